@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tessera virtual GPU: the hardware interface.
+ *
+ * The one copy of every register, field, packet and page table number. The
+ * kernel driver, the QEMU device model and the userspace library include this
+ * file; it holds nothing but #defines, so that each of them may. The prose is
+ * in Documentation/hardware.rst.
+ *
+ * Conventions:
+ *  - everything is little-endian;
+ *  - registers are 32 bits wide at 4-byte aligned offsets of BAR 0; a 64-bit
+ *    quantity takes two, _LO at the lower offset. Any other access size or
+ *    alignment is ignored and counted as TSR_ERR_REGISTER;
+ *  - packets are made of 32-bit words ("dwords"), are a multiple of 8 bytes
+ *    long and start at a multiple of 8 bytes;
+ *  - fields are given as _SHIFT and _MASK, the mask already shifted into
+ *    place, so that FIELD_GET(), FIELD_DP32() and plain C can all use them;
+ *  - reserved bits read as zero and must be written as zero.
+ */
+#ifndef TESSERA_HW_H
+#define TESSERA_HW_H
+
+/* ---- PCI identity and BARs ---------------------------------------------- */
+
+#define TSR_PCI_VENDOR_ID		0x1234
+#define TSR_PCI_DEVICE_ID		0x7e55
+#define TSR_PCI_REVISION		0x01
+#define TSR_PCI_CLASS			0x0380	/* display controller, other */
+
+#define TSR_BAR_MMIO			0	/* registers and doorbells, 64 KiB */
+#define TSR_BAR_MSIX			1	/* MSI-X table and PBA */
+#define TSR_BAR_VRAM			2	/* CPU-visible VRAM, 64-bit prefetchable */
+#define TSR_BAR_HOST_APERTURE		4	/* CPU host aperture, 64-bit prefetchable */
+
+#define TSR_MMIO_SIZE			0x10000
+
+/* MSI-X vectors. */
+#define TSR_VECTOR_ERROR		0	/* TSR_INT_* events */
+#define TSR_VECTOR_ENGINE(e)		(1 + (e))
+#define TSR_VECTOR_DISPLAY		(1 + TSR_MAX_ENGINES)
+#define TSR_NUM_VECTORS			(2 + TSR_MAX_ENGINES)
+
+/* Architectural ceilings; a device's own figures are in its registers. */
+#define TSR_MAX_SEGMENTS		31
+#define TSR_MAX_ENGINES			8
+#define TSR_MAX_SLOTS			4096
+#define TSR_MAX_SWIZZLE_RANGES		64
+#define TSR_PAGE_SIZE			4096
+#define TSR_PAGE_SHIFT			12
+#define TSR_ADDRESS_BITS		48	/* GPU physical and DMA addresses */
+
+/* ---- Identification block, 0x0000 (read-only) ---------------------------- */
+
+#define TSR_ID_MAGIC			0x0000
+#define TSR_ID_MAGIC_VALUE		0x52535354	/* "TSSR" */
+#define TSR_ID_VERSION			0x0004	/* major << 16 | minor */
+#define TSR_ID_VERSION_VALUE		0x00010000
+#define TSR_ID_CAPS			0x0008
+#define TSR_CAP_PREEMPTION		0x00000001 /* context save/restore between parts */
+#define TSR_CAP_IO_COHERENT		0x00000002 /* system page accesses snoop CPU caches */
+#define TSR_CAP_STRICT			0x00000004 /* the device referees memory ownership */
+#define TSR_CAP_HOST_APERTURE		0x00000008 /* BAR 4 present */
+#define TSR_CAP_RESIZABLE_BAR		0x00000010 /* BAR 2 may be resized */
+#define TSR_CAP_VM			0x00000020 /* GPU virtual addresses */
+#define TSR_CAP_SWIZZLE_RANGES		0x00000040
+#define TSR_CAP_DISPLAY			0x00000080
+#define TSR_ID_NUM_SEGMENTS		0x000c
+#define TSR_ID_NUM_ENGINES		0x0010
+#define TSR_ID_NUM_SLOTS		0x0014	/* slot ids are 0 .. count - 1 */
+#define TSR_ID_NUM_SWIZZLE_RANGES	0x0018
+#define TSR_ID_MAX_IB_BYTES		0x001c	/* largest indirect buffer */
+#define TSR_ID_HIDDEN_BASE_LO		0x0020	/* VRAM in no segment: GPU address */
+#define TSR_ID_HIDDEN_BASE_HI		0x0024
+#define TSR_ID_HIDDEN_SIZE_LO		0x0028
+#define TSR_ID_HIDDEN_SIZE_HI		0x002c
+#define TSR_ID_NUM_CRTCS		0x0030
+#define TSR_ID_TIMESTAMP_LO		0x0034	/* device clock in ns; read _LO first, it latches _HI */
+#define TSR_ID_TIMESTAMP_HI		0x0038
+
+/* ---- Control block, 0x0100 ----------------------------------------------- */
+
+#define TSR_CTRL_RESET			0x0100	/* write TSR_RESET_MAGIC: reset all but VRAM contents */
+#define TSR_RESET_MAGIC			0x54455352
+#define TSR_CTRL_STATUS			0x0104	/* RO */
+#define TSR_STATUS_RESETTING		0x00000001 /* a reset is running; poll until clear */
+#define TSR_STATUS_FW_RUNNING		0x00000002
+#define TSR_CTRL_DUMMY_PAGE_LO		0x0108	/* DMA address unmapped aperture pages point at */
+#define TSR_CTRL_DUMMY_PAGE_HI		0x010c
+#define TSR_CTRL_SCRATCH		0x0110	/* RW, no function */
+#define TSR_CTRL_PING			0x0114	/* WO: raise vector 0 with TSR_INT_PING */
+
+/* Microcode. It lives in hidden VRAM and is loaded once. */
+#define TSR_FW_ADDR_LO			0x0120	/* GPU address inside hidden VRAM, 256-byte aligned */
+#define TSR_FW_ADDR_HI			0x0124
+#define TSR_FW_SIZE			0x0128	/* bytes, header included */
+#define TSR_FW_START			0x012c	/* WO: write 1 to check and start */
+/* Image: magic, version, payload bytes, CRC-32 (IEEE, reflected) of the payload, payload. */
+#define TSR_FW_MAGIC			0x57465354	/* "TSFW" */
+#define TSR_FW_VERSION			1
+#define TSR_FW_HEADER_BYTES		16
+#define TSR_FW_MAX_BYTES		65536
+
+/* Ownership declarations outside the paging ring (TSR_CAP_STRICT). */
+#define TSR_MARK_ADDR_LO		0x0140
+#define TSR_MARK_ADDR_HI		0x0144
+#define TSR_MARK_SIZE_LO		0x0148
+#define TSR_MARK_SIZE_HI		0x014c
+#define TSR_MARK_COMMAND		0x0150	/* WO: TSR_MARK_*, applied before the write returns */
+#define TSR_MARK_FREE			1	/* range belongs to nobody: access is an error, contents poisoned */
+#define TSR_MARK_EVICTED		2	/* contents moved away: likewise, counted apart */
+#define TSR_MARK_ALLOCATED		3	/* owned again, contents undefined until written */
+#define TSR_MARK_VALID			4	/* owned, contents defined (CPU wrote it through a BAR) */
+#define TSR_POISON			0xdeadf00d	/* word pattern of poisoned VRAM */
+
+/* ---- Interrupt block, 0x0200 --------------------------------------------- */
+
+#define TSR_INT_STATUS			0x0200	/* RW1C */
+#define TSR_INT_MASK			0x0204	/* RW: 1 = may raise vector 0 */
+#define TSR_INT_ERROR			0x00000001 /* an error counter moved */
+#define TSR_INT_ENGINE_HALT		0x00000002 /* an engine halted, see its status */
+#define TSR_INT_PING			0x00000004
+
+/* ---- Error block, 0x0400 (read-only but TSR_ERR_CLEAR) ------------------- */
+
+#define TSR_ERR_COUNT(type)		(0x0400 + 4 * (type)) /* saturating */
+#define TSR_ERR_TYPES			64
+#define TSR_ERR_CLEAR			0x0500	/* WO: write 1 to zero all counters and the record */
+#define TSR_ERR_TOTAL			0x0504	/* saturating sum */
+/* The first error since the last clear. */
+#define TSR_ERR_REC_TYPE		0x0510	/* 0: none */
+#define TSR_ERR_REC_ENGINE		0x0514	/* engine, 0xffffffff outside an engine */
+#define TSR_ERR_REC_CONTEXT		0x0518
+#define TSR_ERR_REC_PACKET		0x051c	/* header dword of the packet */
+#define TSR_ERR_REC_OFFSET		0x0520	/* its byte offset in ring or IB */
+#define TSR_ERR_REC_SLOT		0x0524	/* 0xffffffff: no slot involved */
+#define TSR_ERR_REC_ADDR_LO		0x0528
+#define TSR_ERR_REC_ADDR_HI		0x052c
+
+/* Error types. Below 32: a mistake any device refuses. From 32: strict mode. */
+#define TSR_ERR_NONE			0
+#define TSR_ERR_REGISTER		1	/* unknown, read-only or misaligned register access */
+#define TSR_ERR_PACKET			2	/* unknown opcode, bad length, reserved bits set */
+#define TSR_ERR_PRIVILEGE		3	/* privileged packet in a user IB */
+#define TSR_ERR_SLOT_RANGE		4	/* slot id not below TSR_ID_NUM_SLOTS */
+#define TSR_ERR_SLOT_UNBOUND		5	/* access through an unbound slot */
+#define TSR_ERR_SLOT_BOUNDS		6	/* access beyond the slot's limit */
+#define TSR_ERR_SLOT_ACCESS		7	/* write through a read-only binding */
+#define TSR_ERR_SURFACE			8	/* format, layout, pitch or rectangle not usable */
+#define TSR_ERR_ADDRESS			9	/* GPU address outside every segment */
+#define TSR_ERR_READ_ONLY		10	/* GPU write to a read-only aperture */
+#define TSR_ERR_DMA			11	/* bus access failed or did not hit RAM */
+#define TSR_ERR_RING			12	/* ring or doorbell misconfigured */
+#define TSR_ERR_FIRMWARE		13	/* microcode bad, or not running when needed */
+#define TSR_ERR_SEGMENT			14	/* aperture packet names no aperture segment or too many pages */
+#define TSR_ERR_MMU			15	/* GPU virtual address not mapped */
+#define TSR_ERR_HOST_APERTURE		16	/* CPU touched an unmapped host aperture page */
+#define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
+#define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
+#define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
+#define TSR_ERR_STRICT_STALE_SLOT	35	/* slot used after its range was evicted, without a new bind */
+#define TSR_ERR_STRICT_STATE		36	/* engine state used that is undefined since the part began */
+#define TSR_ERR_STRICT_DUMMY		37	/* access through an unmapped aperture page */
+#define TSR_ERR_STRICT_TLB		38	/* stale translation used */
+#define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
+#define TSR_ERR_STRICT_OVERLAP		40
+
+/* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */
+
+#define TSR_SEG(i)			(0x1000 + 0x80 * (i))	/* i = 0 .. TSR_ID_NUM_SEGMENTS - 1 */
+#define TSR_SEG_ID			0x00	/* 1 .. 31; 0 is "no segment" */
+#define TSR_SEG_FLAGS			0x04
+#define TSR_SEGF_APERTURE		0x00000001 /* a window onto system pages; else memory */
+#define TSR_SEGF_CPU_VISIBLE		0x00000002 /* memory: mapped linearly by BAR 2 */
+#define TSR_SEGF_GPU_READ_ONLY		0x00000004 /* GPU writes fault */
+#define TSR_SEGF_CACHE_COHERENT		0x00000008 /* aperture: accesses may snoop */
+#define TSR_SEGF_CPU_CACHED		0x00000010 /* aperture: pages may be CPU-cached */
+#define TSR_SEGF_HOST_APERTURE		0x00000020 /* memory: reachable through BAR 4 */
+#define TSR_SEGF_HOST_APERTURE_CACHED	0x00000040
+#define TSR_SEGF_SWIZZLE_RANGES		0x00000080 /* swizzling ranges work here */
+#define TSR_SEGF_PRESERVED_STANDBY	0x00000100 /* contents survive suspend */
+#define TSR_SEGF_ALL			0x000001ff
+#define TSR_SEG_BASE_LO			0x08	/* GPU address, page aligned */
+#define TSR_SEG_BASE_HI			0x0c
+#define TSR_SEG_SIZE_LO			0x10	/* bytes, a multiple of the page size */
+#define TSR_SEG_SIZE_HI			0x14
+#define TSR_SEG_COMMIT_LO		0x18	/* commit limit in bytes; memory: the size */
+#define TSR_SEG_COMMIT_HI		0x1c
+#define TSR_SEG_CPU_OFFSET_LO		0x20	/* CPU_VISIBLE: offset in BAR 2 of the first byte */
+#define TSR_SEG_CPU_OFFSET_HI		0x24
+#define TSR_SEG_PAGE_SIZE		0x28	/* 4096 or 65536 */
+#define TSR_SEG_NAME			0x40	/* 32 bytes of ASCII, NUL-terminated */
+#define TSR_SEG_NAME_BYTES		32
+
+/* Default GPU base of the first segment; others follow, each aligned to this. */
+#define TSR_SEG_FIRST_BASE		0x80000000
+#define TSR_SEG_BASE_ALIGN		0x10000000
+
+/* ---- Reserved register blocks -------------------------------------------- */
+
+#define TSR_SWIZZLE_RANGE_BLOCK		0x2000	/* 64 ranges of 0x20 bytes */
+#define TSR_HOST_APERTURE_BLOCK		0x3000
+#define TSR_VM_BLOCK			0x3400
+#define TSR_COHERENCE_BLOCK		0x3800
+#define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */
+
+/* ---- Engines, 0x4000 ------------------------------------------------------ */
+
+#define TSR_ENG(e)			(0x4000 + 0x100 * (e))
+#define TSR_ENG_TYPE			0x00	/* RO */
+#define TSR_ENGINE_RENDER		0
+#define TSR_ENGINE_PAGING		1
+#define TSR_ENG_CONTROL			0x04	/* RW */
+#define TSR_ENG_ENABLE			0x00000001 /* 0 -> 1 starts at head = tail = 0 with the set-up below */
+#define TSR_ENG_RESET			0x00000002 /* WO: stop at the next packet, drop the ring, clear ENABLE */
+#define TSR_ENG_STATUS			0x08	/* RO */
+#define TSR_ENGS_IDLE			0x00000001
+#define TSR_ENGS_HALTED			0x00000002 /* ring-level error; only a reset helps */
+#define TSR_ENGS_RESETTING		0x00000004
+#define TSR_ENGS_WAITING		0x00000008 /* blocked in WAIT */
+#define TSR_ENG_RING_LO			0x10	/* DMA address, page aligned, contiguous */
+#define TSR_ENG_RING_HI			0x14
+#define TSR_ENG_RING_SIZE		0x18	/* bytes, power of two, 4 KiB .. 1 MiB */
+#define TSR_RING_MIN_BYTES		4096
+#define TSR_RING_MAX_BYTES		1048576
+#define TSR_ENG_HEAD			0x1c	/* RO: byte offset of the packet being executed */
+#define TSR_ENG_TAIL			0x20	/* RO: last doorbell value */
+#define TSR_ENG_STATUS_PAGE_LO		0x28	/* DMA address, page aligned; layout below */
+#define TSR_ENG_STATUS_PAGE_HI		0x2c
+#define TSR_ENG_CONTEXT			0x30	/* RO: context id of the running job */
+#define TSR_ENG_IB_OFFSET		0x34	/* RO: byte offset in the running IB */
+/* A window on the engine's slot file, for debugging and tests. */
+#define TSR_ENG_SLOT_SELECT		0x40
+#define TSR_ENG_SLOT_BASE_LO		0x44	/* RO */
+#define TSR_ENG_SLOT_BASE_HI		0x48
+#define TSR_ENG_SLOT_LIMIT_LO		0x4c
+#define TSR_ENG_SLOT_LIMIT_HI		0x50
+#define TSR_ENG_SLOT_SURFACE		0x54	/* dword 6 of its BIND_SLOT; 0: unbound */
+
+/*
+ * Doorbells: a 4-byte write of the new tail (bytes, a multiple of 8, below
+ * the ring size). The one register written per submission.
+ */
+#define TSR_DOORBELL(e)			(0x8000 + 4 * (e))
+
+/*
+ * Status page, in guest memory, written by the device but for IRQ_ACK.
+ * Interrupts are coalesced: after a fence with TSR_FENCE_INTERRUPT the device
+ * raises the engine's vector only if IRQ_ACK equals IRQ_SENT, and then adds one to
+ * IRQ_SENT. The driver's handler copies IRQ_SENT to IRQ_ACK, issues a full
+ * barrier and only then looks at SEQNO. Both sides put a full barrier between
+ * their write and their read, so no fence is missed and no register is read.
+ */
+#define TSR_SP_SEQNO			0x00	/* u64: value of the last FENCE executed */
+#define TSR_SP_HEAD			0x08	/* u32: ring bytes before this are free; written at each FENCE */
+#define TSR_SP_IRQ_SENT			0x10	/* u32 */
+#define TSR_SP_IRQ_ACK			0x14	/* u32, written by the driver */
+
+/* Job record, written by FENCE where its record address is not 0. */
+#define TSR_REC_SEQNO			0x00	/* u64 */
+#define TSR_REC_STATUS			0x08	/* u32: TSR_ERR_*; 0: no error since JOB_BEGIN */
+#define TSR_REC_OFFSET			0x0c	/* u32: byte offset in the IB of the failing packet */
+#define TSR_REC_START_NS		0x10	/* u64: device clock at JOB_BEGIN */
+#define TSR_REC_END_NS			0x18	/* u64: device clock at FENCE */
+#define TSR_REC_BYTES			32
+
+/* ---- Packets -------------------------------------------------------------- */
+
+/* Dword 0 of every packet. */
+#define TSR_PKT_OPCODE_SHIFT		0
+#define TSR_PKT_OPCODE_MASK		0x000000ff
+#define TSR_PKT_FLAGS_SHIFT		8
+#define TSR_PKT_FLAGS_MASK		0x0000ff00
+#define TSR_PKT_LENGTH_SHIFT		16	/* dwords, header included, even */
+#define TSR_PKT_LENGTH_MASK		0xffff0000
+#define TSR_PKT_HEADER(op, flags, dwords) \
+	(((op) << TSR_PKT_OPCODE_SHIFT) | ((flags) << TSR_PKT_FLAGS_SHIFT) | \
+	 ((dwords) << TSR_PKT_LENGTH_SHIFT))
+#define TSR_PKT_ALIGN			8	/* the device unit: offsets and sizes in bytes */
+#define TSR_PKT_MAX_DWORDS		1024
+
+/*
+ * NOP: any even length; the payload is ignored. The only packet of variable
+ * length but SET_STATE.
+ */
+#define TSR_OP_NOP			0x00
+
+/*
+ * BIND_SLOT: dword
+ *  1  slot id (24 bits, upper 8 zero)
+ *  2  base low, 3 base high: GPU address   \ in a user IB these four are
+ *  4  limit low, 5 limit high: bytes       / written by the kernel only
+ *  6  surface: format, layout, access
+ *  7  pitch in bytes; 0: a buffer (one row of limit / bytes-per-texel texels)
+ *  8  width | height << 16 in texels; 0 for a buffer
+ *  9  zero
+ */
+#define TSR_OP_BIND_SLOT		0x01
+#define TSR_BIND_SLOT_DWORDS		10
+#define TSR_BIND_PATCH_OFFSET		8	/* bytes into the packet: base, limit */
+#define TSR_BIND_PATCH_BYTES		16
+#define TSR_SLOT_ID_MASK		0x00ffffff
+#define TSR_SURF_FORMAT_SHIFT		0
+#define TSR_SURF_FORMAT_MASK		0x000000ff
+#define TSR_SURF_LAYOUT_SHIFT		8
+#define TSR_SURF_LAYOUT_MASK		0x0000ff00
+#define TSR_SURF_READ			0x00010000
+#define TSR_SURF_WRITE			0x00020000
+#define TSR_SURF_VALID_BITS		0x0003ffff
+#define TSR_SURF_MAX_DIM		16384
+
+/* Formats. Texels are little-endian words, the first letter in the high bits. */
+#define TSR_FORMAT_R8			1	/* 1 byte */
+#define TSR_FORMAT_RGB565		2	/* 2 bytes */
+#define TSR_FORMAT_XRGB8888		3	/* 4 bytes; X reads as 255 */
+#define TSR_FORMAT_ARGB8888		4	/* 4 bytes */
+#define TSR_FORMAT_R32			5	/* 4 bytes, no blending or filtering */
+
+/*
+ * Layouts. A swizzled surface is made of 4 KiB tiles, 128 bytes wide and 32
+ * rows high, tiles in row-major order; its pitch is a multiple of 128 and its
+ * rows are padded to a multiple of 32.
+ *  TILE4K: inside a tile, rows follow each other (row * 128 + x).
+ *  MORTON: inside a tile, 4-byte words are in Z order; bit 2n of the word
+ *          index is bit n of the word column, bit 2n + 1 is bit n of the row.
+ */
+#define TSR_LAYOUT_LINEAR		0
+#define TSR_LAYOUT_TILE4K		1
+#define TSR_LAYOUT_MORTON		2
+#define TSR_LAYOUT_COUNT		3
+#define TSR_TILE_WIDTH_BYTES		128
+#define TSR_TILE_ROWS			32
+#define TSR_TILE_BYTES			4096
+
+/* UNBIND_SLOT: 1 slot id. */
+#define TSR_OP_UNBIND_SLOT		0x02
+#define TSR_UNBIND_SLOT_DWORDS		2
+
+/*
+ * SET_STATE: 1 first state register | count << 16; 2.. values, then a zero dword
+ * if that makes the length even. State is undefined when a part begins.
+ */
+#define TSR_OP_SET_STATE		0x03
+#define TSR_STATE_TARGET_SLOT		0
+#define TSR_STATE_SCISSOR_MIN		1	/* x | y << 16, inclusive */
+#define TSR_STATE_SCISSOR_MAX		2	/* x | y << 16, exclusive */
+#define TSR_STATE_TEXTURE_SLOT		3
+#define TSR_STATE_SAMPLER		4	/* TSR_SAMPLER_* */
+#define TSR_STATE_BLEND			5	/* TSR_BLEND_* */
+#define TSR_STATE_COLOR			6	/* ARGB8888, multiplies every fragment */
+#define TSR_STATE_COUNT			7
+#define TSR_SAMPLER_LINEAR		0x00000001 /* bilinear; else nearest */
+#define TSR_SAMPLER_REPEAT		0x00000002 /* else clamp to edge */
+#define TSR_SAMPLER_ALL			0x00000003
+#define TSR_BLEND_NONE			0
+#define TSR_BLEND_ALPHA			1	/* src.rgb * src.a + dst * (1 - src.a) */
+#define TSR_BLEND_PREMULTIPLIED		2	/* src.rgb + dst * (1 - src.a) */
+#define TSR_BLEND_COUNT			3
+
+/* FILL: 1 slot, 2 x, 3 y, 4 width, 5 height (texels), 6 texel value, 7 zero. */
+#define TSR_OP_FILL			0x10
+#define TSR_FILL_DWORDS			8
+
+/*
+ * COPY: 1 destination slot, 2 source slot, 3 dst x, 4 dst y, 5 src x, 6 src y,
+ * 7 width, 8 height (texels), 9 zero. Formats must have the same texel size;
+ * layouts and pitches may differ. Overlapping rectangles of one surface are
+ * copied as through a temporary.
+ */
+#define TSR_OP_COPY			0x11
+#define TSR_COPY_DWORDS			10
+
+/*
+ * BLIT: 1 destination slot, 2 source slot, 3 dst x | y << 16, 4 dst w | h << 16,
+ * 5 src x | y << 16, 6 src w | h << 16, 7 sampler | blend << 8, 8 colour (as
+ * TSR_STATE_COLOR), 9 zero. Scales, converts and blends.
+ */
+#define TSR_OP_BLIT			0x12
+#define TSR_BLIT_DWORDS			10
+
+/*
+ * DRAW: 1 vertex slot (a buffer), 2 byte offset, 3 vertex count (a multiple of
+ * 3, up to TSR_DRAW_MAX_VERTICES), flags (header) TSR_DRAW_TEXTURED.
+ * Pixel centres are at .5, top-left fill rule, either winding.
+ */
+#define TSR_OP_DRAW			0x13
+#define TSR_DRAW_DWORDS			4
+#define TSR_DRAW_TEXTURED		0x01
+#define TSR_DRAW_MAX_VERTICES		196608
+#define TSR_VERTEX_BYTES		24
+#define TSR_VERTEX_X			0	/* s32, 1/256 pixel */
+#define TSR_VERTEX_Y			4
+#define TSR_VERTEX_U			8	/* s32, 1/65536 texel */
+#define TSR_VERTEX_V			12
+#define TSR_VERTEX_COLOR		16	/* ARGB8888, interpolated */
+#define TSR_VERTEX_PAD			20	/* zero */
+#define TSR_VERTEX_COORD_MAX		0x003fffff /* |x|, |y| */
+
+/* QUERY_TIMESTAMP: 1 slot (a buffer), 2 byte offset (8-byte aligned), 3 zero: stores the device clock as u64 ns. */
+#define TSR_OP_QUERY_TIMESTAMP		0x14
+#define TSR_QUERY_TIMESTAMP_DWORDS	4
+
+/* Opcodes from here on are privileged: ring or kernel IB only. */
+#define TSR_OP_PRIVILEGED		0x80
+
+/*
+ * JOB_BEGIN: 1 context id, 2 flags, 3 zero. Unbinds all slots, makes engine state
+ * undefined, clears the job status and latches the start time.
+ */
+#define TSR_OP_JOB_BEGIN		0x80
+#define TSR_JOB_BEGIN_DWORDS		4
+#define TSR_JOB_KEEP_SLOTS		0x00000001 /* do not unbind: tests of PAGE-12 */
+
+/*
+ * IB_CALL: header flag TSR_IB_USER for an unprivileged buffer; 1 total bytes, 2-3 DMA
+ * address of the page list (u64 DMA addresses of TSR_PAGE_SIZE pages, itself
+ * contiguous), 4 start, 5 end (byte offsets, multiples of 8, start <= end <= total).
+ * Base and total name the whole buffer, start and end the part. IBs do not nest. An error
+ * in the IB ends it; execution goes on behind the call.
+ */
+#define TSR_OP_IB_CALL			0x81
+#define TSR_IB_CALL_DWORDS		6
+#define TSR_IB_USER			0x01
+
+/*
+ * FENCE: flags TSR_FENCE_INTERRUPT; 1 zero, 2-3 value, 4-5 DMA address of the job
+ * record or 0. Writes the record, then SEQNO and HEAD of the status page, then interrupts.
+ */
+#define TSR_OP_FENCE			0x82
+#define TSR_FENCE_DWORDS		6
+#define TSR_FENCE_INTERRUPT		0x01
+
+/* WAIT: 1 zero, 2-3 DMA address of a u64, 4-5 value: blocks until (s64)(*addr - value) >= 0. */
+#define TSR_OP_WAIT			0x83
+#define TSR_WAIT_DWORDS			6
+
+/* TIMESTAMP: 1 zero, 2-3 DMA address of a u64. */
+#define TSR_OP_TIMESTAMP		0x84
+#define TSR_TIMESTAMP_DWORDS		4
+
+/* SIGNAL: 1 zero, 2-3 DMA address of a u64, 4-5 value: stores it and wakes WAITs of other engines. */
+#define TSR_OP_SIGNAL			0x85
+#define TSR_SIGNAL_DWORDS		6
+
+/*
+ * Paging packets: paging engine only.
+ *
+ * TRANSFER: header flags below; 1 layouts: source | destination << 8; 2-3 source, 4-5
+ * destination (GPU address, or DMA address of a page list), 6-7 bytes, 8-9 byte offset
+ * into the source page list, 10-11 into the destination page list, 12 pitch (0 unless
+ * layouts differ), 13 zero. Where layouts differ, one is linear, addresses of
+ * the swizzled side are tile-row aligned and bytes is a multiple of 32 * pitch. Ranges
+ * may overlap if both sides are GPU addresses and layouts are equal.
+ */
+#define TSR_OP_TRANSFER			0x90
+#define TSR_TRANSFER_DWORDS		14
+#define TSR_TRANSFER_SRC_PAGES		0x01
+#define TSR_TRANSFER_DST_PAGES		0x02
+#define TSR_TRANSFER_START		0x04	/* first pass of an allocation's transfer */
+#define TSR_TRANSFER_END		0x08	/* last pass */
+
+/* PAGE_FILL: 1 value, 2-3 GPU address, 4-5 bytes (multiple of 8). Memory segments only. */
+#define TSR_OP_PAGE_FILL		0x91
+#define TSR_PAGE_FILL_DWORDS		6
+
+/* MAP_APERTURE: 1 segment id, 2 first aperture page, 3 pages, 4-5 DMA address of a list of aperture PTEs (u64). */
+#define TSR_OP_MAP_APERTURE		0x92
+#define TSR_MAP_APERTURE_DWORDS		6
+
+/* UNMAP_APERTURE: 1 segment id, 2 first aperture page, 3 pages. They then show the dummy page. */
+#define TSR_OP_UNMAP_APERTURE		0x93
+#define TSR_UNMAP_APERTURE_DWORDS	4
+
+/* MARK: 1 TSR_MARK_*, 2-3 GPU address, 4-5 bytes, both page aligned. No effect without TSR_CAP_STRICT. */
+#define TSR_OP_MARK			0x94
+#define TSR_MARK_DWORDS			6
+
+/* Reserved for page tables, TLB and cache maintenance, host aperture. */
+#define TSR_OP_WRITE_PTES		0xa0
+#define TSR_OP_TLB_FLUSH		0xa1
+#define TSR_OP_CACHE_MAINTAIN		0xa2
+#define TSR_OP_MAP_HOST_APERTURE	0xa3
+
+/* ---- Page table entries ---------------------------------------------------- */
+
+/* Aperture PTE: 64 bits. */
+#define TSR_APTE_VALID			0x0000000000000001ULL
+#define TSR_APTE_WRITE			0x0000000000000002ULL
+#define TSR_APTE_COHERENT		0x0000000000000004ULL /* snoop; coherent aperture segments only */
+#define TSR_APTE_ADDR_MASK		0x0000fffffffff000ULL /* DMA address */
+
+#endif /* TESSERA_HW_H */
