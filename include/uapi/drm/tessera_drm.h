@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _UAPI_TESSERA_DRM_H_
+#define _UAPI_TESSERA_DRM_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/**
+ * DOC: tessera uAPI rules
+ *
+ * - Every struct is a multiple of 8 bytes, every field naturally aligned, so
+ *   that 32-bit and 64-bit userspace share one layout. Pointers are __u64.
+ * - Fields named pad or reserved, unknown flag bits and fields documented as
+ *   [out] but read as input must be zero: -EINVAL otherwise.
+ * - Structs grow at the end only. The kernel zero-extends what a shorter,
+ *   older struct did not bring; what a longer, newer one brings must be zero.
+ * - Arrays of structs are passed as &struct drm_tessera_array, whose stride is
+ *   the size of the struct userspace was built with; the same rules apply to
+ *   each element. A user array is copied once and only the copy is used.
+ * - Ids are only ever appended.
+ * - Sizes and offsets are in bytes unless a name says otherwise. Times are
+ *   absolute CLOCK_MONOTONIC nanoseconds.
+ * - Every ioctl but those that wait is done or has no effect. Any ioctl may
+ *   fail with -ENODEV (the device is gone), -EFAULT (a user pointer),
+ *   -ENOMEM, or -EINTR (a signal; call again).
+ *
+ * The model is that of WDDM: memory is divided into segments, a buffer object
+ * (WDDM: allocation) names the segments it may live in, and a submission
+ * brings a list of the objects it uses and a list of the places in its
+ * commands that need their addresses (patch locations).
+ */
+
+/**
+ * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
+ *
+ * Numbers from 0x10 on are reserved for what the driver does not offer yet:
+ * CPU locking (LOCK, UNLOCK, LOCK2, UNLOCK2), GPU virtual addresses
+ * (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
+ * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They return
+ * -EINVAL like any unknown number.
+ */
+enum drm_tessera_ioctl_id {
+	/** @DRM_TESSERA_QUERY: device, segment, engine and memory information */
+	DRM_TESSERA_QUERY = 0x00,
+	/** @DRM_TESSERA_BO_CREATE: create buffer objects */
+	DRM_TESSERA_BO_CREATE = 0x01,
+	/** @DRM_TESSERA_BO_INFO: mmap offset and properties of a buffer object */
+	DRM_TESSERA_BO_INFO = 0x02,
+	/** @DRM_TESSERA_BO_WAIT: wait until a buffer object is idle */
+	DRM_TESSERA_BO_WAIT = 0x03,
+	/** @DRM_TESSERA_CONTEXT_CREATE: create an execution context */
+	DRM_TESSERA_CONTEXT_CREATE = 0x04,
+	/** @DRM_TESSERA_CONTEXT_DESTROY: destroy an execution context */
+	DRM_TESSERA_CONTEXT_DESTROY = 0x05,
+	/** @DRM_TESSERA_SUBMIT: submit commands with their allocation and patch lists */
+	DRM_TESSERA_SUBMIT = 0x06,
+};
+
+/**
+ * struct drm_tessera_array - an array of structs in user memory
+ */
+struct drm_tessera_array {
+	/** @stride: size of one element as userspace was built; at least the first published size */
+	__u32 stride;
+	/** @count: number of elements */
+	__u32 count;
+	/** @array: user address of the first element; ignored if @count is 0 */
+	__u64 array;
+};
+
+/**
+ * enum drm_tessera_query_id - what DRM_TESSERA_QUERY returns
+ */
+enum drm_tessera_query_id {
+	/** @DRM_TESSERA_QUERY_DEVICE: one &struct drm_tessera_query_device */
+	DRM_TESSERA_QUERY_DEVICE = 0,
+	/** @DRM_TESSERA_QUERY_SEGMENTS: an array of &struct drm_tessera_query_segment, in id order */
+	DRM_TESSERA_QUERY_SEGMENTS = 1,
+	/** @DRM_TESSERA_QUERY_ENGINES: an array of &struct drm_tessera_query_engine */
+	DRM_TESSERA_QUERY_ENGINES = 2,
+	/** @DRM_TESSERA_QUERY_MEMORY: an array of &struct drm_tessera_query_memory, one per segment */
+	DRM_TESSERA_QUERY_MEMORY = 3,
+};
+
+/**
+ * struct drm_tessera_query - argument of DRM_IOCTL_TESSERA_QUERY
+ *
+ * Called with @data.array 0 it only fills in @data.stride and @data.count as the kernel
+ * has them. Otherwise it writes min(@data.count, available) elements of
+ * @data.stride bytes each, zero-filling what the kernel does not know, and sets
+ * @data.count to the number written.
+ *
+ * Errors: -EINVAL for an unknown @id, non-zero @pad, or a stride of 0 with an array.
+ */
+struct drm_tessera_query {
+	/** @id: &enum drm_tessera_query_id */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @data: where the elements go [in/out] */
+	struct drm_tessera_array data;
+};
+
+/** enum drm_tessera_cap: bits of &drm_tessera_query_device.caps */
+#define DRM_TESSERA_CAP_PREEMPTION	(1ULL << 0) /* other contexts may run between parts */
+#define DRM_TESSERA_CAP_IO_COHERENT	(1ULL << 1) /* no cache maintenance needed */
+#define DRM_TESSERA_CAP_STRICT		(1ULL << 2) /* the device checks memory ownership */
+#define DRM_TESSERA_CAP_HOST_APERTURE	(1ULL << 3) /* CPU host aperture present */
+#define DRM_TESSERA_CAP_VM		(1ULL << 4) /* GPU virtual addresses offered */
+#define DRM_TESSERA_CAP_SPLIT		(1ULL << 5) /* submissions are split at split points */
+
+/**
+ * struct drm_tessera_query_device - device properties and limits
+ */
+struct drm_tessera_query_device {
+	/** @hw_version: hardware version, major << 16 | minor */
+	__u32 hw_version;
+	/** @num_segments: number of segments */
+	__u32 num_segments;
+	/** @num_engines: number of engines contexts can be created on */
+	__u32 num_engines;
+	/** @max_slots: number of binding slots; slot ids are below it (WDDM: MaxAllocationListSlotId, a count) */
+	__u32 max_slots;
+	/** @max_allocs: most elements of an allocation list */
+	__u32 max_allocs;
+	/** @max_patches: most elements of a patch-location list */
+	__u32 max_patches;
+	/** @max_cmd_bytes: largest command buffer */
+	__u32 max_cmd_bytes;
+	/** @max_syncs: most elements of a sync list */
+	__u32 max_syncs;
+	/** @caps: DRM_TESSERA_CAP_* */
+	__u64 caps;
+	/** @page_size: granularity of object sizes */
+	__u32 page_size;
+	/** @num_swizzle_ranges: swizzling ranges of the device */
+	__u32 num_swizzle_ranges;
+	/** @guest_errors: errors the device has counted since the driver was loaded */
+	__u64 guest_errors;
+	/** @timestamp_ns: the device clock, in nanoseconds */
+	__u64 timestamp_ns;
+};
+
+#define DRM_TESSERA_SEGMENT_APERTURE		(1U << 0) /* window onto system pages */
+#define DRM_TESSERA_SEGMENT_CPU_VISIBLE		(1U << 1) /* memory the CPU maps directly */
+#define DRM_TESSERA_SEGMENT_GPU_READ_ONLY	(1U << 2) /* the GPU cannot write here */
+#define DRM_TESSERA_SEGMENT_CACHE_COHERENT	(1U << 3) /* GPU accesses snoop CPU caches */
+#define DRM_TESSERA_SEGMENT_CPU_CACHED		(1U << 4) /* system pages may be CPU-cached */
+#define DRM_TESSERA_SEGMENT_HOST_APERTURE	(1U << 5) /* reachable through the CPU host aperture */
+
+/**
+ * struct drm_tessera_query_segment - one segment; constant after probe
+ */
+struct drm_tessera_query_segment {
+	/** @id: 1 .. 31 */
+	__u32 id;
+	/** @flags: DRM_TESSERA_SEGMENT_* */
+	__u32 flags;
+	/** @gpu_base: GPU address of the first byte */
+	__u64 gpu_base;
+	/** @size: size of the segment */
+	__u64 size;
+	/** @commit_limit: most bytes that may be resident; memory: @size */
+	__u64 commit_limit;
+	/** @page_size: granularity of placements */
+	__u32 page_size;
+	/** @pad: zero */
+	__u32 pad;
+	/** @name: NUL-terminated, as in fdinfo and debugfs */
+	__u8 name[32];
+};
+
+#define DRM_TESSERA_ENGINE_RENDER	0
+#define DRM_TESSERA_ENGINE_PAGING	1
+
+/**
+ * struct drm_tessera_query_engine - one engine
+ */
+struct drm_tessera_query_engine {
+	/** @id: index for &drm_tessera_context_create.engine */
+	__u32 id;
+	/** @type: DRM_TESSERA_ENGINE_*; contexts can be created on render engines only */
+	__u32 type;
+};
+
+/**
+ * struct drm_tessera_query_memory - use of one segment at this moment
+ */
+struct drm_tessera_query_memory {
+	/** @segment: segment id */
+	__u32 segment;
+	/** @pad: zero */
+	__u32 pad;
+	/** @total: capacity (the commit limit) */
+	__u64 total;
+	/** @used: resident bytes of all clients and the kernel */
+	__u64 used;
+	/** @client_used: resident bytes of this client */
+	__u64 client_used;
+	/** @client_share: the client's fair share (WDDM: budget) right now */
+	__u64 client_share;
+};
+
+#define DRM_TESSERA_BO_CPU_ACCESS	(1U << 0) /* may be mapped by the CPU */
+#define DRM_TESSERA_BO_CPU_CACHED	(1U << 1) /* CPU mappings of system pages are cached; needs CPU_ACCESS */
+#define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
+
+#define DRM_TESSERA_LAYOUT_LINEAR	0
+#define DRM_TESSERA_LAYOUT_TILE4K	1
+#define DRM_TESSERA_LAYOUT_MORTON	2
+
+#define DRM_TESSERA_MAX_PREFERRED	5
+
+/**
+ * struct drm_tessera_bo_create - argument of DRM_IOCTL_TESSERA_BO_CREATE
+ *
+ * A new object reads as zero. It has no place in any segment before it is first used
+ * by the GPU, or mapped.
+ *
+ * Errors:
+ *  -EINVAL: unknown flags; zero size or not a multiple of the page size; @supported
+ *  empty or naming an unknown segment; a preference outside @supported or given twice;
+ *  a non-aperture segment in @evict_to; CPU_CACHED without CPU_ACCESS; a CPU_ACCESS object
+ *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
+ *  read-only apertures without GPU_READ_ONLY; a swizzled layout with a bad pitch or
+ *  size, or with CPU_ACCESS where @supported has an aperture segment.
+ *  -E2BIG: larger than each supported segment.
+ */
+struct drm_tessera_bo_create {
+	/** @size: bytes, a multiple of the page size */
+	__u64 size;
+	/** @flags: DRM_TESSERA_BO_* */
+	__u32 flags;
+	/** @supported: set of segments it may live in: bit n is segment id n (WDDM: segment set) */
+	__u32 supported;
+	/** @evict_to: aperture segments to prefer on eviction, same encoding; 0: system pages */
+	__u32 evict_to;
+	/** @num_preferred: elements of @preferred used, 0 .. 5; 0: any supported segment in id order */
+	__u32 num_preferred;
+	/** @preferred: segment ids, tried in this order; supported ones not listed come after in id order */
+	__u8 preferred[8];
+	/** @layout: DRM_TESSERA_LAYOUT_* of the contents in memory segments; system pages hold linear bytes */
+	__u32 layout;
+	/** @pitch: bytes per row; required for swizzled layouts (a multiple of 128, @size a multiple of 32 rows), else 0 */
+	__u32 pitch;
+	/** @handle: the new object [out] */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+/**
+ * struct drm_tessera_bo_info - argument of DRM_IOCTL_TESSERA_BO_INFO
+ *
+ * Errors: -ENOENT for an unknown handle, -EINVAL for non-zero @pad.
+ */
+struct drm_tessera_bo_info {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @size: its size [out] */
+	__u64 size;
+	/** @mmap_offset: offset for mmap() of the DRM file; 0 without CPU_ACCESS [out] */
+	__u64 mmap_offset;
+	/** @flags: as created [out] */
+	__u32 flags;
+	/** @supported: as created [out] */
+	__u32 supported;
+	/** @segment: where it is right now: a segment id; 0: system memory or nowhere [out] */
+	__u32 segment;
+	/** @layout: as created [out] */
+	__u32 layout;
+	/** @pitch: as created [out] */
+	__u32 pitch;
+	/** @pad2: zero [out] */
+	__u32 pad2;
+	/** @segment_offset: where in @segment, a snapshot for tests and tools [out] */
+	__u64 segment_offset;
+};
+
+#define DRM_TESSERA_BO_WAIT_WRITE	(1U << 0) /* wait for readers too: the caller will write */
+
+/**
+ * struct drm_tessera_bo_wait - argument of DRM_IOCTL_TESSERA_BO_WAIT
+ *
+ * Waits until all jobs writing the object (with WAIT_WRITE: all jobs using it), and moves of it,
+ * are done.
+ *
+ * Errors: -ENOENT; -EINVAL; -EBUSY: not idle and @timeout_ns is not in the future at the call
+ * (0 asks); -ETIME: the timeout passed.
+ */
+struct drm_tessera_bo_wait {
+	/** @handle: the object */
+	__u32 handle;
+	/** @flags: DRM_TESSERA_BO_WAIT_* */
+	__u32 flags;
+	/** @timeout_ns: absolute CLOCK_MONOTONIC */
+	__s64 timeout_ns;
+};
+
+#define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0) /* refuse slots bound across a cut (WDDM: SCHED-6) */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points */
+
+/**
+ * struct drm_tessera_context_create - argument of DRM_IOCTL_TESSERA_CONTEXT_CREATE
+ *
+ * A context is one queue: its submissions run in order. Its addressing model is the patched
+ * one: GPU addresses are written by the kernel.
+ *
+ * Errors: -EINVAL: unknown flags, both force-split flags, unknown or non-render @engine; -ENOSPC: too many
+ * contexts of this client.
+ */
+struct drm_tessera_context_create {
+	/** @flags: DRM_TESSERA_CONTEXT_* */
+	__u32 flags;
+	/** @engine: a render engine's id */
+	__u32 engine;
+	/** @split_seed: seed for FORCE_SPLIT_RANDOM, else 0 */
+	__u32 split_seed;
+	/** @id: the new context, not 0 [out] */
+	__u32 id;
+};
+
+/**
+ * struct drm_tessera_context_destroy - argument of DRM_IOCTL_TESSERA_CONTEXT_DESTROY
+ *
+ * Jobs already submitted still run. Errors: -ENOENT, -EINVAL.
+ */
+struct drm_tessera_context_destroy {
+	/** @id: the context */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+#define DRM_TESSERA_ALLOC_WRITE		(1U << 0) /* some command writes it (WDDM: WriteOperation) */
+
+/**
+ * struct drm_tessera_submit_alloc - element of the allocation list
+ */
+struct drm_tessera_submit_alloc {
+	/** @handle: buffer object; 0: the NULL element, for unbinding */
+	__u32 handle;
+	/** @flags: DRM_TESSERA_ALLOC_*; must be 0 for a NULL element */
+	__u32 flags;
+};
+
+/**
+ * struct drm_tessera_submit_patch - element of the patch-location list (WDDM: D3DDDI_PATCHLOCATIONLIST)
+ *
+ * Says that from @split_offset on slot @slot_id holds allocation @alloc_index, and that the base
+ * and limit of the BIND_SLOT packet at @patch_offset - 8 are to be set to it. Elements are in stream order of use:
+ * @split_offset never decreases; elements of equal @split_offset form one split point,
+ * at which the kernel may cut the buffer.
+ */
+struct drm_tessera_submit_patch {
+	/** @alloc_index: index in the allocation list */
+	__u32 alloc_index;
+	/** @slot_id: binding slot, below max_slots; upper 8 bits zero */
+	__u32 slot_id;
+	/** @driver_id: opaque to the kernel, shown in the trace */
+	__u32 driver_id;
+	/** @patch_offset: byte offset of the base field in the commands; 0 for a NULL element */
+	__u32 patch_offset;
+	/** @split_offset: byte offset of the packet from which on the allocation is needed */
+	__u32 split_offset;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @alloc_offset: byte offset in the object the slot starts at, 8-byte aligned; 0 for a NULL element */
+	__u64 alloc_offset;
+};
+
+#define DRM_TESSERA_SYNC_SIGNAL		(1U << 0) /* signal after the job; else wait before it */
+#define DRM_TESSERA_SYNC_TIMELINE	(1U << 1) /* use @point of a timeline syncobj */
+
+/**
+ * struct drm_tessera_sync - element of the sync list
+ */
+struct drm_tessera_sync {
+	/** @handle: drm_syncobj */
+	__u32 handle;
+	/** @flags: DRM_TESSERA_SYNC_* */
+	__u32 flags;
+	/** @point: timeline point, not 0; 0 for a binary syncobj */
+	__u64 point;
+};
+
+/**
+ * struct drm_tessera_submit - argument of DRM_IOCTL_TESSERA_SUBMIT
+ *
+ * Errors, with nothing run:
+ *  -ENOENT: unknown context, handle or syncobj.
+ *  -EINVAL: unknown flags, non-zero padding, an empty or unaligned command buffer; a packet that is
+ *  unknown, malformed or privileged; a BIND_SLOT not covered by exactly one patch, for another
+ *  slot, or with write access to an allocation not listed as written; an allocation index,
+ *  slot id, patch or split offset that breaks the rules of &struct drm_tessera_submit_patch; @split_offset
+ *  inside a packet or behind the end; a patch outside the range in which its binding holds; two allocations for one slot
+ *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object; the same handle twice
+ *  in the allocation list; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
+ *  a wait on a timeline point or syncobj without fence.
+ *  -E2BIG: more commands, allocations, patches or syncs than the limits.
+ *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
+ *  -EIO: the context was lost to a hang.
+ *
+ * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
+ * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
+ * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed; -ECANCELED: not run because
+ * an earlier job of the context hung, or the device went away.
+ */
+struct drm_tessera_submit {
+	/** @context: the context */
+	__u32 context;
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @cmds: user address of the commands, 8-byte aligned */
+	__u64 cmds;
+	/** @cmd_size: bytes of commands, a multiple of 8 */
+	__u32 cmd_size;
+	/** @num_parts: parts the buffer was cut into [out] */
+	__u32 num_parts;
+	/** @allocs: &struct drm_tessera_submit_alloc */
+	struct drm_tessera_array allocs;
+	/** @patches: &struct drm_tessera_submit_patch */
+	struct drm_tessera_array patches;
+	/** @syncs: &struct drm_tessera_sync */
+	struct drm_tessera_array syncs;
+	/** @error_offset: byte offset in the commands of what -EINVAL or -ENOSPC is about, 0xffffffff if none [out] */
+	__u32 error_offset;
+	/** @error_index: index in the patch list, likewise [out] */
+	__u32 error_index;
+};
+
+#define DRM_IOCTL_TESSERA_QUERY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_QUERY, struct drm_tessera_query)
+#define DRM_IOCTL_TESSERA_BO_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BO_CREATE, struct drm_tessera_bo_create)
+#define DRM_IOCTL_TESSERA_BO_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BO_INFO, struct drm_tessera_bo_info)
+#define DRM_IOCTL_TESSERA_BO_WAIT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_WAIT, struct drm_tessera_bo_wait)
+#define DRM_IOCTL_TESSERA_CONTEXT_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_CREATE, struct drm_tessera_context_create)
+#define DRM_IOCTL_TESSERA_CONTEXT_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_DESTROY, struct drm_tessera_context_destroy)
+#define DRM_IOCTL_TESSERA_SUBMIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_SUBMIT, struct drm_tessera_submit)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_TESSERA_DRM_H_ */
