@@ -1,0 +1,242 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# QEMU with the Tessera device, in build/qemu/.
+#
+# Debian 13's QEMU source is fetched and unpacked once, the device is registered
+# in it (nothing else is changed), and qemu-device/ is copied in. One build tree
+# stays in the cache, so a changed device costs only its own objects; finished
+# binaries are kept by the content of everything they were made from.
+#
+#   scripts/build-qemu.sh            build and place build/qemu/
+#   scripts/build-qemu.sh --path     print the build tree in the cache
+set -euo pipefail
+. "$(dirname "$0")/lib/common.sh"
+. "$ROOT/scripts/lib/apt.sh"
+
+configure_options=(
+	--target-list=x86_64-softmmu
+	--without-default-features
+	--enable-tcg --enable-kvm --enable-pixman --enable-fdt=system
+	--enable-vnc --enable-png --enable-virtfs --enable-attr
+	--enable-trace-backends=log
+	--disable-docs --disable-tools --disable-install-blobs
+)
+# Where the device's files go in QEMU's tree.
+overlay_inputs=(qemu-device include/tessera)
+
+# The version is looked up once and then stays, so that a later run needs no
+# network; `make deps` with REFRESH=1 asks again.
+qemu_version() {
+	local f=$CACHE/qemu-version
+	if [ ! -s "$f" ] || [ -n "${REFRESH:-}" ]; then
+		trixie_refresh >&2
+		trixie_apt apt-cache showsrc qemu | awk '/^Version:/ { print $2; exit }' >"$f.tmp"
+		[ -s "$f.tmp" ] || die "no QEMU source in the archive" \
+			"check that the archive in the system's sources carries Debian 13"
+		mv "$f.tmp" "$f"
+	fi
+	cat "$f"
+}
+
+fetch() {
+	local dir=$1
+	trixie_setup
+	rm -rf "$dir.tmp"
+	mkdir -p "$dir.tmp/debs"
+	(cd "$dir.tmp" && trixie_apt apt-get source --download-only "qemu=$version")
+	download_trixie_debs "$dir.tmp/debs" meson seabios qemu-system-data
+	for deb in "$dir.tmp"/debs/*.deb; do
+		dpkg -x "$deb" "$dir.tmp/root"
+	done
+	mv "$dir.tmp" "$dir"
+}
+
+# Copy one folder or file so that only changed files get a new time.
+sync_in() { rsync -rc --delete --exclude '*~' --exclude '.*' "$@"; }
+
+# What the device's folder must hold even before it is written.
+placeholder() {
+	mkdir -p "$1"
+	touch "$1/meson.build" "$1/Kconfig" "$1/trace-events"
+	echo '#include "trace/trace-hw_display_tessera.h"' >"$1/trace.h"
+}
+
+qtest_meson() {
+	# One list of tests and of the helpers linked into each of them.
+	local t helpers="" names=""
+	for t in "$ROOT"/qemu-device/tests/tessera-*.c; do
+		[ -e "$t" ] || continue
+		t=$(basename "$t" .c)
+		case $t in
+		*-test) names+="  '$t'," ;;
+		*) helpers+=" '../$t.c'," ;;
+		esac
+	done
+	cat <<-END
+		tessera_qtests = [$names]
+		tessera_qtest_helpers = files($helpers)
+	END
+}
+
+# Copy the device and its tests into the tree.
+overlay() {
+	local src=$1 device=$1/hw/display/tessera tests=$1/tests/qtest
+	if [ -f "$ROOT/qemu-device/meson.build" ]; then
+		sync_in --exclude tests/ --exclude docs/ "$ROOT/qemu-device/" "$device/"
+	else
+		placeholder "$device"
+	fi
+	mkdir -p "$src/include/tessera" "$tests/tessera"
+	if [ -d "$ROOT/include/tessera" ]; then
+		sync_in "$ROOT/include/tessera/" "$src/include/tessera/"
+	fi
+	# Tests and their headers stand directly in tests/qtest.
+	for old in "$tests"/tessera-*.[ch]; do
+		[ -e "$ROOT/qemu-device/tests/$(basename "$old")" ] || rm -f "$old"
+	done
+	if [ -d "$ROOT/qemu-device/tests" ]; then
+		find "$ROOT/qemu-device/tests" -maxdepth 1 -name 'tessera-*.[ch]' -print0 |
+			rsync -c --from0 --files-from=- --no-relative / "$tests/"
+	fi
+	qtest_meson >"$tests/tessera/meson.build.new"
+	if cmp -s "$tests/tessera/meson.build.new" "$tests/tessera/meson.build"; then
+		rm "$tests/tessera/meson.build.new"
+	else
+		mv "$tests/tessera/meson.build.new" "$tests/tessera/meson.build"
+	fi
+}
+
+# The only lines of QEMU's own that change.
+register() {
+	local src=$1
+	echo "subdir('tessera')" >>"$src/hw/display/meson.build"
+	echo "source tessera/Kconfig" >>"$src/hw/display/Kconfig"
+	sed -i "s|^    'hw/display',|&\n    'hw/display/tessera',|" "$src/meson.build"
+	grep -q "'hw/display/tessera'" "$src/meson.build"
+	# Debian's tarball has no firmware images to unpack.
+	sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' "$src/meson.build"
+	! grep -q 'unpack_edk2_blobs = bzip2' "$src/meson.build"
+	python3 - "$src/tests/qtest/meson.build" <<-'END'
+		import sys
+		path = sys.argv[1]
+		text = open(path, encoding="utf-8").read()
+		anchor = "foreach dir : target_dirs"
+		assert text.count(anchor) == 1, "tests/qtest/meson.build is not as expected"
+		extra = ("subdir('tessera')\n"
+		         "qtests_x86_64 += tessera_qtests\n"
+		         "foreach test : tessera_qtests\n"
+		         "  qtests += {test: tessera_qtest_helpers}\n"
+		         "endforeach\n\n")
+		open(path, "w", encoding="utf-8").write(text.replace(anchor, extra + anchor))
+	END
+}
+
+unpack() {
+	rm -rf "$tree.tmp"
+	mkdir -p "$tree.tmp"
+	dpkg-source --no-check -x "$fetched"/qemu_*.dsc "$tree.tmp/src"
+	register "$tree.tmp/src"
+	overlay "$tree.tmp/src"
+	mv "$tree.tmp" "$tree"
+}
+
+run_configure() {
+	mkdir -p "$tree/build"
+	# Debian 12's meson is too old; Debian 13's is pure Python and runs beside.
+	printf '#!/bin/sh\nPYTHONPATH=%s exec python3 %s "$@"\n' \
+		"$fetched/root/usr/lib/python3/dist-packages" "$fetched/root/usr/bin/meson" \
+		>"$tree/meson"
+	chmod +x "$tree/meson"
+	(cd "$tree/build" &&
+		PYTHONPATH=$fetched/root/usr/lib/python3/dist-packages \
+			../src/configure "${configure_options[@]}")
+	touch "$tree/configured"
+}
+
+compile() {
+	cd "$tree/build"
+	export PYTHONPATH=$fetched/root/usr/lib/python3/dist-packages
+	local targets=(qemu-system-x86_64) t
+	# Configure again first where the build files ask for it: test names below
+	# may be new.
+	ninja build.ninja
+	for t in "$ROOT"/qemu-device/tests/tessera-*-test.c; do
+		[ -e "$t" ] && targets+=("tests/qtest/$(basename "$t" .c)")
+	done
+	ninja -j "$JOBS" "${targets[@]}"
+	store "${targets[@]}"
+}
+
+# Keep the finished binaries by content.
+store() {
+	rm -rf "$entry.tmp"
+	mkdir -p "$entry.tmp/share" "$(dirname "$entry")"
+	cp "$@" "$entry.tmp/"
+	find "$fetched"/root/usr/share/{seabios,qemu} -type f \
+		\( -name '*.bin' -o -name '*.rom' -o -name '*.img' \) -size -2M \
+		-exec cp -t "$entry.tmp/share" {} +
+	rm -rf "$entry"
+	mv "$entry.tmp" "$entry"
+}
+
+# Hard links where the cache is on the same file system, else copies.
+place() {
+	rm -rf "$BUILD/qemu.tmp"
+	cp -al "$entry" "$BUILD/qemu.tmp" 2>/dev/null ||
+		{ rm -rf "$BUILD/qemu.tmp"; cp -a "$entry" "$BUILD/qemu.tmp"; }
+	echo "$key" >"$BUILD/qemu.tmp/key"
+	rm -rf "$BUILD/qemu"
+	mv "$BUILD/qemu.tmp" "$BUILD/qemu"
+	touch "$entry"
+}
+
+main() {
+	version=$(qemu_version)
+	fetched=$CACHE/downloads/qemu-${version//[^0-9A-Za-z.]/_}
+	# The tree depends on the version, the options and the registration.
+	tree_key=$({
+		echo "$version ${configure_options[*]}"
+		declare -f register placeholder run_configure
+	} | hash_text)
+	tree=$CACHE/qemu/$tree_key
+	if [ "${1:-}" = --path ]; then
+		echo "$tree"
+		return
+	fi
+	key=$({
+		echo "$tree_key"
+		hash_tree "${overlay_inputs[@]}"
+		declare -f qtest_meson store
+	} | hash_text)
+	entry=$CACHE/qemu-bin/$key
+
+	if [ "$(cat "$BUILD/qemu/key" 2>/dev/null)" = "$key" ]; then
+		note "QEMU $version with the device: up to date"
+		return
+	fi
+	if [ ! -x "$entry/qemu-system-x86_64" ]; then
+		lock qemu
+		"$ROOT/scripts/deps.sh" base qemu
+		if [ ! -d "$fetched/root" ]; then
+			step "fetch QEMU $version, meson and firmware" \
+				"check the network; 'apt-get update' must work" fetch "$fetched"
+		fi
+		if [ ! -d "$tree" ]; then
+			step "unpack QEMU $version and register the device" \
+				"remove $CACHE/downloads and try again" unpack
+			prune "$CACHE/qemu" 2
+		else
+			overlay "$tree/src"
+		fi
+		if [ ! -e "$tree/configured" ]; then
+			step "configure QEMU" "read the log; remove $tree to start over" run_configure
+		fi
+		STEP_SHOW='warning:' step "build QEMU with the device ($JOBS jobs)" \
+			"fix the device in qemu-device/; if QEMU itself does not build, remove $tree" compile
+		prune "$CACHE/qemu-bin" 6
+	fi
+	step "place QEMU in build/qemu" "check the free space below $BUILD" place
+}
+
+main "$@"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Packages: what is missing is installed; what only the build needs is fetched
+# and unpacked in the cache without being installed. Source after common.sh.
+
+_apt_updated=$CACHE/apt-updated
+
+os_codename() {
+	# shellcheck disable=SC1091
+	(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-unknown}")
+}
+
+check_os() {
+	case $(os_codename) in
+	bookworm | trixie) ;;
+	*) die "this is not Debian 12 (bookworm) or 13 (trixie)" \
+		"run inside such a machine or container; see README.md" ;;
+	esac
+	[ "$(dpkg --print-architecture)" = amd64 ] ||
+		die "the build needs an amd64 machine" "use an x86-64 Debian"
+}
+
+apt_update() {
+	as_root apt-get update -o Acquire::Retries=3 || {
+		# A broken third-party source must not stop the build.
+		apt-cache policy linux-libc-dev | grep -q Candidate
+	}
+	touch "$_apt_updated"
+}
+
+# package_missing PACKAGE: true unless it is installed.
+package_missing() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" != installed ]
+}
+
+# apt_need PACKAGE…: install those that are missing.
+apt_need() {
+	local missing=() p
+	for p in "$@"; do
+		if package_missing "$p"; then missing+=("$p"); fi
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	apt_refresh
+	step "install packages: ${missing[*]}" \
+		"check the network and 'apt-get update'; then run the same command again" \
+		as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends -o Acquire::Retries=3 \
+		-o DPkg::Lock::Timeout=300 "${missing[@]}"
+}
+
+# apt_refresh: update the package lists unless that was done in the last 12 h
+# and they are still there.
+apt_refresh() {
+	if [ -n "$(find "$_apt_updated" -mmin -720 2>/dev/null)" ] &&
+		apt-cache show linux-libc-dev >/dev/null 2>&1; then
+		return 0
+	fi
+	step "update the package lists" "check the network and /etc/apt/sources.list*" apt_update
+}
+
+# archive_uri: the Debian archive that this system itself uses.
+archive_uri() {
+	local codename
+	codename=$(os_codename)
+	# One-line and deb822 sources alike; needs no package lists.
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+		awk -v c="$codename" '$2 == c { print $1; exit }'
+}
+
+# The private apt state: Debian 13's archive beside the system's own, whatever
+# the system is, without touching the system's configuration.
+TRIXIE=$CACHE/apt-trixie
+
+trixie_apt() {
+	local tool=$1
+	shift
+	"$tool" -o Dir::Etc::sourcelist="$TRIXIE/trixie.sources" \
+		-o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferencesparts=/dev/null \
+		-o Dir::Etc::preferences=/dev/null \
+		-o Dir::State::lists="$TRIXIE/lists" \
+		-o Dir::Cache="$TRIXIE/cache" \
+		-o Acquire::Retries=3 -o APT::Sandbox::User=root \
+		-o Debug::NoLocking=1 "$@"
+}
+
+trixie_setup() {
+	local uri
+	uri=$(archive_uri)
+	if [ -z "$uri" ]; then
+		apt_update
+		uri=$(archive_uri)
+	fi
+	[ -n "$uri" ] || die "cannot find the Debian archive in the system's sources" \
+		"put an entry for this release's main component into /etc/apt/sources.list"
+	mkdir -p "$TRIXIE/lists/partial" "$TRIXIE/cache/archives/partial"
+	cat >"$TRIXIE/trixie.sources" <<-END
+		Types: deb deb-src
+		URIs: $uri
+		Suites: trixie
+		Components: main
+		Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+	END
+	trixie_apt apt-get update
+}
+
+# trixie_refresh: the private state's lists, at most 12 h old.
+trixie_refresh() {
+	if [ -z "$(find "$TRIXIE/updated" -mmin -720 2>/dev/null)" ]; then
+		step "read the package lists of Debian 13 (private, in the cache)" \
+			"check the network; the system's own sources must name a Debian archive" trixie_setup
+		touch "$TRIXIE/updated"
+	fi
+}
+
+# deb_dir NAME: a fresh folder for downloads.
+download_debs() {
+	local dir=$1
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && apt-get download -o Acquire::Retries=3 -o APT::Sandbox::User=root "$@")
+}
+
+download_trixie_debs() {
+	local dir=$1
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && trixie_apt apt-get download "$@")
+}
