@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_PURE_PATCH_H__
+#define __TESSERA_PURE_PATCH_H__
+
+#include "pure.h"
+#include "slot.h"
+
+#include "tessera/tessera_hw.h"
+
+/** TESSERA_PATCH_NOWHERE: no byte offset, or no list element, is to blame */
+#define TESSERA_PATCH_NOWHERE		U32_MAX
+
+/** TESSERA_PATCH_ALLOC_NULL: the list element is NULL */
+#define TESSERA_PATCH_ALLOC_NULL	BIT(0)
+/** TESSERA_PATCH_ALLOC_WRITE: some command writes the allocation */
+#define TESSERA_PATCH_ALLOC_WRITE	BIT(1)
+
+/**
+ * struct tessera_patch - element of the patch-location list
+ *
+ * Laid out as &struct drm_tessera_submit_patch, so that the user's list is
+ * copied straight into an array of these.
+ */
+struct tessera_patch {
+	/** @alloc_index: index in the allocation list */
+	u32 alloc_index;
+	/** @slot_id: binding slot */
+	u32 slot_id;
+	/** @driver_id: opaque */
+	u32 driver_id;
+	/** @patch_offset: byte offset of the base field; 0 for a NULL element */
+	u32 patch_offset;
+	/** @split_offset: from here on the allocation is needed */
+	u32 split_offset;
+	/** @pad: zero */
+	u32 pad;
+	/** @alloc_offset: byte offset in the allocation the slot starts at */
+	u64 alloc_offset;
+};
+
+/**
+ * struct tessera_patch_alloc - element of the allocation list
+ */
+struct tessera_patch_alloc {
+	/** @size: bytes; 0 for a NULL element */
+	u64 size;
+	/** @flags: TESSERA_PATCH_ALLOC_* */
+	u32 flags;
+};
+
+/**
+ * struct tessera_patch_list - a patch list and all that it refers to
+ */
+struct tessera_patch_list {
+	/** @patches: elements in stream order of use */
+	const struct tessera_patch *patches;
+	/** @num_patches: elements of @patches */
+	u32 num_patches;
+	/** @num_allocs: elements of @allocs */
+	u32 num_allocs;
+	/** @allocs: the allocation list */
+	const struct tessera_patch_alloc *allocs;
+	/** @cmd_bytes: length of the command buffer */
+	u32 cmd_bytes;
+	/** @num_slots: slot ids are below it */
+	u32 num_slots;
+};
+
+/**
+ * struct tessera_patch_error - what a refused submission is refused for
+ */
+struct tessera_patch_error {
+	/** @offset: byte offset in the commands, or TESSERA_PATCH_NOWHERE */
+	u32 offset;
+	/** @index: element of the patch list, or TESSERA_PATCH_NOWHERE */
+	u32 index;
+};
+
+/**
+ * tessera_patch_is_null() - whether an element unbinds its slot
+ * @list: a checked list
+ * @patch: element of it
+ *
+ * Return: true if the element names a NULL allocation.
+ */
+static inline bool tessera_patch_is_null(const struct tessera_patch_list *list,
+					 const struct tessera_patch *patch)
+{
+	return list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_NULL;
+}
+
+int tessera_patch_check(const struct tessera_patch_list *list,
+			struct tessera_slot_table *table,
+			struct tessera_patch_error *err);
+int tessera_patch_check_leaks(const struct tessera_patch_list *list,
+			      struct tessera_slot_table *table,
+			      struct tessera_patch_error *err);
+void tessera_patch_write(void *cmds, u32 patch_offset, u64 base, u64 limit);
+
+#endif /* __TESSERA_PURE_PATCH_H__ */

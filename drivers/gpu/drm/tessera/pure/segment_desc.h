@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_PURE_SEGMENT_DESC_H__
+#define __TESSERA_PURE_SEGMENT_DESC_H__
+
+#include "pure.h"
+
+#include "tessera/tessera_hw.h"
+
+/** TESSERA_SEGMENT_ID_MAX: the largest segment id; 0 is "no segment" */
+#define TESSERA_SEGMENT_ID_MAX		TSR_MAX_SEGMENTS
+/** TESSERA_SEGMENT_MAX_PREFERRED: most preferences an allocation may state */
+#define TESSERA_SEGMENT_MAX_PREFERRED	5
+
+/**
+ * struct tessera_segment_desc - one segment descriptor as the device gives it
+ */
+struct tessera_segment_desc {
+	/** @id: 1 .. 31 */
+	u32 id;
+	/** @flags: TSR_SEGF_* */
+	u32 flags;
+	/** @base: GPU address of the first byte */
+	u64 base;
+	/** @size: bytes */
+	u64 size;
+	/** @commit_limit: most bytes that may be resident; memory: @size */
+	u64 commit_limit;
+	/** @cpu_offset: CPU visible memory: offset in BAR 2 of the first byte */
+	u64 cpu_offset;
+	/** @page_size: granularity of placements, 4096 or 65536 */
+	u32 page_size;
+	/** @name: NUL-terminated */
+	char name[TSR_SEG_NAME_BYTES];
+};
+
+/**
+ * struct tessera_segment_limits - what else is known of the device's address space
+ */
+struct tessera_segment_limits {
+	/** @hidden_base: GPU address of the memory in no segment */
+	u64 hidden_base;
+	/** @hidden_size: its bytes, may be 0 */
+	u64 hidden_size;
+	/** @cpu_window_bytes: size of BAR 2 */
+	u64 cpu_window_bytes;
+};
+
+/**
+ * struct tessera_segment_alloc - placement wishes of a new allocation
+ */
+struct tessera_segment_alloc {
+	/** @size: bytes */
+	u64 size;
+	/** @supported: segments it may live in, bit n is segment id n */
+	u32 supported;
+	/** @evict_to: aperture segments to evict to, same encoding */
+	u32 evict_to;
+	/** @num_preferred: elements of @preferred used */
+	u32 num_preferred;
+	/** @preferred: segment ids in order of preference */
+	u8 preferred[8];
+	/** @layout: TSR_LAYOUT_* */
+	u32 layout;
+	/** @pitch: bytes per row of a swizzled layout, else 0 */
+	u32 pitch;
+	/** @cpu_access: the CPU may map it */
+	bool cpu_access;
+	/** @cpu_cached: CPU mappings of its system pages are cached */
+	bool cpu_cached;
+	/** @gpu_read_only: no submission may write it */
+	bool gpu_read_only;
+};
+
+int tessera_segment_desc_check_flags(u32 flags);
+int tessera_segment_desc_check(const struct tessera_segment_desc *descs,
+			       unsigned int count,
+			       const struct tessera_segment_limits *limits,
+			       unsigned int *bad);
+int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
+				unsigned int count,
+				const struct tessera_segment_alloc *alloc);
+u32 tessera_segment_set(const struct tessera_segment_desc *descs,
+			unsigned int count, u32 mask, u32 value);
+
+#endif /* __TESSERA_PURE_SEGMENT_DESC_H__ */
