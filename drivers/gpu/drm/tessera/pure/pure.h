@@ -16,13 +16,11 @@
 
 #ifdef __KERNEL__
 
-#include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
-#include <linux/byteorder/generic.h>
 #include <linux/container_of.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -37,6 +35,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
+
+#include <asm/byteorder.h>
+#include <kunit/visibility.h>
 
 #else /* !__KERNEL__ */
 
