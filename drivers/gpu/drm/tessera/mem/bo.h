@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_BO_H__
+#define __TESSERA_BO_H__
+
+#include <linux/types.h>
+
+#include <drm/drm_gem.h>
+#include <drm/ttm/ttm_bo.h>
+
+#include <drm/tessera_drm.h>
+
+struct drm_file;
+struct tessera_account;		/* mem/account.h */
+struct tessera_device;
+struct tessera_segment;		/* mem/segment.h */
+
+/**
+ * struct tessera_bo - a buffer object (WDDM: allocation)
+ *
+ * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
+ * of 0 means the object is being destroyed and only its memory lives on.
+ */
+struct tessera_bo {
+	/** @tbo: TTM object, embeds the GEM object */
+	struct ttm_buffer_object tbo;
+	/** @node: in the device's list of objects, under its lock */
+	struct list_head node;
+	/** @account: who pays; holds a reference */
+	struct tessera_account *account;
+	/** @id: unique per device, for traces and debugfs; never 0 */
+	u32 id;
+	/** @flags: DRM_TESSERA_BO_* */
+	u32 flags;
+	/** @supported: set of segment ids it may live in */
+	u32 supported;
+	/** @evict_to: set of aperture segment ids to prefer on eviction */
+	u32 evict_to;
+	/** @preferred: segment ids in order: those asked for, then the rest of @supported */
+	u8 preferred[32];
+	/** @num_preferred: elements of @preferred */
+	u8 num_preferred;
+	/** @layout: DRM_TESSERA_LAYOUT_* in memory segments */
+	u32 layout;
+	/** @pitch: bytes per row of a swizzled layout, else 0 */
+	u32 pitch;
+	/** @caching: of system pages, &enum ttm_caching */
+	u32 caching;
+	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
+	u64 last_use;
+	/** @copy_valid: system pages hold the current bytes while in a memory segment; under resv */
+	bool copy_valid;
+	/** @was_resident: has been in a memory segment or has pages, so has bytes; under resv */
+	bool was_resident;
+};
+
+static inline struct tessera_bo *to_tessera_bo(struct ttm_buffer_object *tbo)
+{
+	return container_of(tbo, struct tessera_bo, tbo);
+}
+
+static inline struct tessera_bo *gem_to_tessera_bo(struct drm_gem_object *gem)
+{
+	return container_of(gem, struct tessera_bo, tbo.base);
+}
+
+static inline void tessera_bo_get(struct tessera_bo *bo)
+{
+	drm_gem_object_get(&bo->tbo.base);
+}
+
+static inline void tessera_bo_put(struct tessera_bo *bo)
+{
+	drm_gem_object_put(&bo->tbo.base);
+}
+
+static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
+{
+	return bo->tbo.base.size;
+}
+
+/* NULL if there is no such handle; drop with tessera_bo_put(). */
+static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 handle)
+{
+	struct drm_gem_object *gem = drm_gem_object_lookup(file, handle);
+
+	return gem ? gem_to_tessera_bo(gem) : NULL;
+}
+
+bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
+
+struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
+				     struct tessera_account *account,
+				     const struct drm_tessera_bo_create *args);
+
+/* Both valid while the reservation is held. */
+const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
+u64 tessera_bo_segment_offset(struct tessera_bo *bo);
+u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
+
+bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
+
+#endif /* __TESSERA_BO_H__ */

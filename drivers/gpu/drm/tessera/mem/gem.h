@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_GEM_H__
+#define __TESSERA_GEM_H__
+
+struct drm_file;
+struct drm_tessera_bo_create;
+struct drm_tessera_bo_info;
+struct drm_tessera_bo_wait;
+struct tessera_account;		/* mem/account.h */
+struct tessera_device;
+
+int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
+		       struct tessera_account *account,
+		       struct drm_tessera_bo_create *args);
+int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
+int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args);
+
+#endif /* __TESSERA_GEM_H__ */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_RESIDENCY_H__
+#define __TESSERA_RESIDENCY_H__
+
+#include <linux/types.h>
+
+struct drm_exec;
+struct tessera_bo;		/* mem/bo.h */
+struct tessera_device;
+
+/**
+ * struct tessera_block - an occupied range of a segment
+ *
+ * Filled by tessera_residency_snapshot() in offset order. @bo is valid as long as the
+ * caller holds the lock on it that tessera_residency_lock_all() took.
+ */
+struct tessera_block {
+	/** @start: byte offset in the segment */
+	u64 start;
+	/** @size: bytes */
+	u64 size;
+	/** @bo: the object; NULL if it is being destroyed and cannot be moved */
+	struct tessera_bo *bo;
+	/** @bo_id: its id, 0 if @bo is NULL */
+	u32 bo_id;
+	/** @pinned: may not be moved nor evicted */
+	bool pinned;
+	/** @last_use: stamp of the last submission that used it */
+	u64 last_use;
+	/** @owner: id of the account that pays for it */
+	u32 owner;
+	/** @owner_used: bytes @owner has in this segment */
+	u64 owner_used;
+	/** @owner_share: fair share of @owner in this segment */
+	u64 owner_share;
+};
+
+int tessera_residency_validate(struct tessera_bo *bo, struct drm_exec *exec, bool write);
+int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset,
+			    struct drm_exec *exec);
+int tessera_residency_evict(struct tessera_bo *bo);
+void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
+u64 tessera_residency_next_stamp(struct tessera_device *tdev);
+
+int tessera_residency_lock_all(struct tessera_device *tdev, struct drm_exec *exec,
+			       u32 segment_mask);
+int tessera_residency_snapshot(struct tessera_device *tdev, u32 segment_id,
+			       struct tessera_block **blocks, u32 *num);
+int tessera_residency_wait_dying(struct tessera_device *tdev);
+
+#endif /* __TESSERA_RESIDENCY_H__ */

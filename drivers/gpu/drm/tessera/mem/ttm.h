@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_TTM_H__
+#define __TESSERA_TTM_H__
+
+struct tessera_device;
+struct ttm_device;
+
+int tessera_ttm_init(struct tessera_device *tdev);
+void tessera_ttm_unplug(struct tessera_device *tdev);
+int tessera_ttm_evict_segments(struct tessera_device *tdev);
+
+struct ttm_device *tessera_ttm_device(struct tessera_device *tdev);
+
+#endif /* __TESSERA_TTM_H__ */

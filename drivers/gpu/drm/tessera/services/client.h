@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_CLIENT_H__
+#define __TESSERA_CLIENT_H__
+
+#include <linux/xarray.h>
+
+struct drm_file;
+struct tessera_account;		/* mem/account.h */
+struct tessera_device;
+
+/**
+ * struct tessera_client - an open file, &drm_file.driver_priv
+ */
+struct tessera_client {
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @account: what the client uses; outlives the client */
+	struct tessera_account *account;
+	/** @contexts: &struct tessera_context by id; has its own lock */
+	struct xarray contexts;
+};
+
+int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);
+void tessera_client_close(struct drm_file *file);
+struct tessera_client *to_tessera_client(struct drm_file *file);
+
+#endif /* __TESSERA_CLIENT_H__ */
