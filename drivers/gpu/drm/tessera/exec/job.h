@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_JOB_H__
+#define __TESSERA_JOB_H__
+
+#include <linux/dma-resv.h>
+#include <linux/kref.h>
+#include <linux/llist.h>
+#include <linux/types.h>
+
+#include <drm/gpu_scheduler.h>
+
+struct dma_fence;
+struct tessera_device;
+struct tessera_engine;		/* exec/engine.h */
+struct tessera_fence;		/* hw/fence.h */
+struct tessera_ib;		/* exec/ib.h */
+struct tessera_job;
+
+/* A preamble and a part. */
+#define TESSERA_JOB_MAX_RANGES	2
+
+/**
+ * struct tessera_ib_range - a piece of an indirect buffer a job executes
+ */
+struct tessera_ib_range {
+	/** @ib: the buffer; the job holds a reference */
+	struct tessera_ib *ib;
+	/** @start: first byte, a multiple of TSR_PKT_ALIGN */
+	u32 start;
+	/** @end: first byte behind it, likewise */
+	u32 end;
+	/** @user: run unprivileged */
+	bool user;
+};
+
+/**
+ * struct tessera_job_ops - what the owner of a job adds to it
+ *
+ * All are optional but @release.
+ */
+struct tessera_job_ops {
+	/**
+	 * @prepare: last word before the job is written to the ring
+	 *
+	 * Called in run_job, inside the signalling section: no allocation, no
+	 * reservation. A value below 0 keeps the job from running and becomes the error
+	 * of its fence.
+	 */
+	int (*prepare)(struct tessera_job *job);
+
+	/**
+	 * @done: the job's outcome is known; its fence is about to be signalled
+	 *
+	 * Called exactly once for each job that was handed to run_job, whether it
+	 * ran or was refused, in atomic context (interrupts off when it ran). Not
+	 * called for jobs that are discarded from the queue of a dying entity.
+	 * @start_ns and @end_ns are device clock values, 0 if the job did not run.
+	 */
+	void (*done)(struct tessera_job *job, int error, u64 start_ns, u64 end_ns);
+
+	/**
+	 * @release: the last reference is gone
+	 *
+	 * Frees the struct the job is embedded in. Called in process context from
+	 * &tessera_device.release_wq, where reservations may be taken; or directly from
+	 * tessera_job_put() if the job was never pushed.
+	 */
+	void (*release)(struct tessera_job *job);
+};
+
+/**
+ * struct tessera_job - one job of one engine
+ *
+ * Embedded in its owner's struct. Life: tessera_job_init(), ranges and
+ * dependencies, tessera_job_arm(), tessera_job_push(), tessera_job_put(). A job may be
+ * put without having been armed; once armed it must be pushed.
+ */
+struct tessera_job {
+	/** @base: the scheduler's part */
+	struct drm_sched_job base;
+	/** @ref: the owner's reference, and the scheduler's from push to free_job */
+	struct kref ref;
+	/** @ops: the owner's callbacks */
+	const struct tessera_job_ops *ops;
+	/** @engine: where it runs */
+	struct tessera_engine *engine;
+	/** @context_id: shown in the device's registers, error records and traces */
+	u32 context_id;
+	/** @begin_flags: TSR_JOB_* of its JOB_BEGIN */
+	u32 begin_flags;
+	/** @ranges: what it executes, in this order; set with tessera_job_add_range() */
+	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
+	/** @num_ranges: used elements of @ranges; 0 makes an empty job */
+	unsigned int num_ranges;
+	/** @seqno: number within its entity, from arm on; for traces */
+	u64 seqno;
+
+	/* private: exec/job.c and exec/sched.c */
+	struct tessera_fence *hw_fence;
+	struct dma_fence *finished;
+	struct tessera_fence *after;
+	const void *owner;
+	bool sched_inited;
+	struct llist_node release_node;
+};
+
+static inline struct tessera_job *to_tessera_job(struct drm_sched_job *sched_job)
+{
+	return container_of(sched_job, struct tessera_job, base);
+}
+
+int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
+		     struct drm_sched_entity *entity,
+		     const struct tessera_job_ops *ops, void *owner);
+void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
+			   u32 start, u32 end, bool user);
+int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
+int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
+			 enum dma_resv_usage usage);
+void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);
+void tessera_job_arm(struct tessera_job *job);
+void tessera_job_push(struct tessera_job *job);
+struct dma_fence *tessera_job_finished(struct tessera_job *job);
+struct tessera_job *tessera_job_get(struct tessera_job *job);
+void tessera_job_put(struct tessera_job *job);
+
+int tessera_job_queue_init(struct tessera_device *tdev);
+void tessera_job_queue_flush(struct tessera_device *tdev);
+
+#endif /* __TESSERA_JOB_H__ */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_ASSERT_H__
+#define __TESSERA_ASSERT_H__
+
+#include <drm/drm_print.h>
+
+/**
+ * tessera_assert() - check an invariant of the driver
+ * @tdev: the device
+ * @cond: what must hold
+ *
+ * Compiled out (but still parsed) without CONFIG_DRM_TESSERA_DEBUG. Never for
+ * anything user space can reach.
+ */
+#if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
+#define tessera_assert(tdev, cond) \
+	((void)drm_WARN(&(tdev)->drm, !(cond), "assertion failed: %s\n", #cond))
+#else
+#define tessera_assert(tdev, cond) \
+	((void)sizeof((tdev)->drm.dev && (cond)))
+#endif
+
+/**
+ * tessera_ioctl_bad() - check an ioctl argument
+ * @tdev: the device
+ * @cond: what makes the argument bad
+ *
+ * Return: @cond; when true the expression is logged at debug level.
+ */
+#define tessera_ioctl_bad(tdev, cond) \
+	(unlikely(cond) && \
+	 (drm_dbg_driver(&(tdev)->drm, "refused: %s\n", #cond), true))
+
+#endif /* __TESSERA_ASSERT_H__ */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_DEVICE_H__
+#define __TESSERA_DEVICE_H__
+
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <drm/drm_device.h>
+#include <drm/ttm/ttm_device.h>
+
+#include <tessera/tessera_hw.h>
+
+struct pci_dev;
+struct workqueue_struct;
+
+struct tessera_clients;		/* services/client.c */
+struct tessera_engine;		/* exec/engine.h */
+struct tessera_errors;		/* hw/error.c */
+struct tessera_irq;		/* hw/irq.c */
+struct tessera_paging;		/* mem/paging.c */
+struct tessera_release_queue;	/* exec/job.c */
+struct tessera_residency;	/* mem/residency.c */
+struct tessera_segments;	/* mem/segment.c */
+
+/**
+ * DOC: locking
+ *
+ * Locks are taken in this order; each may be left out, none may be taken
+ * after one that stands below it:
+ *
+ * 1. &tessera_device.submit_lock: read by an ordinary submission, write by one
+ *    that is run in several parts, from before the first reservation is
+ *    taken until the last part is pushed. While it is held for writing nobody
+ *    else arms a job, so every fence an eviction may meet belongs to a job armed
+ *    before the group and dependencies point backwards only.
+ * 2. dma_resv of buffer objects, several only through drm_exec.
+ * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
+ *    paging engine's. They do not nest.
+ * 4. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
+ *    taken in interrupts.
+ *
+ * The MMIO window of the ownership registers has the spinlock
+ * &tessera_device.mark_lock, a leaf.
+ *
+ * Nothing that can wait for memory or for a reservation is ever called between
+ * arming a job and its fence: run_job, interrupt handling and reset are annotated
+ * with dma_fence_begin_signalling(). What a finished job frees is freed by
+ * &tessera_device.release_wq, outside the scheduler's workqueue.
+ */
+
+/**
+ * struct tessera_device_info - what the identification block says
+ */
+struct tessera_device_info {
+	/** @version: major << 16 | minor */
+	u32 version;
+	/** @caps: TSR_CAP_* */
+	u32 caps;
+	/** @num_segments: segment descriptors */
+	u32 num_segments;
+	/** @num_engines: engines, 1 .. TSR_MAX_ENGINES */
+	u32 num_engines;
+	/** @num_slots: binding slots */
+	u32 num_slots;
+	/** @num_swizzle_ranges: swizzling ranges */
+	u32 num_swizzle_ranges;
+	/** @max_ib_bytes: largest indirect buffer */
+	u32 max_ib_bytes;
+	/** @hidden_base: GPU address of the VRAM that is in no segment */
+	u64 hidden_base;
+	/** @hidden_size: its size in bytes */
+	u64 hidden_size;
+};
+
+/**
+ * struct tessera_device - one device
+ *
+ * Holds the core objects by value and the driver's own blocks as pointers to
+ * structs that only their file knows.
+ */
+struct tessera_device {
+	/** @drm: the DRM device */
+	struct drm_device drm;
+	/** @ttm: the TTM device; set up by mem/ttm.c */
+	struct ttm_device ttm;
+
+	/** @mmio: BAR 0 */
+	void __iomem *mmio;
+	/** @info: constants read at probe */
+	struct tessera_device_info info;
+
+	/** @submit_lock: see the locking DOC */
+	struct rw_semaphore submit_lock;
+	/** @mark_lock: serialises the TSR_MARK_* registers */
+	spinlock_t mark_lock;
+
+	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
+	void *dummy_page;
+	/** @dummy_dma: its DMA address */
+	dma_addr_t dummy_dma;
+
+	/** @reset_wq: ordered; job timeouts of all engines */
+	struct workqueue_struct *reset_wq;
+	/** @release_wq: where finished jobs are released */
+	struct workqueue_struct *release_wq;
+	/** @release: jobs waiting for that */
+	struct tessera_release_queue *release;
+
+	/** @irq: interrupt vectors */
+	struct tessera_irq *irq;
+	/** @errors: error counters */
+	struct tessera_errors *errors;
+	/** @engines: &tessera_device_info.num_engines are in use */
+	struct tessera_engine *engines[TSR_MAX_ENGINES];
+
+	/** @segments: the segment table */
+	struct tessera_segments *segments;
+	/** @paging: the paging queue */
+	struct tessera_paging *paging;
+	/** @residency: placement policy */
+	struct tessera_residency *residency;
+	/** @clients: all open files */
+	struct tessera_clients *clients;
+};
+
+static inline struct tessera_device *to_tessera_device(struct drm_device *drm)
+{
+	return container_of(drm, struct tessera_device, drm);
+}
+
+int tessera_device_init(struct tessera_device *tdev);
+void tessera_device_unplug(struct tessera_device *tdev);
+
+#endif /* __TESSERA_DEVICE_H__ */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_HWABI_H__
+#define __TESSERA_HWABI_H__
+
+#include <linux/types.h>
+
+/*
+ * The device's memory formats as structs, for the packets the driver itself
+ * writes. The numbers are those of tessera_hw.h; tessera_hwabi_check.h holds the two
+ * against each other.
+ */
+
+/* Engine status page. */
+struct tessera_status_page {
+	__le64 seqno;
+	__le32 head;
+	__le32 reserved;
+	__le32 irq_sent;
+	__le32 irq_ack;
+};
+
+/* Job record. */
+struct tessera_record {
+	__le64 seqno;
+	__le32 status;
+	__le32 offset;
+	__le64 start_ns;
+	__le64 end_ns;
+};
+
+struct tessera_pkt_job_begin {
+	__le32 header;
+	__le32 context;
+	__le32 flags;
+	__le32 zero;
+};
+
+struct tessera_pkt_ib_call {
+	__le32 header;
+	__le32 total;
+	__le32 pages_lo;
+	__le32 pages_hi;
+	__le32 start;
+	__le32 end;
+};
+
+struct tessera_pkt_fence {
+	__le32 header;
+	__le32 zero;
+	__le32 value_lo;
+	__le32 value_hi;
+	__le32 record_lo;
+	__le32 record_hi;
+};
+
+struct tessera_pkt_bind_slot {
+	__le32 header;
+	__le32 slot;
+	__le32 base_lo;
+	__le32 base_hi;
+	__le32 limit_lo;
+	__le32 limit_hi;
+	__le32 surface;
+	__le32 pitch;
+	__le32 size;
+	__le32 zero;
+};
+
+struct tessera_pkt_transfer {
+	__le32 header;
+	__le32 layouts;
+	__le32 src_lo;
+	__le32 src_hi;
+	__le32 dst_lo;
+	__le32 dst_hi;
+	__le32 bytes_lo;
+	__le32 bytes_hi;
+	__le32 src_offset_lo;
+	__le32 src_offset_hi;
+	__le32 dst_offset_lo;
+	__le32 dst_offset_hi;
+	__le32 pitch;
+	__le32 zero;
+};
+
+struct tessera_pkt_page_fill {
+	__le32 header;
+	__le32 value;
+	__le32 addr_lo;
+	__le32 addr_hi;
+	__le32 bytes_lo;
+	__le32 bytes_hi;
+};
+
+struct tessera_pkt_map_aperture {
+	__le32 header;
+	__le32 segment;
+	__le32 first_page;
+	__le32 num_pages;
+	__le32 ptes_lo;
+	__le32 ptes_hi;
+};
+
+struct tessera_pkt_unmap_aperture {
+	__le32 header;
+	__le32 segment;
+	__le32 first_page;
+	__le32 num_pages;
+};
+
+struct tessera_pkt_mark {
+	__le32 header;
+	__le32 command;
+	__le32 addr_lo;
+	__le32 addr_hi;
+	__le32 bytes_lo;
+	__le32 bytes_hi;
+};
+
+/* Microcode image. */
+struct tessera_fw_header {
+	__le32 magic;
+	__le32 version;
+	__le32 bytes;
+	__le32 crc;
+};
+
+#endif /* __TESSERA_HWABI_H__ */

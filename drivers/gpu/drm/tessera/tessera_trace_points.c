@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: tracepoints
+ *
+ * The bodies of the events declared in tessera_trace.h.
+ */
+
+#ifndef __CHECKER__
+#define CREATE_TRACE_POINTS
+#include "tessera_trace.h"
+#endif
