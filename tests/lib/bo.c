@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/* Buffer objects and their CPU mappings. */
+#include "tsr.h"
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+int __tsr_bo_create(int fd, struct drm_tessera_bo_create *args)
+{
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_BO_CREATE, args);
+}
+
+struct tsr_bo tsr_bo_new(struct tsr_device *dev, uint64_t size, uint32_t supported, uint32_t flags)
+{
+	struct drm_tessera_bo_create args = {
+		.size = size,
+		.supported = supported,
+		.flags = flags,
+	};
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	require(args.handle);
+	return (struct tsr_bo){ .handle = args.handle, .size = size };
+}
+
+int __tsr_bo_info(int fd, uint32_t handle, struct drm_tessera_bo_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->handle = handle;
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_BO_INFO, info);
+}
+
+struct drm_tessera_bo_info tsr_bo_info(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	struct drm_tessera_bo_info info;
+
+	require_ok(__tsr_bo_info(dev->fd, bo->handle, &info));
+	return info;
+}
+
+void *tsr_bo_map(struct tsr_device *dev, struct tsr_bo *bo)
+{
+	struct drm_tessera_bo_info info = tsr_bo_info(dev, bo);
+
+	if (bo->map)
+		return bo->map;
+	require_msg(info.mmap_offset, "object %u has no mmap offset", bo->handle);
+	bo->map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, dev->fd,
+		       (off_t)info.mmap_offset);
+	if (bo->map == MAP_FAILED)
+		tap_fail(__FILE__, __LINE__, "mmap: %s", strerror(errno));
+	return bo->map;
+}
+
+void tsr_bo_unmap(struct tsr_bo *bo)
+{
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	bo->map = NULL;
+}
+
+int __tsr_bo_wait(int fd, uint32_t handle, uint32_t flags, int64_t timeout_ns)
+{
+	struct drm_tessera_bo_wait args = {
+		.handle = handle,
+		.flags = flags,
+		.timeout_ns = timeout_ns,
+	};
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_BO_WAIT, &args);
+}
+
+void tsr_bo_wait(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	require_ok(__tsr_bo_wait(dev->fd, bo->handle, DRM_TESSERA_BO_WAIT_WRITE, INT64_MAX));
+}
+
+int __tsr_bo_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close args = { .handle = handle };
+
+	return tsr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo)
+{
+	tsr_bo_unmap(bo);
+	require_ok(__tsr_bo_close(dev->fd, bo->handle));
+	bo->handle = 0;
+}
+
+void tsr_pattern_write(struct tsr_bo *bo, uint32_t key)
+{
+	uint32_t *words = bo->map;
+
+	for (uint64_t i = 0; i < bo->size / 4; i++)
+		words[i] = tsr_pattern(key, i);
+}
+
+void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key)
+{
+	const uint32_t *words = bo->map;
+
+	for (uint64_t i = 0; i < bo->size / 4; i++)
+		if (words[i] != tsr_pattern(key, i))
+			tap_fail(__FILE__, __LINE__,
+				 "object %u (key %u), word 0x%llx: 0x%08x, not 0x%08x", bo->handle,
+				 key, (unsigned long long)i, words[i], tsr_pattern(key, i));
+}
+
+void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (words[i] != value)
+			tap_fail(__FILE__, __LINE__, "word 0x%llx: 0x%08x, not 0x%08x",
+				 (unsigned long long)i, words[i], value);
+}

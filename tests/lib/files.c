@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/* debugfs, fdinfo, and files in general. */
+#include "tsr.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *tsr_read_file(const char *path)
+{
+	size_t used = 0, max = 65536;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	text = malloc(max);
+	require(text);
+	while ((n = read(fd, text + used, max - used - 1)) > 0) {
+		used += (size_t)n;
+		if (max - used < 4096) {
+			max *= 2;
+			text = realloc(text, max);
+			require(text);
+		}
+	}
+	close(fd);
+	text[used] = 0;
+	return text;
+}
+
+int tsr_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	rc = n < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+const char *tsr_debugfs(void)
+{
+	static char path[256];
+	glob_t found;
+
+	if (path[0])
+		return path;
+	if (access("/sys/kernel/debug/dri", F_OK))
+		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	if (glob("/sys/kernel/debug/dri/*/segments", 0, NULL, &found) || !found.gl_pathc)
+		tap_skip("no debugfs of the driver");
+	snprintf(path, sizeof(path), "%.*s", (int)(strlen(found.gl_pathv[0]) - strlen("/segments")),
+		 found.gl_pathv[0]);
+	globfree(&found);
+	return path;
+}
+
+char *tsr_debugfs_read(const char *name)
+{
+	char path[512];
+	char *text;
+
+	snprintf(path, sizeof(path), "%s/%s", tsr_debugfs(), name);
+	text = tsr_read_file(path);
+	require_msg(text, "cannot read %s", path);
+	return text;
+}
+
+int tsr_debugfs_write(const char *name, const char *text)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", tsr_debugfs(), name);
+	return tsr_write_file(path, text);
+}
+
+int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
+{
+	char path[64], unit[16] = "";
+	long long value = -1;
+	char *text, *line, *save = NULL;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", dev->fd);
+	text = tsr_read_file(path);
+	require(text);
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		size_t len = strlen(key);
+
+		if (strncmp(line, key, len) || line[len] != ':')
+			continue;
+		if (sscanf(line + len + 1, "%lld %15s", &value, unit) < 1)
+			value = -1;
+		break;
+	}
+	free(text);
+	if (value >= 0 && !strcmp(unit, "KiB"))
+		value <<= 10;
+	else if (value >= 0 && !strcmp(unit, "MiB"))
+		value <<= 20;
+	return value;
+}

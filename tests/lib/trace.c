@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+static char instance[128];
+
+static void put(const char *file, const char *text)
+{
+	char path[320];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	rc = tsr_write_file(path, text);
+	require_msg(!rc, "write '%s' to %s: %s", text, path, strerror(-rc));
+}
+
+static void make_instance(void)
+{
+	if (access("/sys/kernel/tracing/trace", F_OK))
+		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (access("/sys/kernel/tracing/events/tessera", F_OK))
+		tap_skip("no tracepoints of the driver");
+	snprintf(instance, sizeof(instance), "/sys/kernel/tracing/instances/tessera-%d",
+		 (int)getpid());
+	if (mkdir(instance, 0700) && errno != EEXIST)
+		tap_fail(__FILE__, __LINE__, "mkdir %s: %s", instance, strerror(errno));
+}
+
+void tsr_trace_start(const char *first, ...)
+{
+	va_list ap;
+
+	make_instance();
+	put("tracing_on", "0");
+	put("trace_clock", "global");
+	put("buffer_size_kb", "8192");
+	put("trace", "\n");
+	if (!first)
+		put("events/tessera/enable", "1");
+	va_start(ap, first);
+	for (const char *name = first; name; name = va_arg(ap, const char *)) {
+		char file[96];
+
+		snprintf(file, sizeof(file), "events/tessera/%s/enable", name);
+		put(file, "1");
+	}
+	va_end(ap);
+	put("tracing_on", "1");
+}
+
+/* "  task-12  [001] d..1.  12.345678: name: key=value …" */
+static bool parse_line(const char *line, struct tsr_event *ev)
+{
+	const char *bracket = strstr(line, " [");
+	const char *colon, *name, *end;
+	size_t len;
+
+	if (line[0] == '#' || !bracket)
+		return false;
+	colon = strstr(bracket, ": ");
+	if (!colon)
+		return false;
+	name = colon + 2;
+	while (*name == ' ')
+		name++;
+	end = strchr(name, ':');
+	if (!end)
+		return false;
+	for (colon--; colon > bracket && *colon != ' '; colon--)
+		;
+	ev->time = strtod(colon, NULL);
+	len = (size_t)(end - name);
+	if (len >= sizeof(ev->name))
+		return false;
+	memcpy(ev->name, name, len);
+	ev->name[len] = 0;
+	snprintf(ev->text, sizeof(ev->text), "%s", end + 1);
+	return true;
+}
+
+struct tsr_trace tsr_trace_stop(void)
+{
+	struct tsr_trace trace = { 0 };
+	char path[320], *text, *line, *save = NULL;
+	size_t max = 0;
+
+	put("tracing_on", "0");
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	text = tsr_read_file(path);
+	require(text);
+	trace.lost = strstr(text, "LOST") != NULL;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (trace.count == max) {
+			max = max ? max * 2 : 256;
+			trace.events = realloc(trace.events, max * sizeof(*trace.events));
+			require(trace.events);
+		}
+		if (parse_line(line, &trace.events[trace.count]))
+			trace.count++;
+	}
+	free(text);
+	put("events/tessera/enable", "0");
+	rmdir(instance);
+	require_msg(!trace.lost, "the trace buffer was too small");
+	return trace;
+}
+
+void tsr_trace_free(struct tsr_trace *trace)
+{
+	free(trace->events);
+	memset(trace, 0, sizeof(*trace));
+}
+
+const struct tsr_event *tsr_trace_next(const struct tsr_trace *trace, const char *name,
+				       const struct tsr_event *from)
+{
+	const struct tsr_event *end = trace->events + trace->count;
+
+	for (const struct tsr_event *ev = from ? from : trace->events; ev < end; ev++)
+		if (!strcmp(ev->name, name))
+			return ev;
+	return NULL;
+}
+
+size_t tsr_trace_count(const struct tsr_trace *trace, const char *name)
+{
+	size_t count = 0;
+
+	tsr_trace_for_each(trace, name, ev)
+		count++;
+	return count;
+}
+
+static const char *find_value(const struct tsr_event *ev, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = ev->text; (p = strstr(p, key)); p += len)
+		if ((p == ev->text || isspace((unsigned char)p[-1])) && p[len] == '=')
+			return p + len + 1;
+	return NULL;
+}
+
+bool tsr_event_has(const struct tsr_event *ev, const char *key)
+{
+	return find_value(ev, key) != NULL;
+}
+
+uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key)
+{
+	const char *value = find_value(ev, key);
+
+	require_msg(value, "event %s has no field %s: %s", ev->name, key, ev->text);
+	return value[0] == '-' ? (uint64_t)strtoll(value, NULL, 0) : strtoull(value, NULL, 0);
+}
+
+bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value)
+{
+	const char *text = find_value(ev, key);
+	size_t len = strlen(value);
+
+	require_msg(text, "event %s has no field %s: %s", ev->name, key, ev->text);
+	return !strncmp(text, value, len) &&
+	       (!text[len] || isspace((unsigned char)text[len]) || text[len] == ',');
+}
+
+void tsr_trace_dump(const struct tsr_trace *trace)
+{
+	for (size_t i = 0; i < trace->count; i++)
+		tap_note("  %.6f %s:%s", trace->events[i].time, trace->events[i].name,
+			 trace->events[i].text);
+}

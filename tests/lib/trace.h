@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver's tracepoints, read through a tracefs instance of our own. Fields are
+ * looked up by name in the printed text ("key=value").
+ */
+#ifndef TSR_TRACE_H
+#define TSR_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsr_event {
+	char name[32];
+	char text[480]; /* what is printed after the name */
+	double time;
+};
+
+struct tsr_trace {
+	struct tsr_event *events;
+	size_t count;
+	bool lost; /* the buffer wrapped */
+};
+
+/* Start recording; names as in events/tessera/, NULL-terminated; none: all. */
+void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
+/* Stop, and read what was recorded. */
+struct tsr_trace tsr_trace_stop(void);
+void tsr_trace_free(struct tsr_trace *trace);
+
+/* next event of that name at or after @from, or NULL */
+const struct tsr_event *tsr_trace_next(const struct tsr_trace *trace, const char *name,
+				       const struct tsr_event *from);
+size_t tsr_trace_count(const struct tsr_trace *trace, const char *name);
+bool tsr_event_has(const struct tsr_event *ev, const char *key);
+/* value of a field; fails the test if there is no such field */
+uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key);
+bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value);
+void tsr_trace_dump(const struct tsr_trace *trace);
+
+#define tsr_trace_for_each(trace, ev_name, ev)                                                     \
+	for (const struct tsr_event *ev = tsr_trace_next(trace, ev_name, NULL); ev;                \
+	     ev = tsr_trace_next(trace, ev_name, ev + 1))
+
+#endif /* TSR_TRACE_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Raw ioctl wrappers for the tests, in pairs: __tsr_x() returns 0 or -errno, tsr_x()
+ * fails the test unless it succeeds. No library of the project is used, so that the
+ * tests see exactly what the kernel offers.
+ */
+#ifndef TSR_TEST_H
+#define TSR_TEST_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <drm/tessera_drm.h>
+#include <tessera/tessera_hw.h>
+
+#include "tap.h"
+
+#define KiB(n) ((uint64_t)(n) << 10)
+#define MiB(n) ((uint64_t)(n) << 20)
+
+/* flags of struct tap_test */
+#define TSR_EXPECT_ERRORS 1 /* the device may count guest errors */
+#define TSR_NO_DEVICE 2	    /* no device need be there before and after */
+
+int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t count);
+#define TSR_TEST_MAIN(tests)                                                                       \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return tsr_tests_run(argc, argv, tests, ARRAY_SIZE(tests));                        \
+	}
+
+/* ---- device ---------------------------------------------------------------- */
+
+struct tsr_device {
+	int fd;
+	struct drm_tessera_query_device info;
+	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
+	uint32_t num_segs;
+	struct drm_tessera_query_engine engines[TSR_MAX_ENGINES];
+	uint32_t num_engines;
+	uint32_t render; /* the first render engine */
+};
+
+/* the render node of the first Tessera device, or -errno */
+int __tsr_open_node(void);
+struct tsr_device tsr_open(void);
+void tsr_close(struct tsr_device *dev);
+int tsr_ioctl(int fd, unsigned long request, void *arg); /* 0 or -errno; retries EINTR */
+
+int __tsr_query(int fd, uint32_t id, uint32_t stride, uint32_t *count, void *out);
+struct drm_tessera_query_memory tsr_query_memory(struct tsr_device *dev, uint32_t segment);
+uint64_t tsr_guest_errors(struct tsr_device *dev);
+
+/* segments by kind; the test is skipped if the device has none */
+const struct drm_tessera_query_segment *tsr_seg_visible(struct tsr_device *dev);
+const struct drm_tessera_query_segment *tsr_seg_hidden(struct tsr_device *dev);
+const struct drm_tessera_query_segment *tsr_seg_ro(struct tsr_device *dev);
+const struct drm_tessera_query_segment *tsr_seg_gart(struct tsr_device *dev);
+const struct drm_tessera_query_segment *tsr_seg_by_id(struct tsr_device *dev, uint32_t id);
+static inline uint32_t tsr_bit(const struct drm_tessera_query_segment *seg)
+{
+	return 1u << seg->id;
+}
+
+/* ---- buffer objects ---------------------------------------------------------- */
+
+struct tsr_bo {
+	uint32_t handle;
+	uint64_t size;
+	void *map;
+};
+
+int __tsr_bo_create(int fd, struct drm_tessera_bo_create *args);
+struct tsr_bo tsr_bo_new(struct tsr_device *dev, uint64_t size, uint32_t supported, uint32_t flags);
+int __tsr_bo_info(int fd, uint32_t handle, struct drm_tessera_bo_info *info);
+struct drm_tessera_bo_info tsr_bo_info(struct tsr_device *dev, const struct tsr_bo *bo);
+void *tsr_bo_map(struct tsr_device *dev, struct tsr_bo *bo);
+void tsr_bo_unmap(struct tsr_bo *bo);
+int __tsr_bo_wait(int fd, uint32_t handle, uint32_t flags, int64_t timeout_ns);
+void tsr_bo_wait(struct tsr_device *dev, const struct tsr_bo *bo); /* idle, forever */
+int __tsr_bo_close(int fd, uint32_t handle);
+void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo);
+
+/* the pattern of word @i in an object with this key; never 0 */
+static inline uint32_t tsr_pattern(uint32_t key, uint64_t i)
+{
+	return (key << 24 | 0x00800000) ^ (uint32_t)(i * 2654435761u >> 9);
+}
+void tsr_pattern_write(struct tsr_bo *bo, uint32_t key);			/* through the map */
+void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key);			/* likewise */
+void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value);	/* all equal */
+
+/* ---- contexts, sync objects -------------------------------------------------- */
+
+int __tsr_context_create(int fd, struct drm_tessera_context_create *args);
+uint32_t tsr_context_new(struct tsr_device *dev, uint32_t flags);
+int __tsr_context_destroy(int fd, uint32_t id);
+void tsr_context_free(struct tsr_device *dev, uint32_t id);
+
+uint32_t tsr_syncobj_new(struct tsr_device *dev);
+void tsr_syncobj_free(struct tsr_device *dev, uint32_t handle);
+int __tsr_syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t timeout_ns);
+void tsr_syncobj_signal(struct tsr_device *dev, uint32_t handle, uint64_t point);
+uint64_t tsr_syncobj_point(struct tsr_device *dev, uint32_t handle);
+int tsr_syncobj_export(struct tsr_device *dev, uint32_t handle); /* a sync file */
+/* waits for the fence of a binary syncobj; its status: 0 or -errno */
+int tsr_syncobj_status(struct tsr_device *dev, uint32_t handle);
+
+/* ---- command buffers ---------------------------------------------------------- */
+
+#define TSR_NO_GROUP 0xffffffffu
+
+struct tsr_cmd {
+	uint32_t *dw;
+	uint32_t num_dw, max_dw;
+	struct drm_tessera_submit_alloc *allocs;
+	uint32_t num_allocs, max_allocs;
+	struct drm_tessera_submit_patch *patches;
+	uint32_t num_patches, max_patches;
+	uint32_t group; /* split offset of the open group */
+};
+
+struct tsr_surface {
+	uint32_t format, layout, access, pitch, width, height;
+	uint64_t offset;
+};
+
+void tsr_cmd_init(struct tsr_cmd *cmd);
+void tsr_cmd_fini(struct tsr_cmd *cmd);
+void tsr_cmd_reset(struct tsr_cmd *cmd);
+static inline uint32_t tsr_cmd_bytes(const struct tsr_cmd *cmd)
+{
+	return cmd->num_dw * 4;
+}
+
+uint32_t *tsr_cmd_packet(struct tsr_cmd *cmd, uint32_t op, uint32_t flags, uint32_t dwords);
+/* index in the allocation list; adds what is not there yet */
+uint32_t tsr_cmd_alloc(struct tsr_cmd *cmd, uint32_t handle, bool write);
+/* binds between these two form one split point */
+void tsr_cmd_group_begin(struct tsr_cmd *cmd);
+void tsr_cmd_group_end(struct tsr_cmd *cmd);
+/* each returns the byte offset of its packet */
+uint32_t tsr_cmd_bind(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo,
+		      const struct tsr_surface *surface);
+uint32_t tsr_cmd_bind_buffer(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo,
+			     bool write);
+uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot);
+void tsr_cmd_fill(struct tsr_cmd *cmd, uint32_t slot, uint32_t x, uint32_t words, uint32_t value);
+void tsr_cmd_copy(struct tsr_cmd *cmd, uint32_t dst, uint32_t dst_x, uint32_t src, uint32_t src_x,
+		  uint32_t words);
+void tsr_cmd_nop(struct tsr_cmd *cmd, uint32_t bytes);
+void tsr_cmd_pad_to(struct tsr_cmd *cmd, uint32_t offset);
+
+void tsr_submit_args(const struct tsr_cmd *cmd, uint32_t context, struct drm_tessera_submit *args);
+int __tsr_submit_ioctl(int fd, struct drm_tessera_submit *args);
+/* wait and signal: binary syncobjs or 0 */
+int __tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd, uint32_t wait,
+		 uint32_t signal, struct drm_tessera_submit *args);
+/* returns the number of parts */
+uint32_t tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
+		    uint32_t wait, uint32_t signal);
+/* submit, wait, return the fence's status; *parts may be NULL */
+int tsr_submit_status(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
+		      uint32_t *parts);
+void tsr_submit_done(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd);
+
+/* one-packet jobs, waited for */
+void tsr_gpu_fill(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo,
+		  uint32_t value);
+void tsr_gpu_copy(struct tsr_device *dev, uint32_t context, const struct tsr_bo *dst,
+		  const struct tsr_bo *src);
+/* words of an object the CPU need not be able to map, through a staging object */
+void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo *src,
+		  uint64_t word, uint32_t words, uint32_t *out);
+/* have the GPU use it, so that it is resident afterwards */
+void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo);
+/* push every idle object of a segment out, by filling it; frees all again */
+void tsr_evict_all(struct tsr_device *dev, uint32_t context,
+		   const struct drm_tessera_query_segment *seg);
+
+/* ---- files of the kernel ------------------------------------------------------ */
+
+/* whole file, NUL-terminated, to be freed; NULL if there is none */
+char *tsr_read_file(const char *path);
+int tsr_write_file(const char *path, const char *text);
+const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
+char *tsr_debugfs_read(const char *name);
+int tsr_debugfs_write(const char *name, const char *text);
+/* bytes of a drm-* memory key of fdinfo, or nanoseconds of an engine; -1: no such key */
+int64_t tsr_fdinfo(struct tsr_device *dev, const char *key);
+
+#endif /* TSR_TEST_H */
