@@ -89,12 +89,43 @@ static inline bool tessera_patch_is_null(const struct tessera_patch_list *list,
 	return list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_NULL;
 }
 
+/**
+ * struct tessera_patch_replay - the resource table at one cut after the other
+ *
+ * What the device's slots hold at a cut, as far as the stream before it bound
+ * them: that is what the kernel binds again before the part behind the cut.
+ */
+struct tessera_patch_replay {
+	/** @list: a checked list */
+	const struct tessera_patch_list *list;
+	/** @order: its non-NULL elements in order of @patch_offset */
+	const u32 *order;
+	/** @table: the resource table */
+	struct tessera_slot_table *table;
+	/** @num_order: elements of @order */
+	u32 num_order;
+	/** @order_pos: first element of @order not executed before the cut */
+	u32 order_pos;
+	/** @patch_pos: first patch not applied to @table */
+	u32 patch_pos;
+	/** @cut: where the replay stands */
+	u32 cut;
+};
+
 int tessera_patch_check(const struct tessera_patch_list *list,
 			struct tessera_slot_table *table,
 			struct tessera_patch_error *err);
 int tessera_patch_check_leaks(const struct tessera_patch_list *list,
 			      struct tessera_slot_table *table,
 			      struct tessera_patch_error *err);
+void tessera_patch_replay_init(struct tessera_patch_replay *replay,
+			       const struct tessera_patch_list *list,
+			       const u32 *order, u32 num_order,
+			       struct tessera_slot_table *table);
+void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut);
+u32 tessera_patch_replay_count(const struct tessera_patch_replay *replay);
+u32 tessera_patch_replay_bind(const struct tessera_patch_replay *replay,
+			      u32 *live_pos);
 void tessera_patch_write(void *cmds, u32 patch_offset, u64 base, u64 limit);
 
 #endif /* __TESSERA_PURE_PATCH_H__ */

@@ -23,8 +23,10 @@ struct tessera_slot_row {
 	u32 split_offset;
 	/** @group_alloc: first allocation named for the slot at that split point */
 	u32 group_alloc;
-	/** @bind: patch list element of the latest BIND_SLOT behind the reader */
+	/** @bind: patch list element of the latest BIND_SLOT already executed */
 	u32 bind;
+	/** @next_split: next split point that sets the row again */
+	u32 next_split;
 	/** @live_pos: position in &tessera_slot_table.live while @alloc is set */
 	u32 live_pos;
 };

@@ -7,6 +7,6 @@
 #include "pure.h"
 
 int tessera_validate(void *cmds, const struct tessera_patch_list *list,
-		     u32 *order, struct tessera_patch_error *err);
+		     u32 *order, u32 *num_order, struct tessera_patch_error *err);
 
 #endif /* __TESSERA_PURE_VALIDATE_H__ */

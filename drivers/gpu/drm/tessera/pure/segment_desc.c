@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: segment descriptors
+ *
+ * Checks of the segment table a device presents at probe, and of the segments a
+ * new allocation asks for. Called by the segment code and the ioctls; no
+ * locks, no state.
+ */
+#include "segment_desc.h"
+#include "swizzle.h"
+
+/* A flag, and what a segment that carries it must and must not be. */
+struct flag_rule {
+	u32 flag;
+	u32 needs;
+	u32 excludes;
+};
+
+static const struct flag_rule flag_rules[] = {
+	/* SEG-23 */
+	{ TSR_SEGF_CACHE_COHERENT, TSR_SEGF_APERTURE, 0 },
+	{ TSR_SEGF_CPU_CACHED, TSR_SEGF_APERTURE, 0 },
+	/* Memory the GPU cannot write could never be filled. */
+	{ TSR_SEGF_GPU_READ_ONLY, TSR_SEGF_APERTURE, 0 },
+	/* SEG-24 */
+	{ TSR_SEGF_HOST_APERTURE, 0, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_APERTURE },
+	{ TSR_SEGF_HOST_APERTURE_CACHED, TSR_SEGF_HOST_APERTURE, 0 },
+	{ TSR_SEGF_SWIZZLE_RANGES, TSR_SEGF_CPU_VISIBLE, TSR_SEGF_APERTURE },
+};
+
+/**
+ * tessera_segment_desc_check_flags() - whether segment flags go together
+ * @flags: TSR_SEGF_*
+ *
+ * Return: 0, or -EINVAL.
+ */
+int tessera_segment_desc_check_flags(u32 flags)
+{
+	unsigned int i;
+
+	if (flags & ~TSR_SEGF_ALL)
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(flag_rules); i++) {
+		const struct flag_rule *rule = &flag_rules[i];
+
+		if (!(flags & rule->flag))
+			continue;
+		if ((flags & rule->needs) != rule->needs || (flags & rule->excludes))
+			return -EINVAL;
+	}
+
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_check_flags);
+
+/* Half-open ranges; an empty one overlaps nothing. */
+static bool ranges_overlap(u64 a, u64 a_size, u64 b, u64 b_size)
+{
+	return a < b + b_size && b < a + a_size && a_size && b_size;
+}
+
+/* Names become keys in fdinfo: printable, no blanks, no colon. */
+static bool name_ok(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < TSR_SEG_NAME_BYTES && name[i]; i++)
+		if (name[i] <= ' ' || name[i] >= 0x7f || name[i] == ':')
+			return false;
+
+	return i > 0 && i < TSR_SEG_NAME_BYTES;
+}
+
+static int check_range(const struct tessera_segment_desc *desc)
+{
+	u64 end;
+
+	if (desc->page_size != TSR_PAGE_SIZE && desc->page_size != 16 * TSR_PAGE_SIZE)
+		return -EINVAL;
+	if (!desc->size || !IS_ALIGNED(desc->size, desc->page_size) ||
+	    !IS_ALIGNED(desc->base, desc->page_size))
+		return -EINVAL;
+	if (check_add_overflow(desc->base, desc->size, &end) ||
+	    end > BIT_ULL(TSR_ADDRESS_BITS))
+		return -EINVAL;
+
+	return 0;
+}
+
+static int check_one(const struct tessera_segment_desc *desc,
+		     const struct tessera_segment_limits *limits)
+{
+	u64 end;
+	int ret;
+
+	if (!desc->id || desc->id > TESSERA_SEGMENT_ID_MAX || !name_ok(desc->name))
+		return -EINVAL;
+	ret = tessera_segment_desc_check_flags(desc->flags);
+	if (!ret)
+		ret = check_range(desc);
+	if (ret)
+		return ret;
+
+	if (desc->flags & TSR_SEGF_APERTURE) {
+		if (!desc->commit_limit || desc->commit_limit > desc->size ||
+		    !IS_ALIGNED(desc->commit_limit, TSR_PAGE_SIZE))
+			return -EINVAL;
+	} else if (desc->commit_limit != desc->size) {
+		return -EINVAL;
+	} else if (desc->flags & TSR_SEGF_CPU_VISIBLE) {
+		if (!IS_ALIGNED(desc->cpu_offset, TSR_PAGE_SIZE) ||
+		    check_add_overflow(desc->cpu_offset, desc->size, &end) ||
+		    end > limits->cpu_window_bytes)
+			return -EINVAL;
+	}
+	if (ranges_overlap(desc->base, desc->size, limits->hidden_base,
+			   limits->hidden_size))
+		return -EINVAL;
+
+	return 0;
+}
+
+static bool both_cpu_visible(const struct tessera_segment_desc *a,
+			     const struct tessera_segment_desc *b)
+{
+	u32 mask = TSR_SEGF_CPU_VISIBLE | TSR_SEGF_APERTURE;
+
+	return (a->flags & mask) == TSR_SEGF_CPU_VISIBLE &&
+	       (b->flags & mask) == TSR_SEGF_CPU_VISIBLE;
+}
+
+static int check_pair(const struct tessera_segment_desc *a,
+		      const struct tessera_segment_desc *b)
+{
+	if (a->id == b->id || !strcmp(a->name, b->name))
+		return -EINVAL;
+	if (ranges_overlap(a->base, a->size, b->base, b->size))
+		return -EINVAL;
+	if (both_cpu_visible(a, b) &&
+	    ranges_overlap(a->cpu_offset, a->size, b->cpu_offset, b->size))
+		return -EINVAL;
+
+	return 0;
+}
+
+/**
+ * tessera_segment_desc_check() - check a device's segment table
+ * @descs: the descriptors, in the device's order
+ * @count: how many
+ * @limits: the rest of the address space
+ * @bad: receives the index of the descriptor at fault; @count if it is the count
+ *
+ * Ids are distinct and 1 .. 31 (SEG-5), ranges do not overlap (SEG-6), flags go
+ * together (SEG-23, SEG-24).
+ *
+ * Return: 0, or -EINVAL.
+ */
+int tessera_segment_desc_check(const struct tessera_segment_desc *descs,
+			       unsigned int count,
+			       const struct tessera_segment_limits *limits,
+			       unsigned int *bad)
+{
+	u64 hidden_end;
+	unsigned int i, j;
+
+	*bad = count;
+	if (!count || count > TSR_MAX_SEGMENTS ||
+	    check_add_overflow(limits->hidden_base, limits->hidden_size, &hidden_end))
+		return -EINVAL;
+
+	for (i = 0; i < count; i++) {
+		*bad = i;
+		if (check_one(&descs[i], limits))
+			return -EINVAL;
+		for (j = 0; j < i; j++)
+			if (check_pair(&descs[i], &descs[j]))
+				return -EINVAL;
+	}
+
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_segment_desc_check);
+
+/**
+ * tessera_segment_set() - the segments whose flags have a certain value
+ * @descs: a checked segment table
+ * @count: its length
+ * @mask: flags to look at
+ * @value: what they must be
+ *
+ * Return: the set, bit n for segment id n.
+ */
+u32 tessera_segment_set(const struct tessera_segment_desc *descs,
+			unsigned int count, u32 mask, u32 value)
+{
+	u32 set = 0;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if ((descs[i].flags & mask) == value)
+			set |= BIT(descs[i].id);
+
+	return set;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_segment_set);
+
+static int check_preferred(const struct tessera_segment_alloc *alloc)
+{
+	u32 seen = 0;
+	unsigned int i;
+
+	if (alloc->num_preferred > TESSERA_SEGMENT_MAX_PREFERRED)
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(alloc->preferred); i++) {
+		u8 id = alloc->preferred[i];
+
+		if (i >= alloc->num_preferred) {
+			if (id)
+				return -EINVAL;
+			continue;
+		}
+		if (id > TESSERA_SEGMENT_ID_MAX || !(alloc->supported & BIT(id)) ||
+		    (seen & BIT(id)))
+			return -EINVAL;
+		seen |= BIT(id);
+	}
+
+	return 0;
+}
+
+static int check_access(const struct tessera_segment_desc *descs,
+			unsigned int count,
+			const struct tessera_segment_alloc *alloc)
+{
+	u32 aperture = tessera_segment_set(descs, count, TSR_SEGF_APERTURE,
+					   TSR_SEGF_APERTURE);
+	u32 read_only = tessera_segment_set(descs, count, TSR_SEGF_GPU_READ_ONLY,
+					    TSR_SEGF_GPU_READ_ONLY);
+	u32 invisible = tessera_segment_set(descs, count,
+					    TSR_SEGF_APERTURE | TSR_SEGF_CPU_VISIBLE, 0);
+
+	if (alloc->evict_to & ~aperture)
+		return -EINVAL;
+	if (alloc->cpu_cached && !alloc->cpu_access)
+		return -EINVAL;
+	if (!alloc->gpu_read_only && !(alloc->supported & ~read_only))
+		return -EINVAL;
+	if (!alloc->cpu_access)
+		return 0;
+	if ((alloc->supported & invisible) && !(alloc->supported & aperture))
+		return -EINVAL;
+	if (alloc->layout != TSR_LAYOUT_LINEAR && (alloc->supported & aperture))
+		return -EINVAL;
+
+	return 0;
+}
+
+/**
+ * tessera_segment_alloc_check() - check what a new allocation asks for
+ * @descs: a checked segment table
+ * @count: its length
+ * @alloc: the wishes
+ *
+ * Return: 0, -EINVAL, or -E2BIG if no supported segment is as large.
+ */
+int tessera_segment_alloc_check(const struct tessera_segment_desc *descs,
+				unsigned int count,
+				const struct tessera_segment_alloc *alloc)
+{
+	unsigned int i;
+	int ret;
+
+	if (!alloc->size || !IS_ALIGNED(alloc->size, TSR_PAGE_SIZE))
+		return -EINVAL;
+	if (!alloc->supported ||
+	    (alloc->supported & ~tessera_segment_set(descs, count, 0, 0)))
+		return -EINVAL;
+	if (!tessera_swizzle_geometry_ok(alloc->layout, alloc->pitch, alloc->size))
+		return -EINVAL;
+	ret = check_preferred(alloc);
+	if (!ret)
+		ret = check_access(descs, count, alloc);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < count; i++)
+		if ((alloc->supported & BIT(descs[i].id)) &&
+		    alloc->size <= descs[i].commit_limit)
+			return 0;
+
+	return -E2BIG;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_segment_alloc_check);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: command validator
+ *
+ * Proves of a command buffer that the device may run it on behalf of a user: it
+ * consists of unprivileged packets of exact length, and every address in it is one the
+ * kernel writes. Addresses appear in BIND_SLOT only, so that comes down to
+ * each BIND_SLOT having exactly one patch list element, for the same slot, and write
+ * access only to an allocation listed as written. Whatever slots then name is
+ * bounds-checked by the device.
+ *
+ * The walk takes linear time and no memory of its own. To find the element of a
+ * packet without sorting, the number of each element is first written into the base
+ * field it patches: the field is the kernel's to overwrite anyway. A number found
+ * in a packet counts only if that element names this very place, so what
+ * the user may have written there before proves nothing.
+ *
+ * Called by the submission path with its own copy of the commands. No locks.
+ */
+#include "validate.h"
+
+struct validate_walk {
+	u8 *cmds;
+	const struct tessera_patch_list *list;
+	struct tessera_patch_error *err;
+	u32 *order;
+	u32 num_order;
+	/* First element whose split point lies at or behind the packet. */
+	u32 split_pos;
+};
+
+static int validate_fail(struct tessera_patch_error *err, u32 offset, u32 index)
+{
+	err->offset = offset;
+	err->index = index;
+
+	return -EINVAL;
+}
+
+static bool element_at(const struct tessera_patch_list *list, u32 index, u32 patch_offset)
+{
+	if (index >= list->num_patches)
+		return false;
+	index = array_index_nospec(index, list->num_patches);
+
+	return list->patches[index].patch_offset == patch_offset;
+}
+
+/* Number the places to be patched; two elements for one place are refused. */
+static int number_patches(struct validate_walk *walk, u32 *num_bound)
+{
+	const struct tessera_patch_list *list = walk->list;
+	u32 count = 0;
+	u32 i;
+
+	for (i = 0; i < list->num_patches; i++) {
+		u32 offset = list->patches[i].patch_offset;
+		__le32 *base;
+
+		if (tessera_patch_is_null(list, &list->patches[i]))
+			continue;
+		base = (__le32 *)(walk->cmds + offset);
+		if (le32_to_cpu(*base) < i && element_at(list, le32_to_cpu(*base), offset))
+			return validate_fail(walk->err, offset, i);
+		*base = cpu_to_le32(i);
+		count++;
+	}
+	*num_bound = count;
+
+	return 0;
+}
+
+/* Find the element that no packet took up, for the error message. */
+static int unused_patch(struct validate_walk *walk)
+{
+	const struct tessera_patch_list *list = walk->list;
+	u32 i;
+
+	for (i = 0; i < list->num_patches; i++) {
+		const struct tessera_patch *patch = &list->patches[i];
+		const __le32 *base = (const __le32 *)(walk->cmds + patch->patch_offset);
+
+		if (!tessera_patch_is_null(list, patch) &&
+		    *base != cpu_to_le32(TESSERA_PATCH_NOWHERE))
+			return validate_fail(walk->err, patch->patch_offset, i);
+	}
+
+	return validate_fail(walk->err, TESSERA_PATCH_NOWHERE, TESSERA_PATCH_NOWHERE);
+}
+
+static bool surface_ok(u32 surface)
+{
+	u32 format = FIELD_GET(TSR_SURF_FORMAT_MASK, surface);
+	u32 layout = FIELD_GET(TSR_SURF_LAYOUT_MASK, surface);
+
+	return !(surface & ~TSR_SURF_VALID_BITS) &&
+	       format >= TSR_FORMAT_R8 && format <= TSR_FORMAT_R32 &&
+	       layout < TSR_LAYOUT_COUNT;
+}
+
+static int validate_operands(const struct tessera_cmd_def *def,
+			     const __le32 *packet, u32 num_slots)
+{
+	u32 i;
+
+	for (i = 1; i < def->dwords; i++) {
+		u32 value = le32_to_cpu(packet[i]);
+		bool ok = true;
+
+		switch (def->operands[i - 1]) {
+		case TESSERA_CMD_ZERO:
+			ok = !value;
+			break;
+		case TESSERA_CMD_SLOT:
+			ok = value < num_slots;
+			break;
+		case TESSERA_CMD_SURFACE:
+			ok = surface_ok(value);
+			break;
+		default:
+			break;
+		}
+		if (!ok)
+			return -EINVAL;
+	}
+
+	return 0;
+}
+
+static int validate_state(const __le32 *packet, u32 dwords)
+{
+	u32 spec = le32_to_cpu(packet[1]);
+	u32 first = spec & U16_MAX;
+	u32 count = spec >> 16;
+
+	if (!count || first >= TSR_STATE_COUNT || count > TSR_STATE_COUNT - first)
+		return -EINVAL;
+	if (dwords != ALIGN(2 + count, 2))
+		return -EINVAL;
+	if ((count & 1) && packet[2 + count])
+		return -EINVAL;
+
+	return 0;
+}
+
+static int validate_bind(struct validate_walk *walk, u32 offset)
+{
+	__le32 *packet = (__le32 *)(walk->cmds + offset);
+	const struct tessera_patch_list *list = walk->list;
+	u32 index = le32_to_cpu(packet[2]);
+	const struct tessera_patch *patch;
+
+	BUILD_BUG_ON(TSR_BIND_PATCH_OFFSET != 2 * sizeof(__le32));
+
+	if (!element_at(list, index, offset + TSR_BIND_PATCH_OFFSET))
+		return validate_fail(walk->err, offset, TESSERA_PATCH_NOWHERE);
+	index = array_index_nospec(index, list->num_patches);
+	patch = &list->patches[index];
+
+	if (le32_to_cpu(packet[1]) != patch->slot_id)
+		return validate_fail(walk->err, offset, index);
+	if ((le32_to_cpu(packet[6]) & TSR_SURF_WRITE) &&
+	    !(list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_WRITE))
+		return validate_fail(walk->err, offset, index);
+
+	packet[2] = cpu_to_le32(TESSERA_PATCH_NOWHERE);
+	walk->order[walk->num_order++] = index;
+
+	return 0;
+}
+
+/* Check one packet; returns its length in bytes or a negative error code. */
+static int validate_packet(struct validate_walk *walk, u32 offset, u32 remaining)
+{
+	const __le32 *packet = (const __le32 *)(walk->cmds + offset);
+	u32 header = le32_to_cpu(packet[0]);
+	u32 dwords = FIELD_GET(TSR_PKT_LENGTH_MASK, header);
+	const struct tessera_cmd_def *def;
+	int ret = 0;
+
+	def = tessera_cmd_lookup(FIELD_GET(TSR_PKT_OPCODE_MASK, header));
+	if (!def || (FIELD_GET(TSR_PKT_FLAGS_MASK, header) & ~def->flags))
+		goto err_packet;
+	if (!dwords || (dwords & 1) || dwords > TSR_PKT_MAX_DWORDS ||
+	    dwords * sizeof(*packet) > remaining)
+		goto err_packet;
+
+	switch (def->shape) {
+	case TESSERA_CMD_FIXED:
+		ret = dwords == def->dwords ?
+		      validate_operands(def, packet, walk->list->num_slots) : -EINVAL;
+		break;
+	case TESSERA_CMD_STATE:
+		ret = validate_state(packet, dwords);
+		break;
+	default:
+		break;
+	}
+	if (ret)
+		goto err_packet;
+
+	if (FIELD_GET(TSR_PKT_OPCODE_MASK, header) == TSR_OP_BIND_SLOT) {
+		ret = validate_bind(walk, offset);
+		if (ret)
+			return ret;
+	}
+
+	return dwords * sizeof(*packet);
+
+err_packet:
+	return validate_fail(walk->err, offset, TESSERA_PATCH_NOWHERE);
+}
+
+/* Every split point up to the end of the packet must be where it starts. */
+static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
+{
+	const struct tessera_patch_list *list = walk->list;
+
+	for (; walk->split_pos < list->num_patches; walk->split_pos++) {
+		u32 split = list->patches[walk->split_pos].split_offset;
+
+		if (split >= next)
+			break;
+		if (split != offset)
+			return validate_fail(walk->err, split, walk->split_pos);
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_validate() - check a command buffer against its patch list
+ * @cmds: the kernel's copy of the commands, 8-byte aligned; fields to be patched are
+ *	overwritten
+ * @list: a list that tessera_patch_check() accepted, @list->cmd_bytes a multiple of 8
+ * @order: room for @list->num_patches numbers; receives the elements that are not
+ *	NULL in the order of their packets
+ * @num_order: receives the length of @order
+ * @err: what is wrong, written on failure
+ *
+ * Return: 0, or -EINVAL.
+ */
+int tessera_validate(void *cmds, const struct tessera_patch_list *list,
+		     u32 *order, u32 *num_order, struct tessera_patch_error *err)
+{
+	struct validate_walk walk = {
+		.cmds = cmds,
+		.list = list,
+		.err = err,
+		.order = order,
+	};
+	u32 num_bound = 0;
+	u32 offset = 0;
+	int ret;
+
+	if (!IS_ALIGNED(list->cmd_bytes, TSR_PKT_ALIGN))
+		return validate_fail(err, list->cmd_bytes, TESSERA_PATCH_NOWHERE);
+
+	ret = number_patches(&walk, &num_bound);
+	if (ret)
+		return ret;
+
+	while (offset < list->cmd_bytes) {
+		int bytes = validate_packet(&walk, offset, list->cmd_bytes - offset);
+
+		if (bytes < 0)
+			return bytes;
+		ret = validate_splits(&walk, offset, offset + bytes);
+		if (ret)
+			return ret;
+		offset += bytes;
+	}
+	/* Each packet took up another element, so equal counts mean all of them. */
+	if (walk.num_order != num_bound)
+		return unused_patch(&walk);
+	*num_order = walk.num_order;
+
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_validate);
