@@ -80,12 +80,8 @@ compile_debug() {
 		sync_in "$ROOT/include/tessera/" "$tree/include/tessera/"
 	fi
 	make -C "$tree" M=$driver W=1 -j "$JOBS" "${extra[@]}" modules
-	for ko in tessera.ko kunit/tessera_kunit.ko; do
-		if [ -e "$tree$driver/$ko" ]; then
-			cp "$tree$driver/$ko" "$out/$(basename "$ko").new"
-			mv "$out/$(basename "$ko").new" "$out/$(basename "$ko")"
-		fi
-	done
+	rm -f "$out"/*.ko
+	find "$tree$driver" -name '*.ko' -exec cp -t "$out" {} +
 	[ -e "$out/tessera.ko" ]
 }
 
@@ -106,12 +102,16 @@ main() {
 		return
 	fi
 	mkdir -p "$out"
-	rm -f "$out/key"
 	if [ "$flavour" = debug ]; then
 		lock module-debug
 	else
 		lock "module-stock-$(printf '%s' "$ROOT" | hash_text)"
 	fi
+	# Another run may have built it while this one waited.
+	if [ "$(cat "$out/key" 2>/dev/null)" = "$key" ]; then
+		return
+	fi
+	rm -f "$out/key"
 	step "build the driver for the $flavour kernel${extra[*]:+ (${extra[*]})}" "$fix" \
 		"compile_$flavour"
 	echo "$key" >"$out/key"
