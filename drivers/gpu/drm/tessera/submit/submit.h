@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_SUBMIT_H__
+#define __TESSERA_SUBMIT_H__
+
+struct drm_file;
+struct drm_tessera_submit;
+struct tessera_device;
+struct xarray;
+
+/* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
+#define TESSERA_MAX_ALLOCS	65536
+#define TESSERA_MAX_PATCHES	(1 << 20)
+#define TESSERA_MAX_SYNCS	1024
+
+int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
+		   struct xarray *contexts, struct drm_tessera_submit *args);
+
+#endif /* __TESSERA_SUBMIT_H__ */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_SYNC_H__
+#define __TESSERA_SYNC_H__
+
+#include <linux/types.h>
+
+struct dma_fence;
+struct drm_file;
+struct drm_tessera_sync;
+struct tessera_job;		/* exec/job.h */
+struct tessera_sync_item;	/* sync.c */
+
+/**
+ * struct tessera_syncs - fences a submission waits for, and syncobjs it signals
+ */
+struct tessera_syncs {
+	/** @items: one for each element of the user's list */
+	struct tessera_sync_item *items;
+	/** @count: elements of @items */
+	u32 count;
+};
+
+int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       const struct drm_tessera_sync *list, u32 count);
+void tessera_syncs_fini(struct tessera_syncs *syncs);
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs,
+			    struct tessera_job *job);
+void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
+
+#endif /* __TESSERA_SYNC_H__ */
