@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Check the layer order of the driver and of the device model.
+
+LAYERS is the order: a file may include or call only files of its own line or of
+lines before it. Calls are found with ctags: a function belongs to the file that
+defines it, and a mention followed by a parenthesis is a call, so a callback handed
+down by its address is not. Inside one line (a stem: .c and .h) everything is
+allowed; two stems may not need each other in a loop, which the order excludes.
+
+TAP on standard output.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Each word is a stem (.c and .h) or, with an ending, one file.
+DRIVER = """
+A  tessera_hwabi.h tessera_hwabi_check.h
+B  pure/pure.h
+B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
+B  pure/segment_desc pure/aperture_core pure/share pure/victim pure/space pure/pack pure/split
+C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
+C  hw/mmio.h hw/error hw/irq hw/ring hw/fence hw/fw
+D  exec/ib exec/job exec/sched exec/engine
+E  mem/account mem/segment mem/manager mem/vram_mgr mem/aperture_mgr mem/res_cursor.h
+E  mem/cache mem/paging mem/swizzle_range mem/host_aperture mem/bo mem/move mem/ttm mem/residency
+E  mem/cpu_map mem/lock mem/destroy mem/gem
+F  vm/pt vm/vm vm/vm_bind
+F  submit/sync submit/context submit/submit
+G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c
+H  services/client services/fdinfo services/coredump services/debugfs services/reset services/pm
+I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_device.c tessera_pci
+"""
+
+DEVICE = """
+A  trace.h tessera.h
+B  tessera_irq.c tessera_mem.c tessera_strict.c tessera_mmu.c tessera_swizzle.c tessera_surface.c
+B  tessera_copy.c tessera_paging.c
+C  tessera_cmd.c tessera_ring.c tessera_display.c tessera_mmio.c tessera_vmstate.c tessera_pci.c
+"""
+
+TREES = (
+    ("drivers/gpu/drm/tessera", DRIVER, ("kunit",)),
+    ("qemu-device", DEVICE, ("tests", "fuzz")),
+)
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", re.S)
+
+
+class Tree:
+    """One source tree with its order."""
+
+    def __init__(self, top, layers, skip):
+        self.top = ROOT / top
+        self.skip = skip
+        self.rank = {}
+        words = [w for line in layers.strip().splitlines() for w in line.split()[1:]]
+        for place, word in enumerate(words):
+            self.rank[word] = place
+        self.files = sorted(
+            p for p in self.top.rglob("*")
+            if p.suffix in (".c", ".h") and p.relative_to(self.top).parts[0] not in skip
+            and not p.name.endswith(".mod.c"))
+
+    def place(self, path):
+        """The rank of a file, None if it is not in the order."""
+        rel = path.relative_to(self.top)
+        for name in (str(rel), str(rel.with_suffix(""))):
+            if name in self.rank:
+                return self.rank[name]
+        return None
+
+    def resolve(self, includer, name):
+        """The file of this tree an #include means, or None."""
+        for base in (self.top, includer.parent):
+            path = (base / name).resolve()
+            if path.is_file() and self.top in path.parents:
+                return path
+        return None
+
+    def definitions(self):
+        """{function: file} for functions other files can call."""
+        out = subprocess.run(
+            ["ctags", "-x", "--language-force=C", "--c-kinds=f",
+             "--_xformat=%N\t%F\t%C", *map(str, self.files)],
+            check=True, stdout=subprocess.PIPE, text=True).stdout
+        found, twice = {}, set()
+        for line in out.splitlines():
+            name, file, text = line.split("\t")[:3]
+            path = pathlib.Path(file)
+            if text.lstrip().startswith("static"):
+                continue
+            if name in found and found[name] != path:
+                twice.add(name)
+            found[name] = path
+        for name in twice:
+            del found[name]
+        return found
+
+
+def check_tree(tree, with_calls):
+    """All violations of one tree, as text."""
+    bad, unlisted = [], []
+    for path in tree.files:
+        if tree.place(path) is None:
+            unlisted.append(f"{path.relative_to(ROOT)} is in no layer: "
+                            "add it to the order in scripts/check-layers.py")
+    defined = tree.definitions() if with_calls else {}
+    edges = collections.defaultdict(set)
+    for path in tree.files:
+        here = tree.place(path)
+        if here is None:
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        rel = path.relative_to(ROOT)
+        for name in INCLUDE.findall(text):
+            target = tree.resolve(path, name)
+            there = tree.place(target) if target else None
+            if there is not None and there > here:
+                bad.append(f"{rel} includes {name}, which is above it")
+        code = COMMENT.sub(" ", text)
+        for name in set(CALL.findall(code)):
+            target = defined.get(name)
+            if target and target != path:
+                there = tree.place(target)
+                if there is not None and there > here and declared_only(path, code, name):
+                    continue
+                if there is not None and there > here:
+                    edges[(str(rel), str(target.relative_to(ROOT)))].add(name)
+    for (caller, callee), names in sorted(edges.items()):
+        bad.append(f"{caller} calls {', '.join(sorted(names))} of {callee}, which is above it")
+    return bad, unlisted
+
+
+def declared_only(path, code, name):
+    """A header may declare what a file above it defines; that is no call."""
+    if path.suffix != ".h":
+        return False
+    uses = len(re.findall(rf"\b{name}\s*\(", code))
+    declarations = len(re.findall(rf"^[\w\s\*]+\b\**{name}\s*\([^{{;]*\)\s*;", code, re.M))
+    return uses == declarations
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.parse_args()
+    with_calls = shutil.which("ctags") is not None
+    failed, number = 0, 0
+    print(f"1..{2 * len(TREES)}")
+    for top, layers, skip in TREES:
+        tree = Tree(top, layers, skip)
+        bad, unlisted = check_tree(tree, with_calls)
+        for what, lines in (("every file has a layer", unlisted),
+                            ("calls and includes go down", bad)):
+            number += 1
+            if lines:
+                failed += 1
+            print(f"{'not ok' if lines else 'ok'} {number} - layers of {top}: {what}")
+            for line in lines:
+                print(f"#   {line}")
+    if not with_calls:
+        print("# ctags is not there: only includes were checked")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
