@@ -151,10 +151,10 @@ check_checkpatch() {
 		# what stands for the kernel's headers where the pure files build on the host
 		*/pure/pure.h) continue ;;
 		esac
-		# checkpatch leaves a cache in the current folder
-		(cd "$BUILD" && "$kernel/scripts/checkpatch.pl" --no-tree --strict --terse \
-			--no-summary --max-line-length=100 --ignore "$ignore" -f "$ROOT/$f") || true
-	done | sed "s|^$ROOT/||"
+		"$kernel/scripts/checkpatch.pl" --no-tree --strict --terse --no-summary \
+			--max-line-length=100 --ignore "$ignore" -f "$f" || true
+	done
+	rm -f .checkpatch-camelcase* # its cache
 }
 
 # Builds the driver with sparse and W=1; the log is kept for the same sources.

@@ -32,7 +32,7 @@ static bool is_tessera(int fd)
 
 int __tsr_open_node(void)
 {
-	const char *wanted = getenv("TESSERA_DEVICE");
+	const char *wanted = getenv("TESSERA_NODE");
 
 	for (int minor = 128; minor < 192; minor++) {
 		char path[64];

@@ -114,6 +114,13 @@ uint64_t tap_seed(uint64_t seed)
 	return seed;
 }
 
+bool tap_slow(void)
+{
+	const char *kernel = getenv("TESSERA_KERNEL");
+
+	return kernel && !strcmp(kernel, "debug");
+}
+
 static int run_one(const struct tap_test *test)
 {
 	unsigned int timeout = test->timeout ? test->timeout : TAP_DEFAULT_TIMEOUT;
@@ -127,7 +134,7 @@ static int run_one(const struct tap_test *test)
 	if (!pid) {
 		/* a process group, so that the children of a test end with it */
 		setpgid(0, 0);
-		alarm(timeout * (unsigned int)tap_env("TIMEOUT_FACTOR", 1));
+		alarm(timeout * (unsigned int)tap_env("TIMEOUT_FACTOR", tap_slow() ? 5 : 1));
 		test->fn();
 		fflush(NULL);
 		_exit(0);

@@ -7,6 +7,7 @@
 #ifndef TAP_H
 #define TAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -46,6 +47,8 @@ uint64_t tap_random(uint64_t *state);
 uint64_t tap_seed(uint64_t seed);
 /* TESSERA_<name> of the environment as a number, else the given one */
 uint64_t tap_env(const char *name, uint64_t otherwise);
+/* the debug kernel: do less */
+bool tap_slow(void);
 
 #define require(cond)                                                                              \
 	do {                                                                                       \

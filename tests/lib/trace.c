@@ -52,7 +52,7 @@ void tsr_trace_start(const char *first, ...)
 	for (const char *name = first; name; name = va_arg(ap, const char *)) {
 		char file[96];
 
-		snprintf(file, sizeof(file), "events/tessera/%s/enable", name);
+		snprintf(file, sizeof(file), "events/tessera/tessera_%s/enable", name);
 		put(file, "1");
 	}
 	va_end(ap);
@@ -74,6 +74,9 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	name = colon + 2;
 	while (*name == ' ')
 		name++;
+	if (strncmp(name, "tessera_", 8))
+		return false;
+	name += 8;
 	end = strchr(name, ':');
 	if (!end)
 		return false;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct tsr_event {
-	char name[32];
+	char name[32]; /* without "tessera_" */
 	char text[480]; /* what is printed after the name */
 	double time;
 };
@@ -22,7 +22,7 @@ struct tsr_trace {
 	bool lost; /* the buffer wrapped */
 };
 
-/* Start recording; names as in events/tessera/, NULL-terminated; none: all. */
+/* Start recording; names as in events/tessera/, without "tessera_", NULL-terminated; none: all. */
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
 /* Stop, and read what was recorded. */
 struct tsr_trace tsr_trace_stop(void);
