@@ -59,7 +59,7 @@ compile_stock() {
 
 # The tree in the cache is shared: whoever holds the lock puts its own sources in.
 compile_debug() {
-	local tree=$BUILD/kernels/debug/ ko
+	local tree=$BUILD/kernels/debug/
 	sync_in --filter 'P *.o' --filter 'P *.ko' --filter 'P *.mod*' --filter 'P .*' \
 		--filter 'P *.symvers' --filter 'P modules.order' --filter 'P /kunit/' \
 		"$ROOT/$driver/" "$tree$driver/"
@@ -87,8 +87,8 @@ compile_debug() {
 
 main() {
 	case $flavour in
-	stock) kernel_target=kernel-stock ;;
-	debug) kernel_target=kernel-debug ;;
+	stock) kernel_target="kernel-stock" ;;
+	debug) kernel_target="kernel-debug" ;;
 	*) die "usage: scripts/build-module.sh stock|debug [MAKE-ARG…]" ;;
 	esac
 	[ -e "$BUILD/kernels/$flavour" ] ||

@@ -116,7 +116,9 @@ register() {
 	grep -q "'hw/display/tessera'" "$src/meson.build"
 	# Debian's tarball has no firmware images to unpack.
 	sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' "$src/meson.build"
-	! grep -q 'unpack_edk2_blobs = bzip2' "$src/meson.build"
+	if grep -q 'unpack_edk2_blobs = bzip2' "$src/meson.build"; then
+		return 1
+	fi
 	python3 - "$src/tests/qtest/meson.build" <<-'END'
 		import sys
 		path = sys.argv[1]

@@ -7,6 +7,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$ROOT/scripts/lib/apt.sh"
 
+# shellcheck disable=SC2034 # the groups are used by name
+{
 base="build-essential pkg-config python3 rsync util-linux file ca-certificates"
 qemu="ninja-build python3-venv dpkg-dev libglib2.0-dev libpixman-1-dev libfdt-dev
 	libpng-dev zlib1g-dev libattr1-dev"
@@ -15,6 +17,7 @@ guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
 lint="sparse shellcheck clang-format git perl python3-docutils"
 check="libdrm-tests"
+}
 
 groups=${*:-base qemu kernel guest userspace lint check}
 check_os

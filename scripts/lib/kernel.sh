@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 #
-# Which 6.12 kernel the archive offers, and its packages. Source after apt.sh.
+# Which 6.12 kernel the archive offers, and its packages. Source after apt.sh;
+# the caller sets $version and $release from the two functions.
 
 # kernel_version: the version of Debian's 6.12 packages, looked up once and then
 # kept, so that a later run needs no network; REFRESH=1 asks again.

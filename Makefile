@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+#
+# `make help` lists the targets. Everything is built below build/; downloads and
+# finished QEMU and kernel builds are kept in ${TESSERA_CACHE:-~/.cache/tessera}.
+
+BUILD := $(CURDIR)/build
+GUEST_BIN := $(BUILD)/guest-bin
+SUITE ?=
+J := $(or $(JOBS),$(shell nproc))
+
+.NOTPARALLEL:
+.PHONY: help deps qemu kernels kernel-stock kernel-debug module module-debug userspace \
+	guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
+	check-guest-debug check-lib-run bench format clean
+
+help: ## list the targets
+	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+		awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
+	@echo
+	@echo 'Variables: IMAGES=DIR (run), SUITE=tier-or-test (check), JOBS=N (builds),'
+	@echo '  REFRESH=1 (look for newer QEMU and kernel packages), TESSERA_CACHE=DIR,'
+	@echo '  TESSERA_ACCEL=kvm|tcg (guest).'
+	@echo 'The daily tool: scripts/guest --help'
+
+deps: ## install the packages that build and tests need
+	@scripts/deps.sh
+
+qemu: ## QEMU with the device, in build/qemu/
+	@scripts/build-qemu.sh
+
+kernel-stock: ## fetch and unpack Debian's 6.12 kernel and headers
+	@scripts/fetch-stock-kernel.sh
+
+kernel-debug: ## build the debug kernel (KASAN, lockdep, kmemleak, UBSAN)
+	@scripts/build-debug-kernel.sh
+
+kernels: kernel-stock kernel-debug ## both kernels
+
+module: kernel-stock ## the driver out of tree, against the stock kernel's headers
+	@scripts/build-module.sh stock
+
+module-debug: kernel-debug ## the driver and its KUnit tests for the debug kernel
+	@scripts/build-module.sh debug
+
+userspace: ## library, tools, demo and test programs
+	@scripts/build-userspace.sh
+
+guest-image: qemu module userspace ## all that the stock guest needs, and its initramfs
+	@scripts/build-guest-image.sh stock
+
+run: ## render real images on the virtual GPU: build/run/scene.png
+	@scripts/run-demo.sh
+
+check: ## all tests (SUITE=tier or test for a part)
+	@scripts/check.sh $(SUITE)
+
+check-lint: ## only the style and interface checks
+	@scripts/check.sh lint
+
+check-lib: ## only the library's tests on this machine
+	@scripts/check.sh lib
+
+check-qtest: ## only the device's tests without a guest
+	@scripts/check.sh qtest
+
+check-kunit: ## only the driver's unit tests
+	@scripts/check.sh kunit
+
+check-guest-stock: ## only the guest tests on the stock kernel
+	@scripts/check.sh guest-stock
+
+check-guest-debug: ## only the guest tests on the debug kernel
+	@scripts/check.sh guest-debug
+
+check-lib-run:
+	@CMOCKA_MESSAGE_OUTPUT=TAP $(MAKE) -s -k -C userspace BUILD=$(BUILD)/userspace \
+		GUEST_BIN=$(GUEST_BIN) check
+
+bench: ## measure: a table, and build/bench.json
+	@scripts/run-bench.sh
+
+format: ## apply .clang-format to the userspace C
+	@git ls-files -co --exclude-standard 'userspace/*.[ch]' 'tests/*.[ch]' | xargs -r clang-format -i
+
+clean: ## remove build/ (the cache stays)
+	rm -rf $(BUILD)
