@@ -72,8 +72,8 @@ static struct drm_tessera_submit_patch *add_patch(struct tsr_cmd *cmd)
 {
 	struct drm_tessera_submit_patch *patch;
 
-	cmd->patches = grow(cmd->patches, &cmd->max_patches, cmd->num_patches + 1,
-			    sizeof(*cmd->patches));
+	cmd->patches =
+		grow(cmd->patches, &cmd->max_patches, cmd->num_patches + 1, sizeof(*cmd->patches));
 	patch = &cmd->patches[cmd->num_patches++];
 	memset(patch, 0, sizeof(*patch));
 	patch->split_offset = cmd->group != TSR_NO_GROUP ? cmd->group : tsr_cmd_bytes(cmd);
@@ -98,16 +98,15 @@ uint32_t tsr_cmd_bind(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *b
 	uint32_t offset = tsr_cmd_bytes(cmd);
 	uint32_t *p;
 
-	patch->alloc_index =
-		tsr_cmd_alloc(cmd, bo->handle, surface->access & TSR_SURF_WRITE);
+	patch->alloc_index = tsr_cmd_alloc(cmd, bo->handle, surface->access & TSR_SURF_WRITE);
 	patch->slot_id = slot;
 	patch->patch_offset = offset + TSR_BIND_PATCH_OFFSET;
 	patch->alloc_offset = surface->offset;
 
 	p = tsr_cmd_packet(cmd, TSR_OP_BIND_SLOT, 0, TSR_BIND_SLOT_DWORDS);
 	p[1] = slot;
-	p[6] = surface->format << TSR_SURF_FORMAT_SHIFT |
-	       surface->layout << TSR_SURF_LAYOUT_SHIFT | surface->access;
+	p[6] = surface->format << TSR_SURF_FORMAT_SHIFT | surface->layout << TSR_SURF_LAYOUT_SHIFT |
+	       surface->access;
 	p[7] = surface->pitch;
 	p[8] = surface->width | surface->height << 16;
 	return offset;
@@ -314,10 +313,9 @@ void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo
 void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 		   const struct drm_tessera_query_segment *seg)
 {
-	struct tsr_bo filler = tsr_bo_new(dev, seg->commit_limit, tsr_bit(seg),
-					  seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY ?
-						  DRM_TESSERA_BO_GPU_READ_ONLY :
-						  0);
+	struct tsr_bo filler = tsr_bo_new(
+		dev, seg->commit_limit, tsr_bit(seg),
+		seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY ? DRM_TESSERA_BO_GPU_READ_ONLY : 0);
 
 	tsr_gpu_touch(dev, context, &filler);
 	require_eq(tsr_bo_info(dev, &filler).segment, seg->id);

@@ -74,8 +74,8 @@ struct tsr_device tsr_open(void)
 	uint32_t one = 1;
 
 	require_msg(dev.fd >= 0, "no Tessera render node");
-	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(dev.info), &one,
-			       &dev.info));
+	require_ok(
+		__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(dev.info), &one, &dev.info));
 	require_eq(one, 1);
 	dev.num_segs = ARRAY_SIZE(dev.segs);
 	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_SEGMENTS, sizeof(dev.segs[0]),

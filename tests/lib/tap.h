@@ -17,7 +17,7 @@
 struct tap_test {
 	const char *name; /* names the requirements it proves */
 	void (*fn)(void);
-	unsigned int flags;   /* for the hooks */
+	unsigned int flags; /* for the hooks */
 	unsigned int timeout; /* seconds; 0: the default */
 };
 
@@ -66,8 +66,9 @@ bool tap_slow(void);
 	do {                                                                                       \
 		long long a_ = (long long)(a), b_ = (long long)(b);                                \
 		if (a_ != b_)                                                                      \
-			tap_fail(__FILE__, __LINE__, "%s is %lld (0x%llx), not %s = %lld (0x%llx)", \
-				 #a, a_, a_, #b, b_, b_);                                          \
+			tap_fail(__FILE__, __LINE__,                                               \
+				 "%s is %lld (0x%llx), not %s = %lld (0x%llx)", #a, a_, a_, #b,    \
+				 b_, b_);                                                          \
 	} while (0)
 
 /* a call that returns 0 or -errno */

@@ -140,8 +140,7 @@ size_t tsr_trace_count(const struct tsr_trace *trace, const char *name)
 {
 	size_t count = 0;
 
-	tsr_trace_for_each(trace, name, ev)
-		count++;
+	tsr_trace_for_each(trace, name, ev) count++;
 	return count;
 }
 

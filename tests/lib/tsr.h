@@ -22,7 +22,7 @@
 
 /* flags of struct tap_test */
 #define TSR_EXPECT_ERRORS 1 /* the device may count guest errors */
-#define TSR_NO_DEVICE 2	    /* no device need be there before and after */
+#define TSR_NO_DEVICE 2 /* no device need be there before and after */
 
 int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t count);
 #define TSR_TEST_MAIN(tests)                                                                       \
@@ -88,9 +88,9 @@ static inline uint32_t tsr_pattern(uint32_t key, uint64_t i)
 {
 	return (key << 24 | 0x00800000) ^ (uint32_t)(i * 2654435761u >> 9);
 }
-void tsr_pattern_write(struct tsr_bo *bo, uint32_t key);			/* through the map */
-void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key);			/* likewise */
-void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value);	/* all equal */
+void tsr_pattern_write(struct tsr_bo *bo, uint32_t key); /* through the map */
+void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key); /* likewise */
+void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value); /* all equal */
 
 /* ---- contexts, sync objects -------------------------------------------------- */
 
@@ -172,8 +172,8 @@ void tsr_gpu_fill(struct tsr_device *dev, uint32_t context, const struct tsr_bo 
 void tsr_gpu_copy(struct tsr_device *dev, uint32_t context, const struct tsr_bo *dst,
 		  const struct tsr_bo *src);
 /* words of an object the CPU need not be able to map, through a staging object */
-void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo *src,
-		  uint64_t word, uint32_t words, uint32_t *out);
+void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo *src, uint64_t word,
+		  uint32_t words, uint32_t *out);
 /* have the GPU use it, so that it is resident afterwards */
 void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo);
 /* push every idle object of a segment out, by filling it; frees all again */

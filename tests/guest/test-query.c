@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+/* What the driver says about the device: SEG-1..6, SEG-12, SEG-18..21. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+static void open_without_segments_impossible(void)
+{
+	struct tsr_device dev = tsr_open();
+	char *segments = tsr_debugfs_read("segments");
+
+	/* a node that can be opened has its segments already */
+	require(dev.num_segs >= 1);
+	for (uint32_t i = 0; i < dev.num_segs; i++)
+		require_msg(strstr(segments, (const char *)dev.segs[i].name),
+			    "debugfs segments does not name %s", dev.segs[i].name);
+	free(segments);
+	tsr_close(&dev);
+}
+
+static void descriptors_are_sane(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *s = &dev.segs[i];
+
+		require(s->id >= 1 && s->id <= 31);
+		require_msg(!(seen & 1u << s->id), "segment id %u twice", s->id);
+		seen |= 1u << s->id;
+		require(s->page_size == 4096 || s->page_size == 65536);
+		require(s->size && s->size % s->page_size == 0);
+		require(s->gpu_base % s->page_size == 0);
+		require(s->commit_limit && s->commit_limit <= s->size);
+		if (!(s->flags & DRM_TESSERA_SEGMENT_APERTURE)) {
+			require_eq(s->commit_limit, s->size);
+			require(!(s->flags & DRM_TESSERA_SEGMENT_CACHE_COHERENT));
+			require(!(s->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY));
+		}
+		require_eq(s->pad, 0);
+		require(memchr(s->name, 0, sizeof(s->name)) && s->name[0]);
+	}
+	for (uint32_t i = 1; i < dev.num_segs; i++)
+		require(dev.segs[i - 1].id < dev.segs[i].id);
+	tsr_close(&dev);
+}
+
+static void segments_do_not_overlap(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	for (uint32_t i = 0; i < dev.num_segs; i++)
+		for (uint32_t j = 0; j < i; j++) {
+			const struct drm_tessera_query_segment *a = &dev.segs[i], *b = &dev.segs[j];
+
+			require(a->gpu_base + a->size <= b->gpu_base ||
+				b->gpu_base + b->size <= a->gpu_base);
+		}
+	tsr_close(&dev);
+}
+
+static void the_four_kinds_are_there(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+
+	require(vis->id != hid->id && ro->id != gart->id);
+	tap_note("%s %llu MiB, %s %llu MiB, %s %llu MiB, %s %llu MiB", vis->name,
+		 (unsigned long long)(vis->size >> 20), hid->name,
+		 (unsigned long long)(hid->size >> 20), ro->name,
+		 (unsigned long long)(ro->size >> 20), gart->name,
+		 (unsigned long long)(gart->size >> 20));
+	tsr_close(&dev);
+}
+
+static void the_table_never_changes(void)
+{
+	struct tsr_device before = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&before);
+	uint32_t ctx = tsr_context_new(&before, 0);
+	struct tsr_device after;
+	struct tsr_bo bo;
+
+	for (int i = 0; i < 8; i++) {
+		bo = tsr_bo_new(&before, seg->size, tsr_bit(seg), 0);
+		tsr_gpu_fill(&before, ctx, &bo, (uint32_t)i);
+		tsr_bo_free(&before, &bo);
+	}
+	after = tsr_open();
+	require_eq(before.num_segs, after.num_segs);
+	require(!memcmp(before.segs, after.segs, sizeof(before.segs[0]) * before.num_segs));
+	tsr_close(&after);
+	tsr_close(&before);
+}
+
+/* the query arguments themselves */
+static void array_rules(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint8_t buf[64 * sizeof(struct drm_tessera_query_segment)];
+	struct drm_tessera_query args;
+	const uint32_t ids[] = { DRM_TESSERA_QUERY_DEVICE, DRM_TESSERA_QUERY_SEGMENTS,
+				 DRM_TESSERA_QUERY_ENGINES, DRM_TESSERA_QUERY_MEMORY };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		uint32_t stride, count;
+
+		args = (struct drm_tessera_query){ .id = ids[i] };
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
+		stride = args.data.stride;
+		count = args.data.count;
+		require(stride >= 8 && count >= 1);
+
+		/* longer elements than the kernel's: the rest is zero */
+		memset(buf, 0x5a, sizeof(buf));
+		args.data.stride = stride + 8;
+		args.data.count = 1;
+		args.data.array = (uintptr_t)buf;
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
+		require_eq(args.data.count, 1);
+		for (uint32_t b = stride; b < stride + 8; b++)
+			require_eq(buf[b], 0);
+		require_eq(buf[stride + 8], 0x5a);
+
+		/* shorter ones: cut off, nothing is written behind */
+		memset(buf, 0x5a, sizeof(buf));
+		args.data.stride = 8;
+		args.data.count = 1;
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
+		require_eq(buf[8], 0x5a);
+
+		/* room for more than there are */
+		args.data.stride = stride;
+		args.data.count = count + 16;
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
+		require_eq(args.data.count, count);
+	}
+	tsr_close(&dev);
+}
+
+static void bad_queries(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct drm_tessera_query_segment seg;
+	const struct {
+		struct drm_tessera_query args;
+		int err;
+	} rows[] = {
+		{ { .id = 4 }, -EINVAL },
+		{ { .id = 0xffffffff }, -EINVAL },
+		{ { .id = DRM_TESSERA_QUERY_SEGMENTS, .pad = 1 }, -EINVAL },
+		{ { .id = DRM_TESSERA_QUERY_SEGMENTS,
+		    .data = { .stride = 0, .count = 1, .array = (uintptr_t)&seg } },
+		  -EINVAL },
+		{ { .id = DRM_TESSERA_QUERY_SEGMENTS,
+		    .data = { .stride = sizeof(seg), .count = 1, .array = 8 } },
+		  -EFAULT },
+		{ { .id = DRM_TESSERA_QUERY_DEVICE,
+		    .data = { .stride = 96, .count = 1, .array = ~0ull << 12 } },
+		  -EFAULT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct drm_tessera_query args = rows[i].args;
+		int rc = tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args);
+
+		require_msg(rc == rows[i].err, "row %zu: %d, not %d", i, rc, rows[i].err);
+	}
+	tsr_close(&dev);
+}
+
+static void memory_figures(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct drm_tessera_query_memory before = tsr_query_memory(&dev, seg->id);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
+	struct drm_tessera_query_memory after;
+	char key[64];
+
+	require_eq(before.total, seg->commit_limit);
+	require_eq(before.client_used, 0);
+	tsr_gpu_fill(&dev, ctx, &bo, 1);
+	after = tsr_query_memory(&dev, seg->id);
+	require_eq(after.client_used, MiB(1));
+	require(after.used >= MiB(1) && after.used <= after.total);
+	require(after.client_share > 0 && after.client_share <= after.total);
+	snprintf(key, sizeof(key), "drm-resident-%s", seg->name);
+	require_eq(tsr_fdinfo(&dev, key), MiB(1));
+	tsr_bo_free(&dev, &bo);
+	for (int i = 0; i < 200; i++) {
+		after = tsr_query_memory(&dev, seg->id);
+		if (!after.client_used)
+			break;
+		usleep(10000);
+	}
+	require_eq(after.client_used, 0);
+	tsr_close(&dev);
+}
+
+static void engines_and_limits(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	require_eq(dev.num_engines, dev.info.num_engines);
+	require(dev.info.max_slots >= 1 && dev.info.max_slots <= TSR_MAX_SLOTS);
+	require(dev.info.max_allocs >= 1024 && dev.info.max_patches >= 1024);
+	require(dev.info.max_cmd_bytes >= 4096 && dev.info.max_syncs >= 16);
+	require_eq(dev.info.page_size, 4096);
+	require(dev.info.caps & DRM_TESSERA_CAP_SPLIT);
+	require(!(dev.info.caps & DRM_TESSERA_CAP_VM));
+	require_eq(dev.info.hw_version >> 16, TSR_ID_VERSION_VALUE >> 16);
+	require(dev.info.timestamp_ns > 0);
+	tsr_close(&dev);
+}
+
+/* Memory that is in no descriptor belongs to nobody: it is in no list of segments. */
+static void hidden_memory_is_in_no_list(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint64_t sum = 0, used = 0;
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		struct drm_tessera_query_memory m = tsr_query_memory(&dev, dev.segs[i].id);
+
+		sum += dev.segs[i].size;
+		used += m.used;
+	}
+	/* the microcode is loaded, and not charged to any segment */
+	require_eq(used, 0);
+	require(sum > 0);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-1 segments are there before anything can be allocated",
+	  open_without_segments_impossible, 0, 0 },
+	{ "SEG-3 SEG-5 SEG-23 SEG-24 descriptors: ids, sizes, flags", descriptors_are_sane, 0, 0 },
+	{ "SEG-6 segments do not overlap", segments_do_not_overlap, 0, 0 },
+	{ "SEG-18 SEG-19 SEG-20 SEG-21 all four kinds are offered", the_four_kinds_are_there, 0,
+	  0 },
+	{ "SEG-4 the segment table is the same after stress", the_table_never_changes, 0, 0 },
+	{ "SEG-3 query: short, long and missing arrays", array_rules, 0, 0 },
+	{ "query: bad arguments", bad_queries, 0, 0 },
+	{ "query and fdinfo: memory figures follow an object", memory_figures, 0, 0 },
+	{ "query: engines and limits", engines_and_limits, 0, 0 },
+	{ "SEG-12 SEG-14 memory in no segment is in no list", hidden_memory_is_in_no_list, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
