@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Buffer objects: which segments serve which use, creation, CPU access; and
+ * the arithmetic of surfaces.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "priv.h"
+
+uint32_t tessera_format_bytes(uint32_t format)
+{
+	switch (format) {
+	case TSR_FORMAT_R8:
+		return 1;
+	case TSR_FORMAT_RGB565:
+		return 2;
+	case TSR_FORMAT_XRGB8888:
+	case TSR_FORMAT_ARGB8888:
+	case TSR_FORMAT_R32:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t align_up(uint64_t value, uint64_t align)
+{
+	return (value + align - 1) / align * align;
+}
+
+int tessera_view_init(struct tessera_view *view, uint32_t format, uint32_t layout, uint32_t width,
+		      uint32_t height, uint64_t *size)
+{
+	uint32_t bytes = tessera_format_bytes(format);
+	bool swizzled = layout != TSR_LAYOUT_LINEAR;
+
+	if (!bytes || layout >= TSR_LAYOUT_COUNT || !width || !height || width > TSR_SURF_MAX_DIM ||
+	    height > TSR_SURF_MAX_DIM)
+		return -EINVAL;
+	*view = (struct tessera_view){
+		.format = format,
+		.layout = layout,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.pitch = align_up((uint64_t)width * bytes, swizzled ? TSR_TILE_WIDTH_BYTES : 4),
+		.width = width,
+		.height = height,
+	};
+	*size = (uint64_t)view->pitch * (swizzled ? align_up(height, TSR_TILE_ROWS) : height);
+	return 0;
+}
+
+void tessera_view_init_buffer(struct tessera_view *view)
+{
+	*view = (struct tessera_view){
+		.format = TSR_FORMAT_R32,
+		.layout = TSR_LAYOUT_LINEAR,
+		.access = TSR_SURF_READ,
+	};
+}
+
+/* Would the device take this view of an object of @bo_size bytes? */
+int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
+{
+	uint32_t bytes = tessera_format_bytes(view->format);
+	uint64_t limit, need;
+
+	if (!bytes || view->layout >= TSR_LAYOUT_COUNT || !view->access ||
+	    (view->access & ~(TSR_SURF_READ | TSR_SURF_WRITE)) || view->offset % TSR_PKT_ALIGN ||
+	    view->offset >= bo_size)
+		return -EINVAL;
+	limit = bo_size - view->offset;
+	if (!view->pitch) {
+		/* A buffer: one row, as long as the object. */
+		return view->width || view->height || view->layout ? -EINVAL : 0;
+	}
+	if (!view->width || !view->height || view->width > TSR_SURF_MAX_DIM ||
+	    view->height > TSR_SURF_MAX_DIM || view->pitch % bytes ||
+	    view->pitch < (uint64_t)view->width * bytes)
+		return -EINVAL;
+	if (view->layout == TSR_LAYOUT_LINEAR) {
+		need = (uint64_t)(view->height - 1) * view->pitch + (uint64_t)view->width * bytes;
+	} else {
+		if (view->pitch % TSR_TILE_WIDTH_BYTES)
+			return -EINVAL;
+		need = align_up(view->height, TSR_TILE_ROWS) * view->pitch;
+	}
+	return need > limit ? -EINVAL : 0;
+}
+
+/* Append the segments of @set to the preferences, in id order. */
+static void desc_prefer(struct tessera_bo_desc *desc, uint32_t set)
+{
+	for (uint32_t id = 1; id < 32; id++) {
+		if (!(set >> id & 1) || (desc->supported >> id & 1))
+			continue;
+		desc->supported |= UINT32_C(1) << id;
+		if (desc->num_preferred < DRM_TESSERA_MAX_PREFERRED)
+			desc->preferred[desc->num_preferred++] = id;
+	}
+}
+
+int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_desc *desc,
+			 enum tessera_usage usage, uint64_t size, const struct tessera_view *view)
+{
+	const uint32_t aperture = DRM_TESSERA_SEGMENT_APERTURE;
+	const uint32_t visible = DRM_TESSERA_SEGMENT_CPU_VISIBLE;
+	const uint32_t read_only = DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
+	const uint32_t cached = DRM_TESSERA_SEGMENT_CPU_CACHED;
+
+	*desc = (struct tessera_bo_desc){ .size = size };
+	if (!size)
+		return -EINVAL;
+	switch (usage) {
+	case TESSERA_USAGE_TEXTURE:
+	case TESSERA_USAGE_RENDER_TARGET:
+		desc_prefer(desc,
+			    tessera_device_segment_set(dev, 0, aperture | visible | read_only));
+		desc_prefer(desc, tessera_device_segment_set(dev, visible, aperture | read_only));
+		if (view && view->layout != TSR_LAYOUT_LINEAR) {
+			desc->layout = view->layout;
+			desc->pitch = view->pitch;
+		}
+		break;
+	case TESSERA_USAGE_STAGING:
+		desc->flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+		desc_prefer(desc, tessera_device_segment_set(dev, aperture | cached, read_only));
+		if (desc->supported)
+			break;
+		desc->flags = DRM_TESSERA_BO_CPU_ACCESS;
+		desc_prefer(desc, tessera_device_segment_set(dev, aperture, read_only));
+		if (!desc->supported)
+			desc_prefer(desc, tessera_device_segment_set(dev, visible, read_only));
+		break;
+	case TESSERA_USAGE_VERTEX:
+		desc->flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_GPU_READ_ONLY;
+		desc_prefer(desc, tessera_device_segment_set(dev, aperture | read_only, 0));
+		desc_prefer(desc, tessera_device_segment_set(dev, aperture, 0));
+		if (!desc->supported)
+			desc_prefer(desc, tessera_device_segment_set(dev, visible, 0));
+		break;
+	default:
+		return -EINVAL;
+	}
+	return desc->supported ? 0 : -ENODEV;
+}
+
+int tessera_bo_desc_segments(const struct tessera_device *dev, struct tessera_bo_desc *desc,
+			     const char *names)
+{
+	struct tessera_bo_desc new = *desc;
+
+	new.supported = 0;
+	new.num_preferred = 0;
+	memset(new.preferred, 0, sizeof(new.preferred));
+	while (*names) {
+		const struct drm_tessera_query_segment *seg;
+		char name[sizeof(seg->name)];
+		size_t len = strcspn(names, ",");
+
+		if (len >= sizeof(name))
+			return -ENOENT;
+		memcpy(name, names, len);
+		name[len] = 0;
+		seg = tessera_device_segment(dev, name);
+		if (!seg)
+			return -ENOENT;
+		if (new.num_preferred == DRM_TESSERA_MAX_PREFERRED)
+			return -E2BIG;
+		desc_prefer(&new, UINT32_C(1) << seg->id);
+		names += len + (names[len] == ',');
+	}
+	*desc = new;
+	return 0;
+}
+
+int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+		   struct tessera_bo **out)
+{
+	uint32_t page = dev->info.page_size;
+	struct drm_tessera_bo_create create = {
+		.flags = desc->flags,
+		.supported = desc->supported,
+		.evict_to = desc->evict_to,
+		.num_preferred = desc->num_preferred,
+		.layout = desc->layout,
+		.pitch = desc->pitch,
+	};
+	struct tessera_bo *bo;
+	int ret;
+
+	if (!desc->size || desc->size > UINT64_MAX - page)
+		return -EINVAL;
+	create.size = align_up(desc->size, page);
+	memcpy(create.preferred, desc->preferred, sizeof(create.preferred));
+	bo = tessera_alloc(dev, sizeof(*bo));
+	if (!bo)
+		return -ENOMEM;
+	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_BO_CREATE, &create);
+	if (ret) {
+		tessera_free(dev, bo);
+		return ret;
+	}
+	atomic_init(&bo->refs, 1);
+	pthread_mutex_init(&bo->map_lock, NULL);
+	bo->dev = tessera_device_ref(dev);
+	bo->handle = create.handle;
+	bo->flags = create.flags;
+	bo->size = create.size;
+	*out = bo;
+	return 0;
+}
+
+int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usage usage, uint64_t size,
+		       const struct tessera_view *view, struct tessera_bo **out)
+{
+	struct tessera_bo_desc desc;
+	int ret = tessera_bo_desc_init(dev, &desc, usage, size, view);
+
+	return ret ? ret : tessera_bo_new(dev, &desc, out);
+}
+
+struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo)
+{
+	atomic_fetch_add(&bo->refs, 1);
+	return bo;
+}
+
+void tessera_bo_del(struct tessera_bo *bo)
+{
+	struct drm_gem_close close_arg = { 0 };
+	struct tessera_device *dev;
+
+	if (!bo || atomic_fetch_sub(&bo->refs, 1) != 1)
+		return;
+	dev = bo->dev;
+	if (bo->map)
+		dev->os.munmap(dev->os.cookie, bo->map, bo->size);
+	close_arg.handle = bo->handle;
+	/* Fails only if the device is gone, and the handle with it. */
+	(void)tessera_ioctl(dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
+	pthread_mutex_destroy(&bo->map_lock);
+	tessera_free(dev, bo);
+	tessera_device_del(dev);
+}
+
+uint32_t tessera_bo_handle(const struct tessera_bo *bo)
+{
+	return bo->handle;
+}
+
+uint64_t tessera_bo_size(const struct tessera_bo *bo)
+{
+	return bo->size;
+}
+
+int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info)
+{
+	*info = (struct drm_tessera_bo_info){ .handle = bo->handle };
+	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_INFO, info);
+}
+
+static int bo_map_locked(struct tessera_bo *bo)
+{
+	struct tessera_device *dev = bo->dev;
+	struct drm_tessera_bo_info info;
+	void *map;
+	int ret = tessera_bo_info(bo, &info);
+
+	if (ret)
+		return ret;
+	if (bo->size > SIZE_MAX)
+		return -ENOMEM;
+	map = dev->os.mmap(dev->os.cookie, bo->size, dev->fd, info.mmap_offset);
+	if (map == (void *)-1)
+		return -errno;
+	bo->map = map;
+	return 0;
+}
+
+int tessera_bo_map(struct tessera_bo *bo, void **out)
+{
+	int ret = 0;
+
+	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
+		return -EPERM;
+	pthread_mutex_lock(&bo->map_lock);
+	if (!bo->map)
+		ret = bo_map_locked(bo);
+	if (!ret) {
+		bo->map_count++;
+		*out = bo->map;
+	}
+	pthread_mutex_unlock(&bo->map_lock);
+	return ret;
+}
+
+int tessera_bo_unmap(struct tessera_bo *bo)
+{
+	struct tessera_device *dev = bo->dev;
+	int ret = 0;
+
+	pthread_mutex_lock(&bo->map_lock);
+	if (!bo->map_count) {
+		ret = -EINVAL;
+	} else if (!--bo->map_count) {
+		dev->os.munmap(dev->os.cookie, bo->map, bo->size);
+		bo->map = NULL;
+	}
+	pthread_mutex_unlock(&bo->map_lock);
+	return ret;
+}
+
+int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns)
+{
+	struct drm_tessera_bo_wait wait = {
+		.handle = bo->handle,
+		.flags = for_write ? DRM_TESSERA_BO_WAIT_WRITE : 0,
+		.timeout_ns = deadline_ns,
+	};
+
+	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_WAIT, &wait);
+}
+
+static int bo_access(struct tessera_bo *bo, uint64_t offset, size_t size, int for_write, void **out)
+{
+	void *map;
+	int ret;
+
+	if (offset > bo->size || size > bo->size - offset)
+		return -EINVAL;
+	ret = tessera_bo_map(bo, &map);
+	if (ret)
+		return ret;
+	ret = tessera_bo_wait(bo, for_write, TESSERA_FOREVER);
+	if (ret) {
+		tessera_bo_unmap(bo);
+		return ret;
+	}
+	*out = (uint8_t *)map + offset;
+	return 0;
+}
+
+int tessera_bo_write(struct tessera_bo *bo, uint64_t offset, const void *data, size_t size)
+{
+	void *p;
+	int ret = bo_access(bo, offset, size, 1, &p);
+
+	if (ret)
+		return ret;
+	memcpy(p, data, size);
+	return tessera_bo_unmap(bo);
+}
+
+int tessera_bo_read(struct tessera_bo *bo, uint64_t offset, void *data, size_t size)
+{
+	void *p;
+	int ret = bo_access(bo, offset, size, 0, &p);
+
+	if (ret)
+		return ret;
+	memcpy(data, p, size);
+	return tessera_bo_unmap(bo);
+}

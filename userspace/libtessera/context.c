@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Contexts, and handing a command buffer to the kernel.
+ */
+#include <errno.h>
+
+#include "priv.h"
+
+int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
+			uint32_t split_seed, struct tessera_context **out)
+{
+	struct drm_tessera_context_create create = {
+		.flags = flags,
+		.engine = engine,
+		.split_seed = split_seed,
+	};
+	struct tessera_context *ctx = tessera_alloc(dev, sizeof(*ctx));
+	int ret;
+
+	if (!ctx)
+		return -ENOMEM;
+	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_CREATE, &create);
+	if (ret) {
+		tessera_free(dev, ctx);
+		return ret;
+	}
+	atomic_init(&ctx->refs, 1);
+	ctx->dev = tessera_device_ref(dev);
+	ctx->id = create.id;
+	*out = ctx;
+	return 0;
+}
+
+int tessera_context_new_default(struct tessera_device *dev, struct tessera_context **out)
+{
+	for (uint32_t i = 0; i < dev->num_engines; i++) {
+		if (dev->engines[i].type == DRM_TESSERA_ENGINE_RENDER)
+			return tessera_context_new(dev, 0, dev->engines[i].id, 0, out);
+	}
+	return -ENODEV;
+}
+
+struct tessera_context *tessera_context_ref(struct tessera_context *ctx)
+{
+	atomic_fetch_add(&ctx->refs, 1);
+	return ctx;
+}
+
+void tessera_context_del(struct tessera_context *ctx)
+{
+	struct drm_tessera_context_destroy destroy = { 0 };
+	struct tessera_device *dev;
+
+	if (!ctx || atomic_fetch_sub(&ctx->refs, 1) != 1)
+		return;
+	dev = ctx->dev;
+	destroy.id = ctx->id;
+	(void)tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_DESTROY, &destroy);
+	tessera_free(dev, ctx);
+	tessera_device_del(dev);
+}
+
+uint32_t tessera_context_id(const struct tessera_context *ctx)
+{
+	return ctx->id;
+}
+
+static int sync_fill(struct drm_tessera_sync *sync, const struct tessera_device *dev,
+		     const struct tessera_sync *from, uint32_t count, uint32_t flags)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (from[i].obj->dev != dev)
+			return -EXDEV;
+		sync[i] = (struct drm_tessera_sync){
+			.handle = from[i].obj->handle,
+			.flags = flags | (from[i].point ? DRM_TESSERA_SYNC_TIMELINE : 0),
+			.point = from[i].point,
+		};
+	}
+	return 0;
+}
+
+/* Build the sync list: waits, signals, then the fence if there is one. */
+static int submit_syncs(struct tessera_device *dev, const struct tessera_submit_args *args,
+			struct tessera_fence *fence, struct drm_tessera_sync **out, uint32_t *count)
+{
+	uint64_t total = (uint64_t)args->num_waits + args->num_signals + !!fence;
+	struct drm_tessera_sync *syncs;
+	int ret;
+
+	*out = NULL;
+	*count = 0;
+	if (!total)
+		return 0;
+	if (total > dev->info.max_syncs)
+		return -E2BIG;
+	syncs = tessera_alloc(dev, total * sizeof(*syncs));
+	if (!syncs)
+		return -ENOMEM;
+	ret = sync_fill(syncs, dev, args->waits, args->num_waits, 0);
+	if (!ret)
+		ret = sync_fill(syncs + args->num_waits, dev, args->signals, args->num_signals,
+				DRM_TESSERA_SYNC_SIGNAL);
+	if (ret) {
+		tessera_free(dev, syncs);
+		return ret;
+	}
+	if (fence)
+		syncs[total - 1] = (struct drm_tessera_sync){
+			.handle = fence->obj->handle,
+			.flags = DRM_TESSERA_SYNC_SIGNAL,
+		};
+	*out = syncs;
+	*count = total;
+	return 0;
+}
+
+static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
+			const struct drm_tessera_sync *syncs, uint32_t num_syncs,
+			struct tessera_submit_args *args)
+{
+	struct drm_tessera_submit submit = {
+		.context = ctx->id,
+		.cmds = (uintptr_t)cb->cmds,
+		.cmd_size = cb->num_cmds * sizeof(uint32_t),
+		.allocs = {
+			.stride = sizeof(*cb->allocs),
+			.count = cb->num_allocs,
+			.array = (uintptr_t)cb->allocs,
+		},
+		.patches = {
+			.stride = sizeof(*cb->patches),
+			.count = cb->num_patches,
+			.array = (uintptr_t)cb->patches,
+		},
+		.syncs = {
+			.stride = sizeof(*syncs),
+			.count = num_syncs,
+			.array = (uintptr_t)syncs,
+		},
+	};
+	int ret;
+
+	do {
+		/* Outputs must be zero on the way in, also when a signal came. */
+		submit.num_parts = 0;
+		submit.error_offset = 0;
+		submit.error_index = 0;
+		ret = ctx->dev->os.ioctl(ctx->dev->os.cookie, ctx->dev->fd,
+					 DRM_IOCTL_TESSERA_SUBMIT, &submit);
+		ret = ret == -1 ? -errno : 0;
+	} while (ret == -EINTR);
+
+	args->parts = submit.num_parts;
+	/* A kernel that refused the call early has written neither. */
+	args->error_offset = ret ? submit.error_offset : UINT32_MAX;
+	args->error_index = ret ? submit.error_index : UINT32_MAX;
+	return ret;
+}
+
+int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
+			   struct tessera_submit_args *args)
+{
+	struct tessera_submit_args none = { 0 };
+	struct tessera_fence *fence = NULL;
+	struct drm_tessera_sync *syncs;
+	uint32_t num_syncs;
+	int ret;
+
+	if (!args)
+		args = &none;
+	args->parts = 0;
+	args->error_offset = UINT32_MAX;
+	args->error_index = UINT32_MAX;
+	if (cb->dev != ctx->dev)
+		return -EXDEV;
+	ret = tessera_cmdbuf_finish(cb);
+	if (ret)
+		return ret;
+	if (args->fence) {
+		ret = tessera_fence_new(ctx->dev, &fence);
+		if (ret)
+			return ret;
+	}
+	ret = submit_syncs(ctx->dev, args, fence, &syncs, &num_syncs);
+	if (!ret) {
+		ret = submit_ioctl(ctx, cb, syncs, num_syncs, args);
+		tessera_free(ctx->dev, syncs);
+	}
+	if (ret)
+		tessera_fence_del(fence);
+	else if (args->fence)
+		*args->fence = fence;
+	return ret;
+}
+
+int tessera_context_run(struct tessera_context *ctx, struct tessera_cmdbuf *cb)
+{
+	struct tessera_fence *fence;
+	struct tessera_submit_args args = { .fence = &fence };
+	int job_error, ret;
+
+	ret = tessera_context_submit(ctx, cb, &args);
+	if (ret)
+		return ret;
+	ret = tessera_fence_wait(fence, TESSERA_FOREVER, &job_error);
+	tessera_fence_del(fence);
+	return ret ? ret : job_error;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libtessera: userspace library of the Tessera virtual GPU.
+ *
+ * Conventions, everywhere:
+ *  - functions return 0, or a count where that is said, or a negative errno;
+ *    nothing is printed, there is no global state and no errno to read;
+ *  - objects are opaque, made by _new with one reference, shared with _ref and
+ *    given up with _del; NULL is a harmless argument of _del;
+ *  - sizes, offsets and pitches are in bytes; rectangles are in texels;
+ *  - timeouts are absolute CLOCK_MONOTONIC nanoseconds (tessera_deadline());
+ *  - system calls interrupted by a signal are started again;
+ *  - -ENODEV: the device is gone; -ENOMEM: no memory; both may come from any
+ *    function that talks to the kernel and are not repeated below.
+ *
+ * Threads: devices, buffer objects, sync objects, fences and contexts may be used
+ * by several threads at once. A command buffer belongs to one thread at a
+ * time. Reference counts are atomic.
+ */
+#ifndef TESSERA_H
+#define TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <drm/tessera_drm.h>
+#include <tessera/tessera_hw.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TESSERA_API __attribute__((visibility("default")))
+
+struct tessera_device;
+struct tessera_bo;
+struct tessera_context;
+struct tessera_cmdbuf;
+struct tessera_syncobj;
+struct tessera_fence;
+
+/* ---- Device ---------------------------------------------------------------- */
+
+/*
+ * Open a device: from an open DRM file (duplicated; the caller keeps @fd), by
+ * the path of a render node, or the first render node driven by tessera.
+ * Errors: -ENODEV (no such device, or not one of tessera), those of open(),
+ * -EPROTO (the kernel's answer makes no sense).
+ */
+TESSERA_API int tessera_device_new(int fd, struct tessera_device **out);
+TESSERA_API int tessera_device_new_path(const char *path, struct tessera_device **out);
+TESSERA_API int tessera_device_new_first(struct tessera_device **out);
+TESSERA_API struct tessera_device *tessera_device_ref(struct tessera_device *dev);
+TESSERA_API void tessera_device_del(struct tessera_device *dev);
+
+/* The library's own DRM file; it stays the library's. */
+TESSERA_API int tessera_device_fd(const struct tessera_device *dev);
+
+/* Properties read when the device was opened; valid as long as the device. */
+TESSERA_API const struct drm_tessera_query_device *tessera_device_info(
+	const struct tessera_device *dev);
+/* Segments in id order, @count of them. */
+TESSERA_API const struct drm_tessera_query_segment *tessera_device_segments(
+	const struct tessera_device *dev, uint32_t *count);
+TESSERA_API const struct drm_tessera_query_engine *tessera_device_engines(
+	const struct tessera_device *dev, uint32_t *count);
+/* The segment called @name, or NULL. */
+TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment(
+	const struct tessera_device *dev, const char *name);
+/*
+ * The set of segments having all flags of @with and none of @without
+ * (DRM_TESSERA_SEGMENT_*): bit n stands for segment id n.
+ */
+TESSERA_API uint32_t tessera_device_segment_set(const struct tessera_device *dev, uint32_t with,
+						uint32_t without);
+/* Current use of the segments: fills up to @count elements, returns how many. */
+TESSERA_API int tessera_device_memory(struct tessera_device *dev,
+				      struct drm_tessera_query_memory *memory, uint32_t count);
+/* Read the device's properties again: error counter and clock move. */
+TESSERA_API int tessera_device_refresh(struct tessera_device *dev,
+				       struct drm_tessera_query_device *info);
+
+/* ---- Surfaces: arithmetic only ----------------------------------------------- */
+
+/* How a slot sees an object. */
+struct tessera_view {
+	uint32_t format; /* TSR_FORMAT_* */
+	uint32_t layout; /* TSR_LAYOUT_* */
+	uint32_t access; /* TSR_SURF_READ | TSR_SURF_WRITE */
+	uint32_t pitch; /* 0: a buffer, one row */
+	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM; 0 for a buffer */
+	uint32_t height;
+	uint64_t offset; /* into the object, a multiple of 8 */
+};
+
+/* Bytes of a texel of @format, 0 for an unknown format. */
+TESSERA_API uint32_t tessera_format_bytes(uint32_t format);
+/*
+ * Fill @view in for a whole surface at offset 0 with the smallest legal pitch, read and
+ * write access; @size gets the bytes it needs. Errors: -EINVAL.
+ */
+TESSERA_API int tessera_view_init(struct tessera_view *view, uint32_t format, uint32_t layout,
+				  uint32_t width, uint32_t height, uint64_t *size);
+/* A view of a buffer of 32-bit words (TSR_FORMAT_R32), read-only. */
+TESSERA_API void tessera_view_init_buffer(struct tessera_view *view);
+
+/* ---- Buffer objects ----------------------------------------------------------- */
+
+enum tessera_usage {
+	TESSERA_USAGE_TEXTURE, /* sampled, filled by the GPU: memory segments, CPU-invisible first */
+	TESSERA_USAGE_RENDER_TARGET, /* likewise */
+	TESSERA_USAGE_STAGING, /* CPU writes and reads, GPU copies: writable aperture, else visible memory */
+	TESSERA_USAGE_VERTEX, /* CPU writes, GPU reads: any aperture, read-only first */
+};
+
+struct tessera_bo_desc {
+	uint64_t size; /* rounded up to the device's page size */
+	uint32_t flags; /* DRM_TESSERA_BO_* */
+	uint32_t supported; /* set of segments */
+	uint32_t evict_to; /* set of aperture segments; 0: system memory */
+	uint32_t num_preferred; /* 0 .. DRM_TESSERA_MAX_PREFERRED */
+	uint8_t preferred[8];
+	uint32_t layout; /* DRM_TESSERA_LAYOUT_* */
+	uint32_t pitch; /* of a swizzled layout, else 0 */
+};
+
+/*
+ * Fill @desc in for a usage. With @view (may be NULL) also layout and pitch.
+ * Errors: -EINVAL; -ENODEV: the device has no segment that serves this usage.
+ */
+TESSERA_API int tessera_bo_desc_init(const struct tessera_device *dev, struct tessera_bo_desc *desc,
+				     enum tessera_usage usage, uint64_t size,
+				     const struct tessera_view *view);
+/*
+ * Replace the segments of @desc by those named in @names, separated by commas, preferred in
+ * that order. Errors: -ENOENT: no segment of that name; -E2BIG: more than DRM_TESSERA_MAX_PREFERRED.
+ */
+TESSERA_API int tessera_bo_desc_segments(const struct tessera_device *dev,
+					 struct tessera_bo_desc *desc, const char *names);
+/* Errors: those of DRM_IOCTL_TESSERA_BO_CREATE. A new object reads as zero. */
+TESSERA_API int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+			       struct tessera_bo **out);
+/* desc_init and new in one. */
+TESSERA_API int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usage usage,
+				   uint64_t size, const struct tessera_view *view,
+				   struct tessera_bo **out);
+TESSERA_API struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo);
+/* The last reference closes the handle and unmaps; the kernel frees the memory when it is idle. */
+TESSERA_API void tessera_bo_del(struct tessera_bo *bo);
+
+TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
+TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
+/* What the kernel says about it right now. */
+TESSERA_API int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info);
+
+/*
+ * CPU address of an object made with DRM_TESSERA_BO_CPU_ACCESS. One mapping is made and counted, it stays
+ * valid and at its address until the last unmap, wherever the object moves. There is no implicit
+ * wait: see tessera_bo_wait(). Errors: -EPERM: no CPU access; those of mmap().
+ */
+TESSERA_API int tessera_bo_map(struct tessera_bo *bo, void **out);
+/* -EINVAL: not mapped. */
+TESSERA_API int tessera_bo_unmap(struct tessera_bo *bo);
+/*
+ * Wait for jobs that write the object; with @for_write, for all that use it. Errors: -EBUSY: not idle, and
+ * @deadline_ns is 0 or past; -ETIME: it passed while waiting.
+ */
+TESSERA_API int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns);
+/*
+ * Wait until idle, then copy to or from the object through a mapping. Errors: -EINVAL: outside the
+ * object; those of map and wait.
+ */
+TESSERA_API int tessera_bo_write(struct tessera_bo *bo, uint64_t offset, const void *data,
+				 size_t size);
+TESSERA_API int tessera_bo_read(struct tessera_bo *bo, uint64_t offset, void *data, size_t size);
+
+/* ---- Synchronisation ----------------------------------------------------------- */
+
+/* Never in the future: wait for ever. */
+#define TESSERA_FOREVER INT64_MAX
+
+/* @relative_ns from now, saturating. */
+TESSERA_API int64_t tessera_deadline(uint64_t relative_ns);
+
+/* A drm_syncobj. Binary: point 0. Timeline: points counting up from 1. */
+TESSERA_API int tessera_syncobj_new(struct tessera_device *dev, int signalled,
+				    struct tessera_syncobj **out);
+TESSERA_API struct tessera_syncobj *tessera_syncobj_ref(struct tessera_syncobj *obj);
+TESSERA_API void tessera_syncobj_del(struct tessera_syncobj *obj);
+TESSERA_API uint32_t tessera_syncobj_handle(const struct tessera_syncobj *obj);
+/* From the CPU. */
+TESSERA_API int tessera_syncobj_signal(struct tessera_syncobj *obj, uint64_t point);
+TESSERA_API int tessera_syncobj_reset(struct tessera_syncobj *obj);
+/* Waits also for a fence that has yet to be attached. Sleeps, never polls. -ETIME: not in time. */
+TESSERA_API int tessera_syncobj_wait(struct tessera_syncobj *obj, uint64_t point,
+				     int64_t deadline_ns);
+/* The timeline's last signalled point. */
+TESSERA_API int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *point);
+/* A sync_file for the fence of a binary object; the caller closes *@fd. */
+TESSERA_API int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd);
+
+/* The end of one submission. */
+TESSERA_API struct tessera_fence *tessera_fence_ref(struct tessera_fence *fence);
+TESSERA_API void tessera_fence_del(struct tessera_fence *fence);
+/*
+ * Sleep until the job is over. *@job_error (may be NULL) gets 0 or the job's error: -EFAULT,
+ * -ENOSPC, -ETIME, -ECANCELED, see &struct drm_tessera_submit. Returns -ETIME if it is not over by
+ * @deadline_ns: *@job_error is then -EINPROGRESS.
+ */
+TESSERA_API int tessera_fence_wait(struct tessera_fence *fence, int64_t deadline_ns,
+				   int *job_error);
+/* The sync object behind it, to be waited for by another submission (point 0). */
+TESSERA_API struct tessera_syncobj *tessera_fence_syncobj(struct tessera_fence *fence);
+
+/* ---- Command buffers ------------------------------------------------------------ */
+
+/*
+ * A command buffer records packets together with the allocation list and the
+ * patch-location list the kernel wants. Binding and unbinding take effect at the next packet
+ * that does work: all bindings changed since then form one split point there, and
+ * every other bound object of at least the rebind size (tessera_cmdbuf_set_rebind()) is bound
+ * again at it, so that the kernel may move it at a cut. Engine state
+ * is undefined behind a split point: the builder sends it again before the next draw.
+ *
+ * A function that fails leaves the buffer as it was, but marks it: submission of it fails with that error
+ * until it is reset.
+ */
+TESSERA_API int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out);
+TESSERA_API struct tessera_cmdbuf *tessera_cmdbuf_ref(struct tessera_cmdbuf *cb);
+TESSERA_API void tessera_cmdbuf_del(struct tessera_cmdbuf *cb);
+/* Back to empty; the memory is kept for the next use, the object references are not. */
+TESSERA_API void tessera_cmdbuf_reset(struct tessera_cmdbuf *cb);
+/*
+ * Objects of at least @min_bytes are bound again at every split point: 0, the default: all; UINT64_MAX: none.
+ * The packets grow with the product of split points and live slots.
+ */
+TESSERA_API void tessera_cmdbuf_set_rebind(struct tessera_cmdbuf *cb, uint64_t min_bytes);
+
+/*
+ * Errors: -EINVAL: no such slot, a view that is malformed or does not fit the object; -EXDEV: an
+ * object of another device; -E2BIG: the lists' limits, when recorded.
+ */
+TESSERA_API int tessera_cmdbuf_bind(struct tessera_cmdbuf *cb, uint32_t slot, struct tessera_bo *bo,
+				    const struct tessera_view *view);
+/* Binding nothing is no error. */
+TESSERA_API int tessera_cmdbuf_unbind(struct tessera_cmdbuf *cb, uint32_t slot);
+/* State register @reg of the draws that follow: TSR_STATE_*. */
+TESSERA_API int tessera_cmdbuf_state(struct tessera_cmdbuf *cb, uint32_t reg, uint32_t value);
+
+struct tessera_rect {
+	uint32_t x, y, width, height;
+};
+
+/* Errors of all packets: -EINVAL: a field out of range; -E2BIG: the buffer's limit. */
+TESSERA_API int tessera_cmdbuf_fill(struct tessera_cmdbuf *cb, uint32_t slot,
+				    const struct tessera_rect *rect, uint32_t value);
+TESSERA_API int tessera_cmdbuf_copy(struct tessera_cmdbuf *cb, uint32_t dst_slot, uint32_t dst_x,
+				    uint32_t dst_y, uint32_t src_slot,
+				    const struct tessera_rect *src);
+TESSERA_API int tessera_cmdbuf_blit(struct tessera_cmdbuf *cb, uint32_t dst_slot,
+				    const struct tessera_rect *dst, uint32_t src_slot,
+				    const struct tessera_rect *src, uint32_t sampler,
+				    uint32_t blend, uint32_t color);
+/* @flags: TSR_DRAW_*. -EINVAL also: TARGET_SLOT or, textured, TEXTURE_SLOT was never set. */
+TESSERA_API int tessera_cmdbuf_draw(struct tessera_cmdbuf *cb, uint32_t vertex_slot,
+				    uint32_t offset, uint32_t vertices, uint32_t flags);
+TESSERA_API int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t offset);
+/* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS; does not flush bindings. */
+TESSERA_API int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords);
+/*
+ * Append packets as they are: no entry is made for any binding in them, no check is done. For tests, and for
+ * packets this library does not know. @dwords must be even.
+ */
+TESSERA_API int tessera_cmdbuf_raw(struct tessera_cmdbuf *cb, const uint32_t *packets,
+				   uint32_t dwords);
+/* Record what is pending (unbinds). Submission does it by itself. */
+TESSERA_API int tessera_cmdbuf_finish(struct tessera_cmdbuf *cb);
+
+/* The arrays recorded so far; valid until the next call on the buffer. */
+struct tessera_stream {
+	const uint32_t *cmds;
+	uint32_t cmd_bytes;
+	uint32_t num_allocs;
+	const struct drm_tessera_submit_alloc *allocs;
+	const struct drm_tessera_submit_patch *patches;
+	uint32_t num_patches;
+	uint32_t max_slots;
+};
+
+TESSERA_API void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb,
+				       struct tessera_stream *stream);
+
+/* What the checker found wrong; all zero for a conforming stream. */
+struct tessera_lint {
+	uint32_t malformed; /* packets of unknown opcode or length; the walk ends there */
+	uint32_t bind_without_entry; /* SPLIT-20: BIND_SLOT that no patch entry covers, or two do */
+	uint32_t unbind_without_entry; /* UNBIND_SLOT without a NULL entry */
+	uint32_t entry_without_packet; /* entries that cover no bind or unbind packet */
+	uint32_t unordered; /* entries whose split offset is lower than the one before */
+	uint32_t
+		misplaced; /* entries inside a packet, behind the end, or valid too late or too long */
+	uint32_t stale_state; /* draws using state not set since the last split point */
+	uint32_t unbound_use; /* work on a slot that is not bound */
+	uint32_t read_only_use; /* writing through a binding without write access */
+	uint32_t
+		missing_write; /* bindings with write access to an allocation not listed as written */
+	uint32_t total; /* sum of the above */
+	uint32_t first_offset; /* byte offset of the first finding, UINT32_MAX if none */
+};
+
+/*
+ * Check a stream against the rules every split needs. Returns the number of findings, or -ENOMEM.
+ * tessera_cmdbuf_lint() finishes the buffer first.
+ */
+TESSERA_API int tessera_stream_lint(const struct tessera_stream *stream, struct tessera_lint *lint);
+TESSERA_API int tessera_cmdbuf_lint(struct tessera_cmdbuf *cb, struct tessera_lint *lint);
+
+/* ---- Contexts and submission ------------------------------------------------------ */
+
+/* @flags: DRM_TESSERA_CONTEXT_*. Errors: those of DRM_IOCTL_TESSERA_CONTEXT_CREATE. */
+TESSERA_API int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
+				    uint32_t split_seed, struct tessera_context **out);
+/* On the first render engine, no flags. */
+TESSERA_API int tessera_context_new_default(struct tessera_device *dev,
+					    struct tessera_context **out);
+TESSERA_API struct tessera_context *tessera_context_ref(struct tessera_context *ctx);
+TESSERA_API void tessera_context_del(struct tessera_context *ctx);
+TESSERA_API uint32_t tessera_context_id(const struct tessera_context *ctx);
+
+struct tessera_sync {
+	struct tessera_syncobj *obj;
+	uint64_t point; /* 0: binary */
+};
+
+struct tessera_submit_args {
+	const struct tessera_sync *waits;
+	uint32_t num_waits;
+	uint32_t num_signals;
+	const struct tessera_sync *signals;
+	struct tessera_fence **fence; /* if not NULL, gets a fence for this submission [out] */
+	uint32_t parts; /* parts the buffer was cut into [out] */
+	uint32_t error_offset; /* what -EINVAL or -ENOSPC is about, UINT32_MAX if unknown [out] */
+	uint32_t error_index; /* index in the patch list, likewise [out] */
+};
+
+/*
+ * Submit the buffer, which is kept and may be submitted again or reset at once. @args may be NULL. Errors:
+ * those of DRM_IOCTL_TESSERA_SUBMIT; the buffer's own, see above; -EXDEV.
+ */
+TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
+				       struct tessera_submit_args *args);
+/* Submit and wait for the end; returns the first error of either. */
+TESSERA_API int tessera_context_run(struct tessera_context *ctx, struct tessera_cmdbuf *cb);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TESSERA_H */

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+static const struct drm_tessera_query_segment mock_segments[] = {
+	{ .id = 1,
+	  .flags = DRM_TESSERA_SEGMENT_CPU_VISIBLE,
+	  .gpu_base = 0x80000000,
+	  .size = 64 << 20,
+	  .commit_limit = 64 << 20,
+	  .page_size = 4096,
+	  .name = "vram" },
+	{ .id = 2,
+	  .flags = DRM_TESSERA_SEGMENT_HOST_APERTURE,
+	  .gpu_base = 0x90000000,
+	  .size = 192 << 20,
+	  .commit_limit = 192 << 20,
+	  .page_size = 4096,
+	  .name = "vram-hidden-from-cpu" },
+	{ .id = 3,
+	  .flags = DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_GPU_READ_ONLY |
+		   DRM_TESSERA_SEGMENT_CPU_CACHED,
+	  .gpu_base = 0xa0000000,
+	  .size = 64 << 20,
+	  .commit_limit = 64 << 20,
+	  .page_size = 4096,
+	  .name = "agp-ro" },
+	{ .id = 4,
+	  .flags = DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_CACHED |
+		   DRM_TESSERA_SEGMENT_CACHE_COHERENT,
+	  .gpu_base = 0xb0000000,
+	  .size = 256 << 20,
+	  .commit_limit = 256 << 20,
+	  .page_size = 4096,
+	  .name = "gart" },
+};
+
+static const struct drm_tessera_query_engine mock_engines[] = {
+	{ .id = 0, .type = DRM_TESSERA_ENGINE_PAGING },
+	{ .id = 1, .type = DRM_TESSERA_ENGINE_RENDER },
+};
+
+static void query_copy(struct drm_tessera_query *query, const void *from, size_t size,
+		       uint32_t count)
+{
+	uint8_t *to = (void *)(uintptr_t)query->data.array;
+
+	if (!to) {
+		query->data.stride = size;
+		query->data.count = count;
+		return;
+	}
+	if (query->data.count > count)
+		query->data.count = count;
+	for (uint32_t i = 0; i < query->data.count; i++) {
+		size_t n = query->data.stride < size ? query->data.stride : size;
+
+		memset(to + i * query->data.stride, 0, query->data.stride);
+		memcpy(to + i * query->data.stride, (const uint8_t *)from + i * size, n);
+	}
+}
+
+static int mock_query(struct mock *mock, struct drm_tessera_query *query)
+{
+	const struct drm_tessera_query_memory memory = {
+		.segment = 1,
+		.total = 64 << 20,
+		.used = 4096,
+	};
+
+	switch (query->id) {
+	case DRM_TESSERA_QUERY_DEVICE:
+		query_copy(query, &mock->info, sizeof(mock->info), 1);
+		return 0;
+	case DRM_TESSERA_QUERY_SEGMENTS:
+		query_copy(query, mock_segments, sizeof(mock_segments[0]),
+			   ARRAY_SIZE(mock_segments));
+		return 0;
+	case DRM_TESSERA_QUERY_ENGINES:
+		query_copy(query, mock_engines, sizeof(mock_engines[0]), ARRAY_SIZE(mock_engines));
+		return 0;
+	case DRM_TESSERA_QUERY_MEMORY:
+		query_copy(query, &memory, sizeof(memory), 1);
+		return 0;
+	default:
+		return EINVAL;
+	}
+}
+
+static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
+{
+	const void *syncs = (void *)(uintptr_t)submit->syncs.array;
+
+	if (submit->num_parts || submit->error_offset || submit->error_index)
+		return EINVAL;
+	mock->last_submit = *submit;
+	assert_true(submit->syncs.count <= ARRAY_SIZE(mock->last_syncs));
+	if (submit->syncs.count)
+		memcpy(mock->last_syncs, syncs, submit->syncs.count * sizeof(mock->last_syncs[0]));
+	submit->num_parts = 3;
+	submit->error_offset = UINT32_MAX;
+	submit->error_index = UINT32_MAX;
+	return 0;
+}
+
+static int mock_request(struct mock *mock, unsigned long request, void *arg)
+{
+	switch (request) {
+	case DRM_IOCTL_VERSION: {
+		struct drm_version *version = arg;
+
+		strncpy(version->name, "tessera", version->name_len);
+		return 0;
+	}
+	case DRM_IOCTL_TESSERA_QUERY:
+		return mock_query(mock, arg);
+	case DRM_IOCTL_TESSERA_BO_CREATE:
+		mock->last_create = *(struct drm_tessera_bo_create *)arg;
+		((struct drm_tessera_bo_create *)arg)->handle = ++mock->next_handle;
+		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_TESSERA_BO_INFO:
+		((struct drm_tessera_bo_info *)arg)->mmap_offset = 0x100000;
+		return 0;
+	case DRM_IOCTL_TESSERA_BO_WAIT:
+		mock->last_wait = *(struct drm_tessera_bo_wait *)arg;
+		return 0;
+	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
+		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;
+		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_CREATE:
+		((struct drm_syncobj_create *)arg)->handle = ++mock->next_handle;
+		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_GEM_CLOSE:
+	case DRM_IOCTL_TESSERA_CONTEXT_DESTROY:
+	case DRM_IOCTL_SYNCOBJ_DESTROY:
+		mock->open_handles--;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_WAIT:
+	case DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT:
+	case DRM_IOCTL_SYNCOBJ_SIGNAL:
+	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+		((struct drm_syncobj_handle *)arg)->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return 0;
+	case SYNC_IOC_FILE_INFO:
+		((struct sync_file_info *)arg)->status = mock->fence_status;
+		return 0;
+	case DRM_IOCTL_TESSERA_SUBMIT:
+		return mock_submit(mock, arg);
+	default:
+		return ENOTTY;
+	}
+}
+
+static int mock_ioctl(void *cookie, int fd, unsigned long request, void *arg)
+{
+	struct mock *mock = cookie;
+	int error;
+
+	(void)fd;
+	if (mock->calls < MOCK_MAX_CALLS)
+		mock->requests[mock->calls++] = request;
+	if (mock->eintr) {
+		mock->eintr--;
+		/* A call cut short may have written its outputs. */
+		if (request == DRM_IOCTL_TESSERA_SUBMIT)
+			((struct drm_tessera_submit *)arg)->error_offset = 77;
+		errno = EINTR;
+		return -1;
+	}
+	if (mock->fail_errno && mock->fail_request == request)
+		error = mock->fail_errno;
+	else
+		error = mock_request(mock, request, arg);
+	if (!error)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+static void *mock_mmap(void *cookie, size_t size, int fd, off_t offset)
+{
+	struct mock *mock = cookie;
+
+	(void)fd;
+	assert_int_equal(offset, 0x100000);
+	assert_true(size <= sizeof(mock->memory));
+	mock->maps++;
+	return mock->memory;
+}
+
+static int mock_munmap(void *cookie, void *addr, size_t size)
+{
+	struct mock *mock = cookie;
+
+	(void)size;
+	assert_ptr_equal(addr, mock->memory);
+	mock->unmaps++;
+	return 0;
+}
+
+static void *mock_realloc(void *cookie, void *old, size_t size)
+{
+	struct mock *mock = cookie;
+	void *p;
+
+	if (!size) {
+		free(old);
+		mock->live_allocs--;
+		return NULL;
+	}
+	if (mock->fail_alloc >= 0 &&
+	    (mock->allocs == mock->fail_alloc ||
+	     (mock->fail_alloc_all_after && mock->allocs > mock->fail_alloc))) {
+		mock->allocs++;
+		return NULL;
+	}
+	mock->allocs++;
+	p = realloc(old, size);
+	if (p && !old)
+		mock->live_allocs++;
+	return p;
+}
+
+static void mock_init(struct mock *mock)
+{
+	*mock = (struct mock){
+		.os = {
+			.ioctl = mock_ioctl,
+			.mmap = mock_mmap,
+			.munmap = mock_munmap,
+			.realloc = mock_realloc,
+			.cookie = mock,
+		},
+		.info = {
+			.num_segments = ARRAY_SIZE(mock_segments),
+			.num_engines = ARRAY_SIZE(mock_engines),
+			.max_slots = 4096,
+			.max_allocs = 65536,
+			.max_patches = 1 << 20,
+			.max_cmd_bytes = 4 << 20,
+			.max_syncs = 16,
+			.page_size = 4096,
+		},
+		.fail_alloc = -1,
+		.fence_status = 1,
+	};
+}
+
+struct mock *mock_new(void)
+{
+	struct mock *mock = malloc(sizeof(*mock));
+
+	assert_non_null(mock);
+	mock_init(mock);
+	return mock;
+}
+
+int mock_open(struct mock *mock, struct tessera_device **out)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int ret = tessera_device_new_os(fd, &mock->os, out);
+
+	close(fd);
+	return ret;
+}
+
+int mock_setup(void **state)
+{
+	struct mock_device *md = malloc(sizeof(*md));
+
+	if (!md)
+		return -1;
+	mock_init(&md->mock);
+	*state = md;
+	return mock_open(&md->mock, &md->dev);
+}
+
+int mock_teardown(void **state)
+{
+	struct mock_device *md = *state;
+
+	tessera_device_del(md->dev);
+	assert_int_equal(md->mock.live_allocs, 0);
+	assert_int_equal(md->mock.open_handles, 0);
+	assert_int_equal(md->mock.maps, md->mock.unmaps);
+	free(md);
+	return 0;
+}
+
+struct tessera_bo *mock_bo(struct tessera_device *dev, uint64_t size)
+{
+	struct tessera_bo *bo;
+
+	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_TEXTURE, size, NULL, &bo), 0);
+	return bo;
+}
+
+unsigned int mock_count(const struct mock *mock, unsigned long request)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < mock->calls; i++)
+		count += mock->requests[i] == request;
+	return count;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A kernel and an allocator for the library's tests: behind struct tessera_os, so
+ * no process-wide function is replaced.
+ */
+#ifndef MOCK_H
+#define MOCK_H
+
+#include "priv.h"
+
+#define MOCK_MAX_CALLS 256
+
+struct mock {
+	struct tessera_os os;
+	struct drm_tessera_query_device info;
+
+	/* Faults. */
+	unsigned int eintr; /* so many calls of ioctl fail with EINTR first */
+	unsigned long fail_request; /* this request fails … */
+	int fail_errno; /* … like this */
+	long fail_alloc; /* the how manieth allocation fails, counted from 0; -1: none */
+	bool fail_alloc_all_after;
+
+	/* What happened. */
+	unsigned int calls;
+	unsigned long requests[MOCK_MAX_CALLS];
+	long allocs;
+	long live_allocs;
+	uint32_t next_handle;
+	uint32_t open_handles; /* objects, contexts and sync objects not closed */
+	struct drm_tessera_bo_create last_create;
+	struct drm_tessera_bo_wait last_wait;
+	struct drm_tessera_submit last_submit;
+	struct drm_tessera_sync last_syncs[16];
+	uint8_t memory[65536]; /* behind every mapping */
+	unsigned int maps, unmaps;
+	int fence_status; /* what SYNC_IOC_FILE_INFO says */
+};
+
+/* A device on a mock kernel with the default segments; teardown checks that nothing leaked. */
+int mock_setup(void **state);
+int mock_teardown(void **state);
+
+struct mock_device {
+	struct mock mock;
+	struct tessera_device *dev;
+};
+
+struct mock *mock_new(void);
+int mock_open(struct mock *mock, struct tessera_device **out);
+/* An object of @size bytes in any segment, without CPU access. */
+struct tessera_bo *mock_bo(struct tessera_device *dev, uint64_t size);
+unsigned int mock_count(const struct mock *mock, unsigned long request);
+
+#endif /* MOCK_H */

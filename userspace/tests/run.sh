@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Host tests of the library: every program speaks TAP; their results are joined into one
+# stream, and the exit code says whether all passed. Usage: run.sh BUILD
+set -u
+build=$1
+src=$(cd "$(dirname "$0")" && pwd)
+failed=0
+export CMOCKA_MESSAGE_OUTPUT=TAP
+
+# The exported symbols are those of the header, no more and no fewer.
+check_symbols() {
+	nm -D --defined-only "$build/libtessera.so" | sed -n 's/.* T \(tessera_[a-z0-9_]*\).*/\1/p' |
+		sort >"$build/tests/exported"
+	tr '\n' ' ' <"$src/../libtessera/tessera.h" | tr ';' '\n' |
+		sed -n 's/.*TESSERA_API .*[ *]\(tessera_[a-z0-9_]*\)(.*/\1/p' |
+		sort >"$build/tests/declared"
+	diff "$build/tests/declared" "$build/tests/exported"
+}
+
+echo "TAP version 13"
+if check_symbols; then
+	echo "ok - symbols: exported symbols match tessera.h"
+else
+	echo "not ok - symbols: exported symbols match tessera.h"
+	failed=1
+fi
+for t in "$build"/tests/test_*; do
+	case $t in *.o | *.d | *.tap) continue ;; esac
+	name=$(basename "$t")
+	if ! "$t" >"$build/tests/$name.tap" 2>&1; then
+		failed=1
+	fi
+	if ! grep -qE '^1\.\.[0-9]+' "$build/tests/$name.tap"; then
+		echo "not ok - $name: died before its plan"
+		failed=1
+	fi
+	# One line per test, prefixed by its program; plans are dropped, diagnostics kept.
+	sed -n -E "s/^(ok|not ok) [0-9]+ - /\1 - ${name#test_}: /p; /^#/p; /^\s+[^0-9]/p" \
+		"$build/tests/$name.tap"
+done
+exit $failed

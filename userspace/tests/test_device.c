@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Devices, buffer objects, sync objects and submission against a mock kernel.
+ */
+#include <errno.h>
+#include <linux/sync_file.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+static struct tessera_device *dev_of(void **state)
+{
+	return ((struct mock_device *)*state)->dev;
+}
+
+static struct mock *mock_of(void **state)
+{
+	return &((struct mock_device *)*state)->mock;
+}
+
+/* SEG-3: one descriptor per segment, as the kernel has them. */
+static void test_query(void **state)
+{
+	const struct drm_tessera_query_segment *segments;
+	struct drm_tessera_query_memory memory[4];
+	uint32_t count;
+
+	segments = tessera_device_segments(dev_of(state), &count);
+	assert_int_equal(count, 4);
+	assert_string_equal((const char *)segments[3].name, "gart");
+	assert_int_equal(segments[1].size, 192 << 20);
+	assert_int_equal(tessera_device_segment(dev_of(state), "agp-ro")->id, 3);
+	assert_null(tessera_device_segment(dev_of(state), "agp"));
+	assert_int_equal(tessera_device_segment_set(dev_of(state), DRM_TESSERA_SEGMENT_APERTURE, 0),
+			 1 << 3 | 1 << 4);
+	assert_int_equal(tessera_device_segment_set(dev_of(state), 0,
+						    DRM_TESSERA_SEGMENT_APERTURE |
+							    DRM_TESSERA_SEGMENT_CPU_VISIBLE),
+			 1 << 2);
+	assert_int_equal(tessera_device_memory(dev_of(state), memory, 4), 1);
+	assert_int_equal(memory[0].used, 4096);
+}
+
+/* Every failure while opening is reported and leaves nothing behind. */
+static void test_open_errors(void **state)
+{
+	struct tessera_device *dev = NULL;
+	struct mock *mock;
+
+	(void)state;
+	for (long fail = 0; fail < 3; fail++) {
+		mock = mock_new();
+		mock->fail_alloc = fail;
+		assert_int_equal(mock_open(mock, &dev), -ENOMEM);
+		assert_int_equal(mock->live_allocs, 0);
+		free(mock);
+	}
+	mock = mock_new();
+	mock->fail_request = DRM_IOCTL_VERSION;
+	mock->fail_errno = ENOTTY;
+	assert_int_equal(mock_open(mock, &dev), -ENODEV);
+	mock->fail_request = DRM_IOCTL_TESSERA_QUERY;
+	mock->fail_errno = EIO;
+	assert_int_equal(mock_open(mock, &dev), -EIO);
+	mock->fail_errno = 0;
+	mock->info.max_slots = 0;
+	assert_int_equal(mock_open(mock, &dev), -EPROTO);
+	assert_int_equal(mock->live_allocs, 0);
+	assert_null(dev);
+	free(mock);
+	assert_int_equal(tessera_device_new_path("/nonexistent", &dev), -ENOENT);
+	assert_int_equal(tessera_device_new_path("/dev/null", &dev), -ENODEV);
+}
+
+/* Interrupted system calls are started again, for every kind of call. */
+static void test_eintr(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_context *ctx;
+	struct tessera_fence *fence;
+	struct tessera_submit_args args = { .fence = &fence };
+	struct tessera_cmdbuf *cb;
+	struct tessera_bo *bo;
+	int error;
+
+	mock->eintr = 3;
+	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_STAGING, 4096, NULL, &bo), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 4);
+	mock->eintr = 2;
+	assert_int_equal(tessera_bo_wait(bo, 1, 5), 0);
+	assert_int_equal(mock->last_wait.timeout_ns, 5);
+	assert_int_equal(mock->last_wait.flags, DRM_TESSERA_BO_WAIT_WRITE);
+	assert_int_equal(tessera_context_new_default(dev, &ctx), 0);
+	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 2), 0);
+	/* The syncobj of the fence takes the first, submit the others. */
+	mock->eintr = 4;
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
+	assert_int_equal(mock->eintr, 0);
+	assert_int_equal(args.parts, 3);
+	mock->eintr = 5;
+	mock->fence_status = -ENOSPC;
+	assert_int_equal(tessera_fence_wait(fence, TESSERA_FOREVER, &error), 0);
+	assert_int_equal(error, -ENOSPC);
+	assert_int_equal(mock->eintr, 0);
+	tessera_fence_del(fence);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_bo_del(bo);
+}
+
+/* SEG-10, SEG-11: supported sets and preferences by use. */
+static void test_usages(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct tessera_bo_desc desc;
+	struct tessera_view view;
+	uint64_t size;
+
+	assert_int_equal(tessera_view_init(&view, TSR_FORMAT_ARGB8888, TSR_LAYOUT_MORTON, 100, 33,
+					   &size),
+			 0);
+	assert_int_equal(view.pitch, 512);
+	assert_int_equal(size, 512 * 64);
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_TEXTURE, size, &view), 0);
+	assert_int_equal(desc.supported, 1 << 1 | 1 << 2);
+	assert_int_equal(desc.num_preferred, 2);
+	assert_int_equal(desc.preferred[0], 2);
+	assert_int_equal(desc.preferred[1], 1);
+	assert_int_equal(desc.layout, DRM_TESSERA_LAYOUT_MORTON);
+	assert_int_equal(desc.pitch, 512);
+	assert_int_equal(desc.flags, 0);
+
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_STAGING, 1, NULL), 0);
+	assert_int_equal(desc.supported, 1 << 4);
+	assert_int_equal(desc.flags, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_VERTEX, 1, NULL), 0);
+	assert_int_equal(desc.supported, 1 << 3 | 1 << 4);
+	assert_int_equal(desc.preferred[0], 3);
+	assert_true(desc.flags & DRM_TESSERA_BO_GPU_READ_ONLY);
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_VERTEX, 0, NULL), -EINVAL);
+
+	assert_int_equal(tessera_bo_desc_segments(dev, &desc, "gart,vram"), 0);
+	assert_int_equal(desc.supported, 1 << 1 | 1 << 4);
+	assert_int_equal(desc.preferred[0], 4);
+	assert_int_equal(desc.preferred[1], 1);
+	assert_int_equal(tessera_bo_desc_segments(dev, &desc, "gart,vra"), -ENOENT);
+	assert_int_equal(desc.supported, 1 << 1 | 1 << 4);
+}
+
+static void test_bo(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_bo_desc desc;
+	struct tessera_bo *bo;
+	uint8_t data[4] = { 1, 2, 3, 4 }, back[4] = { 0 };
+	void *a, *b;
+
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_STAGING, 5000, NULL), 0);
+	assert_int_equal(tessera_bo_new(dev, &desc, &bo), 0);
+	assert_int_equal(mock->last_create.size, 8192);
+	assert_int_equal(tessera_bo_size(bo), 8192);
+	assert_int_equal(tessera_bo_map(bo, &a), 0);
+	assert_int_equal(tessera_bo_map(bo, &b), 0);
+	assert_ptr_equal(a, b);
+	assert_int_equal(mock->maps, 1);
+	assert_int_equal(tessera_bo_unmap(bo), 0);
+	assert_int_equal(mock->unmaps, 0);
+	assert_int_equal(tessera_bo_unmap(bo), 0);
+	assert_int_equal(mock->unmaps, 1);
+	assert_int_equal(tessera_bo_unmap(bo), -EINVAL);
+	assert_int_equal(tessera_bo_write(bo, 8188, data, 4), 0);
+	assert_int_equal(tessera_bo_read(bo, 8188, back, 4), 0);
+	assert_memory_equal(data, back, 4);
+	assert_int_equal(tessera_bo_write(bo, 8189, data, 4), -EINVAL);
+	assert_int_equal(tessera_bo_read(bo, UINT64_MAX, back, 4), -EINVAL);
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_WAIT;
+	mock->fail_errno = EIO;
+	assert_int_equal(tessera_bo_write(bo, 0, data, 4), -EIO);
+	mock->fail_errno = 0;
+	tessera_bo_del(bo);
+
+	bo = mock_bo(dev, 4096);
+	assert_int_equal(tessera_bo_map(bo, &a), -EPERM);
+	tessera_bo_del(bo);
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_CREATE;
+	mock->fail_errno = E2BIG;
+	assert_int_equal(tessera_bo_new(dev, &desc, &bo), -E2BIG);
+}
+
+/* The sync list: waits, signals, the fence; points make timelines. */
+static void test_submit(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_syncobj *a, *b;
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct tessera_fence *fence;
+	struct tessera_sync waits[1], signals[1];
+	struct tessera_submit_args args = {
+		.waits = waits,
+		.num_waits = 1,
+		.signals = signals,
+		.num_signals = 1,
+		.fence = &fence,
+	};
+
+	assert_int_equal(tessera_syncobj_new(dev, 0, &a), 0);
+	assert_int_equal(tessera_syncobj_new(dev, 0, &b), 0);
+	waits[0] = (struct tessera_sync){ a, 7 };
+	signals[0] = (struct tessera_sync){ b, 0 };
+	assert_int_equal(tessera_context_new(dev, 0, 1, 0, &ctx), 0);
+	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 4), 0);
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
+	assert_int_equal(mock->last_submit.context, tessera_context_id(ctx));
+	assert_int_equal(mock->last_submit.cmd_size, 16);
+	assert_int_equal(mock->last_submit.patches.stride, sizeof(struct drm_tessera_submit_patch));
+	assert_int_equal(mock->last_submit.syncs.count, 3);
+	assert_int_equal(mock->last_syncs[0].handle, tessera_syncobj_handle(a));
+	assert_int_equal(mock->last_syncs[0].flags, DRM_TESSERA_SYNC_TIMELINE);
+	assert_int_equal(mock->last_syncs[0].point, 7);
+	assert_int_equal(mock->last_syncs[1].flags, DRM_TESSERA_SYNC_SIGNAL);
+	assert_int_equal(mock->last_syncs[1].point, 0);
+	assert_int_equal(mock->last_syncs[2].handle,
+			 tessera_syncobj_handle(tessera_fence_syncobj(fence)));
+	tessera_fence_del(fence);
+
+	args.num_waits = 17;
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), -E2BIG);
+	args.num_waits = 1;
+	mock->fail_request = DRM_IOCTL_TESSERA_SUBMIT;
+	mock->fail_errno = ENOSPC;
+	fence = NULL;
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), -ENOSPC);
+	assert_null(fence);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_context_run(ctx, cb), 0);
+	mock->fence_status = -EFAULT;
+	assert_int_equal(tessera_context_run(ctx, cb), -EFAULT);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_syncobj_del(a);
+	tessera_syncobj_del(b);
+}
+
+/* LOCK-8, LOCK-9: a wait is one call with an absolute time, on a timeline too. */
+static void test_wait_does_not_poll(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_syncobj *obj;
+
+	assert_int_equal(tessera_syncobj_new(dev_of(state), 0, &obj), 0);
+	assert_int_equal(tessera_syncobj_wait(obj, 9, TESSERA_FOREVER), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT), 1);
+	assert_int_equal(tessera_syncobj_wait(obj, 0, TESSERA_FOREVER), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_WAIT), 1);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_WAIT;
+	mock->fail_errno = ETIME;
+	assert_int_equal(tessera_syncobj_wait(obj, 0, 1), -ETIME);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_SYNCOBJ_WAIT), 2);
+	tessera_syncobj_del(obj);
+	assert_true(tessera_deadline(0) <= tessera_deadline(1000));
+	assert_true(tessera_deadline(UINT64_MAX) == TESSERA_FOREVER);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, mock_setup, mock_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_query),
+		cmocka_unit_test(test_open_errors),
+		TEST(test_eintr),
+		TEST(test_usages),
+		TEST(test_bo),
+		TEST(test_submit),
+		TEST(test_wait_does_not_poll),
+	};
+
+	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
+}
