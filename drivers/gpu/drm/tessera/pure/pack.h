@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Packing a few allocations into a few free ranges: the planner's last resort
+ * where first fit in list order does not work, and its feasibility check.
+ */
+#ifndef __TESSERA_PURE_PACK_H__
+#define __TESSERA_PURE_PACK_H__
+
+#include "pure.h"
+
+#define TESSERA_PACK_PREF_MAX	5U
+
+/**
+ * struct tessera_pack_item - one allocation to place
+ * @size: bytes
+ * @align: alignment, a power of two
+ * @off: result: offset in @seg
+ * @mask: segments that may hold it
+ * @id: the caller's name for it
+ * @gap: scratch: gap the item was put in
+ * @order: the caller's number for it
+ * @seg: result: segment
+ * @pref: segments to try first, in order
+ * @n_pref: number of valid elements of @pref
+ * @used: scratch of the exhaustive search
+ * @fixed: the item is placed already; packers leave it alone
+ */
+struct tessera_pack_item {
+	u64 size;
+	u64 align;
+	u64 off;
+	u32 mask;
+	u32 id;
+	u32 gap;
+	u32 order;
+	u8 seg;
+	u8 pref[TESSERA_PACK_PREF_MAX];
+	u8 n_pref;
+	bool used;
+	bool fixed;
+};
+
+/**
+ * struct tessera_pack_gap - one free range
+ * @start: first byte
+ * @end: byte behind the last
+ * @cur: scratch: everything below is taken
+ * @rest: scratch: bytes in all later gaps
+ * @below: the caller's name for what lies under the gap
+ * @seg: segment it belongs to
+ */
+struct tessera_pack_gap {
+	u64 start;
+	u64 end;
+	u64 cur;
+	u64 rest;
+	u32 below;
+	u8 seg;
+};
+
+/**
+ * struct tessera_pack_frame - one level of the exhaustive search
+ * @cur: fill level of the gap before this choice
+ * @choice: item chosen, or the item count for "go to the next gap"
+ */
+struct tessera_pack_frame {
+	u64 cur;
+	u32 choice;
+};
+
+/**
+ * struct tessera_pack - a packing problem
+ * @item: items in the order they must be tried in
+ * @gap: free ranges, ascending within a segment
+ * @frame: room for @n_item + @n_gap + 1 levels
+ * @n_item: number of items
+ * @n_gap: number of gaps
+ * @budget: steps left; shared by all problems of one plan, so that a hostile
+ *          list cannot make the kernel search for ever
+ */
+struct tessera_pack {
+	struct tessera_pack_item *item;
+	struct tessera_pack_gap *gap;
+	struct tessera_pack_frame *frame;
+	u32 n_item;
+	u32 n_gap;
+	u64 *budget;
+};
+
+/* Segment an item would rather be in: preferred ones first, then the others. */
+static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
+				     u32 *cursor)
+{
+	while (*cursor < n_pref) {
+		u8 seg = pref[(*cursor)++];
+
+		if (mask & BIT(seg))
+			return seg;
+	}
+	while (*cursor - n_pref < 32) {
+		u32 seg = (*cursor)++ - n_pref, i;
+
+		if (!(mask & BIT(seg)))
+			continue;
+		for (i = 0; i < n_pref && pref[i] != seg; i++)
+			;
+		if (i == n_pref)
+			return seg;
+	}
+	return 0xff;
+}
+
+bool tessera_pack_first_fit(struct tessera_pack *p);
+int tessera_pack_search(struct tessera_pack *p, u64 limit);
+void tessera_pack_sort(struct tessera_pack_item *item, u32 n,
+		       bool (*before)(const struct tessera_pack_item *a,
+				      const struct tessera_pack_item *b));
+bool tessera_pack_by_size(const struct tessera_pack_item *a,
+			  const struct tessera_pack_item *b);
+
+#endif /* __TESSERA_PURE_PACK_H__ */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The planner's model of segment space: who holds which range, where the holes
+ * are, and who may be evicted first.
+ */
+#ifndef __TESSERA_PURE_SPACE_H__
+#define __TESSERA_PURE_SPACE_H__
+
+#include "pure.h"
+
+#define TESSERA_SPACE_NONE	U32_MAX
+
+/* Nodes a chunk may hold before it is cut in two. */
+#define TESSERA_SPACE_CHUNK_MAX	32U
+
+/**
+ * struct tessera_space_node - one occupied range of a segment
+ * @start: first byte, an offset in the segment
+ * @size: length in bytes
+ * @prev: node below it in the same segment
+ * @next: node above it in the same segment
+ * @chunk: chunk of the address-ordered list the node is in
+ * @heap: index in the segment's heap of victims, or TESSERA_SPACE_NONE
+ * @seg: segment index, meaningful while @linked
+ * @linked: the node is in its segment's list, i.e. resident
+ * @prot: the node may not be evicted or moved now
+ */
+struct tessera_space_node {
+	u64 start;
+	u64 size;
+	u32 prev;
+	u32 next;
+	u32 chunk;
+	u32 heap;
+	u8 seg;
+	bool linked;
+	bool prot;
+};
+
+/**
+ * struct tessera_space_chunk - a short run of the list, with its summary
+ * @hole: largest hole between two nodes of this chunk
+ * @gap: largest run between two protected nodes of this chunk
+ * @prot_first: start of the chunk's first protected node
+ * @prot_last: end of the chunk's last protected node
+ * @first: first node
+ * @last: last node
+ * @prev: chunk before
+ * @next: chunk after, also links the list of unused chunks
+ * @count: nodes in the chunk
+ * @hole_dirty: @hole must be computed again
+ * @gap_dirty: @gap, @prot_first, @prot_last, @has_prot must be computed again
+ * @has_prot: the chunk has a protected node
+ */
+struct tessera_space_chunk {
+	u64 hole;
+	u64 gap;
+	u64 prot_first;
+	u64 prot_last;
+	u32 first;
+	u32 last;
+	u32 prev;
+	u32 next;
+	u16 count;
+	bool hole_dirty;
+	bool gap_dirty;
+	bool has_prot;
+};
+
+/**
+ * struct tessera_space_victim - one element of a segment's heap
+ * @key: the greater, the sooner the node is given up
+ * @node: node index
+ */
+struct tessera_space_victim {
+	u64 key;
+	u32 node;
+};
+
+/**
+ * struct tessera_space_seg - one segment
+ * @hole_max: no hole is larger than this
+ * @gap_max: no run between protected nodes is larger than this
+ * @heap: victims, a binary heap with the greatest key first
+ * @n_heap: victims in @heap
+ * @head: node of size 0 at the bottom; never removed
+ * @tail: node of size 0 at the top; never removed
+ * @chunk_first: first chunk of the list
+ */
+struct tessera_space_seg {
+	u64 hole_max;
+	u64 gap_max;
+	struct tessera_space_victim *heap;
+	u32 n_heap;
+	u32 head;
+	u32 tail;
+	u32 chunk_first;
+};
+
+/**
+ * struct tessera_space - all segments of one plan
+ * @seg: segments, @n_seg of them
+ * @node: nodes, the caller's ids first, then two sentinels per segment
+ * @chunk: as many chunks as nodes
+ * @n_seg: number of segments
+ * @n_node: number of nodes the caller uses
+ * @chunk_free: list of unused chunks
+ */
+struct tessera_space {
+	struct tessera_space_seg *seg;
+	struct tessera_space_node *node;
+	struct tessera_space_chunk *chunk;
+	u32 n_seg;
+	u32 n_node;
+	u32 chunk_free;
+};
+
+/* Sentinels take the node indices behind the caller's. */
+static inline u32 tessera_space_nodes(u32 n_node, u32 n_seg)
+{
+	return n_node + 2 * n_seg;
+}
+
+static inline u64 tessera_space_end(const struct tessera_space_node *n)
+{
+	return n->start + n->size;
+}
+
+/*
+ * Lowest place for @size at @align inside [@lo, @hi); U64_MAX if there is none.
+ * Alignments are powers of two and all values stay far below 2^63.
+ */
+static inline u64 tessera_space_fit(u64 lo, u64 hi, u64 size, u64 align)
+{
+	u64 off = ALIGN(lo, align);
+
+	return off <= hi && hi - off >= size ? off : U64_MAX;
+}
+
+void tessera_space_reset(struct tessera_space *sp, const u64 *seg_size);
+void tessera_space_insert(struct tessera_space *sp, u32 prev, u32 id,
+			  u64 start, u64 size);
+void tessera_space_remove(struct tessera_space *sp, u32 id);
+void tessera_space_replace(struct tessera_space *sp, u32 old, u32 id,
+			   u64 start, u64 size);
+void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot);
+u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
+			    u64 align, u32 *prev);
+u64 tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
+			   u64 align, u32 *prev);
+void tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key);
+void tessera_space_heap_remove(struct tessera_space *sp, u32 id);
+
+#endif /* __TESSERA_PURE_SPACE_H__ */

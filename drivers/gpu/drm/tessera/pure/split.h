@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Split planner: cuts one command buffer into parts that each fit into memory.
+ */
+#ifndef __TESSERA_PURE_SPLIT_H__
+#define __TESSERA_PURE_SPLIT_H__
+
+#include "pack.h"
+#include "patch.h"
+#include "pure.h"
+
+/** TESSERA_SPLIT_NONE: no segment, no allocation, no entry */
+#define TESSERA_SPLIT_NONE		U32_MAX
+/** TESSERA_SPLIT_MAX_SEGS: segments a plan may name, ids 0 to 31 */
+#define TESSERA_SPLIT_MAX_SEGS		32U
+/** TESSERA_SPLIT_MAX_BYTES: upper bound of every size and alignment */
+#define TESSERA_SPLIT_MAX_BYTES		BIT_ULL(48)
+
+/** TESSERA_SPLIT_SEG_APERTURE: page-in maps system pages, no byte moves */
+#define TESSERA_SPLIT_SEG_APERTURE	BIT(0)
+/** TESSERA_SPLIT_SEG_READ_ONLY: the GPU may only read */
+#define TESSERA_SPLIT_SEG_READ_ONLY	BIT(1)
+
+/**
+ * struct tessera_split_seg - a segment
+ * @size: bytes that may be allocated, from offset 0; the smaller of the
+ *        segment's size and its commit limit
+ * @granularity: what sizes and offsets are multiples of, a power of two
+ * @flags: TESSERA_SPLIT_SEG_*
+ */
+struct tessera_split_seg {
+	u64 size;
+	u64 granularity;
+	u32 flags;
+};
+
+/** TESSERA_SPLIT_ALLOC_NULL: an unbind element, all else is ignored */
+#define TESSERA_SPLIT_ALLOC_NULL	BIT(0)
+/** TESSERA_SPLIT_ALLOC_WRITTEN: written by some command; so by the whole buffer */
+#define TESSERA_SPLIT_ALLOC_WRITTEN	BIT(1)
+/** TESSERA_SPLIT_ALLOC_KEEP_COPY: page-in leaves the system copy in being */
+#define TESSERA_SPLIT_ALLOC_KEEP_COPY	BIT(2)
+/** TESSERA_SPLIT_ALLOC_CLEAN: resident, and a valid system copy exists now */
+#define TESSERA_SPLIT_ALLOC_CLEAN	BIT(3)
+
+/**
+ * struct tessera_split_alloc - element of the allocation list
+ * @size: bytes, a multiple of the granularity of each segment in @supported
+ * @align: alignment in bytes, a power of two; 0 stands for the granularity
+ * @supported: mask of segments that may hold it
+ * @flags: TESSERA_SPLIT_ALLOC_*
+ * @pref: preferred segments in order, members of @supported
+ * @n_pref: number of valid elements of @pref
+ */
+struct tessera_split_alloc {
+	u64 size;
+	u64 align;
+	u32 supported;
+	u32 flags;
+	u8 pref[TESSERA_PACK_PREF_MAX];
+	u8 n_pref;
+};
+
+/**
+ * enum tessera_split_tier - how hard a foreign block is to get
+ * @TESSERA_SPLIT_TAKE_FIRST: goes before any allocation of this submission
+ * @TESSERA_SPLIT_TAKE_AFTER_OWN: goes when this submission has nothing idle left
+ * @TESSERA_SPLIT_LAST_RESORT: busy in other work, or protected by its owner's
+ *	fair share: goes only where no cut is possible, or one was just taken
+ * @TESSERA_SPLIT_IMMOVABLE: never goes
+ */
+enum tessera_split_tier {
+	TESSERA_SPLIT_TAKE_FIRST,
+	TESSERA_SPLIT_TAKE_AFTER_OWN,
+	TESSERA_SPLIT_LAST_RESORT,
+	TESSERA_SPLIT_IMMOVABLE,
+};
+
+/** TESSERA_SPLIT_BLOCK_CLEAN: a foreign block whose eviction moves no bytes */
+#define TESSERA_SPLIT_BLOCK_CLEAN	BIT(0)
+
+/**
+ * struct tessera_split_block - a range occupied when the plan is made
+ * @start: offset in the segment
+ * @size: bytes
+ * @seg: segment
+ * @alloc: index of this submission's allocation that is there, or
+ *         TESSERA_SPLIT_NONE for a foreign block
+ * @rank: foreign: within its tier, lower ranks go first
+ * @tier: foreign: one of &enum tessera_split_tier
+ * @flags: foreign: TESSERA_SPLIT_BLOCK_*
+ */
+struct tessera_split_block {
+	u64 start;
+	u64 size;
+	u32 seg;
+	u32 alloc;
+	u32 rank;
+	u8 tier;
+	u8 flags;
+};
+
+/**
+ * enum tessera_split_force - cuts taken beyond those that memory makes necessary
+ * @TESSERA_SPLIT_FORCE_NONE: none
+ * @TESSERA_SPLIT_FORCE_ALL: at every split point
+ * @TESSERA_SPLIT_FORCE_BITMAP: where &tessera_split_input.force_map has a bit,
+ *	counting split points from 0
+ * @TESSERA_SPLIT_FORCE_RANDOM: at about half of them, chosen by
+ *	&tessera_split_input.force_seed
+ *
+ * A cut that would make an empty part is never taken.
+ */
+enum tessera_split_force {
+	TESSERA_SPLIT_FORCE_NONE,
+	TESSERA_SPLIT_FORCE_ALL,
+	TESSERA_SPLIT_FORCE_BITMAP,
+	TESSERA_SPLIT_FORCE_RANDOM,
+};
+
+/** TESSERA_SPLIT_LEAK_CHECK: refuse a cut over which a slot stays bound */
+#define TESSERA_SPLIT_LEAK_CHECK	BIT(0)
+/** TESSERA_SPLIT_NO_PINS: leave out PIN operations */
+#define TESSERA_SPLIT_NO_PINS		BIT(1)
+/** TESSERA_SPLIT_PLAIN: place exactly as the plain algorithm does */
+#define TESSERA_SPLIT_PLAIN		BIT(2)
+
+/**
+ * struct tessera_split_input - all that a plan depends on
+ * @segs: segments
+ * @allocs: allocation list
+ * @entries: patch list, checked, in stream order
+ * @blocks: occupied ranges, sorted by segment, then by offset, not overlapping
+ * @force_map: see TESSERA_SPLIT_FORCE_BITMAP
+ * @force_seed: see TESSERA_SPLIT_FORCE_RANDOM
+ * @n_segs: elements of @segs
+ * @n_allocs: elements of @allocs
+ * @n_entries: elements of @entries
+ * @n_blocks: elements of @blocks
+ * @n_slots: slot ids are below it
+ * @length: length of the command buffer in bytes
+ * @n_force: bits of @force_map
+ * @force: forced cuts
+ * @flags: TESSERA_SPLIT_LEAK_CHECK and so on
+ */
+struct tessera_split_input {
+	const struct tessera_split_seg *segs;
+	const struct tessera_split_alloc *allocs;
+	const struct tessera_patch *entries;
+	const struct tessera_split_block *blocks;
+	const unsigned long *force_map;
+	u64 force_seed;
+	u32 n_segs;
+	u32 n_allocs;
+	u32 n_entries;
+	u32 n_blocks;
+	u32 n_slots;
+	u32 length;
+	u32 n_force;
+	enum tessera_split_force force;
+	u32 flags;
+};
+
+/**
+ * enum tessera_split_op_type - what the driver has to do
+ * @TESSERA_SPLIT_EVICT_FOREIGN: evict block @id
+ * @TESSERA_SPLIT_EVICT: evict allocation @id to its system pages
+ * @TESSERA_SPLIT_MOVE: move resident allocation @id; source and target may
+ *	overlap each other but nothing else
+ * @TESSERA_SPLIT_PAGE_IN: bring allocation @id in
+ * @TESSERA_SPLIT_PART: run [@start, @end); ends what was prepared before it
+ * @TESSERA_SPLIT_PIN: allocation @id keeps its place over the cut just taken
+ */
+enum tessera_split_op_type {
+	TESSERA_SPLIT_EVICT_FOREIGN,
+	TESSERA_SPLIT_EVICT,
+	TESSERA_SPLIT_MOVE,
+	TESSERA_SPLIT_PAGE_IN,
+	TESSERA_SPLIT_PART,
+	TESSERA_SPLIT_PIN,
+};
+
+/** TESSERA_SPLIT_OP_LAST: the part ends the buffer */
+#define TESSERA_SPLIT_OP_LAST		BIT(0)
+/** TESSERA_SPLIT_OP_FORCED: the part ends at a forced cut */
+#define TESSERA_SPLIT_OP_FORCED		BIT(1)
+/** TESSERA_SPLIT_OP_CLEAN: eviction may drop the bytes, the system copy holds */
+#define TESSERA_SPLIT_OP_CLEAN		BIT(2)
+
+/**
+ * struct tessera_split_op - one step of a plan
+ * @type: &enum tessera_split_op_type
+ * @flags: TESSERA_SPLIT_OP_*
+ * @seg: segment: target of MOVE and PAGE_IN, place of PIN and evictions
+ * @src_seg: MOVE: segment it comes from
+ * @id: index of the allocation or block; PART: number of the part, from 0
+ * @start: PART: first byte
+ * @end: PART: byte behind the last
+ * @first: PART: first entry
+ * @count: PART: number of entries
+ * @off: offset in @seg
+ * @src: MOVE: offset in @src_seg
+ *
+ * Everything between two parts runs after the earlier and before the later one.
+ */
+struct tessera_split_op {
+	u8 type;
+	u8 flags;
+	u8 seg;
+	u8 src_seg;
+	u32 id;
+	union {
+		struct {
+			u32 start;
+			u32 end;
+			u32 first;
+			u32 count;
+		};
+		struct {
+			u64 off;
+			u64 src;
+		};
+	};
+};
+
+/**
+ * struct tessera_split_plan - the plan, in memory that the caller brings
+ * @op: operations
+ * @cap: room in @op
+ * @n_op: operations in the plan
+ * @grow: make room for at least @want operations: update @op and @cap, keep
+ *	the first @n_op; may be NULL if @op is large enough
+ * @ctx: for @grow
+ * @late_error: 0, or -ENOSPC: the parts in the plan run, then the submission
+ *	ends with this error
+ * @error_offset: byte offset the error, late or not, is about
+ * @error_entry: entry it is about, or TESSERA_SPLIT_NONE
+ * @n_parts: PART operations
+ * @n_page_ins: PAGE_IN operations
+ * @n_moves: MOVE operations
+ * @n_evicts: EVICT and EVICT_FOREIGN operations
+ * @bytes_in: bytes that page-ins copy
+ * @bytes_out: bytes that evictions copy
+ * @bytes_moved: bytes that moves copy
+ * @plain: the plan is the plain algorithm's, because that makes fewer parts
+ */
+struct tessera_split_plan {
+	struct tessera_split_op *op;
+	u32 cap;
+	u32 n_op;
+	int (*grow)(struct tessera_split_plan *plan, u32 want);
+	void *ctx;
+	int late_error;
+	u32 error_offset;
+	u32 error_entry;
+	u32 n_parts;
+	u32 n_page_ins;
+	u32 n_moves;
+	u32 n_evicts;
+	u64 bytes_in;
+	u64 bytes_out;
+	u64 bytes_moved;
+	bool plain;
+};
+
+/**
+ * struct tessera_split_replay - the slot table, part by part
+ * @table: allocation index per slot, or TESSERA_SPLIT_NONE; n_slots elements
+ * @cursor: entries before it are in the table
+ */
+struct tessera_split_replay {
+	u32 *table;
+	u32 cursor;
+};
+
+size_t tessera_split_scratch_size(const struct tessera_split_input *in);
+int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
+		       size_t size, struct tessera_split_plan *plan);
+void tessera_split_replay_begin(const struct tessera_split_input *in,
+				struct tessera_split_replay *replay, u32 *table);
+void tessera_split_replay_part(const struct tessera_split_input *in,
+			       struct tessera_split_replay *replay,
+			       const struct tessera_split_op *part);
+
+#endif /* __TESSERA_PURE_SPLIT_H__ */

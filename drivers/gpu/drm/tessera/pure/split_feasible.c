@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: feasibility of a split
+ *
+ * Answers, before anything is planned, whether what each split point requires
+ * fits into its segments with all else evicted. Part of the split planner.
+ *
+ * A running sum per segment settles nearly every split point in constant time;
+ * only where it does not is the set packed, first greedily, then exhaustively.
+ */
+#include "split_priv.h"
+
+/* Steps one exhaustive search may take here. */
+#define FEASIBLE_SEARCH_LIMIT	200000ULL
+
+/**
+ * split_item_init - set up one item of the packing problem
+ * @s: planner
+ * @it: item
+ * @id: allocation
+ * @fixed: it is placed already
+ */
+void split_item_init(const struct split *s, struct tessera_pack_item *it,
+		     u32 id, bool fixed)
+{
+	const struct tessera_split_alloc *a = &s->in->allocs[id];
+
+	it->size = a->size;
+	it->align = s->al[id].align;
+	it->mask = s->al[id].mask;
+	it->id = id;
+	it->n_pref = a->n_pref;
+	memcpy(it->pref, a->pref, sizeof(it->pref));
+	it->fixed = fixed;
+	it->used = false;
+}
+
+static void gap_add(struct split *s, u32 seg, u64 start, u64 end)
+{
+	struct tessera_pack_gap *g = &s->pack.gap[s->pack.n_gap];
+
+	if (end <= start)
+		return;
+	g->start = start;
+	g->end = end;
+	g->cur = start;
+	g->seg = seg;
+	s->pack.n_gap++;
+}
+
+/* Free ranges when everything that can go is gone. */
+static void collect_free(struct split *s)
+{
+	const struct tessera_split_input *in = s->in;
+	u32 seg, b = 0;
+
+	s->pack.n_gap = 0;
+	for (seg = 0; seg < in->n_segs; seg++) {
+		u64 start = 0;
+
+		for (; b < in->n_blocks && in->blocks[b].seg == seg; b++) {
+			const struct tessera_split_block *k = &in->blocks[b];
+
+			if (k->alloc != TESSERA_SPLIT_NONE ||
+			    k->tier != TESSERA_SPLIT_IMMOVABLE)
+				continue;
+			gap_add(s, seg, start, k->start);
+			start = k->start + k->size;
+		}
+		gap_add(s, seg, start, in->segs[seg].size);
+	}
+}
+
+/*
+ * Charge each allocation to the segment with the largest free range it may be
+ * in, and find how much surely fits there: padded sizes, placed by falling
+ * alignment, leave no hole in a range that starts aligned.
+ */
+static void choose_homes(struct split *s)
+{
+	u64 *cap = s->home_cap;
+	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {};
+	u64 align[TESSERA_SPLIT_MAX_SEGS];
+	u32 i, seg;
+
+	for (i = 0; i < s->pack.n_gap; i++) {
+		const struct tessera_pack_gap *g = &s->pack.gap[i];
+
+		largest[g->seg] = max(largest[g->seg], g->end - g->start);
+	}
+	for (seg = 0; seg < s->in->n_segs; seg++) {
+		align[seg] = 1;
+		cap[seg] = 0;
+	}
+	for (i = 0; i < s->in->n_allocs; i++) {
+		struct split_alloc *al = &s->al[i];
+		u32 home = __ffs(al->mask | BIT(31));
+
+		if (s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_NULL)
+			continue;
+		for (seg = 0; seg < s->in->n_segs; seg++)
+			if (al->mask & BIT(seg) && largest[seg] > largest[home])
+				home = seg;
+		al->home = home;
+		align[home] = max(align[home], al->align);
+	}
+	for (i = 0; i < s->pack.n_gap; i++) {
+		const struct tessera_pack_gap *g = &s->pack.gap[i];
+		u64 lo = ALIGN(g->start, align[g->seg]);
+
+		if (lo < g->end)
+			cap[g->seg] = max(cap[g->seg], g->end - lo);
+	}
+}
+
+static void gaps_rewind(struct split *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->pack.n_gap; i++)
+		s->pack.gap[i].cur = s->pack.gap[i].start;
+}
+
+/* What the rows hold that this split point does not reprogram. */
+static void collect_live(struct split *s)
+{
+	u32 slot, n = 0;
+
+	s->stamp++;
+	for (slot = 0; slot < s->in->n_slots; slot++) {
+		u32 id = s->table[slot];
+
+		if (id == TESSERA_SPLIT_NONE || s->al[id].stamp == s->stamp)
+			continue;
+		s->al[id].stamp = s->stamp;
+		split_item_init(s, &s->pack.item[n++], id, false);
+	}
+	s->pack.n_item = n;
+}
+
+/* What this split point names, even if only to unbind it again. */
+static void collect_passing(struct split *s, u32 first, u32 end)
+{
+	u32 i;
+
+	for (i = first; i < end; i++) {
+		u32 id = s->in->entries[i].alloc_index;
+
+		if (split_entry_is_null(s, i) || s->al[id].stamp == s->stamp)
+			continue;
+		s->al[id].stamp = s->stamp;
+		split_item_init(s, &s->pack.item[s->pack.n_item++], id, false);
+	}
+}
+
+/* Pack what split point [@first, @end) requires; its rows are clear. */
+static int check_by_packing(struct split *s, u32 first, u32 end)
+{
+	u64 need = 0, have = 0;
+	u32 mask = 0, i;
+	int ret;
+
+	if (s->budget < s->in->n_slots)
+		return 0;
+	s->budget -= s->in->n_slots;
+	collect_live(s);
+	collect_passing(s, first, end);
+	for (i = 0; i < s->pack.n_item; i++) {
+		need += s->pack.item[i].size;
+		mask |= s->pack.item[i].mask;
+	}
+	for (i = 0; i < s->pack.n_gap; i++)
+		if (mask & BIT(s->pack.gap[i].seg))
+			have += s->pack.gap[i].end - s->pack.gap[i].start;
+	if (need > have)
+		return -ENOSPC;
+	tessera_pack_sort(s->pack.item, s->pack.n_item, tessera_pack_by_size);
+	gaps_rewind(s);
+	if (tessera_pack_first_fit(&s->pack))
+		return 0;
+	ret = tessera_pack_search(&s->pack, FEASIBLE_SEARCH_LIMIT);
+	/* Not known within the budget: let the cut itself decide. */
+	return ret ? 0 : -ENOSPC;
+}
+
+static void drop(struct split *s, u32 id)
+{
+	struct split_alloc *al = &s->al[id];
+
+	if (!--al->n_slots)
+		s->home_sum[al->home] -= al->pad;
+}
+
+static void row_clear(struct split *s, u32 slot)
+{
+	u32 id = s->table[slot];
+
+	s->table[slot] = TESSERA_SPLIT_NONE;
+	if (id != TESSERA_SPLIT_NONE)
+		drop(s, id);
+}
+
+/* Take a reference; true if the sum of the home segment may be too large now. */
+static bool hold(struct split *s, u32 id)
+{
+	struct split_alloc *al = &s->al[id];
+
+	if (al->n_slots++)
+		return false;
+	s->home_sum[al->home] += al->pad;
+	return s->home_sum[al->home] > s->home_cap[al->home];
+}
+
+static void row_set(struct split *s, u32 entry)
+{
+	const struct tessera_patch *e = &s->in->entries[entry];
+
+	row_clear(s, e->slot_id);
+	if (split_entry_is_null(s, entry))
+		return;
+	s->table[e->slot_id] = e->alloc_index;
+	hold(s, e->alloc_index);
+}
+
+/*
+ * Bring the table past one split point. Its rows are cleared and its allocations
+ * held, so that the sums cover exactly what a cut here would require; then the
+ * rows are set and the holds dropped.
+ */
+static int check_group(struct split *s, u32 first, u32 end)
+{
+	const struct tessera_patch *e = s->in->entries;
+	bool doubt = false;
+	int ret = 0;
+	u32 i;
+
+	for (i = first; i < end; i++)
+		row_clear(s, e[i].slot_id);
+	for (i = first; i < end; i++)
+		if (!split_entry_is_null(s, i))
+			doubt |= hold(s, e[i].alloc_index);
+	if (doubt)
+		ret = check_by_packing(s, first, end);
+	for (i = first; i < end; i++)
+		row_set(s, i);
+	for (i = first; i < end; i++)
+		if (!split_entry_is_null(s, i))
+			drop(s, e[i].alloc_index);
+	return ret;
+}
+
+/**
+ * split_feasible - check every split point's requirements
+ * @s: planner, with an empty table; left with an empty one
+ *
+ * Return: 0, or -ENOSPC with the split point in the plan's error fields.
+ */
+int split_feasible(struct split *s)
+{
+	u32 i, end;
+	int ret = 0;
+
+	collect_free(s);
+	choose_homes(s);
+	for (i = 0; i < s->in->n_entries && !ret; i = end) {
+		end = split_group_end(s, i);
+		ret = check_group(s, i, end);
+		if (ret) {
+			s->plan->error_entry = i;
+			s->plan->error_offset = s->in->entries[i].split_offset;
+		}
+	}
+	for (i = 0; i < s->in->n_slots; i++)
+		row_clear(s, i);
+	return ret;
+}
