@@ -28,8 +28,8 @@ B  pure/pure.h
 B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
 B  pure/segment_desc pure/aperture_core pure/share pure/victim pure/space pure/pack pure/split
 C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
-C  hw/mmio.h hw/error hw/irq hw/ring hw/fence hw/fw
-D  exec/ib exec/job exec/sched exec/engine
+C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
+D  exec/engine_types.h exec/ib exec/job exec/emit exec/sched exec/engine
 E  mem/account mem/segment mem/manager mem/vram_mgr mem/aperture_mgr mem/res_cursor.h
 E  mem/cache mem/paging mem/swizzle_range mem/host_aperture mem/bo mem/move mem/ttm mem/residency
 E  mem/cpu_map mem/lock mem/destroy mem/gem

@@ -2,9 +2,12 @@
 #ifndef __TESSERA_IOCTL_H__
 #define __TESSERA_IOCTL_H__
 
-struct drm_ioctl_desc;
+#include <drm/drm_ioctl.h>
+#include <drm/tessera_drm.h>
 
-extern const struct drm_ioctl_desc tessera_ioctls[];
-extern const unsigned int tessera_num_ioctls;
+/* A constant, for the initialiser of the DRM driver. */
+#define TESSERA_NUM_IOCTLS	(DRM_TESSERA_SUBMIT + 1)
+
+extern const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS];
 
 #endif /* __TESSERA_IOCTL_H__ */

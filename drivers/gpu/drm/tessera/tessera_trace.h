@@ -59,24 +59,20 @@ TRACE_EVENT(tessera_split_entry,
 	    TP_PROTO(u32 ctx, u64 job, u32 index, u32 slot, u32 bo, u32 split_offset,
 		     u32 live),
 	    TP_ARGS(ctx, job, index, slot, bo, split_offset, live),
-	    TP_STRUCT__entry(
-		__field(u32, ctx)
-		__field(u64, job)
-		__field(u32, index)
-		__field(u32, slot)
-		__field(u32, bo)
-		__field(u32, split_offset)
-		__field(u32, live)
-	    ),
-	    TP_fast_assign(
-		__entry->ctx = ctx;
-		__entry->job = job;
-		__entry->index = index;
-		__entry->slot = slot;
-		__entry->bo = bo;
-		__entry->split_offset = split_offset;
-		__entry->live = live;
-	    ),
+	    TP_STRUCT__entry(__field(u32, ctx)
+			     __field(u64, job)
+			     __field(u32, index)
+			     __field(u32, slot)
+			     __field(u32, bo)
+			     __field(u32, split_offset)
+			     __field(u32, live)),
+	    TP_fast_assign(__entry->ctx = ctx;
+			   __entry->job = job;
+			   __entry->index = index;
+			   __entry->slot = slot;
+			   __entry->bo = bo;
+			   __entry->split_offset = split_offset;
+			   __entry->live = live;),
 	    TP_printk("ctx=%u job=%llu index=%u slot=%u bo=%u split_offset=0x%x live=%u",
 		      __entry->ctx, __entry->job, __entry->index, __entry->slot,
 		      __entry->bo, __entry->split_offset, __entry->live)
@@ -87,24 +83,20 @@ TRACE_EVENT(tessera_split_part,
 	    TP_PROTO(u32 ctx, u64 job, u32 part, u32 start, u32 end, u32 first_patch,
 		     u32 patches),
 	    TP_ARGS(ctx, job, part, start, end, first_patch, patches),
-	    TP_STRUCT__entry(
-		__field(u32, ctx)
-		__field(u64, job)
-		__field(u32, part)
-		__field(u32, start)
-		__field(u32, end)
-		__field(u32, first_patch)
-		__field(u32, patches)
-	    ),
-	    TP_fast_assign(
-		__entry->ctx = ctx;
-		__entry->job = job;
-		__entry->part = part;
-		__entry->start = start;
-		__entry->end = end;
-		__entry->first_patch = first_patch;
-		__entry->patches = patches;
-	    ),
+	    TP_STRUCT__entry(__field(u32, ctx)
+			     __field(u64, job)
+			     __field(u32, part)
+			     __field(u32, start)
+			     __field(u32, end)
+			     __field(u32, first_patch)
+			     __field(u32, patches)),
+	    TP_fast_assign(__entry->ctx = ctx;
+			   __entry->job = job;
+			   __entry->part = part;
+			   __entry->start = start;
+			   __entry->end = end;
+			   __entry->first_patch = first_patch;
+			   __entry->patches = patches;),
 	    TP_printk("ctx=%u job=%llu part=%u start=0x%x end=0x%x first_patch=%u patches=%u",
 		      __entry->ctx, __entry->job, __entry->part, __entry->start,
 		      __entry->end, __entry->first_patch, __entry->patches)
@@ -114,22 +106,18 @@ TRACE_EVENT(tessera_split_part,
 TRACE_EVENT(tessera_split_pin,
 	    TP_PROTO(u32 ctx, u64 job, u32 part, u32 bo, u32 segment, u64 offset),
 	    TP_ARGS(ctx, job, part, bo, segment, offset),
-	    TP_STRUCT__entry(
-		__field(u32, ctx)
-		__field(u64, job)
-		__field(u32, part)
-		__field(u32, bo)
-		__field(u32, segment)
-		__field(u64, offset)
-	    ),
-	    TP_fast_assign(
-		__entry->ctx = ctx;
-		__entry->job = job;
-		__entry->part = part;
-		__entry->bo = bo;
-		__entry->segment = segment;
-		__entry->offset = offset;
-	    ),
+	    TP_STRUCT__entry(__field(u32, ctx)
+			     __field(u64, job)
+			     __field(u32, part)
+			     __field(u32, bo)
+			     __field(u32, segment)
+			     __field(u64, offset)),
+	    TP_fast_assign(__entry->ctx = ctx;
+			   __entry->job = job;
+			   __entry->part = part;
+			   __entry->bo = bo;
+			   __entry->segment = segment;
+			   __entry->offset = offset;),
 	    TP_printk("ctx=%u job=%llu part=%u bo=%u segment=%u offset=0x%llx",
 		      __entry->ctx, __entry->job, __entry->part, __entry->bo,
 		      __entry->segment, __entry->offset)
@@ -141,28 +129,24 @@ TRACE_EVENT(tessera_paging_op,
 		     u64 dst_offset, u64 size, u32 flags, u64 seqno),
 	    TP_ARGS(kind, bo, src_segment, src_offset, dst_segment, dst_offset, size,
 		    flags, seqno),
-	    TP_STRUCT__entry(
-		__field(u32, kind)
-		__field(u32, bo)
-		__field(u32, src_segment)
-		__field(u64, src_offset)
-		__field(u32, dst_segment)
-		__field(u64, dst_offset)
-		__field(u64, size)
-		__field(u32, flags)
-		__field(u64, seqno)
-	    ),
-	    TP_fast_assign(
-		__entry->kind = kind;
-		__entry->bo = bo;
-		__entry->src_segment = src_segment;
-		__entry->src_offset = src_offset;
-		__entry->dst_segment = dst_segment;
-		__entry->dst_offset = dst_offset;
-		__entry->size = size;
-		__entry->flags = flags;
-		__entry->seqno = seqno;
-	    ),
+	    TP_STRUCT__entry(__field(u32, kind)
+			     __field(u32, bo)
+			     __field(u32, src_segment)
+			     __field(u64, src_offset)
+			     __field(u32, dst_segment)
+			     __field(u64, dst_offset)
+			     __field(u64, size)
+			     __field(u32, flags)
+			     __field(u64, seqno)),
+	    TP_fast_assign(__entry->kind = kind;
+			   __entry->bo = bo;
+			   __entry->src_segment = src_segment;
+			   __entry->src_offset = src_offset;
+			   __entry->dst_segment = dst_segment;
+			   __entry->dst_offset = dst_offset;
+			   __entry->size = size;
+			   __entry->flags = flags;
+			   __entry->seqno = seqno;),
 	    TP_printk("kind=%s bo=%u src=%u:0x%llx dst=%u:0x%llx size=%llu flags=0x%x seqno=%llu",
 		      tessera_show_paging(__entry->kind), __entry->bo,
 		      __entry->src_segment, __entry->src_offset,
@@ -174,22 +158,18 @@ TRACE_EVENT(tessera_paging_op,
 TRACE_EVENT(tessera_evict,
 	    TP_PROTO(u32 bo, u32 segment, u64 offset, u64 size, u32 client, u32 reason),
 	    TP_ARGS(bo, segment, offset, size, client, reason),
-	    TP_STRUCT__entry(
-		__field(u32, bo)
-		__field(u32, segment)
-		__field(u64, offset)
-		__field(u64, size)
-		__field(u32, client)
-		__field(u32, reason)
-	    ),
-	    TP_fast_assign(
-		__entry->bo = bo;
-		__entry->segment = segment;
-		__entry->offset = offset;
-		__entry->size = size;
-		__entry->client = client;
-		__entry->reason = reason;
-	    ),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, segment)
+			     __field(u64, offset)
+			     __field(u64, size)
+			     __field(u32, client)
+			     __field(u32, reason)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->segment = segment;
+			   __entry->offset = offset;
+			   __entry->size = size;
+			   __entry->client = client;
+			   __entry->reason = reason;),
 	    TP_printk("bo=%u segment=%u offset=0x%llx size=%llu client=%u reason=%s",
 		      __entry->bo, __entry->segment, __entry->offset, __entry->size,
 		      __entry->client, tessera_show_evict(__entry->reason))
@@ -199,18 +179,14 @@ TRACE_EVENT(tessera_evict,
 TRACE_EVENT(tessera_place,
 	    TP_PROTO(u32 bo, u32 segment, u64 offset, u64 size),
 	    TP_ARGS(bo, segment, offset, size),
-	    TP_STRUCT__entry(
-		__field(u32, bo)
-		__field(u32, segment)
-		__field(u64, offset)
-		__field(u64, size)
-	    ),
-	    TP_fast_assign(
-		__entry->bo = bo;
-		__entry->segment = segment;
-		__entry->offset = offset;
-		__entry->size = size;
-	    ),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, segment)
+			     __field(u64, offset)
+			     __field(u64, size)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->segment = segment;
+			   __entry->offset = offset;
+			   __entry->size = size;),
 	    TP_printk("bo=%u segment=%u offset=0x%llx size=%llu", __entry->bo,
 		      __entry->segment, __entry->offset, __entry->size)
 );
@@ -218,22 +194,18 @@ TRACE_EVENT(tessera_place,
 TRACE_EVENT(tessera_bo_create,
 	    TP_PROTO(u32 bo, u32 client, u64 size, u32 supported, u32 flags, u32 layout),
 	    TP_ARGS(bo, client, size, supported, flags, layout),
-	    TP_STRUCT__entry(
-		__field(u32, bo)
-		__field(u32, client)
-		__field(u64, size)
-		__field(u32, supported)
-		__field(u32, flags)
-		__field(u32, layout)
-	    ),
-	    TP_fast_assign(
-		__entry->bo = bo;
-		__entry->client = client;
-		__entry->size = size;
-		__entry->supported = supported;
-		__entry->flags = flags;
-		__entry->layout = layout;
-	    ),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, client)
+			     __field(u64, size)
+			     __field(u32, supported)
+			     __field(u32, flags)
+			     __field(u32, layout)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->client = client;
+			   __entry->size = size;
+			   __entry->supported = supported;
+			   __entry->flags = flags;
+			   __entry->layout = layout;),
 	    TP_printk("bo=%u client=%u size=%llu supported=0x%x flags=0x%x layout=%u",
 		      __entry->bo, __entry->client, __entry->size, __entry->supported,
 		      __entry->flags, __entry->layout)
@@ -242,12 +214,8 @@ TRACE_EVENT(tessera_bo_create,
 TRACE_EVENT(tessera_bo_destroy,
 	    TP_PROTO(u32 bo),
 	    TP_ARGS(bo),
-	    TP_STRUCT__entry(
-		__field(u32, bo)
-	    ),
-	    TP_fast_assign(
-		__entry->bo = bo;
-	    ),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
 	    TP_printk("bo=%u", __entry->bo)
 );
 
@@ -255,16 +223,12 @@ TRACE_EVENT(tessera_bo_destroy,
 TRACE_EVENT(tessera_job_run,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),
 	    TP_ARGS(engine, ctx, seqno),
-	    TP_STRUCT__entry(
-		__field(u32, engine)
-		__field(u32, ctx)
-		__field(u64, seqno)
-	    ),
-	    TP_fast_assign(
-		__entry->engine = engine;
-		__entry->ctx = ctx;
-		__entry->seqno = seqno;
-	    ),
+	    TP_STRUCT__entry(__field(u32, engine)
+			     __field(u32, ctx)
+			     __field(u64, seqno)),
+	    TP_fast_assign(__entry->engine = engine;
+			   __entry->ctx = ctx;
+			   __entry->seqno = seqno;),
 	    TP_printk("engine=%u ctx=%u seqno=%llu", __entry->engine, __entry->ctx,
 		      __entry->seqno)
 );
@@ -273,22 +237,18 @@ TRACE_EVENT(tessera_job_run,
 TRACE_EVENT(tessera_job_done,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno, u64 start_ns, u64 end_ns, int error),
 	    TP_ARGS(engine, ctx, seqno, start_ns, end_ns, error),
-	    TP_STRUCT__entry(
-		__field(u32, engine)
-		__field(u32, ctx)
-		__field(u64, seqno)
-		__field(u64, start_ns)
-		__field(u64, end_ns)
-		__field(int, error)
-	    ),
-	    TP_fast_assign(
-		__entry->engine = engine;
-		__entry->ctx = ctx;
-		__entry->seqno = seqno;
-		__entry->start_ns = start_ns;
-		__entry->end_ns = end_ns;
-		__entry->error = error;
-	    ),
+	    TP_STRUCT__entry(__field(u32, engine)
+			     __field(u32, ctx)
+			     __field(u64, seqno)
+			     __field(u64, start_ns)
+			     __field(u64, end_ns)
+			     __field(int, error)),
+	    TP_fast_assign(__entry->engine = engine;
+			   __entry->ctx = ctx;
+			   __entry->seqno = seqno;
+			   __entry->start_ns = start_ns;
+			   __entry->end_ns = end_ns;
+			   __entry->error = error;),
 	    TP_printk("engine=%u ctx=%u seqno=%llu start_ns=%llu end_ns=%llu error=%d",
 		      __entry->engine, __entry->ctx, __entry->seqno,
 		      __entry->start_ns, __entry->end_ns, __entry->error)
@@ -298,16 +258,12 @@ TRACE_EVENT(tessera_job_done,
 TRACE_EVENT(tessera_engine_reset,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),
 	    TP_ARGS(engine, ctx, seqno),
-	    TP_STRUCT__entry(
-		__field(u32, engine)
-		__field(u32, ctx)
-		__field(u64, seqno)
-	    ),
-	    TP_fast_assign(
-		__entry->engine = engine;
-		__entry->ctx = ctx;
-		__entry->seqno = seqno;
-	    ),
+	    TP_STRUCT__entry(__field(u32, engine)
+			     __field(u32, ctx)
+			     __field(u64, seqno)),
+	    TP_fast_assign(__entry->engine = engine;
+			   __entry->ctx = ctx;
+			   __entry->seqno = seqno;),
 	    TP_printk("engine=%u ctx=%u seqno=%llu", __entry->engine, __entry->ctx,
 		      __entry->seqno)
 );
@@ -316,16 +272,12 @@ TRACE_EVENT(tessera_engine_reset,
 TRACE_EVENT(tessera_cpu_fault,
 	    TP_PROTO(u32 bo, u64 page, u32 backing),
 	    TP_ARGS(bo, page, backing),
-	    TP_STRUCT__entry(
-		__field(u32, bo)
-		__field(u64, page)
-		__field(u32, backing)
-	    ),
-	    TP_fast_assign(
-		__entry->bo = bo;
-		__entry->page = page;
-		__entry->backing = backing;
-	    ),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u64, page)
+			     __field(u32, backing)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->page = page;
+			   __entry->backing = backing;),
 	    TP_printk("bo=%u page=%llu backing=%s", __entry->bo, __entry->page,
 		      tessera_show_backing(__entry->backing))
 );
@@ -334,28 +286,20 @@ TRACE_EVENT(tessera_cpu_fault,
 TRACE_EVENT(tessera_device_error,
 	    TP_PROTO(u32 type, u32 count),
 	    TP_ARGS(type, count),
-	    TP_STRUCT__entry(
-		__field(u32, type)
-		__field(u32, count)
-	    ),
-	    TP_fast_assign(
-		__entry->type = type;
-		__entry->count = count;
-	    ),
+	    TP_STRUCT__entry(__field(u32, type)
+			     __field(u32, count)),
+	    TP_fast_assign(__entry->type = type;
+			   __entry->count = count;),
 	    TP_printk("type=%u count=%u", __entry->type, __entry->count)
 );
 
 TRACE_EVENT(tessera_segment_usage,
 	    TP_PROTO(u32 segment, u64 used),
 	    TP_ARGS(segment, used),
-	    TP_STRUCT__entry(
-		__field(u32, segment)
-		__field(u64, used)
-	    ),
-	    TP_fast_assign(
-		__entry->segment = segment;
-		__entry->used = used;
-	    ),
+	    TP_STRUCT__entry(__field(u32, segment)
+			     __field(u64, used)),
+	    TP_fast_assign(__entry->segment = segment;
+			   __entry->used = used;),
 	    TP_printk("segment=%u used=%llu", __entry->segment, __entry->used)
 );
 

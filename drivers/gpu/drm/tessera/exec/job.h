@@ -99,8 +99,6 @@ struct tessera_job {
 	struct tessera_fence *hw_fence;
 	struct dma_fence *finished;
 	struct tessera_fence *after;
-	const void *owner;
-	bool sched_inited;
 	struct llist_node release_node;
 };
 

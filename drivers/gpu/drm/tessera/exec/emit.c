@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: jobs in flight
+ *
+ * Between the scheduler above and the ring below: writes jobs to the ring, keeps
+ * their fences in ring order and completes them as the engine reports. Called by
+ * run_job, by the engine's interrupt and by reset; all state is under
+ * &tessera_engine.lock.
+ */
+
+#include <linux/dma-fence.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "exec/emit.h"
+#include "exec/engine_types.h"
+#include "exec/ib.h"
+#include "exec/job.h"
+#include "hw/fence.h"
+#include "hw/ring.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
+
+static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *ring_job)
+{
+	unsigned int i;
+
+	ring_job->context_id = job->context_id;
+	ring_job->begin_flags = job->begin_flags;
+	ring_job->num_calls = job->num_ranges;
+	for (i = 0; i < job->num_ranges; i++) {
+		struct tessera_ib_range *range = &job->ranges[i];
+		struct tessera_ring_call *call = &ring_job->calls[i];
+
+		call->pages = tessera_ib_pages_dma(range->ib);
+		call->total = ALIGN(tessera_ib_bytes(range->ib), TSR_PKT_ALIGN);
+		call->start = range->start;
+		call->end = range->end;
+		call->user = range->user;
+	}
+}
+
+/**
+ * tessera_emit_job() - write a job to the ring
+ * @engine: the engine
+ * @job: the job; its hardware fence completes when it is done
+ *
+ * The scheduler's credits keep the ring from overflowing.
+ *
+ * Return: 0; the error every job gets from an engine that is dead; -ECANCELED if the
+ * device is gone.
+ */
+int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct tessera_fence *fence = job->hw_fence;
+	struct tessera_ring_job ring_job;
+	unsigned long flags;
+	int idx, ret;
+
+	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+		return -ECANCELED;
+	tessera_emit_fill(job, &ring_job);
+
+	spin_lock_irqsave(&engine->lock, flags);
+	ret = engine->dead;
+	if (!ret) {
+		trace_tessera_job_run(engine->id, job->context_id, job->seqno);
+		dma_fence_get(&fence->base);
+		fence->hw_seqno = engine->next_seqno++;
+		list_add_tail(&fence->link, &engine->inflight);
+		fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
+		engine->jobs++;
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+static void tessera_emit_complete_locked(struct tessera_engine *engine,
+					 struct tessera_fence *fence)
+{
+	struct tessera_ring_result result;
+
+	lockdep_assert_held(&engine->lock);
+
+	tessera_ring_result(engine->ring, fence->slot, &result);
+	if (result.end_ns > result.start_ns)
+		engine->busy_ns += result.end_ns - result.start_ns;
+	list_del_init(&fence->link);
+	tessera_fence_complete_locked(fence, result.status ? -EFAULT : 0,
+				      result.start_ns, result.end_ns);
+	dma_fence_put(&fence->base);
+}
+
+/**
+ * tessera_emit_process() - complete what the engine reports as done
+ * @engine: the engine
+ *
+ * Any context, inside dma_fence_begin_signalling().
+ */
+void tessera_emit_process(struct tessera_engine *engine)
+{
+	struct tessera_fence *fence, *next;
+	unsigned long flags;
+	u64 seqno;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	seqno = tessera_ring_ack(engine->ring);
+	if (seqno >= engine->next_seqno) {
+		/* Not a value we wrote: leave the jobs to the timeout. */
+		drm_err_ratelimited(&engine->tdev->drm, "%s: bad fence value %llu\n",
+				    engine->name, seqno);
+		seqno = 0;
+	}
+	list_for_each_entry_safe(fence, next, &engine->inflight, link) {
+		if (fence->hw_seqno > seqno)
+			break;
+		tessera_emit_complete_locked(engine, fence);
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+/**
+ * tessera_emit_finish() - complete a job that will not run, or not to its end
+ * @engine: the engine; it does not execute the job
+ * @job: the job; nothing is done if it is complete already
+ * @error: why
+ *
+ * Any context, inside dma_fence_begin_signalling().
+ */
+void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job, int error)
+{
+	struct tessera_fence *fence = job->hw_fence;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	if (!list_empty(&fence->link)) {
+		list_del_init(&fence->link);
+		dma_fence_put(&fence->base);
+	}
+	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->base.flags))
+		tessera_fence_complete_locked(fence, error, 0, 0);
+	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+/**
+ * tessera_emit_cancel() - complete all that is in flight with an error
+ * @engine: the engine, stopped
+ * @error: the error, also for jobs that come later
+ */
+void tessera_emit_cancel(struct tessera_engine *engine, int error)
+{
+	struct tessera_fence *fence, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	engine->dead = error;
+	list_for_each_entry_safe(fence, next, &engine->inflight, link) {
+		list_del_init(&fence->link);
+		tessera_fence_complete_locked(fence, error, 0, 0);
+		dma_fence_put(&fence->base);
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+}

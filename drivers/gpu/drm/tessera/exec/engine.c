@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: engines
+ *
+ * One engine is a ring, the fences in flight and a scheduler. Engines live as
+ * long as the DRM device, because open files have entities on their schedulers; the
+ * hardware behind them may go earlier, from when on every job is cancelled.
+ */
+
+#include <linux/dma-fence.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "exec/emit.h"
+#include "exec/engine.h"
+#include "exec/job.h"
+#include "exec/sched.h"
+#include "hw/fence.h"
+#include "hw/irq.h"
+#include "hw/mmio.h"
+#include "hw/ring.h"
+
+#define TESSERA_TIMEOUT_MS	5000
+
+static void tessera_engine_irq(void *data)
+{
+	tessera_emit_process(data);
+}
+
+/* An engine halted: its oldest job need not wait for the timeout. */
+static void tessera_engine_halt_event(void *data)
+{
+	struct tessera_device *tdev = data;
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		struct tessera_engine *engine = tdev->engines[i];
+
+		if (tessera_ring_status(engine->ring) & TSR_ENGS_HALTED)
+			drm_sched_fault(&engine->sched);
+	}
+}
+
+static void tessera_engine_fini(struct drm_device *drm, void *data)
+{
+	tessera_sched_fini(data);
+}
+
+static int tessera_engine_init(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_engine *engine;
+	int ret;
+
+	engine = drmm_kzalloc(&tdev->drm, sizeof(*engine), GFP_KERNEL);
+	if (!engine)
+		return -ENOMEM;
+	engine->tdev = tdev;
+	engine->id = id;
+	engine->type = tessera_read32(tdev, TSR_ENG(id) + TSR_ENG_TYPE);
+	if (engine->type != TSR_ENGINE_RENDER && engine->type != TSR_ENGINE_PAGING) {
+		drm_err(&tdev->drm, "engine %u has unknown type %u\n", id, engine->type);
+		return -ENODEV;
+	}
+	snprintf(engine->name, sizeof(engine->name), "%s%u",
+		 engine->type == TSR_ENGINE_PAGING ? "paging" : "render", id);
+	spin_lock_init(&engine->lock);
+	INIT_LIST_HEAD(&engine->inflight);
+	engine->next_seqno = 1;
+
+	engine->ring = tessera_ring_create(tdev, id);
+	if (IS_ERR(engine->ring))
+		return PTR_ERR(engine->ring);
+	ret = tessera_sched_init(engine, TESSERA_TIMEOUT_MS);
+	if (ret)
+		return ret;
+	ret = drmm_add_action_or_reset(&tdev->drm, tessera_engine_fini, engine);
+	if (ret)
+		return ret;
+	tdev->engines[id] = engine;
+
+	return tessera_irq_request_engine(tdev, id, tessera_engine_irq, engine);
+}
+
+/**
+ * tessera_engines_init() - set up all engines, stopped
+ * @tdev: the device
+ *
+ * Return: 0 or a negative error; -ENODEV without a paging and a render engine.
+ */
+int tessera_engines_init(struct tessera_device *tdev)
+{
+	u32 types = 0;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		ret = tessera_engine_init(tdev, i);
+		if (ret)
+			return ret;
+		types |= BIT(tdev->engines[i]->type);
+	}
+	if (types != (BIT(TSR_ENGINE_RENDER) | BIT(TSR_ENGINE_PAGING))) {
+		drm_err(&tdev->drm, "the device lacks a render or a paging engine\n");
+		return -ENODEV;
+	}
+	tessera_irq_on_event(tdev, TSR_INT_ENGINE_HALT, tessera_engine_halt_event, tdev);
+
+	return 0;
+}
+
+/**
+ * tessera_engines_start() - enable all engines
+ * @tdev: the device; interrupts may come from now on
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_engines_start(struct tessera_device *tdev)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		ret = tessera_ring_start(tdev->engines[i]->ring);
+		if (ret) {
+			drm_err(&tdev->drm, "%s does not start\n", tdev->engines[i]->name);
+			return ret;
+		}
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_engines_unplug() - stop all engines for good
+ * @tdev: the device, after drm_dev_unplug()
+ *
+ * All jobs in flight, and all that come later, end with -ECANCELED.
+ */
+void tessera_engines_unplug(struct tessera_device *tdev)
+{
+	struct tessera_engine *engine;
+	bool cookie;
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		engine = tdev->engines[i];
+		/* A device that is really gone cannot write to the ring either. */
+		if (tessera_ring_stop(engine->ring))
+			drm_dbg_driver(&tdev->drm, "%s does not answer\n", engine->name);
+		cookie = dma_fence_begin_signalling();
+		tessera_emit_cancel(engine, -ECANCELED);
+		dma_fence_end_signalling(cookie);
+	}
+}
+
+/**
+ * tessera_engines_drain() - wait until no job is with the hardware nor being freed
+ * @tdev: the device
+ */
+void tessera_engines_drain(struct tessera_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		if (tdev->engines[i])
+			tessera_sched_drain(tdev->engines[i]);
+	}
+	tessera_job_queue_flush(tdev);
+}
+
+/**
+ * tessera_engine_get() - engine by index
+ * @tdev: the device
+ * @idx: the index, already confined to the table where it comes from a user
+ *
+ * Return: the engine, or NULL if there is none.
+ */
+struct tessera_engine *tessera_engine_get(struct tessera_device *tdev, u32 idx)
+{
+	return idx < tdev->info.num_engines ? tdev->engines[idx] : NULL;
+}
+
+/**
+ * tessera_engine_paging() - the paging engine
+ * @tdev: the device
+ *
+ * Return: the first one.
+ */
+struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		if (tdev->engines[i]->type == TSR_ENGINE_PAGING)
+			return tdev->engines[i];
+	}
+
+	return NULL;
+}
+
+/**
+ * tessera_engine_entity_init() - make a queue of jobs for an engine
+ * @engine: the engine
+ * @entity: the entity
+ * @prio: its priority; DRM_SCHED_PRIORITY_KERNEL for the driver's own work
+ * @guilty: set to 1 when a job of it hangs, after which its jobs are cancelled;
+ *	NULL for the driver's own work
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_engine_entity_init(struct tessera_engine *engine,
+			       struct drm_sched_entity *entity,
+			       enum drm_sched_priority prio, atomic_t *guilty)
+{
+	struct drm_gpu_scheduler *sched = &engine->sched;
+
+	return drm_sched_entity_init(entity, prio, &sched, 1, guilty);
+}
+
+/**
+ * tessera_engine_timeout_ms() - how long a job may run
+ * @tdev: the device
+ *
+ * Return: milliseconds.
+ */
+u32 tessera_engine_timeout_ms(struct tessera_device *tdev)
+{
+	return jiffies_to_msecs(READ_ONCE(tdev->engines[0]->sched.timeout));
+}
+
+/**
+ * tessera_engine_set_timeout_ms() - set how long a job may run
+ * @tdev: the device
+ * @ms: milliseconds, 0 is taken as 1; for jobs that start from now on
+ */
+void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms)
+{
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++)
+		WRITE_ONCE(tdev->engines[i]->sched.timeout, msecs_to_jiffies(max(ms, 1u)));
+}
+
+/**
+ * tessera_engine_reset() - stop the engine, empty its ring and start it again
+ * @engine: the engine; its scheduler is stopped
+ *
+ * What was in flight stays listed in the scheduler; the caller completes it or
+ * emits it again. May sleep.
+ *
+ * Return: 0 or a negative error, after which the engine is of no use.
+ */
+int tessera_engine_reset(struct tessera_engine *engine)
+{
+	struct tessera_fence *fence, *next;
+	unsigned long flags;
+	int ret;
+
+	ret = tessera_ring_stop(engine->ring);
+
+	/* Nothing more comes from the device: what it has done so far counts. */
+	tessera_emit_process(engine);
+	spin_lock_irqsave(&engine->lock, flags);
+	list_for_each_entry_safe(fence, next, &engine->inflight, link) {
+		list_del_init(&fence->link);
+		dma_fence_put(&fence->base);
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	engine->resets++;
+
+	return ret ?: tessera_ring_start(engine->ring);
+}
+
+/**
+ * tessera_engine_print() - print the state of an engine
+ * @engine: the engine
+ * @p: where to
+ */
+void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
+{
+	unsigned long flags;
+	u64 next, jobs, busy;
+	u32 head, tail;
+	int dead, idx;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	next = engine->next_seqno;
+	jobs = engine->jobs;
+	busy = engine->busy_ns;
+	dead = engine->dead;
+	head = tessera_ring_head(engine->ring);
+	tail = tessera_ring_tail(engine->ring);
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	drm_printf(p, "%s: next seqno %llu jobs %llu busy_ns %llu resets %u queued %d dead %d\n",
+		   engine->name, next, jobs, busy, engine->resets,
+		   atomic_read(&engine->sched.credit_count), dead);
+	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+		return;
+	drm_printf(p, "%s: ring head 0x%x tail 0x%x status 0x%x context %u\n", engine->name,
+		   head, tail, tessera_ring_status(engine->ring),
+		   tessera_read32(engine->tdev, TSR_ENG(engine->id) + TSR_ENG_CONTEXT));
+	drm_dev_exit(idx);
+}

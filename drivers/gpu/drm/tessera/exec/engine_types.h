@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_ENGINE_TYPES_H__
+#define __TESSERA_ENGINE_TYPES_H__
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <drm/gpu_scheduler.h>
+
+struct tessera_device;
+struct tessera_engine;
+struct tessera_job;		/* exec/job.h */
+struct tessera_ring;		/* hw/ring.h */
+
+/**
+ * typedef tessera_engine_timedout_t - what to do about a job that does not end
+ * @engine: the engine
+ * @bad: the oldest job of it, taken off the scheduler's list
+ *
+ * Registered by services/reset.c; runs on &tessera_device.reset_wq.
+ */
+typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
+							     struct tessera_job *bad);
+
+/**
+ * struct tessera_engine - ring, fence context and scheduler of one engine
+ */
+struct tessera_engine {
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @id: index in the device's engine registers */
+	u32 id;
+	/** @type: TSR_ENGINE_* */
+	u32 type;
+	/** @name: "render0", "paging1", ... */
+	char name[16];
+	/** @sched: the scheduler */
+	struct drm_gpu_scheduler sched;
+	/** @ring: the ring; under @lock */
+	struct tessera_ring *ring;
+	/** @lock: protects @ring, @inflight, @next_seqno, @dead; lock of the fences */
+	spinlock_t lock;
+	/** @inflight: &tessera_fence in ring order; under @lock */
+	struct list_head inflight;
+	/** @fence_context: dma_fence context of the hardware fences */
+	u64 fence_context;
+	/** @next_seqno: value of the next FENCE packet; under @lock */
+	u64 next_seqno;
+	/** @dead: 0, or the error every job gets instead of being run; under @lock */
+	int dead;
+	/** @resets: how often it was reset */
+	u32 resets;
+	/** @jobs: jobs written to the ring, resubmissions included; under @lock */
+	u64 jobs;
+	/** @busy_ns: device time between JOB_BEGIN and FENCE, summed; under @lock */
+	u64 busy_ns;
+	/** @timedout: registered by services/reset.c */
+	tessera_engine_timedout_t timedout;
+};
+
+#endif /* __TESSERA_ENGINE_TYPES_H__ */

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: jobs
+ *
+ * A job is embedded in its owner's struct and reference-counted: the owner has
+ * one reference, the scheduler another from push to free_job. Everything it needs to
+ * run is allocated by tessera_job_init(). The last reference to a job that was
+ * pushed is usually dropped in the scheduler's workqueue, which also runs jobs, so its
+ * release is left to another workqueue where it may wait for reservations.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_managed.h>
+
+#include "exec/engine_types.h"
+#include "exec/ib.h"
+#include "exec/job.h"
+#include "hw/fence.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* Jobs whose last reference is gone. */
+struct tessera_release_queue {
+	struct llist_head jobs;
+	struct work_struct work;
+};
+
+static void tessera_job_release(struct tessera_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->num_ranges; i++)
+		tessera_ib_put(job->ranges[i].ib);
+	if (job->after)
+		dma_fence_put(&job->after->base);
+	if (job->hw_fence)
+		dma_fence_put(&job->hw_fence->base);
+	dma_fence_put(job->finished);
+	job->ops->release(job);
+}
+
+static void tessera_job_release_work(struct work_struct *work)
+{
+	struct tessera_release_queue *queue =
+		container_of(work, struct tessera_release_queue, work);
+	struct llist_node *list = llist_reverse_order(llist_del_all(&queue->jobs));
+	struct tessera_job *job, *next;
+
+	llist_for_each_entry_safe(job, next, list, release_node)
+		tessera_job_release(job);
+}
+
+/**
+ * tessera_job_queue_flush() - wait until all finished jobs are released
+ * @tdev: the device
+ *
+ * Not from a job's release callback.
+ */
+void tessera_job_queue_flush(struct tessera_device *tdev)
+{
+	flush_work(&tdev->release->work);
+}
+
+static void tessera_job_queue_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_device *tdev = data;
+
+	destroy_workqueue(tdev->release_wq);
+}
+
+/**
+ * tessera_job_queue_init() - set up the release of finished jobs
+ * @tdev: the device
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_job_queue_init(struct tessera_device *tdev)
+{
+	tdev->release = drmm_kzalloc(&tdev->drm, sizeof(*tdev->release), GFP_KERNEL);
+	if (!tdev->release)
+		return -ENOMEM;
+	init_llist_head(&tdev->release->jobs);
+	INIT_WORK(&tdev->release->work, tessera_job_release_work);
+
+	/* Releasing jobs frees memory. */
+	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!tdev->release_wq)
+		return -ENOMEM;
+
+	return drmm_add_action_or_reset(&tdev->drm, tessera_job_queue_fini, tdev);
+}
+
+/* Interrupts are off, the engine's lock is held. */
+static void tessera_job_fence_done(struct tessera_fence *fence, int error,
+				   u64 start_ns, u64 end_ns)
+{
+	struct tessera_job *job = fence->data;
+
+	trace_tessera_job_done(job->engine->id, job->context_id, job->seqno, start_ns,
+			       end_ns, error);
+	if (job->ops->done)
+		job->ops->done(job, error, start_ns, end_ns);
+}
+
+/**
+ * tessera_job_init() - make a job
+ * @job: the job, zeroed
+ * @engine: where it is to run
+ * @entity: an entity of that engine
+ * @ops: the owner's callbacks
+ * @owner: who it belongs to, for debugging; may be NULL
+ *
+ * On success drop the reference with tessera_job_put(); on failure nothing was done.
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
+		     struct drm_sched_entity *entity,
+		     const struct tessera_job_ops *ops, void *owner)
+{
+	int ret;
+
+	job->hw_fence = tessera_fence_create(&engine->lock, tessera_job_fence_done, job);
+	if (!job->hw_fence)
+		return -ENOMEM;
+	ret = drm_sched_job_init(&job->base, entity, 1, owner, 0);
+	if (ret) {
+		dma_fence_put(&job->hw_fence->base);
+		job->hw_fence = NULL;
+		return ret;
+	}
+	kref_init(&job->ref);
+	job->ops = ops;
+	job->engine = engine;
+
+	return 0;
+}
+
+/**
+ * tessera_job_add_range() - append a piece of an indirect buffer
+ * @job: the job, not armed
+ * @ib: the buffer; the job takes a reference of its own
+ * @start: first byte
+ * @end: first byte behind; an empty range is left out
+ * @user: run unprivileged
+ */
+void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
+			   u32 start, u32 end, bool user)
+{
+	struct tessera_ib_range *range;
+
+	if (start == end)
+		return;
+	if (drm_WARN_ON(&job->engine->tdev->drm,
+			job->num_ranges == TESSERA_JOB_MAX_RANGES))
+		return;
+	range = &job->ranges[job->num_ranges++];
+	range->ib = tessera_ib_get(ib);
+	range->start = start;
+	range->end = end;
+	range->user = user;
+}
+
+/**
+ * tessera_job_add_dependency() - do not run before a fence has signalled
+ * @job: the job, not armed
+ * @fence: the fence; the reference is consumed, also on failure
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
+{
+	return drm_sched_job_add_dependency(&job->base, fence);
+}
+
+/**
+ * tessera_job_add_resv() - do not run before fences of a reservation
+ * @job: the job, not armed
+ * @resv: the reservation, held
+ * @usage: which fences
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
+			 enum dma_resv_usage usage)
+{
+	return drm_sched_job_add_resv_dependencies(&job->base, resv, usage);
+}
+
+/**
+ * tessera_job_run_after() - do not run before another job of the entity has ended
+ * @job: the job, not armed
+ * @prev: a job pushed before to the same entity
+ *
+ * A ring keeps the order anyway; but jobs of one ring are written to it without
+ * waiting for each other's outcome. With this, @prev's error is known when
+ * &tessera_job_ops.prepare is called. At most one call for each job.
+ */
+void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
+{
+	drm_WARN_ON(&job->engine->tdev->drm, job->after || job->engine != prev->engine);
+	job->after = prev->hw_fence;
+	dma_fence_get(&job->after->base);
+}
+
+/**
+ * tessera_job_arm() - point of no return
+ * @job: the job
+ *
+ * Its fence exists from now on. Nothing may fail between this and
+ * tessera_job_push(), and jobs of an entity are pushed in the order they were armed.
+ */
+void tessera_job_arm(struct tessera_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->num_ranges; i++)
+		tessera_ib_flush(job->ranges[i].ib, job->ranges[i].start,
+				 job->ranges[i].end);
+	drm_sched_job_arm(&job->base);
+	job->finished = dma_fence_get(&job->base.s_fence->finished);
+	job->seqno = job->finished->seqno;
+}
+
+/**
+ * tessera_job_push() - hand an armed job to the scheduler
+ * @job: the job
+ */
+void tessera_job_push(struct tessera_job *job)
+{
+	kref_get(&job->ref);
+	drm_sched_entity_push_job(&job->base);
+}
+
+/**
+ * tessera_job_finished() - the fence that signals when the job is done
+ * @job: the job, armed
+ *
+ * Return: the fence, without a reference of its own: valid as long as the job.
+ */
+struct dma_fence *tessera_job_finished(struct tessera_job *job)
+{
+	return job->finished;
+}
+
+/**
+ * tessera_job_get() - take a reference
+ * @job: the job
+ *
+ * Return: @job.
+ */
+struct tessera_job *tessera_job_get(struct tessera_job *job)
+{
+	kref_get(&job->ref);
+	return job;
+}
+
+static void tessera_job_last_put(struct kref *ref)
+{
+	struct tessera_job *job = container_of(ref, struct tessera_job, ref);
+	struct tessera_device *tdev = job->engine->tdev;
+
+	if (!job->finished) {
+		drm_sched_job_cleanup(&job->base);
+		tessera_job_release(job);
+		return;
+	}
+	if (llist_add(&job->release_node, &tdev->release->jobs))
+		queue_work(tdev->release_wq, &tdev->release->work);
+}
+
+/**
+ * tessera_job_put() - drop a reference
+ * @job: the job or NULL
+ *
+ * Any context once the job was pushed, else process context.
+ */
+void tessera_job_put(struct tessera_job *job)
+{
+	if (job)
+		kref_put(&job->ref, tessera_job_last_put);
+}

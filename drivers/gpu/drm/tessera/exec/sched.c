@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: scheduler glue
+ *
+ * The drm_sched callbacks of an engine. One credit is one ring slot. run_job
+ * allocates nothing: the hardware fence came with the job.
+ */
+
+#include <linux/delay.h>
+#include <linux/dma-fence.h>
+#include <linux/workqueue.h>
+
+#include <drm/gpu_scheduler.h>
+
+#include "exec/emit.h"
+#include "exec/engine_types.h"
+#include "exec/job.h"
+#include "exec/sched.h"
+#include "hw/fence.h"
+#include "hw/ring.h"
+#include "tessera_device.h"
+
+static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
+{
+	return container_of(sched, struct tessera_engine, sched);
+}
+
+static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
+						   struct drm_sched_entity *entity)
+{
+	struct tessera_job *job = to_tessera_job(sched_job);
+
+	/* The scheduler consumes a reference and asks again until there is none. */
+	if (job->after && !dma_fence_is_signaled(&job->after->base))
+		return dma_fence_get(&job->after->base);
+	return NULL;
+}
+
+static int tessera_sched_refused(struct tessera_job *job)
+{
+	/* Set by the scheduler on jobs of a guilty entity. */
+	int error = job->base.s_fence->finished.error;
+
+	if (!error && job->ops->prepare)
+		error = job->ops->prepare(job);
+
+	return error;
+}
+
+static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
+{
+	struct tessera_job *job = to_tessera_job(sched_job);
+	bool cookie = dma_fence_begin_signalling();
+	struct dma_fence *ret = dma_fence_get(&job->hw_fence->base);
+	int error;
+
+	error = tessera_sched_refused(job);
+	if (!error)
+		error = tessera_emit_job(job->engine, job);
+	if (error)
+		tessera_emit_finish(job->engine, job, error);
+	dma_fence_end_signalling(cookie);
+
+	return ret;
+}
+
+static enum drm_gpu_sched_stat tessera_sched_timedout_job(struct drm_sched_job *sched_job)
+{
+	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
+
+	return engine->timedout(engine, to_tessera_job(sched_job));
+}
+
+static void tessera_sched_free_job(struct drm_sched_job *sched_job)
+{
+	drm_sched_job_cleanup(sched_job);
+	tessera_job_put(to_tessera_job(sched_job));
+}
+
+static const struct drm_sched_backend_ops tessera_sched_ops = {
+	.prepare_job = tessera_sched_prepare_job,
+	.run_job = tessera_sched_run_job,
+	.timedout_job = tessera_sched_timedout_job,
+	.free_job = tessera_sched_free_job,
+};
+
+/**
+ * tessera_sched_init() - start an engine's scheduler
+ * @engine: the engine
+ * @timeout_ms: how long a job may run
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
+{
+	struct drm_sched_init_args args = {
+		.ops = &tessera_sched_ops,
+		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+		.credit_limit = TESSERA_RING_JOBS,
+		.timeout = msecs_to_jiffies(timeout_ms),
+		.timeout_wq = engine->tdev->reset_wq,
+		.name = engine->name,
+		.dev = engine->tdev->drm.dev,
+	};
+
+	return drm_sched_init(&engine->sched, &args);
+}
+
+static bool tessera_sched_busy(struct drm_gpu_scheduler *sched)
+{
+	bool busy;
+
+	spin_lock(&sched->job_list_lock);
+	busy = !list_empty(&sched->pending_list);
+	spin_unlock(&sched->job_list_lock);
+
+	return busy;
+}
+
+/**
+ * tessera_sched_drain() - wait until no job is with the hardware
+ * @engine: the engine; signals all its fences in bounded time
+ *
+ * Jobs that still wait for dependencies are not waited for.
+ */
+void tessera_sched_drain(struct tessera_engine *engine)
+{
+	while (tessera_sched_busy(&engine->sched)) {
+		flush_work(&engine->sched.work_free_job);
+		if (tessera_sched_busy(&engine->sched))
+			usleep_range(100, 500);
+	}
+}
+
+/**
+ * tessera_sched_fini() - end the scheduler
+ * @engine: the engine; all entities are gone
+ */
+void tessera_sched_fini(struct tessera_engine *engine)
+{
+	tessera_sched_drain(engine);
+	drm_sched_fini(&engine->sched);
+}

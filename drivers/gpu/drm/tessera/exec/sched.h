@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_SCHED_H__
+#define __TESSERA_SCHED_H__
+
+#include <linux/types.h>
+
+struct tessera_engine;
+
+int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
+void tessera_sched_fini(struct tessera_engine *engine);
+void tessera_sched_drain(struct tessera_engine *engine);
+
+#endif /* __TESSERA_SCHED_H__ */

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: device errors
+ *
+ * Counts what the device's error block reports since the driver was loaded.
+ * The event interrupt queues a work item that reads the counters; readers of
+ * the totals collect first, so that they never miss what just happened. The counters
+ * themselves are left alone: the device's record shows the first error.
+ */
+
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "hw/error.h"
+#include "hw/irq.h"
+#include "hw/mmio.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+struct tessera_errors {
+	struct tessera_device *tdev;
+	/* Protects all below; a leaf. */
+	struct mutex lock;
+	struct work_struct work;
+	/* The device's counters as last read. */
+	u32 seen[TSR_ERR_TYPES];
+	u32 seen_total;
+	u64 count[TSR_ERR_TYPES];
+	u64 total;
+};
+
+static const char * const tessera_error_names[TSR_ERR_TYPES] = {
+	[TSR_ERR_REGISTER] = "register",
+	[TSR_ERR_PACKET] = "packet",
+	[TSR_ERR_PRIVILEGE] = "privilege",
+	[TSR_ERR_SLOT_RANGE] = "slot-range",
+	[TSR_ERR_SLOT_UNBOUND] = "slot-unbound",
+	[TSR_ERR_SLOT_BOUNDS] = "slot-bounds",
+	[TSR_ERR_SLOT_ACCESS] = "slot-access",
+	[TSR_ERR_SURFACE] = "surface",
+	[TSR_ERR_ADDRESS] = "address",
+	[TSR_ERR_READ_ONLY] = "read-only",
+	[TSR_ERR_DMA] = "dma",
+	[TSR_ERR_RING] = "ring",
+	[TSR_ERR_FIRMWARE] = "firmware",
+	[TSR_ERR_SEGMENT] = "segment",
+	[TSR_ERR_MMU] = "mmu",
+	[TSR_ERR_HOST_APERTURE] = "host-aperture",
+	[TSR_ERR_STRICT_FREED] = "strict-freed",
+	[TSR_ERR_STRICT_EVICTED] = "strict-evicted",
+	[TSR_ERR_STRICT_UNWRITTEN] = "strict-unwritten",
+	[TSR_ERR_STRICT_STALE_SLOT] = "strict-stale-slot",
+	[TSR_ERR_STRICT_STATE] = "strict-state",
+	[TSR_ERR_STRICT_DUMMY] = "strict-dummy",
+	[TSR_ERR_STRICT_TLB] = "strict-tlb",
+	[TSR_ERR_STRICT_COHERENCE] = "strict-coherence",
+	[TSR_ERR_STRICT_OVERLAP] = "strict-overlap",
+};
+
+static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
+{
+	trace_tessera_device_error(type, count);
+	drm_dbg_driver(&tdev->drm,
+		       "device error %s (%u) x%u; first: type %u engine %d ctx %u packet 0x%08x at 0x%x slot %d addr 0x%llx\n",
+		       tessera_error_name(type), type, count,
+		       tessera_read32(tdev, TSR_ERR_REC_TYPE),
+		       tessera_read32(tdev, TSR_ERR_REC_ENGINE),
+		       tessera_read32(tdev, TSR_ERR_REC_CONTEXT),
+		       tessera_read32(tdev, TSR_ERR_REC_PACKET),
+		       tessera_read32(tdev, TSR_ERR_REC_OFFSET),
+		       tessera_read32(tdev, TSR_ERR_REC_SLOT),
+		       tessera_read64(tdev, TSR_ERR_REC_ADDR_LO));
+}
+
+static void tessera_error_collect_locked(struct tessera_device *tdev)
+{
+	struct tessera_errors *errors = tdev->errors;
+	u32 total = tessera_read32(tdev, TSR_ERR_TOTAL);
+	u32 type, now, more;
+
+	lockdep_assert_held(&errors->lock);
+
+	if (total == errors->seen_total)
+		return;
+	errors->seen_total = total;
+
+	for (type = 1; type < TSR_ERR_TYPES; type++) {
+		now = tessera_read32(tdev, TSR_ERR_COUNT(type));
+		/* Counters go back only when somebody cleared them. */
+		more = now >= errors->seen[type] ? now - errors->seen[type] : now;
+		errors->seen[type] = now;
+		if (!more)
+			continue;
+		errors->count[type] += more;
+		errors->total += more;
+		tessera_error_log(tdev, type, more);
+	}
+}
+
+/**
+ * tessera_error_collect() - bring the totals up to date
+ * @tdev: the device
+ *
+ * May sleep. Does nothing once the device is gone.
+ */
+void tessera_error_collect(struct tessera_device *tdev)
+{
+	struct tessera_errors *errors = tdev->errors;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return;
+	mutex_lock(&errors->lock);
+	tessera_error_collect_locked(tdev);
+	mutex_unlock(&errors->lock);
+	drm_dev_exit(idx);
+}
+
+static void tessera_error_work(struct work_struct *work)
+{
+	struct tessera_errors *errors = container_of(work, struct tessera_errors, work);
+
+	tessera_error_collect(errors->tdev);
+}
+
+static void tessera_error_event(void *data)
+{
+	struct tessera_errors *errors = data;
+
+	schedule_work(&errors->work);
+}
+
+static void tessera_error_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_errors *errors = data;
+
+	cancel_work_sync(&errors->work);
+}
+
+/**
+ * tessera_error_init() - clear the device's counters and watch them
+ * @tdev: the device, with interrupts not yet enabled
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_error_init(struct tessera_device *tdev)
+{
+	struct tessera_errors *errors;
+	int ret;
+
+	errors = drmm_kzalloc(&tdev->drm, sizeof(*errors), GFP_KERNEL);
+	if (!errors)
+		return -ENOMEM;
+	errors->tdev = tdev;
+	ret = drmm_mutex_init(&tdev->drm, &errors->lock);
+	if (ret)
+		return ret;
+	INIT_WORK(&errors->work, tessera_error_work);
+	ret = drmm_add_action_or_reset(&tdev->drm, tessera_error_fini, errors);
+	if (ret)
+		return ret;
+	tdev->errors = errors;
+
+	tessera_write32(tdev, TSR_ERR_CLEAR, 1);
+	tessera_irq_on_event(tdev, TSR_INT_ERROR, tessera_error_event, errors);
+
+	return 0;
+}
+
+/**
+ * tessera_error_count() - errors of one type since the driver was loaded
+ * @tdev: the device
+ * @type: TSR_ERR_*
+ *
+ * Return: the count as of the last tessera_error_collect().
+ */
+u64 tessera_error_count(struct tessera_device *tdev, u32 type)
+{
+	u64 count;
+
+	if (type >= TSR_ERR_TYPES)
+		return 0;
+	mutex_lock(&tdev->errors->lock);
+	count = tdev->errors->count[type];
+	mutex_unlock(&tdev->errors->lock);
+
+	return count;
+}
+
+/**
+ * tessera_error_total() - all errors since the driver was loaded
+ * @tdev: the device
+ *
+ * May sleep; collects first.
+ *
+ * Return: the count.
+ */
+u64 tessera_error_total(struct tessera_device *tdev)
+{
+	u64 total;
+
+	tessera_error_collect(tdev);
+	mutex_lock(&tdev->errors->lock);
+	total = tdev->errors->total;
+	mutex_unlock(&tdev->errors->lock);
+
+	return total;
+}
+
+/**
+ * tessera_error_name() - name of an error type
+ * @type: TSR_ERR_*
+ *
+ * Return: a constant string, "unknown" for types without a name.
+ */
+const char *tessera_error_name(u32 type)
+{
+	if (type >= TSR_ERR_TYPES || !tessera_error_names[type])
+		return "unknown";
+	return tessera_error_names[type];
+}
+
+/**
+ * tessera_error_print() - print the totals, one type in a line
+ * @tdev: the device
+ * @p: where to
+ */
+void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
+{
+	struct tessera_errors *errors = tdev->errors;
+	u32 type;
+
+	drm_printf(p, "total %llu\n", tessera_error_total(tdev));
+	mutex_lock(&errors->lock);
+	for (type = 1; type < TSR_ERR_TYPES; type++) {
+		if (errors->count[type])
+			drm_printf(p, "%u %s %llu\n", type, tessera_error_name(type),
+				   errors->count[type]);
+	}
+	mutex_unlock(&errors->lock);
+}

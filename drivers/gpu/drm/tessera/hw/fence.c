@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: fences
+ *
+ * Preallocated hardware fences. The engine keeps those in flight in ring order
+ * and completes them from its interrupt handler, from a reset, or when the device
+ * goes away; the scheduler's own fences, which are what others wait for, follow.
+ */
+
+#include <linux/slab.h>
+
+#include "hw/fence.h"
+
+static const char *tessera_fence_get_driver_name(struct dma_fence *base)
+{
+	return "tessera";
+}
+
+static const char *tessera_fence_get_timeline_name(struct dma_fence *base)
+{
+	return "tessera-hw";
+}
+
+static const struct dma_fence_ops tessera_fence_ops = {
+	.get_driver_name = tessera_fence_get_driver_name,
+	.get_timeline_name = tessera_fence_get_timeline_name,
+};
+
+/**
+ * tessera_fence_create() - make an unsignalled fence
+ * @lock: its lock; must outlive the signalling, not the fence
+ * @done: called when it is completed, may be NULL
+ * @data: for @done
+ *
+ * Return: the fence with one reference, or NULL.
+ */
+struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_t done,
+					   void *data)
+{
+	struct tessera_fence *fence;
+
+	fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	if (!fence)
+		return NULL;
+	INIT_LIST_HEAD(&fence->link);
+	fence->done = done;
+	fence->data = data;
+	dma_fence_init(&fence->base, &tessera_fence_ops, lock,
+		       dma_fence_context_alloc(1), 1);
+
+	return fence;
+}
+
+/**
+ * tessera_fence_complete_locked() - tell the owner and signal
+ * @fence: the fence, not in any list; its lock is held
+ * @error: 0 or a negative error
+ * @start_ns: device clock at the job's begin, 0 if it did not run
+ * @end_ns: device clock at its end, likewise
+ */
+void tessera_fence_complete_locked(struct tessera_fence *fence, int error,
+				   u64 start_ns, u64 end_ns)
+{
+	lockdep_assert_held(fence->base.lock);
+
+	if (fence->done)
+		fence->done(fence, error, start_ns, end_ns);
+	if (error)
+		dma_fence_set_error(&fence->base, error);
+	dma_fence_signal_locked(&fence->base);
+}

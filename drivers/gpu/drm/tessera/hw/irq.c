@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: interrupts
+ *
+ * Owns the MSI-X vectors: one for events (errors, halts, ping), one for each
+ * engine. Blocks above register what a vector or an event calls; the tables are
+ * filled before tessera_irq_enable() and constant after, so no lock is needed.
+ *
+ * An engine's handler reads no register: the protocol of the status page (see
+ * hw/ring.c) tells what happened. The event handler reads INT_STATUS.
+ */
+
+#include <linux/completion.h>
+#include <linux/dma-fence.h>
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "hw/irq.h"
+#include "hw/mmio.h"
+#include "tessera_device.h"
+
+#define TESSERA_NUM_EVENTS	3
+#define TESSERA_PING_TIMEOUT	(2 * HZ)
+
+/* A registered callback. */
+struct tessera_irq_source {
+	tessera_irq_fn_t fn;
+	void *data;
+	char name[24];
+};
+
+struct tessera_irq {
+	struct tessera_irq_source engine[TSR_MAX_ENGINES];
+	struct tessera_irq_source event[TESSERA_NUM_EVENTS];
+	/* Serialises pings; a leaf. */
+	struct mutex ping_lock;
+	struct completion ping;
+	ktime_t ping_end;
+};
+
+static irqreturn_t tessera_irq_engine_handler(int irq, void *arg)
+{
+	struct tessera_irq_source *source = arg;
+	bool cookie = dma_fence_begin_signalling();
+
+	source->fn(source->data);
+	dma_fence_end_signalling(cookie);
+
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t tessera_irq_event_handler(int irq, void *arg)
+{
+	struct tessera_device *tdev = arg;
+	struct tessera_irq *irqs = tdev->irq;
+	bool cookie = dma_fence_begin_signalling();
+	u32 status = tessera_read32(tdev, TSR_INT_STATUS);
+	unsigned int i;
+
+	/* All-ones: the device is gone. */
+	if (status && status != U32_MAX) {
+		tessera_write32(tdev, TSR_INT_STATUS, status);
+		for (i = 0; i < TESSERA_NUM_EVENTS; i++) {
+			if ((status & BIT(i)) && irqs->event[i].fn)
+				irqs->event[i].fn(irqs->event[i].data);
+		}
+	}
+	dma_fence_end_signalling(cookie);
+
+	return IRQ_HANDLED;
+}
+
+static void tessera_irq_pinged(void *data)
+{
+	struct tessera_irq *irqs = data;
+
+	irqs->ping_end = ktime_get();
+	complete(&irqs->ping);
+}
+
+/**
+ * tessera_irq_init() - allocate the vectors
+ * @tdev: the device, with its registers mapped and reset
+ *
+ * Events stay masked until tessera_irq_enable().
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_irq_init(struct tessera_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	struct tessera_irq *irqs;
+	int ret;
+
+	irqs = drmm_kzalloc(&tdev->drm, sizeof(*irqs), GFP_KERNEL);
+	if (!irqs)
+		return -ENOMEM;
+	ret = drmm_mutex_init(&tdev->drm, &irqs->ping_lock);
+	if (ret)
+		return ret;
+	init_completion(&irqs->ping);
+	tdev->irq = irqs;
+
+	tessera_write32(tdev, TSR_INT_MASK, 0);
+	/* Freed by the managed PCI layer, as the device was enabled by it. */
+	ret = pci_alloc_irq_vectors(pdev, TSR_NUM_VECTORS, TSR_NUM_VECTORS, PCI_IRQ_MSIX);
+	if (ret < 0) {
+		drm_err(&tdev->drm, "no MSI-X vectors: %pe\n", ERR_PTR(ret));
+		return ret;
+	}
+	tessera_irq_on_event(tdev, TSR_INT_PING, tessera_irq_pinged, irqs);
+
+	return devm_request_irq(tdev->drm.dev, pci_irq_vector(pdev, TSR_VECTOR_ERROR),
+				tessera_irq_event_handler, 0, "tessera-event", tdev);
+}
+
+/**
+ * tessera_irq_request_engine() - register what an engine's vector calls
+ * @tdev: the device
+ * @engine: the engine
+ * @fn: called at each interrupt, from now on
+ * @data: its argument
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_irq_request_engine(struct tessera_device *tdev, u32 engine,
+			       tessera_irq_fn_t fn, void *data)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	struct tessera_irq_source *source = &tdev->irq->engine[engine];
+
+	source->fn = fn;
+	source->data = data;
+	snprintf(source->name, sizeof(source->name), "tessera-engine%u", engine);
+
+	return devm_request_irq(tdev->drm.dev,
+				pci_irq_vector(pdev, TSR_VECTOR_ENGINE(engine)),
+				tessera_irq_engine_handler, 0, source->name, source);
+}
+
+/**
+ * tessera_irq_on_event() - register what an event calls
+ * @tdev: the device
+ * @event: one TSR_INT_* bit
+ * @fn: called when the bit is found set
+ * @data: its argument
+ *
+ * Only before tessera_irq_enable().
+ */
+void tessera_irq_on_event(struct tessera_device *tdev, u32 event,
+			  tessera_irq_fn_t fn, void *data)
+{
+	struct tessera_irq_source *source = &tdev->irq->event[ilog2(event)];
+
+	source->fn = fn;
+	source->data = data;
+}
+
+/**
+ * tessera_irq_enable() - let the device raise event interrupts
+ * @tdev: the device
+ */
+void tessera_irq_enable(struct tessera_device *tdev)
+{
+	tessera_write32(tdev, TSR_INT_STATUS, U32_MAX);
+	tessera_write32(tdev, TSR_INT_MASK,
+			TSR_INT_ERROR | TSR_INT_ENGINE_HALT | TSR_INT_PING);
+}
+
+/**
+ * tessera_irq_disable() - mask all events and wait for running handlers
+ * @tdev: the device
+ *
+ * The vectors stay requested: their release is the device's.
+ */
+void tessera_irq_disable(struct tessera_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	u32 i;
+
+	tessera_write32(tdev, TSR_INT_MASK, 0);
+	synchronize_irq(pci_irq_vector(pdev, TSR_VECTOR_ERROR));
+	for (i = 0; i < tdev->info.num_engines; i++)
+		synchronize_irq(pci_irq_vector(pdev, TSR_VECTOR_ENGINE(i)));
+}
+
+/**
+ * tessera_irq_ping() - measure a register write plus interrupt round trip
+ * @tdev: the device, held with drm_dev_enter()
+ * @ns: time from the write to the handler, in nanoseconds
+ *
+ * Return: 0, -EINTR or -ETIMEDOUT.
+ */
+int tessera_irq_ping(struct tessera_device *tdev, u64 *ns)
+{
+	struct tessera_irq *irqs = tdev->irq;
+	ktime_t start;
+	long left;
+
+	if (mutex_lock_interruptible(&irqs->ping_lock))
+		return -EINTR;
+	reinit_completion(&irqs->ping);
+	start = ktime_get();
+	tessera_write32(tdev, TSR_CTRL_PING, 1);
+	left = wait_for_completion_timeout(&irqs->ping, TESSERA_PING_TIMEOUT);
+	*ns = ktime_to_ns(ktime_sub(irqs->ping_end, start));
+	mutex_unlock(&irqs->ping_lock);
+
+	return left ? 0 : -ETIMEDOUT;
+}

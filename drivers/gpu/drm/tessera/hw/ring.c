@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: rings
+ *
+ * The ring of one engine, with its status page and its job records. A ring is an
+ * array of slots of TESSERA_RING_SLOT_BYTES; each job fills exactly one with
+ * JOB_BEGIN, its IB_CALLs, padding and a FENCE, and has the record of the same index.
+ * So space is counted in jobs, which is what the scheduler's credits count.
+ *
+ * Not locked here: the engine calls everything but start and stop under its spinlock.
+ */
+
+#include <linux/dma-mapping.h>
+
+#include <drm/drm_managed.h>
+
+#include "hw/mmio.h"
+#include "hw/ring.h"
+#include "tessera_device.h"
+#include "tessera_hwabi_check.h"
+
+#define TESSERA_RING_BYTES	(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES)
+#define TESSERA_RECORD_BYTES	(TESSERA_RING_SLOTS * TSR_REC_BYTES)
+#define TESSERA_STOP_TIMEOUT_US	(2 * USEC_PER_SEC)
+
+static_assert(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES >= TSR_RING_MIN_BYTES);
+static_assert(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES <= TSR_RING_MAX_BYTES);
+static_assert(sizeof(struct tessera_pkt_job_begin) +
+	      TESSERA_RING_MAX_CALLS * sizeof(struct tessera_pkt_ib_call) +
+	      sizeof(struct tessera_pkt_fence) + TSR_PKT_ALIGN <= TESSERA_RING_SLOT_BYTES);
+
+struct tessera_ring {
+	struct tessera_device *tdev;
+	u32 engine;
+	/* Byte offset of the next slot. */
+	u32 tail;
+	u8 *cpu;
+	dma_addr_t dma;
+	struct tessera_status_page *status;
+	dma_addr_t status_dma;
+	struct tessera_record *records;
+	dma_addr_t records_dma;
+};
+
+/**
+ * tessera_ring_create() - allocate a ring
+ * @tdev: the device
+ * @engine: the engine it is for
+ *
+ * The struct lives as long as the DRM device, the DMA memory as long as
+ * the hardware is bound.
+ *
+ * Return: the ring, or an error pointer.
+ */
+struct tessera_ring *tessera_ring_create(struct tessera_device *tdev, u32 engine)
+{
+	struct device *dev = tdev->drm.dev;
+	struct tessera_ring *ring;
+
+	ring = drmm_kzalloc(&tdev->drm, sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->tdev = tdev;
+	ring->engine = engine;
+	ring->cpu = dmam_alloc_coherent(dev, TESSERA_RING_BYTES, &ring->dma, GFP_KERNEL);
+	ring->status = dmam_alloc_coherent(dev, TSR_PAGE_SIZE, &ring->status_dma,
+					   GFP_KERNEL);
+	ring->records = dmam_alloc_coherent(dev, TESSERA_RECORD_BYTES,
+					    &ring->records_dma, GFP_KERNEL);
+	if (!ring->cpu || !ring->status || !ring->records)
+		return ERR_PTR(-ENOMEM);
+
+	return ring;
+}
+
+/**
+ * tessera_ring_start() - give the ring to a stopped engine and enable it
+ * @ring: the ring; starts empty
+ *
+ * Return: 0, or -EIO if the engine refuses.
+ */
+int tessera_ring_start(struct tessera_ring *ring)
+{
+	struct tessera_device *tdev = ring->tdev;
+	u32 base = TSR_ENG(ring->engine);
+	u32 status;
+
+	ring->tail = 0;
+	memset(ring->status, 0, TSR_PAGE_SIZE);
+	tessera_write64(tdev, base + TSR_ENG_RING_LO, ring->dma);
+	tessera_write32(tdev, base + TSR_ENG_RING_SIZE, TESSERA_RING_BYTES);
+	tessera_write64(tdev, base + TSR_ENG_STATUS_PAGE_LO, ring->status_dma);
+	tessera_write32(tdev, base + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
+
+	status = tessera_read32(tdev, base + TSR_ENG_STATUS);
+	return (status & (TSR_ENGS_HALTED | TSR_ENGS_RESETTING)) ? -EIO : 0;
+}
+
+/**
+ * tessera_ring_stop() - reset the engine and wait until it has let go
+ * @ring: the ring
+ *
+ * After success the device does not touch the ring, the status page, the records or any
+ * indirect buffer any more. May sleep.
+ *
+ * Return: 0, or -ETIMEDOUT if the engine does not answer.
+ */
+int tessera_ring_stop(struct tessera_ring *ring)
+{
+	u32 base = TSR_ENG(ring->engine);
+
+	tessera_write32(ring->tdev, base + TSR_ENG_CONTROL, TSR_ENG_RESET);
+	return tessera_poll32(ring->tdev, base + TSR_ENG_STATUS, TSR_ENGS_RESETTING, 0,
+			      TESSERA_STOP_TIMEOUT_US);
+}
+
+static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *call)
+{
+	struct tessera_pkt_ib_call *pkt = at;
+
+	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_IB_CALL,
+						 call->user ? TSR_IB_USER : 0,
+						 TSR_IB_CALL_DWORDS));
+	pkt->total = cpu_to_le32(call->total);
+	pkt->pages_lo = cpu_to_le32(lower_32_bits(call->pages));
+	pkt->pages_hi = cpu_to_le32(upper_32_bits(call->pages));
+	pkt->start = cpu_to_le32(call->start);
+	pkt->end = cpu_to_le32(call->end);
+
+	return sizeof(*pkt);
+}
+
+/**
+ * tessera_ring_emit() - write a job into the next slot and ring the doorbell
+ * @ring: the ring; the caller knows that a slot is free
+ * @job: the job
+ * @seqno: value of its fence, larger than any before
+ *
+ * Return: the index of the slot, for tessera_ring_result().
+ */
+u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *job,
+		      u64 seqno)
+{
+	u32 slot = ring->tail / TESSERA_RING_SLOT_BYTES;
+	dma_addr_t record = ring->records_dma + slot * TSR_REC_BYTES;
+	u8 *at = ring->cpu + ring->tail;
+	u8 *end = at + TESSERA_RING_SLOT_BYTES;
+	struct tessera_pkt_job_begin *begin = (void *)at;
+	struct tessera_pkt_fence *fence = (void *)(end - sizeof(*fence));
+	unsigned int i;
+	u32 pad;
+
+	begin->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0,
+						   TSR_JOB_BEGIN_DWORDS));
+	begin->context = cpu_to_le32(job->context_id);
+	begin->flags = cpu_to_le32(job->begin_flags);
+	begin->zero = 0;
+	at += sizeof(*begin);
+	for (i = 0; i < job->num_calls; i++)
+		at += tessera_ring_write_call(at, &job->calls[i]);
+
+	pad = (u8 *)fence - at;
+	*(__le32 *)at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, pad / sizeof(u32)));
+
+	fence->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_FENCE, TSR_FENCE_INTERRUPT,
+						   TSR_FENCE_DWORDS));
+	fence->zero = 0;
+	fence->value_lo = cpu_to_le32(lower_32_bits(seqno));
+	fence->value_hi = cpu_to_le32(upper_32_bits(seqno));
+	fence->record_lo = cpu_to_le32(lower_32_bits(record));
+	fence->record_hi = cpu_to_le32(upper_32_bits(record));
+
+	ring->tail = (ring->tail + TESSERA_RING_SLOT_BYTES) % TESSERA_RING_BYTES;
+	/* The slot is in memory before the device can look: writel() orders the two. */
+	tessera_write32(ring->tdev, TSR_DOORBELL(ring->engine), ring->tail);
+
+	return slot;
+}
+
+/**
+ * tessera_ring_ack() - acknowledge the interrupt, then see how far the engine is
+ * @ring: the ring
+ *
+ * Return: the value of the last fence executed.
+ */
+u64 tessera_ring_ack(struct tessera_ring *ring)
+{
+	struct tessera_status_page *status = ring->status;
+
+	WRITE_ONCE(status->irq_ack, READ_ONCE(status->irq_sent));
+	/*
+	 * Pairs with the device's barrier between writing SEQNO and comparing
+	 * IRQ_ACK with IRQ_SENT: either we see its fence, or it sees our
+	 * acknowledgment and interrupts again.
+	 */
+	mb();
+	return le64_to_cpu(READ_ONCE(status->seqno));
+}
+
+/**
+ * tessera_ring_result() - read the record of a finished job
+ * @ring: the ring
+ * @slot: as returned by tessera_ring_emit()
+ * @result: filled in
+ *
+ * The caller has seen the job's fence value with tessera_ring_ack(), and the slot
+ * has not been used again.
+ */
+void tessera_ring_result(struct tessera_ring *ring, u32 slot,
+			 struct tessera_ring_result *result)
+{
+	struct tessera_record *record = &ring->records[slot];
+
+	/* The device writes the record before SEQNO. */
+	dma_rmb();
+	result->status = le32_to_cpu(READ_ONCE(record->status));
+	result->offset = le32_to_cpu(READ_ONCE(record->offset));
+	result->start_ns = le64_to_cpu(READ_ONCE(record->start_ns));
+	result->end_ns = le64_to_cpu(READ_ONCE(record->end_ns));
+}
+
+/**
+ * tessera_ring_status() - read the engine's status register
+ * @ring: the ring
+ *
+ * Return: TSR_ENGS_*.
+ */
+u32 tessera_ring_status(struct tessera_ring *ring)
+{
+	return tessera_read32(ring->tdev, TSR_ENG(ring->engine) + TSR_ENG_STATUS);
+}
+
+/**
+ * tessera_ring_tail() - where the next job goes
+ * @ring: the ring
+ *
+ * Return: a byte offset.
+ */
+u32 tessera_ring_tail(struct tessera_ring *ring)
+{
+	return ring->tail;
+}
+
+/**
+ * tessera_ring_head() - how far the engine says the ring is free
+ * @ring: the ring
+ *
+ * Return: a byte offset.
+ */
+u32 tessera_ring_head(struct tessera_ring *ring)
+{
+	return le32_to_cpu(READ_ONCE(ring->status->head));
+}

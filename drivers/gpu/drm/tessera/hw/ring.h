@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_RING_H__
+#define __TESSERA_RING_H__
+
+#include <linux/types.h>
+
+struct tessera_device;
+struct tessera_ring;
+
+/* One slot a job; a full ring would look like an empty one. */
+#define TESSERA_RING_SLOT_BYTES	256
+#define TESSERA_RING_SLOTS	256
+#define TESSERA_RING_JOBS	(TESSERA_RING_SLOTS - 1)
+#define TESSERA_RING_MAX_CALLS	2
+
+/**
+ * struct tessera_ring_call - one IB_CALL
+ */
+struct tessera_ring_call {
+	/** @pages: DMA address of the page list */
+	dma_addr_t pages;
+	/** @total: bytes of the whole buffer */
+	u32 total;
+	/** @start: first byte to execute */
+	u32 start;
+	/** @end: first byte not to execute */
+	u32 end;
+	/** @user: unprivileged */
+	bool user;
+};
+
+/**
+ * struct tessera_ring_job - what goes into one slot
+ */
+struct tessera_ring_job {
+	/** @context_id: for JOB_BEGIN */
+	u32 context_id;
+	/** @begin_flags: TSR_JOB_* for JOB_BEGIN */
+	u32 begin_flags;
+	/** @calls: the indirect buffers */
+	struct tessera_ring_call calls[TESSERA_RING_MAX_CALLS];
+	/** @num_calls: used elements of @calls */
+	unsigned int num_calls;
+};
+
+/**
+ * struct tessera_ring_result - what the device wrote about a finished job
+ */
+struct tessera_ring_result {
+	/** @status: TSR_ERR_*, the first error of the job */
+	u32 status;
+	/** @offset: byte offset in the IB of the packet that caused it */
+	u32 offset;
+	/** @start_ns: device clock at the job's begin */
+	u64 start_ns;
+	/** @end_ns: device clock at its end */
+	u64 end_ns;
+};
+
+struct tessera_ring *tessera_ring_create(struct tessera_device *tdev, u32 engine);
+int tessera_ring_start(struct tessera_ring *ring);
+int tessera_ring_stop(struct tessera_ring *ring);
+u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *job,
+		      u64 seqno);
+u64 tessera_ring_ack(struct tessera_ring *ring);
+void tessera_ring_result(struct tessera_ring *ring, u32 slot,
+			 struct tessera_ring_result *result);
+u32 tessera_ring_status(struct tessera_ring *ring);
+u32 tessera_ring_tail(struct tessera_ring *ring);
+u32 tessera_ring_head(struct tessera_ring *ring);
+
+#endif /* __TESSERA_RING_H__ */

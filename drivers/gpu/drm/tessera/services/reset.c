@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: hang recovery
+ *
+ * A job that has not ended in time is taken to hang its engine. Timeouts of all
+ * engines run on one ordered workqueue. Recovery resets that engine only:
+ *
+ * - the job that hung ends with -ETIME, and its context is guilty: the scheduler
+ *   cancels what is still queued in it, the submit ioctl refuses more;
+ * - jobs of the same context that were in the ring behind it end with -ECANCELED;
+ * - jobs of other contexts had not begun (an engine runs its ring in order) and are
+ *   written to the ring again, in order. So are the kernel's own: a paging job that
+ *   hangs ends with -ETIME, and only it.
+ *
+ * A job whose fence turns out to have been written (a lost interrupt) is not a hang. An
+ * engine that cannot be reset is of no use any more: all its jobs end with
+ * -ECANCELED, at once and for ever.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "exec/emit.h"
+#include "exec/engine.h"
+#include "exec/job.h"
+#include "hw/fence.h"
+#include "services/reset.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* What becomes of a job that was in the ring: 0 to run it again. */
+static int tessera_reset_verdict(const struct tessera_job *job, const struct tessera_job *hung)
+{
+	const struct drm_sched_fence *a = job->base.s_fence;
+	const struct drm_sched_fence *b = hung->base.s_fence;
+
+	if (job == hung)
+		return -ETIME;
+	if (a->scheduled.context == b->scheduled.context &&
+	    hung->base.s_priority != DRM_SCHED_PRIORITY_KERNEL)
+		return -ECANCELED;
+	return 0;
+}
+
+/*
+ * Decide about each job of the stopped scheduler, and give it back its hardware fence,
+ * which drm_sched_stop() took away. @hung is NULL if nothing was reset.
+ */
+static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job *hung)
+{
+	struct drm_sched_job *sched_job;
+
+	list_for_each_entry(sched_job, &engine->sched.pending_list, list) {
+		struct tessera_job *job = to_tessera_job(sched_job);
+		struct dma_fence *fence = &job->hw_fence->base;
+		int error = 0;
+
+		if (hung && !dma_fence_is_signaled(fence)) {
+			error = tessera_reset_verdict(job, hung);
+			if (!error)
+				error = tessera_emit_job(engine, job);
+			if (error)
+				tessera_emit_finish(engine, job, error);
+		}
+		sched_job->s_fence->parent = dma_fence_get(fence);
+	}
+}
+
+static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
+{
+	struct tessera_device *tdev = engine->tdev;
+	int idx, ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx)) {
+		/* tessera_engines_unplug() completes all there is. */
+		return;
+	}
+	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
+		 hung->seqno, hung->context_id);
+	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
+	drm_sched_increase_karma(&hung->base);
+	ret = tessera_engine_reset(engine);
+	if (ret) {
+		drm_err(&tdev->drm, "%s cannot be reset: %pe\n", engine->name, ERR_PTR(ret));
+		tessera_emit_cancel(engine, -ECANCELED);
+	}
+	drm_dev_exit(idx);
+}
+
+static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *engine,
+						      struct tessera_job *bad)
+{
+	struct tessera_job *hung = NULL;
+	bool cookie;
+
+	drm_sched_stop(&engine->sched, &bad->base);
+
+	/* Not earlier: stopping waits for fences that are about to signal. */
+	cookie = dma_fence_begin_signalling();
+	tessera_emit_process(engine);
+	if (!dma_fence_is_signaled(&bad->hw_fence->base)) {
+		hung = bad;
+		tessera_reset_engine(engine, hung);
+	} else {
+		drm_dbg_driver(&engine->tdev->drm, "%s: lost an interrupt\n", engine->name);
+	}
+	tessera_reset_jobs(engine, hung);
+	dma_fence_end_signalling(cookie);
+
+	drm_sched_start(&engine->sched);
+
+	return DRM_GPU_SCHED_STAT_NOMINAL;
+}
+
+static void tessera_reset_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_device *tdev = data;
+
+	destroy_workqueue(tdev->reset_wq);
+}
+
+/**
+ * tessera_reset_init() - make the workqueue timeouts run on
+ * @tdev: the device, before its engines are set up
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_reset_init(struct tessera_device *tdev)
+{
+	tdev->reset_wq = alloc_ordered_workqueue("tessera-reset", WQ_MEM_RECLAIM);
+	if (!tdev->reset_wq)
+		return -ENOMEM;
+
+	return drmm_add_action_or_reset(&tdev->drm, tessera_reset_fini, tdev);
+}
+
+/**
+ * tessera_reset_register() - take charge of the timeouts of all engines
+ * @tdev: the device, its engines set up and stopped
+ */
+void tessera_reset_register(struct tessera_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < tessera_engine_num(tdev); i++)
+		tdev->engines[i]->timedout = tessera_reset_timedout;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: device
+ *
+ * The order in which the blocks come up and go. What the hardware needs is managed by
+ * the bound device (devm, pcim); what an open file can reach, by the DRM device (drmm),
+ * whose actions run in the reverse order when the last file is closed.
+ *
+ * Probe: registers, vectors, jobs and engines, microcode, segments and TTM. Unbind:
+ * no new work, engines stopped and every fence signalled, mappings of the BARs gone;
+ * files stay open on a device that is not there.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/lockdep.h>
+#include <linux/pci.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "exec/engine.h"
+#include "exec/job.h"
+#include "hw/error.h"
+#include "hw/irq.h"
+#include "hw/mmio.h"
+#include "mem/segment.h"
+#include "mem/ttm.h"
+#include "services/reset.h"
+#include "tessera_device.h"
+#include "tessera_firmware.h"
+
+#define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
+
+static int tessera_device_map(struct tessera_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return ret;
+	if (pci_resource_len(pdev, TSR_BAR_MMIO) < TSR_MMIO_SIZE) {
+		drm_err(&tdev->drm, "register BAR too small\n");
+		return -ENODEV;
+	}
+	tdev->mmio = pcim_iomap_region(pdev, TSR_BAR_MMIO, "tessera");
+	if (IS_ERR(tdev->mmio))
+		return PTR_ERR(tdev->mmio);
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(TSR_ADDRESS_BITS));
+	if (ret)
+		return ret;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	pci_set_master(pdev);
+
+	return 0;
+}
+
+/* Reset the device, whatever an earlier driver left behind. */
+static int tessera_device_reset_hw(struct tessera_device *tdev)
+{
+	u32 magic = tessera_read32(tdev, TSR_ID_MAGIC);
+
+	if (magic != TSR_ID_MAGIC_VALUE) {
+		drm_err(&tdev->drm, "not a Tessera: magic 0x%08x\n", magic);
+		return -ENODEV;
+	}
+	tessera_write32(tdev, TSR_CTRL_RESET, TSR_RESET_MAGIC);
+	if (tessera_poll32(tdev, TSR_CTRL_STATUS, TSR_STATUS_RESETTING, 0,
+			   TESSERA_RESET_TIMEOUT_US)) {
+		drm_err(&tdev->drm, "the device does not come out of reset\n");
+		return -ETIMEDOUT;
+	}
+
+	return 0;
+}
+
+static int tessera_device_identify(struct tessera_device *tdev)
+{
+	struct tessera_device_info *info = &tdev->info;
+
+	info->version = tessera_read32(tdev, TSR_ID_VERSION);
+	info->caps = tessera_read32(tdev, TSR_ID_CAPS);
+	info->num_segments = tessera_read32(tdev, TSR_ID_NUM_SEGMENTS);
+	info->num_engines = tessera_read32(tdev, TSR_ID_NUM_ENGINES);
+	info->num_slots = tessera_read32(tdev, TSR_ID_NUM_SLOTS);
+	info->num_swizzle_ranges = tessera_read32(tdev, TSR_ID_NUM_SWIZZLE_RANGES);
+	info->max_ib_bytes = tessera_read32(tdev, TSR_ID_MAX_IB_BYTES);
+	info->hidden_base = tessera_read64(tdev, TSR_ID_HIDDEN_BASE_LO);
+	info->hidden_size = tessera_read64(tdev, TSR_ID_HIDDEN_SIZE_LO);
+
+	if (info->version >> 16 != TSR_ID_VERSION_VALUE >> 16) {
+		drm_err(&tdev->drm, "hardware version 0x%08x not supported\n", info->version);
+		return -ENODEV;
+	}
+	if (!info->num_engines || info->num_engines > TSR_MAX_ENGINES ||
+	    !info->num_segments || info->num_segments > TSR_MAX_SEGMENTS ||
+	    !info->num_slots || info->num_slots > TSR_MAX_SLOTS ||
+	    info->max_ib_bytes < TSR_PAGE_SIZE) {
+		drm_err(&tdev->drm, "bad identification: %u engines, %u segments, %u slots, IBs of %u bytes\n",
+			info->num_engines, info->num_segments, info->num_slots,
+			info->max_ib_bytes);
+		return -ENODEV;
+	}
+
+	return 0;
+}
+
+static int tessera_device_dummy_page(struct tessera_device *tdev)
+{
+	tdev->dummy_page = dmam_alloc_coherent(tdev->drm.dev, TSR_PAGE_SIZE,
+					       &tdev->dummy_dma, GFP_KERNEL);
+	if (!tdev->dummy_page)
+		return -ENOMEM;
+	tessera_write64(tdev, TSR_CTRL_DUMMY_PAGE_LO, tdev->dummy_dma);
+
+	return 0;
+}
+
+/* Teach lockdep the order of the locking DOC before anybody can get it wrong. */
+static void tessera_device_prime_locks(struct tessera_device *tdev)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	down_write(&tdev->submit_lock);
+	might_alloc(GFP_KERNEL);
+	up_write(&tdev->submit_lock);
+}
+
+static void tessera_device_drain(struct drm_device *drm, void *data)
+{
+	tessera_engines_drain(data);
+}
+
+static int tessera_device_init_exec(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_reset_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_irq_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_error_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_job_queue_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_engines_init(tdev);
+	if (ret)
+		return ret;
+	tessera_reset_register(tdev);
+	tessera_irq_enable(tdev);
+	ret = tessera_engines_start(tdev);
+	if (ret)
+		return ret;
+
+	return tessera_firmware_load(tdev);
+}
+
+static int tessera_device_init_mem(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_segment_init(tdev);
+	if (ret)
+		return ret;
+
+	return tessera_ttm_init(tdev);
+}
+
+/**
+ * tessera_device_init() - bring everything up but the DRM registration
+ * @tdev: the device
+ *
+ * On failure the engines are stopped; the rest is undone by its managers.
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_device_init(struct tessera_device *tdev)
+{
+	int ret;
+
+	init_rwsem(&tdev->submit_lock);
+	spin_lock_init(&tdev->mark_lock);
+	tessera_device_prime_locks(tdev);
+
+	ret = tessera_device_map(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_device_reset_hw(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_device_identify(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_device_dummy_page(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_device_init_exec(tdev);
+	if (!ret)
+		ret = tessera_device_init_mem(tdev);
+	/* Last, so that it runs first: jobs hold what the others free. */
+	if (!ret)
+		ret = drmm_add_action_or_reset(&tdev->drm, tessera_device_drain, tdev);
+	if (ret)
+		tessera_engines_unplug(tdev);
+
+	return ret;
+}
+
+/**
+ * tessera_device_unplug() - let go of the hardware
+ * @tdev: the device; files may be open and jobs running
+ *
+ * Returns with the hardware stopped, every fence that depended on it signalled
+ * and nothing of it mapped.
+ */
+void tessera_device_unplug(struct tessera_device *tdev)
+{
+	drm_dev_unplug(&tdev->drm);
+	tessera_irq_disable(tdev);
+	tessera_engines_unplug(tdev);
+	tessera_engines_drain(tdev);
+	tessera_ttm_unplug(tdev);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: DRM driver
+ *
+ * The drm_driver and its file operations: where the core enters the driver.
+ */
+
+#include <linux/module.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+
+#include "services/client.h"
+#include "services/debugfs.h"
+#include "services/fdinfo.h"
+#include "tessera_device.h"
+#include "tessera_drv.h"
+#include "tessera_ioctl.h"
+
+#define TESSERA_DRIVER_MAJOR	1
+#define TESSERA_DRIVER_MINOR	0
+
+static int tessera_open(struct drm_device *drm, struct drm_file *file)
+{
+	return tessera_client_open(to_tessera_device(drm), file);
+}
+
+static void tessera_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	tessera_client_close(file);
+}
+
+static const struct file_operations tessera_fops = {
+	.owner = THIS_MODULE,
+	.show_fdinfo = drm_show_fdinfo,
+	DRM_GEM_FOPS,
+};
+
+const struct drm_driver tessera_drm_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
+	.open = tessera_open,
+	.postclose = tessera_postclose,
+	.ioctls = tessera_ioctls,
+	.num_ioctls = TESSERA_NUM_IOCTLS,
+	.fops = &tessera_fops,
+	.show_fdinfo = tessera_fdinfo_show,
+#ifdef CONFIG_DEBUG_FS
+	.debugfs_init = tessera_debugfs_init,
+#endif
+	.name = "tessera",
+	.desc = "Tessera virtual GPU",
+	.date = "20260101",
+	.major = TESSERA_DRIVER_MAJOR,
+	.minor = TESSERA_DRIVER_MINOR,
+};

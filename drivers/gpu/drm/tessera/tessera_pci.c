@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: PCI driver
+ *
+ * Binds to the device and unbinds, also while files are open.
+ */
+
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_module.h>
+
+#include "tessera_device.h"
+#include "tessera_drv.h"
+
+static int tessera_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct tessera_device *tdev;
+	int ret;
+
+	tdev = devm_drm_dev_alloc(&pdev->dev, &tessera_drm_driver,
+				  struct tessera_device, drm);
+	if (IS_ERR(tdev))
+		return PTR_ERR(tdev);
+	pci_set_drvdata(pdev, tdev);
+
+	ret = tessera_device_init(tdev);
+	if (ret)
+		return ret;
+	ret = drm_dev_register(&tdev->drm, 0);
+	if (ret)
+		tessera_device_unplug(tdev);
+
+	return ret;
+}
+
+static void tessera_pci_remove(struct pci_dev *pdev)
+{
+	tessera_device_unplug(pci_get_drvdata(pdev));
+}
+
+static void tessera_pci_shutdown(struct pci_dev *pdev)
+{
+	tessera_device_unplug(pci_get_drvdata(pdev));
+}
+
+static const struct pci_device_id tessera_pci_ids[] = {
+	{ PCI_DEVICE(TSR_PCI_VENDOR_ID, TSR_PCI_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, tessera_pci_ids);
+
+static struct pci_driver tessera_pci_driver = {
+	.name = "tessera",
+	.id_table = tessera_pci_ids,
+	.probe = tessera_pci_probe,
+	.remove = tessera_pci_remove,
+	.shutdown = tessera_pci_shutdown,
+};
+
+drm_module_pci_driver(tessera_pci_driver);
+
+MODULE_DESCRIPTION("Tessera virtual GPU");
+MODULE_LICENSE("Dual MIT/GPL");
