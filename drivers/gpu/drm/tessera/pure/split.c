@@ -162,7 +162,7 @@ static int check_blocks(struct split *s)
 			return -EINVAL;
 		end = b->start + b->size;
 		if (b->alloc == TESSERA_SPLIT_NONE) {
-			if (b->tier > TESSERA_SPLIT_IMMOVABLE)
+			if (b->tier > TESSERA_VICTIM_IMMOVABLE)
 				return -EINVAL;
 			continue;
 		}
@@ -284,7 +284,7 @@ static void populate(struct split *s)
 		}
 		tessera_space_insert(&s->sp, prev, id, b->start, b->size);
 		prev = id;
-		if (foreign && b->tier >= TESSERA_SPLIT_LAST_RESORT)
+		if (foreign && b->tier >= TESSERA_VICTIM_LAST_RESORT)
 			s->sp.node[id].prot = true;
 		else
 			tessera_space_heap_push(&s->sp, id,

@@ -8,6 +8,7 @@
 #include "pack.h"
 #include "patch.h"
 #include "pure.h"
+#include "victim.h"
 
 /** TESSERA_SPLIT_NONE: no segment, no allocation, no entry */
 #define TESSERA_SPLIT_NONE		U32_MAX
@@ -61,21 +62,6 @@ struct tessera_split_alloc {
 	u8 n_pref;
 };
 
-/**
- * enum tessera_split_tier - how hard a foreign block is to get
- * @TESSERA_SPLIT_TAKE_FIRST: goes before any allocation of this submission
- * @TESSERA_SPLIT_TAKE_AFTER_OWN: goes when this submission has nothing idle left
- * @TESSERA_SPLIT_LAST_RESORT: busy in other work, or protected by its owner's
- *	fair share: goes only where no cut is possible, or one was just taken
- * @TESSERA_SPLIT_IMMOVABLE: never goes
- */
-enum tessera_split_tier {
-	TESSERA_SPLIT_TAKE_FIRST,
-	TESSERA_SPLIT_TAKE_AFTER_OWN,
-	TESSERA_SPLIT_LAST_RESORT,
-	TESSERA_SPLIT_IMMOVABLE,
-};
-
 /** TESSERA_SPLIT_BLOCK_CLEAN: a foreign block whose eviction moves no bytes */
 #define TESSERA_SPLIT_BLOCK_CLEAN	BIT(0)
 
@@ -87,7 +73,7 @@ enum tessera_split_tier {
  * @alloc: index of this submission's allocation that is there, or
  *         TESSERA_SPLIT_NONE for a foreign block
  * @rank: foreign: within its tier, lower ranks go first
- * @tier: foreign: one of &enum tessera_split_tier
+ * @tier: foreign: one of &enum tessera_victim_tier
  * @flags: foreign: TESSERA_SPLIT_BLOCK_*
  */
 struct tessera_split_block {

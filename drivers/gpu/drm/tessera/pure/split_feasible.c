@@ -62,7 +62,7 @@ static void collect_free(struct split *s)
 			const struct tessera_split_block *k = &in->blocks[b];
 
 			if (k->alloc != TESSERA_SPLIT_NONE ||
-			    k->tier != TESSERA_SPLIT_IMMOVABLE)
+			    k->tier != TESSERA_VICTIM_IMMOVABLE)
 				continue;
 			gap_add(s, seg, start, k->start);
 			start = k->start + k->size;

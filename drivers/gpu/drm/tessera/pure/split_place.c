@@ -44,7 +44,7 @@ u64 split_victim_key(const struct split *s, u32 id)
 		return KEY_USED | al->next_use;
 	}
 	b = split_block(s, id);
-	if (b->tier == TESSERA_SPLIT_TAKE_FIRST)
+	if (b->tier == TESSERA_VICTIM_TAKE_FIRST)
 		return KEY_FIRST | (U32_MAX - b->rank);
 	return U32_MAX - b->rank;
 }
@@ -230,7 +230,7 @@ static void window_charge(const struct split *s, struct window *w, u32 id)
 		bytes /= 16;
 	if (split_is_foreign(s, id)) {
 		w->n_after_own += split_block(s, id)->tier ==
-				  TESSERA_SPLIT_TAKE_AFTER_OWN;
+				  TESSERA_VICTIM_TAKE_AFTER_OWN;
 	} else {
 		const struct split_alloc *al = &s->al[id];
 
@@ -404,7 +404,7 @@ static bool is_obstacle(const struct split *s, u32 id, bool last_resort,
 		return true;
 	if (split_is_foreign(s, id))
 		return !last_resort ||
-		       split_block(s, id)->tier == TESSERA_SPLIT_IMMOVABLE;
+		       split_block(s, id)->tier == TESSERA_VICTIM_IMMOVABLE;
 	return members_stay || s->al[id].stamp != s->stamp;
 }
 

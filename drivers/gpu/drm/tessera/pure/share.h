@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Fair shares of a segment among its clients.
+ */
+#ifndef __TESSERA_PURE_SHARE_H__
+#define __TESSERA_PURE_SHARE_H__
+
+#include "pure.h"
+
+/**
+ * struct tessera_share_seg - what all clients together do with one segment
+ * @size: bytes that clients may hold; without what the kernel keeps for itself
+ * @used: bytes charged to clients
+ * @n_demand: clients with demand
+ */
+struct tessera_share_seg {
+	u64 size;
+	u64 used;
+	u32 n_demand;
+};
+
+/**
+ * struct tessera_share_client - what one client does with one segment
+ * @used: bytes charged
+ * @stamp: time of the last demand
+ * @demand: the client counts in @n_demand of the segment
+ *
+ * Zero is the right state to begin with. There is one of these for each pair of
+ * client and segment, and no function takes two segments: a share in one cannot
+ * depend on use of another.
+ */
+struct tessera_share_client {
+	u64 used;
+	u64 stamp;
+	bool demand;
+};
+
+int tessera_share_charge(struct tessera_share_seg *seg,
+			 struct tessera_share_client *client, u64 bytes);
+int tessera_share_uncharge(struct tessera_share_seg *seg,
+			   struct tessera_share_client *client, u64 bytes);
+void tessera_share_touch(struct tessera_share_seg *seg,
+			 struct tessera_share_client *client, u64 now);
+bool tessera_share_expire(struct tessera_share_seg *seg,
+			  struct tessera_share_client *client, u64 now,
+			  u64 window);
+void tessera_share_leave(struct tessera_share_seg *seg,
+			 struct tessera_share_client *client);
+u64 tessera_share_fair(const struct tessera_share_seg *seg,
+		       const struct tessera_share_client *client);
+bool tessera_share_is_over(const struct tessera_share_seg *seg,
+			   const struct tessera_share_client *client, u64 want);
+u64 tessera_share_budget(const struct tessera_share_seg *seg,
+			 const struct tessera_share_client *client);
+
+#endif /* __TESSERA_PURE_SHARE_H__ */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: victim choice across submissions
+ *
+ * Orders the blocks of a segment by who has to give way to a given requester, and
+ * says how hard each is to get. Called by residency when it makes room, and by
+ * submission before it plans a split; the caller serialises access.
+ *
+ * The rules, first to last:
+ *
+ * 1. memory of clients without demand, and of nobody: idle share is lent;
+ * 2. memory that clients hold above their shares; a requester that would itself
+ *    be above its share takes only from those that hold more than it would;
+ * 3. other memory of the requester;
+ * 4. if the requester stays within its share, what others hold within theirs; if
+ *    it does not, what others hold above theirs;
+ * 5. as a last resort, because otherwise a job could not run at all: memory in use
+ *    by other work, and what others hold within their shares.
+ *
+ * Inside each class the least recently used goes first. A client counts as above
+ * its share only as long as it would be with the blocks ranked before gone, so
+ * that nobody is pushed below the share by a single request.
+ */
+#include "victim.h"
+
+enum {
+	CLASS_LENT,
+	CLASS_OVER,
+	CLASS_OWN,
+	CLASS_OTHERS,
+	CLASS_BUSY,
+	CLASS_PROTECTED,
+	CLASS_FIXED,
+};
+
+typedef bool (*before_fn)(const struct tessera_victim_block *a,
+			  const struct tessera_victim_block *b);
+
+static bool before_by_use(const struct tessera_victim_block *a,
+			  const struct tessera_victim_block *b)
+{
+	if (a->last_use != b->last_use)
+		return a->last_use < b->last_use;
+	return a->cookie < b->cookie;
+}
+
+static bool before_by_class(const struct tessera_victim_block *a,
+			    const struct tessera_victim_block *b)
+{
+	if (a->class != b->class)
+		return a->class < b->class;
+	return before_by_use(a, b);
+}
+
+static void sift(struct tessera_victim_block *b, u32 i, u32 n, before_fn before)
+{
+	u32 c;
+
+	while ((c = 2 * i + 1) < n) {
+		if (c + 1 < n && before(&b[c], &b[c + 1]))
+			c++;
+		if (!before(&b[i], &b[c]))
+			break;
+		swap(b[i], b[c]);
+		i = c;
+	}
+}
+
+/* Heap sort: in place, no recursion. */
+static void sort_blocks(struct tessera_victim_block *b, u32 n, before_fn before)
+{
+	u32 i;
+
+	if (n < 2)
+		return;
+	for (i = n / 2; i--; )
+		sift(b, i, n, before);
+	for (i = n - 1; i; i--) {
+		swap(b[0], b[i]);
+		sift(b, 0, i, before);
+	}
+}
+
+/* Class of a block that nothing holds in place. */
+static u8 classify(const struct tessera_victim_req *req,
+		   const struct tessera_victim_block *b, u64 after)
+{
+	struct tessera_victim_owner *o;
+	bool over = after > req->fair;
+	u64 left;
+
+	if (b->owner == TESSERA_VICTIM_NO_OWNER)
+		return CLASS_LENT;
+	if (b->owner == req->requester)
+		return CLASS_OWN;
+	o = &req->owners[b->owner];
+	if (!o->demand)
+		return CLASS_LENT;
+	left = o->left;
+	if (left <= req->fair)
+		return over ? CLASS_PROTECTED : CLASS_OTHERS;
+	o->left -= min(left, b->size);
+	return over && left <= after ? CLASS_OTHERS : CLASS_OVER;
+}
+
+static u8 tier_of(u8 class)
+{
+	switch (class) {
+	case CLASS_LENT:
+	case CLASS_OVER:
+	case CLASS_OWN:
+		return TESSERA_VICTIM_TAKE_FIRST;
+	case CLASS_OTHERS:
+		return TESSERA_VICTIM_TAKE_AFTER_OWN;
+	case CLASS_BUSY:
+	case CLASS_PROTECTED:
+		return TESSERA_VICTIM_LAST_RESORT;
+	default:
+		return TESSERA_VICTIM_IMMOVABLE;
+	}
+}
+
+/**
+ * tessera_victim_rank - sort blocks into the order in which they give way
+ * @req: request; its blocks are sorted, their results set
+ *
+ * The index of a block afterwards is its rank. Immovable blocks come last.
+ *
+ * Return: 0, or -EINVAL if an owner is out of range.
+ */
+int tessera_victim_rank(struct tessera_victim_req *req)
+{
+	u64 after;
+	u32 i;
+
+	if (req->requester >= req->n_owners)
+		return -EINVAL;
+	for (i = 0; i < req->n_blocks; i++)
+		if (req->blocks[i].owner != TESSERA_VICTIM_NO_OWNER &&
+		    req->blocks[i].owner >= req->n_owners)
+			return -EINVAL;
+	for (i = 0; i < req->n_owners; i++)
+		req->owners[i].left = req->owners[i].used;
+	if (check_add_overflow(req->owners[req->requester].used, req->want,
+			       &after))
+		after = U64_MAX;
+	sort_blocks(req->blocks, req->n_blocks, before_by_use);
+	for (i = 0; i < req->n_blocks; i++) {
+		struct tessera_victim_block *b = &req->blocks[i];
+
+		if (b->flags & TESSERA_VICTIM_BLOCK_FIXED)
+			b->class = CLASS_FIXED;
+		else if (b->flags & TESSERA_VICTIM_BLOCK_BUSY)
+			b->class = CLASS_BUSY;
+		else
+			b->class = classify(req, b, after);
+		b->tier = tier_of(b->class);
+	}
+	sort_blocks(req->blocks, req->n_blocks, before_by_class);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_victim_rank);
