@@ -7,7 +7,9 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include "tessera_hw.h"
+#include <tessera/tessera_hw.h>
+
+#include "pure/share.h"
 
 struct tessera_device;
 
@@ -31,26 +33,43 @@ struct tessera_account {
 	u32 id;
 	/** @pid: of the opener, for debugfs */
 	pid_t pid;
-	/** @resident: bytes placed per segment */
-	atomic64_t resident[TESSERA_MAX_MANAGED_SEGMENTS];
+	/** @share: use and demand per segment; under &tessera_segments.accounts_lock */
+	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @total: bytes of objects whose first preference is the segment */
 	atomic64_t total[TESSERA_MAX_MANAGED_SEGMENTS];
-	/** @system: bytes of objects that are in no segment now */
-	atomic64_t system;
-	/** @demand_stamp: jiffies64 of the last time the account wanted memory here */
-	atomic64_t demand_stamp[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @engine_ns: engine time used, paging included */
 	atomic64_t engine_ns[TSR_MAX_ENGINES];
+};
+
+/**
+ * struct tessera_account_view - an account as far as one segment is concerned
+ */
+struct tessera_account_view {
+	/** @id: of the account */
+	u32 id;
+	/** @pid: of its opener */
+	pid_t pid;
+	/** @used: bytes it has there */
+	u64 used;
+	/** @fair: its fair share */
+	u64 fair;
+	/** @demand: it competes for the segment now */
+	bool demand;
 };
 
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
 struct tessera_account *tessera_account_get(struct tessera_account *account);
 void tessera_account_put(struct tessera_account *account);
 
-void tessera_account_charge(struct tessera_account *account, u32 seg_index, s64 bytes);
+void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes);
+void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes);
 void tessera_account_want(struct tessera_account *account, u32 seg_index);
 void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
 
+u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
+
+int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
+			  struct tessera_account_view **views, u32 *num);
 
 #endif /* __TESSERA_ACCOUNT_H__ */

@@ -2,16 +2,21 @@
 #ifndef __TESSERA_BO_H__
 #define __TESSERA_BO_H__
 
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 #include <drm/drm_gem.h>
 #include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
 
 #include <drm/tessera_drm.h>
 
+#include "mem/account.h"
+
 struct drm_file;
-struct tessera_account;		/* mem/account.h */
 struct tessera_device;
+struct tessera_range;		/* mem/manager.h */
 struct tessera_segment;		/* mem/segment.h */
 
 /**
@@ -49,8 +54,26 @@ struct tessera_bo {
 	u64 last_use;
 	/** @copy_valid: system pages hold the current bytes while in a memory segment; under resv */
 	bool copy_valid;
-	/** @was_resident: has been in a memory segment or has pages, so has bytes; under resv */
-	bool was_resident;
+	/** @evict_places: where it goes on eviction, in order; the last is system memory */
+	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
+	/** @num_evict_places: elements of @evict_places */
+	u8 num_evict_places;
+};
+
+/**
+ * struct tessera_residency - what placement policy shares across the device
+ */
+struct tessera_residency {
+	/** @lock: protects @bos and @next_id; a leaf */
+	struct mutex lock;
+	/** @bos: all &tessera_bo */
+	struct list_head bos;
+	/** @next_id: next object id */
+	u32 next_id;
+	/** @stamp: submissions so far, see &tessera_bo.last_use */
+	atomic64_t stamp;
+	/** @keep_system_copy: page-in leaves the system pages in being; a debugfs knob */
+	bool keep_system_copy;
 };
 
 static inline struct tessera_bo *to_tessera_bo(struct ttm_buffer_object *tbo)
@@ -86,14 +109,17 @@ static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 ha
 	return gem ? gem_to_tessera_bo(gem) : NULL;
 }
 
+int tessera_bo_init(struct tessera_device *tdev);
 bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
 
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_account *account,
+				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args);
 
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
+struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 

@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 struct drm_exec;
+struct tessera_account;		/* mem/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 
@@ -25,20 +26,26 @@ struct tessera_block {
 	u32 bo_id;
 	/** @pinned: may not be moved nor evicted */
 	bool pinned;
+	/** @busy: some job may still use it */
+	bool busy;
+	/** @clean: its eviction copies nothing */
+	bool clean;
 	/** @last_use: stamp of the last submission that used it */
 	u64 last_use;
 	/** @owner: id of the account that pays for it */
 	u32 owner;
-	/** @owner_used: bytes @owner has in this segment */
-	u64 owner_used;
-	/** @owner_share: fair share of @owner in this segment */
-	u64 owner_share;
+	/** @tier: &enum tessera_split_tier, set by tessera_residency_rank() */
+	u8 tier;
+	/** @rank: order inside the tier, lower goes first; likewise */
+	u32 rank;
 };
 
 int tessera_residency_validate(struct tessera_bo *bo, struct drm_exec *exec, bool write);
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset,
 			    struct drm_exec *exec);
 int tessera_residency_evict(struct tessera_bo *bo);
+int tessera_residency_evict_for_cpu(struct tessera_bo *bo);
+void tessera_residency_written(struct tessera_bo *bo);
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
 u64 tessera_residency_next_stamp(struct tessera_device *tdev);
 
@@ -46,6 +53,9 @@ int tessera_residency_lock_all(struct tessera_device *tdev, struct drm_exec *exe
 			       u32 segment_mask);
 int tessera_residency_snapshot(struct tessera_device *tdev, u32 segment_id,
 			       struct tessera_block **blocks, u32 *num);
+int tessera_residency_rank(struct tessera_device *tdev, u32 segment_id,
+			   struct tessera_account *requester, u64 want,
+			   struct tessera_block *blocks, u32 num);
 int tessera_residency_wait_dying(struct tessera_device *tdev);
 
 #endif /* __TESSERA_RESIDENCY_H__ */

@@ -7,10 +7,9 @@
 #include <linux/types.h>
 
 #include "mem/account.h"
+#include "pure/segment_desc.h"
 
-struct drm_mm;
 struct tessera_device;
-struct ttm_resource_manager;
 
 /**
  * struct tessera_segment - one segment descriptor and its place in TTM
@@ -48,13 +47,19 @@ struct tessera_segments {
 	u32 num;
 	/** @seg: the segments */
 	struct tessera_segment seg[TESSERA_MAX_MANAGED_SEGMENTS];
+	/** @desc: the same as the pure checks want it */
+	struct tessera_segment_desc desc[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @bar_base: CPU bus address of BAR 2 */
 	u64 bar_base;
-	/** @accounts_lock: protects @accounts and @next_account; a leaf */
+	/** @accounts_lock: protects all below and &tessera_account.share; a leaf */
 	struct mutex accounts_lock;
+	/** @share: what all accounts together do with each segment */
+	struct tessera_share_seg share[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @accounts: all &tessera_account of the device */
 	struct list_head accounts;
-	/** @next_account: next id to give out */
+	/** @num_accounts: how many */
+	u32 num_accounts;
+	/** @next_account: last id given out */
 	u32 next_account;
 };
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_MANAGER_H__
+#define __TESSERA_MANAGER_H__
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include <drm/drm_mm.h>
+#include <drm/ttm/ttm_resource.h>
+
+struct tessera_account;		/* mem/account.h */
+struct tessera_device;
+struct tessera_manager;
+struct tessera_segment;		/* mem/segment.h */
+
+/**
+ * struct tessera_range - a contiguous piece of a segment
+ */
+struct tessera_range {
+	/** @base: TTM's part; its start is in pages */
+	struct ttm_resource base;
+	/** @node: in &tessera_manager.mm, in pages; under its lock */
+	struct drm_mm_node node;
+	/** @account: who pays; holds a reference */
+	struct tessera_account *account;
+	/** @evicted: the device was told that the contents left; under the owner's resv */
+	bool evicted;
+};
+
+/**
+ * struct tessera_manager - exact, contiguous allocation in one segment
+ */
+struct tessera_manager {
+	/** @base: TTM's part */
+	struct ttm_resource_manager base;
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @seg: the segment */
+	const struct tessera_segment *seg;
+	/** @freed: called when a range is given back, before others can have it; may be NULL */
+	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
+	/** @lock: protects @mm, @committed and the ranges' nodes; a leaf */
+	struct mutex lock;
+	/** @mm: the segment in pages */
+	struct drm_mm mm;
+	/** @committed: bytes handed out, never above the commit limit */
+	u64 committed;
+	/** @peak: most bytes ever handed out */
+	u64 peak;
+};
+
+static inline struct tessera_range *to_tessera_range(struct ttm_resource *res)
+{
+	return container_of(res, struct tessera_range, base);
+}
+
+static inline struct tessera_manager *
+to_tessera_manager(struct ttm_resource_manager *man)
+{
+	return container_of(man, struct tessera_manager, base);
+}
+
+void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
+			  const struct tessera_segment *seg, bool use_tt);
+void tessera_manager_fini(struct tessera_manager *mgr);
+
+struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
+
+u64 tessera_range_bytes(struct tessera_range *range);
+u64 tessera_range_offset(struct tessera_range *range);
+u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
+bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes);
+int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
+			    u64 offset);
+
+#endif /* __TESSERA_MANAGER_H__ */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_VRAM_MGR_H__
+#define __TESSERA_VRAM_MGR_H__
+
+struct tessera_device;
+struct tessera_segment;		/* mem/segment.h */
+
+int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg);
+
+#endif /* __TESSERA_VRAM_MGR_H__ */
