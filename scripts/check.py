@@ -92,7 +92,6 @@ def parse_tap(text):
                 skips.append((name, directive))
             else:
                 results.append((ok, name, notes[-25:]))
-                # What a program explains after the line belongs to it too.
             notes = []
             continue
         m = PLAN.match(line)
@@ -100,10 +99,11 @@ def parse_tap(text):
             plan = int(m.group(1))
             if plan == 0 and m.group(2):
                 skips.append(("", m.group(2)))
+        elif line.startswith("#") and results and not results[-1][0] and not notes:
+            # What a program says right after a failure belongs to it.
+            results[-1][2].append(line)
         elif line.strip() and not line.startswith("TAP version"):
             notes.append(line)
-            if results and not results[-1][0] and line.startswith("#"):
-                results[-1][2].append(line)
     return results, plan, skips
 
 
@@ -398,8 +398,7 @@ def run_group(kernel, number, group, tests):
             if code is None:
                 for ok, case, detail in parse_tap(text)[0]:
                     RESULTS.add(ok, "%s: %s" % (prefix, case), detail)
-                RESULTS.add(False, "%s: did not end" % prefix,
-                            text.strip().split("\n")[-10:] + run.err.strip().split("\n")[:40])
+                RESULTS.add(False, "%s: did not end" % prefix, text.strip().split("\n")[-10:])
             else:
                 report(prefix, text, code)
             tests = tests[1:]
