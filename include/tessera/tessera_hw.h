@@ -164,6 +164,7 @@
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
 #define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
 #define TSR_ERR_STRICT_OVERLAP		40
+#define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another transfer was open */
 
 /* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */
 
@@ -308,6 +309,7 @@
 #define TSR_SURF_WRITE			0x00020000
 #define TSR_SURF_VALID_BITS		0x0003ffff
 #define TSR_SURF_MAX_DIM		16384
+#define TSR_SURF_MAX_PITCH		262144
 
 /* Formats. Texels are little-endian words, the first letter in the high bits. */
 #define TSR_FORMAT_R8			1	/* 1 byte */
@@ -458,6 +460,7 @@
 #define TSR_TRANSFER_DST_PAGES		0x02
 #define TSR_TRANSFER_START		0x04	/* first pass of an allocation's transfer */
 #define TSR_TRANSFER_END		0x08	/* last pass */
+#define TSR_TRANSFER_MAX_BYTES		0x100000000ULL /* in one packet */
 
 /* PAGE_FILL: 1 value, 2-3 GPU address, 4-5 bytes (multiple of 8). Memory segments only. */
 #define TSR_OP_PAGE_FILL		0x91

@@ -1,0 +1,354 @@
+/*
+ * Tessera virtual GPU: the command decoder
+ *
+ * A table of opcodes and a small handler for each. Packets come in a private
+ * copy, so nothing the guest does meanwhile changes them. Called from engine
+ * threads, with no lock held.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/timer.h"
+#include "tessera.h"
+#include "trace.h"
+
+#define ON_RENDER   (1u << TSR_ENGINE_RENDER)
+#define ON_PAGING   (1u << TSR_ENGINE_PAGING)
+#define ON_ANY      (ON_RENDER | ON_PAGING)
+
+typedef struct Opcode {
+    const char *name;
+    uint16_t dwords;            /* 0: variable */
+    uint8_t engines;
+    uint8_t flags;              /* header flags it knows */
+    uint32_t (*run)(TesseraEngine *e, const uint32_t *p);
+} Opcode;
+
+static uint32_t packet_dwords(uint32_t header)
+{
+    return (header & TSR_PKT_LENGTH_MASK) >> TSR_PKT_LENGTH_SHIFT;
+}
+
+static uint32_t packet_flags(uint32_t header)
+{
+    return (header & TSR_PKT_FLAGS_MASK) >> TSR_PKT_FLAGS_SHIFT;
+}
+
+static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
+{
+    uint64_t le = cpu_to_le64(value);
+
+    if (addr % 8) {
+        return TSR_ERR_PACKET;
+    }
+    return tessera_dma_rw(e, addr, &le, sizeof(le), true, true);
+}
+
+static uint32_t run_nop(TesseraEngine *e, const uint32_t *p)
+{
+    return TSR_ERR_NONE;
+}
+
+static uint32_t run_unbind(TesseraEngine *e, const uint32_t *p)
+{
+    return tessera_slot_unbind(e, p[1]);
+}
+
+static uint32_t check_state(TesseraEngine *e, uint32_t reg, uint32_t value)
+{
+    switch (reg) {
+    case TSR_STATE_TARGET_SLOT:
+    case TSR_STATE_TEXTURE_SLOT:
+        if (value >= e->s->cfg.num_slots) {
+            return tessera_fault(e, TSR_ERR_SLOT_RANGE, value, 0);
+        }
+        return TSR_ERR_NONE;
+    case TSR_STATE_SAMPLER:
+        return value & ~TSR_SAMPLER_ALL ? TSR_ERR_PACKET : TSR_ERR_NONE;
+    case TSR_STATE_BLEND:
+        return value >= TSR_BLEND_COUNT ? TSR_ERR_PACKET : TSR_ERR_NONE;
+    default:
+        return TSR_ERR_NONE;
+    }
+}
+
+static uint32_t run_set_state(TesseraEngine *e, const uint32_t *p)
+{
+    uint32_t first = p[1] & 0xffff, count = p[1] >> 16;
+    uint32_t dwords = packet_dwords(p[0]), i, err;
+
+    if (!count || first >= TSR_STATE_COUNT ||
+        count > TSR_STATE_COUNT - first ||
+        dwords != ROUND_UP(2 + count, 2) ||
+        (dwords > 2 + count && p[2 + count])) {
+        return TSR_ERR_PACKET;
+    }
+    for (i = 0; i < count; i++) {
+        err = check_state(e, first + i, p[2 + i]);
+        if (err) {
+            return err;
+        }
+    }
+    for (i = 0; i < count; i++) {
+        e->state[first + i] = p[2 + i];
+        e->state_defined |= 1u << (first + i);
+    }
+    return TSR_ERR_NONE;
+}
+
+static uint32_t run_query_timestamp(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t now = cpu_to_le64(tessera_clock_ns());
+    TesseraView *v = e->scratch;
+    TesseraSurface surf;
+    uint32_t err;
+
+    if (p[3] || p[2] % 8) {
+        return TSR_ERR_PACKET;
+    }
+    err = tessera_surface_get(e, p[1], TSR_SURF_WRITE, &surf);
+    if (!err) {
+        err = tessera_buffer_view(e, &surf, p[2], sizeof(now), true, v);
+    }
+    return err ? err : tessera_view_rw(v, 0, &now, sizeof(now), true);
+}
+
+static bool take_hang(TesseraEngine *e)
+{
+    int32_t want = e->index;
+
+    if (qatomic_cmpxchg(&e->s->hang_engine, want, -1) != want) {
+        return false;
+    }
+    trace_tessera_engine_hang(e->index, e->context);
+    qatomic_set(&e->hung, true);
+    return true;
+}
+
+static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
+{
+    TesseraState *s = e->s;
+    uint32_t *delay = e->type == TSR_ENGINE_PAGING ? &s->paging_delay_us
+                                                   : &s->render_delay_us;
+    uint32_t us = qatomic_read(delay);
+
+    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS)) {
+        return TSR_ERR_PACKET;
+    }
+    qatomic_set(&e->context, p[1]);
+    if (take_hang(e)) {
+        return TESSERA_RETRY;
+    }
+    trace_tessera_job_begin(e->index, p[1], p[2]);
+    e->job_start_ns = tessera_clock_ns();
+    if (us && !tessera_engine_delay(e, us)) {
+        return TESSERA_STOPPED;
+    }
+    if (!(p[2] & TSR_JOB_KEEP_SLOTS)) {
+        tessera_slots_clear(e);
+    }
+    if (s->cfg.strict) {
+        for (unsigned int i = 0; i < TSR_STATE_COUNT; i++) {
+            e->state[i] = TSR_POISON;
+        }
+        e->state_defined = 0;
+    }
+    e->job_status = TSR_ERR_NONE;
+    e->job_status_offset = 0;
+    return TSR_ERR_NONE;
+}
+
+static uint32_t run_ib_call(TesseraEngine *e, const uint32_t *p)
+{
+    TesseraIb ib = {
+        .active = true,
+        .user = packet_flags(p[0]) & TSR_IB_USER,
+        .total = p[1],
+        .list = tessera_u64(&p[2]),
+        .cur = p[4],
+        .end = p[5],
+    };
+
+    if (e->ib.active || ib.total > e->s->cfg.max_ib_bytes ||
+        ib.end > ib.total || ib.cur > ib.end || ib.list % 8 ||
+        ((ib.total | ib.cur | ib.end) % TSR_PKT_ALIGN)) {
+        return TSR_ERR_PACKET;
+    }
+    trace_tessera_ib_call(e->index, e->context, ib.user, ib.total, ib.cur,
+                          ib.end);
+    e->ib = ib;
+    return TSR_ERR_NONE;
+}
+
+static uint32_t write_record(TesseraEngine *e, uint64_t addr, uint64_t seqno)
+{
+    uint8_t rec[TSR_REC_BYTES];
+
+    stq_le_p(rec + TSR_REC_SEQNO, seqno);
+    stl_le_p(rec + TSR_REC_STATUS, e->job_status);
+    stl_le_p(rec + TSR_REC_OFFSET, e->job_status_offset);
+    stq_le_p(rec + TSR_REC_START_NS, e->job_start_ns);
+    stq_le_p(rec + TSR_REC_END_NS, tessera_clock_ns());
+    return tessera_dma_rw(e, addr, rec, sizeof(rec), true, false);
+}
+
+/* Raise the vector unless an interrupt is under way that will see the fence. */
+static uint32_t fence_interrupt(TesseraEngine *e)
+{
+    uint32_t ack, sent, err;
+
+    smp_mb(); /* SEQNO before IRQ_ACK: pairs with the driver's handler */
+    err = tessera_dma_rw(e, e->status_page + TSR_SP_IRQ_ACK, &ack,
+                         sizeof(ack), false, false);
+    if (err || le32_to_cpu(ack) != e->irq_sent) {
+        return err;
+    }
+    e->irq_sent++;
+    sent = cpu_to_le32(e->irq_sent);
+    err = tessera_dma_rw(e, e->status_page + TSR_SP_IRQ_SENT, &sent,
+                         sizeof(sent), true, false);
+    if (!err) {
+        tessera_irq_engine(e);
+    }
+    return err;
+}
+
+static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t seqno = tessera_u64(&p[2]), record = tessera_u64(&p[4]);
+    bool irq = packet_flags(p[0]) & TSR_FENCE_INTERRUPT;
+    uint64_t le = cpu_to_le64(seqno);
+    uint32_t head = e->head, err = TSR_ERR_NONE;
+
+    if (p[1] || record % 8) {
+        return TSR_ERR_PACKET;
+    }
+    if (!e->ib.active) {
+        head = (head + TSR_FENCE_DWORDS * 4) & (e->ring_size - 1);
+    }
+    head = cpu_to_le32(head);
+    trace_tessera_fence(e->index, e->context, seqno, e->job_status, irq);
+    tessera_mem_flush_dirty(e);
+    if (record) {
+        err = write_record(e, record, seqno);
+    }
+    if (!err) {
+        err = tessera_dma_rw(e, e->status_page + TSR_SP_SEQNO, &le,
+                             sizeof(le), true, false);
+    }
+    if (!err) {
+        err = tessera_dma_rw(e, e->status_page + TSR_SP_HEAD, &head,
+                             sizeof(head), true, false);
+    }
+    if (!err && irq) {
+        err = fence_interrupt(e);
+    }
+    return err;
+}
+
+static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t addr = tessera_u64(&p[2]), value = tessera_u64(&p[4]), now;
+    uint32_t err;
+
+    if (p[1] || addr % 8) {
+        return TSR_ERR_PACKET;
+    }
+    err = tessera_dma_rw(e, addr, &now, sizeof(now), false, true);
+    if (err) {
+        return err;
+    }
+    if ((int64_t)(le64_to_cpu(now) - value) >= 0) {
+        qatomic_set(&e->waiting, false);
+        return TSR_ERR_NONE;
+    }
+    qatomic_set(&e->waiting, true);
+    return TESSERA_RETRY;
+}
+
+static uint32_t run_timestamp(TesseraEngine *e, const uint32_t *p)
+{
+    return p[1] ? TSR_ERR_PACKET
+                : write_u64(e, tessera_u64(&p[2]), tessera_clock_ns());
+}
+
+static uint32_t run_signal(TesseraEngine *e, const uint32_t *p)
+{
+    uint32_t err;
+
+    if (p[1]) {
+        return TSR_ERR_PACKET;
+    }
+    err = write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]));
+    if (!err) {
+        tessera_engines_wake(e->s);
+    }
+    return err;
+}
+
+static const Opcode opcodes[256] = {
+    [TSR_OP_NOP] = { "NOP", 0, ON_ANY, 0, run_nop },
+    [TSR_OP_BIND_SLOT] = { "BIND_SLOT", TSR_BIND_SLOT_DWORDS, ON_ANY, 0,
+                           tessera_slot_bind },
+    [TSR_OP_UNBIND_SLOT] = { "UNBIND_SLOT", TSR_UNBIND_SLOT_DWORDS, ON_ANY, 0,
+                             run_unbind },
+    [TSR_OP_SET_STATE] = { "SET_STATE", 0, ON_RENDER, 0, run_set_state },
+    [TSR_OP_FILL] = { "FILL", TSR_FILL_DWORDS, ON_ANY, 0, tessera_copy_fill },
+    [TSR_OP_COPY] = { "COPY", TSR_COPY_DWORDS, ON_ANY, 0, tessera_copy_copy },
+    [TSR_OP_BLIT] = { "BLIT", TSR_BLIT_DWORDS, ON_RENDER, 0, tessera_blit },
+    [TSR_OP_DRAW] = { "DRAW", TSR_DRAW_DWORDS, ON_RENDER, TSR_DRAW_TEXTURED,
+                      tessera_raster_draw },
+    [TSR_OP_QUERY_TIMESTAMP] = { "QUERY_TIMESTAMP",
+                                 TSR_QUERY_TIMESTAMP_DWORDS, ON_ANY, 0,
+                                 run_query_timestamp },
+    [TSR_OP_JOB_BEGIN] = { "JOB_BEGIN", TSR_JOB_BEGIN_DWORDS, ON_ANY, 0,
+                           run_job_begin },
+    [TSR_OP_IB_CALL] = { "IB_CALL", TSR_IB_CALL_DWORDS, ON_ANY, TSR_IB_USER,
+                         run_ib_call },
+    [TSR_OP_FENCE] = { "FENCE", TSR_FENCE_DWORDS, ON_ANY, TSR_FENCE_INTERRUPT,
+                       run_fence },
+    [TSR_OP_WAIT] = { "WAIT", TSR_WAIT_DWORDS, ON_ANY, 0, run_wait },
+    [TSR_OP_TIMESTAMP] = { "TIMESTAMP", TSR_TIMESTAMP_DWORDS, ON_ANY, 0,
+                           run_timestamp },
+    [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
+    [TSR_OP_TRANSFER] = { "TRANSFER", TSR_TRANSFER_DWORDS, ON_PAGING,
+                          TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES |
+                          TSR_TRANSFER_START | TSR_TRANSFER_END,
+                          tessera_paging_transfer },
+    [TSR_OP_PAGE_FILL] = { "PAGE_FILL", TSR_PAGE_FILL_DWORDS, ON_PAGING, 0,
+                           tessera_paging_fill },
+    [TSR_OP_MAP_APERTURE] = { "MAP_APERTURE", TSR_MAP_APERTURE_DWORDS,
+                              ON_PAGING, 0, tessera_paging_map },
+    [TSR_OP_UNMAP_APERTURE] = { "UNMAP_APERTURE", TSR_UNMAP_APERTURE_DWORDS,
+                                ON_PAGING, 0, tessera_paging_unmap },
+    [TSR_OP_MARK] = { "MARK", TSR_MARK_DWORDS, ON_PAGING, 0,
+                      tessera_paging_mark },
+};
+
+bool tessera_cmd_length_ok(uint32_t header)
+{
+    uint32_t dwords = packet_dwords(header);
+
+    return dwords >= 2 && dwords % 2 == 0 && dwords <= TSR_PKT_MAX_DWORDS;
+}
+
+/* Check and run one packet, whose length is already known to be sane. */
+uint32_t tessera_cmd_execute(TesseraEngine *e, const uint32_t *p, bool in_ib,
+                             bool user)
+{
+    uint32_t code = (p[0] & TSR_PKT_OPCODE_MASK) >> TSR_PKT_OPCODE_SHIFT;
+    const Opcode *op = &opcodes[code];
+
+    trace_tessera_packet(e->index, e->context, in_ib, e->packet_offset,
+                         op->name ? op->name : "?", p[0]);
+    if (user && code >= TSR_OP_PRIVILEGED) {
+        return TSR_ERR_PRIVILEGE;
+    }
+    if (!op->run || !(op->engines & (1u << e->type)) ||
+        (op->dwords && op->dwords != packet_dwords(p[0])) ||
+        (packet_flags(p[0]) & ~op->flags)) {
+        return TSR_ERR_PACKET;
+    }
+    return op->run(e, p);
+}

@@ -1,0 +1,98 @@
+/*
+ * Tessera virtual GPU: interrupts
+ *
+ * Owns the MSI-X vectors and the interrupt block. Engine threads only set
+ * pending bits; a bottom half in the main loop raises the vectors, so that no
+ * thread needs the BQL. Called by every unit above.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
+#include "tessera.h"
+#include "trace.h"
+
+static void irq_bh(void *opaque)
+{
+    TesseraState *s = opaque;
+    PCIDevice *pdev = PCI_DEVICE(s);
+    uint32_t pending = qatomic_xchg(&s->irq_pending, 0);
+    unsigned int vector;
+
+    for (vector = 0; vector < TSR_NUM_VECTORS; vector++) {
+        if ((pending & (1u << vector)) && msix_enabled(pdev)) {
+            trace_tessera_irq_raise(vector);
+            msix_notify(pdev, vector);
+        }
+    }
+}
+
+static void irq_raise(TesseraState *s, unsigned int vector)
+{
+    qatomic_or(&s->irq_pending, 1u << vector);
+    qemu_bh_schedule(s->irq_bh);
+}
+
+void tessera_irq_init(TesseraState *s)
+{
+    s->irq_bh = qemu_bh_new_guarded(irq_bh, s, &DEVICE(s)->mem_reentrancy_guard);
+}
+
+void tessera_irq_fini(TesseraState *s)
+{
+    if (s->irq_bh) {
+        qemu_bh_delete(s->irq_bh);
+        s->irq_bh = NULL;
+    }
+}
+
+/* Vector 0: an event the guest has not acknowledged yet is not raised again. */
+void tessera_irq_event(TesseraState *s, uint32_t bit)
+{
+    uint32_t old = qatomic_fetch_or(&s->int_status, bit);
+
+    trace_tessera_irq_event(bit, old | bit, qatomic_read(&s->int_mask));
+    if (!(old & bit) && (qatomic_read(&s->int_mask) & bit)) {
+        irq_raise(s, TSR_VECTOR_ERROR);
+    }
+}
+
+void tessera_irq_mask_changed(TesseraState *s)
+{
+    if (qatomic_read(&s->int_status) & qatomic_read(&s->int_mask)) {
+        irq_raise(s, TSR_VECTOR_ERROR);
+    }
+}
+
+static bool take_injected_drop(TesseraState *s)
+{
+    uint32_t left = qatomic_read(&s->drop_irq);
+
+    while (left) {
+        uint32_t seen = qatomic_cmpxchg(&s->drop_irq, left, left - 1);
+
+        if (seen == left) {
+            return true;
+        }
+        left = seen;
+    }
+    return false;
+}
+
+void tessera_irq_engine(TesseraEngine *e)
+{
+    if (take_injected_drop(e->s)) {
+        trace_tessera_irq_dropped(TSR_VECTOR_ENGINE(e->index));
+        return;
+    }
+    irq_raise(e->s, TSR_VECTOR_ENGINE(e->index));
+}
+
+void tessera_irq_reset(TesseraState *s)
+{
+    qatomic_set(&s->irq_pending, 0);
+    qatomic_set(&s->int_mask, 0);
+    qatomic_set(&s->int_status, 0);
+}

@@ -1,0 +1,545 @@
+/*
+ * Tessera virtual GPU: registers
+ *
+ * BAR 0. Handler tables indexed by offset; an access no handler takes
+ * (unknown, read-only, misaligned, of a wrong size) changes nothing, reads
+ * zero and is counted. Runs on vCPU threads, under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <zlib.h>
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "tessera.h"
+#include "trace.h"
+
+#define GLOBAL_BYTES    0x600
+#define ENGINE_BYTES    0x100
+#define SEG_BYTES       0x80
+
+typedef struct Reg {
+    uint32_t (*read)(TesseraState *s, uint32_t addr);
+    void (*write)(TesseraState *s, uint32_t addr, uint32_t value);
+} Reg;
+
+typedef struct EngineReg {
+    uint32_t (*read)(TesseraEngine *e, uint32_t reg);
+    void (*write)(TesseraEngine *e, uint32_t reg, uint32_t value);
+} EngineReg;
+
+/* Half of a 64-bit quantity. */
+static uint32_t half(uint64_t value, bool hi)
+{
+    return hi ? value >> 32 : value;
+}
+
+static uint64_t with_half(uint64_t old, bool hi, uint32_t value)
+{
+    return hi ? deposit64(old, 32, 32, value) : deposit64(old, 0, 32, value);
+}
+
+/* ---- Identification -------------------------------------------------------- */
+
+static uint32_t id_read(TesseraState *s, uint32_t addr)
+{
+    switch (addr) {
+    case TSR_ID_MAGIC:
+        return TSR_ID_MAGIC_VALUE;
+    case TSR_ID_VERSION:
+        return TSR_ID_VERSION_VALUE;
+    case TSR_ID_CAPS:
+        return (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
+               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
+               (s->cfg.strict ? TSR_CAP_STRICT : 0);
+    case TSR_ID_NUM_SEGMENTS:
+        trace_tessera_segment_count_read(s->num_descs);
+        return s->num_descs;
+    case TSR_ID_NUM_ENGINES:
+        return s->num_engines;
+    case TSR_ID_NUM_SLOTS:
+        return s->cfg.num_slots;
+    case TSR_ID_MAX_IB_BYTES:
+        return s->cfg.max_ib_bytes;
+    case TSR_ID_HIDDEN_BASE_LO:
+    case TSR_ID_HIDDEN_BASE_HI:
+        return half(s->hidden.base, addr == TSR_ID_HIDDEN_BASE_HI);
+    case TSR_ID_HIDDEN_SIZE_LO:
+    case TSR_ID_HIDDEN_SIZE_HI:
+        return half(s->hidden.size, addr == TSR_ID_HIDDEN_SIZE_HI);
+    default: /* TSR_ID_NUM_SWIZZLE_RANGES, TSR_ID_NUM_CRTCS: none yet */
+        return 0;
+    }
+}
+
+static uint32_t timestamp_read(TesseraState *s, uint32_t addr)
+{
+    uint64_t now;
+
+    if (addr == TSR_ID_TIMESTAMP_HI) {
+        return s->timestamp_hi;
+    }
+    now = tessera_clock_ns();
+    s->timestamp_hi = now >> 32;
+    return now;
+}
+
+/* ---- Control --------------------------------------------------------------- */
+
+static void reset_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (value == TSR_RESET_MAGIC) {
+        tessera_device_reset_begin(s);
+    } else {
+        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+    }
+}
+
+static uint32_t status_read(TesseraState *s, uint32_t addr)
+{
+    return (qatomic_read(&s->resetting) ? TSR_STATUS_RESETTING : 0) |
+           (qatomic_read(&s->fw_running) ? TSR_STATUS_FW_RUNNING : 0);
+}
+
+static uint32_t dummy_read(TesseraState *s, uint32_t addr)
+{
+    return half(s->dummy_page, addr == TSR_CTRL_DUMMY_PAGE_HI);
+}
+
+static void dummy_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    uint64_t page = with_half(s->dummy_page, addr == TSR_CTRL_DUMMY_PAGE_HI,
+                              value);
+
+    qatomic_set__nocheck(&s->dummy_page, page & TSR_APTE_ADDR_MASK);
+}
+
+static uint32_t scratch_read(TesseraState *s, uint32_t addr)
+{
+    return s->scratch;
+}
+
+static void scratch_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    s->scratch = value;
+}
+
+static void ping_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    tessera_irq_event(s, TSR_INT_PING);
+}
+
+static uint32_t fw_read(TesseraState *s, uint32_t addr)
+{
+    if (addr == TSR_FW_SIZE) {
+        return s->fw_size;
+    }
+    return half(s->fw_addr, addr == TSR_FW_ADDR_HI);
+}
+
+static void fw_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (addr == TSR_FW_SIZE) {
+        s->fw_size = value;
+    } else {
+        s->fw_addr = with_half(s->fw_addr, addr == TSR_FW_ADDR_HI, value);
+    }
+}
+
+static bool fw_check(TesseraState *s)
+{
+    uint64_t off = s->fw_addr - s->hidden.base;
+    uint32_t size = s->fw_size, payload;
+    uint8_t image[TSR_FW_MAX_BYTES];
+
+    if (size < TSR_FW_HEADER_BYTES || size > TSR_FW_MAX_BYTES ||
+        s->fw_addr % 256 || s->fw_addr < s->hidden.base ||
+        off > s->hidden.size || size > s->hidden.size - off) {
+        return false;
+    }
+    /* An engine might be writing there: look at a copy. */
+    memcpy(image, s->vram_ptr + s->hidden.vram_offset + off, size);
+    payload = ldl_le_p(image + 8);
+    return ldl_le_p(image) == TSR_FW_MAGIC &&
+           ldl_le_p(image + 4) == TSR_FW_VERSION &&
+           payload == size - TSR_FW_HEADER_BYTES &&
+           ldl_le_p(image + 12) ==
+           crc32(0, image + TSR_FW_HEADER_BYTES, payload);
+}
+
+static void fw_start_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    bool ok = value == 1 && fw_check(s);
+
+    trace_tessera_fw_start(s->fw_addr, s->fw_size, ok);
+    qatomic_set(&s->fw_running, ok);
+    if (!ok) {
+        tessera_guest_error(s, NULL, TSR_ERR_FIRMWARE, s->fw_addr);
+    }
+}
+
+static uint32_t mark_read(TesseraState *s, uint32_t addr)
+{
+    return half(addr < TSR_MARK_SIZE_LO ? s->mark_addr : s->mark_size,
+                addr == TSR_MARK_ADDR_HI || addr == TSR_MARK_SIZE_HI);
+}
+
+static void mark_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    uint64_t *reg = addr < TSR_MARK_SIZE_LO ? &s->mark_addr : &s->mark_size;
+
+    *reg = with_half(*reg, addr == TSR_MARK_ADDR_HI ||
+                     addr == TSR_MARK_SIZE_HI, value);
+}
+
+static void mark_command_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    uint64_t bad;
+    uint32_t err = tessera_strict_mark(s, value, s->mark_addr, s->mark_size,
+                                       &bad);
+
+    if (err) {
+        tessera_guest_error(s, NULL, err == TSR_ERR_PACKET ? TSR_ERR_REGISTER
+                                                           : err, bad);
+    }
+}
+
+/* ---- Interrupts and errors ------------------------------------------------- */
+
+static uint32_t int_read(TesseraState *s, uint32_t addr)
+{
+    return addr == TSR_INT_STATUS ? qatomic_read(&s->int_status)
+                                  : qatomic_read(&s->int_mask);
+}
+
+static void int_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (addr == TSR_INT_STATUS) {
+        qatomic_and(&s->int_status, ~value);
+    } else {
+        qatomic_set(&s->int_mask, value & (TSR_INT_ERROR |
+                                           TSR_INT_ENGINE_HALT |
+                                           TSR_INT_PING));
+        tessera_irq_mask_changed(s);
+    }
+}
+
+static uint32_t err_read(TesseraState *s, uint32_t addr)
+{
+    TesseraErrorRecord rec;
+    uint32_t value;
+
+    qemu_mutex_lock(&s->err_lock);
+    rec = s->err_rec;
+    value = addr == TSR_ERR_TOTAL ? s->err_total
+            : addr < TSR_ERR_CLEAR ? s->err_count[(addr - TSR_ERR_COUNT(0)) / 4]
+            : 0;
+    qemu_mutex_unlock(&s->err_lock);
+    switch (addr) {
+    case TSR_ERR_REC_TYPE:
+        return rec.type;
+    case TSR_ERR_REC_ENGINE:
+        return rec.engine;
+    case TSR_ERR_REC_CONTEXT:
+        return rec.context;
+    case TSR_ERR_REC_PACKET:
+        return rec.packet;
+    case TSR_ERR_REC_OFFSET:
+        return rec.offset;
+    case TSR_ERR_REC_SLOT:
+        return rec.slot;
+    case TSR_ERR_REC_ADDR_LO:
+    case TSR_ERR_REC_ADDR_HI:
+        return half(rec.addr, addr == TSR_ERR_REC_ADDR_HI);
+    default:
+        return value;
+    }
+}
+
+static void err_clear_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (value == 1) {
+        tessera_errors_clear(s);
+    } else {
+        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+    }
+}
+
+#define REG(offset) [(offset) / 4]
+#define REGS(first, last) [(first) / 4 ... (last) / 4]
+
+static const Reg regs[GLOBAL_BYTES / 4] = {
+    REGS(TSR_ID_MAGIC, TSR_ID_NUM_CRTCS) = { id_read },
+    REG(TSR_ID_TIMESTAMP_LO) = { timestamp_read },
+    REG(TSR_ID_TIMESTAMP_HI) = { timestamp_read },
+    REG(TSR_CTRL_RESET) = { NULL, reset_write },
+    REG(TSR_CTRL_STATUS) = { status_read },
+    REG(TSR_CTRL_DUMMY_PAGE_LO) = { dummy_read, dummy_write },
+    REG(TSR_CTRL_DUMMY_PAGE_HI) = { dummy_read, dummy_write },
+    REG(TSR_CTRL_SCRATCH) = { scratch_read, scratch_write },
+    REG(TSR_CTRL_PING) = { NULL, ping_write },
+    REG(TSR_FW_ADDR_LO) = { fw_read, fw_write },
+    REG(TSR_FW_ADDR_HI) = { fw_read, fw_write },
+    REG(TSR_FW_SIZE) = { fw_read, fw_write },
+    REG(TSR_FW_START) = { NULL, fw_start_write },
+    REG(TSR_MARK_ADDR_LO) = { mark_read, mark_write },
+    REG(TSR_MARK_ADDR_HI) = { mark_read, mark_write },
+    REG(TSR_MARK_SIZE_LO) = { mark_read, mark_write },
+    REG(TSR_MARK_SIZE_HI) = { mark_read, mark_write },
+    REG(TSR_MARK_COMMAND) = { NULL, mark_command_write },
+    REG(TSR_INT_STATUS) = { int_read, int_write },
+    REG(TSR_INT_MASK) = { int_read, int_write },
+    REGS(TSR_ERR_COUNT(0), TSR_ERR_COUNT(TSR_ERR_TYPES - 1)) = { err_read },
+    REG(TSR_ERR_CLEAR) = { NULL, err_clear_write },
+    REG(TSR_ERR_TOTAL) = { err_read },
+    REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ADDR_HI) = { err_read },
+};
+
+/* ---- Segment descriptors --------------------------------------------------- */
+
+static uint32_t seg_name_word(const TesseraSegment *seg, uint32_t off)
+{
+    return ldl_le_p(seg->name + off);
+}
+
+static bool seg_read(TesseraState *s, uint32_t addr, uint32_t *value)
+{
+    uint32_t index = (addr - TSR_SEG(0)) / SEG_BYTES;
+    uint32_t off = (addr - TSR_SEG(0)) % SEG_BYTES;
+    const TesseraSegment *seg;
+
+    if (index >= MIN(s->num_descs, ARRAY_SIZE(s->descs))) {
+        return false;
+    }
+    seg = &s->descs[index];
+    switch (off) {
+    case TSR_SEG_ID:
+        *value = seg->id;
+        break;
+    case TSR_SEG_FLAGS:
+        *value = seg->flags;
+        break;
+    case TSR_SEG_BASE_LO:
+    case TSR_SEG_BASE_HI:
+        *value = half(seg->base, off == TSR_SEG_BASE_HI);
+        break;
+    case TSR_SEG_SIZE_LO:
+    case TSR_SEG_SIZE_HI:
+        *value = half(seg->size, off == TSR_SEG_SIZE_HI);
+        break;
+    case TSR_SEG_COMMIT_LO:
+    case TSR_SEG_COMMIT_HI:
+        *value = half(seg->commit, off == TSR_SEG_COMMIT_HI);
+        break;
+    case TSR_SEG_CPU_OFFSET_LO:
+    case TSR_SEG_CPU_OFFSET_HI:
+        *value = half(seg->cpu_offset, off == TSR_SEG_CPU_OFFSET_HI);
+        break;
+    case TSR_SEG_PAGE_SIZE:
+        *value = seg->page_size;
+        break;
+    case TSR_SEG_NAME ... TSR_SEG_NAME + TSR_SEG_NAME_BYTES - 4:
+        *value = seg_name_word(seg, off - TSR_SEG_NAME);
+        break;
+    default:
+        return false;
+    }
+    trace_tessera_segment_desc_read(index, off, *value);
+    return true;
+}
+
+/* ---- Engines --------------------------------------------------------------- */
+
+static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
+{
+    switch (reg) {
+    case TSR_ENG_TYPE:
+        return e->type;
+    case TSR_ENG_CONTROL:
+        return e->enabled ? TSR_ENG_ENABLE : 0;
+    case TSR_ENG_STATUS:
+        return tessera_engine_status(e);
+    case TSR_ENG_RING_LO:
+    case TSR_ENG_RING_HI:
+        return half(e->ring_reg, reg == TSR_ENG_RING_HI);
+    case TSR_ENG_RING_SIZE:
+        return e->ring_size_reg;
+    case TSR_ENG_HEAD:
+        return qatomic_read(&e->head);
+    case TSR_ENG_TAIL:
+        return qatomic_read(&e->tail);
+    case TSR_ENG_STATUS_PAGE_LO:
+    case TSR_ENG_STATUS_PAGE_HI:
+        return half(e->status_page_reg, reg == TSR_ENG_STATUS_PAGE_HI);
+    case TSR_ENG_CONTEXT:
+        return qatomic_read(&e->context);
+    case TSR_ENG_IB_OFFSET:
+        return qatomic_read(&e->ib_offset);
+    default:
+        return e->slot_select;
+    }
+}
+
+static void eng_write(TesseraEngine *e, uint32_t reg, uint32_t value)
+{
+    if (reg == TSR_ENG_CONTROL) {
+        tessera_engine_control(e, value);
+        return;
+    }
+    qemu_mutex_lock(&e->lock);
+    switch (reg) {
+    case TSR_ENG_RING_LO:
+    case TSR_ENG_RING_HI:
+        e->ring_reg = with_half(e->ring_reg, reg == TSR_ENG_RING_HI, value);
+        break;
+    case TSR_ENG_RING_SIZE:
+        e->ring_size_reg = value;
+        break;
+    case TSR_ENG_STATUS_PAGE_LO:
+    case TSR_ENG_STATUS_PAGE_HI:
+        e->status_page_reg = with_half(e->status_page_reg,
+                                       reg == TSR_ENG_STATUS_PAGE_HI, value);
+        break;
+    default:
+        e->slot_select = value;
+    }
+    qemu_mutex_unlock(&e->lock);
+}
+
+static uint32_t slot_read(TesseraEngine *e, uint32_t reg)
+{
+    TesseraSlot slot = { 0 };
+
+    if (e->slot_select < e->s->cfg.num_slots) {
+        qemu_mutex_lock(&e->slot_lock);
+        slot = e->slots[e->slot_select];
+        qemu_mutex_unlock(&e->slot_lock);
+    }
+    switch (reg) {
+    case TSR_ENG_SLOT_BASE_LO:
+    case TSR_ENG_SLOT_BASE_HI:
+        return half(slot.base, reg == TSR_ENG_SLOT_BASE_HI);
+    case TSR_ENG_SLOT_LIMIT_LO:
+    case TSR_ENG_SLOT_LIMIT_HI:
+        return half(slot.limit, reg == TSR_ENG_SLOT_LIMIT_HI);
+    default:
+        return slot.surface;
+    }
+}
+
+static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
+    REG(TSR_ENG_TYPE) = { eng_read },
+    REG(TSR_ENG_CONTROL) = { eng_read, eng_write },
+    REG(TSR_ENG_STATUS) = { eng_read },
+    REG(TSR_ENG_RING_LO) = { eng_read, eng_write },
+    REG(TSR_ENG_RING_HI) = { eng_read, eng_write },
+    REG(TSR_ENG_RING_SIZE) = { eng_read, eng_write },
+    REG(TSR_ENG_HEAD) = { eng_read },
+    REG(TSR_ENG_TAIL) = { eng_read },
+    REG(TSR_ENG_STATUS_PAGE_LO) = { eng_read, eng_write },
+    REG(TSR_ENG_STATUS_PAGE_HI) = { eng_read, eng_write },
+    REG(TSR_ENG_CONTEXT) = { eng_read },
+    REG(TSR_ENG_IB_OFFSET) = { eng_read },
+    REG(TSR_ENG_SLOT_SELECT) = { eng_read, eng_write },
+    REGS(TSR_ENG_SLOT_BASE_LO, TSR_ENG_SLOT_SURFACE) = { slot_read },
+};
+
+/* ---- Dispatch -------------------------------------------------------------- */
+
+static const EngineReg *find_engine_reg(TesseraState *s, uint32_t addr,
+                                        TesseraEngine **e)
+{
+    uint32_t index = (addr - TSR_ENG(0)) / ENGINE_BYTES;
+
+    if (addr < TSR_ENG(0) || index >= s->num_engines) {
+        return NULL;
+    }
+    *e = &s->engines[index];
+    return &engine_regs[(addr % ENGINE_BYTES) / 4];
+}
+
+static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
+{
+    const EngineReg *ereg;
+    TesseraEngine *e;
+
+    if (addr < GLOBAL_BYTES) {
+        if (!regs[addr / 4].read) {
+            return false;
+        }
+        *value = regs[addr / 4].read(s, addr);
+        return true;
+    }
+    if (addr >= TSR_SEG(0) && addr < TSR_SEG(ARRAY_SIZE(s->descs))) {
+        return seg_read(s, addr, value);
+    }
+    ereg = find_engine_reg(s, addr, &e);
+    if (!ereg || !ereg->read) {
+        return false;
+    }
+    *value = ereg->read(e, addr % ENGINE_BYTES);
+    return true;
+}
+
+static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    const EngineReg *ereg;
+    TesseraEngine *e;
+
+    if (addr >= TSR_DOORBELL(0) && addr < TSR_DOORBELL(s->num_engines)) {
+        tessera_engine_doorbell(&s->engines[(addr - TSR_DOORBELL(0)) / 4],
+                                value);
+        return true;
+    }
+    if (addr < GLOBAL_BYTES) {
+        if (!regs[addr / 4].write) {
+            return false;
+        }
+        regs[addr / 4].write(s, addr, value);
+        return true;
+    }
+    if (addr >= TSR_SEG(0) && addr < TSR_SEG(ARRAY_SIZE(s->descs))) {
+        trace_tessera_segment_desc_write_ignored((addr - TSR_SEG(0)) /
+                                                 SEG_BYTES, addr % SEG_BYTES,
+                                                 value);
+        return false;
+    }
+    ereg = find_engine_reg(s, addr, &e);
+    if (!ereg || !ereg->write) {
+        return false;
+    }
+    ereg->write(e, addr % ENGINE_BYTES, value);
+    return true;
+}
+
+static uint64_t mmio_read(void *opaque, hwaddr addr, unsigned size)
+{
+    TesseraState *s = opaque;
+    uint32_t value = 0;
+
+    if (size != 4 || addr % 4 || !reg_read(s, addr, &value)) {
+        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        value = 0;
+    }
+    trace_tessera_reg_read(addr, size, value);
+    return value;
+}
+
+static void mmio_write(void *opaque, hwaddr addr, uint64_t value,
+                       unsigned size)
+{
+    TesseraState *s = opaque;
+
+    trace_tessera_reg_write(addr, size, value);
+    if (size != 4 || addr % 4 || !reg_write(s, addr, value)) {
+        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+    }
+}
+
+const MemoryRegionOps tessera_mmio_ops = {
+    .read = mmio_read,
+    .write = mmio_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};

@@ -1,0 +1,317 @@
+/*
+ * Tessera virtual GPU: paging packets
+ *
+ * TRANSFER, PAGE_FILL, aperture tables and ownership marks: what the driver's
+ * memory manager issues. Called from the paging engines' threads by the
+ * command decoder.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "tessera.h"
+#include "trace.h"
+
+typedef struct Transfer {
+    uint32_t src_layout, dst_layout;
+    uint64_t src, dst, bytes, src_off, dst_off;
+    uint32_t pitch;
+    TesseraView sview, dview;
+} Transfer;
+
+static bool transfer_decode(Transfer *t, const uint32_t *p)
+{
+    uint32_t flags = (p[0] & TSR_PKT_FLAGS_MASK) >> TSR_PKT_FLAGS_SHIFT;
+
+    t->src_layout = p[1] & 0xff;
+    t->dst_layout = (p[1] >> 8) & 0xff;
+    t->src = tessera_u64(&p[2]);
+    t->dst = tessera_u64(&p[4]);
+    t->bytes = tessera_u64(&p[6]);
+    t->src_off = tessera_u64(&p[8]);
+    t->dst_off = tessera_u64(&p[10]);
+    t->pitch = p[12];
+    if ((p[1] >> 16) || p[13] || t->src_layout >= TSR_LAYOUT_COUNT ||
+        t->dst_layout >= TSR_LAYOUT_COUNT ||
+        t->bytes > TSR_TRANSFER_MAX_BYTES) {
+        return false;
+    }
+    /* List offsets belong to lists; a list is an array of u64. */
+    if ((flags & TSR_TRANSFER_SRC_PAGES)
+        ? t->src % 8 || t->src_off >> TSR_ADDRESS_BITS : t->src_off) {
+        return false;
+    }
+    return !((flags & TSR_TRANSFER_DST_PAGES)
+             ? t->dst % 8 || t->dst_off >> TSR_ADDRESS_BITS : t->dst_off);
+}
+
+static uint32_t transfer_side(TesseraEngine *e, TesseraView *v, bool pages,
+                              uint64_t addr, uint64_t off, uint64_t bytes,
+                              bool write)
+{
+    if (pages) {
+        tessera_view_pages(e, v, addr, off);
+        return TSR_ERR_NONE;
+    }
+    return tessera_view_gpu(e, v, addr, bytes, write, TESSERA_NO_SLOT);
+}
+
+/* Where layouts differ: one linear side, whole tile rows on the other. */
+static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
+                                      bool tiled_pages)
+{
+    uint64_t tiled = t->src_layout != TSR_LAYOUT_LINEAR
+                     ? (tiled_pages ? t->src_off : t->src)
+                     : (tiled_pages ? t->dst_off : t->dst);
+
+    if ((t->src_layout != TSR_LAYOUT_LINEAR &&
+         t->dst_layout != TSR_LAYOUT_LINEAR) ||
+        !t->pitch || t->pitch > TSR_SURF_MAX_PITCH ||
+        t->pitch % TSR_TILE_WIDTH_BYTES || tiled % TSR_TILE_BYTES ||
+        t->bytes % ((uint64_t)t->pitch * TSR_TILE_ROWS)) {
+        return tessera_fault(e, TSR_ERR_SURFACE, TESSERA_NO_SLOT, tiled);
+    }
+    return TSR_ERR_NONE;
+}
+
+static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
+{
+    bool store = t->dst_layout != TSR_LAYOUT_LINEAR;
+    TesseraView *tiled = store ? &t->dview : &t->sview;
+    TesseraView *linear = store ? &t->sview : &t->dview;
+    uint64_t band = (uint64_t)t->pitch * TSR_TILE_ROWS, off;
+    TesseraRect r = {
+        .layout = store ? t->dst_layout : t->src_layout,
+        .pitch = t->pitch,
+        .nb = t->pitch,
+        .rows = TSR_TILE_ROWS,
+    };
+
+    for (off = 0; off < t->bytes; off += band, r.y += TSR_TILE_ROWS) {
+        uint8_t *lin;
+        uint32_t err;
+
+        if (tessera_stopping(e)) {
+            return TESSERA_STOPPED;
+        }
+        err = tessera_view_ptr(linear, off, band, !store, &lin);
+        if (err) {
+            return err;
+        }
+        if (!lin) {
+            lin = tessera_mem_band(e, band);
+        }
+        if (store) {
+            if (!linear->is_vram) {
+                err = tessera_view_rw(linear, off, lin, band, false);
+            }
+            err = err ? err : tessera_rect_write(tiled, &r, lin, t->pitch);
+        } else {
+            err = tessera_rect_read(tiled, &r, lin, t->pitch);
+            if (!err && !linear->is_vram) {
+                err = tessera_view_rw(linear, off, lin, band, true);
+            }
+        }
+        if (err) {
+            return err;
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+/* PAGE-4: a transfer may start only after the pending one ended. */
+static void referee_passes(TesseraEngine *e, uint32_t flags)
+{
+    if (flags & TSR_TRANSFER_START) {
+        if (e->transfer_open && e->s->cfg.strict) {
+            tessera_guest_error(e->s, e, TSR_ERR_STRICT_TRANSFER, 0);
+        }
+        e->transfer_open = true;
+    }
+    if (flags & TSR_TRANSFER_END) {
+        e->transfer_open = false;
+    }
+}
+
+uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
+{
+    uint32_t flags = (p[0] & TSR_PKT_FLAGS_MASK) >> TSR_PKT_FLAGS_SHIFT;
+    bool src_pages = flags & TSR_TRANSFER_SRC_PAGES;
+    bool dst_pages = flags & TSR_TRANSFER_DST_PAGES;
+    Transfer *t = e->scratch;
+    uint32_t err;
+    bool differ;
+
+    QEMU_BUILD_BUG_ON(sizeof(Transfer) > TESSERA_SCRATCH_BYTES);
+    if (!transfer_decode(t, p)) {
+        return TSR_ERR_PACKET;
+    }
+    trace_tessera_transfer(e->index, flags, t->src, t->dst, t->bytes, p[1]);
+    differ = t->src_layout != t->dst_layout;
+    if (differ) {
+        err = transfer_layout_check(e, t, t->src_layout != TSR_LAYOUT_LINEAR
+                                          ? src_pages : dst_pages);
+    } else {
+        err = t->pitch ? TSR_ERR_PACKET : TSR_ERR_NONE;
+    }
+    if (err) {
+        return err;
+    }
+    referee_passes(e, flags);
+    if (!t->bytes) {
+        return TSR_ERR_NONE;
+    }
+    err = transfer_side(e, &t->sview, src_pages, t->src, t->src_off, t->bytes,
+                        false);
+    if (!err) {
+        err = transfer_side(e, &t->dview, dst_pages, t->dst, t->dst_off,
+                            t->bytes, true);
+    }
+    if (err) {
+        return err;
+    }
+    if (differ) {
+        return transfer_swizzle(e, t);
+    }
+    return tessera_view_copy(&t->dview, 0, &t->sview, 0, t->bytes);
+}
+
+uint32_t tessera_paging_fill(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t gpa = tessera_u64(&p[2]), bytes = tessera_u64(&p[4]), off, n;
+    TesseraView *v = e->scratch;
+    uint32_t err;
+
+    if ((gpa | bytes) % 8) {
+        return TSR_ERR_PACKET;
+    }
+    trace_tessera_page_fill(e->index, gpa, bytes, p[1]);
+    err = tessera_view_gpu(e, v, gpa, bytes, true, TESSERA_NO_SLOT);
+    if (err) {
+        return err;
+    }
+    if (!v->is_vram) {
+        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, gpa);
+    }
+    for (off = 0; off < bytes; off += n) {
+        uint8_t *ptr;
+
+        if (tessera_stopping(e)) {
+            return TESSERA_STOPPED;
+        }
+        n = MIN(bytes - off, TESSERA_CHUNK_BYTES);
+        err = tessera_view_ptr(v, off, n, true, &ptr);
+        if (err) {
+            return err;
+        }
+        if (p[1] == (p[1] & 0xff) * 0x01010101u) {
+            memset(ptr, p[1] & 0xff, n);
+        } else {
+            for (uint64_t i = 0; i < n; i += 4) {
+                stl_le_p(ptr + i, p[1]);
+            }
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+static TesseraSegment *aperture_range(TesseraEngine *e, uint32_t id,
+                                      uint32_t first, uint32_t pages)
+{
+    TesseraSegment *seg = tessera_mem_aperture(e->s, id);
+
+    if (!seg || first > seg->num_pages || pages > seg->num_pages - first) {
+        return NULL;
+    }
+    return seg;
+}
+
+static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
+{
+    const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
+                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
+
+    if (pte & ~known) {
+        return tessera_fault(e, TSR_ERR_PACKET, TESSERA_NO_SLOT, pte);
+    }
+    if ((pte & TSR_APTE_COHERENT) &&
+        !(seg->flags & TSR_SEGF_CACHE_COHERENT)) {
+        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, pte);
+    }
+    return TSR_ERR_NONE;
+}
+
+uint32_t tessera_paging_map(TesseraEngine *e, const uint32_t *p)
+{
+    TesseraSegment *seg = aperture_range(e, p[1], p[2], p[3]);
+    uint64_t list = tessera_u64(&p[4]);
+    uint64_t ptes[TESSERA_LIST_ENTRIES];
+    uint32_t done, n;
+
+    if (!seg) {
+        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
+    }
+    if (list % 8) {
+        return TSR_ERR_PACKET;
+    }
+    trace_tessera_map_aperture(e->index, p[1], p[2], p[3]);
+    for (done = 0; done < p[3]; done += n) {
+        uint32_t err;
+
+        if (tessera_stopping(e)) {
+            return TESSERA_STOPPED;
+        }
+        n = MIN(p[3] - done, TESSERA_LIST_ENTRIES);
+        err = tessera_dma_rw(e, list + (uint64_t)done * 8, ptes, n * 8, false,
+                             true);
+        for (uint32_t i = 0; i < n && !err; i++) {
+            uint64_t pte = le64_to_cpu(ptes[i]);
+
+            err = check_pte(e, seg, pte);
+            if (!err) {
+                trace_tessera_map_aperture_pte(p[1], p[2] + done + i, pte);
+                qatomic_set__nocheck(&seg->ptes[p[2] + done + i],
+                                     pte & TSR_APTE_VALID ? pte : 0);
+            }
+        }
+        if (err) {
+            return err;
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+uint32_t tessera_paging_unmap(TesseraEngine *e, const uint32_t *p)
+{
+    TesseraSegment *seg = aperture_range(e, p[1], p[2], p[3]);
+
+    if (!seg) {
+        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
+    }
+    trace_tessera_unmap_aperture(e->index, p[1], p[2], p[3]);
+    for (uint32_t i = 0; i < p[3]; i++) {
+        qatomic_set__nocheck(&seg->ptes[p[2] + i], 0);
+    }
+    return TSR_ERR_NONE;
+}
+
+uint32_t tessera_paging_mark(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t bad;
+    uint32_t err = tessera_strict_mark(e->s, p[1], tessera_u64(&p[2]),
+                                       tessera_u64(&p[4]), &bad);
+
+    return err ? tessera_fault(e, err, TESSERA_NO_SLOT, bad) : TSR_ERR_NONE;
+}
+
+/* All apertures show the dummy page again. */
+void tessera_paging_reset(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        TesseraSegment *seg = &s->segs[i];
+
+        for (uint32_t page = 0; seg->ptes && page < seg->num_pages; page++) {
+            qatomic_set__nocheck(&seg->ptes[page], 0);
+        }
+    }
+}

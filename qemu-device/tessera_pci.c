@@ -1,0 +1,550 @@
+/*
+ * Tessera virtual GPU: the PCI device
+ *
+ * QOM type, properties, BARs, realize and exit, reset phases, run state.
+ * Everything here runs under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/cutils.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
+#include "hw/qdev-properties.h"
+#include "hw/resettable.h"
+#include "migration/vmstate.h"
+#include "system/runstate.h"
+#include "tessera.h"
+#include "trace.h"
+
+#define MAX_SEGMENT_BYTES   (16 * GiB)
+#define MAX_FIRMWARE_BYTES  (1 * GiB)
+#define MAX_IB_BYTES        (256 * MiB)
+
+/* ---- Configuration --------------------------------------------------------- */
+
+static bool check_size(const char *name, uint64_t size, uint64_t min,
+                       uint64_t max, uint64_t unit, Error **errp)
+{
+    if (size < min || size > max || size % unit) {
+        error_setg(errp, "tessera: %s must be a multiple of %" PRIu64
+                   " from %" PRIu64 " to %" PRIu64, name, unit, min, max);
+        return false;
+    }
+    return true;
+}
+
+static const char *const descriptor_faults[] = {
+    "none", "overlap", "coherent-memory", "id-zero", "duplicate-id",
+    "too-many", "host-aperture-visible",
+};
+
+static bool check_fault_name(const char *name, Error **errp)
+{
+    for (unsigned int i = 0; i < ARRAY_SIZE(descriptor_faults); i++) {
+        if (!name || !strcmp(name, descriptor_faults[i])) {
+            return true;
+        }
+    }
+    error_setg(errp, "tessera: x-descriptor-fault=%s is not known", name);
+    return false;
+}
+
+static bool check_config(TesseraConfig *c, Error **errp)
+{
+    const uint64_t page = TSR_PAGE_SIZE;
+    uint64_t unit;
+
+    if (c->page_size != 4096 && c->page_size != 65536) {
+        error_setg(errp, "tessera: page-size must be 4096 or 65536");
+        return false;
+    }
+    unit = c->page_size;
+    c->agp_ro_commit = c->agp_ro_commit ?: c->agp_ro_size;
+    c->gart_commit = c->gart_commit ?: c->gart_size;
+    return check_size("vram-size", c->vram_size, unit, MAX_SEGMENT_BYTES,
+                      unit, errp) &&
+           check_size("vram-hidden-size", c->vram_hidden_size, 0,
+                      MAX_SEGMENT_BYTES, unit, errp) &&
+           check_size("agp-ro-size", c->agp_ro_size, 0, MAX_SEGMENT_BYTES,
+                      page, errp) &&
+           check_size("agp-ro-commit", c->agp_ro_commit, 0, c->agp_ro_size,
+                      page, errp) &&
+           check_size("gart-size", c->gart_size, page, MAX_SEGMENT_BYTES,
+                      page, errp) &&
+           check_size("gart-commit", c->gart_commit, page, c->gart_size,
+                      page, errp) &&
+           check_size("firmware-size", c->firmware_size, 64 * KiB,
+                      MAX_FIRMWARE_BYTES, page, errp) &&
+           check_size("render-engines", c->render_engines, 1,
+                      TSR_MAX_ENGINES - 1, 1, errp) &&
+           check_size("paging-engines", c->paging_engines, 1,
+                      TSR_MAX_ENGINES - c->render_engines, 1, errp) &&
+           check_size("num-slots", c->num_slots, 1, TSR_MAX_SLOTS, 1, errp) &&
+           check_size("max-ib-bytes", c->max_ib_bytes, page, MAX_IB_BYTES,
+                      page, errp) &&
+           check_fault_name(c->descriptor_fault, errp);
+}
+
+/* ---- Segments -------------------------------------------------------------- */
+
+static void add_segment(TesseraState *s, uint64_t *next, uint32_t id,
+                        const char *name, uint64_t size, uint64_t commit,
+                        uint32_t flags)
+{
+    TesseraSegment *seg = &s->segs[s->num_segs];
+
+    if (!size) {
+        return;
+    }
+    *seg = (TesseraSegment) {
+        .id = id,
+        .flags = flags,
+        .base = *next,
+        .size = size,
+        .commit = commit,
+        .page_size = flags & TSR_SEGF_APERTURE ? TSR_PAGE_SIZE
+                                               : s->cfg.page_size,
+    };
+    pstrcpy(seg->name, sizeof(seg->name), name);
+    if (flags & TSR_SEGF_APERTURE) {
+        seg->num_pages = size >> TSR_PAGE_SHIFT;
+        seg->ptes = g_new0(uint64_t, seg->num_pages);
+    } else {
+        seg->vram_offset = s->vram_bytes;
+        s->vram_bytes += size;
+    }
+    *next = ROUND_UP(*next + size, TSR_SEG_BASE_ALIGN);
+    s->num_segs++;
+}
+
+/* Wrong descriptors on demand, for tests of the driver's probe. */
+static void spoil_descriptors(TesseraState *s)
+{
+    const char *fault = s->cfg.descriptor_fault;
+    uint32_t last = s->num_descs - 1;
+
+    if (!fault || !strcmp(fault, "none")) {
+        return;
+    }
+    if (!strcmp(fault, "overlap")) {
+        s->descs[last].base = s->descs[0].base + s->descs[0].page_size;
+    } else if (!strcmp(fault, "coherent-memory")) {
+        s->descs[0].flags |= TSR_SEGF_CACHE_COHERENT;
+    } else if (!strcmp(fault, "id-zero")) {
+        s->descs[last].id = 0;
+    } else if (!strcmp(fault, "duplicate-id")) {
+        s->descs[last].id = s->descs[0].id;
+    } else if (!strcmp(fault, "too-many")) {
+        s->num_descs = TSR_MAX_SEGMENTS + 1;
+    } else {
+        s->descs[0].flags |= TSR_SEGF_HOST_APERTURE;
+    }
+}
+
+static void build_segments(TesseraState *s)
+{
+    TesseraConfig *c = &s->cfg;
+    uint64_t next = TSR_SEG_FIRST_BASE;
+
+    add_segment(s, &next, 1, "vram", c->vram_size, c->vram_size,
+                TSR_SEGF_CPU_VISIBLE);
+    add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
+                c->vram_hidden_size, 0);
+    add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
+                TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY);
+    add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
+                TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED |
+                (c->io_coherent ? TSR_SEGF_CACHE_COHERENT : 0));
+    s->hidden = (TesseraSegment) {
+        .base = next,
+        .size = c->firmware_size,
+        .vram_offset = s->vram_bytes,
+    };
+    s->vram_bytes += c->firmware_size;
+    memcpy(s->descs, s->segs, sizeof(s->segs));
+    s->num_descs = s->num_segs;
+    spoil_descriptors(s);
+}
+
+static void free_segments(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        g_free(s->segs[i].ptes);
+        s->segs[i].ptes = NULL;
+    }
+    s->num_segs = 0;
+}
+
+/* ---- Reset ----------------------------------------------------------------- */
+
+/* The part of a device reset that follows once the engines have reset. */
+void tessera_device_reset(TesseraState *s)
+{
+    qemu_bh_cancel(s->reset_bh);
+    qatomic_set(&s->reset_pending, 0);
+    s->scratch = 0;
+    s->fw_addr = 0;
+    s->fw_size = 0;
+    s->mark_addr = 0;
+    s->mark_size = 0;
+    qatomic_set(&s->fw_running, false);
+    qatomic_set__nocheck(&s->dummy_page, 0);
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->lock);
+        e->ring_reg = 0;
+        e->ring_size_reg = 0;
+        e->status_page_reg = 0;
+        e->slot_select = 0;
+        qemu_mutex_unlock(&e->lock);
+    }
+    tessera_paging_reset(s);
+    tessera_strict_reset(s);
+    tessera_errors_clear(s);
+    tessera_irq_reset(s);
+    qatomic_set(&s->resetting, false);
+}
+
+static void reset_bh(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    /* Nothing may have cancelled and nobody may have restarted it since. */
+    if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending)) {
+        tessera_device_reset(s);
+    }
+}
+
+/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
+void tessera_device_reset_begin(TesseraState *s)
+{
+    if (qatomic_read(&s->resetting)) {
+        return;
+    }
+    trace_tessera_device_reset(true);
+    qatomic_set(&s->resetting, true);
+    qatomic_set(&s->reset_pending, s->num_engines);
+    tessera_engines_reset_begin(s, true);
+}
+
+static void reset_hold(Object *obj, ResetType type)
+{
+    TesseraState *s = TESSERA(obj);
+
+    trace_tessera_device_reset(false);
+    tessera_engines_reset_begin(s, false);
+    tessera_engines_reset_wait(s);
+    tessera_device_reset(s);
+}
+
+static void run_state_changed(void *opaque, bool running, RunState state)
+{
+    TesseraState *s = opaque;
+
+    if (running) {
+        tessera_engines_resume(s);
+        return;
+    }
+    tessera_engines_pause(s);
+    if (qatomic_read(&s->resetting)) {
+        /* The engines are through with it; do not save half a reset. */
+        tessera_device_reset(s);
+    }
+}
+
+/* ---- Fault injection, settable while the device runs ------------------------ */
+
+typedef struct FaultProperty {
+    const char *name;
+    const char *description;
+    size_t offset;
+} FaultProperty;
+
+static const FaultProperty fault_properties[] = {
+    { "x-drop-irq", "Engine interrupts to drop from now on",
+      offsetof(TesseraState, drop_irq) },
+    { "x-paging-delay-us", "Microseconds each paging job is delayed",
+      offsetof(TesseraState, paging_delay_us) },
+    { "x-render-delay-us", "Microseconds each render job is delayed",
+      offsetof(TesseraState, render_delay_us) },
+    { "x-fail-dma", "Bus accesses of packets that fail from now on",
+      offsetof(TesseraState, fail_dma) },
+};
+
+static void fault_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                      Error **errp)
+{
+    const FaultProperty *prop = opaque;
+    uint32_t *field = (void *)((char *)TESSERA(obj) + prop->offset);
+    uint32_t value = qatomic_read(field);
+
+    visit_type_uint32(v, name, &value, errp);
+}
+
+static void fault_set(Object *obj, Visitor *v, const char *name, void *opaque,
+                      Error **errp)
+{
+    const FaultProperty *prop = opaque;
+    uint32_t *field = (void *)((char *)TESSERA(obj) + prop->offset);
+    uint32_t value;
+
+    if (visit_type_uint32(v, name, &value, errp)) {
+        qatomic_set(field, value);
+    }
+}
+
+static void hang_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    int32_t value = qatomic_read(&TESSERA(obj)->hang_engine);
+
+    visit_type_int32(v, name, &value, errp);
+}
+
+static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    int32_t value;
+
+    if (visit_type_int32(v, name, &value, errp)) {
+        qatomic_set(&TESSERA(obj)->hang_engine, value);
+    }
+}
+
+static void errors_get(Object *obj, Visitor *v, const char *name,
+                       void *opaque, Error **errp)
+{
+    TesseraState *s = TESSERA(obj);
+    uint32_t value;
+
+    qemu_mutex_lock(&s->err_lock);
+    value = s->err_total;
+    qemu_mutex_unlock(&s->err_lock);
+    visit_type_uint32(v, name, &value, errp);
+}
+
+static void add_fault_properties(ObjectClass *klass)
+{
+    for (unsigned int i = 0; i < ARRAY_SIZE(fault_properties); i++) {
+        const FaultProperty *p = &fault_properties[i];
+
+        object_class_property_add(klass, p->name, "uint32", fault_get,
+                                  fault_set, NULL, (void *)p);
+        object_class_property_set_description(klass, p->name, p->description);
+    }
+    object_class_property_add(klass, "x-hang-engine", "int32", hang_get,
+                              hang_set, NULL, NULL);
+    object_class_property_set_description(klass, "x-hang-engine",
+        "Engine whose next job hangs until a reset; -1: none");
+    object_class_property_add(klass, "x-error-total", "uint32", errors_get,
+                              NULL, NULL, NULL);
+    object_class_property_set_description(klass, "x-error-total",
+        "Guest errors counted since the last clear (read-only)");
+}
+
+/* ---- Properties ------------------------------------------------------------ */
+
+static const Property tessera_properties[] = {
+    DEFINE_PROP_SIZE("vram-size", TesseraState, cfg.vram_size, 64 * MiB),
+    DEFINE_PROP_SIZE("vram-hidden-size", TesseraState, cfg.vram_hidden_size,
+                     192 * MiB),
+    DEFINE_PROP_SIZE("agp-ro-size", TesseraState, cfg.agp_ro_size, 64 * MiB),
+    DEFINE_PROP_SIZE("agp-ro-commit", TesseraState, cfg.agp_ro_commit, 0),
+    DEFINE_PROP_SIZE("gart-size", TesseraState, cfg.gart_size, 256 * MiB),
+    DEFINE_PROP_SIZE("gart-commit", TesseraState, cfg.gart_commit, 0),
+    DEFINE_PROP_SIZE("firmware-size", TesseraState, cfg.firmware_size,
+                     8 * MiB),
+    DEFINE_PROP_UINT32("page-size", TesseraState, cfg.page_size, 4096),
+    DEFINE_PROP_UINT32("render-engines", TesseraState, cfg.render_engines, 1),
+    DEFINE_PROP_UINT32("paging-engines", TesseraState, cfg.paging_engines, 1),
+    DEFINE_PROP_UINT32("num-slots", TesseraState, cfg.num_slots, 64),
+    DEFINE_PROP_UINT32("max-ib-bytes", TesseraState, cfg.max_ib_bytes,
+                       16 * MiB),
+    DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
+    DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
+    DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
+    DEFINE_PROP_STRING("x-descriptor-fault", TesseraState,
+                       cfg.descriptor_fault),
+};
+
+static const char *const property_docs[][2] = {
+    { "vram-size", "CPU-visible VRAM (segment 1), default 64M" },
+    { "vram-hidden-size",
+      "VRAM the CPU does not see (segment 2), default 192M; 0: none" },
+    { "agp-ro-size",
+      "Aperture the GPU only reads (segment 3), default 64M; 0: none" },
+    { "agp-ro-commit", "Commit limit of segment 3; 0 (default): its size" },
+    { "gart-size", "General aperture (segment 4), default 256M" },
+    { "gart-commit", "Commit limit of segment 4; 0 (default): its size" },
+    { "firmware-size", "Hidden VRAM in no segment, default 8M" },
+    { "page-size",
+      "Granularity of the memory segments: 4096 (default) or 65536" },
+    { "render-engines", "Number of render engines, default 1" },
+    { "paging-engines", "Number of paging engines, default 1" },
+    { "num-slots", "Binding slots of each engine, default 64" },
+    { "max-ib-bytes", "Largest indirect buffer, default 16M" },
+    { "io-coherent", "System page accesses snoop CPU caches, default on" },
+    { "preemption",
+      "Announce context save and restore between parts, default off" },
+    { "strict", "Referee memory ownership and engine state, default off" },
+    { "x-descriptor-fault",
+      "Report bad segment descriptors: none, overlap, coherent-memory, "
+      "id-zero, duplicate-id, too-many, host-aperture-visible" },
+};
+
+/* ---- Life cycle ------------------------------------------------------------ */
+
+static bool init_vram(TesseraState *s, Error **errp)
+{
+    DeviceState *dev = DEVICE(s);
+    uint64_t bar = pow2ceil(s->cfg.vram_size);
+
+    /* Shared, so that a file descriptor backs it wherever the host can. */
+    if (!memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s),
+                                                "tessera.vram", s->vram_bytes,
+                                                RAM_SHARED, errp)) {
+        return false;
+    }
+    vmstate_register_ram(&s->vram, dev);
+    s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
+    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar", bar);
+    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.segment1",
+                             &s->vram, 0, s->cfg.vram_size);
+    memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
+    return true;
+}
+
+static bool init_bars(TesseraState *s, Error **errp)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+
+    memory_region_init_io(&s->mmio, OBJECT(s), &tessera_mmio_ops, s,
+                          "tessera.mmio", TSR_MMIO_SIZE);
+    pci_register_bar(pdev, TSR_BAR_MMIO, PCI_BASE_ADDRESS_SPACE_MEMORY,
+                     &s->mmio);
+    pci_register_bar(pdev, TSR_BAR_VRAM, PCI_BASE_ADDRESS_SPACE_MEMORY |
+                     PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->vram_bar);
+    if (msix_init_exclusive_bar(pdev, TSR_NUM_VECTORS, TSR_BAR_MSIX, errp)) {
+        return false;
+    }
+    for (unsigned int i = 0; i < TSR_NUM_VECTORS; i++) {
+        msix_vector_use(pdev, i);
+    }
+    return true;
+}
+
+static void tessera_realize(PCIDevice *pdev, Error **errp)
+{
+    TesseraState *s = TESSERA(pdev);
+
+    if (!check_config(&s->cfg, errp)) {
+        return;
+    }
+    if (!pci_bus_is_express(pci_get_bus(pdev))) {
+        pdev->cap_present &= ~QEMU_PCI_CAP_EXPRESS;
+    } else if (pcie_endpoint_cap_init(pdev, 0) < 0) {
+        error_setg(errp, "tessera: no room for the PCI Express capability");
+        return;
+    }
+    build_segments(s);
+    s->num_engines = s->cfg.render_engines + s->cfg.paging_engines;
+    if (!init_vram(s, errp)) {
+        free_segments(s);
+        return;
+    }
+    if (!init_bars(s, errp)) {
+        vmstate_unregister_ram(&s->vram, DEVICE(s));
+        free_segments(s);
+        return;
+    }
+    s->page_state = g_new0(uint8_t, s->vram_bytes >> TSR_PAGE_SHIFT);
+    tessera_irq_init(s);
+    s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
+                                      &DEVICE(s)->mem_reentrancy_guard);
+    tessera_engines_init(s);
+    s->vmstate_entry = qemu_add_vm_change_state_handler(run_state_changed, s);
+}
+
+static void tessera_exit(PCIDevice *pdev)
+{
+    TesseraState *s = TESSERA(pdev);
+
+    qemu_del_vm_change_state_handler(s->vmstate_entry);
+    tessera_engines_fini(s);
+    qemu_bh_delete(s->reset_bh);
+    tessera_irq_fini(s);
+    msix_unuse_all_vectors(pdev);
+    msix_uninit_exclusive_bar(pdev);
+    vmstate_unregister_ram(&s->vram, DEVICE(s));
+    g_free(s->page_state);
+    s->page_state = NULL;
+    free_segments(s);
+}
+
+static void tessera_instance_init(Object *obj)
+{
+    TesseraState *s = TESSERA(obj);
+
+    PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+    s->hang_engine = -1;
+    qemu_mutex_init(&s->err_lock);
+}
+
+static void tessera_instance_finalize(Object *obj)
+{
+    qemu_mutex_destroy(&TESSERA(obj)->err_lock);
+}
+
+static void tessera_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    k->realize = tessera_realize;
+    k->exit = tessera_exit;
+    k->vendor_id = TSR_PCI_VENDOR_ID;
+    k->device_id = TSR_PCI_DEVICE_ID;
+    k->revision = TSR_PCI_REVISION;
+    k->class_id = TSR_PCI_CLASS;
+    rc->phases.hold = reset_hold;
+    dc->desc = "Tessera virtual GPU";
+    dc->vmsd = &vmstate_tessera;
+    set_bit(DEVICE_CATEGORY_DISPLAY, dc->categories);
+    device_class_set_props(dc, tessera_properties);
+    for (unsigned int i = 0; i < ARRAY_SIZE(property_docs); i++) {
+        object_class_property_set_description(klass, property_docs[i][0],
+                                              property_docs[i][1]);
+    }
+    add_fault_properties(klass);
+}
+
+static const TypeInfo tessera_info = {
+    .name = TYPE_TESSERA,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(TesseraState),
+    .instance_init = tessera_instance_init,
+    .instance_finalize = tessera_instance_finalize,
+    .class_init = tessera_class_init,
+    .interfaces = (InterfaceInfo[]) {
+        { INTERFACE_PCIE_DEVICE },
+        { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+        { }
+    },
+};
+
+static void tessera_register_types(void)
+{
+    type_register_static(&tessera_info);
+}
+
+type_init(tessera_register_types)

@@ -1,0 +1,573 @@
+/*
+ * Tessera virtual GPU: engines and their rings
+ *
+ * Each engine is a host thread that sleeps until a doorbell, copies packets in
+ * and runs them. It never takes the BQL: the main loop may wait for it. Three
+ * requests make it leave the ring: exit, reset (as soon as the running packet
+ * notices) and pause (at the next packet, or where a long one can be resumed).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "qemu/timer.h"
+#include "system/runstate.h"
+#include "tessera.h"
+#include "trace.h"
+
+#define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
+#define ACK_WAIT_MS  1000       /* then the BQL is let go while waiting */
+
+uint64_t tessera_clock_ns(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+/* ---- Fetching ------------------------------------------------------------ */
+
+static uint32_t stream_left(TesseraEngine *e, uint32_t off)
+{
+    if (e->ib.active) {
+        return e->ib.end - off;
+    }
+    return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
+}
+
+static uint32_t refill(TesseraEngine *e, uint32_t off)
+{
+    TesseraWindow *w = &e->window;
+    uint32_t in_page = off & (TSR_PAGE_SIZE - 1);
+    uint64_t page;
+    uint32_t err;
+
+    w->bytes = 0;
+    w->start = off;
+    if (e->ib.active) {
+        uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
+
+        err = tessera_dma_rw(e, entry, &page, sizeof(page), false, true);
+        if (err) {
+            return err;
+        }
+        page = le64_to_cpu(page);
+        if (page & (TSR_PAGE_SIZE - 1)) {
+            return tessera_fault(e, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
+        }
+    } else {
+        page = e->ring + (off - in_page);
+    }
+    w->bytes = MIN(stream_left(e, off), TSR_PAGE_SIZE - in_page);
+    err = tessera_dma_rw(e, page + in_page, w->data, w->bytes, false,
+                         e->ib.active);
+    if (err) {
+        w->bytes = 0;
+    }
+    return err;
+}
+
+static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
+                      uint8_t *dst)
+{
+    TesseraWindow *w = &e->window;
+
+    while (bytes) {
+        uint32_t n, err;
+
+        if (!w->bytes || off < w->start || off - w->start >= w->bytes) {
+            err = refill(e, off);
+            if (err) {
+                return err;
+            }
+        }
+        n = MIN(bytes, w->bytes - (off - w->start));
+        memcpy(dst, w->data + (off - w->start), n);
+        dst += n;
+        bytes -= n;
+        off += n;
+        if (!e->ib.active) {
+            off &= e->ring_size - 1;
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+/* Copy the packet at @off into e->packet. */
+static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
+{
+    uint32_t left = stream_left(e, off), err;
+    uint8_t *dst = (uint8_t *)e->packet;
+
+    e->packet[0] = 0;
+    err = fetch(e, off, 8, dst);
+    if (err) {
+        return err;
+    }
+    le32_to_cpus(&e->packet[0]);
+    *bytes = ((e->packet[0] & TSR_PKT_LENGTH_MASK) >> TSR_PKT_LENGTH_SHIFT) * 4;
+    if (!tessera_cmd_length_ok(e->packet[0]) || *bytes > left) {
+        return TSR_ERR_PACKET;
+    }
+    err = fetch(e, off, *bytes, dst);
+    for (uint32_t i = 0; i < *bytes / 4; i++) {
+        le32_to_cpus(&e->packet[i]);
+    }
+    return err;
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static void advance_ring(TesseraEngine *e, uint32_t bytes)
+{
+    qatomic_set(&e->head, (e->head + bytes) & (e->ring_size - 1));
+}
+
+static void end_ib(TesseraEngine *e)
+{
+    trace_tessera_ib_end(e->index, e->context, e->ib.cur, e->job_status);
+    e->ib.active = false;
+    e->window.bytes = 0;
+    qatomic_set(&e->ib_offset, 0);
+    advance_ring(e, TSR_IB_CALL_DWORDS * 4);
+}
+
+/* An error ends the IB it is in; outside one it halts the engine. */
+static void packet_failed(TesseraEngine *e, uint32_t err)
+{
+    tessera_guest_error(e->s, e, err, e->fault_addr);
+    e->transfer_open = false;
+    if (!e->job_status) {
+        e->job_status = err;
+        e->job_status_offset = e->packet_offset;
+    }
+    if (e->ib.active) {
+        end_ib(e);
+        return;
+    }
+    trace_tessera_engine_halt(e->index, e->head, err);
+    qatomic_set(&e->halted, true);
+    tessera_irq_event(e->s, TSR_INT_ENGINE_HALT);
+}
+
+static void packet_done(TesseraEngine *e, uint32_t bytes, bool was_in_ib)
+{
+    if (was_in_ib) {
+        e->ib.cur += bytes;
+        qatomic_set(&e->ib_offset, e->ib.cur);
+    } else if (e->ib.active) {
+        e->window.bytes = 0;    /* IB_CALL: head stays on it */
+        qatomic_set(&e->ib_offset, e->ib.cur);
+    } else {
+        advance_ring(e, bytes);
+    }
+}
+
+/* Run one packet; what it returns is TESSERA_RETRY, TESSERA_STOPPED or 0. */
+static uint32_t run_packet(TesseraEngine *e)
+{
+    bool in_ib = e->ib.active;
+    uint32_t bytes = 0, err;
+
+    e->packet_offset = in_ib ? e->ib.cur : e->head;
+    e->fault_slot = TESSERA_NO_SLOT;
+    e->fault_addr = 0;
+    err = fetch_packet(e, e->packet_offset, &bytes);
+    if (!err) {
+        err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);
+    }
+    tessera_mem_flush_dirty(e);
+    if (err == TESSERA_RETRY || err == TESSERA_STOPPED) {
+        return err;
+    }
+    e->progress[0] = e->progress[1] = 0;
+    if (err) {
+        packet_failed(e, err);
+    } else {
+        packet_done(e, bytes, in_ib);
+    }
+    return TSR_ERR_NONE;
+}
+
+static void poll_wait(TesseraEngine *e)
+{
+    qemu_mutex_lock(&e->lock);
+    if (!e->attention) {
+        qemu_cond_timedwait(&e->cond, &e->lock, WAIT_POLL_MS);
+    }
+    qemu_mutex_unlock(&e->lock);
+}
+
+static void run_ring(TesseraEngine *e)
+{
+    while (!qatomic_read(&e->attention) && !e->halted && !e->hung) {
+        if (e->ib.active && e->ib.cur == e->ib.end) {
+            end_ib(e);
+        } else if (!e->ib.active && e->head == qatomic_read(&e->tail)) {
+            break;
+        } else if (run_packet(e) == TESSERA_RETRY && e->waiting) {
+            poll_wait(e);
+        }
+    }
+}
+
+/* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
+bool tessera_engine_delay(TesseraEngine *e, uint64_t us)
+{
+    int64_t until = g_get_monotonic_time() + us;
+    int64_t left;
+
+    qemu_mutex_lock(&e->lock);
+    while (!e->attention && (left = until - g_get_monotonic_time()) > 0) {
+        if (left >= 1000) {
+            qemu_cond_timedwait(&e->cond, &e->lock, left / 1000);
+        } else {
+            qemu_mutex_unlock(&e->lock);
+            g_usleep(left);
+            qemu_mutex_lock(&e->lock);
+        }
+    }
+    qemu_mutex_unlock(&e->lock);
+    return !tessera_stopping(e);
+}
+
+/* ---- The thread ---------------------------------------------------------- */
+
+static void update_requests(TesseraEngine *e)
+{
+    qatomic_set(&e->stop, e->exiting || e->reset_req);
+    qatomic_set(&e->attention, e->exiting || e->reset_req || e->pause_req);
+    qemu_cond_broadcast(&e->cond);
+}
+
+static void reset_engine(TesseraEngine *e)
+{
+    trace_tessera_engine_reset(e->index, e->head, e->tail);
+    e->enabled = false;
+    qatomic_set(&e->halted, false);
+    qatomic_set(&e->hung, false);
+    qatomic_set(&e->waiting, false);
+    qatomic_set(&e->head, 0);
+    qatomic_set(&e->tail, 0);
+    qatomic_set(&e->context, 0);
+    qatomic_set(&e->ib_offset, 0);
+    memset(&e->ib, 0, sizeof(e->ib));
+    e->window.bytes = 0;
+    e->irq_sent = 0;
+    e->job_status = 0;
+    e->job_status_offset = 0;
+    e->job_start_ns = 0;
+    e->transfer_open = false;
+    e->progress[0] = e->progress[1] = 0;
+    e->packet[0] = 0;
+    e->packet_offset = 0;
+    memset(e->state, 0, sizeof(e->state));
+    e->state_defined = 0;
+    tessera_slots_clear(e);
+    e->reset_req = false;
+    update_requests(e);
+    if (e->reset_counts) {
+        e->reset_counts = false;
+        if (qatomic_dec_fetch(&e->s->reset_pending) == 0) {
+            qemu_bh_schedule(e->s->reset_bh);
+        }
+    }
+    qemu_cond_broadcast(&e->ack_cond);
+}
+
+static bool runnable(TesseraEngine *e)
+{
+    return e->enabled && !e->halted && !e->hung &&
+           (e->ib.active || e->head != e->tail);
+}
+
+static void park(TesseraEngine *e)
+{
+    if (!e->parked) {
+        trace_tessera_engine_park(e->index, e->head);
+        e->parked = true;
+        qemu_cond_broadcast(&e->ack_cond);
+    }
+    qemu_cond_wait(&e->cond, &e->lock);
+}
+
+static void *engine_thread(void *opaque)
+{
+    TesseraEngine *e = opaque;
+
+    rcu_register_thread();
+    qemu_mutex_lock(&e->lock);
+    while (!e->exiting) {
+        if (e->reset_req) {
+            reset_engine(e);
+        } else if (e->pause_req) {
+            park(e);
+        } else if (runnable(e)) {
+            e->parked = false;
+            e->busy = true;
+            qemu_mutex_unlock(&e->lock);
+            run_ring(e);
+            qemu_mutex_lock(&e->lock);
+            e->busy = false;
+        } else {
+            e->parked = false;
+            qemu_cond_wait(&e->cond, &e->lock);
+        }
+    }
+    qemu_mutex_unlock(&e->lock);
+    rcu_unregister_thread();
+    return NULL;
+}
+
+/* ---- What the guest does ------------------------------------------------- */
+
+static bool setup_ok(const TesseraEngine *e)
+{
+    uint32_t size = e->ring_size_reg;
+    uint64_t top = 1ULL << TSR_ADDRESS_BITS;
+
+    return is_power_of_2(size) && size >= TSR_RING_MIN_BYTES &&
+           size <= TSR_RING_MAX_BYTES && e->ring_reg % TSR_PAGE_SIZE == 0 &&
+           e->ring_reg < top && e->status_page_reg % TSR_PAGE_SIZE == 0 &&
+           e->status_page_reg < top && e->status_page_reg;
+}
+
+static bool enable(TesseraEngine *e)
+{
+    if (e->reset_req || !setup_ok(e)) {
+        return false;
+    }
+    trace_tessera_engine_enable(e->index, e->ring_reg, e->ring_size_reg,
+                                e->status_page_reg);
+    e->ring = e->ring_reg;
+    e->ring_size = e->ring_size_reg;
+    e->status_page = e->status_page_reg;
+    e->irq_sent = 0;
+    e->window.bytes = 0;
+    qatomic_set(&e->head, 0);
+    qatomic_set(&e->tail, 0);
+    e->enabled = true;
+    return true;
+}
+
+/* A write of TSR_ENG_CONTROL. Clearing ENABLE is a reset too. */
+void tessera_engine_control(TesseraEngine *e, uint32_t value)
+{
+    bool ok = !(value & ~(TSR_ENG_ENABLE | TSR_ENG_RESET));
+
+    qemu_mutex_lock(&e->lock);
+    if (ok && ((value & TSR_ENG_RESET) ||
+               (e->enabled && !(value & TSR_ENG_ENABLE)))) {
+        e->reset_req = true;
+        update_requests(e);
+    } else if (ok && (value & TSR_ENG_ENABLE) && !e->enabled) {
+        ok = enable(e);
+    }
+    qemu_mutex_unlock(&e->lock);
+    if (!ok) {
+        tessera_guest_error(e->s, NULL, TSR_ERR_RING,
+                            TSR_ENG(e->index) + TSR_ENG_CONTROL);
+    }
+}
+
+void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail)
+{
+    bool ok;
+
+    trace_tessera_doorbell(e->index, tail);
+    qemu_mutex_lock(&e->lock);
+    ok = e->enabled && !e->reset_req && tail % TSR_PKT_ALIGN == 0 &&
+         tail < e->ring_size;
+    if (ok) {
+        qatomic_set(&e->tail, tail);
+        qemu_cond_signal(&e->cond);
+    }
+    qemu_mutex_unlock(&e->lock);
+    if (!ok) {
+        tessera_guest_error(e->s, NULL, TSR_ERR_RING,
+                            TSR_DOORBELL(e->index));
+    }
+}
+
+uint32_t tessera_engine_status(TesseraEngine *e)
+{
+    uint32_t status = 0;
+
+    qemu_mutex_lock(&e->lock);
+    if (e->reset_req) {
+        status |= TSR_ENGS_RESETTING;
+    } else if (qatomic_read(&e->halted)) {
+        status |= TSR_ENGS_HALTED;
+    } else if (!e->enabled ||
+               (!e->busy && qatomic_read(&e->head) == e->tail)) {
+        status |= TSR_ENGS_IDLE;
+    }
+    if (qatomic_read(&e->waiting)) {
+        status |= TSR_ENGS_WAITING;
+    }
+    qemu_mutex_unlock(&e->lock);
+    return status;
+}
+
+/* ---- What the machine does ----------------------------------------------- */
+
+/* SIGNAL was executed: let WAITs look again. */
+void tessera_engines_wake(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        if (qatomic_read(&s->engines[i].waiting)) {
+            qemu_cond_broadcast(&s->engines[i].cond);
+        }
+    }
+}
+
+/* Ask for a reset of all engines; @counts: the last one starts reset_bh. */
+void tessera_engines_reset_begin(TesseraState *s, bool counts)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->lock);
+        e->reset_req = true;
+        e->reset_counts = counts;
+        update_requests(e);
+        qemu_mutex_unlock(&e->lock);
+    }
+}
+
+static bool reset_acked(TesseraEngine *e)
+{
+    return !e->reset_req;
+}
+
+static bool pause_acked(TesseraEngine *e)
+{
+    return e->parked && !e->reset_req;
+}
+
+/*
+ * Wait for an engine, under the BQL. Engines do not need the BQL, but a bus
+ * access of theirs might (a vIOMMU reporting a fault), so it is let go when
+ * the answer takes unreasonably long.
+ */
+static void wait_ack(TesseraEngine *e, bool (*acked)(TesseraEngine *))
+{
+    int64_t until = g_get_monotonic_time() + ACK_WAIT_MS * 1000;
+    bool done;
+
+    qemu_mutex_lock(&e->lock);
+    while (!(done = acked(e)) && g_get_monotonic_time() < until) {
+        qemu_cond_timedwait(&e->ack_cond, &e->lock, ACK_WAIT_MS);
+    }
+    qemu_mutex_unlock(&e->lock);
+    while (!done) {
+        bql_unlock();
+        g_usleep(1000);
+        bql_lock();
+        qemu_mutex_lock(&e->lock);
+        done = acked(e);
+        qemu_mutex_unlock(&e->lock);
+    }
+}
+
+void tessera_engines_reset_wait(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        wait_ack(&s->engines[i], reset_acked);
+    }
+}
+
+static void set_pause(TesseraEngine *e, bool pause)
+{
+    qemu_mutex_lock(&e->lock);
+    e->pause_req = pause;
+    if (!pause) {
+        trace_tessera_engine_resume(e->index, e->head);
+    }
+    update_requests(e);
+    qemu_mutex_unlock(&e->lock);
+}
+
+void tessera_engines_pause(TesseraState *s)
+{
+    unsigned int i;
+
+    for (i = 0; i < s->num_engines; i++) {
+        set_pause(&s->engines[i], true);
+    }
+    for (i = 0; i < s->num_engines; i++) {
+        wait_ack(&s->engines[i], pause_acked);
+    }
+}
+
+void tessera_engines_resume(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        set_pause(&s->engines[i], false);
+    }
+}
+
+static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
+{
+    TesseraEngine *e = &s->engines[index];
+    g_autofree char *name = g_strdup_printf("tessera-%s%u",
+                                            type == TSR_ENGINE_PAGING
+                                            ? "paging" : "render", index);
+
+    e->s = s;
+    e->index = index;
+    e->type = type;
+    e->pause_req = !runstate_is_running();
+    e->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
+    e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
+    e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
+    e->texpages = g_new0(TesseraTexPage, TESSERA_TEXPAGES);
+    e->slots = g_new0(TesseraSlot, s->cfg.num_slots);
+    qemu_mutex_init(&e->lock);
+    qemu_mutex_init(&e->slot_lock);
+    qemu_cond_init(&e->cond);
+    qemu_cond_init(&e->ack_cond);
+    update_requests(e);
+    qemu_thread_create(&e->thread, name, engine_thread, e,
+                       QEMU_THREAD_JOINABLE);
+    e->thread_created = true;
+}
+
+void tessera_engines_init(TesseraState *s)
+{
+    unsigned int i;
+
+    for (i = 0; i < s->cfg.render_engines; i++) {
+        engine_init(s, i, TSR_ENGINE_RENDER);
+    }
+    for (; i < s->num_engines; i++) {
+        engine_init(s, i, TSR_ENGINE_PAGING);
+    }
+}
+
+void tessera_engines_fini(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        if (!e->thread_created) {
+            continue;
+        }
+        qemu_mutex_lock(&e->lock);
+        e->exiting = true;
+        update_requests(e);
+        qemu_mutex_unlock(&e->lock);
+        qemu_thread_join(&e->thread);
+        qemu_cond_destroy(&e->cond);
+        qemu_cond_destroy(&e->ack_cond);
+        qemu_mutex_destroy(&e->lock);
+        qemu_mutex_destroy(&e->slot_lock);
+        g_free(e->bounce);
+        g_free(e->scratch);
+        g_free(e->band);
+        g_free(e->frags);
+        g_free(e->texpages);
+        g_free(e->slots);
+        memset(e, 0, sizeof(*e));
+    }
+}
