@@ -109,7 +109,8 @@ void tessera_emit_process(struct tessera_engine *engine)
 	u64 seqno;
 
 	spin_lock_irqsave(&engine->lock, flags);
-	seqno = tessera_ring_ack(engine->ring);
+	/* The ring's memory may be gone with the hardware. */
+	seqno = engine->dead ? 0 : tessera_ring_ack(engine->ring);
 	if (seqno >= engine->next_seqno) {
 		/* Not a value we wrote: leave the jobs to the timeout. */
 		drm_err_ratelimited(&engine->tdev->drm, "%s: bad fence value %llu\n",

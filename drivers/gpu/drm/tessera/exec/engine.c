@@ -146,6 +146,8 @@ void tessera_engines_unplug(struct tessera_device *tdev)
 
 	for (i = 0; i < tdev->info.num_engines; i++) {
 		engine = tdev->engines[i];
+		if (!engine)
+			continue;
 		/* A device that is really gone cannot write to the ring either. */
 		if (tessera_ring_stop(engine->ring))
 			drm_dbg_driver(&tdev->drm, "%s does not answer\n", engine->name);
@@ -280,9 +282,9 @@ int tessera_engine_reset(struct tessera_engine *engine)
  */
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 {
+	struct tessera_device *tdev = engine->tdev;
 	unsigned long flags;
 	u64 next, jobs, busy;
-	u32 head, tail;
 	int dead, idx;
 
 	spin_lock_irqsave(&engine->lock, flags);
@@ -290,17 +292,17 @@ void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 	jobs = engine->jobs;
 	busy = engine->busy_ns;
 	dead = engine->dead;
-	head = tessera_ring_head(engine->ring);
-	tail = tessera_ring_tail(engine->ring);
 	spin_unlock_irqrestore(&engine->lock, flags);
 
 	drm_printf(p, "%s: next seqno %llu jobs %llu busy_ns %llu resets %u queued %d dead %d\n",
 		   engine->name, next, jobs, busy, engine->resets,
 		   atomic_read(&engine->sched.credit_count), dead);
-	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
-	drm_printf(p, "%s: ring head 0x%x tail 0x%x status 0x%x context %u\n", engine->name,
-		   head, tail, tessera_ring_status(engine->ring),
-		   tessera_read32(engine->tdev, TSR_ENG(engine->id) + TSR_ENG_CONTEXT));
+	drm_printf(p, "%s: head 0x%x tail 0x%x free up to 0x%x status 0x%x context %u\n",
+		   engine->name, tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_HEAD),
+		   tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_TAIL),
+		   tessera_ring_head(engine->ring), tessera_ring_status(engine->ring),
+		   tessera_read32(tdev, TSR_ENG(engine->id) + TSR_ENG_CONTEXT));
 	drm_dev_exit(idx);
 }

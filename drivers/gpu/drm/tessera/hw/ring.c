@@ -231,17 +231,6 @@ u32 tessera_ring_status(struct tessera_ring *ring)
 }
 
 /**
- * tessera_ring_tail() - where the next job goes
- * @ring: the ring
- *
- * Return: a byte offset.
- */
-u32 tessera_ring_tail(struct tessera_ring *ring)
-{
-	return ring->tail;
-}
-
-/**
  * tessera_ring_head() - how far the engine says the ring is free
  * @ring: the ring
  *

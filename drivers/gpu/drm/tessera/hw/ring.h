@@ -66,7 +66,6 @@ u64 tessera_ring_ack(struct tessera_ring *ring);
 void tessera_ring_result(struct tessera_ring *ring, u32 slot,
 			 struct tessera_ring_result *result);
 u32 tessera_ring_status(struct tessera_ring *ring);
-u32 tessera_ring_tail(struct tessera_ring *ring);
 u32 tessera_ring_head(struct tessera_ring *ring);
 
 #endif /* __TESSERA_RING_H__ */
