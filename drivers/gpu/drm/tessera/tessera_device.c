@@ -27,6 +27,7 @@
 #include "mem/segment.h"
 #include "mem/ttm.h"
 #include "services/reset.h"
+#include "submit/barrier.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
 
@@ -165,6 +166,9 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	int ret;
 
 	ret = tessera_segment_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_barrier_init(tdev);
 	if (ret)
 		return ret;
 

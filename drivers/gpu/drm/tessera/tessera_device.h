@@ -14,6 +14,7 @@
 struct pci_dev;
 struct workqueue_struct;
 
+struct tessera_barriers;	/* submit/barrier.c */
 struct tessera_clients;		/* services/client.c */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
@@ -29,6 +30,7 @@ struct tessera_segments;	/* mem/segment.c */
  * Locks are taken in this order; each may be left out, none may be taken
  * after one that stands below it:
  *
+ * 0. &tessera_context.lock: one submission of a context at a time.
  * 1. &tessera_device.submit_lock: read by an ordinary submission, write by one
  *    that is run in several parts, from before the first reservation is
  *    taken until the last part is pushed. While it is held for writing nobody
@@ -120,6 +122,8 @@ struct tessera_device {
 	struct tessera_paging *paging;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
+	/** @barriers: order between split and other submissions */
+	struct tessera_barriers *barriers;
 	/** @clients: all open files */
 	struct tessera_clients *clients;
 };

@@ -9,6 +9,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "pure/slot.h"
+#include "submit/barrier.h"
 
 struct drm_tessera_context_create;
 struct tessera_account;		/* mem/account.h */
@@ -37,6 +38,8 @@ struct tessera_context {
 	u32 flags;
 	/** @entity: queue of the engine's scheduler */
 	struct drm_sched_entity entity;
+	/** @tail: its last job, for barriers */
+	struct tessera_queue_tail tail;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
 	/**

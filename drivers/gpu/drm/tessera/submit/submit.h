@@ -7,11 +7,6 @@ struct drm_tessera_submit;
 struct tessera_device;
 struct xarray;
 
-/* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
-#define TESSERA_MAX_ALLOCS	65536
-#define TESSERA_MAX_PATCHES	(1 << 20)
-#define TESSERA_MAX_SYNCS	1024
-
 int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
 		   struct xarray *contexts, struct drm_tessera_submit *args);
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: contexts
+ *
+ * A context is one queue of a client: a scheduler entity, and the resource table its
+ * submissions are checked with. The client's table and every job hold a reference, so the
+ * entity goes when the last job has gone: jobs of a destroyed context, and of a
+ * client that has closed its file, still run. A context one of whose jobs hung
+ * takes no more of them.
+ */
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include <drm/tessera_drm.h>
+
+#include "exec/engine.h"
+#include "mem/account.h"
+#include "submit/context.h"
+#include "tessera_device.h"
+
+static int context_init_slots(struct tessera_context *ctx)
+{
+	u32 num_slots = ctx->tdev->info.num_slots;
+	struct tessera_slot_row *rows;
+	u32 *live;
+
+	rows = kvcalloc(num_slots, sizeof(*rows), GFP_KERNEL_ACCOUNT);
+	live = kvmalloc_array(num_slots, sizeof(*live), GFP_KERNEL_ACCOUNT);
+	if (!rows || !live) {
+		kvfree(rows);
+		kvfree(live);
+		return -ENOMEM;
+	}
+	tessera_slot_init(&ctx->slots, rows, live, num_slots);
+
+	return 0;
+}
+
+static void context_fini_slots(struct tessera_context *ctx)
+{
+	kvfree(ctx->slots.rows);
+	kvfree(ctx->slots.live);
+}
+
+static void context_release(struct kref *ref)
+{
+	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
+
+	drm_sched_entity_destroy(&ctx->entity);
+	tessera_barrier_remove_queue(ctx->tdev, &ctx->tail);
+	context_fini_slots(ctx);
+	tessera_account_put(ctx->account);
+	mutex_destroy(&ctx->lock);
+	kfree(ctx);
+}
+
+/**
+ * tessera_context_get() - take a reference
+ * @ctx: the context
+ *
+ * Return: @ctx.
+ */
+struct tessera_context *tessera_context_get(struct tessera_context *ctx)
+{
+	kref_get(&ctx->ref);
+
+	return ctx;
+}
+
+/**
+ * tessera_context_put() - drop a reference
+ * @ctx: the context, or NULL
+ *
+ * Process context: the last one tears the scheduler entity down.
+ */
+void tessera_context_put(struct tessera_context *ctx)
+{
+	if (ctx)
+		kref_put(&ctx->ref, context_release);
+}
+
+static struct tessera_engine *render_engine(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_engine *engine;
+
+	if (id >= tessera_engine_num(tdev))
+		return NULL;
+	engine = tessera_engine_get(tdev, array_index_nospec(id, tessera_engine_num(tdev)));
+
+	return engine && engine->type == TSR_ENGINE_RENDER ? engine : NULL;
+}
+
+static struct tessera_context *context_alloc(struct tessera_device *tdev,
+					     struct tessera_engine *engine,
+					     struct tessera_account *account,
+					     const struct drm_tessera_context_create *args)
+{
+	struct tessera_context *ctx;
+	int ret;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+
+	kref_init(&ctx->ref);
+	mutex_init(&ctx->lock);
+	ctx->tdev = tdev;
+	ctx->engine = engine;
+	ctx->flags = args->flags;
+	ctx->split_state = args->split_seed;
+
+	ret = context_init_slots(ctx);
+	if (ret)
+		goto err_free;
+	ret = tessera_engine_entity_init(engine, &ctx->entity, DRM_SCHED_PRIORITY_NORMAL,
+					 &ctx->guilty);
+	if (ret)
+		goto err_fini_slots;
+	ctx->account = tessera_account_get(account);
+	ctx->hw_id = tessera_barrier_add_queue(tdev, &ctx->tail, engine->id);
+
+	return ctx;
+
+err_fini_slots:
+	context_fini_slots(ctx);
+err_free:
+	mutex_destroy(&ctx->lock);
+	kfree(ctx);
+	return ERR_PTR(ret);
+}
+
+/**
+ * tessera_context_create() - create a context
+ * @tdev: the device
+ * @contexts: the client's table
+ * @account: who pays
+ * @args: flags, checked, and engine
+ * @id: receives its number in the table, written before others can look it up
+ *
+ * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC for too many
+ * contexts, or -ENOMEM.
+ */
+int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
+			   struct tessera_account *account,
+			   const struct drm_tessera_context_create *args, u32 *id)
+{
+	struct tessera_engine *engine = render_engine(tdev, args->engine);
+	struct tessera_context *ctx;
+	int ret;
+
+	if (!engine)
+		return -EINVAL;
+	ctx = context_alloc(tdev, engine, account, args);
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+
+	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
+	if (ret) {
+		tessera_context_put(ctx);
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_context_destroy() - take a context out of its client's table
+ * @contexts: the table
+ * @id: its number
+ *
+ * Jobs already submitted still run.
+ *
+ * Return: 0 or -ENOENT.
+ */
+int tessera_context_destroy(struct xarray *contexts, u32 id)
+{
+	struct tessera_context *ctx = xa_erase(contexts, id);
+
+	if (!ctx)
+		return -ENOENT;
+	tessera_context_put(ctx);
+
+	return 0;
+}
+
+/**
+ * tessera_context_destroy_all() - empty the table of a client that goes away
+ * @contexts: the table
+ */
+void tessera_context_destroy_all(struct xarray *contexts)
+{
+	struct tessera_context *ctx;
+	unsigned long id;
+
+	xa_for_each(contexts, id, ctx) {
+		xa_erase(contexts, id);
+		tessera_context_put(ctx);
+	}
+}
+
+/**
+ * tessera_context_lookup() - find a context by number
+ * @contexts: the client's table
+ * @id: its number
+ *
+ * Return: the context with a reference, or NULL.
+ */
+struct tessera_context *tessera_context_lookup(struct xarray *contexts, u32 id)
+{
+	struct tessera_context *ctx;
+
+	xa_lock(contexts);
+	ctx = xa_load(contexts, id);
+	if (ctx)
+		tessera_context_get(ctx);
+	xa_unlock(contexts);
+
+	return ctx;
+}

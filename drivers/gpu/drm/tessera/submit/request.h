@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_REQUEST_H__
+#define __TESSERA_REQUEST_H__
+
+#include <linux/types.h>
+
+#include "pure/patch.h"
+#include "submit/sync.h"
+
+struct drm_exec;
+struct drm_file;
+struct drm_tessera_submit;
+struct tessera_bo;		/* mem/bo.h */
+struct tessera_context;		/* submit/context.h */
+struct tessera_device;
+struct tessera_ib;		/* exec/ib.h */
+struct xarray;
+
+/* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
+#define TESSERA_MAX_ALLOCS	65536
+#define TESSERA_MAX_PATCHES	(1 << 20)
+#define TESSERA_MAX_SYNCS	1024
+
+/**
+ * struct tessera_request - one submission: the kernel's copy of all it brought
+ */
+struct tessera_request {
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @ctx: the context; holds a reference */
+	struct tessera_context *ctx;
+	/** @ib: the commands */
+	struct tessera_ib *ib;
+	/** @cmds: the commands, as the CPU sees them */
+	void *cmds;
+	/** @bos: one for each element of the allocation list, NULL for a NULL element */
+	struct tessera_bo **bos;
+	/** @allocs: what the checks need to know of @bos */
+	struct tessera_patch_alloc *allocs;
+	/** @patches: the patch list */
+	struct tessera_patch *patches;
+	/** @list: @patches, @allocs and limits */
+	struct tessera_patch_list list;
+	/** @order: elements of @patches that are not NULL, in stream order */
+	u32 *order;
+	/** @num_order: length of @order */
+	u32 num_order;
+	/** @syncs: fences in and out */
+	struct tessera_syncs syncs;
+	/** @err: where the fault is */
+	struct tessera_patch_error err;
+	/** @job: number of the submission in its context, for traces */
+	u64 job;
+	/** @stamp: number of the submission on the device, for LRU */
+	u64 stamp;
+};
+
+int tessera_request_init(struct tessera_request *req, struct tessera_device *tdev,
+			 struct drm_file *file, struct xarray *contexts,
+			 const struct drm_tessera_submit *args);
+void tessera_request_fini(struct tessera_request *req);
+int tessera_request_check(struct tessera_request *req);
+int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
+
+static inline bool tessera_request_writes(const struct tessera_request *req, u32 alloc)
+{
+	return req->allocs[alloc].flags & TESSERA_PATCH_ALLOC_WRITE;
+}
+
+void tessera_request_patch(struct tessera_request *req, u32 first, u32 count);
+
+#endif /* __TESSERA_REQUEST_H__ */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_SPLIT_INPUT_H__
+#define __TESSERA_SPLIT_INPUT_H__
+
+#include <linux/types.h>
+
+#include "pure/split.h"
+
+struct tessera_bo;		/* mem/bo.h */
+struct tessera_request;		/* submit/request.h */
+
+/**
+ * struct tessera_split_model - what the planner is told, and what its numbers mean
+ */
+struct tessera_split_model {
+	/** @in: the planner's input; segment indexes are segment ids */
+	struct tessera_split_input in;
+	/** @segs: segments by id */
+	struct tessera_split_seg segs[TESSERA_SPLIT_MAX_SEGS];
+	/** @allocs: the allocation list */
+	struct tessera_split_alloc *allocs;
+	/** @blocks: occupied ranges */
+	struct tessera_split_block *blocks;
+	/** @block_bos: the object in each of them; NULL if it is being destroyed */
+	struct tessera_bo **block_bos;
+	/** @max_blocks: room in @blocks and @block_bos */
+	u32 max_blocks;
+	/** @dying: some block is being destroyed */
+	bool dying;
+};
+
+u32 tessera_split_segments(const struct tessera_request *req);
+int tessera_split_model_init(struct tessera_split_model *model,
+			     const struct tessera_request *req, u32 segments);
+void tessera_split_model_fini(struct tessera_split_model *model);
+
+#endif /* __TESSERA_SPLIT_INPUT_H__ */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: submission
+ *
+ * The submission ioctl: copy, validate, lock, make resident, patch, arm, push. A
+ * submission all of whose objects fit at once is one job and costs nothing for the
+ * splitting of others: the planner is not asked. Only if memory does not suffice, or
+ * the context is to be split for a test, does the split path take over.
+ *
+ * Locks: the context's, then the device's submission lock for reading, then
+ * reservations.
+ */
+#include <linux/rwsem.h>
+
+#include <drm/drm_exec.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/engine.h"
+#include "exec/ib.h"
+#include "mem/bo.h"
+#include "mem/residency.h"
+#include "submit/barrier.h"
+#include "submit/context.h"
+#include "submit/part.h"
+#include "submit/request.h"
+#include "submit/split_exec.h"
+#include "submit/submit.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < req->list.num_allocs; i++) {
+		if (!req->bos[i])
+			continue;
+		ret = tessera_residency_validate(req->bos[i], exec,
+						 tessera_request_writes(req, i));
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+static int lock_objects(struct tessera_request *req, struct drm_exec *exec)
+{
+	int ret = 0;
+
+	drm_exec_until_all_locked(exec) {
+		ret = tessera_request_lock(req, exec);
+		drm_exec_retry_on_contention(exec);
+		if (ret)
+			break;
+		ret = validate_objects(req, exec);
+		drm_exec_retry_on_contention(exec);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+static int add_dependencies(struct tessera_request *req, struct tessera_part *part)
+{
+	u32 i;
+	int ret;
+
+	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
+	if (!ret)
+		ret = tessera_barrier_wait_group(req->tdev, req->ctx->engine->id, &part->job);
+	for (i = 0; !ret && i < req->list.num_allocs; i++)
+		if (req->bos[i])
+			ret = tessera_part_use(part, req->bos[i],
+					       tessera_request_writes(req, i));
+
+	return ret;
+}
+
+static void trace_whole(struct tessera_request *req)
+{
+	struct tessera_slot_table *table = &req->ctx->slots;
+	u32 i;
+
+	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
+				 req->list.num_patches);
+	if (!trace_tessera_split_entry_enabled())
+		return;
+
+	tessera_slot_reset(table);
+	for (i = 0; i < req->list.num_patches; i++) {
+		const struct tessera_patch *patch = &req->patches[i];
+		struct tessera_bo *bo = req->bos[patch->alloc_index];
+
+		tessera_slot_set(table, patch->slot_id,
+				 bo ? patch->alloc_index : TESSERA_SLOT_NULL,
+				 patch->split_offset);
+		trace_tessera_split_entry(req->ctx->hw_id, req->job, i, patch->slot_id,
+					  bo ? bo->id : 0, patch->split_offset,
+					  table->num_live);
+	}
+}
+
+/* All objects are locked and resident. */
+static int run_whole(struct tessera_request *req, struct tessera_part *part)
+{
+	struct dma_fence *fence;
+	u32 i;
+	int ret;
+
+	ret = add_dependencies(req, part);
+	if (ret)
+		return ret;
+
+	tessera_request_patch(req, 0, req->list.num_patches);
+	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
+	trace_whole(req);
+
+	fence = tessera_part_arm(part);
+	for (i = 0; i < req->list.num_allocs; i++)
+		if (req->bos[i])
+			tessera_part_publish(part, req->bos[i],
+					     tessera_request_writes(req, i), req->stamp);
+	tessera_syncs_signal(&req->syncs, fence);
+	tessera_part_push(part);
+
+	return 0;
+}
+
+/* -ENOSPC: it does not fit as a whole. */
+static int submit_whole(struct tessera_request *req)
+{
+	struct tessera_device *tdev = req->tdev;
+	struct tessera_part *part;
+	struct drm_exec exec;
+	int ret;
+
+	part = tessera_part_create(req->ctx);
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	ret = down_read_interruptible(&tdev->submit_lock);
+	if (ret)
+		goto out_put_part;
+
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, req->list.num_allocs);
+	ret = lock_objects(req, &exec);
+	if (!ret)
+		ret = run_whole(req, part);
+	drm_exec_fini(&exec);
+	up_read(&tdev->submit_lock);
+
+out_put_part:
+	tessera_part_put(part);
+	return ret;
+}
+
+static int submit_locked(struct tessera_request *req, u32 *num_parts)
+{
+	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
+			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
+	struct tessera_context *ctx = req->ctx;
+	int ret = -ENOSPC;
+
+	if (atomic_read(&ctx->guilty))
+		return -EIO;
+	ret = tessera_request_check(req);
+	if (ret)
+		return ret;
+
+	req->stamp = tessera_residency_next_stamp(req->tdev);
+	req->job = ctx->next_job;
+	*num_parts = 1;
+	ret = ctx->flags & force ? -ENOSPC : submit_whole(req);
+	if (ret == -ENOSPC)
+		ret = tessera_split_exec(req, num_parts);
+	if (!ret)
+		ctx->next_job++;
+
+	return ret;
+}
+
+static bool will_be_restarted(int ret)
+{
+	return ret == -ERESTARTSYS || ret == -EINTR || ret == -EAGAIN;
+}
+
+/**
+ * tessera_submit() - the submission ioctl
+ * @tdev: the device
+ * @file: the client
+ * @contexts: the client's contexts
+ * @args: the ioctl's argument, flags and out fields checked
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_submit; then nothing was
+ * run.
+ */
+int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
+		   struct xarray *contexts, struct drm_tessera_submit *args)
+{
+	struct tessera_request req;
+	u32 num_parts = 0;
+	int ret;
+
+	ret = tessera_request_init(&req, tdev, file, contexts, args);
+	if (!ret)
+		ret = mutex_lock_interruptible(&req.ctx->lock);
+	if (!ret) {
+		ret = submit_locked(&req, &num_parts);
+		mutex_unlock(&req.ctx->lock);
+	}
+
+	/* An interrupted call is made again with the same argument. */
+	if (!will_be_restarted(ret)) {
+		args->num_parts = ret ? 0 : num_parts;
+		args->error_offset = req.err.offset;
+		args->error_index = req.err.index;
+	}
+	tessera_request_fini(&req);
+
+	return ret;
+}

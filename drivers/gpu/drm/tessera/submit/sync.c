@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: syncobj lists
+ *
+ * Fences a submission waits for and syncobjs it signals, binary and timeline. All that
+ * can fail is done when the list is read; signalling allocates nothing. No locks.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/slab.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_syncobj.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/job.h"
+#include "submit/sync.h"
+
+/* Either a fence to wait for, or a syncobj to signal. */
+struct tessera_sync_item {
+	struct dma_fence *wait;
+	struct drm_syncobj *signal;
+	struct dma_fence_chain *chain;
+	u64 point;
+};
+
+static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
+			  const struct drm_tessera_sync *sync)
+{
+	bool timeline = sync->flags & DRM_TESSERA_SYNC_TIMELINE;
+
+	if (sync->flags & ~(DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE))
+		return -EINVAL;
+	if (timeline != !!sync->point)
+		return -EINVAL;
+
+	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL))
+		return drm_syncobj_find_fence(file, sync->handle, sync->point, 0,
+					      &item->wait);
+
+	if (timeline) {
+		item->chain = dma_fence_chain_alloc();
+		if (!item->chain)
+			return -ENOMEM;
+		item->point = sync->point;
+	}
+	item->signal = drm_syncobj_find(file, sync->handle);
+
+	return item->signal ? 0 : -ENOENT;
+}
+
+/**
+ * tessera_syncs_init() - look up what a user's list names
+ * @syncs: the result; tessera_syncs_fini() even after a failure
+ * @file: the client
+ * @list: a copy of the list
+ * @count: its length
+ *
+ * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags or a wait for
+ * what has no fence, or -ENOMEM.
+ */
+int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       const struct drm_tessera_sync *list, u32 count)
+{
+	u32 i;
+	int ret;
+
+	if (!count)
+		return 0;
+	syncs->items = kvcalloc(count, sizeof(*syncs->items), GFP_KERNEL_ACCOUNT);
+	if (!syncs->items)
+		return -ENOMEM;
+	syncs->count = count;
+
+	for (i = 0; i < count; i++) {
+		ret = sync_item_init(&syncs->items[i], file, &list[i]);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_syncs_fini() - drop all that a list holds
+ * @syncs: the list, zeroed or initialised
+ */
+void tessera_syncs_fini(struct tessera_syncs *syncs)
+{
+	u32 i;
+
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		dma_fence_put(item->wait);
+		if (item->signal)
+			drm_syncobj_put(item->signal);
+		dma_fence_chain_free(item->chain);
+	}
+	kvfree(syncs->items);
+	syncs->items = NULL;
+	syncs->count = 0;
+}
+
+/**
+ * tessera_syncs_add_waits() - make a job wait for the fences of the list
+ * @syncs: the list
+ * @job: a job that is not armed yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs,
+			    struct tessera_job *job)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < syncs->count; i++) {
+		if (!syncs->items[i].wait)
+			continue;
+		ret = tessera_job_add_dependency(job, dma_fence_get(syncs->items[i].wait));
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_syncs_signal() - put a fence into the syncobjs of the list
+ * @syncs: the list
+ * @fence: fence of an armed job
+ */
+void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		if (!item->signal)
+			continue;
+		if (item->chain) {
+			drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
+			/* Now the syncobj's. */
+			item->chain = NULL;
+		} else {
+			drm_syncobj_replace_fence(item->signal, fence);
+		}
+	}
+}

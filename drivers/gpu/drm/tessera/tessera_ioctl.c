@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: ioctls
+ *
+ * One short handler each: check every field, look up, call, put. The core has seen to it
+ * that the device is not gone and that short structs are extended with zeroes. Called
+ * without locks.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_ioctl.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/engine.h"
+#include "hw/error.h"
+#include "hw/mmio.h"
+#include "mem/account.h"
+#include "mem/gem.h"
+#include "mem/segment.h"
+#include "services/client.h"
+#include "submit/context.h"
+#include "submit/request.h"
+#include "submit/submit.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_ioctl.h"
+#include "tessera_uobj.h"
+
+static_assert(DRM_TESSERA_SEGMENT_APERTURE == TSR_SEGF_APERTURE);
+static_assert(DRM_TESSERA_SEGMENT_CPU_VISIBLE == TSR_SEGF_CPU_VISIBLE);
+static_assert(DRM_TESSERA_SEGMENT_GPU_READ_ONLY == TSR_SEGF_GPU_READ_ONLY);
+static_assert(DRM_TESSERA_SEGMENT_CACHE_COHERENT == TSR_SEGF_CACHE_COHERENT);
+static_assert(DRM_TESSERA_SEGMENT_CPU_CACHED == TSR_SEGF_CPU_CACHED);
+static_assert(DRM_TESSERA_SEGMENT_HOST_APERTURE == TSR_SEGF_HOST_APERTURE);
+static_assert(DRM_TESSERA_ENGINE_RENDER == TSR_ENGINE_RENDER);
+static_assert(DRM_TESSERA_ENGINE_PAGING == TSR_ENGINE_PAGING);
+
+#define SEGMENT_FLAGS	(DRM_TESSERA_SEGMENT_APERTURE | \
+			 DRM_TESSERA_SEGMENT_CPU_VISIBLE | \
+			 DRM_TESSERA_SEGMENT_GPU_READ_ONLY | \
+			 DRM_TESSERA_SEGMENT_CACHE_COHERENT | \
+			 DRM_TESSERA_SEGMENT_CPU_CACHED | \
+			 DRM_TESSERA_SEGMENT_HOST_APERTURE)
+
+#define BO_FLAGS	(DRM_TESSERA_BO_CPU_ACCESS | \
+			 DRM_TESSERA_BO_CPU_CACHED | \
+			 DRM_TESSERA_BO_GPU_READ_ONLY)
+
+#define CONTEXT_FLAGS	(DRM_TESSERA_CONTEXT_LEAK_CHECK | \
+			 DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL | \
+			 DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)
+
+static u64 query_caps(struct tessera_device *tdev)
+{
+	static const struct {
+		u32 hw;
+		u64 uapi;
+	} map[] = {
+		{ TSR_CAP_PREEMPTION, DRM_TESSERA_CAP_PREEMPTION },
+		{ TSR_CAP_IO_COHERENT, DRM_TESSERA_CAP_IO_COHERENT },
+		{ TSR_CAP_STRICT, DRM_TESSERA_CAP_STRICT },
+	};
+	u64 caps = DRM_TESSERA_CAP_SPLIT;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		if (tdev->info.caps & map[i].hw)
+			caps |= map[i].uapi;
+
+	return caps;
+}
+
+static int query_device(struct tessera_device *tdev, struct tessera_client *client,
+			struct drm_tessera_array *data)
+{
+	struct drm_tessera_query_device info = {
+		.hw_version = tdev->info.version,
+		.num_segments = tessera_segment_count(tdev),
+		.max_slots = tdev->info.num_slots,
+		.max_allocs = TESSERA_MAX_ALLOCS,
+		.max_patches = TESSERA_MAX_PATCHES,
+		.max_cmd_bytes = tdev->info.max_ib_bytes,
+		.max_syncs = TESSERA_MAX_SYNCS,
+		.caps = query_caps(tdev),
+		.page_size = TSR_PAGE_SIZE,
+		.num_swizzle_ranges = tdev->info.num_swizzle_ranges,
+	};
+	u32 i;
+	int idx;
+
+	for (i = 0; i < tessera_engine_num(tdev); i++)
+		if (tessera_engine_get(tdev, i)->type == TSR_ENGINE_RENDER)
+			info.num_engines++;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	tessera_error_collect(tdev);
+	info.guest_errors = tessera_error_total(tdev);
+	info.timestamp_ns = tessera_read_timestamp(tdev);
+	drm_dev_exit(idx);
+
+	return tessera_uobj_put_array(data, sizeof(info), 1, &info);
+}
+
+static int query_segments(struct tessera_device *tdev, struct tessera_client *client,
+			  struct drm_tessera_array *data)
+{
+	struct drm_tessera_query_segment *info;
+	u32 count = tessera_segment_count(tdev);
+	u32 i;
+	int ret;
+
+	static_assert(sizeof(info->name) == TSR_SEG_NAME_BYTES);
+
+	info = kcalloc(count, sizeof(*info), GFP_KERNEL);
+	if (!info)
+		return -ENOMEM;
+
+	for (i = 0; i < count; i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		info[i].id = seg->id;
+		info[i].flags = seg->flags & SEGMENT_FLAGS;
+		info[i].gpu_base = seg->base;
+		info[i].size = seg->size;
+		info[i].commit_limit = seg->commit;
+		info[i].page_size = seg->page_size;
+		memcpy(info[i].name, seg->name, sizeof(info[i].name));
+	}
+	ret = tessera_uobj_put_array(data, sizeof(*info), count, info);
+	kfree(info);
+
+	return ret;
+}
+
+static int query_engines(struct tessera_device *tdev, struct tessera_client *client,
+			 struct drm_tessera_array *data)
+{
+	struct drm_tessera_query_engine info[TSR_MAX_ENGINES];
+	u32 count = tessera_engine_num(tdev);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		info[i].id = i;
+		info[i].type = tessera_engine_get(tdev, i)->type;
+	}
+
+	return tessera_uobj_put_array(data, sizeof(info[0]), count, info);
+}
+
+static int query_memory(struct tessera_device *tdev, struct tessera_client *client,
+			struct drm_tessera_array *data)
+{
+	struct drm_tessera_query_memory info[TESSERA_MAX_MANAGED_SEGMENTS] = { };
+	u32 count = tessera_segment_count(tdev);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		info[i].segment = seg->id;
+		info[i].total = seg->commit;
+		info[i].used = tessera_segment_used(tdev, i);
+		info[i].client_used = tessera_account_used(client->account, i);
+		info[i].client_share = tessera_account_share(client->account, i);
+	}
+
+	return tessera_uobj_put_array(data, sizeof(info[0]), count, info);
+}
+
+typedef int (*query_fn)(struct tessera_device *tdev, struct tessera_client *client,
+			struct drm_tessera_array *data);
+
+static const query_fn queries[] = {
+	[DRM_TESSERA_QUERY_DEVICE] = query_device,
+	[DRM_TESSERA_QUERY_SEGMENTS] = query_segments,
+	[DRM_TESSERA_QUERY_ENGINES] = query_engines,
+	[DRM_TESSERA_QUERY_MEMORY] = query_memory,
+};
+
+/*
+ * -EINVAL: unknown id, non-zero padding, bad stride. -EFAULT: bad user address.
+ * -ENOMEM. -ENODEV: the device is gone.
+ */
+static int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct drm_tessera_query *args = data;
+	u32 id = args->id;
+
+	if (tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, id >= ARRAY_SIZE(queries)))
+		return -EINVAL;
+	id = array_index_nospec(id, ARRAY_SIZE(queries));
+
+	return queries[id](tdev, to_tessera_client(file), &args->data);
+}
+
+/*
+ * -EINVAL: see &struct drm_tessera_bo_create. -E2BIG: larger than each supported
+ * segment. -ENOMEM.
+ */
+static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
+				   struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_bo_create *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->flags & ~BO_FLAGS) ||
+	    tessera_ioctl_bad(tdev, args->handle) ||
+	    tessera_ioctl_bad(tdev, args->pad))
+		return -EINVAL;
+
+	return tessera_gem_create(tdev, file, client->account, args);
+}
+
+/* -ENOENT: unknown handle. -EINVAL: non-zero padding or out field. */
+static int tessera_ioctl_bo_info(struct drm_device *drm, void *data,
+				 struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct drm_tessera_bo_info *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, memchr_inv(&args->size, 0, sizeof(*args) -
+					       offsetof(struct drm_tessera_bo_info, size))))
+		return -EINVAL;
+
+	return tessera_gem_info(file, args);
+}
+
+/*
+ * -ENOENT: unknown handle. -EINVAL: unknown flag. -EBUSY: not idle, asked without
+ * a timeout. -ETIME: the timeout passed. -EINTR.
+ */
+static int tessera_ioctl_bo_wait(struct drm_device *drm, void *data,
+				 struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct drm_tessera_bo_wait *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->flags & ~DRM_TESSERA_BO_WAIT_WRITE))
+		return -EINVAL;
+
+	return tessera_gem_wait(file, args);
+}
+
+/*
+ * -EINVAL: unknown flag, both force-split flags, a seed without its flag, no
+ * such render engine, non-zero out field. -ENOSPC: too many contexts. -ENOMEM.
+ */
+static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
+					struct drm_file *file)
+{
+	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
+			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_context_create *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->flags & ~CONTEXT_FLAGS) ||
+	    tessera_ioctl_bad(tdev, (args->flags & force) == force) ||
+	    tessera_ioctl_bad(tdev, args->split_seed &&
+			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)) ||
+	    tessera_ioctl_bad(tdev, args->id))
+		return -EINVAL;
+
+	return tessera_context_create(tdev, &client->contexts, client->account, args,
+				      &args->id);
+}
+
+/* -ENOENT: unknown context. -EINVAL: non-zero padding. */
+static int tessera_ioctl_context_destroy(struct drm_device *drm, void *data,
+					 struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_context_destroy *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->pad))
+		return -EINVAL;
+
+	return tessera_context_destroy(&client->contexts, args->id);
+}
+
+/* See &struct drm_tessera_submit. */
+static int tessera_ioctl_submit(struct drm_device *drm, void *data,
+				struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_submit *args = data;
+
+	if (tessera_ioctl_bad(tdev, args->flags) ||
+	    tessera_ioctl_bad(tdev, args->num_parts) ||
+	    tessera_ioctl_bad(tdev, args->error_offset) ||
+	    tessera_ioctl_bad(tdev, args->error_index))
+		return -EINVAL;
+
+	return tessera_submit(tdev, file, &client->contexts, args);
+}
+
+/** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
+const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
+	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_CREATE, tessera_ioctl_bo_create, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_INFO, tessera_ioctl_bo_info, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_WAIT, tessera_ioctl_bo_wait, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_CREATE, tessera_ioctl_context_create,
+			  DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_DESTROY, tessera_ioctl_context_destroy,
+			  DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT, tessera_ioctl_submit, DRM_RENDER_ALLOW),
+};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: user objects
+ *
+ * The only place that copies to and from user space. Arrays of structs come with the
+ * stride user space was built with: a shorter element is extended with zeroes, what a
+ * longer one brings must be zero. Called by the ioctls, with no lock held but the
+ * submitting context's.
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/tessera_drm.h>
+
+#include "tessera_uobj.h"
+
+static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t obj_size)
+{
+	const char __user *src = u64_to_user_ptr(in->array);
+	u32 i;
+	int ret;
+
+	for (i = 0; i < in->count; i++) {
+		ret = copy_struct_from_user(dst + i * obj_size, obj_size,
+					    src + (size_t)i * in->stride, in->stride);
+		if (ret)
+			return ret == -E2BIG ? -EINVAL : ret;
+		if (!(i % 1024))
+			cond_resched();
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_uobj_get_array() - copy an array of structs from user space
+ * @in: where it is
+ * @min_stride: size of the first published version of the struct
+ * @obj_size: size of the struct as the kernel knows it
+ * @max_count: most elements allowed
+ * @out: receives the copy, NULL if there are no elements; free with kvfree()
+ *
+ * Return: 0, -E2BIG for too many elements, -EINVAL for a bad stride or non-zero data the
+ * kernel does not know, -EFAULT, or -ENOMEM.
+ */
+int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride,
+			   size_t obj_size, u32 max_count, void **out)
+{
+	size_t bytes;
+	void *objs;
+	int ret;
+
+	*out = NULL;
+	if (!in->count)
+		return 0;
+	if (in->count > max_count)
+		return -E2BIG;
+	if (in->stride < min_stride || in->stride > PAGE_SIZE)
+		return -EINVAL;
+	if (check_mul_overflow((size_t)in->count, obj_size, &bytes))
+		return -E2BIG;
+
+	objs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!objs)
+		return -ENOMEM;
+
+	if (in->stride == obj_size)
+		ret = tessera_uobj_get_bytes(objs, in->array, bytes);
+	else
+		ret = copy_elements(objs, in, obj_size);
+	if (ret) {
+		kvfree(objs);
+		return ret;
+	}
+	*out = objs;
+
+	return 0;
+}
+
+/**
+ * tessera_uobj_get_bytes() - copy bytes from user space
+ * @dst: where to
+ * @user: user address
+ * @bytes: how many
+ *
+ * Return: 0, or -EFAULT.
+ */
+int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
+{
+	return copy_from_user(dst, u64_to_user_ptr(user), bytes) ? -EFAULT : 0;
+}
+
+/**
+ * tessera_uobj_put_array() - answer a query with an array of structs
+ * @out: the user's array; receives stride and count
+ * @obj_size: size of the struct as the kernel knows it
+ * @count: number of structs
+ * @objs: the structs
+ *
+ * With no user address only @out is filled in. Otherwise as many elements are written as
+ * both sides have, each of the user's stride and zero-filled where the kernel
+ * knows less.
+ *
+ * Return: 0, -EINVAL for a bad stride, or -EFAULT.
+ */
+int tessera_uobj_put_array(struct drm_tessera_array *out, size_t obj_size,
+			   u32 count, const void *objs)
+{
+	char __user *dst = u64_to_user_ptr(out->array);
+	size_t known;
+	u32 i;
+
+	if (!out->array) {
+		out->stride = obj_size;
+		out->count = count;
+		return 0;
+	}
+	if (!out->stride || out->stride > PAGE_SIZE)
+		return -EINVAL;
+
+	known = min_t(size_t, out->stride, obj_size);
+	out->count = min(out->count, count);
+	for (i = 0; i < out->count; i++) {
+		if (copy_to_user(dst, objs + i * obj_size, known) ||
+		    clear_user(dst + known, out->stride - known))
+			return -EFAULT;
+		dst += out->stride;
+	}
+
+	return 0;
+}
