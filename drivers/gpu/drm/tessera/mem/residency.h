@@ -34,7 +34,7 @@ struct tessera_block {
 	u64 last_use;
 	/** @owner: id of the account that pays for it */
 	u32 owner;
-	/** @tier: &enum tessera_split_tier, set by tessera_residency_rank() */
+	/** @tier: &enum tessera_victim_tier, set by tessera_residency_rank() */
 	u8 tier;
 	/** @rank: order inside the tier, lower goes first; likewise */
 	u32 rank;

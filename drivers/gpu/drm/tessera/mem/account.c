@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: accounts
+ *
+ * An account is charged for the memory and the engine time an open file uses. It
+ * is refcounted because buffer objects and jobs may outlive the file; it does not
+ * outlive the device, which is kept until the last of those is gone. Use and demand of
+ * memory, the list of accounts and their fair shares (SEG-8, SEG-9; the arithmetic is
+ * in pure/share.c) are under one leaf mutex in &struct tessera_segments; the other counters
+ * are atomic.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_print.h>
+
+#include "mem/account.h"
+#include "mem/segment.h"
+#include "tessera_device.h"
+
+/* An account that used or asked for memory this recently competes for it. */
+#define DEMAND_WINDOW_MS	2000
+
+/**
+ * tessera_account_create() - open an account
+ * @tdev: the device
+ *
+ * Return: the account with one reference, or an ERR_PTR().
+ */
+struct tessera_account *tessera_account_create(struct tessera_device *tdev)
+{
+	struct tessera_segments *segments = tdev->segments;
+	struct tessera_account *account;
+
+	account = kzalloc(sizeof(*account), GFP_KERNEL);
+	if (!account)
+		return ERR_PTR(-ENOMEM);
+
+	kref_init(&account->ref);
+	account->tdev = tdev;
+	account->pid = task_tgid_nr(current);
+
+	mutex_lock(&segments->accounts_lock);
+	account->id = ++segments->next_account;
+	segments->num_accounts++;
+	list_add_tail(&account->node, &segments->accounts);
+	mutex_unlock(&segments->accounts_lock);
+
+	return account;
+}
+
+/**
+ * tessera_account_get() - take a reference
+ * @account: the account
+ *
+ * Return: @account.
+ */
+struct tessera_account *tessera_account_get(struct tessera_account *account)
+{
+	kref_get(&account->ref);
+	return account;
+}
+
+static void account_release(struct kref *ref)
+{
+	struct tessera_account *account = container_of(ref, struct tessera_account, ref);
+	struct tessera_segments *segments = account->tdev->segments;
+	u32 i;
+
+	for (i = 0; i < segments->num; i++) {
+		drm_WARN_ON(&account->tdev->drm, account->share[i].used);
+		tessera_share_leave(&segments->share[i], &account->share[i]);
+	}
+	segments->num_accounts--;
+	list_del(&account->node);
+	mutex_unlock(&segments->accounts_lock);
+	kfree(account);
+}
+
+/**
+ * tessera_account_put() - drop a reference
+ * @account: the account, or NULL
+ *
+ * May sleep.
+ */
+void tessera_account_put(struct tessera_account *account)
+{
+	if (account)
+		kref_put_mutex(&account->ref, account_release,
+			       &account->tdev->segments->accounts_lock);
+}
+
+/**
+ * tessera_account_charge() - book memory taken
+ * @account: who
+ * @seg_index: index of the segment
+ * @bytes: how much
+ */
+void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes)
+{
+	struct tessera_segments *segments = account->tdev->segments;
+
+	mutex_lock(&segments->accounts_lock);
+	drm_WARN_ON(&account->tdev->drm,
+		    tessera_share_charge(&segments->share[seg_index],
+					 &account->share[seg_index], bytes));
+	mutex_unlock(&segments->accounts_lock);
+}
+
+/**
+ * tessera_account_uncharge() - book memory given back
+ * @account: who
+ * @seg_index: index of the segment
+ * @bytes: how much
+ */
+void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes)
+{
+	struct tessera_segments *segments = account->tdev->segments;
+
+	mutex_lock(&segments->accounts_lock);
+	drm_WARN_ON(&account->tdev->drm,
+		    tessera_share_uncharge(&segments->share[seg_index],
+					   &account->share[seg_index], bytes));
+	mutex_unlock(&segments->accounts_lock);
+}
+
+/**
+ * tessera_account_want() - note that an account uses, or asks for, memory
+ * @account: who
+ * @seg_index: index of the segment
+ *
+ * For a while the account competes for the segment.
+ */
+void tessera_account_want(struct tessera_account *account, u32 seg_index)
+{
+	struct tessera_segments *segments = account->tdev->segments;
+
+	mutex_lock(&segments->accounts_lock);
+	tessera_share_touch(&segments->share[seg_index], &account->share[seg_index],
+			    get_jiffies_64());
+	mutex_unlock(&segments->accounts_lock);
+}
+
+/**
+ * tessera_account_add_engine_time() - book engine time
+ * @account: who
+ * @engine: engine index
+ * @ns: nanoseconds
+ *
+ * Callable from interrupt context.
+ */
+void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns)
+{
+	atomic64_add(ns, &account->engine_ns[engine]);
+}
+
+/**
+ * tessera_account_used() - bytes an account has in a segment
+ * @account: who
+ * @seg_index: index of the segment
+ *
+ * Return: bytes, a snapshot.
+ */
+u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
+{
+	struct tessera_segments *segments = account->tdev->segments;
+	u64 used;
+
+	mutex_lock(&segments->accounts_lock);
+	used = account->share[seg_index].used;
+	mutex_unlock(&segments->accounts_lock);
+
+	return used;
+}
+
+/* Demand lapses by itself; nobody counts on it between two looks. */
+static void expire_locked(struct tessera_segments *segments, u32 seg_index)
+{
+	u64 window = msecs_to_jiffies(DEMAND_WINDOW_MS);
+	u64 now = get_jiffies_64();
+	struct tessera_account *account;
+
+	lockdep_assert_held(&segments->accounts_lock);
+
+	list_for_each_entry(account, &segments->accounts, node)
+		tessera_share_expire(&segments->share[seg_index],
+				     &account->share[seg_index], now, window);
+}
+
+/**
+ * tessera_account_share() - what an account can count on in a segment
+ * @account: who
+ * @seg_index: index of the segment
+ *
+ * Its fair share, and more while others leave memory free.
+ *
+ * Return: bytes.
+ */
+u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
+{
+	struct tessera_segments *segments = account->tdev->segments;
+	u64 share;
+
+	mutex_lock(&segments->accounts_lock);
+	expire_locked(segments, seg_index);
+	share = tessera_share_budget(&segments->share[seg_index], &account->share[seg_index]);
+	mutex_unlock(&segments->accounts_lock);
+
+	return share;
+}
+
+static u32 fill_views_locked(struct tessera_segments *segments, u32 seg_index,
+			     struct tessera_account_view *views, u32 room)
+{
+	struct tessera_account *account;
+	u32 n = 0;
+
+	lockdep_assert_held(&segments->accounts_lock);
+
+	list_for_each_entry(account, &segments->accounts, node) {
+		const struct tessera_share_client *client = &account->share[seg_index];
+
+		if (n == room)
+			break;
+		views[n++] = (struct tessera_account_view) {
+			.id = account->id,
+			.pid = account->pid,
+			.used = client->used,
+			.fair = tessera_share_fair(&segments->share[seg_index], client),
+			.demand = client->demand,
+		};
+	}
+
+	return n;
+}
+
+/**
+ * tessera_account_views() - how all accounts use a segment
+ * @tdev: the device
+ * @seg_index: index of the segment
+ * @views: result, in the order of their ids; kvfree() it
+ * @num: elements of @views
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
+			  struct tessera_account_view **views, u32 *num)
+{
+	struct tessera_segments *segments = tdev->segments;
+	u32 room;
+
+	do {
+		room = READ_ONCE(segments->num_accounts) + 4;
+		*views = kvmalloc_array(room, sizeof(**views), GFP_KERNEL);
+		if (!*views)
+			return -ENOMEM;
+
+		mutex_lock(&segments->accounts_lock);
+		if (room >= segments->num_accounts) {
+			expire_locked(segments, seg_index);
+			*num = fill_views_locked(segments, seg_index, *views, room);
+			mutex_unlock(&segments->accounts_lock);
+			return 0;
+		}
+		mutex_unlock(&segments->accounts_lock);
+		kvfree(*views);
+	} while (1);
+}

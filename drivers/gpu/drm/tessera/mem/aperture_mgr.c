@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: aperture segments
+ *
+ * The TTM manager of a window onto system pages: objects in it keep their ttm_tt.
+ * The commit limit (SEG-30) is enforced by the common code.
+ */
+
+#include <drm/drm_managed.h>
+
+#include "mem/aperture_mgr.h"
+#include "mem/manager.h"
+#include "mem/segment.h"
+#include "tessera_device.h"
+
+static void aperture_mgr_fini(struct drm_device *drm, void *arg)
+{
+	tessera_manager_fini(arg);
+}
+
+/**
+ * tessera_aperture_mgr_init() - manage an aperture segment
+ * @tdev: the device
+ * @seg: the segment
+ *
+ * Return: 0 or an error.
+ */
+int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg)
+{
+	struct tessera_manager *mgr;
+
+	mgr = drmm_kzalloc(&tdev->drm, sizeof(*mgr), GFP_KERNEL);
+	if (!mgr)
+		return -ENOMEM;
+
+	tessera_manager_init(mgr, tdev, seg, true);
+
+	return drmm_add_action_or_reset(&tdev->drm, aperture_mgr_fini, mgr);
+}

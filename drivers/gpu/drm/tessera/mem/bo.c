@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: buffer objects
+ *
+ * What an object is and where it is; not how it moves. Fields that change are
+ * protected by the object's reservation. All objects are on a list, under the leaf
+ * mutex of &struct tessera_residency, for debugfs and for unplug.
+ */
+
+#include <linux/slab.h>
+
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "mem/account.h"
+#include "mem/bo.h"
+#include "mem/cache.h"
+#include "mem/manager.h"
+#include "mem/segment.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+static void bo_destroy(struct ttm_buffer_object *tbo)
+{
+	struct tessera_bo *bo = to_tessera_bo(tbo);
+	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
+	const struct tessera_segment *seg = tessera_segment_by_id(tdev, bo->preferred[0]);
+
+	atomic64_sub(tessera_bo_bytes(bo), &bo->account->total[seg->index]);
+
+	mutex_lock(&tdev->residency->lock);
+	list_del(&bo->node);
+	mutex_unlock(&tdev->residency->lock);
+
+	drm_gem_object_release(&tbo->base);
+	tessera_account_put(bo->account);
+	kfree(bo);
+}
+
+/**
+ * tessera_bo_is_tessera() - tell our objects from TTM's own
+ * @tbo: an object
+ *
+ * TTM makes "ghosts" that hold what a moved object left behind; they are not
+ * embedded in a &struct tessera_bo.
+ *
+ * Return: true if to_tessera_bo() may be used.
+ */
+bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo)
+{
+	return tbo->destroy == bo_destroy;
+}
+
+static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_create *args)
+{
+	struct tessera_segment_alloc alloc = {
+		.size = args->size,
+		.supported = args->supported,
+		.evict_to = args->evict_to,
+		.num_preferred = args->num_preferred,
+		.layout = args->layout,
+		.pitch = args->pitch,
+		.cpu_access = args->flags & DRM_TESSERA_BO_CPU_ACCESS,
+		.cpu_cached = args->flags & DRM_TESSERA_BO_CPU_CACHED,
+		.gpu_read_only = args->flags & DRM_TESSERA_BO_GPU_READ_ONLY,
+	};
+
+	if (tessera_ioctl_bad(tdev, args->flags & ~(DRM_TESSERA_BO_CPU_ACCESS |
+						    DRM_TESSERA_BO_CPU_CACHED |
+						    DRM_TESSERA_BO_GPU_READ_ONLY)))
+		return -EINVAL;
+
+	memcpy(alloc.preferred, args->preferred, sizeof(alloc.preferred));
+
+	return tessera_segment_alloc_check(tdev->segments->desc, tdev->segments->num, &alloc);
+}
+
+/* Those asked for come first; the rest of the supported set follows in id order. */
+static void bo_set_preferred(struct tessera_bo *bo, const struct drm_tessera_bo_create *args)
+{
+	u32 left = args->supported;
+	u32 i;
+
+	for (i = 0; i < args->num_preferred; i++) {
+		bo->preferred[bo->num_preferred++] = args->preferred[i];
+		left &= ~BIT(args->preferred[i]);
+	}
+	for (; left; left &= left - 1)
+		bo->preferred[bo->num_preferred++] = __ffs(left);
+}
+
+/* Aperture segments only if they are free: an eviction must not cause others. */
+static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *bo)
+{
+	u32 left;
+
+	for (left = bo->evict_to; left; left &= left - 1) {
+		const struct tessera_segment *seg = tessera_segment_by_id(tdev, __ffs(left));
+
+		bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
+			.mem_type = seg->mem_type,
+			.flags = TTM_PL_FLAG_DESIRED,
+		};
+	}
+	bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
+		.mem_type = TTM_PL_SYSTEM,
+	};
+}
+
+/* Alignment is the coarsest granularity of the segments it may live in. */
+static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
+{
+	u32 align = PAGE_SIZE;
+
+	for (; supported; supported &= supported - 1)
+		align = max(align, tessera_segment_by_id(tdev, __ffs(supported))->page_size);
+
+	return align >> PAGE_SHIFT;
+}
+
+static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
+				   struct tessera_account *account,
+				   const struct drm_tessera_bo_create *args)
+{
+	struct tessera_bo *bo;
+
+	bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	if (!bo)
+		return NULL;
+
+	bo->flags = args->flags;
+	bo->supported = args->supported;
+	bo->evict_to = args->evict_to;
+	bo->layout = args->layout;
+	bo->pitch = args->pitch;
+	bo->caching = tessera_cache_choose(tdev, args->flags);
+	bo->account = tessera_account_get(account);
+	bo_set_preferred(bo, args);
+	bo_set_evict_places(tdev, bo);
+	atomic64_add(args->size,
+		     &account->total[tessera_segment_by_id(tdev, bo->preferred[0])->index]);
+
+	mutex_lock(&tdev->residency->lock);
+	bo->id = ++tdev->residency->next_id;
+	list_add_tail(&bo->node, &tdev->residency->bos);
+	mutex_unlock(&tdev->residency->lock);
+
+	return bo;
+}
+
+/**
+ * tessera_bo_create() - make a buffer object
+ * @tdev: the device
+ * @account: who pays
+ * @funcs: GEM operations
+ * @args: what it shall be; checked here
+ *
+ * The object has no pages and no place yet, and reads as zero.
+ *
+ * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
+ */
+struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
+				     struct tessera_account *account,
+				     const struct drm_gem_object_funcs *funcs,
+				     const struct drm_tessera_bo_create *args)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
+	struct tessera_bo *bo;
+	int ret;
+
+	ret = bo_check(tdev, args);
+	if (ret)
+		return ERR_PTR(ret);
+
+	bo = bo_alloc(tdev, account, args);
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+
+	drm_gem_private_object_init(&tdev->drm, &bo->tbo.base, args->size);
+	bo->tbo.base.funcs = funcs;
+
+	/* Frees the object if it fails. */
+	ret = ttm_bo_init_reserved(&tdev->ttm, &bo->tbo, ttm_bo_type_device, &placement,
+				   bo_page_alignment(tdev, args->supported), &ctx,
+				   NULL, NULL, bo_destroy);
+	if (ret)
+		return ERR_PTR(ret);
+	ttm_bo_unreserve(&bo->tbo);
+
+	trace_tessera_bo_create(bo->id, account->id, args->size, bo->supported, bo->flags,
+				bo->layout);
+
+	return bo;
+}
+
+/**
+ * tessera_bo_segment() - segment an object is in
+ * @bo: the object, reservation held
+ *
+ * Return: the segment, or NULL if it is in none.
+ */
+const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	return bo->tbo.resource ?
+		tessera_segment_by_type(tdev, bo->tbo.resource->mem_type) : NULL;
+}
+
+/**
+ * tessera_bo_range() - range of a segment an object has
+ * @bo: the object, reservation held
+ *
+ * Return: the range, or NULL if it is in no segment.
+ */
+struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
+{
+	return tessera_bo_segment(bo) ? to_tessera_range(bo->tbo.resource) : NULL;
+}
+
+/**
+ * tessera_bo_segment_offset() - where in its segment an object is
+ * @bo: the object, reservation held
+ *
+ * Return: byte offset, 0 if it is in no segment.
+ */
+u64 tessera_bo_segment_offset(struct tessera_bo *bo)
+{
+	struct tessera_range *range = tessera_bo_range(bo);
+
+	return range ? tessera_range_offset(range) : 0;
+}
+
+/**
+ * tessera_bo_gpu_addr() - GPU address of an object
+ * @bo: the object, reservation held, in a segment
+ *
+ * Return: the address, valid as long as the reservation is held and nothing moves
+ * the object.
+ */
+u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (drm_WARN_ON(bo->tbo.base.dev, !seg))
+		return 0;
+
+	return seg->base + tessera_bo_segment_offset(bo);
+}
+
+/**
+ * tessera_bo_can_write_somewhere() - ask whether the GPU could write an object
+ * @bo: the object
+ *
+ * Return: true unless it may live in read-only apertures only.
+ */
+bool tessera_bo_can_write_somewhere(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
+	u32 i;
+
+	for (i = 0; i < bo->num_preferred; i++)
+		if (!(tessera_segment_by_id(tdev, bo->preferred[i])->flags &
+		      TSR_SEGF_GPU_READ_ONLY))
+			return true;
+
+	return false;
+}
+
+/**
+ * tessera_bo_init() - set up the list of objects
+ * @tdev: the device
+ *
+ * Return: 0 or an error.
+ */
+int tessera_bo_init(struct tessera_device *tdev)
+{
+	struct tessera_residency *residency;
+	int ret;
+
+	residency = drmm_kzalloc(&tdev->drm, sizeof(*residency), GFP_KERNEL);
+	if (!residency)
+		return -ENOMEM;
+
+	INIT_LIST_HEAD(&residency->bos);
+	ret = drmm_mutex_init(&tdev->drm, &residency->lock);
+	if (ret)
+		return ret;
+	tdev->residency = residency;
+
+	return 0;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: cache coherency
+ *
+ * Decides how the system pages of an object are cached, and which aperture pages
+ * may snoop. Stateless.
+ */
+
+#include "mem/cache.h"
+#include "mem/segment.h"
+#include "pure/pte.h"
+#include "tessera_device.h"
+
+#include <drm/tessera_drm.h>
+
+/**
+ * tessera_cache_choose() - caching of an object's system pages
+ * @tdev: the device
+ * @bo_flags: DRM_TESSERA_BO_*
+ *
+ * Cached where user space asked for it. Pages that only the device uses are cached
+ * as well if its accesses snoop, as that saves changing the kernel's mapping of them.
+ *
+ * Return: the caching for ttm_sg_tt_init().
+ */
+enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
+{
+	if (bo_flags & DRM_TESSERA_BO_CPU_CACHED)
+		return ttm_cached;
+	if (!(bo_flags & DRM_TESSERA_BO_CPU_ACCESS) &&
+	    (tdev->info.caps & TSR_CAP_IO_COHERENT))
+		return ttm_cached;
+
+	return ttm_write_combined;
+}
+
+/**
+ * tessera_cache_aperture_pte() - page table entry for a system page
+ * @seg: an aperture segment
+ * @caching: of the page
+ * @dma: DMA address of the page
+ * @pte: result
+ *
+ * The entry snoops only for cacheable pages in a coherent segment (PAGE-8).
+ *
+ * Return: 0, or -EINVAL for a DMA address the device cannot reach.
+ */
+int tessera_cache_aperture_pte(const struct tessera_segment *seg,
+			       enum ttm_caching caching, dma_addr_t dma, u64 *pte)
+{
+	return tessera_pte_aperture_encode(dma, seg->flags, caching == ttm_cached, pte);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_CPU_MAP_H__
+#define __TESSERA_CPU_MAP_H__
+
+struct drm_gem_object;
+struct vm_area_struct;
+struct vm_operations_struct;
+
+extern const struct vm_operations_struct tessera_cpu_map_vm_ops;
+
+int tessera_cpu_map_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma);
+
+#endif /* __TESSERA_CPU_MAP_H__ */

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: GEM
+ *
+ * Handles for buffer objects and what can be asked about one. Arguments have been
+ * checked for flags and padding by the ioctl layer.
+ */
+
+#include <linux/dma-resv.h>
+#include <linux/jiffies.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_ttm_helper.h>
+#include <drm/drm_utils.h>
+#include <drm/drm_vma_manager.h>
+
+#include "mem/bo.h"
+#include "mem/cpu_map.h"
+#include "mem/destroy.h"
+#include "mem/gem.h"
+#include "mem/segment.h"
+#include "tessera_device.h"
+
+static const struct drm_gem_object_funcs tessera_gem_funcs = {
+	.free = tessera_destroy_free,
+	.mmap = tessera_cpu_map_mmap,
+	.vmap = drm_gem_ttm_vmap,
+	.vunmap = drm_gem_ttm_vunmap,
+	.vm_ops = &tessera_cpu_map_vm_ops,
+};
+
+/**
+ * tessera_gem_create() - create an object and a handle for it
+ * @tdev: the device
+ * @file: who gets the handle
+ * @account: who pays
+ * @args: what it shall be; receives the handle
+ *
+ * Return: 0 or an error of tessera_bo_create().
+ */
+int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
+		       struct tessera_account *account,
+		       struct drm_tessera_bo_create *args)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	bo = tessera_bo_create(tdev, account, &tessera_gem_funcs, args);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+
+	ret = drm_gem_handle_create(file, &bo->tbo.base, &args->handle);
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+/**
+ * tessera_gem_info() - tell about an object
+ * @file: whose handle it is
+ * @args: the handle; receives the rest
+ *
+ * Return: 0, -ENOENT, or -EINTR.
+ */
+int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
+{
+	const struct tessera_segment *seg;
+	struct tessera_bo *bo;
+	int ret;
+
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+
+	args->size = tessera_bo_bytes(bo);
+	args->flags = bo->flags;
+	args->supported = bo->supported;
+	args->layout = bo->layout;
+	args->pitch = bo->pitch;
+	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS ?
+			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;
+
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (!ret) {
+		seg = tessera_bo_segment(bo);
+		args->segment = seg ? seg->id : 0;
+		args->segment_offset = tessera_bo_segment_offset(bo);
+		dma_resv_unlock(bo->tbo.base.resv);
+	}
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+/**
+ * tessera_gem_wait() - wait until an object is idle
+ * @file: whose handle it is
+ * @args: the handle, for what, and how long
+ *
+ * Return: 0, -ENOENT, -EBUSY if it is not idle and the timeout has passed already,
+ * -ETIME, or -ERESTARTSYS.
+ */
+int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args)
+{
+	bool write = args->flags & DRM_TESSERA_BO_WAIT_WRITE;
+	signed long timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
+	struct tessera_bo *bo;
+	long ret;
+
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+
+	ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
+				    timeout);
+	tessera_bo_put(bo);
+
+	if (!ret)
+		return timeout ? -ETIME : -EBUSY;
+
+	return ret < 0 ? ret : 0;
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: moves
+ *
+ * What has to happen for an object to change its place: one short function per kind of
+ * move puts operations into a paging batch. Nothing here waits for the GPU: the
+ * object's reservation gets the move's fence, and the range it leaves is free at
+ * once, because whoever gets it inherits the manager's move fence (TTM's pipelined
+ * eviction, here also for apertures).
+ *
+ * System memory holds linear bytes for what the CPU may map, so a swizzled object
+ * is unswizzled on its way out and swizzled on its way in (SWZ-12). Others travel as
+ * they are.
+ *
+ * Called with the object's reservation held.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_tt.h>
+
+#include "mem/bo.h"
+#include "mem/manager.h"
+#include "mem/move.h"
+#include "mem/paging.h"
+#include "mem/segment.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* A move in the making. */
+struct move {
+	struct tessera_bo *bo;
+	struct ttm_operation_ctx *ctx;
+	/* Segments, NULL for system memory, and byte offsets in them. */
+	const struct tessera_segment *from, *to;
+	u64 from_offset, to_offset;
+	struct tessera_paging_batch batch;
+};
+
+static bool in_memory(const struct tessera_segment *seg)
+{
+	return seg && !tessera_segment_is_aperture(seg);
+}
+
+static bool in_aperture(const struct tessera_segment *seg)
+{
+	return seg && tessera_segment_is_aperture(seg);
+}
+
+static struct tessera_device *bo_device(struct tessera_bo *bo)
+{
+	return to_tessera_device(bo->tbo.base.dev);
+}
+
+static struct tessera_paging_side side_memory(struct move *move,
+					      const struct tessera_segment *seg, u64 offset)
+{
+	bool swizzle = move->bo->flags & DRM_TESSERA_BO_CPU_ACCESS;
+
+	return (struct tessera_paging_side) {
+		.seg = seg,
+		.offset = offset,
+		.layout = swizzle ? move->bo->layout : TSR_LAYOUT_LINEAR,
+	};
+}
+
+static struct tessera_paging_side side_pages(struct move *move)
+{
+	return (struct tessera_paging_side) {
+		.pages = move->bo->tbo.ttm->dma_address,
+		.layout = TSR_LAYOUT_LINEAR,
+	};
+}
+
+static int move_mark(struct move *move, const struct tessera_segment *seg, u64 offset, u32 mark)
+{
+	return tessera_paging_mark(&move->batch, seg, offset,
+				   tessera_range_footprint(seg, tessera_bo_bytes(move->bo)),
+				   mark);
+}
+
+/* Pages that have bytes, or bytes that were swapped out. */
+static bool bo_has_pages(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
+}
+
+/* First placement clears; otherwise the bytes come from the pages. */
+static int move_in(struct move *move)
+{
+	struct tessera_bo *bo = move->bo;
+	struct tessera_paging_side src, dst;
+	u64 bytes = tessera_range_footprint(move->to, tessera_bo_bytes(bo));
+	int ret;
+
+	ret = move_mark(move, move->to, move->to_offset, TSR_MARK_ALLOCATED);
+	if (ret)
+		return ret;
+
+	if (!bo_has_pages(bo))
+		return tessera_paging_fill(&move->batch, move->to, move->to_offset, bytes, 0);
+
+	ret = ttm_tt_populate(bo->tbo.bdev, bo->tbo.ttm, move->ctx);
+	if (ret)
+		return ret;
+
+	src = side_pages(move);
+	dst = side_memory(move, move->to, move->to_offset);
+
+	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
+				       bo->pitch);
+}
+
+/* Memory to pages, unless the pages still have the same bytes. */
+static int move_out_bytes(struct move *move)
+{
+	struct tessera_bo *bo = move->bo;
+	struct tessera_paging_side src, dst;
+
+	if (bo->copy_valid)
+		return tessera_paging_discard(&move->batch, move->from, move->from_offset,
+					      tessera_bo_bytes(bo));
+
+	src = side_memory(move, move->from, move->from_offset);
+	dst = side_pages(move);
+
+	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
+				       bo->pitch);
+}
+
+static int move_out(struct move *move)
+{
+	struct ttm_buffer_object *tbo = &move->bo->tbo;
+	int ret;
+
+	ret = ttm_tt_populate(tbo->bdev, tbo->ttm, move->ctx);
+	if (!ret)
+		ret = move_out_bytes(move);
+	if (!ret)
+		ret = move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+
+	return ret;
+}
+
+static int move_map(struct move *move)
+{
+	struct ttm_tt *tt = move->bo->tbo.ttm;
+
+	return tessera_paging_map(&move->batch, move->to, move->to_offset,
+				  tessera_bo_bytes(move->bo), tt->dma_address, tt->caching);
+}
+
+static int move_unmap(struct move *move)
+{
+	return tessera_paging_unmap(&move->batch, move->from, move->from_offset,
+				    tessera_bo_bytes(move->bo));
+}
+
+static int move_memory_to_memory(struct move *move)
+{
+	struct tessera_paging_side src = { .seg = move->from, .offset = move->from_offset };
+	struct tessera_paging_side dst = { .seg = move->to, .offset = move->to_offset };
+	int ret;
+
+	ret = move_mark(move, move->to, move->to_offset, TSR_MARK_ALLOCATED);
+	if (!ret)
+		ret = tessera_paging_transfer(&move->batch, &src, &dst,
+					      tessera_bo_bytes(move->bo), 0);
+	if (!ret)
+		ret = move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+
+	return ret;
+}
+
+static int move_build(struct move *move)
+{
+	int ret;
+
+	if (in_memory(move->from) && in_memory(move->to))
+		return move_memory_to_memory(move);
+	if (in_memory(move->to))
+		return move_in(move);
+	if (in_memory(move->from) && !move->to)
+		return move_out(move);
+
+	/* Apertures: the pages stay, only what shows them changes. */
+	if (in_aperture(move->from)) {
+		ret = move_unmap(move);
+		if (ret || !move->to)
+			return ret;
+	}
+	ret = move_map(move);
+	if (!ret && in_memory(move->from))
+		ret = move_out(move);
+
+	return ret;
+}
+
+static void manager_set_move_fence(struct ttm_resource_manager *man, struct dma_fence *fence)
+{
+	spin_lock(&man->move_lock);
+	if (!man->move || dma_fence_is_later(fence, man->move)) {
+		dma_fence_put(man->move);
+		man->move = dma_fence_get(fence);
+	}
+	spin_unlock(&man->move_lock);
+}
+
+/* Give the old place back now; who takes it waits for @fence. The pages stay. */
+static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
+				  struct ttm_resource *new_mem)
+{
+	struct ttm_buffer_object *tbo = &move->bo->tbo;
+
+	dma_resv_add_fence(tbo->base.resv, fence, DMA_RESV_USAGE_KERNEL);
+
+	if (move->from) {
+		manager_set_move_fence(ttm_manager_type(tbo->bdev, tbo->resource->mem_type),
+				       fence);
+		to_tessera_range(tbo->resource)->evicted = true;
+	}
+	ttm_resource_free(tbo, &tbo->resource);
+	ttm_bo_assign_mem(tbo, new_mem);
+}
+
+/* Leave the pages to a ghost that frees them when the engine has read them. */
+static int move_finish_ghost(struct move *move, struct dma_fence *fence,
+			     struct ttm_resource *new_mem)
+{
+	int ret;
+
+	ret = ttm_bo_move_accel_cleanup(&move->bo->tbo, fence, false, true, new_mem);
+	if (ret)
+		dma_fence_wait(fence, false);
+
+	return ret;
+}
+
+static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
+{
+	struct tessera_bo *bo = move->bo;
+	bool had_pages = bo_has_pages(bo);
+	bool paged_in = !move->from && in_memory(move->to);
+
+	if (!paged_in) {
+		move_finish_pipelined(move, fence, new_mem);
+		if (!in_memory(move->to))
+			bo->copy_valid = false;
+		return 0;
+	}
+
+	if (had_pages && !READ_ONCE(bo_device(bo)->residency->keep_system_copy))
+		return move_finish_ghost(move, fence, new_mem);
+
+	/* Pages allocated later are written by an eviction before anybody reads them. */
+	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
+	move_finish_pipelined(move, fence, new_mem);
+	bo->copy_valid = had_pages;
+
+	return 0;
+}
+
+/* The device is gone and the contents of its memory with it. */
+static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
+{
+	if (tessera_segment_by_type(bo_device(bo), new_mem->mem_type))
+		return -ENODEV;
+
+	if (bo->tbo.ttm)
+		ttm_tt_mark_for_clear(bo->tbo.ttm);
+	ttm_bo_move_null(&bo->tbo, new_mem);
+
+	return 0;
+}
+
+static int move_run(struct move *move, struct ttm_resource *new_mem)
+{
+	struct tessera_bo *bo = move->bo;
+	struct dma_fence *fence;
+	int ret;
+
+	tessera_paging_begin(&move->batch, bo_device(bo), bo->account, bo->id);
+	ret = move_build(move);
+	if (ret) {
+		tessera_paging_abort(&move->batch);
+		return ret;
+	}
+
+	fence = tessera_paging_commit(&move->batch, bo->tbo.base.resv);
+	if (IS_ERR(fence))
+		return PTR_ERR(fence);
+
+	ret = move_finish(move, fence, new_mem);
+	dma_fence_put(fence);
+
+	return ret;
+}
+
+/**
+ * tessera_move_to() - move an object to a new resource
+ * @bo: the object, reservation held with a fence slot free
+ * @ctx: how to sleep and allocate
+ * @new_mem: where to; the object's on success
+ * @hop: set on -EMULTIHOP
+ *
+ * Return: 0, -EMULTIHOP if the object has to go to @hop first, -ENODEV if the device
+ * is gone, or another error.
+ */
+int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
+		    struct ttm_resource *new_mem, struct ttm_place *hop)
+{
+	struct tessera_device *tdev = bo_device(bo);
+	struct move move = {
+		.bo = bo,
+		.ctx = ctx,
+		.from = tessera_bo_segment(bo),
+		.from_offset = tessera_bo_segment_offset(bo),
+		.to = tessera_segment_by_type(tdev, new_mem->mem_type),
+		.to_offset = (u64)new_mem->start << PAGE_SHIFT,
+	};
+	int ret, idx;
+
+	if (!move.from && !move.to) {
+		ttm_bo_move_null(&bo->tbo, new_mem);
+		return 0;
+	}
+
+	/* The pages change hands on the way in from system memory only. */
+	if (in_aperture(move.from) && in_memory(move.to)) {
+		*hop = (struct ttm_place) { .mem_type = TTM_PL_SYSTEM };
+		return -EMULTIHOP;
+	}
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return move_lost(bo, new_mem);
+
+	ret = move_run(&move, new_mem);
+	drm_dev_exit(idx);
+
+	if (!ret && move.to)
+		trace_tessera_place(bo->id, move.to->id, move.to_offset, tessera_bo_bytes(bo));
+	if (!ret && move.from)
+		trace_tessera_segment_usage(move.from->id,
+					    tessera_segment_used(tdev, move.from->index));
+	if (!ret && move.to)
+		trace_tessera_segment_usage(move.to->id,
+					    tessera_segment_used(tdev, move.to->index));
+
+	return ret;
+}
+
+/* Declare the part of [offset, offset + bytes) outside the range at @other. */
+static int within_mark(struct move *move, u64 offset, u64 other, u32 mark)
+{
+	u64 bytes = tessera_range_footprint(move->to, tessera_bo_bytes(move->bo));
+	u64 part = min(bytes, offset > other ? offset - other : other - offset);
+
+	return tessera_paging_mark(&move->batch, move->to,
+				   offset > other ? offset + bytes - part : offset, part, mark);
+}
+
+static int within_build(struct move *move)
+{
+	struct tessera_paging_side src = { .seg = move->from, .offset = move->from_offset };
+	struct tessera_paging_side dst = { .seg = move->to, .offset = move->to_offset };
+	int ret;
+
+	if (in_aperture(move->to)) {
+		ret = move_unmap(move);
+		return ret ? ret : move_map(move);
+	}
+
+	ret = within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED);
+	if (!ret)
+		ret = tessera_paging_transfer(&move->batch, &src, &dst,
+					      tessera_bo_bytes(move->bo), 0);
+	if (!ret)
+		ret = within_mark(move, move->from_offset, move->to_offset, TSR_MARK_EVICTED);
+
+	return ret;
+}
+
+static int within_run(struct move *move)
+{
+	struct tessera_bo *bo = move->bo;
+	struct tessera_device *tdev = bo_device(bo);
+	struct tessera_manager *mgr = tessera_manager_of(tdev, move->to->index);
+	struct dma_fence *fence;
+	int ret;
+
+	tessera_paging_begin(&move->batch, tdev, bo->account, bo->id);
+	ret = within_build(move);
+	if (!ret)
+		ret = tessera_paging_prepare(&move->batch, bo->tbo.base.resv);
+	if (!ret)
+		ret = tessera_manager_shift(mgr, tessera_bo_range(bo), move->to_offset);
+	if (ret) {
+		tessera_paging_abort(&move->batch);
+		return ret;
+	}
+
+	fence = tessera_paging_push(&move->batch);
+	dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
+	manager_set_move_fence(&mgr->base, fence);
+	dma_fence_put(fence);
+
+	return 0;
+}
+
+/**
+ * tessera_move_within() - move an object inside its segment
+ * @bo: the object, reservation held, in a segment
+ * @offset: the new byte offset; the range may overlap the old one
+ *
+ * Return: 0, -ENOSPC if the place is not free, -ENODEV, or another error.
+ */
+int tessera_move_within(struct tessera_bo *bo, u64 offset)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	struct tessera_device *tdev = bo_device(bo);
+	struct move move = {
+		.bo = bo,
+		.from = seg,
+		.from_offset = tessera_bo_segment_offset(bo),
+		.to = seg,
+		.to_offset = offset,
+	};
+	int ret, idx;
+
+	ret = dma_resv_reserve_fences(bo->tbo.base.resv, 1);
+	if (ret)
+		return ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+
+	ttm_bo_unmap_virtual(&bo->tbo);
+	ret = within_run(&move);
+	drm_dev_exit(idx);
+
+	if (!ret)
+		trace_tessera_place(bo->id, seg->id, offset, tessera_bo_bytes(bo));
+
+	return ret;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: segments
+ *
+ * Reads the segment descriptors once, at probe (SEG-1, SEG-3), has them checked by the
+ * pure code, and gives each a TTM memory type. Nothing here changes afterwards
+ * (SEG-4), so reading needs no lock.
+ */
+
+#include <linux/pci.h>
+
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_placement.h>
+#include <drm/ttm/ttm_resource.h>
+
+#include "hw/mmio.h"
+#include "mem/segment.h"
+#include "tessera_device.h"
+
+/* TTM_PL_SYSTEM and TTM_PL_TT keep their meaning; segments take the rest. */
+#define FIRST_MEM_TYPE	TTM_PL_VRAM
+
+static_assert(FIRST_MEM_TYPE + TESSERA_MAX_MANAGED_SEGMENTS == TTM_NUM_MEM_TYPES);
+
+static void segment_read_name(struct tessera_device *tdev, u32 reg, char *name)
+{
+	u32 i;
+
+	for (i = 0; i < TSR_SEG_NAME_BYTES; i += sizeof(u32)) {
+		u32 word = tessera_read32(tdev, reg + TSR_SEG_NAME + i);
+
+		memcpy(name + i, &word, sizeof(word));
+	}
+	name[TSR_SEG_NAME_BYTES - 1] = '\0';
+}
+
+static void segment_read(struct tessera_device *tdev, u32 index,
+			 struct tessera_segment_desc *desc)
+{
+	u32 reg = TSR_SEG(index);
+
+	desc->id = tessera_read32(tdev, reg + TSR_SEG_ID);
+	desc->flags = tessera_read32(tdev, reg + TSR_SEG_FLAGS);
+	desc->base = tessera_read64(tdev, reg + TSR_SEG_BASE_LO);
+	desc->size = tessera_read64(tdev, reg + TSR_SEG_SIZE_LO);
+	desc->commit_limit = tessera_read64(tdev, reg + TSR_SEG_COMMIT_LO);
+	desc->cpu_offset = tessera_read64(tdev, reg + TSR_SEG_CPU_OFFSET_LO);
+	desc->page_size = tessera_read32(tdev, reg + TSR_SEG_PAGE_SIZE);
+	segment_read_name(tdev, reg, desc->name);
+}
+
+/* Insertion sort by id: there are six at most. */
+static void segment_sort(struct tessera_segment_desc *desc, u32 num)
+{
+	u32 i, j;
+
+	for (i = 1; i < num; i++)
+		for (j = i; j && desc[j].id < desc[j - 1].id; j--)
+			swap(desc[j], desc[j - 1]);
+}
+
+static void segment_adopt(struct tessera_segment *seg, u32 index,
+			  const struct tessera_segment_desc *desc)
+{
+	seg->index = index;
+	seg->mem_type = FIRST_MEM_TYPE + index;
+	seg->id = desc->id;
+	seg->flags = desc->flags;
+	seg->base = desc->base;
+	seg->size = desc->size;
+	seg->commit = desc->commit_limit;
+	seg->cpu_offset = desc->cpu_offset;
+	seg->page_size = desc->page_size;
+	strscpy(seg->name, desc->name);
+}
+
+/**
+ * tessera_segment_init() - read and check the segment table
+ * @tdev: the device
+ *
+ * Return: 0, -EINVAL if the table is not usable, or another error.
+ */
+int tessera_segment_init(struct tessera_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	const struct tessera_segment_limits limits = {
+		.hidden_base = tdev->info.hidden_base,
+		.hidden_size = tdev->info.hidden_size,
+		.cpu_window_bytes = pci_resource_len(pdev, TSR_BAR_VRAM),
+	};
+	struct tessera_segments *segments;
+	u32 num = tdev->info.num_segments;
+	unsigned int bad = 0;
+	u32 i;
+	int ret;
+
+	if (!num || num > TESSERA_MAX_MANAGED_SEGMENTS) {
+		drm_err(&tdev->drm, "device has %u segments, 1 to %u are supported\n",
+			num, TESSERA_MAX_MANAGED_SEGMENTS);
+		return -EINVAL;
+	}
+
+	segments = drmm_kzalloc(&tdev->drm, sizeof(*segments), GFP_KERNEL);
+	if (!segments)
+		return -ENOMEM;
+
+	INIT_LIST_HEAD(&segments->accounts);
+	ret = drmm_mutex_init(&tdev->drm, &segments->accounts_lock);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < num; i++)
+		segment_read(tdev, i, &segments->desc[i]);
+
+	ret = tessera_segment_desc_check(segments->desc, num, &limits, &bad);
+	if (ret) {
+		drm_err(&tdev->drm, "segment descriptor %u is not usable\n", bad);
+		return ret;
+	}
+
+	segment_sort(segments->desc, num);
+	for (i = 0; i < num; i++) {
+		segment_adopt(&segments->seg[i], i, &segments->desc[i]);
+		segments->share[i].size = segments->seg[i].commit;
+	}
+
+	segments->num = num;
+	segments->bar_base = pci_resource_start(pdev, TSR_BAR_VRAM);
+	tdev->segments = segments;
+
+	return 0;
+}
+
+/**
+ * tessera_segment_count() - number of segments
+ * @tdev: the device
+ *
+ * Return: the number; indices are below it.
+ */
+u32 tessera_segment_count(struct tessera_device *tdev)
+{
+	return tdev->segments->num;
+}
+
+/**
+ * tessera_segment_by_index() - segment at a position of the table
+ * @tdev: the device
+ * @index: below tessera_segment_count()
+ *
+ * Return: the segment.
+ */
+const struct tessera_segment *tessera_segment_by_index(struct tessera_device *tdev, u32 index)
+{
+	return &tdev->segments->seg[index];
+}
+
+/**
+ * tessera_segment_by_id() - segment of an id
+ * @tdev: the device
+ * @id: any number
+ *
+ * Return: the segment, or NULL.
+ */
+const struct tessera_segment *tessera_segment_by_id(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_segments *segments = tdev->segments;
+	u32 i;
+
+	for (i = 0; i < segments->num; i++)
+		if (segments->seg[i].id == id)
+			return &segments->seg[i];
+
+	return NULL;
+}
+
+/**
+ * tessera_segment_by_type() - segment of a TTM memory type
+ * @tdev: the device
+ * @mem_type: TTM memory type
+ *
+ * Return: the segment, or NULL for system memory.
+ */
+const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tdev, u32 mem_type)
+{
+	struct tessera_segments *segments = tdev->segments;
+
+	if (mem_type < FIRST_MEM_TYPE || mem_type - FIRST_MEM_TYPE >= segments->num)
+		return NULL;
+
+	return &segments->seg[mem_type - FIRST_MEM_TYPE];
+}
+
+/**
+ * tessera_segment_used() - bytes of a segment that are occupied
+ * @tdev: the device
+ * @index: segment index
+ *
+ * Return: bytes, a snapshot.
+ */
+u64 tessera_segment_used(struct tessera_device *tdev, u32 index)
+{
+	struct ttm_resource_manager *man;
+
+	man = ttm_manager_type(&tdev->ttm, tdev->segments->seg[index].mem_type);
+
+	return man ? ttm_resource_manager_usage(man) : 0;
+}
+
+/**
+ * tessera_segment_mask() - the ids that exist
+ * @tdev: the device
+ *
+ * Return: a set with bit n for segment id n.
+ */
+u32 tessera_segment_mask(struct tessera_device *tdev)
+{
+	u32 mask = 0;
+	u32 i;
+
+	for (i = 0; i < tdev->segments->num; i++)
+		mask |= BIT(tdev->segments->seg[i].id);
+
+	return mask;
+}

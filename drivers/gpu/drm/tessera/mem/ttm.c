@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: TTM glue
+ *
+ * The ttm_device_funcs and the set-up of the managers. TTM never chooses victims for
+ * us (see mem/residency.c): what is left to it is swapping system pages out, and the
+ * books of places and pages.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
+#include <drm/ttm/ttm_tt.h>
+
+#include "mem/aperture_mgr.h"
+#include "mem/bo.h"
+#include "mem/manager.h"
+#include "mem/move.h"
+#include "mem/paging.h"
+#include "mem/segment.h"
+#include "mem/ttm.h"
+#include "mem/vram_mgr.h"
+#include "tessera_device.h"
+
+static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
+{
+	return container_of(bdev, struct tessera_device, ttm);
+}
+
+static struct ttm_tt *tessera_ttm_tt_create(struct ttm_buffer_object *tbo, u32 page_flags)
+{
+	struct ttm_tt *tt;
+
+	tt = kzalloc(sizeof(*tt), GFP_KERNEL);
+	if (!tt)
+		return NULL;
+
+	/* With room for DMA addresses, which makes the pool map the pages. */
+	if (ttm_sg_tt_init(tt, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
+		kfree(tt);
+		return NULL;
+	}
+
+	return tt;
+}
+
+static void tessera_ttm_tt_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
+{
+	ttm_tt_fini(tt);
+	kfree(tt);
+}
+
+static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
+				    struct ttm_placement *placement)
+{
+	static const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct tessera_device *tdev = bdev_to_tessera(tbo->bdev);
+	const struct tessera_segment *seg;
+	struct tessera_bo *bo;
+
+	placement->num_placement = 1;
+	placement->placement = &system;
+	if (!tessera_bo_is_tessera(tbo))
+		return;
+
+	/* What leaves an aperture goes all the way. */
+	seg = tessera_segment_by_type(tdev, tbo->resource->mem_type);
+	if (!seg || tessera_segment_is_aperture(seg))
+		return;
+
+	bo = to_tessera_bo(tbo);
+	placement->num_placement = bo->num_evict_places;
+	placement->placement = bo->evict_places;
+}
+
+static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
+			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
+			    struct ttm_place *hop)
+{
+	/* Ghosts only die. */
+	if (drm_WARN_ON(tbo->base.dev, !tessera_bo_is_tessera(tbo)))
+		return -EINVAL;
+
+	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
+}
+
+/* Bus address: start of the window, plus segment, plus offset, nothing else (SWZ-3). */
+static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
+{
+	struct tessera_device *tdev = bdev_to_tessera(bdev);
+	const struct tessera_segment *seg = tessera_segment_by_type(tdev, mem->mem_type);
+
+	if (!seg || tessera_segment_is_aperture(seg))
+		return 0;
+
+	if (!tessera_segment_cpu_visible(seg) ||
+	    to_tessera_bo(mem->bo)->layout != DRM_TESSERA_LAYOUT_LINEAR)
+		return -EINVAL;
+
+	mem->bus.offset = tdev->segments->bar_base + seg->cpu_offset +
+			  ((u64)mem->start << PAGE_SHIFT);
+	mem->bus.is_iomem = true;
+	mem->bus.caching = ttm_write_combined;
+
+	return 0;
+}
+
+static struct ttm_device_funcs tessera_ttm_funcs = {
+	.ttm_tt_create = tessera_ttm_tt_create,
+	.ttm_tt_destroy = tessera_ttm_tt_destroy,
+	.eviction_valuable = ttm_bo_eviction_valuable,
+	.evict_flags = tessera_ttm_evict_flags,
+	.move = tessera_ttm_move,
+	.io_mem_reserve = tessera_ttm_io_mem_reserve,
+};
+
+/**
+ * tessera_ttm_device() - the TTM device
+ * @tdev: the device
+ *
+ * Return: it.
+ */
+struct ttm_device *tessera_ttm_device(struct tessera_device *tdev)
+{
+	return &tdev->ttm;
+}
+
+/**
+ * tessera_ttm_evict_segments() - empty the segments that lose their contents
+ * @tdev: the device
+ *
+ * For suspend (SEG-31). Waits until it is done.
+ *
+ * Return: 0 or an error.
+ */
+int tessera_ttm_evict_segments(struct tessera_device *tdev)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		if (seg->flags & TSR_SEGF_PRESERVED_STANDBY)
+			continue;
+
+		ret = ttm_resource_manager_evict_all(&tdev->ttm,
+						     ttm_manager_type(&tdev->ttm, seg->mem_type));
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/* The next object of the list that is not being destroyed, with a reference. */
+static struct tessera_bo *next_live_bo(struct tessera_device *tdev, u32 after)
+{
+	struct tessera_residency *residency = tdev->residency;
+	struct tessera_bo *bo, *found = NULL;
+
+	/* Ids ascend along the list. */
+	mutex_lock(&residency->lock);
+	list_for_each_entry(bo, &residency->bos, node) {
+		if (bo->id > after && kref_get_unless_zero(&bo->tbo.base.refcount)) {
+			found = bo;
+			break;
+		}
+	}
+	mutex_unlock(&residency->lock);
+
+	return found;
+}
+
+/**
+ * tessera_ttm_unplug() - let go of everything that belongs to the bus device
+ * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
+ *
+ * CPU mappings refault to a dummy page; contents are lost. Objects live on, with
+ * neither place nor pages, until user space lets go of them.
+ */
+void tessera_ttm_unplug(struct tessera_device *tdev)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	struct ttm_placement nowhere = { };
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
+
+	while ((bo = next_live_bo(tdev, id))) {
+		id = bo->id;
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+		if (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||
+		    ttm_bo_validate(&bo->tbo, &nowhere, &ctx))
+			drm_warn(&tdev->drm, "object %u keeps its pages\n", id);
+		bo->copy_valid = false;
+		dma_resv_unlock(bo->tbo.base.resv);
+		tessera_bo_put(bo);
+	}
+
+	flush_workqueue(tdev->ttm.wq);
+}
+
+static void ttm_fini(struct drm_device *drm, void *arg)
+{
+	ttm_device_fini(&to_tessera_device(drm)->ttm);
+}
+
+/* Objects whose last reference went late are freed by a worker: see it out. */
+static void ttm_drain(struct drm_device *drm, void *arg)
+{
+	drain_workqueue(to_tessera_device(drm)->ttm.wq);
+}
+
+/**
+ * tessera_ttm_init() - set up memory management
+ * @tdev: the device; segments and engines are initialised
+ *
+ * Return: 0 or an error.
+ */
+int tessera_ttm_init(struct tessera_device *tdev)
+{
+	struct drm_device *drm = &tdev->drm;
+	u32 i;
+	int ret;
+
+	ret = tessera_bo_init(tdev);
+	if (ret)
+		return ret;
+
+	ret = ttm_device_init(&tdev->ttm, &tessera_ttm_funcs, drm->dev,
+			      drm->anon_inode->i_mapping, drm->vma_offset_manager,
+			      false, false);
+	if (ret)
+		return ret;
+	ret = drmm_add_action_or_reset(drm, ttm_fini, NULL);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		ret = tessera_segment_is_aperture(seg) ? tessera_aperture_mgr_init(tdev, seg) :
+							 tessera_vram_mgr_init(tdev, seg);
+		if (ret)
+			return ret;
+	}
+
+	ret = drmm_add_action_or_reset(drm, ttm_drain, NULL);
+	if (ret)
+		return ret;
+
+	return tessera_paging_init(tdev);
+}

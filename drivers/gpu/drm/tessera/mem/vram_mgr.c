@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: memory segments
+ *
+ * The TTM manager of a segment with memory of its own. Adds to the common one that
+ * the device is told when a range becomes nobody's (strict mode).
+ */
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+
+#include "hw/mmio.h"
+#include "mem/manager.h"
+#include "mem/segment.h"
+#include "mem/vram_mgr.h"
+#include "tessera_device.h"
+
+/*
+ * The range is idle: TTM frees what a destroyed object held only after its last
+ * fence. What was moved away has been declared evicted by the job that did it.
+ */
+static void vram_mgr_freed(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_device *tdev = mgr->tdev;
+	int idx;
+
+	if (range->evicted || !drm_dev_enter(&tdev->drm, &idx))
+		return;
+
+	tessera_mark(tdev, mgr->seg->base + tessera_range_offset(range),
+		     tessera_range_bytes(range), TSR_MARK_FREE);
+	drm_dev_exit(idx);
+}
+
+static void vram_mgr_fini(struct drm_device *drm, void *arg)
+{
+	tessera_manager_fini(arg);
+}
+
+/**
+ * tessera_vram_mgr_init() - manage a memory segment
+ * @tdev: the device
+ * @seg: the segment
+ *
+ * Return: 0 or an error.
+ */
+int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg)
+{
+	struct tessera_manager *mgr;
+
+	mgr = drmm_kzalloc(&tdev->drm, sizeof(*mgr), GFP_KERNEL);
+	if (!mgr)
+		return -ENOMEM;
+
+	mgr->freed = vram_mgr_freed;
+	tessera_manager_init(mgr, tdev, seg, false);
+
+	return drmm_add_action_or_reset(&tdev->drm, vram_mgr_fini, mgr);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: clients
+ *
+ * What an open file has: contexts, and an account that outlives it. Called by
+ * the driver's open and postclose.
+ */
+
+#include <linux/slab.h>
+
+#include <drm/drm_file.h>
+
+#include "mem/account.h"
+#include "services/client.h"
+#include "submit/context.h"
+#include "tessera_device.h"
+
+/**
+ * to_tessera_client() - client of an open file
+ * @file: the file
+ *
+ * Return: the client.
+ */
+struct tessera_client *to_tessera_client(struct drm_file *file)
+{
+	return file->driver_priv;
+}
+
+/**
+ * tessera_client_open() - &drm_driver.open
+ * @tdev: the device
+ * @file: the new file
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
+{
+	struct tessera_client *client;
+
+	client = kzalloc(sizeof(*client), GFP_KERNEL);
+	if (!client)
+		return -ENOMEM;
+
+	client->account = tessera_account_create(tdev);
+	if (IS_ERR(client->account)) {
+		int ret = PTR_ERR(client->account);
+
+		kfree(client);
+		return ret;
+	}
+
+	client->tdev = tdev;
+	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
+	file->driver_priv = client;
+
+	return 0;
+}
+
+/**
+ * tessera_client_close() - &drm_driver.postclose
+ * @file: the file; its handles are closed
+ *
+ * Jobs already submitted still run.
+ */
+void tessera_client_close(struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+
+	tessera_context_destroy_all(&client->contexts);
+	xa_destroy(&client->contexts);
+	tessera_account_put(client->account);
+	kfree(client);
+	file->driver_priv = NULL;
+}

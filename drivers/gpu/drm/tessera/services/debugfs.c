@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: debugfs
+ *
+ * Tables for people and tests, not an ABI, and the knobs tests turn. Walks take the lock of
+ * what they walk; values are snapshots.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include <drm/drm_debugfs.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_print.h>
+
+#include "exec/engine.h"
+#include "hw/error.h"
+#include "mem/account.h"
+#include "mem/bo.h"
+#include "mem/manager.h"
+#include "mem/paging.h"
+#include "mem/segment.h"
+#include "services/debugfs.h"
+#include "tessera_device.h"
+
+static struct tessera_device *entry_to_tdev(struct seq_file *m)
+{
+	struct drm_debugfs_entry *entry = m->private;
+
+	return to_tessera_device(entry->dev);
+}
+
+static void show_holes(struct drm_printer *p, struct tessera_manager *mgr)
+{
+	struct drm_mm_node *node;
+	u64 start, end, largest = 0;
+	u32 holes = 0;
+
+	mutex_lock(&mgr->lock);
+	drm_mm_for_each_hole(node, &mgr->mm, start, end) {
+		holes++;
+		largest = max(largest, end - start);
+	}
+	drm_printf(p, "  committed %llu peak %llu holes %u largest %llu\n", mgr->committed,
+		   mgr->peak, holes, largest << PAGE_SHIFT);
+	mutex_unlock(&mgr->lock);
+}
+
+static int show_shares(struct drm_printer *p, struct tessera_device *tdev, u32 index)
+{
+	struct tessera_account_view *views;
+	u32 num, i;
+	int ret;
+
+	ret = tessera_account_views(tdev, index, &views, &num);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < num; i++)
+		if (views[i].used || views[i].demand)
+			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n",
+				   views[i].id, views[i].pid, views[i].used, views[i].fair,
+				   views[i].demand ? "" : " idle");
+	kvfree(views);
+
+	return 0;
+}
+
+static int segments_show(struct seq_file *m, void *data)
+{
+	struct tessera_device *tdev = entry_to_tdev(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu page %u flags 0x%x used %llu\n",
+			   seg->id, seg->name, seg->base, seg->size, seg->commit,
+			   seg->page_size, seg->flags, tessera_segment_used(tdev, i));
+		show_holes(&p, tessera_manager_of(tdev, i));
+		ret = show_shares(&p, tdev, i);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg;
+	u32 i;
+
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	seg = tessera_bo_segment(bo);
+	drm_printf(p, "bo %u size %zu segment %u offset 0x%llx set 0x%x evict_to 0x%x preferred",
+		   bo->id, bo->tbo.base.size, seg ? seg->id : 0,
+		   tessera_bo_segment_offset(bo), bo->supported, bo->evict_to);
+	for (i = 0; i < bo->num_preferred; i++)
+		drm_printf(p, "%c%u", i ? ',' : ' ', bo->preferred[i]);
+	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u last_use %llu%s%s\n",
+		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->tbo.pin_count,
+		   bo->last_use, bo->copy_valid ? " clean" : "",
+		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?
+		   "" : " busy");
+	dma_resv_unlock(bo->tbo.base.resv);
+}
+
+/* The object after @id in creation order that is not being destroyed, referenced. */
+static struct tessera_bo *bo_after(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_bo *bo, *found = NULL;
+
+	mutex_lock(&tdev->residency->lock);
+	list_for_each_entry(bo, &tdev->residency->bos, node) {
+		if (bo->id > id && kref_get_unless_zero(&bo->tbo.base.refcount)) {
+			found = bo;
+			break;
+		}
+	}
+	mutex_unlock(&tdev->residency->lock);
+
+	return found;
+}
+
+static int allocations_show(struct seq_file *m, void *data)
+{
+	struct tessera_device *tdev = entry_to_tdev(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	while ((bo = bo_after(tdev, id))) {
+		id = bo->id;
+		show_bo(&p, bo);
+		tessera_bo_put(bo);
+	}
+
+	return 0;
+}
+
+static int rings_show(struct seq_file *m, void *data)
+{
+	struct tessera_device *tdev = entry_to_tdev(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	u32 i;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	for (i = 0; i < tessera_engine_num(tdev); i++)
+		tessera_engine_print(tessera_engine_get(tdev, i), &p);
+	drm_dev_exit(idx);
+
+	return 0;
+}
+
+static int errors_show(struct seq_file *m, void *data)
+{
+	struct tessera_device *tdev = entry_to_tdev(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	tessera_error_collect(tdev);
+	tessera_error_print(tdev, &p);
+	drm_dev_exit(idx);
+
+	return 0;
+}
+
+static const struct drm_debugfs_info tables[] = {
+	{ "segments", segments_show },
+	{ "allocations", allocations_show },
+	{ "rings", rings_show },
+	{ "errors", errors_show },
+};
+
+static int timeout_get(void *data, u64 *value)
+{
+	*value = tessera_engine_timeout_ms(data);
+	return 0;
+}
+
+static int timeout_set(void *data, u64 value)
+{
+	if (!value || value > U32_MAX)
+		return -EINVAL;
+
+	tessera_engine_set_timeout_ms(data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(timeout_fops, timeout_get, timeout_set, "%llu\n");
+
+static int paging_ib_get(void *data, u64 *value)
+{
+	*value = tessera_paging_ib_bytes(data);
+	return 0;
+}
+
+static int paging_ib_set(void *data, u64 value)
+{
+	if (value > U32_MAX)
+		return -EINVAL;
+
+	tessera_paging_set_ib_bytes(data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(paging_ib_fops, paging_ib_get, paging_ib_set, "%llu\n");
+
+/* Objects only: what a test needs to see them come back. */
+static int evict_all_set(void *data, u64 value)
+{
+	struct tessera_device *tdev = data;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < tessera_segment_count(tdev) && !ret; i++)
+		if (value & BIT(tessera_segment_by_index(tdev, i)->id))
+			ret = ttm_resource_manager_evict_all(&tdev->ttm,
+							     &tessera_manager_of(tdev, i)->base);
+
+	return ret;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
+
+/**
+ * tessera_debugfs_init() - &drm_driver.debugfs_init
+ * @minor: one of the device's minors
+ */
+void tessera_debugfs_init(struct drm_minor *minor)
+{
+	struct tessera_device *tdev = to_tessera_device(minor->dev);
+	struct dentry *root = minor->debugfs_root;
+
+	drm_debugfs_add_files(minor->dev, tables, ARRAY_SIZE(tables));
+
+	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
+	debugfs_create_file("paging_ib_bytes", 0600, root, tdev, &paging_ib_fops);
+	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
+	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->residency->keep_system_copy);
+}
