@@ -42,9 +42,9 @@ step() {
 	if [ $rc -ne 0 ]; then
 		printf '\nerror: "%s" failed (exit code %d) after %d.%d s\n' \
 			"$title" $rc $((ms / 1000)) $((ms % 1000 / 100)) >&2
-		if grep -qE '(^|[: ])(fatal )?error:' "$log"; then
+		if grep -qE '(^|[: ])(fatal )?(error|ERROR):' "$log"; then
 			printf '  first errors:\n' >&2
-			grep -nE '(^|[: ])(fatal )?error:' "$log" | head -n 8 | sed 's/^/  | /' >&2
+			grep -nE '(^|[: ])(fatal )?(error|ERROR):' "$log" | head -n 8 | sed 's/^/  | /' >&2
 		fi
 		printf '  the last lines of %s:\n' "$log" >&2
 		tail -n 25 "$log" | sed 's/^/  | /' >&2
