@@ -15,7 +15,7 @@ qemu="ninja-build python3-venv dpkg-dev libglib2.0-dev libpixman-1-dev libfdt-de
 kernel="flex bison bc libelf-dev libssl-dev cpio kmod xz-utils lz4"
 guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
-lint="sparse shellcheck clang-format git perl python3-docutils"
+lint="universal-ctags dwarves sparse shellcheck clang-format git perl python3-docutils"
 check="libdrm-tests"
 }
 

@@ -38,6 +38,9 @@ package_missing() {
 apt_need() {
 	local missing=() p
 	for p in "$@"; do
+		case " ${missing[*]} " in
+		*" $p "*) continue ;;
+		esac
 		if package_missing "$p"; then missing+=("$p"); fi
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0

@@ -31,7 +31,7 @@ step() {
 	local title=$1 hint=$2 log start rc ms
 	shift 2
 	mkdir -p "$BUILD/logs"
-	log=$BUILD/logs/$(printf '%s' "$title" | tr -c 'A-Za-z0-9._\n' '-').log
+	log=$BUILD/logs/$(printf '%s' "$title" | tr -c 'A-Za-z0-9._\n' '-' | cut -c1-60).log
 	printf -- '-- %s\n' "$title"
 	start=$(_step_now)
 	set +e
