@@ -6,7 +6,7 @@
  * is refcounted because buffer objects and jobs may outlive the file; it does not
  * outlive the device, which is kept until the last of those is gone. Use and demand of
  * memory, the list of accounts and their fair shares (SEG-8, SEG-9; the arithmetic is
- * in pure/share.c) are under one leaf mutex in &struct tessera_segments; the other counters
+ * in pure/share.c) are under one leaf mutex in &struct tessera_clients; the other counters
  * are atomic.
  */
 
@@ -15,14 +15,49 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "mem/account.h"
-#include "mem/segment.h"
 #include "tessera_device.h"
 
 /* An account that used or asked for memory this recently competes for it. */
 #define DEMAND_WINDOW_MS	2000
+
+/**
+ * tessera_account_init() - set up the list of accounts
+ * @tdev: the device
+ *
+ * Return: 0 or an error.
+ */
+int tessera_account_init(struct tessera_device *tdev)
+{
+	struct tessera_clients *clients;
+	int ret;
+
+	clients = drmm_kzalloc(&tdev->drm, sizeof(*clients), GFP_KERNEL);
+	if (!clients)
+		return -ENOMEM;
+
+	INIT_LIST_HEAD(&clients->accounts);
+	ret = drmm_mutex_init(&tdev->drm, &clients->lock);
+	if (ret)
+		return ret;
+	tdev->clients = clients;
+
+	return 0;
+}
+
+/**
+ * tessera_account_set_capacity() - say how much of a segment there is to share
+ * @tdev: the device
+ * @seg_index: index of the segment
+ * @bytes: what clients may hold there together
+ */
+void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes)
+{
+	tdev->clients->share[seg_index].size = bytes;
+}
 
 /**
  * tessera_account_create() - open an account
@@ -32,7 +67,7 @@
  */
 struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 {
-	struct tessera_segments *segments = tdev->segments;
+	struct tessera_clients *clients = tdev->clients;
 	struct tessera_account *account;
 
 	account = kzalloc(sizeof(*account), GFP_KERNEL);
@@ -43,11 +78,11 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 	account->tdev = tdev;
 	account->pid = task_tgid_nr(current);
 
-	mutex_lock(&segments->accounts_lock);
-	account->id = ++segments->next_account;
-	segments->num_accounts++;
-	list_add_tail(&account->node, &segments->accounts);
-	mutex_unlock(&segments->accounts_lock);
+	mutex_lock(&clients->lock);
+	account->id = ++clients->next_id;
+	clients->num_accounts++;
+	list_add_tail(&account->node, &clients->accounts);
+	mutex_unlock(&clients->lock);
 
 	return account;
 }
@@ -67,16 +102,16 @@ struct tessera_account *tessera_account_get(struct tessera_account *account)
 static void account_release(struct kref *ref)
 {
 	struct tessera_account *account = container_of(ref, struct tessera_account, ref);
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 	u32 i;
 
-	for (i = 0; i < segments->num; i++) {
+	for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++) {
 		drm_WARN_ON(&account->tdev->drm, account->share[i].used);
-		tessera_share_leave(&segments->share[i], &account->share[i]);
+		tessera_share_leave(&clients->share[i], &account->share[i]);
 	}
-	segments->num_accounts--;
+	clients->num_accounts--;
 	list_del(&account->node);
-	mutex_unlock(&segments->accounts_lock);
+	mutex_unlock(&clients->lock);
 	kfree(account);
 }
 
@@ -90,7 +125,7 @@ void tessera_account_put(struct tessera_account *account)
 {
 	if (account)
 		kref_put_mutex(&account->ref, account_release,
-			       &account->tdev->segments->accounts_lock);
+			       &account->tdev->clients->lock);
 }
 
 /**
@@ -101,13 +136,13 @@ void tessera_account_put(struct tessera_account *account)
  */
 void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 
-	mutex_lock(&segments->accounts_lock);
+	mutex_lock(&clients->lock);
 	drm_WARN_ON(&account->tdev->drm,
-		    tessera_share_charge(&segments->share[seg_index],
+		    tessera_share_charge(&clients->share[seg_index],
 					 &account->share[seg_index], bytes));
-	mutex_unlock(&segments->accounts_lock);
+	mutex_unlock(&clients->lock);
 }
 
 /**
@@ -118,13 +153,13 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
  */
 void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes)
 {
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 
-	mutex_lock(&segments->accounts_lock);
+	mutex_lock(&clients->lock);
 	drm_WARN_ON(&account->tdev->drm,
-		    tessera_share_uncharge(&segments->share[seg_index],
+		    tessera_share_uncharge(&clients->share[seg_index],
 					   &account->share[seg_index], bytes));
-	mutex_unlock(&segments->accounts_lock);
+	mutex_unlock(&clients->lock);
 }
 
 /**
@@ -136,12 +171,12 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
  */
 void tessera_account_want(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 
-	mutex_lock(&segments->accounts_lock);
-	tessera_share_touch(&segments->share[seg_index], &account->share[seg_index],
+	mutex_lock(&clients->lock);
+	tessera_share_touch(&clients->share[seg_index], &account->share[seg_index],
 			    get_jiffies_64());
-	mutex_unlock(&segments->accounts_lock);
+	mutex_unlock(&clients->lock);
 }
 
 /**
@@ -166,27 +201,27 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
  */
 u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 	u64 used;
 
-	mutex_lock(&segments->accounts_lock);
+	mutex_lock(&clients->lock);
 	used = account->share[seg_index].used;
-	mutex_unlock(&segments->accounts_lock);
+	mutex_unlock(&clients->lock);
 
 	return used;
 }
 
 /* Demand lapses by itself; nobody counts on it between two looks. */
-static void expire_locked(struct tessera_segments *segments, u32 seg_index)
+static void expire_locked(struct tessera_clients *clients, u32 seg_index)
 {
 	u64 window = msecs_to_jiffies(DEMAND_WINDOW_MS);
 	u64 now = get_jiffies_64();
 	struct tessera_account *account;
 
-	lockdep_assert_held(&segments->accounts_lock);
+	lockdep_assert_held(&clients->lock);
 
-	list_for_each_entry(account, &segments->accounts, node)
-		tessera_share_expire(&segments->share[seg_index],
+	list_for_each_entry(account, &clients->accounts, node)
+		tessera_share_expire(&clients->share[seg_index],
 				     &account->share[seg_index], now, window);
 }
 
@@ -201,26 +236,26 @@ static void expire_locked(struct tessera_segments *segments, u32 seg_index)
  */
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 {
-	struct tessera_segments *segments = account->tdev->segments;
+	struct tessera_clients *clients = account->tdev->clients;
 	u64 share;
 
-	mutex_lock(&segments->accounts_lock);
-	expire_locked(segments, seg_index);
-	share = tessera_share_budget(&segments->share[seg_index], &account->share[seg_index]);
-	mutex_unlock(&segments->accounts_lock);
+	mutex_lock(&clients->lock);
+	expire_locked(clients, seg_index);
+	share = tessera_share_budget(&clients->share[seg_index], &account->share[seg_index]);
+	mutex_unlock(&clients->lock);
 
 	return share;
 }
 
-static u32 fill_views_locked(struct tessera_segments *segments, u32 seg_index,
+static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 			     struct tessera_account_view *views, u32 room)
 {
 	struct tessera_account *account;
 	u32 n = 0;
 
-	lockdep_assert_held(&segments->accounts_lock);
+	lockdep_assert_held(&clients->lock);
 
-	list_for_each_entry(account, &segments->accounts, node) {
+	list_for_each_entry(account, &clients->accounts, node) {
 		const struct tessera_share_client *client = &account->share[seg_index];
 
 		if (n == room)
@@ -229,7 +264,7 @@ static u32 fill_views_locked(struct tessera_segments *segments, u32 seg_index,
 			.id = account->id,
 			.pid = account->pid,
 			.used = client->used,
-			.fair = tessera_share_fair(&segments->share[seg_index], client),
+			.fair = tessera_share_fair(&clients->share[seg_index], client),
 			.demand = client->demand,
 		};
 	}
@@ -249,23 +284,23 @@ static u32 fill_views_locked(struct tessera_segments *segments, u32 seg_index,
 int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
 			  struct tessera_account_view **views, u32 *num)
 {
-	struct tessera_segments *segments = tdev->segments;
+	struct tessera_clients *clients = tdev->clients;
 	u32 room;
 
 	do {
-		room = READ_ONCE(segments->num_accounts) + 4;
+		room = READ_ONCE(clients->num_accounts) + 4;
 		*views = kvmalloc_array(room, sizeof(**views), GFP_KERNEL);
 		if (!*views)
 			return -ENOMEM;
 
-		mutex_lock(&segments->accounts_lock);
-		if (room >= segments->num_accounts) {
-			expire_locked(segments, seg_index);
-			*num = fill_views_locked(segments, seg_index, *views, room);
-			mutex_unlock(&segments->accounts_lock);
+		mutex_lock(&clients->lock);
+		if (room >= clients->num_accounts) {
+			expire_locked(clients, seg_index);
+			*num = fill_views_locked(clients, seg_index, *views, room);
+			mutex_unlock(&clients->lock);
 			return 0;
 		}
-		mutex_unlock(&segments->accounts_lock);
+		mutex_unlock(&clients->lock);
 		kvfree(*views);
 	} while (1);
 }

@@ -5,6 +5,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 #include <tessera/tessera_hw.h>
@@ -33,12 +34,28 @@ struct tessera_account {
 	u32 id;
 	/** @pid: of the opener, for debugfs */
 	pid_t pid;
-	/** @share: use and demand per segment; under &tessera_segments.accounts_lock */
+	/** @share: use and demand per segment; under &tessera_clients.lock */
 	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @total: bytes of objects whose first preference is the segment */
 	atomic64_t total[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @engine_ns: engine time used, paging included */
 	atomic64_t engine_ns[TSR_MAX_ENGINES];
+};
+
+/**
+ * struct tessera_clients - all accounts of a device
+ */
+struct tessera_clients {
+	/** @lock: protects all below and &tessera_account.share; a leaf */
+	struct mutex lock;
+	/** @share: what all accounts together do with each segment */
+	struct tessera_share_seg share[TESSERA_MAX_MANAGED_SEGMENTS];
+	/** @accounts: all &tessera_account, in the order of their ids */
+	struct list_head accounts;
+	/** @num_accounts: how many */
+	u32 num_accounts;
+	/** @next_id: last id given out */
+	u32 next_id;
 };
 
 /**
@@ -56,6 +73,9 @@ struct tessera_account_view {
 	/** @demand: it competes for the segment now */
 	bool demand;
 };
+
+int tessera_account_init(struct tessera_device *tdev);
+void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);
 
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
 struct tessera_account *tessera_account_get(struct tessera_account *account);

@@ -22,10 +22,12 @@ static void aperture_mgr_fini(struct drm_device *drm, void *arg)
  * tessera_aperture_mgr_init() - manage an aperture segment
  * @tdev: the device
  * @seg: the segment
+ * @owner: tells who pays for an object's place
  *
  * Return: 0 or an error.
  */
-int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg)
+int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg,
+			      tessera_manager_owner_t owner)
 {
 	struct tessera_manager *mgr;
 
@@ -33,7 +35,7 @@ int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_
 	if (!mgr)
 		return -ENOMEM;
 
-	tessera_manager_init(mgr, tdev, seg, true);
+	tessera_manager_init(mgr, tdev, seg, owner, true);
 
 	return drmm_add_action_or_reset(&tdev->drm, aperture_mgr_fini, mgr);
 }

@@ -2,9 +2,9 @@
 #ifndef __TESSERA_APERTURE_MGR_H__
 #define __TESSERA_APERTURE_MGR_H__
 
-struct tessera_device;
-struct tessera_segment;		/* mem/segment.h */
+#include "mem/manager.h"
 
-int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg);
+int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg,
+			      tessera_manager_owner_t owner);
 
 #endif /* __TESSERA_APERTURE_MGR_H__ */

@@ -71,6 +71,10 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 						    DRM_TESSERA_BO_GPU_READ_ONLY)))
 		return -EINVAL;
 
+	/* No surface is wider, and a pass of a transfer must hold a row of tiles. */
+	if (tessera_ioctl_bad(tdev, args->pitch > TSR_SURF_MAX_DIM * 4))
+		return -EINVAL;
+
 	memcpy(alloc.preferred, args->preferred, sizeof(alloc.preferred));
 
 	return tessera_segment_alloc_check(tdev->segments->desc, tdev->segments->num, &alloc);

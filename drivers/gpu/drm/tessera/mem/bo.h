@@ -52,7 +52,7 @@ struct tessera_bo {
 	u32 caching;
 	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
 	u64 last_use;
-	/** @copy_valid: system pages hold the current bytes while in a memory segment; under resv */
+	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */
 	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];

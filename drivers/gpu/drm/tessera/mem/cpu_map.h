@@ -2,9 +2,9 @@
 #ifndef __TESSERA_CPU_MAP_H__
 #define __TESSERA_CPU_MAP_H__
 
+#include <linux/mm.h>
+
 struct drm_gem_object;
-struct vm_area_struct;
-struct vm_operations_struct;
 
 extern const struct vm_operations_struct tessera_cpu_map_vm_ops;
 

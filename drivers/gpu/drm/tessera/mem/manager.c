@@ -10,9 +10,10 @@
 #include <linux/slab.h>
 
 #include <drm/drm_print.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
 
 #include "mem/account.h"
-#include "mem/bo.h"
 #include "mem/manager.h"
 #include "mem/segment.h"
 #include "tessera_device.h"
@@ -75,12 +76,11 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 }
 
 static int tessera_manager_alloc(struct ttm_resource_manager *man,
-				   struct ttm_buffer_object *tbo,
-				   const struct ttm_place *place,
-				   struct ttm_resource **res)
+				 struct ttm_buffer_object *tbo,
+				 const struct ttm_place *place,
+				 struct ttm_resource **res)
 {
 	struct tessera_manager *mgr = to_tessera_manager(man);
-	struct tessera_bo *bo = to_tessera_bo(tbo);
 	struct tessera_range *range;
 	u64 pages;
 	int ret;
@@ -102,7 +102,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	}
 
 	range->base.start = range->node.start;
-	range->account = tessera_account_get(bo->account);
+	range->account = tessera_account_get(mgr->owner(tbo));
 	tessera_account_charge(range->account, mgr->seg->index, pages << PAGE_SHIFT);
 	*res = &range->base;
 
@@ -110,7 +110,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 }
 
 static void tessera_manager_free(struct ttm_resource_manager *man,
-				   struct ttm_resource *res)
+				 struct ttm_resource *res)
 {
 	struct tessera_manager *mgr = to_tessera_manager(man);
 	struct tessera_range *range = to_tessera_range(res);
@@ -131,8 +131,8 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 }
 
 static bool tessera_manager_intersects(struct ttm_resource_manager *man,
-					 struct ttm_resource *res,
-					 const struct ttm_place *place, size_t size)
+				       struct ttm_resource *res,
+				       const struct ttm_place *place, size_t size)
 {
 	struct tessera_range *range = to_tessera_range(res);
 
@@ -141,8 +141,8 @@ static bool tessera_manager_intersects(struct ttm_resource_manager *man,
 }
 
 static bool tessera_manager_compatible(struct ttm_resource_manager *man,
-					 struct ttm_resource *res,
-					 const struct ttm_place *place, size_t size)
+				       struct ttm_resource *res,
+				       const struct ttm_place *place, size_t size)
 {
 	struct tessera_range *range = to_tessera_range(res);
 
@@ -151,7 +151,7 @@ static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 }
 
 static void tessera_manager_debug(struct ttm_resource_manager *man,
-				    struct drm_printer *printer)
+				  struct drm_printer *printer)
 {
 	struct tessera_manager *mgr = to_tessera_manager(man);
 
@@ -175,13 +175,16 @@ static const struct ttm_resource_manager_func tessera_manager_func = {
  * @mgr: zeroed manager
  * @tdev: the device
  * @seg: the segment
+ * @owner: tells who pays for an object's place
  * @use_tt: objects in the segment are backed by system pages
  */
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
-			  const struct tessera_segment *seg, bool use_tt)
+			  const struct tessera_segment *seg, tessera_manager_owner_t owner,
+			  bool use_tt)
 {
 	mgr->tdev = tdev;
 	mgr->seg = seg;
+	mgr->owner = owner;
 	mutex_init(&mgr->lock);
 	drm_mm_init(&mgr->mm, 0, seg->size >> PAGE_SHIFT);
 
@@ -262,7 +265,7 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes)
  * is not free.
  */
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
-			    u64 offset)
+			  u64 offset)
 {
 	u64 pages = range->node.size;
 	u64 start = range->node.start;

@@ -13,6 +13,9 @@ struct tessera_device;
 struct tessera_manager;
 struct tessera_segment;		/* mem/segment.h */
 
+/* Who pays for an object's place: its account, no reference taken. */
+typedef struct tessera_account *(*tessera_manager_owner_t)(struct ttm_buffer_object *tbo);
+
 /**
  * struct tessera_range - a contiguous piece of a segment
  */
@@ -37,6 +40,8 @@ struct tessera_manager {
 	struct tessera_device *tdev;
 	/** @seg: the segment */
 	const struct tessera_segment *seg;
+	/** @owner: who pays */
+	tessera_manager_owner_t owner;
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
 	/** @lock: protects @mm, @committed and the ranges' nodes; a leaf */
@@ -61,7 +66,8 @@ to_tessera_manager(struct ttm_resource_manager *man)
 }
 
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
-			  const struct tessera_segment *seg, bool use_tt);
+			  const struct tessera_segment *seg, tessera_manager_owner_t owner,
+			  bool use_tt);
 void tessera_manager_fini(struct tessera_manager *mgr);
 
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
@@ -71,6 +77,6 @@ u64 tessera_range_offset(struct tessera_range *range);
 u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes);
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
-			    u64 offset);
+			  u64 offset);
 
 #endif /* __TESSERA_MANAGER_H__ */

@@ -44,8 +44,8 @@
 #define MIN_IB_BYTES		64U
 
 /* A pass of a swizzling transfer must hold at least one row of tiles. */
-static_assert(LIST_COVERS >= TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4);
-static_assert(MIN_IB_BYTES >= TSR_TRANSFER_DWORDS * sizeof(u32));
+static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
+static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 
 /**
  * struct tessera_paging - the paging queue of a device

@@ -105,8 +105,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 	if (!segments)
 		return -ENOMEM;
 
-	INIT_LIST_HEAD(&segments->accounts);
-	ret = drmm_mutex_init(&tdev->drm, &segments->accounts_lock);
+	ret = tessera_account_init(tdev);
 	if (ret)
 		return ret;
 
@@ -122,7 +121,7 @@ int tessera_segment_init(struct tessera_device *tdev)
 	segment_sort(segments->desc, num);
 	for (i = 0; i < num; i++) {
 		segment_adopt(&segments->seg[i], i, &segments->desc[i]);
-		segments->share[i].size = segments->seg[i].commit;
+		tessera_account_set_capacity(tdev, i, segments->seg[i].commit);
 	}
 
 	segments->num = num;

@@ -2,8 +2,6 @@
 #ifndef __TESSERA_SEGMENT_H__
 #define __TESSERA_SEGMENT_H__
 
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/types.h>
 
 #include "mem/account.h"
@@ -40,7 +38,7 @@ struct tessera_segment {
 };
 
 /**
- * struct tessera_segments - all segments, in id order, and who uses them
+ * struct tessera_segments - all segments, in id order
  */
 struct tessera_segments {
 	/** @num: elements of @seg used */
@@ -51,16 +49,6 @@ struct tessera_segments {
 	struct tessera_segment_desc desc[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @bar_base: CPU bus address of BAR 2 */
 	u64 bar_base;
-	/** @accounts_lock: protects all below and &tessera_account.share; a leaf */
-	struct mutex accounts_lock;
-	/** @share: what all accounts together do with each segment */
-	struct tessera_share_seg share[TESSERA_MAX_MANAGED_SEGMENTS];
-	/** @accounts: all &tessera_account of the device */
-	struct list_head accounts;
-	/** @num_accounts: how many */
-	u32 num_accounts;
-	/** @next_account: last id given out */
-	u32 next_account;
 };
 
 int tessera_segment_init(struct tessera_device *tdev);

@@ -207,6 +207,11 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	flush_workqueue(tdev->ttm.wq);
 }
 
+static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
+{
+	return to_tessera_bo(tbo)->account;
+}
+
 static void ttm_fini(struct drm_device *drm, void *arg)
 {
 	ttm_device_fini(&to_tessera_device(drm)->ttm);
@@ -246,8 +251,10 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		ret = tessera_segment_is_aperture(seg) ? tessera_aperture_mgr_init(tdev, seg) :
-							 tessera_vram_mgr_init(tdev, seg);
+		if (tessera_segment_is_aperture(seg))
+			ret = tessera_aperture_mgr_init(tdev, seg, place_owner);
+		else
+			ret = tessera_vram_mgr_init(tdev, seg, place_owner);
 		if (ret)
 			return ret;
 	}

@@ -41,10 +41,12 @@ static void vram_mgr_fini(struct drm_device *drm, void *arg)
  * tessera_vram_mgr_init() - manage a memory segment
  * @tdev: the device
  * @seg: the segment
+ * @owner: tells who pays for an object's place
  *
  * Return: 0 or an error.
  */
-int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg)
+int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg,
+			  tessera_manager_owner_t owner)
 {
 	struct tessera_manager *mgr;
 
@@ -53,7 +55,7 @@ int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segm
 		return -ENOMEM;
 
 	mgr->freed = vram_mgr_freed;
-	tessera_manager_init(mgr, tdev, seg, false);
+	tessera_manager_init(mgr, tdev, seg, owner, false);
 
 	return drmm_add_action_or_reset(&tdev->drm, vram_mgr_fini, mgr);
 }

@@ -78,9 +78,10 @@ static int segments_show(struct seq_file *m, void *data)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu page %u flags 0x%x used %llu\n",
-			   seg->id, seg->name, seg->base, seg->size, seg->commit,
-			   seg->page_size, seg->flags, tessera_segment_used(tdev, i));
+		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu",
+			   seg->id, seg->name, seg->base, seg->size, seg->commit);
+		drm_printf(&p, " page %u flags 0x%x used %llu\n", seg->page_size,
+			   seg->flags, tessera_segment_used(tdev, i));
 		show_holes(&p, tessera_manager_of(tdev, i));
 		ret = show_shares(&p, tdev, i);
 		if (ret)
