@@ -321,3 +321,40 @@ void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 	require_eq(tsr_bo_info(dev, &filler).segment, seg->id);
 	tsr_bo_free(dev, &filler);
 }
+
+void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *busy,
+		    unsigned int milliseconds)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
+	uint64_t size = seg->size / 4 < MiB(16) ? seg->size / 4 : MiB(16);
+	uint32_t words = (uint32_t)(size / 4), fills = 8;
+
+	busy->bo = tsr_bo_new(dev, size, tsr_bit(seg), 0);
+	busy->sync = tsr_syncobj_new(dev);
+	tsr_cmd_init(&busy->cmd);
+	/* measure, then repeat as often as needed */
+	for (int round = 0; round < 2; round++) {
+		uint64_t start = tap_now_ns(), took;
+
+		tsr_cmd_reset(&busy->cmd);
+		tsr_cmd_bind_buffer(&busy->cmd, 0, &busy->bo, true);
+		for (uint32_t i = 0; i < fills; i++)
+			tsr_cmd_fill(&busy->cmd, 0, 0, words, i);
+		if (round)
+			break;
+		tsr_submit_done(dev, context, &busy->cmd);
+		took = tap_now_ns() - start;
+		fills = (uint32_t)(milliseconds * 1000000ull * fills / (took + 1)) + 1;
+		if (fills > 100000)
+			fills = 100000;
+	}
+	tsr_submit(dev, context, &busy->cmd, 0, busy->sync);
+}
+
+void tsr_busy_end(struct tsr_device *dev, struct tsr_busy *busy)
+{
+	require_ok(tsr_syncobj_status(dev, busy->sync));
+	tsr_syncobj_free(dev, busy->sync);
+	tsr_cmd_fini(&busy->cmd);
+	tsr_bo_free(dev, &busy->bo);
+}

@@ -84,6 +84,16 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
+void tsr_evict_set(uint32_t segments)
+{
+	char text[16];
+	int rc;
+
+	snprintf(text, sizeof(text), "%u", segments);
+	rc = tsr_debugfs_write("evict_all", text);
+	require_msg(!rc, "evict_all: %s", strerror(-rc));
+}
+
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
 {
 	char path[64], unit[16] = "";

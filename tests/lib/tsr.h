@@ -180,6 +180,18 @@ void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo
 void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 		   const struct drm_tessera_query_segment *seg);
 
+/* evict whatever can be from the segments of a set, through debugfs */
+void tsr_evict_set(uint32_t segments);
+/* a job that keeps the render engine busy for about that long, submitted, not waited for */
+struct tsr_busy {
+	struct tsr_bo bo;
+	struct tsr_cmd cmd;
+	uint32_t sync; /* signalled when it is done */
+};
+void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *busy,
+		    unsigned int milliseconds);
+void tsr_busy_end(struct tsr_device *dev, struct tsr_busy *busy); /* waits */
+
 /* ---- files of the kernel ------------------------------------------------------ */
 
 /* whole file, NUL-terminated, to be freed; NULL if there is none */

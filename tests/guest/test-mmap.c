@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/* CPU mappings: what they show, over moves and between clients. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+/* is a fault with that backing in the trace? */
+static bool faulted(const struct tsr_trace *trace, const char *backing)
+{
+	tsr_trace_for_each(trace, "cpu_fault", ev)
+	{
+		if (tsr_event_is(ev, "backing", backing))
+			return true;
+	}
+	return false;
+}
+
+static void visible_memory_goes_through_the_bar(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size, tsr_bit(seg), cpu);
+	uint64_t last = bo.size / 4 - 1, mid = bo.size / 8;
+	struct tsr_trace trace;
+	uint32_t *map;
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x11111111);
+	require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+	tsr_trace_start("cpu_fault", "paging_op", "evict", NULL);
+	map = tsr_bo_map(&dev, &bo);
+	/* start, middle and last page; both ways */
+	require_eq(map[0], 0x11111111);
+	require_eq(map[mid], 0x11111111);
+	require_eq(map[last], 0x11111111);
+	map[0] = 1;
+	map[mid] = 2;
+	map[last] = 3;
+	trace = tsr_trace_stop();
+	require(faulted(&trace, "bar"));
+	require(!faulted(&trace, "system"));
+	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
+	require_eq(tsr_trace_count(&trace, "evict"), 0);
+	tsr_gpu_read(&dev, ctx, &bo, 0, 1, &word);
+	require_eq(word, 1);
+	tsr_gpu_read(&dev, ctx, &bo, mid, 1, &word);
+	require_eq(word, 2);
+	tsr_gpu_read(&dev, ctx, &bo, last, 1, &word);
+	require_eq(word, 3);
+	require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+	tsr_close(&dev);
+}
+
+static void aperture_shows_system_pages(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), cached);
+	struct tsr_trace trace;
+	uint32_t *map;
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x22222222);
+	require_eq(tsr_bo_info(&dev, &bo).segment, gart->id);
+	tsr_trace_start("cpu_fault", "paging_op", NULL);
+	map = tsr_bo_map(&dev, &bo);
+	tsr_words_check(map, bo.size / 4, 0x22222222);
+	map[100] = 0x33;
+	trace = tsr_trace_stop();
+	require(faulted(&trace, "system"));
+	require(!faulted(&trace, "bar"));
+	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
+	tsr_gpu_read(&dev, ctx, &bo, 100, 1, &word);
+	require_eq(word, 0x33);
+	require_eq(tsr_bo_info(&dev, &bo).segment, gart->id);
+	tsr_close(&dev);
+}
+
+/* a place in the segment is the same place in the window: neighbours do not mix */
+static void neighbours_do_not_mix(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[16];
+
+	for (uint32_t i = 0; i < 16; i++) {
+		bos[i] = tsr_bo_new(&dev, 4096 * (i + 1), tsr_bit(seg), cpu);
+		tsr_gpu_fill(&dev, ctx, &bos[i], i + 1);
+		tsr_bo_map(&dev, &bos[i]);
+	}
+	for (uint32_t i = 0; i < 16; i++) {
+		tsr_words_check(bos[i].map, bos[i].size / 4, i + 1);
+		tsr_pattern_write(&bos[i], i + 64);
+	}
+	for (uint32_t i = 0; i < 16; i++) {
+		struct drm_tessera_bo_info info = tsr_bo_info(&dev, &bos[i]);
+
+		tsr_pattern_check(&bos[i], i + 64);
+		require_eq(info.segment, seg->id);
+		require(info.segment_offset + info.size <= seg->size);
+		for (uint32_t j = 0; j < i; j++) {
+			struct drm_tessera_bo_info other = tsr_bo_info(&dev, &bos[j]);
+
+			require(info.segment_offset + info.size <= other.segment_offset ||
+				other.segment_offset + other.size <= info.segment_offset);
+		}
+	}
+	tsr_close(&dev);
+}
+
+/* the pointer stays good over eviction and page-in, and what is written there counts */
+static void pointer_survives_moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), cpu);
+
+	tsr_bo_map(&dev, &bo);
+	tsr_pattern_write(&bo, 1);
+	for (uint32_t round = 1; round < 6; round++) {
+		struct tsr_bo copy = tsr_bo_new(&dev, bo.size, tsr_bit(tsr_seg_gart(&dev)), cached);
+
+		tsr_gpu_touch(&dev, ctx, &bo);
+		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+		tsr_pattern_check(&bo, round);
+		tsr_evict_all(&dev, ctx, seg);
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+		tsr_pattern_check(&bo, round);
+		tsr_pattern_write(&bo, round + 1);
+		/* what was written while it was away is what the GPU gets */
+		tsr_gpu_copy(&dev, ctx, &copy, &bo);
+		tsr_bo_map(&dev, &copy);
+		tsr_pattern_check(&copy, round + 1);
+		tsr_bo_free(&dev, &copy);
+	}
+	tsr_close(&dev);
+}
+
+/* every layout: the CPU sees linear bytes, after eviction too */
+static void layouts_look_linear(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	const uint32_t pitch = 512, rows = 256;
+
+	for (uint32_t layout = 0; layout < TSR_LAYOUT_COUNT; layout++) {
+		struct drm_tessera_bo_create args = {
+			.size = pitch * rows,
+			.supported = tsr_bit(seg),
+			.flags = cpu,
+			.layout = layout,
+			.pitch = layout ? pitch : 0,
+		};
+		const struct tsr_surface surface = {
+			.format = TSR_FORMAT_R32,
+			.layout = layout,
+			.access = TSR_SURF_READ | TSR_SURF_WRITE,
+			.pitch = pitch,
+			.width = pitch / 4,
+			.height = rows,
+		};
+		struct tsr_surface linear = surface;
+		struct tsr_bo bo = { .size = args.size }, out;
+		struct tsr_cmd cmd;
+		uint32_t *p;
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		tsr_bo_map(&dev, &bo);
+		tsr_pattern_write(&bo, 40 + layout);
+		out = tsr_bo_new(&dev, bo.size, tsr_bit(tsr_seg_gart(&dev)), cached);
+
+		/* the GPU reads it as what it is */
+		linear.layout = TSR_LAYOUT_LINEAR;
+		tsr_cmd_init(&cmd);
+		tsr_cmd_group_begin(&cmd);
+		tsr_cmd_bind(&cmd, 0, &out, &linear);
+		tsr_cmd_bind(&cmd, 1, &bo, &surface);
+		tsr_cmd_group_end(&cmd);
+		p = tsr_cmd_packet(&cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
+		p[1] = 0;
+		p[2] = 1;
+		p[7] = pitch / 4;
+		p[8] = rows;
+		tsr_submit_done(&dev, ctx, &cmd);
+		tsr_bo_map(&dev, &out);
+		tsr_pattern_check(&out, 40 + layout);
+		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+		/* the CPU sees linear bytes, wherever that has to be done */
+		tsr_pattern_check(&bo, 40 + layout);
+		tsr_evict_all(&dev, ctx, seg);
+		tsr_pattern_check(&bo, 40 + layout);
+		/* and its writes come back swizzled */
+		tsr_pattern_write(&bo, 50 + layout);
+		tsr_submit_done(&dev, ctx, &cmd);
+		tsr_pattern_check(&out, 50 + layout);
+		tsr_cmd_fini(&cmd);
+		tsr_bo_free(&dev, &bo);
+		tsr_bo_free(&dev, &out);
+	}
+	tsr_close(&dev);
+}
+
+/* eviction of an aperture object moves nothing */
+static void aperture_eviction_copies_nothing(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), cached);
+	uint32_t unmaps = 0;
+	struct tsr_trace trace;
+
+	tsr_bo_map(&dev, &bo);
+	tsr_pattern_write(&bo, 9);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_trace_start("paging_op", NULL);
+	tsr_evict_set(tsr_bit(gart));
+	tsr_bo_wait(&dev, &bo);
+	trace = tsr_trace_stop();
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		require(tsr_event_is(ev, "kind", "unmap"));
+		unmaps++;
+	}
+	require(unmaps);
+	tsr_pattern_check(&bo, 9);
+	tsr_close(&dev);
+}
+
+struct storm {
+	struct tsr_device *dev;
+	struct tsr_bo *bo;
+	volatile bool stop;
+	volatile uint64_t rounds;
+};
+
+/* each word is only ever counted up, by this thread: a lost or torn value shows */
+static void *storm_thread(void *arg)
+{
+	struct storm *s = arg;
+	volatile uint64_t *words = s->bo->map;
+	uint64_t count = s->bo->size / 8, value = 0;
+
+	while (!s->stop) {
+		for (uint64_t i = 0; i < count; i += 509) {
+			uint64_t seen = words[i];
+
+			require_msg(seen == value, "word 0x%llx: %llu, not %llu",
+				    (unsigned long long)i, (unsigned long long)seen,
+				    (unsigned long long)value);
+			words[i] = value + 1;
+		}
+		value++;
+		s->rounds = value;
+	}
+	return NULL;
+}
+
+static void eviction_storm(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+	struct storm storm = { .dev = &dev, .bo = &bo };
+	uint32_t rounds = tap_slow() ? 30 : 150;
+	pthread_t thread;
+
+	tsr_bo_map(&dev, &bo);
+	tsr_words_check(bo.map, bo.size / 4, 0);
+	require(!pthread_create(&thread, NULL, storm_thread, &storm));
+	for (uint32_t i = 0; i < rounds; i++) {
+		tsr_gpu_touch(&dev, ctx, &bo);
+		tsr_evict_all(&dev, ctx, seg);
+	}
+	storm.stop = true;
+	pthread_join(thread, NULL);
+	tap_note("%u evictions, %llu rounds of the CPU", rounds, (unsigned long long)storm.rounds);
+	require(storm.rounds);
+	tsr_close(&dev);
+}
+
+static void leave_secret(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	const uint32_t *sets = arg;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (int i = 0; i < 3; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(8), sets[i], 0);
+
+		tsr_gpu_fill(&dev, ctx, &bo, 0x5ec4e700);
+	}
+	tsr_close(&dev);
+}
+
+/* memory that another client used reads as zero, through the GPU and the CPU */
+static void new_memory_reads_as_zero(void)
+{
+	struct tsr_device dev = tsr_open();
+	const uint32_t sets[3] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
+				   tsr_bit(tsr_seg_gart(&dev)) };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint32_t *words = malloc(MiB(1));
+
+	require(words);
+	for (int round = 0; round < 3; round++) {
+		tap_join(tap_fork(leave_secret, (void *)sets));
+		for (int i = 0; i < 3; i++) {
+			struct tsr_bo bo = tsr_bo_new(&dev, MiB(8), sets[i], i == 1 ? 0 : cpu);
+
+			if (i != 1 && round == 1)
+				tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 0);
+			for (uint64_t at = 0; at < bo.size / 4; at += MiB(1) / 4) {
+				tsr_gpu_read(&dev, ctx, &bo, at, MiB(1) / 4, words);
+				tsr_words_check(words, MiB(1) / 4, 0);
+			}
+			if (i != 1)
+				tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 0);
+			tsr_bo_free(&dev, &bo);
+		}
+	}
+	free(words);
+	tsr_close(&dev);
+}
+
+/* SEG-18, SEG-19: bytes go both ways; what the CPU cannot see has no mapping */
+static void gpu_copies_meet_cpu_bytes(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo vis = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), cpu);
+	struct tsr_bo hid = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct tsr_bo gart = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), cached);
+
+	require_eq(tsr_bo_info(&dev, &hid).mmap_offset, 0);
+	tsr_bo_map(&dev, &vis);
+	tsr_bo_map(&dev, &gart);
+	tsr_pattern_write(&gart, 3);
+	tsr_gpu_copy(&dev, ctx, &hid, &gart);
+	tsr_gpu_copy(&dev, ctx, &vis, &hid);
+	require_eq(tsr_bo_info(&dev, &vis).segment, tsr_seg_visible(&dev)->id);
+	require_eq(tsr_bo_info(&dev, &hid).segment, tsr_seg_hidden(&dev)->id);
+	tsr_pattern_check(&vis, 3);
+	tsr_pattern_write(&vis, 4);
+	tsr_gpu_copy(&dev, ctx, &hid, &vis);
+	tsr_gpu_copy(&dev, ctx, &gart, &hid);
+	tsr_pattern_check(&gart, 4);
+	tsr_close(&dev);
+}
+
+/* SEG-20: the GPU reads system pages through the read-only aperture */
+static void read_only_aperture_reads(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo src =
+		tsr_bo_new(&dev, MiB(1), tsr_bit(ro), cached | DRM_TESSERA_BO_GPU_READ_ONLY);
+	struct tsr_bo dst = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), cached);
+
+	tsr_bo_map(&dev, &src);
+	tsr_bo_map(&dev, &dst);
+	tsr_pattern_write(&src, 5);
+	tsr_gpu_copy(&dev, ctx, &dst, &src);
+	require_eq(tsr_bo_info(&dev, &src).segment, ro->id);
+	tsr_pattern_check(&dst, 5);
+	tsr_close(&dev);
+}
+
+/* a mapping outlives the handle and the file */
+static void mapping_outlives_the_handle(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), cpu);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	void *map;
+
+	tsr_gpu_fill(&dev, ctx, &bo, 6);
+	map = tsr_bo_map(&dev, &bo);
+	require_ok(__tsr_bo_close(dev.fd, bo.handle));
+	tsr_words_check(map, bo.size / 4, 6);
+	tsr_close(&dev);
+	tsr_words_check(map, bo.size / 4, 6);
+	munmap(map, bo.size);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-18 SWZ-1 SWZ-2 SWZ-4 visible memory is mapped through the BAR",
+	  visible_memory_goes_through_the_bar, 0, 0 },
+	{ "SEG-21 SWZ-5 aperture objects are mapped by their system pages",
+	  aperture_shows_system_pages, 0, 0 },
+	{ "SWZ-2 SWZ-3 SEG-2 neighbours do not mix", neighbours_do_not_mix, 0, 0 },
+	{ "SWZ-13 a pointer survives eviction and page-in", pointer_survives_moves, 0, 0 },
+	{ "SWZ-12 SWZ-15 every layout looks linear, before and after eviction", layouts_look_linear,
+	  0, 0 },
+	{ "SWZ-16 SEG-22 eviction from an aperture copies nothing",
+	  aperture_eviction_copies_nothing, 0, 0 },
+	{ "SWZ-13 SWZ-14 a CPU thread under an eviction storm", eviction_storm, 0, 0 },
+	{ "PAGE-6 new memory reads as zero, whoever used it before", new_memory_reads_as_zero, 0,
+	  0 },
+	{ "SEG-18 SEG-19 SEG-21 bytes go both ways through every segment",
+	  gpu_copies_meet_cpu_bytes, 0, 0 },
+	{ "SEG-20 the GPU reads through the read-only aperture", read_only_aperture_reads, 0, 0 },
+	{ "a mapping outlives handle and file", mapping_outlives_the_handle, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

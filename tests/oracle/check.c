@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Randomised check of the split planner against its judge, on the host. TAP.
+ *
+ *	check [--cases N] [--seed S] [--one CASE]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "split_oracle.h"
+
+struct tally {
+	unsigned long infeasible;
+	unsigned long late;
+	unsigned long whole;
+	unsigned long split;
+	unsigned long plain;
+	unsigned long fewer;
+	unsigned long unsure;
+	unsigned long leaks;
+	unsigned long last_resort;
+	unsigned long moves;
+};
+
+static const char *const op_names[] = {
+	"evict-foreign", "evict", "move", "page-in", "part", "pin",
+};
+
+static void *scratch;
+static size_t scratch_size;
+
+static int run_plan(struct oracle_case *c, struct tessera_split_plan *plan)
+{
+	size_t want = tessera_split_scratch_size(&c->in);
+
+	if (want > scratch_size) {
+		free(scratch);
+		scratch = malloc(want);
+		scratch_size = want;
+	}
+	memset(plan, 0, sizeof(*plan));
+	plan->op = c->op;
+	plan->cap = ORACLE_OPS;
+	return tessera_split_plan(&c->in, scratch, want, plan);
+}
+
+static void show_case(const struct oracle_case *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->in.n_segs; i++)
+		printf("# segment %u: size %llu gran %llu flags %x\n", i,
+		       c->segs[i].size, c->segs[i].granularity, c->segs[i].flags);
+	for (i = 0; i < c->in.n_allocs; i++)
+		printf("# alloc %u: size %llu align %llu in %x flags %x pref %u:%u,%u,%u\n",
+		       i, c->allocs[i].size, c->allocs[i].align,
+		       c->allocs[i].supported, c->allocs[i].flags,
+		       c->allocs[i].n_pref, c->allocs[i].pref[0],
+		       c->allocs[i].pref[1], c->allocs[i].pref[2]);
+	for (i = 0; i < c->in.n_blocks; i++)
+		printf("# block %u: %u:%llu+%llu alloc %d tier %u rank %u\n", i,
+		       c->blocks[i].seg, c->blocks[i].start, c->blocks[i].size,
+		       (int)c->blocks[i].alloc, c->blocks[i].tier,
+		       c->blocks[i].rank);
+	for (i = 0; i < c->in.n_entries; i++)
+		printf("# entry %u: at %u slot %u alloc %u\n", i,
+		       c->entries[i].split_offset, c->entries[i].slot_id,
+		       c->entries[i].alloc_index);
+	printf("# slots %u length %u force %d map %lx\n", c->in.n_slots,
+	       c->in.length, c->in.force, c->force[0]);
+}
+
+static void show_plan(const struct tessera_split_plan *p, int ret)
+{
+	u32 i;
+
+	printf("# returned %d late %d at %u entry %d plain %d parts %u\n", ret,
+	       p->late_error, p->error_offset, (int)p->error_entry, p->plain,
+	       p->n_parts);
+	for (i = 0; i < p->n_op; i++) {
+		const struct tessera_split_op *o = &p->op[i];
+
+		if (o->type == TESSERA_SPLIT_PART)
+			printf("#   part %u [%u, %u) entries %u+%u flags %x\n",
+			       o->id, o->start, o->end, o->first, o->count,
+			       o->flags);
+		else
+			printf("#   %s %u at %u:%llu from %u:%llu flags %x\n",
+			       op_names[o->type], o->id, o->seg, o->off,
+			       o->src_seg, o->src, o->flags);
+	}
+}
+
+/* With the leak check on, a plan that pins anything is refused (SCHED-6). */
+static bool check_leaks(struct oracle_case *c, const struct tessera_split_plan *was,
+			struct tally *t)
+{
+	struct tessera_split_plan plan;
+	bool pins = false;
+	u32 i;
+	int ret;
+
+	if (was->plain)
+		return true;
+	for (i = 0; i < was->n_op; i++)
+		pins |= was->op[i].type == TESSERA_SPLIT_PIN;
+	c->in.flags |= TESSERA_SPLIT_LEAK_CHECK;
+	ret = run_plan(c, &plan);
+	c->in.flags &= ~TESSERA_SPLIT_LEAK_CHECK;
+	t->leaks += pins;
+	return ret == (pins ? -EINVAL : 0) && (!ret || !plan.n_op);
+}
+
+/* Never more parts than the plain algorithm, and no failure where it has none. */
+static bool check_against_plain(struct oracle *o, struct oracle_case *c,
+				const struct tessera_split_plan *p, struct tally *t)
+{
+	struct oracle_plain plain;
+
+	if (c->in.force == TESSERA_SPLIT_FORCE_RANDOM)
+		return true;
+	oracle_run_plain(o, &c->in, &plain);
+	if (plain.unsure) {
+		t->unsure++;
+		return true;
+	}
+	if (plain.failed)
+		return true;
+	t->fewer += p->n_parts < plain.parts;
+	if (p->late_error) {
+		snprintf(o->why, sizeof(o->why), "late error, plain makes %u parts",
+			 plain.parts);
+		return false;
+	}
+	if (p->n_parts > plain.parts) {
+		snprintf(o->why, sizeof(o->why), "%u parts, plain makes %u",
+			 p->n_parts, plain.parts);
+		return false;
+	}
+	return true;
+}
+
+static void count(struct tally *t, const struct oracle_case *c,
+		  const struct tessera_split_plan *p, int ret)
+{
+	bool last_resort = false;
+	u32 i;
+
+	t->infeasible += ret == -ENOSPC;
+	t->late += p->late_error != 0;
+	t->whole += !ret && p->n_parts == 1;
+	t->split += !ret && p->n_parts > 1;
+	t->plain += p->plain;
+	t->moves += p->n_moves != 0;
+	for (i = 0; i < p->n_op; i++)
+		last_resort |= p->op[i].type == TESSERA_SPLIT_EVICT_FOREIGN &&
+			       c->blocks[p->op[i].id].tier ==
+			       TESSERA_VICTIM_LAST_RESORT;
+	t->last_resort += last_resort;
+}
+
+static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
+{
+	static struct oracle_case c;
+	struct tessera_split_plan plan;
+	bool ok;
+	int ret;
+
+	oracle_generate(&c, seed);
+	ret = run_plan(&c, &plan);
+	ok = oracle_judge(o, &c.in, &plan, ret);
+	if (ok && !ret)
+		ok = check_against_plain(o, &c, &plan, t);
+	if (!ok || show) {
+		show_case(&c);
+		show_plan(&plan, ret);
+	}
+	count(t, &c, &plan, ret);
+	if (ok && !ret && !check_leaks(&c, &plan, t)) {
+		snprintf(o->why, sizeof(o->why), "leak check");
+		ok = false;
+	}
+	if (!ok)
+		printf("# case %llu: %s\n", seed, o->why);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	static struct oracle o;
+	unsigned long cases = 200000, bad = 0, i;
+	unsigned long long seed = 1;
+	struct tally t = {};
+
+	for (i = 1; i + 1 < (unsigned long)argc; i += 2) {
+		if (!strcmp(argv[i], "--cases"))
+			cases = strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--seed"))
+			seed = strtoull(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--one"))
+			return !check_one(&o, strtoull(argv[i + 1], NULL, 0),
+					  &t, true);
+	}
+	printf("TAP version 13\n1..1\n");
+	for (i = 0; i < cases && bad < 5; i++)
+		bad += !check_one(&o, seed * 1000000007ULL + i, &t, false);
+	printf("# %lu cases: %lu infeasible, %lu in one part, %lu split, %lu late errors\n",
+	       i, t.infeasible, t.whole, t.split, t.late);
+	printf("# plain plan taken %lu, fewer parts than plain %lu, plain unsure %lu\n",
+	       t.plain, t.fewer, t.unsure);
+	printf("# with moves %lu, with last resort %lu, refused by leak check %lu\n",
+	       t.moves, t.last_resort, t.leaks);
+	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",
+	       bad ? "not ok" : "ok", i);
+	return bad != 0;
+}
