@@ -75,13 +75,13 @@ int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
 		return view->width || view->height || view->layout ? -EINVAL : 0;
 	}
 	if (!view->width || !view->height || view->width > TSR_SURF_MAX_DIM ||
-	    view->height > TSR_SURF_MAX_DIM || view->pitch % bytes ||
-	    view->pitch < (uint64_t)view->width * bytes)
+	    view->height > TSR_SURF_MAX_DIM || view->pitch > TSR_SURF_MAX_PITCH ||
+	    view->pitch % bytes || view->pitch < (uint64_t)view->width * bytes)
 		return -EINVAL;
 	if (view->layout == TSR_LAYOUT_LINEAR) {
 		need = (uint64_t)(view->height - 1) * view->pitch + (uint64_t)view->width * bytes;
 	} else {
-		if (view->pitch % TSR_TILE_WIDTH_BYTES)
+		if (view->pitch % TSR_TILE_WIDTH_BYTES || view->offset % TSR_TILE_BYTES)
 			return -EINVAL;
 		need = align_up(view->height, TSR_TILE_ROWS) * view->pitch;
 	}

@@ -445,7 +445,7 @@ int tessera_cmdbuf_blit(struct tessera_cmdbuf *cb, uint32_t dst_slot,
 	int ret;
 
 	if (!slots_ok(cb, dst_slot, src_slot) || !rect_is_16bit(dst) || !rect_is_16bit(src) ||
-	    (sampler & ~TSR_SAMPLER_ALL) || blend >= TSR_BLEND_COUNT)
+	    (sampler & ~TSR_SAMPLER_LINEAR) || blend >= TSR_BLEND_COUNT)
 		return cb_fail(cb, -EINVAL);
 	ret = cb_work(cb, TSR_BLIT_DWORDS, false);
 	if (!ret)

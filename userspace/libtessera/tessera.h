@@ -90,7 +90,7 @@ struct tessera_view {
 	uint32_t pitch; /* 0: a buffer, one row */
 	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM; 0 for a buffer */
 	uint32_t height;
-	uint64_t offset; /* into the object, a multiple of 8 */
+	uint64_t offset; /* into the object, a multiple of 8; of TSR_TILE_BYTES if swizzled */
 };
 
 /* Bytes of a texel of @format, 0 for an unknown format. */
@@ -257,6 +257,7 @@ TESSERA_API int tessera_cmdbuf_fill(struct tessera_cmdbuf *cb, uint32_t slot,
 TESSERA_API int tessera_cmdbuf_copy(struct tessera_cmdbuf *cb, uint32_t dst_slot, uint32_t dst_x,
 				    uint32_t dst_y, uint32_t src_slot,
 				    const struct tessera_rect *src);
+/* @sampler: 0 or TSR_SAMPLER_LINEAR; the edge is clamped to. */
 TESSERA_API int tessera_cmdbuf_blit(struct tessera_cmdbuf *cb, uint32_t dst_slot,
 				    const struct tessera_rect *dst, uint32_t src_slot,
 				    const struct tessera_rect *src, uint32_t sampler,

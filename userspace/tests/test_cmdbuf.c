@@ -494,9 +494,13 @@ static void test_bad_arguments(void **state)
 	BAD_VIEW(height, 33);
 	BAD_VIEW(height, 0);
 	BAD_VIEW(width, 16385);
+	BAD_VIEW(pitch, TSR_SURF_MAX_PITCH + 4);
 	good.layout = TSR_LAYOUT_TILE4K;
 	BAD_VIEW(pitch, 260);
 	BAD_VIEW(height, 33);
+	good.width = 32;
+	good.pitch = 128;
+	BAD_VIEW(offset, 8);
 	good.layout = TSR_LAYOUT_LINEAR;
 	REFUSED(tessera_cmdbuf_unbind(cb, 4096));
 	REFUSED(tessera_cmdbuf_state(cb, TSR_STATE_COUNT, 0));
@@ -505,7 +509,7 @@ static void test_bad_arguments(void **state)
 	REFUSED(tessera_cmdbuf_copy(cb, 0, 0, 0, 4096, &unit));
 	REFUSED(tessera_cmdbuf_copy(cb, 0, 0, 0, 0, &empty));
 	REFUSED(tessera_cmdbuf_blit(cb, 0, &unit, 0, &huge, 0, 0, 0));
-	REFUSED(tessera_cmdbuf_blit(cb, 0, &unit, 0, &unit, 4, 0, 0));
+	REFUSED(tessera_cmdbuf_blit(cb, 0, &unit, 0, &unit, TSR_SAMPLER_REPEAT, 0, 0));
 	REFUSED(tessera_cmdbuf_blit(cb, 0, &unit, 0, &unit, 0, TSR_BLEND_COUNT, 0));
 	REFUSED(tessera_cmdbuf_draw(cb, 0, 0, 3, 0)); /* no target set */
 	REFUSED(tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, 0)

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The GPU's drawing: upload the images as swizzled textures, make the
+ * variants, record the scene as one command buffer, submit, read back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tessera.h"
+
+#include "demo.h"
+
+enum {
+	SLOT_TARGET,
+	SLOT_TEXTURE,
+	SLOT_VERTICES,
+	SLOT_SOURCE,
+	SLOT_READBACK
+};
+
+struct gpu_texture {
+	struct tessera_bo *bo;
+	struct tessera_view view;
+};
+
+struct gpu {
+	struct tessera_device *dev;
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct gpu_texture *textures; /* as in the scene */
+	uint32_t num_textures;
+	struct gpu_texture small[DEMO_MAX_IMAGES]; /* sources of the variants */
+};
+
+static int complain(const char *what, int error)
+{
+	fprintf(stderr, "tessera-demo: %s: %s\n", what, strerror(-error));
+	return error;
+}
+
+static uint64_t video_memory(const struct tessera_device *dev)
+{
+	const struct drm_tessera_query_segment *segments;
+	uint64_t total = 0;
+	uint32_t count;
+
+	segments = tessera_device_segments(dev, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!(segments[i].flags & DRM_TESSERA_SEGMENT_APERTURE))
+			total += segments[i].size;
+	}
+	return total;
+}
+
+static int make_context(struct gpu *gpu, const struct options *options)
+{
+	const struct drm_tessera_query_engine *engines;
+	uint32_t count, flags = 0, seed = 0;
+
+	if (options->split == SPLIT_ALL)
+		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL;
+	if (options->split == SPLIT_RANDOM) {
+		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
+		seed = options->split_seed;
+	}
+	engines = tessera_device_engines(gpu->dev, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (engines[i].type == DRM_TESSERA_ENGINE_RENDER)
+			return tessera_context_new(gpu->dev, flags, engines[i].id, seed, &gpu->ctx);
+	}
+	return -ENODEV;
+}
+
+int gpu_open(const struct options *options, struct gpu **out, struct summary *summary)
+{
+	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	int ret;
+
+	if (!gpu)
+		return complain("open", -ENOMEM);
+	ret = options->device ? tessera_device_new_path(options->device, &gpu->dev)
+			      : tessera_device_new_first(&gpu->dev);
+	if (ret) {
+		free(gpu);
+		return complain("no tessera device", ret);
+	}
+	ret = make_context(gpu, options);
+	if (!ret)
+		ret = tessera_cmdbuf_new(gpu->dev, &gpu->cb);
+	if (ret) {
+		gpu_close(gpu);
+		return complain("context", ret);
+	}
+	summary->video_memory = video_memory(gpu->dev);
+	*out = gpu;
+	return 0;
+}
+
+void gpu_close(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	for (uint32_t i = 0; i < gpu->num_textures; i++)
+		tessera_bo_del(gpu->textures[i].bo);
+	for (uint32_t i = 0; i < DEMO_MAX_IMAGES; i++)
+		tessera_bo_del(gpu->small[i].bo);
+	free(gpu->textures);
+	tessera_cmdbuf_del(gpu->cb);
+	tessera_context_del(gpu->ctx);
+	tessera_device_del(gpu->dev);
+	free(gpu);
+}
+
+static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_t layout,
+		       struct gpu_texture *texture)
+{
+	uint64_t size;
+	int ret = tessera_view_init(&texture->view, TSR_FORMAT_ARGB8888, layout, width, height,
+				    &size);
+
+	if (ret)
+		return ret;
+	return tessera_bo_new_for(gpu->dev, TESSERA_USAGE_TEXTURE, size, &texture->view,
+				  &texture->bo);
+}
+
+/* Submit what is recorded, having checked that it may be cut anywhere, and wait. */
+static int run(struct gpu *gpu, struct summary *summary, uint32_t job, bool wait,
+	       struct tessera_fence **fence)
+{
+	struct tessera_submit_args args = { .fence = fence };
+	struct tessera_lint lint;
+	int job_error, ret;
+
+	ret = tessera_cmdbuf_lint(gpu->cb, &lint);
+	if (ret > 0) {
+		fprintf(stderr, "tessera-demo: the stream breaks %u rules, first at %u\n",
+			lint.total, lint.first_offset);
+		return -EPROTO;
+	}
+	if (!ret)
+		ret = tessera_context_submit(gpu->ctx, gpu->cb, &args);
+	if (ret) {
+		fprintf(stderr, "tessera-demo: submit: %s (offset %d, entry %d)\n", strerror(-ret),
+			(int)args.error_offset, (int)args.error_index);
+		return ret;
+	}
+	summary->jobs++;
+	summary->parts[job] = args.parts;
+	if (!wait)
+		return 0;
+	ret = tessera_fence_wait(*fence, TESSERA_FOREVER, &job_error);
+	tessera_fence_del(*fence);
+	if (!ret)
+		ret = job_error;
+	return ret ? complain("job", ret) : 0;
+}
+
+/* ---- Textures ------------------------------------------------------------------ */
+
+/* Record a copy of an image from the staging buffer, in which it lies at @offset. */
+static int upload_one(struct gpu *gpu, struct tessera_bo *staging, uint8_t *map, uint64_t *offset,
+		      const struct image *image, const struct gpu_texture *texture)
+{
+	struct tessera_view source = texture->view;
+	const struct tessera_rect rect = { 0, 0, image->width, image->height };
+
+	source.layout = TSR_LAYOUT_LINEAR;
+	source.access = TSR_SURF_READ;
+	source.pitch = image->width * 4;
+	source.offset = *offset;
+	memcpy(map + *offset, image->texels, (size_t)source.pitch * image->height);
+	*offset += ((uint64_t)source.pitch * image->height + 7) & ~UINT64_C(7);
+	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, staging, &source);
+	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, texture->bo, &texture->view);
+	/* The first error sticks to the buffer and comes back from here or from submit. */
+	return tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, 0, 0, SLOT_SOURCE, &rect);
+}
+
+static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *upload_bytes)
+{
+	int ret = 0;
+
+	*upload_bytes = 0;
+	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
+		const struct scene_texture *t = &scene->textures[i];
+		struct gpu_texture *small = &gpu->small[t->image_index];
+		bool first_small = t->variant && !small->bo;
+
+		ret = texture_new(gpu, t->width, t->height, t->layout, &gpu->textures[i]);
+		if (!ret)
+			gpu->num_textures++;
+		if (!ret && first_small)
+			ret = texture_new(gpu, t->image->width, t->image->height, TSR_LAYOUT_MORTON,
+					  small);
+		if (!t->variant || first_small)
+			*upload_bytes += ((uint64_t)t->image->width * t->image->height * 4 + 7) &
+					 ~UINT64_C(7);
+	}
+	return ret;
+}
+
+static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes,
+		  struct summary *summary)
+{
+	bool done[DEMO_MAX_IMAGES] = { false };
+	struct tessera_fence *fence;
+	struct tessera_bo *staging;
+	uint64_t offset = 0;
+	void *map;
+	int ret;
+
+	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, bytes, NULL, &staging);
+	if (ret)
+		return complain("staging buffer", ret);
+	ret = tessera_bo_map(staging, &map);
+	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
+		const struct scene_texture *t = &scene->textures[i];
+		struct gpu_texture *to =
+			t->variant ? &gpu->small[t->image_index] : &gpu->textures[i];
+
+		if (t->variant && done[t->image_index])
+			continue;
+		done[t->image_index] |= t->variant;
+		ret = upload_one(gpu, staging, map, &offset, t->image, to);
+	}
+	if (!ret)
+		ret = run(gpu, summary, 0, true, &fence);
+	else
+		complain("upload", ret);
+	tessera_cmdbuf_reset(gpu->cb);
+	tessera_bo_del(staging);
+	return ret;
+}
+
+static int make_variants(struct gpu *gpu, const struct scene *scene, struct summary *summary)
+{
+	struct tessera_fence *fence;
+	bool any = false;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
+		const struct scene_texture *t = &scene->textures[i];
+		const struct gpu_texture *from = &gpu->small[t->image_index];
+		const struct tessera_rect dst = { 0, 0, t->width, t->height };
+		const struct tessera_rect src = { 0, 0, t->image->width, t->image->height };
+
+		if (!t->variant)
+			continue;
+		any = true;
+		(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, from->bo, &from->view);
+		(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, gpu->textures[i].bo,
+					  &gpu->textures[i].view);
+		ret = tessera_cmdbuf_blit(gpu->cb, SLOT_TARGET, &dst, SLOT_SOURCE, &src,
+					  TSR_SAMPLER_LINEAR, TSR_BLEND_NONE, t->tint);
+	}
+	if (ret)
+		complain("variants", ret);
+	else if (any)
+		ret = run(gpu, summary, 1, true, &fence);
+	tessera_cmdbuf_reset(gpu->cb);
+	return ret;
+}
+
+int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summary)
+{
+	uint64_t start = now_ns(), upload_bytes;
+	int ret;
+
+	gpu->textures = calloc(scene->num_textures, sizeof(*gpu->textures));
+	if (!gpu->textures)
+		return complain("textures", -ENOMEM);
+	ret = make_textures(gpu, scene, &upload_bytes);
+	if (ret)
+		return complain("textures", ret);
+	summary->phase_ns[PHASE_SETUP] += now_ns() - start;
+
+	start = now_ns();
+	ret = upload(gpu, scene, upload_bytes, summary);
+	summary->phase_ns[PHASE_UPLOAD] = now_ns() - start;
+	if (ret)
+		return ret;
+	start = now_ns();
+	ret = make_variants(gpu, scene, summary);
+	summary->phase_ns[PHASE_VARIANTS] = now_ns() - start;
+	return ret;
+}
+
+/* ---- The scene ------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct vertex) == TSR_VERTEX_BYTES, "vertex");
+
+static int make_vertices(struct gpu *gpu, const struct scene *scene, struct tessera_bo **out)
+{
+	size_t size = scene->num_draws * sizeof(scene->draws[0].vertices);
+	struct vertex *map;
+	int ret;
+
+	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_VERTEX, size, NULL, out);
+	if (ret)
+		return ret;
+	ret = tessera_bo_map(*out, (void **)&map);
+	if (ret) {
+		tessera_bo_del(*out);
+		return ret;
+	}
+	for (uint32_t i = 0; i < scene->num_draws; i++)
+		memcpy(map + (size_t)i * 6, scene->draws[i].vertices,
+		       sizeof(scene->draws[i].vertices));
+	return tessera_bo_unmap(*out);
+}
+
+static int record_draw(struct gpu *gpu, const struct scene *scene, uint32_t index)
+{
+	const struct scene_draw *draw = &scene->draws[index];
+	struct tessera_cmdbuf *cb = gpu->cb;
+	bool textured = draw->texture >= 0;
+
+	if (textured) {
+		struct tessera_view view = gpu->textures[draw->texture].view;
+
+		view.access = TSR_SURF_READ;
+		(void)tessera_cmdbuf_bind(cb, SLOT_TEXTURE, gpu->textures[draw->texture].bo, &view);
+		(void)tessera_cmdbuf_state(cb, TSR_STATE_TEXTURE_SLOT, SLOT_TEXTURE);
+		(void)tessera_cmdbuf_state(cb, TSR_STATE_SAMPLER, draw->sampler);
+	}
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_BLEND, draw->blend);
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_COLOR, draw->color);
+	(void)tessera_cmdbuf_draw(cb, SLOT_VERTICES, index * sizeof(draw->vertices),
+				  draw->num_vertices, textured ? TSR_DRAW_TEXTURED : 0);
+	/* SPLIT-22: no longer needed. */
+	return textured ? tessera_cmdbuf_unbind(cb, SLOT_TEXTURE) : 0;
+}
+
+static int record(struct gpu *gpu, const struct scene *scene, const struct gpu_texture *target,
+		  struct tessera_bo *vertices, const struct gpu_texture *readback)
+{
+	const struct tessera_rect all = { 0, 0, scene->width, scene->height };
+	struct tessera_cmdbuf *cb = gpu->cb;
+	struct tessera_view vertex_view;
+	int ret = 0;
+
+	tessera_view_init_buffer(&vertex_view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, target->bo, &target->view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_VERTICES, vertices, &vertex_view);
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, SLOT_TARGET);
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_SCISSOR_MAX, scene->width | scene->height << 16);
+	(void)tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear);
+	for (uint32_t i = 0; i < scene->num_draws && !ret; i++)
+		ret = record_draw(gpu, scene, i);
+	(void)tessera_cmdbuf_unbind(cb, SLOT_VERTICES);
+	(void)tessera_cmdbuf_bind(cb, SLOT_READBACK, readback->bo, &readback->view);
+	return ret ? ret : tessera_cmdbuf_copy(cb, SLOT_READBACK, 0, 0, SLOT_TARGET, &all);
+}
+
+static void count_split_points(struct gpu *gpu, struct summary *summary)
+{
+	struct tessera_stream s;
+
+	tessera_cmdbuf_stream(gpu->cb, &s);
+	summary->cmd_bytes = s.cmd_bytes;
+	summary->patches = s.num_patches;
+	summary->allocs = s.num_allocs;
+	for (uint32_t i = 0; i < s.num_patches; i++)
+		summary->split_points +=
+			!i || s.patches[i].split_offset != s.patches[i - 1].split_offset;
+}
+
+static void read_memory_use(struct gpu *gpu, struct summary *summary)
+{
+	const struct drm_tessera_query_segment *segments;
+	struct drm_tessera_query_memory memory[32];
+	int count = tessera_device_memory(gpu->dev, memory, 32);
+	uint32_t num_segments;
+	size_t at = 0;
+
+	segments = tessera_device_segments(gpu->dev, &num_segments);
+	for (int i = 0; i < count && at < sizeof(summary->segments); i++) {
+		const char *name = "?";
+
+		for (uint32_t j = 0; j < num_segments; j++) {
+			if (segments[j].id == memory[i].segment)
+				name = (const char *)segments[j].name;
+		}
+		at += snprintf(summary->segments + at, sizeof(summary->segments) - at,
+			       "%s%s %.1f of %.1f", i ? ", " : "", name, memory[i].used / 1048576.0,
+			       memory[i].total / 1048576.0);
+	}
+}
+
+static int render(struct gpu *gpu, const struct scene *scene, struct image *out,
+		  const struct gpu_texture *target, struct tessera_bo *vertices,
+		  const struct gpu_texture *readback, struct summary *summary)
+{
+	struct drm_tessera_query_device info;
+	struct tessera_fence *fence;
+	int ret, job_error;
+	uint64_t start = now_ns();
+
+	ret = record(gpu, scene, target, vertices, readback);
+	if (ret)
+		return complain("record", ret);
+	summary->phase_ns[PHASE_RECORD] = now_ns() - start;
+	start = now_ns();
+	ret = run(gpu, summary, 2, false, &fence);
+	if (ret)
+		return ret;
+	summary->phase_ns[PHASE_SUBMIT] = now_ns() - start;
+	start = now_ns();
+	ret = tessera_fence_wait(fence, TESSERA_FOREVER, &job_error);
+	tessera_fence_del(fence);
+	if (ret || job_error)
+		return complain("rendering", ret ? ret : job_error);
+	summary->phase_ns[PHASE_RENDER] = now_ns() - start;
+	count_split_points(gpu, summary);
+	read_memory_use(gpu, summary);
+	summary_fdinfo(tessera_device_fd(gpu->dev), summary);
+	start = now_ns();
+	ret = tessera_bo_read(readback->bo, 0, out->texels, (size_t)out->width * out->height * 4);
+	if (ret)
+		return complain("read back", ret);
+	summary->phase_ns[PHASE_READBACK] = now_ns() - start;
+	if (!tessera_device_refresh(gpu->dev, &info))
+		summary->guest_errors = info.guest_errors;
+	return 0;
+}
+
+int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
+	       struct summary *summary)
+{
+	struct gpu_texture target = { 0 }, readback = { 0 };
+	struct tessera_bo *vertices = NULL;
+	uint64_t size;
+	int ret;
+
+	*out = (struct image){ .width = scene->width, .height = scene->height };
+	out->texels = calloc((size_t)out->width * out->height, 4);
+	if (!out->texels)
+		return complain("picture", -ENOMEM);
+	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &target);
+	if (!ret)
+		ret = tessera_view_init(&readback.view, TSR_FORMAT_ARGB8888, TSR_LAYOUT_LINEAR,
+					scene->width, scene->height, &size);
+	if (!ret)
+		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL, &readback.bo);
+	if (!ret)
+		ret = make_vertices(gpu, scene, &vertices);
+	if (ret)
+		complain("render target", ret);
+	else
+		ret = render(gpu, scene, out, &target, vertices, &readback, summary);
+	tessera_cmdbuf_reset(gpu->cb);
+	tessera_bo_del(vertices);
+	tessera_bo_del(readback.bo);
+	tessera_bo_del(target.bo);
+	return ret;
+}

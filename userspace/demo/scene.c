@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is drawn: a contact sheet of all textures, each turned and scaled a
+ * little, and over it a few of the images at large, half transparent. All of it
+ * follows from the images, the size asked for and the seed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tessera/tessera_hw.h>
+
+#include "demo.h"
+
+#define HEROES 5
+#define ECHOES 12
+#define MIN_VARIANT_DIM 32
+#define MAX_VARIANT_DIM 8192
+
+struct maker {
+	const struct scene_params *params;
+	struct scene *scene;
+	uint32_t random;
+};
+
+/* xorshift32: the same everywhere. */
+static uint32_t next_random(struct maker *m)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 17;
+	m->random ^= m->random << 5;
+	return m->random;
+}
+
+/* Uniform in [low, high]. */
+static double random_between(struct maker *m, double low, double high)
+{
+	return low + (high - low) * (next_random(m) >> 8) / 16777215.0;
+}
+
+static uint64_t swizzled_bytes(uint32_t width, uint32_t height)
+{
+	uint64_t pitch = ((uint64_t)width * 4 + TSR_TILE_WIDTH_BYTES - 1) / TSR_TILE_WIDTH_BYTES *
+			 TSR_TILE_WIDTH_BYTES;
+
+	return pitch * ((height + TSR_TILE_ROWS - 1) / TSR_TILE_ROWS * TSR_TILE_ROWS);
+}
+
+static void add_texture(struct maker *m, struct scene_texture texture)
+{
+	texture.layout = m->scene->num_textures % 2 ? TSR_LAYOUT_MORTON : TSR_LAYOUT_TILE4K;
+	m->scene->textures[m->scene->num_textures++] = texture;
+	m->scene->texture_bytes += swizzled_bytes(texture.width, texture.height);
+}
+
+static void add_image(struct maker *m, uint32_t index, bool small)
+{
+	const struct image *image = (small ? m->params->small : m->params->large) + index;
+
+	add_texture(m, (struct scene_texture){
+			       .image = image,
+			       .image_index = index,
+			       .small = small,
+			       .width = image->width,
+			       .height = image->height,
+		       });
+}
+
+static uint32_t clamp_dim(double dim)
+{
+	if (dim < MIN_VARIANT_DIM)
+		return MIN_VARIANT_DIM;
+	return dim > MAX_VARIANT_DIM ? MAX_VARIANT_DIM : (uint32_t)dim;
+}
+
+/* A copy of an image, of about @bytes, in a colour of its own. */
+static void add_variant(struct maker *m, uint32_t index, double bytes)
+{
+	const struct image *image = &m->params->small[index];
+	double aspect = (double)image->width / image->height;
+	uint32_t tint = 0xff000000;
+
+	if (aspect > 4)
+		aspect = 4;
+	if (aspect < 0.25)
+		aspect = 0.25;
+	for (int shift = 0; shift <= 16; shift += 8)
+		tint |= (uint32_t)random_between(m, 130, 255) << shift;
+	add_texture(m, (struct scene_texture){
+			       .image = image,
+			       .image_index = index,
+			       .small = true,
+			       .variant = true,
+			       .width = clamp_dim(sqrt(bytes / 4 * aspect)),
+			       .height = clamp_dim(sqrt(bytes / 4 / aspect)),
+			       .tint = tint,
+		       });
+}
+
+/* A rectangle of @w x @h pixels around (@cx, @cy), turned by @angle, showing all of a texture. */
+static void add_picture(struct maker *m, int texture, double cx, double cy, double w, double h,
+			double angle, const uint32_t colors[4])
+{
+	static const int corner_of[6] = { 0, 1, 2, 2, 1, 3 };
+	const struct scene_texture *t = &m->scene->textures[texture];
+	struct scene_draw *draw = &m->scene->draws[m->scene->num_draws++];
+	double c = cos(angle), s = sin(angle);
+
+	*draw = (struct scene_draw){
+		.texture = texture,
+		.sampler = TSR_SAMPLER_LINEAR,
+		.blend = TSR_BLEND_ALPHA,
+		.color = 0xffffffff,
+		.num_vertices = 6,
+	};
+	for (int i = 0; i < 6; i++) {
+		int corner = corner_of[i], right = corner & 1, bottom = corner >> 1;
+		double x = (right - 0.5) * w, y = (bottom - 0.5) * h;
+
+		draw->vertices[i] = (struct vertex){
+			.x = lround((cx + x * c - y * s) * 256),
+			.y = lround((cy + x * s + y * c) * 256),
+			.u = right ? (int32_t)(t->width << 16) : 0,
+			.v = bottom ? (int32_t)(t->height << 16) : 0,
+			.color = colors[corner],
+		};
+	}
+}
+
+static void add_background(struct maker *m)
+{
+	static const uint32_t colors[4] = { 0xff101826, 0xff1c2f46, 0xff3a2440, 0xff0c1016 };
+	static const int corner_of[6] = { 0, 1, 2, 2, 1, 3 };
+	struct scene_draw *draw = &m->scene->draws[m->scene->num_draws++];
+
+	*draw = (struct scene_draw){
+		.texture = -1,
+		.blend = TSR_BLEND_NONE,
+		.color = 0xffffffff,
+		.num_vertices = 6,
+	};
+	for (int i = 0; i < 6; i++) {
+		draw->vertices[i] = (struct vertex){
+			.x = corner_of[i] & 1 ? (int32_t)m->scene->width * 256 : 0,
+			.y = corner_of[i] >> 1 ? (int32_t)m->scene->height * 256 : 0,
+			.color = colors[corner_of[i]],
+		};
+	}
+}
+
+/* Fit a texture's shape into a box. */
+static void fit(const struct scene_texture *t, double box_w, double box_h, double *w, double *h)
+{
+	double scale = fmin(box_w / t->image->width, box_h / t->image->height);
+
+	*w = t->image->width * scale;
+	*h = t->image->height * scale;
+}
+
+static void add_sheet(struct maker *m, uint32_t first, uint32_t count)
+{
+	double aspect = (double)m->scene->width / m->scene->height;
+	uint32_t columns = ceil(sqrt(count * aspect)), rows;
+	double cell_w, cell_h;
+
+	if (!columns)
+		columns = 1;
+	rows = (count + columns - 1) / columns;
+	cell_w = (double)m->scene->width / columns;
+	cell_h = (double)m->scene->height / rows;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t alpha = 255 - next_random(m) % 56;
+		uint32_t white = alpha << 24 | 0xffffff;
+		const uint32_t colors[4] = { white, white, white, white };
+		double angle = random_between(m, -0.15, 0.15), w, h;
+
+		if (i % 7 == 3)
+			angle += random_between(m, -0.7, 0.7);
+		fit(&m->scene->textures[first + i], cell_w * 0.92, cell_h * 0.92, &w, &h);
+		add_picture(m, first + i, (i % columns + 0.5) * cell_w,
+			    (i / columns + 0.5) * cell_h, w, h, angle, colors);
+		if (i % 11 == 5)
+			m->scene->draws[m->scene->num_draws - 1].sampler = 0; /* nearest */
+	}
+}
+
+/* A row of pictures from the sheet once more: their textures have left memory by then. */
+static void add_echoes(struct maker *m, uint32_t first, uint32_t count)
+{
+	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
+	double width = m->scene->width, height = m->scene->height;
+
+	for (uint32_t i = 0; i < ECHOES; i++) {
+		uint32_t texture = first + (uint64_t)i * count / ECHOES;
+		double w, h;
+
+		fit(&m->scene->textures[texture], width / ECHOES * 0.95, height * 0.12, &w, &h);
+		add_picture(m, texture, width * (i + 0.5) / ECHOES, height * 0.92, w, h, 0, colors);
+	}
+}
+
+/* Some at large over the sheet, fading from one corner to another. */
+static void add_heroes(struct maker *m, uint32_t first, uint32_t count)
+{
+	double width = m->scene->width, height = m->scene->height;
+
+	for (uint32_t i = 0; i < HEROES && i < count; i++) {
+		uint32_t strong = 235 << 24 | 0xffffff, weak = 90u << 24 | 0xffffff;
+		const uint32_t colors[4] = { strong, (160u << 24) | 0xffffff,
+					     (160u << 24) | 0xffe8d0, weak };
+		double cx = width * (i + 0.7) / (HEROES + 0.4);
+		double cy = height * (i % 2 ? 0.68 : 0.34), w, h;
+
+		fit(&m->scene->textures[first + i], width * 0.3, height * 0.42, &w, &h);
+		add_picture(m, first + i, cx, cy, w, h, random_between(m, -0.5, 0.5), colors);
+	}
+	/* And an opaque one as a glow: premultiplied alpha over what is there. */
+	for (uint32_t i = HEROES; i < count; i++) {
+		const uint32_t colors[4] = { 0x20606060, 0x20606060, 0x08181818, 0x08181818 };
+		double w, h;
+
+		if (m->params->large[i].texels[0] >> 24 != 255)
+			continue;
+		fit(&m->scene->textures[first + i], width * 0.5, height * 0.5, &w, &h);
+		add_picture(m, first + i, width / 2, height / 2, w, h, 0.1, colors);
+		m->scene->draws[m->scene->num_draws - 1].blend = TSR_BLEND_PREMULTIPLIED;
+		break;
+	}
+}
+
+int scene_make(const struct scene_params *params, struct scene *scene)
+{
+	struct maker m = {
+		.params = params,
+		.scene = scene,
+		.random = params->seed * 2654435761u + 1,
+	};
+	uint32_t images = params->num_images;
+	uint32_t variants = params->texture_bytes ? DEMO_SHEET_CELLS : 0;
+	uint32_t textures = images + variants;
+
+	*scene = (struct scene){
+		.width = DEMO_TARGET_WIDTH,
+		.height = DEMO_TARGET_HEIGHT,
+		.clear = 0xff000000,
+	};
+	if (!images)
+		return -EINVAL;
+	if (!m.random)
+		m.random = 1;
+	scene->textures = calloc(textures, sizeof(*scene->textures));
+	scene->draws = calloc(textures + HEROES + ECHOES + 2, sizeof(*scene->draws));
+	if (!scene->textures || !scene->draws) {
+		scene_free(scene);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < images; i++)
+		add_image(&m, i, false);
+	if (variants) {
+		double rest = (double)params->texture_bytes - scene->texture_bytes;
+
+		for (uint32_t i = 0; i < variants; i++)
+			add_variant(&m, i % images, rest > 0 ? rest / variants : 0);
+	}
+	add_background(&m);
+	add_sheet(&m, variants ? images : 0, variants ? variants : images);
+	add_heroes(&m, 0, images);
+	if (variants)
+		add_echoes(&m, images, variants);
+	return 0;
+}
+
+void scene_free(struct scene *scene)
+{
+	free(scene->textures);
+	free(scene->draws);
+	scene->textures = NULL;
+	scene->draws = NULL;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What was done, in words and as JSON.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "demo.h"
+
+static const char *const phase_names[PHASE_COUNT] = {
+	[PHASE_LOAD] = "load",		 [PHASE_SETUP] = "setup",
+	[PHASE_UPLOAD] = "upload",	 [PHASE_VARIANTS] = "variants",
+	[PHASE_RECORD] = "record",	 [PHASE_SUBMIT] = "submit",
+	[PHASE_RENDER] = "render",	 [PHASE_READBACK] = "readback",
+	[PHASE_REFERENCE] = "reference",
+};
+
+uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Engine times of our DRM file, as drm-usage-stats has them. */
+void summary_fdinfo(int fd, struct summary *summary)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		uint64_t ns;
+
+		if (sscanf(line, "drm-engine-paging: %" SCNu64 " ns", &ns) == 1)
+			summary->paging_ns = ns;
+		else if (sscanf(line, "drm-engine-render: %" SCNu64 " ns", &ns) == 1)
+			summary->render_ns = ns;
+	}
+	fclose(f);
+}
+
+static double mib(uint64_t bytes)
+{
+	return bytes / 1048576.0;
+}
+
+void summary_print(const struct summary *s, const struct options *options)
+{
+	printf("images      %u, %.1f MiB as loaded\n", s->images, mib(s->image_bytes));
+	printf("textures    %u, %.1f MiB: %.2f times the video memory of %.0f MiB\n", s->textures,
+	       mib(s->texture_bytes), (double)s->texture_bytes / s->video_memory,
+	       mib(s->video_memory));
+	if (!options->reference_only) {
+		printf("submission  %u bytes of commands, %u allocations, %u patches, %u split "
+		       "points\n",
+		       s->cmd_bytes, s->allocs, s->patches, s->split_points);
+		printf("parts       scene %u (%u cuts), upload %u, variants %u; %u jobs\n",
+		       s->parts[2], s->parts[2] ? s->parts[2] - 1 : 0, s->parts[0], s->parts[1],
+		       s->jobs);
+		printf("segments    MiB after rendering: %s\n", s->segments);
+		printf("engines     render %.3f s, paging %.3f s; %" PRIu64 " guest errors\n",
+		       s->render_ns / 1e9, s->paging_ns / 1e9, s->guest_errors);
+	}
+	printf("time       ");
+	for (int i = 0; i < PHASE_COUNT; i++)
+		printf(" %s %.2f", phase_names[i], s->phase_ns[i] / 1e9);
+	printf(" s\n");
+	if (s->compared)
+		printf("compared    %" PRIu64 " of %" PRIu64 " pixels differ, %" PRIu64
+		       " by more than %d/255; worst %u, mean %.4f: %s\n",
+		       s->comparison.differing, s->comparison.pixels, s->comparison.beyond,
+		       DEMO_TOLERANCE, s->comparison.worst, s->comparison.mean,
+		       comparison_passes(&s->comparison) ? "right" : "WRONG");
+}
+
+int summary_write_json(const struct summary *s, const struct options *options)
+{
+	FILE *f;
+
+	if (!options->summary_json)
+		return 0;
+	f = fopen(options->summary_json, "we");
+	if (!f) {
+		fprintf(stderr, "tessera-demo: %s: %s\n", options->summary_json, strerror(errno));
+		return -EIO;
+	}
+	fprintf(f, "{\n  \"images\": %u,\n  \"image_bytes\": %" PRIu64 ",\n", s->images,
+		s->image_bytes);
+	fprintf(f,
+		"  \"textures\": %u,\n  \"texture_bytes\": %" PRIu64
+		",\n  \"video_memory\": %" PRIu64 ",\n",
+		s->textures, s->texture_bytes, s->video_memory);
+	fprintf(f,
+		"  \"jobs\": %u,\n  \"parts\": %u,\n  \"parts_upload\": %u,\n"
+		"  \"parts_variants\": %u,\n  \"split_points\": %u,\n",
+		s->jobs, s->parts[2], s->parts[0], s->parts[1], s->split_points);
+	fprintf(f,
+		"  \"cmd_bytes\": %u,\n  \"patches\": %u,\n  \"allocs\": %u,\n"
+		"  \"guest_errors\": %" PRIu64 ",\n",
+		s->cmd_bytes, s->patches, s->allocs, s->guest_errors);
+	fprintf(f, "  \"render_ns\": %" PRIu64 ",\n  \"paging_ns\": %" PRIu64 ",\n", s->render_ns,
+		s->paging_ns);
+	fprintf(f, "  \"phases_ns\": {");
+	for (int i = 0; i < PHASE_COUNT; i++)
+		fprintf(f, "%s\"%s\": %" PRIu64, i ? ", " : "", phase_names[i], s->phase_ns[i]);
+	fprintf(f, "},\n  \"compared\": %s,\n  \"differing\": %" PRIu64 ",\n",
+		s->compared ? "true" : "false", s->comparison.differing);
+	fprintf(f, "  \"beyond_tolerance\": %" PRIu64 ",\n  \"worst\": %u,\n  \"right\": %s\n}\n",
+		s->comparison.beyond, s->comparison.worst,
+		s->compared && comparison_passes(&s->comparison) ? "true" : "false");
+	return fclose(f) ? -EIO : 0;
+}
