@@ -10,7 +10,7 @@ J := $(or $(JOBS),$(shell nproc))
 
 .NOTPARALLEL:
 .PHONY: help deps qemu kernels kernel-stock kernel-debug module module-debug userspace \
-	guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
+	guest-tests guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
 	check-guest-debug check-lib-run bench format clean
 
 help: ## list the targets
@@ -43,10 +43,13 @@ module: kernel-stock ## the driver out of tree, against the stock kernel's heade
 module-debug: kernel-debug ## the driver and its KUnit tests for the debug kernel
 	@scripts/build-module.sh debug
 
-userspace: ## library, tools, demo and test programs
-	@scripts/build-userspace.sh
+userspace: ## the library, tools, demo and benchmark
+	@scripts/build-userspace.sh userspace
 
-guest-image: qemu module userspace ## all that the stock guest needs, and its initramfs
+guest-tests: ## the test programs that run in the guest
+	@scripts/build-userspace.sh tests
+
+guest-image: qemu module userspace guest-tests ## all that the stock guest needs, and its initramfs
 	@scripts/build-guest-image.sh stock
 
 run: ## render real images on the virtual GPU: build/run/scene.png

@@ -31,8 +31,8 @@ NEEDS = {
     "lib": ("userspace",),
     "qtest": ("qemu",),
     "kunit": ("qemu", "kernel-debug", "module-debug"),
-    "guest-stock": ("qemu", "kernel-stock", "module", "userspace"),
-    "guest-debug": ("qemu", "kernel-debug", "module-debug", "userspace"),
+    "guest-stock": ("qemu", "kernel-stock", "module", "guest-tests"),
+    "guest-debug": ("qemu", "kernel-debug", "module-debug", "guest-tests"),
 }
 LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh")
 # A test under the debug kernel takes longer.
@@ -478,7 +478,7 @@ def main():
     if "kernel-debug" in targets:
         builds.start_background("kernel-debug")
     # What needs no kernel first, while the debug kernel is built.
-    for target in ("qemu", "kernel-stock", "module", "userspace"):
+    for target in ("qemu", "kernel-stock", "module", "userspace", "guest-tests"):
         if target in targets:
             builds.get(target)
     simple = (("lib", tier_lib), ("qtest", tier_qtest), ("lint", tier_lint), ("kunit", tier_kunit))
