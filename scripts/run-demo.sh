@@ -12,22 +12,21 @@ run=$BUILD/run
 images=${IMAGES:-}
 
 # Debian's own artwork as PNG files: several themes by Juliette Taka Belin and
-# others, GPL-2+ (see the package's copyright file, which is copied along).
+# others, GPL-2+ (the package's copyright file is copied along).
 default_images() {
-	local dir=$CACHE/demo-images/1 f n=0
-	[ -e "$dir/copyright" ] && return
+	local dir=$CACHE/demo-images/2
 	apt_refresh
 	rm -rf "$dir" "$dir.tmp"
 	download_debs "$dir.tmp/deb" desktop-base
 	dpkg -x "$dir.tmp"/deb/*.deb "$dir.tmp/root"
 	mkdir -p "$dir.tmp/png"
-	# The files differ from release to release: the largest ones by content.
-	find "$dir.tmp/root/usr/share" -type f -name '*.png' -size +30k -printf '%s %p\n' |
-		sort -k1,1rn -k2 | while read -r _ f; do
-		n=$((n + 1))
-		[ $n -gt 24 ] && break
-		cp "$f" "$dir.tmp/png/$(printf '%02d' $n)-$(basename "$(dirname "$(dirname "$f")")")-$(basename "$f")"
-	done
+	# The files differ from release to release: the largest ones, each content once.
+	(cd "$dir.tmp/root/usr/share" &&
+		find . -type f -name '*.png' -size +30k -printf '%s %P\n' | sort -k1,1rn -k2 |
+		cut -d' ' -f2 | xargs sha256sum | awk '!seen[$1]++ { print $2 }' | head -n 24 |
+			while read -r f; do
+				cp "$f" "$dir.tmp/png/$(printf '%s' "$f" | sed 's|^[a-z]*/||; s|/|-|g')"
+			done)
 	cp "$dir.tmp/root/usr/share/doc/desktop-base/copyright" "$dir.tmp/png/copyright"
 	mv "$dir.tmp/png" "$dir"
 	rm -rf "$dir.tmp"
@@ -46,7 +45,7 @@ make -s -C "$ROOT" guest-image
 
 mkdir -p "$run"
 if [ -z "$images" ]; then
-	images=$CACHE/demo-images/1
+	images=$CACHE/demo-images/2
 	if [ ! -e "$images/copyright" ]; then
 		step "fetch the default images (package desktop-base)" \
 			"check the network, or give your own: make run IMAGES=dir" default_images
