@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * An independent judge of split plans, for small cases only.
+ *
+ * It shares the interface with the planner and nothing else: memory is a bitmap
+ * per segment, a packing is searched by trying every subset at every unit,
+ * and the plain algorithm is written down literally.
+ */
+#ifndef __TESSERA_SPLIT_ORACLE_H__
+#define __TESSERA_SPLIT_ORACLE_H__
+
+#include "pure/split.h"
+
+#define ORACLE_SEGS	3U
+#define ORACLE_ALLOCS	10U
+#define ORACLE_ENTRIES	24U
+#define ORACLE_BLOCKS	24U
+#define ORACLE_SLOTS	5U
+/* Units (bytes, here) a segment may have: the bits of a u64, less one. */
+#define ORACLE_UNITS	48U
+#define ORACLE_WHY	160U
+#define ORACLE_OPS	1024U
+
+/**
+ * struct oracle_case - a random case, with the memory to plan and judge it
+ * @in: planner input, pointing into this
+ * @segs: segments
+ * @allocs: allocation list
+ * @entries: patch list
+ * @blocks: occupied ranges
+ * @force: forced cuts
+ * @op: room for the plan
+ */
+struct oracle_case {
+	struct tessera_split_input in;
+	struct tessera_split_seg segs[ORACLE_SEGS];
+	struct tessera_split_alloc allocs[ORACLE_ALLOCS];
+	struct tessera_patch entries[ORACLE_ENTRIES];
+	struct tessera_split_block blocks[ORACLE_BLOCKS];
+	unsigned long force[1];
+	struct tessera_split_op op[ORACLE_OPS];
+};
+
+/**
+ * struct oracle_state - memory and slot table at one moment
+ * @table: allocation per slot
+ * @seg: segment per allocation, 0xff if it is not resident
+ * @off: offset per allocation
+ * @w: touched by the pending part or pinned
+ * @clean: its system copy is valid
+ * @gone: the foreign block was evicted
+ */
+struct oracle_state {
+	u32 table[ORACLE_SLOTS];
+	u8 seg[ORACLE_ALLOCS];
+	u8 off[ORACLE_ALLOCS];
+	bool w[ORACLE_ALLOCS];
+	bool clean[ORACLE_ALLOCS];
+	bool gone[ORACLE_BLOCKS];
+};
+
+/**
+ * struct oracle_plain - what the plain algorithm of the requirements makes of it
+ * @parts: parts made
+ * @failed: it ended with a placement failure
+ * @unsure: it had to pack, and the outcome depends on which packing it took
+ */
+struct oracle_plain {
+	u32 parts;
+	bool failed;
+	bool unsure;
+};
+
+/**
+ * struct oracle - memory of the judge
+ * @in: case
+ * @plan: plan to judge
+ * @why: what is wrong
+ * @st: state
+ * @save: state to go back to
+ * @reach: subsets of the items that can lie below each unit
+ * @pinned: allocations that the last cut pinned
+ */
+struct oracle {
+	const struct tessera_split_input *in;
+	const struct tessera_split_plan *plan;
+	char why[ORACLE_WHY];
+	struct oracle_state st;
+	struct oracle_state save;
+	u64 reach[ORACLE_SEGS * ORACLE_UNITS + ORACLE_UNITS + 1][1 << (ORACLE_ALLOCS - 6)];
+	u32 pinned;
+};
+
+void oracle_generate(struct oracle_case *c, u64 seed);
+bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
+		  const struct tessera_split_plan *plan, int ret);
+void oracle_run_plain(struct oracle *o, const struct tessera_split_input *in,
+		      struct oracle_plain *out);
+bool oracle_feasible(struct oracle *o, const struct tessera_split_input *in,
+		     u32 *offset);
+
+#endif /* __TESSERA_SPLIT_ORACLE_H__ */
