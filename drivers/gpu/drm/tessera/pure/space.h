@@ -10,8 +10,10 @@
 
 #define TESSERA_SPACE_NONE	U32_MAX
 
-/* Nodes a chunk may hold before it is cut in two. */
+/* Nodes a chunk may hold before it is cut in two; tests make it small. */
+#ifndef TESSERA_SPACE_CHUNK_MAX
 #define TESSERA_SPACE_CHUNK_MAX	32U
+#endif
 
 /**
  * struct tessera_space_node - one occupied range of a segment

@@ -161,17 +161,19 @@ static int check_blocks(struct split *s)
 		    b->size > s->seg_size[seg] - b->start)
 			return -EINVAL;
 		end = b->start + b->size;
-		if (b->alloc == TESSERA_SPLIT_NONE) {
-			if (b->tier > TESSERA_VICTIM_IMMOVABLE)
-				return -EINVAL;
+		if (b->tier > TESSERA_VICTIM_IMMOVABLE)
+			return -EINVAL;
+		if (b->alloc == TESSERA_SPLIT_NONE)
 			continue;
-		}
 		if (b->alloc >= s->in->n_allocs || s->al[b->alloc].stamp ||
 		    s->in->allocs[b->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
 		    s->in->allocs[b->alloc].size != b->size)
 			return -EINVAL;
 		/* No allocation is in two places. */
 		s->al[b->alloc].stamp = 1;
+		s->al[b->alloc].fixed = b->tier == TESSERA_VICTIM_IMMOVABLE;
+		if (s->al[b->alloc].fixed && !(s->al[b->alloc].mask & BIT(seg)))
+			return -EINVAL;
 	}
 	s->stamp = 1;
 	return 0;
@@ -261,7 +263,7 @@ static void rewind(struct split *s)
 
 		al->next_use = al->first;
 		al->n_slots = 0;
-		al->idle = 0;
+		al->idle = al->fixed ? U32_MAX : 0;
 		al->in_w = false;
 		al->clean = s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
 	}
@@ -284,7 +286,8 @@ static void populate(struct split *s)
 		}
 		tessera_space_insert(&s->sp, prev, id, b->start, b->size);
 		prev = id;
-		if (foreign && b->tier >= TESSERA_VICTIM_LAST_RESORT)
+		if (foreign ? b->tier >= TESSERA_VICTIM_LAST_RESORT :
+			      s->al[id].fixed)
 			s->sp.node[id].prot = true;
 		else
 			tessera_space_heap_push(&s->sp, id,
@@ -476,6 +479,16 @@ static int release(struct split *s, u32 first, u32 end, bool cut)
 	return 0;
 }
 
+/* The pending part ran: it wrote what its buffer writes at all (SPLIT-31). */
+static void mark_written(struct split *s, u32 n_w)
+{
+	u32 i;
+
+	for (i = 0; i < n_w; i++)
+		if (s->in->allocs[s->wset[i]].flags & TESSERA_SPLIT_ALLOC_WRITTEN)
+			s->al[s->wset[i]].clean = false;
+}
+
 static bool is_forced(const struct split *s, u32 group)
 {
 	u64 x;
@@ -508,6 +521,7 @@ static int cut(struct split *s, u32 first, u32 end, u32 n_w, bool forced)
 	if (real) {
 		emit_part(s, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
 		s->n_forced += forced;
+		mark_written(s, n_w);
 	}
 	ret = release(s, first, end, real);
 	if (ret)

@@ -61,8 +61,7 @@ static void collect_free(struct split *s)
 		for (; b < in->n_blocks && in->blocks[b].seg == seg; b++) {
 			const struct tessera_split_block *k = &in->blocks[b];
 
-			if (k->alloc != TESSERA_SPLIT_NONE ||
-			    k->tier != TESSERA_VICTIM_IMMOVABLE)
+			if (k->tier != TESSERA_VICTIM_IMMOVABLE)
 				continue;
 			gap_add(s, seg, start, k->start);
 			start = k->start + k->size;
@@ -130,7 +129,8 @@ static void collect_live(struct split *s)
 	for (slot = 0; slot < s->in->n_slots; slot++) {
 		u32 id = s->table[slot];
 
-		if (id == TESSERA_SPLIT_NONE || s->al[id].stamp == s->stamp)
+		if (id == TESSERA_SPLIT_NONE || s->al[id].fixed ||
+		    s->al[id].stamp == s->stamp)
 			continue;
 		s->al[id].stamp = s->stamp;
 		split_item_init(s, &s->pack.item[n++], id, false);
@@ -146,7 +146,8 @@ static void collect_passing(struct split *s, u32 first, u32 end)
 	for (i = first; i < end; i++) {
 		u32 id = s->in->entries[i].alloc_index;
 
-		if (split_entry_is_null(s, i) || s->al[id].stamp == s->stamp)
+		if (split_entry_is_null(s, i) || s->al[id].fixed ||
+		    s->al[id].stamp == s->stamp)
 			continue;
 		s->al[id].stamp = s->stamp;
 		split_item_init(s, &s->pack.item[s->pack.n_item++], id, false);
@@ -187,8 +188,11 @@ static void drop(struct split *s, u32 id)
 {
 	struct split_alloc *al = &s->al[id];
 
-	if (!--al->n_slots)
-		s->home_sum[al->home] -= al->pad;
+	if (--al->n_slots || al->fixed)
+		return;
+	s->n_over -= s->home_sum[al->home] > s->home_cap[al->home];
+	s->home_sum[al->home] -= al->pad;
+	s->n_over += s->home_sum[al->home] > s->home_cap[al->home];
 }
 
 static void row_clear(struct split *s, u32 slot)
@@ -200,15 +204,17 @@ static void row_clear(struct split *s, u32 slot)
 		drop(s, id);
 }
 
-/* Take a reference; true if the sum of the home segment may be too large now. */
+/* Take a reference; true if the allocation was not held before. */
 static bool hold(struct split *s, u32 id)
 {
 	struct split_alloc *al = &s->al[id];
 
-	if (al->n_slots++)
+	if (al->n_slots++ || al->fixed)
 		return false;
+	s->n_over -= s->home_sum[al->home] > s->home_cap[al->home];
 	s->home_sum[al->home] += al->pad;
-	return s->home_sum[al->home] > s->home_cap[al->home];
+	s->n_over += s->home_sum[al->home] > s->home_cap[al->home];
+	return true;
 }
 
 static void row_set(struct split *s, u32 entry)
@@ -230,7 +236,7 @@ static void row_set(struct split *s, u32 entry)
 static int check_group(struct split *s, u32 first, u32 end)
 {
 	const struct tessera_patch *e = s->in->entries;
-	bool doubt = false;
+	bool more = false;
 	int ret = 0;
 	u32 i;
 
@@ -238,8 +244,8 @@ static int check_group(struct split *s, u32 first, u32 end)
 		row_clear(s, e[i].slot_id);
 	for (i = first; i < end; i++)
 		if (!split_entry_is_null(s, i))
-			doubt |= hold(s, e[i].alloc_index);
-	if (doubt)
+			more |= hold(s, e[i].alloc_index);
+	if (more && s->n_over)
 		ret = check_by_packing(s, first, end);
 	for (i = first; i < end; i++)
 		row_set(s, i);

@@ -69,6 +69,8 @@ static bool is_usable(const struct split *s, u32 id)
 {
 	const struct tessera_space_node *n = &s->sp.node[id];
 
+	if (s->al[id].fixed)
+		return true;
 	return n->linked && s->al[id].mask & BIT(n->seg) &&
 	       IS_ALIGNED(n->start, s->al[id].align) && !split_is_ghost(s, id);
 }
@@ -85,8 +87,6 @@ void split_enter_w(struct split *s, u32 id)
 	tessera_space_heap_remove(&s->sp, id);
 	tessera_space_protect(&s->sp, id, true);
 	al->in_w = true;
-	if (s->in->allocs[id].flags & TESSERA_SPLIT_ALLOC_WRITTEN)
-		al->clean = false;
 	s->wset[s->n_w++] = id;
 }
 
@@ -98,6 +98,8 @@ void split_enter_w(struct split *s, u32 id)
 void split_leave_w(struct split *s, u32 id)
 {
 	s->al[id].in_w = false;
+	if (s->al[id].fixed)
+		return;
 	s->al[id].idle = ++s->clock;
 	tessera_space_protect(&s->sp, id, false);
 	tessera_space_heap_push(&s->sp, id, split_victim_key(s, id));
@@ -189,6 +191,8 @@ static void undo_to(struct split *s, u32 n_log, u32 n_w)
 			s->sp.node[l->id].prot = false;
 			s->al[l->id].in_w = false;
 		} else {
+			if (!split_is_foreign(s, l->id))
+				s->al[l->id].clean = l->clean;
 			tessera_space_insert(&s->sp, l->prev, l->id, l->off,
 					     size);
 			tessera_space_heap_push(&s->sp, l->id,
@@ -405,7 +409,7 @@ static bool is_obstacle(const struct split *s, u32 id, bool last_resort,
 	if (split_is_foreign(s, id))
 		return !last_resort ||
 		       split_block(s, id)->tier == TESSERA_VICTIM_IMMOVABLE;
-	return members_stay || s->al[id].stamp != s->stamp;
+	return members_stay || s->al[id].fixed || s->al[id].stamp != s->stamp;
 }
 
 static void collect_gaps(struct split *s, u32 mask, bool last_resort,
@@ -451,24 +455,26 @@ static bool item_before(const struct tessera_pack_item *a,
 	return a->order < b->order;
 }
 
-/* One item per member; residents count as fixed, at their present place. */
+/* One item per movable member; residents count as fixed, where they are now. */
 static u32 collect_items(struct split *s)
 {
 	struct tessera_pack_item *it = s->pack.item;
-	u32 mask = 0, i;
+	u32 mask = 0, n_item = 0, i;
 
 	for (i = 0; i < s->n_member; i++) {
 		const struct tessera_space_node *n = &s->sp.node[s->member[i]];
 
-		split_item_init(s, &it[i], s->member[i], n->linked);
-		it[i].order = i;
-		it[i].seg = n->seg;
-		it[i].off = n->start;
-		mask |= it[i].mask;
+		if (s->al[s->member[i]].fixed)
+			continue;
+		split_item_init(s, &it[n_item], s->member[i], n->linked);
+		it[n_item].order = i;
+		it[n_item].seg = n->seg;
+		it[n_item].off = n->start;
+		mask |= it[n_item++].mask;
 	}
-	s->pack.n_item = s->n_member;
-	tessera_pack_sort(it, s->n_member, item_before);
-	for (i = 0; i < s->n_member; i++)
+	s->pack.n_item = n_item;
+	tessera_pack_sort(it, n_item, item_before);
+	for (i = 0; i < n_item; i++)
 		s->al[it[i].id].item = i;
 	return mask;
 }

@@ -26,6 +26,7 @@
  * @home: segment its size is charged to in the quick feasibility check
  * @in_w: touched by the pending part, or pinned by it
  * @clean: its system copy is valid
+ * @fixed: resident and immovable, say because it is scanned out
  */
 struct split_alloc {
 	u64 pad;
@@ -40,6 +41,7 @@ struct split_alloc {
 	u8 home;
 	bool in_w;
 	bool clean;
+	bool fixed;
 };
 
 /**
@@ -80,6 +82,7 @@ struct split_log {
  * @home_cap: per segment, bytes that surely fit
  * @seg_swept: plain: time idle allocations of the segment were given up
  * @pack: packing problem, with its arrays
+ * @n_over: segments where the quick feasibility check does not answer
  * @budget: steps the packers may take in all
  * @n_w: elements of @wset
  * @n_member: elements of @member
@@ -110,6 +113,7 @@ struct split {
 	u32 seg_swept[TESSERA_SPLIT_MAX_SEGS];
 	struct tessera_pack pack;
 	u64 budget;
+	u32 n_over;
 	u32 n_w;
 	u32 n_member;
 	u32 n_log;
