@@ -208,8 +208,12 @@ static void memory_figures(void)
 static void engines_and_limits(void)
 {
 	struct tsr_device dev = tsr_open();
+	uint32_t render = 0;
 
-	require_eq(dev.num_engines, dev.info.num_engines);
+	for (uint32_t i = 0; i < dev.num_engines; i++)
+		render += dev.engines[i].type == DRM_TESSERA_ENGINE_RENDER;
+	require_eq(render, dev.info.num_engines);
+	require(dev.num_engines > render); /* and one that pages */
 	require(dev.info.max_slots >= 1 && dev.info.max_slots <= TSR_MAX_SLOTS);
 	require(dev.info.max_allocs >= 1024 && dev.info.max_patches >= 1024);
 	require(dev.info.max_cmd_bytes >= 4096 && dev.info.max_syncs >= 16);

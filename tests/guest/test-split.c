@@ -172,10 +172,6 @@ static uint32_t bo_id(const struct tsr_trace *trace, uint32_t which)
 	tap_fail(__FILE__, __LINE__, "object %u was not created in the trace", which);
 }
 
-#define ID_A(trace) bo_id(trace, 0)
-#define ID_B(trace) bo_id(trace, 1)
-#define ID_C(trace) bo_id(trace, 2)
-
 /* event of part @n */
 static const struct tsr_event *part_event(const struct tsr_trace *trace, uint32_t n)
 {
@@ -211,32 +207,22 @@ static bool pinned(const struct tsr_trace *trace, uint32_t part, uint32_t bo)
 	return false;
 }
 
+/* run it; the trace holds the job only, and @ids the objects' numbers in it */
 static struct tsr_trace run_traced(struct example *x, unsigned int variant, uint32_t ctx_flags,
-				   int *status, uint32_t *parts)
+				   int *status, uint32_t *parts, uint32_t ids[3])
 {
-	/* from the first object on, so that their ids are known */
-	tsr_trace_start(NULL, NULL);
+	struct tsr_trace trace;
+
+	tsr_trace_start("bo_create", NULL);
 	prepare(x, variant, ctx_flags);
+	trace = tsr_trace_stop();
+	for (uint32_t i = 0; i < 3; i++)
+		ids[i] = bo_id(&trace, i);
+	tsr_trace_free(&trace);
+
+	tsr_trace_start(NULL, NULL);
 	*status = tsr_submit_status(&x->dev, x->ctx, &x->cmd, parts);
 	return tsr_trace_stop();
-}
-
-/* drop everything before the example's own submission: the last split entry 0 */
-static void cut_before_job(struct tsr_trace *trace, uint32_t ids[3])
-{
-	const struct tsr_event *first = NULL;
-
-	ids[0] = ID_A(trace);
-	ids[1] = ID_B(trace);
-	ids[2] = ID_C(trace);
-	tsr_trace_for_each(trace, "split_entry", ev)
-	{
-		if (!tsr_event_u64(ev, "index"))
-			first = ev;
-	}
-	require_msg(first, "no split_entry event");
-	trace->count -= (size_t)(first - trace->events);
-	memmove(trace->events, first, trace->count * sizeof(*first));
 }
 
 /* ---- tests ------------------------------------------------------------------------ */
@@ -252,11 +238,10 @@ static void base_case(void)
 	uint32_t num, ids[3];
 	int status;
 
-	trace = run_traced(&x, 0, 0, &status, &num);
+	trace = run_traced(&x, 0, 0, &status, &num, ids);
 	require_eq(status, 0);
 	require_eq(num, 3);
 	check_c(&x, 4);
-	cut_before_job(&trace, ids);
 	require_eq(find_parts(&trace, parts, 16), 3);
 	parts_tile(parts, 3);
 	for (int i = 0; i < 3; i++)
@@ -274,9 +259,8 @@ static void entries_and_table(void)
 	uint32_t ids[3], n = 0;
 	int status;
 
-	trace = run_traced(&x, 0, 0, &status, NULL);
+	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	cut_before_job(&trace, ids);
 	const uint32_t bos[] = { ids[1], ids[2], ids[0], ids[2], 0, ids[1] };
 
 	tsr_trace_for_each(&trace, "split_entry", ev)
@@ -306,9 +290,8 @@ static void page_ins_in_list_order(void)
 	uint32_t ids[3], n = 0;
 	int status;
 
-	trace = run_traced(&x, 0, 0, &status, NULL);
+	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	cut_before_job(&trace, ids);
 	const uint32_t order[] = { ids[1], ids[2], ids[0], ids[1] };
 
 	/* the first transfer of each page-in */
@@ -334,9 +317,8 @@ static void pins_and_evictions(void)
 	uint32_t ids[3];
 	int status;
 
-	trace = run_traced(&x, 0, 0, &status, NULL);
+	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	cut_before_job(&trace, ids);
 	/* at 0x100 both slots are reprogrammed: nothing is pinned, B leaves */
 	require(!pinned(&trace, 1, ids[0]) && !pinned(&trace, 1, ids[1]) &&
 		!pinned(&trace, 1, ids[2]));
@@ -361,9 +343,8 @@ static void parts_and_paging_alternate(void)
 	uint32_t ids[3], n = 0, paging = 0;
 	int status;
 
-	trace = run_traced(&x, 0, 0, &status, NULL);
+	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	cut_before_job(&trace, ids);
 	tsr_trace_for_each(&trace, "job_done", ev)
 	{
 		if (tsr_event_u64(ev, "engine") != x.dev.render)
@@ -400,8 +381,7 @@ static void without_rebind(void)
 	int status;
 
 	/* C may not move at 0x100; whether A fits beside it depends on where C was put */
-	trace = run_traced(&x, NO_E3, 0, &status, NULL);
-	cut_before_job(&trace, ids);
+	trace = run_traced(&x, NO_E3, 0, &status, NULL, ids);
 	num = find_parts(&trace, parts, 16);
 	parts_tile(parts, num);
 	require(!between(&trace, 1, "place", ids[2]));
@@ -447,10 +427,9 @@ static void replaced_instead_of_unbound(void)
 	uint32_t ids[3];
 	int status;
 
-	trace = run_traced(&x, NO_E4 | E5_SLOT_1, 0, &status, NULL);
+	trace = run_traced(&x, NO_E4 | E5_SLOT_1, 0, &status, NULL, ids);
 	require_eq(status, 0);
 	check_c(&x, 4);
-	cut_before_job(&trace, ids);
 	require_eq(find_parts(&trace, parts, 16), 3);
 	require(parts[0].end == 0x100 && parts[1].end == 0x280 && parts[2].end == LENGTH);
 }
@@ -463,8 +442,7 @@ static void rebind_only_helps_at_the_cut(void)
 	uint32_t ids[3], num;
 	int status;
 
-	trace = run_traced(&x, E2_LATER, 0, &status, NULL);
-	cut_before_job(&trace, ids);
+	trace = run_traced(&x, E2_LATER, 0, &status, NULL, ids);
 	num = find_parts(&trace, parts, 16);
 	parts_tile(parts, num);
 	require(num >= 1);
@@ -510,11 +488,10 @@ static void forced_everywhere(void)
 	uint32_t ids[3], num;
 	int status;
 
-	trace = run_traced(&x, 0, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL, &status, &num);
+	trace = run_traced(&x, 0, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL, &status, &num, ids);
 	require_eq(status, 0);
 	require_eq(num, 4);
 	check_c(&x, 4);
-	cut_before_job(&trace, ids);
 	require_eq(find_parts(&trace, parts, 16), 4);
 	parts_tile(parts, 4);
 	for (int i = 0; i < 4; i++)

@@ -432,7 +432,7 @@ static void arrays_half_readable(void)
 	size_t half;
 
 	require(pages != MAP_FAILED);
-	munmap(pages + 4096, 4096);
+	require(!mprotect(pages + 4096, 4096, PROT_NONE));
 	job_init(&j, &dev);
 	job_build(&j);
 	half = sizeof(struct drm_tessera_submit_patch) * 2;
