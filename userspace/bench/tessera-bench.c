@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+/*
+ * tessera-bench: rows of the benchmark that need the device. Run by
+ * scripts/bench.sh, which answers its questions on standard input:
+ *
+ *   REF memcpy BYTES     -> bytes per second of one copy on the host, right now
+ *   ROW {json}           a finished row: all samples and their references
+ *
+ * Value and reference are taken in turn, so that a machine that gets slower slows both.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tessera.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define MAX_SAMPLES 32
+
+static struct {
+	struct tessera_device *dev;
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	int runs;
+} bench;
+
+struct row {
+	const char *name, *unit, *better;
+	double goal;
+	double values[MAX_SAMPLES], references[MAX_SAMPLES];
+	int count;
+};
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "tessera-bench: %s: %s\n", what, strerror(-error));
+	exit(1);
+}
+
+static void must(const char *what, int ret)
+{
+	if (ret < 0)
+		die(what, ret);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static double ask_memcpy(uint64_t bytes)
+{
+	char line[64];
+
+	printf("REF memcpy %" PRIu64 "\n", bytes);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin) || atof(line) <= 0) {
+		fprintf(stderr, "tessera-bench: no answer; run me through scripts/bench.sh\n");
+		exit(1);
+	}
+	return atof(line);
+}
+
+static void sample(struct row *row, double value, double reference)
+{
+	if (row->count == MAX_SAMPLES)
+		return;
+	row->values[row->count] = value;
+	row->references[row->count++] = reference;
+}
+
+static void print_row(const struct row *row)
+{
+	printf("ROW {\"name\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", \"goal\": %g",
+	       row->name, row->unit, row->better, row->goal);
+	for (int pass = 0; pass < 2; pass++) {
+		const double *v = pass ? row->references : row->values;
+
+		printf(", \"%s\": [", pass ? "references" : "values");
+		for (int i = 0; i < row->count; i++)
+			printf("%s%.6g", i ? ", " : "", v[i]);
+		printf("]");
+	}
+	printf("}\n");
+	fflush(stdout);
+}
+
+static void run_cb(const char *what)
+{
+	must(what, tessera_context_run(bench.ctx, bench.cb));
+	tessera_cmdbuf_reset(bench.cb);
+}
+
+static struct tessera_bo *bo_in(const char *segments, uint64_t size, uint32_t flags)
+{
+	struct tessera_bo_desc desc = { .size = size, .flags = flags };
+	struct tessera_bo *bo;
+
+	must(segments, tessera_bo_desc_segments(bench.dev, &desc, segments));
+	must("object", tessera_bo_new(bench.dev, &desc, &bo));
+	return bo;
+}
+
+static struct tessera_view buffer_view(void)
+{
+	struct tessera_view view;
+
+	tessera_view_init_buffer(&view);
+	view.access = TSR_SURF_READ | TSR_SURF_WRITE;
+	return view;
+}
+
+/* Name of the largest memory segment. */
+static const char *large_segment(uint64_t *size)
+{
+	const struct drm_tessera_query_segment *segments;
+	const char *name = NULL;
+	uint32_t count;
+
+	*size = 0;
+	segments = tessera_device_segments(bench.dev, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if ((segments[i].flags & DRM_TESSERA_SEGMENT_APERTURE) || segments[i].size <= *size)
+			continue;
+		*size = segments[i].size;
+		name = (const char *)segments[i].name;
+	}
+	return name;
+}
+
+/* ---- copy_linear, copy_swizzled: device clock around copies in video memory ---- */
+
+#define COPIES 8
+#define COPY_BYTES (16 * MIB)
+
+enum {
+	SLOT_A,
+	SLOT_B,
+	SLOT_TIME
+};
+
+/* Seconds of the device's clock for COPIES copies, to and fro. */
+static double copy_seconds(struct tessera_bo *a, const struct tessera_view *va,
+			   struct tessera_bo *b, const struct tessera_view *vb,
+			   const struct tessera_rect *rect, struct tessera_bo *times)
+{
+	struct tessera_view vt = buffer_view();
+	uint64_t stamps[2];
+
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT_A, a, va);
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT_B, b, vb);
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT_TIME, times, &vt);
+	(void)tessera_cmdbuf_timestamp(bench.cb, SLOT_TIME, 0);
+	for (int i = 0; i < COPIES; i++)
+		(void)tessera_cmdbuf_copy(bench.cb, i % 2 ? SLOT_A : SLOT_B, 0, 0,
+					  i % 2 ? SLOT_B : SLOT_A, rect);
+	(void)tessera_cmdbuf_timestamp(bench.cb, SLOT_TIME, 8);
+	run_cb("copy");
+	must("timestamps", tessera_bo_read(times, 0, stamps, sizeof(stamps)));
+	if (stamps[1] <= stamps[0])
+		die("timestamps", -EPROTO);
+	return (stamps[1] - stamps[0]) / 1e9;
+}
+
+static void bench_copy(struct row *row, const struct tessera_view *va,
+		       const struct tessera_view *vb, const struct tessera_rect *rect)
+{
+	uint64_t size;
+	const char *segment = large_segment(&size);
+	struct tessera_bo *a = bo_in(segment, COPY_BYTES, 0), *b = bo_in(segment, COPY_BYTES, 0);
+	struct tessera_bo *times;
+
+	must("timestamps",
+	     tessera_bo_new_for(bench.dev, TESSERA_USAGE_STAGING, 4096, NULL, &times));
+	copy_seconds(a, va, b, vb, rect, times); /* places and warms both */
+	for (int i = 0; i < bench.runs; i++) {
+		double reference = ask_memcpy(COPY_BYTES);
+		double seconds = copy_seconds(a, va, b, vb, rect, times);
+
+		sample(row, COPIES * COPY_BYTES / seconds, reference);
+	}
+	print_row(row);
+	tessera_bo_del(a);
+	tessera_bo_del(b);
+	tessera_bo_del(times);
+}
+
+static void bench_copy_linear(void)
+{
+	struct row row = { "copy_linear", "B/s", "higher", .goal = 0.8 };
+	const struct tessera_rect rect = { 0, 0, COPY_BYTES / 4, 1 };
+	struct tessera_view view = buffer_view();
+
+	bench_copy(&row, &view, &view, &rect);
+}
+
+static void bench_copy_swizzled(void)
+{
+	struct row row = { "copy_swizzled", "B/s", "higher", .goal = 0.4 };
+	const struct tessera_rect rect = { 0, 0, 2048, 2048 };
+	struct tessera_view linear, morton;
+	uint64_t size;
+
+	/* The costlier of the two layouts, into it and out of it. */
+	must("view",
+	     tessera_view_init(&linear, TSR_FORMAT_ARGB8888, TSR_LAYOUT_LINEAR, 2048, 2048, &size));
+	must("view",
+	     tessera_view_init(&morton, TSR_FORMAT_ARGB8888, TSR_LAYOUT_MORTON, 2048, 2048, &size));
+	bench_copy(&row, &linear, &morton, &rect);
+}
+
+/* ---- evict, page_in: what a program waits ------------------------------------------ */
+
+#define MOVE_BYTES (32 * MIB)
+
+static void touch_by_gpu(struct tessera_bo *bo, uint32_t value)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT_A, bo, &view);
+	(void)tessera_cmdbuf_fill(bench.cb, SLOT_A, &one, value);
+	run_cb("touch");
+}
+
+/*
+ * The object lives in memory the CPU does not see. A job that writes one word has to page it in; a
+ * CPU read of one word has to evict it. Both move all of it, since it was written.
+ */
+static void bench_moves(void)
+{
+	struct row in = { "page_in", "B/s", "higher", .goal = 0.7 };
+	struct row out = { "evict", "B/s", "higher", .goal = 0.7 };
+	struct tessera_bo *bo;
+	volatile uint32_t *map;
+
+	bo = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
+		   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("map", tessera_bo_map(bo, (void **)&map));
+	touch_by_gpu(bo, 1);
+	(void)*map;
+	for (int i = 0; i < bench.runs; i++) {
+		double reference = ask_memcpy(MOVE_BYTES), start = now(), middle, end;
+		uint32_t seen;
+
+		touch_by_gpu(bo, 1000 + i);
+		middle = now();
+		seen = *map;
+		end = now();
+		if (seen != 1000u + i)
+			die("evict: wrong contents", -EIO);
+		sample(&in, MOVE_BYTES / (middle - start), reference);
+		sample(&out, MOVE_BYTES / (end - middle), reference);
+	}
+	print_row(&out);
+	print_row(&in);
+	(void)tessera_bo_unmap(bo);
+	tessera_bo_del(bo);
+}
+
+/* ---- empty_job ------------------------------------------------------------------------ */
+
+#define DEPTH 32
+#define EMPTY_JOBS 512
+
+/*
+ * The driver's debugfs file `ping`: nanoseconds from a register write that raises an interrupt to
+ * its handler having run and woken a waiter; the median of several.
+ */
+static double read_ping(void)
+{
+	char path[96], text[64];
+	ssize_t n = -1;
+
+	for (int minor = 0; minor < 64 && n <= 0; minor++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/ping", minor);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	return atof(text);
+}
+
+static double empty_job_ns(void)
+{
+	struct tessera_fence *fences[DEPTH] = { NULL };
+	double start = now();
+
+	for (int i = 0; i < EMPTY_JOBS + DEPTH; i++) {
+		struct tessera_fence **slot = &fences[i % DEPTH];
+		struct tessera_submit_args args = { .fence = slot };
+
+		if (*slot) {
+			must("wait", tessera_fence_wait(*slot, TESSERA_FOREVER, NULL));
+			tessera_fence_del(*slot);
+			*slot = NULL;
+		}
+		if (i < EMPTY_JOBS)
+			must("submit", tessera_context_submit(bench.ctx, bench.cb, &args));
+	}
+	return (now() - start) * 1e9 / EMPTY_JOBS;
+}
+
+static void bench_empty_job(void)
+{
+	struct row row = { "empty_job", "ns", "lower", .goal = 4 };
+
+	if (!read_ping()) {
+		fprintf(stderr, "tessera-bench: empty_job left out: no debugfs file ping\n");
+		return;
+	}
+	must("nop", tessera_cmdbuf_nop(bench.cb, 2));
+	empty_job_ns();
+	for (int i = 0; i < bench.runs; i++)
+		sample(&row, empty_job_ns(), read_ping());
+	tessera_cmdbuf_reset(bench.cb);
+	print_row(&row);
+}
+
+/* ---- oversubscribed_10x ----------------------------------------------------------------- */
+
+#define OVER_OBJECTS 80
+
+/* Bytes the paging engine moved since boot, from the driver's counters; 0: not told. */
+static uint64_t bytes_moved(void)
+{
+	char path[96], line[128];
+	uint64_t bytes = 0, value;
+
+	for (int minor = 0; minor < 64; minor++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/paging", minor);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		while (fgets(line, sizeof(line), f)) {
+			if (sscanf(line, "transfer_bytes %" SCNu64, &value) == 1)
+				bytes = value;
+		}
+		fclose(f);
+		if (bytes)
+			break;
+	}
+	return bytes;
+}
+
+static void record_round(struct tessera_bo **bos, uint32_t value)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+
+	for (int i = 0; i < OVER_OBJECTS; i++) {
+		(void)tessera_cmdbuf_bind(bench.cb, SLOT_A, bos[i], &view);
+		(void)tessera_cmdbuf_fill(bench.cb, SLOT_A, &one, value + i);
+	}
+}
+
+/*
+ * One submission whose objects are ten times the segment, every one written. The reference is the paging
+ * engine's bandwidth on large single moves, both ways, measured in turn.
+ */
+static void bench_oversubscribed(void)
+{
+	struct row row = { "oversubscribed_10x", "B/s", "higher", .goal = 0.6 };
+	struct tessera_bo *bos[OVER_OBJECTS], *single;
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	uint64_t each;
+	volatile uint32_t *map;
+
+	if (!seg)
+		return;
+	each = seg->size * 10 / OVER_OBJECTS / 4096 * 4096;
+	for (int i = 0; i < OVER_OBJECTS; i++)
+		bos[i] = bo_in("vram", each, 0);
+	single = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
+		       DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("map", tessera_bo_map(single, (void **)&map));
+	touch_by_gpu(single, 1);
+	(void)*map;
+	record_round(bos, 0);
+	run_cb("oversubscribed");
+	for (int i = 0; i < bench.runs; i++) {
+		uint64_t before, moved;
+		double start, seconds, single_seconds;
+
+		start = now();
+		touch_by_gpu(single, i);
+		(void)*map;
+		single_seconds = now() - start;
+		record_round(bos, i * 100);
+		before = bytes_moved();
+		start = now();
+		run_cb("oversubscribed");
+		seconds = now() - start;
+		moved = bytes_moved() - before;
+		if (!moved) /* not told: in and out once, but for what found its place taken by itself */
+			moved = 2 * (OVER_OBJECTS * each - seg->size);
+		sample(&row, moved / seconds, 2 * MOVE_BYTES / single_seconds);
+	}
+	print_row(&row);
+	(void)tessera_bo_unmap(single);
+	tessera_bo_del(single);
+	for (int i = 0; i < OVER_OBJECTS; i++)
+		tessera_bo_del(bos[i]);
+}
+
+/* ---- split_overhead_when_fits -------------------------------------------------------------- */
+
+#define FIT_OBJECTS 64
+#define FIT_ROUNDS 8
+
+/*
+ * The same packets on the same objects. With split points: each bind is one. Without: all binds
+ * share the one at the start, so there is nothing to plan and nowhere to cut.
+ */
+static double fits_ns(struct tessera_bo **bos, bool split_points)
+{
+	const struct tessera_rect all = { 0, 0, 16384, 1 };
+	struct tessera_view view = buffer_view();
+	double start;
+
+	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
+	for (int round = 0; round < FIT_ROUNDS; round++) {
+		if (!split_points && !round) {
+			for (int i = 0; i < FIT_ROUNDS * FIT_OBJECTS; i++)
+				(void)tessera_cmdbuf_bind(bench.cb, i, bos[i % FIT_OBJECTS], &view);
+		}
+		for (int i = 0; i < FIT_OBJECTS; i++) {
+			uint32_t slot = round * FIT_OBJECTS + i;
+
+			if (split_points)
+				(void)tessera_cmdbuf_bind(bench.cb, slot, bos[i], &view);
+			(void)tessera_cmdbuf_fill(bench.cb, slot, &all, round);
+		}
+	}
+	start = now();
+	run_cb("fits");
+	start = now() - start;
+	tessera_cmdbuf_set_rebind(bench.cb, 0);
+	return start * 1e9;
+}
+
+static void bench_split_overhead(void)
+{
+	struct row row = { "split_overhead_when_fits", "ns", "lower", .goal = 1.03 };
+	struct tessera_bo *bos[FIT_OBJECTS];
+	uint64_t size;
+	const char *segment = large_segment(&size);
+
+	for (int i = 0; i < FIT_OBJECTS; i++)
+		bos[i] = bo_in(segment, 65536, 0);
+	fits_ns(bos, true);
+	fits_ns(bos, false);
+	for (int i = 0; i < MAX_SAMPLES; i++) {
+		double without = fits_ns(bos, false), with = fits_ns(bos, true);
+
+		sample(&row, with, without);
+	}
+	print_row(&row);
+	for (int i = 0; i < FIT_OBJECTS; i++)
+		tessera_bo_del(bos[i]);
+}
+
+/* ---- All of it -------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} benches[] = {
+	{ "copy_linear", bench_copy_linear },
+	{ "copy_swizzled", bench_copy_swizzled },
+	{ "moves", bench_moves },
+	{ "empty_job", bench_empty_job },
+	{ "oversubscribed", bench_oversubscribed },
+	{ "split_overhead", bench_split_overhead },
+};
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], name))
+			return true;
+	}
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *runs = getenv("TESSERA_BENCH_RUNS");
+
+	bench.runs = runs ? atoi(runs) : 7;
+	if (bench.runs < 1 || bench.runs > MAX_SAMPLES)
+		bench.runs = 7;
+	must("no tessera device", tessera_device_new_first(&bench.dev));
+	must("context", tessera_context_new_default(bench.dev, &bench.ctx));
+	must("command buffer", tessera_cmdbuf_new(bench.dev, &bench.cb));
+	for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
+		if (wanted(benches[i].name, argc, argv))
+			benches[i].run();
+	}
+	tessera_cmdbuf_del(bench.cb);
+	tessera_context_del(bench.ctx);
+	tessera_device_del(bench.dev);
+	return 0;
+}
