@@ -1,0 +1,504 @@
+/*
+ * QTest: rings, fences, interrupts, indirect buffers, halt, hang and reset
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera-common.h"
+
+static void emit_nop(TsrTest *t, uint32_t e, uint32_t dwords)
+{
+    g_autofree uint32_t *p = g_new0(uint32_t, dwords);
+
+    memset(p, 0xff, dwords * 4);
+    p[0] = TSR_PKT_HEADER(TSR_OP_NOP, 0, dwords);
+    tsr_emit(t, e, p, dwords);
+}
+
+static void emit_job(TsrTest *t, uint32_t e, uint32_t context)
+{
+    uint32_t p[] = {
+        TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), context, 0,
+        0,
+    };
+
+    tsr_emit(t, e, p, 4);
+}
+
+static void test_fence(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t seqno;
+
+    emit_job(t, RENDER, 0x1234);
+    emit_nop(t, RENDER, 2);
+    emit_nop(t, RENDER, 1000);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
+                                 TSR_SP_HEAD), ==, t->eng[RENDER].tail);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    g_assert_cmpuint(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_HEAD), ==,
+                     t->eng[RENDER].tail);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT), ==, 0x1234);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Packets may cross the ring's end; many times round a small ring. */
+static void test_wrap(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t seqno = 0;
+    int i;
+
+    tsr_engine_reset(t, RENDER);
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, TSR_ENG_RESET);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, TSR_ENGS_RESETTING, 0);
+    tsr_engine_start(t, RENDER, 4096);
+    for (i = 0; i < 40; i++) {
+        emit_nop(t, RENDER, 126 + i % 7 * 2);
+        seqno = tsr_emit_fence(t, RENDER, 0, 0);
+        tsr_kick(t, RENDER);
+        if (i % 3 == 0) {
+            tsr_wait(t, RENDER, seqno);
+        }
+        tsr_wait(t, RENDER, seqno);
+        g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
+                                     TSR_SP_HEAD), ==, t->eng[RENDER].tail);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_bad_setup(void)
+{
+    static const struct {
+        uint64_t ring, status;
+        uint32_t size;
+    } bad[] = {
+        { 0x1000000, 0x2000000, 0 },
+        { 0x1000000, 0x2000000, 2048 },
+        { 0x1000000, 0x2000000, 12288 },
+        { 0x1000000, 0x2000000, 2097152 },
+        { 0x1000800, 0x2000000, 4096 },
+        { 0x1000000, 0x2000008, 4096 },
+        { 0x1000000, 0, 4096 },
+        { 1ULL << 48, 0x2000000, 4096 },
+    };
+    TsrTest *t = tsr_start("");
+    unsigned int i;
+
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, 0); /* disabling resets */
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    tsr_err_clear(t);
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        tsr_w64(t, TSR_ENG(RENDER) + TSR_ENG_RING_LO, bad[i].ring);
+        tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_RING_SIZE, bad[i].size);
+        tsr_w64(t, TSR_ENG(RENDER) + TSR_ENG_STATUS_PAGE_LO, bad[i].status);
+        tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
+        g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL), ==, 0);
+        tsr_expect_errors(t, TSR_ERR_RING, 1);
+    }
+    tsr_w32(t, TSR_DOORBELL(RENDER), 8);
+    tsr_expect_errors(t, TSR_ERR_RING, 1);
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, 0x80);
+    tsr_expect_errors(t, TSR_ERR_RING, 1);
+    tsr_stop(t);
+}
+
+/* A bad tail is refused and the engine goes on. */
+static void test_bad_tail(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t seqno;
+
+    tsr_w32(t, TSR_DOORBELL(RENDER), 4);
+    tsr_w32(t, TSR_DOORBELL(RENDER), TSR_TEST_RING_BYTES);
+    tsr_w32(t, TSR_DOORBELL(RENDER), 0xfffffff8);
+    tsr_expect_errors(t, TSR_ERR_RING, 3);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* One interrupt until the driver acknowledges, however many fences. */
+static void test_irq_coalescing(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t msix = tsr_msix_enable(t);
+    uint64_t sp = t->eng[RENDER].status_page, seqno = 0;
+    int i;
+
+    for (i = 0; i < 10; i++) {
+        seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    }
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ENGINE(RENDER));
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 1);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(RENDER)));
+    qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 1);
+    seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ENGINE(RENDER));
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 2);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno);
+    /* A fence that asks for none raises none. */
+    qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 2);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_r32(t, TSR_ID_MAGIC);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(RENDER)));
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(PAGING)));
+    /* Dropped on demand: counted as sent, never raised. */
+    tsr_qom_set(t, "x-drop-irq", 1);
+    seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 3);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(RENDER)));
+    g_assert_cmpint(tsr_qom_get(t, "x-drop-irq"), ==, 0);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* An error outside an IB halts the engine; a reset brings it back. */
+static void test_halt(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t msix = tsr_msix_enable(t), seqno;
+    uint32_t bad[] = { TSR_PKT_HEADER(0x7f, 0, 2), 0 };
+    uint32_t head;
+
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_ENGINE_HALT);
+    emit_nop(t, RENDER, 4);
+    head = t->eng[RENDER].tail;
+    tsr_emit(t, RENDER, bad, 2);
+    tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_HALTED);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_HEAD), ==, head);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_PACKET), ==, bad[0]);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_OFFSET), ==, head);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_ENGINE), ==, RENDER);
+    tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
+    /* The other engine does not care. */
+    seqno = tsr_emit_fence(t, PAGING, 0, 0);
+    tsr_kick(t, PAGING);
+    tsr_wait(t, PAGING, seqno);
+    tsr_engine_reset(t, RENDER);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_bad_ring_packets(void)
+{
+    static const uint32_t headers[] = {
+        0,                                      /* no length */
+        TSR_PKT_HEADER(TSR_OP_NOP, 0, 1),
+        TSR_PKT_HEADER(TSR_OP_NOP, 0, 3),
+        TSR_PKT_HEADER(TSR_OP_NOP, 0, 100),     /* beyond the tail */
+        TSR_PKT_HEADER(TSR_OP_NOP, 0, 1026),
+        TSR_PKT_HEADER(TSR_OP_NOP, 1, 2),       /* unknown flag */
+        TSR_PKT_HEADER(TSR_OP_FENCE, 0, 4),
+        TSR_PKT_HEADER(TSR_OP_WRITE_PTES, 0, 4),
+        TSR_PKT_HEADER(0xff, 0xff, 4),
+    };
+    TsrTest *t = tsr_start("");
+    unsigned int i;
+
+    for (i = 0; i < ARRAY_SIZE(headers); i++) {
+        uint32_t p[4] = { headers[i] };
+
+        tsr_emit(t, RENDER, p, 4);
+        tsr_kick(t, RENDER);
+        tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, TSR_ENGS_HALTED,
+                     TSR_ENGS_HALTED);
+        tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+        tsr_engine_reset(t, RENDER);
+    }
+    tsr_stop(t);
+}
+
+/* SPLIT-28: parts are offsets into one buffer whose base and total stay. */
+static void test_ib_parts(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t buf = tsr_alloc(t, 4096), seqno = 0;
+    uint32_t i, parts = 1500, pkt = TSR_TIMESTAMP_DWORDS;
+
+    /* Writes behind one another so that each part leaves a trace. */
+    for (i = 0; i < parts; i++) {
+        tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0,
+                (uint32_t)(buf + i % 512 * 8), 0, i + 1, 0);
+    }
+    pkt = TSR_SIGNAL_DWORDS * 4;
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    for (i = 0; i < parts; i += 500) {
+        uint32_t call[] = {
+            TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+            t->ib_list, 0, i * pkt, (i + 500) * pkt,
+        };
+
+        tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+        seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+        tsr_kick(t, RENDER);
+        tsr_wait(t, RENDER, seqno);
+        g_assert_cmpuint(qtest_readq(t->qts, buf + (i + 499) % 512 * 8), ==,
+                         i + 500);
+        g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==,
+                         0);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void expect_halt_call(TsrTest *t, const uint32_t *call)
+{
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, TSR_ENGS_HALTED,
+                 TSR_ENGS_HALTED);
+    tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+    tsr_engine_reset(t, RENDER);
+}
+
+static void test_ib_errors(void)
+{
+    const uint32_t op = TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS);
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("max-ib-bytes=64K");
+    uint32_t offset;
+
+    expect_halt_call(t, (uint32_t[]) { op, 65536 + 8, t->ib_list, 0, 0, 8 });
+    expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list, 0, 0, 72 });
+    expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list, 0, 16, 8 });
+    expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list, 0, 4, 8 });
+    expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list + 4, 0, 0, 8 });
+
+    /* A packet may not leave its part; IBs do not nest. */
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    c->d[c->n++] = TSR_PKT_HEADER(TSR_OP_NOP, 0, 4);
+    c->d[c->n++] = 0;
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, &offset), ==,
+                     TSR_ERR_PACKET);
+    g_assert_cmpuint(offset, ==, 8);
+    c->n = 0;
+    tsr_put(c, TSR_OP_IB_CALL, 0, 6, 8, (uint32_t)t->ib_list, 0, 0, 8);
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_PACKET);
+    tsr_expect_errors(t, TSR_ERR_PACKET, 2);
+
+    /* Every privileged opcode is refused in a user IB. */
+    for (int code = TSR_OP_PRIVILEGED; code < 256; code++) {
+        c->n = 0;
+        tsr_put(c, code, 0, 2, 0);
+        g_assert_cmpuint(tsr_run(t, RENDER, true, c, NULL), ==,
+                         TSR_ERR_PRIVILEGE);
+    }
+    tsr_expect_errors(t, TSR_ERR_PRIVILEGE, 128);
+    /* A page of the IB that is not RAM ends it too. */
+    qtest_writeq(t->qts, t->ib_list, 0x700000000000ULL);
+    c->n = 0;
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
+    qtest_writeq(t->qts, t->ib_list, t->bounce + 8);
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
+    tsr_stop(t);
+}
+
+/* DMA must not reach registers, its own included. */
+static void test_dma_hits_ram_only(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t regs = t->regs.addr;
+
+    tsr_w32(t, TSR_CTRL_SCRATCH, 0x5a5a);
+    tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0,
+            (uint32_t)(regs + TSR_CTRL_SCRATCH), 0, 1, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0x5a5a);
+    c->n = 0;
+    tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0, 0xfee00000, 0, 1, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+    /* Injected: the next access of a packet fails. */
+    tsr_qom_set(t, "x-fail-dma", 2); /* fetching the IB, twice */
+    c->n = 0;
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+    tsr_run_ok(t, RENDER, c);
+    tsr_stop(t);
+}
+
+static void test_wait_signal(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t sem = tsr_alloc(t, 4096), s0, s1;
+    uint32_t wait[] = {
+        TSR_PKT_HEADER(TSR_OP_WAIT, 0, TSR_WAIT_DWORDS), 0, sem, 0, 5, 0,
+    };
+    uint32_t sig[] = {
+        TSR_PKT_HEADER(TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS), 0, sem, 0, 5, 0,
+    };
+    uint32_t ts[] = {
+        TSR_PKT_HEADER(TSR_OP_TIMESTAMP, 0, TSR_TIMESTAMP_DWORDS), 0, sem + 64,
+        0,
+    };
+
+    qtest_clock_step(t->qts, 12345);
+    tsr_emit(t, RENDER, wait, 6);
+    tsr_emit(t, RENDER, ts, 4);
+    s0 = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
+    tsr_emit(t, PAGING, sig, 6);
+    s1 = tsr_emit_fence(t, PAGING, 0, 0);
+    tsr_kick(t, PAGING);
+    tsr_wait(t, PAGING, s1);
+    tsr_wait(t, RENDER, s0);
+    g_assert_cmpuint(qtest_readq(t->qts, sem + 64), ==, 12345);
+    g_assert_cmpuint(tsr_r64(t, TSR_ID_TIMESTAMP_LO), ==, 12345);
+    /* The CPU's store is seen too, and values wrap. */
+    wait[4] = 0xfffffff0;
+    wait[5] = 0xffffffff;
+    qtest_writeq(t->qts, sem, 0xffffffffffffffefULL);
+    tsr_emit(t, RENDER, wait, 6);
+    s0 = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    qtest_writeq(t->qts, sem, 3);
+    tsr_wait(t, RENDER, s0);
+    /* A reset gets an engine out of WAIT. */
+    wait[4] = 100;
+    wait[5] = 0;
+    tsr_emit(t, RENDER, wait, 6);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    tsr_engine_reset(t, RENDER);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_IDLE);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_hang(void)
+{
+    TsrTest *t = tsr_start("x-hang-engine=0");
+    uint64_t seqno;
+
+    emit_job(t, RENDER, 9);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 9);
+    g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, -1);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==, 0);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
+    /* Paging goes on. */
+    emit_job(t, PAGING, 1);
+    seqno = tsr_emit_fence(t, PAGING, 0, 0);
+    tsr_kick(t, PAGING);
+    tsr_wait(t, PAGING, seqno);
+    tsr_engine_reset(t, RENDER);
+    emit_job(t, RENDER, 10);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    /* Again, settled by a device reset and by a machine reset. */
+    tsr_qom_set(t, "x-hang-engine", 0);
+    emit_job(t, RENDER, 11);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 11);
+    tsr_device_reset(t);
+    tsr_engine_start(t, RENDER, 4096);
+    tsr_qom_set(t, "x-hang-engine", 0);
+    emit_job(t, RENDER, 12);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 12);
+    qtest_system_reset(t->qts);
+    qpci_device_enable(t->dev);
+    tsr_stop(t);
+}
+
+/* A delayed job delays its fence, and a reset does not wait for it. */
+static void test_delay(void)
+{
+    TsrTest *t = tsr_start("x-render-delay-us=30000");
+    int64_t start = g_get_monotonic_time();
+    uint64_t seqno;
+
+    emit_job(t, RENDER, 1);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpint(g_get_monotonic_time() - start, >=, 30000);
+    tsr_qom_set(t, "x-paging-delay-us", 1000000000);
+    emit_job(t, PAGING, 1);
+    tsr_kick(t, PAGING);
+    tsr_engine_reset(t, PAGING);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* A machine reset stops engines at work, and they can be set up again. */
+static void test_machine_reset(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t seqno;
+    int i;
+
+    for (i = 0; i < 20; i++) {
+        emit_nop(t, RENDER, 100);
+    }
+    tsr_kick(t, RENDER);
+    qtest_system_reset(t->qts);
+    qpci_device_enable(t->dev);
+    tsr_stop(t);
+
+    t = tsr_start("");
+    qtest_system_reset(t->qts);
+    tsr_map_device(t);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL), ==, 0);
+    tsr_engine_start(t, RENDER, 4096);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/ring/fence", test_fence);
+    qtest_add_func("/tessera/ring/wrap", test_wrap);
+    qtest_add_func("/tessera/ring/bad-setup", test_bad_setup);
+    qtest_add_func("/tessera/ring/bad-tail", test_bad_tail);
+    qtest_add_func("/tessera/ring/irq-coalescing", test_irq_coalescing);
+    qtest_add_func("/tessera/ring/halt", test_halt);
+    qtest_add_func("/tessera/ring/bad-packets", test_bad_ring_packets);
+    qtest_add_func("/tessera/ring/SPLIT-28-ib-parts", test_ib_parts);
+    qtest_add_func("/tessera/ring/ib-errors", test_ib_errors);
+    qtest_add_func("/tessera/ring/dma-hits-ram-only", test_dma_hits_ram_only);
+    qtest_add_func("/tessera/ring/wait-signal", test_wait_signal);
+    qtest_add_func("/tessera/ring/hang", test_hang);
+    qtest_add_func("/tessera/ring/delay", test_delay);
+    qtest_add_func("/tessera/ring/machine-reset", test_machine_reset);
+    return g_test_run();
+}
