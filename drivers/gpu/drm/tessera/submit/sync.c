@@ -27,15 +27,21 @@ static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 			  const struct drm_tessera_sync *sync)
 {
 	bool timeline = sync->flags & DRM_TESSERA_SYNC_TIMELINE;
+	struct dma_fence *wait;
+	int ret;
 
 	if (sync->flags & ~(DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE))
 		return -EINVAL;
 	if (timeline != !!sync->point)
 		return -EINVAL;
 
-	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL))
-		return drm_syncobj_find_fence(file, sync->handle, sync->point, 0,
-					      &item->wait);
+	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL)) {
+		/* On failure it may leave a fence behind that it has dropped. */
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &wait);
+		if (!ret)
+			item->wait = wait;
+		return ret;
+	}
 
 	if (timeline) {
 		item->chain = dma_fence_chain_alloc();
