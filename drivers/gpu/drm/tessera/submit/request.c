@@ -23,16 +23,20 @@
 #include "tessera_uobj.h"
 
 /* The user's patch list is copied straight into an array of struct tessera_patch. */
-#define SAME_FIELD(field) \
-	static_assert(offsetof(struct tessera_patch, field) == \
-		      offsetof(struct drm_tessera_submit_patch, field))
-SAME_FIELD(alloc_index);
-SAME_FIELD(slot_id);
-SAME_FIELD(driver_id);
-SAME_FIELD(patch_offset);
-SAME_FIELD(split_offset);
-SAME_FIELD(pad);
-SAME_FIELD(alloc_offset);
+static_assert(offsetof(struct tessera_patch, alloc_index) ==
+	      offsetof(struct drm_tessera_submit_patch, alloc_index));
+static_assert(offsetof(struct tessera_patch, slot_id) ==
+	      offsetof(struct drm_tessera_submit_patch, slot_id));
+static_assert(offsetof(struct tessera_patch, driver_id) ==
+	      offsetof(struct drm_tessera_submit_patch, driver_id));
+static_assert(offsetof(struct tessera_patch, patch_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, patch_offset));
+static_assert(offsetof(struct tessera_patch, split_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, split_offset));
+static_assert(offsetof(struct tessera_patch, pad) ==
+	      offsetof(struct drm_tessera_submit_patch, pad));
+static_assert(offsetof(struct tessera_patch, alloc_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, alloc_offset));
 static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
 
 static int request_get_cmds(struct tessera_request *req,

@@ -18,7 +18,7 @@ struct xarray;
 
 /* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
 #define TESSERA_MAX_ALLOCS	65536
-#define TESSERA_MAX_PATCHES	(1 << 20)
+#define TESSERA_MAX_PATCHES	1048576
 #define TESSERA_MAX_SYNCS	1024
 
 /**
