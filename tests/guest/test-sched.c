@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Parts and other work on one engine: back to back without preemption, interleaved
+ * with it. Built twice, for a device without and with preemption.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trace.h"
+#include "tsr.h"
+#include "workload.h"
+
+#define SPLIT_JOBS 6
+#define SPLIT_PARTS 5
+
+/* a job that must be cut into SPLIT_PARTS: each object takes most of the segment */
+static void build_split(struct tsr_device *dev, struct tsr_cmd *cmd, struct tsr_bo *bos,
+			uint32_t value)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+
+	tsr_cmd_init(cmd);
+	for (uint32_t i = 0; i < SPLIT_PARTS; i++) {
+		bos[i] = tsr_bo_new(dev, seg->size * 5 / 8 & ~4095ull, tsr_bit(seg), 0);
+		tsr_cmd_bind_buffer(cmd, 0, &bos[i], true);
+		tsr_cmd_fill(cmd, 0, 0, 1024, value + i);
+	}
+}
+
+static void check_split(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *bos, uint32_t value)
+{
+	uint32_t words[1024];
+
+	for (uint32_t i = 0; i < SPLIT_PARTS; i++) {
+		tsr_gpu_read(dev, ctx, &bos[i], 0, 1024, words);
+		tsr_words_check(words, 1024, value + i);
+	}
+}
+
+static void works_either_way(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), parts;
+	struct tsr_bo bos[SPLIT_PARTS];
+	struct tsr_cmd cmd;
+
+	tap_note("preemption: %s", dev.info.caps & DRM_TESSERA_CAP_PREEMPTION ? "on" : "off");
+	build_split(&dev, &cmd, bos, 100);
+	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
+	require_eq(parts, SPLIT_PARTS);
+	check_split(&dev, ctx, bos, 100);
+	tsr_close(&dev);
+}
+
+static void split_client(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), value = *(uint32_t *)arg;
+	struct tsr_bo bos[SPLIT_PARTS];
+	struct tsr_cmd cmd;
+
+	build_split(&dev, &cmd, bos, value);
+	for (int i = 0; i < SPLIT_JOBS; i++)
+		require_eq(tsr_submit(&dev, ctx, &cmd, 0, 0), SPLIT_PARTS);
+	check_split(&dev, ctx, bos, value);
+	tsr_close(&dev);
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_term(int signal)
+{
+	stop = 1;
+}
+
+/* unsplit jobs on objects the split jobs do not push out, until told to stop */
+static void small_client(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), jobs = 0;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
+	while (!stop) {
+		for (int i = 0; i < 8; i++, jobs++)
+			tsr_submit(&dev, ctx, &cmd, 0, 0);
+		tsr_bo_wait(&dev, &bo);
+	}
+	require(jobs);
+	tsr_close(&dev);
+}
+
+struct run {
+	uint64_t start, end;
+	uint32_t ctx;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* what ran on the render engine, in the device's order */
+static struct run *render_runs(struct tsr_device *dev, const struct tsr_trace *trace, size_t *count)
+{
+	struct run *runs = calloc(tsr_trace_count(trace, "job_done") + 1, sizeof(*runs));
+	size_t n = 0;
+
+	require(runs);
+	tsr_trace_for_each(trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") != dev->render)
+			continue;
+		runs[n].ctx = (uint32_t)tsr_event_u64(ev, "ctx");
+		runs[n].start = tsr_event_u64(ev, "start_ns");
+		runs[n++].end = tsr_event_u64(ev, "end_ns");
+	}
+	qsort(runs, n, sizeof(*runs), by_start);
+	*count = n;
+	return runs;
+}
+
+/*
+ * How often another context ran between two parts of one job. The trace says, for
+ * each context, of how many parts its jobs are, in order.
+ */
+static uint32_t count_intrusions(struct tsr_device *dev, const struct tsr_trace *trace,
+				 uint32_t *split_jobs)
+{
+	uint32_t intrusions = 0;
+	size_t count;
+	struct run *runs = render_runs(dev, trace, &count);
+
+	*split_jobs = 0;
+	tsr_trace_for_each(trace, "split_part", ev)
+	{
+		uint64_t ctx = tsr_event_u64(ev, "ctx"), job = tsr_event_u64(ev, "job");
+		uint32_t parts = 0, before = 0, seen = 0;
+
+		if (tsr_event_u64(ev, "part"))
+			continue;
+		/* parts of this job, and of those before it in its context */
+		tsr_trace_for_each(trace, "split_part", other)
+		{
+			if (tsr_event_u64(other, "ctx") != ctx)
+				continue;
+			parts += tsr_event_u64(other, "job") == job;
+			before += tsr_event_u64(other, "job") < job;
+		}
+		if (parts < 2)
+			continue;
+		*split_jobs += 1;
+		for (size_t i = 0; i < count && seen < before + parts; i++) {
+			if (runs[i].ctx == ctx)
+				seen++;
+			else if (seen > before)
+				intrusions++;
+		}
+		require_eq(seen, before + parts);
+	}
+	free(runs);
+	return intrusions;
+}
+
+static void check_between_parts(struct tsr_device *dev, uint32_t intrusions, uint32_t jobs,
+				bool expect_some)
+{
+	tap_note("%u split jobs, %u jobs of others between their parts", jobs, intrusions);
+	if (!(dev->info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		require_eq(intrusions, 0);
+	else if (expect_some)
+		require_msg(intrusions, "nothing ran between parts, though the device preempts");
+}
+
+static void against_small_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t value = 1000, intrusions, jobs;
+	struct tsr_trace trace;
+	pid_t small;
+
+	signal(SIGTERM, on_term);
+	tsr_trace_start("split_part", "job_done", NULL);
+	small = tap_fork(small_client, NULL);
+	tap_join(tap_fork(split_client, &value));
+	kill(small, SIGTERM);
+	tap_join(small);
+	trace = tsr_trace_stop();
+	intrusions = count_intrusions(&dev, &trace, &jobs);
+	require_eq(jobs, SPLIT_JOBS);
+	check_between_parts(&dev, intrusions, jobs, true);
+	tsr_close(&dev);
+}
+
+/* both need the whole segment: their parts and pagings must not wait in a circle */
+static void two_split_clients(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t values[3] = { 1000, 2000, 3000 }, intrusions, jobs;
+	struct tsr_trace trace;
+	pid_t pids[3];
+
+	tsr_trace_start("split_part", "job_done", NULL);
+	for (int i = 0; i < 3; i++)
+		pids[i] = tap_fork(split_client, &values[i]);
+	for (int i = 0; i < 3; i++)
+		tap_join(pids[i]);
+	trace = tsr_trace_stop();
+	intrusions = count_intrusions(&dev, &trace, &jobs);
+	require_eq(jobs, 3 * SPLIT_JOBS);
+	check_between_parts(&dev, intrusions, jobs, false);
+	tsr_close(&dev);
+}
+
+/* paging happens between two parts of one job, on the other engine */
+static void paging_between_parts(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), between = 0;
+	struct tsr_bo bos[SPLIT_PARTS];
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+	struct run *runs;
+	size_t count;
+
+	build_split(&dev, &cmd, bos, 7);
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_trace_start("job_done", NULL);
+	tsr_submit_done(&dev, ctx, &cmd);
+	trace = tsr_trace_stop();
+	runs = render_runs(&dev, &trace, &count);
+	require_eq(count, SPLIT_PARTS);
+	for (size_t i = 1; i < count; i++) {
+		uint32_t here = 0;
+
+		tsr_trace_for_each(&trace, "job_done", ev)
+		{
+			here += tsr_event_u64(ev, "engine") != dev.render &&
+				tsr_event_u64(ev, "start_ns") >= runs[i - 1].end &&
+				tsr_event_u64(ev, "end_ns") <= runs[i].start;
+		}
+		require_msg(here, "no paging between part %zu and %zu", i - 1, i);
+		between += here;
+	}
+	tap_note("%u paging jobs between %zu parts", between, count);
+	free(runs);
+	tsr_close(&dev);
+}
+
+/* contexts of one client, split and not, with dependencies both ways */
+static void dependencies_across_contexts(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t split = tsr_context_new(&dev, 0), plain = tsr_context_new(&dev, 0);
+	uint32_t chain = 0, next;
+	struct tsr_bo bos[SPLIT_PARTS], bo;
+	struct tsr_cmd big, small;
+
+	build_split(&dev, &big, bos, 50);
+	bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_cmd_init(&small);
+	tsr_cmd_bind_buffer(&small, 0, &bo, true);
+	tsr_cmd_fill(&small, 0, 0, 16, 1);
+	for (int i = 0; i < 8; i++) {
+		next = tsr_syncobj_new(&dev);
+		tsr_submit(&dev, i & 1 ? split : plain, i & 1 ? &big : &small, chain, next);
+		chain = next;
+	}
+	require_eq(tsr_syncobj_status(&dev, chain), 0);
+	check_split(&dev, plain, bos, 50);
+	tsr_close(&dev);
+}
+
+/* SCHED-6 belongs to the preempting mode: the leak check refuses, else SPLIT-17 holds */
+static void leak_check_and_pins(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t strict = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_LEAK_CHECK |
+							DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	uint32_t plain = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0), other;
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	uint32_t word;
+
+	other = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &other, false);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 77); /* slot 0 was bound before the cut */
+	require_err(__tsr_submit(&dev, strict, &cmd, 0, 0, &args), -EINVAL);
+	require_eq(tsr_submit_status(&dev, plain, &cmd, NULL), 0);
+	tsr_gpu_read(&dev, plain, &bo, 0, 1, &word);
+	require_eq(word, 77);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-1 SPLIT-2 splitting works", works_either_way, 0, 0 },
+	{ "SCHED-2 SCHED-5 parts against small jobs of another process", against_small_jobs, 0, 0 },
+	{ "SCHED-2 SCHED-3 SCHED-5 three processes that all split", two_split_clients, 0, 0 },
+	{ "SCHED-3 SCHED-4 paging between parts", paging_between_parts, 0, 0 },
+	{ "SCHED-3 dependencies between split and plain contexts", dependencies_across_contexts, 0,
+	  0 },
+	{ "SCHED-6 SPLIT-17 PAGE-12 a slot left bound over a cut", leak_check_and_pins, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
