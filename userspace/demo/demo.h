@@ -47,8 +47,8 @@ struct vertex {
 };
 
 /*
- * A texture is an image as it is, or a variant: the image scaled to another size
- * and tinted by a BLIT.
+ * A texture is an image as it is, or a variant: the image scaled to the size of a tile and tinted by
+ * a BLIT, and the tile repeated over the whole texture by COPYs.
  */
 struct scene_texture {
 	const struct image *image;
@@ -57,6 +57,7 @@ struct scene_texture {
 	bool variant;
 	uint32_t width, height;
 	uint32_t tint; /* of a variant */
+	uint32_t tile_width, tile_height; /* of a variant */
 	uint32_t layout; /* TSR_LAYOUT_* */
 };
 

@@ -235,6 +235,39 @@ static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes,
 	return ret;
 }
 
+/* Repeat the tile in the corner over the texture, each copy twice as long as the one before. */
+static int repeat_tile(struct gpu *gpu, const struct scene_texture *t)
+{
+	struct tessera_rect r = { 0, 0, 0,
+				  t->tile_height < t->height ? t->tile_height : t->height };
+	int ret = 0;
+
+	for (uint32_t x = t->tile_width; x < t->width && !ret; x *= 2) {
+		r.width = x < t->width - x ? x : t->width - x;
+		ret = tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, x, 0, SLOT_TARGET, &r);
+	}
+	r.width = t->width;
+	for (uint32_t y = t->tile_height; y < t->height && !ret; y *= 2) {
+		r.height = y < t->height - y ? y : t->height - y;
+		ret = tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, 0, y, SLOT_TARGET, &r);
+	}
+	return ret;
+}
+
+static int make_variant(struct gpu *gpu, const struct scene_texture *t,
+			const struct gpu_texture *from, const struct gpu_texture *to)
+{
+	const struct tessera_rect src = { 0, 0, t->image->width, t->image->height };
+	const struct tessera_rect dst = { 0, 0, t->tile_width, t->tile_height };
+	int ret;
+
+	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, from->bo, &from->view);
+	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, to->bo, &to->view);
+	ret = tessera_cmdbuf_blit(gpu->cb, SLOT_TARGET, &dst, SLOT_SOURCE, &src, TSR_SAMPLER_LINEAR,
+				  TSR_BLEND_NONE, t->tint);
+	return ret ? ret : repeat_tile(gpu, t);
+}
+
 static int make_variants(struct gpu *gpu, const struct scene *scene, struct summary *summary)
 {
 	struct tessera_fence *fence;
@@ -243,18 +276,11 @@ static int make_variants(struct gpu *gpu, const struct scene *scene, struct summ
 
 	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
 		const struct scene_texture *t = &scene->textures[i];
-		const struct gpu_texture *from = &gpu->small[t->image_index];
-		const struct tessera_rect dst = { 0, 0, t->width, t->height };
-		const struct tessera_rect src = { 0, 0, t->image->width, t->image->height };
 
 		if (!t->variant)
 			continue;
 		any = true;
-		(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, from->bo, &from->view);
-		(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, gpu->textures[i].bo,
-					  &gpu->textures[i].view);
-		ret = tessera_cmdbuf_blit(gpu->cb, SLOT_TARGET, &dst, SLOT_SOURCE, &src,
-					  TSR_SAMPLER_LINEAR, TSR_BLEND_NONE, t->tint);
+		ret = make_variant(gpu, t, &gpu->small[t->image_index], &gpu->textures[i]);
 	}
 	if (ret)
 		complain("variants", ret);

@@ -116,8 +116,10 @@ uint32_t reference_texel(const struct scene_texture *t, uint32_t x, uint32_t y)
 
 	if (!t->variant)
 		return image->texels[(size_t)y * image->width + x];
-	u = ((2 * (int64_t)x + 1) * image->width * 65536) / (2 * (int64_t)t->width);
-	v = ((2 * (int64_t)y + 1) * image->height * 65536) / (2 * (int64_t)t->height);
+	x %= t->tile_width;
+	y %= t->tile_height;
+	u = ((2 * (int64_t)x + 1) * image->width * 65536) / (2 * (int64_t)t->tile_width);
+	v = ((2 * (int64_t)y + 1) * image->height * 65536) / (2 * (int64_t)t->tile_height);
 	return pack(modulate(unpack(image_sample(image, u, v)), unpack(t->tint)));
 }
 

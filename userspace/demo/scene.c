@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tessera/tessera_hw.h>
+#include "tessera.h"
 
 #include "demo.h"
 
 #define HEROES 5
 #define ECHOES 12
-#define MIN_VARIANT_DIM 32
+#define MIN_VARIANT_DIM 192 /* a tile fits */
 #define MAX_VARIANT_DIM 8192
 
 struct maker {
@@ -95,16 +95,35 @@ static void add_variant(struct maker *m, uint32_t index, double bytes)
 			       .width = clamp_dim(sqrt(bytes / 4 * aspect)),
 			       .height = clamp_dim(sqrt(bytes / 4 / aspect)),
 			       .tint = tint,
+			       .tile_width = image->width * 5 / 4,
+			       .tile_height = image->height * 5 / 4,
 		       });
 }
 
-/* A rectangle of @w x @h pixels around (@cx, @cy), turned by @angle, showing all of a texture. */
+/* The part of a texture that is shown: all of it, or one tile. */
+static struct tessera_rect shown_part(struct maker *m, const struct scene_texture *t)
+{
+	struct tessera_rect r = { 0, 0, t->width, t->height };
+
+	if (!t->variant)
+		return r;
+	if (t->tile_width < r.width)
+		r.width = t->tile_width;
+	if (t->tile_height < r.height)
+		r.height = t->tile_height;
+	r.x = next_random(m) % (t->width / r.width) * r.width;
+	r.y = next_random(m) % (t->height / r.height) * r.height;
+	return r;
+}
+
+/* A rectangle of @w x @h pixels around (@cx, @cy), turned by @angle, showing a texture. */
 static void add_picture(struct maker *m, int texture, double cx, double cy, double w, double h,
 			double angle, const uint32_t colors[4])
 {
 	static const int corner_of[6] = { 0, 1, 2, 2, 1, 3 };
 	const struct scene_texture *t = &m->scene->textures[texture];
 	struct scene_draw *draw = &m->scene->draws[m->scene->num_draws++];
+	const struct tessera_rect part = shown_part(m, t);
 	double c = cos(angle), s = sin(angle);
 
 	*draw = (struct scene_draw){
@@ -121,8 +140,8 @@ static void add_picture(struct maker *m, int texture, double cx, double cy, doub
 		draw->vertices[i] = (struct vertex){
 			.x = lround((cx + x * c - y * s) * 256),
 			.y = lround((cy + x * s + y * c) * 256),
-			.u = right ? (int32_t)(t->width << 16) : 0,
-			.v = bottom ? (int32_t)(t->height << 16) : 0,
+			.u = (part.x + (right ? part.width : 0)) << 16,
+			.v = (part.y + (bottom ? part.height : 0)) << 16,
 			.color = colors[corner],
 		};
 	}

@@ -177,8 +177,10 @@ static void test_variant(void **state)
 	struct scene_texture texture = {
 		.image = &image,
 		.variant = true,
-		.width = 2,
-		.height = 2,
+		.width = 8,
+		.height = 8,
+		.tile_width = 2,
+		.tile_height = 2,
 		.tint = 0xff80ff40,
 	};
 
@@ -186,8 +188,10 @@ static void test_variant(void **state)
 	assert_int_equal(reference_texel(&texture, 0, 0), 0xff808000);
 	assert_int_equal(reference_texel(&texture, 1, 0), 0xff008040);
 	assert_int_equal(reference_texel(&texture, 0, 1), 0x8080ff40);
+	/* Repeated. */
+	assert_int_equal(reference_texel(&texture, 5, 2), 0xff008040);
 	/* Twice as large: a quarter of the way between the first two texels of a row. */
-	texture.width = 4;
+	texture.tile_width = 4;
 	texture.tint = 0xffffffff;
 	assert_int_equal(reference_texel(&texture, 0, 0), texels[0]);
 	assert_int_equal(reference_texel(&texture, 1, 0), 0xffbf8040);
