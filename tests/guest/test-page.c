@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: MIT
+/* Paging operations as the tracepoints and the bytes show them; placement. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+/* bytes of one kind of operation on one object; 0 for @bo: of any */
+static uint64_t bytes_of(const struct tsr_trace *trace, const char *kind, uint64_t bo)
+{
+	uint64_t bytes = 0;
+
+	tsr_trace_for_each(trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
+			bytes += tsr_event_u64(ev, "size");
+	}
+	return bytes;
+}
+
+static uint64_t last_created(const struct tsr_trace *trace)
+{
+	uint64_t bo = 0;
+
+	tsr_trace_for_each(trace, "bo_create", ev) bo = tsr_event_u64(ev, "bo");
+	require(bo);
+	return bo;
+}
+
+static void knob(const char *name, const char *value)
+{
+	int rc = tsr_debugfs_write(name, value);
+
+	require_msg(!rc, "%s: %s", name, strerror(-rc));
+}
+
+/* what the page-in, the use and the eviction of one object leave in the trace */
+static struct tsr_trace page_in_and_out(struct tsr_device *dev,
+					const struct drm_tessera_query_segment *seg,
+					struct tsr_bo *bo, uint64_t size, bool content)
+{
+	uint32_t ctx = tsr_context_new(dev, 0);
+	struct tsr_trace trace;
+
+	tsr_trace_start(NULL, NULL);
+	*bo = tsr_bo_new(dev, size, tsr_bit(seg), cpu);
+	if (content) {
+		tsr_bo_map(dev, bo);
+		tsr_pattern_write(bo, 1);
+	}
+	tsr_gpu_fill(dev, ctx, bo, 0x77);
+	require_eq(tsr_bo_info(dev, bo).segment, seg->id);
+	tsr_evict_set(tsr_bit(seg));
+	tsr_bo_wait(dev, bo);
+	trace = tsr_trace_stop();
+	require_eq(tsr_bo_info(dev, bo).segment, 0);
+	tsr_words_check(tsr_bo_map(dev, bo), size / 4, 0x77);
+	return trace;
+}
+
+static void eviction_is_a_transfer(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t id, in = 0, out = 0, jobs = 0;
+	struct tsr_trace trace;
+	struct tsr_bo bo;
+
+	trace = page_in_and_out(&dev, seg, &bo, MiB(3), true);
+	id = last_created(&trace);
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		uint64_t seqno = tsr_event_u64(ev, "seqno");
+		bool ran = false;
+
+		if (tsr_event_u64(ev, "bo") != id || !tsr_event_is(ev, "kind", "transfer"))
+			continue;
+		if (tsr_event_u64(ev, "dst") == seg->id)
+			in += tsr_event_u64(ev, "size");
+		else
+			out += tsr_event_u64(ev, "size");
+		/* it ran as a job of the paging engine, in the kernel's context */
+		tsr_trace_for_each(&trace, "job_done", done)
+		{
+			if (tsr_event_u64(done, "engine") == dev.render ||
+			    tsr_event_u64(done, "seqno") != seqno)
+				continue;
+			require_eq(tsr_event_u64(done, "ctx"), 0);
+			require_eq(tsr_event_u64(done, "error"), 0);
+			ran = true;
+			jobs++;
+		}
+		require_msg(ran, "no paging job %llu ran", (unsigned long long)seqno);
+	}
+	require_eq(in, MiB(3));
+	require_eq(out, MiB(3));
+	require(jobs >= 2);
+	/* a user's job is never the kernel's */
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") == dev.render)
+			require(tsr_event_u64(ev, "ctx") != 0);
+	}
+	tsr_close(&dev);
+}
+
+static void new_memory_is_filled(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_trace trace;
+	struct tsr_bo bo;
+
+	tsr_trace_start("paging_op", "bo_create", NULL);
+	bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), 0);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	trace = tsr_trace_stop();
+	require_eq(bytes_of(&trace, "fill", last_created(&trace)), MiB(2));
+	require_eq(bytes_of(&trace, "transfer", last_created(&trace)), 0);
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", "fill"))
+			require_eq(tsr_event_u64(ev, "dst"), seg->id);
+	}
+	tsr_gpu_read(&dev, ctx, &bo, MiB(2) / 4 - 1, 1, &word);
+	require_eq(word, 0);
+	tsr_close(&dev);
+}
+
+static void apertures_map_and_copy_nothing(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_gart(&dev), tsr_seg_ro(&dev) };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (int i = 0; i < 2; i++) {
+		struct tsr_trace trace;
+		struct tsr_bo bo;
+
+		tsr_trace_start("paging_op", "bo_create", NULL);
+		bo = tsr_bo_new(&dev, MiB(1), tsr_bit(segs[i]),
+				cached | (i ? DRM_TESSERA_BO_GPU_READ_ONLY : 0));
+		tsr_bo_map(&dev, &bo);
+		tsr_pattern_write(&bo, 5);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		trace = tsr_trace_stop();
+		require_eq(bytes_of(&trace, "map", last_created(&trace)), MiB(1));
+		require_eq(bytes_of(&trace, "transfer", 0), 0);
+		require_eq(bytes_of(&trace, "fill", 0), 0);
+		tsr_pattern_check(&bo, 5);
+	}
+	tsr_close(&dev);
+}
+
+/* sub-transfers are in order, begin with START, end with END, and make up the whole */
+static void check_passes(const struct tsr_trace *trace, uint64_t bo, uint64_t size, uint32_t *jobs)
+{
+	uint64_t open_bo = 0, sum = 0, last_job = 0, total = 0;
+
+	*jobs = 0;
+	tsr_trace_for_each(trace, "paging_op", ev)
+	{
+		uint64_t flags = tsr_event_u64(ev, "flags"), id = tsr_event_u64(ev, "bo");
+
+		if (!tsr_event_is(ev, "kind", "transfer"))
+			continue;
+		if (flags & TSR_TRANSFER_START) {
+			require_msg(!open_bo, "a transfer starts before the pending one ended");
+			open_bo = id;
+			sum = 0;
+		}
+		require_eq(open_bo, id);
+		sum += tsr_event_u64(ev, "size");
+		if (id == bo) {
+			total += tsr_event_u64(ev, "size");
+			*jobs += tsr_event_u64(ev, "seqno") != last_job;
+			last_job = tsr_event_u64(ev, "seqno");
+		}
+		if (flags & TSR_TRANSFER_END) {
+			if (id == bo)
+				require_eq(sum, size);
+			open_bo = 0;
+		}
+	}
+	require_msg(!open_bo, "the last transfer has no end");
+	require_eq(total % size, 0);
+}
+
+static void several_passes(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	char *before = tsr_debugfs_read("paging_ib_bytes");
+	const uint64_t size = MiB(6);
+	struct tsr_trace trace;
+	uint32_t jobs, small;
+	struct tsr_bo bo;
+
+	knob("paging_ib_bytes", "4096");
+	trace = page_in_and_out(&dev, seg, &bo, size, true);
+	check_passes(&trace, last_created(&trace), size, &small);
+	tsr_bo_free(&dev, &bo);
+	tsr_trace_free(&trace);
+	knob("paging_ib_bytes", before);
+	trace = page_in_and_out(&dev, seg, &bo, size, true);
+	check_passes(&trace, last_created(&trace), size, &jobs);
+	tap_note("6 MiB in and out: %u paging jobs with 4 KiB buffers, %u with %s", small, jobs,
+		 strtok(before, "\n"));
+	require(small > jobs && small > 2);
+	free(before);
+	tsr_close(&dev);
+}
+
+/* content is dropped only where a valid copy is left; what is dirty is written back */
+static void only_clean_content_is_dropped(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo src =
+		tsr_bo_new(&dev, MiB(2), tsr_bit(seg) | tsr_bit(tsr_seg_gart(&dev)), cached);
+	uint64_t written[2][2];
+
+	tsr_bo_map(&dev, &src);
+	for (int keep = 0; keep < 2; keep++) {
+		knob("keep_system_copy", keep ? "1" : "0");
+		for (int dirty = 0; dirty < 2; dirty++) {
+			struct drm_tessera_bo_create args = {
+				.size = MiB(2),
+				.supported = tsr_bit(tsr_seg_visible(&dev)),
+				.flags = cpu,
+			};
+			struct tsr_trace trace;
+			struct tsr_bo bo = { .size = args.size };
+
+			require_ok(__tsr_bo_create(dev.fd, &args));
+			bo.handle = args.handle;
+			tsr_bo_map(&dev, &bo);
+			tsr_pattern_write(&bo, 20 + (uint32_t)keep);
+			tsr_gpu_touch(&dev, ctx, &bo); /* only read */
+			if (dirty)
+				tsr_gpu_fill(&dev, ctx, &bo, 0x99);
+			tsr_trace_start("paging_op", NULL);
+			tsr_evict_set(args.supported);
+			tsr_bo_wait(&dev, &bo);
+			trace = tsr_trace_stop();
+			written[keep][dirty] = bytes_of(&trace, "transfer", 0);
+			tsr_trace_free(&trace);
+			/* the CPU and the GPU both find the right bytes */
+			if (dirty)
+				tsr_words_check(bo.map, bo.size / 4, 0x99);
+			else
+				tsr_pattern_check(&bo, 20 + (uint32_t)keep);
+			tsr_gpu_copy(&dev, ctx, &src, &bo);
+			require(!memcmp(src.map, bo.map, bo.size));
+			tsr_bo_free(&dev, &bo);
+		}
+	}
+	tap_note("written back: clean %llu, dirty %llu; with copies kept: clean %llu, dirty %llu",
+		 (unsigned long long)written[0][0], (unsigned long long)written[0][1],
+		 (unsigned long long)written[1][0], (unsigned long long)written[1][1]);
+	require_eq(written[0][1], MiB(2));
+	require_eq(written[1][1], MiB(2));
+	require_eq(written[1][0], 0);
+	knob("keep_system_copy", "1");
+	tsr_close(&dev);
+}
+
+/* a CPU write to a clean resident object makes it dirty, too */
+static void cpu_writes_are_not_dropped(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+
+	knob("keep_system_copy", "1");
+	tsr_bo_map(&dev, &bo);
+	tsr_pattern_write(&bo, 1);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_pattern_check(&bo, 1); /* mapped again, through the BAR */
+	((uint32_t *)bo.map)[12345] = 0xabcdef;
+	tsr_evict_set(tsr_bit(seg));
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require_eq(((uint32_t *)bo.map)[12345], 0xabcdef);
+	tsr_close(&dev);
+}
+
+/* one object leaves the aperture while a job uses its neighbour there */
+static void unmapping_leaves_neighbours_alone(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), ctx = tsr_context_new(&dev, 0);
+	uint32_t other = tsr_context_new(&dev, 0);
+	struct tsr_bo stays = tsr_bo_new(&dev, MiB(8), gart, cached), goes;
+	const uint32_t words = MiB(8) / 4;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &stays, true);
+	for (uint32_t i = 1; i <= 200; i++)
+		tsr_cmd_fill(&cmd, 0, 0, words, i);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		goes = tsr_bo_new(&dev, MiB(1), gart, cached);
+		tsr_gpu_touch(&dev, other, &goes);
+		tsr_bo_free(&dev, &goes);
+	}
+	tsr_bo_wait(&dev, &stays);
+	tsr_words_check(tsr_bo_map(&dev, &stays), words, 200);
+	tsr_close(&dev);
+}
+
+/* eviction of a busy object waits for its job, not the other way round */
+static void busy_objects_are_moved_when_idle(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t end = 0, id, seqno = 0;
+	struct tsr_bo bo, big;
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	tsr_trace_start(NULL, NULL);
+	bo = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), cpu);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	for (uint32_t i = 1; i <= 50; i++)
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	/* needs the whole segment, while the job above still runs */
+	big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+	tsr_gpu_touch(&dev, ctx, &big);
+	tsr_bo_wait(&dev, &bo);
+	trace = tsr_trace_stop();
+	{
+		const struct tsr_event *create = tsr_trace_next(&trace, "bo_create", NULL);
+
+		require(create);
+		id = tsr_event_u64(create, "bo");
+	}
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") == dev.render && !end)
+			end = tsr_event_u64(ev, "end_ns");
+	}
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_u64(ev, "bo") == id && tsr_event_u64(ev, "src") == seg->id)
+			seqno = tsr_event_u64(ev, "seqno");
+	}
+	require(end && seqno);
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") != dev.render &&
+		    tsr_event_u64(ev, "seqno") == seqno)
+			require(tsr_event_u64(ev, "start_ns") >= end);
+	}
+	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 50);
+	tsr_close(&dev);
+}
+
+/* both holes are too small for C; B, bound again, has to give way by less than its size */
+static void overlapping_moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t unit = seg->size / 8, moved = 0;
+	uint32_t ctx = tsr_context_new(&dev, 0), parts;
+	struct tsr_bo a = tsr_bo_new(&dev, unit, tsr_bit(seg), cpu);
+	struct tsr_bo b = tsr_bo_new(&dev, 6 * unit, tsr_bit(seg), cpu);
+	struct tsr_bo a2 = tsr_bo_new(&dev, unit, tsr_bit(seg), cpu);
+	struct tsr_bo c = tsr_bo_new(&dev, 2 * unit, tsr_bit(seg), cpu);
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	/* A, B, A2 in this order, by single uses */
+	tsr_bo_map(&dev, &b);
+	tsr_pattern_write(&b, 33);
+	tsr_gpu_touch(&dev, ctx, &a);
+	tsr_gpu_touch(&dev, ctx, &b);
+	tsr_gpu_touch(&dev, ctx, &a2);
+	tap_note("A at 0x%llx, B at 0x%llx, A2 at 0x%llx",
+		 (unsigned long long)tsr_bo_info(&dev, &a).segment_offset,
+		 (unsigned long long)tsr_bo_info(&dev, &b).segment_offset,
+		 (unsigned long long)tsr_bo_info(&dev, &a2).segment_offset);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
+	tsr_trace_start("paging_op", "split_part", "place", NULL);
+	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", "transfer") && tsr_event_u64(ev, "src") == seg->id &&
+		    tsr_event_u64(ev, "dst") == seg->id)
+			moved += tsr_event_u64(ev, "size");
+	}
+	tap_note("%llu bytes moved inside the segment", (unsigned long long)moved);
+	require_eq(parts, 1);
+	tsr_pattern_check(&b, 33);
+	tsr_words_check(tsr_bo_map(&dev, &c), 16, 44);
+	tsr_close(&dev);
+}
+
+/* all that can be source and destination of a transfer: pages and segments */
+static void sources_and_destinations(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	struct drm_tessera_bo_create args = {
+		.size = MiB(1),
+		.supported = tsr_bit(vis) | tsr_bit(gart),
+		.evict_to = tsr_bit(gart),
+		.flags = cached,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)vis->id },
+	};
+	struct tsr_bo bo = { .size = args.size }, plain, filler;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t to_pages = 0, from_pages = 0;
+	struct tsr_trace trace;
+
+	tsr_trace_start("paging_op", NULL);
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	plain = tsr_bo_new(&dev, MiB(1), tsr_bit(hid), 0);
+	for (int round = 0; round < 3; round++) {
+		tsr_bo_map(&dev, &bo);
+		tsr_pattern_write(&bo, 60 + (uint32_t)round);
+		tsr_bo_unmap(&bo);
+		tsr_gpu_copy(&dev, ctx, &plain, &bo);
+		filler = tsr_bo_new(&dev, vis->size, tsr_bit(vis), 0);
+		tsr_gpu_touch(&dev, ctx, &filler);
+		tsr_bo_free(&dev, &filler);
+		require(tsr_bo_info(&dev, &bo).segment != vis->id);
+		tsr_evict_set(tsr_bit(hid) | tsr_bit(gart));
+		tsr_gpu_copy(&dev, ctx, &bo, &plain);
+		tsr_bo_map(&dev, &bo);
+		tsr_pattern_check(&bo, 60 + (uint32_t)round);
+		tsr_bo_unmap(&bo);
+	}
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (!tsr_event_is(ev, "kind", "transfer"))
+			continue;
+		to_pages += tsr_event_u64(ev, "dst") == 0 || tsr_event_u64(ev, "dst") == gart->id;
+		from_pages += tsr_event_u64(ev, "src") == 0 || tsr_event_u64(ev, "src") == gart->id;
+	}
+	require(to_pages && from_pages);
+	tsr_close(&dev);
+}
+
+/* eviction to an aperture of the set: mapped, then transferred; else to the pages */
+static void eviction_targets(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (int to_gart = 0; to_gart < 2; to_gart++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.supported = tsr_bit(vis) | tsr_bit(gart),
+			.evict_to = to_gart ? tsr_bit(gart) : 0,
+			.flags = cached,
+			.num_preferred = 1,
+			.preferred = { (uint8_t)vis->id },
+		};
+		struct tsr_bo bo = { .size = args.size }, filler;
+		struct tsr_trace trace;
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		tsr_gpu_fill(&dev, ctx, &bo, 3);
+		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
+		filler = tsr_bo_new(&dev, vis->size, tsr_bit(vis), 0);
+		tsr_trace_start("paging_op", NULL);
+		tsr_gpu_touch(&dev, ctx, &filler);
+		trace = tsr_trace_stop();
+		require_eq(tsr_bo_info(&dev, &bo).segment, to_gart ? gart->id : 0);
+		require(bytes_of(&trace, "transfer", 0) >= MiB(1));
+		require_eq(bytes_of(&trace, "map", 0), to_gart ? MiB(1) : 0);
+		tsr_words_check(tsr_bo_map(&dev, &bo), MiB(1) / 4, 3);
+		tsr_bo_free(&dev, &filler);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
+/* preferences are tried in order; what is outside the set is never used */
+static void placement_follows_preferences(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct drm_tessera_bo_create args = {
+		.size = MiB(1),
+		.supported = tsr_bit(vis) | tsr_bit(hid),
+		.num_preferred = 2,
+		.preferred = { (uint8_t)hid->id, (uint8_t)vis->id },
+	};
+	struct tsr_bo bo = { .size = args.size }, full;
+	struct tsr_cmd cmd;
+	char *allocations;
+
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_eq(tsr_bo_info(&dev, &bo).segment, hid->id);
+	allocations = tsr_debugfs_read("allocations");
+	require_msg(strstr(allocations, " set 0x"), "no supported set in debugfs allocations");
+	free(allocations);
+	tsr_bo_free(&dev, &bo);
+
+	/* the first preference is full with what the same job needs: the second */
+	memset(&args.handle, 0, sizeof(args.handle));
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	full = tsr_bo_new(&dev, hid->size, tsr_bit(hid), 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &full, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &bo, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_submit_done(&dev, ctx, &cmd);
+	require_eq(tsr_bo_info(&dev, &full).segment, hid->id);
+	require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
+	tsr_close(&dev);
+}
+
+/* one segment overfull: nothing is evicted from another */
+static void segments_are_independent(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), evictions = 0;
+	struct tsr_bo other[8], bos[24];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		other[i] = tsr_bo_new(&dev, hid->size / 8, tsr_bit(hid), 0);
+		tsr_gpu_fill(&dev, ctx, &other[i], i);
+	}
+	tsr_trace_start("evict", NULL);
+	for (uint32_t i = 0; i < 24; i++) {
+		bos[i] = tsr_bo_new(&dev, vis->size / 8, tsr_bit(vis), 0);
+		tsr_gpu_fill(&dev, ctx, &bos[i], i);
+	}
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "evict", ev)
+	{
+		require_eq(tsr_event_u64(ev, "segment"), vis->id);
+		evictions++;
+	}
+	require(evictions >= 16);
+	for (uint32_t i = 0; i < 8; i++)
+		require_eq(tsr_bo_info(&dev, &other[i]).segment, hid->id);
+	tsr_close(&dev);
+}
+
+/* the commit limit of an aperture holds under overload */
+static void commit_limit_holds(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t peak = 0;
+
+	require(gart->commit_limit < gart->size);
+	for (int i = 0; i < 24; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, gart->commit_limit / 16, tsr_bit(gart), cached);
+		uint64_t used;
+
+		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
+		used = tsr_query_memory(&dev, gart->id).used;
+		require(used <= gart->commit_limit);
+		peak = used > peak ? used : peak;
+	}
+	require_eq(peak, gart->commit_limit);
+	require_err(
+		__tsr_bo_create(dev.fd,
+				&(struct drm_tessera_bo_create){ .size = gart->commit_limit + 4096,
+								 .supported = tsr_bit(gart) }),
+		-E2BIG);
+	tsr_close(&dev);
+}
+
+/* each usage of memory ends in a segment, and each object's place is inside it */
+static void everything_lives_in_a_segment(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *seg = &dev.segs[i];
+		bool ro = seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
+
+		for (uint32_t n = 1; n <= 4; n++) {
+			struct tsr_bo bo = tsr_bo_new(&dev, 4096 * n, tsr_bit(seg),
+						      ro ? DRM_TESSERA_BO_GPU_READ_ONLY : 0);
+			struct drm_tessera_bo_info info;
+
+			tsr_gpu_touch(&dev, ctx, &bo);
+			info = tsr_bo_info(&dev, &bo);
+			require_eq(info.segment, seg->id);
+			require(info.segment_offset + info.size <= seg->size);
+			require_eq(info.segment_offset % seg->page_size, 0);
+		}
+	}
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "PAGE-1 PAGE-2 PAGE-3 SEG-22 eviction is a transfer by the paging engine",
+	  eviction_is_a_transfer, 0, 0 },
+	{ "PAGE-6 SEG-22 memory without content is filled", new_memory_is_filled, 0, 0 },
+	{ "PAGE-6 PAGE-8 SEG-22 apertures map and copy nothing", apertures_map_and_copy_nothing, 0,
+	  0 },
+	{ "PAGE-4 PAGE-5 transfers in several passes", several_passes, 0, 0 },
+	{ "PAGE-7 only clean content is dropped", only_clean_content_is_dropped, 0, 0 },
+	{ "PAGE-7 what the CPU wrote through the BAR is not dropped", cpu_writes_are_not_dropped, 0,
+	  0 },
+	{ "PAGE-9 unmapping leaves the rest of the aperture alone",
+	  unmapping_leaves_neighbours_alone, 0, 0 },
+	{ "PAGE-10 a busy object is moved when it is idle", busy_objects_are_moved_when_idle, 0,
+	  0 },
+	{ "PAGE-13 a move that overlaps itself", overlapping_moves, 0, 0 },
+	{ "PAGE-13 pages and segments on either side", sources_and_destinations, 0, 0 },
+	{ "SEG-29 eviction to an aperture or to pages", eviction_targets, 0, 0 },
+	{ "SEG-10 SEG-11 placement follows the preferences", placement_follows_preferences, 0, 0 },
+	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
+	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
+	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
+	  0 },
+};
+
+TSR_TEST_MAIN(tests)
