@@ -220,6 +220,8 @@ static void replay_apply(struct tessera_patch_replay *replay, u32 end)
 			break;
 		tessera_slot_set(replay->table, patch->slot_id,
 				 element_alloc(list, patch), patch->split_offset);
+		if (replay->applied)
+			replay->applied(replay, replay->patch_pos);
 	}
 }
 
@@ -249,6 +251,20 @@ void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut)
 	replay->cut = cut;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_cut);
+
+/**
+ * tessera_patch_replay_advance() - apply the elements of the part behind the cut
+ * @replay: the replay
+ * @end: where the part ends
+ *
+ * What the part is to be given can no longer be asked for then.
+ */
+void tessera_patch_replay_advance(struct tessera_patch_replay *replay, u32 end)
+{
+	/* An unbind behind the last command belongs to the last part. */
+	replay_apply(replay, end < replay->list->cmd_bytes ? end : U32_MAX);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_patch_replay_advance);
 
 /**
  * tessera_patch_replay_count() - most binds the part behind the cut can need

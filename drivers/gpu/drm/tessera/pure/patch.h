@@ -110,6 +110,8 @@ struct tessera_patch_replay {
 	u32 patch_pos;
 	/** @cut: where the replay stands */
 	u32 cut;
+	/** @applied: called for each element once it has updated @table; may be NULL */
+	void (*applied)(const struct tessera_patch_replay *replay, u32 index);
 };
 
 int tessera_patch_check(const struct tessera_patch_list *list,
@@ -123,6 +125,7 @@ void tessera_patch_replay_init(struct tessera_patch_replay *replay,
 			       const u32 *order, u32 num_order,
 			       struct tessera_slot_table *table);
 void tessera_patch_replay_cut(struct tessera_patch_replay *replay, u32 cut);
+void tessera_patch_replay_advance(struct tessera_patch_replay *replay, u32 end);
 u32 tessera_patch_replay_count(const struct tessera_patch_replay *replay);
 u32 tessera_patch_replay_bind(const struct tessera_patch_replay *replay,
 			      u32 *live_pos);

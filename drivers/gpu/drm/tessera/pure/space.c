@@ -374,29 +374,29 @@ u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
 	return U64_MAX;
 }
 
-/* Walk the protected nodes of @c; *@below is the protected node under them. */
-static u64 chunk_find_gap(struct tessera_space *sp,
-			  const struct tessera_space_chunk *c,
-			  u64 size, u64 align, u32 *below)
+/*
+ * Walk the protected nodes of chunk @ci from node @id on, up to the first gap
+ * that takes @size; @gap->below is the protected node under @id.
+ */
+static bool chunk_find_gap(struct tessera_space *sp, u32 ci, u32 id, u64 size,
+			   u64 align, struct tessera_space_gap *gap)
 {
-	u32 id = c->first, i;
-
-	for (i = 0; i < c->count; i++) {
+	for (; id != TESSERA_SPACE_NONE && sp->node[id].chunk == ci;
+	     id = sp->node[id].next) {
 		const struct tessera_space_node *n = &sp->node[id];
 
-		if (n->prot) {
-			u64 off = U64_MAX;
-
-			if (*below != TESSERA_SPACE_NONE)
-				off = tessera_space_fit(tessera_space_end(&sp->node[*below]),
-							n->start, size, align);
-			if (off != U64_MAX)
-				return off;
-			*below = id;
+		if (!n->prot)
+			continue;
+		if (gap->below != TESSERA_SPACE_NONE) {
+			gap->off = tessera_space_fit(tessera_space_end(&sp->node[gap->below]),
+						     n->start, size, align);
+			gap->above = id;
+			if (gap->off != U64_MAX)
+				return true;
 		}
-		id = n->next;
+		gap->below = id;
 	}
-	return U64_MAX;
+	return false;
 }
 
 /* Last protected node of a chunk known to have one. */
@@ -410,48 +410,75 @@ static u32 chunk_last_prot(struct tessera_space *sp,
 	return id;
 }
 
+/* Go on in the chunks from @ci on; *@largest is the largest gap passed over. */
+static bool chunks_find_gap(struct tessera_space *sp, u32 ci, u64 size, u64 align,
+			    struct tessera_space_gap *gap, u64 *largest)
+{
+	for (; ci != TESSERA_SPACE_NONE; ci = sp->chunk[ci].next) {
+		struct tessera_space_chunk *c = &sp->chunk[ci];
+		u64 run = 0, room;
+
+		if (c->gap_dirty)
+			chunk_sum_gaps(sp, c);
+		if (!c->has_prot)
+			continue;
+		if (gap->below != TESSERA_SPACE_NONE)
+			run = tessera_space_end(&sp->node[gap->below]);
+		room = max(c->gap, c->prot_first - run);
+		*largest = max(*largest, room);
+		if (room >= size &&
+		    chunk_find_gap(sp, ci, c->first, size, align, gap))
+			return true;
+		gap->below = chunk_last_prot(sp, c);
+	}
+	return false;
+}
+
 /**
  * tessera_space_find_gap - lowest place if all unprotected nodes were gone
  * @sp: the space
  * @seg: segment to look in
  * @size: bytes needed
  * @align: alignment of the place
- * @prev: protected node below the place found; unprotected ones may lie between
+ * @gap: the place, and the protected nodes around it; unprotected ones may lie
+ *       between
  *
- * Return: offset of the place, or U64_MAX if even then there is none.
+ * Return: true if there is one.
  */
-u64 tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
-			   u64 align, u32 *prev)
+bool tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
+			    u64 align, struct tessera_space_gap *gap)
 {
 	struct tessera_space_seg *s = &sp->seg[seg];
-	u32 ci, below = TESSERA_SPACE_NONE;
-	u64 largest = 0, run = 0;
+	u64 largest = 0;
 
 	if (size > s->gap_max)
-		return U64_MAX;
-	for (ci = s->chunk_first; ci != TESSERA_SPACE_NONE;
-	     ci = sp->chunk[ci].next) {
-		struct tessera_space_chunk *c = &sp->chunk[ci];
-		u64 gap, off;
-
-		if (c->gap_dirty)
-			chunk_sum_gaps(sp, c);
-		if (!c->has_prot)
-			continue;
-		gap = max(c->gap, c->prot_first - run);
-		largest = max(largest, gap);
-		if (gap >= size) {
-			off = chunk_find_gap(sp, c, size, align, &below);
-			if (off != U64_MAX) {
-				*prev = below;
-				return off;
-			}
-		}
-		run = c->prot_last;
-		below = chunk_last_prot(sp, c);
-	}
+		return false;
+	gap->below = TESSERA_SPACE_NONE;
+	if (chunks_find_gap(sp, s->chunk_first, size, align, gap, &largest))
+		return true;
 	s->gap_max = largest;
-	return U64_MAX;
+	return false;
+}
+
+/**
+ * tessera_space_next_gap - the next gap above one that was found
+ * @sp: the space, unchanged since
+ * @size: bytes needed
+ * @align: alignment of the place
+ * @gap: the gap found; becomes the next one
+ *
+ * Return: true if there is one.
+ */
+bool tessera_space_next_gap(struct tessera_space *sp, u64 size, u64 align,
+			    struct tessera_space_gap *gap)
+{
+	u32 from = gap->above, ci = sp->node[from].chunk;
+	u64 largest = 0;
+
+	gap->below = from;
+	return chunk_find_gap(sp, ci, sp->node[from].next, size, align, gap) ||
+	       chunks_find_gap(sp, sp->chunk[ci].next, size, align, gap,
+			       &largest);
 }
 
 static void heap_set(struct tessera_space *sp, struct tessera_space_seg *s,

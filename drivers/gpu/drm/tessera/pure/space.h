@@ -117,6 +117,18 @@ struct tessera_space {
 	u32 chunk_free;
 };
 
+/**
+ * struct tessera_space_gap - room between two protected nodes
+ * @off: lowest place in it for what was looked for
+ * @below: protected node at its lower end
+ * @above: protected node at its upper end
+ */
+struct tessera_space_gap {
+	u64 off;
+	u32 below;
+	u32 above;
+};
+
 /* Sentinels take the node indices behind the caller's. */
 static inline u32 tessera_space_nodes(u32 n_node, u32 n_seg)
 {
@@ -148,8 +160,10 @@ void tessera_space_replace(struct tessera_space *sp, u32 old, u32 id,
 void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot);
 u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
 			    u64 align, u32 *prev);
-u64 tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
-			   u64 align, u32 *prev);
+bool tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
+			    u64 align, struct tessera_space_gap *gap);
+bool tessera_space_next_gap(struct tessera_space *sp, u64 size, u64 align,
+			    struct tessera_space_gap *gap);
 void tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key);
 void tessera_space_heap_remove(struct tessera_space *sp, u32 id);
 

@@ -179,6 +179,22 @@ static int check_blocks(struct split *s)
 	return 0;
 }
 
+/* Ranks are whatever the caller likes; only their order counts. */
+static void find_ranks(struct split *s)
+{
+	u32 i;
+
+	s->rank_min = U32_MAX;
+	for (i = 0; i < s->in->n_blocks; i++) {
+		const struct tessera_split_block *b = &s->in->blocks[i];
+
+		if (b->alloc != TESSERA_SPLIT_NONE)
+			continue;
+		s->rank_min = min(s->rank_min, b->rank);
+		s->rank_max = max(s->rank_max, b->rank);
+	}
+}
+
 /* One pass back over the list: check it and link each entry to the next use. */
 static int link_uses(struct split *s)
 {
@@ -224,10 +240,24 @@ static int setup(struct split *s)
 		return ret;
 	for (i = 0; i < s->in->n_slots; i++)
 		s->table[i] = TESSERA_SPLIT_NONE;
+	find_ranks(s);
 	s->pack.budget = &s->budget;
 	s->budget = BUDGET_MIN + BUDGET_PER_ITEM *
 		    ((u64)s->in->n_entries + s->in->n_blocks);
 	return link_uses(s);
+}
+
+/* Drop what there is of a plan, from operation @n_op on. */
+static void discard(struct tessera_split_plan *p, u32 n_op)
+{
+	p->n_op = n_op;
+	p->n_parts = 0;
+	p->n_page_ins = 0;
+	p->n_moves = 0;
+	p->n_evicts = 0;
+	p->bytes_in = 0;
+	p->bytes_out = 0;
+	p->bytes_moved = 0;
 }
 
 /* Back to the state before the submission. */
@@ -244,14 +274,7 @@ static void rewind(struct split *s)
 	s->first = 0;
 	s->n_forced = 0;
 	memset(s->seg_swept, 0, sizeof(s->seg_swept));
-	p->n_op = 0;
-	p->n_parts = 0;
-	p->n_page_ins = 0;
-	p->n_moves = 0;
-	p->n_evicts = 0;
-	p->bytes_in = 0;
-	p->bytes_out = 0;
-	p->bytes_moved = 0;
+	discard(p, s->op_base);
 	p->late_error = 0;
 	p->error_offset = 0;
 	p->error_entry = TESSERA_SPLIT_NONE;
@@ -300,7 +323,7 @@ static struct tessera_split_op *op_add(struct split *s, u8 type, u32 id)
 	struct tessera_split_plan *p = s->plan;
 	struct tessera_split_op *op;
 
-	if (!s->emit || s->err)
+	if (s->err)
 		return NULL;
 	if (p->n_op == p->cap) {
 		s->err = p->grow ? p->grow(p, p->cap + 1) : -ENOMEM;
@@ -573,27 +596,13 @@ static int step(struct split *s, u32 first, u32 end, u32 group)
 	return s->err;
 }
 
-/* Drop what there is of a plan that will not run. */
-static void discard(struct tessera_split_plan *p)
-{
-	p->n_op = 0;
-	p->n_parts = 0;
-	p->n_page_ins = 0;
-	p->n_moves = 0;
-	p->n_evicts = 0;
-	p->bytes_in = 0;
-	p->bytes_out = 0;
-	p->bytes_moved = 0;
-}
-
-/* One walk over the list. */
-static int run(struct split *s, bool plain, bool emit)
+/* One walk over the list, given up when it has made more than @max_parts parts. */
+static int run(struct split *s, bool plain, u32 max_parts)
 {
 	u32 i, end, group = 0;
 	int ret;
 
 	s->plain = plain;
-	s->emit = emit;
 	rewind(s);
 	populate(s);
 	for (i = 0; i < s->in->n_entries; i = end) {
@@ -603,10 +612,10 @@ static int run(struct split *s, bool plain, bool emit)
 			s->plan->late_error = ret;
 			return 0;
 		}
-		if (ret) {
-			discard(s->plan);
+		if (ret)
 			return ret;
-		}
+		if (s->plan->n_parts >= max_parts)
+			return -ERANGE;
 	}
 	emit_part(s, s->in->length, s->in->n_entries, TESSERA_SPLIT_OP_LAST);
 	return s->err;
@@ -668,23 +677,36 @@ static bool worth_comparing(const struct split *s)
 
 	if (s->in->flags & TESSERA_SPLIT_PLAIN)
 		return false;
-	return (p->late_error || p->n_parts > 1 + s->n_forced) && !is_uniform(s);
+	return (p->late_error || p->n_parts > 1 + s->n_forced) && !s->uniform;
 }
 
+/*
+ * Plan, and plan the plain way if that may be better. The second plan's operations
+ * follow those of the first until one of the two is dropped.
+ */
 static int plan_best(struct split *s)
 {
-	struct tessera_split_plan own;
+	struct tessera_split_plan own, *p = s->plan;
+	u32 max_parts;
 	int ret;
 
-	ret = run(s, s->in->flags & TESSERA_SPLIT_PLAIN, true);
+	ret = run(s, s->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
 	if (ret || !worth_comparing(s))
 		return ret;
-	own = *s->plan;
-	ret = run(s, true, false);
-	if (ret == 0 && !s->plan->late_error &&
-	    (own.late_error || s->plan->n_parts < own.n_parts))
-		return run(s, true, true);
-	*s->plan = own;
+	own = *p;
+	max_parts = own.late_error ? U32_MAX : own.n_parts - 1;
+	s->op_base = own.n_op;
+	ret = run(s, true, max_parts);
+	if (s->err)
+		return s->err;
+	if (!ret && !p->late_error) {
+		p->n_op -= s->op_base;
+		memmove(p->op, p->op + s->op_base, p->n_op * sizeof(*p->op));
+		return 0;
+	}
+	own.op = p->op;
+	own.cap = p->cap;
+	*p = own;
 	return 0;
 }
 
@@ -711,7 +733,7 @@ int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
 	struct split *s;
 	int ret;
 
-	discard(plan);
+	discard(plan, 0);
 	plan->late_error = 0;
 	plan->error_offset = 0;
 	plan->error_entry = TESSERA_SPLIT_NONE;
@@ -730,9 +752,10 @@ int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
 	ret = split_feasible(s);
 	if (ret)
 		return ret;
+	s->uniform = is_uniform(s);
 	ret = plan_best(s);
 	if (ret)
-		discard(plan);
+		discard(plan, 0);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan);

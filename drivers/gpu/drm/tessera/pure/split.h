@@ -73,7 +73,8 @@ struct tessera_split_alloc {
  * @alloc: index of this submission's allocation that is there, or
  *         TESSERA_SPLIT_NONE for a foreign block
  * @rank: foreign: within its tier, lower ranks go first
- * @tier: foreign: one of &enum tessera_victim_tier
+ * @tier: one of &enum tessera_victim_tier; for an allocation of this submission
+ *        only TESSERA_VICTIM_IMMOVABLE makes a difference
  * @flags: foreign: TESSERA_SPLIT_BLOCK_*
  */
 struct tessera_split_block {

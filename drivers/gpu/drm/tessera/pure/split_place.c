@@ -16,6 +16,9 @@
 
 /* Candidates looked at when room must be made. */
 #define PLACE_CANDIDATES	8U
+/* Distances to the next use that foreign blocks count with, by rank. */
+#define PLACE_FOREIGN_NEAR	BIT_ULL(28)
+#define PLACE_FOREIGN_FAR	BIT_ULL(32)
 /* Steps one exhaustive search may take here. */
 #define PLACE_SEARCH_LIMIT	400000ULL
 /* With more moves than this at one cut, page out and in again instead. */
@@ -221,6 +224,23 @@ struct window {
 	bool exact;
 };
 
+/* Distance to the next use of an idle node; the oldest foreign ones are furthest. */
+static u64 next_use_distance(const struct split *s, u32 id)
+{
+	u64 range;
+
+	if (!split_is_foreign(s, id)) {
+		u32 next = s->al[id].next_use;
+
+		return next == SPLIT_NEVER ? PLACE_FOREIGN_FAR :
+					     next - s->now + 1;
+	}
+	range = (u64)s->rank_max - s->rank_min + 1;
+	return PLACE_FOREIGN_FAR -
+	       div64_u64((split_block(s, id)->rank - s->rank_min) *
+			 (PLACE_FOREIGN_FAR - PLACE_FOREIGN_NEAR), range);
+}
+
 /*
  * Cost of evicting @id: bytes out now and in later, over the distance to the
  * next use. With equal sizes the least cost is the furthest next use.
@@ -228,22 +248,36 @@ struct window {
 static void window_charge(const struct split *s, struct window *w, u32 id)
 {
 	const struct tessera_space_node *n = &s->sp.node[id];
-	u64 dist = BIT_ULL(32), bytes = n->size;
+	u64 bytes = n->size;
 
 	if (s->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
-		bytes /= 16;
-	if (split_is_foreign(s, id)) {
+		bytes = DIV_ROUND_UP_ULL(bytes, 16);
+	if (split_is_foreign(s, id))
 		w->n_after_own += split_block(s, id)->tier ==
 				  TESSERA_VICTIM_TAKE_AFTER_OWN;
-	} else {
-		const struct split_alloc *al = &s->al[id];
+	else if (!s->al[id].clean)
+		bytes *= 2;
+	w->cost += div64_u64(bytes << 14, next_use_distance(s, id));
+}
 
-		if (!al->clean)
-			bytes *= 2;
-		if (al->next_use != SPLIT_NEVER)
-			dist = al->next_use - s->now + 1;
-	}
-	w->cost += div64_u64(bytes << 14, dist);
+/* Charge all that lies in the window; @n is a node at or below its start. */
+static void window_charge_all(const struct split *s, struct window *w, u32 n,
+			      u64 size)
+{
+	const struct tessera_space_node *node = s->sp.node;
+
+	w->cost = 0;
+	w->n_after_own = 0;
+	for (; node[n].start < w->off + size; n = node[n].next)
+		if (tessera_space_end(&node[n]) > w->off)
+			window_charge(s, w, n);
+}
+
+static bool window_is_better(const struct window *w, const struct window *than)
+{
+	if (w->n_after_own != than->n_after_own)
+		return w->n_after_own < than->n_after_own;
+	return w->cost < than->cost;
 }
 
 /* Widen the room of victim @v to its idle neighbours until @id fits. */
@@ -251,7 +285,7 @@ static bool window_around(const struct split *s, u32 v, u32 id, struct window *w
 {
 	const struct tessera_space_node *node = s->sp.node;
 	u64 size = s->in->allocs[id].size, align = s->al[id].align;
-	u32 l = v, r = v, n;
+	u32 l = v, r = v;
 
 	for (;;) {
 		u32 pl = node[l].prev, nr = node[r].next;
@@ -270,13 +304,8 @@ static bool window_around(const struct split *s, u32 v, u32 id, struct window *w
 			r = nr;
 	}
 	w->prev = node[l].prev;
-	w->cost = 0;
-	w->n_after_own = 0;
 	w->exact = l == r && node[v].size == size;
-	for (n = l; n != node[r].next; n = node[n].next)
-		if (tessera_space_end(&node[n]) > w->off &&
-		    node[n].start < w->off + size)
-			window_charge(s, w, n);
+	window_charge_all(s, w, l, size);
 	return true;
 }
 
@@ -292,8 +321,7 @@ static bool find_window(const struct split *s, u32 seg, u32 id, struct window *b
 
 		if (!window_around(s, sg->heap[i].node, id, &w))
 			continue;
-		if (!found || w.n_after_own < best->n_after_own ||
-		    (w.n_after_own == best->n_after_own && w.cost < best->cost))
+		if (!found || window_is_better(&w, best))
 			*best = w;
 		found = true;
 		if (best->exact && !i)
@@ -302,22 +330,73 @@ static bool find_window(const struct split *s, u32 seg, u32 id, struct window *b
 	return found;
 }
 
+/* The window of a gap's upper end, if it is another than that of the lower one. */
+static bool window_at_top(const struct split *s, const struct tessera_space_gap *gap,
+			  u64 size, u64 align, struct window *w)
+{
+	const struct tessera_space_node *node = s->sp.node;
+	u32 n = node[gap->above].prev;
+
+	w->off = ALIGN_DOWN(node[gap->above].start - size, align);
+	if (w->off == gap->off)
+		return false;
+	while (node[n].start > w->off)
+		n = node[n].prev;
+	w->prev = tessera_space_end(&node[n]) <= w->off ? n : node[n].prev;
+	window_charge_all(s, w, n, size);
+	return true;
+}
+
+/*
+ * Cheapest range at the end of some gap between protected nodes. What is placed
+ * there leaves the rest of the gap in one piece, which with unequal sizes is
+ * worth more than the choice among all ranges.
+ */
+static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
+{
+	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	struct tessera_space_gap gap;
+	struct window w = {};
+	u32 n = 1;
+
+	if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+		return false;
+	best->off = gap.off;
+	best->prev = gap.below;
+	window_charge_all(s, best, gap.below, size);
+	do {
+		w.off = gap.off;
+		w.prev = gap.below;
+		window_charge_all(s, &w, gap.below, size);
+		if (window_is_better(&w, best))
+			*best = w;
+		if (window_at_top(s, &gap, size, align, &w) &&
+		    window_is_better(&w, best))
+			*best = w;
+	} while (n++ < PLACE_CANDIDATES &&
+		 tessera_space_next_gap(&s->sp, size, align, &gap));
+	return true;
+}
+
 static bool place_in_seg(struct split *s, u32 id, u32 seg)
 {
-	u64 size = s->in->allocs[id].size, align = s->al[id].align, off;
+	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	struct tessera_space_gap gap;
 	struct window w = {};
-	u32 prev;
 
-	off = tessera_space_find_hole(&s->sp, seg, size, align, &prev);
-	if (off == U64_MAX && find_window(s, seg, id, &w)) {
-		off = w.off;
-		prev = w.prev;
-	} else if (off == U64_MAX && s->sp.seg[seg].n_heap) {
-		off = tessera_space_find_gap(&s->sp, seg, size, align, &prev);
-	}
-	if (off == U64_MAX)
+	w.off = tessera_space_find_hole(&s->sp, seg, size, align, &w.prev);
+	if (w.off == U64_MAX && !s->sp.seg[seg].n_heap)
 		return false;
-	do_place(s, id, off, prev);
+	if (w.off == U64_MAX && s->uniform && !find_window(s, seg, id, &w)) {
+		if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+			return false;
+		w.off = gap.off;
+		w.prev = gap.below;
+	} else if (w.off == U64_MAX && !s->uniform &&
+		   !find_edge(s, seg, id, &w)) {
+		return false;
+	}
+	do_place(s, id, w.off, w.prev);
 	return true;
 }
 
@@ -329,25 +408,27 @@ static bool place_plain_in_seg(struct split *s, u32 id, u32 seg)
 {
 	u64 size = s->in->allocs[id].size, align = s->al[id].align;
 	struct tessera_space_node *n = &s->sp.node[id];
+	struct tessera_space_gap gap = {};
 	u64 off = U64_MAX;
-	u32 prev = 0;
 
 	if (!s->seg_swept[seg]) {
-		off = tessera_space_find_hole(&s->sp, seg, size, align, &prev);
+		off = tessera_space_find_hole(&s->sp, seg, size, align,
+					      &gap.below);
 		if (off == U64_MAX)
 			s->seg_swept[seg] = ++s->clock;
 	}
-	if (s->seg_swept[seg])
-		off = tessera_space_find_gap(&s->sp, seg, size, align, &prev);
-	if (off == U64_MAX)
-		return false;
+	if (s->seg_swept[seg]) {
+		if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+			return false;
+		off = gap.off;
+	}
 	if (n->linked && n->seg == seg && n->start == off) {
 		split_enter_w(s, id);
 		return true;
 	}
 	if (n->linked)
 		do_evict(s, id);
-	do_place(s, id, off, prev);
+	do_place(s, id, off, gap.below);
 	return true;
 }
 

@@ -94,8 +94,11 @@ struct split_log {
  * @first: first entry of the pending part
  * @n_forced: forced cuts taken
  * @err: first error of op output
+ * @rank_min: lowest rank of a foreign block
+ * @rank_max: highest rank of a foreign block
+ * @op_base: operations before it belong to another plan
+ * @uniform: all allocations are alike, and so are all places
  * @plain: place as the plain algorithm does
- * @emit: write operations, not only count them
  */
 struct split {
 	const struct tessera_split_input *in;
@@ -123,9 +126,12 @@ struct split {
 	u32 start;
 	u32 first;
 	u32 n_forced;
+	u32 rank_min;
+	u32 rank_max;
+	u32 op_base;
 	int err;
+	bool uniform;
 	bool plain;
-	bool emit;
 };
 
 static inline bool split_is_foreign(const struct split *s, u32 id)
