@@ -165,21 +165,16 @@ static int add_preamble(struct tessera_split_run *run, struct tessera_part *part
 	return 0;
 }
 
-static void trace_entries(struct tessera_split_run *run, const struct tessera_split_op *op)
+static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 {
+	struct tessera_split_run *run = container_of(replay, struct tessera_split_run, replay);
 	struct tessera_request *req = run->req;
-	u32 i;
+	const struct tessera_patch *patch = &req->patches[index];
+	struct tessera_bo *bo = req->bos[patch->alloc_index];
 
-	if (!trace_tessera_split_entry_enabled())
-		return;
-	for (i = op->first; i < op->first + op->count; i++) {
-		const struct tessera_patch *patch = &req->patches[i];
-		struct tessera_bo *bo = req->bos[patch->alloc_index];
-
-		trace_tessera_split_entry(req->ctx->hw_id, req->job, i, patch->slot_id,
-					  bo ? bo->id : 0, patch->split_offset,
-					  run->replay.table->num_live);
-	}
+	trace_tessera_split_entry(req->ctx->hw_id, req->job, index, patch->slot_id,
+				  bo ? bo->id : 0, patch->split_offset,
+				  replay->table->num_live);
 }
 
 static int order_part(struct tessera_split_run *run, struct tessera_part *part)
@@ -229,7 +224,6 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		return PTR_ERR(part);
 
 	tessera_patch_replay_cut(&run->replay, op->start);
-	trace_entries(run, op);
 	ret = use_objects(run, part, op);
 	if (!ret && op->start)
 		ret = add_preamble(run, part);
@@ -240,6 +234,7 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		return ret;
 	}
 
+	tessera_patch_replay_advance(&run->replay, op->end);
 	tessera_request_patch(req, op->first, op->count);
 	tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
@@ -372,6 +367,8 @@ static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 	}
 	tessera_patch_replay_init(&run->replay, &req->list, req->order, req->num_order,
 				  &req->ctx->slots);
+	if (trace_tessera_split_entry_enabled())
+		run->replay.applied = trace_entry;
 
 	return 0;
 }
