@@ -147,6 +147,7 @@ struct TesseraEngine {
     /* Written by the thread under slot_lock, which others take to look. */
     QemuMutex slot_lock;
     TesseraSlot *slots;
+    uint32_t num_slots;
 };
 
 typedef struct TesseraErrorRecord {
@@ -221,6 +222,8 @@ struct TesseraState {
     TesseraSegment descs[TSR_MAX_SEGMENTS + 1]; /* as reported */
     uint32_t num_descs;         /* as reported */
     uint8_t *page_state;        /* per VRAM page, atomic */
+    uint32_t num_vram_pages;
+    uint32_t caps;              /* TSR_CAP_* */
     TesseraEngine engines[TSR_MAX_ENGINES];
     uint32_t num_engines;
     uint32_t irq_pending;       /* vector bits, atomic */

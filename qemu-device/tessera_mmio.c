@@ -49,9 +49,7 @@ static uint32_t id_read(TesseraState *s, uint32_t addr)
     case TSR_ID_VERSION:
         return TSR_ID_VERSION_VALUE;
     case TSR_ID_CAPS:
-        return (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
-               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
-               (s->cfg.strict ? TSR_CAP_STRICT : 0);
+        return s->caps;
     case TSR_ID_NUM_SEGMENTS:
         trace_tessera_segment_count_read(s->num_descs);
         return s->num_descs;

@@ -466,7 +466,11 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         free_segments(s);
         return;
     }
-    s->page_state = g_new0(uint8_t, s->vram_bytes >> TSR_PAGE_SHIFT);
+    s->caps = (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
+              (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
+              (s->cfg.strict ? TSR_CAP_STRICT : 0);
+    s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
+    s->page_state = g_new0(uint8_t, s->num_vram_pages);
     tessera_irq_init(s);
     s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
                                       &DEVICE(s)->mem_reentrancy_guard);

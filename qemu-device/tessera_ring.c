@@ -522,7 +522,8 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
     e->texpages = g_new0(TesseraTexPage, TESSERA_TEXPAGES);
-    e->slots = g_new0(TesseraSlot, s->cfg.num_slots);
+    e->num_slots = s->cfg.num_slots;
+    e->slots = g_new0(TesseraSlot, e->num_slots);
     qemu_mutex_init(&e->lock);
     qemu_mutex_init(&e->slot_lock);
     qemu_cond_init(&e->cond);

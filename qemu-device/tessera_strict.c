@@ -219,9 +219,7 @@ uint32_t tessera_strict_mark(TesseraState *s, uint32_t command, uint64_t gpa,
 /* VRAM keeps its contents over a reset, so what was valid stays valid. */
 void tessera_strict_reset(TesseraState *s)
 {
-    uint64_t pages = s->vram_bytes >> TSR_PAGE_SHIFT;
-
-    for (uint64_t i = 0; i < pages; i++) {
+    for (uint32_t i = 0; i < s->num_vram_pages; i++) {
         if (qatomic_read(&s->page_state[i]) != TESSERA_PAGE_VALID) {
             qatomic_set(&s->page_state[i], TESSERA_PAGE_NEVER);
         }

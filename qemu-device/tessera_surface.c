@@ -91,7 +91,7 @@ uint32_t tessera_slot_bind(TesseraEngine *e, const uint32_t *p)
         (p[6] & ~TSR_SURF_VALID_BITS)) {
         return TSR_ERR_PACKET;
     }
-    if (p[1] >= e->s->cfg.num_slots) {
+    if (p[1] >= e->num_slots) {
         return tessera_fault(e, TSR_ERR_SLOT_RANGE, p[1], 0);
     }
     if (!shape_ok(&slot)) {
@@ -113,7 +113,7 @@ uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot)
     if (slot & ~TSR_SLOT_ID_MASK) {
         return TSR_ERR_PACKET;
     }
-    if (slot >= e->s->cfg.num_slots) {
+    if (slot >= e->num_slots) {
         return tessera_fault(e, TSR_ERR_SLOT_RANGE, slot, 0);
     }
     trace_tessera_unbind_slot(e->index, slot);
@@ -126,7 +126,7 @@ uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot)
 void tessera_slots_clear(TesseraEngine *e)
 {
     qemu_mutex_lock(&e->slot_lock);
-    memset(e->slots, 0, e->s->cfg.num_slots * sizeof(*e->slots));
+    memset(e->slots, 0, e->num_slots * sizeof(*e->slots));
     qemu_mutex_unlock(&e->slot_lock);
 }
 
@@ -136,7 +136,7 @@ uint32_t tessera_surface_get(TesseraEngine *e, uint32_t id, uint32_t access,
 {
     const TesseraSlot *slot;
 
-    if (id >= e->s->cfg.num_slots) {
+    if (id >= e->num_slots) {
         return tessera_fault(e, TSR_ERR_SLOT_RANGE, id, 0);
     }
     slot = &e->slots[id];

@@ -1,13 +1,247 @@
 /*
  * Tessera virtual GPU: migration
  *
+ * The format, and the checks a loaded state must pass: it is as little to be
+ * trusted as the guest. VRAM travels as RAM. Engines are parked while this
+ * runs, with packets either not begun or resumable.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera.h"
 
+static bool ib_valid(const TesseraState *s, const TesseraIb *ib)
+{
+    return !ib->active ||
+           (ib->total <= s->cfg.max_ib_bytes && ib->end <= ib->total &&
+            ib->cur <= ib->end && ib->list % 8 == 0 &&
+            (ib->total | ib->cur | ib->end) % TSR_PKT_ALIGN == 0);
+}
+
+static bool ring_valid(const TesseraEngine *e)
+{
+    const uint64_t top = 1ULL << TSR_ADDRESS_BITS;
+
+    if (!e->enabled) {
+        return !e->head && !e->tail && !e->ib.active;
+    }
+    return is_power_of_2(e->ring_size) &&
+           e->ring_size >= TSR_RING_MIN_BYTES &&
+           e->ring_size <= TSR_RING_MAX_BYTES &&
+           e->ring % TSR_PAGE_SIZE == 0 && e->ring < top &&
+           e->status_page % TSR_PAGE_SIZE == 0 && e->status_page < top &&
+           e->head < e->ring_size && e->head % TSR_PKT_ALIGN == 0 &&
+           e->tail < e->ring_size && e->tail % TSR_PKT_ALIGN == 0;
+}
+
+static int engine_post_load(void *opaque, int version_id)
+{
+    TesseraEngine *e = opaque;
+
+    if (!ring_valid(e) || !ib_valid(e->s, &e->ib) ||
+        e->state_defined >> TSR_STATE_COUNT ||
+        e->progress[0] > TSR_DRAW_MAX_VERTICES ||
+        e->progress[1] > TSR_SURF_MAX_DIM) {
+        error_report("tessera: bad state of engine %u", e->index);
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; i < e->num_slots; i++) {
+        if (!tessera_slot_valid(e->s, &e->slots[i])) {
+            error_report("tessera: bad slot %u of engine %u", i, e->index);
+            return -EINVAL;
+        }
+    }
+    e->window.bytes = 0;
+    return 0;
+}
+
+static int segment_post_load(void *opaque, int version_id)
+{
+    const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
+                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
+    TesseraSegment *seg = opaque;
+
+    for (uint32_t i = 0; i < seg->num_pages; i++) {
+        uint64_t pte = seg->ptes[i];
+
+        if ((pte & ~known) || (pte && !(pte & TSR_APTE_VALID)) ||
+            ((pte & TSR_APTE_COHERENT) &&
+             !(seg->flags & TSR_SEGF_CACHE_COHERENT))) {
+            error_report("tessera: bad page table entry of segment %u",
+                         seg->id);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static int tessera_post_load(void *opaque, int version_id)
+{
+    const uint32_t events = TSR_INT_ERROR | TSR_INT_ENGINE_HALT |
+                            TSR_INT_PING;
+    TesseraState *s = opaque;
+
+    if ((s->int_mask & ~events) || (s->int_status & ~events) ||
+        s->irq_pending >> TSR_NUM_VECTORS ||
+        (s->dummy_page & ~TSR_APTE_ADDR_MASK) ||
+        s->err_rec.type >= TSR_ERR_TYPES) {
+        error_report("tessera: bad register state");
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; i < s->num_vram_pages; i++) {
+        if (s->page_state[i] >= TESSERA_PAGE_STATES) {
+            error_report("tessera: bad state of VRAM page %u", i);
+            return -EINVAL;
+        }
+    }
+    if (s->irq_pending) {
+        qemu_bh_schedule(s->irq_bh);
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_slot = {
+    .name = "tessera/slot",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(base, TesseraSlot),
+        VMSTATE_UINT64(limit, TesseraSlot),
+        VMSTATE_UINT32(surface, TesseraSlot),
+        VMSTATE_UINT32(pitch, TesseraSlot),
+        VMSTATE_UINT32(width, TesseraSlot),
+        VMSTATE_UINT32(height, TesseraSlot),
+        VMSTATE_UINT32(stale, TesseraSlot),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_ib = {
+    .name = "tessera/ib",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(active, TesseraIb),
+        VMSTATE_BOOL(user, TesseraIb),
+        VMSTATE_UINT32(total, TesseraIb),
+        VMSTATE_UINT32(cur, TesseraIb),
+        VMSTATE_UINT32(end, TesseraIb),
+        VMSTATE_UINT64(list, TesseraIb),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_engine = {
+    .name = "tessera/engine",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = engine_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(type, TesseraEngine, NULL),
+        VMSTATE_UINT32_EQUAL(num_slots, TesseraEngine, NULL),
+        VMSTATE_BOOL(enabled, TesseraEngine),
+        VMSTATE_UINT64(ring_reg, TesseraEngine),
+        VMSTATE_UINT32(ring_size_reg, TesseraEngine),
+        VMSTATE_UINT64(status_page_reg, TesseraEngine),
+        VMSTATE_UINT32(slot_select, TesseraEngine),
+        VMSTATE_BOOL(halted, TesseraEngine),
+        VMSTATE_BOOL(hung, TesseraEngine),
+        VMSTATE_BOOL(waiting, TesseraEngine),
+        VMSTATE_UINT32(head, TesseraEngine),
+        VMSTATE_UINT32(tail, TesseraEngine),
+        VMSTATE_UINT32(context, TesseraEngine),
+        VMSTATE_UINT32(ib_offset, TesseraEngine),
+        VMSTATE_UINT64(ring, TesseraEngine),
+        VMSTATE_UINT32(ring_size, TesseraEngine),
+        VMSTATE_UINT64(status_page, TesseraEngine),
+        VMSTATE_UINT32(irq_sent, TesseraEngine),
+        VMSTATE_STRUCT(ib, TesseraEngine, 1, vmstate_ib, TesseraIb),
+        VMSTATE_UINT32(job_status, TesseraEngine),
+        VMSTATE_UINT32(job_status_offset, TesseraEngine),
+        VMSTATE_UINT64(job_start_ns, TesseraEngine),
+        VMSTATE_UINT32_ARRAY(state, TesseraEngine, TSR_STATE_COUNT),
+        VMSTATE_UINT32(state_defined, TesseraEngine),
+        VMSTATE_BOOL(transfer_open, TesseraEngine),
+        VMSTATE_UINT64_ARRAY(progress, TesseraEngine, 2),
+        VMSTATE_STRUCT_VARRAY_POINTER_UINT32(slots, TesseraEngine, num_slots,
+                                             vmstate_slot, TesseraSlot),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_segment = {
+    .name = "tessera/segment",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = segment_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(id, TesseraSegment, NULL),
+        VMSTATE_UINT64_EQUAL(base, TesseraSegment, NULL),
+        VMSTATE_UINT64_EQUAL(size, TesseraSegment, NULL),
+        VMSTATE_UINT32_EQUAL(flags, TesseraSegment, NULL),
+        VMSTATE_UINT32_EQUAL(num_pages, TesseraSegment, NULL),
+        VMSTATE_VARRAY_UINT32(ptes, TesseraSegment, num_pages, 1,
+                              vmstate_info_uint64, uint64_t),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_error = {
+    .name = "tessera/error",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(type, TesseraErrorRecord),
+        VMSTATE_UINT32(engine, TesseraErrorRecord),
+        VMSTATE_UINT32(context, TesseraErrorRecord),
+        VMSTATE_UINT32(packet, TesseraErrorRecord),
+        VMSTATE_UINT32(offset, TesseraErrorRecord),
+        VMSTATE_UINT32(slot, TesseraErrorRecord),
+        VMSTATE_UINT64(addr, TesseraErrorRecord),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
-    .unmigratable = 1,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = tessera_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
+        VMSTATE_MSIX(parent_obj, TesseraState),
+        VMSTATE_UINT32_EQUAL(caps, TesseraState,
+                             "strict, preemption or io-coherent differ"),
+        VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
+        VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
+        VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState,
+                             "the VRAM sizes differ"),
+        VMSTATE_UINT64(dummy_page, TesseraState),
+        VMSTATE_UINT32(scratch, TesseraState),
+        VMSTATE_UINT64(fw_addr, TesseraState),
+        VMSTATE_UINT32(fw_size, TesseraState),
+        VMSTATE_BOOL(fw_running, TesseraState),
+        VMSTATE_UINT64(mark_addr, TesseraState),
+        VMSTATE_UINT64(mark_size, TesseraState),
+        VMSTATE_UINT32(timestamp_hi, TesseraState),
+        VMSTATE_UINT32(int_mask, TesseraState),
+        VMSTATE_UINT32(int_status, TesseraState),
+        VMSTATE_UINT32(irq_pending, TesseraState),
+        VMSTATE_UINT32_ARRAY(err_count, TesseraState, TSR_ERR_TYPES),
+        VMSTATE_UINT32(err_total, TesseraState),
+        VMSTATE_STRUCT(err_rec, TesseraState, 1, vmstate_error,
+                       TesseraErrorRecord),
+        VMSTATE_VBUFFER_UINT32(page_state, TesseraState, 1, NULL,
+                               num_vram_pages),
+        VMSTATE_STRUCT_VARRAY_UINT32(segs, TesseraState, num_segs, 1,
+                                     vmstate_segment, TesseraSegment),
+        VMSTATE_STRUCT_VARRAY_UINT32(engines, TesseraState, num_engines, 1,
+                                     vmstate_engine, TesseraEngine),
+        VMSTATE_END_OF_LIST()
+    }
 };
