@@ -724,38 +724,18 @@ int tessera_residency_lock_all(struct tessera_device *tdev, struct drm_exec *exe
 	return 0;
 }
 
-static bool any_dying(struct tessera_device *tdev)
-{
-	struct tessera_block *blocks;
-	bool found = false;
-	u32 num, i, j;
-
-	for (i = 0; i < tessera_segment_count(tdev) && !found; i++) {
-		if (blocks_collect(tessera_manager_of(tdev, i), &blocks, &num))
-			return true;
-		for (j = 0; j < num; j++)
-			found |= !blocks[j].bo;
-		blocks_put(blocks, num);
-		kvfree(blocks);
-	}
-
-	return found;
-}
-
 /**
  * tessera_residency_wait_dying() - wait for memory of destroyed objects
  * @tdev: the device; no reservation is held
  *
  * What was destroyed while the GPU used it keeps its place until the GPU is done.
+ * After this call that of all objects destroyed before it is free.
  *
- * Return: 1 if there was such memory, all of it is free now; 0 if there was none.
+ * Return: 0.
  */
 int tessera_residency_wait_dying(struct tessera_device *tdev)
 {
-	if (!any_dying(tdev))
-		return 0;
-
 	flush_workqueue(tdev->ttm.wq);
 
-	return 1;
+	return 0;
 }
