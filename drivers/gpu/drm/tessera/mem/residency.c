@@ -46,7 +46,8 @@ static struct tessera_device *bo_device(struct tessera_bo *bo)
 static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    u64 start, u64 end)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = true };
+	/* Half a plan may be running already: a signal must not end the other half. */
+	struct ttm_operation_ctx ctx = { .interruptible = false };
 	struct ttm_place place = {
 		.fpfn = start >> PAGE_SHIFT,
 		.lpfn = end >> PAGE_SHIFT,
@@ -66,7 +67,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 static int evict_for(struct tessera_bo *bo, u32 reason)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = true };
+	struct ttm_operation_ctx ctx = { .interruptible = false };
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	struct ttm_placement placement = {
 		.num_placement = bo->num_evict_places,
@@ -676,10 +677,13 @@ static int lock_blocks(struct drm_exec *exec, struct tessera_block *blocks, u32 
 	for (i = 0; i < num; i++) {
 		struct tessera_bo *bo = blocks[i].bo;
 
-		if (!bo || dma_resv_locking_ctx(bo->tbo.base.resv) == &exec->ticket)
+		if (!bo)
 			continue;
 
-		/* With a slot for the fence of its eviction. */
+		/*
+		 * With a slot for the fence of its eviction. What @exec has locked by itself
+		 * after contention has to be asked for again, or it unlocks it.
+		 */
 		ret = drm_exec_prepare_obj(exec, &bo->tbo.base, 1);
 		if (ret && ret != -EALREADY)
 			return ret;
