@@ -71,8 +71,8 @@ static void run_client(void *arg)
 
 static struct board *new_board(void)
 {
-	struct board *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct board *b =
+		mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	require(b != MAP_FAILED);
 	return b;

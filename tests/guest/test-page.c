@@ -201,7 +201,7 @@ static void several_passes(void)
 	uint32_t jobs, small;
 	struct tsr_bo bo;
 
-	knob("paging_ib_bytes", "4096");
+	knob("paging_ib_bytes", "64"); /* one packet */
 	trace = page_in_and_out(&dev, seg, &bo, size, true);
 	check_passes(&trace, last_created(&trace), size, &small);
 	tsr_bo_free(&dev, &bo);
@@ -209,7 +209,7 @@ static void several_passes(void)
 	knob("paging_ib_bytes", before);
 	trace = page_in_and_out(&dev, seg, &bo, size, true);
 	check_passes(&trace, last_created(&trace), size, &jobs);
-	tap_note("6 MiB in and out: %u paging jobs with 4 KiB buffers, %u with %s", small, jobs,
+	tap_note("6 MiB in and out: %u paging jobs with 64-byte buffers, %u with %s", small, jobs,
 		 strtok(before, "\n"));
 	require(small > jobs && small > 2);
 	free(before);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/* Fair shares of a segment among processes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+#define MAX_CLIENTS 4
+
+/* what a client does, and what it tells */
+struct client {
+	volatile uint32_t segment; /* id */
+	volatile uint64_t want; /* bytes of its objects */
+	volatile uint64_t object; /* bytes of one */
+	volatile uint32_t sleep_us; /* between jobs */
+	volatile uint32_t also_segment; /* keep this one full as well; 0: none */
+	volatile bool go, stop, ready;
+	volatile uint64_t used, share, resident, jobs;
+};
+
+static struct client *clients;
+
+static void share_memory(void)
+{
+	clients = mmap(NULL, sizeof(*clients) * MAX_CLIENTS, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	require(clients != MAP_FAILED);
+	memset(clients, 0, sizeof(*clients) * MAX_CLIENTS);
+}
+
+/* use the objects in a circle, each time one */
+static void run_client(void *arg)
+{
+	struct client *c = arg;
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(&dev, c->segment);
+	uint32_t count = (uint32_t)(c->want / c->object), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo *bos = calloc(count, sizeof(*bos)), also[8];
+	uint64_t rng = c->segment * 77 + c->want + (uint64_t)(c - clients);
+	char key[64];
+
+	require(bos);
+	snprintf(key, sizeof(key), "drm-resident-%s", seg->name);
+	for (uint32_t i = 0; i < count; i++)
+		bos[i] = tsr_bo_new(&dev, c->object, tsr_bit(seg), 0);
+	if (c->also_segment) {
+		const struct drm_tessera_query_segment *s = tsr_seg_by_id(&dev, c->also_segment);
+
+		for (int i = 0; i < 8; i++)
+			also[i] = tsr_bo_new(&dev, s->size / 8, tsr_bit(s), 0);
+	}
+	c->ready = true;
+	while (!c->go)
+		usleep(1000);
+	while (!c->stop) {
+		struct drm_tessera_query_memory m;
+		uint32_t i = (uint32_t)(tap_random(&rng) % count);
+		struct tsr_cmd cmd;
+
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
+		tsr_submit_done(&dev, ctx, &cmd);
+		tsr_cmd_fini(&cmd);
+		if (c->also_segment)
+			tsr_gpu_touch(&dev, ctx, &also[c->jobs % 8]);
+		m = tsr_query_memory(&dev, c->segment);
+		c->used = m.client_used;
+		c->share = m.client_share;
+		if (c->jobs % 16 == 0)
+			c->resident = (uint64_t)tsr_fdinfo(&dev, key);
+		c->jobs++;
+		if (c->sleep_us)
+			usleep(c->sleep_us);
+	}
+	free(bos);
+	tsr_close(&dev);
+}
+
+static uint64_t unit_ms(void)
+{
+	return tap_slow() ? 4 : 1;
+}
+
+static pid_t start_client(int n, uint32_t segment, uint64_t want, uint64_t object)
+{
+	clients[n].segment = segment;
+	clients[n].want = want;
+	clients[n].object = object;
+	return tap_fork(run_client, &clients[n]);
+}
+
+static void stop_client(int n, pid_t pid)
+{
+	clients[n].stop = true;
+	tap_join(pid);
+}
+
+/* average use of a client over some time, as a part of @of */
+static double average(int n, uint64_t of, unsigned int ms)
+{
+	double sum = 0;
+	unsigned int samples = ms / 5;
+
+	for (unsigned int i = 0; i < samples; i++) {
+		sum += (double)clients[n].used / (double)of;
+		usleep(5000);
+	}
+	return sum / samples;
+}
+
+static void settle(unsigned int ms)
+{
+	usleep(ms * 1000 * (unsigned int)unit_ms());
+}
+
+/* two that want more than there is: half each; a third that wants little keeps it */
+static void two_large_one_small(uint32_t also, double *half)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t object = seg->size / 32, evictions = 0;
+	struct tsr_trace trace;
+	double part[3];
+	pid_t pids[3];
+
+	share_memory();
+	clients[0].also_segment = also;
+	pids[0] = start_client(0, seg->id, 2 * seg->size, object);
+	pids[1] = start_client(1, seg->id, 2 * seg->size, object);
+	clients[2].sleep_us = 10000;
+	pids[2] = start_client(2, seg->id, seg->size / 8, object);
+	for (int i = 0; i < 3; i++)
+		while (!clients[i].ready)
+			usleep(1000);
+	/* the small one first, so that it holds what it wants */
+	clients[2].go = true;
+	settle(500);
+	clients[0].go = true;
+	settle(500);
+	/* the second comes late, and must get its half in this time */
+	clients[1].go = true;
+	settle(2000);
+	tsr_trace_start("evict", NULL);
+	for (int i = 0; i < 3; i++)
+		part[i] = average(i, seg->size, 300 * (unsigned int)unit_ms());
+	trace = tsr_trace_stop();
+	evictions = tsr_trace_count(&trace, "evict");
+	tap_note("parts of the segment: %.2f %.2f %.2f, %llu evictions, %llu %llu %llu jobs",
+		 part[0], part[1], part[2], (unsigned long long)evictions,
+		 (unsigned long long)clients[0].jobs, (unsigned long long)clients[1].jobs,
+		 (unsigned long long)clients[2].jobs);
+	tap_note("shares: %llu %llu %llu", (unsigned long long)clients[0].share,
+		 (unsigned long long)clients[1].share, (unsigned long long)clients[2].share);
+	require(evictions);
+	/* the small one has all it wants, always */
+	require_eq(clients[2].used, seg->size / 8);
+	require(part[2] > 0.124);
+	/* the others share the rest evenly */
+	require(part[0] > 0.33 && part[0] < 0.55);
+	require(part[1] > 0.33 && part[1] < 0.55);
+	/* the ioctl and fdinfo agree, and the share is what can be counted on */
+	require(clients[0].resident <= seg->size && clients[0].resident >= seg->size / 4);
+	require(clients[2].share >= seg->size / 8);
+	for (int i = 0; i < 3; i++)
+		stop_client(i, pids[i]);
+	*half = part[1];
+	tsr_close(&dev);
+}
+
+static void converges_to_half(void)
+{
+	double half;
+
+	two_large_one_small(0, &half);
+}
+
+/* the same while one of them fills another segment: no difference */
+static void shares_do_not_depend_on_other_segments(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t hidden = tsr_seg_hidden(&dev)->id;
+	double half;
+
+	tsr_close(&dev);
+	two_large_one_small(hidden, &half);
+}
+
+/* what nobody else wants is lent, and taken back when somebody does */
+static void idle_share_is_lent(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	double alone, first, second, again;
+	pid_t pids[2];
+
+	share_memory();
+	pids[0] = start_client(0, seg->id, 2 * seg->size, seg->size / 32);
+	clients[0].go = true;
+	settle(800);
+	alone = average(0, seg->size, 200);
+	pids[1] = start_client(1, seg->id, 2 * seg->size, seg->size / 32);
+	clients[1].go = true;
+	settle(2000);
+	first = average(0, seg->size, 200);
+	second = average(1, seg->size, 200);
+	stop_client(1, pids[1]);
+	settle(2000);
+	again = average(0, seg->size, 200);
+	tap_note("alone %.2f, then %.2f and %.2f, alone again %.2f", alone, first, second, again);
+	stop_client(0, pids[0]);
+	require(alone > 0.95);
+	require(first > 0.4 && first < 0.6);
+	require(second > 0.4 && second < 0.6);
+	require(again > 0.95);
+	tsr_close(&dev);
+}
+
+static void take_everything(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *seg = &dev.segs[i];
+		bool ro = seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
+		struct tsr_bo bo = tsr_bo_new(&dev, seg->commit_limit, tsr_bit(seg),
+					      ro ? DRM_TESSERA_BO_GPU_READ_ONLY : 0);
+
+		tsr_gpu_touch(&dev, ctx, &bo);
+		require_eq(tsr_query_memory(&dev, seg->id).client_used, seg->commit_limit);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
+/* over time every process can have the whole of every segment: none is reserved */
+static void each_can_have_everything(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo idle = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+	uint32_t word;
+
+	/* one that is idle and holds half does not stop them, and loses nothing */
+	tsr_gpu_fill(&dev, ctx, &idle, 0x1d1e);
+	for (int i = 0; i < 3; i++)
+		tap_join(tap_fork(take_everything, NULL));
+	tsr_gpu_read(&dev, ctx, &idle, idle.size / 4 - 1, 1, &word);
+	require_eq(word, 0x1d1e);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-8 two that want everything get half each, a small one keeps its own",
+	  converges_to_half, 0, 0 },
+	{ "SEG-9 a share does not depend on what is held elsewhere",
+	  shares_do_not_depend_on_other_segments, 0, 0 },
+	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
+	{ "SEG-17 each process can have the whole of every segment", each_can_have_everything, 0,
+	  0 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What comes with linux/slab.h in the kernel. */
+#ifndef TESSERA_HOST_SLAB_H
+#define TESSERA_HOST_SLAB_H
+
+#include <stdio.h>
+
+#define scnprintf(to, room, ...) tessera_scnprintf(to, room, __VA_ARGS__)
+#define strscpy(to, from, room) snprintf(to, room, "%s", from)
+
+static inline __attribute__((__format__(__printf__, 3, 4))) int
+tessera_scnprintf(char *to, size_t room, const char *fmt, ...)
+{
+	__builtin_va_list args;
+	int n;
+
+	__builtin_va_start(args, fmt);
+	n = vsnprintf(to, room, fmt, args);
+	__builtin_va_end(args);
+	return n < (int)room ? n : (int)room - 1;
+}
+
+#endif
