@@ -1,0 +1,303 @@
+/*
+ * QTest: strict mode, every kind of error it knows
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera-common.h"
+
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+
+static void mark(TsrTest *t, uint32_t what, uint64_t gpa, uint64_t bytes)
+{
+    tsr_w64(t, TSR_MARK_ADDR_LO, gpa);
+    tsr_w64(t, TSR_MARK_SIZE_LO, bytes);
+    tsr_w32(t, TSR_MARK_COMMAND, what);
+}
+
+static void fill_job(TsrCmd *c, uint64_t gpa)
+{
+    c->n = 0;
+    tsr_bind_buffer(c, 0, gpa, 4096, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 0, 0, 0, 1, 1, 0x1234);
+}
+
+static void read_job(TsrCmd *c, uint64_t gpa, uint64_t dst)
+{
+    c->n = 0;
+    tsr_bind_buffer(c, 0, gpa, 4096, TSR_FORMAT_R32, RW);
+    tsr_bind_buffer(c, 1, dst, 4096, TSR_FORMAT_R32, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 4, 1);
+}
+
+/* Reads of VRAM never written since it was allocated. */
+static void test_unwritten(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+
+    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS) & TSR_CAP_STRICT, !=, 0);
+    read_job(c, vram, hidden);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, vram, t->bounce_list, 4096, 0,
+                 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_UNWRITTEN);
+    /* Any engine's write makes the page defined; the CPU must say so. */
+    fill_job(c, vram);
+    tsr_run_ok(t, RENDER, c);
+    read_job(c, vram, hidden);
+    tsr_run_ok(t, RENDER, c);
+    read_job(c, vram + 4096, hidden);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    mark(t, TSR_MARK_VALID, vram + 4096, 4096);
+    tsr_run_ok(t, RENDER, c);
+    /* Allocated again: undefined again. */
+    mark(t, TSR_MARK_ALLOCATED, vram, 8192);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    c->n = 0;
+    tsr_page_fill(c, 0, vram, 8192);
+    tsr_run_ok(t, PAGING, c);
+    read_job(c, vram + 4096, hidden);
+    tsr_run_ok(t, RENDER, c);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void expect_poison(TsrTest *t, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i += 4) {
+        g_assert_cmphex(qpci_io_readl(t->dev, t->vram, offset + i), ==,
+                        TSR_POISON);
+    }
+}
+
+static void test_freed(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+
+    c->n = 0;
+    tsr_page_fill(c, 0x42, vram, 3 * 4096);
+    tsr_run_ok(t, PAGING, c);
+    mark(t, TSR_MARK_FREE, vram + 4096, 4096);
+    expect_poison(t, 4096, 4096);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 4092), ==, 0x42);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8192), ==, 0x42);
+    fill_job(c, vram + 4096);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_FREED);
+    read_job(c, vram + 4096, hidden);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_FREED);
+    c->n = 0;
+    tsr_page_fill(c, 0, vram, 8192);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_FREED);
+    expect_poison(t, 4096, 4096);
+    /* By packet, and back into use. */
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram + 4096, 4096);
+    tsr_page_fill(c, 0, vram + 4096, 4096);
+    tsr_mark(c, TSR_MARK_FREE, vram + 8192, 4096);
+    tsr_run_ok(t, PAGING, c);
+    expect_poison(t, 8192, 4096);
+    fill_job(c, vram + 8192);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_FREED);
+    fill_job(c, vram + 4096);
+    tsr_run_ok(t, RENDER, c);
+    tsr_stop(t);
+}
+
+/* Evicted: the page is poisoned, and slots onto it die until bound again. */
+static void test_evicted_and_stale(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1), seqno;
+    uint32_t keep[] = {
+        TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 5, TSR_JOB_KEEP_SLOTS, 0,
+    };
+    uint32_t call[] = {
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER, TSR_IB_CALL_DWORDS),
+        TSR_FILL_DWORDS * 4, t->ib_list, 0, 0, TSR_FILL_DWORDS * 4,
+    };
+
+    c->n = 0;
+    tsr_page_fill(c, 0x42, vram, 2 * 4096);
+    tsr_run_ok(t, PAGING, c);
+    fill_job(c, vram);
+    tsr_bind_buffer(c, 1, vram + 4096, 4096, TSR_FORMAT_R32, RW);
+    tsr_run_ok(t, RENDER, c);
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_EVICTED, vram, 4096);
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram, 4096); /* somebody else's now */
+    tsr_run_ok(t, PAGING, c);
+    expect_poison(t, 0, 4096);
+    tsr_expect_no_errors(t);
+    /* The next part keeps the slots and uses the one that moved... */
+    c->n = 0;
+    tsr_fill(c, 0, 0, 0, 1, 1, 1);
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, keep, 4);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==,
+                     TSR_ERR_STRICT_STALE_SLOT);
+    g_assert_cmpuint(tsr_r32(t, TSR_ERR_REC_SLOT), ==, 0);
+    tsr_expect_errors(t, TSR_ERR_STRICT_STALE_SLOT, 1);
+    /* ...while the one that stayed is fine. */
+    c->n = 0;
+    tsr_fill(c, 1, 0, 0, 1, 1, 1);
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, keep, 4);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
+    /* A new bind into an evicted range is an error of its own kind. */
+    mark(t, TSR_MARK_EVICTED, vram, 4096);
+    fill_job(c, vram);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_EVICTED);
+    tsr_stop(t);
+}
+
+static void draw_job(TsrCmd *c, uint64_t vram, uint32_t missing, bool textured)
+{
+    TsrSurf s = {
+        .base = vram, .limit = 4096, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 128, .width = 32, .height = 32,
+    };
+    const uint32_t values[TSR_STATE_COUNT] = { 0, 0, 32 | 32 << 16, 0, 0, 0,
+                                               0xffffffff };
+
+    c->n = 0;
+    tsr_bind(c, 0, &s);
+    tsr_bind_buffer(c, 1, vram + 4096, 4096, TSR_FORMAT_R32, TSR_SURF_READ);
+    for (uint32_t i = 0; i < TSR_STATE_COUNT; i++) {
+        if (i != missing) {
+            tsr_set_state(c, i, 1, values[i]);
+        }
+    }
+    tsr_put(c, TSR_OP_DRAW, textured ? TSR_DRAW_TEXTURED : 0, TSR_DRAW_DWORDS,
+            1, 0, 3);
+}
+
+/* SPLIT: engine state is undefined when a part begins. */
+static void test_state(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
+
+    tsr_page_fill(c, 0, vram, 8192);
+    tsr_run_ok(t, PAGING, c);
+    tsr_load_firmware(t);
+    draw_job(c, vram, TSR_STATE_COUNT, true);
+    tsr_run_ok(t, RENDER, c);
+    for (uint32_t i = 0; i < TSR_STATE_COUNT; i++) {
+        bool texture = i == TSR_STATE_TEXTURE_SLOT || i == TSR_STATE_SAMPLER;
+
+        /* Every register is set in the job before: that does not help. */
+        draw_job(c, vram, TSR_STATE_COUNT, true);
+        tsr_run_ok(t, RENDER, c);
+        draw_job(c, vram, i, true);
+        tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_STATE);
+        draw_job(c, vram, i, false);
+        if (texture) {
+            tsr_run_ok(t, RENDER, c);
+        } else {
+            tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_STATE);
+        }
+    }
+    tsr_stop(t);
+    /* Without strict mode old state may survive. */
+    t = tsr_start("");
+    vram = tsr_seg_base(t, 1);
+    tsr_load_firmware(t);
+    draw_job(c, vram, TSR_STATE_COUNT, false);
+    tsr_run_ok(t, RENDER, c);
+    draw_job(c, vram, TSR_STATE_COLOR, false);
+    tsr_run_ok(t, RENDER, c);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Counted, and yet harmless: PAGE-9. */
+static void test_dummy(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t gart = tsr_seg_base(t, 4), vram = tsr_seg_base(t, 1), got;
+    uint64_t dummy = tsr_alloc(t, 4096);
+
+    qtest_memset(t->qts, dummy, 0xdd, 4096);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    read_job(c, gart + 8192, vram);
+    tsr_run_ok(t, RENDER, c);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, gart + 8192);
+    tsr_expect_errors(t, TSR_ERR_STRICT_DUMMY, 1);
+    tsr_gpu_read(t, vram, &got, 8);
+    g_assert_cmphex(got, ==, 0xdddddddddddddddd);
+    tsr_stop(t);
+}
+
+static void test_mark_errors(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on,vram-size=1M,vram-hidden-size=0");
+    uint64_t vram = tsr_seg_base(t, 1), gart = tsr_seg_base(t, 4);
+
+    mark(t, 0, vram, 4096);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    mark(t, 5, vram, 4096);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    mark(t, TSR_MARK_FREE, vram + 8, 4096);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    mark(t, TSR_MARK_FREE, vram, 4095);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    mark(t, TSR_MARK_FREE, vram, (1 << 20) + 4096);
+    tsr_expect_errors(t, TSR_ERR_ADDRESS, 1);
+    mark(t, TSR_MARK_FREE, ~4095ULL, 8192);
+    tsr_expect_errors(t, TSR_ERR_ADDRESS, 1);
+    mark(t, TSR_MARK_FREE, gart, 4096);
+    tsr_expect_errors(t, TSR_ERR_SEGMENT, 1);
+    tsr_mark(c, TSR_MARK_FREE, gart, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
+    c->n = 0;
+    tsr_mark(c, 9, vram, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    tsr_stop(t);
+}
+
+/* With strict off, declarations do nothing and nothing is refereed. */
+static void test_off(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+
+    qpci_io_writel(t->dev, t->vram, 0, 0x1234);
+    mark(t, TSR_MARK_FREE, vram, 4096);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, 0x1234);
+    read_job(c, vram, hidden);
+    tsr_run_ok(t, RENDER, c);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/strict/unwritten", test_unwritten);
+    qtest_add_func("/tessera/strict/freed-and-poisoned", test_freed);
+    qtest_add_func("/tessera/strict/SPLIT-17-evicted-and-stale",
+                   test_evicted_and_stale);
+    qtest_add_func("/tessera/strict/state", test_state);
+    qtest_add_func("/tessera/strict/PAGE-9-dummy", test_dummy);
+    qtest_add_func("/tessera/strict/mark-errors", test_mark_errors);
+    qtest_add_func("/tessera/strict/off", test_off);
+    return g_test_run();
+}
