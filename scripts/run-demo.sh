@@ -3,7 +3,9 @@
 #
 # `make run`: build what is missing, boot the stock guest with the device, and
 # render the images of $IMAGES (default: artwork of Debian's desktop-base package)
-# into build/run/scene.png. $DEVICE may hold device properties.
+# into build/run/scene.png. $DEVICE may hold device properties, $OVERSUBSCRIBE the size of
+# the textures in video memories (0: the images alone), $DEMO_ARGS more for tessera-demo.
+# The driver's trace events become build/run/timeline.json and timeline.svg.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$ROOT/scripts/lib/apt.sh"
@@ -53,20 +55,33 @@ if [ -z "$images" ]; then
 fi
 [ -d "$images" ] || die "IMAGES=$images is not a folder" "give a folder with PNG files"
 step "copy the images of $images" "put PNG files into $images" place_images "$images"
-rm -f "$run/scene.png"
+rm -f "$run"/{scene,diff,reference}.png "$run"/{summary,timeline,trace-summary}.json \
+	"$run/timeline.svg" "$run/trace.txt"
 
 [ -x "$BUILD/guest-bin/tessera-demo" ] ||
 	die "tessera-demo is not built" "look at build/logs/ for why userspace/ did not build"
+# Textures of four times the video memory want a gigabyte of system memory for what is not resident.
+# shellcheck disable=SC2016  # for the shell of the guest
+command='t=/sys/kernel/tracing; echo 16384 >$t/buffer_size_kb; echo 1 >$t/events/tessera/enable
+'"tessera-demo --images /mnt/images --output /mnt --summary-json /mnt/summary.json \\
+	--oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
+rc=$?; cat $t/trace >/mnt/trace.txt; exit $rc'
 echo "-- boot the guest and render (the demo's own words follow)"
 start=$(date +%s%N)
 rc=0
 TESSERA_GUEST_TIMES=1 "$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --share "$run" \
-	--timeout "${TIMEOUT:-300}" ${DEVICE:+--device "$DEVICE"} \
-	-- tessera-demo --images /mnt/images --output /mnt </dev/null || rc=$?
+	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" ${DEVICE:+--device "$DEVICE"} \
+	-- "$command" </dev/null || rc=$?
 ms=$((($(date +%s%N) - start) / 1000000))
+if [ -s "$run/trace.txt" ] && [ -s "$run/summary.json" ]; then
+	"$ROOT/scripts/timeline.py" "$run/trace.txt" --json "$run/timeline.json" \
+		--svg "$run/timeline.svg" --summary "$run/trace-summary.json" \
+		--segments "$run/summary.json" --print
+fi
 if [ $rc -ne 0 ]; then
 	die "the demo failed (exit code $rc)" \
 		"scripts/guest --help explains the codes; the kernel log is build/guest-logs/last"
 fi
 [ -s "$run/scene.png" ] || die "the demo wrote no build/run/scene.png" "read its output above"
-printf '   done in %d.%d s: %s\n' $((ms / 1000)) $((ms % 1000 / 100)) "$run/scene.png"
+printf '   done in %d.%d s: %s, timeline.svg, timeline.json (open in ui.perfetto.dev)\n' \
+	$((ms / 1000)) $((ms % 1000 / 100)) "$run/scene.png"

@@ -3,7 +3,7 @@
 """Make a timeline of the driver's trace events.
 
   scripts/timeline.py TRACE [--json FILE] [--svg FILE] [--summary FILE]
-                      [--segment ID=NAME:BYTES ...]
+                      [--segments FILE] [--print]
 
 TRACE is the text of tracefs' `trace` file (or trace_pipe) with the events of
 tessera switched on. --json writes the Chrome trace format, for
@@ -11,7 +11,8 @@ https://ui.perfetto.dev or chrome://tracing: the engines' jobs, the parts and cu
 split submissions, paging operations, evictions, and the use of each segment over time.
 --svg draws how each segment is occupied: time from left to right, place in the
 segment upwards, one colour for each allocation. --summary writes totals as JSON; without
-any of them the totals are printed.
+any of them the totals are printed. --segments names and measures the segments: the JSON
+summary of tessera-demo.
 """
 
 import argparse
@@ -222,6 +223,7 @@ def chrome_trace(events, segments):
 
 # ---- Picture ------------------------------------------------------------------
 
+LEAST_SHOWN = 0.01  # of a segment, used at some time, for it to get a lane
 WIDTH, LANE, GAP, LEFT, TOP = 1200, 170, 34, 150, 40
 BACKGROUND, FRAME, TEXT = "#10141c", "#303a4a", "#c8d0dc"
 
@@ -255,9 +257,12 @@ def svg_lane(out, residency, segment, name, size, top, window):
 def svg(events, segments):
     """A picture of the segments' occupancy over time."""
     residency = Residency(events)
-    shown = sorted({box[0] for box in residency.boxes})
+    shown = sorted(s for s, points in residency.usage.items()
+                   if max(used for _t, used in points) >= LEAST_SHOWN * segments.get(s, (0, 0))[1])
+    # From the first object placed to the last thing an engine did; what a program does with
+    # the result is not of interest here.
     begin = min((box[4] for box in residency.boxes), default=0.0)
-    end = max((box[5] for box in residency.boxes), default=1.0)
+    end = max((e.time for e in events if e.name in ("job_done", "place")), default=begin + 1)
     height = TOP + len(shown) * (LANE + GAP) + 30
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
            'viewBox="0 0 %d %d" font-family="sans-serif" font-size="13" fill="%s">'
@@ -285,12 +290,22 @@ def svg(events, segments):
     return "\n".join(out)
 
 
-def parse_segment(text):
-    """ID=NAME:BYTES"""
-    m = re.fullmatch(r"(\d+)=([^:]+):(\d+)", text)
-    if not m:
-        raise argparse.ArgumentTypeError("not ID=NAME:BYTES: %s" % text)
-    return int(m.group(1)), (m.group(2), int(m.group(3)))
+def read_segments(path):
+    """The segments as tessera-demo --summary-json wrote them: id -> (name, bytes)."""
+    with open(path, encoding="utf-8") as f:
+        return {seg["id"]: (seg["name"], seg["size"]) for seg in json.load(f)["segments"]}
+
+
+def in_words(s):
+    """The totals as the demo's summary goes on."""
+    def mib(key):
+        return s["bytes"].get(key, 0) / 1048576
+    reasons = ", ".join("%s %d" % item for item in s["evictions_by_reason"].items())
+    return ("paged       %.0f MiB: in %.0f, out %.0f, moved %.0f; cleared %.0f, mapped %.0f MiB\n"
+            "evictions   %d (%s); %d pins at cuts; %d parts, %d cuts, %d failed jobs" % (
+                s["bytes_paged"] / 1048576, mib("transfer_in"), mib("transfer_out"),
+                mib("transfer_move"), mib("fill"), mib("map"), s["evictions"], reasons or "none",
+                s["pins"], s["parts"], s["cuts"], s["failed_jobs"]))
 
 
 def write(path, text):
@@ -305,15 +320,15 @@ def main(argv=None):
     p.add_argument("--json", metavar="FILE")
     p.add_argument("--svg", metavar="FILE")
     p.add_argument("--summary", metavar="FILE")
-    p.add_argument("--segment", metavar="ID=NAME:BYTES", type=parse_segment, action="append",
-                   default=[])
+    p.add_argument("--segments", metavar="FILE")
+    p.add_argument("--print", action="store_true", help="print the totals in words")
     args = p.parse_args(argv)
     with open(args.trace, encoding="utf-8", errors="replace") as f:
         events, lost = parse(f)
     if not events:
         print("timeline.py: no tessera events in %s" % args.trace, file=sys.stderr)
         return 1
-    segments = dict(args.segment)
+    segments = read_segments(args.segments) if args.segments else {}
     summary = summarise(events, lost)
     if args.json:
         write(args.json, json.dumps(chrome_trace(events, segments)))
@@ -321,7 +336,11 @@ def main(argv=None):
         write(args.svg, svg(events, segments))
     if args.summary:
         write(args.summary, json.dumps(summary, indent=2) + "\n")
-    if not (args.json or args.svg or args.summary):
+    if args.print:
+        print(in_words(summary))
+    if lost:
+        print("timeline.py: the kernel lost %d events; totals are too low" % lost, file=sys.stderr)
+    if not (args.print or args.json or args.svg or args.summary):
         print(json.dumps(summary, indent=2))
     return 0
 

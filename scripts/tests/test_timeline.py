@@ -79,8 +79,11 @@ class TimelineTest(unittest.TestCase):
     def test_command(self):
         with tempfile.TemporaryDirectory() as d:
             out = [os.path.join(d, n) for n in ("t.json", "t.svg", "s.json")]
+            names = os.path.join(d, "demo.json")
+            with open(names, "w", encoding="utf-8") as f:
+                json.dump({"segments": [{"id": 2, "name": "vram <hidden>", "size": 201326592}]}, f)
             code = timeline.main([TRACE, "--json", out[0], "--svg", out[1], "--summary", out[2],
-                                  "--segment", "2=vram <hidden>:201326592"])
+                                  "--segments", names])
             self.assertEqual(code, 0)
             with open(out[0], encoding="utf-8") as f:
                 self.assertIn("traceEvents", json.load(f))

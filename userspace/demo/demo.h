@@ -169,7 +169,12 @@ struct summary {
 	uint64_t guest_errors;
 	uint64_t paging_ns; /* engine time of this client, if fdinfo tells */
 	uint64_t render_ns;
-	char segments[256]; /* "vram 12.0 MiB, …" after rendering */
+	struct {
+		uint32_t id;
+		char name[32];
+		uint64_t total, used; /* after rendering */
+	} segments[31];
+	uint32_t num_segments;
 	uint64_t phase_ns[PHASE_COUNT];
 	struct comparison comparison;
 	bool compared;

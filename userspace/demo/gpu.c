@@ -397,22 +397,21 @@ static void count_split_points(struct gpu *gpu, struct summary *summary)
 static void read_memory_use(struct gpu *gpu, struct summary *summary)
 {
 	const struct drm_tessera_query_segment *segments;
-	struct drm_tessera_query_memory memory[32];
-	int count = tessera_device_memory(gpu->dev, memory, 32);
-	uint32_t num_segments;
-	size_t at = 0;
+	struct drm_tessera_query_memory memory[31];
+	int used = tessera_device_memory(gpu->dev, memory, 31);
+	uint32_t count;
 
-	segments = tessera_device_segments(gpu->dev, &num_segments);
-	for (int i = 0; i < count && at < sizeof(summary->segments); i++) {
-		const char *name = "?";
-
-		for (uint32_t j = 0; j < num_segments; j++) {
-			if (segments[j].id == memory[i].segment)
-				name = (const char *)segments[j].name;
+	segments = tessera_device_segments(gpu->dev, &count);
+	for (uint32_t i = 0; i < count && i < 31; i++) {
+		summary->segments[i].id = segments[i].id;
+		summary->segments[i].total = segments[i].size;
+		snprintf(summary->segments[i].name, sizeof(summary->segments[i].name), "%s",
+			 segments[i].name);
+		for (int j = 0; j < used; j++) {
+			if (memory[j].segment == segments[i].id)
+				summary->segments[i].used = memory[j].used;
 		}
-		at += snprintf(summary->segments + at, sizeof(summary->segments) - at,
-			       "%s%s %.1f of %.1f", i ? ", " : "", name, memory[i].used / 1048576.0,
-			       memory[i].total / 1048576.0);
+		summary->num_segments = i + 1;
 	}
 }
 

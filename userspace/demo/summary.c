@@ -37,12 +37,15 @@ void summary_fdinfo(int fd, struct summary *summary)
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {
+		char name[32];
 		uint64_t ns;
 
-		if (sscanf(line, "drm-engine-paging: %" SCNu64 " ns", &ns) == 1)
-			summary->paging_ns = ns;
-		else if (sscanf(line, "drm-engine-render: %" SCNu64 " ns", &ns) == 1)
-			summary->render_ns = ns;
+		if (sscanf(line, "drm-engine-%31[^:]: %" SCNu64 " ns", name, &ns) != 2)
+			continue;
+		if (!strncmp(name, "paging", 6))
+			summary->paging_ns += ns;
+		else if (!strncmp(name, "render", 6))
+			summary->render_ns += ns;
 	}
 	fclose(f);
 }
@@ -65,7 +68,11 @@ void summary_print(const struct summary *s, const struct options *options)
 		printf("parts       scene %u (%u cuts), upload %u, variants %u; %u jobs\n",
 		       s->parts[2], s->parts[2] ? s->parts[2] - 1 : 0, s->parts[0], s->parts[1],
 		       s->jobs);
-		printf("segments    MiB after rendering: %s\n", s->segments);
+		printf("segments    MiB used after rendering:");
+		for (uint32_t i = 0; i < s->num_segments; i++)
+			printf("%s %s %.1f of %.0f", i ? "," : "", s->segments[i].name,
+			       mib(s->segments[i].used), mib(s->segments[i].total));
+		printf("\n");
 		printf("engines     render %.3f s, paging %.3f s; %" PRIu64 " guest errors\n",
 		       s->render_ns / 1e9, s->paging_ns / 1e9, s->guest_errors);
 	}
@@ -108,7 +115,14 @@ int summary_write_json(const struct summary *s, const struct options *options)
 		s->cmd_bytes, s->patches, s->allocs, s->guest_errors);
 	fprintf(f, "  \"render_ns\": %" PRIu64 ",\n  \"paging_ns\": %" PRIu64 ",\n", s->render_ns,
 		s->paging_ns);
-	fprintf(f, "  \"phases_ns\": {");
+	fprintf(f, "  \"segments\": [");
+	for (uint32_t i = 0; i < s->num_segments; i++)
+		fprintf(f,
+			"%s{\"id\": %u, \"name\": \"%s\", \"size\": %" PRIu64 ", \"used\": %" PRIu64
+			"}",
+			i ? ", " : "", s->segments[i].id, s->segments[i].name, s->segments[i].total,
+			s->segments[i].used);
+	fprintf(f, "],\n  \"phases_ns\": {");
 	for (int i = 0; i < PHASE_COUNT; i++)
 		fprintf(f, "%s\"%s\": %" PRIu64, i ? ", " : "", phase_names[i], s->phase_ns[i]);
 	fprintf(f, "},\n  \"compared\": %s,\n  \"differing\": %" PRIu64 ",\n",
