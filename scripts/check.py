@@ -5,13 +5,15 @@
   scripts/check.py [TIER|TEST ...]
 
 Tiers: lint lib qtest kunit guest-stock guest-debug. A TEST is the name (or part
-of it) of a test program or lint script. Without arguments: everything.
+of it) of a test program or lint script. Without arguments: everything. Several runs
+at once in one checkout keep their outputs apart.
 
 Each result is a line `PASS tier/program: name` or `FAIL ...`; a program's whole
 output is in build/check/. The last line is `N passed, N failed`.
 """
 
 import concurrent.futures
+import fcntl
 import glob
 import os
 import re
@@ -468,10 +470,28 @@ def timed(title, call, *args):
     say("   %s: %.1f s" % (title, time.monotonic() - begin))
 
 
+def own_output():
+    """build/check, or a folder of its own while another run of the tests has that.
+
+    Returns the file that holds the lock until the end.
+    """
+    global OUT  # pylint: disable=global-statement
+    os.makedirs(BUILD, exist_ok=True)
+    lock = open(os.path.join(BUILD, "check.lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        OUT = "%s-%d" % (OUT, os.getpid())
+        print("-- another run of the tests is going on: outputs in %s" %
+              os.path.relpath(OUT, ROOT), flush=True)
+    os.makedirs(OUT, exist_ok=True)
+    return lock
+
+
 def main():
     names = sys.argv[1:]
     tiers = wanted_tiers(names)
-    os.makedirs(OUT, exist_ok=True)
+    lock = own_output()
     begin = time.monotonic()
     builds = Builds()
     targets = [t for tier in tiers for t in NEEDS[tier]]
@@ -504,7 +524,8 @@ def main():
         timed("guest tests", run_guests, kernels, names)
     if not names:
         coverage()
-    print("\n%.0f s in all; outputs are in build/check/" % (time.monotonic() - begin))
+    print("\n%.0f s in all; outputs are in %s/" % (
+        time.monotonic() - begin, os.path.relpath(OUT, ROOT)))
     if RESULTS.failures:
         print("failed:\n  " + "\n  ".join(RESULTS.failures))
     if RESULTS.skipped:
@@ -512,6 +533,7 @@ def main():
     if RESULTS.passed + RESULTS.failed == 0:
         print("error: no test has the name %s" % " ".join(names))
         RESULTS.failed = 1
+    lock.close()
     print("%d passed, %d failed" % (RESULTS.passed, RESULTS.failed), flush=True)
     return 1 if RESULTS.failed else 0
 
