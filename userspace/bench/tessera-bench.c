@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -337,27 +338,37 @@ static void bench_empty_job(void)
 
 #define OVER_OBJECTS 80
 
-/* Bytes the paging engine moved since boot, from the driver's counters; 0: not told. */
-static uint64_t bytes_moved(void)
+#define TRACING "/sys/kernel/tracing/"
+
+static void trace_write(const char *file, const char *text)
 {
-	char path[96], line[128];
-	uint64_t bytes = 0, value;
+	char path[128];
+	int fd;
 
-	for (int minor = 0; minor < 64; minor++) {
-		FILE *f;
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die(path, -errno);
+	close(fd);
+}
 
-		snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/paging", minor);
-		f = fopen(path, "re");
-		if (!f)
-			continue;
-		while (fgets(line, sizeof(line), f)) {
-			if (sscanf(line, "transfer_bytes %" SCNu64, &value) == 1)
-				bytes = value;
-		}
-		fclose(f);
-		if (bytes)
-			break;
+/* Bytes of the transfers traced since the buffer was emptied. */
+static uint64_t traced_bytes(void)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[512];
+	uint64_t bytes = 0, size;
+
+	if (!f)
+		die(TRACING "trace", -errno);
+	while (fgets(line, sizeof(line), f)) {
+		const char *op = strstr(line, "tessera_paging_op: kind=transfer");
+		const char *field = op ? strstr(op, " size=") : NULL;
+
+		if (field && sscanf(field, " size=%" SCNu64, &size) == 1)
+			bytes += size;
 	}
+	fclose(f);
 	return bytes;
 }
 
@@ -396,8 +407,8 @@ static void bench_oversubscribed(void)
 	(void)*map;
 	record_round(bos, 0);
 	run_cb("oversubscribed");
+	trace_write("events/tessera/tessera_paging_op/enable", "1");
 	for (int i = 0; i < bench.runs; i++) {
-		uint64_t before, moved;
 		double start, seconds, single_seconds;
 
 		start = now();
@@ -405,15 +416,13 @@ static void bench_oversubscribed(void)
 		(void)*map;
 		single_seconds = now() - start;
 		record_round(bos, i * 100);
-		before = bytes_moved();
+		trace_write("trace", "\n"); /* empties it */
 		start = now();
 		run_cb("oversubscribed");
 		seconds = now() - start;
-		moved = bytes_moved() - before;
-		if (!moved) /* not told: in and out once, but for what found its place taken by itself */
-			moved = 2 * (OVER_OBJECTS * each - seg->size);
-		sample(&row, moved / seconds, 2 * MOVE_BYTES / single_seconds);
+		sample(&row, traced_bytes() / seconds, 2 * MOVE_BYTES / single_seconds);
 	}
+	trace_write("events/tessera/tessera_paging_op/enable", "0");
 	print_row(&row);
 	(void)tessera_bo_unmap(single);
 	tessera_bo_del(single);
@@ -423,57 +432,81 @@ static void bench_oversubscribed(void)
 
 /* ---- split_overhead_when_fits -------------------------------------------------------------- */
 
-#define FIT_OBJECTS 64
-#define FIT_ROUNDS 8
+#define FIT_OBJECTS 32
+#define FIT_ROUNDS 16
 
-/*
- * The same packets on the same objects. With split points: each bind is one. Without: all binds
- * share the one at the start, so there is nothing to plan and nowhere to cut.
- */
-static double fits_ns(struct tessera_bo **bos, bool split_points)
+/* Submit what is recorded with a patch list of our own, and wait: seconds of both. */
+static double run_with_patches(const struct tessera_stream *stream,
+			       const struct drm_tessera_submit_patch *patches)
 {
-	const struct tessera_rect all = { 0, 0, 16384, 1 };
-	struct tessera_view view = buffer_view();
+	struct drm_tessera_submit submit = {
+		.context = tessera_context_id(bench.ctx),
+		.cmds = (uintptr_t)stream->cmds,
+		.cmd_size = stream->cmd_bytes,
+		.allocs = { sizeof(*stream->allocs), stream->num_allocs,
+			    (uintptr_t)stream->allocs },
+		.patches = { sizeof(*patches), stream->num_patches, (uintptr_t)patches },
+	};
+	struct drm_tessera_sync sync = { .flags = DRM_TESSERA_SYNC_SIGNAL };
+	struct tessera_syncobj *done;
 	double start;
 
-	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
-	for (int round = 0; round < FIT_ROUNDS; round++) {
-		if (!split_points && !round) {
-			for (int i = 0; i < FIT_ROUNDS * FIT_OBJECTS; i++)
-				(void)tessera_cmdbuf_bind(bench.cb, i, bos[i % FIT_OBJECTS], &view);
-		}
-		for (int i = 0; i < FIT_OBJECTS; i++) {
-			uint32_t slot = round * FIT_OBJECTS + i;
-
-			if (split_points)
-				(void)tessera_cmdbuf_bind(bench.cb, slot, bos[i], &view);
-			(void)tessera_cmdbuf_fill(bench.cb, slot, &all, round);
-		}
-	}
+	must("syncobj", tessera_syncobj_new(bench.dev, 0, &done));
+	sync.handle = tessera_syncobj_handle(done);
+	submit.syncs = (struct drm_tessera_array){ sizeof(sync), 1, (uintptr_t)&sync };
 	start = now();
-	run_cb("fits");
+	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_TESSERA_SUBMIT, &submit))
+		die("submit", -errno);
+	must("wait", tessera_syncobj_wait(done, 0, TESSERA_FOREVER));
 	start = now() - start;
-	tessera_cmdbuf_set_rebind(bench.cb, 0);
-	return start * 1e9;
+	tessera_syncobj_del(done);
+	if (submit.num_parts != 1)
+		die("a job that fits was cut", -EPROTO);
+	return start;
 }
 
+/*
+ * The same packets with the same entries, all of which fit. With: each bind is a split point of its
+ * own. Without: every entry is declared to be needed from the start, which leaves one split
+ * point at offset 0, and a planner nothing to do.
+ */
 static void bench_split_overhead(void)
 {
-	struct row row = { "split_overhead_when_fits", "ns", "lower", .goal = 1.03 };
+	struct row row = { "split_overhead_when_fits", "s", "lower", .goal = 1.03 };
+	const struct tessera_rect all = { 0, 0, 16384, 1 };
+	struct tessera_view view = buffer_view();
+	struct drm_tessera_submit_patch *at_start;
 	struct tessera_bo *bos[FIT_OBJECTS];
+	struct tessera_stream stream;
 	uint64_t size;
 	const char *segment = large_segment(&size);
 
+	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
 	for (int i = 0; i < FIT_OBJECTS; i++)
 		bos[i] = bo_in(segment, 65536, 0);
-	fits_ns(bos, true);
-	fits_ns(bos, false);
+	for (int i = 0; i < FIT_OBJECTS * FIT_ROUNDS; i++) {
+		(void)tessera_cmdbuf_bind(bench.cb, i % FIT_OBJECTS, bos[i % FIT_OBJECTS], &view);
+		(void)tessera_cmdbuf_fill(bench.cb, i % FIT_OBJECTS, &all, i);
+	}
+	must("record", tessera_cmdbuf_finish(bench.cb));
+	tessera_cmdbuf_stream(bench.cb, &stream);
+	at_start = calloc(stream.num_patches, sizeof(*at_start));
+	if (!at_start)
+		die("patches", -ENOMEM);
+	memcpy(at_start, stream.patches, stream.num_patches * sizeof(*at_start));
+	for (uint32_t i = 0; i < stream.num_patches; i++)
+		at_start[i].split_offset = 0;
+	run_with_patches(&stream, stream.patches);
+	run_with_patches(&stream, at_start);
 	for (int i = 0; i < MAX_SAMPLES; i++) {
-		double without = fits_ns(bos, false), with = fits_ns(bos, true);
+		double without = run_with_patches(&stream, at_start);
 
-		sample(&row, with, without);
+		sample(&row, run_with_patches(&stream, stream.patches), without);
 	}
 	print_row(&row);
+	free(at_start);
+	tessera_cmdbuf_reset(bench.cb);
+	tessera_cmdbuf_set_rebind(bench.cb, 0);
 	for (int i = 0; i < FIT_OBJECTS; i++)
 		tessera_bo_del(bos[i]);
 }
