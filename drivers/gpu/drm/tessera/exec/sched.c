@@ -36,15 +36,16 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	return NULL;
 }
 
+/* Why the job must not run: its owner's reason is better than the scheduler's. */
 static int tessera_sched_refused(struct tessera_job *job)
 {
-	/* Set by the scheduler on jobs of a guilty entity. */
-	int error = job->base.s_fence->finished.error;
+	int error = 0;
 
-	if (!error && job->ops->prepare)
+	if (job->ops->prepare)
 		error = job->ops->prepare(job);
 
-	return error;
+	/* Set by the scheduler on jobs of a guilty entity. */
+	return error ?: job->base.s_fence->finished.error;
 }
 
 static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)

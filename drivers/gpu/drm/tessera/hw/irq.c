@@ -40,7 +40,6 @@ struct tessera_irq {
 	/* Serialises pings; a leaf. */
 	struct mutex ping_lock;
 	struct completion ping;
-	ktime_t ping_end;
 };
 
 static irqreturn_t tessera_irq_engine_handler(int irq, void *arg)
@@ -79,7 +78,6 @@ static void tessera_irq_pinged(void *data)
 {
 	struct tessera_irq *irqs = data;
 
-	irqs->ping_end = ktime_get();
 	complete(&irqs->ping);
 }
 
@@ -192,7 +190,7 @@ void tessera_irq_disable(struct tessera_device *tdev)
 /**
  * tessera_irq_ping() - measure a register write plus interrupt round trip
  * @tdev: the device, held with drm_dev_enter()
- * @ns: time from the write to the handler, in nanoseconds
+ * @ns: time from the write until this thread runs again, in nanoseconds
  *
  * Return: 0, -EINTR or -ETIMEDOUT.
  */
@@ -208,7 +206,7 @@ int tessera_irq_ping(struct tessera_device *tdev, u64 *ns)
 	start = ktime_get();
 	tessera_write32(tdev, TSR_CTRL_PING, 1);
 	left = wait_for_completion_timeout(&irqs->ping, TESSERA_PING_TIMEOUT);
-	*ns = ktime_to_ns(ktime_sub(irqs->ping_end, start));
+	*ns = ktime_to_ns(ktime_sub(ktime_get(), start));
 	mutex_unlock(&irqs->ping_lock);
 
 	return left ? 0 : -ETIMEDOUT;

@@ -9,6 +9,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include <drm/drm_debugfs.h>
 #include <drm/drm_drv.h>
@@ -17,6 +18,7 @@
 
 #include "exec/engine.h"
 #include "hw/error.h"
+#include "hw/irq.h"
 #include "mem/account.h"
 #include "mem/bo.h"
 #include "mem/manager.h"
@@ -24,6 +26,8 @@
 #include "mem/segment.h"
 #include "services/debugfs.h"
 #include "tessera_device.h"
+
+#define PING_SAMPLES	15
 
 static struct tessera_device *entry_to_tdev(struct seq_file *m)
 {
@@ -230,6 +234,35 @@ static int evict_all_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 
+static int compare_ns(const void *a, const void *b)
+{
+	const u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Register write to woken waiter; the median, as single ones vary with the host. */
+static int ping_get(void *data, u64 *value)
+{
+	struct tessera_device *tdev = data;
+	u64 ns[PING_SAMPLES];
+	int i, idx, ret = 0;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	for (i = 0; i < PING_SAMPLES && !ret; i++)
+		ret = tessera_irq_ping(tdev, &ns[i]);
+	drm_dev_exit(idx);
+	if (ret)
+		return ret;
+
+	sort(ns, PING_SAMPLES, sizeof(ns[0]), compare_ns, NULL);
+	*value = ns[PING_SAMPLES / 2];
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(ping_fops, ping_get, NULL, "%llu\n");
+
 /**
  * tessera_debugfs_init() - &drm_driver.debugfs_init
  * @minor: one of the device's minors
@@ -243,6 +276,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 
 	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
 	debugfs_create_file("paging_ib_bytes", 0600, root, tdev, &paging_ib_fops);
+	debugfs_create_file("ping", 0400, root, tdev, &ping_fops);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
 	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->residency->keep_system_copy);
 }
