@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Recovery from jobs that do not end in time. No command can hang an engine for ever,
+ * so a long job and a short timeout (debugfs `job_timeout_ms`) stand in for a hang.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+#define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
+
+static char timeout_before[32];
+
+static void timeout_restore(void)
+{
+	tsr_debugfs_write("job_timeout_ms", timeout_before);
+}
+
+/* short enough for a test, long enough for the kernel and the emulator at hand */
+static void timeout_shorten(void)
+{
+	char *text = tsr_debugfs_read("job_timeout_ms");
+
+	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
+	free(text);
+	atexit(timeout_restore);
+	require_ok(tsr_debugfs_write("job_timeout_ms", tap_slow() ? "1500" : "500"));
+}
+
+/* a job that hangs, pushed; its syncobj */
+struct hang {
+	struct tsr_bo bo;
+	struct tsr_cmd cmd;
+	uint32_t sync;
+};
+
+static void hang_start(struct tsr_device *dev, uint32_t context, struct hang *hang)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
+
+	hang->bo = tsr_bo_new(dev, seg->size / 4, tsr_bit(seg), 0);
+	hang->sync = tsr_syncobj_new(dev);
+	tsr_cmd_init(&hang->cmd);
+	tsr_cmd_bind_buffer(&hang->cmd, 0, &hang->bo, true);
+	for (uint32_t i = 0; i < LONG_FILLS; i++)
+		tsr_cmd_fill(&hang->cmd, 0, 0, (uint32_t)(hang->bo.size / 4), i);
+	tsr_submit(dev, context, &hang->cmd, 0, hang->sync);
+}
+
+static void hang_end(struct tsr_device *dev, struct hang *hang)
+{
+	require_eq(tsr_syncobj_status(dev, hang->sync), -ETIME);
+	tsr_syncobj_free(dev, hang->sync);
+	tsr_cmd_fini(&hang->cmd);
+	tsr_bo_free(dev, &hang->bo);
+}
+
+static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
+{
+	tsr_cmd_reset(cmd);
+	tsr_cmd_bind_buffer(cmd, 0, bo, true);
+	tsr_cmd_fill(cmd, 0, 0, (uint32_t)(bo->size / 4), value);
+}
+
+static struct tsr_bo staging(struct tsr_device *dev)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, 65536, tsr_bit(tsr_seg_gart(dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+
+	tsr_bo_map(dev, &bo);
+	return bo;
+}
+
+/* resets of the traced time, all of them of one engine */
+static uint32_t resets(const struct tsr_trace *trace, uint32_t engine)
+{
+	uint32_t n = 0;
+
+	tsr_trace_for_each(trace, "engine_reset", ev)
+	{
+		require_eq(tsr_event_u64(ev, "engine"), engine);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * The job that hangs ends with -ETIME; what its context has queued with -ECANCELED, unrun;
+ * jobs of another context, in the ring behind it, run; then the context is lost.
+ */
+static void guilty_and_innocent(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t guilty = tsr_context_new(&dev, 0), innocent = tsr_context_new(&dev, 0);
+	struct tsr_bo a = staging(&dev), b = staging(&dev);
+	uint32_t queued[4], others[4];
+	struct drm_tessera_submit args;
+	struct tsr_trace trace;
+	struct hang hang;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_pattern_write(&a, 1);
+	tsr_gpu_touch(&dev, innocent, &a);
+	tsr_gpu_touch(&dev, innocent, &b);
+	tsr_trace_start("engine_reset", NULL);
+	timeout_shorten();
+	hang_start(&dev, guilty, &hang);
+	for (uint32_t i = 0; i < 4; i++) {
+		queued[i] = tsr_syncobj_new(&dev);
+		others[i] = tsr_syncobj_new(&dev);
+		fill_list(&cmd, &a, 0xbad);
+		tsr_submit(&dev, guilty, &cmd, 0, queued[i]);
+		fill_list(&cmd, &b, 100 + i);
+		tsr_submit(&dev, innocent, &cmd, 0, others[i]);
+	}
+	hang_end(&dev, &hang);
+	for (uint32_t i = 0; i < 4; i++) {
+		require_eq(tsr_syncobj_status(&dev, queued[i]), -ECANCELED);
+		require_eq(tsr_syncobj_status(&dev, others[i]), 0);
+	}
+	tsr_pattern_check(&a, 1);
+	tsr_words_check(b.map, b.size / 4, 103);
+
+	fill_list(&cmd, &a, 0xbad);
+	require_err(__tsr_submit(&dev, guilty, &cmd, 0, 0, &args), -EIO);
+	tsr_context_free(&dev, guilty);
+	/* the client itself goes on, with another context */
+	guilty = tsr_context_new(&dev, 0);
+	tsr_gpu_fill(&dev, guilty, &a, 7);
+	tsr_words_check(a.map, a.size / 4, 7);
+	trace = tsr_trace_stop();
+	require_eq(resets(&trace, dev.render), 1);
+	tsr_close(&dev);
+}
+
+/* A hang in the second of three parts: the first stands, the third does not run. */
+static void hang_in_a_part(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t size = (seg->size * 3 / 4) & ~(uint64_t)4095;
+	uint32_t ctx = tsr_context_new(&dev, 0), reader = tsr_context_new(&dev, 0);
+	uint32_t words = (uint32_t)(size / 4), got[16], num;
+	struct tsr_bo bos[3], out = staging(&dev);
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 3; i++) {
+		bos[i] = tsr_bo_new(&dev, size, tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+		tsr_gpu_fill(&dev, reader, &bos[i], 1000 + i);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, words, 2000 + i);
+		for (uint32_t n = 0; i == 1 && n < LONG_FILLS; n++)
+			tsr_cmd_fill(&cmd, 0, 0, words, n);
+	}
+	timeout_shorten();
+	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ETIME);
+	require_eq(num, 3);
+	timeout_restore();
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+
+	tsr_gpu_read(&dev, reader, &bos[0], 0, 16, got);
+	tsr_words_check(got, 16, 2000);
+	tsr_gpu_read(&dev, reader, &bos[0], words - 16, 16, got);
+	tsr_words_check(got, 16, 2000);
+	tsr_gpu_read(&dev, reader, &bos[2], 0, 16, got);
+	tsr_words_check(got, 16, 1002);
+	/* nothing leaked: all can be freed and had again */
+	for (uint32_t i = 0; i < 3; i++)
+		tsr_bo_free(&dev, &bos[i]);
+	tsr_gpu_fill(&dev, reader, &out, 3);
+	tsr_words_check(out.map, out.size / 4, 3);
+	tsr_close(&dev);
+}
+
+/* The segment table, the microcode and everybody's memory survive a reset. */
+static void reset_keeps_the_device(void)
+{
+	struct tsr_device dev = tsr_open(), again;
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0), got[64];
+	struct tsr_bo vram = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct hang hang;
+
+	tsr_gpu_fill(&dev, other, &vram, 0x5eed);
+	timeout_shorten();
+	hang_start(&dev, ctx, &hang);
+	hang_end(&dev, &hang);
+	again = tsr_open();
+	require_eq(again.num_segs, dev.num_segs);
+	require(!memcmp(again.segs, dev.segs, sizeof(dev.segs)));
+	tsr_gpu_read(&dev, other, &vram, 0, 64, got);
+	tsr_words_check(got, 64, 0x5eed);
+	tsr_close(&again);
+	tsr_close(&dev);
+}
+
+static void fill_forever(void *arg)
+{
+	const uint64_t *until = arg;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	uint32_t got[16];
+
+	while (tap_now_ns() < *until) {
+		tsr_gpu_fill(&dev, ctx, &bo, ++rounds);
+		tsr_gpu_read(&dev, ctx, &bo, 0, 16, got);
+		tsr_words_check(got, 16, rounds);
+	}
+	tsr_close(&dev);
+}
+
+/* Hang after hang, beside processes that do not notice. */
+static void hangs_beside_work(void)
+{
+	uint64_t until = tap_now_ns() + (tap_slow() ? 25000000000ull : 10000000000ull);
+	struct tsr_device dev = tsr_open();
+	pid_t workers[2];
+	uint32_t hangs = 0;
+
+	timeout_shorten();
+	for (int i = 0; i < 2; i++)
+		workers[i] = tap_fork(fill_forever, &until);
+	while (tap_now_ns() < until) {
+		uint32_t ctx = tsr_context_new(&dev, 0);
+		struct hang hang;
+
+		hang_start(&dev, ctx, &hang);
+		hang_end(&dev, &hang);
+		tsr_context_free(&dev, ctx);
+		hangs++;
+	}
+	for (int i = 0; i < 2; i++)
+		tap_join(workers[i]);
+	tap_note("%u hangs", hangs);
+	require(hangs >= 2);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
+	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
+	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
+	  60 },
+	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
+};
+
+TSR_TEST_MAIN(tests)
