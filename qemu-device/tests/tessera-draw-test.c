@@ -1,0 +1,775 @@
+/*
+ * QTest: BLIT and DRAW against a reference written from the manual's formulas
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera-common.h"
+
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+#define W 160
+#define H 96
+#define TW 37
+#define TH 21
+
+typedef struct Vtx {
+    int32_t x, y, u, v;
+    uint32_t color;
+} Vtx;
+
+typedef struct Image {
+    uint32_t w, h, format;
+    uint32_t px[W * H];             /* raw texels */
+} Image;
+
+typedef struct Gpu {
+    TsrTest *t;
+    uint64_t target, texture, linear, vertices;
+} Gpu;
+
+static const uint32_t formats[] = {
+    TSR_FORMAT_RGB565, TSR_FORMAT_XRGB8888, TSR_FORMAT_ARGB8888,
+};
+
+/* ---- Reference --------------------------------------------------------------- */
+
+static uint32_t ref_div255(uint32_t x)
+{
+    return (x + 128 + ((x + 128) >> 8)) >> 8;
+}
+
+static uint32_t get_channel(uint32_t c, int i)
+{
+    return c >> (8 * i) & 0xff;
+}
+
+static uint32_t ref_mul(uint32_t a, uint32_t b)
+{
+    uint32_t out = 0;
+
+    for (int i = 0; i < 4; i++) {
+        out |= ref_div255(get_channel(a, i) * get_channel(b, i)) << (8 * i);
+    }
+    return out;
+}
+
+static uint32_t ref_unpack(uint32_t format, uint32_t raw)
+{
+    uint32_t r = raw >> 11 & 31, g = raw >> 5 & 63, b = raw & 31;
+
+    switch (format) {
+    case TSR_FORMAT_RGB565:
+        return 0xff000000 | (r * 8 + r / 4) << 16 | (g * 4 + g / 16) << 8 |
+               (b * 8 + b / 4);
+    case TSR_FORMAT_XRGB8888:
+        return raw | 0xff000000;
+    default:
+        return raw;
+    }
+}
+
+static uint32_t ref_pack(uint32_t format, uint32_t c)
+{
+    switch (format) {
+    case TSR_FORMAT_RGB565:
+        return get_channel(c, 2) / 8 << 11 | get_channel(c, 1) / 4 << 5 |
+               get_channel(c, 0) / 8;
+    case TSR_FORMAT_XRGB8888:
+        return c | 0xff000000;
+    default:
+        return c;
+    }
+}
+
+static uint32_t ref_blend(uint32_t mode, uint32_t s, uint32_t d)
+{
+    uint32_t a = s >> 24, out = 0;
+
+    for (int i = 0; i < 4; i++) {
+        uint32_t sc = get_channel(s, i), dc = get_channel(d, i), c = sc;
+
+        if (mode == TSR_BLEND_ALPHA) {
+            c = i == 3 ? a + ref_div255(dc * (255 - a))
+                       : ref_div255(sc * a + dc * (255 - a));
+        } else if (mode == TSR_BLEND_PREMULTIPLIED) {
+            c = MIN(255, sc + ref_div255(dc * (255 - a)));
+        }
+        out |= c << (8 * i);
+    }
+    return out;
+}
+
+static int64_t ref_floor(__int128_t a, __int128_t b)
+{
+    __int128_t q = a / b;
+
+    return q * b > a ? q - 1 : q;
+}
+
+static int64_t ref_wrap(int64_t i, int64_t size, bool repeat)
+{
+    if (repeat) {
+        return ((i % size) + size) % size;
+    }
+    return i < 0 ? 0 : i >= size ? size - 1 : i;
+}
+
+typedef struct RefTex {
+    const Image *image;
+    uint32_t x, y, w, h, sampler;
+} RefTex;
+
+static uint32_t ref_texel(const RefTex *t, int64_t x, int64_t y)
+{
+    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
+    uint32_t tx = t->x + ref_wrap(x, t->w, repeat);
+    uint32_t ty = t->y + ref_wrap(y, t->h, repeat);
+
+    return ref_unpack(t->image->format, t->image->px[ty * t->image->w + tx]);
+}
+
+static uint32_t ref_sample(const RefTex *t, int64_t u, int64_t v)
+{
+    uint32_t out = 0;
+
+    if (!(t->sampler & TSR_SAMPLER_LINEAR)) {
+        return ref_texel(t, ref_floor(u, 65536), ref_floor(v, 65536));
+    }
+    int64_t x = ref_floor(u - 32768, 65536), y = ref_floor(v - 32768, 65536);
+    uint32_t fx = (u - 32768 - x * 65536) / 256;
+    uint32_t fy = (v - 32768 - y * 65536) / 256;
+
+    for (int i = 0; i < 4; i++) {
+        uint32_t sum = 32768;
+
+        sum += get_channel(ref_texel(t, x, y), i) * (256 - fx) * (256 - fy);
+        sum += get_channel(ref_texel(t, x + 1, y), i) * fx * (256 - fy);
+        sum += get_channel(ref_texel(t, x, y + 1), i) * (256 - fx) * fy;
+        sum += get_channel(ref_texel(t, x + 1, y + 1), i) * fx * fy;
+        out |= sum / 65536 << (8 * i);
+    }
+    return out;
+}
+
+/* Twice the signed area of a, b and the point. */
+static int64_t ref_edge(const Vtx *a, const Vtx *b, int64_t px, int64_t py)
+{
+    return (int64_t)(b->x - a->x) * (py - a->y) -
+           (int64_t)(b->y - a->y) * (px - a->x);
+}
+
+static bool ref_covers(const Vtx *a, const Vtx *b, int64_t w)
+{
+    bool left = b->y < a->y, top = b->y == a->y && b->x > a->x;
+
+    return w > 0 || (w == 0 && (left || top));
+}
+
+static void ref_draw(Image *dst, const Vtx *in, const RefTex *tex,
+                     uint32_t blend, uint32_t color, const uint32_t *scissor)
+{
+    Vtx v[3] = { in[0], in[1], in[2] };
+    int64_t area = ref_edge(&v[0], &v[1], v[2].x, v[2].y), w[3];
+
+    if (!area) {
+        return;
+    }
+    if (area < 0) {
+        v[1] = in[2];
+        v[2] = in[1];
+        area = -area;
+    }
+    for (uint32_t y = scissor[1]; y < MIN(scissor[3], dst->h); y++) {
+        for (uint32_t x = scissor[0]; x < MIN(scissor[2], dst->w); x++) {
+            uint32_t *p = &dst->px[y * dst->w + x], c = 0;
+            bool in_all = true;
+
+            for (int i = 0; i < 3; i++) {
+                const Vtx *a = &v[(i + 1) % 3], *b = &v[(i + 2) % 3];
+
+                w[i] = ref_edge(a, b, x * 256 + 128, y * 256 + 128);
+                in_all = in_all && ref_covers(a, b, w[i]);
+            }
+            if (!in_all) {
+                continue;
+            }
+            for (int i = 0; i < 4; i++) {
+                __int128_t sum = area / 2;
+
+                for (int j = 0; j < 3; j++) {
+                    sum += (__int128_t)w[j] * get_channel(v[j].color, i);
+                }
+                c |= (uint32_t)ref_floor(sum, area) << (8 * i);
+            }
+            if (tex) {
+                __int128_t u = 0, vv = 0;
+
+                for (int j = 0; j < 3; j++) {
+                    u += (__int128_t)w[j] * v[j].u;
+                    vv += (__int128_t)w[j] * v[j].v;
+                }
+                c = ref_mul(ref_sample(tex, ref_floor(u, area),
+                                       ref_floor(vv, area)), c);
+            }
+            c = ref_mul(c, color);
+            *p = ref_pack(dst->format,
+                          ref_blend(blend, c, ref_unpack(dst->format, *p)));
+        }
+    }
+}
+
+static void ref_blit(Image *dst, const uint32_t *d, const RefTex *tex,
+                     uint32_t blend, uint32_t color)
+{
+    for (uint32_t j = 0; j < d[3]; j++) {
+        for (uint32_t i = 0; i < d[2]; i++) {
+            int64_t u = (2 * (int64_t)i + 1) * tex->w * 65536 / (2 * d[2]);
+            int64_t v = (2 * (int64_t)j + 1) * tex->h * 65536 / (2 * d[3]);
+            uint32_t *p = &dst->px[(d[1] + j) * dst->w + d[0] + i];
+            uint32_t c = ref_mul(ref_sample(tex, u, v), color);
+
+            *p = ref_pack(dst->format,
+                          ref_blend(blend, c, ref_unpack(dst->format, *p)));
+        }
+    }
+}
+
+/* ---- Device side -------------------------------------------------------------- */
+
+static uint32_t format_bytes(uint32_t format)
+{
+    return format == TSR_FORMAT_RGB565 ? 2 : 4;
+}
+
+static TsrSurf surface(uint64_t base, const Image *m, uint32_t layout)
+{
+    uint32_t row = m->w * format_bytes(m->format);
+    TsrSurf s = {
+        .base = base, .format = m->format, .layout = layout, .access = RW,
+        .pitch = ROUND_UP(row, 128), .width = m->w, .height = m->h,
+    };
+
+    s.limit = (uint64_t)s.pitch * ROUND_UP(m->h, 32);
+    return s;
+}
+
+/* Bring an image into a surface of any layout, or back, by way of COPY. */
+static void upload(Gpu *g, uint64_t base, const Image *m, uint32_t layout)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf s = surface(base, m, layout);
+    TsrSurf l = surface(g->linear, m, TSR_LAYOUT_LINEAR);
+    g_autofree uint8_t *raw = g_malloc0(l.limit);
+    uint32_t bpp = format_bytes(m->format);
+
+    for (uint32_t i = 0; i < m->w * m->h; i++) {
+        uint8_t *p = raw + i / m->w * l.pitch + i % m->w * bpp;
+
+        if (bpp == 2) {
+            stw_le_p(p, m->px[i]);
+        } else {
+            stl_le_p(p, m->px[i]);
+        }
+    }
+    tsr_gpu_write(g->t, g->linear, raw, l.limit);
+    tsr_bind(c, 0, &s);
+    tsr_bind(c, 1, &l);
+    tsr_copy(c, 0, 1, 0, 0, 0, 0, m->w, m->h);
+    tsr_run_ok(g->t, PAGING, c);
+}
+
+static void compare(Gpu *g, uint64_t base, const Image *want, uint32_t layout)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf s = surface(base, want, layout);
+    TsrSurf l = surface(g->linear, want, TSR_LAYOUT_LINEAR);
+    g_autofree uint8_t *raw = g_malloc0(l.limit);
+    uint32_t bpp = format_bytes(want->format);
+
+    tsr_bind(c, 0, &s);
+    tsr_bind(c, 1, &l);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, want->w, want->h);
+    tsr_run_ok(g->t, PAGING, c);
+    tsr_gpu_read(g->t, g->linear, raw, l.limit);
+    for (uint32_t i = 0; i < want->w * want->h; i++) {
+        uint8_t *p = raw + i / want->w * l.pitch + i % want->w * bpp;
+        uint32_t got = bpp == 2 ? lduw_le_p(p) : ldl_le_p(p);
+
+        if (got != want->px[i]) {
+            g_error("pixel %u,%u format %u layout %u: 0x%08x, not 0x%08x",
+                    i % want->w, i / want->w, want->format, layout, got,
+                    want->px[i]);
+        }
+    }
+}
+
+static void put_vertices(Gpu *g, const Vtx *v, uint32_t n)
+{
+    g_autofree uint8_t *raw = g_malloc0(n * TSR_VERTEX_BYTES);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *p = raw + i * TSR_VERTEX_BYTES;
+
+        stl_le_p(p + TSR_VERTEX_X, v[i].x);
+        stl_le_p(p + TSR_VERTEX_Y, v[i].y);
+        stl_le_p(p + TSR_VERTEX_U, v[i].u);
+        stl_le_p(p + TSR_VERTEX_V, v[i].v);
+        stl_le_p(p + TSR_VERTEX_COLOR, v[i].color);
+    }
+    tsr_gpu_write(g->t, g->vertices, raw, n * TSR_VERTEX_BYTES);
+}
+
+static void start(Gpu *g, const char *props)
+{
+    g->t = tsr_start(props);
+    g->target = tsr_seg_base(g->t, 1);
+    g->texture = tsr_seg_base(g->t, 2);
+    g->linear = g->target + (1 << 20);
+    g->vertices = g->target + (2 << 20);
+    tsr_load_firmware(g->t);
+}
+
+static void random_image(Image *m, uint32_t w, uint32_t h, uint32_t format)
+{
+    m->w = w;
+    m->h = h;
+    m->format = format;
+    for (uint32_t i = 0; i < w * h; i++) {
+        m->px[i] = g_test_rand_int();
+        if (format == TSR_FORMAT_RGB565) {
+            m->px[i] &= 0xffff;
+        } else if (format == TSR_FORMAT_XRGB8888) {
+            m->px[i] |= 0xff000000; /* the device writes 255 there */
+        }
+    }
+}
+
+static void emit_draw(TsrCmd *c, const TsrSurf *target, const TsrSurf *tex,
+                      uint64_t vertices, uint32_t n, uint32_t sampler,
+                      uint32_t blend, uint32_t color, const uint32_t *sc)
+{
+    tsr_bind(c, 0, target);
+    tsr_bind_buffer(c, 1, vertices, n * TSR_VERTEX_BYTES, TSR_FORMAT_R32,
+                    TSR_SURF_READ);
+    if (tex) {
+        tsr_bind(c, 2, tex);
+    }
+    tsr_set_state(c, 0, TSR_STATE_COUNT, 0, sc[0] | sc[1] << 16,
+                  sc[2] | sc[3] << 16, 2, sampler, blend, color);
+    tsr_put(c, TSR_OP_DRAW, tex ? TSR_DRAW_TEXTURED : 0, TSR_DRAW_DWORDS, 1,
+            0, n);
+}
+
+/* ---- Tests -------------------------------------------------------------------- */
+
+/*
+ * A mesh of triangles over shared vertices, of either winding: each pixel of
+ * the whole is covered exactly once. Premultiplied blending with alpha 0 adds
+ * up, so the target counts.
+ */
+static void test_coverage(void)
+{
+    enum { N = 12 };
+    static const uint32_t whole[] = { 0, 0, W, H };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1);
+    Vtx grid[N + 1][N + 1], v[N * N * 6];
+    TsrSurf s;
+    uint32_t n = 0;
+    Gpu g;
+
+    start(&g, "");
+    for (int y = 0; y <= N; y++) {
+        for (int x = 0; x <= N; x++) {
+            bool edge = x == 0 || y == 0 || x == N || y == N;
+            int jx = edge ? 0 : g_test_rand_int_range(-600, 600);
+            int jy = edge ? 0 : g_test_rand_int_range(-350, 350);
+
+            /* Convex cells: corners move by less than a quarter of one. */
+            grid[y][x] = (Vtx) {
+                .x = x * W * 256 / N + jx,
+                .y = y * H * 256 / N + jy,
+                .color = 0x00010101,
+            };
+            /* Some on pixel centres, where the rule decides. */
+            if (!edge && x % 3) {
+                grid[y][x].x = (grid[y][x].x & ~255) | 128;
+                grid[y][x].y = (grid[y][x].y & ~255) | 128;
+            }
+        }
+    }
+    for (int y = 0; y < N; y++) {
+        for (int x = 0; x < N; x++) {
+            Vtx *a = &grid[y][x], *b = &grid[y + 1][x];
+
+            v[n++] = a[0];
+            v[n++] = (x + y) % 2 ? a[1] : b[0];
+            v[n++] = (x + y) % 2 ? b[0] : a[1];
+            v[n++] = a[1];
+            v[n++] = b[1];
+            v[n++] = b[0];
+        }
+    }
+    m->w = W;
+    m->h = H;
+    m->format = TSR_FORMAT_ARGB8888;
+    upload(&g, g.target, m, TSR_LAYOUT_LINEAR);
+    put_vertices(&g, v, n);
+    s = surface(g.target, m, TSR_LAYOUT_LINEAR);
+    emit_draw(c, &s, NULL, g.vertices, n, 0, TSR_BLEND_PREMULTIPLIED,
+              0xffffffff, whole);
+    tsr_run_ok(g.t, RENDER, c);
+    for (uint32_t i = 0; i < W * H; i++) {
+        m->px[i] = 0x00010101;
+    }
+    compare(&g, g.target, m, TSR_LAYOUT_LINEAR);
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+/* A rectangle with corners on pixel centres: top and left are ours. */
+static void test_top_left(void)
+{
+    static const uint32_t whole[] = { 0, 0, W, H };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1);
+    Vtx q[4], v[6];
+    TsrSurf s;
+    Gpu g;
+
+    start(&g, "");
+    for (int i = 0; i < 4; i++) {
+        q[i] = (Vtx) { .x = (i % 2 ? 20 : 10) * 256 + 128,
+                       .y = (i / 2 ? 18 : 8) * 256 + 128,
+                       .color = 0xff112233 };
+    }
+    v[0] = q[0], v[1] = q[1], v[2] = q[2];
+    v[3] = q[1], v[4] = q[2], v[5] = q[3]; /* the other winding */
+    m->w = 64;
+    m->h = 32;
+    m->format = TSR_FORMAT_ARGB8888;
+    upload(&g, g.target, m, TSR_LAYOUT_TILE4K);
+    put_vertices(&g, v, 6);
+    s = surface(g.target, m, TSR_LAYOUT_TILE4K);
+    emit_draw(c, &s, NULL, g.vertices, 6, 0, TSR_BLEND_NONE, 0xffffffff,
+              whole);
+    tsr_run_ok(g.t, RENDER, c);
+    for (uint32_t y = 8; y < 18; y++) {
+        for (uint32_t x = 10; x < 20; x++) {
+            m->px[y * 64 + x] = 0xff112233;
+        }
+    }
+    compare(&g, g.target, m, TSR_LAYOUT_TILE4K);
+    tsr_stop(g.t);
+}
+
+static Vtx random_vertex(int spread)
+{
+    return (Vtx) {
+        .x = g_test_rand_int_range(-spread * 256, (W + spread) * 256),
+        .y = g_test_rand_int_range(-spread * 256, (H + spread) * 256),
+        .u = g_test_rand_int_range(-TW * 65536, 2 * TW * 65536),
+        .v = g_test_rand_int_range(-TH * 65536, 2 * TH * 65536),
+        .color = g_test_rand_int(),
+    };
+}
+
+/* Every blend, sampler, format and layout, random triangles, exact. */
+static void test_random(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    Vtx v[9];
+    Gpu g;
+
+    start(&g, "");
+    for (uint32_t round = 0; round < 72; round++) {
+        uint32_t tf = formats[round % 3], sf = formats[round / 3 % 3];
+        uint32_t tl = round / 9 % 3, sl = round % 3;
+        uint32_t blend = round / 2 % 3, sampler = round % 4;
+        uint32_t color = round % 5 ? g_test_rand_int() : 0xffffffff;
+        bool textured = round % 7 != 0;
+        uint32_t sc[4] = { 3, 5, W - 7, H - 2 };
+        RefTex rt = { tex, 0, 0, TW, TH, sampler };
+        TsrSurf ts, ss;
+
+        if (round % 4 == 0) {
+            sc[0] = sc[1] = 0;
+            sc[2] = sc[3] = 0xffff;
+        }
+        random_image(m, W, H, tf);
+        random_image(tex, TW, TH, sf);
+        upload(&g, g.target, m, tl);
+        upload(&g, g.texture, tex, sl);
+        for (int i = 0; i < 9; i++) {
+            v[i] = random_vertex(round % 2 ? 10 : 3000);
+        }
+        if (round % 6 == 0) {
+            v[1].color = v[2].color = v[0].color; /* the flat path */
+        }
+        put_vertices(&g, v, 9);
+        ts = surface(g.target, m, tl);
+        ss = surface(g.texture, tex, sl);
+        c->n = 0;
+        emit_draw(c, &ts, textured ? &ss : NULL, g.vertices, 9, sampler,
+                  blend, color, sc);
+        tsr_run_ok(g.t, RENDER, c);
+        for (int i = 0; i < 9; i += 3) {
+            ref_draw(m, v + i, textured ? &rt : NULL, blend, color, sc);
+        }
+        compare(&g, g.target, m, tl);
+    }
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+/* Target and texture in the aperture, pages scattered. */
+static void test_aperture(void)
+{
+    static const uint32_t whole[] = { 0, 0, W, H };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    uint64_t pages[64], ram;
+    Vtx v[3];
+    Gpu g;
+
+    start(&g, "");
+    ram = tsr_alloc(g.t, 64 * 4096);
+    for (int i = 0; i < 64; i++) {
+        pages[i] = (ram + (i * 27 % 64) * 4096) | TSR_APTE_VALID |
+                   TSR_APTE_WRITE;
+    }
+    tsr_map(c, 4, 0, 64, tsr_list(g.t, pages, 64));
+    tsr_run_ok(g.t, PAGING, c);
+    g.target = tsr_seg_base(g.t, 4);
+    g.texture = g.target + 32 * 4096;
+    for (uint32_t round = 0; round < 9; round++) {
+        RefTex rt = { tex, 0, 0, TW, TH, TSR_SAMPLER_LINEAR };
+        uint32_t tl = round % 3, sl = round / 3;
+        TsrSurf ts, ss;
+
+        random_image(m, W, H, TSR_FORMAT_RGB565);
+        random_image(tex, TW, TH, TSR_FORMAT_ARGB8888);
+        upload(&g, g.target, m, tl);
+        upload(&g, g.texture, tex, sl);
+        for (int i = 0; i < 3; i++) {
+            v[i] = random_vertex(30);
+        }
+        put_vertices(&g, v, 3);
+        ts = surface(g.target, m, tl);
+        ss = surface(g.texture, tex, sl);
+        c->n = 0;
+        emit_draw(c, &ts, &ss, g.vertices, 3, TSR_SAMPLER_LINEAR,
+                  TSR_BLEND_ALPHA, 0xffffffff, whole);
+        tsr_run_ok(g.t, RENDER, c);
+        ref_draw(m, v, &rt, TSR_BLEND_ALPHA, 0xffffffff, whole);
+        compare(&g, g.target, m, tl);
+    }
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+static void test_blit(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    Gpu g;
+
+    start(&g, "");
+    for (uint32_t round = 0; round < 54; round++) {
+        uint32_t blend = round % 3, sampler = round / 3 % 2;
+        uint32_t color = round % 2 ? 0xffffffff : g_test_rand_int();
+        uint32_t tl = round / 6 % 3, sl = round % 3;
+        RefTex rt = { tex, 3, 2, g_test_rand_int_range(1, TW - 3),
+                      g_test_rand_int_range(1, TH - 2), sampler };
+        uint32_t d[4] = { 11, 13, g_test_rand_int_range(1, W - 11),
+                          g_test_rand_int_range(1, H - 13) };
+        TsrSurf ts, ss;
+
+        if (round % 9 == 0) { /* one to one */
+            d[2] = rt.w;
+            d[3] = rt.h;
+        }
+        random_image(m, W, H, formats[round / 3 % 3]);
+        random_image(tex, TW, TH, formats[round % 3]);
+        upload(&g, g.target, m, tl);
+        upload(&g, g.texture, tex, sl);
+        ts = surface(g.target, m, tl);
+        ss = surface(g.texture, tex, sl);
+        c->n = 0;
+        tsr_bind(c, 4, &ts);
+        tsr_bind(c, 5, &ss);
+        tsr_put(c, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS, 4, 5, d[0] | d[1] << 16,
+                d[2] | d[3] << 16, rt.x | rt.y << 16, rt.w | rt.h << 16,
+                sampler | blend << 8, color, 0);
+        tsr_run_ok(g.t, RENDER, c);
+        ref_blit(m, d, &rt, blend, color);
+        compare(&g, g.target, m, tl);
+    }
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+static void test_errors(void)
+{
+    static const uint32_t whole[] = { 0, 0, W, H };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree Image *m = g_new0(Image, 1);
+    TsrSurf s, bad;
+    Vtx v[3] = { 0 };
+    uint32_t draw;
+    Gpu g;
+
+    start(&g, "");
+    random_image(m, W, H, TSR_FORMAT_ARGB8888);
+    upload(&g, g.target, m, 0);
+    s = surface(g.target, m, 0);
+    put_vertices(&g, v, 3);
+    emit_draw(c, &s, &s, g.vertices, 3, 0, 0, 0, whole);
+    draw = c->n - TSR_DRAW_DWORDS;
+    tsr_run_ok(g.t, RENDER, c);
+    c->d[draw + 3] = 4;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    c->d[draw + 3] = 6;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
+    c->d[draw + 3] = TSR_DRAW_MAX_VERTICES + 3;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    c->d[draw + 3] = 3;
+    c->d[draw + 2] = 4;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
+    c->d[draw + 2] = 2;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    c->d[draw + 2] = 0;
+    c->d[draw + 1] = 0; /* not a buffer */
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    /* Coordinates out of range; padding in use. */
+    v[1].x = TSR_VERTEX_COORD_MAX + 1;
+    put_vertices(&g, v, 3);
+    c->d[draw + 1] = 1;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    v[1].x = -TSR_VERTEX_COORD_MAX - 1;
+    put_vertices(&g, v, 3);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    v[1].x = 0;
+    put_vertices(&g, v, 3);
+    tsr_gpu_write(g.t, g.vertices + TSR_VERTEX_PAD, "\1", 1);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    put_vertices(&g, v, 3);
+    /* Targets and textures of a format nobody draws. */
+    bad = s;
+    bad.format = TSR_FORMAT_R32;
+    c->n = 0;
+    emit_draw(c, &bad, &s, g.vertices, 3, 0, 0, 0, whole);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    c->n = 0;
+    emit_draw(c, &s, &bad, g.vertices, 3, 0, 0, 0, whole);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    bad = s;
+    bad.access = TSR_SURF_READ;
+    c->n = 0;
+    emit_draw(c, &bad, &s, g.vertices, 3, 0, 0, 0, whole);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SLOT_ACCESS);
+    bad = s;
+    bad.limit = W * 4 * H - 1;
+    c->n = 0;
+    emit_draw(c, &bad, &s, g.vertices, 3, 0, 0, 0, whole);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
+    c->n = 0;
+    emit_draw(c, &s, &bad, g.vertices, 3, 0, 0, 0, whole);
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SLOT_BOUNDS);
+    /* BLIT: sampler, blend, empty source, rectangles. */
+    c->n = 0;
+    tsr_bind(c, 0, &s);
+    draw = c->n;
+    tsr_put(c, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS, 0, 0, 0, 4 | 4 << 16, 0,
+            4 | 4 << 16, 0, 0xffffffff, 0);
+    tsr_run_ok(g.t, RENDER, c);
+    c->d[draw + 7] = TSR_SAMPLER_REPEAT;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    c->d[draw + 7] = TSR_BLEND_COUNT << 8;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_PACKET);
+    c->d[draw + 7] = 0;
+    c->d[draw + 6] = 4;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    c->d[draw + 6] = (W + 1) | 1 << 16;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    c->d[draw + 6] = 4 | 4 << 16;
+    c->d[draw + 3] = W - 3;
+    tsr_run_err(g.t, RENDER, c, TSR_ERR_SURFACE);
+    tsr_stop(g.t);
+}
+
+/* The largest draw there is, stopped and resumed and reset in between. */
+static void test_long_draw(void)
+{
+    static const uint32_t whole[] = { 0, 0, 2048, 2048 };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf s = {
+        .format = TSR_FORMAT_ARGB8888, .access = RW, .pitch = 8192,
+        .width = 2048, .height = 2048, .limit = 8192 * 2048,
+    };
+    Vtx v[3 * 64] = { 0 };
+    uint64_t seqno;
+    Gpu g;
+
+    start(&g, "");
+    for (int i = 0; i < 64; i++) {
+        v[i * 3 + 1].x = 4096 * 256;
+        v[i * 3 + 2].y = 4096 * 256;
+        v[i * 3].color = v[i * 3 + 1].color = v[i * 3 + 2].color = 0x01020304;
+    }
+    s.base = tsr_seg_base(g.t, 2);
+    put_vertices(&g, v, ARRAY_SIZE(v));
+    c->n = 0;
+    emit_draw(c, &s, NULL, g.vertices, ARRAY_SIZE(v), 0,
+              TSR_BLEND_PREMULTIPLIED, 0xffffffff, whole);
+    for (int i = 0; i < 2; i++) {
+        uint32_t call[] = {
+            TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+            g.t->ib_list, 0, 0, c->n * 4,
+        };
+
+        qtest_bufwrite(g.t->qts, g.t->ib, c->d, c->n * 4);
+        tsr_emit(g.t, RENDER, call, TSR_IB_CALL_DWORDS);
+        seqno = tsr_emit_fence(g.t, RENDER, 0, g.t->record);
+        tsr_kick(g.t, RENDER);
+        if (i == 0) {
+            tsr_wait_reg(g.t, TSR_ENG(RENDER) + TSR_ENG_IB_OFFSET, ~0,
+                         (c->n - TSR_DRAW_DWORDS) * 4);
+            tsr_engine_reset(g.t, RENDER);
+            g_assert_cmpuint(tsr_seqno(g.t, RENDER), ==, 0);
+            tsr_gpu_write(g.t, s.base, "\0\0\0\0", 4);
+            continue;
+        }
+        for (int j = 0; j < 10; j++) {
+            qtest_qmp_assert_success(g.t->qts, "{'execute': 'stop'}");
+            qtest_qmp_assert_success(g.t->qts, "{'execute': 'cont'}");
+        }
+        tsr_wait(g.t, RENDER, seqno);
+        g_assert_cmpuint(qtest_readl(g.t->qts, g.t->record + TSR_REC_STATUS),
+                         ==, 0);
+    }
+    /* 64 layers of 0x01020304 saturating nowhere: blended exactly once. */
+    uint32_t px = 0, got;
+
+    for (int i = 0; i < 64; i++) {
+        px = ref_blend(TSR_BLEND_PREMULTIPLIED, 0x01020304, px);
+    }
+    tsr_gpu_read(g.t, s.base, &got, 4);
+    g_assert_cmphex(got, ==, px);
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/draw/coverage", test_coverage);
+    qtest_add_func("/tessera/draw/top-left", test_top_left);
+    qtest_add_func("/tessera/draw/random", test_random);
+    qtest_add_func("/tessera/draw/SEG-21-aperture", test_aperture);
+    qtest_add_func("/tessera/draw/blit", test_blit);
+    qtest_add_func("/tessera/draw/errors", test_errors);
+    qtest_add_func("/tessera/draw/stop-resume-reset", test_long_draw);
+    return g_test_run();
+}

@@ -1,0 +1,350 @@
+/*
+ * QTest: migration, idle and with engines at work
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "tessera-common.h"
+
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+#define SIZES "agp-ro-size=1M,firmware-size=1M"
+#define PROPS SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,gart-size=4M"
+
+static char *state_file(void)
+{
+    return g_strdup_printf("%s/tessera-vmstate-%d", g_get_tmp_dir(), getpid());
+}
+
+static char *migration_status(QTestState *qts)
+{
+    QDict *rsp = qtest_qmp(qts, "{'execute': 'query-migrate'}");
+    QDict *ret = qdict_get_qdict(rsp, "return");
+    char *status = g_strdup(qdict_get_try_str(ret, "status") ?: "");
+
+    qobject_unref(rsp);
+    return status;
+}
+
+/* "completed" or "failed" */
+static char *migration_end(QTestState *qts)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    while (g_get_monotonic_time() < deadline) {
+        char *status = migration_status(qts);
+
+        if (!strcmp(status, "completed") || !strcmp(status, "failed")) {
+            return status;
+        }
+        g_free(status);
+        g_usleep(1000);
+    }
+    g_error("migration does not end");
+}
+
+static void save(TsrTest *t, const char *path)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    g_autofree char *status = NULL;
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
+                             "'arguments': {'uri': %s}}", uri);
+    status = migration_end(t->qts);
+    g_assert_cmpstr(status, ==, "completed");
+}
+
+/* Start a machine from a file; what it says about it in @status. */
+static TsrTest *load(TsrTest *from, const char *props, const char *path,
+                     char **status)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    TsrTest *t = tsr_start_machine(props, "-incoming defer");
+    QTestState *qts = t->qts;
+
+    *t = *from;
+    t->qts = qts;
+    t->bus = qpci_new_pc(qts, NULL);
+    t->dev = qpci_device_find(t->bus, QPCI_DEVFN(4, 0));
+    qtest_qmp_assert_success(qts, "{'execute': 'migrate-incoming', "
+                             "'arguments': {'uri': %s, "
+                             "'exit-on-error': false}}", uri);
+    *status = migration_end(qts);
+    return t;
+}
+
+/* Move a running device to a new machine. */
+static TsrTest *migrate(TsrTest *t)
+{
+    g_autofree char *path = state_file(), *status = NULL;
+    TsrTest *to;
+
+    save(t, path);
+    to = load(t, PROPS, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    unlink(path);
+    tsr_stop(t);
+    return to;
+}
+
+static void test_idle(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+    uint64_t gart = tsr_seg_base(t, 4), page = tsr_alloc(t, 4096), got;
+    uint64_t pte = page | TSR_APTE_VALID | TSR_APTE_WRITE;
+    uint32_t i;
+
+    tsr_load_firmware(t);
+    tsr_w32(t, TSR_CTRL_SCRATCH, 0xfeed);
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_ERROR);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, t->bounce);
+    tsr_map(c, 4, 5, 1, tsr_list(t, &pte, 1));
+    tsr_page_fill(c, 0xaaaa5555, vram, 8192);
+    tsr_page_fill(c, 0x12345678, hidden, 8192);
+    tsr_mark(c, TSR_MARK_FREE, hidden + 4096, 4096);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_bind_buffer(c, 7, vram, 4096, TSR_FORMAT_R32, RW);
+    tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 2, 3, 4, 1, 1, 7);
+    tsr_run_ok(t, RENDER, c);
+    tsr_r32(t, 0x5f0); /* one error to carry over */
+
+    t = migrate(t);
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0xfeed);
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, TSR_STATUS_FW_RUNNING);
+    g_assert_cmphex(tsr_r32(t, TSR_INT_MASK), ==, TSR_INT_ERROR);
+    g_assert_cmphex(tsr_r32(t, TSR_INT_STATUS), ==, TSR_INT_ERROR);
+    g_assert_cmphex(tsr_r64(t, TSR_CTRL_DUMMY_PAGE_LO), ==, t->bounce);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, 0x5f0);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    g_assert_cmphex(tsr_seg_base(t, 4), ==, gart);
+    for (i = 0; i < 2; i++) {
+        g_assert_cmphex(tsr_r32(t, TSR_ENG(i) + TSR_ENG_HEAD), ==,
+                        t->eng[i].tail);
+        g_assert_cmphex(tsr_r64(t, TSR_ENG(i) + TSR_ENG_RING_LO), ==,
+                        t->eng[i].ring);
+    }
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SELECT, 7);
+    g_assert_cmphex(tsr_r64(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_BASE_LO), ==,
+                    vram);
+    /* VRAM, page states and aperture entries moved along. */
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0xaaaa5555);
+    tsr_gpu_read(t, hidden, &got, 8);
+    g_assert_cmphex(got, ==, 0x1234567812345678);
+    c->n = 0;
+    tsr_transfer(c, 0, 0, hidden + 4096, vram, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_FREED);
+    c->n = 0;
+    tsr_transfer(c, 0, 0, hidden, gart + 5 * 4096, 8, 0, 0, 0);
+    tsr_run_ok(t, PAGING, c);
+    g_assert_cmphex(qtest_readq(t->qts, page), ==, 0x1234567812345678);
+    tsr_expect_no_errors(t);
+    /* And once more, the same device again. */
+    t = migrate(t);
+    tsr_gpu_write(t, vram, "abc", 3);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Inside an IB, slots bound, waiting: the rest of it runs over there. */
+static void test_in_ib(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t vram = tsr_seg_base(t, 1), sem = tsr_alloc(t, 4096), seqno;
+
+    tsr_bind_buffer(c, 3, vram, 4096, TSR_FORMAT_R32, RW);
+    tsr_put(c, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)sem, 0, 1, 0);
+    tsr_fill(c, 3, 0, 0, 16, 1, 0xbeef);
+    uint32_t call[] = {
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+        t->ib_list, 0, 0, c->n * 4,
+    };
+
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    t = migrate(t);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_WAITING);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_IB_OFFSET), ==,
+                    TSR_BIND_SLOT_DWORDS * 4);
+    qtest_writeq(t->qts, sem, 1);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 60), ==, 0xbeef);
+    g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
+                                 TSR_SP_IRQ_SENT), ==, 1);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* A long DRAW is resumed over there and blends every pixel exactly once. */
+static void test_in_draw(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2), seqno;
+    const uint32_t layers = 100;
+    TsrSurf s = {
+        .base = hidden, .format = TSR_FORMAT_ARGB8888, .access = RW,
+        .layout = TSR_LAYOUT_TILE4K, .pitch = 4096, .width = 1024,
+        .height = 1024, .limit = 4 << 20,
+    };
+    g_autofree uint8_t *raw = g_malloc0(layers * 3 * TSR_VERTEX_BYTES);
+    g_autofree uint32_t *got = g_malloc(1 << 20);
+
+    tsr_load_firmware(t);
+    for (uint32_t i = 0; i < layers * 3; i++) {
+        uint8_t *p = raw + i * TSR_VERTEX_BYTES;
+
+        stl_le_p(p + TSR_VERTEX_X, i % 3 == 1 ? 2048 * 256 : 0);
+        stl_le_p(p + TSR_VERTEX_Y, i % 3 == 2 ? 2048 * 256 : 0);
+        stl_le_p(p + TSR_VERTEX_COLOR, 0x00010101);
+    }
+    tsr_page_fill(c, 0, hidden, 4 << 20);
+    tsr_run_ok(t, PAGING, c);
+    tsr_gpu_write(t, vram, raw, layers * 3 * TSR_VERTEX_BYTES);
+    c->n = 0;
+    tsr_bind(c, 0, &s);
+    tsr_bind_buffer(c, 1, vram, layers * 3 * TSR_VERTEX_BYTES,
+                    TSR_FORMAT_R32, TSR_SURF_READ);
+    tsr_set_state(c, 0, TSR_STATE_COUNT, 0, 0, 1024 | 1024 << 16, 0, 0,
+                  TSR_BLEND_PREMULTIPLIED, 0xffffffff);
+    tsr_put(c, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS, 1, 0, layers * 3);
+    uint32_t call[] = {
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+        t->ib_list, 0, 0, c->n * 4,
+    };
+
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    t = migrate(t);
+    t = migrate(t);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    for (uint32_t mib = 0; mib < 4; mib++) {
+        tsr_gpu_read(t, hidden + (mib << 20), got, 1 << 20);
+        for (uint32_t i = 0; i < 1 << 18; i++) {
+            g_assert_cmphex(got[i], ==, layers * 0x00010101);
+        }
+    }
+    tsr_stop(t);
+}
+
+static void test_hung_and_halted(void)
+{
+    TsrTest *t = tsr_start(PROPS ",x-hang-engine=0");
+    uint32_t job[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 3, 0, 0 };
+    uint32_t bad[] = { 0, 0 };
+    uint64_t seqno;
+
+    tsr_emit(t, RENDER, job, 4);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 3);
+    tsr_emit(t, PAGING, bad, 2);
+    tsr_kick(t, PAGING);
+    tsr_wait_reg(t, TSR_ENG(PAGING) + TSR_ENG_STATUS, ~0, TSR_ENGS_HALTED);
+    t = migrate(t);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(PAGING) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_HALTED);
+    tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+    for (uint32_t e = RENDER; e <= PAGING; e++) {
+        tsr_engine_reset(t, e);
+        seqno = tsr_emit_fence(t, e, 0, 0);
+        tsr_kick(t, e);
+        tsr_wait(t, e, seqno);
+    }
+    tsr_stop(t);
+}
+
+static void expect_refused(TsrTest *t, const char *path, const char *props)
+{
+    g_autofree char *status = NULL;
+    TsrTest *to = load(t, props, path, &status);
+
+    g_assert_cmpstr(status, ==, "failed");
+    tsr_stop(to);
+}
+
+/* A device that is not the same does not take the state. */
+static void test_mismatch(void)
+{
+    g_autofree char *path = state_file();
+    TsrTest *t = tsr_start(PROPS);
+
+    save(t, path);
+    expect_refused(t, path, SIZES ",strict=off,vram-size=4M,vram-hidden-size=8M,"
+                   "gart-size=4M");
+    expect_refused(t, path, PROPS ",num-slots=65");
+    expect_refused(t, path, PROPS ",render-engines=2");
+    expect_refused(t, path, SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,"
+                   "gart-size=8M");
+    expect_refused(t, path, SIZES ",strict=on,vram-size=8M,vram-hidden-size=4M,"
+                   "gart-size=4M");
+    unlink(path);
+    tsr_stop(t);
+}
+
+/* Damaged state is refused or harmless, but never fatal. */
+static void test_damaged(void)
+{
+    static const char mark[] = "0000:00:04.0/tessera";
+    g_autofree char *path = state_file();
+    g_autofree char *data = NULL;
+    TsrTest *t = tsr_start(PROPS);
+    unsigned int refused = 0;
+    gsize bytes;
+    char *at;
+
+    save(t, path);
+    g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
+    /* RAM blocks have a dot behind the name, the section has not. */
+    at = data;
+    do {
+        at = memmem(at + 1, data + bytes - at - 1, mark, sizeof(mark) - 1);
+        g_assert_nonnull(at);
+    } while (at[sizeof(mark) - 1] == '.');
+    for (int round = 0; round < 40; round++) {
+        g_autofree char *copy = g_memdup2(data, bytes);
+        g_autofree char *status = NULL;
+        gsize from = at - data + sizeof(mark) + 700;
+        TsrTest *to;
+
+        for (int i = 0; i < 1 + round % 4; i++) {
+            gsize room = MIN(bytes - from - 4096, 20000);
+
+            copy[from + g_test_rand_int_range(0, room)] = g_test_rand_int();
+        }
+        g_assert_true(g_file_set_contents(path, copy, bytes, NULL));
+        to = load(t, PROPS, path, &status);
+        refused += !strcmp(status, "failed");
+        if (strcmp(status, "failed")) {
+            tsr_r32(to, TSR_ENG(RENDER) + TSR_ENG_STATUS);
+            tsr_device_reset(to);
+        }
+        tsr_stop(to);
+    }
+    g_assert_cmpuint(refused, >, 0);
+    unlink(path);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/vmstate/idle", test_idle);
+    qtest_add_func("/tessera/vmstate/in-ib", test_in_ib);
+    qtest_add_func("/tessera/vmstate/in-draw", test_in_draw);
+    qtest_add_func("/tessera/vmstate/hung-and-halted", test_hung_and_halted);
+    qtest_add_func("/tessera/vmstate/mismatch", test_mismatch);
+    qtest_add_func("/tessera/vmstate/damaged", test_damaged);
+    return g_test_run();
+}
