@@ -91,6 +91,7 @@ main() {
 	debug) kernel_target="kernel-debug" ;;
 	*) die "usage: scripts/build-module.sh stock|debug [MAKE-ARG…]" ;;
 	esac
+	"$ROOT/scripts/deps.sh" base kernel
 	[ -e "$BUILD/kernels/$flavour" ] ||
 		die "the $flavour kernel is not there" "make $kernel_target"
 	[ -f "$ROOT/$driver/Makefile" ] ||

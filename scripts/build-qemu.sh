@@ -213,13 +213,14 @@ main() {
 	} | hash_text)
 	entry=$CACHE/qemu-bin/$key
 
+	# The finished program needs the libraries too.
+	"$ROOT/scripts/deps.sh" base qemu
 	if [ "$(cat "$BUILD/qemu/key" 2>/dev/null)" = "$key" ]; then
 		note "QEMU $version with the device: up to date"
 		return
 	fi
 	if [ ! -x "$entry/qemu-system-x86_64" ]; then
 		lock qemu
-		"$ROOT/scripts/deps.sh" base qemu
 		if [ ! -d "$fetched/root" ]; then
 			step "fetch QEMU $version, meson and firmware" \
 				"check the network; 'apt-get update' must work" fetch "$fetched"

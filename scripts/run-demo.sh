@@ -43,6 +43,7 @@ place_images() {
 	find "$run/images" -iname '*.png' | grep -q .
 }
 
+"$ROOT/scripts/deps.sh" base qemu kernel guest userspace
 make -s -C "$ROOT" guest-image
 
 mkdir -p "$run"

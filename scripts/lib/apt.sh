@@ -29,19 +29,18 @@ apt_update() {
 	touch "$_apt_updated"
 }
 
-# package_missing PACKAGE: true unless it is installed.
-package_missing() {
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" != installed ]
-}
-
 # apt_need PACKAGE…: install those that are missing.
 apt_need() {
-	local missing=() p
+	local missing=() installed p
+	installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
 	for p in "$@"; do
 		case " ${missing[*]} " in
 		*" $p "*) continue ;;
 		esac
-		if package_missing "$p"; then missing+=("$p"); fi
+		case $installed in
+		*" installed:$p "*) ;;
+		*) missing+=("$p") ;;
+		esac
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	apt_refresh
