@@ -59,103 +59,39 @@ static void expect_stream(struct tessera_cmdbuf *cb, const uint32_t *words, size
 	}
 }
 
+/* clang-format off */
+static const uint32_t packet_words[] = {
+	/* BIND_SLOT 1: ARGB8888 (4), MORTON (2), read and write; pitch 256, 64 x 32 */
+	0x000a0001, 1, 0, 0, 0, 0, 0x00030204, 0x100, 0x00200040, 0,
+	/* BIND_SLOT 5: linear, read */
+	0x000a0001, 5, 0, 0, 0, 0, 0x00010004, 0x100, 0x00200040, 0,
+	/* FILL 1: x 2 y 3 4 x 5 */
+	0x00080010, 1, 2, 3, 4, 5, 0xff00ff00, 0,
+	/* COPY 1 <- 5: to 7,8 from 1,2 3 x 4 */
+	0x000a0011, 1, 5, 7, 8, 1, 2, 3, 4, 0,
+	/* BLIT 1 <- 5 */
+	0x000a0012, 1, 5, 0x00020001, 0x00040003, 0x00060005, 0x00080007, 0x00000101, 0x80ffffff, 0,
+	/* SET_STATE: all seven, padded */
+	0x000a0003, 0x00070000, 1, 0, 0x40004000, 5, 1, 2, 0xffffffff, 0,
+	/* DRAW textured, slot 5, offset 24, 6 vertices */
+	0x00040113, 5, 24, 6,
+	/* SET_STATE: colour alone */
+	0x00040003, 0x00010006, 0x12345678, 0,
+	/* DRAW */
+	0x00040013, 5, 0, 3,
+	/* QUERY_TIMESTAMP */
+	0x00040014, 1, 16, 0,
+	/* NOP of four words */
+	0x00040000, 0, 0, 0,
+};
+/* clang-format on */
+
 /* Every packet, against words worked out from the hardware manual by hand. */
 static void test_packets(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
 	struct tessera_bo *a = mock_bo(dev_of(state), 16384), *b = mock_bo(dev_of(state), 8192);
 	struct tessera_view va = surface(TSR_LAYOUT_MORTON, WRITE), vb = surface(0, READ);
-	static const uint32_t words[] = {
-		/* BIND_SLOT 1: ARGB8888 (4), MORTON (2), read and write; pitch 256, 64 x 32 */
-		0x000a0001,
-		1,
-		0,
-		0,
-		0,
-		0,
-		0x00030204,
-		0x100,
-		0x00200040,
-		0,
-		/* BIND_SLOT 5: linear, read; */
-		0x000a0001,
-		5,
-		0,
-		0,
-		0,
-		0,
-		0x00010004,
-		0x100,
-		0x00200040,
-		0,
-		/* FILL 1: x 2 y 3 4 x 5 */
-		0x00080010,
-		1,
-		2,
-		3,
-		4,
-		5,
-		0xff00ff00,
-		0,
-		/* COPY 1 <- 5: to 7,8 from 1,2 3 x 4 */
-		0x000a0011,
-		1,
-		5,
-		7,
-		8,
-		1,
-		2,
-		3,
-		4,
-		0,
-		/* BLIT 1 <- 5 */
-		0x000a0012,
-		1,
-		5,
-		0x00020001,
-		0x00040003,
-		0x00060005,
-		0x00080007,
-		0x00000101,
-		0x80ffffff,
-		0,
-		/* SET_STATE: all seven, padded */
-		0x000a0003,
-		0x00070000,
-		1,
-		0,
-		0x40004000,
-		5,
-		1,
-		2,
-		0xffffffff,
-		0,
-		/* DRAW textured, slot 5, offset 24, 6 vertices */
-		0x00040113,
-		5,
-		24,
-		6,
-		/* SET_STATE: colour alone */
-		0x00040003,
-		0x00010006,
-		0x12345678,
-		0,
-		/* DRAW */
-		0x00040013,
-		5,
-		0,
-		3,
-		/* QUERY_TIMESTAMP */
-		0x00040014,
-		1,
-		16,
-		0,
-		/* NOP of four words */
-		0x00040000,
-		0,
-		0,
-		0,
-	};
 	const struct tessera_rect dst = { 1, 2, 3, 4 }, src = { 5, 6, 7, 8 };
 
 	assert_int_equal(tessera_cmdbuf_bind(cb, 1, a, &va), 0);
@@ -176,7 +112,7 @@ static void test_packets(void **state)
 	assert_int_equal(tessera_cmdbuf_draw(cb, 5, 0, 3, 0), 0);
 	assert_int_equal(tessera_cmdbuf_timestamp(cb, 1, 16), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 4), 0);
-	expect_stream(cb, words, ARRAY_SIZE(words));
+	expect_stream(cb, packet_words, ARRAY_SIZE(packet_words));
 	tessera_cmdbuf_del(cb);
 	tessera_bo_del(a);
 	tessera_bo_del(b);
