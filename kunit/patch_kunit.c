@@ -75,14 +75,16 @@ static const struct patch_case patch_cases[] = {
 	{ "slot: reserved upper bits", -EINVAL, 0, 1, { BIND(A, 0x01000001, 0, 8) } },
 	{ "slot: upper bits of an unbind", -EINVAL, 0, 1, { UNBIND(0x80000000, 0) } },
 	{ "padding not zero", -EINVAL, 1, 2,
-	  { BIND(A, 1, 0, 8), { .alloc_index = B, .slot_id = 2, .patch_offset = 0x30, .pad = 1 } } },
+	  { BIND(A, 1, 0, 8),
+	    { .alloc_index = B, .slot_id = 2, .patch_offset = 0x30, .pad = 1 } } },
 
 	{ "SPLIT-12 split offset decreases", -EINVAL, 1, 2,
 	  { BIND(A, 1, 0x100, 0x108), BIND(B, 2, 0xf8, 0x150) } },
 	{ "SPLIT-12 unbind decreases", -EINVAL, 1, 2,
 	  { BIND(A, 1, 0x100, 0x108), UNBIND(2, 0) } },
 	{ "split offset at the end, unbind", 0, 0, 1, { UNBIND(1, CMD_BYTES) } },
-	{ "split offset at the end, bind", -EINVAL, 0, 1, { BIND(A, 1, CMD_BYTES, CMD_BYTES - 16) } },
+	{ "split offset at the end, bind", -EINVAL, 0, 1,
+	  { BIND(A, 1, CMD_BYTES, CMD_BYTES - 16) } },
 	{ "split offset behind the end", -EINVAL, 0, 1, { UNBIND(1, CMD_BYTES + 8) } },
 	{ "split offset largest", -EINVAL, 0, 1, { UNBIND(1, 0xfffffff8) } },
 	{ "split offset unaligned", -EINVAL, 0, 1, { BIND(A, 1, 4, 16) } },
@@ -113,8 +115,10 @@ static const struct patch_case patch_cases[] = {
 	{ "SPLIT-33 three bindings, the middle one past the last", -EINVAL, 1, 3,
 	  { BIND(A, 1, 0, 0x8), BIND(B, 1, 0x100, 0x300), BIND(A, 1, 0x200, 0x330) } },
 
-	{ "SPLIT-36 two words of one binding", 0, 0, 2, { BIND(A, 1, 0, 8), BIND(A, 1, 0, 0x30) } },
-	{ "SPLIT-36 two words, second first", 0, 0, 2, { BIND(A, 1, 0, 0x30), BIND(A, 1, 0, 8) } },
+	{ "SPLIT-36 two words of one binding", 0, 0, 2,
+	  { BIND(A, 1, 0, 8), BIND(A, 1, 0, 0x30) } },
+	{ "SPLIT-36 two words, second first", 0, 0, 2,
+	  { BIND(A, 1, 0, 0x30), BIND(A, 1, 0, 8) } },
 	{ "SPLIT-36 two allocations in one slot", -EINVAL, 1, 2,
 	  { BIND(A, 1, 0, 8), BIND(B, 1, 0, 0x30) } },
 	{ "SPLIT-36 two allocations around an unbind", -EINVAL, 2, 3,
@@ -133,9 +137,11 @@ static const struct patch_case patch_cases[] = {
 
 	{ "allocation offset in the last 8 bytes", 0, 0, 1, { BIND_AT(C, 1, 0, 8, 0xff8) } },
 	{ "allocation offset at the end", -EINVAL, 0, 1, { BIND_AT(C, 1, 0, 8, 0x1000) } },
-	{ "allocation offset far out", -EINVAL, 0, 1, { BIND_AT(C, 1, 0, 8, 0xfffffffffffffff8ULL) } },
+	{ "allocation offset far out", -EINVAL, 0, 1,
+	  { BIND_AT(C, 1, 0, 8, 0xfffffffffffffff8ULL) } },
 	{ "allocation offset unaligned", -EINVAL, 0, 1, { BIND_AT(C, 1, 0, 8, 4) } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(patch, patch_cases, name);
 
 static void make_list(struct tessera_patch_list *list, const struct tessera_patch *patches,
@@ -194,6 +200,7 @@ static const struct leak_case leak_cases[] = {
 	{ "nothing runs behind the end", 0, 0, 3,
 	  { BIND(A, 1, 0, 8), BIND(B, 2, 0, 0x30), UNBIND(1, CMD_BYTES) } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(leak, leak_cases, name);
 
 static void test_leaks(struct kunit *test)
@@ -240,43 +247,40 @@ struct replay_case {
 static const struct replay_case replay_cases[] = {
 	{ "SPLIT-25 section 3: nothing, then C where the second bind left it", 6,
 	  { BIND(B, 1, 0, 0x10), BIND(C, 2, 0, 0x38), BIND(A, 1, 0x100, 0x108),
-	    BIND(C, 2, 0x100, 0x130), UNBIND(1, 0x200), BIND(B, 3, 0x280, 0x288) },
-	  2, { { 0x100, 0 }, { 0x280, BIT(3) } } },
+	    BIND(C, 2, 0x100, 0x130), UNBIND(1, 0x200), BIND(B, 3, 0x280, 0x288) }, 2,
+	  { { 0x100, 0 }, { 0x280, BIT(3) } } },
 	{ "SPLIT-17 section 3 without e3: C stays bound", 5,
-	  { BIND(B, 1, 0, 0x10), BIND(C, 2, 0, 0x38), BIND(A, 1, 0x100, 0x108),
-	    UNBIND(1, 0x200), BIND(B, 3, 0x280, 0x288) },
-	  2, { { 0x100, BIT(1) }, { 0x280, BIT(1) } } },
+	  { BIND(B, 1, 0, 0x10), BIND(C, 2, 0, 0x38), BIND(A, 1, 0x100, 0x108), UNBIND(1, 0x200),
+	    BIND(B, 3, 0x280, 0x288) }, 2, { { 0x100, BIT(1) }, { 0x280, BIT(1) } } },
 	{ "all cuts of section 3", 6,
 	  { BIND(B, 1, 0, 0x10), BIND(C, 2, 0, 0x38), BIND(A, 1, 0x100, 0x108),
-	    BIND(C, 2, 0x100, 0x130), UNBIND(1, 0x200), BIND(B, 3, 0x280, 0x288) },
-	  3, { { 0x100, 0 }, { 0x200, BIT(3) }, { 0x280, BIT(3) } } },
+	    BIND(C, 2, 0x100, 0x130), UNBIND(1, 0x200), BIND(B, 3, 0x280, 0x288) }, 3,
+	  { { 0x100, 0 }, { 0x200, BIT(3) }, { 0x280, BIT(3) } } },
 	{ "the latest of several words counts", 3,
-	  { BIND(A, 1, 0, 0x80), BIND(A, 1, 0, 0x10), UNBIND(2, 0x100) },
-	  1, { { 0x100, BIT(0) } } },
+	  { BIND(A, 1, 0, 0x80), BIND(A, 1, 0, 0x10), UNBIND(2, 0x100) }, 1,
+	  { { 0x100, BIT(0) } } },
 	{ "a word behind the cut does not", 3,
-	  { BIND(A, 1, 0, 0x180), BIND(A, 1, 0, 0x10), UNBIND(2, 0x100) },
-	  1, { { 0x100, BIT(1) } } },
+	  { BIND(A, 1, 0, 0x180), BIND(A, 1, 0, 0x10), UNBIND(2, 0x100) }, 1,
+	  { { 0x100, BIT(1) } } },
 	{ "a slot bound only behind the cut is not bound before", 2,
-	  { BIND(A, 1, 0, 0x180), UNBIND(2, 0x100) },
-	  1, { { 0x100, 0 } } },
+	  { BIND(A, 1, 0, 0x180), UNBIND(2, 0x100) }, 1, { { 0x100, 0 } } },
 	{ "an old binding does not shine through", 3,
-	  { BIND(A, 1, 0, 0x10), BIND(B, 1, 0x80, 0x180), UNBIND(2, 0x100) },
-	  1, { { 0x100, 0 } } },
+	  { BIND(A, 1, 0, 0x10), BIND(B, 1, 0x80, 0x180), UNBIND(2, 0x100) }, 1,
+	  { { 0x100, 0 } } },
 	{ "SPLIT-21 an unbound slot is not bound", 3,
-	  { BIND(A, 1, 0, 0x10), UNBIND(1, 0x80), UNBIND(2, 0x100) },
-	  1, { { 0x100, 0 } } },
+	  { BIND(A, 1, 0, 0x10), UNBIND(1, 0x80), UNBIND(2, 0x100) }, 1, { { 0x100, 0 } } },
 	{ "two slots with one allocation", 3,
-	  { BIND(A, 1, 0, 0x10), BIND(A, 2, 0, 0x40), UNBIND(1, 0x100) },
-	  1, { { 0x100, BIT(1) } } },
+	  { BIND(A, 1, 0, 0x10), BIND(A, 2, 0, 0x40), UNBIND(1, 0x100) }, 1,
+	  { { 0x100, BIT(1) } } },
 	{ "three cuts, the first slot bound all along", 4,
 	  { BIND(A, 1, 0, 0x10), BIND(B, 2, 0x100, 0x108), BIND(C, 2, 0x200, 0x208),
-	    BIND(B, 2, 0x300, 0x308) },
-	  3, { { 0x100, BIT(0) }, { 0x200, BIT(0) }, { 0x300, BIT(0) } } },
+	    BIND(B, 2, 0x300, 0x308) }, 3,
+	  { { 0x100, BIT(0) }, { 0x200, BIT(0) }, { 0x300, BIT(0) } } },
 	{ "cuts left out", 4,
 	  { BIND(A, 1, 0, 0x10), BIND(B, 2, 0x100, 0x108), BIND(C, 3, 0x200, 0x208),
-	    BIND(B, 4, 0x300, 0x308) },
-	  1, { { 0x300, BIT(0) | BIT(1) | BIT(2) } } },
+	    BIND(B, 4, 0x300, 0x308) }, 1, { { 0x300, BIT(0) | BIT(1) | BIT(2) } } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(replay, replay_cases, name);
 
 /* Elements that are not NULL, by patch offset. */
@@ -287,8 +291,11 @@ static u32 make_order(const struct tessera_patch *patches, u32 num, u32 *order)
 	for (i = 0; i < num; i++) {
 		if (allocs[patches[i].alloc_index].flags & TESSERA_PATCH_ALLOC_NULL)
 			continue;
-		for (j = n++; j && patches[order[j - 1]].patch_offset > patches[i].patch_offset; j--)
+		for (j = n++; j; j--) {
+			if (patches[order[j - 1]].patch_offset < patches[i].patch_offset)
+				break;
 			order[j] = order[j - 1];
+		}
 		order[j] = i;
 	}
 
@@ -426,4 +433,5 @@ static struct kunit_suite patch_suite = {
 	.init = patch_init,
 	.test_cases = patch_kunit_cases,
 };
+
 kunit_test_suite(patch_suite);

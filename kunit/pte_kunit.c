@@ -38,6 +38,7 @@ static const struct encode_case encode_cases[] = {
 	{ "memory segment", 0x123000, TSR_SEGF_CPU_VISIBLE, false, -EINVAL, 0 },
 	{ "no flags", 0x123000, 0, false, -EINVAL, 0 },
 };
+
 KUNIT_ARRAY_PARAM_DESC(encode, encode_cases, name);
 
 static void test_encode(struct kunit *test)
@@ -100,4 +101,5 @@ static struct kunit_suite pte_suite = {
 	.name = "tessera_pte",
 	.test_cases = pte_cases,
 };
+
 kunit_test_suite(pte_suite);

@@ -35,8 +35,8 @@ static const struct flag_case flag_cases[] = {
 	{ "SEG-24 host aperture", TSR_SEGF_HOST_APERTURE, 0 },
 	{ "SEG-24 host aperture and CPU visible", TSR_SEGF_HOST_APERTURE | TSR_SEGF_CPU_VISIBLE,
 	  -EINVAL },
-	{ "SEG-24 cached host aperture",
-	  TSR_SEGF_HOST_APERTURE | TSR_SEGF_HOST_APERTURE_CACHED, 0 },
+	{ "SEG-24 cached host aperture", TSR_SEGF_HOST_APERTURE | TSR_SEGF_HOST_APERTURE_CACHED,
+	  0 },
 	{ "SEG-24 cached host aperture without host aperture", TSR_SEGF_HOST_APERTURE_CACHED,
 	  -EINVAL },
 	{ "SEG-24 cached host aperture, CPU visible",
@@ -49,6 +49,7 @@ static const struct flag_case flag_cases[] = {
 	{ "unknown flag", TSR_SEGF_ALL + 1, -EINVAL },
 	{ "highest bit", BIT(31), -EINVAL },
 };
+
 KUNIT_ARRAY_PARAM_DESC(flag, flag_cases, name);
 
 static void test_flags(struct kunit *test)
@@ -95,8 +96,7 @@ static const struct desc_case desc_cases[] = {
 	{ "SEG-5 id 32", -EINVAL, 1, 2, { VRAM, SEG(32, GART, 0xb0000000, MIB, "x") } },
 	{ "SEG-5 duplicate id", -EINVAL, 1, 2, { VRAM, SEG(1, GART, 0xb0000000, MIB, "x") } },
 	{ "ids in any order", 0, 0, 2, { SEG_GART, VRAM } },
-	{ "SEG-6 neighbours", 0, 0, 2,
-	  { VRAM, SEG(2, GART, 0x80000000 + 64 * MIB, MIB, "x") } },
+	{ "SEG-6 neighbours", 0, 0, 2, { VRAM, SEG(2, GART, 0x80000000 + 64 * MIB, MIB, "x") } },
 	{ "SEG-6 overlap by a page", -EINVAL, 1, 2,
 	  { VRAM, SEG(2, GART, 0x80000000 + 64 * MIB - 4096, MIB, "x") } },
 	{ "SEG-6 same range", -EINVAL, 1, 2, { VRAM, SEG(2, GART, 0x80000000, 64 * MIB, "x") } },
@@ -104,7 +104,8 @@ static const struct desc_case desc_cases[] = {
 	  { VRAM, SEG(2, GART, 0x80000000 + MIB, MIB, "x") } },
 	{ "SEG-6 one around the other", -EINVAL, 1, 2,
 	  { SEG(2, GART, 0x80000000 + MIB, MIB, "x"), VRAM } },
-	{ "overlap with hidden memory", -EINVAL, 0, 1, { SEG(1, GART, 0x100000000ULL, MIB, "x") } },
+	{ "overlap with hidden memory", -EINVAL, 0, 1,
+	  { SEG(1, GART, 0x100000000ULL, MIB, "x") } },
 	{ "next to hidden memory", 0, 0, 1, { SEG(1, GART, 0x100000000ULL + MIB, MIB, "x") } },
 	{ "bad flags", -EINVAL, 0, 1, { SEG(1, TSR_SEGF_CACHE_COHERENT, 0, MIB, "x") } },
 	{ "size 0", -EINVAL, 0, 1, { SEG(1, GART, 0, 0, "x") } },
@@ -123,6 +124,7 @@ static const struct desc_case desc_cases[] = {
 	{ "window too small for a CPU visible segment", -EINVAL, 0, 1,
 	  { SEG(1, MEMORY, 0, 65 * MIB, "x") } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(desc, desc_cases, name);
 
 static void test_table(struct kunit *test)
@@ -130,8 +132,8 @@ static void test_table(struct kunit *test)
 	const struct desc_case *c = test->param_value;
 	unsigned int bad = 77;
 
-	KUNIT_ASSERT_EQ(test, tessera_segment_desc_check(c->descs, c->count, &default_limits, &bad),
-			c->ret);
+	KUNIT_ASSERT_EQ(test, c->ret,
+			tessera_segment_desc_check(c->descs, c->count, &default_limits, &bad));
 	if (c->ret)
 		KUNIT_EXPECT_EQ(test, bad, c->bad);
 }
@@ -162,6 +164,7 @@ static const struct field_case field_cases[] = {
 	{ "CPU window offset wraps", -EINVAL, 0, 64 * MIB, 0xfffffffffffff000ULL, 4096 },
 	{ "CPU window offset of an aperture means nothing", 0, 3, 256 * MIB, MIB, 4096 },
 };
+
 KUNIT_ARRAY_PARAM_DESC(field, field_cases, name);
 
 static void test_fields(struct kunit *test)
@@ -187,7 +190,8 @@ static void test_name_not_terminated(struct kunit *test)
 	unsigned int bad;
 
 	memset(desc.name, 'x', sizeof(desc.name));
-	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(&desc, 1, &default_limits, &bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(&desc, 1, &default_limits, &bad),
+			-EINVAL);
 	desc.name[sizeof(desc.name) - 1] = '\0';
 	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(&desc, 1, &default_limits, &bad), 0);
 }
@@ -200,11 +204,12 @@ static void test_count(struct kunit *test)
 	descs = kunit_kcalloc(test, 32, sizeof(*descs), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, descs);
 	for (i = 0; i < 32; i++) {
-		descs[i] = (struct tessera_segment_desc) SEG(i + 1, GART, i * MIB, MIB, "");
+		descs[i] = (struct tessera_segment_desc)SEG(i + 1, GART, i * MIB, MIB, "");
 		snprintf(descs[i].name, sizeof(descs[i].name), "s%u", i);
 	}
 	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(descs, 31, &default_limits, &bad), 0);
-	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(descs, 32, &default_limits, &bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_segment_desc_check(descs, 32, &default_limits, &bad),
+			-EINVAL);
 	KUNIT_EXPECT_EQ(test, bad, 32);
 }
 
@@ -266,7 +271,8 @@ static const struct alloc_case alloc_cases[] = {
 	{ "padding of the preferences", -EINVAL,
 	  { .size = 4096, .supported = 0x1e, .preferred = { [7] = 1 } } },
 
-	{ "SEG-29 evict to an aperture", 0, { .size = 4096, .supported = BIT(1), .evict_to = BIT(4) } },
+	{ "SEG-29 evict to an aperture", 0,
+	  { .size = 4096, .supported = BIT(1), .evict_to = BIT(4) } },
 	{ "SEG-29 evict to memory", -EINVAL,
 	  { .size = 4096, .supported = BIT(1), .evict_to = BIT(2) } },
 	{ "SEG-29 evict to memory and an aperture", -EINVAL,
@@ -276,9 +282,11 @@ static const struct alloc_case alloc_cases[] = {
 
 	{ "cached and accessible", 0,
 	  { .size = 4096, .supported = BIT(4), CPU, .cpu_cached = true } },
-	{ "cached without access", -EINVAL, { .size = 4096, .supported = BIT(4), .cpu_cached = true } },
+	{ "cached without access", -EINVAL,
+	  { .size = 4096, .supported = BIT(4), .cpu_cached = true } },
 	{ "accessible in visible memory", 0, { .size = 4096, .supported = BIT(1), CPU } },
-	{ "accessible in hidden memory only", -EINVAL, { .size = 4096, .supported = BIT(2), CPU } },
+	{ "accessible in hidden memory only", -EINVAL,
+	  { .size = 4096, .supported = BIT(2), CPU } },
 	{ "accessible in hidden and visible memory", -EINVAL,
 	  { .size = 4096, .supported = BIT(1) | BIT(2), CPU } },
 	{ "accessible in hidden memory and an aperture", 0,
@@ -290,20 +298,24 @@ static const struct alloc_case alloc_cases[] = {
 	{ "SEG-20 read-only aperture and another", 0,
 	  { .size = 4096, .supported = BIT(3) | BIT(4) } },
 
-	{ "swizzled", 0, { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_TILE4K, .pitch = 128 } },
+	{ "swizzled", 0,
+	  { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_TILE4K, .pitch = 128 } },
 	{ "swizzled, bad pitch", -EINVAL,
 	  { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_TILE4K, .pitch = 100 } },
 	{ "swizzled, bad size", -EINVAL,
 	  { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_MORTON, .pitch = 256 } },
-	{ "unknown layout", -EINVAL, { .size = 4096, .supported = BIT(1), .layout = 3, .pitch = 128 } },
+	{ "unknown layout", -EINVAL,
+	  { .size = 4096, .supported = BIT(1), .layout = 3, .pitch = 128 } },
 	{ "linear with a pitch", -EINVAL, { .size = 4096, .supported = BIT(1), .pitch = 128 } },
 	{ "SWZ-17 swizzled and accessible in an aperture", -EINVAL,
-	  { .size = 4096, .supported = BIT(1) | BIT(4), .layout = TSR_LAYOUT_TILE4K, .pitch = 128, CPU } },
+	  { .size = 4096, .supported = BIT(1) | BIT(4), .layout = TSR_LAYOUT_TILE4K, .pitch = 128,
+	    CPU } },
 	{ "SWZ-17 swizzled and accessible in memory", 0,
 	  { .size = 4096, .supported = BIT(1), .layout = TSR_LAYOUT_TILE4K, .pitch = 128, CPU } },
 	{ "SWZ-17 swizzled in an aperture, not accessible", 0,
 	  { .size = 4096, .supported = BIT(4), .layout = TSR_LAYOUT_MORTON, .pitch = 128 } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);
 
 static void test_alloc(struct kunit *test)
@@ -338,4 +350,5 @@ static struct kunit_suite segment_desc_suite = {
 	.name = "tessera_segment_desc",
 	.test_cases = segment_desc_cases,
 };
+
 kunit_test_suite(segment_desc_suite);

@@ -189,4 +189,5 @@ static struct kunit_suite slot_suite = {
 	.init = slot_init,
 	.test_cases = slot_cases,
 };
+
 kunit_test_suite(slot_suite);

@@ -40,6 +40,7 @@ static const struct offset_case offset_cases[] = {
 	{ "morton second band", TSR_LAYOUT_MORTON, 128, 32 * 128, 4096 },
 	{ "far away", TSR_LAYOUT_TILE4K, 65536, 0x1000000000ULL, 0x1000000000ULL },
 };
+
 KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
 
 static void test_offset(struct kunit *test)
@@ -69,6 +70,7 @@ static const struct surface_case surface_cases[] = {
 	{ "morton high", TSR_LAYOUT_MORTON, 128, 128 },
 	{ "morton odd tiles", TSR_LAYOUT_MORTON, 384, 96 },
 };
+
 KUNIT_ARRAY_PARAM_DESC(surface, surface_cases, name);
 
 /* The offset of a byte, bit by bit as the hardware manual has it. */
@@ -138,6 +140,7 @@ static const struct geometry_case geometry_cases[] = {
 	{ "unknown layout", TSR_LAYOUT_COUNT, 128, 4096, false },
 	{ "layout out of range", U32_MAX, 128, 4096, false },
 };
+
 KUNIT_ARRAY_PARAM_DESC(geometry, geometry_cases, name);
 
 static void test_geometry(struct kunit *test)
@@ -159,4 +162,5 @@ static struct kunit_suite swizzle_suite = {
 	.name = "tessera_swizzle",
 	.test_cases = swizzle_cases,
 };
+
 kunit_test_suite(swizzle_suite);

@@ -24,9 +24,9 @@ static const struct tessera_patch_alloc allocs[NUM_ALLOCS] = {
 #define R8		TSR_FORMAT_R8
 #define SURF(layout, access) \
 	(R8 | (layout) << TSR_SURF_LAYOUT_SHIFT | (access))
-#define BIND_PKT(slot, surface) \
-	P(TSR_OP_BIND_SLOT, 0, 10), (slot), 0, 0, 0, 0, (surface), 0, 0, 0
-#define NOP2		P(TSR_OP_NOP, 0, 2), 0xdeadbeef
+#define RSURF		SURF(0, TSR_SURF_READ)
+#define BIND_HDR	P(TSR_OP_BIND_SLOT, 0, 10)
+#define NOP_HDR	P(TSR_OP_NOP, 0, 2)
 
 #define BIND(alloc, slot, split, patch) \
 	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
@@ -45,19 +45,21 @@ struct validate_case {
 	struct tessera_patch patches[MAX_ENTRIES];
 };
 
-#define OK(dwords, ...)		0, ANYWHERE, (dwords), { __VA_ARGS__ }
-#define BAD(at, dwords, ...)	-EINVAL, (at), (dwords), { __VA_ARGS__ }
+#define OK(num, ...) \
+	.offset = ANYWHERE, .dwords = (num), .cmds = { __VA_ARGS__ }
+#define BAD(at, num, ...) \
+	.ret = -EINVAL, .offset = (at), .dwords = (num), .cmds = { __VA_ARGS__ }
 
 static const struct validate_case validate_cases[] = {
 	/* NOP */
-	{ "NOP", OK(2, NOP2) },
+	{ "NOP", OK(2, NOP_HDR, 7) },
 	{ "NOP of 48 dwords", OK(48, P(TSR_OP_NOP, 0, 48)) },
-	{ "NOP of 4, then of 2", OK(6, P(TSR_OP_NOP, 0, 4), 1, 2, 3, NOP2) },
+	{ "NOP of 4, then of 2", OK(6, P(TSR_OP_NOP, 0, 4), 1, 2, 3, NOP_HDR, 7) },
 	{ "NOP with flags", BAD(0, 2, P(TSR_OP_NOP, 1, 2), 0) },
 	{ "length 0", BAD(0, 2, P(TSR_OP_NOP, 0, 0), 0) },
 	{ "length 1", BAD(0, 2, P(TSR_OP_NOP, 0, 1), 0) },
 	{ "odd length", BAD(0, 4, P(TSR_OP_NOP, 0, 3), 0, 0, 0) },
-	{ "length beyond the buffer", BAD(8, 4, NOP2, P(TSR_OP_NOP, 0, 4), 0) },
+	{ "length beyond the buffer", BAD(8, 4, NOP_HDR, 7, P(TSR_OP_NOP, 0, 4), 0) },
 	{ "length beyond the largest", BAD(0, 2, P(TSR_OP_NOP, 0, 1026), 0) },
 	{ "largest length field", BAD(0, 2, P(TSR_OP_NOP, 0, 0xfffe), 0) },
 	{ "zeroes", BAD(0, 2, 0, 0) },
@@ -69,7 +71,7 @@ static const struct validate_case validate_cases[] = {
 	{ "unknown opcode 0x7f", BAD(0, 2, P(0x7f, 0, 2), 0) },
 	{ "unknown opcode 0xff", BAD(0, 2, P(0xff, 0, 2), 0) },
 	{ "privileged JOB_BEGIN", BAD(0, 4, P(TSR_OP_JOB_BEGIN, 0, 4), 0, 0, 0) },
-	{ "privileged IB_CALL", BAD(8, 8, NOP2, P(TSR_OP_IB_CALL, 0, 6), 0, 0, 0, 0, 0) },
+	{ "privileged IB_CALL", BAD(8, 8, NOP_HDR, 7, P(TSR_OP_IB_CALL, 0, 6), 0, 0, 0, 0, 0) },
 	{ "privileged user IB_CALL", BAD(0, 6, P(TSR_OP_IB_CALL, 1, 6), 0, 0, 0, 0, 0) },
 	{ "privileged FENCE", BAD(0, 6, P(TSR_OP_FENCE, 0, 6), 0, 0, 0, 0, 0) },
 	{ "privileged WAIT", BAD(0, 6, P(TSR_OP_WAIT, 0, 6), 0, 0, 0, 0, 0) },
@@ -85,14 +87,17 @@ static const struct validate_case validate_cases[] = {
 	/* SET_STATE */
 	{ "SET_STATE of one", OK(4, P(TSR_OP_SET_STATE, 0, 4), 0 | 1 << 16, 5, 0) },
 	{ "SET_STATE of two", OK(4, P(TSR_OP_SET_STATE, 0, 4), 5 | 2 << 16, 5, 6) },
-	{ "SET_STATE of all", OK(10, P(TSR_OP_SET_STATE, 0, 10), 0 | 7 << 16, 1, 2, 3, 4, 5, 6, 7, 0) },
+	{ "SET_STATE of all",
+	  OK(10, P(TSR_OP_SET_STATE, 0, 10), 0 | 7 << 16, 1, 2, 3, 4, 5, 6, 7, 0) },
 	{ "SET_STATE of the last", OK(4, P(TSR_OP_SET_STATE, 0, 4), 6 | 1 << 16, 5, 0) },
 	{ "SET_STATE of none", BAD(0, 2, P(TSR_OP_SET_STATE, 0, 2), 0) },
 	{ "SET_STATE behind the last", BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 7 | 1 << 16, 5, 0) },
 	{ "SET_STATE past the last", BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 6 | 2 << 16, 5, 6) },
 	{ "SET_STATE first wraps", BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 0xffff | 2 << 16, 5, 6) },
-	{ "SET_STATE longer than its count", BAD(0, 6, P(TSR_OP_SET_STATE, 0, 6), 0 | 2 << 16, 5, 6, 0, 0) },
-	{ "SET_STATE shorter than its count", BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 0 | 3 << 16, 5, 6) },
+	{ "SET_STATE longer than its count",
+	  BAD(0, 6, P(TSR_OP_SET_STATE, 0, 6), 0 | 2 << 16, 5, 6, 0, 0) },
+	{ "SET_STATE shorter than its count",
+	  BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 0 | 3 << 16, 5, 6) },
 	{ "SET_STATE padding not zero", BAD(0, 4, P(TSR_OP_SET_STATE, 0, 4), 0 | 1 << 16, 5, 6) },
 	{ "SET_STATE with flags", BAD(0, 4, P(TSR_OP_SET_STATE, 2, 4), 0 | 1 << 16, 5, 0) },
 
@@ -120,82 +125,97 @@ static const struct validate_case validate_cases[] = {
 	{ "DRAW of no slot", BAD(0, 4, P(TSR_OP_DRAW, 0, 4), NUM_SLOTS, 0, 3) },
 	{ "QUERY_TIMESTAMP", OK(4, P(TSR_OP_QUERY_TIMESTAMP, 0, 4), 1, 8, 0) },
 	{ "QUERY_TIMESTAMP reserved dword", BAD(0, 4, P(TSR_OP_QUERY_TIMESTAMP, 0, 4), 1, 8, 1) },
-	{ "good packet behind a bad one", BAD(8, 6, NOP2, P(TSR_OP_NOP, 0, 3), 0, NOP2) },
+	{ "good packet behind a bad one",
+	  BAD(8, 6, NOP_HDR, 7, P(TSR_OP_NOP, 0, 3), 0, NOP_HDR, 7) },
 
 	/* BIND_SLOT and its patch */
-	{ "bind", OK(10, BIND_PKT(1, SURF(0, TSR_SURF_READ))), 1, { BIND(RD, 1, 0, 8) } },
+	{ "bind", OK(10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "bind whatever the address field says",
-	  OK(10, P(TSR_OP_BIND_SLOT, 0, 10), 1, ~0u, ~0u, ~0u, ~0u, SURF(0, TSR_SURF_READ), 0, 0, 0),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind without a patch", BAD(0, 10, BIND_PKT(1, SURF(0, TSR_SURF_READ))) },
+	  OK(10, P(TSR_OP_BIND_SLOT, 0, 10), 1, ~0u, ~0u, ~0u, ~0u, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind without a patch", BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0) },
 	{ "bind that pretends to be patched",
-	  BAD(0, 20, P(TSR_OP_BIND_SLOT, 0, 10), 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 0,
-	      BIND_PKT(2, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 2, 0, 48) } },
+	  BAD(0, 20, P(TSR_OP_BIND_SLOT, 0, 10), 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 2, 0, 0,
+	      0, 0, RSURF, 0, 0, 0), .num = 1, .patches = { BIND(RD, 2, 0, 48) } },
 	{ "second bind without a patch",
-	  BAD(40, 20, BIND_PKT(1, SURF(0, TSR_SURF_READ)), BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 8) } },
+	  BAD(40, 20, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0,
+	      0, 0), .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
 	{ "two binds, patches in order",
-	  OK(20, BIND_PKT(1, SURF(0, TSR_SURF_READ)), BIND_PKT(2, SURF(0, TSR_SURF_READ))),
-	  2, { BIND(RD, 1, 0, 8), BIND(RD, 2, 0, 48) } },
+	  OK(20, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 2, 0, 0, 0, 0, RSURF, 0, 0,
+	     0), .num = 2, .patches = { BIND(RD, 1, 0, 8), BIND(RD, 2, 0, 48) } },
 	{ "two binds, patches out of order in one split point",
-	  OK(20, BIND_PKT(1, SURF(0, TSR_SURF_READ)), BIND_PKT(2, SURF(0, TSR_SURF_READ))),
-	  2, { BIND(RD, 2, 0, 48), BIND(RD, 1, 0, 8) } },
-	{ "two patches for one bind", BAD(8, 10, BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  2, { BIND(RD, 1, 0, 8), BIND(RD, 1, 0, 8) } },
-	{ "two patches overlapping by half",
-	  BAD(16, 10, BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  2, { BIND(RD, 1, 0, 8), BIND(RD, 1, 0, 16) } },
+	  OK(20, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 2, 0, 0, 0, 0, RSURF, 0, 0,
+	     0), .num = 2, .patches = { BIND(RD, 2, 0, 48), BIND(RD, 1, 0, 8) } },
+	{ "two patches for one bind", BAD(8, 10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0),
+	  .num = 2, .patches = { BIND(RD, 1, 0, 8), BIND(RD, 1, 0, 8) } },
+	{ "two patches overlapping by half", BAD(16, 10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0),
+	  .num = 2, .patches = { BIND(RD, 1, 0, 8), BIND(RD, 1, 0, 16) } },
 	{ "patch of a packet that is no bind",
-	  BAD(8, 8, P(TSR_OP_FILL, 0, 8), 1, 0, 0, 0, 0, 0, 0),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "patch of a NOP", BAD(8, 10, P(TSR_OP_NOP, 0, 10)), 1, { BIND(RD, 1, 0, 8) } },
+	  BAD(8, 8, P(TSR_OP_FILL, 0, 8), 1, 0, 0, 0, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "patch of a NOP", BAD(8, 10, P(TSR_OP_NOP, 0, 10)), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "patch of a bind inside a NOP",
-	  BAD(16, 12, P(TSR_OP_NOP, 0, 12), 0, BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 16) } },
-	{ "patch at a bind's header", BAD(0, 12, BIND_PKT(1, SURF(0, TSR_SURF_READ)), NOP2),
-	  1, { BIND(RD, 1, 0, 16) } },
-	{ "bind of another slot than its patch", BAD(0, 10, BIND_PKT(2, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind with upper slot bits", BAD(0, 10, BIND_PKT(0x01000001, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 8) } },
+	  BAD(16, 12, P(TSR_OP_NOP, 0, 12), 0, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 16) } },
+	{ "patch at a bind's header",
+	  BAD(0, 12, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0, NOP_HDR, 7), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 16) } },
+	{ "bind of another slot than its patch",
+	  BAD(0, 10, BIND_HDR, 2, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with upper slot bits",
+	  BAD(0, 10, BIND_HDR, 0x01000001, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "SPLIT-31 write to an allocation listed as written",
-	  OK(10, BIND_PKT(1, SURF(0, TSR_SURF_WRITE))), 1, { BIND(WR, 1, 0, 8) } },
+	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_WRITE), 0, 0, 0), .num = 1,
+	  .patches = { BIND(WR, 1, 0, 8) } },
 	{ "SPLIT-31 write to an allocation listed as read",
-	  BAD(0, 10, BIND_PKT(1, SURF(0, TSR_SURF_WRITE))), 1, { BIND(RD, 1, 0, 8) } },
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_WRITE), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "SPLIT-31 read and write to an allocation listed as read",
-	  BAD(0, 10, BIND_PKT(1, SURF(0, TSR_SURF_READ | TSR_SURF_WRITE))),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind of the last layout", OK(10, BIND_PKT(1, SURF(2, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind of an unknown layout", BAD(0, 10, BIND_PKT(1, SURF(3, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind of format 0", BAD(0, 10, BIND_PKT(1, TSR_SURF_READ)), 1, { BIND(RD, 1, 0, 8) } },
-	{ "bind of the last format", OK(10, BIND_PKT(1, TSR_FORMAT_R32 | TSR_SURF_READ)),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind of an unknown format", BAD(0, 10, BIND_PKT(1, (TSR_FORMAT_R32 + 1) | TSR_SURF_READ)),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind with reserved surface bits", BAD(0, 10, BIND_PKT(1, SURF(0, 0x00040000))),
-	  1, { BIND(RD, 1, 0, 8) } },
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ | TSR_SURF_WRITE), 0, 0, 0),
+	  .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind of the last layout",
+	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, SURF(2, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind of an unknown layout",
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(3, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind of format 0", BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, TSR_SURF_READ, 0, 0, 0),
+	  .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind of the last format",
+	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, TSR_FORMAT_R32 | TSR_SURF_READ, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind of an unknown format",
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, (TSR_FORMAT_R32 + 1) | TSR_SURF_READ, 0, 0, 0),
+	  .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with reserved surface bits",
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, 0x00040000), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "bind with a reserved dword",
-	  BAD(0, 10, P(TSR_OP_BIND_SLOT, 0, 10), 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 1),
-	  1, { BIND(RD, 1, 0, 8) } },
-	{ "bind too long", BAD(0, 12, P(TSR_OP_BIND_SLOT, 0, 12), 1, 0, 0, 0, 0,
-			       SURF(0, TSR_SURF_READ)), 1, { BIND(RD, 1, 0, 8) } },
+	  BAD(0, 10, P(TSR_OP_BIND_SLOT, 0, 10), 1, 0, 0, 0, 0, RSURF, 0, 0, 1), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind too long", BAD(0, 12, P(TSR_OP_BIND_SLOT, 0, 12), 1, 0, 0, 0, 0, RSURF), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
 
 	/* Split points */
-	{ "split points at packets", OK(8, NOP2, NOP2, P(TSR_OP_NOP, 0, 4)),
-	  3, { UNBIND(1, 0), UNBIND(1, 8), UNBIND(1, 16) } },
-	{ "split point at the end", OK(2, NOP2), 1, { UNBIND(1, 8) } },
-	{ "split point inside a packet", BAD(24, 8, NOP2, NOP2, P(TSR_OP_NOP, 0, 4)),
-	  2, { UNBIND(1, 16), UNBIND(1, 24) } },
-	{ "split point inside its own bind", BAD(8, 10, BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 8, 8) } },
-	{ "split point before its bind", OK(12, NOP2, BIND_PKT(1, SURF(0, TSR_SURF_READ))),
-	  1, { BIND(RD, 1, 8, 16) } },
-	{ "several elements at one split point", OK(4, NOP2, NOP2),
-	  3, { UNBIND(1, 8), UNBIND(2, 8), UNBIND(3, 8) } },
+	{ "split points at packets", OK(8, NOP_HDR, 7, NOP_HDR, 7, P(TSR_OP_NOP, 0, 4)), .num = 3,
+	  .patches = { UNBIND(1, 0), UNBIND(1, 8), UNBIND(1, 16) } },
+	{ "split point at the end", OK(2, NOP_HDR, 7), .num = 1, .patches = { UNBIND(1, 8) } },
+	{ "split point inside a packet", BAD(24, 8, NOP_HDR, 7, NOP_HDR, 7, P(TSR_OP_NOP, 0, 4)),
+	  .num = 2, .patches = { UNBIND(1, 16), UNBIND(1, 24) } },
+	{ "split point inside its own bind",
+	  BAD(8, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 8, 8) } },
+	{ "split point before its bind",
+	  OK(12, NOP_HDR, 7, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 8, 16) } },
+	{ "several elements at one split point", OK(4, NOP_HDR, 7, NOP_HDR, 7), .num = 3,
+	  .patches = { UNBIND(1, 8), UNBIND(2, 8), UNBIND(3, 8) } },
 };
+
 KUNIT_ARRAY_PARAM_DESC(validate, validate_cases, name);
 
 struct validate_fixture {
@@ -242,7 +262,8 @@ static void test_packets(struct kunit *test)
 		f->cmds[i] = cpu_to_le32(c->cmds[i]);
 	make_list(&list, c->patches, c->num, c->dwords * 4);
 	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), 0);
-	KUNIT_EXPECT_EQ(test, tessera_validate(f->cmds, &list, f->order, &num_order, &err), c->ret);
+	KUNIT_EXPECT_EQ(test, tessera_validate(f->cmds, &list, f->order, &num_order, &err),
+			c->ret);
 	KUNIT_EXPECT_EQ(test, err.offset, c->offset);
 	if (c->ret)
 		return;
@@ -337,7 +358,7 @@ static u32 random_buffer(struct random_fixture *r, u32 *num)
 			r->cmds[at + 2] = cpu_to_le32(rnd(r, RANDOM_ENTRIES));
 			r->cmds[at + 6] = cpu_to_le32(SURF(0, access));
 			if (*num < RANDOM_ENTRIES && rnd(r, 64)) {
-				r->patches[*num] = (struct tessera_patch) BIND(alloc, slot, at * 4,
+				r->patches[*num] = (struct tessera_patch)BIND(alloc, slot, at * 4,
 									       at * 4 + 8);
 				if (!rnd(r, 64))
 					r->patches[*num].patch_offset += 8;
@@ -377,7 +398,8 @@ static void expect_isolated(struct kunit *test, const __le32 *cmds, u32 dwords)
 			KUNIT_ASSERT_EQ(test, len, 10);
 			KUNIT_ASSERT_EQ(test, le32_to_cpu(cmds[at + 3]), MARKER >> 32);
 			KUNIT_ASSERT_EQ(test, le32_to_cpu(cmds[at + 1]), index >> 8);
-			KUNIT_ASSERT_EQ(test, le32_to_cpu(cmds[at + 4]), allocs[index & 0xff].size);
+			KUNIT_ASSERT_EQ(test, le32_to_cpu(cmds[at + 4]),
+					allocs[index & 0xff].size);
 			if (le32_to_cpu(cmds[at + 6]) & TSR_SURF_WRITE)
 				KUNIT_ASSERT_EQ(test, index & 0xff, WR);
 		}
@@ -462,4 +484,5 @@ static struct kunit_suite validate_suite = {
 	.init = validate_init,
 	.test_cases = validate_kunit_cases,
 };
+
 kunit_test_suite(validate_suite);
