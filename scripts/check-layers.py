@@ -34,7 +34,8 @@ E  mem/account mem/segment mem/manager mem/vram_mgr mem/aperture_mgr mem/res_cur
 E  mem/cache mem/paging mem/swizzle_range mem/host_aperture mem/bo mem/move mem/ttm mem/residency
 E  mem/cpu_map mem/lock mem/destroy mem/gem
 F  vm/pt vm/vm vm/vm_bind
-F  submit/sync submit/context submit/submit
+F  submit/sync submit/barrier submit/context submit/part submit/request submit/split_input
+F  submit/split_exec submit/submit
 G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c
 H  services/client services/fdinfo services/coredump services/debugfs services/reset services/pm
 I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_device.c tessera_pci
