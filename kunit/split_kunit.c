@@ -1,0 +1,838 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Unit tests of the split planner: the worked example of the requirements with
+ * all its variants, one test per rule, and random cases against the oracle.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "split_oracle.h"
+
+/* Slow kernels run fewer; the host build of the oracle runs 200,000 and more. */
+static unsigned long split_cases = 5000;
+module_param(split_cases, ulong, 0444);
+MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
+
+static unsigned long split_seed = 1;
+module_param(split_seed, ulong, 0444);
+MODULE_PARM_DESC(split_seed, "seed of the random cases");
+
+#define MIB		(1ULL << 20)
+#define MAX_OPS		128
+#define MAX_ENTRIES	32
+#define MAX_ALLOCS	8
+#define MAX_BLOCKS	8
+#define MAX_SEGS	3
+#define MAX_SLOTS	8
+#define TEXT		512
+
+/* Allocation list of every hand-made case; 0 is the NULL element. */
+enum { NUL, A, B, C, D, E };
+
+static const char names[] = "-ABCDEFG";
+
+struct fixture {
+	struct tessera_split_input in;
+	struct tessera_split_seg segs[MAX_SEGS];
+	struct tessera_split_alloc allocs[MAX_ALLOCS];
+	struct tessera_patch entries[MAX_ENTRIES];
+	struct tessera_split_block blocks[MAX_BLOCKS];
+	struct tessera_split_op op[MAX_OPS];
+	struct tessera_split_plan plan;
+	unsigned long map;
+	char text[TEXT];
+};
+
+static struct fixture *fixture_new(struct kunit *test, u64 seg_mib)
+{
+	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->segs[0].size = seg_mib * MIB;
+	f->segs[0].granularity = 4096;
+	f->allocs[NUL].flags = TESSERA_SPLIT_ALLOC_NULL;
+	f->in.segs = f->segs;
+	f->in.n_segs = 1;
+	f->in.allocs = f->allocs;
+	f->in.n_allocs = 1;
+	f->in.entries = f->entries;
+	f->in.blocks = f->blocks;
+	f->in.force_map = &f->map;
+	f->in.n_slots = 4;
+	f->in.length = 0x400;
+	return f;
+}
+
+static struct tessera_split_alloc *add_alloc(struct fixture *f, u32 mib)
+{
+	struct tessera_split_alloc *a = &f->allocs[f->in.n_allocs++];
+
+	a->size = mib * MIB;
+	a->supported = 1;
+	a->n_pref = 1;
+	return a;
+}
+
+static void add_entry(struct fixture *f, u32 at, u32 slot, u32 alloc)
+{
+	struct tessera_patch *e = &f->entries[f->in.n_entries++];
+
+	e->split_offset = at;
+	e->slot_id = slot;
+	e->alloc_index = alloc;
+	e->patch_offset = alloc ? at + 8 : 0;
+}
+
+static struct tessera_split_block *add_block(struct fixture *f, u32 seg,
+					     u32 start_mib, u32 mib, u32 alloc)
+{
+	struct tessera_split_block *b = &f->blocks[f->in.n_blocks++];
+
+	b->seg = seg;
+	b->start = start_mib * MIB;
+	b->size = mib * MIB;
+	b->alloc = alloc;
+	return b;
+}
+
+/* One operation as text: +A@16 page-in, -A evict, A@24>0 move, !A@0 pin, -#1 foreign. */
+static int op_text(const struct tessera_split_op *op, char *to, size_t room)
+{
+	u32 at = div_u64(op->off, MIB), from = div_u64(op->src, MIB);
+	char seg[2] = { op->seg ? 'a' + op->seg : 0 };
+	char src[2] = { op->src_seg ? 'a' + op->src_seg : 0 };
+
+	switch (op->type) {
+	case TESSERA_SPLIT_EVICT_FOREIGN:
+		return scnprintf(to, room, "-#%u ", op->id);
+	case TESSERA_SPLIT_EVICT:
+		return scnprintf(to, room, "-%c%s ", names[op->id],
+				 op->flags & TESSERA_SPLIT_OP_CLEAN ? "~" : "");
+	case TESSERA_SPLIT_MOVE:
+		return scnprintf(to, room, "%c@%s%u>%s%u ", names[op->id], src,
+				 from, seg, at);
+	case TESSERA_SPLIT_PAGE_IN:
+		return scnprintf(to, room, "+%c@%s%u ", names[op->id], seg, at);
+	case TESSERA_SPLIT_PIN:
+		return scnprintf(to, room, "!%c@%s%u ", names[op->id], seg, at);
+	default:
+		return scnprintf(to, room, "[%x,%x)%u%s ", op->start, op->end,
+				 op->count,
+				 op->flags & TESSERA_SPLIT_OP_LAST ? "." : "");
+	}
+}
+
+static int run_plan(struct kunit *test, const struct tessera_split_input *in,
+		    struct tessera_split_plan *plan)
+{
+	size_t size = tessera_split_scratch_size(in);
+	void *scratch = kunit_kmalloc(test, size, GFP_KERNEL);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, scratch);
+	/* Whatever the planner does not set itself must not matter. */
+	memset(scratch, 0x5a, size);
+	ret = tessera_split_plan(in, scratch, size, plan);
+	kunit_kfree(test, scratch);
+	return ret;
+}
+
+static int plan_it(struct kunit *test, struct fixture *f)
+{
+	size_t n = 0;
+	u32 i;
+	int ret;
+
+	f->plan.op = f->op;
+	f->plan.cap = MAX_OPS;
+	ret = run_plan(test, &f->in, &f->plan);
+	f->text[0] = 0;
+	for (i = 0; i < f->plan.n_op; i++)
+		n += op_text(&f->op[i], f->text + n, TEXT - n);
+	if (n)
+		f->text[n - 1] = 0;
+	return ret;
+}
+
+static void expect_plan(struct kunit *test, struct fixture *f, const char *text)
+{
+	KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
+	KUNIT_EXPECT_EQ(test, f->plan.late_error, 0);
+	KUNIT_EXPECT_STREQ(test, f->text, text);
+}
+
+static void expect_late(struct kunit *test, struct fixture *f, const char *text,
+			u32 at)
+{
+	KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
+	KUNIT_EXPECT_EQ(test, f->plan.late_error, -ENOSPC);
+	KUNIT_EXPECT_EQ(test, f->plan.error_offset, at);
+	KUNIT_EXPECT_STREQ(test, f->text, text);
+}
+
+static void expect_error(struct kunit *test, struct fixture *f, int error, u32 at)
+{
+	KUNIT_EXPECT_EQ(test, plan_it(test, f), error);
+	KUNIT_EXPECT_EQ(test, f->plan.error_offset, at);
+	KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
+	KUNIT_EXPECT_EQ(test, f->plan.n_parts, 0);
+}
+
+/* Section 3 of the requirements: the set-up, with entries left out or changed. */
+static struct fixture *example(struct kunit *test, u64 seg_mib)
+{
+	struct fixture *f = fixture_new(test, seg_mib);
+
+	add_alloc(f, 32);
+	add_alloc(f, 24);
+	add_alloc(f, 16)->flags = TESSERA_SPLIT_ALLOC_WRITTEN;
+	return f;
+}
+
+static struct fixture *example_base(struct kunit *test, u64 seg_mib)
+{
+	struct fixture *f = example(test, seg_mib);
+
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x100, 2, C);
+	add_entry(f, 0x200, 1, NUL);
+	add_entry(f, 0x280, 3, B);
+	return f;
+}
+
+/* SPLIT-1 SPLIT-2 SPLIT-10 SPLIT-14 SPLIT-15 SPLIT-16 SPLIT-21 SPLIT-25: steps 1 to 13. */
+static void section3_base(struct kunit *test)
+{
+	expect_plan(test, example_base(test, 64),
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
+}
+
+/* SPLIT-23 SPLIT-24: C is not rebound at the cut, stays at 24, and is in the way. */
+static void section3_without_e3(struct kunit *test)
+{
+	struct fixture *f = example(test, 64);
+
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x200, 1, NUL);
+	add_entry(f, 0x280, 3, B);
+	expect_late(test, f, "+B@0 +C@24 [0,100)2 !C@24", 0x100);
+}
+
+/* SPLIT-22 SPLIT-34: A is not unbound, so three must be resident at 0x280. */
+static void section3_without_e4(struct kunit *test)
+{
+	struct fixture *f = example(test, 64);
+
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x100, 2, C);
+	add_entry(f, 0x280, 3, B);
+	expect_error(test, f, -ENOSPC, 0x280);
+	KUNIT_EXPECT_EQ(test, f->plan.error_entry, 4);
+}
+
+/* SPLIT-10: B replaces A in its slot, which is as good as an unbind. */
+static void section3_without_e4_same_slot(struct kunit *test)
+{
+	struct fixture *f = example(test, 64);
+
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x100, 2, C);
+	add_entry(f, 0x280, 1, B);
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)2 !C@0 -A +B@16 [280,400)1.");
+}
+
+/* SPLIT-25: rebinding helps only at the cut that is taken. */
+static void section3_rebind_too_early(struct kunit *test)
+{
+	struct fixture *f = example(test, 64);
+
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 2, C);
+	add_entry(f, 0x180, 1, A);
+	add_entry(f, 0x200, 1, NUL);
+	add_entry(f, 0x280, 3, B);
+	expect_late(test, f, "+B@0 +C@24 [0,180)3 !C@24", 0x180);
+}
+
+/* SPLIT-2: with 72 MiB all fits, and nothing is cut. */
+static void section3_large_segment(struct kunit *test)
+{
+	expect_plan(test, example_base(test, 72),
+		    "+B@0 +C@24 +A@40 [0,400)6.");
+	expect_plan(test, example_base(test, 256),
+		    "+B@0 +C@24 +A@40 [0,400)6.");
+}
+
+/* SPLIT-3: every split point is cut at. */
+static void section3_force_all(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 64);
+
+	f->in.force = TESSERA_SPLIT_FORCE_ALL;
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,200)2 !C@0 [200,280)1 !C@0 -A +B@16 [280,400)1.");
+	f = example_base(test, 72);
+	f->in.force = TESSERA_SPLIT_FORCE_ALL;
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 +A@40 [100,200)2 !C@24 [200,280)1 !C@24 [280,400)1.");
+}
+
+/* SPLIT-3: cuts of a bitmap count split points, the first being 0. */
+static void force_bitmap(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 72);
+
+	f->in.force = TESSERA_SPLIT_FORCE_BITMAP;
+	f->in.n_force = 4;
+	f->map = BIT(0) | BIT(2);
+	expect_plan(test, f,
+		    "+B@0 +C@24 +A@40 [0,200)4 !C@24 [200,400)2.");
+	f->in.n_force = 2;
+	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
+}
+
+/* SPLIT-3: the same seed cuts at the same places, another one elsewhere. */
+static void force_random(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 64);
+	u32 i, parts[4], differ = 0;
+	u64 seed;
+
+	add_alloc(f, 1);
+	for (i = 0; i < 30; i++)
+		add_entry(f, i * 16, 0, A);
+	f->in.force = TESSERA_SPLIT_FORCE_RANDOM;
+	for (seed = 0; seed < 4; seed++) {
+		char first[TEXT];
+
+		f->in.force_seed = seed;
+		KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
+		parts[seed] = f->plan.n_parts;
+		KUNIT_EXPECT_GT(test, parts[seed], 5);
+		KUNIT_EXPECT_LT(test, parts[seed], 26);
+		strscpy(first, f->text, sizeof(first));
+		KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
+		KUNIT_EXPECT_STREQ(test, f->text, first);
+		differ += seed && parts[seed] != parts[0];
+	}
+	KUNIT_EXPECT_NE(test, differ, 0);
+}
+
+/* SPLIT-19: N + 1 allocations in turn, with room for one, give N + 1 parts. */
+static void rotating(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		add_alloc(f, 16);
+	for (i = 0; i < 4; i++)
+		add_entry(f, 0x40 * i, 0, A + i);
+	expect_plan(test, f,
+		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +C@0 [80,c0)1 -C +D@0 [c0,400)1.");
+}
+
+/* SPLIT-11 SPLIT-12 SPLIT-36: what makes one split point, and what it leaves. */
+static void grouping(struct kunit *test)
+{
+	static const struct {
+		const char *name;
+		struct { u32 at, slot, alloc; } e[4];
+		u32 n;
+		const char *plan;
+	} rows[] = {
+		{ "equal offsets are one split point",
+		  { { 0, 0, A }, { 0x40, 0, B }, { 0x40, 1, C } }, 3,
+		  "+A@0 [0,40)1 -A +B@0 +C@8 [40,400)2." },
+		{ "two words of one binding",
+		  { { 0, 0, A }, { 0x40, 0, B }, { 0x40, 0, B } }, 3,
+		  "+A@0 [0,40)1 -A +B@0 [40,400)2." },
+		{ "bound and unbound at once still needs memory",
+		  { { 0, 0, A }, { 0x40, 0, B }, { 0x40, 0, NUL } }, 3,
+		  "+A@0 [0,40)1 -A +B@0 [40,400)2." },
+		{ "the last entry sets the row",
+		  { { 0, 0, B }, { 0, 0, NUL }, { 0x40, 1, A } }, 3,
+		  "+B@0 [0,40)2 -B +A@0 [40,400)1." },
+		{ "a slot of the group does not pin",
+		  { { 0, 0, B }, { 0x40, 1, A }, { 0x40, 0, NUL } }, 3,
+		  "+B@0 [0,40)1 -B +A@0 [40,400)2." },
+		{ "another slot with the same allocation does",
+		  { { 0, 0, B }, { 0, 1, B }, { 0x40, 0, C }, { 0x80, 0, D } }, 4,
+		  "+B@0 +C@8 [0,80)3 !B@0 -C +D@8 [80,400)1." },
+		{ "an unbind never cuts",
+		  { { 0, 0, A }, { 0x40, 0, NUL }, { 0x80, 0, NUL } }, 3,
+		  "+A@0 [0,400)3." },
+		{ "the first split point is not at 0",
+		  { { 0x40, 0, A }, { 0x80, 0, B } }, 2,
+		  "+A@0 [0,80)1 -A +B@0 [80,400)1." },
+		{ "only unbinds", { { 0, 0, NUL }, { 0x400, 1, NUL } }, 2,
+		  "[0,400)2." },
+		{ "unbind at the very end",
+		  { { 0, 0, A }, { 0x400, 0, NUL } }, 2, "+A@0 [0,400)2." },
+		{ "no entries at all", { }, 0, "[0,400)0." },
+	};
+	u32 r, i;
+
+	for (r = 0; r < ARRAY_SIZE(rows); r++) {
+		struct fixture *f = fixture_new(test, 16);
+
+		add_alloc(f, 16);
+		add_alloc(f, 8);
+		add_alloc(f, 8);
+		add_alloc(f, 8);
+		for (i = 0; i < rows[r].n; i++)
+			add_entry(f, rows[r].e[i].at, rows[r].e[i].slot,
+				  rows[r].e[i].alloc);
+		KUNIT_EXPECT_EQ_MSG(test, plan_it(test, f), 0, "%s",
+				    rows[r].name);
+		KUNIT_EXPECT_STREQ_MSG(test, f->text, rows[r].plan, "%s",
+				       rows[r].name);
+	}
+}
+
+/* SPLIT-26: 64 MiB, rebound at every cut, give way to what must stay. */
+static void large_moves(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 112);
+
+	add_alloc(f, 64);
+	add_alloc(f, 40);
+	add_alloc(f, 32);
+	add_alloc(f, 48);
+	add_entry(f, 0x000, 0, B);
+	add_entry(f, 0x000, 1, A);
+	/* A must go down to make the hole for D. */
+	add_entry(f, 0x100, 0, D);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x200, 0, C);
+	add_entry(f, 0x200, 1, A);
+	/* D and A are whole memory: C has to wait for the cut, and D for the next. */
+	add_entry(f, 0x300, 0, D);
+	add_entry(f, 0x300, 1, A);
+	expect_plan(test, f,
+		    "+B@0 +A@40 [0,100)2 -B A@40>0 +D@64 [100,200)2 -D +C@64 [200,300)2 -C +D@64 [300,400)2.");
+}
+
+/* Two residents have to change places: the ring is broken through the system. */
+static void move_ring(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 28);
+
+	/* The only way to place all three is B at 0, C at 8, A at 16. */
+	add_alloc(f, 12);
+	add_alloc(f, 8)->align = 16 * MIB;
+	add_alloc(f, 8)->align = 8 * MIB;
+	add_block(f, 0, 0, 12, A);
+	add_block(f, 0, 16, 8, B);
+	add_entry(f, 0, 0, A);
+	add_entry(f, 0, 1, B);
+	expect_plan(test, f, "[0,400)2.");
+	add_entry(f, 0, 2, C);
+	expect_plan(test, f, "-A B@16>0 +A@16 +C@8 [0,400)3.");
+	KUNIT_EXPECT_EQ(test, f->plan.bytes_moved, 8 * MIB);
+}
+
+/* SPLIT-31: a written allocation is dirty once its first part has run. */
+static void clean_and_written(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+
+	add_alloc(f, 16)->flags = TESSERA_SPLIT_ALLOC_KEEP_COPY;
+	add_alloc(f, 16)->flags = TESSERA_SPLIT_ALLOC_KEEP_COPY |
+				  TESSERA_SPLIT_ALLOC_WRITTEN;
+	add_alloc(f, 16);
+	add_alloc(f, 16)->flags = TESSERA_SPLIT_ALLOC_CLEAN |
+				  TESSERA_SPLIT_ALLOC_WRITTEN;
+	add_block(f, 0, 0, 16, D);
+	add_entry(f, 0x00, 0, A);
+	add_entry(f, 0x40, 0, B);
+	add_entry(f, 0x80, 0, C);
+	add_entry(f, 0xc0, 0, D);
+	add_entry(f, 0x100, 0, A);
+	expect_plan(test, f,
+		    "-D~ +A@0 [0,40)1 -A~ +B@0 [40,80)1 -B +C@0 [80,c0)1 -C +D@0 [c0,100)1 -D +A@0 [100,400)1.");
+	KUNIT_EXPECT_EQ(test, f->plan.bytes_in, 80 * MIB);
+	KUNIT_EXPECT_EQ(test, f->plan.bytes_out, 48 * MIB);
+}
+
+/* SEG-11: preferred segments in order, the next if the first is full and unevictable. */
+static void preferred_order(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+	struct tessera_split_alloc *a;
+	u32 i;
+
+	f->in.n_segs = 2;
+	f->segs[1] = f->segs[0];
+	for (i = 0; i < 3; i++) {
+		a = add_alloc(f, 8);
+		a->supported = 3;
+		a->n_pref = 2;
+		a->pref[0] = 1;
+		a->pref[1] = 0;
+		add_entry(f, 0x40 * i, i, A + i);
+	}
+	expect_plan(test, f, "+A@b0 +B@b8 +C@0 [0,400)3.");
+	add_block(f, 1, 0, 16, TESSERA_SPLIT_NONE);
+	expect_plan(test, f, "-#0 +A@b0 +B@b8 +C@0 [0,400)3.");
+	f->blocks[0].tier = TESSERA_VICTIM_IMMOVABLE;
+	f->in.n_entries = 2;
+	expect_plan(test, f, "+A@0 +B@8 [0,400)2.");
+}
+
+/* SEG-7: a full segment costs nothing in another one. */
+static void segments_apart(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+
+	f->in.n_segs = 2;
+	f->segs[1] = f->segs[0];
+	add_alloc(f, 16);
+	add_alloc(f, 16);
+	add_alloc(f, 16)->supported = 2;
+	f->allocs[C].pref[0] = 1;
+	add_block(f, 1, 0, 16, C);
+	add_entry(f, 0x00, 0, A);
+	add_entry(f, 0x40, 0, B);
+	add_entry(f, 0x80, 0, A);
+	expect_plan(test, f,
+		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +A@0 [80,400)1.");
+}
+
+/* SEG-20 SPLIT-31: written allocations never go into a read-only segment. */
+static void read_only(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+
+	f->in.n_segs = 2;
+	f->segs[1] = f->segs[0];
+	f->segs[1].flags = TESSERA_SPLIT_SEG_READ_ONLY | TESSERA_SPLIT_SEG_APERTURE;
+	add_alloc(f, 16)->supported = 3;
+	f->allocs[A].pref[0] = 1;
+	add_entry(f, 0, 0, A);
+	expect_plan(test, f, "+A@b0 [0,400)1.");
+	f->allocs[A].flags = TESSERA_SPLIT_ALLOC_WRITTEN;
+	expect_plan(test, f, "+A@0 [0,400)1.");
+	/* Resident there from an earlier job that only read it: it has to leave. */
+	add_block(f, 1, 0, 16, A);
+	expect_plan(test, f, "-A +A@0 [0,400)1.");
+	f->allocs[A].supported = 2;
+	f->in.n_blocks = 0;
+	expect_error(test, f, -EINVAL, 0);
+}
+
+/* SEG-8 SPLIT-18: in which order foreign and own memory gives way. */
+static void tiers(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 32);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		add_alloc(f, 8);
+	add_block(f, 0, 0, 8, B);
+	for (i = 0; i < 3; i++)
+		add_block(f, 0, 8 + 8 * i, 8, TESSERA_SPLIT_NONE);
+	f->blocks[1].tier = TESSERA_VICTIM_TAKE_AFTER_OWN;
+	f->blocks[2].tier = TESSERA_VICTIM_TAKE_FIRST;
+	f->blocks[2].rank = 7;
+	f->blocks[3].tier = TESSERA_VICTIM_TAKE_FIRST;
+	f->blocks[3].rank = 5;
+	add_entry(f, 0x00, 0, A);
+	expect_plan(test, f, "-#3 +A@24 [0,400)1.");
+	f->blocks[3].tier = TESSERA_VICTIM_IMMOVABLE;
+	expect_plan(test, f, "-#2 +A@16 [0,400)1.");
+	f->blocks[2].tier = TESSERA_VICTIM_LAST_RESORT;
+	expect_plan(test, f, "-B +A@0 [0,400)1.");
+	f->blocks[0].tier = TESSERA_VICTIM_IMMOVABLE;
+	expect_plan(test, f, "-#1 +A@8 [0,400)1.");
+	f->blocks[1].tier = TESSERA_VICTIM_IMMOVABLE;
+	expect_plan(test, f, "-#2 +A@16 [0,400)1.");
+	f->blocks[2].tier = TESSERA_VICTIM_IMMOVABLE;
+	expect_error(test, f, -ENOSPC, 0);
+}
+
+/* The last resort is kept for where a cut does not help. */
+static void last_resort_after_cut(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 32);
+
+	add_alloc(f, 16);
+	add_alloc(f, 16);
+	add_alloc(f, 16);
+	add_block(f, 0, 0, 16, TESSERA_SPLIT_NONE)->tier =
+		TESSERA_VICTIM_LAST_RESORT;
+	add_entry(f, 0x00, 0, A);
+	add_entry(f, 0x40, 0, B);
+	expect_plan(test, f, "+A@16 [0,40)1 -A +B@16 [40,400)1.");
+	/* A stays bound: only the foreign block can make room now. */
+	f->entries[1].slot_id = 1;
+	expect_plan(test, f, "+A@16 [0,40)1 !A@16 -#0 +B@0 [40,400)1.");
+}
+
+/* Own memory that is scanned out stays, used or not. */
+static void own_immovable(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 40);
+
+	add_alloc(f, 16);
+	add_alloc(f, 16);
+	add_alloc(f, 24);
+	add_block(f, 0, 24, 16, A)->tier = TESSERA_VICTIM_IMMOVABLE;
+	add_entry(f, 0x00, 0, A);
+	add_entry(f, 0x40, 0, B);
+	add_entry(f, 0x80, 0, C);
+	expect_plan(test, f, "+B@0 [0,80)2 -B +C@0 [80,400)1.");
+	f->blocks[0].start = 20 * MIB;
+	expect_error(test, f, -ENOSPC, 0x80);
+}
+
+/* SPLIT-34: what is immovable counts against capacity, in pieces. */
+static void feasible_in_pieces(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 32);
+
+	add_alloc(f, 12);
+	add_alloc(f, 12);
+	add_alloc(f, 4);
+	add_block(f, 0, 12, 4, TESSERA_SPLIT_NONE)->tier =
+		TESSERA_VICTIM_IMMOVABLE;
+	add_entry(f, 0, 0, C);
+	add_entry(f, 0, 1, A);
+	add_entry(f, 0, 2, B);
+	/* In list order C would take the room of A: they are packed instead. */
+	expect_plan(test, f, "+C@16 +A@0 +B@20 [0,400)3.");
+	/* The sizes are the same, but the pieces are too small now. */
+	f->blocks[0].start = 14 * MIB;
+	expect_error(test, f, -ENOSPC, 0);
+}
+
+/* SCHED-6: with the leak check no slot may stay bound over a cut. */
+static void leak_check(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 64);
+
+	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
+	expect_error(test, f, -EINVAL, 0x280);
+	/* C is unbound before the second cut. */
+	f = example(test, 64);
+	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
+	add_entry(f, 0x000, 1, B);
+	add_entry(f, 0x000, 2, C);
+	add_entry(f, 0x100, 1, A);
+	add_entry(f, 0x100, 2, C);
+	add_entry(f, 0x200, 1, NUL);
+	add_entry(f, 0x200, 2, NUL);
+	add_entry(f, 0x280, 3, B);
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)4 -A +B@40 [280,400)1.");
+	f = example_base(test, 72);
+	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
+	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
+}
+
+/* SPLIT-7 SPLIT-8 SPLIT-16: the table at each part's start. */
+static void replay(struct kunit *test)
+{
+	static const u32 want[3][4] = {
+		{ TESSERA_SPLIT_NONE, TESSERA_SPLIT_NONE, TESSERA_SPLIT_NONE,
+		  TESSERA_SPLIT_NONE },
+		{ TESSERA_SPLIT_NONE, TESSERA_SPLIT_NONE, TESSERA_SPLIT_NONE,
+		  TESSERA_SPLIT_NONE },
+		{ TESSERA_SPLIT_NONE, TESSERA_SPLIT_NONE, C,
+		  TESSERA_SPLIT_NONE },
+	};
+	struct fixture *f = example_base(test, 64);
+	struct tessera_split_replay replay;
+	u32 table[4], part = 0, slot, i;
+
+	KUNIT_ASSERT_EQ(test, plan_it(test, f), 0);
+	KUNIT_ASSERT_EQ(test, f->plan.n_parts, 3);
+	tessera_split_replay_begin(&f->in, &replay, table);
+	for (i = 0; i < f->plan.n_op; i++) {
+		if (f->op[i].type != TESSERA_SPLIT_PART)
+			continue;
+		tessera_split_replay_part(&f->in, &replay, &f->op[i]);
+		for (slot = 0; slot < 4; slot++)
+			KUNIT_EXPECT_EQ_MSG(test, table[slot], want[part][slot],
+					    "part %u slot %u", part, slot);
+		part++;
+	}
+}
+
+/* Victim choice inside a submission: the furthest next use goes first. */
+static void furthest_next_use(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 24);
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		add_alloc(f, 8);
+	for (i = 0; i < 3; i++)
+		add_block(f, 0, 8 * i, 8, A + i);
+	add_entry(f, 0x00, 0, D);
+	add_entry(f, 0x40, 0, B);
+	add_entry(f, 0x80, 0, A);
+	add_entry(f, 0xc0, 0, C);
+	expect_plan(test, f, "-C +D@16 [0,c0)3 -D +C@16 [c0,400)1.");
+	/* C is not used any more: it does not come back, nor cost anything. */
+	f->in.n_entries = 3;
+	expect_plan(test, f, "-C +D@16 [0,400)3.");
+}
+
+static void bad_input(struct kunit *test)
+{
+	struct fixture *f;
+	u32 i;
+
+	for (i = 0; i < 16; i++) {
+		f = example_base(test, 64);
+		add_block(f, 0, 0, 24, B);
+		add_block(f, 0, 24, 8, TESSERA_SPLIT_NONE);
+		switch (i) {
+		case 0: f->entries[1].slot_id = 4; break;
+		case 1: f->entries[1].alloc_index = 4; break;
+		case 2: f->entries[3].split_offset = 0x80; break;
+		case 3: f->entries[5].split_offset = 0x401; break;
+		case 4: f->allocs[A].size = 0; break;
+		case 5: f->allocs[A].align = 3; break;
+		case 6: f->allocs[A].supported = 2; break;
+		case 7: f->allocs[A].supported = 0; break;
+		case 8: f->allocs[A].pref[0] = 1; break;
+		case 9: f->blocks[1].start = 23 * MIB; break;
+		case 10: f->blocks[1].size = 64 * MIB; break;
+		case 11: f->blocks[1].alloc = 17; break;
+		case 12: f->blocks[0].size = 23 * MIB; break;
+		case 13: f->blocks[1].seg = 1; break;
+		case 14: f->segs[0].granularity = 12288; break;
+		case 15: f->in.force = TESSERA_SPLIT_FORCE_BITMAP;
+			 f->in.force_map = NULL; break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, plan_it(test, f), -EINVAL, "case %u", i);
+		KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
+	}
+	f = example_base(test, 64);
+	f->plan.op = f->op;
+	f->plan.cap = MAX_OPS;
+	KUNIT_EXPECT_EQ(test, tessera_split_plan(&f->in, f->text, 16, &f->plan),
+			-EINVAL);
+}
+
+static int grow_never(struct tessera_split_plan *plan, u32 want)
+{
+	return -ENOMEM;
+}
+
+/* Host memory shortage: refused, and nothing runs. */
+static void no_memory(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 64);
+	u32 cap;
+
+	for (cap = 0; cap < 11; cap++) {
+		f->plan.op = f->op;
+		f->plan.cap = cap;
+		f->plan.grow = cap & 1 ? grow_never : NULL;
+		KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), -ENOMEM);
+		KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
+	}
+}
+
+struct random_run {
+	struct oracle_case c;
+	struct oracle o;
+	struct oracle_plain plain;
+	struct tessera_split_plan plan;
+	u8 scratch[32768];
+};
+
+static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
+{
+	size_t size;
+	int ret;
+
+	oracle_generate(&r->c, seed);
+	memset(&r->plan, 0, sizeof(r->plan));
+	r->plan.op = r->c.op;
+	r->plan.cap = ORACLE_OPS;
+	size = tessera_split_scratch_size(&r->c.in);
+	KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
+	ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
+	if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret)) {
+		KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
+		return false;
+	}
+	if (ret || r->c.in.force == TESSERA_SPLIT_FORCE_RANDOM)
+		return true;
+	oracle_run_plain(&r->o, &r->c.in, &r->plain);
+	if (r->plain.failed || r->plain.unsure)
+		return true;
+	KUNIT_EXPECT_EQ_MSG(test, r->plan.late_error, 0, "case %llu", seed);
+	KUNIT_EXPECT_LE_MSG(test, r->plan.n_parts, r->plain.parts, "case %llu",
+			    seed);
+	return !r->plan.late_error && r->plan.n_parts <= r->plain.parts;
+}
+
+/*
+ * SPLIT-1 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25
+ * SPLIT-32 SPLIT-34: random cases against the oracle.
+ */
+static void random_cases(struct kunit *test)
+{
+	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	unsigned long i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < split_cases; i++)
+		if (!random_case(test, r, split_seed * 1000000007ULL + i))
+			break;
+	KUNIT_EXPECT_EQ(test, i, split_cases);
+}
+
+static struct kunit_case split_tests[] = {
+	KUNIT_CASE(section3_base),
+	KUNIT_CASE(section3_without_e3),
+	KUNIT_CASE(section3_without_e4),
+	KUNIT_CASE(section3_without_e4_same_slot),
+	KUNIT_CASE(section3_rebind_too_early),
+	KUNIT_CASE(section3_large_segment),
+	KUNIT_CASE(section3_force_all),
+	KUNIT_CASE(force_bitmap),
+	KUNIT_CASE(force_random),
+	KUNIT_CASE(rotating),
+	KUNIT_CASE(grouping),
+	KUNIT_CASE(large_moves),
+	KUNIT_CASE(move_ring),
+	KUNIT_CASE(clean_and_written),
+	KUNIT_CASE(preferred_order),
+	KUNIT_CASE(segments_apart),
+	KUNIT_CASE(read_only),
+	KUNIT_CASE(tiers),
+	KUNIT_CASE(last_resort_after_cut),
+	KUNIT_CASE(own_immovable),
+	KUNIT_CASE(feasible_in_pieces),
+	KUNIT_CASE(leak_check),
+	KUNIT_CASE(replay),
+	KUNIT_CASE(furthest_next_use),
+	KUNIT_CASE(bad_input),
+	KUNIT_CASE(no_memory),
+	KUNIT_CASE_SLOW(random_cases),
+	{}
+};
+
+static struct kunit_suite split_suite = {
+	.name = "tessera_split",
+	.test_cases = split_tests,
+};
+
+kunit_test_suite(split_suite);

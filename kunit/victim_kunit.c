@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Unit tests of the order of eviction (SEG-8).
+ */
+#include <kunit/test.h>
+
+#include "pure/victim.h"
+
+#define N_OWNERS	4
+#define N_BLOCKS	40
+#define NOBODY		TESSERA_VICTIM_NO_OWNER
+
+struct setting {
+	struct tessera_victim_req req;
+	struct tessera_victim_owner owners[N_OWNERS];
+	struct tessera_victim_block blocks[N_BLOCKS];
+};
+
+static struct setting *setting_new(struct kunit *test, u64 fair, u64 want)
+{
+	struct setting *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	s->req.fair = fair;
+	s->req.want = want;
+	s->req.owners = s->owners;
+	s->req.n_owners = N_OWNERS;
+	s->req.blocks = s->blocks;
+	for (i = 0; i < N_OWNERS; i++)
+		s->owners[i].demand = true;
+	return s;
+}
+
+static struct tessera_victim_block *add(struct setting *s, u32 owner, u64 size,
+					u64 last_use)
+{
+	struct tessera_victim_block *b = &s->blocks[s->req.n_blocks];
+
+	b->cookie = s->req.n_blocks++;
+	b->owner = owner;
+	b->size = size;
+	b->last_use = last_use;
+	if (owner != NOBODY)
+		s->owners[owner].used += size;
+	return b;
+}
+
+static void expect_order(struct kunit *test, struct setting *s, u32 n,
+			 const u32 *cookies, const u8 *tiers)
+{
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_ASSERT_EQ(test, s->req.n_blocks, n);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, s->blocks[i].cookie, cookies[i],
+				    "rank %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, s->blocks[i].tier, tiers[i], "rank %u", i);
+	}
+}
+
+enum {
+	FIRST = TESSERA_VICTIM_TAKE_FIRST,
+	AFTER = TESSERA_VICTIM_TAKE_AFTER_OWN,
+	LAST = TESSERA_VICTIM_LAST_RESORT,
+	NEVER = TESSERA_VICTIM_IMMOVABLE,
+};
+
+/* Requester 0 stays within its share. */
+static void victim_requester_within(struct kunit *test)
+{
+	static const u32 order[] = { 6, 1, 0, 5, 2, 3, 4, 7 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, FIRST, AFTER, AFTER, LAST,
+				    NEVER };
+	struct setting *s = setting_new(test, 20, 4);
+
+	add(s, 1, 16, 5);	/* 0: client 1 has 32, 12 too many */
+	add(s, 3, 4, 9);	/* 1: client 3 has no demand */
+	add(s, 1, 16, 6);	/* 2: the rest of client 1 */
+	add(s, 2, 16, 7);	/* 3: client 2 is within its share */
+	add(s, 1, 0, 1)->flags = TESSERA_VICTIM_BLOCK_BUSY;
+	add(s, 0, 4, 1);	/* 5: the requester's own */
+	add(s, NOBODY, 4, 2);	/* 6 */
+	add(s, 1, 0, 1)->flags = TESSERA_VICTIM_BLOCK_FIXED;
+	s->owners[3].demand = false;
+	expect_order(test, s, 8, order, tiers);
+}
+
+/* Requester 0 is above its share: those within theirs lose nothing to it. */
+static void victim_requester_over(struct kunit *test)
+{
+	static const u32 order[] = { 0, 3, 4, 1, 2, 5 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, AFTER, LAST, LAST };
+	struct setting *s = setting_new(test, 20, 4);
+
+	add(s, 1, 20, 4);	/* 0: client 1 has 41, more than the requester will */
+	add(s, 1, 10, 5);	/* 1: then it has 21, over its share, but less */
+	add(s, 2, 20, 1);	/* 2: client 2 is exactly at its share */
+	add(s, 0, 12, 2);	/* 3: own */
+	add(s, 0, 12, 3);	/* 4: own, 24 in all */
+	add(s, 1, 10, 6);	/* 5: by now client 1 is within its share */
+	s->owners[1].used = 41;
+	expect_order(test, s, 6, order, tiers);
+}
+
+/* SEG-8: one request does not push anybody below its share. */
+static void victim_stops_at_share(struct kunit *test)
+{
+	struct setting *s = setting_new(test, 20, 100);
+	u32 i, taken = 0;
+
+	for (i = 0; i < 30; i++)
+		add(s, 1, 1, 100 - i);
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	for (i = 0; i < 30; i++)
+		taken += s->blocks[i].tier < LAST;
+	KUNIT_EXPECT_EQ(test, taken, 10);
+	/* Least recently used first, in each tier. */
+	for (i = 1; i < 30; i++)
+		if (s->blocks[i].tier == s->blocks[i - 1].tier)
+			KUNIT_EXPECT_GT(test, s->blocks[i].last_use,
+					s->blocks[i - 1].last_use);
+}
+
+/* Idle share is lent: who has no demand goes first, and is safe again with it. */
+static void victim_lent_and_taken_back(struct kunit *test)
+{
+	struct setting *s = setting_new(test, 20, 40);
+
+	add(s, 1, 10, 9);
+	s->owners[1].demand = false;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, FIRST);
+	s->owners[1].demand = true;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, LAST);
+}
+
+static void victim_bad_owner(struct kunit *test)
+{
+	struct setting *s = setting_new(test, 20, 1);
+
+	add(s, 1, 1, 1)->owner = N_OWNERS;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), -EINVAL);
+	s->req.n_blocks = 0;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	s->req.requester = N_OWNERS;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), -EINVAL);
+}
+
+/* A segment full of blocks of size 1, and clients that take turns to want more. */
+struct market {
+	struct setting *s;
+	u32 owner[N_BLOCKS];
+	u64 use[N_BLOCKS];
+	u64 now;
+};
+
+/* Give @who one block, taken from whoever has to give way; false if nobody has. */
+static bool market_take(struct kunit *test, struct market *m, u32 who, u32 n_demand)
+{
+	struct setting *s = m->s;
+	u32 i;
+
+	s->req.n_blocks = 0;
+	s->req.fair = N_BLOCKS / n_demand;
+	s->req.want = 1;
+	s->req.requester = who;
+	for (i = 0; i < N_OWNERS; i++)
+		s->owners[i].used = 0;
+	for (i = 0; i < N_BLOCKS; i++)
+		add(s, m->owner[i], 1, m->use[i]);
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	if (s->blocks[0].tier >= LAST)
+		return false;
+	i = s->blocks[0].cookie;
+	m->owner[i] = who;
+	m->use[i] = ++m->now;
+	return true;
+}
+
+static u32 market_held(const struct market *m, u32 who)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < N_BLOCKS; i++)
+		n += m->owner[i] == who;
+	return n;
+}
+
+/* SEG-8: two that over-commit converge to half each; a small third keeps its own. */
+static void victim_converges(struct kunit *test)
+{
+	struct market *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	m->s = setting_new(test, 0, 1);
+	for (i = 0; i < N_BLOCKS; i++)
+		m->owner[i] = 0;
+	for (i = 0; i < 200; i++) {
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 2));
+		KUNIT_EXPECT_LE(test, market_held(m, 1), N_BLOCKS / 2 + 1);
+	}
+	KUNIT_EXPECT_EQ(test, market_held(m, 0), N_BLOCKS / 2);
+	KUNIT_EXPECT_EQ(test, market_held(m, 1), N_BLOCKS / 2);
+	/* The third wants five blocks, now and then. */
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, 2, 3));
+	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
+	for (i = 0; i < 200; i++) {
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 3));
+		KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
+	}
+	KUNIT_EXPECT_GE(test, market_held(m, 0), 17);
+	KUNIT_EXPECT_GE(test, market_held(m, 1), 17);
+	/* The first goes to sleep; the second may have all but the third's. */
+	m->s->owners[0].demand = false;
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, 1, 2));
+	KUNIT_EXPECT_EQ(test, market_held(m, 1), 35);
+	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
+	/* It wakes up and takes its share back. */
+	m->s->owners[0].demand = true;
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_TRUE(test, market_take(test, m, i & 1, 3));
+	KUNIT_EXPECT_GE(test, market_held(m, 0), 17);
+	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
+}
+
+static struct kunit_case victim_tests[] = {
+	KUNIT_CASE(victim_requester_within),
+	KUNIT_CASE(victim_requester_over),
+	KUNIT_CASE(victim_stops_at_share),
+	KUNIT_CASE(victim_lent_and_taken_back),
+	KUNIT_CASE(victim_bad_owner),
+	KUNIT_CASE(victim_converges),
+	{}
+};
+
+static struct kunit_suite victim_suite = {
+	.name = "tessera_victim",
+	.test_cases = victim_tests,
+};
+
+kunit_test_suite(victim_suite);

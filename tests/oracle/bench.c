@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Benchmark of the split planner on the host: a JSON list of rows on standard
+ * output, a table for people on standard error.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "optimum.h"
+#include "pattern.h"
+
+#define RUNS		11
+#define SMALL		10000U
+#define LARGE		100000U
+#define N_ALLOCS	256U
+#define N_SLOTS		8U
+#define ROOM		32U
+
+static bool first_row = true;
+
+static void row(const char *name, const char *variant, double value,
+		const char *unit, double reference, const char *goal)
+{
+	printf("%s\n  {\"name\": \"%s%s%s\", \"value\": %.4g, \"unit\": \"%s\", \"reference\": %.4g, \"ratio\": %.4g, \"better\": \"lower\", \"goal\": %s}",
+	       first_row ? "[" : ",", name, variant[0] ? "_" : "", variant, value,
+	       unit, reference, value / reference, goal);
+	fprintf(stderr, "%-28s %-12s %12.4g %-8s ratio %8.4g  goal %s\n", name,
+		variant, value, unit, value / reference, goal);
+	first_row = false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double plan_once(struct job *job, struct tessera_split_plan *plan)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	if (job_plan(job, plan) || plan->late_error)
+		abort();
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
+}
+
+/* Medians, in nanoseconds, of runs with the short and the long list in turn. */
+static void measure(enum pattern p, double *small, double *large)
+{
+	double s[RUNS], l[RUNS];
+	struct tessera_split_plan plan = {};
+	struct job js, jl;
+	int i;
+
+	job_make(&js, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
+	job_make(&jl, p, LARGE, N_ALLOCS, N_SLOTS, ROOM);
+	plan_once(&jl, &plan);
+	for (i = 0; i < RUNS; i++) {
+		s[i] = plan_once(&js, &plan);
+		l[i] = plan_once(&jl, &plan);
+	}
+	qsort(s, RUNS, sizeof(*s), by_value);
+	qsort(l, RUNS, sizeof(*l), by_value);
+	*small = s[RUNS / 2];
+	*large = l[RUNS / 2];
+	free(plan.op);
+	job_free(&js);
+	job_free(&jl);
+}
+
+/*
+ * The slowest pattern of equal sizes stands for all. Unequal sizes, oversubscribed
+ * eight times, are planned twice and have a row of their own.
+ */
+static void bench_speed(void)
+{
+	double worst_small = 1, worst_large = 0, slowest = 0, small, large;
+	enum pattern p;
+
+	for (p = 0; p < PATTERN_COUNT; p++) {
+		measure(p, &small, &large);
+		row("planner_ns", pattern_names[p], large / LARGE, "ns", 1, "null");
+		if (p == PATTERN_MIXED)
+			continue;
+		slowest = max(slowest, large);
+		if (large / small > worst_large / worst_small) {
+			worst_large = large;
+			worst_small = small;
+		}
+	}
+	row("planner_ns", "", slowest / LARGE, "ns", 1, "100");
+	row("planner_growth", "", worst_large / 1e3, "us", worst_small / 1e3, "12");
+}
+
+struct worst {
+	double own;
+	double best;
+};
+
+/*
+ * One pattern, cut where memory makes it necessary or at every split point. The
+ * optimum has the same parts as the plan: only the choice of victims is compared.
+ */
+static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
+{
+	struct tessera_split_plan plan = {};
+	char name[64];
+	struct job job;
+	double own, best, lru;
+
+	job_make(&job, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
+	if (cut_all)
+		job.in.force = TESSERA_SPLIT_FORCE_ALL;
+	plan_once(&job, &plan);
+	own = plan_bytes(&plan) / 1048576.0;
+	best = parts_bytes(&job.in, &plan, POLICY_BELADY) / 1048576.0;
+	lru = parts_bytes(&job.in, &plan, POLICY_LRU) / 1048576.0;
+	snprintf(name, sizeof(name), "%s%s", pattern_names[p],
+		 cut_all ? "_cut_all" : "");
+	row("paging_vs_optimal", name, own, "MiB", best, "1.05");
+	row("paging_lru", name, lru, "MiB", best, "null");
+	/* As if the job were cut at every entry, and nothing pinned. */
+	row("paging_vs_bare_list", name, own, "MiB",
+	    whole_bytes(&job.in) / 1048576.0, "null");
+	if (own / best > worst->own / worst->best) {
+		worst->own = own;
+		worst->best = best;
+	}
+	free(plan.op);
+	job_free(&job);
+}
+
+static void bench_equal(void)
+{
+	static const enum pattern patterns[] = {
+		PATTERN_CYCLIC, PATTERN_ZIPF, PATTERN_TWO_PHASE, PATTERN_SCENE,
+	};
+	struct worst worst = { .own = 0, .best = 1 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		equal_row(patterns[i], false, &worst);
+		equal_row(patterns[i], true, &worst);
+	}
+	row("paging_vs_optimal", "", worst.own, "MiB", worst.best, "1.05");
+}
+
+/* Small cases of unequal sizes, where all choices can be tried. */
+static void bench_unequal(void)
+{
+	u64 own = 0, best = 0, lru = 0, plain = 0, seed;
+
+	for (seed = 0; seed < 400; seed++) {
+		struct tessera_split_plan plan = {};
+		struct job job;
+		u64 state = seed;
+		u32 i;
+
+		job_make(&job, PATTERN_ZIPF, 60, 8, 2, 1);
+		job.seg.size = 20;
+		job.seg.granularity = 1;
+		for (i = 1; i <= 8; i++)
+			job.allocs[i].size = 1 + pattern_rnd(&state, 8);
+		for (i = 0; i < 60; i++)
+			job.entries[i].alloc_index = 1 + pattern_rnd(&state, 8);
+		if (job_plan(&job, &plan) || plan.late_error) {
+			job_free(&job);
+			free(plan.op);
+			continue;
+		}
+		own += plan_bytes(&plan);
+		best += exhaustive_bytes(&job.in, &plan);
+		lru += parts_bytes(&job.in, &plan, POLICY_LRU);
+		job.in.flags = TESSERA_SPLIT_PLAIN;
+		if (!job_plan(&job, &plan) && !plan.late_error)
+			plain += plan_bytes(&plan);
+		free(plan.op);
+		job_free(&job);
+	}
+	row("paging_vs_optimal", "unequal", own, "units", best, "null");
+	row("paging_lru", "unequal", lru, "units", best, "null");
+	row("paging_plain", "unequal", plain, "units", best, "null");
+}
+
+int main(void)
+{
+	bench_speed();
+	bench_equal();
+	bench_unequal();
+	printf("\n]\n");
+	return 0;
+}

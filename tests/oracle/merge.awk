@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# Joins the TAP of several programs into one stream. A program's last line is
+# "exit CODE NAME", so that one that crashes counts as a failure.
+BEGIN { print "TAP version 13" }
+/^TAP version/ || /^1\.\./ { next }
+/^exit / {
+	if ($2 != 0 && !bad_here) {
+		printf "not ok %d - %s ended with code %s\n", ++n, $3, $2
+		bad++
+	}
+	bad_here = 0
+	next
+}
+/^ok / || /^not ok / {
+	if ($1 == "not") {
+		bad++
+		bad_here = 1
+	}
+	sub(/ok [0-9]+/, "ok " ++n)
+	print
+	fflush()
+	next
+}
+{ print; fflush() }
+END { print "1.." n; exit bad != 0 }
