@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/* Swapping of what left the segments, and destruction of what is in use. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+
+static void swap_out(void)
+{
+	/* each read swaps something out */
+	for (int i = 0; i < 32; i++)
+		free(tsr_read_file("/sys/kernel/debug/ttm/tt_shrink"));
+}
+
+/* pages that TTM swaps out come back, wherever they are needed next */
+static void swapped_pages_come_back(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo in_system, in_gart, fresh;
+	char *probe = tsr_read_file("/sys/kernel/debug/ttm/tt_shrink");
+
+	if (!probe)
+		tap_skip("TTM offers no tt_shrink");
+	free(probe);
+	in_system = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+	in_gart = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), cpu | DRM_TESSERA_BO_CPU_CACHED);
+	fresh = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+	tsr_bo_map(&dev, &in_system);
+	tsr_bo_map(&dev, &in_gart);
+	tsr_pattern_write(&in_system, 1);
+	tsr_gpu_fill(&dev, ctx, &in_gart, 2);
+	require_eq(tsr_bo_info(&dev, &in_gart).segment, gart->id);
+
+	swap_out();
+	require_eq(tsr_bo_info(&dev, &in_gart).segment, 0);
+	tsr_gpu_read(&dev, ctx, &in_system, 17, 1, &word);
+	require_eq(word, tsr_pattern(1, 17));
+	tsr_words_check(in_gart.map, in_gart.size / 4, 2);
+	tsr_pattern_check(&in_system, 1);
+
+	swap_out();
+	tsr_gpu_read(&dev, ctx, &in_gart, 0, 1, &word);
+	require_eq(word, 2);
+	tsr_evict_set(tsr_bit(seg));
+	swap_out();
+	tsr_pattern_check(&in_system, 1);
+	tsr_bo_map(&dev, &fresh);
+	tsr_words_check(fresh.map, fresh.size / 4, 0);
+	tsr_close(&dev);
+}
+
+/* closing the handle of what a job uses returns at once; the memory goes after the job */
+static void destroy_does_not_wait(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_bo src = tsr_bo_new(&dev, MiB(4), tsr_bit(seg), 0);
+	struct tsr_bo dst = tsr_bo_new(&dev, MiB(4), tsr_bit(seg), cpu);
+	uint64_t start, took, used;
+	struct tsr_busy busy;
+	struct tsr_cmd cmd;
+
+	tsr_gpu_fill(&dev, ctx, &src, 0xabcdef01);
+	tsr_busy_start(&dev, ctx, &busy, 500);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &dst, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &src, false);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(src.size / 4));
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+
+	start = tap_now_ns();
+	tsr_bo_free(&dev, &src);
+	took = tap_now_ns() - start;
+	used = tsr_query_memory(&dev, seg->id).client_used;
+	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+	require_eq(used, MiB(8));
+	require_msg(took < 100000000, "took %llu ns", (unsigned long long)took);
+
+	require_ok(tsr_syncobj_status(&dev, sync));
+	tsr_bo_map(&dev, &dst);
+	tsr_words_check(dst.map, dst.size / 4, 0xabcdef01);
+	for (int i = 0; i < 500 && tsr_query_memory(&dev, seg->id).client_used > MiB(4); i++)
+		usleep(10000);
+	require_eq(tsr_query_memory(&dev, seg->id).client_used, MiB(4));
+	tsr_busy_end(&dev, &busy);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+/* what others destroyed while it was in use makes room once its job is done */
+static void room_of_the_dying(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		struct tsr_cmd cmd;
+
+		bo = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
+		tsr_submit(&dev, ctx, &cmd, 0, 0);
+		tsr_cmd_fini(&cmd);
+		tsr_bo_free(&dev, &bo);
+	}
+	bo = tsr_bo_new(&dev, seg->size, tsr_bit(seg), cpu);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_bo_map(&dev, &bo);
+	tsr_words_check(bo.map, bo.size / 4, 0);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
+	{ "DESTROY-1 DESTROY-2 destruction does not wait", destroy_does_not_wait, 0, 0 },
+	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

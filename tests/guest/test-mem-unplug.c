@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device goes away under mapped and resident objects: mappings show a dummy
+ * page, calls say so, everything can be closed, and the device can come back.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define DRIVER "/sys/bus/pci/drivers/tessera/"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+
+static void find_device(char name[32])
+{
+	DIR *dir = opendir(DRIVER);
+	struct dirent *entry;
+
+	if (!dir)
+		tap_skip("no %s", DRIVER);
+	name[0] = 0;
+	while ((entry = readdir(dir)))
+		if (strchr(entry->d_name, ':'))
+			snprintf(name, 32, "%.31s", entry->d_name);
+	closedir(dir);
+	require(name[0]);
+}
+
+static void unplug(const char *name)
+{
+	require_ok(tsr_write_file(DRIVER "unbind", name));
+}
+
+static void replug(const char *name)
+{
+	int fd = -1;
+
+	require_ok(tsr_write_file(DRIVER "bind", name));
+	for (int i = 0; i < 100 && fd < 0; i++) {
+		fd = __tsr_open_node();
+		usleep(20000);
+	}
+	require(fd >= 0);
+	close(fd);
+}
+
+struct world {
+	struct tsr_device dev;
+	struct tsr_bo bar, system, gart, kept, hidden;
+	uint32_t ctx;
+};
+
+/* the folder's number changes when the device comes back, its name does not */
+static void keep_copies(const char *name, const char *value)
+{
+	char path[128];
+
+	tsr_debugfs(); /* mounts it */
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/keep_system_copy", name);
+	require_ok(tsr_write_file(path, value));
+}
+
+static void make_world(struct world *w, const char *name)
+{
+	const struct drm_tessera_query_segment *seg, *gart, *hidden;
+
+	w->dev = tsr_open();
+	seg = tsr_seg_visible(&w->dev);
+	gart = tsr_seg_gart(&w->dev);
+	hidden = tsr_seg_hidden(&w->dev);
+	w->ctx = tsr_context_new(&w->dev, 0);
+	w->bar = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
+	w->system = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
+	w->gart = tsr_bo_new(&w->dev, MiB(2), tsr_bit(gart), cpu);
+	w->kept = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
+	w->hidden = tsr_bo_new(&w->dev, MiB(8), tsr_bit(hidden), 0);
+	tsr_bo_map(&w->dev, &w->system);
+	tsr_pattern_write(&w->system, 2);
+	tsr_gpu_fill(&w->dev, w->ctx, &w->bar, 1);
+	tsr_gpu_fill(&w->dev, w->ctx, &w->gart, 3);
+	tsr_gpu_fill(&w->dev, w->ctx, &w->hidden, 4);
+	tsr_bo_map(&w->dev, &w->bar);
+	tsr_bo_map(&w->dev, &w->gart);
+	tsr_words_check(w->bar.map, w->bar.size / 4, 1);
+	tsr_words_check(w->gart.map, w->gart.size / 4, 3);
+	/* pages and memory both */
+	keep_copies(name, "1");
+	tsr_bo_map(&w->dev, &w->kept);
+	tsr_pattern_write(&w->kept, 5);
+	tsr_gpu_touch(&w->dev, w->ctx, &w->kept);
+	keep_copies(name, "0");
+}
+
+/* no signal, and what is written need not last */
+static void poke(const struct tsr_bo *bo)
+{
+	volatile uint32_t *words = bo->map;
+
+	for (uint64_t i = 0; i < bo->size / 4; i += 1024) {
+		(void)words[i];
+		words[i] = (uint32_t)i;
+	}
+}
+
+static void check_gone(struct world *w)
+{
+	struct drm_tessera_bo_create args = { .size = 4096, .supported = 2 };
+	struct drm_tessera_bo_info info;
+
+	poke(&w->bar);
+	poke(&w->system);
+	poke(&w->gart);
+	poke(&w->kept);
+	require(__tsr_bo_create(w->dev.fd, &args) == -ENODEV);
+	require(__tsr_bo_info(w->dev.fd, w->bar.handle, &info) == -ENODEV);
+	tsr_bo_unmap(&w->bar);
+	close(w->dev.fd);
+	poke(&w->kept);
+}
+
+static void idle_device_goes(void)
+{
+	struct world w;
+	char name[32];
+
+	find_device(name);
+	make_world(&w, name);
+	unplug(name);
+	check_gone(&w);
+	replug(name);
+}
+
+static void busy_device_goes(void)
+{
+	struct world w;
+	char name[32];
+
+	find_device(name);
+	make_world(&w, name);
+	for (uint32_t i = 0; i < 8; i++) {
+		struct tsr_cmd cmd;
+		struct tsr_bo bo =
+			tsr_bo_new(&w.dev, MiB(6), tsr_bit(tsr_seg_visible(&w.dev)), cpu);
+
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		for (uint32_t n = 0; n < 16; n++)
+			tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), n);
+		tsr_submit(&w.dev, w.ctx, &cmd, 0, 0);
+		tsr_cmd_fini(&cmd);
+		if (i & 1)
+			tsr_bo_free(&w.dev, &bo);
+	}
+	unplug(name);
+	check_gone(&w);
+	replug(name);
+}
+
+static void child(void *arg)
+{
+	struct tsr_bo *bo = arg;
+
+	for (;;)
+		poke(bo);
+}
+
+/* faults race with unbinding, over and over */
+static void faults_race_with_unplug(void)
+{
+	char name[32];
+
+	find_device(name);
+	for (int i = 0; i < (tap_slow() ? 2 : 6); i++) {
+		struct world w;
+		pid_t pid;
+
+		make_world(&w, name);
+		pid = tap_fork(child, &w.bar);
+		usleep(20000);
+		unplug(name);
+		usleep(20000);
+		require(!kill(pid, 9) && waitpid(pid, NULL, 0) == pid);
+		check_gone(&w);
+		replug(name);
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "SWZ-14 an idle device goes, mappings stay harmless", idle_device_goes, TSR_NO_DEVICE,
+	  0 },
+	{ "a busy device goes and comes back", busy_device_goes, TSR_NO_DEVICE, 0 },
+	{ "faults race with unplug", faults_race_with_unplug, TSR_NO_DEVICE, 0 },
+};
+
+TSR_TEST_MAIN(tests)
