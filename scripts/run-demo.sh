@@ -3,7 +3,7 @@
 #
 # `make run`: build what is missing, boot the stock guest with the device, and
 # render the images of $IMAGES (default: artwork of Debian's desktop-base package)
-# into build/run/scene.png. $DEVICE may hold device properties, $OVERSUBSCRIBE the size of
+# into build/run/scene.png. $DEVICE may hold device properties (default strict=on), $OVERSUBSCRIBE the size of
 # the textures in video memories (0: the images alone), $DEMO_ARGS more for tessera-demo.
 # The driver's trace events become build/run/timeline.json and timeline.svg.
 set -euo pipefail
@@ -71,7 +71,7 @@ echo "-- boot the guest and render (the demo's own words follow)"
 start=$(date +%s%N)
 rc=0
 TESSERA_GUEST_TIMES=1 "$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --share "$run" \
-	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" ${DEVICE:+--device "$DEVICE"} \
+	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" --device "${DEVICE:-strict=on}" \
 	-- "$command" </dev/null || rc=$?
 ms=$((($(date +%s%N) - start) / 1000000))
 if [ -s "$run/trace.txt" ] && [ -s "$run/summary.json" ]; then
