@@ -11,7 +11,7 @@ J := $(or $(JOBS),$(shell nproc))
 .NOTPARALLEL:
 .PHONY: help deps qemu kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
-	check-guest-debug check-lib-run bench format clean
+	check-guest-debug check-lib-run check-oracle-run bench format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -61,7 +61,7 @@ check: ## all tests (SUITE=tier or test for a part)
 check-lint: ## only the style and interface checks
 	@scripts/check.sh lint
 
-check-lib: ## only the library's tests on this machine
+check-lib: ## only the library's and the pure logic's tests on this machine
 	@scripts/check.sh lib
 
 check-qtest: ## only the device's tests without a guest
@@ -79,6 +79,9 @@ check-guest-debug: ## only the guest tests on the debug kernel
 check-lib-run:
 	@CMOCKA_MESSAGE_OUTPUT=TAP $(MAKE) -s -k -C userspace BUILD=$(BUILD)/userspace \
 		GUEST_BIN=$(GUEST_BIN) check
+
+check-oracle-run:
+	@$(MAKE) -s -C tests/oracle BUILD=$(BUILD)/oracle check
 
 bench: ## measure: a table, and build/bench.json
 	@scripts/run-bench.sh

@@ -201,11 +201,12 @@ def tier_lint(names):
 
 
 def tier_lib(names):
-    if not chosen(names, "lib", "lib"):
-        return
-    text, code = run_program(["make", "-s", "check-lib-run"], 600)
-    keep("lib", text)
-    report("lib", text, code)
+    for name in ("lib", "oracle"):
+        if not chosen(names, name, "lib"):
+            continue
+        text, code = run_program(["make", "-s", "check-%s-run" % name], 900)
+        keep(name, text)
+        report(name, text, code)
 
 
 def tier_qtest(names):
