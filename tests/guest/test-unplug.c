@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* The device goes away while files are open, jobs run and memory is mapped; and comes back. */
+#include <glob.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define DRIVER "/sys/bus/pci/drivers/tessera/"
+
+static const char *slot(void)
+{
+	static char name[256];
+	glob_t found;
+
+	if (name[0])
+		return name;
+	require(!glob("/sys/bus/pci/devices/*", 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc && !name[0]; i++) {
+		char path[320];
+		char *id;
+
+		snprintf(path, sizeof(path), "%s/device", found.gl_pathv[i]);
+		id = tsr_read_file(path);
+		if (id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID)
+			snprintf(name, sizeof(name), "%s", strrchr(found.gl_pathv[i], '/') + 1);
+		free(id);
+	}
+	globfree(&found);
+	require(name[0]);
+	return name;
+}
+
+static void bind_again(void)
+{
+	tsr_write_file(DRIVER "bind", slot());
+}
+
+/* whatever the test before has left, there is a device now, and will be */
+static void begin(void)
+{
+	if (access(DRIVER, F_OK))
+		tap_skip("the driver is not loaded");
+	bind_again();
+	atexit(bind_again);
+}
+
+static void unplug(void)
+{
+	require_ok(tsr_write_file(DRIVER "unbind", slot()));
+}
+
+static const uint32_t mappable = DRM_TESSERA_BO_CPU_ACCESS;
+
+/* everything that can be asked of a file whose device is gone */
+static void file_is_dead(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd)
+{
+	struct drm_tessera_bo_create bo = { .size = 4096, .supported = tsr_bit(&dev->segs[0]) };
+	struct drm_tessera_submit args;
+	struct drm_tessera_bo_info info;
+	uint32_t count = 0;
+
+	require_err(__tsr_query(dev->fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL), -ENODEV);
+	require_err(__tsr_bo_create(dev->fd, &bo), -ENODEV);
+	require_err(__tsr_bo_info(dev->fd, 1, &info), -ENODEV);
+	require_err(__tsr_submit(dev, ctx, cmd, 0, 0, &args), -ENODEV);
+}
+
+/*
+ * Jobs in flight and queued end at once, with an error or done; the fence of each
+ * signals; the file answers -ENODEV; mappings can still be touched.
+ */
+static void with_jobs_and_mappings(void)
+{
+	struct tsr_device dev = (begin(), tsr_open());
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo vram = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), mappable);
+	struct tsr_bo system = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), mappable);
+	struct tsr_bo big = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+	struct pollfd pfd = { .events = POLLIN };
+	volatile uint32_t *word;
+	struct tsr_cmd cmd;
+	uint32_t sync;
+
+	tsr_bo_map(&dev, &vram);
+	tsr_bo_map(&dev, &system);
+	tsr_gpu_fill(&dev, ctx, &vram, 1);
+	tsr_gpu_fill(&dev, ctx, &system, 2);
+	tsr_words_check(vram.map, 1024, 1);
+	tsr_words_check(system.map, 1024, 2);
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &big, true);
+	for (uint32_t i = 0; i < 50000; i++)
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(big.size / 4), i);
+	sync = tsr_syncobj_new(&dev);
+	for (int i = 0; i < 8; i++)
+		tsr_submit(&dev, ctx, &cmd, 0, sync);
+	pfd.fd = tsr_syncobj_export(&dev, sync);
+	require_eq(poll(&pfd, 1, 0), 0);
+
+	unplug();
+	require_eq(poll(&pfd, 1, 20000), 1);
+	file_is_dead(&dev, ctx, &cmd);
+	/* pages that were mapped, and pages that were not */
+	word = vram.map;
+	word[0] = word[MiB(1) / 8] = 0x1234;
+	word = system.map;
+	word[0] = word[MiB(1) / 8] = 0x1234;
+	require_err(__tsr_bo_close(dev.fd, big.handle), -ENODEV);
+	tsr_bo_unmap(&vram);
+	tsr_close(&dev);
+	close(pfd.fd);
+}
+
+static void work_until_gone(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t until = tap_now_ns() + 60000000000ull;
+	struct drm_tessera_submit args;
+	struct tsr_bo bos[3];
+	struct tsr_cmd cmd;
+	int ret = 0;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 3; i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), mappable);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bos[i].size / 4), i);
+	}
+	while (!ret && tap_now_ns() < until)
+		ret = __tsr_submit(&dev, ctx, &cmd, 0, 0, &args);
+	require_err(ret, -ENODEV);
+	tsr_close(&dev);
+}
+
+/* Split, paging submissions of several processes are under way. */
+static void under_paging_load(void)
+{
+	pid_t workers[3];
+
+	begin();
+	for (int i = 0; i < 3; i++)
+		workers[i] = tap_fork(work_until_gone, NULL);
+	usleep(tap_slow() ? 4000000 : 1000000);
+	unplug();
+	for (int i = 0; i < 3; i++)
+		tap_join(workers[i]);
+}
+
+/* It works again after each time. */
+static void again_and_again(void)
+{
+	begin();
+	for (int i = 0; i < (tap_slow() ? 4 : 15); i++) {
+		struct tsr_device dev = tsr_open();
+		uint32_t ctx = tsr_context_new(&dev, 0);
+		struct tsr_bo bo =
+			tsr_bo_new(&dev, MiB(2), tsr_bit(tsr_seg_visible(&dev)), mappable);
+
+		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
+		tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, (uint32_t)i);
+		require_ok(tsr_write_file(DRIVER "unbind", slot()));
+		require_err(__tsr_open_node(), -ENODEV);
+		if (i & 1)
+			tsr_close(&dev);
+		require_ok(tsr_write_file(DRIVER "bind", slot()));
+		if (!(i & 1))
+			tsr_close(&dev);
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
+	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
+	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },
+};
+
+TSR_TEST_MAIN(tests)
