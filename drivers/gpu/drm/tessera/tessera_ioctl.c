@@ -15,6 +15,7 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
+#include "exec/ib.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
 #include "mem/account.h"
@@ -37,6 +38,23 @@ static_assert(DRM_TESSERA_SEGMENT_CPU_CACHED == TSR_SEGF_CPU_CACHED);
 static_assert(DRM_TESSERA_SEGMENT_HOST_APERTURE == TSR_SEGF_HOST_APERTURE);
 static_assert(DRM_TESSERA_ENGINE_RENDER == TSR_ENGINE_RENDER);
 static_assert(DRM_TESSERA_ENGINE_PAGING == TSR_ENGINE_PAGING);
+
+/* The user's patch list is copied straight into an array of struct tessera_patch. */
+static_assert(offsetof(struct tessera_patch, alloc_index) ==
+	      offsetof(struct drm_tessera_submit_patch, alloc_index));
+static_assert(offsetof(struct tessera_patch, slot_id) ==
+	      offsetof(struct drm_tessera_submit_patch, slot_id));
+static_assert(offsetof(struct tessera_patch, driver_id) ==
+	      offsetof(struct drm_tessera_submit_patch, driver_id));
+static_assert(offsetof(struct tessera_patch, patch_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, patch_offset));
+static_assert(offsetof(struct tessera_patch, split_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, split_offset));
+static_assert(offsetof(struct tessera_patch, pad) ==
+	      offsetof(struct drm_tessera_submit_patch, pad));
+static_assert(offsetof(struct tessera_patch, alloc_offset) ==
+	      offsetof(struct drm_tessera_submit_patch, alloc_offset));
+static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
 
 #define SEGMENT_FLAGS	(DRM_TESSERA_SEGMENT_APERTURE | \
 			 DRM_TESSERA_SEGMENT_CPU_VISIBLE | \
@@ -287,13 +305,86 @@ static int tessera_ioctl_context_destroy(struct drm_device *drm, void *data,
 	return tessera_context_destroy(&client->contexts, args->id);
 }
 
+static int submit_get_cmds(struct tessera_device *tdev,
+			   const struct drm_tessera_submit *args,
+			   struct tessera_submit_data *data)
+{
+	if (tessera_ioctl_bad(tdev, !args->cmd_size) ||
+	    tessera_ioctl_bad(tdev, args->cmd_size % TSR_PKT_ALIGN) ||
+	    tessera_ioctl_bad(tdev, args->cmds % TSR_PKT_ALIGN))
+		return -EINVAL;
+	if (tessera_ioctl_bad(tdev, args->cmd_size > tdev->info.max_ib_bytes))
+		return -E2BIG;
+
+	data->ib = tessera_ib_create(tdev, args->cmd_size);
+	if (IS_ERR(data->ib)) {
+		int ret = PTR_ERR(data->ib);
+
+		data->ib = NULL;
+		return ret;
+	}
+	data->cmd_bytes = args->cmd_size;
+
+	return tessera_uobj_get_bytes(tessera_ib_cpu(data->ib), args->cmds, args->cmd_size);
+}
+
+/* Everything is copied once, here. */
+static int submit_get_data(struct tessera_device *tdev,
+			   const struct drm_tessera_submit *args,
+			   struct tessera_submit_data *data)
+{
+	int ret;
+
+	data->context = args->context;
+	data->num_allocs = args->allocs.count;
+	data->num_patches = args->patches.count;
+	data->num_syncs = args->syncs.count;
+
+	ret = submit_get_cmds(tdev, args, data);
+	if (!ret)
+		ret = tessera_uobj_get_array(&args->allocs, sizeof(*data->allocs),
+					     sizeof(*data->allocs), TESSERA_MAX_ALLOCS,
+					     (void **)&data->allocs);
+	if (!ret)
+		ret = tessera_uobj_get_array(&args->patches,
+					     sizeof(struct drm_tessera_submit_patch),
+					     sizeof(*data->patches), TESSERA_MAX_PATCHES,
+					     (void **)&data->patches);
+	if (!ret)
+		ret = tessera_uobj_get_array(&args->syncs, sizeof(*data->syncs),
+					     sizeof(*data->syncs), TESSERA_MAX_SYNCS,
+					     (void **)&data->syncs);
+
+	return ret;
+}
+
+static void submit_put_data(struct tessera_submit_data *data)
+{
+	kvfree(data->allocs);
+	kvfree(data->patches);
+	kvfree(data->syncs);
+	if (data->ib)
+		tessera_ib_put(data->ib);
+}
+
+static bool will_be_restarted(int ret)
+{
+	return ret == -ERESTARTSYS || ret == -EINTR || ret == -EAGAIN;
+}
+
 /* See &struct drm_tessera_submit. */
-static int tessera_ioctl_submit(struct drm_device *drm, void *data,
-				struct drm_file *file)
+static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_client *client = to_tessera_client(file);
-	struct drm_tessera_submit *args = data;
+	struct tessera_submit_data data = {
+		.err = {
+			.offset = TESSERA_PATCH_NOWHERE,
+			.index = TESSERA_PATCH_NOWHERE,
+		},
+	};
+	struct drm_tessera_submit *args = arg;
+	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags) ||
 	    tessera_ioctl_bad(tdev, args->num_parts) ||
@@ -301,7 +392,19 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *data,
 	    tessera_ioctl_bad(tdev, args->error_index))
 		return -EINVAL;
 
-	return tessera_submit(tdev, file, &client->contexts, args);
+	ret = submit_get_data(tdev, args, &data);
+	if (!ret)
+		ret = tessera_submit(tdev, file, &client->contexts, &data);
+	submit_put_data(&data);
+
+	/* An interrupted call is made again with the same argument. */
+	if (!will_be_restarted(ret)) {
+		args->num_parts = data.num_parts;
+		args->error_offset = data.err.offset;
+		args->error_index = data.err.index;
+	}
+
+	return ret;
 }
 
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */

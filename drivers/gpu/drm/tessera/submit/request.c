@@ -2,10 +2,9 @@
 /**
  * DOC: submission requests
  *
- * The kernel's copy of what a submission brings: commands, allocation list, patch list and
- * syncs are copied once, looked up, and only the copy is checked, patched and run
- * (SPLIT-29). Copying and looking up need no lock; the checks use the context's slot
- * table, under its lock. Called by the submission ioctl.
+ * What a submission brings has been copied once by the ioctl; here the copy is looked up
+ * and checked, and only the copy is patched and run (SPLIT-29). Looking up needs no lock;
+ * the checks use the context's slot table, under its lock.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -20,48 +19,6 @@
 #include "submit/request.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
-#include "tessera_uobj.h"
-
-/* The user's patch list is copied straight into an array of struct tessera_patch. */
-static_assert(offsetof(struct tessera_patch, alloc_index) ==
-	      offsetof(struct drm_tessera_submit_patch, alloc_index));
-static_assert(offsetof(struct tessera_patch, slot_id) ==
-	      offsetof(struct drm_tessera_submit_patch, slot_id));
-static_assert(offsetof(struct tessera_patch, driver_id) ==
-	      offsetof(struct drm_tessera_submit_patch, driver_id));
-static_assert(offsetof(struct tessera_patch, patch_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, patch_offset));
-static_assert(offsetof(struct tessera_patch, split_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, split_offset));
-static_assert(offsetof(struct tessera_patch, pad) ==
-	      offsetof(struct drm_tessera_submit_patch, pad));
-static_assert(offsetof(struct tessera_patch, alloc_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, alloc_offset));
-static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
-
-static int request_get_cmds(struct tessera_request *req,
-			    const struct drm_tessera_submit *args)
-{
-	if (tessera_ioctl_bad(req->tdev, !args->cmd_size) ||
-	    tessera_ioctl_bad(req->tdev, args->cmd_size % TSR_PKT_ALIGN) ||
-	    tessera_ioctl_bad(req->tdev, args->cmds % TSR_PKT_ALIGN))
-		return -EINVAL;
-	if (tessera_ioctl_bad(req->tdev, args->cmd_size > req->tdev->info.max_ib_bytes))
-		return -E2BIG;
-
-	req->ib = tessera_ib_create(req->tdev, args->cmd_size);
-	if (IS_ERR(req->ib)) {
-		int ret = PTR_ERR(req->ib);
-
-		req->ib = NULL;
-		return ret;
-	}
-	req->cmds = tessera_ib_cpu(req->ib);
-	req->list.cmd_bytes = args->cmd_size;
-	req->list.num_slots = req->tdev->info.num_slots;
-
-	return tessera_uobj_get_bytes(req->cmds, args->cmds, args->cmd_size);
-}
 
 static int request_get_alloc(struct tessera_request *req, struct drm_file *file, u32 index,
 			     const struct drm_tessera_submit_alloc *user)
@@ -93,108 +50,84 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 }
 
 static int request_get_allocs(struct tessera_request *req, struct drm_file *file,
-			      const struct drm_tessera_array *array)
+			      const struct tessera_submit_data *data)
 {
-	struct drm_tessera_submit_alloc *list;
 	u32 i;
 	int ret;
 
-	ret = tessera_uobj_get_array(array, sizeof(*list), sizeof(*list),
-				     TESSERA_MAX_ALLOCS, (void **)&list);
-	if (ret || !list)
-		return ret;
-
-	req->bos = kvcalloc(array->count, sizeof(*req->bos), GFP_KERNEL_ACCOUNT);
-	req->allocs = kvcalloc(array->count, sizeof(*req->allocs), GFP_KERNEL_ACCOUNT);
-	if (!req->bos || !req->allocs) {
-		ret = -ENOMEM;
-		goto out_free;
-	}
-	req->list.num_allocs = array->count;
+	if (!data->num_allocs)
+		return 0;
+	req->bos = kvcalloc(data->num_allocs, sizeof(*req->bos), GFP_KERNEL_ACCOUNT);
+	req->allocs = kvcalloc(data->num_allocs, sizeof(*req->allocs), GFP_KERNEL_ACCOUNT);
+	if (!req->bos || !req->allocs)
+		return -ENOMEM;
+	req->list.num_allocs = data->num_allocs;
 	req->list.allocs = req->allocs;
 
-	for (i = 0; i < array->count; i++) {
-		ret = request_get_alloc(req, file, i, &list[i]);
+	for (i = 0; i < data->num_allocs; i++) {
+		ret = request_get_alloc(req, file, i, &data->allocs[i]);
 		if (ret)
-			break;
+			return ret;
 	}
-
-out_free:
-	kvfree(list);
-	return ret;
-}
-
-static int request_get_patches(struct tessera_request *req,
-			       const struct drm_tessera_array *array)
-{
-	int ret;
-
-	ret = tessera_uobj_get_array(array, sizeof(struct drm_tessera_submit_patch),
-				     sizeof(struct tessera_patch), TESSERA_MAX_PATCHES,
-				     (void **)&req->patches);
-	if (ret || !req->patches)
-		return ret;
-
-	req->order = kvmalloc_array(array->count, sizeof(*req->order), GFP_KERNEL_ACCOUNT);
-	if (!req->order)
-		return -ENOMEM;
-	req->list.patches = req->patches;
-	req->list.num_patches = array->count;
 
 	return 0;
 }
 
-static int request_get_syncs(struct tessera_request *req, struct drm_file *file,
-			     const struct drm_tessera_array *array)
+static int request_get_patches(struct tessera_request *req,
+			       const struct tessera_submit_data *data)
 {
-	struct drm_tessera_sync *list;
-	int ret;
+	if (!data->num_patches)
+		return 0;
+	req->order = kvmalloc_array(data->num_patches, sizeof(*req->order),
+				    GFP_KERNEL_ACCOUNT);
+	if (!req->order)
+		return -ENOMEM;
+	req->patches = data->patches;
+	req->list.patches = data->patches;
+	req->list.num_patches = data->num_patches;
 
-	ret = tessera_uobj_get_array(array, sizeof(*list), sizeof(*list),
-				     TESSERA_MAX_SYNCS, (void **)&list);
-	if (ret || !list)
-		return ret;
-	ret = tessera_syncs_init(&req->syncs, file, list, array->count);
-	kvfree(list);
-
-	return ret;
+	return 0;
 }
 
 /**
- * tessera_request_init() - copy a submission and look up what it names
+ * tessera_request_init() - look up what a submission names
  * @req: the request; tessera_request_fini() even after a failure
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @args: the ioctl's argument, flags checked
+ * @data: the copy; outlives the request
  *
  * Return: 0, or one of the errors of &struct drm_tessera_submit.
  */
 int tessera_request_init(struct tessera_request *req, struct tessera_device *tdev,
 			 struct drm_file *file, struct xarray *contexts,
-			 const struct drm_tessera_submit *args)
+			 const struct tessera_submit_data *data)
 {
 	int ret;
 
 	*req = (struct tessera_request) {
 		.tdev = tdev,
+		.ib = data->ib,
+		.cmds = tessera_ib_cpu(data->ib),
+		.list = {
+			.cmd_bytes = data->cmd_bytes,
+			.num_slots = tdev->info.num_slots,
+		},
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
 			.index = TESSERA_PATCH_NOWHERE,
 		},
 	};
 
-	req->ctx = tessera_context_lookup(contexts, args->context);
+	req->ctx = tessera_context_lookup(contexts, data->context);
 	if (!req->ctx)
 		return -ENOENT;
 
-	ret = request_get_cmds(req, args);
+	ret = request_get_allocs(req, file, data);
 	if (!ret)
-		ret = request_get_allocs(req, file, &args->allocs);
+		ret = request_get_patches(req, data);
 	if (!ret)
-		ret = request_get_patches(req, &args->patches);
-	if (!ret)
-		ret = request_get_syncs(req, file, &args->syncs);
+		ret = tessera_syncs_init(&req->syncs, file, data->syncs, data->num_syncs);
 
 	return ret;
 }
@@ -214,10 +147,7 @@ void tessera_request_fini(struct tessera_request *req)
 				tessera_bo_put(req->bos[i]);
 	kvfree(req->bos);
 	kvfree(req->allocs);
-	kvfree(req->patches);
 	kvfree(req->order);
-	if (req->ib)
-		tessera_ib_put(req->ib);
 	tessera_context_put(req->ctx);
 }
 

@@ -9,7 +9,8 @@
 
 struct drm_exec;
 struct drm_file;
-struct drm_tessera_submit;
+struct drm_tessera_submit_alloc;
+struct drm_tessera_sync;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_context;		/* submit/context.h */
 struct tessera_device;
@@ -22,14 +23,44 @@ struct xarray;
 #define TESSERA_MAX_SYNCS	1024
 
 /**
- * struct tessera_request - one submission: the kernel's copy of all it brought
+ * struct tessera_submit_data - the kernel's copy of what a submission brought
+ *
+ * The ioctl owns the arrays and the reference to @ib.
+ */
+struct tessera_submit_data {
+	/** @context: number of the context */
+	u32 context;
+	/** @cmd_bytes: length of the commands, checked */
+	u32 cmd_bytes;
+	/** @ib: the commands */
+	struct tessera_ib *ib;
+	/** @allocs: allocation list */
+	struct drm_tessera_submit_alloc *allocs;
+	/** @patches: patch list */
+	struct tessera_patch *patches;
+	/** @syncs: sync list */
+	struct drm_tessera_sync *syncs;
+	/** @num_allocs: elements of @allocs */
+	u32 num_allocs;
+	/** @num_patches: elements of @patches */
+	u32 num_patches;
+	/** @num_syncs: elements of @syncs */
+	u32 num_syncs;
+	/** @num_parts: result: parts the submission was cut into */
+	u32 num_parts;
+	/** @err: result: where the fault is */
+	struct tessera_patch_error err;
+};
+
+/**
+ * struct tessera_request - one submission: copied, looked up, checked
  */
 struct tessera_request {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
-	/** @ib: the commands */
+	/** @ib: the commands; the ioctl's reference */
 	struct tessera_ib *ib;
 	/** @cmds: the commands, as the CPU sees them */
 	void *cmds;
@@ -37,8 +68,8 @@ struct tessera_request {
 	struct tessera_bo **bos;
 	/** @allocs: what the checks need to know of @bos */
 	struct tessera_patch_alloc *allocs;
-	/** @patches: the patch list */
-	struct tessera_patch *patches;
+	/** @patches: the patch list; the ioctl's */
+	const struct tessera_patch *patches;
 	/** @list: @patches, @allocs and limits */
 	struct tessera_patch_list list;
 	/** @order: elements of @patches that are not NULL, in stream order */
@@ -57,7 +88,7 @@ struct tessera_request {
 
 int tessera_request_init(struct tessera_request *req, struct tessera_device *tdev,
 			 struct drm_file *file, struct xarray *contexts,
-			 const struct drm_tessera_submit *args);
+			 const struct tessera_submit_data *data);
 void tessera_request_fini(struct tessera_request *req);
 int tessera_request_check(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);

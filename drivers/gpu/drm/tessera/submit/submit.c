@@ -2,7 +2,7 @@
 /**
  * DOC: submission
  *
- * The submission ioctl: copy, validate, lock, make resident, patch, arm, push. A
+ * A submission: look up, validate, lock, make resident, patch, arm, push. A
  * submission all of whose objects fit at once is one job and costs nothing for the
  * splitting of others: the planner is not asked. Only if memory does not suffice, or
  * the context is to be split for a test, does the split path take over.
@@ -181,42 +181,32 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	return ret;
 }
 
-static bool will_be_restarted(int ret)
-{
-	return ret == -ERESTARTSYS || ret == -EINTR || ret == -EAGAIN;
-}
-
 /**
- * tessera_submit() - the submission ioctl
+ * tessera_submit() - run a submission
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @args: the ioctl's argument, flags and out fields checked
+ * @data: what it brought; receives the number of parts, and where the fault is
  *
  * Return: 0, or one of the errors of &struct drm_tessera_submit; then nothing was
  * run.
  */
 int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
-		   struct xarray *contexts, struct drm_tessera_submit *args)
+		   struct xarray *contexts, struct tessera_submit_data *data)
 {
 	struct tessera_request req;
 	u32 num_parts = 0;
 	int ret;
 
-	ret = tessera_request_init(&req, tdev, file, contexts, args);
+	ret = tessera_request_init(&req, tdev, file, contexts, data);
 	if (!ret)
 		ret = mutex_lock_interruptible(&req.ctx->lock);
 	if (!ret) {
 		ret = submit_locked(&req, &num_parts);
 		mutex_unlock(&req.ctx->lock);
 	}
-
-	/* An interrupted call is made again with the same argument. */
-	if (!will_be_restarted(ret)) {
-		args->num_parts = ret ? 0 : num_parts;
-		args->error_offset = req.err.offset;
-		args->error_index = req.err.index;
-	}
+	data->num_parts = ret ? 0 : num_parts;
+	data->err = req.err;
 	tessera_request_fini(&req);
 
 	return ret;

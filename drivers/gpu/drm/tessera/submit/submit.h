@@ -3,11 +3,11 @@
 #define __TESSERA_SUBMIT_H__
 
 struct drm_file;
-struct drm_tessera_submit;
 struct tessera_device;
+struct tessera_submit_data;	/* submit/request.h */
 struct xarray;
 
 int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
-		   struct xarray *contexts, struct drm_tessera_submit *args);
+		   struct xarray *contexts, struct tessera_submit_data *data);
 
 #endif /* __TESSERA_SUBMIT_H__ */
