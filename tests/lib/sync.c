@@ -115,9 +115,8 @@ int tsr_syncobj_export(struct tsr_device *dev, uint32_t handle)
 	return args.fd;
 }
 
-int tsr_syncobj_status(struct tsr_device *dev, uint32_t handle)
+int tsr_sync_file_status(int fd)
 {
-	int fd = tsr_syncobj_export(dev, handle);
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	struct sync_file_info info = { 0 };
 	int rc;
@@ -127,7 +126,15 @@ int tsr_syncobj_status(struct tsr_device *dev, uint32_t handle)
 	} while (rc < 0 && errno == EINTR);
 	require_eq(rc, 1);
 	require_ok(tsr_ioctl(fd, SYNC_IOC_FILE_INFO, &info));
-	close(fd);
 	require_msg(info.status, "poll() says signalled, the sync file does not");
 	return info.status > 0 ? 0 : info.status;
+}
+
+int tsr_syncobj_status(struct tsr_device *dev, uint32_t handle)
+{
+	int fd = tsr_syncobj_export(dev, handle);
+	int status = tsr_sync_file_status(fd);
+
+	close(fd);
+	return status;
 }

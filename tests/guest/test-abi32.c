@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The layout of the interface, as first published: a change here breaks programs.
+ * Checked by the compiler; scripts/check-uapi.sh compares 32-bit and 64-bit.
+ */
+#include <stddef.h>
+
+#include "tsr.h"
+
+#define SIZE(type, bytes) _Static_assert(sizeof(struct drm_tessera_##type) == (bytes), #type)
+#define AT(type, field, offset)                                                                    \
+	_Static_assert(offsetof(struct drm_tessera_##type, field) == (offset), #type "." #field)
+
+SIZE(array, 16);
+SIZE(query, 24);
+SIZE(query_device, 64);
+SIZE(query_segment, 72);
+SIZE(query_engine, 8);
+SIZE(query_memory, 40);
+SIZE(bo_create, 48);
+SIZE(bo_info, 56);
+SIZE(bo_wait, 16);
+SIZE(context_create, 16);
+SIZE(context_destroy, 8);
+SIZE(submit_alloc, 8);
+SIZE(submit_patch, 32);
+SIZE(sync, 16);
+SIZE(submit, 80);
+AT(array, array, 8);
+AT(query, data, 8);
+AT(query_device, caps, 32);
+AT(query_device, guest_errors, 48);
+AT(query_segment, name, 40);
+AT(query_memory, total, 8);
+AT(bo_create, preferred, 24);
+AT(bo_create, handle, 40);
+AT(bo_info, mmap_offset, 16);
+AT(bo_info, segment_offset, 48);
+AT(bo_wait, timeout_ns, 8);
+AT(submit_patch, split_offset, 16);
+AT(submit_patch, alloc_offset, 24);
+AT(submit, cmds, 8);
+AT(submit, allocs, 24);
+AT(submit, patches, 40);
+AT(submit, syncs, 56);
+AT(submit, error_offset, 72);
+
+/* the numbers, as the kernel of this build was asked for them */
+static void ioctl_numbers(void)
+{
+	require_eq(DRM_IOCTL_TESSERA_QUERY, 0xc0186440);
+	require_eq(DRM_IOCTL_TESSERA_BO_CREATE, 0xc0306441);
+	require_eq(DRM_IOCTL_TESSERA_BO_INFO, 0xc0386442);
+	require_eq(DRM_IOCTL_TESSERA_BO_WAIT, 0x40106443);
+	require_eq(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0106444);
+	require_eq(DRM_IOCTL_TESSERA_CONTEXT_DESTROY, 0x40086445);
+	require_eq(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
+}
+
+static const struct tap_test tests[] = {
+	{ "layout and numbers of the interface", ioctl_numbers, TSR_NO_DEVICE, 0 },
+};
+
+TSR_TEST_MAIN(tests)

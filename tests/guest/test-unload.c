@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+/* Loading and unloading the driver, and taking the device away from it. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define MODULE "/lib/modules/tessera.ko"
+#define DRIVER "/sys/bus/pci/drivers/tessera"
+
+static int load(void)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		tap_skip("no %s", MODULE);
+	rc = (int)syscall(SYS_finit_module, fd, "", 0) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+static int unload(void)
+{
+	return (int)syscall(SYS_delete_module, "tessera", O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* closing the last file may finish a moment after close() */
+static void unload_soon(void)
+{
+	int rc = -EAGAIN;
+
+	for (int i = 0; i < 500 && rc; i++) {
+		rc = unload();
+		if (rc)
+			usleep(10000);
+	}
+	require_ok(rc);
+}
+
+/* the PCI address the driver is bound to */
+static void bound_device(char *name, size_t size)
+{
+	DIR *dir = opendir(DRIVER);
+	struct dirent *entry;
+
+	require(dir);
+	name[0] = 0;
+	while ((entry = readdir(dir)))
+		if (strchr(entry->d_name, ':'))
+			snprintf(name, size, "%s", entry->d_name);
+	closedir(dir);
+	require_msg(name[0], "the driver is bound to no device");
+}
+
+static void bind_to(const char *name, bool bound)
+{
+	int rc = tsr_write_file(bound ? DRIVER "/bind" : DRIVER "/unbind", name);
+
+	require_msg(!rc, "%s: %s", bound ? "bind" : "unbind", strerror(-rc));
+}
+
+/* use every segment and both engines */
+static void work(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *seg = &dev.segs[i];
+		bool ro = seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg),
+					      ro ? DRM_TESSERA_BO_GPU_READ_ONLY : 0);
+
+		if (ro) {
+			tsr_gpu_touch(&dev, ctx, &bo);
+			continue;
+		}
+		tsr_gpu_fill(&dev, ctx, &bo, i + 1);
+		tsr_gpu_read(&dev, ctx, &bo, 1000, 1, &word);
+		require_eq(word, i + 1);
+	}
+	tsr_close(&dev);
+}
+
+static uint64_t slab_bytes(void)
+{
+	char *text = tsr_read_file("/proc/meminfo"), *line;
+	unsigned long long kib = 0;
+
+	require(text);
+	line = strstr(text, "SUnreclaim:");
+	require(line && sscanf(line, "SUnreclaim: %llu", &kib) == 1);
+	free(text);
+	return kib << 10;
+}
+
+static void load_and_unload(void)
+{
+	int rounds = tap_slow() ? 4 : 12;
+	uint64_t first = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		work();
+		unload_soon();
+		require_err(__tsr_open_node(), -ENODEV);
+		require_ok(load());
+		if (i == 1)
+			first = slab_bytes();
+	}
+	work();
+	tap_note("unreclaimable slab: %lld KiB more after %d rounds",
+		 (long long)(slab_bytes() - first) / 1024, rounds - 2);
+	/* a rough bound; kmemleak on the debug kernel is the fine one */
+	require(slab_bytes() < first + MiB(8));
+}
+
+static void busy_module_stays(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	require_err(unload(), -EAGAIN);
+	tsr_close(&dev);
+	unload_soon();
+	require_ok(load());
+	work();
+}
+
+/* the device goes while a file is open, memory is mapped and jobs run */
+static void unbind_under_load(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo vram =
+		tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo gart = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)),
+					DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	volatile uint32_t *map;
+	struct drm_tessera_submit args;
+	struct drm_tessera_bo_create create = { .size = 4096,
+						.supported = tsr_bit(tsr_seg_gart(&dev)) };
+	struct tsr_busy busy;
+	struct tsr_cmd cmd;
+	uint32_t sync;
+	char name[NAME_MAX + 1];
+	int rc;
+
+	tsr_gpu_fill(&dev, ctx, &vram, 7);
+	tsr_gpu_fill(&dev, ctx, &gart, 8);
+	map = tsr_bo_map(&dev, &vram);
+	tsr_bo_map(&dev, &gart);
+	require_eq(map[0], 7);
+	tsr_busy_start(&dev, ctx, &busy, 500);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &gart, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 9);
+	sync = tsr_syncobj_new(&dev);
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+
+	bound_device(name, sizeof(name));
+	bind_to(name, false);
+
+	/* every call says so, every fence has signalled, no access faults */
+	require_err(__tsr_bo_create(dev.fd, &create), -ENODEV);
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENODEV);
+	rc = tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &(struct drm_tessera_query){ 0 });
+	require_eq(rc, -ENODEV);
+	for (uint64_t i = 0; i < MiB(1) / 4; i += 512) {
+		(void)map[i];
+		map[i] = 1;
+		((volatile uint32_t *)gart.map)[i] = 1;
+	}
+	tsr_close(&dev);
+	munmap((void *)map, MiB(1));
+
+	bind_to(name, true);
+	work();
+}
+
+/* what the fences of a lost device say */
+static void fences_of_a_lost_device(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_busy busy;
+	int fd, status;
+	char name[NAME_MAX + 1];
+
+	tsr_busy_start(&dev, ctx, &busy, 1000);
+	fd = tsr_syncobj_export(&dev, busy.sync);
+	bound_device(name, sizeof(name));
+	bind_to(name, false);
+	status = tsr_sync_file_status(fd);
+	tap_note("fence status %d", status);
+	require(status == 0 || status == -ENODEV || status == -ECANCELED);
+	close(fd);
+	tsr_close(&dev);
+	bind_to(name, true);
+	work();
+}
+
+static void bind_loop(void)
+{
+	char name[NAME_MAX + 1];
+
+	bound_device(name, sizeof(name));
+	for (int i = 0; i < (tap_slow() ? 4 : 10); i++) {
+		bind_to(name, false);
+		require_err(__tsr_open_node(), -ENODEV);
+		bind_to(name, true);
+		work();
+	}
+}
+
+/* no file was closed properly: the kernel has to tidy up */
+static void killed_client(void)
+{
+	for (int i = 0; i < 5; i++) {
+		struct tsr_device dev = tsr_open();
+		uint32_t ctx = tsr_context_new(&dev, 0);
+		struct tsr_busy busy;
+
+		tsr_busy_start(&dev, ctx, &busy, 50);
+		close(dev.fd);
+		unload_soon();
+		require_ok(load());
+	}
+	work();
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-1 SEG-14 loading and unloading in a loop", load_and_unload, TSR_NO_DEVICE, 0 },
+	{ "an open file keeps the module", busy_module_stays, TSR_NO_DEVICE, 0 },
+	{ "unbinding and binding in a loop", bind_loop, TSR_NO_DEVICE, 0 },
+	{ "unbinding with open file, mapping and running jobs", unbind_under_load, TSR_NO_DEVICE,
+	  0 },
+	{ "fences of a device that is gone", fences_of_a_lost_device, TSR_NO_DEVICE, 0 },
+	{ "closing with jobs under way, then unloading", killed_client, TSR_NO_DEVICE, 0 },
+};
+
+TSR_TEST_MAIN(tests)
