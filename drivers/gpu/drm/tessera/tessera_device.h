@@ -122,6 +122,10 @@ struct tessera_device {
 	struct tessera_paging *paging;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
+	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */
+	u32 force_split;
+	/** @force_split_seed: debugfs: seed of the random ones */
+	u32 force_split_seed;
 	/** @barriers: order between split and other submissions */
 	struct tessera_barriers *barriers;
 	/** @clients: all open files */

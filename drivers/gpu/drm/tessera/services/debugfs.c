@@ -277,6 +277,8 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_file("job_timeout_ms", 0600, root, tdev, &timeout_fops);
 	debugfs_create_file("paging_ib_bytes", 0600, root, tdev, &paging_ib_fops);
 	debugfs_create_file("ping", 0400, root, tdev, &ping_fops);
+	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);
+	debugfs_create_u32("force_split_seed", 0600, root, &tdev->force_split_seed);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
 	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->residency->keep_system_copy);
 }

@@ -108,7 +108,7 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	ctx->tdev = tdev;
 	ctx->engine = engine;
 	ctx->flags = args->flags;
-	ctx->split_state = args->split_seed;
+	ctx->split_seed = args->split_seed;
 
 	ret = context_init_slots(ctx);
 	if (ret)

@@ -49,10 +49,12 @@ struct tessera_context {
 	struct mutex lock;
 	/** @slots: resource table, scratch of one submission; under @lock */
 	struct tessera_slot_table slots;
+	/** @paging_failures: as the current submission began; under @lock */
+	u32 paging_failures;
 	/** @next_job: number of the next submission, for traces; under @lock */
 	u64 next_job;
-	/** @split_state: state of the generator of random cuts; under @lock */
-	u32 split_state;
+	/** @split_seed: seed of its random cuts */
+	u32 split_seed;
 };
 
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,

@@ -16,6 +16,7 @@
 #include "hw/fence.h"
 #include "mem/account.h"
 #include "mem/bo.h"
+#include "mem/paging.h"
 #include "mem/residency.h"
 #include "submit/context.h"
 #include "submit/part.h"
@@ -29,9 +30,19 @@ static struct tessera_part *to_tessera_part(struct tessera_job *job)
 /* In run_job: the first error of a submission is that of all parts behind it. */
 static int tessera_part_prepare(struct tessera_job *job)
 {
+	struct tessera_part *part = to_tessera_part(job);
 	int status = job->after ? dma_fence_get_status(&job->after->base) : 0;
 
-	return status < 0 ? status : to_tessera_part(job)->error;
+	if (status < 0)
+		return status;
+	if (part->error)
+		return part->error;
+
+	/*
+	 * Paging that failed may have been this one's: its memory may hold what
+	 * another client left there. That is rare, so nobody asks whose it was.
+	 */
+	return part->paging_failures == tessera_paging_failures(part->ctx->tdev) ? 0 : -EIO;
 }
 
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)
@@ -80,6 +91,7 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx)
 	}
 	part->job.context_id = ctx->hw_id;
 	part->ctx = tessera_context_get(ctx);
+	part->paging_failures = ctx->paging_failures;
 
 	return part;
 }

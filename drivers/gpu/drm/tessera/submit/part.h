@@ -18,6 +18,8 @@ struct tessera_part {
 	struct tessera_job job;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
+	/** @paging_failures: as its submission began */
+	u32 paging_failures;
 	/** @error: keeps the job from running and becomes its fence's error */
 	int error;
 };

@@ -230,14 +230,38 @@ static int model_segment_blocks(struct tessera_split_model *model,
 	return ret;
 }
 
-static void model_force(struct tessera_split_model *model, struct tessera_context *ctx)
+static bool force_all(const struct tessera_request *req)
 {
-	if (ctx->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL) {
+	return (req->ctx->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL) ||
+	       READ_ONCE(req->tdev->force_split) == TESSERA_FORCE_SPLIT_ALL;
+}
+
+static bool force_random(const struct tessera_request *req)
+{
+	return (req->ctx->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM) ||
+	       READ_ONCE(req->tdev->force_split) == TESSERA_FORCE_SPLIT_RANDOM;
+}
+
+/**
+ * tessera_split_is_forced() - whether a submission is to be cut for a test
+ * @req: the submission
+ *
+ * Return: true if its context, or the device's debugfs, says so.
+ */
+bool tessera_split_is_forced(const struct tessera_request *req)
+{
+	return force_all(req) || force_random(req);
+}
+
+static void model_force(struct tessera_split_model *model, const struct tessera_request *req)
+{
+	u32 seed = req->ctx->split_seed ^ READ_ONCE(req->tdev->force_split_seed);
+
+	if (force_all(req)) {
 		model->in.force = TESSERA_SPLIT_FORCE_ALL;
-	} else if (ctx->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM) {
+	} else if (force_random(req)) {
 		model->in.force = TESSERA_SPLIT_FORCE_RANDOM;
-		model->in.force_seed = (u64)ctx->split_state << 32 |
-				       lower_32_bits(ctx->next_job);
+		model->in.force_seed = (u64)seed << 32 | lower_32_bits(req->job);
 	}
 }
 
@@ -277,7 +301,7 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	}
 	kvfree(map);
 
-	model_force(model, req->ctx);
+	model_force(model, req);
 	model->in.segs = model->segs;
 	model->in.n_segs = TESSERA_SPLIT_MAX_SEGS;
 	model->in.allocs = model->allocs;

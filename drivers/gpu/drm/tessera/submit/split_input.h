@@ -6,6 +6,10 @@
 
 #include "pure/split.h"
 
+/* Values of &tessera_device.force_split. */
+#define TESSERA_FORCE_SPLIT_ALL		1
+#define TESSERA_FORCE_SPLIT_RANDOM	2
+
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_request;		/* submit/request.h */
 
@@ -29,6 +33,7 @@ struct tessera_split_model {
 	bool dying;
 };
 
+bool tessera_split_is_forced(const struct tessera_request *req);
 u32 tessera_split_segments(const struct tessera_request *req);
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments);

@@ -13,17 +13,18 @@
 #include <linux/rwsem.h>
 
 #include <drm/drm_exec.h>
-#include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "mem/bo.h"
+#include "mem/paging.h"
 #include "mem/residency.h"
 #include "submit/barrier.h"
 #include "submit/context.h"
 #include "submit/part.h"
 #include "submit/request.h"
 #include "submit/split_exec.h"
+#include "submit/split_input.h"
 #include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -158,8 +159,6 @@ out_put_part:
 
 static int submit_locked(struct tessera_request *req, u32 *num_parts)
 {
-	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
-			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
 	struct tessera_context *ctx = req->ctx;
 	int ret = -ENOSPC;
 
@@ -169,10 +168,12 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	if (ret)
 		return ret;
 
+	/* Before the first look at an object. */
+	ctx->paging_failures = tessera_paging_failures(req->tdev);
 	req->stamp = tessera_residency_next_stamp(req->tdev);
 	req->job = ctx->next_job;
 	*num_parts = 1;
-	ret = ctx->flags & force ? -ENOSPC : submit_whole(req);
+	ret = tessera_split_is_forced(req) ? -ENOSPC : submit_whole(req);
 	if (ret == -ENOSPC)
 		ret = tessera_split_exec(req, num_parts);
 	if (!ret)
