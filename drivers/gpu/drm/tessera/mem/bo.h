@@ -54,6 +54,11 @@ struct tessera_bo {
 	u64 last_use;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
+	/**
+	 * @lost: a move failed, so that the contents are gone and what the object's
+	 * memory holds may be another's: it cannot be used any more
+	 */
+	atomic_t lost;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */
 	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
 	/** @num_evict_places: elements of @evict_places */
@@ -72,7 +77,11 @@ struct tessera_residency {
 	u32 next_id;
 	/** @stamp: submissions so far, see &tessera_bo.last_use */
 	atomic64_t stamp;
-	/** @keep_system_copy: page-in leaves the system pages in being; a debugfs knob */
+	/** @retained_pages: spare system pages of objects in memory, see mem/backing.c */
+	atomic_long_t retained_pages;
+	/** @retain_limit: most of them; a debugfs knob */
+	unsigned long retain_limit;
+	/** @keep_system_copy: page-in leaves the copy in system pages valid; a debugfs knob */
 	bool keep_system_copy;
 };
 

@@ -89,7 +89,14 @@ static vm_fault_t cpu_map_insert(struct tessera_bo *bo, struct vm_fault *vmf)
 		bo->copy_valid = false;
 	cpu_map_trace(bo, vmf, false);
 
-	return ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot, TTM_BO_VM_NUM_PREFAULT);
+	ret = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot, TTM_BO_VM_NUM_PREFAULT);
+	if (ret != VM_FAULT_NOPAGE || !atomic_read(&bo->lost))
+		return ret;
+
+	/* The move TTM has waited for brought nothing; what is there is not ours. */
+	ttm_bo_unmap_virtual(&bo->tbo);
+
+	return VM_FAULT_SIGBUS;
 }
 
 static vm_fault_t tessera_cpu_map_fault(struct vm_fault *vmf)

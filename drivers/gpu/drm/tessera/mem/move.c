@@ -8,7 +8,8 @@
  * once, because whoever gets it inherits the manager's move fence (TTM's pipelined
  * eviction, here also for apertures).
  *
- * System memory holds linear bytes for what the CPU may map, so a swizzled object
+ * An object keeps its pages while it is in a memory segment, within limits (see
+ * mem/backing.c). System memory holds linear bytes for what the CPU may map, so a swizzled object
  * is unswizzled on its way out and swizzled on its way in (SWZ-12). Others travel as
  * they are.
  *
@@ -23,6 +24,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/manager.h"
 #include "mem/move.h"
@@ -83,14 +85,6 @@ static int move_mark(struct move *move, const struct tessera_segment *seg, u64 o
 				   mark);
 }
 
-/* Pages that have bytes, or bytes that were swapped out. */
-static bool bo_has_pages(struct tessera_bo *bo)
-{
-	struct ttm_tt *tt = bo->tbo.ttm;
-
-	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
-}
-
 /* First placement clears; otherwise the bytes come from the pages. */
 static int move_in(struct move *move)
 {
@@ -103,10 +97,10 @@ static int move_in(struct move *move)
 	if (ret)
 		return ret;
 
-	if (!bo_has_pages(bo))
+	if (!tessera_backing_has_bytes(bo))
 		return tessera_paging_fill(&move->batch, move->to, move->to_offset, bytes, 0);
 
-	ret = ttm_tt_populate(bo->tbo.bdev, bo->tbo.ttm, move->ctx);
+	ret = tessera_backing_populate(bo, move->ctx);
 	if (ret)
 		return ret;
 
@@ -136,10 +130,9 @@ static int move_out_bytes(struct move *move)
 
 static int move_out(struct move *move)
 {
-	struct ttm_buffer_object *tbo = &move->bo->tbo;
 	int ret;
 
-	ret = ttm_tt_populate(tbo->bdev, tbo->ttm, move->ctx);
+	ret = tessera_backing_populate(move->bo, move->ctx);
 	if (!ret)
 		ret = move_out_bytes(move);
 	if (!ret)
@@ -151,6 +144,11 @@ static int move_out(struct move *move)
 static int move_map(struct move *move)
 {
 	struct ttm_tt *tt = move->bo->tbo.ttm;
+	int ret;
+
+	ret = tessera_backing_populate(move->bo, move->ctx);
+	if (ret)
+		return ret;
 
 	return tessera_paging_map(&move->batch, move->to, move->to_offset,
 				  tessera_bo_bytes(move->bo), tt->dma_address, tt->caching);
@@ -242,26 +240,34 @@ static int move_finish_ghost(struct move *move, struct dma_fence *fence,
 	return ret;
 }
 
-static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
+/* The bytes are in memory now. What to do with the pages they came from? */
+static int move_finish_page_in(struct move *move, struct dma_fence *fence,
+			       struct ttm_resource *new_mem)
 {
 	struct tessera_bo *bo = move->bo;
-	bool had_pages = bo_has_pages(bo);
-	bool paged_in = !move->from && in_memory(move->to);
+	bool had_pages = tessera_backing_has_bytes(bo);
 
-	if (!paged_in) {
-		move_finish_pipelined(move, fence, new_mem);
-		if (!in_memory(move->to))
-			bo->copy_valid = false;
-		return 0;
-	}
-
-	if (had_pages && !READ_ONCE(bo_device(bo)->residency->keep_system_copy))
+	if (had_pages && !tessera_backing_retain(bo))
 		return move_finish_ghost(move, fence, new_mem);
 
 	/* Pages allocated later are written by an eviction before anybody reads them. */
 	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	bo->copy_valid = had_pages;
+	bo->copy_valid = had_pages && READ_ONCE(bo_device(bo)->residency->keep_system_copy);
+
+	return 0;
+}
+
+static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
+{
+	if (!move->from && in_memory(move->to))
+		return move_finish_page_in(move, fence, new_mem);
+
+	move_finish_pipelined(move, fence, new_mem);
+	if (!in_memory(move->to)) {
+		tessera_backing_use(move->bo);
+		move->bo->copy_valid = false;
+	}
 
 	return 0;
 }
@@ -285,7 +291,8 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	struct dma_fence *fence;
 	int ret;
 
-	tessera_paging_begin(&move->batch, bo_device(bo), bo->account, bo->id);
+	tessera_paging_begin(&move->batch, bo_device(bo), bo->account, bo->id,
+			     &bo->lost);
 	ret = move_build(move);
 	if (ret) {
 		tessera_paging_abort(&move->batch);
@@ -394,7 +401,7 @@ static int within_run(struct move *move)
 	struct dma_fence *fence;
 	int ret;
 
-	tessera_paging_begin(&move->batch, tdev, bo->account, bo->id);
+	tessera_paging_begin(&move->batch, tdev, bo->account, bo->id, &bo->lost);
 	ret = within_build(move);
 	if (!ret)
 		ret = tessera_paging_prepare(&move->batch, bo->tbo.base.resv);

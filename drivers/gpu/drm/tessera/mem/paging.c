@@ -63,6 +63,8 @@ struct tessera_paging {
 	struct dma_pool *lists;
 	/** @ib_bytes: size of an indirect buffer, a debugfs knob */
 	u32 ib_bytes;
+	/** @failures: jobs that failed since probe */
+	atomic_t failures;
 };
 
 /* A page list or page table list in use by a job. */
@@ -98,6 +100,8 @@ struct tessera_paging_job {
 	struct tessera_account *account;
 	/** @bo_id: for traces */
 	u32 bo_id;
+	/** @lost: see &tessera_paging_batch.lost */
+	atomic_t *lost;
 	/** @ib: the commands; NULL for a job that is only an ordering point */
 	struct tessera_ib *ib;
 	/** @used: bytes of @ib used */
@@ -120,6 +124,14 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 	if (pjob->account && end_ns > start_ns)
 		tessera_account_add_engine_time(pjob->account, job->engine->id,
 						end_ns - start_ns);
+
+	if (error) {
+		if (pjob->lost)
+			atomic_set(pjob->lost, 1);
+		/* Whoever sees the fence signalled sees the count. */
+		smp_mb__before_atomic();
+		atomic_inc(&pjob->tdev->paging->failures);
+	}
 
 	/* A cancelled job is one of a device that is gone. */
 	if (error && error != -ECANCELED && error != -ENODEV)
@@ -166,6 +178,7 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 	INIT_LIST_HEAD(&pjob->records);
 	pjob->tdev = tdev;
 	pjob->bo_id = batch->bo_id;
+	pjob->lost = batch->lost;
 
 	ret = tessera_job_init(&pjob->base, paging->engine, &paging->entity,
 			       &paging_job_ops, tdev);
@@ -251,13 +264,15 @@ static void paging_record(struct tessera_paging_job *pjob, const struct paging_r
  * @tdev: the device
  * @account: who pays for the engine time, or NULL
  * @bo_id: the object it is about, for traces
+ * @lost: set to 1, before the batch's fence signals, if the bytes did not arrive
  */
 void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_device *tdev,
-			  struct tessera_account *account, u32 bo_id)
+			  struct tessera_account *account, u32 bo_id, atomic_t *lost)
 {
 	batch->tdev = tdev;
 	batch->account = account;
 	batch->bo_id = bo_id;
+	batch->lost = lost;
 	batch->cur = NULL;
 	INIT_LIST_HEAD(&batch->jobs);
 }
@@ -687,6 +702,20 @@ struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
 void tessera_paging_abort(struct tessera_paging_batch *batch)
 {
 	paging_put_jobs(batch);
+}
+
+/**
+ * tessera_paging_failures() - how many paging jobs have failed
+ * @tdev: the device
+ *
+ * A job that was armed before a change of it cannot trust the memory it was given. Any
+ * context.
+ *
+ * Return: the count since probe; it may wrap.
+ */
+u32 tessera_paging_failures(struct tessera_device *tdev)
+{
+	return atomic_read(&tdev->paging->failures);
 }
 
 /**

@@ -2,6 +2,7 @@
 #ifndef __TESSERA_PAGING_H__
 #define __TESSERA_PAGING_H__
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -40,6 +41,8 @@ struct tessera_paging_batch {
 	struct tessera_account *account;
 	/** @bo_id: for traces */
 	u32 bo_id;
+	/** @lost: set to 1 if a job of the batch fails; valid until its fence has signalled */
+	atomic_t *lost;
 	/** @jobs: built so far, in order */
 	struct list_head jobs;
 	/** @cur: the last of @jobs, if it has room left */
@@ -50,7 +53,7 @@ int tessera_paging_init(struct tessera_device *tdev);
 void tessera_paging_unplug(struct tessera_device *tdev);
 
 void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_device *tdev,
-			  struct tessera_account *account, u32 bo_id);
+			  struct tessera_account *account, u32 bo_id, atomic_t *lost);
 int tessera_paging_transfer(struct tessera_paging_batch *batch,
 			    const struct tessera_paging_side *src,
 			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch);
@@ -71,6 +74,7 @@ struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
 					struct dma_resv *resv);
 void tessera_paging_abort(struct tessera_paging_batch *batch);
 
+u32 tessera_paging_failures(struct tessera_device *tdev);
 u32 tessera_paging_ib_bytes(struct tessera_device *tdev);
 void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes);
 

@@ -541,6 +541,8 @@ int tessera_residency_validate(struct tessera_bo *bo, struct drm_exec *exec, boo
 	u32 i;
 	int ret;
 
+	if (atomic_read(&bo->lost))
+		return -EIO;
 	if (segment_serves(bo, seg, write)) {
 		tessera_account_want(bo->account, seg->index);
 		return 0;
@@ -613,6 +615,8 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset,
 
 	if (!seg || !(bo->supported & BIT(segment_id)))
 		return -EINVAL;
+	if (atomic_read(&bo->lost))
+		return -EIO;
 
 	tessera_account_want(bo->account, seg->index);
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)

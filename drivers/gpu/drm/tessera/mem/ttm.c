@@ -8,16 +8,15 @@
  */
 
 #include <linux/mm.h>
-#include <linux/slab.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
-#include <drm/ttm/ttm_tt.h>
 
 #include "mem/aperture_mgr.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/manager.h"
 #include "mem/move.h"
@@ -30,29 +29,6 @@
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
 	return container_of(bdev, struct tessera_device, ttm);
-}
-
-static struct ttm_tt *tessera_ttm_tt_create(struct ttm_buffer_object *tbo, u32 page_flags)
-{
-	struct ttm_tt *tt;
-
-	tt = kzalloc(sizeof(*tt), GFP_KERNEL);
-	if (!tt)
-		return NULL;
-
-	/* With room for DMA addresses, which makes the pool map the pages. */
-	if (ttm_sg_tt_init(tt, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
-		kfree(tt);
-		return NULL;
-	}
-
-	return tt;
-}
-
-static void tessera_ttm_tt_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
-{
-	ttm_tt_fini(tt);
-	kfree(tt);
 }
 
 static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
@@ -111,8 +87,9 @@ static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resour
 }
 
 static struct ttm_device_funcs tessera_ttm_funcs = {
-	.ttm_tt_create = tessera_ttm_tt_create,
-	.ttm_tt_destroy = tessera_ttm_tt_destroy,
+	.ttm_tt_create = tessera_backing_create,
+	.ttm_tt_unpopulate = tessera_backing_unpopulate,
+	.ttm_tt_destroy = tessera_backing_destroy,
 	.eviction_valuable = ttm_bo_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
@@ -259,6 +236,9 @@ int tessera_ttm_init(struct tessera_device *tdev)
 			return ret;
 	}
 
+	ret = tessera_backing_init(tdev);
+	if (ret)
+		return ret;
 	ret = drmm_add_action_or_reset(drm, ttm_drain, NULL);
 	if (ret)
 		return ret;
