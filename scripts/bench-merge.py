@@ -62,13 +62,13 @@ def number(x):
 
 
 def table(rows):
-    lines = ["%-26s %12s %-8s %12s %8s  %s" % ("name", "value", "unit", "reference", "ratio", "goal")]
+    lines = ["%-34s %12s %-8s %12s %8s  %s" % ("name", "value", "unit", "reference", "ratio", "goal")]
     for row in rows:
         ok = reached(row)
         goal = "" if row["goal"] is None else "%s %g %s" % (
             ">=" if row["better"] == "higher" else "<=", row["goal"], "yes" if ok else "NO")
         ratio = "-" if row["ratio"] is None else "%.3f" % row["ratio"]
-        lines.append("%-26s %12s %-8s %12s %8s  %s" % (
+        lines.append("%-34s %12s %-8s %12s %8s  %s" % (
             row["name"], number(row["value"]), row["unit"] or "", number(row["reference"]),
             ratio, goal))
     return "\n".join(lines)
