@@ -322,32 +322,38 @@ void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 	tsr_bo_free(dev, &filler);
 }
 
+static void busy_commands(struct tsr_busy *busy, uint32_t fills)
+{
+	tsr_cmd_reset(&busy->cmd);
+	tsr_cmd_bind_buffer(&busy->cmd, 0, &busy->bo, true);
+	for (uint32_t i = 0; i < fills; i++)
+		tsr_cmd_fill(&busy->cmd, 0, 0, (uint32_t)(busy->bo.size / 4), i);
+}
+
 void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *busy,
 		    unsigned int milliseconds)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
 	uint64_t size = seg->size / 4 < MiB(16) ? seg->size / 4 : MiB(16);
-	uint32_t words = (uint32_t)(size / 4), fills = 8;
+	uint32_t fills = 8;
 
 	busy->bo = tsr_bo_new(dev, size, tsr_bit(seg), 0);
 	busy->sync = tsr_syncobj_new(dev);
 	tsr_cmd_init(&busy->cmd);
-	/* measure, then repeat as often as needed */
-	for (int round = 0; round < 2; round++) {
+	/* repeat until that takes long against the cost of a job, then scale */
+	for (;;) {
 		uint64_t start = tap_now_ns(), took;
 
-		tsr_cmd_reset(&busy->cmd);
-		tsr_cmd_bind_buffer(&busy->cmd, 0, &busy->bo, true);
-		for (uint32_t i = 0; i < fills; i++)
-			tsr_cmd_fill(&busy->cmd, 0, 0, words, i);
-		if (round)
-			break;
+		busy_commands(busy, fills);
 		tsr_submit_done(dev, context, &busy->cmd);
 		took = tap_now_ns() - start;
-		fills = (uint32_t)(milliseconds * 1000000ull * fills / (took + 1)) + 1;
-		if (fills > 100000)
-			fills = 100000;
+		if (took > 60000000ull || fills > 50000) {
+			fills = (uint32_t)(milliseconds * 1500000ull * fills / took) + 1;
+			break;
+		}
+		fills *= 4;
 	}
+	busy_commands(busy, fills);
 	tsr_submit(dev, context, &busy->cmd, 0, busy->sync);
 }
 
