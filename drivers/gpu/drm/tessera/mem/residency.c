@@ -34,6 +34,9 @@
 /* Victims may be taken by others between choice and lock: choose again. */
 #define MAKE_ROOM_TRIES		4
 
+/* Room may come and go between an attempt and a look at what it failed for. */
+#define PLACE_TRIES		4
+
 static struct tessera_device *bo_device(struct tessera_bo *bo)
 {
 	return to_tessera_device(bo->tbo.base.dev);
@@ -56,11 +59,16 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 	};
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	struct tessera_manager *mgr = tessera_manager_of(bo_device(bo), seg->index);
-	int ret;
+	int try, ret;
 
-	ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
-	if (ret == -ENOMEM && (end || !tessera_manager_fits(mgr, tessera_bo_bytes(bo))))
-		return -ENOSPC;
+	/* A hole may have come up since: then another try tells what is short. */
+	for (try = 0; try < PLACE_TRIES; try++) {
+		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
+		if (ret != -ENOMEM)
+			return ret;
+		if (end || !tessera_manager_fits(mgr, tessera_bo_bytes(bo)))
+			return -ENOSPC;
+	}
 
 	return ret;
 }
