@@ -313,6 +313,7 @@ typedef struct TesseraRect {
     uint32_t y;
     uint64_t nb;                /* bytes a row */
     uint32_t rows;
+    bool stream;                /* the destination is not read again soon */
 } TesseraRect;
 
 uint64_t tessera_swizzle_offset(uint32_t layout, uint32_t pitch, uint64_t xb,
@@ -421,6 +422,15 @@ void tessera_device_reset_begin(TesseraState *s);
 static inline bool tessera_stopping(TesseraEngine *e)
 {
     return qatomic_read(&e->stop);
+}
+
+/*
+ * Bytes between rows of a scratch band. Rows a power of two apart would share
+ * cache sets, and a tile has 32 of them.
+ */
+static inline uint64_t tessera_band_stride(uint64_t row_bytes)
+{
+    return row_bytes + TSR_TILE_WIDTH_BYTES;
 }
 
 static inline uint64_t tessera_u64(const uint32_t *p)

@@ -42,6 +42,7 @@ static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
     if (addr % 8) {
         return TSR_ERR_PACKET;
     }
+    smp_mb(); /* what was done before is seen before the value is */
     return tessera_dma_rw(e, addr, &le, sizeof(le), true, true);
 }
 
@@ -261,6 +262,7 @@ static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
     }
     if ((int64_t)(le64_to_cpu(now) - value) >= 0) {
         qatomic_set(&e->waiting, false);
+        smp_mb(); /* what was signalled is read after the value */
         return TSR_ERR_NONE;
     }
     qatomic_set(&e->waiting, true);

@@ -118,19 +118,37 @@ static uint32_t band_ptr(TesseraView *v, const TesseraRect *r, bool write,
     return err;
 }
 
+static bool whole_tiles(const TesseraRect *r)
+{
+    return r->xb % TSR_TILE_WIDTH_BYTES == 0 &&
+           r->nb % TSR_TILE_WIDTH_BYTES == 0 && r->y % TSR_TILE_ROWS == 0 &&
+           r->rows == TSR_TILE_ROWS;
+}
+
 static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
                           TesseraRect *s)
 {
     bool differ = d->layout != s->layout;
+    uint64_t stride = tessera_band_stride(d->nb);
     uint8_t *lin = NULL;
     uint32_t err;
 
+    if (!differ && whole_tiles(d) && whole_tiles(s)) {
+        return tessera_view_copy(&job->dview,
+                                 tessera_swizzle_offset(d->layout, d->pitch,
+                                                        d->xb, d->y),
+                                 &job->sview,
+                                 tessera_swizzle_offset(s->layout, s->pitch,
+                                                        s->xb, s->y),
+                                 d->nb * d->rows);
+    }
     if (differ) {
         err = band_ptr(&job->sview, s, false, &lin);
         if (err) {
             return err;
         }
         if (lin) {
+            d->stream = true;
             return tessera_rect_write(&job->dview, d, lin, s->pitch);
         }
         err = band_ptr(&job->dview, d, true, &lin);
@@ -138,12 +156,14 @@ static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
             return err;
         }
         if (lin) {
+            s->stream = true;
             return tessera_rect_read(&job->sview, s, lin, d->pitch);
         }
     }
-    lin = tessera_mem_band(e, d->nb * d->rows);
-    err = tessera_rect_read(&job->sview, s, lin, d->nb);
-    return err ? err : tessera_rect_write(&job->dview, d, lin, d->nb);
+    lin = tessera_mem_band(e, stride * d->rows);
+    err = tessera_rect_read(&job->sview, s, lin, stride);
+    d->stream = true;
+    return err ? err : tessera_rect_write(&job->dview, d, lin, stride);
 }
 
 /* A side is tiled, so rows are at most TSR_SURF_MAX_PITCH long. */

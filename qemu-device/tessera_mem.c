@@ -30,9 +30,15 @@ static bool take_injected_failure(TesseraState *s)
     return false;
 }
 
+/*
+ * Bus access. What packets do (@injectable: may be made to fail for tests) is
+ * not ordered against other accesses; the packets that signal see to that.
+ */
 uint32_t tessera_dma_rw(TesseraEngine *e, uint64_t addr, void *buf,
                         uint64_t len, bool write, bool injectable)
 {
+    DMADirection dir = write ? DMA_DIRECTION_FROM_DEVICE
+                             : DMA_DIRECTION_TO_DEVICE;
     const MemTxAttrs attrs = { .memory = 1 };
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(e->s));
     MemTxResult res;
@@ -41,9 +47,11 @@ uint32_t tessera_dma_rw(TesseraEngine *e, uint64_t addr, void *buf,
         (injectable && take_injected_failure(e->s))) {
         return tessera_fault(e, TSR_ERR_DMA, e->fault_slot, addr);
     }
-    res = dma_memory_rw(as, addr, buf, len,
-                        write ? DMA_DIRECTION_FROM_DEVICE
-                              : DMA_DIRECTION_TO_DEVICE, attrs);
+    if (injectable) {
+        res = dma_memory_rw_relaxed(as, addr, buf, len, dir, attrs);
+    } else {
+        res = dma_memory_rw(as, addr, buf, len, dir, attrs);
+    }
     if (res != MEMTX_OK) {
         return tessera_fault(e, TSR_ERR_DMA, e->fault_slot, addr);
     }

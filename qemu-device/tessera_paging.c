@@ -74,47 +74,57 @@ static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
     return TSR_ERR_NONE;
 }
 
+/* One band where the linear side is not in VRAM: by way of a scratch band. */
+static uint32_t transfer_band(TesseraEngine *e, Transfer *t, TesseraRect *tiled,
+                              TesseraRect *linear, bool store)
+{
+    uint64_t stride = tessera_band_stride(t->pitch);
+    uint8_t *lin = tessera_mem_band(e, stride * TSR_TILE_ROWS);
+    uint32_t err;
+
+    tiled->stream = store;
+    err = tessera_rect_read(&t->sview, store ? linear : tiled, lin, stride);
+    return err ? err : tessera_rect_write(&t->dview, store ? tiled : linear,
+                                          lin, stride);
+}
+
 static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
 {
     bool store = t->dst_layout != TSR_LAYOUT_LINEAR;
-    TesseraView *tiled = store ? &t->dview : &t->sview;
-    TesseraView *linear = store ? &t->sview : &t->dview;
+    TesseraView *linear_view = store ? &t->sview : &t->dview;
     uint64_t band = (uint64_t)t->pitch * TSR_TILE_ROWS, off;
-    TesseraRect r = {
-        .layout = store ? t->dst_layout : t->src_layout,
+    TesseraRect linear = {
+        .layout = TSR_LAYOUT_LINEAR,
         .pitch = t->pitch,
         .nb = t->pitch,
         .rows = TSR_TILE_ROWS,
-    };
+    }, tiled = linear;
 
-    for (off = 0; off < t->bytes; off += band, r.y += TSR_TILE_ROWS) {
+    tiled.layout = store ? t->dst_layout : t->src_layout;
+    for (off = 0; off < t->bytes; off += band) {
         uint8_t *lin;
         uint32_t err;
 
         if (tessera_stopping(e)) {
             return TESSERA_STOPPED;
         }
-        err = tessera_view_ptr(linear, off, band, !store, &lin);
+        err = tessera_view_ptr(linear_view, off, band, !store, &lin);
         if (err) {
             return err;
         }
+        tiled.stream = true;
         if (!lin) {
-            lin = tessera_mem_band(e, band);
-        }
-        if (store) {
-            if (!linear->is_vram) {
-                err = tessera_view_rw(linear, off, lin, band, false);
-            }
-            err = err ? err : tessera_rect_write(tiled, &r, lin, t->pitch);
+            err = transfer_band(e, t, &tiled, &linear, store);
+        } else if (store) {
+            err = tessera_rect_write(&t->dview, &tiled, lin, t->pitch);
         } else {
-            err = tessera_rect_read(tiled, &r, lin, t->pitch);
-            if (!err && !linear->is_vram) {
-                err = tessera_view_rw(linear, off, lin, band, true);
-            }
+            err = tessera_rect_read(&t->sview, &tiled, lin, t->pitch);
         }
         if (err) {
             return err;
         }
+        tiled.y += TSR_TILE_ROWS;
+        linear.y += TSR_TILE_ROWS;
     }
     return TSR_ERR_NONE;
 }

@@ -9,6 +9,9 @@
  */
 #include "qemu/osdep.h"
 #include "tessera.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define TILE_WORDS 32           /* 4-byte columns of a tile, and its rows */
 
@@ -79,19 +82,197 @@ static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
     }
 }
 
-/* 2x2 blocks of words are 16 contiguous bytes: 8 of each of two rows. */
+/*
+ * Whole tiles. A block of 4x4 words is 64 contiguous bytes: pairs of words of
+ * rows 0, 1, 0, 1 and then of rows 2, 3, 2, 3. Where the host has them,
+ * stores that go past the caches and early loads make this as fast as a plain
+ * copy; without them the caches thrash, for rows tend to be a power of two
+ * apart. The next tile of the same tile row lies TSR_TILE_BYTES further on.
+ */
+#ifdef __SSE2__
+static inline __m128i load16(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+static inline void stream16(uint8_t *p, __m128i v)
+{
+    _mm_stream_si128((__m128i *)p, v);
+}
+
+static inline void store16(uint8_t *p, __m128i v, bool stream)
+{
+    if (stream) {
+        stream16(p, v);
+    } else {
+        _mm_storeu_si128((__m128i *)p, v);
+    }
+}
+
+static inline bool streams(const uint8_t *lin, uint64_t stride)
+{
+    return ((uintptr_t)lin | stride) % 16 == 0;
+}
+
+static void stream_end(void)
+{
+    _mm_sfence();
+}
+
+static inline void morton_stream_pair(uint8_t *block, const uint8_t *even,
+                                      const uint8_t *odd)
+{
+    __m128i a = load16(even), b = load16(odd);
+
+    stream16(block, _mm_unpacklo_epi64(a, b));
+    stream16(block + 16, _mm_unpackhi_epi64(a, b));
+}
+
+/* Linear to MORTON: each block is a cache line. */
+static void morton_stream_store(uint8_t *tile, const uint8_t *lin,
+                                uint64_t stride)
+{
+    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
+        uint8_t *blocks = tile + (spread[row] << 1) * 4;
+
+        for (uint32_t i = 0; i < 4; i++) {
+            __builtin_prefetch(lin + i * stride + 2 * TSR_TILE_WIDTH_BYTES);
+            __builtin_prefetch(lin + i * stride + 2 * TSR_TILE_WIDTH_BYTES +
+                               64);
+        }
+        for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
+            uint8_t *block = blocks + spread[col] * 4;
+            const uint8_t *p = lin + col * 4;
+
+            morton_stream_pair(block, p, p + stride);
+            morton_stream_pair(block + 32, p + 2 * stride, p + 3 * stride);
+        }
+    }
+}
+
+/* A cache line of each of two rows, out of four blocks. */
+static inline void morton_lines(uint8_t *const block[4], uint32_t at,
+                                uint8_t *even, uint8_t *odd, bool stream)
+{
+    __m128i hi[4];
+
+    for (uint32_t i = 0; i < 4; i++) {
+        __m128i a = load16(block[i] + at), b = load16(block[i] + at + 16);
+
+        hi[i] = _mm_unpackhi_epi64(a, b);
+        store16(even + i * 16, _mm_unpacklo_epi64(a, b), stream);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        store16(odd + i * 16, hi[i], stream);
+    }
+}
+
+/* MORTON to linear. */
+static inline void morton_load(uint8_t *tile, uint8_t *lin, uint64_t stride,
+                               bool stream)
+{
+    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
+        uint8_t *blocks = tile + (spread[row] << 1) * 4;
+
+        for (uint32_t half = 0; half < TILE_WORDS; half += 16) {
+            uint8_t *block[4], *p = lin + half * 4;
+
+            for (uint32_t i = 0; i < 4; i++) {
+                block[i] = blocks + spread[half + i * 4] * 4;
+                __builtin_prefetch(block[i] + 2 * TSR_TILE_BYTES);
+            }
+            morton_lines(block, 0, p, p + stride, stream);
+            morton_lines(block, 32, p + 2 * stride, p + 3 * stride, stream);
+        }
+    }
+}
+
+static void tile4k_stream(uint8_t *tile, uint8_t *lin, uint64_t stride,
+                          bool store)
+{
+    for (uint32_t row = 0; row < TSR_TILE_ROWS; row++) {
+        const uint8_t *ahead = store ? lin + 2 * TSR_TILE_WIDTH_BYTES
+                                     : tile + TSR_TILE_BYTES;
+
+        __builtin_prefetch(ahead);
+        __builtin_prefetch(ahead + 64);
+        for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += 16) {
+            if (store) {
+                stream16(tile + x, load16(lin + x));
+            } else {
+                stream16(lin + x, load16(tile + x));
+            }
+        }
+        tile += TSR_TILE_WIDTH_BYTES;
+        lin += stride;
+    }
+}
+
+static void tile_stream(uint32_t layout, uint8_t *tile, uint8_t *lin,
+                        uint64_t stride, bool store)
+{
+    if (layout == TSR_LAYOUT_TILE4K) {
+        tile4k_stream(tile, lin, stride, store);
+    } else if (store) {
+        morton_stream_store(tile, lin, stride);
+    } else {
+        morton_load(tile, lin, stride, true);
+    }
+}
+/* The same for a destination that is read again soon. */
+static bool morton_load_cached(uint8_t *tile, uint8_t *lin, uint64_t stride)
+{
+    morton_load(tile, lin, stride, false);
+    return true;
+}
+#else
+static bool morton_load_cached(uint8_t *tile, uint8_t *lin, uint64_t stride)
+{
+    return false;
+}
+
+static inline bool streams(const uint8_t *lin, uint64_t stride)
+{
+    return false;
+}
+
+static void stream_end(void)
+{
+}
+
+static void tile_stream(uint32_t layout, uint8_t *tile, uint8_t *lin,
+                        uint64_t stride, bool store)
+{
+}
+#endif
+
+static inline void morton_block(uint8_t *block, uint8_t *lin, uint64_t stride,
+                                bool store)
+{
+    uint8_t *r0 = lin, *r1 = r0 + stride, *r2 = r1 + stride, *r3 = r2 + stride;
+
+    move(block, r0, 8, store);
+    move(block + 8, r1, 8, store);
+    move(block + 16, r0 + 8, 8, store);
+    move(block + 24, r1 + 8, 8, store);
+    move(block + 32, r2, 8, store);
+    move(block + 40, r3, 8, store);
+    move(block + 48, r2 + 8, 8, store);
+    move(block + 56, r3 + 8, 8, store);
+}
+
 static inline void morton_full(uint8_t *tile, uint8_t *lin, uint64_t stride,
                                bool store)
 {
-    for (uint32_t row = 0; row < TILE_WORDS; row += 2) {
-        uint8_t *even = lin + row * stride, *odd = even + stride;
-        uint8_t *block = tile + (spread[row] << 1) * 4;
+    if (!store && morton_load_cached(tile, lin, stride)) {
+        return;
+    }
+    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
+        uint8_t *blocks = tile + (spread[row] << 1) * 4;
 
-        for (uint32_t col = 0; col < TILE_WORDS; col += 2) {
-            uint8_t *p = block + spread[col] * 4;
-
-            move(p, even + col * 4, 8, store);
-            move(p + 8, odd + col * 4, 8, store);
+        for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
+            morton_block(blocks + spread[col] * 4, lin + col * 4, stride,
+                         store);
         }
     }
 }
@@ -190,7 +371,7 @@ static uint32_t tile_write_bus(TesseraView *v, uint32_t layout, uint64_t off,
 
 static uint32_t tile_access(TesseraView *v, uint32_t layout, uint64_t off,
                             const TilePiece *t, uint8_t *lin, uint64_t stride,
-                            bool write)
+                            bool write, bool stream)
 {
     uint8_t *tile;
     uint32_t err = tessera_view_ptr(v, off, TSR_TILE_BYTES, write, &tile);
@@ -202,7 +383,9 @@ static uint32_t tile_access(TesseraView *v, uint32_t layout, uint64_t off,
         return write ? tile_write_bus(v, layout, off, t, lin, stride)
                      : tile_read_bus(v, layout, off, t, lin, stride);
     }
-    if (write) {
+    if (stream && t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
+        tile_stream(layout, tile, lin, stride, write);
+    } else if (write) {
         tile_move(layout, tile, t, lin, stride, true);
     } else {
         tile_move(layout, tile, t, lin, stride, false);
@@ -213,24 +396,21 @@ static uint32_t tile_access(TesseraView *v, uint32_t layout, uint64_t off,
 static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,
                              uint8_t *lin, uint64_t stride, bool write)
 {
-    uint32_t y = r->y, rows_left = r->rows;
+    uint32_t y = r->y, rows_left = r->rows, err = TSR_ERR_NONE;
 
-    while (rows_left) {
+    while (rows_left && !err) {
         TilePiece t = { .row = y % TSR_TILE_ROWS };
         uint64_t xb = r->xb, left = r->nb;
         uint8_t *p = lin;
 
         t.rows = MIN(rows_left, TSR_TILE_ROWS - t.row);
-        while (left) {
-            uint32_t err;
+        while (left && !err) {
+            bool stream = r->stream && streams(p, stride);
 
             t.x = xb % TSR_TILE_WIDTH_BYTES;
             t.nb = MIN(left, TSR_TILE_WIDTH_BYTES - t.x);
             err = tile_access(v, r->layout, tile_offset(r->pitch, xb, y), &t,
-                              p, stride, write);
-            if (err) {
-                return err;
-            }
+                              p, stride, write, stream);
             xb += t.nb;
             p += t.nb;
             left -= t.nb;
@@ -239,7 +419,10 @@ static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,
         rows_left -= t.rows;
         lin += t.rows * stride;
     }
-    return TSR_ERR_NONE;
+    if (r->stream) {
+        stream_end();
+    }
+    return err;
 }
 
 static uint32_t linear_access(TesseraView *v, const TesseraRect *r,

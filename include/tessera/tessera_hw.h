@@ -160,11 +160,11 @@
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
 #define TSR_ERR_STRICT_STALE_SLOT	35	/* slot used after its range was evicted, without a new bind */
 #define TSR_ERR_STRICT_STATE		36	/* engine state used that is undefined since the part began */
-#define TSR_ERR_STRICT_DUMMY		37	/* access through an unmapped aperture page */
+#define TSR_ERR_STRICT_DUMMY		37	/* access through an unmapped aperture page; counted, not failed */
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
 #define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
 #define TSR_ERR_STRICT_OVERLAP		40
-#define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another transfer was open */
+#define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another was open; counted, not failed */
 
 /* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */
 
@@ -214,6 +214,7 @@
 #define TSR_ENG_CONTROL			0x04	/* RW */
 #define TSR_ENG_ENABLE			0x00000001 /* 0 -> 1 starts at head = tail = 0 with the set-up below */
 #define TSR_ENG_RESET			0x00000002 /* WO: stop at the next packet, drop the ring, clear ENABLE */
+/* Clearing ENABLE of an enabled engine is a reset too. Poll TSR_ENGS_RESETTING. */
 #define TSR_ENG_STATUS			0x08	/* RO */
 #define TSR_ENGS_IDLE			0x00000001
 #define TSR_ENGS_HALTED			0x00000002 /* ring-level error; only a reset helps */
@@ -240,7 +241,8 @@
 
 /*
  * Doorbells: a 4-byte write of the new tail (bytes, a multiple of 8, below
- * the ring size). The one register written per submission.
+ * the ring size). The one register written per submission. Any other value, or
+ * an engine that is not enabled: ignored and counted as TSR_ERR_RING.
  */
 #define TSR_DOORBELL(e)			(0x8000 + 4 * (e))
 
@@ -309,7 +311,8 @@
 #define TSR_SURF_WRITE			0x00020000
 #define TSR_SURF_VALID_BITS		0x0003ffff
 #define TSR_SURF_MAX_DIM		16384
-#define TSR_SURF_MAX_PITCH		262144
+#define TSR_SURF_MAX_PITCH		262144	/* bytes; and a multiple of the texel size */
+/* The base is a multiple of the texel size, of a swizzled surface of TSR_TILE_BYTES. */
 
 /* Formats. Texels are little-endian words, the first letter in the high bits. */
 #define TSR_FORMAT_R8			1	/* 1 byte */
@@ -375,7 +378,8 @@
 /*
  * BLIT: 1 destination slot, 2 source slot, 3 dst x | y << 16, 4 dst w | h << 16,
  * 5 src x | y << 16, 6 src w | h << 16, 7 sampler | blend << 8, 8 colour (as
- * TSR_STATE_COLOR), 9 zero. Scales, converts and blends.
+ * TSR_STATE_COLOR), 9 zero. Scales, converts and blends. Of the sampler only
+ * TSR_SAMPLER_LINEAR: samples are clamped to the source rectangle.
  */
 #define TSR_OP_BLIT			0x12
 #define TSR_BLIT_DWORDS			10
@@ -462,7 +466,7 @@
 #define TSR_TRANSFER_END		0x08	/* last pass */
 #define TSR_TRANSFER_MAX_BYTES		0x100000000ULL /* in one packet */
 
-/* PAGE_FILL: 1 value, 2-3 GPU address, 4-5 bytes (multiple of 8). Memory segments only. */
+/* PAGE_FILL: 1 value, 2-3 GPU address, 4-5 bytes (multiples of 8). Memory segments only. */
 #define TSR_OP_PAGE_FILL		0x91
 #define TSR_PAGE_FILL_DWORDS		6
 
@@ -474,7 +478,10 @@
 #define TSR_OP_UNMAP_APERTURE		0x93
 #define TSR_UNMAP_APERTURE_DWORDS	4
 
-/* MARK: 1 TSR_MARK_*, 2-3 GPU address, 4-5 bytes, both page aligned. No effect without TSR_CAP_STRICT. */
+/*
+ * MARK: 1 TSR_MARK_*, 2-3 GPU address, 4-5 bytes, both page aligned. No effect without TSR_CAP_STRICT.
+ * EVICTED also kills every slot of any engine that overlaps the range, until it is bound again.
+ */
 #define TSR_OP_MARK			0x94
 #define TSR_MARK_DWORDS			6
 
