@@ -280,5 +280,6 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);
 	debugfs_create_u32("force_split_seed", 0600, root, &tdev->force_split_seed);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
+	debugfs_create_ulong("retain_limit_pages", 0600, root, &tdev->residency->retain_limit);
 	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->residency->keep_system_copy);
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: backing pages
+ *
+ * The system pages of an object. An object that was paged in keeps the pages it came
+ * from, so that its eviction need not allocate, clear and map new ones: they are
+ * "retained". What they hold counts only while &tessera_bo.copy_valid says so. Retained pages
+ * are bounded, and given up when the kernel wants memory; then the ttm_tt is
+ * "empty", which TTM does not know: it goes on counting the pages.
+ *
+ * Both states end when the object leaves its memory segment. They are protected by
+ * the object's reservation, which the shrinker only tries to take.
+ */
+
+#include <linux/atomic.h>
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+
+#include <drm/drm_managed.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_pool.h>
+#include <drm/ttm/ttm_tt.h>
+
+#include "mem/backing.h"
+#include "mem/bo.h"
+#include "tessera_device.h"
+
+/* A part of the machine's memory that retained pages may take. */
+#define RETAIN_FRACTION		8
+
+/**
+ * struct tessera_backing - the system pages of an object
+ */
+struct tessera_backing {
+	/** @base: TTM's part */
+	struct ttm_tt base;
+	/** @retained: the object is in a memory segment and the pages are spare */
+	bool retained;
+	/** @empty: the pages were given up though TTM thinks they are there */
+	bool empty;
+};
+
+static struct tessera_backing *to_backing(struct ttm_tt *tt)
+{
+	return container_of(tt, struct tessera_backing, base);
+}
+
+static struct tessera_residency *bdev_to_residency(struct ttm_device *bdev)
+{
+	return container_of(bdev, struct tessera_device, ttm)->residency;
+}
+
+static struct tessera_residency *bo_to_residency(struct tessera_bo *bo)
+{
+	return to_tessera_device(bo->tbo.base.dev)->residency;
+}
+
+static void backing_end_retain(struct tessera_residency *residency,
+			       struct tessera_backing *backing)
+{
+	if (!backing->retained)
+		return;
+
+	backing->retained = false;
+	atomic_long_sub(backing->base.num_pages, &residency->retained_pages);
+}
+
+/**
+ * tessera_backing_create() - &ttm_device_funcs.ttm_tt_create
+ * @tbo: the object
+ * @page_flags: TTM_TT_FLAG_*
+ *
+ * Return: a ttm_tt without pages, or NULL.
+ */
+struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags)
+{
+	struct tessera_backing *backing;
+
+	backing = kzalloc(sizeof(*backing), GFP_KERNEL);
+	if (!backing)
+		return NULL;
+
+	/* With room for DMA addresses, which makes the pool map the pages. */
+	if (ttm_sg_tt_init(&backing->base, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
+		kfree(backing);
+		return NULL;
+	}
+
+	return &backing->base;
+}
+
+/**
+ * tessera_backing_destroy() - &ttm_device_funcs.ttm_tt_destroy
+ * @bdev: the TTM device
+ * @tt: without pages
+ */
+void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
+{
+	ttm_tt_fini(tt);
+	kfree(to_backing(tt));
+}
+
+/**
+ * tessera_backing_unpopulate() - &ttm_device_funcs.ttm_tt_unpopulate
+ * @bdev: the TTM device
+ * @tt: with pages, as far as TTM knows
+ */
+void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
+{
+	struct tessera_backing *backing = to_backing(tt);
+
+	backing_end_retain(bdev_to_residency(bdev), backing);
+	if (!backing->empty)
+		ttm_pool_free(&bdev->pool, tt);
+	backing->empty = false;
+}
+
+/**
+ * tessera_backing_has_bytes() - ask whether an object outside memory has contents
+ * @bo: the object, reservation held
+ *
+ * Return: true if there are pages, or bytes that were swapped out; false for an
+ * object that nobody has touched.
+ */
+bool tessera_backing_has_bytes(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
+}
+
+/**
+ * tessera_backing_populate() - make sure that an object has pages
+ * @bo: the object, reservation held, with a ttm_tt
+ * @ctx: how to allocate
+ *
+ * Return: 0 or an error.
+ */
+int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
+{
+	struct ttm_device *bdev = bo->tbo.bdev;
+	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
+	int ret;
+
+	if (!backing->empty)
+		return ttm_tt_populate(bdev, &backing->base, ctx);
+
+	ret = ttm_pool_alloc(&bdev->pool, &backing->base, ctx);
+	if (!ret)
+		backing->empty = false;
+
+	return ret;
+}
+
+/**
+ * tessera_backing_retain() - keep the pages of an object that was paged in
+ * @bo: the object, reservation held, with pages
+ *
+ * Return: false if there are too many retained pages already.
+ */
+bool tessera_backing_retain(struct tessera_bo *bo)
+{
+	struct tessera_residency *residency = bo_to_residency(bo);
+	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
+	long pages = backing->base.num_pages;
+
+	if (atomic_long_add_return(pages, &residency->retained_pages) >
+	    READ_ONCE(residency->retain_limit)) {
+		atomic_long_sub(pages, &residency->retained_pages);
+		return false;
+	}
+	backing->retained = true;
+
+	return true;
+}
+
+/**
+ * tessera_backing_use() - the pages are needed again
+ * @bo: the object, reservation held; it has left its memory segment
+ */
+void tessera_backing_use(struct tessera_bo *bo)
+{
+	backing_end_retain(bo_to_residency(bo), to_backing(bo->tbo.ttm));
+}
+
+/* Pages given up, or 0. A page-in that still reads them shows in the reservation. */
+static unsigned long backing_shrink_bo(struct tessera_residency *residency,
+				       struct tessera_bo *bo)
+{
+	struct dma_resv *resv = bo->tbo.base.resv;
+	struct tessera_backing *backing;
+	unsigned long freed = 0;
+
+	if (!dma_resv_trylock(resv))
+		return 0;
+
+	backing = bo->tbo.ttm ? to_backing(bo->tbo.ttm) : NULL;
+	if (backing && backing->retained &&
+	    dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL)) {
+		backing_end_retain(residency, backing);
+		bo->copy_valid = false;
+		ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
+		backing->empty = true;
+		freed = backing->base.num_pages;
+	}
+	dma_resv_unlock(resv);
+
+	return freed;
+}
+
+static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct tessera_residency *residency = shrinker->private_data;
+	long pages = atomic_long_read(&residency->retained_pages);
+
+	return pages > 0 ? pages : SHRINK_EMPTY;
+}
+
+/* An object on the list stays at least until its destructor gets the lock. */
+static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct tessera_residency *residency = shrinker->private_data;
+	unsigned long freed = 0;
+	struct tessera_bo *bo;
+
+	if (!mutex_trylock(&residency->lock))
+		return SHRINK_STOP;
+
+	list_for_each_entry(bo, &residency->bos, node) {
+		freed += backing_shrink_bo(residency, bo);
+		if (freed >= sc->nr_to_scan)
+			break;
+	}
+	mutex_unlock(&residency->lock);
+
+	return freed ? freed : SHRINK_STOP;
+}
+
+static void backing_fini(struct drm_device *drm, void *shrinker)
+{
+	shrinker_free(shrinker);
+}
+
+/**
+ * tessera_backing_init() - let the kernel take retained pages
+ * @tdev: the device; its list of objects is set up
+ *
+ * Return: 0 or an error.
+ */
+int tessera_backing_init(struct tessera_device *tdev)
+{
+	struct tessera_residency *residency = tdev->residency;
+	struct shrinker *shrinker;
+
+	residency->retain_limit = totalram_pages() / RETAIN_FRACTION;
+
+	shrinker = shrinker_alloc(0, "drm-tessera:%s", dev_name(tdev->drm.dev));
+	if (!shrinker)
+		return -ENOMEM;
+
+	shrinker->count_objects = backing_shrink_count;
+	shrinker->scan_objects = backing_shrink_scan;
+	shrinker->private_data = residency;
+	shrinker_register(shrinker);
+
+	return drmm_add_action_or_reset(&tdev->drm, backing_fini, shrinker);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_BACKING_H__
+#define __TESSERA_BACKING_H__
+
+#include <linux/types.h>
+
+struct tessera_bo;		/* mem/bo.h */
+struct tessera_device;
+struct ttm_buffer_object;
+struct ttm_device;
+struct ttm_operation_ctx;
+struct ttm_tt;
+
+int tessera_backing_init(struct tessera_device *tdev);
+
+struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags);
+void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt);
+void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
+
+bool tessera_backing_has_bytes(struct tessera_bo *bo);
+int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+bool tessera_backing_retain(struct tessera_bo *bo);
+void tessera_backing_use(struct tessera_bo *bo);
+
+#endif /* __TESSERA_BACKING_H__ */
