@@ -451,6 +451,51 @@ static void test_error_ends_ib(void)
     tsr_stop(t);
 }
 
+static void put_words(TsrTest *t, uint64_t at, const uint32_t *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        qtest_writel(t->qts, at + i * 4, d[i]);
+    }
+}
+
+/* Chapter 13 of the manual, word for word. */
+static void test_worked_example(void)
+{
+    static const uint32_t ib[] = {
+        0x000a0001, 0x00000000, 0x80000000, 0x00000000, 0x00000400, 0x00000000,
+        0x00020004, 0x00000040, 0x00100010, 0x00000000,
+        0x00080010, 0x00000000, 0x00000000, 0x00000000, 0x00000010, 0x00000010,
+        0xff336699, 0x00000000,
+    };
+    static const uint32_t ring[] = {
+        0x00040080, 0x00000001, 0x00000000, 0x00000000,
+        0x00060081, 0x00000048, 0x01030000, 0x00000000, 0x00000000, 0x00000048,
+        0x00060082, 0x00000000, 0x00000001, 0x00000000, 0x01040000, 0x00000000,
+    };
+    TsrTest *t = tsr_start_machine("", "");
+
+    tsr_map_device(t);
+    g_assert_cmphex(tsr_r32(t, 0), ==, 0x52535354);
+    g_assert_cmphex(tsr_r32(t, 0x1008), ==, 0x80000000);
+    qtest_memset(t->qts, 0x01010000, 0, 4096);
+    tsr_w32(t, 0x4010, 0x01000000);
+    tsr_w32(t, 0x4018, 4096);
+    tsr_w32(t, 0x4028, 0x01010000);
+    tsr_w32(t, 0x4004, 1);
+    qtest_writeq(t->qts, 0x01030000, 0x01020000);
+    put_words(t, 0x01020000, ib, ARRAY_SIZE(ib));
+    put_words(t, 0x01000000, ring, ARRAY_SIZE(ring));
+    tsr_w32(t, 0x8000, 0x40);
+    t->eng[RENDER].status_page = 0x01010000;
+    tsr_wait(t, RENDER, 1);
+    g_assert_cmphex(qtest_readl(t->qts, 0x01040008), ==, 0);
+    for (int i = 0; i < 256; i++) {
+        g_assert_cmphex(qpci_io_readl(t->dev, t->vram, i * 4), ==, 0xff336699);
+    }
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 1024), ==, 0);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -464,6 +509,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/cmd/SEG-19-copy-linear", test_copy_linear);
     qtest_add_func("/tessera/cmd/state-and-engines", test_state_and_engines);
     qtest_add_func("/tessera/cmd/query-timestamp", test_query_timestamp);
+    qtest_add_func("/tessera/cmd/worked-example", test_worked_example);
     qtest_add_func("/tessera/cmd/error-ends-ib", test_error_ends_ib);
     return g_test_run();
 }
