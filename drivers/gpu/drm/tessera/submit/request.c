@@ -20,6 +20,9 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 
+/* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
+#define ALLOC_USED	BIT(31)
+
 static int request_get_alloc(struct tessera_request *req, struct drm_file *file, u32 index,
 			     const struct drm_tessera_submit_alloc *user)
 {
@@ -59,7 +62,8 @@ static int request_get_allocs(struct tessera_request *req, struct drm_file *file
 		return 0;
 	req->bos = kvcalloc(data->num_allocs, sizeof(*req->bos), GFP_KERNEL_ACCOUNT);
 	req->allocs = kvcalloc(data->num_allocs, sizeof(*req->allocs), GFP_KERNEL_ACCOUNT);
-	if (!req->bos || !req->allocs)
+	req->uses = kvmalloc_array(data->num_allocs, sizeof(*req->uses), GFP_KERNEL_ACCOUNT);
+	if (!req->bos || !req->allocs || !req->uses)
 		return -ENOMEM;
 	req->list.num_allocs = data->num_allocs;
 	req->list.allocs = req->allocs;
@@ -147,8 +151,28 @@ void tessera_request_fini(struct tessera_request *req)
 				tessera_bo_put(req->bos[i]);
 	kvfree(req->bos);
 	kvfree(req->allocs);
+	kvfree(req->uses);
 	kvfree(req->order);
 	tessera_context_put(req->ctx);
+}
+
+static void request_add_use(struct tessera_request *req, u32 alloc)
+{
+	if (!req->bos[alloc] || (req->allocs[alloc].flags & ALLOC_USED))
+		return;
+	req->allocs[alloc].flags |= ALLOC_USED;
+	req->uses[req->num_uses++] = alloc;
+}
+
+/* What the patch list names, in its order; then what is only listed. */
+static void request_order_uses(struct tessera_request *req)
+{
+	u32 i;
+
+	for (i = 0; i < req->list.num_patches; i++)
+		request_add_use(req, req->patches[i].alloc_index);
+	for (i = 0; i < req->list.num_allocs; i++)
+		request_add_use(req, i);
 }
 
 /**
@@ -170,7 +194,9 @@ int tessera_request_check(struct tessera_request *req)
 	if (!ret)
 		ret = tessera_validate(req->cmds, &req->list, req->order, &req->num_order,
 				       &req->err);
-	if (ret)
+	if (!ret)
+		request_order_uses(req);
+	else
 		drm_dbg_driver(&req->tdev->drm, "refused at offset 0x%x, patch %u\n",
 			       req->err.offset, req->err.index);
 

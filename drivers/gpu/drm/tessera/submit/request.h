@@ -66,6 +66,10 @@ struct tessera_request {
 	void *cmds;
 	/** @bos: one for each element of the allocation list, NULL for a NULL element */
 	struct tessera_bo **bos;
+	/** @uses: elements of the allocation list that are not NULL, by first use */
+	u32 *uses;
+	/** @num_uses: length of @uses */
+	u32 num_uses;
 	/** @allocs: what the checks need to know of @bos */
 	struct tessera_patch_alloc *allocs;
 	/** @patches: the patch list; the ioctl's */

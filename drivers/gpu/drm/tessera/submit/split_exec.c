@@ -246,13 +246,26 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 
 /* ---- The plan -------------------------------------------------------------- */
 
+/* The object may have been moved out of that place by the plan itself. */
+static int evict_foreign(struct tessera_split_run *run, u32 index)
+{
+	const struct tessera_split_block *block = &run->model.blocks[index];
+	struct tessera_bo *bo = run->model.block_bos[index];
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (!seg || seg->id != block->seg || tessera_bo_segment_offset(bo) != block->start)
+		return 0;
+
+	return tessera_residency_evict(bo);
+}
+
 static int run_op(struct tessera_split_run *run, const struct tessera_split_op *op)
 {
 	struct tessera_request *req = run->req;
 
 	switch (op->type) {
 	case TESSERA_SPLIT_EVICT_FOREIGN:
-		return tessera_residency_evict(run->model.block_bos[op->id]);
+		return evict_foreign(run, op->id);
 	case TESSERA_SPLIT_EVICT:
 		return tessera_residency_evict(req->bos[op->id]);
 	case TESSERA_SPLIT_MOVE:

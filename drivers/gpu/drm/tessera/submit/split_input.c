@@ -132,6 +132,8 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 	}
 	if (bo->copy_valid)
 		alloc->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
+	if (READ_ONCE(req->tdev->residency->keep_system_copy))
+		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
 
 	set = alloc->supported;
 	for_each_set_bit(id, &set, TESSERA_SPLIT_MAX_SEGS)
@@ -221,10 +223,16 @@ static int model_segment_blocks(struct tessera_split_model *model,
 				     segment_want(req, segment), blocks, num);
 	if (!ret)
 		ret = model_reserve(model, num);
-	for (i = 0; !ret && i < num; i++)
-		model_block(model, segment, &blocks[i],
-			    blocks[i].bo ? bo_index_find(map, num_map, blocks[i].bo_id) :
-					   TESSERA_SPLIT_NONE);
+	for (i = 0; !ret && i < num; i++) {
+		u32 alloc = blocks[i].bo ? bo_index_find(map, num_map, blocks[i].bo_id) :
+					   TESSERA_SPLIT_NONE;
+
+		/* Where it cannot stay, being written now, it is not in the planner's eyes. */
+		if (alloc != TESSERA_SPLIT_NONE &&
+		    !(model->allocs[alloc].supported & BIT(segment)))
+			alloc = TESSERA_SPLIT_NONE;
+		model_block(model, segment, &blocks[i], alloc);
+	}
 	kvfree(blocks);
 
 	return ret;

@@ -34,11 +34,12 @@ static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 	u32 i;
 	int ret;
 
-	for (i = 0; i < req->list.num_allocs; i++) {
-		if (!req->bos[i])
-			continue;
-		ret = tessera_residency_validate(req->bos[i], exec,
-						 tessera_request_writes(req, i));
+	/* In the order of first use (SPLIT-13). */
+	for (i = 0; i < req->num_uses; i++) {
+		u32 alloc = req->uses[i];
+
+		ret = tessera_residency_validate(req->bos[alloc], exec,
+						 tessera_request_writes(req, alloc));
 		if (ret)
 			return ret;
 	}
@@ -80,13 +81,11 @@ static int add_dependencies(struct tessera_request *req, struct tessera_part *pa
 	return ret;
 }
 
-static void trace_whole(struct tessera_request *req)
+static void trace_entries(struct tessera_request *req)
 {
 	struct tessera_slot_table *table = &req->ctx->slots;
 	u32 i;
 
-	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
-				 req->list.num_patches);
 	if (!trace_tessera_split_entry_enabled())
 		return;
 
@@ -117,7 +116,9 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 
 	tessera_request_patch(req, 0, req->list.num_patches);
 	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
-	trace_whole(req);
+	trace_entries(req);
+	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
+				 req->list.num_patches);
 
 	fence = tessera_part_arm(part);
 	for (i = 0; i < req->list.num_allocs; i++)
