@@ -27,10 +27,13 @@ struct demo {
 static int load(struct demo *demo)
 {
 	uint64_t start = now_ns();
-	int count = images_load(demo->options.images, DEMO_LARGE_DIM, demo->large);
+	int count = demo->options.images
+			    ? images_load(demo->options.images, DEMO_LARGE_DIM, demo->large)
+			    : images_make(demo->large);
 
 	if (count < 0) {
-		fprintf(stderr, "tessera-demo: %s: %s\n", demo->options.images, strerror(-count));
+		fprintf(stderr, "tessera-demo: %s: %s\n",
+			demo->options.images ? demo->options.images : "images", strerror(-count));
 		return count;
 	}
 	if (!count) {

@@ -32,6 +32,8 @@ struct image {
  * Returns their number or a negative errno; what is not a usable PNG is named on stderr and left out.
  */
 int images_load(const char *dir, uint32_t max_dim, struct image *images);
+/* Patterns that need no files. Returns their number or a negative errno. */
+int images_make(struct image *images);
 /* An area-averaged copy no larger than @max_dim. */
 int image_shrink(const struct image *from, uint32_t max_dim, struct image *to);
 void image_free(struct image *image);
@@ -127,7 +129,7 @@ enum demo_split {
 };
 
 struct options {
-	const char *images;
+	const char *images; /* NULL: patterns */
 	const char *output;
 	const char *device; /* path, NULL: first */
 	const char *summary_json;

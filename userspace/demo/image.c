@@ -161,6 +161,50 @@ int images_load(const char *dir, uint32_t max_dim, struct image *images)
 	return ret ? ret : loaded;
 }
 
+/* A texel of pattern @kind: a gradient, a transparent disc, noise, or stripes. */
+static uint32_t pattern_texel(int kind, uint32_t x, uint32_t y, uint32_t *noise)
+{
+	int32_t dx = (int32_t)x - 96, dy = (int32_t)y - 64;
+
+	switch (kind % 4) {
+	case 0:
+		return 0xff000000 | x * 255 / 191 << 16 | y * 255 / 127 << 8 | 0x40;
+	case 1:
+		return dx * dx + dy * dy < 3600 ? 0xc0ffb000 : 0x00000000;
+	case 2:
+		*noise = *noise * 1664525 + 1013904223;
+		return 0xff000000 | *noise >> 8;
+	default:
+		return (x / 12 + y / 12) % 2 ? 0xff206080 : 0x80e0e0e0;
+	}
+}
+
+int images_make(struct image *images)
+{
+	enum {
+		KINDS = 4,
+		WIDTH = 192,
+		HEIGHT = 128
+	};
+	uint32_t noise = 1;
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct image *image = &images[kind];
+
+		*image = (struct image){ .width = WIDTH, .height = HEIGHT };
+		snprintf(image->name, sizeof(image->name), "pattern %d", kind);
+		image->texels = malloc((size_t)WIDTH * HEIGHT * 4);
+		if (!image->texels) {
+			while (kind)
+				image_free(&images[--kind]);
+			return -ENOMEM;
+		}
+		for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+			image->texels[i] = pattern_texel(kind, i % WIDTH, i / WIDTH, &noise);
+	}
+	return KINDS;
+}
+
 int image_save(const char *path, const struct image *image)
 {
 	png_image png = {

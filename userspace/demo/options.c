@@ -8,8 +8,9 @@
 #include "demo.h"
 
 static const char usage[] =
-	"Usage: tessera-demo --images DIR [options]\n"
-	"Render the PNG files of DIR on the virtual GPU and compare with a CPU renderer.\n"
+	"Usage: tessera-demo [--images DIR] [options]\n"
+	"Render images on the virtual GPU and compare with a CPU renderer.\n"
+	"  --images DIR          its PNG files; default: a few patterns\n"
 	"  --output DIR          write scene.png (and diff.png on failure) there; default: .\n"
 	"  --device PATH         render node; default: the first of tessera\n"
 	"  --oversubscribe F     make textures of F times the video memory, used in one "
@@ -137,7 +138,7 @@ int options_parse(int argc, char **argv, struct options *options)
 			return -EINVAL;
 		}
 	}
-	if (!options->images || optind != argc) {
+	if (optind != argc) {
 		fputs(usage, stderr);
 		return -EINVAL;
 	}

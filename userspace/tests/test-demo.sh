@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# In the guest: the demo, with textures of more than the video memory in one submission, draws the same
+# picture however it is cut, and it is that of the CPU renderer to the bit (TAP).
+dir=$(mktemp -d) || exit 1
+n=0
+
+# demo NAME ARGUMENTS...: the demo's exit code says whether every pixel is right.
+demo() {
+	name=$1
+	shift
+	n=$((n + 1))
+	mkdir -p "$dir/$n"
+	tessera-demo --output "$dir/$n" --oversubscribe 1.5 "$@" >"$dir/log" 2>&1
+	rc=$?
+	sed 's/^/# /' "$dir/log"
+	if [ $rc -eq 0 ] && cmp -s "$dir/1/scene.png" "$dir/$n/scene.png"; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name (exit code $rc)"
+	fi
+}
+
+demo "SPLIT-2 SPLIT-35 larger than memory, cut where needed" --force-split none
+# Or nothing was shown by the first.
+if grep -Eq '^parts +scene ([2-9]|[1-9][0-9])' "$dir/log"; then
+	echo "ok 2 - SPLIT-1 SPLIT-14 it was cut"
+else
+	echo "not ok 2 - SPLIT-1 SPLIT-14 it was cut"
+fi
+n=2
+demo "SPLIT-3 SPLIT-4 SPLIT-27 the same, cut everywhere" --force-split all
+demo "SPLIT-3 SPLIT-4 the same, cut at random" --force-split random=7
+echo "1..$n"
+rm -rf "$dir"
