@@ -26,12 +26,14 @@ DRIVER = """
 A  tessera_hwabi.h tessera_hwabi_check.h
 B  pure/pure.h
 B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
-B  pure/segment_desc pure/aperture_core pure/share pure/victim pure/space pure/pack pure/split
+B  pure/segment_desc pure/aperture_core pure/share pure/victim pure/space pure/pack
+B  pure/split.h pure/split_priv.h pure/split_feasible pure/split_place pure/split
 C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
 D  exec/engine_types.h exec/ib exec/job exec/emit exec/sched exec/engine
 E  mem/account mem/segment mem/manager mem/vram_mgr mem/aperture_mgr mem/res_cursor.h
-E  mem/cache mem/paging mem/swizzle_range mem/host_aperture mem/bo mem/move mem/ttm mem/residency
+E  mem/cache mem/paging mem/swizzle_range mem/host_aperture mem/bo mem/backing mem/move mem/ttm
+E  mem/residency
 E  mem/cpu_map mem/lock mem/destroy mem/gem
 F  vm/pt vm/vm vm/vm_bind
 F  submit/sync submit/barrier submit/context submit/part submit/request submit/split_input
@@ -43,8 +45,8 @@ I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_device.c tess
 
 DEVICE = """
 A  trace.h tessera.h
-B  tessera_irq.c tessera_mem.c tessera_strict.c tessera_mmu.c tessera_swizzle.c tessera_surface.c
-B  tessera_copy.c tessera_paging.c
+B  tessera_irq.c tessera_strict.c tessera_mem.c tessera_mmu.c tessera_swizzle.c tessera_surface.c
+B  tessera_paging.c tessera_copy.c tessera_pixel.c tessera_blit.c tessera_raster.c
 C  tessera_cmd.c tessera_ring.c tessera_display.c tessera_mmio.c tessera_vmstate.c tessera_pci.c
 """
 

@@ -72,7 +72,7 @@ check_spdx() {
 	all_files | while read -r f; do
 		case $f in
 		*.c | *.h | *.py | *.sh | *.S | */Makefile | Makefile | Kbuild | */Kbuild | */Kconfig | *.rst | *.md | *.build)
-			head -n 12 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f has no SPDX line"
+			head -n 20 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f has no SPDX line"
 			;;
 		esac
 	done
@@ -81,10 +81,10 @@ check_spdx() {
 		head -n 3 "$f" | grep -q 'GPL-2.0 OR MIT\|: MIT' || echo "$f is not GPL-2.0 OR MIT"
 	done
 	for f in $(device_c); do
-		head -n 12 "$f" | grep -q 'GPL-2.0-or-later' || echo "$f is not GPL-2.0-or-later"
+		head -n 20 "$f" | grep -q 'GPL-2.0-or-later' || echo "$f is not GPL-2.0-or-later"
 	done
 	for f in include/uapi/drm/tessera_drm.h include/tessera/tessera_hw.h $(plain_c); do
-		head -n 12 "$f" | grep -q ': MIT' || echo "$f is not MIT"
+		head -n 20 "$f" | grep -q ': MIT' || echo "$f is not MIT"
 	done
 }
 
@@ -135,7 +135,7 @@ check_kernel_doc() {
 					case $text in static*) continue ;; esac
 					# a macro's use may look like a definition
 					case $name in [A-Z]*) continue ;; esac
-					grep -qE "^ \* $name\(\)" "$f" || echo "$f: $name() has no kernel-doc"
+					grep -qE "^ \* $name(\(\))? - " "$f" || echo "$f: $name() has no kernel-doc"
 				done
 		done
 	fi
