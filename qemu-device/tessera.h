@@ -95,6 +95,7 @@ struct TesseraEngine {
     QemuCond cond;
     QemuCond ack_cond;          /* the thread parked or finished a reset */
     bool exiting;
+    bool exited;
     bool pause_req;
     bool parked;
     bool reset_req;

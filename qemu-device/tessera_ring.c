@@ -35,7 +35,8 @@ static uint32_t stream_left(TesseraEngine *e, uint32_t off)
     return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
 }
 
-static uint32_t refill(TesseraEngine *e, uint32_t off)
+/* Read ahead from @off, of which @avail bytes may be looked at. */
+static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
 {
     TesseraWindow *w = &e->window;
     uint32_t in_page = off & (TSR_PAGE_SIZE - 1);
@@ -58,7 +59,7 @@ static uint32_t refill(TesseraEngine *e, uint32_t off)
     } else {
         page = e->ring + (off - in_page);
     }
-    w->bytes = MIN(stream_left(e, off), TSR_PAGE_SIZE - in_page);
+    w->bytes = MIN(avail, TSR_PAGE_SIZE - in_page);
     err = tessera_dma_rw(e, page + in_page, w->data, w->bytes, false,
                          e->ib.active);
     if (err) {
@@ -67,8 +68,9 @@ static uint32_t refill(TesseraEngine *e, uint32_t off)
     return err;
 }
 
+/* @avail is not less than @bytes, wherever the guest moves the tail now. */
 static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
-                      uint8_t *dst)
+                      uint32_t avail, uint8_t *dst)
 {
     TesseraWindow *w = &e->window;
 
@@ -76,7 +78,7 @@ static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
         uint32_t n, err;
 
         if (!w->bytes || off < w->start || off - w->start >= w->bytes) {
-            err = refill(e, off);
+            err = refill(e, off, avail);
             if (err) {
                 return err;
             }
@@ -85,6 +87,7 @@ static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
         memcpy(dst, w->data + (off - w->start), n);
         dst += n;
         bytes -= n;
+        avail -= n;
         off += n;
         if (!e->ib.active) {
             off &= e->ring_size - 1;
@@ -100,7 +103,10 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
     uint8_t *dst = (uint8_t *)e->packet;
 
     e->packet[0] = 0;
-    err = fetch(e, off, 8, dst);
+    if (left < 8) {
+        return TSR_ERR_RING;    /* the tail has just moved back */
+    }
+    err = fetch(e, off, 8, left, dst);
     if (err) {
         return err;
     }
@@ -109,7 +115,7 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
     if (!tessera_cmd_length_ok(e->packet[0]) || *bytes > left) {
         return TSR_ERR_PACKET;
     }
-    err = fetch(e, off, *bytes, dst);
+    err = fetch(e, off, *bytes, left, dst);
     for (uint32_t i = 0; i < *bytes / 4; i++) {
         le32_to_cpus(&e->packet[i]);
     }
@@ -314,6 +320,8 @@ static void *engine_thread(void *opaque)
             qemu_cond_wait(&e->cond, &e->lock);
         }
     }
+    e->exited = true;
+    qemu_cond_broadcast(&e->ack_cond);
     qemu_mutex_unlock(&e->lock);
     rcu_unregister_thread();
     return NULL;
@@ -334,7 +342,7 @@ static bool setup_ok(const TesseraEngine *e)
 
 static bool enable(TesseraEngine *e)
 {
-    if (e->reset_req || !setup_ok(e)) {
+    if (e->reset_req || qatomic_read(&e->s->resetting) || !setup_ok(e)) {
         return false;
     }
     trace_tessera_engine_enable(e->index, e->ring_reg, e->ring_size_reg,
@@ -438,6 +446,11 @@ void tessera_engines_reset_begin(TesseraState *s, bool counts)
 static bool reset_acked(TesseraEngine *e)
 {
     return !e->reset_req;
+}
+
+static bool exit_acked(TesseraEngine *e)
+{
+    return e->exited;
 }
 
 static bool pause_acked(TesseraEngine *e)
@@ -558,6 +571,7 @@ void tessera_engines_fini(TesseraState *s)
         e->exiting = true;
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
+        wait_ack(e, exit_acked);
         qemu_thread_join(&e->thread);
         qemu_cond_destroy(&e->cond);
         qemu_cond_destroy(&e->ack_cond);

@@ -230,6 +230,10 @@ static void test_rings(void)
         }
         tsr_emit(t, e, p, n);
         tsr_kick(t, e);
+        /* Tails that jump about while the engine is fetching. */
+        for (uint32_t i = rnd(4); i; i--) {
+            tsr_w32(t, TSR_DOORBELL(e), rnd(TSR_TEST_RING_BYTES) & ~7);
+        }
         if (tsr_r32(t, TSR_ENG(e) + TSR_ENG_STATUS) & TSR_ENGS_HALTED) {
             tsr_engine_reset(t, e);
         }
