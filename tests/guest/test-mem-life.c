@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
@@ -51,6 +52,53 @@ static void swapped_pages_come_back(void)
 	tsr_pattern_check(&in_system, 1);
 	tsr_bo_map(&dev, &fresh);
 	tsr_words_check(fresh.map, fresh.size / 4, 0);
+	tsr_close(&dev);
+}
+
+static uint64_t evicted_bytes(const struct drm_tessera_query_segment *seg, const char *kind)
+{
+	struct tsr_trace trace;
+	uint64_t bytes = 0;
+
+	tsr_trace_start("paging_op", NULL);
+	tsr_evict_set(tsr_bit(seg));
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", kind))
+			bytes += tsr_event_u64(ev, "size");
+	}
+	tsr_trace_free(&trace);
+	return bytes;
+}
+
+/* the kernel takes the pages of what is in video memory; a copy in them is no longer counted on */
+static void pages_are_given_up(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word = 0;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), cpu);
+
+	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
+	tsr_bo_map(&dev, &bo);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&bo, round);
+		tsr_evict_set(tsr_bit(seg));
+		tsr_gpu_read(&dev, ctx, &bo, 1, 1, &word);
+		require_eq(word, tsr_pattern(round, 1));
+		require_eq(evicted_bytes(seg, "discard"), bo.size);
+		tsr_gpu_read(&dev, ctx, &bo, 1, 1, &word);
+		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		require_eq(evicted_bytes(seg, "transfer"), bo.size);
+		tsr_pattern_check(&bo, round);
+		/* destroyed while its pages are gone */
+		tsr_gpu_read(&dev, ctx, &bo, 1, 1, &word);
+		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		if (round == 3)
+			tsr_bo_free(&dev, &bo);
+	}
+	require_ok(tsr_debugfs_write("keep_system_copy", "0"));
 	tsr_close(&dev);
 }
 
@@ -123,6 +171,7 @@ static void room_of_the_dying(void)
 
 static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
+	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
 	{ "DESTROY-1 DESTROY-2 destruction does not wait", destroy_does_not_wait, 0, 0 },
 	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
 };

@@ -131,6 +131,33 @@ bool tessera_backing_has_bytes(struct tessera_bo *bo)
 	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
 }
 
+/*
+ * The pool does not fill a ttm_tt that TTM thinks is full: fill another one and take over
+ * what it got.
+ */
+static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing *backing,
+			  struct ttm_operation_ctx *ctx)
+{
+	struct ttm_tt *to = &backing->base;
+	struct ttm_tt spare = { };
+	int ret;
+
+	ret = ttm_sg_tt_init(&spare, tbo, 0, to->caching);
+	if (ret)
+		return ret;
+
+	ret = ttm_pool_alloc(&tbo->bdev->pool, &spare, ctx);
+	if (!ret) {
+		memcpy(to->pages, spare.pages, array_size(to->num_pages, sizeof(*to->pages)));
+		memcpy(to->dma_address, spare.dma_address,
+		       array_size(to->num_pages, sizeof(*to->dma_address)));
+		backing->empty = false;
+	}
+	ttm_tt_fini(&spare);
+
+	return ret;
+}
+
 /**
  * tessera_backing_populate() - make sure that an object has pages
  * @bo: the object, reservation held, with a ttm_tt
@@ -140,18 +167,12 @@ bool tessera_backing_has_bytes(struct tessera_bo *bo)
  */
 int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 {
-	struct ttm_device *bdev = bo->tbo.bdev;
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
-	int ret;
 
-	if (!backing->empty)
-		return ttm_tt_populate(bdev, &backing->base, ctx);
+	if (backing->empty)
+		return backing_refill(&bo->tbo, backing, ctx);
 
-	ret = ttm_pool_alloc(&bdev->pool, &backing->base, ctx);
-	if (!ret)
-		backing->empty = false;
-
-	return ret;
+	return ttm_tt_populate(bo->tbo.bdev, &backing->base, ctx);
 }
 
 /**
