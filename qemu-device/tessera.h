@@ -17,6 +17,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "qemu/thread.h"
+#include "qemu/timer.h"
 #include "qom/object.h"
 #include "tessera/tessera_hw.h"
 
@@ -263,8 +264,9 @@ uint32_t tessera_fault(TesseraEngine *e, uint32_t type, uint32_t slot,
                        uint64_t addr);
 uint32_t tessera_strict_access(TesseraEngine *e, uint64_t vram_offset,
                                uint64_t len, bool write, uint32_t slot);
-uint32_t tessera_strict_mark(TesseraState *s, uint32_t command, uint64_t gpa,
-                             uint64_t size, uint64_t *bad_addr);
+uint32_t tessera_strict_mark(TesseraState *s, uint32_t command,
+                             const TesseraSegment *seg, uint64_t gpa,
+                             uint64_t size);
 void tessera_strict_reset(TesseraState *s);
 
 /*
@@ -396,7 +398,7 @@ uint32_t tessera_cmd_execute(TesseraEngine *e, const uint32_t *p, bool in_ib,
                              bool user);
 bool tessera_cmd_length_ok(uint32_t header);
 
-/* tessera_ring.c: engine threads */
+/* tessera_ring.c: engine threads, resets */
 void tessera_engines_init(TesseraState *s);
 void tessera_engines_fini(TesseraState *s);
 void tessera_engine_control(TesseraEngine *e, uint32_t value);
@@ -406,19 +408,14 @@ void tessera_engines_reset_begin(TesseraState *s, bool counts);
 void tessera_engines_reset_wait(TesseraState *s);
 void tessera_engines_pause(TesseraState *s);
 void tessera_engines_resume(TesseraState *s);
-bool tessera_engine_delay(TesseraEngine *e, uint64_t us);
-void tessera_engines_wake(TesseraState *s);
-uint64_t tessera_clock_ns(void);
+void tessera_device_reset(TesseraState *s);
+void tessera_device_reset_begin(TesseraState *s);
 
 /* tessera_mmio.c: BAR 0 */
 extern const MemoryRegionOps tessera_mmio_ops;
 
 /* tessera_vmstate.c */
 extern const VMStateDescription vmstate_tessera;
-
-/* tessera_pci.c: what a device reset does once the engines are quiet */
-void tessera_device_reset(TesseraState *s);
-void tessera_device_reset_begin(TesseraState *s);
 
 static inline bool tessera_stopping(TesseraEngine *e)
 {
@@ -432,6 +429,12 @@ static inline bool tessera_stopping(TesseraEngine *e)
 static inline uint64_t tessera_band_stride(uint64_t row_bytes)
 {
     return row_bytes + TSR_TILE_WIDTH_BYTES;
+}
+
+/* The device clock. */
+static inline uint64_t tessera_clock_ns(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 }
 
 static inline uint64_t tessera_u64(const uint32_t *p)

@@ -9,7 +9,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/timer.h"
 #include "tessera.h"
 #include "trace.h"
 
@@ -127,6 +126,26 @@ static bool take_hang(TesseraEngine *e)
     return true;
 }
 
+/* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
+static bool delay_job(TesseraEngine *e, uint64_t us)
+{
+    int64_t until = g_get_monotonic_time() + us;
+    int64_t left;
+
+    qemu_mutex_lock(&e->lock);
+    while (!e->attention && (left = until - g_get_monotonic_time()) > 0) {
+        if (left >= 1000) {
+            qemu_cond_timedwait(&e->cond, &e->lock, left / 1000);
+        } else {
+            qemu_mutex_unlock(&e->lock);
+            g_usleep(left);
+            qemu_mutex_lock(&e->lock);
+        }
+    }
+    qemu_mutex_unlock(&e->lock);
+    return !tessera_stopping(e);
+}
+
 static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
 {
     TesseraState *s = e->s;
@@ -143,7 +162,7 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     }
     trace_tessera_job_begin(e->index, p[1], p[2]);
     e->job_start_ns = tessera_clock_ns();
-    if (us && !tessera_engine_delay(e, us)) {
+    if (us && !delay_job(e, us)) {
         return TESSERA_STOPPED;
     }
     if (!(p[2] & TSR_JOB_KEEP_SLOTS)) {
@@ -275,6 +294,16 @@ static uint32_t run_timestamp(TesseraEngine *e, const uint32_t *p)
                 : write_u64(e, tessera_u64(&p[2]), tessera_clock_ns());
 }
 
+/* Let WAITs look again. */
+static void wake_waits(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        if (qatomic_read(&s->engines[i].waiting)) {
+            qemu_cond_broadcast(&s->engines[i].cond);
+        }
+    }
+}
+
 static uint32_t run_signal(TesseraEngine *e, const uint32_t *p)
 {
     uint32_t err;
@@ -284,7 +313,7 @@ static uint32_t run_signal(TesseraEngine *e, const uint32_t *p)
     }
     err = write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]));
     if (!err) {
-        tessera_engines_wake(e->s);
+        wake_waits(e->s);
     }
     return err;
 }

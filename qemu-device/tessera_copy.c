@@ -73,7 +73,7 @@ typedef struct CopyJob {
     TesseraSurface dst, src;
     TesseraView dview, sview;
     TesseraRect drect, srect;
-    bool backward;              /* bottom row first, so overlaps come out right */
+    bool backward;              /* bottom row first, for overlaps */
 } CopyJob;
 
 /* Both sides linear: row by row, or all at once where rows touch. */

@@ -37,7 +37,8 @@ static void irq_raise(TesseraState *s, unsigned int vector)
 
 void tessera_irq_init(TesseraState *s)
 {
-    s->irq_bh = qemu_bh_new_guarded(irq_bh, s, &DEVICE(s)->mem_reentrancy_guard);
+    s->irq_bh = qemu_bh_new_guarded(irq_bh, s,
+                                    &DEVICE(s)->mem_reentrancy_guard);
 }
 
 void tessera_irq_fini(TesseraState *s)

@@ -39,7 +39,7 @@ static uint64_t with_half(uint64_t old, bool hi, uint32_t value)
     return hi ? deposit64(old, 32, 32, value) : deposit64(old, 0, 32, value);
 }
 
-/* ---- Identification -------------------------------------------------------- */
+/* ---- Identification ---------------------------------------------------- */
 
 static uint32_t id_read(TesseraState *s, uint32_t addr)
 {
@@ -82,7 +82,7 @@ static uint32_t timestamp_read(TesseraState *s, uint32_t addr)
     return now;
 }
 
-/* ---- Control --------------------------------------------------------------- */
+/* ---- Control ----------------------------------------------------------- */
 
 static void reset_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
@@ -192,17 +192,18 @@ static void mark_write(TesseraState *s, uint32_t addr, uint32_t value)
 
 static void mark_command_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
-    uint64_t bad;
-    uint32_t err = tessera_strict_mark(s, value, s->mark_addr, s->mark_size,
-                                       &bad);
+    TesseraSegment *seg = tessera_mem_segment(s, s->mark_addr, s->mark_size);
+    uint32_t err = tessera_strict_mark(s, value, seg, s->mark_addr,
+                                       s->mark_size);
 
     if (err) {
         tessera_guest_error(s, NULL, err == TSR_ERR_PACKET ? TSR_ERR_REGISTER
-                                                           : err, bad);
+                                                           : err,
+                            s->mark_addr);
     }
 }
 
-/* ---- Interrupts and errors ------------------------------------------------- */
+/* ---- Interrupts and errors --------------------------------------------- */
 
 static uint32_t int_read(TesseraState *s, uint32_t addr)
 {
@@ -293,7 +294,7 @@ static const Reg regs[GLOBAL_BYTES / 4] = {
     REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ADDR_HI) = { err_read },
 };
 
-/* ---- Segment descriptors --------------------------------------------------- */
+/* ---- Segment descriptors ----------------------------------------------- */
 
 static uint32_t seg_name_word(const TesseraSegment *seg, uint32_t off)
 {
@@ -346,7 +347,7 @@ static bool seg_read(TesseraState *s, uint32_t addr, uint32_t *value)
     return true;
 }
 
-/* ---- Engines --------------------------------------------------------------- */
+/* ---- Engines ----------------------------------------------------------- */
 
 static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
 {
@@ -442,7 +443,7 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
     REGS(TSR_ENG_SLOT_BASE_LO, TSR_ENG_SLOT_SURFACE) = { slot_read },
 };
 
-/* ---- Dispatch -------------------------------------------------------------- */
+/* ---- Dispatch ---------------------------------------------------------- */
 
 static const EngineReg *find_engine_reg(TesseraState *s, uint32_t addr,
                                         TesseraEngine **e)

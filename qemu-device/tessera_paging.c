@@ -307,11 +307,11 @@ uint32_t tessera_paging_unmap(TesseraEngine *e, const uint32_t *p)
 
 uint32_t tessera_paging_mark(TesseraEngine *e, const uint32_t *p)
 {
-    uint64_t bad;
-    uint32_t err = tessera_strict_mark(e->s, p[1], tessera_u64(&p[2]),
-                                       tessera_u64(&p[4]), &bad);
+    uint64_t gpa = tessera_u64(&p[2]), bytes = tessera_u64(&p[4]);
+    TesseraSegment *seg = tessera_mem_segment(e->s, gpa, bytes);
+    uint32_t err = tessera_strict_mark(e->s, p[1], seg, gpa, bytes);
 
-    return err ? tessera_fault(e, err, TESSERA_NO_SLOT, bad) : TSR_ERR_NONE;
+    return err ? tessera_fault(e, err, TESSERA_NO_SLOT, gpa) : TSR_ERR_NONE;
 }
 
 /* All apertures show the dummy page again. */

@@ -27,7 +27,7 @@
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
 
-/* ---- Configuration --------------------------------------------------------- */
+/* ---- Configuration ----------------------------------------------------- */
 
 static bool check_size(const char *name, uint64_t size, uint64_t min,
                        uint64_t max, uint64_t unit, Error **errp)
@@ -92,7 +92,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
            check_fault_name(c->descriptor_fault, errp);
 }
 
-/* ---- Segments -------------------------------------------------------------- */
+/* ---- Segments ---------------------------------------------------------- */
 
 static void add_segment(TesseraState *s, uint64_t *next, uint32_t id,
                         const char *name, uint64_t size, uint64_t commit,
@@ -182,36 +182,7 @@ static void free_segments(TesseraState *s)
     s->num_segs = 0;
 }
 
-/* ---- Reset ----------------------------------------------------------------- */
-
-/* The part of a device reset that follows once the engines have reset. */
-void tessera_device_reset(TesseraState *s)
-{
-    qemu_bh_cancel(s->reset_bh);
-    qatomic_set(&s->reset_pending, 0);
-    s->scratch = 0;
-    s->fw_addr = 0;
-    s->fw_size = 0;
-    s->mark_addr = 0;
-    s->mark_size = 0;
-    qatomic_set(&s->fw_running, false);
-    qatomic_set__nocheck(&s->dummy_page, 0);
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        TesseraEngine *e = &s->engines[i];
-
-        qemu_mutex_lock(&e->lock);
-        e->ring_reg = 0;
-        e->ring_size_reg = 0;
-        e->status_page_reg = 0;
-        e->slot_select = 0;
-        qemu_mutex_unlock(&e->lock);
-    }
-    tessera_paging_reset(s);
-    tessera_strict_reset(s);
-    tessera_errors_clear(s);
-    tessera_irq_reset(s);
-    qatomic_set(&s->resetting, false);
-}
+/* ---- Reset ------------------------------------------------------------- */
 
 static void reset_bh(void *opaque)
 {
@@ -221,18 +192,6 @@ static void reset_bh(void *opaque)
     if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending)) {
         tessera_device_reset(s);
     }
-}
-
-/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
-void tessera_device_reset_begin(TesseraState *s)
-{
-    if (qatomic_read(&s->resetting)) {
-        return;
-    }
-    trace_tessera_device_reset(true);
-    qatomic_set(&s->resetting, true);
-    qatomic_set(&s->reset_pending, s->num_engines);
-    tessera_engines_reset_begin(s, true);
 }
 
 static void reset_hold(Object *obj, ResetType type)
@@ -260,7 +219,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     }
 }
 
-/* ---- Fault injection, settable while the device runs ------------------------ */
+/* ---- Fault injection, settable while the device runs ------------------- */
 
 typedef struct FaultProperty {
     const char *name;
@@ -350,7 +309,7 @@ static void add_fault_properties(ObjectClass *klass)
         "Guest errors counted since the last clear (read-only)");
 }
 
-/* ---- Properties ------------------------------------------------------------ */
+/* ---- Properties -------------------------------------------------------- */
 
 static const Property tessera_properties[] = {
     DEFINE_PROP_SIZE("vram-size", TesseraState, cfg.vram_size, 64 * MiB),
@@ -400,7 +359,7 @@ static const char *const property_docs[][2] = {
       "id-zero, duplicate-id, too-many, host-aperture-visible" },
 };
 
-/* ---- Life cycle ------------------------------------------------------------ */
+/* ---- Life cycle -------------------------------------------------------- */
 
 static bool init_vram(TesseraState *s, Error **errp)
 {

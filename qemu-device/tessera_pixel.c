@@ -127,7 +127,7 @@ uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
     return tessera_rect_write(v, &r, row, r.nb);
 }
 
-/* ---- Textures -------------------------------------------------------------- */
+/* ---- Textures ---------------------------------------------------------- */
 
 /* A texture slot, of which the whole surface may be sampled. */
 uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,

@@ -50,7 +50,7 @@ typedef struct DrawJob {
     Triangle tri;
 } DrawJob;
 
-/* ---- Set-up ---------------------------------------------------------------- */
+/* ---- Set-up ------------------------------------------------------------ */
 
 static uint32_t check_defined(TesseraEngine *e, uint32_t mask)
 {
@@ -134,7 +134,7 @@ static uint32_t draw_decode(TesseraEngine *e, DrawJob *d, const uint32_t *p)
     return err;
 }
 
-/* ---- Triangles ------------------------------------------------------------- */
+/* ---- Triangles --------------------------------------------------------- */
 
 static bool vertex_decode(Vertex *v, const uint8_t *p)
 {
@@ -222,9 +222,9 @@ static bool span_find(const Triangle *t, int32_t y, int32_t *first,
     return lo <= hi;
 }
 
-/* ---- Attributes ------------------------------------------------------------ */
+/* ---- Attributes -------------------------------------------------------- */
 
-/* floor((w0 a0 + w1 a1 + w2 a2 + round) / area), stepped from pixel to pixel. */
+/* floor((w0 a0 + w1 a1 + w2 a2 + round) / area), from pixel to pixel. */
 typedef struct Walker {
     int64_t value;
     int64_t rest;               /* 0 .. area - 1 */

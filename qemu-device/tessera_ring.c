@@ -20,12 +20,7 @@
 #define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
 #define ACK_WAIT_MS  1000       /* then the BQL is let go while waiting */
 
-uint64_t tessera_clock_ns(void)
-{
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-}
-
-/* ---- Fetching ------------------------------------------------------------ */
+/* ---- Fetching ---------------------------------------------------------- */
 
 static uint32_t stream_left(TesseraEngine *e, uint32_t off)
 {
@@ -122,7 +117,7 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
     return err;
 }
 
-/* ---- Running ------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------- */
 
 static void advance_ring(TesseraEngine *e, uint32_t bytes)
 {
@@ -217,27 +212,7 @@ static void run_ring(TesseraEngine *e)
     }
 }
 
-/* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
-bool tessera_engine_delay(TesseraEngine *e, uint64_t us)
-{
-    int64_t until = g_get_monotonic_time() + us;
-    int64_t left;
-
-    qemu_mutex_lock(&e->lock);
-    while (!e->attention && (left = until - g_get_monotonic_time()) > 0) {
-        if (left >= 1000) {
-            qemu_cond_timedwait(&e->cond, &e->lock, left / 1000);
-        } else {
-            qemu_mutex_unlock(&e->lock);
-            g_usleep(left);
-            qemu_mutex_lock(&e->lock);
-        }
-    }
-    qemu_mutex_unlock(&e->lock);
-    return !tessera_stopping(e);
-}
-
-/* ---- The thread ---------------------------------------------------------- */
+/* ---- The thread -------------------------------------------------------- */
 
 static void update_requests(TesseraEngine *e)
 {
@@ -327,7 +302,7 @@ static void *engine_thread(void *opaque)
     return NULL;
 }
 
-/* ---- What the guest does ------------------------------------------------- */
+/* ---- What the guest does ----------------------------------------------- */
 
 static bool setup_ok(const TesseraEngine *e)
 {
@@ -417,17 +392,7 @@ uint32_t tessera_engine_status(TesseraEngine *e)
     return status;
 }
 
-/* ---- What the machine does ----------------------------------------------- */
-
-/* SIGNAL was executed: let WAITs look again. */
-void tessera_engines_wake(TesseraState *s)
-{
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        if (qatomic_read(&s->engines[i].waiting)) {
-            qemu_cond_broadcast(&s->engines[i].cond);
-        }
-    }
-}
+/* ---- What the machine does --------------------------------------------- */
 
 /* Ask for a reset of all engines; @counts: the last one starts reset_bh. */
 void tessera_engines_reset_begin(TesseraState *s, bool counts)
@@ -519,6 +484,49 @@ void tessera_engines_resume(TesseraState *s)
         set_pause(&s->engines[i], false);
     }
 }
+
+/* The part of a device reset that follows once the engines have reset. */
+void tessera_device_reset(TesseraState *s)
+{
+    qemu_bh_cancel(s->reset_bh);
+    qatomic_set(&s->reset_pending, 0);
+    s->scratch = 0;
+    s->fw_addr = 0;
+    s->fw_size = 0;
+    s->mark_addr = 0;
+    s->mark_size = 0;
+    qatomic_set(&s->fw_running, false);
+    qatomic_set__nocheck(&s->dummy_page, 0);
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->lock);
+        e->ring_reg = 0;
+        e->ring_size_reg = 0;
+        e->status_page_reg = 0;
+        e->slot_select = 0;
+        qemu_mutex_unlock(&e->lock);
+    }
+    tessera_paging_reset(s);
+    tessera_strict_reset(s);
+    tessera_errors_clear(s);
+    tessera_irq_reset(s);
+    qatomic_set(&s->resetting, false);
+}
+
+/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
+void tessera_device_reset_begin(TesseraState *s)
+{
+    if (qatomic_read(&s->resetting)) {
+        return;
+    }
+    trace_tessera_device_reset(true);
+    qatomic_set(&s->resetting, true);
+    qatomic_set(&s->reset_pending, s->num_engines);
+    tessera_engines_reset_begin(s, true);
+}
+
+/* ---- Life cycle ---------------------------------------------------------- */
 
 static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
 {

@@ -171,11 +171,12 @@ static void poison(TesseraState *s, uint64_t vram_offset, uint64_t size)
 }
 
 /*
- * A declaration of ownership, from a MARK packet or the register interface.
- * The caller counts the error it returns.
+ * A declaration of ownership, from a MARK packet or the register interface,
+ * about a range in @seg (NULL: in none). The caller counts the error.
  */
-uint32_t tessera_strict_mark(TesseraState *s, uint32_t command, uint64_t gpa,
-                             uint64_t size, uint64_t *bad_addr)
+uint32_t tessera_strict_mark(TesseraState *s, uint32_t command,
+                             const TesseraSegment *seg, uint64_t gpa,
+                             uint64_t size)
 {
     static const uint8_t states[] = {
         [TSR_MARK_FREE] = TESSERA_PAGE_FREE,
@@ -183,10 +184,8 @@ uint32_t tessera_strict_mark(TesseraState *s, uint32_t command, uint64_t gpa,
         [TSR_MARK_ALLOCATED] = TESSERA_PAGE_ALLOCATED,
         [TSR_MARK_VALID] = TESSERA_PAGE_VALID,
     };
-    TesseraSegment *seg;
     uint64_t offset;
 
-    *bad_addr = gpa;
     if (command < TSR_MARK_FREE || command > TSR_MARK_VALID ||
         ((gpa | size) & (TSR_PAGE_SIZE - 1))) {
         return TSR_ERR_PACKET;
@@ -194,7 +193,6 @@ uint32_t tessera_strict_mark(TesseraState *s, uint32_t command, uint64_t gpa,
     if (!s->cfg.strict || !size) {
         return TSR_ERR_NONE;
     }
-    seg = tessera_mem_segment(s, gpa, size);
     if (!seg) {
         return TSR_ERR_ADDRESS;
     }

@@ -11,7 +11,7 @@
 #define BOUNCE_BYTES (1024 * 1024)
 #define DEVFN QPCI_DEVFN(4, 0)
 
-/* ---- Machine ---------------------------------------------------------------- */
+/* ---- Machine ----------------------------------------------------------- */
 
 /* Find the BARs of the device, on a machine that maps it nowhere yet. */
 void tsr_map_device(TsrTest *t)
@@ -150,7 +150,7 @@ uint64_t tsr_hidden_base(TsrTest *t)
     return tsr_r64(t, TSR_ID_HIDDEN_BASE_LO);
 }
 
-/* ---- Engines ---------------------------------------------------------------- */
+/* ---- Engines ----------------------------------------------------------- */
 
 void tsr_engine_start(TsrTest *t, uint32_t e, uint32_t ring_bytes)
 {
@@ -299,7 +299,7 @@ void tsr_run_err(TsrTest *t, uint32_t e, const TsrCmd *cmd, uint32_t err)
     tsr_expect_errors(t, err, 1);
 }
 
-/* ---- Packets ---------------------------------------------------------------- */
+/* ---- Packets ----------------------------------------------------------- */
 
 void tsr_cmd(TsrCmd *c, const uint32_t *d, uint32_t dwords)
 {
@@ -460,7 +460,7 @@ void tsr_load_firmware(TsrTest *t)
     g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, TSR_STATUS_FW_RUNNING);
 }
 
-/* ---- Errors ----------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------ */
 
 uint32_t tsr_err_count(TsrTest *t, uint32_t type)
 {
@@ -518,7 +518,7 @@ int64_t tsr_qom_get(TsrTest *t, const char *property)
     return value;
 }
 
-/* ---- MSI-X ------------------------------------------------------------------ */
+/* ---- MSI-X ------------------------------------------------------------- */
 
 uint64_t tsr_msix_enable(TsrTest *t)
 {

@@ -31,7 +31,7 @@ static const uint32_t formats[] = {
     TSR_FORMAT_RGB565, TSR_FORMAT_XRGB8888, TSR_FORMAT_ARGB8888,
 };
 
-/* ---- Reference --------------------------------------------------------------- */
+/* ---- Reference --------------------------------------------------------- */
 
 static uint32_t ref_div255(uint32_t x)
 {
@@ -234,7 +234,7 @@ static void ref_blit(Image *dst, const uint32_t *d, const RefTex *tex,
     }
 }
 
-/* ---- Device side -------------------------------------------------------------- */
+/* ---- Device side ------------------------------------------------------- */
 
 static uint32_t format_bytes(uint32_t format)
 {
@@ -360,7 +360,7 @@ static void emit_draw(TsrCmd *c, const TsrSurf *target, const TsrSurf *tex,
             0, n);
 }
 
-/* ---- Tests -------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------- */
 
 /*
  * A mesh of triangles over shared vertices, of either winding: each pixel of

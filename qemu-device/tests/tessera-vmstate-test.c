@@ -281,8 +281,8 @@ static void test_mismatch(void)
     TsrTest *t = tsr_start(PROPS);
 
     save(t, path);
-    expect_refused(t, path, SIZES ",strict=off,vram-size=4M,vram-hidden-size=8M,"
-                   "gart-size=4M");
+    expect_refused(t, path, SIZES ",strict=off,vram-size=4M,"
+                   "vram-hidden-size=8M,gart-size=4M");
     expect_refused(t, path, PROPS ",num-slots=65");
     expect_refused(t, path, PROPS ",render-engines=2");
     expect_refused(t, path, SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,"
