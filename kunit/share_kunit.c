@@ -6,7 +6,7 @@
 
 #include "pure/share.h"
 
-#define MIB (1ULL << 20)
+#define MIB BIT_ULL(20)
 
 /* SEG-8: the share is the segment over the clients with demand. */
 static void share_by_demand(struct kunit *test)

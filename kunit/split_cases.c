@@ -170,7 +170,7 @@ static void make_blocks(struct oracle_case *c, struct rng *r)
 }
 
 /**
- * oracle_generate - make a random case
+ * oracle_generate() - make a random case
  * @c: the case
  * @seed: the same seed makes the same case
  */

@@ -10,7 +10,7 @@
 #include "split_oracle.h"
 
 /* Slow kernels run fewer; the host build of the oracle runs 200,000 and more. */
-static unsigned long split_cases = 5000;
+static unsigned long split_cases = 20000;
 module_param(split_cases, ulong, 0444);
 MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
 
@@ -18,7 +18,7 @@ static unsigned long split_seed = 1;
 module_param(split_seed, ulong, 0444);
 MODULE_PARM_DESC(split_seed, "seed of the random cases");
 
-#define MIB		(1ULL << 20)
+#define MIB		BIT_ULL(20)
 #define MAX_OPS		128
 #define MAX_ENTRIES	32
 #define MAX_ALLOCS	8
@@ -690,6 +690,63 @@ static void furthest_next_use(struct kunit *test)
 	expect_plan(test, f, "-C +D@16 [0,400)3.");
 }
 
+/* Sixteen ways to make the input of the example senseless. */
+static void spoil(struct fixture *f, u32 how)
+{
+	switch (how) {
+	case 0:
+		f->entries[1].slot_id = 4;
+		break;
+	case 1:
+		f->entries[1].alloc_index = 4;
+		break;
+	case 2:
+		f->entries[3].split_offset = 0x80;
+		break;
+	case 3:
+		f->entries[5].split_offset = 0x401;
+		break;
+	case 4:
+		f->allocs[A].size = 0;
+		break;
+	case 5:
+		f->allocs[A].align = 3;
+		break;
+	case 6:
+		f->allocs[A].supported = 2;
+		break;
+	case 7:
+		f->allocs[A].supported = 0;
+		break;
+	case 8:
+		f->allocs[A].pref[0] = 1;
+		break;
+	case 9:
+		f->blocks[1].start = 23 * MIB;
+		break;
+	case 10:
+		f->blocks[1].size = 64 * MIB;
+		break;
+	case 11:
+		f->blocks[1].alloc = 17;
+		break;
+	case 12:
+		f->blocks[0].size = 23 * MIB;
+		break;
+	case 13:
+		f->blocks[1].seg = 1;
+		break;
+	case 14:
+		f->segs[0].granularity = 12288;
+		break;
+	case 15:
+		f->in.force = TESSERA_SPLIT_FORCE_BITMAP;
+		f->in.force_map = NULL;
+		break;
+	}
+}
+
+/* What the checks before the planner should have caught is refused all the same. */
 static void bad_input(struct kunit *test)
 {
 	struct fixture *f;
@@ -699,25 +756,7 @@ static void bad_input(struct kunit *test)
 		f = example_base(test, 64);
 		add_block(f, 0, 0, 24, B);
 		add_block(f, 0, 24, 8, TESSERA_SPLIT_NONE);
-		switch (i) {
-		case 0: f->entries[1].slot_id = 4; break;
-		case 1: f->entries[1].alloc_index = 4; break;
-		case 2: f->entries[3].split_offset = 0x80; break;
-		case 3: f->entries[5].split_offset = 0x401; break;
-		case 4: f->allocs[A].size = 0; break;
-		case 5: f->allocs[A].align = 3; break;
-		case 6: f->allocs[A].supported = 2; break;
-		case 7: f->allocs[A].supported = 0; break;
-		case 8: f->allocs[A].pref[0] = 1; break;
-		case 9: f->blocks[1].start = 23 * MIB; break;
-		case 10: f->blocks[1].size = 64 * MIB; break;
-		case 11: f->blocks[1].alloc = 17; break;
-		case 12: f->blocks[0].size = 23 * MIB; break;
-		case 13: f->blocks[1].seg = 1; break;
-		case 14: f->segs[0].granularity = 12288; break;
-		case 15: f->in.force = TESSERA_SPLIT_FORCE_BITMAP;
-			 f->in.force_map = NULL; break;
-		}
+		spoil(f, i);
 		KUNIT_EXPECT_EQ_MSG(test, plan_it(test, f), -EINVAL, "case %u", i);
 		KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
 	}

@@ -218,7 +218,7 @@ static bool can_pack(struct oracle *o, const struct oracle_state *st, u32 set,
 }
 
 /**
- * oracle_feasible - can every split point's requirements be packed (SPLIT-34)?
+ * oracle_feasible() - can every split point's requirements be packed (SPLIT-34)?
  * @o: judge
  * @in: case
  * @offset: first split point that cannot
@@ -613,7 +613,7 @@ static bool check_late(struct oracle *o, u32 at, u32 first)
 }
 
 /**
- * oracle_judge - is this plan right?
+ * oracle_judge() - is this plan right?
  * @o: judge; @o->why says what is not
  * @in: what was planned
  * @plan: the plan
@@ -860,7 +860,7 @@ static bool plain_step(struct oracle *o, u32 first, u32 end, u32 *start,
 }
 
 /**
- * oracle_run_plain - the number of parts the plain algorithm makes
+ * oracle_run_plain() - the number of parts the plain algorithm makes
  * @o: judge, for its memory
  * @in: a feasible case
  * @out: result

@@ -10,23 +10,24 @@
 #include "optimum.h"
 #include "pattern.h"
 
-#define RUNS		11
-#define SMALL		10000U
-#define LARGE		100000U
-#define N_ALLOCS	256U
-#define N_SLOTS		8U
-#define ROOM		32U
+#define RUNS 11
+#define SMALL 10000U
+#define LARGE 100000U
+#define N_ALLOCS 256U
+#define N_SLOTS 8U
+#define ROOM 32U
 
 static bool first_row = true;
 
-static void row(const char *name, const char *variant, double value,
-		const char *unit, double reference, const char *goal)
+static void row(const char *name, const char *variant, double value, const char *unit,
+		double reference, const char *goal)
 {
-	printf("%s\n  {\"name\": \"%s%s%s\", \"value\": %.4g, \"unit\": \"%s\", \"reference\": %.4g, \"ratio\": %.4g, \"better\": \"lower\", \"goal\": %s}",
-	       first_row ? "[" : ",", name, variant[0] ? "_" : "", variant, value,
-	       unit, reference, value / reference, goal);
-	fprintf(stderr, "%-28s %-12s %12.4g %-8s ratio %8.4g  goal %s\n", name,
-		variant, value, unit, value / reference, goal);
+	printf("%s\n  {\"name\": \"%s%s%s\", \"value\": %.4g, \"unit\": \"%s\", \"reference\": "
+	       "%.4g, \"ratio\": %.4g, \"better\": \"lower\", \"goal\": %s}",
+	       first_row ? "[" : ",", name, variant[0] ? "_" : "", variant, value, unit, reference,
+	       value / reference, goal);
+	fprintf(stderr, "%-28s %-12s %12.4g %-8s ratio %8.4g  goal %s\n", name, variant, value,
+		unit, value / reference, goal);
 	first_row = false;
 }
 
@@ -119,13 +120,11 @@ static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 	own = plan_bytes(&plan) / 1048576.0;
 	best = parts_bytes(&job.in, &plan, POLICY_BELADY) / 1048576.0;
 	lru = parts_bytes(&job.in, &plan, POLICY_LRU) / 1048576.0;
-	snprintf(name, sizeof(name), "%s%s", pattern_names[p],
-		 cut_all ? "_cut_all" : "");
+	snprintf(name, sizeof(name), "%s%s", pattern_names[p], cut_all ? "_cut_all" : "");
 	row("paging_vs_optimal", name, own, "MiB", best, "1.05");
 	row("paging_lru", name, lru, "MiB", best, "null");
 	/* As if the job were cut at every entry, and nothing pinned. */
-	row("paging_vs_bare_list", name, own, "MiB",
-	    whole_bytes(&job.in) / 1048576.0, "null");
+	row("paging_vs_bare_list", name, own, "MiB", whole_bytes(&job.in) / 1048576.0, "null");
 	if (own / best > worst->own / worst->best) {
 		worst->own = own;
 		worst->best = best;
@@ -137,7 +136,10 @@ static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 static void bench_equal(void)
 {
 	static const enum pattern patterns[] = {
-		PATTERN_CYCLIC, PATTERN_ZIPF, PATTERN_TWO_PHASE, PATTERN_SCENE,
+		PATTERN_CYCLIC,
+		PATTERN_ZIPF,
+		PATTERN_TWO_PHASE,
+		PATTERN_SCENE,
 	};
 	struct worst worst = { .own = 0, .best = 1 };
 	u32 i;

@@ -49,45 +49,39 @@ static void show_case(const struct oracle_case *c)
 	u32 i;
 
 	for (i = 0; i < c->in.n_segs; i++)
-		printf("# segment %u: size %llu gran %llu flags %x\n", i,
-		       c->segs[i].size, c->segs[i].granularity, c->segs[i].flags);
+		printf("# segment %u: size %llu gran %llu flags %x\n", i, c->segs[i].size,
+		       c->segs[i].granularity, c->segs[i].flags);
 	for (i = 0; i < c->in.n_allocs; i++)
-		printf("# alloc %u: size %llu align %llu in %x flags %x pref %u:%u,%u,%u\n",
-		       i, c->allocs[i].size, c->allocs[i].align,
-		       c->allocs[i].supported, c->allocs[i].flags,
-		       c->allocs[i].n_pref, c->allocs[i].pref[0],
+		printf("# alloc %u: size %llu align %llu in %x flags %x pref %u:%u,%u,%u\n", i,
+		       c->allocs[i].size, c->allocs[i].align, c->allocs[i].supported,
+		       c->allocs[i].flags, c->allocs[i].n_pref, c->allocs[i].pref[0],
 		       c->allocs[i].pref[1], c->allocs[i].pref[2]);
 	for (i = 0; i < c->in.n_blocks; i++)
-		printf("# block %u: %u:%llu+%llu alloc %d tier %u rank %u\n", i,
-		       c->blocks[i].seg, c->blocks[i].start, c->blocks[i].size,
-		       (int)c->blocks[i].alloc, c->blocks[i].tier,
-		       c->blocks[i].rank);
+		printf("# block %u: %u:%llu+%llu alloc %d tier %u rank %u\n", i, c->blocks[i].seg,
+		       c->blocks[i].start, c->blocks[i].size, (int)c->blocks[i].alloc,
+		       c->blocks[i].tier, c->blocks[i].rank);
 	for (i = 0; i < c->in.n_entries; i++)
-		printf("# entry %u: at %u slot %u alloc %u\n", i,
-		       c->entries[i].split_offset, c->entries[i].slot_id,
-		       c->entries[i].alloc_index);
-	printf("# slots %u length %u force %d map %lx\n", c->in.n_slots,
-	       c->in.length, c->in.force, c->force[0]);
+		printf("# entry %u: at %u slot %u alloc %u\n", i, c->entries[i].split_offset,
+		       c->entries[i].slot_id, c->entries[i].alloc_index);
+	printf("# slots %u length %u force %d map %lx\n", c->in.n_slots, c->in.length, c->in.force,
+	       c->force[0]);
 }
 
 static void show_plan(const struct tessera_split_plan *p, int ret)
 {
 	u32 i;
 
-	printf("# returned %d late %d at %u entry %d plain %d parts %u\n", ret,
-	       p->late_error, p->error_offset, (int)p->error_entry, p->plain,
-	       p->n_parts);
+	printf("# returned %d late %d at %u entry %d plain %d parts %u\n", ret, p->late_error,
+	       p->error_offset, (int)p->error_entry, p->plain, p->n_parts);
 	for (i = 0; i < p->n_op; i++) {
 		const struct tessera_split_op *o = &p->op[i];
 
 		if (o->type == TESSERA_SPLIT_PART)
-			printf("#   part %u [%u, %u) entries %u+%u flags %x\n",
-			       o->id, o->start, o->end, o->first, o->count,
-			       o->flags);
+			printf("#   part %u [%u, %u) entries %u+%u flags %x\n", o->id, o->start,
+			       o->end, o->first, o->count, o->flags);
 		else
-			printf("#   %s %u at %u:%llu from %u:%llu flags %x\n",
-			       op_names[o->type], o->id, o->seg, o->off,
-			       o->src_seg, o->src, o->flags);
+			printf("#   %s %u at %u:%llu from %u:%llu flags %x\n", op_names[o->type],
+			       o->id, o->seg, o->off, o->src_seg, o->src, o->flags);
 	}
 }
 
@@ -128,20 +122,19 @@ static bool check_against_plain(struct oracle *o, struct oracle_case *c,
 		return true;
 	t->fewer += p->n_parts < plain.parts;
 	if (p->late_error) {
-		snprintf(o->why, sizeof(o->why), "late error, plain makes %u parts",
-			 plain.parts);
+		snprintf(o->why, sizeof(o->why), "late error, plain makes %u parts", plain.parts);
 		return false;
 	}
 	if (p->n_parts > plain.parts) {
-		snprintf(o->why, sizeof(o->why), "%u parts, plain makes %u",
-			 p->n_parts, plain.parts);
+		snprintf(o->why, sizeof(o->why), "%u parts, plain makes %u", p->n_parts,
+			 plain.parts);
 		return false;
 	}
 	return true;
 }
 
-static void count(struct tally *t, const struct oracle_case *c,
-		  const struct tessera_split_plan *p, int ret)
+static void count(struct tally *t, const struct oracle_case *c, const struct tessera_split_plan *p,
+		  int ret)
 {
 	bool last_resort = false;
 	u32 i;
@@ -154,8 +147,7 @@ static void count(struct tally *t, const struct oracle_case *c,
 	t->moves += p->n_moves != 0;
 	for (i = 0; i < p->n_op; i++)
 		last_resort |= p->op[i].type == TESSERA_SPLIT_EVICT_FOREIGN &&
-			       c->blocks[p->op[i].id].tier ==
-			       TESSERA_VICTIM_LAST_RESORT;
+			       c->blocks[p->op[i].id].tier == TESSERA_VICTIM_LAST_RESORT;
 	t->last_resort += last_resort;
 }
 
@@ -198,19 +190,19 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--seed"))
 			seed = strtoull(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--one"))
-			return !check_one(&o, strtoull(argv[i + 1], NULL, 0),
-					  &t, true);
+			return !check_one(&o, strtoull(argv[i + 1], NULL, 0), &t, true);
 	}
 	printf("TAP version 13\n1..1\n");
 	for (i = 0; i < cases && bad < 5; i++)
 		bad += !check_one(&o, seed * 1000000007ULL + i, &t, false);
-	printf("# %lu cases: %lu infeasible, %lu in one part, %lu split, %lu late errors\n",
-	       i, t.infeasible, t.whole, t.split, t.late);
-	printf("# plain plan taken %lu, fewer parts than plain %lu, plain unsure %lu\n",
-	       t.plain, t.fewer, t.unsure);
-	printf("# with moves %lu, with last resort %lu, refused by leak check %lu\n",
-	       t.moves, t.last_resort, t.leaks);
-	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",
+	printf("# %lu cases: %lu infeasible, %lu in one part, %lu split, %lu late errors\n", i,
+	       t.infeasible, t.whole, t.split, t.late);
+	printf("# plain plan taken %lu, fewer parts than plain %lu, plain unsure %lu\n", t.plain,
+	       t.fewer, t.unsure);
+	printf("# with moves %lu, with last resort %lu, refused by leak check %lu\n", t.moves,
+	       t.last_resort, t.leaks);
+	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 "
+	       "SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",
 	       bad ? "not ok" : "ok", i);
 	return bad != 0;
 }

@@ -67,8 +67,8 @@ int main(void)
 			bool ok = run_case(suites[i], c);
 
 			bad += !ok;
-			printf("%sok %u - %s %s\n", ok ? "" : "not ", ++n,
-			       suites[i]->name, c->name);
+			printf("%sok %u - %s %s\n", ok ? "" : "not ", ++n, suites[i]->name,
+			       c->name);
 		}
 	printf("1..%u\n", n);
 	return bad != 0;

@@ -9,13 +9,13 @@
 
 #include "pattern.h"
 
-#define UNITS		4096U
-#define FREE		0U
+#define UNITS 4096U
+#define FREE 0U
 
 struct world {
 	const struct tessera_split_input *in;
-	u32 *cell;		/* per unit: 0, allocation + 1, or -block - 1 */
-	u32 *at;		/* per allocation: unit + 1, or 0 */
+	u32 *cell; /* per unit: 0, allocation + 1, or -block - 1 */
+	u32 *at; /* per allocation: unit + 1, or 0 */
 	u32 *table;
 	bool *touched;
 	bool *pinned;
@@ -50,8 +50,7 @@ static bool arrive(struct world *w, u32 id, u64 off)
 {
 	u32 n = w->in->allocs[id].size;
 
-	if (w->at[id] || (w->in->allocs[id].align &&
-			  off % w->in->allocs[id].align))
+	if (w->at[id] || (w->in->allocs[id].align && off % w->in->allocs[id].align))
 		return false;
 	w->at[id] = off + 1;
 	return fill(w, off, n, FREE, id + 1);
@@ -84,9 +83,9 @@ static bool has_room(const struct world *w, u32 id)
 
 	for (i = 0; i < UNITS; i++) {
 		u32 c = w->cell[i];
-		bool stays = c && (c <= w->in->n_allocs ? w->touched[c - 1] :
-				   w->in->blocks[-c - 1].tier >=
-				   TESSERA_VICTIM_LAST_RESORT);
+		bool stays = c && (c <= w->in->n_allocs ? w->touched[c - 1]
+							: w->in->blocks[-c - 1].tier >=
+								  TESSERA_VICTIM_LAST_RESORT);
 
 		run = stays ? 0 : run + 1;
 		if (run >= n && !((i + 1 - n) % align))
@@ -115,8 +114,7 @@ static bool pass_part(struct world *w, const struct tessera_split_op *op)
 		return !w->why;
 	if (!(op->flags & TESSERA_SPLIT_OP_FORCED) && end + 1 < in->n_entries &&
 	    in->entries[end + 1].split_offset != op->end &&
-	    (w->touched[in->entries[end].alloc_index] ||
-	     has_room(w, in->entries[end].alloc_index)))
+	    (w->touched[in->entries[end].alloc_index] || has_room(w, in->entries[end].alloc_index)))
 		w->why = "cut without need";
 	memset(w->touched, 0, in->n_allocs);
 	memset(w->pinned, 0, in->n_allocs);
@@ -185,8 +183,7 @@ static void make_case(struct job *job, u64 seed, struct tessera_split_block *blo
 	job->seg.granularity = 1;
 	for (i = 1; i <= n_allocs; i++) {
 		job->allocs[i].size = 1 + pattern_rnd(&state, sizes);
-		job->allocs[i].align = pattern_rnd(&state, 8) ? 0 :
-				       1U << pattern_rnd(&state, 4);
+		job->allocs[i].align = pattern_rnd(&state, 8) ? 0 : 1U << pattern_rnd(&state, 4);
 	}
 	while (next <= n_allocs && u + 64 < UNITS) {
 		struct tessera_split_block *b = &blocks[job->in.n_blocks];
@@ -196,8 +193,8 @@ static void make_case(struct job *job, u64 seed, struct tessera_split_block *blo
 		b->alloc = TESSERA_SPLIT_NONE;
 		b->size = 1 + pattern_rnd(&state, 8);
 		b->rank = pattern_rnd(&state, 1000);
-		b->tier = pattern_rnd(&state, 40) ? pattern_rnd(&state, 2) :
-						    TESSERA_VICTIM_IMMOVABLE;
+		b->tier =
+			pattern_rnd(&state, 40) ? pattern_rnd(&state, 2) : TESSERA_VICTIM_IMMOVABLE;
 		b->seg = 0;
 		b->flags = 0;
 		if (pattern_rnd(&state, 2)) {
@@ -245,9 +242,10 @@ int main(int argc, char **argv)
 		ops += plan.n_op;
 		job_free(&job);
 	}
-	printf("# %u cases, %u split, %lu parts, %lu operations, %lu late, %lu refused\n",
-	       cases, split, parts, ops, late, refused);
-	printf("%s 1 - SPLIT-1 SPLIT-9 SPLIT-17 SPLIT-18: large random plans hold on a model of memory\n",
+	printf("# %u cases, %u split, %lu parts, %lu operations, %lu late, %lu refused\n", cases,
+	       split, parts, ops, late, refused);
+	printf("%s 1 - SPLIT-1 SPLIT-9 SPLIT-17 SPLIT-18: large random plans hold on a model of "
+	       "memory\n",
 	       bad ? "not ok" : "ok");
 	free(plan.op);
 	return bad != 0;

@@ -15,10 +15,10 @@
 #define NEVER U32_MAX
 
 struct part {
-	u32 first;	/* entries */
+	u32 first; /* entries */
 	u32 end;
-	u32 n_bound;	/* of bound */
-	u32 *bound;	/* allocations bound at the start and not reprogrammed there */
+	u32 n_bound; /* of bound */
+	u32 *bound; /* allocations bound at the start and not reprogrammed there */
 };
 
 struct parts {
@@ -68,9 +68,9 @@ static void parts_free(struct parts *ps)
 struct cache {
 	const struct tessera_split_input *in;
 	bool *resident;
-	u32 *needed_in;	/* number of the last part that needs it, plus one */
-	u32 *last;	/* last entry that named it, plus one */
-	u32 *next;	/* next entry that names it */
+	u32 *needed_in; /* number of the last part that needs it, plus one */
+	u32 *last; /* last entry that named it, plus one */
+	u32 *next; /* next entry that names it */
 	u64 used;
 	u64 bytes;
 };
@@ -91,9 +91,8 @@ static u32 victim(const struct cache *c, u32 part, enum policy policy)
 	for (id = 0; id < c->in->n_allocs; id++) {
 		if (!c->resident[id] || c->needed_in[id] == part + 1)
 			continue;
-		if (best == NEVER ||
-		    (policy == POLICY_BELADY ? c->next[id] > c->next[best] :
-					       c->last[id] < c->last[best]))
+		if (best == NEVER || (policy == POLICY_BELADY ? c->next[id] > c->next[best]
+							      : c->last[id] < c->last[best]))
 			best = id;
 	}
 	return best;
@@ -123,7 +122,7 @@ static u32 *link_next(const struct tessera_split_input *in, u32 *first)
 
 	for (i = 0; i < in->n_allocs; i++)
 		first[i] = NEVER;
-	for (i = in->n_entries; i--; ) {
+	for (i = in->n_entries; i--;) {
 		next[i] = first[in->entries[i].alloc_index];
 		first[in->entries[i].alloc_index] = i;
 	}
@@ -131,8 +130,8 @@ static u32 *link_next(const struct tessera_split_input *in, u32 *first)
 }
 
 /* Bytes in and out, with the plan's own parts and the given policy. */
-u64 parts_bytes(const struct tessera_split_input *in,
-		const struct tessera_split_plan *plan, enum policy policy)
+u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split_plan *plan,
+		enum policy policy)
 {
 	struct parts ps = parts_of(in, plan);
 	struct cache c = {
@@ -229,8 +228,7 @@ static u32 part_set(const struct tessera_split_input *in, const struct part *par
  * Least bytes over all ways to keep and drop allocations between the parts: the
  * cost of every resident set after every part.
  */
-u64 exhaustive_bytes(const struct tessera_split_input *in,
-		     const struct tessera_split_plan *plan)
+u64 exhaustive_bytes(const struct tessera_split_input *in, const struct tessera_split_plan *plan)
 {
 	struct parts ps = parts_of(in, plan);
 	u32 n_sets = 1U << in->n_allocs, p, from, to;
@@ -252,8 +250,7 @@ u64 exhaustive_bytes(const struct tessera_split_input *in,
 				continue;
 			/* Every subset of what need not stay. */
 			for (;; keep = (keep - 1) & extra) {
-				u64 c = cost[from] + bytes[need & ~from] +
-					bytes[extra & ~keep];
+				u64 c = cost[from] + bytes[need & ~from] + bytes[extra & ~keep];
 
 				to = need | keep;
 				if (bytes[to] <= in->segs[0].size)

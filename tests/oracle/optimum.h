@@ -8,15 +8,14 @@
 #include "pure/split.h"
 
 enum policy {
-	POLICY_BELADY,	/* furthest next use goes first */
-	POLICY_LRU,	/* least recently used goes first */
+	POLICY_BELADY, /* furthest next use goes first */
+	POLICY_LRU, /* least recently used goes first */
 };
 
 u64 plan_bytes(const struct tessera_split_plan *plan);
-u64 parts_bytes(const struct tessera_split_input *in,
-		const struct tessera_split_plan *plan, enum policy policy);
+u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split_plan *plan,
+		enum policy policy);
 u64 whole_bytes(const struct tessera_split_input *in);
-u64 exhaustive_bytes(const struct tessera_split_input *in,
-		     const struct tessera_split_plan *plan);
+u64 exhaustive_bytes(const struct tessera_split_input *in, const struct tessera_split_plan *plan);
 
 #endif

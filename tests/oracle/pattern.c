@@ -6,15 +6,11 @@
 
 #include "pattern.h"
 
-#define UNIT	(64ULL << 10)
+#define UNIT (64ULL << 10)
 
 const char *const pattern_names[PATTERN_COUNT] = {
-	[PATTERN_CYCLIC] = "cyclic",
-	[PATTERN_ZIPF] = "zipf",
-	[PATTERN_TWO_PHASE] = "two_phase",
-	[PATTERN_SCENE] = "scene",
-	[PATTERN_FITS] = "fits",
-	[PATTERN_MIXED] = "mixed_sizes",
+	[PATTERN_CYCLIC] = "cyclic", [PATTERN_ZIPF] = "zipf", [PATTERN_TWO_PHASE] = "two_phase",
+	[PATTERN_SCENE] = "scene",   [PATTERN_FITS] = "fits", [PATTERN_MIXED] = "mixed_sizes",
 	[PATTERN_GROUPS] = "groups",
 };
 
@@ -44,8 +40,7 @@ static u32 zipf(u64 *state, const u64 *sum, u32 n)
 	return lo;
 }
 
-static u32 pick(enum pattern p, u32 i, u32 n, u32 n_allocs, u64 *state,
-		const u64 *sum)
+static u32 pick(enum pattern p, u32 i, u32 n, u32 n_allocs, u64 *state, const u64 *sum)
 {
 	u32 half = n_allocs / 2;
 
@@ -82,8 +77,7 @@ static void make_entries(struct job *job, enum pattern p, u32 n, u32 n_allocs)
 
 		if (i && !same)
 			at += 64;
-		slot = same ? slot + 1 : (p == PATTERN_GROUPS ? 0 :
-					  i % job->in.n_slots);
+		slot = same ? slot + 1 : (p == PATTERN_GROUPS ? 0 : i % job->in.n_slots);
 		e->split_offset = at;
 		e->slot_id = slot;
 		e->alloc_index = 1 + pick(p, i, n, n_allocs, &state, sum);
@@ -103,8 +97,8 @@ static void make_entries(struct job *job, enum pattern p, u32 n, u32 n_allocs)
  * @n_slots: slots, used in turn
  * @room: allocations of equal size that fit at once
  */
-void job_make(struct job *job, enum pattern pattern, u32 n_entries, u32 n_allocs,
-	      u32 n_slots, u32 room)
+void job_make(struct job *job, enum pattern pattern, u32 n_entries, u32 n_allocs, u32 n_slots,
+	      u32 room)
 {
 	u64 state = 7;
 	u32 i;

@@ -8,8 +8,10 @@
 #define scnprintf(to, room, ...) tessera_scnprintf(to, room, __VA_ARGS__)
 #define strscpy(to, from, room) snprintf(to, room, "%s", from)
 
-static inline __attribute__((__format__(__printf__, 3, 4))) int
-tessera_scnprintf(char *to, size_t room, const char *fmt, ...)
+static inline __attribute__((__format__(__printf__, 3, 4))) int tessera_scnprintf(char *to,
+										  size_t room,
+										  const char *fmt,
+										  ...)
 {
 	__builtin_va_list args;
 	int n;

@@ -43,7 +43,7 @@ static bool item_first_fit(struct tessera_pack *p, struct tessera_pack_item *it)
 }
 
 /**
- * tessera_pack_first_fit - place items in order, each at the lowest place left
+ * tessera_pack_first_fit() - place items in order, each at the lowest place left
  * @p: the problem; gaps are filled from @cur, which the caller has set
  *
  * Return: true if every item found a place.
@@ -151,7 +151,7 @@ static void search_take(struct tessera_pack *p, u32 choice, u32 *g, u64 *need)
 }
 
 /**
- * tessera_pack_search - place items wherever they fit, trying everything
+ * tessera_pack_search() - place items wherever they fit, trying everything
  * @p: the problem
  * @limit: steps this search may take at most
  *
@@ -198,7 +198,7 @@ int tessera_pack_search(struct tessera_pack *p, u64 limit)
 }
 
 /**
- * tessera_pack_by_size - order for tessera_pack_sort(): the hardest items first
+ * tessera_pack_by_size() - order for tessera_pack_sort(): the hardest items first
  * @a: an item
  * @b: another one
  *
@@ -235,7 +235,7 @@ static void sort_sift(struct tessera_pack_item *item, u32 i, u32 n,
 }
 
 /**
- * tessera_pack_sort - heap sort, in place and without recursion
+ * tessera_pack_sort() - heap sort, in place and without recursion
  * @item: items
  * @n: number of items
  * @before: strict order

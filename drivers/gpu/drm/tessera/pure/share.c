@@ -20,7 +20,7 @@
 #include "share.h"
 
 /**
- * tessera_share_charge - a client got memory
+ * tessera_share_charge() - a client got memory
  * @seg: segment
  * @client: client
  * @bytes: how much
@@ -42,7 +42,7 @@ int tessera_share_charge(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_charge);
 
 /**
- * tessera_share_uncharge - a client lost memory or gave it back
+ * tessera_share_uncharge() - a client lost memory or gave it back
  * @seg: segment
  * @client: client
  * @bytes: how much
@@ -62,7 +62,7 @@ int tessera_share_uncharge(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_uncharge);
 
 /**
- * tessera_share_touch - a client shows demand
+ * tessera_share_touch() - a client shows demand
  * @seg: segment
  * @client: client that asks for memory in it, or uses what it has there
  * @now: time, in the caller's unit
@@ -79,7 +79,7 @@ void tessera_share_touch(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_touch);
 
 /**
- * tessera_share_leave - a client has no demand any more
+ * tessera_share_leave() - a client has no demand any more
  * @seg: segment
  * @client: client
  */
@@ -94,7 +94,7 @@ void tessera_share_leave(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_leave);
 
 /**
- * tessera_share_expire - end a client's demand if it is too long ago
+ * tessera_share_expire() - end a client's demand if it is too long ago
  * @seg: segment
  * @client: client
  * @now: time
@@ -114,7 +114,7 @@ bool tessera_share_expire(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_expire);
 
 /**
- * tessera_share_fair - fair share of a client
+ * tessera_share_fair() - fair share of a client
  * @seg: segment
  * @client: client; one without demand gets what it would get if it had some
  *
@@ -130,7 +130,7 @@ u64 tessera_share_fair(const struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_fair);
 
 /**
- * tessera_share_is_over - whether a client holds more than its share
+ * tessera_share_is_over() - whether a client holds more than its share
  * @seg: segment
  * @client: client
  * @want: bytes it is about to get
@@ -149,7 +149,7 @@ bool tessera_share_is_over(const struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_is_over);
 
 /**
- * tessera_share_budget - what a client can count on
+ * tessera_share_budget() - what a client can count on
  * @seg: segment
  * @client: client
  *

@@ -133,7 +133,7 @@ static void seg_reset(struct tessera_space *sp, u32 seg, u64 size)
 }
 
 /**
- * tessera_space_reset - empty every segment
+ * tessera_space_reset() - empty every segment
  * @sp: space whose arrays and counts the caller has set
  * @seg_size: size of each segment
  */
@@ -154,7 +154,7 @@ void tessera_space_reset(struct tessera_space *sp, const u64 *seg_size)
 }
 
 /**
- * tessera_space_insert - link a node into free space
+ * tessera_space_insert() - link a node into free space
  * @sp: the space
  * @prev: node it follows; the range must be free
  * @id: node to link
@@ -184,7 +184,7 @@ void tessera_space_insert(struct tessera_space *sp, u32 prev, u32 id,
 }
 
 /**
- * tessera_space_remove - unlink a node, its range becomes free
+ * tessera_space_remove() - unlink a node, its range becomes free
  * @sp: the space
  * @id: a linked node that is in no heap
  */
@@ -213,7 +213,7 @@ void tessera_space_remove(struct tessera_space *sp, u32 id)
 }
 
 /**
- * tessera_space_replace - give the room of one unprotected node to another
+ * tessera_space_replace() - give the room of one unprotected node to another
  * @sp: the space
  * @old: node that leaves; it is in no heap
  * @id: node that takes its place in the list
@@ -251,7 +251,7 @@ void tessera_space_replace(struct tessera_space *sp, u32 old, u32 id,
 }
 
 /**
- * tessera_space_protect - say whether a node may be evicted
+ * tessera_space_protect() - say whether a node may be evicted
  * @sp: the space
  * @id: a linked node
  * @prot: true if it may not
@@ -332,7 +332,7 @@ static u64 chunk_find_hole(struct tessera_space *sp,
 }
 
 /**
- * tessera_space_find_hole - lowest free place
+ * tessera_space_find_hole() - lowest free place
  * @sp: the space
  * @seg: segment to look in
  * @size: bytes needed
@@ -435,7 +435,7 @@ static bool chunks_find_gap(struct tessera_space *sp, u32 ci, u64 size, u64 alig
 }
 
 /**
- * tessera_space_find_gap - lowest place if all unprotected nodes were gone
+ * tessera_space_find_gap() - lowest place if all unprotected nodes were gone
  * @sp: the space
  * @seg: segment to look in
  * @size: bytes needed
@@ -461,7 +461,7 @@ bool tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
 }
 
 /**
- * tessera_space_next_gap - the next gap above one that was found
+ * tessera_space_next_gap() - the next gap above one that was found
  * @sp: the space, unchanged since
  * @size: bytes needed
  * @align: alignment of the place
@@ -515,7 +515,7 @@ static void heap_down(struct tessera_space *sp, struct tessera_space_seg *s,
 }
 
 /**
- * tessera_space_heap_push - offer a resident node as a victim
+ * tessera_space_heap_push() - offer a resident node as a victim
  * @sp: the space
  * @id: a linked node that is in no heap
  * @key: the greater, the sooner it is given up
@@ -529,7 +529,7 @@ void tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key)
 }
 
 /**
- * tessera_space_heap_remove - withdraw a victim
+ * tessera_space_heap_remove() - withdraw a victim
  * @sp: the space
  * @id: node; nothing happens if it is in no heap
  */

@@ -77,7 +77,7 @@ static void layout(const struct tessera_split_input *in, struct arena *a,
 }
 
 /**
- * tessera_split_scratch_size - memory a plan needs while it is made
+ * tessera_split_scratch_size() - memory a plan needs while it is made
  * @in: what will be planned
  *
  * Return: bytes, or 0 if the counts are beyond reason.
@@ -711,7 +711,7 @@ static int plan_best(struct split *s)
 }
 
 /**
- * tessera_split_plan - make the plan for one submission
+ * tessera_split_plan() - make the plan for one submission
  * @in: what to plan
  * @scratch: memory for the time of the call, aligned to 8 bytes
  * @size: bytes at @scratch, at least tessera_split_scratch_size()
@@ -761,7 +761,7 @@ int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan);
 
 /**
- * tessera_split_replay_begin - start to follow the slot table through a plan
+ * tessera_split_replay_begin() - start to follow the slot table through a plan
  * @in: what was planned
  * @replay: state to set up
  * @table: room for @in->n_slots elements
@@ -779,7 +779,7 @@ void tessera_split_replay_begin(const struct tessera_split_input *in,
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_replay_begin);
 
 /**
- * tessera_split_replay_part - slot table at the start of a part
+ * tessera_split_replay_part() - slot table at the start of a part
  * @in: what was planned
  * @replay: state; parts must be asked for in order
  * @part: a PART operation

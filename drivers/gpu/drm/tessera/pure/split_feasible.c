@@ -14,7 +14,7 @@
 #define FEASIBLE_SEARCH_LIMIT	200000ULL
 
 /**
- * split_item_init - set up one item of the packing problem
+ * split_item_init() - set up one item of the packing problem
  * @s: planner
  * @it: item
  * @id: allocation
@@ -256,7 +256,7 @@ static int check_group(struct split *s, u32 first, u32 end)
 }
 
 /**
- * split_feasible - check every split point's requirements
+ * split_feasible() - check every split point's requirements
  * @s: planner, with an empty table; left with an empty one
  *
  * Return: 0, or -ENOSPC with the split point in the plan's error fields.

@@ -24,12 +24,13 @@
 /* With more moves than this at one cut, page out and in again instead. */
 #define PLACE_MOVES_MAX		64U
 
-#define KEY_FIRST		(3ULL << 60)
-#define KEY_UNUSED		(2ULL << 60)
-#define KEY_USED		(1ULL << 60)
+/* Classes of victims; foreign ones that go after own memory have none. */
+#define KEY_USED		BIT_ULL(60)
+#define KEY_UNUSED		BIT_ULL(61)
+#define KEY_FIRST		BIT_ULL(62)
 
 /**
- * split_victim_key - place of a node in the order of eviction
+ * split_victim_key() - place of a node in the order of eviction
  * @s: planner
  * @id: node
  *
@@ -53,7 +54,7 @@ u64 split_victim_key(const struct split *s, u32 id)
 }
 
 /**
- * split_is_ghost - whether the plain algorithm has given up a resident allocation
+ * split_is_ghost() - whether the plain algorithm has given up a resident allocation
  * @s: planner
  * @id: resident allocation outside the working set
  *
@@ -79,7 +80,7 @@ static bool is_usable(const struct split *s, u32 id)
 }
 
 /**
- * split_enter_w - add a resident allocation to the working set
+ * split_enter_w() - add a resident allocation to the working set
  * @s: planner
  * @id: allocation
  */
@@ -94,7 +95,7 @@ void split_enter_w(struct split *s, u32 id)
 }
 
 /**
- * split_leave_w - an allocation of the working set becomes idle
+ * split_leave_w() - an allocation of the working set becomes idle
  * @s: planner
  * @id: allocation; the caller takes it off the list
  */
@@ -450,7 +451,7 @@ static bool place_one(struct split *s, u32 id)
 }
 
 /**
- * split_place_members - find places with every resident one staying where it is
+ * split_place_members() - find places with every resident one staying where it is
  * @s: planner; the group's members are listed
  *
  * On success all members are in the working set and the log has the way there.
@@ -726,7 +727,7 @@ static bool find_targets(struct split *s, bool last_resort)
 }
 
 /**
- * split_relocate_members - find places, moving members that are resident
+ * split_relocate_members() - find places, moving members that are resident
  * @s: planner; split_place_members() has just failed, and a cut was taken or
  *     nothing is pinned
  *

@@ -121,7 +121,7 @@ static u8 tier_of(u8 class)
 }
 
 /**
- * tessera_victim_rank - sort blocks into the order in which they give way
+ * tessera_victim_rank() - sort blocks into the order in which they give way
  * @req: request; its blocks are sorted, their results set
  *
  * The index of a block afterwards is its rank. Immovable blocks come last.
