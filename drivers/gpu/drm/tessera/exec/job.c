@@ -25,7 +25,8 @@
 /* Jobs whose last reference is gone. */
 struct tessera_release_queue {
 	struct llist_head jobs;
-	struct work_struct work;
+	/* Runs a moment later, so that one run serves many jobs. */
+	struct delayed_work work;
 };
 
 static void tessera_job_release(struct tessera_job *job)
@@ -45,7 +46,7 @@ static void tessera_job_release(struct tessera_job *job)
 static void tessera_job_release_work(struct work_struct *work)
 {
 	struct tessera_release_queue *queue =
-		container_of(work, struct tessera_release_queue, work);
+		container_of(to_delayed_work(work), struct tessera_release_queue, work);
 	struct llist_node *list = llist_reverse_order(llist_del_all(&queue->jobs));
 	struct tessera_job *job, *next;
 
@@ -61,13 +62,14 @@ static void tessera_job_release_work(struct work_struct *work)
  */
 void tessera_job_queue_flush(struct tessera_device *tdev)
 {
-	flush_work(&tdev->release->work);
+	flush_delayed_work(&tdev->release->work);
 }
 
 static void tessera_job_queue_fini(struct drm_device *drm, void *data)
 {
 	struct tessera_device *tdev = data;
 
+	tessera_job_queue_flush(tdev);
 	destroy_workqueue(tdev->release_wq);
 }
 
@@ -83,7 +85,7 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 	if (!tdev->release)
 		return -ENOMEM;
 	init_llist_head(&tdev->release->jobs);
-	INIT_WORK(&tdev->release->work, tessera_job_release_work);
+	INIT_DELAYED_WORK(&tdev->release->work, tessera_job_release_work);
 
 	/* Releasing jobs frees memory. */
 	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -269,7 +271,7 @@ static void tessera_job_last_put(struct kref *ref)
 		return;
 	}
 	if (llist_add(&job->release_node, &tdev->release->jobs))
-		queue_work(tdev->release_wq, &tdev->release->work);
+		queue_delayed_work(tdev->release_wq, &tdev->release->work, 1);
 }
 
 /**
