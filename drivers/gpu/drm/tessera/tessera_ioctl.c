@@ -396,6 +396,9 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	if (!ret)
 		ret = tessera_submit(tdev, file, &client->contexts, &data);
 	submit_put_data(&data);
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(drm))
+		ret = -ENODEV;
 
 	/* An interrupted call is made again with the same argument. */
 	if (!will_be_restarted(ret)) {
