@@ -55,9 +55,6 @@ bool tessera_pack_first_fit(struct tessera_pack *p)
 	for (i = 0; i < p->n_item; i++) {
 		if (p->item[i].fixed)
 			continue;
-		if (*p->budget < p->n_gap)
-			return false;
-		*p->budget -= p->n_gap;
 		if (!item_first_fit(p, &p->item[i]))
 			return false;
 	}

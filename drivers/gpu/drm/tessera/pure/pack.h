@@ -75,8 +75,8 @@ struct tessera_pack_frame {
  * @frame: room for @n_item + @n_gap + 1 levels
  * @n_item: number of items
  * @n_gap: number of gaps
- * @budget: steps left; shared by all problems of one plan, so that a hostile
- *          list cannot make the kernel search for ever
+ * @budget: steps left for searching; shared by all problems of one plan, so that
+ *          a hostile list cannot make the kernel search for ever
  */
 struct tessera_pack {
 	struct tessera_pack_item *item;

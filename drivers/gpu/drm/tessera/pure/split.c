@@ -53,6 +53,10 @@ static void layout(const struct tessera_split_input *in, struct arena *a,
 	u32 i;
 
 	memset(s, 0, sizeof(*s));
+	s->seg_size = arena_take(a, in->n_segs, sizeof(u64));
+	s->home_sum = arena_take(a, in->n_segs, sizeof(u64));
+	s->home_cap = arena_take(a, in->n_segs, sizeof(u64));
+	s->seg_swept = arena_take(a, in->n_segs, sizeof(u32));
 	s->al = arena_take(a, in->n_allocs, sizeof(*s->al));
 	s->sp.seg = arena_take(a, in->n_segs, sizeof(*s->sp.seg));
 	s->sp.node = arena_take(a, all, sizeof(*s->sp.node));
@@ -214,6 +218,13 @@ static int link_uses(struct split *s)
 	return 0;
 }
 
+/* A hostile list may make the packers search, but not for ever. */
+static void set_budget(struct split *s)
+{
+	s->budget = BUDGET_MIN + BUDGET_PER_ITEM *
+		    ((u64)s->in->n_entries + s->in->n_blocks);
+}
+
 static int setup(struct split *s)
 {
 	u32 i;
@@ -242,8 +253,6 @@ static int setup(struct split *s)
 		s->table[i] = TESSERA_SPLIT_NONE;
 	find_ranks(s);
 	s->pack.budget = &s->budget;
-	s->budget = BUDGET_MIN + BUDGET_PER_ITEM *
-		    ((u64)s->in->n_entries + s->in->n_blocks);
 	return link_uses(s);
 }
 
@@ -273,7 +282,8 @@ static void rewind(struct split *s)
 	s->start = 0;
 	s->first = 0;
 	s->n_forced = 0;
-	memset(s->seg_swept, 0, sizeof(s->seg_swept));
+	for (i = 0; i < s->in->n_segs; i++)
+		s->seg_swept[i] = 0;
 	discard(p, s->op_base);
 	p->late_error = 0;
 	p->error_offset = 0;
@@ -749,10 +759,12 @@ int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
 	ret = setup(s);
 	if (ret)
 		return ret;
+	set_budget(s);
 	ret = split_feasible(s);
 	if (ret)
 		return ret;
 	s->uniform = is_uniform(s);
+	set_budget(s);
 	ret = plan_best(s);
 	if (ret)
 		discard(plan, 0);

@@ -157,15 +157,18 @@ static void collect_passing(struct split *s, u32 first, u32 end)
 /* Pack what split point [@first, @end) requires; its rows are clear. */
 static int check_by_packing(struct split *s, u32 first, u32 end)
 {
-	u64 need = 0, have = 0;
+	u64 need = 0, have = 0, cost = s->in->n_slots;
 	u32 mask = 0, i;
 	int ret;
 
-	if (s->budget < s->in->n_slots)
+	if (s->budget < cost)
 		return 0;
-	s->budget -= s->in->n_slots;
 	collect_live(s);
 	collect_passing(s, first, end);
+	cost += (u64)s->pack.n_item * s->pack.n_gap;
+	if (s->budget < cost)
+		return 0;
+	s->budget -= cost;
 	for (i = 0; i < s->pack.n_item; i++) {
 		need += s->pack.item[i].size;
 		mask |= s->pack.item[i].mask;
@@ -266,6 +269,8 @@ int split_feasible(struct split *s)
 	u32 i, end;
 	int ret = 0;
 
+	for (i = 0; i < s->in->n_segs; i++)
+		s->home_sum[i] = 0;
 	collect_free(s);
 	choose_homes(s);
 	for (i = 0; i < s->in->n_entries && !ret; i = end) {

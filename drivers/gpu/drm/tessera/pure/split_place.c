@@ -181,28 +181,59 @@ static void do_place(struct split *s, u32 id, u64 off, u32 prev)
 	did_page_in(s, id);
 }
 
+/*
+ * Move @id, which is idle, to @off of segment @seg, evicting what else is there.
+ * @prev lies somewhere below, and is not @id.
+ */
+static void do_place_by_move(struct split *s, u32 id, u64 off, u32 prev)
+{
+	struct tessera_space_node *node = s->sp.node;
+	u64 src = node[id].start, size = node[id].size;
+	u8 src_seg = node[id].seg;
+	u32 src_prev, n, next;
+	struct split_log *l;
+
+	for (n = node[node_below(s, prev, off)].next; node[n].start < off + size;
+	     n = next) {
+		next = node[n].next;
+		if (n != id)
+			do_evict(s, n);
+	}
+	src_prev = node[id].prev;
+	tessera_space_heap_remove(&s->sp, id);
+	tessera_space_remove(&s->sp, id);
+	tessera_space_insert(&s->sp, node_below(s, prev, off), id, off, size);
+	l = log_add(s, TESSERA_SPLIT_MOVE, id);
+	l->src = src;
+	l->src_seg = src_seg;
+	l->prev = src_prev;
+	split_enter_w(s, id);
+}
+
+static void undo_one(struct split *s, const struct split_log *l)
+{
+	u64 size = s->sp.node[l->id].size;
+
+	if (l->type != TESSERA_SPLIT_EVICT) {
+		tessera_space_remove(&s->sp, l->id);
+		s->sp.node[l->id].prot = false;
+		s->al[l->id].in_w = false;
+	}
+	if (l->type == TESSERA_SPLIT_PAGE_IN)
+		return;
+	if (!split_is_foreign(s, l->id))
+		s->al[l->id].clean = l->clean;
+	tessera_space_insert(&s->sp, l->prev, l->id, l->src, size);
+	tessera_space_heap_push(&s->sp, l->id, split_victim_key(s, l->id));
+}
+
 /* Take back what the log has from @n_log on, and the working set from @n_w on. */
 static void undo_to(struct split *s, u32 n_log, u32 n_w)
 {
 	u32 i;
 
-	while (s->n_log > n_log) {
-		const struct split_log *l = &s->log[--s->n_log];
-		u64 size = s->sp.node[l->id].size;
-
-		if (l->type == TESSERA_SPLIT_PAGE_IN) {
-			tessera_space_remove(&s->sp, l->id);
-			s->sp.node[l->id].prot = false;
-			s->al[l->id].in_w = false;
-		} else {
-			if (!split_is_foreign(s, l->id))
-				s->al[l->id].clean = l->clean;
-			tessera_space_insert(&s->sp, l->prev, l->id, l->off,
-					     size);
-			tessera_space_heap_push(&s->sp, l->id,
-						split_victim_key(s, l->id));
-		}
-	}
+	while (s->n_log > n_log)
+		undo_one(s, &s->log[--s->n_log]);
 	for (i = n_w; i < s->n_w; i++) {
 		u32 id = s->wset[i];
 
@@ -428,8 +459,9 @@ static bool place_plain_in_seg(struct split *s, u32 id, u32 seg)
 		return true;
 	}
 	if (n->linked)
-		do_evict(s, id);
-	do_place(s, id, off, gap.below);
+		do_place_by_move(s, id, off, gap.below);
+	else
+		do_place(s, id, off, gap.below);
 	return true;
 }
 

@@ -110,10 +110,10 @@ struct split {
 	u32 *wset;
 	u32 *member;
 	struct split_log *log;
-	u64 seg_size[TESSERA_SPLIT_MAX_SEGS];
-	u64 home_sum[TESSERA_SPLIT_MAX_SEGS];
-	u64 home_cap[TESSERA_SPLIT_MAX_SEGS];
-	u32 seg_swept[TESSERA_SPLIT_MAX_SEGS];
+	u64 *seg_size;
+	u64 *home_sum;
+	u64 *home_cap;
+	u32 *seg_swept;
 	struct tessera_pack pack;
 	u64 budget;
 	u32 n_over;
