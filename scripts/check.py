@@ -260,7 +260,7 @@ def tier_kunit(names):
     if not glob.glob(os.path.join(BUILD, "module-debug", "*kunit*.ko")):
         RESULTS.add(False, "kunit: no test module was built")
         return
-    p = guest("debug", "kunit", [], "", 0, 600, KUNIT, ["--leak-check"])
+    p = guest("debug", "kunit", 600, KUNIT, ["--devices=0", "--leak-check"])
     results, skips = parse_kunit(p.out)
     for name, why in skips:
         RESULTS.skip("kunit/" + name, why)
@@ -279,13 +279,11 @@ class GuestRun:
         self.out, self.err, self.code, self.log = out, err, code, log
 
 
-def guest(kernel, name, _tests, device, devices, timeout, command, more=()):
+def guest(kernel, name, timeout, command, more=()):
     log = os.path.join(OUT, "kernel-%s.log" % re.sub(r"[^A-Za-z0-9._-]+", "-", name))
     os.makedirs(OUT, exist_ok=True)
-    cmd = [os.path.join(ROOT, "scripts/guest"), "--kernel", kernel, "--devices", str(devices),
+    cmd = [os.path.join(ROOT, "scripts/guest"), "--kernel", kernel,
            "--timeout", str(timeout), "--log", log] + list(more)
-    if device:
-        cmd += ["--device", device]
     p = subprocess.run(cmd + ["--", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False, cwd=ROOT)
     out = p.stdout.decode("utf-8", "replace")
@@ -343,14 +341,28 @@ class GuestTest:
                         path, number, key, ", ".join(sorted(self.args))))
                 self.args[key.strip()] = value.strip()
 
-    def group(self):
-        """Tests that may share a boot have this equal."""
-        keys = ("device", "devices", "modules", "allow-log", "qemu-args", "memory")
+    def boot(self):
+        """What of the arguments is the whole guest's: equal for tests that share a boot."""
+        keys = ("devices", "modules", "allow-log", "qemu-args", "memory")
         alone = self.name if self.args["alone"] in ("yes", "1", "true") else ""
         return tuple(self.args[k] for k in keys) + (alone,)
 
+    def seconds(self):
+        return float(self.args["timeout"])
 
-def guest_groups(kernel, names):
+
+def is_plain(tests):
+    """May this group share its guest with devices of other properties?"""
+    return tests[0].boot() == ("1", "", "", "", "", "") and not any(
+        re.search("unplug|unload", t.name) for t in tests)
+
+
+def guest_boots(kernel, names):
+    """[[(device properties, tests), ...], ...]: the boots, each with its devices.
+
+    Tests with equal properties are a group; groups that ask for nothing else share a
+    guest with a device for each, and the driver is bound to one at a time.
+    """
     groups = {}
     for path in sorted(glob.glob(os.path.join(BUILD, "guest-bin", "test-*"))):
         if not os.access(path, os.X_OK) or os.path.isdir(path):
@@ -359,8 +371,16 @@ def guest_groups(kernel, names):
         if test.args["kernel"] not in ("both", kernel):
             continue
         if chosen(names, test.name, "guest-" + kernel):
-            groups.setdefault(test.group(), []).append(test)
-    return sorted(groups.items())
+            groups.setdefault((test.args["device"],) + test.boot(), []).append(test)
+    boots, shared = [], []
+    for key, tests in sorted(groups.items()):
+        if is_plain(tests):
+            shared.append((key[0], tests))
+        else:
+            boots.append([(key[0], tests)])
+    if shared:
+        boots.append(shared)
+    return boots
 
 
 def split_output(out):
@@ -371,46 +391,67 @@ def split_output(out):
     return found
 
 
-def run_group(kernel, number, group, tests):
-    """One boot for all tests of a group; again for those behind one that killed it."""
-    device, devices, modules, allow, qemu_args, memory = group[:6]
+def boot_command(boot, limits):
+    """Options of scripts/guest and the guest's command line for one boot."""
+    options, items = ["--leak-check"], []
+    for number, (device, tests) in enumerate(boot):
+        options.append("--device=" + device)
+        if len(boot) > 1:
+            items.append("@%d:%s" % (number, device))
+        items += ["%d:%s" % (limits[t.name], t.name) for t in tests]
+    args = boot[0][1][0].args
+    if args["devices"] != "1":
+        options.append("--devices=" + args["devices"])
+    for key in ("modules", "allow-log", "qemu-args", "memory"):
+        if args[key]:
+            options.append("--%s=%s" % (key, args[key]))
+    return options, "run-tests " + " ".join(items)
+
+
+def report_tests(kernel, boot, run):
+    """Count what the tests of a boot said; returns what is left to run.
+
+    That is all behind a test that did not end; nothing if no test began.
+    """
+    found = split_output(run.out)
+    for number, (device, tests) in enumerate(boot):
+        for index, test in enumerate(tests):
+            prefix = "guest-%s/%s" % (kernel, test.name)
+            if test.name not in found:
+                rest = [(device, tests[index:])] + boot[number + 1:]
+                if found:
+                    return rest
+                for missed in [t for _d, more in rest for t in more]:
+                    RESULTS.add(False, "guest-%s/%s: not run" % (kernel, missed.name))
+                return []
+            text, code = found[test.name]
+            keep(prefix, text)
+            if code is not None:
+                report(prefix, text, code)
+                continue
+            for ok, case, detail in parse_tap(text)[0]:
+                RESULTS.add(ok, "%s: %s" % (prefix, case), detail)
+            RESULTS.add(False, "%s: did not end" % prefix, text.strip().split("\n")[-10:])
+    return []
+
+
+def run_boot(kernel, number, boot):
+    """One boot for all its tests; again for those behind one that killed it."""
     factor = DEBUG_FACTOR if kernel == "debug" else 1
     turn = 0
-    while tests:
+    while boot:
         turn += 1
         name = "guest-%s-%d%s" % (kernel, number, "" if turn == 1 else chr(96 + turn))
-        limits = {t.name: int(float(t.args["timeout"]) * factor) for t in tests}
-        more = ["--leak-check"]
-        for flag, value in (("--modules", modules), ("--allow-log", allow),
-                            ("--qemu-args", qemu_args), ("--memory", memory)):
-            if value:
-                more.append("%s=%s" % (flag, value))
-        say("-- guest-%s: %s%s" % (kernel, " ".join(t.name for t in tests),
-                                   " (%s)" % device if device else ""))
+        limits = {t.name: int(t.seconds() * factor) for _d, tests in boot for t in tests}
+        for device, tests in boot:
+            say("-- %s: %s%s" % (name, " ".join(t.name for t in tests),
+                                 " (%s)" % device if device else ""))
         begin = time.monotonic()
-        run = guest(kernel, name, tests, device, devices, sum(limits.values()) + 120,
-                    "run-tests " + " ".join("%d:%s" % (limits[t.name], t.name) for t in tests),
-                    more)
-        found = split_output(run.out)
-        for test in list(tests):
-            if test.name not in found:
-                break
-            text, code = found[test.name]
-            prefix = "guest-%s/%s" % (kernel, test.name)
-            keep(prefix, text)
-            if code is None:
-                for ok, case, detail in parse_tap(text)[0]:
-                    RESULTS.add(ok, "%s: %s" % (prefix, case), detail)
-                RESULTS.add(False, "%s: did not end" % prefix, text.strip().split("\n")[-10:])
-            else:
-                report(prefix, text, code)
-            tests = tests[1:]
-        kernel_result("guest-%s/%d%s" % (kernel, number, chr(96 + turn) if turn > 1 else ""), run)
-        say("   guest-%s group %d: %.1f s" % (kernel, number, time.monotonic() - begin))
-        if not found:
-            for test in tests:
-                RESULTS.add(False, "guest-%s/%s: not run" % (kernel, test.name))
-            return
+        options, command = boot_command(boot, limits)
+        run = guest(kernel, name, sum(limits.values()) + 120, command, options)
+        boot = report_tests(kernel, boot, run)
+        kernel_result(name, run)
+        say("   %s: %.1f s" % (name, time.monotonic() - begin))
 
 
 def run_guests(kernels, names):
@@ -418,14 +459,14 @@ def run_guests(kernels, names):
     jobs = int(os.environ.get("TESSERA_CHECK_JOBS") or min(2, os.cpu_count() or 1))
     work = []
     for kernel in kernels:
-        groups = guest_groups(kernel, names)
-        if not groups and not any(n not in TIERS for n in names):
+        boots = guest_boots(kernel, names)
+        if not boots and not any(n not in TIERS for n in names):
             RESULTS.add(False, "guest-%s: no test programs in build/guest-bin" % kernel)
-        work += [(kernel, n, group, tests) for n, (group, tests) in enumerate(groups, 1)]
+        work += [(kernel, n, boot) for n, boot in enumerate(boots, 1)]
     # The long ones first.
-    work.sort(key=lambda w: (w[0] != "debug", -sum(float(t.args["timeout"]) for t in w[3])))
+    work.sort(key=lambda w: (w[0] != "debug", -sum(t.seconds() for _d, ts in w[2] for t in ts)))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_group, *w) for w in work]:
+        for future in [pool.submit(run_boot, *w) for w in work]:
             future.result()
 
 
