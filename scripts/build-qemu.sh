@@ -26,7 +26,7 @@ configure_options=(
 overlay_inputs=(qemu-device include/tessera)
 
 # The version is looked up once and then stays, so that a later run needs no
-# network; `make deps` with REFRESH=1 asks again.
+# network; REFRESH=1 asks again.
 qemu_version() {
 	local f=$CACHE/qemu-version
 	if [ ! -s "$f" ] || [ -n "${REFRESH:-}" ]; then
@@ -219,11 +219,12 @@ main() {
 		note "QEMU $version with the device: up to date"
 		return
 	fi
+	[ -d "$tree" ] && touch "$tree"
 	if [ ! -x "$entry/qemu-system-x86_64" ]; then
 		lock qemu
 		if [ ! -d "$fetched/root" ]; then
 			step "fetch QEMU $version, meson and firmware" \
-				"check the network; 'apt-get update' must work" fetch "$fetched"
+				"check the network; if the version is gone from the archive: REFRESH=1 make qemu" fetch "$fetched"
 		fi
 		if [ ! -d "$tree" ]; then
 			step "unpack QEMU $version and register the device" \

@@ -54,7 +54,7 @@ apt_need() {
 # apt_refresh: update the package lists unless that was done in the last 12 h
 # and they are still there.
 apt_refresh() {
-	if [ -n "$(find "$_apt_updated" -mmin -720 2>/dev/null)" ] &&
+	if [ -z "${REFRESH:-}" ] && [ -n "$(find "$_apt_updated" -mmin -720 2>/dev/null)" ] &&
 		apt-cache show linux-libc-dev >/dev/null 2>&1; then
 		return 0
 	fi
@@ -109,7 +109,7 @@ trixie_setup() {
 
 # trixie_refresh: the private state's lists, at most 12 h old.
 trixie_refresh() {
-	if [ -z "$(find "$TRIXIE/updated" -mmin -720 2>/dev/null)" ]; then
+	if [ -n "${REFRESH:-}" ] || [ -z "$(find "$TRIXIE/updated" -mmin -720 2>/dev/null)" ]; then
 		step "read the package lists of Debian 13 (private, in the cache)" \
 			"check the network; the system's own sources must name a Debian archive" trixie_setup
 		touch "$TRIXIE/updated"

@@ -31,7 +31,7 @@ kernel_release() {
 				'/^Version:/ && $2 == v { print p }'
 		done | head -n 1)
 		[ -n "$release" ] || die "no kernel headers of version $version in the archive" \
-			"REFRESH=1 make deps, to look for a newer version"
+			"REFRESH=1 make kernels, to look for a newer version"
 		echo "${release#linux-headers-}" >"$f.tmp"
 		mv "$f.tmp" "$f"
 	fi
@@ -51,7 +51,7 @@ fetch_kernel_source() {
 	[ -d "$dir" ] && return
 	apt_refresh
 	step "fetch the source of Linux $version" \
-		"check the network; if the version is gone from the archive: REFRESH=1 make deps" \
+		"check the network; if the version is gone from the archive: REFRESH=1 make kernels" \
 		_fetch "$dir" "linux-source-6.12=$version"
 }
 
@@ -60,7 +60,7 @@ fetch_kernel_stock() {
 	[ -d "$dir" ] && return
 	apt_refresh
 	step "fetch the image and headers of Linux $version" \
-		"check the network; if the version is gone from the archive: REFRESH=1 make deps" \
+		"check the network; if the version is gone from the archive: REFRESH=1 make kernels" \
 		_fetch "$dir" "linux-image-$release" "linux-headers-$release" \
 		"linux-headers-${release%-amd64}-common" "linux-kbuild-${release%-amd64}"
 }
