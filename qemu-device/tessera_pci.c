@@ -381,6 +381,13 @@ static bool init_vram(TesseraState *s, Error **errp)
     return true;
 }
 
+static void fini_vram(TesseraState *s)
+{
+    /* The container holds a reference to the device as long as it is filled. */
+    memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
+    vmstate_unregister_ram(&s->vram, DEVICE(s));
+}
+
 static bool init_bars(TesseraState *s, Error **errp)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -421,7 +428,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     if (!init_bars(s, errp)) {
-        vmstate_unregister_ram(&s->vram, DEVICE(s));
+        fini_vram(s);
         free_segments(s);
         return;
     }
@@ -447,7 +454,7 @@ static void tessera_exit(PCIDevice *pdev)
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
-    vmstate_unregister_ram(&s->vram, DEVICE(s));
+    fini_vram(s);
     g_free(s->page_state);
     s->page_state = NULL;
     free_segments(s);

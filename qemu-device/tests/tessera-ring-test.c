@@ -483,6 +483,30 @@ static void test_machine_reset(void)
     tsr_stop(t);
 }
 
+/* Taken away with one engine waiting for ever and the other at work. */
+static void test_unplug(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t sem = tsr_alloc(t, 4096), hidden = tsr_seg_base(t, 2);
+    uint32_t wait[] = {
+        TSR_PKT_HEADER(TSR_OP_WAIT, 0, TSR_WAIT_DWORDS), 0, sem, 0, 5, 0,
+    };
+    uint32_t move[TSR_TRANSFER_DWORDS] = {
+        TSR_PKT_HEADER(TSR_OP_TRANSFER, 0, TSR_TRANSFER_DWORDS), 0, hidden, 0,
+        hidden + (64 << 20), 0, 128 << 20,
+    };
+
+    tsr_emit(t, RENDER, wait, 6);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    for (int i = 0; i < 50; i++) {
+        tsr_emit(t, PAGING, move, TSR_TRANSFER_DWORDS);
+    }
+    tsr_kick(t, PAGING);
+    qpci_unplug_acpi_device_test(t->qts, "gpu", 4);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -500,5 +524,6 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/hang", test_hang);
     qtest_add_func("/tessera/ring/delay", test_delay);
     qtest_add_func("/tessera/ring/machine-reset", test_machine_reset);
+    qtest_add_func("/tessera/ring/unplug", test_unplug);
     return g_test_run();
 }

@@ -312,7 +312,7 @@ static void test_damaged(void)
         at = memmem(at + 1, data + bytes - at - 1, mark, sizeof(mark) - 1);
         g_assert_nonnull(at);
     } while (at[sizeof(mark) - 1] == '.');
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < 20; round++) {
         g_autofree char *copy = g_memdup2(data, bytes);
         g_autofree char *status = NULL;
         gsize from = at - data + sizeof(mark) + 700;
