@@ -562,6 +562,32 @@ static void tiers(struct kunit *test)
 	expect_error(test, f, -ENOSPC, 0);
 }
 
+/* SEG-8: the same with unequal sizes, where places are chosen by cost. */
+static void tiers_unequal(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+
+	add_alloc(f, 8);
+	add_alloc(f, 8);
+	add_alloc(f, 4);
+	add_block(f, 0, 0, 8, B);
+	add_block(f, 0, 8, 8, TESSERA_SPLIT_NONE)->tier =
+		TESSERA_VICTIM_TAKE_AFTER_OWN;
+	add_entry(f, 0x00, 0, A);
+	add_entry(f, 0x40, 0, B);
+	expect_plan(test, f, "-B +A@0 -#1 +B@8 [0,400)2.");
+	f->blocks[1].tier = TESSERA_VICTIM_TAKE_FIRST;
+	expect_plan(test, f, "-#1 +A@8 [0,400)2.");
+	/* Among foreign blocks the lower rank goes. */
+	add_block(f, 0, 0, 8, TESSERA_SPLIT_NONE)->rank = 3;
+	f->blocks[0] = f->blocks[2];
+	f->in.n_blocks = 2;
+	f->in.n_entries = 1;
+	expect_plan(test, f, "-#1 +A@8 [0,400)1.");
+	f->blocks[1].rank = 5;
+	expect_plan(test, f, "-#0 +A@0 [0,400)1.");
+}
+
 /* The last resort is kept for where a cut does not help. */
 static void last_resort_after_cut(struct kunit *test)
 {
@@ -857,6 +883,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(segments_apart),
 	KUNIT_CASE(read_only),
 	KUNIT_CASE(tiers),
+	KUNIT_CASE(tiers_unequal),
 	KUNIT_CASE(last_resort_after_cut),
 	KUNIT_CASE(own_immovable),
 	KUNIT_CASE(feasible_in_pieces),
