@@ -201,6 +201,33 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 }
 
 /**
+ * tessera_bo_next() - walk all objects
+ * @tdev: the device
+ * @id: id of the object before, 0 to begin
+ *
+ * Objects being destroyed are left out.
+ *
+ * Return: the object with the next id, with a reference, or NULL.
+ */
+struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_residency *residency = tdev->residency;
+	struct tessera_bo *bo, *found = NULL;
+
+	/* Ids ascend along the list. */
+	mutex_lock(&residency->lock);
+	list_for_each_entry(bo, &residency->bos, node) {
+		if (bo->id > id && kref_get_unless_zero(&bo->tbo.base.refcount)) {
+			found = bo;
+			break;
+		}
+	}
+	mutex_unlock(&residency->lock);
+
+	return found;
+}
+
+/**
  * tessera_bo_segment() - segment an object is in
  * @bo: the object, reservation held
  *

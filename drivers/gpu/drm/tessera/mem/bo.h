@@ -126,6 +126,8 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args);
 
+struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
+
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
 struct tessera_range *tessera_bo_range(struct tessera_bo *bo);

@@ -135,25 +135,6 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev)
 	return 0;
 }
 
-/* The next object of the list that is not being destroyed, with a reference. */
-static struct tessera_bo *next_live_bo(struct tessera_device *tdev, u32 after)
-{
-	struct tessera_residency *residency = tdev->residency;
-	struct tessera_bo *bo, *found = NULL;
-
-	/* Ids ascend along the list. */
-	mutex_lock(&residency->lock);
-	list_for_each_entry(bo, &residency->bos, node) {
-		if (bo->id > after && kref_get_unless_zero(&bo->tbo.base.refcount)) {
-			found = bo;
-			break;
-		}
-	}
-	mutex_unlock(&residency->lock);
-
-	return found;
-}
-
 /**
  * tessera_ttm_unplug() - let go of everything that belongs to the bus device
  * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
@@ -170,7 +151,7 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 
-	while ((bo = next_live_bo(tdev, id))) {
+	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 		if (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||

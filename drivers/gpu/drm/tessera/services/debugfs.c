@@ -115,23 +115,6 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
-/* The object after @id in creation order that is not being destroyed, referenced. */
-static struct tessera_bo *bo_after(struct tessera_device *tdev, u32 id)
-{
-	struct tessera_bo *bo, *found = NULL;
-
-	mutex_lock(&tdev->residency->lock);
-	list_for_each_entry(bo, &tdev->residency->bos, node) {
-		if (bo->id > id && kref_get_unless_zero(&bo->tbo.base.refcount)) {
-			found = bo;
-			break;
-		}
-	}
-	mutex_unlock(&tdev->residency->lock);
-
-	return found;
-}
-
 static int allocations_show(struct seq_file *m, void *data)
 {
 	struct tessera_device *tdev = entry_to_tdev(m);
@@ -139,7 +122,7 @@ static int allocations_show(struct seq_file *m, void *data)
 	struct tessera_bo *bo;
 	u32 id = 0;
 
-	while ((bo = bo_after(tdev, id))) {
+	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		show_bo(&p, bo);
 		tessera_bo_put(bo);
