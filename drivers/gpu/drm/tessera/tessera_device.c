@@ -12,6 +12,7 @@
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/lockdep.h>
 #include <linux/pci.h>
 
@@ -121,11 +122,18 @@ static int tessera_device_dummy_page(struct tessera_device *tdev)
 /* Teach lockdep the order of the locking DOC before anybody can get it wrong. */
 static void tessera_device_prime_locks(struct tessera_device *tdev)
 {
+	struct dma_resv resv;
+
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
+
+	dma_resv_init(&resv);
 	down_write(&tdev->submit_lock);
+	dma_resv_lock(&resv, NULL);
 	might_alloc(GFP_KERNEL);
+	dma_resv_unlock(&resv);
 	up_write(&tdev->submit_lock);
+	dma_resv_fini(&resv);
 }
 
 static void tessera_device_drain(struct drm_device *drm, void *data)
