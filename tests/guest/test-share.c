@@ -82,7 +82,7 @@ static void run_client(void *arg)
 
 static uint64_t unit_ms(void)
 {
-	return tap_slow() ? 4 : 1;
+	return tap_slow() ? 2 : 1;
 }
 
 static pid_t start_client(int n, uint32_t segment, uint64_t want, uint64_t object)

@@ -191,7 +191,7 @@ static void fences_of_a_lost_device(void)
 	int fd, status;
 	char name[NAME_MAX + 1];
 
-	tsr_busy_start(&dev, ctx, &busy, 1000);
+	tsr_busy_start(&dev, ctx, &busy, 600);
 	fd = tsr_syncobj_export(&dev, busy.sync);
 	bound_device(name, sizeof(name));
 	bind_to(name, false);

@@ -340,6 +340,8 @@ void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *b
 	busy->bo = tsr_bo_new(dev, size, tsr_bit(seg), 0);
 	busy->sync = tsr_syncobj_new(dev);
 	tsr_cmd_init(&busy->cmd);
+	if (tap_slow())
+		milliseconds *= 2;
 	/* repeat until that takes long against the cost of a job, then scale */
 	for (;;) {
 		uint64_t start = tap_now_ns(), took;
