@@ -226,10 +226,12 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
  * tessera_manager_fits() - ask whether there is a hole
  * @mgr: the manager
  * @bytes: size of the object
+ * @lo: byte offset it may start at
+ * @hi: byte offset it must end at; 0: the end of the segment
  *
  * Return: true if an allocation would find room at this moment.
  */
-bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes)
+bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi)
 {
 	u64 need = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
 	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
@@ -240,7 +242,9 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes)
 	mutex_lock(&mgr->lock);
 	if (mgr->committed + (need << PAGE_SHIFT) <= mgr->seg->commit) {
 		drm_mm_for_each_hole(entry, &mgr->mm, start, end) {
-			start = ALIGN(start, align);
+			start = ALIGN(max(start, lo >> PAGE_SHIFT), align);
+			if (hi)
+				end = min(end, hi >> PAGE_SHIFT);
 			if (start <= end && end - start >= need) {
 				fits = true;
 				break;

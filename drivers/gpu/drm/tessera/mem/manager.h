@@ -26,8 +26,11 @@ struct tessera_range {
 	struct drm_mm_node node;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
-	/** @evicted: the device was told that the contents left; under the owner's resv */
-	bool evicted;
+	/**
+	 * @declared: a job tells the device that the range is owned; under the owner's
+	 * resv. Not so before that, nor when the contents have left.
+	 */
+	bool declared;
 };
 
 /**
@@ -75,7 +78,7 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);
 u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
-bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes);
+bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
 			  u64 offset);
 

@@ -221,7 +221,7 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	if (move->from) {
 		manager_set_move_fence(ttm_manager_type(tbo->bdev, tbo->resource->mem_type),
 				       fence);
-		to_tessera_range(tbo->resource)->evicted = true;
+		to_tessera_range(tbo->resource)->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
 	ttm_bo_assign_mem(tbo, new_mem);
@@ -303,6 +303,8 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
 
+	if (move->to)
+		to_tessera_range(new_mem)->declared = true;
 	ret = move_finish(move, fence, new_mem);
 	dma_fence_put(fence);
 

@@ -66,7 +66,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
 		if (ret != -ENOMEM)
 			return ret;
-		if (end || !tessera_manager_fits(mgr, tessera_bo_bytes(bo)))
+		if (!tessera_manager_fits(mgr, tessera_bo_bytes(bo), start, end))
 			return -ENOSPC;
 	}
 

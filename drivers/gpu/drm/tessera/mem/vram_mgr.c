@@ -17,14 +17,16 @@
 
 /*
  * The range is idle: TTM frees what a destroyed object held only after its last
- * fence. What was moved away has been declared evicted by the job that did it.
+ * fence. What was moved away has been declared evicted by the job that did it; and a
+ * range whose move failed was never owned, but may have been left by an object whose
+ * bytes are still on their way out.
  */
 static void vram_mgr_freed(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_device *tdev = mgr->tdev;
 	int idx;
 
-	if (range->evicted || !drm_dev_enter(&tdev->drm, &idx))
+	if (!range->declared || !drm_dev_enter(&tdev->drm, &idx))
 		return;
 
 	tessera_mark(tdev, mgr->seg->base + tessera_range_offset(range),
