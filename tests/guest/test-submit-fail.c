@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Submissions while the kernel runs out of memory at each of its allocations in turn
+ * (requirements, section 4: "kernel memory shortage during submit"; SPLIT-34,
+ * SPLIT-35): the ioctl fails with -ENOMEM and nothing runs, or a submission already cut
+ * ends with that error on its fence; the context works on and no byte is lost.
+ * Needs a kernel with fault injection.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define WORDS 256
+
+static int fail_nth_fd;
+
+/* The next @nth allocation of this thread fails; also those that may wait. */
+static void injection_init(void)
+{
+	static const char *const off[] = {
+		"/sys/kernel/debug/failslab/ignore-gfp-wait",
+		"/sys/kernel/debug/failslab/verbose",
+		"/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
+		"/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem",
+		"/sys/kernel/debug/fail_page_alloc/verbose",
+		"/sys/kernel/debug/fail_usercopy/verbose",
+	};
+
+	fail_nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	if (fail_nth_fd < 0)
+		tap_skip("the kernel has no fault injection");
+	for (size_t i = 0; i < ARRAY_SIZE(off); i++)
+		tsr_write_file(off[i], "0");
+	/* one page at a time, too */
+	tsr_write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+}
+
+static bool injection_write(unsigned int nth)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", nth);
+
+	return pwrite(fail_nth_fd, text, (size_t)len, 0) == len;
+}
+
+static void injection_set(unsigned int nth)
+{
+	require(injection_write(nth));
+}
+
+/*
+ * Whether the failure has happened; none is pending afterwards. The calls made here may
+ * be what it hits.
+ */
+static bool injection_done(void)
+{
+	char text[16] = "";
+	bool done = pread(fail_nth_fd, text, sizeof(text) - 1, 0) > 0 && atoi(text) == 0;
+
+	if (!injection_write(0))
+		require(injection_write(0));
+	return done;
+}
+
+struct job {
+	struct tsr_device dev;
+	uint32_t ctx;
+	struct tsr_bo a, b, c;
+	struct tsr_cmd cmd;
+	unsigned int refused, late, survived;
+};
+
+static struct tsr_bo new_bo(struct job *j, uint64_t size, uint32_t key)
+{
+	struct tsr_bo bo = tsr_bo_new(&j->dev, size, tsr_bit(tsr_seg_visible(&j->dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS);
+
+	tsr_bo_map(&j->dev, &bo);
+	tsr_pattern_write(&bo, key);
+	return bo;
+}
+
+/* copies WORDS of A, then of B, to C; what each needs is bound for it alone */
+static void prepare(struct job *j, uint64_t size)
+{
+	memset(j, 0, sizeof(*j));
+	injection_init();
+	j->dev = tsr_open();
+	j->ctx = tsr_context_new(&j->dev, 0);
+	j->a = new_bo(j, size, 0xa);
+	j->b = new_bo(j, size, 0xb);
+	j->c = new_bo(j, size, 0xc);
+	tsr_cmd_init(&j->cmd);
+	for (uint32_t i = 0; i < 2; i++) {
+		tsr_cmd_group_begin(&j->cmd);
+		tsr_cmd_bind_buffer(&j->cmd, 1, i ? &j->b : &j->a, false);
+		tsr_cmd_bind_buffer(&j->cmd, 2, &j->c, true);
+		tsr_cmd_group_end(&j->cmd);
+		tsr_cmd_copy(&j->cmd, 2, i * WORDS, 1, 0, WORDS);
+	}
+}
+
+static void check_result(struct job *j)
+{
+	const uint32_t *c = j->c.map;
+
+	tsr_bo_wait(&j->dev, &j->c);
+	for (uint32_t i = 0; i < j->c.size / 4; i++) {
+		uint32_t want = tsr_pattern(0xc, i);
+
+		if (i < WORDS)
+			want = tsr_pattern(0xa, i);
+		else if (i < 2 * WORDS)
+			want = tsr_pattern(0xb, i - WORDS);
+		require_eq(c[i], want);
+	}
+	tsr_pattern_check(&j->a, 0xa);
+	tsr_pattern_check(&j->b, 0xb);
+}
+
+static bool has_fence(struct tsr_device *dev, uint32_t syncobj)
+{
+	struct drm_syncobj_handle args = {
+		.handle = syncobj,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	int ret = tsr_ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
+
+	if (!ret)
+		close(args.fd);
+	return !ret;
+}
+
+/* returns whether an allocation failed */
+static bool one_failure(struct job *j, unsigned int nth)
+{
+	struct drm_tessera_submit args;
+	struct drm_tessera_sync sync = { .flags = DRM_TESSERA_SYNC_SIGNAL };
+	bool injected;
+	int ret;
+
+	sync.handle = tsr_syncobj_new(&j->dev);
+	tsr_submit_args(&j->cmd, j->ctx, &args);
+	args.syncs.stride = sizeof(sync);
+	args.syncs.count = 1;
+	args.syncs.array = (uintptr_t)&sync;
+
+	injection_set(nth);
+	ret = ioctl(j->dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
+	injected = injection_done();
+
+	if (ret) {
+		require(injected);
+		require_msg(ret == -ENOMEM || ret == -EFAULT, "allocation %u: %s", nth,
+			    strerror(-ret));
+		/*
+		 * Nothing runs: the syncobj got no fence. But for the last copy of all, which
+		 * tells user space the outcome.
+		 */
+		require(ret == -EFAULT || !has_fence(&j->dev, sync.handle));
+		j->refused++;
+	} else {
+		int status = tsr_syncobj_status(&j->dev, sync.handle);
+
+		require_msg(!status || (injected && status == -ENOMEM), "allocation %u: fence %s",
+			    nth, strerror(-status));
+		if (status)
+			j->late++;
+		else if (injected)
+			j->survived++;
+	}
+	tsr_syncobj_free(&j->dev, sync.handle);
+	return injected;
+}
+
+static void fits(void)
+{
+	struct job j;
+	unsigned int nth = (unsigned int)tap_env("NTH", 1);
+
+	prepare(&j, KiB(64));
+	while (one_failure(&j, nth))
+		nth++;
+	tsr_submit_done(&j.dev, j.ctx, &j.cmd);
+	check_result(&j);
+	tap_note("%u allocations: %u refused, %u did without", nth - 1, j.refused, j.survived);
+	/* at least: request, commands, lists, job, fences, locks */
+	require(j.refused >= 6);
+	require_eq(j.late, 0);
+	tsr_close(&j.dev);
+}
+
+static void pages_in(void)
+{
+	struct job j;
+	unsigned int nth = (unsigned int)tap_env("NTH", 1);
+	bool more;
+
+	prepare(&j, KiB(64));
+	do {
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&j.dev)));
+		more = one_failure(&j, nth);
+		nth += nth < 60 ? 1 : 7;
+	} while (more);
+	tsr_submit_done(&j.dev, j.ctx, &j.cmd);
+	check_result(&j);
+	tap_note("up to allocation %u: %u refused, %u did without", nth, j.refused, j.survived);
+	require(j.refused >= 6);
+	require_eq(j.late, 0);
+	tsr_close(&j.dev);
+}
+
+/* two of three fit: a cut, and failures before and behind it */
+static void splits(void)
+{
+	struct job j;
+	unsigned int nth = (unsigned int)tap_env("NTH", 1);
+	bool more;
+
+	prepare(&j, KiB(1600));
+	do {
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&j.dev)));
+		more = one_failure(&j, nth);
+		if (nth % 16 == 0) {
+			require_eq(tsr_submit_status(&j.dev, j.ctx, &j.cmd, NULL), 0);
+			check_result(&j);
+		}
+		nth += nth < 60 ? 1 : 5;
+	} while (more);
+	require_eq(tsr_submit(&j.dev, j.ctx, &j.cmd, 0, 0), 2);
+	check_result(&j);
+	tap_note("up to allocation %u: %u refused, %u ended early, %u did without", nth, j.refused,
+		 j.late, j.survived);
+	require(j.refused >= 6);
+	require(j.late >= 1);
+	tsr_close(&j.dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "short of memory in a submission that fits", fits, 0, 120 },
+	{ "short of memory in a submission that pages in", pages_in, 0, 200 },
+	{ "SPLIT-34 SPLIT-35 short of memory in a split submission", splits, 0, 250 },
+};
+
+TSR_TEST_MAIN(tests)
