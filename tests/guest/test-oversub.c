@@ -124,6 +124,35 @@ static void forced_cuts(void)
 	run(&plan);
 }
 
+/* the knob for all contexts, whatever they were created with */
+static void forced_by_debugfs(void)
+{
+	struct plan plan = { .seed = tap_seed(7), .jobs = jobs(30), .steps = 6 };
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), parts[3];
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	const char *modes[] = { "0", "1", "2" };
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 40; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, i, 1, i);
+	}
+	for (int i = 0; i < 3; i++) {
+		require_ok(tsr_debugfs_write("force_split", modes[i]));
+		require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts[i]), 0);
+	}
+	tap_note("parts: %u, %u, %u", parts[0], parts[1], parts[2]);
+	require_eq(parts[0], 1);
+	require_eq(parts[1], 40);
+	require(parts[2] > 1 && parts[2] < 40);
+	require_ok(tsr_debugfs_write("force_split", "1"));
+	run(&plan);
+	require_ok(tsr_debugfs_write("force_split", "0"));
+	tsr_close(&dev);
+}
+
 static void several_processes(void)
 {
 	uint64_t seed = tap_seed(4);
@@ -181,6 +210,7 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-2 SWZ-11 random oversubscription, one process", one_process, 0, 180 },
 	{ "SWZ-13 random oversubscription with CPU uploads", with_cpu_uploads, 0, 180 },
 	{ "SPLIT-3 random oversubscription, forced cuts", forced_cuts, 0, 180 },
+	{ "SPLIT-3 forced for all contexts by debugfs", forced_by_debugfs, 0, 180 },
 	{ "SEG-8 SCHED-2 random oversubscription, several processes", several_processes, 0, 180 },
 	{ "SPLIT-1 SPLIT-19 ten times the segment in one submission", ten_times_in_one_job, 0, 0 },
 };

@@ -208,6 +208,7 @@ static const char *after_test(const struct tap_test *test)
 
 	if (test->flags & TSR_NO_DEVICE)
 		return NULL;
+	tsr_debugfs_reset();
 	do {
 		if (read_state(&errors, used))
 			return "the device cannot be queried any more";

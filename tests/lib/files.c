@@ -94,6 +94,17 @@ void tsr_evict_set(uint32_t segments)
 	require_msg(!rc, "evict_all: %s", strerror(-rc));
 }
 
+void tsr_debugfs_reset(void)
+{
+	glob_t found;
+
+	if (glob("/sys/kernel/debug/dri/*/force_split", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		tsr_write_file(found.gl_pathv[i], "0");
+	globfree(&found);
+}
+
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
 {
 	char path[64], unit[16] = "";

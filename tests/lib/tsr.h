@@ -201,6 +201,7 @@ int tsr_write_file(const char *path, const char *text);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
+void tsr_debugfs_reset(void); /* knobs a failed test may have left turned */
 /* bytes of a drm-* memory key of fdinfo, or nanoseconds of an engine; -1: no such key */
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key);
 
