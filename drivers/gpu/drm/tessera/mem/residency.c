@@ -574,6 +574,28 @@ int tessera_residency_validate(struct tessera_bo *bo, struct drm_exec *exec, boo
 	}
 }
 
+/* As a rule: a plan has evicted what it knew of. */
+static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *seg, u64 start,
+			   u64 end)
+{
+	struct tessera_manager *mgr = tessera_manager_of(bo_device(bo), seg->index);
+	struct drm_mm_node *node;
+	bool clear = true;
+
+	mutex_lock(&mgr->lock);
+	drm_mm_for_each_node_in_range(node, &mgr->mm, start >> PAGE_SHIFT, end >> PAGE_SHIFT) {
+		struct tessera_range *range = container_of(node, struct tessera_range, node);
+
+		if (range->base.bo != &bo->tbo) {
+			clear = false;
+			break;
+		}
+	}
+	mutex_unlock(&mgr->lock);
+
+	return clear;
+}
+
 /* Evict whatever but @bo overlaps a range. */
 static int clear_range(struct tessera_bo *bo, const struct tessera_segment *seg, u64 start,
 		       u64 end, struct drm_exec *exec)
@@ -581,6 +603,9 @@ static int clear_range(struct tessera_bo *bo, const struct tessera_segment *seg,
 	struct tessera_block *blocks;
 	u32 num, i;
 	int ret;
+
+	if (range_is_clear(bo, seg, start, end))
+		return 0;
 
 	ret = blocks_collect(tessera_manager_of(bo_device(bo), seg->index), &blocks, &num);
 	if (ret)
