@@ -19,7 +19,7 @@ mkdir -p "$out"
 
 # The pure code needs no device; the module is loaded for its symbols only.
 run='insmod /lib/modules/tessera.ko || exit 1
-[ -z "$GLOB" ] || echo "$GLOB" >/sys/module/kunit/parameters/filter_glob
+[ -z "$GLOB" ] || printf %s "$GLOB" >/sys/module/kunit/parameters/filter_glob
 insmod /lib/modules/tessera_kunit.ko || exit 1
 cat /sys/kernel/debug/kunit/*/results'
 
