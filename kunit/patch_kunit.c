@@ -419,12 +419,52 @@ static void test_replay_random_split_17(struct kunit *test)
 	}
 }
 
+static u32 applied_next, applied_live[MAX_ENTRIES];
+
+static void note_applied(const struct tessera_patch_replay *replay, u32 index)
+{
+	if (index == applied_next && index < MAX_ENTRIES)
+		applied_live[applied_next++] = replay->table->num_live;
+}
+
+/* Each element once, from first to last, with the table as it leaves it. */
+static void test_replay_applies_split_8_split_11(struct kunit *test)
+{
+	static const struct tessera_patch patches[] = {
+		BIND(B, 1, 0, 0x10), BIND(C, 2, 0, 0x38), BIND(A, 1, 0x100, 0x108),
+		UNBIND(2, 0x100), UNBIND(1, 0x200), UNBIND(3, CMD_BYTES),
+	};
+	static const u32 live[] = { 1, 2, 2, 1, 0, 0 };
+	static const u32 cuts[] = { 0, 0x100, CMD_BYTES };
+	struct patch_fixture *f = test->priv;
+	struct tessera_patch_replay replay;
+	struct tessera_patch_error err;
+	struct tessera_patch_list list;
+	u32 order[MAX_ENTRIES];
+	u32 i;
+
+	make_list(&list, patches, ARRAY_SIZE(patches));
+	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), 0);
+	tessera_patch_replay_init(&replay, &list, order,
+				  make_order(patches, ARRAY_SIZE(patches), order), &f->table);
+	replay.applied = note_applied;
+	applied_next = 0;
+	for (i = 0; i + 1 < ARRAY_SIZE(cuts); i++) {
+		tessera_patch_replay_cut(&replay, cuts[i]);
+		tessera_patch_replay_advance(&replay, cuts[i + 1]);
+	}
+	KUNIT_ASSERT_EQ(test, applied_next, ARRAY_SIZE(patches));
+	for (i = 0; i < ARRAY_SIZE(patches); i++)
+		KUNIT_EXPECT_EQ(test, applied_live[i], live[i]);
+}
+
 static struct kunit_case patch_kunit_cases[] = {
 	KUNIT_CASE_PARAM(test_check, patch_gen_params),
 	KUNIT_CASE_PARAM(test_leaks, leak_gen_params),
 	KUNIT_CASE(test_write),
 	KUNIT_CASE_PARAM(test_replay, replay_gen_params),
 	KUNIT_CASE(test_replay_random_split_17),
+	KUNIT_CASE(test_replay_applies_split_8_split_11),
 	{ }
 };
 
