@@ -14,6 +14,7 @@
  * space sees one fence, whatever happens (SPLIT-34, SPLIT-35).
  */
 #include <linux/rwsem.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_exec.h>
@@ -304,8 +305,13 @@ static int run_ops(struct tessera_split_run *run)
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < run->plan.n_op; i++)
+	for (i = 0; !ret && i < run->plan.n_op; i++) {
 		ret = run_op(run, &run->plan.op[i]);
+		cond_resched();
+		/* A plan may be long; whoever is killed has no use for the rest of it. */
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+	}
 	if (!run->last)
 		return ret ?: run->plan.late_error;
 
