@@ -59,7 +59,7 @@ compile_stock() {
 
 # The tree in the cache is shared: whoever holds the lock puts its own sources in.
 compile_debug() {
-	local tree=$BUILD/kernels/debug/
+	local tree=$BUILD/kernels/debug/ ko
 	sync_in --filter 'P *.o' --filter 'P *.ko' --filter 'P *.mod*' --filter 'P .*' \
 		--filter 'P *.symvers' --filter 'P modules.order' --filter 'P /kunit/' \
 		"$ROOT/$driver/" "$tree$driver/"
@@ -80,8 +80,15 @@ compile_debug() {
 		sync_in "$ROOT/include/tessera/" "$tree/include/tessera/"
 	fi
 	make -C "$tree" M=$driver W=1 -j "$JOBS" "${extra[@]}" modules
-	rm -f "$out"/*.ko
-	find "$tree$driver" -name '*.ko' -exec cp -t "$out" {} +
+	# A guest may start at any moment: each file is replaced at once.
+	rm -rf "$out/new"
+	mkdir "$out/new"
+	find "$tree$driver" -name '*.ko' -exec cp -t "$out/new" {} +
+	for ko in "$out"/*.ko; do
+		[ -e "$out/new/$(basename "$ko")" ] || rm -f "$ko"
+	done
+	mv -f "$out"/new/*.ko "$out/"
+	rmdir "$out/new"
 	[ -e "$out/tessera.ko" ]
 }
 

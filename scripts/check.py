@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 BUILD = os.path.join(ROOT, "build")
@@ -454,20 +455,38 @@ def run_boot(kernel, number, boot):
         say("   %s: %.1f s" % (name, time.monotonic() - begin))
 
 
-def run_guests(kernels, names):
-    """All boots of both kernels, as many at once as there are processors (at most 2)."""
+def guest_work(kernel, names):
+    """[(seconds it may take, what to call, arguments), ...] for all boots of a kernel."""
+    boots = guest_boots(kernel, names)
+    if not boots and not any(n not in TIERS for n in names):
+        RESULTS.add(False, "guest-%s: no test programs in build/guest-bin" % kernel)
+    factor = DEBUG_FACTOR if kernel == "debug" else 1
+    return [(factor * sum(t.seconds() for _d, tests in boot for t in tests),
+             run_boot, (kernel, n, boot)) for n, boot in enumerate(boots, 1)]
+
+
+def run_all(tiers, names):
+    """Everything is built: as much at once as there are processors, at most 2.
+
+    The work that may take longest goes first, so that the end is short.
+    """
     jobs = int(os.environ.get("TESSERA_CHECK_JOBS") or min(2, os.cpu_count() or 1))
+    simple = {"lib": (200, tier_lib), "qtest": (100, tier_qtest), "lint": (400, tier_lint),
+              "kunit": (450, tier_kunit)}
     work = []
-    for kernel in kernels:
-        boots = guest_boots(kernel, names)
-        if not boots and not any(n not in TIERS for n in names):
-            RESULTS.add(False, "guest-%s: no test programs in build/guest-bin" % kernel)
-        work += [(kernel, n, boot) for n, boot in enumerate(boots, 1)]
-    # The long ones first.
-    work.sort(key=lambda w: (w[0] != "debug", -sum(t.seconds() for _d, ts in w[2] for t in ts)))
+    for tier in tiers:
+        if tier in simple:
+            seconds, call = simple[tier]
+            work.append((seconds, timed, (tier, call, names)))
+        else:
+            work += guest_work(tier.split("-")[1], names)
+    work.sort(key=lambda item: -item[0])
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_boot, *w) for w in work]:
-            future.result()
+        futures = [pool.submit(call, *args) for _seconds, call, args in work]
+        for future in futures:
+            error = future.exception()
+            if error:
+                RESULTS.add(False, "check.py itself", traceback.format_exception(error))
 
 
 def wanted_tiers(names):
@@ -543,27 +562,14 @@ def main():
     for target in ("qemu", "kernel-stock", "module", "userspace", "guest-tests"):
         if target in targets:
             builds.get(target)
-    simple = (("lib", tier_lib), ("qtest", tier_qtest), ("lint", tier_lint), ("kunit", tier_kunit))
-    for tier, call in simple:
-        if tier not in tiers:
-            continue
-        if builds.all(NEEDS[tier]):
-            timed(tier, call, names)
-        elif tier != "lint":
-            RESULTS.add(False, "%s: not run, its build failed" % tier)
-        else:
-            timed(tier, call, names)
-    kernels = []
-    for kernel in ("stock", "debug"):
-        tier = "guest-" + kernel
-        if tier not in tiers:
-            continue
-        if builds.all(NEEDS[tier]):
-            kernels.append(kernel)
+    ready = []
+    for tier in tiers:
+        # Lint says itself what it cannot check without a kernel.
+        if builds.all(NEEDS[tier]) or tier == "lint":
+            ready.append(tier)
         else:
             RESULTS.add(False, "%s: not run, its build failed" % tier)
-    if kernels:
-        timed("guest tests", run_guests, kernels, names)
+    run_all(ready, names)
     if not names:
         coverage()
     print("\n%.0f s in all; outputs are in %s/" % (
