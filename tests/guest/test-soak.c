@@ -75,12 +75,16 @@ static void one_life(const struct soak *soak, uint64_t *rng)
 	}
 	wl_check(&wl);
 	total->checks += wl.num_objects;
-	/* every other one leaves the mess to the kernel */
-	if (tap_random(rng) % 2)
+	/* every other one leaves the mess to the kernel; a mapping would keep the file open */
+	if (tap_random(rng) % 2) {
 		wl_fini(&wl);
-	else
+	} else {
+		tsr_bo_unmap(&wl.staging);
 		for (uint32_t i = 0; i < wl.num_objects; i++)
 			free(wl.objects[i].model);
+		free(wl.objects);
+		tsr_cmd_fini(&wl.cmd);
+	}
 	tsr_close(&dev);
 }
 
