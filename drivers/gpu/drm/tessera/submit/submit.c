@@ -19,6 +19,7 @@
 #include "mem/bo.h"
 #include "mem/paging.h"
 #include "mem/residency.h"
+#include "mem/segment.h"
 #include "submit/barrier.h"
 #include "submit/context.h"
 #include "submit/part.h"
@@ -131,6 +132,32 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	return 0;
 }
 
+/*
+ * Whether all objects could be resident at once if nothing else were. Paging in what
+ * fits of a submission that does not would be for nothing.
+ */
+static bool may_fit(const struct tessera_request *req)
+{
+	const struct tessera_segment *seg;
+	u64 wanted = 0, room = 0;
+	u32 segments = 0;
+	u32 i;
+
+	for (i = 0; i < req->num_uses; i++) {
+		const struct tessera_bo *bo = req->bos[req->uses[i]];
+
+		wanted += tessera_bo_bytes(bo);
+		segments |= bo->supported;
+	}
+	for (i = 0; i < tessera_segment_count(req->tdev); i++) {
+		seg = tessera_segment_by_index(req->tdev, i);
+		if (segments & BIT(seg->id))
+			room += seg->commit;
+	}
+
+	return wanted <= room;
+}
+
 /* -ENOSPC: it does not fit as a whole. */
 static int submit_whole(struct tessera_request *req)
 {
@@ -139,6 +166,8 @@ static int submit_whole(struct tessera_request *req)
 	struct drm_exec exec;
 	int ret;
 
+	if (!may_fit(req))
+		return -ENOSPC;
 	part = tessera_part_create(req->ctx);
 	if (IS_ERR(part))
 		return PTR_ERR(part);
