@@ -92,17 +92,18 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	pages = tessera_range_footprint(mgr->seg, tbo->base.size) >> PAGE_SHIFT;
 	ttm_resource_init(tbo, place, &range->base);
 
+	range->account = tessera_account_get(mgr->owner(tbo));
 	mutex_lock(&mgr->lock);
 	ret = range_insert_locked(mgr, range, place, pages);
 	mutex_unlock(&mgr->lock);
 	if (ret) {
+		tessera_account_put(range->account);
 		ttm_resource_fini(man, &range->base);
 		kfree(range);
 		return ret;
 	}
 
 	range->base.start = range->node.start;
-	range->account = tessera_account_get(mgr->owner(tbo));
 	tessera_account_charge(range->account, mgr->seg->index, pages << PAGE_SHIFT);
 	*res = &range->base;
 
