@@ -734,6 +734,8 @@ static int lock_blocks(struct drm_exec *exec, struct tessera_block *blocks, u32 
  * @tdev: the device; &tessera_device.submit_lock is held for writing
  * @exec: where the locks go, inside drm_exec_until_all_locked()
  * @segment_mask: set of segment ids
+ * @held: references are added here; tessera_residency_put_held() after drm_exec_fini(),
+ *	also after a failure
  *
  * While they are held nothing enters or leaves these segments but by the caller,
  * except that objects being destroyed leave.
@@ -741,28 +743,48 @@ static int lock_blocks(struct drm_exec *exec, struct tessera_block *blocks, u32 
  * Return: 0, an error, or contention to be dealt with by drm_exec_retry_on_contention().
  */
 int tessera_residency_lock_all(struct tessera_device *tdev, struct drm_exec *exec,
-			       u32 segment_mask)
+			       u32 segment_mask, struct tessera_held **held)
 {
-	struct tessera_block *blocks;
-	u32 num, i;
+	struct tessera_held *h;
+	u32 i;
 	int ret;
 
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		if (!(segment_mask & BIT(tessera_segment_by_index(tdev, i)->id)))
 			continue;
 
-		ret = blocks_collect(tessera_manager_of(tdev, i), &blocks, &num);
+		h = kzalloc(sizeof(*h), GFP_KERNEL);
+		if (!h)
+			return -ENOMEM;
+		h->next = *held;
+		*held = h;
+
+		ret = blocks_collect(tessera_manager_of(tdev, i), &h->blocks, &h->num);
 		if (ret)
 			return ret;
 
-		ret = lock_blocks(exec, blocks, num);
-		blocks_put(blocks, num);
-		kvfree(blocks);
+		ret = lock_blocks(exec, h->blocks, h->num);
 		if (ret)
 			return ret;
 	}
 
 	return 0;
+}
+
+/**
+ * tessera_residency_put_held() - give up what tessera_residency_lock_all() referenced
+ * @held: what it returned, may be NULL; no lock is held
+ */
+void tessera_residency_put_held(struct tessera_held *held)
+{
+	while (held) {
+		struct tessera_held *next = held->next;
+
+		blocks_put(held->blocks, held->num);
+		kvfree(held->blocks);
+		kfree(held);
+		held = next;
+	}
 }
 
 /**

@@ -49,8 +49,25 @@ void tessera_residency_written(struct tessera_bo *bo);
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
 u64 tessera_residency_next_stamp(struct tessera_device *tdev);
 
+/**
+ * struct tessera_held - references of all objects that were locked
+ *
+ * Lockdep keeps the locks of one acquire context as one, under the name of the
+ * object locked first. Were that freed while drm_exec still unlocks the others, it
+ * would be reported; so nothing of them is given up before drm_exec_fini().
+ */
+struct tessera_held {
+	/** @next: of an earlier round, NULL: none */
+	struct tessera_held *next;
+	/** @blocks: objects with references */
+	struct tessera_block *blocks;
+	/** @num: elements of @blocks */
+	u32 num;
+};
+
 int tessera_residency_lock_all(struct tessera_device *tdev, struct drm_exec *exec,
-			       u32 segment_mask);
+			       u32 segment_mask, struct tessera_held **held);
+void tessera_residency_put_held(struct tessera_held *held);
 int tessera_residency_snapshot(struct tessera_device *tdev, u32 segment_id,
 			       struct tessera_block **blocks, u32 *num);
 int tessera_residency_rank(struct tessera_device *tdev, u32 segment_id,

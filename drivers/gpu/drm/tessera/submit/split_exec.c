@@ -48,6 +48,8 @@ struct tessera_split_run {
 	u32 *mark;
 	/* Carries a late error; exists before the first part is pushed. */
 	struct tessera_part *closing;
+	/* References of what is locked, until it is unlocked. */
+	struct tessera_held *held;
 	/* The part pushed last. */
 	struct tessera_part *last;
 	u32 num_parts;
@@ -334,7 +336,8 @@ static int lock_all(struct tessera_split_run *run, u32 segments)
 		drm_exec_retry_on_contention(run->exec);
 		if (ret)
 			break;
-		ret = tessera_residency_lock_all(run->req->tdev, run->exec, segments);
+		ret = tessera_residency_lock_all(run->req->tdev, run->exec, segments,
+						 &run->held);
 		drm_exec_retry_on_contention(run->exec);
 		if (ret)
 			break;
@@ -364,6 +367,8 @@ static int run_locked(struct tessera_split_run *run, bool last_try)
 		ret = run_ops(run);
 	tessera_split_model_fini(&run->model);
 	drm_exec_fini(&exec);
+	tessera_residency_put_held(run->held);
+	run->held = NULL;
 
 	return ret;
 }
