@@ -238,3 +238,56 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_engines_drain(tdev);
 	tessera_ttm_unplug(tdev);
 }
+
+/**
+ * tessera_device_suspend() - prepare for losing power
+ * @tdev: the device; user space is frozen
+ *
+ * Segments that are not preserved over standby are emptied (SEG-31). Jobs that are not in
+ * a ring yet stay queued.
+ *
+ * Return: 0, or a negative error with everything running again.
+ */
+int tessera_device_suspend(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_ttm_evict_segments(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_engines_pause(tdev);
+	if (ret) {
+		tessera_engines_resume(tdev);
+		return ret;
+	}
+	tessera_error_collect(tdev);
+	tessera_irq_disable(tdev);
+
+	return 0;
+}
+
+/**
+ * tessera_device_resume() - set the device up again
+ * @tdev: the device, after tessera_device_suspend()
+ *
+ * Objects come back to their segments when they are next used.
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_device_resume(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_device_reset_hw(tdev);
+	if (ret)
+		return ret;
+	tessera_write64(tdev, TSR_CTRL_DUMMY_PAGE_LO, tdev->dummy_dma);
+	/* The reset cleared the device's counters. */
+	tessera_error_collect(tdev);
+	tessera_irq_enable(tdev);
+	ret = tessera_engines_resume(tdev);
+	if (ret)
+		return ret;
+
+	return tessera_firmware_load(tdev);
+}

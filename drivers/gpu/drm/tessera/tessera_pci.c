@@ -7,6 +7,7 @@
 
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_module.h>
@@ -45,6 +46,18 @@ static void tessera_pci_shutdown(struct pci_dev *pdev)
 	tessera_device_unplug(pci_get_drvdata(pdev));
 }
 
+static int tessera_pci_suspend(struct device *dev)
+{
+	return tessera_device_suspend(dev_get_drvdata(dev));
+}
+
+static int tessera_pci_resume(struct device *dev)
+{
+	return tessera_device_resume(dev_get_drvdata(dev));
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(tessera_pm_ops, tessera_pci_suspend, tessera_pci_resume);
+
 static const struct pci_device_id tessera_pci_ids[] = {
 	{ PCI_DEVICE(TSR_PCI_VENDOR_ID, TSR_PCI_DEVICE_ID) },
 	{ }
@@ -57,6 +70,7 @@ static struct pci_driver tessera_pci_driver = {
 	.probe = tessera_pci_probe,
 	.remove = tessera_pci_remove,
 	.shutdown = tessera_pci_shutdown,
+	.driver.pm = pm_sleep_ptr(&tessera_pm_ops),
 };
 
 drm_module_pci_driver(tessera_pci_driver);

@@ -157,6 +157,75 @@ void tessera_engines_unplug(struct tessera_device *tdev)
 	}
 }
 
+static int tessera_engine_pause(struct tessera_engine *engine)
+{
+	struct dma_fence *last = NULL;
+	struct tessera_fence *fence;
+	unsigned long flags;
+	bool idle;
+
+	drm_sched_wqueue_stop(&engine->sched);
+	spin_lock_irqsave(&engine->lock, flags);
+	if (!list_empty(&engine->inflight)) {
+		fence = list_last_entry(&engine->inflight, struct tessera_fence, link);
+		last = dma_fence_get(&fence->base);
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	/* A hang is ended by its timeout; that starts the scheduler again. */
+	if (last)
+		dma_fence_wait(last, false);
+	dma_fence_put(last);
+	drm_sched_wqueue_stop(&engine->sched);
+
+	spin_lock_irqsave(&engine->lock, flags);
+	idle = list_empty(&engine->inflight);
+	spin_unlock_irqrestore(&engine->lock, flags);
+	if (!idle)
+		return -EBUSY;
+
+	return tessera_ring_stop(engine->ring);
+}
+
+/**
+ * tessera_engines_pause() - let what is in the rings end, then stop all engines
+ * @tdev: the device
+ *
+ * Jobs not yet in a ring stay queued until tessera_engines_resume(), which also undoes a
+ * pause that failed. May sleep.
+ *
+ * Return: 0 or a negative error; -EBUSY if an engine does not get idle.
+ */
+int tessera_engines_pause(struct tessera_device *tdev)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		ret = tessera_engine_pause(tdev->engines[i]);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_engines_resume() - start paused engines, with empty rings
+ * @tdev: the device; interrupts may come from now on
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_engines_resume(struct tessera_device *tdev)
+{
+	int ret = tessera_engines_start(tdev);
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++)
+		drm_sched_wqueue_start(&tdev->engines[i]->sched);
+
+	return ret;
+}
+
 /**
  * tessera_engines_drain() - wait until no job is with the hardware nor being freed
  * @tdev: the device

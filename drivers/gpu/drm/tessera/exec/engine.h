@@ -24,6 +24,8 @@ static inline u32 tessera_engine_num(struct tessera_device *tdev)
 
 int tessera_engines_init(struct tessera_device *tdev);
 int tessera_engines_start(struct tessera_device *tdev);
+int tessera_engines_pause(struct tessera_device *tdev);
+int tessera_engines_resume(struct tessera_device *tdev);
 void tessera_engines_unplug(struct tessera_device *tdev);
 void tessera_engines_drain(struct tessera_device *tdev);
 

@@ -25,6 +25,7 @@
 #include "mem/ttm.h"
 #include "mem/vram_mgr.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
@@ -54,6 +55,16 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	placement->placement = bo->evict_places;
 }
 
+static void trace_evict(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (seg)
+		trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
+				    tessera_bo_bytes(bo), bo->account->id,
+				    TESSERA_EVICT_OTHER);
+}
+
 static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
 			    struct ttm_place *hop)
@@ -61,6 +72,9 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* Ghosts only die. */
 	if (drm_WARN_ON(tbo->base.dev, !tessera_bo_is_tessera(tbo)))
 		return -EINVAL;
+	/* By TTM itself, which empties whole segments. */
+	if (evict)
+		trace_evict(to_tessera_bo(tbo));
 
 	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
 }
