@@ -224,7 +224,7 @@ def chrome_trace(events, segments):
 # ---- Picture ------------------------------------------------------------------
 
 LEAST_SHOWN = 0.01  # of a segment, used at some time, for it to get a lane
-WIDTH, LANE, GAP, LEFT, TOP = 1200, 170, 34, 150, 40
+WIDTH, LANE, GAP, LEFT, TOP = 1200, 170, 34, 200, 40
 BACKGROUND, FRAME, TEXT = "#10141c", "#303a4a", "#c8d0dc"
 
 
