@@ -34,6 +34,18 @@ void tap_note(const char *fmt, ...)
 	va_end(ap);
 }
 
+/* the process a test runs in, but for children of its own */
+static pid_t test_pid;
+
+/* with the test's atexit() handlers, which undo what it changed in the kernel */
+static _Noreturn void leave(int code)
+{
+	fflush(NULL);
+	if (getpid() == test_pid)
+		exit(code);
+	_exit(code);
+}
+
 void tap_fail(const char *file, int line, const char *fmt, ...)
 {
 	const char *base = strrchr(file, '/');
@@ -44,7 +56,7 @@ void tap_fail(const char *file, int line, const char *fmt, ...)
 	va_start(ap, fmt);
 	print_line(prefix, fmt, ap);
 	va_end(ap);
-	_exit(TAP_EXIT_FAIL);
+	leave(TAP_EXIT_FAIL);
 }
 
 void tap_skip(const char *fmt, ...)
@@ -54,7 +66,7 @@ void tap_skip(const char *fmt, ...)
 	va_start(ap, fmt);
 	print_line("#   skipped: ", fmt, ap);
 	va_end(ap);
-	_exit(TAP_EXIT_SKIP);
+	leave(TAP_EXIT_SKIP);
 }
 
 pid_t tap_fork(void (*fn)(void *arg), void *arg)
@@ -134,10 +146,10 @@ static int run_one(const struct tap_test *test)
 	if (!pid) {
 		/* a process group, so that the children of a test end with it */
 		setpgid(0, 0);
+		test_pid = getpid();
 		alarm(timeout * (unsigned int)tap_env("TIMEOUT_FACTOR", tap_slow() ? 5 : 1));
 		test->fn();
-		fflush(NULL);
-		_exit(0);
+		leave(0);
 	}
 	setpgid(pid, pid);
 	waitpid(pid, &status, 0);
