@@ -73,8 +73,8 @@ static void jobs_run_after_resume(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)),
-				      DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo bo =
+		tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
 
 	tsr_bo_map(&dev, &bo);
 	for (uint32_t round = 1; round <= 3; round++) {
@@ -92,7 +92,8 @@ static void jobs_run_after_resume(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-31 SEG-4 suspend empties the segments, contents survive", segments_are_emptied, 0, 0 },
+	{ "SEG-31 SEG-4 suspend empties the segments, contents survive", segments_are_emptied, 0,
+	  0 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 0 },
 };
 
