@@ -5,23 +5,6 @@
 #include "trace.h"
 #include "tsr.h"
 
-#define STATE "/sys/power/state"
-#define LEVEL "/sys/power/pm_test"
-#define DELAY "/sys/module/suspend/parameters/pm_test_delay"
-
-/* suspend all devices, and resume them at once */
-static void suspend_devices(void)
-{
-	int rc = tsr_write_file(LEVEL, "devices");
-
-	if (rc)
-		tap_skip("the kernel has no %s", LEVEL);
-	tsr_write_file(DELAY, "0");
-	rc = tsr_write_file(STATE, "freeze");
-	require_ok(tsr_write_file(LEVEL, "none"));
-	require_ok(rc);
-}
-
 static bool was_evicted(const struct tsr_trace *trace, const struct drm_tessera_query_segment *seg)
 {
 	tsr_trace_for_each(trace, "evict", ev)
@@ -50,7 +33,7 @@ static void segments_are_emptied(void)
 	}
 
 	tsr_trace_start("evict", NULL);
-	suspend_devices();
+	tsr_suspend_devices();
 	trace = tsr_trace_stop();
 	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
 		require_msg(was_evicted(&trace, segs[i]), "segment %u", segs[i]->id);
@@ -82,7 +65,7 @@ static void jobs_run_after_resume(void)
 
 		tsr_pattern_write(&bo, round);
 		tsr_busy_start(&dev, ctx, &busy, 50);
-		suspend_devices();
+		tsr_suspend_devices();
 		tsr_busy_end(&dev, &busy);
 		tsr_pattern_check(&bo, round);
 		tsr_gpu_fill(&dev, ctx, &bo, round);

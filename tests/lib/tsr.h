@@ -193,6 +193,9 @@ void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *b
 		    unsigned int milliseconds);
 void tsr_busy_end(struct tsr_device *dev, struct tsr_busy *busy); /* waits */
 
+/* suspend all devices, and resume them at once; skips the test if the kernel cannot */
+void tsr_suspend_devices(void);
+
 /* ---- files of the kernel ------------------------------------------------------ */
 
 /* whole file, NUL-terminated, to be freed; NULL if there is none */

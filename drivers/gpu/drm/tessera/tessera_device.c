@@ -250,16 +250,22 @@ void tessera_device_unplug(struct tessera_device *tdev)
  */
 int tessera_device_suspend(struct tessera_device *tdev)
 {
+	u32 i, lost = 0;
 	int ret;
 
-	ret = tessera_ttm_evict_segments(tdev);
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		if (!(seg->flags & TSR_SEGF_PRESERVED_STANDBY))
+			lost |= BIT(seg->id);
+	}
+
+	ret = tessera_ttm_evict_segments(tdev, lost);
 	if (ret)
 		return ret;
 	ret = tessera_engines_pause(tdev);
-	if (ret) {
-		tessera_engines_resume(tdev);
+	if (ret)
 		return ret;
-	}
 	tessera_error_collect(tdev);
 	tessera_irq_disable(tdev);
 

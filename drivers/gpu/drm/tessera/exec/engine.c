@@ -8,6 +8,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
@@ -157,43 +158,89 @@ void tessera_engines_unplug(struct tessera_device *tdev)
 	}
 }
 
-static int tessera_engine_pause(struct tessera_engine *engine)
+/* The youngest job in the ring, or NULL if it is idle. */
+static struct dma_fence *tessera_engine_last_job(struct tessera_engine *engine)
 {
 	struct dma_fence *last = NULL;
 	struct tessera_fence *fence;
 	unsigned long flags;
-	bool idle;
 
-	drm_sched_wqueue_stop(&engine->sched);
 	spin_lock_irqsave(&engine->lock, flags);
 	if (!list_empty(&engine->inflight)) {
 		fence = list_last_entry(&engine->inflight, struct tessera_fence, link);
 		last = dma_fence_get(&fence->base);
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
-	/* A hang is ended by its timeout; that starts the scheduler again. */
-	if (last)
-		dma_fence_wait(last, false);
-	dma_fence_put(last);
-	drm_sched_wqueue_stop(&engine->sched);
 
-	spin_lock_irqsave(&engine->lock, flags);
-	idle = list_empty(&engine->inflight);
-	spin_unlock_irqrestore(&engine->lock, flags);
-	if (!idle)
-		return -EBUSY;
+	return last;
+}
 
-	return tessera_ring_stop(engine->ring);
+static int tessera_engine_resume(struct tessera_engine *engine)
+{
+	int ret = tessera_ring_start(engine->ring);
+
+	if (ret)
+		drm_err(&engine->tdev->drm, "%s does not start\n", engine->name);
+	drm_sched_wqueue_start(&engine->sched);
+
+	return ret;
+}
+
+/* One try to stop a scheduler, made where no timeout can start it again meanwhile. */
+struct tessera_pause {
+	struct work_struct work;
+	struct tessera_engine *engine;
+	/* What is still in the ring, or NULL if the engine is idle and stays so. */
+	struct dma_fence *busy;
+};
+
+static void tessera_pause_work(struct work_struct *work)
+{
+	struct tessera_pause *pause = container_of(work, struct tessera_pause, work);
+	struct drm_gpu_scheduler *sched = &pause->engine->sched;
+
+	drm_sched_wqueue_stop(sched);
+	pause->busy = tessera_engine_last_job(pause->engine);
+	/* Ended jobs that are not freed yet still have a timeout running. */
+	if (!pause->busy)
+		cancel_delayed_work(&sched->work_tdr);
+}
+
+/* Hangs are ended by their timeouts, after which more jobs may get into the ring. */
+static void tessera_engine_stop_jobs(struct tessera_engine *engine)
+{
+	struct tessera_pause pause = { .engine = engine };
+
+	do {
+		INIT_WORK_ONSTACK(&pause.work, tessera_pause_work);
+		queue_work(engine->tdev->reset_wq, &pause.work);
+		flush_work(&pause.work);
+		destroy_work_on_stack(&pause.work);
+		if (pause.busy)
+			dma_fence_wait(pause.busy, false);
+		dma_fence_put(pause.busy);
+	} while (pause.busy);
+}
+
+static int tessera_engine_pause(struct tessera_engine *engine)
+{
+	int ret;
+
+	tessera_engine_stop_jobs(engine);
+	ret = tessera_ring_stop(engine->ring);
+	if (ret)
+		tessera_engine_resume(engine);
+
+	return ret;
 }
 
 /**
  * tessera_engines_pause() - let what is in the rings end, then stop all engines
- * @tdev: the device
+ * @tdev: the device; nobody submits, so this ends however many jobs hang
  *
- * Jobs not yet in a ring stay queued until tessera_engines_resume(), which also undoes a
- * pause that failed. May sleep.
+ * Jobs not yet in a ring stay queued until tessera_engines_resume(). May sleep.
  *
- * Return: 0 or a negative error; -EBUSY if an engine does not get idle.
+ * Return: 0, or a negative error with all engines running.
  */
 int tessera_engines_pause(struct tessera_device *tdev)
 {
@@ -203,10 +250,15 @@ int tessera_engines_pause(struct tessera_device *tdev)
 	for (i = 0; i < tdev->info.num_engines; i++) {
 		ret = tessera_engine_pause(tdev->engines[i]);
 		if (ret)
-			return ret;
+			goto err_resume;
 	}
 
 	return 0;
+
+err_resume:
+	while (i--)
+		tessera_engine_resume(tdev->engines[i]);
+	return ret;
 }
 
 /**
@@ -217,11 +269,11 @@ int tessera_engines_pause(struct tessera_device *tdev)
  */
 int tessera_engines_resume(struct tessera_device *tdev)
 {
-	int ret = tessera_engines_start(tdev);
+	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < tdev->info.num_engines; i++)
-		drm_sched_wqueue_start(&tdev->engines[i]->sched);
+		ret = tessera_engine_resume(tdev->engines[i]) ?: ret;
 
 	return ret;
 }

@@ -122,14 +122,15 @@ struct ttm_device *tessera_ttm_device(struct tessera_device *tdev)
 }
 
 /**
- * tessera_ttm_evict_segments() - empty the segments that lose their contents
+ * tessera_ttm_evict_segments() - empty segments of objects
  * @tdev: the device
+ * @ids: bit N for the segment with id N; other bits mean nothing
  *
- * For suspend (SEG-31). Waits until it is done.
+ * Waits until it is done.
  *
  * Return: 0 or an error.
  */
-int tessera_ttm_evict_segments(struct tessera_device *tdev)
+int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 {
 	u32 i;
 	int ret;
@@ -137,7 +138,7 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if (seg->flags & TSR_SEGF_PRESERVED_STANDBY)
+		if (!(ids & BIT(seg->id)))
 			continue;
 
 		ret = ttm_resource_manager_evict_all(&tdev->ttm,

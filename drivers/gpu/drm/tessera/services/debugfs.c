@@ -24,6 +24,7 @@
 #include "mem/manager.h"
 #include "mem/paging.h"
 #include "mem/segment.h"
+#include "mem/ttm.h"
 #include "services/debugfs.h"
 #include "tessera_device.h"
 
@@ -204,16 +205,10 @@ DEFINE_DEBUGFS_ATTRIBUTE(paging_ib_fops, paging_ib_get, paging_ib_set, "%llu\n")
 /* Objects only: what a test needs to see them come back. */
 static int evict_all_set(void *data, u64 value)
 {
-	struct tessera_device *tdev = data;
-	int ret = 0;
-	u32 i;
+	if (value > U32_MAX)
+		return -EINVAL;
 
-	for (i = 0; i < tessera_segment_count(tdev) && !ret; i++)
-		if (value & BIT(tessera_segment_by_index(tdev, i)->id))
-			ret = ttm_resource_manager_evict_all(&tdev->ttm,
-							     &tessera_manager_of(tdev, i)->base);
-
-	return ret;
+	return tessera_ttm_evict_segments(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* Suspend while an engine hangs (x-hang-engine=0): recovery first, then the pause. */
+#include "tsr.h"
+
+#define BEHIND 600 /* jobs behind the one that hangs: more than the ring holds */
+#define PACKETS 4000 /* a job: long enough for the ring to be refilled meanwhile */
+
+/* the jobs use no memory, so it is not the emptying of the segments that waits for them */
+static uint32_t nop_submit(struct tsr_device *dev, uint32_t context, struct tsr_cmd *cmd)
+{
+	uint32_t sync = tsr_syncobj_new(dev);
+
+	tsr_submit(dev, context, cmd, 0, sync);
+	return sync;
+}
+
+static void hang_ends_then_pause(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t guilty = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
+	uint32_t hung, behind[BEHIND];
+	struct tsr_cmd cmd;
+
+	require_ok(tsr_debugfs_write("job_timeout_ms", "700"));
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < PACKETS; i++)
+		tsr_cmd_nop(&cmd, 8);
+	hung = nop_submit(&dev, guilty, &cmd);
+	for (uint32_t i = 0; i < BEHIND; i++)
+		behind[i] = nop_submit(&dev, other, &cmd);
+
+	tsr_suspend_devices();
+	require_eq(tsr_syncobj_status(&dev, hung), -ETIME);
+	for (uint32_t i = 0; i < BEHIND; i++)
+		require_ok(tsr_syncobj_status(&dev, behind[i]));
+
+	tsr_suspend_devices();
+	require_ok(tsr_syncobj_status(&dev, nop_submit(&dev, other, &cmd)));
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-31 suspend outlasts a hang, no job is lost", hang_ends_then_pause, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
