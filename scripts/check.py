@@ -323,7 +323,7 @@ class GuestTest:
         self.name = os.path.basename(path)
         self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
                      "devices": "1", "modules": "", "allow-log": "", "qemu-args": "",
-                     "memory": "", "alone": ""}
+                     "memory": ""}
         for name in (self.name, os.path.splitext(self.name)[0]):
             args = os.path.join(ROOT, "tests", "guest", name + ".args")
             if os.path.exists(args):
@@ -345,8 +345,7 @@ class GuestTest:
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
         keys = ("devices", "modules", "allow-log", "qemu-args", "memory")
-        alone = self.name if self.args["alone"] in ("yes", "1", "true") else ""
-        return tuple(self.args[k] for k in keys) + (alone,)
+        return tuple(self.args[k] for k in keys)
 
     def seconds(self):
         return float(self.args["timeout"])
@@ -354,7 +353,7 @@ class GuestTest:
 
 def is_plain(tests):
     """May this group share its guest with devices of other properties?"""
-    return tests[0].boot() == ("1", "", "", "", "", "") and not any(
+    return tests[0].boot() == ("1", "", "", "", "") and not any(
         re.search("unplug|unload", t.name) for t in tests)
 
 

@@ -99,7 +99,7 @@ static void soak_process(void *arg)
 
 static void soak_all(void)
 {
-	uint64_t seconds = tap_env("SOAK_SECONDS", tap_slow() ? 20 : 15);
+	uint64_t seconds = tap_env("SOAK_SECONDS", tap_slow() ? 15 : 10);
 	uint64_t seed = tap_seed(0x50a4), until = tap_now_ns() + seconds * 1000000000ull;
 	struct total sum = { 0 }, *total;
 	struct soak soaks[PROCESSES];
