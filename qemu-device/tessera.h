@@ -29,6 +29,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_NO_SLOT          0xffffffffu
 #define TESSERA_CHUNK_BYTES      (1024 * 1024)  /* between two looks at stop */
 #define TESSERA_BOUNCE_BYTES     (64 * 1024)
+#define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_LIST_ENTRIES     512            /* page list read-ahead */
 #define TESSERA_TEXPAGES         64             /* texture page cache */
@@ -284,6 +285,7 @@ typedef struct TesseraView {
     uint64_t vram_offset;       /* memory segments */
     uint32_t slot;              /* for error records */
     bool is_vram;
+    bool stream;                /* goes past the caches */
     uint64_t win_first;         /* page list read-ahead */
     uint32_t win_count;
     uint64_t win[TESSERA_LIST_ENTRIES];

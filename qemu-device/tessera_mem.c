@@ -12,6 +12,7 @@
 #include "qemu/atomic.h"
 #include "system/dma.h"
 #include "tessera.h"
+#include "tessera_stream.h"
 
 #define DIRTY_GAP_BYTES (64 * 1024)
 
@@ -58,6 +59,45 @@ uint32_t tessera_dma_rw(TesseraEngine *e, uint64_t addr, void *buf,
     return TSR_ERR_NONE;
 }
 
+/*
+ * The same for packets that move much. Others than RAM are refused: reads of
+ * them give a copy that is no RAM block's, writes of no bytes change nothing.
+ */
+static uint32_t dma_stream(TesseraEngine *e, uint64_t addr, uint8_t *buf,
+                           uint64_t len, bool write)
+{
+    DMADirection dir = write ? DMA_DIRECTION_FROM_DEVICE
+                             : DMA_DIRECTION_TO_DEVICE;
+    const MemTxAttrs attrs = { .memory = 1 };
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(e->s));
+
+    if ((addr >> TSR_ADDRESS_BITS) || take_injected_failure(e->s)) {
+        return tessera_fault(e, TSR_ERR_DMA, e->fault_slot, addr);
+    }
+    while (len) {
+        dma_addr_t n = len;
+        ram_addr_t in_region;
+        uint8_t *ram = dma_memory_map(as, addr, &n, dir, attrs);
+        bool ok = ram && memory_region_from_host(ram, &in_region);
+
+        if (ok && write) {
+            tessera_stream_copy(ram, buf, n);
+        } else if (ok) {
+            tessera_stream_copy(buf, ram, n);
+        }
+        if (ram) {
+            dma_memory_unmap(as, ram, n, dir, ok ? n : 0);
+        }
+        if (!ok) {
+            return tessera_fault(e, TSR_ERR_DMA, e->fault_slot, addr);
+        }
+        addr += n;
+        buf += n;
+        len -= n;
+    }
+    return TSR_ERR_NONE;
+}
+
 static bool segment_holds(const TesseraSegment *seg, uint64_t gpa,
                           uint64_t len)
 {
@@ -97,6 +137,7 @@ uint32_t tessera_view_gpu(TesseraEngine *e, TesseraView *v, uint64_t gpa,
     v->base = gpa;
     v->slot = slot;
     v->is_vram = false;
+    v->stream = false;
     if (!seg) {
         return tessera_fault(e, TSR_ERR_ADDRESS, slot, gpa);
     }
@@ -119,6 +160,7 @@ void tessera_view_pages(TesseraEngine *e, TesseraView *v, uint64_t list,
     v->list = list;
     v->slot = TESSERA_NO_SLOT;
     v->is_vram = false;
+    v->stream = false;
     v->win_count = 0;
 }
 
@@ -239,6 +281,13 @@ static uint32_t view_page(TesseraView *v, uint64_t pos, bool write,
                   : list_page(v, pos >> TSR_PAGE_SHIFT, dma);
 }
 
+static uint32_t view_run(TesseraView *v, uint64_t addr, uint8_t *buf,
+                         uint64_t len, bool write)
+{
+    return v->stream ? dma_stream(v->e, addr, buf, len, write)
+                     : tessera_dma_rw(v->e, addr, buf, len, write, true);
+}
+
 /* Page by page, joining neighbours that are contiguous on the bus. */
 static uint32_t view_dma(TesseraView *v, uint64_t off, uint8_t *buf,
                          uint64_t len, bool write)
@@ -256,7 +305,7 @@ static uint32_t view_dma(TesseraView *v, uint64_t off, uint8_t *buf,
             return err;
         }
         if (run_bytes && run + run_bytes != dma + in_page) {
-            err = tessera_dma_rw(v->e, run, buf, run_bytes, write, true);
+            err = view_run(v, run, buf, run_bytes, write);
             if (err) {
                 return err;
             }
@@ -270,7 +319,7 @@ static uint32_t view_dma(TesseraView *v, uint64_t off, uint8_t *buf,
         pos += n;
         len -= n;
     }
-    return run_bytes ? tessera_dma_rw(v->e, run, buf, run_bytes, write, true)
+    return run_bytes ? view_run(v, run, buf, run_bytes, write)
                      : TSR_ERR_NONE;
 }
 
@@ -339,20 +388,25 @@ uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
     bool backward = d->seg && d->seg == s->seg &&
                     d->base + doff > s->base + soff;
     uint64_t step = copy_step(d, s), left = len;
+    uint32_t err = TSR_ERR_NONE;
 
-    while (left) {
+    /* One side is VRAM then: a bounce buffer is better off in the caches. */
+    d->stream = s->stream = len >= TESSERA_STREAM_BYTES &&
+                            d->is_vram != s->is_vram;
+    while (left && !err) {
         uint64_t n = MIN(left, step);
         uint64_t at = backward ? left - n : len - left;
-        uint32_t err;
 
         if (tessera_stopping(d->e)) {
-            return TESSERA_STOPPED;
+            err = TESSERA_STOPPED;
+            break;
         }
         err = copy_chunk(d, doff + at, s, soff + at, n);
-        if (err) {
-            return err;
-        }
         left -= n;
     }
-    return TSR_ERR_NONE;
+    if (d->stream) {
+        tessera_stream_end();
+        d->stream = s->stream = false;
+    }
+    return err;
 }

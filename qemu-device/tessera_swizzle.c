@@ -9,9 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include "tessera.h"
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "tessera_stream.h"
 
 #define TILE_WORDS 32           /* 4-byte columns of a tile, and its rows */
 
@@ -90,20 +88,10 @@ static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
  * apart. The next tile of the same tile row lies TSR_TILE_BYTES further on.
  */
 #ifdef __SSE2__
-static inline __m128i load16(const uint8_t *p)
-{
-    return _mm_loadu_si128((const __m128i *)p);
-}
-
-static inline void stream16(uint8_t *p, __m128i v)
-{
-    _mm_stream_si128((__m128i *)p, v);
-}
-
 static inline void store16(uint8_t *p, __m128i v, bool stream)
 {
     if (stream) {
-        stream16(p, v);
+        tessera_stream16(p, v);
     } else {
         _mm_storeu_si128((__m128i *)p, v);
     }
@@ -114,18 +102,13 @@ static inline bool streams(const uint8_t *lin, uint64_t stride)
     return ((uintptr_t)lin | stride) % 16 == 0;
 }
 
-static void stream_end(void)
-{
-    _mm_sfence();
-}
-
 static inline void morton_stream_pair(uint8_t *block, const uint8_t *even,
                                       const uint8_t *odd)
 {
-    __m128i a = load16(even), b = load16(odd);
+    __m128i a = tessera_load16(even), b = tessera_load16(odd);
 
-    stream16(block, _mm_unpacklo_epi64(a, b));
-    stream16(block + 16, _mm_unpackhi_epi64(a, b));
+    tessera_stream16(block, _mm_unpacklo_epi64(a, b));
+    tessera_stream16(block + 16, _mm_unpackhi_epi64(a, b));
 }
 
 /* Linear to MORTON: each block is a cache line. */
@@ -157,7 +140,7 @@ static inline void morton_lines(uint8_t *const block[4], uint32_t at,
     __m128i hi[4];
 
     for (uint32_t i = 0; i < 4; i++) {
-        __m128i a = load16(block[i] + at), b = load16(block[i] + at + 16);
+        __m128i a = tessera_load16(block[i] + at), b = tessera_load16(block[i] + at + 16);
 
         hi[i] = _mm_unpackhi_epi64(a, b);
         store16(even + i * 16, _mm_unpacklo_epi64(a, b), stream);
@@ -198,9 +181,9 @@ static void tile4k_stream(uint8_t *tile, uint8_t *lin, uint64_t stride,
         __builtin_prefetch(ahead + 64);
         for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += 16) {
             if (store) {
-                stream16(tile + x, load16(lin + x));
+                tessera_stream16(tile + x, tessera_load16(lin + x));
             } else {
-                stream16(lin + x, load16(tile + x));
+                tessera_stream16(lin + x, tessera_load16(tile + x));
             }
         }
         tile += TSR_TILE_WIDTH_BYTES;
@@ -234,10 +217,6 @@ static bool morton_load_cached(uint8_t *tile, uint8_t *lin, uint64_t stride)
 static inline bool streams(const uint8_t *lin, uint64_t stride)
 {
     return false;
-}
-
-static void stream_end(void)
-{
 }
 
 static void tile_stream(uint32_t layout, uint8_t *tile, uint8_t *lin,
@@ -420,7 +399,7 @@ static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,
         lin += t.rows * stride;
     }
     if (r->stream) {
-        stream_end();
+        tessera_stream_end();
     }
     return err;
 }

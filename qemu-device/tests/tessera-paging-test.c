@@ -7,6 +7,7 @@
 #include "tessera-common.h"
 
 #define KIB 1024u
+#define MIB (1024 * KIB)
 
 static void random_bytes(uint8_t *p, uint32_t n)
 {
@@ -84,6 +85,53 @@ static void test_combinations(void)
     tsr_run_ok(t, PAGING, c);
     tsr_expect_no_errors(t);
     tsr_stop(t);
+}
+
+/*
+ * PAGE-13: the same with so much that it goes past the caches, on whole pages
+ * and with an offset. A page that is not RAM is refused as it is in small.
+ */
+static void test_large(void)
+{
+    static const uint32_t offsets[] = { 0, 100 };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t a = tsr_seg_base(t, 1), *in, *out, in_list, out_list;
+    const uint32_t pages = 300, n = pages * 4096;
+    g_autofree uint8_t *data = g_malloc(n), *got = g_malloc(MIB);
+
+    in = g_new(uint64_t, pages);
+    out = g_new(uint64_t, pages);
+    random_bytes(data, n);
+    in_list = scattered(t, pages, data, in);
+    out_list = scattered(t, pages, NULL, out);
+    for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++) {
+        uint32_t off = offsets[i];
+
+        c->n = 0;
+        tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, in_list, a + off, MIB, off,
+                     0, 0);
+        tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, a + off, out_list, MIB, 0,
+                     2 * off, 0);
+        tsr_run_ok(t, PAGING, c);
+        tsr_gpu_read(t, a + off, got, MIB);
+        g_assert_cmpmem(got, MIB, data + off, MIB);
+        expect_pages(t, out, 2 * off, data + off, MIB);
+    }
+
+    tsr_w32(t, TSR_CTRL_SCRATCH, 0x5eed);
+    in[200] = t->regs.addr;
+    in_list = tsr_list(t, in, pages);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, in_list, a, MIB, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, a, in_list, MIB, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0x5eed);
+    tsr_stop(t);
+    g_free(in);
+    g_free(out);
 }
 
 /* PAGE-13: moves inside one segment are safe when ranges overlap. */
@@ -352,6 +400,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/paging/PAGE-13-combinations", test_combinations);
+    qtest_add_func("/tessera/paging/PAGE-13-large", test_large);
     qtest_add_func("/tessera/paging/PAGE-13-overlap", test_overlap);
     qtest_add_func("/tessera/paging/PAGE-4-PAGE-5-passes", test_passes);
     qtest_add_func("/tessera/paging/transfer-errors", test_transfer_errors);
