@@ -34,7 +34,7 @@ struct tessera_engine {
 	/** @type: TSR_ENGINE_* */
 	u32 type;
 	/** @name: "render0", "paging1", ... */
-	char name[16];
+	char name[20];
 	/** @sched: the scheduler */
 	struct drm_gpu_scheduler sched;
 	/** @ring: the ring; under @lock */

@@ -282,9 +282,11 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 			    const struct tessera_paging_side *side,
 			    const struct tessera_res_cursor *cur, u64 *addr)
 {
+	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
+	const dma_addr_t *pages;
 	struct paging_list *list;
-	u64 first = cur->pos >> TSR_PAGE_SHIFT;
-	u64 i;
+	__le64 *entries;
+	u32 i;
 
 	if (!side->pages) {
 		*addr = side->seg->base + side->offset + cur->pos;
@@ -295,8 +297,10 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 	if (IS_ERR(list))
 		return PTR_ERR(list);
 
-	for (i = 0; i < DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE); i++)
-		list->cpu[i] = cpu_to_le64(side->pages[first + i]);
+	pages = side->pages + (cur->pos >> TSR_PAGE_SHIFT);
+	entries = list->cpu;
+	for (i = 0; i < count; i++)
+		entries[i] = cpu_to_le64(pages[i]);
 	*addr = list->dma;
 
 	return 0;
