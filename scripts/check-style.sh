@@ -141,19 +141,14 @@ check_kernel_doc() {
 	fi
 }
 
+# Tracepoint headers are a language of their own; pure.h stands for the kernel's headers
+# where the pure files build on the host.
 check_checkpatch() {
-	local ignore f
+	local ignore files
 	ignore=$(IFS=,; echo "${checkpatch_ignore[*]}")
-	for f in $(kernel_c); do
-		case $f in
-		# tracepoint headers are a language of their own
-		*_trace.h) continue ;;
-		# what stands for the kernel's headers where the pure files build on the host
-		*/pure/pure.h) continue ;;
-		esac
-		"$kernel/scripts/checkpatch.pl" --no-tree --strict --terse --no-summary \
-			--max-line-length=100 --ignore "$ignore" -f "$f" || true
-	done
+	mapfile -t files < <(kernel_c | grep -vE '_trace\.h$|/pure/pure\.h$')
+	"$kernel/scripts/checkpatch.pl" --no-tree --strict --terse --no-summary \
+		--max-line-length=100 --ignore "$ignore" -f "${files[@]}" || true
 	rm -f .checkpatch-camelcase* # its cache
 }
 
