@@ -178,6 +178,13 @@ static void reach_with(struct oracle *o, u32 u, u32 size, u32 bit, u32 words)
 	}
 }
 
+/* An item to pack, as bit @bit of a subset, in a segment it is allowed in. */
+struct oracle_item {
+	u32 bit;
+	u64 size;
+	u64 align_mask;
+};
+
 /*
  * Is there any way to place all allocations of @set beside what @what and @own
  * hold? Walks over every unit of every segment and keeps all subsets that can
@@ -187,31 +194,39 @@ static bool can_pack(struct oracle *o, const struct oracle_state *st, u32 set,
 		     u32 what, u32 own)
 {
 	const struct tessera_split_input *in = o->in;
-	u32 item[ORACLE_ALLOCS], n = 0, words, base = 0, seg, u, i;
+	u32 n = hweight32(set), words = n > 6 ? BIT(n - 6) : 1;
+	u32 base = 0, seg, u, i;
 
-	for (i = 0; i < in->n_allocs; i++)
-		if (set & BIT(i))
-			item[n++] = i;
-	words = n > 6 ? BIT(n - 6) : 1;
-	memset(o->reach, 0, sizeof(o->reach));
+	memset(o->reach[0], 0, words * sizeof(u64));
 	o->reach[0][0] = 1;
 	for (seg = 0; seg < in->n_segs; seg++) {
-		u64 busy = taken(in, st, seg, what, own);
+		u64 busy = taken(in, st, seg, what, own), units = in->segs[seg].size;
+		struct oracle_item items[ORACLE_ALLOCS];
+		u32 bit = 0, fit = 0;
 
-		for (u = 0; u < in->segs[seg].size; u++) {
-			for (i = 0; i < n; i++) {
-				u64 size = in->allocs[item[i]].size;
+		for (i = 0; i < in->n_allocs; i++) {
+			if (!(set & BIT(i)))
+				continue;
+			if (allowed(in, i) & BIT(seg))
+				items[fit++] = (struct oracle_item) {
+					bit, in->allocs[i].size, alignment(in, i) - 1,
+				};
+			bit++;
+		}
+		for (u = 1; u <= units; u++)
+			memset(o->reach[base + u], 0, words * sizeof(u64));
+		for (u = 0; u < units; u++) {
+			for (i = 0; i < fit; i++) {
+				const struct oracle_item *item = &items[i];
 
-				if (allowed(in, item[i]) & BIT(seg) &&
-				    !(u & (alignment(in, item[i]) - 1)) &&
-				    u + size <= in->segs[seg].size &&
-				    !(busy & range_mask(u, size)))
-					reach_with(o, base + u, size, i, words);
+				if (!(u & item->align_mask) && u + item->size <= units &&
+				    !(busy & range_mask(u, item->size)))
+					reach_with(o, base + u, item->size, item->bit, words);
 			}
 			for (i = 0; i < words; i++)
 				o->reach[base + u + 1][i] |= o->reach[base + u][i];
 		}
-		base += in->segs[seg].size;
+		base += units;
 	}
 	i = (u32)BIT(n) - 1;
 	return o->reach[base][i / 64] & BIT_ULL(i % 64);
