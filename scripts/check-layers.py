@@ -44,7 +44,7 @@ I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_device.c tess
 """
 
 DEVICE = """
-A  trace.h tessera.h
+A  trace.h tessera.h tessera_stream.h
 B  tessera_irq.c tessera_strict.c tessera_mem.c tessera_mmu.c tessera_swizzle.c tessera_surface.c
 B  tessera_paging.c tessera_copy.c tessera_pixel.c tessera_blit.c tessera_raster.c
 C  tessera_cmd.c tessera_ring.c tessera_display.c tessera_mmio.c tessera_vmstate.c tessera_pci.c

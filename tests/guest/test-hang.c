@@ -202,7 +202,7 @@ static void reset_keeps_the_device(void)
 	tsr_close(&dev);
 }
 
-#define HANGS 5
+#define HANGS 3
 
 static void fill_until_told(void *arg)
 {

@@ -229,6 +229,7 @@ static void idle_share_is_lent(void)
 
 		clients[1].go = true;
 		reaches(1, seg->size, 0.45, 0.55);
+		reaches(0, seg->size, 0.45, 0.55);
 		first = average(0, seg->size, 200);
 		second = average(1, seg->size, 200);
 		require_msg(first > 0.4 && first < 0.6, "first %.2f", first);

@@ -2,8 +2,8 @@
 /* Suspend while an engine hangs (x-hang-engine=0): recovery first, then the pause. */
 #include "tsr.h"
 
-#define BEHIND 600 /* jobs behind the one that hangs: more than the ring holds */
-#define PACKETS 4000 /* a job: long enough for the ring to be refilled meanwhile */
+#define BEHIND 400 /* jobs behind the one that hangs: more than the ring holds */
+#define PACKETS 2000 /* a job: long enough for the ring to be refilled meanwhile */
 
 /* the jobs use no memory, so it is not the emptying of the segments that waits for them */
 static uint32_t nop_submit(struct tsr_device *dev, uint32_t context, struct tsr_cmd *cmd)
