@@ -104,20 +104,25 @@ int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
 int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args)
 {
 	bool write = args->flags & DRM_TESSERA_BO_WAIT_WRITE;
-	signed long timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
+	bool waited = false;
 	struct tessera_bo *bo;
-	long ret;
+	long timeout, ret;
 
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
 
-	ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
-				    timeout);
+	/* The jiffies may lag behind the time, and end a wait too early. */
+	do {
+		timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
+		waited |= timeout;
+		ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
+					    timeout);
+	} while (!ret && timeout);
 	tessera_bo_put(bo);
 
 	if (!ret)
-		return timeout ? -ETIME : -EBUSY;
+		return waited ? -ETIME : -EBUSY;
 
 	return ret < 0 ? ret : 0;
 }
