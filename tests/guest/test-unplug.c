@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The device goes away while files are open, jobs run and memory is mapped; and comes back. */
+#include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tsr.h"
@@ -175,9 +177,81 @@ static void again_and_again(void)
 	}
 }
 
+/* debugfs sync/sw_sync: fences of nobody's device, signalled by hand; no header has this */
+#define SW_SYNC "/sys/kernel/debug/sync/sw_sync"
+
+struct sw_sync_create_fence_data {
+	uint32_t value;
+	char name[32];
+	int32_t fence;
+};
+
+#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
+#define SW_SYNC_IOC_INC _IOW('W', 1, uint32_t)
+
+static void unplug_in_child(void *arg)
+{
+	unplug();
+}
+
+#define FOREIGN_PARTS 20
+
+/*
+ * A job waits for somebody else's fence, paging for that job, and many parts of another job
+ * for the paging. All of them end, and give back what they had mapped, before the device is
+ * let go.
+ */
+static void behind_a_foreign_fence(void)
+{
+	struct sw_sync_create_fence_data fence = { .value = 1, .name = "foreign" };
+	struct tsr_device dev;
+	const struct drm_tessera_query_segment *seg;
+	uint32_t ctx[2], sync[3], count, one = 1;
+	struct tsr_cmd cmd[2];
+	struct tsr_bo bos[2];
+	int timeline;
+	pid_t pid;
+
+	begin();
+	timeline = open(SW_SYNC, O_RDWR | O_CLOEXEC);
+	if (timeline < 0)
+		tap_skip("the kernel has no %s", SW_SYNC);
+	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &fence));
+	dev = tsr_open();
+	seg = tsr_seg_visible(&dev);
+	for (int i = 0; i < 3; i++)
+		sync[i] = tsr_syncobj_new(&dev);
+	tsr_syncobj_import(&dev, sync[2], fence.fence);
+	for (int i = 0; i < 2; i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 4 & ~UINT64_C(4095), tsr_bit(seg),
+				    mappable);
+		ctx[i] = tsr_context_new(&dev, 0);
+		tsr_gpu_fill(&dev, ctx[i], &bos[i], 1);
+		tsr_cmd_init(&cmd[i]);
+	}
+	for (int i = 0; i < FOREIGN_PARTS; i++) {
+		tsr_cmd_bind_buffer(&cmd[i > 0], 0, &bos[i % 2], true);
+		tsr_cmd_fill(&cmd[i > 0], 0, 0, 1024, 1);
+	}
+	for (int i = 0; i < 2; i++)
+		tsr_submit(&dev, ctx[i], &cmd[i], i ? 0 : sync[2], sync[i]);
+	require_err(__tsr_syncobj_wait(dev.fd, sync[1], 0, 0), -ETIME);
+
+	pid = tap_fork(unplug_in_child, NULL);
+	while (__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL) != -ENODEV)
+		usleep(1000);
+	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_INC, &one));
+	tap_join(pid);
+	file_is_dead(&dev, ctx[0], &cmd[0]);
+	tsr_close(&dev);
+	close(fence.fence);
+	close(timeline);
+}
+
 static const struct tap_test tests[] = {
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
+	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },
 	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },
 };
 

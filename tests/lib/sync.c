@@ -103,6 +103,17 @@ uint64_t tsr_syncobj_point(struct tsr_device *dev, uint32_t handle)
 	return point;
 }
 
+void tsr_syncobj_import(struct tsr_device *dev, uint32_t handle, int sync_file)
+{
+	struct drm_syncobj_handle args = {
+		.handle = handle,
+		.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE,
+		.fd = sync_file,
+	};
+
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &args));
+}
+
 int tsr_syncobj_export(struct tsr_device *dev, uint32_t handle)
 {
 	struct drm_syncobj_handle args = {

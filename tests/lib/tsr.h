@@ -104,6 +104,7 @@ void tsr_syncobj_free(struct tsr_device *dev, uint32_t handle);
 int __tsr_syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t timeout_ns);
 void tsr_syncobj_signal(struct tsr_device *dev, uint32_t handle, uint64_t point);
 uint64_t tsr_syncobj_point(struct tsr_device *dev, uint32_t handle);
+void tsr_syncobj_import(struct tsr_device *dev, uint32_t handle, int sync_file);
 int tsr_syncobj_export(struct tsr_device *dev, uint32_t handle); /* a sync file */
 int tsr_sync_file_status(int fd); /* waits for it; its status: 0 or -errno */
 /* waits for the fence of a binary syncobj; its status: 0 or -errno */

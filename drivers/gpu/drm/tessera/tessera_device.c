@@ -138,7 +138,7 @@ static void tessera_device_prime_locks(struct tessera_device *tdev)
 
 static void tessera_device_drain(struct drm_device *drm, void *data)
 {
-	tessera_engines_drain(data);
+	tessera_job_queue_drain(data);
 }
 
 static int tessera_device_init_exec(struct tessera_device *tdev)
@@ -235,7 +235,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
 	tessera_engines_unplug(tdev);
-	tessera_engines_drain(tdev);
+	tessera_job_queue_drain(tdev);
 	tessera_ttm_unplug(tdev);
 }
 

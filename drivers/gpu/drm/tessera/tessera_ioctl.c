@@ -384,7 +384,7 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		},
 	};
 	struct drm_tessera_submit *args = arg;
-	int ret;
+	int ret, idx;
 
 	if (tessera_ioctl_bad(tdev, args->flags) ||
 	    tessera_ioctl_bad(tdev, args->num_parts) ||
@@ -393,8 +393,13 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		return -EINVAL;
 
 	ret = submit_get_data(tdev, args, &data);
-	if (!ret)
+	/* Unplug waits for the jobs there are: none may come behind its back. */
+	if (!ret && !drm_dev_enter(drm, &idx))
+		ret = -ENODEV;
+	if (!ret) {
 		ret = tessera_submit(tdev, file, &client->contexts, &data);
+		drm_dev_exit(idx);
+	}
 	submit_put_data(&data);
 	/* Paging that was cancelled under way loses objects; say why. */
 	if (ret == -EIO && drm_dev_is_unplugged(drm))

@@ -279,21 +279,6 @@ int tessera_engines_resume(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engines_drain() - wait until no job is with the hardware nor being freed
- * @tdev: the device
- */
-void tessera_engines_drain(struct tessera_device *tdev)
-{
-	u32 i;
-
-	for (i = 0; i < tdev->info.num_engines; i++) {
-		if (tdev->engines[i])
-			tessera_sched_drain(tdev->engines[i]);
-	}
-	tessera_job_queue_flush(tdev);
-}
-
-/**
  * tessera_engine_get() - engine by index
  * @tdev: the device
  * @idx: the index, already confined to the table where it comes from a user

@@ -10,6 +10,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_managed.h>
@@ -27,10 +28,14 @@ struct tessera_release_queue {
 	struct llist_head jobs;
 	/* Runs a moment later, so that one run serves many jobs. */
 	struct delayed_work work;
+	/* Jobs that are not released yet, in whatever state. */
+	atomic_t live;
+	wait_queue_head_t idle;
 };
 
 static void tessera_job_release(struct tessera_job *job)
 {
+	struct tessera_release_queue *queue = job->engine->tdev->release;
 	unsigned int i;
 
 	for (i = 0; i < job->num_ranges; i++)
@@ -41,6 +46,9 @@ static void tessera_job_release(struct tessera_job *job)
 		dma_fence_put(&job->hw_fence->base);
 	dma_fence_put(job->finished);
 	job->ops->release(job);
+
+	if (atomic_dec_and_test(&queue->live))
+		wake_up_all(&queue->idle);
 }
 
 static void tessera_job_release_work(struct work_struct *work)
@@ -55,21 +63,22 @@ static void tessera_job_release_work(struct work_struct *work)
 }
 
 /**
- * tessera_job_queue_flush() - wait until all finished jobs are released
- * @tdev: the device
+ * tessera_job_queue_drain() - wait until all jobs are released
+ * @tdev: the device; nobody makes new ones
  *
- * Not from a job's release callback.
+ * Jobs that wait for fences of others are waited for, too: those signal in finite time,
+ * as all fences do. Not from a job's release callback.
  */
-void tessera_job_queue_flush(struct tessera_device *tdev)
+void tessera_job_queue_drain(struct tessera_device *tdev)
 {
-	flush_delayed_work(&tdev->release->work);
+	wait_event(tdev->release->idle, !atomic_read(&tdev->release->live));
 }
 
 static void tessera_job_queue_fini(struct drm_device *drm, void *data)
 {
 	struct tessera_device *tdev = data;
 
-	tessera_job_queue_flush(tdev);
+	flush_delayed_work(&tdev->release->work);
 	destroy_workqueue(tdev->release_wq);
 }
 
@@ -86,6 +95,7 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 		return -ENOMEM;
 	init_llist_head(&tdev->release->jobs);
 	INIT_DELAYED_WORK(&tdev->release->work, tessera_job_release_work);
+	init_waitqueue_head(&tdev->release->idle);
 
 	/* Releasing jobs frees memory. */
 	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -137,6 +147,7 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 	kref_init(&job->ref);
 	job->ops = ops;
 	job->engine = engine;
+	atomic_inc(&engine->tdev->release->live);
 
 	return 0;
 }

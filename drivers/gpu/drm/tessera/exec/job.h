@@ -123,6 +123,6 @@ struct tessera_job *tessera_job_get(struct tessera_job *job);
 void tessera_job_put(struct tessera_job *job);
 
 int tessera_job_queue_init(struct tessera_device *tdev);
-void tessera_job_queue_flush(struct tessera_device *tdev);
+void tessera_job_queue_drain(struct tessera_device *tdev);
 
 #endif /* __TESSERA_JOB_H__ */
