@@ -139,20 +139,25 @@ static void apertures_map_and_copy_nothing(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
 	for (int i = 0; i < 2; i++) {
+		struct tsr_bo bo, copy;
 		struct tsr_trace trace;
-		struct tsr_bo bo;
 
 		tsr_trace_start("paging_op", "bo_create", NULL);
-		bo = tsr_bo_new(&dev, MiB(1), tsr_bit(segs[i]),
+		bo = tsr_bo_new(&dev, MiB(5), tsr_bit(segs[i]),
 				cached | (i ? DRM_TESSERA_BO_GPU_READ_ONLY : 0));
 		tsr_bo_map(&dev, &bo);
 		tsr_pattern_write(&bo, 5);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		trace = tsr_trace_stop();
-		require_eq(bytes_of(&trace, "map", last_created(&trace)), MiB(1));
+		require_eq(bytes_of(&trace, "map", last_created(&trace)), MiB(5));
 		require_eq(bytes_of(&trace, "transfer", 0), 0);
 		require_eq(bytes_of(&trace, "fill", 0), 0);
 		tsr_pattern_check(&bo, 5);
+		/* each page is where it belongs, as the GPU sees it */
+		copy = tsr_bo_new(&dev, MiB(5), tsr_bit(tsr_seg_visible(&dev)), cpu);
+		tsr_gpu_copy(&dev, ctx, &copy, &bo);
+		tsr_bo_map(&dev, &copy);
+		tsr_pattern_check(&copy, 5);
 	}
 	tsr_close(&dev);
 }
