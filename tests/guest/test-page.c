@@ -276,6 +276,27 @@ static void only_clean_content_is_dropped(void)
 	tsr_close(&dev);
 }
 
+/* memory that was only cleared has no copy anywhere: it is no more dropped than what was written */
+static void cleared_memory_is_not_dropped(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+	struct tsr_trace trace;
+
+	knob("keep_system_copy", "1");
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_trace_start("paging_op", NULL);
+	tsr_evict_set(tsr_bit(seg));
+	tsr_bo_wait(&dev, &bo);
+	trace = tsr_trace_stop();
+	require_eq(bytes_of(&trace, "discard", 0), 0);
+	require_eq(bytes_of(&trace, "transfer", 0), MiB(1));
+	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 0);
+	tsr_close(&dev);
+}
+
 /* a CPU write to a clean resident object makes it dirty, too */
 static void cpu_writes_are_not_dropped(void)
 {
@@ -639,6 +660,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "PAGE-4 PAGE-5 transfers in several passes", several_passes, 0, 0 },
 	{ "PAGE-7 only clean content is dropped", only_clean_content_is_dropped, 0, 0 },
+	{ "PAGE-7 what was only cleared is not dropped", cleared_memory_is_not_dropped, 0, 0 },
 	{ "PAGE-7 what the CPU wrote through the BAR is not dropped", cpu_writes_are_not_dropped, 0,
 	  0 },
 	{ "PAGE-9 unmapping leaves the rest of the aperture alone",
