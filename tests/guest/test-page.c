@@ -569,6 +569,45 @@ static void placement_follows_preferences(void)
 	tsr_close(&dev);
 }
 
+/* the segment is overfull, all others have room: still nothing lands outside its set */
+static void placement_stays_in_the_set(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	const uint32_t sets[] = { tsr_bit(vis), tsr_bit(hid), tsr_bit(vis) | tsr_bit(hid) };
+	uint32_t ctx = tsr_context_new(&dev, 0), allowed = 0, first = 0;
+	char *allocations, line[32];
+	struct tsr_trace trace;
+	struct tsr_bo bos[12];
+
+	for (uint32_t n = 0; n < ARRAY_SIZE(sets); n++) {
+		uint64_t size = (n == 1 ? hid : vis)->size / 8;
+
+		allowed = sets[n];
+		tsr_trace_start("bo_create", "place", NULL);
+		for (uint32_t i = 0; i < 12; i++) {
+			bos[i] = tsr_bo_new(&dev, size, allowed, 0);
+			tsr_gpu_fill(&dev, ctx, &bos[i], i);
+			require_eq(tsr_bo_info(&dev, &bos[i]).supported, allowed);
+			require(allowed & 1u << tsr_bo_info(&dev, &bos[i]).segment);
+		}
+		trace = tsr_trace_stop();
+		first = (uint32_t)tsr_event_u64(tsr_trace_next(&trace, "bo_create", NULL), "bo");
+		tsr_trace_for_each(&trace, "place", ev)
+			require(tsr_event_u64(ev, "bo") < first ||
+				allowed & 1u << tsr_event_u64(ev, "segment"));
+		allocations = tsr_debugfs_read("allocations");
+		snprintf(line, sizeof(line), " set 0x%x ", allowed);
+		require_msg(strstr(allocations, line), "no%s in debugfs allocations", line);
+		free(allocations);
+		for (uint32_t i = 0; i < 12; i++)
+			tsr_bo_free(&dev, &bos[i]);
+		tsr_trace_free(&trace);
+	}
+	tsr_close(&dev);
+}
+
 /* one segment overfull: nothing is evicted from another */
 static void segments_are_independent(void)
 {
@@ -671,6 +710,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-13 pages and segments on either side", sources_and_destinations, 0, 0 },
 	{ "SEG-29 eviction to an aperture or to pages", eviction_targets, 0, 0 },
 	{ "SEG-10 SEG-11 placement follows the preferences", placement_follows_preferences, 0, 0 },
+	{ "SEG-10 placement stays in the supported set", placement_stays_in_the_set, 0, 0 },
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
 	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
