@@ -317,28 +317,63 @@ static void cpu_writes_are_not_dropped(void)
 	tsr_close(&dev);
 }
 
-/* one object leaves the aperture while a job uses its neighbour there */
+/*
+ * One object leaves the aperture while a job uses its neighbour below: exactly its range
+ * is unmapped, before that job ends, and the neighbours on both sides stay mapped.
+ */
 static void unmapping_leaves_neighbours_alone(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), ctx = tsr_context_new(&dev, 0);
-	uint32_t other = tsr_context_new(&dev, 0);
-	struct tsr_bo stays = tsr_bo_new(&dev, MiB(8), gart, cached), goes;
-	const uint32_t words = MiB(8) / 4;
+	const struct drm_tessera_query_segment *seg = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0), unmaps = 0;
+	const uint64_t side = seg->commit_limit / 8, middle = seg->commit_limit - 2 * side;
+	struct tsr_bo below = tsr_bo_new(&dev, side, tsr_bit(seg), cached);
+	struct tsr_bo goes = tsr_bo_new(&dev, middle, tsr_bit(seg), cached);
+	struct tsr_bo above = tsr_bo_new(&dev, side, tsr_bit(seg), cached);
+	struct tsr_bo comes = tsr_bo_new(&dev, side, tsr_bit(seg), cached);
+	const uint32_t words = (uint32_t)(side / 4);
+	uint32_t first, last;
+	struct tsr_trace trace;
 	struct tsr_cmd cmd;
+	uint64_t offset;
+	char place[32];
 
+	tsr_gpu_touch(&dev, other, &below);
+	tsr_gpu_touch(&dev, other, &goes);
+	tsr_gpu_fill(&dev, other, &above, 0xab0e);
+	offset = tsr_bo_info(&dev, &goes).segment_offset;
+	require_eq(offset, tsr_bo_info(&dev, &below).segment_offset + side);
+	require_eq(tsr_bo_info(&dev, &above).segment_offset, offset + middle);
+	snprintf(place, sizeof(place), "%u:0x%llx", seg->id, (unsigned long long)offset);
+
+	tsr_trace_start("paging_op", NULL);
 	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &stays, true);
+	tsr_cmd_bind_buffer(&cmd, 0, &below, true);
 	for (uint32_t i = 1; i <= 200; i++)
 		tsr_cmd_fill(&cmd, 0, 0, words, i);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-	for (int i = 0; i < 10; i++) {
-		goes = tsr_bo_new(&dev, MiB(1), gart, cached);
-		tsr_gpu_touch(&dev, other, &goes);
-		tsr_bo_free(&dev, &goes);
+	/* the commit limit is met: the idle one gives way */
+	tsr_gpu_touch(&dev, other, &comes);
+	require_eq(tsr_bo_info(&dev, &goes).segment, 0);
+	tsr_gpu_read(&dev, other, &above, 0, 1, &first);
+	tsr_gpu_read(&dev, other, &above, words - 1, 1, &last);
+	tsr_bo_wait(&dev, &below);
+	trace = tsr_trace_stop();
+
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (!tsr_event_is(ev, "kind", "unmap"))
+			continue;
+		require_msg(tsr_event_is(ev, "src", place), "not %s: %s", place, ev->text);
+		require_eq(tsr_event_u64(ev, "size"), middle);
+		unmaps++;
 	}
-	tsr_bo_wait(&dev, &stays);
-	tsr_words_check(tsr_bo_map(&dev, &stays), words, 200);
+	require_eq(unmaps, 1);
+	require_eq(first, 0xab0e);
+	require_eq(last, 0xab0e);
+	require_eq(tsr_bo_info(&dev, &above).segment, seg->id);
+	require_eq(tsr_bo_info(&dev, &below).segment, seg->id);
+	tsr_words_check(tsr_bo_map(&dev, &below), words, 200);
 	tsr_close(&dev);
 }
 
