@@ -377,44 +377,69 @@ static void unmapping_leaves_neighbours_alone(void)
 	tsr_close(&dev);
 }
 
+/* a job that takes long: it writes the object, or reads it into another one */
+static void submit_long(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
+			const struct tsr_bo *copy)
+{
+	const uint32_t words = (uint32_t)(bo->size / 4);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	if (copy) {
+		tsr_cmd_group_begin(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, bo, false);
+		tsr_cmd_bind_buffer(&cmd, 1, copy, true);
+		tsr_cmd_group_end(&cmd);
+		for (uint32_t i = 0; i < 100; i++)
+			tsr_cmd_copy(&cmd, 1, 0, 0, 0, words);
+	} else {
+		tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+		for (uint32_t i = 1; i <= 100; i++)
+			tsr_cmd_fill(&cmd, 0, 0, words, i);
+	}
+	tsr_submit(dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
 /* eviction of a busy object waits for its job, not the other way round */
-static void busy_objects_are_moved_when_idle(void)
+static void busy_object_is_moved_when_idle(bool read)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint64_t end = 0, id, seqno = 0;
-	struct tsr_bo bo, big;
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
+	uint64_t end = 0, id, seqno = 0, long_ctx = 0;
+	struct tsr_bo bo, big, copy;
 	struct tsr_trace trace;
-	struct tsr_cmd cmd;
 
+	copy = tsr_bo_new(&dev, seg->size / 2, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
 	tsr_trace_start(NULL, NULL);
 	bo = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), cpu);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
-	for (uint32_t i = 1; i <= 50; i++)
-		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
-	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	/* with pages, so that building the eviction takes no time; and their bytes no longer */
+	tsr_bo_map(&dev, &bo);
+	tsr_words_check(bo.map, bo.size / 4, 0);
+	tsr_gpu_fill(&dev, ctx, &bo, 7);
+	tsr_gpu_touch(&dev, ctx, &copy);
+	submit_long(&dev, ctx, &bo, read ? &copy : NULL);
 	/* needs the whole segment, while the job above still runs */
-	big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
-	tsr_gpu_touch(&dev, ctx, &big);
+	tsr_gpu_touch(&dev, other, &big);
 	tsr_bo_wait(&dev, &bo);
 	trace = tsr_trace_stop();
-	{
-		const struct tsr_event *create = tsr_trace_next(&trace, "bo_create", NULL);
-
-		require(create);
-		id = tsr_event_u64(create, "bo");
-	}
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
-		if (tsr_event_u64(ev, "engine") == dev.render && !end)
-			end = tsr_event_u64(ev, "end_ns");
-	}
+	id = last_created(&trace);
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
 		if (tsr_event_u64(ev, "bo") == id && tsr_event_u64(ev, "src") == seg->id)
 			seqno = tsr_event_u64(ev, "seqno");
+	}
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") != dev.render)
+			continue;
+		/* the other context has one job only */
+		if (!long_ctx)
+			long_ctx = tsr_event_u64(ev, "ctx");
+		if (tsr_event_u64(ev, "ctx") == long_ctx)
+			end = tsr_event_u64(ev, "end_ns");
 	}
 	require(end && seqno);
 	tsr_trace_for_each(&trace, "job_done", ev)
@@ -423,8 +448,21 @@ static void busy_objects_are_moved_when_idle(void)
 		    tsr_event_u64(ev, "seqno") == seqno)
 			require(tsr_event_u64(ev, "start_ns") >= end);
 	}
-	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 50);
+	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, read ? 7 : 100);
+	if (read) {
+		uint32_t words[2];
+
+		tsr_gpu_read(&dev, ctx, &copy, 0, 1, &words[0]);
+		tsr_gpu_read(&dev, ctx, &copy, copy.size / 4 - 1, 1, &words[1]);
+		tsr_words_check(words, 2, 7);
+	}
 	tsr_close(&dev);
+}
+
+static void busy_objects_are_moved_when_idle(void)
+{
+	busy_object_is_moved_when_idle(false);
+	busy_object_is_moved_when_idle(true);
 }
 
 /* both holes are too small for C; B, bound again, has to give way by less than its size */
