@@ -441,6 +441,7 @@ static void bad_mmap(void)
 	struct tsr_device other = tsr_open();
 	off_t offset = (off_t)tsr_bo_info(&dev, &bo).mmap_offset;
 	const int prot = PROT_READ | PROT_WRITE;
+	struct tsr_bo hidden = tsr_bo_new(&dev, 8192, tsr_bit(tsr_seg_hidden(&dev)), 0);
 
 	require(mmap(NULL, 4096, prot, MAP_SHARED, dev.fd, 0) == MAP_FAILED);
 	require(mmap(NULL, 4096, prot, MAP_SHARED, dev.fd, 0x80000000) == MAP_FAILED);
@@ -448,6 +449,11 @@ static void bad_mmap(void)
 	require(mmap(NULL, 8192, prot, MAP_SHARED, dev.fd, offset + 4096) == MAP_FAILED);
 	/* a private writable mapping could not follow the object */
 	require(mmap(NULL, 8192, prot, MAP_PRIVATE, dev.fd, offset) == MAP_FAILED);
+	/* an object the CPU may not see has an offset, too: nobody can guess it to any use */
+	require_eq(tsr_bo_info(&dev, &hidden).mmap_offset, 0);
+	for (off_t guess = offset - MiB(1); guess < offset + (off_t)MiB(1); guess += 4096)
+		require(guess == offset ||
+			mmap(NULL, 4096, PROT_READ, MAP_SHARED, dev.fd, guess) == MAP_FAILED);
 	/* another client does not own it */
 	require(mmap(NULL, 8192, prot, MAP_SHARED, other.fd, offset) == MAP_FAILED);
 	require(tsr_bo_map(&dev, &bo));
