@@ -219,39 +219,76 @@ static void two_split_clients(void)
 	tsr_close(&dev);
 }
 
-/* paging happens between two parts of one job, on the other engine */
-static void paging_between_parts(void)
+/* parts that take a while and only read: into one object that stays bound over the cuts */
+static void build_reading(struct tsr_device *dev, struct tsr_cmd *cmd, struct tsr_bo *bos,
+			  struct tsr_bo *out)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+	uint64_t size = seg->size * 5 / 8 & ~4095ull;
+
+	*out = tsr_bo_new(dev, size, tsr_bit(tsr_seg_hidden(dev)), 0);
+	tsr_cmd_init(cmd);
+	tsr_cmd_group_begin(cmd);
+	tsr_cmd_bind_buffer(cmd, 1, out, true);
+	for (uint32_t i = 0; i < SPLIT_PARTS; i++) {
+		bos[i] = tsr_bo_new(dev, size, tsr_bit(seg), 0);
+		tsr_cmd_bind_buffer(cmd, 0, &bos[i], false);
+		tsr_cmd_group_end(cmd);
+		for (uint32_t n = 0; n < 10; n++)
+			tsr_cmd_copy(cmd, 1, 0, 0, 0, (uint32_t)(size / 4));
+	}
+}
+
+/*
+ * Paging happens between two parts of one job, on the other engine; none begins while
+ * a part runs, since there is nothing in the segment but what that part uses.
+ */
+static void paging_alternates_with_parts(bool read)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), between = 0;
-	struct tsr_bo bos[SPLIT_PARTS];
+	struct tsr_bo bos[SPLIT_PARTS], out;
 	struct tsr_trace trace;
 	struct tsr_cmd cmd;
 	struct run *runs;
 	size_t count;
 
-	build_split(&dev, &cmd, bos, 7);
+	if (read)
+		build_reading(&dev, &cmd, bos, &out);
+	else
+		build_split(&dev, &cmd, bos, 7);
 	tsr_submit_done(&dev, ctx, &cmd);
 	tsr_trace_start("job_done", NULL);
 	tsr_submit_done(&dev, ctx, &cmd);
 	trace = tsr_trace_stop();
 	runs = render_runs(&dev, &trace, &count);
 	require_eq(count, SPLIT_PARTS);
-	for (size_t i = 1; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint32_t here = 0;
 
 		tsr_trace_for_each(&trace, "job_done", ev)
 		{
-			here += tsr_event_u64(ev, "engine") != dev.render &&
-				tsr_event_u64(ev, "start_ns") >= runs[i - 1].end &&
+			uint64_t start = tsr_event_u64(ev, "start_ns");
+
+			if (tsr_event_u64(ev, "engine") == dev.render)
+				continue;
+			require_msg(start < runs[i].start || start >= runs[i].end,
+				    "paging began while part %zu ran", i);
+			here += i && start >= runs[i - 1].end &&
 				tsr_event_u64(ev, "end_ns") <= runs[i].start;
 		}
-		require_msg(here, "no paging between part %zu and %zu", i - 1, i);
+		require_msg(!i || here, "no paging between part %zu and %zu", i - 1, i);
 		between += here;
 	}
 	tap_note("%u paging jobs between %zu parts", between, count);
 	free(runs);
 	tsr_close(&dev);
+}
+
+static void paging_between_parts(void)
+{
+	paging_alternates_with_parts(false);
+	paging_alternates_with_parts(true);
 }
 
 /* contexts of one client, split and not, with dependencies both ways */
