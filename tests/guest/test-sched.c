@@ -323,19 +323,28 @@ static void leak_check_and_pins(void)
 							DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	uint32_t plain = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0), other;
+	/* not the whole object, so that offset and limit count, too */
+	const struct tsr_surface second_half = {
+		.format = TSR_FORMAT_R32,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.offset = 2048,
+	};
 	struct drm_tessera_submit args;
 	struct tsr_cmd cmd;
-	uint32_t word;
+	uint32_t words[1024];
 
 	other = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_gpu_fill(&dev, plain, &bo, 11);
 	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_bind(&cmd, 0, &bo, &second_half);
 	tsr_cmd_bind_buffer(&cmd, 1, &other, false);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 77); /* slot 0 was bound before the cut */
 	require_err(__tsr_submit(&dev, strict, &cmd, 0, 0, &args), -EINVAL);
 	require_eq(tsr_submit_status(&dev, plain, &cmd, NULL), 0);
-	tsr_gpu_read(&dev, plain, &bo, 0, 1, &word);
-	require_eq(word, 77);
+	tsr_gpu_read(&dev, plain, &bo, 0, 1024, words);
+	tsr_words_check(words, 512, 11);
+	tsr_words_check(words + 512, 1, 77);
+	tsr_words_check(words + 513, 511, 11);
 	tsr_close(&dev);
 }
 
