@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/* A device whose segment table is not usable (test-probe.args): the driver leaves it alone. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tsr.h"
+
+#define DEVICES "/sys/bus/pci/devices/"
+#define BIND "/sys/bus/pci/drivers/tessera/bind"
+
+static bool file_is(const char *device, const char *name, const char *want)
+{
+	char path[128], *text;
+	bool same;
+
+	snprintf(path, sizeof(path), "%s/%s", device, name);
+	text = tsr_read_file(path);
+	same = text && !strncmp(text, want, strlen(want));
+	free(text);
+	return same;
+}
+
+/* probe fails with the documented error, each time, and leaves nothing behind */
+static void overlapping_segments_are_refused(void)
+{
+	glob_t found;
+	uint32_t devices = 0;
+
+	require(!glob(DEVICES "*", 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *device = found.gl_pathv[i];
+
+		if (!file_is(device, "vendor", "0x1234") || !file_is(device, "device", "0x7e55"))
+			continue;
+		devices++;
+		for (int n = 0; n < 3; n++)
+			require_err(tsr_write_file(BIND, device + strlen(DEVICES)), -EINVAL);
+	}
+	globfree(&found);
+	require_eq(devices, 1);
+	require_err(__tsr_open_node(), -ENODEV);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-6 a device with overlapping segments is refused", overlapping_segments_are_refused,
+	  TSR_NO_DEVICE, 0 },
+};
+
+TSR_TEST_MAIN(tests)
