@@ -242,6 +242,8 @@ static const struct alloc_case alloc_cases[] = {
 	{ "size 0", -EINVAL, { .size = 0, .supported = BIT(1) } },
 	{ "size not of pages", -EINVAL, { .size = 4097, .supported = BIT(1) } },
 	{ "SEG-10 empty set", -EINVAL, { .size = 4096, .supported = 0 } },
+	{ "SEG-10 empty set, read only", -EINVAL,
+	  { .size = 4096, .supported = 0, .gpu_read_only = true } },
 	{ "SEG-10 segment 0", -EINVAL, { .size = 4096, .supported = BIT(0) | BIT(1) } },
 	{ "SEG-10 unknown segment", -EINVAL, { .size = 4096, .supported = BIT(1) | BIT(5) } },
 	{ "SEG-10 segment 31", -EINVAL, { .size = 4096, .supported = BIT(31) } },
@@ -325,6 +327,24 @@ static void test_alloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(default_descs, 4, &c->alloc), c->ret);
 }
 
+/* SEG-11: six would be good ones, but for their number */
+static void test_six_preferred(struct kunit *test)
+{
+	struct tessera_segment_alloc alloc = {
+		.size = 4096, .supported = 0x7e, .num_preferred = 5, .preferred = { 6, 5, 4, 3, 2 },
+	};
+	struct tessera_segment_desc descs[6];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(descs); i++) {
+		descs[i] = default_descs[0];
+		descs[i].id = i + 1;
+	}
+	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(descs, 6, &alloc), 0);
+	alloc.preferred[alloc.num_preferred++] = 1;
+	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(descs, 6, &alloc), -EINVAL);
+}
+
 static void test_set(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tessera_segment_set(default_descs, 4, 0, 0), 0x1e);
@@ -342,6 +362,7 @@ static struct kunit_case segment_desc_cases[] = {
 	KUNIT_CASE(test_count),
 	KUNIT_CASE(test_windows_overlap),
 	KUNIT_CASE_PARAM(test_alloc, alloc_gen_params),
+	KUNIT_CASE(test_six_preferred),
 	KUNIT_CASE(test_set),
 	{ }
 };
