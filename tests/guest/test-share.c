@@ -139,7 +139,10 @@ static double average(int n, uint64_t of, unsigned int ms)
 	return sum / samples;
 }
 
-/* two that want more than there is: half each; a third that wants little keeps it */
+/*
+ * Two that want more than there is: half each; a third that wants little keeps it. With
+ * @also the first fills that segment, too, and a fourth uses nothing but that.
+ */
 static void two_large_one_small(uint32_t also, double *half)
 {
 	struct tsr_device dev = tsr_open();
@@ -147,10 +150,15 @@ static void two_large_one_small(uint32_t also, double *half)
 	uint64_t object = seg->size / 32, evictions = 0;
 	struct tsr_trace trace;
 	double part[3];
-	pid_t pids[3];
+	pid_t pids[4];
 
 	share_memory();
 	clients[0].also_segment = also;
+	if (also) {
+		clients[3].sleep_us = 10000;
+		clients[3].go = true;
+		pids[3] = start_client(3, also, object, object);
+	}
 	pids[0] = start_client(0, seg->id, 2 * seg->size, object);
 	pids[1] = start_client(1, seg->id, 2 * seg->size, object);
 	clients[2].sleep_us = 10000;
@@ -187,9 +195,11 @@ static void two_large_one_small(uint32_t also, double *half)
 	require(part[1] > 0.33 && part[1] < 0.55);
 	/* the ioctl and fdinfo agree, and the share is what can be counted on */
 	require(clients[0].resident <= seg->size && clients[0].resident >= seg->size / 4);
-	require(clients[2].share >= seg->size / 8);
-	for (int i = 0; i < 3; i++)
+	require_eq(clients[2].share, seg->size / 3);
+	for (int i = 0; i < (also ? 4 : 3); i++) {
+		require(clients[i].jobs);
 		stop_client(i, pids[i]);
+	}
 	*half = part[1];
 	tsr_close(&dev);
 }
