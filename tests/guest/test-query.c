@@ -9,13 +9,20 @@
 static void open_without_segments_impossible(void)
 {
 	struct tsr_device dev = tsr_open();
-	char *segments = tsr_debugfs_read("segments");
+	char *segments = tsr_debugfs_read("segments"), line[160];
 
 	/* a node that can be opened has its segments already */
 	require(dev.num_segs >= 1);
-	for (uint32_t i = 0; i < dev.num_segs; i++)
-		require_msg(strstr(segments, (const char *)dev.segs[i].name),
-			    "debugfs segments does not name %s", dev.segs[i].name);
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *seg = &dev.segs[i];
+
+		snprintf(line, sizeof(line),
+			 "segment %u %s base 0x%llx size %llu commit %llu page %u ", seg->id,
+			 seg->name, (unsigned long long)seg->gpu_base,
+			 (unsigned long long)seg->size, (unsigned long long)seg->commit_limit,
+			 seg->page_size);
+		require_msg(strstr(segments, line), "no '%s' in debugfs segments", line);
+	}
 	free(segments);
 	tsr_close(&dev);
 }
@@ -23,6 +30,7 @@ static void open_without_segments_impossible(void)
 static void descriptors_are_sane(void)
 {
 	struct tsr_device dev = tsr_open();
+	uint64_t base = TSR_SEG_FIRST_BASE;
 	uint32_t seen = 0;
 
 	for (uint32_t i = 0; i < dev.num_segs; i++) {
@@ -33,7 +41,9 @@ static void descriptors_are_sane(void)
 		seen |= 1u << s->id;
 		require(s->page_size == 4096 || s->page_size == 65536);
 		require(s->size && s->size % s->page_size == 0);
-		require(s->gpu_base % s->page_size == 0);
+		/* where the device's specification puts them */
+		require_eq(s->gpu_base, base);
+		base = (base + s->size + TSR_SEG_BASE_ALIGN - 1) & ~(TSR_SEG_BASE_ALIGN - 1ull);
 		require(s->commit_limit && s->commit_limit <= s->size);
 		if (!(s->flags & DRM_TESSERA_SEGMENT_APERTURE)) {
 			require_eq(s->commit_limit, s->size);

@@ -103,6 +103,7 @@ static uint64_t slab_bytes(void)
 static void load_and_unload(void)
 {
 	int rounds = tap_slow() ? 4 : 12;
+	struct tsr_device dev;
 	uint64_t first = 0;
 
 	for (int i = 0; i < rounds; i++) {
@@ -110,6 +111,10 @@ static void load_and_unload(void)
 		unload_soon();
 		require_err(__tsr_open_node(), -ENODEV);
 		require_ok(load());
+		/* probe reads what is there, no descriptor or register beyond */
+		dev = tsr_open();
+		require_eq(tsr_guest_errors(&dev), 0);
+		tsr_close(&dev);
 		if (i == 1)
 			first = slab_bytes();
 	}
@@ -234,7 +239,7 @@ static void killed_client(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-1 SEG-14 loading and unloading in a loop", load_and_unload, TSR_NO_DEVICE, 0 },
+	{ "SEG-1 SEG-3 SEG-14 loading and unloading in a loop", load_and_unload, TSR_NO_DEVICE, 0 },
 	{ "an open file keeps the module", busy_module_stays, TSR_NO_DEVICE, 0 },
 	{ "unbinding and binding in a loop", bind_loop, TSR_NO_DEVICE, 0 },
 	{ "unbinding with open file, mapping and running jobs", unbind_under_load, TSR_NO_DEVICE,
