@@ -198,6 +198,7 @@ static void reset_keeps_the_device(void)
 	require(!memcmp(again.segs, dev.segs, sizeof(dev.segs)));
 	tsr_gpu_read(&dev, other, &vram, 0, 64, got);
 	tsr_words_check(got, 64, 0x5eed);
+	tsr_gpu_blit(&dev, other);
 	tsr_close(&again);
 	tsr_close(&dev);
 }

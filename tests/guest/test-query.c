@@ -253,6 +253,25 @@ static void hidden_memory_is_in_no_list(void)
 	tsr_close(&dev);
 }
 
+/* it is there for every context of everybody, whatever is evicted */
+static void microcode_is_there_for_all(void)
+{
+	struct tsr_device dev[2] = { tsr_open(), tsr_open() };
+	uint32_t ctx[4], all = 0;
+
+	for (uint32_t i = 0; i < dev[0].num_segs; i++)
+		all |= tsr_bit(&dev[0].segs[i]);
+	for (uint32_t i = 0; i < 4; i++) {
+		ctx[i] = tsr_context_new(&dev[i % 2], 0);
+		tsr_gpu_blit(&dev[i % 2], ctx[i]);
+	}
+	tsr_evict_set(all);
+	for (uint32_t i = 0; i < 4; i++)
+		tsr_gpu_blit(&dev[i % 2], ctx[i]);
+	tsr_close(&dev[0]);
+	tsr_close(&dev[1]);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-1 segments are there before anything can be allocated",
 	  open_without_segments_impossible, 0, 0 },
@@ -266,6 +285,7 @@ static const struct tap_test tests[] = {
 	{ "query and fdinfo: memory figures follow an object", memory_figures, 0, 0 },
 	{ "query: engines and limits", engines_and_limits, 0, 0 },
 	{ "SEG-12 SEG-14 memory in no segment is in no list", hidden_memory_is_in_no_list, 0, 0 },
+	{ "SEG-14 microcode works in every context", microcode_is_there_for_all, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -45,6 +45,7 @@ static void segments_are_emptied(void)
 		tsr_gpu_read(&dev, ctx, &bos[i], 4711, 1, &word);
 		require_eq(word, 0x51 + i);
 	}
+	tsr_gpu_blit(&dev, ctx);
 	after = tsr_open();
 	require_eq(after.num_segs, dev.num_segs);
 	require(!memcmp(after.segs, dev.segs, dev.num_segs * sizeof(dev.segs[0])));
@@ -75,8 +76,8 @@ static void jobs_run_after_resume(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-31 SEG-4 suspend empties the segments, contents survive", segments_are_emptied, 0,
-	  0 },
+	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
+	  segments_are_emptied, 0, 0 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 0 },
 };
 

@@ -85,6 +85,7 @@ static void work(void)
 		tsr_gpu_read(&dev, ctx, &bo, 1000, 1, &word);
 		require_eq(word, i + 1);
 	}
+	tsr_gpu_blit(&dev, ctx);
 	tsr_close(&dev);
 }
 

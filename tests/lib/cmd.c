@@ -310,6 +310,39 @@ void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
+void tsr_gpu_blit(struct tsr_device *dev, uint32_t context)
+{
+	const struct tsr_surface surface = {
+		.format = TSR_FORMAT_ARGB8888,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.pitch = 64,
+		.width = 16,
+		.height = 16,
+	};
+	struct tsr_bo bo = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
+	uint32_t words[16 * 16];
+	struct tsr_cmd cmd;
+	uint32_t *p;
+
+	tsr_gpu_fill(dev, context, &bo, 0xff123456);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 4 * 16, 12 * 16, 0);
+	tsr_cmd_bind(&cmd, 0, &bo, &surface);
+	/* the first four rows to the eighth */
+	p = tsr_cmd_packet(&cmd, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS);
+	p[3] = 8 << 16;
+	p[4] = 16 | 4 << 16;
+	p[6] = 16 | 4 << 16;
+	p[8] = 0xffffffff;
+	tsr_submit_done(dev, context, &cmd);
+	tsr_cmd_fini(&cmd);
+	tsr_gpu_read(dev, context, &bo, 0, ARRAY_SIZE(words), words);
+	for (uint32_t row = 0; row < 16; row += 4)
+		tsr_words_check(words + row * 16, 4 * 16, row & 4 ? 0 : 0xff123456);
+	tsr_bo_free(dev, &bo);
+}
+
 void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 		   const struct drm_tessera_query_segment *seg)
 {

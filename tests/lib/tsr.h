@@ -176,6 +176,8 @@ void tsr_gpu_copy(struct tsr_device *dev, uint32_t context, const struct tsr_bo 
 /* words of an object the CPU need not be able to map, through a staging object */
 void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo *src, uint64_t word,
 		  uint32_t words, uint32_t *out);
+/* draw something, which takes microcode, and see that it is right */
+void tsr_gpu_blit(struct tsr_device *dev, uint32_t context);
 /* have the GPU use it, so that it is resident afterwards */
 void tsr_gpu_touch(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo);
 /* push every idle object of a segment out, by filling it; frees all again */
