@@ -341,11 +341,14 @@ static void gpu_copies_meet_cpu_bytes(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo spacer = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_visible(&dev)), cpu);
 	struct tsr_bo vis = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), cpu);
 	struct tsr_bo hid = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
 	struct tsr_bo gart = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), cached);
 
 	require_eq(tsr_bo_info(&dev, &hid).mmap_offset, 0);
+	/* not at the very start of the segment */
+	tsr_gpu_touch(&dev, ctx, &spacer);
 	tsr_bo_map(&dev, &vis);
 	tsr_bo_map(&dev, &gart);
 	tsr_pattern_write(&gart, 3);
@@ -353,11 +356,50 @@ static void gpu_copies_meet_cpu_bytes(void)
 	tsr_gpu_copy(&dev, ctx, &vis, &hid);
 	require_eq(tsr_bo_info(&dev, &vis).segment, tsr_seg_visible(&dev)->id);
 	require_eq(tsr_bo_info(&dev, &hid).segment, tsr_seg_hidden(&dev)->id);
+	require(tsr_bo_info(&dev, &vis).segment_offset);
 	tsr_pattern_check(&vis, 3);
 	tsr_pattern_write(&vis, 4);
 	tsr_gpu_copy(&dev, ctx, &hid, &vis);
 	tsr_gpu_copy(&dev, ctx, &gart, &hid);
 	tsr_pattern_check(&gart, 4);
+	tsr_close(&dev);
+}
+
+/* SEG-19: nothing shows the CPU bytes that are in hidden memory: they come to where it can see */
+static void hidden_memory_is_not_shown(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	struct drm_tessera_bo_create args = {
+		.size = MiB(1),
+		.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(&dev)),
+		.flags = cached,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)hid->id },
+	};
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = { .size = args.size };
+	struct tsr_trace trace;
+
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	tsr_bo_map(&dev, &bo);
+	for (uint32_t i = 1; i <= 3; i++) {
+		tsr_gpu_fill(&dev, ctx, &bo, i);
+		require_eq(tsr_bo_info(&dev, &bo).segment, hid->id);
+		tsr_trace_start("cpu_fault", NULL);
+		tsr_words_check(bo.map, bo.size / 4, i);
+		trace = tsr_trace_stop();
+		require(faulted(&trace, "system"));
+		require(!faulted(&trace, "bar"));
+		require(tsr_bo_info(&dev, &bo).segment != hid->id);
+		tsr_trace_free(&trace);
+		/* what is written there counts when it goes back */
+		tsr_pattern_write(&bo, i);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		require_eq(tsr_bo_info(&dev, &bo).segment, hid->id);
+		tsr_pattern_check(&bo, i);
+	}
 	tsr_close(&dev);
 }
 
@@ -413,6 +455,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SEG-18 SEG-19 SEG-21 bytes go both ways through every segment",
 	  gpu_copies_meet_cpu_bytes, 0, 0 },
+	{ "SEG-19 the CPU never sees hidden memory", hidden_memory_is_not_shown, 0, 0 },
 	{ "SEG-20 the GPU reads through the read-only aperture", read_only_aperture_reads, 0, 0 },
 	{ "a mapping outlives handle and file", mapping_outlives_the_handle, 0, 0 },
 };
