@@ -178,6 +178,7 @@ typedef struct TesseraConfig {
     uint32_t max_ib_bytes;
     bool io_coherent;
     bool preemption;
+    bool vram_preserved;
     bool strict;
     char *descriptor_fault;
 } TesseraConfig;

@@ -154,7 +154,8 @@ static void build_segments(TesseraState *s)
     uint64_t next = TSR_SEG_FIRST_BASE;
 
     add_segment(s, &next, 1, "vram", c->vram_size, c->vram_size,
-                TSR_SEGF_CPU_VISIBLE);
+                TSR_SEGF_CPU_VISIBLE |
+                (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
     add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
                 c->vram_hidden_size, 0);
     add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
@@ -329,6 +330,8 @@ static const Property tessera_properties[] = {
                        16 * MiB),
     DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
     DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
+    DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
+                     false),
     DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
     DEFINE_PROP_STRING("x-descriptor-fault", TesseraState,
                        cfg.descriptor_fault),
@@ -353,6 +356,8 @@ static const char *const property_docs[][2] = {
     { "io-coherent", "System page accesses snoop CPU caches, default on" },
     { "preemption",
       "Announce context save and restore between parts, default off" },
+    { "vram-preserved",
+      "Announce that segment 1 keeps its contents over standby, default off" },
     { "strict", "Referee memory ownership and engine state, default off" },
     { "x-descriptor-fault",
       "Report bad segment descriptors: none, overlap, coherent-memory, "

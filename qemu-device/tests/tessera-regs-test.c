@@ -91,6 +91,13 @@ static void test_descriptors(void)
                     TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED);
     g_assert_cmphex(tsr_r64(t, TSR_SEG(1) + TSR_SEG_COMMIT_LO), ==, 4 * mib);
     tsr_stop(t);
+
+    /* SEG-31: what survives standby is announced, of that segment only. */
+    t = tsr_start("vram-preserved=on");
+    check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_PRESERVED_STANDBY,
+                  0x80000000, 64 * mib, "vram");
+    check_segment(t, 1, 2, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
+    tsr_stop(t);
 }
 
 /* SEG-4: descriptors never change; writes are ignored and counted. */
