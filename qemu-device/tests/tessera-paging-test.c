@@ -376,6 +376,42 @@ static void test_dummy(void)
     tsr_stop(t);
 }
 
+/* PAGE-8, PAGE-9: one packet maps or unmaps several pages, these and no others. */
+static void test_several(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t at = tsr_seg_base(t, 4) + 8 * 4096, ptes[4];
+    uint64_t dummy = tsr_alloc(t, 4096);
+    g_autofree uint8_t *got = g_malloc(6 * 4096);
+    static const uint8_t mapped[6] = { 0xdd, 0x20, 0x21, 0x22, 0x23, 0xdd };
+    static const uint8_t unmapped[6] = { 0xdd, 0x20, 0xdd, 0xdd, 0x23, 0xdd };
+    unsigned int i;
+
+    qtest_memset(t->qts, dummy, 0xdd, 4096);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    for (i = 0; i < 4; i++) {
+        ptes[i] = tsr_alloc(t, 4096);
+        qtest_memset(t->qts, ptes[i], 0x20 + i, 4096);
+        ptes[i] |= TSR_APTE_VALID | TSR_APTE_WRITE;
+    }
+    tsr_map(c, 4, 8, 4, tsr_list(t, ptes, 4));
+    tsr_run_ok(t, PAGING, c);
+    tsr_gpu_read(t, at - 4096, got, 6 * 4096);
+    for (i = 0; i < 6; i++) {
+        g_assert_cmphex(got[i * 4096], ==, mapped[i]);
+    }
+    c->n = 0;
+    tsr_unmap(c, 4, 9, 2);
+    tsr_run_ok(t, PAGING, c);
+    tsr_gpu_read(t, at - 4096, got, 6 * 4096);
+    for (i = 0; i < 6; i++) {
+        g_assert_cmphex(got[i * 4096], ==, unmapped[i]);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* A reset in the middle of a long transfer is seen soon. */
 static void test_reset_in_transfer(void)
 {
@@ -407,6 +443,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/paging/PAGE-6-fill", test_fill);
     qtest_add_func("/tessera/paging/PAGE-8-map", test_map);
     qtest_add_func("/tessera/paging/PAGE-9-dummy-page", test_dummy);
+    qtest_add_func("/tessera/paging/PAGE-8-PAGE-9-several", test_several);
     qtest_add_func("/tessera/paging/reset-in-transfer",
                    test_reset_in_transfer);
     return g_test_run();
