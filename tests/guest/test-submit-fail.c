@@ -229,7 +229,7 @@ static void splits(void)
 			require_eq(tsr_submit_status(&j.dev, j.ctx, &j.cmd, NULL), 0);
 			check_result(&j);
 		}
-		nth += nth < 60 ? 1 : 5;
+		nth += nth < 60 ? 1 : 3;
 	} while (more);
 	require_eq(tsr_submit(&j.dev, j.ctx, &j.cmd, 0, 0), 2);
 	check_result(&j);

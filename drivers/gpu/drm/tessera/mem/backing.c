@@ -10,9 +10,14 @@
  *
  * Both states end when the object leaves its memory segment. They are protected by
  * the object's reservation, which the shrinker only tries to take.
+ *
+ * TTM takes it that pages of an object in memory are of no use to anybody: when a move to
+ * pages fails it frees them at once. Here the page-in may still be reading them, so whoever
+ * frees them waits for it.
  */
 
 #include <linux/atomic.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
 #include <linux/shrinker.h>
@@ -40,6 +45,8 @@ struct tessera_backing {
 	bool retained;
 	/** @empty: the pages were given up though TTM thinks they are there */
 	bool empty;
+	/** @reader: the page-in that was the last to read the pages, or NULL */
+	struct dma_fence *reader;
 };
 
 static struct tessera_backing *to_backing(struct ttm_tt *tt)
@@ -65,6 +72,12 @@ static void backing_end_retain(struct tessera_residency *residency,
 
 	backing->retained = false;
 	atomic_long_sub(backing->base.num_pages, &residency->retained_pages);
+}
+
+static void backing_set_reader(struct tessera_backing *backing, struct dma_fence *fence)
+{
+	dma_fence_put(backing->reader);
+	backing->reader = fence ? dma_fence_get(fence) : NULL;
 }
 
 /**
@@ -112,6 +125,9 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 	struct tessera_backing *backing = to_backing(tt);
 
 	backing_end_retain(bdev_to_residency(bdev), backing);
+	if (backing->reader)
+		dma_fence_wait(backing->reader, false);
+	backing_set_reader(backing, NULL);
 	if (!backing->empty)
 		ttm_pool_free(&bdev->pool, tt);
 	backing->empty = false;
@@ -178,10 +194,11 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 /**
  * tessera_backing_retain() - keep the pages of an object that was paged in
  * @bo: the object, reservation held, with pages
+ * @reader: signals when the pages have been read
  *
  * Return: false if there are too many retained pages already.
  */
-bool tessera_backing_retain(struct tessera_bo *bo)
+bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 {
 	struct tessera_residency *residency = bo_to_residency(bo);
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
@@ -193,8 +210,20 @@ bool tessera_backing_retain(struct tessera_bo *bo)
 		return false;
 	}
 	backing->retained = true;
+	backing_set_reader(backing, reader);
 
 	return true;
+}
+
+/**
+ * tessera_backing_is_retained() - ask whether the pages are those of the last page-in
+ * @bo: the object, reservation held, with a ttm_tt
+ *
+ * Return: true if tessera_backing_retain() kept them and nobody has taken them since.
+ */
+bool tessera_backing_is_retained(struct tessera_bo *bo)
+{
+	return to_backing(bo->tbo.ttm)->retained;
 }
 
 /**

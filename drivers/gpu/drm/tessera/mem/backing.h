@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 struct tessera_bo;		/* mem/bo.h */
+struct dma_fence;
 struct tessera_device;
 struct ttm_buffer_object;
 struct ttm_device;
@@ -19,7 +20,8 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
 
 bool tessera_backing_has_bytes(struct tessera_bo *bo);
 int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
-bool tessera_backing_retain(struct tessera_bo *bo);
+bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
+bool tessera_backing_is_retained(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
 
 #endif /* __TESSERA_BACKING_H__ */

@@ -117,7 +117,8 @@ static int move_out_bytes(struct move *move)
 	struct tessera_bo *bo = move->bo;
 	struct tessera_paging_side src, dst;
 
-	if (bo->copy_valid)
+	/* A move that fails makes TTM drop the pages, and these here are new then. */
+	if (bo->copy_valid && tessera_backing_is_retained(bo))
 		return tessera_paging_discard(&move->batch, move->from, move->from_offset,
 					      tessera_bo_bytes(bo));
 
@@ -247,7 +248,7 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 	struct tessera_bo *bo = move->bo;
 	bool had_pages = tessera_backing_has_bytes(bo);
 
-	if (had_pages && !tessera_backing_retain(bo))
+	if (had_pages && !tessera_backing_retain(bo, fence))
 		return move_finish_ghost(move, fence, new_mem);
 
 	/* Pages allocated later are written by an eviction before anybody reads them. */
