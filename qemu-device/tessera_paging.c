@@ -251,6 +251,18 @@ static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
     return TSR_ERR_NONE;
 }
 
+/* PAGE-9: who gives a page up unmaps it before others map theirs. */
+static void referee_map(TesseraEngine *e, TesseraSegment *seg, uint32_t page,
+                        uint64_t pte)
+{
+    if (e->s->cfg.strict && (pte & TSR_APTE_VALID) &&
+        qatomic_read__nocheck(&seg->ptes[page])) {
+        e->fault_slot = TESSERA_NO_SLOT;
+        tessera_guest_error(e->s, e, TSR_ERR_STRICT_OVERLAP,
+                            seg->base + ((uint64_t)page << TSR_PAGE_SHIFT));
+    }
+}
+
 uint32_t tessera_paging_map(TesseraEngine *e, const uint32_t *p)
 {
     TesseraSegment *seg = aperture_range(e, p[1], p[2], p[3]);
@@ -280,6 +292,7 @@ uint32_t tessera_paging_map(TesseraEngine *e, const uint32_t *p)
             err = check_pte(e, seg, pte);
             if (!err) {
                 trace_tessera_map_aperture_pte(p[1], p[2] + done + i, pte);
+                referee_map(e, seg, p[2] + done + i, pte);
                 qatomic_set__nocheck(&seg->ptes[p[2] + done + i],
                                      pte & TSR_APTE_VALID ? pte : 0);
             }

@@ -163,7 +163,7 @@
 #define TSR_ERR_STRICT_DUMMY		37	/* access through an unmapped aperture page; counted, not failed */
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
 #define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
-#define TSR_ERR_STRICT_OVERLAP		40
+#define TSR_ERR_STRICT_OVERLAP		40	/* aperture page mapped while it is mapped; counted, not failed */
 #define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another was open; counted, not failed */
 
 /* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */

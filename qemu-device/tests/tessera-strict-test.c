@@ -225,6 +225,38 @@ static void test_state(void)
     tsr_stop(t);
 }
 
+/* PAGE-9: a page that is given up is unmapped before it is mapped again. */
+static void test_overlap(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t gart = tsr_seg_base(t, 4), vram = tsr_seg_base(t, 1), got;
+    uint64_t pages[2] = { tsr_alloc(t, 4096), tsr_alloc(t, 4096) }, list[2];
+
+    for (unsigned int i = 0; i < 2; i++) {
+        uint64_t pte = pages[i] | TSR_APTE_VALID | TSR_APTE_WRITE;
+
+        qtest_memset(t->qts, pages[i], 0x10 + i, 4096);
+        list[i] = tsr_list(t, &pte, 1);
+    }
+    tsr_map(c, 4, 2, 1, list[0]);
+    tsr_unmap(c, 4, 2, 1);
+    tsr_map(c, 4, 2, 1, list[0]);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
+    c->n = 0;
+    tsr_map(c, 4, 2, 1, list[1]);
+    tsr_run_ok(t, PAGING, c);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, gart + 8192);
+    tsr_expect_errors(t, TSR_ERR_STRICT_OVERLAP, 1);
+    c->n = 0;
+    read_job(c, gart + 8192, vram);
+    tsr_run_ok(t, RENDER, c);
+    tsr_gpu_read(t, vram, &got, 8);
+    g_assert_cmphex(got, ==, 0x1111111111111111);
+    tsr_stop(t);
+}
+
 /* Counted, and yet harmless: PAGE-9. */
 static void test_dummy(void)
 {
@@ -297,6 +329,7 @@ int main(int argc, char **argv)
                    test_evicted_and_stale);
     qtest_add_func("/tessera/strict/state", test_state);
     qtest_add_func("/tessera/strict/PAGE-9-dummy", test_dummy);
+    qtest_add_func("/tessera/strict/PAGE-9-overlap", test_overlap);
     qtest_add_func("/tessera/strict/mark-errors", test_mark_errors);
     qtest_add_func("/tessera/strict/off", test_off);
     return g_test_run();
