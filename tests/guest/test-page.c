@@ -355,10 +355,10 @@ static void unmapping_leaves_neighbours_alone(void)
 	/* the commit limit is met: the idle one gives way */
 	tsr_gpu_touch(&dev, other, &comes);
 	require_eq(tsr_bo_info(&dev, &goes).segment, 0);
+	trace = tsr_trace_stop();
 	tsr_gpu_read(&dev, other, &above, 0, 1, &first);
 	tsr_gpu_read(&dev, other, &above, words - 1, 1, &last);
 	tsr_bo_wait(&dev, &below);
-	trace = tsr_trace_stop();
 
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
