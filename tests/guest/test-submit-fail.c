@@ -240,9 +240,37 @@ static void splits(void)
 	tsr_close(&j.dev);
 }
 
+/* an eviction that fails makes TTM free the copy that was kept: it must not count any more */
+static void evicts(void)
+{
+	const uint32_t failed = 10; /* evictions, at least */
+	struct job j;
+	uint32_t errors = 0;
+	char set[16];
+	bool more;
+
+	prepare(&j, KiB(64));
+	snprintf(set, sizeof(set), "%u", tsr_bit(tsr_seg_visible(&j.dev)));
+	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
+	for (unsigned int nth = 1; nth == 1 || more; nth++) {
+		tsr_gpu_touch(&j.dev, j.ctx, &j.a);
+		injection_set(nth);
+		if (tsr_debugfs_write("evict_all", set))
+			errors++;
+		more = injection_done();
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&j.dev)));
+		tsr_pattern_check(&j.a, 0xa);
+	}
+	require_ok(tsr_debugfs_write("keep_system_copy", "0"));
+	tap_note("%u evictions failed", errors);
+	require(errors >= failed);
+	tsr_close(&j.dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "short of memory in a submission that fits", fits, 0, 120 },
 	{ "short of memory in a submission that pages in", pages_in, 0, 200 },
+	{ "PAGE-7 short of memory in an eviction", evicts, 0, 120 },
 	{ "SPLIT-34 SPLIT-35 short of memory in a split submission", splits, 0, 250 },
 };
 
