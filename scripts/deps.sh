@@ -12,10 +12,10 @@ set -euo pipefail
 base="build-essential pkg-config python3 rsync util-linux file ca-certificates"
 qemu="ninja-build python3-venv dpkg-dev libglib2.0-dev libpixman-1-dev libfdt-dev
 	libpng-dev zlib1g-dev libattr1-dev"
-kernel="flex bison bc libelf-dev libssl-dev cpio kmod xz-utils lz4"
+kernel="flex bison bc libelf-dev libssl-dev cpio kmod xz-utils lz4 dwarves"
 guest="busybox-static cpio kmod"
 userspace="libdrm-dev libpng-dev libcmocka-dev"
-lint="universal-ctags dwarves sparse shellcheck clang-format git perl python3-docutils"
+lint="universal-ctags sparse shellcheck clang-format git perl python3-docutils"
 check="libdrm-tests"
 }
 
