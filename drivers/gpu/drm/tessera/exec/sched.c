@@ -18,6 +18,7 @@
 #include "exec/sched.h"
 #include "hw/fence.h"
 #include "hw/ring.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 
 static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
