@@ -60,8 +60,8 @@ uint32_t tessera_dma_rw(TesseraEngine *e, uint64_t addr, void *buf,
 }
 
 /*
- * The same for packets that move much. Others than RAM are refused: reads of
- * them give a copy that is no RAM block's, writes of no bytes change nothing.
+ * The same for packets that move much. What is mapped of anything but RAM is a
+ * bounce buffer, in no RAM block: refused, and given back with no byte written.
  */
 static uint32_t dma_stream(TesseraEngine *e, uint64_t addr, uint8_t *buf,
                            uint64_t len, bool write)

@@ -140,7 +140,8 @@ static inline void morton_lines(uint8_t *const block[4], uint32_t at,
     __m128i hi[4];
 
     for (uint32_t i = 0; i < 4; i++) {
-        __m128i a = tessera_load16(block[i] + at), b = tessera_load16(block[i] + at + 16);
+        __m128i a = tessera_load16(block[i] + at);
+        __m128i b = tessera_load16(block[i] + at + 16);
 
         hi[i] = _mm_unpackhi_epi64(a, b);
         store16(even + i * 16, _mm_unpacklo_epi64(a, b), stream);

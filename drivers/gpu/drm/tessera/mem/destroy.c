@@ -41,7 +41,8 @@ static void destroy_unmap(struct tessera_bo *bo)
 
 	/* The device goes on seeing the pages until the range is mapped again; users do not. */
 	if (ret)
-		drm_warn(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
+		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id,
+				    ret);
 }
 
 /**
