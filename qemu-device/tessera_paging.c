@@ -312,6 +312,10 @@ uint32_t tessera_paging_unmap(TesseraEngine *e, const uint32_t *p)
         return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
     }
     trace_tessera_unmap_aperture(e->index, p[1], p[2], p[3]);
+    if (e->s->cfg.strict && !qatomic_read__nocheck(&e->s->dummy_page)) {
+        e->fault_slot = TESSERA_NO_SLOT;
+        tessera_guest_error(e->s, e, TSR_ERR_STRICT_DUMMY, seg->base);
+    }
     for (uint32_t i = 0; i < p[3]; i++) {
         qatomic_set__nocheck(&seg->ptes[p[2] + i], 0);
     }

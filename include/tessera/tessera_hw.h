@@ -160,7 +160,7 @@
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
 #define TSR_ERR_STRICT_STALE_SLOT	35	/* slot used after its range was evicted, without a new bind */
 #define TSR_ERR_STRICT_STATE		36	/* engine state used that is undefined since the part began */
-#define TSR_ERR_STRICT_DUMMY		37	/* access through an unmapped aperture page; counted, not failed */
+#define TSR_ERR_STRICT_DUMMY		37	/* unmapped aperture page used, or no dummy page to show; counted, not failed */
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
 #define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
 #define TSR_ERR_STRICT_OVERLAP		40	/* aperture page mapped while it is mapped; counted, not failed */

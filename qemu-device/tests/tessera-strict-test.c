@@ -239,6 +239,7 @@ static void test_overlap(void)
         qtest_memset(t->qts, pages[i], 0x10 + i, 4096);
         list[i] = tsr_list(t, &pte, 1);
     }
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, tsr_alloc(t, 4096));
     tsr_map(c, 4, 2, 1, list[0]);
     tsr_unmap(c, 4, 2, 1);
     tsr_map(c, 4, 2, 1, list[0]);
@@ -265,8 +266,17 @@ static void test_dummy(void)
     uint64_t gart = tsr_seg_base(t, 4), vram = tsr_seg_base(t, 1), got;
     uint64_t dummy = tsr_alloc(t, 4096);
 
+    /* With no page to show yet, unmapping is a mistake of its own. */
+    tsr_unmap(c, 4, 0, 1);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_errors(t, TSR_ERR_STRICT_DUMMY, 1);
+    c->n = 0;
     qtest_memset(t->qts, dummy, 0xdd, 4096);
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    tsr_unmap(c, 4, 0, 1);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
+    c->n = 0;
     read_job(c, gart + 8192, vram);
     tsr_run_ok(t, RENDER, c);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, gart + 8192);
