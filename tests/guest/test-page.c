@@ -377,6 +377,50 @@ static void unmapping_leaves_neighbours_alone(void)
 	tsr_close(&dev);
 }
 
+/* entries say what the pages and the segment are: snooped, written */
+static void entries_fit_the_pages(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev), *ro = tsr_seg_ro(&dev);
+	const uint32_t wc = DRM_TESSERA_BO_CPU_ACCESS, read = DRM_TESSERA_BO_GPU_READ_ONLY;
+	const uint32_t write = TSR_APTE_VALID | TSR_APTE_WRITE;
+	const struct {
+		const struct drm_tessera_query_segment *seg;
+		uint32_t flags, want;
+	} rows[] = {
+		{ gart, cached, write | TSR_APTE_COHERENT },
+		{ gart, wc, write },
+		/* nobody but the device sees these: cached, as it snoops */
+		{ gart, 0, write | TSR_APTE_COHERENT },
+		{ ro, cached | read, TSR_APTE_VALID },
+		{ ro, wc | read, TSR_APTE_VALID },
+	};
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tsr_bo bo;
+		struct tsr_trace trace;
+		uint32_t maps = 0;
+
+		bo = tsr_bo_new(&dev, MiB(3), tsr_bit(rows[i].seg), rows[i].flags);
+		tsr_trace_start("paging_op", NULL);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		trace = tsr_trace_stop();
+		tsr_trace_for_each(&trace, "paging_op", ev)
+		{
+			if (!tsr_event_is(ev, "kind", "map"))
+				continue;
+			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,
+				    ev->text);
+			maps++;
+		}
+		require_eq(maps, 1);
+		tsr_trace_free(&trace);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
 /* a job that takes long: it writes the object, or reads it into another one */
 static void submit_long(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 			const struct tsr_bo *copy)
@@ -775,6 +819,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-7 what was only cleared is not dropped", cleared_memory_is_not_dropped, 0, 0 },
 	{ "PAGE-7 what the CPU wrote through the BAR is not dropped", cpu_writes_are_not_dropped, 0,
 	  0 },
+	{ "PAGE-8 entries say how pages are cached and used", entries_fit_the_pages, 0, 0 },
 	{ "PAGE-9 unmapping leaves the rest of the aperture alone",
 	  unmapping_leaves_neighbours_alone, 0, 0 },
 	{ "PAGE-10 a busy object is moved when it is idle", busy_objects_are_moved_when_idle, 0,

@@ -123,7 +123,10 @@ TRACE_EVENT(tessera_split_pin,
 		      __entry->segment, __entry->offset)
 );
 
-/* One operation of a paging job. */
+/*
+ * One operation of a paging job. Flags: of a transfer, those of the packet, then the layouts;
+ * of a map, those of the entries; of a mark, what the range is declared to be.
+ */
 TRACE_EVENT(tessera_paging_op,
 	    TP_PROTO(u32 kind, u32 bo, u32 src_segment, u64 src_offset, u32 dst_segment,
 		     u64 dst_offset, u64 size, u32 flags, u64 seqno),

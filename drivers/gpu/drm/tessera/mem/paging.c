@@ -435,7 +435,7 @@ int tessera_paging_fill(struct tessera_paging_batch *batch,
 static int paging_map_pass(struct tessera_paging_batch *batch,
 			   const struct tessera_segment *seg, u64 offset,
 			   const struct tessera_res_cursor *cur,
-			   const dma_addr_t *pages, enum ttm_caching caching)
+			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
 {
 	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
 	u64 first = cur->pos >> TSR_PAGE_SHIFT;
@@ -459,6 +459,7 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 			return ret;
 		list->cpu[i] = cpu_to_le64(pte);
 	}
+	*flags = pte & ~TSR_APTE_ADDR_MASK;
 
 	paging_emit(pjob, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, TSR_MAP_APERTURE_DWORDS), seg->id,
@@ -485,17 +486,18 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 		       const dma_addr_t *pages, enum ttm_caching caching)
 {
 	struct tessera_res_cursor cur;
+	u32 flags = 0;
 	int ret;
 
 	tessera_res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
 	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
-		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching);
+		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching, &flags);
 		if (ret)
 			return ret;
 	}
 	paging_record(batch->cur, &(struct paging_record) {
 		.kind = TESSERA_PAGING_MAP, .dst_segment = seg->id,
-		.dst_offset = offset, .size = bytes,
+		.dst_offset = offset, .size = bytes, .flags = flags,
 	});
 
 	return 0;
