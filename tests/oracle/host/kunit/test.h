@@ -31,10 +31,10 @@ struct kunit_suite {
 	struct kunit_case *test_cases;
 };
 
-#define KUNIT_CASE(fn)                                                                             \
-	{                                                                                          \
-		.run = fn, .name = #fn                                                             \
-	}
+/* Versions of the tool disagree about this. */
+/* clang-format off */
+#define KUNIT_CASE(fn) { .run = fn, .name = #fn }
+/* clang-format on */
 #define KUNIT_CASE_SLOW(fn) KUNIT_CASE(fn)
 
 void kunit_host_register(struct kunit_suite *suite);
