@@ -217,8 +217,12 @@ int tessera_device_init(struct tessera_device *tdev)
 	/* Last, so that it runs first: jobs hold what the others free. */
 	if (!ret)
 		ret = drmm_add_action_or_reset(&tdev->drm, tessera_device_drain, tdev);
-	if (ret)
+	if (ret) {
 		tessera_engines_unplug(tdev);
+		/* The microcode's job may not be released yet, and has its engine. */
+		if (tdev->release)
+			tessera_job_queue_drain(tdev);
+	}
 
 	return ret;
 }
