@@ -111,6 +111,16 @@ int tessera_engines_init(struct tessera_device *tdev)
 	return 0;
 }
 
+static int tessera_engine_start(struct tessera_engine *engine)
+{
+	int ret = tessera_ring_start(engine->ring);
+
+	if (ret)
+		drm_err(&engine->tdev->drm, "%s does not start\n", engine->name);
+
+	return ret;
+}
+
 /**
  * tessera_engines_start() - enable all engines
  * @tdev: the device; interrupts may come from now on
@@ -123,11 +133,9 @@ int tessera_engines_start(struct tessera_device *tdev)
 	int ret;
 
 	for (i = 0; i < tdev->info.num_engines; i++) {
-		ret = tessera_ring_start(tdev->engines[i]->ring);
-		if (ret) {
-			drm_err(&tdev->drm, "%s does not start\n", tdev->engines[i]->name);
+		ret = tessera_engine_start(tdev->engines[i]);
+		if (ret)
 			return ret;
-		}
 	}
 
 	return 0;
@@ -177,10 +185,8 @@ static struct dma_fence *tessera_engine_last_job(struct tessera_engine *engine)
 
 static int tessera_engine_resume(struct tessera_engine *engine)
 {
-	int ret = tessera_ring_start(engine->ring);
+	int ret = tessera_engine_start(engine);
 
-	if (ret)
-		drm_err(&engine->tdev->drm, "%s does not start\n", engine->name);
 	drm_sched_wqueue_start(&engine->sched);
 
 	return ret;

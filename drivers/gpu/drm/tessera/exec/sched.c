@@ -6,7 +6,6 @@
  * allocates nothing: the hardware fence came with the job.
  */
 
-#include <linux/delay.h>
 #include <linux/dma-fence.h>
 #include <linux/workqueue.h>
 
@@ -108,38 +107,11 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
 	return drm_sched_init(&engine->sched, &args);
 }
 
-static bool tessera_sched_busy(struct drm_gpu_scheduler *sched)
-{
-	bool busy;
-
-	spin_lock(&sched->job_list_lock);
-	busy = !list_empty(&sched->pending_list);
-	spin_unlock(&sched->job_list_lock);
-
-	return busy;
-}
-
-/**
- * tessera_sched_drain() - wait until no job is with the hardware
- * @engine: the engine; signals all its fences in bounded time
- *
- * Jobs that still wait for dependencies are not waited for.
- */
-void tessera_sched_drain(struct tessera_engine *engine)
-{
-	while (tessera_sched_busy(&engine->sched)) {
-		flush_work(&engine->sched.work_free_job);
-		if (tessera_sched_busy(&engine->sched))
-			usleep_range(100, 500);
-	}
-}
-
 /**
  * tessera_sched_fini() - end the scheduler
- * @engine: the engine; all entities are gone
+ * @engine: the engine; all entities are gone and all jobs released
  */
 void tessera_sched_fini(struct tessera_engine *engine)
 {
-	tessera_sched_drain(engine);
 	drm_sched_fini(&engine->sched);
 }

@@ -8,6 +8,5 @@ struct tessera_engine;
 
 int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fini(struct tessera_engine *engine);
-void tessera_sched_drain(struct tessera_engine *engine);
 
 #endif /* __TESSERA_SCHED_H__ */
