@@ -305,36 +305,55 @@ static u32 make_order(const struct tessera_patch *patches, u32 num, u32 *order)
 	return n;
 }
 
+#define RANDOM_ENTRIES	40
+static_assert(MAX_ENTRIES <= RANDOM_ENTRIES);
+
+/* A replay and what it points at. */
+struct replay_run {
+	struct tessera_patch_list list;
+	u32 order[RANDOM_ENTRIES];
+	struct tessera_patch_replay replay;
+};
+
+/* Begin a replay of a list, if the list is right. */
+static int replay_begin(struct patch_fixture *f, const struct tessera_patch *patches, u32 num,
+			struct replay_run *run)
+{
+	struct tessera_patch_error err;
+	int ret;
+
+	make_list(&run->list, patches, num);
+	ret = tessera_patch_check(&run->list, &f->table, &err);
+	if (!ret)
+		tessera_patch_replay_init(&run->replay, &run->list, run->order,
+					  make_order(patches, num, run->order), &f->table);
+
+	return ret;
+}
+
 static void test_replay(struct kunit *test)
 {
 	const struct replay_case *c = test->param_value;
 	struct patch_fixture *f = test->priv;
-	struct tessera_patch_replay replay;
-	struct tessera_patch_error err;
-	struct tessera_patch_list list;
-	u32 order[MAX_ENTRIES];
+	struct replay_run run;
 	u32 i;
 
-	make_list(&list, c->patches, c->num);
-	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), 0);
-	tessera_patch_replay_init(&replay, &list, order,
-				  make_order(c->patches, c->num, order), &f->table);
+	KUNIT_ASSERT_EQ(test, replay_begin(f, c->patches, c->num, &run), 0);
 	for (i = 0; i < c->num_cuts; i++) {
 		u32 pos = 0, binds = 0, count = 0, index;
 
-		tessera_patch_replay_cut(&replay, c->cuts[i].at);
-		while ((index = tessera_patch_replay_bind(&replay, &pos)) != TESSERA_SLOT_NONE) {
+		tessera_patch_replay_cut(&run.replay, c->cuts[i].at);
+		while ((index = tessera_patch_replay_bind(&run.replay, &pos)) !=
+		       TESSERA_SLOT_NONE) {
 			KUNIT_ASSERT_LT(test, index, c->num);
 			KUNIT_EXPECT_FALSE(test, binds & BIT(index));
 			binds |= BIT(index);
 			count++;
 		}
 		KUNIT_EXPECT_EQ(test, binds, c->cuts[i].binds);
-		KUNIT_EXPECT_LE(test, count, tessera_patch_replay_count(&replay));
+		KUNIT_EXPECT_LE(test, count, tessera_patch_replay_count(&run.replay));
 	}
 }
-
-#define RANDOM_ENTRIES	40
 
 /* A legal list: binds of 0x28 bytes at 0, 0x40, ...; some unbinds; some groups of two. */
 static u32 random_list(struct tessera_patch *patches, u32 *seed)
@@ -385,32 +404,27 @@ static void test_replay_random_split_17(struct kunit *test)
 {
 	struct patch_fixture *f = test->priv;
 	struct tessera_patch *patches;
-	u32 order[RANDOM_ENTRIES], model[NUM_SLOTS];
+	u32 model[NUM_SLOTS];
 	u32 seed = 7, round, i, num;
 
 	patches = kunit_kcalloc(test, RANDOM_ENTRIES, sizeof(*patches), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, patches);
 
 	for (round = 0; round < 500; round++) {
-		struct tessera_patch_replay replay;
-		struct tessera_patch_error err;
-		struct tessera_patch_list list;
+		struct replay_run run;
 
 		num = random_list(patches, &seed);
-		make_list(&list, patches, num);
 		/* Two elements of one split point may name one slot badly: not of interest. */
-		if (tessera_patch_check(&list, &f->table, &err))
+		if (replay_begin(f, patches, num, &run))
 			continue;
-		tessera_patch_replay_init(&replay, &list, order, make_order(patches, num, order),
-					  &f->table);
 		for (i = 0; i < num; i++) {
 			u32 cut = patches[i].split_offset, pos = 0, index, s, want = 0, got = 0;
 
 			if (!cut || (i && cut == patches[i - 1].split_offset) || seed >> 30 == 3)
 				continue;
-			tessera_patch_replay_cut(&replay, cut);
+			tessera_patch_replay_cut(&run.replay, cut);
 			model_binds(patches, num, cut, model);
-			while ((index = tessera_patch_replay_bind(&replay, &pos)) !=
+			while ((index = tessera_patch_replay_bind(&run.replay, &pos)) !=
 			       TESSERA_SLOT_NONE) {
 				KUNIT_ASSERT_EQ(test, model[patches[index].slot_id], index);
 				got++;
@@ -440,21 +454,15 @@ static void test_replay_applies_split_8_split_11(struct kunit *test)
 	static const u32 live[] = { 1, 2, 2, 1, 0, 0 };
 	static const u32 cuts[] = { 0, 0x100, CMD_BYTES };
 	struct patch_fixture *f = test->priv;
-	struct tessera_patch_replay replay;
-	struct tessera_patch_error err;
-	struct tessera_patch_list list;
-	u32 order[MAX_ENTRIES];
+	struct replay_run run;
 	u32 i;
 
-	make_list(&list, patches, ARRAY_SIZE(patches));
-	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), 0);
-	tessera_patch_replay_init(&replay, &list, order,
-				  make_order(patches, ARRAY_SIZE(patches), order), &f->table);
-	replay.applied = note_applied;
+	KUNIT_ASSERT_EQ(test, replay_begin(f, patches, ARRAY_SIZE(patches), &run), 0);
+	run.replay.applied = note_applied;
 	applied_next = 0;
 	for (i = 0; i + 1 < ARRAY_SIZE(cuts); i++) {
-		tessera_patch_replay_cut(&replay, cuts[i]);
-		tessera_patch_replay_advance(&replay, cuts[i + 1]);
+		tessera_patch_replay_cut(&run.replay, cuts[i]);
+		tessera_patch_replay_advance(&run.replay, cuts[i + 1]);
 	}
 	KUNIT_ASSERT_EQ(test, applied_next, ARRAY_SIZE(patches));
 	for (i = 0; i < ARRAY_SIZE(patches); i++)
