@@ -19,10 +19,12 @@ struct tessera_clients;		/* services/client.c */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_irq;		/* hw/irq.c */
-struct tessera_paging;		/* mem/paging.c */
+struct tessera_paging;		/* paging/queue.c */
 struct tessera_release_queue;	/* exec/job.c */
+struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
-struct tessera_segments;	/* mem/segment.c */
+struct tessera_retain;		/* mem/backing.h */
+struct tessera_segments;	/* segments/segment.c */
 
 /**
  * DOC: locking
@@ -120,6 +122,10 @@ struct tessera_device {
 	struct tessera_segments *segments;
 	/** @paging: the paging queue */
 	struct tessera_paging *paging;
+	/** @registry: all buffer objects */
+	struct tessera_registry *registry;
+	/** @retain: spare system pages of objects in memory */
+	struct tessera_retain *retain;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */

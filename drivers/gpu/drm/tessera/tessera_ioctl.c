@@ -14,13 +14,13 @@
 #include <drm/drm_ioctl.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/gem.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
-#include "mem/account.h"
-#include "mem/gem.h"
-#include "mem/segment.h"
+#include "segments/account.h"
+#include "segments/segment.h"
 #include "services/client.h"
 #include "submit/context.h"
 #include "submit/request.h"

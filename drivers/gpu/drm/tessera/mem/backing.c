@@ -30,6 +30,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/registry.h"
 #include "tessera_device.h"
 
 /* A part of the machine's memory that retained pages may take. */
@@ -54,24 +55,24 @@ static struct tessera_backing *to_backing(struct ttm_tt *tt)
 	return container_of(tt, struct tessera_backing, base);
 }
 
-static struct tessera_residency *bdev_to_residency(struct ttm_device *bdev)
+static struct tessera_retain *bdev_to_retain(struct ttm_device *bdev)
 {
-	return container_of(bdev, struct tessera_device, ttm)->residency;
+	return container_of(bdev, struct tessera_device, ttm)->retain;
 }
 
-static struct tessera_residency *bo_to_residency(struct tessera_bo *bo)
+static struct tessera_retain *bo_to_retain(struct tessera_bo *bo)
 {
-	return to_tessera_device(bo->tbo.base.dev)->residency;
+	return to_tessera_device(bo->tbo.base.dev)->retain;
 }
 
-static void backing_end_retain(struct tessera_residency *residency,
+static void backing_end_retain(struct tessera_retain *retain,
 			       struct tessera_backing *backing)
 {
 	if (!backing->retained)
 		return;
 
 	backing->retained = false;
-	atomic_long_sub(backing->base.num_pages, &residency->retained_pages);
+	atomic_long_sub(backing->base.num_pages, &retain->pages);
 }
 
 static void backing_set_reader(struct tessera_backing *backing, struct dma_fence *fence)
@@ -124,7 +125,7 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 {
 	struct tessera_backing *backing = to_backing(tt);
 
-	backing_end_retain(bdev_to_residency(bdev), backing);
+	backing_end_retain(bdev_to_retain(bdev), backing);
 	if (backing->reader)
 		dma_fence_wait(backing->reader, false);
 	backing_set_reader(backing, NULL);
@@ -200,13 +201,13 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
  */
 bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 {
-	struct tessera_residency *residency = bo_to_residency(bo);
+	struct tessera_retain *retain = bo_to_retain(bo);
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
 	long pages = backing->base.num_pages;
 
-	if (atomic_long_add_return(pages, &residency->retained_pages) >
-	    READ_ONCE(residency->retain_limit)) {
-		atomic_long_sub(pages, &residency->retained_pages);
+	if (atomic_long_add_return(pages, &retain->pages) >
+	    READ_ONCE(retain->limit)) {
+		atomic_long_sub(pages, &retain->pages);
 		return false;
 	}
 	backing->retained = true;
@@ -232,11 +233,11 @@ bool tessera_backing_is_retained(struct tessera_bo *bo)
  */
 void tessera_backing_use(struct tessera_bo *bo)
 {
-	backing_end_retain(bo_to_residency(bo), to_backing(bo->tbo.ttm));
+	backing_end_retain(bo_to_retain(bo), to_backing(bo->tbo.ttm));
 }
 
 /* Pages given up, or 0. A page-in that still reads them shows in the reservation. */
-static unsigned long backing_shrink_bo(struct tessera_residency *residency,
+static unsigned long backing_shrink_bo(struct tessera_retain *retain,
 				       struct tessera_bo *bo)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
@@ -249,7 +250,7 @@ static unsigned long backing_shrink_bo(struct tessera_residency *residency,
 	backing = bo->tbo.ttm ? to_backing(bo->tbo.ttm) : NULL;
 	if (backing && backing->retained &&
 	    dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL)) {
-		backing_end_retain(residency, backing);
+		backing_end_retain(retain, backing);
 		bo->copy_valid = false;
 		ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
 		backing->empty = true;
@@ -262,30 +263,37 @@ static unsigned long backing_shrink_bo(struct tessera_residency *residency,
 
 static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	struct tessera_residency *residency = shrinker->private_data;
-	long pages = atomic_long_read(&residency->retained_pages);
+	struct tessera_device *tdev = shrinker->private_data;
+	struct tessera_retain *retain = tdev->retain;
+	long pages = atomic_long_read(&retain->pages);
 
 	return pages > 0 ? pages : SHRINK_EMPTY;
 }
 
-/* An object on the list stays at least until its destructor gets the lock. */
+struct backing_shrink {
+	struct tessera_retain *retain;
+	unsigned long freed;
+	unsigned long wanted;
+};
+
+static bool backing_shrink_visit(struct drm_gem_object *gem, void *data)
+{
+	struct backing_shrink *shrink = data;
+
+	shrink->freed += backing_shrink_bo(shrink->retain, gem_to_tessera_bo(gem));
+
+	return shrink->freed < shrink->wanted;
+}
+
 static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	struct tessera_residency *residency = shrinker->private_data;
-	unsigned long freed = 0;
-	struct tessera_bo *bo;
+	struct tessera_device *tdev = shrinker->private_data;
+	struct backing_shrink shrink = { .retain = tdev->retain, .wanted = sc->nr_to_scan };
 
-	if (!mutex_trylock(&residency->lock))
+	if (!tessera_registry_try_walk(tdev, backing_shrink_visit, &shrink))
 		return SHRINK_STOP;
 
-	list_for_each_entry(bo, &residency->bos, node) {
-		freed += backing_shrink_bo(residency, bo);
-		if (freed >= sc->nr_to_scan)
-			break;
-	}
-	mutex_unlock(&residency->lock);
-
-	return freed ? freed : SHRINK_STOP;
+	return shrink.freed ? shrink.freed : SHRINK_STOP;
 }
 
 static void backing_fini(struct drm_device *drm, void *shrinker)
@@ -295,16 +303,20 @@ static void backing_fini(struct drm_device *drm, void *shrinker)
 
 /**
  * tessera_backing_init() - let the kernel take retained pages
- * @tdev: the device; its list of objects is set up
+ * @tdev: the device; its registry is set up
  *
  * Return: 0 or an error.
  */
 int tessera_backing_init(struct tessera_device *tdev)
 {
-	struct tessera_residency *residency = tdev->residency;
+	struct tessera_retain *retain;
 	struct shrinker *shrinker;
 
-	residency->retain_limit = totalram_pages() / RETAIN_FRACTION;
+	retain = drmm_kzalloc(&tdev->drm, sizeof(*retain), GFP_KERNEL);
+	if (!retain)
+		return -ENOMEM;
+	tdev->retain = retain;
+	retain->limit = totalram_pages() / RETAIN_FRACTION;
 
 	shrinker = shrinker_alloc(0, "drm-tessera:%s", dev_name(tdev->drm.dev));
 	if (!shrinker)
@@ -312,7 +324,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 
 	shrinker->count_objects = backing_shrink_count;
 	shrinker->scan_objects = backing_shrink_scan;
-	shrinker->private_data = residency;
+	shrinker->private_data = tdev;
 	shrinker_register(shrinker);
 
 	return drmm_add_action_or_reset(&tdev->drm, backing_fini, shrinker);

@@ -2,6 +2,7 @@
 #ifndef __TESSERA_BACKING_H__
 #define __TESSERA_BACKING_H__
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 struct tessera_bo;		/* mem/bo.h */
@@ -11,6 +12,18 @@ struct ttm_buffer_object;
 struct ttm_device;
 struct ttm_operation_ctx;
 struct ttm_tt;
+
+/**
+ * struct tessera_retain - spare system pages of objects in memory segments
+ */
+struct tessera_retain {
+	/** @pages: how many there are */
+	atomic_long_t pages;
+	/** @limit: most of them; a debugfs knob */
+	unsigned long limit;
+	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
+	bool keep_copy;
+};
 
 int tessera_backing_init(struct tessera_device *tdev);
 

@@ -3,20 +3,19 @@
  * DOC: buffer objects
  *
  * What an object is and where it is; not how it moves. Fields that change are
- * protected by the object's reservation. All objects are on a list, under the leaf
- * mutex of &struct tessera_residency, for debugfs and for unplug.
+ * protected by the object's reservation.
  */
 
 #include <linux/slab.h>
 
-#include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "mem/account.h"
 #include "mem/bo.h"
-#include "mem/cache.h"
-#include "mem/manager.h"
-#include "mem/segment.h"
+#include "mem/registry.h"
+#include "paging/cache.h"
+#include "segments/account.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -29,10 +28,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 
 	atomic64_sub(tessera_bo_bytes(bo), &bo->account->total[seg->index]);
 
-	mutex_lock(&tdev->residency->lock);
-	list_del(&bo->node);
-	mutex_unlock(&tdev->residency->lock);
-
+	tessera_registry_remove(tdev, bo->id);
 	drm_gem_object_release(&tbo->base);
 	tessera_account_put(bo->account);
 	kfree(bo);
@@ -129,9 +125,13 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 {
 	struct tessera_bo *bo;
 
-	bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
 	if (!bo)
 		return NULL;
+	if (tessera_registry_reserve(tdev, &bo->id)) {
+		kfree(bo);
+		return NULL;
+	}
 
 	bo->flags = args->flags;
 	bo->supported = args->supported;
@@ -144,11 +144,6 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo_set_evict_places(tdev, bo);
 	atomic64_add(args->size,
 		     &account->total[tessera_segment_by_id(tdev, bo->preferred[0])->index]);
-
-	mutex_lock(&tdev->residency->lock);
-	bo->id = ++tdev->residency->next_id;
-	list_add_tail(&bo->node, &tdev->residency->bos);
-	mutex_unlock(&tdev->residency->lock);
 
 	return bo;
 }
@@ -192,6 +187,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				   NULL, NULL, bo_destroy);
 	if (ret)
 		return ERR_PTR(ret);
+	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
 	ttm_bo_unreserve(&bo->tbo);
 
 	trace_tessera_bo_create(bo->id, account->id, args->size, bo->supported, bo->flags,
@@ -205,26 +201,13 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
  * @tdev: the device
  * @id: id of the object before, 0 to begin
  *
- * Objects being destroyed are left out.
- *
  * Return: the object with the next id, with a reference, or NULL.
  */
 struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 {
-	struct tessera_residency *residency = tdev->residency;
-	struct tessera_bo *bo, *found = NULL;
+	struct drm_gem_object *gem = tessera_registry_next(tdev, id);
 
-	/* Ids ascend along the list. */
-	mutex_lock(&residency->lock);
-	list_for_each_entry(bo, &residency->bos, node) {
-		if (bo->id > id && kref_get_unless_zero(&bo->tbo.base.refcount)) {
-			found = bo;
-			break;
-		}
-	}
-	mutex_unlock(&residency->lock);
-
-	return found;
+	return gem ? gem_to_tessera_bo(gem) : NULL;
 }
 
 /**
@@ -301,28 +284,4 @@ bool tessera_bo_can_write_somewhere(struct tessera_bo *bo)
 			return true;
 
 	return false;
-}
-
-/**
- * tessera_bo_init() - set up the list of objects
- * @tdev: the device
- *
- * Return: 0 or an error.
- */
-int tessera_bo_init(struct tessera_device *tdev)
-{
-	struct tessera_residency *residency;
-	int ret;
-
-	residency = drmm_kzalloc(&tdev->drm, sizeof(*residency), GFP_KERNEL);
-	if (!residency)
-		return -ENOMEM;
-
-	INIT_LIST_HEAD(&residency->bos);
-	ret = drmm_mutex_init(&tdev->drm, &residency->lock);
-	if (ret)
-		return ret;
-	tdev->residency = residency;
-
-	return 0;
 }

@@ -2,8 +2,6 @@
 #ifndef __TESSERA_BO_H__
 #define __TESSERA_BO_H__
 
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/types.h>
 
 #include <drm/drm_gem.h>
@@ -12,12 +10,12 @@
 
 #include <drm/tessera_drm.h>
 
-#include "mem/account.h"
+#include "segments/account.h"
 
 struct drm_file;
 struct tessera_device;
-struct tessera_range;		/* mem/manager.h */
-struct tessera_segment;		/* mem/segment.h */
+struct tessera_range;		/* segments/manager.h */
+struct tessera_segment;		/* segments/segment.h */
 
 /**
  * struct tessera_bo - a buffer object (WDDM: allocation)
@@ -28,8 +26,6 @@ struct tessera_segment;		/* mem/segment.h */
 struct tessera_bo {
 	/** @tbo: TTM object, embeds the GEM object */
 	struct ttm_buffer_object tbo;
-	/** @node: in the device's list of objects, under its lock */
-	struct list_head node;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
@@ -65,26 +61,6 @@ struct tessera_bo {
 	u8 num_evict_places;
 };
 
-/**
- * struct tessera_residency - what placement policy shares across the device
- */
-struct tessera_residency {
-	/** @lock: protects @bos and @next_id; a leaf */
-	struct mutex lock;
-	/** @bos: all &tessera_bo */
-	struct list_head bos;
-	/** @next_id: next object id */
-	u32 next_id;
-	/** @stamp: submissions so far, see &tessera_bo.last_use */
-	atomic64_t stamp;
-	/** @retained_pages: spare system pages of objects in memory, see mem/backing.c */
-	atomic_long_t retained_pages;
-	/** @retain_limit: most of them; a debugfs knob */
-	unsigned long retain_limit;
-	/** @keep_system_copy: page-in leaves the copy in system pages valid; a debugfs knob */
-	bool keep_system_copy;
-};
-
 static inline struct tessera_bo *to_tessera_bo(struct ttm_buffer_object *tbo)
 {
 	return container_of(tbo, struct tessera_bo, tbo);
@@ -118,15 +94,13 @@ static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 ha
 	return gem ? gem_to_tessera_bo(gem) : NULL;
 }
 
-int tessera_bo_init(struct tessera_device *tdev);
+struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
 bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
 
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_account *account,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args);
-
-struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
 
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);

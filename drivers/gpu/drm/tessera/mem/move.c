@@ -26,10 +26,11 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
-#include "mem/manager.h"
 #include "mem/move.h"
-#include "mem/paging.h"
-#include "mem/segment.h"
+#include "paging/ops.h"
+#include "paging/queue.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -254,7 +255,7 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 	/* Pages allocated later are written by an eviction before anybody reads them. */
 	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	bo->copy_valid = had_pages && READ_ONCE(bo_device(bo)->residency->keep_system_copy);
+	bo->copy_valid = had_pages && READ_ONCE(bo_device(bo)->retain->keep_copy);
 
 	return 0;
 }

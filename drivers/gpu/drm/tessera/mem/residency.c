@@ -17,17 +17,18 @@
 #include <linux/sort.h>
 
 #include <drm/drm_exec.h>
+#include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/account.h"
 #include "mem/bo.h"
-#include "mem/manager.h"
 #include "mem/move.h"
 #include "mem/residency.h"
-#include "mem/segment.h"
 #include "pure/victim.h"
+#include "segments/account.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -36,6 +37,11 @@
 
 /* Room may come and go between an attempt and a look at what it failed for. */
 #define PLACE_TRIES		4
+
+struct tessera_residency {
+	/* Submissions so far, see &tessera_bo.last_use. */
+	atomic64_t stamp;
+};
 
 static struct tessera_device *bo_device(struct tessera_bo *bo)
 {
@@ -801,4 +807,17 @@ int tessera_residency_wait_dying(struct tessera_device *tdev)
 	flush_workqueue(tdev->ttm.wq);
 
 	return 0;
+}
+
+/**
+ * tessera_residency_init() - set up placement
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_residency_init(struct tessera_device *tdev)
+{
+	tdev->residency = drmm_kzalloc(&tdev->drm, sizeof(*tdev->residency), GFP_KERNEL);
+
+	return tdev->residency ? 0 : -ENOMEM;
 }

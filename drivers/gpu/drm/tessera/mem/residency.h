@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 struct drm_exec;
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 
@@ -40,6 +40,7 @@ struct tessera_block {
 	u32 rank;
 };
 
+int tessera_residency_init(struct tessera_device *tdev);
 int tessera_residency_validate(struct tessera_bo *bo, struct drm_exec *exec, bool write);
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset,
 			    struct drm_exec *exec);

@@ -15,15 +15,16 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/aperture_mgr.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
-#include "mem/manager.h"
 #include "mem/move.h"
-#include "mem/paging.h"
-#include "mem/segment.h"
+#include "mem/registry.h"
 #include "mem/ttm.h"
-#include "mem/vram_mgr.h"
+#include "paging/queue.h"
+#include "segments/aperture_mgr.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
+#include "segments/vram_mgr.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -109,17 +110,6 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.move = tessera_ttm_move,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 };
-
-/**
- * tessera_ttm_device() - the TTM device
- * @tdev: the device
- *
- * Return: it.
- */
-struct ttm_device *tessera_ttm_device(struct tessera_device *tdev)
-{
-	return &tdev->ttm;
-}
 
 /**
  * tessera_ttm_evict_segments() - empty segments of objects
@@ -208,7 +198,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	u32 i;
 	int ret;
 
-	ret = tessera_bo_init(tdev);
+	ret = tessera_registry_init(tdev);
 	if (ret)
 		return ret;
 

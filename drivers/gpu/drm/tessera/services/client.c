@@ -10,7 +10,7 @@
 
 #include <drm/drm_file.h>
 
-#include "mem/account.h"
+#include "segments/account.h"
 #include "services/client.h"
 #include "submit/context.h"
 #include "tessera_device.h"

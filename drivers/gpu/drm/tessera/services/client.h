@@ -5,7 +5,7 @@
 #include <linux/xarray.h>
 
 struct drm_file;
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 
 /**

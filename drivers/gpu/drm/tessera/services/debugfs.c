@@ -19,12 +19,13 @@
 #include "exec/engine.h"
 #include "hw/error.h"
 #include "hw/irq.h"
-#include "mem/account.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
-#include "mem/manager.h"
-#include "mem/paging.h"
-#include "mem/segment.h"
 #include "mem/ttm.h"
+#include "paging/queue.h"
+#include "segments/account.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "services/debugfs.h"
 #include "tessera_device.h"
 
@@ -258,6 +259,6 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);
 	debugfs_create_u32("force_split_seed", 0600, root, &tdev->force_split_seed);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
-	debugfs_create_ulong("retain_limit_pages", 0600, root, &tdev->residency->retain_limit);
-	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->residency->keep_system_copy);
+	debugfs_create_ulong("retain_limit_pages", 0600, root, &tdev->retain->limit);
+	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->retain->keep_copy);
 }

@@ -21,8 +21,8 @@
 #include <drm/drm_print.h>
 
 #include "exec/engine.h"
-#include "mem/account.h"
-#include "mem/segment.h"
+#include "segments/account.h"
+#include "segments/segment.h"
 #include "services/client.h"
 #include "services/fdinfo.h"
 #include "tessera_device.h"

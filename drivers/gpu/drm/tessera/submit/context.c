@@ -15,7 +15,7 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
-#include "mem/account.h"
+#include "segments/account.h"
 #include "submit/context.h"
 #include "tessera_device.h"
 

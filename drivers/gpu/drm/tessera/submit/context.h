@@ -12,7 +12,7 @@
 #include "submit/barrier.h"
 
 struct drm_tessera_context_create;
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
 struct xarray;

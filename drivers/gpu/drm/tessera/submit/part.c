@@ -14,10 +14,10 @@
 
 #include "exec/engine.h"
 #include "hw/fence.h"
-#include "mem/account.h"
 #include "mem/bo.h"
-#include "mem/paging.h"
 #include "mem/residency.h"
+#include "paging/queue.h"
+#include "segments/account.h"
 #include "submit/context.h"
 #include "submit/part.h"
 #include "tessera_device.h"

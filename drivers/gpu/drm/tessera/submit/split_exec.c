@@ -23,7 +23,7 @@
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "mem/segment.h"
+#include "segments/segment.h"
 #include "submit/barrier.h"
 #include "submit/context.h"
 #include "submit/part.h"

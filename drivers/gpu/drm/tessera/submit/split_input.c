@@ -14,11 +14,12 @@
 
 #include <drm/tessera_drm.h>
 
-#include "mem/account.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "mem/segment.h"
 #include "pure/victim.h"
+#include "segments/account.h"
+#include "segments/segment.h"
 #include "submit/context.h"
 #include "submit/request.h"
 #include "submit/split_input.h"
@@ -132,7 +133,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 	}
 	if (bo->copy_valid)
 		alloc->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
-	if (READ_ONCE(req->tdev->residency->keep_system_copy))
+	if (READ_ONCE(req->tdev->retain->keep_copy))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
 
 	set = alloc->supported;

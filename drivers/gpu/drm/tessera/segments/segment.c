@@ -15,7 +15,7 @@
 #include <drm/ttm/ttm_resource.h>
 
 #include "hw/mmio.h"
-#include "mem/segment.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 
 /* TTM_PL_SYSTEM and TTM_PL_TT keep their meaning; segments take the rest. */

@@ -18,7 +18,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "mem/account.h"
+#include "segments/account.h"
 #include "tessera_device.h"
 
 /* An account that used or asked for memory this recently competes for it. */

@@ -4,8 +4,8 @@
 
 #include <linux/types.h>
 
-#include "mem/account.h"
 #include "pure/segment_desc.h"
+#include "segments/account.h"
 
 struct tessera_device;
 

@@ -6,9 +6,9 @@
  * may snoop. Stateless.
  */
 
-#include "mem/cache.h"
-#include "mem/segment.h"
+#include "paging/cache.h"
 #include "pure/pte.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 
 #include <drm/tessera_drm.h>

@@ -15,19 +15,19 @@
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
+#include "cpu/destroy.h"
+#include "cpu/fault.h"
+#include "cpu/gem.h"
 #include "mem/bo.h"
-#include "mem/cpu_map.h"
-#include "mem/destroy.h"
-#include "mem/gem.h"
-#include "mem/segment.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
-	.mmap = tessera_cpu_map_mmap,
+	.mmap = tessera_cpu_fault_mmap,
 	.vmap = drm_gem_ttm_vmap,
 	.vunmap = drm_gem_ttm_vunmap,
-	.vm_ops = &tessera_cpu_map_vm_ops,
+	.vm_ops = &tessera_cpu_fault_vm_ops,
 };
 
 /**

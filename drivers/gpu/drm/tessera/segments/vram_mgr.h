@@ -2,7 +2,7 @@
 #ifndef __TESSERA_VRAM_MGR_H__
 #define __TESSERA_VRAM_MGR_H__
 
-#include "mem/manager.h"
+#include "segments/manager.h"
 
 int tessera_vram_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg,
 			  tessera_manager_owner_t owner);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: paging
+ * DOC: paging queue
  *
- * Builds the kernel's own command buffers for moving, filling and mapping memory and
- * queues them to the paging engine through the scheduler (PAGE-1 to PAGE-3). It takes
- * ranges of segments and lists of pages, never objects.
+ * The kernel's own command buffers for moving, filling and mapping memory, and their way
+ * to the paging engine through the scheduler (PAGE-1 to PAGE-3). What the commands are is
+ * paging/ops.c's.
  *
  * Operations on one object form a batch. A batch is as many jobs as its commands
  * need (PAGE-5), all of one entity, so they run in order and only the first
@@ -26,25 +26,19 @@
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "exec/job.h"
-#include "mem/account.h"
-#include "mem/cache.h"
-#include "mem/paging.h"
-#include "mem/res_cursor.h"
-#include "mem/segment.h"
+#include "paging/queue.h"
+#include "segments/account.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* One page list is one page: 512 entries, 2 MiB in a pass. */
-#define LIST_BYTES	TSR_PAGE_SIZE
-#define LIST_ENTRIES	(LIST_BYTES / sizeof(__le64))
-#define LIST_COVERS	(LIST_ENTRIES * TSR_PAGE_SIZE)
+/* One page list is one page. */
+#define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))
 
 /* An indirect buffer that fits one page has 73 transfers, 146 MiB. */
 #define DEFAULT_IB_BYTES	TSR_PAGE_SIZE
 #define MIN_IB_BYTES		64U
 
-/* A pass of a swizzling transfer must hold at least one row of tiles. */
-static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
 static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 
 /**
@@ -67,25 +61,6 @@ struct tessera_paging {
 	atomic_t failures;
 };
 
-/* A page list or page table list in use by a job. */
-struct paging_list {
-	struct list_head node;
-	__le64 *cpu;
-	dma_addr_t dma;
-};
-
-/* What the trace says about an operation, once the job has a number. */
-struct paging_record {
-	struct list_head node;
-	u32 kind;
-	u32 src_segment;
-	u32 dst_segment;
-	u32 flags;
-	u64 src_offset;
-	u64 dst_offset;
-	u64 size;
-};
-
 /**
  * struct tessera_paging_job - one indirect buffer of a batch
  */
@@ -106,9 +81,9 @@ struct tessera_paging_job {
 	struct tessera_ib *ib;
 	/** @used: bytes of @ib used */
 	u32 used;
-	/** @lists: &struct paging_list the commands point at */
+	/** @lists: &struct tessera_paging_list the commands point at */
 	struct list_head lists;
-	/** @records: &struct paging_record for the trace */
+	/** @records: &struct tessera_paging_record for the trace */
 	struct list_head records;
 };
 
@@ -143,8 +118,8 @@ static void paging_job_release(struct tessera_job *job)
 {
 	struct tessera_paging_job *pjob = to_paging_job(job);
 	struct tessera_paging *paging = pjob->tdev->paging;
-	struct paging_record *rec, *next_rec;
-	struct paging_list *list, *next;
+	struct tessera_paging_record *rec, *next_rec;
+	struct tessera_paging_list *list, *next;
 
 	list_for_each_entry_safe(list, next, &pjob->lists, node) {
 		dma_pool_free(paging->lists, list->cpu, list->dma);
@@ -194,8 +169,15 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 	return pjob;
 }
 
-/* The job that has room for @bytes of commands; a new one if need be. */
-static struct tessera_paging_job *paging_job_for(struct tessera_paging_batch *batch, u32 bytes)
+/**
+ * tessera_paging_job_for() - the job the next command goes to
+ * @batch: the batch
+ * @bytes: length of the command
+ *
+ * Return: the last job of the batch if it has room, else a new one; or an error
+ * pointer.
+ */
+struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch, u32 bytes)
 {
 	struct tessera_paging_job *pjob = batch->cur;
 	struct tessera_ib *ib;
@@ -217,7 +199,13 @@ static struct tessera_paging_job *paging_job_for(struct tessera_paging_batch *ba
 	return pjob;
 }
 
-static void paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords)
+/**
+ * tessera_paging_emit() - append a command
+ * @pjob: a job that tessera_paging_job_for() found room in
+ * @words: the command
+ * @dwords: its length
+ */
+void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords)
 {
 	__le32 *cmd = tessera_ib_cpu(pjob->ib) + pjob->used;
 	u32 i;
@@ -227,9 +215,15 @@ static void paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 d
 	pjob->used += dwords * sizeof(u32);
 }
 
-static struct paging_list *paging_list_create(struct tessera_paging_job *pjob)
+/**
+ * tessera_paging_list_create() - a page list for a command
+ * @pjob: the job; frees the list when it is released
+ *
+ * Return: the list, of TESSERA_PAGING_LIST_ENTRIES elements, or an error pointer.
+ */
+struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob)
 {
-	struct paging_list *list;
+	struct tessera_paging_list *list;
 
 	list = kzalloc(sizeof(*list), GFP_KERNEL);
 	if (!list)
@@ -245,10 +239,16 @@ static struct paging_list *paging_list_create(struct tessera_paging_job *pjob)
 	return list;
 }
 
-/* Allocates only while somebody listens; losing a record loses a trace line. */
-static void paging_record(struct tessera_paging_job *pjob, const struct paging_record *what)
+/**
+ * tessera_paging_note() - say what a job does, for the trace
+ * @pjob: the job
+ * @what: copied; the trace shows it once the job has a number
+ *
+ * Allocates only while somebody listens; losing a record loses a trace line.
+ */
+void tessera_paging_note(struct tessera_paging_job *pjob, const struct tessera_paging_record *what)
 {
-	struct paging_record *rec;
+	struct tessera_paging_record *rec;
 
 	if (!trace_tessera_paging_op_enabled())
 		return;
@@ -277,329 +277,9 @@ void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_dev
 	INIT_LIST_HEAD(&batch->jobs);
 }
 
-/* GPU address of a pass, or the DMA address of a page list made for it. */
-static int paging_side_addr(struct tessera_paging_job *pjob,
-			    const struct tessera_paging_side *side,
-			    const struct tessera_res_cursor *cur, u64 *addr)
-{
-	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
-	const dma_addr_t *pages;
-	struct paging_list *list;
-	__le64 *entries;
-	u32 i;
-
-	if (!side->pages) {
-		*addr = side->seg->base + side->offset + cur->pos;
-		return 0;
-	}
-
-	list = paging_list_create(pjob);
-	if (IS_ERR(list))
-		return PTR_ERR(list);
-
-	pages = side->pages + (cur->pos >> TSR_PAGE_SHIFT);
-	entries = list->cpu;
-	for (i = 0; i < count; i++)
-		entries[i] = cpu_to_le64(pages[i]);
-	*addr = list->dma;
-
-	return 0;
-}
-
-static int paging_transfer_pass(struct tessera_paging_batch *batch,
-				const struct tessera_paging_side *src,
-				const struct tessera_paging_side *dst,
-				const struct tessera_res_cursor *cur, u32 pitch)
-{
-	struct tessera_paging_job *pjob;
-	struct paging_record rec = {
-		.kind = TESSERA_PAGING_TRANSFER,
-		.src_segment = src->seg ? src->seg->id : 0,
-		.src_offset = src->seg ? src->offset + cur->pos : cur->pos,
-		.dst_segment = dst->seg ? dst->seg->id : 0,
-		.dst_offset = dst->seg ? dst->offset + cur->pos : cur->pos,
-		.size = cur->bytes,
-	};
-	bool swizzle = src->layout != dst->layout;
-	u64 src_addr, dst_addr;
-	u32 flags = 0;
-	int ret;
-
-	pjob = paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	ret = paging_side_addr(pjob, src, cur, &src_addr);
-	if (!ret)
-		ret = paging_side_addr(pjob, dst, cur, &dst_addr);
-	if (ret)
-		return ret;
-
-	if (src->pages)
-		flags |= TSR_TRANSFER_SRC_PAGES;
-	if (dst->pages)
-		flags |= TSR_TRANSFER_DST_PAGES;
-	if (tessera_res_cursor_is_first(cur))
-		flags |= TSR_TRANSFER_START;
-	if (tessera_res_cursor_is_last(cur))
-		flags |= TSR_TRANSFER_END;
-
-	paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_TRANSFER, flags, TSR_TRANSFER_DWORDS),
-		src->layout | dst->layout << 8,
-		lower_32_bits(src_addr), upper_32_bits(src_addr),
-		lower_32_bits(dst_addr), upper_32_bits(dst_addr),
-		lower_32_bits(cur->bytes), upper_32_bits(cur->bytes),
-		0, 0, 0, 0,
-		swizzle ? pitch : 0, 0,
-	}, TSR_TRANSFER_DWORDS);
-
-	/* The trace shows what the packet says: flags, then the layouts. */
-	rec.flags = flags | src->layout << 8 | dst->layout << 16;
-	paging_record(pjob, &rec);
-
-	return 0;
-}
-
-/**
- * tessera_paging_transfer() - copy contents
- * @batch: the batch
- * @src: where from
- * @dst: where to
- * @bytes: how much, a multiple of the page size
- * @pitch: bytes per row, where the layouts differ
- *
- * Between two GPU addresses this is one packet, for which the ranges may overlap
- * (PAGE-13). With pages it takes one per full page list, marked first and last (PAGE-4).
- *
- * Return: 0 or an error; the batch is to be aborted then.
- */
-int tessera_paging_transfer(struct tessera_paging_batch *batch,
-			    const struct tessera_paging_side *src,
-			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch)
-{
-	bool pages = src->pages || dst->pages;
-	bool swizzle = src->layout != dst->layout;
-	struct tessera_res_cursor cur;
-	int ret;
-
-	if (!pages) {
-		cur = (struct tessera_res_cursor) { .total = bytes, .bytes = bytes };
-		return paging_transfer_pass(batch, src, dst, &cur, pitch);
-	}
-
-	tessera_res_cursor_first(&cur, bytes, LIST_COVERS,
-				 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
-	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
-		ret = paging_transfer_pass(batch, src, dst, &cur, pitch);
-		if (ret)
-			return ret;
-	}
-
-	return 0;
-}
-
-/**
- * tessera_paging_fill() - fill a range of a memory segment
- * @batch: the batch
- * @seg: the segment, not an aperture (PAGE-6)
- * @offset: byte offset
- * @bytes: how much
- * @value: the word to fill with
- *
- * Return: 0 or an error.
- */
-int tessera_paging_fill(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value)
-{
-	struct tessera_paging_job *pjob;
-	u64 addr = seg->base + offset;
-
-	pjob = paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), value,
-		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(bytes), upper_32_bits(bytes),
-	}, TSR_PAGE_FILL_DWORDS);
-	paging_record(pjob, &(struct paging_record) {
-		.kind = TESSERA_PAGING_FILL, .dst_segment = seg->id,
-		.dst_offset = offset, .size = bytes,
-	});
-
-	return 0;
-}
-
-static int paging_map_pass(struct tessera_paging_batch *batch,
-			   const struct tessera_segment *seg, u64 offset,
-			   const struct tessera_res_cursor *cur,
-			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
-{
-	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
-	u64 first = cur->pos >> TSR_PAGE_SHIFT;
-	struct tessera_paging_job *pjob;
-	struct paging_list *list;
-	u64 pte;
-	u32 i;
-	int ret;
-
-	pjob = paging_job_for(batch, TSR_MAP_APERTURE_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	list = paging_list_create(pjob);
-	if (IS_ERR(list))
-		return PTR_ERR(list);
-
-	for (i = 0; i < count; i++) {
-		ret = tessera_cache_aperture_pte(seg, caching, pages[first + i], &pte);
-		if (ret)
-			return ret;
-		list->cpu[i] = cpu_to_le64(pte);
-	}
-	*flags = pte & ~TSR_APTE_ADDR_MASK;
-
-	paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, TSR_MAP_APERTURE_DWORDS), seg->id,
-		(offset + cur->pos) >> TSR_PAGE_SHIFT, count,
-		lower_32_bits(list->dma), upper_32_bits(list->dma),
-	}, TSR_MAP_APERTURE_DWORDS);
-
-	return 0;
-}
-
-/**
- * tessera_paging_map() - show system pages in an aperture
- * @batch: the batch
- * @seg: an aperture segment
- * @offset: byte offset
- * @bytes: how much
- * @pages: DMA addresses of the pages
- * @caching: of the pages
- *
- * Return: 0 or an error.
- */
-int tessera_paging_map(struct tessera_paging_batch *batch,
-		       const struct tessera_segment *seg, u64 offset, u64 bytes,
-		       const dma_addr_t *pages, enum ttm_caching caching)
-{
-	struct tessera_res_cursor cur;
-	u32 flags = 0;
-	int ret;
-
-	tessera_res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
-	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
-		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching, &flags);
-		if (ret)
-			return ret;
-	}
-	paging_record(batch->cur, &(struct paging_record) {
-		.kind = TESSERA_PAGING_MAP, .dst_segment = seg->id,
-		.dst_offset = offset, .size = bytes, .flags = flags,
-	});
-
-	return 0;
-}
-
-/**
- * tessera_paging_unmap() - show the dummy page in a range of an aperture (PAGE-9)
- * @batch: the batch
- * @seg: an aperture segment
- * @offset: byte offset
- * @bytes: how much
- *
- * Return: 0 or an error.
- */
-int tessera_paging_unmap(struct tessera_paging_batch *batch,
-			 const struct tessera_segment *seg, u64 offset, u64 bytes)
-{
-	struct tessera_paging_job *pjob;
-
-	pjob = paging_job_for(batch, TSR_UNMAP_APERTURE_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_UNMAP_APERTURE, 0, TSR_UNMAP_APERTURE_DWORDS),
-		seg->id, offset >> TSR_PAGE_SHIFT, bytes >> TSR_PAGE_SHIFT,
-	}, TSR_UNMAP_APERTURE_DWORDS);
-	paging_record(pjob, &(struct paging_record) {
-		.kind = TESSERA_PAGING_UNMAP, .src_segment = seg->id,
-		.src_offset = offset, .size = bytes,
-	});
-
-	return 0;
-}
-
-/**
- * tessera_paging_mark() - tell a strict device who owns a range
- * @batch: the batch
- * @seg: a memory segment
- * @offset: byte offset
- * @bytes: how much
- * @mark: TSR_MARK_*
- *
- * Return: 0 or an error.
- */
-int tessera_paging_mark(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 mark)
-{
-	struct tessera_paging_job *pjob;
-	u64 addr = seg->base + offset;
-
-	if (!bytes || !(batch->tdev->info.caps & TSR_CAP_STRICT))
-		return 0;
-
-	pjob = paging_job_for(batch, TSR_MARK_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_MARK, 0, TSR_MARK_DWORDS), mark,
-		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(bytes), upper_32_bits(bytes),
-	}, TSR_MARK_DWORDS);
-	paging_record(pjob, &(struct paging_record) {
-		.kind = TESSERA_PAGING_MARK, .dst_segment = seg->id,
-		.dst_offset = offset, .size = bytes, .flags = mark,
-	});
-
-	return 0;
-}
-
-/**
- * tessera_paging_discard() - note that contents are dropped without a copy
- * @batch: the batch
- * @seg: the segment they are in
- * @offset: byte offset
- * @bytes: how much
- *
- * Takes no command, only a place in the order of things and in the trace (PAGE-7).
- *
- * Return: 0 or an error.
- */
-int tessera_paging_discard(struct tessera_paging_batch *batch,
-			   const struct tessera_segment *seg, u64 offset, u64 bytes)
-{
-	struct tessera_paging_job *pjob;
-
-	pjob = paging_job_for(batch, 0);
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	paging_record(pjob, &(struct paging_record) {
-		.kind = TESSERA_PAGING_DISCARD, .src_segment = seg->id,
-		.src_offset = offset, .size = bytes,
-	});
-
-	return 0;
-}
-
 static void paging_trace(struct tessera_paging_job *pjob)
 {
-	struct paging_record *rec;
+	struct tessera_paging_record *rec;
 
 	list_for_each_entry(rec, &pjob->records, node)
 		trace_tessera_paging_op(rec->kind, pjob->bo_id, rec->src_segment,

@@ -13,9 +13,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/account.h"
-#include "mem/manager.h"
-#include "mem/segment.h"
+#include "segments/account.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 
 /**

@@ -7,7 +7,7 @@
 #include <drm/ttm/ttm_caching.h>
 
 struct tessera_device;
-struct tessera_segment;		/* mem/segment.h */
+struct tessera_segment;		/* segments/segment.h */
 
 enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
 int tessera_cache_aperture_pte(const struct tessera_segment *seg,

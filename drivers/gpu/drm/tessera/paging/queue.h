@@ -1,32 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-#ifndef __TESSERA_PAGING_H__
-#define __TESSERA_PAGING_H__
+#ifndef __TESSERA_PAGING_QUEUE_H__
+#define __TESSERA_PAGING_QUEUE_H__
 
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include <drm/ttm/ttm_caching.h>
+#include <tessera/tessera_hw.h>
 
 struct dma_fence;
 struct dma_resv;
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_device;
-struct tessera_paging_job;	/* mem/paging.c */
-struct tessera_segment;		/* mem/segment.h */
+struct tessera_paging_job;	/* queue.c */
+
+/* A page list is one page: 512 entries, 2 MiB in a pass. */
+#define TESSERA_PAGING_LIST_ENTRIES	(TSR_PAGE_SIZE / sizeof(__le64))
 
 /**
- * struct tessera_paging_side - source or destination of a transfer
+ * struct tessera_paging_list - a page list in use by a job
  */
-struct tessera_paging_side {
-	/** @seg: the segment; NULL for system memory */
-	const struct tessera_segment *seg;
-	/** @offset: byte offset in @seg */
-	u64 offset;
-	/** @pages: DMA addresses of system pages; NULL: use the GPU address */
-	const dma_addr_t *pages;
-	/** @layout: TSR_LAYOUT_* */
-	u32 layout;
+struct tessera_paging_list {
+	/** @node: in the job's lists */
+	struct list_head node;
+	/** @cpu: the entries, TESSERA_PAGING_LIST_ENTRIES of them */
+	__le64 *cpu;
+	/** @dma: where the device finds them */
+	dma_addr_t dma;
+};
+
+/**
+ * struct tessera_paging_record - what the trace says about an operation
+ */
+struct tessera_paging_record {
+	/** @node: in the job's records */
+	struct list_head node;
+	/** @kind: TESSERA_PAGING_* */
+	u32 kind;
+	/** @src_segment: id of the segment, 0: system memory or none */
+	u32 src_segment;
+	/** @dst_segment: likewise */
+	u32 dst_segment;
+	/** @flags: meaning depends on @kind */
+	u32 flags;
+	/** @src_offset: byte offset */
+	u64 src_offset;
+	/** @dst_offset: byte offset */
+	u64 dst_offset;
+	/** @size: bytes */
+	u64 size;
 };
 
 /**
@@ -54,20 +76,12 @@ void tessera_paging_unplug(struct tessera_device *tdev);
 
 void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_device *tdev,
 			  struct tessera_account *account, u32 bo_id, atomic_t *lost);
-int tessera_paging_transfer(struct tessera_paging_batch *batch,
-			    const struct tessera_paging_side *src,
-			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch);
-int tessera_paging_fill(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value);
-int tessera_paging_map(struct tessera_paging_batch *batch,
-		       const struct tessera_segment *seg, u64 offset, u64 bytes,
-		       const dma_addr_t *pages, enum ttm_caching caching);
-int tessera_paging_unmap(struct tessera_paging_batch *batch,
-			 const struct tessera_segment *seg, u64 offset, u64 bytes);
-int tessera_paging_mark(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 mark);
-int tessera_paging_discard(struct tessera_paging_batch *batch,
-			   const struct tessera_segment *seg, u64 offset, u64 bytes);
+struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch,
+						  u32 bytes);
+void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords);
+struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob);
+void tessera_paging_note(struct tessera_paging_job *pjob,
+			 const struct tessera_paging_record *what);
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch);
 struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
@@ -78,4 +92,4 @@ u32 tessera_paging_failures(struct tessera_device *tdev);
 u32 tessera_paging_ib_bytes(struct tessera_device *tdev);
 void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes);
 
-#endif /* __TESSERA_PAGING_H__ */
+#endif /* __TESSERA_PAGING_QUEUE_H__ */

@@ -8,10 +8,10 @@
 #include <drm/drm_mm.h>
 #include <drm/ttm/ttm_resource.h>
 
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_manager;
-struct tessera_segment;		/* mem/segment.h */
+struct tessera_segment;		/* segments/segment.h */
 
 /* Who pays for an object's place: its account, no reference taken. */
 typedef struct tessera_account *(*tessera_manager_owner_t)(struct ttm_buffer_object *tbo);

@@ -8,9 +8,9 @@
 
 #include <drm/drm_managed.h>
 
-#include "mem/aperture_mgr.h"
-#include "mem/manager.h"
-#include "mem/segment.h"
+#include "segments/aperture_mgr.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 
 static void aperture_mgr_fini(struct drm_device *drm, void *arg)

@@ -2,7 +2,7 @@
 #ifndef __TESSERA_APERTURE_MGR_H__
 #define __TESSERA_APERTURE_MGR_H__
 
-#include "mem/manager.h"
+#include "segments/manager.h"
 
 int tessera_aperture_mgr_init(struct tessera_device *tdev, const struct tessera_segment *seg,
 			      tessera_manager_owner_t owner);

@@ -6,7 +6,7 @@ struct drm_file;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
-struct tessera_account;		/* mem/account.h */
+struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,

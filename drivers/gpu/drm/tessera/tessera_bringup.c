@@ -25,8 +25,9 @@
 #include "hw/error.h"
 #include "hw/irq.h"
 #include "hw/mmio.h"
-#include "mem/segment.h"
+#include "mem/residency.h"
 #include "mem/ttm.h"
+#include "segments/segment.h"
 #include "services/reset.h"
 #include "submit/barrier.h"
 #include "tessera_device.h"
@@ -177,6 +178,10 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 	ret = tessera_barrier_init(tdev);
+	if (ret)
+		return ret;
+
+	ret = tessera_residency_init(tdev);
 	if (ret)
 		return ret;
 

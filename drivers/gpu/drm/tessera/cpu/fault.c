@@ -18,10 +18,10 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "cpu/fault.h"
 #include "mem/bo.h"
-#include "mem/cpu_map.h"
 #include "mem/residency.h"
-#include "mem/segment.h"
+#include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -38,7 +38,7 @@ static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg
 }
 
 /* 0 with the object where the CPU can see it, else what the handler returns. */
-static vm_fault_t cpu_map_prepare(struct tessera_bo *bo)
+static vm_fault_t cpu_fault_evict(struct tessera_bo *bo)
 {
 	int ret;
 
@@ -60,7 +60,7 @@ static vm_fault_t cpu_map_prepare(struct tessera_bo *bo)
 	}
 }
 
-static void cpu_map_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool dummy)
+static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool dummy)
 {
 	u64 page = vmf->pgoff - drm_vma_node_start(&bo->tbo.base.vma_node);
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
@@ -74,12 +74,12 @@ static void cpu_map_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool dumm
 	trace_tessera_cpu_fault(bo->id, page, backing);
 }
 
-static vm_fault_t cpu_map_insert(struct tessera_bo *bo, struct vm_fault *vmf)
+static vm_fault_t cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf)
 {
 	const struct tessera_segment *seg;
 	vm_fault_t ret;
 
-	ret = cpu_map_prepare(bo);
+	ret = cpu_fault_evict(bo);
 	if (ret)
 		return ret;
 
@@ -87,7 +87,7 @@ static vm_fault_t cpu_map_insert(struct tessera_bo *bo, struct vm_fault *vmf)
 	seg = tessera_bo_segment(bo);
 	if (seg && !tessera_segment_is_aperture(seg))
 		bo->copy_valid = false;
-	cpu_map_trace(bo, vmf, false);
+	cpu_fault_trace(bo, vmf, false);
 
 	ret = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot, TTM_BO_VM_NUM_PREFAULT);
 	if (ret != VM_FAULT_NOPAGE || !atomic_read(&bo->lost))
@@ -99,7 +99,7 @@ static vm_fault_t cpu_map_insert(struct tessera_bo *bo, struct vm_fault *vmf)
 	return VM_FAULT_SIGBUS;
 }
 
-static vm_fault_t tessera_cpu_map_fault(struct vm_fault *vmf)
+static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 {
 	struct tessera_bo *bo = vma_to_bo(vmf->vma);
 	struct ttm_buffer_object *tbo = &bo->tbo;
@@ -111,10 +111,10 @@ static vm_fault_t tessera_cpu_map_fault(struct vm_fault *vmf)
 		return ret;
 
 	if (drm_dev_enter(tbo->base.dev, &idx)) {
-		ret = cpu_map_insert(bo, vmf);
+		ret = cpu_fault_insert(bo, vmf);
 		drm_dev_exit(idx);
 	} else {
-		cpu_map_trace(bo, vmf, true);
+		cpu_fault_trace(bo, vmf, true);
 		ret = ttm_bo_vm_dummy_page(vmf, vmf->vma->vm_page_prot);
 	}
 
@@ -127,31 +127,31 @@ static vm_fault_t tessera_cpu_map_fault(struct vm_fault *vmf)
 	return ret;
 }
 
-static void tessera_cpu_map_open(struct vm_area_struct *vma)
+static void tessera_cpu_fault_open(struct vm_area_struct *vma)
 {
 	tessera_bo_get(vma_to_bo(vma));
 }
 
-static void tessera_cpu_map_close(struct vm_area_struct *vma)
+static void tessera_cpu_fault_close(struct vm_area_struct *vma)
 {
 	tessera_bo_put(vma_to_bo(vma));
 }
 
-const struct vm_operations_struct tessera_cpu_map_vm_ops = {
-	.fault = tessera_cpu_map_fault,
-	.open = tessera_cpu_map_open,
-	.close = tessera_cpu_map_close,
+const struct vm_operations_struct tessera_cpu_fault_vm_ops = {
+	.fault = tessera_cpu_fault,
+	.open = tessera_cpu_fault_open,
+	.close = tessera_cpu_fault_close,
 	.access = ttm_bo_vm_access,
 };
 
 /**
- * tessera_cpu_map_mmap() - &drm_gem_object_funcs.mmap
+ * tessera_cpu_fault_mmap() - &drm_gem_object_funcs.mmap
  * @gem: the object
  * @vma: the mapping, which has taken a reference to it
  *
  * Return: 0, or -EINVAL for an object without CPU access or a private mapping.
  */
-int tessera_cpu_map_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
+int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-#ifndef __TESSERA_RES_CURSOR_H__
-#define __TESSERA_RES_CURSOR_H__
+#ifndef __TESSERA_PAGING_CURSOR_H__
+#define __TESSERA_PAGING_CURSOR_H__
 
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -49,4 +49,4 @@ static inline bool tessera_res_cursor_is_last(const struct tessera_res_cursor *c
 	return cur->pos + cur->bytes == cur->total;
 }
 
-#endif /* __TESSERA_RES_CURSOR_H__ */
+#endif /* __TESSERA_PAGING_CURSOR_H__ */

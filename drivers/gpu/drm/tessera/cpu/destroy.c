@@ -17,9 +17,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "cpu/destroy.h"
 #include "mem/bo.h"
-#include "mem/destroy.h"
-#include "mem/segment.h"
+#include "segments/segment.h"
 #include "tessera_trace.h"
 
 /* Called with locks of other objects held, perhaps: only try this one's, which nobody wants. */

@@ -10,9 +10,9 @@
 #include <drm/drm_managed.h>
 
 #include "hw/mmio.h"
-#include "mem/manager.h"
-#include "mem/segment.h"
-#include "mem/vram_mgr.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
+#include "segments/vram_mgr.h"
 #include "tessera_device.h"
 
 /*

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: object registry
+ *
+ * All buffer objects of a device by id: for debugfs, for unplug and for the shrinker. A
+ * number is reserved before the object exists, and the object is published when it is
+ * complete, so nobody meets half of one. The mutex is a leaf; memory is allocated
+ * under it only by the reservation of a number, which the shrinker therefore never waits for.
+ */
+
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_gem.h>
+#include <drm/drm_managed.h>
+
+#include "mem/registry.h"
+#include "tessera_device.h"
+
+struct tessera_registry {
+	/* Held to remove an object, so that a walk can look at those it meets. */
+	struct mutex lock;
+	struct xarray objects;
+	/* Where the shrinker goes on. */
+	unsigned long walk_from;
+	u32 next_id;
+};
+
+static void registry_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_registry *registry = data;
+
+	xa_destroy(&registry->objects);
+	mutex_destroy(&registry->lock);
+}
+
+/**
+ * tessera_registry_init() - set up the registry
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_registry_init(struct tessera_device *tdev)
+{
+	struct tessera_registry *registry;
+
+	registry = drmm_kzalloc(&tdev->drm, sizeof(*registry), GFP_KERNEL);
+	if (!registry)
+		return -ENOMEM;
+
+	mutex_init(&registry->lock);
+	xa_init_flags(&registry->objects, XA_FLAGS_ALLOC1);
+	tdev->registry = registry;
+
+	return drmm_add_action_or_reset(&tdev->drm, registry_fini, registry);
+}
+
+/**
+ * tessera_registry_reserve() - take a number for an object to be made
+ * @tdev: the device
+ * @id: receives it; never 0
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_registry_reserve(struct tessera_device *tdev, u32 *id)
+{
+	struct tessera_registry *registry = tdev->registry;
+	int ret;
+
+	ret = xa_alloc_cyclic(&registry->objects, id, NULL, xa_limit_32b, &registry->next_id,
+			      GFP_KERNEL_ACCOUNT);
+
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * tessera_registry_publish() - an object is complete
+ * @tdev: the device
+ * @id: its number, from tessera_registry_reserve()
+ * @gem: the object
+ */
+void tessera_registry_publish(struct tessera_device *tdev, u32 id,
+			      struct drm_gem_object *gem)
+{
+	/* Into a reserved place: allocates nothing. */
+	xa_store(&tdev->registry->objects, id, gem, GFP_NOWAIT);
+}
+
+/**
+ * tessera_registry_remove() - an object goes, or was not made after all
+ * @tdev: the device
+ * @id: its number
+ */
+void tessera_registry_remove(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_registry *registry = tdev->registry;
+
+	mutex_lock(&registry->lock);
+	xa_erase(&registry->objects, id);
+	mutex_unlock(&registry->lock);
+}
+
+/**
+ * tessera_registry_next() - walk all objects
+ * @tdev: the device
+ * @id: id of the object before, 0 to begin
+ *
+ * Objects being destroyed are left out.
+ *
+ * Return: the object with the next id, with a reference, or NULL.
+ */
+struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_registry *registry = tdev->registry;
+	unsigned long index = id;
+	struct drm_gem_object *gem;
+
+	mutex_lock(&registry->lock);
+	do {
+		gem = xa_find_after(&registry->objects, &index, ULONG_MAX, XA_PRESENT);
+	} while (gem && !kref_get_unless_zero(&gem->refcount));
+	mutex_unlock(&registry->lock);
+
+	return gem;
+}
+
+/**
+ * tessera_registry_try_walk() - visit objects without waiting, from reclaim
+ * @tdev: the device
+ * @visit: called with the registry locked, maybe for an object whose last reference is
+ *	gone but whose memory is not; may try locks but not wait; false ends the walk
+ * @data: for @visit
+ *
+ * The next walk goes on where this one ended.
+ *
+ * Return: false if somebody else has the registry.
+ */
+bool tessera_registry_try_walk(struct tessera_device *tdev,
+			       bool (*visit)(struct drm_gem_object *gem, void *data), void *data)
+{
+	struct tessera_registry *registry = tdev->registry;
+	struct drm_gem_object *gem;
+	unsigned long index;
+
+	if (!mutex_trylock(&registry->lock))
+		return false;
+
+	xa_for_each_start(&registry->objects, index, gem, registry->walk_from) {
+		registry->walk_from = index + 1;
+		if (!visit(gem, data))
+			goto out_unlock;
+	}
+	registry->walk_from = 0;
+
+out_unlock:
+	mutex_unlock(&registry->lock);
+	return true;
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: paging operations
+ *
+ * One function for each thing the paging engine can do with memory: transfer, fill, map,
+ * unmap, mark, discard. Each appends commands to a batch. They take ranges of segments and
+ * lists of pages, never objects. No locks.
+ */
+
+#include "paging/cache.h"
+#include "paging/cursor.h"
+#include "paging/ops.h"
+#include "paging/queue.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* What one page list covers. */
+#define LIST_COVERS	(TESSERA_PAGING_LIST_ENTRIES * TSR_PAGE_SIZE)
+
+/* A pass of a swizzling transfer must hold at least one row of tiles. */
+static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
+
+/* GPU address of a pass, or the DMA address of a page list made for it. */
+static int paging_side_addr(struct tessera_paging_job *pjob,
+			    const struct tessera_paging_side *side,
+			    const struct tessera_res_cursor *cur, u64 *addr)
+{
+	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
+	const dma_addr_t *pages;
+	struct tessera_paging_list *list;
+	__le64 *entries;
+	u32 i;
+
+	if (!side->pages) {
+		*addr = side->seg->base + side->offset + cur->pos;
+		return 0;
+	}
+
+	list = tessera_paging_list_create(pjob);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+
+	pages = side->pages + (cur->pos >> TSR_PAGE_SHIFT);
+	entries = list->cpu;
+	for (i = 0; i < count; i++)
+		entries[i] = cpu_to_le64(pages[i]);
+	*addr = list->dma;
+
+	return 0;
+}
+
+static int paging_transfer_pass(struct tessera_paging_batch *batch,
+				const struct tessera_paging_side *src,
+				const struct tessera_paging_side *dst,
+				const struct tessera_res_cursor *cur, u32 pitch)
+{
+	struct tessera_paging_job *pjob;
+	struct tessera_paging_record rec = {
+		.kind = TESSERA_PAGING_TRANSFER,
+		.src_segment = src->seg ? src->seg->id : 0,
+		.src_offset = src->seg ? src->offset + cur->pos : cur->pos,
+		.dst_segment = dst->seg ? dst->seg->id : 0,
+		.dst_offset = dst->seg ? dst->offset + cur->pos : cur->pos,
+		.size = cur->bytes,
+	};
+	bool swizzle = src->layout != dst->layout;
+	u64 src_addr, dst_addr;
+	u32 flags = 0;
+	int ret;
+
+	pjob = tessera_paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32));
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	ret = paging_side_addr(pjob, src, cur, &src_addr);
+	if (!ret)
+		ret = paging_side_addr(pjob, dst, cur, &dst_addr);
+	if (ret)
+		return ret;
+
+	if (src->pages)
+		flags |= TSR_TRANSFER_SRC_PAGES;
+	if (dst->pages)
+		flags |= TSR_TRANSFER_DST_PAGES;
+	if (tessera_res_cursor_is_first(cur))
+		flags |= TSR_TRANSFER_START;
+	if (tessera_res_cursor_is_last(cur))
+		flags |= TSR_TRANSFER_END;
+
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_TRANSFER, flags, TSR_TRANSFER_DWORDS),
+		src->layout | dst->layout << 8,
+		lower_32_bits(src_addr), upper_32_bits(src_addr),
+		lower_32_bits(dst_addr), upper_32_bits(dst_addr),
+		lower_32_bits(cur->bytes), upper_32_bits(cur->bytes),
+		0, 0, 0, 0,
+		swizzle ? pitch : 0, 0,
+	}, TSR_TRANSFER_DWORDS);
+
+	/* The trace shows what the packet says: flags, then the layouts. */
+	rec.flags = flags | src->layout << 8 | dst->layout << 16;
+	tessera_paging_note(pjob, &rec);
+
+	return 0;
+}
+
+/**
+ * tessera_paging_transfer() - copy contents
+ * @batch: the batch
+ * @src: where from
+ * @dst: where to
+ * @bytes: how much, a multiple of the page size
+ * @pitch: bytes per row, where the layouts differ
+ *
+ * Between two GPU addresses this is one packet, for which the ranges may overlap
+ * (PAGE-13). With pages it takes one per full page list, marked first and last (PAGE-4).
+ *
+ * Return: 0 or an error; the batch is to be aborted then.
+ */
+int tessera_paging_transfer(struct tessera_paging_batch *batch,
+			    const struct tessera_paging_side *src,
+			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch)
+{
+	bool pages = src->pages || dst->pages;
+	bool swizzle = src->layout != dst->layout;
+	struct tessera_res_cursor cur;
+	int ret;
+
+	if (!pages) {
+		cur = (struct tessera_res_cursor) { .total = bytes, .bytes = bytes };
+		return paging_transfer_pass(batch, src, dst, &cur, pitch);
+	}
+
+	tessera_res_cursor_first(&cur, bytes, LIST_COVERS,
+				 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
+	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+		ret = paging_transfer_pass(batch, src, dst, &cur, pitch);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_paging_fill() - fill a range of a memory segment
+ * @batch: the batch
+ * @seg: the segment, not an aperture (PAGE-6)
+ * @offset: byte offset
+ * @bytes: how much
+ * @value: the word to fill with
+ *
+ * Return: 0 or an error.
+ */
+int tessera_paging_fill(struct tessera_paging_batch *batch,
+			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value)
+{
+	struct tessera_paging_job *pjob;
+	u64 addr = seg->base + offset;
+
+	pjob = tessera_paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32));
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), value,
+		lower_32_bits(addr), upper_32_bits(addr),
+		lower_32_bits(bytes), upper_32_bits(bytes),
+	}, TSR_PAGE_FILL_DWORDS);
+	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+		.kind = TESSERA_PAGING_FILL, .dst_segment = seg->id,
+		.dst_offset = offset, .size = bytes,
+	});
+
+	return 0;
+}
+
+static int paging_map_pass(struct tessera_paging_batch *batch,
+			   const struct tessera_segment *seg, u64 offset,
+			   const struct tessera_res_cursor *cur,
+			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
+{
+	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
+	u64 first = cur->pos >> TSR_PAGE_SHIFT;
+	struct tessera_paging_job *pjob;
+	struct tessera_paging_list *list;
+	u64 pte;
+	u32 i;
+	int ret;
+
+	pjob = tessera_paging_job_for(batch, TSR_MAP_APERTURE_DWORDS * sizeof(u32));
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	list = tessera_paging_list_create(pjob);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+
+	for (i = 0; i < count; i++) {
+		ret = tessera_cache_aperture_pte(seg, caching, pages[first + i], &pte);
+		if (ret)
+			return ret;
+		list->cpu[i] = cpu_to_le64(pte);
+	}
+	*flags = pte & ~TSR_APTE_ADDR_MASK;
+
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, TSR_MAP_APERTURE_DWORDS), seg->id,
+		(offset + cur->pos) >> TSR_PAGE_SHIFT, count,
+		lower_32_bits(list->dma), upper_32_bits(list->dma),
+	}, TSR_MAP_APERTURE_DWORDS);
+
+	return 0;
+}
+
+/**
+ * tessera_paging_map() - show system pages in an aperture
+ * @batch: the batch
+ * @seg: an aperture segment
+ * @offset: byte offset
+ * @bytes: how much
+ * @pages: DMA addresses of the pages
+ * @caching: of the pages
+ *
+ * Return: 0 or an error.
+ */
+int tessera_paging_map(struct tessera_paging_batch *batch,
+		       const struct tessera_segment *seg, u64 offset, u64 bytes,
+		       const dma_addr_t *pages, enum ttm_caching caching)
+{
+	struct tessera_res_cursor cur;
+	u32 flags = 0;
+	int ret;
+
+	tessera_res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
+	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching, &flags);
+		if (ret)
+			return ret;
+	}
+	tessera_paging_note(batch->cur, &(struct tessera_paging_record) {
+		.kind = TESSERA_PAGING_MAP, .dst_segment = seg->id,
+		.dst_offset = offset, .size = bytes, .flags = flags,
+	});
+
+	return 0;
+}
+
+/**
+ * tessera_paging_unmap() - show the dummy page in a range of an aperture (PAGE-9)
+ * @batch: the batch
+ * @seg: an aperture segment
+ * @offset: byte offset
+ * @bytes: how much
+ *
+ * Return: 0 or an error.
+ */
+int tessera_paging_unmap(struct tessera_paging_batch *batch,
+			 const struct tessera_segment *seg, u64 offset, u64 bytes)
+{
+	struct tessera_paging_job *pjob;
+
+	pjob = tessera_paging_job_for(batch, TSR_UNMAP_APERTURE_DWORDS * sizeof(u32));
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_UNMAP_APERTURE, 0, TSR_UNMAP_APERTURE_DWORDS),
+		seg->id, offset >> TSR_PAGE_SHIFT, bytes >> TSR_PAGE_SHIFT,
+	}, TSR_UNMAP_APERTURE_DWORDS);
+	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+		.kind = TESSERA_PAGING_UNMAP, .src_segment = seg->id,
+		.src_offset = offset, .size = bytes,
+	});
+
+	return 0;
+}
+
+/**
+ * tessera_paging_mark() - tell a strict device who owns a range
+ * @batch: the batch
+ * @seg: a memory segment
+ * @offset: byte offset
+ * @bytes: how much
+ * @mark: TSR_MARK_*
+ *
+ * Return: 0 or an error.
+ */
+int tessera_paging_mark(struct tessera_paging_batch *batch,
+			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 mark)
+{
+	struct tessera_paging_job *pjob;
+	u64 addr = seg->base + offset;
+
+	if (!bytes || !(batch->tdev->info.caps & TSR_CAP_STRICT))
+		return 0;
+
+	pjob = tessera_paging_job_for(batch, TSR_MARK_DWORDS * sizeof(u32));
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_MARK, 0, TSR_MARK_DWORDS), mark,
+		lower_32_bits(addr), upper_32_bits(addr),
+		lower_32_bits(bytes), upper_32_bits(bytes),
+	}, TSR_MARK_DWORDS);
+	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+		.kind = TESSERA_PAGING_MARK, .dst_segment = seg->id,
+		.dst_offset = offset, .size = bytes, .flags = mark,
+	});
+
+	return 0;
+}
+
+/**
+ * tessera_paging_discard() - note that contents are dropped without a copy
+ * @batch: the batch
+ * @seg: the segment they are in
+ * @offset: byte offset
+ * @bytes: how much
+ *
+ * Takes no command, only a place in the order of things and in the trace (PAGE-7).
+ *
+ * Return: 0 or an error.
+ */
+int tessera_paging_discard(struct tessera_paging_batch *batch,
+			   const struct tessera_segment *seg, u64 offset, u64 bytes)
+{
+	struct tessera_paging_job *pjob;
+
+	pjob = tessera_paging_job_for(batch, 0);
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+		.kind = TESSERA_PAGING_DISCARD, .src_segment = seg->id,
+		.src_offset = offset, .size = bytes,
+	});
+
+	return 0;
+}
