@@ -9,5 +9,4 @@ int tessera_ttm_init(struct tessera_device *tdev);
 void tessera_ttm_unplug(struct tessera_device *tdev);
 int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids);
 
-
 #endif /* __TESSERA_TTM_H__ */
