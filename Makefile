@@ -11,7 +11,7 @@ J := $(or $(JOBS),$(shell nproc))
 .NOTPARALLEL:
 .PHONY: help deps qemu kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
-	check-guest-debug check-lib-run check-oracle-run bench format clean
+	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -82,6 +82,9 @@ check-lib-run:
 
 check-oracle-run:
 	@$(MAKE) -s -C tests/oracle BUILD=$(BUILD)/oracle check
+
+check-scripts-run:
+	@scripts/tests/run.py
 
 bench: ## measure: a table, and build/bench.json
 	@scripts/run-bench.sh

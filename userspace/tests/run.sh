@@ -40,11 +40,4 @@ for t in "$build"/tests/test_*; do
 	sed -n -E "s/^(ok|not ok) [0-9]+ - /\1 - ${name#test_}: /p; /^#/p; /^\s+[^0-9]/p" \
 		"$build/tests/$name.tap"
 done
-if python3 "$src/../../scripts/tests/test_timeline.py" >"$build/tests/timeline.log" 2>&1; then
-	echo "ok - timeline: scripts/timeline.py on a recorded trace"
-else
-	sed 's/^/# /' "$build/tests/timeline.log"
-	echo "not ok - timeline: scripts/timeline.py on a recorded trace"
-	failed=1
-fi
 exit $failed

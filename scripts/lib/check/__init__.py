@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""`make check`: the parts of scripts/check.py."""

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What each tier needs built."""
+
+import concurrent.futures
+import subprocess
+import sys
+
+from .results import RESULTS, ROOT, run_program
+
+# Everything built, by tier; see Builds.
+NEEDS = {
+    "lint": ("kernel-stock", "kernel-debug"),
+    "lib": ("userspace",),
+    "qtest": ("qemu",),
+    "kunit": ("qemu", "kernel-debug", "module-debug"),
+    "guest-stock": ("qemu", "kernel-stock", "module", "guest-tests"),
+    "guest-debug": ("qemu", "kernel-debug", "module-debug", "guest-tests"),
+}
+
+
+class Builds:
+    """Builds each thing once; the debug kernel beside the others."""
+
+    def __init__(self):
+        self.state = {}
+        self.background = {}
+        self.pool = concurrent.futures.ThreadPoolExecutor(1)
+
+    def start_background(self, target):
+        self.background[target] = self.pool.submit(run_program, ["make", "-s", target], 5400)
+
+    def get(self, target):
+        if target in self.state:
+            return self.state[target]
+        sys.stdout.flush()
+        if target in self.background:
+            future = self.background[target]
+            if not future.done():
+                print("-- wait for the build of %s" % target, flush=True)
+            text, code = future.result()
+            print(text, end="", flush=True)
+        else:
+            code = subprocess.run(["make", "-s", target], cwd=ROOT, check=False,
+                                  stdin=subprocess.DEVNULL).returncode
+        self.state[target] = code == 0
+        if code:
+            RESULTS.add(False, "build/%s" % target)
+        return self.state[target]
+
+    def all(self, targets):
+        return all([self.get(t) for t in targets])

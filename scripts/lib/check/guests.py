@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Boots of the guest, and the test programs that share them."""
+
+import glob
+import os
+import re
+import subprocess
+import time
+
+from .results import BUILD, OUTPUTS, RESULTS, ROOT, say
+from .selection import TIERS, chosen
+from .tap import parse_tap, report, split_output
+
+# A test under the debug kernel takes longer.
+DEBUG_FACTOR = 4
+DEFAULT_TIMEOUT = 60
+
+
+class GuestRun:
+    """What one boot gave."""
+
+    def __init__(self, out, err, code, log):
+        self.out, self.err, self.code, self.log = out, err, code, log
+
+
+def guest(kernel, name, timeout, command, more=()):
+    log = OUTPUTS.path("kernel-" + name)
+    cmd = [os.path.join(ROOT, "scripts/guest"), "--kernel", kernel,
+           "--timeout", str(timeout), "--log", log] + list(more)
+    p = subprocess.run(cmd + ["--", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, check=False, cwd=ROOT)
+    out = p.stdout.decode("utf-8", "replace")
+    err = p.stderr.decode("utf-8", "replace")
+    OUTPUTS.keep(name + "-output", out + "\n--- standard error\n" + err)
+    return GuestRun(out, err, p.returncode, log)
+
+
+def kernel_result(name, run):
+    """The kernel's own verdict on a boot is a test of its own."""
+    what = {90: "kernel log", 91: "time limit of the guest", 92: "the guest died",
+            93: "the guest did not start"}.get(run.code)
+    if run.code in (90, 91, 92, 93):
+        marks = re.findall(r"tessera-test: begin (\S+)", _before_problem(run))
+        during = " during %s" % marks[-1] if marks else ""
+        RESULTS.add(False, "%s: %s%s" % (name, what, during), run.err.strip().split("\n")[:60])
+    else:
+        RESULTS.add(True, "%s: the kernel log is clean" % name)
+
+
+def _before_problem(run):
+    """The kernel log up to the first line that was reported."""
+    first = re.search(r"^  > (.*)$", run.err, re.M)
+    try:
+        with open(run.log, encoding="utf-8", errors="replace") as f:
+            text = f.read().replace("\r", "")
+    except OSError:
+        return ""
+    return text.split(first.group(1))[0] if first and first.group(1) else text
+
+
+class GuestTest:
+    """A test program and what its .args file asks for."""
+
+    def __init__(self, path):
+        self.name = os.path.basename(path)
+        self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
+                     "devices": "1", "modules": "", "allow-log": "", "qemu-args": "",
+                     "memory": ""}
+        for name in (self.name, os.path.splitext(self.name)[0]):
+            args = os.path.join(ROOT, "tests", "guest", name + ".args")
+            if os.path.exists(args):
+                self._read(args)
+                break
+
+    def _read(self, path):
+        with open(path, encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                line = line.strip()
+                if not line or line.startswith("#"):
+                    continue
+                key, _, value = line.partition(":")
+                if key.strip() not in self.args:
+                    raise SystemExit("%s:%d: unknown word '%s' (one of: %s)" % (
+                        path, number, key, ", ".join(sorted(self.args))))
+                self.args[key.strip()] = value.strip()
+
+    def boot(self):
+        """What of the arguments is the whole guest's: equal for tests that share a boot."""
+        keys = ("devices", "modules", "allow-log", "qemu-args", "memory")
+        return tuple(self.args[k] for k in keys)
+
+    def seconds(self):
+        return float(self.args["timeout"])
+
+
+def is_plain(tests):
+    """May this group share its guest with devices of other properties?"""
+    return tests[0].boot() == ("1", "", "", "", "") and not any(
+        re.search("unplug|unload", t.name) for t in tests)
+
+
+def guest_boots(kernel, names):
+    """[[(device properties, tests), ...], ...]: the boots, each with its devices.
+
+    Tests with equal properties are a group; groups that ask for nothing else share a
+    guest with a device for each, and the driver is bound to one at a time.
+    """
+    groups = {}
+    for path in sorted(glob.glob(os.path.join(BUILD, "guest-bin", "test-*"))):
+        if not os.access(path, os.X_OK) or os.path.isdir(path):
+            continue
+        test = GuestTest(path)
+        if test.args["kernel"] not in ("both", kernel):
+            continue
+        if chosen(names, test.name, "guest-" + kernel):
+            groups.setdefault((test.args["device"],) + test.boot(), []).append(test)
+    boots, shared = [], []
+    for key, tests in sorted(groups.items()):
+        if is_plain(tests):
+            shared.append((key[0], tests))
+        else:
+            boots.append([(key[0], tests)])
+    if shared:
+        boots.append(shared)
+    return boots
+
+
+def boot_command(boot, limits):
+    """Options of scripts/guest and the guest's command line for one boot."""
+    options, items = ["--leak-check"], []
+    for number, (device, tests) in enumerate(boot):
+        options.append("--device=" + device)
+        if len(boot) > 1:
+            items.append("@%d:%s" % (number, device))
+        items += ["%d:%s" % (limits[t.name], t.name) for t in tests]
+    args = boot[0][1][0].args
+    if args["devices"] != "1":
+        options.append("--devices=" + args["devices"])
+    for key in ("modules", "allow-log", "qemu-args", "memory"):
+        if args[key]:
+            options.append("--%s=%s" % (key, args[key]))
+    return options, "run-tests " + " ".join(items)
+
+
+def report_tests(kernel, boot, run):
+    """Count what the tests of a boot said; returns what is left to run.
+
+    That is all behind a test that did not end; nothing if no test began.
+    """
+    found = split_output(run.out)
+    for number, (device, tests) in enumerate(boot):
+        for index, test in enumerate(tests):
+            prefix = "guest-%s/%s" % (kernel, test.name)
+            if test.name not in found:
+                rest = [(device, tests[index:])] + boot[number + 1:]
+                if found:
+                    return rest
+                for missed in [t for _d, more in rest for t in more]:
+                    RESULTS.add(False, "guest-%s/%s: not run" % (kernel, missed.name))
+                return []
+            text, code = found[test.name]
+            OUTPUTS.keep(prefix, text)
+            if code is not None:
+                report(prefix, text, code)
+                continue
+            for ok, case, detail in parse_tap(text)[0]:
+                RESULTS.add(ok, "%s: %s" % (prefix, case), detail)
+            RESULTS.add(False, "%s: did not end" % prefix, text.strip().split("\n")[-10:])
+    return []
+
+
+def run_boot(kernel, number, boot):
+    """One boot for all its tests; again for those behind one that killed it."""
+    factor = DEBUG_FACTOR if kernel == "debug" else 1
+    turn = 0
+    while boot:
+        turn += 1
+        name = "guest-%s-%d%s" % (kernel, number, "" if turn == 1 else chr(96 + turn))
+        limits = {t.name: int(t.seconds() * factor) for _d, tests in boot for t in tests}
+        for device, tests in boot:
+            say("-- %s: %s%s" % (name, " ".join(t.name for t in tests),
+                                 " (%s)" % device if device else ""))
+        begin = time.monotonic()
+        options, command = boot_command(boot, limits)
+        run = guest(kernel, name, sum(limits.values()) + 120, command, options)
+        boot = report_tests(kernel, boot, run)
+        kernel_result(name, run)
+        say("   %s: %.1f s" % (name, time.monotonic() - begin))
+
+
+def guest_work(kernel, names):
+    """[(seconds it may take, what to call, arguments), ...] for all boots of a kernel."""
+    boots = guest_boots(kernel, names)
+    if not boots and not any(n not in TIERS for n in names):
+        RESULTS.add(False, "guest-%s: no test programs in build/guest-bin" % kernel)
+    factor = DEBUG_FACTOR if kernel == "debug" else 1
+    return [(factor * sum(t.seconds() for _d, tests in boot for t in tests),
+             run_boot, (kernel, n, boot)) for n, boot in enumerate(boots, 1)]

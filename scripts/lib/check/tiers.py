@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The tiers that need no guest of their own tests, and which tiers there are."""
+
+import glob
+import os
+
+from .guests import guest, kernel_result
+from .results import BUILD, OUTPUTS, RESULTS, ROOT, run_program
+from .selection import chosen
+from .tap import parse_kunit, parse_tap, report
+
+LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh")
+
+
+def tier_lint(names):
+    for script in LINTERS:
+        path = os.path.join(ROOT, "scripts", script)
+        name = os.path.splitext(script)[0]
+        if not os.path.exists(path) or not chosen(names, name, "lint"):
+            continue
+        text, code = run_program([path], 900)
+        OUTPUTS.keep("lint-" + name, text)
+        if parse_tap(text)[0]:
+            report("lint/" + name, text, code)
+        else:
+            RESULTS.add(code == 0, "lint/" + name, text.strip().split("\n")[-40:] if code else ())
+
+
+def tier_lib(names):
+    for name in ("lib", "oracle", "scripts"):
+        if not chosen(names, name, "lib"):
+            continue
+        text, code = run_program(["make", "-s", "check-%s-run" % name], 900)
+        OUTPUTS.keep(name, text)
+        report(name, text, code)
+
+
+def tier_qtest(names):
+    for path in sorted(glob.glob(os.path.join(BUILD, "qemu", "tessera-*-test"))):
+        name = os.path.basename(path)
+        if not chosen(names, name, "qtest"):
+            continue
+        text, code = run_program([path, "--tap", "-k"], 300, cwd=OUTPUTS.folder, env={
+            "QTEST_QEMU_BINARY": os.path.join(BUILD, "qemu", "qemu-system-x86_64")})
+        OUTPUTS.keep("qtest-" + name, text)
+        report("qtest/" + name, text, code)
+
+
+KUNIT = """
+insmod /lib/modules/tessera.ko || exit 1
+for m in /lib/modules/*kunit*.ko; do
+	insmod $m || echo "not ok 0 $m cannot be loaded"
+done
+for f in /sys/kernel/debug/kunit/*/results; do
+	echo "#@suite"
+	cat $f
+done
+"""
+
+
+def tier_kunit(names):
+    if not glob.glob(os.path.join(BUILD, "module-debug", "*kunit*.ko")):
+        RESULTS.add(False, "kunit: no test module was built")
+        return
+    p = guest("debug", "kunit", 600, KUNIT, ["--devices=0", "--leak-check"])
+    results, skips = parse_kunit(p.out)
+    for name, why in skips:
+        RESULTS.skip("kunit/" + name, why)
+    for ok, name, detail in results:
+        if chosen(names, name, "kunit"):
+            RESULTS.add(ok, "kunit/" + name, detail)
+    if not results:
+        RESULTS.add(False, "kunit: reported no result", (p.out + p.err).split("\n")[-30:])
+    kernel_result("kunit", p)
+
+
+# What each tier but the guests' runs, and the seconds it may take.
+SIMPLE = {"lib": (200, tier_lib), "qtest": (100, tier_qtest), "lint": (400, tier_lint),
+          "kunit": (450, tier_kunit)}
