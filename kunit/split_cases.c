@@ -10,11 +10,7 @@ struct rng {
 
 static u32 rnd(struct rng *r, u32 below)
 {
-	u64 z = (r->state += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return (u32)((z ^ (z >> 31)) >> 33) % below;
+	return oracle_rnd(&r->state, below);
 }
 
 static bool one_in(struct rng *r, u32 n)
@@ -146,7 +142,7 @@ static void make_blocks(struct oracle_case *c, struct rng *r)
 	for (seg = 0; seg < c->in.n_segs; seg++) {
 		u32 u = 0, gran = c->segs[seg].granularity;
 
-		while (u < c->segs[seg].size && c->in.n_blocks < ORACLE_BLOCKS) {
+		while (u < c->segs[seg].size && c->in.n_blocks < ORACLE_FIRST_BLOCKS) {
 			u32 a = 1 + rnd(r, c->in.n_allocs - 1);
 			u64 size = gran * (1 + rnd(r, 4));
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Unit tests of the split planner: the worked example of the requirements with
- * all its variants, one test per rule, and random cases against the oracle.
+ * all its variants, and one test per rule.
  */
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "split_oracle.h"
-
-/* Half a minute on the emulated debug kernel; the host build runs a million in ten. */
-static unsigned long split_cases = 100000;
-module_param(split_cases, ulong, 0444);
-MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
-
-static unsigned long split_seed = 1;
-module_param(split_seed, ulong, 0444);
-MODULE_PARM_DESC(split_seed, "seed of the random cases");
+#include "split_replay.h"
 
 #define MIB		BIT_ULL(20)
 #define MAX_OPS		128
@@ -123,10 +114,42 @@ static int op_text(const struct tessera_split_op *op, char *to, size_t room)
 	}
 }
 
+/* Make the blocks what the plan leaves behind; for plans without foreign blocks. */
+static void follow_blocks(struct fixture *f)
+{
+	u64 at[MAX_ALLOCS];
+	u32 i, k;
+
+	for (i = 0; i < MAX_ALLOCS; i++)
+		at[i] = U64_MAX;
+	for (i = 0; i < f->in.n_blocks; i++)
+		at[f->blocks[i].alloc] = f->blocks[i].start;
+	for (i = 0; i < f->plan.n_op; i++) {
+		const struct tessera_split_op *op = &f->op[i];
+
+		if (op->type == TESSERA_SPLIT_PAGE_IN || op->type == TESSERA_SPLIT_MOVE)
+			at[op->id] = op->off;
+		else if (op->type == TESSERA_SPLIT_EVICT)
+			at[op->id] = U64_MAX;
+	}
+	f->in.n_blocks = 0;
+	for (i = 0; i < f->in.n_allocs; i++) {
+		struct tessera_split_block b = {
+			.start = at[i], .size = f->allocs[i].size, .alloc = i,
+		};
+
+		if (at[i] == U64_MAX)
+			continue;
+		for (k = f->in.n_blocks++; k && f->blocks[k - 1].start > b.start; k--)
+			f->blocks[k] = f->blocks[k - 1];
+		f->blocks[k] = b;
+	}
+}
+
 static int run_plan(struct kunit *test, const struct tessera_split_input *in,
 		    struct tessera_split_plan *plan)
 {
-	size_t size = tessera_split_scratch_size(in);
+	size_t size = tessera_split_plan_size(in);
 	void *scratch = kunit_kmalloc(test, size, GFP_KERNEL);
 	int ret;
 
@@ -679,16 +702,16 @@ static void replay(struct kunit *test)
 		  TESSERA_SPLIT_NONE },
 	};
 	struct fixture *f = example_base(test, 64);
-	struct tessera_split_replay replay;
+	struct split_replay replay;
 	u32 table[4], part = 0, slot, i;
 
 	KUNIT_ASSERT_EQ(test, plan_it(test, f), 0);
 	KUNIT_ASSERT_EQ(test, f->plan.n_parts, 3);
-	tessera_split_replay_begin(&f->in, &replay, table);
+	split_replay_begin(&f->in, &replay, table);
 	for (i = 0; i < f->plan.n_op; i++) {
 		if (f->op[i].type != TESSERA_SPLIT_PART)
 			continue;
-		tessera_split_replay_part(&f->in, &replay, &f->op[i]);
+		split_replay_part(&f->in, &replay, &f->op[i]);
 		for (slot = 0; slot < 4; slot++)
 			KUNIT_EXPECT_EQ_MSG(test, table[slot], want[part][slot],
 					    "part %u slot %u", part, slot);
@@ -813,55 +836,125 @@ static void no_memory(struct kunit *test)
 	}
 }
 
-struct random_run {
-	struct oracle_case c;
-	struct oracle o;
-	struct oracle_plain plain;
-	struct tessera_split_plan plan;
-	u8 scratch[32768];
-};
-
-static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
+/* Plan the fixture in windows, in place of tessera_split_plan(). */
+static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u32 max_ops)
 {
-	size_t size;
-	int ret;
+	struct tessera_split_limits limits = { .max_parts = max_parts, .max_ops = max_ops };
+	struct oracle_windows *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	size_t n = 0;
+	u32 i;
 
-	oracle_generate(&r->c, seed);
-	memset(&r->plan, 0, sizeof(r->plan));
-	r->plan.op = r->c.op;
-	r->plan.cap = ORACLE_OPS;
-	size = tessera_split_scratch_size(&r->c.in);
-	KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
-	ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
-	if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret)) {
-		KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
-		return false;
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	KUNIT_ASSERT_LE(test, tessera_split_cursor_size(&f->in), sizeof(w->mem));
+	KUNIT_ASSERT_LE(test, tessera_split_scratch_size(&f->in), sizeof(w->scratch));
+	KUNIT_ASSERT_EQ(test, tessera_split_begin(&f->in, w->mem, sizeof(w->mem), w->scratch,
+						  sizeof(w->scratch), &w->cur, &f->plan), 0);
+	f->text[0] = 0;
+	while (!w->cur.done) {
+		f->plan.op = f->op;
+		f->plan.cap = MAX_OPS;
+		KUNIT_ASSERT_EQ(test, tessera_split_window(&f->in, &w->cur, &limits, w->scratch,
+							   sizeof(w->scratch), &f->plan), 0);
+		KUNIT_ASSERT_LE(test, 1, f->plan.n_parts);
+		for (i = 0; i < f->plan.n_op; i++)
+			n += op_text(&f->op[i], f->text + n, TEXT - n);
+		n += scnprintf(f->text + n, TEXT - n, "| ");
+		tessera_split_commit(&f->in, &w->cur, &f->plan);
+		follow_blocks(f);
 	}
-	if (ret || r->c.in.force == TESSERA_SPLIT_FORCE_RANDOM)
-		return true;
-	oracle_run_plain(&r->o, &r->c.in, &r->plain);
-	if (r->plain.failed || r->plain.unsure)
-		return true;
-	KUNIT_EXPECT_EQ_MSG(test, r->plan.late_error, 0, "case %llu", seed);
-	KUNIT_EXPECT_LE_MSG(test, r->plan.n_parts, r->plain.parts, "case %llu",
-			    seed);
-	return !r->plan.late_error && r->plan.n_parts <= r->plain.parts;
+	f->text[n - 3] = 0;
 }
 
-/*
- * SPLIT-1 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25
- * SPLIT-32 SPLIT-34: random cases against the oracle.
- */
-static void random_cases(struct kunit *test)
+/* SPLIT-17 SPLIT-19 SPLIT-25: the example in windows makes the same operations. */
+static void windows_of_example(struct kunit *test)
 {
-	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
-	unsigned long i;
+	struct fixture *f = example_base(test, 64);
 
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	for (i = 0; i < split_cases; i++)
-		if (!random_case(test, r, split_seed * 1000000007ULL + i))
-			break;
-	KUNIT_EXPECT_EQ(test, i, split_cases);
+	plan_windows(test, f, 1, U32_MAX);
+	KUNIT_EXPECT_STREQ(test, f->text,
+			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
+	f = example_base(test, 64);
+	plan_windows(test, f, 2, U32_MAX);
+	KUNIT_EXPECT_STREQ(test, f->text,
+			   "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
+	f = example_base(test, 64);
+	plan_windows(test, f, 9, 4);
+	KUNIT_EXPECT_STREQ(test, f->text,
+			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
+	f = example_base(test, 64);
+	plan_windows(test, f, 0, 5);
+	KUNIT_EXPECT_STREQ(test, f->text,
+			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
+}
+
+struct countdown {
+	u32 calls;
+	u32 left;
+};
+
+static int countdown_check(void *ctx)
+{
+	struct countdown *c = ctx;
+
+	c->calls++;
+	return c->left && c->left-- ? 0 : -EINTR;
+}
+
+/* The caller is asked often enough, and its no ends planning at once. */
+static void asks_whether_to_go_on(struct kunit *test)
+{
+	const u32 n = 40000, parts = n;
+	struct fixture *f = fixture_new(test, 16);
+	struct countdown c = { .left = U32_MAX };
+	struct tessera_patch *entries;
+	u32 i, calls;
+
+	entries = kunit_kzalloc(test, n * sizeof(*entries), GFP_KERNEL);
+	f->plan.op = kunit_kzalloc(test, 3 * parts * sizeof(*f->plan.op), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, entries);
+	KUNIT_ASSERT_NOT_NULL(test, f->plan.op);
+	f->plan.cap = 3 * parts;
+	add_alloc(f, 16);
+	add_alloc(f, 16);
+	for (i = 0; i < n; i++) {
+		entries[i].split_offset = 8 * i;
+		entries[i].alloc_index = i & 1 ? A : B;
+	}
+	f->in.entries = entries;
+	f->in.n_entries = n;
+	f->in.length = 8 * n;
+	f->in.check = countdown_check;
+	f->in.check_ctx = &c;
+	KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), 0);
+	KUNIT_EXPECT_EQ(test, f->plan.n_parts, parts);
+	calls = c.calls;
+	KUNIT_EXPECT_GT(test, calls, 2 * n / 5000);
+	for (i = 0; i < calls; i++) {
+		c.left = i;
+		KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), -EINTR);
+		KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
+	}
+	c.left = calls;
+	KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), 0);
+}
+
+/* Room for victims is taken for segments that can have any, not for every id. */
+static void scratch_follows_segments(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 64);
+	struct tessera_split_seg segs[TESSERA_SPLIT_MAX_SEGS] = { f->segs[0] };
+	size_t one = tessera_split_scratch_size(&f->in);
+	u32 i;
+
+	for (i = 1; i < TESSERA_SPLIT_MAX_SEGS; i++)
+		segs[i].granularity = 4096;
+	f->in.segs = segs;
+	f->in.n_segs = TESSERA_SPLIT_MAX_SEGS;
+	f->in.n_allocs = 4;
+	/* What remains per segment is its own record, lists' ends and chunks. */
+	KUNIT_EXPECT_LT(test, tessera_split_scratch_size(&f->in), one + 31 * 512);
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
 }
 
 static struct kunit_case split_tests[] = {
@@ -892,7 +985,9 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(furthest_next_use),
 	KUNIT_CASE(bad_input),
 	KUNIT_CASE(no_memory),
-	KUNIT_CASE_SLOW(random_cases),
+	KUNIT_CASE(windows_of_example),
+	KUNIT_CASE(asks_whether_to_go_on),
+	KUNIT_CASE(scratch_follows_segments),
 	{}
 };
 

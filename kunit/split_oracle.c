@@ -335,17 +335,27 @@ static bool check_evict(struct oracle *o, const struct tessera_split_op *op)
 	return true;
 }
 
+/* Group of the next part that is the first to need a place: a cut before is none. */
+static u32 first_in_need(struct oracle *o, u32 first)
+{
+	const struct tessera_split_input *in = o->in;
+	u32 end = group_end(in, first);
+
+	while (!o->pinned && !o->strays && !named_by(in, first, end) &&
+	       end < in->n_entries) {
+		first = end;
+		end = group_end(in, first);
+	}
+	return first;
+}
+
 /* Group whose placement may have needed the last resort, in the next part. */
 static bool last_resort_needed(struct oracle *o, u32 next)
 {
 	const struct tessera_split_input *in = o->in;
-	u32 first = next, end = group_end(in, next), need, i;
+	u32 first = first_in_need(o, next), end = group_end(in, first), need, i;
 
-	while (!o->pinned && !named_by(in, first, end) && end < in->n_entries) {
-		first = end;
-		end = group_end(in, first);
-	}
-	need = named_by(in, first, end) & ~o->pinned;
+	need = (named_by(in, first, end) | o->strays) & ~o->pinned;
 	for (i = 0; i < in->n_allocs; i++)
 		if (is_fixed(in, i))
 			need &= ~BIT(i);
@@ -370,7 +380,7 @@ static bool check_evict_foreign(struct oracle *o,
 /*
  * Residents that the operations up to the next part must not disturb twice: each
  * allocation pages in at most once, in list order (SPLIT-13), and only if the
- * part names it.
+ * part names it, or it was bound before and has lost its place.
  */
 static bool check_phase(struct oracle *o, u32 op, u32 first, u32 end)
 {
@@ -386,6 +396,10 @@ static bool check_phase(struct oracle *o, u32 op, u32 first, u32 end)
 			return FAIL(o, "allocation %u evicted after page-in", p->id);
 		if (p->type != TESSERA_SPLIT_PAGE_IN)
 			continue;
+		if (o->strays & BIT(p->id) && !(seen & BIT(p->id)) && last == first) {
+			seen |= BIT(p->id);
+			continue;
+		}
 		for (i = first; i < end; i++)
 			if (!is_null(in, i) && in->entries[i].alloc_index == p->id)
 				break;
@@ -486,12 +500,12 @@ static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 	return true;
 }
 
-/* PIN operations behind part @op name exactly the pinned set, in place (SPLIT-16). */
+/* PIN operations from @op on name exactly the pinned set, in place (SPLIT-16). */
 static bool check_pins(struct oracle *o, u32 op)
 {
 	u32 seen = 0;
 
-	for (op++; op < o->plan->n_op; op++) {
+	for (; op < o->plan->n_op; op++) {
 		const struct tessera_split_op *p = &o->plan->op[op];
 
 		if (p->type != TESSERA_SPLIT_PIN)
@@ -519,9 +533,10 @@ static bool pass_part(struct oracle *o, u32 i)
 	if (!check_cut_was_needed(o, op->id, end))
 		return false;
 	o->pinned = kept_by_rows(o->in, o->st.table, end, group_end(o->in, end));
+	o->strays = 0;
 	for (a = 0; a < o->in->n_allocs; a++)
 		o->st.w[a] = o->pinned & BIT(a);
-	return o->in->flags & TESSERA_SPLIT_NO_PINS ? true : check_pins(o, i);
+	return true;
 }
 
 static bool step_op(struct oracle *o, u32 i)
@@ -569,6 +584,8 @@ static bool phase_uses_last_resort(const struct oracle *o, u32 op)
 
 static bool enter_phase(struct oracle *o, u32 op, u32 first)
 {
+	if (o->at && !(o->in->flags & TESSERA_SPLIT_NO_PINS) && !check_pins(o, op))
+		return false;
 	if (!check_phase(o, op, first, next_part_end(o, op, first)))
 		return false;
 	if (phase_uses_last_resort(o, op) && !last_resort_needed(o, first))
@@ -577,16 +594,11 @@ static bool enter_phase(struct oracle *o, u32 op, u32 first)
 	return true;
 }
 
-static bool replay(struct oracle *o, u32 *parts, u32 *at, u32 *first)
+static bool replay(struct oracle *o)
 {
 	u32 i;
 
-	*parts = 0;
-	*at = 0;
-	*first = 0;
-	o->pinned = 0;
-	state_init(o->in, &o->st);
-	if (!enter_phase(o, 0, 0))
+	if ((o->plan->n_op || o->plan->late_error) && !enter_phase(o, 0, o->first))
 		return false;
 	for (i = 0; i < o->plan->n_op; i++) {
 		const struct tessera_split_op *op = &o->plan->op[i];
@@ -596,35 +608,103 @@ static bool replay(struct oracle *o, u32 *parts, u32 *at, u32 *first)
 				return false;
 			continue;
 		}
-		if (op->id != *parts || !check_part_range(o, op, *at, *first) ||
+		if (op->id != o->parts || !check_part_range(o, op, o->at, o->first) ||
 		    !pass_part(o, i))
 			return false;
-		(*parts)++;
-		*at = op->end;
-		*first = op->first + op->count;
-		if (!(op->flags & TESSERA_SPLIT_OP_LAST) &&
-		    !enter_phase(o, i + 1, *first))
+		o->parts++;
+		o->at = op->end;
+		o->first = op->first + op->count;
+		/* The next window begins with what belongs to the cut that ends this one. */
+		if ((i + 1 < o->plan->n_op || o->plan->late_error) &&
+		    !enter_phase(o, i + 1, o->first))
 			return false;
 	}
 	return true;
 }
 
 /* A late failure is right if the pins leave no way at all (SPLIT-24, SPLIT-34). */
-static bool check_late(struct oracle *o, u32 at, u32 first)
+static bool check_late(struct oracle *o)
 {
 	const struct tessera_split_input *in = o->in;
-	u32 end = group_end(in, first), need, i;
+	u32 first = first_in_need(o, o->first), end = group_end(in, first);
+	u32 at = in->entries[first].split_offset, need, i;
 
 	if (o->plan->late_error != -ENOSPC || o->plan->error_offset != at)
 		return FAIL(o, "late error %d at %u, parts end at %u",
 			    o->plan->late_error, o->plan->error_offset, at);
-	need = named_by(in, first, end) & ~o->pinned;
+	need = (named_by(in, first, end) | o->strays) & ~o->pinned;
 	for (i = 0; i < in->n_allocs; i++)
 		if (is_fixed(in, i))
 			need &= ~BIT(i);
 	if (can_pack(o, &o->st, need, HOLD_PROTECTED | HOLD_OWN, o->pinned))
 		return FAIL(o, "late failure at %u though there is a way", at);
 	return true;
+}
+
+/**
+ * oracle_judge_begin() - start to judge a submission
+ * @o: judge
+ * @in: what is planned
+ */
+void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in)
+{
+	o->in = in;
+	o->parts = 0;
+	o->at = 0;
+	o->first = 0;
+	o->pinned = 0;
+	o->strays = 0;
+	o->why[0] = 0;
+	state_init(in, &o->st);
+}
+
+/**
+ * oracle_judge_window() - is the next part of a plan right?
+ * @o: judge; @o->why says what is not
+ * @plan: it goes on where the plan judged before has ended
+ *
+ * Return: true if the plan keeps all rules.
+ */
+bool oracle_judge_window(struct oracle *o, const struct tessera_split_plan *plan)
+{
+	u32 before = o->parts;
+
+	o->plan = plan;
+	if (!replay(o))
+		return false;
+	if (o->parts - before != plan->n_parts)
+		return FAIL(o, "%u parts, plan says %u", o->parts - before,
+			    plan->n_parts);
+	return plan->late_error ? check_late(o) : true;
+}
+
+/**
+ * oracle_world_change() - go on with what is where after others had their way
+ * @o: judge
+ *
+ * The blocks of the case are the state of now. What a cut has pinned may only be
+ * gone, not elsewhere.
+ */
+void oracle_world_change(struct oracle *o)
+{
+	const struct tessera_split_input *in = o->in;
+	u32 i, pinned = o->pinned;
+
+	memset(o->st.seg, NOWHERE, sizeof(o->st.seg));
+	memset(o->st.gone, 0, sizeof(o->st.gone));
+	for (i = 0; i < in->n_blocks; i++) {
+		const struct tessera_split_block *b = &in->blocks[i];
+
+		if (b->alloc == TESSERA_SPLIT_NONE)
+			continue;
+		o->st.seg[b->alloc] = b->seg;
+		o->st.off[b->alloc] = b->start;
+		pinned &= ~BIT(b->alloc);
+	}
+	o->strays |= pinned;
+	o->pinned &= ~pinned;
+	for (i = 0; i < in->n_allocs; i++)
+		o->st.w[i] = o->pinned & BIT(i);
 }
 
 /**
@@ -639,11 +719,10 @@ static bool check_late(struct oracle *o, u32 at, u32 first)
 bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 		  const struct tessera_split_plan *plan, int ret)
 {
-	u32 offset = 0, parts, at, first;
+	u32 offset = 0;
 	bool feasible = oracle_feasible(o, in, &offset);
 
-	o->plan = plan;
-	o->why[0] = 0;
+	oracle_judge_begin(o, in);
 	if (ret && plan->n_op)
 		return FAIL(o, "operations though planning failed");
 	if (!feasible) {
@@ -654,14 +733,12 @@ bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 	}
 	if (ret)
 		return FAIL(o, "returned %d though all is feasible", ret);
-	if (!replay(o, &parts, &at, &first))
+	if (!oracle_judge_window(o, plan))
 		return false;
-	if (parts != plan->n_parts)
-		return FAIL(o, "%u parts, plan says %u", parts, plan->n_parts);
 	if (plan->late_error)
-		return check_late(o, at, first);
-	return at == in->length && first == in->n_entries ? true :
-	       FAIL(o, "parts end at %u of %u", at, in->length);
+		return true;
+	return o->at == in->length && o->first == in->n_entries ? true :
+	       FAIL(o, "parts end at %u of %u", o->at, in->length);
 }
 
 /*

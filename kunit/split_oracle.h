@@ -14,7 +14,9 @@
 #define ORACLE_SEGS	3U
 #define ORACLE_ALLOCS	10U
 #define ORACLE_ENTRIES	24U
-#define ORACLE_BLOCKS	24U
+#define ORACLE_BLOCKS	64U
+/* Blocks a case may begin with; more appear between its windows. */
+#define ORACLE_FIRST_BLOCKS	24U
 #define ORACLE_SLOTS	5U
 /* Units (bytes, here) a segment may have: the bits of a u64, less one. */
 #define ORACLE_UNITS	48U
@@ -79,7 +81,11 @@ struct oracle_plain {
  * @st: state
  * @save: state to go back to
  * @reach: subsets of the items that can lie below each unit
- * @pinned: allocations that the last cut pinned
+ * @pinned: allocations that the last cut pinned, and that are where they were
+ * @strays: allocations that the last cut pinned, and that are gone
+ * @parts: parts judged
+ * @at: byte behind them
+ * @first: entry behind them
  */
 struct oracle {
 	const struct tessera_split_input *in;
@@ -89,11 +95,51 @@ struct oracle {
 	struct oracle_state save;
 	u64 reach[ORACLE_SEGS * ORACLE_UNITS + ORACLE_UNITS + 1][1 << (ORACLE_ALLOCS - 6)];
 	u32 pinned;
+	u32 strays;
+	u32 parts;
+	u32 at;
+	u32 first;
 };
 
+/**
+ * struct oracle_windows - memory to plan a case in windows
+ * @cur: cursor
+ * @mem: memory of the cursor
+ * @saved: copy of @mem
+ * @scratch: memory of the planner
+ * @limits: limits of the window at hand
+ * @plan: plan of the window at hand
+ * @state: of the random numbers
+ * @windows: windows made
+ */
+struct oracle_windows {
+	struct tessera_split_cursor cur;
+	u8 mem[1024];
+	u8 saved[1024];
+	u8 scratch[32768];
+	struct tessera_split_limits limits;
+	struct tessera_split_plan plan;
+	u64 state;
+	u32 windows;
+};
+
+static inline u32 oracle_rnd(u64 *state, u32 below)
+{
+	u64 z = (*state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (u32)((z ^ (z >> 31)) >> 33) % below;
+}
+
+bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
+			struct oracle_windows *w, u64 seed, bool change);
 void oracle_generate(struct oracle_case *c, u64 seed);
 bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 		  const struct tessera_split_plan *plan, int ret);
+void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in);
+bool oracle_judge_window(struct oracle *o, const struct tessera_split_plan *plan);
+void oracle_world_change(struct oracle *o);
 void oracle_run_plain(struct oracle *o, const struct tessera_split_input *in,
 		      struct oracle_plain *out);
 bool oracle_feasible(struct oracle *o, const struct tessera_split_input *in,

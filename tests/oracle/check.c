@@ -20,6 +20,10 @@ struct tally {
 	unsigned long leaks;
 	unsigned long last_resort;
 	unsigned long moves;
+	unsigned long windows;
+	unsigned long in_windows;
+	unsigned long windows_late;
+	unsigned long more_parts;
 };
 
 static const char *const op_names[] = {
@@ -31,7 +35,7 @@ static size_t scratch_size;
 
 static int run_plan(struct oracle_case *c, struct tessera_split_plan *plan)
 {
-	size_t want = tessera_split_scratch_size(&c->in);
+	size_t want = tessera_split_plan_size(&c->in);
 
 	if (want > scratch_size) {
 		free(scratch);
@@ -151,6 +155,34 @@ static void count(struct tally *t, const struct oracle_case *c, const struct tes
 	t->last_resort += last_resort;
 }
 
+/* The same case in windows, alone and with others at work in memory. */
+static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split_plan *whole,
+			  struct tally *t, bool show)
+{
+	static struct oracle_case c;
+	static struct oracle_windows w;
+	bool change, ok = true;
+	int i;
+
+	for (i = 0; i < 2 && ok; i++) {
+		change = i;
+		oracle_generate(&c, seed);
+		ok = oracle_run_windows(o, &c, &w, seed, change);
+		if (!ok || show) {
+			printf("# window %u from entry %u, world %s: %s\n", w.windows, w.cur.entry,
+			       change ? "changes" : "stays", o->why);
+			show_case(&c);
+			show_plan(&w.plan, 0);
+		}
+		t->windows += w.windows;
+		t->in_windows += w.windows > 1;
+		t->windows_late += change && w.plan.late_error == -ENOSPC;
+		t->more_parts +=
+			!change && !whole->late_error && w.cur.done && w.cur.part > whole->n_parts;
+	}
+	return ok;
+}
+
 static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
 {
 	static struct oracle_case c;
@@ -172,6 +204,8 @@ static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
 		snprintf(o->why, sizeof(o->why), "leak check");
 		ok = false;
 	}
+	if (ok && !ret)
+		ok = check_windows(o, seed, &plan, t, show);
 	if (!ok)
 		printf("# case %llu: %s\n", seed, o->why);
 	return ok;
@@ -201,6 +235,10 @@ int main(int argc, char **argv)
 	       t.fewer, t.unsure);
 	printf("# with moves %lu, with last resort %lu, refused by leak check %lu\n", t.moves,
 	       t.last_resort, t.leaks);
+	printf("# %lu windows, %lu cases in more than one, %lu late errors; more parts than in one "
+	       "go "
+	       "%lu\n",
+	       t.windows, t.in_windows, t.windows_late, t.more_parts);
 	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 "
 	       "SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",
 	       bad ? "not ok" : "ok", i);

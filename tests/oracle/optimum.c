@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "optimum.h"
+#include "split_replay.h"
 
 #define NEVER U32_MAX
 
@@ -36,15 +37,15 @@ static struct parts parts_of(const struct tessera_split_input *in,
 {
 	struct parts ps = { .part = calloc(plan->n_parts, sizeof(struct part)) };
 	u32 *table = malloc(in->n_slots * sizeof(u32)), i, slot;
-	struct tessera_split_replay replay;
+	struct split_replay replay;
 
-	tessera_split_replay_begin(in, &replay, table);
+	split_replay_begin(in, &replay, table);
 	for (i = 0; i < plan->n_op; i++) {
 		struct part *p = &ps.part[ps.n];
 
 		if (plan->op[i].type != TESSERA_SPLIT_PART)
 			continue;
-		tessera_split_replay_part(in, &replay, &plan->op[i]);
+		split_replay_part(in, &replay, &plan->op[i]);
 		p->first = plan->op[i].first;
 		p->end = p->first + plan->op[i].count;
 		p->bound = malloc(in->n_slots * sizeof(u32));

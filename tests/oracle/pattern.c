@@ -156,7 +156,7 @@ int job_plan(struct job *job, struct tessera_split_plan *plan)
 {
 	static void *scratch;
 	static size_t size;
-	size_t want = tessera_split_scratch_size(&job->in);
+	size_t want = tessera_split_plan_size(&job->in);
 
 	if (want > size) {
 		free(scratch);

@@ -24,422 +24,6 @@
  */
 #include "split_priv.h"
 
-/* Steps the packers may take for each element of the input, and in any case. */
-#define BUDGET_PER_ITEM		64ULL
-#define BUDGET_MIN		BIT_ULL(22)
-
-struct arena {
-	char *base;
-	size_t used;
-};
-
-static void *arena_take(struct arena *a, size_t n, size_t each)
-{
-	size_t at = size_add(a->used, 7) & ~(size_t)7;
-
-	if (a->used >= SIZE_MAX - 7)
-		at = SIZE_MAX;
-	a->used = size_add(at, array_size(n, each));
-	return a->base ? a->base + at : NULL;
-}
-
-/* Lay the arrays of a plan out; with a NULL base only their size is found. */
-static void layout(const struct tessera_split_input *in, struct arena *a,
-		   struct split *s)
-{
-	size_t n_node = size_add(in->n_allocs, in->n_blocks);
-	size_t all = size_add(n_node, 2 * (size_t)in->n_segs);
-	size_t n_gap = size_add(n_node, in->n_segs);
-	u32 i;
-
-	memset(s, 0, sizeof(*s));
-	s->seg_size = arena_take(a, in->n_segs, sizeof(u64));
-	s->home_sum = arena_take(a, in->n_segs, sizeof(u64));
-	s->home_cap = arena_take(a, in->n_segs, sizeof(u64));
-	s->seg_swept = arena_take(a, in->n_segs, sizeof(u32));
-	s->al = arena_take(a, in->n_allocs, sizeof(*s->al));
-	s->sp.seg = arena_take(a, in->n_segs, sizeof(*s->sp.seg));
-	s->sp.node = arena_take(a, all, sizeof(*s->sp.node));
-	s->sp.chunk = arena_take(a, all, sizeof(*s->sp.chunk));
-	s->next_ref = arena_take(a, in->n_entries, sizeof(u32));
-	s->table = arena_take(a, in->n_slots, sizeof(u32));
-	s->wset = arena_take(a, in->n_allocs, sizeof(u32));
-	s->member = arena_take(a, in->n_allocs, sizeof(u32));
-	s->log = arena_take(a, size_add(n_node, size_mul(in->n_allocs, 3)),
-			    sizeof(*s->log));
-	s->pack.item = arena_take(a, in->n_allocs, sizeof(*s->pack.item));
-	s->pack.gap = arena_take(a, n_gap + 1, sizeof(*s->pack.gap));
-	s->pack.frame = arena_take(a, size_add(n_gap, in->n_allocs) + 2,
-				   sizeof(*s->pack.frame));
-	for (i = 0; i < in->n_segs; i++) {
-		struct tessera_space_victim *heap;
-
-		heap = arena_take(a, n_node, sizeof(*heap));
-		if (a->base)
-			s->sp.seg[i].heap = heap;
-	}
-}
-
-/**
- * tessera_split_scratch_size() - memory a plan needs while it is made
- * @in: what will be planned
- *
- * Return: bytes, or 0 if the counts are beyond reason.
- */
-size_t tessera_split_scratch_size(const struct tessera_split_input *in)
-{
-	struct arena a = {};
-	struct split s;
-
-	if (in->n_segs > TESSERA_SPLIT_MAX_SEGS ||
-	    in->n_allocs > S32_MAX - in->n_blocks || in->n_blocks > S32_MAX / 2)
-		return 0;
-	arena_take(&a, 1, sizeof(s));
-	layout(in, &a, &s);
-	return a.used == SIZE_MAX ? 0 : a.used;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_scratch_size);
-
-static bool alloc_is_sane(const struct tessera_split_input *in,
-			  const struct tessera_split_alloc *a)
-{
-	u32 i;
-
-	if (!a->size || a->size > TESSERA_SPLIT_MAX_BYTES ||
-	    a->align > TESSERA_SPLIT_MAX_BYTES ||
-	    (a->align && !is_power_of_2(a->align)) ||
-	    a->n_pref > TESSERA_PACK_PREF_MAX || !a->supported)
-		return false;
-	if (in->n_segs < 32 && a->supported >> in->n_segs)
-		return false;
-	for (i = 0; i < a->n_pref; i++)
-		if (a->pref[i] >= in->n_segs ||
-		    !(a->supported & BIT(a->pref[i])))
-			return false;
-	return true;
-}
-
-/* A written allocation may not be where the GPU can only read. */
-static int setup_alloc(struct split *s, u32 id)
-{
-	const struct tessera_split_alloc *a = &s->in->allocs[id];
-	struct split_alloc *al = &s->al[id];
-	u32 seg;
-
-	memset(al, 0, sizeof(*al));
-	al->next_use = SPLIT_NEVER;
-	al->first = SPLIT_NEVER;
-	al->align = 1;
-	if (a->flags & TESSERA_SPLIT_ALLOC_NULL)
-		return 0;
-	if (!alloc_is_sane(s->in, a))
-		return -EINVAL;
-	al->align = max(a->align, 1ULL);
-	for (seg = 0; seg < s->in->n_segs; seg++) {
-		const struct tessera_split_seg *g = &s->in->segs[seg];
-
-		if (!(a->supported & BIT(seg)) ||
-		    (g->flags & TESSERA_SPLIT_SEG_READ_ONLY &&
-		     a->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
-			continue;
-		al->mask |= BIT(seg);
-		al->align = max(al->align, g->granularity);
-	}
-	al->pad = ALIGN(a->size, al->align);
-	return al->mask ? 0 : -EINVAL;
-}
-
-static int check_blocks(struct split *s)
-{
-	const struct tessera_split_block *b = s->in->blocks;
-	u32 i, seg = 0;
-	u64 end = 0;
-
-	for (i = 0; i < s->in->n_blocks; i++, b++) {
-		if (b->seg >= s->in->n_segs || b->seg < seg || !b->size)
-			return -EINVAL;
-		if (b->seg != seg)
-			end = 0;
-		seg = b->seg;
-		if (b->start < end || b->start > s->seg_size[seg] ||
-		    b->size > s->seg_size[seg] - b->start)
-			return -EINVAL;
-		end = b->start + b->size;
-		if (b->tier > TESSERA_VICTIM_IMMOVABLE)
-			return -EINVAL;
-		if (b->alloc == TESSERA_SPLIT_NONE)
-			continue;
-		if (b->alloc >= s->in->n_allocs || s->al[b->alloc].stamp ||
-		    s->in->allocs[b->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
-		    s->in->allocs[b->alloc].size != b->size)
-			return -EINVAL;
-		/* No allocation is in two places. */
-		s->al[b->alloc].stamp = 1;
-		s->al[b->alloc].fixed = b->tier == TESSERA_VICTIM_IMMOVABLE;
-		if (s->al[b->alloc].fixed && !(s->al[b->alloc].mask & BIT(seg)))
-			return -EINVAL;
-	}
-	s->stamp = 1;
-	return 0;
-}
-
-/* Ranks are whatever the caller likes; only their order counts. */
-static void find_ranks(struct split *s)
-{
-	u32 i;
-
-	s->rank_min = U32_MAX;
-	for (i = 0; i < s->in->n_blocks; i++) {
-		const struct tessera_split_block *b = &s->in->blocks[i];
-
-		if (b->alloc != TESSERA_SPLIT_NONE)
-			continue;
-		s->rank_min = min(s->rank_min, b->rank);
-		s->rank_max = max(s->rank_max, b->rank);
-	}
-}
-
-/* One pass back over the list: check it and link each entry to the next use. */
-static int link_uses(struct split *s)
-{
-	const struct tessera_split_input *in = s->in;
-	u32 i, limit = in->length;
-
-	for (i = in->n_entries; i--; ) {
-		const struct tessera_patch *e = &in->entries[i];
-
-		if (e->alloc_index >= in->n_allocs || e->slot_id >= in->n_slots ||
-		    e->split_offset > limit)
-			return -EINVAL;
-		limit = e->split_offset;
-		s->next_ref[i] = s->al[e->alloc_index].first;
-		s->al[e->alloc_index].first = i;
-	}
-	return 0;
-}
-
-/* A hostile list may make the packers search, but not for ever. */
-static void set_budget(struct split *s)
-{
-	s->budget = BUDGET_MIN + BUDGET_PER_ITEM *
-		    ((u64)s->in->n_entries + s->in->n_blocks);
-}
-
-static int setup(struct split *s)
-{
-	u32 i;
-	int ret;
-
-	if (s->in->force == TESSERA_SPLIT_FORCE_BITMAP && !s->in->force_map)
-		return -EINVAL;
-	for (i = 0; i < s->in->n_segs; i++) {
-		const struct tessera_split_seg *g = &s->in->segs[i];
-
-		if (g->size > TESSERA_SPLIT_MAX_BYTES ||
-		    g->granularity > TESSERA_SPLIT_MAX_BYTES ||
-		    !is_power_of_2(g->granularity))
-			return -EINVAL;
-		s->seg_size[i] = g->size;
-	}
-	for (i = 0; i < s->in->n_allocs; i++) {
-		ret = setup_alloc(s, i);
-		if (ret)
-			return ret;
-	}
-	ret = check_blocks(s);
-	if (ret)
-		return ret;
-	for (i = 0; i < s->in->n_slots; i++)
-		s->table[i] = TESSERA_SPLIT_NONE;
-	find_ranks(s);
-	s->pack.budget = &s->budget;
-	return link_uses(s);
-}
-
-/* Drop what there is of a plan, from operation @n_op on. */
-static void discard(struct tessera_split_plan *p, u32 n_op)
-{
-	p->n_op = n_op;
-	p->n_parts = 0;
-	p->n_page_ins = 0;
-	p->n_moves = 0;
-	p->n_evicts = 0;
-	p->bytes_in = 0;
-	p->bytes_out = 0;
-	p->bytes_moved = 0;
-}
-
-/* Back to the state before the submission. */
-static void rewind(struct split *s)
-{
-	struct tessera_split_plan *p = s->plan;
-	u32 i;
-
-	s->n_w = 0;
-	s->n_log = 0;
-	s->clock = 0;
-	s->now = 0;
-	s->start = 0;
-	s->first = 0;
-	s->n_forced = 0;
-	for (i = 0; i < s->in->n_segs; i++)
-		s->seg_swept[i] = 0;
-	discard(p, s->op_base);
-	p->late_error = 0;
-	p->error_offset = 0;
-	p->error_entry = TESSERA_SPLIT_NONE;
-	p->plain = s->plain;
-	for (i = 0; i < s->in->n_slots; i++)
-		s->table[i] = TESSERA_SPLIT_NONE;
-	for (i = 0; i < s->in->n_allocs; i++) {
-		struct split_alloc *al = &s->al[i];
-
-		al->next_use = al->first;
-		al->n_slots = 0;
-		al->idle = al->fixed ? U32_MAX : 0;
-		al->in_w = false;
-		al->clean = s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
-	}
-}
-
-/* Fill the segments with what is there at the start. */
-static void populate(struct split *s)
-{
-	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
-
-	tessera_space_reset(&s->sp, s->seg_size);
-	for (i = 0; i < s->in->n_blocks; i++) {
-		const struct tessera_split_block *b = &s->in->blocks[i];
-		bool foreign = b->alloc == TESSERA_SPLIT_NONE;
-		u32 id = foreign ? s->in->n_allocs + i : b->alloc;
-
-		if (b->seg != seg) {
-			seg = b->seg;
-			prev = s->sp.seg[seg].head;
-		}
-		tessera_space_insert(&s->sp, prev, id, b->start, b->size);
-		prev = id;
-		if (foreign ? b->tier >= TESSERA_VICTIM_LAST_RESORT :
-			      s->al[id].fixed)
-			s->sp.node[id].prot = true;
-		else
-			tessera_space_heap_push(&s->sp, id,
-						split_victim_key(s, id));
-	}
-}
-
-static struct tessera_split_op *op_add(struct split *s, u8 type, u32 id)
-{
-	struct tessera_split_plan *p = s->plan;
-	struct tessera_split_op *op;
-
-	if (s->err)
-		return NULL;
-	if (p->n_op == p->cap) {
-		s->err = p->grow ? p->grow(p, p->cap + 1) : -ENOMEM;
-		if (!s->err && p->cap <= p->n_op)
-			s->err = -ENOMEM;
-		if (s->err)
-			return NULL;
-	}
-	op = &p->op[p->n_op++];
-	memset(op, 0, sizeof(*op));
-	op->type = type;
-	op->id = id;
-	return op;
-}
-
-/* Bytes that cross the bus for a transfer in or out of @seg. */
-static u64 bytes_in_seg(const struct split *s, u32 seg, u64 size)
-{
-	return s->in->segs[seg].flags & TESSERA_SPLIT_SEG_APERTURE ? 0 : size;
-}
-
-static u8 count_evict(struct split *s, const struct split_log *l, bool foreign)
-{
-	bool clean = foreign ?
-		split_block(s, l->id)->flags & TESSERA_SPLIT_BLOCK_CLEAN :
-		l->clean;
-
-	s->plan->n_evicts++;
-	if (clean)
-		return TESSERA_SPLIT_OP_CLEAN;
-	s->plan->bytes_out += bytes_in_seg(s, l->seg, s->sp.node[l->id].size);
-	return 0;
-}
-
-static void emit_log_entry(struct split *s, const struct split_log *l)
-{
-	bool foreign = split_is_foreign(s, l->id);
-	u64 size = s->sp.node[l->id].size;
-	struct tessera_split_op *op;
-	u8 type = l->type, flags = 0;
-	u32 id = l->id;
-
-	if (type == TESSERA_SPLIT_EVICT) {
-		flags = count_evict(s, l, foreign);
-		if (foreign) {
-			type = TESSERA_SPLIT_EVICT_FOREIGN;
-			id -= s->in->n_allocs;
-		}
-	} else if (type == TESSERA_SPLIT_MOVE) {
-		s->plan->n_moves++;
-		s->plan->bytes_moved += max(bytes_in_seg(s, l->seg, size),
-					    bytes_in_seg(s, l->src_seg, size));
-	} else {
-		s->plan->n_page_ins++;
-		s->plan->bytes_in += bytes_in_seg(s, l->seg, size);
-	}
-	op = op_add(s, type, id);
-	if (!op)
-		return;
-	op->flags = flags;
-	op->seg = l->seg;
-	op->off = l->off;
-	op->src_seg = l->src_seg;
-	op->src = l->src;
-}
-
-static void emit_log(struct split *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->n_log; i++)
-		emit_log_entry(s, &s->log[i]);
-	s->n_log = 0;
-}
-
-static void emit_part(struct split *s, u32 end, u32 entry, u8 flags)
-{
-	struct tessera_split_op *op;
-
-	op = op_add(s, TESSERA_SPLIT_PART, s->plan->n_parts);
-	s->plan->n_parts++;
-	if (op) {
-		op->flags = flags;
-		op->start = s->start;
-		op->end = end;
-		op->first = s->first;
-		op->count = entry - s->first;
-	}
-	s->start = end;
-	s->first = entry;
-}
-
-static void emit_pin(struct split *s, u32 id)
-{
-	const struct tessera_space_node *n = &s->sp.node[id];
-	struct tessera_split_op *op;
-
-	if (s->in->flags & TESSERA_SPLIT_NO_PINS)
-		return;
-	op = op_add(s, TESSERA_SPLIT_PIN, id);
-	if (op) {
-		op->seg = n->seg;
-		op->off = n->start;
-	}
-}
-
 static void row_clear(struct split *s, u32 slot)
 {
 	if (s->table[slot] != TESSERA_SPLIT_NONE)
@@ -447,22 +31,28 @@ static void row_clear(struct split *s, u32 slot)
 	s->table[slot] = TESSERA_SPLIT_NONE;
 }
 
+static void add_member(struct split *s, u32 id)
+{
+	if (s->al[id].in_w || s->al[id].stamp == s->stamp)
+		return;
+	s->al[id].stamp = s->stamp;
+	s->member[s->n_member++] = id;
+}
+
+static void begin_members(struct split *s)
+{
+	s->stamp++;
+	s->n_member = 0;
+}
+
 /* Allocations of the group that are not in the working set, in list order. */
-static void collect_members(struct split *s, u32 first, u32 end)
+static void add_members(struct split *s, u32 first, u32 end)
 {
 	u32 i;
 
-	s->stamp++;
-	s->n_member = 0;
-	for (i = first; i < end; i++) {
-		u32 id = s->in->entries[i].alloc_index;
-
-		if (s->al[id].in_w || s->al[id].stamp == s->stamp ||
-		    split_entry_is_null(s, i))
-			continue;
-		s->al[id].stamp = s->stamp;
-		s->member[s->n_member++] = id;
-	}
+	for (i = first; i < end; i++)
+		if (!split_entry_is_null(s, i))
+			add_member(s, s->in->entries[i].alloc_index);
 }
 
 /* The plain algorithm gives up all that is idle at a cut and not needed here. */
@@ -486,7 +76,7 @@ static void sweep(struct split *s)
  * The rows that the group reprograms are as good as empty: what only they hold
  * is free to go. What other rows hold is pinned and makes the new working set.
  */
-static int release(struct split *s, u32 first, u32 end, bool cut)
+static void release(struct split *s, u32 first, u32 end, bool cut)
 {
 	u32 i, n = 0;
 
@@ -501,15 +91,22 @@ static int release(struct split *s, u32 first, u32 end, bool cut)
 		}
 		s->wset[n++] = id;
 		if (cut)
-			emit_pin(s, id);
+			split_emit_pin(s, id);
 	}
 	s->n_w = n;
-	if (n && cut && s->in->flags & TESSERA_SPLIT_LEAK_CHECK)
-		return -EINVAL;
-	collect_members(s, first, end);
+}
+
+/* Places for the group, with what is not pinned free to go, or even to move. */
+static int place_released(struct split *s)
+{
+	int ret;
+
 	if (s->plain)
 		sweep(s);
-	return 0;
+	ret = split_place_members(s);
+	if (ret == -ENOSPC)
+		ret = split_relocate_members(s);
+	return ret;
 }
 
 /* The pending part ran: it wrote what its buffer writes at all (SPLIT-31). */
@@ -540,6 +137,15 @@ static bool is_forced(const struct split *s, u32 group)
 	}
 }
 
+/* The pending part ends here. */
+static int end_part(struct split *s, u32 first, u32 at, u32 n_w, bool forced)
+{
+	split_emit_part(s, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
+	s->n_forced += forced;
+	mark_written(s, n_w);
+	return s->err;
+}
+
 /*
  * End the pending part at the group, and find places for the group again. @n_w
  * is the size of the working set before the group: if it was empty a cut would
@@ -549,20 +155,45 @@ static int cut(struct split *s, u32 first, u32 end, u32 n_w, bool forced)
 {
 	u32 at = s->in->entries[first].split_offset;
 	bool real = forced || (n_w && at > s->start);
-	int ret;
+	int ret = 0;
 
-	if (real) {
-		emit_part(s, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
-		s->n_forced += forced;
-		mark_written(s, n_w);
-	}
-	ret = release(s, first, end, real);
+	if (real)
+		ret = end_part(s, first, at, n_w, forced);
 	if (ret)
 		return ret;
-	ret = split_place_members(s);
-	if (ret)
-		ret = split_relocate_members(s);
-	return ret;
+	release(s, first, end, real);
+	if (real && s->n_w && s->in->flags & TESSERA_SPLIT_LEAK_CHECK)
+		return -EINVAL;
+	if (real && s->limits && s->plan->n_parts >= s->limits->max_parts)
+		return SPLIT_WINDOW_ENDS;
+	begin_members(s);
+	add_members(s, first, end);
+	return place_released(s);
+}
+
+/*
+ * Begin behind the cut that ended the window before: what the group does not
+ * reprogram stays where it is now. What has lost its place since, say to a reset,
+ * is brought back first.
+ */
+static int resume(struct split *s, u32 first, u32 end)
+{
+	u32 slot;
+
+	for (slot = 0; slot < s->in->n_slots; slot++) {
+		u32 id = s->table[slot];
+
+		if (id != TESSERA_SPLIT_NONE && !s->al[id].in_w &&
+		    split_is_usable(s, id))
+			split_enter_w(s, id);
+	}
+	release(s, first, end, true);
+	begin_members(s);
+	for (slot = 0; slot < s->in->n_slots; slot++)
+		if (s->table[slot] != TESSERA_SPLIT_NONE)
+			add_member(s, s->table[slot]);
+	add_members(s, first, end);
+	return place_released(s);
 }
 
 static void apply(struct split *s, u32 first, u32 end)
@@ -573,7 +204,7 @@ static void apply(struct split *s, u32 first, u32 end)
 		const struct tessera_patch *e = &s->in->entries[i];
 
 		row_clear(s, e->slot_id);
-		s->al[e->alloc_index].next_use = s->next_ref[i];
+		s->al[e->alloc_index].next_use = s->cur->next_ref[i];
 		if (split_entry_is_null(s, i))
 			continue;
 		s->table[e->slot_id] = e->alloc_index;
@@ -589,36 +220,119 @@ static int step(struct split *s, u32 first, u32 end, u32 group)
 	int ret = 0;
 
 	s->now = first;
-	if (!forced) {
-		collect_members(s, first, end);
-		if (s->n_member)
-			ret = split_place_members(s);
+	if (first == s->cur->entry && s->cur->byte) {
+		ret = resume(s, first, end);
+	} else {
+		if (!forced) {
+			begin_members(s);
+			add_members(s, first, end);
+			if (s->n_member)
+				ret = split_place_members(s);
+		}
+		if (forced || ret == -ENOSPC)
+			ret = cut(s, first, end, n_w, forced);
 	}
-	if (forced || ret)
-		ret = cut(s, first, end, n_w, forced);
-	if (ret) {
+	if (!ret)
+		ret = split_emit_log(s);
+	if (ret < 0) {
 		s->plan->error_entry = first;
 		s->plan->error_offset = at;
-		return ret;
 	}
-	emit_log(s);
+	if (ret)
+		return ret;
 	apply(s, first, end);
-	return s->err;
+	return split_tick(s, end - first);
+}
+
+/* Back to the state at the cursor. */
+static void rewind(struct split *s)
+{
+	struct tessera_split_plan *p = s->plan;
+	u32 i;
+
+	s->n_w = 0;
+	s->n_log = 0;
+	s->clock = 0;
+	s->now = s->cur->entry;
+	s->start = s->cur->byte;
+	s->first = s->cur->entry;
+	s->n_forced = 0;
+	for (i = 0; i < s->in->n_segs; i++)
+		s->seg_swept[i] = 0;
+	split_discard(p, s->op_base);
+	p->late_error = 0;
+	p->error_offset = 0;
+	p->error_entry = TESSERA_SPLIT_NONE;
+	p->plain = s->plain;
+	for (i = 0; i < s->in->n_allocs; i++) {
+		struct split_alloc *al = &s->al[i];
+
+		al->next_use = s->cur->alloc[i].next_use;
+		al->n_slots = 0;
+		al->idle = al->fixed ? U32_MAX : 0;
+		al->in_w = false;
+		al->clean = s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
+	}
+	for (i = 0; i < s->in->n_slots; i++) {
+		s->table[i] = s->cur->table[i];
+		if (s->table[i] != TESSERA_SPLIT_NONE)
+			s->al[s->table[i]].n_slots++;
+	}
+}
+
+/* Fill the segments with what is there at the start. */
+static void populate(struct split *s)
+{
+	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
+
+	tessera_space_reset(&s->sp, s->seg_size);
+	for (i = 0; i < s->in->n_blocks; i++) {
+		const struct tessera_split_block *b = &s->in->blocks[i];
+		bool foreign = b->alloc == TESSERA_SPLIT_NONE;
+		u32 id = foreign ? s->in->n_allocs + i : b->alloc;
+
+		if (b->seg != seg) {
+			seg = b->seg;
+			prev = s->sp.seg[seg].head;
+		}
+		tessera_space_insert(&s->sp, prev, id, b->start, b->size);
+		prev = id;
+		if (foreign ? b->tier >= TESSERA_VICTIM_LAST_RESORT :
+			      s->al[id].fixed)
+			s->sp.node[id].prot = true;
+		else
+			tessera_space_heap_push(&s->sp, id,
+						split_victim_key(s, id));
+	}
+}
+
+/*
+ * Parts have run, or will: the error ends the submission after them. The caller
+ * saying no, or being out of memory, is not the list's fault and ends the call.
+ */
+static bool is_late(const struct split *s, int ret)
+{
+	return !s->err && (ret == -ENOSPC ? s->plan->n_parts || s->cur->part :
+					    ret == -EINVAL && s->cur->part);
 }
 
 /* One walk over the list, given up when it has made more than @max_parts parts. */
 static int run(struct split *s, bool plain, u32 max_parts)
 {
-	u32 i, end, group = 0;
+	u32 i, end, group = s->cur->group;
 	int ret;
 
 	s->plain = plain;
 	rewind(s);
 	populate(s);
-	for (i = 0; i < s->in->n_entries; i = end) {
+	for (i = s->cur->entry; i < s->in->n_entries; i = end) {
 		end = split_group_end(s, i);
 		ret = step(s, i, end, group++);
-		if (ret == -ENOSPC && s->plan->n_parts) {
+		if (ret == SPLIT_WINDOW_ENDS) {
+			split_drop_to_mark(s);
+			return 0;
+		}
+		if (ret && is_late(s, ret)) {
 			s->plan->late_error = ret;
 			return 0;
 		}
@@ -627,7 +341,7 @@ static int run(struct split *s, bool plain, u32 max_parts)
 		if (s->plan->n_parts >= max_parts)
 			return -ERANGE;
 	}
-	emit_part(s, s->in->length, s->in->n_entries, TESSERA_SPLIT_OP_LAST);
+	split_emit_part(s, s->in->length, s->in->n_entries, TESSERA_SPLIT_OP_LAST);
 	return s->err;
 }
 
@@ -690,6 +404,20 @@ static bool worth_comparing(const struct split *s)
 	return (p->late_error || p->n_parts > 1 + s->n_forced) && !s->uniform;
 }
 
+/* Does the plan at hand beat another, which came to entry @entry? */
+static bool is_better(const struct split *s, const struct tessera_split_plan *than,
+		      u32 entry)
+{
+	const struct tessera_split_plan *p = s->plan;
+	bool done = s->first == s->in->n_entries, other = entry == s->in->n_entries;
+
+	if (p->late_error || than->late_error)
+		return !p->late_error;
+	if (done && other)
+		return p->n_parts < than->n_parts;
+	return s->first > entry;
+}
+
 /*
  * Plan, and plan the plain way if that may be better. The second plan's operations
  * follow those of the first until one of the two is dropped.
@@ -697,19 +425,21 @@ static bool worth_comparing(const struct split *s)
 static int plan_best(struct split *s)
 {
 	struct tessera_split_plan own, *p = s->plan;
-	u32 max_parts;
+	u32 max_parts = U32_MAX, entry;
 	int ret;
 
 	ret = run(s, s->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
 	if (ret || !worth_comparing(s))
 		return ret;
 	own = *p;
-	max_parts = own.late_error ? U32_MAX : own.n_parts - 1;
+	entry = s->first;
+	if (!own.late_error && entry == s->in->n_entries)
+		max_parts = own.n_parts - 1;
 	s->op_base = own.n_op;
 	ret = run(s, true, max_parts);
 	if (s->err)
 		return s->err;
-	if (!ret && !p->late_error) {
+	if (!ret && is_better(s, &own, entry)) {
 		p->n_op -= s->op_base;
 		memmove(p->op, p->op + s->op_base, p->n_op * sizeof(*p->op));
 		return 0;
@@ -720,101 +450,177 @@ static int plan_best(struct split *s)
 	return 0;
 }
 
-/**
- * tessera_split_plan() - make the plan for one submission
- * @in: what to plan
- * @scratch: memory for the time of the call, aligned to 8 bytes
- * @size: bytes at @scratch, at least tessera_split_scratch_size()
- * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
- *
- * The plan may end early: if @plan->late_error is set, what it holds must run and
- * the submission then end with that error.
- *
- * Return: 0; -ENOSPC if a split point cannot fit even alone, -EINVAL if the input
- * makes no sense, a written allocation can only be where the GPU reads, or the
- * leak check finds a slot bound over a cut; -ENOMEM if @grow fails. On error
- * nothing may run, and the plan holds no operations.
- */
-int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
-		       size_t size, struct tessera_split_plan *plan)
+static void reset_plan(struct tessera_split_plan *plan)
 {
-	struct arena a = { .base = scratch };
-	size_t want = tessera_split_scratch_size(in);
-	struct split *s;
-	int ret;
-
-	discard(plan, 0);
+	split_discard(plan, 0);
 	plan->late_error = 0;
 	plan->error_offset = 0;
 	plan->error_entry = TESSERA_SPLIT_NONE;
 	plan->plain = false;
-	if (!want || want > size)
-		return -EINVAL;
-	s = arena_take(&a, 1, sizeof(*s));
-	layout(in, &a, s);
-	s->in = in;
+}
+
+/**
+ * tessera_split_begin() - check a submission, and prepare to plan it in windows
+ * @in: what will be planned
+ * @mem: memory that lasts as long as @cur, aligned to 8 bytes
+ * @size: bytes at @mem, at least tessera_split_cursor_size()
+ * @scratch: memory for the time of the call, aligned to 8 bytes
+ * @scratch_size: bytes at @scratch, at least tessera_split_scratch_size()
+ * @cur: set to the very beginning
+ * @errors: where the place of an error goes
+ *
+ * Whether each split point fits is decided here, with all evicted that is not
+ * immovable now.
+ *
+ * Return: 0; -ENOSPC if a split point cannot fit even alone, -EINVAL if the input
+ * makes no sense, or a written allocation can only be where the GPU reads; or what
+ * @in->check says.
+ */
+int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t size,
+			void *scratch, size_t scratch_size,
+			struct tessera_split_cursor *cur,
+			struct tessera_split_plan *errors)
+{
+	struct split *s;
+	int ret;
+
+	reset_plan(errors);
+	ret = split_setup_begin(in, cur, mem, size, &s, scratch, scratch_size);
+	if (ret)
+		return ret;
+	s->plan = errors;
+	return split_feasible(s);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
+
+/**
+ * tessera_split_window() - plan the next parts of a submission
+ * @in: what is planned; @in->blocks, and which allocations are clean, as of now
+ * @cur: where to start; not changed
+ * @limits: where to stop, or NULL for the end of the submission
+ * @scratch: memory for the time of the call, aligned to 8 bytes
+ * @size: bytes at @scratch, at least tessera_split_scratch_size()
+ * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
+ *
+ * The plan goes on as after a cut just taken at @cur->byte. What the split point
+ * there does not reprogram stays where @in->blocks has it; what is absent there
+ * is brought back like an allocation of that split point.
+ *
+ * The plan may end early: if @plan->late_error is set, what it holds, which may be
+ * nothing if there were windows before, must run and the submission then end with
+ * that error.
+ *
+ * Return: 0; -EINVAL if the input makes no sense, or the leak check finds a slot
+ * bound over a cut in the first window; -ENOMEM if @grow fails; what @in->check
+ * says. On error the plan holds no operations.
+ */
+int tessera_split_window(const struct tessera_split_input *in,
+			 const struct tessera_split_cursor *cur,
+			 const struct tessera_split_limits *limits,
+			 void *scratch, size_t size,
+			 struct tessera_split_plan *plan)
+{
+	struct split *s;
+	int ret;
+
+	reset_plan(plan);
+	ret = split_setup_window(in, cur, &s, scratch, size);
+	if (ret)
+		return ret;
 	s->plan = plan;
-	s->sp.n_seg = in->n_segs;
-	s->sp.n_node = in->n_allocs + in->n_blocks;
-	ret = setup(s);
-	if (ret)
-		return ret;
-	set_budget(s);
-	ret = split_feasible(s);
-	if (ret)
-		return ret;
+	s->limits = limits;
 	s->uniform = is_uniform(s);
-	set_budget(s);
 	ret = plan_best(s);
 	if (ret)
-		discard(plan, 0);
+		split_discard(plan, 0);
 	return ret;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan);
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_window);
 
-/**
- * tessera_split_replay_begin() - start to follow the slot table through a plan
- * @in: what was planned
- * @replay: state to set up
- * @table: room for @in->n_slots elements
- */
-void tessera_split_replay_begin(const struct tessera_split_input *in,
-				struct tessera_split_replay *replay, u32 *table)
+/* The plan's last part, or NULL. */
+static const struct tessera_split_op *last_part(const struct tessera_split_plan *plan)
 {
-	u32 i;
+	u32 i = plan->n_op;
 
-	replay->table = table;
-	replay->cursor = 0;
-	for (i = 0; i < in->n_slots; i++)
-		table[i] = TESSERA_SPLIT_NONE;
+	while (i--)
+		if (plan->op[i].type == TESSERA_SPLIT_PART)
+			return &plan->op[i];
+	return NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_replay_begin);
 
 /**
- * tessera_split_replay_part() - slot table at the start of a part
- * @in: what was planned
- * @replay: state; parts must be asked for in order
- * @part: a PART operation
- *
- * Afterwards the table has what the part's preamble must bind: the slots that
- * were bound before it and that it does not reprogram at its very start.
+ * tessera_split_commit() - go on behind a plan that is being carried out
+ * @in: what is planned
+ * @cur: where the plan started; moves behind its last part
+ * @plan: the plan
  */
-void tessera_split_replay_part(const struct tessera_split_input *in,
-			       struct tessera_split_replay *replay,
-			       const struct tessera_split_op *part)
+void tessera_split_commit(const struct tessera_split_input *in,
+			  struct tessera_split_cursor *cur,
+			  const struct tessera_split_plan *plan)
 {
-	const struct tessera_patch *e = in->entries;
-	u32 i;
+	const struct tessera_split_op *part = last_part(plan);
+	u32 i, end;
 
-	for (; replay->cursor < part->first; replay->cursor++) {
-		u32 id = e[replay->cursor].alloc_index;
+	if (!part)
+		return;
+	end = part->first + part->count;
+	for (i = cur->entry; i < end; i++) {
+		const struct tessera_patch *e = &in->entries[i];
+		bool null = in->allocs[e->alloc_index].flags & TESSERA_SPLIT_ALLOC_NULL;
 
-		if (in->allocs[id].flags & TESSERA_SPLIT_ALLOC_NULL)
-			id = TESSERA_SPLIT_NONE;
-		replay->table[e[replay->cursor].slot_id] = id;
+		cur->table[e->slot_id] = null ? TESSERA_SPLIT_NONE : e->alloc_index;
+		cur->alloc[e->alloc_index].next_use = cur->next_ref[i];
+		if (i + 1 == in->n_entries || e[1].split_offset != e->split_offset)
+			cur->group++;
 	}
-	for (i = part->first; i < in->n_entries &&
-	     e[i].split_offset == part->start; i++)
-		replay->table[e[i].slot_id] = TESSERA_SPLIT_NONE;
+	cur->entry = end;
+	cur->byte = part->end;
+	cur->part += plan->n_parts;
+	cur->done = part->flags & TESSERA_SPLIT_OP_LAST;
 }
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_replay_part);
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_commit);
+
+/**
+ * tessera_split_plan_size() - memory that planning in one go needs
+ * @in: what will be planned
+ *
+ * Return: bytes, or 0 if the counts are beyond reason.
+ */
+size_t tessera_split_plan_size(const struct tessera_split_input *in)
+{
+	size_t keep = tessera_split_cursor_size(in);
+	size_t size = size_add(ALIGN(keep, 8), tessera_split_scratch_size(in));
+
+	return !keep || size == keep || size == SIZE_MAX ? 0 : size;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan_size);
+
+/**
+ * tessera_split_plan() - make the plan for one submission in one go
+ * @in: what to plan
+ * @scratch: memory for the time of the call, aligned to 8 bytes
+ * @size: bytes at @scratch, at least tessera_split_plan_size()
+ * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
+ *
+ * Return: as tessera_split_begin() and tessera_split_window() do. On error nothing
+ * may run, and the plan holds no operations.
+ */
+int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
+		       size_t size, struct tessera_split_plan *plan)
+{
+	size_t want = tessera_split_plan_size(in);
+	size_t keep = ALIGN(tessera_split_cursor_size(in), 8);
+	struct tessera_split_cursor cur;
+	void *rest;
+	int ret;
+
+	reset_plan(plan);
+	if (!want || want > size)
+		return -EINVAL;
+	rest = (char *)scratch + keep;
+	ret = tessera_split_begin(in, scratch, keep, rest, size - keep, &cur, plan);
+	if (ret)
+		return ret;
+	return tessera_split_window(in, &cur, NULL, rest, size - keep, plan);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan);

@@ -129,6 +129,11 @@ enum tessera_split_force {
  * @n_force: bits of @force_map
  * @force: forced cuts
  * @flags: TESSERA_SPLIT_LEAK_CHECK and so on
+ * @cut_cost_bytes: bytes that one more part may cost; U64_MAX asks for as few
+ *	parts as possible
+ * @check: called every few thousand steps, may be NULL; what it returns, if not
+ *	0, ends planning with that error
+ * @check_ctx: for @check
  */
 struct tessera_split_input {
 	const struct tessera_split_seg *segs;
@@ -146,6 +151,9 @@ struct tessera_split_input {
 	u32 n_force;
 	enum tessera_split_force force;
 	u32 flags;
+	u64 cut_cost_bytes;
+	int (*check)(void *ctx);
+	void *check_ctx;
 };
 
 /**
@@ -251,22 +259,55 @@ struct tessera_split_plan {
 };
 
 /**
- * struct tessera_split_replay - the slot table, part by part
- * @table: allocation index per slot, or TESSERA_SPLIT_NONE; n_slots elements
- * @cursor: entries before it are in the table
+ * struct tessera_split_cursor - how far the windows of one submission have come
+ * @entry: first entry that is in no part yet
+ * @byte: first byte that is in no part yet
+ * @part: number of the next part
+ * @done: the last part is behind
+ * @group: private: split points before @entry
+ * @table: private: per slot, the allocation that the entries before @entry have
+ *	bound, or TESSERA_SPLIT_NONE
+ * @next_ref: private: per entry, the next one that names the same allocation
+ * @alloc: private: what never changes about an allocation, and its next use
  */
-struct tessera_split_replay {
+struct tessera_split_cursor {
+	u32 entry;
+	u32 byte;
+	u32 part;
+	bool done;
+	u32 group;
 	u32 *table;
-	u32 cursor;
+	u32 *next_ref;
+	struct split_cursor_alloc *alloc;
 };
 
+/**
+ * struct tessera_split_limits - size of a window
+ * @max_parts: parts it may have; at least one is made
+ * @max_ops: evictions, moves and page-ins it may have; a window of one part may
+ *	have more
+ */
+struct tessera_split_limits {
+	u32 max_parts;
+	u32 max_ops;
+};
+
+size_t tessera_split_cursor_size(const struct tessera_split_input *in);
 size_t tessera_split_scratch_size(const struct tessera_split_input *in);
+size_t tessera_split_plan_size(const struct tessera_split_input *in);
+int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t size,
+			void *scratch, size_t scratch_size,
+			struct tessera_split_cursor *cur,
+			struct tessera_split_plan *errors);
+int tessera_split_window(const struct tessera_split_input *in,
+			 const struct tessera_split_cursor *cur,
+			 const struct tessera_split_limits *limits,
+			 void *scratch, size_t size,
+			 struct tessera_split_plan *plan);
+void tessera_split_commit(const struct tessera_split_input *in,
+			  struct tessera_split_cursor *cur,
+			  const struct tessera_split_plan *plan);
 int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
 		       size_t size, struct tessera_split_plan *plan);
-void tessera_split_replay_begin(const struct tessera_split_input *in,
-				struct tessera_split_replay *replay, u32 *table);
-void tessera_split_replay_part(const struct tessera_split_input *in,
-			       struct tessera_split_replay *replay,
-			       const struct tessera_split_op *part);
 
 #endif /* __TESSERA_PURE_SPLIT_H__ */

@@ -68,8 +68,14 @@ bool split_is_ghost(const struct split *s, u32 id)
 	return s->plain && s->al[id].idle < s->seg_swept[s->sp.node[id].seg];
 }
 
-/* Resident, and where this submission may use it. */
-static bool is_usable(const struct split *s, u32 id)
+/**
+ * split_is_usable() - whether an allocation can be used where it is
+ * @s: planner
+ * @id: allocation
+ *
+ * Return: true if it is resident, and where this submission may use it.
+ */
+bool split_is_usable(const struct split *s, u32 id)
 {
 	const struct tessera_space_node *n = &s->sp.node[id];
 
@@ -496,7 +502,7 @@ int split_place_members(struct split *s)
 	u32 n_log = s->n_log, n_w, i;
 
 	for (i = 0; i < s->n_member; i++)
-		if (!s->al[s->member[i]].in_w && is_usable(s, s->member[i]))
+		if (!s->al[s->member[i]].in_w && split_is_usable(s, s->member[i]))
 			split_enter_w(s, s->member[i]);
 	n_w = s->n_w;
 	for (i = 0; i < s->n_member; i++) {

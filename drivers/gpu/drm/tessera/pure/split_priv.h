@@ -11,6 +11,22 @@
 
 /* Distance at which a next use counts as "never". */
 #define SPLIT_NEVER		TESSERA_SPLIT_NONE
+/* Steps after which the caller is asked whether to go on. */
+#define SPLIT_TICKS		4096U
+/* The window has all that it may have: not an error. */
+#define SPLIT_WINDOW_ENDS	1
+
+/**
+ * struct split_cursor_alloc - what is kept of an allocation between windows
+ * @align: effective alignment
+ * @mask: segments it may be in, read-only ones dropped if it is written
+ * @next_use: entry that names it next, or SPLIT_NEVER
+ */
+struct split_cursor_alloc {
+	u64 align;
+	u32 mask;
+	u32 next_use;
+};
 
 /**
  * struct split_alloc - state of one allocation while planning
@@ -22,7 +38,6 @@
  * @stamp: group that listed it as a member
  * @idle: when it left the working set; see split_is_ghost()
  * @item: its index in the packing problem
- * @first: entry that names it first
  * @home: segment its size is charged to in the quick feasibility check
  * @in_w: touched by the pending part, or pinned by it
  * @clean: its system copy is valid
@@ -37,7 +52,6 @@ struct split_alloc {
 	u32 stamp;
 	u32 idle;
 	u32 item;
-	u32 first;
 	u8 home;
 	bool in_w;
 	bool clean;
@@ -70,9 +84,11 @@ struct split_log {
  * struct split - one planner run
  * @in: what to plan
  * @plan: where the result goes
+ * @cur: where to start
+ * @limits: where to end, or NULL
+ * @mark: the plan's counts behind its last part
  * @sp: segment space; nodes 0 to n_allocs - 1 are allocations, then blocks
  * @al: state per allocation
- * @next_ref: per entry, the next entry that names the same allocation
  * @table: allocation per slot
  * @wset: working set: what the pending part touches, and what a cut pinned
  * @member: allocations of the current group outside the working set
@@ -93,7 +109,8 @@ struct split_log {
  * @start: first byte of the pending part
  * @first: first entry of the pending part
  * @n_forced: forced cuts taken
- * @err: first error of op output
+ * @ticks: steps since the caller was last asked whether to go on
+ * @err: first error of op output, or what the caller said when asked
  * @rank_min: lowest rank of a foreign block
  * @rank_max: highest rank of a foreign block
  * @op_base: operations before it belong to another plan
@@ -103,9 +120,11 @@ struct split_log {
 struct split {
 	const struct tessera_split_input *in;
 	struct tessera_split_plan *plan;
+	const struct tessera_split_cursor *cur;
+	const struct tessera_split_limits *limits;
+	struct tessera_split_plan mark;
 	struct tessera_space sp;
 	struct split_alloc *al;
-	u32 *next_ref;
 	u32 *table;
 	u32 *wset;
 	u32 *member;
@@ -129,6 +148,7 @@ struct split {
 	u32 rank_min;
 	u32 rank_max;
 	u32 op_base;
+	u32 ticks;
 	int err;
 	bool uniform;
 	bool plain;
@@ -151,6 +171,18 @@ static inline bool split_entry_is_null(const struct split *s, u32 entry)
 	       TESSERA_SPLIT_ALLOC_NULL;
 }
 
+/* A few steps were made: from time to time ask the caller whether to go on. */
+static inline int split_tick(struct split *s, u32 steps)
+{
+	s->ticks += steps;
+	if (s->ticks < SPLIT_TICKS)
+		return s->err;
+	s->ticks = 0;
+	if (!s->err && s->in->check)
+		s->err = s->in->check(s->in->check_ctx);
+	return s->err;
+}
+
 /* First entry behind the group that starts at @entry. */
 static inline u32 split_group_end(const struct split *s, u32 entry)
 {
@@ -163,6 +195,22 @@ static inline u32 split_group_end(const struct split *s, u32 entry)
 	return end;
 }
 
+/* split_setup.c */
+int split_setup_begin(const struct tessera_split_input *in,
+		      struct tessera_split_cursor *cur, void *mem, size_t size,
+		      struct split **out, void *scratch, size_t scratch_size);
+int split_setup_window(const struct tessera_split_input *in,
+		       const struct tessera_split_cursor *cur, struct split **out,
+		       void *scratch, size_t scratch_size);
+void split_set_budget(struct split *s);
+
+/* split_emit.c */
+void split_discard(struct tessera_split_plan *plan, u32 n_op);
+void split_drop_to_mark(struct split *s);
+int split_emit_log(struct split *s);
+void split_emit_part(struct split *s, u32 end, u32 entry, u8 flags);
+void split_emit_pin(struct split *s, u32 id);
+
 /* split_feasible.c */
 int split_feasible(struct split *s);
 void split_item_init(const struct split *s, struct tessera_pack_item *it,
@@ -173,6 +221,7 @@ void split_enter_w(struct split *s, u32 id);
 void split_leave_w(struct split *s, u32 id);
 u64 split_victim_key(const struct split *s, u32 id);
 bool split_is_ghost(const struct split *s, u32 id);
+bool split_is_usable(const struct split *s, u32 id);
 int split_place_members(struct split *s);
 int split_relocate_members(struct split *s);
 

@@ -78,7 +78,7 @@ static int run_plan(struct tessera_split_run *run)
 
 	if (!trace_tessera_split_pin_enabled())
 		in->flags |= TESSERA_SPLIT_NO_PINS;
-	size = tessera_split_scratch_size(in);
+	size = tessera_split_plan_size(in);
 	scratch = kvmalloc(size, GFP_KERNEL);
 	if (!scratch)
 		return -ENOMEM;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The split planner on random cases, against the oracle.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "split_oracle.h"
+
+/* Half a minute on the emulated debug kernel; the host build runs a million in ten. */
+static unsigned long split_cases = 100000;
+module_param(split_cases, ulong, 0444);
+MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
+
+static unsigned long split_seed = 1;
+module_param(split_seed, ulong, 0444);
+MODULE_PARM_DESC(split_seed, "seed of the random cases");
+
+struct random_run {
+	struct oracle_case c;
+	struct oracle o;
+	struct oracle_windows w;
+	struct oracle_plain plain;
+	struct tessera_split_plan plan;
+	u8 scratch[32768];
+};
+
+static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
+{
+	size_t size;
+	int ret;
+
+	oracle_generate(&r->c, seed);
+	memset(&r->plan, 0, sizeof(r->plan));
+	r->plan.op = r->c.op;
+	r->plan.cap = ORACLE_OPS;
+	size = tessera_split_plan_size(&r->c.in);
+	KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
+	ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
+	if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret)) {
+		KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
+		return false;
+	}
+	if (ret || r->c.in.force == TESSERA_SPLIT_FORCE_RANDOM)
+		return true;
+	oracle_run_plain(&r->o, &r->c.in, &r->plain);
+	if (r->plain.failed || r->plain.unsure)
+		return true;
+	KUNIT_EXPECT_EQ_MSG(test, r->plan.late_error, 0, "case %llu", seed);
+	KUNIT_EXPECT_LE_MSG(test, r->plan.n_parts, r->plain.parts, "case %llu",
+			    seed);
+	return !r->plan.late_error && r->plan.n_parts <= r->plain.parts;
+}
+
+/*
+ * SPLIT-1 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25
+ * SPLIT-32 SPLIT-34: random cases against the oracle.
+ */
+static void random_cases(struct kunit *test)
+{
+	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	unsigned long i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < split_cases; i++)
+		if (!random_case(test, r, split_seed * 1000000007ULL + i))
+			break;
+	KUNIT_EXPECT_EQ(test, i, split_cases);
+}
+
+/*
+ * SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32: the same in windows of random size,
+ * each planned twice, with others at work in memory between them.
+ */
+static void random_windows(struct kunit *test)
+{
+	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	unsigned long i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < split_cases / 4; i++) {
+		u64 seed = split_seed * 1000000007ULL + i / 2;
+
+		oracle_generate(&r->c, seed);
+		if (oracle_run_windows(&r->o, &r->c, &r->w, seed, i & 1))
+			continue;
+		KUNIT_FAIL(test, "case %llu, window %u: %s", seed, r->w.windows, r->o.why);
+		break;
+	}
+}
+
+static struct kunit_case split_random_tests[] = {
+	KUNIT_CASE_SLOW(random_cases),
+	KUNIT_CASE_SLOW(random_windows),
+	{}
+};
+
+static struct kunit_suite split_random_suite = {
+	.name = "tessera_split_random",
+	.test_cases = split_random_tests,
+};
+
+kunit_test_suite(split_random_suite);
