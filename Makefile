@@ -9,7 +9,7 @@ SUITE ?=
 J := $(or $(JOBS),$(shell nproc))
 
 .NOTPARALLEL:
-.PHONY: help deps qemu kernels kernel-stock kernel-debug module module-debug userspace \
+.PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
 	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench format clean
 
@@ -28,6 +28,12 @@ deps: ## install the packages that build and tests need
 
 qemu: ## QEMU with the device, in build/qemu/
 	@scripts/build-qemu.sh
+
+qemu-asan: ## the same, the device under AddressSanitizer and UBSan, in build/qemu-asan/
+	@scripts/build-qemu.sh asan
+
+qemu-tsan: ## the same, the device under ThreadSanitizer, in build/qemu-tsan/
+	@scripts/build-qemu.sh tsan
 
 kernel-stock: ## fetch and unpack Debian's 6.12 kernel and headers
 	@scripts/fetch-stock-kernel.sh

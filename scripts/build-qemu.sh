@@ -9,7 +9,10 @@
 # binaries are kept by the content of everything they were made from.
 #
 #   scripts/build-qemu.sh            build and place build/qemu/
+#   scripts/build-qemu.sh asan|tsan  the same, the device under AddressSanitizer and
+#                                    UBSan or ThreadSanitizer: build/qemu-asan/, -tsan/
 #   scripts/build-qemu.sh --path     print the build tree in the cache
+#   scripts/build-qemu.sh --key [asan|tsan]  print what the finished binaries are kept by
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$ROOT/scripts/lib/apt.sh"
@@ -22,8 +25,19 @@ configure_options=(
 	--enable-trace-backends=log
 	--disable-docs --disable-tools --disable-install-blobs
 )
-# Where the device's files go in QEMU's tree.
+# What of this repository goes into QEMU's tree.
 overlay_inputs=(qemu-device include/tessera)
+
+# What a sanitizer looks at: the device, and those units of QEMU without which it
+# would misjudge the device (stacks of coroutines; how threads hand work on).
+declare -A san_flags=(
+	[asan]="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+	[tsan]="-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan -iquote tsan"
+)
+declare -A san_units=(
+	[asan]='/(hw/display/tessera/|util/coroutine-ucontext\.c)'
+	[tsan]='/(hw/display/tessera/|util/(coroutine-ucontext|async|rcu|qemu-thread-posix)\.c)'
+)
 
 # The version is looked up once and then stays, so that a later run needs no
 # network; REFRESH=1 asks again.
@@ -79,24 +93,33 @@ qtest_meson() {
 	END
 }
 
+# One state of the sources, however they are edited meanwhile: what is built is
+# what the key says.
+snapshot() {
+	inputs=$(mktemp -d)
+	trap 'rm -rf "$inputs"' EXIT
+	(cd "$ROOT" && rsync -rR --ignore-missing-args --exclude docs/ --exclude '*~' \
+		--exclude '.*' "${overlay_inputs[@]/#/./}" "$inputs/")
+}
+
 # Copy the device and its tests into the tree.
 overlay() {
 	local src=$1 device=$1/hw/display/tessera tests=$1/tests/qtest
-	if [ -f "$ROOT/qemu-device/meson.build" ]; then
-		sync_in --exclude tests/ --exclude docs/ "$ROOT/qemu-device/" "$device/"
+	if [ -f "$inputs/qemu-device/meson.build" ]; then
+		sync_in --exclude tests/ "$inputs/qemu-device/" "$device/"
 	else
 		placeholder "$device"
 	fi
 	mkdir -p "$src/include/tessera" "$tests/tessera"
-	if [ -d "$ROOT/include/tessera" ]; then
-		sync_in "$ROOT/include/tessera/" "$src/include/tessera/"
+	if [ -d "$inputs/include/tessera" ]; then
+		sync_in "$inputs/include/tessera/" "$src/include/tessera/"
 	fi
 	# Tests and their headers stand directly in tests/qtest.
 	for old in "$tests"/tessera-*.[ch]; do
-		[ -e "$ROOT/qemu-device/tests/$(basename "$old")" ] || rm -f "$old"
+		[ -e "$inputs/qemu-device/tests/$(basename "$old")" ] || rm -f "$old"
 	done
-	if [ -d "$ROOT/qemu-device/tests" ]; then
-		find "$ROOT/qemu-device/tests" -maxdepth 1 -name 'tessera-*.[ch]' -print0 |
+	if [ -d "$inputs/qemu-device/tests" ]; then
+		find "$inputs/qemu-device/tests" -maxdepth 1 -name 'tessera-*.[ch]' -print0 |
 			rsync -c --from0 --files-from=- --no-relative / "$tests/"
 	fi
 	qtest_meson >"$tests/tessera/meson.build.new"
@@ -156,6 +179,24 @@ run_configure() {
 	touch "$tree/configured"
 }
 
+# The same rules, with some objects made once more; see sanitize-ninja.py.
+compile_sanitized() {
+	cd "$tree/build"
+	export PYTHONPATH=$fetched/root/usr/lib/python3/dist-packages
+	ninja build.ninja
+	if [ "$kind" = tsan ]; then
+		# Found before QEMU's own, which says that this is no such build.
+		mkdir -p tsan
+		printf '#include "../config-host.h"\n#undef CONFIG_TSAN\n#define CONFIG_TSAN 1\n' \
+			>tsan/config-host.h.new
+		cmp -s tsan/config-host.h.new tsan/config-host.h || mv tsan/config-host.h.new tsan/config-host.h
+	fi
+	python3 "$ROOT/scripts/lib/sanitize-ninja.py" "$kind" "${san_flags[$kind]}" \
+		"${san_units[$kind]}" <build.ninja >"$kind.ninja"
+	ninja -j "$JOBS" -f "$kind.ninja" "$kind/qemu-system-x86_64"
+	store "$kind/qemu-system-x86_64"
+}
+
 compile() {
 	cd "$tree/build"
 	export PYTHONPATH=$fetched/root/usr/lib/python3/dist-packages
@@ -163,7 +204,7 @@ compile() {
 	# Configure again first where the build files ask for it: test names below
 	# may be new.
 	ninja build.ninja
-	for t in "$ROOT"/qemu-device/tests/tessera-*-test.c; do
+	for t in "$inputs"/qemu-device/tests/tessera-*-test.c; do
 		[ -e "$t" ] && targets+=("tests/qtest/$(basename "$t" .c)")
 	done
 	ninja -j "$JOBS" "${targets[@]}"
@@ -184,16 +225,64 @@ store() {
 
 # Hard links where the cache is on the same file system, else copies.
 place() {
-	rm -rf "$BUILD/qemu.tmp"
-	cp -al "$entry" "$BUILD/qemu.tmp" 2>/dev/null ||
-		{ rm -rf "$BUILD/qemu.tmp"; cp -a "$entry" "$BUILD/qemu.tmp"; }
-	echo "$key" >"$BUILD/qemu.tmp/key"
-	rm -rf "$BUILD/qemu"
-	mv "$BUILD/qemu.tmp" "$BUILD/qemu"
+	rm -rf "$placed.tmp"
+	cp -al "$entry" "$placed.tmp" 2>/dev/null ||
+		{ rm -rf "$placed.tmp"; cp -a "$entry" "$placed.tmp"; }
+	echo "$key" >"$placed.tmp/key"
+	rm -rf "$placed"
+	mv "$placed.tmp" "$placed"
 	touch "$entry"
 }
 
+# The binaries depend on the tree, on what is copied into it, and on how.
+binary_key() {
+	{
+		echo "$tree_key"
+		ROOT=$inputs hash_tree "${overlay_inputs[@]}"
+		declare -f sync_in overlay qtest_meson compile store
+		if [ -n "$kind" ]; then
+			echo "$kind ${san_flags[$kind]} ${san_units[$kind]}"
+			declare -f compile_sanitized
+			hash_tree scripts/lib/sanitize-ninja.py
+		fi
+	} | hash_text
+}
+
+# The tree as it must be before anything is compiled in it.
+prepare() {
+	if [ ! -d "$fetched/root" ]; then
+		step "fetch QEMU $version, meson and firmware" \
+			"check the network; if the version is gone from the archive: REFRESH=1 make qemu" fetch "$fetched"
+	fi
+	if [ ! -d "$tree" ]; then
+		step "unpack QEMU $version and register the device" \
+			"remove $CACHE/downloads and try again" unpack
+		prune "$CACHE/qemu" 2
+	else
+		overlay "$tree/src"
+	fi
+	if [ ! -e "$tree/configured" ]; then
+		step "configure QEMU" "read the log; remove $tree to start over" run_configure
+	fi
+}
+
 main() {
+	local what=build call=compile title="build QEMU with the device"
+	case ${1:-} in
+	--path | --key)
+		what=$1
+		shift
+		;;
+	esac
+	kind=${1:-}
+	case $kind in
+	'') ;;
+	asan | tsan)
+		call=compile_sanitized
+		title+=" under ${kind}"
+		;;
+	*) die "usage: scripts/build-qemu.sh [--path|--key] [asan|tsan]" ;;
+	esac
 	version=$(qemu_version)
 	fetched=$CACHE/downloads/qemu-${version//[^0-9A-Za-z.]/_}
 	# The tree depends on the version, the options and the registration.
@@ -202,45 +291,34 @@ main() {
 		declare -f register placeholder run_configure
 	} | hash_text)
 	tree=$CACHE/qemu/$tree_key
-	if [ "${1:-}" = --path ]; then
+	if [ "$what" = --path ]; then
 		echo "$tree"
 		return
 	fi
-	key=$({
-		echo "$tree_key"
-		hash_tree "${overlay_inputs[@]}"
-		declare -f qtest_meson store
-	} | hash_text)
+	snapshot
+	key=$(binary_key)
+	if [ "$what" = --key ]; then
+		echo "$key"
+		return
+	fi
 	entry=$CACHE/qemu-bin/$key
+	placed=$BUILD/qemu${kind:+-$kind}
 
 	# The finished program needs the libraries too.
 	"$ROOT/scripts/deps.sh" base qemu
-	if [ "$(cat "$BUILD/qemu/key" 2>/dev/null)" = "$key" ]; then
-		note "QEMU $version with the device: up to date"
+	if [ "$(cat "$placed/key" 2>/dev/null)" = "$key" ]; then
+		note "QEMU $version with the device${kind:+ under $kind}: up to date"
 		return
 	fi
 	[ -d "$tree" ] && touch "$tree"
 	if [ ! -x "$entry/qemu-system-x86_64" ]; then
 		lock qemu
-		if [ ! -d "$fetched/root" ]; then
-			step "fetch QEMU $version, meson and firmware" \
-				"check the network; if the version is gone from the archive: REFRESH=1 make qemu" fetch "$fetched"
-		fi
-		if [ ! -d "$tree" ]; then
-			step "unpack QEMU $version and register the device" \
-				"remove $CACHE/downloads and try again" unpack
-			prune "$CACHE/qemu" 2
-		else
-			overlay "$tree/src"
-		fi
-		if [ ! -e "$tree/configured" ]; then
-			step "configure QEMU" "read the log; remove $tree to start over" run_configure
-		fi
-		STEP_SHOW='warning:' step "build QEMU with the device ($JOBS jobs)" \
-			"fix the device in qemu-device/; if QEMU itself does not build, remove $tree" compile
-		prune "$CACHE/qemu-bin" 6
+		prepare
+		STEP_SHOW='warning:' step "$title ($JOBS jobs)" \
+			"fix the device in qemu-device/; if QEMU itself does not build, remove $tree" $call
+		prune "$CACHE/qemu-bin" 12
 	fi
-	step "place QEMU in build/qemu" "check the free space below $BUILD" place
+	step "place QEMU in build/${placed##*/}" "check the free space below $BUILD" place
 }
 
 main "$@"

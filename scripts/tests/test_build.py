@@ -1,13 +1,77 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of QEMU's command line in scripts/guest."""
+"""Tests of what finished QEMU builds are kept by, and of QEMU's command line in scripts/guest."""
 
 import importlib.machinery
 import importlib.util
 import os
+import shutil
+import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
+
+
+class KeyTest(unittest.TestCase):
+    """A copy of what QEMU is built from, in which everything may be changed."""
+
+    def setUp(self):
+        self.tree = tempfile.mkdtemp(prefix="tessera-keys-")
+        self.addCleanup(shutil.rmtree, self.tree)
+        for folder in ("scripts", "qemu-device", "include/tessera"):
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(self.tree, folder))
+        os.mkdir(os.path.join(self.tree, "cache"))
+        with open(os.path.join(self.tree, "cache", "qemu-version"), "w", encoding="utf-8") as f:
+            f.write("10.0\n")
+
+    def keys(self):
+        """Of the plain build and of those under sanitizers."""
+        env = dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"))
+        return [subprocess.run(
+            [os.path.join(self.tree, "scripts/build-qemu.sh"), "--key"] + kind, env=env,
+            stdout=subprocess.PIPE, check=True, text=True).stdout for kind in ([], ["asan"], ["tsan"])]
+
+    def edit(self, path, old, new):
+        path = os.path.join(self.tree, path)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new, 1))
+
+    def changed(self, path, old, new):
+        before = self.keys()
+        self.edit(path, old, new)
+        return [a != b for a, b in zip(before, self.keys())]
+
+    def test_stable_and_distinct(self):
+        keys = self.keys()
+        self.assertEqual(keys, self.keys())
+        self.assertEqual(len(set(keys)), 3)
+
+    def test_sources(self):
+        self.assertEqual(self.changed("qemu-device/tessera_cmd.c", "#include", "\n#include"),
+                         [True] * 3)
+        self.assertEqual(self.changed("include/tessera/tessera_hw.h", "#define", "\n#define"),
+                         [True] * 3)
+
+    def test_overlay(self):
+        """How the sources get into QEMU's tree decides what is built, too."""
+        self.assertEqual(self.changed("scripts/build-qemu.sh", "--exclude tests/",
+                                      "--exclude tests/ --exclude x/"), [True] * 3)
+        self.assertEqual(self.changed("scripts/build-qemu.sh", "rsync -rc --delete",
+                                      "rsync -rc"), [True] * 3)
+
+    def test_options(self):
+        self.assertEqual(self.changed("scripts/build-qemu.sh", "--enable-vnc", "--disable-vnc"),
+                         [True] * 3)
+
+    def test_sanitizers(self):
+        self.assertEqual(self.changed("scripts/build-qemu.sh", '[asan]="', '[asan]="-g3 '),
+                         [False, True, False])
+        self.assertEqual(self.changed("scripts/lib/sanitize-ninja.py", "import re", "\nimport re"),
+                         [False, True, True])
 
 
 class GuestTest(unittest.TestCase):
