@@ -77,7 +77,7 @@ def main():
     if "kernel-debug" in targets:
         builds.start_background("kernel-debug")
     # What needs no kernel first, while the debug kernel is built.
-    for target in ("qemu", "kernel-stock", "module", "userspace", "guest-tests"):
+    for target in ("qemu", "qemu-asan", "kernel-stock", "module", "userspace", "guest-tests"):
         if target in targets:
             builds.get(target)
     ready = []

@@ -11,7 +11,7 @@ from .results import RESULTS, ROOT, run_program
 NEEDS = {
     "lint": ("kernel-stock", "kernel-debug"),
     "lib": ("userspace",),
-    "qtest": ("qemu",),
+    "qtest": ("qemu", "qemu-asan"),
     "kunit": ("qemu", "kernel-debug", "module-debug"),
     "guest-stock": ("qemu", "kernel-stock", "module", "guest-tests"),
     "guest-debug": ("qemu", "kernel-debug", "module-debug", "guest-tests"),

@@ -35,15 +35,23 @@ def tier_lib(names):
         report(name, text, code)
 
 
-def tier_qtest(names):
+def run_qtests(names, tier, qemu, env=None):
+    """All qtests on one build of QEMU. A sanitizer's report ends QEMU, and so fails its test."""
     for path in sorted(glob.glob(os.path.join(BUILD, "qemu", "tessera-*-test"))):
         name = os.path.basename(path)
-        if not chosen(names, name, "qtest"):
+        if not chosen(names, name, tier.split("-")[0]):
             continue
-        text, code = run_program([path, "--tap", "-k"], 300, cwd=OUTPUTS.folder, env={
-            "QTEST_QEMU_BINARY": os.path.join(BUILD, "qemu", "qemu-system-x86_64")})
-        OUTPUTS.keep("qtest-" + name, text)
-        report("qtest/" + name, text, code)
+        text, code = run_program([path, "--tap", "-k"], 600, cwd=OUTPUTS.folder, env=dict(
+            env or {}, QTEST_QEMU_BINARY=os.path.join(BUILD, qemu, "qemu-system-x86_64")))
+        OUTPUTS.keep("%s-%s" % (tier, name), text)
+        report("%s/%s" % (tier, name), text, code)
+
+
+def tier_qtest(names):
+    run_qtests(names, "qtest", "qemu")
+    run_qtests(names, "qtest-asan", "qemu-asan", {
+        "ASAN_OPTIONS": "detect_leaks=1:print_legend=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1"})
 
 
 KUNIT = """
