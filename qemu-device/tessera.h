@@ -90,7 +90,6 @@ struct TesseraEngine {
     uint32_t index;
     uint32_t type;
     QemuThread thread;
-    bool thread_created;
 
     /* Guards the fields up to "Thread only"; cond wakes the thread. */
     QemuMutex lock;
@@ -201,6 +200,7 @@ struct TesseraState {
     VMChangeStateEntry *vmstate_entry;
 
     /* Registers (BQL) */
+    bool gone;                  /* unplugged: registers read all ones */
     uint64_t dummy_page;        /* atomic: engines read it */
     uint32_t scratch;
     uint64_t fw_addr;
@@ -403,7 +403,8 @@ bool tessera_cmd_length_ok(uint32_t header);
 
 /* tessera_ring.c: engine threads, resets */
 void tessera_engines_init(TesseraState *s);
-void tessera_engines_fini(TesseraState *s);
+void tessera_engines_stop(TesseraState *s);
+void tessera_engines_free(TesseraState *s);
 void tessera_engine_control(TesseraEngine *e, uint32_t value);
 void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail);
 uint32_t tessera_engine_status(TesseraEngine *e);

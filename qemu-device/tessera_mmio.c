@@ -3,7 +3,8 @@
  *
  * BAR 0. Handler tables indexed by offset; an access no handler takes
  * (unknown, read-only, misaligned, of a wrong size) changes nothing, reads
- * zero and is counted. Runs on vCPU threads, under the BQL.
+ * zero and is counted. Runs on vCPU threads, under the BQL. A vCPU that found
+ * the BAR before it was unplugged and then waited for the BQL comes too late.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -516,6 +517,9 @@ static uint64_t mmio_read(void *opaque, hwaddr addr, unsigned size)
     TesseraState *s = opaque;
     uint32_t value = 0;
 
+    if (s->gone) {
+        return UINT64_MAX;
+    }
     if (size != 4 || addr % 4 || !reg_read(s, addr, &value)) {
         tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
         value = 0;
@@ -529,6 +533,9 @@ static void mmio_write(void *opaque, hwaddr addr, uint64_t value,
 {
     TesseraState *s = opaque;
 
+    if (s->gone) {
+        return;
+    }
     trace_tessera_reg_write(addr, size, value);
     if (size != 4 || addr % 4 || !reg_write(s, addr, value)) {
         tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);

@@ -427,7 +427,6 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     build_segments(s);
-    s->num_engines = s->cfg.render_engines + s->cfg.paging_engines;
     if (!init_vram(s, errp)) {
         free_segments(s);
         return;
@@ -449,20 +448,30 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->vmstate_entry = qemu_add_vm_change_state_handler(run_state_changed, s);
 }
 
+/*
+ * What a vCPU may still hold on to stays until instance_finalize: one that
+ * found a register before the BARs went may get the BQL only after this.
+ */
 static void tessera_exit(PCIDevice *pdev)
 {
     TesseraState *s = TESSERA(pdev);
 
+    s->gone = true;
     qemu_del_vm_change_state_handler(s->vmstate_entry);
-    tessera_engines_fini(s);
+    tessera_engines_stop(s);
     qemu_bh_delete(s->reset_bh);
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
     fini_vram(s);
+}
+
+static void free_state(TesseraState *s)
+{
+    tessera_engines_free(s);
+    free_segments(s);
     g_free(s->page_state);
     s->page_state = NULL;
-    free_segments(s);
 }
 
 static void tessera_instance_init(Object *obj)
@@ -476,7 +485,10 @@ static void tessera_instance_init(Object *obj)
 
 static void tessera_instance_finalize(Object *obj)
 {
-    qemu_mutex_destroy(&TESSERA(obj)->err_lock);
+    TesseraState *s = TESSERA(obj);
+
+    free_state(s);
+    qemu_mutex_destroy(&s->err_lock);
 }
 
 static void tessera_class_init(ObjectClass *klass, void *data)

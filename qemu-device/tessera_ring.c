@@ -424,35 +424,38 @@ static bool pause_acked(TesseraEngine *e)
 }
 
 /*
- * Wait for an engine, under the BQL. Engines do not need the BQL, but a bus
+ * Wait for all engines, under the BQL. Engines do not need the BQL, but a bus
  * access of theirs might (a vIOMMU reporting a fault), so it is let go when
  * the answer takes unreasonably long.
  */
-static void wait_ack(TesseraEngine *e, bool (*acked)(TesseraEngine *))
+static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
 {
     int64_t until = g_get_monotonic_time() + ACK_WAIT_MS * 1000;
-    bool done;
 
-    qemu_mutex_lock(&e->lock);
-    while (!(done = acked(e)) && g_get_monotonic_time() < until) {
-        qemu_cond_timedwait(&e->ack_cond, &e->lock, ACK_WAIT_MS);
-    }
-    qemu_mutex_unlock(&e->lock);
-    while (!done) {
-        bql_unlock();
-        g_usleep(1000);
-        bql_lock();
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
         qemu_mutex_lock(&e->lock);
-        done = acked(e);
+        while (!acked(e)) {
+            int64_t left = (until - g_get_monotonic_time()) / 1000;
+
+            if (left > 0) {
+                qemu_cond_timedwait(&e->ack_cond, &e->lock, left);
+                continue;
+            }
+            qemu_mutex_unlock(&e->lock);
+            bql_unlock();
+            g_usleep(1000);
+            bql_lock();
+            qemu_mutex_lock(&e->lock);
+        }
         qemu_mutex_unlock(&e->lock);
     }
 }
 
 void tessera_engines_reset_wait(TesseraState *s)
 {
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        wait_ack(&s->engines[i], reset_acked);
-    }
+    wait_acks(s, reset_acked);
 }
 
 static void set_pause(TesseraEngine *e, bool pause)
@@ -468,14 +471,10 @@ static void set_pause(TesseraEngine *e, bool pause)
 
 void tessera_engines_pause(TesseraState *s)
 {
-    unsigned int i;
-
-    for (i = 0; i < s->num_engines; i++) {
+    for (unsigned int i = 0; i < s->num_engines; i++) {
         set_pause(&s->engines[i], true);
     }
-    for (i = 0; i < s->num_engines; i++) {
-        wait_ack(&s->engines[i], pause_acked);
-    }
+    wait_acks(s, pause_acked);
 }
 
 void tessera_engines_resume(TesseraState *s)
@@ -531,10 +530,8 @@ void tessera_device_reset_begin(TesseraState *s)
 static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
 {
     TesseraEngine *e = &s->engines[index];
-    g_autofree char *name = g_strdup_printf("tessera-%s%u",
-                                            type == TSR_ENGINE_PAGING
-                                            ? "paging" : "render", index);
 
+    memset(e, 0, sizeof(*e));
     e->s = s;
     e->index = index;
     e->type = type;
@@ -550,37 +547,60 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     qemu_cond_init(&e->cond);
     qemu_cond_init(&e->ack_cond);
     update_requests(e);
+}
+
+static void engine_start(TesseraEngine *e)
+{
+    g_autofree char *name = g_strdup_printf("tessera-%s%u",
+                                            e->type == TSR_ENGINE_PAGING
+                                            ? "paging" : "render", e->index);
+
     qemu_thread_create(&e->thread, name, engine_thread, e,
                        QEMU_THREAD_JOINABLE);
-    e->thread_created = true;
 }
 
 void tessera_engines_init(TesseraState *s)
 {
     unsigned int i;
 
-    for (i = 0; i < s->cfg.render_engines; i++) {
-        engine_init(s, i, TSR_ENGINE_RENDER);
+    s->num_engines = s->cfg.render_engines + s->cfg.paging_engines;
+    for (i = 0; i < s->num_engines; i++) {
+        engine_init(s, i, i < s->cfg.render_engines ? TSR_ENGINE_RENDER
+                                                    : TSR_ENGINE_PAGING);
     }
-    for (; i < s->num_engines; i++) {
-        engine_init(s, i, TSR_ENGINE_PAGING);
+    for (i = 0; i < s->num_engines; i++) {
+        engine_start(&s->engines[i]);
     }
 }
 
-void tessera_engines_fini(TesseraState *s)
+/*
+ * End all threads before anything is taken from one of them: an engine that
+ * still runs may look at the slots of the others.
+ */
+void tessera_engines_stop(TesseraState *s)
 {
-    for (unsigned int i = 0; i < s->num_engines; i++) {
+    unsigned int i;
+
+    for (i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
-        if (!e->thread_created) {
-            continue;
-        }
         qemu_mutex_lock(&e->lock);
         e->exiting = true;
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
-        wait_ack(e, exit_acked);
-        qemu_thread_join(&e->thread);
+    }
+    wait_acks(s, exit_acked);
+    for (i = 0; i < s->num_engines; i++) {
+        qemu_thread_join(&s->engines[i].thread);
+    }
+}
+
+/* When nobody can reach the device any more. */
+void tessera_engines_free(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
         qemu_cond_destroy(&e->cond);
         qemu_cond_destroy(&e->ack_cond);
         qemu_mutex_destroy(&e->lock);
@@ -591,6 +611,6 @@ void tessera_engines_fini(TesseraState *s)
         g_free(e->frags);
         g_free(e->texpages);
         g_free(e->slots);
-        memset(e, 0, sizeof(*e));
     }
+    s->num_engines = 0;
 }
