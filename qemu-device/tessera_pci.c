@@ -202,7 +202,11 @@ static void reset_hold(Object *obj, ResetType type)
     trace_tessera_device_reset(false);
     tessera_engines_reset_begin(s, false);
     tessera_engines_reset_wait(s);
-    tessera_device_reset(s);
+    if (s->distrusted) {
+        tessera_device_forget(s);
+    } else {
+        tessera_device_reset(s);
+    }
 }
 
 static void run_state_changed(void *opaque, bool running, RunState state)
@@ -210,7 +214,11 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     TesseraState *s = opaque;
 
     if (running) {
+        if (s->distrusted) {
+            tessera_device_forget(s);
+        }
         tessera_engines_resume(s);
+        tessera_irq_resume(s);
         return;
     }
     tessera_engines_pause(s);
@@ -445,7 +453,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
                                       &DEVICE(s)->mem_reentrancy_guard);
     tessera_engines_init(s);
-    s->vmstate_entry = qemu_add_vm_change_state_handler(run_state_changed, s);
+    s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
+                                                        run_state_changed, s);
 }
 
 /*
