@@ -285,6 +285,12 @@ static void test_mismatch(void)
                    "vram-hidden-size=8M,gart-size=4M");
     expect_refused(t, path, PROPS ",num-slots=65");
     expect_refused(t, path, PROPS ",render-engines=2");
+    expect_refused(t, path, PROPS ",paging-engines=2");
+    expect_refused(t, path, PROPS ",preemption=on");
+    expect_refused(t, path, PROPS ",io-coherent=off");
+    expect_refused(t, path, PROPS ",vram-preserved=on");
+    expect_refused(t, path, PROPS ",agp-ro-size=2M");
+    expect_refused(t, path, PROPS ",firmware-size=2M");
     expect_refused(t, path, SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,"
                    "gart-size=8M");
     expect_refused(t, path, SIZES ",strict=on,vram-size=8M,vram-hidden-size=4M,"

@@ -1,0 +1,719 @@
+/*
+ * QTest: what the hardware manual says about errors, in its order
+ *
+ * Statements with a test of their own elsewhere (bind, bounds, draw, strict
+ * mode) are not repeated.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "tessera-common.h"
+
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+
+/* Chapter 3.1, with the sizes the device has by default. */
+#define VRAM    0x80000000u
+#define AGP_RO  0xa0000000u
+#define GART    0xb0000000u
+#define NOWHERE 0x70000000u
+/* Free guest memory, and DMA addresses (high halves) that are none. */
+#define RAM     0x04000000u
+#define HI_NONE 0x00007000u
+#define HI_49   0x00010000u
+
+/* ---- Packets ----------------------------------------------------------- */
+
+/* Slots that the rows below use. */
+enum { BUFFER, SURFACE, READ_ONLY, UNBOUND, HALF };
+
+typedef struct Row {
+    const char *what;
+    uint32_t engine;
+    uint32_t err;
+    uint32_t op;
+    uint32_t flags;
+    uint32_t dwords;
+    uint32_t d[TSR_TRANSFER_DWORDS];        /* from dword 1 */
+} Row;
+
+#define R(what, engine, err, op, flags, ...) \
+    { what, engine, TSR_ERR_##err, TSR_OP_##op, flags, TSR_##op##_DWORDS, \
+      { __VA_ARGS__ } }
+#define TSR_SET_STATE_DWORDS 4
+
+static const Row rows[] = {
+    /* 3.3: what packets name by DMA addresses */
+    R("WAIT address", RENDER, PACKET, WAIT, 0, 0, RAM + 4),
+    R("SIGNAL address", RENDER, PACKET, SIGNAL, 0, 0, RAM + 4),
+    R("TIMESTAMP address", RENDER, PACKET, TIMESTAMP, 0, 0, RAM + 4),
+    R("WAIT at nothing", RENDER, DMA, WAIT, 0, 0, 0, HI_NONE),
+    R("SIGNAL at nothing", RENDER, DMA, SIGNAL, 0, 0, 0, HI_NONE),
+    R("TIMESTAMP at nothing", RENDER, DMA, TIMESTAMP, 0, 0, 0, HI_NONE),
+    R("WAIT beyond 48 bits", RENDER, DMA, WAIT, 0, 0, RAM, HI_49),
+    R("SIGNAL beyond 48 bits", RENDER, DMA, SIGNAL, 0, 0, RAM, HI_49),
+    R("TIMESTAMP beyond 48 bits", RENDER, DMA, TIMESTAMP, 0, 0, RAM, HI_49),
+    R("list of entries", PAGING, PACKET, MAP_APERTURE, 0, 4, 0, 1, RAM + 4),
+    R("entries at nothing", PAGING, DMA, MAP_APERTURE, 0, 4, 0, 1, 0,
+      HI_NONE),
+    R("source list", PAGING, PACKET, TRANSFER, TSR_TRANSFER_SRC_PAGES, 0,
+      RAM + 4, 0, VRAM, 0, 8),
+    R("destination list", PAGING, PACKET, TRANSFER, TSR_TRANSFER_DST_PAGES, 0,
+      VRAM, 0, RAM + 4, 0, 8),
+    R("list beyond 48 bits", PAGING, DMA, TRANSFER, TSR_TRANSFER_DST_PAGES, 0,
+      VRAM, 0, RAM, HI_49, 8),
+
+    /* 5.3 */
+    R("FENCE record", RENDER, PACKET, FENCE, 0, 0, 1, 0, RAM + 4),
+    R("FENCE record at nothing", RENDER, DMA, FENCE, 0, 0, 1, 0, 0, HI_NONE),
+
+    /* 6: reserved bits and dwords */
+    R("JOB_BEGIN flags", RENDER, PACKET, JOB_BEGIN, 0, 1, 2),
+    R("JOB_BEGIN 3", RENDER, PACKET, JOB_BEGIN, 0, 1, 0, 1),
+    R("FENCE 1", RENDER, PACKET, FENCE, 0, 1, 1),
+    R("WAIT 1", RENDER, PACKET, WAIT, 0, 1, RAM),
+    R("SIGNAL 1", RENDER, PACKET, SIGNAL, 0, 1, RAM),
+    R("TIMESTAMP 1", RENDER, PACKET, TIMESTAMP, 0, 1, RAM),
+    R("UNBIND_SLOT id", RENDER, PACKET, UNBIND_SLOT, 0, 1 << 24),
+    R("FILL 7", RENDER, PACKET, FILL, 0, BUFFER, 0, 0, 1, 1, 0, 1),
+    R("COPY 9", RENDER, PACKET, COPY, 0, BUFFER, BUFFER, 0, 0, 1, 0, 1, 1, 1),
+    R("QUERY_TIMESTAMP 3", RENDER, PACKET, QUERY_TIMESTAMP, 0, BUFFER, 0, 1),
+    R("BLIT 9", RENDER, PACKET, BLIT, 0, SURFACE, SURFACE, 0, 1 | 1 << 16, 0,
+      1 | 1 << 16, 0, 0, 1),
+    R("TRANSFER 1", PAGING, PACKET, TRANSFER, 0, 1 << 16, VRAM, 0, VRAM, 0, 8),
+    R("TRANSFER 13", PAGING, PACKET, TRANSFER, 0, 0, VRAM, 0, VRAM, 0, 8, 0, 0,
+      0, 0, 0, 0, 1),
+
+    /* 6.1 */
+    R("IB_CALL in a buffer", RENDER, PACKET, IB_CALL, 0, 8, RAM, 0, 0, 8),
+
+    /* 7.1 */
+    R("UNBIND_SLOT range", RENDER, SLOT_RANGE, UNBIND_SLOT, 0, 64),
+    R("FILL range", RENDER, SLOT_RANGE, FILL, 0, 64, 0, 0, 1, 1),
+    R("COPY range", RENDER, SLOT_RANGE, COPY, 0, BUFFER, 64, 0, 0, 0, 0, 1, 1),
+    R("COPY from unbound", RENDER, SLOT_UNBOUND, COPY, 0, BUFFER, UNBOUND, 0,
+      0, 0, 0, 1, 1),
+    R("COPY to unbound", RENDER, SLOT_UNBOUND, COPY, 0, UNBOUND, BUFFER, 0, 0,
+      0, 0, 1, 1),
+    R("COPY to read-only", RENDER, SLOT_ACCESS, COPY, 0, READ_ONLY, BUFFER, 0,
+      0, 0, 0, 1, 1),
+
+    /* 7.4 */
+    R("FILL of nothing, unbound", RENDER, SLOT_UNBOUND, FILL, 0, UNBOUND),
+    R("COPY of nothing, unbound", RENDER, SLOT_UNBOUND, COPY, 0, UNBOUND,
+      BUFFER),
+    R("COPY texel sizes", RENDER, SURFACE, COPY, 0, BUFFER, HALF, 0, 0, 0, 0,
+      1, 1),
+    R("COPY source rectangle", RENDER, SURFACE, COPY, 0, BUFFER, SURFACE, 0,
+      0, 15, 0, 2, 1),
+    R("COPY destination rectangle", RENDER, SURFACE, COPY, 0, SURFACE, BUFFER,
+      0, 16, 0, 0, 1, 1),
+    R("COPY beyond a buffer", RENDER, SLOT_BOUNDS, COPY, 0, SURFACE, BUFFER, 0,
+      0, 1024, 0, 1, 1),
+
+    /* 7.5 */
+    R("QUERY_TIMESTAMP offset", RENDER, PACKET, QUERY_TIMESTAMP, 0, BUFFER, 4),
+    R("QUERY_TIMESTAMP surface", RENDER, SURFACE, QUERY_TIMESTAMP, 0, SURFACE),
+    R("QUERY_TIMESTAMP end", RENDER, SLOT_BOUNDS, QUERY_TIMESTAMP, 0, BUFFER,
+      4096),
+    R("QUERY_TIMESTAMP access", RENDER, SLOT_ACCESS, QUERY_TIMESTAMP, 0,
+      READ_ONLY),
+
+    /* 7.6 */
+    R("source layout", PAGING, PACKET, TRANSFER, 0, TSR_LAYOUT_COUNT, VRAM, 0,
+      VRAM, 0, 8),
+    R("destination layout", PAGING, PACKET, TRANSFER, 0, TSR_LAYOUT_COUNT << 8,
+      VRAM, 0, VRAM, 0, 8),
+    R("pitch, equal layouts", PAGING, PACKET, TRANSFER, 0, 0, VRAM, 0, VRAM, 0,
+      8, 0, 0, 0, 0, 0, 128),
+    R("offset without a list", PAGING, PACKET, TRANSFER, 0, 0, VRAM, 0, VRAM,
+      0, 8, 0, 8),
+    R("offset beyond 48 bits", PAGING, PACKET, TRANSFER,
+      TSR_TRANSFER_DST_PAGES, 0, VRAM, 0, RAM, 0, 8, 0, 0, 0, 0, HI_49),
+    R("too much", PAGING, PACKET, TRANSFER, 0, 0, VRAM, 0, VRAM, 0, 1, 1),
+    R("no pitch", PAGING, SURFACE, TRANSFER, 0, TSR_LAYOUT_TILE4K, VRAM, 0,
+      VRAM, 0, 4096),
+    R("odd pitch", PAGING, SURFACE, TRANSFER, 0, TSR_LAYOUT_TILE4K, VRAM, 0,
+      VRAM, 0, 4096, 0, 0, 0, 0, 0, 64),
+    R("large pitch", PAGING, SURFACE, TRANSFER, 0, TSR_LAYOUT_TILE4K, VRAM, 0,
+      VRAM, 0, 0, 0, 0, 0, 0, 0, TSR_SURF_MAX_PITCH + 128),
+    R("no linear side", PAGING, SURFACE, TRANSFER, 0,
+      TSR_LAYOUT_TILE4K | TSR_LAYOUT_MORTON << 8, VRAM, 0, VRAM, 0, 4096, 0, 0,
+      0, 0, 0, 128),
+    R("part of a row of tiles", PAGING, SURFACE, TRANSFER, 0,
+      TSR_LAYOUT_MORTON, VRAM, 0, VRAM, 0, 4096, 0, 0, 0, 0, 0, 256),
+    R("swizzled side's start", PAGING, SURFACE, TRANSFER, 0,
+      TSR_LAYOUT_MORTON << 8, VRAM, 0, VRAM + 128, 0, 4096, 0, 0, 0, 0, 0, 128),
+    R("write to agp-ro", PAGING, READ_ONLY, TRANSFER, 0, 0, VRAM, 0, AGP_RO, 0,
+      8),
+    R("PAGE_FILL address", PAGING, PACKET, PAGE_FILL, 0, 0, VRAM + 4, 0, 8),
+    R("PAGE_FILL size", PAGING, PACKET, PAGE_FILL, 0, 0, VRAM, 0, 4),
+    R("PAGE_FILL of gart", PAGING, SEGMENT, PAGE_FILL, 0, 0, GART, 0, 8),
+    R("PAGE_FILL of agp-ro", PAGING, READ_ONLY, PAGE_FILL, 0, 0, AGP_RO, 0, 8),
+    R("PAGE_FILL at nothing", PAGING, ADDRESS, PAGE_FILL, 0, 0, NOWHERE, 0, 8),
+    R("UNMAP memory", PAGING, SEGMENT, UNMAP_APERTURE, 0, 1, 0, 1),
+    R("UNMAP no segment", PAGING, SEGMENT, UNMAP_APERTURE, 0, 0, 0, 1),
+    R("UNMAP beyond", PAGING, SEGMENT, UNMAP_APERTURE, 0, 3, 0x4000, 1),
+    R("MAP memory", PAGING, SEGMENT, MAP_APERTURE, 0, 2, 0, 1, RAM),
+
+    /* 8 */
+    R("texture slot", RENDER, SLOT_RANGE, SET_STATE, 0,
+      TSR_STATE_TEXTURE_SLOT | 1 << 16, 64),
+    R("target slot", RENDER, SLOT_RANGE, SET_STATE, 0,
+      TSR_STATE_TARGET_SLOT | 1 << 16, 64),
+    R("state length", RENDER, PACKET, SET_STATE, 0, 1 | 3 << 16),
+    R("no state", RENDER, PACKET, SET_STATE, 0, TSR_STATE_COUNT | 1 << 16),
+
+    /* 11: the form of MARK is checked with strict mode off, too */
+    R("MARK 0", PAGING, PACKET, MARK, 0, 0, VRAM, 0, 4096),
+    R("MARK 5", PAGING, PACKET, MARK, 0, 5, VRAM, 0, 4096),
+    R("MARK address", PAGING, PACKET, MARK, 0, TSR_MARK_FREE, VRAM + 8, 0,
+      4096),
+    R("MARK size", PAGING, PACKET, MARK, 0, TSR_MARK_FREE, VRAM, 0, 8),
+};
+
+static void bind_row_slots(TsrCmd *c)
+{
+    const TsrSurf s = {
+        .base = VRAM + 8192, .limit = 1024, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 64, .width = 16, .height = 16,
+    };
+
+    c->n = 0;
+    tsr_bind_buffer(c, BUFFER, VRAM, 4096, TSR_FORMAT_R32, RW);
+    tsr_bind(c, SURFACE, &s);
+    tsr_bind_buffer(c, READ_ONLY, VRAM, 4096, TSR_FORMAT_R32, TSR_SURF_READ);
+    tsr_bind_buffer(c, UNBOUND, VRAM, 4096, TSR_FORMAT_R32, RW);
+    tsr_put(c, TSR_OP_UNBIND_SLOT, 0, TSR_UNBIND_SLOT_DWORDS, UNBOUND);
+    tsr_put(c, TSR_OP_UNBIND_SLOT, 0, TSR_UNBIND_SLOT_DWORDS, UNBOUND);
+    tsr_bind_buffer(c, HALF, VRAM, 4096, TSR_FORMAT_RGB565, RW);
+}
+
+static void test_packets(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+
+    tsr_load_firmware(t);
+    bind_row_slots(c);
+    tsr_run_ok(t, RENDER, c);
+    for (unsigned int i = 0; i < ARRAY_SIZE(rows); i++) {
+        const Row *r = &rows[i];
+        uint32_t offset, at, header, p[TSR_TRANSFER_DWORDS];
+
+        bind_row_slots(c);
+        offset = c->n * 4;
+        p[0] = header = TSR_PKT_HEADER(r->op, r->flags, r->dwords);
+        memcpy(p + 1, r->d, (r->dwords - 1) * 4);
+        tsr_cmd(c, p, r->dwords);
+        g_test_message("%s", r->what);
+        tsr_err_clear(t);
+        g_assert_cmpuint(tsr_run(t, r->engine, false, c, &at), ==, r->err);
+        g_assert_cmpuint(at, ==, offset);
+        g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_PACKET), ==, header);
+        tsr_expect_errors(t, r->err, 1);
+    }
+    tsr_stop(t);
+}
+
+/* 6: what each packet may look like. */
+typedef struct Form {
+    uint8_t op;
+    uint8_t dwords;
+    uint8_t flags;
+    bool render, paging;
+} Form;
+
+static const Form forms[] = {
+    { TSR_OP_BIND_SLOT, 10, 0, true, true },
+    { TSR_OP_UNBIND_SLOT, 2, 0, true, true },
+    { TSR_OP_SET_STATE, 0, 0, true, false },
+    { TSR_OP_NOP, 0, 0, true, true },
+    { TSR_OP_FILL, 8, 0, true, true },
+    { TSR_OP_COPY, 10, 0, true, true },
+    { TSR_OP_BLIT, 10, 0, true, false },
+    { TSR_OP_DRAW, 4, 1, true, false },
+    { TSR_OP_QUERY_TIMESTAMP, 4, 0, true, true },
+    { TSR_OP_JOB_BEGIN, 4, 0, true, true },
+    { TSR_OP_IB_CALL, 6, 1, true, true },
+    { TSR_OP_FENCE, 6, 1, true, true },
+    { TSR_OP_WAIT, 6, 0, true, true },
+    { TSR_OP_TIMESTAMP, 4, 0, true, true },
+    { TSR_OP_SIGNAL, 6, 0, true, true },
+    { TSR_OP_TRANSFER, 14, 15, false, true },
+    { TSR_OP_PAGE_FILL, 6, 0, false, true },
+    { TSR_OP_MAP_APERTURE, 6, 0, false, true },
+    { TSR_OP_UNMAP_APERTURE, 4, 0, false, true },
+    { TSR_OP_MARK, 6, 0, false, true },
+};
+
+static void expect_packet_error(TsrTest *t, uint32_t e, uint32_t op,
+                                uint32_t flags, uint32_t dwords)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    g_test_message("engine %u opcode 0x%x flags 0x%x dwords %u", e, op, flags,
+                   dwords);
+    c->d[0] = TSR_PKT_HEADER(op, flags, dwords);
+    c->n = MAX(dwords, 2);
+    tsr_run_err(t, e, c, TSR_ERR_PACKET);
+}
+
+static void test_forms(void)
+{
+    TsrTest *t = tsr_start("");
+    bool known[256] = { false };
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(forms); i++) {
+        const Form *f = &forms[i];
+        uint32_t dwords = f->dwords ? f->dwords : 4;
+        uint32_t e = f->render ? RENDER : PAGING;
+
+        known[f->op] = true;
+        for (uint32_t flag = 1; flag < 256; flag <<= 1) {
+            if (!(f->flags & flag)) {
+                expect_packet_error(t, e, f->op, flag, dwords);
+            }
+        }
+        if (f->dwords) {
+            expect_packet_error(t, e, f->op, 0, dwords + 2);
+        }
+        if (f->dwords > 2) {
+            expect_packet_error(t, e, f->op, 0, dwords - 2);
+        }
+        if (!f->render || !f->paging) {
+            expect_packet_error(t, f->render ? PAGING : RENDER, f->op, 0,
+                                dwords);
+        }
+    }
+    for (uint32_t op = 0; op < 256; op++) {
+        if (!known[op]) {
+            expect_packet_error(t, op % 2, op, 0, 4);
+        }
+    }
+    tsr_stop(t);
+}
+
+/* 3.2: entries without V are checked, too; those before a bad one hold. */
+static void test_entries(void)
+{
+    static const struct {
+        uint64_t entry;
+        uint32_t segment;
+        uint32_t err;
+    } bad[] = {
+        { RAM | TSR_APTE_VALID | 8, 4, TSR_ERR_PACKET },
+        { RAM | 8, 4, TSR_ERR_PACKET },
+        { 0x800, 4, TSR_ERR_PACKET },
+        { RAM | TSR_APTE_VALID | 1ULL << 48, 4, TSR_ERR_PACKET },
+        { 1ULL << 63, 4, TSR_ERR_PACKET },
+        { RAM | TSR_APTE_VALID | TSR_APTE_COHERENT, 3, TSR_ERR_SEGMENT },
+        { RAM | TSR_APTE_COHERENT, 3, TSR_ERR_SEGMENT },
+    };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t page = tsr_alloc(t, 4096);
+    uint8_t got[1];
+
+    qtest_memset(t->qts, page, 0x6a, 4096);
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        uint64_t list[2] = { page | TSR_APTE_VALID, bad[i].entry };
+
+        c->n = 0;
+        tsr_map(c, bad[i].segment, 2 * i, 2, tsr_list(t, list, 2));
+        tsr_err_clear(t);
+        g_assert_cmpuint(tsr_run(t, PAGING, false, c, NULL), ==, bad[i].err);
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, bad[i].entry);
+        tsr_expect_errors(t, bad[i].err, 1);
+        tsr_gpu_read(t, tsr_seg_base(t, bad[i].segment) + 2 * i * 4096, got,
+                     1);
+        g_assert_cmphex(got[0], ==, 0x6a);
+    }
+    /* An entry without V is no mapping, whatever its address and W say. */
+    c->n = 0;
+    tsr_map(c, 4, 0, 1, tsr_list(t, (uint64_t[]) { page | TSR_APTE_WRITE }, 1));
+    tsr_transfer(c, 0, 0, GART, VRAM, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+    tsr_stop(t);
+}
+
+/* 3.3: BAR 2 is RAM, the other BARs are not. */
+static void test_own_bars(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t bar2 = t->vram.addr & ~4095ULL, list, got;
+    QPCIBar table;
+
+    /* A page list may name VRAM by its place on the bus. */
+    qpci_io_writeq(t->dev, t->vram, 0x20000, 0x1122334455667788);
+    list = tsr_list(t, (uint64_t[]) { bar2 + 0x20000 }, 1);
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, list, VRAM + 0x30000, 8, 0, 0,
+                 0);
+    tsr_run_ok(t, PAGING, c);
+    got = qpci_io_readq(t->dev, t->vram, 0x30000);
+    g_assert_cmphex(got, ==, 0x1122334455667788);
+
+    table = qpci_iomap(t->dev, TSR_BAR_MSIX, NULL);
+    qpci_io_writel(t->dev, table, 8, 0x77);
+    c->n = 0;
+    tsr_put(c, TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS, 0, (uint32_t)table.addr, 0,
+            1, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+    g_assert_cmphex(qpci_io_readl(t->dev, table, 8), ==, 0x77);
+    /* A page that is none, with its address in the record. */
+    list = tsr_list(t, (uint64_t[]) { RAM + 8 }, 1);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, list, VRAM, 8, 0, 0, 0);
+    g_assert_cmpuint(tsr_run(t, PAGING, false, c, NULL), ==, TSR_ERR_DMA);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, RAM + 8);
+    tsr_stop(t);
+}
+
+/* ---- Registers --------------------------------------------------------- */
+
+/* Exactly one error, at @addr. */
+static void expect_error_at(TsrTest *t, uint32_t type, uint64_t addr)
+{
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, addr);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_ENGINE), ==, 0xffffffff);
+    tsr_expect_errors(t, type, 1);
+}
+
+/* 4, 4.6, 4.7 */
+static void test_registers(void)
+{
+    static const struct {
+        uint32_t reg, value, type;
+    } writes[] = {
+        { TSR_ID_MAGIC, 0, TSR_ERR_REGISTER },
+        { TSR_CTRL_STATUS, 0, TSR_ERR_REGISTER },
+        { TSR_CTRL_RESET, 1, TSR_ERR_REGISTER },
+        { TSR_ERR_CLEAR, 0, TSR_ERR_REGISTER },
+        { TSR_ERR_CLEAR, 2, TSR_ERR_REGISTER },
+        { TSR_ERR_TOTAL, 0, TSR_ERR_REGISTER },
+        { TSR_ERR_REC_ADDR_HI, 0, TSR_ERR_REGISTER },
+        { TSR_SEG(0) + TSR_SEG_PAGE_SIZE, 0, TSR_ERR_REGISTER },
+        { TSR_ENG(0) + TSR_ENG_STATUS, 0, TSR_ERR_REGISTER },
+        { TSR_ENG(0) + TSR_ENG_SLOT_SURFACE, 0, TSR_ERR_REGISTER },
+        { TSR_ENG(0) + 0xfc, 0, TSR_ERR_REGISTER },
+        { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_COHERENCE_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_HOST_APERTURE_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_DOORBELL(TSR_MAX_ENGINES), 0, TSR_ERR_REGISTER },
+        { TSR_ENG(0) + TSR_ENG_CONTROL, 4, TSR_ERR_RING },
+        { TSR_ENG(0) + TSR_ENG_CONTROL, 4 | TSR_ENG_RESET, TSR_ERR_RING },
+        { TSR_ENG(0) + TSR_ENG_CONTROL, 1u << 31, TSR_ERR_RING },
+        { TSR_DOORBELL(0), 4, TSR_ERR_RING },
+        { TSR_DOORBELL(0), TSR_TEST_RING_BYTES, TSR_ERR_RING },
+    };
+    static const uint32_t write_only[] = {
+        TSR_CTRL_RESET, TSR_CTRL_PING, TSR_FW_START, TSR_MARK_COMMAND,
+        TSR_ERR_CLEAR, TSR_DOORBELL(0),
+    };
+    TsrTest *t = tsr_start("");
+    unsigned int i;
+
+    for (i = 0; i < ARRAY_SIZE(writes); i++) {
+        tsr_err_clear(t);
+        tsr_w32(t, writes[i].reg, writes[i].value);
+        expect_error_at(t, writes[i].type, writes[i].reg);
+        /* Ignored as a whole, a reset among it included. */
+        g_assert_cmphex(tsr_r32(t, TSR_ENG(0) + TSR_ENG_CONTROL), ==,
+                        TSR_ENG_ENABLE);
+    }
+    for (i = 0; i < ARRAY_SIZE(write_only); i++) {
+        g_assert_cmphex(tsr_r32(t, write_only[i]), ==, 0);
+        expect_error_at(t, TSR_ERR_REGISTER, write_only[i]);
+    }
+    /* Bits that are not there are not kept, and no error. */
+    tsr_w32(t, TSR_INT_MASK, 0xffffffff);
+    g_assert_cmphex(tsr_r32(t, TSR_INT_MASK), ==, TSR_INT_ERROR |
+                    TSR_INT_ENGINE_HALT | TSR_INT_PING);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, ~0ULL);
+    g_assert_cmphex(tsr_r64(t, TSR_CTRL_DUMMY_PAGE_LO), ==,
+                    TSR_APTE_ADDR_MASK);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* 9: each way for an image to be bad; the microcode stops. */
+static void test_firmware(void)
+{
+    static const struct {
+        uint32_t word, value;           /* of the header; word 4: none */
+        int32_t offset;                 /* of the image */
+        uint32_t size, start;
+    } bad[] = {
+        { 0, TSR_FW_MAGIC + 1, 0, 80, 1 },
+        { 1, TSR_FW_VERSION + 1, 0, 80, 1 },
+        { 2, 63, 0, 80, 1 },
+        { 2, 65, 0, 80, 1 },
+        { 3, 0, 0, 80, 1 },
+        { 4, 0, 0, 15, 1 },
+        { 4, 0, 0, 0, 1 },
+        { 4, 0, 0, TSR_FW_MAX_BYTES + 1, 1 },
+        { 4, 0, 0, 0xffffffff, 1 },
+        { 4, 0, 128, 80, 1 },
+        { 4, 0, -256, 80, 1 },
+        { 4, 0, 8 << 20, 80, 1 },
+        { 4, 0, (8 << 20) - 256, 512, 1 },
+        { 4, 0, 0, 80, 0 },
+        { 4, 0, 0, 80, 2 },
+    };
+    TsrTest *t = tsr_start("");
+    uint64_t base = tsr_hidden_base(t);
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        tsr_load_firmware(t);
+        if (bad[i].word < 4) {
+            uint32_t le = cpu_to_le32(bad[i].value);
+
+            tsr_gpu_write(t, base + bad[i].word * 4, &le, 4);
+        }
+        tsr_w64(t, TSR_FW_ADDR_LO, base + bad[i].offset);
+        tsr_w32(t, TSR_FW_SIZE, bad[i].size);
+        tsr_w32(t, TSR_FW_START, bad[i].start);
+        g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, 0);
+        expect_error_at(t, TSR_ERR_FIRMWARE, base + bad[i].offset);
+    }
+    tsr_stop(t);
+}
+
+/* ---- The PCI function -------------------------------------------------- */
+
+static void set_command(TsrTest *t, uint16_t off, uint16_t on)
+{
+    uint16_t command = qpci_config_readw(t->dev, PCI_COMMAND);
+
+    qpci_config_writew(t->dev, PCI_COMMAND, (command & ~off) | on);
+}
+
+/* 2: no bus master, no memory space. */
+static void test_command_register(void)
+{
+    TsrTest *t = tsr_start("");
+    uint32_t head = t->eng[RENDER].tail;
+    uint64_t seqno;
+
+    set_command(t, PCI_COMMAND_MASTER, 0);
+    tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_HALTED);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_HEAD), ==, head);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    set_command(t, 0, PCI_COMMAND_MASTER);
+    tsr_engine_reset(t, RENDER);
+
+    /* The engine runs on, and the doorbell is not heard. */
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    set_command(t, PCI_COMMAND_MEMORY, 0);
+    tsr_kick(t, RENDER);
+    set_command(t, 0, PCI_COMMAND_MEMORY);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_TAIL), ==, 0);
+    tsr_kick(t, RENDER);
+    set_command(t, PCI_COMMAND_MEMORY, 0);
+    tsr_wait(t, RENDER, seqno);
+    set_command(t, 0, PCI_COMMAND_MEMORY);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* 2, 4.3: off is lost, masked is late. */
+static void test_msix(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t msix = tsr_msix_enable(t);
+    uint64_t control = t->dev->msix_table_off + TSR_VECTOR_ERROR * 16 +
+                       PCI_MSIX_ENTRY_VECTOR_CTRL;
+    uint8_t cap = qpci_find_capability(t->dev, PCI_CAP_ID_MSIX, 0);
+    uint16_t flags = qpci_config_readw(t->dev, cap + PCI_MSIX_FLAGS);
+
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
+    qpci_io_writel(t->dev, t->dev->msix_table_bar, control,
+                   PCI_MSIX_ENTRY_CTRL_MASKBIT);
+    tsr_w32(t, TSR_CTRL_PING, 1);
+    tsr_r32(t, TSR_ID_MAGIC);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
+    qpci_io_writel(t->dev, t->dev->msix_table_bar, control, 0);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    tsr_w32(t, TSR_INT_STATUS, TSR_INT_PING);
+
+    qpci_config_writew(t->dev, cap + PCI_MSIX_FLAGS,
+                       flags & ~PCI_MSIX_FLAGS_ENABLE);
+    tsr_w32(t, TSR_CTRL_PING, 1);
+    g_assert_cmphex(tsr_r32(t, TSR_INT_STATUS), ==, TSR_INT_PING);
+    qpci_config_writew(t->dev, cap + PCI_MSIX_FLAGS, flags);
+    tsr_r32(t, TSR_ID_MAGIC);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
+    /* Writing the mask looks again. */
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* 4.6: IRQ_SENT starts at 0, and is written with the first interrupt. */
+static void test_irq_sent(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t msix = tsr_msix_enable(t), sp = t->eng[RENDER].status_page;
+    uint32_t vector = TSR_VECTOR_ENGINE(RENDER);
+    uint64_t seqno;
+
+    seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_msix_wait(t, msix, vector);
+    tsr_wait(t, RENDER, seqno);
+    /* Enabled again, with what the last run has left there. */
+    qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 1);
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, TSR_ENG_RESET);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 1);
+    t->eng[RENDER].tail = 0;
+    seqno = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    g_assert_false(tsr_msix_seen(t, msix, vector));
+    qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 0);
+    tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_msix_wait(t, msix, vector);
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 1);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* ---- State and faults -------------------------------------------------- */
+
+/* 8: a packet with an error sets nothing; what it would have set is undefined. */
+static void test_state_is_atomic(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint32_t job[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 1, 0, 0 };
+    uint64_t seqno;
+
+    tsr_load_firmware(t);
+    tsr_page_fill(c, 0, VRAM, 16384);
+    tsr_run_ok(t, PAGING, c);
+    /* Two buffers of one job: the first fails in its last value. */
+    for (unsigned int turn = 0; turn < 2; turn++) {
+        uint32_t call[TSR_IB_CALL_DWORDS] = {
+            TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), 0,
+            t->ib_list,
+        };
+
+        c->n = 0;
+        if (turn == 0) {
+            tsr_emit(t, RENDER, job, 4);
+            tsr_set_state(c, 0, TSR_STATE_COLOR, SURFACE, 0, 16 | 16 << 16,
+                          SURFACE, 0, TSR_BLEND_COUNT);
+        } else {
+            bind_row_slots(c);
+            tsr_set_state(c, TSR_STATE_TEXTURE_SLOT, 4, SURFACE, 0, 0, 0);
+            tsr_put(c, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS, BUFFER, 0, 3);
+        }
+        call[1] = call[5] = c->n * 4;
+        qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+        tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+        seqno = tsr_emit_fence(t, RENDER, 0, 0);
+        tsr_kick(t, RENDER);
+        tsr_wait(t, RENDER, seqno);
+        tsr_expect_errors(t, turn ? TSR_ERR_STRICT_STATE : TSR_ERR_PACKET, 1);
+    }
+    tsr_stop(t);
+}
+
+/* 14: what counts as an access of x-fail-dma, and what does not. */
+static void test_fail_dma(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t seqno;
+
+    /* Ring, status page and record are not affected. */
+    tsr_qom_set(t, "x-fail-dma", 100);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpint(tsr_qom_get(t, "x-fail-dma"), ==, 100);
+    /* The buffer's page list entry is the first access of an IB_CALL. */
+    tsr_qom_set(t, "x-fail-dma", 1);
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    tsr_err_clear(t);
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, t->ib_list);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    g_assert_cmpint(tsr_qom_get(t, "x-fail-dma"), ==, 0);
+    tsr_run_ok(t, RENDER, c);
+    tsr_stop(t);
+}
+
+static void expect_refused(TsrTest *t, const char *props)
+{
+    g_autofree char *json = g_strdup_printf(
+        "{'execute': 'device_add', 'arguments': {'driver': 'tessera', %s}}",
+        props);
+    const char *text;
+    QDict *rsp;
+
+    g_test_message("%s", props);
+    qtest_qmp_send_raw(t->qts, "%s", json);
+    rsp = qtest_qmp_receive(t->qts);
+    g_assert_true(qdict_haskey(rsp, "error"));
+    text = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
+    g_assert_true(g_str_has_prefix(text, "tessera: "));
+    qobject_unref(rsp);
+}
+
+/* 14: a device that cannot be is not made, and says why. */
+static void test_properties(void)
+{
+    static const char *const bad[] = {
+        "'vram-size': 0", "'vram-size': 4097", "'vram-size': 17179873280",
+        "'vram-hidden-size': 100", "'vram-hidden-size': 17179873280",
+        "'agp-ro-size': 1", "'agp-ro-size': 17179873280",
+        "'agp-ro-size': 4096, 'agp-ro-commit': 8192",
+        "'agp-ro-commit': 100", "'gart-size': 0", "'gart-size': 100",
+        "'gart-size': 17179873280", "'gart-size': 4096, 'gart-commit': 8192",
+        "'firmware-size': 4096", "'firmware-size': 65537",
+        "'firmware-size': 1073745920",
+        "'page-size': 8192", "'page-size': 65536, 'vram-size': 4096",
+        "'render-engines': 0", "'render-engines': 8", "'paging-engines': 0",
+        "'render-engines': 4, 'paging-engines': 5",
+        "'num-slots': 0", "'num-slots': 4097",
+        "'max-ib-bytes': 0", "'max-ib-bytes': 5000",
+        "'max-ib-bytes': 268439552", "'x-descriptor-fault': 'other'",
+    };
+    TsrTest *t = tsr_start("");
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        expect_refused(t, bad[i]);
+    }
+    /* The machine and its device go on. */
+    tsr_gpu_write(t, VRAM, "abcd", 4);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/manual/3-to-11-packets", test_packets);
+    qtest_add_func("/tessera/manual/6-forms", test_forms);
+    qtest_add_func("/tessera/manual/3.2-entries", test_entries);
+    qtest_add_func("/tessera/manual/3.3-own-bars", test_own_bars);
+    qtest_add_func("/tessera/manual/4-registers", test_registers);
+    qtest_add_func("/tessera/manual/9-firmware", test_firmware);
+    qtest_add_func("/tessera/manual/2-command-register",
+                   test_command_register);
+    qtest_add_func("/tessera/manual/2-msix", test_msix);
+    qtest_add_func("/tessera/manual/4.6-irq-sent", test_irq_sent);
+    qtest_add_func("/tessera/manual/8-state-is-atomic", test_state_is_atomic);
+    qtest_add_func("/tessera/manual/14-fail-dma", test_fail_dma);
+    qtest_add_func("/tessera/manual/14-properties", test_properties);
+    return g_test_run();
+}
