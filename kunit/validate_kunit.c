@@ -25,12 +25,16 @@ static const struct tessera_patch_alloc allocs[NUM_ALLOCS] = {
 #define SURF(layout, access) \
 	(R8 | (layout) << TSR_SURF_LAYOUT_SHIFT | (access))
 #define RSURF		SURF(0, TSR_SURF_READ)
+#define RSURF32		(TSR_FORMAT_R32 | TSR_SURF_READ)
 #define BIND_HDR	P(TSR_OP_BIND_SLOT, 0, 10)
 #define NOP_HDR	P(TSR_OP_NOP, 0, 2)
 
 #define BIND(alloc, slot, split, patch) \
 	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
 	  .patch_offset = (patch) }
+#define BIND_AT(alloc, slot, split, patch, offset) \
+	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
+	  .patch_offset = (patch), .alloc_offset = (offset) }
 #define UNBIND(slot, split) \
 	{ .alloc_index = NUL, .slot_id = (slot), .split_offset = (split) }
 
@@ -49,6 +53,12 @@ struct validate_case {
 	.offset = ANYWHERE, .dwords = (num), .cmds = { __VA_ARGS__ }
 #define BAD(at, num, ...) \
 	.ret = -EINVAL, .offset = (at), .dwords = (num), .cmds = { __VA_ARGS__ }
+
+/* One bind of that shape. */
+#define SHAPE(result, surface, pitch, width, height) \
+	.ret = (result), .offset = (result) ? 0 : ANYWHERE, .dwords = 10, \
+	.cmds = { BIND_HDR, 1, 0, 0, 0, 0, (surface), (pitch), (width) | (height) << 16, 0 }, \
+	.num = 1, .patches = { BIND(RD, 1, 0, 8) }
 
 static const struct validate_case validate_cases[] = {
 	/* NOP */
@@ -131,9 +141,48 @@ static const struct validate_case validate_cases[] = {
 	/* BIND_SLOT and its patch */
 	{ "bind", OK(10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0), .num = 1,
 	  .patches = { BIND(RD, 1, 0, 8) } },
-	{ "bind whatever the address field says",
-	  OK(10, P(TSR_OP_BIND_SLOT, 0, 10), 1, ~0u, ~0u, ~0u, ~0u, RSURF, 0, 0, 0), .num = 1,
+	{ "bind with a base", BAD(0, 10, BIND_HDR, 1, 8, 0, 0, 0, RSURF, 0, 0, 0), .num = 1,
 	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with the largest base", BAD(0, 10, BIND_HDR, 1, ~0u, 0, 0, 0, RSURF, 0, 0, 0),
+	  .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with a base that is its patch's number",
+	  BAD(40, 20, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 2, 1, 0, 0, 0, RSURF, 0,
+	      0, 0), .num = 2, .patches = { BIND(RD, 1, 0, 8), BIND(RD, 2, 0, 48) } },
+	{ "bind with an upper half of a base",
+	  BAD(0, 10, BIND_HDR, 1, 0, 1, 0, 0, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with a limit", BAD(0, 10, BIND_HDR, 1, 0, 0, 1, 0, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind with an upper half of a limit",
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 1, RSURF, 0, 0, 0), .num = 1,
+	  .patches = { BIND(RD, 1, 0, 8) } },
+	{ "bind without access", SHAPE(-EINVAL, SURF(0, 0), 0, 0, 0) },
+	{ "bind of a swizzled buffer", SHAPE(-EINVAL, SURF(1, TSR_SURF_READ), 0, 0, 0) },
+	{ "bind of a buffer with a width", SHAPE(-EINVAL, RSURF, 0, 1, 0) },
+	{ "bind of a buffer with a height", SHAPE(-EINVAL, RSURF, 0, 0, 1) },
+	{ "bind of the smallest surface", SHAPE(0, RSURF, 1, 1, 1) },
+	{ "bind of the largest surface",
+	  SHAPE(0, RSURF32, TSR_SURF_MAX_PITCH, TSR_SURF_MAX_DIM, TSR_SURF_MAX_DIM) },
+	{ "bind of a surface too wide",
+	  SHAPE(-EINVAL, RSURF, TSR_SURF_MAX_PITCH, TSR_SURF_MAX_DIM + 1, 1) },
+	{ "bind of a surface too high",
+	  SHAPE(-EINVAL, RSURF, TSR_SURF_MAX_PITCH, 1, TSR_SURF_MAX_DIM + 1) },
+	{ "bind of a surface without width", SHAPE(-EINVAL, RSURF, 64, 0, 1) },
+	{ "bind of a surface without height", SHAPE(-EINVAL, RSURF, 64, 1, 0) },
+	{ "bind with the pitch of a row", SHAPE(0, RSURF32, 64, 16, 2) },
+	{ "bind with a pitch below a row", SHAPE(-EINVAL, RSURF32, 60, 16, 2) },
+	{ "bind with a pitch of half a texel", SHAPE(-EINVAL, RSURF32, 66, 16, 2) },
+	{ "bind with a pitch beyond the largest",
+	  SHAPE(-EINVAL, RSURF, TSR_SURF_MAX_PITCH + 1, 1, 1) },
+	{ "bind of a swizzled surface", SHAPE(0, SURF(1, TSR_SURF_READ), 128, 1, 1) },
+	{ "bind of a swizzled surface of half a tile's pitch",
+	  SHAPE(-EINVAL, SURF(2, TSR_SURF_READ), 64, 1, 1) },
+	{ "bind of a swizzled surface at a tile",
+	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, SURF(1, TSR_SURF_READ), 128, 1 | 1 << 16, 0), .num = 1,
+	  .patches = { BIND_AT(RD, 1, 0, 8, 4096) } },
+	{ "bind of a swizzled surface inside a tile",
+	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(1, TSR_SURF_READ), 128, 1 | 1 << 16, 0),
+	  .num = 1, .patches = { BIND_AT(RD, 1, 0, 8, 2048) } },
 	{ "bind without a patch", BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, RSURF, 0, 0, 0) },
 	{ "bind that pretends to be patched",
 	  BAD(0, 20, P(TSR_OP_BIND_SLOT, 0, 10), 1, 0, 0, 0, 0, RSURF, 0, 0, 0, BIND_HDR, 2, 0, 0,
@@ -178,7 +227,7 @@ static const struct validate_case validate_cases[] = {
 	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(0, TSR_SURF_READ | TSR_SURF_WRITE), 0, 0, 0),
 	  .num = 1, .patches = { BIND(RD, 1, 0, 8) } },
 	{ "bind of the last layout",
-	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, SURF(2, TSR_SURF_READ), 0, 0, 0), .num = 1,
+	  OK(10, BIND_HDR, 1, 0, 0, 0, 0, SURF(2, TSR_SURF_READ), 128, 1 | 1 << 16, 0), .num = 1,
 	  .patches = { BIND(RD, 1, 0, 8) } },
 	{ "bind of an unknown layout",
 	  BAD(0, 10, BIND_HDR, 1, 0, 0, 0, 0, SURF(3, TSR_SURF_READ), 0, 0, 0), .num = 1,
@@ -355,7 +404,8 @@ static u32 random_buffer(struct random_fixture *r, u32 *num)
 				access |= TSR_SURF_WRITE;
 			r->cmds[at] = cpu_to_le32(P(TSR_OP_BIND_SLOT, 0, 10));
 			r->cmds[at + 1] = cpu_to_le32(slot);
-			r->cmds[at + 2] = cpu_to_le32(rnd(r, RANDOM_ENTRIES));
+			if (!rnd(r, 64))
+				r->cmds[at + 2] = cpu_to_le32(rnd(r, RANDOM_ENTRIES));
 			r->cmds[at + 6] = cpu_to_le32(SURF(0, access));
 			if (*num < RANDOM_ENTRIES && rnd(r, 64)) {
 				r->patches[*num] = (struct tessera_patch)BIND(alloc, slot, at * 4,

@@ -46,6 +46,9 @@ static bool element_at(const struct tessera_patch_list *list, u32 index, u32 pat
 	return list->patches[index].patch_offset == patch_offset;
 }
 
+/* In a place to be patched: its number, and whether the user had left base and limit zero. */
+#define NUMBER_NOT_ZERO		BIT(31)
+
 /* Number the places to be patched; two elements for one place are refused. */
 static int number_patches(struct validate_walk *walk, u32 *num_bound)
 {
@@ -56,13 +59,17 @@ static int number_patches(struct validate_walk *walk, u32 *num_bound)
 	for (i = 0; i < list->num_patches; i++) {
 		u32 offset = list->patches[i].patch_offset;
 		__le32 *base;
+		u32 before;
+		bool used;
 
 		if (tessera_patch_is_null(list, &list->patches[i]))
 			continue;
 		base = (__le32 *)(walk->cmds + offset);
-		if (le32_to_cpu(*base) < i && element_at(list, le32_to_cpu(*base), offset))
+		before = le32_to_cpu(*base) & ~NUMBER_NOT_ZERO;
+		if (before < i && element_at(list, before, offset))
 			return validate_fail(walk->err, offset, i);
-		*base = cpu_to_le32(i);
+		used = base[0] || base[1] || base[2] || base[3];
+		*base = cpu_to_le32(i | (used ? NUMBER_NOT_ZERO : 0));
 		count++;
 	}
 	*num_bound = count;
@@ -143,21 +150,64 @@ static int validate_state(const __le32 *packet, u32 dwords)
 	return 0;
 }
 
+static u32 format_bytes(u32 format)
+{
+	switch (format) {
+	case TSR_FORMAT_R8:
+		return 1;
+	case TSR_FORMAT_RGB565:
+		return 2;
+	default:
+		return 4;
+	}
+}
+
+/* The shape of what is bound: what the device would refuse, with a known format and layout. */
+static bool shape_ok(const __le32 *packet)
+{
+	u32 surface = le32_to_cpu(packet[6]);
+	u32 pitch = le32_to_cpu(packet[7]);
+	u32 width = le32_to_cpu(packet[8]) & U16_MAX;
+	u32 height = le32_to_cpu(packet[8]) >> 16;
+	u32 layout = FIELD_GET(TSR_SURF_LAYOUT_MASK, surface);
+	u32 texel = format_bytes(FIELD_GET(TSR_SURF_FORMAT_MASK, surface));
+
+	if (!(surface & (TSR_SURF_READ | TSR_SURF_WRITE)))
+		return false;
+	if (!pitch)
+		return layout == TSR_LAYOUT_LINEAR && !width && !height;
+
+	return pitch <= TSR_SURF_MAX_PITCH && pitch % texel == 0 &&
+	       (layout == TSR_LAYOUT_LINEAR || pitch % TSR_TILE_WIDTH_BYTES == 0) &&
+	       width && width <= TSR_SURF_MAX_DIM && width * texel <= pitch &&
+	       height && height <= TSR_SURF_MAX_DIM;
+}
+
+/* Objects begin at pages, so what is in the element decides about the alignment. */
+static bool alloc_offset_ok(const __le32 *packet, const struct tessera_patch *patch)
+{
+	u32 layout = FIELD_GET(TSR_SURF_LAYOUT_MASK, le32_to_cpu(packet[6]));
+
+	return layout == TSR_LAYOUT_LINEAR || IS_ALIGNED(patch->alloc_offset, TSR_TILE_BYTES);
+}
+
 static int validate_bind(struct validate_walk *walk, u32 offset)
 {
 	__le32 *packet = (__le32 *)(walk->cmds + offset);
 	const struct tessera_patch_list *list = walk->list;
-	u32 index = le32_to_cpu(packet[2]);
+	u32 number = le32_to_cpu(packet[2]);
+	u32 index = number & ~NUMBER_NOT_ZERO;
 	const struct tessera_patch *patch;
 
 	BUILD_BUG_ON(TSR_BIND_PATCH_OFFSET != 2 * sizeof(__le32));
 
-	if (!element_at(list, index, offset + TSR_BIND_PATCH_OFFSET))
+	if (!shape_ok(packet) || !element_at(list, index, offset + TSR_BIND_PATCH_OFFSET))
 		return validate_fail(walk->err, offset, TESSERA_PATCH_NOWHERE);
 	index = array_index_nospec(index, list->num_patches);
 	patch = &list->patches[index];
 
-	if (le32_to_cpu(packet[1]) != patch->slot_id)
+	if ((number & NUMBER_NOT_ZERO) || le32_to_cpu(packet[1]) != patch->slot_id ||
+	    !alloc_offset_ok(packet, patch))
 		return validate_fail(walk->err, offset, index);
 	if ((le32_to_cpu(packet[6]) & TSR_SURF_WRITE) &&
 	    !(list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_WRITE))
