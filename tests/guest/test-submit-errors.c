@@ -80,6 +80,12 @@ static uint32_t *dw(struct job *j, uint32_t offset)
 	return j->cmd.dw + offset / 4;
 }
 
+static void surface(struct job *j, uint32_t pitch, uint32_t width, uint32_t height)
+{
+	dw(j, j->bind_src)[7] = pitch;
+	dw(j, j->bind_src)[8] = width | height << 16;
+}
+
 static void add_syncs(struct job *j, uint32_t count)
 {
 	j->args.syncs.count = count;
@@ -92,9 +98,6 @@ static void add_syncs(struct job *j, uint32_t count)
 	X(context_unknown, -ENOENT, j->args.context = 0x7ffffff)                                   \
 	X(flags_bit_0, -EINVAL, j->args.flags = 1)                                                 \
 	X(flags_bit_31, -EINVAL, j->args.flags = 1u << 31)                                         \
-	X(num_parts_set, -EINVAL, j->args.num_parts = 1)                                           \
-	X(error_offset_set, -EINVAL, j->args.error_offset = 1)                                     \
-	X(error_index_set, -EINVAL, j->args.error_index = 1)                                       \
 	X(no_commands, -EINVAL, j->args.cmd_size = 0)                                              \
 	X(size_4, -EINVAL, j->args.cmd_size -= 4)                                                  \
 	X(size_1, -EINVAL, j->args.cmd_size -= 1)                                                  \
@@ -164,6 +167,28 @@ static void add_syncs(struct job *j, uint32_t count)
 	X(header_flags, -EINVAL, dw(j, j->fill)[0] = TSR_PKT_HEADER(TSR_OP_FILL, 1, 8))            \
 	X(bind_slot_upper, -EINVAL, dw(j, j->bind_src)[1] |= 1u << 24)                             \
 	X(bind_reserved, -EINVAL, dw(j, j->bind_src)[9] = 1)                                       \
+	X(bind_base_low, -EINVAL, dw(j, j->bind_src)[2] = 8)                                       \
+	X(bind_base_high, -EINVAL, dw(j, j->bind_src)[3] = 1)                                      \
+	X(bind_limit_low, -EINVAL, dw(j, j->bind_src)[4] = 4096)                                   \
+	X(bind_limit_high, -EINVAL, dw(j, j->bind_src)[5] = 1)                                     \
+	X(bind_no_access, -EINVAL, dw(j, j->bind_src)[6] = TSR_FORMAT_R32)                         \
+	X(bind_swizzled_buffer, -EINVAL,                                                           \
+	  dw(j, j->bind_src)[6] |= TSR_LAYOUT_TILE4K << TSR_SURF_LAYOUT_SHIFT)                     \
+	X(bind_buffer_width, -EINVAL, dw(j, j->bind_src)[8] = 1)                                   \
+	X(bind_buffer_height, -EINVAL, dw(j, j->bind_src)[8] = 1 << 16)                            \
+	X(bind_no_width, -EINVAL, surface(j, 64, 0, 1))                                            \
+	X(bind_no_height, -EINVAL, surface(j, 64, 1, 0))                                           \
+	X(bind_too_wide, -EINVAL, surface(j, 65540, 16385, 1))                                     \
+	X(bind_too_high, -EINVAL, surface(j, 64, 1, 16385))                                        \
+	X(bind_pitch_unaligned, -EINVAL, surface(j, 66, 16, 1))                                    \
+	X(bind_pitch_short, -EINVAL, surface(j, 60, 16, 1))                                        \
+	X(bind_pitch_max, -EINVAL, surface(j, TSR_SURF_MAX_PITCH + 4, 16, 1))                      \
+	X(bind_tiled_pitch, -EINVAL,                                                               \
+	  (surface(j, 64, 16, 1),                                                                  \
+	   dw(j, j->bind_src)[6] |= TSR_LAYOUT_MORTON << TSR_SURF_LAYOUT_SHIFT))                   \
+	X(bind_tiled_offset, -EINVAL,                                                              \
+	  (surface(j, 128, 16, 1), patch(j, 1)->alloc_offset = 2048,                               \
+	   dw(j, j->bind_src)[6] |= TSR_LAYOUT_TILE4K << TSR_SURF_LAYOUT_SHIFT))                   \
 	X(bind_surface_bits, -EINVAL, dw(j, j->bind_src)[6] |= 1u << 20)                           \
 	/* syncs */                                                                                \
 	X(sync_unknown, -ENOENT, (add_syncs(j, 1), j->syncs[0].handle = 0x7fffffff))               \
@@ -245,6 +270,16 @@ static void errors_have_a_place(void)
 	require_eq(j.args.error_index, 3);
 
 	job_build(&j);
+	surface(&j, 60, 16, 1);
+	require_err(__tsr_submit_ioctl(dev.fd, &j.args), -EINVAL);
+	require_eq(j.args.error_offset, j.bind_src);
+
+	job_build(&j);
+	dw(&j, j.bind_src)[4] = 1;
+	require_err(__tsr_submit_ioctl(dev.fd, &j.args), -EINVAL);
+	require_eq(j.args.error_offset, j.bind_src);
+
+	job_build(&j);
 	patch(&j, 1)->slot_id = dev.info.max_slots;
 	require_err(__tsr_submit_ioctl(dev.fd, &j.args), -EINVAL);
 	require_eq(j.args.error_index, 1);
@@ -255,6 +290,32 @@ static void errors_have_a_place(void)
 	dw(&j, j.unbind + 8)[1] = dev.info.max_slots - 1;
 	require_ok(__tsr_submit_ioctl(dev.fd, &j.args));
 	require_eq(j.args.error_index, 0xffffffff);
+	require_eq(j.args.error_offset, 0xffffffff);
+	tsr_close(&dev);
+}
+
+/* what only the kernel fills in may hold anything, and is filled in whatever is wrong */
+static void out_fields_are_ignored(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct job j;
+
+	job_init(&j, &dev);
+	job_build(&j);
+	for (int i = 0; i < 2; i++) {
+		j.args.num_parts = 77;
+		j.args.error_offset = 77;
+		j.args.error_index = 77;
+		require_ok(__tsr_submit_ioctl(dev.fd, &j.args));
+		require_eq(j.args.num_parts, 1);
+		require_eq(j.args.error_offset, 0xffffffff);
+		require_eq(j.args.error_index, 0xffffffff);
+	}
+	j.args.num_parts = 77;
+	j.args.error_offset = 77;
+	j.args.flags = 1;
+	require_err(__tsr_submit_ioctl(dev.fd, &j.args), -EINVAL);
+	require_eq(j.args.num_parts, 0);
 	require_eq(j.args.error_offset, 0xffffffff);
 	tsr_close(&dev);
 }
@@ -472,6 +533,7 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-5 SPLIT-6 SPLIT-12 SPLIT-21 SPLIT-33 SPLIT-36 SUBMIT refuses bad input", bad_rows,
 	  0, 0 },
 	{ "SUBMIT says where the error is", errors_have_a_place, 0, 0 },
+	{ "SUBMIT ignores [out] fields on input", out_fields_are_ignored, 0, 0 },
 	{ "SPLIT-6 SPLIT-12 SPLIT-21 SPLIT-33 SPLIT-36 boundary values are accepted",
 	  good_boundaries, 0, 0 },
 	{ "SEG-20 SPLIT-31 a written allocation keeps out of read-only apertures",

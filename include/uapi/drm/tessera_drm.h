@@ -13,13 +13,16 @@ extern "C" {
  *
  * - Every struct is a multiple of 8 bytes, every field naturally aligned, so
  *   that 32-bit and 64-bit userspace share one layout. Pointers are __u64.
- * - Fields named pad or reserved, unknown flag bits and fields documented as
- *   [out] but read as input must be zero: -EINVAL otherwise.
- * - Structs grow at the end only. The kernel zero-extends what a shorter,
- *   older struct did not bring; what a longer, newer one brings must be zero.
+ * - Fields named pad or reserved, and unknown flag bits, must be zero: -EINVAL
+ *   otherwise. Fields documented as [out] are ignored on input, so that a struct can
+ *   be used again; they are written also when the ioctl fails.
+ * - Structs grow at the end only. The kernel zero-extends what a shorter, older struct
+ *   did not bring. It does not see the tail of a longer, newer one: ask QUERY for what
+ *   the kernel knows before you use it.
  * - Arrays of structs are passed as &struct drm_tessera_array, whose stride is
- *   the size of the struct userspace was built with; the same rules apply to
- *   each element. A user array is copied once and only the copy is used.
+ *   the size of the struct userspace was built with. Shorter elements are zero-extended,
+ *   and the tail of longer ones must be zero: -EINVAL otherwise. A user array is copied once
+ *   and only the copy is used.
  * - Ids are only ever appended.
  * - Sizes and offsets are in bytes unless a name says otherwise. Times are
  *   absolute CLOCK_MONOTONIC nanoseconds.
@@ -270,7 +273,10 @@ struct drm_tessera_bo_info {
 	__u32 flags;
 	/** @supported: as created [out] */
 	__u32 supported;
-	/** @segment: where it is right now: a segment id; 0: system memory or nowhere [out] */
+	/**
+	 * @segment: where it is right now: a segment id, of @supported or of
+	 * &drm_tessera_bo_create.evict_to; 0: system memory or nowhere [out]
+	 */
 	__u32 segment;
 	/** @layout: as created [out] */
 	__u32 layout;
@@ -303,8 +309,8 @@ struct drm_tessera_bo_wait {
 };
 
 #define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0) /* refuse slots bound across a cut (WDDM: SCHED-6) */
-#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point */
-#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point; needs CAP_SYS_ADMIN */
+#define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points; needs CAP_SYS_ADMIN */
 
 /**
  * struct drm_tessera_context_create - argument of DRM_IOCTL_TESSERA_CONTEXT_CREATE
@@ -312,8 +318,8 @@ struct drm_tessera_bo_wait {
  * A context is one queue: its submissions run in order. Its addressing model is the patched
  * one: GPU addresses are written by the kernel.
  *
- * Errors: -EINVAL: unknown flags, both force-split flags, unknown or non-render @engine; -ENOSPC: too many
- * contexts of this client.
+ * Errors: -EINVAL: unknown flags, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
+ * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -ENOSPC: too many contexts of this client.
  */
 struct drm_tessera_context_create {
 	/** @flags: DRM_TESSERA_CONTEXT_* */
@@ -396,11 +402,13 @@ struct drm_tessera_sync {
  * Errors, with nothing run:
  *  -ENOENT: unknown context, handle or syncobj.
  *  -EINVAL: unknown flags, non-zero padding, an empty or unaligned command buffer; a packet that is
- *  unknown, malformed or privileged; a BIND_SLOT not covered by exactly one patch, for another
+ *  unknown, malformed or privileged; a BIND_SLOT whose base or limit is not zero, whose access, format, layout, pitch, width
+ *  or height the device would refuse, not covered by exactly one patch, for another
  *  slot, or with write access to an allocation not listed as written; an allocation index,
  *  slot id, patch or split offset that breaks the rules of &struct drm_tessera_submit_patch; @split_offset
  *  inside a packet or behind the end; a patch outside the range in which its binding holds; two allocations for one slot
- *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object; the same handle twice
+ *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object, or of a swizzled
+ *  surface not a multiple of 4096; the same handle twice
  *  in the allocation list; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
  *  a wait on a timeline point or syncobj without fence.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
@@ -430,7 +438,10 @@ struct drm_tessera_submit {
 	struct drm_tessera_array patches;
 	/** @syncs: &struct drm_tessera_sync */
 	struct drm_tessera_array syncs;
-	/** @error_offset: byte offset in the commands of what -EINVAL or -ENOSPC is about, 0xffffffff if none [out] */
+	/**
+	 * @error_offset: byte offset in the commands of what -EINVAL or -ENOSPC is about, 0xffffffff if none. Also set
+	 * when the ioctl succeeds but it is known already that the job's fence will carry -ENOSPC [out]
+	 */
 	__u32 error_offset;
 	/** @error_index: index in the patch list, likewise [out] */
 	__u32 error_index;

@@ -6,6 +6,7 @@
  * that the device is not gone and that short structs are extended with zeroes. Called
  * without locks.
  */
+#include <linux/capability.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -229,23 +230,20 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct drm_tessera_bo_create *args = data;
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~BO_FLAGS) ||
-	    tessera_ioctl_bad(tdev, args->handle) ||
 	    tessera_ioctl_bad(tdev, args->pad))
 		return -EINVAL;
 
 	return tessera_gem_create(tdev, file, client->account, args);
 }
 
-/* -ENOENT: unknown handle. -EINVAL: non-zero padding or out field. */
+/* -ENOENT: unknown handle. -EINVAL: non-zero padding. */
 static int tessera_ioctl_bo_info(struct drm_device *drm, void *data,
 				 struct drm_file *file)
 {
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct drm_tessera_bo_info *args = data;
 
-	if (tessera_ioctl_bad(tdev, args->pad) ||
-	    tessera_ioctl_bad(tdev, memchr_inv(&args->size, 0, sizeof(*args) -
-					       offsetof(struct drm_tessera_bo_info, size))))
+	if (tessera_ioctl_bad(tdev, args->pad))
 		return -EINVAL;
 
 	return tessera_gem_info(file, args);
@@ -269,7 +267,8 @@ static int tessera_ioctl_bo_wait(struct drm_device *drm, void *data,
 
 /*
  * -EINVAL: unknown flag, both force-split flags, a seed without its flag, no
- * such render engine, non-zero out field. -ENOSPC: too many contexts. -ENOMEM.
+ * such render engine. -EPERM: a force-split flag without CAP_SYS_ADMIN. -ENOSPC: too many
+ * contexts. -ENOMEM.
  */
 static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 					struct drm_file *file)
@@ -283,9 +282,11 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	if (tessera_ioctl_bad(tdev, args->flags & ~CONTEXT_FLAGS) ||
 	    tessera_ioctl_bad(tdev, (args->flags & force) == force) ||
 	    tessera_ioctl_bad(tdev, args->split_seed &&
-			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)) ||
-	    tessera_ioctl_bad(tdev, args->id))
+			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)))
 		return -EINVAL;
+	/* Needless cuts cost others time, too. */
+	if ((args->flags & force) && !capable(CAP_SYS_ADMIN))
+		return -EPERM;
 
 	return tessera_context_create(tdev, &client->contexts, client->account, args,
 				      &args->id);
@@ -367,11 +368,6 @@ static void submit_put_data(struct tessera_submit_data *data)
 		tessera_ib_put(data->ib);
 }
 
-static bool will_be_restarted(int ret)
-{
-	return ret == -ERESTARTSYS || ret == -EINTR || ret == -EAGAIN;
-}
-
 /* See &struct drm_tessera_submit. */
 static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *file)
 {
@@ -384,15 +380,10 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		},
 	};
 	struct drm_tessera_submit *args = arg;
-	int ret, idx;
+	int ret = -EINVAL, idx;
 
-	if (tessera_ioctl_bad(tdev, args->flags) ||
-	    tessera_ioctl_bad(tdev, args->num_parts) ||
-	    tessera_ioctl_bad(tdev, args->error_offset) ||
-	    tessera_ioctl_bad(tdev, args->error_index))
-		return -EINVAL;
-
-	ret = submit_get_data(tdev, args, &data);
+	if (!tessera_ioctl_bad(tdev, args->flags))
+		ret = submit_get_data(tdev, args, &data);
 	/* Unplug waits for the jobs there are: none may come behind its back. */
 	if (!ret && !drm_dev_enter(drm, &idx))
 		ret = -ENODEV;
@@ -405,12 +396,9 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	if (ret == -EIO && drm_dev_is_unplugged(drm))
 		ret = -ENODEV;
 
-	/* An interrupted call is made again with the same argument. */
-	if (!will_be_restarted(ret)) {
-		args->num_parts = data.num_parts;
-		args->error_offset = data.err.offset;
-		args->error_index = data.err.index;
-	}
+	args->num_parts = data.num_parts;
+	args->error_offset = data.err.offset;
+	args->error_index = data.err.index;
 
 	return ret;
 }

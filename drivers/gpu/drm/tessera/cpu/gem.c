@@ -78,6 +78,7 @@ int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
 	args->supported = bo->supported;
 	args->layout = bo->layout;
 	args->pitch = bo->pitch;
+	args->pad2 = 0;
 	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS ?
 			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;
 
