@@ -9,6 +9,7 @@
 #include "tsr.h"
 
 #define MAX_CLIENTS 4
+#define MAX_FILES 3
 
 /* what a client does, and what it tells */
 struct client {
@@ -17,6 +18,7 @@ struct client {
 	volatile uint64_t object; /* bytes of one */
 	volatile uint32_t sleep_us; /* between jobs */
 	volatile uint32_t also_segment; /* keep this one full as well; 0: none */
+	volatile uint32_t files; /* more than one: use as many open files in turn */
 	volatile bool go, stop, ready;
 	volatile uint64_t used, share, resident, jobs;
 };
@@ -35,17 +37,25 @@ static void share_memory(void)
 static void run_client(void *arg)
 {
 	struct client *c = arg;
-	struct tsr_device dev = tsr_open();
-	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(&dev, c->segment);
-	uint32_t count = (uint32_t)(c->want / c->object), ctx = tsr_context_new(&dev, 0);
+	uint32_t files = c->files ? c->files : 1, count = (uint32_t)(c->want / c->object);
+	struct tsr_device devs[MAX_FILES], dev;
+	const struct drm_tessera_query_segment *seg;
+	uint32_t contexts[MAX_FILES], ctx;
 	struct tsr_bo *bos = calloc(count, sizeof(*bos)), also[8];
 	uint64_t rng = c->segment * 77 + c->want + (uint64_t)(c - clients);
 	char key[64];
 
-	require(bos);
+	require(bos && files <= MAX_FILES);
+	for (uint32_t i = 0; i < files; i++) {
+		devs[i] = tsr_open();
+		contexts[i] = tsr_context_new(&devs[i], 0);
+	}
+	dev = devs[0];
+	ctx = contexts[0];
+	seg = tsr_seg_by_id(&dev, c->segment);
 	snprintf(key, sizeof(key), "drm-resident-%s", seg->name);
 	for (uint32_t i = 0; i < count; i++)
-		bos[i] = tsr_bo_new(&dev, c->object, tsr_bit(seg), 0);
+		bos[i] = tsr_bo_new(&devs[i % files], c->object, tsr_bit(seg), 0);
 	if (c->also_segment) {
 		const struct drm_tessera_query_segment *s = tsr_seg_by_id(&dev, c->also_segment);
 
@@ -65,7 +75,7 @@ static void run_client(void *arg)
 		tsr_cmd_init(&cmd);
 		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
 		tsr_cmd_fill(&cmd, 0, 0, 16, i);
-		tsr_submit_done(&dev, ctx, &cmd);
+		tsr_submit_done(&devs[i % files], contexts[i % files], &cmd);
 		tsr_cmd_fini(&cmd);
 		if (c->also_segment)
 			tsr_gpu_touch(&dev, ctx, &also[c->jobs % 8]);
@@ -79,7 +89,8 @@ static void run_client(void *arg)
 			usleep(c->sleep_us);
 	}
 	free(bos);
-	tsr_close(&dev);
+	for (uint32_t i = 0; i < files; i++)
+		tsr_close(&devs[i]);
 }
 
 static uint64_t unit_ms(void)
@@ -290,12 +301,67 @@ static void each_can_have_everything(void)
 	tsr_close(&dev);
 }
 
+/* three files of one process have one share, not three */
+static void files_of_one_process(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t object = seg->size / 32;
+	pid_t pids[2];
+
+	share_memory();
+	clients[0].files = MAX_FILES;
+	for (int i = 0; i < 2; i++)
+		pids[i] = start_client(i, seg->id, 2 * seg->size, object);
+	for (int i = 0; i < 2; i++) {
+		while (!clients[i].ready)
+			usleep(1000);
+		clients[i].go = true;
+	}
+	for (int i = 0; i < 2; i++)
+		reaches(i, seg->size, 0.45, 0.55);
+	for (int i = 0; i < 2; i++)
+		require_eq(clients[i].share, seg->size / 2);
+	/* fdinfo is about one file */
+	require(clients[0].resident < clients[0].used);
+	for (int i = 0; i < 2; i++)
+		stop_client(i, pids[i]);
+	tsr_close(&dev);
+}
+
+static void use_file(void *arg)
+{
+	struct tsr_device *dev = arg;
+	struct tsr_bo bo = tsr_bo_new(dev, MiB(1), tsr_bit(tsr_seg_visible(dev)), 0);
+
+	tsr_gpu_touch(dev, tsr_context_new(dev, 0), &bo);
+}
+
+/* who makes the first object through a file pays, not who opened it, nor who inherits it */
+static void payer_of_a_file(void)
+{
+	struct tsr_device mine = tsr_open(), given = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&mine);
+	struct tsr_bo bo = tsr_bo_new(&mine, MiB(2), tsr_bit(seg), 0);
+
+	tsr_gpu_touch(&mine, tsr_context_new(&mine, 0), &bo);
+	tap_join(tap_fork(use_file, &given));
+	require_eq(tsr_query_memory(&mine, seg->id).client_used, MiB(2));
+	require_eq(tsr_query_memory(&given, seg->id).client_used, MiB(1));
+	tap_join(tap_fork(use_file, &mine));
+	require_eq(tsr_query_memory(&mine, seg->id).client_used, MiB(3));
+	tsr_close(&given);
+	tsr_close(&mine);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-8 two that want everything get half each, a small one keeps its own",
 	  converges_to_half, 0, 0 },
 	{ "SEG-9 a share does not depend on what is held elsewhere",
 	  shares_do_not_depend_on_other_segments, 0, 0 },
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
+	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
+	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
 	{ "SEG-17 each process can have the whole of every segment", each_can_have_everything, 0,
 	  0 },
 };

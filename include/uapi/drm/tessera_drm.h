@@ -201,7 +201,7 @@ struct drm_tessera_query_memory {
 	__u64 total;
 	/** @used: resident bytes of all clients and the kernel */
 	__u64 used;
-	/** @client_used: resident bytes of this client */
+	/** @client_used: resident bytes of this client: of all files of the process that pays for this one */
 	__u64 client_used;
 	/** @client_share: the client's fair share (WDDM: budget) right now */
 	__u64 client_share;

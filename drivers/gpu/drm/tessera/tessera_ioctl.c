@@ -176,6 +176,11 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 	struct drm_tessera_query_memory info[TESSERA_MAX_MANAGED_SEGMENTS] = { };
 	u32 count = tessera_segment_count(tdev);
 	u32 i;
+	int ret;
+
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
 
 	for (i = 0; i < count; i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
@@ -228,10 +233,15 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_bo_create *args = data;
+	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~BO_FLAGS) ||
 	    tessera_ioctl_bad(tdev, args->pad))
 		return -EINVAL;
+
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
 
 	return tessera_gem_create(tdev, file, client->account, args);
 }
@@ -278,6 +288,7 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_context_create *args = data;
+	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~CONTEXT_FLAGS) ||
 	    tessera_ioctl_bad(tdev, (args->flags & force) == force) ||
@@ -287,6 +298,10 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	/* Needless cuts cost others time, too. */
 	if ((args->flags & force) && !capable(CAP_SYS_ADMIN))
 		return -EPERM;
+
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
 
 	return tessera_context_create(tdev, &client->contexts, client->account, args,
 				      &args->id);

@@ -2,16 +2,24 @@
 /**
  * DOC: accounts
  *
- * An account is charged for the memory and the engine time an open file uses. It
- * is refcounted because buffer objects and jobs may outlive the file; it does not
- * outlive the device, which is kept until the last of those is gone. Use and demand of
- * memory, the list of accounts and their fair shares (SEG-8, SEG-9; the arithmetic is
- * in pure/share.c) are under one leaf mutex in &struct tessera_clients; the other counters
- * are atomic.
+ * An account counts what an open file uses. It is refcounted because buffer
+ * objects and jobs may outlive the file; it does not outlive the device, which is kept until
+ * the last of those is gone.
+ *
+ * Memory is shared out among processes, not files: each account has a payer, the process
+ * that was the first to make something through the file. So a display server that opens a
+ * file for a program and passes it on does not pay for it, a file that children
+ * inherit stays the parent's, and a process gains nothing by opening more files. A payer lives as
+ * long as there is an account of it, also when the process has gone.
+ *
+ * Use and demand of memory, the list of payers and their fair shares (SEG-8, SEG-9; the
+ * arithmetic is in pure/share.c) are under one leaf mutex in &struct tessera_clients; the other
+ * counters are atomic.
  */
 
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
+#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -21,11 +29,11 @@
 #include "segments/account.h"
 #include "tessera_device.h"
 
-/* An account that used or asked for memory this recently competes for it. */
+/* A payer that used or asked for memory this recently competes for it. */
 #define DEMAND_WINDOW_MS	2000
 
 /**
- * tessera_account_init() - set up the list of accounts
+ * tessera_account_init() - set up the list of payers
  * @tdev: the device
  *
  * Return: 0 or an error.
@@ -39,7 +47,7 @@ int tessera_account_init(struct tessera_device *tdev)
 	if (!clients)
 		return -ENOMEM;
 
-	INIT_LIST_HEAD(&clients->accounts);
+	INIT_LIST_HEAD(&clients->payers);
 	ret = drmm_mutex_init(&tdev->drm, &clients->lock);
 	if (ret)
 		return ret;
@@ -63,11 +71,10 @@ void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u6
  * tessera_account_create() - open an account
  * @tdev: the device
  *
- * Return: the account with one reference, or an ERR_PTR().
+ * Return: the account with one reference and no payer yet, or an ERR_PTR().
  */
 struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 {
-	struct tessera_clients *clients = tdev->clients;
 	struct tessera_account *account;
 
 	account = kzalloc(sizeof(*account), GFP_KERNEL);
@@ -76,15 +83,71 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 
 	kref_init(&account->ref);
 	account->tdev = tdev;
-	account->pid = task_tgid_nr(current);
-
-	mutex_lock(&clients->lock);
-	account->id = ++clients->next_id;
-	clients->num_accounts++;
-	list_add_tail(&account->node, &clients->accounts);
-	mutex_unlock(&clients->lock);
 
 	return account;
+}
+
+static struct tessera_payer *find_payer_locked(struct tessera_clients *clients, struct pid *pid)
+{
+	struct tessera_payer *payer;
+
+	lockdep_assert_held(&clients->lock);
+
+	list_for_each_entry(payer, &clients->payers, node)
+		if (payer->pid == pid)
+			return payer;
+
+	return NULL;
+}
+
+static void add_payer_locked(struct tessera_clients *clients, struct tessera_payer *payer)
+{
+	lockdep_assert_held(&clients->lock);
+
+	payer->pid = get_pid(task_tgid(current));
+	payer->id = ++clients->next_id;
+	clients->num_payers++;
+	list_add_tail(&payer->node, &clients->payers);
+}
+
+/**
+ * tessera_account_bind() - see that an account has somebody who pays
+ * @account: the account; to be called before anything is charged to it
+ *
+ * That is the calling process, unless there is one already.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_account_bind(struct tessera_account *account)
+{
+	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_payer *payer, *spare;
+
+	/* Pairs with the release below: who sees the payer sees its id. */
+	if (smp_load_acquire(&account->payer))
+		return 0;
+
+	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
+	if (!spare)
+		return -ENOMEM;
+
+	mutex_lock(&clients->lock);
+	if (!account->payer) {
+		payer = find_payer_locked(clients, task_tgid(current));
+		if (!payer) {
+			payer = spare;
+			spare = NULL;
+			add_payer_locked(clients, payer);
+		}
+		payer->users++;
+		account->id = payer->id;
+		/* Pairs with the acquire above. */
+		smp_store_release(&account->payer, payer);
+	}
+	mutex_unlock(&clients->lock);
+	kfree(spare);
+
+	return 0;
 }
 
 /**
@@ -99,18 +162,33 @@ struct tessera_account *tessera_account_get(struct tessera_account *account)
 	return account;
 }
 
+static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *payer)
+{
+	struct tessera_clients *clients = tdev->clients;
+	u32 i;
+
+	lockdep_assert_held(&clients->lock);
+
+	if (--payer->users)
+		return;
+
+	for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++) {
+		drm_WARN_ON(&tdev->drm, payer->share[i].used);
+		tessera_share_leave(&clients->share[i], &payer->share[i]);
+	}
+	clients->num_payers--;
+	list_del(&payer->node);
+	put_pid(payer->pid);
+	kfree(payer);
+}
+
 static void account_release(struct kref *ref)
 {
 	struct tessera_account *account = container_of(ref, struct tessera_account, ref);
 	struct tessera_clients *clients = account->tdev->clients;
-	u32 i;
 
-	for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++) {
-		drm_WARN_ON(&account->tdev->drm, account->share[i].used);
-		tessera_share_leave(&clients->share[i], &account->share[i]);
-	}
-	clients->num_accounts--;
-	list_del(&account->node);
+	if (account->payer)
+		put_payer_locked(account->tdev, account->payer);
 	mutex_unlock(&clients->lock);
 	kfree(account);
 }
@@ -138,10 +216,11 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
 {
 	struct tessera_clients *clients = account->tdev->clients;
 
+	atomic64_add(bytes, &account->resident[seg_index]);
 	mutex_lock(&clients->lock);
 	drm_WARN_ON(&account->tdev->drm,
 		    tessera_share_charge(&clients->share[seg_index],
-					 &account->share[seg_index], bytes));
+					 &account->payer->share[seg_index], bytes));
 	mutex_unlock(&clients->lock);
 }
 
@@ -155,10 +234,11 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 {
 	struct tessera_clients *clients = account->tdev->clients;
 
+	atomic64_sub(bytes, &account->resident[seg_index]);
 	mutex_lock(&clients->lock);
 	drm_WARN_ON(&account->tdev->drm,
 		    tessera_share_uncharge(&clients->share[seg_index],
-					   &account->share[seg_index], bytes));
+					   &account->payer->share[seg_index], bytes));
 	mutex_unlock(&clients->lock);
 }
 
@@ -167,14 +247,14 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
  * @account: who
  * @seg_index: index of the segment
  *
- * For a while the account competes for the segment.
+ * For a while its payer competes for the segment.
  */
 void tessera_account_want(struct tessera_account *account, u32 seg_index)
 {
 	struct tessera_clients *clients = account->tdev->clients;
 
 	mutex_lock(&clients->lock);
-	tessera_share_touch(&clients->share[seg_index], &account->share[seg_index],
+	tessera_share_touch(&clients->share[seg_index], &account->payer->share[seg_index],
 			    get_jiffies_64());
 	mutex_unlock(&clients->lock);
 }
@@ -193,8 +273,8 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
 }
 
 /**
- * tessera_account_used() - bytes an account has in a segment
- * @account: who
+ * tessera_account_used() - bytes a process has in a segment
+ * @account: one of its accounts
  * @seg_index: index of the segment
  *
  * Return: bytes, a snapshot.
@@ -205,7 +285,7 @@ u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 	u64 used;
 
 	mutex_lock(&clients->lock);
-	used = account->share[seg_index].used;
+	used = account->payer->share[seg_index].used;
 	mutex_unlock(&clients->lock);
 
 	return used;
@@ -216,18 +296,18 @@ static void expire_locked(struct tessera_clients *clients, u32 seg_index)
 {
 	u64 window = msecs_to_jiffies(DEMAND_WINDOW_MS);
 	u64 now = get_jiffies_64();
-	struct tessera_account *account;
+	struct tessera_payer *payer;
 
 	lockdep_assert_held(&clients->lock);
 
-	list_for_each_entry(account, &clients->accounts, node)
-		tessera_share_expire(&clients->share[seg_index],
-				     &account->share[seg_index], now, window);
+	list_for_each_entry(payer, &clients->payers, node)
+		tessera_share_expire(&clients->share[seg_index], &payer->share[seg_index], now,
+				     window);
 }
 
 /**
- * tessera_account_share() - what an account can count on in a segment
- * @account: who
+ * tessera_account_share() - what a process can count on in a segment
+ * @account: one of its accounts
  * @seg_index: index of the segment
  *
  * Its fair share, and more while others leave memory free.
@@ -241,7 +321,7 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 
 	mutex_lock(&clients->lock);
 	expire_locked(clients, seg_index);
-	share = tessera_share_budget(&clients->share[seg_index], &account->share[seg_index]);
+	share = tessera_share_budget(&clients->share[seg_index], &account->payer->share[seg_index]);
 	mutex_unlock(&clients->lock);
 
 	return share;
@@ -250,19 +330,19 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 			     struct tessera_account_view *views, u32 room)
 {
-	struct tessera_account *account;
+	struct tessera_payer *payer;
 	u32 n = 0;
 
 	lockdep_assert_held(&clients->lock);
 
-	list_for_each_entry(account, &clients->accounts, node) {
-		const struct tessera_share_client *client = &account->share[seg_index];
+	list_for_each_entry(payer, &clients->payers, node) {
+		const struct tessera_share_client *client = &payer->share[seg_index];
 
 		if (n == room)
 			break;
 		views[n++] = (struct tessera_account_view) {
-			.id = account->id,
-			.pid = account->pid,
+			.id = payer->id,
+			.pid = pid_nr(payer->pid),
 			.used = client->used,
 			.fair = tessera_share_fair(&clients->share[seg_index], client),
 			.demand = client->demand,
@@ -273,7 +353,7 @@ static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 }
 
 /**
- * tessera_account_views() - how all accounts use a segment
+ * tessera_account_views() - how all processes use a segment
  * @tdev: the device
  * @seg_index: index of the segment
  * @views: result, in the order of their ids; kvfree() it
@@ -288,13 +368,13 @@ int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
 	u32 room;
 
 	do {
-		room = READ_ONCE(clients->num_accounts) + 4;
+		room = READ_ONCE(clients->num_payers) + 4;
 		*views = kvmalloc_array(room, sizeof(**views), GFP_KERNEL);
 		if (!*views)
 			return -ENOMEM;
 
 		mutex_lock(&clients->lock);
-		if (room >= clients->num_accounts) {
+		if (room >= clients->num_payers) {
 			expire_locked(clients, seg_index);
 			*num = fill_views_locked(clients, seg_index, *views, room);
 			mutex_unlock(&clients->lock);

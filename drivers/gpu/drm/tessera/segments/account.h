@@ -12,13 +12,33 @@
 
 #include "pure/share.h"
 
+struct pid;
 struct tessera_device;
 
 /** TESSERA_MAX_MANAGED_SEGMENTS - TTM has eight memory types, two of them its own */
 #define TESSERA_MAX_MANAGED_SEGMENTS 6
 
 /**
- * struct tessera_account - who pays for memory and engine time
+ * struct tessera_payer - a process, as far as memory is concerned
+ *
+ * All its open files share one fair share of each segment (SEG-8). Everything is
+ * under &tessera_clients.lock but @id and @pid, which do not change.
+ */
+struct tessera_payer {
+	/** @node: in the device's list of payers */
+	struct list_head node;
+	/** @users: accounts that are its own */
+	u32 users;
+	/** @id: unique per device, never 0 */
+	u32 id;
+	/** @pid: the process, maybe dead by now; holds a reference */
+	struct pid *pid;
+	/** @share: use and demand per segment */
+	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
+};
+
+/**
+ * struct tessera_account - what an open file uses, and who pays for it
  *
  * One per open file, outlived by the buffer objects and jobs it owns. All
  * counters are indexed by segment index (not id) or engine index.
@@ -28,14 +48,12 @@ struct tessera_account {
 	struct kref ref;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @node: in the device's list of accounts, under its lock */
-	struct list_head node;
-	/** @id: unique per device, never 0 */
+	/** @payer: NULL until tessera_account_bind() */
+	struct tessera_payer *payer;
+	/** @id: that of @payer, or 0 */
 	u32 id;
-	/** @pid: of the opener, for debugfs */
-	pid_t pid;
-	/** @share: use and demand per segment; under &tessera_clients.lock */
-	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
+	/** @resident: bytes of its objects in each segment */
+	atomic64_t resident[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @total: bytes of objects whose first preference is the segment */
 	atomic64_t total[TESSERA_MAX_MANAGED_SEGMENTS];
 	/** @engine_ns: engine time used, paging included */
@@ -43,28 +61,28 @@ struct tessera_account {
 };
 
 /**
- * struct tessera_clients - all accounts of a device
+ * struct tessera_clients - all payers of a device
  */
 struct tessera_clients {
-	/** @lock: protects all below and &tessera_account.share; a leaf */
+	/** @lock: protects all below, payers included; a leaf */
 	struct mutex lock;
-	/** @share: what all accounts together do with each segment */
+	/** @share: what all payers together do with each segment */
 	struct tessera_share_seg share[TESSERA_MAX_MANAGED_SEGMENTS];
-	/** @accounts: all &tessera_account, in the order of their ids */
-	struct list_head accounts;
-	/** @num_accounts: how many */
-	u32 num_accounts;
+	/** @payers: all &struct tessera_payer, in the order of their ids */
+	struct list_head payers;
+	/** @num_payers: how many */
+	u32 num_payers;
 	/** @next_id: last id given out */
 	u32 next_id;
 };
 
 /**
- * struct tessera_account_view - an account as far as one segment is concerned
+ * struct tessera_account_view - a payer as far as one segment is concerned
  */
 struct tessera_account_view {
-	/** @id: of the account */
+	/** @id: of the payer */
 	u32 id;
-	/** @pid: of its opener */
+	/** @pid: of the process */
 	pid_t pid;
 	/** @used: bytes it has there */
 	u64 used;
@@ -78,6 +96,7 @@ int tessera_account_init(struct tessera_device *tdev);
 void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);
 
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
+int tessera_account_bind(struct tessera_account *account);
 struct tessera_account *tessera_account_get(struct tessera_account *account);
 void tessera_account_put(struct tessera_account *account);
 

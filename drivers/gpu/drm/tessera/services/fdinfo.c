@@ -46,7 +46,7 @@ static void fdinfo_memory(struct drm_printer *p, struct tessera_client *client)
 	for (i = 0; i < tessera_segment_count(client->tdev); i++) {
 		struct drm_memory_stats stats = {
 			.private = atomic64_read(&client->account->total[i]),
-			.resident = tessera_account_used(client->account, i),
+			.resident = atomic64_read(&client->account->resident[i]),
 		};
 
 		drm_print_memory_stats(p, &stats, DRM_GEM_OBJECT_RESIDENT,
