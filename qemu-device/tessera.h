@@ -198,10 +198,10 @@ struct TesseraState {
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;
     VMChangeStateEntry *vmstate_entry;
+    Notifier exit_notifier;
 
     /* Registers (BQL) */
     bool gone;                  /* unplugged: registers read all ones */
-    bool distrusted;            /* a load began that has not been accepted */
     uint64_t dummy_page;        /* atomic: engines read it */
     uint32_t scratch;
     uint64_t fw_addr;
@@ -216,7 +216,10 @@ struct TesseraState {
     QemuMutex err_lock;
     uint32_t err_count[TSR_ERR_TYPES];
     uint32_t err_total;
-    TesseraErrorRecord err_rec;
+    uint32_t err_select;
+    TesseraErrorRecord err_rec; /* the first of all */
+    TesseraErrorRecord err_recs[TSR_ERR_TYPES]; /* the first of each type */
+    uint32_t err_ever[TSR_ERR_TYPES]; /* never cleared; for the log */
     int64_t log_window_ns;
     uint32_t log_in_window;
 
@@ -250,7 +253,6 @@ void tessera_irq_event(TesseraState *s, uint32_t bit);
 void tessera_irq_engine(TesseraEngine *e);
 void tessera_irq_mask_changed(TesseraState *s);
 void tessera_irq_reset(TesseraState *s);
-void tessera_irq_resume(TesseraState *s);
 
 /* tessera_strict.c: guest errors and the referee */
 enum {
@@ -264,6 +266,7 @@ enum {
 void tessera_guest_error(TesseraState *s, TesseraEngine *e, uint32_t type,
                          uint64_t addr);
 void tessera_errors_clear(TesseraState *s);
+void tessera_errors_log_totals(TesseraState *s);
 uint32_t tessera_fault(TesseraEngine *e, uint32_t type, uint32_t slot,
                        uint64_t addr);
 uint32_t tessera_strict_access(TesseraEngine *e, uint64_t vram_offset,
@@ -272,7 +275,6 @@ uint32_t tessera_strict_mark(TesseraState *s, uint32_t command,
                              const TesseraSegment *seg, uint64_t gpa,
                              uint64_t size);
 void tessera_strict_reset(TesseraState *s);
-void tessera_strict_forget(TesseraState *s);
 
 /*
  * tessera_mem.c: the only access to VRAM, apertures and guest RAM
@@ -417,7 +419,6 @@ void tessera_engines_pause(TesseraState *s);
 void tessera_engines_resume(TesseraState *s);
 void tessera_device_reset(TesseraState *s);
 void tessera_device_reset_begin(TesseraState *s);
-void tessera_device_forget(TesseraState *s);
 
 /* tessera_mmio.c: BAR 0 */
 extern const MemoryRegionOps tessera_mmio_ops;

@@ -230,8 +230,9 @@ static uint32_t err_read(TesseraState *s, uint32_t addr)
     uint32_t value;
 
     qemu_mutex_lock(&s->err_lock);
-    rec = s->err_rec;
+    rec = s->err_select ? s->err_recs[s->err_select] : s->err_rec;
     value = addr == TSR_ERR_TOTAL ? s->err_total
+            : addr == TSR_ERR_REC_SELECT ? s->err_select
             : addr < TSR_ERR_CLEAR ? s->err_count[(addr - TSR_ERR_COUNT(0)) / 4]
             : 0;
     qemu_mutex_unlock(&s->err_lock);
@@ -265,6 +266,17 @@ static void err_clear_write(TesseraState *s, uint32_t addr, uint32_t value)
     }
 }
 
+static void err_select_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (value >= TSR_ERR_TYPES) {
+        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        return;
+    }
+    qemu_mutex_lock(&s->err_lock);
+    s->err_select = value;
+    qemu_mutex_unlock(&s->err_lock);
+}
+
 #define REG(offset) [(offset) / 4]
 #define REGS(first, last) [(first) / 4 ... (last) / 4]
 
@@ -292,6 +304,7 @@ static const Reg regs[GLOBAL_BYTES / 4] = {
     REGS(TSR_ERR_COUNT(0), TSR_ERR_COUNT(TSR_ERR_TYPES - 1)) = { err_read },
     REG(TSR_ERR_CLEAR) = { NULL, err_clear_write },
     REG(TSR_ERR_TOTAL) = { err_read },
+    REG(TSR_ERR_REC_SELECT) = { err_read, err_select_write },
     REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ADDR_HI) = { err_read },
 };
 

@@ -20,6 +20,7 @@
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
 #include "system/runstate.h"
+#include "system/system.h"
 #include "tessera.h"
 #include "trace.h"
 
@@ -202,11 +203,7 @@ static void reset_hold(Object *obj, ResetType type)
     trace_tessera_device_reset(false);
     tessera_engines_reset_begin(s, false);
     tessera_engines_reset_wait(s);
-    if (s->distrusted) {
-        tessera_device_forget(s);
-    } else {
-        tessera_device_reset(s);
-    }
+    tessera_device_reset(s);
 }
 
 static void run_state_changed(void *opaque, bool running, RunState state)
@@ -214,11 +211,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     TesseraState *s = opaque;
 
     if (running) {
-        if (s->distrusted) {
-            tessera_device_forget(s);
-        }
         tessera_engines_resume(s);
-        tessera_irq_resume(s);
         return;
     }
     tessera_engines_pause(s);
@@ -421,6 +414,11 @@ static bool init_bars(TesseraState *s, Error **errp)
     return true;
 }
 
+static void at_exit(Notifier *n, void *data)
+{
+    tessera_errors_log_totals(container_of(n, TesseraState, exit_notifier));
+}
+
 static void tessera_realize(PCIDevice *pdev, Error **errp)
 {
     TesseraState *s = TESSERA(pdev);
@@ -453,8 +451,9 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
                                       &DEVICE(s)->mem_reentrancy_guard);
     tessera_engines_init(s);
-    s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
-                                                        run_state_changed, s);
+    s->vmstate_entry = qemu_add_vm_change_state_handler(run_state_changed, s);
+    s->exit_notifier.notify = at_exit;
+    qemu_add_exit_notifier(&s->exit_notifier);
 }
 
 /*
@@ -466,8 +465,10 @@ static void tessera_exit(PCIDevice *pdev)
     TesseraState *s = TESSERA(pdev);
 
     s->gone = true;
+    qemu_remove_exit_notifier(&s->exit_notifier);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     tessera_engines_stop(s);
+    tessera_errors_log_totals(s);
     qemu_bh_delete(s->reset_bh);
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);

@@ -27,6 +27,11 @@ static bool log_allowed(TesseraState *s)
     return s->log_in_window++ < LOG_PER_SECOND;
 }
 
+static const char *tessera_name(TesseraState *s)
+{
+    return DEVICE(s)->id ?: "device";
+}
+
 static void saturating_inc(uint32_t *v)
 {
     if (*v != UINT32_MAX) {
@@ -47,21 +52,27 @@ void tessera_guest_error(TesseraState *s, TesseraEngine *e, uint32_t type,
         .slot = e ? e->fault_slot : TESSERA_NO_SLOT,
         .addr = addr,
     };
+    bool log = false;
 
     trace_tessera_guest_error(type, rec.engine, rec.context, rec.packet,
                               rec.offset, rec.slot, addr);
     qemu_mutex_lock(&s->err_lock);
     saturating_inc(&s->err_count[type]);
     saturating_inc(&s->err_total);
+    saturating_inc(&s->err_ever[type]);
     if (s->err_rec.type == TSR_ERR_NONE) {
         s->err_rec = rec;
     }
-    if (log_allowed(s)) {
+    if (s->err_recs[type].type == TSR_ERR_NONE) {
+        s->err_recs[type] = rec;
+        log = true;
+    }
+    if (log || log_allowed(s)) {
         qemu_log_mask(LOG_GUEST_ERROR,
-                      "tessera: error %u engine 0x%x context 0x%x packet 0x%08x"
-                      " at 0x%x slot 0x%x addr 0x%" PRIx64 "\n",
-                      type, rec.engine, rec.context, rec.packet, rec.offset,
-                      rec.slot, addr);
+                      "tessera %s: error %u engine 0x%x context 0x%x"
+                      " packet 0x%08x at 0x%x slot 0x%x addr 0x%" PRIx64 "\n",
+                      tessera_name(s), type, rec.engine, rec.context,
+                      rec.packet, rec.offset, rec.slot, addr);
     }
     qemu_mutex_unlock(&s->err_lock);
     tessera_irq_event(s, TSR_INT_ERROR);
@@ -72,7 +83,22 @@ void tessera_errors_clear(TesseraState *s)
     qemu_mutex_lock(&s->err_lock);
     memset(s->err_count, 0, sizeof(s->err_count));
     memset(&s->err_rec, 0, sizeof(s->err_rec));
+    memset(s->err_recs, 0, sizeof(s->err_recs));
     s->err_total = 0;
+    qemu_mutex_unlock(&s->err_lock);
+}
+
+/* Into the log when the device goes: what it has counted since it came. */
+void tessera_errors_log_totals(TesseraState *s)
+{
+    qemu_mutex_lock(&s->err_lock);
+    for (uint32_t type = 0; type < TSR_ERR_TYPES; type++) {
+        if (s->err_ever[type]) {
+            qemu_log_mask(LOG_GUEST_ERROR,
+                          "tessera %s: error %u was counted %u times\n",
+                          tessera_name(s), type, s->err_ever[type]);
+        }
+    }
     qemu_mutex_unlock(&s->err_lock);
 }
 
@@ -221,13 +247,5 @@ void tessera_strict_reset(TesseraState *s)
         if (qatomic_read(&s->page_state[i]) != TESSERA_PAGE_VALID) {
             qatomic_set(&s->page_state[i], TESSERA_PAGE_NEVER);
         }
-    }
-}
-
-/* Nothing is known of what VRAM holds. */
-void tessera_strict_forget(TesseraState *s)
-{
-    for (uint32_t i = 0; i < s->num_vram_pages; i++) {
-        qatomic_set(&s->page_state[i], TESSERA_PAGE_NEVER);
     }
 }

@@ -2,15 +2,15 @@
  * Tessera virtual GPU: migration
  *
  * The format, and the checks a loaded state must pass: it is as little to be
- * trusted as the guest. What does not pass is refused, and the device left as
- * a reset leaves it. VRAM travels as RAM. Engines are parked while this runs,
- * with packets either not begun or resumable: how far a packet got is checked
- * by whoever resumes it, against the packet.
+ * trusted as the guest. VRAM travels as RAM. Engines are parked while this
+ * runs, with packets either not begun or resumable.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera.h"
@@ -39,26 +39,32 @@ static bool ring_valid(const TesseraEngine *e)
            e->tail < e->ring_size && e->tail % TSR_PKT_ALIGN == 0;
 }
 
-static bool engine_valid(const TesseraEngine *e)
+static int engine_post_load(void *opaque, int version_id)
 {
+    TesseraEngine *e = opaque;
+
     if (!ring_valid(e) || !ib_valid(e->s, &e->ib) ||
-        e->state_defined >> TSR_STATE_COUNT) {
+        e->state_defined >> TSR_STATE_COUNT ||
+        e->progress[0] > TSR_DRAW_MAX_VERTICES ||
+        e->progress[1] > TSR_SURF_MAX_DIM) {
         error_report("tessera: bad state of engine %u", e->index);
-        return false;
+        return -EINVAL;
     }
     for (uint32_t i = 0; i < e->num_slots; i++) {
         if (!tessera_slot_valid(e->s, &e->slots[i])) {
             error_report("tessera: bad slot %u of engine %u", i, e->index);
-            return false;
+            return -EINVAL;
         }
     }
-    return true;
+    e->window.bytes = 0;
+    return 0;
 }
 
-static bool segment_valid(const TesseraSegment *seg)
+static int segment_post_load(void *opaque, int version_id)
 {
     const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
                            TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
+    TesseraSegment *seg = opaque;
 
     for (uint32_t i = 0; i < seg->num_pages; i++) {
         uint64_t pte = seg->ptes[i];
@@ -68,62 +74,34 @@ static bool segment_valid(const TesseraSegment *seg)
              !(seg->flags & TSR_SEGF_CACHE_COHERENT))) {
             error_report("tessera: bad page table entry of segment %u",
                          seg->id);
-            return false;
+            return -EINVAL;
         }
     }
-    return true;
+    return 0;
 }
 
-static bool registers_valid(const TesseraState *s)
+static int tessera_post_load(void *opaque, int version_id)
 {
     const uint32_t events = TSR_INT_ERROR | TSR_INT_ENGINE_HALT |
                             TSR_INT_PING;
+    TesseraState *s = opaque;
 
     if ((s->int_mask & ~events) || (s->int_status & ~events) ||
         s->irq_pending >> TSR_NUM_VECTORS ||
         (s->dummy_page & ~TSR_APTE_ADDR_MASK) ||
         s->err_rec.type >= TSR_ERR_TYPES) {
         error_report("tessera: bad register state");
-        return false;
+        return -EINVAL;
     }
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {
         if (s->page_state[i] >= TESSERA_PAGE_STATES) {
             error_report("tessera: bad state of VRAM page %u", i);
-            return false;
+            return -EINVAL;
         }
     }
-    return true;
-}
-
-/*
- * From here on the state is not to be trusted. A stream that breaks off never
- * gets to tessera_post_load(): then the state goes before the machine runs.
- */
-static int tessera_pre_load(void *opaque)
-{
-    TesseraState *s = opaque;
-
-    s->distrusted = true;
-    return 0;
-}
-
-static int tessera_post_load(void *opaque, int version_id)
-{
-    TesseraState *s = opaque;
-    bool ok = registers_valid(s);
-
-    for (uint32_t i = 0; i < s->num_segs; i++) {
-        ok = ok && segment_valid(&s->segs[i]);
+    if (s->irq_pending) {
+        qemu_bh_schedule(s->irq_bh);
     }
-    for (uint32_t i = 0; i < s->num_engines; i++) {
-        ok = ok && engine_valid(&s->engines[i]);
-        s->engines[i].window.bytes = 0;
-    }
-    if (!ok) {
-        tessera_device_forget(s);
-        return -EINVAL;
-    }
-    s->distrusted = false;
     return 0;
 }
 
@@ -162,6 +140,7 @@ static const VMStateDescription vmstate_engine = {
     .name = "tessera/engine",
     .version_id = 1,
     .minimum_version_id = 1,
+    .post_load = engine_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(type, TesseraEngine, NULL),
         VMSTATE_UINT32_EQUAL(num_slots, TesseraEngine, NULL),
@@ -199,6 +178,7 @@ static const VMStateDescription vmstate_segment = {
     .name = "tessera/segment",
     .version_id = 1,
     .minimum_version_id = 1,
+    .post_load = segment_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(id, TesseraSegment, NULL),
         VMSTATE_UINT64_EQUAL(base, TesseraSegment, NULL),
@@ -227,11 +207,48 @@ static const VMStateDescription vmstate_error = {
     }
 };
 
+static bool error_records_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->err_total || s->err_select;
+}
+
+static int error_records_post_load(void *opaque, int version_id)
+{
+    TesseraState *s = opaque;
+
+    for (uint32_t i = 0; i < TSR_ERR_TYPES; i++) {
+        if (s->err_recs[i].type && s->err_recs[i].type != i) {
+            error_report("tessera: bad record of error type %u", i);
+            return -EINVAL;
+        }
+    }
+    if (s->err_select >= TSR_ERR_TYPES) {
+        error_report("tessera: bad selection of an error record");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_error_records = {
+    .name = "tessera/error-records",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = error_records_needed,
+    .post_load = error_records_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(err_select, TesseraState),
+        VMSTATE_STRUCT_ARRAY(err_recs, TesseraState, TSR_ERR_TYPES, 1,
+                             vmstate_error, TesseraErrorRecord),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 1,
     .minimum_version_id = 1,
-    .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
@@ -264,5 +281,9 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_STRUCT_VARRAY_UINT32(engines, TesseraState, num_engines, 1,
                                      vmstate_engine, TesseraEngine),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_error_records,
+        NULL
     }
 };

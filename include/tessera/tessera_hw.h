@@ -127,6 +127,7 @@
 #define TSR_ERR_TYPES			64
 #define TSR_ERR_CLEAR			0x0500	/* WO: write 1 to zero all counters and the record */
 #define TSR_ERR_TOTAL			0x0504	/* saturating sum */
+#define TSR_ERR_REC_SELECT		0x050c	/* RW: which record the registers below show, see there */
 /* The first error since the last clear. */
 #define TSR_ERR_REC_TYPE		0x0510	/* 0: none */
 #define TSR_ERR_REC_ENGINE		0x0514	/* engine, 0xffffffff outside an engine */

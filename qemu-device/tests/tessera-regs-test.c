@@ -154,6 +154,34 @@ static void test_descriptor_faults(void)
     tsr_stop(t);
 }
 
+/* Each type keeps the record of its first error until the next clear. */
+static void test_error_records(void)
+{
+    TsrTest *t = tsr_start("");
+
+    tsr_err_clear(t);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SELECT), ==, 0);
+    tsr_r32(t, 0x5f0);
+    tsr_w32(t, TSR_FW_START, 1); /* of nothing */
+    tsr_r32(t, 0x5f4);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_TYPE), ==, TSR_ERR_REGISTER);
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_FIRMWARE);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SELECT), ==, TSR_ERR_FIRMWARE);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_TYPE), ==, TSR_ERR_FIRMWARE);
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_REGISTER);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, 0x5f0);
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_DMA);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_TYPE), ==, 0);
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_TYPES);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SELECT), ==, TSR_ERR_DMA);
+    g_assert_cmpuint(tsr_err_count(t, TSR_ERR_REGISTER), ==, 3);
+
+    tsr_err_clear(t);
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_FIRMWARE);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_TYPE), ==, 0);
+    tsr_stop(t);
+}
+
 /* Unknown, read-only, write-only, misaligned and narrow accesses. */
 static void test_access_rules(void)
 {
@@ -295,6 +323,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/regs/SEG-5-SEG-6-SEG-23-SEG-24-faults",
                    test_descriptor_faults);
     qtest_add_func("/tessera/regs/access-rules", test_access_rules);
+    qtest_add_func("/tessera/regs/error-records", test_error_records);
     qtest_add_func("/tessera/regs/interrupt-block", test_interrupt_block);
     qtest_add_func("/tessera/regs/SEG-18-bar2", test_bar2);
     qtest_add_func("/tessera/regs/SEG-14-SEG-16-firmware", test_firmware);

@@ -110,6 +110,7 @@ static void test_idle(void)
     tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 2, 3, 4, 1, 1, 7);
     tsr_run_ok(t, RENDER, c);
     tsr_r32(t, 0x5f0); /* one error to carry over */
+    tsr_w32(t, TSR_ERR_REC_SELECT, TSR_ERR_REGISTER);
 
     t = migrate(t);
     g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0xfeed);
@@ -117,6 +118,7 @@ static void test_idle(void)
     g_assert_cmphex(tsr_r32(t, TSR_INT_MASK), ==, TSR_INT_ERROR);
     g_assert_cmphex(tsr_r32(t, TSR_INT_STATUS), ==, TSR_INT_ERROR);
     g_assert_cmphex(tsr_r64(t, TSR_CTRL_DUMMY_PAGE_LO), ==, t->bounce);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SELECT), ==, TSR_ERR_REGISTER);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, 0x5f0);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
     g_assert_cmphex(tsr_seg_base(t, 4), ==, gart);
