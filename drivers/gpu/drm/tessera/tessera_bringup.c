@@ -207,6 +207,7 @@ int tessera_device_init(struct tessera_device *tdev)
 	ret = tessera_device_map(tdev);
 	if (ret)
 		return ret;
+	tessera_error_report_stale(tdev);
 	ret = tessera_device_reset_hw(tdev);
 	if (ret)
 		return ret;
@@ -246,6 +247,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_engines_unplug(tdev);
 	tessera_job_queue_drain(tdev);
 	tessera_ttm_unplug(tdev);
+	tessera_error_unplug(tdev);
 }
 
 /**

@@ -287,13 +287,31 @@ TRACE_EVENT(tessera_cpu_fault,
 
 /* The device counted @count more errors of a type. */
 TRACE_EVENT(tessera_device_error,
-	    TP_PROTO(u32 type, u32 count),
-	    TP_ARGS(type, count),
+	    TP_PROTO(u32 type, u32 count, u32 packet, u32 offset, int engine, u32 context,
+		     int slot, u64 addr, u32 object),
+	    TP_ARGS(type, count, packet, offset, engine, context, slot, addr, object),
 	    TP_STRUCT__entry(__field(u32, type)
-			     __field(u32, count)),
+			     __field(u32, count)
+			     __field(u32, packet)
+			     __field(u32, offset)
+			     __field(int, engine)
+			     __field(u32, context)
+			     __field(int, slot)
+			     __field(u64, addr)
+			     __field(u32, object)),
 	    TP_fast_assign(__entry->type = type;
-			   __entry->count = count;),
-	    TP_printk("type=%u count=%u", __entry->type, __entry->count)
+			   __entry->count = count;
+			   __entry->packet = packet;
+			   __entry->offset = offset;
+			   __entry->engine = engine;
+			   __entry->context = context;
+			   __entry->slot = slot;
+			   __entry->addr = addr;
+			   __entry->object = object;),
+	    TP_printk("type=%u count=%u first: packet=0x%08x at=0x%x engine=%d context=%u slot=%d addr=0x%llx object=%u",
+		      __entry->type, __entry->count, __entry->packet, __entry->offset,
+		      __entry->engine, __entry->context, __entry->slot, __entry->addr,
+		      __entry->object)
 );
 
 TRACE_EVENT(tessera_segment_usage,

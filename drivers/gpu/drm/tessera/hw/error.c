@@ -5,7 +5,9 @@
  * Counts what the device's error block reports since the driver was loaded.
  * The event interrupt queues a work item that reads the counters; readers of
  * the totals collect first, so that they never miss what just happened. The counters
- * themselves are left alone: the device's record shows the first error.
+ * themselves are left alone: the device keeps a record of the first error of each type,
+ * which is read once, while the object that was hit may still be there.
+ * tessera_error_rearm() makes the next error of each type the first again.
  */
 
 #include <linux/mutex.h>
@@ -23,7 +25,7 @@
 
 struct tessera_errors {
 	struct tessera_device *tdev;
-	/* Protects all below; a leaf. */
+	/* Protects all below; only what @find takes is taken inside. */
 	struct mutex lock;
 	struct work_struct work;
 	/* The device's counters as last read. */
@@ -31,6 +33,10 @@ struct tessera_errors {
 	u32 seen_total;
 	u64 count[TSR_ERR_TYPES];
 	u64 total;
+	/* Of each type since the device's counters were last cleared. */
+	struct tessera_error_record first[TSR_ERR_TYPES];
+	u64 recent[TSR_ERR_TYPES];
+	tessera_error_find_t find;
 };
 
 static const char * const tessera_error_names[TSR_ERR_TYPES] = {
@@ -64,17 +70,30 @@ static const char * const tessera_error_names[TSR_ERR_TYPES] = {
 
 static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
 {
-	trace_tessera_device_error(type, count);
+	const struct tessera_error_record *rec = &tdev->errors->first[type];
+
+	trace_tessera_device_error(type, count, rec->packet, rec->offset, rec->engine,
+				   rec->context, rec->slot, rec->addr, rec->object);
 	drm_dbg_driver(&tdev->drm,
-		       "device error %s (%u) x%u; first: type %u engine %d ctx %u packet 0x%08x at 0x%x slot %d addr 0x%llx\n",
-		       tessera_error_name(type), type, count,
-		       tessera_read32(tdev, TSR_ERR_REC_TYPE),
-		       tessera_read32(tdev, TSR_ERR_REC_ENGINE),
-		       tessera_read32(tdev, TSR_ERR_REC_CONTEXT),
-		       tessera_read32(tdev, TSR_ERR_REC_PACKET),
-		       tessera_read32(tdev, TSR_ERR_REC_OFFSET),
-		       tessera_read32(tdev, TSR_ERR_REC_SLOT),
-		       tessera_read64(tdev, TSR_ERR_REC_ADDR_LO));
+		       "device error %s (%u) x%u; first: engine %d ctx %u packet 0x%08x at 0x%x slot %d addr 0x%llx object %u\n",
+		       tessera_error_name(type), type, count, rec->engine, rec->context,
+		       rec->packet, rec->offset, rec->slot, rec->addr, rec->object);
+}
+
+static void tessera_error_read_record(struct tessera_device *tdev, u32 type)
+{
+	struct tessera_errors *errors = tdev->errors;
+	struct tessera_error_record *rec = &errors->first[type];
+
+	tessera_write32(tdev, TSR_ERR_REC_SELECT, type);
+	rec->engine = tessera_read32(tdev, TSR_ERR_REC_ENGINE);
+	rec->context = tessera_read32(tdev, TSR_ERR_REC_CONTEXT);
+	rec->packet = tessera_read32(tdev, TSR_ERR_REC_PACKET);
+	rec->offset = tessera_read32(tdev, TSR_ERR_REC_OFFSET);
+	rec->slot = tessera_read32(tdev, TSR_ERR_REC_SLOT);
+	rec->addr = tessera_read64(tdev, TSR_ERR_REC_ADDR_LO);
+	tessera_write32(tdev, TSR_ERR_REC_SELECT, 0);
+	rec->object = errors->find && rec->addr ? errors->find(tdev, rec->addr) : 0;
 }
 
 static void tessera_error_collect_locked(struct tessera_device *tdev)
@@ -87,6 +106,9 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 
 	if (total == errors->seen_total)
 		return;
+	/* All ones: pulled out, though nobody has told us yet. */
+	if (total == U32_MAX && tessera_read32(tdev, TSR_ID_MAGIC) != TSR_ID_MAGIC_VALUE)
+		return;
 	errors->seen_total = total;
 
 	for (type = 1; type < TSR_ERR_TYPES; type++) {
@@ -98,6 +120,9 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 			continue;
 		errors->count[type] += more;
 		errors->total += more;
+		if (!errors->recent[type])
+			tessera_error_read_record(tdev, type);
+		errors->recent[type] += more;
 		tessera_error_log(tdev, type, more);
 	}
 }
@@ -173,6 +198,88 @@ int tessera_error_init(struct tessera_device *tdev)
 }
 
 /**
+ * tessera_error_set_finder() - who knows which object has an address
+ * @tdev: the device
+ * @find: told in the records from now on
+ */
+void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t find)
+{
+	mutex_lock(&tdev->errors->lock);
+	tdev->errors->find = find;
+	mutex_unlock(&tdev->errors->lock);
+}
+
+/**
+ * tessera_error_report_stale() - tell what happened while no driver had the device
+ * @tdev: the device, not yet reset
+ *
+ * A device that its last driver let go of must be quiet: whatever it has counted
+ * since then is that driver's fault, and the reset is about to forget it.
+ */
+void tessera_error_report_stale(struct tessera_device *tdev)
+{
+	u32 type, count;
+
+	if (tessera_read32(tdev, TSR_ID_MAGIC) != TSR_ID_MAGIC_VALUE ||
+	    !tessera_read32(tdev, TSR_ERR_TOTAL))
+		return;
+
+	for (type = 1; type < TSR_ERR_TYPES; type++) {
+		count = tessera_read32(tdev, TSR_ERR_COUNT(type));
+		if (count)
+			drm_warn(&tdev->drm, "device error %s x%u while no driver had it\n",
+				 tessera_error_name(type), count);
+	}
+	drm_warn(&tdev->drm, "the first: packet 0x%08x at 0x%x engine %d slot %d addr 0x%llx\n",
+		 tessera_read32(tdev, TSR_ERR_REC_PACKET),
+		 tessera_read32(tdev, TSR_ERR_REC_OFFSET),
+		 (int)tessera_read32(tdev, TSR_ERR_REC_ENGINE),
+		 (int)tessera_read32(tdev, TSR_ERR_REC_SLOT),
+		 tessera_read64(tdev, TSR_ERR_REC_ADDR_LO));
+}
+
+/**
+ * tessera_error_unplug() - count for the last time
+ * @tdev: the device, unplugged, with its engines stopped
+ *
+ * Leaves the device's counters at zero, see tessera_error_report_stale().
+ */
+void tessera_error_unplug(struct tessera_device *tdev)
+{
+	struct tessera_errors *errors = tdev->errors;
+
+	mutex_lock(&errors->lock);
+	tessera_error_collect_locked(tdev);
+	errors->find = NULL;
+	tessera_write32(tdev, TSR_ERR_CLEAR, 1);
+	mutex_unlock(&errors->lock);
+}
+
+/**
+ * tessera_error_rearm() - make the next error of each type the first again
+ * @tdev: the device
+ *
+ * For tests, which want a record of what they did themselves. The totals stay. May
+ * sleep. Does nothing once the device is gone.
+ */
+void tessera_error_rearm(struct tessera_device *tdev)
+{
+	struct tessera_errors *errors = tdev->errors;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return;
+	mutex_lock(&errors->lock);
+	tessera_error_collect_locked(tdev);
+	tessera_write32(tdev, TSR_ERR_CLEAR, 1);
+	memset(errors->seen, 0, sizeof(errors->seen));
+	memset(errors->recent, 0, sizeof(errors->recent));
+	errors->seen_total = 0;
+	mutex_unlock(&errors->lock);
+	drm_dev_exit(idx);
+}
+
+/**
  * tessera_error_count() - errors of one type since the driver was loaded
  * @tdev: the device
  * @type: TSR_ERR_*
@@ -225,10 +332,21 @@ const char *tessera_error_name(u32 type)
 	return tessera_error_names[type];
 }
 
+static void tessera_error_print_record(struct drm_printer *p,
+				       const struct tessera_error_record *rec)
+{
+	drm_printf(p, " first: packet 0x%08x at 0x%x engine %d context %u slot %d",
+		   rec->packet, rec->offset, (int)rec->engine, rec->context,
+		   (int)rec->slot);
+	drm_printf(p, " address 0x%llx object %u", rec->addr, rec->object);
+}
+
 /**
  * tessera_error_print() - print the totals, one type in a line
  * @tdev: the device
  * @p: where to
+ *
+ * Behind the total what came since tessera_error_rearm(), and the first of it.
  */
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
 {
@@ -238,9 +356,13 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
 	drm_printf(p, "total %llu\n", tessera_error_total(tdev));
 	mutex_lock(&errors->lock);
 	for (type = 1; type < TSR_ERR_TYPES; type++) {
-		if (errors->count[type])
-			drm_printf(p, "%u %s %llu\n", type, tessera_error_name(type),
-				   errors->count[type]);
+		if (!errors->count[type])
+			continue;
+		drm_printf(p, "%u %s %llu recent %llu", type, tessera_error_name(type),
+			   errors->count[type], errors->recent[type]);
+		if (errors->recent[type])
+			tessera_error_print_record(p, &errors->first[type]);
+		drm_puts(p, "\n");
 	}
 	mutex_unlock(&errors->lock);
 }

@@ -48,6 +48,36 @@ bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo)
 	return tbo->destroy == bo_destroy;
 }
 
+/**
+ * tessera_bo_id_at() - which object has an address
+ * @tdev: the device
+ * @addr: GPU address
+ *
+ * For reports: it may be another one the moment after.
+ *
+ * Return: its id, 0 if none has.
+ */
+u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr)
+{
+	u32 i, id = 0;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+		struct tessera_manager *mgr = tessera_manager_of(tdev, i);
+		struct ttm_buffer_object *tbo;
+
+		if (addr < seg->base || addr - seg->base >= seg->size)
+			continue;
+		mutex_lock(&mgr->lock);
+		tbo = tessera_manager_object_locked(mgr, addr - seg->base);
+		if (tbo && tessera_bo_is_tessera(tbo))
+			id = to_tessera_bo(tbo)->id;
+		mutex_unlock(&mgr->lock);
+	}
+
+	return id;
+}
+
 static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_create *args)
 {
 	struct tessera_segment_alloc alloc = {

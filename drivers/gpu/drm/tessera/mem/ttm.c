@@ -15,6 +15,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "hw/error.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/move.h"
@@ -183,7 +184,10 @@ static void ttm_fini(struct drm_device *drm, void *arg)
 /* Objects whose last reference went late are freed by a worker: see it out. */
 static void ttm_drain(struct drm_device *drm, void *arg)
 {
-	drain_workqueue(to_tessera_device(drm)->ttm.wq);
+	struct tessera_device *tdev = to_tessera_device(drm);
+
+	tessera_error_set_finder(tdev, NULL);
+	drain_workqueue(tdev->ttm.wq);
 }
 
 /**
@@ -228,6 +232,8 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	ret = drmm_add_action_or_reset(drm, ttm_drain, NULL);
 	if (ret)
 		return ret;
+
+	tessera_error_set_finder(tdev, tessera_bo_id_at);
 
 	return tessera_paging_init(tdev);
 }

@@ -224,6 +224,27 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 }
 
 /**
+ * tessera_manager_object_locked() - object at a place
+ * @mgr: the manager, locked
+ * @offset: byte offset in the segment
+ *
+ * Return: the object or one of TTM's ghosts, valid while the manager is locked; NULL if
+ * the place is free.
+ */
+struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr, u64 offset)
+{
+	struct drm_mm_node *node;
+
+	lockdep_assert_held(&mgr->lock);
+
+	drm_mm_for_each_node_in_range(node, &mgr->mm, offset >> PAGE_SHIFT,
+				      (offset >> PAGE_SHIFT) + 1)
+		return container_of(node, struct tessera_range, node)->base.bo;
+
+	return NULL;
+}
+
+/**
  * tessera_manager_fits() - ask whether there is a hole
  * @mgr: the manager
  * @bytes: size of the object

@@ -78,6 +78,8 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);
 u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
+struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr,
+							u64 offset);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
 			  u64 offset);

@@ -213,6 +213,14 @@ static int evict_all_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 
+/* Any value: the records of the errors are those of the next ones. */
+static int errors_rearm_set(void *data, u64 value)
+{
+	tessera_error_rearm(data);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(errors_rearm_fops, NULL, errors_rearm_set, "%llu\n");
+
 static int compare_ns(const void *a, const void *b)
 {
 	const u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -259,6 +267,7 @@ void tessera_debugfs_init(struct drm_minor *minor)
 	debugfs_create_u32("force_split", 0600, root, &tdev->force_split);
 	debugfs_create_u32("force_split_seed", 0600, root, &tdev->force_split_seed);
 	debugfs_create_file("evict_all", 0200, root, tdev, &evict_all_fops);
+	debugfs_create_file("errors_rearm", 0200, root, tdev, &errors_rearm_fops);
 	debugfs_create_ulong("retain_limit_pages", 0600, root, &tdev->retain->limit);
 	debugfs_create_bool("keep_system_copy", 0600, root, &tdev->retain->keep_copy);
 }
