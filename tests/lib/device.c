@@ -2,6 +2,8 @@
 /* Opening the device, its properties, and what must hold around every test. */
 #include "tsr.h"
 
+#include "referee.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -163,29 +165,24 @@ const struct drm_tessera_query_segment *tsr_seg_by_id(struct tsr_device *dev, ui
 }
 
 /*
- * Around every test: the device must have counted no guest error, and
+ * Around every test: the device must have counted no guest error but the test's own, and
  * once all files of the test are closed, no memory may be in use any more than before.
  */
-static uint64_t errors_before;
 static uint64_t used_before[TSR_MAX_SEGMENTS + 1];
 
-static int read_state(uint64_t *errors, uint64_t used[TSR_MAX_SEGMENTS + 1])
+static int read_state(uint64_t used[TSR_MAX_SEGMENTS + 1])
 {
 	struct drm_tessera_query_memory mem[TSR_MAX_SEGMENTS];
-	struct drm_tessera_query_device info;
-	uint32_t one = 1, count = ARRAY_SIZE(mem);
+	uint32_t count = ARRAY_SIZE(mem);
 	int fd, rc;
 
 	fd = __tsr_open_node();
 	if (fd < 0)
 		return fd;
-	rc = __tsr_query(fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info);
-	if (!rc)
-		rc = __tsr_query(fd, DRM_TESSERA_QUERY_MEMORY, sizeof(mem[0]), &count, mem);
+	rc = __tsr_query(fd, DRM_TESSERA_QUERY_MEMORY, sizeof(mem[0]), &count, mem);
 	close(fd);
 	if (rc)
 		return rc;
-	*errors = info.guest_errors;
 	memset(used, 0, (TSR_MAX_SEGMENTS + 1) * sizeof(used[0]));
 	for (uint32_t i = 0; i < count; i++)
 		if (mem[i].segment <= TSR_MAX_SEGMENTS)
@@ -196,21 +193,19 @@ static int read_state(uint64_t *errors, uint64_t used[TSR_MAX_SEGMENTS + 1])
 static void before_test(const struct tap_test *test)
 {
 	if (!(test->flags & TSR_NO_DEVICE))
-		read_state(&errors_before, used_before);
+		read_state(used_before);
+	referee_begin();
 }
 
-static const char *after_test(const struct tap_test *test)
+static const char *memory_is_free(void)
 {
 	static char text[160];
-	uint64_t errors, used[TSR_MAX_SEGMENTS + 1];
+	uint64_t used[TSR_MAX_SEGMENTS + 1];
 	uint64_t until = tap_now_ns() + 10000000000ull;
 	int leaked;
 
-	if (test->flags & TSR_NO_DEVICE)
-		return NULL;
-	tsr_debugfs_reset();
 	do {
-		if (read_state(&errors, used))
+		if (read_state(used))
 			return "the device cannot be queried any more";
 		leaked = 0;
 		for (int i = 1; i <= TSR_MAX_SEGMENTS; i++)
@@ -220,18 +215,29 @@ static const char *after_test(const struct tap_test *test)
 			usleep(20000); /* freed when the last job is done */
 	} while (leaked && tap_now_ns() < until);
 
-	if (!(test->flags & TSR_EXPECT_ERRORS) && errors != errors_before) {
-		snprintf(text, sizeof(text), "the device counted %llu guest errors",
-			 (unsigned long long)(errors - errors_before));
-		return text;
-	}
-	if (leaked) {
-		snprintf(text, sizeof(text), "segment %d still has %llu bytes in use, %llu before",
-			 leaked, (unsigned long long)used[leaked],
-			 (unsigned long long)used_before[leaked]);
-		return text;
-	}
-	return NULL;
+	if (!leaked)
+		return NULL;
+	snprintf(text, sizeof(text), "segment %d still has %llu bytes in use, %llu before", leaked,
+		 (unsigned long long)used[leaked], (unsigned long long)used_before[leaked]);
+	return text;
+}
+
+static const char *after_test(const struct tap_test *test)
+{
+	static char text[256];
+	const char *wrong = NULL;
+	uint64_t errors;
+
+	tsr_debugfs_reset();
+	if (!(test->flags & TSR_NO_DEVICE))
+		wrong = memory_is_free();
+	/* last, so that what the test left running has its say */
+	errors = referee_end(test->flags & ~TSR_NO_DEVICE);
+	if (!errors)
+		return wrong;
+	snprintf(text, sizeof(text), "the device counted %llu guest errors%s%s",
+		 (unsigned long long)errors, wrong ? "; " : "", wrong ? wrong : "");
+	return text;
 }
 
 int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t count)
@@ -240,6 +246,8 @@ int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t co
 		.before = before_test,
 		.after = after_test,
 	};
+	int rc = tap_run(argc, argv, tests, count, &hooks);
 
-	return tap_run(argc, argv, tests, count, &hooks);
+	referee_leave();
+	return rc;
 }

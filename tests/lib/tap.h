@@ -17,7 +17,7 @@
 struct tap_test {
 	const char *name; /* names the requirements it proves */
 	void (*fn)(void);
-	unsigned int flags; /* for the hooks */
+	uint64_t flags; /* for the hooks */
 	unsigned int timeout; /* seconds; 0: the default */
 };
 

@@ -21,8 +21,8 @@
 #define MiB(n) ((uint64_t)(n) << 20)
 
 /* flags of struct tap_test */
-#define TSR_EXPECT_ERRORS 1 /* the device may count guest errors */
-#define TSR_NO_DEVICE 2 /* no device need be there before and after */
+#define TSR_NO_DEVICE 1ull /* no device need be there before and after */
+#define TSR_EXPECT(type) (1ull << TSR_ERR_##type) /* the device may count errors of this type */
 
 int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t count);
 #define TSR_TEST_MAIN(tests)                                                                       \
@@ -204,9 +204,6 @@ void tsr_suspend_devices(void);
 /* whole file, NUL-terminated, to be freed; NULL if there is none */
 char *tsr_read_file(const char *path);
 int tsr_write_file(const char *path, const char *text);
-/* as a debugger sees this process: through /proc/self/mem; 0 or -errno */
-int tsr_proc_mem_read(const void *address, void *out, size_t bytes);
-int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);

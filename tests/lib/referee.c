@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the device has counted while a test ran. The driver tells each error in a
+ * tracepoint, with the record of the first of its type; that survives unplugging and
+ * loading again. Devices without a driver are asked themselves.
+ */
+#include "referee.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define TRACING "/sys/kernel/tracing"
+#define INSTANCE TRACING "/instances/tessera-referee"
+#define DEVICES "/sys/bus/pci/devices"
+
+#define NAME(type) [TSR_ERR_##type] = #type
+static const char *const names[TSR_ERR_TYPES] = {
+	NAME(REGISTER),
+	NAME(PACKET),
+	NAME(PRIVILEGE),
+	NAME(SLOT_RANGE),
+	NAME(SLOT_UNBOUND),
+	NAME(SLOT_BOUNDS),
+	NAME(SLOT_ACCESS),
+	NAME(SURFACE),
+	NAME(ADDRESS),
+	NAME(READ_ONLY),
+	NAME(DMA),
+	NAME(RING),
+	NAME(FIRMWARE),
+	NAME(SEGMENT),
+	NAME(MMU),
+	NAME(HOST_APERTURE),
+	NAME(STRICT_FREED),
+	NAME(STRICT_EVICTED),
+	NAME(STRICT_UNWRITTEN),
+	NAME(STRICT_STALE_SLOT),
+	NAME(STRICT_STATE),
+	NAME(STRICT_DUMMY),
+	NAME(STRICT_TLB),
+	NAME(STRICT_COHERENCE),
+	NAME(STRICT_OVERLAP),
+	NAME(STRICT_TRANSFER),
+};
+
+struct seen {
+	uint64_t count;
+	char first[256];
+};
+
+static struct seen seen[TSR_ERR_TYPES];
+
+static void add(uint32_t type, uint64_t count, const char *first)
+{
+	struct seen *s = &seen[type % TSR_ERR_TYPES];
+
+	if (!s->count)
+		snprintf(s->first, sizeof(s->first), "%s", first);
+	s->count += count;
+}
+
+/* each error that the driver has told since the last call */
+static void read_trace(void)
+{
+	char *text = tsr_read_file(INSTANCE "/trace");
+	char *line, *save = NULL;
+
+	if (!text)
+		return;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *event = strstr(line, "tessera_device_error: ");
+		unsigned int type;
+		unsigned long long count;
+		int end = 0;
+
+		if (event && sscanf(event, "tessera_device_error: type=%u count=%llu first: %n",
+				    &type, &count, &end) == 2)
+			add(type, count, event + end);
+	}
+	free(text);
+	tsr_write_file(INSTANCE "/trace", "\n");
+}
+
+static unsigned long read_id(const char *device, const char *name)
+{
+	char path[300], *text;
+	unsigned long value;
+
+	snprintf(path, sizeof(path), "%s/%s", device, name);
+	text = tsr_read_file(path);
+	value = text ? strtoul(text, NULL, 0) : 0;
+	free(text);
+	return value;
+}
+
+static void ask_registers(volatile uint32_t *regs)
+{
+	if (regs[TSR_ID_MAGIC / 4] != TSR_ID_MAGIC_VALUE || !regs[TSR_ERR_TOTAL / 4])
+		return;
+	for (uint32_t type = 1; type < TSR_ERR_TYPES; type++) {
+		uint32_t count = regs[TSR_ERR_COUNT(type) / 4];
+		char text[160];
+
+		if (!count)
+			continue;
+		regs[TSR_ERR_REC_SELECT / 4] = type;
+		snprintf(text, sizeof(text),
+			 "packet=0x%08x at=0x%x engine=%d slot=%d addr=0x%x%08x, and no driver",
+			 regs[TSR_ERR_REC_PACKET / 4], regs[TSR_ERR_REC_OFFSET / 4],
+			 (int)regs[TSR_ERR_REC_ENGINE / 4], (int)regs[TSR_ERR_REC_SLOT / 4],
+			 regs[TSR_ERR_REC_ADDR_HI / 4], regs[TSR_ERR_REC_ADDR_LO / 4]);
+		add(type, count, text);
+	}
+	regs[TSR_ERR_REC_SELECT / 4] = 0;
+	regs[TSR_ERR_CLEAR / 4] = 1;
+}
+
+/* Devices that no driver has: they must be quiet, whatever was going on before. */
+static void ask_unbound(void)
+{
+	glob_t found;
+
+	if (glob(DEVICES "/*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *device = found.gl_pathv[i];
+		char path[300];
+		void *regs;
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/driver", device);
+		if (read_id(device, "vendor") != TSR_PCI_VENDOR_ID ||
+		    read_id(device, "device") != TSR_PCI_DEVICE_ID || !access(path, F_OK))
+			continue;
+		snprintf(path, sizeof(path), "%s/resource%d", device, TSR_BAR_MMIO);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		regs = mmap(NULL, TSR_MMIO_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+		if (regs == MAP_FAILED)
+			continue;
+		ask_registers(regs);
+		munmap(regs, TSR_MMIO_SIZE);
+	}
+	globfree(&found);
+}
+
+/* have every driver that is there look at its device now */
+static void collect(bool rearm)
+{
+	glob_t found;
+
+	if (glob("/sys/kernel/debug/dri/*:*/errors", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char path[300];
+
+		if (rearm) {
+			snprintf(path, sizeof(path), "%s_rearm", found.gl_pathv[i]);
+			tsr_write_file(path, "1");
+		} else {
+			free(tsr_read_file(found.gl_pathv[i]));
+		}
+	}
+	globfree(&found);
+}
+
+void referee_begin(void)
+{
+	if (access(TRACING "/trace", F_OK))
+		mount("tracefs", TRACING, "tracefs", 0, NULL);
+	if (access("/sys/kernel/debug/dri", F_OK))
+		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	collect(true);
+	ask_unbound();
+	if (!mkdir(INSTANCE, 0700)) {
+		tsr_write_file(INSTANCE "/trace_clock", "global");
+		tsr_write_file(INSTANCE "/buffer_size_kb", "64");
+	}
+	/* again for each test: it ends when the module is unloaded */
+	tsr_write_file(INSTANCE "/events/tessera/tessera_device_error/enable", "1");
+	tsr_write_file(INSTANCE "/trace", "\n");
+	memset(seen, 0, sizeof(seen));
+}
+
+uint64_t referee_end(uint64_t expected)
+{
+	uint64_t wrong = 0;
+
+	collect(false);
+	read_trace();
+	ask_unbound();
+	for (uint32_t type = 0; type < TSR_ERR_TYPES; type++) {
+		bool fine = expected & 1ull << type;
+
+		if (!seen[type].count)
+			continue;
+		tap_note("  device error %s (%u) x%llu%s; first: %s",
+			 names[type] ? names[type] : "without a name", type,
+			 (unsigned long long)seen[type].count, fine ? ", expected" : "",
+			 seen[type].first);
+		if (!fine)
+			wrong += seen[type].count;
+	}
+	return wrong;
+}
+
+void referee_leave(void)
+{
+	tsr_write_file(INSTANCE "/events/enable", "0");
+	rmdir(INSTANCE);
+}
