@@ -202,6 +202,7 @@ struct TesseraState {
 
     /* Registers (BQL) */
     bool gone;                  /* unplugged: registers read all ones */
+    bool distrusted;            /* a load began that has not been accepted */
     uint64_t dummy_page;        /* atomic: engines read it */
     uint32_t scratch;
     uint64_t fw_addr;
@@ -253,6 +254,7 @@ void tessera_irq_event(TesseraState *s, uint32_t bit);
 void tessera_irq_engine(TesseraEngine *e);
 void tessera_irq_mask_changed(TesseraState *s);
 void tessera_irq_reset(TesseraState *s);
+void tessera_irq_resume(TesseraState *s);
 
 /* tessera_strict.c: guest errors and the referee */
 enum {
@@ -275,6 +277,7 @@ uint32_t tessera_strict_mark(TesseraState *s, uint32_t command,
                              const TesseraSegment *seg, uint64_t gpa,
                              uint64_t size);
 void tessera_strict_reset(TesseraState *s);
+void tessera_strict_forget(TesseraState *s);
 
 /*
  * tessera_mem.c: the only access to VRAM, apertures and guest RAM
@@ -419,6 +422,7 @@ void tessera_engines_pause(TesseraState *s);
 void tessera_engines_resume(TesseraState *s);
 void tessera_device_reset(TesseraState *s);
 void tessera_device_reset_begin(TesseraState *s);
+void tessera_device_forget(TesseraState *s);
 
 /* tessera_mmio.c: BAR 0 */
 extern const MemoryRegionOps tessera_mmio_ops;

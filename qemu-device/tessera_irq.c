@@ -11,6 +11,7 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
+#include "system/runstate.h"
 #include "tessera.h"
 #include "trace.h"
 
@@ -18,14 +19,26 @@ static void irq_bh(void *opaque)
 {
     TesseraState *s = opaque;
     PCIDevice *pdev = PCI_DEVICE(s);
-    uint32_t pending = qatomic_xchg(&s->irq_pending, 0);
     unsigned int vector;
+    uint32_t pending;
 
+    if (!runstate_is_running()) {
+        return; /* tessera_irq_resume() comes back to it */
+    }
+    pending = qatomic_xchg(&s->irq_pending, 0);
     for (vector = 0; vector < TSR_NUM_VECTORS; vector++) {
         if ((pending & (1u << vector)) && msix_enabled(pdev)) {
             trace_tessera_irq_raise(vector);
             msix_notify(pdev, vector);
         }
+    }
+}
+
+/* The machine runs (again, or over here): raise what is still to be raised. */
+void tessera_irq_resume(TesseraState *s)
+{
+    if (qatomic_read(&s->irq_pending)) {
+        qemu_bh_schedule(s->irq_bh);
     }
 }
 
@@ -55,6 +68,7 @@ void tessera_irq_event(TesseraState *s, uint32_t bit)
     uint32_t old = qatomic_fetch_or(&s->int_status, bit);
 
     trace_tessera_irq_event(bit, old | bit, qatomic_read(&s->int_mask));
+    smp_mb__after_rmw(); /* status before mask: tessera_irq_mask_changed() */
     if (!(old & bit) && (qatomic_read(&s->int_mask) & bit)) {
         irq_raise(s, TSR_VECTOR_ERROR);
     }
@@ -62,6 +76,7 @@ void tessera_irq_event(TesseraState *s, uint32_t bit)
 
 void tessera_irq_mask_changed(TesseraState *s)
 {
+    smp_mb(); /* mask before status: one of the two sees the other's write */
     if (qatomic_read(&s->int_status) & qatomic_read(&s->int_mask)) {
         irq_raise(s, TSR_VECTOR_ERROR);
     }

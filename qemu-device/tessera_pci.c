@@ -203,7 +203,11 @@ static void reset_hold(Object *obj, ResetType type)
     trace_tessera_device_reset(false);
     tessera_engines_reset_begin(s, false);
     tessera_engines_reset_wait(s);
-    tessera_device_reset(s);
+    if (s->distrusted) {
+        tessera_device_forget(s);
+    } else {
+        tessera_device_reset(s);
+    }
 }
 
 static void run_state_changed(void *opaque, bool running, RunState state)
@@ -211,7 +215,11 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     TesseraState *s = opaque;
 
     if (running) {
+        if (s->distrusted) {
+            tessera_device_forget(s);
+        }
         tessera_engines_resume(s);
+        tessera_irq_resume(s);
         return;
     }
     tessera_engines_pause(s);
@@ -451,7 +459,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
                                       &DEVICE(s)->mem_reentrancy_guard);
     tessera_engines_init(s);
-    s->vmstate_entry = qemu_add_vm_change_state_handler(run_state_changed, s);
+    s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
+                                                        run_state_changed, s);
     s->exit_notifier.notify = at_exit;
     qemu_add_exit_notifier(&s->exit_notifier);
 }

@@ -514,6 +514,22 @@ void tessera_device_reset(TesseraState *s)
     qatomic_set(&s->resetting, false);
 }
 
+/* Drop a state that was loaded and must not run. The engines are parked. */
+void tessera_device_forget(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->lock);
+        reset_engine(e);
+        qemu_mutex_unlock(&e->lock);
+    }
+    tessera_device_reset(s);
+    tessera_strict_forget(s);
+    s->timestamp_hi = 0;
+    s->distrusted = false;
+}
+
 /* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
 void tessera_device_reset_begin(TesseraState *s)
 {

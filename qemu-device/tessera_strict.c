@@ -249,3 +249,11 @@ void tessera_strict_reset(TesseraState *s)
         }
     }
 }
+
+/* Nothing is known of what VRAM holds. */
+void tessera_strict_forget(TesseraState *s)
+{
+    for (uint32_t i = 0; i < s->num_vram_pages; i++) {
+        qatomic_set(&s->page_state[i], TESSERA_PAGE_NEVER);
+    }
+}

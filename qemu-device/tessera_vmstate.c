@@ -2,15 +2,15 @@
  * Tessera virtual GPU: migration
  *
  * The format, and the checks a loaded state must pass: it is as little to be
- * trusted as the guest. VRAM travels as RAM. Engines are parked while this
- * runs, with packets either not begun or resumable.
+ * trusted as the guest. What does not pass is refused, and the device left as
+ * a reset leaves it. VRAM travels as RAM. Engines are parked while this runs,
+ * with packets either not begun or resumable: how far a packet got is checked
+ * by whoever resumes it, against the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "qemu/error-report.h"
-#include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera.h"
@@ -39,32 +39,26 @@ static bool ring_valid(const TesseraEngine *e)
            e->tail < e->ring_size && e->tail % TSR_PKT_ALIGN == 0;
 }
 
-static int engine_post_load(void *opaque, int version_id)
+static bool engine_valid(const TesseraEngine *e)
 {
-    TesseraEngine *e = opaque;
-
     if (!ring_valid(e) || !ib_valid(e->s, &e->ib) ||
-        e->state_defined >> TSR_STATE_COUNT ||
-        e->progress[0] > TSR_DRAW_MAX_VERTICES ||
-        e->progress[1] > TSR_SURF_MAX_DIM) {
+        e->state_defined >> TSR_STATE_COUNT) {
         error_report("tessera: bad state of engine %u", e->index);
-        return -EINVAL;
+        return false;
     }
     for (uint32_t i = 0; i < e->num_slots; i++) {
         if (!tessera_slot_valid(e->s, &e->slots[i])) {
             error_report("tessera: bad slot %u of engine %u", i, e->index);
-            return -EINVAL;
+            return false;
         }
     }
-    e->window.bytes = 0;
-    return 0;
+    return true;
 }
 
-static int segment_post_load(void *opaque, int version_id)
+static bool segment_valid(const TesseraSegment *seg)
 {
     const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
                            TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
-    TesseraSegment *seg = opaque;
 
     for (uint32_t i = 0; i < seg->num_pages; i++) {
         uint64_t pte = seg->ptes[i];
@@ -74,34 +68,62 @@ static int segment_post_load(void *opaque, int version_id)
              !(seg->flags & TSR_SEGF_CACHE_COHERENT))) {
             error_report("tessera: bad page table entry of segment %u",
                          seg->id);
-            return -EINVAL;
+            return false;
         }
     }
-    return 0;
+    return true;
 }
 
-static int tessera_post_load(void *opaque, int version_id)
+static bool registers_valid(const TesseraState *s)
 {
     const uint32_t events = TSR_INT_ERROR | TSR_INT_ENGINE_HALT |
                             TSR_INT_PING;
-    TesseraState *s = opaque;
 
     if ((s->int_mask & ~events) || (s->int_status & ~events) ||
         s->irq_pending >> TSR_NUM_VECTORS ||
         (s->dummy_page & ~TSR_APTE_ADDR_MASK) ||
         s->err_rec.type >= TSR_ERR_TYPES) {
         error_report("tessera: bad register state");
-        return -EINVAL;
+        return false;
     }
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {
         if (s->page_state[i] >= TESSERA_PAGE_STATES) {
             error_report("tessera: bad state of VRAM page %u", i);
-            return -EINVAL;
+            return false;
         }
     }
-    if (s->irq_pending) {
-        qemu_bh_schedule(s->irq_bh);
+    return true;
+}
+
+/*
+ * From here on the state is not to be trusted. A stream that breaks off never
+ * gets to tessera_post_load(): then the state goes before the machine runs.
+ */
+static int tessera_pre_load(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    s->distrusted = true;
+    return 0;
+}
+
+static int tessera_post_load(void *opaque, int version_id)
+{
+    TesseraState *s = opaque;
+    bool ok = registers_valid(s);
+
+    for (uint32_t i = 0; i < s->num_segs; i++) {
+        ok = ok && segment_valid(&s->segs[i]);
     }
+    for (uint32_t i = 0; i < s->num_engines; i++) {
+        ok = ok && engine_valid(&s->engines[i]);
+        s->engines[i].window.bytes = 0;
+    }
+    if (!ok) {
+        tessera_device_forget(s);
+        return -EINVAL;
+    }
+    s->distrusted = false;
     return 0;
 }
 
@@ -140,7 +162,6 @@ static const VMStateDescription vmstate_engine = {
     .name = "tessera/engine",
     .version_id = 1,
     .minimum_version_id = 1,
-    .post_load = engine_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(type, TesseraEngine, NULL),
         VMSTATE_UINT32_EQUAL(num_slots, TesseraEngine, NULL),
@@ -178,7 +199,6 @@ static const VMStateDescription vmstate_segment = {
     .name = "tessera/segment",
     .version_id = 1,
     .minimum_version_id = 1,
-    .post_load = segment_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(id, TesseraSegment, NULL),
         VMSTATE_UINT64_EQUAL(base, TesseraSegment, NULL),
@@ -249,6 +269,7 @@ const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 1,
     .minimum_version_id = 1,
+    .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, TesseraState),

@@ -3,16 +3,19 @@
  * Paging that does not end in time (test-hang-paging.args makes each paging job slow):
  * nobody gets to see what was in memory before, and the rest goes on.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "trace.h"
 #include "tsr.h"
 
 static char timeout_before[32];
-static sigjmp_buf on_bus_error;
+static __thread sigjmp_buf on_bus_error;
 
 static void timeout_restore(void)
 {
@@ -34,15 +37,21 @@ static void bus_error(int sig)
 	siglongjmp(on_bus_error, 1);
 }
 
+/* with bus_error() as the handler */
+static bool read_raises_sigbus(volatile uint32_t *word)
+{
+	if (sigsetjmp(on_bus_error, 1))
+		return true;
+	(void)word[0];
+	return false;
+}
+
 static bool access_raises_sigbus(volatile uint32_t *word)
 {
-	bool raised = true;
+	bool raised;
 
 	signal(SIGBUS, bus_error);
-	if (!sigsetjmp(on_bus_error, 1)) {
-		(void)word[0];
-		raised = false;
-	}
+	raised = read_raises_sigbus(word);
 	signal(SIGBUS, SIG_DFL);
 	return raised;
 }
@@ -131,9 +140,186 @@ static void paging_between_parts_hangs(void)
 	tsr_close(&dev);
 }
 
+/* submit what cannot run before all of the segment was evicted; returns at once */
+static struct tsr_bo push_out(struct tsr_device *dev, uint32_t ctx,
+			      const struct drm_tessera_query_segment *seg)
+{
+	struct tsr_bo big = tsr_bo_new(dev, seg->size, tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	use(&cmd, &big);
+	tsr_submit(dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+	return big;
+}
+
+static bool busy(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	int rc = __tsr_bo_wait(dev->fd, bo->handle, DRM_TESSERA_BO_WAIT_WRITE, 0);
+
+	require(!rc || rc == -EBUSY);
+	return rc == -EBUSY;
+}
+
+/* a debugger reads while the bytes are on their way to system memory */
+static void debugger_waits_for_the_move(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo big;
+	uint32_t words[64];
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	tsr_bo_map(&dev, &bo);
+	big = push_out(&dev, ctx, seg);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require(busy(&dev, &bo));
+	require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5000, words, sizeof(words)));
+	require(!busy(&dev, &bo));
+	tsr_words_check(words, ARRAY_SIZE(words), 0x77777777);
+
+	/* nor does it write into pages that the device is going to write */
+	tsr_bo_free(&dev, &big);
+	tsr_gpu_fill(&dev, ctx, &bo, 0x88888888);
+	push_out(&dev, ctx, seg);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	words[0] = 0x99;
+	require_ok(tsr_proc_mem_write((uint32_t *)bo.map + 1, words, sizeof(words[0])));
+	require_eq(((uint32_t *)bo.map)[0], 0x88888888);
+	require_eq(((uint32_t *)bo.map)[1], 0x99);
+	tsr_close(&dev);
+}
+
+/* the move to system memory hangs: neither program nor debugger see what is in the pages */
+static void eviction_hangs(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	tsr_bo_map(&dev, &bo);
+	timeout_shorten();
+	push_out(&dev, ctx, seg);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require_err(tsr_proc_mem_read(bo.map, &word, sizeof(word)), -EIO);
+	require_err(tsr_proc_mem_write(bo.map, &word, sizeof(word)), -EIO);
+	timeout_restore();
+	require(access_raises_sigbus(bo.map));
+	tsr_close(&dev);
+}
+
+struct reader {
+	uint32_t *words;
+	volatile bool stop;
+	volatile uint32_t seen, tid, raised;
+	pthread_t thread;
+};
+
+static void *reader_thread(void *arg)
+{
+	struct reader *r = arg;
+
+	while (!r->stop) {
+		if (read_raises_sigbus(r->words))
+			r->raised++;
+		else
+			r->seen++;
+	}
+	return NULL;
+}
+
+/* a lost object is shown to nobody, not even for the moment in which another thread gets SIGBUS */
+static void lost_object_is_never_mapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo lost = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+	struct reader readers[3] = {};
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	use(&cmd, &lost);
+	timeout_shorten();
+	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EIO);
+	timeout_restore();
+	tsr_bo_map(&dev, &lost);
+	signal(SIGBUS, bus_error);
+	for (int i = 0; i < 3; i++) {
+		readers[i].words = (uint32_t *)lost.map + i * 1024;
+		require(!pthread_create(&readers[i].thread, NULL, reader_thread, &readers[i]));
+	}
+	for (int i = 0; i < 3; i++)
+		while (readers[i].raised < 1000 && !readers[i].seen)
+			usleep(1000);
+	for (int i = 0; i < 3; i++) {
+		readers[i].stop = true;
+		pthread_join(readers[i].thread, NULL);
+	}
+	for (int i = 0; i < 3; i++)
+		require_eq(readers[i].seen, 0);
+	tsr_close(&dev);
+}
+
+static void *toucher_thread(void *arg)
+{
+	struct reader *r = arg;
+
+	r->tid = (uint32_t)syscall(SYS_gettid);
+	r->seen = ((volatile uint32_t *)r->words)[0];
+	return NULL;
+}
+
+static bool thread_sleeps(uint32_t tid)
+{
+	char path[64], *text, *state;
+	bool sleeps;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
+	text = tsr_read_file(path);
+	require(text);
+	state = strrchr(text, ')');
+	require(state);
+	sleeps = state[2] == 'S' || state[2] == 'D';
+	free(text);
+	return sleeps;
+}
+
+/* a page fault that waits for a move keeps nobody else from the object */
+static void fault_waits_without_the_object(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+	struct reader reader = {};
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
+	reader.words = tsr_bo_map(&dev, &bo);
+	push_out(&dev, ctx, seg);
+	require(!pthread_create(&reader.thread, NULL, toucher_thread, &reader));
+	while (!reader.tid || !thread_sleeps(reader.tid))
+		require(busy(&dev, &bo));
+	tsr_bo_info(&dev, &bo);
+	require(busy(&dev, &bo));
+	pthread_join(reader.thread, NULL);
+	require_eq(reader.seen, 0x77777777);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "PAGE-6 a clear that hangs shows nobody's bytes", clear_hangs, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 paging between parts hangs", paging_between_parts_hangs, 0, 60 },
+	{ "PAGE-6 SWZ-13 a debugger waits for moves", debugger_waits_for_the_move, 0, 60 },
+	{ "PAGE-6 an eviction that hangs shows nobody's bytes", eviction_hangs, 0, 60 },
+	{ "PAGE-6 a lost object is never mapped", lost_object_is_never_mapped, 0, 60 },
+	{ "SWZ-14 a fault waits for a move without the object", fault_waits_without_the_object, 0,
+	  60 },
 };
 
 TSR_TEST_MAIN(tests)

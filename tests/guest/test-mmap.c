@@ -439,6 +439,44 @@ static void mapping_outlives_the_handle(void)
 	munmap(map, bo.size);
 }
 
+/* a debugger sees and writes what the program would, wherever the object is */
+static void debugger_sees_the_same(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	const uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_gart(&dev)),
+				  tsr_bit(hid) | tsr_bit(tsr_seg_gart(&dev)) };
+	uint32_t ctx = tsr_context_new(&dev, 0), words[1024], word;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.supported = sets[i],
+			.flags = cpu,
+		};
+		struct tsr_bo bo = { .size = args.size };
+		char *bytes;
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		bytes = tsr_bo_map(&dev, &bo);
+		/* before it has a place */
+		require_ok(tsr_proc_mem_read(bytes + 4000, words, 200));
+		tsr_words_check(words, 50, 0);
+		tsr_gpu_fill(&dev, ctx, &bo, 0x44444444);
+		/* across a page boundary */
+		require_ok(tsr_proc_mem_read(bytes + 4096 * 7 - 100, words, sizeof(words)));
+		tsr_words_check(words, ARRAY_SIZE(words), 0x44444444);
+		word = 0x55555555;
+		require_ok(tsr_proc_mem_write(bytes + 4096 * 7 - 2, &word, sizeof(word)));
+		tsr_gpu_read(&dev, ctx, &bo, 1024 * 7 - 1, 2, words);
+		require_eq(words[0], 0x55554444);
+		require_eq(words[1], 0x44445555);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-18 SWZ-1 SWZ-2 SWZ-4 visible memory is mapped through the BAR",
 	  visible_memory_goes_through_the_bar, 0, 0 },
@@ -455,6 +493,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SEG-18 SEG-19 SEG-21 bytes go both ways through every segment",
 	  gpu_copies_meet_cpu_bytes, 0, 0 },
+	{ "SWZ-1 SWZ-5 a debugger sees the same bytes", debugger_sees_the_same, 0, 0 },
 	{ "SEG-19 the CPU never sees hidden memory", hidden_memory_is_not_shown, 0, 0 },
 	{ "SEG-20 the GPU reads through the read-only aperture", read_only_aperture_reads, 0, 0 },
 	{ "a mapping outlives handle and file", mapping_outlives_the_handle, 0, 0 },

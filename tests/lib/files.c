@@ -48,6 +48,32 @@ int tsr_write_file(const char *path, const char *text)
 	return rc;
 }
 
+static int proc_mem(bool write, uintptr_t address, void *bytes, size_t count)
+{
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC), rc = 0;
+	ssize_t n;
+
+	require(fd >= 0);
+	n = write ? pwrite(fd, bytes, count, (off_t)address)
+		  : pread(fd, bytes, count, (off_t)address);
+	if (n < 0)
+		rc = -errno;
+	else
+		require_eq(n, count);
+	close(fd);
+	return rc;
+}
+
+int tsr_proc_mem_read(const void *address, void *out, size_t bytes)
+{
+	return proc_mem(false, (uintptr_t)address, out, bytes);
+}
+
+int tsr_proc_mem_write(void *address, const void *in, size_t bytes)
+{
+	return proc_mem(true, (uintptr_t)address, (void *)in, bytes);
+}
+
 const char *tsr_debugfs(void)
 {
 	static char path[256];

@@ -204,6 +204,9 @@ void tsr_suspend_devices(void);
 /* whole file, NUL-terminated, to be freed; NULL if there is none */
 char *tsr_read_file(const char *path);
 int tsr_write_file(const char *path, const char *text);
+/* as a debugger sees this process: through /proc/self/mem; 0 or -errno */
+int tsr_proc_mem_read(const void *address, void *out, size_t bytes);
+int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);

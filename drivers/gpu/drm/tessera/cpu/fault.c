@@ -3,21 +3,19 @@
  * DOC: CPU mappings
  *
  * A mapping belongs to the object, its address never changes, and the fault handler
- * decides what is behind it now: the system pages of an object that is in system memory
- * or in an aperture (SWZ-5), or BAR 2 for one that is linear in a segment the CPU sees
- * (SWZ-4). An object it cannot see like this is evicted first (SWZ-9). TTM takes all
- * mappings away before each move.
+ * puts behind it what cpu/access.c says the CPU may see now. TTM takes all mappings away
+ * before each move.
  *
  * A mapping holds a GEM reference. The fault handler may wait for a move, not
- * for jobs.
+ * for jobs, and holds no reservation meanwhile.
  */
 
 #include <linux/mm.h>
 
 #include <drm/drm_drv.h>
 #include <drm/ttm/ttm_bo.h>
-#include <drm/ttm/ttm_tt.h>
 
+#include "cpu/access.h"
 #include "cpu/fault.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
@@ -29,35 +27,6 @@
 static struct tessera_bo *vma_to_bo(struct vm_area_struct *vma)
 {
 	return to_tessera_bo(vma->vm_private_data);
-}
-
-static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg)
-{
-	return !seg || tessera_segment_is_aperture(seg) ||
-	       (tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR);
-}
-
-/* 0 with the object where the CPU can see it, else what the handler returns. */
-static vm_fault_t cpu_fault_evict(struct tessera_bo *bo)
-{
-	int ret;
-
-	if (cpu_can_see(bo, tessera_bo_segment(bo)))
-		return 0;
-
-	ret = tessera_residency_evict_for_cpu(bo);
-	switch (ret) {
-	case 0:
-		return 0;
-	case -EINTR:
-	case -ERESTARTSYS:
-	case -EAGAIN:
-		return VM_FAULT_NOPAGE;
-	case -ENOMEM:
-		return VM_FAULT_OOM;
-	default:
-		return VM_FAULT_SIGBUS;
-	}
 }
 
 static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool dummy)
@@ -74,57 +43,81 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 	trace_tessera_cpu_fault(bo->id, page, backing);
 }
 
-static vm_fault_t cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf)
+/* -EINPROGRESS: wait for a move; else 0 with what the handler returns in @fault. */
+static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
-	const struct tessera_segment *seg;
-	vm_fault_t ret;
+	int ret = tessera_access_prepare(bo);
 
-	ret = cpu_fault_evict(bo);
-	if (ret)
+	switch (ret) {
+	case 0:
+		break;
+	case -EINPROGRESS:
 		return ret;
+	case -EINTR:
+	case -ERESTARTSYS:
+	case -EAGAIN:
+		*fault = VM_FAULT_NOPAGE;
+		return 0;
+	case -ENOMEM:
+		*fault = VM_FAULT_OOM;
+		return 0;
+	default:
+		*fault = VM_FAULT_SIGBUS;
+		return 0;
+	}
 
-	/* The mapping is writable: what the pages hold is out of date from now on. */
-	seg = tessera_bo_segment(bo);
-	if (seg && !tessera_segment_is_aperture(seg))
-		bo->copy_valid = false;
+	/* The mapping is writable: what spare pages hold is out of date from now on. */
+	tessera_residency_written(bo);
 	cpu_fault_trace(bo, vmf, false);
+	*fault = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot,
+					  TTM_BO_VM_NUM_PREFAULT);
 
-	ret = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot, TTM_BO_VM_NUM_PREFAULT);
-	if (ret != VM_FAULT_NOPAGE || !atomic_read(&bo->lost))
-		return ret;
+	return 0;
+}
 
-	/* The move TTM has waited for brought nothing; what is there is not ours. */
-	ttm_bo_unmap_virtual(&bo->tbo);
+/*
+ * Wait for a move with no reservation held, and without the mmap lock if the kernel lets
+ * us drop it. The access is made again then, and comes back here.
+ */
+static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
+{
+	if (!fault_flag_allow_retry_first(vmf->flags)) {
+		tessera_access_wait(bo);
+		return VM_FAULT_NOPAGE;
+	}
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_RETRY;
 
-	return VM_FAULT_SIGBUS;
+	/* The mapping, and its reference, may go with the lock. */
+	tessera_bo_get(bo);
+	mmap_read_unlock(vmf->vma->vm_mm);
+	tessera_access_wait(bo);
+	tessera_bo_put(bo);
+
+	return VM_FAULT_RETRY;
 }
 
 static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 {
 	struct tessera_bo *bo = vma_to_bo(vmf->vma);
 	struct ttm_buffer_object *tbo = &bo->tbo;
-	vm_fault_t ret;
-	int idx;
+	vm_fault_t fault;
+	int idx, ret = 0;
 
-	ret = ttm_bo_vm_reserve(tbo, vmf);
-	if (ret)
-		return ret;
+	fault = ttm_bo_vm_reserve(tbo, vmf);
+	if (fault)
+		return fault;
 
 	if (drm_dev_enter(tbo->base.dev, &idx)) {
-		ret = cpu_fault_insert(bo, vmf);
+		ret = cpu_fault_insert(bo, vmf, &fault);
 		drm_dev_exit(idx);
 	} else {
 		cpu_fault_trace(bo, vmf, true);
-		ret = ttm_bo_vm_dummy_page(vmf, vmf->vma->vm_page_prot);
+		fault = ttm_bo_vm_dummy_page(vmf, vmf->vma->vm_page_prot);
 	}
-
-	/* TTM has dropped the lock together with the mmap lock. */
-	if (ret == VM_FAULT_RETRY && !(vmf->flags & FAULT_FLAG_RETRY_NOWAIT))
-		return ret;
-
 	dma_resv_unlock(tbo->base.resv);
 
-	return ret;
+	return ret ? cpu_fault_wait(bo, vmf) : fault;
 }
 
 static void tessera_cpu_fault_open(struct vm_area_struct *vma)
@@ -141,7 +134,7 @@ const struct vm_operations_struct tessera_cpu_fault_vm_ops = {
 	.fault = tessera_cpu_fault,
 	.open = tessera_cpu_fault_open,
 	.close = tessera_cpu_fault_close,
-	.access = ttm_bo_vm_access,
+	.access = tessera_access_vm,
 };
 
 /**

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: CPU access
+ *
+ * What the CPU may see of an object now: the system pages of one that is in system memory
+ * or in an aperture (SWZ-5), or BAR 2 for one that is linear in a segment the CPU sees
+ * (SWZ-4). An object it cannot see like this is evicted first (SWZ-9). The bytes count when all
+ * moves of the object are done, and if none of them failed: until then its memory may
+ * hold what somebody else left there.
+ *
+ * The page fault handler and the kernel's own reads and writes (ptrace, /proc/<pid>/mem)
+ * come through here. The reservation is never held while waiting for a move.
+ */
+
+#include <linux/io.h>
+#include <linux/mm.h>
+
+#include <drm/drm_drv.h>
+#include <drm/ttm/ttm_bo.h>
+
+#include "cpu/access.h"
+#include "mem/bo.h"
+#include "mem/residency.h"
+#include "segments/segment.h"
+
+static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg)
+{
+	return !seg || tessera_segment_is_aperture(seg) ||
+	       (tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR);
+}
+
+/**
+ * tessera_access_prepare() - have an object where the CPU can see it
+ * @bo: the object, reservation held; inside drm_dev_enter()
+ *
+ * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
+ * move is under way: to be called again after tessera_access_wait(), without the
+ * reservation; -EIO if the object is lost; or an error of its eviction.
+ */
+int tessera_access_prepare(struct tessera_bo *bo)
+{
+	int ret;
+
+	if (atomic_read(&bo->lost))
+		return -EIO;
+
+	if (!cpu_can_see(bo, tessera_bo_segment(bo))) {
+		ret = tessera_residency_evict_for_cpu(bo);
+		if (ret)
+			return ret;
+	}
+	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
+		return -EINPROGRESS;
+
+	/* A move that has just ended says so before its fence does. */
+	return atomic_read(&bo->lost) ? -EIO : 0;
+}
+
+/**
+ * tessera_access_wait() - wait for the moves of an object
+ * @bo: the object, reservation not held
+ *
+ * Return: 0, or -ERESTARTSYS.
+ */
+int tessera_access_wait(struct tessera_bo *bo)
+{
+	long ret = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, true,
+					 MAX_SCHEDULE_TIMEOUT);
+
+	return ret < 0 ? ret : 0;
+}
+
+/* Bytes of one page. */
+static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
+{
+	struct ttm_bo_kmap_obj map;
+	void __iomem *io;
+	bool is_iomem;
+	void *virt;
+	int ret;
+
+	ret = ttm_bo_kmap(&bo->tbo, offset >> PAGE_SHIFT, 1, &map);
+	if (ret)
+		return ret;
+
+	virt = ttm_kmap_obj_virtual(&map, &is_iomem) + offset_in_page(offset);
+	io = (void __iomem __force *)virt;
+	if (is_iomem && write)
+		memcpy_toio(io, buf, len);
+	else if (is_iomem)
+		memcpy_fromio(buf, io, len);
+	else if (write)
+		memcpy(virt, buf, len);
+	else
+		memcpy(buf, virt, len);
+	ttm_bo_kunmap(&map);
+
+	return 0;
+}
+
+static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
+{
+	int ret, part;
+
+	ret = tessera_access_prepare(bo);
+	if (!ret && write)
+		tessera_residency_written(bo);
+
+	for (; !ret && len; offset += part, buf += part, len -= part) {
+		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
+		ret = access_page(bo, offset, buf, part, write);
+	}
+
+	return ret;
+}
+
+static int access_try(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
+{
+	int ret, idx;
+
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+
+	ret = -ENODEV;
+	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
+		ret = access_bytes(bo, offset, buf, len, write);
+		drm_dev_exit(idx);
+	}
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return ret;
+}
+
+/**
+ * tessera_access_vm() - &vm_operations_struct.access
+ * @vma: a mapping of an object
+ * @addr: address in it
+ * @buf: the bytes to be read or written
+ * @len: how many
+ * @write: which of the two
+ *
+ * Return: @len; -EIO beyond the object's end or if it is lost; -ENODEV if the device is
+ * gone; -ERESTARTSYS; or an error of allocation or eviction.
+ */
+int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
+		      int write)
+{
+	struct tessera_bo *bo = to_tessera_bo(vma->vm_private_data);
+	u64 offset = addr - vma->vm_start;
+	int ret;
+
+	offset += (u64)(vma->vm_pgoff - drm_vma_node_start(&bo->tbo.base.vma_node)) << PAGE_SHIFT;
+	if (len < 1 || offset + len > tessera_bo_bytes(bo))
+		return -EIO;
+
+	do {
+		ret = access_try(bo, offset, buf, len, write);
+		if (ret != -EINPROGRESS)
+			return ret ? ret : len;
+		ret = tessera_access_wait(bo);
+	} while (!ret);
+
+	return ret;
+}

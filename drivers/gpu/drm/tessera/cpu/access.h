@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_CPU_ACCESS_H__
+#define __TESSERA_CPU_ACCESS_H__
+
+struct tessera_bo;		/* mem/bo.h */
+struct vm_area_struct;
+
+int tessera_access_prepare(struct tessera_bo *bo);
+int tessera_access_wait(struct tessera_bo *bo);
+int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
+		      int write);
+
+#endif /* __TESSERA_CPU_ACCESS_H__ */

@@ -1,0 +1,185 @@
+/*
+ * QTest: what is loaded is not trusted
+ *
+ * A snapshot that was changed on its disk is refused, and nothing of it is
+ * left when the machine goes on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+#include "qobject/qdict.h"
+#include "tessera-common.h"
+
+#define PROPS "vram-size=4M,vram-hidden-size=0,agp-ro-size=1M,gart-size=4M," \
+              "firmware-size=1M,strict=on"
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+
+static void wait_job(TsrTest *t, const char *job)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    bool concluded = false;
+
+    while (!concluded) {
+        QDict *rsp = qtest_qmp(t->qts, "{'execute': 'query-jobs'}");
+        QList *jobs = qdict_get_qlist(rsp, "return");
+        QDict *info = qobject_to(QDict, qlist_peek(jobs));
+
+        concluded = !strcmp(qdict_get_str(info, "status"), "concluded");
+        g_assert_null(qdict_get_try_str(info, "error"));
+        qobject_unref(rsp);
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+    }
+    qtest_qmp_assert_success(t->qts, "{'execute': 'job-dismiss', "
+                             "'arguments': {'id': %s}}", job);
+}
+
+/* A disk that takes snapshots. */
+static char *add_disk(TsrTest *t)
+{
+    char *path = g_strdup_printf("%s/tessera-load-%d", g_get_tmp_dir(),
+                                 getpid());
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'blockdev-create', "
+                             "'arguments': {'job-id': 'file', 'options': "
+                             "{'driver': 'file', 'filename': %s, "
+                             "'size': 0}}}", path);
+    wait_job(t, "file");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'blockdev-add', "
+                             "'arguments': {'driver': 'file', "
+                             "'node-name': 'file', 'filename': %s}}", path);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'blockdev-create', "
+                             "'arguments': {'job-id': 'qcow2', 'options': "
+                             "{'driver': 'qcow2', 'file': 'file', "
+                             "'size': 1048576}}}");
+    wait_job(t, "qcow2");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'blockdev-add', "
+                             "'arguments': {'driver': 'qcow2', "
+                             "'node-name': 'disk', 'file': 'file'}}");
+    return path;
+}
+
+/* Give the slot of this base another width, wherever it is in the file. */
+static void spoil(const char *path, uint64_t base, uint32_t width)
+{
+    g_autofree char *data = NULL;
+    unsigned int found = 0;
+    uint8_t mark[16];
+    gsize bytes;
+    int fd;
+
+    stq_be_p(mark, base);
+    stq_be_p(mark + 8, 4096);
+    g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
+    fd = open(path, O_WRONLY);
+    g_assert_cmpint(fd, >=, 0);
+    for (gsize i = 0; i + 32 <= bytes; i++) {
+        if (!memcmp(data + i, mark, sizeof(mark))) {
+            uint32_t be = cpu_to_be32(width);
+
+            g_assert_cmpint(pwrite(fd, &be, 4, i + 24), ==, 4);
+            found++;
+        }
+    }
+    close(fd);
+    g_assert_cmpuint(found, ==, 1);
+}
+
+static void test_refused_is_cleared(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree char *path = NULL, *said = NULL;
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t vram = tsr_seg_base(t, 1), base = vram + 0x123000, pte;
+    uint64_t gart = tsr_seg_base(t, 4);
+    TsrSurf s = {
+        .base = base, .limit = 4096, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 64, .width = 16, .height = 1,
+    };
+
+    path = add_disk(t);
+    pte = t->bounce | TSR_APTE_VALID | TSR_APTE_WRITE;
+    tsr_page_fill(c, 1, vram, 4096);
+    tsr_map(c, 4, 0, 1, tsr_list(t, &pte, 1));
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_bind(c, 5, &s);
+    tsr_run_ok(t, RENDER, c);
+    tsr_w32(t, TSR_CTRL_SCRATCH, 0xfeed);
+    said = qtest_hmp(t->qts, "savevm one");
+    g_assert_cmpstr(said, ==, "");
+    g_free(said);
+    said = qtest_hmp(t->qts, "loadvm one");
+    g_assert_cmpstr(said, ==, "");
+    g_free(said);
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SELECT, 5);
+    g_assert_cmphex(tsr_r64(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_BASE_LO), ==,
+                    base);
+
+    /* A row that wide would not fit into any buffer. */
+    spoil(path, base, 0x7fffffff);
+    said = qtest_hmp(t->qts, "loadvm one");
+    g_assert_nonnull(strstr(said, "Error"));
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_SCRATCH), ==, 0);
+    for (uint32_t e = RENDER; e <= PAGING; e++) {
+        g_assert_cmphex(tsr_r32(t, TSR_ENG(e) + TSR_ENG_CONTROL), ==, 0);
+        g_assert_cmphex(tsr_r32(t, TSR_ENG(e) + TSR_ENG_STATUS), ==,
+                        TSR_ENGS_IDLE);
+        g_assert_cmphex(tsr_r64(t, TSR_ENG(e) + TSR_ENG_RING_LO), ==, 0);
+    }
+    tsr_w32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SELECT, 5);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_SLOT_SURFACE), ==, 0);
+    tsr_err_clear(t);
+
+    /* And the device is as good as new. */
+    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    c->n = 0;
+    tsr_transfer(c, 0, 0, vram, gart, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_UNWRITTEN);
+    c->n = 0;
+    tsr_page_fill(c, 1, vram, 4096);
+    tsr_transfer(c, 0, 0, gart, vram, 8, 0, 0, 0);
+    /* Unmapped, and no dummy page. */
+    g_assert_cmpuint(tsr_run(t, PAGING, false, c, NULL), ==, TSR_ERR_DMA);
+    tsr_stop(t);
+    g_unlink(path);
+}
+
+/* An interrupt that was not raised before the machine stopped waits. */
+static void test_interrupt_waits(void)
+{
+    g_autofree char *path = NULL, *said = NULL;
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t msix = tsr_msix_enable(t);
+
+    path = add_disk(t);
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    tsr_w32(t, TSR_CTRL_PING, 1);
+    said = qtest_hmp(t->qts, "savevm one");
+    g_assert_cmpstr(said, ==, "");
+    g_free(said);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    said = qtest_hmp(t->qts, "loadvm one");
+    g_assert_cmpstr(said, ==, "");
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    tsr_stop(t);
+    g_unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/load/refused-is-cleared",
+                   test_refused_is_cleared);
+    qtest_add_func("/tessera/load/interrupt-waits", test_interrupt_waits);
+    return g_test_run();
+}
