@@ -1,15 +1,17 @@
 /*
  * Tessera virtual GPU: BLIT
  *
- * Scales, converts and blends one rectangle into another, a row at a time;
- * a reset is seen between rows, a pause remembers the row. Called from render
- * engine threads by the command decoder.
+ * Scales, converts and blends one rectangle into another, a row at a time; it
+ * can be left after each. Called from render engine threads by the command
+ * decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "tessera.h"
+#include "tessera_raster.h"
+#include "tessera_pixel.h"
+#include "tessera_strict.h"
 
 typedef struct BlitJob {
     TesseraSurface dst;
@@ -39,7 +41,7 @@ static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p)
         err = tessera_surface_get(e, p[1], TSR_SURF_WRITE, &b->dst);
     }
     if (!err && (!b->dst.pitch || !tessera_pixel_format_ok(b->dst.format))) {
-        err = tessera_fault(e, TSR_ERR_SURFACE, p[1], b->dst.base);
+        err = tessera_fault(&e->m, TSR_ERR_SURFACE, p[1], b->dst.base);
     }
     return err;
 }
@@ -74,7 +76,7 @@ uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)
         return err;
     }
     if (!sw || !sh) {
-        return tessera_fault(e, TSR_ERR_SURFACE, p[2], b->tex.surf.base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, p[2], b->tex.surf.base);
     }
     err = tessera_texture_rect(e, &b->tex, p[5] & 0xffff, p[5] >> 16, sw, sh);
     if (!err) {
@@ -82,13 +84,10 @@ uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)
                                    &b->view);
     }
     while (!err && e->progress[0] < b->h) {
-        if (tessera_stopping(e)) {
-            return TESSERA_STOPPED;
+        err = blit_row(b, e->progress[0], e->frags);
+        if (!err && ++e->progress[0] < b->h) {
+            err = tessera_leave(&e->m);
         }
-        if (qatomic_read(&e->attention)) {
-            return TESSERA_RETRY;
-        }
-        err = blit_row(b, e->progress[0]++, e->frags);
     }
     return err;
 }

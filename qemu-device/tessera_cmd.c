@@ -9,7 +9,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "tessera.h"
+#include "tessera_cmd.h"
+#include "tessera_copy.h"
+#include "tessera_irq.h"
+#include "tessera_paging.h"
+#include "tessera_raster.h"
+#include "tessera_strict.h"
+#include "tessera_surface.h"
 #include "trace.h"
 
 #define ON_RENDER   (1u << TSR_ENGINE_RENDER)
@@ -42,7 +48,7 @@ static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
         return TSR_ERR_PACKET;
     }
     smp_mb(); /* what was done before is seen before the value is */
-    return tessera_dma_rw(e, addr, &le, sizeof(le), true, true);
+    return tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
 }
 
 static uint32_t run_nop(TesseraEngine *e, const uint32_t *p)
@@ -61,7 +67,7 @@ static uint32_t check_state(TesseraEngine *e, uint32_t reg, uint32_t value)
     case TSR_STATE_TARGET_SLOT:
     case TSR_STATE_TEXTURE_SLOT:
         if (value >= e->s->cfg.num_slots) {
-            return tessera_fault(e, TSR_ERR_SLOT_RANGE, value, 0);
+            return tessera_fault(&e->m, TSR_ERR_SLOT_RANGE, value, 0);
         }
         return TSR_ERR_NONE;
     case TSR_STATE_SAMPLER:
@@ -121,7 +127,7 @@ static bool take_hang(TesseraEngine *e)
     if (qatomic_cmpxchg(&e->s->hang_engine, want, -1) != want) {
         return false;
     }
-    trace_tessera_engine_hang(e->index, e->context);
+    trace_tessera_engine_hang(e->index, e->m.context);
     qatomic_set(&e->hung, true);
     return true;
 }
@@ -133,7 +139,7 @@ static bool delay_job(TesseraEngine *e, uint64_t us)
     int64_t left;
 
     qemu_mutex_lock(&e->lock);
-    while (!e->attention && (left = until - g_get_monotonic_time()) > 0) {
+    while (!e->m.attention && (left = until - g_get_monotonic_time()) > 0) {
         if (left >= 1000) {
             qemu_cond_timedwait(&e->cond, &e->lock, left / 1000);
         } else {
@@ -143,7 +149,7 @@ static bool delay_job(TesseraEngine *e, uint64_t us)
         }
     }
     qemu_mutex_unlock(&e->lock);
-    return !tessera_stopping(e);
+    return !tessera_stopping(&e->m);
 }
 
 static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
@@ -156,7 +162,7 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS)) {
         return TSR_ERR_PACKET;
     }
-    qatomic_set(&e->context, p[1]);
+    qatomic_set(&e->m.context, p[1]);
     if (take_hang(e)) {
         return TESSERA_RETRY;
     }
@@ -195,7 +201,7 @@ static uint32_t run_ib_call(TesseraEngine *e, const uint32_t *p)
         ((ib.total | ib.cur | ib.end) % TSR_PKT_ALIGN)) {
         return TSR_ERR_PACKET;
     }
-    trace_tessera_ib_call(e->index, e->context, ib.user, ib.total, ib.cur,
+    trace_tessera_ib_call(e->index, e->m.context, ib.user, ib.total, ib.cur,
                           ib.end);
     e->ib = ib;
     return TSR_ERR_NONE;
@@ -210,7 +216,7 @@ static uint32_t write_record(TesseraEngine *e, uint64_t addr, uint64_t seqno)
     stl_le_p(rec + TSR_REC_OFFSET, e->job_status_offset);
     stq_le_p(rec + TSR_REC_START_NS, e->job_start_ns);
     stq_le_p(rec + TSR_REC_END_NS, tessera_clock_ns());
-    return tessera_dma_rw(e, addr, rec, sizeof(rec), true, false);
+    return tessera_dma_rw(&e->m, addr, rec, sizeof(rec), true, false);
 }
 
 /* Raise the vector unless an interrupt is under way that will see the fence. */
@@ -219,14 +225,14 @@ static uint32_t fence_interrupt(TesseraEngine *e)
     uint32_t ack, sent, err;
 
     smp_mb(); /* SEQNO before IRQ_ACK: pairs with the driver's handler */
-    err = tessera_dma_rw(e, e->status_page + TSR_SP_IRQ_ACK, &ack,
+    err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_IRQ_ACK, &ack,
                          sizeof(ack), false, false);
     if (err || le32_to_cpu(ack) != e->irq_sent) {
         return err;
     }
     e->irq_sent++;
     sent = cpu_to_le32(e->irq_sent);
-    err = tessera_dma_rw(e, e->status_page + TSR_SP_IRQ_SENT, &sent,
+    err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_IRQ_SENT, &sent,
                          sizeof(sent), true, false);
     if (!err) {
         tessera_irq_engine(e);
@@ -248,17 +254,17 @@ static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
         head = (head + TSR_FENCE_DWORDS * 4) & (e->ring_size - 1);
     }
     head = cpu_to_le32(head);
-    trace_tessera_fence(e->index, e->context, seqno, e->job_status, irq);
-    tessera_mem_flush_dirty(e);
+    trace_tessera_fence(e->index, e->m.context, seqno, e->job_status, irq);
+    tessera_access_flush(&e->m);
     if (record) {
         err = write_record(e, record, seqno);
     }
     if (!err) {
-        err = tessera_dma_rw(e, e->status_page + TSR_SP_SEQNO, &le,
+        err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_SEQNO, &le,
                              sizeof(le), true, false);
     }
     if (!err) {
-        err = tessera_dma_rw(e, e->status_page + TSR_SP_HEAD, &head,
+        err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_HEAD, &head,
                              sizeof(head), true, false);
     }
     if (!err && irq) {
@@ -275,12 +281,11 @@ static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
     if (p[1] || addr % 8) {
         return TSR_ERR_PACKET;
     }
-    err = tessera_dma_rw(e, addr, &now, sizeof(now), false, true);
+    err = tessera_dma_rw(&e->m, addr, &now, sizeof(now), false, true);
     if (err) {
         return err;
     }
     if ((int64_t)(le64_to_cpu(now) - value) >= 0) {
-        qatomic_set(&e->waiting, false);
         smp_mb(); /* what was signalled is read after the value */
         return TSR_ERR_NONE;
     }
@@ -371,7 +376,7 @@ uint32_t tessera_cmd_execute(TesseraEngine *e, const uint32_t *p, bool in_ib,
     uint32_t code = (p[0] & TSR_PKT_OPCODE_MASK) >> TSR_PKT_OPCODE_SHIFT;
     const Opcode *op = &opcodes[code];
 
-    trace_tessera_packet(e->index, e->context, in_ib, e->packet_offset,
+    trace_tessera_packet(e->index, e->m.context, in_ib, e->m.packet_offset,
                          op->name ? op->name : "?", p[0]);
     if (user && code >= TSR_OP_PRIVILEGED) {
         return TSR_ERR_PRIVILEGE;

@@ -2,13 +2,15 @@
  * Tessera virtual GPU: FILL and COPY
  *
  * Rectangles of texels through slots, in any pair of layouts. Work goes in
- * bands of at most one tile row and looks for a reset between bands. Called
+ * bands of at most one tile row and can be left between them. Called
  * from engine threads by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "tessera.h"
+#include "tessera_copy.h"
+#include "tessera_strict.h"
+#include "tessera_surface.h"
 
 static void pattern_fill(uint8_t *dst, size_t bytes, uint32_t value,
                          uint32_t bpp)
@@ -32,11 +34,42 @@ static uint32_t band_rows(uint32_t y, uint32_t left)
     return MIN(left, TSR_TILE_ROWS - y % TSR_TILE_ROWS);
 }
 
+/* progress: rows done; bytes of the rows of the next band. */
+static uint32_t fill_bands(TesseraEngine *e, TesseraView *v,
+                           const TesseraRect *r)
+{
+    uint64_t *done = &e->progress[0], *xb = &e->progress[1];
+    uint32_t err = TSR_ERR_NONE;
+
+    while (*done < r->rows && !err) {
+        TesseraRect band = *r;
+
+        if (*xb >= r->nb) {
+            return TSR_ERR_PACKET;
+        }
+        band.y = r->y + *done;
+        band.rows = band_rows(band.y, r->rows - *done);
+        band.xb = r->xb + *xb;
+        band.nb = MIN(r->nb - *xb, TESSERA_BOUNCE_BYTES);
+        err = tessera_rect_write(v, &band, e->m.bounce, 0);
+        if (err) {
+            return err;
+        }
+        *xb += band.nb;
+        if (*xb == r->nb) {
+            *xb = 0;
+            *done += band.rows;
+        }
+        err = *done < r->rows ? tessera_leave(&e->m) : TSR_ERR_NONE;
+    }
+    return err;
+}
+
 uint32_t tessera_copy_fill(TesseraEngine *e, const uint32_t *p)
 {
-    uint32_t x = p[2], y = p[3], w = p[4], h = p[5], err, done, n;
+    uint32_t x = p[2], y = p[3], w = p[4], h = p[5], err;
     TesseraSurface surf;
-    TesseraView view;
+    TesseraView *view = e->scratch;
     TesseraRect r;
 
     if (p[7]) {
@@ -46,27 +79,13 @@ uint32_t tessera_copy_fill(TesseraEngine *e, const uint32_t *p)
     if (err || !w || !h) {
         return err;
     }
-    err = tessera_surface_view(e, &surf, x, y, w, h, true, &view);
+    err = tessera_surface_view(e, &surf, x, y, w, h, true, view);
     if (err) {
         return err;
     }
     r = tessera_surface_rect(&surf, x, y, w, h);
-    pattern_fill(e->bounce, MIN(r.nb, TESSERA_BOUNCE_BYTES), p[6], surf.bpp);
-    for (done = 0; done < h && !err; done += n) {
-        TesseraRect band = r;
-
-        band.y = y + done;
-        band.rows = n = band_rows(band.y, h - done);
-        for (uint64_t xb = 0; xb < r.nb && !err; xb += band.nb) {
-            if (tessera_stopping(e)) {
-                return TESSERA_STOPPED;
-            }
-            band.xb = r.xb + xb;
-            band.nb = MIN(r.nb - xb, TESSERA_BOUNCE_BYTES);
-            err = tessera_rect_write(&view, &band, e->bounce, 0);
-        }
-    }
-    return err;
+    pattern_fill(e->m.bounce, MIN(r.nb, TESSERA_BOUNCE_BYTES), p[6], surf.bpp);
+    return fill_bands(e, view, &r);
 }
 
 typedef struct CopyJob {
@@ -76,46 +95,49 @@ typedef struct CopyJob {
     bool backward;              /* bottom row first, for overlaps */
 } CopyJob;
 
-/* Both sides linear: row by row, or all at once where rows touch. */
+/*
+ * Both sides linear: row by row, or all at once where rows touch. progress:
+ * rows done; bytes of the next one.
+ */
 static uint32_t copy_linear(TesseraEngine *e, CopyJob *job)
 {
     TesseraRect *d = &job->drect, *s = &job->srect;
+    uint32_t rows = d->rows, err = TSR_ERR_NONE;
     uint64_t nb = d->nb;
-    uint32_t rows = d->rows;
 
     if (nb == d->pitch && nb == s->pitch) {
         nb *= rows;
         rows = 1;
     }
-    for (uint32_t i = 0; i < rows; i++) {
+    while (e->progress[0] < rows && !err) {
+        uint32_t i = e->progress[0];
         uint32_t row = job->backward ? rows - 1 - i : i;
         uint64_t doff = (uint64_t)(d->y + row) * d->pitch + d->xb;
         uint64_t soff = (uint64_t)(s->y + row) * s->pitch + s->xb;
-        uint32_t err = tessera_view_copy(&job->dview, doff, &job->sview, soff,
-                                         nb);
 
+        err = tessera_view_copy(&job->dview, doff, &job->sview, soff, nb,
+                                &e->progress[1]);
         if (err) {
             return err;
         }
+        e->progress[0]++;
+        e->progress[1] = 0;
+        err = e->progress[0] < rows ? tessera_leave(&e->m) : TSR_ERR_NONE;
     }
-    return TSR_ERR_NONE;
+    return err;
 }
 
-/* Host memory of a band that is linear in VRAM, or NULL. */
-static uint32_t band_ptr(TesseraView *v, const TesseraRect *r, bool write,
-                         uint8_t **ptr)
+/* Host memory of a band that is linear in VRAM, or no run. */
+static uint32_t band_begin(TesseraView *v, const TesseraRect *r, bool write,
+                           TesseraRun *run)
 {
-    uint32_t err = TSR_ERR_NONE;
-
-    *ptr = NULL;
+    run->ptr = NULL;
     if (r->layout != TSR_LAYOUT_LINEAR || !v->is_vram) {
         return TSR_ERR_NONE;
     }
-    for (uint32_t i = r->rows; i-- > 0 && !err;) {
-        err = tessera_view_ptr(v, (uint64_t)(r->y + i) * r->pitch + r->xb,
-                               r->nb, write, ptr);
-    }
-    return err;
+    return tessera_vram_rows_begin(v->m, v->vram_offset +
+                                   (uint64_t)r->y * r->pitch + r->xb, r->nb,
+                                   r->pitch, r->rows, write, v->slot, run);
 }
 
 static bool whole_tiles(const TesseraRect *r)
@@ -125,73 +147,99 @@ static bool whole_tiles(const TesseraRect *r)
            r->rows == TSR_TILE_ROWS;
 }
 
+/* Layouts differ and one side is linear in VRAM: straight between the two. */
+static uint32_t copy_band_direct(CopyJob *job, TesseraRect *d, TesseraRect *s,
+                                 bool *did)
+{
+    uint32_t err, end;
+    TesseraRun run;
+
+    *did = true;
+    err = band_begin(&job->sview, s, false, &run);
+    if (err) {
+        return err;
+    }
+    if (run.ptr) {
+        d->stream = true;
+        err = tessera_rect_write(&job->dview, d, run.ptr, s->pitch);
+        tessera_view_end(&job->sview, &run, run.len);
+        return err;
+    }
+    err = band_begin(&job->dview, d, true, &run);
+    if (err) {
+        return err;
+    }
+    if (run.ptr) {
+        s->stream = true;
+        err = tessera_rect_read(&job->sview, s, run.ptr, d->pitch);
+        end = tessera_view_end(&job->dview, &run, err ? 0 : run.len);
+        return err ? err : end;
+    }
+    *did = false;
+    return TSR_ERR_NONE;
+}
+
 static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
                           TesseraRect *s)
 {
-    bool differ = d->layout != s->layout;
     uint64_t stride = tessera_band_stride(d->nb);
-    uint8_t *lin = NULL;
+    uint8_t *lin;
     uint32_t err;
+    bool did;
 
-    if (!differ && whole_tiles(d) && whole_tiles(s)) {
-        return tessera_view_copy(&job->dview,
-                                 tessera_swizzle_offset(d->layout, d->pitch,
-                                                        d->xb, d->y),
-                                 &job->sview,
-                                 tessera_swizzle_offset(s->layout, s->pitch,
-                                                        s->xb, s->y),
-                                 d->nb * d->rows);
+    if (d->layout == s->layout && whole_tiles(d) && whole_tiles(s)) {
+        uint64_t doff = tessera_swizzle_offset(d->layout, d->pitch, d->xb,
+                                               d->y);
+        uint64_t soff = tessera_swizzle_offset(s->layout, s->pitch, s->xb,
+                                               s->y);
+
+        return tessera_view_copy(&job->dview, doff, &job->sview, soff,
+                                 d->nb * d->rows, &e->progress[1]);
     }
-    if (differ) {
-        err = band_ptr(&job->sview, s, false, &lin);
-        if (err) {
+    if (d->layout != s->layout) {
+        err = copy_band_direct(job, d, s, &did);
+        if (err || did) {
             return err;
         }
-        if (lin) {
-            d->stream = true;
-            return tessera_rect_write(&job->dview, d, lin, s->pitch);
-        }
-        err = band_ptr(&job->dview, d, true, &lin);
-        if (err) {
-            return err;
-        }
-        if (lin) {
-            s->stream = true;
-            return tessera_rect_read(&job->sview, s, lin, d->pitch);
-        }
     }
-    lin = tessera_mem_band(e, stride * d->rows);
+    lin = tessera_band(e, stride * d->rows);
     err = tessera_rect_read(&job->sview, s, lin, stride);
     d->stream = true;
     return err ? err : tessera_rect_write(&job->dview, d, lin, stride);
 }
 
-/* A side is tiled, so rows are at most TSR_SURF_MAX_PITCH long. */
+/*
+ * A side is tiled, so rows are at most TSR_SURF_MAX_PITCH long. progress: rows
+ * done, in whole bands; bytes of the next band.
+ */
 static uint32_t copy_tiled(TesseraEngine *e, CopyJob *job)
 {
-    TesseraRect d = job->drect, s = job->srect;
-    uint32_t total = d.rows, done = 0, err = TSR_ERR_NONE;
+    uint64_t total = job->drect.rows, *done = &e->progress[0];
+    uint32_t err = TSR_ERR_NONE;
 
-    while (done < total && !err) {
+    while (*done < total && !err) {
+        TesseraRect d = job->drect, s = job->srect;
         uint32_t first, n;
 
-        if (tessera_stopping(e)) {
-            return TESSERA_STOPPED;
-        }
         if (job->backward) {
-            uint32_t last = total - 1 - done;
+            uint32_t last = total - 1 - *done;
 
             n = MIN(last + 1, (job->drect.y + last) % TSR_TILE_ROWS + 1);
             first = last + 1 - n;
         } else {
-            first = done;
+            first = *done;
             n = band_rows(job->drect.y + first, total - first);
         }
         d.y = job->drect.y + first;
         s.y = job->srect.y + first;
         d.rows = s.rows = n;
         err = copy_band(e, job, &d, &s);
-        done += n;
+        if (err) {
+            return err;
+        }
+        *done += n;
+        e->progress[1] = 0;
+        err = *done < total ? tessera_leave(&e->m) : TSR_ERR_NONE;
     }
     return err;
 }
@@ -213,7 +261,7 @@ uint32_t tessera_copy_copy(TesseraEngine *e, const uint32_t *p)
         return err;
     }
     if (job->src.bpp != job->dst.bpp) {
-        return tessera_fault(e, TSR_ERR_SURFACE, p[1], job->dst.base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, p[1], job->dst.base);
     }
     if (!w || !h) {
         return TSR_ERR_NONE;

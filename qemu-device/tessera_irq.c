@@ -12,7 +12,7 @@
 #include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
 #include "system/runstate.h"
-#include "tessera.h"
+#include "tessera_irq.h"
 #include "trace.h"
 
 static void irq_bh(void *opaque)

@@ -12,7 +12,11 @@
 #include <zlib.h>
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
-#include "tessera.h"
+#include "tessera_mmio.h"
+#include "tessera_irq.h"
+#include "tessera_mark.h"
+#include "tessera_ring.h"
+#include "tessera_strict.h"
 #include "trace.h"
 
 #define GLOBAL_BYTES    0x600
@@ -90,7 +94,7 @@ static void reset_write(TesseraState *s, uint32_t addr, uint32_t value)
     if (value == TSR_RESET_MAGIC) {
         tessera_device_reset_begin(s);
     } else {
-        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_REGISTER, addr);
     }
 }
 
@@ -149,15 +153,21 @@ static bool fw_check(TesseraState *s)
 {
     uint64_t off = s->fw_addr - s->hidden.base;
     uint32_t size = s->fw_size, payload;
-    uint8_t image[TSR_FW_MAX_BYTES];
+    g_autofree uint8_t *image = NULL;
+    TesseraRun run;
 
     if (size < TSR_FW_HEADER_BYTES || size > TSR_FW_MAX_BYTES ||
         s->fw_addr % 256 || s->fw_addr < s->hidden.base ||
         off > s->hidden.size || size > s->hidden.size - off) {
         return false;
     }
+    if (tessera_vram_begin(&s->cpu, s->hidden.vram_offset + off, size, false,
+                           TESSERA_NO_SLOT, &run)) {
+        return false;
+    }
     /* An engine might be writing there: look at a copy. */
-    memcpy(image, s->vram_ptr + s->hidden.vram_offset + off, size);
+    image = g_memdup2(run.ptr, size);
+    tessera_run_end(&s->cpu, &run, size);
     payload = ldl_le_p(image + 8);
     return ldl_le_p(image) == TSR_FW_MAGIC &&
            ldl_le_p(image + 4) == TSR_FW_VERSION &&
@@ -173,7 +183,7 @@ static void fw_start_write(TesseraState *s, uint32_t addr, uint32_t value)
     trace_tessera_fw_start(s->fw_addr, s->fw_size, ok);
     qatomic_set(&s->fw_running, ok);
     if (!ok) {
-        tessera_guest_error(s, NULL, TSR_ERR_FIRMWARE, s->fw_addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_FIRMWARE, s->fw_addr);
     }
 }
 
@@ -193,12 +203,10 @@ static void mark_write(TesseraState *s, uint32_t addr, uint32_t value)
 
 static void mark_command_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
-    TesseraSegment *seg = tessera_mem_segment(s, s->mark_addr, s->mark_size);
-    uint32_t err = tessera_strict_mark(s, value, seg, s->mark_addr,
-                                       s->mark_size);
+    uint32_t err = tessera_mark_register(s, value, s->mark_addr, s->mark_size);
 
     if (err) {
-        tessera_guest_error(s, NULL, err == TSR_ERR_PACKET ? TSR_ERR_REGISTER
+        tessera_guest_error(&s->cpu, err == TSR_ERR_PACKET ? TSR_ERR_REGISTER
                                                            : err,
                             s->mark_addr);
     }
@@ -262,14 +270,14 @@ static void err_clear_write(TesseraState *s, uint32_t addr, uint32_t value)
     if (value == 1) {
         tessera_errors_clear(s);
     } else {
-        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_REGISTER, addr);
     }
 }
 
 static void err_select_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
     if (value >= TSR_ERR_TYPES) {
-        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_REGISTER, addr);
         return;
     }
     qemu_mutex_lock(&s->err_lock);
@@ -369,7 +377,7 @@ static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
     case TSR_ENG_TYPE:
         return e->type;
     case TSR_ENG_CONTROL:
-        return e->enabled ? TSR_ENG_ENABLE : 0;
+        return tessera_engine_enabled(e) ? TSR_ENG_ENABLE : 0;
     case TSR_ENG_STATUS:
         return tessera_engine_status(e);
     case TSR_ENG_RING_LO:
@@ -385,7 +393,7 @@ static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
     case TSR_ENG_STATUS_PAGE_HI:
         return half(e->status_page_reg, reg == TSR_ENG_STATUS_PAGE_HI);
     case TSR_ENG_CONTEXT:
-        return qatomic_read(&e->context);
+        return qatomic_read(&e->m.context);
     case TSR_ENG_IB_OFFSET:
         return qatomic_read(&e->ib_offset);
     default:
@@ -534,7 +542,7 @@ static uint64_t mmio_read(void *opaque, hwaddr addr, unsigned size)
         return UINT64_MAX;
     }
     if (size != 4 || addr % 4 || !reg_read(s, addr, &value)) {
-        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_REGISTER, addr);
         value = 0;
     }
     trace_tessera_reg_read(addr, size, value);
@@ -551,7 +559,7 @@ static void mmio_write(void *opaque, hwaddr addr, uint64_t value,
     }
     trace_tessera_reg_write(addr, size, value);
     if (size != 4 || addr % 4 || !reg_write(s, addr, value)) {
-        tessera_guest_error(s, NULL, TSR_ERR_REGISTER, addr);
+        tessera_guest_error(&s->cpu, TSR_ERR_REGISTER, addr);
     }
 }
 

@@ -9,8 +9,15 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "tessera.h"
+#include "tessera_paging.h"
+#include "tessera_mark.h"
+#include "tessera_strict.h"
+#include "tessera_swizzle.h"
 #include "trace.h"
+
+#define PIECE_BYTES     65536   /* of a row, in one go */
+#define MAP_PAGES       512     /* aperture entries, likewise */
+#define UNMAP_PAGES     65536   /* entries taken out */
 
 typedef struct Transfer {
     uint32_t src_layout, dst_layout;
@@ -50,10 +57,10 @@ static uint32_t transfer_side(TesseraEngine *e, TesseraView *v, bool pages,
                               bool write)
 {
     if (pages) {
-        tessera_view_pages(e, v, addr, off);
+        tessera_view_pages(&e->m, v, addr, off);
         return TSR_ERR_NONE;
     }
-    return tessera_view_gpu(e, v, addr, bytes, write, TESSERA_NO_SLOT);
+    return tessera_view_gpu(&e->m, v, addr, bytes, write, TESSERA_NO_SLOT);
 }
 
 /* Where layouts differ: one linear side, whole tile rows on the other. */
@@ -69,17 +76,18 @@ static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
         !t->pitch || t->pitch > TSR_SURF_MAX_PITCH ||
         t->pitch % TSR_TILE_WIDTH_BYTES || tiled % TSR_TILE_BYTES ||
         t->bytes % ((uint64_t)t->pitch * TSR_TILE_ROWS)) {
-        return tessera_fault(e, TSR_ERR_SURFACE, TESSERA_NO_SLOT, tiled);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, TESSERA_NO_SLOT, tiled);
     }
     return TSR_ERR_NONE;
 }
 
-/* One band where the linear side is not in VRAM: by way of a scratch band. */
-static uint32_t transfer_band(TesseraEngine *e, Transfer *t, TesseraRect *tiled,
-                              TesseraRect *linear, bool store)
+/* A piece of a band: one tile row high, at most PIECE_BYTES wide. */
+static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
+                               TesseraRect *tiled, TesseraRect *linear,
+                               bool store)
 {
-    uint64_t stride = tessera_band_stride(t->pitch);
-    uint8_t *lin = tessera_mem_band(e, stride * TSR_TILE_ROWS);
+    uint64_t stride = tessera_band_stride(linear->nb);
+    uint8_t *lin = tessera_band(e, stride * TSR_TILE_ROWS);
     uint32_t err;
 
     tiled->stream = store;
@@ -88,45 +96,86 @@ static uint32_t transfer_band(TesseraEngine *e, Transfer *t, TesseraRect *tiled,
                                           lin, stride);
 }
 
+/* Straight to or from the linear side, if it is in one piece; else no run. */
+static uint32_t transfer_linear_run(TesseraView *v, const TesseraRect *r,
+                                    bool write, TesseraRun *run)
+{
+    uint64_t off = (uint64_t)r->y * r->pitch + r->xb;
+    uint32_t err;
+
+    run->ptr = NULL;
+    if (v->is_vram) {
+        return tessera_vram_rows_begin(v->m, v->vram_offset + off, r->nb,
+                                       r->pitch, r->rows, write, v->slot, run);
+    }
+    if (r->nb != r->pitch) {
+        return TSR_ERR_NONE;
+    }
+    err = tessera_view_begin(v, off, r->nb * r->rows, write, run);
+    if (!err && run->len < r->nb * r->rows) {
+        tessera_view_end(v, run, 0);
+        run->ptr = NULL;
+    }
+    return err;
+}
+
+static uint32_t transfer_band(TesseraEngine *e, Transfer *t,
+                              TesseraRect *tiled, TesseraRect *linear,
+                              bool store)
+{
+    TesseraView *linear_view = store ? &t->sview : &t->dview;
+    TesseraRun run;
+    uint32_t err = transfer_linear_run(linear_view, linear, !store, &run), end;
+
+    if (err) {
+        return err;
+    }
+    if (!run.ptr) {
+        return transfer_piece(e, t, tiled, linear, store);
+    }
+    tiled->stream = true;
+    err = store ? tessera_rect_write(&t->dview, tiled, run.ptr, t->pitch)
+                : tessera_rect_read(&t->sview, tiled, run.ptr, t->pitch);
+    end = tessera_view_end(linear_view, &run, err ? 0 : run.len);
+    return err ? err : end;
+}
+
+/* progress: bytes of whole bands; bytes of the rows of the next one. */
 static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
 {
     bool store = t->dst_layout != TSR_LAYOUT_LINEAR;
-    TesseraView *linear_view = store ? &t->sview : &t->dview;
-    uint64_t band = (uint64_t)t->pitch * TSR_TILE_ROWS, off;
+    uint64_t band = (uint64_t)t->pitch * TSR_TILE_ROWS;
+    uint64_t *done = &e->progress[0], *xb = &e->progress[1];
     TesseraRect linear = {
         .layout = TSR_LAYOUT_LINEAR,
         .pitch = t->pitch,
-        .nb = t->pitch,
         .rows = TSR_TILE_ROWS,
-    }, tiled = linear;
+    };
+    uint32_t err = TSR_ERR_NONE;
 
-    tiled.layout = store ? t->dst_layout : t->src_layout;
-    for (off = 0; off < t->bytes; off += band) {
-        uint8_t *lin;
-        uint32_t err;
-
-        if (tessera_stopping(e)) {
-            return TESSERA_STOPPED;
-        }
-        err = tessera_view_ptr(linear_view, off, band, !store, &lin);
-        if (err) {
-            return err;
-        }
-        tiled.stream = true;
-        if (!lin) {
-            err = transfer_band(e, t, &tiled, &linear, store);
-        } else if (store) {
-            err = tessera_rect_write(&t->dview, &tiled, lin, t->pitch);
-        } else {
-            err = tessera_rect_read(&t->sview, &tiled, lin, t->pitch);
-        }
-        if (err) {
-            return err;
-        }
-        tiled.y += TSR_TILE_ROWS;
-        linear.y += TSR_TILE_ROWS;
+    if (*done % band || *xb % PIECE_BYTES || *xb >= t->pitch) {
+        return TSR_ERR_PACKET;
     }
-    return TSR_ERR_NONE;
+    while (*done < t->bytes && !err) {
+        TesseraRect tiled;
+
+        linear.y = *done / band * TSR_TILE_ROWS;
+        linear.xb = *xb;
+        linear.nb = MIN(t->pitch - *xb, PIECE_BYTES);
+        tiled = linear;
+        tiled.layout = store ? t->dst_layout : t->src_layout;
+        err = transfer_band(e, t, &tiled, &linear, store);
+        if (err) {
+            return err;
+        }
+        *xb += linear.nb;
+        if (*xb == t->pitch) {
+            *xb = 0;
+            *done += band;
+        }
+        err = *done < t->bytes ? tessera_leave(&e->m) : TSR_ERR_NONE;
+    }
+    return err;
 }
 
 /* PAGE-4: a transfer may start only after the pending one ended. */
@@ -134,7 +183,7 @@ static void referee_passes(TesseraEngine *e, uint32_t flags)
 {
     if (flags & TSR_TRANSFER_START) {
         if (e->transfer_open && e->s->cfg.strict) {
-            tessera_guest_error(e->s, e, TSR_ERR_STRICT_TRANSFER, 0);
+            tessera_guest_error(&e->m, TSR_ERR_STRICT_TRANSFER, 0);
         }
         e->transfer_open = true;
     }
@@ -167,7 +216,9 @@ uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
     if (err) {
         return err;
     }
-    referee_passes(e, flags);
+    if (!e->progress[0] && !e->progress[1]) {
+        referee_passes(e, flags);
+    }
     if (!t->bytes) {
         return TSR_ERR_NONE;
     }
@@ -183,52 +234,58 @@ uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
     if (differ) {
         return transfer_swizzle(e, t);
     }
-    return tessera_view_copy(&t->dview, 0, &t->sview, 0, t->bytes);
+    return tessera_view_copy(&t->dview, 0, &t->sview, 0, t->bytes,
+                             &e->progress[0]);
 }
 
 uint32_t tessera_paging_fill(TesseraEngine *e, const uint32_t *p)
 {
-    uint64_t gpa = tessera_u64(&p[2]), bytes = tessera_u64(&p[4]), off, n;
+    uint64_t gpa = tessera_u64(&p[2]), bytes = tessera_u64(&p[4]);
+    uint64_t *done = &e->progress[0];
     TesseraView *v = e->scratch;
     uint32_t err;
 
-    if ((gpa | bytes) % 8) {
+    if ((gpa | bytes | *done) % 8) {
         return TSR_ERR_PACKET;
     }
-    trace_tessera_page_fill(e->index, gpa, bytes, p[1]);
-    err = tessera_view_gpu(e, v, gpa, bytes, true, TESSERA_NO_SLOT);
+    err = tessera_view_gpu(&e->m, v, gpa, bytes, true, TESSERA_NO_SLOT);
     if (err) {
         return err;
     }
     if (!v->is_vram) {
-        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, gpa);
+        return tessera_fault(&e->m, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, gpa);
     }
-    for (off = 0; off < bytes; off += n) {
-        uint8_t *ptr;
+    if (!*done) {
+        trace_tessera_page_fill(e->index, gpa, bytes, p[1]);
+    }
+    while (*done < bytes && !err) {
+        uint64_t n = MIN(bytes - *done, TESSERA_CHUNK_BYTES);
+        TesseraRun run;
 
-        if (tessera_stopping(e)) {
-            return TESSERA_STOPPED;
-        }
-        n = MIN(bytes - off, TESSERA_CHUNK_BYTES);
-        err = tessera_view_ptr(v, off, n, true, &ptr);
+        err = tessera_view_begin(v, *done, n, true, &run);
         if (err) {
             return err;
         }
         if (p[1] == (p[1] & 0xff) * 0x01010101u) {
-            memset(ptr, p[1] & 0xff, n);
+            memset(run.ptr, p[1] & 0xff, n);
         } else {
             for (uint64_t i = 0; i < n; i += 4) {
-                stl_le_p(ptr + i, p[1]);
+                stl_le_p(run.ptr + i, p[1]);
             }
         }
+        err = tessera_view_end(v, &run, n);
+        if (!err) {
+            *done += n;
+            err = *done < bytes ? tessera_leave(&e->m) : TSR_ERR_NONE;
+        }
     }
-    return TSR_ERR_NONE;
+    return err;
 }
 
 static TesseraSegment *aperture_range(TesseraEngine *e, uint32_t id,
                                       uint32_t first, uint32_t pages)
 {
-    TesseraSegment *seg = tessera_mem_aperture(e->s, id);
+    TesseraSegment *seg = tessera_view_aperture(e->s, id);
 
     if (!seg || first > seg->num_pages || pages > seg->num_pages - first) {
         return NULL;
@@ -242,11 +299,11 @@ static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
                            TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
 
     if (pte & ~known) {
-        return tessera_fault(e, TSR_ERR_PACKET, TESSERA_NO_SLOT, pte);
+        return tessera_fault(&e->m, TSR_ERR_PACKET, TESSERA_NO_SLOT, pte);
     }
     if ((pte & TSR_APTE_COHERENT) &&
         !(seg->flags & TSR_SEGF_CACHE_COHERENT)) {
-        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, pte);
+        return tessera_fault(&e->m, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, pte);
     }
     return TSR_ERR_NONE;
 }
@@ -257,78 +314,96 @@ static void referee_map(TesseraEngine *e, TesseraSegment *seg, uint32_t page,
 {
     if (e->s->cfg.strict && (pte & TSR_APTE_VALID) &&
         qatomic_read__nocheck(&seg->ptes[page])) {
-        e->fault_slot = TESSERA_NO_SLOT;
-        tessera_guest_error(e->s, e, TSR_ERR_STRICT_OVERLAP,
+        e->m.fault_slot = TESSERA_NO_SLOT;
+        tessera_guest_error(&e->m, TSR_ERR_STRICT_OVERLAP,
                             seg->base + ((uint64_t)page << TSR_PAGE_SHIFT));
     }
+}
+
+static uint32_t map_pages(TesseraEngine *e, TesseraSegment *seg,
+                          uint32_t first, uint32_t n, uint64_t list)
+{
+    uint64_t ptes[MAP_PAGES];
+    uint32_t err = tessera_dma_rw(&e->m, list, ptes, n * 8, false, true);
+
+    for (uint32_t i = 0; i < n && !err; i++) {
+        uint64_t pte = le64_to_cpu(ptes[i]);
+
+        err = check_pte(e, seg, pte);
+        if (!err) {
+            trace_tessera_map_aperture_pte(seg->id, first + i, pte);
+            referee_map(e, seg, first + i, pte);
+            qatomic_set__nocheck(&seg->ptes[first + i],
+                                 pte & TSR_APTE_VALID ? pte : 0);
+        }
+    }
+    return err;
 }
 
 uint32_t tessera_paging_map(TesseraEngine *e, const uint32_t *p)
 {
     TesseraSegment *seg = aperture_range(e, p[1], p[2], p[3]);
-    uint64_t list = tessera_u64(&p[4]);
-    uint64_t ptes[TESSERA_LIST_ENTRIES];
-    uint32_t done, n;
+    uint64_t list = tessera_u64(&p[4]), *done = &e->progress[0];
+    uint32_t err = TSR_ERR_NONE;
 
     if (!seg) {
-        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
+        return tessera_fault(&e->m, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
     }
     if (list % 8) {
         return TSR_ERR_PACKET;
     }
-    trace_tessera_map_aperture(e->index, p[1], p[2], p[3]);
-    for (done = 0; done < p[3]; done += n) {
-        uint32_t err;
+    if (!*done) {
+        trace_tessera_map_aperture(e->index, p[1], p[2], p[3]);
+    }
+    while (*done < p[3] && !err) {
+        uint32_t n = MIN(p[3] - *done, MAP_PAGES);
 
-        if (tessera_stopping(e)) {
-            return TESSERA_STOPPED;
-        }
-        n = MIN(p[3] - done, TESSERA_LIST_ENTRIES);
-        err = tessera_dma_rw(e, list + (uint64_t)done * 8, ptes, n * 8, false,
-                             true);
-        for (uint32_t i = 0; i < n && !err; i++) {
-            uint64_t pte = le64_to_cpu(ptes[i]);
-
-            err = check_pte(e, seg, pte);
-            if (!err) {
-                trace_tessera_map_aperture_pte(p[1], p[2] + done + i, pte);
-                referee_map(e, seg, p[2] + done + i, pte);
-                qatomic_set__nocheck(&seg->ptes[p[2] + done + i],
-                                     pte & TSR_APTE_VALID ? pte : 0);
-            }
-        }
-        if (err) {
-            return err;
+        err = map_pages(e, seg, p[2] + *done, n, list + *done * 8);
+        if (!err) {
+            *done += n;
+            err = *done < p[3] ? tessera_leave(&e->m) : TSR_ERR_NONE;
         }
     }
-    return TSR_ERR_NONE;
+    return err;
 }
 
 uint32_t tessera_paging_unmap(TesseraEngine *e, const uint32_t *p)
 {
     TesseraSegment *seg = aperture_range(e, p[1], p[2], p[3]);
+    uint64_t *done = &e->progress[0];
+    uint32_t err = TSR_ERR_NONE;
 
     if (!seg) {
-        return tessera_fault(e, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
+        return tessera_fault(&e->m, TSR_ERR_SEGMENT, TESSERA_NO_SLOT, p[2]);
     }
-    trace_tessera_unmap_aperture(e->index, p[1], p[2], p[3]);
-    if (e->s->cfg.strict && !qatomic_read__nocheck(&e->s->dummy_page)) {
-        e->fault_slot = TESSERA_NO_SLOT;
-        tessera_guest_error(e->s, e, TSR_ERR_STRICT_DUMMY, seg->base);
+    if (!*done) {
+        trace_tessera_unmap_aperture(e->index, p[1], p[2], p[3]);
+        if (e->s->cfg.strict && !qatomic_read__nocheck(&e->s->dummy_page)) {
+            e->m.fault_slot = TESSERA_NO_SLOT;
+            tessera_guest_error(&e->m, TSR_ERR_STRICT_DUMMY, seg->base);
+        }
     }
-    for (uint32_t i = 0; i < p[3]; i++) {
-        qatomic_set__nocheck(&seg->ptes[p[2] + i], 0);
+    while (*done < p[3] && !err) {
+        uint32_t n = MIN(p[3] - *done, UNMAP_PAGES);
+
+        for (uint32_t i = 0; i < n; i++) {
+            qatomic_set__nocheck(&seg->ptes[p[2] + *done + i], 0);
+        }
+        *done += n;
+        err = *done < p[3] ? tessera_leave(&e->m) : TSR_ERR_NONE;
     }
-    return TSR_ERR_NONE;
+    return err;
 }
 
 uint32_t tessera_paging_mark(TesseraEngine *e, const uint32_t *p)
 {
     uint64_t gpa = tessera_u64(&p[2]), bytes = tessera_u64(&p[4]);
-    TesseraSegment *seg = tessera_mem_segment(e->s, gpa, bytes);
-    uint32_t err = tessera_strict_mark(e->s, p[1], seg, gpa, bytes);
+    uint32_t err = tessera_mark(&e->m, p[1], gpa, bytes, &e->progress[0]);
 
-    return err ? tessera_fault(e, err, TESSERA_NO_SLOT, gpa) : TSR_ERR_NONE;
+    if (!err || err == TESSERA_RETRY || err == TESSERA_STOPPED) {
+        return err;
+    }
+    return tessera_fault(&e->m, err, TESSERA_NO_SLOT, gpa);
 }
 
 /* All apertures show the dummy page again. */

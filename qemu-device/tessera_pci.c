@@ -21,7 +21,12 @@
 #include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "system/system.h"
-#include "tessera.h"
+#include "tessera_irq.h"
+#include "tessera_mark.h"
+#include "tessera_mmio.h"
+#include "tessera_ring.h"
+#include "tessera_vmstate.h"
+#include "tessera_strict.h"
 #include "trace.h"
 
 #define MAX_SEGMENT_BYTES   (16 * GiB)
@@ -201,6 +206,8 @@ static void reset_hold(Object *obj, ResetType type)
     TesseraState *s = TESSERA(obj);
 
     trace_tessera_device_reset(false);
+    /* Waiting may let a vCPU in: no engine is enabled before the end. */
+    qatomic_set(&s->resetting, true);
     tessera_engines_reset_begin(s, false);
     tessera_engines_reset_wait(s);
     if (s->distrusted) {
@@ -220,6 +227,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
         }
         tessera_engines_resume(s);
         tessera_irq_resume(s);
+        tessera_mark_resume(s);
         return;
     }
     tessera_engines_pause(s);
@@ -246,6 +254,9 @@ static const FaultProperty fault_properties[] = {
       offsetof(TesseraState, render_delay_us) },
     { "x-fail-dma", "Bus accesses of packets that fail from now on",
       offsetof(TesseraState, fail_dma) },
+    { "x-hold-after", "Points where packets can be interrupted that are passed "
+      "before an engine stays at one, until a pause or reset; 0: never",
+      offsetof(TesseraState, hold_after) },
 };
 
 static void fault_get(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -456,6 +467,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     tessera_irq_init(s);
+    tessera_mark_init(s);
     s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
                                       &DEVICE(s)->mem_reentrancy_guard);
     tessera_engines_init(s);
@@ -479,6 +491,7 @@ static void tessera_exit(PCIDevice *pdev)
     tessera_engines_stop(s);
     tessera_errors_log_totals(s);
     qemu_bh_delete(s->reset_bh);
+    tessera_mark_fini(s);
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
@@ -499,7 +512,8 @@ static void tessera_instance_init(Object *obj)
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
     s->hang_engine = -1;
-    qemu_mutex_init(&s->err_lock);
+    tessera_errors_init(s);
+    tessera_master_init(&s->cpu, s, TESSERA_NO_ENGINE);
 }
 
 static void tessera_instance_finalize(Object *obj)
@@ -507,7 +521,8 @@ static void tessera_instance_finalize(Object *obj)
     TesseraState *s = TESSERA(obj);
 
     free_state(s);
-    qemu_mutex_destroy(&s->err_lock);
+    tessera_master_fini(&s->cpu);
+    tessera_errors_fini(s);
 }
 
 static void tessera_class_init(ObjectClass *klass, void *data)

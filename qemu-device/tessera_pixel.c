@@ -9,7 +9,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "tessera.h"
+#include "tessera_pixel.h"
+#include "tessera_strict.h"
 
 bool tessera_pixel_format_ok(uint32_t format)
 {
@@ -103,7 +104,7 @@ uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
                            const uint32_t *frags, uint32_t blend)
 {
     TesseraRect r = tessera_surface_rect(surf, x, y, n, 1);
-    uint8_t *row = v->e->bounce;
+    uint8_t *row = v->m->bounce;
     uint32_t err, i;
 
     QEMU_BUILD_BUG_ON(TSR_SURF_MAX_DIM * 4 > TESSERA_BOUNCE_BYTES);
@@ -139,7 +140,7 @@ uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
         return err;
     }
     if (!t->surf.pitch || !tessera_pixel_format_ok(t->surf.format)) {
-        return tessera_fault(e, TSR_ERR_SURFACE, slot, t->surf.base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, slot, t->surf.base);
     }
     t->sampler = sampler;
     return TSR_ERR_NONE;
@@ -152,33 +153,55 @@ static void texpages_forget(TesseraEngine *e)
     }
 }
 
+/* The referee sees the rectangle read, and nothing beside it. */
+static uint32_t texture_referee(TesseraTexture *t)
+{
+    TesseraRect r = tessera_surface_rect(&t->surf, t->x, t->y, t->w, t->h);
+    uint32_t step = r.layout == TSR_LAYOUT_LINEAR ? 1 : TSR_TILE_ROWS;
+    uint32_t y = r.y & ~(step - 1), err = TSR_ERR_NONE;
+
+    for (; y < r.y + r.rows && !err; y += step) {
+        uint64_t first = tessera_swizzle_offset(r.layout, r.pitch, r.xb, y);
+        uint64_t len = r.nb;
+
+        if (step > 1) {         /* the tiles of a tile row follow each other */
+            first &= ~(TSR_TILE_BYTES - 1ULL);
+            len = (tessera_swizzle_offset(r.layout, r.pitch, r.xb + r.nb - 1,
+                                          y) | (TSR_TILE_BYTES - 1)) + 1 -
+                  first;
+        }
+        err = tessera_strict_access(t->view.m, t->view.vram_offset + first,
+                                    len, false, t->view.slot);
+    }
+    return err;
+}
+
 /* Choose the rectangle that is sampled; it counts as read. */
 uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
                               uint32_t y, uint32_t w, uint32_t h)
 {
     TesseraRect r;
-    uint64_t first, end;
-    uint8_t *ptr;
     uint32_t err;
 
     err = tessera_surface_view(e, &t->surf, x, y, w, h, false, &t->view);
     if (err) {
         return err;
     }
+    t->e = e;
     t->x = x;
     t->y = y;
     t->w = w;
     t->h = h;
     t->err = TSR_ERR_NONE;
     r = tessera_surface_rect(&t->surf, x, y, w, h);
-    end = tessera_swizzle_end(&r);
-    first = (uint64_t)(r.layout == TSR_LAYOUT_LINEAR
-                       ? y : y & ~(TSR_TILE_ROWS - 1)) * r.pitch;
-    t->end = end;
+    t->end = tessera_swizzle_end(&r);
+    t->host = NULL;
+    if (t->view.is_vram) {
+        t->host = e->s->vram_ptr + t->view.vram_offset;
+        return texture_referee(t);
+    }
     texpages_forget(e);
-    err = tessera_view_ptr(&t->view, first, end - first, false, &ptr);
-    t->host = ptr ? ptr - first : NULL;
-    return err;
+    return TSR_ERR_NONE;
 }
 
 /* A texel that is not in VRAM, through a small cache of pages. */
@@ -187,7 +210,7 @@ static const uint8_t *texel_cached(TesseraTexture *t, uint64_t off)
     uint64_t at = t->view.base + off, page = at & ~(TSR_PAGE_SIZE - 1ULL);
     TesseraTexPage *p;
 
-    p = &t->view.e->texpages[(page >> TSR_PAGE_SHIFT) % TESSERA_TEXPAGES];
+    p = &t->e->texpages[(page >> TSR_PAGE_SHIFT) % TESSERA_TEXPAGES];
     if (p->off != page) {
         /* What lies outside the surface is neither needed nor allowed. */
         uint64_t lo = MAX(page, t->view.base);

@@ -3,20 +3,22 @@
  *
  * An exact rasteriser: 24.8 fixed point vertices, integer edge functions,
  * top-left rule, attributes interpolated with one exact division per span and
- * carried remainders after it. Work goes by scanlines: a reset is seen
- * between them, a pause remembers triangle and scanline. Called from render
- * engine threads by the command decoder.
+ * carried remainders after it. Work goes by pieces of scanlines, and can be
+ * left after each. Called from render engine threads by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/int128.h"
-#include "tessera.h"
+#include "tessera_raster.h"
+#include "tessera_pixel.h"
+#include "tessera_strict.h"
 
 #define SUBPIXEL        256
 #define CENTRE          128
 #define SCANLINES_PER_CHECK 16
+#define PIXELS_PER_CHECK 1024
 
 typedef struct Vertex {
     int32_t x, y, u, v;
@@ -55,7 +57,7 @@ typedef struct DrawJob {
 static uint32_t check_defined(TesseraEngine *e, uint32_t mask)
 {
     if (e->s->cfg.strict && (mask & ~e->state_defined)) {
-        return tessera_fault(e, TSR_ERR_STRICT_STATE, TESSERA_NO_SLOT,
+        return tessera_fault(&e->m, TSR_ERR_STRICT_STATE, TESSERA_NO_SLOT,
                              ctz32(mask & ~e->state_defined));
     }
     return TSR_ERR_NONE;
@@ -72,7 +74,7 @@ static uint32_t draw_target(TesseraEngine *e, DrawJob *d)
         return err;
     }
     if (!d->target.pitch || !tessera_pixel_format_ok(d->target.format)) {
-        return tessera_fault(e, TSR_ERR_SURFACE, slot, d->target.base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, slot, d->target.base);
     }
     d->sx0 = min & 0xffff;
     d->sy0 = min >> 16;
@@ -315,40 +317,73 @@ static inline uint32_t walkers_color(Walkers *w, const Triangle *t)
     return argb;
 }
 
-static uint32_t draw_span(DrawJob *d, int32_t y, uint32_t *frags)
+/*
+ * One scanline, in pieces. The high half of progress[1] counts the scanlines
+ * of the triangle that are done, the low half pixels of the next one.
+ */
+static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
 {
     const Triangle *t = &d->tri;
-    int32_t first, end, i;
+    uint32_t *frags = e->frags, err = TSR_ERR_NONE;
+    int32_t first, end, x, i;
     Walkers w;
 
     if (!span_find(t, y, &first, &end)) {
         return TSR_ERR_NONE;
     }
-    walkers_init(&w, d, first, y);
-    for (i = 0; i < end - first; i++) {
-        uint32_t c = walkers_color(&w, t);
+    x = first + (int64_t)MIN((uint32_t)e->progress[1], end - first);
+    walkers_init(&w, d, x, y);
+    while (x < end && !err) {
+        int32_t n = MIN(end - x, PIXELS_PER_CHECK);
 
-        if (d->textured) {
-            c = tessera_pixel_mul(tessera_texture_sample(&d->tex, w.u.value,
-                                                         w.v.value), c);
-            walker_next(&w.u, t->area);
-            walker_next(&w.v, t->area);
+        for (i = 0; i < n; i++) {
+            uint32_t c = walkers_color(&w, t);
+
+            if (d->textured) {
+                c = tessera_pixel_mul(tessera_texture_sample(&d->tex,
+                                                             w.u.value,
+                                                             w.v.value), c);
+                walker_next(&w.u, t->area);
+                walker_next(&w.v, t->area);
+            }
+            frags[i] = tessera_pixel_mul(c, d->color);
         }
-        frags[i] = tessera_pixel_mul(c, d->color);
+        if (d->textured && d->tex.err) {
+            return d->tex.err;
+        }
+        err = tessera_pixel_row(&d->view, &d->target, x, y, n, frags,
+                                d->blend);
+        if (!err) {
+            x += n;
+            e->progress[1] += n;
+            err = x < end ? tessera_leave(&e->m) : TSR_ERR_NONE;
+        }
     }
-    if (d->textured && d->tex.err) {
-        return d->tex.err;
-    }
-    return tessera_pixel_row(&d->view, &d->target, first, y, end - first,
-                             frags, d->blend);
+    return err;
 }
 
-/* e->progress[1] counts the scanlines of the triangle already done. */
+static uint32_t draw_scanlines(TesseraEngine *e, DrawJob *d)
+{
+    uint32_t rows = d->tri.y1 - d->tri.y0, err = TSR_ERR_NONE;
+
+    while (e->progress[1] >> 32 < rows && !err) {
+        uint64_t row = e->progress[1] >> 32;
+
+        err = draw_span(e, d, d->tri.y0 + row);
+        if (!err) {
+            e->progress[1] = ++row << 32;
+            if (row % SCANLINES_PER_CHECK == 0 && row < rows) {
+                err = tessera_leave(&e->m);
+            }
+        }
+    }
+    return err;
+}
+
 static uint32_t draw_triangle(TesseraEngine *e, DrawJob *d, uint32_t index)
 {
     uint8_t raw[3 * TSR_VERTEX_BYTES];
     uint32_t err;
-    int32_t y;
 
     err = tessera_view_rw(&d->vview, (uint64_t)index * sizeof(raw), raw,
                           sizeof(raw), false);
@@ -357,27 +392,14 @@ static uint32_t draw_triangle(TesseraEngine *e, DrawJob *d, uint32_t index)
     }
     for (unsigned int i = 0; i < 3; i++) {
         if (!vertex_decode(&d->tri.vtx[i], raw + i * TSR_VERTEX_BYTES)) {
-            return tessera_fault(e, TSR_ERR_PACKET, d->vertices.slot,
+            return tessera_fault(&e->m, TSR_ERR_PACKET, d->vertices.slot,
                                  d->vview.base + index * sizeof(raw));
         }
     }
-    if (!triangle_setup(d)) {
-        return TSR_ERR_NONE;
-    }
-    for (y = d->tri.y0 + (int64_t)e->progress[1]; y < d->tri.y1; y++) {
-        err = draw_span(d, y, e->frags);
-        e->progress[1]++;
-        if (err) {
-            return err;
-        }
-        if (e->progress[1] % SCANLINES_PER_CHECK == 0 &&
-            qatomic_read(&e->attention)) {
-            return tessera_stopping(e) ? TESSERA_STOPPED : TESSERA_RETRY;
-        }
-    }
-    return TSR_ERR_NONE;
+    return triangle_setup(d) ? draw_scanlines(e, d) : TSR_ERR_NONE;
 }
 
+/* progress[0]: triangles done. */
 uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p)
 {
     DrawJob *d = e->scratch;
@@ -391,10 +413,9 @@ uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p)
     while (!err && e->progress[0] < p[3] / 3) {
         err = draw_triangle(e, d, e->progress[0]);
         if (!err) {
-            e->progress[0]++;
             e->progress[1] = 0;
-            if (qatomic_read(&e->attention)) {
-                err = tessera_stopping(e) ? TESSERA_STOPPED : TESSERA_RETRY;
+            if (++e->progress[0] < p[3] / 3) {
+                err = tessera_leave(&e->m);
             }
         }
     }

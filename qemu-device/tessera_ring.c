@@ -14,7 +14,12 @@
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "system/runstate.h"
-#include "tessera.h"
+#include "tessera_ring.h"
+#include "tessera_cmd.h"
+#include "tessera_irq.h"
+#include "tessera_paging.h"
+#include "tessera_strict.h"
+#include "tessera_surface.h"
 #include "trace.h"
 
 #define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
@@ -43,19 +48,19 @@ static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
     if (e->ib.active) {
         uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
 
-        err = tessera_dma_rw(e, entry, &page, sizeof(page), false, true);
+        err = tessera_dma_rw(&e->m, entry, &page, sizeof(page), false, true);
         if (err) {
             return err;
         }
         page = le64_to_cpu(page);
         if (page & (TSR_PAGE_SIZE - 1)) {
-            return tessera_fault(e, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
+            return tessera_fault(&e->m, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
         }
     } else {
         page = e->ring + (off - in_page);
     }
     w->bytes = MIN(avail, TSR_PAGE_SIZE - in_page);
-    err = tessera_dma_rw(e, page + in_page, w->data, w->bytes, false,
+    err = tessera_dma_rw(&e->m, page + in_page, w->data, w->bytes, false,
                          e->ib.active);
     if (err) {
         w->bytes = 0;
@@ -97,7 +102,7 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
     uint32_t left = stream_left(e, off), err;
     uint8_t *dst = (uint8_t *)e->packet;
 
-    e->packet[0] = 0;
+    e->m.packet = e->packet[0] = 0;
     if (left < 8) {
         return TSR_ERR_RING;    /* the tail has just moved back */
     }
@@ -106,6 +111,7 @@ static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
         return err;
     }
     le32_to_cpus(&e->packet[0]);
+    e->m.packet = e->packet[0];
     *bytes = ((e->packet[0] & TSR_PKT_LENGTH_MASK) >> TSR_PKT_LENGTH_SHIFT) * 4;
     if (!tessera_cmd_length_ok(e->packet[0]) || *bytes > left) {
         return TSR_ERR_PACKET;
@@ -126,7 +132,7 @@ static void advance_ring(TesseraEngine *e, uint32_t bytes)
 
 static void end_ib(TesseraEngine *e)
 {
-    trace_tessera_ib_end(e->index, e->context, e->ib.cur, e->job_status);
+    trace_tessera_ib_end(e->index, e->m.context, e->ib.cur, e->job_status);
     e->ib.active = false;
     e->window.bytes = 0;
     qatomic_set(&e->ib_offset, 0);
@@ -136,11 +142,11 @@ static void end_ib(TesseraEngine *e)
 /* An error ends the IB it is in; outside one it halts the engine. */
 static void packet_failed(TesseraEngine *e, uint32_t err)
 {
-    tessera_guest_error(e->s, e, err, e->fault_addr);
+    tessera_guest_error(&e->m, err, e->m.fault_addr);
     e->transfer_open = false;
     if (!e->job_status) {
         e->job_status = err;
-        e->job_status_offset = e->packet_offset;
+        e->job_status_offset = e->m.packet_offset;
     }
     if (e->ib.active) {
         end_ib(e);
@@ -170,18 +176,19 @@ static uint32_t run_packet(TesseraEngine *e)
     bool in_ib = e->ib.active;
     uint32_t bytes = 0, err;
 
-    e->packet_offset = in_ib ? e->ib.cur : e->head;
-    e->fault_slot = TESSERA_NO_SLOT;
-    e->fault_addr = 0;
-    err = fetch_packet(e, e->packet_offset, &bytes);
+    e->m.packet_offset = in_ib ? e->ib.cur : e->head;
+    e->m.fault_slot = TESSERA_NO_SLOT;
+    e->m.fault_addr = 0;
+    err = fetch_packet(e, e->m.packet_offset, &bytes);
     if (!err) {
         err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);
     }
-    tessera_mem_flush_dirty(e);
+    tessera_access_flush(&e->m);
     if (err == TESSERA_RETRY || err == TESSERA_STOPPED) {
         return err;
     }
     e->progress[0] = e->progress[1] = 0;
+    qatomic_set(&e->waiting, false);
     if (err) {
         packet_failed(e, err);
     } else {
@@ -193,7 +200,7 @@ static uint32_t run_packet(TesseraEngine *e)
 static void poll_wait(TesseraEngine *e)
 {
     qemu_mutex_lock(&e->lock);
-    if (!e->attention) {
+    if (!e->m.attention) {
         qemu_cond_timedwait(&e->cond, &e->lock, WAIT_POLL_MS);
     }
     qemu_mutex_unlock(&e->lock);
@@ -201,7 +208,7 @@ static void poll_wait(TesseraEngine *e)
 
 static void run_ring(TesseraEngine *e)
 {
-    while (!qatomic_read(&e->attention) && !e->halted && !e->hung) {
+    while (!qatomic_read(&e->m.attention) && !e->halted && !e->hung) {
         if (e->ib.active && e->ib.cur == e->ib.end) {
             end_ib(e);
         } else if (!e->ib.active && e->head == qatomic_read(&e->tail)) {
@@ -216,8 +223,8 @@ static void run_ring(TesseraEngine *e)
 
 static void update_requests(TesseraEngine *e)
 {
-    qatomic_set(&e->stop, e->exiting || e->reset_req);
-    qatomic_set(&e->attention, e->exiting || e->reset_req || e->pause_req);
+    qatomic_set(&e->m.stop, e->exiting || e->reset_req);
+    qatomic_set(&e->m.attention, e->exiting || e->reset_req || e->pause_req);
     qemu_cond_broadcast(&e->cond);
 }
 
@@ -230,7 +237,7 @@ static void reset_engine(TesseraEngine *e)
     qatomic_set(&e->waiting, false);
     qatomic_set(&e->head, 0);
     qatomic_set(&e->tail, 0);
-    qatomic_set(&e->context, 0);
+    qatomic_set(&e->m.context, 0);
     qatomic_set(&e->ib_offset, 0);
     memset(&e->ib, 0, sizeof(e->ib));
     e->window.bytes = 0;
@@ -240,8 +247,8 @@ static void reset_engine(TesseraEngine *e)
     e->job_start_ns = 0;
     e->transfer_open = false;
     e->progress[0] = e->progress[1] = 0;
-    e->packet[0] = 0;
-    e->packet_offset = 0;
+    e->m.packet = 0;
+    e->m.packet_offset = 0;
     memset(e->state, 0, sizeof(e->state));
     e->state_defined = 0;
     tessera_slots_clear(e);
@@ -348,7 +355,7 @@ void tessera_engine_control(TesseraEngine *e, uint32_t value)
     }
     qemu_mutex_unlock(&e->lock);
     if (!ok) {
-        tessera_guest_error(e->s, NULL, TSR_ERR_RING,
+        tessera_guest_error(&e->s->cpu, TSR_ERR_RING,
                             TSR_ENG(e->index) + TSR_ENG_CONTROL);
     }
 }
@@ -367,9 +374,15 @@ void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail)
     }
     qemu_mutex_unlock(&e->lock);
     if (!ok) {
-        tessera_guest_error(e->s, NULL, TSR_ERR_RING,
+        tessera_guest_error(&e->s->cpu, TSR_ERR_RING,
                             TSR_DOORBELL(e->index));
     }
+}
+
+bool tessera_engine_enabled(TesseraEngine *e)
+{
+    QEMU_LOCK_GUARD(&e->lock);
+    return e->enabled;
 }
 
 uint32_t tessera_engine_status(TesseraEngine *e)
@@ -494,6 +507,7 @@ void tessera_device_reset(TesseraState *s)
     s->fw_size = 0;
     s->mark_addr = 0;
     s->mark_size = 0;
+    s->err_select = 0;
     qatomic_set(&s->fw_running, false);
     qatomic_set__nocheck(&s->dummy_page, 0);
     for (unsigned int i = 0; i < s->num_engines; i++) {
@@ -509,7 +523,6 @@ void tessera_device_reset(TesseraState *s)
     tessera_paging_reset(s);
     tessera_strict_reset(s);
     tessera_errors_clear(s);
-    s->err_select = 0;
     tessera_irq_reset(s);
     qatomic_set(&s->resetting, false);
 }
@@ -553,7 +566,7 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->index = index;
     e->type = type;
     e->pause_req = !runstate_is_running();
-    e->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
+    tessera_master_init(&e->m, s, index);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
     e->texpages = g_new0(TesseraTexPage, TESSERA_TEXPAGES);
@@ -622,7 +635,7 @@ void tessera_engines_free(TesseraState *s)
         qemu_cond_destroy(&e->ack_cond);
         qemu_mutex_destroy(&e->lock);
         qemu_mutex_destroy(&e->slot_lock);
-        g_free(e->bounce);
+        tessera_master_fini(&e->m);
         g_free(e->scratch);
         g_free(e->band);
         g_free(e->frags);

@@ -2,8 +2,9 @@
  * Tessera virtual GPU: guest errors and the referee
  *
  * Owns the error block (counters and the first record) and, in strict mode,
- * the state of every VRAM page. Called from engine threads and, for register
- * errors and declarations, from vCPU threads.
+ * judges by the state of every VRAM page, which tessera_mark.c sets. Called
+ * from engine threads and, for register errors and declarations, from vCPU
+ * threads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,21 +12,11 @@
 #include "qemu/atomic.h"
 #include "qemu/log.h"
 #include "qemu/timer.h"
-#include "tessera.h"
+#include "tessera_strict.h"
+#include "tessera_irq.h"
 #include "trace.h"
 
 #define LOG_PER_SECOND 20
-
-static bool log_allowed(TesseraState *s)
-{
-    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
-
-    if (now - s->log_window_ns >= NANOSECONDS_PER_SECOND) {
-        s->log_window_ns = now;
-        s->log_in_window = 0;
-    }
-    return s->log_in_window++ < LOG_PER_SECOND;
-}
 
 static const char *tessera_name(TesseraState *s)
 {
@@ -39,20 +30,20 @@ static void saturating_inc(uint32_t *v)
     }
 }
 
-/* Count an error; @e is NULL outside an engine. */
-void tessera_guest_error(TesseraState *s, TesseraEngine *e, uint32_t type,
-                         uint64_t addr)
+/* Count an error, of whatever @m is at. */
+void tessera_guest_error(TesseraMaster *m, uint32_t type, uint64_t addr)
 {
+    TesseraState *s = m->s;
     TesseraErrorRecord rec = {
         .type = type,
-        .engine = e ? e->index : TESSERA_NO_ENGINE,
-        .context = e ? qatomic_read(&e->context) : 0,
-        .packet = e ? e->packet[0] : 0,
-        .offset = e ? e->packet_offset : 0,
-        .slot = e ? e->fault_slot : TESSERA_NO_SLOT,
+        .engine = m->id,
+        .context = qatomic_read(&m->context),
+        .packet = m->packet,
+        .offset = m->packet_offset,
+        .slot = m->fault_slot,
         .addr = addr,
     };
-    bool log = false;
+    bool first;
 
     trace_tessera_guest_error(type, rec.engine, rec.context, rec.packet,
                               rec.offset, rec.slot, addr);
@@ -63,19 +54,32 @@ void tessera_guest_error(TesseraState *s, TesseraEngine *e, uint32_t type,
     if (s->err_rec.type == TSR_ERR_NONE) {
         s->err_rec = rec;
     }
-    if (s->err_recs[type].type == TSR_ERR_NONE) {
+    first = s->err_recs[type].type == TSR_ERR_NONE;
+    if (first) {
         s->err_recs[type] = rec;
-        log = true;
-    }
-    if (log || log_allowed(s)) {
-        qemu_log_mask(LOG_GUEST_ERROR,
-                      "tessera %s: error %u engine 0x%x context 0x%x"
-                      " packet 0x%08x at 0x%x slot 0x%x addr 0x%" PRIx64 "\n",
-                      tessera_name(s), type, rec.engine, rec.context,
-                      rec.packet, rec.offset, rec.slot, addr);
     }
     qemu_mutex_unlock(&s->err_lock);
+    if (qemu_loglevel_mask(LOG_GUEST_ERROR) &&
+        (!ratelimit_calculate_delay(&s->log_limit, 1) || first)) {
+        qemu_log("tessera %s: error %u engine 0x%x context 0x%x"
+                 " packet 0x%08x at 0x%x slot 0x%x addr 0x%" PRIx64 "\n",
+                 tessera_name(s), type, rec.engine, rec.context, rec.packet,
+                 rec.offset, rec.slot, addr);
+    }
     tessera_irq_event(s, TSR_INT_ERROR);
+}
+
+void tessera_errors_init(TesseraState *s)
+{
+    qemu_mutex_init(&s->err_lock);
+    ratelimit_init(&s->log_limit);
+    ratelimit_set_speed(&s->log_limit, LOG_PER_SECOND, NANOSECONDS_PER_SECOND);
+}
+
+void tessera_errors_fini(TesseraState *s)
+{
+    ratelimit_destroy(&s->log_limit);
+    qemu_mutex_destroy(&s->err_lock);
 }
 
 void tessera_errors_clear(TesseraState *s)
@@ -91,7 +95,7 @@ void tessera_errors_clear(TesseraState *s)
 /* Into the log when the device goes: what it has counted since it came. */
 void tessera_errors_log_totals(TesseraState *s)
 {
-    qemu_mutex_lock(&s->err_lock);
+    QEMU_LOCK_GUARD(&s->err_lock);
     for (uint32_t type = 0; type < TSR_ERR_TYPES; type++) {
         if (s->err_ever[type]) {
             qemu_log_mask(LOG_GUEST_ERROR,
@@ -99,22 +103,22 @@ void tessera_errors_log_totals(TesseraState *s)
                           tessera_name(s), type, s->err_ever[type]);
         }
     }
-    qemu_mutex_unlock(&s->err_lock);
 }
 
-/* Note what an engine's packet tripped over; counted when the packet ends. */
-uint32_t tessera_fault(TesseraEngine *e, uint32_t type, uint32_t slot,
+/* Note what a packet tripped over; counted when the packet ends. */
+uint32_t tessera_fault(TesseraMaster *m, uint32_t type, uint32_t slot,
                        uint64_t addr)
 {
-    e->fault_slot = slot;
-    e->fault_addr = addr;
+    m->fault_slot = slot;
+    m->fault_addr = addr;
     return type;
 }
 
 static uint32_t page_error(uint8_t state, bool write)
 {
-    switch (state) {
+    switch (state & ~TESSERA_PAGE_POISON) {
     case TESSERA_PAGE_FREE:
+    case TESSERA_PAGE_BUSY:
         return TSR_ERR_STRICT_FREED;
     case TESSERA_PAGE_EVICTED:
         return TSR_ERR_STRICT_EVICTED;
@@ -138,106 +142,73 @@ static uint64_t vram_to_gpa(TesseraState *s, uint64_t offset)
     return s->hidden.base + (offset - s->hidden.vram_offset);
 }
 
-/* Referee one access to VRAM; a write makes the whole of each page valid. */
-uint32_t tessera_strict_access(TesseraEngine *e, uint64_t vram_offset,
+static uint32_t page_fault(TesseraMaster *m, uint32_t err, uint64_t page,
+                           uint64_t vram_offset, uint32_t slot)
+{
+    uint64_t at = MAX(vram_offset, page << TSR_PAGE_SHIFT);
+
+    return tessera_fault(m, err, slot, vram_to_gpa(m->s, at));
+}
+
+/* Referee one access to VRAM, before it is made. */
+uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,
                                uint64_t len, bool write, uint32_t slot)
 {
-    TesseraState *s = e->s;
     uint64_t page, last;
 
-    if (!s->cfg.strict || !len) {
+    if (!m->s->cfg.strict || !len) {
         return TSR_ERR_NONE;
     }
     last = (vram_offset + len - 1) >> TSR_PAGE_SHIFT;
     for (page = vram_offset >> TSR_PAGE_SHIFT; page <= last; page++) {
-        uint8_t state = qatomic_read(&s->page_state[page]);
-        uint32_t err;
+        uint32_t err = page_error(qatomic_read(&m->s->page_state[page]), write);
 
-        if (state == TESSERA_PAGE_VALID) {
-            continue;
-        }
-        err = page_error(state, write);
         if (err) {
-            uint64_t at = MAX(vram_offset, page << TSR_PAGE_SHIFT);
-
-            return tessera_fault(e, err, slot, vram_to_gpa(s, at));
+            return page_fault(m, err, page, vram_offset, slot);
         }
-        qatomic_set(&s->page_state[page], TESSERA_PAGE_VALID);
     }
     return TSR_ERR_NONE;
-}
-
-/* Bindings into an evicted range are dead until the slot is bound again. */
-static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
-{
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        TesseraEngine *e = &s->engines[i];
-
-        qemu_mutex_lock(&e->slot_lock);
-        for (unsigned int j = 0; j < s->cfg.num_slots; j++) {
-            TesseraSlot *slot = &e->slots[j];
-
-            if (slot->surface && slot->base < gpa + size &&
-                gpa < slot->base + slot->limit) {
-                qatomic_set(&slot->stale, 1);
-            }
-        }
-        qemu_mutex_unlock(&e->slot_lock);
-    }
-}
-
-static void poison(TesseraState *s, uint64_t vram_offset, uint64_t size)
-{
-    uint32_t *p = (uint32_t *)(s->vram_ptr + vram_offset);
-
-    for (uint64_t i = 0; i < size / 4; i++) {
-        p[i] = cpu_to_le32(TSR_POISON);
-    }
-    memory_region_set_dirty(&s->vram, vram_offset, size);
 }
 
 /*
- * A declaration of ownership, from a MARK packet or the register interface,
- * about a range in @seg (NULL: in none). The caller counts the error.
+ * Bytes were written: that makes the whole of each page valid, unless its
+ * owner has given it up since the access was looked at.
  */
-uint32_t tessera_strict_mark(TesseraState *s, uint32_t command,
-                             const TesseraSegment *seg, uint64_t gpa,
-                             uint64_t size)
+uint32_t tessera_strict_wrote(TesseraMaster *m, uint64_t vram_offset,
+                              uint64_t len, uint32_t slot)
 {
-    static const uint8_t states[] = {
-        [TSR_MARK_FREE] = TESSERA_PAGE_FREE,
-        [TSR_MARK_EVICTED] = TESSERA_PAGE_EVICTED,
-        [TSR_MARK_ALLOCATED] = TESSERA_PAGE_ALLOCATED,
-        [TSR_MARK_VALID] = TESSERA_PAGE_VALID,
-    };
-    uint64_t offset;
+    uint64_t page, last;
 
-    if (command < TSR_MARK_FREE || command > TSR_MARK_VALID ||
-        ((gpa | size) & (TSR_PAGE_SIZE - 1))) {
-        return TSR_ERR_PACKET;
-    }
-    if (!s->cfg.strict || !size) {
+    if (!m->s->cfg.strict || !len) {
         return TSR_ERR_NONE;
     }
-    if (!seg) {
-        return TSR_ERR_ADDRESS;
-    }
-    if (seg->ptes) {
-        return TSR_ERR_SEGMENT;
-    }
-    trace_tessera_mark(command, gpa, size);
-    offset = seg->vram_offset + (gpa - seg->base);
-    for (uint64_t i = 0; i < size >> TSR_PAGE_SHIFT; i++) {
-        qatomic_set(&s->page_state[(offset >> TSR_PAGE_SHIFT) + i],
-                    states[command]);
-    }
-    if (command == TSR_MARK_EVICTED) {
-        stale_slots(s, gpa, size);
-    }
-    if (command == TSR_MARK_FREE || command == TSR_MARK_EVICTED) {
-        poison(s, offset, size);
+    last = (vram_offset + len - 1) >> TSR_PAGE_SHIFT;
+    for (page = vram_offset >> TSR_PAGE_SHIFT; page <= last; page++) {
+        uint8_t *state = &m->s->page_state[page], old = qatomic_read(state);
+
+        while (old != TESSERA_PAGE_VALID) {
+            uint32_t err = page_error(old, true);
+            uint8_t seen;
+
+            if (err) {
+                return page_fault(m, err, page, vram_offset, slot);
+            }
+            seen = qatomic_cmpxchg(state, old, TESSERA_PAGE_VALID);
+            if (seen == old) {
+                break;
+            }
+            old = seen;
+        }
     }
     return TSR_ERR_NONE;
+}
+
+/* Whether a state may come with migration. */
+bool tessera_strict_state_ok(uint8_t state)
+{
+    return state < TESSERA_PAGE_STATES ||
+           state == (TESSERA_PAGE_FREE | TESSERA_PAGE_POISON) ||
+           state == (TESSERA_PAGE_EVICTED | TESSERA_PAGE_POISON);
 }
 
 /* VRAM keeps its contents over a reset, so what was valid stays valid. */

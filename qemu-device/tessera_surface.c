@@ -9,7 +9,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "tessera.h"
+#include "tessera_surface.h"
+#include "tessera_strict.h"
 #include "trace.h"
 
 static uint32_t format_bytes(uint32_t format)
@@ -92,13 +93,13 @@ uint32_t tessera_slot_bind(TesseraEngine *e, const uint32_t *p)
         return TSR_ERR_PACKET;
     }
     if (p[1] >= e->num_slots) {
-        return tessera_fault(e, TSR_ERR_SLOT_RANGE, p[1], 0);
+        return tessera_fault(&e->m, TSR_ERR_SLOT_RANGE, p[1], 0);
     }
     if (!shape_ok(&slot)) {
-        return tessera_fault(e, TSR_ERR_SURFACE, p[1], slot.base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, p[1], slot.base);
     }
     if (!range_ok(&slot)) {
-        return tessera_fault(e, TSR_ERR_ADDRESS, p[1], slot.base);
+        return tessera_fault(&e->m, TSR_ERR_ADDRESS, p[1], slot.base);
     }
     trace_tessera_bind_slot(e->index, p[1], slot.base, slot.limit,
                             slot.surface);
@@ -114,7 +115,7 @@ uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot)
         return TSR_ERR_PACKET;
     }
     if (slot >= e->num_slots) {
-        return tessera_fault(e, TSR_ERR_SLOT_RANGE, slot, 0);
+        return tessera_fault(&e->m, TSR_ERR_SLOT_RANGE, slot, 0);
     }
     trace_tessera_unbind_slot(e->index, slot);
     qemu_mutex_lock(&e->slot_lock);
@@ -137,17 +138,17 @@ uint32_t tessera_surface_get(TesseraEngine *e, uint32_t id, uint32_t access,
     const TesseraSlot *slot;
 
     if (id >= e->num_slots) {
-        return tessera_fault(e, TSR_ERR_SLOT_RANGE, id, 0);
+        return tessera_fault(&e->m, TSR_ERR_SLOT_RANGE, id, 0);
     }
     slot = &e->slots[id];
     if (!slot->surface) {
-        return tessera_fault(e, TSR_ERR_SLOT_UNBOUND, id, 0);
+        return tessera_fault(&e->m, TSR_ERR_SLOT_UNBOUND, id, 0);
     }
     if (qatomic_read(&slot->stale)) {
-        return tessera_fault(e, TSR_ERR_STRICT_STALE_SLOT, id, slot->base);
+        return tessera_fault(&e->m, TSR_ERR_STRICT_STALE_SLOT, id, slot->base);
     }
     if ((slot->surface & access) != access) {
-        return tessera_fault(e, TSR_ERR_SLOT_ACCESS, id, slot->base);
+        return tessera_fault(&e->m, TSR_ERR_SLOT_ACCESS, id, slot->base);
     }
     surf->slot = id;
     surf->format = surface_format(slot->surface);
@@ -191,16 +192,16 @@ uint32_t tessera_surface_view(TesseraEngine *e, const TesseraSurface *surf,
     uint64_t end;
 
     if ((uint64_t)x + w > surf->width || (uint64_t)y + h > surf->height) {
-        return tessera_fault(e, surf->pitch ? TSR_ERR_SURFACE
+        return tessera_fault(&e->m, surf->pitch ? TSR_ERR_SURFACE
                                             : TSR_ERR_SLOT_BOUNDS,
                              surf->slot, surf->base);
     }
     end = tessera_swizzle_end(&r);
     if (end > surf->limit) {
-        return tessera_fault(e, TSR_ERR_SLOT_BOUNDS, surf->slot,
+        return tessera_fault(&e->m, TSR_ERR_SLOT_BOUNDS, surf->slot,
                              surf->base + end);
     }
-    return tessera_view_gpu(e, v, surf->base, end, write, surf->slot);
+    return tessera_view_gpu(&e->m, v, surf->base, end, write, surf->slot);
 }
 
 /* A view of bytes of a buffer, from @offset. */
@@ -209,12 +210,12 @@ uint32_t tessera_buffer_view(TesseraEngine *e, const TesseraSurface *surf,
                              TesseraView *v)
 {
     if (surf->pitch) {
-        return tessera_fault(e, TSR_ERR_SURFACE, surf->slot, surf->base);
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, surf->slot, surf->base);
     }
     if (offset > surf->limit || len > surf->limit - offset) {
-        return tessera_fault(e, TSR_ERR_SLOT_BOUNDS, surf->slot,
+        return tessera_fault(&e->m, TSR_ERR_SLOT_BOUNDS, surf->slot,
                              surf->base + offset);
     }
-    return tessera_view_gpu(e, v, surf->base + offset, len, write,
+    return tessera_view_gpu(&e->m, v, surf->base + offset, len, write,
                             surf->slot);
 }

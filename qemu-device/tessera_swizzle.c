@@ -8,7 +8,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "tessera.h"
+#include "tessera_swizzle.h"
+#include "tessera_strict.h"
 #include "tessera_stream.h"
 
 #define TILE_WORDS 32           /* 4-byte columns of a tile, and its rows */
@@ -60,6 +61,16 @@ uint64_t tessera_swizzle_end(const TesseraRect *r)
         return (uint64_t)y * r->pitch + r->xb + r->nb;
     }
     return tile_offset(r->pitch, r->xb + r->nb - 1, y) + TSR_TILE_BYTES;
+}
+
+/* A scratch buffer of the engine, good until the next call. */
+uint8_t *tessera_band(TesseraEngine *e, size_t bytes)
+{
+    if (e->band_bytes < bytes) {
+        e->band = g_realloc(e->band, bytes);
+        e->band_bytes = bytes;
+    }
+    return e->band;
 }
 
 /* A piece of one tile, against rows of a linear buffer. */
@@ -300,77 +311,29 @@ static inline void tile_move(uint32_t layout, uint8_t *tile,
     }
 }
 
-/* A tile that is not in VRAM, read: one transfer of the whole tile. */
-static uint32_t tile_read_bus(TesseraView *v, uint32_t layout, uint64_t off,
-                              const TilePiece *t, uint8_t *dst,
-                              uint64_t stride)
-{
-    uint8_t tile[TSR_TILE_BYTES];
-    uint32_t err = tessera_view_rw(v, off, tile, sizeof(tile), false);
-
-    if (!err) {
-        tile_move(layout, tile, t, dst, stride, false);
-    }
-    return err;
-}
-
-/* Written: the whole tile at once, or only the bytes asked for. */
-static uint32_t tile_write_bus(TesseraView *v, uint32_t layout, uint64_t off,
-                               const TilePiece *t, uint8_t *src,
-                               uint64_t stride)
-{
-    uint8_t tile[TSR_TILE_BYTES];
-    uint32_t err = TSR_ERR_NONE;
-
-    if (t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
-        tile_move(layout, tile, t, src, stride, true);
-        return tessera_view_rw(v, off, tile, sizeof(tile), true);
-    }
-    for (uint32_t i = 0; i < t->rows && !err; i++) {
-        uint8_t *row = src + i * stride;
-        uint32_t x = t->x, left = t->nb;
-
-        while (left && !err) {
-            uint32_t n = left;
-            uint64_t at;
-
-            if (layout == TSR_LAYOUT_MORTON) {
-                n = MIN(left, !(x & 7) && left >= 8 ? 8 : 4 - (x & 3));
-                at = morton_offset(x, t->row + i);
-            } else {
-                at = (t->row + i) * TSR_TILE_WIDTH_BYTES + x;
-            }
-            err = tessera_view_rw(v, off + at, row, n, true);
-            x += n;
-            row += n;
-            left -= n;
-        }
-    }
-    return err;
-}
-
+/* Tiles are aligned to pages of whatever is behind the view: one run each. */
 static uint32_t tile_access(TesseraView *v, uint32_t layout, uint64_t off,
                             const TilePiece *t, uint8_t *lin, uint64_t stride,
                             bool write, bool stream)
 {
-    uint8_t *tile;
-    uint32_t err = tessera_view_ptr(v, off, TSR_TILE_BYTES, write, &tile);
+    TesseraRun run;
+    uint32_t err = tessera_view_begin(v, off, TSR_TILE_BYTES, write, &run);
 
     if (err) {
         return err;
     }
-    if (!tile) {
-        return write ? tile_write_bus(v, layout, off, t, lin, stride)
-                     : tile_read_bus(v, layout, off, t, lin, stride);
+    if (run.len < TSR_TILE_BYTES) {
+        tessera_view_end(v, &run, 0);
+        return tessera_fault(v->m, TSR_ERR_DMA, v->slot, v->base + off);
     }
     if (stream && t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
-        tile_stream(layout, tile, lin, stride, write);
+        tile_stream(layout, run.ptr, lin, stride, write);
     } else if (write) {
-        tile_move(layout, tile, t, lin, stride, true);
+        tile_move(layout, run.ptr, t, lin, stride, true);
     } else {
-        tile_move(layout, tile, t, lin, stride, false);
+        tile_move(layout, run.ptr, t, lin, stride, false);
     }
-    return TSR_ERR_NONE;
+    return tessera_view_end(v, &run, run.len);
 }
 
 static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,

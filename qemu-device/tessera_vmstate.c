@@ -13,7 +13,10 @@
 #include "qemu/error-report.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
-#include "tessera.h"
+#include "tessera_vmstate.h"
+#include "tessera_ring.h"
+#include "tessera_strict.h"
+#include "tessera_surface.h"
 
 static bool ib_valid(const TesseraState *s, const TesseraIb *ib)
 {
@@ -82,12 +85,18 @@ static bool registers_valid(const TesseraState *s)
     if ((s->int_mask & ~events) || (s->int_status & ~events) ||
         s->irq_pending >> TSR_NUM_VECTORS ||
         (s->dummy_page & ~TSR_APTE_ADDR_MASK) ||
-        s->err_rec.type >= TSR_ERR_TYPES) {
+        s->err_rec.type >= TSR_ERR_TYPES || s->err_select >= TSR_ERR_TYPES) {
         error_report("tessera: bad register state");
         return false;
     }
+    for (uint32_t i = 0; i < TSR_ERR_TYPES; i++) {
+        if (s->err_recs[i].type && s->err_recs[i].type != i) {
+            error_report("tessera: bad record of error type %u", i);
+            return false;
+        }
+    }
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {
-        if (s->page_state[i] >= TESSERA_PAGE_STATES) {
+        if (!tessera_strict_state_ok(s->page_state[i])) {
             error_report("tessera: bad state of VRAM page %u", i);
             return false;
         }
@@ -104,6 +113,8 @@ static int tessera_pre_load(void *opaque)
     TesseraState *s = opaque;
 
     s->distrusted = true;
+    s->err_select = 0;          /* comes in a subsection, or not at all */
+    memset(s->err_recs, 0, sizeof(s->err_recs));
     return 0;
 }
 
@@ -175,7 +186,7 @@ static const VMStateDescription vmstate_engine = {
         VMSTATE_BOOL(waiting, TesseraEngine),
         VMSTATE_UINT32(head, TesseraEngine),
         VMSTATE_UINT32(tail, TesseraEngine),
-        VMSTATE_UINT32(context, TesseraEngine),
+        VMSTATE_UINT32(m.context, TesseraEngine),
         VMSTATE_UINT32(ib_offset, TesseraEngine),
         VMSTATE_UINT64(ring, TesseraEngine),
         VMSTATE_UINT32(ring_size, TesseraEngine),
@@ -234,29 +245,11 @@ static bool error_records_needed(void *opaque)
     return s->err_total || s->err_select;
 }
 
-static int error_records_post_load(void *opaque, int version_id)
-{
-    TesseraState *s = opaque;
-
-    for (uint32_t i = 0; i < TSR_ERR_TYPES; i++) {
-        if (s->err_recs[i].type && s->err_recs[i].type != i) {
-            error_report("tessera: bad record of error type %u", i);
-            return -EINVAL;
-        }
-    }
-    if (s->err_select >= TSR_ERR_TYPES) {
-        error_report("tessera: bad selection of an error record");
-        return -EINVAL;
-    }
-    return 0;
-}
-
 static const VMStateDescription vmstate_error_records = {
     .name = "tessera/error-records",
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = error_records_needed,
-    .post_load = error_records_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(err_select, TesseraState),
         VMSTATE_STRUCT_ARRAY(err_recs, TesseraState, TSR_ERR_TYPES, 1,

@@ -45,10 +45,11 @@ I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_bringup.c tes
 """
 
 DEVICE = """
-A  trace.h tessera.h tessera_stream.h
-B  tessera_irq.c tessera_strict.c tessera_mem.c tessera_mmu.c tessera_swizzle.c tessera_surface.c
-B  tessera_paging.c tessera_copy.c tessera_pixel.c tessera_blit.c tessera_raster.c
-C  tessera_cmd.c tessera_ring.c tessera_display.c tessera_mmio.c tessera_vmstate.c tessera_pci.c
+A  trace.h tessera_access.h tessera.h tessera_stream.h
+B  tessera_irq tessera_strict tessera_access.c tessera_view tessera_mmu tessera_swizzle
+B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_raster.h
+B  tessera_blit.c tessera_raster.c
+C  tessera_cmd tessera_ring tessera_display tessera_mmio tessera_vmstate tessera_pci.c
 """
 
 TREES = (

@@ -4,87 +4,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qobject/qdict.h"
-#include "tessera-common.h"
+#include "tessera-migrate.h"
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 #define SIZES "agp-ro-size=1M,firmware-size=1M"
 #define PROPS SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,gart-size=4M"
 
-static char *state_file(void)
-{
-    return g_strdup_printf("%s/tessera-vmstate-%d", g_get_tmp_dir(), getpid());
-}
-
-static char *migration_status(QTestState *qts)
-{
-    QDict *rsp = qtest_qmp(qts, "{'execute': 'query-migrate'}");
-    QDict *ret = qdict_get_qdict(rsp, "return");
-    char *status = g_strdup(qdict_get_try_str(ret, "status") ?: "");
-
-    qobject_unref(rsp);
-    return status;
-}
-
-/* "completed" or "failed" */
-static char *migration_end(QTestState *qts)
-{
-    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
-
-    while (g_get_monotonic_time() < deadline) {
-        char *status = migration_status(qts);
-
-        if (!strcmp(status, "completed") || !strcmp(status, "failed")) {
-            return status;
-        }
-        g_free(status);
-        g_usleep(1000);
-    }
-    g_error("migration does not end");
-}
-
-static void save(TsrTest *t, const char *path)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-    g_autofree char *status = NULL;
-
-    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
-                             "'arguments': {'uri': %s}}", uri);
-    status = migration_end(t->qts);
-    g_assert_cmpstr(status, ==, "completed");
-}
-
-/* Start a machine from a file; what it says about it in @status. */
-static TsrTest *load(TsrTest *from, const char *props, const char *path,
-                     char **status)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-    TsrTest *t = tsr_start_machine(props, "-incoming defer");
-    QTestState *qts = t->qts;
-
-    *t = *from;
-    t->qts = qts;
-    t->bus = qpci_new_pc(qts, NULL);
-    t->dev = qpci_device_find(t->bus, QPCI_DEVFN(4, 0));
-    qtest_qmp_assert_success(qts, "{'execute': 'migrate-incoming', "
-                             "'arguments': {'uri': %s, "
-                             "'exit-on-error': false}}", uri);
-    *status = migration_end(qts);
-    return t;
-}
-
-/* Move a running device to a new machine. */
 static TsrTest *migrate(TsrTest *t)
 {
-    g_autofree char *path = state_file(), *status = NULL;
-    TsrTest *to;
-
-    save(t, path);
-    to = load(t, PROPS, path, &status);
-    g_assert_cmpstr(status, ==, "completed");
-    unlink(path);
-    tsr_stop(t);
-    return to;
+    return tsr_migrate(t, PROPS);
 }
 
 static void test_idle(void)
@@ -270,7 +198,7 @@ static void test_hung_and_halted(void)
 static void expect_refused(TsrTest *t, const char *path, const char *props)
 {
     g_autofree char *status = NULL;
-    TsrTest *to = load(t, props, path, &status);
+    TsrTest *to = tsr_load(t, props, path, &status);
 
     g_assert_cmpstr(status, ==, "failed");
     tsr_stop(to);
@@ -279,10 +207,10 @@ static void expect_refused(TsrTest *t, const char *path, const char *props)
 /* A device that is not the same does not take the state. */
 static void test_mismatch(void)
 {
-    g_autofree char *path = state_file();
+    g_autofree char *path = tsr_state_file();
     TsrTest *t = tsr_start(PROPS);
 
-    save(t, path);
+    tsr_save(t, path);
     expect_refused(t, path, SIZES ",strict=off,vram-size=4M,"
                    "vram-hidden-size=8M,gart-size=4M");
     expect_refused(t, path, PROPS ",num-slots=65");
@@ -305,14 +233,14 @@ static void test_mismatch(void)
 static void test_damaged(void)
 {
     static const char mark[] = "0000:00:04.0/tessera";
-    g_autofree char *path = state_file();
+    g_autofree char *path = tsr_state_file();
     g_autofree char *data = NULL;
     TsrTest *t = tsr_start(PROPS);
     unsigned int refused = 0;
     gsize bytes;
     char *at;
 
-    save(t, path);
+    tsr_save(t, path);
     g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
     /* RAM blocks have a dot behind the name, the section has not. */
     at = data;
@@ -332,7 +260,7 @@ static void test_damaged(void)
             copy[from + g_test_rand_int_range(0, room)] = g_test_rand_int();
         }
         g_assert_true(g_file_set_contents(path, copy, bytes, NULL));
-        to = load(t, PROPS, path, &status);
+        to = tsr_load(t, PROPS, path, &status);
         refused += !strcmp(status, "failed");
         if (strcmp(status, "failed")) {
             tsr_r32(to, TSR_ENG(RENDER) + TSR_ENG_STATUS);

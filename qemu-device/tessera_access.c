@@ -1,0 +1,276 @@
+/*
+ * Tessera virtual GPU: access to memory
+ *
+ * The only unit that reaches VRAM and guest RAM, for whoever asks: a
+ * TesseraMaster. It hands out runs of host memory. The referee looks at a run
+ * of VRAM before it is used; afterwards, and only as far as it was written,
+ * pages become valid and dirty. Bus addresses go through the device's own
+ * address space and are checked to be plain RAM before each access: no
+ * callback of another device, nothing that needs the BQL. (What is left is a
+ * vIOMMU that reports a fault.) Called from engine threads and, under the BQL,
+ * for registers; no other lock is held.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/rcu.h"
+#include "exec/address-spaces.h"
+#include "tessera.h"
+#include "tessera_strict.h"
+
+#define DIRTY_GAP_BYTES (64 * 1024)
+#define HOLD_POLL_US    200
+
+void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
+{
+    m->s = s;
+    m->id = id;
+    m->fault_slot = TESSERA_NO_SLOT;
+    m->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
+}
+
+void tessera_master_fini(TesseraMaster *m)
+{
+    g_free(m->bounce);
+    m->bounce = NULL;
+}
+
+/* Take one from a counter of faults to inject; false if there is none. */
+static bool take_injected(uint32_t *counter, uint32_t *left)
+{
+    uint32_t old = qatomic_read(counter);
+
+    while (old) {
+        uint32_t seen = qatomic_cmpxchg(counter, old, old - 1);
+
+        if (seen == old) {
+            *left = old - 1;
+            return true;
+        }
+        old = seen;
+    }
+    return false;
+}
+
+/*
+ * Between two pieces of a long request: 0 to go on, TESSERA_RETRY to leave
+ * and be called again, TESSERA_STOPPED to leave for good.
+ */
+uint32_t tessera_leave(TesseraMaster *m)
+{
+    uint32_t left;
+
+    if (unlikely(take_injected(&m->s->hold_after, &left)) && !left) {
+        while (!qatomic_read(&m->attention)) {
+            g_usleep(HOLD_POLL_US);
+        }
+    }
+    if (likely(!qatomic_read(&m->attention))) {
+        return TSR_ERR_NONE;
+    }
+    return qatomic_read(&m->stop) ? TESSERA_STOPPED : TESSERA_RETRY;
+}
+
+/* ---- Guest RAM ----------------------------------------------------------- */
+
+static AddressSpace *bus_space(TesseraMaster *m)
+{
+    return pci_get_address_space(PCI_DEVICE(m->s));
+}
+
+/*
+ * What address_space_map() does for RAM, and nothing for anything else: its
+ * answer to ROM or a RAM device is a bounce buffer, filled through callbacks.
+ * The reference is given back by address_space_unmap().
+ */
+static uint8_t *map_ram(AddressSpace *as, uint64_t addr, uint64_t *len,
+                        bool write)
+{
+    const MemTxAttrs attrs = { .memory = 1 };
+    hwaddr n = *len, at;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(as, addr, &at, &n, write, attrs);
+    if (!memory_access_is_direct(mr, write, attrs)) {
+        return NULL;
+    }
+    memory_region_ref(mr);
+    if (!write) {
+        fuzz_dma_read_cb(addr, n, mr);
+    }
+    *len = n;
+    return qemu_map_ram_ptr(mr->ram_block, at);
+}
+
+/*
+ * The run of RAM at a bus address; it may be shorter than @len. Injectable
+ * are the accesses that packets name, not those that signal.
+ */
+uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
+                           bool write, bool injectable, TesseraRun *run)
+{
+    uint32_t left;
+
+    if ((addr >> TSR_ADDRESS_BITS) ||
+        (injectable && take_injected(&m->s->fail_dma, &left))) {
+        return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
+    }
+    run->is_vram = false;
+    run->write = write;
+    run->len = len;
+    run->ptr = map_ram(bus_space(m), addr, &run->len, write);
+    if (!run->ptr) {
+        return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
+    }
+    return TSR_ERR_NONE;
+}
+
+/* Words that others look at while they are written go in one piece. */
+static void copy_bytes(uint8_t *ram, uint8_t *buf, uint64_t len, bool write)
+{
+    if (len == 8 && QEMU_PTR_IS_ALIGNED(ram, 8)) {
+        if (write) {
+            qatomic_set__nocheck((uint64_t *)ram, ldq_he_p(buf));
+        } else {
+            stq_he_p(buf, qatomic_read__nocheck((uint64_t *)ram));
+        }
+    } else if (len == 4 && QEMU_PTR_IS_ALIGNED(ram, 4)) {
+        if (write) {
+            qatomic_set((uint32_t *)ram, ldl_he_p(buf));
+        } else {
+            stl_he_p(buf, qatomic_read((uint32_t *)ram));
+        }
+    } else if (write) {
+        memmove(ram, buf, len);
+    } else {
+        memmove(buf, ram, len);
+    }
+}
+
+/*
+ * A few bytes. What packets do is not ordered against other accesses: the
+ * packets that signal see to that, and their own accesses are.
+ */
+uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
+                        uint64_t len, bool write, bool injectable)
+{
+    uint8_t *p = buf;
+
+    if (!injectable) {
+        smp_mb();
+    }
+    while (len) {
+        TesseraRun run;
+        uint32_t err = tessera_ram_begin(m, addr, len, write, injectable, &run);
+
+        if (err) {
+            return err;
+        }
+        copy_bytes(run.ptr, p, run.len, write);
+        tessera_run_end(m, &run, run.len);
+        addr += run.len;
+        p += run.len;
+        len -= run.len;
+        injectable = false;     /* one access, however it is cut */
+    }
+    return TSR_ERR_NONE;
+}
+
+/* ---- VRAM ---------------------------------------------------------------- */
+
+/* The same bytes of each of @rows rows, @pitch apart. */
+uint32_t tessera_vram_rows_begin(TesseraMaster *m, uint64_t offset,
+                                 uint64_t len, uint64_t pitch, uint32_t rows,
+                                 bool write, uint32_t slot, TesseraRun *run)
+{
+    if (len == pitch) {
+        len *= rows;
+        rows = 1;
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t err = tessera_strict_access(m, offset + i * pitch, len, write,
+                                             slot);
+
+        if (err) {
+            return err;
+        }
+    }
+    *run = (TesseraRun) {
+        .ptr = m->s->vram_ptr + offset,
+        .len = len,
+        .rows = rows,
+        .pitch = pitch,
+        .vram_offset = offset,
+        .slot = slot,
+        .is_vram = true,
+        .write = write,
+    };
+    return TSR_ERR_NONE;
+}
+
+uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,
+                            bool write, uint32_t slot, TesseraRun *run)
+{
+    return tessera_vram_rows_begin(m, offset, len, len, 1, write, slot, run);
+}
+
+/* Collect what was written, so that dirty marks are set per range. */
+static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
+{
+    uint64_t end = offset + len;
+
+    if (m->dirty_lo < m->dirty_hi) {
+        if (offset <= m->dirty_hi + DIRTY_GAP_BYTES &&
+            end + DIRTY_GAP_BYTES >= m->dirty_lo) {
+            m->dirty_lo = MIN(m->dirty_lo, offset);
+            m->dirty_hi = MAX(m->dirty_hi, end);
+            return;
+        }
+        tessera_access_flush(m);
+    }
+    m->dirty_lo = offset;
+    m->dirty_hi = end;
+}
+
+/* Before others are told, or the machine stops. */
+void tessera_access_flush(TesseraMaster *m)
+{
+    if (m->dirty_lo < m->dirty_hi) {
+        memory_region_set_dirty(&m->s->vram, m->dirty_lo,
+                                m->dirty_hi - m->dirty_lo);
+    }
+    m->dirty_lo = m->dirty_hi = 0;
+}
+
+/* The first @done bytes (of each row) were read or written. */
+uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
+{
+    uint32_t err = TSR_ERR_NONE;
+
+    if (!run->is_vram) {
+        address_space_unmap(bus_space(m), run->ptr, run->len,
+                            run->write && done, done);
+        return TSR_ERR_NONE;
+    }
+    for (uint32_t i = 0; run->write && done && i < run->rows; i++) {
+        uint64_t offset = run->vram_offset + i * run->pitch;
+        uint32_t row_err = tessera_strict_wrote(m, offset, done, run->slot);
+
+        mark_dirty(m, offset, done);
+        err = err ?: row_err;
+    }
+    return err;
+}
+
+/* What VRAM shows whose owner gave it up. No business of the referee's. */
+void tessera_vram_poison(TesseraMaster *m, uint64_t offset, uint64_t len)
+{
+    uint32_t *p = (uint32_t *)(m->s->vram_ptr + offset);
+
+    for (uint64_t i = 0; i < len / 4; i++) {
+        p[i] = cpu_to_le32(TSR_POISON);
+    }
+    mark_dirty(m, offset, len);
+}

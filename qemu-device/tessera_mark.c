@@ -1,0 +1,214 @@
+/*
+ * Tessera virtual GPU: ownership of VRAM
+ *
+ * In strict mode the driver declares who owns VRAM, by MARK packets and by
+ * registers. What is given up is poisoned. A packet does that piece by piece;
+ * registers must not hold up a vCPU and everybody else who wants the BQL, so
+ * what is large is marked at once and poisoned later by a bottom half. Pages
+ * that wait for it carry TESSERA_PAGE_POISON; while it is at one,
+ * TESSERA_PAGE_BUSY, and a MARK of that page waits those few cycles.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "qemu/units.h"
+#include "system/runstate.h"
+#include "tessera_mark.h"
+#include "tessera_strict.h"
+#include "tessera_view.h"
+#include "trace.h"
+
+#define POISON_NOW_BYTES    (1 * MiB)   /* at most, under the BQL */
+#define POISON_PAGES        (POISON_NOW_BYTES / TSR_PAGE_SIZE)
+
+/* Bindings into an evicted range are dead until the slot is bound again. */
+static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
+{
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->slot_lock);
+        for (unsigned int j = 0; j < s->cfg.num_slots; j++) {
+            TesseraSlot *slot = &e->slots[j];
+
+            if (slot->surface && slot->base < gpa + size &&
+                gpa < slot->base + slot->limit) {
+                qatomic_set(&slot->stale, 1);
+            }
+        }
+        qemu_mutex_unlock(&e->slot_lock);
+    }
+}
+
+static void set_state(TesseraState *s, uint64_t page, uint8_t state)
+{
+    uint8_t *p = &s->page_state[page];
+    uint8_t old;
+
+    do {
+        while ((old = qatomic_read(p)) == TESSERA_PAGE_BUSY) {
+            cpu_relax();
+        }
+    } while (qatomic_cmpxchg(p, old, state) != old);
+}
+
+static uint32_t check(TesseraState *s, uint32_t command, uint64_t gpa,
+                      uint64_t size, uint64_t *offset)
+{
+    const TesseraSegment *seg = tessera_view_segment(s, gpa, size);
+
+    if (command < TSR_MARK_FREE || command > TSR_MARK_VALID ||
+        ((gpa | size) & (TSR_PAGE_SIZE - 1))) {
+        return TSR_ERR_PACKET;
+    }
+    if (!s->cfg.strict || !size) {
+        return TSR_ERR_NONE;
+    }
+    if (!seg) {
+        return TSR_ERR_ADDRESS;
+    }
+    if (seg->ptes) {
+        return TSR_ERR_SEGMENT;
+    }
+    *offset = seg->vram_offset + (gpa - seg->base);
+    return TSR_ERR_NONE;
+}
+
+static uint8_t state_of(uint32_t command)
+{
+    static const uint8_t states[] = {
+        [TSR_MARK_FREE] = TESSERA_PAGE_FREE,
+        [TSR_MARK_EVICTED] = TESSERA_PAGE_EVICTED,
+        [TSR_MARK_ALLOCATED] = TESSERA_PAGE_ALLOCATED,
+        [TSR_MARK_VALID] = TESSERA_PAGE_VALID,
+    };
+
+    return states[command];
+}
+
+static bool poisons(uint32_t command)
+{
+    return command == TSR_MARK_FREE || command == TSR_MARK_EVICTED;
+}
+
+/* A MARK packet, from where @done says. The caller counts the error. */
+uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
+                      uint64_t size, uint64_t *done)
+{
+    TesseraState *s = m->s;
+    uint64_t offset;
+    uint32_t err = check(s, command, gpa, size, &offset);
+
+    if (err || !s->cfg.strict || !size) {
+        return err;
+    }
+    if (*done % TSR_PAGE_SIZE) {
+        return TSR_ERR_PACKET;
+    }
+    if (!*done) {
+        trace_tessera_mark(command, gpa, size);
+        if (command == TSR_MARK_EVICTED) {
+            stale_slots(s, gpa, size);
+        }
+    }
+    while (*done < size && !err) {
+        uint64_t n = MIN(size - *done, TESSERA_CHUNK_BYTES);
+        uint64_t page = (offset + *done) >> TSR_PAGE_SHIFT;
+
+        for (uint64_t i = 0; i < n >> TSR_PAGE_SHIFT; i++) {
+            set_state(s, page + i, state_of(command));
+        }
+        if (poisons(command)) {
+            tessera_vram_poison(m, offset + *done, n);
+        }
+        *done += n;
+        err = *done < size ? tessera_leave(m) : TSR_ERR_NONE;
+    }
+    return err;
+}
+
+/* The same by registers, under the BQL. */
+uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
+                               uint64_t size)
+{
+    uint64_t offset, done = 0;
+    uint32_t err;
+
+    if (size <= POISON_NOW_BYTES || !poisons(command)) {
+        err = tessera_mark(&s->cpu, command, gpa, size, &done);
+        tessera_access_flush(&s->cpu);
+        return err;
+    }
+    err = check(s, command, gpa, size, &offset);
+    if (err || !s->cfg.strict) {
+        return err;
+    }
+    trace_tessera_mark(command, gpa, size);
+    if (command == TSR_MARK_EVICTED) {
+        stale_slots(s, gpa, size);
+    }
+    for (uint64_t i = 0; i < size >> TSR_PAGE_SHIFT; i++) {
+        set_state(s, (offset >> TSR_PAGE_SHIFT) + i,
+                  state_of(command) | TESSERA_PAGE_POISON);
+    }
+    tessera_mark_resume(s);
+    return TSR_ERR_NONE;
+}
+
+static void poison_page(TesseraState *s, uint32_t page)
+{
+    uint8_t *p = &s->page_state[page], old = qatomic_read(p);
+
+    if (qatomic_cmpxchg(p, old, TESSERA_PAGE_BUSY) != old) {
+        return;                 /* somebody has just marked it */
+    }
+    tessera_vram_poison(&s->cpu, (uint64_t)page << TSR_PAGE_SHIFT,
+                        TSR_PAGE_SIZE);
+    qatomic_store_release(p, old & ~TESSERA_PAGE_POISON);
+}
+
+static void poison_bh(void *opaque)
+{
+    TesseraState *s = opaque;
+    uint32_t left = POISON_PAGES;
+
+    if (!runstate_is_running()) {
+        return;                 /* tessera_mark_resume() comes back to it */
+    }
+    while (left && s->poison_next < s->num_vram_pages) {
+        if (qatomic_read(&s->page_state[s->poison_next]) &
+            TESSERA_PAGE_POISON) {
+            poison_page(s, s->poison_next);
+            left--;
+        }
+        s->poison_next++;
+    }
+    tessera_access_flush(&s->cpu);
+    if (s->poison_next < s->num_vram_pages) {
+        qemu_bh_schedule_idle(s->poison_bh);
+    }
+}
+
+/* Pages may wait to be poisoned, and the machine runs. */
+void tessera_mark_resume(TesseraState *s)
+{
+    if (s->cfg.strict) {
+        s->poison_next = 0;
+        qemu_bh_schedule_idle(s->poison_bh);
+    }
+}
+
+void tessera_mark_init(TesseraState *s)
+{
+    s->poison_next = s->num_vram_pages;
+    s->poison_bh = qemu_bh_new_guarded(poison_bh, s,
+                                       &DEVICE(s)->mem_reentrancy_guard);
+}
+
+void tessera_mark_fini(TesseraState *s)
+{
+    qemu_bh_delete(s->poison_bh);
+    s->poison_bh = NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * Tessera virtual GPU: surface layouts
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_SWIZZLE_H
+#define HW_DISPLAY_TESSERA_SWIZZLE_H
+
+#include "tessera_view.h"
+
+typedef struct TesseraRect {
+    uint32_t layout;
+    uint32_t pitch;
+    uint64_t xb;                /* bytes from the left edge */
+    uint32_t y;
+    uint64_t nb;                /* bytes a row */
+    uint32_t rows;
+    bool stream;                /* the destination is not read again soon */
+} TesseraRect;
+
+uint64_t tessera_swizzle_offset(uint32_t layout, uint32_t pitch, uint64_t xb,
+                                uint32_t y);
+uint64_t tessera_swizzle_end(const TesseraRect *r);
+uint32_t tessera_rect_read(TesseraView *v, const TesseraRect *r, uint8_t *dst,
+                           uint64_t stride);
+uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
+                            const uint8_t *src, uint64_t stride);
+
+uint8_t *tessera_band(TesseraEngine *e, size_t bytes);
+
+/*
+ * Bytes between rows of a scratch band. Rows a power of two apart would share
+ * cache sets, and a tile has 32 of them.
+ */
+static inline uint64_t tessera_band_stride(uint64_t row_bytes)
+{
+    return row_bytes + TSR_TILE_WIDTH_BYTES;
+}
+
+#endif /* HW_DISPLAY_TESSERA_SWIZZLE_H */

@@ -1,0 +1,310 @@
+/*
+ * Tessera virtual GPU: views
+ *
+ * Finds the segment of a GPU address, the page behind an aperture page or in a
+ * page list, and joins neighbours into runs. Called from engine threads, with
+ * no lock held.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "tessera_view.h"
+#include "tessera_strict.h"
+#include "tessera_stream.h"
+
+/* ---- Segments ------------------------------------------------------------ */
+
+static bool segment_holds(const TesseraSegment *seg, uint64_t gpa,
+                          uint64_t len)
+{
+    return gpa >= seg->base && gpa - seg->base <= seg->size &&
+           len <= seg->size - (gpa - seg->base);
+}
+
+/* The segment (or hidden VRAM) a range lies in wholly, or NULL. */
+TesseraSegment *tessera_view_segment(TesseraState *s, uint64_t gpa,
+                                     uint64_t len)
+{
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        if (segment_holds(&s->segs[i], gpa, len)) {
+            return &s->segs[i];
+        }
+    }
+    return segment_holds(&s->hidden, gpa, len) ? &s->hidden : NULL;
+}
+
+TesseraSegment *tessera_view_aperture(TesseraState *s, uint32_t id)
+{
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        if (s->segs[i].id == id && s->segs[i].ptes) {
+            return &s->segs[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Making views -------------------------------------------------------- */
+
+uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
+                          uint64_t len, bool write, uint32_t slot)
+{
+    TesseraSegment *seg = tessera_view_segment(m->s, gpa, len);
+
+    v->m = m;
+    v->seg = seg;
+    v->base = gpa;
+    v->slot = slot;
+    v->is_vram = false;
+    v->stream = false;
+    if (!seg) {
+        return tessera_fault(m, TSR_ERR_ADDRESS, slot, gpa);
+    }
+    if (write && (seg->flags & TSR_SEGF_GPU_READ_ONLY)) {
+        return tessera_fault(m, TSR_ERR_READ_ONLY, slot, gpa);
+    }
+    if (!seg->ptes) {
+        v->is_vram = true;
+        v->vram_offset = seg->vram_offset + (gpa - seg->base);
+    }
+    return TSR_ERR_NONE;
+}
+
+void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
+                        uint64_t offset)
+{
+    v->m = m;
+    v->seg = NULL;
+    v->base = offset;
+    v->list = list;
+    v->slot = TESSERA_NO_SLOT;
+    v->is_vram = false;
+    v->stream = false;
+    v->win_count = 0;
+}
+
+/* ---- Pages --------------------------------------------------------------- */
+
+static uint64_t aperture_pte(const TesseraView *v, uint64_t gpa)
+{
+    uint64_t page = (gpa - v->seg->base) >> TSR_PAGE_SHIFT;
+
+    return qatomic_read__nocheck(&v->seg->ptes[page]);
+}
+
+static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
+                              uint64_t *dma)
+{
+    uint64_t pte = aperture_pte(v, gpa);
+    TesseraMaster *m = v->m;
+
+    if (pte & TSR_APTE_VALID) {
+        if (write && !(pte & TSR_APTE_WRITE)) {
+            return tessera_fault(m, TSR_ERR_READ_ONLY, v->slot, gpa);
+        }
+        *dma = pte & TSR_APTE_ADDR_MASK;
+        return TSR_ERR_NONE;
+    }
+    if (m->s->cfg.strict) {
+        /* Counted, but harmless: the access goes to the dummy page. */
+        m->fault_slot = v->slot;
+        tessera_guest_error(m, TSR_ERR_STRICT_DUMMY, gpa);
+    }
+    *dma = qatomic_read__nocheck(&m->s->dummy_page);
+    if (!*dma) {
+        return tessera_fault(m, TSR_ERR_DMA, v->slot, gpa);
+    }
+    return TSR_ERR_NONE;
+}
+
+static bool list_window_has(const TesseraView *v, uint64_t page)
+{
+    return v->win_count && page >= v->win_first &&
+           page - v->win_first < v->win_count;
+}
+
+static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
+{
+    if (!list_window_has(v, page)) {
+        uint64_t at = v->list + page * sizeof(uint64_t);
+        /* Do not read past the page: the list may end there. */
+        uint64_t room = TSR_PAGE_SIZE - (at & (TSR_PAGE_SIZE - 1));
+        uint32_t count = MIN(TESSERA_LIST_ENTRIES, room / sizeof(uint64_t));
+        uint32_t err;
+
+        v->win_count = 0;
+        err = tessera_dma_rw(v->m, at, v->win, count * sizeof(uint64_t),
+                             false, true);
+        if (err) {
+            return err;
+        }
+        v->win_first = page;
+        v->win_count = count;
+    }
+    *dma = le64_to_cpu(v->win[page - v->win_first]);
+    if (*dma & (TSR_PAGE_SIZE - 1)) {
+        return tessera_fault(v->m, TSR_ERR_DMA, TESSERA_NO_SLOT, *dma);
+    }
+    return TSR_ERR_NONE;
+}
+
+static uint32_t view_page(TesseraView *v, uint64_t pos, bool write,
+                          uint64_t *dma)
+{
+    return v->seg ? aperture_page(v, pos, write, dma)
+                  : list_page(v, pos >> TSR_PAGE_SHIFT, dma);
+}
+
+/* Whether the page at @pos is at @dma, looking only at what is at hand. */
+static bool page_follows(const TesseraView *v, uint64_t pos, bool write,
+                         uint64_t dma)
+{
+    uint64_t page = pos >> TSR_PAGE_SHIFT, pte;
+
+    if (!v->seg) {
+        return list_window_has(v, page) &&
+               le64_to_cpu(v->win[page - v->win_first]) == dma;
+    }
+    pte = aperture_pte(v, pos);
+    return (pte & TSR_APTE_VALID) && (!write || (pte & TSR_APTE_WRITE)) &&
+           (pte & TSR_APTE_ADDR_MASK) == dma;
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+/* The run at @off: all of @len in VRAM, elsewhere what is contiguous. */
+uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
+                            bool write, TesseraRun *run)
+{
+    uint64_t pos = v->base + off, in_page = pos & (TSR_PAGE_SIZE - 1);
+    uint64_t dma = 0, n = MIN(len, TSR_PAGE_SIZE - in_page);
+    uint32_t err;
+
+    if (v->is_vram) {
+        return tessera_vram_begin(v->m, v->vram_offset + off, len, write,
+                                  v->slot, run);
+    }
+    v->m->fault_slot = v->slot;
+    err = view_page(v, pos, write, &dma);
+    if (err) {
+        return err;
+    }
+    dma += in_page;
+    while (n < len && page_follows(v, pos + n, write, dma + n)) {
+        n += MIN(len - n, TSR_PAGE_SIZE);
+    }
+    return tessera_ram_begin(v->m, dma, n, write, true, run);
+}
+
+uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done)
+{
+    return tessera_run_end(v->m, run, done);
+}
+
+static void run_copy(TesseraView *v, TesseraRun *run, uint8_t *buf)
+{
+    uint8_t *dst = run->write ? run->ptr : buf;
+    const uint8_t *src = run->write ? buf : run->ptr;
+
+    if (v->stream) {
+        tessera_stream_copy(dst, src, run->len);
+    } else {
+        memmove(dst, src, run->len);
+    }
+}
+
+/* Copy @len bytes, or as many as there are before an error: @done. */
+static uint32_t view_move(TesseraView *v, uint64_t off, uint8_t *buf,
+                          uint64_t len, bool write, uint64_t *done)
+{
+    uint32_t err = TSR_ERR_NONE;
+
+    for (*done = 0; *done < len && !err; ) {
+        TesseraRun run;
+
+        err = tessera_view_begin(v, off + *done, len - *done, write, &run);
+        if (!err) {
+            run_copy(v, &run, buf + *done);
+            *done += run.len;
+            err = tessera_view_end(v, &run, run.len);
+        }
+    }
+    return err;
+}
+
+uint32_t tessera_view_rw(TesseraView *v, uint64_t off, void *buf,
+                         uint64_t len, bool write)
+{
+    uint64_t done;
+
+    return view_move(v, off, buf, len, write, &done);
+}
+
+/* ---- Copies -------------------------------------------------------------- */
+
+/* Bytes that one step of a copy may take. */
+static uint64_t copy_step(const TesseraView *d, const TesseraView *s)
+{
+    return d->is_vram || s->is_vram ? TESSERA_CHUNK_BYTES
+                                    : TESSERA_BOUNCE_BYTES;
+}
+
+static uint32_t copy_chunk(TesseraView *d, uint64_t doff, TesseraView *s,
+                           uint64_t soff, uint64_t len)
+{
+    uint64_t done;
+    TesseraRun run;
+    uint32_t err, end;
+
+    if (s->is_vram) {
+        err = tessera_view_begin(s, soff, len, false, &run);
+        if (!err) {
+            err = view_move(d, doff, run.ptr, len, true, &done);
+            tessera_view_end(s, &run, len);
+        }
+        return err;
+    }
+    if (d->is_vram) {
+        err = tessera_view_begin(d, doff, len, true, &run);
+        if (!err) {
+            err = view_move(s, soff, run.ptr, len, false, &done);
+            end = tessera_view_end(d, &run, done);
+            err = err ?: end;
+        }
+        return err;
+    }
+    err = tessera_view_rw(s, soff, d->m->bounce, len, false);
+    return err ? err : tessera_view_rw(d, doff, d->m->bounce, len, true);
+}
+
+/*
+ * Copy between views, as memmove() does where both lie in one segment, from
+ * where @done says. Looks for requests once per chunk.
+ */
+uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
+                           uint64_t soff, uint64_t len, uint64_t *done)
+{
+    bool backward = d->seg && d->seg == s->seg &&
+                    d->base + doff > s->base + soff;
+    uint64_t step = copy_step(d, s);
+    uint32_t err = TSR_ERR_NONE;
+
+    /* One side is VRAM then: a bounce buffer is better off in the caches. */
+    d->stream = s->stream = len >= TESSERA_STREAM_BYTES &&
+                            d->is_vram != s->is_vram;
+    while (*done < len && !err) {
+        uint64_t n = MIN(len - *done, step);
+        uint64_t at = backward ? len - *done - n : *done;
+
+        err = copy_chunk(d, doff + at, s, soff + at, n);
+        if (!err) {
+            *done += n;
+            err = *done < len ? tessera_leave(d->m) : TSR_ERR_NONE;
+        }
+    }
+    if (d->stream) {
+        tessera_stream_end();
+        d->stream = s->stream = false;
+    }
+    return err;
+}

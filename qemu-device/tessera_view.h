@@ -1,0 +1,47 @@
+/*
+ * Tessera virtual GPU: views
+ *
+ * A view is a range of bytes a packet reads or writes: GPU addresses inside
+ * one segment, or a list of system pages. Offsets are from its start and were
+ * checked against its size by whoever made the view. Whatever is behind it,
+ * it is walked as runs of host memory.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_VIEW_H
+#define HW_DISPLAY_TESSERA_VIEW_H
+
+#include "tessera.h"
+
+#define TESSERA_LIST_ENTRIES    512     /* page list read-ahead */
+
+typedef struct TesseraView {
+    TesseraMaster *m;
+    TesseraSegment *seg;        /* NULL: a list of system pages */
+    uint64_t base;              /* GPU address, or offset in the page list */
+    uint64_t list;              /* DMA address of the page list */
+    uint64_t vram_offset;       /* memory segments */
+    uint32_t slot;              /* for error records */
+    bool is_vram;
+    bool stream;                /* goes past the caches */
+    uint64_t win_first;         /* page list read-ahead */
+    uint32_t win_count;
+    uint64_t win[TESSERA_LIST_ENTRIES];
+} TesseraView;
+
+TesseraSegment *tessera_view_segment(TesseraState *s, uint64_t gpa,
+                                     uint64_t len);
+TesseraSegment *tessera_view_aperture(TesseraState *s, uint32_t id);
+uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
+                          uint64_t len, bool write, uint32_t slot);
+void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
+                        uint64_t offset);
+uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
+                            bool write, TesseraRun *run);
+uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done);
+uint32_t tessera_view_rw(TesseraView *v, uint64_t off, void *buf,
+                         uint64_t len, bool write);
+uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
+                           uint64_t soff, uint64_t len, uint64_t *done);
+
+#endif /* HW_DISPLAY_TESSERA_VIEW_H */

@@ -1,0 +1,248 @@
+/*
+ * QTest: who reaches memory, and what the referee makes of it
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera-common.h"
+
+#define RW (TSR_SURF_READ | TSR_SURF_WRITE)
+#define ROM_PAGE 0xfffff000u    /* the firmware's last page */
+#define SMALL "vram-size=4M,vram-hidden-size=0,agp-ro-size=1M,gart-size=4M," \
+              "firmware-size=1M,strict=on"
+
+/*
+ * System memory is RAM. A write to ROM fails, and not by asking the ROM: that
+ * takes the lock the main loop holds while it waits for the engine.
+ */
+static void test_rom(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(SMALL);
+    uint64_t vram = tsr_seg_base(t, 1), rom = ROM_PAGE;
+    uint64_t list = tsr_list(t, &rom, 1), seqno;
+    int64_t start;
+
+    tsr_page_fill(c, 0, vram, 4096);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, vram, list, 4096, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+
+    uint32_t call[TSR_IB_CALL_DWORDS] = {
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+        t->ib_list, 0, 0, c->n * 4,
+    };
+
+    tsr_engine_reset(t, PAGING);
+    for (int i = 0; i < 600; i++) {
+        tsr_emit(t, PAGING, call, TSR_IB_CALL_DWORDS);
+    }
+    seqno = tsr_emit_fence(t, PAGING, 0, 0);
+    start = g_get_monotonic_time();
+    tsr_kick(t, PAGING);
+    while (tsr_seqno(t, PAGING) < seqno) {
+        qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+        qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    }
+    /* Less than a millisecond; a second for each stop that had to be waited. */
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 5000000);
+    tsr_expect_errors(t, TSR_ERR_DMA, 600);
+    tsr_stop(t);
+}
+
+/* A WAIT that fails waits no more. */
+static void test_wait_fails(void)
+{
+    TsrTest *t = tsr_start(SMALL);
+    uint64_t sem = tsr_alloc(t, 4096);
+    uint32_t wait[] = {
+        TSR_PKT_HEADER(TSR_OP_WAIT, 0, TSR_WAIT_DWORDS), 0, sem, 0, 5, 0,
+    };
+
+    tsr_emit(t, RENDER, wait, TSR_WAIT_DWORDS);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    tsr_qom_set(t, "x-fail-dma", 1);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, TSR_ENGS_HALTED,
+                 TSR_ENGS_HALTED);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
+                    TSR_ENGS_HALTED);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    tsr_stop(t);
+}
+
+static void blit_64(TsrCmd *c, const TsrSurf *src, uint64_t dst, uint32_t h)
+{
+    TsrSurf to = {
+        .base = dst, .limit = 1 << 20, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 256, .width = 64, .height = 64,
+    };
+
+    tsr_bind(c, 0, src);
+    tsr_bind(c, 1, &to);
+    tsr_put(c, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS, 1, 0, 0, 64 | h << 16, 0,
+            32 | h << 16, 0, 0xffffffff, 0);
+}
+
+/* BLIT reads its rectangle, not what lies between the rows of it. */
+static void test_blit_reads_its_rectangle(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(SMALL);
+    uint64_t vram = tsr_seg_base(t, 1), dst = vram + (2 << 20);
+    TsrSurf src = {
+        .base = vram, .limit = 1 << 20, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = 8192, .width = 2048, .height = 64,
+    };
+
+    tsr_load_firmware(t);
+    for (int row = 0; row < 4; row++) {
+        tsr_page_fill(c, 0x01010101 * row, vram + row * 8192, 4096);
+    }
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    blit_64(c, &src, dst, 4);
+    tsr_run_ok(t, RENDER, c);
+    c->n = 0;
+    blit_64(c, &src, dst, 5);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+
+    /* Two tile rows of 64 tiles each: only the first tile of each. */
+    src.layout = TSR_LAYOUT_TILE4K;
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram, 1 << 20);
+    tsr_page_fill(c, 1, vram, 4096);
+    tsr_page_fill(c, 2, vram + 64 * 4096, 4096);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    blit_64(c, &src, dst, 40);
+    tsr_run_ok(t, RENDER, c);
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram + 64 * 4096, 4096);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    blit_64(c, &src, dst, 40);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    tsr_stop(t);
+}
+
+/*
+ * A page given up while it is being written stays given up: whenever the MARK
+ * comes, the next reader is told.
+ */
+static void test_freed_while_written(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(SMALL);
+    uint64_t vram = tsr_seg_base(t, 1), last = vram + (2 << 20) - 4096;
+    uint32_t fill[TSR_PAGE_FILL_DWORDS] = {
+        TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), 0x12345678,
+        vram, 0, 2 << 20, 0,
+    };
+    uint32_t read[TSR_TRANSFER_DWORDS] = {
+        TSR_PKT_HEADER(TSR_OP_TRANSFER, 0, TSR_TRANSFER_DWORDS), 0, last, 0,
+        vram, 0, 8,
+    };
+
+    for (int round = 0; round < 100; round++) {
+        int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+        uint32_t freed;
+
+        tsr_mark(c, TSR_MARK_ALLOCATED, vram, 2 << 20);
+        tsr_run_ok(t, PAGING, c);
+        c->n = 0;
+        tsr_emit(t, PAGING, fill, TSR_PAGE_FILL_DWORDS);
+        tsr_kick(t, PAGING);
+        g_usleep(round * 20);
+        tsr_w64(t, TSR_MARK_ADDR_LO, last);
+        tsr_w64(t, TSR_MARK_SIZE_LO, 4096);
+        tsr_w32(t, TSR_MARK_COMMAND, TSR_MARK_FREE);
+        while (!(tsr_r32(t, TSR_ENG(PAGING) + TSR_ENG_STATUS) &
+                 (TSR_ENGS_IDLE | TSR_ENGS_HALTED))) {
+            g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        }
+        freed = tsr_err_count(t, TSR_ERR_STRICT_FREED);
+        g_assert_cmpuint(freed, <=, 1);
+        tsr_engine_reset(t, PAGING);
+        tsr_err_clear(t);
+        tsr_emit(t, PAGING, read, TSR_TRANSFER_DWORDS);
+        tsr_kick(t, PAGING);
+        tsr_wait_reg(t, TSR_ENG(PAGING) + TSR_ENG_STATUS, ~0,
+                     TSR_ENGS_HALTED);
+        tsr_expect_errors(t, TSR_ERR_STRICT_FREED, 1);
+        tsr_engine_reset(t, PAGING);
+    }
+    tsr_stop(t);
+}
+
+static void mark_register(TsrTest *t, uint32_t mark, uint64_t gpa,
+                          uint64_t bytes)
+{
+    tsr_w64(t, TSR_MARK_ADDR_LO, gpa);
+    tsr_w64(t, TSR_MARK_SIZE_LO, bytes);
+    tsr_w32(t, TSR_MARK_COMMAND, mark);
+}
+
+static void wait_word(TsrTest *t, uint64_t off, uint32_t want)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    while (qpci_io_readl(t->dev, t->vram, off) != want) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+    }
+}
+
+/* Much memory given up by registers: marked at once, poisoned by and by. */
+static void test_large_mark(void)
+{
+    const uint32_t half = 32 << 20, end = 64 << 20;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("vram-size=64M,vram-hidden-size=0,strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
+
+    tsr_page_fill(c, 0x11111111, vram, end);
+    tsr_run_ok(t, PAGING, c);
+    mark_register(t, TSR_MARK_FREE, vram, end);
+    mark_register(t, TSR_MARK_ALLOCATED, vram + half, half);
+    qpci_io_writel(t->dev, t->vram, end - 4096, 0xfeedbeef);
+    c->n = 0;
+    tsr_transfer(c, 0, 0, vram + half - 4096, vram + half, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_FREED);
+
+    wait_word(t, half - 4096, TSR_POISON);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, end - 4096), ==,
+                    0xfeedbeef);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, half), ==, 0x11111111);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, TSR_POISON);
+
+    /* Not while the machine is stopped. */
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram, end);
+    tsr_page_fill(c, 0x22222222, vram, end);
+    tsr_run_ok(t, PAGING, c);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    mark_register(t, TSR_MARK_EVICTED, vram, end);
+    for (int i = 0; i < 10; i++) {
+        qtest_qmp_assert_success(t->qts, "{'execute': 'query-status'}");
+        g_assert_cmphex(qpci_io_readl(t->dev, t->vram, end - 4096), ==,
+                        0x22222222);
+    }
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    wait_word(t, end - 4096, TSR_POISON);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/access/rom", test_rom);
+    qtest_add_func("/tessera/access/wait-fails", test_wait_fails);
+    qtest_add_func("/tessera/access/blit-reads-its-rectangle",
+                   test_blit_reads_its_rectangle);
+    qtest_add_func("/tessera/access/freed-while-written",
+                   test_freed_while_written);
+    qtest_add_func("/tessera/access/large-mark", test_large_mark);
+    return g_test_run();
+}

@@ -1,0 +1,86 @@
+/*
+ * Migration, for the qtests of the Tessera device
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "tessera-migrate.h"
+
+/* A name for a file of this process. */
+char *tsr_state_file(void)
+{
+    return g_strdup_printf("%s/tessera-vmstate-%d", g_get_tmp_dir(), getpid());
+}
+
+static char *migration_status(QTestState *qts)
+{
+    QDict *rsp = qtest_qmp(qts, "{'execute': 'query-migrate'}");
+    QDict *ret = qdict_get_qdict(rsp, "return");
+    char *status = g_strdup(qdict_get_try_str(ret, "status") ?: "");
+
+    qobject_unref(rsp);
+    return status;
+}
+
+/* "completed" or "failed" */
+static char *migration_end(QTestState *qts)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    while (g_get_monotonic_time() < deadline) {
+        char *status = migration_status(qts);
+
+        if (!strcmp(status, "completed") || !strcmp(status, "failed")) {
+            return status;
+        }
+        g_free(status);
+        g_usleep(1000);
+    }
+    g_error("migration does not end");
+}
+
+/* The whole machine into a file; it stops. */
+void tsr_save(TsrTest *t, const char *path)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    g_autofree char *status = NULL;
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
+                             "'arguments': {'uri': %s}}", uri);
+    status = migration_end(t->qts);
+    g_assert_cmpstr(status, ==, "completed");
+}
+
+/* Start a machine from a file; what it says about it in @status. */
+TsrTest *tsr_load(TsrTest *from, const char *props, const char *path,
+                  char **status)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    TsrTest *t = tsr_start_machine(props, "-incoming defer");
+    QTestState *qts = t->qts;
+
+    *t = *from;
+    t->qts = qts;
+    t->bus = qpci_new_pc(qts, NULL);
+    t->dev = qpci_device_find(t->bus, QPCI_DEVFN(4, 0));
+    qtest_qmp_assert_success(qts, "{'execute': 'migrate-incoming', "
+                             "'arguments': {'uri': %s, "
+                             "'exit-on-error': false}}", uri);
+    *status = migration_end(qts);
+    return t;
+}
+
+/* Move a device, running or not, to a new machine with the same properties. */
+TsrTest *tsr_migrate(TsrTest *t, const char *props)
+{
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    TsrTest *to;
+
+    tsr_save(t, path);
+    to = tsr_load(t, props, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    unlink(path);
+    tsr_stop(t);
+    return to;
+}
