@@ -1,10 +1,12 @@
 /*
- * Tessera virtual GPU: device state and the units' interfaces
+ * Tessera virtual GPU: device state
  *
  * The state is in four parts: configuration (properties, fixed at realize),
  * registers (what the guest wrote), derived state (segments, engines, page
- * states) and fault injection. Units are listed bottom up; a unit calls only
- * units above it.
+ * states) and fault injection. Each unit has its interface in a header of its
+ * own; a unit calls only units below it, in this order from the bottom: irq,
+ * strict, access, view, swizzle, surface, mark, paging, copy, pixel, blit and
+ * raster, cmd, fetch, engine, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock. An engine thread never takes the BQL and holds no

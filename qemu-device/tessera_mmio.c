@@ -13,9 +13,10 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "tessera_mmio.h"
+#include "tessera_engine.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
-#include "tessera_ring.h"
+#include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "trace.h"
 

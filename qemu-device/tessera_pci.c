@@ -24,7 +24,8 @@
 #include "tessera_irq.h"
 #include "tessera_mark.h"
 #include "tessera_mmio.h"
-#include "tessera_ring.h"
+#include "tessera_engine.h"
+#include "tessera_reset.h"
 #include "tessera_vmstate.h"
 #include "tessera_strict.h"
 #include "trace.h"
@@ -191,30 +192,9 @@ static void free_segments(TesseraState *s)
 
 /* ---- Reset ------------------------------------------------------------- */
 
-static void reset_bh(void *opaque)
-{
-    TesseraState *s = opaque;
-
-    /* Nothing may have cancelled and nobody may have restarted it since. */
-    if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending)) {
-        tessera_device_reset(s);
-    }
-}
-
 static void reset_hold(Object *obj, ResetType type)
 {
-    TesseraState *s = TESSERA(obj);
-
-    trace_tessera_device_reset(false);
-    /* Waiting may let a vCPU in: no engine is enabled before the end. */
-    qatomic_set(&s->resetting, true);
-    tessera_engines_reset_begin(s, false);
-    tessera_engines_reset_wait(s);
-    if (s->distrusted) {
-        tessera_device_forget(s);
-    } else {
-        tessera_device_reset(s);
-    }
+    tessera_device_reset_now(TESSERA(obj));
 }
 
 static void run_state_changed(void *opaque, bool running, RunState state)
@@ -468,8 +448,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     tessera_irq_init(s);
     tessera_mark_init(s);
-    s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
-                                      &DEVICE(s)->mem_reentrancy_guard);
+    tessera_reset_init(s);
     tessera_engines_init(s);
     s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
                                                         run_state_changed, s);
@@ -490,7 +469,7 @@ static void tessera_exit(PCIDevice *pdev)
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     tessera_engines_stop(s);
     tessera_errors_log_totals(s);
-    qemu_bh_delete(s->reset_bh);
+    tessera_reset_fini(s);
     tessera_mark_fini(s);
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);

@@ -14,7 +14,7 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
-#include "tessera_ring.h"
+#include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 

@@ -1,10 +1,11 @@
 /*
- * Tessera virtual GPU: engines and their rings
+ * Tessera virtual GPU: engines
  *
- * Each engine is a host thread that sleeps until a doorbell, copies packets in
- * and runs them. It never takes the BQL: the main loop may wait for it. Three
- * requests make it leave the ring: exit, reset (as soon as the running packet
- * notices) and pause (at the next packet, or where a long one can be resumed).
+ * Each engine is a host thread that sleeps until a doorbell. What the guest and
+ * the machine ask of it are flags under its lock; the thread does all that
+ * changes its state. tessera_engine.h has the states. Registers and the main
+ * loop call in here under the BQL and may wait for the threads, which never
+ * take it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,214 +13,16 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
-#include "qemu/timer.h"
 #include "system/runstate.h"
-#include "tessera_ring.h"
-#include "tessera_cmd.h"
-#include "tessera_irq.h"
-#include "tessera_paging.h"
+#include "tessera_engine.h"
+#include "tessera_fetch.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "trace.h"
 
-#define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
 #define ACK_WAIT_MS  1000       /* then the BQL is let go while waiting */
 
-/* ---- Fetching ---------------------------------------------------------- */
-
-static uint32_t stream_left(TesseraEngine *e, uint32_t off)
-{
-    if (e->ib.active) {
-        return e->ib.end - off;
-    }
-    return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
-}
-
-/* Read ahead from @off, of which @avail bytes may be looked at. */
-static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
-{
-    TesseraWindow *w = &e->window;
-    uint32_t in_page = off & (TSR_PAGE_SIZE - 1);
-    uint64_t page;
-    uint32_t err;
-
-    w->bytes = 0;
-    w->start = off;
-    if (e->ib.active) {
-        uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
-
-        err = tessera_dma_rw(&e->m, entry, &page, sizeof(page), false, true);
-        if (err) {
-            return err;
-        }
-        page = le64_to_cpu(page);
-        if (page & (TSR_PAGE_SIZE - 1)) {
-            return tessera_fault(&e->m, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
-        }
-    } else {
-        page = e->ring + (off - in_page);
-    }
-    w->bytes = MIN(avail, TSR_PAGE_SIZE - in_page);
-    err = tessera_dma_rw(&e->m, page + in_page, w->data, w->bytes, false,
-                         e->ib.active);
-    if (err) {
-        w->bytes = 0;
-    }
-    return err;
-}
-
-/* @avail is not less than @bytes, wherever the guest moves the tail now. */
-static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
-                      uint32_t avail, uint8_t *dst)
-{
-    TesseraWindow *w = &e->window;
-
-    while (bytes) {
-        uint32_t n, err;
-
-        if (!w->bytes || off < w->start || off - w->start >= w->bytes) {
-            err = refill(e, off, avail);
-            if (err) {
-                return err;
-            }
-        }
-        n = MIN(bytes, w->bytes - (off - w->start));
-        memcpy(dst, w->data + (off - w->start), n);
-        dst += n;
-        bytes -= n;
-        avail -= n;
-        off += n;
-        if (!e->ib.active) {
-            off &= e->ring_size - 1;
-        }
-    }
-    return TSR_ERR_NONE;
-}
-
-/* Copy the packet at @off into e->packet. */
-static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
-{
-    uint32_t left = stream_left(e, off), err;
-    uint8_t *dst = (uint8_t *)e->packet;
-
-    e->m.packet = e->packet[0] = 0;
-    if (left < 8) {
-        return TSR_ERR_RING;    /* the tail has just moved back */
-    }
-    err = fetch(e, off, 8, left, dst);
-    if (err) {
-        return err;
-    }
-    le32_to_cpus(&e->packet[0]);
-    e->m.packet = e->packet[0];
-    *bytes = ((e->packet[0] & TSR_PKT_LENGTH_MASK) >> TSR_PKT_LENGTH_SHIFT) * 4;
-    if (!tessera_cmd_length_ok(e->packet[0]) || *bytes > left) {
-        return TSR_ERR_PACKET;
-    }
-    err = fetch(e, off, *bytes, left, dst);
-    for (uint32_t i = 0; i < *bytes / 4; i++) {
-        le32_to_cpus(&e->packet[i]);
-    }
-    return err;
-}
-
-/* ---- Running ----------------------------------------------------------- */
-
-static void advance_ring(TesseraEngine *e, uint32_t bytes)
-{
-    qatomic_set(&e->head, (e->head + bytes) & (e->ring_size - 1));
-}
-
-static void end_ib(TesseraEngine *e)
-{
-    trace_tessera_ib_end(e->index, e->m.context, e->ib.cur, e->job_status);
-    e->ib.active = false;
-    e->window.bytes = 0;
-    qatomic_set(&e->ib_offset, 0);
-    advance_ring(e, TSR_IB_CALL_DWORDS * 4);
-}
-
-/* An error ends the IB it is in; outside one it halts the engine. */
-static void packet_failed(TesseraEngine *e, uint32_t err)
-{
-    tessera_guest_error(&e->m, err, e->m.fault_addr);
-    e->transfer_open = false;
-    if (!e->job_status) {
-        e->job_status = err;
-        e->job_status_offset = e->m.packet_offset;
-    }
-    if (e->ib.active) {
-        end_ib(e);
-        return;
-    }
-    trace_tessera_engine_halt(e->index, e->head, err);
-    qatomic_set(&e->halted, true);
-    tessera_irq_event(e->s, TSR_INT_ENGINE_HALT);
-}
-
-static void packet_done(TesseraEngine *e, uint32_t bytes, bool was_in_ib)
-{
-    if (was_in_ib) {
-        e->ib.cur += bytes;
-        qatomic_set(&e->ib_offset, e->ib.cur);
-    } else if (e->ib.active) {
-        e->window.bytes = 0;    /* IB_CALL: head stays on it */
-        qatomic_set(&e->ib_offset, e->ib.cur);
-    } else {
-        advance_ring(e, bytes);
-    }
-}
-
-/* Run one packet; what it returns is TESSERA_RETRY, TESSERA_STOPPED or 0. */
-static uint32_t run_packet(TesseraEngine *e)
-{
-    bool in_ib = e->ib.active;
-    uint32_t bytes = 0, err;
-
-    e->m.packet_offset = in_ib ? e->ib.cur : e->head;
-    e->m.fault_slot = TESSERA_NO_SLOT;
-    e->m.fault_addr = 0;
-    err = fetch_packet(e, e->m.packet_offset, &bytes);
-    if (!err) {
-        err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);
-    }
-    tessera_access_flush(&e->m);
-    if (err == TESSERA_RETRY || err == TESSERA_STOPPED) {
-        return err;
-    }
-    e->progress[0] = e->progress[1] = 0;
-    qatomic_set(&e->waiting, false);
-    if (err) {
-        packet_failed(e, err);
-    } else {
-        packet_done(e, bytes, in_ib);
-    }
-    return TSR_ERR_NONE;
-}
-
-static void poll_wait(TesseraEngine *e)
-{
-    qemu_mutex_lock(&e->lock);
-    if (!e->m.attention) {
-        qemu_cond_timedwait(&e->cond, &e->lock, WAIT_POLL_MS);
-    }
-    qemu_mutex_unlock(&e->lock);
-}
-
-static void run_ring(TesseraEngine *e)
-{
-    while (!qatomic_read(&e->m.attention) && !e->halted && !e->hung) {
-        if (e->ib.active && e->ib.cur == e->ib.end) {
-            end_ib(e);
-        } else if (!e->ib.active && e->head == qatomic_read(&e->tail)) {
-            break;
-        } else if (run_packet(e) == TESSERA_RETRY && e->waiting) {
-            poll_wait(e);
-        }
-    }
-}
-
-/* ---- The thread -------------------------------------------------------- */
+/* ---- The thread ---------------------------------------------------------- */
 
 static void update_requests(TesseraEngine *e)
 {
@@ -294,7 +97,7 @@ static void *engine_thread(void *opaque)
             e->parked = false;
             e->busy = true;
             qemu_mutex_unlock(&e->lock);
-            run_ring(e);
+            tessera_fetch_run(e);
             qemu_mutex_lock(&e->lock);
             e->busy = false;
         } else {
@@ -309,7 +112,7 @@ static void *engine_thread(void *opaque)
     return NULL;
 }
 
-/* ---- What the guest does ----------------------------------------------- */
+/* ---- What the guest does ------------------------------------------------- */
 
 static bool setup_ok(const TesseraEngine *e)
 {
@@ -405,7 +208,7 @@ uint32_t tessera_engine_status(TesseraEngine *e)
     return status;
 }
 
-/* ---- What the machine does --------------------------------------------- */
+/* ---- What the machine does ----------------------------------------------- */
 
 /* Ask for a reset of all engines; @counts: the last one starts reset_bh. */
 void tessera_engines_reset_begin(TesseraState *s, bool counts)
@@ -497,19 +300,21 @@ void tessera_engines_resume(TesseraState *s)
     }
 }
 
-/* The part of a device reset that follows once the engines have reset. */
-void tessera_device_reset(TesseraState *s)
+/* Drop a state that was loaded and must not run. The engines are parked. */
+void tessera_engines_forget(TesseraState *s)
 {
-    qemu_bh_cancel(s->reset_bh);
-    qatomic_set(&s->reset_pending, 0);
-    s->scratch = 0;
-    s->fw_addr = 0;
-    s->fw_size = 0;
-    s->mark_addr = 0;
-    s->mark_size = 0;
-    s->err_select = 0;
-    qatomic_set(&s->fw_running, false);
-    qatomic_set__nocheck(&s->dummy_page, 0);
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        qemu_mutex_lock(&e->lock);
+        reset_engine(e);
+        qemu_mutex_unlock(&e->lock);
+    }
+}
+
+/* The set-up registers are part of a device reset only. */
+void tessera_engines_clear_setup(TesseraState *s)
+{
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
@@ -520,39 +325,6 @@ void tessera_device_reset(TesseraState *s)
         e->slot_select = 0;
         qemu_mutex_unlock(&e->lock);
     }
-    tessera_paging_reset(s);
-    tessera_strict_reset(s);
-    tessera_errors_clear(s);
-    tessera_irq_reset(s);
-    qatomic_set(&s->resetting, false);
-}
-
-/* Drop a state that was loaded and must not run. The engines are parked. */
-void tessera_device_forget(TesseraState *s)
-{
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        TesseraEngine *e = &s->engines[i];
-
-        qemu_mutex_lock(&e->lock);
-        reset_engine(e);
-        qemu_mutex_unlock(&e->lock);
-    }
-    tessera_device_reset(s);
-    tessera_strict_forget(s);
-    s->timestamp_hi = 0;
-    s->distrusted = false;
-}
-
-/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
-void tessera_device_reset_begin(TesseraState *s)
-{
-    if (qatomic_read(&s->resetting)) {
-        return;
-    }
-    trace_tessera_device_reset(true);
-    qatomic_set(&s->resetting, true);
-    qatomic_set(&s->reset_pending, s->num_engines);
-    tessera_engines_reset_begin(s, true);
 }
 
 /* ---- Life cycle ---------------------------------------------------------- */

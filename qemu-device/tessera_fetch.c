@@ -1,0 +1,213 @@
+/*
+ * Tessera virtual GPU: rings and indirect buffers
+ *
+ * Copies packets in, each once, and runs them; counts what fails, ends buffers
+ * and halts engines. An engine's thread is in here while it is busy. It holds
+ * no lock, but takes the engine's to sleep in a WAIT.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "tessera_fetch.h"
+#include "tessera_cmd.h"
+#include "tessera_irq.h"
+#include "tessera_strict.h"
+#include "trace.h"
+
+#define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
+
+/* ---- Fetching ------------------------------------------------------------ */
+
+static uint32_t stream_left(TesseraEngine *e, uint32_t off)
+{
+    if (e->ib.active) {
+        return e->ib.end - off;
+    }
+    return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
+}
+
+/* Read ahead from @off, of which @avail bytes may be looked at. */
+static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
+{
+    TesseraWindow *w = &e->window;
+    uint32_t in_page = off & (TSR_PAGE_SIZE - 1);
+    uint64_t page;
+    uint32_t err;
+
+    w->bytes = 0;
+    w->start = off;
+    if (e->ib.active) {
+        uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
+
+        err = tessera_dma_rw(&e->m, entry, &page, sizeof(page), false, true);
+        if (err) {
+            return err;
+        }
+        page = le64_to_cpu(page);
+        if (page & (TSR_PAGE_SIZE - 1)) {
+            return tessera_fault(&e->m, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
+        }
+    } else {
+        page = e->ring + (off - in_page);
+    }
+    w->bytes = MIN(avail, TSR_PAGE_SIZE - in_page);
+    err = tessera_dma_rw(&e->m, page + in_page, w->data, w->bytes, false,
+                         e->ib.active);
+    if (err) {
+        w->bytes = 0;
+    }
+    return err;
+}
+
+/* @avail is not less than @bytes, wherever the guest moves the tail now. */
+static uint32_t fetch(TesseraEngine *e, uint32_t off, uint32_t bytes,
+                      uint32_t avail, uint8_t *dst)
+{
+    TesseraWindow *w = &e->window;
+
+    while (bytes) {
+        uint32_t n, err;
+
+        if (!w->bytes || off < w->start || off - w->start >= w->bytes) {
+            err = refill(e, off, avail);
+            if (err) {
+                return err;
+            }
+        }
+        n = MIN(bytes, w->bytes - (off - w->start));
+        memcpy(dst, w->data + (off - w->start), n);
+        dst += n;
+        bytes -= n;
+        avail -= n;
+        off += n;
+        if (!e->ib.active) {
+            off &= e->ring_size - 1;
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+/* Copy the packet at @off into e->packet. */
+static uint32_t fetch_packet(TesseraEngine *e, uint32_t off, uint32_t *bytes)
+{
+    uint32_t left = stream_left(e, off), err;
+    uint8_t *dst = (uint8_t *)e->packet;
+
+    e->m.packet = e->packet[0] = 0;
+    if (left < 8) {
+        return TSR_ERR_RING;    /* the tail has just moved back */
+    }
+    err = fetch(e, off, 8, left, dst);
+    if (err) {
+        return err;
+    }
+    le32_to_cpus(&e->packet[0]);
+    e->m.packet = e->packet[0];
+    *bytes = ((e->packet[0] & TSR_PKT_LENGTH_MASK) >> TSR_PKT_LENGTH_SHIFT) * 4;
+    if (!tessera_cmd_length_ok(e->packet[0]) || *bytes > left) {
+        return TSR_ERR_PACKET;
+    }
+    err = fetch(e, off, *bytes, left, dst);
+    for (uint32_t i = 0; i < *bytes / 4; i++) {
+        le32_to_cpus(&e->packet[i]);
+    }
+    return err;
+}
+
+/* ---- Running ------------------------------------------------------------- */
+
+static void advance_ring(TesseraEngine *e, uint32_t bytes)
+{
+    qatomic_set(&e->head, (e->head + bytes) & (e->ring_size - 1));
+}
+
+static void end_ib(TesseraEngine *e)
+{
+    trace_tessera_ib_end(e->index, e->m.context, e->ib.cur, e->job_status);
+    e->ib.active = false;
+    e->window.bytes = 0;
+    qatomic_set(&e->ib_offset, 0);
+    advance_ring(e, TSR_IB_CALL_DWORDS * 4);
+}
+
+/* An error ends the IB it is in; outside one it halts the engine. */
+static void packet_failed(TesseraEngine *e, uint32_t err)
+{
+    tessera_guest_error(&e->m, err, e->m.fault_addr);
+    e->transfer_open = false;
+    if (!e->job_status) {
+        e->job_status = err;
+        e->job_status_offset = e->m.packet_offset;
+    }
+    if (e->ib.active) {
+        end_ib(e);
+        return;
+    }
+    trace_tessera_engine_halt(e->index, e->head, err);
+    qatomic_set(&e->halted, true);
+    tessera_irq_event(e->s, TSR_INT_ENGINE_HALT);
+}
+
+static void packet_done(TesseraEngine *e, uint32_t bytes, bool was_in_ib)
+{
+    if (was_in_ib) {
+        e->ib.cur += bytes;
+        qatomic_set(&e->ib_offset, e->ib.cur);
+    } else if (e->ib.active) {
+        e->window.bytes = 0;    /* IB_CALL: head stays on it */
+        qatomic_set(&e->ib_offset, e->ib.cur);
+    } else {
+        advance_ring(e, bytes);
+    }
+}
+
+/* Run one packet; what it returns is TESSERA_RETRY, TESSERA_STOPPED or 0. */
+static uint32_t run_packet(TesseraEngine *e)
+{
+    bool in_ib = e->ib.active;
+    uint32_t bytes = 0, err;
+
+    e->m.packet_offset = in_ib ? e->ib.cur : e->head;
+    e->m.fault_slot = TESSERA_NO_SLOT;
+    e->m.fault_addr = 0;
+    err = fetch_packet(e, e->m.packet_offset, &bytes);
+    if (!err) {
+        err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);
+    }
+    tessera_access_flush(&e->m);
+    if (err == TESSERA_RETRY || err == TESSERA_STOPPED) {
+        return err;
+    }
+    e->progress[0] = e->progress[1] = 0;
+    qatomic_set(&e->waiting, false);
+    if (err) {
+        packet_failed(e, err);
+    } else {
+        packet_done(e, bytes, in_ib);
+    }
+    return TSR_ERR_NONE;
+}
+
+static void poll_wait(TesseraEngine *e)
+{
+    qemu_mutex_lock(&e->lock);
+    if (!e->m.attention) {
+        qemu_cond_timedwait(&e->cond, &e->lock, WAIT_POLL_MS);
+    }
+    qemu_mutex_unlock(&e->lock);
+}
+
+/* Until there is nothing to run, or somebody wants something. */
+void tessera_fetch_run(TesseraEngine *e)
+{
+    while (!qatomic_read(&e->m.attention) && !e->halted && !e->hung) {
+        if (e->ib.active && e->ib.cur == e->ib.end) {
+            end_ib(e);
+        } else if (!e->ib.active && e->head == qatomic_read(&e->tail)) {
+            break;
+        } else if (run_packet(e) == TESSERA_RETRY && e->waiting) {
+            poll_wait(e);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/*
+ * Tessera virtual GPU: device reset
+ *
+ * What follows once all engines have reset, and the guest's way to it: its vCPU
+ * does not wait, the last engine starts the rest. Runs under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "tessera_reset.h"
+#include "tessera_engine.h"
+#include "tessera_irq.h"
+#include "tessera_paging.h"
+#include "tessera_strict.h"
+#include "trace.h"
+
+/* The part of a device reset that follows once the engines have reset. */
+void tessera_device_reset(TesseraState *s)
+{
+    qemu_bh_cancel(s->reset_bh);
+    qatomic_set(&s->reset_pending, 0);
+    s->scratch = 0;
+    s->fw_addr = 0;
+    s->fw_size = 0;
+    s->mark_addr = 0;
+    s->mark_size = 0;
+    s->err_select = 0;
+    qatomic_set(&s->fw_running, false);
+    qatomic_set__nocheck(&s->dummy_page, 0);
+    tessera_engines_clear_setup(s);
+    tessera_paging_reset(s);
+    tessera_strict_reset(s);
+    tessera_errors_clear(s);
+    tessera_irq_reset(s);
+    qatomic_set(&s->resetting, false);
+}
+
+/* Drop a state that was loaded and must not run. The engines are parked. */
+void tessera_device_forget(TesseraState *s)
+{
+    tessera_engines_forget(s);
+    tessera_device_reset(s);
+    tessera_strict_forget(s);
+    s->timestamp_hi = 0;
+    s->distrusted = false;
+}
+
+/* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
+void tessera_device_reset_begin(TesseraState *s)
+{
+    if (qatomic_read(&s->resetting)) {
+        return;
+    }
+    trace_tessera_device_reset(true);
+    qatomic_set(&s->resetting, true);
+    qatomic_set(&s->reset_pending, s->num_engines);
+    tessera_engines_reset_begin(s, true);
+}
+
+static void reset_bh(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    /* Nothing may have cancelled and nobody may have restarted it since. */
+    if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending)) {
+        tessera_device_reset(s);
+    }
+}
+
+/* A machine's reset, which waits for the engines. */
+void tessera_device_reset_now(TesseraState *s)
+{
+    trace_tessera_device_reset(false);
+    /* Waiting may let a vCPU in: no engine is enabled before the end. */
+    qatomic_set(&s->resetting, true);
+    tessera_engines_reset_begin(s, false);
+    tessera_engines_reset_wait(s);
+    if (s->distrusted) {
+        tessera_device_forget(s);
+    } else {
+        tessera_device_reset(s);
+    }
+}
+
+void tessera_reset_init(TesseraState *s)
+{
+    s->reset_bh = qemu_bh_new_guarded(reset_bh, s,
+                                      &DEVICE(s)->mem_reentrancy_guard);
+}
+
+void tessera_reset_fini(TesseraState *s)
+{
+    qemu_bh_delete(s->reset_bh);
+    s->reset_bh = NULL;
+}
