@@ -28,6 +28,12 @@ static void make_segs(struct oracle_case *c, struct rng *r)
 
 		s->granularity = one_in(r, 6) ? 2 : 1;
 		s->size = (6 + rnd(r, 14)) * s->granularity;
+		if (one_in(r, 8)) {
+			s->granularity = 4;
+			s->size = (2 + rnd(r, 10)) * s->granularity;
+		}
+		if (one_in(r, 5))
+			s->commit = s->size - rnd(r, s->size / 2);
 		if (i && one_in(r, 3))
 			s->flags |= TESSERA_SPLIT_SEG_APERTURE;
 		if (i && one_in(r, 3))
@@ -58,8 +64,6 @@ static void make_alloc(struct oracle_case *c, struct rng *r, u32 i, u32 max_size
 	for (seg = 0; seg < c->in.n_segs; seg++) {
 		u32 k = (start + seg) % c->in.n_segs;
 
-		if (c->segs[k].granularity == 2 && a->supported & BIT(k))
-			a->size = ALIGN(a->size, 2ULL);
 		if (a->supported & BIT(k) && one_in(r, 2))
 			a->pref[a->n_pref++] = k;
 	}
@@ -97,7 +101,7 @@ static void make_entries(struct oracle_case *c, struct rng *r)
 {
 	u32 i, first = 0, at = one_in(r, 3) ? 8 : 0, group = 2 + rnd(r, 4);
 
-	c->in.n_slots = 1 + rnd(r, ORACLE_SLOTS);
+	c->in.n_slots = 1 + rnd(r, 5);
 	c->in.n_entries = 1 + rnd(r, ORACLE_ENTRIES);
 	for (i = 0; i < c->in.n_entries; i++) {
 		if (i && !one_in(r, group)) {
@@ -141,6 +145,7 @@ static void make_blocks(struct oracle_case *c, struct rng *r)
 
 	for (seg = 0; seg < c->in.n_segs; seg++) {
 		u32 u = 0, gran = c->segs[seg].granularity;
+		u32 left = c->segs[seg].commit ?: c->segs[seg].size;
 
 		while (u < c->segs[seg].size && c->in.n_blocks < ORACLE_FIRST_BLOCKS) {
 			u32 a = 1 + rnd(r, c->in.n_allocs - 1);
@@ -152,15 +157,16 @@ static void make_blocks(struct oracle_case *c, struct rng *r)
 			}
 			if (one_in(r, 2) && !(used & BIT(a)) &&
 			    c->allocs[a].supported & BIT(seg)) {
-				size = c->allocs[a].size;
+				size = ALIGN(c->allocs[a].size, (u64)gran);
 				used |= BIT(a);
 			} else {
 				a = TESSERA_SPLIT_NONE;
 			}
-			if (u + size > c->segs[seg].size)
+			if (u + size > c->segs[seg].size || size > left)
 				break;
 			add_block(c, seg, u, size, a, r);
 			u += size;
+			left -= size;
 		}
 	}
 }
@@ -197,4 +203,48 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 	c->in.force_seed = seed;
 	c->force[0] = rnd(&r, 1U << 24) & rnd(&r, 1U << 24);
 	c->in.n_force = 24;
+}
+
+/**
+ * oracle_generate_tight() - make a case of one split point that just fits, or just not
+ * @c: the case
+ * @seed: the same seed makes the same case
+ *
+ * Nothing is pinned: if there is a way, the plan must have it.
+ */
+void oracle_generate_tight(struct oracle_case *c, u64 seed)
+{
+	struct rng r = { .state = seed * 0xd1342543de82ef95ULL + 3 };
+	u64 room = 0;
+	u32 i, n;
+
+	memset(c, 0, offsetof(struct oracle_case, op));
+	c->in.segs = c->segs;
+	c->in.allocs = c->allocs;
+	c->in.entries = c->entries;
+	c->in.blocks = c->blocks;
+	c->in.n_slots = ORACLE_SLOTS;
+	do {
+		memset(c->segs, 0, sizeof(c->segs));
+		make_segs(c, &r);
+	} while (c->in.n_segs == 1 && !one_in(&r, 4));
+	for (i = 0; i < c->in.n_segs; i++)
+		room += c->segs[i].commit ?: c->segs[i].size;
+	n = 6 + rnd(&r, ORACLE_ALLOCS - 6);
+	c->in.n_allocs = 1 + n;
+	c->allocs[0].flags = TESSERA_SPLIT_ALLOC_NULL;
+	for (i = 1; i <= n; i++) {
+		struct tessera_split_alloc *a = &c->allocs[i];
+
+		make_alloc(c, &r, i, 1);
+		a->size = 1 + rnd(&r, 1 + 3 * (u32)room / (2 * n));
+		if (one_in(&r, 2))
+			a->align = 0;
+		c->entries[i - 1].alloc_index = i;
+		c->entries[i - 1].slot_id = i - 1;
+	}
+	if (one_in(&r, 3))
+		add_block(c, 0, rnd(&r, c->segs[0].size), 1, TESSERA_SPLIT_NONE, &r);
+	c->in.n_entries = n;
+	c->in.length = 8;
 }

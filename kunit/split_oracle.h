@@ -17,9 +17,11 @@
 #define ORACLE_BLOCKS	64U
 /* Blocks a case may begin with; more appear between its windows. */
 #define ORACLE_FIRST_BLOCKS	24U
-#define ORACLE_SLOTS	5U
+#define ORACLE_SLOTS	9U
 /* Units (bytes, here) a segment may have: the bits of a u64, less one. */
 #define ORACLE_UNITS	48U
+/* Words of a set of subsets of the allocations. */
+#define ORACLE_WORDS	(1 << (ORACLE_ALLOCS - 6))
 #define ORACLE_WHY	160U
 #define ORACLE_OPS	1024U
 
@@ -93,7 +95,7 @@ struct oracle {
 	char why[ORACLE_WHY];
 	struct oracle_state st;
 	struct oracle_state save;
-	u64 reach[ORACLE_SEGS * ORACLE_UNITS + ORACLE_UNITS + 1][1 << (ORACLE_ALLOCS - 6)];
+	u64 reach[ORACLE_UNITS + 1][ORACLE_WORDS];
 	u32 pinned;
 	u32 strays;
 	u32 parts;
@@ -135,6 +137,7 @@ static inline u32 oracle_rnd(u64 *state, u32 below)
 bool oracle_run_windows(struct oracle *o, struct oracle_case *c,
 			struct oracle_windows *w, u64 seed, bool change);
 void oracle_generate(struct oracle_case *c, u64 seed);
+void oracle_generate_tight(struct oracle_case *c, u64 seed);
 bool oracle_judge(struct oracle *o, const struct tessera_split_input *in,
 		  const struct tessera_split_plan *plan, int ret);
 void oracle_judge_begin(struct oracle *o, const struct tessera_split_input *in);

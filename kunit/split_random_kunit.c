@@ -70,6 +70,38 @@ static void random_cases(struct kunit *test)
 }
 
 /*
+ * SPLIT-34: one split point, nothing pinned, hardly any room to spare: refused if there
+ * is no way at all, and only then.
+ */
+static void random_tight(struct kunit *test)
+{
+	struct random_run *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	unsigned long i, fit = 0, cases = split_cases / 10;
+	size_t size;
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < cases; i++) {
+		u64 seed = split_seed * 1000000007ULL + i;
+
+		oracle_generate_tight(&r->c, seed);
+		r->plan.op = r->c.op;
+		r->plan.cap = ORACLE_OPS;
+		size = tessera_split_plan_size(&r->c.in);
+		KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
+		ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
+		if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret) || r->plan.late_error) {
+			KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
+			break;
+		}
+		fit += !ret;
+	}
+	/* Neither is rare, or the test would say little. */
+	KUNIT_EXPECT_GT(test, fit, cases / 8);
+	KUNIT_EXPECT_GT(test, cases - fit, cases / 8);
+}
+
+/*
  * SPLIT-17 SPLIT-18 SPLIT-24 SPLIT-25 SPLIT-32: the same in windows of random size,
  * each planned twice, with others at work in memory between them.
  */
@@ -92,6 +124,7 @@ static void random_windows(struct kunit *test)
 
 static struct kunit_case split_random_tests[] = {
 	KUNIT_CASE_SLOW(random_cases),
+	KUNIT_CASE_SLOW(random_tight),
 	KUNIT_CASE_SLOW(random_windows),
 	{}
 };

@@ -65,11 +65,14 @@ static void put_somewhere(struct oracle_case *c, struct oracle_windows *w, u32 a
 {
 	u32 seg = oracle_rnd(&w->state, c->in.n_segs);
 	u64 start = ALIGN(oracle_rnd(&w->state, c->segs[seg].size), (u64)align);
+	u64 commit = c->segs[seg].commit ?: c->segs[seg].size;
 
+	size = ALIGN(size, c->segs[seg].granularity);
 	if (alloc != TESSERA_SPLIT_NONE && !(c->allocs[alloc].supported & BIT(seg)))
 		return;
 	if (start + size > c->segs[seg].size ||
-	    busy_units(c, seg) & block_mask(start, size))
+	    busy_units(c, seg) & block_mask(start, size) ||
+	    hweight64(busy_units(c, seg)) + size > commit)
 		return;
 	add_block(c, seg, start, size, alloc, tier, oracle_rnd(&w->state, 4));
 }
@@ -130,10 +133,14 @@ static void take_snapshot(struct oracle *o, struct oracle_case *c)
 			 b.tier == TESSERA_VICTIM_IMMOVABLE)
 			fixed |= BIT(b.alloc);
 	}
-	for (i = 0; i < c->in.n_allocs; i++)
-		if (o->st.seg[i] != 0xff)
-			add_block(c, o->st.seg[i], o->st.off[i], c->allocs[i].size, i,
+	for (i = 0; i < c->in.n_allocs; i++) {
+		u8 seg = o->st.seg[i];
+
+		if (seg != 0xff)
+			add_block(c, seg, o->st.off[i],
+				  ALIGN(c->allocs[i].size, c->segs[seg].granularity), i,
 				  fixed & BIT(i) ? TESSERA_VICTIM_IMMOVABLE : 0, 0);
+	}
 }
 
 static void set_clean(const struct oracle *o, struct oracle_case *c)

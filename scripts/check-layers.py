@@ -28,7 +28,7 @@ B  pure/pure.h
 B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
 B  pure/segment_desc pure/aperture_core pure/share pure/victim pure/space pure/pack
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_feasible
-B  pure/split_place pure/split
+B  pure/split_place pure/split_relocate pure/split
 C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
 D  exec/engine_types.h exec/ib exec/job exec/emit exec/sched exec/engine

@@ -24,6 +24,8 @@ struct tally {
 	unsigned long in_windows;
 	unsigned long windows_late;
 	unsigned long more_parts;
+	unsigned long tight;
+	unsigned long tight_fit;
 };
 
 static const char *const op_names[] = {
@@ -183,6 +185,24 @@ static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split
 	return ok;
 }
 
+/* SPLIT-34: one split point with hardly any room to spare. */
+static bool check_tight(struct oracle *o, u64 seed, struct tally *t)
+{
+	static struct oracle_case c;
+	struct tessera_split_plan plan;
+	int ret;
+
+	oracle_generate_tight(&c, seed);
+	ret = run_plan(&c, &plan);
+	t->tight++;
+	t->tight_fit += !ret;
+	if (oracle_judge(o, &c.in, &plan, ret) && !plan.late_error)
+		return true;
+	show_case(&c);
+	show_plan(&plan, ret);
+	return false;
+}
+
 static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
 {
 	static struct oracle_case c;
@@ -206,6 +226,8 @@ static bool check_one(struct oracle *o, u64 seed, struct tally *t, bool show)
 	}
 	if (ok && !ret)
 		ok = check_windows(o, seed, &plan, t, show);
+	if (ok && seed % 4 == 0)
+		ok = check_tight(o, seed, t);
 	if (!ok)
 		printf("# case %llu: %s\n", seed, o->why);
 	return ok;
@@ -239,6 +261,7 @@ int main(int argc, char **argv)
 	       "go "
 	       "%lu\n",
 	       t.windows, t.in_windows, t.windows_late, t.more_parts);
+	printf("# %lu tight cases, %lu of them fit\n", t.tight, t.tight_fit);
 	printf("%s 1 - SPLIT-1 SPLIT-3 SPLIT-9 SPLIT-11 SPLIT-13 SPLIT-16 SPLIT-17 SPLIT-18 "
 	       "SPLIT-24 SPLIT-25 SPLIT-32 SPLIT-34 SCHED-6: %lu random cases against the oracle\n",
 	       bad ? "not ok" : "ok", i);

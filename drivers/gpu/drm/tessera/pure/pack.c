@@ -2,41 +2,89 @@
 /**
  * DOC: packing
  *
- * Puts a set of allocations into a set of free ranges: by first fit in a given
- * order, or by exhaustive search within a budget of steps. Called by the split
+ * Puts a set of allocations into a set of free ranges. Called by the split
  * planner, takes no lock, allocates nothing.
+ *
+ * tessera_pack_solve() is what decides whether a split point is feasible, and what
+ * finds the places when nothing else does; so what is accepted can be placed. It
+ * refuses what sums show to be impossible, tries a few orders by first fit and best
+ * fit, and then all ways, within a budget of steps.
  */
 #include "pack.h"
 
-/* Lowest place for @size at @align in what is left of gap @g, or U64_MAX. */
-static u64 gap_fit(const struct tessera_pack_gap *g, u64 size, u64 align)
-{
-	u64 off = ALIGN(g->cur, align);
+/* With more segments than this only some of their subsets are summed up. */
+#define SUBSET_SEGS	7U
+/* Items whose masks are looked at then. */
+#define SUBSET_ITEMS	64U
 
-	return off <= g->end && g->end - off >= size ? off : U64_MAX;
+/* Lowest place for an item in what is left of a gap, or U64_MAX. */
+static u64 gap_fit(const struct tessera_pack *pack, const struct tessera_pack_gap *gap,
+		   const struct tessera_pack_item *item)
+{
+	u64 off = ALIGN(gap->cur, tessera_pack_align(pack, item, gap->seg));
+	u64 bytes = tessera_pack_bytes(pack, item, gap->seg);
+
+	return off <= gap->end && gap->end - off >= bytes &&
+	       bytes <= pack->seg[gap->seg].left ? off : U64_MAX;
 }
 
-static bool item_first_fit(struct tessera_pack *p, struct tessera_pack_item *it)
+static void put_in_gap(struct tessera_pack *pack, struct tessera_pack_item *item,
+		       u32 index, u64 off)
+{
+	struct tessera_pack_gap *gap = &pack->gap[index];
+	u64 bytes = tessera_pack_bytes(pack, item, gap->seg);
+
+	item->seg = gap->seg;
+	item->off = off;
+	item->gap = index;
+	gap->cur = off + bytes;
+	pack->seg[gap->seg].left -= bytes;
+}
+
+/**
+ * tessera_pack_rewind() - empty all gaps
+ * @pack: the problem
+ */
+void tessera_pack_rewind(struct tessera_pack *pack)
+{
+	u32 i, seg = 0;
+
+	for (i = 0; i < pack->n_seg; i++) {
+		pack->seg[i].left = pack->seg[i].room;
+		pack->seg[i].first = 0;
+		pack->seg[i].end = 0;
+	}
+	for (i = 0; i < pack->n_gap; i++) {
+		pack->gap[i].cur = pack->gap[i].start;
+		if (!i || pack->gap[i].seg != seg)
+			pack->seg[pack->gap[i].seg].first = i;
+		seg = pack->gap[i].seg;
+		pack->seg[seg].end = i + 1;
+	}
+}
+
+static bool item_first_fit(struct tessera_pack *pack, struct tessera_pack_item *item)
 {
 	u32 cursor = 0, i;
 	u8 seg;
 
-	while ((seg = tessera_pack_seg_at(it->mask, it->pref, it->n_pref,
+	while ((seg = tessera_pack_seg_at(item->mask, item->pref, item->n_pref,
 					  &cursor)) != 0xff) {
-		for (i = 0; i < p->n_gap; i++) {
-			struct tessera_pack_gap *g = &p->gap[i];
-			u64 off;
+		struct tessera_pack_seg *at = &pack->seg[seg];
 
-			if (g->seg != seg)
-				continue;
-			off = gap_fit(g, it->size, it->align);
-			if (off == U64_MAX)
-				continue;
-			it->seg = seg;
-			it->off = off;
-			it->gap = i;
-			g->cur = off + it->size;
-			return true;
+		/* Gaps that are full stay so. */
+		while (at->first < at->end &&
+		       pack->gap[at->first].end - pack->gap[at->first].cur <
+		       at->granularity)
+			at->first++;
+		for (i = at->first; i < at->end; i++) {
+			u64 off = gap_fit(pack, &pack->gap[i], item);
+
+			*pack->budget -= !!*pack->budget;
+			if (off != U64_MAX) {
+				put_in_gap(pack, item, i, off);
+				return true;
+			}
 		}
 	}
 	return false;
@@ -44,176 +92,436 @@ static bool item_first_fit(struct tessera_pack *p, struct tessera_pack_item *it)
 
 /**
  * tessera_pack_first_fit() - place items in order, each at the lowest place left
- * @p: the problem; gaps are filled from @cur, which the caller has set
+ * @pack: the problem; tessera_pack_rewind() was called, the caller may have filled
+ *        gaps since
  *
- * Return: true if every item found a place.
+ * Return: true if every item found a place; also false if the budget ran out.
  */
-bool tessera_pack_first_fit(struct tessera_pack *p)
+bool tessera_pack_first_fit(struct tessera_pack *pack)
 {
 	u32 i;
 
-	for (i = 0; i < p->n_item; i++) {
-		if (p->item[i].fixed)
+	for (i = 0; i < pack->n_item; i++) {
+		if (pack->item[i].fixed)
 			continue;
-		if (!item_first_fit(p, &p->item[i]))
+		if (!*pack->budget || !item_first_fit(pack, &pack->item[i]))
 			return false;
 	}
 	return true;
 }
 
-/* An unused item like this one comes earlier: trying both is a waste. */
-static bool search_is_repeat(const struct tessera_pack *p, u32 i)
+/* The gap in which an item leaves the least; false if it fits nowhere. */
+static bool item_best_fit(struct tessera_pack *pack, struct tessera_pack_item *item)
 {
-	const struct tessera_pack_item *it = &p->item[i];
-	u32 k;
+	u64 least = U64_MAX, best_off = 0;
+	u32 best = 0, i;
 
-	for (k = 0; k < i; k++) {
-		const struct tessera_pack_item *o = &p->item[k];
+	for (i = 0; i < pack->n_gap; i++) {
+		const struct tessera_pack_gap *gap = &pack->gap[i];
+		u64 off, left;
 
-		if (!o->used && o->size == it->size && o->align == it->align &&
-		    o->mask == it->mask)
+		if (!(item->mask & BIT(gap->seg)))
+			continue;
+		off = gap_fit(pack, gap, item);
+		if (off == U64_MAX)
+			continue;
+		left = min(gap->end - off, pack->seg[gap->seg].left) -
+		       tessera_pack_bytes(pack, item, gap->seg);
+		if (left >= least)
+			continue;
+		least = left;
+		best_off = off;
+		best = i;
+	}
+	if (least == U64_MAX)
+		return false;
+	put_in_gap(pack, item, best, best_off);
+	return true;
+}
+
+static bool best_fit(struct tessera_pack *pack, u64 limit)
+{
+	u64 cost = (u64)pack->n_item * pack->n_gap;
+	u32 i;
+
+	if (cost > min(limit, *pack->budget))
+		return false;
+	*pack->budget -= cost;
+	tessera_pack_rewind(pack);
+	for (i = 0; i < pack->n_item; i++)
+		if (!item_best_fit(pack, &pack->item[i]))
+			return false;
+	return true;
+}
+
+/* Least that an item takes anywhere. */
+static u64 least_bytes(const struct tessera_pack *pack,
+		       const struct tessera_pack_item *item)
+{
+	u64 least = U64_MAX;
+	u32 mask;
+
+	for (mask = item->mask; mask; mask &= mask - 1)
+		least = min(least, tessera_pack_bytes(pack, item, __ffs(mask)));
+	return least;
+}
+
+/* Most that can be in a segment. */
+static u64 seg_capacity(const struct tessera_pack *pack, u32 seg)
+{
+	const struct tessera_pack_seg *at = &pack->seg[seg];
+	u64 sum = 0;
+	u32 i;
+
+	for (i = at->first; i < at->end; i++) {
+		u64 start = ALIGN(pack->gap[i].start, at->granularity);
+		u64 end = ALIGN_DOWN(pack->gap[i].end, at->granularity);
+
+		sum += end > start ? end - start : 0;
+	}
+	return min(sum, at->room);
+}
+
+/*
+ * Sums over every subset of segments: whether what can only be in the subset is
+ * more than the subset holds.
+ */
+static bool overfills_subset(const struct tessera_pack *pack, u32 all)
+{
+	u64 need[BIT(SUBSET_SEGS)] = {}, have[SUBSET_SEGS];
+	u32 n = 0, i, bit, set, mask;
+	u8 place[32];
+
+	for (mask = all; mask; mask &= mask - 1) {
+		place[__ffs(mask)] = n;
+		have[n++] = seg_capacity(pack, __ffs(mask));
+	}
+	for (i = 0; i < pack->n_item; i++) {
+		for (set = 0, mask = pack->item[i].mask; mask; mask &= mask - 1)
+			set |= BIT(place[__ffs(mask)]);
+		need[set] += least_bytes(pack, &pack->item[i]);
+	}
+	for (bit = 0; bit < n; bit++)
+		for (set = 0; set < BIT(n); set++)
+			if (set & BIT(bit))
+				need[set] += need[set & ~BIT(bit)];
+	for (set = 1; set < BIT(n); set++) {
+		u64 sum = 0;
+
+		for (bit = 0; bit < n; bit++)
+			sum += set & BIT(bit) ? have[bit] : 0;
+		if (need[set] > sum)
 			return true;
 	}
 	return false;
 }
 
-/* Next choice at this level, from @from on; n_item means the next gap. */
-static u32 search_choice(struct tessera_pack *p, u32 from, u32 g)
+/* The same for one subset. */
+static bool overfills(const struct tessera_pack *pack, u32 set)
 {
-	const struct tessera_pack_gap *gap = &p->gap[g];
+	u64 need = 0, have = 0;
 	u32 i;
 
-	for (i = from; i < p->n_item; i++) {
-		const struct tessera_pack_item *it = &p->item[i];
-
-		if (it->used || !(it->mask & BIT(gap->seg)) ||
-		    gap_fit(gap, it->size, it->align) == U64_MAX ||
-		    search_is_repeat(p, i))
-			continue;
-		return i;
-	}
-	if (from <= p->n_item && g + 1 < p->n_gap)
-		return p->n_item;
-	return p->n_item + 1;
+	for (i = 0; i < pack->n_item; i++)
+		if (!(pack->item[i].mask & ~set))
+			need += least_bytes(pack, &pack->item[i]);
+	for (; set; set &= set - 1)
+		have += seg_capacity(pack, __ffs(set));
+	return need > have;
 }
 
-static void search_begin(struct tessera_pack *p, u64 *need)
+/* Is it plain from sums that the items are too many? */
+static bool is_too_much(const struct tessera_pack *pack)
+{
+	u32 all = 0, i;
+
+	for (i = 0; i < pack->n_item; i++)
+		all |= pack->item[i].mask;
+	if (hweight32(all) <= SUBSET_SEGS)
+		return overfills_subset(pack, all);
+	for (i = 0; i < min(pack->n_item, SUBSET_ITEMS); i++)
+		if (overfills(pack, pack->item[i].mask))
+			return true;
+	return overfills(pack, all);
+}
+
+static void find_largest_gaps(const struct tessera_pack *pack, u32 *largest)
+{
+	u32 i;
+
+	for (i = 0; i < pack->n_seg; i++)
+		largest[i] = pack->seg[i].first;
+	for (i = 0; i < pack->n_gap; i++) {
+		const struct tessera_pack_gap *gap = &pack->gap[i];
+		const struct tessera_pack_gap *best = &pack->gap[largest[gap->seg]];
+
+		if (gap->end - gap->start > best->end - best->start)
+			largest[gap->seg] = i;
+	}
+}
+
+/*
+ * Everything into the largest gap that it may be in, by falling alignment: what a
+ * running sum per segment answers for.
+ */
+static bool fit_homes(struct tessera_pack *pack)
+{
+	u32 largest[32];
+	u32 i, mask;
+
+	tessera_pack_rewind(pack);
+	find_largest_gaps(pack, largest);
+	for (i = 0; i < pack->n_item; i++) {
+		struct tessera_pack_item *item = &pack->item[i];
+		u64 size = 0, off = U64_MAX;
+		u32 home = 0;
+
+		for (mask = item->mask; mask; mask &= mask - 1) {
+			u32 seg = __ffs(mask);
+			const struct tessera_pack_gap *gap = &pack->gap[largest[seg]];
+
+			if (!pack->seg[seg].end || gap->end - gap->start <= size)
+				continue;
+			size = gap->end - gap->start;
+			home = largest[seg];
+		}
+		if (size)
+			off = gap_fit(pack, &pack->gap[home], item);
+		if (off == U64_MAX)
+			return false;
+		put_in_gap(pack, item, home, off);
+	}
+	return true;
+}
+
+static bool is_like(const struct tessera_pack_item *a, const struct tessera_pack_item *b)
+{
+	return a->size == b->size && a->align == b->align && a->mask == b->mask;
+}
+
+/* Do items of a gap lie as well in one order as in any other? */
+static bool order_is_free(const struct tessera_pack *pack)
+{
+	u64 align = 1;
+	u32 i, mask;
+
+	for (i = 0; i < pack->n_item; i++)
+		align = max(align, pack->item[i].align);
+	for (i = 0; i < pack->n_item; i++)
+		for (mask = pack->item[i].mask; mask; mask &= mask - 1)
+			if (!IS_ALIGNED(tessera_pack_bytes(pack, &pack->item[i],
+							   __ffs(mask)), align))
+				return false;
+	return true;
+}
+
+/**
+ * struct search - state of the exhaustive search
+ * @need: bytes that the items not placed yet take at least
+ * @left: items not placed yet
+ * @gap: gap that is being filled
+ * @from: first item to try
+ * @depth: choices made
+ * @free_order: items of a gap are taken in rising order only
+ */
+struct search {
+	u64 need;
+	u32 left;
+	u32 gap;
+	u32 from;
+	u32 depth;
+	bool free_order;
+};
+
+static void search_begin(struct tessera_pack *pack, struct search *search)
 {
 	u64 rest = 0;
 	u32 i;
 
-	*need = 0;
-	for (i = 0; i < p->n_item; i++) {
-		p->item[i].used = p->item[i].fixed;
-		if (!p->item[i].fixed)
-			*need += p->item[i].size;
+	memset(search, 0, sizeof(*search));
+	search->left = pack->n_item;
+	search->free_order = order_is_free(pack);
+	tessera_pack_rewind(pack);
+	for (i = 0; i < pack->n_item; i++) {
+		pack->item[i].used = false;
+		search->need += least_bytes(pack, &pack->item[i]);
 	}
-	for (i = p->n_gap; i--; ) {
-		p->gap[i].cur = p->gap[i].start;
-		p->gap[i].rest = rest;
-		rest += p->gap[i].end - p->gap[i].start;
+	for (i = pack->n_gap; i--; ) {
+		pack->gap[i].rest = rest;
+		rest += pack->gap[i].end - pack->gap[i].start;
 	}
 }
 
-/* Take back the choice of the level above, return where to go on from. */
-static u32 search_undo(struct tessera_pack *p, const struct tessera_pack_frame *f,
-		       u32 *g, u64 *need)
+/* Is there an item left that could not be in any later gap? */
+static bool strands_item(const struct tessera_pack *pack, const struct search *search)
 {
-	if (f->choice == p->n_item) {
-		(*g)--;
-	} else {
-		p->gap[*g].cur = f->cur;
-		p->item[f->choice].used = false;
-		*need += p->item[f->choice].size;
-	}
-	return f->choice + 1;
+	u32 later = 0, i;
+
+	for (i = 0; i < pack->n_seg; i++)
+		if (pack->seg[i].end > search->gap + 1)
+			later |= BIT(i);
+	for (i = 0; i < pack->n_item; i++)
+		if (!pack->item[i].used && !(pack->item[i].mask & later))
+			return true;
+	return false;
 }
 
-static void search_take(struct tessera_pack *p, u32 choice, u32 *g, u64 *need)
+/* Next choice at this level; n_item means the next gap, more that there is none. */
+static u32 search_choice(const struct tessera_pack *pack, const struct search *search)
 {
-	struct tessera_pack_item *it;
+	const struct tessera_pack_gap *gap = &pack->gap[search->gap];
+	u32 i;
 
-	if (choice == p->n_item) {
-		(*g)++;
-		p->gap[*g].cur = p->gap[*g].start;
+	if (search->need > gap->end - gap->cur + gap->rest)
+		return pack->n_item + 1;
+	for (i = search->from; i < pack->n_item; i++) {
+		const struct tessera_pack_item *item = &pack->item[i];
+
+		if (item->used || !(item->mask & BIT(gap->seg)) ||
+		    gap_fit(pack, gap, item) == U64_MAX)
+			continue;
+		/* One like it comes earlier and is free: trying both is a waste. */
+		if (i && !item[-1].used && is_like(item, item - 1))
+			continue;
+		return i;
+	}
+	if (search->from <= pack->n_item && search->gap + 1 < pack->n_gap &&
+	    search->need <= gap->rest && !strands_item(pack, search))
+		return pack->n_item;
+	return pack->n_item + 1;
+}
+
+static void search_take(struct tessera_pack *pack, struct search *search, u32 choice)
+{
+	struct tessera_pack_frame *frame = &pack->frame[search->depth++];
+	struct tessera_pack_item *item;
+
+	frame->choice = choice;
+	frame->cur = pack->gap[search->gap].cur;
+	search->from = 0;
+	if (choice == pack->n_item) {
+		search->gap++;
 		return;
 	}
-	it = &p->item[choice];
-	it->seg = p->gap[*g].seg;
-	it->off = gap_fit(&p->gap[*g], it->size, it->align);
-	it->gap = *g;
-	it->used = true;
-	p->gap[*g].cur = it->off + it->size;
-	*need -= it->size;
+	item = &pack->item[choice];
+	put_in_gap(pack, item, search->gap,
+		   gap_fit(pack, &pack->gap[search->gap], item));
+	item->used = true;
+	search->need -= least_bytes(pack, item);
+	search->left--;
+	if (search->free_order)
+		search->from = choice + 1;
 }
 
-/**
- * tessera_pack_search() - place items wherever they fit, trying everything
- * @p: the problem
- * @limit: steps this search may take at most
- *
- * Any packing can be pushed down until each item touches the one below it, so
- * it is enough to fill the gaps one after the other with items in every order.
- *
- * Return: 1 if all items were placed, 0 if it is certain that they cannot be,
- * -EAGAIN if the budget ran out first.
- */
-int tessera_pack_search(struct tessera_pack *p, u64 limit)
+/* Take back the last choice, and go on behind it. */
+static void search_undo(struct tessera_pack *pack, struct search *search)
 {
-	u32 g = 0, depth = 0, from = 0, choice;
-	u64 need;
+	const struct tessera_pack_frame *frame = &pack->frame[--search->depth];
+	struct tessera_pack_item *item;
 
-	search_begin(p, &need);
-	limit = min(limit, *p->budget);
-	while (need) {
-		u64 cost = p->n_item + 1;
-		struct tessera_pack_frame *f = &p->frame[depth];
+	search->from = frame->choice + 1;
+	if (frame->choice == pack->n_item) {
+		search->gap--;
+		return;
+	}
+	item = &pack->item[frame->choice];
+	pack->gap[search->gap].cur = frame->cur;
+	pack->seg[item->seg].left += tessera_pack_bytes(pack, item, item->seg);
+	item->used = false;
+	search->need += least_bytes(pack, item);
+	search->left++;
+}
 
-		if (!p->n_gap)
+/*
+ * Place items wherever they fit, trying everything. Any packing can be pushed down
+ * until each item touches the one below it, so it is enough to fill the gaps one
+ * after the other with items in every order.
+ */
+static int search_all(struct tessera_pack *pack, u64 limit)
+{
+	u64 cost = (u64)pack->n_item + pack->n_seg + 1;
+	struct search search;
+	u32 choice;
+
+	limit = min(limit, *pack->budget);
+	search_begin(pack, &search);
+	while (search.left) {
+		if (!pack->n_gap)
 			return 0;
 		if (limit < cost)
 			return -EAGAIN;
 		limit -= cost;
-		*p->budget -= cost;
-		choice = p->n_item + 1;
-		if (need <= p->gap[g].end - p->gap[g].cur + p->gap[g].rest)
-			choice = search_choice(p, from, g);
-		if (choice <= p->n_item) {
-			f->cur = p->gap[g].cur;
-			f->choice = choice;
-			search_take(p, choice, &g, &need);
-			depth++;
-			from = 0;
-			continue;
-		}
-		if (!depth)
+		*pack->budget -= cost;
+		choice = search_choice(pack, &search);
+		if (choice <= pack->n_item)
+			search_take(pack, &search, choice);
+		else if (search.depth)
+			search_undo(pack, &search);
+		else
 			return 0;
-		depth--;
-		from = search_undo(p, &p->frame[depth], &g, &need);
 	}
 	return 1;
 }
 
-/**
- * tessera_pack_by_size() - order for tessera_pack_sort(): the hardest items first
- * @a: an item
- * @b: another one
- *
- * Return: true if @a goes before @b.
- */
-bool tessera_pack_by_size(const struct tessera_pack_item *a,
-			  const struct tessera_pack_item *b)
+static bool before_by_size(const struct tessera_pack_item *a,
+			   const struct tessera_pack_item *b)
 {
-	unsigned int ca = hweight32(a->mask), cb = hweight32(b->mask);
-
-	if (ca != cb)
-		return ca < cb;
 	if (a->size != b->size)
 		return a->size > b->size;
 	if (a->align != b->align)
 		return a->align > b->align;
+	if (a->mask != b->mask)
+		return a->mask < b->mask;
 	return a->id < b->id;
 }
+
+/* The hardest first. */
+static bool before_by_hardness(const struct tessera_pack_item *a,
+			       const struct tessera_pack_item *b)
+{
+	unsigned int choices_a = hweight32(a->mask), choices_b = hweight32(b->mask);
+
+	return choices_a != choices_b ? choices_a < choices_b : before_by_size(a, b);
+}
+
+static bool before_by_align(const struct tessera_pack_item *a,
+			    const struct tessera_pack_item *b)
+{
+	return a->align != b->align ? a->align > b->align : before_by_size(a, b);
+}
+
+static bool try_order(struct tessera_pack *pack, u64 limit,
+		      bool (*before)(const struct tessera_pack_item *a,
+				     const struct tessera_pack_item *b))
+{
+	tessera_pack_sort(pack->item, pack->n_item, before);
+	tessera_pack_rewind(pack);
+	return tessera_pack_first_fit(pack) || best_fit(pack, limit);
+}
+
+/**
+ * tessera_pack_solve() - place all items, or find that they cannot be placed
+ * @pack: the problem; its items are sorted, @fixed must not be set
+ * @limit: steps the exhaustive search may take at most
+ *
+ * Return: 1 if all items were placed, 0 if it is certain that they cannot be,
+ * -EAGAIN if no way was found within the limit or the budget.
+ */
+int tessera_pack_solve(struct tessera_pack *pack, u64 limit)
+{
+	tessera_pack_rewind(pack);
+	if (is_too_much(pack))
+		return 0;
+	if (try_order(pack, limit, before_by_hardness) ||
+	    try_order(pack, limit, before_by_size))
+		return 1;
+	tessera_pack_sort(pack->item, pack->n_item, before_by_align);
+	if (fit_homes(pack))
+		return 1;
+	tessera_pack_sort(pack->item, pack->n_item, before_by_hardness);
+	return search_all(pack, limit);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pack_solve);
 
 static void sort_sift(struct tessera_pack_item *item, u32 i, u32 n,
 		      bool (*before)(const struct tessera_pack_item *a,

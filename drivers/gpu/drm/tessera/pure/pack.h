@@ -12,18 +12,18 @@
 
 /**
  * struct tessera_pack_item - one allocation to place
- * @size: bytes
- * @align: alignment, a power of two
+ * @size: bytes; in a segment it takes them rounded up to the granularity there
+ * @align: alignment beyond the granularity, a power of two
  * @off: result: offset in @seg
  * @mask: segments that may hold it
  * @id: the caller's name for it
- * @gap: scratch: gap the item was put in
+ * @gap: result: gap the item was put in
  * @order: the caller's number for it
  * @seg: result: segment
  * @pref: segments to try first, in order
  * @n_pref: number of valid elements of @pref
  * @used: scratch of the exhaustive search
- * @fixed: the item is placed already; packers leave it alone
+ * @fixed: the item is placed already; tessera_pack_first_fit() leaves it alone
  */
 struct tessera_pack_item {
 	u64 size;
@@ -59,6 +59,22 @@ struct tessera_pack_gap {
 };
 
 /**
+ * struct tessera_pack_seg - one segment
+ * @granularity: what places are rounded to, a power of two
+ * @room: bytes that may be taken in all its gaps together
+ * @left: scratch: those not taken yet
+ * @first: scratch: its first gap
+ * @end: scratch: gap behind its last
+ */
+struct tessera_pack_seg {
+	u64 granularity;
+	u64 room;
+	u64 left;
+	u32 first;
+	u32 end;
+};
+
+/**
  * struct tessera_pack_frame - one level of the exhaustive search
  * @cur: fill level of the gap before this choice
  * @choice: item chosen, or the item count for "go to the next gap"
@@ -71,21 +87,39 @@ struct tessera_pack_frame {
 /**
  * struct tessera_pack - a packing problem
  * @item: items in the order they must be tried in
- * @gap: free ranges, ascending within a segment
+ * @gap: free ranges, ascending, segment by segment
+ * @seg: segments
  * @frame: room for @n_item + @n_gap + 1 levels
  * @n_item: number of items
  * @n_gap: number of gaps
+ * @n_seg: number of segments
  * @budget: steps left for searching; shared by all problems of one plan, so that
  *          a hostile list cannot make the kernel search for ever
  */
 struct tessera_pack {
 	struct tessera_pack_item *item;
 	struct tessera_pack_gap *gap;
+	struct tessera_pack_seg *seg;
 	struct tessera_pack_frame *frame;
 	u32 n_item;
 	u32 n_gap;
+	u32 n_seg;
 	u64 *budget;
 };
+
+/* Bytes that an item takes in a segment. */
+static inline u64 tessera_pack_bytes(const struct tessera_pack *pack,
+				     const struct tessera_pack_item *item, u32 seg)
+{
+	return ALIGN(item->size, pack->seg[seg].granularity);
+}
+
+/* Alignment of an item in a segment. */
+static inline u64 tessera_pack_align(const struct tessera_pack *pack,
+				     const struct tessera_pack_item *item, u32 seg)
+{
+	return max(item->align, pack->seg[seg].granularity);
+}
 
 /* Segment an item would rather be in: preferred ones first, then the others. */
 static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
@@ -110,12 +144,11 @@ static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
 	return 0xff;
 }
 
-bool tessera_pack_first_fit(struct tessera_pack *p);
-int tessera_pack_search(struct tessera_pack *p, u64 limit);
+void tessera_pack_rewind(struct tessera_pack *pack);
+bool tessera_pack_first_fit(struct tessera_pack *pack);
+int tessera_pack_solve(struct tessera_pack *pack, u64 limit);
 void tessera_pack_sort(struct tessera_pack_item *item, u32 n,
 		       bool (*before)(const struct tessera_pack_item *a,
 				      const struct tessera_pack_item *b));
-bool tessera_pack_by_size(const struct tessera_pack_item *a,
-			  const struct tessera_pack_item *b);
 
 #endif /* __TESSERA_PURE_PACK_H__ */

@@ -115,6 +115,8 @@ static void seg_reset(struct tessera_space *sp, u32 seg, u64 size)
 	s->n_heap = 0;
 	s->hole_max = size;
 	s->gap_max = size;
+	s->used = 0;
+	s->kept = 0;
 	s->chunk_first = c;
 	sentinel_init(sp, s->head, seg, 0);
 	sentinel_init(sp, s->tail, seg, size);
@@ -174,6 +176,7 @@ void tessera_space_insert(struct tessera_space *sp, u32 prev, u32 id,
 	n->prev = prev;
 	n->next = p->next;
 	n->chunk = p->chunk;
+	sp->seg[n->seg].used += size;
 	sp->node[p->next].prev = id;
 	p->next = id;
 	if (c->last == prev)
@@ -199,8 +202,12 @@ void tessera_space_remove(struct tessera_space *sp, u32 id)
 	p->next = n->next;
 	x->prev = n->prev;
 	n->linked = false;
-	if (n->prot)
+	s->used -= n->size;
+	if (n->prot) {
+		s->kept -= n->size;
 		s->gap_max = U64_MAX;
+	}
+	n->prot = false;
 	s->hole_max = max(s->hole_max, x->start - tessera_space_end(p));
 	if (c->first == id)
 		c->first = n->next;
@@ -239,6 +246,7 @@ void tessera_space_replace(struct tessera_space *sp, u32 old, u32 id,
 	sp->node[o->prev].next = id;
 	sp->node[o->next].prev = id;
 	o->linked = false;
+	s->used += size - o->size;
 	if (c->first == old)
 		c->first = id;
 	if (c->last == old)
@@ -264,8 +272,12 @@ void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot)
 		return;
 	n->prot = prot;
 	sp->chunk[n->chunk].gap_dirty = true;
-	if (!prot)
+	if (prot) {
+		sp->seg[n->seg].kept += n->size;
+	} else {
+		sp->seg[n->seg].kept -= n->size;
 		sp->seg[n->seg].gap_max = U64_MAX;
+	}
 }
 
 static void chunk_sum_holes(struct tessera_space *sp,

@@ -83,6 +83,8 @@ struct tessera_space_victim {
  * struct tessera_space_seg - one segment
  * @hole_max: no hole is larger than this
  * @gap_max: no run between protected nodes is larger than this
+ * @used: bytes taken
+ * @kept: bytes taken by protected nodes
  * @heap: victims, a binary heap with the greatest key first
  * @n_heap: victims in @heap
  * @head: node of size 0 at the bottom; never removed
@@ -92,6 +94,8 @@ struct tessera_space_victim {
 struct tessera_space_seg {
 	u64 hole_max;
 	u64 gap_max;
+	u64 used;
+	u64 kept;
 	struct tessera_space_victim *heap;
 	u32 n_heap;
 	u32 head;

@@ -299,7 +299,7 @@ static void populate(struct split *s)
 		prev = id;
 		if (foreign ? b->tier >= TESSERA_VICTIM_LAST_RESORT :
 			      s->al[id].fixed)
-			s->sp.node[id].prot = true;
+			tessera_space_protect(&s->sp, id, true);
 		else
 			tessera_space_heap_push(&s->sp, id,
 						split_victim_key(s, id));
@@ -359,6 +359,17 @@ static bool allocs_are_alike(const struct tessera_split_alloc *a,
 	return true;
 }
 
+/* Does an allocation leave no rest anywhere it may be? */
+static bool is_on_grid(const struct split *s, u32 id)
+{
+	u32 mask;
+
+	for (mask = s->al[id].mask; mask; mask &= mask - 1)
+		if (!IS_ALIGNED(s->al[id].size, split_align(s, id, __ffs(mask))))
+			return false;
+	return true;
+}
+
 /*
  * With equal allocations on a common grid one place is as good as another, and
  * no choice of places can make more parts than another.
@@ -377,7 +388,7 @@ static bool is_uniform(const struct split *s)
 			continue;
 		if (!one)
 			one = a;
-		if (!allocs_are_alike(one, a) || s->al[i].pad != a->size ||
+		if (!allocs_are_alike(one, a) || !is_on_grid(s, i) ||
 		    s->al[i].mask != a->supported)
 			return false;
 	}

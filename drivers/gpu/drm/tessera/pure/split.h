@@ -24,13 +24,14 @@
 
 /**
  * struct tessera_split_seg - a segment
- * @size: bytes that may be allocated, from offset 0; the smaller of the
- *        segment's size and its commit limit
+ * @size: bytes, from offset 0
+ * @commit: bytes that may be taken at a time, wherever; 0 stands for all
  * @granularity: what sizes and offsets are multiples of, a power of two
  * @flags: TESSERA_SPLIT_SEG_*
  */
 struct tessera_split_seg {
 	u64 size;
+	u64 commit;
 	u64 granularity;
 	u32 flags;
 };
@@ -46,8 +47,8 @@ struct tessera_split_seg {
 
 /**
  * struct tessera_split_alloc - element of the allocation list
- * @size: bytes, a multiple of the granularity of each segment in @supported
- * @align: alignment in bytes, a power of two; 0 stands for the granularity
+ * @size: bytes; in a segment it takes them rounded up to the granularity there
+ * @align: alignment in bytes beyond the granularity, a power of two, or 0
  * @supported: mask of segments that may hold it
  * @flags: TESSERA_SPLIT_ALLOC_*
  * @pref: preferred segments in order, members of @supported
@@ -68,7 +69,7 @@ struct tessera_split_alloc {
 /**
  * struct tessera_split_block - a range occupied when the plan is made
  * @start: offset in the segment
- * @size: bytes
+ * @size: bytes taken
  * @seg: segment
  * @alloc: index of this submission's allocation that is there, or
  *         TESSERA_SPLIT_NONE for a foreign block

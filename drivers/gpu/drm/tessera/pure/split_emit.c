@@ -62,6 +62,12 @@ static struct tessera_split_op *op_add(struct split *s, u8 type, u32 id)
 	return op;
 }
 
+/* Bytes that move with a node: what its place has beyond them is padding. */
+static u64 node_bytes(const struct split *s, u32 id)
+{
+	return split_is_foreign(s, id) ? s->sp.node[id].size : s->al[id].size;
+}
+
 /* Bytes that cross the bus for a transfer in or out of @seg. */
 static u64 bytes_in_seg(const struct split *s, u32 seg, u64 size)
 {
@@ -77,14 +83,14 @@ static u8 count_evict(struct split *s, const struct split_log *l, bool foreign)
 	s->plan->n_evicts++;
 	if (clean)
 		return TESSERA_SPLIT_OP_CLEAN;
-	s->plan->bytes_out += bytes_in_seg(s, l->seg, s->sp.node[l->id].size);
+	s->plan->bytes_out += bytes_in_seg(s, l->seg, node_bytes(s, l->id));
 	return 0;
 }
 
 static void emit_log_entry(struct split *s, const struct split_log *l)
 {
 	bool foreign = split_is_foreign(s, l->id);
-	u64 size = s->sp.node[l->id].size;
+	u64 size = node_bytes(s, l->id);
 	struct tessera_split_op *op;
 	u8 type = l->type, flags = 0;
 	u32 id = l->id;

@@ -6,12 +6,9 @@
  * fits into its segments with all else evicted. Part of the split planner.
  *
  * A running sum per segment settles nearly every split point in constant time;
- * only where it does not is the set packed, first greedily, then exhaustively.
+ * only where it does not is the set packed, by what would pack it at a cut.
  */
 #include "split_priv.h"
-
-/* Steps one exhaustive search may take here. */
-#define FEASIBLE_SEARCH_LIMIT	200000ULL
 
 /**
  * split_item_init() - set up one item of the packing problem
@@ -25,7 +22,7 @@ void split_item_init(const struct split *s, struct tessera_pack_item *it,
 {
 	const struct tessera_split_alloc *a = &s->in->allocs[id];
 
-	it->size = a->size;
+	it->size = s->al[id].size;
 	it->align = s->al[id].align;
 	it->mask = s->al[id].mask;
 	it->id = id;
@@ -56,7 +53,10 @@ static void collect_free(struct split *s)
 
 	s->pack.n_gap = 0;
 	for (seg = 0; seg < in->n_segs; seg++) {
+		u64 *room = &s->pack.seg[seg].room;
 		u64 start = 0;
+
+		*room = s->seg_commit[seg];
 
 		for (; b < in->n_blocks && in->blocks[b].seg == seg; b++) {
 			const struct tessera_split_block *k = &in->blocks[b];
@@ -65,59 +65,61 @@ static void collect_free(struct split *s)
 				continue;
 			gap_add(s, seg, start, k->start);
 			start = k->start + k->size;
+			*room -= min(*room, k->size);
 		}
 		gap_add(s, seg, start, in->segs[seg].size);
 	}
 }
 
+/* Segment with the largest free range that an allocation may be in. */
+static u32 find_home(const struct split *s, u32 mask, const u64 *largest)
+{
+	u32 home = __ffs(mask), seg;
+
+	for (seg = 0; seg < s->in->n_segs; seg++)
+		if (mask & BIT(seg) && largest[seg] > largest[home])
+			home = seg;
+	return home;
+}
+
 /*
- * Charge each allocation to the segment with the largest free range it may be
- * in, and find how much surely fits there: padded sizes, placed by falling
- * alignment, leave no hole in a range that starts aligned.
+ * Charge each allocation to its home, and find how much surely fits there: padded
+ * sizes, placed by falling alignment, leave no hole in a range that starts aligned.
+ * tessera_pack_solve() knows this way, too.
  */
 static void choose_homes(struct split *s)
 {
-	u64 *cap = s->home_cap;
 	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {};
+	u64 start[TESSERA_SPLIT_MAX_SEGS] = {};
 	u64 align[TESSERA_SPLIT_MAX_SEGS];
 	u32 i, seg;
 
 	for (i = 0; i < s->pack.n_gap; i++) {
 		const struct tessera_pack_gap *g = &s->pack.gap[i];
 
-		largest[g->seg] = max(largest[g->seg], g->end - g->start);
+		if (g->end - g->start <= largest[g->seg])
+			continue;
+		largest[g->seg] = g->end - g->start;
+		start[g->seg] = g->start;
 	}
-	for (seg = 0; seg < s->in->n_segs; seg++) {
-		align[seg] = 1;
-		cap[seg] = 0;
-	}
+	for (seg = 0; seg < s->in->n_segs; seg++)
+		align[seg] = s->in->segs[seg].granularity;
 	for (i = 0; i < s->in->n_allocs; i++) {
 		struct split_alloc *al = &s->al[i];
-		u32 home = __ffs(al->mask | BIT(31));
 
 		if (s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_NULL)
 			continue;
-		for (seg = 0; seg < s->in->n_segs; seg++)
-			if (al->mask & BIT(seg) && largest[seg] > largest[home])
-				home = seg;
-		al->home = home;
-		align[home] = max(align[home], al->align);
+		al->home = find_home(s, al->mask, largest);
+		al->pad = ALIGN(split_bytes(s, i, al->home),
+				split_align(s, i, al->home));
+		align[al->home] = max(align[al->home], al->align);
 	}
-	for (i = 0; i < s->pack.n_gap; i++) {
-		const struct tessera_pack_gap *g = &s->pack.gap[i];
-		u64 lo = ALIGN(g->start, align[g->seg]);
+	for (seg = 0; seg < s->in->n_segs; seg++) {
+		u64 end = start[seg] + largest[seg];
+		u64 lo = ALIGN(start[seg], align[seg]);
 
-		if (lo < g->end)
-			cap[g->seg] = max(cap[g->seg], g->end - lo);
+		s->home_cap[seg] = lo < end ? min(end - lo, s->pack.seg[seg].room) : 0;
 	}
-}
-
-static void gaps_rewind(struct split *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->pack.n_gap; i++)
-		s->pack.gap[i].cur = s->pack.gap[i].start;
 }
 
 /* What the rows hold that this split point does not reprogram. */
@@ -154,37 +156,18 @@ static void collect_passing(struct split *s, u32 first, u32 end)
 	}
 }
 
-/* Pack what split point [@first, @end) requires; its rows are clear. */
+/*
+ * Pack what split point [@first, @end) requires; its rows are clear. What no way is
+ * found for within the limits is refused: at the cut none would be found either.
+ */
 static int check_by_packing(struct split *s, u32 first, u32 end)
 {
-	u64 need = 0, have = 0, cost = s->in->n_slots;
-	u32 mask = 0, i;
-	int ret;
+	u64 cost = (u64)s->in->n_slots + end - first;
 
-	if (s->budget < cost)
-		return 0;
+	s->budget -= min(s->budget, cost);
 	collect_live(s);
 	collect_passing(s, first, end);
-	cost += (u64)s->pack.n_item * s->pack.n_gap;
-	if (s->budget < cost)
-		return 0;
-	s->budget -= cost;
-	for (i = 0; i < s->pack.n_item; i++) {
-		need += s->pack.item[i].size;
-		mask |= s->pack.item[i].mask;
-	}
-	for (i = 0; i < s->pack.n_gap; i++)
-		if (mask & BIT(s->pack.gap[i].seg))
-			have += s->pack.gap[i].end - s->pack.gap[i].start;
-	if (need > have)
-		return -ENOSPC;
-	tessera_pack_sort(s->pack.item, s->pack.n_item, tessera_pack_by_size);
-	gaps_rewind(s);
-	if (tessera_pack_first_fit(&s->pack))
-		return 0;
-	ret = tessera_pack_search(&s->pack, FEASIBLE_SEARCH_LIMIT);
-	/* Not known within the budget: let the cut itself decide. */
-	return ret ? 0 : -ENOSPC;
+	return tessera_pack_solve(&s->pack, SPLIT_SEARCH_LIMIT) == 1 ? 0 : -ENOSPC;
 }
 
 static void drop(struct split *s, u32 id)
@@ -250,6 +233,8 @@ static int check_group(struct split *s, u32 first, u32 end)
 			more |= hold(s, e[i].alloc_index);
 	if (more && s->n_over)
 		ret = check_by_packing(s, first, end);
+	if (!ret)
+		ret = split_tick(s, end - first);
 	for (i = first; i < end; i++)
 		row_set(s, i);
 	for (i = first; i < end; i++)
@@ -276,7 +261,7 @@ int split_feasible(struct split *s)
 	for (i = 0; i < s->in->n_entries && !ret; i = end) {
 		end = split_group_end(s, i);
 		ret = check_group(s, i, end);
-		if (ret) {
+		if (ret == -ENOSPC) {
 			s->plan->error_entry = i;
 			s->plan->error_offset = s->in->entries[i].split_offset;
 		}

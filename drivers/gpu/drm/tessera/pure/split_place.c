@@ -4,11 +4,9 @@
  *
  * Finds places for the allocations of one split point. Part of the split planner.
  *
- * The usual way leaves everything where it is: a hole, or else the room of idle
+ * Everything stays where it is: the place is a hole, or else the room of idle
  * allocations, chosen by what their return would cost; as the patch list is the
- * future, the one with the furthest next use goes first. Where that fails and a
- * cut has lifted the restriction, unpinned allocations are moved: pushed together,
- * or packed anew by exhaustive search.
+ * future, the one with the furthest next use goes first.
  *
  * Every change is logged, so that an attempt that fails half way can be undone.
  */
@@ -19,10 +17,6 @@
 /* Distances to the next use that foreign blocks count with, by rank. */
 #define PLACE_FOREIGN_NEAR	BIT_ULL(28)
 #define PLACE_FOREIGN_FAR	BIT_ULL(32)
-/* Steps one exhaustive search may take here. */
-#define PLACE_SEARCH_LIMIT	400000ULL
-/* With more moves than this at one cut, page out and in again instead. */
-#define PLACE_MOVES_MAX		64U
 
 /* Classes of victims; foreign ones that go after own memory have none. */
 #define KEY_USED		BIT_ULL(60)
@@ -82,7 +76,8 @@ bool split_is_usable(const struct split *s, u32 id)
 	if (s->al[id].fixed)
 		return true;
 	return n->linked && s->al[id].mask & BIT(n->seg) &&
-	       IS_ALIGNED(n->start, s->al[id].align) && !split_is_ghost(s, id);
+	       IS_ALIGNED(n->start, split_align(s, id, n->seg)) &&
+	       !split_is_ghost(s, id);
 }
 
 /**
@@ -115,7 +110,15 @@ void split_leave_w(struct split *s, u32 id)
 	tessera_space_heap_push(&s->sp, id, split_victim_key(s, id));
 }
 
-static struct split_log *log_add(struct split *s, u8 type, u32 id)
+/**
+ * split_log_add() - note a state change of a linked node
+ * @s: planner
+ * @type: EVICT, before it is done, or MOVE or PAGE_IN, after it
+ * @id: node
+ *
+ * Return: what was noted.
+ */
+struct split_log *split_log_add(struct split *s, u8 type, u32 id)
 {
 	const struct tessera_space_node *n = &s->sp.node[id];
 	struct split_log *l = &s->log[s->n_log++];
@@ -131,27 +134,45 @@ static struct split_log *log_add(struct split *s, u8 type, u32 id)
 	return l;
 }
 
-static void do_evict(struct split *s, u32 id)
+/**
+ * split_evict() - evict a node
+ * @s: planner
+ * @id: linked node
+ */
+void split_evict(struct split *s, u32 id)
 {
 	tessera_space_heap_remove(&s->sp, id);
-	log_add(s, TESSERA_SPLIT_EVICT, id);
+	split_log_add(s, TESSERA_SPLIT_EVICT, id);
 	tessera_space_remove(&s->sp, id);
 }
 
-/* An allocation was just linked: it is wanted now. */
-static void did_page_in(struct split *s, u32 id)
+/**
+ * split_did_page_in() - note that an allocation was just linked: it is wanted now
+ * @s: planner
+ * @id: allocation
+ */
+void split_did_page_in(struct split *s, u32 id)
 {
 	u32 flags = s->in->allocs[id].flags;
 
-	log_add(s, TESSERA_SPLIT_PAGE_IN, id);
+	split_log_add(s, TESSERA_SPLIT_PAGE_IN, id);
 	s->al[id].clean = flags & TESSERA_SPLIT_ALLOC_KEEP_COPY &&
 			  !(flags & TESSERA_SPLIT_ALLOC_WRITTEN);
-	if (!s->al[id].in_w)
+	if (s->al[id].in_w)
+		tessera_space_protect(&s->sp, id, true);
+	else
 		split_enter_w(s, id);
 }
 
-/* Last node that ends at or below @off, searching up from @prev. */
-static u32 node_below(const struct split *s, u32 prev, u64 off)
+/**
+ * split_node_below() - find the node below a place
+ * @s: planner
+ * @prev: node somewhere below
+ * @off: offset
+ *
+ * Return: last node that ends at or below @off.
+ */
+u32 split_node_below(const struct split *s, u32 prev, u64 off)
 {
 	const struct tessera_space_node *node = s->sp.node;
 	u32 n = node[prev].next;
@@ -168,23 +189,23 @@ static u32 node_below(const struct split *s, u32 prev, u64 off)
 static void do_place(struct split *s, u32 id, u64 off, u32 prev)
 {
 	struct tessera_space_node *node = s->sp.node;
-	u64 size = s->in->allocs[id].size, end = off + size;
+	u64 size = split_bytes(s, id, node[prev].seg), end = off + size;
 	u32 n;
 
-	prev = node_below(s, prev, off);
+	prev = split_node_below(s, prev, off);
 	n = node[prev].next;
 	if (node[n].start < end && node[node[n].next].start >= end) {
 		tessera_space_heap_remove(&s->sp, n);
-		log_add(s, TESSERA_SPLIT_EVICT, n);
+		split_log_add(s, TESSERA_SPLIT_EVICT, n);
 		tessera_space_replace(&s->sp, n, id, off, size);
 	} else {
 		while (node[n].start < end) {
-			do_evict(s, n);
+			split_evict(s, n);
 			n = node[prev].next;
 		}
 		tessera_space_insert(&s->sp, prev, id, off, size);
 	}
-	did_page_in(s, id);
+	split_did_page_in(s, id);
 }
 
 /*
@@ -194,22 +215,22 @@ static void do_place(struct split *s, u32 id, u64 off, u32 prev)
 static void do_place_by_move(struct split *s, u32 id, u64 off, u32 prev)
 {
 	struct tessera_space_node *node = s->sp.node;
-	u64 src = node[id].start, size = node[id].size;
+	u64 src = node[id].start, size = split_bytes(s, id, node[prev].seg);
 	u8 src_seg = node[id].seg;
 	u32 src_prev, n, next;
 	struct split_log *l;
 
-	for (n = node[node_below(s, prev, off)].next; node[n].start < off + size;
+	for (n = node[split_node_below(s, prev, off)].next; node[n].start < off + size;
 	     n = next) {
 		next = node[n].next;
 		if (n != id)
-			do_evict(s, n);
+			split_evict(s, n);
 	}
 	src_prev = node[id].prev;
 	tessera_space_heap_remove(&s->sp, id);
 	tessera_space_remove(&s->sp, id);
-	tessera_space_insert(&s->sp, node_below(s, prev, off), id, off, size);
-	l = log_add(s, TESSERA_SPLIT_MOVE, id);
+	tessera_space_insert(&s->sp, split_node_below(s, prev, off), id, off, size);
+	l = split_log_add(s, TESSERA_SPLIT_MOVE, id);
 	l->src = src;
 	l->src_seg = src_seg;
 	l->prev = src_prev;
@@ -218,11 +239,11 @@ static void do_place_by_move(struct split *s, u32 id, u64 off, u32 prev)
 
 static void undo_one(struct split *s, const struct split_log *l)
 {
-	u64 size = s->sp.node[l->id].size;
+	u64 size = split_is_foreign(s, l->id) ? s->sp.node[l->id].size :
+						split_bytes(s, l->id, l->src_seg);
 
 	if (l->type != TESSERA_SPLIT_EVICT) {
 		tessera_space_remove(&s->sp, l->id);
-		s->sp.node[l->id].prot = false;
 		s->al[l->id].in_w = false;
 	}
 	if (l->type == TESSERA_SPLIT_PAGE_IN)
@@ -322,7 +343,8 @@ static bool window_is_better(const struct window *w, const struct window *than)
 static bool window_around(const struct split *s, u32 v, u32 id, struct window *w)
 {
 	const struct tessera_space_node *node = s->sp.node;
-	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	u64 size = split_bytes(s, id, node[v].seg);
+	u64 align = split_align(s, id, node[v].seg);
 	u32 l = v, r = v;
 
 	for (;;) {
@@ -392,7 +414,7 @@ static bool window_at_top(const struct split *s, const struct tessera_space_gap 
  */
 static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
 {
-	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
 	struct tessera_space_gap gap;
 	struct window w = {};
 	u32 n = 1;
@@ -416,12 +438,26 @@ static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
 	return true;
 }
 
+/* As many bytes must go as the commit limit asks for, wherever they are. */
+static bool meet_commit(struct split *s, u32 seg, u64 size)
+{
+	struct tessera_space_seg *at = &s->sp.seg[seg];
+
+	if (at->kept + size > s->seg_commit[seg])
+		return false;
+	while (at->used + size > s->seg_commit[seg])
+		split_evict(s, at->heap[0].node);
+	return true;
+}
+
 static bool place_in_seg(struct split *s, u32 id, u32 seg)
 {
-	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
 	struct tessera_space_gap gap;
 	struct window w = {};
 
+	if (s->seg_commit[seg] < s->seg_size[seg] && !meet_commit(s, seg, size))
+		return false;
 	w.off = tessera_space_find_hole(&s->sp, seg, size, align, &w.prev);
 	if (w.off == U64_MAX && !s->sp.seg[seg].n_heap)
 		return false;
@@ -438,31 +474,47 @@ static bool place_in_seg(struct split *s, u32 id, u32 seg)
 	return true;
 }
 
+/* Does the commit limit let @size more in, with what is idle gone or not? */
+static bool commit_allows(const struct split *s, u32 seg, u64 size, bool idle_gone)
+{
+	const struct tessera_space_seg *at = &s->sp.seg[seg];
+
+	return (idle_gone ? at->kept : at->used) + size <= s->seg_commit[seg];
+}
+
 /*
  * The plain algorithm: the lowest hole; failing that all that is idle leaves the
  * segment, and then the lowest hole.
  */
 static bool place_plain_in_seg(struct split *s, u32 id, u32 seg)
 {
-	u64 size = s->in->allocs[id].size, align = s->al[id].align;
+	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
 	struct tessera_space_node *n = &s->sp.node[id];
 	struct tessera_space_gap gap = {};
 	u64 off = U64_MAX;
 
 	if (!s->seg_swept[seg]) {
-		off = tessera_space_find_hole(&s->sp, seg, size, align,
-					      &gap.below);
+		if (commit_allows(s, seg, size, false))
+			off = tessera_space_find_hole(&s->sp, seg, size, align,
+						      &gap.below);
 		if (off == U64_MAX)
 			s->seg_swept[seg] = ++s->clock;
 	}
 	if (s->seg_swept[seg]) {
-		if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+		if (!commit_allows(s, seg, size, true) ||
+		    !tessera_space_find_gap(&s->sp, seg, size, align, &gap))
 			return false;
 		off = gap.off;
 	}
 	if (n->linked && n->seg == seg && n->start == off) {
 		split_enter_w(s, id);
 		return true;
+	}
+	if (!commit_allows(s, seg, size, false)) {
+		/* It leaves, too, and comes back: moves do not count well here. */
+		if (n->linked)
+			split_evict(s, id);
+		meet_commit(s, seg, size);
 	}
 	if (n->linked)
 		do_place_by_move(s, id, off, gap.below);
@@ -479,7 +531,7 @@ static bool place_one(struct split *s, u32 id)
 
 	/* Resident where it is of no use; a ghost may yet keep its place. */
 	if (s->sp.node[id].linked && !split_is_ghost(s, id))
-		do_evict(s, id);
+		split_evict(s, id);
 	while ((seg = tessera_pack_seg_at(s->al[id].mask, a->pref, a->n_pref,
 					  &cursor)) != 0xff)
 		if (s->plain ? place_plain_in_seg(s, id, seg) :
@@ -513,271 +565,5 @@ int split_place_members(struct split *s)
 			return -ENOSPC;
 		}
 	}
-	return 0;
-}
-
-/* Does node @id stand in the way at a cut, members aside? */
-static bool is_obstacle(const struct split *s, u32 id, bool last_resort,
-			bool members_stay)
-{
-	const struct tessera_space_node *n = &s->sp.node[id];
-
-	if (!n->prot)
-		return false;
-	if (id >= s->sp.n_node)
-		return true;
-	if (split_is_foreign(s, id))
-		return !last_resort ||
-		       split_block(s, id)->tier == TESSERA_VICTIM_IMMOVABLE;
-	return members_stay || s->al[id].fixed || s->al[id].stamp != s->stamp;
-}
-
-static void collect_gaps(struct split *s, u32 mask, bool last_resort,
-			 bool members_stay)
-{
-	const struct tessera_space_node *node = s->sp.node;
-	u32 seg;
-
-	s->pack.n_gap = 0;
-	for (seg = 0; seg < s->in->n_segs; seg++) {
-		u32 below = s->sp.seg[seg].head, n;
-
-		if (!(mask & BIT(seg)))
-			continue;
-		for (n = node[below].next; n != TESSERA_SPACE_NONE;
-		     n = node[n].next) {
-			struct tessera_pack_gap *g =
-				&s->pack.gap[s->pack.n_gap];
-
-			if (!is_obstacle(s, n, last_resort, members_stay))
-				continue;
-			g->start = tessera_space_end(&node[below]);
-			g->end = node[n].start;
-			g->cur = g->start;
-			g->below = below;
-			g->seg = seg;
-			s->pack.n_gap += g->end > g->start;
-			below = n;
-		}
-	}
-}
-
-/* Residents first, from the bottom up; then the others in list order. */
-static bool item_before(const struct tessera_pack_item *a,
-			const struct tessera_pack_item *b)
-{
-	if (a->fixed != b->fixed)
-		return a->fixed;
-	if (a->fixed && a->seg != b->seg)
-		return a->seg < b->seg;
-	if (a->fixed)
-		return a->off < b->off;
-	return a->order < b->order;
-}
-
-/* One item per movable member; residents count as fixed, where they are now. */
-static u32 collect_items(struct split *s)
-{
-	struct tessera_pack_item *it = s->pack.item;
-	u32 mask = 0, n_item = 0, i;
-
-	for (i = 0; i < s->n_member; i++) {
-		const struct tessera_space_node *n = &s->sp.node[s->member[i]];
-
-		if (s->al[s->member[i]].fixed)
-			continue;
-		split_item_init(s, &it[n_item], s->member[i], n->linked);
-		it[n_item].order = i;
-		it[n_item].seg = n->seg;
-		it[n_item].off = n->start;
-		mask |= it[n_item++].mask;
-	}
-	s->pack.n_item = n_item;
-	tessera_pack_sort(it, n_item, item_before);
-	for (i = 0; i < n_item; i++)
-		s->al[it[i].id].item = i;
-	return mask;
-}
-
-/* Push residents down inside their gaps; collect_items() sorted them. */
-static void slide(struct split *s)
-{
-	struct tessera_pack *p = &s->pack;
-	u32 i, g = 0;
-
-	for (i = 0; i < p->n_item && p->item[i].fixed; i++) {
-		struct tessera_pack_item *it = &p->item[i];
-
-		while (p->gap[g].seg != it->seg || p->gap[g].end <= it->off)
-			g++;
-		it->off = ALIGN(p->gap[g].cur, it->align);
-		it->gap = g;
-		p->gap[g].cur = it->off + it->size;
-	}
-}
-
-static void free_all_items(struct split *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->pack.n_item; i++)
-		s->pack.item[i].fixed = false;
-}
-
-/* Is the item's target clear of all but itself? */
-static bool target_is_clear(const struct split *s,
-			    const struct tessera_pack_item *it)
-{
-	const struct tessera_space_node *node = s->sp.node;
-	u32 n = node[node_below(s, s->pack.gap[it->gap].below, it->off)].next;
-
-	for (; node[n].start < it->off + it->size; n = node[n].next)
-		if (n != it->id)
-			return false;
-	return true;
-}
-
-static bool is_at_target(const struct split *s, const struct tessera_pack_item *it)
-{
-	const struct tessera_space_node *n = &s->sp.node[it->id];
-
-	return n->linked && n->seg == it->seg && n->start == it->off;
-}
-
-/* Evict what lies in the target of an item and is not to be moved itself. */
-static void clear_target(struct split *s, const struct tessera_pack_item *it)
-{
-	struct tessera_space_node *node = s->sp.node;
-	u32 n, next;
-
-	n = node[node_below(s, s->pack.gap[it->gap].below, it->off)].next;
-	for (; node[n].start < it->off + it->size; n = next) {
-		next = node[n].next;
-		if (!split_is_foreign(s, n) && s->al[n].stamp == s->stamp)
-			continue;
-		do_evict(s, n);
-		node[n].prot = false;
-	}
-}
-
-static void do_move(struct split *s, const struct tessera_pack_item *it)
-{
-	struct tessera_space_node *n = &s->sp.node[it->id];
-	u64 src = n->start;
-	u8 src_seg = n->seg;
-	struct split_log *l;
-
-	tessera_space_remove(&s->sp, it->id);
-	tessera_space_insert(&s->sp,
-			     node_below(s, s->pack.gap[it->gap].below, it->off),
-			     it->id, it->off, it->size);
-	l = log_add(s, TESSERA_SPLIT_MOVE, it->id);
-	l->src = src;
-	l->src_seg = src_seg;
-}
-
-/* One round over the residents; the number that still have to move. */
-static u32 move_round(struct split *s, bool evict, bool *progress)
-{
-	struct tessera_pack_item *it = s->pack.item;
-	u32 left = 0, i;
-
-	*progress = false;
-	for (i = 0; i < s->pack.n_item; i++) {
-		if (!s->sp.node[it[i].id].linked || is_at_target(s, &it[i]))
-			continue;
-		if (evict) {
-			do_evict(s, it[i].id);
-			evict = s->pack.n_item > PLACE_MOVES_MAX;
-			*progress = true;
-		} else if (target_is_clear(s, &it[i])) {
-			do_move(s, &it[i]);
-			*progress = true;
-		} else {
-			left++;
-		}
-	}
-	return left;
-}
-
-/*
- * Bring every member to its target. A move may overlap only its own source, so
- * moves wait for each other; where they wait in a ring, one goes through the
- * system.
- */
-static void execute_targets(struct split *s)
-{
-	struct tessera_pack_item *it = s->pack.item;
-	bool progress = s->pack.n_item <= PLACE_MOVES_MAX;
-	u32 i;
-
-	for (i = 0; i < s->pack.n_item; i++)
-		if (!is_at_target(s, &it[i]))
-			clear_target(s, &it[i]);
-	while (move_round(s, !progress, &progress))
-		;
-	for (i = 0; i < s->n_member; i++) {
-		u32 id = s->member[i];
-		const struct tessera_pack_item *t = &it[s->al[id].item];
-
-		if (s->sp.node[id].linked) {
-			if (!s->al[id].in_w)
-				split_enter_w(s, id);
-			continue;
-		}
-		tessera_space_insert(&s->sp,
-				     node_below(s, s->pack.gap[t->gap].below,
-						t->off),
-				     id, t->off, t->size);
-		did_page_in(s, id);
-	}
-}
-
-/* Residents that cannot be used where they are leave first. */
-static void evict_unusable(struct split *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->n_member; i++) {
-		u32 id = s->member[i];
-
-		if (!s->al[id].in_w && s->sp.node[id].linked)
-			do_evict(s, id);
-	}
-}
-
-static bool find_targets(struct split *s, bool last_resort)
-{
-	u32 mask = collect_items(s);
-
-	collect_gaps(s, mask, last_resort, true);
-	if (tessera_pack_first_fit(&s->pack))
-		return true;
-	mask = collect_items(s);
-	collect_gaps(s, mask, last_resort, false);
-	slide(s);
-	if (tessera_pack_first_fit(&s->pack))
-		return true;
-	mask = collect_items(s);
-	collect_gaps(s, mask, last_resort, false);
-	free_all_items(s);
-	return tessera_pack_search(&s->pack, PLACE_SEARCH_LIMIT) == 1;
-}
-
-/**
- * split_relocate_members() - find places, moving members that are resident
- * @s: planner; split_place_members() has just failed, and a cut was taken or
- *     nothing is pinned
- *
- * Foreign blocks of the last resort are taken only if nothing else helps.
- *
- * Return: 0 or -ENOSPC; the log is of use only in the first case.
- */
-int split_relocate_members(struct split *s)
-{
-	evict_unusable(s);
-	if (!find_targets(s, false) && !find_targets(s, true))
-		return -ENOSPC;
-	execute_targets(s);
 	return 0;
 }

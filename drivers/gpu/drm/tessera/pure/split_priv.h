@@ -11,6 +11,8 @@
 
 /* Distance at which a next use counts as "never". */
 #define SPLIT_NEVER		TESSERA_SPLIT_NONE
+/* Steps one exhaustive search may take. */
+#define SPLIT_SEARCH_LIMIT	400000ULL
 /* Steps after which the caller is asked whether to go on. */
 #define SPLIT_TICKS		4096U
 /* The window has all that it may have: not an error. */
@@ -18,7 +20,7 @@
 
 /**
  * struct split_cursor_alloc - what is kept of an allocation between windows
- * @align: effective alignment
+ * @align: alignment beyond the granularity of segments
  * @mask: segments it may be in, read-only ones dropped if it is written
  * @next_use: entry that names it next, or SPLIT_NEVER
  */
@@ -30,8 +32,9 @@ struct split_cursor_alloc {
 
 /**
  * struct split_alloc - state of one allocation while planning
- * @pad: size rounded up to the alignment
- * @align: effective alignment
+ * @size: bytes, before they are rounded up to a segment's granularity
+ * @pad: what it takes of @home at most
+ * @align: alignment beyond the granularity of segments
  * @mask: segments it may be in, read-only ones dropped if it is written
  * @next_use: entry that names it next, or SPLIT_NEVER
  * @n_slots: slots that hold it
@@ -44,6 +47,7 @@ struct split_cursor_alloc {
  * @fixed: resident and immovable, say because it is scanned out
  */
 struct split_alloc {
+	u64 size;
 	u64 pad;
 	u64 align;
 	u32 mask;
@@ -94,6 +98,7 @@ struct split_log {
  * @member: allocations of the current group outside the working set
  * @log: state changes of the current group
  * @seg_size: size per segment
+ * @seg_commit: bytes that may be taken, per segment
  * @home_sum: per segment, bytes charged to it in the quick feasibility check
  * @home_cap: per segment, bytes that surely fit
  * @seg_swept: plain: time idle allocations of the segment were given up
@@ -130,6 +135,7 @@ struct split {
 	u32 *member;
 	struct split_log *log;
 	u64 *seg_size;
+	u64 *seg_commit;
 	u64 *home_sum;
 	u64 *home_cap;
 	u32 *seg_swept;
@@ -169,6 +175,18 @@ static inline bool split_entry_is_null(const struct split *s, u32 entry)
 {
 	return s->in->allocs[s->in->entries[entry].alloc_index].flags &
 	       TESSERA_SPLIT_ALLOC_NULL;
+}
+
+/* Bytes that an allocation takes in a segment. */
+static inline u64 split_bytes(const struct split *s, u32 id, u32 seg)
+{
+	return ALIGN(s->al[id].size, s->in->segs[seg].granularity);
+}
+
+/* Alignment of an allocation in a segment. */
+static inline u64 split_align(const struct split *s, u32 id, u32 seg)
+{
+	return max(s->al[id].align, s->in->segs[seg].granularity);
 }
 
 /* A few steps were made: from time to time ask the caller whether to go on. */
@@ -222,7 +240,13 @@ void split_leave_w(struct split *s, u32 id);
 u64 split_victim_key(const struct split *s, u32 id);
 bool split_is_ghost(const struct split *s, u32 id);
 bool split_is_usable(const struct split *s, u32 id);
+struct split_log *split_log_add(struct split *s, u8 type, u32 id);
+void split_evict(struct split *s, u32 id);
+void split_did_page_in(struct split *s, u32 id);
+u32 split_node_below(const struct split *s, u32 prev, u64 off);
 int split_place_members(struct split *s);
+
+/* split_relocate.c */
 int split_relocate_members(struct split *s);
 
 #endif /* __TESSERA_PURE_SPLIT_PRIV_H__ */

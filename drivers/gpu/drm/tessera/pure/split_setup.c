@@ -74,6 +74,7 @@ static void layout(const struct tessera_split_input *in, struct arena *a,
 
 	memset(s, 0, sizeof(*s));
 	s->seg_size = arena_take(a, in->n_segs, sizeof(u64));
+	s->seg_commit = arena_take(a, in->n_segs, sizeof(u64));
 	s->home_sum = arena_take(a, in->n_segs, sizeof(u64));
 	s->home_cap = arena_take(a, in->n_segs, sizeof(u64));
 	s->seg_swept = arena_take(a, in->n_segs, sizeof(u32));
@@ -86,6 +87,7 @@ static void layout(const struct tessera_split_input *in, struct arena *a,
 	s->member = arena_take(a, in->n_allocs, sizeof(u32));
 	s->log = arena_take(a, size_add(n_node, size_mul(in->n_allocs, 3)),
 			    sizeof(*s->log));
+	s->pack.seg = arena_take(a, in->n_segs, sizeof(*s->pack.seg));
 	s->pack.item = arena_take(a, in->n_allocs, sizeof(*s->pack.item));
 	s->pack.gap = arena_take(a, n_gap + 1, sizeof(*s->pack.gap));
 	s->pack.frame = arena_take(a, size_add(n_gap, in->n_allocs) + 2,
@@ -160,6 +162,7 @@ static struct split *take_split(const struct tessera_split_input *in,
 	s->in = in;
 	s->sp.n_seg = in->n_segs;
 	s->sp.n_node = in->n_allocs + in->n_blocks;
+	s->pack.n_seg = in->n_segs;
 	s->pack.budget = &s->budget;
 	return s;
 }
@@ -206,7 +209,6 @@ static int check_alloc(const struct tessera_split_input *in, u32 id,
 		     a->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
 			continue;
 		out->mask |= BIT(seg);
-		out->align = max(out->align, g->granularity);
 	}
 	return out->mask ? 0 : -EINVAL;
 }
@@ -223,6 +225,8 @@ static int check_segs(struct split *s)
 		    !is_power_of_2(g->granularity))
 			return -EINVAL;
 		s->seg_size[i] = g->size;
+		s->seg_commit[i] = g->commit ? min(g->commit, g->size) : g->size;
+		s->pack.seg[i].granularity = g->granularity;
 	}
 	return 0;
 }
@@ -236,7 +240,7 @@ static int check_block_alloc(struct split *s, const struct tessera_split_block *
 	al = &s->al[b->alloc];
 	/* No allocation is in two places. */
 	if (al->stamp || s->in->allocs[b->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
-	    s->in->allocs[b->alloc].size != b->size)
+	    split_bytes(s, b->alloc, b->seg) != b->size)
 		return -EINVAL;
 	al->stamp = 1;
 	al->fixed = b->tier == TESSERA_VICTIM_IMMOVABLE;
@@ -328,7 +332,7 @@ static int setup_state(struct split *s, const struct tessera_split_cursor *cur)
 		memset(al, 0, sizeof(*al));
 		al->align = cur->alloc[i].align;
 		al->mask = cur->alloc[i].mask;
-		al->pad = ALIGN(s->in->allocs[i].size, al->align);
+		al->size = s->in->allocs[i].size;
 		al->next_use = SPLIT_NEVER;
 	}
 	for (i = 0; i < s->in->n_slots; i++)

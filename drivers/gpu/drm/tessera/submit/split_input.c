@@ -99,7 +99,8 @@ static u32 model_segments(struct tessera_split_model *model, struct tessera_devi
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 		struct tessera_split_seg *out = &model->segs[seg->id];
 
-		out->size = min(seg->size, seg->commit);
+		out->size = seg->size;
+		out->commit = seg->commit;
 		out->granularity = seg->page_size;
 		if (seg->flags & TSR_SEGF_APERTURE)
 			out->flags |= TESSERA_SPLIT_SEG_APERTURE;
@@ -117,9 +118,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 {
 	struct tessera_split_alloc *alloc = &model->allocs[index];
 	const struct tessera_bo *bo = req->bos[index];
-	u64 granularity = TSR_PAGE_SIZE;
-	unsigned long set;
-	u32 id, i;
+	u32 i;
 
 	if (!bo) {
 		alloc->flags = TESSERA_SPLIT_ALLOC_NULL;
@@ -136,10 +135,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 	if (READ_ONCE(req->tdev->retain->keep_copy))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
 
-	set = alloc->supported;
-	for_each_set_bit(id, &set, TESSERA_SPLIT_MAX_SEGS)
-		granularity = max(granularity, model->segs[id].granularity);
-	alloc->size = round_up(tessera_bo_bytes(bo), granularity);
+	alloc->size = tessera_bo_bytes(bo);
 
 	for (i = 0; i < bo->num_preferred && alloc->n_pref < ARRAY_SIZE(alloc->pref); i++)
 		if (alloc->supported & BIT(bo->preferred[i]))
