@@ -10,7 +10,7 @@ J := $(or $(JOBS),$(shell nproc))
 
 .NOTPARALLEL:
 .PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
-	guest-tests guest-image run check check-lint check-lib check-qtest check-kunit check-guest-stock \
+	guest-tests guest-image run check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
 	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench format clean
 
 help: ## list the targets
@@ -72,6 +72,9 @@ check-lib: ## only the library's and the pure logic's tests on this machine
 
 check-qtest: ## only the device's tests without a guest
 	@scripts/check.sh qtest
+
+check-tsan: ## the device's tests and a guest under ThreadSanitizer (10 minutes)
+	@scripts/check.sh tsan
 
 check-kunit: ## only the driver's unit tests
 	@scripts/check.sh kunit

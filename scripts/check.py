@@ -4,8 +4,8 @@
 
   scripts/check.py [TIER|TEST ...]
 
-Tiers: lint lib qtest kunit guest-stock guest-debug. A TEST is the name (or part
-of it) of a test program or lint script. Without arguments: everything. Several runs
+Tiers: lint lib qtest kunit guest-stock guest-debug, and tsan on request. A TEST is the name (or part
+of it) of a test program or lint script. Without arguments: all but tsan. Several runs
 at once in one checkout keep their outputs apart.
 
 Each result is a line `PASS tier/program: name` or `FAIL ...`; a program's whole
@@ -77,7 +77,7 @@ def main():
     if "kernel-debug" in targets:
         builds.start_background("kernel-debug")
     # What needs no kernel first, while the debug kernel is built.
-    for target in ("qemu", "qemu-asan", "kernel-stock", "module", "userspace", "guest-tests"):
+    for target in ("qemu", "qemu-asan", "qemu-tsan", "kernel-stock", "module", "userspace", "guest-tests"):
         if target in targets:
             builds.get(target)
     ready = []

@@ -80,7 +80,7 @@ class Marks(unittest.TestCase):
 
 class Selection(unittest.TestCase):
     def test_tiers(self):
-        self.assertEqual(selection.wanted_tiers([]), list(selection.TIERS))
+        self.assertEqual(selection.wanted_tiers([]), list(selection.USUAL))
         self.assertEqual(selection.wanted_tiers(["lint"]), ["lint"])
         self.assertEqual(selection.wanted_tiers(["test-split"]), ["guest-stock", "guest-debug"])
         self.assertEqual(selection.wanted_tiers(["guest-debug/test-split"]), ["guest-debug"])

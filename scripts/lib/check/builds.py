@@ -15,6 +15,7 @@ NEEDS = {
     "kunit": ("qemu", "kernel-debug", "module-debug"),
     "guest-stock": ("qemu", "kernel-stock", "module", "guest-tests"),
     "guest-debug": ("qemu", "kernel-debug", "module-debug", "guest-tests"),
+    "tsan": ("qemu", "qemu-tsan", "kernel-stock", "module", "guest-tests"),
 }
 
 

@@ -23,12 +23,13 @@ class GuestRun:
         self.out, self.err, self.code, self.log = out, err, code, log
 
 
-def guest(kernel, name, timeout, command, more=()):
+def guest(kernel, name, timeout, command, more=(), env=None):
     log = OUTPUTS.path("kernel-" + name)
     cmd = [os.path.join(ROOT, "scripts/guest"), "--kernel", kernel,
            "--timeout", str(timeout), "--log", log] + list(more)
     p = subprocess.run(cmd + ["--", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, check=False, cwd=ROOT)
+                       stderr=subprocess.PIPE, check=False, cwd=ROOT,
+                       env=dict(os.environ, **(env or {})))
     out = p.stdout.decode("utf-8", "replace")
     err = p.stderr.decode("utf-8", "replace")
     OUTPUTS.keep(name + "-output", out + "\n--- standard error\n" + err)

@@ -3,7 +3,9 @@
 
 import re
 
-TIERS = ("lint", "lib", "qtest", "kunit", "guest-stock", "guest-debug")
+# The last only when it is asked for: it takes longer than all others.
+TIERS = ("lint", "lib", "qtest", "kunit", "guest-stock", "guest-debug", "tsan")
+USUAL = TIERS[:-1]
 
 
 def chosen(names, name, tier):
@@ -15,7 +17,7 @@ def chosen(names, name, tier):
 def wanted_tiers(names):
     """Tiers to run: the named ones, or all when a name is a test's."""
     if not names:
-        return list(TIERS)
+        return list(USUAL)
     named = [t for t in TIERS if t in names]
     if all(n in TIERS for n in names):
         return named
@@ -33,5 +35,5 @@ def wanted_tiers(names):
         elif name.startswith("check-") or name == "lint":
             tiers.append("lint")
         else:
-            return list(TIERS)
+            return list(USUAL)
     return [t for t in TIERS if t in tiers]

@@ -54,6 +54,31 @@ def tier_qtest(names):
         "UBSAN_OPTIONS": "print_stacktrace=1"})
 
 
+STRESS = "vram-size=16M,vram-hidden-size=32M,strict=on,render-engines=2,paging-engines=2"
+
+
+def tier_tsan(names):
+    """The qtests, and a guest that keeps two engines of each type busy."""
+    options = "history_size=7 suppressions=%s" % os.path.join(ROOT, "scripts", "suppressions.tsan")
+    run_qtests(names, "tsan", "qemu-tsan", {"TSAN_OPTIONS": options})
+    if not chosen(names, "stress", "tsan"):
+        return
+    reports = OUTPUTS.path("tsan-stress-report")
+    for old in glob.glob(reports + ".*"):
+        os.unlink(old)
+    run = guest("stock", "tsan-stress", 600, "TESSERA_SOAK_SECONDS=30 test-soak && test-oversub",
+                ["--device=" + STRESS], {
+                    "TESSERA_QEMU": os.path.join(BUILD, "qemu-tsan", "qemu-system-x86_64"),
+                    "TSAN_OPTIONS": "%s log_path=%s" % (options, reports)})
+    report("tsan/stress", run.out, run.code)
+    kernel_result("tsan/stress", run)
+    found = []
+    for path in glob.glob(reports + ".*"):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            found += f.read().split("\n")
+    RESULTS.add(not found, "tsan/stress: ThreadSanitizer is silent", found[:60])
+
+
 KUNIT = """
 insmod /lib/modules/tessera.ko || exit 1
 for m in /lib/modules/*kunit*.ko; do
@@ -84,4 +109,4 @@ def tier_kunit(names):
 
 # What each tier but the guests' runs, and the seconds it may take.
 SIMPLE = {"lib": (200, tier_lib), "qtest": (100, tier_qtest), "lint": (400, tier_lint),
-          "kunit": (450, tier_kunit)}
+          "kunit": (450, tier_kunit), "tsan": (900, tier_tsan)}
