@@ -16,6 +16,11 @@ static void test_identity(void)
                     TSR_PCI_DEVICE_ID);
     g_assert_cmphex(qpci_config_readw(t->dev, PCI_CLASS_DEVICE), ==,
                     TSR_PCI_CLASS);
+    g_assert_cmphex(qpci_config_readb(t->dev, PCI_REVISION_ID), ==,
+                    TSR_PCI_REVISION);
+    g_assert_cmphex(qpci_config_readw(t->dev, PCI_SUBSYSTEM_VENDOR_ID), ==,
+                    0x1af4);
+    g_assert_cmphex(qpci_config_readw(t->dev, PCI_SUBSYSTEM_ID), ==, 0x1100);
     g_assert_cmphex(tsr_r32(t, TSR_ID_MAGIC), ==, TSR_ID_MAGIC_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==, TSR_CAP_IO_COHERENT);
