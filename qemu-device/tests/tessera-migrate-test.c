@@ -1,0 +1,279 @@
+/*
+ * QTest: live migration while engines write video memory
+ *
+ * A render engine and a paging engine write without a rest while memory is
+ * sent, and have work left when it arrives. Each packet depends on those before
+ * it: one that is lost, or done twice, or whose bytes are not sent, shows in what
+ * the same work on this side of the test gives.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+#include "qobject/qdict.h"
+#include "tessera-common.h"
+
+#define RW      (TSR_SURF_READ | TSR_SURF_WRITE)
+#define MIB     (1u << 20)
+#define PROPS   "strict=on,vram-size=4M,vram-hidden-size=4M,gart-size=4M," \
+                "agp-ro-size=1M,firmware-size=1M,x-render-delay-us=3000," \
+                "x-paging-delay-us=3000"
+#define WORDS   MIB             /* of each engine's 4 MiB */
+#define PAGES   256             /* of system memory, for the paging engine */
+#define JOBS    200
+#define GATE    (JOBS - 20)     /* these wait until the memory has arrived */
+#define STEP    (64 * 1024)     /* words that one packet moves */
+
+typedef struct Work {
+    TsrCmd *cmd;
+    uint32_t start[JOBS + 1];   /* dwords in cmd */
+    uint32_t *vram;             /* what must be there in the end */
+    uint32_t *pages;
+    uint64_t ib, ib_list;
+    uint64_t last;
+} Work;
+
+static char *migration_status(QTestState *qts)
+{
+    QDict *rsp = qtest_qmp(qts, "{'execute': 'query-migrate'}");
+    QDict *ret = qdict_get_qdict(rsp, "return");
+    char *status = g_strdup(qdict_get_try_str(ret, "status") ?: "");
+
+    qobject_unref(rsp);
+    return status;
+}
+
+static void wait_completed(QTestState *qts)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    for (;;) {
+        g_autofree char *status = migration_status(qts);
+
+        g_assert_cmpstr(status, !=, "failed");
+        if (!strcmp(status, "completed")) {
+            return;
+        }
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_usleep(1000);
+    }
+}
+
+/* The machine @to, listening at @uri, in the place of this one. */
+static void migrate_live(TsrTest *t, TsrTest *to, const char *uri)
+{
+    /* Slow enough for some hundred packets, and an end that is sure. */
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate-set-parameters', "
+                             "'arguments': {'max-bandwidth': 20000000, "
+                             "'downtime-limit': 2000}}");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
+                             "'arguments': {'uri': %s}}", uri);
+    wait_completed(t->qts);
+    wait_completed(to->qts);
+    g_free(t->dev);
+    qpci_free_pc(t->bus);
+    qtest_quit(t->qts);
+    t->qts = to->qts;
+    t->bus = qpci_new_pc(t->qts, NULL);
+    t->dev = qpci_device_find(t->bus, QPCI_DEVFN(4, 0));
+    g_free(to);
+}
+
+static uint32_t any(uint32_t bound)
+{
+    return g_test_rand_int_range(0, bound);
+}
+
+/* The first packet of a job may wait for the gate. */
+static void begin_job(Work *w, uint32_t job, uint64_t gate)
+{
+    w->start[job] = w->cmd->n;
+    if (job == GATE) {
+        tsr_put(w->cmd, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)gate, 0,
+                1, 0);
+    }
+}
+
+/* FILL and overlapping COPY in one buffer. */
+static void render_work(TsrTest *t, Work *w, uint64_t gate)
+{
+    w->cmd->n = 0;
+    for (uint32_t job = 0; job < JOBS; job++) {
+        uint32_t at = any(WORDS - STEP), src = any(WORDS - STEP);
+        uint32_t dst = MIN(src + 1 + any(1000), WORDS - STEP);
+
+        begin_job(w, job, gate);
+        if (job == 0) {
+            tsr_bind_buffer(w->cmd, 0, tsr_seg_base(t, 1), WORDS * 4,
+                            TSR_FORMAT_R32, RW);
+            tsr_fill(w->cmd, 0, 0, 0, WORDS, 1, 0x5a5a5a5a);
+            for (uint32_t i = 0; i < WORDS; i++) {
+                w->vram[i] = 0x5a5a5a5a;
+            }
+        }
+        tsr_fill(w->cmd, 0, at, 0, 1 + job, 1, job << 16 | at);
+        for (uint32_t i = 0; i < 1 + job; i++) {
+            w->vram[at + i] = job << 16 | at;
+        }
+        tsr_copy(w->cmd, 0, 0, dst, 0, src, 0, STEP, 1);
+        memmove(w->vram + dst, w->vram + src, STEP * 4);
+    }
+    w->start[JOBS] = w->cmd->n;
+}
+
+/* Between video memory and pages, either way, and within video memory. */
+static void paging_work(TsrTest *t, Work *w, uint64_t gate, uint64_t list)
+{
+    uint64_t base = tsr_seg_base(t, 2);
+
+    w->cmd->n = 0;
+    for (uint32_t job = 0; job < JOBS; job++) {
+        uint32_t at = any(WORDS - STEP), page = any(PAGES - STEP / 1024);
+        uint32_t dst = any(WORDS - STEP);
+
+        begin_job(w, job, gate);
+        if (job == 0) {
+            tsr_page_fill(w->cmd, 0x01020304, base, WORDS * 4);
+            for (uint32_t i = 0; i < WORDS; i++) {
+                w->vram[i] = 0x01020304;
+            }
+        }
+        switch (job % 3) {
+        case 0:
+            tsr_transfer(w->cmd, TSR_TRANSFER_SRC_PAGES, 0, list,
+                         base + at * 4, STEP * 4, page * 4096, 0, 0);
+            memcpy(w->vram + at, w->pages + page * 1024, STEP * 4);
+            break;
+        case 1:
+            tsr_transfer(w->cmd, 0, 0, base + at * 4, base + dst * 4, STEP * 4,
+                         0, 0, 0);
+            memmove(w->vram + dst, w->vram + at, STEP * 4);
+            break;
+        default:
+            tsr_transfer(w->cmd, TSR_TRANSFER_DST_PAGES, 0, base + at * 4,
+                         list, STEP * 4, 0, page * 4096, 0);
+            memcpy(w->pages + page * 1024, w->vram + at, STEP * 4);
+        }
+    }
+    w->start[JOBS] = w->cmd->n;
+}
+
+static void start_work(TsrTest *t, uint32_t e, Work *w)
+{
+    uint64_t pages[64];
+
+    g_assert_cmpuint(w->cmd->n * 4, <=, sizeof(pages) / 8 * 4096);
+    w->ib = tsr_alloc(t, w->cmd->n * 4);
+    for (uint32_t i = 0; i < ARRAY_SIZE(pages); i++) {
+        pages[i] = w->ib + i * 4096;
+    }
+    w->ib_list = tsr_list(t, pages, ARRAY_SIZE(pages));
+    qtest_bufwrite(t->qts, w->ib, w->cmd->d, w->cmd->n * 4);
+    for (uint32_t job = 0; job < JOBS; job++) {
+        uint32_t begin[] = {
+            TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), 1 + job,
+            TSR_JOB_KEEP_SLOTS, 0,
+        };
+        uint32_t call[] = {
+            TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS),
+            w->cmd->n * 4, w->ib_list, w->ib_list >> 32, w->start[job] * 4,
+            w->start[job + 1] * 4,
+        };
+
+        tsr_emit(t, e, begin, ARRAY_SIZE(begin));
+        tsr_emit(t, e, call, ARRAY_SIZE(call));
+        w->last = tsr_emit_fence(t, e, 0, 0);
+    }
+    tsr_kick(t, e);
+}
+
+static Work *new_work(void)
+{
+    Work *w = g_new0(Work, 1);
+
+    w->cmd = g_new0(TsrCmd, 1);
+    w->vram = g_new(uint32_t, WORDS);
+    w->pages = g_new(uint32_t, PAGES * 1024);
+    for (uint32_t i = 0; i < PAGES * 1024; i++) {
+        w->pages[i] = g_test_rand_int();
+    }
+    return w;
+}
+
+static void free_work(Work *w)
+{
+    g_free(w->cmd);
+    g_free(w->vram);
+    g_free(w->pages);
+    g_free(w);
+}
+
+static void expect_vram(TsrTest *t, uint64_t base, const Work *w)
+{
+    g_autofree uint8_t *got = g_malloc(MIB);
+
+    for (uint32_t mib = 0; mib < WORDS * 4 / MIB; mib++) {
+        tsr_gpu_read(t, base + mib * MIB, got, MIB);
+        g_assert_cmpmem(got, MIB, (uint8_t *)w->vram + mib * MIB, MIB);
+    }
+}
+
+static void test_live(void)
+{
+    g_autofree char *path = g_strdup_printf("%s/tessera-migrate-%d",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *uri = g_strdup_printf("unix:%s", path);
+    g_autofree char *args = g_strdup_printf("-incoming %s", uri);
+    TsrTest *to = tsr_start_machine(PROPS, args), *t = tsr_start(PROPS);
+    Work *render = new_work(), *paging = new_work();
+    uint64_t gate = tsr_alloc(t, 4096), system = tsr_alloc(t, PAGES * 4096);
+    uint64_t pages[PAGES], list, before[2];
+    g_autofree uint8_t *got = g_malloc(PAGES * 4096);
+
+    for (uint32_t i = 0; i < PAGES; i++) {
+        pages[i] = system + (PAGES - 1 - i) * 4096;
+        qtest_bufwrite(t->qts, pages[i], paging->pages + i * 1024, 4096);
+    }
+    list = tsr_list(t, pages, PAGES);
+    qtest_writeq(t->qts, gate, 0);
+    render_work(t, render, gate);
+    paging_work(t, paging, gate, list);
+    start_work(t, RENDER, render);
+    start_work(t, PAGING, paging);
+    tsr_wait(t, RENDER, 1);
+    tsr_wait(t, PAGING, 1);
+    before[RENDER] = tsr_seqno(t, RENDER);
+    before[PAGING] = tsr_seqno(t, PAGING);
+    g_assert_cmpuint(before[RENDER], <, GATE);
+
+    migrate_live(t, to, uri);
+    g_unlink(path);
+    for (uint32_t e = RENDER; e <= PAGING; e++) {
+        g_test_message("engine %u: %" PRIu64 " jobs done before, %" PRIu64
+                       " on arrival", e, before[e], tsr_seqno(t, e));
+        /* It has worked meanwhile, and is not done. */
+        g_assert_cmpuint(tsr_seqno(t, e), >, before[e]);
+        g_assert_cmpuint(tsr_seqno(t, e), <=, GATE);
+    }
+    qtest_writeq(t->qts, gate, 1);
+    tsr_wait(t, RENDER, render->last);
+    tsr_wait(t, PAGING, paging->last);
+    tsr_expect_no_errors(t);
+    tsr_qom_set(t, "x-paging-delay-us", 0);
+    expect_vram(t, tsr_seg_base(t, 1), render);
+    expect_vram(t, tsr_seg_base(t, 2), paging);
+    for (uint32_t i = 0; i < PAGES; i++) {
+        qtest_bufread(t->qts, pages[i], got + i * 4096, 4096);
+    }
+    g_assert_cmpmem(got, PAGES * 4096, paging->pages, PAGES * 4096);
+    free_work(render);
+    free_work(paging);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/migrate/live", test_live);
+    return g_test_run();
+}
