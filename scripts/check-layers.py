@@ -31,14 +31,14 @@ B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_fe
 B  pure/split_place pure/split_relocate pure/split
 C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
-D  exec/engine_types.h exec/ib exec/job exec/emit exec/sched exec/engine
-E  segments/account segments/segment segments/manager segments/vram_mgr segments/aperture_mgr
+D  exec/engine_types.h exec/quota exec/ib exec/job exec/emit exec/sched exec/engine
+E  segments/account segments/room segments/segment segments/manager segments/vram_mgr segments/aperture_mgr
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/bo mem/backing mem/move mem/ttm mem/victims mem/residency mem/hold
 E  cpu/access cpu/swizzle_range cpu/host_aperture cpu/window cpu/fault cpu/lock cpu/destroy cpu/gem
 F  vm/pt vm/vm vm/vm_bind
-F  submit/sync submit/barrier submit/context submit/part submit/request submit/split_input
-F  submit/split_exec submit/submit
+F  submit/leash submit/sync submit/gate submit/context submit/part submit/request submit/split_input
+F  submit/window submit/split_exec submit/submit
 G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c
 H  services/client services/fdinfo services/coredump services/debugfs services/reset services/pm
 I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_bringup.c tessera_pci

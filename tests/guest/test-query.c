@@ -162,7 +162,7 @@ static void bad_queries(void)
 		struct drm_tessera_query args;
 		int err;
 	} rows[] = {
-		{ { .id = 4 }, -EINVAL },
+		{ { .id = DRM_TESSERA_QUERY_CLIENT + 1 }, -EINVAL },
 		{ { .id = 0xffffffff }, -EINVAL },
 		{ { .id = DRM_TESSERA_QUERY_SEGMENTS, .pad = 1 }, -EINVAL },
 		{ { .id = DRM_TESSERA_QUERY_SEGMENTS,

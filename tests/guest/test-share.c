@@ -321,7 +321,11 @@ static void files_of_one_process(void)
 	for (int i = 0; i < 2; i++)
 		reaches(i, seg->size, 0.45, 0.55);
 	for (int i = 0; i < 2; i++)
-		require_eq(clients[i].share, seg->size / 2);
+		/* half, and what the other one happens to leave free */
+		require_msg(clients[i].share >= seg->size / 2 &&
+			    clients[i].share <= seg->size / 2 + 4 * object,
+			    "share %llu of %llu", (unsigned long long)clients[i].share,
+			    (unsigned long long)seg->size);
 	/* fdinfo is about one file */
 	require(clients[0].resident < clients[0].used);
 	for (int i = 0; i < 2; i++)

@@ -21,6 +21,7 @@ SIZE_IS(drm_tessera_query_device, 64);
 SIZE_IS(drm_tessera_query_segment, 72);
 SIZE_IS(drm_tessera_query_engine, 8);
 SIZE_IS(drm_tessera_query_memory, 40);
+SIZE_IS(drm_tessera_query_client, 32);
 SIZE_IS(drm_tessera_bo_create, 48);
 SIZE_IS(drm_tessera_bo_info, 56);
 SIZE_IS(drm_tessera_bo_wait, 16);

@@ -86,6 +86,8 @@ enum drm_tessera_query_id {
 	DRM_TESSERA_QUERY_ENGINES = 2,
 	/** @DRM_TESSERA_QUERY_MEMORY: an array of &struct drm_tessera_query_memory, one per segment */
 	DRM_TESSERA_QUERY_MEMORY = 3,
+	/** @DRM_TESSERA_QUERY_CLIENT: one &struct drm_tessera_query_client */
+	DRM_TESSERA_QUERY_CLIENT = 4,
 };
 
 /**
@@ -205,6 +207,35 @@ struct drm_tessera_query_memory {
 	__u64 client_used;
 	/** @client_share: the client's fair share (WDDM: budget) right now */
 	__u64 client_share;
+};
+
+/**
+ * DRM_TESSERA_MAX_HANGS - jobs that may hang an engine before their client is banned
+ *
+ * From then on SUBMIT returns -EIO in all its contexts, also new ones, and what it has
+ * queued ends with -ECANCELED.
+ */
+#define DRM_TESSERA_MAX_HANGS	3
+
+/**
+ * struct drm_tessera_query_client - the calling client itself
+ */
+struct drm_tessera_query_client {
+	/** @hangs: jobs of it that hung an engine so far */
+	__u32 hangs;
+	/** @max_hangs: with so many it is banned, DRM_TESSERA_MAX_HANGS */
+	__u32 max_hangs;
+	/** @banned: 1 if it is, else 0 */
+	__u32 banned;
+	/** @pad: zero */
+	__u32 pad;
+	/**
+	 * @work_bytes: kernel memory of its unfinished work: command buffers, page lists,
+	 * jobs, and the lists of submissions being looked at
+	 */
+	__u64 work_bytes;
+	/** @work_limit: a SUBMIT that would bring it above this waits, unless there is none */
+	__u64 work_limit;
 };
 
 #define DRM_TESSERA_BO_CPU_ACCESS	(1U << 0) /* may be mapped by the CPU */

@@ -27,9 +27,11 @@
 #include "hw/mmio.h"
 #include "mem/residency.h"
 #include "mem/ttm.h"
+#include "segments/room.h"
 #include "segments/segment.h"
 #include "services/reset.h"
-#include "submit/barrier.h"
+#include "submit/context.h"
+#include "submit/gate.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
 
@@ -129,11 +131,9 @@ static void tessera_device_prime_locks(struct tessera_device *tdev)
 		return;
 
 	dma_resv_init(&resv);
-	down_write(&tdev->submit_lock);
 	dma_resv_lock(&resv, NULL);
 	might_alloc(GFP_KERNEL);
 	dma_resv_unlock(&resv);
-	up_write(&tdev->submit_lock);
 	dma_resv_fini(&resv);
 }
 
@@ -174,10 +174,16 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 {
 	int ret;
 
+	ret = tessera_room_init(tdev);
+	if (ret)
+		return ret;
 	ret = tessera_segment_init(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_barrier_init(tdev);
+	ret = tessera_context_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_gate_init(tdev);
 	if (ret)
 		return ret;
 
@@ -200,7 +206,6 @@ int tessera_device_init(struct tessera_device *tdev)
 {
 	int ret;
 
-	init_rwsem(&tdev->submit_lock);
 	spin_lock_init(&tdev->mark_lock);
 	tessera_device_prime_locks(tdev);
 
@@ -242,8 +247,13 @@ int tessera_device_init(struct tessera_device *tdev)
  */
 void tessera_device_unplug(struct tessera_device *tdev)
 {
+	u32 event;
+
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
+	tessera_gate_unplug(tdev);
+	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
+		tessera_room_signal(tdev, event);
 	tessera_engines_unplug(tdev);
 	tessera_job_queue_drain(tdev);
 	tessera_ttm_unplug(tdev);

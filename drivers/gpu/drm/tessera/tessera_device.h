@@ -2,7 +2,6 @@
 #ifndef __TESSERA_DEVICE_H__
 #define __TESSERA_DEVICE_H__
 
-#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -14,16 +13,18 @@
 struct pci_dev;
 struct workqueue_struct;
 
-struct tessera_barriers;	/* submit/barrier.c */
+struct tessera_contexts;	/* submit/context.c */
 struct tessera_clients;		/* services/client.c */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
+struct tessera_gates;		/* submit/gate.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
+struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segment.c */
 
 /**
@@ -33,16 +34,17 @@ struct tessera_segments;	/* segments/segment.c */
  * after one that stands below it:
  *
  * 0. &tessera_context.lock: one submission of a context at a time.
- * 1. &tessera_device.submit_lock: read by an ordinary submission, write by one
- *    that is run in several parts, from before the first reservation is
- *    taken until the last part is pushed. While it is held for writing nobody
- *    else arms a job, so every fence an eviction may meet belongs to a job armed
- *    before the group and dependencies point backwards only.
+ * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    paging engine's. They do not nest.
- * 4. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
+ *    registry's, one per paging queue. They do not nest.
+ * 4. Gates (spinlocks), leaves.
+ * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
+ *
+ * Nothing of that but a context's lock is held while waiting for a GPU job, for an object
+ * being destroyed, for a gate, for a hold or for room in a quota. A window holds
+ * reservations while it is armed, and waits for nobody meanwhile.
  *
  * The MMIO window of the ownership registers has the spinlock
  * &tessera_device.mark_lock, a leaf.
@@ -94,8 +96,6 @@ struct tessera_device {
 	/** @info: constants read at probe */
 	struct tessera_device_info info;
 
-	/** @submit_lock: see the locking DOC */
-	struct rw_semaphore submit_lock;
 	/** @mark_lock: serialises the TSR_MARK_* registers */
 	spinlock_t mark_lock;
 
@@ -120,6 +120,8 @@ struct tessera_device {
 
 	/** @segments: the segment table */
 	struct tessera_segments *segments;
+	/** @room: events of room in segments */
+	struct tessera_room *room;
 	/** @paging: the paging queue */
 	struct tessera_paging *paging;
 	/** @registry: all buffer objects */
@@ -132,8 +134,10 @@ struct tessera_device {
 	u32 force_split;
 	/** @force_split_seed: debugfs: seed of the random ones */
 	u32 force_split_seed;
-	/** @barriers: order between split and other submissions */
-	struct tessera_barriers *barriers;
+	/** @gates: order between submissions in parts and all others */
+	struct tessera_gates *gates;
+	/** @contexts: all contexts of all clients */
+	struct tessera_contexts *contexts;
 	/** @clients: all open files */
 	struct tessera_clients *clients;
 };

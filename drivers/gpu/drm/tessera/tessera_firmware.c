@@ -49,7 +49,7 @@ static const struct tessera_job_ops tessera_firmware_job_ops = {
 
 static struct tessera_ib *tessera_firmware_image(struct tessera_device *tdev)
 {
-	struct tessera_ib *image = tessera_ib_create(tdev, TESSERA_FIRMWARE_BYTES);
+	struct tessera_ib *image = tessera_ib_create(tdev, NULL, TESSERA_FIRMWARE_BYTES);
 	struct tessera_fw_header *header;
 
 	if (IS_ERR(image))
@@ -70,7 +70,7 @@ static struct tessera_ib *tessera_firmware_commands(struct tessera_device *tdev,
 						    struct tessera_ib *image, u64 addr)
 {
 	struct tessera_pkt_transfer *pkt;
-	struct tessera_ib *ib = tessera_ib_create(tdev, sizeof(*pkt));
+	struct tessera_ib *ib = tessera_ib_create(tdev, NULL, sizeof(*pkt));
 	dma_addr_t pages = tessera_ib_pages_dma(image);
 
 	if (IS_ERR(ib))

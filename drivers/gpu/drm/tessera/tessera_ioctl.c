@@ -18,6 +18,8 @@
 #include "cpu/gem.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
+#include "exec/job.h"
+#include "exec/quota.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
 #include "segments/account.h"
@@ -195,6 +197,24 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 	return tessera_uobj_put_array(data, sizeof(info[0]), count, info);
 }
 
+static int query_client(struct tessera_device *tdev, struct tessera_client *client,
+			struct drm_tessera_array *data)
+{
+	struct drm_tessera_query_client info = { .max_hangs = DRM_TESSERA_MAX_HANGS };
+	struct tessera_account *account = client->account;
+	int ret;
+
+	ret = tessera_account_bind(account);
+	if (ret)
+		return ret;
+	info.hangs = atomic_read(&account->payer->hangs);
+	info.banned = tessera_account_banned(account);
+	info.work_bytes = tessera_quota_bytes(&account->payer->work);
+	info.work_limit = account->payer->work.limit;
+
+	return tessera_uobj_put_array(data, sizeof(info), 1, &info);
+}
+
 typedef int (*query_fn)(struct tessera_device *tdev, struct tessera_client *client,
 			struct drm_tessera_array *data);
 
@@ -203,6 +223,7 @@ static const query_fn queries[] = {
 	[DRM_TESSERA_QUERY_SEGMENTS] = query_segments,
 	[DRM_TESSERA_QUERY_ENGINES] = query_engines,
 	[DRM_TESSERA_QUERY_MEMORY] = query_memory,
+	[DRM_TESSERA_QUERY_CLIENT] = query_client,
 };
 
 /*
@@ -243,7 +264,7 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	if (ret)
 		return ret;
 
-	return tessera_gem_create(tdev, file, client->account, args);
+	return tessera_gem_create(tdev, file, client->paging, args);
 }
 
 /* -ENOENT: unknown handle. -EINVAL: non-zero padding. */
@@ -321,7 +342,7 @@ static int tessera_ioctl_context_destroy(struct drm_device *drm, void *data,
 	return tessera_context_destroy(&client->contexts, args->id);
 }
 
-static int submit_get_cmds(struct tessera_device *tdev,
+static int submit_get_cmds(struct tessera_device *tdev, struct tessera_account *account,
 			   const struct drm_tessera_submit *args,
 			   struct tessera_submit_data *data)
 {
@@ -332,7 +353,7 @@ static int submit_get_cmds(struct tessera_device *tdev,
 	if (tessera_ioctl_bad(tdev, args->cmd_size > tdev->info.max_ib_bytes))
 		return -E2BIG;
 
-	data->ib = tessera_ib_create(tdev, args->cmd_size);
+	data->ib = tessera_ib_create(tdev, &account->payer->work, args->cmd_size);
 	if (IS_ERR(data->ib)) {
 		int ret = PTR_ERR(data->ib);
 
@@ -345,7 +366,7 @@ static int submit_get_cmds(struct tessera_device *tdev,
 }
 
 /* Everything is copied once, here. */
-static int submit_get_data(struct tessera_device *tdev,
+static int submit_get_data(struct tessera_device *tdev, struct tessera_account *account,
 			   const struct drm_tessera_submit *args,
 			   struct tessera_submit_data *data)
 {
@@ -356,7 +377,7 @@ static int submit_get_data(struct tessera_device *tdev,
 	data->num_patches = args->patches.count;
 	data->num_syncs = args->syncs.count;
 
-	ret = submit_get_cmds(tdev, args, data);
+	ret = submit_get_cmds(tdev, account, args, data);
 	if (!ret)
 		ret = tessera_uobj_get_array(&args->allocs, sizeof(*data->allocs),
 					     sizeof(*data->allocs), TESSERA_MAX_ALLOCS,
@@ -379,8 +400,42 @@ static void submit_put_data(struct tessera_submit_data *data)
 	kvfree(data->allocs);
 	kvfree(data->patches);
 	kvfree(data->syncs);
-	if (data->ib)
-		tessera_ib_put(data->ib);
+	tessera_ib_put(data->ib);
+	data->allocs = NULL;
+	data->patches = NULL;
+	data->syncs = NULL;
+	data->ib = NULL;
+}
+
+/*
+ * What the lists of a submission take while it is looked at, those the kernel makes of
+ * them included; the commands are charged as a buffer.
+ */
+static long submit_list_bytes(const struct drm_tessera_submit *args)
+{
+	return min(args->allocs.count, TESSERA_MAX_ALLOCS) * 256L +
+	       min(args->patches.count, TESSERA_MAX_PATCHES) * 64L +
+	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
+}
+
+/* Nobody lets go of the hardware while this is under way. */
+static int submit_run(struct tessera_device *tdev, struct drm_file *file,
+		      struct tessera_submit_data *data)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	int ret;
+
+	ret = tessera_job_queue_enter(tdev);
+	if (!ret) {
+		ret = tessera_submit(tdev, file, &client->contexts, data);
+		submit_put_data(data);
+		tessera_job_queue_leave(tdev);
+	}
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
+		ret = -ENODEV;
+
+	return ret;
 }
 
 /* See &struct drm_tessera_submit. */
@@ -395,21 +450,20 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		},
 	};
 	struct drm_tessera_submit *args = arg;
-	int ret = -EINVAL, idx;
+	long list_bytes = submit_list_bytes(args);
+	int ret = -EINVAL;
 
 	if (!tessera_ioctl_bad(tdev, args->flags))
-		ret = submit_get_data(tdev, args, &data);
-	/* Unplug waits for the jobs there are: none may come behind its back. */
-	if (!ret && !drm_dev_enter(drm, &idx))
-		ret = -ENODEV;
+		ret = tessera_account_bind(client->account);
+	if (!ret)
+		ret = tessera_quota_enter(&client->account->payer->work, list_bytes);
 	if (!ret) {
-		ret = tessera_submit(tdev, file, &client->contexts, &data);
-		drm_dev_exit(idx);
+		ret = submit_get_data(tdev, client->account, args, &data);
+		if (!ret)
+			ret = submit_run(tdev, file, &data);
+		submit_put_data(&data);
+		tessera_quota_uncharge(&client->account->payer->work, list_bytes);
 	}
-	submit_put_data(&data);
-	/* Paging that was cancelled under way loses objects; say why. */
-	if (ret == -EIO && drm_dev_is_unplugged(drm))
-		ret = -ENODEV;
 
 	args->num_parts = data.num_parts;
 	args->error_offset = data.err.offset;

@@ -21,7 +21,9 @@
 #include "cpu/access.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "mem/victims.h"
 #include "segments/segment.h"
+#include "tessera_trace.h"
 
 static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg)
 {
@@ -45,7 +47,7 @@ int tessera_access_prepare(struct tessera_bo *bo)
 		return -EIO;
 
 	if (!cpu_can_see(bo, tessera_bo_segment(bo))) {
-		ret = tessera_residency_evict_for_cpu(bo);
+		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 		if (ret)
 			return ret;
 	}

@@ -34,19 +34,19 @@ static const struct drm_gem_object_funcs tessera_gem_funcs = {
  * tessera_gem_create() - create an object and a handle for it
  * @tdev: the device
  * @file: who gets the handle
- * @account: who pays
+ * @queue: of who pays
  * @args: what it shall be; receives the handle
  *
  * Return: 0 or an error of tessera_bo_create().
  */
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
-		       struct tessera_account *account,
+		       struct tessera_paging_queue *queue,
 		       struct drm_tessera_bo_create *args)
 {
 	struct tessera_bo *bo;
 	int ret;
 
-	bo = tessera_bo_create(tdev, account, &tessera_gem_funcs, args);
+	bo = tessera_bo_create(tdev, queue, &tessera_gem_funcs, args);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 

@@ -6,11 +6,11 @@ struct drm_file;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
-struct tessera_account;		/* segments/account.h */
 struct tessera_device;
+struct tessera_paging_queue;	/* paging/queue.c */
 
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
-		       struct tessera_account *account,
+		       struct tessera_paging_queue *queue,
 		       struct drm_tessera_bo_create *args);
 int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
 int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args);

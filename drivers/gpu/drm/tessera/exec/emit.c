@@ -44,6 +44,41 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 }
 
 /**
+ * tessera_emit_ahead() - what a job waits for that would run too far ahead
+ * @engine: the engine
+ * @job: the job, all else it waits for done
+ *
+ * Return: a reference to the fence of the oldest job of the same client in the ring if
+ * there are enough of them, else NULL.
+ */
+struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct tessera_fence *fence, *oldest = NULL;
+	unsigned long flags;
+	u32 num = 0;
+
+	if (!job->quota)
+		return NULL;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	list_for_each_entry(fence, &engine->inflight, link) {
+		struct tessera_job *other = fence->data;
+
+		if (other->quota != job->quota)
+			continue;
+		oldest = oldest ?: fence;
+		num++;
+	}
+	if (num < engine->run_ahead)
+		oldest = NULL;
+	else
+		dma_fence_get(&oldest->base);
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return oldest ? &oldest->base : NULL;
+}
+
+/**
  * tessera_emit_job() - write a job to the ring
  * @engine: the engine
  * @job: the job; its hardware fence completes when it is done

@@ -25,6 +25,10 @@
 
 #define TESSERA_TIMEOUT_MS	5000
 
+/* Enough that an engine has the next job when it ends one. */
+#define TESSERA_RUN_AHEAD_RENDER	2
+#define TESSERA_RUN_AHEAD_PAGING	4
+
 static void tessera_engine_irq(void *data)
 {
 	tessera_emit_process(data);
@@ -68,6 +72,8 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 		 engine->type == TSR_ENGINE_PAGING ? "paging" : "render", id);
 	spin_lock_init(&engine->lock);
 	INIT_LIST_HEAD(&engine->inflight);
+	engine->run_ahead = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_PAGING :
+								TESSERA_RUN_AHEAD_RENDER;
 	engine->next_seqno = 1;
 
 	engine->ring = tessera_ring_create(tdev, id);

@@ -10,6 +10,7 @@
 
 struct tessera_device;
 struct tessera_engine;
+struct tessera_fence;		/* hw/fence.h */
 struct tessera_job;		/* exec/job.h */
 struct tessera_ring;		/* hw/ring.h */
 
@@ -43,8 +44,13 @@ struct tessera_engine {
 	spinlock_t lock;
 	/** @inflight: &tessera_fence in ring order; under @lock */
 	struct list_head inflight;
-	/** @fence_context: dma_fence context of the hardware fences */
-	u64 fence_context;
+	/**
+	 * @span: fence of the last job of a span that has begun, or NULL; only the
+	 * scheduler's worker looks at it, or reset while that is stopped
+	 */
+	struct tessera_fence *span;
+	/** @run_ahead: most jobs of one client in the ring */
+	u32 run_ahead;
 	/** @next_seqno: value of the next FENCE packet; under @lock */
 	u64 next_seqno;
 	/** @dead: 0, or the error every job gets instead of being run; under @lock */

@@ -15,11 +15,14 @@
 #include <linux/vmalloc.h>
 
 #include "exec/ib.h"
+#include "exec/quota.h"
 #include "tessera_device.h"
 
 struct tessera_ib {
 	struct kref ref;
 	struct tessera_device *tdev;
+	/* Who is charged for it, or NULL. */
+	struct tessera_quota *quota;
 	u32 bytes;
 	u32 num_pages;
 	void *cpu;
@@ -50,7 +53,7 @@ static int tessera_ib_map_pages(struct tessera_ib *ib)
 	u32 i;
 
 	for (i = 0; i < ib->num_pages; i++) {
-		ib->pages[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		ib->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!ib->pages[i])
 			goto err_unmap;
 		dma = dma_map_page(dev, ib->pages[i], 0, PAGE_SIZE, DMA_TO_DEVICE);
@@ -98,17 +101,19 @@ static int tessera_ib_map_list(struct tessera_ib *ib)
 /**
  * tessera_ib_create() - allocate a buffer
  * @tdev: the device
+ * @quota: who is charged for it, or NULL; outlives the buffer
  * @bytes: size, not 0; rounded up to pages
  *
  * Return: the buffer, zeroed, with one reference; or an error pointer.
  */
-struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, u32 bytes)
+struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera_quota *quota,
+				     u32 bytes)
 {
 	u32 num_pages = DIV_ROUND_UP(bytes, PAGE_SIZE);
 	struct tessera_ib *ib;
 	int ret = -ENOMEM;
 
-	ib = kvzalloc(struct_size(ib, pages, num_pages), GFP_KERNEL);
+	ib = kvzalloc(struct_size(ib, pages, num_pages), GFP_KERNEL_ACCOUNT);
 	if (!ib)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ib->ref);
@@ -116,7 +121,7 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, u32 bytes)
 	ib->bytes = bytes;
 	ib->num_pages = num_pages;
 	/* Contiguous, as the device wants the list. */
-	ib->list = kcalloc(num_pages, sizeof(*ib->list), GFP_KERNEL);
+	ib->list = kcalloc(num_pages, sizeof(*ib->list), GFP_KERNEL_ACCOUNT);
 	if (!ib->list)
 		goto err_free;
 	ret = tessera_ib_map_pages(ib);
@@ -128,6 +133,8 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, u32 bytes)
 	ret = tessera_ib_map_list(ib);
 	if (ret)
 		goto err_unmap_cpu;
+	ib->quota = quota;
+	tessera_quota_charge(quota, (long)num_pages << PAGE_SHIFT);
 
 	return ib;
 
@@ -151,6 +158,7 @@ static void tessera_ib_destroy(struct kref *ref)
 	tessera_ib_unmap_cpu(ib);
 	tessera_ib_unmap_pages(ib, ib->num_pages);
 	kfree(ib->list);
+	tessera_quota_uncharge(ib->quota, (long)ib->num_pages << PAGE_SHIFT);
 	kvfree(ib);
 }
 

@@ -6,8 +6,10 @@
 
 struct tessera_device;
 struct tessera_ib;
+struct tessera_quota;		/* exec/quota.h */
 
-struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, u32 bytes);
+struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera_quota *quota,
+				     u32 bytes);
 struct tessera_ib *tessera_ib_get(struct tessera_ib *ib);
 void tessera_ib_put(struct tessera_ib *ib);
 void *tessera_ib_cpu(struct tessera_ib *ib);

@@ -13,15 +13,20 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
 #include "exec/engine_types.h"
 #include "exec/ib.h"
 #include "exec/job.h"
+#include "exec/quota.h"
 #include "hw/fence.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+
+/* What a job is taken to cost, with its fences and its owner's struct. */
+#define JOB_COST	1024L
 
 /* Jobs whose last reference is gone. */
 struct tessera_release_queue {
@@ -38,12 +43,18 @@ static void tessera_job_release(struct tessera_job *job)
 	struct tessera_release_queue *queue = job->engine->tdev->release;
 	unsigned int i;
 
+	tessera_quota_uncharge(job->quota, JOB_COST);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_put(job->ranges[i].ib);
 	if (job->after)
 		dma_fence_put(&job->after->base);
+	if (job->span)
+		dma_fence_put(&job->span->base);
 	if (job->hw_fence)
 		dma_fence_put(&job->hw_fence->base);
+	/* Waits for a callback that is under way. */
+	if (job->finished && job->ops->finished)
+		dma_fence_remove_callback(job->finished, &job->finished_cb);
 	dma_fence_put(job->finished);
 	job->ops->release(job);
 
@@ -60,6 +71,37 @@ static void tessera_job_release_work(struct work_struct *work)
 
 	llist_for_each_entry_safe(job, next, list, release_node)
 		tessera_job_release(job);
+}
+
+/**
+ * tessera_job_queue_enter() - begin something that has buffers mapped for the device
+ * @tdev: the device
+ *
+ * Unplug waits for it as for a job, so it must not wait for user space; whatever it waits
+ * for, it is woken when the device goes.
+ *
+ * Return: 0, or -ENODEV.
+ */
+int tessera_job_queue_enter(struct tessera_device *tdev)
+{
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	atomic_inc(&tdev->release->live);
+	drm_dev_exit(idx);
+
+	return 0;
+}
+
+/**
+ * tessera_job_queue_leave() - end it
+ * @tdev: the device
+ */
+void tessera_job_queue_leave(struct tessera_device *tdev)
+{
+	if (atomic_dec_and_test(&tdev->release->live))
+		wake_up_all(&tdev->release->idle);
 }
 
 /**
@@ -123,7 +165,7 @@ static void tessera_job_fence_done(struct tessera_fence *fence, int error,
  * @engine: where it is to run
  * @entity: an entity of that engine
  * @ops: the owner's callbacks
- * @owner: who it belongs to, for debugging; may be NULL
+ * @quota: whose work it is, NULL: the kernel's; outlives the job
  *
  * On success drop the reference with tessera_job_put(); on failure nothing was done.
  *
@@ -131,14 +173,14 @@ static void tessera_job_fence_done(struct tessera_fence *fence, int error,
  */
 int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		     struct drm_sched_entity *entity,
-		     const struct tessera_job_ops *ops, void *owner)
+		     const struct tessera_job_ops *ops, struct tessera_quota *quota)
 {
 	int ret;
 
 	job->hw_fence = tessera_fence_create(&engine->lock, tessera_job_fence_done, job);
 	if (!job->hw_fence)
 		return -ENOMEM;
-	ret = drm_sched_job_init(&job->base, entity, 1, owner, 0);
+	ret = drm_sched_job_init(&job->base, entity, 1, quota, 0);
 	if (ret) {
 		dma_fence_put(&job->hw_fence->base);
 		job->hw_fence = NULL;
@@ -147,6 +189,8 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 	kref_init(&job->ref);
 	job->ops = ops;
 	job->engine = engine;
+	job->quota = quota;
+	tessera_quota_charge(quota, JOB_COST);
 	atomic_inc(&engine->tdev->release->live);
 
 	return 0;
@@ -220,6 +264,26 @@ void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
 }
 
 /**
+ * tessera_job_span() - no job of another entity comes between this one and another
+ * @job: the job, not armed
+ * @last: a later job of the same entity, or @job itself, which ends the span
+ *
+ * None of the span but the first may have dependencies of its own.
+ */
+void tessera_job_span(struct tessera_job *job, struct tessera_job *last)
+{
+	job->span = last->hw_fence;
+	dma_fence_get(&job->span->base);
+}
+
+static void tessera_job_finished_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct tessera_job *job = container_of(cb, struct tessera_job, finished_cb);
+
+	job->ops->finished(job);
+}
+
+/**
  * tessera_job_arm() - point of no return
  * @job: the job
  *
@@ -236,6 +300,8 @@ void tessera_job_arm(struct tessera_job *job)
 	drm_sched_job_arm(&job->base);
 	job->finished = dma_fence_get(&job->base.s_fence->finished);
 	job->seqno = job->finished->seqno;
+	if (job->ops->finished)
+		dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 
 /**

@@ -14,6 +14,7 @@ struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_fence;		/* hw/fence.h */
 struct tessera_ib;		/* exec/ib.h */
+struct tessera_quota;		/* exec/quota.h */
 struct tessera_job;
 
 /* A preamble and a part. */
@@ -59,6 +60,21 @@ struct tessera_job_ops {
 	void (*done)(struct tessera_job *job, int error, u64 start_ns, u64 end_ns);
 
 	/**
+	 * @finished: its fence signals, whatever became of it
+	 *
+	 * Once for each job that was armed, in atomic context, with locks of the
+	 * fence held.
+	 */
+	void (*finished)(struct tessera_job *job);
+
+	/**
+	 * @hung: it did not end in time
+	 *
+	 * From the workqueue of the timeouts, in a signalling section.
+	 */
+	void (*hung)(struct tessera_job *job);
+
+	/**
 	 * @release: the last reference is gone
 	 *
 	 * Frees the struct the job is embedded in. Called in process context from
@@ -84,6 +100,8 @@ struct tessera_job {
 	const struct tessera_job_ops *ops;
 	/** @engine: where it runs */
 	struct tessera_engine *engine;
+	/** @quota: whose work it is, or NULL */
+	struct tessera_quota *quota;
 	/** @context_id: shown in the device's registers, error records and traces */
 	u32 context_id;
 	/** @begin_flags: TSR_JOB_* of its JOB_BEGIN */
@@ -98,7 +116,9 @@ struct tessera_job {
 	/* private: exec/job.c and exec/sched.c */
 	struct tessera_fence *hw_fence;
 	struct dma_fence *finished;
+	struct dma_fence_cb finished_cb;
 	struct tessera_fence *after;
+	struct tessera_fence *span;
 	struct llist_node release_node;
 };
 
@@ -109,13 +129,14 @@ static inline struct tessera_job *to_tessera_job(struct drm_sched_job *sched_job
 
 int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		     struct drm_sched_entity *entity,
-		     const struct tessera_job_ops *ops, void *owner);
+		     const struct tessera_job_ops *ops, struct tessera_quota *quota);
 void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user);
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);
+void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
 void tessera_job_push(struct tessera_job *job);
 struct dma_fence *tessera_job_finished(struct tessera_job *job);
@@ -123,6 +144,8 @@ struct tessera_job *tessera_job_get(struct tessera_job *job);
 void tessera_job_put(struct tessera_job *job);
 
 int tessera_job_queue_init(struct tessera_device *tdev);
+int tessera_job_queue_enter(struct tessera_device *tdev);
+void tessera_job_queue_leave(struct tessera_device *tdev);
 void tessera_job_queue_drain(struct tessera_device *tdev);
 
 #endif /* __TESSERA_JOB_H__ */

@@ -4,6 +4,10 @@
  *
  * The drm_sched callbacks of an engine. One credit is one ring slot. run_job
  * allocates nothing: the hardware fence came with the job.
+ *
+ * The ring runs in order and cannot be taken back, so only a few jobs of one client are
+ * in it at a time: another client's job finds the ring near its end, however much the
+ * first has queued. A job that has to stand back waits for one that is in the ring already.
  */
 
 #include <linux/dma-fence.h>
@@ -28,12 +32,34 @@ static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
 static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
 						   struct drm_sched_entity *entity)
 {
+	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
 	struct tessera_job *job = to_tessera_job(sched_job);
 
 	/* The scheduler consumes a reference and asks again until there is none. */
 	if (job->after && !dma_fence_is_signaled(&job->after->base))
 		return dma_fence_get(&job->after->base);
-	return NULL;
+	if (engine->span && engine->span != job->span &&
+	    !dma_fence_is_signaled(&engine->span->base))
+		return dma_fence_get(&engine->span->base);
+	/* What has begun must be able to end. */
+	if (engine->span && engine->span == job->span)
+		return NULL;
+
+	return tessera_emit_ahead(engine, job);
+}
+
+/* @job is handed to the engine: from now on, or no longer, are others kept out. */
+static void tessera_sched_span(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct tessera_fence *old = engine->span;
+
+	engine->span = NULL;
+	if (job->span && job->span != job->hw_fence) {
+		engine->span = job->span;
+		dma_fence_get(&engine->span->base);
+	}
+	if (old)
+		dma_fence_put(&old->base);
 }
 
 /* Why the job must not run: its owner's reason is better than the scheduler's. */
@@ -55,6 +81,7 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	struct dma_fence *ret = dma_fence_get(&job->hw_fence->base);
 	int error;
 
+	tessera_sched_span(job->engine, job);
 	error = tessera_sched_refused(job);
 	if (!error)
 		error = tessera_emit_job(job->engine, job);
@@ -113,5 +140,7 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
  */
 void tessera_sched_fini(struct tessera_engine *engine)
 {
+	if (engine->span)
+		dma_fence_put(&engine->span->base);
 	drm_sched_fini(&engine->sched);
 }

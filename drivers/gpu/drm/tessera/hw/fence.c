@@ -39,7 +39,7 @@ struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_
 {
 	struct tessera_fence *fence;
 
-	fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
 	if (!fence)
 		return NULL;
 	INIT_LIST_HEAD(&fence->link);

@@ -13,6 +13,7 @@
 #include "mem/bo.h"
 #include "mem/registry.h"
 #include "paging/cache.h"
+#include "paging/queue.h"
 #include "segments/account.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
@@ -30,7 +31,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 
 	tessera_registry_remove(tdev, bo->id);
 	drm_gem_object_release(&tbo->base);
-	tessera_account_put(bo->account);
+	tessera_paging_queue_put(bo->queue);
 	kfree(bo);
 }
 
@@ -150,7 +151,7 @@ static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
 }
 
 static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
-				   struct tessera_account *account,
+				   struct tessera_paging_queue *queue,
 				   const struct drm_tessera_bo_create *args)
 {
 	struct tessera_bo *bo;
@@ -169,11 +170,12 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->layout = args->layout;
 	bo->pitch = args->pitch;
 	bo->caching = tessera_cache_choose(tdev, args->flags);
-	bo->account = tessera_account_get(account);
+	bo->queue = tessera_paging_queue_get(queue);
+	bo->account = tessera_paging_queue_account(queue);
 	bo_set_preferred(bo, args);
 	bo_set_evict_places(tdev, bo);
 	atomic64_add(args->size,
-		     &account->total[tessera_segment_by_id(tdev, bo->preferred[0])->index]);
+		     &bo->account->total[tessera_segment_by_id(tdev, bo->preferred[0])->index]);
 
 	return bo;
 }
@@ -181,7 +183,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 /**
  * tessera_bo_create() - make a buffer object
  * @tdev: the device
- * @account: who pays
+ * @queue: of who pays
  * @funcs: GEM operations
  * @args: what it shall be; checked here
  *
@@ -190,7 +192,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
  * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
  */
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
-				     struct tessera_account *account,
+				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args)
 {
@@ -204,7 +206,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	if (ret)
 		return ERR_PTR(ret);
 
-	bo = bo_alloc(tdev, account, args);
+	bo = bo_alloc(tdev, queue, args);
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 
@@ -220,7 +222,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
 	ttm_bo_unreserve(&bo->tbo);
 
-	trace_tessera_bo_create(bo->id, account->id, args->size, bo->supported, bo->flags,
+	trace_tessera_bo_create(bo->id, bo->account->id, args->size, bo->supported, bo->flags,
 				bo->layout);
 
 	return bo;

@@ -11,9 +11,11 @@
 #include <drm/tessera_drm.h>
 
 #include "segments/account.h"
+#include "tessera_device.h"
 
 struct drm_file;
 struct tessera_device;
+struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_range;		/* segments/manager.h */
 struct tessera_segment;		/* segments/segment.h */
 
@@ -26,7 +28,9 @@ struct tessera_segment;		/* segments/segment.h */
 struct tessera_bo {
 	/** @tbo: TTM object, embeds the GEM object */
 	struct ttm_buffer_object tbo;
-	/** @account: who pays; holds a reference */
+	/** @queue: where its paging is queued; holds a reference */
+	struct tessera_paging_queue *queue;
+	/** @account: who pays; @queue's */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
 	u32 id;
@@ -48,6 +52,8 @@ struct tessera_bo {
 	u32 caching;
 	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
 	u64 last_use;
+	/** @holds: submissions in parts that rely on its place, see mem/hold.c */
+	atomic_t holds;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**
@@ -86,6 +92,11 @@ static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
 	return bo->tbo.base.size;
 }
 
+static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *bo)
+{
+	return to_tessera_device(bo->tbo.base.dev);
+}
+
 /* NULL if there is no such handle; drop with tessera_bo_put(). */
 static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 handle)
 {
@@ -99,7 +110,7 @@ u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr);
 bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
 
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
-				     struct tessera_account *account,
+				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args);
 

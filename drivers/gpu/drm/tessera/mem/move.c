@@ -5,8 +5,7 @@
  * What has to happen for an object to change its place: one short function per kind of
  * move puts operations into a paging batch. Nothing here waits for the GPU: the
  * object's reservation gets the move's fence, and the range it leaves is free at
- * once, because whoever gets it inherits the manager's move fence (TTM's pipelined
- * eviction, here also for apertures).
+ * once, because the fence stays with the hole and whoever takes a piece of that waits for it.
  *
  * An object keeps its pages while it is in a memory segment, within limits (see
  * mem/backing.c). System memory holds linear bytes for what the CPU may map, so a swizzled object
@@ -41,6 +40,8 @@ struct move {
 	/* Segments, NULL for system memory, and byte offsets in them. */
 	const struct tessera_segment *from, *to;
 	u64 from_offset, to_offset;
+	/* What is left behind in @from. */
+	struct tessera_departure *departure;
 	struct tessera_paging_batch batch;
 };
 
@@ -52,11 +53,6 @@ static bool in_memory(const struct tessera_segment *seg)
 static bool in_aperture(const struct tessera_segment *seg)
 {
 	return seg && tessera_segment_is_aperture(seg);
-}
-
-static struct tessera_device *bo_device(struct tessera_bo *bo)
-{
-	return to_tessera_device(bo->tbo.base.dev);
 }
 
 static struct tessera_paging_side side_memory(struct move *move,
@@ -202,16 +198,6 @@ static int move_build(struct move *move)
 	return ret;
 }
 
-static void manager_set_move_fence(struct ttm_resource_manager *man, struct dma_fence *fence)
-{
-	spin_lock(&man->move_lock);
-	if (!man->move || dma_fence_is_later(fence, man->move)) {
-		dma_fence_put(man->move);
-		man->move = dma_fence_get(fence);
-	}
-	spin_unlock(&man->move_lock);
-}
-
 /* Give the old place back now; who takes it waits for @fence. The pages stay. */
 static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 				  struct ttm_resource *new_mem)
@@ -221,9 +207,12 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	dma_resv_add_fence(tbo->base.resv, fence, DMA_RESV_USAGE_KERNEL);
 
 	if (move->from) {
-		manager_set_move_fence(ttm_manager_type(tbo->bdev, tbo->resource->mem_type),
-				       fence);
-		to_tessera_range(tbo->resource)->declared = false;
+		struct tessera_range *range = to_tessera_range(tbo->resource);
+
+		tessera_departure_set(move->departure, fence);
+		range->departure = move->departure;
+		range->declared = false;
+		move->departure = NULL;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
 	ttm_bo_assign_mem(tbo, new_mem);
@@ -255,7 +244,7 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 	/* Pages allocated later are written by an eviction before anybody reads them. */
 	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	bo->copy_valid = had_pages && READ_ONCE(bo_device(bo)->retain->keep_copy);
+	bo->copy_valid = had_pages && READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
 
 	return 0;
 }
@@ -277,7 +266,7 @@ static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_re
 /* The device is gone and the contents of its memory with it. */
 static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 {
-	if (tessera_segment_by_type(bo_device(bo), new_mem->mem_type))
+	if (tessera_segment_by_type(tessera_bo_device(bo), new_mem->mem_type))
 		return -ENODEV;
 
 	if (bo->tbo.ttm)
@@ -287,28 +276,52 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	return 0;
 }
 
+/* All that can fail of queueing: the object's users and those of its new place come first. */
+static int move_prepare(struct move *move, struct tessera_range *range)
+{
+	struct tessera_device *tdev = tessera_bo_device(move->bo);
+	struct tessera_fences fences = { };
+	int ret;
+	u32 i;
+
+	ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
+	if (!ret && move->from) {
+		move->departure = tessera_departure_create();
+		ret = move->departure ? 0 : -ENOMEM;
+	}
+	if (!ret && move->to)
+		ret = tessera_manager_departures(tessera_manager_of(tdev, move->to->index),
+						 range, &fences);
+	for (i = 0; !ret && i < fences.num; i++)
+		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
+	tessera_fences_fini(&fences);
+
+	return ret;
+}
+
 static int move_run(struct move *move, struct ttm_resource *new_mem)
 {
+	struct tessera_range *range = move->to ? to_tessera_range(new_mem) : NULL;
 	struct tessera_bo *bo = move->bo;
 	struct dma_fence *fence;
 	int ret;
 
-	tessera_paging_begin(&move->batch, bo_device(bo), bo->account, bo->id,
-			     &bo->lost);
+	tessera_paging_begin(&move->batch, bo->queue, bo->id, &bo->lost);
 	ret = move_build(move);
+	if (!ret)
+		ret = move_prepare(move, range);
 	if (ret) {
 		tessera_paging_abort(&move->batch);
+		tessera_departure_destroy(move->departure);
 		return ret;
 	}
 
-	fence = tessera_paging_commit(&move->batch, bo->tbo.base.resv);
-	if (IS_ERR(fence))
-		return PTR_ERR(fence);
-
-	if (move->to)
-		to_tessera_range(new_mem)->declared = true;
+	fence = tessera_paging_push(&move->batch);
+	if (range)
+		range->declared = true;
 	ret = move_finish(move, fence, new_mem);
 	dma_fence_put(fence);
+	tessera_departure_destroy(move->departure);
 
 	return ret;
 }
@@ -326,7 +339,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		    struct ttm_resource *new_mem, struct ttm_place *hop)
 {
-	struct tessera_device *tdev = bo_device(bo);
+	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct move move = {
 		.bo = bo,
 		.ctx = ctx,
@@ -400,25 +413,30 @@ static int within_build(struct move *move)
 static int within_run(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
-	struct tessera_device *tdev = bo_device(bo);
-	struct tessera_manager *mgr = tessera_manager_of(tdev, move->to->index);
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), move->to->index);
+	struct tessera_range *range = tessera_bo_range(bo);
 	struct dma_fence *fence;
+	struct drm_mm_node left;
 	int ret;
 
-	tessera_paging_begin(&move->batch, tdev, bo->account, bo->id, &bo->lost);
+	ret = tessera_manager_shift(mgr, range, move->to_offset, &left);
+	if (ret)
+		return ret;
+	tessera_paging_begin(&move->batch, bo->queue, bo->id, &bo->lost);
 	ret = within_build(move);
 	if (!ret)
-		ret = tessera_paging_prepare(&move->batch, bo->tbo.base.resv);
-	if (!ret)
-		ret = tessera_manager_shift(mgr, tessera_bo_range(bo), move->to_offset);
+		ret = move_prepare(move, range);
 	if (ret) {
 		tessera_paging_abort(&move->batch);
+		tessera_departure_destroy(move->departure);
+		tessera_manager_unshift(mgr, range, move->from_offset, &left);
 		return ret;
 	}
 
 	fence = tessera_paging_push(&move->batch);
 	dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
-	manager_set_move_fence(&mgr->base, fence);
+	tessera_departure_set(move->departure, fence);
+	tessera_manager_leave(mgr, &left, move->departure);
 	dma_fence_put(fence);
 
 	return 0;
@@ -434,7 +452,7 @@ static int within_run(struct move *move)
 int tessera_move_within(struct tessera_bo *bo, u64 offset)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	struct tessera_device *tdev = bo_device(bo);
+	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct move move = {
 		.bo = bo,
 		.from = seg,

@@ -21,32 +21,51 @@ struct tessera_res_cursor {
 	u64 bytes;
 	/** @limit: longest pass */
 	u64 limit;
+	/** @reverse: passes go from the end to the start */
+	bool reverse;
+	/** @last: this is the last pass */
+	bool last;
 };
 
 /* @unit is what passes are multiples of; a multiple of the page size, @max at least as large. */
 static inline void tessera_res_cursor_first(struct tessera_res_cursor *cur, u64 total,
 					    u32 max, u32 unit)
 {
-	cur->total = total;
-	cur->pos = 0;
-	cur->limit = max - max % unit;
+	*cur = (struct tessera_res_cursor) { .total = total, .limit = max - max % unit };
 	cur->bytes = min(total, cur->limit);
+	cur->last = cur->bytes == total;
+}
+
+/* Go the other way; right after tessera_res_cursor_first(). */
+static inline void tessera_res_cursor_reverse(struct tessera_res_cursor *cur)
+{
+	cur->reverse = true;
+	cur->pos = cur->total - cur->bytes;
 }
 
 static inline void tessera_res_cursor_next(struct tessera_res_cursor *cur)
 {
-	cur->pos += cur->bytes;
-	cur->bytes = min(cur->total - cur->pos, cur->limit);
+	if (cur->last) {
+		cur->bytes = 0;
+	} else if (cur->reverse) {
+		cur->bytes = min(cur->pos, cur->limit);
+		cur->pos -= cur->bytes;
+		cur->last = !cur->pos;
+	} else {
+		cur->pos += cur->bytes;
+		cur->bytes = min(cur->total - cur->pos, cur->limit);
+		cur->last = cur->pos + cur->bytes == cur->total;
+	}
 }
 
 static inline bool tessera_res_cursor_is_first(const struct tessera_res_cursor *cur)
 {
-	return !cur->pos;
+	return cur->reverse ? cur->pos + cur->bytes == cur->total : !cur->pos;
 }
 
 static inline bool tessera_res_cursor_is_last(const struct tessera_res_cursor *cur)
 {
-	return cur->pos + cur->bytes == cur->total;
+	return cur->last;
 }
 
 #endif /* __TESSERA_PAGING_CURSOR_H__ */

@@ -7,6 +7,8 @@
  * lists of pages, never objects. No locks.
  */
 
+#include <linux/sizes.h>
+
 #include "paging/cache.h"
 #include "paging/cursor.h"
 #include "paging/ops.h"
@@ -17,6 +19,9 @@
 
 /* What one page list covers. */
 #define LIST_COVERS	(TESSERA_PAGING_LIST_ENTRIES * TSR_PAGE_SIZE)
+
+/* Most one packet moves where no list limits it, so that none takes long. */
+#define PACKET_MOVES	SZ_16M
 
 /* A pass of a swizzling transfer must hold at least one row of tiles. */
 static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
@@ -69,7 +74,7 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 	u32 flags = 0;
 	int ret;
 
-	pjob = tessera_paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32));
+	pjob = tessera_paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32), cur->bytes);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
@@ -113,8 +118,8 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
  * @bytes: how much, a multiple of the page size
  * @pitch: bytes per row, where the layouts differ
  *
- * Between two GPU addresses this is one packet, for which the ranges may overlap
- * (PAGE-13). With pages it takes one per full page list, marked first and last (PAGE-4).
+ * As many packets as page lists, and the time one may take, make necessary, marked
+ * first and last (PAGE-4). Ranges of one segment may overlap (PAGE-13).
  *
  * Return: 0 or an error; the batch is to be aborted then.
  */
@@ -127,18 +132,35 @@ int tessera_paging_transfer(struct tessera_paging_batch *batch,
 	struct tessera_res_cursor cur;
 	int ret;
 
-	if (!pages) {
-		cur = (struct tessera_res_cursor) { .total = bytes, .bytes = bytes };
-		return paging_transfer_pass(batch, src, dst, &cur, pitch);
-	}
-
-	tessera_res_cursor_first(&cur, bytes, LIST_COVERS,
+	tessera_res_cursor_first(&cur, bytes, pages ? LIST_COVERS : PACKET_MOVES,
 				 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
+	/* Upwards into itself: the upper end has to get out of the way first. */
+	if (!pages && dst->seg == src->seg && dst->offset > src->offset)
+		tessera_res_cursor_reverse(&cur);
 	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
 		ret = paging_transfer_pass(batch, src, dst, &cur, pitch);
 		if (ret)
 			return ret;
 	}
+
+	return 0;
+}
+
+static int paging_fill_pass(struct tessera_paging_batch *batch, u64 addr,
+			    const struct tessera_res_cursor *cur, u32 value)
+{
+	struct tessera_paging_job *pjob;
+
+	pjob = tessera_paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32), cur->bytes);
+	if (IS_ERR(pjob))
+		return PTR_ERR(pjob);
+
+	addr += cur->pos;
+	tessera_paging_emit(pjob, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), value,
+		lower_32_bits(addr), upper_32_bits(addr),
+		lower_32_bits(cur->bytes), upper_32_bits(cur->bytes),
+	}, TSR_PAGE_FILL_DWORDS);
 
 	return 0;
 }
@@ -156,19 +178,16 @@ int tessera_paging_transfer(struct tessera_paging_batch *batch,
 int tessera_paging_fill(struct tessera_paging_batch *batch,
 			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value)
 {
-	struct tessera_paging_job *pjob;
-	u64 addr = seg->base + offset;
+	struct tessera_res_cursor cur;
+	int ret;
 
-	pjob = tessera_paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32));
-	if (IS_ERR(pjob))
-		return PTR_ERR(pjob);
-
-	tessera_paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), value,
-		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(bytes), upper_32_bits(bytes),
-	}, TSR_PAGE_FILL_DWORDS);
-	tessera_paging_note(pjob, &(struct tessera_paging_record) {
+	tessera_res_cursor_first(&cur, bytes, PACKET_MOVES, TSR_PAGE_SIZE);
+	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+		ret = paging_fill_pass(batch, seg->base + offset, &cur, value);
+		if (ret)
+			return ret;
+	}
+	tessera_paging_note(batch->cur, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_FILL, .dst_segment = seg->id,
 		.dst_offset = offset, .size = bytes,
 	});
@@ -189,7 +208,7 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 	u32 i;
 	int ret;
 
-	pjob = tessera_paging_job_for(batch, TSR_MAP_APERTURE_DWORDS * sizeof(u32));
+	pjob = tessera_paging_job_for(batch, TSR_MAP_APERTURE_DWORDS * sizeof(u32), 0);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
@@ -261,7 +280,7 @@ int tessera_paging_unmap(struct tessera_paging_batch *batch,
 {
 	struct tessera_paging_job *pjob;
 
-	pjob = tessera_paging_job_for(batch, TSR_UNMAP_APERTURE_DWORDS * sizeof(u32));
+	pjob = tessera_paging_job_for(batch, TSR_UNMAP_APERTURE_DWORDS * sizeof(u32), 0);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
@@ -296,7 +315,7 @@ int tessera_paging_mark(struct tessera_paging_batch *batch,
 	if (!bytes || !(batch->tdev->info.caps & TSR_CAP_STRICT))
 		return 0;
 
-	pjob = tessera_paging_job_for(batch, TSR_MARK_DWORDS * sizeof(u32));
+	pjob = tessera_paging_job_for(batch, TSR_MARK_DWORDS * sizeof(u32), 0);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
@@ -329,7 +348,7 @@ int tessera_paging_discard(struct tessera_paging_batch *batch,
 {
 	struct tessera_paging_job *pjob;
 
-	pjob = tessera_paging_job_for(batch, 0);
+	pjob = tessera_paging_job_for(batch, 0, 0);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 

@@ -8,15 +8,19 @@
  *
  * Operations on one object form a batch. A batch is as many jobs as its commands
  * need (PAGE-5), all of one entity, so they run in order and only the first
- * needs the dependencies. &tessera_paging.lock makes arming order the order of the
- * entity's queue; it is a leaf and nothing is allocated under it.
+ * needs the dependencies. Each client has a queue of its own, so what waits for one
+ * client's jobs delays no other's paging. The queue's lock makes arming order the order of
+ * the entity; it is a leaf and nothing is allocated under it.
  *
  * Callers hold drm_dev_enter() from begin to commit.
  */
 
 #include <linux/dma-fence.h>
-#include <linux/dmapool.h>
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include <drm/drm_managed.h>
@@ -39,26 +43,35 @@
 #define DEFAULT_IB_BYTES	TSR_PAGE_SIZE
 #define MIN_IB_BYTES		64U
 
+/* So that no job comes near the time at which it is taken to hang. */
+#define JOB_MOVES		SZ_64M
+
 static_assert(TSR_TRANSFER_DWORDS * sizeof(u32) <= MIN_IB_BYTES);
 
 /**
- * struct tessera_paging - the paging queue of a device
+ * struct tessera_paging - paging on a device
  */
 struct tessera_paging {
 	/** @engine: the first paging engine */
 	struct tessera_engine *engine;
-	/** @entity: the one queue of all paging jobs */
-	struct drm_sched_entity entity;
-	/** @alive: @entity is initialised */
-	bool alive;
-	/** @lock: from arm to push; a leaf */
-	struct mutex lock;
-	/** @lists: page lists */
-	struct dma_pool *lists;
 	/** @ib_bytes: size of an indirect buffer, a debugfs knob */
 	u32 ib_bytes;
-	/** @failures: jobs that failed since probe */
-	atomic_t failures;
+};
+
+/**
+ * struct tessera_paging_queue - the paging queue of one client
+ */
+struct tessera_paging_queue {
+	/** @ref: the client, its objects and its jobs hold one each */
+	struct kref ref;
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @account: who pays; holds a reference */
+	struct tessera_account *account;
+	/** @entity: queue of the paging engine's scheduler */
+	struct drm_sched_entity entity;
+	/** @lock: from arm to push; a leaf */
+	struct mutex lock;
 };
 
 /**
@@ -69,10 +82,8 @@ struct tessera_paging_job {
 	struct tessera_job base;
 	/** @node: in &tessera_paging_batch.jobs */
 	struct list_head node;
-	/** @tdev: the device */
-	struct tessera_device *tdev;
-	/** @account: who pays, or NULL; holds a reference */
-	struct tessera_account *account;
+	/** @queue: where it is queued; holds a reference */
+	struct tessera_paging_queue *queue;
 	/** @bo_id: for traces */
 	u32 bo_id;
 	/** @lost: see &tessera_paging_batch.lost */
@@ -81,6 +92,8 @@ struct tessera_paging_job {
 	struct tessera_ib *ib;
 	/** @used: bytes of @ib used */
 	u32 used;
+	/** @moved: bytes its commands read or write */
+	u64 moved;
 	/** @lists: &struct tessera_paging_list the commands point at */
 	struct list_head lists;
 	/** @records: &struct tessera_paging_record for the trace */
@@ -96,40 +109,42 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 {
 	struct tessera_paging_job *pjob = to_paging_job(job);
 
-	if (pjob->account && end_ns > start_ns)
-		tessera_account_add_engine_time(pjob->account, job->engine->id,
+	if (end_ns > start_ns)
+		tessera_account_add_engine_time(pjob->queue->account, job->engine->id,
 						end_ns - start_ns);
 
-	if (error) {
-		if (pjob->lost)
-			atomic_set(pjob->lost, 1);
-		/* Whoever sees the fence signalled sees the count. */
-		smp_mb__before_atomic();
-		atomic_inc(&pjob->tdev->paging->failures);
-	}
+	/* Before the fence signals, so that nobody who has waited for it misses it. */
+	if (error && pjob->lost)
+		atomic_set(pjob->lost, 1);
 
 	/* A cancelled job is one of a device that is gone. */
 	if (error && error != -ECANCELED && error != -ENODEV)
-		drm_err_ratelimited(&pjob->tdev->drm, "paging of object %u failed: %d\n",
-				    pjob->bo_id, error);
+		drm_err_ratelimited(&pjob->queue->tdev->drm,
+				    "paging of object %u failed: %d\n", pjob->bo_id, error);
+}
+
+static void paging_list_destroy(struct tessera_paging_job *pjob,
+				struct tessera_paging_list *list)
+{
+	dma_unmap_single(pjob->queue->tdev->drm.dev, list->dma, LIST_BYTES, DMA_TO_DEVICE);
+	free_page((unsigned long)list->cpu);
+	tessera_quota_uncharge(&pjob->queue->account->payer->work, LIST_BYTES);
+	kfree(list);
 }
 
 static void paging_job_release(struct tessera_job *job)
 {
 	struct tessera_paging_job *pjob = to_paging_job(job);
-	struct tessera_paging *paging = pjob->tdev->paging;
 	struct tessera_paging_record *rec, *next_rec;
 	struct tessera_paging_list *list, *next;
 
-	list_for_each_entry_safe(list, next, &pjob->lists, node) {
-		dma_pool_free(paging->lists, list->cpu, list->dma);
-		kfree(list);
-	}
+	list_for_each_entry_safe(list, next, &pjob->lists, node)
+		paging_list_destroy(pjob, list);
 	list_for_each_entry_safe(rec, next_rec, &pjob->records, node)
 		kfree(rec);
 	if (pjob->ib)
 		tessera_ib_put(pjob->ib);
-	tessera_account_put(pjob->account);
+	tessera_paging_queue_put(pjob->queue);
 	kfree(pjob);
 }
 
@@ -140,30 +155,26 @@ static const struct tessera_job_ops paging_job_ops = {
 
 static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch *batch)
 {
-	struct tessera_device *tdev = batch->tdev;
-	struct tessera_paging *paging = tdev->paging;
+	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	int ret;
 
-	pjob = kzalloc(sizeof(*pjob), GFP_KERNEL);
+	pjob = kzalloc(sizeof(*pjob), GFP_KERNEL_ACCOUNT);
 	if (!pjob)
 		return ERR_PTR(-ENOMEM);
 
 	INIT_LIST_HEAD(&pjob->lists);
 	INIT_LIST_HEAD(&pjob->records);
-	pjob->tdev = tdev;
 	pjob->bo_id = batch->bo_id;
 	pjob->lost = batch->lost;
 
-	ret = tessera_job_init(&pjob->base, paging->engine, &paging->entity,
-			       &paging_job_ops, tdev);
+	ret = tessera_job_init(&pjob->base, batch->tdev->paging->engine, &queue->entity,
+			       &paging_job_ops, &queue->account->payer->work);
 	if (ret) {
 		kfree(pjob);
 		return ERR_PTR(ret);
 	}
-
-	if (batch->account)
-		pjob->account = tessera_account_get(batch->account);
+	pjob->queue = tessera_paging_queue_get(queue);
 	list_add_tail(&pjob->node, &batch->jobs);
 
 	return pjob;
@@ -173,27 +184,34 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
  * tessera_paging_job_for() - the job the next command goes to
  * @batch: the batch
  * @bytes: length of the command
+ * @moves: bytes of memory it is about
  *
- * Return: the last job of the batch if it has room, else a new one; or an error
- * pointer.
+ * Return: the last job of the batch if it has room and does not take too long, else a
+ * new one; or an error pointer.
  */
-struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch, u32 bytes)
+struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch, u32 bytes,
+						  u64 moves)
 {
 	struct tessera_paging_job *pjob = batch->cur;
 	struct tessera_ib *ib;
 
-	if (pjob && pjob->used + bytes <= tessera_ib_bytes(pjob->ib))
+	if (pjob && pjob->used + bytes <= tessera_ib_bytes(pjob->ib) &&
+	    pjob->moved + moves <= JOB_MOVES) {
+		pjob->moved += moves;
 		return pjob;
+	}
 
 	pjob = paging_job_create(batch);
 	if (IS_ERR(pjob))
 		return pjob;
 
-	ib = tessera_ib_create(batch->tdev, READ_ONCE(batch->tdev->paging->ib_bytes));
+	ib = tessera_ib_create(batch->tdev, &batch->queue->account->payer->work,
+			       READ_ONCE(batch->tdev->paging->ib_bytes));
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
 
 	pjob->ib = ib;
+	pjob->moved = moves;
 	batch->cur = pjob;
 
 	return pjob;
@@ -223,20 +241,29 @@ void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 
  */
 struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob)
 {
+	struct device *dev = pjob->queue->tdev->drm.dev;
 	struct tessera_paging_list *list;
 
-	list = kzalloc(sizeof(*list), GFP_KERNEL);
+	list = kzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
 	if (!list)
 		return ERR_PTR(-ENOMEM);
 
-	list->cpu = dma_pool_alloc(pjob->tdev->paging->lists, GFP_KERNEL, &list->dma);
-	if (!list->cpu) {
-		kfree(list);
-		return ERR_PTR(-ENOMEM);
-	}
+	list->cpu = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!list->cpu)
+		goto err_free;
+	list->dma = dma_map_single(dev, list->cpu, LIST_BYTES, DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, list->dma))
+		goto err_free_page;
+	tessera_quota_charge(&pjob->queue->account->payer->work, LIST_BYTES);
 	list_add_tail(&list->node, &pjob->lists);
 
 	return list;
+
+err_free_page:
+	free_page((unsigned long)list->cpu);
+err_free:
+	kfree(list);
+	return ERR_PTR(-ENOMEM);
 }
 
 /**
@@ -261,16 +288,15 @@ void tessera_paging_note(struct tessera_paging_job *pjob, const struct tessera_p
 /**
  * tessera_paging_begin() - start a batch
  * @batch: the batch
- * @tdev: the device
- * @account: who pays for the engine time, or NULL
+ * @queue: the queue of whose object it is
  * @bo_id: the object it is about, for traces
  * @lost: set to 1, before the batch's fence signals, if the bytes did not arrive
  */
-void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_device *tdev,
-			  struct tessera_account *account, u32 bo_id, atomic_t *lost)
+void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_paging_queue *queue,
+			  u32 bo_id, atomic_t *lost)
 {
-	batch->tdev = tdev;
-	batch->account = account;
+	batch->tdev = queue->tdev;
+	batch->queue = queue;
 	batch->bo_id = bo_id;
 	batch->lost = lost;
 	batch->cur = NULL;
@@ -300,6 +326,15 @@ static void paging_put_jobs(struct tessera_paging_batch *batch)
 	batch->cur = NULL;
 }
 
+static void paging_flush_lists(struct tessera_paging_job *pjob)
+{
+	struct device *dev = pjob->queue->tdev->drm.dev;
+	struct tessera_paging_list *list;
+
+	list_for_each_entry(list, &pjob->lists, node)
+		dma_sync_single_for_device(dev, list->dma, LIST_BYTES, DMA_TO_DEVICE);
+}
+
 /**
  * tessera_paging_prepare() - do what can fail of queueing a batch
  * @batch: the batch; to be aborted if this fails
@@ -311,7 +346,7 @@ static void paging_put_jobs(struct tessera_paging_batch *batch)
  */
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv)
 {
-	struct tessera_paging_job *pjob;
+	struct tessera_paging_job *pjob, *last;
 
 	if (list_empty(&batch->jobs)) {
 		pjob = paging_job_create(batch);
@@ -319,10 +354,16 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
 			return PTR_ERR(pjob);
 	}
 
+	/* A transfer that goes over several jobs is not to be interrupted by another. */
+	last = list_last_entry(&batch->jobs, struct tessera_paging_job, node);
+	if (!list_is_singular(&batch->jobs))
+		list_for_each_entry(pjob, &batch->jobs, node)
+			tessera_job_span(&pjob->base, &last->base);
+
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		if (!pjob->used)
 			continue;
-		tessera_ib_flush(pjob->ib, 0, pjob->used);
+		paging_flush_lists(pjob);
 		tessera_job_add_range(&pjob->base, pjob->ib, 0, pjob->used, false);
 	}
 
@@ -335,6 +376,22 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
 }
 
 /**
+ * tessera_paging_wait_for() - one more thing to wait for
+ * @batch: the batch, prepared
+ * @fence: what; the reference stays the caller's
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence)
+{
+	struct tessera_paging_job *pjob;
+
+	pjob = list_first_entry(&batch->jobs, struct tessera_paging_job, node);
+
+	return tessera_job_add_dependency(&pjob->base, dma_fence_get(fence));
+}
+
+/**
  * tessera_paging_push() - queue a prepared batch
  * @batch: the batch; over after this call
  *
@@ -342,11 +399,11 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
  */
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 {
-	struct tessera_paging *paging = batch->tdev->paging;
+	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	struct dma_fence *fence = NULL;
 
-	mutex_lock(&paging->lock);
+	mutex_lock(&queue->lock);
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		tessera_job_arm(&pjob->base);
 		if (list_is_last(&pjob->node, &batch->jobs))
@@ -354,31 +411,11 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 		paging_trace(pjob);
 		tessera_job_push(&pjob->base);
 	}
-	mutex_unlock(&paging->lock);
+	mutex_unlock(&queue->lock);
 
 	paging_put_jobs(batch);
 
 	return fence;
-}
-
-/**
- * tessera_paging_commit() - queue a batch
- * @batch: the batch; over after this call, whatever it returns
- * @resv: as for tessera_paging_prepare()
- *
- * Return: a reference to the fence of its last job, or an ERR_PTR() with nothing queued.
- */
-struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
-					struct dma_resv *resv)
-{
-	int ret = tessera_paging_prepare(batch, resv);
-
-	if (ret) {
-		tessera_paging_abort(batch);
-		return ERR_PTR(ret);
-	}
-
-	return tessera_paging_push(batch);
 }
 
 /**
@@ -388,20 +425,6 @@ struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
 void tessera_paging_abort(struct tessera_paging_batch *batch)
 {
 	paging_put_jobs(batch);
-}
-
-/**
- * tessera_paging_failures() - how many paging jobs have failed
- * @tdev: the device
- *
- * A job that was armed before a change of it cannot trust the memory it was given. Any
- * context.
- *
- * Return: the count since probe; it may wrap.
- */
-u32 tessera_paging_failures(struct tessera_device *tdev)
-{
-	return atomic_read(&tdev->paging->failures);
 }
 
 /**
@@ -431,30 +454,84 @@ void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes)
 }
 
 /**
- * tessera_paging_unplug() - stop paging
- * @tdev: the device; drm_dev_enter() fails, so no batch is being built
+ * tessera_paging_queue_create() - make the paging queue of a client
+ * @tdev: the device
+ * @account: who pays for what is queued
  *
- * Jobs already queued are drained or cancelled. Also run when the last reference to
- * the device goes; the second call does nothing.
+ * Return: the queue with one reference, or an error pointer.
  */
-void tessera_paging_unplug(struct tessera_device *tdev)
+struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *tdev,
+							 struct tessera_account *account)
 {
-	struct tessera_paging *paging = tdev->paging;
+	struct tessera_paging_queue *queue;
+	int ret;
 
-	if (!paging || !paging->alive)
-		return;
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return ERR_PTR(-ENOMEM);
+	ret = tessera_engine_entity_init(tdev->paging->engine, &queue->entity,
+					 DRM_SCHED_PRIORITY_KERNEL, NULL);
+	if (ret) {
+		kfree(queue);
+		return ERR_PTR(ret);
+	}
+	kref_init(&queue->ref);
+	mutex_init(&queue->lock);
+	queue->tdev = tdev;
+	queue->account = tessera_account_get(account);
 
-	paging->alive = false;
-	drm_sched_entity_destroy(&paging->entity);
-}
-
-static void paging_fini(struct drm_device *drm, void *arg)
-{
-	tessera_paging_unplug(to_tessera_device(drm));
+	return queue;
 }
 
 /**
- * tessera_paging_init() - set up the paging queue
+ * tessera_paging_queue_get() - take a reference
+ * @queue: the queue
+ *
+ * Return: @queue.
+ */
+struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queue *queue)
+{
+	kref_get(&queue->ref);
+
+	return queue;
+}
+
+/**
+ * tessera_paging_queue_account() - who pays
+ * @queue: the queue
+ *
+ * Return: the account, valid as long as the queue.
+ */
+struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue *queue)
+{
+	return queue->account;
+}
+
+static void paging_queue_release(struct kref *ref)
+{
+	struct tessera_paging_queue *queue =
+		container_of(ref, struct tessera_paging_queue, ref);
+
+	/* Empty: each of its jobs had a reference. */
+	drm_sched_entity_destroy(&queue->entity);
+	tessera_account_put(queue->account);
+	mutex_destroy(&queue->lock);
+	kfree(queue);
+}
+
+/**
+ * tessera_paging_queue_put() - drop a reference
+ * @queue: the queue
+ *
+ * May sleep.
+ */
+void tessera_paging_queue_put(struct tessera_paging_queue *queue)
+{
+	kref_put(&queue->ref, paging_queue_release);
+}
+
+/**
+ * tessera_paging_init() - set up paging
  * @tdev: the device; its engines are initialised
  *
  * Return: 0 or an error.
@@ -462,36 +539,17 @@ static void paging_fini(struct drm_device *drm, void *arg)
 int tessera_paging_init(struct tessera_device *tdev)
 {
 	struct tessera_paging *paging;
-	int ret;
 
 	paging = drmm_kzalloc(&tdev->drm, sizeof(*paging), GFP_KERNEL);
 	if (!paging)
 		return -ENOMEM;
-
-	ret = drmm_mutex_init(&tdev->drm, &paging->lock);
-	if (ret)
-		return ret;
-
-	/* Jobs are released before the device is unbound, so the pool may go with it. */
-	paging->lists = dmam_pool_create("tessera-lists", tdev->drm.dev, LIST_BYTES,
-					 LIST_BYTES, 0);
-	if (!paging->lists)
-		return -ENOMEM;
-
 	paging->engine = tessera_engine_paging(tdev);
 	if (!paging->engine) {
 		drm_err(&tdev->drm, "device has no paging engine\n");
 		return -EINVAL;
 	}
-
 	tdev->paging = paging;
 	tessera_paging_set_ib_bytes(tdev, DEFAULT_IB_BYTES);
 
-	ret = tessera_engine_entity_init(paging->engine, &paging->entity,
-					 DRM_SCHED_PRIORITY_KERNEL, NULL);
-	if (ret)
-		return ret;
-	paging->alive = true;
-
-	return drmm_add_action_or_reset(&tdev->drm, paging_fini, NULL);
+	return 0;
 }

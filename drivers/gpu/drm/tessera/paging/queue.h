@@ -13,6 +13,7 @@ struct dma_resv;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_paging_job;	/* queue.c */
+struct tessera_paging_queue;	/* queue.c */
 
 /* A page list is one page: 512 entries, 2 MiB in a pass. */
 #define TESSERA_PAGING_LIST_ENTRIES	(TSR_PAGE_SIZE / sizeof(__le64))
@@ -59,8 +60,8 @@ struct tessera_paging_record {
 struct tessera_paging_batch {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
-	/** @account: who pays for the engine time; may be NULL */
-	struct tessera_account *account;
+	/** @queue: where it is queued */
+	struct tessera_paging_queue *queue;
 	/** @bo_id: for traces */
 	u32 bo_id;
 	/** @lost: set to 1 if a job of the batch fails; valid until its fence has signalled */
@@ -72,23 +73,26 @@ struct tessera_paging_batch {
 };
 
 int tessera_paging_init(struct tessera_device *tdev);
-void tessera_paging_unplug(struct tessera_device *tdev);
 
-void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_device *tdev,
-			  struct tessera_account *account, u32 bo_id, atomic_t *lost);
+struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *tdev,
+							 struct tessera_account *account);
+struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queue *queue);
+void tessera_paging_queue_put(struct tessera_paging_queue *queue);
+struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue *queue);
+
+void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_paging_queue *queue,
+			  u32 bo_id, atomic_t *lost);
 struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch,
-						  u32 bytes);
+						  u32 bytes, u64 moves);
 void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords);
 struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob);
 void tessera_paging_note(struct tessera_paging_job *pjob,
 			 const struct tessera_paging_record *what);
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
+int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence);
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch);
-struct dma_fence *tessera_paging_commit(struct tessera_paging_batch *batch,
-					struct dma_resv *resv);
 void tessera_paging_abort(struct tessera_paging_batch *batch);
 
-u32 tessera_paging_failures(struct tessera_device *tdev);
 u32 tessera_paging_ib_bytes(struct tessera_device *tdev);
 void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes);
 

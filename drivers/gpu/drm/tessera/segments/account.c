@@ -25,6 +25,7 @@
 
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+#include <drm/tessera_drm.h>
 
 #include "segments/account.h"
 #include "tessera_device.h"
@@ -77,7 +78,7 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 {
 	struct tessera_account *account;
 
-	account = kzalloc(sizeof(*account), GFP_KERNEL);
+	account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
 	if (!account)
 		return ERR_PTR(-ENOMEM);
 
@@ -127,9 +128,10 @@ int tessera_account_bind(struct tessera_account *account)
 	if (smp_load_acquire(&account->payer))
 		return 0;
 
-	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
+	spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
 	if (!spare)
 		return -ENOMEM;
+	tessera_quota_init(&spare->work, TESSERA_WORK_LIMIT);
 
 	mutex_lock(&clients->lock);
 	if (!account->payer) {
@@ -270,6 +272,19 @@ void tessera_account_want(struct tessera_account *account, u32 seg_index)
 void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns)
 {
 	atomic64_add(ns, &account->engine_ns[engine]);
+}
+
+/**
+ * tessera_account_banned() - ask whether a client has hung engines too often
+ * @account: who
+ *
+ * Any context.
+ *
+ * Return: true if none of its work is to be run any more.
+ */
+bool tessera_account_banned(struct tessera_account *account)
+{
+	return atomic_read(&account->payer->hangs) >= DRM_TESSERA_MAX_HANGS;
 }
 
 /**

@@ -6,14 +6,19 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 #include <tessera/tessera_hw.h>
 
+#include "exec/quota.h"
 #include "pure/share.h"
 
 struct pid;
 struct tessera_device;
+
+/** TESSERA_WORK_LIMIT - kernel memory of unfinished work at which a client has to wait */
+#define TESSERA_WORK_LIMIT	SZ_64M
 
 /** TESSERA_MAX_MANAGED_SEGMENTS - TTM has eight memory types, two of them its own */
 #define TESSERA_MAX_MANAGED_SEGMENTS 6
@@ -22,7 +27,7 @@ struct tessera_device;
  * struct tessera_payer - a process, as far as memory is concerned
  *
  * All its open files share one fair share of each segment (SEG-8). Everything is
- * under &tessera_clients.lock but @id and @pid, which do not change.
+ * under &tessera_clients.lock unless it says otherwise; @id and @pid do not change.
  */
 struct tessera_payer {
 	/** @node: in the device's list of payers */
@@ -33,6 +38,12 @@ struct tessera_payer {
 	u32 id;
 	/** @pid: the process, maybe dead by now; holds a reference */
 	struct pid *pid;
+	/** @gate_turn: last turn at each engine's gate; under the gate's lock */
+	u64 gate_turn[TSR_MAX_ENGINES];
+	/** @hangs: jobs of it that hung an engine */
+	atomic_t hangs;
+	/** @work: kernel memory of its unfinished work */
+	struct tessera_quota work;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
 };
@@ -105,6 +116,7 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 void tessera_account_want(struct tessera_account *account, u32 seg_index);
 void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
 
+bool tessera_account_banned(struct tessera_account *account);
 u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
 

@@ -2,12 +2,16 @@
 #ifndef __TESSERA_MANAGER_H__
 #define __TESSERA_MANAGER_H__
 
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/types.h>
 
 #include <drm/drm_mm.h>
 #include <drm/ttm/ttm_resource.h>
 
+struct dma_fence;
+struct task_struct;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_manager;
@@ -15,6 +19,43 @@ struct tessera_segment;		/* segments/segment.h */
 
 /* Who pays for an object's place: its account, no reference taken. */
 typedef struct tessera_account *(*tessera_manager_owner_t)(struct ttm_buffer_object *tbo);
+
+/* Colours of nodes, which mean nothing to drm_mm here. */
+#define TESSERA_NODE_RANGE	0
+#define TESSERA_NODE_LEFT	1
+
+/**
+ * struct tessera_departure - somebody leaves a range of a segment
+ *
+ * The range is free for others at once; who takes a piece of it must not touch it before
+ * @fence has signalled.
+ */
+struct tessera_departure {
+	/** @rb: in &tessera_manager.departures */
+	struct rb_node rb;
+	/** @subtree_last: of the interval tree */
+	u64 subtree_last;
+	/** @start: first page */
+	u64 start;
+	/** @last: last page */
+	u64 last;
+	/** @age: in &tessera_manager.ages */
+	struct list_head age;
+	/** @fence: when it has left; holds a reference */
+	struct dma_fence *fence;
+};
+
+/**
+ * struct tessera_fences - a few fences, one of each context
+ */
+struct tessera_fences {
+	/** @fence: the fences, with a reference each */
+	struct dma_fence **fence;
+	/** @num: used elements of @fence */
+	u32 num;
+	/** @max: room in @fence */
+	u32 max;
+};
 
 /**
  * struct tessera_range - a contiguous piece of a segment
@@ -31,6 +72,8 @@ struct tessera_range {
 	 * resv. Not so before that, nor when the contents have left.
 	 */
 	bool declared;
+	/** @departure: what is to be left behind when the range is given back, or NULL */
+	struct tessera_departure *departure;
 };
 
 /**
@@ -47,8 +90,14 @@ struct tessera_manager {
 	tessera_manager_owner_t owner;
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
-	/** @lock: protects @mm, @committed and the ranges' nodes; a leaf */
+	/** @lock: protects all below and the ranges' nodes; a leaf */
 	struct mutex lock;
+	/** @departures: interval tree of &tessera_departure */
+	struct rb_root_cached departures;
+	/** @ages: the same, oldest first */
+	struct list_head ages;
+	/** @claimed: the only one that may place anything here now, or NULL */
+	struct task_struct *claimed;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
 	/** @committed: bytes handed out, never above the commit limit */
@@ -81,7 +130,23 @@ u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr,
 							u64 offset);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
+
+struct tessera_departure *tessera_departure_create(void);
+void tessera_departure_destroy(struct tessera_departure *departure);
+void tessera_departure_set(struct tessera_departure *departure, struct dma_fence *fence);
+int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range *range,
+			       struct tessera_fences *fences);
+void tessera_fences_fini(struct tessera_fences *fences);
+
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
-			  u64 offset);
+			  u64 offset, struct drm_mm_node *left);
+void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_range *range,
+			     u64 offset, struct drm_mm_node *left);
+void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
+			   struct tessera_departure *departure);
+
+int tessera_manager_claim(struct tessera_manager *mgr);
+void tessera_manager_unclaim(struct tessera_manager *mgr);
+bool tessera_manager_closed(struct tessera_manager *mgr);
 
 #endif /* __TESSERA_MANAGER_H__ */

@@ -10,6 +10,7 @@
 
 #include <drm/drm_file.h>
 
+#include "paging/queue.h"
 #include "segments/account.h"
 #include "services/client.h"
 #include "submit/context.h"
@@ -37,7 +38,7 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 {
 	struct tessera_client *client;
 
-	client = kzalloc(sizeof(*client), GFP_KERNEL);
+	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
 
@@ -45,6 +46,15 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 	if (IS_ERR(client->account)) {
 		int ret = PTR_ERR(client->account);
 
+		kfree(client);
+		return ret;
+	}
+
+	client->paging = tessera_paging_queue_create(tdev, client->account);
+	if (IS_ERR(client->paging)) {
+		int ret = PTR_ERR(client->paging);
+
+		tessera_account_put(client->account);
 		kfree(client);
 		return ret;
 	}
@@ -60,14 +70,15 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
  * tessera_client_close() - &drm_driver.postclose
  * @file: the file; its handles are closed
  *
- * Jobs already submitted still run.
+ * Of the jobs already submitted those run to their end that have begun.
  */
 void tessera_client_close(struct drm_file *file)
 {
 	struct tessera_client *client = to_tessera_client(file);
 
-	tessera_context_destroy_all(&client->contexts);
+	tessera_context_destroy_all(client->tdev, &client->contexts);
 	xa_destroy(&client->contexts);
+	tessera_paging_queue_put(client->paging);
 	tessera_account_put(client->account);
 	kfree(client);
 	file->driver_priv = NULL;

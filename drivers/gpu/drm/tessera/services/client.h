@@ -7,6 +7,7 @@
 struct drm_file;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
+struct tessera_paging_queue;	/* paging/queue.c */
 
 /**
  * struct tessera_client - an open file, &drm_file.driver_priv
@@ -16,6 +17,8 @@ struct tessera_client {
 	struct tessera_device *tdev;
 	/** @account: what the client uses; outlives the client */
 	struct tessera_account *account;
+	/** @paging: its paging queue; holds a reference */
+	struct tessera_paging_queue *paging;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
 };

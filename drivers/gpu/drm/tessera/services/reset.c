@@ -82,6 +82,8 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
 		 hung->seqno, hung->context_id);
 	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
+	if (hung->ops->hung)
+		hung->ops->hung(hung);
 	drm_sched_increase_karma(&hung->base);
 	ret = tessera_engine_reset(engine);
 	if (ret) {

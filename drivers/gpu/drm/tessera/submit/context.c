@@ -4,20 +4,75 @@
  *
  * A context is one queue of a client: a scheduler entity, and the resource table its
  * submissions are checked with. The client's table and every job hold a reference, so the
- * entity goes when the last job has gone: jobs of a destroyed context, and of a
- * client that has closed its file, still run. A context one of whose jobs hung
+ * entity goes when the last job has gone: jobs of a destroyed context still run. Those of a
+ * client that has gone do not, unless they have begun. A context one of whose jobs hung
  * takes no more of them.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include <drm/drm_managed.h>
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
 #include "segments/account.h"
 #include "submit/context.h"
 #include "tessera_device.h"
+
+struct tessera_contexts {
+	/* Protects all below; a leaf. */
+	struct mutex lock;
+	struct list_head list;
+	u32 next_id;
+};
+
+static void contexts_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_contexts *contexts = data;
+
+	mutex_destroy(&contexts->lock);
+}
+
+/**
+ * tessera_context_init() - set up the list of contexts
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_context_init(struct tessera_device *tdev)
+{
+	struct tessera_contexts *contexts;
+
+	contexts = drmm_kzalloc(&tdev->drm, sizeof(*contexts), GFP_KERNEL);
+	if (!contexts)
+		return -ENOMEM;
+	mutex_init(&contexts->lock);
+	INIT_LIST_HEAD(&contexts->list);
+	tdev->contexts = contexts;
+
+	return drmm_add_action_or_reset(&tdev->drm, contexts_fini, contexts);
+}
+
+/* With a number that the device and traces show; 0 is the kernel. */
+static void context_list(struct tessera_context *ctx)
+{
+	struct tessera_contexts *contexts = ctx->tdev->contexts;
+
+	mutex_lock(&contexts->lock);
+	if (!++contexts->next_id)
+		contexts->next_id++;
+	ctx->hw_id = contexts->next_id;
+	list_add_tail(&ctx->node, &contexts->list);
+	mutex_unlock(&contexts->lock);
+}
+
+static void context_unlist(struct tessera_context *ctx)
+{
+	mutex_lock(&ctx->tdev->contexts->lock);
+	list_del(&ctx->node);
+	mutex_unlock(&ctx->tdev->contexts->lock);
+}
 
 static int context_init_slots(struct tessera_context *ctx)
 {
@@ -47,8 +102,10 @@ static void context_release(struct kref *ref)
 {
 	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
 
+	context_unlist(ctx);
 	drm_sched_entity_destroy(&ctx->entity);
-	tessera_barrier_remove_queue(ctx->tdev, &ctx->tail);
+	/* There may be some of submissions that failed. */
+	tessera_leashes_cut(&ctx->leashes);
 	context_fini_slots(ctx);
 	tessera_account_put(ctx->account);
 	mutex_destroy(&ctx->lock);
@@ -94,6 +151,7 @@ static struct tessera_engine *render_engine(struct tessera_device *tdev, u32 id)
 static struct tessera_context *context_alloc(struct tessera_device *tdev,
 					     struct tessera_engine *engine,
 					     struct tessera_account *account,
+					     const struct xarray *table,
 					     const struct drm_tessera_context_create *args)
 {
 	struct tessera_context *ctx;
@@ -105,10 +163,12 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
+	tessera_leashes_init(&ctx->leashes);
 	ctx->tdev = tdev;
 	ctx->engine = engine;
 	ctx->flags = args->flags;
 	ctx->split_seed = args->split_seed;
+	ctx->table = table;
 
 	ret = context_init_slots(ctx);
 	if (ret)
@@ -118,7 +178,7 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	if (ret)
 		goto err_fini_slots;
 	ctx->account = tessera_account_get(account);
-	ctx->hw_id = tessera_barrier_add_queue(tdev, &ctx->tail, engine->id);
+	context_list(ctx);
 
 	return ctx;
 
@@ -151,7 +211,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 
 	if (!engine)
 		return -EINVAL;
-	ctx = context_alloc(tdev, engine, account, args);
+	ctx = context_alloc(tdev, engine, account, contexts, args);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 
@@ -186,12 +246,25 @@ int tessera_context_destroy(struct xarray *contexts, u32 id)
 
 /**
  * tessera_context_destroy_all() - empty the table of a client that goes away
+ * @tdev: the device
  * @contexts: the table
+ *
+ * What has not begun of its jobs is dropped, whatever it waits for.
  */
-void tessera_context_destroy_all(struct xarray *contexts)
+void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts)
 {
 	struct tessera_context *ctx;
 	unsigned long id;
+
+	/* Also those that it has destroyed itself and that have jobs. */
+	mutex_lock(&tdev->contexts->lock);
+	list_for_each_entry(ctx, &tdev->contexts->list, node) {
+		if (ctx->table != contexts)
+			continue;
+		WRITE_ONCE(ctx->dropped, true);
+		tessera_leashes_cut(&ctx->leashes);
+	}
+	mutex_unlock(&tdev->contexts->lock);
 
 	xa_for_each(contexts, id, ctx) {
 		xa_erase(contexts, id);

@@ -3,13 +3,14 @@
 #define __TESSERA_CONTEXT_H__
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 
 #include <drm/gpu_scheduler.h>
 
 #include "pure/slot.h"
-#include "submit/barrier.h"
+#include "submit/leash.h"
 
 struct drm_tessera_context_create;
 struct tessera_account;		/* segments/account.h */
@@ -26,6 +27,10 @@ struct xarray;
 struct tessera_context {
 	/** @ref: the client's table and each job hold one */
 	struct kref ref;
+	/** @node: in the device's list of contexts, under its lock */
+	struct list_head node;
+	/** @table: of the client it was made for; only compared */
+	const struct xarray *table;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/** @engine: where its jobs run */
@@ -38,30 +43,32 @@ struct tessera_context {
 	u32 flags;
 	/** @entity: queue of the engine's scheduler */
 	struct drm_sched_entity entity;
-	/** @tail: its last job, for barriers */
-	struct tessera_queue_tail tail;
+	/** @leashes: what user space wants its jobs to wait for */
+	struct tessera_leashes leashes;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
 	/**
 	 * @lock: serialises submissions: from the first use of @slots until the last
-	 * part is pushed. Taken before &tessera_device.submit_lock.
+	 * part is pushed. Taken before all others, and waits for nobody's jobs but those
+	 * of the same submission.
 	 */
 	struct mutex lock;
 	/** @slots: resource table, scratch of one submission; under @lock */
 	struct tessera_slot_table slots;
-	/** @paging_failures: as the current submission began; under @lock */
-	u32 paging_failures;
+	/** @dropped: its client has gone; what has not begun does not begin */
+	bool dropped;
 	/** @next_job: number of the next submission, for traces; under @lock */
 	u64 next_job;
 	/** @split_seed: seed of its random cuts */
 	u32 split_seed;
 };
 
+int tessera_context_init(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   struct tessera_account *account,
 			   const struct drm_tessera_context_create *args, u32 *id);
 int tessera_context_destroy(struct xarray *contexts, u32 id);
-void tessera_context_destroy_all(struct xarray *contexts);
+void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts);
 struct tessera_context *tessera_context_lookup(struct xarray *contexts, u32 id);
 struct tessera_context *tessera_context_get(struct tessera_context *ctx);
 void tessera_context_put(struct tessera_context *ctx);

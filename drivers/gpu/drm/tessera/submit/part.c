@@ -5,7 +5,7 @@
  * A job on behalf of a context. It knows which objects it uses: it waits for the fences it
  * finds in their reservations and leaves its own there. A part that follows
  * another of the same submission does not run if that one failed. Called with the
- * context's lock, the submission lock and the objects' reservations held.
+ * context's lock and the objects' reservations held.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -16,9 +16,9 @@
 #include "hw/fence.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "paging/queue.h"
 #include "segments/account.h"
 #include "submit/context.h"
+#include "submit/gate.h"
 #include "submit/part.h"
 #include "tessera_device.h"
 
@@ -27,22 +27,49 @@ static struct tessera_part *to_tessera_part(struct tessera_job *job)
 	return container_of(job, struct tessera_part, job);
 }
 
+/* Paging that failed may have left another client's bytes where the object is. */
+static bool lost_any(const struct tessera_part *part)
+{
+	u32 i;
+
+	for (i = 0; i < part->num_lost; i++)
+		if (atomic_read(part->lost[i]))
+			return true;
+
+	return false;
+}
+
 /* In run_job: the first error of a submission is that of all parts behind it. */
 static int tessera_part_prepare(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
 	int status = job->after ? dma_fence_get_status(&job->after->base) : 0;
 
+	if (READ_ONCE(part->ctx->dropped) || tessera_account_banned(part->ctx->account))
+		return -ECANCELED;
 	if (status < 0)
 		return status;
 	if (part->error)
 		return part->error;
 
-	/*
-	 * Paging that failed may have been this one's: its memory may hold what
-	 * another client left there. That is rare, so nobody asks whose it was.
-	 */
-	return part->paging_failures == tessera_paging_failures(part->ctx->tdev) ? 0 : -EIO;
+	return lost_any(part) ? -EIO : 0;
+}
+
+static void tessera_part_finished(struct tessera_job *job)
+{
+	struct tessera_part *part = to_tessera_part(job);
+
+	tessera_gate_part(part->epoch);
+	if (part->group) {
+		atomic_dec_return(&part->group->unfinished);
+		if (wq_has_sleeper(&part->group->wait))
+			wake_up_all(&part->group->wait);
+	}
+}
+
+static void tessera_part_hung(struct tessera_job *job)
+{
+	atomic_inc(&to_tessera_part(job)->ctx->account->payer->hangs);
 }
 
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)
@@ -58,42 +85,108 @@ static void tessera_part_release(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
+	if (part->group)
+		tessera_group_put(part->group);
 	tessera_context_put(part->ctx);
+	kvfree(part->lost);
 	kfree(part);
 }
 
 static const struct tessera_job_ops tessera_part_ops = {
 	.prepare = tessera_part_prepare,
 	.done = tessera_part_done,
+	.finished = tessera_part_finished,
+	.hung = tessera_part_hung,
 	.release = tessera_part_release,
 };
 
 /**
+ * tessera_group_create() - begin a submission in parts
+ *
+ * Return: the group with one reference, or NULL.
+ */
+struct tessera_group *tessera_group_create(void)
+{
+	struct tessera_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+
+	if (!group)
+		return NULL;
+	kref_init(&group->ref);
+	init_waitqueue_head(&group->wait);
+
+	return group;
+}
+
+static void group_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct tessera_group, ref));
+}
+
+/**
+ * tessera_group_put() - drop a reference
+ * @group: the group
+ */
+void tessera_group_put(struct tessera_group *group)
+{
+	kref_put(&group->ref, group_release);
+}
+
+/**
+ * tessera_group_wait() - wait until few of its parts are unfinished
+ * @group: the group
+ * @unfinished: how many there may be
+ *
+ * No lock may be held but the context's. A freeze is allowed.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int tessera_group_wait(struct tessera_group *group, u32 unfinished)
+{
+	int ret;
+
+	ret = wait_event_state(group->wait, atomic_read(&group->unfinished) <= unfinished,
+			       (TASK_KILLABLE | TASK_FREEZABLE));
+
+	return ret ? -EINTR : 0;
+}
+
+/**
  * tessera_part_create() - make a job for a context
  * @ctx: the context
+ * @max_uses: most objects it uses
  *
  * Return: the part, to be dropped with tessera_part_put() whatever becomes of it, or an
  * error pointer.
  */
-struct tessera_part *tessera_part_create(struct tessera_context *ctx)
+struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses)
 {
 	struct tessera_part *part;
 	int ret;
 
-	part = kzalloc(sizeof(*part), GFP_KERNEL);
+	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
 	if (!part)
 		return ERR_PTR(-ENOMEM);
-	ret = tessera_job_init(&part->job, ctx->engine, &ctx->entity, &tessera_part_ops,
-			       ctx->account);
-	if (ret) {
-		kfree(part);
-		return ERR_PTR(ret);
+	part->max_lost = max_uses;
+	ret = -ENOMEM;
+	if (max_uses) {
+		part->lost = kvmalloc_array(max_uses, sizeof(*part->lost), GFP_KERNEL_ACCOUNT);
+		if (!part->lost)
+			goto err_free;
 	}
+	ret = tessera_job_init(&part->job, ctx->engine, &ctx->entity, &tessera_part_ops,
+			       &ctx->account->payer->work);
+	if (ret)
+		goto err_free_lost;
 	part->job.context_id = ctx->hw_id;
 	part->ctx = tessera_context_get(ctx);
-	part->paging_failures = ctx->paging_failures;
 
 	return part;
+
+err_free_lost:
+	kvfree(part->lost);
+err_free:
+	kfree(part);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -121,11 +214,35 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 	struct dma_resv *resv = bo->tbo.base.resv;
 	int ret;
 
+	if (drm_WARN_ON(bo->tbo.base.dev, part->num_lost == part->max_lost))
+		return -EINVAL;
 	ret = dma_resv_reserve_fences(resv, 1);
 	if (ret)
 		return ret;
+	part->lost[part->num_lost++] = &bo->lost;
 
 	return tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
+}
+
+/**
+ * tessera_part_join_gate() - a group that comes later waits for this part
+ * @part: the part, not armed, whose submission has passed the gate
+ */
+void tessera_part_join_gate(struct tessera_part *part)
+{
+	part->epoch = tessera_gate_join(part->ctx->tdev, part->ctx->engine->id);
+}
+
+/**
+ * tessera_part_join_group() - count this part among those of a submission
+ * @part: the part, not armed
+ * @group: the submission
+ */
+void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group)
+{
+	kref_get(&group->ref);
+	part->group = group;
+	atomic_inc(&group->unfinished);
 }
 
 /**
@@ -136,16 +253,11 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
  */
 struct dma_fence *tessera_part_arm(struct tessera_part *part)
 {
-	struct tessera_context *ctx = part->ctx;
-	struct dma_fence *fence;
-
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&part->ctx->lock);
 
 	tessera_job_arm(&part->job);
-	fence = tessera_job_finished(&part->job);
-	tessera_barrier_armed(ctx->tdev, &ctx->tail, fence);
 
-	return fence;
+	return tessera_job_finished(&part->job);
 }
 
 /**

@@ -2,13 +2,17 @@
 #ifndef __TESSERA_PART_H__
 #define __TESSERA_PART_H__
 
+#include <linux/atomic.h>
+#include <linux/kref.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #include "exec/job.h"
 
 struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_context;		/* submit/context.h */
+struct tessera_epoch;		/* submit/gate.c */
 
 /**
  * struct tessera_part - one job of a context: a whole submission, or a part of one
@@ -18,15 +22,41 @@ struct tessera_part {
 	struct tessera_job job;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
-	/** @paging_failures: as its submission began */
-	u32 paging_failures;
+	/** @epoch: see tessera_gate_join(); NULL for parts of a group */
+	struct tessera_epoch *epoch;
+	/** @group: the submission it is a part of, or NULL; holds a reference */
+	struct tessera_group *group;
+	/** @lost: of the objects it uses, each valid until its fence signals */
+	atomic_t **lost;
+	/** @num_lost: used elements of @lost */
+	u32 num_lost;
+	/** @max_lost: room in @lost */
+	u32 max_lost;
 	/** @error: keeps the job from running and becomes its fence's error */
 	int error;
 };
 
-struct tessera_part *tessera_part_create(struct tessera_context *ctx);
+/**
+ * struct tessera_group - a submission in parts, as its parts know it
+ */
+struct tessera_group {
+	/** @ref: the submission and its parts hold one each */
+	struct kref ref;
+	/** @unfinished: parts that are armed and not finished */
+	atomic_t unfinished;
+	/** @wait: for fewer of them */
+	wait_queue_head_t wait;
+};
+
+struct tessera_group *tessera_group_create(void);
+void tessera_group_put(struct tessera_group *group);
+int tessera_group_wait(struct tessera_group *group, u32 unfinished);
+
+struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses);
 void tessera_part_put(struct tessera_part *part);
 int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool write);
+void tessera_part_join_gate(struct tessera_part *part);
+void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
 struct dma_fence *tessera_part_arm(struct tessera_part *part);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);

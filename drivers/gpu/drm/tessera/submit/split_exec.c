@@ -2,171 +2,42 @@
 /**
  * DOC: split submissions
  *
- * Runs a submission that does not fit as it is, or that is to be cut for a test. With the
- * submission lock held for writing and everything in the segments concerned locked, the
- * planner's operations are carried out one by one: evictions, moves and page-ins become
- * paging jobs, a part becomes a job of the context. The CPU waits for none of
- * them: an eviction depends on the fence of the part that used the object last, and the
- * next part on the paging it needs, all through reservations.
+ * Runs a submission that does not fit as it is, or that is to be cut for a test. It is planned
+ * and armed a window at a time (submit/window.c): a bounded number of parts and of paging
+ * operations, on a snapshot of memory, with only those objects locked that the plan touches.
+ * Between two windows nothing is kept but the engine's gate, where the device needs one,
+ * and holds on what stays bound over the cut. Few parts of it are unfinished at any time:
+ * beyond that the caller waits, with no lock held but its context's.
  *
  * A failure before the first part fails the ioctl. After that, what has been pushed
  * stands, and a job without commands ends the submission with the error, so that user
- * space sees one fence, whatever happens (SPLIT-34, SPLIT-35).
+ * space sees one fence, whatever happens (SPLIT-34, SPLIT-35). A fatal signal or the end of
+ * the device just ends it.
  */
-#include <linux/rwsem.h>
-#include <linux/sched/signal.h>
+#include <linux/bitmap.h>
 #include <linux/slab.h>
 
-#include <drm/drm_exec.h>
-
 #include "exec/engine.h"
-#include "exec/ib.h"
 #include "mem/bo.h"
-#include "mem/residency.h"
+#include "mem/hold.h"
+#include "segments/manager.h"
+#include "segments/room.h"
 #include "segments/segment.h"
-#include "submit/barrier.h"
 #include "submit/context.h"
+#include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/request.h"
 #include "submit/split_exec.h"
 #include "submit/split_input.h"
+#include "submit/window.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* How often planning is tried again after waiting for objects being destroyed. */
-#define SPLIT_MAX_TRIES	3
+/* Attempts at a window that others disturb, before they are kept out of it. */
+#define MAX_MISSES	3
 
-struct tessera_split_run {
-	struct tessera_request *req;
-	struct drm_exec *exec;
-	struct tessera_split_model model;
-	struct tessera_split_plan plan;
-	struct tessera_patch_replay replay;
-	/* Objects of the part at hand: allocation indexes, and a mark for each. */
-	u32 *used;
-	u32 num_used;
-	u32 *mark;
-	/* Carries a late error; exists before the first part is pushed. */
-	struct tessera_part *closing;
-	/* References of what is locked, until it is unlocked. */
-	struct tessera_held *held;
-	/* The part pushed last. */
-	struct tessera_part *last;
-	u32 num_parts;
-};
-
-static int plan_grow(struct tessera_split_plan *plan, u32 want)
-{
-	struct tessera_split_op *op;
-
-	want = max(want, 2 * plan->cap);
-	op = kvrealloc(plan->op, array_size(want, sizeof(*op)), GFP_KERNEL);
-	if (!op)
-		return -ENOMEM;
-	plan->op = op;
-	plan->cap = want;
-
-	return 0;
-}
-
-static int run_plan(struct tessera_split_run *run)
-{
-	struct tessera_split_input *in = &run->model.in;
-	void *scratch;
-	size_t size;
-	int ret;
-
-	if (!trace_tessera_split_pin_enabled())
-		in->flags |= TESSERA_SPLIT_NO_PINS;
-	size = tessera_split_plan_size(in);
-	scratch = kvmalloc(size, GFP_KERNEL);
-	if (!scratch)
-		return -ENOMEM;
-
-	run->plan.grow = plan_grow;
-	ret = tessera_split_plan(in, scratch, size, &run->plan);
-	kvfree(scratch);
-	if (ret == -ENOSPC || run->plan.late_error) {
-		run->req->err.offset = run->plan.error_offset;
-		run->req->err.index = run->plan.error_entry;
-	}
-
-	return ret;
-}
-
-/* ---- One part ------------------------------------------------------------ */
-
-static int use_alloc(struct tessera_split_run *run, struct tessera_part *part, u32 alloc)
-{
-	struct tessera_bo *bo = run->req->bos[alloc];
-
-	if (!bo || run->mark[alloc] == run->num_parts + 1)
-		return 0;
-	run->mark[alloc] = run->num_parts + 1;
-	run->used[run->num_used++] = alloc;
-
-	return tessera_part_use(part, bo, tessera_request_writes(run->req, alloc));
-}
-
-/* What the part's own entries and the slots left bound at its start name (SPLIT-32). */
-static int use_objects(struct tessera_split_run *run, struct tessera_part *part,
-		       const struct tessera_split_op *op)
-{
-	const struct tessera_slot_table *table = run->replay.table;
-	const struct tessera_patch *patches = run->req->patches;
-	u32 i;
-	int ret;
-
-	run->num_used = 0;
-	for (i = 0; i < table->num_live; i++) {
-		ret = use_alloc(run, part, table->rows[table->live[i]].alloc);
-		if (ret)
-			return ret;
-	}
-	for (i = op->first; i < op->first + op->count; i++) {
-		ret = use_alloc(run, part, patches[i].alloc_index);
-		if (ret)
-			return ret;
-	}
-
-	return 0;
-}
-
-/*
- * Bind again what the stream before the cut has bound and the cut leaves in place. The
- * packets are copies of the stream's own, with the address of today.
- */
-static int add_preamble(struct tessera_split_run *run, struct tessera_part *part)
-{
-	const u32 bytes = TSR_BIND_SLOT_DWORDS * sizeof(u32);
-	struct tessera_request *req = run->req;
-	u32 max_binds = tessera_patch_replay_count(&run->replay);
-	struct tessera_ib *ib;
-	u32 pos = 0, at = 0;
-	u32 index;
-
-	if (!max_binds)
-		return 0;
-	ib = tessera_ib_create(req->tdev, max_binds * bytes);
-	if (IS_ERR(ib))
-		return PTR_ERR(ib);
-
-	while ((index = tessera_patch_replay_bind(&run->replay, &pos)) != TESSERA_SLOT_NONE) {
-		const struct tessera_patch *patch = &req->patches[index];
-		struct tessera_bo *bo = req->bos[patch->alloc_index];
-		void *packet = tessera_ib_cpu(ib) + at;
-
-		memcpy(packet, req->cmds + patch->patch_offset - TSR_BIND_PATCH_OFFSET, bytes);
-		tessera_patch_write(packet, TSR_BIND_PATCH_OFFSET,
-				    tessera_bo_gpu_addr(bo) + patch->alloc_offset,
-				    tessera_bo_bytes(bo) - patch->alloc_offset);
-		at += bytes;
-	}
-	tessera_job_add_range(&part->job, ib, 0, at, false);
-	tessera_ib_put(ib);
-
-	return 0;
-}
+/* Windows of others that pass before what they hold is taken. */
+#define MAX_HOLD_WAITS	8
 
 static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 {
@@ -180,212 +51,25 @@ static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 				  replay->table->num_live);
 }
 
-static int order_part(struct tessera_split_run *run, struct tessera_part *part)
-{
-	struct tessera_request *req = run->req;
-	struct tessera_device *tdev = req->tdev;
-	u32 engine = req->ctx->engine->id;
-	int ret;
-
-	if (run->last) {
-		tessera_job_run_after(&part->job, &run->last->job);
-		return 0;
-	}
-	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
-	if (ret)
-		return ret;
-	if (run->plan.n_parts > 1 || run->plan.late_error)
-		return tessera_barrier_wait_all(tdev, engine, &part->job);
-
-	return tessera_barrier_wait_group(tdev, engine, &part->job);
-}
-
-static void push_part(struct tessera_split_run *run, struct tessera_part *part)
-{
-	struct tessera_request *req = run->req;
-	u32 i;
-
-	tessera_part_arm(part);
-	for (i = 0; i < run->num_used; i++)
-		tessera_part_publish(part, req->bos[run->used[i]],
-				     tessera_request_writes(req, run->used[i]), req->stamp);
-	tessera_part_push(part);
-
-	tessera_part_put(run->last);
-	run->last = part;
-	run->num_parts++;
-}
-
-static int run_part(struct tessera_split_run *run, const struct tessera_split_op *op)
-{
-	struct tessera_request *req = run->req;
-	struct tessera_part *part;
-	int ret;
-
-	part = tessera_part_create(req->ctx);
-	if (IS_ERR(part))
-		return PTR_ERR(part);
-
-	tessera_patch_replay_cut(&run->replay, op->start);
-	ret = use_objects(run, part, op);
-	if (!ret && op->start)
-		ret = add_preamble(run, part);
-	if (!ret)
-		ret = order_part(run, part);
-	if (ret) {
-		tessera_part_put(part);
-		return ret;
-	}
-
-	tessera_patch_replay_advance(&run->replay, op->end);
-	tessera_request_patch(req, op->first, op->count);
-	tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
-	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
-				 op->first, op->count);
-	push_part(run, part);
-
-	return 0;
-}
-
-/* ---- The plan -------------------------------------------------------------- */
-
-/* The object may have been moved out of that place by the plan itself. */
-static int evict_foreign(struct tessera_split_run *run, u32 index)
-{
-	const struct tessera_split_block *block = &run->model.blocks[index];
-	struct tessera_bo *bo = run->model.block_bos[index];
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-
-	if (!seg || seg->id != block->seg || tessera_bo_segment_offset(bo) != block->start)
-		return 0;
-
-	return tessera_residency_evict(bo);
-}
-
-static int run_op(struct tessera_split_run *run, const struct tessera_split_op *op)
-{
-	struct tessera_request *req = run->req;
-
-	switch (op->type) {
-	case TESSERA_SPLIT_EVICT_FOREIGN:
-		return evict_foreign(run, op->id);
-	case TESSERA_SPLIT_EVICT:
-		return tessera_residency_evict(req->bos[op->id]);
-	case TESSERA_SPLIT_MOVE:
-	case TESSERA_SPLIT_PAGE_IN:
-		return tessera_residency_place(req->bos[op->id], op->seg, op->off, run->exec);
-	case TESSERA_SPLIT_PART:
-		return run_part(run, op);
-	case TESSERA_SPLIT_PIN:
-		trace_tessera_split_pin(req->ctx->hw_id, req->job, run->num_parts,
-					req->bos[op->id]->id, op->seg, op->off);
-		return 0;
-	default:
-		drm_WARN_ON(&req->tdev->drm, 1);
-		return -EINVAL;
-	}
-}
-
-/* The parts before stand; a job without commands carries the error. */
-static void push_closing(struct tessera_split_run *run, int error)
-{
-	struct tessera_part *part = run->closing;
-
-	run->closing = NULL;
-	part->error = error;
-	tessera_job_run_after(&part->job, &run->last->job);
-	tessera_part_arm(part);
-	tessera_part_push(part);
-	tessera_part_put(run->last);
-	run->last = part;
-}
-
-static int run_ops(struct tessera_split_run *run)
-{
-	struct tessera_request *req = run->req;
-	struct dma_fence *fence;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < run->plan.n_op; i++) {
-		ret = run_op(run, &run->plan.op[i]);
-		cond_resched();
-		/* A plan may be long; whoever is killed has no use for the rest of it. */
-		if (!ret && fatal_signal_pending(current))
-			ret = -EINTR;
-	}
-	if (!run->last)
-		return ret ?: run->plan.late_error;
-
-	if (ret || run->plan.late_error)
-		push_closing(run, ret ?: run->plan.late_error);
-	fence = tessera_job_finished(&run->last->job);
-	if (run->num_parts > 1)
-		tessera_barrier_group_armed(req->tdev, req->ctx->engine->id, fence);
-	tessera_syncs_signal(&req->syncs, fence);
-
-	return 0;
-}
-
-static int lock_all(struct tessera_split_run *run, u32 segments)
-{
-	int ret = 0;
-
-	drm_exec_until_all_locked(run->exec) {
-		ret = tessera_request_lock(run->req, run->exec);
-		drm_exec_retry_on_contention(run->exec);
-		if (ret)
-			break;
-		ret = tessera_residency_lock_all(run->req->tdev, run->exec, segments,
-						 &run->held);
-		drm_exec_retry_on_contention(run->exec);
-		if (ret)
-			break;
-	}
-
-	return ret;
-}
-
-/* -EAGAIN: objects being destroyed are in the way. */
-static int run_locked(struct tessera_split_run *run, bool last_try)
-{
-	u32 segments = tessera_split_segments(run->req);
-	struct drm_exec exec;
-	int ret;
-
-	run->exec = &exec;
-	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, 0);
-	ret = lock_all(run, segments);
-	if (!ret)
-		ret = tessera_split_model_init(&run->model, run->req, segments);
-	if (!ret) {
-		ret = run_plan(run);
-		if ((ret == -ENOSPC || run->plan.late_error) && run->model.dying && !last_try)
-			ret = -EAGAIN;
-	}
-	if (!ret)
-		ret = run_ops(run);
-	tessera_split_model_fini(&run->model);
-	drm_exec_fini(&exec);
-	tessera_residency_put_held(run->held);
-	run->held = NULL;
-
-	return ret;
-}
-
 static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 {
 	u32 num = max(req->list.num_allocs, 1u);
+	int ret;
 
 	run->req = req;
-	run->used = kvmalloc_array(num, sizeof(*run->used), GFP_KERNEL);
-	run->mark = kvcalloc(num, sizeof(*run->mark), GFP_KERNEL);
-	if (!run->used || !run->mark)
+	run->segments = tessera_split_segments(req);
+	run->used = kvmalloc_array(num, sizeof(*run->used), TESSERA_GFP_LISTS);
+	run->mark = kvcalloc(num, sizeof(*run->mark), TESSERA_GFP_LISTS);
+	run->holding = kvcalloc(BITS_TO_LONGS(num), sizeof(long), TESSERA_GFP_LISTS);
+	run->group = tessera_group_create();
+	if (!run->used || !run->mark || !run->holding || !run->group)
 		return -ENOMEM;
-	run->closing = tessera_part_create(req->ctx);
+	ret = tessera_split_map_init(&run->map, req);
+	if (ret)
+		return ret;
+	run->closing = tessera_part_create(req->ctx, 0);
 	if (IS_ERR(run->closing)) {
-		int ret = PTR_ERR(run->closing);
-
+		ret = PTR_ERR(run->closing);
 		run->closing = NULL;
 		return ret;
 	}
@@ -401,10 +85,144 @@ static void run_fini(struct tessera_split_run *run)
 {
 	tessera_part_put(run->closing);
 	tessera_part_put(run->last);
+	if (run->group)
+		tessera_group_put(run->group);
+	tessera_split_map_fini(&run->map);
 	kvfree(run->plan.op);
+	kvfree(run->cursor_mem);
+	kvfree(run->holding);
 	kvfree(run->used);
 	kvfree(run->mark);
 	kfree(run);
+}
+
+static void run_unclaim(struct tessera_split_run *run)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u32 i;
+
+	if (!run->claimed)
+		return;
+	for (i = 0; i < tessera_segment_count(tdev); i++)
+		if (run->segments & BIT(tessera_segment_by_index(tdev, i)->id))
+			tessera_manager_unclaim(tessera_manager_of(tdev, i));
+	run->claimed = false;
+}
+
+static int run_claim(struct tessera_split_run *run)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u32 i;
+	int ret;
+
+	run->claimed = true;
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		if (!(run->segments & BIT(tessera_segment_by_index(tdev, i)->id)))
+			continue;
+		ret = tessera_manager_claim(tessera_manager_of(tdev, i));
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/* What passes by itself is waited for, with nothing held: dying objects, others' holds. */
+static int run_wait_for_room(struct tessera_split_run *run, const u32 *seen)
+{
+	struct tessera_device *tdev = run->req->tdev;
+
+	run_unclaim(run);
+	if (run->dying)
+		return tessera_room_wait(tdev, TESSERA_ROOM_FREED, seen[TESSERA_ROOM_FREED]);
+
+	/* Two that hold something would wait for each other. */
+	if (bitmap_empty(run->holding, max(run->req->list.num_allocs, 1u)) &&
+	    run->hold_waits++ < MAX_HOLD_WAITS)
+		return tessera_room_wait(tdev, TESSERA_ROOM_RELEASED,
+					 seen[TESSERA_ROOM_RELEASED]);
+	run->pass_holds = true;
+
+	return 0;
+}
+
+/* One window, in as many attempts as it takes. */
+static int run_window(struct tessera_split_run *run)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u32 seen[TESSERA_ROOM_EVENTS];
+	u32 misses = 0, event;
+	int ret;
+
+	for (;;) {
+		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
+			seen[event] = tessera_room_seen(tdev, event);
+		ret = tessera_window_run(run);
+		if (ret == -EAGAIN) {
+			/* Others were there first. What was armed stands; plan again. */
+			if (++misses < MAX_MISSES)
+				continue;
+			run_unclaim(run);
+			if (tessera_window_closed(run)) {
+				ret = tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
+							seen[TESSERA_ROOM_UNCLAIMED]);
+				misses = MAX_MISSES - 1;
+			} else {
+				ret = run_claim(run);
+			}
+		} else if (ret == -EBUSY && run->wait_for_room) {
+			ret = run_wait_for_room(run, seen);
+		} else {
+			break;
+		}
+		if (ret)
+			break;
+	}
+	run_unclaim(run);
+
+	return ret;
+}
+
+static void run_drop_holds(struct tessera_split_run *run)
+{
+	struct tessera_request *req = run->req;
+	u32 i;
+
+	if (bitmap_empty(run->holding, max(req->list.num_allocs, 1u)))
+		return;
+	for_each_set_bit(i, run->holding, req->list.num_allocs)
+		tessera_hold_drop(req->bos[i]);
+	bitmap_zero(run->holding, max(req->list.num_allocs, 1u));
+	tessera_hold_changed(req->tdev);
+}
+
+static int run_windows(struct tessera_split_run *run)
+{
+	int ret;
+
+	do {
+		ret = tessera_group_wait(run->group,
+					 TESSERA_GROUP_PARTS - TESSERA_WINDOW_PARTS);
+		if (!ret)
+			ret = run_window(run);
+	} while (!ret && !run->cursor.done);
+
+	return ret;
+}
+
+/* The gate is closed, if there is one. */
+static int run_all(struct tessera_split_run *run)
+{
+	int ret = run_windows(run);
+
+	/* Half a submission with nobody to wait for it needs no end. */
+	if (ret && run->last && ret != -EINTR && ret != -ENODEV)
+		ret = tessera_window_close(run, ret);
+	run_drop_holds(run);
+	if (!ret)
+		tessera_syncs_signal(&run->req->syncs, tessera_job_finished(&run->last->job));
+
+	return ret;
 }
 
 /**
@@ -413,32 +231,28 @@ static void run_fini(struct tessera_split_run *run)
  * @num_parts: receives the number of parts
  *
  * Return: 0, also if the submission ends early: then its fence carries the error.
- * Otherwise nothing runs: -ENOSPC if one split point needs more than its segments
- * hold, -EINVAL if an object is listed twice, -ENOMEM, or -EINTR.
+ * -EINTR for a fatal signal and -ENODEV, maybe after some parts. Otherwise nothing
+ * runs: -ENOSPC if one split point needs more than its segments hold, -EINVAL if an object
+ * is listed twice, -ENOMEM, or -ERESTARTSYS.
  */
 int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 {
-	struct tessera_device *tdev = req->tdev;
+	u32 engine = req->ctx->engine->id;
 	struct tessera_split_run *run;
-	unsigned int tries = 0;
 	int ret;
 
-	run = kzalloc(sizeof(*run), GFP_KERNEL);
+	run = kzalloc(sizeof(*run), GFP_KERNEL_ACCOUNT);
 	if (!run)
 		return -ENOMEM;
 	ret = run_init(run, req);
 	if (ret)
 		goto out_fini;
-
-	ret = down_write_killable(&tdev->submit_lock);
+	ret = tessera_gate_close(req->tdev, engine, req->ctx->account->payer);
 	if (ret)
 		goto out_fini;
-	do {
-		ret = run_locked(run, ++tries == SPLIT_MAX_TRIES);
-		if (ret == -EAGAIN)
-			ret = tessera_residency_wait_dying(tdev) ?: -EAGAIN;
-	} while (ret == -EAGAIN);
-	up_write(&tdev->submit_lock);
+	ret = run_all(run);
+	tessera_gate_open(req->tdev, engine,
+			  run->last ? tessera_job_finished(&run->last->job) : NULL);
 	*num_parts = run->num_parts;
 
 out_fini:

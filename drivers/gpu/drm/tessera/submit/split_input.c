@@ -5,8 +5,9 @@
  * Puts the state of segments and objects into the split planner's terms. What the blocks of
  * others are worth is decided by the order of victims: one that is busy, or whose
  * owner has no more than its fair share, goes only as the last resort; one that is
- * being destroyed cannot go at all. Called with the submission lock held for writing and all
- * objects of the segments locked.
+ * being destroyed cannot go at all. So it is with what others hold between two of their
+ * windows, unless the holds are to be passed over. No lock is held: what is described may
+ * have changed when the plan is carried out, which notices.
  */
 #include <linux/bsearch.h>
 #include <linux/slab.h>
@@ -16,7 +17,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
-#include "mem/residency.h"
+#include "mem/victims.h"
 #include "pure/victim.h"
 #include "segments/account.h"
 #include "segments/segment.h"
@@ -25,45 +26,58 @@
 #include "submit/split_input.h"
 #include "tessera_device.h"
 
-/* Which element of the allocation list an object is. */
-struct bo_index {
-	u32 bo_id;
-	u32 alloc;
-};
-
 static int bo_index_cmp(const void *a, const void *b)
 {
-	const struct bo_index *x = a, *y = b;
+	const struct tessera_split_index *x = a, *y = b;
 
 	return x->bo_id < y->bo_id ? -1 : x->bo_id > y->bo_id;
 }
 
-static struct bo_index *bo_index_create(const struct tessera_request *req, u32 *num)
+/**
+ * tessera_split_map_init() - prepare to find elements of the allocation list by object
+ * @map: the result; tessera_split_map_fini() even after a failure
+ * @req: the submission
+ *
+ * Return: 0, -ENOMEM, or -EINVAL if an object is listed twice.
+ */
+int tessera_split_map_init(struct tessera_split_map *map, const struct tessera_request *req)
 {
-	struct bo_index *map;
 	u32 i;
 
-	*num = 0;
-	map = kvmalloc_array(max(req->list.num_allocs, 1u), sizeof(*map), GFP_KERNEL);
-	if (!map)
-		return NULL;
+	map->num = 0;
+	map->index = kvmalloc_array(max(req->list.num_allocs, 1u), sizeof(*map->index),
+				    TESSERA_GFP_LISTS);
+	if (!map->index)
+		return -ENOMEM;
 	for (i = 0; i < req->list.num_allocs; i++) {
 		if (!req->bos[i])
 			continue;
-		map[*num].bo_id = req->bos[i]->id;
-		map[(*num)++].alloc = i;
+		map->index[map->num].bo_id = req->bos[i]->id;
+		map->index[map->num++].alloc = i;
 	}
-	sort(map, *num, sizeof(*map), bo_index_cmp, NULL);
+	sort(map->index, map->num, sizeof(*map->index), bo_index_cmp, NULL);
+	for (i = 1; i < map->num; i++)
+		if (map->index[i].bo_id == map->index[i - 1].bo_id)
+			return -EINVAL;
 
-	return map;
+	return 0;
 }
 
-static u32 bo_index_find(const struct bo_index *map, u32 num, u32 bo_id)
+/**
+ * tessera_split_map_fini() - free a map
+ * @map: the map, zeroed or initialised
+ */
+void tessera_split_map_fini(struct tessera_split_map *map)
 {
-	struct bo_index key = { .bo_id = bo_id };
-	const struct bo_index *hit;
+	kvfree(map->index);
+}
 
-	hit = bsearch(&key, map, num, sizeof(*map), bo_index_cmp);
+static u32 map_find(const struct tessera_split_map *map, u32 bo_id)
+{
+	struct tessera_split_index key = { .bo_id = bo_id };
+	const struct tessera_split_index *hit;
+
+	hit = bsearch(&key, map->index, map->num, sizeof(*map->index), bo_index_cmp);
 
 	return hit ? hit->alloc : TESSERA_SPLIT_NONE;
 }
@@ -130,7 +144,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 		alloc->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
 		alloc->supported &= ~read_only;
 	}
-	if (bo->copy_valid)
+	if (READ_ONCE(bo->copy_valid))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_CLEAN;
 	if (READ_ONCE(req->tdev->retain->keep_copy))
 		alloc->flags |= TESSERA_SPLIT_ALLOC_KEEP_COPY;
@@ -152,11 +166,11 @@ static int model_reserve(struct tessera_split_model *model, u32 more)
 		return 0;
 	want = max(want, 2 * model->max_blocks);
 
-	blocks = kvrealloc(model->blocks, array_size(want, sizeof(*blocks)), GFP_KERNEL);
+	blocks = kvrealloc(model->blocks, array_size(want, sizeof(*blocks)), TESSERA_GFP_LISTS);
 	if (!blocks)
 		return -ENOMEM;
 	model->blocks = blocks;
-	bos = kvrealloc(model->block_bos, array_size(want, sizeof(*bos)), GFP_KERNEL);
+	bos = kvrealloc(model->block_bos, array_size(want, sizeof(*bos)), TESSERA_GFP_LISTS);
 	if (!bos)
 		return -ENOMEM;
 	model->block_bos = bos;
@@ -165,8 +179,9 @@ static int model_reserve(struct tessera_split_model *model, u32 more)
 	return 0;
 }
 
+/* Takes over the reference. */
 static void model_block(struct tessera_split_model *model, u32 segment,
-			const struct tessera_block *block, u32 alloc)
+			struct tessera_block *block, u32 alloc)
 {
 	u32 index = model->in.n_blocks++;
 
@@ -182,55 +197,80 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 	if (!block->bo)
 		model->dying = true;
 	model->block_bos[index] = block->bo;
+	block->bo = NULL;
 }
 
 /* Bytes the submission may come to hold in a segment beyond what it has there. */
-static u64 segment_want(const struct tessera_request *req, u32 segment)
+static u64 segment_want(const struct tessera_split_model *model,
+			const struct tessera_request *req, u32 segment,
+			const struct tessera_blocks *blocks)
 {
-	u64 want = 0;
+	u64 want = 0, have = 0;
 	u32 i;
 
-	for (i = 0; i < req->list.num_allocs; i++) {
-		struct tessera_bo *bo = req->bos[i];
-		const struct tessera_segment *seg;
+	for (i = 0; i < req->list.num_allocs; i++)
+		if (req->bos[i] && (req->bos[i]->supported & BIT(segment)))
+			want += tessera_bo_bytes(req->bos[i]);
+	for (i = 0; i < blocks->num; i++)
+		if (blocks->block[i].bo &&
+		    map_find(model->map, blocks->block[i].bo_id) != TESSERA_SPLIT_NONE)
+			have += blocks->block[i].size;
 
-		if (!bo || !(bo->supported & BIT(segment)))
-			continue;
-		seg = tessera_bo_segment(bo);
-		if (!seg || seg->id != segment)
-			want += tessera_bo_bytes(bo);
+	return want - min(want, have);
+}
+
+/* What the ranks depend on beyond what is seen at once. */
+static void look_closer(struct tessera_split_model *model, struct tessera_block *block,
+			u32 alloc)
+{
+	if (!block->bo)
+		return;
+	block->busy = !dma_resv_test_signaled(block->bo->tbo.base.resv,
+					      DMA_RESV_USAGE_BOOKKEEP);
+	/* What this submission holds itself it may move, where the plan lets it. */
+	if (alloc != TESSERA_SPLIT_NONE)
+		block->held = atomic_read(&block->bo->holds) > test_bit(alloc, model->holding);
+	if (!block->held)
+		return;
+	model->held = true;
+	if (model->pass_holds) {
+		block->held = false;
+		block->busy = true;
 	}
-
-	return want;
 }
 
 static int model_segment_blocks(struct tessera_split_model *model,
-				const struct tessera_request *req, u32 segment,
-				const struct bo_index *map, u32 num_map)
+				const struct tessera_request *req, u32 segment)
 {
-	struct tessera_block *blocks = NULL;
-	u32 num = 0;
+	const struct tessera_segment *seg = tessera_segment_by_id(req->tdev, segment);
+	struct tessera_blocks blocks;
 	u32 i;
 	int ret;
 
-	ret = tessera_residency_snapshot(req->tdev, segment, &blocks, &num);
+	if (!seg)
+		return 0;
+	ret = tessera_victims_collect(req->tdev, seg, &blocks);
 	if (ret)
 		return ret;
-	ret = tessera_residency_rank(req->tdev, segment, req->ctx->account,
-				     segment_want(req, segment), blocks, num);
+	for (i = 0; i < blocks.num; i++)
+		look_closer(model, &blocks.block[i],
+			    blocks.block[i].bo ? map_find(model->map, blocks.block[i].bo_id) :
+						 TESSERA_SPLIT_NONE);
+	ret = tessera_victims_rank(req->tdev, seg, req->ctx->account,
+				   segment_want(model, req, segment, &blocks), &blocks);
 	if (!ret)
-		ret = model_reserve(model, num);
-	for (i = 0; !ret && i < num; i++) {
-		u32 alloc = blocks[i].bo ? bo_index_find(map, num_map, blocks[i].bo_id) :
-					   TESSERA_SPLIT_NONE;
+		ret = model_reserve(model, blocks.num);
+	for (i = 0; !ret && i < blocks.num; i++) {
+		struct tessera_block *block = &blocks.block[i];
+		u32 alloc = block->bo ? map_find(model->map, block->bo_id) : TESSERA_SPLIT_NONE;
 
 		/* Where it cannot stay, being written now, it is not in the planner's eyes. */
 		if (alloc != TESSERA_SPLIT_NONE &&
 		    !(model->allocs[alloc].supported & BIT(segment)))
 			alloc = TESSERA_SPLIT_NONE;
-		model_block(model, segment, &blocks[i], alloc);
+		model_block(model, segment, block, alloc);
 	}
-	kvfree(blocks);
+	tessera_victims_put(&blocks);
 
 	return ret;
 }
@@ -272,9 +312,10 @@ static void model_force(struct tessera_split_model *model, const struct tessera_
 
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
- * @model: the result; tessera_split_model_fini() even after a failure
+ * @model: zeroed but for the map, what is held, and whether holds are passed over;
+ *	tessera_split_model_fini() even after a failure
  * @req: the submission, checked
- * @segments: set of segment ids, whose objects are all locked
+ * @segments: set of segment ids
  *
  * Return: 0 or -ENOMEM.
  */
@@ -282,29 +323,22 @@ int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)
 {
 	unsigned long set = segments;
-	struct bo_index *map;
-	u32 read_only, num_map, i;
+	u32 read_only, i;
 	int ret = 0;
 
-	memset(model, 0, sizeof(*model));
 	model->allocs = kvcalloc(max(req->list.num_allocs, 1u), sizeof(*model->allocs),
-				 GFP_KERNEL);
+				 TESSERA_GFP_LISTS);
 	if (!model->allocs)
 		return -ENOMEM;
 
 	read_only = model_segments(model, req->tdev);
 	for (i = 0; i < req->list.num_allocs; i++)
 		model_alloc(model, i, req, read_only);
-
-	map = bo_index_create(req, &num_map);
-	if (!map)
-		return -ENOMEM;
 	for_each_set_bit(i, &set, TESSERA_SPLIT_MAX_SEGS) {
-		ret = model_segment_blocks(model, req, i, map, num_map);
+		ret = model_segment_blocks(model, req, i);
 		if (ret)
 			break;
 	}
-	kvfree(map);
 
 	model_force(model, req);
 	model->in.segs = model->segs;
@@ -316,16 +350,22 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	model->in.blocks = model->blocks;
 	model->in.n_slots = req->list.num_slots;
 	model->in.length = req->list.cmd_bytes;
+	model->in.cut_cost_bytes = U64_MAX;
 
 	return ret;
 }
 
 /**
  * tessera_split_model_fini() - free a model
- * @model: the model
+ * @model: the model; none of its objects is locked
  */
 void tessera_split_model_fini(struct tessera_split_model *model)
 {
+	u32 i;
+
+	for (i = 0; i < model->in.n_blocks; i++)
+		if (model->block_bos[i])
+			tessera_bo_put(model->block_bos[i]);
 	kvfree(model->allocs);
 	kvfree(model->blocks);
 	kvfree(model->block_bos);

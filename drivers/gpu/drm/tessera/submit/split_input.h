@@ -2,6 +2,7 @@
 #ifndef __TESSERA_SPLIT_INPUT_H__
 #define __TESSERA_SPLIT_INPUT_H__
 
+#include <linux/gfp.h>
 #include <linux/types.h>
 
 #include "pure/split.h"
@@ -12,6 +13,29 @@
 
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_request;		/* submit/request.h */
+
+/* Large arrays whose size a client chose: its own, and better refused than forced. */
+#define TESSERA_GFP_LISTS	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL)
+
+/**
+ * struct tessera_split_index - which element of the allocation list an object is
+ */
+struct tessera_split_index {
+	/** @bo_id: id of the object */
+	u32 bo_id;
+	/** @alloc: the element */
+	u32 alloc;
+};
+
+/**
+ * struct tessera_split_map - all of them, by object
+ */
+struct tessera_split_map {
+	/** @index: sorted by object */
+	struct tessera_split_index *index;
+	/** @num: elements of @index */
+	u32 num;
+};
 
 /**
  * struct tessera_split_model - what the planner is told, and what its numbers mean
@@ -25,7 +49,15 @@ struct tessera_split_model {
 	struct tessera_split_alloc *allocs;
 	/** @blocks: occupied ranges */
 	struct tessera_split_block *blocks;
-	/** @block_bos: the object in each of them; NULL if it is being destroyed */
+	/** @map: the allocation list by object */
+	const struct tessera_split_map *map;
+	/** @holding: allocations this submission holds */
+	const unsigned long *holding;
+	/** @pass_holds: what others hold may go, as a last resort */
+	bool pass_holds;
+	/** @held: others hold something in these segments */
+	bool held;
+	/** @block_bos: the object in each of them, with a reference; NULL: being destroyed */
 	struct tessera_bo **block_bos;
 	/** @max_blocks: room in @blocks and @block_bos */
 	u32 max_blocks;
@@ -35,6 +67,8 @@ struct tessera_split_model {
 
 bool tessera_split_is_forced(const struct tessera_request *req);
 u32 tessera_split_segments(const struct tessera_request *req);
+int tessera_split_map_init(struct tessera_split_map *map, const struct tessera_request *req);
+void tessera_split_map_fini(struct tessera_split_map *map);
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments);
 void tessera_split_model_fini(struct tessera_split_model *model);

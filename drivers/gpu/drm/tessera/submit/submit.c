@@ -7,21 +7,20 @@
  * splitting of others: the planner is not asked. Only if memory does not suffice, or
  * the context is to be split for a test, does the split path take over.
  *
- * Locks: the context's, then the device's submission lock for reading, then
- * reservations.
+ * Locks: the context's, then reservations. Between the two the engine's gate is passed.
  */
-#include <linux/rwsem.h>
-
+#include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
 
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "paging/queue.h"
+#include "segments/account.h"
+#include "segments/room.h"
 #include "segments/segment.h"
-#include "submit/barrier.h"
 #include "submit/context.h"
+#include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/request.h"
 #include "submit/split_exec.h"
@@ -30,7 +29,7 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
+static int validate_objects(struct tessera_request *req)
 {
 	u32 i;
 	int ret;
@@ -39,7 +38,7 @@ static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 	for (i = 0; i < req->num_uses; i++) {
 		u32 alloc = req->uses[i];
 
-		ret = tessera_residency_validate(req->bos[alloc], exec,
+		ret = tessera_residency_validate(req->bos[alloc],
 						 tessera_request_writes(req, alloc));
 		if (ret)
 			return ret;
@@ -57,7 +56,7 @@ static int lock_objects(struct tessera_request *req, struct drm_exec *exec)
 		drm_exec_retry_on_contention(exec);
 		if (ret)
 			break;
-		ret = validate_objects(req, exec);
+		ret = validate_objects(req);
 		drm_exec_retry_on_contention(exec);
 		if (ret)
 			break;
@@ -71,9 +70,9 @@ static int add_dependencies(struct tessera_request *req, struct tessera_part *pa
 	u32 i;
 	int ret;
 
-	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
+	ret = tessera_syncs_add_waits(&req->syncs, &req->ctx->leashes, &part->job);
 	if (!ret)
-		ret = tessera_barrier_wait_group(req->tdev, req->ctx->engine->id, &part->job);
+		ret = tessera_gate_order(req->tdev, req->ctx->engine->id, &part->job);
 	for (i = 0; !ret && i < req->list.num_allocs; i++)
 		if (req->bos[i])
 			ret = tessera_part_use(part, req->bos[i],
@@ -121,6 +120,7 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
 				 req->list.num_patches);
 
+	tessera_part_join_gate(part);
 	fence = tessera_part_arm(part);
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i])
@@ -158,33 +158,59 @@ static bool may_fit(const struct tessera_request *req)
 	return wanted <= room;
 }
 
-/* -ENOSPC: it does not fit as a whole. */
-static int submit_whole(struct tessera_request *req)
+static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 {
-	struct tessera_device *tdev = req->tdev;
-	struct tessera_part *part;
 	struct drm_exec exec;
-	int ret;
+	int ret, idx;
 
-	if (!may_fit(req))
-		return -ENOSPC;
-	part = tessera_part_create(req->ctx);
-	if (IS_ERR(part))
-		return PTR_ERR(part);
-	ret = down_read_interruptible(&tdev->submit_lock);
-	if (ret)
-		goto out_put_part;
-
+	if (!drm_dev_enter(&req->tdev->drm, &idx))
+		return -ENODEV;
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, req->list.num_allocs);
 	ret = lock_objects(req, &exec);
 	if (!ret)
 		ret = run_whole(req, part);
 	drm_exec_fini(&exec);
-	up_read(&tdev->submit_lock);
+	drm_dev_exit(idx);
 
-out_put_part:
-	tessera_part_put(part);
 	return ret;
+}
+
+/* -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. */
+static int submit_try(struct tessera_request *req)
+{
+	u32 engine = req->ctx->engine->id;
+	struct tessera_part *part;
+	int ret;
+
+	part = tessera_part_create(req->ctx, req->num_uses);
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	ret = tessera_gate_enter(req->tdev, engine, req->ctx->account->payer);
+	if (!ret) {
+		ret = submit_inside(req, part);
+		tessera_gate_leave(req->tdev, engine);
+	}
+	tessera_part_put(part);
+
+	return ret;
+}
+
+static int submit_whole(struct tessera_request *req)
+{
+	u32 seen;
+	int ret;
+
+	if (!may_fit(req))
+		return -ENOSPC;
+	for (;;) {
+		seen = tessera_room_seen(req->tdev, TESSERA_ROOM_UNCLAIMED);
+		ret = submit_try(req);
+		if (ret != -EAGAIN)
+			return ret;
+		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen);
+		if (ret)
+			return ret;
+	}
 }
 
 static int submit_locked(struct tessera_request *req, u32 *num_parts)
@@ -192,14 +218,12 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	struct tessera_context *ctx = req->ctx;
 	int ret = -ENOSPC;
 
-	if (atomic_read(&ctx->guilty))
+	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
 	ret = tessera_request_check(req);
 	if (ret)
 		return ret;
 
-	/* Before the first look at an object. */
-	ctx->paging_failures = tessera_paging_failures(req->tdev);
 	req->stamp = tessera_residency_next_stamp(req->tdev);
 	req->job = ctx->next_job;
 	*num_parts = 1;

@@ -13,6 +13,7 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/job.h"
+#include "submit/leash.h"
 #include "submit/sync.h"
 
 /* Either a fence to wait for, or a syncobj to signal. */
@@ -110,20 +111,25 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 /**
  * tessera_syncs_add_waits() - make a job wait for the fences of the list
  * @syncs: the list
+ * @leashes: of the job's context
  * @job: a job that is not armed yet
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_syncs_add_waits(const struct tessera_syncs *syncs,
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
 			    struct tessera_job *job)
 {
+	struct dma_fence *wait;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < syncs->count; i++) {
 		if (!syncs->items[i].wait)
 			continue;
-		ret = tessera_job_add_dependency(job, dma_fence_get(syncs->items[i].wait));
+		wait = tessera_leash_create(leashes, syncs->items[i].wait);
+		if (!wait)
+			return -ENOMEM;
+		ret = tessera_job_add_dependency(job, wait);
 		if (ret)
 			return ret;
 	}

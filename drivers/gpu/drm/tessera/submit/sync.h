@@ -8,6 +8,7 @@ struct dma_fence;
 struct drm_file;
 struct drm_tessera_sync;
 struct tessera_job;		/* exec/job.h */
+struct tessera_leashes;		/* submit/leash.h */
 struct tessera_sync_item;	/* sync.c */
 
 /**
@@ -23,7 +24,7 @@ struct tessera_syncs {
 int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 		       const struct drm_tessera_sync *list, u32 count);
 void tessera_syncs_fini(struct tessera_syncs *syncs);
-int tessera_syncs_add_waits(const struct tessera_syncs *syncs,
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
 			    struct tessera_job *job);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 

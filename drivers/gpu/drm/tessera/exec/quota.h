@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_QUOTA_H__
+#define __TESSERA_QUOTA_H__
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+/**
+ * struct tessera_quota - kernel memory of one client's unfinished work
+ *
+ * Also what tells jobs of one client from those of another.
+ */
+struct tessera_quota {
+	/** @bytes: charged now */
+	atomic_long_t bytes;
+	/** @limit: submissions wait while there is more */
+	long limit;
+	/** @wait: for room */
+	wait_queue_head_t wait;
+};
+
+void tessera_quota_init(struct tessera_quota *quota, long limit);
+int tessera_quota_enter(struct tessera_quota *quota, long bytes);
+void tessera_quota_charge(struct tessera_quota *quota, long bytes);
+void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
+
+static inline long tessera_quota_bytes(struct tessera_quota *quota)
+{
+	return atomic_long_read(&quota->bytes);
+}
+
+#endif /* __TESSERA_QUOTA_H__ */

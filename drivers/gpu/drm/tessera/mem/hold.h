@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_HOLD_H__
+#define __TESSERA_HOLD_H__
+
+#include <linux/types.h>
+
+struct tessera_bo;		/* mem/bo.h */
+struct tessera_device;
+
+void tessera_hold_take(struct tessera_bo *bo);
+void tessera_hold_drop(struct tessera_bo *bo);
+bool tessera_hold_is_held(struct tessera_bo *bo);
+void tessera_hold_changed(struct tessera_device *tdev);
+
+#endif /* __TESSERA_HOLD_H__ */

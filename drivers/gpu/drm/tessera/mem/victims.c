@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: victims
+ *
+ * Who has to go when there is no room. Victims are chosen here, not by TTM: blocks of a
+ * segment are ranked by the pure code (least recently used, over its fair share first),
+ * and the fewest from the front of that order that open a contiguous gap are evicted.
+ * Evictions are paging jobs that wait for the victim's users on the GPU; the CPU does not.
+ *
+ * Other objects' locks are only tried: what cannot be locked is no victim. Costs n log n
+ * in the number of blocks.
+ */
+
+#include <linux/bsearch.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
+
+#include "mem/bo.h"
+#include "mem/victims.h"
+#include "pure/victim.h"
+#include "segments/account.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* Victims may be taken by others between choice and lock: choose again. */
+#define MAKE_ROOM_TRIES		4
+
+/**
+ * tessera_victims_evict() - make an object leave its segment
+ * @bo: the object, reservation held
+ * @reason: TESSERA_EVICT_*, for the trace
+ *
+ * To an aperture segment of its eviction set if there is room, else to system memory.
+ * Does nothing if it is in no segment.
+ *
+ * Return: 0, -EBUSY if it is pinned, or another error.
+ */
+int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	struct ttm_placement placement = {
+		.num_placement = bo->num_evict_places,
+		.placement = bo->evict_places,
+	};
+
+	if (!seg)
+		return 0;
+	if (bo->tbo.pin_count)
+		return -EBUSY;
+
+	/* What leaves an aperture goes all the way. */
+	if (tessera_segment_is_aperture(seg)) {
+		placement.placement += bo->num_evict_places - 1;
+		placement.num_placement = 1;
+	}
+
+	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
+			    tessera_bo_bytes(bo), bo->account->id, reason);
+
+	return ttm_bo_validate(&bo->tbo, &placement, &ctx);
+}
+
+/* An occupied range; @bo gets a reference unless the object is dying. */
+static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
+{
+	struct tessera_range *range = container_of(node, struct tessera_range, node);
+	struct ttm_buffer_object *tbo = READ_ONCE(range->base.bo);
+
+	*block = (struct tessera_block) {
+		.start = tessera_range_offset(range),
+		.size = tessera_range_bytes(range),
+		.owner = range->account->id,
+		.pinned = true,
+	};
+
+	/* Ghosts and the dying have no GEM reference left to take. */
+	if (!tessera_bo_is_tessera(tbo) || !kref_get_unless_zero(&tbo->base.refcount))
+		return;
+
+	block->bo = to_tessera_bo(tbo);
+	block->bo_id = block->bo->id;
+	block->pinned = READ_ONCE(tbo->pin_count);
+	block->held = atomic_read(&block->bo->holds);
+	block->last_use = READ_ONCE(block->bo->last_use);
+	block->clean = READ_ONCE(block->bo->copy_valid);
+}
+
+/**
+ * tessera_victims_put() - give up what tessera_victims_collect() referenced
+ * @blocks: the blocks, zeroed or collected; not under locks of theirs
+ */
+void tessera_victims_put(struct tessera_blocks *blocks)
+{
+	u32 i;
+
+	for (i = 0; i < blocks->num; i++)
+		if (blocks->block[i].bo)
+			tessera_bo_put(blocks->block[i].bo);
+	kvfree(blocks->block);
+	*blocks = (struct tessera_blocks) { };
+}
+
+/* All nodes but those of tessera_manager_shift() belong to a range. */
+static bool node_is_range(const struct drm_mm_node *node)
+{
+	return node->color == TESSERA_NODE_RANGE;
+}
+
+static u32 count_nodes_locked(struct tessera_manager *mgr)
+{
+	struct drm_mm_node *node;
+	u32 num = 0;
+
+	lockdep_assert_held(&mgr->lock);
+
+	drm_mm_for_each_node(node, &mgr->mm)
+		num++;
+
+	return num;
+}
+
+/**
+ * tessera_victims_collect() - look at a segment
+ * @tdev: the device
+ * @seg: the segment
+ * @blocks: result; tessera_victims_put() if it succeeds
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
+			    struct tessera_blocks *blocks)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tdev, seg->index);
+	struct drm_mm_node *node;
+	u32 room;
+
+	*blocks = (struct tessera_blocks) { };
+	mutex_lock(&mgr->lock);
+	for (;;) {
+		room = count_nodes_locked(mgr);
+		mutex_unlock(&mgr->lock);
+
+		/* The client's for as long as it takes. */
+		blocks->block = kvmalloc_array(room + 1, sizeof(*blocks->block),
+					       GFP_KERNEL_ACCOUNT);
+		if (!blocks->block)
+			return -ENOMEM;
+
+		mutex_lock(&mgr->lock);
+		if (count_nodes_locked(mgr) <= room)
+			break;
+		kvfree(blocks->block);
+	}
+	drm_mm_for_each_node(node, &mgr->mm) {
+		/* What a move inside the segment has left, for a moment. */
+		if (node_is_range(node))
+			block_fill(&blocks->block[blocks->num++], node);
+	}
+	mutex_unlock(&mgr->lock);
+
+	return 0;
+}
+
+static int cmp_view_id(const void *key, const void *elem)
+{
+	const struct tessera_account_view *view = elem;
+	u32 id = *(const u32 *)key;
+
+	return id < view->id ? -1 : id > view->id;
+}
+
+static u32 owner_index(const struct tessera_account_view *views, u32 num, u32 id)
+{
+	const struct tessera_account_view *view;
+
+	view = bsearch(&id, views, num, sizeof(*views), cmp_view_id);
+
+	return view ? view - views : TESSERA_VICTIM_NO_OWNER;
+}
+
+static int rank_run(struct tessera_victim_req *req, struct tessera_block *blocks)
+{
+	u32 i;
+	int ret;
+
+	ret = tessera_victim_rank(req);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < req->n_blocks; i++) {
+		struct tessera_block *block = &blocks[req->blocks[i].cookie];
+
+		block->tier = req->blocks[i].tier;
+		block->rank = i;
+	}
+
+	return 0;
+}
+
+static void rank_fill(struct tessera_victim_req *req, const struct tessera_account_view *views,
+		      const struct tessera_block *blocks, u32 requester)
+{
+	u32 i;
+
+	for (i = 0; i < req->n_owners; i++) {
+		req->owners[i].used = views[i].used;
+		req->owners[i].demand = views[i].demand;
+		if (views[i].id == requester) {
+			req->requester = i;
+			req->fair = views[i].fair;
+		}
+	}
+
+	for (i = 0; i < req->n_blocks; i++) {
+		struct tessera_victim_block *block = &req->blocks[i];
+
+		block->size = blocks[i].size;
+		block->last_use = blocks[i].last_use;
+		block->owner = owner_index(views, req->n_owners, blocks[i].owner);
+		block->cookie = i;
+		if (blocks[i].pinned || blocks[i].held || !blocks[i].bo)
+			block->flags |= TESSERA_VICTIM_BLOCK_FIXED;
+		if (blocks[i].busy)
+			block->flags |= TESSERA_VICTIM_BLOCK_BUSY;
+	}
+}
+
+/**
+ * tessera_victims_rank() - in which order a segment's blocks may be taken
+ * @tdev: the device
+ * @seg: the segment
+ * @requester: who wants memory there
+ * @want: bytes it wants beyond what it has
+ * @blocks: the segment's blocks; tier and rank are set
+ *
+ * Return: 0 or an error.
+ */
+int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segment *seg,
+			 struct tessera_account *requester, u64 want,
+			 struct tessera_blocks *blocks)
+{
+	struct tessera_victim_req req = { .want = want, .n_blocks = blocks->num };
+	struct tessera_account_view *views;
+	int ret;
+
+	ret = tessera_account_views(tdev, seg->index, &views, &req.n_owners);
+	if (ret)
+		return ret;
+
+	req.owners = kvcalloc(req.n_owners, sizeof(*req.owners), GFP_KERNEL);
+	req.blocks = kvcalloc(blocks->num + 1, sizeof(*req.blocks), GFP_KERNEL_ACCOUNT);
+	ret = -ENOMEM;
+	if (req.owners && req.blocks) {
+		rank_fill(&req, views, blocks->block, requester->id);
+		ret = rank_run(&req, blocks->block);
+		cond_resched();
+	}
+	kvfree(req.blocks);
+	kvfree(req.owners);
+	kvfree(views);
+
+	return ret;
+}
+
+/* A gap in the making: what must go to get it. */
+struct gap {
+	u64 start, end;
+	u32 first, last;
+};
+
+static bool block_goes(const struct tessera_block *block, u32 limit)
+{
+	return block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN && block->rank < limit;
+}
+
+/*
+ * Lowest gap of @size if the first @limit blocks in order went. @gap gets the blocks
+ * in it, [first, last).
+ */
+static bool find_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
+		     u32 num, u32 limit, u64 size, struct gap *gap)
+{
+	u64 start = 0;
+	u32 first = 0;
+	u32 i;
+
+	for (i = 0; i <= num; i++) {
+		u64 end = i < num ? blocks[i].start : seg->size;
+
+		if (i < num && block_goes(&blocks[i], limit))
+			continue;
+		if (end > start && end - start >= size) {
+			*gap = (struct gap) { start, start + size, first, i };
+			return true;
+		}
+		if (i < num)
+			start = ALIGN(blocks[i].start + blocks[i].size, seg->page_size);
+		first = i + 1;
+	}
+
+	return false;
+}
+
+/* The fewest from the front of the order that open a gap; bisection over how many. */
+static bool choose_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
+		       u32 num, u64 size, struct gap *gap)
+{
+	u32 lo = 0, hi = num;
+
+	if (!find_gap(seg, blocks, num, hi, size, gap))
+		return false;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (find_gap(seg, blocks, num, mid, size, gap))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+
+	return find_gap(seg, blocks, num, hi, size, gap);
+}
+
+/* -EBUSY if somebody else has the lock, or somebody has come to rely on its place. */
+static int evict_block(const struct tessera_segment *seg, struct tessera_block *block, u32 reason)
+{
+	struct dma_resv *resv = block->bo->tbo.base.resv;
+	int ret = 0;
+
+	if (!dma_resv_trylock(resv))
+		return -EBUSY;
+
+	if (atomic_read(&block->bo->holds))
+		ret = -EBUSY;
+	else if (tessera_bo_segment(block->bo) == seg)
+		ret = tessera_victims_evict(block->bo, reason);
+	dma_resv_unlock(resv);
+
+	return ret;
+}
+
+/* Evict what is in the gap; a block that resists is pinned for the next choice. */
+static int evict_gap(const struct tessera_segment *seg, struct tessera_block *blocks,
+		     const struct gap *gap, u32 requester)
+{
+	u32 i;
+	int ret;
+
+	for (i = gap->first; i < gap->last; i++) {
+		struct tessera_block *block = &blocks[i];
+
+		if (block->start + block->size <= gap->start || block->start >= gap->end)
+			continue;
+
+		ret = evict_block(seg, block, block->owner == requester ? TESSERA_EVICT_LRU :
+									  TESSERA_EVICT_SHARE);
+		if (ret == -EBUSY)
+			block->pinned = true;
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
+		    struct tessera_blocks *blocks, u64 size, u64 *start)
+{
+	struct gap gap;
+	u32 try;
+	int ret;
+
+	for (try = 0; try < MAKE_ROOM_TRIES; try++) {
+		ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
+		if (ret)
+			return ret;
+		if (!choose_gap(seg, blocks->block, blocks->num, size, &gap))
+			return -ENOSPC;
+
+		ret = evict_gap(seg, blocks->block, &gap, bo->account->id);
+		if (!ret)
+			*start = gap.start;
+		if (ret != -EBUSY)
+			return ret;
+	}
+
+	return -ENOSPC;
+}
+
+/* An aperture may be full by its commit limit though it has holes. */
+static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment *seg,
+			     struct tessera_blocks *blocks, u64 size)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
+	u32 *order;
+	u32 i;
+	int ret;
+
+	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
+	if (ret)
+		return ret;
+	order = kvmalloc_array(blocks->num + 1, sizeof(*order), GFP_KERNEL_ACCOUNT);
+	if (!order)
+		return -ENOMEM;
+	for (i = 0; i < blocks->num; i++)
+		order[blocks->block[i].rank] = i;
+
+	for (i = 0; i < blocks->num && !ret; i++) {
+		struct tessera_block *block = &blocks->block[order[i]];
+
+		if (READ_ONCE(mgr->committed) + size <= seg->commit)
+			break;
+		if (!block_goes(block, blocks->num))
+			continue;
+		ret = evict_block(seg, block, TESSERA_EVICT_LRU);
+		if (ret == -EBUSY)
+			ret = 0;
+	}
+	kvfree(order);
+
+	return ret;
+}
+
+/**
+ * tessera_victims_make_room() - evict others so that an object fits
+ * @bo: the object, reservation held
+ * @seg: the segment
+ * @start: receives the lower end of the gap, a byte offset
+ *
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
+ */
+int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
+			      u64 *start)
+{
+	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct tessera_blocks blocks;
+	int ret;
+
+	ret = tessera_victims_collect(tdev, seg, &blocks);
+	if (ret)
+		return ret;
+
+	if (tessera_manager_of(tdev, seg->index)->committed + size > seg->commit) {
+		ret = meet_commit_limit(bo, seg, &blocks, size);
+		tessera_victims_put(&blocks);
+		if (!ret)
+			ret = tessera_victims_collect(tdev, seg, &blocks);
+		if (ret)
+			return ret;
+	}
+	ret = open_gap(bo, seg, &blocks, size, start);
+	tessera_victims_put(&blocks);
+
+	return ret;
+}

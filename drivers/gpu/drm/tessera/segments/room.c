@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: waiting for room
+ *
+ * Who finds no room for a reason that passes drops all its locks, waits here, and looks
+ * again. The number of the last event is read before the look, so none is missed.
+ * Waiting takes no lock and ends with a fatal signal, a freeze is allowed.
+ */
+
+#include <linux/atomic.h>
+#include <linux/freezer.h>
+#include <linux/sched/signal.h>
+#include <linux/wait.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+
+#include "segments/room.h"
+#include "tessera_device.h"
+
+struct room_event {
+	atomic_t count;
+	wait_queue_head_t wait;
+};
+
+struct tessera_room {
+	struct room_event events[TESSERA_ROOM_EVENTS];
+};
+
+/**
+ * tessera_room_init() - set up the events
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_room_init(struct tessera_device *tdev)
+{
+	struct tessera_room *room;
+	u32 i;
+
+	room = drmm_kzalloc(&tdev->drm, sizeof(*room), GFP_KERNEL);
+	if (!room)
+		return -ENOMEM;
+	for (i = 0; i < TESSERA_ROOM_EVENTS; i++)
+		init_waitqueue_head(&room->events[i].wait);
+	tdev->room = room;
+
+	return 0;
+}
+
+/**
+ * tessera_room_seen() - number of the last event
+ * @tdev: the device
+ * @event: which kind
+ *
+ * Return: what tessera_room_wait() wants, read before looking for room.
+ */
+u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event)
+{
+	return atomic_read_acquire(&tdev->room->events[event].count);
+}
+
+/**
+ * tessera_room_signal() - there may be room now
+ * @tdev: the device
+ * @event: why
+ *
+ * Process context, any locks.
+ */
+void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event)
+{
+	struct room_event *ev = &tdev->room->events[event];
+
+	/* Fully ordered: whoever sees the count sees the room. */
+	atomic_inc_return(&ev->count);
+	if (wq_has_sleeper(&ev->wait))
+		wake_up_all(&ev->wait);
+}
+
+/**
+ * tessera_room_wait() - wait for the next event
+ * @tdev: the device
+ * @event: which kind
+ * @seen: from tessera_room_seen()
+ *
+ * No lock may be held that anybody else needs.
+ *
+ * Return: 0, -EINTR for a fatal signal, or -ENODEV if the device went away.
+ */
+int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen)
+{
+	struct room_event *ev = &tdev->room->events[event];
+	int ret;
+
+	ret = wait_event_state(ev->wait, atomic_read(&ev->count) != seen ||
+			       drm_dev_is_unplugged(&tdev->drm),
+			       (TASK_KILLABLE | TASK_FREEZABLE));
+	if (ret)
+		return -EINTR;
+
+	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : 0;
+}

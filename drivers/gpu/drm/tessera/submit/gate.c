@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: gates
+ *
+ * An engine that cannot save and restore a context has to run the parts of one submission
+ * back to back (SCHED-2). So such a group closes the engine's gate before its first
+ * window and opens it after its last part is armed. An ordinary submission to the engine
+ * passes the gate before it locks or arms anything, and waits there while it is closed;
+ * afterwards it depends on the group's last part. The group's first part depends on
+ * all that was armed since the group before. Paging, other engines, and devices with
+ * preemption have nothing to do with it (SCHED-3, SCHED-5).
+ *
+ * The gate is handed round: of those who wait, the client whose last turn is longest ago
+ * is next, whatever number of submissions the others have waiting.
+ *
+ * "All that was armed since" is an epoch: a fence that signals when the last of the jobs
+ * that joined it has finished. Jobs join between enter and leave; a group closes the gate when
+ * nobody is inside, and begins a new epoch.
+ *
+ * Each gate has a spinlock, a leaf; waiting is done without any lock.
+ */
+#include <linux/dma-fence.h>
+#include <linux/freezer.h>
+#include <linux/list.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+
+#include "exec/job.h"
+#include "segments/account.h"
+#include "submit/gate.h"
+#include "tessera_device.h"
+
+struct tessera_epoch {
+	struct dma_fence base;
+	/* The fence's own. */
+	spinlock_t lock;
+	/* Jobs not finished, and one for as long as others may join. */
+	atomic_t jobs;
+};
+
+struct tessera_gate {
+	/* Protects all below. */
+	spinlock_t lock;
+	struct list_head waiters;
+	wait_queue_head_t wait;
+	/* Number of the last turn, see &tessera_payer.gate_turn. */
+	u64 turn;
+	/* Submissions between enter and leave. */
+	u32 inside;
+	bool closed;
+	/* Last part of the last group, or NULL. */
+	struct dma_fence *group;
+	/* What jobs join now. */
+	struct tessera_epoch *epoch;
+	/* What the group that has closed the gate waits for. */
+	struct tessera_epoch *before;
+};
+
+struct tessera_gates {
+	struct tessera_gate gate[TSR_MAX_ENGINES];
+};
+
+struct gate_waiter {
+	struct list_head node;
+	struct tessera_payer *payer;
+	bool closes;
+	bool admitted;
+};
+
+static const char *epoch_get_driver_name(struct dma_fence *fence)
+{
+	return "tessera";
+}
+
+static const char *epoch_get_timeline_name(struct dma_fence *fence)
+{
+	return "tessera-epoch";
+}
+
+static const struct dma_fence_ops epoch_ops = {
+	.get_driver_name = epoch_get_driver_name,
+	.get_timeline_name = epoch_get_timeline_name,
+};
+
+static struct tessera_epoch *epoch_create(void)
+{
+	struct tessera_epoch *epoch = kzalloc(sizeof(*epoch), GFP_KERNEL);
+
+	if (!epoch)
+		return NULL;
+	spin_lock_init(&epoch->lock);
+	atomic_set(&epoch->jobs, 1);
+	dma_fence_init(&epoch->base, &epoch_ops, &epoch->lock, dma_fence_context_alloc(1), 1);
+
+	return epoch;
+}
+
+/**
+ * tessera_gate_part() - a job that has joined an epoch has finished
+ * @epoch: the epoch, or NULL
+ *
+ * Any context.
+ */
+void tessera_gate_part(struct tessera_epoch *epoch)
+{
+	if (!epoch)
+		return;
+	if (atomic_dec_and_test(&epoch->jobs))
+		dma_fence_signal(&epoch->base);
+	dma_fence_put(&epoch->base);
+}
+
+/* NULL: nobody has to wait for anybody. */
+static struct tessera_gate *gate_of(struct tessera_device *tdev, u32 engine)
+{
+	if (tdev->info.caps & TSR_CAP_PREEMPTION)
+		return NULL;
+
+	return &tdev->gates->gate[engine];
+}
+
+static void gates_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_gates *gates = data;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(gates->gate); i++) {
+		dma_fence_put(gates->gate[i].group);
+		if (gates->gate[i].epoch)
+			tessera_gate_part(gates->gate[i].epoch);
+	}
+}
+
+/**
+ * tessera_gate_init() - set up the gates of all engines
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_gate_init(struct tessera_device *tdev)
+{
+	struct tessera_gates *gates;
+	u32 i;
+	int ret;
+
+	gates = drmm_kzalloc(&tdev->drm, sizeof(*gates), GFP_KERNEL);
+	if (!gates)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&tdev->drm, gates_fini, gates);
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(gates->gate); i++) {
+		struct tessera_gate *gate = &gates->gate[i];
+
+		spin_lock_init(&gate->lock);
+		INIT_LIST_HEAD(&gate->waiters);
+		init_waitqueue_head(&gate->wait);
+		gate->epoch = epoch_create();
+		if (!gate->epoch)
+			return -ENOMEM;
+	}
+	tdev->gates = gates;
+
+	return 0;
+}
+
+/**
+ * tessera_gate_unplug() - let nobody wait any more
+ * @tdev: the device, after drm_dev_unplug()
+ */
+void tessera_gate_unplug(struct tessera_device *tdev)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(tdev->gates->gate); i++)
+		wake_up_all(&tdev->gates->gate[i].wait);
+}
+
+/* Whose last turn is longest ago; among equals the first. */
+static struct gate_waiter *gate_next_locked(struct tessera_gate *gate, u32 engine)
+{
+	struct gate_waiter *waiter, *next = NULL;
+
+	lockdep_assert_held(&gate->lock);
+
+	list_for_each_entry(waiter, &gate->waiters, node)
+		if (!next || waiter->payer->gate_turn[engine] <
+			     next->payer->gate_turn[engine])
+			next = waiter;
+
+	return next;
+}
+
+static bool gate_admit_locked(struct tessera_gate *gate, u32 engine,
+			      struct tessera_payer *payer, bool closes)
+{
+	lockdep_assert_held(&gate->lock);
+
+	if (gate->closed || (closes && gate->inside))
+		return false;
+	if (closes)
+		gate->closed = true;
+	else
+		gate->inside++;
+	payer->gate_turn[engine] = ++gate->turn;
+
+	return true;
+}
+
+static void gate_hand_on_locked(struct tessera_gate *gate, u32 engine)
+{
+	struct gate_waiter *waiter;
+	bool any = false;
+
+	for (;;) {
+		waiter = gate_next_locked(gate, engine);
+		if (!waiter || !gate_admit_locked(gate, engine, waiter->payer, waiter->closes))
+			break;
+		list_del_init(&waiter->node);
+		WRITE_ONCE(waiter->admitted, true);
+		any = true;
+	}
+	if (any)
+		wake_up_all(&gate->wait);
+}
+
+static bool gate_try(struct tessera_gate *gate, u32 engine, struct gate_waiter *waiter)
+{
+	bool admitted;
+
+	spin_lock(&gate->lock);
+	admitted = list_empty(&gate->waiters) &&
+		   gate_admit_locked(gate, engine, waiter->payer, waiter->closes);
+	if (!admitted)
+		list_add_tail(&waiter->node, &gate->waiters);
+	spin_unlock(&gate->lock);
+
+	return admitted;
+}
+
+/* True if the waiter was admitted after all. */
+static bool gate_withdraw(struct tessera_gate *gate, u32 engine, struct gate_waiter *waiter)
+{
+	spin_lock(&gate->lock);
+	if (!waiter->admitted) {
+		list_del(&waiter->node);
+		/* It may have been what others stood behind. */
+		gate_hand_on_locked(gate, engine);
+	}
+	spin_unlock(&gate->lock);
+
+	return waiter->admitted;
+}
+
+static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+		     bool closes)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+	struct gate_waiter waiter = { .payer = payer, .closes = closes };
+	int ret;
+
+	if (gate_try(gate, engine, &waiter))
+		return 0;
+	ret = wait_event_state(gate->wait, READ_ONCE(waiter.admitted) ||
+			       drm_dev_is_unplugged(&tdev->drm),
+			       (TASK_INTERRUPTIBLE | TASK_FREEZABLE));
+	if (gate_withdraw(gate, engine, &waiter))
+		return 0;
+
+	return ret ?: -ENODEV;
+}
+
+/**
+ * tessera_gate_enter() - begin an ordinary submission
+ * @tdev: the device
+ * @engine: engine it is for
+ * @payer: whose it is
+ *
+ * No lock may be held but the context's, and nothing be armed. Ends with
+ * tessera_gate_leave().
+ *
+ * Return: 0, -ERESTARTSYS or -ENODEV.
+ */
+int tessera_gate_enter(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer)
+{
+	return gate_of(tdev, engine) ? gate_pass(tdev, engine, payer, false) : 0;
+}
+
+/**
+ * tessera_gate_leave() - all of an ordinary submission is armed
+ * @tdev: the device
+ * @engine: engine it is for
+ */
+void tessera_gate_leave(struct tessera_device *tdev, u32 engine)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+
+	if (!gate)
+		return;
+	spin_lock(&gate->lock);
+	gate->inside--;
+	gate_hand_on_locked(gate, engine);
+	spin_unlock(&gate->lock);
+}
+
+/**
+ * tessera_gate_join() - count a job among those the next group waits for
+ * @tdev: the device
+ * @engine: engine of the job, whose gate its submission has passed
+ *
+ * Return: what tessera_gate_part() wants when the job has finished; NULL if there is nothing
+ * to count.
+ */
+struct tessera_epoch *tessera_gate_join(struct tessera_device *tdev, u32 engine)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+
+	if (!gate)
+		return NULL;
+	/* Nobody begins another epoch while somebody is inside. */
+	atomic_inc(&gate->epoch->jobs);
+	dma_fence_get(&gate->epoch->base);
+
+	return gate->epoch;
+}
+
+/**
+ * tessera_gate_order() - run after the engine's last group
+ * @tdev: the device
+ * @engine: engine of the job, whose gate is passed or closed by the caller
+ * @job: the job, not armed yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_gate_order(struct tessera_device *tdev, u32 engine, struct tessera_job *job)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+
+	if (!gate || !gate->group || dma_fence_is_signaled(gate->group))
+		return 0;
+
+	return tessera_job_add_dependency(job, dma_fence_get(gate->group));
+}
+
+/**
+ * tessera_gate_close() - begin a group
+ * @tdev: the device
+ * @engine: engine it is for
+ * @payer: whose it is
+ *
+ * As tessera_gate_enter(); ends with tessera_gate_open().
+ *
+ * Return: 0, -ERESTARTSYS, -ENOMEM or -ENODEV.
+ */
+int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+	struct tessera_epoch *epoch;
+	int ret;
+
+	if (!gate)
+		return 0;
+	epoch = epoch_create();
+	if (!epoch)
+		return -ENOMEM;
+	ret = gate_pass(tdev, engine, payer, true);
+	if (ret) {
+		tessera_gate_part(epoch);
+		return ret;
+	}
+	gate->before = gate->epoch;
+	gate->epoch = epoch;
+	/* The group's reference, and no more jobs join. */
+	dma_fence_get(&gate->before->base);
+	tessera_gate_part(gate->before);
+
+	return 0;
+}
+
+/**
+ * tessera_gate_open() - all parts of a group are armed, or no more will be
+ * @tdev: the device
+ * @engine: engine it was for
+ * @last: fence of the last part that was armed, or NULL
+ */
+void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct dma_fence *last)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+
+	if (!gate)
+		return;
+	if (last) {
+		dma_fence_put(gate->group);
+		gate->group = dma_fence_get(last);
+	}
+	dma_fence_put(&gate->before->base);
+	gate->before = NULL;
+
+	spin_lock(&gate->lock);
+	gate->closed = false;
+	gate_hand_on_locked(gate, engine);
+	spin_unlock(&gate->lock);
+}
+
+/**
+ * tessera_gate_order_group() - run after all that was armed on the engine
+ * @tdev: the device
+ * @engine: engine of the job, whose gate the caller has closed
+ * @job: first part of the group, not armed yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_gate_order_group(struct tessera_device *tdev, u32 engine, struct tessera_job *job)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+	int ret;
+
+	ret = tessera_gate_order(tdev, engine, job);
+	if (ret || !gate || dma_fence_is_signaled(&gate->before->base))
+		return ret;
+
+	return tessera_job_add_dependency(job, dma_fence_get(&gate->before->base));
+}
