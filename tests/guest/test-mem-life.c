@@ -80,7 +80,6 @@ static void pages_are_given_up(void)
 	uint32_t ctx = tsr_context_new(&dev, 0), word = 0;
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), cpu);
 
-	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
 	tsr_bo_map(&dev, &bo);
 	for (uint32_t round = 1; round < 4; round++) {
 		tsr_pattern_write(&bo, round);
@@ -98,7 +97,6 @@ static void pages_are_given_up(void)
 		if (round == 3)
 			tsr_bo_free(&dev, &bo);
 	}
-	require_ok(tsr_debugfs_write("keep_system_copy", "0"));
 	tsr_close(&dev);
 }
 

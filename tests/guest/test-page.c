@@ -285,7 +285,6 @@ static void cleared_memory_is_not_dropped(void)
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
 	struct tsr_trace trace;
 
-	knob("keep_system_copy", "1");
 	tsr_gpu_touch(&dev, ctx, &bo);
 	tsr_trace_start("paging_op", NULL);
 	tsr_evict_set(tsr_bit(seg));
@@ -305,7 +304,6 @@ static void cpu_writes_are_not_dropped(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
 
-	knob("keep_system_copy", "1");
 	tsr_bo_map(&dev, &bo);
 	tsr_pattern_write(&bo, 1);
 	tsr_gpu_touch(&dev, ctx, &bo);

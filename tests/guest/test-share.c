@@ -323,7 +323,7 @@ static void files_of_one_process(void)
 	for (int i = 0; i < 2; i++)
 		/* half, and what the other one happens to leave free */
 		require_msg(clients[i].share >= seg->size / 2 &&
-			    clients[i].share <= seg->size / 2 + 4 * object,
+				    clients[i].share <= seg->size / 2 + 4 * object,
 			    "share %llu of %llu", (unsigned long long)clients[i].share,
 			    (unsigned long long)seg->size);
 	/* fdinfo is about one file */

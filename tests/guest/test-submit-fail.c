@@ -198,7 +198,7 @@ static void pages_in(void)
 {
 	struct job j;
 	unsigned int nth = (unsigned int)tap_env("NTH", 1);
-	bool more;
+	bool more = true;
 
 	prepare(&j, KiB(64));
 	do {
@@ -219,7 +219,7 @@ static void splits(void)
 {
 	struct job j;
 	unsigned int nth = (unsigned int)tap_env("NTH", 1);
-	bool more;
+	bool more = true;
 
 	prepare(&j, KiB(1600));
 	do {
@@ -247,12 +247,11 @@ static void evicts(void)
 	struct job j;
 	uint32_t errors = 0;
 	char set[16];
-	bool more;
+	bool more = true;
 
 	prepare(&j, KiB(64));
 	snprintf(set, sizeof(set), "%u", tsr_bit(tsr_seg_visible(&j.dev)));
-	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
-	for (unsigned int nth = 1; nth == 1 || more; nth++) {
+	for (unsigned int nth = 1; more; nth++) {
 		tsr_gpu_touch(&j.dev, j.ctx, &j.a);
 		injection_set(nth);
 		if (tsr_debugfs_write("evict_all", set))
@@ -261,7 +260,6 @@ static void evicts(void)
 		tsr_evict_set(tsr_bit(tsr_seg_visible(&j.dev)));
 		tsr_pattern_check(&j.a, 0xa);
 	}
-	require_ok(tsr_debugfs_write("keep_system_copy", "0"));
 	tap_note("%u evictions failed", errors);
 	require(errors >= failed);
 	tsr_close(&j.dev);

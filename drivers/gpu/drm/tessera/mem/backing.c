@@ -317,6 +317,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 		return -ENOMEM;
 	tdev->retain = retain;
 	retain->limit = totalram_pages() / RETAIN_FRACTION;
+	retain->keep_copy = true;
 
 	shrinker = shrinker_alloc(0, "drm-tessera:%s", dev_name(tdev->drm.dev));
 	if (!shrinker)
