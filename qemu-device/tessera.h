@@ -5,8 +5,8 @@
  * registers (what the guest wrote), derived state (segments, engines, page
  * states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, view, swizzle, surface, mark, paging, copy, pixel, blit and
- * raster, cmd, fetch, engine, reset, mmio, vmstate, pci.
+ * strict, access, view, swizzle, surface, mark, paging, copy, pixel, texture,
+ * blit and raster, cmd, fetch, engine, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock. An engine thread never takes the BQL and holds no
@@ -31,7 +31,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_DEFAULT_SEGMENTS 4
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
-#define TESSERA_TEXPAGES         64             /* texture page cache */
+#define TESSERA_TEXPAGES         1024           /* texture page cache */
 
 typedef struct TesseraEngine TesseraEngine;
 
@@ -74,11 +74,6 @@ typedef struct TesseraWindow {
     uint32_t bytes;
     uint8_t data[TSR_PAGE_SIZE];
 } TesseraWindow;
-
-typedef struct TesseraTexPage {
-    uint64_t off;               /* address; UINT64_MAX: empty */
-    uint8_t data[TSR_PAGE_SIZE];
-} TesseraTexPage;
 
 struct TesseraEngine {
     TesseraState *s;
@@ -131,7 +126,8 @@ struct TesseraEngine {
     uint8_t *band;              /* one band of tile rows, grown on demand */
     size_t band_bytes;
     uint32_t *frags;            /* one row of fragments */
-    TesseraTexPage *texpages;   /* TESSERA_TEXPAGES */
+    uint64_t *texpage;          /* TESSERA_TEXPAGES addresses + 1; 0: empty */
+    uint8_t *texdata;           /* and their pages */
 
     /* Written by the thread under slot_lock, which others take to look. */
     QemuMutex slot_lock;

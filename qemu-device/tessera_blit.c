@@ -12,6 +12,7 @@
 #include "tessera_raster.h"
 #include "tessera_pixel.h"
 #include "tessera_strict.h"
+#include "tessera_texture.h"
 
 typedef struct BlitJob {
     TesseraSurface dst;
@@ -46,20 +47,33 @@ static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p)
     return err;
 }
 
+/* Centre of pixel @i: (2 i + 1) size / (2 n) texels. */
+static TesseraWalker blit_walker(uint32_t i, uint32_t n, uint32_t size)
+{
+    int64_t unit = (int64_t)size << 16;
+    TesseraWalker w;
+
+    w.value = tessera_walker_split(int128_makes64((2LL * i + 1) * unit),
+                                   2LL * n, &w.fraction);
+    w.step = tessera_walker_split(int128_makes64(2 * unit), 2LL * n,
+                                  &w.step_fraction);
+    return w;
+}
+
 static uint32_t blit_row(BlitJob *b, uint32_t row, uint32_t *frags)
 {
-    int64_t v = (2LL * row + 1) * b->tex.h * 65536 / (2LL * b->h);
-    uint32_t i;
+    TesseraWalker u = blit_walker(0, b->w, b->tex.w);
+    TesseraWalker v = blit_walker(row, b->h, b->tex.h);
 
-    for (i = 0; i < b->w; i++) {
-        int64_t u = (2LL * i + 1) * b->tex.w * 65536 / (2LL * b->w);
-
-        frags[i] = tessera_pixel_mul(tessera_texture_sample(&b->tex, u, v),
-                                     b->color);
+    v.step = v.step_fraction = 0;
+    tessera_texture_begin(&b->tex, &u, &v);
+    tessera_texture_span(&b->tex, &u, &v, b->w, frags);
+    if (b->tex.err) {
+        return b->tex.err;
     }
-    return b->tex.err ? b->tex.err
-                      : tessera_pixel_row(&b->view, &b->dst, b->x, b->y + row,
-                                          b->w, frags, b->blend);
+    tessera_pixels_mul(frags, b->w, b->color);
+    return tessera_pixel_row(&b->view, &b->dst, b->x, b->y + row, b->w, frags,
+                             b->blend);
 }
 
 uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)

@@ -341,7 +341,8 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     tessera_master_init(&e->m, s, index);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
-    e->texpages = g_new0(TesseraTexPage, TESSERA_TEXPAGES);
+    e->texpage = g_new0(uint64_t, TESSERA_TEXPAGES);
+    e->texdata = g_malloc(TESSERA_TEXPAGES * TSR_PAGE_SIZE);
     e->num_slots = s->cfg.num_slots;
     e->slots = g_new0(TesseraSlot, e->num_slots);
     qemu_mutex_init(&e->lock);
@@ -411,7 +412,8 @@ void tessera_engines_free(TesseraState *s)
         g_free(e->scratch);
         g_free(e->band);
         g_free(e->frags);
-        g_free(e->texpages);
+        g_free(e->texpage);
+        g_free(e->texdata);
         g_free(e->slots);
     }
     s->num_engines = 0;

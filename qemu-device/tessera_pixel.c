@@ -1,10 +1,11 @@
 /*
  * Tessera virtual GPU: pixels
  *
- * Formats, texture sampling and blending, in exact integer arithmetic that
+ * Formats and blending, in exact integer arithmetic that
  * Documentation/hardware.rst gives in full: a reference renderer that follows
- * it gets the same bits. Fragments are ARGB8888 words. Called from engine
- * threads by BLIT and DRAW.
+ * it gets the same bits. Fragments are ARGB8888 words; they are blended in
+ * place, whatever the target's layout. Called from engine threads by BLIT and
+ * DRAW.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,6 +23,12 @@ static inline uint32_t div255(uint32_t x)
 {
     x += 128;
     return (x + (x >> 8)) >> 8;
+}
+
+static inline uint64_t div255_lanes(uint64_t x)
+{
+    x += 128 * 0x0000000100000001ULL;
+    return ((x + ((x >> 8) & TESSERA_LANES)) >> 8) & TESSERA_LANES;
 }
 
 static inline uint32_t channel(uint32_t argb, unsigned int shift)
@@ -43,20 +50,11 @@ uint32_t tessera_pixel_mul(uint32_t a, uint32_t b)
     return out;
 }
 
-static inline uint32_t unpack(uint32_t format, const uint8_t *p)
+void tessera_pixels_mul(uint32_t *frags, uint32_t n, uint32_t c)
 {
-    uint32_t v, r, g, b;
-
-    if (format == TSR_FORMAT_RGB565) {
-        v = lduw_le_p(p);
-        r = v >> 11;
-        g = (v >> 5) & 0x3f;
-        b = v & 0x1f;
-        return 0xff000000u | (r << 3 | r >> 2) << 16 |
-               (g << 2 | g >> 4) << 8 | (b << 3 | b >> 2);
+    for (uint32_t i = 0; c != 0xffffffff && i < n; i++) {
+        frags[i] = tessera_pixel_mul(frags[i], c);
     }
-    v = ldl_le_p(p);
-    return format == TSR_FORMAT_XRGB8888 ? v | 0xff000000u : v;
 }
 
 static inline void pack(uint32_t format, uint8_t *p, uint32_t argb)
@@ -70,32 +68,139 @@ static inline void pack(uint32_t format, uint8_t *p, uint32_t argb)
     }
 }
 
+/* The sum for alpha is 255 a + d (255 - a): the quotient comes out exact. */
 static inline uint32_t blend_alpha(uint32_t s, uint32_t d)
 {
-    uint32_t a = s >> 24, out;
+    uint32_t a = s >> 24, opaque = s | 0xff000000u;
 
-    if (a == 0xff) {
-        return s;
-    }
-    out = (a + div255((d >> 24) * (255 - a))) << 24;
-    for (unsigned int shift = 0; shift < 24; shift += 8) {
-        out |= div255(channel(s, shift) * a +
-                      channel(d, shift) * (255 - a)) << shift;
-    }
-    return out;
+    return tessera_unlanes(div255_lanes(tessera_lanes(s) * a +
+                                        tessera_lanes(d) * (255 - a)),
+                           div255_lanes(tessera_lanes(opaque >> 8) * a +
+                                        tessera_lanes(d >> 8) * (255 - a)));
+}
+
+static inline uint64_t saturate_lanes(uint64_t x)
+{
+    return (x | ((x >> 8) & 0x0000000100000001ULL) * 255) & TESSERA_LANES;
 }
 
 static inline uint32_t blend_premultiplied(uint32_t s, uint32_t d)
 {
-    uint32_t a = s >> 24, out = 0;
+    uint32_t rest = 255 - (s >> 24);
+    uint64_t br = tessera_lanes(s) + div255_lanes(tessera_lanes(d) * rest);
+    uint64_t ga = tessera_lanes(s >> 8) +
+                  div255_lanes(tessera_lanes(d >> 8) * rest);
 
-    for (unsigned int shift = 0; shift < 32; shift += 8) {
-        uint32_t c = channel(s, shift) +
-                     div255(channel(d, shift) * (255 - a));
+    return tessera_unlanes(saturate_lanes(br), saturate_lanes(ga));
+}
 
-        out |= MIN(c, 255) << shift;
+/* With constants for format and blend, a loop of its own for each. */
+static inline QEMU_ALWAYS_INLINE void
+blend_pixels(uint32_t format, uint32_t bpp, uint32_t blend, uint8_t *p,
+             const uint32_t *frags, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, p += bpp) {
+        uint32_t c = frags[i];
+
+        if (blend == TSR_BLEND_ALPHA) {
+            c = blend_alpha(c, tessera_pixel_unpack(format, p));
+        } else if (blend == TSR_BLEND_PREMULTIPLIED) {
+            c = blend_premultiplied(c, tessera_pixel_unpack(format, p));
+        }
+        pack(format, p, c);
     }
-    return out;
+}
+
+static inline QEMU_ALWAYS_INLINE void
+blend_format(uint32_t format, uint32_t bpp, uint32_t blend, uint8_t *p,
+             const uint32_t *frags, uint32_t n)
+{
+    switch (blend) {
+    case TSR_BLEND_ALPHA:
+        blend_pixels(format, bpp, TSR_BLEND_ALPHA, p, frags, n);
+        break;
+    case TSR_BLEND_PREMULTIPLIED:
+        blend_pixels(format, bpp, TSR_BLEND_PREMULTIPLIED, p, frags, n);
+        break;
+    default:
+        blend_pixels(format, bpp, TSR_BLEND_NONE, p, frags, n);
+    }
+}
+
+static void blend_run(uint32_t format, uint32_t blend, uint8_t *p,
+                      const uint32_t *frags, uint32_t n)
+{
+    switch (format) {
+    case TSR_FORMAT_RGB565:
+        blend_format(TSR_FORMAT_RGB565, 2, blend, p, frags, n);
+        break;
+    case TSR_FORMAT_XRGB8888:
+        blend_format(TSR_FORMAT_XRGB8888, 4, blend, p, frags, n);
+        break;
+    default:
+        blend_format(TSR_FORMAT_ARGB8888, 4, blend, p, frags, n);
+    }
+}
+
+/* ---- Rows of targets ----------------------------------------------------- */
+
+/* Part of row @row of one tile, from byte @x. */
+static void blend_tile(const TesseraSurface *surf, uint8_t *tile, uint32_t row,
+                       uint32_t x, const uint32_t *frags, uint32_t n,
+                       uint32_t blend)
+{
+    uint8_t line[TSR_TILE_WIDTH_BYTES];
+    uint32_t nb = n * surf->bpp;
+
+    if (surf->layout == TSR_LAYOUT_TILE4K) {
+        blend_run(surf->format, blend, tile + row * TSR_TILE_WIDTH_BYTES + x,
+                  frags, n);
+        return;
+    }
+    if (blend != TSR_BLEND_NONE) {
+        tessera_morton_row(tile, row, x, nb, line, false);
+    }
+    blend_run(surf->format, blend, line, frags, n);
+    tessera_morton_row(tile, row, x, nb, line, true);
+}
+
+/* The bytes of the view a row lies in: of a tiled one, whole tiles. */
+static uint64_t row_range(const TesseraRect *r, uint64_t *len)
+{
+    uint64_t first = tessera_swizzle_offset(r->layout, r->pitch, r->xb, r->y);
+
+    *len = r->nb;
+    if (r->layout != TSR_LAYOUT_LINEAR) {
+        first &= ~(TSR_TILE_BYTES - 1ULL);
+        *len = ((r->xb + r->nb - 1) / TSR_TILE_WIDTH_BYTES -
+                r->xb / TSR_TILE_WIDTH_BYTES + 1) * TSR_TILE_BYTES;
+    }
+    return first;
+}
+
+/* As many pixels as there are in one run; they follow each other in it. */
+static uint32_t blend_in_run(const TesseraSurface *surf, const TesseraRect *r,
+                             TesseraRun *run, const uint32_t *frags,
+                             uint32_t n, uint32_t blend)
+{
+    uint32_t x = r->xb % TSR_TILE_WIDTH_BYTES, done = 0;
+    uint64_t tile;
+
+    if (r->layout == TSR_LAYOUT_LINEAR) {
+        done = MIN(n, run->len / surf->bpp);
+        blend_run(surf->format, blend, run->ptr, frags, done);
+        return done;
+    }
+    for (tile = 0; done < n && tile + TSR_TILE_BYTES <= run->len;
+         tile += TSR_TILE_BYTES) {
+        uint32_t m = MIN(n - done, (TSR_TILE_WIDTH_BYTES - x) / surf->bpp);
+
+        blend_tile(surf, run->ptr + tile, r->y % TSR_TILE_ROWS, x,
+                   frags + done, m, blend);
+        done += m;
+        x = 0;
+    }
+    return done;
 }
 
 /* Blend @n fragments into row @y of a surface, from column @x. */
@@ -103,186 +208,30 @@ uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
                            uint32_t x, uint32_t y, uint32_t n,
                            const uint32_t *frags, uint32_t blend)
 {
-    TesseraRect r = tessera_surface_rect(surf, x, y, n, 1);
-    uint8_t *row = v->m->bounce;
-    uint32_t err, i;
+    uint32_t err = TSR_ERR_NONE;
 
-    QEMU_BUILD_BUG_ON(TSR_SURF_MAX_DIM * 4 > TESSERA_BOUNCE_BYTES);
-    if (blend != TSR_BLEND_NONE) {
-        err = tessera_rect_read(v, &r, row, r.nb);
+    while (n && !err) {
+        TesseraRect r = tessera_surface_rect(surf, x, y, n, 1);
+        uint64_t len, first = row_range(&r, &len);
+        TesseraRun run;
+        uint32_t done;
+
+        if (v->is_vram && blend != TSR_BLEND_NONE) {
+            err = tessera_strict_access(v->m, v->vram_offset + first, len,
+                                        false, v->slot);
+        }
+        err = err ?: tessera_view_begin(v, first, len, true, &run);
         if (err) {
-            return err;
+            break;
         }
-    }
-    for (i = 0; i < n; i++) {
-        uint8_t *p = row + i * surf->bpp;
-        uint32_t c = frags[i];
-
-        if (blend == TSR_BLEND_ALPHA) {
-            c = blend_alpha(c, unpack(surf->format, p));
-        } else if (blend == TSR_BLEND_PREMULTIPLIED) {
-            c = blend_premultiplied(c, unpack(surf->format, p));
+        done = blend_in_run(surf, &r, &run, frags, n, blend);
+        err = tessera_view_end(v, &run, done ? run.len : 0);
+        if (!err && !done) {
+            err = tessera_fault(v->m, TSR_ERR_DMA, v->slot, v->base + first);
         }
-        pack(surf->format, p, c);
-    }
-    return tessera_rect_write(v, &r, row, r.nb);
-}
-
-/* ---- Textures ---------------------------------------------------------- */
-
-/* A texture slot, of which the whole surface may be sampled. */
-uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
-                              uint32_t slot, uint32_t sampler)
-{
-    uint32_t err = tessera_surface_get(e, slot, TSR_SURF_READ, &t->surf);
-
-    if (err) {
-        return err;
-    }
-    if (!t->surf.pitch || !tessera_pixel_format_ok(t->surf.format)) {
-        return tessera_fault(&e->m, TSR_ERR_SURFACE, slot, t->surf.base);
-    }
-    t->sampler = sampler;
-    return TSR_ERR_NONE;
-}
-
-static void texpages_forget(TesseraEngine *e)
-{
-    for (unsigned int i = 0; i < TESSERA_TEXPAGES; i++) {
-        e->texpages[i].off = UINT64_MAX;
-    }
-}
-
-/* The referee sees the rectangle read, and nothing beside it. */
-static uint32_t texture_referee(TesseraTexture *t)
-{
-    TesseraRect r = tessera_surface_rect(&t->surf, t->x, t->y, t->w, t->h);
-    uint32_t step = r.layout == TSR_LAYOUT_LINEAR ? 1 : TSR_TILE_ROWS;
-    uint32_t y = r.y & ~(step - 1), err = TSR_ERR_NONE;
-
-    for (; y < r.y + r.rows && !err; y += step) {
-        uint64_t first = tessera_swizzle_offset(r.layout, r.pitch, r.xb, y);
-        uint64_t len = r.nb;
-
-        if (step > 1) {         /* the tiles of a tile row follow each other */
-            first &= ~(TSR_TILE_BYTES - 1ULL);
-            len = (tessera_swizzle_offset(r.layout, r.pitch, r.xb + r.nb - 1,
-                                          y) | (TSR_TILE_BYTES - 1)) + 1 -
-                  first;
-        }
-        err = tessera_strict_access(t->view.m, t->view.vram_offset + first,
-                                    len, false, t->view.slot);
+        x += done;
+        frags += done;
+        n -= done;
     }
     return err;
-}
-
-/* Choose the rectangle that is sampled; it counts as read. */
-uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
-                              uint32_t y, uint32_t w, uint32_t h)
-{
-    TesseraRect r;
-    uint32_t err;
-
-    err = tessera_surface_view(e, &t->surf, x, y, w, h, false, &t->view);
-    if (err) {
-        return err;
-    }
-    t->e = e;
-    t->x = x;
-    t->y = y;
-    t->w = w;
-    t->h = h;
-    t->err = TSR_ERR_NONE;
-    r = tessera_surface_rect(&t->surf, x, y, w, h);
-    t->end = tessera_swizzle_end(&r);
-    t->host = NULL;
-    if (t->view.is_vram) {
-        t->host = e->s->vram_ptr + t->view.vram_offset;
-        return texture_referee(t);
-    }
-    texpages_forget(e);
-    return TSR_ERR_NONE;
-}
-
-/* A texel that is not in VRAM, through a small cache of pages. */
-static const uint8_t *texel_cached(TesseraTexture *t, uint64_t off)
-{
-    uint64_t at = t->view.base + off, page = at & ~(TSR_PAGE_SIZE - 1ULL);
-    TesseraTexPage *p;
-
-    p = &t->e->texpages[(page >> TSR_PAGE_SHIFT) % TESSERA_TEXPAGES];
-    if (p->off != page) {
-        /* What lies outside the surface is neither needed nor allowed. */
-        uint64_t lo = MAX(page, t->view.base);
-        uint64_t hi = MIN(page + TSR_PAGE_SIZE, t->view.base + t->end);
-        uint32_t err = tessera_view_rw(&t->view, lo - t->view.base,
-                                       p->data + (lo - page), hi - lo, false);
-
-        if (err) {
-            memset(p->data, 0, sizeof(p->data));
-            t->err = t->err ?: err;
-        }
-        p->off = page;
-    }
-    return p->data + (at - page);
-}
-
-static inline uint32_t texel(TesseraTexture *t, uint32_t x, uint32_t y)
-{
-    const TesseraSurface *surf = &t->surf;
-    uint64_t off = tessera_swizzle_offset(surf->layout, surf->pitch,
-                                          (uint64_t)(t->x + x) * surf->bpp,
-                                          t->y + y);
-
-    return unpack(surf->format, t->host ? t->host + off
-                                        : texel_cached(t, off));
-}
-
-/* Bring a texel coordinate into 0 .. size - 1. */
-static inline uint32_t wrap(int64_t i, uint32_t size, bool repeat)
-{
-    if (i >= 0 && i < size) {
-        return i;
-    }
-    if (repeat) {
-        i %= size;
-        return i < 0 ? i + size : i;
-    }
-    return i < 0 ? 0 : size - 1;
-}
-
-static inline uint32_t bilinear(uint32_t c00, uint32_t c10, uint32_t c01,
-                                uint32_t c11, uint32_t fx, uint32_t fy)
-{
-    uint32_t out = 0;
-
-    for (unsigned int shift = 0; shift < 32; shift += 8) {
-        uint32_t top = channel(c00, shift) * (256 - fx) +
-                       channel(c10, shift) * fx;
-        uint32_t bottom = channel(c01, shift) * (256 - fx) +
-                          channel(c11, shift) * fx;
-
-        out |= ((top * (256 - fy) + bottom * fy + 32768) >> 16) << shift;
-    }
-    return out;
-}
-
-/* Sample at (u, v), in 1/65536 texel from the rectangle's corner. */
-uint32_t tessera_texture_sample(TesseraTexture *t, int64_t u, int64_t v)
-{
-    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
-    uint32_t x0, x1, y0, y1;
-
-    if (!(t->sampler & TSR_SAMPLER_LINEAR)) {
-        return texel(t, wrap(u >> 16, t->w, repeat),
-                     wrap(v >> 16, t->h, repeat));
-    }
-    u -= 32768;
-    v -= 32768;
-    x0 = wrap(u >> 16, t->w, repeat);
-    x1 = wrap((u >> 16) + 1, t->w, repeat);
-    y0 = wrap(v >> 16, t->h, repeat);
-    y1 = wrap((v >> 16) + 1, t->h, repeat);
-    return bilinear(texel(t, x0, y0), texel(t, x1, y0), texel(t, x0, y1),
-                    texel(t, x1, y1), (u >> 8) & 0xff, (v >> 8) & 0xff);
 }

@@ -8,24 +8,44 @@
 
 #include "tessera_surface.h"
 
-typedef struct TesseraTexture {
-    TesseraEngine *e;
-    TesseraSurface surf;
-    TesseraView view;
-    const uint8_t *host;        /* NULL: through the page cache */
-    uint32_t x, y, w, h;        /* rectangle sampled */
-    uint32_t sampler;
-    uint64_t end;               /* of the bytes it may read */
-    uint32_t err;               /* the first failed access */
-} TesseraTexture;
+/*
+ * Two channels of a colour side by side, 32 bits for each: blue and red of a
+ * word, or green and alpha of the word shifted down. Sums of products with
+ * small factors stay in their halves.
+ */
+#define TESSERA_LANES   0x000000ff000000ffULL
+
+static inline uint64_t tessera_lanes(uint32_t c)
+{
+    return (c & 0xff) | (uint64_t)(c & 0xff0000) << 16;
+}
+
+static inline uint32_t tessera_unlanes(uint64_t br, uint64_t ga)
+{
+    return (uint32_t)br | (uint32_t)(br >> 16) |
+           ((uint32_t)ga | (uint32_t)(ga >> 16)) << 8;
+}
+
+/* A texel or pixel in memory as ARGB8888. */
+static inline uint32_t tessera_pixel_unpack(uint32_t format, const uint8_t *p)
+{
+    uint32_t v, r, g, b;
+
+    if (format == TSR_FORMAT_RGB565) {
+        v = lduw_le_p(p);
+        r = v >> 11;
+        g = (v >> 5) & 0x3f;
+        b = v & 0x1f;
+        return 0xff000000u | (r << 3 | r >> 2) << 16 |
+               (g << 2 | g >> 4) << 8 | (b << 3 | b >> 2);
+    }
+    v = ldl_le_p(p);
+    return format == TSR_FORMAT_XRGB8888 ? v | 0xff000000u : v;
+}
 
 bool tessera_pixel_format_ok(uint32_t format);
 uint32_t tessera_pixel_mul(uint32_t a, uint32_t b);
-uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
-                              uint32_t slot, uint32_t sampler);
-uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
-                              uint32_t y, uint32_t w, uint32_t h);
-uint32_t tessera_texture_sample(TesseraTexture *t, int64_t u, int64_t v);
+void tessera_pixels_mul(uint32_t *frags, uint32_t n, uint32_t c);
 uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
                            uint32_t x, uint32_t y, uint32_t n,
                            const uint32_t *frags, uint32_t blend);

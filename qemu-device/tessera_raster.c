@@ -3,17 +3,20 @@
  *
  * An exact rasteriser: 24.8 fixed point vertices, integer edge functions,
  * top-left rule, attributes interpolated with one exact division per span and
- * carried remainders after it. Work goes by pieces of scanlines, and can be
- * left after each. Called from render engine threads by the command decoder.
+ * one per triangle, and carried remainders after them. Work goes by pieces of
+ * scanlines, and can be left after each. Called from render engine threads by
+ * the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/host-utils.h"
 #include "qemu/int128.h"
 #include "tessera_raster.h"
 #include "tessera_pixel.h"
 #include "tessera_strict.h"
+#include "tessera_texture.h"
 
 #define SUBPIXEL        256
 #define CENTRE          128
@@ -37,6 +40,8 @@ typedef struct Triangle {
     Edge edge[3];               /* edge[i] is opposite vtx[i] */
     int64_t area;               /* twice the area, in 1/65536 pixel */
     int32_t x0, y0, x1, y1;     /* pixels to look at, exclusive end */
+    bool flat;                  /* one colour */
+    TesseraWalker step[6];      /* of each attribute; only the steps */
 } Triangle;
 
 typedef struct DrawJob {
@@ -226,95 +231,113 @@ static bool span_find(const Triangle *t, int32_t y, int32_t *first,
 
 /* ---- Attributes -------------------------------------------------------- */
 
-/* floor((w0 a0 + w1 a1 + w2 a2 + round) / area), from pixel to pixel. */
-typedef struct Walker {
-    int64_t value;
-    int64_t rest;               /* 0 .. area - 1 */
-    int64_t step;
-    int64_t step_rest;
-} Walker;
+enum { ATTR_U = 4, ATTR_V, ATTRS };     /* before them, four of the colour */
 
-static int64_t split(__int128_t n, int64_t area, int64_t *rest)
+static Int128 product(int64_t a, int64_t b)
 {
-    __int128_t q = n / area;
+    uint64_t lo, hi;
 
-    if (q * area > n) {
-        q--;
-    }
-    *rest = n - q * area;
-    return q;
+    muls64(&lo, &hi, a, b);
+    return int128_make128(lo, hi);
 }
 
-static void walker_init(Walker *w, const Triangle *t, const int64_t weight[3],
-                        const int64_t attr[3], int64_t round)
+static int64_t attribute(const Vertex *v, unsigned int i)
 {
-    __int128_t n = round, step = 0;
-
-    for (unsigned int i = 0; i < 3; i++) {
-        n += (__int128_t)weight[i] * attr[i];
-        step += (__int128_t)t->edge[i].dx * attr[i];
-    }
-    w->value = split(n, t->area, &w->rest);
-    w->step = split(step, t->area, &w->step_rest);
+    return i == ATTR_U ? v->u : i == ATTR_V ? v->v
+           : (int64_t)((v->color >> (8 * i)) & 0xff);
 }
 
-static inline void walker_next(Walker *w, int64_t area)
+/* floor((w0 a0 + w1 a1 + w2 a2 + round) / area) at a pixel. */
+static void walker_place(TesseraWalker *w, const Triangle *t,
+                         const int64_t weight[3], unsigned int i)
 {
-    w->value += w->step;
-    w->rest += w->step_rest;
-    if (w->rest >= area) {
-        w->rest -= area;
-        w->value++;
+    Int128 n = int128_makes64(i < ATTR_U ? t->area / 2 : 0);
+
+    for (unsigned int k = 0; k < 3; k++) {
+        n = int128_add(n, product(weight[k], attribute(&t->vtx[k], i)));
+    }
+    *w = t->step[i];
+    w->value = tessera_walker_split(n, t->area, &w->fraction);
+}
+
+/* From pixel to pixel, all over the triangle. */
+static void steps_set_up(const DrawJob *d, Triangle *t)
+{
+    const Vertex *v = t->vtx;
+
+    t->flat = v[0].color == v[1].color && v[0].color == v[2].color;
+    for (unsigned int i = t->flat ? ATTR_U : 0;
+         i < (d->textured ? ATTRS : ATTR_U); i++) {
+        TesseraWalker *w = &t->step[i];
+        Int128 n = int128_zero();
+
+        for (unsigned int k = 0; k < 3; k++) {
+            n = int128_add(n, product(t->edge[k].dx, attribute(&v[k], i)));
+        }
+        w->step = tessera_walker_split(n, t->area, &w->step_fraction);
     }
 }
 
 typedef struct Walkers {
-    Walker color[4];
-    Walker u, v;
-    bool flat;
+    TesseraWalker attr[ATTRS];
 } Walkers;
 
 static void walkers_init(Walkers *w, const DrawJob *d, int32_t x, int32_t y)
 {
     const Triangle *t = &d->tri;
-    const Vertex *vtx = t->vtx;
-    int64_t weight[3], attr[3];
-    unsigned int i, c;
+    int64_t weight[3];
+    unsigned int i;
 
     for (i = 0; i < 3; i++) {
         weight[i] = t->edge[i].e0 + t->edge[i].dx * x + t->edge[i].dy * y;
     }
-    w->flat = vtx[0].color == vtx[1].color && vtx[0].color == vtx[2].color;
-    for (c = 0; c < 4 && !w->flat; c++) {
-        for (i = 0; i < 3; i++) {
-            attr[i] = (vtx[i].color >> (8 * c)) & 0xff;
-        }
-        walker_init(&w->color[c], t, weight, attr, t->area / 2);
+    for (i = t->flat ? ATTR_U : 0; i < (d->textured ? ATTRS : ATTR_U); i++) {
+        walker_place(&w->attr[i], t, weight, i);
     }
     if (d->textured) {
-        for (i = 0; i < 3; i++) {
-            attr[i] = vtx[i].u;
-        }
-        walker_init(&w->u, t, weight, attr, 0);
-        for (i = 0; i < 3; i++) {
-            attr[i] = vtx[i].v;
-        }
-        walker_init(&w->v, t, weight, attr, 0);
+        tessera_texture_begin(&d->tex, &w->attr[ATTR_U], &w->attr[ATTR_V]);
     }
 }
 
-static inline uint32_t walkers_color(Walkers *w, const Triangle *t)
+static inline uint32_t walkers_color(Walkers *w)
 {
     uint32_t argb = 0;
 
-    if (w->flat) {
-        return t->vtx[0].color;
-    }
     for (unsigned int c = 0; c < 4; c++) {
-        argb |= (uint32_t)(w->color[c].value & 0xff) << (8 * c);
-        walker_next(&w->color[c], t->area);
+        argb |= (uint32_t)(w->attr[c].value & 0xff) << (8 * c);
+        tessera_walker_next(&w->attr[c]);
     }
     return argb;
+}
+
+static void fragments(DrawJob *d, Walkers *w, uint32_t *frags, uint32_t n)
+{
+    const Triangle *t = &d->tri;
+    uint32_t i, flat = t->vtx[0].color;
+
+    if (d->textured) {
+        tessera_texture_span(&d->tex, &w->attr[ATTR_U], &w->attr[ATTR_V],
+                             n, frags);
+        if (t->flat) {
+            tessera_pixels_mul(frags, n, flat);
+        } else {
+            for (i = 0; i < n; i++) {
+                frags[i] = tessera_pixel_mul(frags[i],
+                                             walkers_color(w));
+            }
+        }
+        tessera_pixels_mul(frags, n, d->color);
+    } else if (t->flat) {
+        flat = tessera_pixel_mul(flat, d->color);
+        for (i = 0; i < n; i++) {
+            frags[i] = flat;
+        }
+    } else {
+        for (i = 0; i < n; i++) {
+            frags[i] = walkers_color(w);
+        }
+        tessera_pixels_mul(frags, n, d->color);
+    }
 }
 
 /*
@@ -323,12 +346,11 @@ static inline uint32_t walkers_color(Walkers *w, const Triangle *t)
  */
 static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
 {
-    const Triangle *t = &d->tri;
     uint32_t *frags = e->frags, err = TSR_ERR_NONE;
-    int32_t first, end, x, i;
+    int32_t first, end, x;
     Walkers w;
 
-    if (!span_find(t, y, &first, &end)) {
+    if (!span_find(&d->tri, y, &first, &end)) {
         return TSR_ERR_NONE;
     }
     x = first + (int64_t)MIN((uint32_t)e->progress[1], end - first);
@@ -336,18 +358,7 @@ static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
     while (x < end && !err) {
         int32_t n = MIN(end - x, PIXELS_PER_CHECK);
 
-        for (i = 0; i < n; i++) {
-            uint32_t c = walkers_color(&w, t);
-
-            if (d->textured) {
-                c = tessera_pixel_mul(tessera_texture_sample(&d->tex,
-                                                             w.u.value,
-                                                             w.v.value), c);
-                walker_next(&w.u, t->area);
-                walker_next(&w.v, t->area);
-            }
-            frags[i] = tessera_pixel_mul(c, d->color);
-        }
+        fragments(d, &w, frags, n);
         if (d->textured && d->tex.err) {
             return d->tex.err;
         }
@@ -396,7 +407,11 @@ static uint32_t draw_triangle(TesseraEngine *e, DrawJob *d, uint32_t index)
                                  d->vview.base + index * sizeof(raw));
         }
     }
-    return triangle_setup(d) ? draw_scanlines(e, d) : TSR_ERR_NONE;
+    if (!triangle_setup(d)) {
+        return TSR_ERR_NONE;
+    }
+    steps_set_up(d, &d->tri);
+    return draw_scanlines(e, d);
 }
 
 /* progress[0]: triangles done. */

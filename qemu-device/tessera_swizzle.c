@@ -15,7 +15,7 @@
 #define TILE_WORDS 32           /* 4-byte columns of a tile, and its rows */
 
 /* Bit n of the index moved to bit 2n. */
-static const uint16_t spread[TILE_WORDS] = {
+const uint16_t tessera_spread[TILE_WORDS] = {
     0x000, 0x001, 0x004, 0x005, 0x010, 0x011, 0x014, 0x015,
     0x040, 0x041, 0x044, 0x045, 0x050, 0x051, 0x054, 0x055,
     0x100, 0x101, 0x104, 0x105, 0x110, 0x111, 0x114, 0x115,
@@ -24,7 +24,7 @@ static const uint16_t spread[TILE_WORDS] = {
 
 static uint32_t morton_offset(uint32_t x, uint32_t row)
 {
-    return (spread[x >> 2] | spread[row] << 1) * 4 + (x & 3);
+    return (tessera_spread[x >> 2] | tessera_spread[row] << 1) * 4 + (x & 3);
 }
 
 static uint64_t tile_offset(uint32_t pitch, uint64_t xb, uint32_t y)
@@ -127,7 +127,7 @@ static void morton_stream_store(uint8_t *tile, const uint8_t *lin,
                                 uint64_t stride)
 {
     for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
-        uint8_t *blocks = tile + (spread[row] << 1) * 4;
+        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
 
         for (uint32_t i = 0; i < 4; i++) {
             __builtin_prefetch(lin + i * stride + 2 * TSR_TILE_WIDTH_BYTES);
@@ -135,7 +135,7 @@ static void morton_stream_store(uint8_t *tile, const uint8_t *lin,
                                64);
         }
         for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
-            uint8_t *block = blocks + spread[col] * 4;
+            uint8_t *block = blocks + tessera_spread[col] * 4;
             const uint8_t *p = lin + col * 4;
 
             morton_stream_pair(block, p, p + stride);
@@ -167,13 +167,13 @@ static inline void morton_load(uint8_t *tile, uint8_t *lin, uint64_t stride,
                                bool stream)
 {
     for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
-        uint8_t *blocks = tile + (spread[row] << 1) * 4;
+        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
 
         for (uint32_t half = 0; half < TILE_WORDS; half += 16) {
             uint8_t *block[4], *p = lin + half * 4;
 
             for (uint32_t i = 0; i < 4; i++) {
-                block[i] = blocks + spread[half + i * 4] * 4;
+                block[i] = blocks + tessera_spread[half + i * 4] * 4;
                 __builtin_prefetch(block[i] + 2 * TSR_TILE_BYTES);
             }
             morton_lines(block, 0, p, p + stride, stream);
@@ -259,17 +259,18 @@ static inline void morton_full(uint8_t *tile, uint8_t *lin, uint64_t stride,
         return;
     }
     for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
-        uint8_t *blocks = tile + (spread[row] << 1) * 4;
+        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
 
         for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
-            morton_block(blocks + spread[col] * 4, lin + col * 4, stride,
-                         store);
+            morton_block(blocks + tessera_spread[col] * 4, lin + col * 4,
+                         stride, store);
         }
     }
 }
 
-static inline void morton_row(uint8_t *tile, uint32_t row, uint32_t x,
-                              uint32_t nb, uint8_t *lin, bool store)
+/* Part of a row of a MORTON tile, to or from a linear buffer. */
+void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
+                        uint8_t *lin, bool store)
 {
     while (nb) {
         uint8_t *p = tile + morton_offset(x, row);
@@ -304,7 +305,7 @@ static inline void tile_move(uint32_t layout, uint8_t *tile,
         uint32_t row = t->row + i;
 
         if (layout == TSR_LAYOUT_MORTON) {
-            morton_row(tile, row, t->x, t->nb, lin, store);
+            tessera_morton_row(tile, row, t->x, t->nb, lin, store);
         } else {
             move(tile + row * TSR_TILE_WIDTH_BYTES + t->x, lin, t->nb, store);
         }

@@ -26,6 +26,9 @@ uint32_t tessera_rect_read(TesseraView *v, const TesseraRect *r, uint8_t *dst,
 uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
                             const uint8_t *src, uint64_t stride);
 
+extern const uint16_t tessera_spread[];
+void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
+                        uint8_t *lin, bool store);
 uint8_t *tessera_band(TesseraEngine *e, size_t bytes);
 
 /*

@@ -47,7 +47,7 @@ I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_bringup.c tes
 DEVICE = """
 A  trace.h tessera_access.h tessera.h tessera_stream.h
 B  tessera_irq tessera_strict tessera_access.c tessera_view tessera_mmu tessera_swizzle
-B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_raster.h
+B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_texture tessera_raster.h
 B  tessera_blit.c tessera_raster.c
 C  tessera_cmd tessera_fetch tessera_engine tessera_reset tessera_display tessera_mmio
 C  tessera_vmstate tessera_pci.c

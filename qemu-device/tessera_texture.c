@@ -1,0 +1,375 @@
+/*
+ * Tessera virtual GPU: textures
+ *
+ * Sampling, a span of pixels at a time. The offset of a texel is one term for
+ * its column and one for its row in every layout, and a repeated texture is
+ * walked modulo its size, so that a pixel costs neither a division nor a
+ * choice of format, layout or filter. Called from engine threads by BLIT and
+ * DRAW.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera_texture.h"
+#include "tessera_pixel.h"
+#include "tessera_strict.h"
+
+/* ---- Walking ------------------------------------------------------------- */
+
+int64_t tessera_walker_split(Int128 n, int64_t area, uint64_t *fraction)
+{
+    int64_t lo = int128_getlo(n), rest, q;
+
+    if (int128_gethi(n) == lo >> 63) {
+        q = lo / area;
+    } else {
+        q = int128_getlo(int128_divs(n, int128_makes64(area)));
+    }
+    rest = lo - (uint64_t)q * area;
+    if (rest < 0) {
+        rest += area;
+        q--;
+    }
+    *fraction = 0;
+    if (rest) {
+        *fraction = int128_getlo(int128_divu(int128_make128(area - 1, rest),
+                                             int128_make64(area)));
+    }
+    return q;
+}
+
+/* ---- Set-up -------------------------------------------------------------- */
+
+/* A texture slot, of which the whole surface may be sampled. */
+uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
+                              uint32_t slot, uint32_t sampler)
+{
+    uint32_t err = tessera_surface_get(e, slot, TSR_SURF_READ, &t->surf);
+
+    if (err) {
+        return err;
+    }
+    if (!t->surf.pitch || !tessera_pixel_format_ok(t->surf.format)) {
+        return tessera_fault(&e->m, TSR_ERR_SURFACE, slot, t->surf.base);
+    }
+    t->sampler = sampler;
+    return TSR_ERR_NONE;
+}
+
+static void texpages_forget(TesseraEngine *e)
+{
+    memset(e->texpage, 0, TESSERA_TEXPAGES * sizeof(*e->texpage));
+}
+
+/* The referee sees the rectangle read, and nothing beside it. */
+static uint32_t texture_referee(TesseraTexture *t)
+{
+    TesseraRect r = tessera_surface_rect(&t->surf, t->x, t->y, t->w, t->h);
+    uint32_t step = r.layout == TSR_LAYOUT_LINEAR ? 1 : TSR_TILE_ROWS;
+    uint32_t y = r.y & ~(step - 1), err = TSR_ERR_NONE;
+
+    for (; y < r.y + r.rows && !err; y += step) {
+        uint64_t first = tessera_swizzle_offset(r.layout, r.pitch, r.xb, y);
+        uint64_t len = r.nb;
+
+        if (step > 1) {         /* the tiles of a tile row follow each other */
+            first &= ~(TSR_TILE_BYTES - 1ULL);
+            len = (tessera_swizzle_offset(r.layout, r.pitch, r.xb + r.nb - 1,
+                                          y) | (TSR_TILE_BYTES - 1)) + 1 -
+                  first;
+        }
+        err = tessera_strict_access(t->view.m, t->view.vram_offset + first,
+                                    len, false, t->view.slot);
+    }
+    return err;
+}
+
+/* Choose the rectangle that is sampled; it counts as read. */
+uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
+                              uint32_t y, uint32_t w, uint32_t h)
+{
+    TesseraRect r;
+    uint32_t err;
+
+    err = tessera_surface_view(e, &t->surf, x, y, w, h, false, &t->view);
+    if (err) {
+        return err;
+    }
+    t->e = e;
+    t->x = x;
+    t->y = y;
+    t->w = w;
+    t->h = h;
+    t->err = TSR_ERR_NONE;
+    r = tessera_surface_rect(&t->surf, x, y, w, h);
+    t->end = tessera_swizzle_end(&r);
+    t->host = NULL;
+    if (t->view.is_vram) {
+        t->host = e->s->vram_ptr + t->view.vram_offset;
+        return texture_referee(t);
+    }
+    texpages_forget(e);
+    return TSR_ERR_NONE;
+}
+
+static void texpage_read(TesseraTexture *t, uint64_t page, uint8_t *data)
+{
+    /* What lies outside the surface is neither needed nor allowed. */
+    uint64_t lo = MAX(page, t->view.base);
+    uint64_t hi = MIN(page + TSR_PAGE_SIZE, t->view.base + t->end);
+    uint32_t err = tessera_view_rw(&t->view, lo - t->view.base,
+                                   data + (lo - page), hi - lo, false);
+
+    if (err) {
+        memset(data, 0, TSR_PAGE_SIZE);
+        t->err = t->err ?: err;
+    }
+}
+
+/* A texel that is not in VRAM, through a small cache of pages. */
+static inline const uint8_t *texel_cached(TesseraTexture *t, uint64_t off)
+{
+    uint64_t at = t->view.base + off, page = at & ~(TSR_PAGE_SIZE - 1ULL);
+    uint32_t i = (page >> TSR_PAGE_SHIFT) % TESSERA_TEXPAGES;
+    uint8_t *data = t->e->texdata + i * TSR_PAGE_SIZE;
+
+    if (unlikely(t->e->texpage[i] != page + 1)) {
+        texpage_read(t, page, data);
+        t->e->texpage[i] = page + 1;
+    }
+    return data + (at - page);
+}
+
+/* ---- Sampling ------------------------------------------------------------ */
+
+static inline QEMU_ALWAYS_INLINE uint64_t column_offset(uint32_t layout,
+                                                        uint64_t xb)
+{
+    uint64_t tile = xb / TSR_TILE_WIDTH_BYTES * TSR_TILE_BYTES;
+    uint32_t x = xb % TSR_TILE_WIDTH_BYTES;
+
+    switch (layout) {
+    case TSR_LAYOUT_TILE4K:
+        return tile + x;
+    case TSR_LAYOUT_MORTON:
+        return tile + tessera_spread[x >> 2] * 4 + (x & 3);
+    default:
+        return xb;
+    }
+}
+
+static inline QEMU_ALWAYS_INLINE uint64_t row_offset(uint32_t layout,
+                                                     uint64_t pitch,
+                                                     uint32_t y)
+{
+    uint64_t tiles = y / TSR_TILE_ROWS * (pitch * TSR_TILE_ROWS);
+    uint32_t row = y % TSR_TILE_ROWS;
+
+    switch (layout) {
+    case TSR_LAYOUT_TILE4K:
+        return tiles + row * TSR_TILE_WIDTH_BYTES;
+    case TSR_LAYOUT_MORTON:
+        return tiles + tessera_spread[row] * 8;
+    default:
+        return y * pitch;
+    }
+}
+
+/* What differs from texture to texture; constants where it matters. */
+typedef struct Kind {
+    uint32_t format;            /* XRGB8888 is ARGB8888 with ... */
+    uint32_t alpha;             /* ... these bits set */
+    uint32_t layout;
+    bool linear;
+    bool repeat;
+    bool cached;
+    const uint8_t *host;
+} Kind;
+
+static inline QEMU_ALWAYS_INLINE uint32_t texel(TesseraTexture *t, Kind k,
+                                                uint64_t column, uint64_t row)
+{
+    const uint8_t *p = k.cached ? texel_cached(t, column + row)
+                                : k.host + column + row;
+
+    return tessera_pixel_unpack(k.format, p) | k.alpha;
+}
+
+/*
+ * Two texels of a row, the left one in the low half. Mostly they are side by
+ * side in memory too.
+ */
+static inline QEMU_ALWAYS_INLINE uint64_t texel_pair(TesseraTexture *t, Kind k,
+                                                     uint64_t left,
+                                                     uint64_t right,
+                                                     uint64_t row)
+{
+    if (!k.cached && k.format != TSR_FORMAT_RGB565 && right == left + 4) {
+        return ldq_le_p(k.host + left + row) |
+               (k.alpha | (uint64_t)k.alpha << 32);
+    }
+    return texel(t, k, left, row) | (uint64_t)texel(t, k, right, row) << 32;
+}
+
+/* The four channels in 16 bits each. */
+static inline uint64_t widen(uint32_t c)
+{
+    uint64_t x = c;
+
+    x = (x | x << 16) & 0x0000ffff0000ffffULL;
+    return (x | x << 8) & 0x00ff00ff00ff00ffULL;
+}
+
+/*
+ * a * (256 - f) + b * f in each channel, however wide: what is borrowed from
+ * the next channel on the way is given back.
+ */
+static inline uint64_t mix(uint64_t a, uint64_t b, uint32_t f)
+{
+    return (a << 8) + (b - a) * f;
+}
+
+static inline uint32_t bilinear(uint64_t top, uint64_t bottom, uint32_t fx,
+                                uint32_t fy)
+{
+    const uint64_t even = 0x0000ffff0000ffffULL;
+    const uint64_t round = 32768 * 0x0000000100000001ULL;
+    uint64_t t = mix(widen(top), widen(top >> 32), fx);
+    uint64_t b = mix(widen(bottom), widen(bottom >> 32), fx);
+    uint64_t br = mix(t & even, b & even, fy) + round;
+    uint64_t ga = mix(t >> 16 & even, b >> 16 & even, fy) + round;
+
+    return (br >> 16 & 0xff) | (br >> 32 & 0xff0000) |
+           (ga >> 8 & 0xff00) | (ga >> 24 & 0xff000000);
+}
+
+/* Texel @i of @size; a repeated one is at most one too far. */
+static inline QEMU_ALWAYS_INLINE uint32_t wrap(int64_t i, uint32_t size,
+                                               bool repeat)
+{
+    if (repeat) {
+        return i == size ? 0 : i;
+    }
+    return i < 0 ? 0 : i >= size ? size - 1 : i;
+}
+
+static inline QEMU_ALWAYS_INLINE void walk(TesseraWalker *w, int64_t size,
+                                           bool repeat)
+{
+    tessera_walker_next(w);
+    if (repeat) {
+        w->value -= w->value >= size ? size : 0;
+    }
+}
+
+static inline QEMU_ALWAYS_INLINE void
+span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
+      uint32_t *out, Kind k)
+{
+    /* Copies: for all the compiler knows, @out might be part of @t. */
+    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
+    const uint32_t left = t->x, top = t->y, w = t->w, h = t->h;
+    const uint64_t pitch = t->surf.pitch;
+    TesseraWalker u = *up, v = *vp;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t x = u.value >> 16, y = v.value >> 16;
+        uint64_t c0 = column_offset(k.layout, (uint64_t)bpp *
+                                    (left + wrap(x, w, k.repeat)));
+        uint64_t r0 = row_offset(k.layout, pitch, top + wrap(y, h, k.repeat));
+
+        if (k.linear) {
+            uint64_t c1 = column_offset(k.layout, (uint64_t)bpp *
+                                        (left + wrap(x + 1, w, k.repeat)));
+            uint64_t r1 = row_offset(k.layout, pitch,
+                                     top + wrap(y + 1, h, k.repeat));
+
+            out[i] = bilinear(texel_pair(t, k, c0, c1, r0),
+                              texel_pair(t, k, c0, c1, r1),
+                              (u.value >> 8) & 0xff, (v.value >> 8) & 0xff);
+        } else {
+            out[i] = texel(t, k, c0, r0);
+        }
+        walk(&u, (int64_t)w << 16, k.repeat);
+        walk(&v, (int64_t)h << 16, k.repeat);
+    }
+    *up = u;
+    *vp = v;
+}
+
+typedef void SpanFunc(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,
+                      uint32_t n, uint32_t *out, uint32_t alpha);
+
+#define SPAN(name, fmt, lay, lin, rep, is_host)                               \
+static void name(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,       \
+                 uint32_t n, uint32_t *out, uint32_t alpha)                   \
+{                                                                             \
+    span(t, u, v, n, out,                                                     \
+         (Kind) { fmt, alpha, lay, lin, rep, !(is_host), t->host });          \
+}
+#define WRAPS(name, fmt, lay, lin, host)                                      \
+    SPAN(name##_clamp, fmt, lay, lin, false, host)                            \
+    SPAN(name##_repeat, fmt, lay, lin, true, host)
+#define FILTERS(name, fmt, lay, host)                                         \
+    WRAPS(name##_nearest, fmt, lay, false, host)                              \
+    WRAPS(name##_linear, fmt, lay, true, host)
+#define PLACES(name, fmt, lay)                                                \
+    FILTERS(name##_cached, fmt, lay, false)                                   \
+    FILTERS(name##_host, fmt, lay, true)
+#define FORMATS(name, lay)                                                    \
+    PLACES(name##_565, TSR_FORMAT_RGB565, lay)                                \
+    PLACES(name##_8888, TSR_FORMAT_ARGB8888, lay)
+
+FORMATS(plain, TSR_LAYOUT_LINEAR)
+FORMATS(tile4k, TSR_LAYOUT_TILE4K)
+FORMATS(morton, TSR_LAYOUT_MORTON)
+
+#define OF_FILTER(name) { name##_clamp, name##_repeat }
+#define OF_PLACE(name) { OF_FILTER(name##_nearest), OF_FILTER(name##_linear) }
+#define OF_FORMAT(name) { OF_PLACE(name##_cached), OF_PLACE(name##_host) }
+#define OF_LAYOUT(name) { OF_FORMAT(name##_565), OF_FORMAT(name##_8888) }
+
+/* By layout, bytes of a texel, host memory, filter and wrap. */
+static SpanFunc *const spans[TSR_LAYOUT_COUNT][2][2][2][2] = {
+    [TSR_LAYOUT_LINEAR] = OF_LAYOUT(plain),
+    [TSR_LAYOUT_TILE4K] = OF_LAYOUT(tile4k),
+    [TSR_LAYOUT_MORTON] = OF_LAYOUT(morton),
+};
+
+static int64_t modulo(int64_t a, int64_t size)
+{
+    int64_t r = a % size;
+
+    return r < 0 ? r + size : r;
+}
+
+/*
+ * Get walkers in 1/65536 texel from the rectangle's corner ready for spans.
+ * Where the texture repeats, only their remainder counts.
+ */
+void tessera_texture_begin(const TesseraTexture *t, TesseraWalker *u,
+                           TesseraWalker *v)
+{
+    if (t->sampler & TSR_SAMPLER_LINEAR) {
+        u->value -= 32768;
+        v->value -= 32768;
+    }
+    if (t->sampler & TSR_SAMPLER_REPEAT) {
+        u->value = modulo(u->value, (int64_t)t->w << 16);
+        u->step = modulo(u->step, (int64_t)t->w << 16);
+        v->value = modulo(v->value, (int64_t)t->h << 16);
+        v->step = modulo(v->step, (int64_t)t->h << 16);
+    }
+}
+
+/* Sample @n pixels. The first error is in @t->err. */
+void tessera_texture_span(TesseraTexture *t, TesseraWalker *u,
+                          TesseraWalker *v, uint32_t n, uint32_t *out)
+{
+    bool linear = t->sampler & TSR_SAMPLER_LINEAR;
+    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
+    uint32_t alpha = t->surf.format == TSR_FORMAT_XRGB8888 ? 0xff000000u : 0;
+
+    spans[t->surf.layout][t->surf.bpp == 4][!!t->host][linear][repeat](
+        t, u, v, n, out, alpha);
+}
