@@ -366,23 +366,6 @@ static const char *const property_docs[][2] = {
 
 /* ---- Life cycle -------------------------------------------------------- */
 
-#ifdef QEMU_SANITIZE_THREAD
-/* libtsan has it, and no header. */
-void AnnotateBenignRaceSized(const char *file, int line, void *mem,
-                             size_t bytes, const char *description);
-#endif
-
-/*
- * What is in VRAM is the guest's affair: it orders accesses by fences in its
- * own memory, which no sanitizer knows, or gets what it gets.
- */
-static void ignore_races(void *mem, size_t bytes)
-{
-#ifdef QEMU_SANITIZE_THREAD
-    AnnotateBenignRaceSized(__FILE__, __LINE__, mem, bytes, "guest's contents");
-#endif
-}
-
 static bool init_vram(TesseraState *s, Error **errp)
 {
     DeviceState *dev = DEVICE(s);
@@ -396,7 +379,6 @@ static bool init_vram(TesseraState *s, Error **errp)
     }
     vmstate_register_ram(&s->vram, dev);
     s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
-    ignore_races(s->vram_ptr, s->vram_bytes);
     memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar", bar);
     memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.segment1",
                              &s->vram, 0, s->cfg.vram_size);

@@ -1,0 +1,35 @@
+/*
+ * Tessera virtual GPU: what ThreadSanitizer is told
+ *
+ * The contents of guest memory and of VRAM are the guest's affair: it orders
+ * what it and the engines do with them by fences in that memory, which no
+ * sanitizer knows, or it gets what it gets. All RAM blocks are exempt, and
+ * nothing else is. Empty in other builds.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+
+#ifdef QEMU_SANITIZE_THREAD
+#include "qemu/module.h"
+#include "exec/ramlist.h"
+
+/* libtsan has it, and no header. */
+void AnnotateBenignRaceSized(const char *file, int line, void *mem,
+                             size_t bytes, const char *description);
+
+static void block_added(RAMBlockNotifier *n, void *host, size_t size,
+                        size_t max_size)
+{
+    AnnotateBenignRaceSized(__FILE__, __LINE__, host, max_size, "RAM block");
+}
+
+static void tessera_tsan_init(void)
+{
+    static RAMBlockNotifier notifier = { .ram_block_added = block_added };
+
+    ram_block_notifier_add(&notifier);
+}
+
+type_init(tessera_tsan_init)
+#endif
