@@ -11,7 +11,9 @@
  * preemption have nothing to do with it (SCHED-3, SCHED-5).
  *
  * The gate is handed round: of those who wait, the client whose last turn is longest ago
- * is next, whatever number of submissions the others have waiting.
+ * is next, whatever number of submissions the others have waiting. And a client's next
+ * group does not pass before its last one has come to its last part, or short groups would
+ * line up behind the gate, in front of everybody else.
  *
  * "All that was armed since" is an epoch: a fence that signals when the last of the jobs
  * that joined it has finished. Jobs join between enter and leave; a group closes the gate when
@@ -44,8 +46,9 @@ struct tessera_epoch {
 };
 
 struct tessera_gate {
-	/* Protects all below. */
+	/* Protects all below; taken in any context. */
 	spinlock_t lock;
+	u32 engine;
 	struct list_head waiters;
 	wait_queue_head_t wait;
 	/* Number of the last turn, see &tessera_payer.gate_turn. */
@@ -55,6 +58,10 @@ struct tessera_gate {
 	bool closed;
 	/* Last part of the last group, or NULL. */
 	struct dma_fence *group;
+	/* The part before that; and whose they are, only compared, NULL when it has finished. */
+	struct dma_fence *near;
+	struct tessera_payer *near_payer;
+	struct dma_fence_cb near_cb;
 	/* What jobs join now. */
 	struct tessera_epoch *epoch;
 	/* What the group that has closed the gate waits for. */
@@ -131,6 +138,7 @@ static void gates_fini(struct drm_device *drm, void *data)
 
 	for (i = 0; i < ARRAY_SIZE(gates->gate); i++) {
 		dma_fence_put(gates->gate[i].group);
+		dma_fence_put(gates->gate[i].near);
 		if (gates->gate[i].epoch)
 			tessera_gate_part(gates->gate[i].epoch);
 	}
@@ -158,6 +166,7 @@ int tessera_gate_init(struct tessera_device *tdev)
 		struct tessera_gate *gate = &gates->gate[i];
 
 		spin_lock_init(&gate->lock);
+		gate->engine = i;
 		INIT_LIST_HEAD(&gate->waiters);
 		init_waitqueue_head(&gate->wait);
 		gate->epoch = epoch_create();
@@ -181,45 +190,58 @@ void tessera_gate_unplug(struct tessera_device *tdev)
 		wake_up_all(&tdev->gates->gate[i].wait);
 }
 
+/* Whether a payer would begin a group while its last one is far from its end. */
+static bool gate_too_soon_locked(struct tessera_gate *gate, struct tessera_payer *payer,
+				 bool closes)
+{
+	lockdep_assert_held(&gate->lock);
+
+	return closes && gate->near_payer == payer;
+}
+
 /* Whose last turn is longest ago; among equals the first. */
-static struct gate_waiter *gate_next_locked(struct tessera_gate *gate, u32 engine)
+static struct gate_waiter *gate_next_locked(struct tessera_gate *gate)
 {
 	struct gate_waiter *waiter, *next = NULL;
 
 	lockdep_assert_held(&gate->lock);
 
-	list_for_each_entry(waiter, &gate->waiters, node)
-		if (!next || waiter->payer->gate_turn[engine] <
-			     next->payer->gate_turn[engine])
+	list_for_each_entry(waiter, &gate->waiters, node) {
+		if (gate_too_soon_locked(gate, waiter->payer, waiter->closes))
+			continue;
+		if (!next || waiter->payer->gate_turn[gate->engine] <
+			     next->payer->gate_turn[gate->engine])
 			next = waiter;
+	}
 
 	return next;
 }
 
-static bool gate_admit_locked(struct tessera_gate *gate, u32 engine,
-			      struct tessera_payer *payer, bool closes)
+static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_payer *payer,
+			      bool closes)
 {
 	lockdep_assert_held(&gate->lock);
 
-	if (gate->closed || (closes && gate->inside))
+	if (gate->closed || (closes && gate->inside) ||
+	    gate_too_soon_locked(gate, payer, closes))
 		return false;
 	if (closes)
 		gate->closed = true;
 	else
 		gate->inside++;
-	payer->gate_turn[engine] = ++gate->turn;
+	payer->gate_turn[gate->engine] = ++gate->turn;
 
 	return true;
 }
 
-static void gate_hand_on_locked(struct tessera_gate *gate, u32 engine)
+static void gate_hand_on_locked(struct tessera_gate *gate)
 {
 	struct gate_waiter *waiter;
 	bool any = false;
 
 	for (;;) {
-		waiter = gate_next_locked(gate, engine);
-		if (!waiter || !gate_admit_locked(gate, engine, waiter->payer, waiter->closes))
+		waiter = gate_next_locked(gate);
+		if (!waiter || !gate_admit_locked(gate, waiter->payer, waiter->closes))
 			break;
 		list_del_init(&waiter->node);
 		WRITE_ONCE(waiter->admitted, true);
@@ -229,30 +251,31 @@ static void gate_hand_on_locked(struct tessera_gate *gate, u32 engine)
 		wake_up_all(&gate->wait);
 }
 
-static bool gate_try(struct tessera_gate *gate, u32 engine, struct gate_waiter *waiter)
+static bool gate_try(struct tessera_gate *gate, struct gate_waiter *waiter)
 {
 	bool admitted;
 
-	spin_lock(&gate->lock);
-	admitted = list_empty(&gate->waiters) &&
-		   gate_admit_locked(gate, engine, waiter->payer, waiter->closes);
+	spin_lock_irq(&gate->lock);
+	/* Whoever could pass stands in line; those who come too soon do not count. */
+	admitted = !gate_next_locked(gate) &&
+		   gate_admit_locked(gate, waiter->payer, waiter->closes);
 	if (!admitted)
 		list_add_tail(&waiter->node, &gate->waiters);
-	spin_unlock(&gate->lock);
+	spin_unlock_irq(&gate->lock);
 
 	return admitted;
 }
 
 /* True if the waiter was admitted after all. */
-static bool gate_withdraw(struct tessera_gate *gate, u32 engine, struct gate_waiter *waiter)
+static bool gate_withdraw(struct tessera_gate *gate, struct gate_waiter *waiter)
 {
-	spin_lock(&gate->lock);
+	spin_lock_irq(&gate->lock);
 	if (!waiter->admitted) {
 		list_del(&waiter->node);
 		/* It may have been what others stood behind. */
-		gate_hand_on_locked(gate, engine);
+		gate_hand_on_locked(gate);
 	}
-	spin_unlock(&gate->lock);
+	spin_unlock_irq(&gate->lock);
 
 	return waiter->admitted;
 }
@@ -264,12 +287,12 @@ static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_pay
 	struct gate_waiter waiter = { .payer = payer, .closes = closes };
 	int ret;
 
-	if (gate_try(gate, engine, &waiter))
+	if (gate_try(gate, &waiter))
 		return 0;
 	ret = wait_event_state(gate->wait, READ_ONCE(waiter.admitted) ||
 			       drm_dev_is_unplugged(&tdev->drm),
 			       (TASK_INTERRUPTIBLE | TASK_FREEZABLE));
-	if (gate_withdraw(gate, engine, &waiter))
+	if (gate_withdraw(gate, &waiter))
 		return 0;
 
 	return ret ?: -ENODEV;
@@ -302,10 +325,10 @@ void tessera_gate_leave(struct tessera_device *tdev, u32 engine)
 
 	if (!gate)
 		return;
-	spin_lock(&gate->lock);
+	spin_lock_irq(&gate->lock);
 	gate->inside--;
-	gate_hand_on_locked(gate, engine);
-	spin_unlock(&gate->lock);
+	gate_hand_on_locked(gate);
+	spin_unlock_irq(&gate->lock);
 }
 
 /**
@@ -382,13 +405,40 @@ int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_p
 	return 0;
 }
 
+static void gate_near_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct tessera_gate *gate = container_of(cb, struct tessera_gate, near_cb);
+	unsigned long flags;
+
+	spin_lock_irqsave(&gate->lock, flags);
+	gate->near_payer = NULL;
+	gate_hand_on_locked(gate);
+	spin_unlock_irqrestore(&gate->lock, flags);
+}
+
+/* The gate is closed, so nobody else is here. */
+static void gate_set_near(struct tessera_gate *gate, struct dma_fence *near,
+			  struct tessera_payer *payer)
+{
+	if (gate->near)
+		dma_fence_remove_callback(gate->near, &gate->near_cb);
+	dma_fence_put(gate->near);
+	gate->near = near ? dma_fence_get(near) : NULL;
+	gate->near_payer = near ? payer : NULL;
+	if (near && dma_fence_add_callback(near, &gate->near_cb, gate_near_cb))
+		gate->near_payer = NULL;
+}
+
 /**
  * tessera_gate_open() - all parts of a group are armed, or no more will be
  * @tdev: the device
  * @engine: engine it was for
- * @last: fence of the last part that was armed, or NULL
+ * @payer: whose it was
+ * @near: fence of the part before the last one that was armed, or NULL
+ * @last: fence of that one, or NULL
  */
-void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct dma_fence *last)
+void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+		       struct dma_fence *near, struct dma_fence *last)
 {
 	struct tessera_gate *gate = gate_of(tdev, engine);
 
@@ -397,14 +447,15 @@ void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct dma_fence
 	if (last) {
 		dma_fence_put(gate->group);
 		gate->group = dma_fence_get(last);
+		gate_set_near(gate, near, payer);
 	}
 	dma_fence_put(&gate->before->base);
 	gate->before = NULL;
 
-	spin_lock(&gate->lock);
+	spin_lock_irq(&gate->lock);
 	gate->closed = false;
-	gate_hand_on_locked(gate, engine);
-	spin_unlock(&gate->lock);
+	gate_hand_on_locked(gate);
+	spin_unlock_irq(&gate->lock);
 }
 
 /**

@@ -20,7 +20,8 @@ void tessera_gate_part(struct tessera_epoch *epoch);
 int tessera_gate_order(struct tessera_device *tdev, u32 engine, struct tessera_job *job);
 
 int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer);
-void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct dma_fence *last);
+void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+		       struct dma_fence *near, struct dma_fence *last);
 int tessera_gate_order_group(struct tessera_device *tdev, u32 engine, struct tessera_job *job);
 
 #endif /* __TESSERA_GATE_H__ */

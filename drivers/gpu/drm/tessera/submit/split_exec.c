@@ -15,6 +15,7 @@
  * the device just ends it.
  */
 #include <linux/bitmap.h>
+#include <linux/dma-fence.h>
 #include <linux/slab.h>
 
 #include "exec/engine.h"
@@ -85,6 +86,7 @@ static void run_fini(struct tessera_split_run *run)
 {
 	tessera_part_put(run->closing);
 	tessera_part_put(run->last);
+	dma_fence_put(run->near);
 	if (run->group)
 		tessera_group_put(run->group);
 	tessera_split_map_fini(&run->map);
@@ -251,7 +253,7 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 	if (ret)
 		goto out_fini;
 	ret = run_all(run);
-	tessera_gate_open(req->tdev, engine,
+	tessera_gate_open(req->tdev, engine, req->ctx->account->payer, run->near,
 			  run->last ? tessera_job_finished(&run->last->job) : NULL);
 	*num_parts = run->num_parts;
 

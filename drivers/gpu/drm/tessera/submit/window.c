@@ -15,6 +15,7 @@
  * cannot change any more, so only places matter, and those can be claimed.
  */
 #include <linux/bitmap.h>
+#include <linux/dma-fence.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -237,6 +238,8 @@ static void push_part(struct tessera_split_run *run, struct tessera_part *part)
 				     tessera_request_writes(req, run->used[i]), req->stamp);
 	tessera_part_push(part);
 
+	dma_fence_put(run->near);
+	run->near = run->last ? dma_fence_get(tessera_job_finished(&run->last->job)) : NULL;
 	tessera_part_put(run->last);
 	run->last = part;
 	run->num_parts++;

@@ -8,7 +8,7 @@
 #include "pure/split.h"
 #include "submit/split_input.h"
 
-struct drm_exec;
+struct dma_fence;
 struct tessera_group;		/* submit/part.h */
 struct tessera_part;		/* submit/part.h */
 struct tessera_request;		/* submit/request.h */
@@ -54,6 +54,8 @@ struct tessera_split_run {
 	struct tessera_part *closing;
 	/** @last: the part pushed last */
 	struct tessera_part *last;
+	/** @near: fence of the part before that */
+	struct dma_fence *near;
 	/** @num_parts: parts pushed */
 	u32 num_parts;
 	/** @hold_waits: how often it has waited for what others hold */
