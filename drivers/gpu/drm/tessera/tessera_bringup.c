@@ -206,7 +206,7 @@ int tessera_device_init(struct tessera_device *tdev)
 {
 	int ret;
 
-	spin_lock_init(&tdev->mark_lock);
+	spin_lock_init(&tdev->window_lock);
 	tessera_device_prime_locks(tdev);
 
 	ret = tessera_device_map(tdev);

@@ -14,7 +14,7 @@ struct pci_dev;
 struct workqueue_struct;
 
 struct tessera_contexts;	/* submit/context.c */
-struct tessera_clients;		/* services/client.c */
+struct tessera_clients;		/* segments/account.h */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_gates;		/* submit/gate.c */
@@ -46,8 +46,8 @@ struct tessera_segments;	/* segments/segment.c */
  * being destroyed, for a gate, for a hold or for room in a quota. A window holds
  * reservations while it is armed, and waits for nobody meanwhile.
  *
- * The MMIO window of the ownership registers has the spinlock
- * &tessera_device.mark_lock, a leaf.
+ * Registers that only work together, ownership and timestamp, have the spinlock
+ * &tessera_device.window_lock, a leaf.
  *
  * Nothing that can wait for memory or for a reservation is ever called between
  * arming a job and its fence: run_job, interrupt handling and reset are annotated
@@ -96,8 +96,8 @@ struct tessera_device {
 	/** @info: constants read at probe */
 	struct tessera_device_info info;
 
-	/** @mark_lock: serialises the TSR_MARK_* registers */
-	spinlock_t mark_lock;
+	/** @window_lock: serialises registers that work together: TSR_MARK_*, the timestamp */
+	spinlock_t window_lock;
 
 	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
 	void *dummy_page;

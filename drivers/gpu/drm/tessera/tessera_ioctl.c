@@ -66,10 +66,6 @@ static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_p
 			 DRM_TESSERA_SEGMENT_CPU_CACHED | \
 			 DRM_TESSERA_SEGMENT_HOST_APERTURE)
 
-#define BO_FLAGS	(DRM_TESSERA_BO_CPU_ACCESS | \
-			 DRM_TESSERA_BO_CPU_CACHED | \
-			 DRM_TESSERA_BO_GPU_READ_ONLY)
-
 #define CONTEXT_FLAGS	(DRM_TESSERA_CONTEXT_LEAK_CHECK | \
 			 DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL | \
 			 DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)
@@ -256,8 +252,7 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct drm_tessera_bo_create *args = data;
 	int ret;
 
-	if (tessera_ioctl_bad(tdev, args->flags & ~BO_FLAGS) ||
-	    tessera_ioctl_bad(tdev, args->pad))
+	if (tessera_ioctl_bad(tdev, args->pad))
 		return -EINVAL;
 
 	ret = tessera_account_bind(client->account);

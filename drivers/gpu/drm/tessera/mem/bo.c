@@ -317,3 +317,22 @@ bool tessera_bo_can_write_somewhere(struct tessera_bo *bo)
 
 	return false;
 }
+
+/**
+ * tessera_bo_evict_placement() - where an object goes when it is evicted
+ * @bo: the object, reservation held
+ * @placement: receives the places, in order; they are the object's
+ */
+void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	u32 skip = 0;
+
+	/* What leaves an aperture goes all the way. */
+	if (!seg || tessera_segment_is_aperture(seg))
+		skip = bo->num_evict_places - 1;
+	*placement = (struct ttm_placement) {
+		.num_placement = bo->num_evict_places - skip,
+		.placement = bo->evict_places + skip,
+	};
+}

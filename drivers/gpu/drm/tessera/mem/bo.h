@@ -121,5 +121,6 @@ u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
 bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
+void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 
 #endif /* __TESSERA_BO_H__ */

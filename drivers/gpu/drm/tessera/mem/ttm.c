@@ -38,23 +38,13 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 				    struct ttm_placement *placement)
 {
 	static const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct tessera_device *tdev = bdev_to_tessera(tbo->bdev);
-	const struct tessera_segment *seg;
-	struct tessera_bo *bo;
 
+	if (tessera_bo_is_tessera(tbo)) {
+		tessera_bo_evict_placement(to_tessera_bo(tbo), placement);
+		return;
+	}
 	placement->num_placement = 1;
 	placement->placement = &system;
-	if (!tessera_bo_is_tessera(tbo))
-		return;
-
-	/* What leaves an aperture goes all the way. */
-	seg = tessera_segment_by_type(tdev, tbo->resource->mem_type);
-	if (!seg || tessera_segment_is_aperture(seg))
-		return;
-
-	bo = to_tessera_bo(tbo);
-	placement->num_placement = bo->num_evict_places;
-	placement->placement = bo->evict_places;
 }
 
 static void trace_evict(struct tessera_bo *bo)

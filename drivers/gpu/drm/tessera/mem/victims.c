@@ -45,22 +45,14 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	struct ttm_placement placement = {
-		.num_placement = bo->num_evict_places,
-		.placement = bo->evict_places,
-	};
+	struct ttm_placement placement;
 
 	if (!seg)
 		return 0;
 	if (bo->tbo.pin_count)
 		return -EBUSY;
 
-	/* What leaves an aperture goes all the way. */
-	if (tessera_segment_is_aperture(seg)) {
-		placement.placement += bo->num_evict_places - 1;
-		placement.num_placement = 1;
-	}
-
+	tessera_bo_evict_placement(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
 			    tessera_bo_bytes(bo), bo->account->id, reason);
 
@@ -449,7 +441,7 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 	if (ret)
 		return ret;
 
-	if (tessera_manager_of(tdev, seg->index)->committed + size > seg->commit) {
+	if (READ_ONCE(tessera_manager_of(tdev, seg->index)->committed) + size > seg->commit) {
 		ret = meet_commit_limit(bo, seg, &blocks, size);
 		tessera_victims_put(&blocks);
 		if (!ret)
