@@ -391,6 +391,8 @@ static void test_registers(void)
         { TSR_CTRL_RESET, 1, TSR_ERR_REGISTER },
         { TSR_ERR_CLEAR, 0, TSR_ERR_REGISTER },
         { TSR_ERR_CLEAR, 2, TSR_ERR_REGISTER },
+        { TSR_ERR_REC_SELECT, TSR_ERR_TYPES, TSR_ERR_REGISTER },
+        { TSR_ERR_REC_SELECT, 0xffffffff, TSR_ERR_REGISTER },
         { TSR_ERR_TOTAL, 0, TSR_ERR_REGISTER },
         { TSR_ERR_REC_ADDR_HI, 0, TSR_ERR_REGISTER },
         { TSR_SEG(0) + TSR_SEG_PAGE_SIZE, 0, TSR_ERR_REGISTER },
@@ -627,6 +629,110 @@ static void test_state_is_atomic(void)
     tsr_stop(t);
 }
 
+/* 5.5: of the errors of a job its record has the first, and all count. */
+static void test_first_error(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint32_t job[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 1, 0, 0 };
+    uint32_t starts[] = { 0, 8, 8 + TSR_FILL_DWORDS * 4 }, i;
+    uint64_t seqno;
+
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    tsr_fill(c, UNBOUND, 0, 0, 1, 1, 1);
+    tsr_fill(c, 64, 0, 0, 1, 1, 1);
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, job, ARRAY_SIZE(job));
+    for (i = 0; i < ARRAY_SIZE(starts); i++) {
+        uint32_t end = i + 1 < ARRAY_SIZE(starts) ? starts[i + 1] : c->n * 4;
+        uint32_t call[] = {
+            TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), c->n * 4,
+            t->ib_list, 0, starts[i], end,
+        };
+
+        tsr_emit(t, RENDER, call, ARRAY_SIZE(call));
+    }
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==,
+                     TSR_ERR_SLOT_UNBOUND);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_OFFSET), ==, 8);
+    g_assert_cmpuint(tsr_err_count(t, TSR_ERR_SLOT_UNBOUND), ==, 1);
+    g_assert_cmpuint(tsr_err_count(t, TSR_ERR_SLOT_RANGE), ==, 1);
+    g_assert_cmpuint(tsr_err_total(t), ==, 2);
+    tsr_stop(t);
+}
+
+static void read_or_write(TsrTest *t, uint64_t gpa, bool write, uint32_t err)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    g_test_message("%s at 0x%" PRIx64, write ? "write" : "read", gpa);
+    tsr_transfer(c, write ? TSR_TRANSFER_SRC_PAGES : TSR_TRANSFER_DST_PAGES, 0,
+                 write ? t->bounce_list : gpa, write ? gpa : t->bounce_list, 8,
+                 0, 0, 0);
+    tsr_err_clear(t);
+    g_assert_cmpuint(tsr_run(t, PAGING, false, c, NULL), ==, err);
+    if (err) {
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, gpa);
+    }
+    tsr_expect_errors(t, err, err ? 1 : 0);
+}
+
+/* 11: the table of states; what a reset makes of them. */
+static void test_page_states(void)
+{
+    static const struct {
+        uint32_t mark;          /* 0: none */
+        uint32_t read, write, after_reset;
+    } states[] = {
+        { 0, TSR_ERR_STRICT_UNWRITTEN, 0, TSR_ERR_STRICT_UNWRITTEN },
+        { TSR_MARK_VALID, 0, 0, 0 },
+        { TSR_MARK_FREE, TSR_ERR_STRICT_FREED, TSR_ERR_STRICT_FREED,
+          TSR_ERR_STRICT_UNWRITTEN },
+        { TSR_MARK_EVICTED, TSR_ERR_STRICT_EVICTED, TSR_ERR_STRICT_EVICTED,
+          TSR_ERR_STRICT_UNWRITTEN },
+        { TSR_MARK_ALLOCATED, TSR_ERR_STRICT_UNWRITTEN, 0,
+          TSR_ERR_STRICT_UNWRITTEN },
+    };
+    const uint32_t n = ARRAY_SIZE(states);
+    TsrTest *t = tsr_start("strict=on");
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint32_t i;
+
+    for (uint32_t segment = 0; segment < 2; segment++) {
+        uint64_t base = segment ? tsr_hidden_base(t) : VRAM;
+
+        /* A page to read, one to write and one for after the reset. */
+        for (i = 0; i < n; i++) {
+            c->n = 0;
+            tsr_mark(c, states[i].mark, base + i * 3 * 4096, 3 * 4096);
+            if (states[i].mark) {
+                tsr_run_ok(t, PAGING, c);
+            }
+        }
+        for (i = 0; i < n; i++) {
+            uint64_t gpa = base + i * 3 * 4096;
+
+            read_or_write(t, gpa, false, states[i].read);
+            read_or_write(t, gpa + 4096, true, states[i].write);
+            /* What was written, in part, is all valid then. */
+            read_or_write(t, gpa + 8192 - 8, false, states[i].write);
+        }
+    }
+    tsr_device_reset(t);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    for (i = 0; i < n; i++) {
+        uint64_t gpa = VRAM + (i * 3 + 2) * 4096;
+
+        read_or_write(t, gpa, false, states[i].after_reset);
+        read_or_write(t, gpa, true, 0);
+        read_or_write(t, gpa, false, 0);
+    }
+    tsr_stop(t);
+}
+
 /* 14: what counts as an access of x-fail-dma, and what does not. */
 static void test_fail_dma(void)
 {
@@ -713,6 +819,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/manual/2-msix", test_msix);
     qtest_add_func("/tessera/manual/4.6-irq-sent", test_irq_sent);
     qtest_add_func("/tessera/manual/8-state-is-atomic", test_state_is_atomic);
+    qtest_add_func("/tessera/manual/5.5-first-error", test_first_error);
+    qtest_add_func("/tessera/manual/11-page-states", test_page_states);
     qtest_add_func("/tessera/manual/14-fail-dma", test_fail_dma);
     qtest_add_func("/tessera/manual/14-properties", test_properties);
     return g_test_run();
