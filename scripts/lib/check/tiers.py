@@ -35,13 +35,24 @@ def tier_lib(names):
         report(name, text, code)
 
 
+def fixed_addresses():
+    """What runs a program without random addresses: of these the sanitizers of gcc 12 can
+    stand fewer bits than new kernels give. Nothing where a container forbids it."""
+    prefix = ["setarch", "-R"]
+    try:
+        return prefix if run_program(prefix + ["true"], 10)[1] == 0 else []
+    except OSError:
+        return []
+
+
 def run_qtests(names, tier, qemu, env=None):
     """All qtests on one build of QEMU. A sanitizer's report ends QEMU, and so fails its test."""
+    prefix = fixed_addresses() if env else []
     for path in sorted(glob.glob(os.path.join(BUILD, "qemu", "tessera-*-test"))):
         name = os.path.basename(path)
         if not chosen(names, name, tier.split("-")[0]):
             continue
-        text, code = run_program([path, "--tap", "-k"], 600, cwd=OUTPUTS.folder, env=dict(
+        text, code = run_program(prefix + [path, "--tap", "-k"], 600, cwd=OUTPUTS.folder, env=dict(
             env or {}, QTEST_QEMU_BINARY=os.path.join(BUILD, qemu, "qemu-system-x86_64")))
         OUTPUTS.keep("%s-%s" % (tier, name), text)
         report("%s/%s" % (tier, name), text, code)
@@ -108,5 +119,5 @@ def tier_kunit(names):
 
 
 # What each tier but the guests' runs, and the seconds it may take.
-SIMPLE = {"lib": (200, tier_lib), "qtest": (100, tier_qtest), "lint": (400, tier_lint),
+SIMPLE = {"lib": (200, tier_lib), "qtest": (300, tier_qtest), "lint": (400, tier_lint),
           "kunit": (450, tier_kunit), "tsan": (900, tier_tsan)}
