@@ -80,28 +80,91 @@ static AddressSpace *bus_space(TesseraMaster *m)
 }
 
 /*
+ * Maps are freed by RCU: inside its read side neither the memory region nor
+ * the map goes, and one that is found again at the same address is the same.
+ */
+void tessera_access_enter(TesseraMaster *m)
+{
+    rcu_read_lock();
+    if (!m->entered++) {
+        m->ram.map = NULL;
+    }
+}
+
+/* Finish writes as if address_space_map() had begun them. */
+static void mark_written(TesseraMaster *m)
+{
+    for (uint32_t i = 0; i < m->num_written; i++) {
+        memory_region_ref(m->written[i].mr);
+        address_space_unmap(bus_space(m), m->written[i].ptr,
+                            m->written[i].len, true, m->written[i].len);
+    }
+    m->num_written = 0;
+}
+
+/*
+ * Not at once: each mark has atomic operations, which wait for all stores
+ * that go past the caches.
+ */
+static void note_written(TesseraMaster *m, const TesseraRun *run, uint64_t len)
+{
+    uint32_t i = m->num_written;
+
+    if (i && m->written[i - 1].ptr + m->written[i - 1].len == run->ptr &&
+        m->written[i - 1].mr == run->mr) {
+        m->written[i - 1].len += len;
+        return;
+    }
+    if (i == TESSERA_WRITTEN) {
+        mark_written(m);
+        i = 0;
+    }
+    m->written[i].ptr = run->ptr;
+    m->written[i].len = len;
+    m->written[i].mr = run->mr;
+    m->num_written = i + 1;
+}
+
+void tessera_access_leave(TesseraMaster *m)
+{
+    if (!--m->entered) {
+        mark_written(m);
+    }
+    rcu_read_unlock();
+}
+
+/*
  * What address_space_map() does for RAM, and nothing for anything else: its
  * answer to ROM or a RAM device is a bounce buffer, filled through callbacks.
- * The reference is given back by address_space_unmap().
+ * Behind an IOMMU what is found ends with the IOMMU's page.
  */
-static uint8_t *map_ram(AddressSpace *as, uint64_t addr, uint64_t *len,
-                        bool write)
+static uint8_t *map_ram(TesseraMaster *m, uint64_t addr, uint64_t *len,
+                        bool write, MemoryRegion **mr_out)
 {
     const MemTxAttrs attrs = { .memory = 1 };
-    hwaddr n = *len, at;
+    FlatView *map = address_space_to_flatview(bus_space(m));
+    hwaddr n = UINT64_MAX - addr, at;
     MemoryRegion *mr;
 
-    RCU_READ_LOCK_GUARD();
-    mr = address_space_translate(as, addr, &at, &n, write, attrs);
-    if (!memory_access_is_direct(mr, write, attrs)) {
-        return NULL;
+    if (m->ram.map != map || m->ram.write != write || addr < m->ram.addr ||
+        addr - m->ram.addr >= m->ram.len) {
+        mr = flatview_translate(map, addr, &at, &n, write, attrs);
+        if (!memory_access_is_direct(mr, write, attrs)) {
+            return NULL;
+        }
+        m->ram.map = map;
+        m->ram.write = write;
+        m->ram.addr = addr;
+        m->ram.len = n;
+        m->ram.ptr = qemu_map_ram_ptr(mr->ram_block, at);
+        m->ram.mr = mr;
     }
-    memory_region_ref(mr);
+    *len = MIN(*len, m->ram.len - (addr - m->ram.addr));
     if (!write) {
-        fuzz_dma_read_cb(addr, n, mr);
+        fuzz_dma_read_cb(addr, *len, m->ram.mr);
     }
-    *len = n;
-    return qemu_map_ram_ptr(mr->ram_block, at);
+    *mr_out = m->ram.mr;
+    return m->ram.ptr + (addr - m->ram.addr);
 }
 
 /*
@@ -120,8 +183,10 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     run->is_vram = false;
     run->write = write;
     run->len = len;
-    run->ptr = map_ram(bus_space(m), addr, &run->len, write);
+    tessera_access_enter(m);
+    run->ptr = map_ram(m, addr, &run->len, write, &run->mr);
     if (!run->ptr) {
+        tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }
     return TSR_ERR_NONE;
@@ -159,7 +224,7 @@ uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
     uint8_t *p = buf;
 
     if (!injectable) {
-        smp_mb();
+        smp_mb(); /* against the accesses before and after, as dma_barrier() */
     }
     while (len) {
         TesseraRun run;
@@ -250,8 +315,10 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
     uint32_t err = TSR_ERR_NONE;
 
     if (!run->is_vram) {
-        address_space_unmap(bus_space(m), run->ptr, run->len,
-                            run->write && done, done);
+        if (run->write && done) {
+            note_written(m, run, done);
+        }
+        tessera_access_leave(m);
         return TSR_ERR_NONE;
     }
     for (uint32_t i = 0; run->write && done && i < run->rows; i++) {

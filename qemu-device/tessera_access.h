@@ -7,11 +7,13 @@
 #define HW_DISPLAY_TESSERA_ACCESS_H
 
 #include "qemu/atomic.h"
+#include "exec/memory.h"
 
 typedef struct TesseraState TesseraState;
 
 #define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two looks at stop */
 #define TESSERA_BOUNCE_BYTES    (64 * 1024)
+#define TESSERA_WRITTEN         64              /* runs marked at a time */
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
 
@@ -43,6 +45,25 @@ typedef struct TesseraMaster {
     uint64_t dirty_hi;
 
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
+
+    /* RAM found last, good until tessera_access_leave(). */
+    uint32_t entered;
+    struct {
+        void *map;              /* the flat view it was found in */
+        bool write;
+        uint64_t addr;
+        uint64_t len;
+        uint8_t *ptr;
+        MemoryRegion *mr;
+    } ram;
+
+    /* RAM written since then, to be marked in tessera_access_leave(). */
+    uint32_t num_written;
+    struct {
+        uint8_t *ptr;
+        uint64_t len;
+        MemoryRegion *mr;
+    } written[TESSERA_WRITTEN];
 } TesseraMaster;
 
 /*
@@ -56,13 +77,21 @@ typedef struct TesseraRun {
     uint64_t pitch;
     uint64_t vram_offset;
     uint32_t slot;
+    MemoryRegion *mr;           /* RAM */
     bool is_vram;
     bool write;
 } TesseraRun;
 
+/*
+ * Around pieces of work that make several accesses: what is found in guest RAM
+ * stays found in between, unless the guest's memory map changes.
+ */
+
 void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id);
 void tessera_master_fini(TesseraMaster *m);
 uint32_t tessera_leave(TesseraMaster *m);
+void tessera_access_enter(TesseraMaster *m);
+void tessera_access_leave(TesseraMaster *m);
 uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                            bool write, bool injectable, TesseraRun *run);
 uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,

@@ -164,7 +164,9 @@ static uint32_t transfer_swizzle(TesseraEngine *e, Transfer *t)
         linear.nb = MIN(t->pitch - *xb, PIECE_BYTES);
         tiled = linear;
         tiled.layout = store ? t->dst_layout : t->src_layout;
+        tessera_access_enter(&e->m);
         err = transfer_band(e, t, &tiled, &linear, store);
+        tessera_access_leave(&e->m);
         if (err) {
             return err;
         }

@@ -296,7 +296,9 @@ uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
         uint64_t n = MIN(len - *done, step);
         uint64_t at = backward ? len - *done - n : *done;
 
+        tessera_access_enter(d->m);
         err = copy_chunk(d, doff + at, s, soff + at, n);
+        tessera_access_leave(d->m);
         if (!err) {
             *done += n;
             err = *done < len ? tessera_leave(d->m) : TSR_ERR_NONE;
