@@ -42,6 +42,8 @@ static void first_job_hangs(void)
 	tsr_submit(&dev, other, &cmd_b, 0, sync[3]);
 
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -ETIME);
+	/* what is behind it is slow on a busy machine, but does not hang */
+	require_ok(tsr_debugfs_write("job_timeout_ms", "30000"));
 	require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
 	/* the other context loses nothing */
 	require_eq(tsr_syncobj_status(&dev, sync[2]), 0);
