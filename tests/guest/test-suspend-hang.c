@@ -41,7 +41,7 @@ static void hang_ends_then_pause(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-31 suspend outlasts a hang, no job is lost", hang_ends_then_pause, 0, 0 },
+	{ "SEG-31 suspend outlasts a hang, no job is lost", hang_ends_then_pause, 0, 25 },
 };
 
 TSR_TEST_MAIN(tests)

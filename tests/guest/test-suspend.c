@@ -91,8 +91,8 @@ static void jobs_run_after_resume(void)
 
 static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
-	  segments_are_emptied, 0, 0 },
-	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 0 },
+	  segments_are_emptied, 0, 25 },
+	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -2,12 +2,16 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +19,13 @@
 #define TAP_DEFAULT_TIMEOUT 120
 #define TAP_EXIT_FAIL 1
 #define TAP_EXIT_SKIP 77
+/* what a killed test may take to go; the kernel holds it if it takes longer */
+#define TAP_KILL_MS 20000
+#define TAP_STUCK -1
+
+/* written by the test's process, read by the one that counts */
+static char *skip_reason;
+#define SKIP_REASON_BYTES 256
 
 static void print_line(const char *prefix, const char *fmt, va_list ap)
 {
@@ -64,7 +75,7 @@ void tap_skip(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_line("#   skipped: ", fmt, ap);
+	vsnprintf(skip_reason, SKIP_REASON_BYTES, fmt, ap);
 	va_end(ap);
 	leave(TAP_EXIT_SKIP);
 }
@@ -133,13 +144,83 @@ bool tap_slow(void)
 	return kernel && !strcmp(kernel, "debug");
 }
 
-static int run_one(const struct tap_test *test)
+/* into the kernel log, so that what the kernel says has a test's name */
+static void mark(const char *what, const char *name, const char *more)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	char text[256];
+
+	if (fd < 0)
+		return;
+	/* not dprintf(), which wants to seek; one write is one record */
+	snprintf(text, sizeof(text), "tessera-test: %s %s: %s%s\n", what,
+		 program_invocation_short_name, name, more);
+	if (write(fd, text, strlen(text)) < 0)
+		tap_note("  cannot write to the kernel log: %s", strerror(errno));
+	close(fd);
+}
+
+static unsigned int time_limit(const struct tap_test *test)
 {
 	unsigned int timeout = test->timeout ? test->timeout : TAP_DEFAULT_TIMEOUT;
+
+	return timeout * (tap_slow() ? 5 : 1) * (unsigned int)tap_env("TIMEOUT_FACTOR", 1);
+}
+
+static bool wait_for_exit(pid_t pid, uint64_t ms)
+{
+	struct pollfd poll_fd = { .events = POLLIN };
+	uint64_t until = tap_now_ns() + ms * 1000000;
+	int rc;
+
+	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll_fd.fd < 0)
+		return true; /* waitpid() says what is wrong */
+	do {
+		uint64_t now = tap_now_ns();
+
+		rc = poll(&poll_fd, 1, now < until ? (int)((until - now) / 1000000) + 1 : 0);
+	} while (rc < 0 && errno == EINTR);
+	close(poll_fd.fd);
+	return rc > 0;
+}
+
+/* a test that not even SIGKILL ends: tell where it is, and who else waits */
+static void tell_stuck(pid_t pid)
+{
+	char path[64], text[2048];
+	ssize_t n;
+	int fd;
+
+	tap_note("  stuck in the kernel; the kernel log has the tasks that wait");
+	snprintf(path, sizeof(path), "/proc/%d/stack", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (n > 0) {
+		char *line, *save = NULL;
+
+		text[n] = 0;
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			tap_note("    %s", line);
+	}
+	if (fd >= 0)
+		close(fd);
+	fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (write(fd, "w", 1) != 1)
+			tap_note("  no list of tasks: %s", strerror(errno));
+		close(fd);
+	}
+}
+
+static int run_one(const struct tap_test *test)
+{
+	unsigned int timeout = time_limit(test);
 	int status;
 	pid_t pid;
 
 	fflush(NULL);
+	skip_reason[0] = 0;
 	pid = fork();
 	if (pid < 0)
 		return TAP_EXIT_FAIL;
@@ -147,11 +228,18 @@ static int run_one(const struct tap_test *test)
 		/* a process group, so that the children of a test end with it */
 		setpgid(0, 0);
 		test_pid = getpid();
-		alarm(timeout * (unsigned int)tap_env("TIMEOUT_FACTOR", tap_slow() ? 5 : 1));
+		alarm(timeout);
 		test->fn();
 		leave(0);
 	}
 	setpgid(pid, pid);
+	if (!wait_for_exit(pid, timeout * 1000ull + TAP_KILL_MS)) {
+		kill(-pid, SIGKILL);
+		if (!wait_for_exit(pid, TAP_KILL_MS)) {
+			tell_stuck(pid);
+			return TAP_STUCK;
+		}
+	}
 	waitpid(pid, &status, 0);
 	kill(-pid, SIGKILL);
 	if (WIFSIGNALED(status)) {
@@ -172,38 +260,76 @@ static bool selected(int argc, char **argv, const char *name)
 	return false;
 }
 
+/* a selector that selects nothing is a mistake, not a success */
+static bool selectors_match(int argc, char **argv, const struct tap_test *tests, size_t count)
+{
+	bool all = true;
+
+	for (int i = 1; i < argc; i++) {
+		char *one[] = { argv[0], argv[i] };
+		bool found = false;
+
+		for (size_t j = 0; j < count; j++)
+			found |= selected(2, one, tests[j].name);
+		if (!found)
+			dprintf(STDOUT_FILENO, "Bail out! no test's name contains '%s'\n", argv[i]);
+		all &= found;
+	}
+	return all;
+}
+
+static void print_result(size_t number, const struct tap_test *test, int rc, uint64_t ns)
+{
+	/* the name is the same in every run; the time is behind it */
+	if (rc == TAP_EXIT_SKIP)
+		dprintf(STDOUT_FILENO, "ok %zu - %s # SKIP %s\n", number, test->name, skip_reason);
+	else
+		dprintf(STDOUT_FILENO, "%sok %zu - %s # %llu ms\n", rc ? "not " : "", number,
+			test->name, (unsigned long long)(ns / 1000000));
+}
+
 int tap_run(int argc, char **argv, const struct tap_test *tests, size_t count,
 	    const struct tap_hooks *hooks)
 {
 	size_t planned = 0, failed = 0, done = 0;
 
+	skip_reason = mmap(NULL, SKIP_REASON_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (skip_reason == MAP_FAILED || !selectors_match(argc, argv, tests, count))
+		return 2;
 	for (size_t i = 0; i < count; i++)
 		planned += selected(argc, argv, tests[i].name);
 	dprintf(STDOUT_FILENO, "1..%zu\n", planned);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *wrong = NULL;
+		char limit[32];
 		uint64_t start;
 		int rc;
 
 		if (!selected(argc, argv, tests[i].name))
 			continue;
+		/* whoever watches from outside knows when a guest hangs that freezes us, too */
+		snprintf(limit, sizeof(limit), " (limit %u s)", time_limit(&tests[i]));
+		mark("begin", tests[i].name, limit);
 		if (hooks && hooks->before)
 			hooks->before(&tests[i]);
 		start = tap_now_ns();
 		rc = run_one(&tests[i]);
-		if (hooks && hooks->after)
+		if (hooks && hooks->after && rc != TAP_STUCK)
 			wrong = hooks->after(&tests[i]);
-		if (wrong && rc == 0) {
+		if (wrong)
 			tap_note("  %s", wrong);
+		if (wrong && (rc == 0 || rc == TAP_EXIT_SKIP))
 			rc = TAP_EXIT_FAIL;
-		}
 		done++;
 		failed += rc != 0 && rc != TAP_EXIT_SKIP;
-		dprintf(STDOUT_FILENO, "%sok %zu - %s%s (%llu ms)\n",
-			rc == 0 || rc == TAP_EXIT_SKIP ? "" : "not ", done, tests[i].name,
-			rc == TAP_EXIT_SKIP ? " # SKIP" : "",
-			(unsigned long long)((tap_now_ns() - start) / 1000000));
+		print_result(done, &tests[i], rc, tap_now_ns() - start);
+		mark("end", tests[i].name, "");
+		if (rc == TAP_STUCK) {
+			dprintf(STDOUT_FILENO, "Bail out! the kernel holds a test\n");
+			break;
+		}
 	}
 	return failed ? 1 : 0;
 }

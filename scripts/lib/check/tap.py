@@ -9,6 +9,12 @@ TAP = re.compile(r"^(not )?ok\b\s*(\d+)?\s*(?:-\s*)?(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*(.*))?")
 
 
+def durations(text):
+    """[(seconds, name)] of the results that say how long they took."""
+    return [(int(m.group(2)) / 1000, m.group(1)) for m in
+            re.finditer(r"^(?:not )?ok \d+ - (.*) # (\d+) ms$", text, re.M)]
+
+
 def parse_tap(text):
     """([(ok, name, detail)], plan or None, [skips]) of one program's output."""
     results, skips, plan, notes = [], [], None, []
@@ -45,12 +51,16 @@ def report(prefix, text, code):
         RESULTS.skip(": ".join(filter(None, (prefix, name))), why)
     for ok, name, detail in results:
         RESULTS.add(ok, "%s: %s" % (prefix, name), detail)
+    for seconds, name in durations(text):
+        RESULTS.took(seconds, "%s: %s" % (prefix, name))
     tail = [line for line in text.strip().split("\n")[-25:] if line]
     bad = any(not ok for ok, _n, _d in results)
     if code in (124, 137, 143):
         RESULTS.add(False, "%s: ended by the time limit" % prefix, tail)
     elif code != 0 and not bad:
         RESULTS.add(False, "%s: exit code %d" % (prefix, code), tail)
+    elif plan == 0 and not skips:
+        RESULTS.add(False, "%s: selects nothing" % prefix, tail)
     elif not results and not skips:
         RESULTS.add(False, "%s: reported no result" % prefix, tail)
     elif plan and "\n1.." not in text.lstrip("\n")[4:] and plan != len(results) + len(skips):
@@ -84,6 +94,6 @@ def parse_kunit(text):
 def split_output(out):
     """{test: (text, exit code or None)} from run-tests' marks."""
     found = {}
-    for m in re.finditer(r"^#@begin (\S+)\n(.*?)(?:^#@end \1 (\d+)$|\Z)", out, re.M | re.S):
+    for m in re.finditer(r"^#@begin (\S+)(?: \d+)?\n(.*?)(?:^#@end \1 (\d+)$|\Z)", out, re.M | re.S):
         found[m.group(1)] = (m.group(2), None if m.group(3) is None else int(m.group(3)))
     return found
