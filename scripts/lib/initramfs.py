@@ -269,9 +269,9 @@ def base_image(flavour):
             s = os.stat(path)
             key.update(b"%s %d %d\n" % (path.encode(), s.st_size, s.st_mtime_ns))
     folder = os.path.join(CACHE, "guest-base")
-    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "%s-%s.cpio" % (flavour, key.hexdigest()[:16]))
     if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not os.path.exists(path):
@@ -280,7 +280,10 @@ def base_image(flavour):
                     f.write(body)
                 os.rename(path + ".tmp", path)
                 _prune(folder)
-    os.utime(path)
+    try:
+        os.utime(path)
+    except OSError:
+        pass                  # a cache that is only read
     return path
 
 
