@@ -11,7 +11,7 @@ J := $(or $(JOBS),$(shell nproc))
 .NOTPARALLEL:
 .PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
-	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench format clean
+	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench mutants format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -97,6 +97,9 @@ check-scripts-run:
 
 bench: ## measure: a table, and build/bench.json
 	@scripts/run-bench.sh
+
+mutants: ## which mistakes the tests catch: DIR=folder of patches
+	@scripts/mutants.py "$(DIR)"
 
 format: ## apply .clang-format to the userspace C
 	@git ls-files -co --exclude-standard 'userspace/*.[ch]' 'tests/*.[ch]' | xargs -r clang-format -i
