@@ -9,7 +9,8 @@ of it) of a test program or lint script. Without arguments: all but tsan. Severa
 at once in one checkout keep their outputs apart.
 
 Each result is a line `PASS tier/program: name` or `FAIL ...`; a program's whole
-output is in build/check/. The last line is `N passed, N failed`.
+output is in build/check/. The last line is `N passed, N failed`. Exit code: 0, 1 if
+a test failed, 125 if all that failed is what could not be built or started.
 """
 
 import concurrent.futures
@@ -21,7 +22,7 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 # pylint: disable=wrong-import-position
 from check.guests import guest_work  # noqa: E402
-from check.builds import NEEDS, Builds  # noqa: E402
+from check.builds import NEEDS, Builds, kernel_identity  # noqa: E402
 from check.results import OUTPUTS, RESULTS, ROOT, run_program, say  # noqa: E402
 from check.selection import wanted_tiers  # noqa: E402
 from check.tap import report  # noqa: E402
@@ -33,7 +34,7 @@ def run_all(tiers, names):
 
     Guests often wait. The work that may take longest goes first, so that the end is short.
     """
-    jobs = int(os.environ.get("TESSERA_CHECK_JOBS") or min(3, (os.cpu_count() or 1) + 1))
+    jobs = int(os.environ.get("TESSERA_CHECK_JOBS") or (os.cpu_count() or 1) + 1)
     work = []
     for tier in tiers:
         if tier in SIMPLE:
@@ -69,7 +70,10 @@ def timed(title, call, *args):
 
 def main():
     names = sys.argv[1:]
-    tiers = wanted_tiers(names)
+    tiers, unknown = wanted_tiers(names)
+    if unknown:
+        print("error: no test has the name %s" % ", ".join(unknown))
+        return 1
     lock = OUTPUTS.claim()
     begin = time.monotonic()
     builds = Builds()
@@ -86,12 +90,17 @@ def main():
         if builds.all(NEEDS[tier]) or tier == "lint":
             ready.append(tier)
         else:
-            RESULTS.add(False, "%s: not run, its build failed" % tier)
+            RESULTS.add_missing("%s: not run, its build failed" % tier)
+    kernels = [line for line in map(kernel_identity, ("stock", "debug")) if line]
+    print("\n".join(kernels), flush=True)
     run_all(ready, names)
     if not names:
         coverage()
     print("\n%.0f s in all; outputs are in %s/" % (
         time.monotonic() - begin, os.path.relpath(OUTPUTS.folder, ROOT)))
+    if RESULTS.seconds:
+        print("the slowest:\n  " + "\n  ".join(
+            "%6.1f s  %s" % item for item in RESULTS.slowest()))
     if RESULTS.failures:
         print("failed:\n  " + "\n  ".join(RESULTS.failures))
     if RESULTS.skipped:
@@ -99,9 +108,10 @@ def main():
     if RESULTS.passed + RESULTS.failed == 0:
         print("error: no test has the name %s" % " ".join(names))
         RESULTS.failed = 1
+    print("\n".join(kernels))
     lock.close()
     print("%d passed, %d failed" % (RESULTS.passed, RESULTS.failed), flush=True)
-    return 1 if RESULTS.failed else 0
+    return RESULTS.exit_code()
 
 
 if __name__ == "__main__":

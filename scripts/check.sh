@@ -6,5 +6,5 @@
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 
-"$ROOT/scripts/deps.sh"
+"$ROOT/scripts/deps.sh" || exit 125
 exec python3 "$ROOT/scripts/check.py" "$@"

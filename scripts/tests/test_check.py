@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: MIT
 """Tests of the parsers of scripts/check.py."""
 
+import contextlib
+import io
 import os
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 # pylint: disable=wrong-import-position
-from check import selection, tap  # noqa: E402
+import referee  # noqa: E402
+import mutants  # noqa: E402
+from check import guests, results, selection, tap  # noqa: E402
 
 
 class Tap(unittest.TestCase):
@@ -30,6 +36,13 @@ class Tap(unittest.TestCase):
 
     def test_skipped_program(self):
         self.assertEqual(tap.parse_tap("1..0 # no device\n"), ([], 0, [("", "no device")]))
+
+    def test_times_are_not_names(self):
+        text = "ok 1 - SEG-8 shares # 73 ms\nnot ok 2 - bad # 4000 ms\nok 3 - off # SKIP 7 ms\n"
+        results, _plan, skips = tap.parse_tap(text)
+        self.assertEqual([name for _ok, name, _d in results], ["SEG-8 shares", "bad"])
+        self.assertEqual(skips, [("off", "7 ms")])
+        self.assertEqual(tap.durations(text), [(0.073, "SEG-8 shares"), (4.0, "bad")])
 
     def test_todo_is_no_failure(self):
         results, _plan, skips = tap.parse_tap("not ok 1 - later # TODO unwritten\n")
@@ -70,7 +83,7 @@ not ok 0 /lib/modules/a.ko cannot be loaded
 
 class Marks(unittest.TestCase):
     def test_programs_of_a_boot(self):
-        found = tap.split_output("noise\n#@begin test-a\nok 1 - x\n\n#@end test-a 0\n"
+        found = tap.split_output("noise\n#@begin test-a 60\nok 1 - x\n\n#@end test-a 0\n"
                                  "#@begin test-b\nok 1 - y\n\n#@end test-b 137\n"
                                  "#@begin test-c\nok 1 - z\n")
         self.assertEqual(found["test-a"], ("ok 1 - x\n\n", 0))
@@ -80,11 +93,20 @@ class Marks(unittest.TestCase):
 
 class Selection(unittest.TestCase):
     def test_tiers(self):
-        self.assertEqual(selection.wanted_tiers([]), list(selection.USUAL))
-        self.assertEqual(selection.wanted_tiers(["lint"]), ["lint"])
-        self.assertEqual(selection.wanted_tiers(["test-split"]), ["guest-stock", "guest-debug"])
-        self.assertEqual(selection.wanted_tiers(["guest-debug/test-split"]), ["guest-debug"])
-        self.assertEqual(selection.wanted_tiers(["tessera-cmd-test"]), ["qtest"])
+        def wanted(*names):
+            return selection.wanted_tiers(list(names))
+        self.assertEqual(wanted(), (list(selection.USUAL), []))
+        self.assertEqual(wanted("lint"), (["lint"], []))
+        self.assertEqual(wanted("test-split"), (["guest-stock", "guest-debug"], []))
+        self.assertEqual(wanted("guest-debug/test-split"), (["guest-debug"], []))
+        self.assertEqual(wanted("tessera-cmd-test"), (["qtest"], []))
+        self.assertEqual(wanted("check-layers"), (["lint"], []))
+        self.assertEqual(wanted("tsan/stress"), (["tsan"], []))
+        self.assertEqual(wanted("tessera_split"), (["kunit"], []))
+
+    def test_names_that_nothing_has(self):
+        self.assertEqual(selection.wanted_tiers(["test-splti", "lint", "lint/nothing"]),
+                         (["lint"], ["test-splti", "lint/nothing"]))
 
     def test_chosen(self):
         self.assertTrue(selection.chosen([], "test-split", "guest-stock"))
@@ -92,6 +114,130 @@ class Selection(unittest.TestCase):
         self.assertTrue(selection.chosen(["guest-stock/test-split"], "test-split", "guest-stock"))
         self.assertFalse(selection.chosen(["guest-debug/test-split"], "test-split", "guest-stock"))
         self.assertFalse(selection.chosen(["test-page"], "test-split", "guest-stock"))
+
+
+class Counting(unittest.TestCase):
+    def count(self, *calls):
+        counted = results.Results()
+        with contextlib.redirect_stdout(io.StringIO()):
+            for call, args in calls:
+                getattr(counted, call)(*args)
+        return counted
+
+    def test_exit_code(self):
+        good, bad = ("add", (True, "a")), ("add", (False, "b"))
+        missing = ("add_missing", ("build/c",))
+        self.assertEqual(self.count(good).exit_code(), 0)
+        self.assertEqual(self.count(good, bad).exit_code(), 1)
+        self.assertEqual(self.count(missing).exit_code(), 125)
+        self.assertEqual(self.count(good, missing).exit_code(), 125)
+        self.assertEqual(self.count(bad, missing).exit_code(), 1)
+
+    def report(self, text, code):
+        counted = results.Results()
+        saved, tap.RESULTS = tap.RESULTS, counted
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                tap.report("x", text, code)
+        finally:
+            tap.RESULTS = saved
+        return counted
+
+    def test_output_and_exit_code_must_agree(self):
+        self.assertEqual(self.report("1..1\nok 1 - a\n", 0).failures, [])
+        self.assertEqual(self.report("1..1\nok 1 - a\n", 3).failures, ["x: exit code 3"])
+        self.assertEqual(self.report("1..2\nok 1 - a\n", 0).failures, ["x: 1 of 2 results"])
+        self.assertEqual(self.report("1..0\n", 0).failures, ["x: selects nothing"])
+        self.assertEqual(self.report("", 0).failures, ["x: reported no result"])
+        self.assertEqual(self.report("1..1\nnot ok 1 - a\n", 1).failures, ["x: a"])
+        self.assertEqual(self.report("1..1\n", 124).failures, ["x: ended by the time limit"])
+
+
+class Culprits(unittest.TestCase):
+    def test_a_leak_is_its_allocator_s(self):
+        run = guests.GuestRun("", "guest: kmemleak: 3 objects leaked\n"
+                              "guest:   1 allocated during test-a: x\n"
+                              "guest:   2 allocated during test-b: y\n", 90, "/nonexistent")
+        self.assertEqual(guests.culprits(run), ["test-a: x", "test-b: y"])
+
+    def test_a_warning_is_the_running_test_s(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write("[ 1.0] tessera-test: begin test-a: x\r\n"
+                      "[ 2.0] tessera-test: begin test-a: y (limit 60 s)\r\n"
+                      "[ 3.0] WARNING: bad\r\n"
+                      "[ 4.0] tessera-test: begin test-b: z\r\n")
+            log.flush()
+            run = guests.GuestRun("", "  | before\n  > [ 3.0] WARNING: bad\n", 90, log.name)
+            self.assertEqual(guests.culprits(run), ["test-a: y"])
+
+
+class Boots(unittest.TestCase):
+    class Test:
+        def __init__(self, seconds):
+            self.length = seconds
+
+        def seconds(self):
+            return self.length
+
+    def test_shared_out_evenly(self):
+        groups = [("a", [self.Test(10)]), ("b", [self.Test(60)]), ("c", [self.Test(50)])]
+        self.assertEqual([[g[0] for g in boot] for boot in guests.share_out(groups, 2)],
+                         [["b"], ["c", "a"]])
+        self.assertEqual(len(guests.share_out(groups, 1)), 1)
+        self.assertEqual(guests.share_out([], 2), [])
+
+
+class Mutants(unittest.TestCase):
+    def test_stages(self):
+        self.assertEqual(mutants.stages_of(["drivers/gpu/drm/tessera/pure/pte.c"]),
+                         ["lib", "kunit", "guest-stock", "guest-debug"])
+        self.assertEqual(mutants.stages_of(["qemu-device/tessera_cmd.c", "userspace/x.c"]),
+                         ["lib", "qtest", "guest-stock"])
+
+    def test_verdict(self):
+        self.assertEqual(mutants.verdict("PASS a\n", 0), (False, False, []))
+        self.assertEqual(mutants.verdict("FAIL a: b\n     | # x is 1\n", 1),
+                         (True, False, ["a: b"]))
+        self.assertTrue(mutants.verdict(
+            "FAIL a\n     | #   device error STRICT_FREED (32) x1; first: packet=0x0\n", 1)[1])
+        # an error that the test provokes itself explains nothing
+        self.assertFalse(mutants.verdict(
+            "FAIL a\n     | #   device error STRICT_FREED (32) x1, expected; first: p\n", 1)[1])
+        self.assertTrue(mutants.verdict("FAIL build/module\n", 125)[1])
+
+    def test_table(self):
+        text = mutants.table([("a", "named", "x", 1), ("b", "survived", "", 1),
+                              ("c", "caught", "y", 1), ("d", "unusable", "", 1)])
+        self.assertIn("3 mutants: 2 caught (67 %), 1 of them named, 1 survived, 1 unusable", text)
+
+
+class Referee(unittest.TestCase):
+    NAMES = ({6: "SLOT_BOUNDS", 32: "STRICT_FREED"}, {0x10: "FILL"})
+    ERROR = ("tessera tessera0: error 32 engine 0x0 context 0xa packet 0x00080010 at 0x28"
+             " slot 0x3 addr 0xb0000000")
+
+    def test_named_with_its_first_record(self):
+        r = referee.Referee(self.NAMES)
+        r.line(self.ERROR, "test-split: SPLIT-4 x")
+        r.line(self.ERROR.replace("addr 0xb", "addr 0xc"), "another")
+        r.line("something else")
+        r.line("tessera tessera0: error 32 was counted 7 times")
+        self.assertEqual(r.report(), [
+            "tessera0: error STRICT_FREED (32) x7",
+            "  first: packet 0x00080010 (FILL) at 0x28, engine 0, context 10, slot 3,"
+            " address 0xb0000000, during test-split: SPLIT-4 x"])
+
+    def test_killed_before_it_could_tell_how_many(self):
+        r = referee.Referee(self.NAMES)
+        r.line(self.ERROR.replace("engine 0x0", "engine 0xffffffff")
+               .replace("slot 0x3", "slot 0xffffffff"))
+        self.assertEqual(r.report(), ["tessera0: error STRICT_FREED (32) x1 or more",
+                                      "  first: packet 0x00080010, address 0xb0000000"])
+
+    def test_the_header_has_the_names(self):
+        errors, packets = referee.read_names()
+        self.assertEqual(errors[6], "SLOT_BOUNDS")
+        self.assertEqual(packets[0x81], "IB_CALL")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 """What each tier needs built."""
 
 import concurrent.futures
+import hashlib
+import os
 import subprocess
 import sys
 
-from .results import RESULTS, ROOT, run_program
+from .results import BUILD, RESULTS, ROOT, run_program
 
 # Everything built, by tier; see Builds.
 NEEDS = {
@@ -45,8 +47,24 @@ class Builds:
                                   stdin=subprocess.DEVNULL).returncode
         self.state[target] = code == 0
         if code:
-            RESULTS.add(False, "build/%s" % target)
+            RESULTS.add_missing("build/%s" % target)
         return self.state[target]
 
     def all(self, targets):
         return all([self.get(t) for t in targets])
+
+
+def kernel_identity(flavour):
+    """A line that says which kernel the results are of, None if there is none."""
+    tree = os.path.join(BUILD, "kernels", flavour)
+    image = os.path.join(tree, "vmlinuz" if flavour == "stock" else "arch/x86/boot/bzImage")
+    release = os.path.join(tree, "release" if flavour == "stock"
+                           else "include/config/kernel.release")
+    try:
+        with open(release, encoding="utf-8") as f:
+            name = f.read().strip()
+        with open(image, "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()[:12]
+    except OSError:
+        return None
+    return "%s kernel: %s, image %s in %s" % (flavour, name, digest, os.path.realpath(tree))

@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from .results import BUILD, OUTPUTS, RESULTS, ROOT, say
+from .results import BUILD, OUTPUTS, RESULTS, ROOT, TIMEOUT_FACTOR, say
 from .selection import TIERS, chosen
 from .tap import parse_tap, report, split_output
 
@@ -39,13 +39,23 @@ def guest(kernel, name, timeout, command, more=(), env=None):
 def kernel_result(name, run):
     """The kernel's own verdict on a boot is a test of its own."""
     what = {90: "kernel log", 91: "time limit of the guest", 92: "the guest died",
-            93: "the guest did not start"}.get(run.code)
-    if run.code in (90, 91, 92, 93):
-        marks = re.findall(r"tessera-test: begin (\S+)", _before_problem(run))
-        during = " during %s" % marks[-1] if marks else ""
-        RESULTS.add(False, "%s: %s%s" % (name, what, during), run.err.strip().split("\n")[:60])
+            125: "the guest did not start"}.get(run.code)
+    detail = run.err.strip().split("\n")[:60]
+    if run.code == 125:
+        RESULTS.add_missing("%s: %s" % (name, what), detail)
+    elif what:
+        during = "; ".join(culprits(run))
+        RESULTS.add(False, "%s: %s%s" % (name, what, during and " during " + during), detail)
     else:
         RESULTS.add(True, "%s: the kernel log is clean" % name)
+
+
+def culprits(run):
+    """The tests that ran when something went wrong: of leaks, when they were allocated."""
+    found = re.findall(r"^guest: +\d+ allocated during (.+)$", run.err, re.M)
+    if not found:
+        found = re.findall(r"tessera-test: begin (.+)", _before_problem(run))[-1:]
+    return [re.sub(r" \(limit \d+ s\)$", "", name.strip()) for name in found]
 
 
 def _before_problem(run):
@@ -121,8 +131,18 @@ def guest_boots(kernel, names):
             shared.append((key[0], tests))
         else:
             boots.append([(key[0], tests)])
-    if shared:
-        boots.append(shared)
+    return boots + share_out(shared, max(1, (os.cpu_count() or 1) // 2))
+
+
+def share_out(groups, count):
+    """At most `count` boots for groups that could share one, of about equal length."""
+    boots = [[] for _ in range(min(count, len(groups)))]
+
+    def length(boot):
+        return sum(t.seconds() for _device, tests in boot for t in tests)
+
+    for group in sorted(groups, key=lambda g: -length([g])):
+        min(boots, key=length).append(group)
     return boots
 
 
@@ -172,9 +192,9 @@ def report_tests(kernel, boot, run):
 
 def run_boot(kernel, number, boot):
     """One boot for all its tests; again for those behind one that killed it."""
-    factor = DEBUG_FACTOR if kernel == "debug" else 1
+    factor = (DEBUG_FACTOR if kernel == "debug" else 1) * TIMEOUT_FACTOR
     turn = 0
-    while boot:
+    while boot and not RESULTS.enough():
         turn += 1
         name = "guest-%s-%d%s" % (kernel, number, "" if turn == 1 else chr(96 + turn))
         limits = {t.name: int(t.seconds() * factor) for _d, tests in boot for t in tests}
@@ -193,7 +213,7 @@ def guest_work(kernel, names):
     """[(seconds it may take, what to call, arguments), ...] for all boots of a kernel."""
     boots = guest_boots(kernel, names)
     if not boots and not any(n not in TIERS for n in names):
-        RESULTS.add(False, "guest-%s: no test programs in build/guest-bin" % kernel)
+        RESULTS.add_missing("guest-%s: no test programs in build/guest-bin" % kernel)
     factor = DEBUG_FACTOR if kernel == "debug" else 1
     return [(factor * sum(t.seconds() for _d, tests in boot for t in tests),
              run_boot, (kernel, n, boot)) for n, boot in enumerate(boots, 1)]

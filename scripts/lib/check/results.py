@@ -4,12 +4,15 @@
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.join(ROOT, "build")
+# For slow machines: every limit is that much longer, in the guest too.
+TIMEOUT_FACTOR = float(os.environ.get("TESSERA_TIMEOUT_FACTOR") or 1)
 
 
 class Results:
@@ -19,6 +22,31 @@ class Results:
         self.lock = threading.Lock()
         self.passed = self.failed = self.skipped = 0
         self.failures = []
+        self.not_set_up = 0
+        self.seconds = []
+
+    def enough(self):
+        """TESSERA_FAIL_FAST: whoever only asks whether something fails knows it now."""
+        return bool(self.failed and os.environ.get("TESSERA_FAIL_FAST"))
+
+    def took(self, seconds, name):
+        """For the list of the slowest."""
+        with self.lock:
+            self.seconds.append((seconds, name))
+
+    def slowest(self, count=10):
+        return sorted(self.seconds, reverse=True)[:count]
+
+    def add_missing(self, name, detail=()):
+        """What could not be built or started says nothing about what it was to test."""
+        self.add(False, name, detail)
+        self.not_set_up += 1
+
+    def exit_code(self):
+        """125 if all that failed is what is missing: git bisect skips that."""
+        if self.not_set_up and self.failed == self.not_set_up:
+            return 125
+        return 1 if self.failed else 0
 
     def add(self, ok, name, detail=()):
         with self.lock:
@@ -66,8 +94,18 @@ class Outputs:
             self.folder = "%s-%d" % (self.folder, os.getpid())
             print("-- another run of the tests is going on: outputs in %s" %
                   os.path.relpath(self.folder, ROOT), flush=True)
+        else:
+            self._remove_old()
         os.makedirs(self.folder, exist_ok=True)
         return lock
+
+    def _remove_old(self):
+        """What earlier runs left would be taken for this one's."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in os.listdir(BUILD):
+            m = re.fullmatch(r"check-(\d+)", name)
+            if m and not os.path.exists("/proc/" + m.group(1)):
+                shutil.rmtree(os.path.join(BUILD, name), ignore_errors=True)
 
     def path(self, name):
         os.makedirs(self.folder, exist_ok=True)
@@ -85,7 +123,8 @@ def run_program(cmd, timeout, env=None, cwd=ROOT):
     """(output, exit code); 124 when the time is over."""
     try:
         p = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, timeout=timeout, check=False, cwd=cwd,
+                           stderr=subprocess.STDOUT, timeout=timeout * TIMEOUT_FACTOR,
+                           check=False, cwd=cwd,
                            env=dict(os.environ, **(env or {})))
         return p.stdout.decode("utf-8", "replace"), p.returncode
     except subprocess.TimeoutExpired as e:

@@ -6,10 +6,8 @@ import os
 
 from .guests import guest, kernel_result
 from .results import BUILD, OUTPUTS, RESULTS, ROOT, run_program
-from .selection import chosen
+from .selection import LIBS, LINTERS, chosen
 from .tap import parse_kunit, parse_tap, report
-
-LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh")
 
 
 def tier_lint(names):
@@ -27,7 +25,7 @@ def tier_lint(names):
 
 
 def tier_lib(names):
-    for name in ("lib", "oracle", "scripts"):
+    for name in LIBS:
         if not chosen(names, name, "lib"):
             continue
         text, code = run_program(["make", "-s", "check-%s-run" % name], 900)
@@ -50,7 +48,7 @@ def run_qtests(names, tier, qemu, env=None):
     prefix = fixed_addresses() if env else []
     for path in sorted(glob.glob(os.path.join(BUILD, "qemu", "tessera-*-test"))):
         name = os.path.basename(path)
-        if not chosen(names, name, tier.split("-")[0]):
+        if RESULTS.enough() or not chosen(names, name, tier.split("-")[0]):
             continue
         text, code = run_program(prefix + [path, "--tap", "-k"], 600, cwd=OUTPUTS.folder, env=dict(
             env or {}, QTEST_QEMU_BINARY=os.path.join(BUILD, qemu, "qemu-system-x86_64")))
