@@ -76,7 +76,24 @@ compile() {
 	touch "$dir/built"
 }
 
+# A tree that somebody has put in place of ours is used as it is.
+use_foreign() {
+	local place=$BUILD/kernels/debug tree
+	[ -e "$place" ] || return 1
+	tree=$(readlink -f "$place")
+	case $tree in
+	*/kernel-debug/*/src) [ ! -e "${tree%/src}/built" ] || return 1 ;;
+	esac
+	[ -e "$tree/arch/x86/boot/bzImage" ] && [ -e "$tree/Module.symvers" ] ||
+		die "build/kernels/debug is another kernel tree, $tree, and not built" \
+			"build it there, or remove build/kernels/debug for the project's own"
+	warn "build/kernels/debug is another kernel: $tree is used as it is (remove build/kernels/debug for the project's own)"
+}
+
 main() {
+	if [ "${1:-}" != --path ] && use_foreign; then
+		return
+	fi
 	version=$(kernel_version)
 	dir=$CACHE/kernel-debug/$({
 		echo "$version $(gcc -dumpfullversion 2>/dev/null)"

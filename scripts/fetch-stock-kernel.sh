@@ -47,8 +47,12 @@ unpack() {
 	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("try");\n' \
 		>"$dir/try/try.c"
 	make -C "$dir/headers" M="$dir/try" modules
-	touch "$dir/ready"
+	echo "$dir" >"$dir/ready"
 }
+
+# The tree names itself in its links and makefiles: in a cache that was restored at
+# another place it must be unpacked again.
+is_ready() { [ "$(cat "$dir/ready" 2>/dev/null)" = "$dir" ]; }
 
 main() {
 	version=$(kernel_version)
@@ -59,10 +63,10 @@ main() {
 			declare -f fix_headers unpack
 		} | hash_text
 	)
-	if [ ! -e "$dir/ready" ]; then
+	if ! is_ready; then
 		lock kernel-stock
 	fi
-	if [ ! -e "$dir/ready" ]; then
+	if ! is_ready; then
 		"$ROOT/scripts/deps.sh" base kernel
 		fetch_kernel_stock
 		step "unpack the stock kernel $release and its headers" \

@@ -22,11 +22,15 @@ check_os() {
 }
 
 apt_update() {
-	as_root apt-get update -o Acquire::Retries=3 || {
-		# A broken third-party source must not stop the build.
-		apt-cache policy linux-libc-dev | grep -q Candidate
-	}
-	touch "$_apt_updated"
+	# Without Error-Mode a list that could not be fetched is a warning, and success.
+	if as_root apt-get update -o Acquire::Retries=3 -o APT::Update::Error-Mode=any; then
+		touch "$_apt_updated"
+		return
+	fi
+	# A broken third-party source, or no network, must not stop what the lists that are
+	# here are good for; the next run tries again.
+	echo "the package lists are not complete; going on with what is there"
+	apt-cache policy linux-libc-dev | grep -q 'Candidate: [0-9]'
 }
 
 # apt_need PACKAGE…: install those that are missing.
@@ -43,6 +47,10 @@ apt_need() {
 		esac
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+		die "packages are missing, and installing them needs root: ${missing[*]}" \
+			"as root: apt-get install ${missing[*]}"
+	fi
 	apt_refresh
 	step "install packages: ${missing[*]}" \
 		"check the network and 'apt-get update'; then run the same command again" \

@@ -18,6 +18,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 
 mkdir -p "$BUILD" "$CACHE" ||
 	die "cannot create $BUILD or $CACHE" "set TESSERA_CACHE to a folder you can write to"
+[ -w "$CACHE" ] ||
+	die "the cache $CACHE is read-only" "set TESSERA_CACHE to a folder you can write to"
 
 # hash_text: short content hash of standard input.
 hash_text() { sha256sum | cut -c1-16; }
