@@ -118,8 +118,10 @@ check_shellcheck() {
 }
 
 check_clang_format() {
+	local text
 	# shellcheck disable=SC2046
-	clang-format --dry-run $(plain_c) 2>&1 | grep -E 'warning:|error:' || true
+	text=$(clang-format --dry-run $(plain_c) 2>&1 | grep -E 'warning:|error:' || true)
+	[ -z "$text" ] || printf 'run: make format\n%s\n' "$text"
 }
 
 check_kernel_doc() {
@@ -169,19 +171,33 @@ lint_build() {
 		>"$lint/log" 2>&1; then
 		echo "$key" >"$lint/key"
 	else
-		echo "$driver: error: does not build" >>"$lint/log"
+		return 1
 	fi
+}
+
+# What the other checks say of a driver that does not compile is of no use.
+stop_unless_it_compiles() {
+	case " ${checks[*]} " in
+	*" sparse "* | *" warnings "*) ;;
+	*) return 0 ;;
+	esac
+	if [ ! -e "$BUILD/kernels/stock/headers" ] || lint_build; then
+		return 0
+	fi
+	echo "1..1"
+	{ grep -m 1 -B 3 -A 8 -E ':[0-9]+: (fatal )?error: |^ERROR: ' "$lint/log" || tail -n 20 "$lint/log"; } |
+		sed "s|$lint/src/||; s/^/#   /"
+	echo "not ok 1 - style: the driver compiles"
+	exit 1
 }
 
 # Sparse speaks as the compiler does; what only it can say is told by its words.
 sparse_words='symbol .* was not declared|different (base types|address spaces)|context imbalance|restricted __|incorrect type|cast (removes|from|to) |Using plain integer|dereference of noderef|should it be static'
 of_driver() { grep -E '(warning|error):' "$lint/log" | grep -F "$driver" | sed "s|$lint/src/||" | sort -u || true; }
 check_sparse() {
-	lint_build
 	of_driver | grep -E "$sparse_words" || true
 }
 check_warnings() {
-	lint_build
 	of_driver | grep -vE "$sparse_words" || true
 }
 
@@ -226,6 +242,7 @@ run() {
 if [ $# -gt 0 ]; then
 	checks=("$@")
 fi
+stop_unless_it_compiles
 echo "1..${#checks[@]}"
 for check in "${checks[@]}"; do
 	run "$check"
