@@ -183,7 +183,9 @@ typedef struct Kind {
     bool linear;
     bool repeat;
     bool cached;
-    const uint8_t *host;
+    const uint8_t *host;        /* from here on, of the texture */
+    uint64_t pitch;
+    uint32_t x, y, w, h;
 } Kind;
 
 static inline QEMU_ALWAYS_INLINE uint32_t texel(TesseraTexture *t, Kind k,
@@ -262,36 +264,78 @@ static inline QEMU_ALWAYS_INLINE void walk(TesseraWalker *w, int64_t size,
     }
 }
 
+/*
+ * Whether the texel at (x, y) and its neighbours to the right and below are at
+ * the same distance from each other as mostly: in the texture, in one tile.
+ */
+static inline QEMU_ALWAYS_INLINE bool square(Kind k, uint64_t x, uint64_t y)
+{
+    const uint32_t columns = TSR_TILE_WIDTH_BYTES / 4;
+
+    return !k.cached && k.format != TSR_FORMAT_RGB565 &&
+           k.layout != TSR_LAYOUT_MORTON && x < k.w - 1 && y < k.h - 1 &&
+           (k.layout == TSR_LAYOUT_LINEAR ||
+            ((k.x + x) % columns != columns - 1 &&
+             (k.y + y) % TSR_TILE_ROWS != TSR_TILE_ROWS - 1));
+}
+
+static inline QEMU_ALWAYS_INLINE uint32_t
+sample_linear(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+{
+    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
+    const uint64_t alpha = k.alpha | (uint64_t)k.alpha << 32;
+    uint32_t fx = (u >> 8) & 0xff, fy = (v >> 8) & 0xff;
+    int64_t x = u >> 16, y = v >> 16;
+    uint64_t c0, c1, r0, r1;
+
+    if (likely(square(k, x, y))) {
+        const uint8_t *p = k.host + row_offset(k.layout, k.pitch, k.y + y) +
+                           column_offset(k.layout, (k.x + x) * 4);
+        uint64_t below = k.layout == TSR_LAYOUT_LINEAR ? k.pitch
+                                                       : TSR_TILE_WIDTH_BYTES;
+
+        return bilinear(ldq_le_p(p) | alpha, ldq_le_p(p + below) | alpha, fx,
+                        fy);
+    }
+    c0 = column_offset(k.layout, (uint64_t)bpp *
+                       (k.x + wrap(x, k.w, k.repeat)));
+    c1 = column_offset(k.layout, (uint64_t)bpp *
+                       (k.x + wrap(x + 1, k.w, k.repeat)));
+    r0 = row_offset(k.layout, k.pitch, k.y + wrap(y, k.h, k.repeat));
+    r1 = row_offset(k.layout, k.pitch, k.y + wrap(y + 1, k.h, k.repeat));
+    return bilinear(texel_pair(t, k, c0, c1, r0), texel_pair(t, k, c0, c1, r1),
+                    fx, fy);
+}
+
+static inline QEMU_ALWAYS_INLINE uint32_t
+sample_nearest(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+{
+    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
+
+    return texel(t, k, column_offset(k.layout, (uint64_t)bpp *
+                                     (k.x + wrap(u >> 16, k.w, k.repeat))),
+                 row_offset(k.layout, k.pitch,
+                            k.y + wrap(v >> 16, k.h, k.repeat)));
+}
+
 static inline QEMU_ALWAYS_INLINE void
 span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
-      uint32_t *out, Kind k)
+     uint32_t *out, Kind k)
 {
-    /* Copies: for all the compiler knows, @out might be part of @t. */
-    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
-    const uint32_t left = t->x, top = t->y, w = t->w, h = t->h;
-    const uint64_t pitch = t->surf.pitch;
     TesseraWalker u = *up, v = *vp;
 
+    /* Copies: for all the compiler knows, @out might be part of @t. */
+    k.host = t->host;
+    k.pitch = t->surf.pitch;
+    k.x = t->x;
+    k.y = t->y;
+    k.w = t->w;
+    k.h = t->h;
     for (uint32_t i = 0; i < n; i++) {
-        int64_t x = u.value >> 16, y = v.value >> 16;
-        uint64_t c0 = column_offset(k.layout, (uint64_t)bpp *
-                                    (left + wrap(x, w, k.repeat)));
-        uint64_t r0 = row_offset(k.layout, pitch, top + wrap(y, h, k.repeat));
-
-        if (k.linear) {
-            uint64_t c1 = column_offset(k.layout, (uint64_t)bpp *
-                                        (left + wrap(x + 1, w, k.repeat)));
-            uint64_t r1 = row_offset(k.layout, pitch,
-                                     top + wrap(y + 1, h, k.repeat));
-
-            out[i] = bilinear(texel_pair(t, k, c0, c1, r0),
-                              texel_pair(t, k, c0, c1, r1),
-                              (u.value >> 8) & 0xff, (v.value >> 8) & 0xff);
-        } else {
-            out[i] = texel(t, k, c0, r0);
-        }
-        walk(&u, (int64_t)w << 16, k.repeat);
-        walk(&v, (int64_t)h << 16, k.repeat);
+        out[i] = k.linear ? sample_linear(t, k, u.value, v.value)
+                          : sample_nearest(t, k, u.value, v.value);
+        walk(&u, (int64_t)k.w << 16, k.repeat);
+        walk(&v, (int64_t)k.h << 16, k.repeat);
     }
     *up = u;
     *vp = v;
@@ -304,8 +348,7 @@ typedef void SpanFunc(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,
 static void name(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,       \
                  uint32_t n, uint32_t *out, uint32_t alpha)                   \
 {                                                                             \
-    span(t, u, v, n, out,                                                     \
-         (Kind) { fmt, alpha, lay, lin, rep, !(is_host), t->host });          \
+    span(t, u, v, n, out, (Kind) { fmt, alpha, lay, lin, rep, !(is_host) });  \
 }
 #define WRAPS(name, fmt, lay, lin, host)                                      \
     SPAN(name##_clamp, fmt, lay, lin, false, host)                            \
