@@ -201,6 +201,7 @@ void oracle_generate(struct oracle_case *c, u64 seed)
 	else if (mode == 3)
 		c->in.force = TESSERA_SPLIT_FORCE_RANDOM;
 	c->in.force_seed = seed;
+	c->in.cut_cost_bytes = one_in(&r, 4) ? rnd(&r, 16) : U64_MAX;
 	c->force[0] = rnd(&r, 1U << 24) & rnd(&r, 1U << 24);
 	c->in.n_force = 24;
 }
@@ -224,6 +225,7 @@ void oracle_generate_tight(struct oracle_case *c, u64 seed)
 	c->in.entries = c->entries;
 	c->in.blocks = c->blocks;
 	c->in.n_slots = ORACLE_SLOTS;
+	c->in.cut_cost_bytes = U64_MAX;
 	do {
 		memset(c->segs, 0, sizeof(c->segs));
 		make_segs(c, &r);

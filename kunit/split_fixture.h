@@ -53,6 +53,7 @@ static inline struct fixture *fixture_new(struct kunit *test, u64 seg_mib)
 	f->in.force_map = &f->map;
 	f->in.n_slots = 4;
 	f->in.length = 0x400;
+	f->in.cut_cost_bytes = U64_MAX;
 	return f;
 }
 

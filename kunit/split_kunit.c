@@ -558,6 +558,55 @@ static void replay(struct kunit *test)
 	}
 }
 
+/* A cut that saves no byte is not taken, however little it costs. */
+static void free_cuts_save_nothing(struct kunit *test)
+{
+	struct fixture *f = example_base(test, 64);
+	u32 i;
+
+	f->in.cut_cost_bytes = 0;
+	expect_plan(test, f,
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
+	f = example_base(test, 72);
+	f->in.cut_cost_bytes = 0;
+	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
+	f = fixture_new(test, 16);
+	f->in.cut_cost_bytes = 0;
+	for (i = 0; i < 4; i++)
+		add_alloc(f, 16);
+	for (i = 0; i < 4; i++)
+		add_entry(f, 0x40 * i, 0, A + i);
+	expect_plan(test, f,
+		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +C@0 [80,c0)1 -C +D@0 [c0,400)1.");
+}
+
+/* One that saves more than it costs is. */
+static void cut_by_cost(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		add_alloc(f, 8);
+	add_block(f, 0, 0, 8, A);
+	add_block(f, 0, 8, 8, B);
+	/* B is done with when C needs room, and A is needed again. */
+	add_entry(f, 0x00, 0, B);
+	add_entry(f, 0x40, 0, C);
+	add_entry(f, 0x80, 0, A);
+	expect_plan(test, f, "-A +C@0 [0,80)2 -B +A@8 [80,400)1.");
+	KUNIT_EXPECT_EQ(test, f->plan.bytes_in, 16 * MIB);
+	f->in.cut_cost_bytes = 15 * MIB;
+	expect_plan(test, f, "[0,40)1 -B +C@8 [40,400)2.");
+	KUNIT_EXPECT_EQ(test, f->plan.bytes_in, 8 * MIB);
+	f->in.cut_cost_bytes = 17 * MIB;
+	expect_plan(test, f, "-A +C@0 [0,80)2 -B +A@8 [80,400)1.");
+	/* A clean one comes back for half of it. */
+	f->allocs[A].flags = TESSERA_SPLIT_ALLOC_CLEAN;
+	f->in.cut_cost_bytes = 9 * MIB;
+	expect_plan(test, f, "-A~ +C@0 [0,80)2 -B +A@8 [80,400)1.");
+}
+
 /* Victim choice inside a submission: the furthest next use goes first. */
 static void furthest_next_use(struct kunit *test)
 {
@@ -822,6 +871,8 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(leak_check),
 	KUNIT_CASE(replay),
 	KUNIT_CASE(furthest_next_use),
+	KUNIT_CASE(free_cuts_save_nothing),
+	KUNIT_CASE(cut_by_cost),
 	KUNIT_CASE(bad_input),
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(windows_of_example),

@@ -255,6 +255,9 @@ static bool check_cut_was_needed(struct oracle *o, u32 part, u32 first)
 
 	if (model_is_forced(in, first) || in->force == TESSERA_SPLIT_FORCE_RANDOM)
 		return true;
+	/* A cut may be taken to save bytes; how many is for the benchmark to say. */
+	if (in->cut_cost_bytes != U64_MAX)
+		return true;
 	for (i = 0; i < in->n_allocs; i++) {
 		w |= o->st.w[i] ? BIT(i) : 0;
 		if (model_is_fixed(in, i))

@@ -42,7 +42,8 @@ static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
 		KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
 		return false;
 	}
-	if (ret || r->c.in.force == TESSERA_SPLIT_FORCE_RANDOM)
+	if (ret || r->c.in.force == TESSERA_SPLIT_FORCE_RANDOM ||
+	    r->c.in.cut_cost_bytes != U64_MAX)
 		return true;
 	oracle_run_plain(&r->o, &r->c.in, &r->plain);
 	if (r->plain.failed || r->plain.unsure)

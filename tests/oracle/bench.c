@@ -16,6 +16,8 @@
 #define N_ALLOCS 256U
 #define N_SLOTS 8U
 #define ROOM 32U
+/* What a part costs unless told otherwise, in bytes: the driver's default. */
+#define CUT_COST (256ULL << 10)
 
 static bool first_row = true;
 
@@ -50,7 +52,7 @@ static double plan_once(struct job *job, struct tessera_split_plan *plan)
 }
 
 /* Medians, in nanoseconds, of runs with the short and the long list in turn. */
-static void measure(enum pattern p, double *small, double *large)
+static void measure(enum pattern p, u64 cut_cost, double *small, double *large)
 {
 	double s[RUNS], l[RUNS];
 	struct tessera_split_plan plan = {};
@@ -59,6 +61,8 @@ static void measure(enum pattern p, double *small, double *large)
 
 	job_make(&js, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
 	job_make(&jl, p, LARGE, N_ALLOCS, N_SLOTS, ROOM);
+	js.in.cut_cost_bytes = cut_cost;
+	jl.in.cut_cost_bytes = cut_cost;
 	plan_once(&jl, &plan);
 	for (i = 0; i < RUNS; i++) {
 		s[i] = plan_once(&js, &plan);
@@ -75,7 +79,8 @@ static void measure(enum pattern p, double *small, double *large)
 
 /*
  * The slowest pattern of equal sizes stands for all. Unequal sizes, oversubscribed
- * eight times, are planned twice and have a row of their own.
+ * eight times, have a row of their own. Asked for the fewest parts the planner
+ * tries the plain algorithm, too, if sizes differ.
  */
 static void bench_speed(void)
 {
@@ -83,8 +88,11 @@ static void bench_speed(void)
 	enum pattern p;
 
 	for (p = 0; p < PATTERN_COUNT; p++) {
-		measure(p, &small, &large);
-		row("planner_ns", pattern_names[p], large / LARGE, "ns", 1, "null");
+		measure(p, U64_MAX, &small, &large);
+		row("planner_ns_fewest_parts", pattern_names[p], large / LARGE, "ns", 1, "null");
+		measure(p, CUT_COST, &small, &large);
+		row("planner_ns", pattern_names[p], large / LARGE, "ns", 1,
+		    p == PATTERN_MIXED ? "150" : "null");
 		if (p == PATTERN_MIXED)
 			continue;
 		slowest = max(slowest, large);
@@ -102,8 +110,16 @@ struct worst {
 	double best;
 };
 
+static void keep_worst(struct worst *worst, double own, double best)
+{
+	if (own / best <= worst->own / worst->best)
+		return;
+	worst->own = own;
+	worst->best = best;
+}
+
 /*
- * One pattern, cut where memory makes it necessary or at every split point. The
+ * One pattern, with as few cuts as memory allows or one at every split point. The
  * optimum has the same parts as the plan: only the choice of victims is compared.
  */
 static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
@@ -123,32 +139,87 @@ static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 	snprintf(name, sizeof(name), "%s%s", pattern_names[p], cut_all ? "_cut_all" : "");
 	row("paging_vs_optimal", name, own, "MiB", best, "1.05");
 	row("paging_lru", name, lru, "MiB", best, "null");
-	/* As if the job were cut at every entry, and nothing pinned. */
-	row("paging_vs_bare_list", name, own, "MiB", whole_bytes(&job.in) / 1048576.0, "null");
-	if (own / best > worst->own / worst->best) {
-		worst->own = own;
-		worst->best = best;
-	}
+	keep_worst(worst, own, best);
 	free(plan.op);
 	job_free(&job);
 }
 
+/* Against Belady's rule on the bare list: every entry is a cut, and nothing pinned. */
+static void bare_row(enum pattern p)
+{
+	struct tessera_split_plan plan = {};
+	struct job job;
+
+	job_make(&job, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
+	job.in.cut_cost_bytes = CUT_COST;
+	plan_once(&job, &plan);
+	row("paging_vs_bare_list", pattern_names[p], plan_bytes(&plan) / 1048576.0, "MiB",
+	    whole_bytes(&job.in) / 1048576.0, "1.06");
+	free(plan.op);
+	job_free(&job);
+}
+
+static const enum pattern equal_patterns[] = {
+	PATTERN_CYCLIC, PATTERN_ZIPF, PATTERN_TWO_PHASE, PATTERN_SCENE, PATTERN_GROUPS,
+};
+
 static void bench_equal(void)
 {
-	static const enum pattern patterns[] = {
-		PATTERN_CYCLIC,
-		PATTERN_ZIPF,
-		PATTERN_TWO_PHASE,
-		PATTERN_SCENE,
-	};
 	struct worst worst = { .own = 0, .best = 1 };
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
-		equal_row(patterns[i], false, &worst);
-		equal_row(patterns[i], true, &worst);
+	for (i = 0; i < ARRAY_SIZE(equal_patterns); i++) {
+		equal_row(equal_patterns[i], false, &worst);
+		equal_row(equal_patterns[i], true, &worst);
+		bare_row(equal_patterns[i]);
 	}
 	row("paging_vs_optimal", "", worst.own, "MiB", worst.best, "1.05");
+}
+
+/* Modelled time of a plan, in MiB: a part takes as long as so many bytes. */
+static double modelled(struct job *job, u64 knob, u64 cost, u32 flags,
+		       enum tessera_split_force force)
+{
+	struct tessera_split_plan plan = {};
+	double mib;
+
+	job->in.cut_cost_bytes = knob;
+	job->in.flags = flags;
+	job->in.force = force;
+	plan_once(job, &plan);
+	mib = (plan_bytes(&plan) + (double)plan.n_parts * cost) / 1048576.0;
+	free(plan.op);
+	return mib;
+}
+
+/* Against the better of the plain algorithm and a cut at every split point. */
+static void cost_row(enum pattern p, u64 cost, struct worst *worst)
+{
+	char name[64];
+	struct job job;
+	double own, plain, all;
+
+	job_make(&job, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
+	own = modelled(&job, cost, cost, 0, TESSERA_SPLIT_FORCE_NONE);
+	plain = modelled(&job, U64_MAX, cost, TESSERA_SPLIT_PLAIN, TESSERA_SPLIT_FORCE_NONE);
+	all = modelled(&job, U64_MAX, cost, 0, TESSERA_SPLIT_FORCE_ALL);
+	snprintf(name, sizeof(name), "%s_%lluk", pattern_names[p], cost >> 10);
+	row("plan_cost", name, own, "MiB", min(plain, all), "null");
+	keep_worst(worst, own, min(plain, all));
+	job_free(&job);
+}
+
+static void bench_cost(void)
+{
+	static const u64 costs[] = { 64 << 10, CUT_COST, 1 << 20, 16 << 20 };
+	struct worst worst = { .own = 0, .best = 1 };
+	enum pattern p;
+	u32 i;
+
+	for (p = 0; p < PATTERN_COUNT; p++)
+		for (i = 0; i < ARRAY_SIZE(costs) && p != PATTERN_FITS; i++)
+			cost_row(p, costs[i], &worst);
+	row("plan_cost", "", worst.own, "MiB", worst.best, "1.0");
 }
 
 /* Small cases of unequal sizes, where all choices can be tried. */
@@ -183,7 +254,7 @@ static void bench_unequal(void)
 		free(plan.op);
 		job_free(&job);
 	}
-	row("paging_vs_optimal", "unequal", own, "units", best, "null");
+	row("paging_unequal", "", own, "units", best, "1.06");
 	row("paging_lru", "unequal", lru, "units", best, "null");
 	row("paging_plain", "unequal", plain, "units", best, "null");
 }
@@ -192,6 +263,7 @@ int main(void)
 {
 	bench_speed();
 	bench_equal();
+	bench_cost();
 	bench_unequal();
 	printf("\n]\n");
 	return 0;

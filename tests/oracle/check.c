@@ -117,7 +117,7 @@ static bool check_against_plain(struct oracle *o, struct oracle_case *c,
 {
 	struct oracle_plain plain;
 
-	if (c->in.force == TESSERA_SPLIT_FORCE_RANDOM)
+	if (c->in.force == TESSERA_SPLIT_FORCE_RANDOM || c->in.cut_cost_bytes != U64_MAX)
 		return true;
 	oracle_run_plain(o, &c->in, &plain);
 	if (plain.unsure) {

@@ -124,6 +124,7 @@ void job_make(struct job *job, enum pattern pattern, u32 n_entries, u32 n_allocs
 	job->in.n_allocs = n_allocs + 1;
 	job->in.entries = job->entries;
 	job->in.n_slots = n_slots;
+	job->in.cut_cost_bytes = U64_MAX;
 	make_entries(job, pattern, n_entries, n_allocs);
 }
 

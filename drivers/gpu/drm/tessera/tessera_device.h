@@ -134,6 +134,8 @@ struct tessera_device {
 	u32 force_split;
 	/** @force_split_seed: debugfs: seed of the random ones */
 	u32 force_split_seed;
+	/** @split_cut_cost_kib: debugfs: KiB that one more part may cost; U32_MAX: fewest parts */
+	u32 split_cut_cost_kib;
 	/** @gates: order between submissions in parts and all others */
 	struct tessera_gates *gates;
 	/** @contexts: all contexts of all clients */

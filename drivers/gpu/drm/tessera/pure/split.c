@@ -141,6 +141,8 @@ static bool is_forced(const struct split *s, u32 group)
 static int end_part(struct split *s, u32 first, u32 at, u32 n_w, bool forced)
 {
 	split_emit_part(s, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
+	s->forgone = 0;
+	s->far = 0;
 	s->n_forced += forced;
 	mark_written(s, n_w);
 	return s->err;
@@ -202,8 +204,11 @@ static void apply(struct split *s, u32 first, u32 end)
 
 	for (i = first; i < end; i++) {
 		const struct tessera_patch *e = &s->in->entries[i];
+		u32 old = s->table[e->slot_id];
 
 		row_clear(s, e->slot_id);
+		if (old != TESSERA_SPLIT_NONE && !s->al[old].n_slots)
+			s->far = max(s->far, s->al[old].next_use);
 		s->al[e->alloc_index].next_use = s->cur->next_ref[i];
 		if (split_entry_is_null(s, i))
 			continue;
@@ -226,8 +231,14 @@ static int step(struct split *s, u32 first, u32 end, u32 group)
 		if (!forced) {
 			begin_members(s);
 			add_members(s, first, end);
+			s->may_cut = !s->plain && n_w && at > s->start &&
+				     s->in->cut_cost_bytes != U64_MAX;
+			s->wants_cut = false;
+			s->group_end = end;
 			if (s->n_member)
 				ret = split_place_members(s);
+			s->may_cut = false;
+			s->wants_cut = false;
 		}
 		if (forced || ret == -ENOSPC)
 			ret = cut(s, first, end, n_w, forced);
@@ -257,6 +268,9 @@ static void rewind(struct split *s)
 	s->start = s->cur->byte;
 	s->first = s->cur->entry;
 	s->n_forced = 0;
+	s->forgone = 0;
+	s->far = 0;
+	s->may_cut = false;
 	for (i = 0; i < s->in->n_segs; i++)
 		s->seg_swept[i] = 0;
 	split_discard(p, s->op_base);
@@ -412,7 +426,11 @@ static bool worth_comparing(const struct split *s)
 
 	if (s->in->flags & TESSERA_SPLIT_PLAIN)
 		return false;
-	return (p->late_error || p->n_parts > 1 + s->n_forced) && !s->uniform;
+	if (s->uniform)
+		return false;
+	/* Where parts are not all that counts, the plain way only helps out. */
+	return p->late_error || (p->n_parts > 1 + s->n_forced &&
+				 s->in->cut_cost_bytes == U64_MAX);
 }
 
 /* Does the plan at hand beat another, which came to entry @entry? */

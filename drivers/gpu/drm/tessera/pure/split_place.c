@@ -14,6 +14,8 @@
 
 /* Candidates looked at when room must be made. */
 #define PLACE_CANDIDATES	8U
+/* Distance to a next use that never comes. */
+#define DISTANCE_NEVER		BIT_ULL(32)
 /* Distances to the next use that foreign blocks count with, by rank. */
 #define PLACE_FOREIGN_NEAR	BIT_ULL(28)
 #define PLACE_FOREIGN_FAR	BIT_ULL(32)
@@ -438,6 +440,54 @@ static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
 	return true;
 }
 
+/* Latest next use of what a cut here would set free. */
+static u32 furthest_freed(const struct split *s)
+{
+	u32 far = s->far, i;
+
+	for (i = s->now; i < s->group_end; i++) {
+		u32 old = s->table[s->in->entries[i].slot_id];
+
+		if (old != TESSERA_SPLIT_NONE && s->al[old].n_slots == 1)
+			far = max(far, s->al[old].next_use);
+	}
+	return far;
+}
+
+/* Bytes that cross the bus because @id leaves and comes back. */
+static u64 return_bytes(const struct split *s, u32 id)
+{
+	return s->al[id].clean ? s->al[id].size : 2 * s->al[id].size;
+}
+
+/*
+ * Without a cut here, what lies in the window goes; with one, something could go
+ * that the pending part is through with, and that is needed later or never again.
+ * How much later says how much of the way out and back that saves. Parts pay for
+ * themselves like that: once those savings since the last cut, all forgone, exceed
+ * the cost of a part, the next one is not.
+ */
+static bool is_worth_cut(struct split *s, const struct window *w, u64 size)
+{
+	const struct tessera_space_node *node = s->sp.node;
+	u32 n = node[split_node_below(s, w->prev, w->off)].next, far = 0;
+
+	for (; node[n].start < w->off + size; n = node[n].next) {
+		u64 whole, distance;
+
+		if (split_is_foreign(s, n))
+			continue;
+		far = far ?: furthest_freed(s);
+		if (s->al[n].next_use >= far)
+			continue;
+		whole = return_bytes(s, n);
+		distance = far == SPLIT_NEVER ? DISTANCE_NEVER : far - s->now + 1;
+		s->forgone += whole - mul_u64_u64_div_u64(whole, s->al[n].next_use -
+							  s->now + 1, distance);
+	}
+	return s->forgone > s->in->cut_cost_bytes;
+}
+
 /* As many bytes must go as the commit limit asks for, wherever they are. */
 static bool meet_commit(struct split *s, u32 seg, u64 size)
 {
@@ -468,6 +518,10 @@ static bool place_in_seg(struct split *s, u32 id, u32 seg)
 		w.prev = gap.below;
 	} else if (w.off == U64_MAX && !s->uniform &&
 		   !find_edge(s, seg, id, &w)) {
+		return false;
+	}
+	if (s->may_cut && is_worth_cut(s, &w, size)) {
+		s->wants_cut = true;
 		return false;
 	}
 	do_place(s, id, w.off, w.prev);
@@ -532,7 +586,8 @@ static bool place_one(struct split *s, u32 id)
 	/* Resident where it is of no use; a ghost may yet keep its place. */
 	if (s->sp.node[id].linked && !split_is_ghost(s, id))
 		split_evict(s, id);
-	while ((seg = tessera_pack_seg_at(s->al[id].mask, a->pref, a->n_pref,
+	while (!s->wants_cut &&
+	       (seg = tessera_pack_seg_at(s->al[id].mask, a->pref, a->n_pref,
 					  &cursor)) != 0xff)
 		if (s->plain ? place_plain_in_seg(s, id, seg) :
 			       place_in_seg(s, id, seg))

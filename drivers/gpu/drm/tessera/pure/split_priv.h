@@ -119,6 +119,11 @@ struct split_log {
  * @rank_min: lowest rank of a foreign block
  * @rank_max: highest rank of a foreign block
  * @op_base: operations before it belong to another plan
+ * @forgone: bytes that an earlier end of the pending part would have saved
+ * @far: latest next use of what the pending part has done with
+ * @group_end: entry behind the group at hand
+ * @may_cut: the group at hand may begin a part
+ * @wants_cut: it should, for the bytes that saves
  * @uniform: all allocations are alike, and so are all places
  * @plain: place as the plain algorithm does
  */
@@ -156,6 +161,11 @@ struct split {
 	u32 op_base;
 	u32 ticks;
 	int err;
+	u64 forgone;
+	u32 far;
+	u32 group_end;
+	bool may_cut;
+	bool wants_cut;
 	bool uniform;
 	bool plain;
 };

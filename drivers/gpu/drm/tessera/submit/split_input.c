@@ -10,6 +10,7 @@
  * have changed when the plan is carried out, which notices.
  */
 #include <linux/bsearch.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -323,7 +324,7 @@ int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)
 {
 	unsigned long set = segments;
-	u32 read_only, i;
+	u32 read_only, cut_cost, i;
 	int ret = 0;
 
 	model->allocs = kvcalloc(max(req->list.num_allocs, 1u), sizeof(*model->allocs),
@@ -341,6 +342,8 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	}
 
 	model_force(model, req);
+	cut_cost = READ_ONCE(req->tdev->split_cut_cost_kib);
+	model->in.cut_cost_bytes = cut_cost == U32_MAX ? U64_MAX : cut_cost * (u64)SZ_1K;
 	model->in.segs = model->segs;
 	model->in.n_segs = TESSERA_SPLIT_MAX_SEGS;
 	model->in.allocs = model->allocs;
@@ -350,7 +353,6 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	model->in.blocks = model->blocks;
 	model->in.n_slots = req->list.num_slots;
 	model->in.length = req->list.cmd_bytes;
-	model->in.cut_cost_bytes = U64_MAX;
 
 	return ret;
 }
