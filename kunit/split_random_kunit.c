@@ -9,7 +9,7 @@
 #include "split_oracle.h"
 
 /* Half a minute on the emulated debug kernel; the host build runs a million in ten. */
-static unsigned long split_cases = 100000;
+static unsigned long split_cases = 60000;
 module_param(split_cases, ulong, 0444);
 MODULE_PARM_DESC(split_cases, "random cases the split planner is tried on");
 

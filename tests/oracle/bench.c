@@ -222,7 +222,7 @@ static void bench_cost(void)
 	row("plan_cost", "", worst.own, "MiB", worst.best, "1.0");
 }
 
-/* Small cases of unequal sizes, where all choices can be tried. */
+/* Small cases of unequal sizes, where all choices can be tried; a unit for a part. */
 static void bench_unequal(void)
 {
 	u64 own = 0, best = 0, lru = 0, plain = 0, seed;
@@ -236,6 +236,7 @@ static void bench_unequal(void)
 		job_make(&job, PATTERN_ZIPF, 60, 8, 2, 1);
 		job.seg.size = 20;
 		job.seg.granularity = 1;
+		job.in.cut_cost_bytes = 1;
 		for (i = 1; i <= 8; i++)
 			job.allocs[i].size = 1 + pattern_rnd(&state, 8);
 		for (i = 0; i < 60; i++)
@@ -249,6 +250,7 @@ static void bench_unequal(void)
 		best += exhaustive_bytes(&job.in, &plan);
 		lru += parts_bytes(&job.in, &plan, POLICY_LRU);
 		job.in.flags = TESSERA_SPLIT_PLAIN;
+		job.in.cut_cost_bytes = U64_MAX;
 		if (!job_plan(&job, &plan) && !plan.late_error)
 			plain += plan_bytes(&plan);
 		free(plan.op);

@@ -17,12 +17,23 @@
  *    split point fits at all has been checked before, so only pins can be the
  *    cause.
  *
- * Idle allocations stay resident until their room is needed. That choice of places
- * can lead to more parts than the plain algorithm makes, which evicts all that
- * is idle and takes the lowest hole; where sizes make that possible, the plain
- * algorithm is run as well, and the plan with fewer parts is taken.
+ * A cut is taken before that, too, if it saves more bytes than a part costs.
+ *
+ * Idle allocations stay resident until their room is needed. With unequal sizes what
+ * that choice of places leads to is hard to foresee: it can make more parts than
+ * the plain algorithm does, which evicts all that is idle and takes the lowest hole.
+ * Where the fewest parts are asked for, the plain algorithm is run as well. Else a
+ * short list is planned again in other ways, as often as that pays, and the plan
+ * that costs least is taken.
  */
 #include "split_priv.h"
+
+/* Entries, allocations and blocks that may be gone over again in all. */
+#define TRY_STEPS		16384ULL
+/* Plans made at most. */
+#define TRY_MAX			256ULL
+/* One step of planning takes that part of the time of a part, and may take of it. */
+#define TRY_SHARE		32ULL
 
 static void row_clear(struct split *s, u32 slot)
 {
@@ -278,6 +289,7 @@ static void rewind(struct split *s)
 	p->error_offset = 0;
 	p->error_entry = TESSERA_SPLIT_NONE;
 	p->plain = s->plain;
+	p->variant = s->variant;
 	for (i = 0; i < s->in->n_allocs; i++) {
 		struct split_alloc *al = &s->al[i];
 
@@ -419,18 +431,15 @@ static bool is_uniform(const struct split *s)
 	return true;
 }
 
-/* Could the plain algorithm do better than the plan at hand? */
-static bool worth_comparing(const struct split *s)
+/* What a plan costs, in bytes; a part as much as the caller says. */
+static u64 plan_cost(const struct split *s, const struct tessera_split_plan *plan)
 {
-	const struct tessera_split_plan *p = s->plan;
+	u64 parts, cost = plan->bytes_in + plan->bytes_out + plan->bytes_moved;
 
-	if (s->in->flags & TESSERA_SPLIT_PLAIN)
-		return false;
-	if (s->uniform)
-		return false;
-	/* Where parts are not all that counts, the plain way only helps out. */
-	return p->late_error || (p->n_parts > 1 + s->n_forced &&
-				 s->in->cut_cost_bytes == U64_MAX);
+	if (check_mul_overflow((u64)plan->n_parts, s->in->cut_cost_bytes, &parts) ||
+	    check_add_overflow(cost, parts, &cost))
+		return U64_MAX;
+	return cost;
 }
 
 /* Does the plan at hand beat another, which came to entry @entry? */
@@ -439,44 +448,110 @@ static bool is_better(const struct split *s, const struct tessera_split_plan *th
 {
 	const struct tessera_split_plan *p = s->plan;
 	bool done = s->first == s->in->n_entries, other = entry == s->in->n_entries;
+	u32 base = s->cur->entry;
 
 	if (p->late_error || than->late_error)
 		return !p->late_error;
+	if (s->in->cut_cost_bytes != U64_MAX)
+		return mul_u64_u64_div_u64(plan_cost(s, p), entry - base + 1,
+					   s->first - base + 1) < plan_cost(s, than);
 	if (done && other)
 		return p->n_parts < than->n_parts;
 	return s->first > entry;
 }
 
+/**
+ * struct best - the best plan so far, whose operations come first
+ * @plan: what is known about it
+ * @entry: entry behind it
+ */
+struct best {
+	struct tessera_split_plan plan;
+	u32 entry;
+};
+
+/* Plan another way behind the best plan's operations, and keep the better of the two. */
+static int challenge(struct split *s, struct best *best, bool plain, u32 variant)
+{
+	struct tessera_split_plan *p = s->plan;
+	u32 max_parts = U32_MAX;
+	int ret;
+
+	if (!best->plan.late_error && best->entry == s->in->n_entries &&
+	    s->in->cut_cost_bytes == U64_MAX)
+		max_parts = best->plan.n_parts - 1;
+	s->op_base = best->plan.n_op;
+	s->variant = variant;
+	s->random = variant;
+	ret = run(s, plain, max_parts);
+	if (s->err)
+		return s->err;
+	if (!ret && is_better(s, &best->plan, best->entry)) {
+		p->n_op -= s->op_base;
+		memmove(p->op, p->op + s->op_base, p->n_op * sizeof(*p->op));
+		best->plan = *p;
+		best->entry = s->first;
+	}
+	best->plan.op = p->op;
+	best->plan.cap = p->cap;
+	return 0;
+}
+
 /*
- * Plan, and plan the plain way if that may be better. The second plan's operations
- * follow those of the first until one of the two is dropped.
+ * How often planning may be tried again, another way. In time that is a few
+ * hundredths of what the plan takes: an entry costs about a 600th of a part.
+ */
+static u32 max_tries(const struct split *s, const struct best *best)
+{
+	u64 steps = (u64)best->entry - s->cur->entry + s->in->n_allocs +
+		    s->in->n_blocks + 1;
+	u64 tries = div64_u64(TRY_STEPS, steps);
+	u64 cost = s->in->cut_cost_bytes;
+
+	tries = min(tries, TRY_MAX);
+	if (!best->plan.late_error && cost == U64_MAX)
+		return 0;
+	if (!best->plan.late_error && cost)
+		tries = min(tries, mul_u64_u64_div_u64(plan_cost(s, &best->plan),
+						       TRY_SHARE, cost) / steps);
+	return tries;
+}
+
+/* Are parts to be compared with what the plain algorithm makes? */
+static bool wants_plain(const struct split *s, const struct best *best)
+{
+	const struct tessera_split_plan *p = &best->plan;
+
+	return p->late_error || (p->n_parts > 1 + s->n_forced &&
+				 s->in->cut_cost_bytes == U64_MAX);
+}
+
+/*
+ * Plan, and where sizes differ, plan again if that may be better: the plain way, and
+ * if time allows in ways that look further.
  */
 static int plan_best(struct split *s)
 {
-	struct tessera_split_plan own, *p = s->plan;
-	u32 max_parts = U32_MAX, entry;
+	struct best best;
+	u32 tries, i;
 	int ret;
 
+	s->variant = 0;
 	ret = run(s, s->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
-	if (ret || !worth_comparing(s))
+	if (ret || s->in->flags & TESSERA_SPLIT_PLAIN || s->uniform)
 		return ret;
-	own = *p;
-	entry = s->first;
-	if (!own.late_error && entry == s->in->n_entries)
-		max_parts = own.n_parts - 1;
-	s->op_base = own.n_op;
-	ret = run(s, true, max_parts);
-	if (s->err)
-		return s->err;
-	if (!ret && is_better(s, &own, entry)) {
-		p->n_op -= s->op_base;
-		memmove(p->op, p->op + s->op_base, p->n_op * sizeof(*p->op));
-		return 0;
+	best.plan = *s->plan;
+	best.entry = s->first;
+	if (wants_plain(s, &best))
+		ret = challenge(s, &best, true, 0);
+	if (!ret && (best.plan.late_error || best.plan.n_parts > 1)) {
+		tries = max_tries(s, &best);
+		for (i = 1; i <= tries && !ret; i++)
+			ret = challenge(s, &best, false, i);
 	}
-	own.op = p->op;
-	own.cap = p->cap;
-	*p = own;
-	return 0;
+	if (!ret)
+		*s->plan = best.plan;
+	return ret;
 }
 
 static void reset_plan(struct tessera_split_plan *plan)
@@ -486,6 +561,7 @@ static void reset_plan(struct tessera_split_plan *plan)
 	plan->error_offset = 0;
 	plan->error_entry = TESSERA_SPLIT_NONE;
 	plan->plain = false;
+	plan->variant = 0;
 }
 
 /**

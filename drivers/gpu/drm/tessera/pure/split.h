@@ -238,6 +238,7 @@ struct tessera_split_op {
  * @bytes_in: bytes that page-ins copy
  * @bytes_out: bytes that evictions copy
  * @bytes_moved: bytes that moves copy
+ * @variant: the way places were chosen: 0 is the fast one, others look further
  * @plain: the plan is the plain algorithm's, because that makes fewer parts
  */
 struct tessera_split_plan {
@@ -256,6 +257,7 @@ struct tessera_split_plan {
 	u64 bytes_in;
 	u64 bytes_out;
 	u64 bytes_moved;
+	u32 variant;
 	bool plain;
 };
 

@@ -14,6 +14,10 @@
 
 /* Candidates looked at when room must be made. */
 #define PLACE_CANDIDATES	8U
+/* Nodes looked at inside a gap by a variant that looks further. */
+#define INSIDE_STEPS		64U
+/* The first variant whose guesses differ. */
+#define VARIANT_RANDOM		2U
 /* Distance to a next use that never comes. */
 #define DISTANCE_NEVER		BIT_ULL(32)
 /* Distances to the next use that foreign blocks count with, by rank. */
@@ -334,6 +338,18 @@ static void window_charge_all(const struct split *s, struct window *w, u32 n,
 			window_charge(s, w, n);
 }
 
+/*
+ * The cost is a guess about what lies ahead. A variant gets some of the guesses
+ * wrong, each its own, and what comes of that is compared.
+ */
+static void window_vary(struct split *s, struct window *w)
+{
+	if (s->variant < VARIANT_RANDOM)
+		return;
+	s->random = s->random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
+	w->cost += (w->cost + 1) * (s->random >> 54) >> (9 + (s->variant & 1));
+}
+
 static bool window_is_better(const struct window *w, const struct window *than)
 {
 	if (w->n_after_own != than->n_after_own)
@@ -409,6 +425,47 @@ static bool window_at_top(const struct split *s, const struct tessera_space_gap 
 	return true;
 }
 
+static void consider_window(struct split *s, struct window *w, struct window *best)
+{
+	window_vary(s, w);
+	if (window_is_better(w, best))
+		*best = *w;
+}
+
+static void try_window(struct split *s, struct window *w, u32 n, u64 size,
+		       struct window *best)
+{
+	window_charge_all(s, w, n, size);
+	consider_window(s, w, best);
+}
+
+/* Cheapest range that begins or ends where a node of the gap does. */
+static void try_inside(struct split *s, const struct tessera_space_gap *gap, u64 size,
+		       u64 align, struct window *best)
+{
+	const struct tessera_space_node *node = s->sp.node;
+	u64 lo = tessera_space_end(&node[gap->below]), hi = node[gap->above].start;
+	u32 n, first, steps = 0;
+
+	for (n = gap->below; n != gap->above && steps++ < INSIDE_STEPS; n = node[n].next) {
+		struct window w = { .off = ALIGN(tessera_space_end(&node[n]), align), .prev = n };
+		u64 above = node[node[n].next].start;
+
+		if (w.off + size <= hi)
+			try_window(s, &w, n, size, best);
+		if (above < lo + size)
+			continue;
+		w.off = ALIGN_DOWN(above - size, align);
+		if (w.off < lo)
+			continue;
+		for (first = n; node[first].start > w.off; first = node[first].prev)
+			;
+		w.prev = tessera_space_end(&node[first]) <= w.off ? first :
+								   node[first].prev;
+		try_window(s, &w, first, size, best);
+	}
+}
+
 /*
  * Cheapest range at the end of some gap between protected nodes. What is placed
  * there leaves the rest of the gap in one piece, which with unequal sizes is
@@ -418,24 +475,21 @@ static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
 {
 	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
 	struct tessera_space_gap gap;
-	struct window w = {};
-	u32 n = 1;
+	u32 n = 0;
 
 	if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
 		return false;
-	best->off = gap.off;
-	best->prev = gap.below;
-	window_charge_all(s, best, gap.below, size);
+	best->cost = U64_MAX;
+	best->n_after_own = U32_MAX;
 	do {
-		w.off = gap.off;
-		w.prev = gap.below;
-		window_charge_all(s, &w, gap.below, size);
-		if (window_is_better(&w, best))
-			*best = w;
-		if (window_at_top(s, &gap, size, align, &w) &&
-		    window_is_better(&w, best))
-			*best = w;
-	} while (n++ < PLACE_CANDIDATES &&
+		struct window w = { .off = gap.off, .prev = gap.below };
+
+		try_window(s, &w, gap.below, size, best);
+		if (window_at_top(s, &gap, size, align, &w))
+			consider_window(s, &w, best);
+		if (s->variant)
+			try_inside(s, &gap, size, align, best);
+	} while (++n < PLACE_CANDIDATES &&
 		 tessera_space_next_gap(&s->sp, size, align, &gap));
 	return true;
 }

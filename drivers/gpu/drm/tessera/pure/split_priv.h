@@ -121,6 +121,8 @@ struct split_log {
  * @op_base: operations before it belong to another plan
  * @forgone: bytes that an earlier end of the pending part would have saved
  * @far: latest next use of what the pending part has done with
+ * @variant: how places are chosen: 0 is the fast way, others look further
+ * @random: state of the random numbers of a variant
  * @group_end: entry behind the group at hand
  * @may_cut: the group at hand may begin a part
  * @wants_cut: it should, for the bytes that saves
@@ -163,6 +165,8 @@ struct split {
 	int err;
 	u64 forgone;
 	u32 far;
+	u32 variant;
+	u64 random;
 	u32 group_end;
 	bool may_cut;
 	bool wants_cut;
