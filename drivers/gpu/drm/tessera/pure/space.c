@@ -428,17 +428,21 @@ static bool chunks_find_gap(struct tessera_space *sp, u32 ci, u64 size, u64 alig
 {
 	for (; ci != TESSERA_SPACE_NONE; ci = sp->chunk[ci].next) {
 		struct tessera_space_chunk *c = &sp->chunk[ci];
+		bool dirty = c->gap_dirty;
 		u64 run = 0, room;
 
-		if (c->gap_dirty)
+		if (gap->below != TESSERA_SPACE_NONE)
+			run = tessera_space_end(&sp->node[gap->below]);
+		/* A summary is for those that come again: look first. */
+		if (dirty && chunk_find_gap(sp, ci, c->first, size, align, gap))
+			return true;
+		if (dirty)
 			chunk_sum_gaps(sp, c);
 		if (!c->has_prot)
 			continue;
-		if (gap->below != TESSERA_SPACE_NONE)
-			run = tessera_space_end(&sp->node[gap->below]);
 		room = max(c->gap, c->prot_first - run);
 		*largest = max(*largest, room);
-		if (room >= size &&
+		if (!dirty && room >= size &&
 		    chunk_find_gap(sp, ci, c->first, size, align, gap))
 			return true;
 		gap->below = chunk_last_prot(sp, c);

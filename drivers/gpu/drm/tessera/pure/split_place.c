@@ -466,6 +466,42 @@ static void try_inside(struct split *s, const struct tessera_space_gap *gap, u64
 	}
 }
 
+/* The gap between protected nodes that victim @v is in; does it take the size? */
+static bool gap_around(const struct split *s, u32 v, u64 size, u64 align,
+		       struct tessera_space_gap *gap)
+{
+	const struct tessera_space_node *node = s->sp.node;
+
+	for (gap->below = node[v].prev; !node[gap->below].prot; )
+		gap->below = node[gap->below].prev;
+	for (gap->above = node[v].next; !node[gap->above].prot; )
+		gap->above = node[gap->above].next;
+	gap->off = tessera_space_fit(tessera_space_end(&node[gap->below]),
+				     node[gap->above].start, size, align);
+	return gap->off != U64_MAX;
+}
+
+/*
+ * Cheaper end of the gap that the likeliest victim is in. Nearly as good as a look at
+ * several gaps, in a third of the time; where it matters, other variants follow.
+ */
+static bool find_fast(struct split *s, u32 seg, u32 id, struct window *best)
+{
+	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
+	const struct tessera_space_seg *sg = &s->sp.seg[seg];
+	struct tessera_space_gap gap;
+	struct window w;
+
+	if (!sg->n_heap || !gap_around(s, sg->heap[0].node, size, align, &gap))
+		return false;
+	best->off = gap.off;
+	best->prev = gap.below;
+	window_charge_all(s, best, gap.below, size);
+	if (window_at_top(s, &gap, size, align, &w) && window_is_better(&w, best))
+		*best = w;
+	return true;
+}
+
 /*
  * Cheapest range at the end of some gap between protected nodes. What is placed
  * there leaves the rest of the gap in one piece, which with unequal sizes is
@@ -492,6 +528,15 @@ static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
 	} while (++n < PLACE_CANDIDATES &&
 		 tessera_space_next_gap(&s->sp, size, align, &gap));
 	return true;
+}
+
+/* With unequal sizes: the cheapest range that a look of the variant's length finds. */
+static bool find_range(struct split *s, u32 seg, u32 id, struct window *best)
+{
+	if (!s->variant && s->in->cut_cost_bytes != U64_MAX &&
+	    find_fast(s, seg, id, best))
+		return true;
+	return find_edge(s, seg, id, best);
 }
 
 /* Latest next use of what a cut here would set free. */
@@ -527,7 +572,7 @@ static bool is_worth_cut(struct split *s, const struct window *w, u64 size)
 	u32 n = node[split_node_below(s, w->prev, w->off)].next, far = 0;
 
 	for (; node[n].start < w->off + size; n = node[n].next) {
-		u64 whole, distance;
+		u64 whole, sooner, distance;
 
 		if (split_is_foreign(s, n))
 			continue;
@@ -536,8 +581,10 @@ static bool is_worth_cut(struct split *s, const struct window *w, u64 size)
 			continue;
 		whole = return_bytes(s, n);
 		distance = far == SPLIT_NEVER ? DISTANCE_NEVER : far - s->now + 1;
-		s->forgone += whole - mul_u64_u64_div_u64(whole, s->al[n].next_use -
-							  s->now + 1, distance);
+		sooner = s->al[n].next_use - s->now + 1;
+		s->forgone += whole - (whole <= S32_MAX ?
+				       div64_u64(whole * sooner, distance) :
+				       mul_u64_u64_div_u64(whole, sooner, distance));
 	}
 	return s->forgone > s->in->cut_cost_bytes;
 }
@@ -571,7 +618,7 @@ static bool place_in_seg(struct split *s, u32 id, u32 seg)
 		w.off = gap.off;
 		w.prev = gap.below;
 	} else if (w.off == U64_MAX && !s->uniform &&
-		   !find_edge(s, seg, id, &w)) {
+		   !find_range(s, seg, id, &w)) {
 		return false;
 	}
 	if (s->may_cut && is_worth_cut(s, &w, size)) {
