@@ -60,6 +60,8 @@ def tier_qtest(names):
     run_qtests(names, "qtest", "qemu")
     run_qtests(names, "qtest-asan", "qemu-asan", {
         "ASAN_OPTIONS": "detect_leaks=1:print_legend=0",
+        "LSAN_OPTIONS": "print_suppressions=0:suppressions=%s" % os.path.join(
+            ROOT, "scripts", "suppressions.lsan"),
         "UBSAN_OPTIONS": "print_stacktrace=1"})
 
 
