@@ -221,6 +221,10 @@ static void test_mismatch(void)
     expect_refused(t, path, PROPS ",vram-preserved=on");
     expect_refused(t, path, PROPS ",agp-ro-size=2M");
     expect_refused(t, path, PROPS ",firmware-size=2M");
+    expect_refused(t, path, PROPS ",page-size=65536");
+    expect_refused(t, path, PROPS ",agp-ro-commit=512K");
+    expect_refused(t, path, PROPS ",gart-commit=2M");
+    expect_refused(t, path, PROPS ",max-ib-bytes=8M");
     expect_refused(t, path, SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,"
                    "gart-size=8M");
     expect_refused(t, path, SIZES ",strict=on,vram-size=8M,vram-hidden-size=4M,"
