@@ -30,8 +30,8 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 
 	ring_job->context_id = job->context_id;
 	ring_job->begin_flags = job->begin_flags;
-	ring_job->num_calls = job->num_ranges;
-	for (i = 0; i < job->num_ranges; i++) {
+	ring_job->num_calls = job->refused ? 0 : job->num_ranges;
+	for (i = 0; i < ring_job->num_calls; i++) {
 		struct tessera_ib_range *range = &job->ranges[i];
 		struct tessera_ring_call *call = &ring_job->calls[i];
 
@@ -83,34 +83,37 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
  * @engine: the engine
  * @job: the job; its hardware fence completes when it is done
  *
- * The scheduler's credits keep the ring from overflowing.
+ * The scheduler's credits keep the ring from overflowing. While the device goes away, a
+ * job is listed and not written: it ends with all others, in order.
  *
- * Return: 0; the error every job gets from an engine that is dead; -ECANCELED if the
- * device is gone.
+ * Return: 0, or the error every job gets from an engine that is dead.
  */
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 {
 	struct tessera_fence *fence = job->hw_fence;
 	struct tessera_ring_job ring_job;
 	unsigned long flags;
+	bool there;
 	int idx, ret;
 
-	if (!drm_dev_enter(&engine->tdev->drm, &idx))
-		return -ECANCELED;
+	there = drm_dev_enter(&engine->tdev->drm, &idx);
 	tessera_emit_fill(job, &ring_job);
 
 	spin_lock_irqsave(&engine->lock, flags);
 	ret = engine->dead;
 	if (!ret) {
-		trace_tessera_job_run(engine->id, job->context_id, job->seqno);
+		if (!job->refused)
+			trace_tessera_job_run(engine->id, job->context_id, job->seqno);
 		dma_fence_get(&fence->base);
 		fence->hw_seqno = engine->next_seqno++;
 		list_add_tail(&fence->link, &engine->inflight);
-		fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
+		if (there)
+			fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
 		engine->jobs++;
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
-	drm_dev_exit(idx);
+	if (there)
+		drm_dev_exit(idx);
 
 	return ret;
 }
@@ -118,7 +121,9 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 static void tessera_emit_complete_locked(struct tessera_engine *engine,
 					 struct tessera_fence *fence)
 {
+	struct tessera_job *job = fence->data;
 	struct tessera_ring_result result;
+	int error;
 
 	lockdep_assert_held(&engine->lock);
 
@@ -126,8 +131,8 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 	if (result.end_ns > result.start_ns)
 		engine->busy_ns += result.end_ns - result.start_ns;
 	list_del_init(&fence->link);
-	tessera_fence_complete_locked(fence, result.status ? -EFAULT : 0,
-				      result.start_ns, result.end_ns);
+	error = job->refused ?: (result.status ? -EFAULT : 0);
+	tessera_fence_complete_locked(fence, error, result.start_ns, result.end_ns);
 	dma_fence_put(&fence->base);
 }
 

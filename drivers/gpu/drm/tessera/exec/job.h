@@ -110,6 +110,8 @@ struct tessera_job {
 	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
 	/** @num_ranges: used elements of @ranges; 0 makes an empty job */
 	unsigned int num_ranges;
+	/** @refused: 0, or why it is only to pass through the ring */
+	int refused;
 	/** @seqno: number within its entity, from arm on; for traces */
 	u64 seqno;
 

@@ -82,9 +82,9 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	int error;
 
 	tessera_sched_span(job->engine, job);
-	error = tessera_sched_refused(job);
-	if (!error)
-		error = tessera_emit_job(job->engine, job);
+	/* A job that does not run has its turn all the same: fences signal in order. */
+	job->refused = tessera_sched_refused(job);
+	error = tessera_emit_job(job->engine, job);
 	if (error)
 		tessera_emit_finish(job->engine, job, error);
 	dma_fence_end_signalling(cookie);

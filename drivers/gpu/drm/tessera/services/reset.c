@@ -62,8 +62,8 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 		if (hung && !dma_fence_is_signaled(fence)) {
 			error = tessera_reset_verdict(job, hung);
 			/* By this hang its client may have lost the right to run it. */
-			if (!error && job->ops->prepare)
-				error = job->ops->prepare(job);
+			if (!error && !job->refused && job->ops->prepare)
+				job->refused = job->ops->prepare(job);
 			if (!error)
 				error = tessera_emit_job(engine, job);
 			if (error)
