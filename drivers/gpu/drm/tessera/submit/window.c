@@ -245,6 +245,24 @@ static void push_part(struct tessera_split_run *run, struct tessera_part *part)
 	run->num_parts++;
 }
 
+/*
+ * The part's packets get the addresses of today, whichever part the elements they belong to
+ * are in: an element may come long before its packet. What it names is in a slot when the
+ * part begins, or among the part's own elements, so it is locked and resident.
+ */
+static void patch_part(struct tessera_split_run *run, const struct tessera_split_op *op)
+{
+	const struct tessera_patch_replay *replay = &run->replay;
+	struct tessera_request *req = run->req;
+	u32 i;
+
+	for (i = replay->order_pos; i < replay->num_order; i++) {
+		if (req->patches[replay->order[i]].patch_offset >= op->end)
+			break;
+		tessera_request_patch(req, replay->order[i], 1);
+	}
+}
+
 static int run_part(struct tessera_split_run *run, const struct tessera_split_op *op)
 {
 	struct tessera_request *req = run->req;
@@ -267,8 +285,8 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		return ret;
 	}
 
+	patch_part(run, op);
 	tessera_patch_replay_advance(&run->replay, op->end);
-	tessera_request_patch(req, op->first, op->count);
 	tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
 				 op->first, op->count);
