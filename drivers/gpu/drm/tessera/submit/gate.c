@@ -449,7 +449,13 @@ void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct tessera_p
 		gate->group = dma_fence_get(last);
 		gate_set_near(gate, near, payer);
 	}
-	dma_fence_put(&gate->before->base);
+	if (!last && atomic_inc_not_zero(&gate->before->jobs)) {
+		/* No part waits for those before; so the next group has to. */
+		tessera_gate_part(gate->epoch);
+		gate->epoch = gate->before;
+	} else {
+		dma_fence_put(&gate->before->base);
+	}
 	gate->before = NULL;
 
 	spin_lock_irq(&gate->lock);
