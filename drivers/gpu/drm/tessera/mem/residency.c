@@ -103,6 +103,7 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * tessera_residency_validate() - bring an object into one of its segments
  * @bo: the object, reservation held
  * @write: the GPU is going to write it
+ * @evictions: how often others may have to be evicted for it; counted down
  *
  * An object that is in a segment that serves stays there. Otherwise its segments are tried
  * in order of preference, first as they are, then with eviction of what others
@@ -112,7 +113,7 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
  * see TESSERA_ROOM_UNCLAIMED; or another error.
  */
-int tessera_residency_validate(struct tessera_bo *bo, bool write)
+int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
@@ -135,6 +136,9 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write)
 			if (!segment_serves(bo, seg, write))
 				continue;
 
+			if (evict && !*evictions)
+				return -ENOSPC;
+			*evictions -= evict;
 			tessera_account_want(bo->account, seg->index);
 			ret = place_anywhere(bo, seg, evict);
 			if (ret != -ENOSPC)

@@ -9,6 +9,8 @@
  *
  * Locks: the context's, then reservations. Between the two the engine's gate is passed.
  */
+#include <linux/sched/signal.h>
+
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
 
@@ -29,8 +31,15 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
+/*
+ * Each time room is made for one object, all others of the segment are ranked. Whoever needs
+ * that often is better off with a plan, for which it is done once.
+ */
+#define MAX_EVICTIONS	256
+
 static int validate_objects(struct tessera_request *req)
 {
+	u32 evictions = MAX_EVICTIONS;
 	u32 i;
 	int ret;
 
@@ -39,9 +48,13 @@ static int validate_objects(struct tessera_request *req)
 		u32 alloc = req->uses[i];
 
 		ret = tessera_residency_validate(req->bos[alloc],
-						 tessera_request_writes(req, alloc));
+						 tessera_request_writes(req, alloc),
+						 &evictions);
 		if (ret)
 			return ret;
+		/* Nothing is armed but paging, which stands. */
+		if (signal_pending(current))
+			return -ERESTARTSYS;
 	}
 
 	return 0;
