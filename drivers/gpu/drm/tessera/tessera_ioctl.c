@@ -402,13 +402,16 @@ static void submit_put_data(struct tessera_submit_data *data)
 	data->ib = NULL;
 }
 
+/* The paging job that brings an object in, its buffer and page list, and a victim's. */
+#define SUBMIT_ALLOC_BYTES	(10 * 1024L)
+
 /*
- * What the lists of a submission take while it is looked at, those the kernel makes of
- * them included; the commands are charged as a buffer.
+ * What a submission takes while it is looked at: its lists, those the kernel makes of
+ * them, and the paging of what it names. The commands are charged as a buffer.
  */
 static long submit_list_bytes(const struct drm_tessera_submit *args)
 {
-	return min(args->allocs.count, TESSERA_MAX_ALLOCS) * 256L +
+	return min(args->allocs.count, TESSERA_MAX_ALLOCS) * SUBMIT_ALLOC_BYTES +
 	       min(args->patches.count, TESSERA_MAX_PATCHES) * 64L +
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
@@ -446,14 +449,18 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	};
 	struct drm_tessera_submit *args = arg;
 	long list_bytes = submit_list_bytes(args);
+	long cmd_bytes = min(args->cmd_size, tdev->info.max_ib_bytes);
 	int ret = -EINVAL;
 
 	if (!tessera_ioctl_bad(tdev, args->flags))
 		ret = tessera_account_bind(client->account);
 	if (!ret)
-		ret = tessera_quota_enter(&client->account->payer->work, list_bytes);
+		ret = tessera_quota_enter(&client->account->payer->work,
+					  list_bytes + cmd_bytes);
 	if (!ret) {
 		ret = submit_get_data(tdev, client->account, args, &data);
+		/* Charged as a buffer by now, if there is one. */
+		tessera_quota_uncharge(&client->account->payer->work, cmd_bytes);
 		if (!ret)
 			ret = submit_run(tdev, file, &data);
 		submit_put_data(&data);
