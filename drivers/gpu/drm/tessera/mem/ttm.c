@@ -29,6 +29,9 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
+/* A few jobs that hang may be on the way. */
+#define MOVES_TIMEOUT_MS	30000
+
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
 	return container_of(bdev, struct tessera_device, ttm);
@@ -102,6 +105,28 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 };
 
+/*
+ * All objects have their bytes where they are to be, also those that were told to go there
+ * before. That includes the jobs that use an object where it was, and so what those wait for.
+ */
+static int wait_for_moves(struct tessera_device *tdev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(MOVES_TIMEOUT_MS);
+	struct tessera_bo *bo;
+	long left = 1;
+	u32 id = 0;
+
+	while (left > 0 && (bo = tessera_bo_next(tdev, id))) {
+		id = bo->id;
+		left = max_t(long, end - jiffies, 1);
+		left = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, false,
+					     left);
+		tessera_bo_put(bo);
+	}
+
+	return left > 0 ? 0 : left ?: -EBUSY;
+}
+
 /**
  * tessera_ttm_evict_segments() - empty segments of objects
  * @tdev: the device
@@ -109,7 +134,8 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
  *
  * Waits until it is done.
  *
- * Return: 0 or an error.
+ * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
+ * another error.
  */
 int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 {
@@ -128,7 +154,7 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 			return ret;
 	}
 
-	return 0;
+	return wait_for_moves(tdev);
 }
 
 /**
