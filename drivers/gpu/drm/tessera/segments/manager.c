@@ -84,9 +84,12 @@ static void departure_add_locked(struct tessera_manager *mgr, const struct drm_m
 	lockdep_assert_held(&mgr->lock);
 
 	list_for_each_entry_safe(d, next, &mgr->ages, age) {
-		if (looks++ == PRUNE_MAX || !dma_fence_is_signaled(d->fence))
+		if (looks++ == PRUNE_MAX)
 			break;
-		departure_drop_locked(mgr, d);
+		if (dma_fence_is_signaled(d->fence))
+			departure_drop_locked(mgr, d);
+		else
+			list_move_tail(&d->age, &mgr->ages);
 	}
 	departure->start = node->start;
 	departure->last = node->start + node->size - 1;
@@ -121,14 +124,17 @@ static int departures_collect(struct tessera_manager *mgr, struct tessera_range 
 			      struct tessera_fences *fences)
 {
 	u64 first = range->node.start, last = first + range->node.size - 1;
-	struct tessera_departure *d;
+	struct tessera_departure *d, *next;
 	int ret = 0;
 
 	mutex_lock(&mgr->lock);
-	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !ret;
-	     d = departure_tree_iter_next(d, first, last))
-		if (!dma_fence_is_signaled(d->fence))
+	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !ret; d = next) {
+		next = departure_tree_iter_next(d, first, last);
+		if (dma_fence_is_signaled(d->fence))
+			departure_drop_locked(mgr, d);
+		else
 			ret = fences_add(fences, d->fence);
+	}
 	mutex_unlock(&mgr->lock);
 
 	return ret;
@@ -467,7 +473,7 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
  * Only the books change; the caller moves the contents.
  *
  * Return: 0, -EINVAL for a place that is not in the segment, or -ENOSPC if it
- * is not free.
+ * is not free, or the segment is somebody else's for the moment.
  */
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
 			  u64 offset, struct drm_mm_node *left)
@@ -481,6 +487,10 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *ran
 		return -EINVAL;
 
 	mutex_lock(&mgr->lock);
+	if (mgr->claimed && mgr->claimed != current) {
+		mutex_unlock(&mgr->lock);
+		return -ENOSPC;
+	}
 	drm_mm_remove_node(&range->node);
 	range->node.size = pages;
 	range->node.start = offset >> PAGE_SHIFT;
