@@ -54,6 +54,26 @@ int tessera_context_init(struct tessera_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, contexts_fini, contexts);
 }
 
+static void context_drop(struct tessera_context *ctx)
+{
+	WRITE_ONCE(ctx->dropped, true);
+	tessera_leashes_cut(&ctx->leashes);
+}
+
+/**
+ * tessera_context_unplug() - let no job wait for what others signal
+ * @tdev: the device, after drm_dev_unplug(), so that nobody makes jobs
+ */
+void tessera_context_unplug(struct tessera_device *tdev)
+{
+	struct tessera_context *ctx;
+
+	mutex_lock(&tdev->contexts->lock);
+	list_for_each_entry(ctx, &tdev->contexts->list, node)
+		context_drop(ctx);
+	mutex_unlock(&tdev->contexts->lock);
+}
+
 /* With a number that the device and traces show; 0 is the kernel. */
 static void context_list(struct tessera_context *ctx)
 {
@@ -259,10 +279,8 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 	/* Also those that it has destroyed itself and that have jobs. */
 	mutex_lock(&tdev->contexts->lock);
 	list_for_each_entry(ctx, &tdev->contexts->list, node) {
-		if (ctx->table != contexts)
-			continue;
-		WRITE_ONCE(ctx->dropped, true);
-		tessera_leashes_cut(&ctx->leashes);
+		if (ctx->table == contexts)
+			context_drop(ctx);
 	}
 	mutex_unlock(&tdev->contexts->lock);
 
