@@ -44,7 +44,7 @@ ORDER = ("lib", "qtest", "kunit", "guest-stock", "guest-debug", "lint")
 NAMED = re.compile(
     r"device error [A-Z_]+ \((?!.*expected)|^\s*\| device: .*error [A-Z_]+|KASAN|UBSAN|kmemleak"
     r"|AddressSanitizer|runtime error|possible .* locking|inconsistent lock|list_(add|del) corr"
-    r"|refcount_t|suspicious RCU|WARNING: |BUG: |while no driver|: (error|warning): ", re.M)
+    r"|refcount_t|suspicious RCU|WARNING: |BUG: |while no driver|\.[ch]:\d+:\d+: (error|warning): ", re.M)
 
 
 def copy_tree():
@@ -92,7 +92,7 @@ def try_mutant(patch, log):
     copy_tree()
     result = apply_patch(patch)
     if result.returncode:
-        return "unusable", result.stdout.strip().split("\n")[0]
+        return "unusable", result.stdout.strip().split("\n")[-1]
     for tier in stages_of(patched_paths(patch)):
         p = subprocess.run(["scripts/check.sh", tier], cwd=TREE, stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,

@@ -204,6 +204,9 @@ class Mutants(unittest.TestCase):
         self.assertFalse(mutants.verdict(
             "FAIL a\n     | #   device error STRICT_FREED (32) x1, expected; first: p\n", 1)[1])
         self.assertTrue(mutants.verdict("FAIL build/module\n", 125)[1])
+        # what cmocka calls an error says that a test failed, not why
+        self.assertFalse(mutants.verdict("FAIL a\n     | x.c:54: error: Failure!\n", 1)[1])
+        self.assertTrue(mutants.verdict("FAIL a\n     | x.c:5:4: warning: bad\n", 1)[1])
 
     def test_table(self):
         text = mutants.table([("a", "named", "x", 1), ("b", "survived", "", 1),
