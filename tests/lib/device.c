@@ -97,6 +97,11 @@ struct tsr_device tsr_open(void)
 
 void tsr_close(struct tsr_device *dev)
 {
+	struct drm_tessera_query_device info;
+	uint32_t one = 1;
+
+	/* the driver looks for errors now, while it can tell which objects they hit */
+	__tsr_query(dev->fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info);
 	close(dev->fd);
 	dev->fd = -1;
 }
