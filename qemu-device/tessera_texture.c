@@ -213,36 +213,74 @@ static inline QEMU_ALWAYS_INLINE uint64_t texel_pair(TesseraTexture *t, Kind k,
     return texel(t, k, left, row) | (uint64_t)texel(t, k, right, row) << 32;
 }
 
-/* The four channels in 16 bits each. */
-static inline uint64_t widen(uint32_t c)
-{
-    uint64_t x = c;
+/* Compiler vectors: the channels of two texels, and of one. */
+typedef uint8_t Bytes __attribute__((vector_size(16)));
+typedef uint16_t Channels __attribute__((vector_size(16)));
+typedef int32_t Words __attribute__((vector_size(16)));
+typedef float Floats __attribute__((vector_size(16)));
+typedef uint64_t Pairs __attribute__((vector_size(16)));
 
-    x = (x | x << 16) & 0x0000ffff0000ffffULL;
-    return (x | x << 8) & 0x00ff00ff00ff00ffULL;
+#ifdef __clang__
+#define SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type) { __VA_ARGS__ })
+#endif
+/* Lanes of @a with lanes of @b above them. */
+#if HOST_BIG_ENDIAN
+#define UNDER(type, a, b, ...) SHUFFLE(type, b, a, __VA_ARGS__)
+#else
+#define UNDER(type, a, b, ...) SHUFFLE(type, a, b, __VA_ARGS__)
+#endif
+
+static inline Channels widen(uint64_t pair)
+{
+    const Bytes bytes = (Bytes)(Pairs) { cpu_to_le64(pair), 0 }, zero = { 0 };
+
+    return (Channels)UNDER(Bytes, bytes, zero, 0, 16, 1, 17, 2, 18, 3, 19,
+                           4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+static inline Floats left_half(Channels c)
+{
+    const Channels zero = { 0 };
+
+    return __builtin_convertvector((Words)UNDER(Channels, c, zero, 0, 8, 1, 9,
+                                                2, 10, 3, 11), Floats);
+}
+
+static inline Floats right_half(Channels c)
+{
+    const Channels zero = { 0 };
+
+    return __builtin_convertvector((Words)UNDER(Channels, c, zero, 4, 12, 5,
+                                                13, 6, 14, 7, 15), Floats);
+}
+
+static inline Channels channels(uint16_t f)
+{
+    return (Channels) { f, f, f, f, f, f, f, f };
+}
+
+static inline Floats floats(int f)
+{
+    return (Floats) { f, f, f, f };
 }
 
 /*
- * a * (256 - f) + b * f in each channel, however wide: what is borrowed from
- * the next channel on the way is given back.
+ * Down the two columns first: that fits into 16 bits. What follows is less
+ * than 2^24, which a float holds exactly.
  */
-static inline uint64_t mix(uint64_t a, uint64_t b, uint32_t f)
-{
-    return (a << 8) + (b - a) * f;
-}
-
 static inline uint32_t bilinear(uint64_t top, uint64_t bottom, uint32_t fx,
                                 uint32_t fy)
 {
-    const uint64_t even = 0x0000ffff0000ffffULL;
-    const uint64_t round = 32768 * 0x0000000100000001ULL;
-    uint64_t t = mix(widen(top), widen(top >> 32), fx);
-    uint64_t b = mix(widen(bottom), widen(bottom >> 32), fx);
-    uint64_t br = mix(t & even, b & even, fy) + round;
-    uint64_t ga = mix(t >> 16 & even, b >> 16 & even, fy) + round;
+    Channels column = widen(top) * channels(256 - fy) +
+                      widen(bottom) * channels(fy);
+    Floats sum = left_half(column) * floats(256 - fx) +
+                 right_half(column) * floats(fx) + floats(32768);
+    Words w = __builtin_convertvector(sum, Words);
 
-    return (br >> 16 & 0xff) | (br >> 32 & 0xff0000) |
-           (ga >> 8 & 0xff00) | (ga >> 24 & 0xff000000);
+    return (w[0] >> 16 & 0xff) | (w[1] >> 8 & 0xff00) | (w[2] & 0xff0000) |
+           ((uint32_t)w[3] << 8 & 0xff000000);
 }
 
 /* Texel @i of @size; a repeated one is at most one too far. */
@@ -318,6 +356,12 @@ sample_nearest(TesseraTexture *t, Kind k, int64_t u, int64_t v)
                             k.y + wrap(v >> 16, k.h, k.repeat)));
 }
 
+static inline QEMU_ALWAYS_INLINE uint32_t
+sample(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+{
+    return k.linear ? sample_linear(t, k, u, v) : sample_nearest(t, k, u, v);
+}
+
 static inline QEMU_ALWAYS_INLINE void
 span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
      uint32_t *out, Kind k)
@@ -331,11 +375,18 @@ span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
     k.y = t->y;
     k.w = t->w;
     k.h = t->h;
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = k.linear ? sample_linear(t, k, u.value, v.value)
-                          : sample_nearest(t, k, u.value, v.value);
-        walk(&u, (int64_t)k.w << 16, k.repeat);
-        walk(&v, (int64_t)k.h << 16, k.repeat);
+    if (!v.step && !v.step_fraction) {
+        /* Along a row of the texture, as mostly: nothing of it changes. */
+        for (uint32_t i = 0; i < n; i++) {
+            out[i] = sample(t, k, u.value, v.value);
+            walk(&u, (int64_t)k.w << 16, k.repeat);
+        }
+    } else {
+        for (uint32_t i = 0; i < n; i++) {
+            out[i] = sample(t, k, u.value, v.value);
+            walk(&u, (int64_t)k.w << 16, k.repeat);
+            walk(&v, (int64_t)k.h << 16, k.repeat);
+        }
     }
     *up = u;
     *vp = v;
