@@ -35,112 +35,112 @@
 /* One step of planning takes that part of the time of a part, and may take of it. */
 #define TRY_SHARE		32ULL
 
-static void row_clear(struct split *s, u32 slot)
+static void row_clear(struct split *split, u32 slot)
 {
-	if (s->table[slot] != TESSERA_SPLIT_NONE)
-		s->al[s->table[slot]].n_slots--;
-	s->table[slot] = TESSERA_SPLIT_NONE;
+	if (split->table[slot] != TESSERA_SPLIT_NONE)
+		split->al[split->table[slot]].n_slots--;
+	split->table[slot] = TESSERA_SPLIT_NONE;
 }
 
-static void add_member(struct split *s, u32 id)
+static void add_member(struct split *split, u32 id)
 {
-	if (s->al[id].in_w || s->al[id].stamp == s->stamp)
+	if (split->al[id].in_w || split->al[id].stamp == split->stamp)
 		return;
-	s->al[id].stamp = s->stamp;
-	s->member[s->n_member++] = id;
+	split->al[id].stamp = split->stamp;
+	split->member[split->n_member++] = id;
 }
 
-static void begin_members(struct split *s)
+static void begin_members(struct split *split)
 {
-	s->stamp++;
-	s->n_member = 0;
+	split->stamp++;
+	split->n_member = 0;
 }
 
 /* Allocations of the group that are not in the working set, in list order. */
-static void add_members(struct split *s, u32 first, u32 end)
+static void add_members(struct split *split, u32 first, u32 end)
 {
 	u32 i;
 
 	for (i = first; i < end; i++)
-		if (!split_entry_is_null(s, i))
-			add_member(s, s->in->entries[i].alloc_index);
+		if (!split_entry_is_null(split, i))
+			add_member(split, split->in->entries[i].alloc_index);
 }
 
 /* The plain algorithm gives up all that is idle at a cut and not needed here. */
-static void sweep(struct split *s)
+static void sweep(struct split *split)
 {
 	u32 i;
 
-	for (i = 0; i < s->n_member; i++) {
-		u32 id = s->member[i];
+	for (i = 0; i < split->n_member; i++) {
+		u32 id = split->member[i];
 
 		/* Needed here, so it stays: later than any sweep. */
-		if (s->sp.node[id].linked && !split_is_ghost(s, id))
-			s->al[id].idle = U32_MAX;
+		if (split->sp.node[id].linked && !split_is_ghost(split, id))
+			split->al[id].idle = U32_MAX;
 	}
-	s->clock++;
-	for (i = 0; i < s->in->n_segs; i++)
-		s->seg_swept[i] = s->clock;
+	split->clock++;
+	for (i = 0; i < split->in->n_segs; i++)
+		split->seg_swept[i] = split->clock;
 }
 
 /*
  * The rows that the group reprograms are as good as empty: what only they hold
  * is free to go. What other rows hold is pinned and makes the new working set.
  */
-static void release(struct split *s, u32 first, u32 end, bool cut)
+static void release(struct split *split, u32 first, u32 end, bool cut)
 {
 	u32 i, n = 0;
 
 	for (i = first; i < end; i++)
-		row_clear(s, s->in->entries[i].slot_id);
-	for (i = 0; i < s->n_w; i++) {
-		u32 id = s->wset[i];
+		row_clear(split, split->in->entries[i].slot_id);
+	for (i = 0; i < split->n_w; i++) {
+		u32 id = split->wset[i];
 
-		if (!s->al[id].n_slots) {
-			split_leave_w(s, id);
+		if (!split->al[id].n_slots) {
+			split_leave_w(split, id);
 			continue;
 		}
-		s->wset[n++] = id;
+		split->wset[n++] = id;
 		if (cut)
-			split_emit_pin(s, id);
+			split_emit_pin(split, id);
 	}
-	s->n_w = n;
+	split->n_w = n;
 }
 
 /* Places for the group, with what is not pinned free to go, or even to move. */
-static int place_released(struct split *s)
+static int place_released(struct split *split)
 {
 	int ret;
 
-	if (s->plain)
-		sweep(s);
-	ret = split_place_members(s);
+	if (split->plain)
+		sweep(split);
+	ret = split_place_members(split);
 	if (ret == -ENOSPC)
-		ret = split_relocate_members(s);
+		ret = split_relocate_members(split);
 	return ret;
 }
 
 /* The pending part ran: it wrote what its buffer writes at all (SPLIT-31). */
-static void mark_written(struct split *s, u32 n_w)
+static void mark_written(struct split *split, u32 n_w)
 {
 	u32 i;
 
 	for (i = 0; i < n_w; i++)
-		if (s->in->allocs[s->wset[i]].flags & TESSERA_SPLIT_ALLOC_WRITTEN)
-			s->al[s->wset[i]].clean = false;
+		if (split->in->allocs[split->wset[i]].flags & TESSERA_SPLIT_ALLOC_WRITTEN)
+			split->al[split->wset[i]].clean = false;
 }
 
-static bool is_forced(const struct split *s, u32 group)
+static bool is_forced(const struct split *split, u32 group)
 {
 	u64 x;
 
-	switch (s->in->force) {
+	switch (split->in->force) {
 	case TESSERA_SPLIT_FORCE_ALL:
 		return true;
 	case TESSERA_SPLIT_FORCE_BITMAP:
-		return group < s->in->n_force && test_bit(group, s->in->force_map);
+		return group < split->in->n_force && test_bit(group, split->in->force_map);
 	case TESSERA_SPLIT_FORCE_RANDOM:
-		x = (s->in->force_seed + group + 1) * 0x9e3779b97f4a7c15ULL;
+		x = (split->in->force_seed + group + 1) * 0x9e3779b97f4a7c15ULL;
 		x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
 		return (x >> 40) & 1;
 	default:
@@ -149,14 +149,14 @@ static bool is_forced(const struct split *s, u32 group)
 }
 
 /* The pending part ends here. */
-static int end_part(struct split *s, u32 first, u32 at, u32 n_w, bool forced)
+static int end_part(struct split *split, u32 first, u32 at, u32 n_w, bool forced)
 {
-	split_emit_part(s, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
-	s->forgone = 0;
-	s->far = 0;
-	s->n_forced += forced;
-	mark_written(s, n_w);
-	return s->err;
+	split_emit_part(split, at, first, forced ? TESSERA_SPLIT_OP_FORCED : 0);
+	split->forgone = 0;
+	split->far = 0;
+	split->n_forced += forced;
+	mark_written(split, n_w);
+	return split->err;
 }
 
 /*
@@ -164,24 +164,24 @@ static int end_part(struct split *s, u32 first, u32 at, u32 n_w, bool forced)
  * is the size of the working set before the group: if it was empty a cut would
  * free nothing, and is not taken unless it is forced.
  */
-static int cut(struct split *s, u32 first, u32 end, u32 n_w, bool forced)
+static int cut(struct split *split, u32 first, u32 end, u32 n_w, bool forced)
 {
-	u32 at = s->in->entries[first].split_offset;
-	bool real = forced || (n_w && at > s->start);
+	u32 at = split->in->entries[first].split_offset;
+	bool real = forced || (n_w && at > split->start);
 	int ret = 0;
 
 	if (real)
-		ret = end_part(s, first, at, n_w, forced);
+		ret = end_part(split, first, at, n_w, forced);
 	if (ret)
 		return ret;
-	release(s, first, end, real);
-	if (real && s->n_w && s->in->flags & TESSERA_SPLIT_LEAK_CHECK)
+	release(split, first, end, real);
+	if (real && split->n_w && split->in->flags & TESSERA_SPLIT_LEAK_CHECK)
 		return -EINVAL;
-	if (real && s->limits && s->plan->n_parts >= s->limits->max_parts)
+	if (real && split->limits && split->plan->n_parts >= split->limits->max_parts)
 		return SPLIT_WINDOW_ENDS;
-	begin_members(s);
-	add_members(s, first, end);
-	return place_released(s);
+	begin_members(split);
+	add_members(split, first, end);
+	return place_released(split);
 }
 
 /*
@@ -189,146 +189,146 @@ static int cut(struct split *s, u32 first, u32 end, u32 n_w, bool forced)
  * reprogram stays where it is now. What has lost its place since, say to a reset,
  * is brought back first.
  */
-static int resume(struct split *s, u32 first, u32 end)
+static int resume(struct split *split, u32 first, u32 end)
 {
 	u32 slot;
 
-	for (slot = 0; slot < s->in->n_slots; slot++) {
-		u32 id = s->table[slot];
+	for (slot = 0; slot < split->in->n_slots; slot++) {
+		u32 id = split->table[slot];
 
-		if (id != TESSERA_SPLIT_NONE && !s->al[id].in_w &&
-		    split_is_usable(s, id))
-			split_enter_w(s, id);
+		if (id != TESSERA_SPLIT_NONE && !split->al[id].in_w &&
+		    split_is_usable(split, id))
+			split_enter_w(split, id);
 	}
-	release(s, first, end, true);
-	begin_members(s);
-	for (slot = 0; slot < s->in->n_slots; slot++)
-		if (s->table[slot] != TESSERA_SPLIT_NONE)
-			add_member(s, s->table[slot]);
-	add_members(s, first, end);
-	return place_released(s);
+	release(split, first, end, true);
+	begin_members(split);
+	for (slot = 0; slot < split->in->n_slots; slot++)
+		if (split->table[slot] != TESSERA_SPLIT_NONE)
+			add_member(split, split->table[slot]);
+	add_members(split, first, end);
+	return place_released(split);
 }
 
-static void apply(struct split *s, u32 first, u32 end)
+static void apply(struct split *split, u32 first, u32 end)
 {
 	u32 i;
 
 	for (i = first; i < end; i++) {
-		const struct tessera_patch *e = &s->in->entries[i];
-		u32 old = s->table[e->slot_id];
+		const struct tessera_patch *patch = &split->in->entries[i];
+		u32 old = split->table[patch->slot_id];
 
-		row_clear(s, e->slot_id);
-		if (old != TESSERA_SPLIT_NONE && !s->al[old].n_slots)
-			s->far = max(s->far, s->al[old].next_use);
-		s->al[e->alloc_index].next_use = s->cur->next_ref[i];
-		if (split_entry_is_null(s, i))
+		row_clear(split, patch->slot_id);
+		if (old != TESSERA_SPLIT_NONE && !split->al[old].n_slots)
+			split->far = max(split->far, split->al[old].next_use);
+		split->al[patch->alloc_index].next_use = split->cur->next_ref[i];
+		if (split_entry_is_null(split, i))
 			continue;
-		s->table[e->slot_id] = e->alloc_index;
-		s->al[e->alloc_index].n_slots++;
+		split->table[patch->slot_id] = patch->alloc_index;
+		split->al[patch->alloc_index].n_slots++;
 	}
 }
 
 /* Process one split point. */
-static int step(struct split *s, u32 first, u32 end, u32 group)
+static int step(struct split *split, u32 first, u32 end, u32 group)
 {
-	u32 at = s->in->entries[first].split_offset, n_w = s->n_w;
-	bool forced = at > s->start && at < s->in->length && is_forced(s, group);
+	u32 at = split->in->entries[first].split_offset, n_w = split->n_w;
+	bool forced = at > split->start && at < split->in->length && is_forced(split, group);
 	int ret = 0;
 
-	s->now = first;
-	if (first == s->cur->entry && s->cur->byte) {
-		ret = resume(s, first, end);
+	split->now = first;
+	if (first == split->cur->entry && split->cur->byte) {
+		ret = resume(split, first, end);
 	} else {
 		if (!forced) {
-			begin_members(s);
-			add_members(s, first, end);
-			s->may_cut = !s->plain && n_w && at > s->start &&
-				     s->in->cut_cost_bytes != U64_MAX;
-			s->wants_cut = false;
-			s->group_end = end;
-			if (s->n_member)
-				ret = split_place_members(s);
-			s->may_cut = false;
-			s->wants_cut = false;
+			begin_members(split);
+			add_members(split, first, end);
+			split->may_cut = !split->plain && n_w && at > split->start &&
+				     split->in->cut_cost_bytes != U64_MAX;
+			split->wants_cut = false;
+			split->group_end = end;
+			if (split->n_member)
+				ret = split_place_members(split);
+			split->may_cut = false;
+			split->wants_cut = false;
 		}
 		if (forced || ret == -ENOSPC)
-			ret = cut(s, first, end, n_w, forced);
+			ret = cut(split, first, end, n_w, forced);
 	}
 	if (!ret)
-		ret = split_emit_log(s);
+		ret = split_emit_log(split);
 	if (ret < 0) {
-		s->plan->error_entry = first;
-		s->plan->error_offset = at;
+		split->plan->error_entry = first;
+		split->plan->error_offset = at;
 	}
 	if (ret)
 		return ret;
-	apply(s, first, end);
-	return split_tick(s, end - first);
+	apply(split, first, end);
+	return split_tick(split, end - first);
 }
 
 /* Back to the state at the cursor. */
-static void rewind(struct split *s)
+static void rewind(struct split *split)
 {
-	struct tessera_split_plan *p = s->plan;
+	struct tessera_split_plan *plan = split->plan;
 	u32 i;
 
-	s->n_w = 0;
-	s->n_log = 0;
-	s->clock = 0;
-	s->now = s->cur->entry;
-	s->start = s->cur->byte;
-	s->first = s->cur->entry;
-	s->n_forced = 0;
-	s->forgone = 0;
-	s->far = 0;
-	s->may_cut = false;
-	for (i = 0; i < s->in->n_segs; i++)
-		s->seg_swept[i] = 0;
-	split_discard(p, s->op_base);
-	p->late_error = 0;
-	p->error_offset = 0;
-	p->error_entry = TESSERA_SPLIT_NONE;
-	p->plain = s->plain;
-	p->variant = s->variant;
-	for (i = 0; i < s->in->n_allocs; i++) {
-		struct split_alloc *al = &s->al[i];
+	split->n_w = 0;
+	split->n_log = 0;
+	split->clock = 0;
+	split->now = split->cur->entry;
+	split->start = split->cur->byte;
+	split->first = split->cur->entry;
+	split->n_forced = 0;
+	split->forgone = 0;
+	split->far = 0;
+	split->may_cut = false;
+	for (i = 0; i < split->in->n_segs; i++)
+		split->seg_swept[i] = 0;
+	split_discard(plan, split->op_base);
+	plan->late_error = 0;
+	plan->error_offset = 0;
+	plan->error_entry = TESSERA_SPLIT_NONE;
+	plan->plain = split->plain;
+	plan->variant = split->variant;
+	for (i = 0; i < split->in->n_allocs; i++) {
+		struct split_alloc *alloc = &split->al[i];
 
-		al->next_use = s->cur->alloc[i].next_use;
-		al->n_slots = 0;
-		al->idle = al->fixed ? U32_MAX : 0;
-		al->in_w = false;
-		al->clean = s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
+		alloc->next_use = split->cur->alloc[i].next_use;
+		alloc->n_slots = 0;
+		alloc->idle = alloc->fixed ? U32_MAX : 0;
+		alloc->in_w = false;
+		alloc->clean = split->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
 	}
-	for (i = 0; i < s->in->n_slots; i++) {
-		s->table[i] = s->cur->table[i];
-		if (s->table[i] != TESSERA_SPLIT_NONE)
-			s->al[s->table[i]].n_slots++;
+	for (i = 0; i < split->in->n_slots; i++) {
+		split->table[i] = split->cur->table[i];
+		if (split->table[i] != TESSERA_SPLIT_NONE)
+			split->al[split->table[i]].n_slots++;
 	}
 }
 
 /* Fill the segments with what is there at the start. */
-static void populate(struct split *s)
+static void populate(struct split *split)
 {
 	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
 
-	tessera_space_reset(&s->sp, s->seg_size);
-	for (i = 0; i < s->in->n_blocks; i++) {
-		const struct tessera_split_block *b = &s->in->blocks[i];
-		bool foreign = b->alloc == TESSERA_SPLIT_NONE;
-		u32 id = foreign ? s->in->n_allocs + i : b->alloc;
+	tessera_space_reset(&split->sp, split->seg_size);
+	for (i = 0; i < split->in->n_blocks; i++) {
+		const struct tessera_split_block *block = &split->in->blocks[i];
+		bool foreign = block->alloc == TESSERA_SPLIT_NONE;
+		u32 id = foreign ? split->in->n_allocs + i : block->alloc;
 
-		if (b->seg != seg) {
-			seg = b->seg;
-			prev = s->sp.seg[seg].head;
+		if (block->seg != seg) {
+			seg = block->seg;
+			prev = split->sp.seg[seg].head;
 		}
-		tessera_space_insert(&s->sp, prev, id, b->start, b->size);
+		tessera_space_insert(&split->sp, prev, id, block->start, block->size);
 		prev = id;
-		if (foreign ? b->tier >= TESSERA_VICTIM_LAST_RESORT :
-			      s->al[id].fixed)
-			tessera_space_protect(&s->sp, id, true);
+		if (foreign ? block->tier >= TESSERA_VICTIM_LAST_RESORT :
+			      split->al[id].fixed)
+			tessera_space_protect(&split->sp, id, true);
 		else
-			tessera_space_heap_push(&s->sp, id,
-						split_victim_key(s, id));
+			tessera_space_heap_push(&split->sp, id,
+						split_victim_key(split, id));
 	}
 }
 
@@ -336,39 +336,39 @@ static void populate(struct split *s)
  * Parts have run, or will: the error ends the submission after them. The caller
  * saying no, or being out of memory, is not the list's fault and ends the call.
  */
-static bool is_late(const struct split *s, int ret)
+static bool is_late(const struct split *split, int ret)
 {
-	return !s->err && (ret == -ENOSPC ? s->plan->n_parts || s->cur->part :
-					    ret == -EINVAL && s->cur->part);
+	return !split->err && (ret == -ENOSPC ? split->plan->n_parts || split->cur->part :
+					    ret == -EINVAL && split->cur->part);
 }
 
 /* One walk over the list, given up when it has made more than @max_parts parts. */
-static int run(struct split *s, bool plain, u32 max_parts)
+static int run(struct split *split, bool plain, u32 max_parts)
 {
-	u32 i, end, group = s->cur->group;
+	u32 i, end, group = split->cur->group;
 	int ret;
 
-	s->plain = plain;
-	rewind(s);
-	populate(s);
-	for (i = s->cur->entry; i < s->in->n_entries; i = end) {
-		end = split_group_end(s, i);
-		ret = step(s, i, end, group++);
+	split->plain = plain;
+	rewind(split);
+	populate(split);
+	for (i = split->cur->entry; i < split->in->n_entries; i = end) {
+		end = split_group_end(split, i);
+		ret = step(split, i, end, group++);
 		if (ret == SPLIT_WINDOW_ENDS) {
-			split_drop_to_mark(s);
+			split_drop_to_mark(split);
 			return 0;
 		}
-		if (ret && is_late(s, ret)) {
-			s->plan->late_error = ret;
+		if (ret && is_late(split, ret)) {
+			split->plan->late_error = ret;
 			return 0;
 		}
 		if (ret)
 			return ret;
-		if (s->plan->n_parts >= max_parts)
+		if (split->plan->n_parts >= max_parts)
 			return -ERANGE;
 	}
-	split_emit_part(s, s->in->length, s->in->n_entries, TESSERA_SPLIT_OP_LAST);
-	return s->err;
+	split_emit_part(split, split->in->length, split->in->n_entries, TESSERA_SPLIT_OP_LAST);
+	return split->err;
 }
 
 static bool allocs_are_alike(const struct tessera_split_alloc *a,
@@ -386,12 +386,12 @@ static bool allocs_are_alike(const struct tessera_split_alloc *a,
 }
 
 /* Does an allocation leave no rest anywhere it may be? */
-static bool is_on_grid(const struct split *s, u32 id)
+static bool is_on_grid(const struct split *split, u32 id)
 {
 	u32 mask;
 
-	for (mask = s->al[id].mask; mask; mask &= mask - 1)
-		if (!IS_ALIGNED(s->al[id].size, split_align(s, id, __ffs(mask))))
+	for (mask = split->al[id].mask; mask; mask &= mask - 1)
+		if (!IS_ALIGNED(split->al[id].size, split_align(split, id, __ffs(mask))))
 			return false;
 	return true;
 }
@@ -400,31 +400,31 @@ static bool is_on_grid(const struct split *s, u32 id)
  * With equal allocations on a common grid one place is as good as another, and
  * no choice of places can make more parts than another.
  */
-static bool is_uniform(const struct split *s)
+static bool is_uniform(const struct split *split)
 {
-	const struct tessera_split_input *in = s->in;
+	const struct tessera_split_input *in = split->in;
 	const struct tessera_split_alloc *one = NULL;
 	u64 rem;
 	u32 i;
 
 	for (i = 0; i < in->n_allocs; i++) {
-		const struct tessera_split_alloc *a = &in->allocs[i];
+		const struct tessera_split_alloc *alloc = &in->allocs[i];
 
-		if (a->flags & TESSERA_SPLIT_ALLOC_NULL)
+		if (alloc->flags & TESSERA_SPLIT_ALLOC_NULL)
 			continue;
 		if (!one)
-			one = a;
-		if (!allocs_are_alike(one, a) || !is_on_grid(s, i) ||
-		    s->al[i].mask != a->supported)
+			one = alloc;
+		if (!allocs_are_alike(one, alloc) || !is_on_grid(split, i) ||
+		    split->al[i].mask != alloc->supported)
 			return false;
 	}
 	for (i = 0; one && i < in->n_blocks; i++) {
-		const struct tessera_split_block *b = &in->blocks[i];
+		const struct tessera_split_block *block = &in->blocks[i];
 
-		div64_u64_rem(b->start, one->size, &rem);
+		div64_u64_rem(block->start, one->size, &rem);
 		if (rem)
 			return false;
-		div64_u64_rem(b->size, one->size, &rem);
+		div64_u64_rem(block->size, one->size, &rem);
 		if (rem)
 			return false;
 	}
@@ -432,32 +432,32 @@ static bool is_uniform(const struct split *s)
 }
 
 /* What a plan costs, in bytes; a part as much as the caller says. */
-static u64 plan_cost(const struct split *s, const struct tessera_split_plan *plan)
+static u64 plan_cost(const struct split *split, const struct tessera_split_plan *plan)
 {
 	u64 parts, cost = plan->bytes_in + plan->bytes_out + plan->bytes_moved;
 
-	if (check_mul_overflow((u64)plan->n_parts, s->in->cut_cost_bytes, &parts) ||
+	if (check_mul_overflow((u64)plan->n_parts, split->in->cut_cost_bytes, &parts) ||
 	    check_add_overflow(cost, parts, &cost))
 		return U64_MAX;
 	return cost;
 }
 
 /* Does the plan at hand beat another, which came to entry @entry? */
-static bool is_better(const struct split *s, const struct tessera_split_plan *than,
+static bool is_better(const struct split *split, const struct tessera_split_plan *than,
 		      u32 entry)
 {
-	const struct tessera_split_plan *p = s->plan;
-	bool done = s->first == s->in->n_entries, other = entry == s->in->n_entries;
-	u32 base = s->cur->entry;
+	const struct tessera_split_plan *plan = split->plan;
+	bool done = split->first == split->in->n_entries, other = entry == split->in->n_entries;
+	u32 base = split->cur->entry;
 
-	if (p->late_error || than->late_error)
-		return !p->late_error;
-	if (s->in->cut_cost_bytes != U64_MAX)
-		return mul_u64_u64_div_u64(plan_cost(s, p), entry - base + 1,
-					   s->first - base + 1) < plan_cost(s, than);
+	if (plan->late_error || than->late_error)
+		return !plan->late_error;
+	if (split->in->cut_cost_bytes != U64_MAX)
+		return mul_u64_u64_div_u64(plan_cost(split, plan), entry - base + 1,
+					   split->first - base + 1) < plan_cost(split, than);
 	if (done && other)
-		return p->n_parts < than->n_parts;
-	return s->first > entry;
+		return plan->n_parts < than->n_parts;
+	return split->first > entry;
 }
 
 /**
@@ -471,29 +471,29 @@ struct best {
 };
 
 /* Plan another way behind the best plan's operations, and keep the better of the two. */
-static int challenge(struct split *s, struct best *best, bool plain, u32 variant)
+static int challenge(struct split *split, struct best *best, bool plain, u32 variant)
 {
-	struct tessera_split_plan *p = s->plan;
+	struct tessera_split_plan *plan = split->plan;
 	u32 max_parts = U32_MAX;
 	int ret;
 
-	if (!best->plan.late_error && best->entry == s->in->n_entries &&
-	    s->in->cut_cost_bytes == U64_MAX)
+	if (!best->plan.late_error && best->entry == split->in->n_entries &&
+	    split->in->cut_cost_bytes == U64_MAX)
 		max_parts = best->plan.n_parts - 1;
-	s->op_base = best->plan.n_op;
-	s->variant = variant;
-	s->random = variant;
-	ret = run(s, plain, max_parts);
-	if (s->err)
-		return s->err;
-	if (!ret && is_better(s, &best->plan, best->entry)) {
-		p->n_op -= s->op_base;
-		memmove(p->op, p->op + s->op_base, p->n_op * sizeof(*p->op));
-		best->plan = *p;
-		best->entry = s->first;
+	split->op_base = best->plan.n_op;
+	split->variant = variant;
+	split->random = variant;
+	ret = run(split, plain, max_parts);
+	if (split->err)
+		return split->err;
+	if (!ret && is_better(split, &best->plan, best->entry)) {
+		plan->n_op -= split->op_base;
+		memmove(plan->op, plan->op + split->op_base, plan->n_op * sizeof(*plan->op));
+		best->plan = *plan;
+		best->entry = split->first;
 	}
-	best->plan.op = p->op;
-	best->plan.cap = p->cap;
+	best->plan.op = plan->op;
+	best->plan.cap = plan->cap;
 	return 0;
 }
 
@@ -501,56 +501,56 @@ static int challenge(struct split *s, struct best *best, bool plain, u32 variant
  * How often planning may be tried again, another way. In time that is a few
  * hundredths of what the plan takes: an entry costs about a 600th of a part.
  */
-static u32 max_tries(const struct split *s, const struct best *best)
+static u32 max_tries(const struct split *split, const struct best *best)
 {
-	u64 steps = (u64)best->entry - s->cur->entry + s->in->n_allocs +
-		    s->in->n_blocks + 1;
+	u64 steps = (u64)best->entry - split->cur->entry + split->in->n_allocs +
+		    split->in->n_blocks + 1;
 	u64 tries = div64_u64(TRY_STEPS, steps);
-	u64 cost = s->in->cut_cost_bytes;
+	u64 cost = split->in->cut_cost_bytes;
 
 	tries = min(tries, TRY_MAX);
 	if (!best->plan.late_error && cost == U64_MAX)
 		return 0;
 	if (!best->plan.late_error && cost)
-		tries = min(tries, mul_u64_u64_div_u64(plan_cost(s, &best->plan),
+		tries = min(tries, mul_u64_u64_div_u64(plan_cost(split, &best->plan),
 						       TRY_SHARE, cost) / steps);
 	return tries;
 }
 
 /* Are parts to be compared with what the plain algorithm makes? */
-static bool wants_plain(const struct split *s, const struct best *best)
+static bool wants_plain(const struct split *split, const struct best *best)
 {
-	const struct tessera_split_plan *p = &best->plan;
+	const struct tessera_split_plan *plan = &best->plan;
 
-	return p->late_error || (p->n_parts > 1 + s->n_forced &&
-				 s->in->cut_cost_bytes == U64_MAX);
+	return plan->late_error || (plan->n_parts > 1 + split->n_forced &&
+				 split->in->cut_cost_bytes == U64_MAX);
 }
 
 /*
  * Plan, and where sizes differ, plan again if that may be better: the plain way, and
  * if time allows in ways that look further.
  */
-static int plan_best(struct split *s)
+static int plan_best(struct split *split)
 {
 	struct best best;
 	u32 tries, i;
 	int ret;
 
-	s->variant = 0;
-	ret = run(s, s->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
-	if (ret || s->in->flags & TESSERA_SPLIT_PLAIN || s->uniform)
+	split->variant = 0;
+	ret = run(split, split->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
+	if (ret || split->in->flags & TESSERA_SPLIT_PLAIN || split->uniform)
 		return ret;
-	best.plan = *s->plan;
-	best.entry = s->first;
-	if (wants_plain(s, &best))
-		ret = challenge(s, &best, true, 0);
+	best.plan = *split->plan;
+	best.entry = split->first;
+	if (wants_plain(split, &best))
+		ret = challenge(split, &best, true, 0);
 	if (!ret && (best.plan.late_error || best.plan.n_parts > 1)) {
-		tries = max_tries(s, &best);
+		tries = max_tries(split, &best);
 		for (i = 1; i <= tries && !ret; i++)
-			ret = challenge(s, &best, false, i);
+			ret = challenge(split, &best, false, i);
 	}
 	if (!ret)
-		*s->plan = best.plan;
+		*split->plan = best.plan;
 	return ret;
 }
 
@@ -586,15 +586,15 @@ int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t 
 			struct tessera_split_cursor *cur,
 			struct tessera_split_plan *errors)
 {
-	struct split *s;
+	struct split *split;
 	int ret;
 
 	reset_plan(errors);
-	ret = split_setup_begin(in, cur, mem, size, &s, scratch, scratch_size);
+	ret = split_setup_begin(in, cur, mem, size, &split, scratch, scratch_size);
 	if (ret)
 		return ret;
-	s->plan = errors;
-	return split_feasible(s);
+	split->plan = errors;
+	return split_feasible(split);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
 
@@ -625,17 +625,17 @@ int tessera_split_window(const struct tessera_split_input *in,
 			 void *scratch, size_t size,
 			 struct tessera_split_plan *plan)
 {
-	struct split *s;
+	struct split *split;
 	int ret;
 
 	reset_plan(plan);
-	ret = split_setup_window(in, cur, &s, scratch, size);
+	ret = split_setup_window(in, cur, &split, scratch, size);
 	if (ret)
 		return ret;
-	s->plan = plan;
-	s->limits = limits;
-	s->uniform = is_uniform(s);
-	ret = plan_best(s);
+	split->plan = plan;
+	split->limits = limits;
+	split->uniform = is_uniform(split);
+	ret = plan_best(split);
 	if (ret)
 		split_discard(plan, 0);
 	return ret;
@@ -670,12 +670,12 @@ void tessera_split_commit(const struct tessera_split_input *in,
 		return;
 	end = part->first + part->count;
 	for (i = cur->entry; i < end; i++) {
-		const struct tessera_patch *e = &in->entries[i];
-		bool null = in->allocs[e->alloc_index].flags & TESSERA_SPLIT_ALLOC_NULL;
+		const struct tessera_patch *patch = &in->entries[i];
+		bool null = in->allocs[patch->alloc_index].flags & TESSERA_SPLIT_ALLOC_NULL;
 
-		cur->table[e->slot_id] = null ? TESSERA_SPLIT_NONE : e->alloc_index;
-		cur->alloc[e->alloc_index].next_use = cur->next_ref[i];
-		if (i + 1 == in->n_entries || e[1].split_offset != e->split_offset)
+		cur->table[patch->slot_id] = null ? TESSERA_SPLIT_NONE : patch->alloc_index;
+		cur->alloc[patch->alloc_index].next_use = cur->next_ref[i];
+		if (i + 1 == in->n_entries || patch[1].split_offset != patch->split_offset)
 			cur->group++;
 	}
 	cur->entry = end;

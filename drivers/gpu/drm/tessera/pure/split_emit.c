@@ -25,12 +25,12 @@ void split_discard(struct tessera_split_plan *plan, u32 n_op)
 
 /**
  * split_drop_to_mark() - drop what follows the plan's last part
- * @s: planner; the plan has a part
+ * @split: planner; the plan has a part
  */
-void split_drop_to_mark(struct split *s)
+void split_drop_to_mark(struct split *split)
 {
-	struct tessera_split_plan *plan = s->plan;
-	const struct tessera_split_plan *mark = &s->mark;
+	struct tessera_split_plan *plan = split->plan;
+	const struct tessera_split_plan *mark = &split->mark;
 
 	plan->n_op = mark->n_op;
 	plan->n_page_ins = mark->n_page_ins;
@@ -41,21 +41,21 @@ void split_drop_to_mark(struct split *s)
 	plan->bytes_moved = mark->bytes_moved;
 }
 
-static struct tessera_split_op *op_add(struct split *s, u8 type, u32 id)
+static struct tessera_split_op *op_add(struct split *split, u8 type, u32 id)
 {
-	struct tessera_split_plan *p = s->plan;
+	struct tessera_split_plan *plan = split->plan;
 	struct tessera_split_op *op;
 
-	if (s->err)
+	if (split->err)
 		return NULL;
-	if (p->n_op == p->cap) {
-		s->err = p->grow ? p->grow(p, p->cap + 1) : -ENOMEM;
-		if (!s->err && p->cap <= p->n_op)
-			s->err = -ENOMEM;
-		if (s->err)
+	if (plan->n_op == plan->cap) {
+		split->err = plan->grow ? plan->grow(plan, plan->cap + 1) : -ENOMEM;
+		if (!split->err && plan->cap <= plan->n_op)
+			split->err = -ENOMEM;
+		if (split->err)
 			return NULL;
 	}
-	op = &p->op[p->n_op++];
+	op = &plan->op[plan->n_op++];
 	memset(op, 0, sizeof(*op));
 	op->type = type;
 	op->id = id;
@@ -63,128 +63,128 @@ static struct tessera_split_op *op_add(struct split *s, u8 type, u32 id)
 }
 
 /* Bytes that move with a node: what its place has beyond them is padding. */
-static u64 node_bytes(const struct split *s, u32 id)
+static u64 node_bytes(const struct split *split, u32 id)
 {
-	return split_is_foreign(s, id) ? s->sp.node[id].size : s->al[id].size;
+	return split_is_foreign(split, id) ? split->sp.node[id].size : split->al[id].size;
 }
 
 /* Bytes that cross the bus for a transfer in or out of @seg. */
-static u64 bytes_in_seg(const struct split *s, u32 seg, u64 size)
+static u64 bytes_in_seg(const struct split *split, u32 seg, u64 size)
 {
-	return s->in->segs[seg].flags & TESSERA_SPLIT_SEG_APERTURE ? 0 : size;
+	return split->in->segs[seg].flags & TESSERA_SPLIT_SEG_APERTURE ? 0 : size;
 }
 
-static u8 count_evict(struct split *s, const struct split_log *l, bool foreign)
+static u8 count_evict(struct split *split, const struct split_log *log, bool foreign)
 {
 	bool clean = foreign ?
-		split_block(s, l->id)->flags & TESSERA_SPLIT_BLOCK_CLEAN :
-		l->clean;
+		split_block(split, log->id)->flags & TESSERA_SPLIT_BLOCK_CLEAN :
+		log->clean;
 
-	s->plan->n_evicts++;
+	split->plan->n_evicts++;
 	if (clean)
 		return TESSERA_SPLIT_OP_CLEAN;
-	s->plan->bytes_out += bytes_in_seg(s, l->seg, node_bytes(s, l->id));
+	split->plan->bytes_out += bytes_in_seg(split, log->seg, node_bytes(split, log->id));
 	return 0;
 }
 
-static void emit_log_entry(struct split *s, const struct split_log *l)
+static void emit_log_entry(struct split *split, const struct split_log *log)
 {
-	bool foreign = split_is_foreign(s, l->id);
-	u64 size = node_bytes(s, l->id);
+	bool foreign = split_is_foreign(split, log->id);
+	u64 size = node_bytes(split, log->id);
 	struct tessera_split_op *op;
-	u8 type = l->type, flags = 0;
-	u32 id = l->id;
+	u8 type = log->type, flags = 0;
+	u32 id = log->id;
 
 	if (type == TESSERA_SPLIT_EVICT) {
-		flags = count_evict(s, l, foreign);
+		flags = count_evict(split, log, foreign);
 		if (foreign) {
 			type = TESSERA_SPLIT_EVICT_FOREIGN;
-			id -= s->in->n_allocs;
+			id -= split->in->n_allocs;
 		}
 	} else if (type == TESSERA_SPLIT_MOVE) {
-		s->plan->n_moves++;
-		s->plan->bytes_moved += max(bytes_in_seg(s, l->seg, size),
-					    bytes_in_seg(s, l->src_seg, size));
+		split->plan->n_moves++;
+		split->plan->bytes_moved += max(bytes_in_seg(split, log->seg, size),
+					    bytes_in_seg(split, log->src_seg, size));
 	} else {
-		s->plan->n_page_ins++;
-		s->plan->bytes_in += bytes_in_seg(s, l->seg, size);
+		split->plan->n_page_ins++;
+		split->plan->bytes_in += bytes_in_seg(split, log->seg, size);
 	}
-	op = op_add(s, type, id);
+	op = op_add(split, type, id);
 	if (!op)
 		return;
 	op->flags = flags;
-	op->seg = l->seg;
-	op->off = l->off;
-	op->src_seg = l->src_seg;
-	op->src = l->src;
+	op->seg = log->seg;
+	op->off = log->off;
+	op->src_seg = log->src_seg;
+	op->src = log->src;
 }
 
 /* A window that has a part does not begin one that it has no operations for. */
-static bool is_too_long(const struct split *s)
+static bool is_too_long(const struct split *split)
 {
-	const struct tessera_split_plan *plan = s->plan;
+	const struct tessera_split_plan *plan = split->plan;
 
-	return s->limits && plan->n_parts &&
-	       plan->n_evicts + plan->n_moves + plan->n_page_ins > s->limits->max_ops;
+	return split->limits && plan->n_parts &&
+	       plan->n_evicts + plan->n_moves + plan->n_page_ins > split->limits->max_ops;
 }
 
 /**
  * split_emit_log() - output the state changes of the current group
- * @s: planner; its log becomes empty
+ * @split: planner; its log becomes empty
  *
  * Return: 0, an error, or SPLIT_WINDOW_ENDS: then the plan ends with its last part.
  */
-int split_emit_log(struct split *s)
+int split_emit_log(struct split *split)
 {
 	u32 i;
 
-	for (i = 0; i < s->n_log; i++)
-		emit_log_entry(s, &s->log[i]);
-	split_tick(s, s->n_log);
-	s->n_log = 0;
-	if (s->err)
-		return s->err;
-	return is_too_long(s) ? SPLIT_WINDOW_ENDS : 0;
+	for (i = 0; i < split->n_log; i++)
+		emit_log_entry(split, &split->log[i]);
+	split_tick(split, split->n_log);
+	split->n_log = 0;
+	if (split->err)
+		return split->err;
+	return is_too_long(split) ? SPLIT_WINDOW_ENDS : 0;
 }
 
 /**
  * split_emit_part() - end the pending part
- * @s: planner
+ * @split: planner
  * @end: byte behind it
  * @entry: entry behind it
  * @flags: TESSERA_SPLIT_OP_*
  */
-void split_emit_part(struct split *s, u32 end, u32 entry, u8 flags)
+void split_emit_part(struct split *split, u32 end, u32 entry, u8 flags)
 {
 	struct tessera_split_op *op;
 
-	op = op_add(s, TESSERA_SPLIT_PART, s->cur->part + s->plan->n_parts);
-	s->plan->n_parts++;
+	op = op_add(split, TESSERA_SPLIT_PART, split->cur->part + split->plan->n_parts);
+	split->plan->n_parts++;
 	if (op) {
 		op->flags = flags;
-		op->start = s->start;
+		op->start = split->start;
 		op->end = end;
-		op->first = s->first;
-		op->count = entry - s->first;
+		op->first = split->first;
+		op->count = entry - split->first;
 	}
-	s->start = end;
-	s->first = entry;
-	s->mark = *s->plan;
+	split->start = end;
+	split->first = entry;
+	split->mark = *split->plan;
 }
 
 /**
  * split_emit_pin() - say that an allocation keeps its place over the cut
- * @s: planner
+ * @split: planner
  * @id: allocation
  */
-void split_emit_pin(struct split *s, u32 id)
+void split_emit_pin(struct split *split, u32 id)
 {
-	const struct tessera_space_node *n = &s->sp.node[id];
+	const struct tessera_space_node *n = &split->sp.node[id];
 	struct tessera_split_op *op;
 
-	if (s->in->flags & TESSERA_SPLIT_NO_PINS)
+	if (split->in->flags & TESSERA_SPLIT_NO_PINS)
 		return;
-	op = op_add(s, TESSERA_SPLIT_PIN, id);
+	op = op_add(split, TESSERA_SPLIT_PIN, id);
 	if (op) {
 		op->seg = n->seg;
 		op->off = n->start;

@@ -12,71 +12,71 @@
 
 /**
  * split_item_init() - set up one item of the packing problem
- * @s: planner
- * @it: item
+ * @split: planner
+ * @item: item
  * @id: allocation
  * @fixed: it is placed already
  */
-void split_item_init(const struct split *s, struct tessera_pack_item *it,
+void split_item_init(const struct split *split, struct tessera_pack_item *item,
 		     u32 id, bool fixed)
 {
-	const struct tessera_split_alloc *a = &s->in->allocs[id];
+	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
 
-	it->size = s->al[id].size;
-	it->align = s->al[id].align;
-	it->mask = s->al[id].mask;
-	it->id = id;
-	it->n_pref = a->n_pref;
-	memcpy(it->pref, a->pref, sizeof(it->pref));
-	it->fixed = fixed;
-	it->used = false;
+	item->size = split->al[id].size;
+	item->align = split->al[id].align;
+	item->mask = split->al[id].mask;
+	item->id = id;
+	item->n_pref = alloc->n_pref;
+	memcpy(item->pref, alloc->pref, sizeof(item->pref));
+	item->fixed = fixed;
+	item->used = false;
 }
 
-static void gap_add(struct split *s, u32 seg, u64 start, u64 end)
+static void gap_add(struct split *split, u32 seg, u64 start, u64 end)
 {
-	struct tessera_pack_gap *g = &s->pack.gap[s->pack.n_gap];
+	struct tessera_pack_gap *gap = &split->pack.gap[split->pack.n_gap];
 
 	if (end <= start)
 		return;
-	g->start = start;
-	g->end = end;
-	g->cur = start;
-	g->seg = seg;
-	s->pack.n_gap++;
+	gap->start = start;
+	gap->end = end;
+	gap->cur = start;
+	gap->seg = seg;
+	split->pack.n_gap++;
 }
 
 /* Free ranges when everything that can go is gone. */
-static void collect_free(struct split *s)
+static void collect_free(struct split *split)
 {
-	const struct tessera_split_input *in = s->in;
-	u32 seg, b = 0;
+	const struct tessera_split_input *in = split->in;
+	u32 seg, next = 0;
 
-	s->pack.n_gap = 0;
+	split->pack.n_gap = 0;
 	for (seg = 0; seg < in->n_segs; seg++) {
-		u64 *room = &s->pack.seg[seg].room;
+		u64 *room = &split->pack.seg[seg].room;
 		u64 start = 0;
 
-		*room = s->seg_commit[seg];
+		*room = split->seg_commit[seg];
 
-		for (; b < in->n_blocks && in->blocks[b].seg == seg; b++) {
-			const struct tessera_split_block *k = &in->blocks[b];
+		for (; next < in->n_blocks && in->blocks[next].seg == seg; next++) {
+			const struct tessera_split_block *block = &in->blocks[next];
 
-			if (k->tier != TESSERA_VICTIM_IMMOVABLE)
+			if (block->tier != TESSERA_VICTIM_IMMOVABLE)
 				continue;
-			gap_add(s, seg, start, k->start);
-			start = k->start + k->size;
-			*room -= min(*room, k->size);
+			gap_add(split, seg, start, block->start);
+			start = block->start + block->size;
+			*room -= min(*room, block->size);
 		}
-		gap_add(s, seg, start, in->segs[seg].size);
+		gap_add(split, seg, start, in->segs[seg].size);
 	}
 }
 
 /* Segment with the largest free range that an allocation may be in. */
-static u32 find_home(const struct split *s, u32 mask, const u64 *largest)
+static u32 find_home(const struct split *split, u32 mask, const u64 *largest)
 {
 	u32 home = __ffs(mask), seg;
 
-	for (seg = 0; seg < s->in->n_segs; seg++)
+	for (seg = 0; seg < split->in->n_segs; seg++)
 		if (mask & BIT(seg) && largest[seg] > largest[home])
 			home = seg;
 	return home;
@@ -87,72 +87,72 @@ static u32 find_home(const struct split *s, u32 mask, const u64 *largest)
  * sizes, placed by falling alignment, leave no hole in a range that starts aligned.
  * tessera_pack_solve() knows this way, too.
  */
-static void choose_homes(struct split *s)
+static void choose_homes(struct split *split)
 {
 	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {};
 	u64 start[TESSERA_SPLIT_MAX_SEGS] = {};
 	u64 align[TESSERA_SPLIT_MAX_SEGS];
 	u32 i, seg;
 
-	for (i = 0; i < s->pack.n_gap; i++) {
-		const struct tessera_pack_gap *g = &s->pack.gap[i];
+	for (i = 0; i < split->pack.n_gap; i++) {
+		const struct tessera_pack_gap *gap = &split->pack.gap[i];
 
-		if (g->end - g->start <= largest[g->seg])
+		if (gap->end - gap->start <= largest[gap->seg])
 			continue;
-		largest[g->seg] = g->end - g->start;
-		start[g->seg] = g->start;
+		largest[gap->seg] = gap->end - gap->start;
+		start[gap->seg] = gap->start;
 	}
-	for (seg = 0; seg < s->in->n_segs; seg++)
-		align[seg] = s->in->segs[seg].granularity;
-	for (i = 0; i < s->in->n_allocs; i++) {
-		struct split_alloc *al = &s->al[i];
+	for (seg = 0; seg < split->in->n_segs; seg++)
+		align[seg] = split->in->segs[seg].granularity;
+	for (i = 0; i < split->in->n_allocs; i++) {
+		struct split_alloc *alloc = &split->al[i];
 
-		if (s->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_NULL)
+		if (split->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_NULL)
 			continue;
-		al->home = find_home(s, al->mask, largest);
-		al->pad = ALIGN(split_bytes(s, i, al->home),
-				split_align(s, i, al->home));
-		align[al->home] = max(align[al->home], al->align);
+		alloc->home = find_home(split, alloc->mask, largest);
+		alloc->pad = ALIGN(split_bytes(split, i, alloc->home),
+				   split_align(split, i, alloc->home));
+		align[alloc->home] = max(align[alloc->home], alloc->align);
 	}
-	for (seg = 0; seg < s->in->n_segs; seg++) {
+	for (seg = 0; seg < split->in->n_segs; seg++) {
 		u64 end = start[seg] + largest[seg];
 		u64 lo = ALIGN(start[seg], align[seg]);
 
-		s->home_cap[seg] = lo < end ? min(end - lo, s->pack.seg[seg].room) : 0;
+		split->home_cap[seg] = lo < end ? min(end - lo, split->pack.seg[seg].room) : 0;
 	}
 }
 
 /* What the rows hold that this split point does not reprogram. */
-static void collect_live(struct split *s)
+static void collect_live(struct split *split)
 {
 	u32 slot, n = 0;
 
-	s->stamp++;
-	for (slot = 0; slot < s->in->n_slots; slot++) {
-		u32 id = s->table[slot];
+	split->stamp++;
+	for (slot = 0; slot < split->in->n_slots; slot++) {
+		u32 id = split->table[slot];
 
-		if (id == TESSERA_SPLIT_NONE || s->al[id].fixed ||
-		    s->al[id].stamp == s->stamp)
+		if (id == TESSERA_SPLIT_NONE || split->al[id].fixed ||
+		    split->al[id].stamp == split->stamp)
 			continue;
-		s->al[id].stamp = s->stamp;
-		split_item_init(s, &s->pack.item[n++], id, false);
+		split->al[id].stamp = split->stamp;
+		split_item_init(split, &split->pack.item[n++], id, false);
 	}
-	s->pack.n_item = n;
+	split->pack.n_item = n;
 }
 
 /* What this split point names, even if only to unbind it again. */
-static void collect_passing(struct split *s, u32 first, u32 end)
+static void collect_passing(struct split *split, u32 first, u32 end)
 {
 	u32 i;
 
 	for (i = first; i < end; i++) {
-		u32 id = s->in->entries[i].alloc_index;
+		u32 id = split->in->entries[i].alloc_index;
 
-		if (split_entry_is_null(s, i) || s->al[id].fixed ||
-		    s->al[id].stamp == s->stamp)
+		if (split_entry_is_null(split, i) || split->al[id].fixed ||
+		    split->al[id].stamp == split->stamp)
 			continue;
-		s->al[id].stamp = s->stamp;
-		split_item_init(s, &s->pack.item[s->pack.n_item++], id, false);
+		split->al[id].stamp = split->stamp;
+		split_item_init(split, &split->pack.item[split->pack.n_item++], id, false);
 	}
 }
 
@@ -160,58 +160,58 @@ static void collect_passing(struct split *s, u32 first, u32 end)
  * Pack what split point [@first, @end) requires; its rows are clear. What no way is
  * found for within the limits is refused: at the cut none would be found either.
  */
-static int check_by_packing(struct split *s, u32 first, u32 end)
+static int check_by_packing(struct split *split, u32 first, u32 end)
 {
-	u64 cost = (u64)s->in->n_slots + end - first;
+	u64 cost = (u64)split->in->n_slots + end - first;
 
-	s->budget -= min(s->budget, cost);
-	collect_live(s);
-	collect_passing(s, first, end);
-	return tessera_pack_solve(&s->pack, SPLIT_SEARCH_LIMIT) == 1 ? 0 : -ENOSPC;
+	split->budget -= min(split->budget, cost);
+	collect_live(split);
+	collect_passing(split, first, end);
+	return tessera_pack_solve(&split->pack, SPLIT_SEARCH_LIMIT) == 1 ? 0 : -ENOSPC;
 }
 
-static void drop(struct split *s, u32 id)
+static void drop(struct split *split, u32 id)
 {
-	struct split_alloc *al = &s->al[id];
+	struct split_alloc *alloc = &split->al[id];
 
-	if (--al->n_slots || al->fixed)
+	if (--alloc->n_slots || alloc->fixed)
 		return;
-	s->n_over -= s->home_sum[al->home] > s->home_cap[al->home];
-	s->home_sum[al->home] -= al->pad;
-	s->n_over += s->home_sum[al->home] > s->home_cap[al->home];
+	split->n_over -= split->home_sum[alloc->home] > split->home_cap[alloc->home];
+	split->home_sum[alloc->home] -= alloc->pad;
+	split->n_over += split->home_sum[alloc->home] > split->home_cap[alloc->home];
 }
 
-static void row_clear(struct split *s, u32 slot)
+static void row_clear(struct split *split, u32 slot)
 {
-	u32 id = s->table[slot];
+	u32 id = split->table[slot];
 
-	s->table[slot] = TESSERA_SPLIT_NONE;
+	split->table[slot] = TESSERA_SPLIT_NONE;
 	if (id != TESSERA_SPLIT_NONE)
-		drop(s, id);
+		drop(split, id);
 }
 
 /* Take a reference; true if the allocation was not held before. */
-static bool hold(struct split *s, u32 id)
+static bool hold(struct split *split, u32 id)
 {
-	struct split_alloc *al = &s->al[id];
+	struct split_alloc *alloc = &split->al[id];
 
-	if (al->n_slots++ || al->fixed)
+	if (alloc->n_slots++ || alloc->fixed)
 		return false;
-	s->n_over -= s->home_sum[al->home] > s->home_cap[al->home];
-	s->home_sum[al->home] += al->pad;
-	s->n_over += s->home_sum[al->home] > s->home_cap[al->home];
+	split->n_over -= split->home_sum[alloc->home] > split->home_cap[alloc->home];
+	split->home_sum[alloc->home] += alloc->pad;
+	split->n_over += split->home_sum[alloc->home] > split->home_cap[alloc->home];
 	return true;
 }
 
-static void row_set(struct split *s, u32 entry)
+static void row_set(struct split *split, u32 entry)
 {
-	const struct tessera_patch *e = &s->in->entries[entry];
+	const struct tessera_patch *patch = &split->in->entries[entry];
 
-	row_clear(s, e->slot_id);
-	if (split_entry_is_null(s, entry))
+	row_clear(split, patch->slot_id);
+	if (split_entry_is_null(split, entry))
 		return;
-	s->table[e->slot_id] = e->alloc_index;
-	hold(s, e->alloc_index);
+	split->table[patch->slot_id] = patch->alloc_index;
+	hold(split, patch->alloc_index);
 }
 
 /*
@@ -219,54 +219,54 @@ static void row_set(struct split *s, u32 entry)
  * held, so that the sums cover exactly what a cut here would require; then the
  * rows are set and the holds dropped.
  */
-static int check_group(struct split *s, u32 first, u32 end)
+static int check_group(struct split *split, u32 first, u32 end)
 {
-	const struct tessera_patch *e = s->in->entries;
+	const struct tessera_patch *patch = split->in->entries;
 	bool more = false;
 	int ret = 0;
 	u32 i;
 
 	for (i = first; i < end; i++)
-		row_clear(s, e[i].slot_id);
+		row_clear(split, patch[i].slot_id);
 	for (i = first; i < end; i++)
-		if (!split_entry_is_null(s, i))
-			more |= hold(s, e[i].alloc_index);
-	if (more && s->n_over)
-		ret = check_by_packing(s, first, end);
+		if (!split_entry_is_null(split, i))
+			more |= hold(split, patch[i].alloc_index);
+	if (more && split->n_over)
+		ret = check_by_packing(split, first, end);
 	if (!ret)
-		ret = split_tick(s, end - first);
+		ret = split_tick(split, end - first);
 	for (i = first; i < end; i++)
-		row_set(s, i);
+		row_set(split, i);
 	for (i = first; i < end; i++)
-		if (!split_entry_is_null(s, i))
-			drop(s, e[i].alloc_index);
+		if (!split_entry_is_null(split, i))
+			drop(split, patch[i].alloc_index);
 	return ret;
 }
 
 /**
  * split_feasible() - check every split point's requirements
- * @s: planner, with an empty table; left with an empty one
+ * @split: planner, with an empty table; left with an empty one
  *
  * Return: 0, or -ENOSPC with the split point in the plan's error fields.
  */
-int split_feasible(struct split *s)
+int split_feasible(struct split *split)
 {
 	u32 i, end;
 	int ret = 0;
 
-	for (i = 0; i < s->in->n_segs; i++)
-		s->home_sum[i] = 0;
-	collect_free(s);
-	choose_homes(s);
-	for (i = 0; i < s->in->n_entries && !ret; i = end) {
-		end = split_group_end(s, i);
-		ret = check_group(s, i, end);
+	for (i = 0; i < split->in->n_segs; i++)
+		split->home_sum[i] = 0;
+	collect_free(split);
+	choose_homes(split);
+	for (i = 0; i < split->in->n_entries && !ret; i = end) {
+		end = split_group_end(split, i);
+		ret = check_group(split, i, end);
 		if (ret == -ENOSPC) {
-			s->plan->error_entry = i;
-			s->plan->error_offset = s->in->entries[i].split_offset;
+			split->plan->error_entry = i;
+			split->plan->error_offset = split->in->entries[i].split_offset;
 		}
 	}
-	for (i = 0; i < s->in->n_slots; i++)
-		row_clear(s, i);
+	for (i = 0; i < split->in->n_slots; i++)
+		row_clear(split, i);
 	return ret;
 }

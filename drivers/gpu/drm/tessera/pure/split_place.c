@@ -31,31 +31,31 @@
 
 /**
  * split_victim_key() - place of a node in the order of eviction
- * @s: planner
+ * @split: planner
  * @id: node
  *
  * Return: key; the greatest goes first.
  */
-u64 split_victim_key(const struct split *s, u32 id)
+u64 split_victim_key(const struct split *split, u32 id)
 {
-	const struct tessera_split_block *b;
+	const struct tessera_split_block *block;
 
-	if (!split_is_foreign(s, id)) {
-		const struct split_alloc *al = &s->al[id];
+	if (!split_is_foreign(split, id)) {
+		const struct split_alloc *alloc = &split->al[id];
 
-		if (al->next_use == SPLIT_NEVER)
-			return KEY_UNUSED | al->clean;
-		return KEY_USED | al->next_use;
+		if (alloc->next_use == SPLIT_NEVER)
+			return KEY_UNUSED | alloc->clean;
+		return KEY_USED | alloc->next_use;
 	}
-	b = split_block(s, id);
-	if (b->tier == TESSERA_VICTIM_TAKE_FIRST)
-		return KEY_FIRST | (U32_MAX - b->rank);
-	return U32_MAX - b->rank;
+	block = split_block(split, id);
+	if (block->tier == TESSERA_VICTIM_TAKE_FIRST)
+		return KEY_FIRST | (U32_MAX - block->rank);
+	return U32_MAX - block->rank;
 }
 
 /**
  * split_is_ghost() - whether the plain algorithm has given up a resident allocation
- * @s: planner
+ * @split: planner
  * @id: resident allocation outside the working set
  *
  * The plain algorithm evicts all that is idle at once. Here the eviction is put
@@ -63,124 +63,124 @@ u64 split_victim_key(const struct split *s, u32 id)
  *
  * Return: true if the allocation counts as evicted.
  */
-bool split_is_ghost(const struct split *s, u32 id)
+bool split_is_ghost(const struct split *split, u32 id)
 {
-	return s->plain && s->al[id].idle < s->seg_swept[s->sp.node[id].seg];
+	return split->plain && split->al[id].idle < split->seg_swept[split->sp.node[id].seg];
 }
 
 /**
  * split_is_usable() - whether an allocation can be used where it is
- * @s: planner
+ * @split: planner
  * @id: allocation
  *
  * Return: true if it is resident, and where this submission may use it.
  */
-bool split_is_usable(const struct split *s, u32 id)
+bool split_is_usable(const struct split *split, u32 id)
 {
-	const struct tessera_space_node *n = &s->sp.node[id];
+	const struct tessera_space_node *n = &split->sp.node[id];
 
-	if (s->al[id].fixed)
+	if (split->al[id].fixed)
 		return true;
-	return n->linked && s->al[id].mask & BIT(n->seg) &&
-	       IS_ALIGNED(n->start, split_align(s, id, n->seg)) &&
-	       !split_is_ghost(s, id);
+	return n->linked && split->al[id].mask & BIT(n->seg) &&
+	       IS_ALIGNED(n->start, split_align(split, id, n->seg)) &&
+	       !split_is_ghost(split, id);
 }
 
 /**
  * split_enter_w() - add a resident allocation to the working set
- * @s: planner
+ * @split: planner
  * @id: allocation
  */
-void split_enter_w(struct split *s, u32 id)
+void split_enter_w(struct split *split, u32 id)
 {
-	struct split_alloc *al = &s->al[id];
+	struct split_alloc *alloc = &split->al[id];
 
-	tessera_space_heap_remove(&s->sp, id);
-	tessera_space_protect(&s->sp, id, true);
-	al->in_w = true;
-	s->wset[s->n_w++] = id;
+	tessera_space_heap_remove(&split->sp, id);
+	tessera_space_protect(&split->sp, id, true);
+	alloc->in_w = true;
+	split->wset[split->n_w++] = id;
 }
 
 /**
  * split_leave_w() - an allocation of the working set becomes idle
- * @s: planner
+ * @split: planner
  * @id: allocation; the caller takes it off the list
  */
-void split_leave_w(struct split *s, u32 id)
+void split_leave_w(struct split *split, u32 id)
 {
-	s->al[id].in_w = false;
-	if (s->al[id].fixed)
+	split->al[id].in_w = false;
+	if (split->al[id].fixed)
 		return;
-	s->al[id].idle = ++s->clock;
-	tessera_space_protect(&s->sp, id, false);
-	tessera_space_heap_push(&s->sp, id, split_victim_key(s, id));
+	split->al[id].idle = ++split->clock;
+	tessera_space_protect(&split->sp, id, false);
+	tessera_space_heap_push(&split->sp, id, split_victim_key(split, id));
 }
 
 /**
  * split_log_add() - note a state change of a linked node
- * @s: planner
+ * @split: planner
  * @type: EVICT, before it is done, or MOVE or PAGE_IN, after it
  * @id: node
  *
  * Return: what was noted.
  */
-struct split_log *split_log_add(struct split *s, u8 type, u32 id)
+struct split_log *split_log_add(struct split *split, u8 type, u32 id)
 {
-	const struct tessera_space_node *n = &s->sp.node[id];
-	struct split_log *l = &s->log[s->n_log++];
+	const struct tessera_space_node *n = &split->sp.node[id];
+	struct split_log *log = &split->log[split->n_log++];
 
-	l->type = type;
-	l->id = id;
-	l->prev = n->prev;
-	l->seg = n->seg;
-	l->off = n->start;
-	l->src_seg = n->seg;
-	l->src = n->start;
-	l->clean = !split_is_foreign(s, id) && s->al[id].clean;
-	return l;
+	log->type = type;
+	log->id = id;
+	log->prev = n->prev;
+	log->seg = n->seg;
+	log->off = n->start;
+	log->src_seg = n->seg;
+	log->src = n->start;
+	log->clean = !split_is_foreign(split, id) && split->al[id].clean;
+	return log;
 }
 
 /**
  * split_evict() - evict a node
- * @s: planner
+ * @split: planner
  * @id: linked node
  */
-void split_evict(struct split *s, u32 id)
+void split_evict(struct split *split, u32 id)
 {
-	tessera_space_heap_remove(&s->sp, id);
-	split_log_add(s, TESSERA_SPLIT_EVICT, id);
-	tessera_space_remove(&s->sp, id);
+	tessera_space_heap_remove(&split->sp, id);
+	split_log_add(split, TESSERA_SPLIT_EVICT, id);
+	tessera_space_remove(&split->sp, id);
 }
 
 /**
  * split_did_page_in() - note that an allocation was just linked: it is wanted now
- * @s: planner
+ * @split: planner
  * @id: allocation
  */
-void split_did_page_in(struct split *s, u32 id)
+void split_did_page_in(struct split *split, u32 id)
 {
-	u32 flags = s->in->allocs[id].flags;
+	u32 flags = split->in->allocs[id].flags;
 
-	split_log_add(s, TESSERA_SPLIT_PAGE_IN, id);
-	s->al[id].clean = flags & TESSERA_SPLIT_ALLOC_KEEP_COPY &&
+	split_log_add(split, TESSERA_SPLIT_PAGE_IN, id);
+	split->al[id].clean = flags & TESSERA_SPLIT_ALLOC_KEEP_COPY &&
 			  !(flags & TESSERA_SPLIT_ALLOC_WRITTEN);
-	if (s->al[id].in_w)
-		tessera_space_protect(&s->sp, id, true);
+	if (split->al[id].in_w)
+		tessera_space_protect(&split->sp, id, true);
 	else
-		split_enter_w(s, id);
+		split_enter_w(split, id);
 }
 
 /**
  * split_node_below() - find the node below a place
- * @s: planner
+ * @split: planner
  * @prev: node somewhere below
  * @off: offset
  *
  * Return: last node that ends at or below @off.
  */
-u32 split_node_below(const struct split *s, u32 prev, u64 off)
+u32 split_node_below(const struct split *split, u32 prev, u64 off)
 {
-	const struct tessera_space_node *node = s->sp.node;
+	const struct tessera_space_node *node = split->sp.node;
 	u32 n = node[prev].next;
 
 	while (node[n].next != TESSERA_SPACE_NONE &&
@@ -192,92 +192,92 @@ u32 split_node_below(const struct split *s, u32 prev, u64 off)
 }
 
 /* Page @id in at @off, evicting what is there; @prev lies somewhere below. */
-static void do_place(struct split *s, u32 id, u64 off, u32 prev)
+static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 {
-	struct tessera_space_node *node = s->sp.node;
-	u64 size = split_bytes(s, id, node[prev].seg), end = off + size;
+	struct tessera_space_node *node = split->sp.node;
+	u64 size = split_bytes(split, id, node[prev].seg), end = off + size;
 	u32 n;
 
-	prev = split_node_below(s, prev, off);
+	prev = split_node_below(split, prev, off);
 	n = node[prev].next;
 	if (node[n].start < end && node[node[n].next].start >= end) {
-		tessera_space_heap_remove(&s->sp, n);
-		split_log_add(s, TESSERA_SPLIT_EVICT, n);
-		tessera_space_replace(&s->sp, n, id, off, size);
+		tessera_space_heap_remove(&split->sp, n);
+		split_log_add(split, TESSERA_SPLIT_EVICT, n);
+		tessera_space_replace(&split->sp, n, id, off, size);
 	} else {
 		while (node[n].start < end) {
-			split_evict(s, n);
+			split_evict(split, n);
 			n = node[prev].next;
 		}
-		tessera_space_insert(&s->sp, prev, id, off, size);
+		tessera_space_insert(&split->sp, prev, id, off, size);
 	}
-	split_did_page_in(s, id);
+	split_did_page_in(split, id);
 }
 
 /*
  * Move @id, which is idle, to @off of segment @seg, evicting what else is there.
  * @prev lies somewhere below, and is not @id.
  */
-static void do_place_by_move(struct split *s, u32 id, u64 off, u32 prev)
+static void do_place_by_move(struct split *split, u32 id, u64 off, u32 prev)
 {
-	struct tessera_space_node *node = s->sp.node;
-	u64 src = node[id].start, size = split_bytes(s, id, node[prev].seg);
+	struct tessera_space_node *node = split->sp.node;
+	u64 src = node[id].start, size = split_bytes(split, id, node[prev].seg);
 	u8 src_seg = node[id].seg;
 	u32 src_prev, n, next;
-	struct split_log *l;
+	struct split_log *log;
 
-	for (n = node[split_node_below(s, prev, off)].next; node[n].start < off + size;
+	for (n = node[split_node_below(split, prev, off)].next; node[n].start < off + size;
 	     n = next) {
 		next = node[n].next;
 		if (n != id)
-			split_evict(s, n);
+			split_evict(split, n);
 	}
 	src_prev = node[id].prev;
-	tessera_space_heap_remove(&s->sp, id);
-	tessera_space_remove(&s->sp, id);
-	tessera_space_insert(&s->sp, split_node_below(s, prev, off), id, off, size);
-	l = split_log_add(s, TESSERA_SPLIT_MOVE, id);
-	l->src = src;
-	l->src_seg = src_seg;
-	l->prev = src_prev;
-	split_enter_w(s, id);
+	tessera_space_heap_remove(&split->sp, id);
+	tessera_space_remove(&split->sp, id);
+	tessera_space_insert(&split->sp, split_node_below(split, prev, off), id, off, size);
+	log = split_log_add(split, TESSERA_SPLIT_MOVE, id);
+	log->src = src;
+	log->src_seg = src_seg;
+	log->prev = src_prev;
+	split_enter_w(split, id);
 }
 
-static void undo_one(struct split *s, const struct split_log *l)
+static void undo_one(struct split *split, const struct split_log *log)
 {
-	u64 size = split_is_foreign(s, l->id) ? s->sp.node[l->id].size :
-						split_bytes(s, l->id, l->src_seg);
+	u64 size = split_is_foreign(split, log->id) ? split->sp.node[log->id].size :
+						split_bytes(split, log->id, log->src_seg);
 
-	if (l->type != TESSERA_SPLIT_EVICT) {
-		tessera_space_remove(&s->sp, l->id);
-		s->al[l->id].in_w = false;
+	if (log->type != TESSERA_SPLIT_EVICT) {
+		tessera_space_remove(&split->sp, log->id);
+		split->al[log->id].in_w = false;
 	}
-	if (l->type == TESSERA_SPLIT_PAGE_IN)
+	if (log->type == TESSERA_SPLIT_PAGE_IN)
 		return;
-	if (!split_is_foreign(s, l->id))
-		s->al[l->id].clean = l->clean;
-	tessera_space_insert(&s->sp, l->prev, l->id, l->src, size);
-	tessera_space_heap_push(&s->sp, l->id, split_victim_key(s, l->id));
+	if (!split_is_foreign(split, log->id))
+		split->al[log->id].clean = log->clean;
+	tessera_space_insert(&split->sp, log->prev, log->id, log->src, size);
+	tessera_space_heap_push(&split->sp, log->id, split_victim_key(split, log->id));
 }
 
 /* Take back what the log has from @n_log on, and the working set from @n_w on. */
-static void undo_to(struct split *s, u32 n_log, u32 n_w)
+static void undo_to(struct split *split, u32 n_log, u32 n_w)
 {
 	u32 i;
 
-	while (s->n_log > n_log)
-		undo_one(s, &s->log[--s->n_log]);
-	for (i = n_w; i < s->n_w; i++) {
-		u32 id = s->wset[i];
+	while (split->n_log > n_log)
+		undo_one(split, &split->log[--split->n_log]);
+	for (i = n_w; i < split->n_w; i++) {
+		u32 id = split->wset[i];
 
-		if (!s->al[id].in_w)
+		if (!split->al[id].in_w)
 			continue;
 		/* It entered without paging: a place kept by the plain way. */
-		s->al[id].in_w = false;
-		tessera_space_protect(&s->sp, id, false);
-		tessera_space_heap_push(&s->sp, id, split_victim_key(s, id));
+		split->al[id].in_w = false;
+		tessera_space_protect(&split->sp, id, false);
+		tessera_space_heap_push(&split->sp, id, split_victim_key(split, id));
 	}
-	s->n_w = n_w;
+	split->n_w = n_w;
 }
 
 /* A range to take, with what it would cost to bring its holders back. */
@@ -290,19 +290,19 @@ struct window {
 };
 
 /* Distance to the next use of an idle node; the oldest foreign ones are furthest. */
-static u64 next_use_distance(const struct split *s, u32 id)
+static u64 next_use_distance(const struct split *split, u32 id)
 {
 	u64 range;
 
-	if (!split_is_foreign(s, id)) {
-		u32 next = s->al[id].next_use;
+	if (!split_is_foreign(split, id)) {
+		u32 next = split->al[id].next_use;
 
 		return next == SPLIT_NEVER ? PLACE_FOREIGN_FAR :
-					     next - s->now + 1;
+					     next - split->now + 1;
 	}
-	range = (u64)s->rank_max - s->rank_min + 1;
+	range = (u64)split->rank_max - split->rank_min + 1;
 	return PLACE_FOREIGN_FAR -
-	       div64_u64((split_block(s, id)->rank - s->rank_min) *
+	       div64_u64((split_block(split, id)->rank - split->rank_min) *
 			 (PLACE_FOREIGN_FAR - PLACE_FOREIGN_NEAR), range);
 }
 
@@ -310,97 +310,97 @@ static u64 next_use_distance(const struct split *s, u32 id)
  * Cost of evicting @id: bytes out now and in later, over the distance to the
  * next use. With equal sizes the least cost is the furthest next use.
  */
-static void window_charge(const struct split *s, struct window *w, u32 id)
+static void window_charge(const struct split *split, struct window *window, u32 id)
 {
-	const struct tessera_space_node *n = &s->sp.node[id];
+	const struct tessera_space_node *n = &split->sp.node[id];
 	u64 bytes = n->size;
 
-	if (s->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
+	if (split->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
 		bytes = DIV_ROUND_UP_ULL(bytes, 16);
-	if (split_is_foreign(s, id))
-		w->n_after_own += split_block(s, id)->tier ==
+	if (split_is_foreign(split, id))
+		window->n_after_own += split_block(split, id)->tier ==
 				  TESSERA_VICTIM_TAKE_AFTER_OWN;
-	else if (!s->al[id].clean)
+	else if (!split->al[id].clean)
 		bytes *= 2;
-	w->cost += div64_u64(bytes << 14, next_use_distance(s, id));
+	window->cost += div64_u64(bytes << 14, next_use_distance(split, id));
 }
 
 /* Charge all that lies in the window; @n is a node at or below its start. */
-static void window_charge_all(const struct split *s, struct window *w, u32 n,
+static void window_charge_all(const struct split *split, struct window *window, u32 n,
 			      u64 size)
 {
-	const struct tessera_space_node *node = s->sp.node;
+	const struct tessera_space_node *node = split->sp.node;
 
-	w->cost = 0;
-	w->n_after_own = 0;
-	for (; node[n].start < w->off + size; n = node[n].next)
-		if (tessera_space_end(&node[n]) > w->off)
-			window_charge(s, w, n);
+	window->cost = 0;
+	window->n_after_own = 0;
+	for (; node[n].start < window->off + size; n = node[n].next)
+		if (tessera_space_end(&node[n]) > window->off)
+			window_charge(split, window, n);
 }
 
 /*
  * The cost is a guess about what lies ahead. A variant gets some of the guesses
  * wrong, each its own, and what comes of that is compared.
  */
-static void window_vary(struct split *s, struct window *w)
+static void window_vary(struct split *split, struct window *window)
 {
-	if (s->variant < VARIANT_RANDOM)
+	if (split->variant < VARIANT_RANDOM)
 		return;
-	s->random = s->random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-	w->cost += (w->cost + 1) * (s->random >> 54) >> (9 + (s->variant & 1));
+	split->random = split->random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
+	window->cost += (window->cost + 1) * (split->random >> 54) >> (9 + (split->variant & 1));
 }
 
-static bool window_is_better(const struct window *w, const struct window *than)
+static bool window_is_better(const struct window *window, const struct window *than)
 {
-	if (w->n_after_own != than->n_after_own)
-		return w->n_after_own < than->n_after_own;
-	return w->cost < than->cost;
+	if (window->n_after_own != than->n_after_own)
+		return window->n_after_own < than->n_after_own;
+	return window->cost < than->cost;
 }
 
-/* Widen the room of victim @v to its idle neighbours until @id fits. */
-static bool window_around(const struct split *s, u32 v, u32 id, struct window *w)
+/* Widen the room of @victim to its idle neighbours until @id fits. */
+static bool window_around(const struct split *split, u32 victim, u32 id, struct window *window)
 {
-	const struct tessera_space_node *node = s->sp.node;
-	u64 size = split_bytes(s, id, node[v].seg);
-	u64 align = split_align(s, id, node[v].seg);
-	u32 l = v, r = v;
+	const struct tessera_space_node *node = split->sp.node;
+	u64 size = split_bytes(split, id, node[victim].seg);
+	u64 align = split_align(split, id, node[victim].seg);
+	u32 low = victim, high = victim;
 
 	for (;;) {
-		u32 pl = node[l].prev, nr = node[r].next;
+		u32 below = node[low].prev, above = node[high].next;
 
-		w->off = tessera_space_fit(tessera_space_end(&node[pl]),
-					   node[nr].start, size, align);
-		if (w->off != U64_MAX)
+		window->off = tessera_space_fit(tessera_space_end(&node[below]),
+						node[above].start, size, align);
+		if (window->off != U64_MAX)
 			break;
-		if (node[pl].prot && node[nr].prot)
+		if (node[below].prot && node[above].prot)
 			return false;
-		if (node[nr].prot ||
-		    (!node[pl].prot && split_victim_key(s, pl) >
-				       split_victim_key(s, nr)))
-			l = pl;
+		if (node[above].prot ||
+		    (!node[below].prot && split_victim_key(split, below) >
+				       split_victim_key(split, above)))
+			low = below;
 		else
-			r = nr;
+			high = above;
 	}
-	w->prev = node[l].prev;
-	w->exact = l == r && node[v].size == size;
-	window_charge_all(s, w, l, size);
+	window->prev = node[low].prev;
+	window->exact = low == high && node[victim].size == size;
+	window_charge_all(split, window, low, size);
 	return true;
 }
 
 /* Cheapest range around the likeliest victims of a segment. */
-static bool find_window(const struct split *s, u32 seg, u32 id, struct window *best)
+static bool find_window(const struct split *split, u32 seg, u32 id, struct window *best)
 {
-	const struct tessera_space_seg *sg = &s->sp.seg[seg];
-	u32 n = min(sg->n_heap, PLACE_CANDIDATES), i;
+	const struct tessera_space_seg *seg_space = &split->sp.seg[seg];
+	u32 n = min(seg_space->n_heap, PLACE_CANDIDATES), i;
 	bool found = false;
 
 	for (i = 0; i < n; i++) {
-		struct window w;
+		struct window window;
 
-		if (!window_around(s, sg->heap[i].node, id, &w))
+		if (!window_around(split, seg_space->heap[i].node, id, &window))
 			continue;
-		if (!found || window_is_better(&w, best))
-			*best = w;
+		if (!found || window_is_better(&window, best))
+			*best = window;
 		found = true;
 		if (best->exact && !i)
 			break;
@@ -409,72 +409,73 @@ static bool find_window(const struct split *s, u32 seg, u32 id, struct window *b
 }
 
 /* The window of a gap's upper end, if it is another than that of the lower one. */
-static bool window_at_top(const struct split *s, const struct tessera_space_gap *gap,
-			  u64 size, u64 align, struct window *w)
+static bool window_at_top(const struct split *split, const struct tessera_space_gap *gap,
+			  u64 size, u64 align, struct window *window)
 {
-	const struct tessera_space_node *node = s->sp.node;
+	const struct tessera_space_node *node = split->sp.node;
 	u32 n = node[gap->above].prev;
 
-	w->off = ALIGN_DOWN(node[gap->above].start - size, align);
-	if (w->off == gap->off)
+	window->off = ALIGN_DOWN(node[gap->above].start - size, align);
+	if (window->off == gap->off)
 		return false;
-	while (node[n].start > w->off)
+	while (node[n].start > window->off)
 		n = node[n].prev;
-	w->prev = tessera_space_end(&node[n]) <= w->off ? n : node[n].prev;
-	window_charge_all(s, w, n, size);
+	window->prev = tessera_space_end(&node[n]) <= window->off ? n : node[n].prev;
+	window_charge_all(split, window, n, size);
 	return true;
 }
 
-static void consider_window(struct split *s, struct window *w, struct window *best)
+static void consider_window(struct split *split, struct window *window, struct window *best)
 {
-	window_vary(s, w);
-	if (window_is_better(w, best))
-		*best = *w;
+	window_vary(split, window);
+	if (window_is_better(window, best))
+		*best = *window;
 }
 
-static void try_window(struct split *s, struct window *w, u32 n, u64 size,
+static void try_window(struct split *split, struct window *window, u32 n, u64 size,
 		       struct window *best)
 {
-	window_charge_all(s, w, n, size);
-	consider_window(s, w, best);
+	window_charge_all(split, window, n, size);
+	consider_window(split, window, best);
 }
 
 /* Cheapest range that begins or ends where a node of the gap does. */
-static void try_inside(struct split *s, const struct tessera_space_gap *gap, u64 size,
+static void try_inside(struct split *split, const struct tessera_space_gap *gap, u64 size,
 		       u64 align, struct window *best)
 {
-	const struct tessera_space_node *node = s->sp.node;
+	const struct tessera_space_node *node = split->sp.node;
 	u64 lo = tessera_space_end(&node[gap->below]), hi = node[gap->above].start;
 	u32 n, first, steps = 0;
 
 	for (n = gap->below; n != gap->above && steps++ < INSIDE_STEPS; n = node[n].next) {
-		struct window w = { .off = ALIGN(tessera_space_end(&node[n]), align), .prev = n };
+		struct window window = { .prev = n };
 		u64 above = node[node[n].next].start;
 
-		if (w.off + size <= hi)
-			try_window(s, &w, n, size, best);
+		window.off = ALIGN(tessera_space_end(&node[n]), align);
+		if (window.off + size <= hi)
+			try_window(split, &window, n, size, best);
 		if (above < lo + size)
 			continue;
-		w.off = ALIGN_DOWN(above - size, align);
-		if (w.off < lo)
+		window.off = ALIGN_DOWN(above - size, align);
+		if (window.off < lo)
 			continue;
-		for (first = n; node[first].start > w.off; first = node[first].prev)
+		for (first = n; node[first].start > window.off; first = node[first].prev)
 			;
-		w.prev = tessera_space_end(&node[first]) <= w.off ? first :
+		window.prev = tessera_space_end(&node[first]) <= window.off ? first :
 								   node[first].prev;
-		try_window(s, &w, first, size, best);
+		try_window(split, &window, first, size, best);
 	}
 }
 
-/* The gap between protected nodes that victim @v is in; does it take the size? */
-static bool gap_around(const struct split *s, u32 v, u64 size, u64 align,
+/* The gap between protected nodes that @victim is in; does it take the size? */
+static bool gap_around(const struct split *split, u32 victim, u64 size, u64 align,
 		       struct tessera_space_gap *gap)
 {
-	const struct tessera_space_node *node = s->sp.node;
+	const struct tessera_space_node *node = split->sp.node;
 
-	for (gap->below = node[v].prev; !node[gap->below].prot; )
+	for (gap->below = node[victim].prev; !node[gap->below].prot; )
 		gap->below = node[gap->below].prev;
-	for (gap->above = node[v].next; !node[gap->above].prot; )
+	for (gap->above = node[victim].next; !node[gap->above].prot; )
 		gap->above = node[gap->above].next;
 	gap->off = tessera_space_fit(tessera_space_end(&node[gap->below]),
 				     node[gap->above].start, size, align);
@@ -485,20 +486,20 @@ static bool gap_around(const struct split *s, u32 v, u64 size, u64 align,
  * Cheaper end of the gap that the likeliest victim is in. Nearly as good as a look at
  * several gaps, in a third of the time; where it matters, other variants follow.
  */
-static bool find_fast(struct split *s, u32 seg, u32 id, struct window *best)
+static bool find_fast(struct split *split, u32 seg, u32 id, struct window *best)
 {
-	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
-	const struct tessera_space_seg *sg = &s->sp.seg[seg];
+	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
+	const struct tessera_space_seg *seg_space = &split->sp.seg[seg];
 	struct tessera_space_gap gap;
-	struct window w;
+	struct window window;
 
-	if (!sg->n_heap || !gap_around(s, sg->heap[0].node, size, align, &gap))
+	if (!seg_space->n_heap || !gap_around(split, seg_space->heap[0].node, size, align, &gap))
 		return false;
 	best->off = gap.off;
 	best->prev = gap.below;
-	window_charge_all(s, best, gap.below, size);
-	if (window_at_top(s, &gap, size, align, &w) && window_is_better(&w, best))
-		*best = w;
+	window_charge_all(split, best, gap.below, size);
+	if (window_at_top(split, &gap, size, align, &window) && window_is_better(&window, best))
+		*best = window;
 	return true;
 }
 
@@ -507,56 +508,56 @@ static bool find_fast(struct split *s, u32 seg, u32 id, struct window *best)
  * there leaves the rest of the gap in one piece, which with unequal sizes is
  * worth more than the choice among all ranges.
  */
-static bool find_edge(struct split *s, u32 seg, u32 id, struct window *best)
+static bool find_edge(struct split *split, u32 seg, u32 id, struct window *best)
 {
-	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
+	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
 	struct tessera_space_gap gap;
 	u32 n = 0;
 
-	if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+	if (!tessera_space_find_gap(&split->sp, seg, size, align, &gap))
 		return false;
 	best->cost = U64_MAX;
 	best->n_after_own = U32_MAX;
 	do {
-		struct window w = { .off = gap.off, .prev = gap.below };
+		struct window window = { .off = gap.off, .prev = gap.below };
 
-		try_window(s, &w, gap.below, size, best);
-		if (window_at_top(s, &gap, size, align, &w))
-			consider_window(s, &w, best);
-		if (s->variant)
-			try_inside(s, &gap, size, align, best);
+		try_window(split, &window, gap.below, size, best);
+		if (window_at_top(split, &gap, size, align, &window))
+			consider_window(split, &window, best);
+		if (split->variant)
+			try_inside(split, &gap, size, align, best);
 	} while (++n < PLACE_CANDIDATES &&
-		 tessera_space_next_gap(&s->sp, size, align, &gap));
+		 tessera_space_next_gap(&split->sp, size, align, &gap));
 	return true;
 }
 
 /* With unequal sizes: the cheapest range that a look of the variant's length finds. */
-static bool find_range(struct split *s, u32 seg, u32 id, struct window *best)
+static bool find_range(struct split *split, u32 seg, u32 id, struct window *best)
 {
-	if (!s->variant && s->in->cut_cost_bytes != U64_MAX &&
-	    find_fast(s, seg, id, best))
+	if (!split->variant && split->in->cut_cost_bytes != U64_MAX &&
+	    find_fast(split, seg, id, best))
 		return true;
-	return find_edge(s, seg, id, best);
+	return find_edge(split, seg, id, best);
 }
 
 /* Latest next use of what a cut here would set free. */
-static u32 furthest_freed(const struct split *s)
+static u32 furthest_freed(const struct split *split)
 {
-	u32 far = s->far, i;
+	u32 far = split->far, i;
 
-	for (i = s->now; i < s->group_end; i++) {
-		u32 old = s->table[s->in->entries[i].slot_id];
+	for (i = split->now; i < split->group_end; i++) {
+		u32 old = split->table[split->in->entries[i].slot_id];
 
-		if (old != TESSERA_SPLIT_NONE && s->al[old].n_slots == 1)
-			far = max(far, s->al[old].next_use);
+		if (old != TESSERA_SPLIT_NONE && split->al[old].n_slots == 1)
+			far = max(far, split->al[old].next_use);
 	}
 	return far;
 }
 
 /* Bytes that cross the bus because @id leaves and comes back. */
-static u64 return_bytes(const struct split *s, u32 id)
+static u64 return_bytes(const struct split *split, u32 id)
 {
-	return s->al[id].clean ? s->al[id].size : 2 * s->al[id].size;
+	return split->al[id].clean ? split->al[id].size : 2 * split->al[id].size;
 }
 
 /*
@@ -566,158 +567,158 @@ static u64 return_bytes(const struct split *s, u32 id)
  * themselves like that: once those savings since the last cut, all forgone, exceed
  * the cost of a part, the next one is not.
  */
-static bool is_worth_cut(struct split *s, const struct window *w, u64 size)
+static bool is_worth_cut(struct split *split, const struct window *window, u64 size)
 {
-	const struct tessera_space_node *node = s->sp.node;
-	u32 n = node[split_node_below(s, w->prev, w->off)].next, far = 0;
+	const struct tessera_space_node *node = split->sp.node;
+	u32 n = node[split_node_below(split, window->prev, window->off)].next, far = 0;
 
-	for (; node[n].start < w->off + size; n = node[n].next) {
+	for (; node[n].start < window->off + size; n = node[n].next) {
 		u64 whole, sooner, distance;
 
-		if (split_is_foreign(s, n))
+		if (split_is_foreign(split, n))
 			continue;
-		far = far ?: furthest_freed(s);
-		if (s->al[n].next_use >= far)
+		far = far ?: furthest_freed(split);
+		if (split->al[n].next_use >= far)
 			continue;
-		whole = return_bytes(s, n);
-		distance = far == SPLIT_NEVER ? DISTANCE_NEVER : far - s->now + 1;
-		sooner = s->al[n].next_use - s->now + 1;
-		s->forgone += whole - (whole <= S32_MAX ?
+		whole = return_bytes(split, n);
+		distance = far == SPLIT_NEVER ? DISTANCE_NEVER : far - split->now + 1;
+		sooner = split->al[n].next_use - split->now + 1;
+		split->forgone += whole - (whole <= S32_MAX ?
 				       div64_u64(whole * sooner, distance) :
 				       mul_u64_u64_div_u64(whole, sooner, distance));
 	}
-	return s->forgone > s->in->cut_cost_bytes;
+	return split->forgone > split->in->cut_cost_bytes;
 }
 
 /* As many bytes must go as the commit limit asks for, wherever they are. */
-static bool meet_commit(struct split *s, u32 seg, u64 size)
+static bool meet_commit(struct split *split, u32 seg, u64 size)
 {
-	struct tessera_space_seg *at = &s->sp.seg[seg];
+	struct tessera_space_seg *at = &split->sp.seg[seg];
 
-	if (at->kept + size > s->seg_commit[seg])
+	if (at->kept + size > split->seg_commit[seg])
 		return false;
-	while (at->used + size > s->seg_commit[seg])
-		split_evict(s, at->heap[0].node);
+	while (at->used + size > split->seg_commit[seg])
+		split_evict(split, at->heap[0].node);
 	return true;
 }
 
-static bool place_in_seg(struct split *s, u32 id, u32 seg)
+static bool place_in_seg(struct split *split, u32 id, u32 seg)
 {
-	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
+	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
 	struct tessera_space_gap gap;
-	struct window w = {};
+	struct window window = {};
 
-	if (s->seg_commit[seg] < s->seg_size[seg] && !meet_commit(s, seg, size))
+	if (split->seg_commit[seg] < split->seg_size[seg] && !meet_commit(split, seg, size))
 		return false;
-	w.off = tessera_space_find_hole(&s->sp, seg, size, align, &w.prev);
-	if (w.off == U64_MAX && !s->sp.seg[seg].n_heap)
+	window.off = tessera_space_find_hole(&split->sp, seg, size, align, &window.prev);
+	if (window.off == U64_MAX && !split->sp.seg[seg].n_heap)
 		return false;
-	if (w.off == U64_MAX && s->uniform && !find_window(s, seg, id, &w)) {
-		if (!tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+	if (window.off == U64_MAX && split->uniform && !find_window(split, seg, id, &window)) {
+		if (!tessera_space_find_gap(&split->sp, seg, size, align, &gap))
 			return false;
-		w.off = gap.off;
-		w.prev = gap.below;
-	} else if (w.off == U64_MAX && !s->uniform &&
-		   !find_range(s, seg, id, &w)) {
+		window.off = gap.off;
+		window.prev = gap.below;
+	} else if (window.off == U64_MAX && !split->uniform &&
+		   !find_range(split, seg, id, &window)) {
 		return false;
 	}
-	if (s->may_cut && is_worth_cut(s, &w, size)) {
-		s->wants_cut = true;
+	if (split->may_cut && is_worth_cut(split, &window, size)) {
+		split->wants_cut = true;
 		return false;
 	}
-	do_place(s, id, w.off, w.prev);
+	do_place(split, id, window.off, window.prev);
 	return true;
 }
 
 /* Does the commit limit let @size more in, with what is idle gone or not? */
-static bool commit_allows(const struct split *s, u32 seg, u64 size, bool idle_gone)
+static bool commit_allows(const struct split *split, u32 seg, u64 size, bool idle_gone)
 {
-	const struct tessera_space_seg *at = &s->sp.seg[seg];
+	const struct tessera_space_seg *at = &split->sp.seg[seg];
 
-	return (idle_gone ? at->kept : at->used) + size <= s->seg_commit[seg];
+	return (idle_gone ? at->kept : at->used) + size <= split->seg_commit[seg];
 }
 
 /*
  * The plain algorithm: the lowest hole; failing that all that is idle leaves the
  * segment, and then the lowest hole.
  */
-static bool place_plain_in_seg(struct split *s, u32 id, u32 seg)
+static bool place_plain_in_seg(struct split *split, u32 id, u32 seg)
 {
-	u64 size = split_bytes(s, id, seg), align = split_align(s, id, seg);
-	struct tessera_space_node *n = &s->sp.node[id];
+	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
+	struct tessera_space_node *n = &split->sp.node[id];
 	struct tessera_space_gap gap = {};
 	u64 off = U64_MAX;
 
-	if (!s->seg_swept[seg]) {
-		if (commit_allows(s, seg, size, false))
-			off = tessera_space_find_hole(&s->sp, seg, size, align,
+	if (!split->seg_swept[seg]) {
+		if (commit_allows(split, seg, size, false))
+			off = tessera_space_find_hole(&split->sp, seg, size, align,
 						      &gap.below);
 		if (off == U64_MAX)
-			s->seg_swept[seg] = ++s->clock;
+			split->seg_swept[seg] = ++split->clock;
 	}
-	if (s->seg_swept[seg]) {
-		if (!commit_allows(s, seg, size, true) ||
-		    !tessera_space_find_gap(&s->sp, seg, size, align, &gap))
+	if (split->seg_swept[seg]) {
+		if (!commit_allows(split, seg, size, true) ||
+		    !tessera_space_find_gap(&split->sp, seg, size, align, &gap))
 			return false;
 		off = gap.off;
 	}
 	if (n->linked && n->seg == seg && n->start == off) {
-		split_enter_w(s, id);
+		split_enter_w(split, id);
 		return true;
 	}
-	if (!commit_allows(s, seg, size, false)) {
+	if (!commit_allows(split, seg, size, false)) {
 		/* It leaves, too, and comes back: moves do not count well here. */
 		if (n->linked)
-			split_evict(s, id);
-		meet_commit(s, seg, size);
+			split_evict(split, id);
+		meet_commit(split, seg, size);
 	}
 	if (n->linked)
-		do_place_by_move(s, id, off, gap.below);
+		do_place_by_move(split, id, off, gap.below);
 	else
-		do_place(s, id, off, gap.below);
+		do_place(split, id, off, gap.below);
 	return true;
 }
 
-static bool place_one(struct split *s, u32 id)
+static bool place_one(struct split *split, u32 id)
 {
-	const struct tessera_split_alloc *a = &s->in->allocs[id];
+	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
 	u32 cursor = 0;
 	u8 seg;
 
 	/* Resident where it is of no use; a ghost may yet keep its place. */
-	if (s->sp.node[id].linked && !split_is_ghost(s, id))
-		split_evict(s, id);
-	while (!s->wants_cut &&
-	       (seg = tessera_pack_seg_at(s->al[id].mask, a->pref, a->n_pref,
+	if (split->sp.node[id].linked && !split_is_ghost(split, id))
+		split_evict(split, id);
+	while (!split->wants_cut &&
+	       (seg = tessera_pack_seg_at(split->al[id].mask, alloc->pref, alloc->n_pref,
 					  &cursor)) != 0xff)
-		if (s->plain ? place_plain_in_seg(s, id, seg) :
-			       place_in_seg(s, id, seg))
+		if (split->plain ? place_plain_in_seg(split, id, seg) :
+			       place_in_seg(split, id, seg))
 			return true;
 	return false;
 }
 
 /**
  * split_place_members() - find places with every resident one staying where it is
- * @s: planner; the group's members are listed
+ * @split: planner; the group's members are listed
  *
  * On success all members are in the working set and the log has the way there.
  * On failure only the resident members are, and nothing has been evicted.
  *
  * Return: 0 or -ENOSPC.
  */
-int split_place_members(struct split *s)
+int split_place_members(struct split *split)
 {
-	u32 n_log = s->n_log, n_w, i;
+	u32 n_log = split->n_log, n_w, i;
 
-	for (i = 0; i < s->n_member; i++)
-		if (!s->al[s->member[i]].in_w && split_is_usable(s, s->member[i]))
-			split_enter_w(s, s->member[i]);
-	n_w = s->n_w;
-	for (i = 0; i < s->n_member; i++) {
-		if (s->al[s->member[i]].in_w)
+	for (i = 0; i < split->n_member; i++)
+		if (!split->al[split->member[i]].in_w && split_is_usable(split, split->member[i]))
+			split_enter_w(split, split->member[i]);
+	n_w = split->n_w;
+	for (i = 0; i < split->n_member; i++) {
+		if (split->al[split->member[i]].in_w)
 			continue;
-		if (!place_one(s, s->member[i])) {
-			undo_to(s, n_log, n_w);
+		if (!place_one(split, split->member[i])) {
+			undo_to(split, n_log, n_w);
 			return -ENOSPC;
 		}
 	}

@@ -174,55 +174,55 @@ struct split {
 	bool plain;
 };
 
-static inline bool split_is_foreign(const struct split *s, u32 id)
+static inline bool split_is_foreign(const struct split *split, u32 id)
 {
-	return id >= s->in->n_allocs;
+	return id >= split->in->n_allocs;
 }
 
 static inline const struct tessera_split_block *
-split_block(const struct split *s, u32 id)
+split_block(const struct split *split, u32 id)
 {
-	return &s->in->blocks[id - s->in->n_allocs];
+	return &split->in->blocks[id - split->in->n_allocs];
 }
 
-static inline bool split_entry_is_null(const struct split *s, u32 entry)
+static inline bool split_entry_is_null(const struct split *split, u32 entry)
 {
-	return s->in->allocs[s->in->entries[entry].alloc_index].flags &
+	return split->in->allocs[split->in->entries[entry].alloc_index].flags &
 	       TESSERA_SPLIT_ALLOC_NULL;
 }
 
 /* Bytes that an allocation takes in a segment. */
-static inline u64 split_bytes(const struct split *s, u32 id, u32 seg)
+static inline u64 split_bytes(const struct split *split, u32 id, u32 seg)
 {
-	return ALIGN(s->al[id].size, s->in->segs[seg].granularity);
+	return ALIGN(split->al[id].size, split->in->segs[seg].granularity);
 }
 
 /* Alignment of an allocation in a segment. */
-static inline u64 split_align(const struct split *s, u32 id, u32 seg)
+static inline u64 split_align(const struct split *split, u32 id, u32 seg)
 {
-	return max(s->al[id].align, s->in->segs[seg].granularity);
+	return max(split->al[id].align, split->in->segs[seg].granularity);
 }
 
 /* A few steps were made: from time to time ask the caller whether to go on. */
-static inline int split_tick(struct split *s, u32 steps)
+static inline int split_tick(struct split *split, u32 steps)
 {
-	s->ticks += steps;
-	if (s->ticks < SPLIT_TICKS)
-		return s->err;
-	s->ticks = 0;
-	if (!s->err && s->in->check)
-		s->err = s->in->check(s->in->check_ctx);
-	return s->err;
+	split->ticks += steps;
+	if (split->ticks < SPLIT_TICKS)
+		return split->err;
+	split->ticks = 0;
+	if (!split->err && split->in->check)
+		split->err = split->in->check(split->in->check_ctx);
+	return split->err;
 }
 
 /* First entry behind the group that starts at @entry. */
-static inline u32 split_group_end(const struct split *s, u32 entry)
+static inline u32 split_group_end(const struct split *split, u32 entry)
 {
-	const struct tessera_patch *e = s->in->entries;
+	const struct tessera_patch *patch = split->in->entries;
 	u32 end = entry + 1;
 
-	while (end < s->in->n_entries &&
-	       e[end].split_offset == e[entry].split_offset)
+	while (end < split->in->n_entries &&
+	       patch[end].split_offset == patch[entry].split_offset)
 		end++;
 	return end;
 }
@@ -234,33 +234,33 @@ int split_setup_begin(const struct tessera_split_input *in,
 int split_setup_window(const struct tessera_split_input *in,
 		       const struct tessera_split_cursor *cur, struct split **out,
 		       void *scratch, size_t scratch_size);
-void split_set_budget(struct split *s);
+void split_set_budget(struct split *split);
 
 /* split_emit.c */
 void split_discard(struct tessera_split_plan *plan, u32 n_op);
-void split_drop_to_mark(struct split *s);
-int split_emit_log(struct split *s);
-void split_emit_part(struct split *s, u32 end, u32 entry, u8 flags);
-void split_emit_pin(struct split *s, u32 id);
+void split_drop_to_mark(struct split *split);
+int split_emit_log(struct split *split);
+void split_emit_part(struct split *split, u32 end, u32 entry, u8 flags);
+void split_emit_pin(struct split *split, u32 id);
 
 /* split_feasible.c */
-int split_feasible(struct split *s);
-void split_item_init(const struct split *s, struct tessera_pack_item *it,
+int split_feasible(struct split *split);
+void split_item_init(const struct split *split, struct tessera_pack_item *item,
 		     u32 id, bool fixed);
 
 /* split_place.c */
-void split_enter_w(struct split *s, u32 id);
-void split_leave_w(struct split *s, u32 id);
-u64 split_victim_key(const struct split *s, u32 id);
-bool split_is_ghost(const struct split *s, u32 id);
-bool split_is_usable(const struct split *s, u32 id);
-struct split_log *split_log_add(struct split *s, u8 type, u32 id);
-void split_evict(struct split *s, u32 id);
-void split_did_page_in(struct split *s, u32 id);
-u32 split_node_below(const struct split *s, u32 prev, u64 off);
-int split_place_members(struct split *s);
+void split_enter_w(struct split *split, u32 id);
+void split_leave_w(struct split *split, u32 id);
+u64 split_victim_key(const struct split *split, u32 id);
+bool split_is_ghost(const struct split *split, u32 id);
+bool split_is_usable(const struct split *split, u32 id);
+struct split_log *split_log_add(struct split *split, u8 type, u32 id);
+void split_evict(struct split *split, u32 id);
+void split_did_page_in(struct split *split, u32 id);
+u32 split_node_below(const struct split *split, u32 prev, u64 off);
+int split_place_members(struct split *split);
 
 /* split_relocate.c */
-int split_relocate_members(struct split *s);
+int split_relocate_members(struct split *split);
 
 #endif /* __TESSERA_PURE_SPLIT_PRIV_H__ */

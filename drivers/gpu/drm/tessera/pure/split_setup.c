@@ -20,23 +20,23 @@ struct arena {
 	size_t used;
 };
 
-static void *arena_take(struct arena *a, size_t n, size_t each)
+static void *arena_take(struct arena *arena, size_t n, size_t each)
 {
-	size_t at = size_add(a->used, 7) & ~(size_t)7;
+	size_t at = size_add(arena->used, 7) & ~(size_t)7;
 
-	if (a->used >= SIZE_MAX - 7)
+	if (arena->used >= SIZE_MAX - 7)
 		at = SIZE_MAX;
-	a->used = size_add(at, array_size(n, each));
-	return a->base ? a->base + at : NULL;
+	arena->used = size_add(at, array_size(n, each));
+	return arena->base ? arena->base + at : NULL;
 }
 
 /* Arrays that outlive a window; with a NULL base only their size is found. */
-static void layout_cursor(const struct tessera_split_input *in, struct arena *a,
+static void layout_cursor(const struct tessera_split_input *in, struct arena *arena,
 			  struct tessera_split_cursor *cur)
 {
-	cur->alloc = arena_take(a, in->n_allocs, sizeof(*cur->alloc));
-	cur->next_ref = arena_take(a, in->n_entries, sizeof(u32));
-	cur->table = arena_take(a, in->n_slots, sizeof(u32));
+	cur->alloc = arena_take(arena, in->n_allocs, sizeof(*cur->alloc));
+	cur->next_ref = arena_take(arena, in->n_entries, sizeof(u32));
+	cur->table = arena_take(arena, in->n_slots, sizeof(u32));
 }
 
 /* What could ever be in a segment: its blocks, and the allocations it may hold. */
@@ -63,8 +63,8 @@ static void count_victims(const struct tessera_split_input *in, size_t *n)
 }
 
 /* Lay the arrays of a window out; with a NULL base only their size is found. */
-static void layout(const struct tessera_split_input *in, struct arena *a,
-		   struct split *s)
+static void layout(const struct tessera_split_input *in, struct arena *arena,
+		   struct split *split)
 {
 	size_t n_node = size_add(in->n_allocs, in->n_blocks);
 	size_t all = size_add(n_node, 2 * (size_t)in->n_segs);
@@ -72,33 +72,33 @@ static void layout(const struct tessera_split_input *in, struct arena *a,
 	size_t n_victim[TESSERA_SPLIT_MAX_SEGS];
 	u32 i;
 
-	memset(s, 0, sizeof(*s));
-	s->seg_size = arena_take(a, in->n_segs, sizeof(u64));
-	s->seg_commit = arena_take(a, in->n_segs, sizeof(u64));
-	s->home_sum = arena_take(a, in->n_segs, sizeof(u64));
-	s->home_cap = arena_take(a, in->n_segs, sizeof(u64));
-	s->seg_swept = arena_take(a, in->n_segs, sizeof(u32));
-	s->al = arena_take(a, in->n_allocs, sizeof(*s->al));
-	s->sp.seg = arena_take(a, in->n_segs, sizeof(*s->sp.seg));
-	s->sp.node = arena_take(a, all, sizeof(*s->sp.node));
-	s->sp.chunk = arena_take(a, all, sizeof(*s->sp.chunk));
-	s->table = arena_take(a, in->n_slots, sizeof(u32));
-	s->wset = arena_take(a, in->n_allocs, sizeof(u32));
-	s->member = arena_take(a, in->n_allocs, sizeof(u32));
-	s->log = arena_take(a, size_add(n_node, size_mul(in->n_allocs, 3)),
-			    sizeof(*s->log));
-	s->pack.seg = arena_take(a, in->n_segs, sizeof(*s->pack.seg));
-	s->pack.item = arena_take(a, in->n_allocs, sizeof(*s->pack.item));
-	s->pack.gap = arena_take(a, n_gap + 1, sizeof(*s->pack.gap));
-	s->pack.frame = arena_take(a, size_add(n_gap, in->n_allocs) + 2,
-				   sizeof(*s->pack.frame));
+	memset(split, 0, sizeof(*split));
+	split->seg_size = arena_take(arena, in->n_segs, sizeof(u64));
+	split->seg_commit = arena_take(arena, in->n_segs, sizeof(u64));
+	split->home_sum = arena_take(arena, in->n_segs, sizeof(u64));
+	split->home_cap = arena_take(arena, in->n_segs, sizeof(u64));
+	split->seg_swept = arena_take(arena, in->n_segs, sizeof(u32));
+	split->al = arena_take(arena, in->n_allocs, sizeof(*split->al));
+	split->sp.seg = arena_take(arena, in->n_segs, sizeof(*split->sp.seg));
+	split->sp.node = arena_take(arena, all, sizeof(*split->sp.node));
+	split->sp.chunk = arena_take(arena, all, sizeof(*split->sp.chunk));
+	split->table = arena_take(arena, in->n_slots, sizeof(u32));
+	split->wset = arena_take(arena, in->n_allocs, sizeof(u32));
+	split->member = arena_take(arena, in->n_allocs, sizeof(u32));
+	split->log = arena_take(arena, size_add(n_node, size_mul(in->n_allocs, 3)),
+				sizeof(*split->log));
+	split->pack.seg = arena_take(arena, in->n_segs, sizeof(*split->pack.seg));
+	split->pack.item = arena_take(arena, in->n_allocs, sizeof(*split->pack.item));
+	split->pack.gap = arena_take(arena, n_gap + 1, sizeof(*split->pack.gap));
+	split->pack.frame = arena_take(arena, size_add(n_gap, in->n_allocs) + 2,
+				       sizeof(*split->pack.frame));
 	count_victims(in, n_victim);
 	for (i = 0; i < in->n_segs; i++) {
 		struct tessera_space_victim *heap;
 
-		heap = arena_take(a, n_victim[i], sizeof(*heap));
-		if (a->base)
-			s->sp.seg[i].heap = heap;
+		heap = arena_take(arena, n_victim[i], sizeof(*heap));
+		if (arena->base)
+			split->sp.seg[i].heap = heap;
 	}
 }
 
@@ -117,13 +117,13 @@ static bool counts_are_sane(const struct tessera_split_input *in)
 size_t tessera_split_cursor_size(const struct tessera_split_input *in)
 {
 	struct tessera_split_cursor cur;
-	struct arena a = {};
+	struct arena arena = {};
 
 	if (!counts_are_sane(in))
 		return 0;
-	layout_cursor(in, &a, &cur);
+	layout_cursor(in, &arena, &cur);
 	/* Never 0, which stands for an error. */
-	return a.used == SIZE_MAX ? 0 : max_t(size_t, a.used, 8);
+	return arena.used == SIZE_MAX ? 0 : max_t(size_t, arena.used, 8);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_cursor_size);
 
@@ -137,14 +137,14 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_cursor_size);
  */
 size_t tessera_split_scratch_size(const struct tessera_split_input *in)
 {
-	struct arena a = {};
-	struct split s;
+	struct arena arena = {};
+	struct split split;
 
 	if (!counts_are_sane(in))
 		return 0;
-	arena_take(&a, 1, sizeof(s));
-	layout(in, &a, &s);
-	return a.used == SIZE_MAX ? 0 : a.used;
+	arena_take(&arena, 1, sizeof(split));
+	layout(in, &arena, &split);
+	return arena.used == SIZE_MAX ? 0 : arena.used;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_scratch_size);
 
@@ -152,36 +152,36 @@ static struct split *take_split(const struct tessera_split_input *in,
 				void *scratch, size_t size)
 {
 	size_t want = tessera_split_scratch_size(in);
-	struct arena a = { .base = scratch };
-	struct split *s;
+	struct arena arena = { .base = scratch };
+	struct split *split;
 
 	if (!want || want > size)
 		return NULL;
-	s = arena_take(&a, 1, sizeof(*s));
-	layout(in, &a, s);
-	s->in = in;
-	s->sp.n_seg = in->n_segs;
-	s->sp.n_node = in->n_allocs + in->n_blocks;
-	s->pack.n_seg = in->n_segs;
-	s->pack.budget = &s->budget;
-	return s;
+	split = arena_take(&arena, 1, sizeof(*split));
+	layout(in, &arena, split);
+	split->in = in;
+	split->sp.n_seg = in->n_segs;
+	split->sp.n_node = in->n_allocs + in->n_blocks;
+	split->pack.n_seg = in->n_segs;
+	split->pack.budget = &split->budget;
+	return split;
 }
 
 static bool alloc_is_sane(const struct tessera_split_input *in,
-			  const struct tessera_split_alloc *a)
+			  const struct tessera_split_alloc *alloc)
 {
 	u32 i;
 
-	if (!a->size || a->size > TESSERA_SPLIT_MAX_BYTES ||
-	    a->align > TESSERA_SPLIT_MAX_BYTES ||
-	    (a->align && !is_power_of_2(a->align)) ||
-	    a->n_pref > TESSERA_PACK_PREF_MAX || !a->supported)
+	if (!alloc->size || alloc->size > TESSERA_SPLIT_MAX_BYTES ||
+	    alloc->align > TESSERA_SPLIT_MAX_BYTES ||
+	    (alloc->align && !is_power_of_2(alloc->align)) ||
+	    alloc->n_pref > TESSERA_PACK_PREF_MAX || !alloc->supported)
 		return false;
-	if (in->n_segs < 32 && a->supported >> in->n_segs)
+	if (in->n_segs < 32 && alloc->supported >> in->n_segs)
 		return false;
-	for (i = 0; i < a->n_pref; i++)
-		if (a->pref[i] >= in->n_segs ||
-		    !(a->supported & BIT(a->pref[i])))
+	for (i = 0; i < alloc->n_pref; i++)
+		if (alloc->pref[i] >= in->n_segs ||
+		    !(alloc->supported & BIT(alloc->pref[i])))
 			return false;
 	return true;
 }
@@ -190,158 +190,158 @@ static bool alloc_is_sane(const struct tessera_split_input *in,
 static int check_alloc(const struct tessera_split_input *in, u32 id,
 		       struct split_cursor_alloc *out)
 {
-	const struct tessera_split_alloc *a = &in->allocs[id];
+	const struct tessera_split_alloc *alloc = &in->allocs[id];
 	u32 seg;
 
 	out->align = 1;
 	out->mask = 0;
 	out->next_use = SPLIT_NEVER;
-	if (a->flags & TESSERA_SPLIT_ALLOC_NULL)
+	if (alloc->flags & TESSERA_SPLIT_ALLOC_NULL)
 		return 0;
-	if (!alloc_is_sane(in, a))
+	if (!alloc_is_sane(in, alloc))
 		return -EINVAL;
-	out->align = max(a->align, 1ULL);
+	out->align = max(alloc->align, 1ULL);
 	for (seg = 0; seg < in->n_segs; seg++) {
-		const struct tessera_split_seg *g = &in->segs[seg];
+		const struct tessera_split_seg *desc = &in->segs[seg];
 
-		if (!(a->supported & BIT(seg)) ||
-		    (g->flags & TESSERA_SPLIT_SEG_READ_ONLY &&
-		     a->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
+		if (!(alloc->supported & BIT(seg)) ||
+		    (desc->flags & TESSERA_SPLIT_SEG_READ_ONLY &&
+		     alloc->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
 			continue;
 		out->mask |= BIT(seg);
 	}
 	return out->mask ? 0 : -EINVAL;
 }
 
-static int check_segs(struct split *s)
+static int check_segs(struct split *split)
 {
 	u32 i;
 
-	for (i = 0; i < s->in->n_segs; i++) {
-		const struct tessera_split_seg *g = &s->in->segs[i];
+	for (i = 0; i < split->in->n_segs; i++) {
+		const struct tessera_split_seg *desc = &split->in->segs[i];
 
-		if (g->size > TESSERA_SPLIT_MAX_BYTES ||
-		    g->granularity > TESSERA_SPLIT_MAX_BYTES ||
-		    !is_power_of_2(g->granularity))
+		if (desc->size > TESSERA_SPLIT_MAX_BYTES ||
+		    desc->granularity > TESSERA_SPLIT_MAX_BYTES ||
+		    !is_power_of_2(desc->granularity))
 			return -EINVAL;
-		s->seg_size[i] = g->size;
-		s->seg_commit[i] = g->commit ? min(g->commit, g->size) : g->size;
-		s->pack.seg[i].granularity = g->granularity;
+		split->seg_size[i] = desc->size;
+		split->seg_commit[i] = desc->commit ? min(desc->commit, desc->size) : desc->size;
+		split->pack.seg[i].granularity = desc->granularity;
 	}
 	return 0;
 }
 
-static int check_block_alloc(struct split *s, const struct tessera_split_block *b)
+static int check_block_alloc(struct split *split, const struct tessera_split_block *block)
 {
-	struct split_alloc *al;
+	struct split_alloc *alloc;
 
-	if (b->alloc >= s->in->n_allocs)
+	if (block->alloc >= split->in->n_allocs)
 		return -EINVAL;
-	al = &s->al[b->alloc];
+	alloc = &split->al[block->alloc];
 	/* No allocation is in two places. */
-	if (al->stamp || s->in->allocs[b->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
-	    split_bytes(s, b->alloc, b->seg) != b->size)
+	if (alloc->stamp || split->in->allocs[block->alloc].flags & TESSERA_SPLIT_ALLOC_NULL ||
+	    split_bytes(split, block->alloc, block->seg) != block->size)
 		return -EINVAL;
-	al->stamp = 1;
-	al->fixed = b->tier == TESSERA_VICTIM_IMMOVABLE;
-	return al->fixed && !(al->mask & BIT(b->seg)) ? -EINVAL : 0;
+	alloc->stamp = 1;
+	alloc->fixed = block->tier == TESSERA_VICTIM_IMMOVABLE;
+	return alloc->fixed && !(alloc->mask & BIT(block->seg)) ? -EINVAL : 0;
 }
 
-static int check_blocks(struct split *s)
+static int check_blocks(struct split *split)
 {
-	const struct tessera_split_block *b = s->in->blocks;
+	const struct tessera_split_block *block = split->in->blocks;
 	u32 i, seg = 0;
 	u64 end = 0;
 
-	for (i = 0; i < s->in->n_blocks; i++, b++) {
-		if (b->seg >= s->in->n_segs || b->seg < seg || !b->size ||
-		    b->tier > TESSERA_VICTIM_IMMOVABLE)
+	for (i = 0; i < split->in->n_blocks; i++, block++) {
+		if (block->seg >= split->in->n_segs || block->seg < seg || !block->size ||
+		    block->tier > TESSERA_VICTIM_IMMOVABLE)
 			return -EINVAL;
-		if (b->seg != seg)
+		if (block->seg != seg)
 			end = 0;
-		seg = b->seg;
-		if (b->start < end || b->start > s->seg_size[seg] ||
-		    b->size > s->seg_size[seg] - b->start)
+		seg = block->seg;
+		if (block->start < end || block->start > split->seg_size[seg] ||
+		    block->size > split->seg_size[seg] - block->start)
 			return -EINVAL;
-		end = b->start + b->size;
-		if (b->alloc != TESSERA_SPLIT_NONE && check_block_alloc(s, b))
+		end = block->start + block->size;
+		if (block->alloc != TESSERA_SPLIT_NONE && check_block_alloc(split, block))
 			return -EINVAL;
-		if (split_tick(s, 1))
-			return s->err;
+		if (split_tick(split, 1))
+			return split->err;
 	}
-	s->stamp = 1;
+	split->stamp = 1;
 	return 0;
 }
 
 /* Ranks are whatever the caller likes; only their order counts. */
-static void find_ranks(struct split *s)
+static void find_ranks(struct split *split)
 {
 	u32 i;
 
-	s->rank_min = U32_MAX;
-	for (i = 0; i < s->in->n_blocks; i++) {
-		const struct tessera_split_block *b = &s->in->blocks[i];
+	split->rank_min = U32_MAX;
+	for (i = 0; i < split->in->n_blocks; i++) {
+		const struct tessera_split_block *block = &split->in->blocks[i];
 
-		if (b->alloc != TESSERA_SPLIT_NONE)
+		if (block->alloc != TESSERA_SPLIT_NONE)
 			continue;
-		s->rank_min = min(s->rank_min, b->rank);
-		s->rank_max = max(s->rank_max, b->rank);
+		split->rank_min = min(split->rank_min, block->rank);
+		split->rank_max = max(split->rank_max, block->rank);
 	}
 }
 
 /* One pass back over the list: check it and link each entry to the next use. */
-static int link_uses(struct split *s, struct tessera_split_cursor *cur)
+static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 {
-	const struct tessera_split_input *in = s->in;
+	const struct tessera_split_input *in = split->in;
 	u32 i, limit = in->length;
 
 	for (i = in->n_entries; i--; ) {
-		const struct tessera_patch *e = &in->entries[i];
+		const struct tessera_patch *patch = &in->entries[i];
 
-		if (e->alloc_index >= in->n_allocs || e->slot_id >= in->n_slots ||
-		    e->split_offset > limit)
+		if (patch->alloc_index >= in->n_allocs || patch->slot_id >= in->n_slots ||
+		    patch->split_offset > limit)
 			return -EINVAL;
-		limit = e->split_offset;
-		cur->next_ref[i] = cur->alloc[e->alloc_index].next_use;
-		cur->alloc[e->alloc_index].next_use = i;
-		if (split_tick(s, 1))
-			return s->err;
+		limit = patch->split_offset;
+		cur->next_ref[i] = cur->alloc[patch->alloc_index].next_use;
+		cur->alloc[patch->alloc_index].next_use = i;
+		if (split_tick(split, 1))
+			return split->err;
 	}
 	return 0;
 }
 
 /**
  * split_set_budget() - let the packers search, but not for ever
- * @s: planner
+ * @split: planner
  */
-void split_set_budget(struct split *s)
+void split_set_budget(struct split *split)
 {
-	s->budget = BUDGET_MIN + BUDGET_PER_ITEM *
-		    ((u64)s->in->n_entries + s->in->n_blocks);
+	split->budget = BUDGET_MIN + BUDGET_PER_ITEM *
+		    ((u64)split->in->n_entries + split->in->n_blocks);
 }
 
 /* What the cursor and the input say about allocations and blocks now. */
-static int setup_state(struct split *s, const struct tessera_split_cursor *cur)
+static int setup_state(struct split *split, const struct tessera_split_cursor *cur)
 {
 	u32 i;
 	int ret;
 
-	for (i = 0; i < s->in->n_allocs; i++) {
-		struct split_alloc *al = &s->al[i];
+	for (i = 0; i < split->in->n_allocs; i++) {
+		struct split_alloc *alloc = &split->al[i];
 
-		memset(al, 0, sizeof(*al));
-		al->align = cur->alloc[i].align;
-		al->mask = cur->alloc[i].mask;
-		al->size = s->in->allocs[i].size;
-		al->next_use = SPLIT_NEVER;
+		memset(alloc, 0, sizeof(*alloc));
+		alloc->align = cur->alloc[i].align;
+		alloc->mask = cur->alloc[i].mask;
+		alloc->size = split->in->allocs[i].size;
+		alloc->next_use = SPLIT_NEVER;
 	}
-	for (i = 0; i < s->in->n_slots; i++)
-		s->table[i] = TESSERA_SPLIT_NONE;
-	ret = check_blocks(s);
+	for (i = 0; i < split->in->n_slots; i++)
+		split->table[i] = TESSERA_SPLIT_NONE;
+	ret = check_blocks(split);
 	if (ret)
 		return ret;
-	find_ranks(s);
-	split_set_budget(s);
+	find_ranks(split);
+	split_set_budget(split);
 	return 0;
 }
 
@@ -362,27 +362,27 @@ int split_setup_begin(const struct tessera_split_input *in,
 		      struct split **out, void *scratch, size_t scratch_size)
 {
 	size_t want = tessera_split_cursor_size(in);
-	struct arena a = { .base = mem };
-	struct split *s;
+	struct arena arena = { .base = mem };
+	struct split *split;
 	u32 i;
 	int ret;
 
-	s = take_split(in, scratch, scratch_size);
-	if (!s || !want || want > size)
+	split = take_split(in, scratch, scratch_size);
+	if (!split || !want || want > size)
 		return -EINVAL;
 	memset(cur, 0, sizeof(*cur));
-	layout_cursor(in, &a, cur);
+	layout_cursor(in, &arena, cur);
 	if (in->force == TESSERA_SPLIT_FORCE_BITMAP && !in->force_map)
 		return -EINVAL;
-	ret = check_segs(s);
+	ret = check_segs(split);
 	for (i = 0; i < in->n_allocs && !ret; i++)
-		ret = check_alloc(in, i, &cur->alloc[i]) ?: split_tick(s, 1);
+		ret = check_alloc(in, i, &cur->alloc[i]) ?: split_tick(split, 1);
 	if (ret)
 		return ret;
 	for (i = 0; i < in->n_slots; i++)
 		cur->table[i] = TESSERA_SPLIT_NONE;
-	*out = s;
-	return link_uses(s, cur) ?: setup_state(s, cur);
+	*out = split;
+	return link_uses(split, cur) ?: setup_state(split, cur);
 }
 
 /**
@@ -399,11 +399,11 @@ int split_setup_window(const struct tessera_split_input *in,
 		       const struct tessera_split_cursor *cur, struct split **out,
 		       void *scratch, size_t scratch_size)
 {
-	struct split *s = take_split(in, scratch, scratch_size);
+	struct split *split = take_split(in, scratch, scratch_size);
 
-	if (!s || cur->done || cur->entry > in->n_entries || cur->byte > in->length)
+	if (!split || cur->done || cur->entry > in->n_entries || cur->byte > in->length)
 		return -EINVAL;
-	s->cur = cur;
-	*out = s;
-	return check_segs(s) ?: setup_state(s, cur);
+	split->cur = cur;
+	*out = split;
+	return check_segs(split) ?: setup_state(split, cur);
 }
