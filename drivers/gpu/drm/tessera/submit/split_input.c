@@ -10,6 +10,7 @@
  * have changed when the plan is carried out, which notices.
  */
 #include <linux/bsearch.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -311,6 +312,14 @@ static void model_force(struct tessera_split_model *model, const struct tessera_
 	}
 }
 
+/* A list may be long; whoever is killed has no use for the rest of it. */
+static int may_go_on(void *ctx)
+{
+	cond_resched();
+
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
  * @model: zeroed but for the map, what is held, and whether holds are passed over;
@@ -342,6 +351,7 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	}
 
 	model_force(model, req);
+	model->in.check = may_go_on;
 	cut_cost = READ_ONCE(req->tdev->split_cut_cost_kib);
 	model->in.cut_cost_bytes = cut_cost == U32_MAX ? U64_MAX : cut_cost * (u64)SZ_1K;
 	model->in.segs = model->segs;
