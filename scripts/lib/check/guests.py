@@ -76,7 +76,7 @@ class GuestTest:
         self.name = os.path.basename(path)
         self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
                      "devices": "1", "modules": "", "allow-log": "", "qemu-args": "",
-                     "memory": ""}
+                     "memory": "", "append": ""}
         for name in (self.name, os.path.splitext(self.name)[0]):
             args = os.path.join(ROOT, "tests", "guest", name + ".args")
             if os.path.exists(args):
@@ -97,7 +97,7 @@ class GuestTest:
 
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
-        keys = ("devices", "modules", "allow-log", "qemu-args", "memory")
+        keys = ("devices", "modules", "allow-log", "qemu-args", "memory", "append")
         return tuple(self.args[k] for k in keys)
 
     def seconds(self):
@@ -106,7 +106,7 @@ class GuestTest:
 
 def is_plain(tests):
     """May this group share its guest with devices of other properties?"""
-    return tests[0].boot() == ("1", "", "", "", "") and not any(
+    return tests[0].boot() == ("1", "", "", "", "", "") and not any(
         re.search("unplug|unload", t.name) for t in tests)
 
 
@@ -157,7 +157,7 @@ def boot_command(boot, limits):
     args = boot[0][1][0].args
     if args["devices"] != "1":
         options.append("--devices=" + args["devices"])
-    for key in ("modules", "allow-log", "qemu-args", "memory"):
+    for key in ("modules", "allow-log", "qemu-args", "memory", "append"):
         if args[key]:
             options.append("--%s=%s" % (key, args[key]))
     return options, "run-tests " + " ".join(items)

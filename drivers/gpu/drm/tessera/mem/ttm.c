@@ -8,7 +8,9 @@
  */
 
 #include <linux/mm.h>
+#include <linux/swiotlb.h>
 
+#include <drm/drm_cache.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
@@ -206,6 +208,16 @@ static void ttm_drain(struct drm_device *drm, void *arg)
 	drain_workqueue(tdev->ttm.wq);
 }
 
+/*
+ * Objects' pages are in use by device and CPU at once, for as long as they stay in an
+ * aperture: nobody could say when to copy a bounce buffer. Where mappings get one, have
+ * pages that the device reaches directly.
+ */
+static bool ttm_needs_coherent_pages(struct device *dev)
+{
+	return is_swiotlb_force_bounce(dev) || drm_need_swiotlb(TSR_ADDRESS_BITS);
+}
+
 /**
  * tessera_ttm_init() - set up memory management
  * @tdev: the device; segments and engines are initialised
@@ -224,7 +236,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 
 	ret = ttm_device_init(&tdev->ttm, &tessera_ttm_funcs, drm->dev,
 			      drm->anon_inode->i_mapping, drm->vma_offset_manager,
-			      false, false);
+			      ttm_needs_coherent_pages(drm->dev), false);
 	if (ret)
 		return ret;
 	ret = drmm_add_action_or_reset(drm, ttm_fini, NULL);
