@@ -38,6 +38,10 @@ static const struct file_operations tessera_fops = {
 	DRM_GEM_FOPS,
 };
 
+/*
+ * PRIME is the core's: without gem_prime_import_sg_table() it imports buffers of this
+ * device, and refuses others with -EINVAL.
+ */
 const struct drm_driver tessera_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE,

@@ -4,6 +4,11 @@
  *
  * Handles for buffer objects and what can be asked about one. Arguments have been
  * checked for flags and padding by the ioctl layer.
+ *
+ * A dma-buf of an object is the core's: it can be imported into other files of the
+ * same device, which gives the same object, mapped, and synchronised with. There is no
+ * get_sg_table(), so nobody else's device can attach, and no vmap(): either would have to
+ * pin the object.
  */
 
 #include <linux/dma-resv.h>
@@ -11,7 +16,6 @@
 
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
-#include <drm/drm_gem_ttm_helper.h>
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
@@ -25,8 +29,6 @@
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
 	.mmap = tessera_cpu_fault_mmap,
-	.vmap = drm_gem_ttm_vmap,
-	.vunmap = drm_gem_ttm_vunmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,
 };
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/* dma-bufs: objects shared between files and processes, and what is refused. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+
+static int export_flags(int fd, uint32_t handle, uint32_t flags)
+{
+	struct drm_prime_handle args = { .handle = handle, .flags = flags };
+
+	require_ok(tsr_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args));
+	return args.fd;
+}
+
+static int export(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	return export_flags(dev->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR);
+}
+
+static int __import(int fd, int dmabuf, uint32_t *handle)
+{
+	struct drm_prime_handle args = { .fd = dmabuf };
+	int rc = tsr_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args);
+
+	*handle = args.handle;
+	return rc;
+}
+
+static uint32_t import(struct tsr_device *dev, int dmabuf)
+{
+	uint32_t handle;
+
+	require_ok(__import(dev->fd, dmabuf, &handle));
+	return handle;
+}
+
+/* the same object: place, bytes and who pays */
+static void import_is_the_same_object(void)
+{
+	struct tsr_device a = tsr_open(), b = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&a);
+	uint32_t ctx_a = tsr_context_new(&a, 0), ctx_b = tsr_context_new(&b, 0), word;
+	struct tsr_bo bo = tsr_bo_new(&a, MiB(1), tsr_bit(seg), cpu);
+	struct tsr_bo other = { .size = bo.size };
+	int dmabuf = export(&a, &bo);
+
+	require_eq(import(&a, dmabuf), bo.handle);
+	other.handle = import(&b, dmabuf);
+	require_eq(import(&b, dmabuf), other.handle);
+	require_eq(lseek(dmabuf, 0, SEEK_END), bo.size);
+	close(dmabuf);
+
+	tsr_gpu_fill(&b, ctx_b, &other, 0x11111111);
+	require_eq(tsr_bo_info(&a, &bo).segment, seg->id);
+	require_eq(tsr_bo_info(&a, &bo).segment_offset, tsr_bo_info(&b, &other).segment_offset);
+	require_eq(tsr_bo_info(&a, &bo).mmap_offset, tsr_bo_info(&b, &other).mmap_offset);
+	require_eq(tsr_fdinfo(&b, "drm-resident-vram"), 0);
+	tsr_gpu_read(&a, ctx_a, &bo, 77, 1, &word);
+	require_eq(word, 0x11111111);
+
+	/* it lives as long as anybody has it */
+	tsr_bo_map(&b, &other);
+	tsr_close(&a);
+	tsr_words_check(other.map, other.size / 4, 0x11111111);
+	tsr_gpu_fill(&b, ctx_b, &other, 0x22222222);
+	tsr_words_check(other.map, other.size / 4, 0x22222222);
+	tsr_close(&b);
+}
+
+/* jobs of both files are in order, as they write one object */
+static void jobs_are_ordered(void)
+{
+	struct tsr_device a = tsr_open(), b = tsr_open();
+	uint32_t ctx = tsr_context_new(&b, 0);
+	struct tsr_busy busy;
+	struct tsr_bo other;
+	int dmabuf;
+
+	tsr_busy_start(&a, tsr_context_new(&a, 0), &busy, 300);
+	dmabuf = export(&a, &busy.bo);
+	other = (struct tsr_bo){ .handle = import(&b, dmabuf), .size = busy.bo.size };
+	require_err(__tsr_bo_wait(b.fd, other.handle, 0, 0), -EBUSY);
+	tsr_gpu_fill(&b, ctx, &other, 0x33333333);
+	require_eq(__tsr_syncobj_wait(a.fd, busy.sync, 0, 0), 0);
+	close(dmabuf);
+	tsr_busy_end(&a, &busy);
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
+/* SWZ-13: a mapping of the dma-buf follows the object, and outlives all else */
+static void dmabuf_mapping_follows_moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu), map = bo;
+	int dmabuf = export(&dev, &bo);
+	uint32_t *part;
+
+	map.map = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+	require(map.map != MAP_FAILED);
+	part = mmap(NULL, 8192, PROT_READ, MAP_SHARED, dmabuf, 4096 * 5);
+	require(part != MAP_FAILED);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&map, round);
+		require_eq(part[7], tsr_pattern(round, 1024 * 5 + 7));
+		tsr_gpu_touch(&dev, ctx, &bo);
+		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+		tsr_pattern_check(&map, round);
+		require_eq(part[7], tsr_pattern(round, 1024 * 5 + 7));
+		require_ok(tsr_proc_mem_read(part + 9, &word, sizeof(word)));
+		require_eq(word, tsr_pattern(round, 1024 * 5 + 9));
+		tsr_pattern_write(&map, round + 10);
+		tsr_evict_all(&dev, ctx, seg);
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+		tsr_pattern_check(&map, round + 10);
+		require_eq(part[7], tsr_pattern(round + 10, 1024 * 5 + 7));
+	}
+	close(dmabuf);
+	tsr_close(&dev);
+	tsr_pattern_check(&map, 13);
+	munmap(part, 8192);
+	munmap(map.map, map.size);
+}
+
+static void bad_mappings(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bo = tsr_bo_new(&dev, 8192, gart, cpu);
+	struct tsr_bo hidden = tsr_bo_new(&dev, 8192, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	int fd = export(&dev, &bo);
+
+	require(mmap(NULL, 8192, PROT_READ, MAP_SHARED, export(&dev, &hidden), 0) == MAP_FAILED);
+	require_eq(errno, EINVAL);
+	require(mmap(NULL, 12288, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED);
+	require(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 4096) == MAP_FAILED);
+	require(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) == MAP_FAILED);
+	close(fd);
+	tsr_close(&dev);
+}
+
+/* DMA_BUF_IOCTL_SYNC and poll() wait for the GPU */
+static void cpu_access_waits(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
+	struct pollfd pollfd = { .events = POLLIN };
+	struct tsr_busy busy;
+	int dmabuf;
+
+	tsr_busy_start(&dev, ctx, &busy, 300);
+	dmabuf = export(&dev, &busy.bo);
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	require_ok(__tsr_bo_wait(dev.fd, busy.bo.handle, 0, 0));
+	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	tsr_busy_end(&dev, &busy);
+
+	tsr_busy_start(&dev, ctx, &busy, 300);
+	pollfd.fd = export(&dev, &busy.bo);
+	require_eq(poll(&pollfd, 1, -1), 1);
+	require_ok(__tsr_bo_wait(dev.fd, busy.bo.handle, 0, 0));
+	tsr_busy_end(&dev, &busy);
+	tsr_close(&dev);
+}
+
+/* vgem, the other driver that offers buffers here */
+static int open_vgem(void)
+{
+	for (int minor = 0; minor < 8; minor++) {
+		char path[32], name[16] = "";
+		struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+		int fd;
+
+		snprintf(path, sizeof(path), "/dev/dri/card%d", minor);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!tsr_ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, "vgem"))
+			return fd;
+		close(fd);
+	}
+	tap_skip("no vgem");
+}
+
+static void others_are_refused(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct drm_mode_create_dumb dumb = { .width = 64, .height = 64, .bpp = 32 };
+	int vgem = open_vgem(), theirs, ours = export(&dev, &bo), sync_file;
+	uint32_t handle, ctx = tsr_context_new(&dev, 0);
+
+	require_ok(tsr_ioctl(vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	theirs = export_flags(vgem, dumb.handle, DRM_CLOEXEC);
+	require_err(__import(dev.fd, theirs, &handle), -EINVAL);
+	require_err(__import(vgem, ours, &handle), -ENOSYS);
+	/* what is no dma-buf */
+	sync_file = tsr_syncobj_new(&dev);
+	require_err(__import(dev.fd, dev.fd, &handle), -EINVAL);
+	require_err(__import(dev.fd, -1, &handle), -EBADF);
+	tsr_syncobj_free(&dev, (uint32_t)sync_file);
+	/* and none of that did harm */
+	tsr_gpu_touch(&dev, ctx, &bo);
+	close(theirs);
+	close(ours);
+	close(vgem);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "an import is the same object", import_is_the_same_object, 0, 0 },
+	{ "jobs on a shared object are ordered", jobs_are_ordered, 0, 0 },
+	{ "SWZ-13 a mapping of a dma-buf follows the object", dmabuf_mapping_follows_moves, 0, 0 },
+	{ "SEG-16 bad mappings of a dma-buf", bad_mappings, 0, 0 },
+	{ "SYNC and poll wait for the GPU", cpu_access_waits, 0, 0 },
+	{ "other drivers' buffers, and other devices, are refused", others_are_refused, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
