@@ -444,12 +444,12 @@ struct drm_tessera_sync {
  *  a wait on a timeline point or syncobj without fence.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
- *  -EIO: the context was lost to a hang, or an object was lost when paging it failed.
+ *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
  * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed; -ECANCELED: not run because
- * an earlier job of the context hung, or the device went away; -EIO: not run because paging failed meanwhile (a fault of the
+ * an earlier job of the context hung, or the device went away or was reset; -EIO: not run because paging failed meanwhile (a fault of the
  * device). An object whose paging failed is lost: submissions that name it fail, accesses to mappings of it raise SIGBUS.
  */
 struct drm_tessera_submit {

@@ -29,6 +29,7 @@
 #include "mem/ttm.h"
 #include "segments/room.h"
 #include "segments/segment.h"
+#include "services/client.h"
 #include "services/reset.h"
 #include "submit/context.h"
 #include "submit/gate.h"
@@ -208,6 +209,7 @@ int tessera_device_init(struct tessera_device *tdev)
 {
 	int ret;
 
+	init_rwsem(&tdev->reset_lock);
 	spin_lock_init(&tdev->window_lock);
 	tessera_device_prime_locks(tdev);
 
@@ -231,7 +233,7 @@ int tessera_device_init(struct tessera_device *tdev)
 	if (!ret)
 		ret = drmm_add_action_or_reset(&tdev->drm, tessera_device_drain, tdev);
 	if (ret) {
-		tessera_engines_unplug(tdev);
+		tessera_engines_cancel(tdev);
 		/* The microcode's job may not be released yet, and has its engine. */
 		if (tdev->release)
 			tessera_job_queue_drain(tdev);
@@ -257,7 +259,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_gate_unplug(tdev);
 	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 		tessera_room_signal(tdev, event);
-	tessera_engines_unplug(tdev);
+	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
 	tessera_ttm_unplug(tdev);
 	tessera_error_unplug(tdev);
@@ -296,15 +298,8 @@ int tessera_device_suspend(struct tessera_device *tdev)
 	return 0;
 }
 
-/**
- * tessera_device_resume() - set the device up again
- * @tdev: the device, after tessera_device_suspend()
- *
- * Objects come back to their segments when they are next used.
- *
- * Return: 0 or a negative error.
- */
-int tessera_device_resume(struct tessera_device *tdev)
+/* What probe has set up and a reset of the device has undone, up to the engines. */
+static int tessera_device_restore(struct tessera_device *tdev)
 {
 	int ret;
 
@@ -315,9 +310,75 @@ int tessera_device_resume(struct tessera_device *tdev)
 	/* The reset cleared the device's counters. */
 	tessera_error_collect(tdev);
 	tessera_irq_enable(tdev);
-	ret = tessera_engines_resume(tdev);
-	if (ret)
-		return ret;
 
-	return tessera_firmware_load(tdev);
+	return 0;
+}
+
+/**
+ * tessera_device_resume() - set the device up again
+ * @tdev: the device, after tessera_device_suspend()
+ *
+ * Objects come back to their segments when they are next used. If this fails every job
+ * ends with -ECANCELED, so that nobody waits for a device that does not work.
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_device_resume(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_device_restore(tdev);
+	if (!ret)
+		ret = tessera_engines_resume(tdev);
+	if (!ret)
+		ret = tessera_firmware_load(tdev);
+	if (ret)
+		tessera_engines_cancel(tdev);
+
+	return ret;
+}
+
+/**
+ * tessera_device_reset_prepare() - somebody else is going to reset the function
+ * @tdev: the device; tessera_device_reset_done() follows
+ *
+ * All jobs end with -ECANCELED, contexts take no more of them, and what is in memory only is
+ * lost. Submissions wait until the reset is over.
+ */
+void tessera_device_reset_prepare(struct tessera_device *tdev)
+{
+	drm_warn(&tdev->drm, "function reset: all contexts are lost\n");
+
+	tessera_irq_disable(tdev);
+	tessera_engines_cancel(tdev);
+	/* Recovery of a hang may be under way; it finds nothing to do any more. */
+	flush_workqueue(tdev->reset_wq);
+
+	/* Those that are in a submission leave it, as it has failed; and nobody gets in. */
+	tessera_client_lose_contexts(tdev);
+	down_write(&tdev->reset_lock);
+	tessera_client_lose_contexts(tdev);
+	WRITE_ONCE(tdev->memory_lost, true);
+	tessera_ttm_lose_memory(tdev);
+}
+
+/**
+ * tessera_device_reset_done() - set the device up again after a function reset
+ * @tdev: the device, after tessera_device_reset_prepare()
+ */
+void tessera_device_reset_done(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_device_restore(tdev);
+	if (!ret)
+		ret = tessera_engines_revive(tdev);
+	WRITE_ONCE(tdev->memory_lost, false);
+	if (!ret)
+		ret = tessera_firmware_load(tdev);
+	if (ret) {
+		drm_err(&tdev->drm, "of no use after a function reset: %pe\n", ERR_PTR(ret));
+		tessera_engines_cancel(tdev);
+	}
+	up_write(&tdev->reset_lock);
 }

@@ -33,6 +33,8 @@ struct tessera_segments;	/* segments/segment.c */
  * Locks are taken in this order; each may be left out, none may be taken
  * after one that stands below it:
  *
+ * -1. &tessera_device.reset_lock: read by submissions, write while the function is
+ *    being reset. Engines cancel all jobs before it is taken for writing.
  * 0. &tessera_context.lock: one submission of a context at a time.
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
@@ -99,6 +101,11 @@ struct tessera_device {
 	/** @window_lock: serialises registers that work together: TSR_MARK_*, the timestamp */
 	spinlock_t window_lock;
 
+	/** @reset_lock: see the locking DOC */
+	struct rw_semaphore reset_lock;
+	/** @memory_lost: a reset has taken the contents of memory; under @reset_lock */
+	bool memory_lost;
+
 	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
 	void *dummy_page;
 	/** @dummy_dma: its DMA address */
@@ -153,5 +160,7 @@ int tessera_device_init(struct tessera_device *tdev);
 void tessera_device_unplug(struct tessera_device *tdev);
 int tessera_device_suspend(struct tessera_device *tdev);
 int tessera_device_resume(struct tessera_device *tdev);
+void tessera_device_reset_prepare(struct tessera_device *tdev);
+void tessera_device_reset_done(struct tessera_device *tdev);
 
 #endif /* __TESSERA_DEVICE_H__ */

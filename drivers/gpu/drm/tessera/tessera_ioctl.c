@@ -423,12 +423,17 @@ static int submit_run(struct tessera_device *tdev, struct drm_file *file,
 	struct tessera_client *client = to_tessera_client(file);
 	int ret;
 
+	ret = down_read_killable(&tdev->reset_lock);
+	if (ret)
+		return ret;
+
 	ret = tessera_job_queue_enter(tdev);
 	if (!ret) {
 		ret = tessera_submit(tdev, file, &client->contexts, data);
 		submit_put_data(data);
 		tessera_job_queue_leave(tdev);
 	}
+	up_read(&tdev->reset_lock);
 	/* Paging that was cancelled under way loses objects; say why. */
 	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
 		ret = -ENODEV;

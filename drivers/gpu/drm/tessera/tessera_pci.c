@@ -58,6 +58,21 @@ static int tessera_pci_resume(struct device *dev)
 
 static DEFINE_SIMPLE_DEV_PM_OPS(tessera_pm_ops, tessera_pci_suspend, tessera_pci_resume);
 
+static void tessera_pci_reset_prepare(struct pci_dev *pdev)
+{
+	tessera_device_reset_prepare(pci_get_drvdata(pdev));
+}
+
+static void tessera_pci_reset_done(struct pci_dev *pdev)
+{
+	tessera_device_reset_done(pci_get_drvdata(pdev));
+}
+
+static const struct pci_error_handlers tessera_pci_err_handlers = {
+	.reset_prepare = tessera_pci_reset_prepare,
+	.reset_done = tessera_pci_reset_done,
+};
+
 static const struct pci_device_id tessera_pci_ids[] = {
 	{ PCI_DEVICE(TSR_PCI_VENDOR_ID, TSR_PCI_DEVICE_ID) },
 	{ }
@@ -70,6 +85,7 @@ static struct pci_driver tessera_pci_driver = {
 	.probe = tessera_pci_probe,
 	.remove = tessera_pci_remove,
 	.shutdown = tessera_pci_shutdown,
+	.err_handler = &tessera_pci_err_handlers,
 	.driver.pm = pm_sleep_ptr(&tessera_pm_ops),
 };
 

@@ -23,6 +23,7 @@
 #include "mem/residency.h"
 #include "mem/victims.h"
 #include "segments/segment.h"
+#include "tessera_device.h"
 #include "tessera_trace.h"
 
 static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg)
@@ -41,12 +42,13 @@ static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg
  */
 int tessera_access_prepare(struct tessera_bo *bo)
 {
+	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
 	int ret;
 
 	if (atomic_read(&bo->lost))
 		return -EIO;
 
-	if (!cpu_can_see(bo, tessera_bo_segment(bo))) {
+	if (!cpu_can_see(bo, tessera_bo_segment(bo)) || READ_ONCE(tdev->memory_lost)) {
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 		if (ret)
 			return ret;

@@ -148,12 +148,13 @@ int tessera_engines_start(struct tessera_device *tdev)
 }
 
 /**
- * tessera_engines_unplug() - stop all engines for good
- * @tdev: the device, after drm_dev_unplug()
+ * tessera_engines_cancel() - stop all engines
+ * @tdev: the device; it may be gone
  *
- * All jobs in flight, and all that come later, end with -ECANCELED.
+ * All jobs in flight, and all that come later, end with -ECANCELED, until
+ * tessera_engines_revive().
  */
-void tessera_engines_unplug(struct tessera_device *tdev)
+void tessera_engines_cancel(struct tessera_device *tdev)
 {
 	struct tessera_engine *engine;
 	bool cookie;
@@ -169,7 +170,37 @@ void tessera_engines_unplug(struct tessera_device *tdev)
 		cookie = dma_fence_begin_signalling();
 		tessera_emit_cancel(engine, -ECANCELED);
 		dma_fence_end_signalling(cookie);
+		/* It may have been paused. */
+		drm_sched_wqueue_start(&engine->sched);
 	}
+}
+
+/**
+ * tessera_engines_revive() - start all engines again after tessera_engines_cancel()
+ * @tdev: the device, reset; interrupts may come from now on
+ *
+ * Return: 0, or a negative error with some of them cancelling still.
+ */
+int tessera_engines_revive(struct tessera_device *tdev)
+{
+	unsigned long flags;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++) {
+		struct tessera_engine *engine = tdev->engines[i];
+
+		ret = tessera_engine_start(engine);
+		if (ret)
+			return ret;
+
+		spin_lock_irqsave(&engine->lock, flags);
+		engine->dead = 0;
+		engine->resets++;
+		spin_unlock_irqrestore(&engine->lock, flags);
+	}
+
+	return 0;
 }
 
 /* The youngest job in the ring, or NULL if it is idle. */

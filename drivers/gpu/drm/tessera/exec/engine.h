@@ -26,7 +26,8 @@ int tessera_engines_init(struct tessera_device *tdev);
 int tessera_engines_start(struct tessera_device *tdev);
 int tessera_engines_pause(struct tessera_device *tdev);
 int tessera_engines_resume(struct tessera_device *tdev);
-void tessera_engines_unplug(struct tessera_device *tdev);
+void tessera_engines_cancel(struct tessera_device *tdev);
+int tessera_engines_revive(struct tessera_device *tdev);
 
 struct tessera_engine *tessera_engine_get(struct tessera_device *tdev, u32 idx);
 struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev);

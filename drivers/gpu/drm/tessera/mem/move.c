@@ -276,6 +276,28 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	return 0;
 }
 
+/*
+ * The device was reset, so nothing is asked of it: an object leaves the memory it was in
+ * with the copy that its pages hold, if they do.
+ */
+static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
+{
+	struct tessera_bo *bo = move->bo;
+
+	if (move->to)
+		return -EBUSY;
+
+	if (in_memory(move->from) &&
+	    !(bo->copy_valid && tessera_backing_is_retained(bo)))
+		atomic_set(&bo->lost, 1);
+	to_tessera_range(bo->tbo.resource)->declared = false;
+	tessera_backing_use(bo);
+	bo->copy_valid = false;
+	ttm_bo_move_null(&bo->tbo, new_mem);
+
+	return 0;
+}
+
 /* All that can fail of queueing: the object's users and those of its new place come first. */
 static int move_prepare(struct move *move, struct tessera_range *range)
 {
@@ -364,7 +386,8 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return move_lost(bo, new_mem);
 
-	ret = move_run(&move, new_mem);
+	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
+					     move_run(&move, new_mem);
 	drm_dev_exit(idx);
 
 	if (!ret && move.to)

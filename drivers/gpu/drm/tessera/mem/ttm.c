@@ -189,6 +189,34 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	flush_workqueue(tdev->ttm.wq);
 }
 
+/**
+ * tessera_ttm_lose_memory() - take all objects out of segments whose contents are lost
+ * @tdev: the device; &tessera_device.memory_lost is set, its engines cancel all jobs
+ *
+ * Objects that have a copy in system memory go on with it; others are lost.
+ */
+void tessera_ttm_lose_memory(struct tessera_device *tdev)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	while ((bo = tessera_bo_next(tdev, id))) {
+		id = bo->id;
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+		if (tessera_bo_segment(bo) &&
+		    (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||
+		     ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
+			drm_warn(&tdev->drm, "object %u stays where it was\n", id);
+			atomic_set(&bo->lost, 1);
+		}
+		dma_resv_unlock(bo->tbo.base.resv);
+		tessera_bo_put(bo);
+	}
+}
+
 static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
 {
 	return to_tessera_bo(tbo)->account;

@@ -8,6 +8,7 @@
 
 #include <linux/slab.h>
 
+#include <drm/drm_device.h>
 #include <drm/drm_file.h>
 
 #include "paging/queue.h"
@@ -82,4 +83,28 @@ void tessera_client_close(struct drm_file *file)
 	tessera_account_put(client->account);
 	kfree(client);
 	file->driver_priv = NULL;
+}
+
+/**
+ * tessera_client_lose_contexts() - refuse all contexts there are
+ * @tdev: the device; nobody submits
+ *
+ * As if a job of each had hung.
+ */
+void tessera_client_lose_contexts(struct tessera_device *tdev)
+{
+	struct tessera_context *ctx;
+	struct drm_file *file;
+	unsigned long id;
+
+	mutex_lock(&tdev->drm.filelist_mutex);
+	list_for_each_entry(file, &tdev->drm.filelist, lhead) {
+		struct tessera_client *client = to_tessera_client(file);
+
+		xa_lock(&client->contexts);
+		xa_for_each(&client->contexts, id, ctx)
+			atomic_set(&ctx->guilty, 1);
+		xa_unlock(&client->contexts);
+	}
+	mutex_unlock(&tdev->drm.filelist_mutex);
 }

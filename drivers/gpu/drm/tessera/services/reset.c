@@ -79,7 +79,7 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 	int idx, ret;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		/* tessera_engines_unplug() completes all there is. */
+		/* tessera_engines_cancel() completes all there is. */
 		return;
 	}
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,

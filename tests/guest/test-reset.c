@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/* The PCI function is reset under the driver (test-reset.args puts it behind a port of its own). */
+#include <glob.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static sigjmp_buf on_bus_error;
+
+static const char *reset_path(void)
+{
+	static char path[320];
+	glob_t found;
+
+	require(!glob("/sys/bus/pci/drivers/tessera/0000:*/reset", 0, NULL, &found) ||
+		!found.gl_pathc);
+	if (!found.gl_pathc)
+		tap_skip("the function cannot be reset");
+	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return path;
+}
+
+static void reset(void)
+{
+	require_ok(tsr_write_file(reset_path(), "1"));
+}
+
+static void bus_error(int sig)
+{
+	siglongjmp(on_bus_error, 1);
+}
+
+static bool access_raises_sigbus(volatile uint32_t *word)
+{
+	bool raised = true;
+
+	signal(SIGBUS, bus_error);
+	if (!sigsetjmp(on_bus_error, 1)) {
+		(void)word[0];
+		raised = false;
+	}
+	signal(SIGBUS, SIG_DFL);
+	return raised;
+}
+
+static void new_work_runs(struct tsr_device *dev)
+{
+	uint32_t ctx = tsr_context_new(dev, 0), word;
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(dev),
+							   tsr_seg_hidden(dev), tsr_seg_gart(dev) };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		struct tsr_bo bo = tsr_bo_new(dev, MiB(1), tsr_bit(segs[i]), 0);
+
+		tsr_gpu_read(dev, ctx, &bo, 7, 1, &word);
+		require_eq(word, 0);
+		tsr_gpu_fill(dev, ctx, &bo, 0x44 + i);
+		tsr_gpu_read(dev, ctx, &bo, 7, 1, &word);
+		require_eq(word, 0x44 + i);
+		tsr_bo_free(dev, &bo);
+	}
+	tsr_gpu_blit(dev, ctx);
+	tsr_context_free(dev, ctx);
+}
+
+/* what system memory has is right, what only video memory had is lost, and says so */
+static void contents(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), gart = tsr_bit(tsr_seg_gart(&dev));
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo drawn = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	struct tsr_bo texture = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	struct tsr_bo window = tsr_bo_new(&dev, MiB(1), gart, cpu | DRM_TESSERA_BO_CPU_CACHED);
+	struct tsr_bo away = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+
+	reset_path();
+	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
+	tsr_bo_map(&dev, &texture);
+	tsr_pattern_write(&texture, 1);
+	tsr_bo_map(&dev, &away);
+	tsr_pattern_write(&away, 2);
+	tsr_gpu_fill(&dev, ctx, &drawn, 3);
+	tsr_bo_map(&dev, &drawn);
+	tsr_words_check(drawn.map, drawn.size / 4, 3);
+	tsr_gpu_fill(&dev, ctx, &window, 4);
+	tsr_bo_map(&dev, &window);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &texture, false);
+	tsr_submit_done(&dev, ctx, &cmd);
+	require_eq(tsr_bo_info(&dev, &texture).segment, tsr_seg_visible(&dev)->id);
+
+	reset();
+
+	/* the context is lost, a new one is not */
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+	ctx = tsr_context_new(&dev, 0);
+	tsr_gpu_read(&dev, ctx, &texture, 17, 1, &word);
+	require_eq(word, tsr_pattern(1, 17));
+	tsr_pattern_check(&texture, 1);
+	tsr_gpu_read(&dev, ctx, &away, 17, 1, &word);
+	require_eq(word, tsr_pattern(2, 17));
+	tsr_words_check(window.map, window.size / 4, 4);
+	tsr_gpu_read(&dev, ctx, &window, 17, 1, &word);
+	require_eq(word, 4);
+
+	require(access_raises_sigbus(drawn.map));
+	require_err(tsr_proc_mem_read(drawn.map, &word, sizeof(word)), -EIO);
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &drawn, false);
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+	new_work_runs(&dev);
+	tsr_close(&dev);
+}
+
+/* jobs in the ring, and behind them, end; nobody waits for ever */
+static void jobs_end(void)
+{
+	struct tsr_device dev = tsr_open(), other = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_busy busy;
+	int status;
+
+	reset_path();
+	for (int round = 0; round < 3; round++) {
+		tsr_busy_start(&dev, ctx, &busy, 2000);
+		tsr_submit(&dev, ctx, &busy.cmd, 0, sync);
+		reset();
+		status = tsr_syncobj_status(&dev, sync);
+		require_msg(status == -ECANCELED || status == -EIO, "status %d", status);
+		status = tsr_syncobj_status(&dev, busy.sync);
+		require_msg(status == -ECANCELED, "status %d", status);
+		tsr_bo_wait(&dev, &busy.bo);
+		tsr_bo_free(&dev, &busy.bo);
+		tsr_context_free(&dev, ctx);
+		ctx = tsr_context_new(&dev, 0);
+		new_work_runs(&other);
+	}
+	tsr_close(&other);
+	tsr_close(&dev);
+}
+
+static volatile bool *stop;
+
+/* makes objects, uses them and the CPU's view of them, whatever comes of it */
+static void busy_client(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev));
+	uint64_t rng = 5 + (uintptr_t)arg;
+
+	while (!*stop) {
+		struct drm_tessera_context_create args = { .engine = dev.render };
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(1 + tap_random(&rng) % 6), vis, cpu);
+		struct drm_tessera_submit submit;
+		struct tsr_cmd cmd;
+		int rc;
+
+		require_ok(__tsr_context_create(dev.fd, &args));
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 9);
+		for (int i = 0; i < 4; i++) {
+			rc = __tsr_submit(&dev, args.id, &cmd, 0, 0, &submit);
+			require_msg(!rc || rc == -EIO, "submit: %d", rc);
+		}
+		tsr_bo_map(&dev, &bo);
+		(void)access_raises_sigbus((uint32_t *)bo.map + 100);
+		tsr_cmd_fini(&cmd);
+		tsr_bo_free(&dev, &bo);
+		tsr_context_free(&dev, args.id);
+	}
+	tsr_close(&dev);
+}
+
+static void resets_under_load(void)
+{
+	struct tsr_device dev = tsr_open();
+	pid_t pids[3];
+
+	reset_path();
+	stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	require((void *)stop != MAP_FAILED);
+	for (uintptr_t i = 0; i < ARRAY_SIZE(pids); i++)
+		pids[i] = tap_fork(busy_client, (void *)i);
+	for (int i = 0; i < 10; i++) {
+		usleep(50000);
+		reset();
+	}
+	*stop = true;
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		tap_join(pids[i]);
+	new_work_runs(&dev);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "a function reset: contents", contents, 0, 0 },
+	{ "a function reset: jobs end", jobs_end, 0, 0 },
+	{ "function resets under load", resets_under_load, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
