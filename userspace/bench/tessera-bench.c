@@ -123,17 +123,15 @@ static struct tessera_view buffer_view(void)
 /* Name of the largest memory segment. */
 static const char *large_segment(uint64_t *size)
 {
-	const struct drm_tessera_query_segment *segments;
+	const struct drm_tessera_query_segment *segment;
 	const char *name = NULL;
-	uint32_t count;
 
 	*size = 0;
-	segments = tessera_device_segments(bench.dev, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		if ((segments[i].flags & DRM_TESSERA_SEGMENT_APERTURE) || segments[i].size <= *size)
+	for (uint32_t i = 0; (segment = tessera_device_segment_at(bench.dev, i)); i++) {
+		if ((segment->flags & DRM_TESSERA_SEGMENT_APERTURE) || segment->size <= *size)
 			continue;
-		*size = segments[i].size;
-		name = (const char *)segments[i].name;
+		*size = segment->size;
+		name = (const char *)segment->name;
 	}
 	return name;
 }

@@ -42,22 +42,20 @@ static int complain(const char *what, int error)
 
 static uint64_t video_memory(const struct tessera_device *dev)
 {
-	const struct drm_tessera_query_segment *segments;
+	const struct drm_tessera_query_segment *segment;
 	uint64_t total = 0;
-	uint32_t count;
 
-	segments = tessera_device_segments(dev, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		if (!(segments[i].flags & DRM_TESSERA_SEGMENT_APERTURE))
-			total += segments[i].size;
+	for (uint32_t i = 0; (segment = tessera_device_segment_at(dev, i)); i++) {
+		if (!(segment->flags & DRM_TESSERA_SEGMENT_APERTURE))
+			total += segment->size;
 	}
 	return total;
 }
 
 static int make_context(struct gpu *gpu, const struct options *options)
 {
-	const struct drm_tessera_query_engine *engines;
-	uint32_t count, flags = 0, seed = 0;
+	const struct drm_tessera_query_engine *engine;
+	uint32_t flags = 0, seed = 0;
 
 	if (options->split == SPLIT_ALL)
 		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL;
@@ -65,10 +63,9 @@ static int make_context(struct gpu *gpu, const struct options *options)
 		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
 		seed = options->split_seed;
 	}
-	engines = tessera_device_engines(gpu->dev, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		if (engines[i].type == DRM_TESSERA_ENGINE_RENDER)
-			return tessera_context_new(gpu->dev, flags, engines[i].id, seed, &gpu->ctx);
+	for (uint32_t i = 0; (engine = tessera_device_engine_at(gpu->dev, i)); i++) {
+		if (engine->type == DRM_TESSERA_ENGINE_RENDER)
+			return tessera_context_new(gpu->dev, flags, engine->id, seed, &gpu->ctx);
 	}
 	return -ENODEV;
 }
@@ -396,19 +393,17 @@ static void count_split_points(struct gpu *gpu, struct summary *summary)
 
 static void read_memory_use(struct gpu *gpu, struct summary *summary)
 {
-	const struct drm_tessera_query_segment *segments;
+	const struct drm_tessera_query_segment *segment;
 	struct drm_tessera_query_memory memory[31];
-	int used = tessera_device_memory(gpu->dev, memory, 31);
-	uint32_t count;
+	int used = tessera_device_memory(gpu->dev, memory, sizeof(memory[0]), 31);
 
-	segments = tessera_device_segments(gpu->dev, &count);
-	for (uint32_t i = 0; i < count && i < 31; i++) {
-		summary->segments[i].id = segments[i].id;
-		summary->segments[i].total = segments[i].size;
+	for (uint32_t i = 0; i < 31 && (segment = tessera_device_segment_at(gpu->dev, i)); i++) {
+		summary->segments[i].id = segment->id;
+		summary->segments[i].total = segment->size;
 		snprintf(summary->segments[i].name, sizeof(summary->segments[i].name), "%s",
-			 segments[i].name);
+			 segment->name);
 		for (int j = 0; j < used; j++) {
-			if (memory[j].segment == segments[i].id)
+			if (memory[j].segment == segment->id)
 				summary->segments[i].used = memory[j].used;
 		}
 		summary->num_segments = i + 1;
@@ -447,7 +442,7 @@ static int render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	if (ret)
 		return complain("read back", ret);
 	summary->phase_ns[PHASE_READBACK] = now_ns() - start;
-	if (!tessera_device_refresh(gpu->dev, &info))
+	if (!tessera_device_refresh(gpu->dev, &info, sizeof(info)))
 		summary->guest_errors = info.guest_errors;
 	return 0;
 }

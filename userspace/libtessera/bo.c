@@ -254,10 +254,22 @@ uint64_t tessera_bo_size(const struct tessera_bo *bo)
 	return bo->size;
 }
 
-int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info)
+static int bo_query(struct tessera_bo *bo, struct drm_tessera_bo_info *info)
 {
 	*info = (struct drm_tessera_bo_info){ .handle = bo->handle };
 	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_INFO, info);
+}
+
+int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info, size_t size)
+{
+	struct drm_tessera_bo_info all;
+	int ret = bo_query(bo, &all);
+
+	if (ret)
+		return ret;
+	memset(info, 0, size);
+	memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));
+	return 0;
 }
 
 static int bo_map_locked(struct tessera_bo *bo)
@@ -265,7 +277,7 @@ static int bo_map_locked(struct tessera_bo *bo)
 	struct tessera_device *dev = bo->dev;
 	struct drm_tessera_bo_info info;
 	void *map;
-	int ret = tessera_bo_info(bo, &info);
+	int ret = bo_query(bo, &info);
 
 	if (ret)
 		return ret;

@@ -70,6 +70,11 @@ static int hash_reserve(struct tessera_cmdbuf *cb, size_t allocs)
 	return 0;
 }
 
+static uint32_t alloc_room(const struct tessera_cmdbuf *cb)
+{
+	return cb->dev->info.max_allocs - cb->num_allocs;
+}
+
 static bool alloc_is_listed(const struct tessera_cmdbuf *cb, const struct tessera_bo *bo)
 {
 	return cb->hash_size && cb->hash[hash_slot(cb, bo->handle)];
@@ -194,6 +199,29 @@ static bool slot_is_rebound(const struct tessera_cmdbuf *cb, const struct tesser
 	return !s->dirty && s->wanted->size >= cb->rebind_min;
 }
 
+/* Is the object of a changed slot also that of one before it? */
+static bool dirty_repeats(const struct tessera_cmdbuf *cb, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++) {
+		if (cb->slots[cb->dirty[j]].wanted == cb->slots[cb->dirty[i]].wanted)
+			return true;
+	}
+	return false;
+}
+
+/* New objects; each once. Slow, for when the list is all but full. */
+static uint32_t count_new_allocs(const struct tessera_cmdbuf *cb)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < cb->num_dirty; i++) {
+		const struct tessera_slot *s = &cb->slots[cb->dirty[i]];
+
+		count += s->wanted && !alloc_is_listed(cb, s->wanted) && !dirty_repeats(cb, i);
+	}
+	return count;
+}
+
 static struct flush_plan flush_plan(const struct tessera_cmdbuf *cb)
 {
 	struct flush_plan plan = { 0 };
@@ -205,6 +233,8 @@ static struct flush_plan flush_plan(const struct tessera_cmdbuf *cb)
 		plan.unbinds += !s->wanted && s->bound;
 		plan.allocs += s->wanted && !alloc_is_listed(cb, s->wanted);
 	}
+	if (plan.allocs > alloc_room(cb))
+		plan.allocs = count_new_allocs(cb);
 	plan.allocs += plan.unbinds && !cb->null_alloc;
 	if (!plan.binds)
 		return plan; /* no place is needed, nothing has to move */
@@ -515,9 +545,9 @@ int tessera_cmdbuf_raw(struct tessera_cmdbuf *cb, const uint32_t *packets, uint3
 
 	if (!dwords || dwords % 2)
 		return cb_fail(cb, -EINVAL);
-	ret = cb_reserve(cb, dwords, 0, 0);
+	ret = cb_work(cb, dwords, false);
 	if (ret)
-		return cb_fail(cb, ret);
+		return ret;
 	cb_emit(cb, packets, dwords);
 	cb->state_valid = 0; /* whatever they did to it */
 	return 0;

@@ -3,6 +3,7 @@
  * Devices: opening, properties, and the two doors everything else goes
  * through, ioctl and memory.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@ static int os_ioctl(void *cookie, int fd, unsigned long request, void *arg)
 	(void)cookie;
 	return ioctl(fd, request, arg);
 }
+
+/* The offsets of mappings are beyond 32 bits, also where long is not. */
+static_assert(sizeof(off_t) == 8, "build with -D_FILE_OFFSET_BITS=64");
 
 static void *os_mmap(void *cookie, size_t size, int fd, off_t offset)
 {
@@ -147,19 +151,20 @@ static int device_query_array(struct tessera_device *dev, uint32_t id, size_t el
 	return 0;
 }
 
-int tessera_device_refresh(struct tessera_device *dev, struct drm_tessera_query_device *info)
+int tessera_device_refresh(struct tessera_device *dev, struct drm_tessera_query_device *info,
+			   size_t size)
 {
 	struct drm_tessera_query query = {
 		.id = DRM_TESSERA_QUERY_DEVICE,
 		.data = {
-			.stride = sizeof(*info),
+			.stride = size,
 			.count = 1,
 			.array = (uintptr_t)info,
 		},
 	};
 	int ret;
 
-	memset(info, 0, sizeof(*info));
+	memset(info, 0, size);
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_QUERY, &query);
 	if (ret)
 		return ret;
@@ -173,7 +178,7 @@ static int device_load(struct tessera_device *dev)
 	ret = device_check_driver(dev);
 	if (ret)
 		return ret;
-	ret = tessera_device_refresh(dev, &dev->info);
+	ret = tessera_device_refresh(dev, &dev->info, sizeof(dev->info));
 	if (ret)
 		return ret;
 	if (!dev->info.max_slots || dev->info.max_slots > TSR_SLOT_ID_MASK ||
@@ -279,18 +284,16 @@ const struct drm_tessera_query_device *tessera_device_info(const struct tessera_
 	return &dev->info;
 }
 
-const struct drm_tessera_query_segment *tessera_device_segments(const struct tessera_device *dev,
-								uint32_t *count)
+const struct drm_tessera_query_segment *tessera_device_segment_at(const struct tessera_device *dev,
+								  uint32_t index)
 {
-	*count = dev->num_segments;
-	return dev->segments;
+	return index < dev->num_segments ? &dev->segments[index] : NULL;
 }
 
-const struct drm_tessera_query_engine *tessera_device_engines(const struct tessera_device *dev,
-							      uint32_t *count)
+const struct drm_tessera_query_engine *tessera_device_engine_at(const struct tessera_device *dev,
+								uint32_t index)
 {
-	*count = dev->num_engines;
-	return dev->engines;
+	return index < dev->num_engines ? &dev->engines[index] : NULL;
 }
 
 const struct drm_tessera_query_segment *tessera_device_segment(const struct tessera_device *dev,
@@ -318,12 +321,12 @@ uint32_t tessera_device_segment_set(const struct tessera_device *dev, uint32_t w
 }
 
 int tessera_device_memory(struct tessera_device *dev, struct drm_tessera_query_memory *memory,
-			  uint32_t count)
+			  size_t stride, uint32_t count)
 {
 	struct drm_tessera_query query = {
 		.id = DRM_TESSERA_QUERY_MEMORY,
 		.data = {
-			.stride = sizeof(*memory),
+			.stride = stride,
 			.count = count,
 			.array = (uintptr_t)memory,
 		},
@@ -332,7 +335,7 @@ int tessera_device_memory(struct tessera_device *dev, struct drm_tessera_query_m
 
 	if (!count)
 		return 0;
-	memset(memory, 0, count * sizeof(*memory));
+	memset(memory, 0, count * stride);
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_QUERY, &query);
 	return ret ? ret : (int)query.data.count;
 }

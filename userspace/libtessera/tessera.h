@@ -11,7 +11,11 @@
  *  - timeouts are absolute CLOCK_MONOTONIC nanoseconds (tessera_deadline());
  *  - system calls interrupted by a signal are started again;
  *  - -ENODEV: the device is gone; -ENOMEM: no memory; both may come from any
- *    function that talks to the kernel and are not repeated below.
+ *    function that talks to the kernel and are not repeated below;
+ *  - an object is lost if a move of it fails, or if the device is reset while nothing but
+ *    video memory has its bytes: submissions that list it return -EIO, and an access to its
+ *    mapping raises SIGBUS, also inside tessera_bo_read() and tessera_bo_write(). There is
+ *    nothing to do with it but to give it up.
  *
  * Threads: devices, buffer objects, sync objects, fences and contexts may be used
  * by several threads at once. A command buffer belongs to one thread at a
@@ -56,14 +60,21 @@ TESSERA_API void tessera_device_del(struct tessera_device *dev);
 /* The library's own DRM file; it stays the library's. */
 TESSERA_API int tessera_device_fd(const struct tessera_device *dev);
 
+/*
+ * The kernel's structs grow at their ends, and a program may have been built with shorter ones than the library. So
+ * there are no arrays of them here, and a function that fills one in for the caller takes its size: what is beyond
+ * that is left out, what the library or the kernel does not know is zero.
+ */
+
 /* Properties read when the device was opened; valid as long as the device. */
 TESSERA_API const struct drm_tessera_query_device *tessera_device_info(
 	const struct tessera_device *dev);
-/* Segments in id order, @count of them. */
-TESSERA_API const struct drm_tessera_query_segment *tessera_device_segments(
-	const struct tessera_device *dev, uint32_t *count);
-TESSERA_API const struct drm_tessera_query_engine *tessera_device_engines(
-	const struct tessera_device *dev, uint32_t *count);
+/* Segments in id order, from 0; NULL behind the last. Valid as long as the device. */
+TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment_at(
+	const struct tessera_device *dev, uint32_t index);
+/* Likewise. */
+TESSERA_API const struct drm_tessera_query_engine *tessera_device_engine_at(
+	const struct tessera_device *dev, uint32_t index);
 /* The segment called @name, or NULL. */
 TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment(
 	const struct tessera_device *dev, const char *name);
@@ -73,12 +84,13 @@ TESSERA_API const struct drm_tessera_query_segment *tessera_device_segment(
  */
 TESSERA_API uint32_t tessera_device_segment_set(const struct tessera_device *dev, uint32_t with,
 						uint32_t without);
-/* Current use of the segments: fills up to @count elements, returns how many. */
+/* Current use of the segments: fills up to @count elements of @stride bytes each, returns how many. */
 TESSERA_API int tessera_device_memory(struct tessera_device *dev,
-				      struct drm_tessera_query_memory *memory, uint32_t count);
-/* Read the device's properties again: error counter and clock move. */
+				      struct drm_tessera_query_memory *memory, size_t stride,
+				      uint32_t count);
+/* Read the device's properties again: error counter and clock move. @size: sizeof(*info). */
 TESSERA_API int tessera_device_refresh(struct tessera_device *dev,
-				       struct drm_tessera_query_device *info);
+				       struct drm_tessera_query_device *info, size_t size);
 
 /* ---- Surfaces: arithmetic only ----------------------------------------------- */
 
@@ -150,8 +162,9 @@ TESSERA_API void tessera_bo_del(struct tessera_bo *bo);
 
 TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
 TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
-/* What the kernel says about it right now. */
-TESSERA_API int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info);
+/* What the kernel says about it right now. @size: sizeof(*info). */
+TESSERA_API int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info,
+				size_t size);
 
 /*
  * CPU address of an object made with DRM_TESSERA_BO_CPU_ACCESS. One mapping is made and counted, it stays
@@ -269,8 +282,9 @@ TESSERA_API int tessera_cmdbuf_timestamp(struct tessera_cmdbuf *cb, uint32_t slo
 /* @dwords: even, 2 .. TSR_PKT_MAX_DWORDS; does not flush bindings. */
 TESSERA_API int tessera_cmdbuf_nop(struct tessera_cmdbuf *cb, uint32_t dwords);
 /*
- * Append packets as they are: no entry is made for any binding in them, no check is done. For tests, and for
- * packets this library does not know. @dwords must be even.
+ * Record pending bindings, like any packet that does work, then append packets as they are: no entry is
+ * made for any binding in them, no check is done. For tests, and for packets this library does not know. @dwords
+ * must be even.
  */
 TESSERA_API int tessera_cmdbuf_raw(struct tessera_cmdbuf *cb, const uint32_t *packets,
 				   uint32_t dwords);
@@ -346,7 +360,8 @@ struct tessera_submit_args {
 
 /*
  * Submit the buffer, which is kept and may be submitted again or reset at once. @args may be NULL. Errors:
- * those of DRM_IOCTL_TESSERA_SUBMIT; the buffer's own, see above; -EXDEV.
+ * those of DRM_IOCTL_TESSERA_SUBMIT, among them -EIO: the context was lost to a hang or a reset of the device (make
+ * a new one), or one of the objects is lost; the buffer's own, see above; -EXDEV.
  */
 TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
 				       struct tessera_submit_args *args);

@@ -19,7 +19,34 @@ check_symbols() {
 	diff "$build/tests/declared" "$build/tests/exported"
 }
 
+# What is installed where, and does the .pc say so? Last time's must not count.
+check_install() {
+	root=$build/tests/root
+	rm -rf "$root"
+	multiarch=$("${CC:-gcc}" -print-multiarch)
+	while read -r prefix libdir args; do
+		# shellcheck disable=SC2086
+		${MAKE:-make} -s -C "$src/.." BUILD="$build" DESTDIR="$root" PREFIX="$prefix" \
+			$args install >"$build/tests/install.log" 2>&1 || return 1
+		[ -e "$root$libdir/libtessera.so" ] || return 1
+		[ "$(PKG_CONFIG_PATH=$root$libdir/pkgconfig pkg-config --variable=libdir \
+			libtessera)" = "$libdir" ] || return 1
+		[ "$(PKG_CONFIG_PATH=$root$libdir/pkgconfig pkg-config --variable=prefix \
+			libtessera)" = "$prefix" ] || return 1
+	done <<EOF
+/usr/local /usr/local/lib
+/usr /usr/lib${multiarch:+/$multiarch}
+/opt/tessera /opt/tessera/lib64 LIBDIR=/opt/tessera/lib64
+EOF
+}
+
 echo "TAP version 13"
+if check_install; then
+	echo "ok - install: PREFIX and LIBDIR, and the .pc file"
+else
+	echo "not ok - install: PREFIX and LIBDIR, and the .pc file"
+	failed=1
+fi
 if check_symbols; then
 	echo "ok - symbols: exported symbols match tessera.h"
 else

@@ -467,6 +467,26 @@ static void test_bad_arguments(void **state)
 	tessera_bo_del(a);
 }
 
+/* Packets the library does not know see the bindings made before them. */
+static void test_raw(void **state)
+{
+	const uint32_t packet[2] = { TSR_PKT_HEADER(TSR_OP_NOP, 0, 2) };
+	struct tessera_bo *bo = mock_bo(dev_of(state), 8192);
+	struct tessera_view wr = surface(0, WRITE);
+	struct tessera_cmdbuf *cb = new_cb(state);
+	struct tessera_stream stream;
+
+	assert_int_equal(tessera_cmdbuf_bind(cb, 3, bo, &wr), 0);
+	assert_int_equal(tessera_cmdbuf_raw(cb, packet, 2), 0);
+	tessera_cmdbuf_stream(cb, &stream);
+	assert_int_equal(stream.cmd_bytes, (TSR_BIND_SLOT_DWORDS + 2) * 4);
+	assert_int_equal(stream.num_patches, 1);
+	assert_int_equal(stream.cmds[TSR_BIND_SLOT_DWORDS], packet[0]);
+	assert_int_equal(tessera_cmdbuf_raw(cb, packet, 1), -EINVAL);
+	tessera_cmdbuf_del(cb);
+	tessera_bo_del(bo);
+}
+
 /* The kernel's limits are known before it is asked. */
 static void test_limits(void **state)
 {
@@ -487,6 +507,11 @@ static void test_limits(void **state)
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
 	assert_int_equal(tessera_cmdbuf_bind(cb, 0, b, &wr), 0);
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), -E2BIG);
+	/* a new object in several slots is one element */
+	tessera_cmdbuf_reset(cb);
+	for (uint32_t slot = 0; slot < 3; slot++)
+		assert_int_equal(tessera_cmdbuf_bind(cb, slot, a, &wr), 0);
+	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
 	dev->info.max_allocs = 10;
 	dev->info.max_patches = 1;
 	tessera_cmdbuf_reset(cb);
@@ -561,17 +586,12 @@ static void test_random_streams_conform(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_packets),
-		TEST(test_split_points),
-		TEST(test_rebind_size),
-		TEST(test_write_flag_merge),
-		TEST(test_unused_bindings),
-		TEST(test_state_reemission),
-		TEST(test_growth),
-		TEST(test_allocation_failure),
-		TEST(test_bad_arguments),
-		TEST(test_limits),
-		TEST(test_random_streams_conform),
+		TEST(test_packets),	    TEST(test_split_points),
+		TEST(test_rebind_size),	    TEST(test_write_flag_merge),
+		TEST(test_unused_bindings), TEST(test_state_reemission),
+		TEST(test_growth),	    TEST(test_allocation_failure),
+		TEST(test_bad_arguments),   TEST(test_raw),
+		TEST(test_limits),	    TEST(test_random_streams_conform),
 	};
 
 	return cmocka_run_group_tests_name("cmdbuf", tests, NULL, NULL);

@@ -26,14 +26,14 @@ static struct mock *mock_of(void **state)
 /* SEG-3: one descriptor per segment, as the kernel has them. */
 static void test_query(void **state)
 {
-	const struct drm_tessera_query_segment *segments;
 	struct drm_tessera_query_memory memory[4];
-	uint32_t count;
 
-	segments = tessera_device_segments(dev_of(state), &count);
-	assert_int_equal(count, 4);
-	assert_string_equal((const char *)segments[3].name, "gart");
-	assert_int_equal(segments[1].size, 192 << 20);
+	assert_non_null(tessera_device_segment_at(dev_of(state), 3));
+	assert_null(tessera_device_segment_at(dev_of(state), 4));
+	assert_null(tessera_device_engine_at(dev_of(state), UINT32_MAX));
+	assert_string_equal((const char *)tessera_device_segment_at(dev_of(state), 3)->name,
+			    "gart");
+	assert_int_equal(tessera_device_segment_at(dev_of(state), 1)->size, 192 << 20);
 	assert_int_equal(tessera_device_segment(dev_of(state), "agp-ro")->id, 3);
 	assert_null(tessera_device_segment(dev_of(state), "agp"));
 	assert_int_equal(tessera_device_segment_set(dev_of(state), DRM_TESSERA_SEGMENT_APERTURE, 0),
@@ -42,8 +42,42 @@ static void test_query(void **state)
 						    DRM_TESSERA_SEGMENT_APERTURE |
 							    DRM_TESSERA_SEGMENT_CPU_VISIBLE),
 			 1 << 2);
-	assert_int_equal(tessera_device_memory(dev_of(state), memory, 4), 1);
+	assert_int_equal(tessera_device_memory(dev_of(state), memory, sizeof(memory[0]), 4), 1);
 	assert_int_equal(memory[0].used, 4096);
+}
+
+/* Structs of older and of newer programs: as much is written as they have. */
+static void test_sizes(void **state)
+{
+	struct {
+		union {
+			struct drm_tessera_query_memory memory;
+			struct drm_tessera_query_device device;
+			struct drm_tessera_bo_info bo;
+		};
+		uint8_t behind[64];
+	} s;
+	struct tessera_bo *bo = mock_bo(dev_of(state), 8192);
+	uint8_t *bytes = (uint8_t *)&s;
+
+	memset(&s, 0xaa, sizeof(s));
+	assert_int_equal(tessera_bo_info(bo, &s.bo, 24), 0);
+	assert_int_equal(s.bo.mmap_offset, 0x100000);
+	assert_int_equal(bytes[24], 0xaa);
+	assert_int_equal(tessera_bo_info(bo, &s.bo, sizeof(s.bo) + 8), 0);
+	assert_int_equal(bytes[sizeof(s.bo)], 0);
+	assert_int_equal(bytes[sizeof(s.bo) + 8], 0xaa);
+
+	memset(&s, 0xaa, sizeof(s));
+	assert_int_equal(tessera_device_refresh(dev_of(state), &s.device, 16), 0);
+	assert_int_equal(s.device.max_slots, tessera_device_info(dev_of(state))->max_slots);
+	assert_int_equal(bytes[16], 0xaa);
+
+	memset(&s, 0xaa, sizeof(s));
+	assert_int_equal(tessera_device_memory(dev_of(state), &s.memory, 24, 1), 1);
+	assert_int_equal(s.memory.used, 4096);
+	assert_int_equal(bytes[24], 0xaa);
+	tessera_bo_del(bo);
 }
 
 /* Every failure while opening is reported and leaves nothing behind. */
@@ -279,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_query),
+		TEST(test_sizes),
 		cmocka_unit_test(test_open_errors),
 		TEST(test_eintr),
 		TEST(test_usages),

@@ -60,17 +60,13 @@ static void print_device(const struct drm_tessera_query_device *info)
 
 static int print_segments(struct tessera_device *dev)
 {
-	const struct drm_tessera_query_segment *segments;
+	const struct drm_tessera_query_segment *s;
 	struct drm_tessera_query_memory memory[32];
-	uint32_t count;
-	int used = tessera_device_memory(dev, memory, 32);
+	int used = tessera_device_memory(dev, memory, sizeof(memory[0]), 32);
 
 	if (used < 0)
 		return used;
-	segments = tessera_device_segments(dev, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct drm_tessera_query_segment *s = &segments[i];
-
+	for (uint32_t i = 0; (s = tessera_device_segment_at(dev, i)); i++) {
 		printf("segment %-2u   %s: 0x%" PRIx64 " + %" PRIu64 " MiB,", s->id, s->name,
 		       (uint64_t)s->gpu_base, (uint64_t)(s->size >> 20));
 		for (int j = 0; j < used; j++) {
@@ -86,15 +82,13 @@ static int print_segments(struct tessera_device *dev)
 
 static void print_engines(const struct tessera_device *dev)
 {
-	const struct drm_tessera_query_engine *engines;
-	uint32_t count;
+	const struct drm_tessera_query_engine *engine;
 
-	engines = tessera_device_engines(dev, &count);
-	for (uint32_t i = 0; i < count; i++)
-		printf("engine %-2u    %s\n", engines[i].id,
-		       engines[i].type == DRM_TESSERA_ENGINE_RENDER   ? "render"
-		       : engines[i].type == DRM_TESSERA_ENGINE_PAGING ? "paging"
-								      : "unknown");
+	for (uint32_t i = 0; (engine = tessera_device_engine_at(dev, i)); i++)
+		printf("engine %-2u    %s\n", engine->id,
+		       engine->type == DRM_TESSERA_ENGINE_RENDER   ? "render"
+		       : engine->type == DRM_TESSERA_ENGINE_PAGING ? "paging"
+								   : "unknown");
 }
 
 int main(int argc, char **argv)
@@ -112,7 +106,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "tessera-info: no tessera device: %s\n", strerror(-ret));
 		return 1;
 	}
-	ret = tessera_device_refresh(dev, &info);
+	ret = tessera_device_refresh(dev, &info, sizeof(info));
 	if (!ret) {
 		print_device(&info);
 		print_engines(dev);
