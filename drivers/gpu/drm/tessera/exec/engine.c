@@ -157,6 +157,7 @@ int tessera_engines_start(struct tessera_device *tdev)
 void tessera_engines_cancel(struct tessera_device *tdev)
 {
 	struct tessera_engine *engine;
+	unsigned long flags;
 	bool cookie;
 	u32 i;
 
@@ -164,6 +165,10 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 		engine = tdev->engines[i];
 		if (!engine)
 			continue;
+		/* First of all, so that nobody rings at an engine that is stopped. */
+		spin_lock_irqsave(&engine->lock, flags);
+		engine->dead = -ECANCELED;
+		spin_unlock_irqrestore(&engine->lock, flags);
 		/* A device that is really gone cannot write to the ring either. */
 		if (tessera_ring_stop(engine->ring))
 			drm_dbg_driver(&tdev->drm, "%s does not answer\n", engine->name);
