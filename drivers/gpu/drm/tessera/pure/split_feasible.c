@@ -91,7 +91,8 @@ static void choose_homes(struct split *split)
 {
 	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {};
 	u64 start[TESSERA_SPLIT_MAX_SEGS] = {};
-	u64 align[TESSERA_SPLIT_MAX_SEGS];
+	/* Alignments first, then what they leave. */
+	u64 *align = split->home_cap;
 	u32 i, seg;
 
 	for (i = 0; i < split->pack.n_gap; i++) {
