@@ -1,58 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The device goes away while files are open, jobs run and memory is mapped; and comes back. */
 #include <fcntl.h>
-#include <glob.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "pci.h"
 #include "tsr.h"
-
-#define DRIVER "/sys/bus/pci/drivers/tessera/"
-
-static const char *slot(void)
-{
-	static char name[256];
-	glob_t found;
-
-	if (name[0])
-		return name;
-	require(!glob("/sys/bus/pci/devices/*", 0, NULL, &found));
-	for (size_t i = 0; i < found.gl_pathc && !name[0]; i++) {
-		char path[320];
-		char *id;
-
-		snprintf(path, sizeof(path), "%s/device", found.gl_pathv[i]);
-		id = tsr_read_file(path);
-		if (id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID)
-			snprintf(name, sizeof(name), "%s", strrchr(found.gl_pathv[i], '/') + 1);
-		free(id);
-	}
-	globfree(&found);
-	require(name[0]);
-	return name;
-}
-
-static void bind_again(void)
-{
-	tsr_write_file(DRIVER "bind", slot());
-}
-
-/* whatever the test before has left, there is a device now, and will be */
-static void begin(void)
-{
-	if (access(DRIVER, F_OK))
-		tap_skip("the driver is not loaded");
-	bind_again();
-	atexit(bind_again);
-}
-
-static void unplug(void)
-{
-	require_ok(tsr_write_file(DRIVER "unbind", slot()));
-}
 
 static const uint32_t mappable = DRM_TESSERA_BO_CPU_ACCESS;
 
@@ -76,7 +30,7 @@ static void file_is_dead(struct tsr_device *dev, uint32_t ctx, const struct tsr_
  */
 static void with_jobs_and_mappings(void)
 {
-	struct tsr_device dev = (begin(), tsr_open());
+	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo vram = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), mappable);
@@ -104,7 +58,7 @@ static void with_jobs_and_mappings(void)
 	pfd.fd = tsr_syncobj_export(&dev, sync);
 	require_eq(poll(&pfd, 1, 0), 0);
 
-	unplug();
+	tsr_pci_unbind();
 	require_eq(poll(&pfd, 1, 20000), 1);
 	file_is_dead(&dev, ctx, &cmd);
 	/* pages that were mapped, and pages that were not */
@@ -146,11 +100,11 @@ static void under_paging_load(void)
 {
 	pid_t workers[3];
 
-	begin();
+	tsr_pci_begin();
 	for (int i = 0; i < 3; i++)
 		workers[i] = tap_fork(work_until_gone, NULL);
 	usleep(tap_slow() ? 4000000 : 1000000);
-	unplug();
+	tsr_pci_unbind();
 	for (int i = 0; i < 3; i++)
 		tap_join(workers[i]);
 }
@@ -158,7 +112,7 @@ static void under_paging_load(void)
 /* It works again after each time. */
 static void again_and_again(void)
 {
-	begin();
+	tsr_pci_begin();
 	for (int i = 0; i < (tap_slow() ? 4 : 15); i++) {
 		struct tsr_device dev = tsr_open();
 		uint32_t ctx = tsr_context_new(&dev, 0);
@@ -167,11 +121,11 @@ static void again_and_again(void)
 
 		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
 		tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, (uint32_t)i);
-		require_ok(tsr_write_file(DRIVER "unbind", slot()));
+		tsr_pci_unbind();
 		require_err(__tsr_open_node(), -ENODEV);
 		if (i & 1)
 			tsr_close(&dev);
-		require_ok(tsr_write_file(DRIVER "bind", slot()));
+		tsr_pci_bind();
 		if (!(i & 1))
 			tsr_close(&dev);
 	}
@@ -191,7 +145,7 @@ struct sw_sync_create_fence_data {
 
 static void unplug_in_child(void *arg)
 {
-	unplug();
+	tsr_pci_unbind();
 }
 
 #define FOREIGN_PARTS 20
@@ -212,7 +166,7 @@ static void behind_a_foreign_fence(void)
 	int timeline;
 	pid_t pid;
 
-	begin();
+	tsr_pci_begin();
 	timeline = open(SW_SYNC, O_RDWR | O_CLOEXEC);
 	if (timeline < 0)
 		tap_skip("the kernel has no %s", SW_SYNC);
