@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "puzzle.h"
 #include "trace.h"
 #include "tsr.h"
 #include "workload.h"
@@ -574,66 +575,18 @@ static void rotating(void)
 	tsr_close(&dev);
 }
 
-/*
- * Lifetimes that no placement can serve, though every split point fits: units of
- * an eighth, {size, first step, step after the last}, found by exhaustive search.
- */
-static const struct {
-	uint32_t units, from, to;
-} puzzle[] = { { 1, 1, 3 }, { 4, 0, 1 }, { 2, 1, 2 }, { 4, 2, 4 },
-	       { 1, 1, 5 }, { 1, 0, 3 }, { 3, 0, 2 }, { 3, 3, 4 } };
-#define PUZZLE_STEPS 5
-#define PUZZLE_LOG 15
-
-static void build_puzzle(struct tsr_cmd *cmd, const struct tsr_bo *bos, const struct tsr_bo *log,
-			 bool rebind, uint32_t *offsets)
-{
-	for (uint32_t step = 0; step < PUZZLE_STEPS; step++) {
-		offsets[step] = tsr_cmd_bytes(cmd);
-		tsr_cmd_group_begin(cmd);
-		for (uint32_t i = 0; i < ARRAY_SIZE(puzzle); i++)
-			if (puzzle[i].to == step)
-				tsr_cmd_unbind(cmd, i);
-		for (uint32_t i = 0; i < ARRAY_SIZE(puzzle); i++)
-			if (puzzle[i].from == step ||
-			    (rebind && puzzle[i].from < step && puzzle[i].to > step))
-				tsr_cmd_bind_buffer(cmd, i, &bos[i], true);
-		if (!step)
-			tsr_cmd_bind_buffer(cmd, PUZZLE_LOG, log, true);
-		tsr_cmd_group_end(cmd);
-		/* every live object gets one word per step; the log says the step ran */
-		for (uint32_t i = 0; i < ARRAY_SIZE(puzzle); i++)
-			if (puzzle[i].from <= step && puzzle[i].to > step)
-				tsr_cmd_fill(cmd, i, step, 1, 0x1000 * (i + 1) + step);
-		tsr_cmd_fill(cmd, PUZZLE_LOG, step, 1, 1);
-	}
-	offsets[PUZZLE_STEPS] = tsr_cmd_bytes(cmd);
-}
-
-static struct tsr_bo puzzle_objects(struct tsr_device *dev, struct tsr_bo *bos)
-{
-	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
-	struct tsr_bo log = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)),
-				       DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
-
-	for (uint32_t i = 0; i < ARRAY_SIZE(puzzle); i++)
-		bos[i] = tsr_bo_new(dev, puzzle[i].units * (seg->size / 8), tsr_bit(seg), 0);
-	tsr_bo_map(dev, &log);
-	return log;
-}
-
 static void fails_late(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint32_t offsets[PUZZLE_STEPS + 1], num, part = 0, end = 0, ran = 0;
-	struct tsr_bo bos[ARRAY_SIZE(puzzle)], log = puzzle_objects(&dev, bos);
+	uint32_t offsets[TSR_PUZZLE_STEPS + 1], num, part = 0, end = 0, ran = 0;
+	struct tsr_bo bos[TSR_PUZZLE_OBJECTS], log = tsr_puzzle_objects(&dev, bos);
 	const uint32_t *steps = log.map;
 	struct tsr_trace trace;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
-	build_puzzle(&cmd, bos, &log, false, offsets);
+	tsr_puzzle_build(&cmd, bos, &log, false, offsets);
 	tsr_trace_start("split_part", "split_pin", "place", "evict", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ENOSPC);
 	trace = tsr_trace_stop();
@@ -645,13 +598,13 @@ static void fails_late(void)
 		require_eq(tsr_event_u64(ev, "start"), end);
 		end = (uint32_t)tsr_event_u64(ev, "end");
 	}
-	require(part >= 1 && end < offsets[PUZZLE_STEPS]);
+	require(part >= 1 && end < offsets[TSR_PUZZLE_STEPS]);
 	while (offsets[ran] < end)
 		ran++;
 	require_eq(offsets[ran], end);
-	for (uint32_t s = 0; s < PUZZLE_STEPS; s++)
+	for (uint32_t s = 0; s < TSR_PUZZLE_STEPS; s++)
 		require_eq(steps[s], s < ran);
-	tap_note("%u parts, %u of %u steps ran", part, ran, PUZZLE_STEPS);
+	tap_note("%u parts, %u of %u steps ran", part, ran, TSR_PUZZLE_STEPS);
 
 	/* the context is not banned, and nothing is left behind */
 	tsr_gpu_fill(&dev, ctx, &log, 5);
@@ -664,13 +617,13 @@ static void rebinding_lets_them_move(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint32_t offsets[PUZZLE_STEPS + 1], num, moved = 0;
-	struct tsr_bo bos[ARRAY_SIZE(puzzle)], log = puzzle_objects(&dev, bos);
+	uint32_t offsets[TSR_PUZZLE_STEPS + 1], num, moved = 0;
+	struct tsr_bo bos[TSR_PUZZLE_OBJECTS], log = tsr_puzzle_objects(&dev, bos);
 	struct tsr_trace trace;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
-	build_puzzle(&cmd, bos, &log, true, offsets);
+	tsr_puzzle_build(&cmd, bos, &log, true, offsets);
 	tsr_trace_start("paging_op", "evict", "place", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), 0);
 	trace = tsr_trace_stop();
@@ -687,12 +640,12 @@ static void rebinding_lets_them_move(void)
 	require(moved || tsr_trace_count(&trace, "evict"));
 
 	/* each live step left its word, in whatever place the object was */
-	for (uint32_t i = 0; i < ARRAY_SIZE(puzzle); i++) {
-		uint32_t words[PUZZLE_STEPS];
+	for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++) {
+		uint32_t words[TSR_PUZZLE_STEPS];
 
-		tsr_gpu_read(&dev, ctx, &bos[i], 0, PUZZLE_STEPS, words);
-		for (uint32_t s = 0; s < PUZZLE_STEPS; s++) {
-			bool live = puzzle[i].from <= s && puzzle[i].to > s;
+		tsr_gpu_read(&dev, ctx, &bos[i], 0, TSR_PUZZLE_STEPS, words);
+		for (uint32_t s = 0; s < TSR_PUZZLE_STEPS; s++) {
+			bool live = tsr_puzzle[i].from <= s && tsr_puzzle[i].to > s;
 
 			require_eq(words[s], live ? 0x1000 * (i + 1) + s : 0);
 		}
