@@ -131,15 +131,15 @@ void tsr_debugfs_reset(void)
 	globfree(&found);
 }
 
-int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
+int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key)
 {
 	char path[64], unit[16] = "";
 	long long value = -1;
 	char *text, *line, *save = NULL;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", dev->fd);
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)pid, fd);
 	text = tsr_read_file(path);
-	require(text);
+	require_msg(text, "cannot read %s", path);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		size_t len = strlen(key);
 
@@ -155,4 +155,9 @@ int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
 	else if (value >= 0 && !strcmp(unit, "MiB"))
 		value <<= 20;
 	return value;
+}
+
+int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
+{
+	return tsr_fdinfo_of(getpid(), dev->fd, key);
 }

@@ -213,5 +213,6 @@ int tsr_debugfs_write(const char *name, const char *text);
 void tsr_debugfs_reset(void); /* knobs a failed test may have left turned */
 /* bytes of a drm-* memory key of fdinfo, or nanoseconds of an engine; -1: no such key */
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key);
+int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key); /* of another process */
 
 #endif /* TSR_TEST_H */

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A paging job that fails takes with it the objects it carried and the jobs that use them, and
+ * nobody else's. Paging takes 2 s and a job 200 ms (test-page-lost.args); with the timeout between
+ * the two every paging job hangs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "stall.h"
+
+#define B_JOBS 20 /* 4 s of the device: under way before and after the failure */
+
+static char timeout_before[32];
+
+static void timeout_restore(void)
+{
+	tsr_debugfs_write("job_timeout_ms", timeout_before);
+}
+
+static void timeout_shorten(void)
+{
+	char *text = tsr_debugfs_read("job_timeout_ms");
+
+	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
+	free(text);
+	atexit(timeout_restore);
+	require_ok(tsr_debugfs_write("job_timeout_ms", "1000"));
+}
+
+static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
+{
+	tsr_cmd_init(cmd);
+	tsr_cmd_bind_buffer(cmd, 0, bo, true);
+	tsr_cmd_fill(cmd, 0, 0, (uint32_t)(bo->size / 4), value);
+}
+
+/*
+ * Jobs of another client that are not in a ring yet when it happens: each waits for the one before,
+ * on the other engine.
+ */
+static void queued_jobs_of_others(void)
+{
+	struct tsr_device a = tsr_open(), b = tsr_open();
+	uint32_t ctx_a = tsr_context_new(&a, 0), sync[B_JOBS], got[16], before = 0;
+	uint32_t ctx_b[2] = { tsr_context_new(&b, 0), tsr_context_on(&b, tsr_second_engine(&b)) };
+	struct tsr_bo lost, fine = tsr_bo_new(&b, KiB(64), tsr_bit(tsr_seg_hidden(&b)), 0);
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+
+	tsr_gpu_fill(&b, ctx_b[0], &fine, 1);
+	lost = tsr_bo_new(&a, KiB(64), tsr_bit(tsr_seg_hidden(&a)), 0);
+	timeout_shorten();
+	for (uint32_t i = 0; i < B_JOBS; i++) {
+		sync[i] = tsr_syncobj_new(&b);
+		fill_list(&cmd, &fine, 100 + i);
+		tsr_submit(&b, ctx_b[i % 2], &cmd, i ? sync[i - 1] : 0, sync[i]);
+		tsr_cmd_fini(&cmd);
+	}
+	fill_list(&cmd, &lost, 2);
+	require_eq(tsr_submit_status(&a, ctx_a, &cmd, NULL), -EIO);
+	while (before < B_JOBS && !__tsr_syncobj_wait(b.fd, sync[before], 0, 0))
+		before++;
+	tap_note("%u of %u jobs of the other client had ended by then", before, B_JOBS);
+	require(before < B_JOBS);
+	for (uint32_t i = 0; i < B_JOBS; i++)
+		require_ok(tsr_syncobj_status(&b, sync[i]));
+	require_err(__tsr_submit(&a, ctx_a, &cmd, 0, 0, &args), -EIO);
+	timeout_restore();
+	tsr_gpu_read(&b, ctx_b[0], &fine, 0, 16, got);
+	tsr_words_check(got, 16, 100 + B_JOBS - 1);
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
+static const struct tap_test tests[] = {
+	{ "PAGE-6 paging fails: others' queued jobs run", queued_jobs_of_others, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

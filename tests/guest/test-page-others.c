@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One client's paging beside another's. A's eviction waits for jobs of A, each of which takes
+ * the device 100 ms (test-page-others.args). B, on the other render engine, has no object and
+ * no range in common with A, and is done before A's jobs are.
+ */
+#include <unistd.h>
+
+#include "stall.h"
+
+#define A_JOBS (tap_slow() ? 50 : 25) /* seconds of the device */
+
+struct stage {
+	struct tsr_device a, b; /* two files */
+	struct tsr_bo busy, next; /* of A: one or the other fits */
+	uint32_t ctx_a, ctx_b, sync;
+};
+
+static void bind_and_fill(struct tsr_cmd *cmd, const struct tsr_bo *bo)
+{
+	tsr_cmd_init(cmd);
+	tsr_cmd_bind_buffer(cmd, 0, bo, true);
+	tsr_cmd_fill(cmd, 0, 0, (uint32_t)(bo->size / 4), 7);
+}
+
+/*
+ * Jobs of A use an object; one more needs its room, so that an eviction waits for those jobs,
+ * and a page-in for the eviction.
+ */
+static void a_pages_behind_jobs(struct stage *stage, const struct drm_tessera_query_segment *seg)
+{
+	uint64_t size = seg->commit_limit * 5 / 8;
+	struct tsr_cmd cmd;
+
+	stage->busy = tsr_bo_new(&stage->a, size, tsr_bit(seg), 0);
+	stage->next = tsr_bo_new(&stage->a, size, tsr_bit(seg), 0);
+	stage->ctx_a = tsr_context_new(&stage->a, 0);
+	stage->sync = tsr_syncobj_new(&stage->a);
+	tsr_gpu_touch(&stage->a, stage->ctx_a, &stage->busy);
+	bind_and_fill(&cmd, &stage->busy);
+	for (int i = 0; i < A_JOBS; i++)
+		tsr_submit(&stage->a, stage->ctx_a, &cmd, 0, stage->sync);
+	tsr_cmd_fini(&cmd);
+	bind_and_fill(&cmd, &stage->next);
+	tsr_submit(&stage->a, stage->ctx_a, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+	require_eq(tsr_bo_info(&stage->a, &stage->busy).segment, 0);
+}
+
+static void stage_init(struct stage *stage)
+{
+	stage->a = tsr_open();
+	stage->b = tsr_open();
+	stage->ctx_b = tsr_context_on(&stage->b, tsr_second_engine(&stage->b));
+}
+
+/* A's jobs were under way all the time */
+static void stage_fini(struct stage *stage)
+{
+	require_err(__tsr_syncobj_wait(stage->a.fd, stage->sync, 0, 0), -ETIME);
+	require_ok(tsr_syncobj_status(&stage->a, stage->sync));
+	tsr_bo_wait(&stage->a, &stage->next);
+	tsr_close(&stage->b);
+	tsr_close(&stage->a);
+}
+
+/* B's job on a new object, with what that takes: a range, and a clear or a mapping */
+static void b_uses_new_object(struct stage *stage, const struct drm_tessera_query_segment *seg)
+{
+	struct tsr_bo bo = tsr_bo_new(&stage->b, 65536, tsr_bit(seg), 0);
+	uint64_t start = tap_now_ns();
+
+	tsr_gpu_fill(&stage->b, stage->ctx_b, &bo, 3);
+	tap_note("segment %u: %llu ms", seg->id,
+		 (unsigned long long)(tap_now_ns() - start) / 1000000);
+	require_err(__tsr_syncobj_wait(stage->a.fd, stage->sync, 0, 0), -ETIME);
+}
+
+static void beside(const struct drm_tessera_query_segment *(*a_seg)(struct tsr_device *dev),
+		   const struct drm_tessera_query_segment *(*b_seg)(struct tsr_device *dev))
+{
+	struct stage stage;
+
+	stage_init(&stage);
+	a_pages_behind_jobs(&stage, a_seg(&stage.a));
+	b_uses_new_object(&stage, b_seg(&stage.b));
+	stage_fini(&stage);
+}
+
+static void another_segment(void)
+{
+	beside(tsr_seg_visible, tsr_seg_hidden);
+}
+
+static void an_aperture(void)
+{
+	beside(tsr_seg_visible, tsr_seg_gart);
+}
+
+/* there is a hole beside what A evicts: a place in it depends on nobody */
+static void another_range(void)
+{
+	beside(tsr_seg_visible, tsr_seg_visible);
+}
+
+static void another_range_of_an_aperture(void)
+{
+	beside(tsr_seg_gart, tsr_seg_gart);
+}
+
+/* A's unmapping waits, B's object moves between other segments */
+static void unmapping(void)
+{
+	beside(tsr_seg_gart, tsr_seg_hidden);
+}
+
+/* the CPU's touch evicts an object of B, and sees its bytes */
+static void cpu_fault(void)
+{
+	struct stage stage;
+	struct tsr_bo bo;
+	uint64_t start;
+
+	stage_init(&stage);
+	bo = tsr_bo_new(&stage.b, MiB(1),
+			tsr_bit(tsr_seg_hidden(&stage.b)) | tsr_bit(tsr_seg_gart(&stage.b)),
+			DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	tsr_bo_map(&stage.b, &bo);
+	tsr_pattern_write(&bo, 5);
+	tsr_gpu_touch(&stage.b, stage.ctx_b, &bo);
+	require_eq(tsr_bo_info(&stage.b, &bo).segment, tsr_seg_hidden(&stage.b)->id);
+	a_pages_behind_jobs(&stage, tsr_seg_visible(&stage.a));
+	start = tap_now_ns();
+	tsr_pattern_check(&bo, 5);
+	tap_note("CPU fault: %llu ms", (unsigned long long)(tap_now_ns() - start) / 1000000);
+	stage_fini(&stage);
+}
+
+static const struct tap_test tests[] = {
+	{ "PAGE-3 SEG-7 others' paging in another segment", another_segment, 0, 0 },
+	{ "PAGE-3 SEG-7 others' mapping in an aperture", an_aperture, 0, 0 },
+	{ "PAGE-3 others' paging in another range", another_range, 0, 0 },
+	{ "PAGE-3 others' mapping in another range", another_range_of_an_aperture, 0, 0 },
+	{ "PAGE-3 SEG-7 others' paging beside an unmapping", unmapping, 0, 0 },
+	{ "PAGE-3 SWZ-13 others' CPU faults", cpu_fault, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* SCHED-5: the same on a device that can preempt (test-stall-preempt.args). */
+#include "test-stall.c"

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+/*
+ * No client waits for another's submission in parts. A is a process whose submissions
+ * take many parts, B is us. Each job takes the device 5 ms (test-stall.args), so A is
+ * at it for a while, on any machine; what B does meanwhile is bounded by what A's submissions
+ * are made of, not by milliseconds. Built twice, for a device without and with preemption.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stall.h"
+
+#define MANY_PARTS 16000 /* 80 s of the device */
+#define QUEUES 4
+#define FEW 4 /* jobs of one context that may be in the ring before another's */
+
+static bool preempts(struct tsr_device *dev)
+{
+	return dev->info.caps & DRM_TESSERA_CAP_PREEMPTION;
+}
+
+/* ---- A: one submission of very many parts ------------------------------------- */
+
+static void submit_once(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, (uint32_t)client->arg, 0);
+	tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, 0);
+	pause();
+}
+
+#define still_inside(client) require(!(client)->state->returned)
+
+/*
+ * While A is inside SUBMIT, B makes objects, maps, touches and closes them, has some paged in
+ * and out, and runs jobs: on the other engine, and if the device preempts on A's.
+ */
+static void b_does_all(struct tsr_device *dev, struct tsr_client *a, const struct tsr_bo *resident)
+{
+	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+	uint32_t movable = tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev));
+	struct tsr_bo bo = tsr_bo_new(dev, 65536, movable, cached);
+	uint32_t ctx = tsr_context_on(dev, tsr_second_engine(dev));
+	struct tsr_small here;
+
+	tsr_pattern_write((tsr_bo_map(dev, &bo), &bo), 1);
+	still_inside(a);
+	/* to the hidden segment, and by the CPU's touch back */
+	tsr_gpu_touch(dev, ctx, &bo);
+	require_eq(tsr_bo_info(dev, &bo).segment, tsr_seg_hidden(dev)->id);
+	still_inside(a);
+	tsr_pattern_check(&bo, 1);
+	require_eq(tsr_bo_info(dev, &bo).segment, 0);
+	still_inside(a);
+	/* an object of ours in the very segment A is fighting for */
+	tsr_pattern_check(resident, 2);
+	still_inside(a);
+	tsr_context_free(dev, tsr_context_new(dev, 0));
+	tsr_bo_free(dev, &bo);
+	tsr_context_free(dev, ctx);
+	still_inside(a);
+	if (!preempts(dev))
+		return;
+	tsr_small_init(dev, &here, dev->render);
+	tsr_small_run(dev, &here);
+	tsr_small_fini(dev, &here);
+	still_inside(a);
+}
+
+static void one_of_many_parts(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo =
+		tsr_bo_new(&dev, 65536, tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_client a;
+	struct tsr_small small;
+	uint64_t start, took;
+
+	tsr_pattern_write((tsr_bo_map(&dev, &bo), &bo), 2);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_client_start(&a, submit_once, MANY_PARTS);
+	tsr_client_wait_running(&a);
+	for (int i = 0; i < 3; i++) {
+		start = tap_now_ns();
+		b_does_all(&dev, &a, &bo);
+		tap_note("B: %llu ms", (unsigned long long)(tap_now_ns() - start) / 1000000);
+	}
+	took = tsr_client_kill(&a);
+	tap_note("A ended %llu ms after SIGKILL", (unsigned long long)took / 1000000);
+	tsr_small_init(&dev, &small, dev.render);
+	start = tap_now_ns();
+	tsr_small_run(&dev, &small);
+	took = tap_now_ns() - start;
+	/* A had 16,000 parts; those armed when it died are 64 at most, 5 ms each */
+	tap_note("the next job: %llu ms", (unsigned long long)took / 1000000);
+	require(took < 20000000000ull);
+	tsr_close(&dev);
+}
+
+/* ---- waiting at the gate --------------------------------------------------------- */
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+	alarms++;
+}
+
+/* without preemption B's job for A's engine waits in the ioctl, which a signal ends */
+static void gate_is_interruptible(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct itimerval tick = { { 0, 100000 }, { 0, 100000 } }, off = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	struct drm_tessera_submit args;
+	struct tsr_client a, waiter;
+	struct tsr_small small;
+	int rc;
+
+	if (preempts(&dev))
+		tap_skip("no gate on a device that preempts");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&a, submit_once, MANY_PARTS);
+	tsr_client_wait_running(&a);
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	tsr_submit_args(&small.cmd, small.ctx, &args);
+	rc = ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
+	setitimer(ITIMER_REAL, &off, NULL);
+	require_eq(rc, -EINTR);
+	still_inside(&a);
+	/* and SIGKILL */
+	tsr_client_start(&waiter, submit_once, 2);
+	tsr_wait_for(waiter.state->begun);
+	usleep(100000);
+	require(tsr_client_kill(&waiter) < 2000000000ull);
+	still_inside(&a);
+	tsr_client_kill(&a);
+	tsr_small_run(&dev, &small);
+	tsr_close(&dev);
+}
+
+/* ---- A: submissions after each other, from several contexts ---------------------- */
+
+struct queue {
+	struct tsr_client *client;
+	struct tsr_device *dev;
+	struct tsr_rotation rot;
+	uint32_t ctx, sync;
+};
+
+static void *keep_going(void *arg)
+{
+	struct queue *queue = arg;
+	struct tsr_client *client = queue->client;
+
+	while (!client->state->stop) {
+		require_ok(tsr_client_submit(client, queue->dev, queue->ctx, &queue->rot.cmd, 0,
+					     queue->sync));
+		require_ok(tsr_syncobj_status(queue->dev, queue->sync));
+		__atomic_fetch_add(&client->state->rounds, 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static void four_in_flight(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct queue queues[QUEUES];
+	pthread_t threads[QUEUES];
+
+	for (int i = 0; i < QUEUES; i++) {
+		queues[i] = (struct queue){ .client = client, .dev = &dev };
+		queues[i].ctx = tsr_context_new(&dev, 0);
+		queues[i].sync = tsr_syncobj_new(&dev);
+		tsr_rotation_init(&dev, &queues[i].rot, (uint32_t)client->arg, 0);
+	}
+	for (int i = 0; i < QUEUES; i++)
+		require(!pthread_create(&threads[i], NULL, keep_going, &queues[i]));
+	for (int i = 0; i < QUEUES; i++)
+		pthread_join(threads[i], NULL);
+	tsr_close(&dev);
+}
+
+/* ---- B: one small job at a time, and what ran between its asking and its job ------ */
+
+/* the context of B's jobs: the trace has one part of each, and A's have many */
+static uint32_t context_of_whole_jobs(const struct tsr_trace *trace)
+{
+	tsr_trace_for_each(trace, "split_part", ev)
+	{
+		uint64_t ctx = tsr_event_u64(ev, "ctx"), max = 0;
+
+		tsr_trace_for_each(trace, "split_part", other)
+		{
+			if (tsr_event_u64(other, "ctx") == ctx &&
+			    tsr_event_u64(other, "part") > max)
+				max = tsr_event_u64(other, "part");
+		}
+		if (!max)
+			return (uint32_t)ctx;
+	}
+	tap_fail(__FILE__, __LINE__, "no job of B in the trace");
+}
+
+/*
+ * For each of B's jobs: how many parts of A began between the asking and the job, and how
+ * many submissions of A, that is runs of parts of one context.
+ */
+static void check_between(struct tsr_device *dev, const struct tsr_trace *trace,
+			  const uint64_t *asked, uint32_t count, uint32_t max_parts,
+			  uint32_t max_groups)
+{
+	uint32_t b = context_of_whole_jobs(trace), done = 0, worst_parts = 0, worst_groups = 0;
+	struct tsr_run *runs;
+	size_t n;
+
+	runs = tsr_trace_runs(trace, dev->render, &n);
+	for (size_t i = 0; i < n && done < count; i++) {
+		uint32_t parts = 0, groups = 0, last = 0;
+
+		if (runs[i].ctx != b)
+			continue;
+		for (size_t k = 0; k < i; k++) {
+			if (runs[k].ctx == b)
+				continue;
+			if (runs[k].start > asked[done]) {
+				parts++;
+				groups += runs[k].ctx != last;
+			}
+			last = runs[k].ctx;
+		}
+		/* of the first it is not known which submission was running */
+		if (done++) {
+			worst_parts = parts > worst_parts ? parts : worst_parts;
+			worst_groups = groups > worst_groups ? groups : worst_groups;
+		}
+	}
+	free(runs);
+	require_eq(done, count);
+	tap_note("between B's asking and its job: at most %u parts of A begun, %u submissions",
+		 worst_parts, worst_groups);
+	if (preempts(dev))
+		require(worst_parts <= max_parts);
+	else
+		require(worst_groups <= max_groups);
+}
+
+static void beside_four(uint32_t parts, uint32_t count)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_small small;
+	uint64_t asked[32];
+
+	require(count <= ARRAY_SIZE(asked));
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_gpu_touch(&dev, small.ctx, &small.bo);
+	tsr_client_start(&a, four_in_flight, parts);
+	tsr_client_wait_running(&a);
+	tsr_wait_for(a.state->begun >= QUEUES);
+	tsr_trace_start("split_part", "job_done", NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		asked[i] = tsr_device_clock(&dev);
+		tsr_small_run(&dev, &small);
+	}
+	trace = tsr_trace_stop();
+	/*
+	 * Preempting: a few of each of A's contexts may be in the ring. Not: the group that was
+	 * running, and one that passed the gate between asking and the ioctl.
+	 */
+	check_between(&dev, &trace, asked, count, QUEUES * FEW, 1);
+	tsr_trace_free(&trace);
+	tsr_client_kill(&a);
+	tsr_close(&dev);
+}
+
+static void beside_short_ones(void)
+{
+	beside_four(20, 12);
+}
+
+static void beside_long_ones(void)
+{
+	beside_four(500, 2);
+}
+
+/* ---- plain jobs ------------------------------------------------------------------- */
+
+#define QUEUED 300
+
+/* fills each of its contexts' queues, and stays */
+static void queue_plain(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t contexts = (uint32_t)client->arg;
+	struct tsr_small small[16];
+
+	require(contexts <= ARRAY_SIZE(small));
+	for (uint32_t i = 0; i < contexts; i++) {
+		tsr_small_init(&dev, &small[i], dev.render);
+		tsr_gpu_touch(&dev, small[i].ctx, &small[i].bo);
+	}
+	for (uint32_t n = 0; n < QUEUED; n++)
+		tsr_submit(&dev, small[n % contexts].ctx, &small[n % contexts].cmd, 0, 0);
+	client->state->ready = true;
+	pause();
+}
+
+/* B's job comes soon, however much A has queued before it */
+static void beside_queued(uint32_t contexts)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t others = 0, b = 0;
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_small small;
+	uint64_t asked;
+	struct tsr_run *runs;
+	size_t n;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_gpu_touch(&dev, small.ctx, &small.bo);
+	tsr_client_start(&a, queue_plain, contexts);
+	tsr_wait_for(a.state->ready);
+	tsr_trace_start("split_part", "job_done", NULL);
+	asked = tsr_device_clock(&dev);
+	tsr_small_run(&dev, &small);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	runs = tsr_trace_runs(&trace, dev.render, &n);
+	for (size_t i = 0; i < n && runs[i].ctx != b; i++)
+		others += runs[i].start > asked;
+	tap_note("%u of A's %u jobs began before B's", others, QUEUED);
+	require(others <= contexts * FEW);
+	tsr_client_kill(&a);
+	tsr_close(&dev);
+}
+
+static void beside_one_queue(void)
+{
+	beside_queued(1);
+}
+
+static void beside_many_queues(void)
+{
+	beside_queued(16);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 SCHED-3 SCHED-5 16000 parts: others' memory, faults, engines go on",
+	  one_of_many_parts, 0, 200 },
+	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,
+	  0, 120 },
+	{ "SCHED-2 SCHED-5 submissions of 20 parts, four at a time", beside_short_ones, 0, 0 },
+	{ "SCHED-2 SCHED-5 submissions of 500 parts, four at a time", beside_long_ones, 0, 200 },
+	{ "one context with a long queue", beside_one_queue, 0, 0 },
+	{ "sixteen contexts with long queues", beside_many_queues, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
