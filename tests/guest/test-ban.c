@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A client whose contexts hang again and again is refused, so that it costs the others a few
+ * timeouts and not one for each context. As in test-hang, a long job and a short timeout
+ * stand in for a hang.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client.h"
+#include "stall.h"
+
+#define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
+#define CONTEXTS 12
+
+static char timeout_before[32];
+
+static void timeout_restore(void)
+{
+	tsr_debugfs_write("job_timeout_ms", timeout_before);
+}
+
+static void timeout_shorten(void)
+{
+	char *text = tsr_debugfs_read("job_timeout_ms");
+
+	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
+	free(text);
+	atexit(timeout_restore);
+	require_ok(tsr_debugfs_write("job_timeout_ms", tap_slow() ? "1500" : "500"));
+}
+
+/* one object and one stream, for as many contexts as wanted */
+struct hangs {
+	struct tsr_bo bo;
+	struct tsr_cmd cmd, small;
+};
+
+static void hangs_init(struct tsr_device *dev, struct hangs *hangs)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
+
+	hangs->bo = tsr_bo_new(dev, seg->size / 4, tsr_bit(seg), 0);
+	tsr_cmd_init(&hangs->cmd);
+	tsr_cmd_bind_buffer(&hangs->cmd, 0, &hangs->bo, true);
+	for (uint32_t i = 0; i < LONG_FILLS; i++)
+		tsr_cmd_fill(&hangs->cmd, 0, 0, (uint32_t)(hangs->bo.size / 4), i);
+	tsr_cmd_init(&hangs->small);
+	tsr_cmd_bind_buffer(&hangs->small, 0, &hangs->bo, true);
+	tsr_cmd_fill(&hangs->small, 0, 0, 16, 1);
+}
+
+static void check_client(struct tsr_device *dev, uint32_t hangs)
+{
+	struct drm_tessera_query_client client = tsr_query_client(dev);
+
+	require_eq(client.hangs, hangs);
+	require_eq(client.max_hangs, DRM_TESSERA_MAX_HANGS);
+	require_eq(client.banned, hangs >= DRM_TESSERA_MAX_HANGS);
+	require_eq(client.pad, 0);
+}
+
+/* works as long as it is let; its failure is the test's */
+static void goes_on(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_bo bo = tsr_bo_new(&dev, 65536, tsr_bit(tsr_seg_gart(&dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	tsr_bo_map(&dev, &bo);
+	while (!client->state->stop) {
+		tsr_gpu_fill(&dev, ctx, &bo, ++client->state->rounds);
+		tsr_words_check(bo.map, bo.size / 4, client->state->rounds);
+	}
+	check_client(&dev, 0);
+	tsr_close(&dev);
+}
+
+/* what a banned client still has: its memory, and the way out */
+static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32_t old)
+{
+	uint32_t ctx = 0;
+	struct drm_tessera_context_create create = { .engine = dev->render };
+	struct drm_tessera_submit args;
+	struct drm_tessera_bo_info info;
+
+	require_err(__tsr_submit(dev, old, &hangs->small, 0, 0, &args), -EIO);
+	if (!__tsr_context_create(dev->fd, &create)) {
+		ctx = create.id;
+		require_err(__tsr_submit(dev, ctx, &hangs->small, 0, 0, &args), -EIO);
+		tsr_context_free(dev, ctx);
+	}
+	require_ok(__tsr_bo_info(dev->fd, hangs->bo.handle, &info));
+	require_ok(__tsr_bo_close(dev->fd, hangs->bo.handle));
+}
+
+static void one_after_the_other(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client other, late;
+	uint32_t seen, old, ok;
+	struct hangs hangs;
+
+	timeout_shorten();
+	hangs_init(&dev, &hangs);
+	old = tsr_context_new(&dev, 0);
+	ok = tsr_context_new(&dev, 0);
+	tsr_client_start(&other, goes_on, 0);
+	check_client(&dev, 0);
+	for (uint32_t i = 0; i < DRM_TESSERA_MAX_HANGS; i++) {
+		uint32_t ctx = tsr_context_new(&dev, 0);
+
+		/* not banned yet: other contexts of it work */
+		tsr_submit_done(&dev, ok, &hangs.small);
+		require_eq(tsr_submit_status(&dev, ctx, &hangs.cmd, NULL), -ETIME);
+		tsr_context_free(&dev, ctx);
+		check_client(&dev, i + 1);
+	}
+	is_refused(&dev, &hangs, old);
+	/* a context being gone does not wash it off */
+	tsr_context_free(&dev, old);
+	check_client(&dev, DRM_TESSERA_MAX_HANGS);
+
+	seen = other.state->rounds;
+	tsr_wait_for(other.state->rounds > seen + 2);
+	other.state->stop = true;
+	tsr_client_join(&other);
+	/* the same user in a new process */
+	tsr_client_start(&late, goes_on, 0);
+	tsr_wait_for(late.state->rounds > 2);
+	late.state->stop = true;
+	tsr_client_join(&late);
+	tsr_close(&dev);
+}
+
+/* all contexts hang at once: a few timeouts, the rest is cancelled unrun */
+static void hang_in_all_contexts(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t hung = 0, cancelled = 0, sync[CONTEXTS];
+	struct hangs hangs;
+
+	hangs_init(&dev, &hangs);
+	tsr_gpu_touch(&dev, tsr_context_new(&dev, 0), &hangs.bo);
+	for (uint32_t i = 0; i < CONTEXTS; i++) {
+		sync[i] = tsr_syncobj_new(&dev);
+		tsr_submit(&dev, tsr_context_new(&dev, 0), &hangs.cmd, 0, sync[i]);
+	}
+	client->state->ready = true;
+	for (uint32_t i = 0; i < CONTEXTS; i++) {
+		int status = tsr_syncobj_status(&dev, sync[i]);
+
+		require(status == -ETIME || status == -ECANCELED);
+		hung += status == -ETIME;
+		cancelled += status == -ECANCELED;
+	}
+	tap_note("%u hung, %u were cancelled", hung, cancelled);
+	require_eq(hung, DRM_TESSERA_MAX_HANGS);
+	check_client(&dev, DRM_TESSERA_MAX_HANGS);
+	tsr_close(&dev);
+}
+
+static void all_at_once(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_small small;
+
+	timeout_shorten();
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_trace_start("engine_reset", NULL);
+	tsr_client_start(&a, hang_in_all_contexts, 0);
+	tsr_wait_for(a.state->ready);
+	tsr_small_run(&dev, &small);
+	trace = tsr_trace_stop();
+	tap_note("B's job came after %zu resets", tsr_trace_count(&trace, "engine_reset"));
+	require(tsr_trace_count(&trace, "engine_reset") <= DRM_TESSERA_MAX_HANGS);
+	tsr_client_join(&a);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "hang after hang, then -EIO; others go on", one_after_the_other, 0, 0 },
+	{ "hangs in all contexts at once", all_at_once, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
