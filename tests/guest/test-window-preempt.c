@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* SCHED-5: the same on a device that can preempt (test-window-preempt.args). */
+#include "test-window.c"
