@@ -492,20 +492,20 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  */
 int tessera_window_run(struct tessera_split_run *run)
 {
-	struct tessera_split_model model = {
-		.map = &run->map,
-		.holding = run->holding,
-		.pass_holds = run->pass_holds,
-	};
+	struct tessera_split_model *model = &run->model;
 	int ret;
 
+	memset(model, 0, sizeof(*model));
+	model->map = &run->map;
+	model->holding = run->holding;
+	model->pass_holds = run->pass_holds;
 	run->wait_for_room = false;
-	ret = tessera_split_model_init(&model, run->req, run->segments);
+	ret = tessera_split_model_init(model, run->req, run->segments);
 	if (!ret)
-		ret = plan_run(run, &model);
+		ret = plan_run(run, model);
 	if (!ret)
-		ret = arm_window(run, &model);
-	tessera_split_model_fini(&model);
+		ret = arm_window(run, model);
+	tessera_split_model_fini(model);
 
 	return ret;
 }

@@ -34,6 +34,8 @@ struct tessera_split_run {
 	struct tessera_split_cursor cursor;
 	/** @cursor_mem: what @cursor points into; NULL before the first window */
 	void *cursor_mem;
+	/** @model: what the window at hand is planned with; too large for the stack */
+	struct tessera_split_model model;
 	/** @plan: of the window at hand */
 	struct tessera_split_plan plan;
 	/** @replay: the slot table along the parts */
