@@ -61,7 +61,9 @@ uint32_t tessera_leave(TesseraMaster *m)
 {
     uint32_t left;
 
-    if (unlikely(take_injected(&m->s->hold_after, &left)) && !left) {
+    /* Not the CPU: nobody would call it away. */
+    if (m->id != TESSERA_NO_ENGINE &&
+        unlikely(take_injected(&m->s->hold_after, &left)) && !left) {
         while (!qatomic_read(&m->attention)) {
             g_usleep(HOLD_POLL_US);
         }

@@ -226,7 +226,7 @@ void tessera_engines_reset_begin(TesseraState *s, bool counts)
 
 static bool reset_acked(TesseraEngine *e)
 {
-    return !e->reset_req;
+    return !e->reset_req || e->exited;
 }
 
 static bool exit_acked(TesseraEngine *e)
@@ -337,7 +337,8 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->s = s;
     e->index = index;
     e->type = type;
-    e->pause_req = !runstate_is_running();
+    /* A guest that sleeps is woken without the machine being started. */
+    e->pause_req = !runstate_is_live(runstate_get());
     tessera_master_init(&e->m, s, index);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);

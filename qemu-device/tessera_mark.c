@@ -161,7 +161,9 @@ static void poison_page(TesseraState *s, uint32_t page)
 {
     uint8_t *p = &s->page_state[page], old = qatomic_read(p);
 
-    if (qatomic_cmpxchg(p, old, TESSERA_PAGE_BUSY) != old) {
+    /* Looked at once: what is not to be poisoned any more may be in use. */
+    if (!(old & TESSERA_PAGE_POISON) ||
+        qatomic_cmpxchg(p, old, TESSERA_PAGE_BUSY) != old) {
         return;                 /* somebody has just marked it */
     }
     tessera_vram_poison(&s->cpu, (uint64_t)page << TSR_PAGE_SHIFT,

@@ -194,7 +194,12 @@ static void free_segments(TesseraState *s)
 
 static void reset_hold(Object *obj, ResetType type)
 {
-    tessera_device_reset_now(TESSERA(obj));
+    TesseraState *s = TESSERA(obj);
+
+    /* The bus may still list a device that has let go of everything. */
+    if (!s->gone) {
+        tessera_device_reset_now(s);
+    }
 }
 
 static void run_state_changed(void *opaque, bool running, RunState state)
