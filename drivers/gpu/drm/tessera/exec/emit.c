@@ -28,10 +28,11 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 {
 	unsigned int i;
 
+	ring_job->empty = job->refused;
 	ring_job->context_id = job->context_id;
 	ring_job->begin_flags = job->begin_flags;
-	ring_job->num_calls = job->refused ? 0 : job->num_ranges;
-	for (i = 0; i < ring_job->num_calls; i++) {
+	ring_job->num_calls = job->num_ranges;
+	for (i = 0; i < job->num_ranges; i++) {
 		struct tessera_ib_range *range = &job->ranges[i];
 		struct tessera_ring_call *call = &ring_job->calls[i];
 
@@ -83,8 +84,9 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
  * @engine: the engine
  * @job: the job; its hardware fence completes when it is done
  *
- * The scheduler's credits keep the ring from overflowing. While the device goes away, a
- * job is listed and not written: it ends with all others, in order.
+ * The scheduler's credits keep the ring from overflowing. While the device goes away or its
+ * engines are being cancelled, a job is listed and not written: it ends with all
+ * others, in order.
  *
  * Return: 0, or the error every job gets from an engine that is dead.
  */
@@ -107,7 +109,7 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 		dma_fence_get(&fence->base);
 		fence->hw_seqno = engine->next_seqno++;
 		list_add_tail(&fence->link, &engine->inflight);
-		if (there)
+		if (there && !engine->closed)
 			fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
 		engine->jobs++;
 	}
@@ -127,7 +129,10 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 
 	lockdep_assert_held(&engine->lock);
 
-	tessera_ring_result(engine->ring, fence->slot, &result);
+	if (job->refused)
+		result = (struct tessera_ring_result) { };
+	else
+		tessera_ring_result(engine->ring, fence->slot, &result);
 	if (result.end_ns > result.start_ns)
 		engine->busy_ns += result.end_ns - result.start_ns;
 	list_del_init(&fence->link);

@@ -167,7 +167,7 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 			continue;
 		/* First of all, so that nobody rings at an engine that is stopped. */
 		spin_lock_irqsave(&engine->lock, flags);
-		engine->dead = -ECANCELED;
+		engine->closed = true;
 		spin_unlock_irqrestore(&engine->lock, flags);
 		/* A device that is really gone cannot write to the ring either. */
 		if (tessera_ring_stop(engine->ring))
@@ -200,6 +200,7 @@ int tessera_engines_revive(struct tessera_device *tdev)
 			return ret;
 
 		spin_lock_irqsave(&engine->lock, flags);
+		engine->closed = false;
 		engine->dead = 0;
 		engine->resets++;
 		spin_unlock_irqrestore(&engine->lock, flags);

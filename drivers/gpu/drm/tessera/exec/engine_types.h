@@ -53,6 +53,8 @@ struct tessera_engine {
 	u32 run_ahead;
 	/** @next_seqno: value of the next FENCE packet; under @lock */
 	u64 next_seqno;
+	/** @closed: jobs are listed and not written, until @dead is set; under @lock */
+	bool closed;
 	/** @dead: 0, or the error every job gets instead of being run; under @lock */
 	int dead;
 	/** @resets: how often it was reset */

@@ -130,6 +130,26 @@ static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *cal
 	return sizeof(*pkt);
 }
 
+/* Bytes written. */
+static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
+{
+	struct tessera_pkt_job_begin *begin = at;
+	u32 bytes = sizeof(*begin);
+	unsigned int i;
+
+	if (job->empty)
+		return 0;
+	begin->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0,
+						   TSR_JOB_BEGIN_DWORDS));
+	begin->context = cpu_to_le32(job->context_id);
+	begin->flags = cpu_to_le32(job->begin_flags);
+	begin->zero = 0;
+	for (i = 0; i < job->num_calls; i++)
+		bytes += tessera_ring_write_call(at + bytes, &job->calls[i]);
+
+	return bytes;
+}
+
 /**
  * tessera_ring_emit() - write a job into the next slot and ring the doorbell
  * @ring: the ring; the caller knows that a slot is free
@@ -145,20 +165,12 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 	dma_addr_t record = ring->records_dma + slot * TSR_REC_BYTES;
 	u8 *at = ring->cpu + ring->tail;
 	u8 *end = at + TESSERA_RING_SLOT_BYTES;
-	struct tessera_pkt_job_begin *begin = (void *)at;
 	struct tessera_pkt_fence *fence = (void *)(end - sizeof(*fence));
-	unsigned int i;
 	u32 pad;
 
-	begin->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0,
-						   TSR_JOB_BEGIN_DWORDS));
-	begin->context = cpu_to_le32(job->context_id);
-	begin->flags = cpu_to_le32(job->begin_flags);
-	begin->zero = 0;
-	at += sizeof(*begin);
-	for (i = 0; i < job->num_calls; i++)
-		at += tessera_ring_write_call(at, &job->calls[i]);
-
+	if (job->empty)
+		record = 0;
+	at += tessera_ring_write_job(at, job);
 	pad = (u8 *)fence - at;
 	*(__le32 *)at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, pad / sizeof(u32)));
 

@@ -33,6 +33,8 @@ struct tessera_ring_call {
  * struct tessera_ring_job - what goes into one slot
  */
 struct tessera_ring_job {
+	/** @empty: write a fence and nothing else; it has no result */
+	bool empty;
 	/** @context_id: for JOB_BEGIN */
 	u32 context_id;
 	/** @begin_flags: TSR_JOB_* for JOB_BEGIN */
