@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The end of a client: a SIGKILL ends SUBMIT at once, jobs of the dead that have not begun
+ * are dropped, whatever they wait for, and nothing of them stays. Each job takes the device
+ * 200 ms (test-kill.args), so that what is not dropped is seen.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "stall.h"
+
+#define SOON_NS 2000000000ull /* 100 ms is meant; the debug kernel on a busy machine */
+#define MANY_PARTS 16000
+#define FEW 4 /* jobs of one context that may be in the ring already */
+#define QUEUED 60 /* 12 s of the device */
+
+/* lines of debugfs `allocations` */
+static uint32_t count_objects(void)
+{
+	char *text = tsr_debugfs_read("allocations");
+	uint32_t n = 0;
+
+	for (char *p = text; (p = strstr(p, "bo ")); p += 3)
+		n += p == text || p[-1] == '\n';
+	free(text);
+	return n;
+}
+
+/* everything the dead client had is given back, without the device having run it all */
+static void nothing_is_left(struct tsr_device *dev, uint32_t objects, uint64_t used)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+	uint64_t until = tap_now_ns() + SOON_NS;
+
+	while (count_objects() > objects || tsr_query_memory(dev, seg->id).used > used) {
+		require_msg(tap_now_ns() < until, "%u objects, %llu bytes in segment %u",
+			    count_objects(),
+			    (unsigned long long)tsr_query_memory(dev, seg->id).used, seg->id);
+		usleep(10000);
+	}
+}
+
+/* jobs of others than B that began on the engine after that time */
+static uint32_t strangers_after(struct tsr_device *dev, const struct tsr_trace *trace,
+				uint64_t when, uint32_t b)
+{
+	uint32_t count = 0;
+	size_t n;
+	struct tsr_run *runs = tsr_trace_runs(trace, dev->render, &n);
+
+	for (size_t i = 0; i < n; i++)
+		count += runs[i].ctx != b && runs[i].start > when;
+	free(runs);
+	return count;
+}
+
+/*
+ * Start A, wait until it is where it should be, end it, then run a job of B: it comes at
+ * once, and no job of A but what had reached the ring has run.
+ */
+static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr_client *client))
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t objects, b = 0, strangers;
+	uint64_t took, dead, used;
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_gpu_touch(&dev, small.ctx, &small.bo);
+	objects = count_objects();
+	used = tsr_query_memory(&dev, tsr_seg_visible(&dev)->id).used;
+	tsr_trace_start("split_part", "job_done", NULL);
+	tsr_client_start(&a, fn, 0);
+	tsr_wait_for(there(&a));
+	took = tsr_client_kill(&a);
+	dead = tsr_device_clock(&dev);
+	tap_note("gone %llu ms after SIGKILL", (unsigned long long)took / 1000000);
+	require(took < SOON_NS);
+
+	took = tap_now_ns();
+	tsr_small_run(&dev, &small);
+	took = tap_now_ns() - took;
+	trace = tsr_trace_stop();
+	/* B's is the last job armed */
+	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	strangers = strangers_after(&dev, &trace, dead, b);
+	tap_note("the next job: %llu ms, behind %u jobs of the dead",
+		 (unsigned long long)took / 1000000, strangers);
+	require(strangers <= FEW);
+	nothing_is_left(&dev, objects, used);
+	tsr_close(&dev);
+}
+
+/* ---- what it was doing ------------------------------------------------------------ */
+
+static void submit_many_parts(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, MANY_PARTS, 0);
+	client->state->ready = true;
+	tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &rot.cmd, 0, 0);
+	pause();
+}
+
+static bool is_submitting(struct tsr_client *client)
+{
+	if (!client->state->begun)
+		return false;
+	tsr_client_wait_running(client);
+	require(!client->state->returned);
+	return true;
+}
+
+static void in_submit(void)
+{
+	dies(submit_many_parts, is_submitting);
+}
+
+/* one context, objects of its own for each job */
+static void fill_queue(struct tsr_device *dev)
+{
+	uint32_t ctx = tsr_context_new(dev, 0);
+
+	for (uint32_t i = 0; i < QUEUED; i++) {
+		struct tsr_small small;
+
+		tsr_small_init(dev, &small, dev->render);
+		tsr_submit(dev, ctx, &small.cmd, 0, 0);
+	}
+}
+
+static void queue_jobs(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+
+	fill_queue(&dev);
+	client->state->ready = true;
+	pause();
+}
+
+static bool is_ready(struct tsr_client *client)
+{
+	return client->state->ready;
+}
+
+static void with_a_queue(void)
+{
+	dies(queue_jobs, is_ready);
+}
+
+/* submissions in parts, armed as a whole, of several contexts */
+static void queue_parts(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct tsr_rotation rot;
+
+		tsr_rotation_init(&dev, &rot, 30, 0);
+		tsr_submit(&dev, tsr_context_new(&dev, 0), &rot.cmd, 0, 0);
+	}
+	client->state->ready = true;
+	pause();
+}
+
+static void with_parts_queued(void)
+{
+	dies(queue_parts, is_ready);
+}
+
+/* the same without a signal */
+static void queue_and_close(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+
+	fill_queue(&dev);
+	tsr_close(&dev);
+	client->state->ready = true;
+	pause();
+}
+
+static void closes_its_file(void)
+{
+	dies(queue_and_close, is_ready);
+}
+
+/* ---- jobs that wait for others' ------------------------------------------------------ */
+
+static int in_fence; /* sync file, inherited */
+
+static void wait_for_a_fence(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_bo bo = tsr_bo_new(&dev, 65536, tsr_bit(tsr_seg_visible(&dev)), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), in = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_syncobj_import(&dev, in, in_fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	for (uint32_t i = 0; i < 16; i++)
+		tsr_submit(&dev, ctx, &cmd, in, 0);
+	client->state->ready = true;
+	pause();
+}
+
+/*
+ * The fence A's jobs wait for is that of the last of C's jobs, seconds away, on the other engine:
+ * when A dies its objects go at once, not when the fence comes.
+ */
+static void with_jobs_behind_a_fence(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t done = tsr_syncobj_new(&dev), objects;
+	uint32_t c = tsr_context_on(&dev, tsr_second_engine(&dev));
+	struct tsr_client a;
+	struct tsr_small small;
+	uint64_t used;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (uint32_t i = 0; i < QUEUED; i++)
+		tsr_submit(&dev, c, &small.cmd, 0, done);
+	objects = count_objects();
+	used = tsr_query_memory(&dev, tsr_seg_visible(&dev)->id).used;
+	in_fence = tsr_syncobj_export(&dev, done);
+	tsr_client_start(&a, wait_for_a_fence, 0);
+	tsr_wait_for(a.state->ready);
+	require(tsr_client_kill(&a) < SOON_NS);
+	nothing_is_left(&dev, objects, used);
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	close(in_fence);
+	tsr_close(&dev);
+}
+
+static void queue_with_fence(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (uint32_t i = 0; i < QUEUED; i++)
+		tsr_submit(&dev, ctx, &small.cmd, 0, done);
+	client->state->sync_file = tsr_syncobj_export(&dev, done);
+	client->state->ready = true;
+	pause();
+}
+
+/* the fences of what is dropped signal, with an error: others may wait for them */
+static void fences_of_the_dead(void)
+{
+	struct tsr_client a;
+	int pidfd, fd, status;
+
+	tsr_client_start(&a, queue_with_fence, 0);
+	tsr_wait_for(a.state->ready);
+	pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, a.state->sync_file, 0);
+	require_msg(fd >= 0, "pidfd_getfd: %s", strerror(errno));
+	tsr_client_kill(&a);
+	status = tsr_sync_file_status(fd);
+	require_eq(status, -ECANCELED);
+	close(fd);
+	close(pidfd);
+}
+
+static const struct tap_test tests[] = {
+	{ "SPLIT-35 killed in SUBMIT of 16000 parts", in_submit, 0, 200 },
+	{ "killed with jobs queued", with_a_queue, 0, 0 },
+	{ "killed with parts queued", with_parts_queued, 0, 0 },
+	{ "file closed with jobs queued", closes_its_file, 0, 0 },
+	{ "killed with jobs that wait for somebody's fence", with_jobs_behind_a_fence, 0, 0 },
+	{ "fences of dropped jobs", fences_of_the_dead, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
