@@ -364,7 +364,7 @@ static void waiting_for_room(void)
 
 	alarms = 0;
 	ring_alarms(SA_RESTART);
-	for (uint32_t i = 0; i < 100 && !alarms; i++)
+	for (uint32_t i = 0; i < most && !alarms; i++)
 		require_ok(submit_raw(&dev, ctx, cmd, &args));
 	require(alarms);
 	/* the same for one in parts */
