@@ -13,23 +13,6 @@
 #define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
 #define CONTEXTS 12
 
-static char timeout_before[32];
-
-static void timeout_restore(void)
-{
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
-}
-
-static void timeout_shorten(void)
-{
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", tap_slow() ? "1500" : "500"));
-}
-
 /* one object and one stream, for as many contexts as wanted */
 struct hangs {
 	struct tsr_bo bo;
@@ -102,7 +85,7 @@ static void one_after_the_other(void)
 	uint32_t seen, old, ok;
 	struct hangs hangs;
 
-	timeout_shorten();
+	tsr_job_timeout_short();
 	hangs_init(&dev, &hangs);
 	old = tsr_context_new(&dev, 0);
 	ok = tsr_context_new(&dev, 0);
@@ -168,7 +151,7 @@ static void all_at_once(void)
 	struct tsr_client a;
 	struct tsr_small small;
 
-	timeout_shorten();
+	tsr_job_timeout_short();
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_trace_start("engine_reset", NULL);
 	tsr_client_start(&a, hang_in_all_contexts, 0);

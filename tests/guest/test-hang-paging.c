@@ -14,23 +14,7 @@
 #include "trace.h"
 #include "tsr.h"
 
-static char timeout_before[32];
 static __thread sigjmp_buf on_bus_error;
-
-static void timeout_restore(void)
-{
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
-}
-
-static void timeout_shorten(void)
-{
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", "300"));
-}
 
 static void bus_error(int sig)
 {
@@ -82,12 +66,12 @@ static void clear_hangs(void)
 	lost = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
 	tsr_gpu_fill(&dev, ctx, &fine, 3);
 
-	timeout_shorten();
+	tsr_job_timeout("300");
 	tsr_trace_start("engine_reset", NULL);
 	use(&cmd, &lost);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EIO);
 	trace = tsr_trace_stop();
-	timeout_restore();
+	tsr_job_timeout_restore();
 	tsr_trace_for_each(&trace, "engine_reset", ev)
 	{
 		require(tsr_event_u64(ev, "engine") != dev.render);
@@ -129,9 +113,9 @@ static void paging_between_parts_hangs(void)
 		tsr_cmd_fill(&cmd, 0, 0, 16, i);
 	}
 	tsr_gpu_touch(&dev, ctx, &bos[0]);
-	timeout_shorten();
+	tsr_job_timeout("300");
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -EIO);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	require_eq(num, 3);
 	for (uint32_t i = 0; i < 3; i++)
 		tsr_bo_free(&dev, &bos[i]);
@@ -203,12 +187,12 @@ static void eviction_hangs(void)
 
 	tsr_gpu_fill(&dev, ctx, &bo, 0x77777777);
 	tsr_bo_map(&dev, &bo);
-	timeout_shorten();
+	tsr_job_timeout("300");
 	push_out(&dev, ctx, seg);
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	require_err(tsr_proc_mem_read(bo.map, &word, sizeof(word)), -EIO);
 	require_err(tsr_proc_mem_write(bo.map, &word, sizeof(word)), -EIO);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	require(access_raises_sigbus(bo.map));
 	tsr_close(&dev);
 }
@@ -245,9 +229,9 @@ static void lost_object_is_never_mapped(void)
 
 	tsr_cmd_init(&cmd);
 	use(&cmd, &lost);
-	timeout_shorten();
+	tsr_job_timeout("300");
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EIO);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	tsr_bo_map(&dev, &lost);
 	signal(SIGBUS, bus_error);
 	for (int i = 0; i < 3; i++) {

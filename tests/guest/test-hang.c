@@ -13,24 +13,6 @@
 
 #define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
 
-static char timeout_before[32];
-
-static void timeout_restore(void)
-{
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
-}
-
-/* short enough for a test, long enough for the kernel and the emulator at hand */
-static void timeout_shorten(void)
-{
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", tap_slow() ? "1500" : "500"));
-}
-
 /* a job that hangs, pushed; its syncobj */
 struct hang {
 	struct tsr_bo bo;
@@ -108,7 +90,7 @@ static void guilty_and_innocent(void)
 	tsr_gpu_touch(&dev, innocent, &a);
 	tsr_gpu_touch(&dev, innocent, &b);
 	tsr_trace_start("engine_reset", NULL);
-	timeout_shorten();
+	tsr_job_timeout_short();
 	hang_start(&dev, guilty, &hang);
 	for (uint32_t i = 0; i < 4; i++) {
 		queued[i] = tsr_syncobj_new(&dev);
@@ -161,10 +143,10 @@ static void hang_in_a_part(void)
 		for (uint32_t n = 0; i == 1 && n < LONG_FILLS; n++)
 			tsr_cmd_fill(&cmd, 0, 0, words, n);
 	}
-	timeout_shorten();
+	tsr_job_timeout_short();
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ETIME);
 	require_eq(num, 3);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
 
 	tsr_gpu_read(&dev, reader, &bos[0], 0, 16, got);
@@ -190,7 +172,7 @@ static void reset_keeps_the_device(void)
 	struct hang hang;
 
 	tsr_gpu_fill(&dev, other, &vram, 0x5eed);
-	timeout_shorten();
+	tsr_job_timeout_short();
 	hang_start(&dev, ctx, &hang);
 	hang_end(&dev, &hang);
 	again = tsr_open();
@@ -230,7 +212,7 @@ static void hangs_beside_work(void)
 	pid_t workers[2];
 
 	require(stop != MAP_FAILED);
-	timeout_shorten();
+	tsr_job_timeout_short();
 	for (int i = 0; i < 2; i++)
 		workers[i] = tap_fork(fill_until_told, (void *)stop);
 	for (int i = 0; i < HANGS; i++) {

@@ -11,23 +11,6 @@
 
 #define B_JOBS 20 /* 4 s of the device: under way before and after the failure */
 
-static char timeout_before[32];
-
-static void timeout_restore(void)
-{
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
-}
-
-static void timeout_shorten(void)
-{
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", "1000"));
-}
-
 static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
 {
 	tsr_cmd_init(cmd);
@@ -50,7 +33,7 @@ static void queued_jobs_of_others(void)
 
 	tsr_gpu_fill(&b, ctx_b[0], &fine, 1);
 	lost = tsr_bo_new(&a, KiB(64), tsr_bit(tsr_seg_hidden(&a)), 0);
-	timeout_shorten();
+	tsr_job_timeout("1000");
 	for (uint32_t i = 0; i < B_JOBS; i++) {
 		sync[i] = tsr_syncobj_new(&b);
 		fill_list(&cmd, &fine, 100 + i);
@@ -66,7 +49,7 @@ static void queued_jobs_of_others(void)
 	for (uint32_t i = 0; i < B_JOBS; i++)
 		require_ok(tsr_syncobj_status(&b, sync[i]));
 	require_err(__tsr_submit(&a, ctx_a, &cmd, 0, 0, &args), -EIO);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	tsr_gpu_read(&b, ctx_b[0], &fine, 0, 16, got);
 	tsr_words_check(got, 16, 100 + B_JOBS - 1);
 	tsr_close(&b);

@@ -319,23 +319,6 @@ static void cpu_meanwhile(void)
 #define LONG_FILLS 150000 /* of half a megabyte each: many times the timeout on any machine */
 #define HANG_PART 100
 
-static char timeout_before[32];
-
-static void timeout_restore(void)
-{
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
-}
-
-static void timeout_shorten(void)
-{
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", tap_slow() ? "1500" : "500"));
-}
-
 /* one part in the middle hangs; the parts before stand, those after do not run */
 static void hang_in_the_middle(void)
 {
@@ -354,10 +337,10 @@ static void hang_in_the_middle(void)
 		tsr_cmd_bind_buffer(&rot.cmd, 0, &rot.bos[i % 2], true);
 	tsr_cmd_bind_buffer(&rot.cmd, 0, &last, true);
 	tsr_cmd_fill(&rot.cmd, 0, 0, 1, 99);
-	timeout_shorten();
+	tsr_job_timeout_short();
 	require_ok(__tsr_submit(&dev, ctx, &rot.cmd, 0, done, &args));
 	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
-	timeout_restore();
+	tsr_job_timeout_restore();
 	require_err(__tsr_submit(&dev, ctx, &rot.cmd, 0, 0, &args), -EIO);
 	tsr_rotation_check(&dev, reader, &rot, HANG_PART);
 	tsr_gpu_read(&dev, reader, &last, 0, 1, &word);

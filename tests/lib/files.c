@@ -110,6 +110,28 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
+static char timeout_before[32];
+
+void tsr_job_timeout_restore(void)
+{
+	tsr_debugfs_write("job_timeout_ms", timeout_before);
+}
+
+void tsr_job_timeout(const char *ms)
+{
+	char *text = tsr_debugfs_read("job_timeout_ms");
+
+	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
+	free(text);
+	atexit(tsr_job_timeout_restore);
+	require_ok(tsr_debugfs_write("job_timeout_ms", ms));
+}
+
+void tsr_job_timeout_short(void)
+{
+	tsr_job_timeout(tap_slow() ? "1500" : "500");
+}
+
 void tsr_evict_set(uint32_t segments)
 {
 	char text[16];

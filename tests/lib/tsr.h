@@ -211,6 +211,10 @@ const char *tsr_debugfs(void); /* folder of the device; skips the test if there 
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
 void tsr_debugfs_reset(void); /* knobs a failed test may have left turned */
+/* how long a job may run, until the test ends; once in a test */
+void tsr_job_timeout(const char *ms);
+void tsr_job_timeout_restore(void);
+void tsr_job_timeout_short(void); /* but long enough for the kernel and the emulator at hand */
 /* bytes of a drm-* memory key of fdinfo, or nanoseconds of an engine; -1: no such key */
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key);
 int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key); /* of another process */
