@@ -11,7 +11,7 @@ J := $(or $(JOBS),$(shell nproc))
 .NOTPARALLEL:
 .PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
 	guest-tests guest-image run check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
-	check-guest-debug check-lib-run check-oracle-run check-scripts-run bench mutants format clean
+	check-guest-debug check-lib-run check-host-run check-scripts-run bench mutants format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -89,8 +89,8 @@ check-lib-run:
 	@CMOCKA_MESSAGE_OUTPUT=TAP $(MAKE) -s -k -C userspace BUILD=$(BUILD)/userspace \
 		GUEST_BIN=$(GUEST_BIN) check
 
-check-oracle-run:
-	@$(MAKE) -s -C tests/oracle BUILD=$(BUILD)/oracle check
+check-host-run:
+	@$(MAKE) -s -C tests/host BUILD=$(BUILD)/host check
 
 check-scripts-run:
 	@scripts/tests/run.py

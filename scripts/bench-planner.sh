@@ -6,5 +6,5 @@
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 
-make -s -C "$ROOT/tests/oracle" BUILD="$BUILD/oracle" "$BUILD/oracle/bench" >&2
-exec "$BUILD/oracle/bench"
+make -s -C "$ROOT/tests/host" BUILD="$BUILD/host" "$BUILD/host/bench" >&2
+exec "$BUILD/host/bench"

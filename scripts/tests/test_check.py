@@ -62,7 +62,7 @@ class Kunit(unittest.TestCase):
         # Subtest: test_params
         ok 1 row a
         not ok 2 row b
-    # test_params: EXPECTATION FAILED at kunit/split_kunit.c:12
+    # test_params: EXPECTATION FAILED at kunit/split/plan_kunit.c:12
     not ok 1 test_params
     ok 2 test_more
     ok 3 - test_other # SKIP not here
@@ -76,7 +76,7 @@ not ok 0 /lib/modules/a.ko cannot be loaded
                          [(False, "tessera_split: test_params"),
                           (True, "tessera_split: test_more"),
                           (False, "/lib/modules/a.ko cannot be loaded")])
-        self.assertIn("# test_params: EXPECTATION FAILED at kunit/split_kunit.c:12",
+        self.assertIn("# test_params: EXPECTATION FAILED at kunit/split/plan_kunit.c:12",
                       results[0][2])
         self.assertEqual(skips, [("tessera_split: test_other", "not here")])
 

@@ -10,7 +10,7 @@ from .results import BUILD, ROOT
 TIERS = ("lint", "lib", "qtest", "kunit", "guest-stock", "guest-debug", "tsan")
 USUAL = TIERS[:-1]
 LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh")
-LIBS = ("lib", "oracle", "scripts")
+LIBS = ("lib", "host", "scripts")
 
 
 def chosen(names, name, tier):

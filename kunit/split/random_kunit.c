@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "split_oracle.h"
+#include "oracle.h"
 
 /* Half a minute on the emulated debug kernel; the host build runs a million in ten. */
 static unsigned long split_cases = 60000;

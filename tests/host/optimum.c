@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "optimum.h"
-#include "split_replay.h"
+#include "split/replay.h"
 
 #define NEVER U32_MAX
 

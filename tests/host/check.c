@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "split_oracle.h"
+#include "split/oracle.h"
 
 struct tally {
 	unsigned long infeasible;

@@ -2,8 +2,8 @@
 /*
  * What a plan has to move at least, and what least-recently-used would move.
  */
-#ifndef TESSERA_ORACLE_OPTIMUM_H
-#define TESSERA_ORACLE_OPTIMUM_H
+#ifndef TESSERA_HOST_OPTIMUM_H
+#define TESSERA_HOST_OPTIMUM_H
 
 #include "pure/split.h"
 

@@ -2,7 +2,7 @@
 /*
  * The plain algorithm of the requirements, section 3, literally.
  */
-#include "split_model.h"
+#include "model.h"
 
 /* Lowest free place in @seg for allocation @a; NOWHERE if there is none. */
 static u32 lowest_fit(const struct tessera_split_input *in,

@@ -5,7 +5,7 @@
 #ifndef __TESSERA_SPLIT_MODEL_H__
 #define __TESSERA_SPLIT_MODEL_H__
 
-#include "split_oracle.h"
+#include "oracle.h"
 
 #define NOWHERE		0xff
 

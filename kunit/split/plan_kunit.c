@@ -5,9 +5,9 @@
  */
 #include <kunit/test.h>
 
-#include "split_fixture.h"
-#include "split_oracle.h"
-#include "split_replay.h"
+#include "fixture.h"
+#include "oracle.h"
+#include "replay.h"
 
 /* Make the blocks what the plan leaves behind; for plans without foreign blocks. */
 static void follow_blocks(struct fixture *f)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #endif
 
-#include "split_oracle.h"
+#include "oracle.h"
 
 #define FAIL(o, ...) \
 	(snprintf((o)->why, sizeof((o)->why), __VA_ARGS__), false)

@@ -2,8 +2,8 @@
 /*
  * Large access patterns for the planner's benchmark and for the optimum.
  */
-#ifndef TESSERA_ORACLE_PATTERN_H
-#define TESSERA_ORACLE_PATTERN_H
+#ifndef TESSERA_HOST_PATTERN_H
+#define TESSERA_HOST_PATTERN_H
 
 #include "pure/split.h"
 

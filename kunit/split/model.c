@@ -3,7 +3,7 @@
  * The oracle's picture of memory and of patch lists: a bitmap per segment, and a
  * packing searched by trying every subset at every unit.
  */
-#include "split_model.h"
+#include "model.h"
 
 bool model_is_null(const struct tessera_split_input *in, u32 entry)
 {

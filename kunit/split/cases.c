@@ -2,7 +2,7 @@
 /*
  * Random small cases for the split planner and its judge.
  */
-#include "split_oracle.h"
+#include "oracle.h"
 
 struct rng {
 	u64 state;

@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "pure/pack.h"
-#include "split_fixture.h"
+#include "fixture.h"
 
 /* Segment 0 is in pages of 4 KiB, segment 1 of 64 KiB. */
 static struct fixture *two_granularities(struct kunit *test)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #endif
 
-#include "split_model.h"
+#include "model.h"
 
 /**
  * oracle_feasible() - can every split point's requirements be packed (SPLIT-34)?
