@@ -69,14 +69,17 @@ def _before_problem(run):
     return text.split(first.group(1))[0] if first and first.group(1) else text
 
 
+# Options of scripts/guest that an .args file may give a value.
+GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads")
+
+
 class GuestTest:
     """A test program and what its .args file asks for."""
 
     def __init__(self, path):
         self.name = os.path.basename(path)
         self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
-                     "devices": "1", "modules": "", "allow-log": "", "qemu-args": "",
-                     "memory": "", "append": ""}
+                     "devices": "1", **dict.fromkeys(GUEST_OPTIONS, "")}
         for name in (self.name, os.path.splitext(self.name)[0]):
             args = os.path.join(ROOT, "tests", "guest", name + ".args")
             if os.path.exists(args):
@@ -97,8 +100,7 @@ class GuestTest:
 
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
-        keys = ("devices", "modules", "allow-log", "qemu-args", "memory", "append")
-        return tuple(self.args[k] for k in keys)
+        return tuple(self.args[k] for k in ("devices",) + GUEST_OPTIONS)
 
     def seconds(self):
         return float(self.args["timeout"])
@@ -106,7 +108,7 @@ class GuestTest:
 
 def is_plain(tests):
     """May this group share its guest with devices of other properties?"""
-    return tests[0].boot() == ("1", "", "", "", "", "") and not any(
+    return tests[0].boot() == ("1",) + len(GUEST_OPTIONS) * ("",) and not any(
         re.search("unplug|unload", t.name) for t in tests)
 
 
@@ -157,7 +159,7 @@ def boot_command(boot, limits):
     args = boot[0][1][0].args
     if args["devices"] != "1":
         options.append("--devices=" + args["devices"])
-    for key in ("modules", "allow-log", "qemu-args", "memory", "append"):
+    for key in GUEST_OPTIONS:
         if args[key]:
             options.append("--%s=%s" % (key, args[key]))
     return options, "run-tests " + " ".join(items)
