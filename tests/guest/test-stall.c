@@ -150,6 +150,45 @@ static void gate_is_interruptible(void)
 	tsr_close(&dev);
 }
 
+/* ---- A: in parts, behind a fence that is far away ---------------------------------- */
+
+#define FAR 1000 /* jobs of the second engine */
+
+static void submit_behind_far(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_rotation rot;
+	struct tsr_small far;
+
+	tsr_small_init(&dev, &far, tsr_second_engine(&dev));
+	for (int i = 0; i < FAR; i++)
+		tsr_submit(&dev, far.ctx, &far.cmd, 0, sync);
+	tsr_rotation_init(&dev, &rot, (uint32_t)client->arg, 0);
+	tsr_client_submit(client, &dev, ctx, &rot.cmd, sync, 0);
+	pause();
+}
+
+/* who waits for somebody else waits alone: B's jobs run, and nothing of A has */
+static void behind_a_fence(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client a;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&a, submit_behind_far, 20);
+	tsr_wait_for(a.state->begun);
+	for (int i = 0; i < 20; i++) {
+		tsr_small_run(&dev, &small);
+		usleep(1000);
+	}
+	require_eq(tsr_client_engine_ns(&a, "render0"), 0);
+	tsr_client_kill(&a);
+	tsr_small_run(&dev, &small);
+	tsr_close(&dev);
+}
+
 /* ---- A: submissions after each other, from several contexts ---------------------- */
 
 struct queue {
@@ -359,6 +398,7 @@ static void beside_many_queues(void)
 }
 
 static const struct tap_test tests[] = {
+	{ "SCHED-2 SPLIT-35 parts behind a fence that is far away", behind_a_fence, 0, 0 },
 	{ "SCHED-2 SCHED-3 SCHED-5 16000 parts: others' memory, faults, engines go on",
 	  one_of_many_parts, 0, 200 },
 	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,

@@ -12,6 +12,7 @@ struct tessera_payer;		/* segments/account.h */
 
 int tessera_gate_init(struct tessera_device *tdev);
 void tessera_gate_unplug(struct tessera_device *tdev);
+bool tessera_gate_there(struct tessera_device *tdev, u32 engine);
 
 int tessera_gate_enter(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer);
 void tessera_gate_leave(struct tessera_device *tdev, u32 engine);

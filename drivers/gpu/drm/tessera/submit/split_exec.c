@@ -18,7 +18,7 @@
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
-#include "exec/engine.h"
+#include "exec/engine_types.h"
 #include "mem/bo.h"
 #include "mem/hold.h"
 #include "segments/manager.h"
@@ -227,6 +227,24 @@ static int run_all(struct tessera_split_run *run)
 	return ret;
 }
 
+/*
+ * A group that waited for somebody's fence behind a closed gate would make everybody else wait
+ * for that, too. Jobs of the engine are waited for in any case.
+ */
+static int close_gate(struct tessera_request *req)
+{
+	struct tessera_engine *engine = req->ctx->engine;
+	int ret;
+
+	if (tessera_gate_there(req->tdev, engine->id)) {
+		ret = tessera_syncs_wait(&req->syncs, &engine->sched);
+		if (ret)
+			return ret;
+	}
+
+	return tessera_gate_close(req->tdev, engine->id, req->ctx->account->payer);
+}
+
 /**
  * tessera_split_exec() - run a submission in as many parts as memory makes necessary
  * @req: the submission, checked, its context's lock held
@@ -249,7 +267,7 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 	ret = run_init(run, req);
 	if (ret)
 		goto out_fini;
-	ret = tessera_gate_close(req->tdev, engine, req->ctx->account->payer);
+	ret = close_gate(req);
 	if (ret)
 		goto out_fini;
 	ret = run_all(run);

@@ -10,6 +10,7 @@
 
 #include <drm/drm_file.h>
 #include <drm/drm_syncobj.h>
+#include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
 #include "exec/job.h"
@@ -132,6 +133,48 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_le
 		ret = tessera_job_add_dependency(job, wait);
 		if (ret)
 			return ret;
+	}
+
+	return 0;
+}
+
+static int sync_wait(struct dma_fence *fence, const struct drm_gpu_scheduler *sched)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	long ret;
+
+	if (s_fence && s_fence->sched == sched)
+		return 0;
+	ret = dma_fence_wait(fence, true);
+
+	return min(ret, 0L);
+}
+
+/**
+ * tessera_syncs_wait() - wait for the fences of the list, but for those of one scheduler
+ * @syncs: the list
+ * @sched: the scheduler whose jobs are not waited for
+ *
+ * No lock may be held but the context's, and nothing be armed.
+ *
+ * Return: 0 or -ERESTARTSYS.
+ */
+int tessera_syncs_wait(const struct tessera_syncs *syncs, const struct drm_gpu_scheduler *sched)
+{
+	struct dma_fence *point;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < syncs->count; i++) {
+		if (!syncs->items[i].wait)
+			continue;
+		dma_fence_chain_for_each(point, syncs->items[i].wait) {
+			ret = sync_wait(dma_fence_chain_contained(point), sched);
+			if (ret) {
+				dma_fence_put(point);
+				return ret;
+			}
+		}
 	}
 
 	return 0;
