@@ -67,7 +67,8 @@ int tessera_view_check(const struct tessera_view *view, uint64_t bo_size)
 
 	if (!bytes || view->layout >= TSR_LAYOUT_COUNT || !view->access ||
 	    (view->access & ~(TSR_SURF_READ | TSR_SURF_WRITE)) || view->offset % TSR_PKT_ALIGN ||
-	    view->offset >= bo_size)
+	    view->offset >= bo_size ||
+	    tessera_reserved_check(view->reserved, ARRAY_SIZE(view->reserved)))
 		return -EINVAL;
 	limit = bo_size - view->offset;
 	if (!view->pitch) {
@@ -189,7 +190,8 @@ int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *des
 	struct tessera_bo *bo;
 	int ret;
 
-	if (!desc->size || desc->size > UINT64_MAX - page)
+	if (!desc->size || desc->size > UINT64_MAX - page ||
+	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
 		return -EINVAL;
 	create.size = align_up(desc->size, page);
 	memcpy(create.preferred, desc->preferred, sizeof(create.preferred));

@@ -142,19 +142,19 @@ static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf
 	int ret;
 
 	do {
-		/* Outputs must be zero on the way in, also when a signal came. */
+		/* A call cut short by a signal may have written them. */
 		submit.num_parts = 0;
-		submit.error_offset = 0;
-		submit.error_index = 0;
+		submit.error_offset = UINT32_MAX;
+		submit.error_index = UINT32_MAX;
 		ret = ctx->dev->os.ioctl(ctx->dev->os.cookie, ctx->dev->fd,
 					 DRM_IOCTL_TESSERA_SUBMIT, &submit);
 		ret = ret == -1 ? -errno : 0;
 	} while (ret == -EINTR);
 
+	/* With success, too, if the kernel knows that the job will end with -ENOSPC. */
 	args->parts = submit.num_parts;
-	/* A kernel that refused the call early has written neither. */
-	args->error_offset = ret ? submit.error_offset : UINT32_MAX;
-	args->error_index = ret ? submit.error_index : UINT32_MAX;
+	args->error_offset = submit.error_offset;
+	args->error_index = submit.error_index;
 	return ret;
 }
 
@@ -172,6 +172,8 @@ int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *c
 	args->parts = 0;
 	args->error_offset = UINT32_MAX;
 	args->error_index = UINT32_MAX;
+	if (args->pad || tessera_reserved_check(args->reserved, ARRAY_SIZE(args->reserved)))
+		return -EINVAL;
 	if (cb->dev != ctx->dev)
 		return -EXDEV;
 	ret = tessera_cmdbuf_finish(cb);

@@ -104,6 +104,15 @@ int tessera_grow(struct tessera_device *dev, void **array, size_t *cap, size_t n
 	return 0;
 }
 
+int tessera_reserved_check(const uint64_t *reserved, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (reserved[i])
+			return -EINVAL;
+	}
+	return 0;
+}
+
 /* Is the DRM file behind the device driven by tessera? */
 static int device_check_driver(struct tessera_device *dev)
 {

@@ -297,6 +297,9 @@ int tessera_stream_lint(const struct tessera_stream *stream, struct tessera_lint
 
 	memset(lint, 0, sizeof(*lint));
 	lint->first_offset = NO_OFFSET;
+	ret = tessera_reserved_check(stream->reserved, ARRAY_SIZE(stream->reserved));
+	if (ret)
+		return ret;
 	ret = walk_init(&w);
 	if (!ret) {
 		walk_packets(&w);

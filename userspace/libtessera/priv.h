@@ -114,6 +114,8 @@ void *tessera_alloc(struct tessera_device *dev, size_t size); /* zeroed */
 int tessera_grow(struct tessera_device *dev, void **array, size_t *cap, size_t need, size_t elem);
 void tessera_free(struct tessera_device *dev, void *p);
 
+int tessera_reserved_check(const uint64_t *reserved, size_t count); /* -EINVAL unless zero */
+
 /* bo.c */
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
 

@@ -92,6 +92,13 @@ TESSERA_API int tessera_device_memory(struct tessera_device *dev,
 TESSERA_API int tessera_device_refresh(struct tessera_device *dev,
 				       struct drm_tessera_query_device *info, size_t size);
 
+/*
+ * The library's own structs keep their sizes as long as the soname is the same. New fields take the
+ * place of reserved ones, and zero in them means what the library did before they were there: so fill
+ * such a struct in with an _init function or an initialiser, never field by field. A reserved field
+ * that is not zero is -EINVAL.
+ */
+
 /* ---- Surfaces: arithmetic only ----------------------------------------------- */
 
 /* How a slot sees an object. */
@@ -103,6 +110,7 @@ struct tessera_view {
 	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM; 0 for a buffer */
 	uint32_t height;
 	uint64_t offset; /* into the object, a multiple of 8; of TSR_TILE_BYTES if swizzled */
+	uint64_t reserved[4]; /* zero */
 };
 
 /* Bytes of a texel of @format, 0 for an unknown format. */
@@ -134,6 +142,7 @@ struct tessera_bo_desc {
 	uint8_t preferred[8];
 	uint32_t layout; /* DRM_TESSERA_LAYOUT_* */
 	uint32_t pitch; /* of a swizzled layout, else 0 */
+	uint64_t reserved[4]; /* zero */
 };
 
 /*
@@ -300,6 +309,7 @@ struct tessera_stream {
 	const struct drm_tessera_submit_patch *patches;
 	uint32_t num_patches;
 	uint32_t max_slots;
+	uint64_t reserved[2]; /* zero */
 };
 
 TESSERA_API void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb,
@@ -321,10 +331,11 @@ struct tessera_lint {
 		missing_write; /* bindings with write access to an allocation not listed as written */
 	uint32_t total; /* sum of the above */
 	uint32_t first_offset; /* byte offset of the first finding, UINT32_MAX if none */
+	uint32_t reserved[12]; /* zero */
 };
 
 /*
- * Check a stream against the rules every split needs. Returns the number of findings, or -ENOMEM.
+ * Check a stream against the rules every split needs. Returns the number of findings, or -ENOMEM, -EINVAL.
  * tessera_cmdbuf_lint() finishes the buffer first.
  */
 TESSERA_API int tessera_stream_lint(const struct tessera_stream *stream, struct tessera_lint *lint);
@@ -354,8 +365,14 @@ struct tessera_submit_args {
 	const struct tessera_sync *signals;
 	struct tessera_fence **fence; /* if not NULL, gets a fence for this submission [out] */
 	uint32_t parts; /* parts the buffer was cut into [out] */
-	uint32_t error_offset; /* what -EINVAL or -ENOSPC is about, UINT32_MAX if unknown [out] */
+	/*
+	 * What -EINVAL or -ENOSPC is about, UINT32_MAX if unknown. Also set with success if it is known that the
+	 * fence will carry -ENOSPC: the commands before it run [out]
+	 */
+	uint32_t error_offset;
 	uint32_t error_index; /* index in the patch list, likewise [out] */
+	uint32_t pad; /* zero */
+	uint64_t reserved[4]; /* zero */
 };
 
 /*

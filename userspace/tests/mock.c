@@ -106,8 +106,8 @@ static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
 	if (submit->syncs.count)
 		memcpy(mock->last_syncs, syncs, submit->syncs.count * sizeof(mock->last_syncs[0]));
 	submit->num_parts = 3;
-	submit->error_offset = UINT32_MAX;
-	submit->error_index = UINT32_MAX;
+	submit->error_offset = mock->error_offset;
+	submit->error_index = mock->error_offset;
 	return 0;
 }
 
@@ -132,6 +132,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		return 0;
 	case DRM_IOCTL_TESSERA_BO_WAIT:
 		mock->last_wait = *(struct drm_tessera_bo_wait *)arg;
+		memcpy(mock->memory_at_wait, mock->memory, sizeof(mock->memory_at_wait));
 		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;
@@ -255,6 +256,7 @@ static void mock_init(struct mock *mock)
 			.page_size = 4096,
 		},
 		.fail_alloc = -1,
+		.error_offset = UINT32_MAX,
 		.fence_status = 1,
 	};
 }

@@ -30,10 +30,12 @@ struct mock {
 	uint32_t open_handles; /* objects, contexts and sync objects not closed */
 	struct drm_tessera_bo_create last_create;
 	struct drm_tessera_bo_wait last_wait;
+	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
 	struct drm_tessera_submit last_submit;
 	struct drm_tessera_sync last_syncs[16];
 	uint8_t memory[65536]; /* behind every mapping */
 	unsigned int maps, unmaps;
+	uint32_t error_offset; /* what SUBMIT says, with success */
 	int fence_status; /* what SYNC_IOC_FILE_INFO says */
 };
 

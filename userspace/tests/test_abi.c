@@ -46,6 +46,19 @@ _Static_assert(DRM_TESSERA_LAYOUT_TILE4K == TSR_LAYOUT_TILE4K, "layout");
 _Static_assert(DRM_TESSERA_LAYOUT_MORTON == TSR_LAYOUT_MORTON, "layout");
 
 #ifndef ABI_ONLY
+/* The library's own: they grow into their reserved fields, or the soname changes. */
+#include "tessera.h"
+
+#ifdef __LP64__
+SIZE_IS(tessera_view, 64);
+SIZE_IS(tessera_rect, 16);
+SIZE_IS(tessera_bo_desc, 72);
+SIZE_IS(tessera_stream, 56);
+SIZE_IS(tessera_lint, 96);
+SIZE_IS(tessera_sync, 16);
+SIZE_IS(tessera_submit_args, 80);
+#endif
+
 #include <setjmp.h>
 #include <stdarg.h>
 

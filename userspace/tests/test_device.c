@@ -230,6 +230,74 @@ static void test_bo(void **state)
 	assert_int_equal(tessera_bo_new(dev, &desc, &bo), -E2BIG);
 }
 
+/* LOCK-7: the CPU's bytes are touched when nobody uses them any more, and not before. */
+static void test_waits_before_access(void **state)
+{
+	static const uint8_t data[4] = { 1, 2, 3, 4 }, zero[4];
+	struct mock *mock = mock_of(state);
+	struct tessera_bo *bo;
+	uint8_t back[4];
+
+	assert_int_equal(tessera_bo_new_for(dev_of(state), TESSERA_USAGE_STAGING, 4096, NULL, &bo),
+			 0);
+	assert_int_equal(tessera_bo_write(bo, 0, data, 4), 0);
+	/* jobs that only read would see the new bytes, too */
+	assert_int_equal(mock->last_wait.flags, DRM_TESSERA_BO_WAIT_WRITE);
+	assert_int_equal(mock->last_wait.timeout_ns, TESSERA_FOREVER);
+	assert_memory_equal(mock->memory_at_wait, zero, 4);
+	assert_memory_equal(mock->memory, data, 4);
+	assert_int_equal(tessera_bo_read(bo, 0, back, 4), 0);
+	assert_int_equal(mock->last_wait.flags, 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_WAIT), 2);
+	tessera_bo_del(bo);
+}
+
+/* Reserved fields are for later: what an old library does not know it refuses. */
+static void test_reserved_fields(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct tessera_submit_args args;
+	struct tessera_bo_desc desc;
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct tessera_view view;
+	struct tessera_bo *bo;
+
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_TEXTURE, 4096, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(desc.reserved); i++) {
+		desc.reserved[i] = 1;
+		assert_int_equal(tessera_bo_new(dev, &desc, &bo), -EINVAL);
+		desc.reserved[i] = 0;
+	}
+	assert_int_equal(tessera_bo_new(dev, &desc, &bo), 0);
+	assert_int_equal(tessera_context_new_default(dev, &ctx), 0);
+	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	tessera_view_init_buffer(&view);
+	for (size_t i = 0; i < ARRAY_SIZE(view.reserved); i++) {
+		view.reserved[i] = 1;
+		assert_int_equal(tessera_cmdbuf_bind(cb, 0, bo, &view), -EINVAL);
+		view.reserved[i] = 0;
+	}
+	tessera_cmdbuf_reset(cb);
+	assert_int_equal(tessera_cmdbuf_bind(cb, 0, bo, &view), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 4), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(args.reserved); i++) {
+		args = (struct tessera_submit_args){ 0 };
+		args.reserved[i] = 1;
+		assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
+	}
+	args = (struct tessera_submit_args){ .pad = 1 };
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
+	args.pad = 0;
+	/* SPLIT-34: known to end early */
+	mock_of(state)->error_offset = 48;
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
+	assert_int_equal(args.error_offset, 48);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_bo_del(bo);
+}
+
 /* The sync list: waits, signals, the fence; points make timelines. */
 static void test_submit(void **state)
 {
@@ -318,6 +386,8 @@ int main(void)
 		TEST(test_eintr),
 		TEST(test_usages),
 		TEST(test_bo),
+		TEST(test_waits_before_access),
+		TEST(test_reserved_fields),
 		TEST(test_submit),
 		TEST(test_wait_does_not_poll),
 	};
