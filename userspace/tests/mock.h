@@ -17,6 +17,7 @@ struct mock {
 	/* Faults. */
 	unsigned int eintr; /* so many calls of ioctl fail with EINTR first */
 	unsigned long fail_request; /* this request fails … */
+	unsigned int fail_after; /* … after it has succeeded so often … */
 	int fail_errno; /* … like this */
 	long fail_alloc; /* the how manieth allocation fails, counted from 0; -1: none */
 	bool fail_alloc_all_after;

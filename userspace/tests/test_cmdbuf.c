@@ -397,7 +397,7 @@ static void test_allocation_failure(void **state)
 static void test_bad_arguments(void **state)
 {
 	struct tessera_cmdbuf *cb = new_cb(state);
-	struct tessera_bo *a = mock_bo(dev_of(state), 8192);
+	struct tessera_bo *a = mock_bo(dev_of(state), 8192), *odd = mock_bo(dev_of(state), 12288);
 	struct tessera_view good = surface(0, WRITE), bad;
 	const struct tessera_rect empty = { 0, 0, 0, 1 }, huge = { 0, 0, 16385, 1 };
 	struct tessera_context *ctx;
@@ -434,6 +434,10 @@ static void test_bad_arguments(void **state)
 	good.layout = TSR_LAYOUT_TILE4K;
 	BAD_VIEW(pitch, 260);
 	BAD_VIEW(height, 33);
+	/* Half a row of tiles is more than there is. */
+	bad = good;
+	bad.height = 48;
+	REFUSED(tessera_cmdbuf_bind(cb, 0, odd, &bad));
 	good.width = 32;
 	good.pitch = 128;
 	BAD_VIEW(offset, 8);
@@ -465,6 +469,7 @@ static void test_bad_arguments(void **state)
 	tessera_context_del(ctx);
 	tessera_cmdbuf_del(cb);
 	tessera_bo_del(a);
+	tessera_bo_del(odd);
 }
 
 /* Packets the library does not know see the bindings made before them. */
@@ -507,6 +512,13 @@ static void test_limits(void **state)
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
 	assert_int_equal(tessera_cmdbuf_bind(cb, 0, b, &wr), 0);
 	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), -E2BIG);
+	/* SPLIT-21: what is unbound is an element of its own */
+	tessera_cmdbuf_reset(cb);
+	assert_int_equal(tessera_cmdbuf_bind(cb, 0, a, &wr), 0);
+	assert_int_equal(tessera_cmdbuf_fill(cb, 0, &unit, 0), 0);
+	assert_int_equal(tessera_cmdbuf_unbind(cb, 0), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 2), 0);
+	assert_int_equal(tessera_cmdbuf_finish(cb), -E2BIG);
 	/* a new object in several slots is one element */
 	tessera_cmdbuf_reset(cb);
 	for (uint32_t slot = 0; slot < 3; slot++)

@@ -3,11 +3,13 @@
  * Devices, buffer objects, sync objects and submission against a mock kernel.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sync_file.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -100,7 +102,12 @@ static void test_open_errors(void **state)
 	assert_int_equal(mock_open(mock, &dev), -ENODEV);
 	mock->fail_request = DRM_IOCTL_TESSERA_QUERY;
 	mock->fail_errno = EIO;
-	assert_int_equal(mock_open(mock, &dev), -EIO);
+	/* Of the device, then length and contents of two lists. */
+	for (unsigned int good = 0; good < 5; good++) {
+		mock->fail_after = good;
+		assert_int_equal(mock_open(mock, &dev), -EIO);
+		assert_int_equal(mock->live_allocs, 0);
+	}
 	mock->fail_errno = 0;
 	mock->info.max_slots = 0;
 	assert_int_equal(mock_open(mock, &dev), -EPROTO);
@@ -133,7 +140,10 @@ static void test_eintr(void **state)
 	assert_int_equal(tessera_context_new_default(dev, &ctx), 0);
 	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
 	assert_int_equal(tessera_cmdbuf_nop(cb, 2), 0);
-	/* The syncobj of the fence takes the first, submit the others. */
+	/* The one that has outputs, alone; then with the sync object of a fence before it. */
+	mock->eintr = 2;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_SUBMIT), 3);
 	mock->eintr = 4;
 	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
 	assert_int_equal(mock->eintr, 0);
@@ -211,16 +221,23 @@ static void test_bo(void **state)
 	assert_int_equal(tessera_bo_unmap(bo), 0);
 	assert_int_equal(mock->unmaps, 1);
 	assert_int_equal(tessera_bo_unmap(bo), -EINVAL);
+	/* LOCK-7: writing waits for all, reading for those who write. */
 	assert_int_equal(tessera_bo_write(bo, 8188, data, 4), 0);
+	assert_int_equal(mock->last_wait.flags, DRM_TESSERA_BO_WAIT_WRITE);
 	assert_int_equal(tessera_bo_read(bo, 8188, back, 4), 0);
+	assert_int_equal(mock->last_wait.flags, 0);
 	assert_memory_equal(data, back, 4);
 	assert_int_equal(tessera_bo_write(bo, 8189, data, 4), -EINVAL);
 	assert_int_equal(tessera_bo_read(bo, UINT64_MAX, back, 4), -EINVAL);
 	mock->fail_request = DRM_IOCTL_TESSERA_BO_WAIT;
 	mock->fail_errno = EIO;
 	assert_int_equal(tessera_bo_write(bo, 0, data, 4), -EIO);
+	assert_int_equal(mock->unmaps, mock->maps);
 	mock->fail_errno = 0;
+	/* LOCK-11: an object may be deleted while it is mapped. */
+	assert_int_equal(tessera_bo_map(bo, &a), 0);
 	tessera_bo_del(bo);
+	assert_int_equal(mock->unmaps, mock->maps);
 
 	bo = mock_bo(dev, 4096);
 	assert_int_equal(tessera_bo_map(bo, &a), -EPERM);
@@ -307,10 +324,10 @@ static void test_submit(void **state)
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
 	struct tessera_fence *fence;
-	struct tessera_sync waits[1], signals[1];
+	struct tessera_sync waits[2], signals[1];
 	struct tessera_submit_args args = {
 		.waits = waits,
-		.num_waits = 1,
+		.num_waits = 2,
 		.signals = signals,
 		.num_signals = 1,
 		.fence = &fence,
@@ -319,6 +336,7 @@ static void test_submit(void **state)
 	assert_int_equal(tessera_syncobj_new(dev, 0, &a), 0);
 	assert_int_equal(tessera_syncobj_new(dev, 0, &b), 0);
 	waits[0] = (struct tessera_sync){ a, 7 };
+	waits[1] = (struct tessera_sync){ a, 8 };
 	signals[0] = (struct tessera_sync){ b, 0 };
 	assert_int_equal(tessera_context_new(dev, 0, 1, 0, &ctx), 0);
 	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
@@ -327,13 +345,16 @@ static void test_submit(void **state)
 	assert_int_equal(mock->last_submit.context, tessera_context_id(ctx));
 	assert_int_equal(mock->last_submit.cmd_size, 16);
 	assert_int_equal(mock->last_submit.patches.stride, sizeof(struct drm_tessera_submit_patch));
-	assert_int_equal(mock->last_submit.syncs.count, 3);
+	assert_int_equal(mock->last_submit.syncs.count, 4);
 	assert_int_equal(mock->last_syncs[0].handle, tessera_syncobj_handle(a));
 	assert_int_equal(mock->last_syncs[0].flags, DRM_TESSERA_SYNC_TIMELINE);
 	assert_int_equal(mock->last_syncs[0].point, 7);
-	assert_int_equal(mock->last_syncs[1].flags, DRM_TESSERA_SYNC_SIGNAL);
-	assert_int_equal(mock->last_syncs[1].point, 0);
-	assert_int_equal(mock->last_syncs[2].handle,
+	assert_int_equal(mock->last_syncs[1].flags, DRM_TESSERA_SYNC_TIMELINE);
+	assert_int_equal(mock->last_syncs[1].point, 8);
+	assert_int_equal(mock->last_syncs[2].handle, tessera_syncobj_handle(b));
+	assert_int_equal(mock->last_syncs[2].flags, DRM_TESSERA_SYNC_SIGNAL);
+	assert_int_equal(mock->last_syncs[2].point, 0);
+	assert_int_equal(mock->last_syncs[3].handle,
 			 tessera_syncobj_handle(tessera_fence_syncobj(fence)));
 	tessera_fence_del(fence);
 
@@ -353,6 +374,32 @@ static void test_submit(void **state)
 	tessera_context_del(ctx);
 	tessera_syncobj_del(a);
 	tessera_syncobj_del(b);
+}
+
+static int lowest_free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
+/* LOCK-9: what a wait opens to learn how a job ended, it closes, whatever that says. */
+static void test_wait_closes(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_fence *fence;
+	int before, error;
+
+	assert_int_equal(tessera_fence_new(dev_of(state), &fence), 0);
+	before = lowest_free_fd();
+	assert_int_equal(tessera_fence_wait(fence, TESSERA_FOREVER, &error), 0);
+	assert_int_equal(lowest_free_fd(), before);
+	mock->fail_request = SYNC_IOC_FILE_INFO;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_fence_wait(fence, TESSERA_FOREVER, &error), -EINVAL);
+	assert_int_equal(lowest_free_fd(), before);
+	tessera_fence_del(fence);
 }
 
 /* LOCK-8, LOCK-9: a wait is one call with an absolute time, on a timeline too. */
@@ -389,6 +436,7 @@ int main(void)
 		TEST(test_waits_before_access),
 		TEST(test_reserved_fields),
 		TEST(test_submit),
+		TEST(test_wait_closes),
 		TEST(test_wait_does_not_poll),
 	};
 
