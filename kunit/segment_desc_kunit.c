@@ -327,6 +327,18 @@ static void test_alloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(default_descs, 4, &c->alloc), c->ret);
 }
 
+/* SEG-30: what could never be committed is refused, however large the segment is */
+static void test_alloc_commit(struct kunit *test)
+{
+	struct tessera_segment_desc desc = SEG_GART;
+	struct tessera_segment_alloc alloc = { .size = MIB, .supported = BIT(desc.id) };
+
+	desc.commit_limit = MIB;
+	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), 0);
+	alloc.size += TSR_PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, tessera_segment_alloc_check(&desc, 1, &alloc), -E2BIG);
+}
+
 /* SEG-11: six would be good ones, but for their number */
 static void test_six_preferred(struct kunit *test)
 {
@@ -362,6 +374,7 @@ static struct kunit_case segment_desc_cases[] = {
 	KUNIT_CASE(test_count),
 	KUNIT_CASE(test_windows_overlap),
 	KUNIT_CASE_PARAM(test_alloc, alloc_gen_params),
+	KUNIT_CASE(test_alloc_commit),
 	KUNIT_CASE(test_six_preferred),
 	KUNIT_CASE(test_set),
 	{ }

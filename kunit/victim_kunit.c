@@ -104,6 +104,18 @@ static void victim_requester_over(struct kunit *test)
 	expect_order(test, s, 6, order, tiers);
 }
 
+/* SEG-8: above its share, who would have as much as another takes its own first. */
+static void victim_requester_equal(struct kunit *test)
+{
+	static const u32 order[] = { 1, 0 };
+	static const u8 tiers[] = { FIRST, AFTER };
+	struct setting *s = setting_new(test, 20, 4);
+
+	add(s, 1, 28, 1);	/* 0: client 1 has what the requester will have */
+	add(s, 0, 24, 2);	/* 1: own */
+	expect_order(test, s, 2, order, tiers);
+}
+
 /* SEG-8: one request does not push anybody below its share. */
 static void victim_stops_at_share(struct kunit *test)
 {
@@ -232,6 +244,7 @@ static void victim_converges(struct kunit *test)
 static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_requester_within),
 	KUNIT_CASE(victim_requester_over),
+	KUNIT_CASE(victim_requester_equal),
 	KUNIT_CASE(victim_stops_at_share),
 	KUNIT_CASE(victim_lent_and_taken_back),
 	KUNIT_CASE(victim_bad_owner),
