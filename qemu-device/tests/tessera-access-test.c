@@ -20,11 +20,18 @@ static void test_rom(void)
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(SMALL);
     uint64_t vram = tsr_seg_base(t, 1), rom = ROM_PAGE;
-    uint64_t list = tsr_list(t, &rom, 1), seqno;
+    uint64_t list = tsr_list(t, &rom, 1), gart = tsr_seg_base(t, 4), seqno;
+    uint64_t pte = rom | TSR_APTE_VALID | TSR_APTE_WRITE;
+    uint64_t ptes[2] = { pte, pte };
     int64_t start;
 
     tsr_page_fill(c, 0, vram, 4096);
     tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    /* Nor does it help to have just read it. */
+    tsr_map(c, 4, 0, 2, tsr_list(t, ptes, 2));
+    tsr_transfer(c, 0, 0, gart, gart + 4096, 4096, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, vram, list, 4096, 0, 0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_DMA);

@@ -82,6 +82,34 @@ static void test_read_only_entry(void)
     tsr_stop(t);
 }
 
+/* An access that begins where it may write ends where it may not. */
+static void test_read_only_neighbour(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t gart = tsr_seg_base(t, 4), page = tsr_alloc(t, 8192);
+    uint64_t ptes[2] = { page | TSR_APTE_VALID | TSR_APTE_WRITE,
+                         (page + 4096) | TSR_APTE_VALID };
+
+    qtest_memset(t->qts, page, 0x66, 8192);
+    tsr_map(c, 4, 0, 2, tsr_list(t, ptes, 2));
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_bind_buffer(c, 0, gart, 8192, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 0, 0, 0, 2048, 1, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_READ_ONLY);
+    expect_page(t, page + 4096, 0x66);
+    /* Reading goes through both. */
+    c->n = 0;
+    tsr_bind_buffer(c, 0, gart, 8192, TSR_FORMAT_R32, RW);
+    tsr_bind_buffer(c, 1, tsr_seg_base(t, 1), 8192, TSR_FORMAT_R32, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 2048, 1);
+    tsr_run_ok(t, RENDER, c);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0x66666666);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* SEG-21: a GPU write through the aperture is in the CPU's page. */
 static void test_write(void)
 {
@@ -104,6 +132,61 @@ static void test_write(void)
     tsr_copy(c, 1, 0, 0, 0, 0, 0, 1024, 1);
     tsr_run_ok(t, RENDER, c);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, 0x44444444);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* PAGE-8: as many entries as one packet names, in their order. */
+static void test_map_many(void)
+{
+    enum { PAGES = 1200 };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t gart = tsr_seg_base(t, 4), ram = tsr_alloc(t, PAGES * 4096);
+    uint64_t ptes[PAGES];
+
+    for (uint32_t i = 0; i < PAGES; i++) {
+        ptes[i] = (ram + i * 4096) | TSR_APTE_VALID;
+    }
+    tsr_map(c, 4, 1, PAGES, tsr_list(t, ptes, PAGES));
+    tsr_run_ok(t, PAGING, c);
+    for (uint32_t i = 0; i < PAGES; i++) {
+        uint32_t got;
+
+        if (i % 100 && i % 512 && i % 512 != 511) {
+            continue;
+        }
+        qtest_writel(t->qts, ram + i * 4096, i);
+        tsr_gpu_read(t, gart + (i + 1) * 4096, &got, 4);
+        g_assert_cmpuint(got, ==, i);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* PAGE-9: after a reset all of an aperture shows the dummy page, to its ends. */
+static void test_reset_unmaps(void)
+{
+    static const uint32_t where[] = { 0, 255, 511 };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("gart-size=2M");
+    uint64_t gart = tsr_seg_base(t, 4), dummy = tsr_alloc(t, 4096);
+    uint64_t pte = tsr_alloc(t, 4096) | TSR_APTE_VALID | TSR_APTE_WRITE;
+    uint64_t list = tsr_list(t, &pte, 1);
+    uint8_t got;
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(where); i++) {
+        tsr_map(c, 4, where[i], 1, list);
+    }
+    tsr_run_ok(t, PAGING, c);
+    tsr_device_reset(t);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    qtest_memset(t->qts, dummy, 0xdd, 4096);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, dummy);
+    for (uint32_t i = 0; i < ARRAY_SIZE(where); i++) {
+        tsr_gpu_read(t, gart + where[i] * 4096, &got, 1);
+        g_assert_cmphex(got, ==, 0xdd);
+    }
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }
@@ -151,7 +234,11 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/aperture/SEG-20-read-only", test_read_only);
     qtest_add_func("/tessera/aperture/read-only-entry", test_read_only_entry);
+    qtest_add_func("/tessera/aperture/read-only-neighbour",
+                   test_read_only_neighbour);
     qtest_add_func("/tessera/aperture/SEG-21-write", test_write);
+    qtest_add_func("/tessera/aperture/PAGE-8-map-many", test_map_many);
+    qtest_add_func("/tessera/aperture/PAGE-9-reset-unmaps", test_reset_unmaps);
     qtest_add_func("/tessera/aperture/odd-targets", test_odd_targets);
     qtest_add_func("/tessera/aperture/SEG-22-map-copies-nothing",
                    test_map_copies_nothing);

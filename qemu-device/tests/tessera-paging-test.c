@@ -168,6 +168,24 @@ static void test_overlap(void)
     tsr_stop(t);
 }
 
+/* PAGE-13: of a list no more is read than there is: it may end where RAM does. */
+static void test_list_at_the_end(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t page = tsr_alloc(t, 4096), vram = tsr_seg_base(t, 1), got;
+    const uint64_t last = 128 * MIB - 8;
+
+    qtest_memset(t->qts, page, 0x5a, 4096);
+    qtest_writeq(t->qts, last, page);
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, 0, last, vram, 4096, 0, 0, 0);
+    tsr_run_ok(t, PAGING, c);
+    tsr_gpu_read(t, vram + 4088, &got, 8);
+    g_assert_cmphex(got, ==, 0x5a5a5a5a5a5a5a5a);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* PAGE-4, PAGE-5: several passes make one intact result. */
 static void test_passes(void)
 {
@@ -201,6 +219,16 @@ static void test_passes(void)
                  TSR_TRANSFER_END, 0, list, a + 8192, 4096, 0, 0, 0);
     tsr_run_ok(t, PAGING, c);
     tsr_expect_errors(t, TSR_ERR_STRICT_TRANSFER, 1);
+    /* One that fails is over, whatever it meant to do. */
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START, 0, list, 0,
+                 4096, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_ADDRESS);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START |
+                 TSR_TRANSFER_END, 0, list, a, 4096, 0, 0, 0);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
     tsr_gpu_read(t, a + 8192, got, 4096);
     g_assert_cmpmem(got, 4096, data, 4096);
     tsr_stop(t);
@@ -438,6 +466,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/paging/PAGE-13-combinations", test_combinations);
     qtest_add_func("/tessera/paging/PAGE-13-large", test_large);
     qtest_add_func("/tessera/paging/PAGE-13-overlap", test_overlap);
+    qtest_add_func("/tessera/paging/PAGE-13-list-at-the-end",
+                   test_list_at_the_end);
     qtest_add_func("/tessera/paging/PAGE-4-PAGE-5-passes", test_passes);
     qtest_add_func("/tessera/paging/transfer-errors", test_transfer_errors);
     qtest_add_func("/tessera/paging/PAGE-6-fill", test_fill);

@@ -321,6 +321,49 @@ static void test_ib_errors(void)
     tsr_stop(t);
 }
 
+/* A part begins and ends anywhere, and the pages of an IB are no neighbours. */
+static void test_ib_pages(void)
+{
+    const uint32_t start = 0x100, border = 4096 - 8;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t pages[2], list, between, seqno;
+    uint32_t end;
+
+    pages[0] = tsr_alloc(t, 4096);
+    between = tsr_alloc(t, 4096);
+    pages[1] = tsr_alloc(t, 4096);
+    g_assert_cmphex(between, ==, pages[0] + 4096);
+    qtest_memset(t->qts, between, 0xff, 4096);
+    list = tsr_list(t, pages, 2);
+
+    /* The last packet lies in both. */
+    c->n = start / 4;
+    tsr_bind_buffer(c, 0, tsr_seg_base(t, 1), 4096, TSR_FORMAT_R32,
+                    TSR_SURF_READ | TSR_SURF_WRITE);
+    c->d[c->n] = TSR_PKT_HEADER(TSR_OP_NOP, 0, border / 4 - c->n);
+    c->n = border / 4;
+    tsr_fill(c, 0, 0, 0, 1, 1, 0x600d);
+    end = c->n * 4;
+    qtest_bufwrite(t->qts, pages[0], c->d, 4096);
+    qtest_bufwrite(t->qts, pages[1], c->d + 1024, end - 4096);
+
+    uint32_t call[TSR_IB_CALL_DWORDS] = {
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER, TSR_IB_CALL_DWORDS), end,
+        list, 0, start, end,
+    };
+
+    emit_job(t, RENDER, 1);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, 0x600d);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* DMA must not reach registers, its own included. */
 static void test_dma_hits_ram_only(void)
 {
@@ -519,6 +562,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/bad-packets", test_bad_ring_packets);
     qtest_add_func("/tessera/ring/SPLIT-28-ib-parts", test_ib_parts);
     qtest_add_func("/tessera/ring/ib-errors", test_ib_errors);
+    qtest_add_func("/tessera/ring/SPLIT-28-ib-pages", test_ib_pages);
     qtest_add_func("/tessera/ring/dma-hits-ram-only", test_dma_hits_ram_only);
     qtest_add_func("/tessera/ring/wait-signal", test_wait_signal);
     qtest_add_func("/tessera/ring/hang", test_hang);

@@ -44,6 +44,16 @@ static void test_unwritten(void)
     tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, vram, t->bounce_list, 4096, 0,
                  0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_UNWRITTEN);
+    /* What ends with its page says nothing of the next. */
+    c->n = 0;
+    tsr_page_fill(c, 0, vram, 4096);
+    tsr_mark(c, TSR_MARK_ALLOCATED, vram, 4096);
+    tsr_page_fill(c, 0, vram + 8192, 4096);
+    tsr_run_ok(t, PAGING, c);
+    read_job(c, vram + 4096, hidden);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    read_job(c, vram + 12288, hidden);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     /* Any engine's write makes the page defined; the CPU must say so. */
     fill_job(c, vram);
     tsr_run_ok(t, RENDER, c);
@@ -108,12 +118,10 @@ static void test_freed(void)
     tsr_stop(t);
 }
 
-/* Evicted: the page is poisoned, and slots onto it die until bound again. */
-static void test_evicted_and_stale(void)
+/* A job that keeps the slots of the one before and fills; its status. */
+static uint32_t fill_kept_slot(TsrTest *t, uint32_t slot)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    TsrTest *t = tsr_start("strict=on");
-    uint64_t vram = tsr_seg_base(t, 1), seqno;
     uint32_t keep[] = {
         TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 5, TSR_JOB_KEEP_SLOTS, 0,
     };
@@ -121,6 +129,24 @@ static void test_evicted_and_stale(void)
         TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER, TSR_IB_CALL_DWORDS),
         TSR_FILL_DWORDS * 4, t->ib_list, 0, 0, TSR_FILL_DWORDS * 4,
     };
+    uint64_t seqno;
+
+    tsr_fill(c, slot, 0, 0, 1, 1, 1);
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    tsr_emit(t, RENDER, keep, 4);
+    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
+}
+
+/* Evicted: the page is poisoned, and slots onto it die until bound again. */
+static void test_evicted_and_stale(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
 
     c->n = 0;
     tsr_page_fill(c, 0x42, vram, 2 * 4096);
@@ -135,32 +161,42 @@ static void test_evicted_and_stale(void)
     expect_poison(t, 0, 4096);
     tsr_expect_no_errors(t);
     /* The next part keeps the slots and uses the one that moved... */
-    c->n = 0;
-    tsr_fill(c, 0, 0, 0, 1, 1, 1);
-    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
-    tsr_emit(t, RENDER, keep, 4);
-    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
-    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
-    tsr_kick(t, RENDER);
-    tsr_wait(t, RENDER, seqno);
-    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==,
-                     TSR_ERR_STRICT_STALE_SLOT);
+    g_assert_cmpuint(fill_kept_slot(t, 0), ==, TSR_ERR_STRICT_STALE_SLOT);
     g_assert_cmpuint(tsr_r32(t, TSR_ERR_REC_SLOT), ==, 0);
     tsr_expect_errors(t, TSR_ERR_STRICT_STALE_SLOT, 1);
     /* ...while the one that stayed is fine. */
-    c->n = 0;
-    tsr_fill(c, 1, 0, 0, 1, 1, 1);
-    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
-    tsr_emit(t, RENDER, keep, 4);
-    tsr_emit(t, RENDER, call, TSR_IB_CALL_DWORDS);
-    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
-    tsr_kick(t, RENDER);
-    tsr_wait(t, RENDER, seqno);
-    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
+    g_assert_cmpuint(fill_kept_slot(t, 1), ==, 0);
     /* A new bind into an evicted range is an error of its own kind. */
     mark(t, TSR_MARK_EVICTED, vram, 4096);
     fill_job(c, vram);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_EVICTED);
+    tsr_stop(t);
+}
+
+/* A slot is stale whichever of its pages is evicted, and those beside are not. */
+static void test_stale_by_a_page(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
+
+    for (uint32_t page = 0; page < 5; page++) {
+        uint32_t status = page >= 1 && page <= 3 ? TSR_ERR_STRICT_STALE_SLOT
+                                                 : TSR_ERR_NONE;
+
+        c->n = 0;
+        tsr_mark(c, TSR_MARK_ALLOCATED, vram, 5 * 4096);
+        tsr_run_ok(t, PAGING, c);
+        c->n = 0;
+        tsr_bind_buffer(c, 0, vram + 4096, 3 * 4096, TSR_FORMAT_R32, RW);
+        tsr_run_ok(t, RENDER, c);
+        c->n = 0;
+        tsr_mark(c, TSR_MARK_EVICTED, vram + page * 4096, 4096);
+        tsr_mark(c, TSR_MARK_ALLOCATED, vram + page * 4096, 4096);
+        tsr_run_ok(t, PAGING, c);
+        g_assert_cmpuint(fill_kept_slot(t, 0), ==, status);
+        tsr_err_clear(t);
+    }
     tsr_stop(t);
 }
 
@@ -337,6 +373,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/strict/freed-and-poisoned", test_freed);
     qtest_add_func("/tessera/strict/SPLIT-17-evicted-and-stale",
                    test_evicted_and_stale);
+    qtest_add_func("/tessera/strict/SPLIT-17-stale-by-a-page",
+                   test_stale_by_a_page);
     qtest_add_func("/tessera/strict/state", test_state);
     qtest_add_func("/tessera/strict/PAGE-9-dummy", test_dummy);
     qtest_add_func("/tessera/strict/PAGE-9-overlap", test_overlap);

@@ -84,6 +84,15 @@ static void test_in_ib(void)
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(PROPS);
     uint64_t vram = tsr_seg_base(t, 1), sem = tsr_alloc(t, 4096), seqno;
+    uint64_t first, sp = t->eng[RENDER].status_page;
+
+    /* One interrupt is sent and acknowledged over here. */
+    first = tsr_emit_fence(t, RENDER, TSR_FENCE_INTERRUPT, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, first);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 1);
+    qtest_writel(t->qts, sp + TSR_SP_IRQ_ACK, 1);
 
     tsr_bind_buffer(c, 3, vram, 4096, TSR_FORMAT_R32, RW);
     tsr_put(c, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)sem, 0, 1, 0);
@@ -99,16 +108,17 @@ static void test_in_ib(void)
     tsr_kick(t, RENDER);
     tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
     t = migrate(t);
-    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, 0);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, first);
     g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==,
                     TSR_ENGS_WAITING);
     g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_IB_OFFSET), ==,
                     TSR_BIND_SLOT_DWORDS * 4);
     qtest_writeq(t->qts, sem, 1);
     tsr_wait(t, RENDER, seqno);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 60), ==, 0xbeef);
-    g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
-                                 TSR_SP_IRQ_SENT), ==, 1);
+    /* The next one is sent over there. */
+    g_assert_cmpuint(qtest_readl(t->qts, sp + TSR_SP_IRQ_SENT), ==, 2);
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }
