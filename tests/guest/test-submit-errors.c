@@ -374,6 +374,8 @@ static void written_read_only(void)
 		tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_ro(&dev)), DRM_TESSERA_BO_GPU_READ_ONLY);
 	struct tsr_bo both =
 		tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_ro(&dev)) | tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct tsr_bo promised =
+		tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), DRM_TESSERA_BO_GPU_READ_ONLY);
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct drm_tessera_submit args;
 	struct tsr_cmd cmd;
@@ -385,6 +387,14 @@ static void written_read_only(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	tsr_submit_done(&dev, ctx, &cmd);
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_ro(&dev)->id);
+
+	/* one that was declared read-only is, wherever it is */
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &promised, true);
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EINVAL);
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &promised, false);
+	tsr_submit_done(&dev, ctx, &cmd);
 
 	/* one that may also live elsewhere is placed there when written */
 	tsr_gpu_fill(&dev, ctx, &both, 1);
