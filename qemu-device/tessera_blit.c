@@ -1,9 +1,9 @@
 /*
  * Tessera virtual GPU: BLIT
  *
- * Scales, converts and blends one rectangle into another, a row at a time; it
- * can be left after each. Called from render engine threads by the command
- * decoder.
+ * Scales, converts and blends one rectangle into another, a row or a piece of
+ * one at a time; it can be left after each. Called from render engine threads
+ * by the command decoder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,6 +21,7 @@ typedef struct BlitJob {
     uint32_t x, y, w, h;
     uint32_t blend;
     uint32_t color;
+    uint32_t work;              /* since the last look at requests */
 } BlitJob;
 
 static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p)
@@ -60,20 +61,52 @@ static TesseraWalker blit_walker(uint32_t i, uint32_t n, uint32_t size)
     return w;
 }
 
-static uint32_t blit_row(BlitJob *b, uint32_t row, uint32_t *frags)
+static uint32_t blit_piece(BlitJob *b, TesseraWalker *u, TesseraWalker *v,
+                           uint32_t x, uint32_t row, uint32_t n,
+                           uint32_t *frags)
 {
-    TesseraWalker u = blit_walker(0, b->w, b->tex.w);
-    TesseraWalker v = blit_walker(row, b->h, b->tex.h);
-
-    v.step = v.step_fraction = 0;
-    tessera_texture_begin(&b->tex, &u, &v);
-    tessera_texture_span(&b->tex, &u, &v, b->w, frags);
+    tessera_texture_span(&b->tex, u, v, n, frags);
     if (b->tex.err) {
         return b->tex.err;
     }
-    tessera_pixels_mul(frags, b->w, b->color);
-    return tessera_pixel_row(&b->view, &b->dst, b->x, b->y + row, b->w, frags,
-                             b->blend);
+    tessera_pixels_mul(frags, n, b->color);
+    return tessera_pixel_row(&b->view, &b->dst, b->x + x, b->y + row, n,
+                             frags, b->blend);
+}
+
+/* Whether somebody may have waited long enough to look for him. */
+static bool blit_due(BlitJob *b, uint32_t pixels)
+{
+    b->work += pixels + tessera_texture_work(&b->tex);
+    if (b->work < TESSERA_WORK_PER_CHECK) {
+        return false;
+    }
+    b->work = 0;
+    return true;
+}
+
+/* progress: rows done; pixels of the next one. */
+static uint32_t blit_row(TesseraEngine *e, BlitJob *b)
+{
+    uint32_t row = e->progress[0], x = MIN(e->progress[1], b->w);
+    TesseraWalker u = blit_walker(x, b->w, b->tex.w);
+    TesseraWalker v = blit_walker(row, b->h, b->tex.h);
+    uint32_t err = TSR_ERR_NONE;
+
+    v.step = v.step_fraction = 0;
+    tessera_texture_begin(&b->tex, &u, &v);
+    while (x < b->w && !err) {
+        uint32_t n = tessera_texture_piece(&b->tex, b->w - x);
+
+        err = blit_piece(b, &u, &v, x, row, n, e->frags);
+        if (!err) {
+            x += n;
+            e->progress[1] = x;
+            err = blit_due(b, n) && x < b->w ? tessera_leave(&e->m)
+                                             : TSR_ERR_NONE;
+        }
+    }
+    return err;
 }
 
 uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)
@@ -97,10 +130,14 @@ uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)
         err = tessera_surface_view(e, &b->dst, b->x, b->y, b->w, b->h, true,
                                    &b->view);
     }
+    b->work = 0;
     while (!err && e->progress[0] < b->h) {
-        err = blit_row(b, e->progress[0], e->frags);
-        if (!err && ++e->progress[0] < b->h) {
-            err = tessera_leave(&e->m);
+        err = blit_row(e, b);
+        if (!err) {
+            e->progress[1] = 0;
+            if (++e->progress[0] < b->h) {
+                err = tessera_leave(&e->m);
+            }
         }
     }
     return err;

@@ -21,7 +21,6 @@
 #define SUBPIXEL        256
 #define CENTRE          128
 #define SCANLINES_PER_CHECK 16
-#define PIXELS_PER_CHECK 1024
 
 typedef struct Vertex {
     int32_t x, y, u, v;
@@ -54,6 +53,7 @@ typedef struct DrawJob {
     uint32_t blend;
     uint32_t color;
     int32_t sx0, sy0, sx1, sy1; /* scissor, clipped to the target */
+    uint32_t work;              /* since the last look at requests */
     Triangle tri;
 } DrawJob;
 
@@ -340,6 +340,19 @@ static void fragments(DrawJob *d, Walkers *w, uint32_t *frags, uint32_t n)
     }
 }
 
+/* Whether somebody may have waited long enough to look for him. */
+static bool draw_due(DrawJob *d)
+{
+    if (d->textured) {
+        d->work += tessera_texture_work(&d->tex);
+    }
+    if (d->work < TESSERA_WORK_PER_CHECK) {
+        return false;
+    }
+    d->work = 0;
+    return true;
+}
+
 /*
  * One scanline, in pieces. The high half of progress[1] counts the scanlines
  * of the triangle that are done, the low half pixels of the next one.
@@ -356,7 +369,8 @@ static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
     x = first + (int64_t)MIN((uint32_t)e->progress[1], end - first);
     walkers_init(&w, d, x, y);
     while (x < end && !err) {
-        int32_t n = MIN(end - x, PIXELS_PER_CHECK);
+        int32_t n = d->textured ? tessera_texture_piece(&d->tex, end - x)
+                                : MIN(end - x, TESSERA_PIECE_PIXELS);
 
         fragments(d, &w, frags, n);
         if (d->textured && d->tex.err) {
@@ -367,7 +381,9 @@ static uint32_t draw_span(TesseraEngine *e, DrawJob *d, int32_t y)
         if (!err) {
             x += n;
             e->progress[1] += n;
-            err = x < end ? tessera_leave(&e->m) : TSR_ERR_NONE;
+            d->work += n;
+            err = x < end && draw_due(d) ? tessera_leave(&e->m)
+                                         : TSR_ERR_NONE;
         }
     }
     return err;
@@ -383,7 +399,8 @@ static uint32_t draw_scanlines(TesseraEngine *e, DrawJob *d)
         err = draw_span(e, d, d->tri.y0 + row);
         if (!err) {
             e->progress[1] = ++row << 32;
-            if (row % SCANLINES_PER_CHECK == 0 && row < rows) {
+            if (row < rows &&
+                (row % SCANLINES_PER_CHECK == 0 || draw_due(d))) {
                 err = tessera_leave(&e->m);
             }
         }
@@ -425,6 +442,7 @@ uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p)
         return TSR_ERR_FIRMWARE;
     }
     err = draw_decode(e, d, p);
+    d->work = 0;
     while (!err && e->progress[0] < p[3] / 3) {
         err = draw_triangle(e, d, e->progress[0]);
         if (!err) {

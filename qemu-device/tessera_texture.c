@@ -101,6 +101,7 @@ uint32_t tessera_texture_rect(TesseraEngine *e, TesseraTexture *t, uint32_t x,
     t->w = w;
     t->h = h;
     t->err = TSR_ERR_NONE;
+    t->fetched = 0;
     r = tessera_surface_rect(&t->surf, x, y, w, h);
     t->end = tessera_swizzle_end(&r);
     t->host = NULL;
@@ -120,6 +121,7 @@ static void texpage_read(TesseraTexture *t, uint64_t page, uint8_t *data)
     uint32_t err = tessera_view_rw(&t->view, lo - t->view.base,
                                    data + (lo - page), hi - lo, false);
 
+    t->fetched++;
     if (err) {
         memset(data, 0, TSR_PAGE_SIZE);
         t->err = t->err ?: err;

@@ -32,6 +32,15 @@ static inline void tessera_walker_next(TesseraWalker *w)
 /* The quotient must fit into 64 bits. */
 int64_t tessera_walker_split(Int128 n, int64_t area, uint64_t *fraction);
 
+/*
+ * Between two looks at requests: so many pixels, of which one that needs
+ * another page of system memory counts for several, and may need four.
+ */
+#define TESSERA_WORK_PER_CHECK  2048
+#define TESSERA_PAGE_WORK       32
+#define TESSERA_PIECE_PIXELS    1024    /* sampled at a time */
+#define TESSERA_CACHED_PIXELS   128     /* likewise, through the page cache */
+
 typedef struct TesseraTexture {
     TesseraEngine *e;
     TesseraSurface surf;
@@ -41,7 +50,24 @@ typedef struct TesseraTexture {
     uint32_t sampler;
     uint64_t end;               /* of the bytes it may read */
     uint32_t err;               /* the first failed access */
+    uint32_t fetched;           /* pages, since tessera_texture_work() */
 } TesseraTexture;
+
+/* How many of @n pixels may be sampled before somebody looks at requests. */
+static inline uint32_t tessera_texture_piece(const TesseraTexture *t,
+                                             uint32_t n)
+{
+    return MIN(n, t->host ? TESSERA_PIECE_PIXELS : TESSERA_CACHED_PIXELS);
+}
+
+/* What it took to get texels since the last call, in pixels. */
+static inline uint32_t tessera_texture_work(TesseraTexture *t)
+{
+    uint32_t work = t->fetched * TESSERA_PAGE_WORK;
+
+    t->fetched = 0;
+    return work;
+}
 
 uint32_t tessera_texture_init(TesseraEngine *e, TesseraTexture *t,
                               uint32_t slot, uint32_t sampler);

@@ -201,6 +201,69 @@ static void build_draw(TsrTest *t, TsrCmd *c, uint64_t vram)
     tsr_put(c, TSR_OP_DRAW, TSR_DRAW_TEXTURED, TSR_DRAW_DWORDS, 1, 0, 6);
 }
 
+/*
+ * The upper rows of tiles of a wide texture in the aperture, so far apart that
+ * they share places in the cache of texture pages: each pixel between two of
+ * them needs both pages again.
+ */
+static void bind_far_rows(TsrTest *t, TsrCmd *c, uint32_t slot)
+{
+    g_autofree TsrCmd *map = g_new0(TsrCmd, 1);
+    uint64_t list = tsr_alloc(t, 32 * 8);
+    TsrSurf s = {
+        .base = tsr_seg_base(t, 4), .limit = 16 * MIB,
+        .format = TSR_FORMAT_ARGB8888, .layout = TSR_LAYOUT_TILE4K,
+        .access = TSR_SURF_READ, .pitch = TSR_SURF_MAX_PITCH, .width = 512,
+        .height = 64,
+    };
+
+    for (uint32_t i = 0; i < 32; i++) {
+        qtest_writeq(t->qts, list + i * 8, (t->bounce + i * 4096) |
+                     TSR_APTE_VALID);
+    }
+    t->next = list;
+    for (uint32_t row = 0; row < 2; row++) {
+        tsr_map(map, 4, row * (TSR_SURF_MAX_PITCH * TSR_TILE_ROWS / 4096), 16,
+                list + row * 16 * 8);
+    }
+    tsr_run_ok(t, PAGING, map);
+    tsr_bind(c, slot, &s);
+}
+
+/* One row of pixels, and yet no packet to be waited for. */
+static void build_blit_aperture(TsrTest *t, TsrCmd *c, uint64_t vram)
+{
+    bind_far_rows(t, c, 0);
+    bind_2d(c, 1, vram, TSR_LAYOUT_MORTON);
+    tsr_put(c, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS, 1, 0, 0, 512 | 1 << 16,
+            31 << 16, 512 | 2 << 16,
+            TSR_SAMPLER_LINEAR | TSR_BLEND_PREMULTIPLIED << 8, 0x80ffffff, 0);
+}
+
+static void build_draw_aperture(TsrTest *t, TsrCmd *c, uint64_t vram)
+{
+    const uint32_t at[3][2] = { { 0, 0 }, { 1024, 0 }, { 0, 2 } };
+    uint8_t raw[3 * TSR_VERTEX_BYTES] = { 0 };
+
+    for (uint32_t i = 0; i < 3; i++) {
+        uint8_t *p = raw + i * TSR_VERTEX_BYTES;
+
+        stl_le_p(p + TSR_VERTEX_X, at[i][0] * 256);
+        stl_le_p(p + TSR_VERTEX_Y, at[i][1] * 256);
+        stl_le_p(p + TSR_VERTEX_U, at[i][0] * 65536);
+        stl_le_p(p + TSR_VERTEX_V, 32 * 65536);
+        stl_le_p(p + TSR_VERTEX_COLOR, 0x80ffffff);
+    }
+    qpci_memwrite(t->dev, t->vram, 3 * MIB, raw, sizeof(raw));
+    bind_far_rows(t, c, 0);
+    bind_2d(c, 1, vram, TSR_LAYOUT_LINEAR);
+    tsr_bind_buffer(c, 2, vram + 3 * MIB, sizeof(raw), TSR_FORMAT_R32,
+                    TSR_SURF_READ);
+    tsr_set_state(c, 0, TSR_STATE_COUNT, 1, 0, 512 | 1 << 16, 0,
+                  TSR_SAMPLER_LINEAR, TSR_BLEND_ALPHA, 0xffffffff);
+    tsr_put(c, TSR_OP_DRAW, TSR_DRAW_TEXTURED, TSR_DRAW_DWORDS, 2, 0, 3);
+}
+
 static const Case cases[] = {
     { "transfer", PAGING, build_linear },
     { "transfer-overlap", PAGING, build_overlap },
@@ -222,6 +285,8 @@ static const Case cases[] = {
     { "copy-tiles", RENDER, build_copy_tiles },
     { "blit", RENDER, build_blit },
     { "draw", RENDER, build_draw },
+    { "blit-from-aperture", RENDER, build_blit_aperture },
+    { "draw-from-aperture", RENDER, build_draw_aperture },
 };
 
 /* ---- The memory ---------------------------------------------------------- */
