@@ -192,13 +192,25 @@ static void free_segments(TesseraState *s)
 
 /* ---- Reset ------------------------------------------------------------- */
 
+/*
+ * No engine writes to memory any more when the first device gets to its hold
+ * phase. The bus may still list a device that has let go of everything.
+ */
+static void reset_enter(Object *obj, ResetType type)
+{
+    TesseraState *s = TESSERA(obj);
+
+    if (!s->gone) {
+        tessera_device_reset_enter(s);
+    }
+}
+
 static void reset_hold(Object *obj, ResetType type)
 {
     TesseraState *s = TESSERA(obj);
 
-    /* The bus may still list a device that has let go of everything. */
     if (!s->gone) {
-        tessera_device_reset_now(s);
+        tessera_device_reset_hold(s);
     }
 }
 
@@ -521,6 +533,7 @@ static void tessera_class_init(ObjectClass *klass, void *data)
     k->device_id = TSR_PCI_DEVICE_ID;
     k->revision = TSR_PCI_REVISION;
     k->class_id = TSR_PCI_CLASS;
+    rc->phases.enter = reset_enter;
     rc->phases.hold = reset_hold;
     dc->desc = "Tessera virtual GPU";
     dc->vmsd = &vmstate_tessera;

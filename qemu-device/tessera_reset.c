@@ -1,8 +1,9 @@
 /*
  * Tessera virtual GPU: device reset
  *
- * What follows once all engines have reset, and the guest's way to it: its vCPU
- * does not wait, the last engine starts the rest. Runs under the BQL.
+ * What follows once all engines have reset, and two ways to it. The guest's:
+ * its vCPU does not wait, the last engine starts the rest. The machine's or a
+ * bus's waits; it takes over what a guest has begun. Runs under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,14 +70,24 @@ static void reset_bh(void *opaque)
     }
 }
 
-/* A machine's reset, which waits for the engines. */
-void tessera_device_reset_now(TesseraState *s)
+/* A machine's or a bus's reset: the engines let go of memory... */
+void tessera_device_reset_enter(TesseraState *s)
 {
     trace_tessera_device_reset(false);
-    /* Waiting may let a vCPU in: no engine is enabled before the end. */
+    /* Waiting may let others in: no engine is enabled before the end. */
     qatomic_set(&s->resetting, true);
     tessera_engines_reset_begin(s, false);
+    /*
+     * A guest's reset may have got as far as its bottom half, which would end
+     * this one too early. From here on no engine starts it again.
+     */
+    qemu_bh_cancel(s->reset_bh);
     tessera_engines_reset_wait(s);
+}
+
+/* ...and then the rest goes. */
+void tessera_device_reset_hold(TesseraState *s)
+{
     if (s->distrusted) {
         tessera_device_forget(s);
     } else {

@@ -10,7 +10,8 @@
 
 void tessera_device_reset(TesseraState *s);
 void tessera_device_reset_begin(TesseraState *s);
-void tessera_device_reset_now(TesseraState *s);
+void tessera_device_reset_enter(TesseraState *s);
+void tessera_device_reset_hold(TesseraState *s);
 void tessera_device_forget(TesseraState *s);
 void tessera_reset_init(TesseraState *s);
 void tessera_reset_fini(TesseraState *s);

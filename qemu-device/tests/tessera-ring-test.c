@@ -499,6 +499,30 @@ static void test_delay(void)
     tsr_stop(t);
 }
 
+/* A device reset that a machine reset overtakes leaves nothing behind. */
+static void test_reset_in_reset(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t seqno;
+
+    for (int round = 0; round < 50; round++) {
+        emit_nop(t, RENDER, 10);
+        tsr_kick(t, RENDER);
+        tsr_w32(t, TSR_CTRL_RESET, TSR_RESET_MAGIC);
+        qtest_system_reset(t->qts);
+        g_free(t->dev);
+        qpci_free_pc(t->bus);
+        tsr_map_device(t);
+        g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, 0);
+        tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
+        seqno = tsr_emit_fence(t, RENDER, 0, 0);
+        tsr_kick(t, RENDER);
+        tsr_wait(t, RENDER, seqno);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* A machine reset stops engines at work, and they can be set up again. */
 static void test_machine_reset(void)
 {
@@ -568,6 +592,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/hang", test_hang);
     qtest_add_func("/tessera/ring/delay", test_delay);
     qtest_add_func("/tessera/ring/machine-reset", test_machine_reset);
+    qtest_add_func("/tessera/ring/reset-in-reset", test_reset_in_reset);
     qtest_add_func("/tessera/ring/unplug", test_unplug);
     return g_test_run();
 }
