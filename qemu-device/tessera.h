@@ -186,6 +186,7 @@ struct TesseraState {
 
     /* Registers (BQL) */
     TesseraMaster cpu;          /* what registers make the device do */
+    bool vm_running;            /* a guest that sleeps counts as well */
     bool gone;                  /* unplugged: registers read all ones */
     bool distrusted;            /* a load began that has not been accepted */
     uint64_t dummy_page;        /* atomic: engines read it */

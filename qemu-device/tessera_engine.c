@@ -13,7 +13,6 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
-#include "system/runstate.h"
 #include "tessera_engine.h"
 #include "tessera_fetch.h"
 #include "tessera_strict.h"
@@ -337,8 +336,7 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->s = s;
     e->index = index;
     e->type = type;
-    /* A guest that sleeps is woken without the machine being started. */
-    e->pause_req = !runstate_is_live(runstate_get());
+    e->pause_req = !s->vm_running;
     tessera_master_init(&e->m, s, index);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);

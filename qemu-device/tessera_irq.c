@@ -11,7 +11,6 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
-#include "system/runstate.h"
 #include "tessera_irq.h"
 #include "trace.h"
 
@@ -22,7 +21,7 @@ static void irq_bh(void *opaque)
     unsigned int vector;
     uint32_t pending;
 
-    if (!runstate_is_running()) {
+    if (!s->vm_running) {
         return; /* tessera_irq_resume() comes back to it */
     }
     pending = qatomic_xchg(&s->irq_pending, 0);

@@ -14,7 +14,6 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
-#include "system/runstate.h"
 #include "tessera_mark.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
@@ -176,7 +175,7 @@ static void poison_bh(void *opaque)
     TesseraState *s = opaque;
     uint32_t left = POISON_PAGES;
 
-    if (!runstate_is_running()) {
+    if (!s->vm_running) {
         return;                 /* tessera_mark_resume() comes back to it */
     }
     while (left && s->poison_next < s->num_vram_pages) {

@@ -218,6 +218,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
 {
     TesseraState *s = opaque;
 
+    s->vm_running = running;
     if (running) {
         if (s->distrusted) {
             tessera_device_forget(s);
@@ -463,6 +464,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.strict ? TSR_CAP_STRICT : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
+    /* A guest that sleeps is woken without the machine being started. */
+    s->vm_running = runstate_is_live(runstate_get());
     tessera_irq_init(s);
     tessera_mark_init(s);
     tessera_reset_init(s);

@@ -175,9 +175,52 @@ static void test_interrupt_waits(void)
     g_unlink(path);
 }
 
+/* The guest goes to sleep as ACPI has it, on a chipset without firmware. */
+static void guest_sleeps(TsrTest *t)
+{
+    QPCIDevice *pm = qpci_device_find(t->bus, QPCI_DEVFN(1, 3));
+
+    g_assert_nonnull(pm);
+    qpci_config_writel(pm, 0x40, 0x600 | 1);
+    qpci_config_writeb(pm, 0x80, 1);
+    qtest_outw(t->qts, 0x604, 1 << 13 | 1 << 10);
+    qtest_qmp_eventwait(t->qts, "SUSPEND");
+    g_free(pm);
+}
+
+/* The device does not sleep with the guest: it interrupts, and poisons. */
+static void test_guest_sleeps(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t msix = tsr_msix_enable(t), vram = tsr_seg_base(t, 1);
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    tsr_w32(t, TSR_INT_MASK, TSR_INT_PING);
+    guest_sleeps(t);
+    tsr_w32(t, TSR_CTRL_PING, 1);
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    tsr_w64(t, TSR_MARK_ADDR_LO, vram);
+    tsr_w64(t, TSR_MARK_SIZE_LO, 4 << 20);
+    tsr_w32(t, TSR_MARK_COMMAND, TSR_MARK_FREE);
+    while (qpci_io_readl(t->dev, t->vram, (4 << 20) - 4) != TSR_POISON) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+    }
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    tsr_w32(t, TSR_INT_STATUS, TSR_INT_PING);
+    tsr_w32(t, TSR_CTRL_PING, 1);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'query-status'}");
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ERROR));
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    tsr_msix_wait(t, msix, TSR_VECTOR_ERROR);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/load/guest-sleeps", test_guest_sleeps);
     qtest_add_func("/tessera/load/refused-is-cleared",
                    test_refused_is_cleared);
     qtest_add_func("/tessera/load/interrupt-waits", test_interrupt_waits);
