@@ -4,9 +4,11 @@
  * In strict mode the driver declares who owns VRAM, by MARK packets and by
  * registers. What is given up is poisoned. A packet does that piece by piece;
  * registers must not hold up a vCPU and everybody else who wants the BQL, so
- * what is large is marked at once and poisoned later by a bottom half. Pages
- * that wait for it carry TESSERA_PAGE_POISON; while it is at one,
- * TESSERA_PAGE_BUSY, and a MARK of that page waits those few cycles.
+ * of what is large the states are set at once, eight pages a store, and it is
+ * poisoned later by a bottom half. Pages that wait for it carry
+ * TESSERA_PAGE_POISON; while it is at one, which it is under the BQL,
+ * TESSERA_PAGE_BUSY, and a MARK of that page by an engine waits those few
+ * cycles.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,6 +23,7 @@
 
 #define POISON_NOW_BYTES    (1 * MiB)   /* at most, under the BQL */
 #define POISON_PAGES        (POISON_NOW_BYTES / TSR_PAGE_SIZE)
+#define SCAN_PAGES          (64 * KiB)  /* states looked at, likewise */
 
 /* Bindings into an evicted range are dead until the slot is bound again. */
 static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
@@ -51,6 +54,26 @@ static void set_state(TesseraState *s, uint64_t page, uint8_t state)
             cpu_relax();
         }
     } while (qatomic_cmpxchg(p, old, state) != old);
+}
+
+/*
+ * The same of many pages. For the BQL's holder only: nobody else gives a page
+ * the state BUSY, so that there is none to wait for.
+ */
+static void set_states(TesseraState *s, uint64_t first, uint64_t pages,
+                       uint8_t state)
+{
+    uint8_t *p = &s->page_state[first], *end = p + pages;
+
+    while (p < end && !QEMU_PTR_IS_ALIGNED(p, 8)) {
+        qatomic_set(p++, state);
+    }
+    for (; end - p >= 8; p += 8) {
+        qatomic_set__nocheck((uint64_t *)p, state * 0x0101010101010101ULL);
+    }
+    while (p < end) {
+        qatomic_set(p++, state);
+    }
 }
 
 static uint32_t check(TesseraState *s, uint32_t command, uint64_t gpa,
@@ -128,6 +151,13 @@ uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
     return err;
 }
 
+/* Pages from @first on wait to be poisoned. */
+static void poison_later(TesseraState *s, uint32_t first)
+{
+    s->poison_next = MIN(s->poison_next, first);
+    qemu_bh_schedule_idle(s->poison_bh);
+}
+
 /* The same by registers, under the BQL. */
 uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
                                uint64_t size)
@@ -135,7 +165,7 @@ uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
     uint64_t offset, done = 0;
     uint32_t err;
 
-    if (size <= POISON_NOW_BYTES || !poisons(command)) {
+    if (size <= POISON_NOW_BYTES) {
         err = tessera_mark(&s->cpu, command, gpa, size, &done);
         tessera_access_flush(&s->cpu);
         return err;
@@ -148,11 +178,12 @@ uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
     if (command == TSR_MARK_EVICTED) {
         stale_slots(s, gpa, size);
     }
-    for (uint64_t i = 0; i < size >> TSR_PAGE_SHIFT; i++) {
-        set_state(s, (offset >> TSR_PAGE_SHIFT) + i,
-                  state_of(command) | TESSERA_PAGE_POISON);
+    set_states(s, offset >> TSR_PAGE_SHIFT, size >> TSR_PAGE_SHIFT,
+               state_of(command) |
+               (poisons(command) ? TESSERA_PAGE_POISON : 0));
+    if (poisons(command)) {
+        poison_later(s, offset >> TSR_PAGE_SHIFT);
     }
-    tessera_mark_resume(s);
     return TSR_ERR_NONE;
 }
 
@@ -173,12 +204,12 @@ static void poison_page(TesseraState *s, uint32_t page)
 static void poison_bh(void *opaque)
 {
     TesseraState *s = opaque;
-    uint32_t left = POISON_PAGES;
+    uint32_t left = POISON_PAGES, scan = SCAN_PAGES;
 
     if (!s->vm_running) {
         return;                 /* tessera_mark_resume() comes back to it */
     }
-    while (left && s->poison_next < s->num_vram_pages) {
+    while (left && scan-- && s->poison_next < s->num_vram_pages) {
         if (qatomic_read(&s->page_state[s->poison_next]) &
             TESSERA_PAGE_POISON) {
             poison_page(s, s->poison_next);
@@ -192,12 +223,11 @@ static void poison_bh(void *opaque)
     }
 }
 
-/* Pages may wait to be poisoned, and the machine runs. */
+/* Pages may wait to be poisoned, and the machine runs (or does so here). */
 void tessera_mark_resume(TesseraState *s)
 {
     if (s->cfg.strict) {
-        s->poison_next = 0;
-        qemu_bh_schedule_idle(s->poison_bh);
+        poison_later(s, 0);
     }
 }
 

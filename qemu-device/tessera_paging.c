@@ -415,7 +415,10 @@ void tessera_paging_reset(TesseraState *s)
         TesseraSegment *seg = &s->segs[i];
 
         for (uint32_t page = 0; seg->ptes && page < seg->num_pages; page++) {
-            qatomic_set__nocheck(&seg->ptes[page], 0);
+            /* Most were never used: leave their memory untouched. */
+            if (qatomic_read__nocheck(&seg->ptes[page])) {
+                qatomic_set__nocheck(&seg->ptes[page], 0);
+            }
         }
     }
 }

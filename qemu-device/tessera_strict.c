@@ -215,7 +215,9 @@ bool tessera_strict_state_ok(uint8_t state)
 void tessera_strict_reset(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_vram_pages; i++) {
-        if (qatomic_read(&s->page_state[i]) != TESSERA_PAGE_VALID) {
+        uint8_t state = qatomic_read(&s->page_state[i]);
+
+        if (state != TESSERA_PAGE_VALID && state != TESSERA_PAGE_NEVER) {
             qatomic_set(&s->page_state[i], TESSERA_PAGE_NEVER);
         }
     }
