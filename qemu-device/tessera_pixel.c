@@ -60,8 +60,7 @@ void tessera_pixels_mul(uint32_t *frags, uint32_t n, uint32_t c)
 static inline void pack(uint32_t format, uint8_t *p, uint32_t argb)
 {
     if (format == TSR_FORMAT_RGB565) {
-        stw_le_p(p, (channel(argb, 16) >> 3) << 11 |
-                 (channel(argb, 8) >> 2) << 5 | channel(argb, 0) >> 3);
+        stw_le_p(p, TESSERA_PACK_565(argb));
     } else {
         stl_le_p(p, format == TSR_FORMAT_XRGB8888 ? argb | 0xff000000u
                                                   : argb);

@@ -26,18 +26,26 @@ static inline uint32_t tessera_unlanes(uint64_t br, uint64_t ga)
            ((uint32_t)ga | (uint32_t)(ga >> 16)) << 8;
 }
 
+/*
+ * RGB565 as ARGB8888, of a word or of a vector of words: each channel with its
+ * high bits again below it.
+ */
+#define TESSERA_EXPAND_565(v)                                                 \
+    (((v) << 8 & 0xf80000) | ((v) << 5 & 0x00fc00) | ((v) << 3 & 0x0700f8) |  \
+     ((v) >> 1 & 0x000300) | ((v) >> 2 & 0x000007) | 0xff000000u)
+
+/* And back, which rounds down. */
+#define TESSERA_PACK_565(v)                                                   \
+    (((v) >> 8 & 0xf800) | ((v) >> 5 & 0x07e0) | ((v) >> 3 & 0x001f))
+
 /* A texel or pixel in memory as ARGB8888. */
 static inline uint32_t tessera_pixel_unpack(uint32_t format, const uint8_t *p)
 {
-    uint32_t v, r, g, b;
+    uint32_t v;
 
     if (format == TSR_FORMAT_RGB565) {
         v = lduw_le_p(p);
-        r = v >> 11;
-        g = (v >> 5) & 0x3f;
-        b = v & 0x1f;
-        return 0xff000000u | (r << 3 | r >> 2) << 16 |
-               (g << 2 | g >> 4) << 8 | (b << 3 | b >> 2);
+        return TESSERA_EXPAND_565(v);
     }
     v = ldl_le_p(p);
     return format == TSR_FORMAT_XRGB8888 ? v | 0xff000000u : v;

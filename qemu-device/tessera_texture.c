@@ -190,33 +190,43 @@ typedef struct Kind {
     uint32_t x, y, w, h;
 } Kind;
 
+/* As it is in memory, but for alpha where it has none. */
 static inline QEMU_ALWAYS_INLINE uint32_t texel(TesseraTexture *t, Kind k,
                                                 uint64_t column, uint64_t row)
 {
     const uint8_t *p = k.cached ? texel_cached(t, column + row)
                                 : k.host + column + row;
 
-    return tessera_pixel_unpack(k.format, p) | k.alpha;
+    return k.format == TSR_FORMAT_RGB565 ? lduw_le_p(p)
+                                         : ldl_le_p(p) | k.alpha;
 }
 
-/*
- * Two texels of a row, the left one in the low half. Mostly they are side by
- * side in memory too.
- */
+/* Two texels that are side by side in memory, the left one in the low half. */
+static inline QEMU_ALWAYS_INLINE uint64_t neighbours(Kind k, const uint8_t *p)
+{
+    return k.format == TSR_FORMAT_RGB565
+           ? ldl_le_p(p)
+           : ldq_le_p(p) | (k.alpha | (uint64_t)k.alpha << 32);
+}
+
+/* Two texels of a row. Mostly they are side by side in memory too. */
 static inline QEMU_ALWAYS_INLINE uint64_t texel_pair(TesseraTexture *t, Kind k,
                                                      uint64_t left,
                                                      uint64_t right,
                                                      uint64_t row)
 {
-    if (!k.cached && k.format != TSR_FORMAT_RGB565 && right == left + 4) {
-        return ldq_le_p(k.host + left + row) |
-               (k.alpha | (uint64_t)k.alpha << 32);
+    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
+
+    if (!k.cached && right == left + bpp) {
+        return neighbours(k, k.host + left + row);
     }
-    return texel(t, k, left, row) | (uint64_t)texel(t, k, right, row) << 32;
+    return texel(t, k, left, row) |
+           (uint64_t)texel(t, k, right, row) << (8 * bpp);
 }
 
 /* Compiler vectors: the channels of two texels, and of one. */
 typedef uint8_t Bytes __attribute__((vector_size(16)));
+typedef uint32_t Texels __attribute__((vector_size(16)));
 typedef uint16_t Channels __attribute__((vector_size(16)));
 typedef int32_t Words __attribute__((vector_size(16)));
 typedef float Floats __attribute__((vector_size(16)));
@@ -234,12 +244,60 @@ typedef uint64_t Pairs __attribute__((vector_size(16)));
 #define UNDER(type, a, b, ...) SHUFFLE(type, a, b, __VA_ARGS__)
 #endif
 
-static inline Channels widen(uint64_t pair)
+static inline Channels widen_low(Bytes bytes)
 {
-    const Bytes bytes = (Bytes)(Pairs) { cpu_to_le64(pair), 0 }, zero = { 0 };
+    const Bytes zero = { 0 };
 
     return (Channels)UNDER(Bytes, bytes, zero, 0, 16, 1, 17, 2, 18, 3, 19,
                            4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+static inline Channels widen_high(Bytes bytes)
+{
+    const Bytes zero = { 0 };
+
+    return (Channels)UNDER(Bytes, bytes, zero, 8, 24, 9, 25, 10, 26, 11, 27,
+                           12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+static inline Channels widen(uint64_t pair)
+{
+    return widen_low((Bytes)(Pairs) { cpu_to_le64(pair), 0 });
+}
+
+/* Four RGB565 texels as bytes of ARGB8888. */
+static inline Bytes expand_565(uint32_t top, uint32_t bottom)
+{
+#if HOST_BIG_ENDIAN
+    Texels v = { top & 0xffff, top >> 16, bottom & 0xffff, bottom >> 16 };
+
+    v = TESSERA_EXPAND_565(v);
+    return (Bytes)(Texels) { bswap32(v[0]), bswap32(v[1]), bswap32(v[2]),
+                             bswap32(v[3]) };
+#else
+    const Channels zero = { 0 };
+    Channels raw = (Channels)(Pairs) { top | (uint64_t)bottom << 32, 0 };
+    Texels v = (Texels)UNDER(Channels, raw, zero, 0, 8, 1, 9, 2, 10, 3, 11);
+
+    return (Bytes)TESSERA_EXPAND_565(v);
+#endif
+}
+
+/* In place: RGB565 texels, each in a word of its own. */
+static void expand_row_565(uint32_t *out, uint32_t n)
+{
+    uint32_t i;
+
+    for (i = 0; i + 4 <= n; i += 4) {
+        Texels v;
+
+        memcpy(&v, out + i, sizeof(v));
+        v = TESSERA_EXPAND_565(v);
+        memcpy(out + i, &v, sizeof(v));
+    }
+    for (; i < n; i++) {
+        out[i] = TESSERA_EXPAND_565(out[i]);
+    }
 }
 
 static inline Floats left_half(Channels c)
@@ -272,17 +330,29 @@ static inline Floats floats(int f)
  * Down the two columns first: that fits into 16 bits. What follows is less
  * than 2^24, which a float holds exactly.
  */
-static inline uint32_t bilinear(uint64_t top, uint64_t bottom, uint32_t fx,
-                                uint32_t fy)
+static inline uint32_t filter(Channels top, Channels bottom, uint32_t fx,
+                              uint32_t fy)
 {
-    Channels column = widen(top) * channels(256 - fy) +
-                      widen(bottom) * channels(fy);
+    Channels column = top * channels(256 - fy) + bottom * channels(fy);
     Floats sum = left_half(column) * floats(256 - fx) +
                  right_half(column) * floats(fx) + floats(32768);
     Words w = __builtin_convertvector(sum, Words);
 
     return (w[0] >> 16 & 0xff) | (w[1] >> 8 & 0xff00) | (w[2] & 0xff0000) |
            ((uint32_t)w[3] << 8 & 0xff000000);
+}
+
+/* Of two pairs of neighbours. */
+static inline QEMU_ALWAYS_INLINE uint32_t
+bilinear(Kind k, uint64_t top, uint64_t bottom, uint32_t fx, uint32_t fy)
+{
+    Bytes quad;
+
+    if (k.format != TSR_FORMAT_RGB565) {
+        return filter(widen(top), widen(bottom), fx, fy);
+    }
+    quad = expand_565(top, bottom);
+    return filter(widen_low(quad), widen_high(quad), fx, fy);
 }
 
 /* Texel @i of @size; a repeated one is at most one too far. */
@@ -310,10 +380,11 @@ static inline QEMU_ALWAYS_INLINE void walk(TesseraWalker *w, int64_t size,
  */
 static inline QEMU_ALWAYS_INLINE bool square(Kind k, uint64_t x, uint64_t y)
 {
-    const uint32_t columns = TSR_TILE_WIDTH_BYTES / 4;
+    const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
+    const uint32_t columns = TSR_TILE_WIDTH_BYTES / bpp;
 
-    return !k.cached && k.format != TSR_FORMAT_RGB565 &&
-           k.layout != TSR_LAYOUT_MORTON && x < k.w - 1 && y < k.h - 1 &&
+    return !k.cached && k.layout != TSR_LAYOUT_MORTON && x < k.w - 1 &&
+           y < k.h - 1 &&
            (k.layout == TSR_LAYOUT_LINEAR ||
             ((k.x + x) % columns != columns - 1 &&
              (k.y + y) % TSR_TILE_ROWS != TSR_TILE_ROWS - 1));
@@ -323,19 +394,17 @@ static inline QEMU_ALWAYS_INLINE uint32_t
 sample_linear(TesseraTexture *t, Kind k, int64_t u, int64_t v)
 {
     const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
-    const uint64_t alpha = k.alpha | (uint64_t)k.alpha << 32;
     uint32_t fx = (u >> 8) & 0xff, fy = (v >> 8) & 0xff;
     int64_t x = u >> 16, y = v >> 16;
     uint64_t c0, c1, r0, r1;
 
     if (likely(square(k, x, y))) {
         const uint8_t *p = k.host + row_offset(k.layout, k.pitch, k.y + y) +
-                           column_offset(k.layout, (k.x + x) * 4);
+                           column_offset(k.layout, (k.x + x) * bpp);
         uint64_t below = k.layout == TSR_LAYOUT_LINEAR ? k.pitch
                                                        : TSR_TILE_WIDTH_BYTES;
 
-        return bilinear(ldq_le_p(p) | alpha, ldq_le_p(p + below) | alpha, fx,
-                        fy);
+        return bilinear(k, neighbours(k, p), neighbours(k, p + below), fx, fy);
     }
     c0 = column_offset(k.layout, (uint64_t)bpp *
                        (k.x + wrap(x, k.w, k.repeat)));
@@ -343,8 +412,8 @@ sample_linear(TesseraTexture *t, Kind k, int64_t u, int64_t v)
                        (k.x + wrap(x + 1, k.w, k.repeat)));
     r0 = row_offset(k.layout, k.pitch, k.y + wrap(y, k.h, k.repeat));
     r1 = row_offset(k.layout, k.pitch, k.y + wrap(y + 1, k.h, k.repeat));
-    return bilinear(texel_pair(t, k, c0, c1, r0), texel_pair(t, k, c0, c1, r1),
-                    fx, fy);
+    return bilinear(k, texel_pair(t, k, c0, c1, r0),
+                    texel_pair(t, k, c0, c1, r1), fx, fy);
 }
 
 static inline QEMU_ALWAYS_INLINE uint32_t
@@ -392,6 +461,9 @@ span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
     }
     *up = u;
     *vp = v;
+    if (k.format == TSR_FORMAT_RGB565 && !k.linear) {
+        expand_row_565(out, n);
+    }
 }
 
 typedef void SpanFunc(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,
