@@ -93,9 +93,15 @@ void tessera_access_enter(TesseraMaster *m)
     }
 }
 
-/* Finish writes as if address_space_map() had begun them. */
+/*
+ * Finish writes as if address_space_map() had begun them. That looks whether a
+ * page is dirty already before it marks it: not before the bytes are there.
+ */
 static void mark_written(TesseraMaster *m)
 {
+    if (m->num_written) {
+        smp_mb(); /* bytes before marks; pairs with who clears the marks */
+    }
     for (uint32_t i = 0; i < m->num_written; i++) {
         memory_region_ref(m->written[i].mr);
         address_space_unmap(bus_space(m), m->written[i].ptr,
@@ -331,6 +337,20 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
         err = err ?: row_err;
     }
     return err;
+}
+
+/*
+ * Somewhere in it was written before an error: others must see it, but for
+ * the referee nothing was.
+ */
+void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
+{
+    if (!run->is_vram) {
+        tessera_run_end(m, run, run->len);
+    } else if (run->write) {
+        mark_dirty(m, run->vram_offset,
+                   run->pitch * (run->rows - 1) + run->len);
+    }
 }
 
 /* What VRAM shows whose owner gave it up. No business of the referee's. */

@@ -127,19 +127,6 @@ static uint32_t copy_linear(TesseraEngine *e, CopyJob *job)
     return err;
 }
 
-/* Host memory of a band that is linear in VRAM, or no run. */
-static uint32_t band_begin(TesseraView *v, const TesseraRect *r, bool write,
-                           TesseraRun *run)
-{
-    run->ptr = NULL;
-    if (r->layout != TSR_LAYOUT_LINEAR || !v->is_vram) {
-        return TSR_ERR_NONE;
-    }
-    return tessera_vram_rows_begin(v->m, v->vram_offset +
-                                   (uint64_t)r->y * r->pitch + r->xb, r->nb,
-                                   r->pitch, r->rows, write, v->slot, run);
-}
-
 static bool whole_tiles(const TesseraRect *r)
 {
     return r->xb % TSR_TILE_WIDTH_BYTES == 0 &&
@@ -147,45 +134,46 @@ static bool whole_tiles(const TesseraRect *r)
            r->rows == TSR_TILE_ROWS;
 }
 
-/* Layouts differ and one side is linear in VRAM: straight between the two. */
-static uint32_t copy_band_direct(CopyJob *job, TesseraRect *d, TesseraRect *s,
-                                 bool *did)
+/* Layouts differ and one side is linear: straight between the two, mostly. */
+static bool copy_band_direct(CopyJob *job, TesseraRect *d, TesseraRect *s,
+                             uint32_t *err)
 {
-    uint32_t err, end;
-    TesseraRun run;
+    bool store = s->layout == TSR_LAYOUT_LINEAR;
+    TesseraView *lview = store ? &job->sview : &job->dview;
+    TesseraView *tview = store ? &job->dview : &job->sview;
+    TesseraRect *l = store ? s : d, *t = store ? d : s;
 
-    *did = true;
-    err = band_begin(&job->sview, s, false, &run);
-    if (err) {
+    if (l->layout != TSR_LAYOUT_LINEAR) {
+        return false;
+    }
+    if (!lview->is_vram) {
+        return tessera_rect_scattered(tview, t, lview, l, store, err);
+    }
+    t->stream = true;
+    *err = tessera_rect_direct(tview, t, lview, l, store);
+    return true;
+}
+
+static uint32_t copy_band_layouts(TesseraEngine *e, CopyJob *job,
+                                  TesseraRect *d, TesseraRect *s)
+{
+    uint64_t stride = tessera_band_stride(d->nb);
+    uint8_t *lin;
+    uint32_t err;
+
+    if (d->layout != s->layout && copy_band_direct(job, d, s, &err)) {
         return err;
     }
-    if (run.ptr) {
-        d->stream = true;
-        err = tessera_rect_write(&job->dview, d, run.ptr, s->pitch);
-        tessera_view_end(&job->sview, &run, run.len);
-        return err;
-    }
-    err = band_begin(&job->dview, d, true, &run);
-    if (err) {
-        return err;
-    }
-    if (run.ptr) {
-        s->stream = true;
-        err = tessera_rect_read(&job->sview, s, run.ptr, d->pitch);
-        end = tessera_view_end(&job->dview, &run, err ? 0 : run.len);
-        return err ? err : end;
-    }
-    *did = false;
-    return TSR_ERR_NONE;
+    lin = tessera_band(e, stride * d->rows);
+    err = tessera_rect_read(&job->sview, s, lin, stride);
+    d->stream = true;
+    return err ? err : tessera_rect_write(&job->dview, d, lin, stride);
 }
 
 static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
                           TesseraRect *s)
 {
-    uint64_t stride = tessera_band_stride(d->nb);
-    uint8_t *lin;
     uint32_t err;
-    bool did;
 
     if (d->layout == s->layout && whole_tiles(d) && whole_tiles(s)) {
         uint64_t doff = tessera_swizzle_offset(d->layout, d->pitch, d->xb,
@@ -196,16 +184,10 @@ static uint32_t copy_band(TesseraEngine *e, CopyJob *job, TesseraRect *d,
         return tessera_view_copy(&job->dview, doff, &job->sview, soff,
                                  d->nb * d->rows, &e->progress[1]);
     }
-    if (d->layout != s->layout) {
-        err = copy_band_direct(job, d, s, &did);
-        if (err || did) {
-            return err;
-        }
-    }
-    lin = tessera_band(e, stride * d->rows);
-    err = tessera_rect_read(&job->sview, s, lin, stride);
-    d->stream = true;
-    return err ? err : tessera_rect_write(&job->dview, d, lin, stride);
+    tessera_access_enter(&e->m);
+    err = copy_band_layouts(e, job, d, s);
+    tessera_access_leave(&e->m);
+    return err;
 }
 
 /*

@@ -81,7 +81,7 @@ static uint32_t transfer_layout_check(TesseraEngine *e, const Transfer *t,
     return TSR_ERR_NONE;
 }
 
-/* A piece of a band: one tile row high, at most PIECE_BYTES wide. */
+/* What lies across pages as it should not goes through a linear buffer. */
 static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
                                TesseraRect *tiled, TesseraRect *linear,
                                bool store)
@@ -96,48 +96,25 @@ static uint32_t transfer_piece(TesseraEngine *e, Transfer *t,
                                           lin, stride);
 }
 
-/* Straight to or from the linear side, if it is in one piece; else no run. */
-static uint32_t transfer_linear_run(TesseraView *v, const TesseraRect *r,
-                                    bool write, TesseraRun *run)
-{
-    uint64_t off = (uint64_t)r->y * r->pitch + r->xb;
-    uint32_t err;
-
-    run->ptr = NULL;
-    if (v->is_vram) {
-        return tessera_vram_rows_begin(v->m, v->vram_offset + off, r->nb,
-                                       r->pitch, r->rows, write, v->slot, run);
-    }
-    if (r->nb != r->pitch) {
-        return TSR_ERR_NONE;
-    }
-    err = tessera_view_begin(v, off, r->nb * r->rows, write, run);
-    if (!err && run->len < r->nb * r->rows) {
-        tessera_view_end(v, run, 0);
-        run->ptr = NULL;
-    }
-    return err;
-}
-
+/* A piece of a band: one tile row high, at most PIECE_BYTES wide. */
 static uint32_t transfer_band(TesseraEngine *e, Transfer *t,
                               TesseraRect *tiled, TesseraRect *linear,
                               bool store)
 {
     TesseraView *linear_view = store ? &t->sview : &t->dview;
-    TesseraRun run;
-    uint32_t err = transfer_linear_run(linear_view, linear, !store, &run), end;
+    TesseraView *tiled_view = store ? &t->dview : &t->sview;
+    uint32_t err;
 
-    if (err) {
+    tiled->stream = true;
+    if (linear_view->is_vram) {
+        return tessera_rect_direct(tiled_view, tiled, linear_view, linear,
+                                   store);
+    }
+    if (tessera_rect_scattered(tiled_view, tiled, linear_view, linear, store,
+                               &err)) {
         return err;
     }
-    if (!run.ptr) {
-        return transfer_piece(e, t, tiled, linear, store);
-    }
-    tiled->stream = true;
-    err = store ? tessera_rect_write(&t->dview, tiled, run.ptr, t->pitch)
-                : tessera_rect_read(&t->sview, tiled, run.ptr, t->pitch);
-    end = tessera_view_end(linear_view, &run, err ? 0 : run.len);
-    return err ? err : end;
+    return transfer_piece(e, t, tiled, linear, store);
 }
 
 /* progress: bytes of whole bands; bytes of the rows of the next one. */

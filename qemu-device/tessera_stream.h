@@ -1,8 +1,8 @@
 /*
- * Tessera virtual GPU: copies that go past the caches
+ * Tessera virtual GPU: vectors, and copies that go past the caches
  *
  * For much memory that nobody reads again soon. Stores of this kind are not
- * ordered with others: tessera_stream_end() comes before anything that tells
+ * ordered with others: stream_store_end() comes before anything that tells
  * somebody that the bytes are there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -10,56 +10,53 @@
 #ifndef HW_DISPLAY_TESSERA_STREAM_H
 #define HW_DISPLAY_TESSERA_STREAM_H
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#include "host/stream-store.h"
 
-static inline __m128i tessera_load16(const uint8_t *p)
+static inline StreamVec tessera_load16(const uint8_t *p)
 {
-    return _mm_loadu_si128((const __m128i *)p);
+    StreamVec v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
 }
 
-static inline void tessera_stream16(uint8_t *p, __m128i v)
+/* Past the caches, the host permitting, @p is aligned to 16 bytes. */
+static inline void tessera_store16(uint8_t *p, StreamVec v, bool stream)
 {
-    _mm_stream_si128((__m128i *)p, v);
+    if (stream) {
+        stream_store16(p, v);
+    } else {
+        memcpy(p, &v, sizeof(v));
+    }
 }
 
-static inline void tessera_stream_end(void)
-{
-    _mm_sfence();
-}
-
-/* The two may overlap; then the result is undefined. */
+/*
+ * The two may overlap; then the result is undefined. @ahead is where what is
+ * read next begins; any address will do.
+ */
 static inline void tessera_stream_copy(uint8_t *dst, const uint8_t *src,
-                                       uint64_t n)
+                                       uint64_t n, const uint8_t *ahead)
 {
     uint64_t i;
 
-    if (((uintptr_t)dst | n) % 64) {
+    if (!HAVE_STREAM_STORE || ((uintptr_t)dst | n) % 64) {
         memmove(dst, src, n);
         return;
     }
     for (i = 0; i < n; i += 64) {
-        __m128i a = tessera_load16(src + i);
-        __m128i b = tessera_load16(src + i + 16);
-        __m128i c = tessera_load16(src + i + 32);
-        __m128i d = tessera_load16(src + i + 48);
+        StreamVec a = tessera_load16(src + i);
+        StreamVec b = tessera_load16(src + i + 16);
+        StreamVec c = tessera_load16(src + i + 32);
+        StreamVec d = tessera_load16(src + i + 48);
 
-        tessera_stream16(dst + i, a);
-        tessera_stream16(dst + i + 16, b);
-        tessera_stream16(dst + i + 32, c);
-        tessera_stream16(dst + i + 48, d);
+        if (i < TSR_PAGE_SIZE) {
+            __builtin_prefetch(ahead + i);
+        }
+        stream_store16(dst + i, a);
+        stream_store16(dst + i + 16, b);
+        stream_store16(dst + i + 32, c);
+        stream_store16(dst + i + 48, d);
     }
 }
-#else
-static inline void tessera_stream_end(void)
-{
-}
-
-static inline void tessera_stream_copy(uint8_t *dst, const uint8_t *src,
-                                       uint64_t n)
-{
-    memmove(dst, src, n);
-}
-#endif
 
 #endif

@@ -73,12 +73,13 @@ uint8_t *tessera_band(TesseraEngine *e, size_t bytes)
     return e->band;
 }
 
-/* A piece of one tile, against rows of a linear buffer. */
+/* A piece of one tile, against rows of bytes anywhere in host memory. */
 typedef struct TilePiece {
     uint32_t x;
     uint32_t nb;
     uint32_t row;
     uint32_t rows;
+    uint8_t *lin[TSR_TILE_ROWS];
 } TilePiece;
 
 static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
@@ -98,48 +99,43 @@ static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
  * copy; without them the caches thrash, for rows tend to be a power of two
  * apart. The next tile of the same tile row lies TSR_TILE_BYTES further on.
  */
-#ifdef __SSE2__
-static inline void store16(uint8_t *p, __m128i v, bool stream)
+static inline StreamVec low_halves(StreamVec a, StreamVec b)
 {
-    if (stream) {
-        tessera_stream16(p, v);
-    } else {
-        _mm_storeu_si128((__m128i *)p, v);
-    }
+    return (StreamVec) { a[0], b[0] };
 }
 
-static inline bool streams(const uint8_t *lin, uint64_t stride)
+static inline StreamVec high_halves(StreamVec a, StreamVec b)
 {
-    return ((uintptr_t)lin | stride) % 16 == 0;
+    return (StreamVec) { a[1], b[1] };
 }
 
-static inline void morton_stream_pair(uint8_t *block, const uint8_t *even,
-                                      const uint8_t *odd)
+static inline void morton_pair(uint8_t *block, const uint8_t *even,
+                               const uint8_t *odd, bool stream)
 {
-    __m128i a = tessera_load16(even), b = tessera_load16(odd);
+    StreamVec a = tessera_load16(even), b = tessera_load16(odd);
 
-    tessera_stream16(block, _mm_unpacklo_epi64(a, b));
-    tessera_stream16(block + 16, _mm_unpackhi_epi64(a, b));
+    tessera_store16(block, low_halves(a, b), stream);
+    tessera_store16(block + 16, high_halves(a, b), stream);
 }
 
 /* Linear to MORTON: each block is a cache line. */
-static void morton_stream_store(uint8_t *tile, const uint8_t *lin,
-                                uint64_t stride)
+static inline QEMU_ALWAYS_INLINE void
+morton_store(uint8_t *tile, uint8_t *const lin[], bool stream)
 {
-    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
+    for (uint32_t row = 0; row < TILE_WORDS; row += 4) {
         uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
 
         for (uint32_t i = 0; i < 4; i++) {
-            __builtin_prefetch(lin + i * stride + 2 * TSR_TILE_WIDTH_BYTES);
-            __builtin_prefetch(lin + i * stride + 2 * TSR_TILE_WIDTH_BYTES +
-                               64);
+            __builtin_prefetch(lin[row + i] + 2 * TSR_TILE_WIDTH_BYTES);
+            __builtin_prefetch(lin[row + i] + 2 * TSR_TILE_WIDTH_BYTES + 64);
         }
         for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
             uint8_t *block = blocks + tessera_spread[col] * 4;
-            const uint8_t *p = lin + col * 4;
 
-            morton_stream_pair(block, p, p + stride);
-            morton_stream_pair(block + 32, p + 2 * stride, p + 3 * stride);
+            morton_pair(block, lin[row] + col * 4, lin[row + 1] + col * 4,
+                        stream);
+            morton_pair(block + 32, lin[row + 2] + col * 4,
+                        lin[row + 3] + col * 4, stream);
         }
     }
 }
@@ -148,123 +144,73 @@ static void morton_stream_store(uint8_t *tile, const uint8_t *lin,
 static inline void morton_lines(uint8_t *const block[4], uint32_t at,
                                 uint8_t *even, uint8_t *odd, bool stream)
 {
-    __m128i hi[4];
+    StreamVec hi[4];
 
     for (uint32_t i = 0; i < 4; i++) {
-        __m128i a = tessera_load16(block[i] + at);
-        __m128i b = tessera_load16(block[i] + at + 16);
+        StreamVec a = tessera_load16(block[i] + at);
+        StreamVec b = tessera_load16(block[i] + at + 16);
 
-        hi[i] = _mm_unpackhi_epi64(a, b);
-        store16(even + i * 16, _mm_unpacklo_epi64(a, b), stream);
+        hi[i] = high_halves(a, b);
+        tessera_store16(even + i * 16, low_halves(a, b), stream);
     }
     for (uint32_t i = 0; i < 4; i++) {
-        store16(odd + i * 16, hi[i], stream);
+        tessera_store16(odd + i * 16, hi[i], stream);
     }
 }
 
 /* MORTON to linear. */
-static inline void morton_load(uint8_t *tile, uint8_t *lin, uint64_t stride,
-                               bool stream)
+static inline QEMU_ALWAYS_INLINE void
+morton_load(uint8_t *tile, const uint8_t *ahead, uint8_t *const lin[],
+            bool stream)
 {
-    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
+    for (uint32_t row = 0; row < TILE_WORDS; row += 4) {
         uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
 
         for (uint32_t half = 0; half < TILE_WORDS; half += 16) {
-            uint8_t *block[4], *p = lin + half * 4;
+            uint8_t *block[4];
 
             for (uint32_t i = 0; i < 4; i++) {
                 block[i] = blocks + tessera_spread[half + i * 4] * 4;
-                __builtin_prefetch(block[i] + 2 * TSR_TILE_BYTES);
+                __builtin_prefetch(ahead + (block[i] - tile));
             }
-            morton_lines(block, 0, p, p + stride, stream);
-            morton_lines(block, 32, p + 2 * stride, p + 3 * stride, stream);
+            morton_lines(block, 0, lin[row] + half * 4,
+                         lin[row + 1] + half * 4, stream);
+            morton_lines(block, 32, lin[row + 2] + half * 4,
+                         lin[row + 3] + half * 4, stream);
         }
     }
 }
 
-static void tile4k_stream(uint8_t *tile, uint8_t *lin, uint64_t stride,
-                          bool store)
+static inline QEMU_ALWAYS_INLINE void
+tile4k_whole(uint8_t *tile, const uint8_t *ahead, uint8_t *const lin[],
+             bool store, bool stream)
 {
     for (uint32_t row = 0; row < TSR_TILE_ROWS; row++) {
-        const uint8_t *ahead = store ? lin + 2 * TSR_TILE_WIDTH_BYTES
-                                     : tile + TSR_TILE_BYTES;
+        uint8_t *line = tile + row * TSR_TILE_WIDTH_BYTES;
+        const uint8_t *from = store ? lin[row] : line;
+        const uint8_t *next = store ? from + 2 * TSR_TILE_WIDTH_BYTES
+                                    : ahead + row * TSR_TILE_WIDTH_BYTES;
+        uint8_t *to = store ? line : lin[row];
 
-        __builtin_prefetch(ahead);
-        __builtin_prefetch(ahead + 64);
+        __builtin_prefetch(next);
+        __builtin_prefetch(next + 64);
         for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += 16) {
-            if (store) {
-                tessera_stream16(tile + x, tessera_load16(lin + x));
-            } else {
-                tessera_stream16(lin + x, tessera_load16(tile + x));
-            }
+            tessera_store16(to + x, tessera_load16(from + x), stream);
         }
-        tile += TSR_TILE_WIDTH_BYTES;
-        lin += stride;
     }
 }
 
-static void tile_stream(uint32_t layout, uint8_t *tile, uint8_t *lin,
-                        uint64_t stride, bool store)
+/* @ahead: the tile to be read next, if that is what is read. */
+static inline QEMU_ALWAYS_INLINE void
+tile_whole(uint32_t layout, uint8_t *tile, const uint8_t *ahead,
+           uint8_t *const lin[], bool store, bool stream)
 {
     if (layout == TSR_LAYOUT_TILE4K) {
-        tile4k_stream(tile, lin, stride, store);
+        tile4k_whole(tile, ahead, lin, store, stream);
     } else if (store) {
-        morton_stream_store(tile, lin, stride);
+        morton_store(tile, lin, stream);
     } else {
-        morton_load(tile, lin, stride, true);
-    }
-}
-/* The same for a destination that is read again soon. */
-static bool morton_load_cached(uint8_t *tile, uint8_t *lin, uint64_t stride)
-{
-    morton_load(tile, lin, stride, false);
-    return true;
-}
-#else
-static bool morton_load_cached(uint8_t *tile, uint8_t *lin, uint64_t stride)
-{
-    return false;
-}
-
-static inline bool streams(const uint8_t *lin, uint64_t stride)
-{
-    return false;
-}
-
-static void tile_stream(uint32_t layout, uint8_t *tile, uint8_t *lin,
-                        uint64_t stride, bool store)
-{
-}
-#endif
-
-static inline void morton_block(uint8_t *block, uint8_t *lin, uint64_t stride,
-                                bool store)
-{
-    uint8_t *r0 = lin, *r1 = r0 + stride, *r2 = r1 + stride, *r3 = r2 + stride;
-
-    move(block, r0, 8, store);
-    move(block + 8, r1, 8, store);
-    move(block + 16, r0 + 8, 8, store);
-    move(block + 24, r1 + 8, 8, store);
-    move(block + 32, r2, 8, store);
-    move(block + 40, r3, 8, store);
-    move(block + 48, r2 + 8, 8, store);
-    move(block + 56, r3 + 8, 8, store);
-}
-
-static inline void morton_full(uint8_t *tile, uint8_t *lin, uint64_t stride,
-                               bool store)
-{
-    if (!store && morton_load_cached(tile, lin, stride)) {
-        return;
-    }
-    for (uint32_t row = 0; row < TILE_WORDS; row += 4, lin += 4 * stride) {
-        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
-
-        for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
-            morton_block(blocks + tessera_spread[col] * 4, lin + col * 4,
-                         stride, store);
-        }
+        morton_load(tile, ahead, lin, stream);
     }
 }
 
@@ -292,79 +238,157 @@ void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
     }
 }
 
-static inline void tile_move(uint32_t layout, uint8_t *tile,
-                             const TilePiece *t, uint8_t *lin, uint64_t stride,
-                             bool store)
+/* @stream: what is written to is aligned to 16 bytes. */
+static void tile_move(uint32_t layout, uint8_t *tile, const uint8_t *ahead,
+                      const TilePiece *t, bool store, bool stream)
 {
-    if (layout == TSR_LAYOUT_MORTON && t->nb == TSR_TILE_WIDTH_BYTES &&
-        t->rows == TSR_TILE_ROWS) {
-        morton_full(tile, lin, stride, store);
+    if (t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
+        if (stream) {
+            tile_whole(layout, tile, ahead, t->lin, store, true);
+        } else {
+            tile_whole(layout, tile, ahead, t->lin, store, false);
+        }
         return;
     }
-    for (uint32_t i = 0; i < t->rows; i++, lin += stride) {
+    for (uint32_t i = 0; i < t->rows; i++) {
         uint32_t row = t->row + i;
 
         if (layout == TSR_LAYOUT_MORTON) {
-            tessera_morton_row(tile, row, t->x, t->nb, lin, store);
+            tessera_morton_row(tile, row, t->x, t->nb, t->lin[i], store);
         } else {
-            move(tile + row * TSR_TILE_WIDTH_BYTES + t->x, lin, t->nb, store);
+            move(tile + row * TSR_TILE_WIDTH_BYTES + t->x, t->lin[i], t->nb,
+                 store);
         }
     }
 }
 
-/* Tiles are aligned to pages of whatever is behind the view: one run each. */
-static uint32_t tile_access(TesseraView *v, uint32_t layout, uint64_t off,
-                            const TilePiece *t, uint8_t *lin, uint64_t stride,
-                            bool write, bool stream)
+/* The same bytes of each of some rows, in one piece each or in two. */
+typedef struct Rows {
+    TesseraRun run[TSR_TILE_ROWS][2];
+    uint32_t runs[TSR_TILE_ROWS];
+} Rows;
+
+/* Rows of bytes: @stride apart, or anywhere. */
+typedef struct Lines {
+    uint8_t *lin;
+    uint64_t stride;
+    const Rows *rows;
+} Lines;
+
+static uint8_t *row_at(const Rows *rows, uint32_t i, uint64_t x)
 {
-    TesseraRun run;
-    uint32_t err = tessera_view_begin(v, off, TSR_TILE_BYTES, write, &run);
+    const TesseraRun *run = rows->run[i];
+
+    return x < run[0].len ? run[0].ptr + x : run[1].ptr + (x - run[0].len);
+}
+
+/* Where the rows of a piece are; all or-ed together, for their alignment. */
+static uintptr_t lines_at(const Lines *l, uint64_t x, TilePiece *t)
+{
+    uintptr_t all = 0;
+
+    for (uint32_t i = 0; i < t->rows; i++) {
+        t->lin[i] = l->rows ? row_at(l->rows, i, x)
+                            : l->lin + i * l->stride + x;
+        all |= (uintptr_t)t->lin[i];
+    }
+    return all;
+}
+
+/* Host memory of as many of @want tiles from @off on as are in one piece. */
+static uint32_t tiles_begin(TesseraView *v, uint64_t off, uint64_t want,
+                            bool write, TesseraRun *run)
+{
+    uint32_t err = tessera_view_begin(v, off, want * TSR_TILE_BYTES, write,
+                                      run);
 
     if (err) {
         return err;
     }
-    if (run.len < TSR_TILE_BYTES) {
-        tessera_view_end(v, &run, 0);
+    if (run->len < TSR_TILE_BYTES) {
+        tessera_view_end(v, run, 0);
         return tessera_fault(v->m, TSR_ERR_DMA, v->slot, v->base + off);
     }
-    if (stream && t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
-        tile_stream(layout, run.ptr, lin, stride, write);
-    } else if (write) {
-        tile_move(layout, run.ptr, t, lin, stride, true);
-    } else {
-        tile_move(layout, run.ptr, t, lin, stride, false);
+    run->len = QEMU_ALIGN_DOWN(run->len, TSR_TILE_BYTES);
+    return TSR_ERR_NONE;
+}
+
+/* Byte @x of the rectangle on; @next is the run behind this one. */
+static uint64_t tiles_move(const TesseraRect *r, const Lines *l, TilePiece *t,
+                           const TesseraRun *run, const TesseraRun *next,
+                           uint64_t x, bool write)
+{
+    for (uint64_t at = 0; at < run->len; at += TSR_TILE_BYTES) {
+        const uint8_t *ahead = run->ptr + at + 2 * TSR_TILE_BYTES;
+        uintptr_t to;
+
+        if (at + 2 * TSR_TILE_BYTES >= run->len && next) {
+            ahead = next->ptr;
+        }
+        t->x = (r->xb + x) % TSR_TILE_WIDTH_BYTES;
+        t->nb = MIN(r->nb - x, TSR_TILE_WIDTH_BYTES - t->x);
+        to = lines_at(l, x, t);
+        tile_move(r->layout, run->ptr + at, ahead, t, write,
+                  r->stream && (write ? (uintptr_t)run->ptr : to) % 16 == 0);
+        x += t->nb;
     }
-    return tessera_view_end(v, &run, run.len);
+    return x;
+}
+
+/*
+ * What lies in one row of tiles: @t says which of their rows. The next run is
+ * looked up before this one is used, to be fetched meanwhile.
+ */
+static uint32_t tile_row_access(TesseraView *v, const TesseraRect *r,
+                                uint32_t y, TilePiece *t, const Lines *l,
+                                bool write)
+{
+    uint64_t first = tile_offset(r->pitch, r->xb, y), at = 0, x = 0;
+    uint64_t want = DIV_ROUND_UP(r->xb % TSR_TILE_WIDTH_BYTES + r->nb,
+                                 TSR_TILE_WIDTH_BYTES);
+    TesseraRun run, next;
+    uint32_t err = tiles_begin(v, first, want, write, &run), end;
+
+    while (!err) {
+        bool more;
+
+        at += run.len;
+        want -= run.len / TSR_TILE_BYTES;
+        more = want;
+        if (more) {
+            err = tiles_begin(v, first + at, want, write, &next);
+            more = !err;
+        }
+        x = tiles_move(r, l, t, &run, more ? &next : NULL, x, write);
+        end = tessera_view_end(v, &run, run.len);
+        if (end && more) {
+            tessera_view_end(v, &next, 0);
+        }
+        if (end || !more) {
+            return end ?: err;
+        }
+        run = next;
+    }
+    return err;
 }
 
 static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,
                              uint8_t *lin, uint64_t stride, bool write)
 {
+    Lines l = { .lin = lin, .stride = stride };
     uint32_t y = r->y, rows_left = r->rows, err = TSR_ERR_NONE;
 
     while (rows_left && !err) {
         TilePiece t = { .row = y % TSR_TILE_ROWS };
-        uint64_t xb = r->xb, left = r->nb;
-        uint8_t *p = lin;
 
         t.rows = MIN(rows_left, TSR_TILE_ROWS - t.row);
-        while (left && !err) {
-            bool stream = r->stream && streams(p, stride);
-
-            t.x = xb % TSR_TILE_WIDTH_BYTES;
-            t.nb = MIN(left, TSR_TILE_WIDTH_BYTES - t.x);
-            err = tile_access(v, r->layout, tile_offset(r->pitch, xb, y), &t,
-                              p, stride, write, stream);
-            xb += t.nb;
-            p += t.nb;
-            left -= t.nb;
-        }
+        err = tile_row_access(v, r, y, &t, &l, write);
         y += t.rows;
         rows_left -= t.rows;
-        lin += t.rows * stride;
+        l.lin += t.rows * stride;
     }
     if (r->stream) {
-        tessera_stream_end();
+        stream_store_end();
     }
     return err;
 }
@@ -403,4 +427,125 @@ uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
         return linear_access(v, r, (uint8_t *)src, stride, true);
     }
     return tiled_access(v, r, (uint8_t *)src, stride, true);
+}
+
+/*
+ * Between a tiled view and rows of one that is linear in VRAM; @store: into
+ * the tiled one.
+ */
+uint32_t tessera_rect_direct(TesseraView *tiled, const TesseraRect *t,
+                             TesseraView *linear, const TesseraRect *l,
+                             bool store)
+{
+    uint64_t offset = linear->vram_offset + (uint64_t)l->y * l->pitch + l->xb;
+    TesseraRun run;
+    uint32_t err = tessera_vram_rows_begin(linear->m, offset, l->nb, l->pitch,
+                                           l->rows, !store, linear->slot,
+                                           &run);
+
+    if (err) {
+        return err;
+    }
+    err = tiled_access(tiled, t, run.ptr, l->pitch, store);
+    if (err) {
+        tessera_run_fail(linear->m, &run);
+        return err;
+    }
+    return tessera_view_end(linear, &run, run.len);
+}
+
+/* ---- Rows whose pages lie anywhere --------------------------------------- */
+
+#define SCATTER_BYTES   TSR_PAGE_SIZE   /* of a row at a time: in two pages */
+
+/* @failed: some of it may have been written, and some not. */
+static uint32_t rows_end(TesseraView *v, Rows *rows, bool failed)
+{
+    uint32_t err = TSR_ERR_NONE;
+
+    for (uint32_t i = 0; i < TSR_TILE_ROWS; i++) {
+        for (uint32_t j = 0; j < rows->runs[i]; j++) {
+            TesseraRun *run = &rows->run[i][j];
+
+            if (failed) {
+                tessera_run_fail(v->m, run);
+            } else {
+                err = tessera_view_end(v, run, run->len) ?: err;
+            }
+        }
+    }
+    return err;
+}
+
+static uint32_t rows_begin(TesseraView *v, const TesseraRect *r, bool write,
+                           Rows *rows)
+{
+    memset(rows->runs, 0, sizeof(rows->runs));
+    for (uint32_t i = 0; i < TSR_TILE_ROWS; i++) {
+        uint64_t off = (uint64_t)(r->y + i) * r->pitch + r->xb, done = 0;
+
+        while (done < r->nb) {
+            TesseraRun *run = &rows->run[i][rows->runs[i]];
+            uint32_t err = tessera_view_begin(v, off + done, r->nb - done,
+                                              write, run);
+
+            if (!err) {
+                rows->runs[i]++;
+                done += run->len;
+                if (run->len % TSR_TILE_WIDTH_BYTES ||
+                    (done < r->nb && rows->runs[i] == 2)) {
+                    err = tessera_fault(v->m, TSR_ERR_DMA, v->slot, off);
+                }
+            }
+            if (err) {
+                /* Nothing has been written. */
+                for (uint32_t k = 0; k < TSR_TILE_ROWS; k++) {
+                    for (uint32_t j = 0; j < rows->runs[k]; j++) {
+                        tessera_view_end(v, &rows->run[k][j], 0);
+                    }
+                }
+                return err;
+            }
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+/*
+ * A row of whole tiles against rows of a linear view whose pages need not
+ * follow each other. False, and nothing is done, where it is another
+ * rectangle, or rows of a tile may lie across pages.
+ */
+bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
+                            TesseraView *linear, const TesseraRect *l,
+                            bool store, uint32_t *err)
+{
+    TilePiece piece = { .rows = TSR_TILE_ROWS };
+    TesseraRect to = *t, lo = *l;
+    Rows rows;
+    const Lines lines = { .rows = &rows };
+
+    if ((t->xb | t->nb | l->pitch | (linear->base + l->xb)) %
+        TSR_TILE_WIDTH_BYTES ||
+        t->y % TSR_TILE_ROWS || t->rows != TSR_TILE_ROWS) {
+        return false;
+    }
+    *err = TSR_ERR_NONE;
+    to.stream = true;
+    for (uint64_t done = 0; done < t->nb && !*err; done += lo.nb) {
+        uint32_t end;
+
+        to.xb = t->xb + done;
+        lo.xb = l->xb + done;
+        to.nb = lo.nb = MIN(t->nb - done, SCATTER_BYTES);
+        *err = rows_begin(linear, &lo, !store, &rows);
+        if (*err) {
+            break;
+        }
+        *err = tile_row_access(tiled, &to, to.y, &piece, &lines, store);
+        end = rows_end(linear, &rows, *err);
+        *err = *err ?: end;
+    }
+    stream_store_end();
+    return true;
 }

@@ -25,6 +25,12 @@ uint32_t tessera_rect_read(TesseraView *v, const TesseraRect *r, uint8_t *dst,
                            uint64_t stride);
 uint32_t tessera_rect_write(TesseraView *v, const TesseraRect *r,
                             const uint8_t *src, uint64_t stride);
+uint32_t tessera_rect_direct(TesseraView *tiled, const TesseraRect *t,
+                             TesseraView *linear, const TesseraRect *l,
+                             bool store);
+bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
+                            TesseraView *linear, const TesseraRect *l,
+                            bool store, uint32_t *err);
 
 extern const uint16_t tessera_spread[];
 void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,

@@ -201,33 +201,53 @@ uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done)
     return tessera_run_end(v->m, run, done);
 }
 
-static void run_copy(TesseraView *v, TesseraRun *run, uint8_t *buf)
+static void run_copy(TesseraView *v, TesseraRun *run, uint8_t *buf,
+                     const uint8_t *ahead)
 {
     uint8_t *dst = run->write ? run->ptr : buf;
     const uint8_t *src = run->write ? buf : run->ptr;
 
     if (v->stream) {
-        tessera_stream_copy(dst, src, run->len);
+        tessera_stream_copy(dst, src, run->len, run->write ? src : ahead);
     } else {
         memmove(dst, src, run->len);
     }
 }
 
-/* Copy @len bytes, or as many as there are before an error: @done. */
+/*
+ * Copy @len bytes, or as many as there are before an error: @done. The next
+ * run is looked up before the first is copied, to be fetched meanwhile: pages
+ * lie anywhere, and no host guesses where.
+ */
 static uint32_t view_move(TesseraView *v, uint64_t off, uint8_t *buf,
                           uint64_t len, bool write, uint64_t *done)
 {
-    uint32_t err = TSR_ERR_NONE;
+    TesseraRun run, next;
+    uint32_t err, end;
 
-    for (*done = 0; *done < len && !err; ) {
-        TesseraRun run;
+    *done = 0;
+    if (!len) {
+        return TSR_ERR_NONE;
+    }
+    err = tessera_view_begin(v, off, len, write, &run);
+    while (!err) {
+        uint64_t at = *done + run.len;
+        bool more = at < len;
 
-        err = tessera_view_begin(v, off + *done, len - *done, write, &run);
-        if (!err) {
-            run_copy(v, &run, buf + *done);
-            *done += run.len;
-            err = tessera_view_end(v, &run, run.len);
+        if (more) {
+            err = tessera_view_begin(v, off + at, len - at, write, &next);
+            more = !err;
         }
+        run_copy(v, &run, buf + *done, more ? next.ptr : run.ptr);
+        *done = at;
+        end = tessera_view_end(v, &run, run.len);
+        if (end && more) {
+            tessera_view_end(v, &next, 0);
+        }
+        if (end || !more) {
+            return end ?: err;
+        }
+        run = next;
     }
     return err;
 }
@@ -305,7 +325,7 @@ uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
         }
     }
     if (d->stream) {
-        tessera_stream_end();
+        stream_store_end();
         d->stream = s->stream = false;
     }
     return err;

@@ -107,7 +107,11 @@ snapshot() {
 overlay() {
 	local src=$1 device=$1/hw/display/tessera tests=$1/tests/qtest
 	if [ -f "$inputs/qemu-device/meson.build" ]; then
-		sync_in --exclude tests/ "$inputs/qemu-device/" "$device/"
+		sync_in --exclude tests/ --exclude host/ "$inputs/qemu-device/" "$device/"
+		# What depends on the host, each in a folder of its own of QEMU's.
+		if [ -d "$inputs/qemu-device/host" ]; then
+			rsync -rc "$inputs/qemu-device/host/" "$src/host/"
+		fi
 	else
 		placeholder "$device"
 	fi

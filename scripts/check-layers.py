@@ -55,7 +55,7 @@ C  tessera_vmstate tessera_pci.c
 
 TREES = (
     ("drivers/gpu/drm/tessera", DRIVER, ("kunit",)),
-    ("qemu-device", DEVICE, ("tests", "fuzz")),
+    ("qemu-device", DEVICE, ("tests", "fuzz", "host")),
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

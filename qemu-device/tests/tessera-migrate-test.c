@@ -10,8 +10,10 @@
  */
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include "qobject/qdict.h"
-#include "tessera-common.h"
+#include "tessera-migrate.h"
 
 #define RW      (TSR_SURF_READ | TSR_SURF_WRITE)
 #define MIB     (1u << 20)
@@ -271,9 +273,175 @@ static void test_live(void)
     tsr_stop(t);
 }
 
+/* ---- What a packet wrote before it failed -------------------------------- */
+
+#define HALF_PROPS  "vram-size=16M,vram-hidden-size=0,gart-size=4M," \
+                    "agp-ro-size=0,firmware-size=1M"
+#define MARK        0xfeedf00du
+#define BAND        (128 * 1024)    /* a row of tiles, pitch 4096 */
+#define BAND_PAGES  (BAND / 4096)
+#define GOOD        5               /* tiles before the one that fails */
+
+static int listen_at(const char *path)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpuint(g_strlcpy(at.sun_path, path, sizeof(at.sun_path)), <,
+                     sizeof(at.sun_path));
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&at, sizeof(at)), ==, 0);
+    g_assert_cmpint(listen(fd, 1), ==, 0);
+    return fd;
+}
+
+/* To the first page full of MARK, or to the end. */
+static void read_stream(int fd, GByteArray *stream, bool to_mark)
+{
+    g_autofree uint8_t *buf = g_malloc(65536);
+    uint32_t mark[16];
+
+    for (int i = 0; i < 16; i++) {
+        mark[i] = cpu_to_le32(MARK);
+    }
+    for (;;) {
+        gsize from = stream->len < sizeof(mark) ? 0
+                                                : stream->len - sizeof(mark);
+        ssize_t n = read(fd, buf, 65536);
+
+        g_assert_cmpint(n, >=, 0);
+        if (!n) {
+            g_assert_false(to_mark);
+            return;
+        }
+        g_byte_array_append(stream, buf, n);
+        if (to_mark && memmem(stream->data + from, stream->len - from, mark,
+                              sizeof(mark))) {
+            return;
+        }
+    }
+}
+
+typedef struct Half {
+    uint64_t vram;              /* where they are written to: two bands */
+    uint64_t pages;             /* and one of pages that are not in order */
+    uint64_t tiles;             /* a list that goes bad */
+    uint64_t linear;            /* a list of the pages */
+} Half;
+
+static void half_set_up(TsrTest *t, Half *h)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t entries[BAND_PAGES], aperture;
+
+    h->vram = tsr_seg_base(t, 1);
+    h->pages = tsr_alloc(t, BAND);
+    qtest_memset(t->qts, h->pages, 0x22, BAND);
+    for (uint32_t i = 0; i < BAND_PAGES; i++) {
+        entries[i] = h->pages + (i ^ 1) * 4096;
+    }
+    h->linear = tsr_list(t, entries, BAND_PAGES);
+    qtest_memset(t->qts, t->bounce, 0x5a, BAND);
+    for (uint32_t i = 0; i < BAND_PAGES; i++) {
+        entries[i] = t->bounce + i * 4096 + (i < GOOD ? 0 : 8);
+    }
+    h->tiles = tsr_list(t, entries, BAND_PAGES);
+    for (uint32_t i = 0; i < GOOD; i++) {
+        entries[i] |= TSR_APTE_VALID;
+    }
+    aperture = tsr_list(t, entries, GOOD);
+    tsr_map(c, 4, 0, GOOD, aperture);
+    tsr_page_fill(c, 0x11111111, h->vram, 4 * MIB);
+    tsr_page_fill(c, MARK, h->vram + 4 * MIB, 12 * MIB);
+    tsr_run_ok(t, PAGING, c);
+}
+
+/* All of them: from tiles, of which the last ones cannot be had, to rows. */
+static void half_run(TsrTest *t, const Half *h)
+{
+    const uint32_t layouts = TSR_LAYOUT_TILE4K |
+                             TSR_LAYOUT_LINEAR << 8;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf s = {
+        .base = tsr_seg_base(t, 4), .limit = BAND,
+        .format = TSR_FORMAT_R32, .layout = TSR_LAYOUT_TILE4K, .access = RW,
+        .pitch = 4096, .width = 1024, .height = 32,
+    };
+
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, layouts, h->tiles, h->vram, BAND,
+                 0, 0, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES, layouts,
+                 h->tiles, h->linear, BAND, 0, 0, 4096);
+    tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+    c->n = 0;
+    tsr_bind(c, 0, &s);
+    s.base = h->vram + BAND;
+    s.layout = TSR_LAYOUT_LINEAR;
+    tsr_bind(c, 1, &s);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 1024, 32);
+    tsr_run_err(t, RENDER, c, TSR_ERR_DMA);
+}
+
+static void half_look(TsrTest *t, const Half *h, uint8_t *buf)
+{
+    qtest_bufread(t->qts, t->vram.addr, buf, 2 * BAND);
+    qtest_bufread(t->qts, h->pages, buf + 2 * BAND, BAND);
+}
+
+static bool any_is(const uint8_t *buf, uint8_t value)
+{
+    return memchr(buf, value, BAND);
+}
+
+/*
+ * The memory has been sent, and waits for the rest of it to be taken, when
+ * packets write to it that then fail: the other side gets what they wrote.
+ */
+static void test_failed_half_way(void)
+{
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    g_autofree char *at = g_strdup_printf("%s.socket", path);
+    g_autofree char *uri = g_strdup_printf("unix:%s", at);
+    g_autoptr(GByteArray) stream = g_byte_array_new();
+    g_autofree uint8_t *want = g_malloc(3 * BAND), *got = g_malloc(3 * BAND);
+    TsrTest *t = tsr_start(HALF_PROPS), *to;
+    int listener = listen_at(at), fd;
+    Half h;
+
+    half_set_up(t, &h);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
+                             "'arguments': {'uri': %s}}", uri);
+    fd = accept(listener, NULL, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    read_stream(fd, stream, true);
+    half_run(t, &h);
+    half_look(t, &h, want);
+    for (int i = 0; i < 2; i++) {
+        g_assert_true(any_is(want + i * BAND, 0x5a));
+        g_assert_true(any_is(want + i * BAND, 0x11));
+    }
+    read_stream(fd, stream, false);
+    wait_completed(t->qts);
+    g_assert_true(g_file_set_contents(path, (char *)stream->data, stream->len,
+                                      NULL));
+    to = tsr_load(t, HALF_PROPS, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    half_look(to, &h, got);
+    g_assert_cmpmem(got, 3 * BAND, want, 3 * BAND);
+    close(fd);
+    close(listener);
+    g_unlink(at);
+    g_unlink(path);
+    tsr_stop(t);
+    tsr_stop(to);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/migrate/live", test_live);
+    qtest_add_func("/tessera/migrate/failed-half-way", test_failed_half_way);
     return g_test_run();
 }
