@@ -830,10 +830,13 @@ static void asks_whether_to_go_on(struct kunit *test)
 static void scratch_follows_segments(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
-	struct tessera_split_seg segs[TESSERA_SPLIT_MAX_SEGS] = { f->segs[0] };
 	size_t one = tessera_split_scratch_size(&f->in);
+	struct tessera_split_seg *segs;
 	u32 i;
 
+	segs = kunit_kcalloc(test, TESSERA_SPLIT_MAX_SEGS, sizeof(*segs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, segs);
+	segs[0] = f->segs[0];
 	for (i = 1; i < TESSERA_SPLIT_MAX_SEGS; i++)
 		segs[i].granularity = 4096;
 	f->in.segs = segs;

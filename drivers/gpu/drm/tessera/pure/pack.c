@@ -12,8 +12,8 @@
  */
 #include "pack.h"
 
-/* With more segments than this only some of their subsets are summed up. */
-#define SUBSET_SEGS	7U
+/* As many as TTM knows. With more only some of their subsets are summed up. */
+#define SUBSET_SEGS	6U
 /* Items whose masks are looked at then. */
 #define SUBSET_ITEMS	64U
 
