@@ -209,6 +209,30 @@ static void search_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_LE(test, tessera_pack_solve(&m->pack, 5000), 0);
 }
 
+/*
+ * SPLIT-34: a tight case of which only the search finds the answer, in time because the order
+ * in the large segment does not matter: all sizes there are multiples of all alignments.
+ */
+static void order_matters_in_one_segment(struct kunit *test)
+{
+	static const u32 size[] = { 4, 8, 6, 7, 4, 5, 4, 7 };
+	static const u32 align[] = { 1, 1, 1, 1, 1, 4, 1, 4 };
+	struct many *m = many_items(test, ARRAY_SIZE(size), 1, 3);
+	u32 i;
+
+	m->seg[0].granularity = 2;
+	m->gap[0].end = 12;
+	m->seg[1].granularity = 4;
+	m->gap[1].end = 44;
+	m->seg[1].room = 39;
+	m->item[0].mask = 2;
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		m->item[i].size = size[i];
+		m->item[i].align = align[i];
+	}
+	KUNIT_EXPECT_EQ(test, tessera_pack_solve(&m->pack, 400000), 1);
+}
+
 static struct kunit_case split_segments_tests[] = {
 	KUNIT_CASE(footprint_by_segment),
 	KUNIT_CASE(resident_by_segment),
@@ -216,6 +240,7 @@ static struct kunit_case split_segments_tests[] = {
 	KUNIT_CASE(any_order_will_do),
 	KUNIT_CASE(sums_refuse),
 	KUNIT_CASE(search_is_bounded),
+	KUNIT_CASE(order_matters_in_one_segment),
 	{}
 };
 

@@ -299,19 +299,19 @@ static bool is_like(const struct tessera_pack_item *a, const struct tessera_pack
 	return a->size == b->size && a->align == b->align && a->mask == b->mask;
 }
 
-/* Do items of a gap lie as well in one order as in any other? */
-static bool order_is_free(const struct tessera_pack *pack)
+/* Do items of a gap of this segment lie as well in one order as in any other? */
+static bool order_is_free(const struct tessera_pack *pack, u32 seg)
 {
 	u64 align = 1;
-	u32 i, mask;
+	u32 i;
 
 	for (i = 0; i < pack->n_item; i++)
-		align = max(align, pack->item[i].align);
+		if (pack->item[i].mask & BIT(seg))
+			align = max(align, pack->item[i].align);
 	for (i = 0; i < pack->n_item; i++)
-		for (mask = pack->item[i].mask; mask; mask &= mask - 1)
-			if (!IS_ALIGNED(tessera_pack_bytes(pack, &pack->item[i],
-							   __ffs(mask)), align))
-				return false;
+		if (pack->item[i].mask & BIT(seg) &&
+		    !IS_ALIGNED(tessera_pack_bytes(pack, &pack->item[i], seg), align))
+			return false;
 	return true;
 }
 
@@ -322,7 +322,7 @@ static bool order_is_free(const struct tessera_pack *pack)
  * @gap: gap that is being filled
  * @from: first item to try
  * @depth: choices made
- * @free_order: items of a gap are taken in rising order only
+ * @free_order: segments in whose gaps items are taken in rising order only
  */
 struct search {
 	u64 need;
@@ -330,7 +330,7 @@ struct search {
 	u32 gap;
 	u32 from;
 	u32 depth;
-	bool free_order;
+	u32 free_order;
 };
 
 static void search_begin(struct tessera_pack *pack, struct search *search)
@@ -340,7 +340,9 @@ static void search_begin(struct tessera_pack *pack, struct search *search)
 
 	memset(search, 0, sizeof(*search));
 	search->left = pack->n_item;
-	search->free_order = order_is_free(pack);
+	for (i = 0; i < pack->n_seg; i++)
+		if (order_is_free(pack, i))
+			search->free_order |= BIT(i);
 	tessera_pack_rewind(pack);
 	for (i = 0; i < pack->n_item; i++) {
 		pack->item[i].used = false;
@@ -409,7 +411,7 @@ static void search_take(struct tessera_pack *pack, struct search *search, u32 ch
 	item->used = true;
 	search->need -= least_bytes(pack, item);
 	search->left--;
-	if (search->free_order)
+	if (search->free_order & BIT(item->seg))
 		search->from = choice + 1;
 }
 
