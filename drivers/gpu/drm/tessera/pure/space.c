@@ -280,22 +280,6 @@ void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot)
 	}
 }
 
-static void chunk_sum_holes(struct tessera_space *sp,
-			    struct tessera_space_chunk *c)
-{
-	const struct tessera_space_node *n = &sp->node[c->first];
-	u64 end = tessera_space_end(n);
-	u32 i;
-
-	c->hole = 0;
-	for (i = 1; i < c->count; i++) {
-		n = &sp->node[n->next];
-		c->hole = max(c->hole, n->start - end);
-		end = tessera_space_end(n);
-	}
-	c->hole_dirty = false;
-}
-
 static void chunk_sum_gaps(struct tessera_space *sp,
 			   struct tessera_space_chunk *c)
 {
@@ -319,27 +303,43 @@ static void chunk_sum_gaps(struct tessera_space *sp,
 	c->gap_dirty = false;
 }
 
-/* First hole of chunk @c that takes @size; holes belong to the node above. */
-static u64 chunk_find_hole(struct tessera_space *sp,
-			   const struct tessera_space_chunk *c,
+/* Room below the first node of a chunk, which changes with the chunk before. */
+static u64 chunk_border(const struct tessera_space *sp, const struct tessera_space_chunk *c)
+{
+	const struct tessera_space_node *n = &sp->node[c->first];
+
+	return n->prev == TESSERA_SPACE_NONE ? 0 :
+	       n->start - tessera_space_end(&sp->node[n->prev]);
+}
+
+/*
+ * First hole of chunk @c that takes @size; a hole belongs to the node above. If there
+ * is none, the summary is right afterwards.
+ */
+static u64 chunk_find_hole(struct tessera_space *sp, struct tessera_space_chunk *c,
 			   u64 size, u64 align, u32 *prev)
 {
+	u64 hole = 0, room = chunk_border(sp, c), off;
 	u32 id = c->first, i;
 
-	for (i = 0; i < c->count; i++) {
+	for (i = 0; ; ) {
 		const struct tessera_space_node *n = &sp->node[id];
-		u64 off;
 
-		if (n->prev != TESSERA_SPACE_NONE) {
-			off = tessera_space_fit(tessera_space_end(&sp->node[n->prev]),
-						n->start, size, align);
+		if (room >= size) {
+			off = tessera_space_fit(n->start - room, n->start, size, align);
 			if (off != U64_MAX) {
 				*prev = n->prev;
 				return off;
 			}
 		}
+		if (++i == c->count)
+			break;
 		id = n->next;
+		room = sp->node[id].start - tessera_space_end(n);
+		hole = max(hole, room);
 	}
+	c->hole = hole;
+	c->hole_dirty = false;
 	return U64_MAX;
 }
 
@@ -365,22 +365,15 @@ u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
 	for (ci = s->chunk_first; ci != TESSERA_SPACE_NONE;
 	     ci = sp->chunk[ci].next) {
 		struct tessera_space_chunk *c = &sp->chunk[ci];
-		const struct tessera_space_node *f = &sp->node[c->first];
-		u64 hole;
+		u64 border = chunk_border(sp, c);
 
-		if (c->hole_dirty)
-			chunk_sum_holes(sp, c);
-		hole = c->hole;
-		if (f->prev != TESSERA_SPACE_NONE)
-			hole = max(hole, f->start -
-					 tessera_space_end(&sp->node[f->prev]));
-		largest = max(largest, hole);
-		if (hole >= size) {
+		if (c->hole_dirty || max(c->hole, border) >= size) {
 			u64 off = chunk_find_hole(sp, c, size, align, prev);
 
 			if (off != U64_MAX)
 				return off;
 		}
+		largest = max3(largest, c->hole, border);
 	}
 	s->hole_max = largest;
 	return U64_MAX;

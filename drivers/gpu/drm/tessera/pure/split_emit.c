@@ -41,24 +41,25 @@ void split_drop_to_mark(struct split *split)
 	plan->bytes_moved = mark->bytes_moved;
 }
 
-static struct tessera_split_op *op_add(struct split *split, u8 type, u32 id)
+static noinline int make_room(struct split *split)
+{
+	struct tessera_split_plan *plan = split->plan;
+
+	split->err = plan->grow ? plan->grow(plan, plan->cap + 1) : -ENOMEM;
+	if (!split->err && plan->cap <= plan->n_op)
+		split->err = -ENOMEM;
+	return split->err;
+}
+
+static inline struct tessera_split_op *op_add(struct split *split, u8 type, u32 id)
 {
 	struct tessera_split_plan *plan = split->plan;
 	struct tessera_split_op *op;
 
-	if (split->err)
+	if (split->err || (plan->n_op == plan->cap && make_room(split)))
 		return NULL;
-	if (plan->n_op == plan->cap) {
-		split->err = plan->grow ? plan->grow(plan, plan->cap + 1) : -ENOMEM;
-		if (!split->err && plan->cap <= plan->n_op)
-			split->err = -ENOMEM;
-		if (split->err)
-			return NULL;
-	}
 	op = &plan->op[plan->n_op++];
-	memset(op, 0, sizeof(*op));
-	op->type = type;
-	op->id = id;
+	*op = (struct tessera_split_op) { .type = type, .id = id };
 	return op;
 }
 

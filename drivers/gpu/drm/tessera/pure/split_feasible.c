@@ -204,21 +204,10 @@ static bool hold(struct split *split, u32 id)
 	return true;
 }
 
-static void row_set(struct split *split, u32 entry)
-{
-	const struct tessera_patch *patch = &split->in->entries[entry];
-
-	row_clear(split, patch->slot_id);
-	if (split_entry_is_null(split, entry))
-		return;
-	split->table[patch->slot_id] = patch->alloc_index;
-	hold(split, patch->alloc_index);
-}
-
 /*
  * Bring the table past one split point. Its rows are cleared and its allocations
  * held, so that the sums cover exactly what a cut here would require; then the
- * rows are set and the holds dropped.
+ * rows take the holds over.
  */
 static int check_group(struct split *split, u32 first, u32 end)
 {
@@ -236,11 +225,11 @@ static int check_group(struct split *split, u32 first, u32 end)
 		ret = check_by_packing(split, first, end);
 	if (!ret)
 		ret = split_tick(split, end - first);
-	for (i = first; i < end; i++)
-		row_set(split, i);
-	for (i = first; i < end; i++)
+	for (i = first; i < end; i++) {
+		row_clear(split, patch[i].slot_id);
 		if (!split_entry_is_null(split, i))
-			drop(split, patch[i].alloc_index);
+			split->table[patch[i].slot_id] = patch[i].alloc_index;
+	}
 	return ret;
 }
 

@@ -408,7 +408,10 @@ static bool find_window(const struct split *split, u32 seg, u32 id, struct windo
 	return found;
 }
 
-/* The window of a gap's upper end, if it is another than that of the lower one. */
+/*
+ * The window of a gap's upper end, if it is another than that of the lower one; charged on
+ * the way down.
+ */
 static bool window_at_top(const struct split *split, const struct tessera_space_gap *gap,
 			  u64 size, u64 align, struct window *window)
 {
@@ -418,10 +421,12 @@ static bool window_at_top(const struct split *split, const struct tessera_space_
 	window->off = ALIGN_DOWN(node[gap->above].start - size, align);
 	if (window->off == gap->off)
 		return false;
-	while (node[n].start > window->off)
-		n = node[n].prev;
-	window->prev = tessera_space_end(&node[n]) <= window->off ? n : node[n].prev;
-	window_charge_all(split, window, n, size);
+	window->cost = 0;
+	window->n_after_own = 0;
+	for (; tessera_space_end(&node[n]) > window->off; n = node[n].prev)
+		if (node[n].start < window->off + size)
+			window_charge(split, window, n);
+	window->prev = n;
 	return true;
 }
 
