@@ -222,43 +222,75 @@ static void bench_cost(void)
 	row("plan_cost", "", worst.own, "MiB", worst.best, "1.0");
 }
 
-/* Small cases of unequal sizes, where all choices can be tried; a unit for a part. */
-static void bench_unequal(void)
+struct unequal {
+	u64 own;
+	u64 best;
+	u64 lru;
+	u64 plain;
+};
+
+static void unequal_make(struct job *job, u64 seed)
 {
-	u64 own = 0, best = 0, lru = 0, plain = 0, seed;
+	u64 state = seed;
+	u32 i;
+
+	job_make(job, PATTERN_ZIPF, 60, 8, 2, 1);
+	job->seg.size = 20;
+	job->seg.granularity = 1;
+	for (i = 1; i <= 8; i++)
+		job->allocs[i].size = 1 + pattern_rnd(&state, 8);
+	for (i = 0; i < 60; i++)
+		job->entries[i].alloc_index = 1 + pattern_rnd(&state, 8);
+}
+
+static void unequal_add(struct unequal *sum, struct job *job, u64 cut_cost)
+{
+	struct tessera_split_plan plan = {};
+
+	job->in.cut_cost_bytes = cut_cost;
+	if (!job_plan(job, &plan) && !plan.late_error) {
+		sum->own += plan_bytes(&plan);
+		sum->best += exhaustive_bytes(&job->in, &plan);
+		sum->lru += parts_bytes(&job->in, &plan, POLICY_LRU);
+		job->in.flags = TESSERA_SPLIT_PLAIN;
+		job->in.cut_cost_bytes = U64_MAX;
+		if (!job_plan(job, &plan) && !plan.late_error)
+			sum->plain += plan_bytes(&plan);
+	}
+	free(plan.op);
+}
+
+/*
+ * Small cases of unequal sizes, where all choices can be tried: what a plan moves against the
+ * least that its own parts can do with.
+ */
+static struct unequal unequal_sum(u64 cut_cost)
+{
+	struct unequal sum = {};
+	u64 seed;
 
 	for (seed = 0; seed < 400; seed++) {
-		struct tessera_split_plan plan = {};
 		struct job job;
-		u64 state = seed;
-		u32 i;
 
-		job_make(&job, PATTERN_ZIPF, 60, 8, 2, 1);
-		job.seg.size = 20;
-		job.seg.granularity = 1;
-		job.in.cut_cost_bytes = 1;
-		for (i = 1; i <= 8; i++)
-			job.allocs[i].size = 1 + pattern_rnd(&state, 8);
-		for (i = 0; i < 60; i++)
-			job.entries[i].alloc_index = 1 + pattern_rnd(&state, 8);
-		if (job_plan(&job, &plan) || plan.late_error) {
-			job_free(&job);
-			free(plan.op);
-			continue;
-		}
-		own += plan_bytes(&plan);
-		best += exhaustive_bytes(&job.in, &plan);
-		lru += parts_bytes(&job.in, &plan, POLICY_LRU);
-		job.in.flags = TESSERA_SPLIT_PLAIN;
-		job.in.cut_cost_bytes = U64_MAX;
-		if (!job_plan(&job, &plan) && !plan.late_error)
-			plain += plan_bytes(&plan);
-		free(plan.op);
+		unequal_make(&job, seed);
+		unequal_add(&sum, &job, cut_cost);
 		job_free(&job);
 	}
-	row("paging_unequal", "", own, "units", best, "1.06");
-	row("paging_lru", "unequal", lru, "units", best, "null");
-	row("paging_plain", "unequal", plain, "units", best, "null");
+	return sum;
+}
+
+/* A unit for a part, which is cheap; and the other end, where not one part may be added. */
+static void bench_unequal(void)
+{
+	struct unequal some = unequal_sum(1), fewest = unequal_sum(U64_MAX);
+	char lru[32];
+
+	row("paging_unequal", "", some.own, "units", some.best, "1.06");
+	row("paging_lru", "unequal", some.lru, "units", some.best, "null");
+	row("paging_plain", "unequal", some.plain, "units", some.best, "null");
+	snprintf(lru, sizeof(lru), "%.4g", (double)fewest.lru / fewest.best);
+	row("paging_unequal", "fewest_parts", fewest.own, "units", fewest.best, lru);
+	row("paging_lru", "unequal_fewest_parts", fewest.lru, "units", fewest.best, "null");
 }
 
 int main(void)

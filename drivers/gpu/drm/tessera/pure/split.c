@@ -34,6 +34,8 @@
 #define TRY_MAX			256ULL
 /* One step of planning takes that part of the time of a part, and may take of it. */
 #define TRY_SHARE		32ULL
+/* Parts' worth of time that the bytes of a part take, where the caller does not say. */
+#define TRY_PART		8ULL
 
 static void row_clear(struct split *split, u32 slot)
 {
@@ -431,10 +433,15 @@ static bool is_uniform(const struct split *split)
 	return true;
 }
 
+static u64 plan_bytes(const struct tessera_split_plan *plan)
+{
+	return plan->bytes_in + plan->bytes_out + plan->bytes_moved;
+}
+
 /* What a plan costs, in bytes; a part as much as the caller says. */
 static u64 plan_cost(const struct split *split, const struct tessera_split_plan *plan)
 {
-	u64 parts, cost = plan->bytes_in + plan->bytes_out + plan->bytes_moved;
+	u64 parts, cost = plan_bytes(plan);
 
 	if (check_mul_overflow((u64)plan->n_parts, split->in->cut_cost_bytes, &parts) ||
 	    check_add_overflow(cost, parts, &cost))
@@ -447,7 +454,6 @@ static bool is_better(const struct split *split, const struct tessera_split_plan
 		      u32 entry)
 {
 	const struct tessera_split_plan *plan = split->plan;
-	bool done = split->first == split->in->n_entries, other = entry == split->in->n_entries;
 	u32 base = split->cur->entry;
 
 	if (plan->late_error || than->late_error)
@@ -455,9 +461,11 @@ static bool is_better(const struct split *split, const struct tessera_split_plan
 	if (split->in->cut_cost_bytes != U64_MAX)
 		return mul_u64_u64_div_u64(plan_cost(split, plan), entry - base + 1,
 					   split->first - base + 1) < plan_cost(split, than);
-	if (done && other)
+	if (split->first != entry)
+		return split->first > entry;
+	if (plan->n_parts != than->n_parts)
 		return plan->n_parts < than->n_parts;
-	return split->first > entry;
+	return plan_bytes(plan) < plan_bytes(than);
 }
 
 /**
@@ -479,7 +487,7 @@ static int challenge(struct split *split, struct best *best, bool plain, u32 var
 
 	if (!best->plan.late_error && best->entry == split->in->n_entries &&
 	    split->in->cut_cost_bytes == U64_MAX)
-		max_parts = best->plan.n_parts - 1;
+		max_parts = best->plan.n_parts;
 	split->op_base = best->plan.n_op;
 	split->variant = variant;
 	split->random = variant;
@@ -506,15 +514,13 @@ static u32 max_tries(const struct split *split, const struct best *best)
 	u64 steps = (u64)best->entry - split->cur->entry + split->in->n_allocs +
 		    split->in->n_blocks + 1;
 	u64 tries = div64_u64(TRY_STEPS, steps);
-	u64 cost = split->in->cut_cost_bytes;
+	u64 cost = split->in->cut_cost_bytes, allowed = U64_MAX;
 
-	tries = min(tries, TRY_MAX);
 	if (!best->plan.late_error && cost == U64_MAX)
-		return 0;
-	if (!best->plan.late_error && cost)
-		tries = min(tries, mul_u64_u64_div_u64(plan_cost(split, &best->plan),
-						       TRY_SHARE, cost) / steps);
-	return tries;
+		allowed = best->plan.n_parts * TRY_SHARE * TRY_PART;
+	else if (!best->plan.late_error && cost)
+		allowed = mul_u64_u64_div_u64(plan_cost(split, &best->plan), TRY_SHARE, cost);
+	return min3(tries, TRY_MAX, div64_u64(allowed, steps));
 }
 
 /* Are parts to be compared with what the plain algorithm makes? */
