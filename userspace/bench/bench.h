@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the benchmark share: the device, rows and their samples, the host's
+ * answers, and the table of benches.
+ */
+#ifndef TESSERA_BENCH_H
+#define TESSERA_BENCH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tessera.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define MAX_SAMPLES 32
+
+struct bench {
+	struct tessera_device *dev;
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	int runs; /* samples of a row, unless it needs another number */
+};
+
+extern struct bench bench;
+
+struct row {
+	const char *name, *unit, *better;
+	double goal; /* for the ratio; NAN: reported only */
+	double values[MAX_SAMPLES], references[MAX_SAMPLES];
+	int count;
+};
+
+/* ---- common.c ---- */
+
+void die(const char *what, int error) __attribute__((noreturn));
+void must(const char *what, int ret);
+double now(void); /* seconds */
+double ask_memcpy(uint64_t bytes); /* of the host, bytes a second */
+void sample(struct row *row, double value, double reference);
+void print_row(const struct row *row);
+/* submits what is in bench.cb, waits, and empties it */
+void run_cb(const char *what);
+struct tessera_bo *bo_in(const char *segments, uint64_t size, uint32_t flags);
+struct tessera_view buffer_view(void);
+const char *large_segment(uint64_t *size); /* the largest that is memory */
+bool set_knob(const char *name, const char *value); /* of debugfs; false: there is none */
+
+/* ---- clients.c: other processes ---- */
+
+void sleep_for(double seconds);
+
+struct client {
+	int pid;
+	struct client_state {
+		volatile bool ready; /* what is measured is going on, or may begin */
+		volatile bool go; /* begin */
+		volatile uint32_t rounds; /* submissions that are over */
+	} * state; /* shared with it */
+};
+
+void bench_open(void);
+void bench_close(void);
+/* The child opens the device anew: bench.dev and so on are its own. */
+void client_start(struct client *client, void (*run)(struct client_state *state));
+void client_wait_ready(const struct client *client);
+void client_kill(struct client *client);
+
+/* ---- the benches ---- */
+
+/* copy.c */
+void bench_copy_linear(void);
+void bench_copy_swizzled(void);
+void bench_draw_textured(void);
+/* paging.c */
+void bench_moves(void);
+void bench_oversubscribed(void);
+void bench_many_objects(void);
+/* submit.c */
+void bench_empty_job(void);
+void bench_split_overhead(void);
+/* stall.c */
+void bench_stall_split(void);
+void bench_stall_split_preempt(void);
+void bench_stall_queue(void);
+/* limits.c */
+void bench_client_memory(void);
+
+#endif /* TESSERA_BENCH_H */

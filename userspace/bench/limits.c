@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How much of the kernel's memory one client can have for work that is not finished.
+ *
+ * The device is slow (x-render-delay-us), so that work piles up as far as it may. Clients of
+ * several kinds, each with another way to bring much with little.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define SLOT 0
+#define THREADS 8
+#define LISTED 512
+/* Until it takes no more for so long, or altogether. */
+#define QUIET_SECONDS 3
+#define MOST_SECONDS 40
+
+struct hammer {
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct drm_tessera_submit_alloc *allocs; /* beside those of @cb */
+	uint32_t num_allocs;
+};
+
+/* ---- what each kind submits, again and again ---------------------------------------------- */
+
+static void record_tiny(struct hammer *hammer)
+{
+	must("nop", tessera_cmdbuf_nop(hammer->cb, 2));
+}
+
+/* A page of commands; each bind begins a part. */
+static void record_parts(struct hammer *hammer)
+{
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_bo *bos[2];
+
+	for (int i = 0; i < 2; i++)
+		bos[i] = bo_in("vram", seg->size / 8 * 5, 0);
+	for (uint32_t i = 0; i < 64; i++) {
+		(void)tessera_cmdbuf_bind(hammer->cb, SLOT, bos[i % 2], &view);
+		(void)tessera_cmdbuf_fill(hammer->cb, SLOT, &one, i);
+	}
+	must("parts", tessera_cmdbuf_finish(hammer->cb));
+}
+
+/* Objects that are only listed, and only read, so that jobs need not wait for each other. */
+static void record_list(struct hammer *hammer)
+{
+	must("nop", tessera_cmdbuf_nop(hammer->cb, 2));
+	hammer->num_allocs = LISTED;
+	hammer->allocs = calloc(hammer->num_allocs, sizeof(*hammer->allocs));
+	if (!hammer->allocs)
+		die("list", -ENOMEM);
+	for (uint32_t i = 0; i < hammer->num_allocs; i++)
+		hammer->allocs[i].handle = tessera_bo_handle(bo_in("gart", 4096, 0));
+}
+
+static const struct kind {
+	const char *name;
+	void (*record)(struct hammer *hammer);
+} kinds[] = {
+	{ "empty jobs", record_tiny },
+	{ "jobs in parts", record_parts },
+	{ "jobs that list objects", record_list },
+};
+
+/* ---- the client --------------------------------------------------------------------------- */
+
+static const struct kind *kind;
+static struct client_state *state;
+
+static void hammer_submit(const struct hammer *hammer)
+{
+	struct drm_tessera_submit submit = { .context = tessera_context_id(hammer->ctx) };
+	struct tessera_stream stream;
+
+	tessera_cmdbuf_stream(hammer->cb, &stream);
+	submit.cmds = (uintptr_t)stream.cmds;
+	submit.cmd_size = stream.cmd_bytes;
+	submit.allocs = (struct drm_tessera_array){ sizeof(*stream.allocs), stream.num_allocs,
+						    (uintptr_t)stream.allocs };
+	if (hammer->allocs)
+		submit.allocs =
+			(struct drm_tessera_array){ sizeof(*hammer->allocs), hammer->num_allocs,
+						    (uintptr_t)hammer->allocs };
+	submit.patches = (struct drm_tessera_array){ sizeof(*stream.patches), stream.num_patches,
+						     (uintptr_t)stream.patches };
+	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_TESSERA_SUBMIT, &submit) &&
+	    errno != ENOMEM)
+		die("submit", -errno);
+}
+
+static void *hammer_on(void *arg)
+{
+	struct hammer hammer = { 0 };
+
+	must("context", tessera_context_new_default(bench.dev, &hammer.ctx));
+	must("command buffer", tessera_cmdbuf_new(bench.dev, &hammer.cb));
+	tessera_cmdbuf_set_rebind(hammer.cb, UINT64_MAX);
+	kind->record(&hammer);
+	hammer_submit(&hammer);
+	if (__atomic_add_fetch(&state->rounds, 1, __ATOMIC_SEQ_CST) == THREADS)
+		state->ready = true;
+	while (!state->go)
+		sleep_for(0.01);
+	for (;;)
+		hammer_submit(&hammer);
+	return arg;
+}
+
+static void hammer_all(struct client_state *shared)
+{
+	pthread_t thread;
+
+	state = shared;
+	for (int i = 0; i < THREADS; i++)
+		must("thread", -pthread_create(&thread, NULL, hammer_on, NULL));
+	for (;;)
+		pause();
+}
+
+/* ---- and what that costs ---------------------------------------------------------------------- */
+
+static double available_bytes(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+			break;
+	if (!kib)
+		die("/proc/meminfo", -EPROTO);
+	fclose(f);
+	return (double)kib * 1024;
+}
+
+/* Most that is missing while the client is at it. */
+static double most_bytes(void)
+{
+	double before, least, noted, end, quiet;
+	struct client client;
+
+	client_start(&client, hammer_all);
+	client_wait_ready(&client);
+	before = least = noted = available_bytes();
+	client.state->go = true;
+	quiet = now() + QUIET_SECONDS;
+	for (end = now() + MOST_SECONDS; now() < end && now() < quiet; sleep_for(0.02)) {
+		double left = available_bytes();
+
+		least = left < least ? left : least;
+		if (least > noted - MIB)
+			continue;
+		noted = least;
+		quiet = now() + QUIET_SECONDS;
+	}
+	client_kill(&client);
+	/* The next kind is not to find this one's. */
+	for (end = now() + 30; now() < end && available_bytes() < before - MIB; sleep_for(0.1))
+		;
+	return before - least;
+}
+
+static double work_limit(void)
+{
+	struct drm_tessera_query_client info;
+	struct drm_tessera_query query = {
+		.id = DRM_TESSERA_QUERY_CLIENT,
+		.data = { sizeof(info), 1, (uintptr_t)&info },
+	};
+
+	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_TESSERA_QUERY, &query))
+		die("query", -errno);
+	return (double)info.work_limit;
+}
+
+void bench_client_memory(void)
+{
+	struct row row = { "client_memory", "B", "lower", .goal = 1 };
+	double worst = 0, limit = work_limit();
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		double bytes;
+
+		kind = &kinds[i];
+		bytes = most_bytes();
+		fprintf(stderr, "   %s: %.1f MiB\n", kind->name, bytes / (double)MIB);
+		worst = bytes > worst ? bytes : worst;
+	}
+	sample(&row, worst, limit);
+	print_row(&row);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/*
+ * tessera-bench: rows of the benchmark that need the device. Run by
+ * scripts/bench.sh, which answers its questions on standard input:
+ *
+ *   REF memcpy BYTES     -> bytes per second of one copy on the host, right now
+ *   ROW {json}           a finished row: all samples and their references
+ *
+ * Value and reference are taken in turn, so that a machine that gets slower slows both.
+ * Arguments are names of benches. Which device each wants, scripts/bench.sh knows.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench bench;
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} benches[] = {
+	{ "copy_linear", bench_copy_linear },
+	{ "copy_swizzled", bench_copy_swizzled },
+	{ "draw_textured", bench_draw_textured },
+	{ "moves", bench_moves },
+	{ "empty_job", bench_empty_job },
+	{ "oversubscribed", bench_oversubscribed },
+	{ "split_overhead", bench_split_overhead },
+	{ "many_objects", bench_many_objects },
+	{ "stall_split", bench_stall_split },
+	{ "stall_split_preempt", bench_stall_split_preempt },
+	{ "stall_queue", bench_stall_queue },
+	{ "client_memory", bench_client_memory },
+};
+
+#define NUM_BENCHES (sizeof(benches) / sizeof(benches[0]))
+
+static size_t find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NUM_BENCHES && strcmp(benches[i].name, name); i++)
+		;
+	return i;
+}
+
+static int usage(const char *unknown)
+{
+	if (unknown)
+		fprintf(stderr, "tessera-bench: there is no '%s'\n", unknown);
+	fprintf(stderr, "Usage: tessera-bench NAME..., of");
+	for (size_t i = 0; i < NUM_BENCHES; i++)
+		fprintf(stderr, " %s", benches[i].name);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *runs = getenv("TESSERA_BENCH_RUNS");
+
+	if (argc == 1)
+		return usage(NULL);
+	for (int i = 1; i < argc; i++)
+		if (find(argv[i]) == NUM_BENCHES)
+			return usage(argv[i]);
+	bench.runs = runs ? atoi(runs) : 7;
+	if (bench.runs < 1 || bench.runs > MAX_SAMPLES)
+		bench.runs = 7;
+	bench_open();
+	for (int i = 1; i < argc; i++)
+		benches[find(argv[i])].run();
+	bench_close();
+	return 0;
+}

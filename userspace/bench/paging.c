@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What moves between video memory and the system's.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOT 0
+
+/* ---- evict, page_in: what a program waits ------------------------------------------ */
+
+#define MOVE_BYTES (128 * MIB)
+
+static void touch_by_gpu(struct tessera_bo *bo, uint32_t value)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT, bo, &view);
+	(void)tessera_cmdbuf_fill(bench.cb, SLOT, &one, value);
+	run_cb("touch");
+}
+
+/*
+ * The object lives in memory the CPU does not see. A job that writes one word has to page it in; a
+ * CPU read of one word has to evict it. Both move all of it, since it was written.
+ */
+static void bench_moves_as(struct row *out, struct row *in)
+{
+	struct tessera_bo *bo;
+	volatile uint32_t *map;
+
+	bo = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
+		   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("map", tessera_bo_map(bo, (void **)&map));
+	/* The first round is not counted: it allocates and clears. */
+	for (int i = -1; i < bench.runs; i++) {
+		double reference = ask_memcpy(MOVE_BYTES), start = now(), middle, end;
+		uint32_t seen;
+
+		touch_by_gpu(bo, 1000 + i);
+		middle = now();
+		seen = *map;
+		end = now();
+		if (seen != 1000u + i)
+			die("evict: wrong contents", -EIO);
+		if (i < 0)
+			continue;
+		if (in)
+			sample(in, MOVE_BYTES / (middle - start), reference);
+		sample(out, MOVE_BYTES / (end - middle), reference);
+	}
+	print_row(out);
+	if (in)
+		print_row(in);
+	(void)tessera_bo_unmap(bo);
+	tessera_bo_del(bo);
+}
+
+void bench_moves(void)
+{
+	struct row in = { "page_in", "B/s", "higher", .goal = 0.85 };
+	struct row out = { "evict", "B/s", "higher", .goal = 0.85 };
+	struct row kept = { "evict_copy_kept", "B/s", "higher", .goal = 0.7 };
+
+	/* The pages stay allocated while the object is in video memory, either way. */
+	if (!set_knob("keep_system_copy", "0")) {
+		bench_moves_as(&kept, &in);
+		return;
+	}
+	bench_moves_as(&out, &in);
+	(void)set_knob("keep_system_copy", "1");
+	bench_moves_as(&kept, NULL);
+}
+
+/* ---- oversubscribed_10x ----------------------------------------------------------------- */
+
+#define OVER_OBJECTS 80
+
+#define TRACING "/sys/kernel/tracing/"
+
+static void trace_write(const char *file, const char *text)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die(path, -errno);
+	close(fd);
+}
+
+/* Bytes of the transfers traced since the buffer was emptied. */
+static uint64_t traced_bytes(void)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[512];
+	uint64_t bytes = 0, size;
+
+	if (!f)
+		die(TRACING "trace", -errno);
+	while (fgets(line, sizeof(line), f)) {
+		const char *op = strstr(line, "tessera_paging_op: kind=transfer");
+		const char *field = op ? strstr(op, " size=") : NULL;
+
+		if (field && sscanf(field, " size=%" SCNu64, &size) == 1)
+			bytes += size;
+	}
+	fclose(f);
+	return bytes;
+}
+
+static void record_round(struct tessera_bo **bos, uint32_t value)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+
+	for (int i = 0; i < OVER_OBJECTS; i++) {
+		(void)tessera_cmdbuf_bind(bench.cb, SLOT, bos[i], &view);
+		(void)tessera_cmdbuf_fill(bench.cb, SLOT, &one, value + i);
+	}
+}
+
+/*
+ * One submission whose objects are ten times the segment, every one written. The reference is the paging
+ * engine's bandwidth on large single moves, both ways, measured in turn.
+ */
+void bench_oversubscribed(void)
+{
+	struct row row = { "oversubscribed_10x", "B/s", "higher", .goal = 1.2 };
+	struct tessera_bo *bos[OVER_OBJECTS], *single;
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	uint64_t each;
+	volatile uint32_t *map;
+
+	if (!seg)
+		return;
+	each = seg->size * 10 / OVER_OBJECTS / 4096 * 4096;
+	for (int i = 0; i < OVER_OBJECTS; i++)
+		bos[i] = bo_in("vram", each, 0);
+	single = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
+		       DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("map", tessera_bo_map(single, (void **)&map));
+	touch_by_gpu(single, 1);
+	(void)*map;
+	record_round(bos, 0);
+	run_cb("oversubscribed");
+	trace_write("events/tessera/tessera_paging_op/enable", "1");
+	for (int i = 0; i < bench.runs; i++) {
+		double start, seconds, single_seconds;
+
+		start = now();
+		touch_by_gpu(single, i);
+		(void)*map;
+		single_seconds = now() - start;
+		record_round(bos, i * 100);
+		trace_write("trace", "\n"); /* empties it */
+		start = now();
+		run_cb("oversubscribed");
+		seconds = now() - start;
+		sample(&row, traced_bytes() / seconds, 2 * MOVE_BYTES / single_seconds);
+	}
+	trace_write("events/tessera/tessera_paging_op/enable", "0");
+	print_row(&row);
+	(void)tessera_bo_unmap(single);
+	tessera_bo_del(single);
+	for (int i = 0; i < OVER_OBJECTS; i++)
+		tessera_bo_del(bos[i]);
+}
+
+/* ---- many_objects ------------------------------------------------------------------------- */
+
+#define PAGE 4096
+#define FEW_OBJECTS 1024
+#define MANY_OBJECTS 65536
+#define BATCH 512 /* objects of one submission */
+
+/* Fills a segment with objects of a page each, all written. */
+static struct tessera_bo **fill_segment(const char *name, uint32_t count)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_bo **bos = calloc(count, sizeof(struct tessera_bo *));
+
+	if (!bos)
+		die("objects", -ENOMEM);
+	for (uint32_t i = 0; i < count; i++) {
+		bos[i] = bo_in(name, PAGE, 0);
+		(void)tessera_cmdbuf_bind(bench.cb, SLOT, bos[i], &view);
+		(void)tessera_cmdbuf_fill(bench.cb, SLOT, &one, i);
+		if (i % BATCH == BATCH - 1)
+			run_cb("fill");
+	}
+	return bos;
+}
+
+/*
+ * Seconds for each of the objects that leave, because half of their segment is wanted for
+ * one large object.
+ */
+static double make_room_seconds(const char *name, uint32_t count)
+{
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, name);
+	struct tessera_bo **bos, *large;
+	double start;
+
+	if (!seg || seg->size != (uint64_t)count * PAGE)
+		die(name, -EINVAL);
+	bos = fill_segment(name, count);
+	large = bo_in(name, seg->size / 2, 0);
+	start = now();
+	touch_by_gpu(large, 1);
+	start = now() - start;
+	tessera_bo_del(large);
+	for (uint32_t i = 0; i < count; i++)
+		tessera_bo_del(bos[i]);
+	free(bos);
+	return start / (count / 2);
+}
+
+/* The device has a segment of each size. */
+void bench_many_objects(void)
+{
+	struct row row = { "many_objects", "s", "lower", .goal = 2 };
+
+	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
+	for (int i = 0; i < 3; i++) {
+		double few = make_room_seconds("vram", FEW_OBJECTS);
+
+		sample(&row, make_room_seconds("vram-hidden-from-cpu", MANY_OBJECTS), few);
+	}
+	tessera_cmdbuf_set_rebind(bench.cb, 0);
+	print_row(&row);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a client waits for its small job while another keeps the engine busy.
+ *
+ * B, who waits, is this process. A is another, with long submissions that take turns: in parts,
+ * as their objects do not fit, or whole ones from many contexts.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SLOT 0
+#define PARTS 1000
+#define QUEUES 4 /* submissions in flight */
+#define MAX_JOBS 200
+
+/* ---- B ----------------------------------------------------------------------------------- */
+
+/* What B's jobs took, one after the other. */
+struct waits {
+	double seconds[MAX_JOBS];
+	int count;
+};
+
+static struct tessera_bo *small_record(void)
+{
+	const struct tessera_rect few = { 0, 0, 16, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_bo *bo = bo_in("gart", 4096, 0);
+
+	(void)tessera_cmdbuf_bind(bench.cb, SLOT, bo, &view);
+	(void)tessera_cmdbuf_fill(bench.cb, SLOT, &few, 1);
+	must("small job", tessera_context_run(bench.ctx, bench.cb));
+	return bo;
+}
+
+static void small_forget(struct tessera_bo *bo)
+{
+	tessera_cmdbuf_reset(bench.cb);
+	tessera_bo_del(bo);
+}
+
+/* Jobs, until there are enough, or time is up. */
+static void small_run(struct waits *waits, int jobs, double seconds)
+{
+	double end = now() + seconds;
+
+	waits->count = 0;
+	while (waits->count < jobs && (now() < end || waits->count < jobs / 10)) {
+		double start = now();
+
+		must("small job", tessera_context_run(bench.ctx, bench.cb));
+		waits->seconds[waits->count++] = now() - start;
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorts them; nearest rank. */
+static double percentile_99(struct waits *waits)
+{
+	qsort(waits->seconds, (size_t)waits->count, sizeof(waits->seconds[0]), by_value);
+	return waits->seconds[(99 * waits->count + 99) / 100 - 1];
+}
+
+static void tell(const char *beside, const struct waits *waits)
+{
+	fprintf(stderr, "   %d jobs beside %s: median %.3g s, worst %.3g s\n", waits->count, beside,
+		waits->seconds[waits->count / 2], waits->seconds[waits->count - 1]);
+}
+
+/* ---- A: submissions in parts ----------------------------------------------------------------- */
+
+static struct client_state *a_state;
+
+/* Two objects of which one fits are bound in turn: PARTS parts. */
+static struct tessera_cmdbuf *rotation_record(void)
+{
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_cmdbuf *cb;
+	struct tessera_bo *bos[2];
+
+	for (int i = 0; i < 2; i++)
+		bos[i] = bo_in("vram", seg->size / 8 * 5, 0);
+	must("command buffer", tessera_cmdbuf_new(bench.dev, &cb));
+	tessera_cmdbuf_set_rebind(cb, UINT64_MAX);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		(void)tessera_cmdbuf_bind(cb, SLOT, bos[i % 2], &view);
+		(void)tessera_cmdbuf_fill(cb, SLOT, &one, i);
+	}
+	return cb;
+}
+
+static void *rotate(void *arg)
+{
+	struct tessera_submit_args args = { 0 };
+	struct tessera_cmdbuf *cb = arg;
+	struct tessera_context *ctx;
+	struct tessera_fence *fence;
+	int error;
+
+	must("context", tessera_context_new_default(bench.dev, &ctx));
+	args.fence = &fence;
+	for (;;) {
+		must("parts", tessera_context_submit(ctx, cb, &args));
+		if (args.parts != PARTS)
+			die("another number of parts than meant", -EPROTO);
+		must("parts", tessera_fence_wait(fence, TESSERA_FOREVER, &error));
+		must("parts", error);
+		tessera_fence_del(fence);
+		if (__atomic_add_fetch(&a_state->rounds, 1, __ATOMIC_SEQ_CST) >= QUEUES)
+			a_state->ready = true;
+	}
+	return NULL;
+}
+
+static void submissions_in_parts(struct client_state *state)
+{
+	pthread_t thread;
+
+	a_state = state;
+	for (int i = 0; i < QUEUES; i++)
+		must("thread", -pthread_create(&thread, NULL, rotate, rotation_record()));
+	for (;;)
+		pause();
+}
+
+/* Without preemption parts of a submission stay together: B waits for one of them. */
+void bench_stall_split(void)
+{
+	struct row row = { "stall_split", "s", "lower", .goal = 1.2 };
+	struct tessera_bo *bo = small_record();
+	struct waits waits;
+	struct client a;
+	uint32_t before;
+	double seconds;
+
+	if (tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION)
+		die("stall_split is for a device without preemption", -EINVAL);
+	client_start(&a, submissions_in_parts);
+	client_wait_ready(&a);
+	before = a.state->rounds;
+	seconds = now();
+	small_run(&waits, 100, 120);
+	seconds = now() - seconds;
+	/* They ran one after the other, so that is what one of them took. */
+	sample(&row, percentile_99(&waits), seconds / (a.state->rounds - before));
+	tell("submissions in parts", &waits);
+	client_kill(&a);
+	print_row(&row);
+	small_forget(bo);
+}
+
+/* ---- the same with preemption: beside who only uses the CPU ------------------------------------- */
+
+#define BURN_PERIOD 0.010
+
+static double burn_share; /* of a CPU, for each of QUEUES processes */
+
+static void burn(struct client_state *state)
+{
+	state->ready = true;
+	for (;;) {
+		double end = now() + burn_share * BURN_PERIOD;
+
+		while (now() < end)
+			;
+		sleep_for((1 - burn_share) * BURN_PERIOD);
+	}
+}
+
+/* Seconds that the CPUs were busy since boot. */
+static double busy_seconds(void)
+{
+	unsigned long long user, nice, system, idle, wait, irq, softirq;
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+			 &wait, &irq, &softirq) != 7)
+		die("/proc/stat", -EPROTO);
+	fclose(f);
+	return (double)(user + nice + system + irq + softirq) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double own_seconds(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+/* Jobs beside A; what A and the kernel on its behalf have used of each CPU. */
+static double beside_parts(struct waits *waits)
+{
+	double start, busy, share;
+	struct client a;
+
+	client_start(&a, submissions_in_parts);
+	client_wait_ready(&a);
+	start = now();
+	busy = busy_seconds() - own_seconds();
+	small_run(waits, MAX_JOBS, 60);
+	share = (busy_seconds() - own_seconds() - busy) / (now() - start) / QUEUES;
+	client_kill(&a);
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+static void beside_burners(struct waits *waits)
+{
+	struct client burners[QUEUES];
+
+	for (int i = 0; i < QUEUES; i++)
+		client_start(&burners[i], burn);
+	for (int i = 0; i < QUEUES; i++)
+		client_wait_ready(&burners[i]);
+	small_run(waits, MAX_JOBS, 60);
+	for (int i = 0; i < QUEUES; i++)
+		client_kill(&burners[i]);
+}
+
+void bench_stall_split_preempt(void)
+{
+	struct row row = { "stall_split_preempt", "s", "lower", .goal = 5 };
+	struct tessera_bo *bo = small_record();
+	struct waits parts, burners;
+
+	if (!(tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION))
+		die("stall_split_preempt is for a device with preemption", -EINVAL);
+	burn_share = beside_parts(&parts);
+	beside_burners(&burners);
+	sample(&row, percentile_99(&parts), percentile_99(&burners));
+	tell("submissions in parts", &parts);
+	tell("processes that use as much CPU", &burners);
+	print_row(&row);
+	small_forget(bo);
+}
+
+/* ---- A: long jobs from many contexts ---------------------------------------------------------------- */
+
+#define CONTEXTS 256
+#define LONG_BYTES 65536
+#define LONG_FILLS 256 /* 16 MiB */
+
+struct queue {
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct tessera_fence *fences[2]; /* of the jobs in flight */
+};
+
+static void queue_init(struct queue *queue)
+{
+	const struct tessera_rect all = { 0, 0, LONG_BYTES / 4, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_bo *bo = bo_in("vram-hidden-from-cpu", LONG_BYTES, 0);
+
+	must("context", tessera_context_new_default(bench.dev, &queue->ctx));
+	must("command buffer", tessera_cmdbuf_new(bench.dev, &queue->cb));
+	(void)tessera_cmdbuf_bind(queue->cb, SLOT, bo, &view);
+	for (uint32_t i = 0; i < LONG_FILLS; i++)
+		(void)tessera_cmdbuf_fill(queue->cb, SLOT, &all, i);
+}
+
+static void queue_submit(struct queue *queue, int which)
+{
+	struct tessera_submit_args args = { .fence = &queue->fences[which] };
+
+	must("long job", tessera_context_submit(queue->ctx, queue->cb, &args));
+}
+
+static void long_jobs(struct client_state *state)
+{
+	static struct queue queues[CONTEXTS];
+
+	for (int i = 0; i < CONTEXTS; i++)
+		queue_init(&queues[i]);
+	for (int n = 0;; n++) {
+		for (int i = 0; i < CONTEXTS; i++) {
+			struct tessera_fence **fence = &queues[i].fences[n % 2];
+
+			if (*fence) {
+				must("wait", tessera_fence_wait(*fence, TESSERA_FOREVER, NULL));
+				tessera_fence_del(*fence);
+				state->rounds++;
+			}
+			queue_submit(&queues[i], n % 2);
+		}
+		state->ready = n >= 1;
+	}
+}
+
+/* Reported: how many of A's jobs B's waits for, in units of what one of those takes. */
+void bench_stall_queue(void)
+{
+	struct row row = { "stall_queue", "s", "lower", .goal = NAN };
+	struct tessera_bo *bo = small_record();
+	struct waits waits;
+	struct client a;
+	uint32_t before;
+	double seconds;
+
+	client_start(&a, long_jobs);
+	client_wait_ready(&a);
+	before = a.state->rounds;
+	seconds = now();
+	small_run(&waits, 50, 60);
+	seconds = now() - seconds;
+	if (a.state->rounds == before)
+		die("none of the long jobs has ended", -ETIME);
+	sample(&row, percentile_99(&waits), seconds / (a.state->rounds - before));
+	tell("256 contexts of long jobs", &waits);
+	client_kill(&a);
+	print_row(&row);
+	small_forget(bo);
+}
