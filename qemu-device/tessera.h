@@ -162,6 +162,8 @@ typedef struct TesseraConfig {
     bool preemption;
     bool vram_preserved;
     bool strict;
+    bool reverse_segments;
+    bool lose_vram;
     char *descriptor_fault;
 } TesseraConfig;
 
@@ -224,6 +226,7 @@ struct TesseraState {
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines yet to reset, atomic */
     bool resetting;             /* atomic */
+    bool reset_stuck;           /* it does not end (BQL) */
 
     /* Fault injection (atomic) */
     int32_t hang_engine;
@@ -232,6 +235,7 @@ struct TesseraState {
     uint32_t render_delay_us;
     uint32_t fail_dma;
     uint32_t hold_after;
+    uint32_t fail_reset;
 };
 
 /* The device clock. */

@@ -187,6 +187,17 @@ uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
     return TSR_ERR_NONE;
 }
 
+/* Contents of VRAM are lost, whoever owned them. The engines are idle. */
+void tessera_mark_lost(TesseraState *s, uint64_t offset, uint64_t size)
+{
+    if (s->cfg.strict) {
+        set_states(s, offset >> TSR_PAGE_SHIFT, size >> TSR_PAGE_SHIFT,
+                   TESSERA_PAGE_NEVER);
+    }
+    tessera_vram_poison(&s->cpu, offset, size);
+    tessera_access_flush(&s->cpu);
+}
+
 static void poison_page(TesseraState *s, uint32_t page)
 {
     uint8_t *p = &s->page_state[page], old = qatomic_read(p);

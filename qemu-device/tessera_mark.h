@@ -12,6 +12,7 @@ uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
                       uint64_t size, uint64_t *done);
 uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
                                uint64_t size);
+void tessera_mark_lost(TesseraState *s, uint64_t offset, uint64_t size);
 void tessera_mark_resume(TesseraState *s);
 void tessera_mark_init(TesseraState *s);
 void tessera_mark_fini(TesseraState *s);

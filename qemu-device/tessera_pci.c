@@ -176,6 +176,11 @@ static void build_segments(TesseraState *s)
         .vram_offset = s->vram_bytes,
     };
     s->vram_bytes += c->firmware_size;
+    if (c->reverse_segments) {
+        for (unsigned int i = 0; i < s->num_segs; i++) {
+            s->segs[i].id = s->num_segs - i;
+        }
+    }
     memcpy(s->descs, s->segs, sizeof(s->segs));
     s->num_descs = s->num_segs;
     spoil_descriptors(s);
@@ -255,6 +260,9 @@ static const FaultProperty fault_properties[] = {
     { "x-hold-after", "Points where packets can be interrupted that are passed "
       "before an engine stays at one, until a pause or reset; 0: never",
       offsetof(TesseraState, hold_after) },
+    { "x-fail-reset", "Device resets by the guest that do not end: bit 0 the "
+      "next one, bit 1 the one behind it, and so on",
+      offsetof(TesseraState, fail_reset) },
 };
 
 static void fault_get(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -351,6 +359,9 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
                      false),
     DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
+    DEFINE_PROP_BOOL("x-reverse-segments", TesseraState, cfg.reverse_segments,
+                     false),
+    DEFINE_PROP_BOOL("x-lose-vram", TesseraState, cfg.lose_vram, false),
     DEFINE_PROP_STRING("x-descriptor-fault", TesseraState,
                        cfg.descriptor_fault),
 };

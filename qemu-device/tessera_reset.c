@@ -13,9 +13,23 @@
 #include "tessera_reset.h"
 #include "tessera_engine.h"
 #include "tessera_irq.h"
+#include "tessera_mark.h"
 #include "tessera_paging.h"
 #include "tessera_strict.h"
 #include "trace.h"
+
+/* As without power: what no segment announces as preserved is gone. */
+static void lose_vram(TesseraState *s)
+{
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        const TesseraSegment *seg = &s->segs[i];
+
+        if (!seg->ptes && !(seg->flags & TSR_SEGF_PRESERVED_STANDBY)) {
+            tessera_mark_lost(s, seg->vram_offset, seg->size);
+        }
+    }
+    tessera_mark_lost(s, s->hidden.vram_offset, s->hidden.size);
+}
 
 /* The part of a device reset that follows once the engines have reset. */
 void tessera_device_reset(TesseraState *s)
@@ -33,8 +47,12 @@ void tessera_device_reset(TesseraState *s)
     tessera_engines_clear_setup(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
+    if (s->cfg.lose_vram) {
+        lose_vram(s);
+    }
     tessera_errors_clear(s);
     tessera_irq_reset(s);
+    s->reset_stuck = false;
     qatomic_set(&s->resetting, false);
 }
 
@@ -51,9 +69,13 @@ void tessera_device_forget(TesseraState *s)
 /* A guest's reset: the vCPU does not wait, the last engine starts the rest. */
 void tessera_device_reset_begin(TesseraState *s)
 {
-    if (qatomic_read(&s->resetting)) {
+    uint32_t fail = qatomic_read(&s->fail_reset);
+
+    if (qatomic_read(&s->resetting) && !s->reset_stuck) {
         return;
     }
+    qatomic_set(&s->fail_reset, fail >> 1);
+    s->reset_stuck = fail & 1;
     trace_tessera_device_reset(true);
     qatomic_set(&s->resetting, true);
     qatomic_set(&s->reset_pending, s->num_engines);
@@ -65,7 +87,8 @@ static void reset_bh(void *opaque)
     TesseraState *s = opaque;
 
     /* Nothing may have cancelled and nobody may have restarted it since. */
-    if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending)) {
+    if (qatomic_read(&s->resetting) && !qatomic_read(&s->reset_pending) &&
+        !s->reset_stuck) {
         tessera_device_reset(s);
     }
 }
@@ -75,6 +98,7 @@ void tessera_device_reset_enter(TesseraState *s)
 {
     trace_tessera_device_reset(false);
     /* Waiting may let others in: no engine is enabled before the end. */
+    s->reset_stuck = false;
     qatomic_set(&s->resetting, true);
     tessera_engines_reset_begin(s, false);
     /*

@@ -130,6 +130,26 @@ static void test_descriptors_constant(void)
     tsr_stop(t);
 }
 
+/* SEG-5: ids are names, and say nothing about kinds or places. */
+static void test_descriptors_reversed(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("x-reverse-segments=on");
+    const uint64_t mib = 1 << 20;
+
+    check_segment(t, 0, 4, TSR_SEGF_CPU_VISIBLE, 0x80000000, 64 * mib, "vram");
+    check_segment(t, 1, 3, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
+    g_assert_cmpuint(tsr_r32(t, TSR_SEG(2) + TSR_SEG_ID), ==, 2);
+    g_assert_cmpuint(tsr_r32(t, TSR_SEG(3) + TSR_SEG_ID), ==, 1);
+    /* Packets name an aperture by its id. */
+    tsr_unmap(c, 1, 0, 1);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tsr_unmap(c, 4, 0, 1);
+    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
+    tsr_stop(t);
+}
+
 /* SEG-5, SEG-6, SEG-23, SEG-24: descriptors a driver must refuse. */
 static void test_descriptor_faults(void)
 {
@@ -289,6 +309,30 @@ static void test_firmware(void)
     tsr_stop(t);
 }
 
+/* A reset that does not end is ended by the next one. */
+static void test_device_reset_stuck(void)
+{
+    TsrTest *t = tsr_start("x-fail-reset=2");
+
+    tsr_device_reset(t);
+    tsr_w32(t, TSR_CTRL_RESET, TSR_RESET_MAGIC);
+    for (int i = 0; i < 20; i++) {
+        g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==,
+                        TSR_STATUS_RESETTING);
+        g_usleep(1000);
+    }
+    /* Engines cannot be enabled meanwhile. */
+    tsr_err_clear(t);
+    tsr_w32(t, TSR_ENG(PAGING) + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(PAGING) + TSR_ENG_CONTROL), ==, 0);
+    tsr_expect_errors(t, TSR_ERR_RING, 1);
+    tsr_device_reset(t);
+    tsr_engine_start(t, PAGING, 4096);
+    tsr_gpu_write(t, tsr_seg_base(t, 1), "abc", 3);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* A device reset clears registers and counters but not VRAM. */
 static void test_device_reset(void)
 {
@@ -323,6 +367,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/regs/identity", test_identity);
     qtest_add_func("/tessera/regs/SEG-3-SEG-5-SEG-6-descriptors",
                    test_descriptors);
+    qtest_add_func("/tessera/regs/SEG-5-descriptors-reversed",
+                   test_descriptors_reversed);
     qtest_add_func("/tessera/regs/SEG-4-descriptors-constant",
                    test_descriptors_constant);
     qtest_add_func("/tessera/regs/SEG-5-SEG-6-SEG-23-SEG-24-faults",
@@ -333,5 +379,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/regs/SEG-18-bar2", test_bar2);
     qtest_add_func("/tessera/regs/SEG-14-SEG-16-firmware", test_firmware);
     qtest_add_func("/tessera/regs/device-reset", test_device_reset);
+    qtest_add_func("/tessera/regs/device-reset-stuck",
+                   test_device_reset_stuck);
     return g_test_run();
 }

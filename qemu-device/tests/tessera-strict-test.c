@@ -118,6 +118,39 @@ static void test_freed(void)
     tsr_stop(t);
 }
 
+/* SEG-31: with x-lose-vram a reset takes what is not announced as preserved. */
+static void check_reset_loses(const char *props, bool kept)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(props);
+    uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+
+    tsr_page_fill(c, 0x42, vram, 4096);
+    tsr_page_fill(c, 0x43, hidden, 4096);
+    tsr_run_ok(t, PAGING, c);
+    tsr_device_reset(t);
+    tsr_engine_start(t, RENDER, 4096);
+    tsr_engine_start(t, PAGING, 4096);
+    read_job(c, hidden, vram + 4096);
+    tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    read_job(c, vram, hidden);
+    if (kept) {
+        g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, 0x42);
+        tsr_run_ok(t, RENDER, c);
+    } else {
+        expect_poison(t, 0, 4096);
+        tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_reset_loses(void)
+{
+    check_reset_loses("strict=on,x-lose-vram=on", false);
+    check_reset_loses("strict=on,x-lose-vram=on,vram-preserved=on", true);
+}
+
 /* A job that keeps the slots of the one before and fills; its status. */
 static uint32_t fill_kept_slot(TsrTest *t, uint32_t slot)
 {
@@ -371,6 +404,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/strict/unwritten", test_unwritten);
     qtest_add_func("/tessera/strict/freed-and-poisoned", test_freed);
+    qtest_add_func("/tessera/strict/SEG-31-reset-loses", test_reset_loses);
     qtest_add_func("/tessera/strict/SPLIT-17-evicted-and-stale",
                    test_evicted_and_stale);
     qtest_add_func("/tessera/strict/SPLIT-17-stale-by-a-page",
