@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Suspend and resume: what loses its contents is emptied before, and comes back. Built
- * twice, for devices that preserve nothing and visible memory.
+ * Suspend and resume: what loses its contents is emptied before, and comes back. The device
+ * does lose what it does not announce as preserved (x-lose-vram). Built three times: for devices
+ * that preserve nothing, visible memory, and with the segments numbered the other way round.
  */
 #include <stdlib.h>
 
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -67,6 +69,111 @@ static void segments_are_emptied(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Memory whose objects go to an aperture when they are evicted is emptied, and the aperture with
+ * what came from there.
+ */
+static void eviction_sets_are_emptied(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bos[4];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.supported = tsr_bit(hidden) | tsr_bit(gart),
+			.evict_to = tsr_bit(gart),
+			.num_preferred = 1,
+			.preferred = { (uint8_t)hidden->id },
+		};
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
+		tsr_gpu_fill(&dev, ctx, &bos[i], 0x61 + i);
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, hidden->id);
+	}
+	for (int round = 0; round < 2; round++) {
+		tsr_suspend_devices();
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			require_eq(tsr_bo_info(&dev, &bos[i]).segment, 0);
+		require_eq(tsr_query_memory(&dev, gart->id).used, 0);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+			tsr_gpu_read(&dev, ctx, &bos[i], 815, 1, &word);
+			require_eq(word, 0x61 + i);
+		}
+	}
+	tsr_close(&dev);
+}
+
+#define LOAD_OBJECTS 9
+
+/* writes and reads objects in all segments, until told to stop; each has one value */
+static void load(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
+				  tsr_bit(tsr_seg_gart(&dev)) };
+	uint32_t ctx = tsr_context_new(&dev, 0), value[LOAD_OBJECTS], words[2];
+	uint64_t rng = tap_seed(client->arg + 1);
+	struct tsr_bo bos[LOAD_OBJECTS];
+
+	for (uint32_t i = 0; i < LOAD_OBJECTS; i++) {
+		bos[i] = tsr_bo_new(&dev, MiB(2), sets[i % 3],
+				    i % 3 == 1 ? 0 : DRM_TESSERA_BO_CPU_ACCESS);
+		if (i % 3 != 1)
+			tsr_bo_map(&dev, &bos[i]);
+		value[i] = 0;
+	}
+	while (!client->state->stop) {
+		uint32_t a = tap_random(&rng) % LOAD_OBJECTS, b = tap_random(&rng) % LOAD_OBJECTS;
+
+		if (a == b) {
+			value[a] = (uint32_t)tap_random(&rng);
+			tsr_gpu_fill(&dev, ctx, &bos[a], value[a]);
+		} else {
+			tsr_gpu_copy(&dev, ctx, &bos[a], &bos[b]);
+			value[a] = value[b];
+		}
+		if (bos[b].map)
+			tsr_words_check(bos[b].map, bos[b].size / 4, value[b]);
+		tsr_gpu_read(&dev, ctx, &bos[a], bos[a].size / 4 - 2, 2, words);
+		tsr_words_check(words, 2, value[a]);
+		client->state->rounds++;
+	}
+	for (uint32_t i = 0; i < LOAD_OBJECTS; i++) {
+		struct tsr_bo copy = tsr_bo_new(&dev, bos[i].size, tsr_bit(tsr_seg_gart(&dev)),
+						DRM_TESSERA_BO_CPU_ACCESS);
+
+		tsr_gpu_copy(&dev, ctx, &copy, &bos[i]);
+		tsr_words_check(tsr_bo_map(&dev, &copy), copy.size / 4, value[i]);
+		tsr_bo_free(&dev, &copy);
+	}
+	tsr_close(&dev);
+}
+
+static void contents_under_load(void)
+{
+	struct tsr_client clients[3];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++)
+		tsr_client_start(&clients[i], load, i);
+	for (uint32_t round = 0; round < 4; round++) {
+		for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++) {
+			uint32_t before = clients[i].state->rounds;
+
+			tsr_wait_for(clients[i].state->rounds > before + 2);
+		}
+		tsr_suspend_devices();
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i].state->stop = true;
+		tsr_client_join(&clients[i]);
+	}
+}
+
 static void jobs_run_after_resume(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -92,7 +199,10 @@ static void jobs_run_after_resume(void)
 static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
 	  segments_are_emptied, 0, 25 },
+	{ "SEG-31 SEG-29 suspend empties apertures of eviction sets, too",
+	  eviction_sets_are_emptied, 0, 25 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },
+	{ "SEG-31 contents over suspend under load", contents_under_load, 0, 120 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -129,17 +129,7 @@ static int wait_for_moves(struct tessera_device *tdev)
 	return left > 0 ? 0 : left ?: -EBUSY;
 }
 
-/**
- * tessera_ttm_evict_segments() - empty segments of objects
- * @tdev: the device
- * @ids: bit N for the segment with id N; other bits mean nothing
- *
- * Waits until it is done.
- *
- * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
- * another error.
- */
-int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
+static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures)
 {
 	u32 i;
 	int ret;
@@ -147,7 +137,7 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if (!(ids & BIT(seg->id)))
+		if (!(ids & BIT(seg->id)) || tessera_segment_is_aperture(seg) != apertures)
 			continue;
 
 		ret = ttm_resource_manager_evict_all(&tdev->ttm,
@@ -156,7 +146,29 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 			return ret;
 	}
 
-	return wait_for_moves(tdev);
+	return 0;
+}
+
+/**
+ * tessera_ttm_evict_segments() - empty segments of objects
+ * @tdev: the device
+ * @ids: bit N for the segment with id N; other bits mean nothing
+ *
+ * Apertures come last, in whatever order the device lists its segments: what leaves memory
+ * may go to one of them. Waits until it is done.
+ *
+ * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
+ * another error.
+ */
+int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
+{
+	int ret;
+
+	ret = evict_kind(tdev, ids, false);
+	if (!ret)
+		ret = evict_kind(tdev, ids, true);
+
+	return ret ?: wait_for_moves(tdev);
 }
 
 /**
