@@ -9,6 +9,7 @@
  */
 
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_gem.h>
@@ -115,6 +116,7 @@ struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id
 	unsigned long index = id;
 	struct drm_gem_object *gem;
 
+	cond_resched();
 	mutex_lock(&registry->lock);
 	do {
 		gem = xa_find_after(&registry->objects, &index, ULONG_MAX, XA_PRESENT);
@@ -149,6 +151,7 @@ bool tessera_registry_try_walk(struct tessera_device *tdev,
 		registry->walk_from = index + 1;
 		if (!visit(gem, data))
 			goto out_unlock;
+		cond_resched();
 	}
 	registry->walk_from = 0;
 

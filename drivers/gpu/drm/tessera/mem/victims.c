@@ -92,9 +92,11 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 {
 	u32 i;
 
-	for (i = 0; i < blocks->num; i++)
+	for (i = 0; i < blocks->num; i++) {
 		if (blocks->block[i].bo)
 			tessera_bo_put(blocks->block[i].bo);
+		cond_resched();
+	}
 	kvfree(blocks->block);
 	*blocks = (struct tessera_blocks) { };
 }
@@ -316,17 +318,21 @@ static bool choose_gap(const struct tessera_segment *seg, const struct tessera_b
 			hi = mid;
 		else
 			lo = mid + 1;
+		cond_resched();
 	}
 
 	return find_gap(seg, blocks, num, hi, size, gap);
 }
 
 /* -EBUSY if somebody else has the lock, or somebody has come to rely on its place. */
-static int evict_block(const struct tessera_segment *seg, struct tessera_block *block, u32 reason)
+static int evict_block(const struct tessera_segment *seg, struct tessera_block *block,
+		       u32 requester)
 {
+	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
 	struct dma_resv *resv = block->bo->tbo.base.resv;
 	int ret = 0;
 
+	cond_resched();
 	if (!dma_resv_trylock(resv))
 		return -EBUSY;
 
@@ -352,8 +358,7 @@ static int evict_gap(const struct tessera_segment *seg, struct tessera_block *bl
 		if (block->start + block->size <= gap->start || block->start >= gap->end)
 			continue;
 
-		ret = evict_block(seg, block, block->owner == requester ? TESSERA_EVICT_LRU :
-									  TESSERA_EVICT_SHARE);
+		ret = evict_block(seg, block, requester);
 		if (ret == -EBUSY)
 			block->pinned = true;
 		if (ret)
@@ -412,7 +417,7 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 			break;
 		if (!block_goes(block, blocks->num))
 			continue;
-		ret = evict_block(seg, block, TESSERA_EVICT_LRU);
+		ret = evict_block(seg, block, bo->account->id);
 		if (ret == -EBUSY)
 			ret = 0;
 	}
