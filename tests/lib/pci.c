@@ -46,9 +46,14 @@ void tsr_pci_begin(void)
 	atexit(bind_again);
 }
 
+int __tsr_pci_bind(void)
+{
+	return tsr_write_file(DRIVER "bind", slot());
+}
+
 void tsr_pci_bind(void)
 {
-	require_ok(tsr_write_file(DRIVER "bind", slot()));
+	require_ok(__tsr_pci_bind());
 }
 
 void tsr_pci_unbind(void)
