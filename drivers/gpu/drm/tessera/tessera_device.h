@@ -48,6 +48,9 @@ struct tessera_segments;	/* segments/segment.c */
  * being destroyed, for a gate, for a hold or for room in a quota. A window holds
  * reservations while it is armed, and waits for nobody meanwhile.
  *
+ * Those waits can be frozen, with the context's lock and @reset_lock held: nobody wants them whom
+ * suspend needs, hence %TASK_FREEZABLE_UNSAFE.
+ *
  * Registers that only work together, ownership and timestamp, have the spinlock
  * &tessera_device.window_lock, a leaf.
  *

@@ -94,7 +94,7 @@ int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event
 
 	ret = wait_event_state(ev->wait, atomic_read(&ev->count) != seen ||
 			       drm_dev_is_unplugged(&tdev->drm),
-			       (TASK_KILLABLE | TASK_FREEZABLE));
+			       (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
 	if (ret)
 		return -EINTR;
 

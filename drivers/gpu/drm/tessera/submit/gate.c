@@ -303,7 +303,7 @@ static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_pay
 		return 0;
 	ret = wait_event_state(gate->wait, READ_ONCE(waiter.admitted) ||
 			       drm_dev_is_unplugged(&tdev->drm),
-			       (TASK_INTERRUPTIBLE | TASK_FREEZABLE));
+			       (TASK_INTERRUPTIBLE | TASK_FREEZABLE_UNSAFE));
 	if (gate_withdraw(gate, &waiter))
 		return 0;
 

@@ -145,7 +145,7 @@ int tessera_group_wait(struct tessera_group *group, u32 unfinished)
 	int ret;
 
 	ret = wait_event_state(group->wait, atomic_read(&group->unfinished) <= unfinished,
-			       (TASK_KILLABLE | TASK_FREEZABLE));
+			       (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
 
 	return ret ? -EINTR : 0;
 }
