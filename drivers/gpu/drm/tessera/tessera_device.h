@@ -2,6 +2,7 @@
 #ifndef __TESSERA_DEVICE_H__
 #define __TESSERA_DEVICE_H__
 
+#include <linux/lockdep.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -108,6 +109,13 @@ struct tessera_device {
 	struct rw_semaphore reset_lock;
 	/** @memory_lost: a reset has taken the contents of memory; under @reset_lock */
 	bool memory_lost;
+
+	/**
+	 * @signalling: for lockdep: held in each drm_dev_enter() section of a path to a fence,
+	 * where nothing may wait for memory. dma_fence_begin_signalling() does not reach in there,
+	 * for SRCU is read recursively and lockdep follows no chain through that.
+	 */
+	struct lockdep_map signalling;
 
 	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
 	void *dummy_page;

@@ -9,6 +9,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/lockdep.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -99,6 +100,7 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 	int idx, ret;
 
 	there = drm_dev_enter(&engine->tdev->drm, &idx);
+	lock_map_acquire(&engine->tdev->signalling);
 	tessera_emit_fill(job, &ring_job);
 
 	spin_lock_irqsave(&engine->lock, flags);
@@ -114,6 +116,7 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 		engine->jobs++;
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
+	lock_map_release(&engine->tdev->signalling);
 	if (there)
 		drm_dev_exit(idx);
 

@@ -18,6 +18,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/lockdep.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
@@ -82,6 +83,7 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 		/* tessera_engines_cancel() completes all there is. */
 		return;
 	}
+	lock_map_acquire(&tdev->signalling);
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
 		 hung->seqno, hung->context_id);
 	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
@@ -93,6 +95,7 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 		drm_err(&tdev->drm, "%s cannot be reset: %pe\n", engine->name, ERR_PTR(ret));
 		tessera_emit_cancel(engine, -ECANCELED);
 	}
+	lock_map_release(&tdev->signalling);
 	drm_dev_exit(idx);
 }
 
