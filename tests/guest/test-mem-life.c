@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Swapping of what left the segments, and destruction of what is in use. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "memory.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -167,11 +170,84 @@ static void room_of_the_dying(void)
 	tsr_close(&dev);
 }
 
+/* a submission in parts, none of which fits beside what is being destroyed, waits for that */
+static void parts_behind_the_dying(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx[2] = { tsr_context_new(&dev, 0), tsr_context_new(&dev, 0) }, parts;
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, 6, 0);
+	for (uint32_t round = 0; round < 3; round++) {
+		struct tsr_bo dying = tsr_bo_new(&dev, seg->size * 3 / 4, tsr_bit(seg), 0);
+		struct tsr_cmd cmd;
+
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &dying, true);
+		for (uint32_t i = 0; i < 100; i++)
+			tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(dying.size / 4), i);
+		tsr_submit(&dev, ctx[0], &cmd, 0, 0);
+		tsr_cmd_fini(&cmd);
+		tsr_bo_free(&dev, &dying);
+		require_ok(tsr_submit_status(&dev, ctx[1], &rot.cmd, &parts));
+		require_eq(parts, 6);
+		tsr_rotation_check(&dev, ctx[1], &rot, 6);
+	}
+	tsr_close(&dev);
+}
+
+/*
+ * Pages that somebody has used, and that the kernel does not clear when it gives them out
+ * (init_on_alloc=0, as on the debug kernel).
+ */
+static void dirty_free_pages(void)
+{
+	uint64_t bytes = tsr_meminfo("MemFree") / 4 * 3 & ~(MiB(2) - 1);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	require(p != MAP_FAILED);
+	madvise(p, bytes, MADV_HUGEPAGE);
+	memset(p, 0xdd, bytes);
+	munmap(p, bytes);
+}
+
+/* what the CPU cannot map is read by the GPU: it reads zero in each kind of segment */
+static void unmappable_memory_reads_as_zero(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_gart(&dev), tsr_seg_ro(&dev),
+							   tsr_seg_hidden(&dev) };
+	const uint32_t flags[] = { 0, DRM_TESSERA_BO_GPU_READ_ONLY, 0 };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint32_t *words = malloc(MiB(1));
+
+	require(words);
+	dirty_free_pages();
+	for (int i = 0; i < 3; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(16), tsr_bit(segs[i]), flags[i]);
+
+		for (uint64_t at = 0; at < bo.size / 4; at += MiB(1) / 4) {
+			tsr_gpu_read(&dev, ctx, &bo, at, MiB(1) / 4, words);
+			tsr_words_check(words, MiB(1) / 4, 0);
+		}
+		/* and again when it has been away */
+		tsr_evict_set(tsr_bit(segs[i]));
+		tsr_gpu_read(&dev, ctx, &bo, 0, MiB(1) / 4, words);
+		tsr_words_check(words, MiB(1) / 4, 0);
+		tsr_bo_free(&dev, &bo);
+	}
+	free(words);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
 	{ "DESTROY-1 DESTROY-2 destruction does not wait", destroy_does_not_wait, 0, 0 },
 	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
+	{ "DESTROY-5 parts behind destroyed objects", parts_behind_the_dying, 0, 0 },
+	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -215,6 +215,67 @@ static void memory_figures(void)
 	tsr_close(&dev);
 }
 
+static int64_t fdinfo_segment(struct tsr_device *dev, const char *what,
+			      const struct drm_tessera_query_segment *seg)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "drm-%s-%s", what, seg ? (const char *)seg->name : "system");
+	return tsr_fdinfo(dev, key);
+}
+
+/* totals count what there is, where it prefers to be; the rest of it is in system memory */
+static void totals_follow_objects(void)
+{
+	struct tsr_device dev = tsr_open(), other = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
+							   tsr_seg_hidden(&dev),
+							   tsr_seg_gart(&dev) };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[3][2];
+	int64_t system = 0;
+
+	for (int i = 0; i < 3; i++)
+		require_eq(fdinfo_segment(&dev, "total", segs[i]), 0);
+	for (int n = 0; n < 2; n++) {
+		for (int i = 0; i < 3; i++) {
+			int64_t before = fdinfo_segment(&dev, "total", segs[i]);
+			uint64_t size = KiB(64) << i;
+
+			bos[i][n] = tsr_bo_new(&dev, size, tsr_bit(segs[i]), 0);
+			system += (int64_t)size;
+			require_eq(fdinfo_segment(&dev, "total", segs[i]), before + (int64_t)size);
+			require_eq(fdinfo_segment(&dev, "total", NULL), system);
+		}
+	}
+	/* places change what is resident, and nothing else */
+	for (int i = 0; i < 3; i++) {
+		tsr_gpu_touch(&dev, ctx, &bos[i][0]);
+		system -= (int64_t)bos[i][0].size;
+		require_eq(fdinfo_segment(&dev, "total", segs[i]), 2 * (KiB(64) << i));
+		require_eq(fdinfo_segment(&dev, "resident", segs[i]), KiB(64) << i);
+		require_eq(fdinfo_segment(&dev, "total", NULL), system);
+		require_eq(fdinfo_segment(&other, "total", segs[i]), 0);
+	}
+	for (int n = 0; n < 2; n++) {
+		for (int i = 0; i < 3; i++) {
+			int64_t left = (int64_t)(KiB(64) << i) * (1 - n);
+
+			tsr_bo_free(&dev, &bos[i][n]);
+			/* a worker destroys what was in use a moment ago */
+			for (int t = 0; t < 1000; t++) {
+				if (fdinfo_segment(&dev, "total", segs[i]) == left)
+					break;
+				usleep(10000);
+			}
+			require_eq(fdinfo_segment(&dev, "total", segs[i]), left);
+		}
+	}
+	require_eq(fdinfo_segment(&dev, "total", NULL), 0);
+	tsr_close(&other);
+	tsr_close(&dev);
+}
+
 static void engines_and_limits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -283,6 +344,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-3 query: short, long and missing arrays", array_rules, 0, 0 },
 	{ "query: bad arguments", bad_queries, 0, 0 },
 	{ "query and fdinfo: memory figures follow an object", memory_figures, 0, 0 },
+	{ "fdinfo: totals follow objects as they come and go", totals_follow_objects, 0, 0 },
 	{ "query: engines and limits", engines_and_limits, 0, 0 },
 	{ "SEG-12 SEG-14 memory in no segment is in no list", hidden_memory_is_in_no_list, 0, 0 },
 	{ "SEG-14 microcode works in every context", microcode_is_there_for_all, 0, 0 },

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The kernel wants memory while paging is under way: each paging job takes the device 300 ms
+ * (test-page-delay.args), in which it may not lose the pages it reads or writes.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "tsr.h"
+
+#define ROUNDS 3
+
+/* spare pages are given up, others swapped out, and somebody else writes to what that frees */
+static void want_memory(void)
+{
+	void *p;
+
+	require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+	free(tsr_read_file("/sys/kernel/debug/ttm/tt_shrink"));
+	p = mmap(NULL, MiB(8), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	require(p != MAP_FAILED);
+	memset(p, 0xdd, MiB(8));
+	munmap(p, MiB(8));
+}
+
+/* the job is under way, for most of the time behind the paging of its object */
+static void want_until_done(struct tsr_device *dev, uint32_t sync)
+{
+	uint32_t times = 0;
+
+	do {
+		want_memory();
+		times++;
+	} while (__tsr_syncobj_wait(dev->fd, sync, 0, 0) == -ETIME);
+	tap_note("memory was wanted %u times", times);
+	require_ok(tsr_syncobj_status(dev, sync));
+}
+
+static void check_words(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t key)
+{
+	const uint32_t count = (uint32_t)(bo->size / 4);
+	uint32_t *words = malloc(bo->size);
+
+	require(words);
+	tsr_gpu_read(dev, ctx, bo, 0, count, words);
+	for (uint32_t i = 0; i < count; i++)
+		require_eq(words[i], tsr_pattern(key, i));
+	free(words);
+}
+
+static void pressure(const struct drm_tessera_query_segment *(*get)(struct tsr_device *dev),
+		     uint32_t flags)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = get(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), flags);
+	struct tsr_bo filler = tsr_bo_new(&dev, seg->commit_limit, tsr_bit(seg), 0);
+	struct tsr_cmd in, out;
+
+	tsr_cmd_init(&in);
+	tsr_cmd_bind_buffer(&in, 0, &bo, false);
+	tsr_cmd_init(&out);
+	tsr_cmd_bind_buffer(&out, 0, &filler, true);
+	tsr_bo_map(&dev, &bo);
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		tsr_pattern_write(&bo, round);
+		/* on its way in */
+		tsr_submit(&dev, ctx, &in, 0, sync);
+		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
+		want_until_done(&dev, sync);
+		check_words(&dev, ctx, &bo, round);
+		/* and out */
+		tsr_submit(&dev, ctx, &out, 0, sync);
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+		want_until_done(&dev, sync);
+		tsr_pattern_check(&bo, round);
+	}
+	tsr_cmd_fini(&in);
+	tsr_cmd_fini(&out);
+	tsr_close(&dev);
+}
+
+static void in_memory(void)
+{
+	pressure(tsr_seg_visible, DRM_TESSERA_BO_CPU_ACCESS);
+}
+
+static void in_aperture(void)
+{
+	pressure(tsr_seg_gart, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+}
+
+static const struct tap_test tests[] = {
+	{ "PAGE-6 PAGE-7 SWZ-13 memory is wanted while objects move", in_memory, 0, 60 },
+	{ "PAGE-6 SWZ-16 memory is wanted while pages are mapped", in_aperture, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)

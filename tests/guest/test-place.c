@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/* Where objects go: into which segment, out to what, and what stays as it is. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+/* bytes of one kind of operation on one object; 0 for @bo: of any */
+static uint64_t bytes_of(const struct tsr_trace *trace, const char *kind, uint64_t bo)
+{
+	uint64_t bytes = 0;
+
+	tsr_trace_for_each(trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
+			bytes += tsr_event_u64(ev, "size");
+	}
+	return bytes;
+}
+
+static void knob(const char *name, const char *value)
+{
+	int rc = tsr_debugfs_write(name, value);
+
+	require_msg(!rc, "%s: %s", name, strerror(-rc));
+}
+
+/* eviction to an aperture of the set: mapped, then transferred; else to the pages */
+static void eviction_targets(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (int to_gart = 0; to_gart < 2; to_gart++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.supported = tsr_bit(vis) | tsr_bit(gart),
+			.evict_to = to_gart ? tsr_bit(gart) : 0,
+			.flags = cached,
+			.num_preferred = 1,
+			.preferred = { (uint8_t)vis->id },
+		};
+		struct tsr_bo bo = { .size = args.size }, filler;
+		struct tsr_trace trace;
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		tsr_gpu_fill(&dev, ctx, &bo, 3);
+		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
+		filler = tsr_bo_new(&dev, vis->size, tsr_bit(vis), 0);
+		tsr_trace_start("paging_op", NULL);
+		tsr_gpu_touch(&dev, ctx, &filler);
+		trace = tsr_trace_stop();
+		require_eq(tsr_bo_info(&dev, &bo).segment, to_gart ? gart->id : 0);
+		require(bytes_of(&trace, "transfer", 0) >= MiB(1));
+		require_eq(bytes_of(&trace, "map", 0), to_gart ? MiB(1) : 0);
+		tsr_words_check(tsr_bo_map(&dev, &bo), MiB(1) / 4, 3);
+		tsr_bo_free(&dev, &filler);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
+#define PAIRS 4 /* together as large as visible memory */
+
+/* objects that prefer visible memory and are evicted to the general aperture */
+static void make_pairs(struct tsr_device *dev, uint32_t ctx, struct tsr_bo bos[PAIRS],
+		       uint32_t value)
+{
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(dev);
+
+	tsr_evict_set(tsr_bit(vis));
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		struct drm_tessera_bo_create args = {
+			.size = vis->size / PAIRS,
+			.supported = tsr_bit(vis) | tsr_bit(gart),
+			.evict_to = tsr_bit(gart),
+			.flags = cached,
+			.num_preferred = 1,
+			.preferred = { (uint8_t)vis->id },
+		};
+
+		require_ok(__tsr_bo_create(dev->fd, &args));
+		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
+		tsr_gpu_fill(dev, ctx, &bos[i], value + i);
+		require_eq(tsr_bo_info(dev, &bos[i]).segment, vis->id);
+	}
+}
+
+static void check_pairs(struct tsr_device *dev, struct tsr_bo bos[PAIRS], uint32_t segment,
+			uint32_t value)
+{
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		require_eq(tsr_bo_info(dev, &bos[i]).segment, segment);
+		tsr_words_check(tsr_bo_map(dev, &bos[i]), bos[i].size / 4, value + i);
+		tsr_bo_free(dev, &bos[i]);
+	}
+}
+
+/* the aperture of an eviction set is full: system memory then; or filled by that, and then needed */
+static void eviction_aperture_is_full(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), words[2];
+	/* but for what reading it back takes */
+	struct tsr_bo all = tsr_bo_new(&dev, gart->commit_limit - MiB(1), tsr_bit(gart), 0);
+	struct tsr_bo filler = tsr_bo_new(&dev, vis->size, tsr_bit(vis), 0);
+	struct tsr_bo bos[PAIRS];
+	struct tsr_cmd cmd;
+
+	/* full of something else */
+	make_pairs(&dev, ctx, bos, 0x10);
+	tsr_gpu_fill(&dev, ctx, &all, 1);
+	tsr_gpu_touch(&dev, ctx, &filler);
+	require_eq(tsr_bo_info(&dev, &all).segment, gart->id);
+	check_pairs(&dev, bos, 0, 0x10);
+
+	/* filled by the eviction, then needed as a whole */
+	make_pairs(&dev, ctx, bos, 0x20);
+	tsr_evict_set(tsr_bit(gart));
+	tsr_gpu_touch(&dev, ctx, &filler);
+	for (uint32_t i = 0; i < PAIRS; i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, gart->id);
+	tsr_gpu_fill(&dev, ctx, &all, 2);
+	require_eq(tsr_bo_info(&dev, &all).segment, gart->id);
+	check_pairs(&dev, bos, 0, 0x20);
+
+	/* by one submission, in one part and in two */
+	for (uint32_t split = 0; split < 2; split++) {
+		tsr_evict_set(tsr_bit(gart));
+		make_pairs(&dev, ctx, bos, 0x30);
+		knob("force_split", split ? "1" : "0");
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &filler, true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, 3 + split);
+		tsr_cmd_bind_buffer(&cmd, 1, &all, true);
+		tsr_cmd_fill(&cmd, 1, (uint32_t)(all.size / 4) - 16, 16, 5 + split);
+		tsr_submit_done(&dev, ctx, &cmd);
+		knob("force_split", "0");
+		tsr_cmd_fini(&cmd);
+		check_pairs(&dev, bos, 0, 0x30);
+		tsr_gpu_read(&dev, ctx, &filler, 15, 2, words);
+		require_eq(words[0], 3 + split);
+		require_eq(words[1], 0);
+	}
+	tsr_gpu_read(&dev, ctx, &all, all.size / 4 - 17, 2, words);
+	require_eq(words[0], 2);
+	require_eq(words[1], 6);
+	tsr_close(&dev);
+}
+
+/* what is in the read-only aperture, because it was read there, leaves it to be written */
+static void written_leaves_read_only_aperture(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&dev), *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo copy = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), cpu);
+	struct tsr_cmd cmd;
+
+	tsr_bo_map(&dev, &copy);
+	for (uint32_t split = 0; split < 2; split++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.supported = tsr_bit(ro) | tsr_bit(gart),
+			.flags = cached,
+			.num_preferred = 1,
+			.preferred = { (uint8_t)ro->id },
+		};
+		struct tsr_bo bo = { .size = args.size };
+		uint32_t *words;
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bo.handle = args.handle;
+		words = tsr_bo_map(&dev, &bo);
+		tsr_pattern_write(&bo, 70 + split);
+		tsr_gpu_copy(&dev, ctx, &copy, &bo);
+		tsr_pattern_check(&copy, 70 + split);
+		require_eq(tsr_bo_info(&dev, &bo).segment, ro->id);
+
+		/* read by the first part already, written by the second */
+		knob("force_split", split ? "1" : "0");
+		tsr_cmd_init(&cmd);
+		tsr_cmd_group_begin(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+		tsr_cmd_bind_buffer(&cmd, 1, &copy, true);
+		tsr_cmd_group_end(&cmd);
+		tsr_cmd_copy(&cmd, 1, 0, 0, 1000, 16);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, 0xf111);
+		tsr_submit_done(&dev, ctx, &cmd);
+		knob("force_split", "0");
+		tsr_cmd_fini(&cmd);
+		require_eq(tsr_bo_info(&dev, &bo).segment, gart->id);
+		tsr_words_check(words, 16, 0xf111);
+		for (uint32_t i = 0; i < 16; i++) {
+			require_eq(((uint32_t *)copy.map)[i], tsr_pattern(70 + split, 1000 + i));
+			words[i] = tsr_pattern(70 + split, i);
+		}
+		tsr_pattern_check(&bo, 70 + split);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
+/* preferences are tried in order; what is outside the set is never used */
+static void placement_follows_preferences(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct drm_tessera_bo_create args = {
+		.size = MiB(1),
+		.supported = tsr_bit(vis) | tsr_bit(hid),
+		.num_preferred = 2,
+		.preferred = { (uint8_t)hid->id, (uint8_t)vis->id },
+	};
+	struct tsr_bo bo = { .size = args.size }, full;
+	struct tsr_cmd cmd;
+	char *allocations;
+
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_eq(tsr_bo_info(&dev, &bo).segment, hid->id);
+	allocations = tsr_debugfs_read("allocations");
+	require_msg(strstr(allocations, " set 0x"), "no supported set in debugfs allocations");
+	free(allocations);
+	tsr_bo_free(&dev, &bo);
+
+	/* the first preference is full with what the same job needs: the second */
+	memset(&args.handle, 0, sizeof(args.handle));
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	full = tsr_bo_new(&dev, hid->size, tsr_bit(hid), 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &full, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &bo, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_submit_done(&dev, ctx, &cmd);
+	require_eq(tsr_bo_info(&dev, &full).segment, hid->id);
+	require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
+	tsr_close(&dev);
+}
+
+/* the segment is overfull, all others have room: still nothing lands outside its set */
+static void placement_stays_in_the_set(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	const uint32_t sets[] = { tsr_bit(vis), tsr_bit(hid), tsr_bit(vis) | tsr_bit(hid) };
+	uint32_t ctx = tsr_context_new(&dev, 0), allowed = 0, first = 0;
+	char *allocations, line[32];
+	struct tsr_trace trace;
+	struct tsr_bo bos[12];
+
+	for (uint32_t n = 0; n < ARRAY_SIZE(sets); n++) {
+		uint64_t size = (n == 1 ? hid : vis)->size / 8;
+
+		allowed = sets[n];
+		tsr_trace_start("bo_create", "place", NULL);
+		for (uint32_t i = 0; i < 12; i++) {
+			bos[i] = tsr_bo_new(&dev, size, allowed, 0);
+			tsr_gpu_fill(&dev, ctx, &bos[i], i);
+			require_eq(tsr_bo_info(&dev, &bos[i]).supported, allowed);
+			require(allowed & 1u << tsr_bo_info(&dev, &bos[i]).segment);
+		}
+		trace = tsr_trace_stop();
+		first = (uint32_t)tsr_event_u64(tsr_trace_next(&trace, "bo_create", NULL), "bo");
+		tsr_trace_for_each(&trace, "place", ev)
+			require(tsr_event_u64(ev, "bo") < first ||
+				allowed & 1u << tsr_event_u64(ev, "segment"));
+		allocations = tsr_debugfs_read("allocations");
+		snprintf(line, sizeof(line), " set 0x%x ", allowed);
+		require_msg(strstr(allocations, line), "no%s in debugfs allocations", line);
+		free(allocations);
+		for (uint32_t i = 0; i < 12; i++)
+			tsr_bo_free(&dev, &bos[i]);
+		tsr_trace_free(&trace);
+	}
+	tsr_close(&dev);
+}
+
+/* one segment overfull: nothing is evicted from another */
+static void segments_are_independent(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), evictions = 0;
+	struct tsr_bo other[8], bos[24];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		other[i] = tsr_bo_new(&dev, hid->size / 8, tsr_bit(hid), 0);
+		tsr_gpu_fill(&dev, ctx, &other[i], i);
+	}
+	tsr_trace_start("evict", NULL);
+	for (uint32_t i = 0; i < 24; i++) {
+		bos[i] = tsr_bo_new(&dev, vis->size / 8, tsr_bit(vis), 0);
+		tsr_gpu_fill(&dev, ctx, &bos[i], i);
+	}
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "evict", ev)
+	{
+		require_eq(tsr_event_u64(ev, "segment"), vis->id);
+		evictions++;
+	}
+	require(evictions >= 16);
+	for (uint32_t i = 0; i < 8; i++)
+		require_eq(tsr_bo_info(&dev, &other[i]).segment, hid->id);
+	tsr_close(&dev);
+}
+
+/* the commit limit of an aperture holds under overload */
+static void commit_limit_holds(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t peak = 0;
+
+	require(gart->commit_limit < gart->size);
+	for (int i = 0; i < 24; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, gart->commit_limit / 16, tsr_bit(gart), cached);
+		uint64_t used;
+
+		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
+		used = tsr_query_memory(&dev, gart->id).used;
+		require(used <= gart->commit_limit);
+		peak = used > peak ? used : peak;
+	}
+	require_eq(peak, gart->commit_limit);
+	require_err(
+		__tsr_bo_create(dev.fd,
+				&(struct drm_tessera_bo_create){ .size = gart->commit_limit + 4096,
+								 .supported = tsr_bit(gart) }),
+		-E2BIG);
+	tsr_close(&dev);
+}
+
+/* each usage of memory ends in a segment, and each object's place is inside it */
+static void everything_lives_in_a_segment(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t i = 0; i < dev.num_segs; i++) {
+		const struct drm_tessera_query_segment *seg = &dev.segs[i];
+		bool ro = seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
+
+		for (uint32_t n = 1; n <= 4; n++) {
+			struct tsr_bo bo = tsr_bo_new(&dev, 4096 * n, tsr_bit(seg),
+						      ro ? DRM_TESSERA_BO_GPU_READ_ONLY : 0);
+			struct drm_tessera_bo_info info;
+
+			tsr_gpu_touch(&dev, ctx, &bo);
+			info = tsr_bo_info(&dev, &bo);
+			require_eq(info.segment, seg->id);
+			require(info.segment_offset + info.size <= seg->size);
+			require_eq(info.segment_offset % seg->page_size, 0);
+		}
+	}
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-29 eviction to an aperture or to pages", eviction_targets, 0, 0 },
+	{ "SEG-29 an aperture of an eviction set is full, and needed", eviction_aperture_is_full, 0,
+	  0 },
+	{ "SEG-20 SPLIT-31 what is written leaves the read-only aperture",
+	  written_leaves_read_only_aperture, 0, 0 },
+	{ "SEG-10 SEG-11 placement follows the preferences", placement_follows_preferences, 0, 0 },
+	{ "SEG-10 placement stays in the supported set", placement_stays_in_the_set, 0, 0 },
+	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
+	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
+	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
+	  0 },
+};
+
+TSR_TEST_MAIN(tests)
