@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The only place that may know how kernels differ. The driver is written for the newest
- * 6.12; this makes older ones of that series look like it.
+ * The only place that may know how kernels differ. The driver is written for the newest kernel
+ * there is; this makes older ones, from 6.12 on, look like it. The Makefile looks into the kernel's
+ * headers for what there is, as stable series take over what newer kernels have.
  */
 #ifndef __TESSERA_COMPAT_H__
 #define __TESSERA_COMPAT_H__
 
-#include <drm/gpu_scheduler.h>
+#include <linux/dma-fence.h>
+#include <linux/mm.h>
 
-/* The stable series took the scheduler's parameters in a structure from 6.15. */
+#include <drm/gpu_scheduler.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_device.h>
+
+/* The scheduler's parameters in a structure: 6.15. */
 #ifndef TESSERA_HAVE_SCHED_INIT_ARGS
 struct drm_sched_init_args {
 	const struct drm_sched_backend_ops *ops;
@@ -32,6 +38,51 @@ static inline int tessera_compat_sched_init(struct drm_gpu_scheduler *sched,
 }
 
 #define drm_sched_init(sched, args) tessera_compat_sched_init(sched, args)
+#endif
+
+/* What a restarted scheduler tells of jobs without a fence, of which there are none here: 6.13. */
+#ifndef TESSERA_HAVE_SCHED_START_ERRNO
+static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, int error)
+{
+	drm_sched_start(sched);
+}
+
+#define drm_sched_start(sched, error) tessera_compat_sched_start(sched, error)
+#endif
+
+/* The name of what a reset engine's timeout returns: 6.17. */
+#ifndef TESSERA_HAVE_SCHED_STAT_RESET
+#define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
+#endif
+
+/* Objects are counted by GEM alone: 6.18. */
+#ifndef TESSERA_HAVE_TTM_BO_FINI
+#define ttm_bo_fini(bo) ttm_bo_put(bo)
+#endif
+
+/* Flags instead of booleans: 6.19. */
+#ifndef TTM_ALLOCATION_POOL_USE_DMA_ALLOC
+#define TTM_ALLOCATION_POOL_USE_DMA_ALLOC BIT(8)
+#define ttm_device_init(bdev, funcs, dev, mapping, vma_manager, flags) \
+	ttm_device_init(bdev, funcs, dev, mapping, vma_manager, \
+			(flags) & TTM_ALLOCATION_POOL_USE_DMA_ALLOC, false)
+#endif
+
+/* A fence may have a lock of its own: 7.x. */
+#ifndef TESSERA_HAVE_DMA_FENCE_ASSERT_HELD
+#define dma_fence_assert_held(fence) lockdep_assert_held((fence)->lock)
+#endif
+
+/* Flags of mappings are no longer a word: 7.x. */
+#ifndef TESSERA_HAVE_VMA_IS_COW_MAPPING
+#define vma_is_cow_mapping(vma) is_cow_mapping((vma)->vm_flags)
+#endif
+
+/* Drivers have no date any more: 6.14. */
+#ifdef TESSERA_HAVE_DRIVER_DATE
+#define TESSERA_COMPAT_DRIVER_DATE .date = "20260101",
+#else
+#define TESSERA_COMPAT_DRIVER_DATE
 #endif
 
 #endif /* __TESSERA_COMPAT_H__ */

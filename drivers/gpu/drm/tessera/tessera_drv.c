@@ -15,6 +15,7 @@
 #include "services/client.h"
 #include "services/debugfs.h"
 #include "services/fdinfo.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"
 #include "tessera_ioctl.h"
@@ -56,7 +57,7 @@ const struct drm_driver tessera_drm_driver = {
 #endif
 	.name = "tessera",
 	.desc = "Tessera virtual GPU",
-	.date = "20260101",
+	TESSERA_COMPAT_DRIVER_DATE
 	.major = TESSERA_DRIVER_MAJOR,
 	.minor = TESSERA_DRIVER_MINOR,
 };

@@ -20,6 +20,7 @@
 #include "cpu/destroy.h"
 #include "mem/bo.h"
 #include "segments/segment.h"
+#include "tessera_compat.h"
 #include "tessera_trace.h"
 
 /* Called with locks of other objects held, perhaps: only try this one's, which nobody wants. */
@@ -55,5 +56,5 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 
 	trace_tessera_bo_destroy(bo->id);
 	destroy_unmap(bo);
-	ttm_bo_put(&bo->tbo);
+	ttm_bo_fini(&bo->tbo);
 }

@@ -20,6 +20,7 @@
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "segments/segment.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -148,7 +149,7 @@ int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vm
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
-	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || is_cow_mapping(vma->vm_flags))
+	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || vma_is_cow_mapping(vma))
 		return -EINVAL;
 
 	vma->vm_private_data = &bo->tbo;

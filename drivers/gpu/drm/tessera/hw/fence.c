@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "hw/fence.h"
+#include "tessera_compat.h"
 
 static const char *tessera_fence_get_driver_name(struct dma_fence *base)
 {
@@ -61,7 +62,7 @@ struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_
 void tessera_fence_complete_locked(struct tessera_fence *fence, int error,
 				   u64 start_ns, u64 end_ns)
 {
-	lockdep_assert_held(fence->base.lock);
+	dma_fence_assert_held(&fence->base);
 
 	if (fence->done)
 		fence->done(fence, error, start_ns, end_ns);

@@ -28,6 +28,7 @@
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "segments/vram_mgr.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -289,7 +290,8 @@ int tessera_ttm_init(struct tessera_device *tdev)
 
 	ret = ttm_device_init(&tdev->ttm, &tessera_ttm_funcs, drm->dev,
 			      drm->anon_inode->i_mapping, drm->vma_offset_manager,
-			      ttm_needs_coherent_pages(drm->dev), false);
+			      ttm_needs_coherent_pages(drm->dev) ?
+			      TTM_ALLOCATION_POOL_USE_DMA_ALLOC : 0);
 	if (ret)
 		return ret;
 	ret = drmm_add_action_or_reset(drm, ttm_fini, NULL);

@@ -30,6 +30,7 @@
 #include "exec/job.h"
 #include "hw/fence.h"
 #include "services/reset.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -119,9 +120,9 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	tessera_reset_jobs(engine, hung);
 	dma_fence_end_signalling(cookie);
 
-	drm_sched_start(&engine->sched);
+	drm_sched_start(&engine->sched, 0);
 
-	return DRM_GPU_SCHED_STAT_NOMINAL;
+	return DRM_GPU_SCHED_STAT_RESET;
 }
 
 static void tessera_reset_fini(struct drm_device *drm, void *data)

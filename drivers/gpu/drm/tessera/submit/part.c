@@ -12,6 +12,8 @@
 #include <linux/lockdep.h>
 #include <linux/slab.h>
 
+#include <drm/drm_print.h>
+
 #include "exec/engine.h"
 #include "hw/fence.h"
 #include "mem/bo.h"

@@ -21,6 +21,7 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
+#include <drm/drm_print.h>
 
 #include "exec/engine.h"
 #include "exec/ib.h"
