@@ -229,12 +229,35 @@ static void hangs_beside_work(void)
 	tsr_close(&dev);
 }
 
+/* After a reset jobs end by their interrupts again, not because they have timed out. */
+static void interrupts_after_a_reset(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = staging(&dev);
+	struct hang hang;
+
+	tsr_gpu_fill(&dev, other, &bo, 1);
+	tsr_job_timeout_short();
+	hang_start(&dev, ctx, &hang);
+	hang_end(&dev, &hang);
+	tsr_job_timeout_restore();
+	/* longer than this test may take */
+	tsr_job_timeout("1000000");
+	for (uint32_t i = 0; i < 3; i++)
+		tsr_gpu_fill(&dev, other, &bo, 2 + i);
+	tsr_job_timeout_restore();
+	tsr_words_check(bo.map, bo.size / 4, 4);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
+	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)
