@@ -231,6 +231,7 @@ struct TesseraState {
     /* Fault injection (atomic) */
     int32_t hang_engine;
     uint32_t drop_irq;
+    uint32_t halt_job;
     uint32_t paging_delay_us;
     uint32_t render_delay_us;
     uint32_t fail_dma;

@@ -132,6 +132,25 @@ static bool take_hang(TesseraEngine *e)
     return true;
 }
 
+/* Fault injection: this job is the one to halt at. */
+static bool take_halt(TesseraEngine *e)
+{
+    uint32_t left = qatomic_read(&e->s->halt_job);
+    uint32_t seen;
+
+    if (e->type != TSR_ENGINE_RENDER) {
+        return false;
+    }
+    while (left) {
+        seen = qatomic_cmpxchg(&e->s->halt_job, left, left - 1);
+        if (seen == left) {
+            return left == 1;
+        }
+        left = seen;
+    }
+    return false;
+}
+
 /* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
 static bool delay_job(TesseraEngine *e, uint64_t us)
 {
@@ -159,7 +178,7 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
                                                    : &s->render_delay_us;
     uint32_t us = qatomic_read(delay);
 
-    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS)) {
+    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS) || take_halt(e)) {
         return TSR_ERR_PACKET;
     }
     qatomic_set(&e->m.context, p[1]);

@@ -98,7 +98,10 @@ static bool take_injected_drop(TesseraState *s)
 
 void tessera_irq_engine(TesseraEngine *e)
 {
-    if (take_injected_drop(e->s)) {
+    bool before_halt = e->type == TSR_ENGINE_RENDER &&
+                       qatomic_read(&e->s->halt_job) == 1;
+
+    if (before_halt || take_injected_drop(e->s)) {
         trace_tessera_irq_dropped(TSR_VECTOR_ENGINE(e->index));
         return;
     }

@@ -255,6 +255,9 @@ static const FaultProperty fault_properties[] = {
       offsetof(TesseraState, paging_delay_us) },
     { "x-render-delay-us", "Microseconds each render job is delayed",
       offsetof(TesseraState, render_delay_us) },
+    { "x-halt-job", "Which render job from now on halts its engine, with the "
+      "interrupt of the one before it dropped; 0: none",
+      offsetof(TesseraState, halt_job) },
     { "x-fail-dma", "Bus accesses of packets that fail from now on",
       offsetof(TesseraState, fail_dma) },
     { "x-hold-after", "Points where packets can be interrupted that are passed "

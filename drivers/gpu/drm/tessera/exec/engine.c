@@ -34,6 +34,17 @@ static void tessera_engine_irq(void *data)
 	tessera_emit_process(data);
 }
 
+/**
+ * tessera_engine_halted() - ask whether the engine has given up
+ * @engine: the engine, there
+ *
+ * Return: true if it executes nothing more until it is reset.
+ */
+bool tessera_engine_halted(struct tessera_engine *engine)
+{
+	return tessera_ring_status(engine->ring) & TSR_ENGS_HALTED;
+}
+
 /* An engine halted: its oldest job need not wait for the timeout. */
 static void tessera_engine_halt_event(void *data)
 {
@@ -43,7 +54,7 @@ static void tessera_engine_halt_event(void *data)
 	for (i = 0; i < tdev->info.num_engines; i++) {
 		struct tessera_engine *engine = tdev->engines[i];
 
-		if (tessera_ring_status(engine->ring) & TSR_ENGS_HALTED)
+		if (tessera_engine_halted(engine))
 			drm_sched_fault(&engine->sched);
 	}
 }

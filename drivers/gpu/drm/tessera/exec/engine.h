@@ -36,6 +36,7 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 			       enum drm_sched_priority prio, atomic_t *guilty);
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev);
 void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
+bool tessera_engine_halted(struct tessera_engine *engine);
 int tessera_engine_reset(struct tessera_engine *engine);
 void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p);
 

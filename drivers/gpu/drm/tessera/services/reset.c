@@ -12,7 +12,8 @@
  *   written to the ring again, in order. So are the kernel's own: a paging job that
  *   hangs ends with -ETIME, and only it.
  *
- * A job whose fence turns out to have been written (a lost interrupt) is not a hang. An
+ * A job whose fence turns out to have been written (a lost interrupt) is not a hang; if the engine
+ * has halted, the job behind it is. An
  * engine that cannot be reset is of no use any more: all its jobs end with
  * -ECANCELED, at once and for ever.
  */
@@ -100,10 +101,47 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 	drm_dev_exit(idx);
 }
 
+static bool tessera_reset_is_halted(struct tessera_engine *engine)
+{
+	bool halted;
+	int idx;
+
+	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+		return false;
+	halted = tessera_engine_halted(engine);
+	drm_dev_exit(idx);
+
+	return halted;
+}
+
+/*
+ * The job to blame: @bad, unless it has ended. Then the time of the job behind it begins now;
+ * but an engine that has halted will never end that one.
+ */
+static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine,
+					      struct tessera_job *bad)
+{
+	struct drm_sched_job *sched_job;
+
+	if (!dma_fence_is_signaled(&bad->hw_fence->base))
+		return bad;
+	drm_dbg_driver(&engine->tdev->drm, "%s: the oldest job has ended\n", engine->name);
+	if (!tessera_reset_is_halted(engine))
+		return NULL;
+	list_for_each_entry(sched_job, &engine->sched.pending_list, list) {
+		struct tessera_job *job = to_tessera_job(sched_job);
+
+		if (!dma_fence_is_signaled(&job->hw_fence->base))
+			return job;
+	}
+
+	return NULL;
+}
+
 static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *engine,
 						      struct tessera_job *bad)
 {
-	struct tessera_job *hung = NULL;
+	struct tessera_job *hung;
 	bool cookie;
 
 	drm_sched_stop(&engine->sched, &bad->base);
@@ -111,12 +149,9 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	/* Not earlier: stopping waits for fences that are about to signal. */
 	cookie = dma_fence_begin_signalling();
 	tessera_emit_process(engine);
-	if (!dma_fence_is_signaled(&bad->hw_fence->base)) {
-		hung = bad;
+	hung = tessera_reset_hung(engine, bad);
+	if (hung)
 		tessera_reset_engine(engine, hung);
-	} else {
-		drm_dbg_driver(&engine->tdev->drm, "%s: lost an interrupt\n", engine->name);
-	}
 	tessera_reset_jobs(engine, hung);
 	dma_fence_end_signalling(cookie);
 
