@@ -229,23 +229,17 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 }
 
 /**
- * tessera_request_patch() - write the addresses of a run of patches
- * @req: the request, objects locked and resident
- * @first: first element of the patch list
- * @count: how many
+ * tessera_request_patch() - write the address an element of the patch list stands for
+ * @req: the request
+ * @index: the element; its object is locked and resident, or it is a NULL one
  */
-void tessera_request_patch(struct tessera_request *req, u32 first, u32 count)
+void tessera_request_patch(struct tessera_request *req, u32 index)
 {
-	u32 i;
+	const struct tessera_patch *patch = &req->patches[index];
+	struct tessera_bo *bo = req->bos[patch->alloc_index];
 
-	for (i = first; i < first + count; i++) {
-		const struct tessera_patch *patch = &req->patches[i];
-		struct tessera_bo *bo = req->bos[patch->alloc_index];
-
-		if (!bo)
-			continue;
+	if (bo)
 		tessera_patch_write(req->cmds, patch->patch_offset,
 				    tessera_bo_gpu_addr(bo) + patch->alloc_offset,
 				    tessera_bo_bytes(bo) - patch->alloc_offset);
-	}
 }

@@ -102,6 +102,6 @@ static inline bool tessera_request_writes(const struct tessera_request *req, u32
 	return req->allocs[alloc].flags & TESSERA_PATCH_ALLOC_WRITE;
 }
 
-void tessera_request_patch(struct tessera_request *req, u32 first, u32 count);
+void tessera_request_patch(struct tessera_request *req, u32 index);
 
 #endif /* __TESSERA_REQUEST_H__ */

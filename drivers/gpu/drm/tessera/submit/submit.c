@@ -127,7 +127,8 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	if (ret)
 		return ret;
 
-	tessera_request_patch(req, 0, req->list.num_patches);
+	for (i = 0; i < req->list.num_patches; i++)
+		tessera_request_patch(req, i);
 	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
 	trace_entries(req);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,

@@ -260,7 +260,7 @@ static void patch_part(struct tessera_split_run *run, const struct tessera_split
 	for (i = replay->order_pos; i < replay->num_order; i++) {
 		if (req->patches[replay->order[i]].patch_offset >= op->end)
 			break;
-		tessera_request_patch(req, replay->order[i], 1);
+		tessera_request_patch(req, replay->order[i]);
 	}
 }
 
