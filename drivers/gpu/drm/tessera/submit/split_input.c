@@ -270,6 +270,9 @@ static int model_segment_blocks(struct tessera_split_model *model,
 		if (alloc != TESSERA_SPLIT_NONE &&
 		    !(model->allocs[alloc].supported & BIT(segment)))
 			alloc = TESSERA_SPLIT_NONE;
+		/* Somebody has moved it from one segment to the other while we looked. */
+		if (alloc != TESSERA_SPLIT_NONE && test_and_set_bit(alloc, model->placed))
+			ret = -EAGAIN;
 		model_block(model, segment, block, alloc);
 	}
 	tessera_victims_put(&blocks);
@@ -327,7 +330,7 @@ static int may_go_on(void *ctx)
  * @req: the submission, checked
  * @segments: set of segment ids
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -EAGAIN if it changed too much meanwhile, or -ENOMEM.
  */
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)
@@ -338,7 +341,9 @@ int tessera_split_model_init(struct tessera_split_model *model,
 
 	model->allocs = kvcalloc(max(req->list.num_allocs, 1u), sizeof(*model->allocs),
 				 TESSERA_GFP_LISTS);
-	if (!model->allocs)
+	model->placed = kvcalloc(BITS_TO_LONGS(max(req->list.num_allocs, 1u)), sizeof(long),
+				 TESSERA_GFP_LISTS);
+	if (!model->allocs || !model->placed)
 		return -ENOMEM;
 
 	read_only = model_segments(model, req->tdev);
@@ -379,6 +384,7 @@ void tessera_split_model_fini(struct tessera_split_model *model)
 		if (model->block_bos[i])
 			tessera_bo_put(model->block_bos[i]);
 	kvfree(model->allocs);
+	kvfree(model->placed);
 	kvfree(model->blocks);
 	kvfree(model->block_bos);
 }

@@ -50,6 +50,8 @@ struct tessera_split_model {
 	struct tessera_split_seg segs[TESSERA_SPLIT_MAX_SEGS];
 	/** @allocs: the allocation list */
 	struct tessera_split_alloc *allocs;
+	/** @placed: bit for each allocation that is among @blocks */
+	unsigned long *placed;
 	/** @blocks: occupied ranges */
 	struct tessera_split_block *blocks;
 	/** @map: the allocation list by object */
