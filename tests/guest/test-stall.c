@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "stall.h"
 
 #define MANY_PARTS 16000 /* 80 s of the device */
@@ -87,6 +88,7 @@ static void one_of_many_parts(void)
 
 	tsr_pattern_write((tsr_bo_map(&dev, &bo), &bo), 2);
 	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_group_timeouts("0");
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
 	for (int i = 0; i < 3; i++) {
@@ -128,6 +130,7 @@ static void gate_is_interruptible(void)
 
 	if (preempts(&dev))
 		tap_skip("no gate on a device that preempts");
+	tsr_group_timeouts("0");
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
@@ -186,6 +189,107 @@ static void behind_a_fence(void)
 	require_eq(tsr_client_engine_ns(&a, "render0"), 0);
 	tsr_client_kill(&a);
 	tsr_small_run(&dev, &small);
+	tsr_close(&dev);
+}
+
+/*
+ * A job that was armed before a group waits for a fence, and the group before that failed with nothing
+ * armed: the group waits for the job all the same, so that it does not get between its parts.
+ */
+static void failed_group_forgets_nobody(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t fence = tsr_syncobj_new(&dev), last = tsr_syncobj_new(&dev), waiter = 0;
+	struct tsr_small far, job;
+	struct drm_tessera_submit args;
+	struct tsr_rotation rot;
+	struct tsr_trace trace;
+	struct tsr_cmd too_much;
+	struct tsr_run *runs;
+	size_t n;
+
+	if (preempts(&dev))
+		tap_skip("no gate on a device that preempts");
+	tsr_small_init(&dev, &far, tsr_second_engine(&dev));
+	tsr_small_init(&dev, &job, dev.render);
+	tsr_gpu_touch(&dev, job.ctx, &job.bo);
+	tsr_rotation_init(&dev, &rot, 20, 0);
+	tsr_cmd_init(&too_much);
+	tsr_cmd_group_begin(&too_much);
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_cmd_bind_buffer(&too_much, i, &rot.bos[i], true);
+	tsr_cmd_group_end(&too_much);
+	tsr_cmd_fill(&too_much, 0, 0, 1, 0);
+
+	/* more than a second of the other engine */
+	for (uint32_t i = 0; i < 300; i++)
+		tsr_submit(&dev, far.ctx, &far.cmd, 0, fence);
+	tsr_trace_start("split_part", "job_done", NULL);
+	tsr_submit(&dev, job.ctx, &job.cmd, fence, 0);
+	require_err(__tsr_submit(&dev, tsr_context_new(&dev, 0), &too_much, 0, 0, &args), -ENOSPC);
+	tsr_submit(&dev, tsr_context_new(&dev, 0), &rot.cmd, 0, last);
+	if (__tsr_syncobj_wait(dev.fd, fence, 0, 0) != -ETIME)
+		tap_note("the fence was early, this proves nothing");
+	require_ok(tsr_syncobj_status(&dev, last));
+	trace = tsr_trace_stop();
+
+	/* the first one armed */
+	tsr_trace_for_each(&trace, "split_part", ev)
+	{
+		waiter = (uint32_t)tsr_event_u64(ev, "ctx");
+		break;
+	}
+	runs = tsr_trace_runs(&trace, dev.render, &n);
+	require(n == 1 + rot.parts);
+	require_eq(runs[0].ctx, waiter);
+	free(runs);
+	tsr_close(&dev);
+}
+
+/* ---- A: one submission that takes too long as a whole ---------------------------------- */
+
+#define TOO_MANY_PARTS 3000 /* 15 s of the device, where 5 s are allowed */
+#define PARTS_ALLOWED 1000
+
+static void takes_too_long(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0);
+	uint32_t done = tsr_syncobj_new(&dev), ran;
+	struct drm_tessera_submit args;
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, TOO_MANY_PARTS, 0);
+	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
+	/* as after a hang, but the client has not been banned yet */
+	require_err(__tsr_submit(&dev, ctx, &rot.cmd, 0, 0, &args), -EIO);
+	require_eq(tsr_query_client(&dev).hangs, 1);
+	require(!tsr_query_client(&dev).banned);
+	ran = tsr_rotation_ran(&dev, other, &rot);
+	tap_note("%u parts ran", ran);
+	require(ran && ran <= PARTS_ALLOWED + FEW);
+	tsr_close(&dev);
+}
+
+/* none of its parts does; and B, who waits for its engine, waits no longer than that */
+static void one_that_takes_too_long(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_small small;
+	struct tsr_client a;
+	uint64_t start;
+
+	if (preempts(&dev))
+		tap_skip("others run between the parts");
+	tsr_group_timeouts("1");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&a, takes_too_long, 0);
+	tsr_client_wait_running(&a);
+	start = tap_now_ns();
+	tsr_small_run(&dev, &small);
+	tap_note("B: %llu ms", (unsigned long long)(tap_now_ns() - start) / 1000000);
+	tsr_client_join(&a);
 	tsr_close(&dev);
 }
 
@@ -403,6 +507,9 @@ static const struct tap_test tests[] = {
 	  one_of_many_parts, 0, 200 },
 	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,
 	  0, 120 },
+	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
+	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,
+	  120 },
 	{ "SCHED-2 SCHED-5 submissions of 20 parts, four at a time", beside_short_ones, 0, 0 },
 	{ "SCHED-2 SCHED-5 submissions of 500 parts, four at a time", beside_long_ones, 0, 200 },
 	{ "one context with a long queue", beside_one_queue, 0, 0 },

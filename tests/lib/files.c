@@ -132,6 +132,23 @@ void tsr_job_timeout_short(void)
 	tsr_job_timeout(tap_slow() ? "1500" : "500");
 }
 
+static char group_before[32];
+
+static void group_timeouts_restore(void)
+{
+	tsr_debugfs_write("group_timeouts", group_before);
+}
+
+void tsr_group_timeouts(const char *count)
+{
+	char *text = tsr_debugfs_read("group_timeouts");
+
+	snprintf(group_before, sizeof(group_before), "%s", text);
+	free(text);
+	atexit(group_timeouts_restore);
+	require_ok(tsr_debugfs_write("group_timeouts", count));
+}
+
 void tsr_evict_set(uint32_t segments)
 {
 	char text[16];

@@ -25,21 +25,28 @@ void tsr_rotation_init(struct tsr_device *dev, struct tsr_rotation *rot, uint32_
 	}
 }
 
+uint32_t tsr_rotation_ran(struct tsr_device *dev, uint32_t ctx, const struct tsr_rotation *rot)
+{
+	uint32_t count = rot->parts / 2 + 1, ran = 0;
+	uint32_t *words = calloc(2 * count, sizeof(*words));
+
+	require(words);
+	for (uint32_t b = 0; b < 2; b++)
+		tsr_gpu_read(dev, ctx, &rot->bos[b], 0, count, words + b * count);
+	while (ran < rot->parts && words[ran % 2 * count + ran / 2] == ran + 1)
+		ran++;
+	for (uint32_t i = ran; i < rot->parts; i++)
+		require_msg(!words[i % 2 * count + i / 2],
+			    "part %u of %u has run, part %u not: 0x%x", i, rot->parts, ran,
+			    words[i % 2 * count + i / 2]);
+	free(words);
+	return ran;
+}
+
 void tsr_rotation_check(struct tsr_device *dev, uint32_t ctx, const struct tsr_rotation *rot,
 			uint32_t ran)
 {
-	uint32_t count = rot->parts / 2 + 1;
-	uint32_t *words = calloc(count, sizeof(*words));
-
-	require(words);
-	for (uint32_t b = 0; b < 2; b++) {
-		tsr_gpu_read(dev, ctx, &rot->bos[b], 0, count, words);
-		for (uint32_t i = b; i < rot->parts; i += 2)
-			require_msg(words[i / 2] == (i < ran ? i + 1 : 0),
-				    "part %u of %u, of which %u should have run: 0x%x", i,
-				    rot->parts, ran, words[i / 2]);
-	}
-	free(words);
+	require_eq(tsr_rotation_ran(dev, ctx, rot), ran);
 }
 
 void tsr_rotation_fini(struct tsr_device *dev, struct tsr_rotation *rot)

@@ -27,6 +27,8 @@ void tsr_rotation_init(struct tsr_device *dev, struct tsr_rotation *rot, uint32_
 /* the first @ran parts have run, and no other */
 void tsr_rotation_check(struct tsr_device *dev, uint32_t ctx, const struct tsr_rotation *rot,
 			uint32_t ran);
+/* how many have; those are the first ones */
+uint32_t tsr_rotation_ran(struct tsr_device *dev, uint32_t ctx, const struct tsr_rotation *rot);
 void tsr_rotation_fini(struct tsr_device *dev, struct tsr_rotation *rot);
 
 /* memory that the test and its children share, zeroed */

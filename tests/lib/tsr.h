@@ -211,7 +211,9 @@ const char *tsr_debugfs(void); /* folder of the device; skips the test if there 
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
 void tsr_debugfs_reset(void); /* knobs a failed test may have left turned */
-/* how long a job may run, until the test ends; once in a test */
+/* for how many job timeouts parts may have an engine, until the test ends; once in a test */
+void tsr_group_timeouts(const char *count);
+/* how long a job may run, likewise */
 void tsr_job_timeout(const char *ms);
 void tsr_job_timeout_restore(void);
 void tsr_job_timeout_short(void); /* but long enough for the kernel and the emulator at hand */

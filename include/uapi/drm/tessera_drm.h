@@ -210,7 +210,7 @@ struct drm_tessera_query_memory {
 };
 
 /**
- * DRM_TESSERA_MAX_HANGS - jobs that may hang an engine before their client is banned
+ * DRM_TESSERA_MAX_HANGS - jobs that may hang an engine, or keep it for too long, before their client is banned
  *
  * From then on SUBMIT returns -EIO in all its contexts, also new ones, and what it has
  * queued ends with -ECANCELED.
@@ -449,7 +449,8 @@ struct drm_tessera_sync {
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
- * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed; -ECANCELED: not run because
+ * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed, or its parts kept an engine
+ * that cannot preempt for too long; -ECANCELED: not run because
  * an earlier job of the context hung, or the device went away or was reset; -EIO: not run because paging failed meanwhile (a fault of the
  * device). An object whose paging failed is lost: submissions that name it fail, accesses to mappings of it raise SIGBUS.
  */

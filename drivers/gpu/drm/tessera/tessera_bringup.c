@@ -34,6 +34,7 @@
 #include "services/reset.h"
 #include "submit/context.h"
 #include "submit/gate.h"
+#include "submit/part.h"
 #include "submit/split_input.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
@@ -53,6 +54,7 @@ static int tessera_device_map(struct tessera_device *tdev)
 		return -ENODEV;
 	}
 	tdev->split_cut_cost_kib = TESSERA_SPLIT_CUT_COST_KIB;
+	tdev->group_timeouts = TESSERA_GROUP_TIMEOUTS;
 	tdev->mmio = pcim_iomap_region(pdev, TSR_BAR_MMIO, "tessera");
 	if (IS_ERR(tdev->mmio))
 		return PTR_ERR(tdev->mmio);

@@ -154,6 +154,8 @@ struct tessera_device {
 	u32 force_split_seed;
 	/** @split_cut_cost_kib: debugfs: KiB that one more part may cost; U32_MAX: fewest parts */
 	u32 split_cut_cost_kib;
+	/** @group_timeouts: debugfs: job timeouts for which parts may have an engine; 0: no limit */
+	u32 group_timeouts;
 	/** @gates: order between submissions in parts and all others */
 	struct tessera_gates *gates;
 	/** @contexts: all contexts of all clients */

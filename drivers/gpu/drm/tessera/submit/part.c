@@ -6,6 +6,12 @@
  * finds in their reservations and leaves its own there. A part that follows
  * another of the same submission does not run if that one failed. Called with the
  * context's lock and the objects' reservations held.
+ *
+ * On a device that cannot preempt, the parts of a submission have their engine to themselves from
+ * the first to the last. None of them runs into its timeout, but all together may take
+ * as long as their number allows. So their time is summed, with the engine's waiting for the
+ * next one; a submission that takes too much is treated as a job that hangs, only that
+ * nothing has to be reset: parts that have not begun do not.
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -41,6 +47,36 @@ static bool lost_any(const struct tessera_part *part)
 	return false;
 }
 
+/**
+ * tessera_group_overran() - ask whether a submission had its engine for too long
+ * @group: the submission
+ *
+ * Return: 0, or -ETIME.
+ */
+int tessera_group_overran(const struct tessera_group *group)
+{
+	return READ_ONCE(group->overran) ? -ETIME : 0;
+}
+
+/* Parts of one engine are prepared one after the other. */
+static int part_overran(struct tessera_part *part)
+{
+	struct tessera_context *ctx = part->ctx;
+	struct tessera_group *group = part->group;
+
+	if (!group || !tessera_group_overran(group))
+		return 0;
+	if (!group->told) {
+		group->told = true;
+		drm_warn(&ctx->tdev->drm, "%s: context %u keeps it for too long\n",
+			 ctx->engine->name, ctx->hw_id);
+		atomic_set(&ctx->guilty, 1);
+		atomic_inc(&ctx->account->payer->hangs);
+	}
+
+	return -ETIME;
+}
+
 /* In run_job: the first error of a submission is that of all parts behind it. */
 static int tessera_part_prepare(struct tessera_job *job)
 {
@@ -51,8 +87,9 @@ static int tessera_part_prepare(struct tessera_job *job)
 		return -ECANCELED;
 	if (status < 0)
 		return status;
-	if (part->error)
-		return part->error;
+	status = part_overran(part);
+	if (status || part->error)
+		return status ?: part->error;
 
 	return lost_any(part) ? -EIO : 0;
 }
@@ -74,13 +111,29 @@ static void tessera_part_hung(struct tessera_job *job)
 	atomic_inc(&to_tessera_part(job)->ctx->account->payer->hangs);
 }
 
+/* The engine's lock is held. */
+static void group_spend(struct tessera_group *group, u64 start_ns, u64 end_ns)
+{
+	u64 spent = group->spent_ns + end_ns - start_ns;
+
+	/* A suspend is such a wait, too, and no fault of the group. */
+	if (group->end_ns && start_ns > group->end_ns)
+		spent += min(start_ns - group->end_ns, group->idle_ns);
+	group->spent_ns = spent;
+	group->end_ns = end_ns;
+	if (group->limit_ns && spent > group->limit_ns)
+		WRITE_ONCE(group->overran, true);
+}
+
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
-	if (end_ns > start_ns)
-		tessera_account_add_engine_time(part->ctx->account, job->engine->id,
-						end_ns - start_ns);
+	if (end_ns <= start_ns)
+		return;
+	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);
+	if (part->group)
+		group_spend(part->group, start_ns, end_ns);
 }
 
 static void tessera_part_release(struct tessera_job *job)
@@ -104,17 +157,22 @@ static const struct tessera_job_ops tessera_part_ops = {
 
 /**
  * tessera_group_create() - begin a submission in parts
+ * @ctx: its context
  *
  * Return: the group with one reference, or NULL.
  */
-struct tessera_group *tessera_group_create(void)
+struct tessera_group *tessera_group_create(struct tessera_context *ctx)
 {
 	struct tessera_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	struct tessera_device *tdev = ctx->tdev;
 
 	if (!group)
 		return NULL;
 	kref_init(&group->ref);
 	init_waitqueue_head(&group->wait);
+	group->idle_ns = (u64)tessera_engine_timeout_ms(tdev) * NSEC_PER_MSEC;
+	if (!(tdev->info.caps & TSR_CAP_PREEMPTION))
+		group->limit_ns = group->idle_ns * READ_ONCE(tdev->group_timeouts);
 
 	return group;
 }

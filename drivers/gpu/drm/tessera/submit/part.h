@@ -46,10 +46,26 @@ struct tessera_group {
 	atomic_t unfinished;
 	/** @wait: for fewer of them */
 	wait_queue_head_t wait;
+	/** @limit_ns: for how long it may have its engine to itself; 0: it does not */
+	u64 limit_ns;
+	/** @idle_ns: how much of each wait between two parts counts */
+	u64 idle_ns;
+	/** @spent_ns: of @limit_ns; under the engine's lock */
+	u64 spent_ns;
+	/** @end_ns: device clock when its last part ended, 0 before that; likewise */
+	u64 end_ns;
+	/** @overran: it has spent more; what has not begun does not */
+	bool overran;
+	/** @told: and has been blamed for it; only parts being prepared look at it */
+	bool told;
 };
 
-struct tessera_group *tessera_group_create(void);
+/* For how many job timeouts a submission may have its engine to itself; a debugfs knob. */
+#define TESSERA_GROUP_TIMEOUTS	12
+
+struct tessera_group *tessera_group_create(struct tessera_context *ctx);
 void tessera_group_put(struct tessera_group *group);
+int tessera_group_overran(const struct tessera_group *group);
 int tessera_group_wait(struct tessera_group *group, u32 unfinished);
 
 struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses);

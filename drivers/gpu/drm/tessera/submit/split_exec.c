@@ -62,7 +62,7 @@ static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 	run->used = kvmalloc_array(num, sizeof(*run->used), TESSERA_GFP_LISTS);
 	run->mark = kvcalloc(num, sizeof(*run->mark), TESSERA_GFP_LISTS);
 	run->holding = kvcalloc(BITS_TO_LONGS(num), sizeof(long), TESSERA_GFP_LISTS);
-	run->group = tessera_group_create();
+	run->group = tessera_group_create(req->ctx);
 	if (!run->used || !run->mark || !run->holding || !run->group)
 		return -ENOMEM;
 	ret = tessera_split_map_init(&run->map, req);
@@ -205,6 +205,8 @@ static int run_windows(struct tessera_split_run *run)
 	do {
 		ret = tessera_group_wait(run->group,
 					 TESSERA_GROUP_PARTS - TESSERA_WINDOW_PARTS);
+		if (!ret)
+			ret = tessera_group_overran(run->group);
 		if (!ret)
 			ret = run_window(run);
 	} while (!ret && !run->cursor.done);
