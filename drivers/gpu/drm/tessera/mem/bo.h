@@ -52,8 +52,8 @@ struct tessera_bo {
 	u32 caching;
 	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
 	u64 last_use;
-	/** @holds: submissions in parts that rely on its place, see mem/hold.c */
-	atomic_t holds;
+	/** @holder: stamp of the submission in parts that relies on its place, see mem/hold.c */
+	atomic64_t holder;
 	/** @pins: others that use its pages, see tessera_residency_pin(); under resv */
 	unsigned int pins;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */

@@ -3,15 +3,18 @@
  * DOC: holds
  *
  * A submission in parts keeps no lock between two windows, but what stays bound over the cut
- * there is to stay where it is (SPLIT-24). So it holds those objects: nobody evicts or
- * moves them for room, and who needs that room waits, with no lock held, until the next
- * window is armed (TESSERA_ROOM_RELEASED).
+ * there is to stay where it is (SPLIT-17). So it holds those objects: nobody evicts or
+ * moves them for room, and who needs that room waits, with no lock held, until they are
+ * given up (TESSERA_ROOM_RELEASED).
  *
- * A hold is a promise among those who place objects, not a pin. A submission in parts that
- * holds objects itself passes over it where it cannot go on otherwise (two such would wait
- * for each other), and so does one that has waited for several windows; CPU accesses and
- * suspend do so at once. That is safe, because each part is given today's addresses: the
- * holder finds its object elsewhere and plans with that.
+ * Two such submissions could wait for each other. So holds have an order, that of the
+ * submissions: a younger one waits for an older one, an older one passes over what a younger
+ * one holds. Each wait is for somebody older, and the oldest waits for nobody. What
+ * was passed over is brought back by its holder: a part is given the addresses of today.
+ * CPU accesses and suspend pass over all holds, at once.
+ *
+ * An object has one holder at a time, the oldest of those who want to; the others hold it
+ * again, if they still need it, with their next window.
  */
 
 #include <linux/atomic.h>
@@ -24,33 +27,46 @@
 /**
  * tessera_hold_take() - rely on an object's place
  * @bo: the object, reservation held, with a reference for as long
+ * @stamp: number of the submission, from tessera_residency_next_stamp()
+ *
+ * May be called again by the same submission.
  */
-void tessera_hold_take(struct tessera_bo *bo)
+void tessera_hold_take(struct tessera_bo *bo, u64 stamp)
 {
+	s64 holder = atomic64_read(&bo->holder);
+
 	dma_resv_assert_held(bo->tbo.base.resv);
-	atomic_inc(&bo->holds);
+
+	do {
+		if (holder && (u64)holder <= stamp)
+			return;
+	} while (!atomic64_try_cmpxchg(&bo->holder, &holder, stamp));
 }
 
 /**
  * tessera_hold_drop() - do so no longer
  * @bo: the object
+ * @stamp: number of the submission
  *
  * When all that was held is dropped, tell with tessera_hold_changed().
  */
-void tessera_hold_drop(struct tessera_bo *bo)
+void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 {
-	atomic_dec(&bo->holds);
+	atomic64_cmpxchg(&bo->holder, stamp, 0);
 }
 
 /**
- * tessera_hold_is_held() - ask whether anybody relies on an object's place
+ * tessera_hold_keeps_off() - ask whether a submission has to wait for an object's place
  * @bo: the object
+ * @stamp: number of the submission
  *
- * Return: true if so; final only under its reservation.
+ * Return: true if an older one relies on it; final only under its reservation.
  */
-bool tessera_hold_is_held(struct tessera_bo *bo)
+bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 {
-	return atomic_read(&bo->holds);
+	u64 holder = atomic64_read(&bo->holder);
+
+	return holder && holder < stamp;
 }
 
 /**

@@ -7,9 +7,9 @@
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 
-void tessera_hold_take(struct tessera_bo *bo);
-void tessera_hold_drop(struct tessera_bo *bo);
-bool tessera_hold_is_held(struct tessera_bo *bo);
+void tessera_hold_take(struct tessera_bo *bo, u64 stamp);
+void tessera_hold_drop(struct tessera_bo *bo, u64 stamp);
+bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp);
 void tessera_hold_changed(struct tessera_device *tdev);
 
 #endif /* __TESSERA_HOLD_H__ */

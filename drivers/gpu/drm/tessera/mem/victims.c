@@ -76,7 +76,7 @@ static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
 	block->bo = to_tessera_bo(tbo);
 	block->bo_id = block->bo->id;
 	block->pinned = false;
-	block->held = atomic_read(&block->bo->holds);
+	block->held = atomic64_read(&block->bo->holder);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->clean = READ_ONCE(block->bo->copy_valid);
 }
@@ -333,7 +333,7 @@ static int evict_block(const struct tessera_segment *seg, struct tessera_block *
 	if (!dma_resv_trylock(resv))
 		return -EBUSY;
 
-	if (atomic_read(&block->bo->holds))
+	if (atomic64_read(&block->bo->holder))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(block->bo) == seg)
 		ret = tessera_victims_evict(block->bo, reason);

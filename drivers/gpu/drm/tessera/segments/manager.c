@@ -581,7 +581,7 @@ int tessera_manager_claim(struct tessera_manager *mgr)
 		seen = tessera_room_seen(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
 		if (claim_try(mgr))
 			return 0;
-		ret = tessera_room_wait(mgr->tdev, TESSERA_ROOM_UNCLAIMED, seen);
+		ret = tessera_room_wait(mgr->tdev, TESSERA_ROOM_UNCLAIMED, seen, false);
 		if (ret)
 			return ret;
 	}

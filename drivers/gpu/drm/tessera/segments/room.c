@@ -4,7 +4,7 @@
  *
  * Who finds no room for a reason that passes drops all its locks, waits here, and looks
  * again. The number of the last event is read before the look, so none is missed.
- * Waiting takes no lock and ends with a fatal signal, a freeze is allowed.
+ * Waiting takes no lock and ends with a signal, if only a fatal one; a freeze is allowed.
  */
 
 #include <linux/atomic.h>
@@ -82,21 +82,24 @@ void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event ev
  * @tdev: the device
  * @event: which kind
  * @seen: from tessera_room_seen()
+ * @interruptible: any signal ends it, as the call can be made again
  *
  * No lock may be held that anybody else needs.
  *
- * Return: 0, -EINTR for a fatal signal, or -ENODEV if the device went away.
+ * Return: 0; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if the device went away.
  */
-int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen)
+int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
+		      bool interruptible)
 {
+	unsigned int state = interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE;
 	struct room_event *ev = &tdev->room->events[event];
 	int ret;
 
 	ret = wait_event_state(ev->wait, atomic_read(&ev->count) != seen ||
 			       drm_dev_is_unplugged(&tdev->drm),
-			       (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
+			       (state | TASK_FREEZABLE_UNSAFE));
 	if (ret)
-		return -EINTR;
+		return interruptible ? ret : -EINTR;
 
 	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : 0;
 }

@@ -37,8 +37,8 @@
 /* Attempts at a window that others disturb, before they are kept out of it. */
 #define MAX_MISSES	3
 
-/* Windows of others that pass before what they hold is taken. */
-#define MAX_HOLD_WAITS	8
+/* And then, before they are let in again: what is left is the client's own doing. */
+#define MAX_CLAIMED_MISSES	8
 
 static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 {
@@ -100,28 +100,25 @@ static void run_fini(struct tessera_split_run *run)
 
 static void run_unclaim(struct tessera_split_run *run)
 {
-	struct tessera_device *tdev = run->req->tdev;
-	u32 i;
+	struct tessera_manager *mgr;
+	u32 i = 0;
 
 	if (!run->claimed)
 		return;
-	for (i = 0; i < tessera_segment_count(tdev); i++)
-		if (run->segments & BIT(tessera_segment_by_index(tdev, i)->id))
-			tessera_manager_unclaim(tessera_manager_of(tdev, i));
+	while ((mgr = tessera_window_manager(run, &i)))
+		tessera_manager_unclaim(mgr);
 	run->claimed = false;
 }
 
 static int run_claim(struct tessera_split_run *run)
 {
-	struct tessera_device *tdev = run->req->tdev;
-	u32 i;
+	struct tessera_manager *mgr;
+	u32 i = 0;
 	int ret;
 
 	run->claimed = true;
-	for (i = 0; i < tessera_segment_count(tdev); i++) {
-		if (!(run->segments & BIT(tessera_segment_by_index(tdev, i)->id)))
-			continue;
-		ret = tessera_manager_claim(tessera_manager_of(tdev, i));
+	while ((mgr = tessera_window_manager(run, &i))) {
+		ret = tessera_manager_claim(mgr);
 		if (ret)
 			return ret;
 	}
@@ -129,23 +126,40 @@ static int run_claim(struct tessera_split_run *run)
 	return 0;
 }
 
-/* What passes by itself is waited for, with nothing held: dying objects, others' holds. */
+/* What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. */
 static int run_wait_for_room(struct tessera_split_run *run, const u32 *seen)
+{
+	enum tessera_room_event event = run->dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
+
+	run_unclaim(run);
+
+	return tessera_room_wait(run->req->tdev, event, seen[event], !run->last);
+}
+
+/*
+ * Others were there first. What was armed stands; the rest is planned again. Nobody is waited
+ * for while others are kept out, and those that were in the middle of something when they
+ * were cannot disturb again; so the claim is kept until the window is armed.
+ */
+static int run_again(struct tessera_split_run *run, const u32 *seen, u32 *misses)
 {
 	struct tessera_device *tdev = run->req->tdev;
 
-	run_unclaim(run);
-	if (run->dying)
-		return tessera_room_wait(tdev, TESSERA_ROOM_FREED, seen[TESSERA_ROOM_FREED]);
+	if (++*misses < (run->claimed ? MAX_CLAIMED_MISSES : MAX_MISSES))
+		return 0;
+	if (run->claimed) {
+		run_unclaim(run);
+		*misses = 0;
+		return 0;
+	}
+	if (tessera_window_closed(run)) {
+		*misses = MAX_MISSES - 1;
+		return tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
+					 seen[TESSERA_ROOM_UNCLAIMED], !run->last);
+	}
+	*misses = 0;
 
-	/* Two that hold something would wait for each other. */
-	if (bitmap_empty(run->holding, max(run->req->list.num_allocs, 1u)) &&
-	    run->hold_waits++ < MAX_HOLD_WAITS)
-		return tessera_room_wait(tdev, TESSERA_ROOM_RELEASED,
-					 seen[TESSERA_ROOM_RELEASED]);
-	run->pass_holds = true;
-
-	return 0;
+	return run_claim(run);
 }
 
 /* One window, in as many attempts as it takes. */
@@ -153,33 +167,24 @@ static int run_window(struct tessera_split_run *run)
 {
 	struct tessera_device *tdev = run->req->tdev;
 	u32 seen[TESSERA_ROOM_EVENTS];
+	u32 before = run->num_parts;
 	u32 misses = 0, event;
 	int ret;
 
-	for (;;) {
+	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			seen[event] = tessera_room_seen(tdev, event);
 		ret = tessera_window_run(run);
-		if (ret == -EAGAIN) {
-			/* Others were there first. What was armed stands; plan again. */
-			if (++misses < MAX_MISSES)
-				continue;
-			run_unclaim(run);
-			if (tessera_window_closed(run)) {
-				ret = tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
-							seen[TESSERA_ROOM_UNCLAIMED]);
-				misses = MAX_MISSES - 1;
-			} else {
-				ret = run_claim(run);
-			}
-		} else if (ret == -EBUSY && run->wait_for_room) {
+		/* Some of it is a window, too. */
+		if (ret == -EAGAIN && run->num_parts != before)
+			ret = 0;
+		else if (ret == -EAGAIN)
+			ret = run_again(run, seen, &misses);
+		else if (ret == -EBUSY && run->wait_for_room)
 			ret = run_wait_for_room(run, seen);
-		} else {
+		else
 			break;
-		}
-		if (ret)
-			break;
-	}
+	} while (!ret && run->num_parts == before);
 	run_unclaim(run);
 
 	return ret;
@@ -193,7 +198,7 @@ static void run_drop_holds(struct tessera_split_run *run)
 	if (bitmap_empty(run->holding, max(req->list.num_allocs, 1u)))
 		return;
 	for_each_set_bit(i, run->holding, req->list.num_allocs)
-		tessera_hold_drop(req->bos[i]);
+		tessera_hold_drop(req->bos[i], req->stamp);
 	bitmap_zero(run->holding, max(req->list.num_allocs, 1u));
 	tessera_hold_changed(req->tdev);
 }

@@ -5,9 +5,9 @@
  * Puts the state of segments and objects into the split planner's terms. What the blocks of
  * others are worth is decided by the order of victims: one that is busy, or whose
  * owner has no more than its fair share, goes only as the last resort; one that is
- * being destroyed cannot go at all. So it is with what others hold between two of their
- * windows, unless the holds are to be passed over. No lock is held: what is described may
- * have changed when the plan is carried out, which notices.
+ * being destroyed cannot go at all. So it is with what older submissions hold between two of
+ * their windows (mem/hold.c). No lock is held: what is described may have changed when the
+ * plan is carried out, which notices.
  */
 #include <linux/bsearch.h>
 #include <linux/sched/signal.h>
@@ -19,6 +19,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/hold.h"
 #include "mem/victims.h"
 #include "pure/victim.h"
 #include "segments/account.h"
@@ -223,22 +224,19 @@ static u64 segment_want(const struct tessera_split_model *model,
 
 /* What the ranks depend on beyond what is seen at once. */
 static void look_closer(struct tessera_split_model *model, struct tessera_block *block,
-			u32 alloc)
+			u64 stamp)
 {
+	u64 holder;
+
 	if (!block->bo)
 		return;
-	block->busy = !dma_resv_test_signaled(block->bo->tbo.base.resv,
+	holder = atomic64_read(&block->bo->holder);
+	/* Nobody likes to lose what it holds, but an older submission may take it. */
+	block->busy = (holder && holder != stamp) ||
+		      !dma_resv_test_signaled(block->bo->tbo.base.resv,
 					      DMA_RESV_USAGE_BOOKKEEP);
-	/* What this submission holds itself it may move, where the plan lets it. */
-	if (alloc != TESSERA_SPLIT_NONE)
-		block->held = atomic_read(&block->bo->holds) > test_bit(alloc, model->holding);
-	if (!block->held)
-		return;
-	model->held = true;
-	if (model->pass_holds) {
-		block->held = false;
-		block->busy = true;
-	}
+	block->held = tessera_hold_keeps_off(block->bo, stamp);
+	model->held |= block->held;
 }
 
 static int model_segment_blocks(struct tessera_split_model *model,
@@ -255,9 +253,7 @@ static int model_segment_blocks(struct tessera_split_model *model,
 	if (ret)
 		return ret;
 	for (i = 0; i < blocks.num; i++)
-		look_closer(model, &blocks.block[i],
-			    blocks.block[i].bo ? map_find(model->map, blocks.block[i].bo_id) :
-						 TESSERA_SPLIT_NONE);
+		look_closer(model, &blocks.block[i], req->stamp);
 	ret = tessera_victims_rank(req->tdev, seg, req->ctx->account,
 				   segment_want(model, req, segment, &blocks), &blocks);
 	if (!ret)
@@ -325,8 +321,7 @@ static int may_go_on(void *ctx)
 
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
- * @model: zeroed but for the map, what is held, and whether holds are passed over;
- *	tessera_split_model_fini() even after a failure
+ * @model: zeroed but for the map; tessera_split_model_fini() even after a failure
  * @req: the submission, checked
  * @segments: set of segment ids
  *

@@ -56,11 +56,7 @@ struct tessera_split_model {
 	struct tessera_split_block *blocks;
 	/** @map: the allocation list by object */
 	const struct tessera_split_map *map;
-	/** @holding: allocations this submission holds */
-	const unsigned long *holding;
-	/** @pass_holds: what others hold may go, as a last resort */
-	bool pass_holds;
-	/** @held: others hold something in these segments */
+	/** @held: older submissions hold something in these segments */
 	bool held;
 	/** @block_bos: the object in each of them, with a reference; NULL: being destroyed */
 	struct tessera_bo **block_bos;

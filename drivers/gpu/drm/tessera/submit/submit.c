@@ -221,7 +221,7 @@ static int submit_whole(struct tessera_request *req)
 		ret = submit_try(req);
 		if (ret != -EAGAIN)
 			return ret;
-		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen);
+		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen, true);
 		if (ret)
 			return ret;
 	}

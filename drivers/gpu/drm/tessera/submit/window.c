@@ -118,7 +118,7 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 	ret = plan_window(run, in);
 	full = ret == -ENOSPC || (!ret && run->plan.late_error);
 	run->dying = model->dying;
-	run->wait_for_room = full && (model->dying || (model->held && !run->pass_holds));
+	run->wait_for_room = full && (model->dying || model->held);
 	if (run->wait_for_room)
 		return -EBUSY;
 	if (full) {
@@ -308,7 +308,7 @@ static int evict_foreign(struct tessera_split_run *run, const struct tessera_spl
 
 	if (!seg || seg->id != block->seg || tessera_bo_segment_offset(bo) != block->start)
 		return 0;
-	if (tessera_hold_is_held(bo) && !run->pass_holds)
+	if (tessera_hold_keeps_off(bo, run->req->stamp))
 		return -EAGAIN;
 
 	return tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
@@ -363,6 +363,47 @@ static int run_ops(struct tessera_split_run *run, const struct tessera_split_mod
 	commit_ops(run, &model->in, num_ops, run->num_parts - before);
 
 	return ret ?: late;
+}
+
+/* ---- Claims ---------------------------------------------------------------- */
+
+/**
+ * tessera_window_manager() - go through the segments of a submission
+ * @run: the submission
+ * @index: where to go on; 0 to begin
+ *
+ * Return: the manager of the next segment it may touch, in the order of segments, or NULL.
+ */
+struct tessera_manager *tessera_window_manager(struct tessera_split_run *run, u32 *index)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u32 i;
+
+	while (*index < tessera_segment_count(tdev)) {
+		i = (*index)++;
+		if (run->segments & BIT(tessera_segment_by_index(tdev, i)->id))
+			return tessera_manager_of(tdev, i);
+	}
+
+	return NULL;
+}
+
+/**
+ * tessera_window_closed() - ask whether somebody else has claimed a segment
+ * @run: the submission
+ *
+ * Return: true if so.
+ */
+bool tessera_window_closed(struct tessera_split_run *run)
+{
+	struct tessera_manager *mgr;
+	u32 i = 0;
+
+	while ((mgr = tessera_window_manager(run, &i)))
+		if (tessera_manager_closed(mgr))
+			return true;
+
+	return false;
 }
 
 /* ---- Locking --------------------------------------------------------------- */
@@ -422,6 +463,7 @@ static void change_holds(struct tessera_split_run *run)
 {
 	const struct tessera_slot_table *table = run->replay.table;
 	struct tessera_request *req = run->req;
+	bool dropped = false;
 	u32 i, alloc;
 
 	tessera_patch_replay_cut(&run->replay, run->cursor.byte);
@@ -432,16 +474,18 @@ static void change_holds(struct tessera_split_run *run)
 		if (row->split_offset == run->cursor.byte)
 			continue;
 		run->mark[row->alloc] = run->marks;
-		if (!test_and_set_bit(row->alloc, run->holding))
-			tessera_hold_take(req->bos[row->alloc]);
+		set_bit(row->alloc, run->holding);
+		tessera_hold_take(req->bos[row->alloc], req->stamp);
 	}
 	for_each_set_bit(alloc, run->holding, req->list.num_allocs) {
 		if (run->mark[alloc] == run->marks)
 			continue;
 		clear_bit(alloc, run->holding);
-		tessera_hold_drop(req->bos[alloc]);
+		tessera_hold_drop(req->bos[alloc], req->stamp);
+		dropped = true;
 	}
-	tessera_hold_changed(req->tdev);
+	if (dropped)
+		tessera_hold_changed(req->tdev);
 }
 
 static int arm_locked(struct tessera_split_run *run, const struct tessera_split_model *model)
@@ -473,6 +517,9 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
 		if (ret)
 			break;
 	}
+	/* Who has claimed a segment is not to be disturbed by what could not be finished. */
+	if (!ret && tessera_window_closed(run))
+		ret = -EAGAIN;
 	if (!ret)
 		ret = arm_locked(run, model);
 	drm_exec_fini(&exec);
@@ -498,8 +545,6 @@ int tessera_window_run(struct tessera_split_run *run)
 
 	memset(model, 0, sizeof(*model));
 	model->map = &run->map;
-	model->holding = run->holding;
-	model->pass_holds = run->pass_holds;
 	run->wait_for_room = false;
 	ret = tessera_split_model_init(model, run->req, run->segments);
 	if (!ret)
@@ -509,25 +554,6 @@ int tessera_window_run(struct tessera_split_run *run)
 	tessera_split_model_fini(model);
 
 	return ret;
-}
-
-/**
- * tessera_window_closed() - ask whether somebody else has claimed a segment
- * @run: the submission
- *
- * Return: true if so.
- */
-bool tessera_window_closed(struct tessera_split_run *run)
-{
-	struct tessera_device *tdev = run->req->tdev;
-	u32 i;
-
-	for (i = 0; i < tessera_segment_count(tdev); i++)
-		if ((run->segments & BIT(tessera_segment_by_index(tdev, i)->id)) &&
-		    tessera_manager_closed(tessera_manager_of(tdev, i)))
-			return true;
-
-	return false;
 }
 
 /**

@@ -9,6 +9,7 @@
 #include "submit/split_input.h"
 
 struct dma_fence;
+struct tessera_manager;		/* segments/manager.h */
 struct tessera_group;		/* submit/part.h */
 struct tessera_part;		/* submit/part.h */
 struct tessera_request;		/* submit/request.h */
@@ -60,20 +61,17 @@ struct tessera_split_run {
 	struct dma_fence *near;
 	/** @num_parts: parts pushed */
 	u32 num_parts;
-	/** @hold_waits: how often it has waited for what others hold */
-	u32 hold_waits;
 	/** @claimed: nobody else may place objects in @segments now */
 	bool claimed;
-	/** @pass_holds: take what others hold, where there is no other way */
-	bool pass_holds;
 	/** @wait_for_room: there was none, but waiting will change that */
 	bool wait_for_room;
-	/** @dying: ... because objects are being destroyed, else because of holds */
+	/** @dying: ... because objects are being destroyed, else because of older ones' holds */
 	bool dying;
 };
 
-int tessera_window_run(struct tessera_split_run *run);
+struct tessera_manager *tessera_window_manager(struct tessera_split_run *run, u32 *index);
 bool tessera_window_closed(struct tessera_split_run *run);
+int tessera_window_run(struct tessera_split_run *run);
 int tessera_window_close(struct tessera_split_run *run, int error);
 
 #endif /* __TESSERA_WINDOW_H__ */
