@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Submissions of more parts than the kernel arms at a time: what holds over a cut holds over the
- * border of two windows, too, and what happens meanwhile (others' pressure, the CPU, a hang, suspend)
- * ends as documented. Each job takes the device 10 ms (test-window.args), so
+ * border of two windows, too, and what happens meanwhile (others' pressure, the CPU, a hang, suspend,
+ * the device going away) ends as documented. Each job takes the device 10 ms (test-window.args), so
  * that a hundred parts are armed while the first ones run. Built twice, for a device
  * without and with preemption.
  */
@@ -10,8 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "pci.h"
 #include "puzzle.h"
 #include "stall.h"
 
@@ -189,6 +192,121 @@ static void kept_over_windows(void)
 	tsr_close(&dev);
 }
 
+/* a group that keeps something bound, in a process of its own */
+static void submit_kept(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct kept kept;
+
+	kept_init(&dev, &kept, MANY_PARTS);
+	require_ok(tsr_client_submit(client, &dev, ctx, &kept.cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	kept_check(&dev, &kept, MANY_PARTS, MANY_PARTS);
+	client->state->ready = true;
+	tsr_close(&dev);
+}
+
+/*
+ * Others that want the very memory, by jobs and by the CPU: one fills the segment with an object
+ * of most of its size, one with many small ones. Their bytes are right, too.
+ */
+static void wants_it_all(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+
+	while (!client->state->stop) {
+		client->state->rounds++;
+		tsr_gpu_fill(&dev, ctx, &big, client->state->rounds);
+		tsr_gpu_read(&dev, ctx, &big, 17, 1, &word);
+		require_eq(word, client->state->rounds);
+	}
+	tsr_close(&dev);
+}
+
+static void wants_pieces(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo small[8];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(small); i++) {
+		small[i] = tsr_bo_new(&dev, KiB(64), tsr_bit(seg), DRM_TESSERA_BO_CPU_ACCESS);
+		tsr_pattern_write((tsr_bo_map(&dev, &small[i]), &small[i]), i);
+	}
+	while (!client->state->stop) {
+		client->state->rounds++;
+		for (uint32_t i = 0; i < ARRAY_SIZE(small); i++) {
+			tsr_gpu_touch(&dev, ctx, &small[i]);
+			tsr_pattern_check(&small[i], i);
+		}
+	}
+	tsr_close(&dev);
+}
+
+/* what comes later does not move what is kept: it takes other places, or waits */
+static void kept_under_pressure(void)
+{
+	struct tsr_client a, all, pieces;
+	struct tsr_trace trace;
+
+	tsr_trace_start("split_part", "split_pin", NULL);
+	tsr_client_start(&a, submit_kept, 0);
+	tsr_client_wait_running(&a);
+	tsr_client_start(&all, wants_it_all, 0);
+	tsr_client_start(&pieces, wants_pieces, 0);
+	tsr_wait_for(a.state->returned);
+	trace = tsr_trace_stop();
+	check_pins(&trace, MANY_PARTS);
+	tsr_client_join(&a);
+	/* and they get what they want */
+	tsr_wait_for(all.state->rounds > 1 && pieces.state->rounds > 1);
+	all.state->stop = pieces.state->stop = true;
+	tsr_client_join(&all);
+	tsr_client_join(&pieces);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* who waits for what others keep can be interrupted, as nothing of it has run */
+static void waiting_for_what_is_kept(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const struct itimerval tick = { { 0, 100000 }, { 0, 100000 } }, off = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+	struct drm_tessera_submit args;
+	struct tsr_client a;
+	struct tsr_cmd cmd;
+	int rc;
+
+	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("it waits at the gate");
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &big, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
+	tsr_client_start(&a, submit_kept, 0);
+	tsr_client_wait_running(&a);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	tsr_submit_args(&cmd, ctx, &args);
+	rc = ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
+	setitimer(ITIMER_REAL, &off, NULL);
+	require_eq(rc, -EINTR);
+	require(!a.state->returned);
+	tsr_client_join(&a);
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_close(&dev);
+}
+
 /* groups that hold something each, at once */
 static void one_that_holds(struct tsr_client *client)
 {
@@ -352,21 +470,6 @@ static void hang_in_the_middle(void)
 
 /* ---- suspend, unplug ---------------------------------------------------------------- */
 
-/* a group that keeps something bound; its outcome */
-static void submit_kept(struct tsr_client *client)
-{
-	struct tsr_device dev = tsr_client_open(client);
-	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
-	struct kept kept;
-
-	kept_init(&dev, &kept, MANY_PARTS);
-	require_ok(tsr_client_submit(client, &dev, ctx, &kept.cmd, 0, done));
-	require_ok(tsr_syncobj_status(&dev, done));
-	kept_check(&dev, &kept, MANY_PARTS, MANY_PARTS);
-	client->state->ready = true;
-	tsr_close(&dev);
-}
-
 /* SEG-31: again and again while it is being armed and run */
 static void suspend_between_windows(void)
 {
@@ -390,14 +493,297 @@ static void suspend_between_windows(void)
 	tsr_close(&dev);
 }
 
+/* SEG-31: what is queued uses the objects first, and more of them than a ring takes evictions */
+static void suspend_behind_a_queue(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bos[12];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_visible(&dev)), 0);
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	for (uint32_t i = 0; i < 4 * ARRAY_SIZE(bos); i++) {
+		struct tsr_cmd cmd;
+
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i % ARRAY_SIZE(bos)], true);
+		tsr_cmd_fill(&cmd, 0, 0, KiB(16), i);
+		tsr_submit(&dev, ctx, &cmd, 0, 0);
+		tsr_cmd_fini(&cmd);
+	}
+	tsr_suspend_devices();
+	/* all evictions were over before the power went, and so all that they waited for */
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_ok(__tsr_bo_wait(dev.fd, bos[i].handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, 0);
+		tsr_gpu_read(&dev, ctx, &bos[i], KiB(16) - 1, 1, &word);
+		require_eq(word, 3 * ARRAY_SIZE(bos) + i);
+	}
+	tsr_close(&dev);
+}
+
+/* ---- an element that comes long before its packet ----------------------------------------- */
+
+#define PACKET_PART 400
+
+/*
+ * The object is needed from the first part on, in the hidden segment; but the packet that binds it is in
+ * a part that is armed seconds later, when it has moved to the aperture. From there on every part
+ * writes to it.
+ */
+static void packet_far_behind(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const uint32_t hidden = tsr_seg_hidden(&dev)->id, gart = tsr_seg_gart(&dev)->id;
+	struct drm_tessera_bo_create args = {
+		.size = KiB(64),
+		.supported = 1u << hidden | 1u << gart,
+		.evict_to = 1u << gart,
+		.flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)hidden },
+	};
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct tsr_bo bos[2], late = { .size = args.size };
+	const uint32_t *words;
+	struct tsr_cmd cmd;
+
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	late.handle = args.handle;
+	tsr_gpu_touch(&dev, ctx, &late);
+	require_eq(tsr_bo_info(&dev, &late).segment, hidden);
+	client->state->ready = true;
+	for (uint32_t i = 0; i < 2; i++)
+		bos[i] = tsr_bo_new(&dev, seg->size * 5 / 8 & ~UINT64_C(4095), tsr_bit(seg), 0);
+	tsr_cmd_init(&cmd);
+	/* the element comes first; its packet is moved to where it belongs below */
+	tsr_cmd_bind_buffer(&cmd, 1, &late, true);
+	cmd.num_dw = 0;
+	for (uint32_t i = 0; i < MANY_PARTS; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i % 2], true);
+		tsr_cmd_fill(&cmd, 0, i, 1, i);
+		if (i == PACKET_PART) {
+			uint32_t offset = tsr_cmd_bind_buffer(&cmd, 1, &late, true);
+
+			cmd.patches[0].patch_offset = offset + TSR_BIND_PATCH_OFFSET;
+			cmd.num_patches--;
+		}
+		if (i >= PACKET_PART)
+			tsr_cmd_fill(&cmd, 1, i, 1, i);
+	}
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	require_eq(tsr_bo_info(&dev, &late).segment, gart);
+	words = tsr_bo_map(&dev, &late);
+	for (uint32_t i = 0; i < MANY_PARTS; i++)
+		require_eq(words[i], i < PACKET_PART ? 0 : i);
+	tsr_close(&dev);
+}
+
+static void packet_behind_its_element(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client a;
+
+	tsr_client_start(&a, packet_far_behind, 0);
+	/* one job has run before */
+	tsr_wait_for(a.state->ready);
+	tsr_client_wait_running(&a);
+	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)));
+	require(!a.state->returned);
+	tsr_client_join(&a);
+	tsr_close(&dev);
+}
+
+/* ---- objects that move while the kernel looks where they are ------------------------------ */
+
+#define MOVING 64
+#define MOVING_ROUNDS 10
+
+struct mover {
+	uint32_t segments;
+	volatile uint32_t asked, done;
+};
+
+static void *evict_when_asked(void *arg)
+{
+	struct mover *mover = arg;
+
+	while (mover->done < MOVING_ROUNDS) {
+		tsr_wait_for(mover->asked > mover->done);
+		tsr_evict_set(mover->segments);
+		mover->done++;
+	}
+	return NULL;
+}
+
+/*
+ * What is evicted goes from one segment that is looked at to another that is, too. A plan made of
+ * both is made again; it is no fault of the submission.
+ */
+static void moved_while_planning(void)
+{
+	struct tsr_device dev = tsr_open();
+	const uint32_t hidden = tsr_seg_hidden(&dev)->id, gart = tsr_seg_gart(&dev)->id;
+	uint32_t plain = tsr_context_new(&dev, 0), word;
+	uint32_t ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	struct mover mover = { .segments = 1u << hidden };
+	struct tsr_bo bos[MOVING];
+	struct tsr_cmd cmd;
+	pthread_t thread;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	for (uint32_t i = 0; i < MOVING; i++) {
+		struct drm_tessera_bo_create args = {
+			.size = 4096,
+			.supported = 1u << hidden | 1u << gart,
+			.evict_to = 1u << gart,
+			.num_preferred = 1,
+			.preferred = { (uint8_t)hidden },
+		};
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
+	}
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
+	tsr_cmd_bind_buffer(&cmd, 1, &bos[0], true);
+	tsr_cmd_fill(&cmd, 1, 1, 1, 1);
+	require(!pthread_create(&thread, NULL, evict_when_asked, &mover));
+	for (uint32_t i = 0; i < MOVING_ROUNDS; i++) {
+		struct drm_tessera_submit args;
+
+		/* from the aperture back to the memory segment */
+		tsr_evict_set(1u << gart);
+		tsr_submit_done(&dev, plain, &cmd);
+		require_eq(tsr_bo_info(&dev, &bos[MOVING - 1]).segment, hidden);
+		mover.asked++;
+		for (uint32_t k = 0; k < 3; k++)
+			require_ok(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args));
+		tsr_wait_for(mover.done == mover.asked);
+	}
+	pthread_join(thread, NULL);
+	tsr_gpu_read(&dev, plain, &bos[0], 1, 1, &word);
+	require_eq(word, 1);
+	tsr_close(&dev);
+}
+
+/* ---- before it comes to parts ------------------------------------------------------------- */
+
+#define MANY_OBJECTS 1024 /* of a page each, they fill the hidden segment */
+#define MORE_OBJECTS 300 /* of two */
+#define MOST_SEARCHES 256 /* for room; then one plan is better than more of them */
+
+/* how often an ordinary submission looks for room is bounded */
+static void searches_for_room(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), parts, searched = 0, planned = 0;
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	require_eq(seg->size, MANY_OBJECTS * 4096);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < MANY_OBJECTS; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(seg), 0);
+
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, 1, i);
+	}
+	require_ok(tsr_submit_status(&dev, ctx, &cmd, &parts));
+	tsr_cmd_reset(&cmd);
+	for (uint32_t i = 0; i < MORE_OBJECTS; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 8192, tsr_bit(seg), 0);
+
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, 1, i);
+	}
+	tsr_trace_start("evict", NULL);
+	require_ok(tsr_submit_status(&dev, ctx, &cmd, &parts));
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "evict", ev)
+	{
+		if (tsr_event_is(ev, "reason", "plan"))
+			planned++;
+		else
+			searched++;
+	}
+	tap_note("%u evicted by searches, %u by a plan", searched, planned);
+	require(planned);
+	require(searched <= 2 * MOST_SEARCHES);
+	tsr_close(&dev);
+}
+
+/* ---- the device goes -------------------------------------------------------------------- */
+
+static void submit_until_gone(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct drm_syncobj_handle export = {
+		.handle = done,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	struct kept kept;
+	int rc;
+
+	kept_init(&dev, &kept, MANY_PARTS);
+	rc = tsr_client_submit(client, &dev, ctx, &kept.cmd, 0, done);
+	/* the ioctl if it was at it, the fence if it had armed all */
+	if (!rc)
+		rc = tsr_ioctl(dev.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &export);
+	if (!rc)
+		rc = tsr_sync_file_status(export.fd);
+	tap_note("the group ends with %s", strerror(-rc));
+	/* where the machine stood still for seconds, all of it has run before the device went */
+	require(rc == -ENODEV || rc == -ECANCELED || (!rc && !client->state->stop));
+	tsr_close(&dev);
+}
+
+static void unplug_between_windows(void)
+{
+	struct tsr_client a;
+
+	tsr_pci_begin();
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t start;
+
+		tsr_client_start(&a, submit_until_gone, 0);
+		tsr_client_wait_running(&a);
+		usleep(i * 300000);
+		start = tap_now_ns();
+		a.state->stop = true;
+		tsr_pci_unbind();
+		tap_note("unbinding: %llu ms",
+			 (unsigned long long)(tap_now_ns() - start) / 1000000);
+		tsr_client_join(&a);
+		tsr_pci_bind();
+	}
+}
+
 static const struct tap_test tests[] = {
 	{ "SPLIT-1 SPLIT-11 parts tile the buffer over windows", parts_tile, 0, 0 },
 	{ "PAGE-12 SPLIT-17 SPLIT-24 slots kept over windows", kept_over_windows, 0, 0 },
+	{ "PAGE-12 SPLIT-17 slots kept under others' pressure", kept_under_pressure, 0, 200 },
+	{ "SPLIT-17 waiting for a kept slot's room can be interrupted", waiting_for_what_is_kept, 0,
+	  0 },
 	{ "PAGE-12 SPLIT-17 three groups that keep slots bound", holds_beside_holds, 0, 200 },
 	{ "SPLIT-34 SPLIT-24 -ENOSPC in a later window", late_fragmentation, 0, 0 },
 	{ "SWZ-13 SWZ-14 the CPU reads what a group keeps and pages", cpu_meanwhile, 0, 0 },
 	{ "SPLIT-34 SPLIT-35 a hang in a middle window", hang_in_the_middle, 0, 0 },
 	{ "SEG-31 suspend between windows", suspend_between_windows, 0, 200 },
+	{ "SEG-31 suspend behind a queue of jobs", suspend_behind_a_queue, 0, 0 },
+	{ "SPLIT-9 SPLIT-33 a packet windows behind its element", packet_behind_its_element, 0, 0 },
+	{ "SPLIT-3 objects move while a submission is planned", moved_while_planning, 0, 0 },
+	{ "SPLIT-2 searches for room are bounded", searches_for_room, 0, 0 },
+	{ "SPLIT-35 unplug between windows", unplug_between_windows, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)
