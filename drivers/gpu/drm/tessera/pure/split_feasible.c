@@ -5,7 +5,8 @@
  * Answers, before anything is planned, whether what each split point requires
  * fits into its segments with all else evicted. Part of the split planner.
  *
- * A running sum per segment settles nearly every split point in constant time;
+ * Often the largest allocations fit, as many as there are slots, and nothing needs to be
+ * looked at. Else a running sum per segment settles nearly every split point in constant time;
  * only where it does not is the set packed, by what would pack it at a cut.
  */
 #include "split_priv.h"
@@ -121,6 +122,25 @@ static void choose_homes(struct split *split)
 
 		split->home_cap[seg] = lo < end ? min(end - lo, split->pack.seg[seg].room) : 0;
 	}
+}
+
+/* Would as many of the largest as a split point can require fit at once? */
+static bool always_fits(const struct split *split)
+{
+	u64 largest[TESSERA_SPLIT_MAX_SEGS] = {}, sum;
+	u32 i, seg;
+
+	for (i = 0; i < split->in->n_allocs; i++) {
+		const struct split_alloc *alloc = &split->al[i];
+
+		if (!(split->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_NULL))
+			largest[alloc->home] = max(largest[alloc->home], alloc->pad);
+	}
+	for (seg = 0; seg < split->in->n_segs; seg++)
+		if (check_mul_overflow(largest[seg], (u64)split->max_held, &sum) ||
+		    sum > split->home_cap[seg])
+			return false;
+	return true;
 }
 
 /* What the rows hold that this split point does not reprogram. */
@@ -248,6 +268,8 @@ int split_feasible(struct split *split)
 		split->home_sum[i] = 0;
 	collect_free(split);
 	choose_homes(split);
+	if (always_fits(split))
+		return 0;
 	for (i = 0; i < split->in->n_entries && !ret; i = end) {
 		end = split_group_end(split, i);
 		ret = check_group(split, i, end);

@@ -103,6 +103,7 @@ struct split_log {
  * @home_cap: per segment, bytes that surely fit
  * @seg_swept: plain: time idle allocations of the segment were given up
  * @pack: packing problem, with its arrays
+ * @max_held: feasibility check: most allocations that one split point can require
  * @n_over: segments where the quick feasibility check does not answer
  * @budget: steps the packers may take in all
  * @n_w: elements of @wset
@@ -148,6 +149,7 @@ struct split {
 	u32 *seg_swept;
 	struct tessera_pack pack;
 	u64 budget;
+	u32 max_held;
 	u32 n_over;
 	u32 n_w;
 	u32 n_member;

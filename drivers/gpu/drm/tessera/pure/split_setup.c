@@ -289,11 +289,14 @@ static void find_ranks(struct split *split)
 	}
 }
 
-/* One pass back over the list: check it and link each entry to the next use. */
+/*
+ * One pass back over the list: check it, link each entry to the next use, and see how many
+ * allocations a split point can require.
+ */
 static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 {
 	const struct tessera_split_input *in = split->in;
-	u32 i, limit = in->length;
+	u32 i, limit = in->length, n_slots = 0, group = 0, max_group = 0;
 
 	for (i = in->n_entries; i--; ) {
 		const struct tessera_patch *patch = &in->entries[i];
@@ -301,12 +304,16 @@ static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 		if (patch->alloc_index >= in->n_allocs || patch->slot_id >= in->n_slots ||
 		    patch->split_offset > limit)
 			return -EINVAL;
+		group = patch->split_offset == limit ? group + 1 : 1;
+		max_group = max(max_group, group);
+		n_slots = max(n_slots, patch->slot_id + 1);
 		limit = patch->split_offset;
 		cur->next_ref[i] = cur->alloc[patch->alloc_index].next_use;
 		cur->alloc[patch->alloc_index].next_use = i;
 		if (split_tick(split, 1))
 			return split->err;
 	}
+	split->max_held = n_slots + max_group;
 	return 0;
 }
 
