@@ -75,8 +75,9 @@ static double percentile_99(struct waits *waits)
 
 static void tell(const char *beside, const struct waits *waits)
 {
-	fprintf(stderr, "   %d jobs beside %s: median %.3g s, worst %.3g s\n", waits->count, beside,
-		waits->seconds[waits->count / 2], waits->seconds[waits->count - 1]);
+	fprintf(stderr, "   %d jobs beside %s: median %.3g s, nine of ten %.3g s, worst %.3g s\n",
+		waits->count, beside, waits->seconds[waits->count / 2],
+		waits->seconds[waits->count * 9 / 10], waits->seconds[waits->count - 1]);
 }
 
 /* ---- A: submissions in parts ----------------------------------------------------------------- */
