@@ -64,6 +64,7 @@ enum {
 	FIRST = TESSERA_VICTIM_TAKE_FIRST,
 	AFTER = TESSERA_VICTIM_TAKE_AFTER_OWN,
 	LAST = TESSERA_VICTIM_LAST_RESORT,
+	KEPT = TESSERA_VICTIM_PROTECTED,
 	NEVER = TESSERA_VICTIM_IMMOVABLE,
 };
 
@@ -91,7 +92,7 @@ static void victim_requester_within(struct kunit *test)
 static void victim_requester_over(struct kunit *test)
 {
 	static const u32 order[] = { 0, 3, 4, 1, 2, 5 };
-	static const u8 tiers[] = { FIRST, FIRST, FIRST, AFTER, LAST, LAST };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, AFTER, KEPT, KEPT };
 	struct setting *s = setting_new(test, 20, 4);
 
 	add(s, 1, 20, 4);	/* 0: client 1 has 41, more than the requester will */
@@ -114,6 +115,20 @@ static void victim_requester_equal(struct kunit *test)
 	add(s, 1, 28, 1);	/* 0: client 1 has what the requester will have */
 	add(s, 0, 24, 2);	/* 1: own */
 	expect_order(test, s, 2, order, tiers);
+}
+
+/* SEG-8: what is busy goes before what a share protects, and that is protected busy or not. */
+static void victim_busy_before_protected(struct kunit *test)
+{
+	static const u32 order[] = { 1, 3, 0, 2 };
+	static const u8 tiers[] = { LAST, LAST, KEPT, KEPT };
+	struct setting *s = setting_new(test, 20, 24);
+
+	add(s, 2, 4, 1)->flags = TESSERA_VICTIM_BLOCK_BUSY;
+	add(s, 1, 30, 2)->flags = TESSERA_VICTIM_BLOCK_BUSY;
+	add(s, 2, 4, 3);
+	add(s, 0, 4, 4)->flags = TESSERA_VICTIM_BLOCK_BUSY;
+	expect_order(test, s, 4, order, tiers);
 }
 
 /* SEG-8: one request does not push anybody below its share. */
@@ -146,7 +161,7 @@ static void victim_lent_and_taken_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, FIRST);
 	s->owners[1].demand = true;
 	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
-	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, LAST);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, KEPT);
 }
 
 static void victim_bad_owner(struct kunit *test)
@@ -245,6 +260,7 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_requester_within),
 	KUNIT_CASE(victim_requester_over),
 	KUNIT_CASE(victim_requester_equal),
+	KUNIT_CASE(victim_busy_before_protected),
 	KUNIT_CASE(victim_stops_at_share),
 	KUNIT_CASE(victim_lent_and_taken_back),
 	KUNIT_CASE(victim_bad_owner),

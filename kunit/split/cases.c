@@ -131,7 +131,7 @@ static void add_block(struct oracle_case *c, u32 seg, u64 start, u64 size,
 	b->alloc = alloc;
 	b->rank = rnd(r, 4);
 	if (alloc == TESSERA_SPLIT_NONE) {
-		b->tier = one_in(r, 6) ? TESSERA_VICTIM_IMMOVABLE : rnd(r, 3);
+		b->tier = one_in(r, 6) ? TESSERA_VICTIM_IMMOVABLE : rnd(r, 4);
 		b->flags = one_in(r, 3) ? TESSERA_SPLIT_BLOCK_CLEAN : 0;
 	} else if (one_in(r, 12) && !(c->segs[seg].flags &
 				      TESSERA_SPLIT_SEG_READ_ONLY)) {

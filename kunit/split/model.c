@@ -78,7 +78,7 @@ u64 model_taken(const struct tessera_split_input *in,
 
 		if (b->tier == TESSERA_VICTIM_IMMOVABLE)
 			kind = HOLD_PROTECTED;
-		else if (b->tier == TESSERA_VICTIM_LAST_RESORT)
+		else if (b->tier >= TESSERA_VICTIM_LAST_RESORT)
 			kind = HOLD_LAST_RESORT;
 		if (b->seg == seg && b->alloc == TESSERA_SPLIT_NONE &&
 		    !st->gone[i] && what & kind)

@@ -349,7 +349,7 @@ static bool phase_uses_last_resort(const struct oracle *o, u32 op)
 		if (p->type == TESSERA_SPLIT_PART)
 			break;
 		if (p->type == TESSERA_SPLIT_EVICT_FOREIGN &&
-		    o->in->blocks[p->id].tier == TESSERA_VICTIM_LAST_RESORT)
+		    o->in->blocks[p->id].tier >= TESSERA_VICTIM_LAST_RESORT)
 			return true;
 	}
 	return false;

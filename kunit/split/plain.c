@@ -34,7 +34,7 @@ static void plain_evict_idle(const struct tessera_split_input *in,
 		if (segs & BIT(in->blocks[i].seg) &&
 		    (in->blocks[i].tier < TESSERA_VICTIM_LAST_RESORT ||
 		     (last_resort &&
-		      in->blocks[i].tier == TESSERA_VICTIM_LAST_RESORT)))
+		      in->blocks[i].tier != TESSERA_VICTIM_IMMOVABLE)))
 			st->gone[i] = true;
 }
 

@@ -468,6 +468,20 @@ static void last_resort_after_cut(struct kunit *test)
 	expect_plan(test, f, "+A@16 [0,40)1 !A@16 -#0 +B@0 [40,400)1.");
 }
 
+/* SEG-8: what its owner's share protects goes only where what is busy does not do. */
+static void protected_after_busy(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 32);
+
+	add_alloc(f, 16);
+	add_block(f, 0, 0, 8, TESSERA_SPLIT_NONE)->tier = TESSERA_VICTIM_PROTECTED;
+	add_block(f, 0, 8, 20, TESSERA_SPLIT_NONE)->tier = TESSERA_VICTIM_LAST_RESORT;
+	add_entry(f, 0, 0, A);
+	expect_plan(test, f, "-#1 +A@8 [0,400)1.");
+	f->allocs[A].size = 28 * MIB;
+	expect_plan(test, f, "-#0 -#1 +A@0 [0,400)1.");
+}
+
 /* Own memory that is scanned out stays, used or not. */
 static void own_immovable(struct kunit *test)
 {
@@ -869,6 +883,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(tiers),
 	KUNIT_CASE(tiers_unequal),
 	KUNIT_CASE(last_resort_after_cut),
+	KUNIT_CASE(protected_after_busy),
 	KUNIT_CASE(own_immovable),
 	KUNIT_CASE(feasible_in_pieces),
 	KUNIT_CASE(leak_check),

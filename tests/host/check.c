@@ -154,7 +154,7 @@ static void count(struct tally *t, const struct oracle_case *c, const struct tes
 	t->moves += p->n_moves != 0;
 	for (i = 0; i < p->n_op; i++)
 		last_resort |= p->op[i].type == TESSERA_SPLIT_EVICT_FOREIGN &&
-			       c->blocks[p->op[i].id].tier == TESSERA_VICTIM_LAST_RESORT;
+			       c->blocks[p->op[i].id].tier >= TESSERA_VICTIM_LAST_RESORT;
 	t->last_resort += last_resort;
 }
 

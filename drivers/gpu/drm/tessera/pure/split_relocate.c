@@ -11,9 +11,8 @@
 /* With more moves than this at one cut, page out and in again instead. */
 #define PLACE_MOVES_MAX		64U
 
-/* Does node @id stand in the way at a cut, members aside? */
-static bool is_obstacle(const struct split *split, u32 id, bool last_resort,
-			bool members_stay)
+/* Does node @id stand in the way at a cut, members aside, if tiers up to @hard may go? */
+static bool is_obstacle(const struct split *split, u32 id, u32 hard, bool members_stay)
 {
 	const struct tessera_space_node *n = &split->sp.node[id];
 
@@ -22,13 +21,11 @@ static bool is_obstacle(const struct split *split, u32 id, bool last_resort,
 	if (id >= split->sp.n_node)
 		return true;
 	if (split_is_foreign(split, id))
-		return !last_resort ||
-		       split_block(split, id)->tier == TESSERA_VICTIM_IMMOVABLE;
+		return split_block(split, id)->tier > hard;
 	return members_stay || split->al[id].fixed || split->al[id].stamp != split->stamp;
 }
 
-static void collect_gaps(struct split *split, u32 mask, bool last_resort,
-			 bool members_stay)
+static void collect_gaps(struct split *split, u32 mask, u32 hard, bool members_stay)
 {
 	const struct tessera_space_node *node = split->sp.node;
 	u32 seg;
@@ -47,7 +44,7 @@ static void collect_gaps(struct split *split, u32 mask, bool last_resort,
 			struct tessera_pack_gap *gap =
 				&split->pack.gap[split->pack.n_gap];
 
-			if (!is_obstacle(split, n, last_resort, members_stay))
+			if (!is_obstacle(split, n, hard, members_stay))
 				continue;
 			gap->start = tessera_space_end(&node[below]);
 			gap->end = node[n].start;
@@ -161,22 +158,24 @@ static void clear_target(struct split *split, const struct tessera_pack_item *it
 	}
 }
 
-/* One more of what is idle goes, or, if there is none, of the last resort. */
+/* One more of what is idle goes, or, if there is none, of the last resort and beyond. */
 static bool evict_any(struct split *split, u32 seg)
 {
 	const struct tessera_space_seg *at = &split->sp.seg[seg];
-	u32 n;
+	u32 n, tier;
 
 	if (at->n_heap) {
 		split_evict(split, at->heap[0].node);
 		return true;
 	}
-	for (n = split->sp.node[at->head].next; n != at->tail; n = split->sp.node[n].next)
-		if (split_is_foreign(split, n) &&
-		    split_block(split, n)->tier == TESSERA_VICTIM_LAST_RESORT) {
-			split_evict(split, n);
-			return true;
-		}
+	for (tier = TESSERA_VICTIM_LAST_RESORT; tier < TESSERA_VICTIM_IMMOVABLE; tier++)
+		for (n = split->sp.node[at->head].next; n != at->tail;
+		     n = split->sp.node[n].next)
+			if (split_is_foreign(split, n) &&
+			    split_block(split, n)->tier == tier) {
+				split_evict(split, n);
+				return true;
+			}
 	return false;
 }
 
@@ -304,15 +303,15 @@ static void evict_unusable(struct split *split)
 	}
 }
 
-static bool find_targets(struct split *split, bool last_resort)
+static bool find_targets(struct split *split, u32 hard)
 {
 	u32 mask = collect_items(split);
 
-	collect_gaps(split, mask, last_resort, true);
+	collect_gaps(split, mask, hard, true);
 	if (tessera_pack_first_fit(&split->pack))
 		return true;
 	mask = collect_items(split);
-	collect_gaps(split, mask, last_resort, false);
+	collect_gaps(split, mask, hard, false);
 	slide(split);
 	if (tessera_pack_first_fit(&split->pack))
 		return true;
@@ -325,15 +324,19 @@ static bool find_targets(struct split *split, bool last_resort)
  * @split: planner; split_place_members() has just failed, and a cut was taken or
  *     nothing is pinned
  *
- * Foreign blocks of the last resort are taken only if nothing else helps.
+ * Foreign blocks of the last resort are taken only if nothing else helps, and those their
+ * owners' shares protect only if not even that does.
  *
  * Return: 0 or -ENOSPC; the log is of use only in the first case.
  */
 int split_relocate_members(struct split *split)
 {
+	u32 hard = TESSERA_VICTIM_TAKE_AFTER_OWN;
+
 	evict_unusable(split);
-	if (!find_targets(split, false) && !find_targets(split, true))
-		return -ENOSPC;
+	while (!find_targets(split, hard))
+		if (++hard == TESSERA_VICTIM_IMMOVABLE)
+			return -ENOSPC;
 	execute_targets(split);
 	return 0;
 }

@@ -15,7 +15,7 @@
  * 4. if the requester stays within its share, what others hold within theirs; if
  *    it does not, what others hold above theirs;
  * 5. as a last resort, because otherwise a job could not run at all: memory in use
- *    by other work, and what others hold within their shares.
+ *    by other work, and after that what others hold within their shares, busy or not.
  *
  * Inside each class the least recently used goes first. A client counts as above
  * its share only as long as it would be with the blocks ranked before gone, so
@@ -81,7 +81,19 @@ static void sort_blocks(struct tessera_victim_block *b, u32 n, before_fn before)
 	}
 }
 
-/* Class of a block that nothing holds in place. */
+/* Within its owner's share, and whoever wants it above: SEG-8. */
+static bool is_protected(const struct tessera_victim_req *req,
+			 const struct tessera_victim_block *b, u64 after)
+{
+	const struct tessera_victim_owner *o;
+
+	if (b->owner == TESSERA_VICTIM_NO_OWNER || b->owner == req->requester)
+		return false;
+	o = &req->owners[b->owner];
+	return o->demand && o->left <= req->fair && after > req->fair;
+}
+
+/* Class of a block that nothing holds in place, and that is not protected. */
 static u8 classify(const struct tessera_victim_req *req,
 		   const struct tessera_victim_block *b, u64 after)
 {
@@ -98,7 +110,7 @@ static u8 classify(const struct tessera_victim_req *req,
 		return CLASS_LENT;
 	left = o->left;
 	if (left <= req->fair)
-		return over ? CLASS_PROTECTED : CLASS_OTHERS;
+		return CLASS_OTHERS;
 	o->left -= min(left, b->size);
 	return over && left <= after ? CLASS_OTHERS : CLASS_OVER;
 }
@@ -113,8 +125,9 @@ static u8 tier_of(u8 class)
 	case CLASS_OTHERS:
 		return TESSERA_VICTIM_TAKE_AFTER_OWN;
 	case CLASS_BUSY:
-	case CLASS_PROTECTED:
 		return TESSERA_VICTIM_LAST_RESORT;
+	case CLASS_PROTECTED:
+		return TESSERA_VICTIM_PROTECTED;
 	default:
 		return TESSERA_VICTIM_IMMOVABLE;
 	}
@@ -150,6 +163,8 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 
 		if (b->flags & TESSERA_VICTIM_BLOCK_FIXED)
 			b->class = CLASS_FIXED;
+		else if (is_protected(req, b, after))
+			b->class = CLASS_PROTECTED;
 		else if (b->flags & TESSERA_VICTIM_BLOCK_BUSY)
 			b->class = CLASS_BUSY;
 		else

@@ -15,14 +15,17 @@
  * @TESSERA_VICTIM_TAKE_FIRST: goes before any allocation of the submission that
  *	needs room
  * @TESSERA_VICTIM_TAKE_AFTER_OWN: goes when that submission has nothing idle left
- * @TESSERA_VICTIM_LAST_RESORT: busy in other work, or protected by its owner's
- *	fair share: goes only where a job could not run at all otherwise
+ * @TESSERA_VICTIM_LAST_RESORT: busy in other work: goes only where a job could not
+ *	run at all otherwise
+ * @TESSERA_VICTIM_PROTECTED: likewise, and within its owner's fair share, which the
+ *	one that wants it is above: goes only where that would not do either
  * @TESSERA_VICTIM_IMMOVABLE: never goes
  */
 enum tessera_victim_tier {
 	TESSERA_VICTIM_TAKE_FIRST,
 	TESSERA_VICTIM_TAKE_AFTER_OWN,
 	TESSERA_VICTIM_LAST_RESORT,
+	TESSERA_VICTIM_PROTECTED,
 	TESSERA_VICTIM_IMMOVABLE,
 };
 
