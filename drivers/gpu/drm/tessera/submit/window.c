@@ -121,10 +121,9 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 	run->wait_for_room = full && (model->dying || model->held);
 	if (run->wait_for_room)
 		return -EBUSY;
-	if (full) {
-		run->req->err.offset = run->plan.error_offset;
-		run->req->err.index = run->plan.error_entry;
-	}
+	/* Of this plan: what was foreseen when the one before was made may not come true. */
+	run->req->err.offset = full ? run->plan.error_offset : TESSERA_PATCH_NOWHERE;
+	run->req->err.index = full ? run->plan.error_entry : TESSERA_PATCH_NOWHERE;
 
 	return ret;
 }
