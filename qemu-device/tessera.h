@@ -32,6 +32,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
+#define TESSERA_FENCE_GAP_MAX_US 10000
 
 typedef struct TesseraEngine TesseraEngine;
 
@@ -234,6 +235,7 @@ struct TesseraState {
     uint32_t halt_job;
     uint32_t paging_delay_us;
     uint32_t render_delay_us;
+    uint32_t fence_gap_us;
     uint32_t fail_dma;
     uint32_t hold_after;
     uint32_t fail_reset;

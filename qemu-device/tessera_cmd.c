@@ -259,6 +259,16 @@ static uint32_t fence_interrupt(TesseraEngine *e)
     return err;
 }
 
+/* A pause or a reset waits for a fence, so the gap is short whatever is asked. */
+static void fence_gap(TesseraEngine *e)
+{
+    uint32_t us = qatomic_read(&e->s->fence_gap_us);
+
+    if (us) {
+        g_usleep(MIN(us, TESSERA_FENCE_GAP_MAX_US));
+    }
+}
+
 static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
 {
     uint64_t seqno = tessera_u64(&p[2]), record = tessera_u64(&p[4]);
@@ -277,14 +287,17 @@ static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
     tessera_access_flush(&e->m);
     if (record) {
         err = write_record(e, record, seqno);
+        fence_gap(e);
     }
     if (!err) {
         err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_SEQNO, &le,
                              sizeof(le), true, false);
+        fence_gap(e);
     }
     if (!err) {
         err = tessera_dma_rw(&e->m, e->status_page + TSR_SP_HEAD, &head,
                              sizeof(head), true, false);
+        fence_gap(e);
     }
     if (!err && irq) {
         err = fence_interrupt(e);

@@ -258,6 +258,8 @@ static const FaultProperty fault_properties[] = {
     { "x-halt-job", "Which render job from now on halts its engine, with the "
       "interrupt of the one before it dropped; 0: none",
       offsetof(TesseraState, halt_job) },
+    { "x-fence-gap-us", "Microseconds between the steps of a fence",
+      offsetof(TesseraState, fence_gap_us) },
     { "x-fail-dma", "Bus accesses of packets that fail from now on",
       offsetof(TesseraState, fail_dma) },
     { "x-hold-after", "Points where packets can be interrupted that are passed "
