@@ -10,7 +10,6 @@
 
 #include "trace.h"
 #include "tsr.h"
-#include "workload.h"
 
 #define SPLIT_JOBS 6
 #define SPLIT_PARTS 5

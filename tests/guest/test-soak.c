@@ -1,136 +1,172 @@
 // SPDX-License-Identifier: MIT
 /*
- * Soak: four processes with random oversubscribed jobs that have to be split, cut at
- * random as well, checksummed all the time. TESSERA_SOAK_SECONDS sets how long
- * (some seconds by default), TESSERA_SEED repeats a run.
+ * Soak: two groups of clients with the random workload. Those of one live their lives to the end
+ * and check every byte of theirs, again and again; those of the other are killed in the middle
+ * of it. So many lives, or as long as TESSERA_SOAK_SECONDS says. TESSERA_SEED repeats what they draw.
  */
-#include <stdlib.h>
-#include <sys/mman.h>
+#include <signal.h>
+#include <sys/wait.h>
 
-#include "tsr.h"
-#include "workload.h"
+#include "stall.h"
+#include "workload/workload.h"
 
-#define PROCESSES 4
-
-struct total {
-	volatile uint64_t jobs, parts, checks;
-};
+#define LIVING 3
+#define KILLED 2
+#define LIVES 3 /* of each of the living, if no time is set */
+#define KILLS 2 /* of each of the killed, at least */
 
 struct soak {
-	uint64_t seed, until;
+	uint64_t seed, until; /* until: 0 for a number of lives */
+	uint64_t size; /* of the segment they fight for */
 	uint32_t index;
-	struct total *total;
+	int shared;
+	struct soak_state {
+		struct wl_progress progress;
+		volatile uint32_t lives; /* that have ended */
+		volatile bool done;
+	} * state;
 };
 
-static uint32_t make_context(struct tsr_device *dev, uint64_t *rng)
+static bool go_on(const struct soak *soak)
 {
-	const uint32_t flags[] = { 0, 0, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
-				   DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM };
-	struct drm_tessera_context_create args = {
-		.flags = flags[tap_random(rng) % 4],
-		.engine = dev->render,
-	};
-
-	if (args.flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)
-		args.split_seed = (uint32_t)tap_random(rng);
-	require_ok(__tsr_context_create(dev->fd, &args));
-	return args.id;
+	if (!soak->until)
+		return soak->state->lives < (tap_slow() ? 1 : LIVES);
+	return tap_now_ns() < soak->until;
 }
 
-/* one life of a client: objects, some jobs, everything checked at the end */
-static void one_life(const struct soak *soak, uint64_t *rng)
+static void one_life(struct soak *soak, uint64_t *rng)
 {
-	struct tsr_device dev = tsr_open();
-	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
-	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
-	const struct wl_config config = {
-		.seed = tap_random(rng),
-		.supported = soak->index == 3 ? tsr_bit(vis) | tsr_bit(hid) : tsr_bit(vis),
-		.live_bytes = vis->size / 2,
-		.total_bytes = vis->size + tap_random(rng) % vis->size,
-		.min_bytes = 4096,
-		.max_bytes = vis->size / 6,
+	/* the last of the living wants less than its share */
+	bool small = soak->index == LIVING - 1;
+	struct wl_plan plan = {
+		.config = {
+			.seed = tap_random(rng),
+			.kinds = WL_ALL,
+			.live_64ths = 24 + (uint32_t)(tap_random(rng) % 17),
+			.total_bytes = small ? soak->size / 8
+					     : soak->size + tap_random(rng) % soak->size,
+			.max_bytes = small ? soak->size / 32 : soak->size / 6,
+			.shared = soak->shared,
+		},
+		.jobs = 5 + (uint32_t)(tap_random(rng) % 20),
+		.steps = 10,
+		.forced = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
+			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM,
+		.abandon = tap_random(rng) % 2,
+		.progress = &soak->state->progress,
 	};
-	uint32_t ctx = make_context(&dev, rng);
-	uint32_t count = 5 + (uint32_t)(tap_random(rng) % 20);
-	struct total *total = &soak->total[soak->index];
-	struct workload wl;
 
-	wl_init(&wl, &dev, &config);
-	for (uint32_t i = 0; i < count && tap_now_ns() < soak->until; i++) {
-		wl_build(&wl, 1 + (uint32_t)(tap_random(rng) % 10));
-		total->parts += tsr_submit(&dev, ctx, &wl.cmd, 0, 0);
-		total->jobs++;
-		if (tap_random(rng) % 4 == 0)
-			wl_check_object(&wl, (uint32_t)(tap_random(rng) % wl.num_objects));
-		if (tap_random(rng) % 4 == 0)
-			wl_replace(&wl, (uint32_t)(tap_random(rng) % wl.num_objects));
-		if (tap_random(rng) % 16 == 0) {
-			tsr_context_free(&dev, ctx);
-			ctx = make_context(&dev, rng);
-			/* jobs of the old one may still be under way: its order is lost */
-			for (uint32_t o = 0; o < wl.num_objects; o++)
-				tsr_bo_wait(&dev, &wl.objects[o].bo);
-		}
-	}
-	wl_check(&wl);
-	total->checks += wl.num_objects;
-	/* every other one leaves the mess to the kernel; a mapping would keep the file open */
-	if (tap_random(rng) % 2) {
-		wl_fini(&wl);
-	} else {
-		tsr_bo_unmap(&wl.staging);
-		for (uint32_t i = 0; i < wl.num_objects; i++)
-			free(wl.objects[i].model);
-		free(wl.objects);
-		tsr_cmd_fini(&wl.cmd);
-	}
-	tsr_close(&dev);
+	wl_client(&plan);
 }
 
-static void soak_process(void *arg)
+static void live(void *arg)
+{
+	struct soak *soak = arg;
+	uint64_t rng = soak->seed;
+
+	while (go_on(soak)) {
+		one_life(soak, &rng);
+		soak->state->lives++;
+	}
+	soak->state->done = true;
+}
+
+static void live_for_ever(void *arg)
+{
+	struct soak *soak = arg;
+	uint64_t rng = soak->seed;
+
+	for (;;)
+		one_life(soak, &rng);
+}
+
+/* let it get somewhere, then kill it */
+static void kill_one(const struct soak *soak, uint64_t *rng)
+{
+	uint64_t jobs = soak->state->progress.jobs + 1 + tap_random(rng) % 12;
+	struct soak victim = *soak;
+	pid_t pid;
+	int status;
+
+	victim.seed = tap_random(rng);
+	pid = tap_fork(live_for_ever, &victim);
+	while (soak->state->progress.jobs < jobs && !waitpid(pid, &status, WNOHANG))
+		usleep(1000);
+	require_msg(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
+		    "the client ended before it was killed");
+}
+
+/* the living end their lives for themselves; a process of its own ends those of one victim */
+static const struct soak *the_living;
+
+static bool all_done(void)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < LIVING; i++)
+		done &= the_living[i].state->done;
+	return done;
+}
+
+/* as long as there are others to suffer from it */
+static void kill_again_and_again(void *arg)
 {
 	const struct soak *soak = arg;
 	uint64_t rng = soak->seed;
 
-	while (tap_now_ns() < soak->until)
-		one_life(soak, &rng);
+	while (soak->state->lives < KILLS || !all_done()) {
+		kill_one(soak, &rng);
+		soak->state->lives++;
+	}
 }
 
 static void soak_all(void)
 {
-	uint64_t seconds = tap_env("SOAK_SECONDS", tap_slow() ? 15 : 10);
-	uint64_t seed = tap_seed(0x50a4), until = tap_now_ns() + seconds * 1000000000ull;
-	struct total sum = { 0 }, *total;
-	struct soak soaks[PROCESSES];
-	pid_t pids[PROCESSES];
+	uint64_t seconds = tap_env("SOAK_SECONDS", 0);
+	uint64_t seed = tap_seed(0x50a4);
+	struct tsr_device dev = tsr_open();
+	struct soak soaks[LIVING + KILLED];
+	struct wl_progress sum = { 0 };
+	int shared = wl_shared_new(&dev);
+	uint32_t killed = 0;
+	pid_t pids[LIVING + KILLED];
 
-	total = mmap(NULL, sizeof(*total) * PROCESSES, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	require(total != MAP_FAILED);
-	for (uint32_t i = 0; i < PROCESSES; i++) {
+	for (uint32_t i = 0; i < LIVING + KILLED; i++) {
 		soaks[i] = (struct soak){
-			.seed = seed + i, .until = until, .index = i, .total = total
+			.seed = seed + i,
+			.until = seconds ? tap_now_ns() + seconds * 1000000000ull : 0,
+			.size = tsr_seg_visible(&dev)->size,
+			.index = i,
+			.shared = shared,
+			.state = tsr_shared(sizeof(struct soak_state)),
 		};
-		pids[i] = tap_fork(soak_process, &soaks[i]);
 	}
-	for (uint32_t i = 0; i < PROCESSES; i++)
+	the_living = soaks;
+	for (uint32_t i = 0; i < LIVING + KILLED; i++)
+		pids[i] = tap_fork(i < LIVING ? live : kill_again_and_again, &soaks[i]);
+	for (uint32_t i = 0; i < LIVING + KILLED; i++)
 		tap_join(pids[i]);
-	for (uint32_t i = 0; i < PROCESSES; i++) {
+	for (uint32_t i = LIVING; i < LIVING + KILLED; i++)
+		killed += soaks[i].state->lives;
+	for (uint32_t i = 0; i < LIVING; i++) {
+		const struct wl_progress *one = &soaks[i].state->progress;
+
 		/* nobody was starved */
-		require_msg(total[i].jobs, "process %u got nothing done", i);
-		sum.jobs += total[i].jobs;
-		sum.parts += total[i].parts;
-		sum.checks += total[i].checks;
+		require_msg(one->jobs && soaks[i].state->lives, "client %u got nothing done", i);
+		sum.jobs += one->jobs;
+		sum.parts += one->parts;
+		sum.checks += one->checks;
 	}
-	tap_note("%llu s: %llu jobs, %llu parts, %llu objects checked", (unsigned long long)seconds,
+	tap_note("%llu jobs, %llu parts, %llu objects checked, %u clients killed",
 		 (unsigned long long)sum.jobs, (unsigned long long)sum.parts,
-		 (unsigned long long)sum.checks);
+		 (unsigned long long)sum.checks, killed);
 	require(sum.parts > sum.jobs);
+	close(shared);
+	tsr_close(&dev);
 }
 
 static const struct tap_test tests[] = {
-	{ "SPLIT-2 SPLIT-3 SCHED-2 SCHED-3 SEG-8 soak: four processes, split jobs, checksums",
+	{ "SPLIT-2 SPLIT-3 SCHED-2 SCHED-3 SEG-8 soak: split jobs, checksums, clients killed",
 	  soak_all, 0, 7200 },
 };
 

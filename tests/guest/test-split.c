@@ -11,7 +11,7 @@
 #include "puzzle.h"
 #include "trace.h"
 #include "tsr.h"
-#include "workload.h"
+#include "workload/workload.h"
 
 #define LENGTH 0x400
 #define FILL_VALUE 0x0f111e00u
@@ -514,10 +514,9 @@ static void forced_modes_agree(void)
 		const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
 		const struct wl_config config = {
 			.seed = seed,
-			.supported = tsr_bit(seg),
-			.live_bytes = seg->size / 8,
+			.kinds = 1 << WL_VISIBLE | 1 << WL_TILED | 1 << WL_EITHER,
+			.live_64ths = 8,
 			.total_bytes = seg->size / 4,
-			.min_bytes = 4096,
 			.max_bytes = seg->size / 64,
 		};
 		struct drm_tessera_context_create ctx = {
@@ -534,6 +533,7 @@ static void forced_modes_agree(void)
 
 			wl_build(&wl, 12);
 			require_eq(tsr_submit_status(&dev, ctx.id, &wl.cmd, &num), 0);
+			wl_apply(&wl, UINT32_MAX);
 			parts[mode] += num;
 		}
 		wl_check(&wl);

@@ -134,6 +134,14 @@ uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot)
 	return offset;
 }
 
+void tsr_cmd_forget(struct tsr_cmd *cmd, uint32_t slot)
+{
+	struct drm_tessera_submit_patch *patch = add_patch(cmd);
+
+	patch->alloc_index = tsr_cmd_alloc(cmd, 0, false);
+	patch->slot_id = slot;
+}
+
 void tsr_cmd_fill(struct tsr_cmd *cmd, uint32_t slot, uint32_t x, uint32_t words, uint32_t value)
 {
 	uint32_t *p = tsr_cmd_packet(cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);

@@ -149,6 +149,7 @@ uint32_t tsr_cmd_bind(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *b
 uint32_t tsr_cmd_bind_buffer(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo,
 			     bool write);
 uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot);
+void tsr_cmd_forget(struct tsr_cmd *cmd, uint32_t slot); /* unbind without a packet */
 void tsr_cmd_fill(struct tsr_cmd *cmd, uint32_t slot, uint32_t x, uint32_t words, uint32_t value);
 void tsr_cmd_copy(struct tsr_cmd *cmd, uint32_t dst, uint32_t dst_x, uint32_t src, uint32_t src_x,
 		  uint32_t words);

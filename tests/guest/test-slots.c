@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a slot reaches, and how long: up to the last byte of its object and not one further; over every
+ * cut to the last part that may use it, for whoever waits for the object or wants its memory. And
+ * what a submission in parts waits for before the first of them.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "stall.h"
+#include "trace.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+/* ---- SPLIT-27: base and limit ---------------------------------------------------------- */
+
+/* three neighbours, of which the one in the middle is bound from @offset on */
+struct neighbours {
+	struct tsr_device dev;
+	struct tsr_bo bos[3], other;
+	uint32_t ctx;
+};
+
+static void neighbours_init(struct neighbours *n, uint32_t ctx_flags)
+{
+	const struct drm_tessera_query_segment *seg;
+	uint64_t at[3];
+
+	n->dev = tsr_open();
+	seg = tsr_seg_visible(&n->dev);
+	n->ctx = tsr_context_new(&n->dev, ctx_flags);
+	n->other = tsr_bo_new(&n->dev, 4096, tsr_bit(seg), cpu);
+	for (uint32_t i = 0; i < 3; i++) {
+		n->bos[i] = tsr_bo_new(&n->dev, KiB(64), tsr_bit(seg), cpu);
+		tsr_gpu_fill(&n->dev, n->ctx, &n->bos[i], 0x1000 + i);
+		at[i] = tsr_bo_info(&n->dev, &n->bos[i]).segment_offset;
+		tsr_bo_map(&n->dev, &n->bos[i]);
+	}
+	require_eq(at[1], at[0] + KiB(64));
+	require_eq(at[2], at[1] + KiB(64));
+}
+
+/* words of the middle one that are not what they were: @first to @last; none of its neighbours */
+static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last, uint32_t value)
+{
+	const uint32_t *words = n->bos[1].map;
+
+	tsr_bo_wait(&n->dev, &n->bos[1]);
+	for (uint64_t i = 0; i < KiB(64) / 4; i++)
+		require_eq(words[i], i >= first && i <= last ? value : 0x1001);
+	tsr_words_check(n->bos[0].map, KiB(64) / 4, 0x1000);
+	tsr_words_check(n->bos[2].map, KiB(64) / 4, 0x1002);
+}
+
+/* bind the middle one, make a split point behind it, and fill through the slot */
+static int fill_at(struct neighbours *n, const struct tsr_surface *surface, uint32_t x, uint32_t y,
+		   uint32_t words, uint32_t value)
+{
+	struct tsr_cmd cmd;
+	uint32_t *p;
+	int status;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind(&cmd, 0, &n->bos[1], surface);
+	tsr_cmd_nop(&cmd, 8);
+	/* cut here, the kernel binds slot 0 again by itself */
+	tsr_cmd_bind_buffer(&cmd, 1, &n->other, true);
+	p = tsr_cmd_packet(&cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);
+	p[2] = x;
+	p[3] = y;
+	p[4] = words;
+	p[5] = 1;
+	p[6] = value;
+	status = tsr_submit_status(&n->dev, n->ctx, &cmd, NULL);
+	tsr_cmd_fini(&cmd);
+	return status;
+}
+
+static void reaches_its_object(uint32_t ctx_flags)
+{
+	const uint64_t offsets[] = { 0, 8, 4096, KiB(64) - 4096, KiB(64) - 8 };
+	struct neighbours n;
+
+	neighbours_init(&n, ctx_flags);
+	for (uint32_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		const struct tsr_surface buffer = {
+			.format = TSR_FORMAT_R32,
+			.access = TSR_SURF_READ | TSR_SURF_WRITE,
+			.offset = offsets[i],
+		};
+		/* rows of 8 bytes; one more of them than there is room for */
+		struct tsr_surface rows = buffer;
+		uint32_t words = (uint32_t)(KiB(64) - offsets[i]) / 4, first = offsets[i] / 4;
+
+		rows.pitch = 8;
+		rows.width = 2;
+		rows.height = words / 2 + 1;
+		require_eq(fill_at(&n, &buffer, 0, 0, words, i + 1), 0);
+		neighbours_check(&n, first, KiB(64) / 4 - 1, i + 1);
+		require_eq(fill_at(&n, &buffer, 0, 0, words, 0x1001), 0);
+		require_eq(fill_at(&n, &buffer, words - 1, 0, 1, i + 1), 0);
+		require_eq(fill_at(&n, &rows, 1, words / 2 - 1, 1, i + 1), 0);
+		neighbours_check(&n, KiB(64) / 4 - 1, KiB(64) / 4 - 1, i + 1);
+		require_eq(fill_at(&n, &buffer, words - 1, 0, 1, 0x1001), 0);
+		/* the word behind it, alone, and with the last one */
+		require_eq(fill_at(&n, &buffer, words, 0, 1, 7), -EFAULT);
+		require_eq(fill_at(&n, &buffer, words - 1, 0, 2, 7), -EFAULT);
+		require_eq(fill_at(&n, &rows, 0, words / 2, 1, 7), -EFAULT);
+		neighbours_check(&n, 1, 0, 0);
+	}
+	tsr_close(&n.dev);
+}
+
+static void reach_in_one_piece(void)
+{
+	reaches_its_object(0);
+}
+
+static void reach_behind_a_cut(void)
+{
+	reaches_its_object(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+}
+
+/* ---- SPLIT-17, SPLIT-32: slots kept over cuts -------------------------------------------- */
+
+#define CUTS 4
+#define LONG_FILLS 300
+
+/*
+ * Two objects are bound at the beginning and used at the very end: one is read, one is written.
+ * Before that a part takes long.
+ */
+struct kept {
+	struct tsr_device dev;
+	const struct drm_tessera_query_segment *seg;
+	struct tsr_bo read, written, work;
+	uint32_t ctx, words, done;
+	struct tsr_cmd cmd;
+};
+
+static void kept_init(struct kept *kept)
+{
+	kept->dev = tsr_open();
+	kept->seg = tsr_seg_visible(&kept->dev);
+	kept->ctx = tsr_context_new(&kept->dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	kept->read = tsr_bo_new(&kept->dev, KiB(64), tsr_bit(kept->seg), cpu);
+	kept->written = tsr_bo_new(&kept->dev, KiB(64), tsr_bit(kept->seg), cpu);
+	kept->work = tsr_bo_new(&kept->dev, MiB(4), tsr_bit(tsr_seg_hidden(&kept->dev)), 0);
+	kept->words = KiB(64) / 4;
+	kept->done = tsr_syncobj_new(&kept->dev);
+	tsr_bo_map(&kept->dev, &kept->read);
+	tsr_bo_map(&kept->dev, &kept->written);
+	tsr_pattern_write(&kept->read, 5);
+	tsr_gpu_touch(&kept->dev, kept->ctx, &kept->work);
+
+	tsr_cmd_init(&kept->cmd);
+	tsr_cmd_group_begin(&kept->cmd);
+	tsr_cmd_bind_buffer(&kept->cmd, 0, &kept->written, true);
+	tsr_cmd_bind_buffer(&kept->cmd, 1, &kept->read, false);
+	tsr_cmd_group_end(&kept->cmd);
+	tsr_cmd_fill(&kept->cmd, 0, 0, kept->words, 1);
+	for (uint32_t i = 0; i < CUTS; i++) {
+		tsr_cmd_bind_buffer(&kept->cmd, 2, &kept->work, true);
+		for (uint32_t n = 0; n < LONG_FILLS / CUTS; n++)
+			tsr_cmd_fill(&kept->cmd, 2, 0, (uint32_t)(kept->work.size / 4), n);
+	}
+	tsr_cmd_copy(&kept->cmd, 0, 0, 1, 0, kept->words);
+}
+
+static void kept_submit(struct kept *kept)
+{
+	require_eq(tsr_submit(&kept->dev, kept->ctx, &kept->cmd, 0, kept->done), 1 + CUTS);
+}
+
+/* whoever waits for the objects waits for the last part, in which they are used */
+static void waiting_for_the_last_part(void)
+{
+	for (int read = 0; read < 2; read++) {
+		struct kept kept;
+
+		kept_init(&kept);
+		kept_submit(&kept);
+		tsr_bo_wait(&kept.dev, read ? &kept.read : &kept.written);
+		require_ok(__tsr_syncobj_wait(kept.dev.fd, kept.done, 0, 0));
+		/* LOCK-7: what is written now comes too late for the job */
+		tsr_pattern_write(&kept.read, 6);
+		tsr_pattern_check(&kept.written, 5);
+		require_eq(tsr_syncobj_status(&kept.dev, kept.done), 0);
+		tsr_close(&kept.dev);
+	}
+}
+
+/* and whoever wants their memory gets it when that part is done */
+static void eviction_waits_for_the_last_part(void)
+{
+	uint64_t end = 0, out = 0;
+	struct tsr_trace trace;
+	struct kept kept;
+
+	kept_init(&kept);
+	tsr_trace_start("job_done", "paging_op", NULL);
+	kept_submit(&kept);
+	tsr_evict_set(tsr_bit(kept.seg));
+	require_eq(tsr_bo_info(&kept.dev, &kept.read).segment, 0);
+	require_eq(tsr_bo_info(&kept.dev, &kept.written).segment, 0);
+	tsr_bo_wait(&kept.dev, &kept.written);
+	trace = tsr_trace_stop();
+	tsr_pattern_check(&kept.written, 5);
+	tsr_pattern_check(&kept.read, 5);
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") == kept.dev.render)
+			end = tsr_event_u64(ev, "end_ns");
+	}
+	tsr_trace_for_each(&trace, "paging_op", op)
+	{
+		if (!tsr_event_is(op, "kind", "transfer") ||
+		    tsr_event_u64(op, "src") != kept.seg->id)
+			continue;
+		tsr_trace_for_each(&trace, "job_done", ev)
+		{
+			if (tsr_event_u64(ev, "engine") == kept.dev.render ||
+			    tsr_event_u64(ev, "seqno") != tsr_event_u64(op, "seqno"))
+				continue;
+			require(tsr_event_u64(ev, "start_ns") >= end);
+			out++;
+		}
+	}
+	require(end && out);
+	require_eq(tsr_syncobj_status(&kept.dev, kept.done), 0);
+	tsr_close(&kept.dev);
+}
+
+/* ---- SPLIT-35: what comes before the first part -------------------------------------------- */
+
+static bool has_signalled(int sync_file)
+{
+	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+static int fence; /* inherited */
+
+/* submit parts that wait for it, forced or needed; then see that they have run */
+static void wait_for_fence(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, client->arg ? DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL : 0);
+	uint32_t in = tsr_syncobj_new(&dev), out = tsr_syncobj_new(&dev);
+	struct tsr_rotation rot;
+
+	tsr_syncobj_import(&dev, in, fence);
+	tsr_rotation_init(&dev, &rot, 6, 0);
+	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, in, out));
+	require_eq(tsr_syncobj_status(&dev, out), 0);
+	tsr_rotation_check(&dev, ctx, &rot, 6);
+	/* what it has had of the engine can be read until then */
+	tsr_wait_for(client->state->stop);
+	tsr_close(&dev);
+}
+
+/* no part begins before a fence of another driver; others' jobs on that engine do not wait */
+static void first_part_waits(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_small small;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_small_init(&dev, &small, dev.render);
+	for (int forced = 0; forced < 2; forced++) {
+		struct tsr_client client;
+		uint64_t ran;
+
+		fence = tsr_foreign_fence(foreign);
+		tsr_client_start(&client, wait_for_fence, (uint64_t)forced);
+		tsr_wait_for(client.state->begun);
+		/* the device has time for everything else meanwhile */
+		for (uint32_t i = 0; i < 20; i++)
+			tsr_small_run(&dev, &small);
+		ran = tsr_client_engine_ns(&client, "render0");
+		if (!has_signalled(fence))
+			require_eq(ran, 0);
+		else
+			tap_note("this took longer than the fence could wait");
+		tsr_foreign_signal(foreign, 0);
+		client.state->stop = true;
+		tsr_client_join(&client);
+		close(fence);
+	}
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
+/* ---- SEG-30, SPLIT-2: an aperture whose commit limit is below its size ----------------------- */
+
+static void parts_in_an_aperture(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint64_t size = gart->commit_limit / 2, used, mapped = 0, peak = 0;
+	uint32_t ctx = tsr_context_new(&dev, 0), parts;
+	struct tsr_trace trace;
+	struct tsr_bo bos[5];
+	struct tsr_cmd cmd;
+
+	require(gart->commit_limit < gart->size);
+	tsr_cmd_init(&cmd);
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+			uint32_t last = (uint32_t)(size / 4) - 1;
+
+			if (!round)
+				bos[i] = tsr_bo_new(&dev, size, tsr_bit(gart), cached);
+			tsr_cmd_bind_buffer(&cmd, i & 1, &bos[i], true);
+			tsr_cmd_fill(&cmd, i & 1, round, 1, 0x100 * round + i + 1);
+			tsr_cmd_fill(&cmd, i & 1, last - round, 1, 0x100 * round + i + 1);
+		}
+	tsr_trace_start("paging_op", NULL);
+	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
+	trace = tsr_trace_stop();
+	require(parts > 1);
+	/* in the order of the paging engine's queue: never more than the limit is mapped */
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", "map"))
+			mapped += tsr_event_u64(ev, "size");
+		else if (tsr_event_is(ev, "kind", "unmap"))
+			mapped -= tsr_event_u64(ev, "size");
+		peak = mapped > peak ? mapped : peak;
+	}
+	used = tsr_query_memory(&dev, gart->id).used;
+	tap_note("%u parts, %llu KiB mapped at most, %llu KiB in the end", parts,
+		 (unsigned long long)peak >> 10, (unsigned long long)used >> 10);
+	require(peak <= gart->commit_limit && peak > size);
+	require(used <= gart->commit_limit);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		const uint32_t *words = tsr_bo_map(&dev, &bos[i]);
+		uint64_t last = size / 4 - 1;
+
+		for (uint32_t round = 0; round < 2; round++) {
+			require_eq(words[round], 0x100 * round + i + 1);
+			require_eq(words[last - round], 0x100 * round + i + 1);
+		}
+	}
+	tsr_close(&dev);
+}
+
+/* ---- SWZ-12, PAGE-4: swizzled objects of several MiB, with odd pitches -------------------------- */
+
+static void check_swizzled(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
+			   uint32_t rows)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+	struct drm_tessera_bo_create args = {
+		.size = (uint64_t)pitch * rows,
+		.supported = tsr_bit(seg),
+		.flags = cpu,
+		.layout = layout,
+		.pitch = pitch,
+	};
+	struct tsr_surface view = {
+		.format = TSR_FORMAT_R32,
+		.layout = layout,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.pitch = pitch,
+		.width = pitch / 4,
+		.height = rows,
+	};
+	struct tsr_surface linear = view;
+	struct tsr_bo bo = { .size = args.size }, out;
+	struct tsr_cmd cmd;
+	uint32_t *p;
+
+	linear.layout = TSR_LAYOUT_LINEAR;
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	bo.handle = args.handle;
+	out = tsr_bo_new(dev, bo.size, tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev)),
+			 cached);
+	tsr_bo_map(dev, &bo);
+	tsr_pattern_write(&bo, layout);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind(&cmd, 0, &out, &linear);
+	tsr_cmd_bind(&cmd, 1, &bo, &view);
+	tsr_cmd_group_end(&cmd);
+	p = tsr_cmd_packet(&cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
+	p[2] = 1;
+	p[7] = view.width;
+	p[8] = rows;
+	/* paged in swizzled, read by the GPU as what it is; paged out, linear again */
+	tsr_submit_done(dev, ctx, &cmd);
+	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);
+	tsr_bo_map(dev, &out);
+	tsr_pattern_check(&out, layout);
+	/* the GPU writes it, so that it has to be brought out */
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_bind(&cmd, 0, &bo, &view);
+	p = tsr_cmd_packet(&cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);
+	p[2] = view.width - 3;
+	p[3] = rows - 5;
+	p[4] = 3;
+	p[5] = 5;
+	p[6] = 0x77;
+	tsr_submit_done(dev, ctx, &cmd);
+	tsr_evict_set(tsr_bit(seg));
+	require_eq(tsr_bo_info(dev, &bo).segment, 0);
+	tsr_bo_wait(dev, &bo);
+	for (uint32_t y = 0; y < rows; y++)
+		for (uint32_t x = 0; x < view.width; x++) {
+			uint64_t i = (uint64_t)y * view.width + x;
+			bool filled = x >= view.width - 3 && y >= rows - 5;
+
+			require_eq(((uint32_t *)bo.map)[i], filled ? 0x77 : tsr_pattern(layout, i));
+		}
+	tsr_cmd_fini(&cmd);
+	tsr_bo_free(dev, &bo);
+	tsr_bo_free(dev, &out);
+}
+
+static void swizzled_and_large(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	char *before = tsr_debugfs_read("paging_ib_bytes");
+
+	for (int tight = 0; tight < 2; tight++) {
+		/* one packet a buffer: the transfer goes on in many jobs */
+		if (tight)
+			require_ok(tsr_debugfs_write("paging_ib_bytes", "64"));
+		for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++) {
+			check_swizzled(&dev, ctx, layout, 128 * 23, 32 * 45);
+			check_swizzled(&dev, ctx, layout, 128 * 7, 32 * 100);
+			check_swizzled(&dev, ctx, layout, 128 * 51, 32 * 15);
+		}
+	}
+	require_ok(tsr_debugfs_write("paging_ib_bytes", strtok(before, "\n")));
+	free(before);
+	tsr_close(&dev);
+}
+
+/* ---- SEG-8: submissions that exceed memory, beside one below its share ------------------------- */
+
+#define ROUNDS 12
+
+static void exceed_memory(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_rotation rot;
+
+	/* each needs more than half of the segment, at a time, and twice that in all */
+	tsr_rotation_init(&dev, &rot, 10, 0);
+	while (!client->state->stop) {
+		require_eq(tsr_submit_status(&dev, ctx, &rot.cmd, NULL), 0);
+		client->state->rounds++;
+	}
+	tsr_rotation_check(&dev, ctx, &rot, 10);
+	tsr_close(&dev);
+}
+
+/* a client that does nothing for two seconds lends its share; half of that is allowed for */
+#define IDLE_NS 1000000000ull
+
+/* use all of them, again and again, until both others have got somewhere; the longest pause */
+static uint64_t stay_active(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bos,
+			    uint32_t count, const struct tsr_client clients[2])
+{
+	uint64_t last = tap_now_ns(), longest = 0;
+
+	for (uint32_t i = 0; clients[0].state->rounds < ROUNDS || clients[1].state->rounds < ROUNDS;
+	     i++) {
+		uint64_t now;
+
+		tsr_gpu_touch(dev, ctx, &bos[i % count]);
+		now = tap_now_ns();
+		longest = now - last > longest ? now - last : longest;
+		last = now;
+		usleep(1000);
+	}
+	return longest;
+}
+
+static void small_beside_large(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	/* on the other engine, where nobody's parts are in the way */
+	uint32_t ctx = tsr_context_on(&dev, tsr_second_engine(&dev)), lost = 0;
+	struct tsr_client clients[2];
+	struct tsr_trace trace;
+	uint64_t first, longest;
+	struct tsr_bo bos[4];
+
+	tsr_trace_start("bo_create", NULL);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size / 32, tsr_bit(seg), 0);
+		tsr_gpu_fill(&dev, ctx, &bos[i], i);
+	}
+	trace = tsr_trace_stop();
+	first = tsr_event_u64(tsr_trace_next(&trace, "bo_create", NULL), "bo");
+	tsr_trace_free(&trace);
+	tsr_trace_start("evict", NULL);
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_client_start(&clients[i], exceed_memory, 0);
+	longest = stay_active(&dev, ctx, bos, ARRAY_SIZE(bos), clients);
+	trace = tsr_trace_stop();
+	for (uint32_t i = 0; i < 2; i++)
+		clients[i].state->stop = true;
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_client_join(&clients[i]);
+	tsr_trace_for_each(&trace, "evict", ev)
+	{
+		if (tsr_event_u64(ev, "bo") < first ||
+		    tsr_event_u64(ev, "bo") >= first + ARRAY_SIZE(bos))
+			continue;
+		tap_note("evicted:%s", ev->text);
+		lost++;
+	}
+	tap_note("%u and %u submissions of the large ones, %zu evictions", clients[0].state->rounds,
+		 clients[1].state->rounds, tsr_trace_count(&trace, "evict"));
+	if (longest < IDLE_NS)
+		require_eq(lost, 0);
+	else
+		tap_note("the small one was too slow to be protected");
+	tsr_close(&dev);
+}
+
+/* ---- lists that are good at their beginning ----------------------------------------------------- */
+
+/* nothing of what was looked up before the bad element is kept */
+static void bad_at_the_end(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct drm_tessera_sync syncs[3] = {
+		{ .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL },
+		{ .handle = tsr_syncobj_new(&dev), .flags = DRM_TESSERA_SYNC_SIGNAL },
+		{ .handle = 0x7fffffff, .flags = DRM_TESSERA_SYNC_SIGNAL },
+	};
+	uint32_t created, destroyed;
+	struct tsr_bo bos[8];
+	struct drm_tessera_submit args;
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_trace_start("bo_create", "bo_destroy", NULL);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
+		tsr_cmd_fill(&cmd, i, 0, 1, i);
+	}
+	for (int i = 0; i < 50; i++) {
+		/* the last object, the last but one entry, the last sync, a timeline point */
+		cmd.allocs[7].handle = 0x7fffffff;
+		require_err(__tsr_submit(&dev, ctx, &cmd, 0, sync, &args), -ENOENT);
+		cmd.allocs[7].handle = bos[7].handle;
+		cmd.allocs[7].flags |= 1u << 31;
+		require_err(__tsr_submit(&dev, ctx, &cmd, 0, sync, &args), -EINVAL);
+		cmd.allocs[7].flags &= ~(1u << 31);
+		cmd.patches[7].slot_id = 0xffffff;
+		require_err(__tsr_submit(&dev, ctx, &cmd, 0, sync, &args), -EINVAL);
+		cmd.patches[7].slot_id = 7;
+		tsr_submit_args(&cmd, ctx, &args);
+		args.syncs.count = 3;
+		args.syncs.array = (uintptr_t)syncs;
+		require_err(__tsr_submit_ioctl(dev.fd, &args), -ENOENT);
+		syncs[2].handle = sync;
+		syncs[2].flags = DRM_TESSERA_SYNC_TIMELINE;
+		syncs[2].point = 5;
+		require_err(__tsr_submit_ioctl(dev.fd, &args), -EINVAL);
+		syncs[2] = (struct drm_tessera_sync){ .handle = 0x7fffffff,
+						      .flags = DRM_TESSERA_SYNC_SIGNAL };
+	}
+	tsr_submit_done(&dev, ctx, &cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_bo_free(&dev, &bos[i]);
+	/* a reference that is kept keeps the object */
+	tsr_wait_for(tsr_query_memory(&dev, tsr_seg_gart(&dev)->id).client_used == 0);
+	trace = tsr_trace_stop();
+	created = (uint32_t)tsr_trace_count(&trace, "bo_create");
+	destroyed = (uint32_t)tsr_trace_count(&trace, "bo_destroy");
+	require_eq(destroyed, created);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+/* counts whose bytes do not fit into 32 bits, and what is left of them if they wrap */
+static void counts_that_wrap(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
+	struct drm_tessera_submit args;
+	uint32_t count;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
+	/* 8 bytes times 2^29 + 1, 32 bytes times 2^27 + 1, 16 bytes times 2^28 + 1 */
+	tsr_submit_args(&cmd, ctx, &args);
+	args.allocs.count = (1u << 29) + 1;
+	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
+	tsr_submit_args(&cmd, ctx, &args);
+	args.patches.count = (1u << 27) + 1;
+	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
+	tsr_submit_args(&cmd, ctx, &args);
+	args.syncs.count = (1u << 28) + 1;
+	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
+	/* by a stride */
+	tsr_submit_args(&cmd, ctx, &args);
+	args.allocs.count = 2;
+	args.allocs.stride = 0x80000004;
+	require(__tsr_submit_ioctl(dev.fd, &args) < 0);
+	tsr_submit_args(&cmd, ctx, &args);
+	args.patches.count = 0x1000;
+	args.patches.stride = 0x100020;
+	require(__tsr_submit_ioctl(dev.fd, &args) < 0);
+	/* QUERY writes what there is, however many are asked for */
+	memset(segs, 0xaa, sizeof(segs));
+	count = 0xffffffff / sizeof(segs[0]) + 2;
+	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_SEGMENTS, sizeof(segs[0]), &count, segs));
+	require_eq(count, dev.num_segs);
+	require(!memcmp(segs, dev.segs, count * sizeof(segs[0])));
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SPLIT-27 a slot reaches to the end of its object", reach_in_one_piece,
+	  TSR_EXPECT(SLOT_BOUNDS), 0 },
+	{ "SPLIT-27 PAGE-12 the same for a slot kept over a cut", reach_behind_a_cut,
+	  TSR_EXPECT(SLOT_BOUNDS), 0 },
+	{ "SPLIT-17 SPLIT-32 LOCK-7 waiting for what is kept over cuts", waiting_for_the_last_part,
+	  0, 0 },
+	{ "SPLIT-17 SPLIT-32 eviction waits for what is kept over cuts",
+	  eviction_waits_for_the_last_part, 0, 0 },
+	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
+	{ "SEG-30 SPLIT-2 parts in an aperture with a commit limit", parts_in_an_aperture, 0, 0 },
+	{ "SWZ-12 PAGE-4 swizzled, of several MiB, odd pitches", swizzled_and_large, 0, 0 },
+	{ "SEG-8 two that exceed memory each time leave the third one's", small_beside_large, 0,
+	  200 },
+	{ "lists that are bad at their end", bad_at_the_end, 0, 0 },
+	{ "counts whose bytes pass 32 bits", counts_that_wrap, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
