@@ -21,6 +21,7 @@
 #include <drm/drm_print.h>
 
 #include "exec/engine.h"
+#include "exec/quota.h"
 #include "hw/fence.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
@@ -136,10 +137,17 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 		group_spend(part->group, start_ns, end_ns);
 }
 
+/* Beside what every job costs; a long list is far more than that. */
+static long part_lost_bytes(const struct tessera_part *part)
+{
+	return part->max_lost * sizeof(*part->lost);
+}
+
 static void tessera_part_release(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
+	tessera_quota_uncharge(job->quota, part_lost_bytes(part));
 	if (part->group)
 		tessera_group_put(part->group);
 	tessera_context_put(part->ctx);
@@ -237,6 +245,7 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_us
 			       &ctx->account->payer->work);
 	if (ret)
 		goto err_free_lost;
+	tessera_quota_charge(part->job.quota, part_lost_bytes(part));
 	part->job.context_id = ctx->hw_id;
 	part->ctx = tessera_context_get(ctx);
 
