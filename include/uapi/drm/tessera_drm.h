@@ -444,7 +444,6 @@ struct drm_tessera_sync {
  *  a wait on a timeline point or syncobj without fence.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
- *  -EBUSY: another device uses the pages of an object that has no aperture to go to.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;

@@ -6,60 +6,28 @@
  * checked for flags and padding by the ioctl layer.
  *
  * A dma-buf of an object is the core's: it can be imported into other files of the
- * same device, which gives the same object, mapped, and synchronised with. Other devices get its
- * system pages, which stay what they are as long as one is attached. There is no vmap().
+ * same device, which gives the same object, mapped, and synchronised with. There is no
+ * get_sg_table(), so nobody else's device can attach, and no vmap(): either would have to
+ * pin the object.
  */
 
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
-#include <drm/drm_prime.h>
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
-#include <drm/ttm/ttm_tt.h>
 
 #include "cpu/destroy.h"
 #include "cpu/fault.h"
 #include "cpu/gem.h"
 #include "mem/bo.h"
-#include "mem/residency.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 
-/* The core has locked the object for these three, and calls them for other devices only. */
-static int tessera_gem_pin(struct drm_gem_object *gem)
-{
-	struct drm_device *drm = gem->dev;
-	int ret, idx;
-
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
-	ret = tessera_residency_pin(gem_to_tessera_bo(gem));
-	drm_dev_exit(idx);
-
-	return ret;
-}
-
-static void tessera_gem_unpin(struct drm_gem_object *gem)
-{
-	tessera_residency_unpin(gem_to_tessera_bo(gem));
-}
-
-static struct sg_table *tessera_gem_get_sg_table(struct drm_gem_object *gem)
-{
-	struct ttm_tt *tt = gem_to_tessera_bo(gem)->tbo.ttm;
-
-	return drm_prime_pages_to_sg(gem->dev, tt->pages, tt->num_pages);
-}
-
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
-	.pin = tessera_gem_pin,
-	.unpin = tessera_gem_unpin,
-	.get_sg_table = tessera_gem_get_sg_table,
 	.mmap = tessera_cpu_fault_mmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,
 };

@@ -12,7 +12,6 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/move.h"
 #include "mem/residency.h"
@@ -66,7 +65,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg, bool write)
 {
-	return seg && (tessera_bo_allowed(bo) & BIT(seg->id)) &&
+	return seg && (bo->supported & BIT(seg->id)) &&
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
 }
 
@@ -112,17 +111,16 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * hold above their share and of what was not used for longest. Objects locked
  * by anybody are not touched. Does not wait for the GPU.
  *
- * Return: 0; -ENOSPC if it does not fit; -EBUSY if its pages are pinned and there is no aperture
- * for it; -EAGAIN if a segment is closed for the moment, see TESSERA_ROOM_UNCLAIMED; or another
- * error.
+ * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
+ * see TESSERA_ROOM_UNCLAIMED; or another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	int ret, none = -EBUSY;
 	bool evict;
 	u32 i;
+	int ret;
 
 	ret = tessera_residency_serves(bo, write);
 	if (ret) {
@@ -130,6 +128,8 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 			tessera_account_want(bo->account, seg->index);
 		return min(ret, 0);
 	}
+	if (bo->tbo.pin_count)
+		return -EBUSY;
 
 	for (evict = false; ; evict = true) {
 		for (i = 0; i < bo->num_preferred; i++) {
@@ -137,7 +137,6 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 			if (!segment_serves(bo, seg, write))
 				continue;
 
-			none = -ENOSPC;
 			if (evict && !*evictions)
 				return -ENOSPC;
 			*evictions -= evict;
@@ -147,7 +146,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 				return ret;
 		}
 		if (evict)
-			return none;
+			return -ENOSPC;
 	}
 }
 
@@ -200,8 +199,7 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	tessera_account_want(bo->account, seg->index);
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
-	/* Pinned since the plan was made. */
-	if (!(tessera_bo_allowed(bo) & BIT(segment_id)))
+	if (bo->tbo.pin_count)
 		return -EBUSY;
 
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
@@ -211,54 +209,6 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 			   place_in(bo, seg, offset, offset + size);
 
 	return ret == -ENOSPC ? -EAGAIN : ret;
-}
-
-/**
- * tessera_residency_pin() - let others use an object's pages
- * @bo: the object, reservation held
- *
- * Until tessera_residency_unpin() its bytes are in these pages: it leaves memory, goes to no place
- * but apertures, and is not swapped out. The pages are right when the fences of its moves
- * (DMA_RESV_USAGE_KERNEL) have signalled.
- *
- * Return: 0; -EINVAL for an object whose bytes mean nothing without its layout; -EIO if it is lost;
- * or another error.
- */
-int tessera_residency_pin(struct tessera_bo *bo)
-{
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	struct ttm_operation_ctx ctx = { .interruptible = true };
-	int ret = 0;
-
-	if (bo->layout != DRM_TESSERA_LAYOUT_LINEAR && !(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
-		return -EINVAL;
-	if (atomic_read(&bo->lost))
-		return -EIO;
-
-	if (!bo->pins) {
-		if (seg && !tessera_segment_is_aperture(seg))
-			ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
-		if (!ret)
-			ret = tessera_backing_populate(bo, &ctx);
-		if (ret)
-			return ret;
-	}
-	WRITE_ONCE(bo->pins, bo->pins + 1);
-
-	return 0;
-}
-
-/**
- * tessera_residency_unpin() - they do so no longer
- * @bo: the object, reservation held
- */
-void tessera_residency_unpin(struct tessera_bo *bo)
-{
-	dma_resv_assert_held(bo->tbo.base.resv);
-	if (drm_WARN_ON_ONCE(bo->tbo.base.dev, !bo->pins))
-		return;
-
-	WRITE_ONCE(bo->pins, bo->pins - 1);
 }
 
 /**

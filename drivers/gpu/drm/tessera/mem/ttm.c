@@ -53,16 +53,6 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	placement->placement = &system;
 }
 
-/* Asked before an object is swapped out; TTM evicts nothing else. */
-static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
-					  const struct ttm_place *place)
-{
-	if (tessera_bo_is_tessera(tbo) && to_tessera_bo(tbo)->pins)
-		return false;
-
-	return ttm_bo_eviction_valuable(tbo, place);
-}
-
 static void trace_evict(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
@@ -112,7 +102,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.ttm_tt_create = tessera_backing_create,
 	.ttm_tt_unpopulate = tessera_backing_unpopulate,
 	.ttm_tt_destroy = tessera_backing_destroy,
-	.eviction_valuable = tessera_ttm_eviction_valuable,
+	.eviction_valuable = ttm_bo_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
@@ -187,13 +177,11 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
  * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
  *
  * CPU mappings refault to a dummy page; contents are lost. Objects live on, with
- * neither place nor pages but those that are pinned, until user space lets go of them.
+ * neither place nor pages, until user space lets go of them.
  */
 void tessera_ttm_unplug(struct tessera_device *tdev)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement pages = { .num_placement = 1, .placement = &system };
 	struct ttm_placement nowhere = { };
 	struct tessera_bo *bo;
 	u32 id = 0;
@@ -203,9 +191,8 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		/* Another device may be at the pages of one that is pinned. */
 		if (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||
-		    ttm_bo_validate(&bo->tbo, bo->pins ? &pages : &nowhere, &ctx))
+		    ttm_bo_validate(&bo->tbo, &nowhere, &ctx))
 			drm_warn(&tdev->drm, "object %u keeps its pages\n", id);
 		bo->copy_valid = false;
 		dma_resv_unlock(bo->tbo.base.resv);

@@ -110,7 +110,7 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	for (i = 0; i < bo->num_preferred; i++)
 		drm_printf(p, "%c%u", i ? ',' : ' ', bo->preferred[i]);
 	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u last_use %llu%s%s\n",
-		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,
+		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->tbo.pin_count,
 		   bo->last_use, bo->copy_valid ? " clean" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?
 		   "" : " busy");
