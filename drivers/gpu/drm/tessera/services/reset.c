@@ -119,14 +119,14 @@ static bool tessera_reset_is_halted(struct tessera_engine *engine)
  * but an engine that has halted will never end that one.
  */
 static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine,
-					      struct tessera_job *bad)
+					      struct tessera_job *bad, bool halted)
 {
 	struct drm_sched_job *sched_job;
 
 	if (!dma_fence_is_signaled(&bad->hw_fence->base))
 		return bad;
 	drm_dbg_driver(&engine->tdev->drm, "%s: the oldest job has ended\n", engine->name);
-	if (!tessera_reset_is_halted(engine))
+	if (!halted)
 		return NULL;
 	list_for_each_entry(sched_job, &engine->sched.pending_list, list) {
 		struct tessera_job *job = to_tessera_job(sched_job);
@@ -142,14 +142,16 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 						      struct tessera_job *bad)
 {
 	struct tessera_job *hung;
-	bool cookie;
+	bool cookie, halted;
 
 	drm_sched_stop(&engine->sched, &bad->base);
 
 	/* Not earlier: stopping waits for fences that are about to signal. */
 	cookie = dma_fence_begin_signalling();
+	/* Asked first: then all that ended before the engine halted is known to have ended. */
+	halted = tessera_reset_is_halted(engine);
 	tessera_emit_process(engine);
-	hung = tessera_reset_hung(engine, bad);
+	hung = tessera_reset_hung(engine, bad, halted);
 	if (hung)
 		tessera_reset_engine(engine, hung);
 	tessera_reset_jobs(engine, hung);
