@@ -240,10 +240,12 @@ static bool pause_acked(TesseraEngine *e)
 
 /*
  * Wait for all engines, under the BQL. Engines do not need the BQL, but a bus
- * access of theirs might (a vIOMMU reporting a fault), so it is let go when
- * the answer takes unreasonably long.
+ * access of theirs might (a vIOMMU reporting a fault), so where the caller may
+ * let go of it, that is done when the answer takes unreasonably long; else the
+ * wait ends then.
  */
-static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
+static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *),
+                      bool may_unlock)
 {
     int64_t until = g_get_monotonic_time() + ACK_WAIT_MS * 1000;
 
@@ -258,6 +260,9 @@ static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
                 qemu_cond_timedwait(&e->ack_cond, &e->lock, left);
                 continue;
             }
+            if (!may_unlock) {
+                break;
+            }
             qemu_mutex_unlock(&e->lock);
             bql_unlock();
             g_usleep(1000);
@@ -268,9 +273,9 @@ static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
     }
 }
 
-void tessera_engines_reset_wait(TesseraState *s)
+void tessera_engines_reset_wait(TesseraState *s, bool may_unlock)
 {
-    wait_acks(s, reset_acked);
+    wait_acks(s, reset_acked, may_unlock);
 }
 
 static void set_pause(TesseraEngine *e, bool pause)
@@ -289,7 +294,7 @@ void tessera_engines_pause(TesseraState *s)
     for (unsigned int i = 0; i < s->num_engines; i++) {
         set_pause(&s->engines[i], true);
     }
-    wait_acks(s, pause_acked);
+    wait_acks(s, pause_acked, true);
 }
 
 void tessera_engines_resume(TesseraState *s)
@@ -391,7 +396,7 @@ void tessera_engines_stop(TesseraState *s)
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
     }
-    wait_acks(s, exit_acked);
+    wait_acks(s, exit_acked, true);
     for (i = 0; i < s->num_engines; i++) {
         qemu_thread_join(&s->engines[i].thread);
     }

@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
+#include "system/runstate.h"
 #include "tessera_reset.h"
 #include "tessera_engine.h"
 #include "tessera_irq.h"
@@ -47,7 +48,8 @@ void tessera_device_reset(TesseraState *s)
     tessera_engines_clear_setup(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
-    if (s->cfg.lose_vram) {
+    /* What a migration brings may rely on memory being zero before. */
+    if (s->cfg.lose_vram && !runstate_check(RUN_STATE_INMIGRATE)) {
         lose_vram(s);
     }
     tessera_errors_clear(s);
@@ -93,11 +95,15 @@ static void reset_bh(void *opaque)
     }
 }
 
-/* A machine's or a bus's reset: the engines let go of memory... */
+/*
+ * A machine's or a bus's reset: the engines let go of memory. The BQL is kept,
+ * since only one reset may be in this phase; an engine that needs it to get
+ * on is waited for in the next.
+ */
 void tessera_device_reset_enter(TesseraState *s)
 {
     trace_tessera_device_reset(false);
-    /* Waiting may let others in: no engine is enabled before the end. */
+    /* Others may get in before the end: no engine is enabled until then. */
     s->reset_stuck = false;
     qatomic_set(&s->resetting, true);
     tessera_engines_reset_begin(s, false);
@@ -106,12 +112,13 @@ void tessera_device_reset_enter(TesseraState *s)
      * this one too early. From here on no engine starts it again.
      */
     qemu_bh_cancel(s->reset_bh);
-    tessera_engines_reset_wait(s);
+    tessera_engines_reset_wait(s, false);
 }
 
 /* ...and then the rest goes. */
 void tessera_device_reset_hold(TesseraState *s)
 {
+    tessera_engines_reset_wait(s, true);
     if (s->distrusted) {
         tessera_device_forget(s);
     } else {
