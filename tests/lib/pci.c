@@ -10,26 +10,43 @@
 
 #define DRIVER "/sys/bus/pci/drivers/tessera/"
 
+static bool is_ours(const char *device)
+{
+	char path[320];
+	char *id;
+	bool ours;
+
+	snprintf(path, sizeof(path), "%s/device", device);
+	id = tsr_read_file(path);
+	ours = id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID;
+	free(id);
+	return ours;
+}
+
+static bool find_slot(const char *pattern, char *name, size_t size)
+{
+	bool there = false;
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found))
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && !there; i++) {
+		there = is_ours(found.gl_pathv[i]);
+		if (there)
+			snprintf(name, size, "%s", strrchr(found.gl_pathv[i], '/') + 1);
+	}
+	globfree(&found);
+	return there;
+}
+
+/* of the device the driver is bound to when first asked; the guest may have others */
 static const char *slot(void)
 {
 	static char name[256];
-	glob_t found;
 
-	if (name[0])
-		return name;
-	require(!glob("/sys/bus/pci/devices/*", 0, NULL, &found));
-	for (size_t i = 0; i < found.gl_pathc && !name[0]; i++) {
-		char path[320];
-		char *id;
-
-		snprintf(path, sizeof(path), "%s/device", found.gl_pathv[i]);
-		id = tsr_read_file(path);
-		if (id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID)
-			snprintf(name, sizeof(name), "%s", strrchr(found.gl_pathv[i], '/') + 1);
-		free(id);
-	}
-	globfree(&found);
-	require(name[0]);
+	if (!name[0])
+		require(find_slot(DRIVER "0*", name, sizeof(name)) ||
+			find_slot("/sys/bus/pci/devices/*", name, sizeof(name)));
 	return name;
 }
 
