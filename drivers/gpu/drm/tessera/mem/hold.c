@@ -11,7 +11,8 @@
  * submissions: a younger one waits for an older one, an older one passes over what a younger
  * one holds. Each wait is for somebody older, and the oldest waits for nobody. What
  * was passed over is brought back by its holder: a part is given the addresses of today.
- * CPU accesses and suspend pass over all holds, at once.
+ * CPU accesses and suspend pass over all holds, at once. A submission of many parts lets go
+ * of everything from time to time and becomes the youngest.
  *
  * An object has one holder at a time, the oldest of those who want to; the others hold it
  * again, if they still need it, with their next window.

@@ -71,8 +71,10 @@ static int part_overran(struct tessera_part *part)
 		group->told = true;
 		drm_warn(&ctx->tdev->drm, "%s: context %u keeps it for too long\n",
 			 ctx->engine->name, ctx->hw_id);
-		atomic_set(&ctx->guilty, 1);
-		atomic_inc(&ctx->account->payer->hangs);
+		if (READ_ONCE(group->hogged)) {
+			atomic_set(&ctx->guilty, 1);
+			atomic_inc(&ctx->account->payer->hangs);
+		}
 	}
 
 	return -ETIME;
@@ -115,15 +117,17 @@ static void tessera_part_hung(struct tessera_job *job)
 /* The engine's lock is held. */
 static void group_spend(struct tessera_group *group, u64 start_ns, u64 end_ns)
 {
-	u64 spent = group->spent_ns + end_ns - start_ns;
-
-	/* A suspend is such a wait, too, and no fault of the group. */
+	group->ran_ns += end_ns - start_ns;
+	/* A suspend is such a wait, too. */
 	if (group->end_ns && start_ns > group->end_ns)
-		spent += min(start_ns - group->end_ns, group->idle_ns);
-	group->spent_ns = spent;
+		group->waited_ns += min(start_ns - group->end_ns, group->idle_ns);
 	group->end_ns = end_ns;
-	if (group->limit_ns && spent > group->limit_ns)
-		WRITE_ONCE(group->overran, true);
+	if (!group->limit_ns || group->ran_ns + group->waited_ns <= group->limit_ns)
+		return;
+	/* What it waits for may be others' doing. */
+	if (group->ran_ns > group->limit_ns)
+		WRITE_ONCE(group->hogged, true);
+	WRITE_ONCE(group->overran, true);
 }
 
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)

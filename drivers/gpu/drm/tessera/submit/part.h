@@ -50,12 +50,16 @@ struct tessera_group {
 	u64 limit_ns;
 	/** @idle_ns: how much of each wait between two parts counts */
 	u64 idle_ns;
-	/** @spent_ns: of @limit_ns; under the engine's lock */
-	u64 spent_ns;
+	/** @ran_ns: of @limit_ns, by its parts; under the engine's lock */
+	u64 ran_ns;
+	/** @waited_ns: of @limit_ns, between parts; likewise */
+	u64 waited_ns;
 	/** @end_ns: device clock when its last part ended, 0 before that; likewise */
 	u64 end_ns;
 	/** @overran: it has spent more; what has not begun does not */
 	bool overran;
+	/** @hogged: its parts alone have; set before @overran */
+	bool hogged;
 	/** @told: and has been blamed for it; only parts being prepared look at it */
 	bool told;
 };

@@ -16,11 +16,14 @@
  */
 #include <linux/bitmap.h>
 #include <linux/dma-fence.h>
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 
+#include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "mem/bo.h"
 #include "mem/hold.h"
+#include "mem/residency.h"
 #include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -39,6 +42,10 @@
 
 /* And then, before they are let in again: what is left is the client's own doing. */
 #define MAX_CLAIMED_MISSES	8
+
+/* Parts, and job timeouts, for which a submission keeps its age among those that hold objects. */
+#define PARTS_PER_TURN		1024
+#define TIMEOUTS_PER_TURN	12
 
 static void trace_entry(const struct tessera_patch_replay *replay, u32 index)
 {
@@ -198,9 +205,28 @@ static void run_drop_holds(struct tessera_split_run *run)
 	if (bitmap_empty(run->holding, max(req->list.num_allocs, 1u)))
 		return;
 	for_each_set_bit(i, run->holding, req->list.num_allocs)
-		tessera_hold_drop(req->bos[i], req->stamp);
+		tessera_hold_drop(req->bos[i], run->seniority);
 	bitmap_zero(run->holding, max(req->list.num_allocs, 1u));
 	tessera_hold_changed(req->tdev);
+}
+
+/*
+ * Whoever waits for what this submission holds is younger. Now and then it lets go and becomes
+ * the youngest, so that they wait for a bounded number of parts, however many there are.
+ */
+static void run_take_turns(struct tessera_split_run *run)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u64 now = get_jiffies_64();
+
+	if (run->seniority && run->num_parts < run->turn_parts &&
+	    time_before64(now, run->turn_jiffies))
+		return;
+	run_drop_holds(run);
+	run->seniority = tessera_residency_next_stamp(tdev);
+	run->turn_parts = run->num_parts + PARTS_PER_TURN;
+	run->turn_jiffies = now + TIMEOUTS_PER_TURN *
+				  (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 }
 
 static int run_windows(struct tessera_split_run *run)
@@ -208,6 +234,7 @@ static int run_windows(struct tessera_split_run *run)
 	int ret;
 
 	do {
+		run_take_turns(run);
 		ret = tessera_group_wait(run->group,
 					 TESSERA_GROUP_PARTS - TESSERA_WINDOW_PARTS);
 		if (!ret)
@@ -244,7 +271,7 @@ static int close_gate(struct tessera_request *req)
 	int ret;
 
 	if (tessera_gate_there(req->tdev, engine->id)) {
-		ret = tessera_syncs_wait(&req->syncs, &engine->sched);
+		ret = tessera_syncs_wait(&req->syncs, &req->ctx->leashes, &engine->sched);
 		if (ret)
 			return ret;
 	}

@@ -253,7 +253,7 @@ static int model_segment_blocks(struct tessera_split_model *model,
 	if (ret)
 		return ret;
 	for (i = 0; i < blocks.num; i++)
-		look_closer(model, &blocks.block[i], req->stamp);
+		look_closer(model, &blocks.block[i], model->seniority);
 	ret = tessera_victims_rank(req->tdev, seg, req->ctx->account,
 				   segment_want(model, req, segment, &blocks), &blocks);
 	if (!ret)

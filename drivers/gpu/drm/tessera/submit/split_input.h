@@ -56,6 +56,8 @@ struct tessera_split_model {
 	struct tessera_split_block *blocks;
 	/** @map: the allocation list by object */
 	const struct tessera_split_map *map;
+	/** @seniority: how old the submission is among those that hold objects */
+	u64 seniority;
 	/** @held: older submissions hold something in these segments */
 	bool held;
 	/** @block_bos: the object in each of them, with a reference; NULL: being destroyed */

@@ -138,14 +138,21 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_le
 	return 0;
 }
 
-static int sync_wait(struct dma_fence *fence, const struct drm_gpu_scheduler *sched)
+static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes,
+		     const struct drm_gpu_scheduler *sched)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	struct dma_fence *leash;
 	long ret;
 
 	if (s_fence && s_fence->sched == sched)
 		return 0;
-	ret = dma_fence_wait(fence, true);
+	/* Somebody else's fence keeps neither unplug nor a function reset waiting. */
+	leash = tessera_leash_create(leashes, fence);
+	if (!leash)
+		return -ENOMEM;
+	ret = dma_fence_wait(leash, true);
+	dma_fence_put(leash);
 
 	return min(ret, 0L);
 }
@@ -153,13 +160,15 @@ static int sync_wait(struct dma_fence *fence, const struct drm_gpu_scheduler *sc
 /**
  * tessera_syncs_wait() - wait for the fences of the list, but for those of one scheduler
  * @syncs: the list
+ * @leashes: of the context that waits; cutting them ends the wait
  * @sched: the scheduler whose jobs are not waited for
  *
  * No lock may be held but the context's, and nothing be armed.
  *
- * Return: 0 or -ERESTARTSYS.
+ * Return: 0, -ENOMEM or -ERESTARTSYS.
  */
-int tessera_syncs_wait(const struct tessera_syncs *syncs, const struct drm_gpu_scheduler *sched)
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
+		       const struct drm_gpu_scheduler *sched)
 {
 	struct dma_fence *point;
 	u32 i;
@@ -169,7 +178,7 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, const struct drm_gpu_s
 		if (!syncs->items[i].wait)
 			continue;
 		dma_fence_chain_for_each(point, syncs->items[i].wait) {
-			ret = sync_wait(dma_fence_chain_contained(point), sched);
+			ret = sync_wait(dma_fence_chain_contained(point), leashes, sched);
 			if (ret) {
 				dma_fence_put(point);
 				return ret;

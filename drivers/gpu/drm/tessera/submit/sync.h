@@ -27,7 +27,8 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
 			    struct tessera_job *job);
-int tessera_syncs_wait(const struct tessera_syncs *syncs, const struct drm_gpu_scheduler *sched);
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
+		       const struct drm_gpu_scheduler *sched);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 
 #endif /* __TESSERA_SYNC_H__ */

@@ -307,7 +307,7 @@ static int evict_foreign(struct tessera_split_run *run, const struct tessera_spl
 
 	if (!seg || seg->id != block->seg || tessera_bo_segment_offset(bo) != block->start)
 		return 0;
-	if (tessera_hold_keeps_off(bo, run->req->stamp))
+	if (tessera_hold_keeps_off(bo, run->seniority))
 		return -EAGAIN;
 
 	return tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
@@ -474,13 +474,13 @@ static void change_holds(struct tessera_split_run *run)
 			continue;
 		run->mark[row->alloc] = run->marks;
 		set_bit(row->alloc, run->holding);
-		tessera_hold_take(req->bos[row->alloc], req->stamp);
+		tessera_hold_take(req->bos[row->alloc], run->seniority);
 	}
 	for_each_set_bit(alloc, run->holding, req->list.num_allocs) {
 		if (run->mark[alloc] == run->marks)
 			continue;
 		clear_bit(alloc, run->holding);
-		tessera_hold_drop(req->bos[alloc], req->stamp);
+		tessera_hold_drop(req->bos[alloc], run->seniority);
 		dropped = true;
 	}
 	if (dropped)
@@ -544,6 +544,7 @@ int tessera_window_run(struct tessera_split_run *run)
 
 	memset(model, 0, sizeof(*model));
 	model->map = &run->map;
+	model->seniority = run->seniority;
 	run->wait_for_room = false;
 	ret = tessera_split_model_init(model, run->req, run->segments);
 	if (!ret)

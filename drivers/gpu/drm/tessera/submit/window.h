@@ -61,6 +61,12 @@ struct tessera_split_run {
 	struct dma_fence *near;
 	/** @num_parts: parts pushed */
 	u32 num_parts;
+	/** @turn_parts: value of @num_parts at which it is to become the youngest */
+	u32 turn_parts;
+	/** @turn_jiffies: or when */
+	u64 turn_jiffies;
+	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
+	u64 seniority;
 	/** @claimed: nobody else may place objects in @segments now */
 	bool claimed;
 	/** @wait_for_room: there was none, but waiting will change that */
