@@ -9,19 +9,6 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* bytes of one kind of operation on one object; 0 for @bo: of any */
-static uint64_t bytes_of(const struct tsr_trace *trace, const char *kind, uint64_t bo)
-{
-	uint64_t bytes = 0;
-
-	tsr_trace_for_each(trace, "paging_op", ev)
-	{
-		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
-			bytes += tsr_event_u64(ev, "size");
-	}
-	return bytes;
-}
-
 static uint64_t last_created(const struct tsr_trace *trace)
 {
 	uint64_t bo = 0;
@@ -120,8 +107,8 @@ static void new_memory_is_filled(void)
 	bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), 0);
 	tsr_gpu_touch(&dev, ctx, &bo);
 	trace = tsr_trace_stop();
-	require_eq(bytes_of(&trace, "fill", last_created(&trace)), MiB(2));
-	require_eq(bytes_of(&trace, "transfer", last_created(&trace)), 0);
+	require_eq(tsr_trace_paged(&trace, "fill", last_created(&trace)), MiB(2));
+	require_eq(tsr_trace_paged(&trace, "transfer", last_created(&trace)), 0);
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
 		if (tsr_event_is(ev, "kind", "fill"))
@@ -149,9 +136,9 @@ static void apertures_map_and_copy_nothing(void)
 		tsr_pattern_write(&bo, 5);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		trace = tsr_trace_stop();
-		require_eq(bytes_of(&trace, "map", last_created(&trace)), MiB(5));
-		require_eq(bytes_of(&trace, "transfer", 0), 0);
-		require_eq(bytes_of(&trace, "fill", 0), 0);
+		require_eq(tsr_trace_paged(&trace, "map", last_created(&trace)), MiB(5));
+		require_eq(tsr_trace_paged(&trace, "transfer", 0), 0);
+		require_eq(tsr_trace_paged(&trace, "fill", 0), 0);
 		tsr_pattern_check(&bo, 5);
 		/* each page is where it belongs, as the GPU sees it */
 		copy = tsr_bo_new(&dev, MiB(5), tsr_bit(tsr_seg_visible(&dev)), cpu);
@@ -254,7 +241,7 @@ static void only_clean_content_is_dropped(void)
 			tsr_evict_set(args.supported);
 			tsr_bo_wait(&dev, &bo);
 			trace = tsr_trace_stop();
-			written[keep][dirty] = bytes_of(&trace, "transfer", 0);
+			written[keep][dirty] = tsr_trace_paged(&trace, "transfer", 0);
 			tsr_trace_free(&trace);
 			/* the CPU and the GPU both find the right bytes */
 			if (dirty)
@@ -290,8 +277,8 @@ static void cleared_memory_is_not_dropped(void)
 	tsr_evict_set(tsr_bit(seg));
 	tsr_bo_wait(&dev, &bo);
 	trace = tsr_trace_stop();
-	require_eq(bytes_of(&trace, "discard", 0), 0);
-	require_eq(bytes_of(&trace, "transfer", 0), MiB(1));
+	require_eq(tsr_trace_paged(&trace, "discard", 0), 0);
+	require_eq(tsr_trace_paged(&trace, "transfer", 0), MiB(1));
 	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 0);
 	tsr_close(&dev);
 }

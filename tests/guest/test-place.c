@@ -9,19 +9,6 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* bytes of one kind of operation on one object; 0 for @bo: of any */
-static uint64_t bytes_of(const struct tsr_trace *trace, const char *kind, uint64_t bo)
-{
-	uint64_t bytes = 0;
-
-	tsr_trace_for_each(trace, "paging_op", ev)
-	{
-		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
-			bytes += tsr_event_u64(ev, "size");
-	}
-	return bytes;
-}
-
 static void knob(const char *name, const char *value)
 {
 	int rc = tsr_debugfs_write(name, value);
@@ -58,8 +45,8 @@ static void eviction_targets(void)
 		tsr_gpu_touch(&dev, ctx, &filler);
 		trace = tsr_trace_stop();
 		require_eq(tsr_bo_info(&dev, &bo).segment, to_gart ? gart->id : 0);
-		require(bytes_of(&trace, "transfer", 0) >= MiB(1));
-		require_eq(bytes_of(&trace, "map", 0), to_gart ? MiB(1) : 0);
+		require(tsr_trace_paged(&trace, "transfer", 0) >= MiB(1));
+		require_eq(tsr_trace_paged(&trace, "map", 0), to_gart ? MiB(1) : 0);
 		tsr_words_check(tsr_bo_map(&dev, &bo), MiB(1) / 4, 3);
 		tsr_bo_free(&dev, &filler);
 		tsr_bo_free(&dev, &bo);

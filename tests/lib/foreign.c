@@ -31,7 +31,7 @@ struct tsr_foreign {
 	uint32_t first, count;
 };
 
-static int open_vgem(void)
+int tsr_vgem_open(void)
 {
 	for (int minor = 0; minor < 64; minor++) {
 		char path[32], name[16] = "";
@@ -52,7 +52,7 @@ static int open_vgem(void)
 struct tsr_foreign *tsr_foreign_open(void)
 {
 	struct tsr_foreign *foreign;
-	int fd = open_vgem();
+	int fd = tsr_vgem_open();
 
 	if (fd < 0)
 		return NULL;

@@ -7,6 +7,8 @@
 
 struct tsr_foreign;
 
+/* its card node, or -1 */
+int tsr_vgem_open(void);
 /* NULL: the kernel has no vgem, or it is not loaded (`modules: vgem`) */
 struct tsr_foreign *tsr_foreign_open(void);
 void tsr_foreign_close(struct tsr_foreign *foreign); /* signals what is left */

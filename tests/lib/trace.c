@@ -178,6 +178,18 @@ bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value
 	       (!text[len] || isspace((unsigned char)text[len]) || text[len] == ',');
 }
 
+uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64_t bo)
+{
+	uint64_t bytes = 0;
+
+	tsr_trace_for_each(trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
+			bytes += tsr_event_u64(ev, "size");
+	}
+	return bytes;
+}
+
 void tsr_trace_dump(const struct tsr_trace *trace)
 {
 	for (size_t i = 0; i < trace->count; i++)
