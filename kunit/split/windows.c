@@ -9,6 +9,7 @@
 #include <stdio.h>
 #endif
 
+#include "model.h"
 #include "oracle.h"
 
 #define FAIL(o, ...) \
@@ -104,11 +105,39 @@ static void change_own(struct oracle *o, struct oracle_case *c, struct oracle_wi
 			put_somewhere(c, w, i, c->allocs[i].size, 1, 0);
 }
 
+static void drop_block(struct oracle_case *c, u32 alloc, u32 seg)
+{
+	u32 i, n = c->in.n_blocks;
+
+	c->in.n_blocks = 0;
+	for (i = 0; i < n; i++)
+		if (c->blocks[i].alloc != alloc || c->blocks[i].seg != seg)
+			c->blocks[c->in.n_blocks++] = c->blocks[i];
+}
+
+/* Segments close to some allocations, wherever these are. What a cut has pinned leaves. */
+static void close_segments(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
+{
+	u32 i;
+
+	for (i = 0; i < c->in.n_allocs; i++) {
+		u32 seg = oracle_rnd(&w->state, c->in.n_segs);
+
+		if (!one_in(w, 8) || !(c->allocs[i].supported & ~BIT(seg)) ||
+		    model_is_fixed(&c->in, i))
+			continue;
+		c->allocs[i].supported &= ~BIT(seg);
+		if (o->pinned & BIT(i) || one_in(w, 2))
+			drop_block(c, i, seg);
+	}
+}
+
 static void change_world(struct oracle *o, struct oracle_case *c, struct oracle_windows *w)
 {
 	u32 i, more = oracle_rnd(&w->state, 4);
 
 	change_own(o, c, w);
+	close_segments(o, c, w);
 	for (i = 0; i < more; i++)
 		put_somewhere(c, w, TESSERA_SPLIT_NONE, 1 + oracle_rnd(&w->state, 4), 1,
 			      one_in(w, 16) ? TESSERA_VICTIM_IMMOVABLE :

@@ -154,6 +154,7 @@ void tessera_space_reset(struct tessera_space *sp, const u64 *seg_size)
 	for (i = 0; i < sp->n_seg; i++)
 		seg_reset(sp, i, seg_size[i]);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_reset);
 
 /**
  * tessera_space_insert() - link a node into free space
@@ -185,6 +186,7 @@ void tessera_space_insert(struct tessera_space *sp, u32 prev, u32 id,
 	if (++c->count > TESSERA_SPACE_CHUNK_MAX)
 		chunk_split(sp, n->chunk);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_insert);
 
 /**
  * tessera_space_remove() - unlink a node, its range becomes free
@@ -279,6 +281,7 @@ void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot)
 		sp->seg[n->seg].gap_max = U64_MAX;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_protect);
 
 static void chunk_sum_gaps(struct tessera_space *sp,
 			   struct tessera_space_chunk *c)
@@ -528,14 +531,23 @@ static void heap_down(struct tessera_space *sp, struct tessera_space_seg *s,
  * @sp: the space
  * @id: a linked node that is in no heap
  * @key: the greater, the sooner it is given up
+ *
+ * Return: false if the heap is full; the node is protected then, as what is in no heap
+ * is never given up.
  */
-void tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key)
+bool tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key)
 {
 	struct tessera_space_seg *s = &sp->seg[sp->node[id].seg];
 	struct tessera_space_victim v = { .key = key, .node = id };
 
+	if (s->n_heap >= s->max_heap) {
+		tessera_space_protect(sp, id, true);
+		return false;
+	}
 	heap_up(sp, s, s->n_heap++, v);
+	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_heap_push);
 
 /**
  * tessera_space_heap_remove() - withdraw a victim
@@ -560,3 +572,4 @@ void tessera_space_heap_remove(struct tessera_space *sp, u32 id)
 	else
 		heap_down(sp, s, i, last);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_heap_remove);

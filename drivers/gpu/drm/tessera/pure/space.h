@@ -87,6 +87,7 @@ struct tessera_space_victim {
  * @kept: bytes taken by protected nodes
  * @heap: victims, a binary heap with the greatest key first
  * @n_heap: victims in @heap
+ * @max_heap: room in @heap
  * @head: node of size 0 at the bottom; never removed
  * @tail: node of size 0 at the top; never removed
  * @chunk_first: first chunk of the list
@@ -98,6 +99,7 @@ struct tessera_space_seg {
 	u64 kept;
 	struct tessera_space_victim *heap;
 	u32 n_heap;
+	u32 max_heap;
 	u32 head;
 	u32 tail;
 	u32 chunk_first;
@@ -168,7 +170,7 @@ bool tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
 			    u64 align, struct tessera_space_gap *gap);
 bool tessera_space_next_gap(struct tessera_space *sp, u64 size, u64 align,
 			    struct tessera_space_gap *gap);
-void tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key);
+bool tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key);
 void tessera_space_heap_remove(struct tessera_space *sp, u32 id);
 
 #endif /* __TESSERA_PURE_SPACE_H__ */

@@ -329,8 +329,7 @@ static void populate(struct split *split)
 			      split->al[id].fixed)
 			tessera_space_protect(&split->sp, id, true);
 		else
-			tessera_space_heap_push(&split->sp, id,
-						split_victim_key(split, id));
+			split_offer(split, id);
 	}
 }
 
@@ -606,7 +605,8 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
 
 /**
  * tessera_split_window() - plan the next parts of a submission
- * @in: what is planned; @in->blocks, and which allocations are clean, as of now
+ * @in: what is planned; @in->blocks, which allocations are clean, and where they may be, as of
+ *	now: a segment that an allocation may not be in any more is not used for it, a new one neither
  * @cur: where to start; not changed
  * @limits: where to stop, or NULL for the end of the submission
  * @scratch: memory for the time of the call, aligned to 8 bytes
@@ -622,8 +622,9 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
  * that error.
  *
  * Return: 0; -EINVAL if the input makes no sense, or the leak check finds a slot
- * bound over a cut in the first window; -ENOMEM if @grow fails; what @in->check
- * says. On error the plan holds no operations.
+ * bound over a cut in the first window; -ENOSPC if nothing has run yet and what was
+ * feasible is so no more; -EAGAIN if @in changes under the planner's eyes; -ENOMEM if @grow
+ * fails; what @in->check says. On error the plan holds no operations.
  */
 int tessera_split_window(const struct tessera_split_input *in,
 			 const struct tessera_split_cursor *cur,

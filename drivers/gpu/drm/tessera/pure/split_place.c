@@ -87,6 +87,20 @@ bool split_is_usable(const struct split *split, u32 id)
 }
 
 /**
+ * split_offer() - let a linked node be a victim
+ * @split: planner
+ * @id: node
+ *
+ * There is room for all that the input says can be in a segment. An input that changes
+ * meanwhile makes no plan (-EAGAIN).
+ */
+void split_offer(struct split *split, u32 id)
+{
+	if (!tessera_space_heap_push(&split->sp, id, split_victim_key(split, id)) && !split->err)
+		split->err = -EAGAIN;
+}
+
+/**
  * split_enter_w() - add a resident allocation to the working set
  * @split: planner
  * @id: allocation
@@ -113,7 +127,7 @@ void split_leave_w(struct split *split, u32 id)
 		return;
 	split->al[id].idle = ++split->clock;
 	tessera_space_protect(&split->sp, id, false);
-	tessera_space_heap_push(&split->sp, id, split_victim_key(split, id));
+	split_offer(split, id);
 }
 
 /**
@@ -257,7 +271,7 @@ static void undo_one(struct split *split, const struct split_log *log)
 	if (!split_is_foreign(split, log->id))
 		split->al[log->id].clean = log->clean;
 	tessera_space_insert(&split->sp, log->prev, log->id, log->src, size);
-	tessera_space_heap_push(&split->sp, log->id, split_victim_key(split, log->id));
+	split_offer(split, log->id);
 }
 
 /* Take back what the log has from @n_log on, and the working set from @n_w on. */
@@ -275,7 +289,7 @@ static void undo_to(struct split *split, u32 n_log, u32 n_w)
 		/* It entered without paging: a place kept by the plain way. */
 		split->al[id].in_w = false;
 		tessera_space_protect(&split->sp, id, false);
-		tessera_space_heap_push(&split->sp, id, split_victim_key(split, id));
+		split_offer(split, id);
 	}
 	split->n_w = n_w;
 }

@@ -35,7 +35,7 @@ struct split_cursor_alloc {
  * @size: bytes, before they are rounded up to a segment's granularity
  * @pad: what it takes of @home at most
  * @align: alignment beyond the granularity of segments
- * @mask: segments it may be in, read-only ones dropped if it is written
+ * @mask: segments it may be in now, read-only ones dropped if it is written
  * @next_use: entry that names it next, or SPLIT_NEVER
  * @n_slots: slots that hold it
  * @stamp: group that listed it as a member
@@ -251,6 +251,7 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 		     u32 id, bool fixed);
 
 /* split_place.c */
+void split_offer(struct split *split, u32 id);
 void split_enter_w(struct split *split, u32 id);
 void split_leave_w(struct split *split, u32 id);
 u64 split_victim_key(const struct split *split, u32 id);

@@ -97,8 +97,10 @@ static void layout(const struct tessera_split_input *in, struct arena *arena,
 		struct tessera_space_victim *heap;
 
 		heap = arena_take(arena, n_victim[i], sizeof(*heap));
-		if (arena->base)
-			split->sp.seg[i].heap = heap;
+		if (!arena->base)
+			continue;
+		split->sp.seg[i].heap = heap;
+		split->sp.seg[i].max_heap = n_victim[i];
 	}
 }
 
@@ -327,6 +329,17 @@ void split_set_budget(struct split *split)
 		    ((u64)split->in->n_entries + split->in->n_blocks);
 }
 
+/*
+ * Somebody may have closed segments to an allocation since the submission was checked. It is in
+ * none of them again: there is no room for it among their victims.
+ */
+static u32 mask_now(const struct split *split, const struct tessera_split_cursor *cur, u32 id)
+{
+	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
+
+	return alloc->flags & TESSERA_SPLIT_ALLOC_NULL ? 0 : cur->alloc[id].mask & alloc->supported;
+}
+
 /* What the cursor and the input say about allocations and blocks now. */
 static int setup_state(struct split *split, const struct tessera_split_cursor *cur)
 {
@@ -338,7 +351,7 @@ static int setup_state(struct split *split, const struct tessera_split_cursor *c
 
 		memset(alloc, 0, sizeof(*alloc));
 		alloc->align = cur->alloc[i].align;
-		alloc->mask = cur->alloc[i].mask;
+		alloc->mask = mask_now(split, cur, i);
 		alloc->size = split->in->allocs[i].size;
 		alloc->next_use = SPLIT_NEVER;
 	}
