@@ -27,6 +27,8 @@ SIZE(submit_alloc, 8);
 SIZE(submit_patch, 32);
 SIZE(sync, 16);
 SIZE(submit, 80);
+SIZE(lock, 16);
+SIZE(unlock, 8);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -46,6 +48,7 @@ AT(submit, allocs, 24);
 AT(submit, patches, 40);
 AT(submit, syncs, 56);
 AT(submit, error_offset, 72);
+AT(lock, mmap_offset, 8);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -57,6 +60,8 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0106444);
 	require_eq(DRM_IOCTL_TESSERA_CONTEXT_DESTROY, 0x40086445);
 	require_eq(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
+	require_eq(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
+	require_eq(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
 }
 
 static const struct tap_test tests[] = {

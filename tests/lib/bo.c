@@ -75,6 +75,39 @@ void tsr_bo_wait(struct tsr_device *dev, const struct tsr_bo *bo)
 	require_ok(__tsr_bo_wait(dev->fd, bo->handle, DRM_TESSERA_BO_WAIT_WRITE, INT64_MAX));
 }
 
+int __tsr_lock(int fd, uint32_t *handle, uint32_t flags)
+{
+	struct drm_tessera_lock args = { .handle = *handle, .flags = flags };
+	int rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_LOCK, &args);
+	struct drm_tessera_bo_info info;
+
+	if (rc) {
+		require_eq(args.handle, *handle);
+		return rc;
+	}
+	require_ok(__tsr_bo_info(fd, args.handle, &info));
+	require_eq(args.mmap_offset, info.mmap_offset);
+	*handle = args.handle;
+	return 0;
+}
+
+void tsr_lock(struct tsr_device *dev, struct tsr_bo *bo, uint32_t flags)
+{
+	require_ok(__tsr_lock(dev->fd, &bo->handle, flags));
+}
+
+int __tsr_unlock(int fd, uint32_t handle)
+{
+	struct drm_tessera_unlock args = { .handle = handle };
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_UNLOCK, &args);
+}
+
+void tsr_unlock(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	require_ok(__tsr_unlock(dev->fd, bo->handle));
+}
+
 int __tsr_bo_close(int fd, uint32_t handle)
 {
 	struct drm_gem_close args = { .handle = handle };

@@ -80,6 +80,11 @@ void *tsr_bo_map(struct tsr_device *dev, struct tsr_bo *bo);
 void tsr_bo_unmap(struct tsr_bo *bo);
 int __tsr_bo_wait(int fd, uint32_t handle, uint32_t flags, int64_t timeout_ns);
 void tsr_bo_wait(struct tsr_device *dev, const struct tsr_bo *bo); /* idle, forever */
+/* flags: DRM_TESSERA_LOCK_*; *handle may be another afterwards */
+int __tsr_lock(int fd, uint32_t *handle, uint32_t flags);
+void tsr_lock(struct tsr_device *dev, struct tsr_bo *bo, uint32_t flags); /* handle may change */
+int __tsr_unlock(int fd, uint32_t handle);
+void tsr_unlock(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_bo_close(int fd, uint32_t handle);
 void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo);
 

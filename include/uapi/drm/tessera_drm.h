@@ -39,11 +39,11 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * Numbers from 0x10 on are reserved for what the driver does not offer yet:
- * CPU locking (LOCK, UNLOCK, LOCK2, UNLOCK2), GPU virtual addresses
+ * Numbers from 0x12 on are reserved for what the driver does not offer yet:
+ * CPU access without synchronisation by the kernel (LOCK2, UNLOCK2), GPU virtual addresses
  * (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
- * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They return
- * -EINVAL like any unknown number.
+ * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They, and those from 0x07 to
+ * 0x0f, return -EINVAL like any unknown number.
  */
 enum drm_tessera_ioctl_id {
 	/** @DRM_TESSERA_QUERY: device, segment, engine and memory information */
@@ -60,6 +60,10 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_CONTEXT_DESTROY = 0x05,
 	/** @DRM_TESSERA_SUBMIT: submit commands with their allocation and patch lists */
 	DRM_TESSERA_SUBMIT = 0x06,
+	/** @DRM_TESSERA_LOCK: begin to access a buffer object with the CPU */
+	DRM_TESSERA_LOCK = 0x10,
+	/** @DRM_TESSERA_UNLOCK: end it */
+	DRM_TESSERA_UNLOCK = 0x11,
 };
 
 /**
@@ -339,6 +343,58 @@ struct drm_tessera_bo_wait {
 	__s64 timeout_ns;
 };
 
+#define DRM_TESSERA_LOCK_READ_ONLY	(1U << 0) /* the CPU will not write: wait for writers only */
+#define DRM_TESSERA_LOCK_WRITE_ONLY	(1U << 1) /* the CPU will not read */
+#define DRM_TESSERA_LOCK_DONT_WAIT	(1U << 2) /* -EBUSY instead of a wait (WDDM: DonotWait) */
+#define DRM_TESSERA_LOCK_IGNORE_SYNC	(1U << 3) /* no wait: nothing a job uses is touched (WDDM: IgnoreSync) */
+#define DRM_TESSERA_LOCK_DISCARD	(1U << 4) /* the contents are not needed: no wait (WDDM: Discard) */
+
+/**
+ * struct drm_tessera_lock - argument of DRM_IOCTL_TESSERA_LOCK (WDDM: Lock)
+ *
+ * Waits until the jobs that use the object, of the submissions that have returned, are done, and has it where the CPU sees
+ * its bytes as they are meant, in linear order. The access itself goes through a mapping at
+ * @mmap_offset, which is the same for the object's life: it may be made before, and kept.
+ * What the CPU does through a mapping without a lock, or beyond what the lock says, is right, too, but not
+ * synchronised with jobs.
+ *
+ * With LOCK_DISCARD nobody waits. If a job uses the object, the answer is a new object with the
+ * same properties (WDDM: instance), whose handle is returned: it reads as zero, and is the caller's to
+ * close like the old one, which the jobs go on using. As soon as a submission has listed a newer
+ * instance, in its allocation list or those before, an older one is refused with -EINVAL.
+ *
+ * Locks are counted per object and open file; closing the file or a handle of the object gives
+ * them up. An object that is in no segment, and can be in memory segments only, is not
+ * moved into one while it is locked: SUBMIT returns -EBUSY for it.
+ *
+ * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
+ * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
+ * swizzled layout; DISCARD for an object that was exported, or of which a newer instance is in use. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
+ * (WDDM: WasStillDrawing). -EIO: the object is lost.
+ */
+struct drm_tessera_lock {
+	/** @handle: the object; with LOCK_DISCARD the one to go on with [in/out] */
+	__u32 handle;
+	/** @flags: DRM_TESSERA_LOCK_* */
+	__u32 flags;
+	/** @mmap_offset: where to map the object that is locked now [out] */
+	__u64 mmap_offset;
+};
+
+/**
+ * struct drm_tessera_unlock - argument of DRM_IOCTL_TESSERA_UNLOCK (WDDM: Unlock)
+ *
+ * Ends one LOCK by this open file. Never waits.
+ *
+ * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, or no lock of this file.
+ */
+struct drm_tessera_unlock {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
 #define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0) /* refuse slots bound across a cut (WDDM: SCHED-6) */
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point; needs CAP_SYS_ADMIN */
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points; needs CAP_SYS_ADMIN */
@@ -440,11 +496,12 @@ struct drm_tessera_sync {
  *  inside a packet or behind the end; a patch outside the range in which its binding holds; two allocations for one slot
  *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object, or of a swizzled
  *  surface not a multiple of 4096; the same handle twice
- *  in the allocation list; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
+ *  in the allocation list; an instance older than one that is in use, see &struct drm_tessera_lock; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
  *  a wait on a timeline point or syncobj without fence.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
+ *  -EBUSY: an object is locked that may not move into memory meanwhile, see &struct drm_tessera_lock.
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
@@ -493,6 +550,10 @@ struct drm_tessera_submit {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_DESTROY, struct drm_tessera_context_destroy)
 #define DRM_IOCTL_TESSERA_SUBMIT \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_SUBMIT, struct drm_tessera_submit)
+#define DRM_IOCTL_TESSERA_LOCK \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_LOCK, struct drm_tessera_lock)
+#define DRM_IOCTL_TESSERA_UNLOCK \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK, struct drm_tessera_unlock)
 
 #if defined(__cplusplus)
 }

@@ -19,6 +19,7 @@ struct tessera_clients;		/* segments/account.h */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_gates;		/* submit/gate.c */
+struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_release_queue;	/* exec/job.c */
@@ -40,7 +41,7 @@ struct tessera_segments;	/* segments/segment.c */
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, one per paging queue. They do not nest.
+ *    registry's, the instances', one per paging queue. They do not nest.
  * 4. Gates (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -142,6 +143,8 @@ struct tessera_device {
 	struct tessera_room *room;
 	/** @paging: the paging queue */
 	struct tessera_paging *paging;
+	/** @instances: lock of objects that took each other's place */
+	struct tessera_instances *instances;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
 	/** @retain: spare system pages of objects in memory */

@@ -16,6 +16,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/gem.h"
+#include "cpu/lock.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "exec/job.h"
@@ -479,6 +480,32 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	return ret;
 }
 
+/* See &struct drm_tessera_lock. */
+static int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_lock *args = data;
+	int ret;
+
+	args->mmap_offset = 0;
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
+
+	return tessera_lock(file, client->paging, args);
+}
+
+/* -ENOENT: unknown handle. -EINVAL: non-zero padding, or not locked by this file. */
+static int tessera_ioctl_unlock(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_tessera_unlock *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_unlock(file, args);
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -490,4 +517,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_DESTROY, tessera_ioctl_context_destroy,
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT, tessera_ioctl_submit, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_LOCK, tessera_ioctl_lock, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK, tessera_ioctl_unlock, DRM_RENDER_ALLOW),
 };

@@ -285,6 +285,28 @@ TRACE_EVENT(tessera_cpu_fault,
 		      tessera_show_backing(__entry->backing))
 );
 
+/* The CPU may access the object, as DRM_TESSERA_LOCK_* say. */
+TRACE_EVENT(tessera_lock,
+	    TP_PROTO(u32 bo, u32 flags, u32 instance),
+	    TP_ARGS(bo, flags, instance),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, flags)
+			     __field(u32, instance)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->flags = flags;
+			   __entry->instance = instance;),
+	    TP_printk("bo=%u flags=0x%x instance=%u", __entry->bo, __entry->flags,
+		      __entry->instance)
+);
+
+TRACE_EVENT(tessera_unlock,
+	    TP_PROTO(u32 bo),
+	    TP_ARGS(bo),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
+	    TP_printk("bo=%u", __entry->bo)
+);
+
 /* The device counted @count more errors of a type. */
 TRACE_EVENT(tessera_device_error,
 	    TP_PROTO(u32 type, u32 count, u32 packet, u32 offset, int engine, u32 context,

@@ -30,6 +30,8 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	atomic64_sub(tessera_bo_bytes(bo), &bo->account->total[seg->index]);
 
 	tessera_registry_remove(tdev, bo->id);
+	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
+	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
 	tessera_paging_queue_put(bo->queue);
 	kfree(bo);
@@ -164,6 +166,8 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 		return NULL;
 	}
 
+	spin_lock_init(&bo->locks.lock);
+	INIT_LIST_HEAD(&bo->locks.files);
 	bo->flags = args->flags;
 	bo->supported = args->supported;
 	bo->evict_to = args->evict_to;

@@ -10,6 +10,7 @@
 
 #include <drm/tessera_drm.h>
 
+#include "mem/instance.h"
 #include "segments/account.h"
 #include "tessera_device.h"
 
@@ -18,6 +19,18 @@ struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_range;		/* segments/manager.h */
 struct tessera_segment;		/* segments/segment.h */
+
+/**
+ * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/lock.c
+ */
+struct tessera_bo_locks {
+	/** @lock: protects @files */
+	spinlock_t lock;
+	/** @files: open files, with a count each */
+	struct list_head files;
+	/** @keep_out: submissions may not bring it into a segment; for anybody to read */
+	bool keep_out;
+};
 
 /**
  * struct tessera_bo - a buffer object (WDDM: allocation)
@@ -61,6 +74,10 @@ struct tessera_bo {
 	 * memory holds may be another's: it cannot be used any more
 	 */
 	atomic_t lost;
+	/** @instance: what it took the place of, and what takes its place */
+	struct tessera_instance instance;
+	/** @locks: CPU access */
+	struct tessera_bo_locks locks;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */
 	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
 	/** @num_evict_places: elements of @evict_places */

@@ -272,6 +272,8 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	int ret;
 
 	ret = tessera_registry_init(tdev);
+	if (!ret)
+		ret = tessera_instance_init(tdev);
 	if (ret)
 		return ret;
 

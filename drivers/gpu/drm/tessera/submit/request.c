@@ -14,6 +14,7 @@
 
 #include "exec/ib.h"
 #include "mem/bo.h"
+#include "mem/instance.h"
 #include "pure/validate.h"
 #include "submit/context.h"
 #include "submit/request.h"
@@ -175,11 +176,73 @@ static void request_order_uses(struct tessera_request *req)
 		request_add_use(req, i);
 }
 
+static int check_instances_locked(struct tessera_request *req)
+{
+	u32 i;
+
+	for (i = 0; i < req->list.num_allocs; i++)
+		if (req->bos[i])
+			tessera_instance_look_locked(&req->bos[i]->instance);
+	for (i = 0; i < req->list.num_allocs; i++)
+		if (req->bos[i] &&
+		    tessera_ioctl_bad(req->tdev,
+				      !tessera_instance_list_locked(&req->bos[i]->instance)))
+			return -EINVAL;
+
+	return 0;
+}
+
+/* What the CPU says of the objects: which of them are out of date, and which may not move. */
+static int request_check_cpu(struct tessera_request *req)
+{
+	bool renamed = false;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < req->list.num_allocs; i++) {
+		const struct tessera_bo *bo = req->bos[i];
+
+		if (!bo)
+			continue;
+		renamed |= !!READ_ONCE(bo->instance.family);
+		if (READ_ONCE(bo->locks.keep_out))
+			return -EBUSY;
+	}
+	if (!renamed)
+		return 0;
+	tessera_instance_lock(req->tdev);
+	ret = check_instances_locked(req);
+	tessera_instance_unlock(req->tdev);
+	req->renamed = !ret;
+
+	return ret;
+}
+
+/**
+ * tessera_request_accepted() - the submission will run
+ * @req: the request, which was checked
+ *
+ * From now on no older instances of its objects do.
+ */
+void tessera_request_accepted(struct tessera_request *req)
+{
+	u32 i;
+
+	if (!req->renamed)
+		return;
+	tessera_instance_lock(req->tdev);
+	for (i = 0; i < req->list.num_allocs; i++)
+		if (req->bos[i])
+			tessera_instance_use_locked(&req->bos[i]->instance);
+	tessera_instance_unlock(req->tdev);
+}
+
 /**
  * tessera_request_check() - validate commands and patch list
  * @req: the request, whose context's lock is held
  *
- * Return: 0, or -EINVAL with &tessera_request.err saying where.
+ * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; or -EBUSY if
+ * an object is locked that may not move.
  */
 int tessera_request_check(struct tessera_request *req)
 {
@@ -200,7 +263,7 @@ int tessera_request_check(struct tessera_request *req)
 		drm_dbg_driver(&req->tdev->drm, "refused at offset 0x%x, patch %u\n",
 			       req->err.offset, req->err.index);
 
-	return ret;
+	return ret ?: request_check_cpu(req);
 }
 
 /**

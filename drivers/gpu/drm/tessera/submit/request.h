@@ -70,6 +70,8 @@ struct tessera_request {
 	u32 *uses;
 	/** @num_uses: length of @uses */
 	u32 num_uses;
+	/** @renamed: there are instances among @bos, and they may be listed */
+	bool renamed;
 	/** @allocs: what the checks need to know of @bos */
 	struct tessera_patch_alloc *allocs;
 	/** @patches: the patch list; the ioctl's */
@@ -95,6 +97,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 			 const struct tessera_submit_data *data);
 void tessera_request_fini(struct tessera_request *req);
 int tessera_request_check(struct tessera_request *req);
+void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
 
 static inline bool tessera_request_writes(const struct tessera_request *req, u32 alloc)

@@ -244,8 +244,10 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	ret = tessera_split_is_forced(req) ? -ENOSPC : submit_whole(req);
 	if (ret == -ENOSPC)
 		ret = tessera_split_exec(req, num_parts);
-	if (!ret)
+	if (!ret) {
+		tessera_request_accepted(req);
 		ctx->next_job++;
+	}
 
 	return ret;
 }

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: Lock and Unlock
+ *
+ * The kernel's half of CPU access to what jobs use, for clients that submit with lists: the
+ * kernel knows the jobs, so it can wait for them, or say that it would have to, or give
+ * the caller another object to go on with (mem/instance.c). The mapping is the object's own
+ * and needs no lock (cpu/fault.c).
+ *
+ * Who has locked an object is kept with it: open files, each with a count. A file that closes
+ * a handle gives up what it has locked, so nothing is left when it dies.
+ */
+
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_vma_manager.h>
+#include <drm/tessera_drm.h>
+
+#include "cpu/access.h"
+#include "cpu/lock.h"
+#include "mem/bo.h"
+#include "mem/instance.h"
+#include "segments/segment.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+#define LOCK_FLAGS	(DRM_TESSERA_LOCK_READ_ONLY | \
+			 DRM_TESSERA_LOCK_WRITE_ONLY | \
+			 DRM_TESSERA_LOCK_DONT_WAIT | \
+			 DRM_TESSERA_LOCK_IGNORE_SYNC | \
+			 DRM_TESSERA_LOCK_DISCARD)
+
+/* Locks of one object by one open file. */
+struct lock_file {
+	struct list_head node;
+	/* Only compared. */
+	struct drm_file *file;
+	u64 count;
+};
+
+/* ---- Who has locked ------------------------------------------------------- */
+
+static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *entry;
+
+	lockdep_assert_held(&bo->locks.lock);
+
+	list_for_each_entry(entry, &bo->locks.files, node)
+		if (entry->file == file)
+			return entry;
+
+	return NULL;
+}
+
+/* Takes over @new, if it is used; else it is left to the caller. */
+static void locks_add(struct tessera_bo *bo, struct drm_file *file, struct lock_file **new)
+{
+	struct lock_file *entry;
+
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (!entry) {
+		entry = *new;
+		*new = NULL;
+		entry->file = file;
+		list_add_tail(&entry->node, &bo->locks.files);
+	}
+	entry->count++;
+	spin_unlock(&bo->locks.lock);
+}
+
+/* One lock of a file, or all; false if there is none. */
+static bool locks_drop(struct tessera_bo *bo, struct drm_file *file, bool all)
+{
+	struct lock_file *entry, *gone = NULL;
+
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (entry && (all || !--entry->count)) {
+		list_del(&entry->node);
+		gone = entry;
+	}
+	if (list_empty(&bo->locks.files))
+		WRITE_ONCE(bo->locks.keep_out, false);
+	spin_unlock(&bo->locks.lock);
+	kfree(gone);
+
+	return entry;
+}
+
+/**
+ * tessera_lock_close() - &drm_gem_object_funcs.close
+ * @gem: the object
+ * @file: whose handle is closed
+ */
+void tessera_lock_close(struct drm_gem_object *gem, struct drm_file *file)
+{
+	locks_drop(gem_to_tessera_bo(gem), file, true);
+}
+
+/* The handle may be closed meanwhile: then that has given up the lock, or this does. */
+static int locks_keep(struct tessera_bo *bo, struct drm_file *file, u32 handle)
+{
+	struct tessera_bo *now = tessera_bo_lookup(file, handle);
+	bool same = now == bo;
+
+	if (now)
+		tessera_bo_put(now);
+	if (same)
+		return 0;
+	locks_drop(bo, file, true);
+
+	return -ENOENT;
+}
+
+/* ---- Lock ------------------------------------------------------------------- */
+
+static int lock_check_flags(struct tessera_device *tdev, u32 flags)
+{
+	const u32 read_only = DRM_TESSERA_LOCK_READ_ONLY;
+	const u32 discard = DRM_TESSERA_LOCK_DISCARD;
+
+	if (tessera_ioctl_bad(tdev, flags & ~LOCK_FLAGS) ||
+	    tessera_ioctl_bad(tdev, (flags & read_only) &&
+			      (flags & (DRM_TESSERA_LOCK_WRITE_ONLY | discard))) ||
+	    tessera_ioctl_bad(tdev, (flags & discard) &&
+			      (flags & DRM_TESSERA_LOCK_IGNORE_SYNC)))
+		return -EINVAL;
+
+	return 0;
+}
+
+static int lock_check(struct tessera_bo *bo, u32 flags)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+
+	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
+		return -EPERM;
+	if (tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
+			      bo->layout != DRM_TESSERA_LAYOUT_LINEAR) ||
+	    /* Others would go on with the old one. */
+	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_DISCARD) &&
+			      (READ_ONCE(bo->tbo.base.dma_buf) ||
+			       tessera_instance_is_old(tdev, &bo->instance))))
+		return -EINVAL;
+
+	return atomic_read(&bo->lost) ? -EIO : 0;
+}
+
+static bool lock_is_idle(struct tessera_bo *bo, u32 flags)
+{
+	bool write = !(flags & DRM_TESSERA_LOCK_READ_ONLY);
+
+	return dma_resv_test_signaled(bo->tbo.base.resv, dma_resv_usage_rw(write));
+}
+
+/* Those that use it now; who comes later does not keep the caller waiting. */
+static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
+{
+	bool write = !(flags & DRM_TESSERA_LOCK_READ_ONLY);
+	long ret;
+
+	if (flags & DRM_TESSERA_LOCK_IGNORE_SYNC || lock_is_idle(bo, flags))
+		return 0;
+	if (flags & DRM_TESSERA_LOCK_DONT_WAIT)
+		return -EBUSY;
+	ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
+				    MAX_SCHEDULE_TIMEOUT);
+
+	return min(ret, 0L);
+}
+
+/* What is in no segment, and has no aperture to go to, stays there. */
+static void lock_keep_out(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 i;
+
+	if (tessera_bo_segment(bo))
+		return;
+	for (i = 0; i < bo->num_preferred; i++)
+		if (tessera_segment_is_aperture(tessera_segment_by_id(tdev, bo->preferred[i])))
+			return;
+	spin_lock(&bo->locks.lock);
+	WRITE_ONCE(bo->locks.keep_out, true);
+	spin_unlock(&bo->locks.lock);
+}
+
+static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags,
+			 struct lock_file **entry)
+{
+	int ret = 0, idx;
+
+	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
+		return -ENODEV;
+	/* Without synchronisation the fault handler waits, should a move be under way. */
+	if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
+		ret = tessera_access_prepare(bo);
+	if (!ret) {
+		locks_add(bo, file, entry);
+		lock_keep_out(bo);
+	}
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+/* Where the CPU sees it, and counted. */
+static int lock_take(struct tessera_bo *bo, struct drm_file *file, u32 flags,
+		     struct lock_file **entry)
+{
+	int ret;
+
+	for (;;) {
+		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+		if (ret)
+			return ret;
+		ret = lock_reserved(bo, file, flags, entry);
+		dma_resv_unlock(bo->tbo.base.resv);
+		if (ret != -EINPROGRESS)
+			return ret;
+		if (flags & DRM_TESSERA_LOCK_DONT_WAIT)
+			return -EBUSY;
+		ret = tessera_access_wait(bo);
+		if (ret)
+			return ret;
+	}
+}
+
+static int lock_object(struct tessera_bo *bo, struct drm_file *file,
+		       struct drm_tessera_lock *args)
+{
+	struct lock_file *entry;
+	int ret;
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return -ENOMEM;
+	ret = lock_wait_jobs(bo, args->flags);
+	if (!ret)
+		ret = lock_take(bo, file, args->flags, &entry);
+	if (!ret)
+		ret = locks_keep(bo, file, args->handle);
+	kfree(entry);
+	if (ret)
+		return ret;
+
+	args->mmap_offset = drm_vma_node_offset_addr(&bo->tbo.base.vma_node);
+	trace_tessera_lock(bo->id, args->flags, bo->instance.number);
+
+	return 0;
+}
+
+/* ---- Discard ------------------------------------------------------------------- */
+
+static struct tessera_bo *instance_create(struct tessera_bo *old,
+					  struct tessera_paging_queue *queue)
+{
+	struct drm_tessera_bo_create args = {
+		.size = tessera_bo_bytes(old),
+		.flags = old->flags,
+		.supported = old->supported,
+		.evict_to = old->evict_to,
+		/* Those behind follow by themselves. */
+		.num_preferred = min_t(u32, old->num_preferred, DRM_TESSERA_MAX_PREFERRED),
+		.layout = old->layout,
+		.pitch = old->pitch,
+	};
+	struct tessera_device *tdev = tessera_bo_device(old);
+	struct tessera_bo *new;
+	int ret;
+
+	memcpy(args.preferred, old->preferred, args.num_preferred);
+	new = tessera_bo_create(tdev, queue, old->tbo.base.funcs, &args);
+	if (IS_ERR(new))
+		return new;
+	ret = tessera_instance_replace(tdev, &old->instance, &new->instance);
+	if (ret) {
+		tessera_bo_put(new);
+		return ERR_PTR(ret);
+	}
+
+	return new;
+}
+
+/* Go on with a new object, of which nobody else has heard. */
+static int lock_renamed(struct tessera_bo *old, struct drm_file *file,
+			struct tessera_paging_queue *queue, struct drm_tessera_lock *args)
+{
+	struct tessera_bo *new = instance_create(old, queue);
+	u32 old_handle = args->handle;
+	int ret;
+
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	ret = drm_gem_handle_create(file, &new->tbo.base, &args->handle);
+	if (!ret) {
+		ret = lock_object(new, file, args);
+		if (ret)
+			drm_gem_handle_delete(file, args->handle);
+	}
+	if (ret)
+		args->handle = old_handle;
+	tessera_bo_put(new);
+
+	return ret;
+}
+
+/**
+ * tessera_lock() - begin CPU access to an object
+ * @file: who wants it
+ * @queue: of who pays for a new instance
+ * @args: the object and how; receives where to map it
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_lock.
+ */
+int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,
+		 struct drm_tessera_lock *args)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	ret = lock_check_flags(to_tessera_device(file->minor->dev), args->flags);
+	if (ret)
+		return ret;
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+
+	ret = lock_check(bo, args->flags);
+	if (!ret) {
+		if ((args->flags & DRM_TESSERA_LOCK_DISCARD) && !lock_is_idle(bo, args->flags))
+			ret = lock_renamed(bo, file, queue, args);
+		else
+			ret = lock_object(bo, file, args);
+	}
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+/**
+ * tessera_unlock() - end CPU access to an object
+ * @file: who had it
+ * @args: the object
+ *
+ * Return: 0, -ENOENT, or -EINVAL if the file has not locked it.
+ */
+int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	bool locked;
+
+	if (!bo)
+		return -ENOENT;
+	locked = locks_drop(bo, file, false);
+	if (locked)
+		trace_tessera_unlock(bo->id);
+	locked = !tessera_ioctl_bad(tessera_bo_device(bo), !locked);
+	tessera_bo_put(bo);
+
+	return locked ? 0 : -EINVAL;
+}

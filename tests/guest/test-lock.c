@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+/* Lock and Unlock: waiting or not, discard and instances, who may lock what, who unlocks. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t read_only = DRM_TESSERA_LOCK_READ_ONLY;
+static const uint32_t dont_wait = DRM_TESSERA_LOCK_DONT_WAIT;
+static const uint32_t ignore_sync = DRM_TESSERA_LOCK_IGNORE_SYNC;
+static const uint32_t discard = DRM_TESSERA_LOCK_DISCARD;
+
+/* ---- jobs that do not begin until they are let go ------------------------------- */
+
+struct stage {
+	struct tsr_device dev;
+	struct tsr_foreign *foreign;
+	uint32_t ctx;
+	uint32_t gate; /* what jobs wait for */
+	uint32_t done; /* the last one's end */
+	uint32_t set; /* gart */
+};
+
+static struct stage stage_open(void)
+{
+	struct stage s = { .dev = tsr_open(), .foreign = tsr_foreign_open() };
+	int fence;
+
+	if (!s.foreign)
+		tap_skip("no vgem");
+	s.ctx = tsr_context_new(&s.dev, 0);
+	s.gate = tsr_syncobj_new(&s.dev);
+	s.done = tsr_syncobj_new(&s.dev);
+	s.set = tsr_bit(tsr_seg_gart(&s.dev));
+	fence = tsr_foreign_fence(s.foreign);
+	tsr_syncobj_import(&s.dev, s.gate, fence);
+	close(fence);
+	return s;
+}
+
+static void stage_go(struct stage *s)
+{
+	tsr_foreign_signal(s->foreign, 0);
+	require_ok(__tsr_syncobj_wait(s->dev.fd, s->done, 0, INT64_MAX));
+}
+
+static void stage_close(struct stage *s)
+{
+	tsr_foreign_close(s->foreign);
+	tsr_close(&s->dev);
+}
+
+static struct tsr_bo mapped(struct stage *s, uint32_t set, uint32_t key)
+{
+	struct tsr_bo bo = tsr_bo_new(&s->dev, KiB(64), set, cpu);
+
+	tsr_bo_map(&s->dev, &bo);
+	tsr_pattern_write(&bo, key);
+	return bo;
+}
+
+static void held_fill(struct stage *s, const struct tsr_bo *bo, uint32_t words, uint32_t value)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, words, value);
+	tsr_submit(&s->dev, s->ctx, &cmd, s->gate, s->done);
+	tsr_cmd_fini(&cmd);
+}
+
+static void held_copy(struct stage *s, const struct tsr_bo *dst, const struct tsr_bo *src)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, dst, true);
+	tsr_cmd_bind_buffer(&cmd, 1, src, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, src->size / 4);
+	tsr_submit(&s->dev, s->ctx, &cmd, s->gate, s->done);
+	tsr_cmd_fini(&cmd);
+}
+
+/* 0 or -errno of a job that only lists objects */
+static int list(struct stage *s, const struct tsr_bo *first, const struct tsr_bo *second)
+{
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, first, false);
+	if (second)
+		tsr_cmd_bind_buffer(&cmd, 1, second, false);
+	rc = __tsr_submit(&s->dev, s->ctx, &cmd, 0, 0, &args);
+	tsr_cmd_fini(&cmd);
+	return rc;
+}
+
+/* ---- waiting ---------------------------------------------------------------------- */
+
+/* The answer is there at once, and does not depend on what else there is in the flags. */
+static void busy_says_so(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo written = mapped(&s, s.set, 1), read = mapped(&s, s.set, 2);
+
+	/* a move would be waited for, too */
+	tsr_gpu_touch(&s.dev, s.ctx, &written);
+	tsr_gpu_touch(&s.dev, s.ctx, &read);
+	held_copy(&s, &written, &read);
+	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait), -EBUSY);
+	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait | read_only), -EBUSY);
+	require_err(__tsr_lock(s.dev.fd, &read.handle, dont_wait), -EBUSY);
+	/* readers do not mind a reader */
+	tsr_lock(&s.dev, &read, dont_wait | read_only);
+	tsr_unlock(&s.dev, &read);
+	stage_go(&s);
+	tsr_lock(&s.dev, &written, dont_wait);
+	tsr_pattern_check(&written, 2);
+	tsr_unlock(&s.dev, &written);
+	stage_close(&s);
+}
+
+struct waiter {
+	struct stage *s;
+	struct tsr_bo bo;
+	pid_t tid;
+	int rc;
+	uint32_t word; /* right behind the lock */
+	double cpu_seconds;
+};
+
+static double thread_seconds(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_THREAD, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+static void *waiter_run(void *arg)
+{
+	struct waiter *w = arg;
+	double before = thread_seconds();
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_SEQ_CST);
+	w->rc = __tsr_lock(w->s->dev.fd, &w->bo.handle, 0);
+	w->word = ((volatile uint32_t *)w->bo.map)[0];
+	w->cpu_seconds = thread_seconds() - before;
+	return NULL;
+}
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], *text;
+	bool asleep;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	text = tsr_read_file(path);
+	asleep = text && strstr(text, ") S ");
+	free(text);
+	return asleep;
+}
+
+/* It returns when the job has written, and costs nothing meanwhile. */
+static void lock_waits(void)
+{
+	struct stage s = stage_open();
+	struct waiter w = { .s = &s, .bo = mapped(&s, s.set, 1) };
+	pthread_t thread;
+	pid_t tid;
+
+	held_fill(&s, &w.bo, w.bo.size / 4, 0x77777777);
+	require(!pthread_create(&thread, NULL, waiter_run, &w));
+	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !sleeps(tid))
+		usleep(1000);
+	/* It would count as busy if it polled. */
+	usleep(500000);
+	stage_go(&s);
+	pthread_join(thread, NULL);
+	require_ok(w.rc);
+	require_eq(w.word, 0x77777777);
+	require_msg(w.cpu_seconds < 0.25, "it used %.3f s of a CPU while it waited", w.cpu_seconds);
+	tsr_words_check(w.bo.map, w.bo.size / 4, 0x77777777);
+	stage_close(&s);
+}
+
+/* Beside a job, on words that it does not use; in memory and in an aperture. */
+static void no_overwrite(void)
+{
+	struct stage s = stage_open();
+	uint32_t sets[] = { s.set, tsr_bit(tsr_seg_visible(&s.dev)) };
+	struct tsr_bo bos[ARRAY_SIZE(sets)];
+	uint32_t half = KiB(64) / 4 / 2;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		bos[i] = mapped(&s, sets[i], i);
+		tsr_gpu_touch(&s.dev, s.ctx, &bos[i]);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		held_fill(&s, &bos[i], half, 0x11111111);
+		tsr_lock(&s.dev, &bos[i], ignore_sync);
+		for (uint32_t w = half; w < 2 * half; w++)
+			((uint32_t *)bos[i].map)[w] = 0x22222222;
+		tsr_unlock(&s.dev, &bos[i]);
+	}
+	require_err(__tsr_syncobj_wait(s.dev.fd, s.done, 0, 0), -ETIME);
+	stage_go(&s);
+	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		tsr_words_check(bos[i].map, half, 0x11111111);
+		tsr_words_check((uint32_t *)bos[i].map + half, half, 0x22222222);
+	}
+	stage_close(&s);
+}
+
+/* ---- discard ------------------------------------------------------------------------- */
+
+static void discard_gives_another(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo old = mapped(&s, s.set, 1), new = old;
+	struct tsr_bo dst = mapped(&s, s.set, 3), later = mapped(&s, s.set, 4);
+	struct drm_tessera_bo_info was, is;
+
+	/* nobody uses it: no reason to change it */
+	tsr_lock(&s.dev, &new, discard);
+	require_eq(new.handle, old.handle);
+	tsr_unlock(&s.dev, &new);
+
+	held_copy(&s, &dst, &old);
+	/* do-not-wait makes no difference */
+	tsr_lock(&s.dev, &new, discard | dont_wait);
+	require(new.handle != old.handle);
+	was = tsr_bo_info(&s.dev, &old);
+	is = tsr_bo_info(&s.dev, &new);
+	require_eq(is.size, was.size);
+	require_eq(is.flags, was.flags);
+	require_eq(is.supported, was.supported);
+	require_eq(is.layout, was.layout);
+	new.map = NULL;
+	tsr_bo_map(&s.dev, &new);
+	tsr_words_check(new.map, new.size / 4, 0);
+	tsr_pattern_write(&new, 2);
+	tsr_unlock(&s.dev, &new);
+	held_copy(&s, &later, &new);
+
+	/* the jobs see what was there when each was submitted */
+	stage_go(&s);
+	tsr_pattern_check(&dst, 1);
+	tsr_pattern_check(&later, 2);
+	tsr_bo_free(&s.dev, &old);
+	tsr_bo_free(&s.dev, &new);
+	stage_close(&s);
+}
+
+/* @num instances of a new object, each of which a job keeps busy */
+static void instances(struct stage *s, struct tsr_bo *bos, uint32_t num)
+{
+	bos[0] = mapped(s, s->set, 0);
+	for (uint32_t i = 1; i < num; i++) {
+		held_fill(s, &bos[i - 1], 16, i);
+		bos[i] = bos[i - 1];
+		tsr_lock(&s->dev, &bos[i], discard);
+		require(bos[i].handle != bos[i - 1].handle);
+	}
+}
+
+static void older_instances_are_refused(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo a[3], b[3], late;
+
+	instances(&s, a, 3);
+	instances(&s, b, 3);
+	/* what is refused has no effect: the older ones are good still */
+	require_err(list(&s, &a[2], &a[1]), -EINVAL);
+	require_ok(list(&s, &a[1], &a[2]));
+	require_err(list(&s, &a[0], NULL), -EINVAL);
+	require_err(list(&s, &a[1], NULL), -EINVAL);
+	require_ok(list(&s, &a[2], NULL));
+	/* another family's numbers do not matter */
+	require_ok(list(&s, &b[1], &a[2]));
+	require_err(list(&s, &b[0], &a[2]), -EINVAL);
+	/* nor may an old one be the start of a new line */
+	late = a[0];
+	require_err(__tsr_lock(s.dev.fd, &late.handle, discard), -EINVAL);
+	/* the CPU may look at it */
+	tsr_lock(&s.dev, &a[0], ignore_sync);
+	stage_go(&s);
+	stage_close(&s);
+}
+
+/* ---- who may lock, and what is refused ---------------------------------------------------- */
+
+static void bad_input(void)
+{
+	struct stage s = stage_open();
+	const struct drm_tessera_query_segment *vram = tsr_seg_visible(&s.dev);
+	struct drm_tessera_bo_create swizzled = {
+		.size = KiB(64),
+		.flags = cpu,
+		.supported = tsr_bit(vram),
+		.layout = DRM_TESSERA_LAYOUT_TILE4K,
+		.pitch = 256,
+	};
+	struct tsr_bo plain = tsr_bo_new(&s.dev, 4096, s.set, cpu);
+	struct tsr_bo hidden = tsr_bo_new(&s.dev, 4096, s.set, 0);
+	struct drm_tessera_unlock unlock = { .handle = plain.handle, .pad = 1 };
+	struct drm_prime_handle prime = { .handle = plain.handle, .flags = DRM_CLOEXEC };
+	const struct {
+		uint32_t handle, flags;
+		int err;
+	} rows[] = {
+		{ 4711, 0, -ENOENT },
+		{ 0, 0, -ENOENT },
+		{ hidden.handle, 0, -EPERM },
+		{ plain.handle, 1u << 5, -EINVAL },
+		{ plain.handle, 1u << 31, -EINVAL },
+		{ plain.handle, read_only | DRM_TESSERA_LOCK_WRITE_ONLY, -EINVAL },
+		{ plain.handle, read_only | discard, -EINVAL },
+		{ plain.handle, ignore_sync | discard, -EINVAL },
+	};
+	uint32_t handle;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		handle = rows[i].handle;
+		require_eq(__tsr_lock(s.dev.fd, &handle, rows[i].flags), rows[i].err);
+	}
+	require_ok(__tsr_bo_create(s.dev.fd, &swizzled));
+	handle = swizzled.handle;
+	require_err(__tsr_lock(s.dev.fd, &handle, ignore_sync), -EINVAL);
+
+	/* none of that has left a lock */
+	require_err(__tsr_unlock(s.dev.fd, plain.handle), -EINVAL);
+	require_err(__tsr_unlock(s.dev.fd, swizzled.handle), -EINVAL);
+	require_err(__tsr_unlock(s.dev.fd, 4711), -ENOENT);
+	tsr_lock(&s.dev, &plain, 0);
+	require_err(tsr_ioctl(s.dev.fd, DRM_IOCTL_TESSERA_UNLOCK, &unlock), -EINVAL);
+	tsr_unlock(&s.dev, &plain);
+	require_err(__tsr_unlock(s.dev.fd, plain.handle), -EINVAL);
+
+	/* others would go on with the old one */
+	require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	handle = plain.handle;
+	require_err(__tsr_lock(s.dev.fd, &handle, discard), -EINVAL);
+	close(prime.fd);
+	stage_close(&s);
+}
+
+/* ---- what the lock means to submissions --------------------------------------------------- */
+
+static void stays_out_of_memory(void)
+{
+	struct stage s = stage_open();
+	uint32_t vram = tsr_bit(tsr_seg_visible(&s.dev));
+	struct tsr_bo out = mapped(&s, vram, 1), both = mapped(&s, vram | s.set, 2);
+	struct tsr_bo in = mapped(&s, vram, 3);
+
+	/* resident when it is locked, or with an aperture to go to: jobs may use it */
+	tsr_gpu_touch(&s.dev, s.ctx, &in);
+	tsr_lock(&s.dev, &in, 0);
+	tsr_lock(&s.dev, &both, 0);
+	require_ok(list(&s, &in, &both));
+
+	tsr_lock(&s.dev, &out, 0);
+	tsr_lock(&s.dev, &out, read_only);
+	require_err(list(&s, &in, &out), -EBUSY);
+	require_eq(tsr_bo_info(&s.dev, &out).segment, 0);
+	tsr_unlock(&s.dev, &out);
+	require_err(list(&s, &out, NULL), -EBUSY);
+	tsr_unlock(&s.dev, &out);
+	require_ok(list(&s, &out, NULL));
+	require_eq(tsr_bo_info(&s.dev, &out).segment, tsr_seg_visible(&s.dev)->id);
+	tsr_pattern_check(&out, 1);
+	stage_close(&s);
+}
+
+/* Locks are the file's: another cannot end them, and they end with its handle. */
+static void locks_end_with_the_handle(void)
+{
+	struct stage s = stage_open();
+	struct tsr_device other = tsr_open();
+	struct tsr_bo bo = mapped(&s, tsr_bit(tsr_seg_visible(&s.dev)), 1);
+	struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+
+	for (uint32_t close_file = 0; close_file < 2; close_file++) {
+		require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+		require_ok(tsr_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+		close(prime.fd);
+		require_ok(__tsr_lock(other.fd, &prime.handle, 0));
+		require_ok(__tsr_lock(other.fd, &prime.handle, 0));
+		require_err(__tsr_unlock(s.dev.fd, bo.handle), -EINVAL);
+		require_err(list(&s, &bo, NULL), -EBUSY);
+		if (close_file)
+			tsr_close(&other);
+		else
+			require_ok(__tsr_bo_close(other.fd, prime.handle));
+		require_ok(list(&s, &bo, NULL));
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
+		prime = (struct drm_prime_handle){ .handle = bo.handle, .flags = DRM_CLOEXEC };
+	}
+	tsr_pattern_check(&bo, 1);
+	stage_close(&s);
+}
+
+/* SWZ-9, SWZ-10: what is in system memory is just there; what the CPU cannot see comes. */
+static void bytes_are_linear(void)
+{
+	struct stage s = stage_open();
+	uint32_t vram = tsr_bit(tsr_seg_visible(&s.dev));
+	struct drm_tessera_bo_create args = {
+		.size = KiB(64),
+		.flags = cpu,
+		.supported = vram,
+		.layout = DRM_TESSERA_LAYOUT_TILE4K,
+		.pitch = 256,
+	};
+	struct tsr_bo bo = { .size = args.size };
+	struct tsr_trace trace;
+
+	require_ok(__tsr_bo_create(s.dev.fd, &args));
+	bo.handle = args.handle;
+	tsr_bo_map(&s.dev, &bo);
+	tsr_pattern_write(&bo, 1);
+	require_ok(list(&s, &bo, NULL));
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, tsr_seg_visible(&s.dev)->id);
+
+	tsr_lock(&s.dev, &bo, 0);
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, 0);
+	tsr_unlock(&s.dev, &bo);
+	tsr_trace_start("paging_op", "lock", NULL);
+	tsr_lock(&s.dev, &bo, 0);
+	tsr_pattern_check(&bo, 1);
+	tsr_unlock(&s.dev, &bo);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
+	require_eq(tsr_trace_count(&trace, "lock"), 1);
+	tsr_trace_free(&trace);
+	stage_close(&s);
+}
+
+static const struct tap_test tests[] = {
+	{ "LOCK-6 LOCK-25 do-not-wait answers at once", busy_says_so, 0, 0 },
+	{ "LOCK-7 LOCK-8 lock waits, asleep", lock_waits, 0, 0 },
+	{ "LOCK-4 no-overwrite beside a job", no_overwrite, 0, 0 },
+	{ "LOCK-5 LOCK-25 discard gives another instance", discard_gives_another, 0, 0 },
+	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
+	{ "LOCK-24 LOCK-27 bad input", bad_input, 0, 0 },
+	{ "LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
+	{ "LOCK-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },
+	{ "SWZ-9 SWZ-10 LOCK-20 bytes are linear", bytes_are_linear, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
