@@ -175,6 +175,28 @@ int tessera_bo_desc_segments(const struct tessera_device *dev, struct tessera_bo
 	return 0;
 }
 
+/* An object without a handle yet. */
+static struct tessera_bo *bo_alloc(struct tessera_device *dev)
+{
+	struct tessera_bo *bo = tessera_alloc(dev, sizeof(*bo));
+
+	if (!bo)
+		return NULL;
+	atomic_init(&bo->refs, 1);
+	pthread_mutex_init(&bo->map_lock, NULL);
+	bo->dev = tessera_device_ref(dev);
+	return bo;
+}
+
+static void bo_free(struct tessera_bo *bo)
+{
+	struct tessera_device *dev = bo->dev;
+
+	pthread_mutex_destroy(&bo->map_lock);
+	tessera_free(dev, bo);
+	tessera_device_del(dev);
+}
+
 int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
 		   struct tessera_bo **out)
 {
@@ -195,17 +217,14 @@ int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *des
 		return -EINVAL;
 	create.size = align_up(desc->size, page);
 	memcpy(create.preferred, desc->preferred, sizeof(create.preferred));
-	bo = tessera_alloc(dev, sizeof(*bo));
+	bo = bo_alloc(dev);
 	if (!bo)
 		return -ENOMEM;
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_BO_CREATE, &create);
 	if (ret) {
-		tessera_free(dev, bo);
+		bo_free(bo);
 		return ret;
 	}
-	atomic_init(&bo->refs, 1);
-	pthread_mutex_init(&bo->map_lock, NULL);
-	bo->dev = tessera_device_ref(dev);
 	bo->handle = create.handle;
 	bo->flags = create.flags;
 	bo->size = create.size;
@@ -241,9 +260,7 @@ void tessera_bo_del(struct tessera_bo *bo)
 	close_arg.handle = bo->handle;
 	/* Fails only if the device is gone, and the handle with it. */
 	(void)tessera_ioctl(dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
-	pthread_mutex_destroy(&bo->map_lock);
-	tessera_free(dev, bo);
-	tessera_device_del(dev);
+	bo_free(bo);
 }
 
 uint32_t tessera_bo_handle(const struct tessera_bo *bo)
@@ -334,6 +351,126 @@ int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns)
 	};
 
 	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_WAIT, &wait);
+}
+
+#define MAP_ACCESS (TESSERA_MAP_READ | TESSERA_MAP_WRITE)
+#define MAP_DISCARD (TESSERA_MAP_DISCARD_RANGE | TESSERA_MAP_DISCARD_WHOLE)
+#define MAP_ALL                                                                                    \
+	(MAP_ACCESS | MAP_DISCARD | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DONTBLOCK |           \
+	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT)
+
+static int map_flags_check(const struct tessera_device *dev, uint32_t flags)
+{
+	bool sync = !(flags & TESSERA_MAP_UNSYNCHRONIZED);
+
+	if ((flags & ~(uint32_t)MAP_ALL) || (!(flags & MAP_ACCESS) && sync))
+		return -EINVAL;
+	if ((flags & MAP_DISCARD) && (flags & MAP_ACCESS) != TESSERA_MAP_WRITE)
+		return -EINVAL;
+	if ((flags & TESSERA_MAP_DISCARD_WHOLE) && !sync)
+		return -EINVAL;
+	if ((flags & TESSERA_MAP_COHERENT) && !(dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static uint32_t lock_flags(uint32_t flags)
+{
+	uint32_t lock = 0;
+
+	if ((flags & MAP_ACCESS) == TESSERA_MAP_READ)
+		lock |= DRM_TESSERA_LOCK_READ_ONLY;
+	if ((flags & MAP_ACCESS) == TESSERA_MAP_WRITE)
+		lock |= DRM_TESSERA_LOCK_WRITE_ONLY;
+	if (flags & TESSERA_MAP_UNSYNCHRONIZED)
+		lock |= DRM_TESSERA_LOCK_IGNORE_SYNC;
+	if (flags & TESSERA_MAP_DONTBLOCK)
+		lock |= DRM_TESSERA_LOCK_DONT_WAIT;
+	if (flags & TESSERA_MAP_DISCARD_WHOLE)
+		lock |= DRM_TESSERA_LOCK_DISCARD;
+	return lock;
+}
+
+/* Its handle may be another afterwards. */
+static int bo_lock_ioctl(struct tessera_bo *bo, uint32_t flags, uint32_t *handle)
+{
+	struct drm_tessera_lock lock = { .handle = bo->handle, .flags = lock_flags(flags) };
+	int ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK, &lock);
+
+	/* The flags are good, so it is what cannot be replaced: then it is waited for. */
+	if (ret == -EINVAL && (flags & TESSERA_MAP_DISCARD_WHOLE)) {
+		lock.flags &= ~(uint32_t)DRM_TESSERA_LOCK_DISCARD;
+		ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK, &lock);
+	}
+	*handle = lock.handle;
+	return ret;
+}
+
+static int bo_unlock_ioctl(struct tessera_bo *bo)
+{
+	struct drm_tessera_unlock unlock = { .handle = bo->handle };
+
+	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_UNLOCK, &unlock);
+}
+
+/* Locked as @flags say, and mapped. */
+static int bo_lock_map(struct tessera_bo *bo, uint32_t flags, void **out)
+{
+	int ret = tessera_bo_map(bo, out);
+
+	/* The kernel's lock would keep submissions out. */
+	if (ret || (flags & TESSERA_MAP_PERSISTENT))
+		(void)bo_unlock_ioctl(bo);
+	return ret;
+}
+
+/* Lock *@bo, or what the kernel gives instead of it. */
+static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
+{
+	struct tessera_bo *old = *bo, *new = bo_alloc(old->dev);
+	uint32_t handle;
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	ret = bo_lock_ioctl(old, flags, &handle);
+	if (ret || handle == old->handle) {
+		bo_free(new);
+		return ret ? ret : bo_lock_map(old, flags, out);
+	}
+	new->handle = handle;
+	new->flags = old->flags;
+	new->size = old->size;
+	ret = bo_lock_map(new, flags, out);
+	if (ret) {
+		tessera_bo_del(new);
+		return ret;
+	}
+	*bo = new;
+	tessera_bo_del(old);
+	return 0;
+}
+
+int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out)
+{
+	int ret = map_flags_check((*bo)->dev, flags);
+	uint32_t handle;
+
+	if (ret)
+		return ret;
+	if (!((*bo)->flags & DRM_TESSERA_BO_CPU_ACCESS))
+		return -EPERM;
+	if (flags & TESSERA_MAP_DISCARD_WHOLE)
+		return bo_lock_discard(bo, flags, out);
+	ret = bo_lock_ioctl(*bo, flags, &handle);
+	return ret ? ret : bo_lock_map(*bo, flags, out);
+}
+
+int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags)
+{
+	int ret = flags & TESSERA_MAP_PERSISTENT ? 0 : bo_unlock_ioctl(bo);
+
+	return ret ? ret : tessera_bo_unmap(bo);
 }
 
 static int bo_access(struct tessera_bo *bo, uint64_t offset, size_t size, int for_write, void **out)

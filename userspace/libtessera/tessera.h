@@ -189,6 +189,33 @@ TESSERA_API int tessera_bo_unmap(struct tessera_bo *bo);
  */
 TESSERA_API int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns);
 /*
+ * How the CPU will access an object; what a Mesa driver calls PIPE_MAP_*. At least one of READ and
+ * WRITE, except with UNSYNCHRONIZED.
+ */
+enum tessera_map_flags {
+	TESSERA_MAP_READ = 1 << 0,
+	TESSERA_MAP_WRITE = 1 << 1,
+	TESSERA_MAP_UNSYNCHRONIZED = 1 << 2, /* no wait: nothing that jobs use is touched */
+	TESSERA_MAP_DISCARD_RANGE = 1 << 3, /* a hint; the bytes written are all that count */
+	TESSERA_MAP_DISCARD_WHOLE = 1 << 4, /* nothing of the contents is needed: no wait */
+	TESSERA_MAP_DONTBLOCK = 1 << 5, /* -EBUSY instead of a wait */
+	TESSERA_MAP_PERSISTENT = 1 << 6, /* submissions may use it before the unlock */
+	TESSERA_MAP_COHERENT = 1 << 7, /* what is written is seen without an unlock */
+};
+
+/*
+ * Begin to access an object with the CPU, synchronised with jobs (DRM_IOCTL_TESSERA_LOCK), at the address that
+ * tessera_bo_map() gives. With DISCARD_WHOLE *@bo may become another object of the same kind, which reads
+ * as zero: jobs and command buffers keep the old one, the caller's reference to it is gone. If others have
+ * the object too (dma-buf) it is waited for instead. Unlock with the same flags. Errors: -EINVAL: unknown or
+ * contradictory flags (DISCARD_* without WRITE or with READ; DISCARD_WHOLE with UNSYNCHRONIZED; UNSYNCHRONIZED with a swizzled layout);
+ * -EPERM: no CPU access; -EBUSY: with DONTBLOCK; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that is not;
+ * those of mmap().
+ */
+TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out);
+/* -EINVAL: not locked. */
+TESSERA_API int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags);
+/*
  * Wait until idle, then copy to or from the object through a mapping. Errors: -EINVAL: outside the
  * object; those of map and wait.
  */

@@ -115,6 +115,21 @@ static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
 	return 0;
 }
 
+static int mock_lock(struct mock *mock, struct drm_tessera_lock *args)
+{
+	bool discard = args->flags & DRM_TESSERA_LOCK_DISCARD;
+
+	mock->last_lock = *args;
+	if (discard && mock->shared)
+		return EINVAL;
+	if (discard && mock->busy) {
+		args->handle = ++mock->next_handle;
+		mock->open_handles++;
+	}
+	mock->locks++;
+	return 0;
+}
+
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -137,6 +152,13 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_BO_WAIT:
 		mock->last_wait = *(struct drm_tessera_bo_wait *)arg;
 		memcpy(mock->memory_at_wait, mock->memory, sizeof(mock->memory_at_wait));
+		return 0;
+	case DRM_IOCTL_TESSERA_LOCK:
+		return mock_lock(mock, arg);
+	case DRM_IOCTL_TESSERA_UNLOCK:
+		if (!mock->locks)
+			return EINVAL;
+		mock->locks--;
 		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;

@@ -31,6 +31,10 @@ struct mock {
 	uint32_t open_handles; /* objects, contexts and sync objects not closed */
 	struct drm_tessera_bo_create last_create;
 	struct drm_tessera_bo_wait last_wait;
+	struct drm_tessera_lock last_lock;
+	bool busy; /* a discard gives another object */
+	bool shared; /* a discard is refused */
+	uint32_t locks;
 	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
 	struct drm_tessera_submit last_submit;
 	struct drm_tessera_sync last_syncs[16];

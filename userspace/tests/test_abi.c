@@ -75,6 +75,8 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0106444);
 	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_DESTROY, 0x40086445);
 	assert_int_equal(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
+	assert_int_equal(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
+	assert_int_equal(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
 }
 
 int main(void)

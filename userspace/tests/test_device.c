@@ -247,6 +247,113 @@ static void test_bo(void **state)
 	assert_int_equal(tessera_bo_new(dev, &desc, &bo), -E2BIG);
 }
 
+static const struct {
+	uint32_t map, lock;
+} map_flags[] = {
+	{ TESSERA_MAP_READ, DRM_TESSERA_LOCK_READ_ONLY },
+	{ TESSERA_MAP_WRITE, DRM_TESSERA_LOCK_WRITE_ONLY },
+	{ TESSERA_MAP_READ | TESSERA_MAP_WRITE, 0 },
+	{ TESSERA_MAP_WRITE | TESSERA_MAP_DONTBLOCK,
+	  DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DONT_WAIT },
+	{ TESSERA_MAP_UNSYNCHRONIZED, DRM_TESSERA_LOCK_IGNORE_SYNC },
+	{ TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_RANGE, DRM_TESSERA_LOCK_WRITE_ONLY },
+	{ TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE,
+	  DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD },
+};
+
+static const uint32_t bad_map_flags[] = {
+	0,
+	TESSERA_MAP_DONTBLOCK,
+	1 << 8 | TESSERA_MAP_READ,
+	TESSERA_MAP_READ | TESSERA_MAP_DISCARD_RANGE,
+	TESSERA_MAP_READ | TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE,
+	TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DISCARD_RANGE,
+	TESSERA_MAP_WRITE | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DISCARD_WHOLE,
+};
+
+/* LOCK-4 LOCK-6 LOCK-7: what the kernel is asked for. */
+static void test_lock(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_bo *bo, *hidden = mock_bo(dev, 4096);
+	void *p;
+
+	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_STAGING, 4096, NULL, &bo), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(map_flags); i++) {
+		assert_int_equal(tessera_bo_lock(&bo, map_flags[i].map, &p), 0);
+		assert_int_equal(mock->last_lock.flags, map_flags[i].lock);
+		assert_int_equal(mock->locks, 1);
+		assert_int_equal(mock->maps, mock->unmaps + 1);
+		assert_int_equal(tessera_bo_unlock(bo, map_flags[i].map), 0);
+		assert_int_equal(mock->locks, 0);
+		assert_int_equal(mock->maps, mock->unmaps);
+		assert_int_equal(tessera_bo_unlock(bo, map_flags[i].map), -EINVAL);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad_map_flags); i++)
+		assert_int_equal(tessera_bo_lock(&bo, bad_map_flags[i], &p), -EINVAL);
+	assert_int_equal(tessera_bo_lock(&hidden, TESSERA_MAP_READ, &p), -EPERM);
+	/* this device does not say that it is coherent */
+	assert_int_equal(tessera_bo_lock(&bo, TESSERA_MAP_READ | TESSERA_MAP_COHERENT, &p),
+			 -EOPNOTSUPP);
+	/* submissions may use what is mapped for good */
+	assert_int_equal(tessera_bo_lock(&bo, TESSERA_MAP_READ | TESSERA_MAP_PERSISTENT, &p), 0);
+	assert_int_equal(mock->locks, 0);
+	assert_int_equal(mock->maps, mock->unmaps + 1);
+	assert_int_equal(tessera_bo_unlock(bo, TESSERA_MAP_READ | TESSERA_MAP_PERSISTENT), 0);
+	assert_int_equal(mock->maps, mock->unmaps);
+	mock->fail_request = DRM_IOCTL_TESSERA_LOCK;
+	mock->fail_errno = EBUSY;
+	assert_int_equal(tessera_bo_lock(&bo, TESSERA_MAP_READ, &p), -EBUSY);
+	assert_int_equal(mock->maps, mock->unmaps);
+	tessera_bo_del(bo);
+	tessera_bo_del(hidden);
+}
+
+/* LOCK-3 LOCK-5: a discard gives another object when jobs use this one. */
+static void test_lock_discard(void **state)
+{
+	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_bo *bo, *old;
+	uint32_t handles;
+	void *p;
+
+	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_STAGING, 4096, NULL, &bo), 0);
+	old = tessera_bo_ref(bo);
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), 0);
+	assert_ptr_equal(bo, old);
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+
+	mock->busy = true;
+	handles = mock->open_handles;
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), 0);
+	assert_ptr_not_equal(bo, old);
+	assert_int_not_equal(tessera_bo_handle(bo), tessera_bo_handle(old));
+	assert_int_equal(tessera_bo_size(bo), tessera_bo_size(old));
+	assert_int_equal(mock->open_handles, handles + 1);
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+	/* that was the last reference but ours */
+	tessera_bo_del(old);
+	assert_int_equal(mock->open_handles, handles);
+
+	/* what others have, too, is waited for */
+	mock->shared = true;
+	old = bo;
+	assert_int_equal(tessera_bo_lock(&bo, flags | TESSERA_MAP_DONTBLOCK, &p), 0);
+	assert_ptr_equal(bo, old);
+	assert_int_equal(mock->last_lock.flags,
+			 DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DONT_WAIT);
+	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
+	mock->shared = false;
+
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_bo_lock(&bo, flags, &p), -ENOMEM);
+	assert_ptr_equal(bo, old);
+	tessera_bo_del(bo);
+}
+
 /* LOCK-7: the CPU's bytes are touched when nobody uses them any more, and not before. */
 static void test_waits_before_access(void **state)
 {
@@ -433,6 +540,8 @@ int main(void)
 		TEST(test_eintr),
 		TEST(test_usages),
 		TEST(test_bo),
+		TEST(test_lock),
+		TEST(test_lock_discard),
 		TEST(test_waits_before_access),
 		TEST(test_reserved_fields),
 		TEST(test_submit),
