@@ -7,8 +7,9 @@
  * the caller another object to go on with (mem/instance.c). The mapping is the object's own
  * and needs no lock (cpu/fault.c).
  *
- * Who has locked an object is kept with it: open files, each with a count. A file that closes
- * a handle gives up what it has locked, so nothing is left when it dies.
+ * Who has locked an object is kept with it: open files, each with a count, known from the
+ * first lock until the file closes its handle. That gives up what it has locked, so nothing is
+ * left when it dies.
  */
 
 #include <linux/list.h>
@@ -59,40 +60,80 @@ static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file
 	return NULL;
 }
 
-/* Takes over @new, if it is used; else it is left to the caller. */
-static void locks_add(struct tessera_bo *bo, struct drm_file *file, struct lock_file **new)
+/* Count a lock by a file that is known; false if it is not. */
+static bool locks_add(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
-	if (!entry) {
-		entry = *new;
-		*new = NULL;
-		entry->file = file;
-		list_add_tail(&entry->node, &bo->locks.files);
+	if (entry) {
+		entry->count++;
+		bo->locks.held++;
 	}
-	entry->count++;
 	spin_unlock(&bo->locks.lock);
+
+	return entry;
 }
 
-/* One lock of a file, or all; false if there is none. */
-static bool locks_drop(struct tessera_bo *bo, struct drm_file *file, bool all)
+/* Make a file known, which it stays as long as it has the handle. */
+static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
 {
-	struct lock_file *entry, *gone = NULL;
+	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+
+	if (!new)
+		return -ENOMEM;
+	new->file = file;
+	spin_lock(&bo->locks.lock);
+	if (!locks_find(bo, file)) {
+		list_add_tail(&new->node, &bo->locks.files);
+		new = NULL;
+	}
+	spin_unlock(&bo->locks.lock);
+	kfree(new);
+
+	return 0;
+}
+
+static void locks_release_locked(struct tessera_bo *bo, u64 count)
+{
+	lockdep_assert_held(&bo->locks.lock);
+
+	bo->locks.held -= count;
+	if (!bo->locks.held)
+		WRITE_ONCE(bo->locks.keep_out, false);
+}
+
+/* False if the file has no lock. */
+static bool locks_drop(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *entry;
+	bool locked;
 
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
-	if (entry && (all || !--entry->count)) {
-		list_del(&entry->node);
-		gone = entry;
+	locked = entry && entry->count;
+	if (locked) {
+		entry->count--;
+		locks_release_locked(bo, 1);
 	}
-	if (list_empty(&bo->locks.files))
-		WRITE_ONCE(bo->locks.keep_out, false);
 	spin_unlock(&bo->locks.lock);
-	kfree(gone);
 
-	return entry;
+	return locked;
+}
+
+static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *entry;
+
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (entry) {
+		list_del(&entry->node);
+		locks_release_locked(bo, entry->count);
+	}
+	spin_unlock(&bo->locks.lock);
+	kfree(entry);
 }
 
 /**
@@ -102,22 +143,29 @@ static bool locks_drop(struct tessera_bo *bo, struct drm_file *file, bool all)
  */
 void tessera_lock_close(struct drm_gem_object *gem, struct drm_file *file)
 {
-	locks_drop(gem_to_tessera_bo(gem), file, true);
+	locks_forget_file(gem_to_tessera_bo(gem), file);
 }
 
-/* The handle may be closed meanwhile: then that has given up the lock, or this does. */
-static int locks_keep(struct tessera_bo *bo, struct drm_file *file, u32 handle)
+/*
+ * Before the first lock of a file. The handle may have been closed meanwhile: if not by now,
+ * that will make the file forgotten.
+ */
+static int locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 {
-	struct tessera_bo *now = tessera_bo_lookup(file, handle);
-	bool same = now == bo;
+	int ret = locks_add_file(bo, file);
+	struct tessera_bo *now;
 
+	if (ret)
+		return ret;
+	now = tessera_bo_lookup(file, handle);
+	if (now != bo) {
+		locks_forget_file(bo, file);
+		ret = -ENOENT;
+	}
 	if (now)
 		tessera_bo_put(now);
-	if (same)
-		return 0;
-	locks_drop(bo, file, true);
 
-	return -ENOENT;
+	return ret;
 }
 
 /* ---- Lock ------------------------------------------------------------------- */
@@ -193,8 +241,8 @@ static void lock_keep_out(struct tessera_bo *bo)
 	spin_unlock(&bo->locks.lock);
 }
 
-static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags,
-			 struct lock_file **entry)
+/* -ENXIO: the file is not known. */
+static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
 	int ret = 0, idx;
 
@@ -203,52 +251,56 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 	/* Without synchronisation the fault handler waits, should a move be under way. */
 	if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
 		ret = tessera_access_prepare(bo);
-	if (!ret) {
-		locks_add(bo, file, entry);
+	if (!ret && !locks_add(bo, file))
+		ret = -ENXIO;
+	if (!ret)
 		lock_keep_out(bo);
-	}
 	drm_dev_exit(idx);
 
 	return ret;
 }
 
 /* Where the CPU sees it, and counted. */
-static int lock_take(struct tessera_bo *bo, struct drm_file *file, u32 flags,
-		     struct lock_file **entry)
+static int lock_try(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
 	int ret;
 
-	for (;;) {
-		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
-		if (ret)
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+	ret = lock_reserved(bo, file, flags);
+	dma_resv_unlock(bo->tbo.base.resv);
+	if (ret == -EINPROGRESS && (flags & DRM_TESSERA_LOCK_DONT_WAIT))
+		return -EBUSY;
+
+	return ret;
+}
+
+static int lock_take(struct tessera_bo *bo, struct drm_file *file, u32 flags, u32 handle)
+{
+	int ret;
+
+	do {
+		ret = lock_try(bo, file, flags);
+		if (ret == -EINPROGRESS)
+			ret = tessera_access_wait(bo);
+		else if (ret == -ENXIO)
+			ret = locks_open(bo, file, handle);
+		else
 			return ret;
-		ret = lock_reserved(bo, file, flags, entry);
-		dma_resv_unlock(bo->tbo.base.resv);
-		if (ret != -EINPROGRESS)
-			return ret;
-		if (flags & DRM_TESSERA_LOCK_DONT_WAIT)
-			return -EBUSY;
-		ret = tessera_access_wait(bo);
-		if (ret)
-			return ret;
-	}
+	} while (!ret);
+
+	return ret;
 }
 
 static int lock_object(struct tessera_bo *bo, struct drm_file *file,
 		       struct drm_tessera_lock *args)
 {
-	struct lock_file *entry;
 	int ret;
 
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
-	if (!entry)
-		return -ENOMEM;
 	ret = lock_wait_jobs(bo, args->flags);
 	if (!ret)
-		ret = lock_take(bo, file, args->flags, &entry);
-	if (!ret)
-		ret = locks_keep(bo, file, args->handle);
-	kfree(entry);
+		ret = lock_take(bo, file, args->flags, args->handle);
 	if (ret)
 		return ret;
 
@@ -360,7 +412,7 @@ int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args)
 
 	if (!bo)
 		return -ENOENT;
-	locked = locks_drop(bo, file, false);
+	locked = locks_drop(bo, file);
 	if (locked)
 		trace_tessera_unlock(bo->id);
 	locked = !tessera_ioctl_bad(tessera_bo_device(bo), !locked);

@@ -24,10 +24,12 @@ struct tessera_segment;		/* segments/segment.h */
  * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/lock.c
  */
 struct tessera_bo_locks {
-	/** @lock: protects @files */
+	/** @lock: protects what follows */
 	spinlock_t lock;
-	/** @files: open files, with a count each */
+	/** @files: open files that have locked it, with a count each */
 	struct list_head files;
+	/** @held: sum of the counts */
+	u64 held;
 	/** @keep_out: submissions may not bring it into a segment; for anybody to read */
 	bool keep_out;
 };

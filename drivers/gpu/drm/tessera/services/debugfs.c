@@ -113,7 +113,7 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->tbo.pin_count,
 		   bo->instance.number, bo->last_use);
 	drm_printf(p, "%s%s%s\n", bo->copy_valid ? " clean" : "",
-		   list_empty(&bo->locks.files) ? "" : " locked",
+		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?
 		   "" : " busy");
 	dma_resv_unlock(bo->tbo.base.resv);
