@@ -72,6 +72,10 @@ void client_kill(struct client *client);
 void bench_copy_linear(void);
 void bench_copy_swizzled(void);
 void bench_draw_textured(void);
+/* cpu.c */
+void bench_cpu_bar(void);
+void bench_fault_rate(void);
+void bench_lock_unlock(void);
 /* paging.c */
 void bench_moves(void);
 void bench_oversubscribed(void);

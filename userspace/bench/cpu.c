@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the CPU gets of memory through a mapping, and what it costs to get there. Against the
+ * same in memory that has nothing to do with a GPU, in the same guest.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BYTES (64 * MIB)
+#define PAGE 4096
+#define CALLS 20000
+
+/* ---- sequential access -------------------------------------------------------------------- */
+
+static double write_rate(void *memory, uint64_t bytes)
+{
+	double start = now();
+
+	memset(memory, (int)(uint8_t)(uintptr_t)&start | 1, bytes);
+	return (double)bytes / (now() - start);
+}
+
+static double read_rate(const void *memory, uint64_t bytes)
+{
+	const uint64_t *words = memory;
+	uint64_t sum = 0;
+	double start = now();
+
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		sum += words[i];
+	/* The sum is wanted, as far as the compiler can see. */
+	__asm__ volatile("" : : "r"(sum));
+	return (double)bytes / (now() - start);
+}
+
+static void *plain_memory(uint64_t bytes)
+{
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		die("memory", -errno);
+	memset(memory, 1, bytes);
+	return memory;
+}
+
+/* An object that lies in CPU-visible memory, touched. */
+static struct tessera_bo *visible_bo(uint64_t *bytes, void **map)
+{
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+	struct tessera_bo *bo;
+
+	*bytes = seg->size / 2 < BYTES ? seg->size / 2 : BYTES;
+	bo = bo_in("vram", *bytes, DRM_TESSERA_BO_CPU_ACCESS);
+	(void)tessera_cmdbuf_bind(bench.cb, 0, bo, &view);
+	(void)tessera_cmdbuf_fill(bench.cb, 0, &one, 1);
+	run_cb("resident");
+	must("map", tessera_bo_map(bo, map));
+	return bo;
+}
+
+void bench_cpu_bar(void)
+{
+	struct row write_row = { "cpu_bar_write", "B/s", "higher", .goal = 0.95 };
+	struct row read_row = { "cpu_bar_read", "B/s", "higher", .goal = 0.95 };
+	uint64_t bytes;
+	void *map, *plain;
+	struct tessera_bo *bo = visible_bo(&bytes, &map);
+
+	plain = plain_memory(bytes);
+	write_rate(map, bytes);
+	for (int i = 0; i < bench.runs; i++) {
+		sample(&write_row, write_rate(map, bytes), write_rate(plain, bytes));
+		sample(&read_row, read_rate(map, bytes), read_rate(plain, bytes));
+	}
+	print_row(&write_row);
+	print_row(&read_row);
+	munmap(plain, bytes);
+	tessera_bo_del(bo);
+}
+
+/* ---- first touch ------------------------------------------------------------------------------ */
+
+static double touch_rate(volatile uint8_t *memory, uint64_t bytes)
+{
+	double start = now();
+
+	for (uint64_t i = 0; i < bytes; i += PAGE)
+		memory[i] = 1;
+	return (double)bytes / (now() - start);
+}
+
+static double touch_shmem(void)
+{
+	int fd = memfd_create("bench", MFD_CLOEXEC);
+	void *memory;
+	double rate;
+
+	if (fd < 0 || ftruncate(fd, BYTES))
+		die("shmem", -errno);
+	memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		die("shmem", -errno);
+	rate = touch_rate(memory, BYTES);
+	munmap(memory, BYTES);
+	close(fd);
+	return rate;
+}
+
+/* New objects and new files: pages are found and zeroed in both. */
+void bench_fault_rate(void)
+{
+	struct row row = { "fault_rate", "B/s", "higher", .goal = 0.5 };
+	struct tessera_bo *bo;
+	void *map;
+
+	touch_shmem();
+	for (int i = 0; i < bench.runs; i++) {
+		double reference = touch_shmem();
+
+		bo = bo_in("gart", BYTES, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+		must("map", tessera_bo_map(bo, &map));
+		sample(&row, touch_rate(map, BYTES), reference);
+		tessera_bo_del(bo);
+	}
+	print_row(&row);
+}
+
+/* ---- Lock and Unlock ------------------------------------------------------------------------------ */
+
+static double lock_pairs(struct tessera_bo *bo)
+{
+	struct drm_tessera_lock lock = { .handle = tessera_bo_handle(bo) };
+	struct drm_tessera_unlock unlock = { .handle = lock.handle };
+	int fd = tessera_device_fd(bench.dev);
+	double start = now();
+
+	for (int i = 0; i < CALLS; i++)
+		if (ioctl(fd, DRM_IOCTL_TESSERA_LOCK, &lock) ||
+		    ioctl(fd, DRM_IOCTL_TESSERA_UNLOCK, &unlock))
+			die("lock", -errno);
+	return CALLS / (now() - start);
+}
+
+/* The core answers it without the driver. */
+static double empty_ioctls(void)
+{
+	struct drm_get_cap cap = { .capability = DRM_CAP_PRIME };
+	int fd = tessera_device_fd(bench.dev);
+	double start = now();
+
+	for (int i = 0; i < CALLS; i++)
+		if (ioctl(fd, DRM_IOCTL_GET_CAP, &cap))
+			die("ioctl", -errno);
+	return CALLS / (now() - start);
+}
+
+void bench_lock_unlock(void)
+{
+	struct row row = { "lock_unlock", "pairs/s", "higher", .goal = 0.5 };
+	struct tessera_bo *bo = bo_in("gart", PAGE, DRM_TESSERA_BO_CPU_ACCESS);
+
+	lock_pairs(bo);
+	for (int i = 0; i < bench.runs; i++)
+		sample(&row, lock_pairs(bo), empty_ioctls());
+	print_row(&row);
+	tessera_bo_del(bo);
+}
