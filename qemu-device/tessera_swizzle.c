@@ -73,15 +73,6 @@ uint8_t *tessera_band(TesseraEngine *e, size_t bytes)
     return e->band;
 }
 
-/* A piece of one tile, against rows of bytes anywhere in host memory. */
-typedef struct TilePiece {
-    uint32_t x;
-    uint32_t nb;
-    uint32_t row;
-    uint32_t rows;
-    uint8_t *lin[TSR_TILE_ROWS];
-} TilePiece;
-
 static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
 {
     /* The guest may have made the two overlap. */
@@ -92,13 +83,20 @@ static inline void move(uint8_t *tile, uint8_t *lin, size_t n, bool store)
     }
 }
 
+/* ---- Whole tiles --------------------------------------------------------- */
+
 /*
- * Whole tiles. A block of 4x4 words is 64 contiguous bytes: pairs of words of
- * rows 0, 1, 0, 1 and then of rows 2, 3, 2, 3. Where the host has them,
- * stores that go past the caches and early loads make this as fast as a plain
- * copy; without them the caches thrash, for rows tend to be a power of two
- * apart. The next tile of the same tile row lies TSR_TILE_BYTES further on.
+ * Four rows of a tile at a time. In MORTON a block of 4x4 words of them is 64
+ * contiguous bytes: pairs of words of rows 0, 1, 0, 1 and then of rows 2, 3,
+ * 2, 3. Where the host has them, stores that go past the caches make this as
+ * fast as a plain copy, if what is read is fetched ahead, and in the order it
+ * lies in memory: rows tend to be a power of two apart, so that taking a
+ * little of each thrashes caches and defeats the host's own prefetching.
  */
+#define QUAD            4
+#define QUAD_BYTES      (QUAD * TSR_TILE_WIDTH_BYTES)
+#define LINE_BYTES      64
+
 static inline StreamVec low_halves(StreamVec a, StreamVec b)
 {
     return (StreamVec) { a[0], b[0] };
@@ -109,6 +107,12 @@ static inline StreamVec high_halves(StreamVec a, StreamVec b)
     return (StreamVec) { a[1], b[1] };
 }
 
+/* Where blocks that follow each other in a row begin in a tile. */
+#define BLOCK_1         64
+#define BLOCK_2         256
+#define BLOCK_3         320
+#define BLOCK_4         1024
+
 static inline void morton_pair(uint8_t *block, const uint8_t *even,
                                const uint8_t *odd, bool stream)
 {
@@ -118,101 +122,96 @@ static inline void morton_pair(uint8_t *block, const uint8_t *even,
     tessera_store16(block + 16, high_halves(a, b), stream);
 }
 
+static inline void morton_block(uint8_t *block, uint8_t *const lin[QUAD],
+                                uint32_t x, bool stream)
+{
+    morton_pair(block, lin[0] + x, lin[1] + x, stream);
+    morton_pair(block + 32, lin[2] + x, lin[3] + x, stream);
+}
+
 /* Linear to MORTON: each block is a cache line. */
 static inline QEMU_ALWAYS_INLINE void
-morton_store(uint8_t *tile, uint8_t *const lin[], bool stream)
+morton_store(uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD],
+             bool stream)
 {
-    for (uint32_t row = 0; row < TILE_WORDS; row += 4) {
-        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
+    uint8_t *block = tile + (tessera_spread[row] << 1) * 4;
 
-        for (uint32_t i = 0; i < 4; i++) {
-            __builtin_prefetch(lin[row + i] + 2 * TSR_TILE_WIDTH_BYTES);
-            __builtin_prefetch(lin[row + i] + 2 * TSR_TILE_WIDTH_BYTES + 64);
-        }
-        for (uint32_t col = 0; col < TILE_WORDS; col += 4) {
-            uint8_t *block = blocks + tessera_spread[col] * 4;
-
-            morton_pair(block, lin[row] + col * 4, lin[row + 1] + col * 4,
-                        stream);
-            morton_pair(block + 32, lin[row + 2] + col * 4,
-                        lin[row + 3] + col * 4, stream);
-        }
+    for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += LINE_BYTES) {
+        morton_block(block, lin, x, stream);
+        morton_block(block + BLOCK_1, lin, x + 16, stream);
+        morton_block(block + BLOCK_2, lin, x + 32, stream);
+        morton_block(block + BLOCK_3, lin, x + 48, stream);
+        block += BLOCK_4;
     }
 }
 
 /* A cache line of each of two rows, out of four blocks. */
-static inline void morton_lines(uint8_t *const block[4], uint32_t at,
-                                uint8_t *even, uint8_t *odd, bool stream)
+static inline QEMU_ALWAYS_INLINE void
+morton_lines(const uint8_t *block, uint8_t *even, uint8_t *odd, bool stream)
 {
-    StreamVec hi[4];
+    StreamVec a0 = tessera_load16(block);
+    StreamVec b0 = tessera_load16(block + 16);
+    StreamVec a1 = tessera_load16(block + BLOCK_1);
+    StreamVec b1 = tessera_load16(block + BLOCK_1 + 16);
+    StreamVec a2 = tessera_load16(block + BLOCK_2);
+    StreamVec b2 = tessera_load16(block + BLOCK_2 + 16);
+    StreamVec a3 = tessera_load16(block + BLOCK_3);
+    StreamVec b3 = tessera_load16(block + BLOCK_3 + 16);
 
-    for (uint32_t i = 0; i < 4; i++) {
-        StreamVec a = tessera_load16(block[i] + at);
-        StreamVec b = tessera_load16(block[i] + at + 16);
-
-        hi[i] = high_halves(a, b);
-        tessera_store16(even + i * 16, low_halves(a, b), stream);
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        tessera_store16(odd + i * 16, hi[i], stream);
-    }
+    tessera_store16(even, low_halves(a0, b0), stream);
+    tessera_store16(even + 16, low_halves(a1, b1), stream);
+    tessera_store16(even + 32, low_halves(a2, b2), stream);
+    tessera_store16(even + 48, low_halves(a3, b3), stream);
+    tessera_store16(odd, high_halves(a0, b0), stream);
+    tessera_store16(odd + 16, high_halves(a1, b1), stream);
+    tessera_store16(odd + 32, high_halves(a2, b2), stream);
+    tessera_store16(odd + 48, high_halves(a3, b3), stream);
 }
 
 /* MORTON to linear. */
 static inline QEMU_ALWAYS_INLINE void
-morton_load(uint8_t *tile, const uint8_t *ahead, uint8_t *const lin[],
+morton_load(const uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD],
             bool stream)
 {
-    for (uint32_t row = 0; row < TILE_WORDS; row += 4) {
-        uint8_t *blocks = tile + (tessera_spread[row] << 1) * 4;
+    const uint8_t *block = tile + (tessera_spread[row] << 1) * 4;
 
-        for (uint32_t half = 0; half < TILE_WORDS; half += 16) {
-            uint8_t *block[4];
-
-            for (uint32_t i = 0; i < 4; i++) {
-                block[i] = blocks + tessera_spread[half + i * 4] * 4;
-                __builtin_prefetch(ahead + (block[i] - tile));
-            }
-            morton_lines(block, 0, lin[row] + half * 4,
-                         lin[row + 1] + half * 4, stream);
-            morton_lines(block, 32, lin[row + 2] + half * 4,
-                         lin[row + 3] + half * 4, stream);
-        }
+    for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += LINE_BYTES) {
+        morton_lines(block, lin[0] + x, lin[1] + x, stream);
+        morton_lines(block + 32, lin[2] + x, lin[3] + x, stream);
+        block += BLOCK_4;
     }
 }
 
 static inline QEMU_ALWAYS_INLINE void
-tile4k_whole(uint8_t *tile, const uint8_t *ahead, uint8_t *const lin[],
-             bool store, bool stream)
+tile4k_quad(uint8_t *tile, uint32_t row, uint8_t *const lin[QUAD], bool store,
+            bool stream)
 {
-    for (uint32_t row = 0; row < TSR_TILE_ROWS; row++) {
-        uint8_t *line = tile + row * TSR_TILE_WIDTH_BYTES;
-        const uint8_t *from = store ? lin[row] : line;
-        const uint8_t *next = store ? from + 2 * TSR_TILE_WIDTH_BYTES
-                                    : ahead + row * TSR_TILE_WIDTH_BYTES;
-        uint8_t *to = store ? line : lin[row];
+    for (uint32_t i = 0; i < QUAD; i++) {
+        uint8_t *line = tile + (row + i) * TSR_TILE_WIDTH_BYTES;
+        const uint8_t *from = store ? lin[i] : line;
+        uint8_t *to = store ? line : lin[i];
 
-        __builtin_prefetch(next);
-        __builtin_prefetch(next + 64);
         for (uint32_t x = 0; x < TSR_TILE_WIDTH_BYTES; x += 16) {
             tessera_store16(to + x, tessera_load16(from + x), stream);
         }
     }
 }
 
-/* @ahead: the tile to be read next, if that is what is read. */
+/* @stream: what is written to is aligned to 16 bytes. */
 static inline QEMU_ALWAYS_INLINE void
-tile_whole(uint32_t layout, uint8_t *tile, const uint8_t *ahead,
-           uint8_t *const lin[], bool store, bool stream)
+quad_move(uint32_t layout, uint8_t *tile, uint32_t row,
+          uint8_t *const lin[QUAD], bool store, bool stream)
 {
     if (layout == TSR_LAYOUT_TILE4K) {
-        tile4k_whole(tile, ahead, lin, store, stream);
+        tile4k_quad(tile, row, lin, store, stream);
     } else if (store) {
-        morton_store(tile, lin, stream);
+        morton_store(tile, row, lin, stream);
     } else {
-        morton_load(tile, ahead, lin, stream);
+        morton_load(tile, row, lin, stream);
     }
 }
+
+/* ---- Parts of tiles ------------------------------------------------------ */
 
 /* Part of a row of a MORTON tile, to or from a linear buffer. */
 void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
@@ -238,29 +237,9 @@ void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
     }
 }
 
-/* @stream: what is written to is aligned to 16 bytes. */
-static void tile_move(uint32_t layout, uint8_t *tile, const uint8_t *ahead,
-                      const TilePiece *t, bool store, bool stream)
-{
-    if (t->nb == TSR_TILE_WIDTH_BYTES && t->rows == TSR_TILE_ROWS) {
-        if (stream) {
-            tile_whole(layout, tile, ahead, t->lin, store, true);
-        } else {
-            tile_whole(layout, tile, ahead, t->lin, store, false);
-        }
-        return;
-    }
-    for (uint32_t i = 0; i < t->rows; i++) {
-        uint32_t row = t->row + i;
+/* ---- Rows of tiles ------------------------------------------------------- */
 
-        if (layout == TSR_LAYOUT_MORTON) {
-            tessera_morton_row(tile, row, t->x, t->nb, t->lin[i], store);
-        } else {
-            move(tile + row * TSR_TILE_WIDTH_BYTES + t->x, t->lin[i], t->nb,
-                 store);
-        }
-    }
-}
+#define BAND_TILES      64      /* four rows of them fit into any L1 cache */
 
 /* The same bytes of each of some rows, in one piece each or in two. */
 typedef struct Rows {
@@ -275,99 +254,233 @@ typedef struct Lines {
     const Rows *rows;
 } Lines;
 
-static uint8_t *row_at(const Rows *rows, uint32_t i, uint64_t x)
-{
-    const TesseraRun *run = rows->run[i];
+/* The part of a rectangle that lies in one row of tiles. */
+typedef struct Band {
+    const TesseraRect *r;
+    uint32_t row;               /* of the tiles */
+    uint32_t rows;
+    Lines lines;
+} Band;
 
+/* Byte @x of row @i; of rows @stride apart those that follow have one too. */
+static inline uint8_t *line_at(const Lines *l, uint32_t i, uint64_t x)
+{
+    const TesseraRun *run;
+
+    if (!l->rows) {
+        return l->lin + i * l->stride + x;
+    }
+    run = l->rows->run[i];
     return x < run[0].len ? run[0].ptr + x : run[1].ptr + (x - run[0].len);
 }
 
-/* Where the rows of a piece are; all or-ed together, for their alignment. */
-static uintptr_t lines_at(const Lines *l, uint64_t x, TilePiece *t)
+static inline void quad_at(const Lines *l, uint32_t i, uint64_t x,
+                           uint8_t *lin[QUAD])
+{
+    lin[0] = line_at(l, i, x);
+    lin[1] = line_at(l, i + 1, x);
+    lin[2] = line_at(l, i + 2, x);
+    lin[3] = line_at(l, i + 3, x);
+}
+
+static bool lines_aligned(const Band *b, uint64_t x)
+{
+    const Lines *l = &b->lines;
+    uintptr_t all = x;
+
+    if (!l->rows) {
+        return QEMU_PTR_IS_ALIGNED(l->lin + x, 16) && l->stride % 16 == 0;
+    }
+    for (uint32_t i = 0; i < b->rows; i++) {
+        for (uint32_t j = 0; j < l->rows->runs[i]; j++) {
+            all |= (uintptr_t)l->rows->run[i][j].ptr;
+        }
+    }
+    return all % 16 == 0;
+}
+
+static bool tiles_aligned(uint8_t *const tile[], uint32_t n)
 {
     uintptr_t all = 0;
 
-    for (uint32_t i = 0; i < t->rows; i++) {
-        t->lin[i] = l->rows ? row_at(l->rows, i, x)
-                            : l->lin + i * l->stride + x;
-        all |= (uintptr_t)t->lin[i];
+    for (uint32_t i = 0; i < n; i++) {
+        all |= (uintptr_t)tile[i];
     }
-    return all;
+    return all % 16 == 0;
 }
 
-/* Host memory of as many of @want tiles from @off on as are in one piece. */
-static uint32_t tiles_begin(TesseraView *v, uint64_t off, uint64_t want,
-                            bool write, TesseraRun *run)
-{
-    uint32_t err = tessera_view_begin(v, off, want * TSR_TILE_BYTES, write,
-                                      run);
+/* Where to fetch ahead: rows in the order they lie in, a little at a time. */
+typedef struct Ahead {
+    const Lines *lines;
+    uint64_t x;
+    uint64_t nb;
+    uint64_t at;
+    uint32_t row;
+    uint32_t rows;
+    const uint8_t *line;
+} Ahead;
 
-    if (err) {
-        return err;
-    }
-    if (run->len < TSR_TILE_BYTES) {
-        tessera_view_end(v, run, 0);
-        return tessera_fault(v->m, TSR_ERR_DMA, v->slot, v->base + off);
-    }
-    run->len = QEMU_ALIGN_DOWN(run->len, TSR_TILE_BYTES);
-    return TSR_ERR_NONE;
+static inline void ahead_row(Ahead *a, uint32_t row)
+{
+    a->at = 0;
+    a->row = row;
+    a->line = row < a->rows ? line_at(a->lines, row, a->x) : NULL;
 }
 
-/* Byte @x of the rectangle on; @next is the run behind this one. */
-static uint64_t tiles_move(const TesseraRect *r, const Lines *l, TilePiece *t,
-                           const TesseraRun *run, const TesseraRun *next,
-                           uint64_t x, bool write)
+static inline void ahead_fetch(Ahead *a)
 {
-    for (uint64_t at = 0; at < run->len; at += TSR_TILE_BYTES) {
-        const uint8_t *ahead = run->ptr + at + 2 * TSR_TILE_BYTES;
-        uintptr_t to;
-
-        if (at + 2 * TSR_TILE_BYTES >= run->len && next) {
-            ahead = next->ptr;
+    for (uint32_t i = 0; i < QUAD && a->line; i++) {
+        __builtin_prefetch(a->line + a->at);
+        __builtin_prefetch(a->line + a->at + LINE_BYTES);
+        a->at += TSR_TILE_WIDTH_BYTES;
+        if (a->at == a->nb) {
+            ahead_row(a, a->row + 1);
         }
-        t->x = (r->xb + x) % TSR_TILE_WIDTH_BYTES;
-        t->nb = MIN(r->nb - x, TSR_TILE_WIDTH_BYTES - t->x);
-        to = lines_at(l, x, t);
-        tile_move(r->layout, run->ptr + at, ahead, t, write,
-                  r->stream && (write ? (uintptr_t)run->ptr : to) % 16 == 0);
-        x += t->nb;
+    }
+}
+
+/*
+ * Into tiles: four rows of all of them, then the next four. These are fetched
+ * meanwhile; at last those of the next row of tiles, if it is known where they
+ * are. (There may be none: any address will do.)
+ */
+static inline QEMU_ALWAYS_INLINE void
+tiles_store(uint32_t layout, uint8_t *const tile[], uint32_t n,
+            const Lines *l, uint64_t x, bool stream)
+{
+    Ahead ahead = {
+        .lines = l, .x = x, .nb = (uint64_t)n * TSR_TILE_WIDTH_BYTES,
+        .rows = TSR_TILE_ROWS + (l->rows ? 0 : QUAD),
+    };
+
+    ahead_row(&ahead, QUAD);
+    for (uint32_t row = 0; row < TSR_TILE_ROWS; row += QUAD) {
+        for (uint32_t i = 0; i < n; i++) {
+            uint8_t *lin[QUAD];
+
+            ahead_fetch(&ahead);
+            quad_at(l, row, x + (uint64_t)i * TSR_TILE_WIDTH_BYTES, lin);
+            quad_move(layout, tile[i], row, lin, true, stream);
+        }
+    }
+}
+
+/* Out of tiles: one by one, the second next fetched meanwhile. */
+static inline QEMU_ALWAYS_INLINE void
+tiles_load(uint32_t layout, uint8_t *const tile[], uint32_t n, const Lines *l,
+           uint64_t x, bool stream)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *ahead = i + 2 < n ? tile[i + 2]
+                                         : tile[i] + 2 * TSR_TILE_BYTES;
+
+        for (uint32_t row = 0; row < TSR_TILE_ROWS; row += QUAD) {
+            uint8_t *lin[QUAD];
+
+            for (uint32_t k = 0; k < QUAD_BYTES; k += LINE_BYTES) {
+                __builtin_prefetch(ahead);
+                ahead += LINE_BYTES;
+            }
+            quad_at(l, row, x + (uint64_t)i * TSR_TILE_WIDTH_BYTES, lin);
+            quad_move(layout, tile[i], row, lin, false, stream);
+        }
+    }
+}
+
+static void tiles_whole(const Band *b, uint8_t *const tile[], uint32_t n,
+                        uint64_t x, bool store)
+{
+    const Lines *l = &b->lines;
+    uint32_t layout = b->r->layout;
+    bool stream = b->r->stream &&
+                  (store ? tiles_aligned(tile, n) : lines_aligned(b, x));
+
+    if (store && stream) {
+        tiles_store(layout, tile, n, l, x, true);
+    } else if (store) {
+        tiles_store(layout, tile, n, l, x, false);
+    } else if (stream) {
+        tiles_load(layout, tile, n, l, x, true);
+    } else {
+        tiles_load(layout, tile, n, l, x, false);
+    }
+}
+
+/* What of a tile belongs to the band; how many bytes of each row that is. */
+static uint64_t tile_part(const Band *b, uint8_t *tile, uint64_t x, bool store)
+{
+    uint32_t left = (b->r->xb + x) % TSR_TILE_WIDTH_BYTES;
+    uint32_t nb = MIN(b->r->nb - x, TSR_TILE_WIDTH_BYTES - left);
+
+    for (uint32_t i = 0; i < b->rows; i++) {
+        uint8_t *lin = line_at(&b->lines, i, x);
+        uint32_t row = b->row + i;
+
+        if (b->r->layout == TSR_LAYOUT_MORTON) {
+            tessera_morton_row(tile, row, left, nb, lin, store);
+        } else {
+            move(tile + row * TSR_TILE_WIDTH_BYTES + left, lin, nb, store);
+        }
+    }
+    return nb;
+}
+
+/* Byte @x of the band on. */
+static uint64_t tiles_move(const Band *b, uint8_t *const tile[], uint32_t n,
+                           uint64_t x, bool store)
+{
+    for (uint32_t i = 0; i < n;) {
+        uint32_t whole = 0;
+
+        if (b->rows == TSR_TILE_ROWS &&
+            (b->r->xb + x) % TSR_TILE_WIDTH_BYTES == 0) {
+            whole = MIN(n - i, (b->r->nb - x) / TSR_TILE_WIDTH_BYTES);
+        }
+        if (whole) {
+            tiles_whole(b, tile + i, whole, x, store);
+            x += (uint64_t)whole * TSR_TILE_WIDTH_BYTES;
+            i += whole;
+        } else {
+            x += tile_part(b, tile[i++], x, store);
+        }
     }
     return x;
 }
 
-/*
- * What lies in one row of tiles: @t says which of their rows. The next run is
- * looked up before this one is used, to be fetched meanwhile.
- */
-static uint32_t tile_row_access(TesseraView *v, const TesseraRect *r,
-                                uint32_t y, TilePiece *t, const Lines *l,
-                                bool write)
+static uint32_t tiles_of(const TesseraView *v, uint8_t *tile[BAND_TILES])
 {
-    uint64_t first = tile_offset(r->pitch, r->xb, y), at = 0, x = 0;
-    uint64_t want = DIV_ROUND_UP(r->xb % TSR_TILE_WIDTH_BYTES + r->nb,
-                                 TSR_TILE_WIDTH_BYTES);
-    TesseraRun run, next;
-    uint32_t err = tiles_begin(v, first, want, write, &run), end;
+    uint32_t n = 0;
 
-    while (!err) {
-        bool more;
+    for (uint32_t i = 0; i < v->num_runs; i++) {
+        const TesseraRun *run = &v->run[i];
 
-        at += run.len;
-        want -= run.len / TSR_TILE_BYTES;
-        more = want;
-        if (more) {
-            err = tiles_begin(v, first + at, want, write, &next);
-            more = !err;
+        for (uint64_t at = 0; at < run->len; at += TSR_TILE_BYTES) {
+            tile[n++] = run->ptr + at;
         }
-        x = tiles_move(r, l, t, &run, more ? &next : NULL, x, write);
-        end = tessera_view_end(v, &run, run.len);
-        if (end && more) {
-            tessera_view_end(v, &next, 0);
-        }
-        if (end || !more) {
-            return end ?: err;
-        }
-        run = next;
+    }
+    return n;
+}
+
+static uint32_t band_access(TesseraView *v, const Band *b, uint32_t y,
+                            bool write)
+{
+    const TesseraRect *r = b->r;
+    uint64_t off = tile_offset(r->pitch, r->xb, y), x = 0;
+    uint64_t left = DIV_ROUND_UP(r->xb % TSR_TILE_WIDTH_BYTES + r->nb,
+                                 TSR_TILE_WIDTH_BYTES) * TSR_TILE_BYTES;
+    uint32_t err = TSR_ERR_NONE, end;
+
+    while (left && !err) {
+        uint8_t *tile[BAND_TILES];
+        uint64_t n = tessera_view_runs_begin(
+            v, off, MIN(left, BAND_TILES * TSR_TILE_BYTES), write,
+            TSR_TILE_BYTES, &err);
+
+        x = tiles_move(b, tile, tiles_of(v, tile), x, write);
+        end = tessera_view_runs_end(v);
+        err = end ?: err;
+        off += n;
+        left -= n;
     }
     return err;
 }
@@ -375,17 +488,16 @@ static uint32_t tile_row_access(TesseraView *v, const TesseraRect *r,
 static uint32_t tiled_access(TesseraView *v, const TesseraRect *r,
                              uint8_t *lin, uint64_t stride, bool write)
 {
-    Lines l = { .lin = lin, .stride = stride };
+    Band b = { .r = r, .lines = { .lin = lin, .stride = stride } };
     uint32_t y = r->y, rows_left = r->rows, err = TSR_ERR_NONE;
 
     while (rows_left && !err) {
-        TilePiece t = { .row = y % TSR_TILE_ROWS };
-
-        t.rows = MIN(rows_left, TSR_TILE_ROWS - t.row);
-        err = tile_row_access(v, r, y, &t, &l, write);
-        y += t.rows;
-        rows_left -= t.rows;
-        l.lin += t.rows * stride;
+        b.row = y % TSR_TILE_ROWS;
+        b.rows = MIN(rows_left, TSR_TILE_ROWS - b.row);
+        err = band_access(v, &b, y, write);
+        y += b.rows;
+        rows_left -= b.rows;
+        b.lines.lin += b.rows * stride;
     }
     if (r->stream) {
         stream_store_end();
@@ -520,10 +632,11 @@ bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
                             TesseraView *linear, const TesseraRect *l,
                             bool store, uint32_t *err)
 {
-    TilePiece piece = { .rows = TSR_TILE_ROWS };
     TesseraRect to = *t, lo = *l;
     Rows rows;
-    const Lines lines = { .rows = &rows };
+    const Band band = {
+        .r = &to, .rows = TSR_TILE_ROWS, .lines = { .rows = &rows },
+    };
 
     if ((t->xb | t->nb | l->pitch | (linear->base + l->xb)) %
         TSR_TILE_WIDTH_BYTES ||
@@ -542,7 +655,7 @@ bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
         if (*err) {
             break;
         }
-        *err = tile_row_access(tiled, &to, to.y, &piece, &lines, store);
+        *err = band_access(tiled, &band, to.y, store);
         end = rows_end(linear, &rows, *err);
         *err = *err ?: end;
     }

@@ -201,7 +201,54 @@ uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done)
     return tessera_run_end(v->m, run, done);
 }
 
-static void run_copy(TesseraView *v, TesseraRun *run, uint8_t *buf,
+/*
+ * As many runs from @off on as fit into v->run, each of whole @unit bytes: how
+ * many bytes they hold. Pages lie anywhere, and no host guesses where: whoever
+ * knows several at once fetches the next while it uses one. What comes before
+ * an error can be used.
+ */
+uint64_t tessera_view_runs_begin(TesseraView *v, uint64_t off, uint64_t len,
+                                 bool write, uint64_t unit, uint32_t *err)
+{
+    uint64_t bytes = 0;
+
+    *err = TSR_ERR_NONE;
+    v->num_runs = 0;
+    while (bytes < len && v->num_runs < TESSERA_RUNS && !*err) {
+        TesseraRun *run = &v->run[v->num_runs];
+
+        *err = tessera_view_begin(v, off + bytes, len - bytes, write, run);
+        if (*err) {
+            break;
+        }
+        if (run->len < unit) {
+            tessera_view_end(v, run, 0);
+            *err = tessera_fault(v->m, TSR_ERR_DMA, v->slot,
+                                 v->base + off + bytes);
+            break;
+        }
+        run->len -= run->len % unit;
+        bytes += run->len;
+        v->num_runs++;
+    }
+    return bytes;
+}
+
+/* All of them were used. */
+uint32_t tessera_view_runs_end(TesseraView *v)
+{
+    uint32_t err = TSR_ERR_NONE;
+
+    for (uint32_t i = 0; i < v->num_runs; i++) {
+        uint32_t end = tessera_view_end(v, &v->run[i], v->run[i].len);
+
+        err = err ?: end;
+    }
+    v->num_runs = 0;
+    return err;
+}
+
+static void run_copy(const TesseraView *v, const TesseraRun *run, uint8_t *buf,
                      const uint8_t *ahead)
 {
     uint8_t *dst = run->write ? run->ptr : buf;
@@ -214,40 +261,26 @@ static void run_copy(TesseraView *v, TesseraRun *run, uint8_t *buf,
     }
 }
 
-/*
- * Copy @len bytes, or as many as there are before an error: @done. The next
- * run is looked up before the first is copied, to be fetched meanwhile: pages
- * lie anywhere, and no host guesses where.
- */
+/* Copy @len bytes, or as many as there are before an error: @done. */
 static uint32_t view_move(TesseraView *v, uint64_t off, uint8_t *buf,
                           uint64_t len, bool write, uint64_t *done)
 {
-    TesseraRun run, next;
-    uint32_t err, end;
+    uint32_t err = TSR_ERR_NONE, end;
 
     *done = 0;
-    if (!len) {
-        return TSR_ERR_NONE;
-    }
-    err = tessera_view_begin(v, off, len, write, &run);
-    while (!err) {
-        uint64_t at = *done + run.len;
-        bool more = at < len;
+    while (*done < len && !err) {
+        uint64_t n = tessera_view_runs_begin(v, off + *done, len - *done,
+                                             write, 1, &err);
+        uint8_t *p = buf + *done;
 
-        if (more) {
-            err = tessera_view_begin(v, off + at, len - at, write, &next);
-            more = !err;
+        for (uint32_t i = 0; i < v->num_runs; i++) {
+            run_copy(v, &v->run[i], p,
+                     v->run[MIN(i + 1, v->num_runs - 1)].ptr);
+            p += v->run[i].len;
         }
-        run_copy(v, &run, buf + *done, more ? next.ptr : run.ptr);
-        *done = at;
-        end = tessera_view_end(v, &run, run.len);
-        if (end && more) {
-            tessera_view_end(v, &next, 0);
-        }
-        if (end || !more) {
-            return end ?: err;
-        }
-        run = next;
+        *done += n;
+        end = tessera_view_runs_end(v);
+        err = end ?: err;
     }
     return err;
 }

@@ -14,6 +14,7 @@
 #include "tessera.h"
 
 #define TESSERA_LIST_ENTRIES    512     /* page list read-ahead */
+#define TESSERA_RUNS            32      /* of memory, looked up together */
 
 typedef struct TesseraView {
     TesseraMaster *m;
@@ -27,6 +28,8 @@ typedef struct TesseraView {
     uint64_t win_first;         /* page list read-ahead */
     uint32_t win_count;
     uint64_t win[TESSERA_LIST_ENTRIES];
+    uint32_t num_runs;          /* begun by tessera_view_runs_begin() */
+    TesseraRun run[TESSERA_RUNS];
 } TesseraView;
 
 TesseraSegment *tessera_view_segment(TesseraState *s, uint64_t gpa,
@@ -39,6 +42,9 @@ void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
 uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
                             bool write, TesseraRun *run);
 uint32_t tessera_view_end(TesseraView *v, TesseraRun *run, uint64_t done);
+uint64_t tessera_view_runs_begin(TesseraView *v, uint64_t off, uint64_t len,
+                                 bool write, uint64_t unit, uint32_t *err);
+uint32_t tessera_view_runs_end(TesseraView *v);
 uint32_t tessera_view_rw(TesseraView *v, uint64_t off, void *buf,
                          uint64_t len, bool write);
 uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,

@@ -12,13 +12,14 @@
 #define BYTES (PITCH * ROWS)
 
 /* The manual's figure, one address bit at a time. */
-static uint32_t reference(uint32_t layout, uint32_t xb, uint32_t y)
+static uint32_t reference_at(uint32_t layout, uint32_t pitch, uint32_t xb,
+                             uint32_t y)
 {
-    uint32_t off = xb / 128 * 4096 + y / 32 * (PITCH / 128) * 4096;
+    uint32_t off = xb / 128 * 4096 + y / 32 * (pitch / 128) * 4096;
     uint32_t bit;
 
     if (layout == TSR_LAYOUT_LINEAR) {
-        return y * PITCH + xb;
+        return y * pitch + xb;
     }
     if (layout == TSR_LAYOUT_TILE4K) {
         return off + y % 32 * 128 + xb % 128;
@@ -29,6 +30,11 @@ static uint32_t reference(uint32_t layout, uint32_t xb, uint32_t y)
         off += ((y % 32) >> bit & 1) << (2 * bit + 3);
     }
     return off;
+}
+
+static uint32_t reference(uint32_t layout, uint32_t xb, uint32_t y)
+{
+    return reference_at(layout, PITCH, xb, y);
 }
 
 static void random_bytes(uint8_t *p, uint32_t n)
@@ -245,6 +251,121 @@ static void test_aperture_copy(void)
     tsr_stop(t);
 }
 
+/* ---- Rows of more tiles than are moved together -------------------------- */
+
+#define WIDE_PITCH      12800u  /* 100 tiles */
+#define WIDE_ROWS       64u
+#define WIDE_BYTES      (WIDE_PITCH * WIDE_ROWS)
+#define WIDE_PAGES      (WIDE_BYTES / 4096)
+
+/* What @lin becomes as a surface of @layout. */
+static void wide_layout(uint8_t *swz, const uint8_t *lin, uint32_t layout)
+{
+    for (uint32_t y = 0; y < WIDE_ROWS; y++) {
+        for (uint32_t xb = 0; xb < WIDE_PITCH; xb++) {
+            swz[reference_at(layout, WIDE_PITCH, xb, y)] =
+                lin[y * WIDE_PITCH + xb];
+        }
+    }
+}
+
+/* @buf into or out of pages of which no two follow each other. */
+static void wide_pages(TsrTest *t, const uint64_t *pages, uint8_t *buf,
+                       bool write)
+{
+    for (uint32_t i = 0; i < WIDE_PAGES; i++) {
+        if (write) {
+            qtest_bufwrite(t->qts, pages[i], buf + i * 4096, 4096);
+        } else {
+            qtest_bufread(t->qts, pages[i], buf + i * 4096, 4096);
+        }
+    }
+}
+
+/* TRANSFER between VRAM and scattered pages, either tiled, both ways. */
+static void test_wide_transfer(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree uint8_t *lin = g_malloc(WIDE_BYTES), *swz = g_malloc(WIDE_BYTES);
+    g_autofree uint8_t *got = g_malloc(WIDE_BYTES);
+    TsrTest *t = tsr_start("");
+    uint64_t vram = tsr_seg_base(t, 2), pages[WIDE_PAGES], list, at;
+
+    at = tsr_alloc(t, WIDE_BYTES);
+    for (uint32_t i = 0; i < WIDE_PAGES; i++) {
+        pages[i] = at + (uint64_t)(i * 7 % WIDE_PAGES) * 4096;
+    }
+    list = tsr_list(t, pages, WIDE_PAGES);
+    random_bytes(lin, WIDE_BYTES);
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t layout = i & 1 ? TSR_LAYOUT_MORTON : TSR_LAYOUT_TILE4K;
+        bool out = i & 2, tile = i & 4;     /* of VRAM, into the layout */
+        uint32_t layouts = tile ? layout << 8 : layout;
+
+        wide_layout(swz, lin, layout);
+        c->n = 0;
+        if (out) {
+            tsr_gpu_write(t, vram, tile ? lin : swz, WIDE_BYTES);
+            tsr_transfer(c, TSR_TRANSFER_DST_PAGES, layouts, vram, list,
+                         WIDE_BYTES, 0, 0, WIDE_PITCH);
+        } else {
+            wide_pages(t, pages, tile ? lin : swz, true);
+            tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, layouts, list, vram,
+                         WIDE_BYTES, 0, 0, WIDE_PITCH);
+        }
+        tsr_run_ok(t, PAGING, c);
+        if (out) {
+            wide_pages(t, pages, got, false);
+        } else {
+            tsr_gpu_read(t, vram, got, WIDE_BYTES);
+        }
+        g_assert_cmpmem(got, WIDE_BYTES, tile ? swz : lin, WIDE_BYTES);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* COPY in VRAM; what is left and right of whole tiles goes apart from them. */
+static void test_wide_copy(void)
+{
+    const uint32_t x = 5, w = WIDE_PITCH / 4 - 9, h = WIDE_ROWS;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree uint8_t *src = g_malloc(WIDE_BYTES);
+    g_autofree uint8_t *dst = g_malloc(WIDE_BYTES);
+    g_autofree uint8_t *got = g_malloc(WIDE_BYTES);
+    TsrTest *t = tsr_start("");
+    uint64_t base = tsr_seg_base(t, 2);
+
+    for (uint32_t i = 0; i < 9; i++) {
+        TsrSurf s = surface(base, TSR_FORMAT_R32, 4, i % 3);
+        TsrSurf d = surface(base + WIDE_BYTES, TSR_FORMAT_R32, 4, i / 3);
+
+        s.limit = d.limit = WIDE_BYTES;
+        s.pitch = d.pitch = WIDE_PITCH;
+        s.width = d.width = WIDE_PITCH / 4;
+        s.height = d.height = WIDE_ROWS;
+        random_bytes(src, WIDE_BYTES);
+        random_bytes(dst, WIDE_BYTES);
+        tsr_gpu_write(t, s.base, src, WIDE_BYTES);
+        tsr_gpu_write(t, d.base, dst, WIDE_BYTES);
+        c->n = 0;
+        tsr_bind(c, 1, &s);
+        tsr_bind(c, 2, &d);
+        tsr_copy(c, 2, 1, x, 0, x, 0, w, h);
+        tsr_run_ok(t, RENDER, c);
+        tsr_gpu_read(t, d.base, got, WIDE_BYTES);
+        for (uint32_t y = 0; y < h; y++) {
+            for (uint32_t xb = x * 4; xb < (x + w) * 4; xb++) {
+                dst[reference_at(d.layout, WIDE_PITCH, xb, y)] =
+                    src[reference_at(s.layout, WIDE_PITCH, xb, y)];
+            }
+        }
+        g_assert_cmpmem(got, WIDE_BYTES, dst, WIDE_BYTES);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -253,5 +374,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/swizzle/copy", test_copy);
     qtest_add_func("/tessera/swizzle/SEG-21-aperture-copy",
                    test_aperture_copy);
+    qtest_add_func("/tessera/swizzle/SEG-21-wide-transfer",
+                   test_wide_transfer);
+    qtest_add_func("/tessera/swizzle/SEG-21-wide-copy", test_wide_copy);
     return g_test_run();
 }
