@@ -32,7 +32,6 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
-#define TESSERA_FENCE_GAP_MAX_US 10000
 
 typedef struct TesseraEngine TesseraEngine;
 
@@ -104,6 +103,7 @@ struct TesseraEngine {
     bool halted;
     bool hung;
     bool waiting;
+    uint32_t halt_job;          /* fault injection: counts down */
     uint32_t head;
     uint32_t tail;
     uint32_t ib_offset;
@@ -232,7 +232,7 @@ struct TesseraState {
     /* Fault injection (atomic) */
     int32_t hang_engine;
     uint32_t drop_irq;
-    uint32_t halt_job;
+    uint32_t halt_job;          /* to begin with; the engines count */
     uint32_t paging_delay_us;
     uint32_t render_delay_us;
     uint32_t fence_gap_us;

@@ -135,14 +135,11 @@ static bool take_hang(TesseraEngine *e)
 /* Fault injection: this job is the one to halt at. */
 static bool take_halt(TesseraEngine *e)
 {
-    uint32_t left = qatomic_read(&e->s->halt_job);
+    uint32_t left = qatomic_read(&e->halt_job);
     uint32_t seen;
 
-    if (e->type != TSR_ENGINE_RENDER) {
-        return false;
-    }
     while (left) {
-        seen = qatomic_cmpxchg(&e->s->halt_job, left, left - 1);
+        seen = qatomic_cmpxchg(&e->halt_job, left, left - 1);
         if (seen == left) {
             return left == 1;
         }
@@ -152,7 +149,7 @@ static bool take_halt(TesseraEngine *e)
 }
 
 /* Sleep as fault injection asks; false if a reset came. A pause cuts it. */
-static bool delay_job(TesseraEngine *e, uint64_t us)
+static bool inject_delay(TesseraEngine *e, uint64_t us)
 {
     int64_t until = g_get_monotonic_time() + us;
     int64_t left;
@@ -187,7 +184,7 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     }
     trace_tessera_job_begin(e->index, p[1], p[2]);
     e->job_start_ns = tessera_clock_ns();
-    if (us && !delay_job(e, us)) {
+    if (us && !inject_delay(e, us)) {
         return TESSERA_STOPPED;
     }
     if (!(p[2] & TSR_JOB_KEEP_SLOTS)) {
@@ -259,13 +256,13 @@ static uint32_t fence_interrupt(TesseraEngine *e)
     return err;
 }
 
-/* A pause or a reset waits for a fence, so the gap is short whatever is asked. */
+/* Whatever comes meanwhile, the fence is finished first: but then at once. */
 static void fence_gap(TesseraEngine *e)
 {
     uint32_t us = qatomic_read(&e->s->fence_gap_us);
 
     if (us) {
-        g_usleep(MIN(us, TESSERA_FENCE_GAP_MAX_US));
+        inject_delay(e, us);
     }
 }
 

@@ -342,6 +342,7 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->index = index;
     e->type = type;
     e->pause_req = !s->vm_running;
+    e->halt_job = type == TSR_ENGINE_RENDER ? s->halt_job : 0;
     tessera_master_init(&e->m, s, index);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);

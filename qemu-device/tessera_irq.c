@@ -98,10 +98,7 @@ static bool take_injected_drop(TesseraState *s)
 
 void tessera_irq_engine(TesseraEngine *e)
 {
-    bool before_halt = e->type == TSR_ENGINE_RENDER &&
-                       qatomic_read(&e->s->halt_job) == 1;
-
-    if (before_halt || take_injected_drop(e->s)) {
+    if (qatomic_read(&e->halt_job) == 1 || take_injected_drop(e->s)) {
         trace_tessera_irq_dropped(TSR_VECTOR_ENGINE(e->index));
         return;
     }

@@ -255,9 +255,6 @@ static const FaultProperty fault_properties[] = {
       offsetof(TesseraState, paging_delay_us) },
     { "x-render-delay-us", "Microseconds each render job is delayed",
       offsetof(TesseraState, render_delay_us) },
-    { "x-halt-job", "Which render job from now on halts its engine, with the "
-      "interrupt of the one before it dropped; 0: none",
-      offsetof(TesseraState, halt_job) },
     { "x-fence-gap-us", "Microseconds between the steps of a fence",
       offsetof(TesseraState, fence_gap_us) },
     { "x-fail-dma", "Bus accesses of packets that fail from now on",
@@ -310,6 +307,34 @@ static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
     }
 }
 
+static void halt_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    TesseraState *s = TESSERA(obj);
+    uint32_t value = s->num_engines ? 0 : s->halt_job;
+
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        value = MAX(value, qatomic_read(&s->engines[i].halt_job));
+    }
+    visit_type_uint32(v, name, &value, errp);
+}
+
+static void halt_set(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    TesseraState *s = TESSERA(obj);
+    uint32_t value;
+
+    if (!visit_type_uint32(v, name, &value, errp)) {
+        return;
+    }
+    s->halt_job = value;
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        qatomic_set(&s->engines[i].halt_job,
+                    s->engines[i].type == TSR_ENGINE_RENDER ? value : 0);
+    }
+}
+
 static void errors_get(Object *obj, Visitor *v, const char *name,
                        void *opaque, Error **errp)
 {
@@ -335,6 +360,11 @@ static void add_fault_properties(ObjectClass *klass)
                               hang_set, NULL, NULL);
     object_class_property_set_description(klass, "x-hang-engine",
         "Engine whose next job hangs until a reset; -1: none");
+    object_class_property_add(klass, "x-halt-job", "uint32", halt_get,
+                              halt_set, NULL, NULL);
+    object_class_property_set_description(klass, "x-halt-job",
+        "Which job of each render engine from now on halts it, with the "
+        "interrupt of the one before it dropped; 0: none");
     object_class_property_add(klass, "x-error-total", "uint32", errors_get,
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-error-total",

@@ -499,6 +499,79 @@ static void test_delay(void)
     tsr_stop(t);
 }
 
+/* A job with a record, and its fence; waits until the record is there. */
+static uint64_t begin_fence(TsrTest *t, uint32_t e)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    uint64_t seqno;
+
+    emit_job(t, e, 1);
+    seqno = tsr_emit_fence(t, e, 0, t->record);
+    tsr_kick(t, e);
+    while (qtest_readq(t->qts, t->record + TSR_REC_SEQNO) != seqno) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_usleep(100);
+    }
+    return seqno;
+}
+
+/*
+ * The steps of a fence lie as far apart as asked for. Neither a stop nor a
+ * reset waits for that: the fence is finished at once.
+ */
+static void test_fence_gap(void)
+{
+    TsrTest *t = tsr_start("x-fence-gap-us=30000");
+    int64_t start = g_get_monotonic_time();
+    uint64_t seqno;
+
+    tsr_wait(t, RENDER, begin_fence(t, RENDER));
+    g_assert_cmpint(g_get_monotonic_time() - start, >=, 30000);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+    tsr_qom_set(t, "x-fence-gap-us", 1000000000);
+    seqno = begin_fence(t, RENDER);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno - 1);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    begin_fence(t, PAGING);
+    tsr_engine_reset(t, PAGING);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Each engine counts its own jobs up to the one it halts at. */
+static void test_halt_job(void)
+{
+    TsrTest *t = tsr_start("render-engines=2,x-halt-job=2");
+    uint64_t msix = tsr_msix_enable(t), seqno;
+
+    tsr_engine_start(t, 1, 4096);
+    for (uint32_t e = 0; e < 2; e++) {
+        emit_job(t, e, 1);
+        seqno = tsr_emit_fence(t, e, TSR_FENCE_INTERRUPT, 0);
+        tsr_kick(t, e);
+        tsr_wait(t, e, seqno);
+        tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+        g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_ENGINE(e)));
+    }
+    for (uint32_t e = 0; e < 2; e++) {
+        g_assert_cmpint(tsr_qom_get(t, "x-halt-job"), ==, 1);
+        tsr_expect_no_errors(t);
+        emit_job(t, e, 2);
+        tsr_kick(t, e);
+        tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS, ~0, TSR_ENGS_HALTED);
+        tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+    }
+    g_assert_cmpint(tsr_qom_get(t, "x-halt-job"), ==, 0);
+    tsr_engine_reset(t, 1);
+    emit_job(t, 1, 3);
+    seqno = tsr_emit_fence(t, 1, 0, 0);
+    tsr_kick(t, 1);
+    tsr_wait(t, 1, seqno);
+    tsr_stop(t);
+}
+
 /* A device reset that a machine reset overtakes leaves nothing behind. */
 static void test_reset_in_reset(void)
 {
@@ -591,6 +664,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/wait-signal", test_wait_signal);
     qtest_add_func("/tessera/ring/hang", test_hang);
     qtest_add_func("/tessera/ring/delay", test_delay);
+    qtest_add_func("/tessera/ring/fence-gap", test_fence_gap);
+    qtest_add_func("/tessera/ring/halt-job", test_halt_job);
     qtest_add_func("/tessera/ring/machine-reset", test_machine_reset);
     qtest_add_func("/tessera/ring/reset-in-reset", test_reset_in_reset);
     qtest_add_func("/tessera/ring/unplug", test_unplug);
