@@ -30,6 +30,14 @@ static void update_requests(TesseraEngine *e)
     qemu_cond_broadcast(&e->cond);
 }
 
+/* One of those that reset_bh waits for is done. */
+static void reset_counted(TesseraState *s)
+{
+    if (qatomic_dec_fetch(&s->reset_pending) == 0) {
+        qemu_bh_schedule(s->reset_bh);
+    }
+}
+
 static void reset_engine(TesseraEngine *e)
 {
     trace_tessera_engine_reset(e->index, e->head, e->tail);
@@ -58,9 +66,7 @@ static void reset_engine(TesseraEngine *e)
     update_requests(e);
     if (e->reset_counts) {
         e->reset_counts = false;
-        if (qatomic_dec_fetch(&e->s->reset_pending) == 0) {
-            qemu_bh_schedule(e->s->reset_bh);
-        }
+        reset_counted(e->s);
     }
     qemu_cond_broadcast(&e->ack_cond);
 }
@@ -209,18 +215,26 @@ uint32_t tessera_engine_status(TesseraEngine *e)
 
 /* ---- What the machine does ----------------------------------------------- */
 
-/* Ask for a reset of all engines; @counts: the last one starts reset_bh. */
+/*
+ * Ask for a reset of all engines; @counts: the last one starts reset_bh. An
+ * engine that still owes an earlier one an answer is counted already.
+ */
 void tessera_engines_reset_begin(TesseraState *s, bool counts)
 {
+    qatomic_inc(&s->reset_pending);     /* not before all are asked */
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
         qemu_mutex_lock(&e->lock);
+        if (counts != e->reset_counts) {
+            qatomic_add(&s->reset_pending, counts ? 1 : -1);
+        }
         e->reset_req = true;
         e->reset_counts = counts;
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
     }
+    reset_counted(s);
 }
 
 static bool reset_acked(TesseraEngine *e)

@@ -234,10 +234,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
         return;
     }
     tessera_engines_pause(s);
-    if (qatomic_read(&s->resetting)) {
-        /* The engines are through with it; do not save half a reset. */
-        tessera_device_reset(s);
-    }
+    tessera_device_reset_stop(s);
 }
 
 /* ---- Fault injection, settable while the device runs ------------------- */

@@ -36,7 +36,6 @@ static void lose_vram(TesseraState *s)
 void tessera_device_reset(TesseraState *s)
 {
     qemu_bh_cancel(s->reset_bh);
-    qatomic_set(&s->reset_pending, 0);
     s->scratch = 0;
     s->fw_addr = 0;
     s->fw_size = 0;
@@ -80,8 +79,23 @@ void tessera_device_reset_begin(TesseraState *s)
     s->reset_stuck = fail & 1;
     trace_tessera_device_reset(true);
     qatomic_set(&s->resetting, true);
-    qatomic_set(&s->reset_pending, s->num_engines);
     tessera_engines_reset_begin(s, true);
+}
+
+/*
+ * The machine stops, and the engines are through with what was begun: half a
+ * reset is not saved. One that does not end stays one that does not end, for
+ * those who go on here.
+ */
+void tessera_device_reset_stop(TesseraState *s)
+{
+    bool stuck = s->reset_stuck;
+
+    if (qatomic_read(&s->resetting)) {
+        tessera_device_reset(s);
+        s->reset_stuck = stuck;
+        qatomic_set(&s->resetting, stuck);
+    }
 }
 
 static void reset_bh(void *opaque)

@@ -10,6 +10,7 @@
 
 void tessera_device_reset(TesseraState *s);
 void tessera_device_reset_begin(TesseraState *s);
+void tessera_device_reset_stop(TesseraState *s);
 void tessera_device_reset_enter(TesseraState *s);
 void tessera_device_reset_hold(TesseraState *s);
 void tessera_device_forget(TesseraState *s);

@@ -321,6 +321,10 @@ static void test_device_reset_stuck(void)
                         TSR_STATUS_RESETTING);
         g_usleep(1000);
     }
+    /* Who stops the machine does not end it. */
+    qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+    g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, TSR_STATUS_RESETTING);
     /* Engines cannot be enabled meanwhile. */
     tsr_err_clear(t);
     tsr_w32(t, TSR_ENG(PAGING) + TSR_ENG_CONTROL, TSR_ENG_ENABLE);
