@@ -16,6 +16,7 @@
 #include "qemu/atomic.h"
 #include "qemu/rcu.h"
 #include "exec/address-spaces.h"
+#include "exec/cpu-common.h"
 #include "tessera.h"
 #include "tessera_strict.h"
 
@@ -84,6 +85,9 @@ static AddressSpace *bus_space(TesseraMaster *m)
 /*
  * Maps are freed by RCU: inside its read side neither the memory region nor
  * the map goes, and one that is found again at the same address is the same.
+ * What an IOMMU said may be out of date until the piece of work ends: at most
+ * a chunk or a row of tiles. (dma_memory_map(), which other devices use, holds
+ * on to it for a whole request; nothing tells a device of an invalidation.)
  */
 void tessera_access_enter(TesseraMaster *m)
 {
@@ -351,6 +355,22 @@ void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
         mark_dirty(m, run->vram_offset,
                    run->pitch * (run->rows - 1) + run->len);
     }
+}
+
+/*
+ * VRAM becomes zero. Of much of it the host gives back the memory, which is
+ * quicker than to write it, the more so where nobody ever did.
+ */
+void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
+{
+    TesseraState *s = m->s;
+
+    if (ram_block_discard_is_disabled() ||
+        !QEMU_IS_ALIGNED(offset | len, qemu_real_host_page_size()) ||
+        ram_block_discard_range(s->vram.ram_block, offset, len)) {
+        memset(s->vram_ptr + offset, 0, len);
+    }
+    mark_dirty(m, offset, len);
 }
 
 /* What VRAM shows whose owner gave it up. No business of the referee's. */

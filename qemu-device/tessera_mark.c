@@ -194,7 +194,7 @@ void tessera_mark_lost(TesseraState *s, uint64_t offset, uint64_t size)
         set_states(s, offset >> TSR_PAGE_SHIFT, size >> TSR_PAGE_SHIFT,
                    TESSERA_PAGE_NEVER);
     }
-    tessera_vram_poison(&s->cpu, offset, size);
+    tessera_vram_discard(&s->cpu, offset, size);
     tessera_access_flush(&s->cpu);
 }
 
