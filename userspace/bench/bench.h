@@ -14,6 +14,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 #define MAX_SAMPLES 32
+#define MAX_ROUNDS 8192
 
 struct bench {
 	struct tessera_device *dev;
@@ -56,6 +57,7 @@ struct client {
 		volatile bool ready; /* what is measured is going on, or may begin */
 		volatile bool go; /* begin */
 		volatile uint32_t rounds; /* submissions that are over */
+		volatile double ends[MAX_ROUNDS]; /* and when, where that is of interest */
 	} * state; /* shared with it */
 };
 
