@@ -102,6 +102,7 @@ mutants: ## which mistakes the tests catch: DIR=folder of patches
 	@scripts/mutants.py "$(DIR)"
 
 format: ## apply .clang-format to the userspace C
+	@scripts/deps.sh lint
 	@git ls-files -co --exclude-standard 'userspace/*.[ch]' 'tests/*.[ch]' | xargs -r clang-format -i
 
 clean: ## remove build/ (the cache stays)

@@ -94,6 +94,8 @@ main() {
 	if [ "${1:-}" != --path ] && use_foreign; then
 		return
 	fi
+	# The compiler's version is in the key below; --path prints nothing but the path.
+	"$ROOT/scripts/deps.sh" base kernel >&2
 	version=$(kernel_version)
 	dir=$CACHE/kernel-debug/$({
 		echo "$version $(gcc -dumpfullversion 2>/dev/null)"
@@ -109,7 +111,6 @@ main() {
 		lock kernel-debug
 	fi
 	if [ ! -e "$dir/built" ]; then
-		"$ROOT/scripts/deps.sh" base kernel
 		fetch_kernel_source
 		if [ ! -d "$dir" ]; then
 			step "unpack the source of Linux $version" \

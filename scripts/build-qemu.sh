@@ -288,6 +288,10 @@ main() {
 		;;
 	*) die "usage: scripts/build-qemu.sh [--path|--key] [asan|tsan]" ;;
 	esac
+	# The finished program needs the libraries, too.
+	if [ "$what" = build ]; then
+		"$ROOT/scripts/deps.sh" base qemu
+	fi
 	version=$(qemu_version)
 	fetched=$CACHE/downloads/qemu-${version//[^0-9A-Za-z.]/_}
 	# The tree depends on the version, the options and the registration.
@@ -309,8 +313,6 @@ main() {
 	entry=$CACHE/qemu-bin/$key
 	placed=$BUILD/qemu${kind:+-$kind}
 
-	# The finished program needs the libraries too.
-	"$ROOT/scripts/deps.sh" base qemu
 	if [ "$(cat "$placed/key" 2>/dev/null)" = "$key" ]; then
 		note "QEMU $version with the device${kind:+ under $kind}: up to date"
 		return

@@ -55,6 +55,7 @@ unpack() {
 is_ready() { [ "$(cat "$dir/ready" 2>/dev/null)" = "$dir" ]; }
 
 main() {
+	"$ROOT/scripts/deps.sh" base kernel
 	version=$(kernel_version)
 	release=$(kernel_release)
 	dir=$CACHE/kernel-stock/$(
@@ -67,7 +68,6 @@ main() {
 		lock kernel-stock
 	fi
 	if ! is_ready; then
-		"$ROOT/scripts/deps.sh" base kernel
 		fetch_kernel_stock
 		step "unpack the stock kernel $release and its headers" \
 			"remove $CACHE/downloads/linux-stock-* and try again" unpack

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of what finished QEMU builds are kept by, and of QEMU's command line in scripts/guest."""
+"""Tests of how things are built, and of QEMU's command line in scripts/guest."""
 
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -72,6 +73,56 @@ class KeyTest(unittest.TestCase):
                          [False, True, False])
         self.assertEqual(self.changed("scripts/lib/sanitize-ninja.py", "import re", "\nimport re"),
                          [False, True, True])
+
+
+class FreshMachineTest(unittest.TestCase):
+    """What deps.sh installs is used behind it only: each script is started on its own."""
+
+    SCRIPTS = (("build-qemu.sh",), ("build-qemu.sh", "asan"), ("build-debug-kernel.sh",),
+               ("fetch-stock-kernel.sh",), ("build-module.sh", "stock"),
+               ("build-module.sh", "debug"), ("build-userspace.sh", "userspace"),
+               ("build-userspace.sh", "tests"), ("build-guest-image.sh",), ("run-demo.sh",),
+               ("check.sh",))
+    INSTALLED = ("rsync make gcc cc ninja cpio kmod depmod flex bison bc xz lz4 pahole file"
+                 " pkg-config dpkg-source busybox ctags sparse shellcheck clang-format git perl")
+
+    def setUp(self):
+        self.tree = tempfile.mkdtemp(prefix="tessera-fresh-")
+        self.addCleanup(shutil.rmtree, self.tree)
+        shutil.copytree(os.path.join(ROOT, "scripts"), os.path.join(self.tree, "scripts"))
+        os.makedirs(os.path.join(self.tree, "cache"))
+        self._program("scripts/deps.sh", "exit 42")
+        for name in self.INSTALLED.split():
+            self._program("bin/" + name, "echo %s >>'%s/early'; exit 127" % (name, self.tree))
+        with open("/etc/os-release", encoding="utf-8") as f:
+            codename = re.search(r"^VERSION_CODENAME=(\S+)", f.read(), re.M).group(1)
+        # What is known of the archive, for no test may need a network.
+        for name, text in (("qemu-version", "10.0"), ("kernel-version-" + codename, "6.12.1"),
+                           ("kernel-release-6.12.1", "6.12.1-amd64")):
+            with open(os.path.join(self.tree, "cache", name), "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+
+    def _program(self, path, text):
+        path = os.path.join(self.tree, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n%s\n" % text)
+        os.chmod(path, 0o755)
+
+    def test_order(self):
+        env = dict(os.environ, TESSERA_CACHE=os.path.join(self.tree, "cache"),
+                   PATH="%s:%s" % (os.path.join(self.tree, "bin"), os.environ["PATH"]))
+        for script in self.SCRIPTS:
+            early = os.path.join(self.tree, "early")
+            if os.path.exists(early):
+                os.unlink(early)
+            with self.subTest(script):
+                p = subprocess.run([os.path.join(self.tree, "scripts", script[0])] +
+                                   list(script[1:]), env=env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, check=False)
+                # check.sh says 125 for whatever is not there.
+                self.assertIn(p.returncode, (42, 125), p.stdout)
+                self.assertFalse(os.path.exists(early), p.stdout)
 
 
 class GuestTest(unittest.TestCase):
