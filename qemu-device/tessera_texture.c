@@ -326,6 +326,21 @@ static inline Floats floats(int f)
     return (Floats) { f, f, f, f };
 }
 
+/* Bits 16 to 23 of each word, the first lowest; no word has any above. */
+static inline uint32_t pack(Words w)
+{
+#if HOST_BIG_ENDIAN
+    return w[0] >> 16 | (w[1] >> 16) << 8 | (w[2] >> 16) << 16 |
+           (uint32_t)(w[3] >> 16) << 24;
+#else
+    Pairs p = (Pairs)((Texels)w >> 16);
+
+    /* To take a lane out of a vector is dear: two of each at once. */
+    p |= p >> 24;
+    return (p[0] & 0xffff) | (uint32_t)p[1] << 16;
+#endif
+}
+
 /*
  * Down the two columns first: that fits into 16 bits. What follows is less
  * than 2^24, which a float holds exactly.
@@ -336,10 +351,8 @@ static inline uint32_t filter(Channels top, Channels bottom, uint32_t fx,
     Channels column = top * channels(256 - fy) + bottom * channels(fy);
     Floats sum = left_half(column) * floats(256 - fx) +
                  right_half(column) * floats(fx) + floats(32768);
-    Words w = __builtin_convertvector(sum, Words);
 
-    return (w[0] >> 16 & 0xff) | (w[1] >> 8 & 0xff00) | (w[2] & 0xff0000) |
-           ((uint32_t)w[3] << 8 & 0xff000000);
+    return pack(__builtin_convertvector(sum, Words));
 }
 
 /* Of two pairs of neighbours. */
@@ -375,62 +388,72 @@ static inline QEMU_ALWAYS_INLINE void walk(TesseraWalker *w, int64_t size,
 }
 
 /*
- * Whether the texel at (x, y) and its neighbours to the right and below are at
- * the same distance from each other as mostly: in the texture, in one tile.
+ * The texel to the right, not over the texture's edge: one more in those bits
+ * of an offset that say the column.
  */
-static inline QEMU_ALWAYS_INLINE bool square(Kind k, uint64_t x, uint64_t y)
+static inline QEMU_ALWAYS_INLINE uint64_t next_column(Kind k, uint64_t column)
 {
     const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
-    const uint32_t columns = TSR_TILE_WIDTH_BYTES / bpp;
+    const uint64_t rows = k.layout == TSR_LAYOUT_MORTON ? 0xaa8
+                          : k.layout == TSR_LAYOUT_TILE4K ? 0xf80 : 0;
 
-    return !k.cached && k.layout != TSR_LAYOUT_MORTON && x < k.w - 1 &&
-           y < k.h - 1 &&
-           (k.layout == TSR_LAYOUT_LINEAR ||
-            ((k.x + x) % columns != columns - 1 &&
-             (k.y + y) % TSR_TILE_ROWS != TSR_TILE_ROWS - 1));
+    return ((column | rows) + bpp) & ~rows;
+}
+
+/* Two rows of texels, and how far from the first to the second. */
+typedef struct Between {
+    uint64_t top;
+    uint64_t bottom;
+    uint32_t fraction;
+} Between;
+
+static inline QEMU_ALWAYS_INLINE Between rows_at(Kind k, int64_t v)
+{
+    int64_t y = v >> 16;
+
+    return (Between) {
+        row_offset(k.layout, k.pitch, k.y + wrap(y, k.h, k.repeat)),
+        row_offset(k.layout, k.pitch, k.y + wrap(y + 1, k.h, k.repeat)),
+        (v >> 8) & 0xff,
+    };
 }
 
 static inline QEMU_ALWAYS_INLINE uint32_t
-sample_linear(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+sample_linear(TesseraTexture *t, Kind k, int64_t u, Between rows)
 {
     const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
-    uint32_t fx = (u >> 8) & 0xff, fy = (v >> 8) & 0xff;
-    int64_t x = u >> 16, y = v >> 16;
-    uint64_t c0, c1, r0, r1;
+    uint32_t fx = (u >> 8) & 0xff;
+    int64_t x = u >> 16;
+    uint64_t c0, c1;
 
-    if (likely(square(k, x, y))) {
-        const uint8_t *p = k.host + row_offset(k.layout, k.pitch, k.y + y) +
-                           column_offset(k.layout, (k.x + x) * bpp);
-        uint64_t below = k.layout == TSR_LAYOUT_LINEAR ? k.pitch
-                                                       : TSR_TILE_WIDTH_BYTES;
-
-        return bilinear(k, neighbours(k, p), neighbours(k, p + below), fx, fy);
+    if (likely(x >= 0 && x < (int64_t)k.w - 1)) {
+        c0 = column_offset(k.layout, (uint64_t)bpp * (k.x + x));
+        c1 = next_column(k, c0);
+    } else {
+        c0 = column_offset(k.layout, (uint64_t)bpp *
+                           (k.x + wrap(x, k.w, k.repeat)));
+        c1 = column_offset(k.layout, (uint64_t)bpp *
+                           (k.x + wrap(x + 1, k.w, k.repeat)));
     }
-    c0 = column_offset(k.layout, (uint64_t)bpp *
-                       (k.x + wrap(x, k.w, k.repeat)));
-    c1 = column_offset(k.layout, (uint64_t)bpp *
-                       (k.x + wrap(x + 1, k.w, k.repeat)));
-    r0 = row_offset(k.layout, k.pitch, k.y + wrap(y, k.h, k.repeat));
-    r1 = row_offset(k.layout, k.pitch, k.y + wrap(y + 1, k.h, k.repeat));
-    return bilinear(k, texel_pair(t, k, c0, c1, r0),
-                    texel_pair(t, k, c0, c1, r1), fx, fy);
+    return bilinear(k, texel_pair(t, k, c0, c1, rows.top),
+                    texel_pair(t, k, c0, c1, rows.bottom), fx, rows.fraction);
 }
 
 static inline QEMU_ALWAYS_INLINE uint32_t
-sample_nearest(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+sample_nearest(TesseraTexture *t, Kind k, int64_t u, Between rows)
 {
     const uint32_t bpp = k.format == TSR_FORMAT_RGB565 ? 2 : 4;
 
     return texel(t, k, column_offset(k.layout, (uint64_t)bpp *
                                      (k.x + wrap(u >> 16, k.w, k.repeat))),
-                 row_offset(k.layout, k.pitch,
-                            k.y + wrap(v >> 16, k.h, k.repeat)));
+                 rows.top);
 }
 
 static inline QEMU_ALWAYS_INLINE uint32_t
-sample(TesseraTexture *t, Kind k, int64_t u, int64_t v)
+sample(TesseraTexture *t, Kind k, int64_t u, Between rows)
 {
-    return k.linear ? sample_linear(t, k, u, v) : sample_nearest(t, k, u, v);
+    return k.linear ? sample_linear(t, k, u, rows)
+                    : sample_nearest(t, k, u, rows);
 }
 
 static inline QEMU_ALWAYS_INLINE void
@@ -448,13 +471,15 @@ span(TesseraTexture *t, TesseraWalker *up, TesseraWalker *vp, uint32_t n,
     k.h = t->h;
     if (!v.step && !v.step_fraction) {
         /* Along a row of the texture, as mostly: nothing of it changes. */
+        const Between rows = rows_at(k, v.value);
+
         for (uint32_t i = 0; i < n; i++) {
-            out[i] = sample(t, k, u.value, v.value);
+            out[i] = sample(t, k, u.value, rows);
             walk(&u, (int64_t)k.w << 16, k.repeat);
         }
     } else {
         for (uint32_t i = 0; i < n; i++) {
-            out[i] = sample(t, k, u.value, v.value);
+            out[i] = sample(t, k, u.value, rows_at(k, v.value));
             walk(&u, (int64_t)k.w << 16, k.repeat);
             walk(&v, (int64_t)k.h << 16, k.repeat);
         }
