@@ -35,7 +35,7 @@ D  exec/engine_types.h exec/quota exec/ib exec/job exec/emit exec/sched exec/eng
 E  segments/account segments/room segments/segment segments/manager segments/vram_mgr segments/aperture_mgr
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/instance mem/bo mem/backing mem/move mem/ttm mem/victims mem/residency mem/hold
-E  cpu/access cpu/swizzle_range cpu/host_aperture cpu/window cpu/fault cpu/lock cpu/destroy cpu/gem
+E  cpu/access cpu/swizzle_range cpu/host_aperture cpu/window cpu/fault cpu/lock cpu/destroy cpu/dmabuf cpu/gem
 F  vm/pt vm/vm vm/vm_bind
 F  submit/leash submit/sync submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit

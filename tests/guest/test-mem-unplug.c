@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tsr.h"
+#include "foreign.h"
+#include "stall.h"
 
 #define DRIVER "/sys/bus/pci/drivers/tessera/"
 
@@ -190,11 +191,116 @@ static void faults_race_with_unplug(void)
 	}
 }
 
+/* pages that another device uses are its own business then */
+static void attached_device_goes(void)
+{
+	int vgem = tsr_vgem_open(), dmabuf;
+	uint32_t theirs[2], other;
+	struct world w;
+	char name[32];
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	find_device(name);
+	make_world(&w, name);
+	dmabuf = tsr_export(&w.dev, &w.gart);
+	require_ok(__tsr_import(vgem, dmabuf, &theirs[0]));
+	tsr_gpu_fill(&w.dev, w.ctx, &w.gart, 6);
+	w.hidden = tsr_bo_new(&w.dev, MiB(1), tsr_bit(tsr_seg_gart(&w.dev)), cpu);
+	require_ok(__tsr_import(vgem, tsr_export(&w.dev, &w.hidden), &theirs[1]));
+	unplug(name);
+	/* who has it attached may stay so, or let go; nobody else gets it */
+	require_ok(__tsr_bo_close(vgem, theirs[1]));
+	close(vgem);
+	vgem = tsr_vgem_open();
+	require_err(__tsr_import(vgem, dmabuf, &other), -ENODEV);
+	close(dmabuf);
+	check_gone(&w);
+	replug(name);
+
+	/* the importer outlives the files, too */
+	make_world(&w, name);
+	dmabuf = tsr_export(&w.dev, &w.gart);
+	require_ok(__tsr_import(vgem, dmabuf, &other));
+	close(dmabuf);
+	unplug(name);
+	check_gone(&w);
+	replug(name);
+	close(vgem);
+}
+
+struct attacher {
+	int dmabuf;
+	volatile uint32_t count;
+	volatile bool gone;
+};
+
+static void attach_until_gone(void *arg)
+{
+	struct attacher *attacher = arg;
+	int vgem = tsr_vgem_open(), rc;
+	uint32_t theirs;
+
+	while (!attacher->gone) {
+		rc = __tsr_import(vgem, attacher->dmabuf, &theirs);
+		attacher->count++;
+		require(!rc || rc == -ENODEV || rc == -EIO);
+		if (!rc)
+			require_ok(__tsr_bo_close(vgem, theirs));
+	}
+	close(vgem);
+}
+
+static void attaching_races_with_unplug(void)
+{
+	struct attacher *attacher = tsr_shared(sizeof(*attacher));
+	struct drm_tessera_bo_create args = {
+		.size = MiB(4),
+		.flags = cpu,
+		.num_preferred = 1,
+	};
+	int vgem = tsr_vgem_open();
+	char name[32];
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	close(vgem);
+	find_device(name);
+	for (int i = 0; i < (tap_slow() ? 2 : 6); i++) {
+		struct world w;
+		struct tsr_bo bo = { .size = args.size };
+		uint32_t before;
+		pid_t pid;
+
+		make_world(&w, name);
+		args.preferred[0] = (uint8_t)tsr_seg_visible(&w.dev)->id;
+		args.supported = tsr_bit(tsr_seg_visible(&w.dev)) | tsr_bit(tsr_seg_gart(&w.dev));
+		require_ok(__tsr_bo_create(w.dev.fd, &args));
+		bo.handle = args.handle;
+		attacher->dmabuf = tsr_export(&w.dev, &bo);
+		attacher->gone = false;
+		before = attacher->count;
+		pid = tap_fork(attach_until_gone, attacher);
+		tsr_wait_for(attacher->count != before);
+		tsr_gpu_fill(&w.dev, w.ctx, &bo, 1);
+		unplug(name);
+		before = attacher->count;
+		tsr_wait_for(attacher->count != before);
+		attacher->gone = true;
+		tap_join(pid);
+		close(attacher->dmabuf);
+		check_gone(&w);
+		replug(name);
+	}
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-14 an idle device goes, mappings stay harmless", idle_device_goes, TSR_NO_DEVICE,
 	  0 },
 	{ "a busy device goes and comes back", busy_device_goes, TSR_NO_DEVICE, 0 },
 	{ "faults race with unplug", faults_race_with_unplug, TSR_NO_DEVICE, 0 },
+	{ "a device goes whose pages another uses", attached_device_goes, TSR_NO_DEVICE, 0 },
+	{ "attaching races with unplug", attaching_races_with_unplug, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

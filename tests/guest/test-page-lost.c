@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "foreign.h"
 #include "stall.h"
 
 #define B_JOBS 20 /* 4 s of the device: under way before and after the failure */
@@ -56,8 +57,48 @@ static void queued_jobs_of_others(void)
 	tsr_close(&a);
 }
 
+/* nobody is given pages before the bytes are in them, or if they never come */
+static void attach_waits_for_bytes(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), ctx = tsr_context_new(&dev, 0), theirs;
+	struct drm_tessera_bo_create args = {
+		.size = KiB(64),
+		.supported = vis | tsr_bit(tsr_seg_gart(&dev)),
+		.num_preferred = 1,
+		.preferred = { (uint8_t)tsr_seg_visible(&dev)->id },
+	};
+	struct tsr_bo bo = { .size = args.size };
+	struct drm_tessera_submit submit;
+	int vgem = tsr_vgem_open(), dmabuf;
+	struct tsr_cmd cmd;
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bo.handle = args.handle;
+	dmabuf = tsr_export(&dev, &bo);
+	tsr_gpu_fill(&dev, ctx, &bo, 3);
+	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, 0));
+	require_ok(__tsr_bo_close(vgem, theirs));
+
+	tsr_gpu_fill(&dev, ctx, &bo, 4);
+	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
+	tsr_job_timeout("1000");
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
+	tsr_job_timeout_restore();
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
+	fill_list(&cmd, &bo, 2);
+	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &submit), -EIO);
+	close(dmabuf);
+	close(vgem);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "PAGE-6 paging fails: others' queued jobs run", queued_jobs_of_others, 0, 0 },
+	{ "PAGE-6 another device attaches to bytes, or not at all", attach_waits_for_bytes, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

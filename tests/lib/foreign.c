@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tsr.h"
-
 /* include/uapi/drm/vgem_drm.h, which libdrm does not install */
 #define VGEM_FENCE_WRITE 1
 struct drm_vgem_fence_attach {
@@ -30,6 +28,28 @@ struct tsr_foreign {
 	} items[MAX_FENCES];
 	uint32_t first, count;
 };
+
+int tsr_export_flags(int fd, uint32_t handle, uint32_t flags)
+{
+	struct drm_prime_handle args = { .handle = handle, .flags = flags };
+
+	require_ok(tsr_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args));
+	return args.fd;
+}
+
+int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	return tsr_export_flags(dev->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR);
+}
+
+int __tsr_import(int fd, int dmabuf, uint32_t *handle)
+{
+	struct drm_prime_handle args = { .fd = dmabuf };
+	int rc = tsr_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args);
+
+	*handle = args.handle;
+	return rc;
+}
 
 int tsr_vgem_open(void)
 {

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Fences of another driver, signalled by hand: of vgem, which every kernel here has. */
+/*
+ * Others to share with: dma-bufs, and another driver, vgem, which every kernel here has; its fences are
+ * signalled by hand.
+ */
 #ifndef TSR_FOREIGN_H
 #define TSR_FOREIGN_H
 
 #include <stdint.h>
 
+#include "tsr.h"
+
 struct tsr_foreign;
 
-/* its card node, or -1 */
+/* dma-bufs */
+int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
+int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
+int __tsr_import(int fd, int dmabuf, uint32_t *handle);
+
+/* vgem's card node, or -1 */
 int tsr_vgem_open(void);
 /* NULL: the kernel has no vgem, or it is not loaded (`modules: vgem`) */
 struct tsr_foreign *tsr_foreign_open(void);

@@ -12,6 +12,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
+#include "cpu/dmabuf.h"
 #include "services/client.h"
 #include "services/debugfs.h"
 #include "services/fdinfo.h"
@@ -39,15 +40,12 @@ static const struct file_operations tessera_fops = {
 	DRM_GEM_FOPS,
 };
 
-/*
- * PRIME is the core's: without gem_prime_import_sg_table() it imports buffers of this
- * device, and refuses others with -EINVAL.
- */
 const struct drm_driver tessera_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE,
 	.open = tessera_open,
 	.postclose = tessera_postclose,
+	.gem_prime_import = tessera_dmabuf_import,
 	.ioctls = tessera_ioctls,
 	.num_ioctls = TESSERA_NUM_IOCTLS,
 	.fops = &tessera_fops,

@@ -5,10 +5,7 @@
  * Handles for buffer objects and what can be asked about one. Arguments have been
  * checked for flags and padding by the ioctl layer.
  *
- * A dma-buf of an object is the core's: it can be imported into other files of the
- * same device, which gives the same object, mapped, and synchronised with. There is no
- * get_sg_table(), so nobody else's device can attach, and no vmap(): either would have to
- * pin the object.
+ * What others can do with a dma-buf of an object is in cpu/dmabuf.c.
  */
 
 #include <linux/dma-resv.h>
@@ -20,6 +17,7 @@
 #include <drm/drm_vma_manager.h>
 
 #include "cpu/destroy.h"
+#include "cpu/dmabuf.h"
 #include "cpu/fault.h"
 #include "cpu/gem.h"
 #include "cpu/lock.h"
@@ -30,6 +28,7 @@
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
 	.close = tessera_lock_close,
+	.export = tessera_dmabuf_export,
 	.mmap = tessera_cpu_fault_mmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,
 };

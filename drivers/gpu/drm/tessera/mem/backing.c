@@ -18,6 +18,7 @@
 
 #include <linux/atomic.h>
 #include <linux/dma-fence.h>
+#include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
 #include <linux/shrinker.h>
@@ -225,6 +226,55 @@ bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 bool tessera_backing_is_retained(struct tessera_bo *bo)
 {
 	return to_backing(bo->tbo.ttm)->retained;
+}
+
+/**
+ * tessera_backing_first_page() - where the device sees an object's first page
+ * @bo: the object, reservation held
+ *
+ * For reports.
+ *
+ * Return: its bus address, 0 if the object has no pages.
+ */
+u64 tessera_backing_first_page(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	return tt && ttm_tt_is_populated(tt) && !to_backing(tt)->empty ? tt->dma_address[0] : 0;
+}
+
+/**
+ * tessera_backing_is_private() - ask whether only this device may use an object's pages
+ * @bo: the object
+ *
+ * Return: true if the pages are the DMA API's, which may not be mapped for another device, and do
+ * not outlive the one they are of.
+ */
+bool tessera_backing_is_private(struct tessera_bo *bo)
+{
+	return bo->tbo.bdev->pool.use_dma_alloc;
+}
+
+/**
+ * tessera_backing_unmap() - the device goes, and leaves the pages to others
+ * @bo: the object, reservation held, in system memory and with pages; not to be moved any more
+ *
+ * Undoes what the pool has done when it allocated them, piece by piece; it notes the order of a
+ * piece in its first page. Without addresses it frees the pages and unmaps nothing.
+ */
+void tessera_backing_unmap(struct tessera_bo *bo)
+{
+	struct ttm_pool *pool = &bo->tbo.bdev->pool;
+	struct ttm_tt *tt = bo->tbo.ttm;
+	u32 i, num;
+
+	for (i = 0; i < tt->num_pages; i += num) {
+		num = BIT(tt->pages[i]->private);
+		dma_unmap_page(pool->dev, tt->dma_address[i], (size_t)num << PAGE_SHIFT,
+			       DMA_BIDIRECTIONAL);
+	}
+	/* In one allocation with the pages. */
+	tt->dma_address = NULL;
 }
 
 /**

@@ -35,6 +35,9 @@ bool tessera_backing_has_bytes(struct tessera_bo *bo);
 int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
 bool tessera_backing_is_retained(struct tessera_bo *bo);
+u64 tessera_backing_first_page(struct tessera_bo *bo);
+bool tessera_backing_is_private(struct tessera_bo *bo);
+void tessera_backing_unmap(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
 
 #endif /* __TESSERA_BACKING_H__ */

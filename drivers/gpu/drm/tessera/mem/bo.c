@@ -304,6 +304,26 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 }
 
 /**
+ * tessera_bo_allowed() - where an object may be now
+ * @bo: the object; final only under its reservation
+ *
+ * Return: a set of segment ids: those it supports, without memory while its pages are pinned.
+ */
+u32 tessera_bo_allowed(const struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 left, set = bo->supported;
+
+	if (!READ_ONCE(bo->pins))
+		return set;
+	for (left = set; left; left &= left - 1)
+		if (!tessera_segment_is_aperture(tessera_segment_by_id(tdev, __ffs(left))))
+			set &= ~BIT(__ffs(left));
+
+	return set;
+}
+
+/**
  * tessera_bo_can_write_somewhere() - ask whether the GPU could write an object
  * @bo: the object
  *

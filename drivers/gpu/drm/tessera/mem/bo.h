@@ -69,6 +69,8 @@ struct tessera_bo {
 	u64 last_use;
 	/** @holder: stamp of the submission in parts that relies on its place, see mem/hold.c */
 	atomic64_t holder;
+	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
+	unsigned int pins;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**
@@ -139,6 +141,7 @@ struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
+u32 tessera_bo_allowed(const struct tessera_bo *bo);
 bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 

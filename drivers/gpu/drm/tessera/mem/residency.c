@@ -5,6 +5,9 @@
  * Where an object goes: to one of its segments in order of preference, first as they are,
  * then with victims (mem/victims.c); or to the place that a plan has for it. Called with
  * the object's reservation held, by submissions and CPU faults.
+ *
+ * While its pages are pinned an object is in an aperture or in system memory, and moves between
+ * these. Nobody can fill a segment like this with what does not give way.
  */
 
 #include <drm/drm_managed.h>
@@ -12,6 +15,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/move.h"
 #include "mem/residency.h"
@@ -65,7 +69,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg, bool write)
 {
-	return seg && (bo->supported & BIT(seg->id)) &&
+	return seg && (tessera_bo_allowed(bo) & BIT(seg->id)) &&
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
 }
 
@@ -128,8 +132,6 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 			tessera_account_want(bo->account, seg->index);
 		return min(ret, 0);
 	}
-	if (bo->tbo.pin_count)
-		return -EBUSY;
 
 	for (evict = false; ; evict = true) {
 		for (i = 0; i < bo->num_preferred; i++) {
@@ -180,8 +182,8 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
  *
  * Inside a segment the old and the new place may overlap.
  *
- * Return: 0; -EAGAIN if somebody else is there, or has the segment for the moment; or
- * another error.
+ * Return: 0; -EAGAIN if somebody else is there, or has the segment for the moment, or the
+ * object's pages have been pinned; or another error.
  */
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 {
@@ -199,8 +201,9 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	tessera_account_want(bo->account, seg->index);
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
-	if (bo->tbo.pin_count)
-		return -EBUSY;
+	/* Since the plan was made. */
+	if (!(tessera_bo_allowed(bo) & BIT(segment_id)))
+		return -EAGAIN;
 
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	if (!range_is_clear(bo, seg, offset, offset + size))
@@ -209,6 +212,92 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 			   place_in(bo, seg, offset, offset + size);
 
 	return ret == -ENOSPC ? -EAGAIN : ret;
+}
+
+/* Jobs go on using a pinned object: in an aperture where the GPU can do all it may. */
+static bool has_place_for_pages(struct tessera_bo *bo)
+{
+	u32 left;
+
+	for (left = bo->supported; left; left &= left - 1) {
+		const struct tessera_segment *seg =
+			tessera_segment_by_id(tessera_bo_device(bo), __ffs(left));
+
+		if (tessera_segment_is_aperture(seg) &&
+		    (bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY ||
+		     !(seg->flags & TSR_SEGF_GPU_READ_ONLY)) &&
+		    tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit)
+			return true;
+	}
+
+	return false;
+}
+
+/* To pages, where it may have been already. Those it never had are zero. */
+static int pin_first(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	int ret = 0;
+
+	if (seg && !tessera_segment_is_aperture(seg))
+		ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
+
+	return ret ?: tessera_backing_populate(bo, &ctx);
+}
+
+/**
+ * tessera_residency_pin() - let others use an object's pages
+ * @bo: the object, reservation held
+ *
+ * Until tessera_residency_unpin() these are its pages: it leaves memory, goes to no place but
+ * apertures, and is not swapped out. They have the right bytes when its moves
+ * (DMA_RESV_USAGE_KERNEL) are done, and it is not lost then. Passes over holds, like the CPU:
+ * who relied on its place finds another. Its owner pays.
+ *
+ * Return: 0; -EOPNOTSUPP if jobs could not use the object then, or if its pages are not such as
+ * others can use; -EDQUOT if its owner has too many bytes pinned; -EIO if it is lost; or
+ * another error.
+ */
+int tessera_residency_pin(struct tessera_bo *bo)
+{
+	int ret;
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (!has_place_for_pages(bo) || tessera_backing_is_private(bo))
+		return -EOPNOTSUPP;
+	if (atomic_read(&bo->lost))
+		return -EIO;
+
+	if (!bo->pins) {
+		ret = tessera_account_pin(bo->account, tessera_bo_bytes(bo));
+		if (ret)
+			return ret;
+		ret = pin_first(bo);
+		if (ret) {
+			tessera_account_unpin(bo->account, tessera_bo_bytes(bo));
+			return ret;
+		}
+	}
+	WRITE_ONCE(bo->pins, bo->pins + 1);
+
+	return 0;
+}
+
+/**
+ * tessera_residency_unpin() - they do so no longer
+ * @bo: the object, reservation held
+ */
+void tessera_residency_unpin(struct tessera_bo *bo)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+	if (drm_WARN_ON_ONCE(bo->tbo.base.dev, !bo->pins))
+		return;
+
+	WRITE_ONCE(bo->pins, bo->pins - 1);
+	if (!bo->pins)
+		tessera_account_unpin(bo->account, tessera_bo_bytes(bo));
 }
 
 /**

@@ -11,6 +11,8 @@ int tessera_residency_init(struct tessera_device *tdev);
 int tessera_residency_serves(struct tessera_bo *bo, bool write);
 int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions);
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset);
+int tessera_residency_pin(struct tessera_bo *bo);
+void tessera_residency_unpin(struct tessera_bo *bo);
 void tessera_residency_written(struct tessera_bo *bo);
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
 u64 tessera_residency_next_stamp(struct tessera_device *tdev);

@@ -53,6 +53,16 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	placement->placement = &system;
 }
 
+/* Asked before an object is swapped out; TTM evicts nothing else. */
+static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
+					  const struct ttm_place *place)
+{
+	if (tessera_bo_is_tessera(tbo) && to_tessera_bo(tbo)->pins)
+		return false;
+
+	return ttm_bo_eviction_valuable(tbo, place);
+}
+
 static void trace_evict(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
@@ -102,7 +112,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.ttm_tt_create = tessera_backing_create,
 	.ttm_tt_unpopulate = tessera_backing_unpopulate,
 	.ttm_tt_destroy = tessera_backing_destroy,
-	.eviction_valuable = ttm_bo_eviction_valuable,
+	.eviction_valuable = tessera_ttm_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
@@ -172,17 +182,33 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 	return ret ?: wait_for_moves(tdev);
 }
 
+static int bo_unplug(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement pages = { .num_placement = 1, .placement = &system };
+	struct ttm_placement nowhere = { };
+	int ret;
+
+	ret = ttm_bo_wait_ctx(&bo->tbo, &ctx);
+	if (!ret)
+		ret = ttm_bo_validate(&bo->tbo, bo->pins ? &pages : &nowhere, &ctx);
+	if (!ret && bo->pins)
+		tessera_backing_unmap(bo);
+
+	return ret;
+}
+
 /**
  * tessera_ttm_unplug() - let go of everything that belongs to the bus device
  * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
  *
  * CPU mappings refault to a dummy page; contents are lost. Objects live on, with
- * neither place nor pages, until user space lets go of them.
+ * neither place nor pages, until user space lets go of them. Those whose pages another device
+ * uses keep these, mapped for that one only.
  */
 void tessera_ttm_unplug(struct tessera_device *tdev)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = false };
-	struct ttm_placement nowhere = { };
 	struct tessera_bo *bo;
 	u32 id = 0;
 
@@ -191,8 +217,7 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||
-		    ttm_bo_validate(&bo->tbo, &nowhere, &ctx))
+		if (bo_unplug(bo))
 			drm_warn(&tdev->drm, "object %u keeps its pages\n", id);
 		bo->copy_valid = false;
 		dma_resv_unlock(bo->tbo.base.resv);

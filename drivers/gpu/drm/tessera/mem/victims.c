@@ -39,7 +39,7 @@
  * To an aperture segment of its eviction set if there is room, else to system memory.
  * Does nothing if it is in no segment.
  *
- * Return: 0, -EBUSY if it is pinned, or another error.
+ * Return: 0 or an error.
  */
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 {
@@ -49,8 +49,6 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 
 	if (!seg)
 		return 0;
-	if (bo->tbo.pin_count)
-		return -EBUSY;
 
 	tessera_bo_evict_placement(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
@@ -78,7 +76,7 @@ static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
 
 	block->bo = to_tessera_bo(tbo);
 	block->bo_id = block->bo->id;
-	block->pinned = READ_ONCE(tbo->pin_count);
+	block->pinned = false;
 	block->held = atomic64_read(&block->bo->holder);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->clean = READ_ONCE(block->bo->copy_valid);

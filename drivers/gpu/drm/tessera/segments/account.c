@@ -18,6 +18,7 @@
  */
 
 #include <linux/jiffies.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -32,6 +33,9 @@
 
 /* A payer that used or asked for memory this recently competes for it. */
 #define DEMAND_WINDOW_MS	2000
+
+/* A part of the machine's memory that one payer may keep from being swapped out. */
+#define PIN_FRACTION		16
 
 /**
  * tessera_account_init() - set up the list of payers
@@ -242,6 +246,36 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 		    tessera_share_uncharge(&clients->share[seg_index],
 					   &account->payer->share[seg_index], bytes));
 	mutex_unlock(&clients->lock);
+}
+
+/**
+ * tessera_account_pin() - book pages that stay what they are
+ * @account: who
+ * @bytes: how much
+ *
+ * Return: 0, or -EDQUOT if that is too much.
+ */
+int tessera_account_pin(struct tessera_account *account, u64 bytes)
+{
+	s64 limit = (u64)totalram_pages() / PIN_FRACTION << PAGE_SHIFT;
+	s64 have = atomic64_read(&account->payer->pinned);
+
+	do {
+		if (have + (s64)bytes > limit)
+			return -EDQUOT;
+	} while (!atomic64_try_cmpxchg(&account->payer->pinned, &have, have + bytes));
+
+	return 0;
+}
+
+/**
+ * tessera_account_unpin() - book pages that may go again
+ * @account: who
+ * @bytes: how much
+ */
+void tessera_account_unpin(struct tessera_account *account, u64 bytes)
+{
+	atomic64_sub(bytes, &account->payer->pinned);
 }
 
 /**

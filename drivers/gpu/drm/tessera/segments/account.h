@@ -44,6 +44,8 @@ struct tessera_payer {
 	atomic_t hangs;
 	/** @work: kernel memory of its unfinished work */
 	struct tessera_quota work;
+	/** @pinned: bytes of objects whose pages others use, see tessera_account_pin() */
+	atomic64_t pinned;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
 };
@@ -113,6 +115,8 @@ void tessera_account_put(struct tessera_account *account);
 
 void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes);
 void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u64 bytes);
+int tessera_account_pin(struct tessera_account *account, u64 bytes);
+void tessera_account_unpin(struct tessera_account *account, u64 bytes);
 void tessera_account_want(struct tessera_account *account, u32 seg_index);
 void tessera_account_add_engine_time(struct tessera_account *account, u32 engine, u64 ns);
 

@@ -109,9 +109,10 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		   tessera_bo_segment_offset(bo), bo->supported, bo->evict_to);
 	for (i = 0; i < bo->num_preferred; i++)
 		drm_printf(p, "%c%u", i ? ',' : ' ', bo->preferred[i]);
-	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u instance %u last_use %llu",
-		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->tbo.pin_count,
-		   bo->instance.number, bo->last_use);
+	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u page 0x%llx",
+		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,
+		   tessera_backing_first_page(bo));
+	drm_printf(p, " instance %u last_use %llu", bo->instance.number, bo->last_use);
 	drm_printf(p, "%s%s%s\n", bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?

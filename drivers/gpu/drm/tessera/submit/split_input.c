@@ -142,7 +142,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 		return;
 	}
 
-	alloc->supported = bo->supported;
+	alloc->supported = tessera_bo_allowed(bo);
 	if (tessera_request_writes(req, index)) {
 		alloc->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
 		alloc->supported &= ~read_only;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: dma-bufs
+ *
+ * An object as others see it. Files of the same device import the object itself. Another
+ * device gets its system pages, which stay what they are as long as it is attached
+ * (tessera_residency_pin()). Contents are synchronised through the reservation, as ever.
+ *
+ * An importer need not look at the reservation before it reads. So attaching waits until the bytes
+ * are in the pages: before that these may hold what somebody else has left there. It
+ * waits with nothing locked.
+ *
+ * What the importer has mapped are mappings for its own device, of pages that live as long
+ * as it is attached, so nothing has to be taken from it when this device goes.
+ *
+ * There is no vmap().
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_tt.h>
+
+#include "cpu/access.h"
+#include "cpu/dmabuf.h"
+#include "mem/bo.h"
+#include "mem/residency.h"
+
+static int dmabuf_pin(struct tessera_bo *bo)
+{
+	int ret, idx;
+
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+
+	ret = -ENODEV;
+	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
+		ret = tessera_residency_pin(bo);
+		drm_dev_exit(idx);
+	}
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return ret;
+}
+
+static void dmabuf_unpin(struct tessera_bo *bo)
+{
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	tessera_residency_unpin(bo);
+	dma_resv_unlock(bo->tbo.base.resv);
+}
+
+static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	struct tessera_bo *bo = gem_to_tessera_bo(dmabuf->priv);
+	int ret;
+
+	ret = dmabuf_pin(bo);
+	if (ret)
+		return ret;
+
+	ret = tessera_access_wait(bo);
+	if (!ret && atomic_read(&bo->lost))
+		ret = -EIO;
+	if (ret)
+		dmabuf_unpin(bo);
+
+	return ret;
+}
+
+static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	dmabuf_unpin(gem_to_tessera_bo(dmabuf->priv));
+}
+
+/* In pieces as long as the importer takes them. */
+static int dmabuf_pages_to_sg(struct ttm_tt *tt, struct device *dev, struct sg_table *sgt)
+{
+	size_t max_segment = min_t(size_t, dma_get_max_seg_size(dev), dma_max_mapping_size(dev));
+
+	return sg_alloc_table_from_pages_segment(sgt, tt->pages, tt->num_pages, 0,
+						 (unsigned long)tt->num_pages << PAGE_SHIFT,
+						 max_segment, GFP_KERNEL);
+}
+
+/* The reservation is held. */
+static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
+					   enum dma_data_direction dir)
+{
+	struct tessera_bo *bo = gem_to_tessera_bo(attach->dmabuf->priv);
+	struct sg_table *sgt;
+	int ret;
+
+	if (drm_WARN_ON(bo->tbo.base.dev, !bo->pins))
+		return ERR_PTR(-EINVAL);
+
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	ret = dmabuf_pages_to_sg(bo->tbo.ttm, attach->dev, sgt);
+	if (ret)
+		goto err_free;
+	/* As all pages of TTM: whoever writes them from a CPU cares for its caches. */
+	ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
+	if (ret)
+		goto err_free_table;
+
+	return sgt;
+
+err_free_table:
+	sg_free_table(sgt);
+err_free:
+	kfree(sgt);
+	return ERR_PTR(ret);
+}
+
+static const struct dma_buf_ops tessera_dmabuf_ops = {
+	.cache_sgt_mapping = true,
+	.attach = tessera_dmabuf_attach,
+	.detach = tessera_dmabuf_detach,
+	.map_dma_buf = tessera_dmabuf_map,
+	.unmap_dma_buf = drm_gem_unmap_dma_buf,
+	.release = drm_gem_dmabuf_release,
+	.mmap = drm_gem_dmabuf_mmap,
+};
+
+/**
+ * tessera_dmabuf_export() - &drm_gem_object_funcs.export
+ * @gem: the object
+ * @flags: DRM_CLOEXEC, DRM_RDWR
+ *
+ * Return: its dma-buf or an error pointer.
+ */
+struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
+{
+	struct dma_buf *dmabuf = drm_gem_prime_export(gem, flags);
+
+	if (!IS_ERR(dmabuf))
+		dmabuf->ops = &tessera_dmabuf_ops;
+
+	return dmabuf;
+}
+
+/**
+ * tessera_dmabuf_import() - &drm_driver.gem_prime_import
+ * @drm: the device
+ * @dmabuf: a dma-buf
+ *
+ * Return: the object, with a reference, if it is this device's, else -EINVAL.
+ */
+struct drm_gem_object *tessera_dmabuf_import(struct drm_device *drm, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *gem = dmabuf->priv;
+
+	if (dmabuf->ops != &tessera_dmabuf_ops || gem->dev != drm)
+		return ERR_PTR(-EINVAL);
+	drm_gem_object_get(gem);
+
+	return gem;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_DMABUF_H__
+#define __TESSERA_DMABUF_H__
+
+struct dma_buf;
+struct drm_device;
+struct drm_gem_object;
+
+struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags);
+struct drm_gem_object *tessera_dmabuf_import(struct drm_device *drm, struct dma_buf *dmabuf);
+
+#endif /* __TESSERA_DMABUF_H__ */
