@@ -504,6 +504,145 @@ static void beside_many_queues(void)
 	beside_queued(16);
 }
 
+/* ---- plain jobs and a group behind them ---------------------------------------------- */
+
+#define MOST_JOBS 2048
+#define SOME 12 /* two in the ring, four of a client that a group waits for, its parts */
+
+/* a long queue, and behind it a submission in parts */
+static void queue_and_split(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev);
+	struct tsr_rotation rot;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_rotation_init(&dev, &rot, 2, 0);
+	for (uint32_t n = 0; n < QUEUED; n++)
+		tsr_submit(&dev, small.ctx, &small.cmd, 0, 0);
+	require_ok(tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &rot.cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	client->state->ready = true;
+	pause();
+}
+
+/* jobs of others that began between each asking of B and its job: the most */
+static uint32_t most_between(const struct tsr_run *runs, size_t num, uint32_t b,
+			     const uint64_t *asked, uint32_t count)
+{
+	uint32_t done = 0, most = 0;
+
+	for (size_t i = 0; i < num && done < count; i++) {
+		uint32_t others = 0;
+
+		if (runs[i].ctx != b)
+			continue;
+		for (size_t k = i; k-- > 0 && runs[k].start > asked[done];)
+			others += runs[k].ctx != b;
+		most = others > most ? others : most;
+		done++;
+	}
+	require_eq(done, count);
+	return most;
+}
+
+/* the group waits for what is queued before it, and nobody else does */
+static void beside_a_queue_and_a_group(void)
+{
+	static uint64_t asked[MOST_JOBS];
+	struct tsr_device dev = tsr_open();
+	uint32_t count = 0, b = 0, most;
+	struct tsr_trace trace;
+	struct tsr_small small;
+	struct tsr_client a;
+	struct tsr_run *runs;
+	size_t n;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_gpu_touch(&dev, small.ctx, &small.bo);
+	tsr_trace_start("split_part", "job_done", NULL);
+	tsr_client_start(&a, queue_and_split, 0);
+	tsr_wait_for(a.state->begun);
+	/* and one more, which is the last one armed */
+	for (bool last = false; !last;) {
+		last = a.state->ready;
+		require(count < MOST_JOBS);
+		asked[count++] = tsr_device_clock(&dev);
+		tsr_small_run(&dev, &small);
+	}
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	runs = tsr_trace_runs(&trace, dev.render, &n);
+	most = most_between(runs, n, b, asked, count);
+	tap_note("%u jobs of B, each behind at most %u of A's %u", count, most, QUEUED);
+	require(most <= SOME);
+	free(runs);
+	tsr_client_kill(&a);
+	tsr_close(&dev);
+}
+
+#define KEPT 50
+#define ALL_KEPT 1500
+
+/* never fewer than KEPT queued, for a long time */
+static void keep_a_queue(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_small small;
+	uint32_t sync[KEPT];
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (uint32_t i = 0; i < KEPT; i++)
+		sync[i] = tsr_syncobj_new(&dev);
+	for (uint32_t n = 0; n < ALL_KEPT && !client->state->stop; n++) {
+		if (n >= KEPT)
+			require_ok(tsr_syncobj_status(&dev, sync[n % KEPT]));
+		tsr_submit(&dev, small.ctx, &small.cmd, 0, sync[n % KEPT]);
+		client->state->rounds = n;
+	}
+	for (uint32_t i = 0; i < KEPT; i++)
+		require_ok(tsr_syncobj_status(&dev, sync[i]));
+	tsr_close(&dev);
+}
+
+/* a group waits for what is queued when it comes, and a few jobs more, not for ever */
+static void group_beside_a_queue(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t done = tsr_syncobj_new(&dev), others = 0, ours = 0;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_rotation rot;
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_run *runs;
+	uint64_t asked;
+	size_t n;
+
+	tsr_rotation_init(&dev, &rot, 2, 0);
+	tsr_client_start(&a, keep_a_queue, 0);
+	tsr_wait_for(a.state->rounds > 2 * KEPT);
+	tsr_trace_start("split_part", "job_done", NULL);
+	asked = tsr_device_clock(&dev);
+	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
+	require_ok(tsr_syncobj_status(&dev, done));
+	a.state->stop = true;
+	tsr_client_join(&a);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "split_part", ev)
+	{
+		if (tsr_event_u64(ev, "part"))
+			ours = (uint32_t)tsr_event_u64(ev, "ctx");
+	}
+	runs = tsr_trace_runs(&trace, dev.render, &n);
+	for (size_t i = 0; i < n && runs[i].ctx != ours; i++)
+		others += runs[i].start > asked;
+	tap_note("the group behind %u jobs of A, who keeps %u queued", others, KEPT);
+	require(others <= KEPT + SOME);
+	free(runs);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 SPLIT-35 parts behind a fence that is far away", behind_a_fence, 0, 0 },
 	{ "SCHED-2 SCHED-3 SCHED-5 16000 parts: others' memory, faults, engines go on",
@@ -517,6 +656,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 SCHED-5 submissions of 500 parts, four at a time", beside_long_ones, 0, 200 },
 	{ "one context with a long queue", beside_one_queue, 0, 0 },
 	{ "sixteen contexts with long queues", beside_many_queues, 0, 0 },
+	{ "SCHED-2 a long queue with a group behind it", beside_a_queue_and_a_group, 0, 0 },
+	{ "SCHED-2 a group beside a queue that does not end", group_beside_a_queue, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -40,6 +40,8 @@ struct tessera_payer {
 	struct pid *pid;
 	/** @gate_turn: last turn at each engine's gate; under the gate's lock */
 	u64 gate_turn[TSR_MAX_ENGINES];
+	/** @gate_jobs: jobs past each gate that are not finished; likewise */
+	u32 gate_jobs[TSR_MAX_ENGINES];
 	/** @hangs: jobs of it that hung an engine */
 	atomic_t hangs;
 	/** @work: kernel memory of its unfinished work */

@@ -15,6 +15,10 @@
  * group does not pass before its last one has come to its last part, or short groups would
  * line up behind the gate, in front of everybody else.
  *
+ * A long queue of one client is not to become everybody's: a group does not close the gate while
+ * some client has more than a few jobs there that are not finished. Others pass
+ * meanwhile; but while a group waits for that, a client that has a few gets no more of them in.
+ *
  * "All that was armed since" is an epoch: a fence that signals when the last of the jobs
  * that joined it has finished. Jobs join between enter and leave; a group closes the gate when
  * nobody is inside, and begins a new epoch.
@@ -37,6 +41,12 @@
 #include "submit/gate.h"
 #include "tessera_device.h"
 
+/*
+ * Jobs of one client that a group, and who comes behind it, may have to wait for. The ring takes two
+ * at a time; with twice as many it does not run dry while submissions wait.
+ */
+#define FEW_JOBS	4
+
 struct tessera_epoch {
 	struct dma_fence base;
 	/* The fence's own. */
@@ -55,6 +65,8 @@ struct tessera_gate {
 	u64 turn;
 	/* Submissions between enter and leave. */
 	u32 inside;
+	/* Payers with more than a few jobs. */
+	u32 deep;
 	bool closed;
 	/* Last part of the last group, or NULL. */
 	struct dma_fence *group;
@@ -107,16 +119,8 @@ static struct tessera_epoch *epoch_create(void)
 	return epoch;
 }
 
-/**
- * tessera_gate_part() - a job that has joined an epoch has finished
- * @epoch: the epoch, or NULL
- *
- * Any context.
- */
-void tessera_gate_part(struct tessera_epoch *epoch)
+static void epoch_part(struct tessera_epoch *epoch)
 {
-	if (!epoch)
-		return;
 	if (atomic_dec_and_test(&epoch->jobs))
 		dma_fence_signal(&epoch->base);
 	dma_fence_put(&epoch->base);
@@ -152,7 +156,7 @@ static void gates_fini(struct drm_device *drm, void *data)
 		dma_fence_put(gates->gate[i].group);
 		dma_fence_put(gates->gate[i].near);
 		if (gates->gate[i].epoch)
-			tessera_gate_part(gates->gate[i].epoch);
+			epoch_part(gates->gate[i].epoch);
 	}
 }
 
@@ -202,24 +206,49 @@ void tessera_gate_unplug(struct tessera_device *tdev)
 		wake_up_all(&tdev->gates->gate[i].wait);
 }
 
-/* Whether a payer would begin a group while its last one is far from its end. */
-static bool gate_too_soon_locked(struct tessera_gate *gate, struct tessera_payer *payer,
-				 bool closes)
+/* A payer does not begin a group while its last one is far from its end. */
+static bool gate_too_soon_locked(const struct tessera_gate *gate, const struct gate_waiter *waiter)
 {
 	lockdep_assert_held(&gate->lock);
 
-	return closes && gate->near_payer == payer;
+	return waiter->closes && gate->near_payer == waiter->payer;
+}
+
+static bool gate_group_waits_locked(const struct tessera_gate *gate)
+{
+	const struct gate_waiter *waiter;
+
+	lockdep_assert_held(&gate->lock);
+
+	list_for_each_entry(waiter, &gate->waiters, node)
+		if (waiter->closes && !gate_too_soon_locked(gate, waiter))
+			return true;
+
+	return false;
+}
+
+/* Whether it waits for something else than its turn, so that others pass it by. */
+static bool gate_keeps_back_locked(const struct tessera_gate *gate,
+				   const struct gate_waiter *waiter, bool group_waits)
+{
+	lockdep_assert_held(&gate->lock);
+
+	if (waiter->closes)
+		return gate->deep || gate_too_soon_locked(gate, waiter);
+
+	return group_waits && waiter->payer->gate_jobs[gate->engine] >= FEW_JOBS;
 }
 
 /* Whose last turn is longest ago; among equals the first. */
 static struct gate_waiter *gate_next_locked(struct tessera_gate *gate)
 {
+	bool group_waits = gate_group_waits_locked(gate);
 	struct gate_waiter *waiter, *next = NULL;
 
 	lockdep_assert_held(&gate->lock);
 
 	list_for_each_entry(waiter, &gate->waiters, node) {
-		if (gate_too_soon_locked(gate, waiter->payer, waiter->closes))
+		if (gate_keeps_back_locked(gate, waiter, group_waits))
 			continue;
 		if (!next || waiter->payer->gate_turn[gate->engine] <
 			     next->payer->gate_turn[gate->engine])
@@ -229,19 +258,36 @@ static struct gate_waiter *gate_next_locked(struct tessera_gate *gate)
 	return next;
 }
 
-static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_payer *payer,
-			      bool closes)
+static void gate_count_locked(struct tessera_gate *gate, struct tessera_payer *payer)
 {
 	lockdep_assert_held(&gate->lock);
 
-	if (gate->closed || (closes && gate->inside) ||
-	    gate_too_soon_locked(gate, payer, closes))
+	if (payer->gate_jobs[gate->engine]++ == FEW_JOBS)
+		gate->deep++;
+}
+
+static void gate_uncount_locked(struct tessera_gate *gate, struct tessera_payer *payer)
+{
+	lockdep_assert_held(&gate->lock);
+
+	if (--payer->gate_jobs[gate->engine] == FEW_JOBS)
+		gate->deep--;
+}
+
+/* Nothing keeps it back. */
+static bool gate_admit_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
+{
+	lockdep_assert_held(&gate->lock);
+
+	if (gate->closed || (waiter->closes && gate->inside))
 		return false;
-	if (closes)
+	if (waiter->closes) {
 		gate->closed = true;
-	else
+	} else {
 		gate->inside++;
-	payer->gate_turn[gate->engine] = ++gate->turn;
+		gate_count_locked(gate, waiter->payer);
+	}
+	waiter->payer->gate_turn[gate->engine] = ++gate->turn;
 
 	return true;
 }
@@ -253,7 +299,7 @@ static void gate_hand_on_locked(struct tessera_gate *gate)
 
 	for (;;) {
 		waiter = gate_next_locked(gate);
-		if (!waiter || !gate_admit_locked(gate, waiter->payer, waiter->closes))
+		if (!waiter || !gate_admit_locked(gate, waiter))
 			break;
 		list_del_init(&waiter->node);
 		WRITE_ONCE(waiter->admitted, true);
@@ -268,9 +314,10 @@ static bool gate_try(struct tessera_gate *gate, struct gate_waiter *waiter)
 	bool admitted;
 
 	spin_lock_irq(&gate->lock);
-	/* Whoever could pass stands in line; those who come too soon do not count. */
+	/* Whoever could pass stands in line; those who are kept back do not count. */
 	admitted = !gate_next_locked(gate) &&
-		   gate_admit_locked(gate, waiter->payer, waiter->closes);
+		   !gate_keeps_back_locked(gate, waiter, gate_group_waits_locked(gate)) &&
+		   gate_admit_locked(gate, waiter);
 	if (!admitted)
 		list_add_tail(&waiter->node, &gate->waiters);
 	spin_unlock_irq(&gate->lock);
@@ -327,11 +374,14 @@ int tessera_gate_enter(struct tessera_device *tdev, u32 engine, struct tessera_p
 }
 
 /**
- * tessera_gate_leave() - all of an ordinary submission is armed
+ * tessera_gate_leave() - all of an ordinary submission is armed, or nothing will be
  * @tdev: the device
  * @engine: engine it is for
+ * @payer: whose it is
+ * @joined: tessera_gate_join() was called for its job
  */
-void tessera_gate_leave(struct tessera_device *tdev, u32 engine)
+void tessera_gate_leave(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+			bool joined)
 {
 	struct tessera_gate *gate = gate_of(tdev, engine);
 
@@ -339,6 +389,8 @@ void tessera_gate_leave(struct tessera_device *tdev, u32 engine)
 		return;
 	spin_lock_irq(&gate->lock);
 	gate->inside--;
+	if (!joined)
+		gate_uncount_locked(gate, payer);
 	gate_hand_on_locked(gate);
 	spin_unlock_irq(&gate->lock);
 }
@@ -348,7 +400,9 @@ void tessera_gate_leave(struct tessera_device *tdev, u32 engine)
  * @tdev: the device
  * @engine: engine of the job, whose gate its submission has passed
  *
- * Return: what tessera_gate_part() wants when the job has finished; NULL if there is nothing
+ * At most one for each submission.
+ *
+ * Return: what tessera_gate_done() wants when the job has finished; NULL if there is nothing
  * to count.
  */
 struct tessera_epoch *tessera_gate_join(struct tessera_device *tdev, u32 engine)
@@ -362,6 +416,31 @@ struct tessera_epoch *tessera_gate_join(struct tessera_device *tdev, u32 engine)
 	dma_fence_get(&gate->epoch->base);
 
 	return gate->epoch;
+}
+
+/**
+ * tessera_gate_done() - a job that has joined has finished
+ * @tdev: the device
+ * @engine: engine of the job
+ * @payer: whose it is
+ * @epoch: from tessera_gate_join(), or NULL
+ *
+ * Any context.
+ */
+void tessera_gate_done(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+		       struct tessera_epoch *epoch)
+{
+	struct tessera_gate *gate = gate_of(tdev, engine);
+	unsigned long flags;
+
+	if (!epoch)
+		return;
+	epoch_part(epoch);
+	spin_lock_irqsave(&gate->lock, flags);
+	gate_uncount_locked(gate, payer);
+	if (!gate->closed)
+		gate_hand_on_locked(gate);
+	spin_unlock_irqrestore(&gate->lock, flags);
 }
 
 /**
@@ -405,14 +484,14 @@ int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_p
 		return -ENOMEM;
 	ret = gate_pass(tdev, engine, payer, true);
 	if (ret) {
-		tessera_gate_part(epoch);
+		epoch_part(epoch);
 		return ret;
 	}
 	gate->before = gate->epoch;
 	gate->epoch = epoch;
 	/* The group's reference, and no more jobs join. */
 	dma_fence_get(&gate->before->base);
-	tessera_gate_part(gate->before);
+	epoch_part(gate->before);
 
 	return 0;
 }
@@ -463,7 +542,7 @@ void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct tessera_p
 	}
 	if (!last && atomic_inc_not_zero(&gate->before->jobs)) {
 		/* No part waits for those before; so the next group has to. */
-		tessera_gate_part(gate->epoch);
+		epoch_part(gate->epoch);
 		gate->epoch = gate->before;
 	} else {
 		dma_fence_put(&gate->before->base);

@@ -15,9 +15,11 @@ void tessera_gate_unplug(struct tessera_device *tdev);
 bool tessera_gate_there(struct tessera_device *tdev, u32 engine);
 
 int tessera_gate_enter(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer);
-void tessera_gate_leave(struct tessera_device *tdev, u32 engine);
+void tessera_gate_leave(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+			bool joined);
 struct tessera_epoch *tessera_gate_join(struct tessera_device *tdev, u32 engine);
-void tessera_gate_part(struct tessera_epoch *epoch);
+void tessera_gate_done(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
+		       struct tessera_epoch *epoch);
 int tessera_gate_order(struct tessera_device *tdev, u32 engine, struct tessera_job *job);
 
 int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer);

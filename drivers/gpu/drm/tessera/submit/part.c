@@ -101,7 +101,8 @@ static void tessera_part_finished(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
-	tessera_gate_part(part->epoch);
+	tessera_gate_done(part->ctx->tdev, job->engine->id, part->ctx->account->payer,
+			  part->epoch);
 	if (part->group) {
 		atomic_dec_return(&part->group->unfinished);
 		if (wq_has_sleeper(&part->group->wait))

@@ -192,6 +192,7 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 /* -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. */
 static int submit_try(struct tessera_request *req)
 {
+	struct tessera_payer *payer = req->ctx->account->payer;
 	u32 engine = req->ctx->engine->id;
 	struct tessera_part *part;
 	int ret;
@@ -199,10 +200,10 @@ static int submit_try(struct tessera_request *req)
 	part = tessera_part_create(req->ctx, req->num_uses);
 	if (IS_ERR(part))
 		return PTR_ERR(part);
-	ret = tessera_gate_enter(req->tdev, engine, req->ctx->account->payer);
+	ret = tessera_gate_enter(req->tdev, engine, payer);
 	if (!ret) {
 		ret = submit_inside(req, part);
-		tessera_gate_leave(req->tdev, engine);
+		tessera_gate_leave(req->tdev, engine, payer, part->epoch);
 	}
 	tessera_part_put(part);
 
