@@ -5,8 +5,9 @@
  * registers (what the guest wrote), derived state (segments, engines, page
  * states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, view, swizzle, surface, mark, paging, copy, pixel, texture,
- * blit and raster, cmd, fetch, engine, reset, mmio, vmstate, pci.
+ * strict, access, view, host aperture, swizzle, surface, mark, paging, copy,
+ * pixel, texture, blit and raster, cmd, fetch, engine, reset, mmio, vmstate,
+ * pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock. An engine thread never takes the BQL and holds no
@@ -136,6 +137,19 @@ struct TesseraEngine {
     uint32_t num_slots;
 };
 
+typedef struct TesseraHostAperture {
+    MemoryRegion bar;           /* a power of two */
+    MemoryRegion window;        /* what answers in it: RAM, or traps */
+    uint8_t *ptr;               /* its RAM; NULL: it traps */
+    int ones_fd;                /* what unmapped pages of the RAM show */
+    MemoryListener listener;
+    NotifierWithReturn postcopy;
+    uint32_t num_pages;         /* of cfg.page_size bytes */
+    uint32_t *table;            /* VRAM page + 1; 0: unmapped */
+    uint64_t addr;              /* registers: GPU address... */
+    uint32_t count;             /* ...and pages of the next command */
+} TesseraHostAperture;
+
 typedef struct TesseraErrorRecord {
     uint32_t type;
     uint32_t engine;
@@ -154,6 +168,7 @@ typedef struct TesseraConfig {
     uint64_t gart_size;
     uint64_t gart_commit;
     uint64_t firmware_size;
+    uint64_t host_aperture_size;
     uint32_t page_size;
     uint32_t render_engines;
     uint32_t paging_engines;
@@ -181,6 +196,7 @@ struct TesseraState {
     MemoryRegion vram_alias;
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
+    TesseraHostAperture ha;     /* its table and registers: BQL */
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;
     QEMUBH *poison_bh;

@@ -373,6 +373,23 @@ void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
     mark_dirty(m, offset, len);
 }
 
+/* A few bytes, for a CPU: others may look at once. */
+uint32_t tessera_vram_rw(TesseraMaster *m, uint64_t offset, void *buf,
+                         uint64_t len, bool write)
+{
+    TesseraRun run;
+    uint32_t err = tessera_vram_begin(m, offset, len, write, TESSERA_NO_SLOT,
+                                      &run);
+
+    if (err) {
+        return err;
+    }
+    copy_bytes(run.ptr, buf, len, write);
+    err = tessera_run_end(m, &run, len);
+    tessera_access_flush(m);
+    return err;
+}
+
 /* What VRAM shows whose owner gave it up. No business of the referee's. */
 void tessera_vram_poison(TesseraMaster *m, uint64_t offset, uint64_t len)
 {

@@ -104,6 +104,8 @@ void tessera_run_fail(TesseraMaster *m, TesseraRun *run);
 uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
                         uint64_t len, bool write, bool injectable);
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len);
+uint32_t tessera_vram_rw(TesseraMaster *m, uint64_t offset, void *buf,
+                         uint64_t len, bool write);
 void tessera_vram_poison(TesseraMaster *m, uint64_t offset, uint64_t len);
 void tessera_access_flush(TesseraMaster *m);
 

@@ -14,6 +14,7 @@
 #include "qemu/main-loop.h"
 #include "tessera_mmio.h"
 #include "tessera_engine.h"
+#include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
 #include "tessera_reset.h"
@@ -23,6 +24,7 @@
 #define GLOBAL_BYTES    0x600
 #define ENGINE_BYTES    0x100
 #define SEG_BYTES       0x80
+#define HA_BYTES        0x24
 
 typedef struct Reg {
     uint32_t (*read)(TesseraState *s, uint32_t addr);
@@ -286,6 +288,41 @@ static void err_select_write(TesseraState *s, uint32_t addr, uint32_t value)
     qemu_mutex_unlock(&s->err_lock);
 }
 
+/* ---- Host aperture ------------------------------------------------------- */
+
+static uint32_t ha_read(TesseraState *s, uint32_t addr)
+{
+    switch (addr) {
+    case TSR_HA_SIZE_LO:
+    case TSR_HA_SIZE_HI:
+        return half(s->cfg.host_aperture_size, addr == TSR_HA_SIZE_HI);
+    case TSR_HA_PAGE_SIZE:
+        return s->cfg.page_size;
+    case TSR_HA_COUNT:
+        return s->ha.count;
+    default:
+        return half(s->ha.addr, addr == TSR_HA_ADDR_HI);
+    }
+}
+
+static void ha_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (addr == TSR_HA_COUNT) {
+        s->ha.count = value;
+    } else {
+        s->ha.addr = with_half(s->ha.addr, addr == TSR_HA_ADDR_HI, value);
+    }
+}
+
+static void ha_command_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    if (addr == TSR_HA_MAP) {
+        tessera_host_aperture_map(s, value);
+    } else {
+        tessera_host_aperture_unmap(s, value);
+    }
+}
+
 #define REG(offset) [(offset) / 4]
 #define REGS(first, last) [(first) / 4 ... (last) / 4]
 
@@ -315,6 +352,19 @@ static const Reg regs[GLOBAL_BYTES / 4] = {
     REG(TSR_ERR_TOTAL) = { err_read },
     REG(TSR_ERR_REC_SELECT) = { err_read, err_select_write },
     REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ADDR_HI) = { err_read },
+};
+
+#define HA_REG(offset) REG((offset) - TSR_HOST_APERTURE_BLOCK)
+
+static const Reg ha_regs[HA_BYTES / 4] = {
+    HA_REG(TSR_HA_SIZE_LO) = { ha_read },
+    HA_REG(TSR_HA_SIZE_HI) = { ha_read },
+    HA_REG(TSR_HA_PAGE_SIZE) = { ha_read },
+    HA_REG(TSR_HA_ADDR_LO) = { ha_read, ha_write },
+    HA_REG(TSR_HA_ADDR_HI) = { ha_read, ha_write },
+    HA_REG(TSR_HA_COUNT) = { ha_read, ha_write },
+    HA_REG(TSR_HA_MAP) = { NULL, ha_command_write },
+    HA_REG(TSR_HA_UNMAP) = { NULL, ha_command_write },
 };
 
 /* ---- Segment descriptors ----------------------------------------------- */
@@ -468,6 +518,19 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
 
 /* ---- Dispatch ---------------------------------------------------------- */
 
+/* A register that is there once, or NULL. */
+static const Reg *find_reg(uint32_t addr)
+{
+    if (addr < GLOBAL_BYTES) {
+        return &regs[addr / 4];
+    }
+    if (addr >= TSR_HOST_APERTURE_BLOCK &&
+        addr < TSR_HOST_APERTURE_BLOCK + HA_BYTES) {
+        return &ha_regs[(addr - TSR_HOST_APERTURE_BLOCK) / 4];
+    }
+    return NULL;
+}
+
 static const EngineReg *find_engine_reg(TesseraState *s, uint32_t addr,
                                         TesseraEngine **e)
 {
@@ -482,14 +545,15 @@ static const EngineReg *find_engine_reg(TesseraState *s, uint32_t addr,
 
 static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
 {
+    const Reg *reg = find_reg(addr);
     const EngineReg *ereg;
     TesseraEngine *e;
 
-    if (addr < GLOBAL_BYTES) {
-        if (!regs[addr / 4].read) {
+    if (reg) {
+        if (!reg->read) {
             return false;
         }
-        *value = regs[addr / 4].read(s, addr);
+        *value = reg->read(s, addr);
         return true;
     }
     if (addr >= TSR_SEG(0) && addr < TSR_SEG(ARRAY_SIZE(s->descs))) {
@@ -505,6 +569,7 @@ static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
 
 static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
+    const Reg *reg = find_reg(addr);
     const EngineReg *ereg;
     TesseraEngine *e;
 
@@ -513,11 +578,11 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
                                 value);
         return true;
     }
-    if (addr < GLOBAL_BYTES) {
-        if (!regs[addr / 4].write) {
+    if (reg) {
+        if (!reg->write) {
             return false;
         }
-        regs[addr / 4].write(s, addr, value);
+        reg->write(s, addr, value);
         return true;
     }
     if (addr >= TSR_SEG(0) && addr < TSR_SEG(ARRAY_SIZE(s->descs))) {

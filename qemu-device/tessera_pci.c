@@ -21,6 +21,7 @@
 #include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
 #include "tessera_mmio.h"
@@ -87,6 +88,8 @@ static bool check_config(TesseraConfig *c, Error **errp)
                       page, errp) &&
            check_size("gart-commit", c->gart_commit, page, c->gart_size,
                       page, errp) &&
+           check_size("host-aperture-size", c->host_aperture_size, 0,
+                      MAX_SEGMENT_BYTES, unit, errp) &&
            check_size("firmware-size", c->firmware_size, 64 * KiB,
                       MAX_FIRMWARE_BYTES, page, errp) &&
            check_size("render-engines", c->render_engines, 1,
@@ -164,7 +167,8 @@ static void build_segments(TesseraState *s)
                 TSR_SEGF_CPU_VISIBLE |
                 (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
     add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
-                c->vram_hidden_size, 0);
+                c->vram_hidden_size,
+                c->host_aperture_size ? TSR_SEGF_HOST_APERTURE : 0);
     add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
                 TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY);
     add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
@@ -380,6 +384,8 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_SIZE("gart-commit", TesseraState, cfg.gart_commit, 0),
     DEFINE_PROP_SIZE("firmware-size", TesseraState, cfg.firmware_size,
                      8 * MiB),
+    DEFINE_PROP_SIZE("host-aperture-size", TesseraState,
+                     cfg.host_aperture_size, 64 * MiB),
     DEFINE_PROP_SIZE32("page-size", TesseraState, cfg.page_size, 4096),
     DEFINE_PROP_UINT32("render-engines", TesseraState, cfg.render_engines, 1),
     DEFINE_PROP_UINT32("paging-engines", TesseraState, cfg.paging_engines, 1),
@@ -408,8 +414,11 @@ static const char *const property_docs[][2] = {
     { "gart-size", "General aperture (segment 4), default 256M" },
     { "gart-commit", "Commit limit of segment 4; 0 (default): its size" },
     { "firmware-size", "Hidden VRAM in no segment, default 8M" },
+    { "host-aperture-size",
+      "Window onto VRAM the CPU does not see (BAR 4), default 64M; 0: none" },
     { "page-size",
-      "Granularity of the memory segments: 4096 (default) or 65536" },
+      "Granularity of the memory segments and the host aperture: 4096 "
+      "(default) or 65536" },
     { "render-engines", "Number of render engines, default 1" },
     { "paging-engines", "Number of paging engines, default 1" },
     { "num-slots", "Binding slots of each engine, default 64" },
@@ -504,11 +513,13 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     }
     s->caps = (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
-              (s->cfg.strict ? TSR_CAP_STRICT : 0);
+              (s->cfg.strict ? TSR_CAP_STRICT : 0) |
+              (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     /* A guest that sleeps is woken without the machine being started. */
     s->vm_running = runstate_is_live(runstate_get());
+    tessera_host_aperture_init(s);
     tessera_irq_init(s);
     tessera_mark_init(s);
     tessera_reset_init(s);
@@ -537,12 +548,14 @@ static void tessera_exit(PCIDevice *pdev)
     tessera_irq_fini(s);
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
+    tessera_host_aperture_fini(s);
     fini_vram(s);
 }
 
 static void free_state(TesseraState *s)
 {
     tessera_engines_free(s);
+    tessera_host_aperture_free(s);
     free_segments(s);
     g_free(s->page_state);
     s->page_state = NULL;

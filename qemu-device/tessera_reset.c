@@ -13,6 +13,7 @@
 #include "system/runstate.h"
 #include "tessera_reset.h"
 #include "tessera_engine.h"
+#include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
 #include "tessera_paging.h"
@@ -45,6 +46,7 @@ void tessera_device_reset(TesseraState *s)
     qatomic_set(&s->fw_running, false);
     qatomic_set__nocheck(&s->dummy_page, 0);
     tessera_engines_clear_setup(s);
+    tessera_host_aperture_reset(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
     /* What a migration brings may rely on memory being zero before. */

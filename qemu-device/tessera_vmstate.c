@@ -14,6 +14,7 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
+#include "tessera_host_aperture.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
@@ -121,7 +122,7 @@ static int tessera_pre_load(void *opaque)
 static int tessera_post_load(void *opaque, int version_id)
 {
     TesseraState *s = opaque;
-    bool ok = registers_valid(s);
+    bool ok = registers_valid(s) && tessera_host_aperture_load(s);
 
     for (uint32_t i = 0; i < s->num_segs; i++) {
         ok = ok && segment_valid(&s->segs[i]);
@@ -261,6 +262,29 @@ static const VMStateDescription vmstate_error_records = {
     }
 };
 
+static bool host_aperture_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->ha.num_pages;
+}
+
+static const VMStateDescription vmstate_host_aperture = {
+    .name = "tessera/host-aperture",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = host_aperture_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(ha.num_pages, TesseraState,
+                             "host-aperture-size differs"),
+        VMSTATE_UINT64(ha.addr, TesseraState),
+        VMSTATE_UINT32(ha.count, TesseraState),
+        VMSTATE_VARRAY_UINT32(ha.table, TesseraState, ha.num_pages, 1,
+                              vmstate_info_uint32, uint32_t),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 1,
@@ -271,7 +295,8 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
         VMSTATE_MSIX(parent_obj, TesseraState),
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
-                             "strict, preemption or io-coherent differ"),
+                             "strict, preemption or io-coherent differs, or "
+                             "only one has a host aperture"),
         VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState,
@@ -303,6 +328,7 @@ const VMStateDescription vmstate_tessera = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_error_records,
+        &vmstate_host_aperture,
         NULL
     }
 };

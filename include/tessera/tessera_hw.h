@@ -155,7 +155,7 @@
 #define TSR_ERR_FIRMWARE		13	/* microcode bad, or not running when needed */
 #define TSR_ERR_SEGMENT			14	/* aperture packet names no aperture segment or too many pages */
 #define TSR_ERR_MMU			15	/* GPU virtual address not mapped */
-#define TSR_ERR_HOST_APERTURE		16	/* CPU touched an unmapped host aperture page */
+#define TSR_ERR_HOST_APERTURE		16	/* unmapped host aperture page touched, or no such page */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -198,10 +198,21 @@
 #define TSR_SEG_FIRST_BASE		0x80000000
 #define TSR_SEG_BASE_ALIGN		0x10000000
 
+/* ---- CPU host aperture, 0x3000 -------------------------------------------- */
+
+#define TSR_HOST_APERTURE_BLOCK		0x3000
+#define TSR_HA_SIZE_LO			0x3000	/* RO: bytes of BAR 4 that have pages; 0: none */
+#define TSR_HA_SIZE_HI			0x3004
+#define TSR_HA_PAGE_SIZE		0x3008	/* RO: 4096 or 65536, as that of the memory segments */
+#define TSR_HA_ADDR_LO			0x3010	/* RW: GPU address in a memory segment, page aligned */
+#define TSR_HA_ADDR_HI			0x3014
+#define TSR_HA_COUNT			0x3018	/* RW: aperture pages the next command is about */
+#define TSR_HA_MAP			0x301c	/* WO: first aperture page; maps, then adds what it mapped to ADDR */
+#define TSR_HA_UNMAP			0x3020	/* WO: first aperture page */
+
 /* ---- Reserved register blocks -------------------------------------------- */
 
 #define TSR_SWIZZLE_RANGE_BLOCK		0x2000	/* 64 ranges of 0x20 bytes */
-#define TSR_HOST_APERTURE_BLOCK		0x3000
 #define TSR_VM_BLOCK			0x3400
 #define TSR_COHERENCE_BLOCK		0x3800
 #define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */
@@ -486,11 +497,10 @@
 #define TSR_OP_MARK			0x94
 #define TSR_MARK_DWORDS			6
 
-/* Reserved for page tables, TLB and cache maintenance, host aperture. */
+/* Reserved for page tables, TLB and cache maintenance. */
 #define TSR_OP_WRITE_PTES		0xa0
 #define TSR_OP_TLB_FLUSH		0xa1
 #define TSR_OP_CACHE_MAINTAIN		0xa2
-#define TSR_OP_MAP_HOST_APERTURE	0xa3
 
 /* ---- Page table entries ---------------------------------------------------- */
 

@@ -401,7 +401,9 @@ static void test_registers(void)
         { TSR_ENG(0) + 0xfc, 0, TSR_ERR_REGISTER },
         { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
         { TSR_COHERENCE_BLOCK, 0, TSR_ERR_REGISTER },
-        { TSR_HOST_APERTURE_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_HA_SIZE_LO, 0, TSR_ERR_REGISTER },
+        { TSR_HA_PAGE_SIZE, 0, TSR_ERR_REGISTER },
+        { TSR_HA_UNMAP + 4, 0, TSR_ERR_REGISTER },
         { TSR_DOORBELL(TSR_MAX_ENGINES), 0, TSR_ERR_REGISTER },
         { TSR_ENG(0) + TSR_ENG_CONTROL, 4, TSR_ERR_RING },
         { TSR_ENG(0) + TSR_ENG_CONTROL, 4 | TSR_ENG_RESET, TSR_ERR_RING },
@@ -411,7 +413,7 @@ static void test_registers(void)
     };
     static const uint32_t write_only[] = {
         TSR_CTRL_RESET, TSR_CTRL_PING, TSR_FW_START, TSR_MARK_COMMAND,
-        TSR_ERR_CLEAR, TSR_DOORBELL(0),
+        TSR_ERR_CLEAR, TSR_DOORBELL(0), TSR_HA_MAP, TSR_HA_UNMAP,
     };
     TsrTest *t = tsr_start("");
     unsigned int i;
@@ -478,6 +480,58 @@ static void test_firmware(void)
         tsr_w32(t, TSR_FW_START, bad[i].start);
         g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, 0);
         expect_error_at(t, TSR_ERR_FIRMWARE, base + bad[i].offset);
+    }
+    tsr_stop(t);
+}
+
+/* 3.4: what commands about the host aperture may not say; nothing is done. */
+static void test_host_aperture(void)
+{
+    static const struct {
+        uint32_t reg, first, count;
+        uint64_t gpa;
+        uint32_t err;
+        uint64_t at;
+    } bad[] = {
+        { TSR_HA_MAP, 16, 1, VRAM, TSR_ERR_HOST_APERTURE, 16 * 4096 },
+        { TSR_HA_MAP, 17, 0, VRAM, TSR_ERR_HOST_APERTURE, 17 * 4096 },
+        { TSR_HA_MAP, 0, 17, VRAM, TSR_ERR_HOST_APERTURE, 0 },
+        { TSR_HA_MAP, 1, UINT32_MAX, VRAM, TSR_ERR_HOST_APERTURE, 4096 },
+        { TSR_HA_MAP, UINT32_MAX, 1, VRAM, TSR_ERR_HOST_APERTURE,
+          4096ULL * UINT32_MAX },
+        { TSR_HA_UNMAP, 16, 1, 0, TSR_ERR_HOST_APERTURE, 16 * 4096 },
+        { TSR_HA_UNMAP, 15, 2, 0, TSR_ERR_HOST_APERTURE, 15 * 4096 },
+        { TSR_HA_UNMAP, 1, UINT32_MAX, 0, TSR_ERR_HOST_APERTURE, 4096 },
+        { TSR_HA_MAP, 0, 1, VRAM + 8, TSR_ERR_REGISTER, VRAM + 8 },
+        { TSR_HA_MAP, 0, 0, VRAM + 8, TSR_ERR_REGISTER, VRAM + 8 },
+        { TSR_HA_MAP, 0, 1, NOWHERE, TSR_ERR_ADDRESS, NOWHERE },
+        { TSR_HA_MAP, 0, 1, ~4095ULL, TSR_ERR_ADDRESS, ~4095ULL },
+        { TSR_HA_MAP, 0, 2, VRAM + 0x3fff000, TSR_ERR_ADDRESS,
+          VRAM + 0x3fff000 },
+        { TSR_HA_MAP, 0, 1, GART, TSR_ERR_SEGMENT, GART },
+        { TSR_HA_MAP, 0, 1, AGP_RO, TSR_ERR_SEGMENT, AGP_RO },
+        { TSR_HA_MAP, 0, 1, 0xc0000000, TSR_ERR_SEGMENT, 0xc0000000 },
+    };
+    TsrTest *t = tsr_start("host-aperture-size=64K");
+    QPCIBar bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_test_message("row %u", i);
+        tsr_w64(t, TSR_HA_ADDR_LO, VRAM);
+        tsr_w32(t, TSR_HA_COUNT, 16);
+        tsr_w32(t, TSR_HA_MAP, 0);
+        tsr_expect_no_errors(t);
+        tsr_w64(t, TSR_HA_ADDR_LO, bad[i].gpa);
+        tsr_w32(t, TSR_HA_COUNT, bad[i].count);
+        tsr_w32(t, bad[i].reg, bad[i].first);
+        expect_error_at(t, bad[i].err, bad[i].at);
+        g_assert_cmphex(tsr_r64(t, TSR_HA_ADDR_LO), ==, bad[i].gpa);
+        g_assert_cmphex(tsr_r32(t, TSR_HA_COUNT), ==, bad[i].count);
+        for (uint32_t page = 0; page < 16; page++) {
+            qpci_io_writel(t->dev, t->vram, page * 4096, i * 16 + page);
+            g_assert_cmphex(qpci_io_readl(t->dev, bar, page * 4096), ==,
+                            i * 16 + page);
+        }
     }
     tsr_stop(t);
 }
@@ -787,6 +841,8 @@ static void test_properties(void)
         "'gart-size': 17179873280", "'gart-size': 4096, 'gart-commit': 8192",
         "'firmware-size': 4096", "'firmware-size': 65537",
         "'firmware-size': 1073745920",
+        "'host-aperture-size': 100", "'host-aperture-size': 17179873280",
+        "'page-size': 65536, 'host-aperture-size': 4096",
         "'page-size': 8192", "'page-size': 65536, 'vram-size': 4096",
         "'render-engines': 0", "'render-engines': 8", "'paging-engines': 0",
         "'render-engines': 4, 'paging-engines': 5",
@@ -813,6 +869,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/manual/3.2-entries", test_entries);
     qtest_add_func("/tessera/manual/3.3-own-bars", test_own_bars);
     qtest_add_func("/tessera/manual/4-registers", test_registers);
+    qtest_add_func("/tessera/manual/3.4-host-aperture", test_host_aperture);
     qtest_add_func("/tessera/manual/9-firmware", test_firmware);
     qtest_add_func("/tessera/manual/2-command-register",
                    test_command_register);

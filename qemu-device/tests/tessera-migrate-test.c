@@ -322,6 +322,51 @@ static void read_stream(int fd, GByteArray *stream, bool to_mark)
     }
 }
 
+/* A migration that is taken no faster than the test wants it. */
+typedef struct Stream {
+    char *path, *at;
+    int listener, fd;
+    GByteArray *bytes;
+} Stream;
+
+static Stream stream_begin(TsrTest *t)
+{
+    Stream s = { .path = tsr_state_file(), .bytes = g_byte_array_new() };
+    g_autofree char *uri = NULL;
+
+    s.at = g_strdup_printf("%s.socket", s.path);
+    uri = g_strdup_printf("unix:%s", s.at);
+    s.listener = listen_at(s.at);
+    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
+                             "'arguments': {'uri': %s}}", uri);
+    s.fd = accept(s.listener, NULL, NULL);
+    g_assert_cmpint(s.fd, >=, 0);
+    read_stream(s.fd, s.bytes, true);
+    return s;
+}
+
+/* The machine it makes. */
+static TsrTest *stream_end(TsrTest *t, Stream *s, const char *props)
+{
+    g_autofree char *status = NULL;
+    TsrTest *to;
+
+    read_stream(s->fd, s->bytes, false);
+    wait_completed(t->qts);
+    g_assert_true(g_file_set_contents(s->path, (char *)s->bytes->data,
+                                      s->bytes->len, NULL));
+    to = tsr_load(t, props, s->path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    close(s->fd);
+    close(s->listener);
+    g_unlink(s->at);
+    g_unlink(s->path);
+    g_free(s->at);
+    g_free(s->path);
+    g_byte_array_unref(s->bytes);
+    return to;
+}
+
 typedef struct Half {
     uint64_t vram;              /* where they are written to: two bands */
     uint64_t pages;             /* and one of pages that are not in order */
@@ -401,41 +446,66 @@ static bool any_is(const uint8_t *buf, uint8_t value)
  */
 static void test_failed_half_way(void)
 {
-    g_autofree char *path = tsr_state_file(), *status = NULL;
-    g_autofree char *at = g_strdup_printf("%s.socket", path);
-    g_autofree char *uri = g_strdup_printf("unix:%s", at);
-    g_autoptr(GByteArray) stream = g_byte_array_new();
     g_autofree uint8_t *want = g_malloc(3 * BAND), *got = g_malloc(3 * BAND);
     TsrTest *t = tsr_start(HALF_PROPS), *to;
-    int listener = listen_at(at), fd;
+    Stream stream;
     Half h;
 
     half_set_up(t, &h);
-    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
-                             "'arguments': {'uri': %s}}", uri);
-    fd = accept(listener, NULL, NULL);
-    g_assert_cmpint(fd, >=, 0);
-    read_stream(fd, stream, true);
+    stream = stream_begin(t);
     half_run(t, &h);
     half_look(t, &h, want);
     for (int i = 0; i < 2; i++) {
         g_assert_true(any_is(want + i * BAND, 0x5a));
         g_assert_true(any_is(want + i * BAND, 0x11));
     }
-    read_stream(fd, stream, false);
-    wait_completed(t->qts);
-    g_assert_true(g_file_set_contents(path, (char *)stream->data, stream->len,
-                                      NULL));
-    to = tsr_load(t, HALF_PROPS, path, &status);
-    g_assert_cmpstr(status, ==, "completed");
+    to = stream_end(t, &stream, HALF_PROPS);
     half_look(to, &h, got);
     g_assert_cmpmem(got, 3 * BAND, want, 3 * BAND);
-    close(fd);
-    close(listener);
-    g_unlink(at);
-    g_unlink(path);
     tsr_stop(t);
     tsr_stop(to);
+}
+
+/* ---- What the CPU wrote through its windows ------------------------------ */
+
+/*
+ * The same, of writes through the host aperture: to a page that stays mapped, and
+ * to one that shows something else by the time anybody looks.
+ */
+static void check_windows(const char *props)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(props), *to;
+    uint64_t vram = tsr_seg_base(t, 1);
+    QPCIBar bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    Stream stream;
+
+    tsr_page_fill(c, 0x11111111, vram, 4 * MIB);
+    tsr_page_fill(c, MARK, vram + 4 * MIB, 12 * MIB);
+    tsr_run_ok(t, PAGING, c);
+    tsr_w64(t, TSR_HA_ADDR_LO, vram + MIB);
+    tsr_w32(t, TSR_HA_COUNT, 2);
+    tsr_w32(t, TSR_HA_MAP, 1);
+    stream = stream_begin(t);
+    qpci_io_writel(t->dev, bar, 0x1010, 0x22222222);
+    qpci_io_writel(t->dev, bar, 0x2020, 0x33333333);
+    tsr_w32(t, TSR_HA_COUNT, 1);
+    tsr_w32(t, TSR_HA_MAP, 2);
+    tsr_expect_no_errors(t);
+    to = stream_end(t, &stream, props);
+    g_assert_cmphex(qpci_io_readl(to->dev, to->vram, MIB + 0x10), ==,
+                    0x22222222);
+    g_assert_cmphex(qpci_io_readl(to->dev, to->vram, MIB + 0x1020), ==,
+                    0x33333333);
+    tsr_expect_no_errors(to);
+    tsr_stop(t);
+    tsr_stop(to);
+}
+
+static void test_windows(void)
+{
+    check_windows(HALF_PROPS);
+    check_windows(HALF_PROPS ",strict=on");
 }
 
 int main(int argc, char **argv)
@@ -443,5 +513,6 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/migrate/live", test_live);
     qtest_add_func("/tessera/migrate/failed-half-way", test_failed_half_way);
+    qtest_add_func("/tessera/migrate/windows", test_windows);
     return g_test_run();
 }

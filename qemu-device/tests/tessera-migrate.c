@@ -53,11 +53,12 @@ void tsr_save(TsrTest *t, const char *path)
 }
 
 /* Start a machine from a file; what it says about it in @status. */
-TsrTest *tsr_load(TsrTest *from, const char *props, const char *path,
-                  char **status)
+TsrTest *tsr_load_machine(TsrTest *from, const char *props, const char *args,
+                          const char *path, char **status)
 {
     g_autofree char *uri = g_strdup_printf("file:%s", path);
-    TsrTest *t = tsr_start_machine(props, "-incoming defer");
+    g_autofree char *all = g_strdup_printf("%s -incoming defer", args);
+    TsrTest *t = tsr_start_machine(props, all);
     QTestState *qts = t->qts;
 
     *t = *from;
@@ -69,6 +70,12 @@ TsrTest *tsr_load(TsrTest *from, const char *props, const char *path,
                              "'exit-on-error': false}}", uri);
     *status = migration_end(qts);
     return t;
+}
+
+TsrTest *tsr_load(TsrTest *from, const char *props, const char *path,
+                  char **status)
+{
+    return tsr_load_machine(from, props, "", path, status);
 }
 
 /* Move a device, running or not, to a new machine with the same properties. */

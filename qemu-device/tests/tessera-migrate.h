@@ -10,6 +10,8 @@
 
 char *tsr_state_file(void);
 void tsr_save(TsrTest *t, const char *path);
+TsrTest *tsr_load_machine(TsrTest *from, const char *props, const char *args,
+                          const char *path, char **status);
 TsrTest *tsr_load(TsrTest *from, const char *props, const char *path,
                   char **status);
 TsrTest *tsr_migrate(TsrTest *t, const char *props);

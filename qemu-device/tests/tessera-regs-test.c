@@ -23,7 +23,8 @@ static void test_identity(void)
     g_assert_cmphex(qpci_config_readw(t->dev, PCI_SUBSYSTEM_ID), ==, 0x1100);
     g_assert_cmphex(tsr_r32(t, TSR_ID_MAGIC), ==, TSR_ID_MAGIC_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
-    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==, TSR_CAP_IO_COHERENT);
+    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
+                    TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 64);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 0);
@@ -36,7 +37,7 @@ static void test_identity(void)
     tsr_stop(t);
 
     t = tsr_start("strict=on,preemption=on,io-coherent=off,num-slots=7,"
-                  "render-engines=2,paging-engines=2");
+                  "render-engines=2,paging-engines=2,host-aperture-size=0");
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_STRICT | TSR_CAP_PREEMPTION);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 4);
@@ -73,7 +74,8 @@ static void test_descriptors(void)
 
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SEGMENTS), ==, 4);
     check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE, 0x80000000, 64 * mib, "vram");
-    check_segment(t, 1, 2, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
+    check_segment(t, 1, 2, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
+                  "vram-hidden-from-cpu");
     check_segment(t, 2, 3, TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY,
                   0xa0000000, 64 * mib, "agp-ro");
     check_segment(t, 3, 4, TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED |
@@ -98,7 +100,7 @@ static void test_descriptors(void)
     tsr_stop(t);
 
     /* SEG-31: what survives standby is announced, of that segment only. */
-    t = tsr_start("vram-preserved=on");
+    t = tsr_start("vram-preserved=on,host-aperture-size=0");
     check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_PRESERVED_STANDBY,
                   0x80000000, 64 * mib, "vram");
     check_segment(t, 1, 2, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
@@ -138,7 +140,8 @@ static void test_descriptors_reversed(void)
     const uint64_t mib = 1 << 20;
 
     check_segment(t, 0, 4, TSR_SEGF_CPU_VISIBLE, 0x80000000, 64 * mib, "vram");
-    check_segment(t, 1, 3, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
+    check_segment(t, 1, 3, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
+                  "vram-hidden-from-cpu");
     g_assert_cmpuint(tsr_r32(t, TSR_SEG(2) + TSR_SEG_ID), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_SEG(3) + TSR_SEG_ID), ==, 1);
     /* Packets name an aperture by its id. */

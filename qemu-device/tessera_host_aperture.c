@@ -1,0 +1,436 @@
+/*
+ * Tessera virtual GPU: CPU host aperture
+ *
+ * BAR 4 and its page table. Where the host can, the BAR is RAM, and each page
+ * of it host memory that is mapped over: by the file behind VRAM or, of a page
+ * that shows none, by a private copy of ones. Accesses cost nothing then, and
+ * the guest's memory map, which must not change while vCPUs use it, stays as it
+ * is. Else, and in strict mode, which wants to see every access, the BAR traps.
+ * The table is written under the BQL; the RAM is only another way to VRAM, so
+ * it does not travel, and what is written through it is dirty in VRAM.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include "qemu/error-report.h"
+#include "qemu/memfd.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "exec/address-spaces.h"
+#include "exec/ram_addr.h"
+#include "migration/postcopy-ram.h"
+#include "tessera_host_aperture.h"
+#include "tessera_strict.h"
+#include "tessera_view.h"
+#include "trace.h"
+
+#define ONES_BYTES  (2 * MiB)   /* of the file that unmapped pages show */
+
+/*
+ * Each page may take a mapping of this process, of which Linux by default
+ * grants 65530. Devices that would need more of them trap.
+ */
+#define MAX_MAPPINGS    (48 * KiB)
+
+static uint32_t mappings;       /* that all devices may need (BQL) */
+
+static uint64_t window_bytes(const TesseraState *s)
+{
+    return (uint64_t)s->ha.num_pages * s->cfg.page_size;
+}
+
+/* What a page shows, as an offset in VRAM; the page must be mapped. */
+static uint64_t page_offset(const TesseraState *s, uint32_t page)
+{
+    return (uint64_t)(s->ha.table[page] - 1) * s->cfg.page_size;
+}
+
+static void touch_error(TesseraState *s, uint64_t offset)
+{
+    tessera_guest_error(&s->cpu, TSR_ERR_HOST_APERTURE, offset);
+}
+
+/* ---- Accesses that trap -------------------------------------------------- */
+
+/* A part of an access, inside one page. */
+static bool access_part(TesseraState *s, hwaddr addr, uint8_t *buf,
+                        uint32_t len, bool write)
+{
+    uint32_t page = addr / s->cfg.page_size, err;
+
+    /* What is being loaded has not been checked. */
+    if (s->distrusted || !s->ha.table[page]) {
+        touch_error(s, addr);
+        return false;
+    }
+    err = tessera_vram_rw(&s->cpu, page_offset(s, page) +
+                          addr % s->cfg.page_size, buf, len, write);
+    if (err) {
+        tessera_guest_error(&s->cpu, err, s->cpu.fault_addr);
+    }
+    return !err;
+}
+
+static void access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
+                          uint32_t len, bool write)
+{
+    uint32_t n = MIN(len, s->cfg.page_size - addr % s->cfg.page_size);
+
+    if (!access_part(s, addr, buf, n, write) && !write) {
+        memset(buf, 0xff, n);
+    }
+    if (n < len) {
+        access_window(s, addr + n, buf + n, len - n, write);
+    }
+}
+
+static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone) {
+        return UINT64_MAX;
+    }
+    access_window(s, addr, buf, size, false);
+    return ldn_le_p(buf, size);
+}
+
+static void window_write(void *opaque, hwaddr addr, uint64_t value,
+                         unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone) {
+        return;
+    }
+    stn_le_p(buf, size, value);
+    access_window(s, addr, buf, size, true);
+}
+
+static const MemoryRegionOps window_ops = {
+    .read = window_read,
+    .write = window_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+/* ---- Accesses that do not ------------------------------------------------ */
+
+/* A failure may have left a hole, which no vCPU may touch. */
+static void map_over(TesseraState *s, uint64_t at, uint64_t len, int flags,
+                     int fd, uint64_t offset)
+{
+    if (mmap(s->ha.ptr + at, len, PROT_READ | PROT_WRITE,
+             flags | MAP_FIXED | MAP_NORESERVE, fd, offset) == MAP_FAILED) {
+        error_report("tessera: cannot remap the host aperture: %s",
+                     strerror(errno));
+        exit(1);
+    }
+}
+
+static void show_ones(TesseraState *s, uint64_t at, uint64_t len)
+{
+    while (len) {
+        uint64_t offset = at % ONES_BYTES;
+        uint64_t n = MIN(len, ONES_BYTES - offset);
+
+        map_over(s, at, n, MAP_PRIVATE, s->ha.ones_fd, offset);
+        at += n;
+        len -= n;
+    }
+}
+
+static void show_vram(TesseraState *s, uint64_t at, uint64_t len,
+                      uint64_t offset)
+{
+    map_over(s, at, len, MAP_SHARED, memory_region_get_fd(&s->vram), offset);
+}
+
+/* How many pages from @first on show nothing, or what follows in VRAM. */
+static uint32_t run_length(const TesseraState *s, uint32_t first,
+                           uint32_t count)
+{
+    const uint32_t *table = s->ha.table + first;
+    uint32_t n = 1;
+
+    while (n < count && table[n] == (table[0] ? table[0] + n : 0)) {
+        n++;
+    }
+    return n;
+}
+
+/* Show what the table says. */
+static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
+{
+    while (s->ha.ptr && count) {
+        uint32_t n = run_length(s, first, count);
+        uint64_t at = (uint64_t)first * s->cfg.page_size;
+        uint64_t len = (uint64_t)n * s->cfg.page_size;
+
+        if (s->ha.table[first]) {
+            show_vram(s, at, len, page_offset(s, first));
+        } else {
+            show_ones(s, at, len);
+        }
+        first += n;
+        count -= n;
+    }
+}
+
+static bool all_ones(const uint8_t *p, uint64_t len)
+{
+    return ldq_he_p(p) == UINT64_MAX && !memcmp(p, p + 8, len - 8);
+}
+
+/*
+ * Pages are about to show something else: what has been done through them
+ * counts now. (Dirty marks are taken up under the BQL, so not before they are
+ * remapped.)
+ */
+static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
+{
+    const uint64_t bytes = s->cfg.page_size;
+
+    for (uint32_t page = first; s->ha.ptr && page < first + count; page++) {
+        if (s->ha.table[page]) {
+            memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
+        } else if (!all_ones(s->ha.ptr + page * bytes, bytes)) {
+            touch_error(s, page * bytes);
+        }
+    }
+}
+
+/*
+ * A round of migration: what was written here is dirty in VRAM. Accelerators
+ * have had their turn, and the pages are sent afterwards.
+ */
+static void sync_dirty(MemoryListener *listener, bool last_stage)
+{
+    TesseraState *s = container_of(listener, TesseraState, ha.listener);
+    const uint64_t bytes = s->cfg.page_size;
+    g_autofree DirtyBitmapSnapshot *snap = NULL;
+
+    if (!global_dirty_tracking) {
+        return;
+    }
+    snap = cpu_physical_memory_snapshot_and_clear_dirty(&s->ha.window, 0,
+                                                        window_bytes(s),
+                                                        DIRTY_MEMORY_VGA);
+    for (uint32_t page = 0; page < s->ha.num_pages; page++) {
+        if (s->ha.table[page] &&
+            memory_region_snapshot_get_dirty(&s->ha.window, snap, page * bytes,
+                                             bytes)) {
+            memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
+        }
+    }
+}
+
+/* Pages that are still to come would be missed only where VRAM itself is. */
+static int refuse_postcopy(NotifierWithReturn *n, void *opaque, Error **errp)
+{
+    const struct PostcopyNotifyData *data = opaque;
+
+    if (data->reason == POSTCOPY_NOTIFY_PROBE) {
+        error_setg(errp, "tessera: no postcopy with a host aperture");
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+static bool pages_exist(TesseraState *s, uint32_t first)
+{
+    if (first <= s->ha.num_pages && s->ha.count <= s->ha.num_pages - first) {
+        return true;
+    }
+    touch_error(s, (uint64_t)first * s->cfg.page_size);
+    return false;
+}
+
+static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
+{
+    const TesseraSegment *seg = tessera_view_segment(s, s->ha.addr, bytes);
+
+    if (s->ha.addr % s->cfg.page_size) {
+        return TSR_ERR_REGISTER;
+    }
+    if (!seg) {
+        return TSR_ERR_ADDRESS;
+    }
+    if (seg->ptes || seg == &s->hidden) {
+        return TSR_ERR_SEGMENT;
+    }
+    *entry = (seg->vram_offset + (s->ha.addr - seg->base)) /
+             s->cfg.page_size + 1;
+    return TSR_ERR_NONE;
+}
+
+/* As many pages as the count register says, from @first on; or none. */
+void tessera_host_aperture_map(TesseraState *s, uint32_t first)
+{
+    uint64_t bytes = (uint64_t)s->ha.count * s->cfg.page_size;
+    uint32_t err, entry;
+
+    if (!pages_exist(s, first)) {
+        return;
+    }
+    err = check_vram(s, bytes, &entry);
+    if (err) {
+        tessera_guest_error(&s->cpu, err, s->ha.addr);
+        return;
+    }
+    trace_tessera_host_aperture_map(first, s->ha.count, s->ha.addr);
+    settle_pages(s, first, s->ha.count);
+    for (uint32_t i = 0; i < s->ha.count; i++) {
+        s->ha.table[first + i] = entry + i;
+    }
+    show_pages(s, first, s->ha.count);
+    s->ha.addr += bytes;
+}
+
+void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
+{
+    if (!pages_exist(s, first)) {
+        return;
+    }
+    trace_tessera_host_aperture_unmap(first, s->ha.count);
+    settle_pages(s, first, s->ha.count);
+    memset(s->ha.table + first, 0, s->ha.count * sizeof(*s->ha.table));
+    show_pages(s, first, s->ha.count);
+}
+
+/* The table may have been loaded, and not checked. */
+void tessera_host_aperture_reset(TesseraState *s)
+{
+    s->ha.addr = 0;
+    s->ha.count = 0;
+    if (!s->ha.num_pages) {
+        return;
+    }
+    if (!s->distrusted) {
+        settle_pages(s, 0, s->ha.num_pages);
+    }
+    memset(s->ha.table, 0, s->ha.num_pages * sizeof(*s->ha.table));
+    show_pages(s, 0, s->ha.num_pages);
+}
+
+/* A table was loaded; false if it cannot be. */
+bool tessera_host_aperture_load(TesseraState *s)
+{
+    const uint32_t top = s->hidden.vram_offset / s->cfg.page_size;
+
+    for (uint32_t page = 0; page < s->ha.num_pages; page++) {
+        if (s->ha.table[page] > top) {
+            error_report("tessera: bad host aperture page %u", page);
+            return false;
+        }
+    }
+    show_pages(s, 0, s->ha.num_pages);
+    return true;
+}
+
+/* ---- Life cycle ---------------------------------------------------------- */
+
+static int make_ones(void)
+{
+    g_autofree uint8_t *ones = g_malloc(ONES_BYTES);
+    int fd = qemu_memfd_create("tessera-ones", ONES_BYTES, false, 0, 0, NULL);
+
+    memset(ones, 0xff, ONES_BYTES);
+    if (fd >= 0 && pwrite(fd, ones, ONES_BYTES, 0) != ONES_BYTES) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* RAM whose pages come and go: nobody may count on those it has found. */
+static bool init_ram(TesseraState *s)
+{
+    TesseraHostAperture *ha = &s->ha;
+
+    if (s->cfg.strict || memory_region_get_fd(&s->vram) < 0 ||
+        qemu_real_host_page_size() > s->cfg.page_size ||
+        ha->num_pages > MAX_MAPPINGS - mappings ||
+        ram_block_discard_require(true)) {
+        return false;
+    }
+    ha->ones_fd = make_ones();
+    if (ha->ones_fd < 0) {
+        ram_block_discard_require(false);
+        return false;
+    }
+    memory_region_init_ram_flags_nomigrate(&ha->window, OBJECT(s),
+                                           "tessera.host-aperture",
+                                           window_bytes(s), RAM_PRIVATE,
+                                           &error_abort);
+    mappings += ha->num_pages;
+    ha->ptr = memory_region_get_ram_ptr(&ha->window);
+    memory_region_set_log(&ha->window, true, DIRTY_MEMORY_VGA);
+    ha->listener = (MemoryListener) {
+        .name = "tessera",
+        .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
+        .log_sync_global = sync_dirty,
+    };
+    memory_listener_register(&ha->listener, &address_space_memory);
+    ha->postcopy.notify = refuse_postcopy;
+    postcopy_add_notifier(&ha->postcopy);
+    return true;
+}
+
+void tessera_host_aperture_init(TesseraState *s)
+{
+    TesseraHostAperture *ha = &s->ha;
+    uint64_t bytes = s->cfg.host_aperture_size;
+
+    ha->num_pages = bytes / s->cfg.page_size;
+    if (!bytes) {
+        return;
+    }
+    ha->table = g_new0(uint32_t, ha->num_pages);
+    if (!init_ram(s)) {
+        memory_region_init_io(&ha->window, OBJECT(s), &window_ops, s,
+                              "tessera.host-aperture-trap", bytes);
+    }
+    show_pages(s, 0, ha->num_pages);
+    memory_region_init(&ha->bar, OBJECT(s), "tessera.host-aperture-bar",
+                       pow2ceil(bytes));
+    memory_region_add_subregion(&ha->bar, 0, &ha->window);
+    pci_register_bar(PCI_DEVICE(s), TSR_BAR_HOST_APERTURE,
+                     PCI_BASE_ADDRESS_SPACE_MEMORY |
+                     PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &ha->bar);
+}
+
+void tessera_host_aperture_fini(TesseraState *s)
+{
+    TesseraHostAperture *ha = &s->ha;
+
+    if (!ha->num_pages) {
+        return;
+    }
+    /* The container holds a reference to the device as long as it is filled. */
+    memory_region_del_subregion(&ha->bar, &ha->window);
+    if (ha->ptr) {
+        memory_listener_unregister(&ha->listener);
+        postcopy_remove_notifier(&ha->postcopy);
+        mappings -= ha->num_pages;
+        ram_block_discard_require(false);
+    }
+}
+
+/* What a vCPU that is late may still find; its RAM goes by itself. */
+void tessera_host_aperture_free(TesseraState *s)
+{
+    g_free(s->ha.table);
+    s->ha.table = NULL;
+    if (s->ha.ptr) {
+        close(s->ha.ones_fd);
+    }
+    s->ha.ptr = NULL;
+}

@@ -1,0 +1,510 @@
+/*
+ * QTest: the CPU host aperture, as RAM and (in strict mode) as a trap
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+#include "tessera-migrate.h"
+
+#define SIZES   "vram-size=4M,vram-hidden-size=8M,agp-ro-size=1M," \
+                "gart-size=4M,firmware-size=1M"
+#define RAM     "tessera.host-aperture"
+#define TRAP    "tessera.host-aperture-trap"
+#define PAGE    4096u
+#define ONES    0xffffffffffffffffull
+
+static const char *const modes[] = { "strict=off", "strict=on" };
+
+typedef struct Aperture {
+    TsrTest *t;
+    QPCIBar bar;
+    uint64_t hidden;            /* segment 2 */
+} Aperture;
+
+static Aperture start(const char *props)
+{
+    g_autofree char *all = g_strdup_printf(SIZES ",%s", props);
+    Aperture a = { .t = tsr_start(all) };
+
+    a.bar = qpci_iomap(a.t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    a.hidden = tsr_seg_base(a.t, 2);
+    return a;
+}
+
+static void map(Aperture *a, uint32_t first, uint32_t count, uint64_t gpa)
+{
+    tsr_w64(a->t, TSR_HA_ADDR_LO, gpa);
+    tsr_w32(a->t, TSR_HA_COUNT, count);
+    tsr_w32(a->t, TSR_HA_MAP, first);
+}
+
+static void unmap(Aperture *a, uint32_t first, uint32_t count)
+{
+    tsr_w32(a->t, TSR_HA_COUNT, count);
+    tsr_w32(a->t, TSR_HA_UNMAP, first);
+}
+
+static uint64_t rd(Aperture *a, uint64_t offset)
+{
+    return qpci_io_readq(a->t->dev, a->bar, offset);
+}
+
+static void wr(Aperture *a, uint64_t offset, uint64_t value)
+{
+    qpci_io_writeq(a->t->dev, a->bar, offset, value);
+}
+
+/* What answers at BAR 4: RAM, or a trap. */
+static void expect_region(TsrTest *t, const char *name)
+{
+    g_autofree char *path = g_strdup_printf("/machine/peripheral/gpu/%s[0]",
+                                            name);
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'qom-get', 'arguments': {"
+                             "'path': %s, 'property': 'size'}}", path);
+}
+
+static void fill(Aperture *a, uint32_t value, uint64_t gpa, uint64_t bytes)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    tsr_page_fill(c, value, gpa, bytes);
+    tsr_run_ok(a->t, PAGING, c);
+}
+
+/* CHA-2, CHA-4, CHA-6: pages, each of which shows a page of a segment. */
+static void check_pages(const char *mode, uint32_t page)
+{
+    g_autofree char *props = g_strdup_printf("%s,page-size=%u,"
+                                             "host-aperture-size=%u", mode,
+                                             page, 7 * page);
+    Aperture a = start(props);
+    TsrTest *t = a.t;
+    uint64_t got, vram = tsr_seg_base(t, 1);
+
+    expect_region(t, strcmp(mode, "strict=on") ? RAM : TRAP);
+    g_assert_cmpuint(tsr_r64(t, TSR_HA_SIZE_LO), ==, 7 * page);
+    g_assert_cmpuint(tsr_r32(t, TSR_HA_PAGE_SIZE), ==, page);
+    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS) & TSR_CAP_HOST_APERTURE, !=, 0);
+    fill(&a, 0x11111111, vram, 4 * page);
+    fill(&a, 0x22222222, a.hidden, 8 * page);
+    /* A run; one page of another segment; and a run at the very end. */
+    map(&a, 0, 3, a.hidden + page);
+    g_assert_cmphex(tsr_r64(t, TSR_HA_ADDR_LO), ==, a.hidden + 4 * page);
+    map(&a, 3, 1, vram + 2 * page);
+    map(&a, 5, 2, a.hidden + (8 << 20) - 2 * page);
+    for (uint32_t i = 0; i < 4; i++) {
+        wr(&a, i * page + 8 * i, 0xabcd0000 + i);
+        g_assert_cmphex(rd(&a, i * page + 512), ==,
+                        i < 3 ? 0x2222222222222222 : 0x1111111111111111);
+        tsr_gpu_read(t, i < 3 ? a.hidden + (1 + i) * page + 8 * i
+                              : vram + 2 * page + 8 * i, &got, 8);
+        g_assert_cmphex(got, ==, 0xabcd0000 + i);
+    }
+    g_assert_cmphex(qpci_io_readq(t->dev, t->vram, 2 * page + 24), ==,
+                    0xabcd0003);
+    got = 0x1020304050607080;
+    tsr_gpu_write(t, a.hidden + (8 << 20) - 8, &got, 8);
+    g_assert_cmphex(rd(&a, 7 * page - 8), ==, got);
+    g_assert_cmphex(qpci_io_readb(t->dev, a.bar, 7 * page - 1), ==, 0x10);
+    g_assert_cmphex(qpci_io_readw(t->dev, a.bar, 7 * page - 4), ==, 0x3040);
+    /* One command after the other: the address goes on by itself. */
+    tsr_w64(t, TSR_HA_ADDR_LO, a.hidden + page);
+    tsr_w32(t, TSR_HA_COUNT, 1);
+    tsr_w32(t, TSR_HA_MAP, 5);
+    tsr_w32(t, TSR_HA_MAP, 2);
+    g_assert_cmphex(rd(&a, 5 * page), ==, 0xabcd0000);
+    g_assert_cmphex(rd(&a, 2 * page + 8), ==, 0xabcd0001);
+    tsr_expect_no_errors(t);
+    /* What is unmapped shows ones; the neighbours stay. */
+    unmap(&a, 1, 2);
+    g_assert_cmphex(rd(&a, 0), ==, 0xabcd0000);
+    g_assert_cmphex(rd(&a, 3 * page + 24), ==, 0xabcd0003);
+    tsr_expect_no_errors(t);
+    g_assert_cmphex(rd(&a, page + 8), ==, ONES);
+    g_assert_cmphex(rd(&a, 3 * page - 8), ==, ONES);
+    tsr_stop(t);
+}
+
+static void test_pages(void)
+{
+    for (int i = 0; i < 2; i++) {
+        check_pages(modes[i], 4096);
+        check_pages(modes[i], 65536);
+    }
+}
+
+/* CHA-5: apertures of one page, and of none. */
+static void test_sizes(void)
+{
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *one = g_strdup_printf("%s,host-aperture-size=4096",
+                                               modes[i]);
+        g_autofree char *none = g_strdup_printf("%s,host-aperture-size=0",
+                                                modes[i]);
+        Aperture a = start(one);
+        TsrTest *t;
+
+        fill(&a, 0x33333333, a.hidden, PAGE);
+        map(&a, 0, 1, a.hidden);
+        g_assert_cmphex(rd(&a, PAGE - 8), ==, 0x3333333333333333);
+        tsr_expect_no_errors(a.t);
+        map(&a, 0, 2, a.hidden);
+        g_assert_cmphex(rd(&a, 0), ==, 0x3333333333333333);
+        tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+        tsr_stop(a.t);
+
+        t = tsr_start(none);
+        a.t = t;
+        g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS) & TSR_CAP_HOST_APERTURE, ==,
+                        0);
+        g_assert_cmphex(tsr_r32(t, TSR_SEG(1) + TSR_SEG_FLAGS), ==, 0);
+        g_assert_cmpuint(tsr_r64(t, TSR_HA_SIZE_LO), ==, 0);
+        qpci_config_writel(t->dev, PCI_BASE_ADDRESS_4, 0xffffffff);
+        g_assert_cmphex(qpci_config_readl(t->dev, PCI_BASE_ADDRESS_4), ==, 0);
+        map(&a, 0, 0, tsr_seg_base(t, 2));
+        tsr_expect_no_errors(t);
+        map(&a, 0, 1, tsr_seg_base(t, 2));
+        unmap(&a, 0, 1);
+        tsr_expect_errors(t, TSR_ERR_HOST_APERTURE, 2);
+        tsr_stop(t);
+    }
+}
+
+/* CHA-8: what is touched unmapped is counted, in strict mode at once. */
+static void test_unmapped(void)
+{
+    Aperture a = start("strict=on,host-aperture-size=16K");
+
+    wr(&a, 4096 + 16, 1);
+    g_assert_cmphex(tsr_r64(a.t, TSR_ERR_REC_ADDR_LO), ==, 4096 + 16);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    g_assert_cmphex(rd(&a, 4096 + 16), ==, ONES);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    /* Each part of an access that crosses a page is one of its own. */
+    fill(&a, 0, a.hidden, PAGE);
+    map(&a, 0, 1, a.hidden);
+    qtest_writeq(a.t->qts, a.bar.addr + 4096 - 4, 0x1122334455667788);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    g_assert_cmphex(rd(&a, 4096 - 8), ==, 0x5566778800000000);
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+
+    /* Else with the next command about the page, and the value is gone. */
+    a = start("strict=off,host-aperture-size=16K");
+    wr(&a, 4096 + 16, 1);
+    wr(&a, 3 * 4096 + 8, 2);
+    tsr_expect_no_errors(a.t);
+    unmap(&a, 2, 1);
+    tsr_expect_no_errors(a.t);
+    map(&a, 0, 3, a.hidden);
+    g_assert_cmphex(tsr_r64(a.t, TSR_ERR_REC_ADDR_LO), ==, 4096);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    g_assert_cmphex(rd(&a, 4096 + 16), ==, 0);
+    unmap(&a, 3, 1);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    g_assert_cmphex(rd(&a, 3 * 4096 + 8), ==, ONES);
+    unmap(&a, 0, 4);
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+}
+
+/* The referee judges the CPU like anybody else. */
+static void test_strict(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    Aperture a = start("strict=on,host-aperture-size=16K");
+    TsrTest *t = a.t;
+
+    map(&a, 0, 4, a.hidden);
+    g_assert_cmphex(rd(&a, 8), ==, ONES);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, a.hidden + 8);
+    tsr_expect_errors(t, TSR_ERR_STRICT_UNWRITTEN, 1);
+    wr(&a, 8, 0x77);
+    g_assert_cmphex(rd(&a, 8), ==, 0x77);
+    c->n = 0;
+    tsr_transfer(c, 0, 0, a.hidden, a.hidden + 8192, 8, 0, 0, 0);
+    tsr_mark(c, TSR_MARK_FREE, a.hidden, 4096);
+    tsr_mark(c, TSR_MARK_EVICTED, a.hidden + 4096, 4096);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
+    wr(&a, 8, 1);
+    g_assert_cmphex(rd(&a, 8), ==, ONES);
+    tsr_expect_errors(t, TSR_ERR_STRICT_FREED, 2);
+    g_assert_cmphex(rd(&a, 4096), ==, ONES);
+    tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
+    tsr_stop(t);
+}
+
+/* A reset unmaps. */
+static void test_reset(void)
+{
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *props = g_strdup_printf("%s,host-aperture-size=1M",
+                                                 modes[i]);
+        Aperture a = start(props);
+
+        fill(&a, 0x44444444, a.hidden, PAGE);
+        map(&a, 200, 1, a.hidden);
+        g_assert_cmphex(rd(&a, 200 * PAGE), ==, 0x4444444444444444);
+        tsr_device_reset(a.t);
+        g_assert_cmphex(tsr_r64(a.t, TSR_HA_ADDR_LO), ==, 0);
+        g_assert_cmpuint(tsr_r32(a.t, TSR_HA_COUNT), ==, 0);
+        g_assert_cmphex(rd(&a, 200 * PAGE), ==, ONES);
+        map(&a, 200, 1, a.hidden);
+        g_assert_cmphex(rd(&a, 200 * PAGE), ==, 0x4444444444444444);
+        tsr_stop(a.t);
+    }
+}
+
+/* The BAR is RAM for others on the bus, but not while it traps. */
+static void test_peer(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    Aperture a = start("strict=off,host-aperture-size=16K");
+    uint64_t page = a.bar.addr + 4096, got;
+
+    fill(&a, 0x55555555, a.hidden, 8192);
+    map(&a, 1, 1, a.hidden + 4096);
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, tsr_seg_base(a.t, 1),
+                 tsr_list(a.t, &page, 1), 4096, 0, 0, 0);
+    tsr_run_ok(a.t, PAGING, c);
+    tsr_gpu_read(a.t, a.hidden + 4096, &got, 8);
+    g_assert_cmphex(got, ==, 0);
+    tsr_stop(a.t);
+
+    a = start("strict=on,host-aperture-size=16K");
+    fill(&a, 0x55555555, a.hidden, 8192);
+    map(&a, 1, 1, a.hidden + 4096);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, a.hidden,
+                 tsr_list(a.t, &page, 1), 4096, 0, 0, 0);
+    tsr_run_err(a.t, PAGING, c, TSR_ERR_DMA);
+    tsr_stop(a.t);
+}
+
+/* Pages in disorder need as many mappings; who would need too many traps. */
+static void test_many(void)
+{
+    const uint32_t n = (64 << 20) / PAGE, vram = (8 << 20) / PAGE;
+    Aperture a = start("host-aperture-size=64M");
+    TsrTest *t;
+
+    tsr_w32(a.t, TSR_HA_COUNT, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        tsr_w64(a.t, TSR_HA_ADDR_LO,
+                a.hidden + (uint64_t)(i * 5 % vram) * PAGE);
+        tsr_w32(a.t, TSR_HA_MAP, i);
+    }
+    for (uint32_t i = 0; i < vram; i++) {
+        wr(&a, (uint64_t)i * PAGE, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        g_assert_cmpuint(rd(&a, (uint64_t)i * PAGE), ==, i % vram);
+    }
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+
+    t = tsr_start_machine(SIZES ",host-aperture-size=1G", "");
+    expect_region(t, TRAP);
+    tsr_stop(t);
+    t = tsr_start_machine(SIZES ",host-aperture-size=1G,page-size=65536", "");
+    expect_region(t, RAM);
+    tsr_stop(t);
+}
+
+/* Table, registers and contents travel; a bad table is refused. */
+static void test_migrate(void)
+{
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *props = g_strdup_printf(SIZES ",%s,"
+                                                 "host-aperture-size=28K",
+                                                 modes[i]);
+        g_autofree char *path = tsr_state_file(), *status = NULL;
+        Aperture a = start(props + strlen(SIZES ","));
+        TsrTest *to;
+
+        fill(&a, 0x66666666, a.hidden, 16 * PAGE);
+        map(&a, 1, 3, a.hidden + 4 * PAGE);
+        map(&a, 6, 1, a.hidden);
+        wr(&a, 2 * PAGE, 0x1234);
+        a.t = tsr_migrate(a.t, props);
+        g_assert_cmphex(tsr_r64(a.t, TSR_HA_ADDR_LO), ==, a.hidden + PAGE);
+        g_assert_cmphex(rd(&a, PAGE), ==, 0x6666666666666666);
+        g_assert_cmphex(rd(&a, 2 * PAGE), ==, 0x1234);
+        wr(&a, 6 * PAGE, 0x5678);
+        tsr_expect_no_errors(a.t);
+        g_assert_cmphex(rd(&a, 5 * PAGE), ==, ONES);
+        /* Over there it is the same memory, too. */
+        map(&a, 5, 1, a.hidden);
+        g_assert_cmphex(rd(&a, 5 * PAGE), ==, 0x5678);
+
+        tsr_save(a.t, path);
+        to = tsr_load(a.t, SIZES ",host-aperture-size=32K", path, &status);
+        g_assert_cmpstr(status, ==, "failed");
+        tsr_stop(to);
+        unlink(path);
+        tsr_stop(a.t);
+    }
+}
+
+/* ---- A processor that really runs ---------------------------------------- */
+
+#define FIRMWARE_BYTES  65536
+#define BAR_WORD        0x8000  /* address of BAR 4; 0: rest */
+#define COUNT_WORD      0x8004  /* written to page 1, again and again */
+#define SEEN_WORD       0x8008  /* read from page 2 */
+
+/*
+ * start:   cli
+ *          lgdtl   %cs:gdtr - start
+ *          movl    %cr0, %eax
+ *          orb     $1, %al
+ *          movl    %eax, %cr0
+ *          ljmpl   $8, $(pm - start + 0xf0000)
+ *          .code32
+ * pm:      movw    $16, %ax
+ *          movw    %ax, %ds
+ * next:    movl    0x8000, %esi                # BAR_WORD
+ *          testl   %esi, %esi
+ *          jz      next
+ *          movl    0x2000(%esi), %eax
+ *          movl    %eax, 0x8008                # SEEN_WORD
+ *          movl    0x8004, %eax                # COUNT_WORD
+ *          incl    %eax
+ *          movl    %eax, 0x1000(%esi)
+ *          movl    %eax, 0x8004
+ *          jmp     next
+ *          .balign 8
+ * gdt:     .quad   0, 0x00cf9b000000ffff, 0x00cf93000000ffff
+ * gdtr:    .word   23
+ *          .long   gdt - start + 0xf0000
+ */
+static const uint8_t program[] = {
+    0xfa, 0x2e, 0x66, 0x0f, 0x01, 0x16, 0x60, 0x00, 0x0f, 0x20, 0xc0, 0x0c,
+    0x01, 0x0f, 0x22, 0xc0, 0x66, 0xea, 0x18, 0x00, 0x0f, 0x00, 0x08, 0x00,
+    0x66, 0xb8, 0x10, 0x00, 0x8e, 0xd8, 0x8b, 0x35, 0x00, 0x80, 0x00, 0x00,
+    0x85, 0xf6, 0x74, 0xf6, 0x8b, 0x86, 0x00, 0x20, 0x00, 0x00, 0xa3, 0x08,
+    0x80, 0x00, 0x00, 0xa1, 0x04, 0x80, 0x00, 0x00, 0x40, 0x89, 0x86, 0x00,
+    0x10, 0x00, 0x00, 0xa3, 0x04, 0x80, 0x00, 0x00, 0xeb, 0xd8, 0x66, 0x90,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x00, 0x00,
+    0x00, 0x9b, 0xcf, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x93, 0xcf, 0x00,
+    0x17, 0x00, 0x48, 0x00, 0x0f, 0x00,
+};
+
+static char *write_firmware(void)
+{
+    static const uint8_t reset[] = { 0xea, 0, 0, 0, 0xf0 }; /* ljmp f000:0 */
+    g_autofree char *image = g_malloc0(FIRMWARE_BYTES);
+    char *path = g_strdup_printf("%s/tessera-host-aperture-%d",
+                                 g_get_tmp_dir(), getpid());
+
+    memcpy(image, program, sizeof(program));
+    memcpy(image + FIRMWARE_BYTES - 16, reset, sizeof(reset));
+    g_assert_true(g_file_set_contents(path, image, FIRMWARE_BYTES, NULL));
+    return path;
+}
+
+static void wait_passes(TsrTest *t)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    uint32_t from = qtest_readl(t->qts, COUNT_WORD);
+
+    while (qtest_readl(t->qts, COUNT_WORD) - from < 3) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_usleep(100);
+    }
+}
+
+static uint32_t vram_word(Aperture *a, uint64_t offset)
+{
+    uint32_t le;
+
+    tsr_gpu_read(a->t, a->hidden + offset, &le, 4);
+    return le32_to_cpu(le);
+}
+
+/* What the processor does ends up where the table says, from one command on. */
+static void check_remap(Aperture *a)
+{
+    TsrTest *t = a->t;
+    uint32_t last;
+
+    for (uint32_t round = 0; round < 20; round++) {
+        uint64_t from = round % 2 * PAGE, to = PAGE - from;
+
+        last = qtest_readl(t->qts, COUNT_WORD);
+        g_assert_cmpuint(vram_word(a, from), >=, last);
+        map(a, 1, 1, a->hidden + to);
+        wait_passes(t);
+        last = vram_word(a, from);
+        wait_passes(t);
+        g_assert_cmpuint(vram_word(a, from), ==, last);
+        g_assert_cmpuint(vram_word(a, to), >, last);
+
+        g_assert_cmphex(qtest_readl(t->qts, SEEN_WORD), ==, 0x77777777);
+        unmap(a, 2, 1);
+        wait_passes(t);
+        g_assert_cmphex(qtest_readl(t->qts, SEEN_WORD), ==, 0xffffffff);
+        map(a, 2, 1, a->hidden + 2 * PAGE);
+        wait_passes(t);
+    }
+    tsr_expect_no_errors(t);
+}
+
+/* CHA-8, and that migration misses nothing of what it writes meanwhile. */
+static void test_vcpu(void)
+{
+    g_autofree char *firmware = write_firmware(), *path = tsr_state_file();
+    g_autofree char *args = g_strdup_printf("-accel tcg,thread=multi -bios %s",
+                                            firmware);
+    g_autofree char *stopped = g_strdup_printf("%s -S", args);
+    const char *props = SIZES ",host-aperture-size=16K";
+    Aperture a = { .t = tsr_start_machine(props, args) };
+    g_autofree char *status = NULL;
+    TsrTest *t = a.t;
+    uint32_t last;
+
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    a.bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    a.hidden = tsr_seg_base(t, 2);
+    fill(&a, 0, a.hidden, 2 * PAGE);
+    fill(&a, 0x77777777, a.hidden + 2 * PAGE, PAGE);
+    map(&a, 1, 1, a.hidden);
+    map(&a, 2, 1, a.hidden + 2 * PAGE);
+    qtest_writel(t->qts, COUNT_WORD, 0);
+    qtest_writel(t->qts, BAR_WORD, a.bar.addr);
+    wait_passes(t);
+    check_remap(&a);
+
+    tsr_save(t, path);
+    last = rd(&a, PAGE);
+    g_assert_cmpuint(last, >=, qtest_readl(t->qts, COUNT_WORD));
+    a.t = tsr_load_machine(t, props, stopped, path, &status);
+    g_assert_cmpstr(status, ==, "completed");
+    g_assert_cmpuint((uint32_t)rd(&a, PAGE), ==, last);
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+    tsr_stop(t);
+    g_unlink(firmware);
+    g_unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/host-aperture/CHA-2-CHA-4-CHA-6-pages",
+                   test_pages);
+    qtest_add_func("/tessera/host-aperture/CHA-5-sizes", test_sizes);
+    qtest_add_func("/tessera/host-aperture/CHA-8-unmapped", test_unmapped);
+    qtest_add_func("/tessera/host-aperture/CHA-8-strict", test_strict);
+    qtest_add_func("/tessera/host-aperture/reset", test_reset);
+    qtest_add_func("/tessera/host-aperture/peer", test_peer);
+    qtest_add_func("/tessera/host-aperture/many", test_many);
+    qtest_add_func("/tessera/host-aperture/migrate", test_migrate);
+    qtest_add_func("/tessera/host-aperture/CHA-8-vcpu", test_vcpu);
+    return g_test_run();
+}
