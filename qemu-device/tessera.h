@@ -5,9 +5,9 @@
  * registers (what the guest wrote), derived state (segments, engines, page
  * states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, view, host aperture, swizzle, surface, mark, paging, copy,
- * pixel, texture, blit and raster, cmd, fetch, engine, reset, mmio, vmstate,
- * pci.
+ * strict, access, view, host aperture, swizzle, swizzle range, surface, mark,
+ * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, reset,
+ * mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock. An engine thread never takes the BQL and holds no
@@ -150,6 +150,14 @@ typedef struct TesseraHostAperture {
     uint32_t count;             /* ...and pages of the next command */
 } TesseraHostAperture;
 
+typedef struct TesseraSwizzleRange {
+    uint64_t base;              /* GPU address */
+    uint32_t layout;
+    uint32_t pitch;
+    uint32_t height;
+    bool enabled;               /* only what was checked */
+} TesseraSwizzleRange;
+
 typedef struct TesseraErrorRecord {
     uint32_t type;
     uint32_t engine;
@@ -170,6 +178,7 @@ typedef struct TesseraConfig {
     uint64_t firmware_size;
     uint64_t host_aperture_size;
     uint32_t page_size;
+    uint32_t swizzle_ranges;
     uint32_t render_engines;
     uint32_t paging_engines;
     uint32_t num_slots;
@@ -194,6 +203,8 @@ struct TesseraState {
     MemoryRegion vram;          /* segment 1, segment 2, hidden VRAM */
     MemoryRegion vram_bar;
     MemoryRegion vram_alias;
+    MemoryRegion swizzle_window;
+    uint64_t swizzle_window_offset; /* in BAR 2 */
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
     TesseraHostAperture ha;     /* its table and registers: BQL */
@@ -216,6 +227,7 @@ struct TesseraState {
     uint64_t mark_addr;
     uint64_t mark_size;
     uint32_t timestamp_hi;
+    TesseraSwizzleRange ranges[TSR_MAX_SWIZZLE_RANGES];
     uint32_t int_mask;          /* atomic */
     uint32_t int_status;        /* atomic */
 

@@ -19,12 +19,14 @@
 #include "tessera_mark.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
+#include "tessera_swizzle_range.h"
 #include "trace.h"
 
 #define GLOBAL_BYTES    0x600
 #define ENGINE_BYTES    0x100
 #define SEG_BYTES       0x80
 #define HA_BYTES        0x24
+#define SWR_BYTES       0x20
 
 typedef struct Reg {
     uint32_t (*read)(TesseraState *s, uint32_t addr);
@@ -73,7 +75,9 @@ static uint32_t id_read(TesseraState *s, uint32_t addr)
     case TSR_ID_HIDDEN_SIZE_LO:
     case TSR_ID_HIDDEN_SIZE_HI:
         return half(s->hidden.size, addr == TSR_ID_HIDDEN_SIZE_HI);
-    default: /* TSR_ID_NUM_SWIZZLE_RANGES, TSR_ID_NUM_CRTCS: none yet */
+    case TSR_ID_NUM_SWIZZLE_RANGES:
+        return s->cfg.swizzle_ranges;
+    default: /* TSR_ID_NUM_CRTCS: none yet */
         return 0;
     }
 }
@@ -367,6 +371,83 @@ static const Reg ha_regs[HA_BYTES / 4] = {
     HA_REG(TSR_HA_UNMAP) = { NULL, ha_command_write },
 };
 
+/* ---- Swizzling ranges ---------------------------------------------------- */
+
+static uint32_t swr_read(const TesseraSwizzleRange *r, uint32_t reg)
+{
+    switch (reg) {
+    case TSR_SWR_BASE_LO:
+    case TSR_SWR_BASE_HI:
+        return half(r->base, reg == TSR_SWR_BASE_HI);
+    case TSR_SWR_LAYOUT:
+        return r->layout;
+    case TSR_SWR_PITCH:
+        return r->pitch;
+    case TSR_SWR_HEIGHT:
+        return r->height;
+    default:
+        return r->enabled ? TSR_SWR_ENABLE : 0;
+    }
+}
+
+/* False if the range is in use, or does not know the value. */
+static bool swr_control(TesseraState *s, uint32_t index, uint32_t value)
+{
+    if (value & ~TSR_SWR_ENABLE) {
+        return false;
+    }
+    if (!value) {
+        tessera_swizzle_range_disable(s, index);
+    } else if (!s->ranges[index].enabled) {
+        tessera_swizzle_range_enable(s, index);
+    }
+    return true;
+}
+
+static bool swr_write(TesseraState *s, uint32_t index, uint32_t reg,
+                      uint32_t value)
+{
+    TesseraSwizzleRange *r = &s->ranges[index];
+
+    if (reg == TSR_SWR_CONTROL) {
+        return swr_control(s, index, value);
+    }
+    if (r->enabled) {
+        return false;
+    }
+    switch (reg) {
+    case TSR_SWR_BASE_LO:
+    case TSR_SWR_BASE_HI:
+        r->base = with_half(r->base, reg == TSR_SWR_BASE_HI, value);
+        break;
+    case TSR_SWR_LAYOUT:
+        r->layout = value;
+        break;
+    case TSR_SWR_PITCH:
+        r->pitch = value;
+        break;
+    default:
+        r->height = value;
+    }
+    return true;
+}
+
+/* The range that has a register, in *@index; else false. */
+static bool find_swr(TesseraState *s, uint32_t addr, uint32_t *index)
+{
+    *index = (addr - TSR_SWR(0)) / SWR_BYTES;
+    return addr >= TSR_SWR(0) && *index < s->cfg.swizzle_ranges &&
+           addr % SWR_BYTES <= TSR_SWR_CONTROL;
+}
+
+static uint32_t swr_window_read(TesseraState *s, uint32_t addr)
+{
+    return half(s->swizzle_window_offset, addr == TSR_SWR_WINDOW_HI);
+}
+
+static const Reg swr_window_regs[] = { { swr_window_read },
+                                       { swr_window_read } };
+
 /* ---- Segment descriptors ----------------------------------------------- */
 
 static uint32_t seg_name_word(const TesseraSegment *seg, uint32_t off)
@@ -528,6 +609,9 @@ static const Reg *find_reg(uint32_t addr)
         addr < TSR_HOST_APERTURE_BLOCK + HA_BYTES) {
         return &ha_regs[(addr - TSR_HOST_APERTURE_BLOCK) / 4];
     }
+    if (addr == TSR_SWR_WINDOW_LO || addr == TSR_SWR_WINDOW_HI) {
+        return &swr_window_regs[(addr - TSR_SWR_WINDOW_LO) / 4];
+    }
     return NULL;
 }
 
@@ -548,7 +632,12 @@ static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
     const Reg *reg = find_reg(addr);
     const EngineReg *ereg;
     TesseraEngine *e;
+    uint32_t range;
 
+    if (find_swr(s, addr, &range)) {
+        *value = swr_read(&s->ranges[range], addr % SWR_BYTES);
+        return true;
+    }
     if (reg) {
         if (!reg->read) {
             return false;
@@ -572,11 +661,15 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
     const Reg *reg = find_reg(addr);
     const EngineReg *ereg;
     TesseraEngine *e;
+    uint32_t range;
 
     if (addr >= TSR_DOORBELL(0) && addr < TSR_DOORBELL(s->num_engines)) {
         tessera_engine_doorbell(&s->engines[(addr - TSR_DOORBELL(0)) / 4],
                                 value);
         return true;
+    }
+    if (find_swr(s, addr, &range)) {
+        return swr_write(s, range, addr % SWR_BYTES, value);
     }
     if (reg) {
         if (!reg->write) {

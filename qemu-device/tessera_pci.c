@@ -29,6 +29,7 @@
 #include "tessera_reset.h"
 #include "tessera_vmstate.h"
 #include "tessera_strict.h"
+#include "tessera_swizzle_range.h"
 #include "trace.h"
 
 #define MAX_SEGMENT_BYTES   (16 * GiB)
@@ -92,6 +93,8 @@ static bool check_config(TesseraConfig *c, Error **errp)
                       MAX_SEGMENT_BYTES, unit, errp) &&
            check_size("firmware-size", c->firmware_size, 64 * KiB,
                       MAX_FIRMWARE_BYTES, page, errp) &&
+           check_size("swizzle-ranges", c->swizzle_ranges, 0,
+                      TSR_MAX_SWIZZLE_RANGES, 1, errp) &&
            check_size("render-engines", c->render_engines, 1,
                       TSR_MAX_ENGINES - 1, 1, errp) &&
            check_size("paging-engines", c->paging_engines, 1,
@@ -165,6 +168,7 @@ static void build_segments(TesseraState *s)
 
     add_segment(s, &next, 1, "vram", c->vram_size, c->vram_size,
                 TSR_SEGF_CPU_VISIBLE |
+                (c->swizzle_ranges ? TSR_SEGF_SWIZZLE_RANGES : 0) |
                 (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
     add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
                 c->vram_hidden_size,
@@ -387,6 +391,7 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_SIZE("host-aperture-size", TesseraState,
                      cfg.host_aperture_size, 64 * MiB),
     DEFINE_PROP_SIZE32("page-size", TesseraState, cfg.page_size, 4096),
+    DEFINE_PROP_UINT32("swizzle-ranges", TesseraState, cfg.swizzle_ranges, 8),
     DEFINE_PROP_UINT32("render-engines", TesseraState, cfg.render_engines, 1),
     DEFINE_PROP_UINT32("paging-engines", TesseraState, cfg.paging_engines, 1),
     DEFINE_PROP_UINT32("num-slots", TesseraState, cfg.num_slots, 64),
@@ -419,6 +424,8 @@ static const char *const property_docs[][2] = {
     { "page-size",
       "Granularity of the memory segments and the host aperture: 4096 "
       "(default) or 65536" },
+    { "swizzle-ranges",
+      "Surfaces of segment 1 that BAR 2 can show linear, default 8" },
     { "render-engines", "Number of render engines, default 1" },
     { "paging-engines", "Number of paging engines, default 1" },
     { "num-slots", "Binding slots of each engine, default 64" },
@@ -439,7 +446,7 @@ static const char *const property_docs[][2] = {
 static bool init_vram(TesseraState *s, Error **errp)
 {
     DeviceState *dev = DEVICE(s);
-    uint64_t bar = pow2ceil(s->cfg.vram_size);
+    uint64_t half = pow2ceil(s->cfg.vram_size);
 
     /* Shared, so that a file descriptor backs it wherever the host can. */
     if (!memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s),
@@ -449,10 +456,18 @@ static bool init_vram(TesseraState *s, Error **errp)
     }
     vmstate_register_ram(&s->vram, dev);
     s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
-    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar", bar);
+    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
+                       s->cfg.swizzle_ranges ? 2 * half : half);
     memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.segment1",
                              &s->vram, 0, s->cfg.vram_size);
     memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
+    if (s->cfg.swizzle_ranges) {
+        s->swizzle_window_offset = half;
+        memory_region_init_io(&s->swizzle_window, OBJECT(s),
+                              &tessera_swizzle_window_ops, s,
+                              "tessera.swizzle-window", s->cfg.vram_size);
+        memory_region_add_subregion(&s->vram_bar, half, &s->swizzle_window);
+    }
     return true;
 }
 
@@ -460,6 +475,9 @@ static void fini_vram(TesseraState *s)
 {
     /* The container holds a reference to the device as long as it is filled. */
     memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
+    if (s->cfg.swizzle_ranges) {
+        memory_region_del_subregion(&s->vram_bar, &s->swizzle_window);
+    }
     vmstate_unregister_ram(&s->vram, DEVICE(s));
 }
 
@@ -514,7 +532,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     s->caps = (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
               (s->cfg.strict ? TSR_CAP_STRICT : 0) |
-              (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0);
+              (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0) |
+              (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     /* A guest that sleeps is woken without the machine being started. */

@@ -18,6 +18,7 @@
 #include "tessera_mark.h"
 #include "tessera_paging.h"
 #include "tessera_strict.h"
+#include "tessera_swizzle_range.h"
 #include "trace.h"
 
 /* As without power: what no segment announces as preserved is gone. */
@@ -47,6 +48,7 @@ void tessera_device_reset(TesseraState *s)
     qatomic_set__nocheck(&s->dummy_page, 0);
     tessera_engines_clear_setup(s);
     tessera_host_aperture_reset(s);
+    tessera_swizzle_range_reset(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
     /* What a migration brings may rely on memory being zero before. */

@@ -18,6 +18,7 @@
 #include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
+#include "tessera_swizzle_range.h"
 
 static bool ib_valid(const TesseraState *s, const TesseraIb *ib)
 {
@@ -78,6 +79,15 @@ static bool segment_valid(const TesseraSegment *seg)
     return true;
 }
 
+static bool range_valid(TesseraState *s, uint32_t index)
+{
+    if (!tessera_swizzle_range_valid(s, index)) {
+        error_report("tessera: bad swizzling range %u", index);
+        return false;
+    }
+    return true;
+}
+
 static bool registers_valid(const TesseraState *s)
 {
     const uint32_t events = TSR_INT_ERROR | TSR_INT_ENGINE_HALT |
@@ -124,6 +134,9 @@ static int tessera_post_load(void *opaque, int version_id)
     TesseraState *s = opaque;
     bool ok = registers_valid(s) && tessera_host_aperture_load(s);
 
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
+        ok = ok && range_valid(s, i);
+    }
     for (uint32_t i = 0; i < s->num_segs; i++) {
         ok = ok && segment_valid(&s->segs[i]);
     }
@@ -285,6 +298,42 @@ static const VMStateDescription vmstate_host_aperture = {
     }
 };
 
+static const VMStateDescription vmstate_swizzle_range = {
+    .name = "tessera/swizzle-range",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(base, TesseraSwizzleRange),
+        VMSTATE_UINT32(layout, TesseraSwizzleRange),
+        VMSTATE_UINT32(pitch, TesseraSwizzleRange),
+        VMSTATE_UINT32(height, TesseraSwizzleRange),
+        VMSTATE_BOOL(enabled, TesseraSwizzleRange),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static bool swizzle_ranges_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->cfg.swizzle_ranges;
+}
+
+static const VMStateDescription vmstate_swizzle_ranges = {
+    .name = "tessera/swizzle-ranges",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = swizzle_ranges_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(cfg.swizzle_ranges, TesseraState,
+                             "swizzle-ranges differs"),
+        VMSTATE_STRUCT_VARRAY_UINT32(ranges, TesseraState, cfg.swizzle_ranges,
+                                     1, vmstate_swizzle_range,
+                                     TesseraSwizzleRange),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 1,
@@ -296,7 +345,7 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_MSIX(parent_obj, TesseraState),
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
                              "strict, preemption or io-coherent differs, or "
-                             "only one has a host aperture"),
+                             "only one has a host aperture or swizzling ranges"),
         VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState,
@@ -329,6 +378,7 @@ const VMStateDescription vmstate_tessera = {
     .subsections = (const VMStateDescription * const []) {
         &vmstate_error_records,
         &vmstate_host_aperture,
+        &vmstate_swizzle_ranges,
         NULL
     }
 };

@@ -156,6 +156,7 @@
 #define TSR_ERR_SEGMENT			14	/* aperture packet names no aperture segment or too many pages */
 #define TSR_ERR_MMU			15	/* GPU virtual address not mapped */
 #define TSR_ERR_HOST_APERTURE		16	/* unmapped host aperture page touched, or no such page */
+#define TSR_ERR_SWIZZLE_RANGE		17	/* CPU access that no swizzling range shows, or ranges overlap */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -198,6 +199,20 @@
 #define TSR_SEG_FIRST_BASE		0x80000000
 #define TSR_SEG_BASE_ALIGN		0x10000000
 
+/* ---- Swizzling ranges, 0x2000 --------------------------------------------- */
+
+#define TSR_SWIZZLE_RANGE_BLOCK		0x2000
+#define TSR_SWR(i)			(0x2000 + 0x20 * (i))	/* i = 0 .. TSR_ID_NUM_SWIZZLE_RANGES - 1 */
+#define TSR_SWR_BASE_LO			0x00	/* RW: GPU address of a surface, a multiple of TSR_TILE_BYTES */
+#define TSR_SWR_BASE_HI			0x04
+#define TSR_SWR_LAYOUT			0x08	/* RW: TSR_LAYOUT_*, not LINEAR */
+#define TSR_SWR_PITCH			0x0c	/* RW: bytes, a multiple of 128 */
+#define TSR_SWR_HEIGHT			0x10	/* RW: rows */
+#define TSR_SWR_CONTROL			0x14	/* RW */
+#define TSR_SWR_ENABLE			0x00000001 /* 0 -> 1 checks the above, which is read-only while it is set */
+#define TSR_SWR_WINDOW_LO		0x2800	/* RO: where in BAR 2 segments with SWIZZLE_RANGES are seen through ranges */
+#define TSR_SWR_WINDOW_HI		0x2804
+
 /* ---- CPU host aperture, 0x3000 -------------------------------------------- */
 
 #define TSR_HOST_APERTURE_BLOCK		0x3000
@@ -212,7 +227,6 @@
 
 /* ---- Reserved register blocks -------------------------------------------- */
 
-#define TSR_SWIZZLE_RANGE_BLOCK		0x2000	/* 64 ranges of 0x20 bytes */
 #define TSR_VM_BLOCK			0x3400
 #define TSR_COHERENCE_BLOCK		0x3800
 #define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */

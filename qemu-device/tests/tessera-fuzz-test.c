@@ -253,6 +253,7 @@ static void test_registers(void)
     for (int round = 0; round < 20000; round++) {
         uint32_t reg = rnd(3) ? rnd(0x600) & ~3
                      : rnd(4) == 0 ? TSR_HOST_APERTURE_BLOCK + (rnd(0x24) & ~3)
+                     : rnd(3) == 0 ? TSR_SWR(rnd(9)) + (rnd(0x20) & ~3)
                      : rnd(2) ? TSR_ENG(rnd(3)) + (rnd(0x60) & ~3)
                      : rnd(2) ? TSR_DOORBELL(rnd(4)) : rnd(TSR_MMIO_SIZE);
 

@@ -401,6 +401,10 @@ static void test_registers(void)
         { TSR_ENG(0) + 0xfc, 0, TSR_ERR_REGISTER },
         { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
         { TSR_COHERENCE_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_SWR(0) + TSR_SWR_CONTROL + 4, 0, TSR_ERR_REGISTER },
+        { TSR_SWR(0) + TSR_SWR_CONTROL, 2, TSR_ERR_REGISTER },
+        { TSR_SWR(8) + TSR_SWR_BASE_LO, 0, TSR_ERR_REGISTER },
+        { TSR_SWR_WINDOW_LO, 0, TSR_ERR_REGISTER },
         { TSR_HA_SIZE_LO, 0, TSR_ERR_REGISTER },
         { TSR_HA_PAGE_SIZE, 0, TSR_ERR_REGISTER },
         { TSR_HA_UNMAP + 4, 0, TSR_ERR_REGISTER },
@@ -532,6 +536,79 @@ static void test_host_aperture(void)
             g_assert_cmphex(qpci_io_readl(t->dev, bar, page * 4096), ==,
                             i * 16 + page);
         }
+    }
+    tsr_stop(t);
+}
+
+static void set_range(TsrTest *t, uint32_t i, uint64_t base, uint32_t layout,
+                      uint32_t pitch, uint32_t height)
+{
+    tsr_w64(t, TSR_SWR(i) + TSR_SWR_BASE_LO, base);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_LAYOUT, layout);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_PITCH, pitch);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_HEIGHT, height);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
+}
+
+/* 3.5: what cannot be a swizzling range. */
+static void test_swizzle_range(void)
+{
+    static const uint32_t l = TSR_LAYOUT_TILE4K, end = VRAM + (64 << 20);
+    static const struct {
+        uint64_t base;
+        uint32_t layout, pitch, height, err;
+    } bad[] = {
+        { VRAM, TSR_LAYOUT_LINEAR, 128, 32, TSR_ERR_SURFACE },
+        { VRAM, TSR_LAYOUT_COUNT, 128, 32, TSR_ERR_SURFACE },
+        { VRAM, l, 0, 32, TSR_ERR_SURFACE },
+        { VRAM, l, 64, 32, TSR_ERR_SURFACE },
+        { VRAM, l, TSR_SURF_MAX_PITCH + 128, 32, TSR_ERR_SURFACE },
+        { VRAM, l, 128, 0, TSR_ERR_SURFACE },
+        { VRAM, l, 128, TSR_SURF_MAX_DIM + 1, TSR_ERR_SURFACE },
+        { VRAM + 128, l, 128, 32, TSR_ERR_SURFACE },
+        { NOWHERE, l, 128, 32, TSR_ERR_ADDRESS },
+        { ~4095ULL, l, 128, 32, TSR_ERR_ADDRESS },
+        /* Padding rows are part of a surface. */
+        { end - 4096, l, 128, 33, TSR_ERR_ADDRESS },
+        { 0x90000000, l, 128, 32, TSR_ERR_SEGMENT },
+        { GART, l, 128, 32, TSR_ERR_SEGMENT },
+        { 0xc0000000, l, 128, 32, TSR_ERR_SEGMENT },
+        { VRAM + 0x3000, l, 256, 32, TSR_ERR_SWIZZLE_RANGE },
+        { VRAM + 0x4000, l, 128, 32, TSR_ERR_SWIZZLE_RANGE },
+        { VRAM + 0x5000, l, 128, 32, TSR_ERR_SWIZZLE_RANGE },
+    };
+    TsrTest *t = tsr_start("");
+    const uint32_t control = TSR_SWR(1) + TSR_SWR_CONTROL;
+
+    set_range(t, 0, VRAM + 0x4000, TSR_LAYOUT_MORTON, 256, 1);
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_test_message("row %u", i);
+        set_range(t, 1, bad[i].base, bad[i].layout, bad[i].pitch,
+                  bad[i].height);
+        expect_error_at(t, bad[i].err, bad[i].base);
+        g_assert_cmphex(tsr_r32(t, control), ==, 0);
+        g_assert_cmphex(tsr_r64(t, TSR_SWR(1)), ==, bad[i].base);
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_LAYOUT), ==,
+                        bad[i].layout);
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_PITCH), ==,
+                        bad[i].pitch);
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_HEIGHT), ==,
+                        bad[i].height);
+    }
+    /* Neighbours are none of its business, nor is a range that is off. */
+    set_range(t, 1, VRAM + 0x6000, l, 128, 1);
+    set_range(t, 2, end - 4096, l, 128, 32);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, 0);
+    set_range(t, 3, VRAM, l, 128, 6 * 32);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, 0);
+    tsr_expect_no_errors(t);
+    /* While it is on, it stays as it is. */
+    for (uint32_t reg = TSR_SWR_BASE_LO; reg < TSR_SWR_CONTROL; reg += 4) {
+        uint32_t before = tsr_r32(t, TSR_SWR(3) + reg);
+
+        tsr_w32(t, TSR_SWR(3) + reg, 4096);
+        expect_error_at(t, TSR_ERR_REGISTER, TSR_SWR(3) + reg);
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + reg), ==, before);
     }
     tsr_stop(t);
 }
@@ -843,6 +920,7 @@ static void test_properties(void)
         "'firmware-size': 1073745920",
         "'host-aperture-size': 100", "'host-aperture-size': 17179873280",
         "'page-size': 65536, 'host-aperture-size': 4096",
+        "'swizzle-ranges': 65",
         "'page-size': 8192", "'page-size': 65536, 'vram-size': 4096",
         "'render-engines': 0", "'render-engines': 8", "'paging-engines': 0",
         "'render-engines': 4, 'paging-engines': 5",
@@ -870,6 +948,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/manual/3.3-own-bars", test_own_bars);
     qtest_add_func("/tessera/manual/4-registers", test_registers);
     qtest_add_func("/tessera/manual/3.4-host-aperture", test_host_aperture);
+    qtest_add_func("/tessera/manual/3.5-swizzle-range", test_swizzle_range);
     qtest_add_func("/tessera/manual/9-firmware", test_firmware);
     qtest_add_func("/tessera/manual/2-command-register",
                    test_command_register);

@@ -469,14 +469,15 @@ static void test_failed_half_way(void)
 /* ---- What the CPU wrote through its windows ------------------------------ */
 
 /*
- * The same, of writes through the host aperture: to a page that stays mapped, and
- * to one that shows something else by the time anybody looks.
+ * The same, of writes through the host aperture, to a page that stays mapped and
+ * to one that shows something else by the time anybody looks; and through a
+ * swizzling range.
  */
 static void check_windows(const char *props)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(props), *to;
-    uint64_t vram = tsr_seg_base(t, 1);
+    uint64_t vram = tsr_seg_base(t, 1), window;
     QPCIBar bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
     Stream stream;
 
@@ -486,17 +487,28 @@ static void check_windows(const char *props)
     tsr_w64(t, TSR_HA_ADDR_LO, vram + MIB);
     tsr_w32(t, TSR_HA_COUNT, 2);
     tsr_w32(t, TSR_HA_MAP, 1);
+    tsr_w64(t, TSR_SWR(0) + TSR_SWR_BASE_LO, vram + 2 * MIB);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_LAYOUT, TSR_LAYOUT_TILE4K);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_PITCH, 256);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_HEIGHT, 32);
+    tsr_w32(t, TSR_SWR(0) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
+    window = tsr_r64(t, TSR_SWR_WINDOW_LO) + 2 * MIB;
     stream = stream_begin(t);
     qpci_io_writel(t->dev, bar, 0x1010, 0x22222222);
     qpci_io_writel(t->dev, bar, 0x2020, 0x33333333);
     tsr_w32(t, TSR_HA_COUNT, 1);
     tsr_w32(t, TSR_HA_MAP, 2);
+    qpci_io_writel(t->dev, t->vram, window + 128, 0x44444444);
     tsr_expect_no_errors(t);
     to = stream_end(t, &stream, props);
     g_assert_cmphex(qpci_io_readl(to->dev, to->vram, MIB + 0x10), ==,
                     0x22222222);
     g_assert_cmphex(qpci_io_readl(to->dev, to->vram, MIB + 0x1020), ==,
                     0x33333333);
+    g_assert_cmphex(qpci_io_readl(to->dev, to->vram, 2 * MIB + 4096), ==,
+                    0x44444444);
+    g_assert_cmphex(qpci_io_readl(to->dev, to->vram, window + 128), ==,
+                    0x44444444);
     tsr_expect_no_errors(to);
     tsr_stop(t);
     tsr_stop(to);

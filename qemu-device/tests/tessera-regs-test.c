@@ -6,6 +6,8 @@
 #include "qemu/osdep.h"
 #include "tessera-common.h"
 
+#define VISIBLE (TSR_SEGF_CPU_VISIBLE | TSR_SEGF_SWIZZLE_RANGES)
+
 static void test_identity(void)
 {
     TsrTest *t = tsr_start("");
@@ -24,10 +26,11 @@ static void test_identity(void)
     g_assert_cmphex(tsr_r32(t, TSR_ID_MAGIC), ==, TSR_ID_MAGIC_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
-                    TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE);
+                    TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE |
+                    TSR_CAP_SWIZZLE_RANGES);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 64);
-    g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 0);
+    g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 8);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_MAX_IB_BYTES), ==, 16 << 20);
     g_assert_cmpuint(tsr_r32(t, TSR_ENG(0) + TSR_ENG_TYPE), ==,
                      TSR_ENGINE_RENDER);
@@ -37,7 +40,8 @@ static void test_identity(void)
     tsr_stop(t);
 
     t = tsr_start("strict=on,preemption=on,io-coherent=off,num-slots=7,"
-                  "render-engines=2,paging-engines=2,host-aperture-size=0");
+                  "render-engines=2,paging-engines=2,host-aperture-size=0,"
+                  "swizzle-ranges=0");
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_STRICT | TSR_CAP_PREEMPTION);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 4);
@@ -73,7 +77,7 @@ static void test_descriptors(void)
     TsrTest *t = tsr_start("");
 
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SEGMENTS), ==, 4);
-    check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE, 0x80000000, 64 * mib, "vram");
+    check_segment(t, 0, 1, VISIBLE, 0x80000000, 64 * mib, "vram");
     check_segment(t, 1, 2, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
                   "vram-hidden-from-cpu");
     check_segment(t, 2, 3, TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY,
@@ -92,7 +96,7 @@ static void test_descriptors(void)
     t = tsr_start("vram-size=4M,vram-hidden-size=0,agp-ro-size=0,"
                   "gart-size=8M,gart-commit=4M,io-coherent=off");
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SEGMENTS), ==, 2);
-    check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE, 0x80000000, 4 * mib, "vram");
+    check_segment(t, 0, 1, VISIBLE, 0x80000000, 4 * mib, "vram");
     g_assert_cmpuint(tsr_r32(t, TSR_SEG(1) + TSR_SEG_ID), ==, 4);
     g_assert_cmphex(tsr_r32(t, TSR_SEG(1) + TSR_SEG_FLAGS), ==,
                     TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED);
@@ -101,8 +105,8 @@ static void test_descriptors(void)
 
     /* SEG-31: what survives standby is announced, of that segment only. */
     t = tsr_start("vram-preserved=on,host-aperture-size=0");
-    check_segment(t, 0, 1, TSR_SEGF_CPU_VISIBLE | TSR_SEGF_PRESERVED_STANDBY,
-                  0x80000000, 64 * mib, "vram");
+    check_segment(t, 0, 1, VISIBLE | TSR_SEGF_PRESERVED_STANDBY, 0x80000000,
+                  64 * mib, "vram");
     check_segment(t, 1, 2, 0, 0x90000000, 192 * mib, "vram-hidden-from-cpu");
     tsr_stop(t);
 }
@@ -139,7 +143,7 @@ static void test_descriptors_reversed(void)
     TsrTest *t = tsr_start("x-reverse-segments=on");
     const uint64_t mib = 1 << 20;
 
-    check_segment(t, 0, 4, TSR_SEGF_CPU_VISIBLE, 0x80000000, 64 * mib, "vram");
+    check_segment(t, 0, 4, VISIBLE, 0x80000000, 64 * mib, "vram");
     check_segment(t, 1, 3, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
                   "vram-hidden-from-cpu");
     g_assert_cmpuint(tsr_r32(t, TSR_SEG(2) + TSR_SEG_ID), ==, 2);
@@ -174,11 +178,11 @@ static void test_descriptor_faults(void)
     tsr_stop(t);
     t = tsr_start("x-descriptor-fault=coherent-memory");
     g_assert_cmphex(tsr_r32(t, TSR_SEG(0) + TSR_SEG_FLAGS), ==,
-                    TSR_SEGF_CPU_VISIBLE | TSR_SEGF_CACHE_COHERENT);
+                    VISIBLE | TSR_SEGF_CACHE_COHERENT);
     tsr_stop(t);
     t = tsr_start("x-descriptor-fault=host-aperture-visible");
     g_assert_cmphex(tsr_r32(t, TSR_SEG(0) + TSR_SEG_FLAGS), ==,
-                    TSR_SEGF_CPU_VISIBLE | TSR_SEGF_HOST_APERTURE);
+                    VISIBLE | TSR_SEGF_HOST_APERTURE);
     tsr_stop(t);
 }
 
@@ -228,7 +232,7 @@ static void test_access_rules(void)
     tsr_r32(t, TSR_DOORBELL(0));
     tsr_w32(t, TSR_DOORBELL(2), 0);
     tsr_r32(t, TSR_ENG(2) + TSR_ENG_TYPE);
-    tsr_r32(t, TSR_SWIZZLE_RANGE_BLOCK);
+    tsr_r32(t, TSR_SWR(8));
     tsr_w32(t, TSR_DISPLAY_BLOCK, 1);
     tsr_w32(t, TSR_CTRL_RESET, 1);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 7);

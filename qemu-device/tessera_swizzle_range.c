@@ -1,0 +1,185 @@
+/*
+ * Tessera virtual GPU: swizzling ranges
+ *
+ * Each makes a swizzled surface of segment 1 appear linear in a second picture
+ * of that segment in BAR 2, at the place where the surface lies. All of that
+ * picture traps: ranges come and go without a change of the guest's memory map.
+ * Runs under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera_swizzle_range.h"
+#include "tessera_strict.h"
+#include "tessera_swizzle.h"
+#include "trace.h"
+
+#define WORD_BYTES  4       /* contiguous in every layout */
+
+/* ---- Ranges -------------------------------------------------------------- */
+
+/* Bytes of video memory, whole tiles. */
+static uint64_t surface_bytes(const TesseraSwizzleRange *r)
+{
+    return (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
+}
+
+static bool overlaps(const TesseraSwizzleRange *a, const TesseraSwizzleRange *b)
+{
+    return a->base < b->base + surface_bytes(b) &&
+           b->base < a->base + surface_bytes(a);
+}
+
+static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
+{
+    const TesseraSegment *seg;
+
+    if ((r->layout != TSR_LAYOUT_TILE4K && r->layout != TSR_LAYOUT_MORTON) ||
+        !r->pitch || r->pitch > TSR_SURF_MAX_PITCH ||
+        r->pitch % TSR_TILE_WIDTH_BYTES || !r->height ||
+        r->height > TSR_SURF_MAX_DIM || r->base % TSR_TILE_BYTES) {
+        return TSR_ERR_SURFACE;
+    }
+    seg = tessera_view_segment(s, r->base, surface_bytes(r));
+    if (!seg) {
+        return TSR_ERR_ADDRESS;
+    }
+    if (!(seg->flags & TSR_SEGF_SWIZZLE_RANGES)) {
+        return TSR_ERR_SEGMENT;
+    }
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
+        const TesseraSwizzleRange *other = &s->ranges[i];
+
+        if (other != r && other->enabled && overlaps(r, other)) {
+            return TSR_ERR_SWIZZLE_RANGE;
+        }
+    }
+    return TSR_ERR_NONE;
+}
+
+/* Whether a range is as it could have become. */
+bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index)
+{
+    const TesseraSwizzleRange *r = &s->ranges[index];
+
+    return !r->enabled || !check_range(s, r);
+}
+
+void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
+{
+    TesseraSwizzleRange *r = &s->ranges[index];
+    uint32_t err = check_range(s, r);
+
+    if (err) {
+        tessera_guest_error(&s->cpu, err, r->base);
+        return;
+    }
+    trace_tessera_swizzle_range_enable(index, r->base, r->layout, r->pitch,
+                                       r->height);
+    r->enabled = true;
+}
+
+void tessera_swizzle_range_disable(TesseraState *s, uint32_t index)
+{
+    trace_tessera_swizzle_range_disable(index);
+    s->ranges[index].enabled = false;
+}
+
+void tessera_swizzle_range_reset(TesseraState *s)
+{
+    memset(s->ranges, 0, sizeof(s->ranges));
+}
+
+/* ---- The window ---------------------------------------------------------- */
+
+/* The range that shows some bytes, counted from the start of its surface. */
+static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,
+                                             uint32_t len, uint64_t *at)
+{
+    /* Segment 1 is the first: its window shows it from its first byte. */
+    uint64_t gpa = s->segs[0].base + addr;
+
+    /* What is being loaded has not been checked. */
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges && !s->distrusted; i++) {
+        const TesseraSwizzleRange *r = &s->ranges[i];
+        uint64_t bytes = (uint64_t)r->pitch * r->height;
+
+        if (r->enabled && gpa >= r->base && gpa - r->base < bytes &&
+            len <= bytes - (gpa - r->base)) {
+            *at = gpa - r->base;
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t access_range(TesseraState *s, const TesseraSwizzleRange *r,
+                             uint64_t at, uint8_t *buf, uint32_t len,
+                             bool write)
+{
+    uint64_t surface = r->base - s->segs[0].base + s->segs[0].vram_offset;
+    uint32_t err = TSR_ERR_NONE;
+
+    while (len && !err) {
+        uint32_t n = MIN(len, WORD_BYTES - at % WORD_BYTES);
+        uint64_t off = tessera_swizzle_offset(r->layout, r->pitch,
+                                              at % r->pitch, at / r->pitch);
+
+        err = tessera_vram_rw(&s->cpu, surface + off, buf, n, write);
+        at += n;
+        buf += n;
+        len -= n;
+    }
+    return err;
+}
+
+static bool access_window(TesseraState *s, hwaddr addr, uint8_t *buf,
+                          uint32_t len, bool write)
+{
+    uint64_t at;
+    const TesseraSwizzleRange *r = find_range(s, addr, len, &at);
+    uint32_t err;
+
+    if (!r) {
+        tessera_guest_error(&s->cpu, TSR_ERR_SWIZZLE_RANGE,
+                            s->swizzle_window_offset + addr);
+        return false;
+    }
+    err = access_range(s, r, at, buf, len, write);
+    if (err) {
+        tessera_guest_error(&s->cpu, err, s->cpu.fault_addr);
+    }
+    return !err;
+}
+
+static uint64_t window_read(void *opaque, hwaddr addr, unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone || !access_window(s, addr, buf, size, false)) {
+        return UINT64_MAX;
+    }
+    return ldn_le_p(buf, size);
+}
+
+static void window_write(void *opaque, hwaddr addr, uint64_t value,
+                         unsigned size)
+{
+    TesseraState *s = opaque;
+    uint8_t buf[8];
+
+    if (s->gone) {
+        return;
+    }
+    stn_le_p(buf, size, value);
+    access_window(s, addr, buf, size, true);
+}
+
+const MemoryRegionOps tessera_swizzle_window_ops = {
+    .read = window_read,
+    .write = window_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};

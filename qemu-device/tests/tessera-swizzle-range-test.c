@@ -1,0 +1,306 @@
+/*
+ * QTest: swizzling ranges, against a loop over address bits
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera-migrate.h"
+
+#define SIZES   "vram-size=8M,vram-hidden-size=4M,agp-ro-size=1M," \
+                "gart-size=4M,firmware-size=1M"
+#define ONES    0xffffffffffffffffull
+
+typedef struct Range {
+    uint32_t layout, pitch, height;
+    uint64_t base;              /* offset in segment 1 */
+} Range;
+
+static void set_range(TsrTest *t, uint32_t i, const Range *r)
+{
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, 0);
+    tsr_w64(t, TSR_SWR(i) + TSR_SWR_BASE_LO, tsr_seg_base(t, 1) + r->base);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_LAYOUT, r->layout);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_PITCH, r->pitch);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_HEIGHT, r->height);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(i) + TSR_SWR_CONTROL), ==,
+                    TSR_SWR_ENABLE);
+}
+
+/* The manual's figure, one address bit at a time. */
+static uint64_t swizzled(const Range *r, uint64_t at)
+{
+    uint32_t xb = at % r->pitch, y = at / r->pitch, bit;
+    uint64_t off = xb / 128 * 4096 +
+                   (uint64_t)(y / 32) * (r->pitch / 128) * 4096;
+
+    if (r->layout == TSR_LAYOUT_TILE4K) {
+        return r->base + off + y % 32 * 128 + xb % 128;
+    }
+    off += xb % 4;
+    for (bit = 0; bit < 5; bit++) {
+        off += ((xb % 128 / 4) >> bit & 1) << (2 * bit + 2);
+        off += ((y % 32) >> bit & 1) << (2 * bit + 3);
+    }
+    return r->base + off;
+}
+
+/* Bytes as BAR 2 shows them without a range, lowest first. */
+static uint64_t expected(TsrTest *t, const Range *r, uint64_t at, uint32_t n)
+{
+    uint64_t value = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        value |= (uint64_t)qpci_io_readb(t->dev, t->vram,
+                                         swizzled(r, at + i)) << 8 * i;
+    }
+    return value;
+}
+
+static uint64_t rd(TsrTest *t, uint64_t offset, uint32_t n)
+{
+    uint64_t value = 0;
+
+    qtest_memread(t->qts, t->vram.addr + tsr_r64(t, TSR_SWR_WINDOW_LO) +
+                  offset, &value, n);
+    return le64_to_cpu(value);
+}
+
+static void wr(TsrTest *t, uint64_t offset, uint64_t value, uint32_t n)
+{
+    value = cpu_to_le64(value);
+    qtest_memwrite(t->qts, t->vram.addr + tsr_r64(t, TSR_SWR_WINDOW_LO) +
+                   offset, &value, n);
+}
+
+/* Any size, any alignment; across rows and tiles; first and last byte. */
+static void check_surface(TsrTest *t, const Range *r)
+{
+    uint64_t bytes = (uint64_t)r->pitch * r->height;
+
+    g_test_message("layout %u pitch %u height %u base 0x%" PRIx64, r->layout,
+                   r->pitch, r->height, r->base);
+    for (int i = 0; i < 60; i++) {
+        uint32_t n = 1 + g_test_rand_int_range(0, 8);
+        uint64_t value = (uint64_t)g_test_rand_int() << 32 | g_test_rand_int();
+        uint64_t at = i == 0 ? 0 : i == 1 ? bytes - n
+                      : i < 10 ? MIN((uint64_t)r->pitch * i, bytes) - n
+                      : ((uint64_t)g_test_rand_int() << 8) % (bytes - n);
+
+        value &= ONES >> (64 - 8 * n);
+        wr(t, r->base + at, value, n);
+        g_assert_cmphex(expected(t, r, at, n), ==, value);
+        at = ((uint64_t)g_test_rand_int() << 8) % (bytes - n);
+        g_assert_cmphex(rd(t, r->base + at, n), ==, expected(t, r, at, n));
+    }
+    tsr_expect_no_errors(t);
+    /* Behind the surface, and before it. */
+    g_assert_cmphex(rd(t, r->base + bytes, 1), ==, 0xff);
+    tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
+    if (r->base) {
+        g_assert_cmphex(rd(t, r->base - 1, 1), ==, 0xff);
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==,
+                        tsr_r64(t, TSR_SWR_WINDOW_LO) + r->base - 1);
+        tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
+    }
+}
+
+static void fill(TsrTest *t, uint64_t bytes)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    tsr_page_fill(c, 0x01234567, tsr_seg_base(t, 1), bytes);
+    tsr_run_ok(t, PAGING, c);
+}
+
+/* SWZ-6, SWZ-8, SWZ-26: any range, either layout, any pitch and size. */
+static void check_surfaces(const char *props)
+{
+    static const struct {
+        uint32_t pitch, height;
+    } shapes[] = {
+        { 128, 1 }, { 128, 32 }, { 128, 33 }, { 384, 31 }, { 4096, 100 },
+        { 128, TSR_SURF_MAX_DIM }, { TSR_SURF_MAX_PITCH, 1 },
+        { 131072, 60 },
+    };
+    TsrTest *t = tsr_start(props);
+    uint32_t count = tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), turn = 0;
+
+    fill(t, 9 << 20);
+    for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT;
+         layout++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+            Range r = {
+                .layout = layout, .pitch = shapes[i].pitch,
+                .height = shapes[i].height, .base = i % 3 * 4096,
+            };
+            uint32_t index = turn++ % count;
+
+            set_range(t, index, &r);
+            check_surface(t, &r);
+            tsr_w32(t, TSR_SWR(index) + TSR_SWR_CONTROL, 0);
+            g_assert_cmphex(rd(t, r.base, 8), ==, ONES);
+            tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
+        }
+    }
+    tsr_stop(t);
+}
+
+static void test_surfaces(void)
+{
+    check_surfaces("vram-size=9M,swizzle-ranges=64,strict=on");
+    check_surfaces("vram-size=9M,swizzle-ranges=1");
+}
+
+/* SWZ-6: what the GPU swizzled the CPU sees linear, and the other way round. */
+static void test_gpu(void)
+{
+    enum { PITCH = 512, ROWS = 64, BYTES = PITCH * ROWS };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree uint8_t *lin = g_malloc(BYTES), *got = g_malloc(BYTES);
+    TsrTest *t = tsr_start(SIZES ",strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
+    QPCIBar bar = t->vram;
+
+    bar.addr += tsr_r64(t, TSR_SWR_WINDOW_LO);
+    for (uint32_t i = 0; i < BYTES; i++) {
+        lin[i] = g_test_rand_int();
+    }
+    for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT;
+         layout++) {
+        Range r = {
+            .layout = layout, .pitch = PITCH, .height = ROWS, .base = 1 << 20,
+        };
+
+        set_range(t, 5, &r);
+        qtest_bufwrite(t->qts, t->bounce, lin, BYTES);
+        c->n = 0;
+        tsr_transfer(c, TSR_TRANSFER_SRC_PAGES, layout << 8, t->bounce_list,
+                     vram + r.base, BYTES, 0, 0, PITCH);
+        tsr_run_ok(t, PAGING, c);
+        qtest_bufread(t->qts, bar.addr + r.base, got, BYTES);
+        g_assert_cmpmem(got, BYTES, lin, BYTES);
+        for (uint32_t i = 0; i < BYTES; i++) {
+            lin[i] ^= i * 7;
+        }
+        qtest_bufwrite(t->qts, bar.addr + r.base, lin, BYTES);
+        c->n = 0;
+        tsr_transfer(c, TSR_TRANSFER_DST_PAGES, layout, vram + r.base,
+                     t->bounce_list, BYTES, 0, 0, PITCH);
+        tsr_run_ok(t, PAGING, c);
+        qtest_bufread(t->qts, t->bounce, got, BYTES);
+        g_assert_cmpmem(got, BYTES, lin, BYTES);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* SWZ-31: set while an engine works, and while others are used. */
+static void test_busy(void)
+{
+    TsrTest *t = tsr_start(SIZES ",x-hang-engine=0");
+    uint32_t job[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 3, 0, 0 };
+    Range a = { TSR_LAYOUT_MORTON, 256, 64, 0 };
+
+    fill(t, 1 << 20);
+    tsr_emit(t, RENDER, job, 4);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 3);
+    set_range(t, 0, &a);
+    for (uint32_t i = 1; i < 8; i++) {
+        Range b = { TSR_LAYOUT_TILE4K, 128 * i, 40, i * 65536 };
+
+        set_range(t, i, &b);
+        check_surface(t, &a);
+        check_surface(t, &b);
+    }
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_STATUS), ==, 0);
+    tsr_stop(t);
+}
+
+/* The referee judges the CPU; what it refuses is ones. */
+static void test_strict(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(SIZES ",strict=on");
+    uint64_t vram = tsr_seg_base(t, 1);
+    Range r = { TSR_LAYOUT_TILE4K, 512, 32, 0 };
+
+    set_range(t, 0, &r);
+    g_assert_cmphex(rd(t, 8, 8), ==, ONES);
+    tsr_expect_errors(t, TSR_ERR_STRICT_UNWRITTEN, 1);
+    wr(t, 8, 0x99, 8);
+    g_assert_cmphex(rd(t, 8, 8), ==, 0x99);
+    wr(t, 128, 0x77, 8);
+    tsr_expect_no_errors(t);
+    tsr_mark(c, TSR_MARK_FREE, vram, 4096);
+    tsr_mark(c, TSR_MARK_EVICTED, vram + 4096, 4096);
+    tsr_run_ok(t, PAGING, c);
+    wr(t, 8, 1, 8);
+    g_assert_cmphex(rd(t, 8, 8), ==, ONES);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, vram + 8);
+    tsr_expect_errors(t, TSR_ERR_STRICT_FREED, 2);
+    g_assert_cmphex(rd(t, 128, 2), ==, 0xffff);
+    tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
+    tsr_stop(t);
+}
+
+/* A reset ends them all; migration brings them. */
+static void test_reset_migrate(void)
+{
+    TsrTest *t = tsr_start(SIZES);
+    Range r = { TSR_LAYOUT_MORTON, 1024, 70, 8192 };
+
+    fill(t, 1 << 20);
+    set_range(t, 7, &r);
+    tsr_w32(t, TSR_SWR(2) + TSR_SWR_PITCH, 77);
+    t = tsr_migrate(t, SIZES);
+    check_surface(t, &r);
+    g_assert_cmpuint(tsr_r32(t, TSR_SWR(2) + TSR_SWR_PITCH), ==, 77);
+    tsr_device_reset(t);
+    g_assert_cmphex(rd(t, 8192, 8), ==, ONES);
+    tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
+    for (uint32_t reg = 0; reg <= TSR_SWR_CONTROL; reg += 4) {
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(7) + reg), ==, 0);
+    }
+    tsr_stop(t);
+}
+
+/* SWZ-26: the number is the device's; without any there is no window. */
+static void test_none(void)
+{
+    TsrTest *t = tsr_start(SIZES ",swizzle-ranges=0");
+    uint64_t size;
+
+    g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS) & TSR_CAP_SWIZZLE_RANGES, ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_SEG(0) + TSR_SEG_FLAGS), ==,
+                    TSR_SEGF_CPU_VISIBLE);
+    g_assert_cmphex(tsr_r64(t, TSR_SWR_WINDOW_LO), ==, 0);
+    tsr_expect_no_errors(t);
+    tsr_r32(t, TSR_SWR(0));
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    qpci_iomap(t->dev, TSR_BAR_VRAM, &size);
+    g_assert_cmphex(size, ==, 8 << 20);
+    tsr_stop(t);
+
+    t = tsr_start(SIZES);
+    g_assert_cmphex(tsr_r64(t, TSR_SWR_WINDOW_LO), ==, 8 << 20);
+    qpci_iomap(t->dev, TSR_BAR_VRAM, &size);
+    g_assert_cmphex(size, ==, 16 << 20);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/swizzle-range/SWZ-6-SWZ-8-SWZ-26-surfaces",
+                   test_surfaces);
+    qtest_add_func("/tessera/swizzle-range/SWZ-6-gpu", test_gpu);
+    qtest_add_func("/tessera/swizzle-range/SWZ-31-busy", test_busy);
+    qtest_add_func("/tessera/swizzle-range/strict", test_strict);
+    qtest_add_func("/tessera/swizzle-range/reset-migrate",
+                   test_reset_migrate);
+    qtest_add_func("/tessera/swizzle-range/SWZ-26-none", test_none);
+    return g_test_run();
+}
