@@ -185,6 +185,7 @@ typedef struct TesseraConfig {
     uint32_t max_ib_bytes;
     bool io_coherent;
     bool preemption;
+    bool resizable_bar;
     bool vram_preserved;
     bool strict;
     bool reverse_segments;
@@ -207,6 +208,7 @@ struct TesseraState {
     uint64_t swizzle_window_offset; /* in BAR 2 */
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
+    uint64_t visible_bytes;     /* of it, in BAR 2 */
     TesseraHostAperture ha;     /* its table and registers: BQL */
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;

@@ -132,6 +132,9 @@ static void add_segment(TesseraState *s, uint64_t *next, uint32_t id,
     } else {
         seg->vram_offset = s->vram_bytes;
         s->vram_bytes += size;
+        if (flags & TSR_SEGF_CPU_VISIBLE) {
+            seg->cpu_offset = seg->vram_offset;
+        }
     }
     *next = ROUND_UP(*next + size, TSR_SEG_BASE_ALIGN);
     s->num_segs++;
@@ -170,9 +173,14 @@ static void build_segments(TesseraState *s)
                 TSR_SEGF_CPU_VISIBLE |
                 (c->swizzle_ranges ? TSR_SEGF_SWIZZLE_RANGES : 0) |
                 (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
+    s->visible_bytes = s->vram_bytes;
     add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
                 c->vram_hidden_size,
+                c->resizable_bar ? TSR_SEGF_CPU_VISIBLE :
                 c->host_aperture_size ? TSR_SEGF_HOST_APERTURE : 0);
+    if (c->resizable_bar) {
+        s->visible_bytes = s->vram_bytes;
+    }
     add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
                 TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY);
     add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
@@ -399,6 +407,7 @@ static const Property tessera_properties[] = {
                        16 * MiB),
     DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
     DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
+    DEFINE_PROP_BOOL("resizable-bar", TesseraState, cfg.resizable_bar, false),
     DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
                      false),
     DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
@@ -433,6 +442,7 @@ static const char *const property_docs[][2] = {
     { "io-coherent", "System page accesses snoop CPU caches, default on" },
     { "preemption",
       "Announce context save and restore between parts, default off" },
+    { "resizable-bar", "BAR 2 shows segment 2 as well, default off" },
     { "vram-preserved",
       "Announce that segment 1 keeps its contents over standby, default off" },
     { "strict", "Referee memory ownership and engine state, default off" },
@@ -446,7 +456,7 @@ static const char *const property_docs[][2] = {
 static bool init_vram(TesseraState *s, Error **errp)
 {
     DeviceState *dev = DEVICE(s);
-    uint64_t half = pow2ceil(s->cfg.vram_size);
+    uint64_t half = pow2ceil(s->visible_bytes);
 
     /* Shared, so that a file descriptor backs it wherever the host can. */
     if (!memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s),
@@ -458,8 +468,8 @@ static bool init_vram(TesseraState *s, Error **errp)
     s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
     memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
                        s->cfg.swizzle_ranges ? 2 * half : half);
-    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.segment1",
-                             &s->vram, 0, s->cfg.vram_size);
+    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
+                             &s->vram, 0, s->visible_bytes);
     memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {
         s->swizzle_window_offset = half;
@@ -533,7 +543,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
               (s->cfg.strict ? TSR_CAP_STRICT : 0) |
               (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0) |
-              (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0);
+              (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0) |
+              (s->cfg.resizable_bar ? TSR_CAP_RESIZABLE_BAR : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     /* A guest that sleeps is woken without the machine being started. */

@@ -344,7 +344,8 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
         VMSTATE_MSIX(parent_obj, TesseraState),
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
-                             "strict, preemption or io-coherent differs, or "
+                             "strict, preemption, io-coherent or "
+                             "resizable-bar differs, or "
                              "only one has a host aperture or swizzling ranges"),
         VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
