@@ -301,13 +301,20 @@ def module_depends(path):
     return [n for n in m.group(1).decode().split(",") if n] if m else []
 
 
+def _without_debug_info(path):
+    """A module as the kernel wants it: the rest is most of it, and slow to unpack and to load."""
+    with tempfile.NamedTemporaryFile(suffix=".ko") as out:
+        subprocess.run(["strip", "--strip-debug", "-o", out.name, path], check=True)
+        return out.read()
+
+
 def _add_driver(cpio, flavour):
     folder = os.path.join(BUILD, "module-" + flavour)
     names = []
     if os.path.isdir(folder):
         names = sorted(n for n in os.listdir(folder) if n.endswith(".ko"))
     for name in names:
-        cpio.file("lib/modules/" + name, os.path.join(folder, name))
+        cpio.data("lib/modules/" + name, _without_debug_info(os.path.join(folder, name)))
     driver = os.path.join(folder, "tessera.ko")
     depends = module_depends(driver) if os.path.exists(driver) else []
     cpio.data("etc/tessera/depends", ("\n".join(depends) + "\n").encode())
