@@ -41,21 +41,37 @@ static void follow_blocks(struct fixture *f)
 	}
 }
 
-/* Section 3 of the requirements: the set-up, with entries left out or changed. */
-static struct fixture *example(struct kunit *test, u64 seg_mib)
+/* An entry in place of the one with this number, which moves on with all behind it. */
+static void put_entry(struct fixture *f, u32 number, u32 at, u32 slot, u32 alloc)
+{
+	struct tessera_patch *e = &f->entries[number], last;
+	u32 behind = f->in.n_entries - number;
+
+	add_entry(f, at, slot, alloc);
+	last = e[behind];
+	memmove(e + 1, e, behind * sizeof(*e));
+	*e = last;
+}
+
+static void drop_entry(struct fixture *f, u32 number)
+{
+	struct tessera_patch *e = &f->entries[number];
+
+	memmove(e, e + 1, (--f->in.n_entries - number) * sizeof(*e));
+}
+
+/* Section 3 of the requirements; its variants put and drop entries. */
+#define EXAMPLE_CUT \
+	"+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1."
+#define EXAMPLE_WHOLE "+B@0 +C@24 +A@40 [0,400)6."
+
+static struct fixture *example_base(struct kunit *test, u64 seg_mib)
 {
 	struct fixture *f = fixture_new(test, seg_mib);
 
 	add_alloc(f, 32);
 	add_alloc(f, 24);
 	add_alloc(f, 16)->flags = TESSERA_SPLIT_ALLOC_WRITTEN;
-	return f;
-}
-
-static struct fixture *example_base(struct kunit *test, u64 seg_mib)
-{
-	struct fixture *f = example(test, seg_mib);
-
 	add_entry(f, 0x000, 1, B);
 	add_entry(f, 0x000, 2, C);
 	add_entry(f, 0x100, 1, A);
@@ -68,33 +84,24 @@ static struct fixture *example_base(struct kunit *test, u64 seg_mib)
 /* SPLIT-1 SPLIT-2 SPLIT-10 SPLIT-14 SPLIT-15 SPLIT-16 SPLIT-21 SPLIT-25: steps 1 to 13. */
 static void section3_base(struct kunit *test)
 {
-	expect_plan(test, example_base(test, 64),
-		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
+	expect_plan(test, example_base(test, 64), EXAMPLE_CUT);
 }
 
 /* SPLIT-23 SPLIT-24: C is not rebound at the cut, stays at 24, and is in the way. */
 static void section3_without_e3(struct kunit *test)
 {
-	struct fixture *f = example(test, 64);
+	struct fixture *f = example_base(test, 64);
 
-	add_entry(f, 0x000, 1, B);
-	add_entry(f, 0x000, 2, C);
-	add_entry(f, 0x100, 1, A);
-	add_entry(f, 0x200, 1, NUL);
-	add_entry(f, 0x280, 3, B);
+	drop_entry(f, 3);
 	expect_late(test, f, "+B@0 +C@24 [0,100)2 !C@24", 0x100);
 }
 
 /* SPLIT-22 SPLIT-34: A is not unbound, so three must be resident at 0x280. */
 static void section3_without_e4(struct kunit *test)
 {
-	struct fixture *f = example(test, 64);
+	struct fixture *f = example_base(test, 64);
 
-	add_entry(f, 0x000, 1, B);
-	add_entry(f, 0x000, 2, C);
-	add_entry(f, 0x100, 1, A);
-	add_entry(f, 0x100, 2, C);
-	add_entry(f, 0x280, 3, B);
+	drop_entry(f, 4);
 	expect_error(test, f, -ENOSPC, 0x280);
 	KUNIT_EXPECT_EQ(test, f->plan.error_entry, 4);
 }
@@ -102,13 +109,10 @@ static void section3_without_e4(struct kunit *test)
 /* SPLIT-10: B replaces A in its slot, which is as good as an unbind. */
 static void section3_without_e4_same_slot(struct kunit *test)
 {
-	struct fixture *f = example(test, 64);
+	struct fixture *f = example_base(test, 64);
 
-	add_entry(f, 0x000, 1, B);
-	add_entry(f, 0x000, 2, C);
-	add_entry(f, 0x100, 1, A);
-	add_entry(f, 0x100, 2, C);
-	add_entry(f, 0x280, 1, B);
+	drop_entry(f, 4);
+	f->entries[4].slot_id = 1;
 	expect_plan(test, f,
 		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)2 !C@0 -A +B@16 [280,400)1.");
 }
@@ -116,24 +120,18 @@ static void section3_without_e4_same_slot(struct kunit *test)
 /* SPLIT-25: rebinding helps only at the cut that is taken. */
 static void section3_rebind_too_early(struct kunit *test)
 {
-	struct fixture *f = example(test, 64);
+	struct fixture *f = example_base(test, 64);
 
-	add_entry(f, 0x000, 1, B);
-	add_entry(f, 0x000, 2, C);
-	add_entry(f, 0x100, 2, C);
-	add_entry(f, 0x180, 1, A);
-	add_entry(f, 0x200, 1, NUL);
-	add_entry(f, 0x280, 3, B);
+	drop_entry(f, 2);
+	put_entry(f, 3, 0x180, 1, A);
 	expect_late(test, f, "+B@0 +C@24 [0,180)3 !C@24", 0x180);
 }
 
 /* SPLIT-2: with 72 MiB all fits, and nothing is cut. */
 static void section3_large_segment(struct kunit *test)
 {
-	expect_plan(test, example_base(test, 72),
-		    "+B@0 +C@24 +A@40 [0,400)6.");
-	expect_plan(test, example_base(test, 256),
-		    "+B@0 +C@24 +A@40 [0,400)6.");
+	expect_plan(test, example_base(test, 72), EXAMPLE_WHOLE);
+	expect_plan(test, example_base(test, 256), EXAMPLE_WHOLE);
 }
 
 /* SPLIT-3: every split point is cut at. */
@@ -161,7 +159,7 @@ static void force_bitmap(struct kunit *test)
 	expect_plan(test, f,
 		    "+B@0 +C@24 +A@40 [0,200)4 !C@24 [200,400)2.");
 	f->in.n_force = 2;
-	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
+	expect_plan(test, f, EXAMPLE_WHOLE);
 }
 
 /* SPLIT-3: the same seed cuts at the same places, another one elsewhere. */
@@ -191,18 +189,24 @@ static void force_random(struct kunit *test)
 	KUNIT_EXPECT_NE(test, differ, 0);
 }
 
-/* SPLIT-19: N + 1 allocations in turn, with room for one, give N + 1 parts. */
-static void rotating(struct kunit *test)
+/* SPLIT-19: N + 1 allocations in turn, with room for one, give N + 1 parts, ... */
+static void rotate(struct kunit *test, u64 cut_cost_bytes)
 {
 	struct fixture *f = fixture_new(test, 16);
 	u32 i;
 
-	for (i = 0; i < 4; i++)
+	f->in.cut_cost_bytes = cut_cost_bytes;
+	for (i = 0; i < 4; i++) {
 		add_alloc(f, 16);
-	for (i = 0; i < 4; i++)
 		add_entry(f, 0x40 * i, 0, A + i);
+	}
 	expect_plan(test, f,
 		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +C@0 [80,c0)1 -C +D@0 [c0,400)1.");
+}
+
+static void rotating(struct kunit *test)
+{
+	rotate(test, U64_MAX);
 }
 
 /* SPLIT-11 SPLIT-12 SPLIT-36: what makes one split point, and what it leaves. */
@@ -527,20 +531,12 @@ static void leak_check(struct kunit *test)
 	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
 	expect_error(test, f, -EINVAL, 0x280);
 	/* C is unbound before the second cut. */
-	f = example(test, 64);
-	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
-	add_entry(f, 0x000, 1, B);
-	add_entry(f, 0x000, 2, C);
-	add_entry(f, 0x100, 1, A);
-	add_entry(f, 0x100, 2, C);
-	add_entry(f, 0x200, 1, NUL);
-	add_entry(f, 0x200, 2, NUL);
-	add_entry(f, 0x280, 3, B);
+	put_entry(f, 5, 0x200, 2, NUL);
 	expect_plan(test, f,
 		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)4 -A +B@40 [280,400)1.");
 	f = example_base(test, 72);
 	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
-	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
+	expect_plan(test, f, EXAMPLE_WHOLE);
 }
 
 /* SPLIT-7 SPLIT-8 SPLIT-16: the table at each part's start. */
@@ -576,22 +572,14 @@ static void replay(struct kunit *test)
 static void free_cuts_save_nothing(struct kunit *test)
 {
 	struct fixture *f = example_base(test, 64);
-	u32 i;
 
 	f->in.cut_cost_bytes = 0;
-	expect_plan(test, f,
-		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
+	expect_plan(test, f, EXAMPLE_CUT);
 	f = example_base(test, 72);
 	f->in.cut_cost_bytes = 0;
-	expect_plan(test, f, "+B@0 +C@24 +A@40 [0,400)6.");
-	f = fixture_new(test, 16);
-	f->in.cut_cost_bytes = 0;
-	for (i = 0; i < 4; i++)
-		add_alloc(f, 16);
-	for (i = 0; i < 4; i++)
-		add_entry(f, 0x40 * i, 0, A + i);
-	expect_plan(test, f,
-		    "+A@0 [0,40)1 -A +B@0 [40,80)1 -B +C@0 [80,c0)1 -C +D@0 [c0,400)1.");
+	expect_plan(test, f, EXAMPLE_WHOLE);
+	/* ... and no more of them if they are free */
+	rotate(test, 0);
 }
 
 /* One that saves more than it costs is. */
@@ -770,23 +758,27 @@ static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u
 /* SPLIT-17 SPLIT-19 SPLIT-25: the example in windows makes the same operations. */
 static void windows_of_example(struct kunit *test)
 {
-	struct fixture *f = example_base(test, 64);
+	static const struct {
+		u32 max_parts, max_ops;
+		const char *plan;
+	} rows[] = {
+		{ 1, U32_MAX,
+		  "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1." },
+		{ 2, U32_MAX,
+		  "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1." },
+		{ 9, 4,
+		  "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1." },
+		{ 0, 5,
+		  "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1." },
+	};
+	u32 r;
 
-	plan_windows(test, f, 1, U32_MAX);
-	KUNIT_EXPECT_STREQ(test, f->text,
-			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
-	f = example_base(test, 64);
-	plan_windows(test, f, 2, U32_MAX);
-	KUNIT_EXPECT_STREQ(test, f->text,
-			   "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
-	f = example_base(test, 64);
-	plan_windows(test, f, 9, 4);
-	KUNIT_EXPECT_STREQ(test, f->text,
-			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
-	f = example_base(test, 64);
-	plan_windows(test, f, 0, 5);
-	KUNIT_EXPECT_STREQ(test, f->text,
-			   "+B@0 +C@24 [0,100)2 | -B C@24>0 +A@16 [100,280)3 | !C@0 -A +B@16 [280,400)1.");
+	for (r = 0; r < ARRAY_SIZE(rows); r++) {
+		struct fixture *f = example_base(test, 64);
+
+		plan_windows(test, f, rows[r].max_parts, rows[r].max_ops);
+		KUNIT_EXPECT_STREQ_MSG(test, f->text, rows[r].plan, "row %u", r);
+	}
 }
 
 struct countdown {
@@ -858,8 +850,7 @@ static void scratch_follows_segments(struct kunit *test)
 	f->in.n_allocs = 4;
 	/* What remains per segment is its own record, lists' ends and chunks. */
 	KUNIT_EXPECT_LT(test, tessera_split_scratch_size(&f->in), one + 31 * 512);
-	expect_plan(test, f,
-		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)3 !C@0 -A +B@16 [280,400)1.");
+	expect_plan(test, f, EXAMPLE_CUT);
 }
 
 static struct kunit_case split_tests[] = {
