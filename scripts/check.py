@@ -15,6 +15,7 @@ a test failed, 125 if all that failed is what could not be built or started.
 
 import concurrent.futures
 import os
+import resource
 import sys
 import time
 import traceback
@@ -27,6 +28,7 @@ from check.results import OUTPUTS, RESULTS, ROOT, run_program, say  # noqa: E402
 from check.selection import wanted_tiers  # noqa: E402
 from check.tap import report  # noqa: E402
 from check.tiers import SIMPLE  # noqa: E402
+from check.times import TIMES  # noqa: E402
 
 
 def run_all(tiers, names):
@@ -39,7 +41,7 @@ def run_all(tiers, names):
     for tier in tiers:
         if tier in SIMPLE:
             seconds, call = SIMPLE[tier]
-            work.append((seconds, timed, (tier, call, names)))
+            work.append((TIMES.get(tier, seconds), timed, (tier, call, names)))
         else:
             work += guest_work(tier.split("-")[1], names)
     work.sort(key=lambda item: -item[0])
@@ -65,7 +67,10 @@ def timed(title, call, *args):
     begin = time.monotonic()
     say("-- %s" % title)
     call(*args)
-    say("   %s: %.1f s" % (title, time.monotonic() - begin))
+    seconds = time.monotonic() - begin
+    if not args[0]:
+        TIMES.put(title, seconds)
+    say("   %s: %.1f s" % (title, seconds))
 
 
 def main():
@@ -96,8 +101,11 @@ def main():
     run_all(ready, names)
     if not names:
         coverage()
-    print("\n%.0f s in all; outputs are in %s/" % (
-        time.monotonic() - begin, os.path.relpath(OUTPUTS.folder, ROOT)))
+    TIMES.save()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print("\n%.0f s in all, %.0f s of the processors; outputs are in %s/" % (
+        time.monotonic() - begin, used.ru_utime + used.ru_stime,
+        os.path.relpath(OUTPUTS.folder, ROOT)))
     if RESULTS.seconds:
         print("the slowest:\n  " + "\n  ".join(
             "%6.1f s  %s" % item for item in RESULTS.slowest()))

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 # pylint: disable=wrong-import-position
 import referee  # noqa: E402
 import mutants  # noqa: E402
-from check import guests, results, selection, tap  # noqa: E402
+from check import guests, results, selection, tap, times  # noqa: E402
 
 
 class Tap(unittest.TestCase):
@@ -173,18 +173,48 @@ class Culprits(unittest.TestCase):
 
 class Boots(unittest.TestCase):
     class Test:
-        def __init__(self, seconds):
+        def __init__(self, seconds, modules=""):
             self.length = seconds
+            self.name = "test-%d" % seconds
+            self.args = {"devices": "1", **dict.fromkeys(guests.GUEST_OPTIONS, ""),
+                         "modules": modules}
 
-        def seconds(self):
+        def seconds(self, _kernel):
             return self.length
 
     def test_shared_out_evenly(self):
-        groups = [("a", [self.Test(10)]), ("b", [self.Test(60)]), ("c", [self.Test(50)])]
-        self.assertEqual([[g[0] for g in boot] for boot in guests.share_out(groups, 2)],
+        groups = [("a", [self.Test(100)]), ("b", [self.Test(600)]), ("c", [self.Test(500)])]
+        self.assertEqual([[g[0] for g in boot] for boot in guests.share_out("debug", groups, 2)],
                          [["b"], ["c", "a"]])
-        self.assertEqual(len(guests.share_out(groups, 1)), 1)
-        self.assertEqual(guests.share_out([], 2), [])
+        self.assertEqual(len(guests.share_out("debug", groups, 1)), 1)
+        self.assertEqual(guests.share_out("debug", [], 2), [])
+        # so fast that it took no time
+        self.assertEqual(len(guests.share_out("debug", [("a", [self.Test(0)])], 2)), 1)
+        # not worth a second boot
+        self.assertEqual(len(guests.share_out("debug", groups[:1], 2)), 1)
+
+    def test_modules_of_all_that_share(self):
+        boot = [("a", [self.Test(1, "vgem")]), ("b", [self.Test(2)]), ("c", [self.Test(3, "x")])]
+        self.assertTrue(all(guests.is_plain(tests) for _device, tests in boot))
+        options, _command = guests.boot_command(boot, {"test-%d" % n: 9 for n in (1, 2, 3)})
+        self.assertIn("--modules=vgem,x", options)
+
+
+class Times(unittest.TestCase):
+    def test_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "times.json")
+            one, other = times.Times(path), times.Times(path)
+            self.assertEqual(one.get("a", 7), 7)
+            one.put("a", 1.5)
+            one.save()
+            other.put("b", 2)
+            other.save()
+            again = times.Times(path)
+            self.assertEqual((again.get("a", 7), again.get("b", 7)), (1.5, 2))
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("[1")
+            self.assertEqual(times.Times(path).get("a", 7), 7)
 
 
 class Mutants(unittest.TestCase):

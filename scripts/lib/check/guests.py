@@ -2,6 +2,7 @@
 """Boots of the guest, and the test programs that share them."""
 
 import glob
+import math
 import os
 import re
 import subprocess
@@ -9,11 +10,16 @@ import time
 
 from .results import BUILD, OUTPUTS, RESULTS, ROOT, TIMEOUT_FACTOR, say
 from .selection import TIERS, chosen
-from .tap import parse_tap, report, split_output
+from .tap import durations, parse_tap, report, split_output
+from .times import TIMES
 
 # A test under the debug kernel takes longer.
 DEBUG_FACTOR = 4
 DEFAULT_TIMEOUT = 60
+# What a boot may last before its tests are worth a second one, which starts in a fraction.
+LONG_BOOT = 150
+# From nothing to the first test, and the search for leaks.
+BOOT_SECONDS = {"stock": 10, "debug": 40}
 
 
 class GuestRun:
@@ -29,7 +35,7 @@ def guest(kernel, name, timeout, command, more=(), env=None):
            "--timeout", str(timeout), "--log", log] + list(more)
     p = subprocess.run(cmd + ["--", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False, cwd=ROOT,
-                       env=dict(os.environ, **(env or {})))
+                       env=dict(os.environ, TESSERA_GUEST_TIMES="1", **(env or {})))
     out = p.stdout.decode("utf-8", "replace")
     err = p.stderr.decode("utf-8", "replace")
     OUTPUTS.keep(name + "-output", out + "\n--- standard error\n" + err)
@@ -102,14 +108,24 @@ class GuestTest:
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
         return tuple(self.args[k] for k in ("devices",) + GUEST_OPTIONS)
 
-    def seconds(self):
-        return float(self.args["timeout"])
+    def limit(self, kernel):
+        factor = DEBUG_FACTOR if kernel == "debug" else 1
+        return int(float(self.args["timeout"]) * factor * TIMEOUT_FACTOR)
+
+    def seconds(self, kernel):
+        """What it took the last time; a guess for a new one."""
+        return TIMES.get("guest-%s/%s" % (kernel, self.name), self.limit(kernel) / 10)
 
 
 def is_plain(tests):
-    """May this group share its guest with devices of other properties?"""
-    return tests[0].boot() == ("1",) + len(GUEST_OPTIONS) * ("",) and not any(
-        re.search("unplug|unload", t.name) for t in tests)
+    """May this group share its guest with devices of other properties?
+
+    That its modules are there does not matter to other tests.
+    """
+    args = tests[0].args
+    return args["devices"] == "1" and not any(
+        args[key] for key in GUEST_OPTIONS if key != "modules") and not any(
+            re.search("unplug|unload", t.name) for t in tests)
 
 
 def guest_boots(kernel, names):
@@ -133,24 +149,27 @@ def guest_boots(kernel, names):
             shared.append((key[0], tests))
         else:
             boots.append([(key[0], tests)])
-    return boots + share_out(shared, max(1, (os.cpu_count() or 1) // 2))
+    return boots + share_out(kernel, shared, os.cpu_count() or 1)
 
 
-def share_out(groups, count):
-    """At most `count` boots for groups that could share one, of about equal length."""
-    boots = [[] for _ in range(min(count, len(groups)))]
+def length(kernel, boot):
+    return sum(t.seconds(kernel) for _device, tests in boot for t in tests)
 
-    def length(boot):
-        return sum(t.seconds() for _device, tests in boot for t in tests)
 
-    for group in sorted(groups, key=lambda g: -length([g])):
-        min(boots, key=length).append(group)
+def share_out(kernel, groups, most):
+    """At most that many boots for groups that could share one, of about equal length."""
+    count = min(most, max(1, math.ceil(length(kernel, groups) / LONG_BOOT)), len(groups))
+    boots = [[] for _ in range(count)]
+    for group in sorted(groups, key=lambda g: -length(kernel, [g])):
+        min(boots, key=lambda boot: length(kernel, boot)).append(group)
     return boots
 
 
 def boot_command(boot, limits):
     """Options of scripts/guest and the guest's command line for one boot."""
     options, items = ["--leak-check"], []
+    if len(boot) > 1:
+        options.append("--no-load")  # run-tests does that
     for number, (device, tests) in enumerate(boot):
         options.append("--device=" + device)
         if len(boot) > 1:
@@ -159,6 +178,8 @@ def boot_command(boot, limits):
     args = boot[0][1][0].args
     if args["devices"] != "1":
         options.append("--devices=" + args["devices"])
+    modules = {m for _device, tests in boot for m in tests[0].args["modules"].split(",") if m}
+    args = dict(args, modules=",".join(sorted(modules)))
     for key in GUEST_OPTIONS:
         if args[key]:
             options.append("--%s=%s" % (key, args[key]))
@@ -185,6 +206,7 @@ def report_tests(kernel, boot, run):
             OUTPUTS.keep(prefix, text)
             if code is not None:
                 report(prefix, text, code)
+                TIMES.put(prefix, sum(seconds for seconds, _name in durations(text)))
                 continue
             for ok, case, detail in parse_tap(text)[0]:
                 RESULTS.add(ok, "%s: %s" % (prefix, case), detail)
@@ -194,12 +216,11 @@ def report_tests(kernel, boot, run):
 
 def run_boot(kernel, number, boot):
     """One boot for all its tests; again for those behind one that killed it."""
-    factor = (DEBUG_FACTOR if kernel == "debug" else 1) * TIMEOUT_FACTOR
     turn = 0
     while boot and not RESULTS.enough():
         turn += 1
         name = "guest-%s-%d%s" % (kernel, number, "" if turn == 1 else chr(96 + turn))
-        limits = {t.name: int(t.seconds() * factor) for _d, tests in boot for t in tests}
+        limits = {t.name: t.limit(kernel) for _d, tests in boot for t in tests}
         for device, tests in boot:
             say("-- %s: %s%s" % (name, " ".join(t.name for t in tests),
                                  " (%s)" % device if device else ""))
@@ -208,7 +229,9 @@ def run_boot(kernel, number, boot):
         run = guest(kernel, name, sum(limits.values()) + 120, command, options)
         boot = report_tests(kernel, boot, run)
         kernel_result(name, run)
-        say("   %s: %.1f s" % (name, time.monotonic() - begin))
+        used = re.search(r"([\d.]+ s of the processors)$", run.err, re.M)
+        say("   %s: %.1f s%s" % (name, time.monotonic() - begin,
+                                 used and ", " + used.group(1) or ""))
 
 
 def guest_work(kernel, names):
@@ -216,6 +239,5 @@ def guest_work(kernel, names):
     boots = guest_boots(kernel, names)
     if not boots and not any(n not in TIERS for n in names):
         RESULTS.add_missing("guest-%s: no test programs in build/guest-bin" % kernel)
-    factor = DEBUG_FACTOR if kernel == "debug" else 1
-    return [(factor * sum(t.seconds() for _d, tests in boot for t in tests),
-             run_boot, (kernel, n, boot)) for n, boot in enumerate(boots, 1)]
+    return [(BOOT_SECONDS[kernel] + length(kernel, boot), run_boot, (kernel, n, boot))
+            for n, boot in enumerate(boots, 1)]
