@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
@@ -192,6 +193,17 @@ class Boots(unittest.TestCase):
         self.assertEqual(len(guests.share_out("debug", [("a", [self.Test(0)])], 2)), 1)
         # not worth a second boot
         self.assertEqual(len(guests.share_out("debug", groups[:1], 2)), 1)
+
+    def test_left_to_a_long_run(self):
+        test = guests.GuestTest("test-reset")
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("TESSERA_LONG", None)
+            self.assertTrue(test.is_left("debug", []))
+            self.assertTrue(test.is_left("debug", ["guest-debug"]))
+            self.assertFalse(test.is_left("stock", []))
+            self.assertFalse(test.is_left("debug", ["test-reset"]))
+            os.environ["TESSERA_LONG"] = "1"
+            self.assertFalse(test.is_left("debug", []))
 
     def test_modules_of_all_that_share(self):
         boot = [("a", [self.Test(1, "vgem")]), ("b", [self.Test(2)]), ("c", [self.Test(3, "x")])]

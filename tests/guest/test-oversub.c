@@ -10,7 +10,7 @@
 
 static uint32_t few(uint32_t count)
 {
-	return tap_slow() ? count / 5 + 1 : count;
+	return tap_long() ? count : count / (tap_slow() ? 5 : 2) + 1;
 }
 
 /* linear and swizzled, all in the segment that the CPU sees, twice what it holds */

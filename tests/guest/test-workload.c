@@ -10,7 +10,7 @@
 
 static uint32_t few(uint32_t count)
 {
-	return tap_slow() ? count / 4 + 1 : count;
+	return tap_long() ? count : count / (tap_slow() ? 4 : 2) + 1;
 }
 
 static void tell(const struct wl_progress *sum)

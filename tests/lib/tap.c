@@ -144,6 +144,11 @@ bool tap_slow(void)
 	return kernel && !strcmp(kernel, "debug");
 }
 
+bool tap_long(void)
+{
+	return tap_env("LONG", 0);
+}
+
 /* into the kernel log, so that what the kernel says has a test's name */
 static void mark(const char *what, const char *name, const char *more)
 {

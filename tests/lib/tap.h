@@ -49,6 +49,8 @@ uint64_t tap_seed(uint64_t seed);
 uint64_t tap_env(const char *name, uint64_t otherwise);
 /* the debug kernel: do less */
 bool tap_slow(void);
+/* a run that may take as long as it likes: TESSERA_LONG */
+bool tap_long(void);
 
 #define require(cond)                                                                              \
 	do {                                                                                       \

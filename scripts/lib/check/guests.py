@@ -85,7 +85,7 @@ class GuestTest:
     def __init__(self, path):
         self.name = os.path.basename(path)
         self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
-                     "devices": "1", **dict.fromkeys(GUEST_OPTIONS, "")}
+                     "devices": "1", "long": "", **dict.fromkeys(GUEST_OPTIONS, "")}
         for name in (self.name, os.path.splitext(self.name)[0]):
             args = os.path.join(ROOT, "tests", "guest", name + ".args")
             if os.path.exists(args):
@@ -107,6 +107,11 @@ class GuestTest:
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
         return tuple(self.args[k] for k in ("devices",) + GUEST_OPTIONS)
+
+    def is_left(self, kernel, names):
+        """Is it for a run that may take long, and not asked for by its name?"""
+        return (self.args["long"] == kernel and not os.environ.get("TESSERA_LONG") and
+                all(n in TIERS for n in names))
 
     def limit(self, kernel):
         factor = DEBUG_FACTOR if kernel == "debug" else 1
@@ -134,15 +139,21 @@ def guest_boots(kernel, names):
     Tests with equal properties are a group; groups that ask for nothing else share a
     guest with a device for each, and the driver is bound to one at a time.
     """
-    groups = {}
+    groups, left = {}, []
     for path in sorted(glob.glob(os.path.join(BUILD, "guest-bin", "test-*"))):
         if not os.access(path, os.X_OK) or os.path.isdir(path):
             continue
         test = GuestTest(path)
         if test.args["kernel"] not in ("both", kernel):
             continue
-        if chosen(names, test.name, "guest-" + kernel):
+        if not chosen(names, test.name, "guest-" + kernel):
+            continue
+        if test.is_left(kernel, names):
+            left.append(test.name)
+        else:
             groups.setdefault((test.args["device"],) + test.boot(), []).append(test)
+    if left:
+        say("-- guest-%s: left to LONG=1: %s" % (kernel, " ".join(left)))
     boots, shared = [], []
     for key, tests in sorted(groups.items()):
         if is_plain(tests):
