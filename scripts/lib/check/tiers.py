@@ -93,7 +93,7 @@ def tier_tsan(names):
 KUNIT = """
 insmod /lib/modules/tessera.ko || exit 1
 for m in /lib/modules/*kunit*.ko; do
-	insmod $m || echo "not ok 0 $m cannot be loaded"
+	insmod $m ${TESSERA_LONG:+split_cases=60000} || echo "not ok 0 $m cannot be loaded"
 done
 for f in /sys/kernel/debug/kunit/*/results; do
 	echo "#@suite"
