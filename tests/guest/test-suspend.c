@@ -160,7 +160,7 @@ static void contents_under_load(void)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++)
 		tsr_client_start(&clients[i], load, i);
-	for (uint32_t round = 0; round < 4; round++) {
+	for (uint32_t round = 0; round < (tap_long() ? 6 : 3); round++) {
 		for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++) {
 			uint32_t before = clients[i].state->rounds;
 

@@ -17,7 +17,7 @@ from .times import TIMES
 DEBUG_FACTOR = 4
 DEFAULT_TIMEOUT = 60
 # What a boot may last before its tests are worth a second one, which starts in a fraction.
-LONG_BOOT = 150
+LONG_BOOT = 240
 # From nothing to the first test, and the search for leaks.
 BOOT_SECONDS = {"stock": 10, "debug": 40}
 
