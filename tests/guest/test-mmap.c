@@ -154,44 +154,17 @@ static void layouts_look_linear(void)
 	const uint32_t pitch = 512, rows = 256;
 
 	for (uint32_t layout = 0; layout < TSR_LAYOUT_COUNT; layout++) {
-		struct drm_tessera_bo_create args = {
-			.size = pitch * rows,
-			.supported = tsr_bit(seg),
-			.flags = cpu,
-			.layout = layout,
-			.pitch = layout ? pitch : 0,
-		};
-		const struct tsr_surface surface = {
-			.format = TSR_FORMAT_R32,
-			.layout = layout,
-			.access = TSR_SURF_READ | TSR_SURF_WRITE,
-			.pitch = pitch,
-			.width = pitch / 4,
-			.height = rows,
-		};
-		struct tsr_surface linear = surface;
-		struct tsr_bo bo = { .size = args.size }, out;
+		const struct tsr_surface surface = tsr_surface_rows(layout, pitch, rows);
+		struct tsr_bo bo = tsr_bo_new_rows(&dev, &surface, tsr_bit(seg), cpu), out;
 		struct tsr_cmd cmd;
-		uint32_t *p;
 
-		require_ok(__tsr_bo_create(dev.fd, &args));
-		bo.handle = args.handle;
 		tsr_bo_map(&dev, &bo);
 		tsr_pattern_write(&bo, 40 + layout);
 		out = tsr_bo_new(&dev, bo.size, tsr_bit(tsr_seg_gart(&dev)), cached);
 
 		/* the GPU reads it as what it is */
-		linear.layout = TSR_LAYOUT_LINEAR;
 		tsr_cmd_init(&cmd);
-		tsr_cmd_group_begin(&cmd);
-		tsr_cmd_bind(&cmd, 0, &out, &linear);
-		tsr_cmd_bind(&cmd, 1, &bo, &surface);
-		tsr_cmd_group_end(&cmd);
-		p = tsr_cmd_packet(&cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
-		p[1] = 0;
-		p[2] = 1;
-		p[7] = pitch / 4;
-		p[8] = rows;
+		tsr_cmd_copy_rows(&cmd, &out, &bo, &surface);
 		tsr_submit_done(&dev, ctx, &cmd);
 		tsr_bo_map(&dev, &out);
 		tsr_pattern_check(&out, 40 + layout);

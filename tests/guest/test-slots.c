@@ -357,42 +357,17 @@ static void check_swizzled(struct tsr_device *dev, uint32_t ctx, uint32_t layout
 			   uint32_t rows)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
-	struct drm_tessera_bo_create args = {
-		.size = (uint64_t)pitch * rows,
-		.supported = tsr_bit(seg),
-		.flags = cpu,
-		.layout = layout,
-		.pitch = pitch,
-	};
-	struct tsr_surface view = {
-		.format = TSR_FORMAT_R32,
-		.layout = layout,
-		.access = TSR_SURF_READ | TSR_SURF_WRITE,
-		.pitch = pitch,
-		.width = pitch / 4,
-		.height = rows,
-	};
-	struct tsr_surface linear = view;
-	struct tsr_bo bo = { .size = args.size }, out;
+	struct tsr_surface view = tsr_surface_rows(layout, pitch, rows);
+	struct tsr_bo bo = tsr_bo_new_rows(dev, &view, tsr_bit(seg), cpu), out;
 	struct tsr_cmd cmd;
 	uint32_t *p;
 
-	linear.layout = TSR_LAYOUT_LINEAR;
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	bo.handle = args.handle;
 	out = tsr_bo_new(dev, bo.size, tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev)),
 			 cached);
 	tsr_bo_map(dev, &bo);
 	tsr_pattern_write(&bo, layout);
 	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind(&cmd, 0, &out, &linear);
-	tsr_cmd_bind(&cmd, 1, &bo, &view);
-	tsr_cmd_group_end(&cmd);
-	p = tsr_cmd_packet(&cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
-	p[2] = 1;
-	p[7] = view.width;
-	p[8] = rows;
+	tsr_cmd_copy_rows(&cmd, &out, &bo, &view);
 	/* paged in swizzled, read by the GPU as what it is; paged out, linear again */
 	tsr_submit_done(dev, ctx, &cmd);
 	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);

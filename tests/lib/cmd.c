@@ -123,6 +123,51 @@ uint32_t tsr_cmd_bind_buffer(struct tsr_cmd *cmd, uint32_t slot, const struct ts
 	return tsr_cmd_bind(cmd, slot, bo, &buffer);
 }
 
+struct tsr_surface tsr_surface_rows(uint32_t layout, uint32_t pitch, uint32_t rows)
+{
+	return (struct tsr_surface){
+		.format = TSR_FORMAT_R32,
+		.layout = layout,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.pitch = pitch,
+		.width = pitch / 4,
+		.height = rows,
+	};
+}
+
+struct tsr_bo tsr_bo_new_rows(struct tsr_device *dev, const struct tsr_surface *rows,
+			      uint32_t supported, uint32_t flags)
+{
+	struct drm_tessera_bo_create args = {
+		.size = (uint64_t)rows->pitch * rows->height,
+		.supported = supported,
+		.flags = flags,
+		.layout = rows->layout,
+		.pitch = rows->layout ? rows->pitch : 0,
+	};
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	return (struct tsr_bo){ .handle = args.handle, .size = args.size };
+}
+
+/* slots 0 and 1 are bound for it */
+void tsr_cmd_copy_rows(struct tsr_cmd *cmd, const struct tsr_bo *linear, const struct tsr_bo *bo,
+		       const struct tsr_surface *rows)
+{
+	struct tsr_surface to = *rows;
+	uint32_t *p;
+
+	to.layout = TSR_LAYOUT_LINEAR;
+	tsr_cmd_group_begin(cmd);
+	tsr_cmd_bind(cmd, 0, linear, &to);
+	tsr_cmd_bind(cmd, 1, bo, rows);
+	tsr_cmd_group_end(cmd);
+	p = tsr_cmd_packet(cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
+	p[2] = 1;
+	p[7] = rows->width;
+	p[8] = rows->height;
+}
+
 uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot)
 {
 	struct drm_tessera_submit_patch *patch = add_patch(cmd);

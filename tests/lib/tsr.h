@@ -154,6 +154,12 @@ uint32_t tsr_cmd_bind(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *b
 uint32_t tsr_cmd_bind_buffer(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo,
 			     bool write);
 uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot);
+/* rows of words in a layout, read and written; an object of such, and a copy of it without one */
+struct tsr_surface tsr_surface_rows(uint32_t layout, uint32_t pitch, uint32_t rows);
+struct tsr_bo tsr_bo_new_rows(struct tsr_device *dev, const struct tsr_surface *rows,
+			      uint32_t supported, uint32_t flags);
+void tsr_cmd_copy_rows(struct tsr_cmd *cmd, const struct tsr_bo *linear, const struct tsr_bo *bo,
+		       const struct tsr_surface *rows);
 void tsr_cmd_forget(struct tsr_cmd *cmd, uint32_t slot); /* unbind without a packet */
 void tsr_cmd_fill(struct tsr_cmd *cmd, uint32_t slot, uint32_t x, uint32_t words, uint32_t value);
 void tsr_cmd_copy(struct tsr_cmd *cmd, uint32_t dst, uint32_t dst_x, uint32_t src, uint32_t src_x,
