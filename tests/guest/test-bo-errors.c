@@ -458,9 +458,12 @@ static void bad_ioctls(void)
 	struct tsr_device dev = tsr_open();
 	uint8_t arg[256] = { 0 };
 
-	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x20; nr++)
+	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x20; nr++) {
+		if (nr == DRM_TESSERA_LOCK || nr == DRM_TESSERA_UNLOCK)
+			continue;
 		require_err(tsr_ioctl(dev.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint8_t[64]), arg),
 			    -EINVAL);
+	}
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_BO_CREATE, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_BO_INFO, (void *)8), -EFAULT);
@@ -468,6 +471,8 @@ static void bad_ioctls(void)
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_CREATE, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_DESTROY, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, (void *)8), -EFAULT);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_LOCK, (void *)8), -EFAULT);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_UNLOCK, (void *)8), -EFAULT);
 	tsr_close(&dev);
 }
 
