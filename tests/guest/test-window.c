@@ -470,16 +470,31 @@ static void hang_in_the_middle(void)
 
 /* ---- suspend, unplug ---------------------------------------------------------------- */
 
+/* a job for the same engine: without preemption its SUBMIT is at the gate */
+static void submit_small(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	require_ok(tsr_client_submit(client, &dev, small.ctx, &small.cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_close(&dev);
+}
+
 /* SEG-31: again and again while it is being armed and run */
 static void suspend_between_windows(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct tsr_client a;
+	struct tsr_client a, waiter;
 	struct tsr_small small;
 
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&a, submit_kept, 0);
 	tsr_client_wait_running(&a);
+	tsr_client_start(&waiter, submit_small, 0);
+	tsr_wait_for(waiter.state->begun);
 	for (int i = 0; i < 3; i++) {
 		uint64_t start = tap_now_ns();
 
@@ -489,6 +504,7 @@ static void suspend_between_windows(void)
 			 (unsigned long long)(tap_now_ns() - start) / 1000000);
 	}
 	tsr_client_join(&a);
+	tsr_client_join(&waiter);
 	tsr_small_run(&dev, &small);
 	tsr_close(&dev);
 }

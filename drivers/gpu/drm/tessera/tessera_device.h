@@ -50,8 +50,9 @@ struct tessera_segments;	/* segments/segment.c */
  * being destroyed, for a gate, for a hold or for room in a quota. A window holds
  * reservations while it is armed, and waits for nobody meanwhile.
  *
- * Those waits can be frozen, with the context's lock and @reset_lock held: nobody wants them whom
- * suspend needs, hence %TASK_FREEZABLE_UNSAFE.
+ * A submission that has to freeze returns from those waits and begins anew. Once parts of it are armed
+ * it cannot: then it is frozen with the context's lock and @reset_lock held, which nobody wants whom
+ * suspend needs (%TESSERA_GROUP_WAIT).
  *
  * Registers that only work together, ownership and timestamp, have the spinlock
  * &tessera_device.window_lock, a leaf.

@@ -581,7 +581,8 @@ int tessera_manager_claim(struct tessera_manager *mgr)
 		seen = tessera_room_seen(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
 		if (claim_try(mgr))
 			return 0;
-		ret = tessera_room_wait(mgr->tdev, TESSERA_ROOM_UNCLAIMED, seen, false);
+		/* The owner sleeps nowhere where it could be frozen: this does not last. */
+		ret = tessera_room_wait(mgr->tdev, TESSERA_ROOM_UNCLAIMED, seen, TASK_KILLABLE);
 		if (ret)
 			return ret;
 	}

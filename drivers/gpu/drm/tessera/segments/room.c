@@ -4,11 +4,10 @@
  *
  * Who finds no room for a reason that passes drops all its locks, waits here, and looks
  * again. The number of the last event is read before the look, so none is missed.
- * Waiting takes no lock and ends with a signal, if only a fatal one; a freeze is allowed.
+ * Waiting takes no lock and ends with a signal, if only a fatal one.
  */
 
 #include <linux/atomic.h>
-#include <linux/freezer.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
@@ -82,24 +81,23 @@ void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event ev
  * @tdev: the device
  * @event: which kind
  * @seen: from tessera_room_seen()
- * @interruptible: any signal ends it, as the call can be made again
+ * @state: %TASK_INTERRUPTIBLE if the call can be made again, so that any signal, and a freeze,
+ * ends it; else %TASK_KILLABLE, with what the caller says about freezing
  *
  * No lock may be held that anybody else needs.
  *
  * Return: 0; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if the device went away.
  */
 int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-		      bool interruptible)
+		      unsigned int state)
 {
-	unsigned int state = interruptible ? TASK_INTERRUPTIBLE : TASK_KILLABLE;
 	struct room_event *ev = &tdev->room->events[event];
 	int ret;
 
 	ret = wait_event_state(ev->wait, atomic_read(&ev->count) != seen ||
-			       drm_dev_is_unplugged(&tdev->drm),
-			       (state | TASK_FREEZABLE_UNSAFE));
+			       drm_dev_is_unplugged(&tdev->drm), state);
 	if (ret)
-		return interruptible ? ret : -EINTR;
+		return state == TASK_INTERRUPTIBLE ? ret : -EINTR;
 
 	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : 0;
 }

@@ -24,6 +24,6 @@ int tessera_room_init(struct tessera_device *tdev);
 u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event);
 void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event);
 int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-		      bool interruptible);
+		      unsigned int state);
 
 #endif /* __TESSERA_ROOM_H__ */

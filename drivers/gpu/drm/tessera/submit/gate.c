@@ -26,7 +26,6 @@
  * Each gate has a spinlock, a leaf; waiting is done without any lock.
  */
 #include <linux/dma-fence.h>
-#include <linux/freezer.h>
 #include <linux/list.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -348,9 +347,8 @@ static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_pay
 
 	if (gate_try(gate, &waiter))
 		return 0;
-	ret = wait_event_state(gate->wait, READ_ONCE(waiter.admitted) ||
-			       drm_dev_is_unplugged(&tdev->drm),
-			       (TASK_INTERRUPTIBLE | TASK_FREEZABLE_UNSAFE));
+	ret = wait_event_interruptible(gate->wait, READ_ONCE(waiter.admitted) ||
+				       drm_dev_is_unplugged(&tdev->drm));
 	if (gate_withdraw(gate, &waiter))
 		return 0;
 

@@ -209,7 +209,7 @@ void tessera_group_put(struct tessera_group *group)
  * @group: the group
  * @unfinished: how many there may be
  *
- * No lock may be held but the context's. A freeze is allowed.
+ * No lock may be held but the context's.
  *
  * Return: 0, or -EINTR for a fatal signal.
  */
@@ -218,7 +218,7 @@ int tessera_group_wait(struct tessera_group *group, u32 unfinished)
 	int ret;
 
 	ret = wait_event_state(group->wait, atomic_read(&group->unfinished) <= unfinished,
-			       (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
+			       TESSERA_GROUP_WAIT);
 
 	return ret ? -EINTR : 0;
 }

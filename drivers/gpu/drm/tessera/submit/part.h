@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/kref.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -63,6 +64,14 @@ struct tessera_group {
 	/** @told: and has been blamed for it; only parts being prepared look at it */
 	bool told;
 };
+
+/*
+ * How a submission waits once parts of it are armed. It cannot begin anew, and what it waits for may
+ * take longer than the freezer has patience: so suspend freezes it there, with its context's lock,
+ * which nobody needs who is not frozen (hence _UNSAFE), and with the gate closed. The freezer of cgroup
+ * v1 does so, too, and then others wait until it lets go.
+ */
+#define TESSERA_GROUP_WAIT	(TASK_KILLABLE | TASK_FREEZABLE_UNSAFE)
 
 /* For how many job timeouts a submission may have its engine to itself; a debugfs knob. */
 #define TESSERA_GROUP_TIMEOUTS	12

@@ -140,7 +140,8 @@ static int run_wait_for_room(struct tessera_split_run *run, const u32 *seen)
 
 	run_unclaim(run);
 
-	return tessera_room_wait(run->req->tdev, event, seen[event], !run->last);
+	return tessera_room_wait(run->req->tdev, event, seen[event],
+				 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE);
 }
 
 /*
@@ -162,7 +163,8 @@ static int run_again(struct tessera_split_run *run, const u32 *seen, u32 *misses
 	if (tessera_window_closed(run)) {
 		*misses = MAX_MISSES - 1;
 		return tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
-					 seen[TESSERA_ROOM_UNCLAIMED], !run->last);
+					 seen[TESSERA_ROOM_UNCLAIMED],
+					 run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
 	}
 	*misses = 0;
 

@@ -222,7 +222,8 @@ static int submit_whole(struct tessera_request *req)
 		ret = submit_try(req);
 		if (ret != -EAGAIN)
 			return ret;
-		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen, true);
+		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen,
+					TASK_INTERRUPTIBLE);
 		if (ret)
 			return ret;
 	}
