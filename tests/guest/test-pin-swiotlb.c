@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where all DMA goes through bounce buffers (test-pin-swiotlb.args) an object's pages are of a
+ * kind that no other device can use.
+ */
+#include <unistd.h>
+
+#include "foreign.h"
+
+static void attaching_is_refused(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo =
+		tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	uint32_t ctx = tsr_context_new(&dev, 0), theirs;
+	int vgem = tsr_vgem_open(), dmabuf = tsr_export(&dev, &bo);
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	tsr_gpu_fill(&dev, ctx, &bo, 1);
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EOPNOTSUPP);
+	tsr_gpu_fill(&dev, ctx, &bo, 2);
+	tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 2);
+	close(dmabuf);
+	close(vgem);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "no pages for others where DMA is bounced", attaching_is_refused, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
