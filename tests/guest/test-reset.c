@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "foreign.h"
+#include "stall.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
@@ -149,6 +151,45 @@ static void jobs_end(void)
 	tsr_close(&dev);
 }
 
+static int fence; /* inherited */
+
+static void submit_behind_fence(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t in = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+	int rc;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_syncobj_import(&dev, in, fence);
+	rc = tsr_client_submit(client, &dev, small.ctx, &small.cmd, in, done);
+	/* it is in a context that is lost */
+	require_eq(rc ? rc : tsr_syncobj_status(&dev, done), rc ? -EIO : -ECANCELED);
+	tsr_close(&dev);
+}
+
+/* somebody's submission that waits for nobody knows whom keeps no administrator waiting */
+static void behind_a_fence(void)
+{
+	struct tsr_device dev = tsr_open();
+	int timeline = tsr_sw_sync_open(&fence);
+	struct tsr_client client;
+
+	if (timeline < 0)
+		tap_skip("the kernel has no sw_sync");
+	reset_path();
+	tsr_client_start(&client, submit_behind_fence, 0);
+	tsr_wait_for(client.state->begun);
+	usleep(100000);
+	reset();
+	tsr_client_join(&client);
+	tsr_sw_sync_signal(timeline);
+	new_work_runs(&dev);
+	close(fence);
+	close(timeline);
+	tsr_close(&dev);
+}
+
 static volatile bool *stop;
 
 /* makes objects, uses them and the CPU's view of them, whatever comes of it */
@@ -207,6 +248,7 @@ static const struct tap_test tests[] = {
 	{ "a function reset: contents", contents, 0, 0 },
 	{ "a function reset: jobs end", jobs_end, 0, 0 },
 	{ "function resets under load", resets_under_load, 0, 0 },
+	{ "a function reset beside a job behind a foreign fence", behind_a_fence, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -297,6 +297,67 @@ static void first_part_waits(void)
 	tsr_close(&dev);
 }
 
+/* a job in one piece that waits for it */
+static void wait_in_one_piece(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t in = tsr_syncobj_new(&dev), out = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+
+	tsr_syncobj_import(&dev, in, fence);
+	tsr_small_init(&dev, &small, dev.render);
+	require_ok(tsr_client_submit(client, &dev, small.ctx, &small.cmd, in, out));
+	require_eq(tsr_syncobj_status(&dev, out), 0);
+	tsr_close(&dev);
+}
+
+/* what waits for another driver is not among what a group waits for */
+static void group_passes_who_waits(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev), ours = 0;
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_client client;
+	struct tsr_rotation rot;
+	struct tsr_small small;
+	struct tsr_trace trace;
+	struct tsr_run *runs;
+	bool late;
+	size_t n;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_rotation_init(&dev, &rot, 6, 0);
+	fence = tsr_foreign_fence(foreign);
+	tsr_client_start(&client, wait_in_one_piece, 0);
+	tsr_wait_for(client.state->begun);
+	for (uint32_t i = 0; i < 20; i++)
+		tsr_small_run(&dev, &small);
+	tsr_trace_start("split_part", "job_done", NULL);
+	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
+	/* until now nothing of the other could pass the gate */
+	late = has_signalled(fence);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_foreign_signal(foreign, 0);
+	tsr_client_join(&client);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "split_part", ev)
+	{
+		if (tsr_event_u64(ev, "part"))
+			ours = (uint32_t)tsr_event_u64(ev, "ctx");
+	}
+	runs = tsr_trace_runs(&trace, dev.render, &n);
+	if (late)
+		tap_note("this took longer than the fence could wait");
+	else
+		require_eq(runs[0].ctx, ours);
+	free(runs);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 /* ---- SEG-30, SPLIT-2: an aperture whose commit limit is below its size ----------------------- */
 
 static void parts_in_an_aperture(void)
@@ -620,6 +681,8 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-17 SPLIT-32 eviction waits for what is kept over cuts",
 	  eviction_waits_for_the_last_part, 0, 0 },
 	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
+	{ "SCHED-2 a group does not wait for who waits for a foreign fence", group_passes_who_waits,
+	  0, 0 },
 	{ "SEG-30 SPLIT-2 parts in an aperture with a commit limit", parts_in_an_aperture, 0, 0 },
 	{ "SWZ-12 PAGE-4 swizzled, of several MiB, odd pitches", swizzled_and_large, 0, 0 },
 	{ "SEG-8 two that exceed memory each time leave the third one's", small_beside_large, 0,

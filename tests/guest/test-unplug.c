@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "pci.h"
 #include "tsr.h"
 
@@ -131,18 +132,6 @@ static void again_and_again(void)
 	}
 }
 
-/* debugfs sync/sw_sync: fences of nobody's device, signalled by hand; no header has this */
-#define SW_SYNC "/sys/kernel/debug/sync/sw_sync"
-
-struct sw_sync_create_fence_data {
-	uint32_t value;
-	char name[32];
-	int32_t fence;
-};
-
-#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
-#define SW_SYNC_IOC_INC _IOW('W', 1, uint32_t)
-
 static void unplug_in_child(void *arg)
 {
 	tsr_pci_unbind();
@@ -157,25 +146,25 @@ static void unplug_in_child(void *arg)
  */
 static void behind_a_foreign_fence(void)
 {
-	struct sw_sync_create_fence_data fence = { .value = 1, .name = "foreign" };
 	struct tsr_device dev;
 	const struct drm_tessera_query_segment *seg;
-	uint32_t ctx[2], sync[3], count, one = 1;
+	uint32_t ctx[2], sync[3], count;
 	struct tsr_cmd cmd[2];
 	struct tsr_bo bos[2];
-	int timeline;
+	int timeline, fence;
 	pid_t pid;
 
 	tsr_pci_begin();
-	timeline = open(SW_SYNC, O_RDWR | O_CLOEXEC);
+	timeline = tsr_sw_sync_open(&fence);
 	if (timeline < 0)
-		tap_skip("the kernel has no %s", SW_SYNC);
-	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &fence));
+		tap_skip("the kernel has no sw_sync");
 	dev = tsr_open();
+	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("a job waits for such a fence before it is one");
 	seg = tsr_seg_visible(&dev);
 	for (int i = 0; i < 3; i++)
 		sync[i] = tsr_syncobj_new(&dev);
-	tsr_syncobj_import(&dev, sync[2], fence.fence);
+	tsr_syncobj_import(&dev, sync[2], fence);
 	for (int i = 0; i < 2; i++) {
 		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 4 & ~UINT64_C(4095), tsr_bit(seg),
 				    mappable);
@@ -194,11 +183,11 @@ static void behind_a_foreign_fence(void)
 	pid = tap_fork(unplug_in_child, NULL);
 	while (__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL) != -ENODEV)
 		usleep(1000);
-	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_INC, &one));
+	tsr_sw_sync_signal(timeline);
 	tap_join(pid);
 	file_is_dead(&dev, ctx[0], &cmd[0]);
 	tsr_close(&dev);
-	close(fence.fence);
+	close(fence);
 	close(timeline);
 }
 

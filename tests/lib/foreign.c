@@ -129,3 +129,34 @@ void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left)
 		foreign->count--;
 	}
 }
+
+/* ---- sw_sync ----------------------------------------------------------------- */
+
+/* no header has this */
+struct sw_sync_create_fence_data {
+	uint32_t value;
+	char name[32];
+	int32_t fence;
+};
+
+#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
+#define SW_SYNC_IOC_INC _IOW('W', 1, uint32_t)
+
+int tsr_sw_sync_open(int *fence)
+{
+	struct sw_sync_create_fence_data data = { .value = 1, .name = "foreign" };
+	int timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
+
+	if (timeline < 0)
+		return -1;
+	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &data));
+	*fence = data.fence;
+	return timeline;
+}
+
+void tsr_sw_sync_signal(int timeline)
+{
+	uint32_t one = 1;
+
+	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_INC, &one));
+}

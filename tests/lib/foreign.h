@@ -27,4 +27,11 @@ int tsr_foreign_fence(struct tsr_foreign *foreign);
 /* signal the oldest ones, until no more than @left are to come */
 void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left);
 
+/*
+ * Of nobody's driver, with sw_sync, which kernels for debugging have: a fence that nothing signals but
+ * tsr_sw_sync_signal(). Returns its timeline, and -1 where there is none.
+ */
+int tsr_sw_sync_open(int *fence);
+void tsr_sw_sync_signal(int timeline);
+
 #endif /* TSR_FOREIGN_H */

@@ -266,7 +266,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
-	tessera_context_unplug(tdev);
+	tessera_context_drop_all(tdev);
 	tessera_gate_unplug(tdev);
 	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 		tessera_room_signal(tdev, event);

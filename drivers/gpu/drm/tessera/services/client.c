@@ -89,7 +89,7 @@ void tessera_client_close(struct drm_file *file)
  * tessera_client_lose_contexts() - refuse all contexts there are
  * @tdev: the device; nobody submits
  *
- * As if a job of each had hung.
+ * As if a job of each had hung. Those in a submission stop waiting for fences of others.
  */
 void tessera_client_lose_contexts(struct tessera_device *tdev)
 {
@@ -107,4 +107,5 @@ void tessera_client_lose_contexts(struct tessera_device *tdev)
 		xa_unlock(&client->contexts);
 	}
 	mutex_unlock(&tdev->drm.filelist_mutex);
+	tessera_context_drop_all(tdev);
 }

@@ -61,10 +61,10 @@ static void context_drop(struct tessera_context *ctx)
 }
 
 /**
- * tessera_context_unplug() - let no job wait for what others signal
- * @tdev: the device, after drm_dev_unplug(), so that nobody makes jobs
+ * tessera_context_drop_all() - let no job, and no submission, wait for what others signal
+ * @tdev: the device; nobody makes jobs that are to run in the contexts there are
  */
-void tessera_context_unplug(struct tessera_device *tdev)
+void tessera_context_drop_all(struct tessera_device *tdev)
 {
 	struct tessera_context *ctx;
 

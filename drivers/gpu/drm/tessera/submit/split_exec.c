@@ -273,7 +273,7 @@ static int close_gate(struct tessera_request *req)
 	int ret;
 
 	if (tessera_gate_there(req->tdev, engine->id)) {
-		ret = tessera_syncs_wait(&req->syncs, &req->ctx->leashes, &engine->sched);
+		ret = tessera_syncs_wait(&req->syncs, req->tdev, &req->ctx->leashes, engine);
 		if (ret)
 			return ret;
 	}

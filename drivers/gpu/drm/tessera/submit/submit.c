@@ -210,6 +210,20 @@ static int submit_try(struct tessera_request *req)
 	return ret;
 }
 
+/*
+ * What has passed the gate everybody may have to wait for. So it waits for what others than this
+ * device signal before that; jobs of the device have done so.
+ */
+static int wait_for_others(struct tessera_request *req)
+{
+	struct tessera_context *ctx = req->ctx;
+
+	if (!tessera_gate_there(req->tdev, ctx->engine->id))
+		return 0;
+
+	return tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes, NULL);
+}
+
 static int submit_whole(struct tessera_request *req)
 {
 	u32 seen;
@@ -217,6 +231,9 @@ static int submit_whole(struct tessera_request *req)
 
 	if (!may_fit(req))
 		return -ENOSPC;
+	ret = wait_for_others(req);
+	if (ret)
+		return ret;
 	for (;;) {
 		seen = tessera_room_seen(req->tdev, TESSERA_ROOM_UNCLAIMED);
 		ret = submit_try(req);

@@ -13,6 +13,8 @@
 #include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
+#include "exec/engine.h"
+#include "exec/engine_types.h"
 #include "exec/job.h"
 #include "submit/leash.h"
 #include "submit/sync.h"
@@ -138,15 +140,30 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_le
 	return 0;
 }
 
-static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes,
-		     const struct drm_gpu_scheduler *sched)
+/* Of a job of @engine, or of any of the device. */
+static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
+			 struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	u32 i;
+
+	if (!s_fence || engine)
+		return s_fence && s_fence->sched == &engine->sched;
+	/* Another's scheduler may be gone: it is only compared. */
+	for (i = 0; i < tessera_engine_num(tdev); i++) {
+		engine = tessera_engine_get(tdev, i);
+		if (engine && s_fence->sched == &engine->sched)
+			return true;
+	}
+
+	return false;
+}
+
+static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes)
+{
 	struct dma_fence *leash;
 	long ret;
 
-	if (s_fence && s_fence->sched == sched)
-		return 0;
 	/* Somebody else's fence keeps neither unplug nor a function reset waiting. */
 	leash = tessera_leash_create(leashes, fence);
 	if (!leash)
@@ -158,19 +175,20 @@ static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes,
 }
 
 /**
- * tessera_syncs_wait() - wait for the fences of the list, but for those of one scheduler
+ * tessera_syncs_wait() - wait for the fences of the list, but for those of one's own jobs
  * @syncs: the list
+ * @tdev: the device
  * @leashes: of the context that waits; cutting them ends the wait
- * @sched: the scheduler whose jobs are not waited for
+ * @engine: the engine whose jobs are not waited for; NULL: nor are those of the others
  *
  * No lock may be held but the context's, and nothing be armed.
  *
  * Return: 0, -ENOMEM or -ERESTARTSYS.
  */
-int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
-		       const struct drm_gpu_scheduler *sched)
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct tessera_leashes *leashes, const struct tessera_engine *engine)
 {
-	struct dma_fence *point;
+	struct dma_fence *point, *fence;
 	u32 i;
 	int ret;
 
@@ -178,7 +196,8 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_leashes
 		if (!syncs->items[i].wait)
 			continue;
 		dma_fence_chain_for_each(point, syncs->items[i].wait) {
-			ret = sync_wait(dma_fence_chain_contained(point), leashes, sched);
+			fence = dma_fence_chain_contained(point);
+			ret = sync_is_ours(tdev, engine, fence) ? 0 : sync_wait(fence, leashes);
 			if (ret) {
 				dma_fence_put(point);
 				return ret;

@@ -6,8 +6,9 @@
 
 struct dma_fence;
 struct drm_file;
-struct drm_gpu_scheduler;
 struct drm_tessera_sync;
+struct tessera_device;
+struct tessera_engine;		/* exec/engine_types.h */
 struct tessera_job;		/* exec/job.h */
 struct tessera_leashes;		/* submit/leash.h */
 struct tessera_sync_item;	/* sync.c */
@@ -27,8 +28,8 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
 			    struct tessera_job *job);
-int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
-		       const struct drm_gpu_scheduler *sched);
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct tessera_leashes *leashes, const struct tessera_engine *engine);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 
 #endif /* __TESSERA_SYNC_H__ */
