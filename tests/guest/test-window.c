@@ -104,7 +104,7 @@ static void kept_init(struct tsr_device *dev, struct kept *kept, uint32_t parts)
 		/* through the part's own object, so that its contents count, too */
 		tsr_cmd_copy(&kept->cmd, 0, i, SLOT_INPUT, i, 1);
 		tsr_cmd_copy(&kept->cmd, SLOT_LOG, i, 0, i, 1);
-		tsr_cmd_fill(&kept->cmd, SLOT_HALF, i, 1, i + 1);
+		tsr_cmd_fill(&kept->cmd, SLOT_HALF, i % 1024, 1, i + 1);
 	}
 }
 
@@ -304,6 +304,56 @@ static void waiting_for_what_is_kept(void)
 	require(!a.state->returned);
 	tsr_client_join(&a);
 	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_close(&dev);
+}
+
+#define TURN_PARTS 1024 /* then a group lets go of what it keeps */
+#define TURNS_PARTS 1600
+
+static void submit_kept_for_long(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct kept kept;
+
+	kept_init(&dev, &kept, TURNS_PARTS);
+	tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &kept.cmd, 0, 0);
+	pause();
+}
+
+/* who waits for what others keep gets on when their turn is over, not when they are */
+static void turns_of_holds_end(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	uint32_t parts = 0;
+	bool ours = false;
+	struct tsr_bo big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+	struct tsr_trace trace;
+	struct tsr_client a;
+	struct tsr_cmd cmd;
+
+	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("it waits at the gate");
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &big, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
+	tsr_client_start(&a, submit_kept_for_long, 0);
+	tsr_client_wait_running(&a);
+	tsr_trace_start("split_part", NULL);
+	tsr_submit(&dev, ctx, &cmd, 0, done);
+	require_ok(tsr_syncobj_status(&dev, done));
+	trace = tsr_trace_stop();
+	/* A's first part was before that */
+	tsr_trace_for_each(&trace, "split_part", ev)
+	{
+		ours = ours || !tsr_event_u64(ev, "part");
+		parts += !ours;
+	}
+	require(ours);
+	tap_note("ours was armed behind %u more of %u parts", parts, TURNS_PARTS);
+	require(parts <= TURN_PARTS + 2 * 32);
+	tsr_client_kill(&a);
 	tsr_close(&dev);
 }
 
@@ -791,6 +841,7 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-17 waiting for a kept slot's room can be interrupted", waiting_for_what_is_kept, 0,
 	  0 },
 	{ "PAGE-12 SPLIT-17 three groups that keep slots bound", holds_beside_holds, 0, 200 },
+	{ "SPLIT-17 turns of holds end", turns_of_holds_end, 0, 200 },
 	{ "SPLIT-34 SPLIT-24 -ENOSPC in a later window", late_fragmentation, 0, 0 },
 	{ "SWZ-13 SWZ-14 the CPU reads what a group keeps and pages", cpu_meanwhile, 0, 0 },
 	{ "SPLIT-34 SPLIT-35 a hang in a middle window", hang_in_the_middle, 0, 0 },
