@@ -191,6 +191,12 @@ class Boots(unittest.TestCase):
         self.assertEqual(guests.share_out("debug", [], 2), [])
         # so fast that it took no time
         self.assertEqual(len(guests.share_out("debug", [("a", [self.Test(0)])], 2)), 1)
+        # no bus has slots for more
+        many = [(str(i), [self.Test(1)]) for i in range(2 * guests.MOST_DEVICES + 1)]
+        boots = guests.share_out("debug", many, 1)
+        self.assertEqual(len(boots), 3)
+        self.assertLessEqual(max(map(len, boots)), guests.MOST_DEVICES)
+        self.assertEqual(sum(map(len, boots)), len(many))
         # not worth a second boot
         self.assertEqual(len(guests.share_out("debug", groups[:1], 2)), 1)
 

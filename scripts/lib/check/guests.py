@@ -18,6 +18,9 @@ DEBUG_FACTOR = 4
 DEFAULT_TIMEOUT = 60
 # What a boot may last before its tests are worth a second one, which starts in a fraction.
 LONG_BOOT = 240
+
+# Devices of one boot: the machine's bus has 32 slots, and some are taken.
+MOST_DEVICES = 24
 # From nothing to the first test, and the search for leaks.
 BOOT_SECONDS = {"stock": 10, "debug": 40}
 
@@ -168,11 +171,16 @@ def length(kernel, boot):
 
 
 def share_out(kernel, groups, most):
-    """At most that many boots for groups that could share one, of about equal length."""
+    """Boots for groups that could share one, of about equal length.
+
+    No more of them than that, unless there are more devices than they have slots for.
+    """
     count = min(most, max(1, math.ceil(length(kernel, groups) / LONG_BOOT)), len(groups))
+    count = max(count, math.ceil(len(groups) / MOST_DEVICES))
     boots = [[] for _ in range(count)]
     for group in sorted(groups, key=lambda g: -length(kernel, [g])):
-        min(boots, key=lambda boot: length(kernel, boot)).append(group)
+        min((boot for boot in boots if len(boot) < MOST_DEVICES),
+            key=lambda boot: length(kernel, boot)).append(group)
     return boots
 
 
