@@ -13,7 +13,7 @@
 
 SIZE(array, 16);
 SIZE(query, 24);
-SIZE(query_device, 64);
+SIZE(query_device, 80);
 SIZE(query_segment, 72);
 SIZE(query_engine, 8);
 SIZE(query_memory, 40);

@@ -17,7 +17,7 @@
 
 SIZE_IS(drm_tessera_array, 16);
 SIZE_IS(drm_tessera_query, 24);
-SIZE_IS(drm_tessera_query_device, 64);
+SIZE_IS(drm_tessera_query_device, 80);
 SIZE_IS(drm_tessera_query_segment, 72);
 SIZE_IS(drm_tessera_query_engine, 8);
 SIZE_IS(drm_tessera_query_memory, 40);

@@ -53,6 +53,9 @@ static void print_device(const struct drm_tessera_query_device *info)
 	       info->max_slots, info->max_allocs, info->max_patches, info->max_cmd_bytes,
 	       info->max_syncs);
 	printf("page size    %u\nswizzling ranges %u\n", info->page_size, info->num_swizzle_ranges);
+	if (info->host_aperture_bytes)
+		printf("host aperture %" PRIu64 " KiB in pages of %u\n",
+		       (uint64_t)info->host_aperture_bytes >> 10, info->host_aperture_page);
 	printf("guest errors %" PRIu64 "\nclock        %" PRIu64 ".%09" PRIu64 " s\n",
 	       (uint64_t)info->guest_errors, (uint64_t)(info->timestamp_ns / 1000000000),
 	       (uint64_t)(info->timestamp_ns % 1000000000));

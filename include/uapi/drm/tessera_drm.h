@@ -151,6 +151,12 @@ struct drm_tessera_query_device {
 	__u64 guest_errors;
 	/** @timestamp_ns: the device clock, in nanoseconds */
 	__u64 timestamp_ns;
+	/** @host_aperture_bytes: size of the CPU host aperture; 0: none */
+	__u64 host_aperture_bytes;
+	/** @host_aperture_page: bytes of a page of it */
+	__u32 host_aperture_page;
+	/** @pad: zero */
+	__u32 pad;
 };
 
 #define DRM_TESSERA_SEGMENT_APERTURE		(1U << 0) /* window onto system pages */

@@ -21,6 +21,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "cpu/window.h"
 #include "exec/engine.h"
 #include "exec/job.h"
 #include "hw/error.h"
@@ -204,6 +205,9 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_residency_init(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_cpu_window_init(tdev);
+	if (ret)
+		return ret;
 
 	return tessera_ttm_init(tdev);
 }
@@ -303,6 +307,7 @@ int tessera_device_suspend(struct tessera_device *tdev)
 	ret = tessera_engines_pause(tdev);
 	if (ret)
 		return ret;
+	tessera_cpu_window_close_all(tdev);
 	tessera_error_collect(tdev);
 	tessera_irq_disable(tdev);
 
@@ -371,6 +376,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	tessera_client_lose_contexts(tdev);
 	WRITE_ONCE(tdev->memory_lost, true);
 	tessera_ttm_lose_memory(tdev);
+	tessera_cpu_window_close_all(tdev);
 }
 
 /**

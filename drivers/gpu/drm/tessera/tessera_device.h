@@ -18,7 +18,9 @@ struct tessera_contexts;	/* submit/context.c */
 struct tessera_clients;		/* segments/account.h */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
+struct tessera_bo;		/* mem/bo.h */
 struct tessera_gates;		/* submit/gate.c */
+struct tessera_host_aperture;	/* cpu/host_aperture.c */
 struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_paging;		/* paging/queue.c */
@@ -41,7 +43,7 @@ struct tessera_segments;	/* segments/segment.c */
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, the instances', one per paging queue. They do not nest.
+ *    registry's, the instances', the host aperture's, one per paging queue. They do not nest.
  * 4. Gates (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -85,6 +87,16 @@ struct tessera_device_info {
 	u64 hidden_base;
 	/** @hidden_size: its size in bytes */
 	u64 hidden_size;
+};
+
+/**
+ * struct tessera_cpu_window_ops - what mem/ asks of the CPU's windows, see cpu/window.c
+ */
+struct tessera_cpu_window_ops {
+	/** @close: an object leaves its place; reservation held, CPU mappings gone */
+	void (*close)(struct tessera_bo *bo);
+	/** @pfn: page frame number of a page of an object in a memory segment */
+	unsigned long (*pfn)(struct tessera_bo *bo, unsigned long page);
 };
 
 /**
@@ -144,6 +156,10 @@ struct tessera_device {
 	struct tessera_room *room;
 	/** @paging: the paging queue */
 	struct tessera_paging *paging;
+	/** @window_ops: through what the CPU sees memory */
+	const struct tessera_cpu_window_ops *window_ops;
+	/** @host_aperture: the CPU host aperture, or NULL */
+	struct tessera_host_aperture *host_aperture;
 	/** @instances: lock of objects that took each other's place */
 	struct tessera_instances *instances;
 	/** @registry: all buffer objects */

@@ -16,6 +16,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/gem.h"
+#include "cpu/host_aperture.h"
 #include "cpu/lock.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
@@ -80,6 +81,7 @@ static u64 query_caps(struct tessera_device *tdev)
 		{ TSR_CAP_PREEMPTION, DRM_TESSERA_CAP_PREEMPTION },
 		{ TSR_CAP_IO_COHERENT, DRM_TESSERA_CAP_IO_COHERENT },
 		{ TSR_CAP_STRICT, DRM_TESSERA_CAP_STRICT },
+		{ TSR_CAP_HOST_APERTURE, DRM_TESSERA_CAP_HOST_APERTURE },
 	};
 	u64 caps = DRM_TESSERA_CAP_SPLIT;
 	unsigned int i;
@@ -109,6 +111,7 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 	u32 i;
 	int idx;
 
+	info.host_aperture_bytes = tessera_host_aperture_bytes(tdev, &info.host_aperture_page);
 	for (i = 0; i < tessera_engine_num(tdev); i++)
 		if (tessera_engine_get(tdev, i)->type == TSR_ENGINE_RENDER)
 			info.num_engines++;

@@ -47,12 +47,14 @@
 #define TESSERA_BACKING_DUMMY	0
 #define TESSERA_BACKING_SYSTEM	1
 #define TESSERA_BACKING_BAR	2
+#define TESSERA_BACKING_HOST_APERTURE	3
 
 #define tessera_show_backing(backing) \
 	__print_symbolic(backing, \
 			 { TESSERA_BACKING_DUMMY, "dummy" }, \
 			 { TESSERA_BACKING_SYSTEM, "system" }, \
-			 { TESSERA_BACKING_BAR, "bar" })
+			 { TESSERA_BACKING_BAR, "bar" }, \
+			 { TESSERA_BACKING_HOST_APERTURE, "host-aperture" })
 
 /* A patch-list entry was applied; live: slots bound after it. */
 TRACE_EVENT(tessera_split_entry,
@@ -305,6 +307,29 @@ TRACE_EVENT(tessera_unlock,
 	    TP_STRUCT__entry(__field(u32, bo)),
 	    TP_fast_assign(__entry->bo = bo;),
 	    TP_printk("bo=%u", __entry->bo)
+);
+
+/* The CPU sees the object through @pages pages of the host aperture, of which @free are left. */
+DECLARE_EVENT_CLASS(tessera_host_aperture,
+		    TP_PROTO(u32 bo, u32 pages, u32 free),
+		    TP_ARGS(bo, pages, free),
+		    TP_STRUCT__entry(__field(u32, bo)
+				     __field(u32, pages)
+				     __field(u32, free)),
+		    TP_fast_assign(__entry->bo = bo;
+				   __entry->pages = pages;
+				   __entry->free = free;),
+		    TP_printk("bo=%u pages=%u free=%u", __entry->bo, __entry->pages,
+			      __entry->free)
+);
+
+DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_map,
+	     TP_PROTO(u32 bo, u32 pages, u32 free), TP_ARGS(bo, pages, free)
+);
+
+/* No more. */
+DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_unmap,
+	     TP_PROTO(u32 bo, u32 pages, u32 free), TP_ARGS(bo, pages, free)
 );
 
 /* The device counted @count more errors of a type. */

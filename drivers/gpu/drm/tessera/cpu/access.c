@@ -19,18 +19,13 @@
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/access.h"
+#include "cpu/window.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "mem/victims.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
-
-static bool cpu_can_see(struct tessera_bo *bo, const struct tessera_segment *seg)
-{
-	return !seg || tessera_segment_is_aperture(seg) ||
-	       (tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR);
-}
 
 /**
  * tessera_access_prepare() - have an object where the CPU can see it
@@ -48,11 +43,11 @@ int tessera_access_prepare(struct tessera_bo *bo)
 	if (atomic_read(&bo->lost))
 		return -EIO;
 
-	if (!cpu_can_see(bo, tessera_bo_segment(bo)) || READ_ONCE(tdev->memory_lost)) {
+	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC : tessera_cpu_window_open(bo);
+	if (ret == -ENOSPC)
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
-		if (ret)
-			return ret;
-	}
+	if (ret)
+		return ret;
 	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
 		return -EINPROGRESS;
 
@@ -74,11 +69,27 @@ int tessera_access_wait(struct tessera_bo *bo)
 	return ret < 0 ? ret : 0;
 }
 
-/* Bytes of one page. */
+/* Of a page in video memory. */
+static int access_io(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
+{
+	u64 bus = (u64)tessera_cpu_window_pfn(bo, offset >> PAGE_SHIFT) << PAGE_SHIFT;
+	void __iomem *io = ioremap_wc(bus, PAGE_SIZE);
+
+	if (!io)
+		return -ENOMEM;
+	if (write)
+		memcpy_toio(io + offset_in_page(offset), buf, len);
+	else
+		memcpy_fromio(buf, io + offset_in_page(offset), len);
+	iounmap(io);
+
+	return 0;
+}
+
+/* Of a page in system memory. */
 static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
 	struct ttm_bo_kmap_obj map;
-	void __iomem *io;
 	bool is_iomem;
 	void *virt;
 	int ret;
@@ -88,18 +99,20 @@ static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bo
 		return ret;
 
 	virt = ttm_kmap_obj_virtual(&map, &is_iomem) + offset_in_page(offset);
-	io = (void __iomem __force *)virt;
-	if (is_iomem && write)
-		memcpy_toio(io, buf, len);
-	else if (is_iomem)
-		memcpy_fromio(buf, io, len);
-	else if (write)
+	if (write)
 		memcpy(virt, buf, len);
 	else
 		memcpy(buf, virt, len);
 	ttm_bo_kunmap(&map);
 
 	return 0;
+}
+
+static bool access_is_io(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	return seg && !tessera_segment_is_aperture(seg);
 }
 
 static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
@@ -112,7 +125,8 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
-		ret = access_page(bo, offset, buf, part, write);
+		ret = access_is_io(bo) ? access_io(bo, offset, buf, part, write) :
+					 access_page(bo, offset, buf, part, write);
 	}
 
 	return ret;

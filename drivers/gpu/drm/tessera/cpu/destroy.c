@@ -18,6 +18,7 @@
 #include <drm/ttm/ttm_placement.h>
 
 #include "cpu/destroy.h"
+#include "cpu/window.h"
 #include "mem/bo.h"
 #include "segments/segment.h"
 #include "tessera_compat.h"
@@ -55,6 +56,7 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
 	trace_tessera_bo_destroy(bo->id);
+	tessera_cpu_window_close(bo);
 	destroy_unmap(bo);
 	ttm_bo_fini(&bo->tbo);
 }

@@ -38,6 +38,8 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 
 	if (dummy)
 		backing = TESSERA_BACKING_DUMMY;
+	else if (bo->window.pages)
+		backing = TESSERA_BACKING_HOST_APERTURE;
 	else if (seg && !tessera_segment_is_aperture(seg))
 		backing = TESSERA_BACKING_BAR;
 

@@ -35,6 +35,18 @@ struct tessera_bo_locks {
 };
 
 /**
+ * struct tessera_cpu_window - pages of the host aperture that show an object, see cpu/host_aperture.c
+ */
+struct tessera_cpu_window {
+	/** @node: in the aperture's list, if there are pages */
+	struct list_head node;
+	/** @pages: their numbers, or NULL; changes under resv */
+	u32 *pages;
+	/** @num_pages: elements of @pages */
+	u32 num_pages;
+};
+
+/**
  * struct tessera_bo - a buffer object (WDDM: allocation)
  *
  * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
@@ -80,6 +92,8 @@ struct tessera_bo {
 	atomic_t lost;
 	/** @instance: what it took the place of, and what takes its place */
 	struct tessera_instance instance;
+	/** @window: what shows it to the CPU, where it takes a window */
+	struct tessera_cpu_window window;
 	/** @locks: CPU access */
 	struct tessera_bo_locks locks;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */

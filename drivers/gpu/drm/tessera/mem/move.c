@@ -493,6 +493,7 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 		return -ENODEV;
 
 	ttm_bo_unmap_virtual(&bo->tbo);
+	tdev->window_ops->close(bo);
 	ret = within_run(&move);
 	drm_dev_exit(idx);
 

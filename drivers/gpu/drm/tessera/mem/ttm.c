@@ -80,6 +80,8 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* Ghosts only die. */
 	if (drm_WARN_ON(tbo->base.dev, !tessera_bo_is_tessera(tbo)))
 		return -EINVAL;
+	/* TTM has taken the CPU's mappings away. */
+	bdev_to_tessera(tbo->bdev)->window_ops->close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */
 	if (evict)
 		trace_evict(to_tessera_bo(tbo));
@@ -87,7 +89,7 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
 }
 
-/* Bus address: start of the window, plus segment, plus offset, nothing else (SWZ-3). */
+/* Whether the CPU sees it at all has been found out by now, and where, is asked page by page. */
 static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
 {
 	struct tessera_device *tdev = bdev_to_tessera(bdev);
@@ -96,16 +98,18 @@ static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resour
 	if (!seg || tessera_segment_is_aperture(seg))
 		return 0;
 
-	if (!tessera_segment_cpu_visible(seg) ||
-	    to_tessera_bo(mem->bo)->layout != DRM_TESSERA_LAYOUT_LINEAR)
+	if (to_tessera_bo(mem->bo)->layout != DRM_TESSERA_LAYOUT_LINEAR)
 		return -EINVAL;
 
-	mem->bus.offset = tdev->segments->bar_base + seg->cpu_offset +
-			  ((u64)mem->start << PAGE_SHIFT);
 	mem->bus.is_iomem = true;
 	mem->bus.caching = ttm_write_combined;
 
 	return 0;
+}
+
+static unsigned long tessera_ttm_io_mem_pfn(struct ttm_buffer_object *tbo, unsigned long page)
+{
+	return bdev_to_tessera(tbo->bdev)->window_ops->pfn(to_tessera_bo(tbo), page);
 }
 
 static struct ttm_device_funcs tessera_ttm_funcs = {
@@ -116,6 +120,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
+	.io_mem_pfn = tessera_ttm_io_mem_pfn,
 };
 
 /*

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: windows
+ *
+ * Through what the CPU sees an object where it is: its system pages, BAR 2 (SWZ-4), or pages of
+ * the host aperture. The state is the object's, changes with its reservation held, and ends
+ * with its place: whatever moves an object closes its window first, through a
+ * callback, as what moves objects (mem/) knows nothing of windows.
+ */
+
+#include <drm/tessera_drm.h>
+#include <drm/ttm/ttm_bo.h>
+
+#include "cpu/host_aperture.h"
+#include "cpu/window.h"
+#include "mem/bo.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+
+/**
+ * tessera_cpu_window_open() - have an object where the CPU sees its bytes in order
+ * @bo: the object, reservation held; inside drm_dev_enter()
+ *
+ * Return: 0 as long as the reservation is held and the object is not moved; -ENOSPC if it
+ * cannot be seen where it is; or -ENOMEM.
+ */
+int tessera_cpu_window_open(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (!seg || tessera_segment_is_aperture(seg))
+		return 0;
+	if (tessera_host_aperture_serves(bo, seg))
+		return tessera_host_aperture_map(bo, seg);
+
+	return tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR ?
+	       0 : -ENOSPC;
+}
+
+/**
+ * tessera_cpu_window_close() - the place of an object is about to be another's
+ * @bo: the object, reservation held and CPU mappings gone, or nobody has it any more
+ */
+void tessera_cpu_window_close(struct tessera_bo *bo)
+{
+	tessera_host_aperture_unmap(bo);
+}
+
+/**
+ * tessera_cpu_window_close_all() - the device is about to forget its windows
+ * @tdev: the device
+ *
+ * They are opened again by the next access.
+ */
+void tessera_cpu_window_close_all(struct tessera_device *tdev)
+{
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	while ((bo = tessera_bo_next(tdev, id))) {
+		id = bo->id;
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+		if (bo->window.pages) {
+			ttm_bo_unmap_virtual(&bo->tbo);
+			tessera_cpu_window_close(bo);
+		}
+		dma_resv_unlock(bo->tbo.base.resv);
+		tessera_bo_put(bo);
+	}
+}
+
+/**
+ * tessera_cpu_window_pfn() - where the CPU finds a page of an object
+ * @bo: the object, reservation held, in a memory segment, after tessera_cpu_window_open()
+ * @page: which of its pages
+ *
+ * In BAR 2 that is the start of the window, plus segment, plus offset, nothing else (SWZ-3).
+ *
+ * Return: page frame number.
+ */
+unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	struct tessera_device *tdev = tessera_bo_device(bo);
+
+	if (bo->window.pages)
+		return tessera_host_aperture_pfn(bo, page);
+
+	return ((tdev->segments->bar_base + seg->cpu_offset +
+		 tessera_bo_segment_offset(bo)) >> PAGE_SHIFT) + page;
+}
+
+/**
+ * tessera_cpu_window_init() - set windows up
+ * @tdev: the device, just reset
+ *
+ * Return: 0 or an error.
+ */
+int tessera_cpu_window_init(struct tessera_device *tdev)
+{
+	static const struct tessera_cpu_window_ops ops = {
+		.close = tessera_cpu_window_close,
+		.pfn = tessera_cpu_window_pfn,
+	};
+
+	tdev->window_ops = &ops;
+
+	return tessera_host_aperture_init(tdev);
+}

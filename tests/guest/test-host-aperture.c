@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/* The CPU host aperture: hidden memory through BAR 4, its pages running out, and moves. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+
+struct pages {
+	unsigned int num, bytes, free;
+};
+
+/* what debugfs says */
+static struct pages aperture_pages(void)
+{
+	char *text = tsr_debugfs_read("host_aperture");
+	struct pages p = { 0 };
+
+	require(text);
+	require_msg(sscanf(text, "pages %u of %u bytes free %u", &p.num, &p.bytes, &p.free) == 3,
+		    "host_aperture: %s", text);
+	free(text);
+	return p;
+}
+
+/* may live in hidden memory, which it prefers, and in an aperture */
+static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
+{
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(dev);
+	struct drm_tessera_bo_create args = {
+		.size = size,
+		.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(dev)),
+		.flags = cpu,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)hid->id },
+	};
+	struct tsr_bo bo = { .size = size };
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	bo.handle = args.handle;
+	tsr_bo_map(dev, &bo);
+	return bo;
+}
+
+static bool is_hidden(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	return tsr_bo_info(dev, bo).segment == tsr_seg_hidden(dev)->id;
+}
+
+/* a hidden object filled by the GPU */
+static struct tsr_bo filled_bo(struct tsr_device *dev, uint32_t ctx, uint64_t size, uint32_t value)
+{
+	struct tsr_bo bo = hidden_bo(dev, size);
+
+	tsr_gpu_fill(dev, ctx, &bo, value);
+	require(is_hidden(dev, &bo));
+	return bo;
+}
+
+static bool faulted(const struct tsr_trace *trace, const char *backing)
+{
+	tsr_trace_for_each(trace, "cpu_fault", ev)
+	{
+		if (tsr_event_is(ev, "backing", backing))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing moves: the CPU sees the bytes where they are, and the GPU what the CPU writes. */
+static void hidden_memory_is_seen(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct pages all = aperture_pages(), now;
+	uint32_t ctx = tsr_context_new(&dev, 0), words = KiB(192) / 4, word;
+	struct tsr_bo bo = filled_bo(&dev, ctx, KiB(192), 0x12345678);
+	struct tsr_trace trace;
+
+	require(dev.info.caps & DRM_TESSERA_CAP_HOST_APERTURE);
+	require_eq(all.free, all.num);
+	require_eq((uint64_t)all.num * all.bytes, MiB(1));
+	require_eq(dev.info.host_aperture_bytes, MiB(1));
+	require_eq(dev.info.host_aperture_page, all.bytes);
+	tsr_trace_start("cpu_fault", "paging_op", "evict", "host_aperture_map", NULL);
+	tsr_words_check(bo.map, words, 0x12345678);
+	tsr_pattern_write(&bo, 1);
+	trace = tsr_trace_stop();
+	require(faulted(&trace, "host-aperture"));
+	require(!faulted(&trace, "bar") && !faulted(&trace, "system"));
+	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
+	require_eq(tsr_trace_count(&trace, "evict"), 0);
+	require_eq(tsr_trace_count(&trace, "host_aperture_map"), 1);
+	tsr_trace_free(&trace);
+	now = aperture_pages();
+	require_eq(all.free - now.free, (KiB(192) + all.bytes - 1) / all.bytes);
+	require(is_hidden(&dev, &bo));
+	for (uint32_t i = 0; i < words; i += 4099) {
+		tsr_gpu_read(&dev, ctx, &bo, i, 1, &word);
+		require_eq(word, tsr_pattern(1, i));
+	}
+	/* a debugger, too */
+	require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5000, &word, sizeof(word)));
+	require_eq(word, tsr_pattern(1, 5000));
+	word = 0x55aa55aa;
+	require_ok(tsr_proc_mem_write((uint32_t *)bo.map + 5001, &word, sizeof(word)));
+	require_eq(((uint32_t *)bo.map)[5001], 0x55aa55aa);
+	tsr_gpu_read(&dev, ctx, &bo, 5001, 1, &word);
+	require_eq(word, 0x55aa55aa);
+	tsr_bo_free(&dev, &bo);
+	require_eq(aperture_pages().free, all.num);
+	tsr_close(&dev);
+}
+
+/* The one that did not come for longest loses its pages, and gets others when it comes. */
+static void pages_run_out(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[6];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = filled_bo(&dev, ctx, KiB(256), i + 1);
+	tsr_trace_start("evict", NULL);
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+			tsr_words_check(bos[i].map, KiB(256) / 4, round * 100 + i + 1);
+			for (uint32_t w = 0; w < KiB(256) / 4; w++)
+				((uint32_t *)bos[i].map)[w] = (round + 1) * 100 + i + 1;
+			require(aperture_pages().free <= aperture_pages().num);
+		}
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "evict"), 0);
+	tsr_trace_free(&trace);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		uint32_t word;
+
+		require(is_hidden(&dev, &bos[i]));
+		tsr_gpu_read(&dev, ctx, &bos[i], 777, 1, &word);
+		require_eq(word, 300 + i + 1);
+	}
+	tsr_close(&dev);
+}
+
+/* One mapping over pages that do not lie together, in order. */
+static void pages_need_not_lie_together(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct pages all = aperture_pages();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = 16;
+	uint64_t bytes = (uint64_t)all.num / num * all.bytes, words = bytes / 4;
+	struct tsr_bo bos[16], large;
+	volatile uint32_t *map;
+
+	for (uint32_t i = 0; i < num; i++) {
+		bos[i] = filled_bo(&dev, ctx, bytes, i);
+		map = bos[i].map;
+		require_eq(map[0], i);
+	}
+	require_eq(aperture_pages().free, 0);
+	for (uint32_t i = 0; i < num; i += 2)
+		tsr_bo_free(&dev, &bos[i]);
+	require_eq(aperture_pages().free, all.num / 2);
+	large = filled_bo(&dev, ctx, bytes * num / 2, 0xabcd);
+	tsr_pattern_write(&large, 3);
+	tsr_pattern_check(&large, 3);
+	require(is_hidden(&dev, &large));
+	require_eq(aperture_pages().free, 0);
+	for (uint32_t i = 1; i < num; i += 2) {
+		uint32_t word;
+
+		map = bos[i].map;
+		require_eq(map[words - 1], i);
+		tsr_gpu_read(&dev, ctx, &large, i / 2 * words, 1, &word);
+		require_eq(word, tsr_pattern(3, i / 2 * words));
+	}
+	tsr_close(&dev);
+}
+
+/* Larger than the aperture, or all of it locked: system memory, with the right bytes. */
+static void no_pages_left(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct pages all = aperture_pages();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo large = filled_bo(&dev, ctx, MiB(2), 7);
+	struct tsr_bo locked = filled_bo(&dev, ctx, MiB(1), 8);
+	struct tsr_bo other = filled_bo(&dev, ctx, all.bytes, 9);
+
+	tsr_words_check(large.map, MiB(2) / 4, 7);
+	require(!is_hidden(&dev, &large));
+
+	tsr_lock(&dev, &locked, 0);
+	require_eq(aperture_pages().free, 0);
+	tsr_words_check(other.map, all.bytes / 4, 9);
+	require(!is_hidden(&dev, &other));
+	require(is_hidden(&dev, &locked));
+	tsr_words_check(locked.map, MiB(1) / 4, 8);
+	tsr_unlock(&dev, &locked);
+
+	/* now it may give way */
+	tsr_gpu_fill(&dev, ctx, &other, 10);
+	require(is_hidden(&dev, &other));
+	tsr_words_check(other.map, all.bytes / 4, 10);
+	require(is_hidden(&dev, &other));
+	tsr_words_check(locked.map, MiB(1) / 4, 8);
+	tsr_close(&dev);
+}
+
+/* A pointer follows its object; what comes to its place is not seen, nor written. */
+static void pointers_follow_moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), hid = tsr_bit(tsr_seg_hidden(&dev));
+	struct tsr_bo bo = filled_bo(&dev, ctx, KiB(512), 1), other;
+
+	for (uint32_t round = 0; round < 8; round++) {
+		uint32_t word;
+
+		tsr_pattern_write(&bo, round);
+		tsr_evict_set(hid);
+		require_eq(aperture_pages().free, aperture_pages().num);
+		/* in its place */
+		other = filled_bo(&dev, ctx, KiB(512), 0xdead0000 + round);
+		tsr_pattern_check(&bo, round);
+		tsr_pattern_write(&bo, round + 100);
+		tsr_gpu_read(&dev, ctx, &other, 99, 1, &word);
+		require_eq(word, 0xdead0000 + round);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		require(is_hidden(&dev, &bo));
+		tsr_pattern_check(&bo, round + 100);
+		tsr_bo_free(&dev, &other);
+	}
+	tsr_close(&dev);
+}
+
+/* ---- a storm ------------------------------------------------------------------------ */
+
+#define THREADS 4
+
+struct storm {
+	struct tsr_bo bo;
+	uint32_t key;
+	volatile bool *stop;
+	uint64_t rounds;
+};
+
+static void *storm_run(void *arg)
+{
+	struct storm *s = arg;
+	volatile uint32_t *map = s->bo.map;
+	uint64_t words = s->bo.size / 4, state = s->key;
+
+	while (!*s->stop) {
+		uint64_t i = tap_random(&state) % words;
+
+		require_eq(map[i], tsr_pattern(s->key, i));
+		map[i] = tsr_pattern(s->key, i);
+		s->rounds++;
+	}
+	return NULL;
+}
+
+/* Threads use their pointers while objects leave and come back; and more of them than fit. */
+static void kept_pointers_in_a_storm(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), hid = tsr_bit(tsr_seg_hidden(&dev));
+	struct storm storms[THREADS];
+	pthread_t threads[THREADS];
+	volatile bool stop = false;
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		storms[i] = (struct storm){ .key = i + 1, .stop = &stop };
+		storms[i].bo = filled_bo(&dev, ctx, KiB(384), 1);
+		tsr_pattern_write(&storms[i].bo, storms[i].key);
+		require(!pthread_create(&threads[i], NULL, storm_run, &storms[i]));
+	}
+	for (uint32_t round = 0; round < (tap_slow() ? 5u : 20u); round++) {
+		tsr_evict_set(hid);
+		for (uint32_t i = 0; i < THREADS; i++)
+			tsr_gpu_touch(&dev, ctx, &storms[i].bo);
+	}
+	stop = true;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		require(!pthread_join(threads[i], NULL));
+		require(storms[i].rounds);
+		tsr_pattern_check(&storms[i].bo, storms[i].key);
+	}
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "CHA-1 CHA-2 CHA-4 CHA-6 CHA-9 hidden memory is seen where it is", hidden_memory_is_seen,
+	  0, 0 },
+	{ "CHA-2 CHA-5 pages run out", pages_run_out, 0, 0 },
+	{ "CHA-3 pages need not lie together", pages_need_not_lie_together, 0, 0 },
+	{ "CHA-5 SWZ-9 no pages left", no_pages_left, 0, 0 },
+	{ "CHA-8 SWZ-13 pointers follow moves", pointers_follow_moves, 0, 0 },
+	{ "CHA-8 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
