@@ -20,9 +20,11 @@ struct tessera_leash {
 	spinlock_t lock;
 	struct dma_fence *target;
 	struct dma_fence_cb cb;
-	/* In the set, which has a reference; empty once it has been taken out. */
+	/* In the set, unless it is not there yet or not any more. */
 	struct list_head node;
 	struct tessera_leashes *set;
+	/* Somebody ends it, and has the reference of whoever does; under the set's lock. */
+	bool ended;
 };
 
 static const char *leash_get_driver_name(struct dma_fence *fence)
@@ -49,29 +51,50 @@ static const struct dma_fence_ops leash_ops = {
 	.release = leash_release,
 };
 
-/* Whoever takes it out of the set has the set's reference. */
-static bool leash_take_out(struct tessera_leash *leash)
+/* True for the one who is to end it. */
+static bool leash_end_locked(struct tessera_leash *leash)
+{
+	bool mine = !leash->ended;
+
+	lockdep_assert_held(&leash->set->lock);
+
+	leash->ended = true;
+	list_del_init(&leash->node);
+
+	return mine;
+}
+
+static bool leash_end(struct tessera_leash *leash)
 {
 	unsigned long flags;
 	bool mine;
 
 	spin_lock_irqsave(&leash->set->lock, flags);
-	mine = !list_empty(&leash->node);
-	list_del_init(&leash->node);
+	mine = leash_end_locked(leash);
 	spin_unlock_irqrestore(&leash->set->lock, flags);
 
 	return mine;
+}
+
+static void leash_signal(struct tessera_leash *leash)
+{
+	dma_fence_signal(&leash->base);
+	dma_fence_put(&leash->base);
+}
+
+/* After leash_end(). The callback may be running: that waits for it, and it does nothing. */
+static void leash_cut(struct tessera_leash *leash)
+{
+	dma_fence_remove_callback(leash->target, &leash->cb);
+	leash_signal(leash);
 }
 
 static void leash_target_cb(struct dma_fence *target, struct dma_fence_cb *cb)
 {
 	struct tessera_leash *leash = container_of(cb, struct tessera_leash, cb);
 
-	/* If it is being cut, that waits for us and does the rest. */
-	if (!leash_take_out(leash))
-		return;
-	dma_fence_signal(&leash->base);
-	dma_fence_put(&leash->base);
+	if (leash_end(leash))
+		leash_signal(leash);
 }
 
 /**
@@ -92,7 +115,7 @@ static struct tessera_leash *leashes_pop(struct tessera_leashes *leashes)
 	leashes->cut = true;
 	leash = list_first_entry_or_null(&leashes->list, struct tessera_leash, node);
 	if (leash)
-		list_del_init(&leash->node);
+		leash_end_locked(leash);
 	spin_unlock_irq(&leashes->lock);
 
 	return leash;
@@ -100,32 +123,44 @@ static struct tessera_leash *leashes_pop(struct tessera_leashes *leashes)
 
 /**
  * tessera_leashes_cut() - wait for none of them any more
- * @leashes: the leashes; new ones are cut at once, but none is being made
+ * @leashes: the leashes; new ones are cut at once, and so are those that are being made
  */
 void tessera_leashes_cut(struct tessera_leashes *leashes)
 {
 	struct tessera_leash *leash;
 
-	while ((leash = leashes_pop(leashes))) {
-		dma_fence_remove_callback(leash->target, &leash->cb);
-		dma_fence_signal(&leash->base);
-		dma_fence_put(&leash->base);
-	}
+	while ((leash = leashes_pop(leashes)))
+		leash_cut(leash);
 }
 
+/* False if it is to be cut: the set is, and the target has not signalled meanwhile. */
 static bool leashes_add(struct tessera_leashes *leashes, struct tessera_leash *leash)
 {
-	bool cut;
+	bool cut = false;
 
 	spin_lock_irq(&leashes->lock);
-	cut = leashes->cut;
-	if (!cut) {
-		dma_fence_get(&leash->base);
+	if (leashes->cut)
+		cut = leash_end_locked(leash);
+	else if (!leash->ended)
 		list_add_tail(&leash->node, &leashes->list);
-	}
 	spin_unlock_irq(&leashes->lock);
 
 	return !cut;
+}
+
+static struct tessera_leash *leash_alloc(struct tessera_leashes *leashes, struct dma_fence *target)
+{
+	struct tessera_leash *leash = kzalloc(sizeof(*leash), GFP_KERNEL_ACCOUNT);
+
+	if (!leash)
+		return NULL;
+	spin_lock_init(&leash->lock);
+	INIT_LIST_HEAD(&leash->node);
+	leash->set = leashes;
+	leash->target = dma_fence_get(target);
+	dma_fence_init(&leash->base, &leash_ops, &leash->lock, dma_fence_context_alloc(1), 1);
+
+	return leash;
 }
 
 /**
@@ -141,20 +176,30 @@ struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct d
 
 	if (dma_fence_is_signaled(fence))
 		return dma_fence_get(fence);
-	leash = kzalloc(sizeof(*leash), GFP_KERNEL_ACCOUNT);
+	leash = leash_alloc(leashes, fence);
 	if (!leash)
 		return NULL;
-	spin_lock_init(&leash->lock);
-	INIT_LIST_HEAD(&leash->node);
-	leash->set = leashes;
-	leash->target = dma_fence_get(fence);
-	dma_fence_init(&leash->base, &leash_ops, &leash->lock, dma_fence_context_alloc(1), 1);
 
-	/* The callback may come as soon as it is there, so the set's reference is first. */
-	if (!leashes_add(leashes, leash))
-		dma_fence_signal(&leash->base);
-	else if (dma_fence_add_callback(fence, &leash->cb, leash_target_cb))
+	/* Of whoever ends it. The callback is there before anybody else finds the leash. */
+	dma_fence_get(&leash->base);
+	if (dma_fence_add_callback(fence, &leash->cb, leash_target_cb))
 		leash_target_cb(fence, &leash->cb);
+	else if (!leashes_add(leashes, leash))
+		leash_cut(leash);
 
 	return &leash->base;
+}
+
+/**
+ * tessera_leash_drop() - wait for one no more
+ * @fence: from tessera_leash_create(); the reference is gone afterwards
+ */
+void tessera_leash_drop(struct dma_fence *fence)
+{
+	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
+
+	/* It may have been the target itself. */
+	if (fence->ops == &leash_ops && leash_end(leash))
+		leash_cut(leash);
+	dma_fence_put(fence);
 }

@@ -23,5 +23,6 @@ struct tessera_leashes {
 void tessera_leashes_init(struct tessera_leashes *leashes);
 void tessera_leashes_cut(struct tessera_leashes *leashes);
 struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct dma_fence *fence);
+void tessera_leash_drop(struct dma_fence *fence);
 
 #endif /* __TESSERA_LEASH_H__ */

@@ -169,7 +169,8 @@ static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes)
 	if (!leash)
 		return -ENOMEM;
 	ret = dma_fence_wait(leash, true);
-	dma_fence_put(leash);
+	/* A wait that ended with a signal leaves nothing on the fence. */
+	tessera_leash_drop(leash);
 
 	return min(ret, 0L);
 }
