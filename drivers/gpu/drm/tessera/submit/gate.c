@@ -46,6 +46,9 @@
  */
 #define FEW_JOBS	4
 
+/* Admitted with interrupts off, before others get the processor; each hands on when it leaves. */
+#define HAND_ON_AT_ONCE	8
+
 struct tessera_epoch {
 	struct dma_fence base;
 	/* The fence's own. */
@@ -295,8 +298,9 @@ static void gate_hand_on_locked(struct tessera_gate *gate)
 {
 	struct gate_waiter *waiter;
 	bool any = false;
+	u32 i;
 
-	for (;;) {
+	for (i = 0; i < HAND_ON_AT_ONCE; i++) {
 		waiter = gate_next_locked(gate);
 		if (!waiter || !gate_admit_locked(gate, waiter))
 			break;
