@@ -237,7 +237,7 @@ static void lock_keep_out(struct tessera_bo *bo)
 		if (tessera_segment_is_aperture(tessera_segment_by_id(tdev, bo->preferred[i])))
 			return;
 	spin_lock(&bo->locks.lock);
-	WRITE_ONCE(bo->locks.keep_out, true);
+	WRITE_ONCE(bo->locks.keep_out, bo->locks.held > 0);
 	spin_unlock(&bo->locks.lock);
 }
 
