@@ -17,6 +17,7 @@
 #include "qemu/rcu.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
+#include "migration/misc.h"
 #include "tessera.h"
 #include "tessera_strict.h"
 
@@ -365,7 +366,9 @@ void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
     TesseraState *s = m->s;
 
-    if (ram_block_discard_is_disabled() ||
+    /* Pages that were received or saved must not be taken away again. */
+    if (ram_block_discard_is_disabled() || migration_in_incoming_postcopy() ||
+        migration_in_bg_snapshot() ||
         !QEMU_IS_ALIGNED(offset | len, qemu_real_host_page_size()) ||
         ram_block_discard_range(s->vram.ram_block, offset, len)) {
         memset(s->vram_ptr + offset, 0, len);

@@ -214,7 +214,8 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
     const uint64_t bytes = s->cfg.page_size;
     g_autofree DirtyBitmapSnapshot *snap = NULL;
 
-    if (!global_dirty_tracking) {
+    /* A table that was loaded and refused is of no use to anybody. */
+    if (!global_dirty_tracking || s->distrusted) {
         return;
     }
     snap = cpu_physical_memory_snapshot_and_clear_dirty(&s->ha.window, 0,
@@ -365,10 +366,15 @@ static bool init_ram(TesseraState *s)
         ram_block_discard_require(false);
         return false;
     }
-    memory_region_init_ram_flags_nomigrate(&ha->window, OBJECT(s),
-                                           "tessera.host-aperture",
-                                           window_bytes(s), RAM_PRIVATE,
-                                           &error_abort);
+    if (!memory_region_init_ram_flags_nomigrate(&ha->window, OBJECT(s),
+                                                "tessera.host-aperture",
+                                                window_bytes(s),
+                                                RAM_PRIVATE | RAM_NORESERVE,
+                                                NULL)) {
+        close(ha->ones_fd);
+        ram_block_discard_require(false);
+        return false;
+    }
     mappings += ha->num_pages;
     ha->ptr = memory_region_get_ram_ptr(&ha->window);
     memory_region_set_log(&ha->window, true, DIRTY_MEMORY_VGA);
@@ -419,7 +425,6 @@ void tessera_host_aperture_fini(TesseraState *s)
     if (ha->ptr) {
         memory_listener_unregister(&ha->listener);
         postcopy_remove_notifier(&ha->postcopy);
-        mappings -= ha->num_pages;
         ram_block_discard_require(false);
     }
 }
@@ -430,6 +435,7 @@ void tessera_host_aperture_free(TesseraState *s)
     g_free(s->ha.table);
     s->ha.table = NULL;
     if (s->ha.ptr) {
+        mappings -= s->ha.num_pages;
         close(s->ha.ones_fd);
     }
     s->ha.ptr = NULL;
