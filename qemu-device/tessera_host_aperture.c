@@ -369,8 +369,7 @@ static bool init_ram(TesseraState *s)
     if (!memory_region_init_ram_flags_nomigrate(&ha->window, OBJECT(s),
                                                 "tessera.host-aperture",
                                                 window_bytes(s),
-                                                RAM_PRIVATE | RAM_NORESERVE,
-                                                NULL)) {
+                                                RAM_PRIVATE, NULL)) {
         close(ha->ones_fd);
         ram_block_discard_require(false);
         return false;
