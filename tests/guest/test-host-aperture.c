@@ -61,16 +61,6 @@ static struct tsr_bo filled_bo(struct tsr_device *dev, uint32_t ctx, uint64_t si
 	return bo;
 }
 
-static bool faulted(const struct tsr_trace *trace, const char *backing)
-{
-	tsr_trace_for_each(trace, "cpu_fault", ev)
-	{
-		if (tsr_event_is(ev, "backing", backing))
-			return true;
-	}
-	return false;
-}
-
 /* Nothing moves: the CPU sees the bytes where they are, and the GPU what the CPU writes. */
 static void hidden_memory_is_seen(void)
 {
@@ -89,8 +79,8 @@ static void hidden_memory_is_seen(void)
 	tsr_words_check(bo.map, words, 0x12345678);
 	tsr_pattern_write(&bo, 1);
 	trace = tsr_trace_stop();
-	require(faulted(&trace, "host-aperture"));
-	require(!faulted(&trace, "bar") && !faulted(&trace, "system"));
+	require(tsr_trace_faulted(&trace, "host-aperture"));
+	require(!tsr_trace_faulted(&trace, "bar") && !tsr_trace_faulted(&trace, "system"));
 	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
 	require_eq(tsr_trace_count(&trace, "evict"), 0);
 	require_eq(tsr_trace_count(&trace, "host_aperture_map"), 1);

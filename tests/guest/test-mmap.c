@@ -11,17 +11,6 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* is a fault with that backing in the trace? */
-static bool faulted(const struct tsr_trace *trace, const char *backing)
-{
-	tsr_trace_for_each(trace, "cpu_fault", ev)
-	{
-		if (tsr_event_is(ev, "backing", backing))
-			return true;
-	}
-	return false;
-}
-
 static void visible_memory_goes_through_the_bar(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -44,8 +33,8 @@ static void visible_memory_goes_through_the_bar(void)
 	map[mid] = 2;
 	map[last] = 3;
 	trace = tsr_trace_stop();
-	require(faulted(&trace, "bar"));
-	require(!faulted(&trace, "system"));
+	require(tsr_trace_faulted(&trace, "bar"));
+	require(!tsr_trace_faulted(&trace, "system"));
 	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
 	require_eq(tsr_trace_count(&trace, "evict"), 0);
 	tsr_gpu_read(&dev, ctx, &bo, 0, 1, &word);
@@ -74,8 +63,8 @@ static void aperture_shows_system_pages(void)
 	tsr_words_check(map, bo.size / 4, 0x22222222);
 	map[100] = 0x33;
 	trace = tsr_trace_stop();
-	require(faulted(&trace, "system"));
-	require(!faulted(&trace, "bar"));
+	require(tsr_trace_faulted(&trace, "system"));
+	require(!tsr_trace_faulted(&trace, "bar"));
 	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
 	tsr_gpu_read(&dev, ctx, &bo, 100, 1, &word);
 	require_eq(word, 0x33);
@@ -363,8 +352,8 @@ static void hidden_memory_is_not_shown(void)
 		tsr_trace_start("cpu_fault", NULL);
 		tsr_words_check(bo.map, bo.size / 4, i);
 		trace = tsr_trace_stop();
-		require(faulted(&trace, "system"));
-		require(!faulted(&trace, "bar"));
+		require(tsr_trace_faulted(&trace, "system"));
+		require(!tsr_trace_faulted(&trace, "bar"));
 		require(tsr_bo_info(&dev, &bo).segment != hid->id);
 		tsr_trace_free(&trace);
 		/* what is written there counts when it goes back */

@@ -190,6 +190,16 @@ uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64
 	return bytes;
 }
 
+bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing)
+{
+	tsr_trace_for_each(trace, "cpu_fault", ev)
+	{
+		if (tsr_event_is(ev, "backing", backing))
+			return true;
+	}
+	return false;
+}
+
 void tsr_trace_dump(const struct tsr_trace *trace)
 {
 	for (size_t i = 0; i < trace->count; i++)

@@ -38,6 +38,8 @@ uint64_t tsr_event_u64(const struct tsr_event *ev, const char *key);
 bool tsr_event_is(const struct tsr_event *ev, const char *key, const char *value);
 /* bytes of the paging operations of one kind on one object; 0 for @bo: on any */
 uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64_t bo);
+/* was there a CPU fault with that backing? */
+bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing);
 void tsr_trace_dump(const struct tsr_trace *trace);
 
 #define tsr_trace_for_each(trace, ev_name, ev)                                                     \
