@@ -108,13 +108,6 @@ static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bo
 	return 0;
 }
 
-static bool access_is_io(struct tessera_bo *bo)
-{
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-
-	return seg && !tessera_segment_is_aperture(seg);
-}
-
 static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
 	int ret, part;
@@ -125,8 +118,9 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
-		ret = access_is_io(bo) ? access_io(bo, offset, buf, part, write) :
-					 access_page(bo, offset, buf, part, write);
+		ret = tessera_segment_is_memory(tessera_bo_segment(bo)) ?
+		      access_io(bo, offset, buf, part, write) :
+		      access_page(bo, offset, buf, part, write);
 	}
 
 	return ret;

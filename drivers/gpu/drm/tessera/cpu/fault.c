@@ -40,7 +40,7 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 		backing = TESSERA_BACKING_DUMMY;
 	else if (bo->window.pages)
 		backing = TESSERA_BACKING_HOST_APERTURE;
-	else if (seg && !tessera_segment_is_aperture(seg))
+	else if (tessera_segment_is_memory(seg))
 		backing = TESSERA_BACKING_BAR;
 
 	trace_tessera_cpu_fault(bo->id, page, backing);

@@ -408,15 +408,15 @@ int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,
 int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args)
 {
 	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
-	bool locked;
+	int ret = 0;
 
 	if (!bo)
 		return -ENOENT;
-	locked = locks_drop(bo, file);
-	if (locked)
+	if (tessera_ioctl_bad(tessera_bo_device(bo), !locks_drop(bo, file)))
+		ret = -EINVAL;
+	else
 		trace_tessera_unlock(bo->id);
-	locked = !tessera_ioctl_bad(tessera_bo_device(bo), !locked);
 	tessera_bo_put(bo);
 
-	return locked ? 0 : -EINVAL;
+	return ret;
 }

@@ -28,7 +28,7 @@ int tessera_cpu_window_open(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	if (!seg || tessera_segment_is_aperture(seg))
+	if (!tessera_segment_is_memory(seg))
 		return 0;
 	if (tessera_host_aperture_serves(bo, seg))
 		return tessera_host_aperture_map(bo, seg);

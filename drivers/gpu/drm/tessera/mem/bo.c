@@ -353,7 +353,7 @@ void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *pla
 	u32 skip = 0;
 
 	/* What leaves an aperture goes all the way. */
-	if (!seg || tessera_segment_is_aperture(seg))
+	if (!tessera_segment_is_memory(seg))
 		skip = bo->num_evict_places - 1;
 	*placement = (struct ttm_placement) {
 		.num_placement = bo->num_evict_places - skip,

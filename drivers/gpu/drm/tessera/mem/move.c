@@ -45,11 +45,6 @@ struct move {
 	struct tessera_paging_batch batch;
 };
 
-static bool in_memory(const struct tessera_segment *seg)
-{
-	return seg && !tessera_segment_is_aperture(seg);
-}
-
 static bool in_aperture(const struct tessera_segment *seg)
 {
 	return seg && tessera_segment_is_aperture(seg);
@@ -178,11 +173,11 @@ static int move_build(struct move *move)
 {
 	int ret;
 
-	if (in_memory(move->from) && in_memory(move->to))
+	if (tessera_segment_is_memory(move->from) && tessera_segment_is_memory(move->to))
 		return move_memory_to_memory(move);
-	if (in_memory(move->to))
+	if (tessera_segment_is_memory(move->to))
 		return move_in(move);
-	if (in_memory(move->from) && !move->to)
+	if (tessera_segment_is_memory(move->from) && !move->to)
 		return move_out(move);
 
 	/* Apertures: the pages stay, only what shows them changes. */
@@ -192,7 +187,7 @@ static int move_build(struct move *move)
 			return ret;
 	}
 	ret = move_map(move);
-	if (!ret && in_memory(move->from))
+	if (!ret && tessera_segment_is_memory(move->from))
 		ret = move_out(move);
 
 	return ret;
@@ -251,11 +246,11 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 
 static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
 {
-	if (!move->from && in_memory(move->to))
+	if (!move->from && tessera_segment_is_memory(move->to))
 		return move_finish_page_in(move, fence, new_mem);
 
 	move_finish_pipelined(move, fence, new_mem);
-	if (!in_memory(move->to)) {
+	if (!tessera_segment_is_memory(move->to)) {
 		tessera_backing_use(move->bo);
 		move->bo->copy_valid = false;
 	}
@@ -287,7 +282,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	if (move->to)
 		return -EBUSY;
 
-	if (in_memory(move->from) &&
+	if (tessera_segment_is_memory(move->from) &&
 	    !(bo->copy_valid && tessera_backing_is_retained(bo)))
 		atomic_set(&bo->lost, 1);
 	to_tessera_range(bo->tbo.resource)->declared = false;
@@ -378,7 +373,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	}
 
 	/* The pages change hands on the way in from system memory only. */
-	if (in_aperture(move.from) && in_memory(move.to)) {
+	if (in_aperture(move.from) && tessera_segment_is_memory(move.to)) {
 		*hop = (struct ttm_place) { .mem_type = TTM_PL_SYSTEM };
 		return -EMULTIHOP;
 	}

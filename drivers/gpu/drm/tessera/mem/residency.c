@@ -240,7 +240,7 @@ static int pin_first(struct tessera_bo *bo)
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	int ret = 0;
 
-	if (seg && !tessera_segment_is_aperture(seg))
+	if (tessera_segment_is_memory(seg))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
 
 	return ret ?: tessera_backing_populate(bo, &ctx);

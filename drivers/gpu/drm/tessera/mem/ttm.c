@@ -95,7 +95,7 @@ static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resour
 	struct tessera_device *tdev = bdev_to_tessera(bdev);
 	const struct tessera_segment *seg = tessera_segment_by_type(tdev, mem->mem_type);
 
-	if (!seg || tessera_segment_is_aperture(seg))
+	if (!tessera_segment_is_memory(seg))
 		return 0;
 
 	if (to_tessera_bo(mem->bo)->layout != DRM_TESSERA_LAYOUT_LINEAR)

@@ -49,7 +49,6 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 
 	if (!seg)
 		return 0;
-
 	tessera_bo_evict_placement(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
 			    tessera_bo_bytes(bo), bo->account->id, reason);

@@ -65,6 +65,12 @@ static inline bool tessera_segment_is_aperture(const struct tessera_segment *seg
 	return seg->flags & TSR_SEGF_APERTURE;
 }
 
+/* NULL, for system memory, is none. */
+static inline bool tessera_segment_is_memory(const struct tessera_segment *seg)
+{
+	return seg && !tessera_segment_is_aperture(seg);
+}
+
 static inline bool tessera_segment_cpu_visible(const struct tessera_segment *seg)
 {
 	return !tessera_segment_is_aperture(seg) && (seg->flags & TSR_SEGF_CPU_VISIBLE);
