@@ -5,7 +5,7 @@
  * registers (what the guest wrote), derived state (segments, engines, page
  * states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, view, host aperture, swizzle, swizzle range, surface, mark,
+ * strict, access, coherence, view, host aperture, swizzle, swizzle range, surface, mark,
  * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, reset,
  * mmio, vmstate, pci.
  *
@@ -35,6 +35,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 
 typedef struct TesseraEngine TesseraEngine;
+typedef struct TesseraCoherence TesseraCoherence; /* tessera_coherence.c */
 
 typedef struct TesseraSegment {
     uint32_t id;                /* 0: hidden VRAM */
@@ -210,6 +211,7 @@ struct TesseraState {
     uint64_t vram_bytes;
     uint64_t visible_bytes;     /* of it, in BAR 2 */
     TesseraHostAperture ha;     /* its table and registers: BQL */
+    TesseraCoherence *coherence; /* NULL: accesses snoop */
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;
     QEMUBH *poison_bh;

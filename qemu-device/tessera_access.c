@@ -328,7 +328,7 @@ uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done)
     uint32_t err = TSR_ERR_NONE;
 
     if (!run->is_vram) {
-        if (run->write && done) {
+        if (run->write && done && run->mr) {
             note_written(m, run, done);
         }
         tessera_access_leave(m);

@@ -77,7 +77,7 @@ typedef struct TesseraRun {
     uint64_t pitch;
     uint64_t vram_offset;
     uint32_t slot;
-    MemoryRegion *mr;           /* RAM */
+    MemoryRegion *mr;           /* RAM; NULL: nothing to mark in it */
     bool is_vram;
     bool write;
 } TesseraRun;

@@ -379,7 +379,8 @@ static const Opcode opcodes[256] = {
     [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
     [TSR_OP_TRANSFER] = { "TRANSFER", TSR_TRANSFER_DWORDS, ON_PAGING,
                           TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES |
-                          TSR_TRANSFER_START | TSR_TRANSFER_END,
+                          TSR_TRANSFER_START | TSR_TRANSFER_END |
+                          TSR_TRANSFER_SRC_CACHED | TSR_TRANSFER_DST_CACHED,
                           tessera_paging_transfer },
     [TSR_OP_PAGE_FILL] = { "PAGE_FILL", TSR_PAGE_FILL_DWORDS, ON_PAGING, 0,
                            tessera_paging_fill },

@@ -13,6 +13,7 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "tessera_mmio.h"
+#include "tessera_coherence.h"
 #include "tessera_engine.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
@@ -634,6 +635,9 @@ static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
     TesseraEngine *e;
     uint32_t range;
 
+    if (addr >= TSR_COHERENCE_BLOCK && addr <= TSR_COH_COMMAND) {
+        return tessera_coherence_read(s, addr, value);
+    }
     if (find_swr(s, addr, &range)) {
         *value = swr_read(&s->ranges[range], addr % SWR_BYTES);
         return true;
@@ -667,6 +671,9 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
         tessera_engine_doorbell(&s->engines[(addr - TSR_DOORBELL(0)) / 4],
                                 value);
         return true;
+    }
+    if (addr >= TSR_COHERENCE_BLOCK && addr <= TSR_COH_COMMAND) {
+        return tessera_coherence_write(s, addr, value);
     }
     if (find_swr(s, addr, &range)) {
         return swr_write(s, range, addr % SWR_BYTES, value);

@@ -52,6 +52,19 @@ static bool transfer_decode(Transfer *t, const uint32_t *p)
              ? t->dst % 8 || t->dst_off >> TSR_ADDRESS_BITS : t->dst_off);
 }
 
+/* Lists of cached pages there are only where accesses do not snoop. */
+static bool cached_flags_ok(TesseraState *s, uint32_t flags)
+{
+    if (!(flags & (TSR_TRANSFER_SRC_CACHED | TSR_TRANSFER_DST_CACHED))) {
+        return true;
+    }
+    return s->coherence &&
+           ((flags & TSR_TRANSFER_SRC_PAGES) ||
+            !(flags & TSR_TRANSFER_SRC_CACHED)) &&
+           ((flags & TSR_TRANSFER_DST_PAGES) ||
+            !(flags & TSR_TRANSFER_DST_CACHED));
+}
+
 static uint32_t transfer_side(TesseraEngine *e, TesseraView *v, bool pages,
                               uint64_t addr, uint64_t off, uint64_t bytes,
                               bool write)
@@ -181,7 +194,7 @@ uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
     bool differ;
 
     QEMU_BUILD_BUG_ON(sizeof(Transfer) > TESSERA_SCRATCH_BYTES);
-    if (!transfer_decode(t, p)) {
+    if (!transfer_decode(t, p) || !cached_flags_ok(e->s, flags)) {
         return TSR_ERR_PACKET;
     }
     trace_tessera_transfer(e->index, flags, t->src, t->dst, t->bytes, p[1]);
@@ -210,6 +223,8 @@ uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
     if (err) {
         return err;
     }
+    t->sview.cached = flags & TSR_TRANSFER_SRC_CACHED;
+    t->dview.cached = flags & TSR_TRANSFER_DST_CACHED;
     if (differ) {
         return transfer_swizzle(e, t);
     }
@@ -275,7 +290,8 @@ static TesseraSegment *aperture_range(TesseraEngine *e, uint32_t id,
 static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
 {
     const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
-                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
+                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK |
+                           (e->s->coherence ? TSR_APTE_CACHED : 0);
 
     if (pte & ~known) {
         return tessera_fault(&e->m, TSR_ERR_PACKET, TESSERA_NO_SLOT, pte);

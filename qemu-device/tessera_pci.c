@@ -21,6 +21,7 @@
 #include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "tessera_coherence.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
@@ -439,7 +440,9 @@ static const char *const property_docs[][2] = {
     { "paging-engines", "Number of paging engines, default 1" },
     { "num-slots", "Binding slots of each engine, default 64" },
     { "max-ib-bytes", "Largest indirect buffer, default 16M" },
-    { "io-coherent", "System page accesses snoop CPU caches, default on" },
+    { "io-coherent",
+      "System page accesses snoop CPU caches, default on; off shows what is "
+      "missing of cache maintenance, and does not migrate" },
     { "preemption",
       "Announce context save and restore between parts, default off" },
     { "resizable-bar", "BAR 2 shows segment 2 as well, default off" },
@@ -529,15 +532,15 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         error_setg(errp, "tessera: no room for the PCI Express capability");
         return;
     }
-    build_segments(s);
-    if (!init_vram(s, errp)) {
-        free_segments(s);
+    if (!tessera_coherence_init(s, errp)) {
         return;
     }
+    build_segments(s);
+    if (!init_vram(s, errp)) {
+        goto err_segments;
+    }
     if (!init_bars(s, errp)) {
-        fini_vram(s);
-        free_segments(s);
-        return;
+        goto err_vram;
     }
     s->caps = (s->cfg.preemption ? TSR_CAP_PREEMPTION : 0) |
               (s->cfg.io_coherent ? TSR_CAP_IO_COHERENT : 0) |
@@ -558,6 +561,14 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
                                                         run_state_changed, s);
     s->exit_notifier.notify = at_exit;
     qemu_add_exit_notifier(&s->exit_notifier);
+    return;
+
+err_vram:
+    fini_vram(s);
+err_segments:
+    free_segments(s);
+    tessera_coherence_fini(s);
+    tessera_coherence_free(s);
 }
 
 /*
@@ -579,12 +590,14 @@ static void tessera_exit(PCIDevice *pdev)
     msix_unuse_all_vectors(pdev);
     msix_uninit_exclusive_bar(pdev);
     tessera_host_aperture_fini(s);
+    tessera_coherence_fini(s);
     fini_vram(s);
 }
 
 static void free_state(TesseraState *s)
 {
     tessera_engines_free(s);
+    tessera_coherence_free(s);
     tessera_host_aperture_free(s);
     free_segments(s);
     g_free(s->page_state);

@@ -12,6 +12,7 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "tessera_reset.h"
+#include "tessera_coherence.h"
 #include "tessera_engine.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
@@ -49,6 +50,7 @@ void tessera_device_reset(TesseraState *s)
     tessera_engines_clear_setup(s);
     tessera_host_aperture_reset(s);
     tessera_swizzle_range_reset(s);
+    tessera_coherence_reset(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
     /* What a migration brings may rely on memory being zero before. */

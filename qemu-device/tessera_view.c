@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "tessera_view.h"
+#include "tessera_coherence.h"
 #include "tessera_strict.h"
 #include "tessera_stream.h"
 
@@ -56,6 +57,7 @@ uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
     v->base = gpa;
     v->slot = slot;
     v->is_vram = false;
+    v->cached = false;
     v->stream = false;
     if (!seg) {
         return tessera_fault(m, TSR_ERR_ADDRESS, slot, gpa);
@@ -79,6 +81,7 @@ void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
     v->list = list;
     v->slot = TESSERA_NO_SLOT;
     v->is_vram = false;
+    v->cached = false;
     v->stream = false;
     v->win_count = 0;
 }
@@ -93,7 +96,7 @@ static uint64_t aperture_pte(const TesseraView *v, uint64_t gpa)
 }
 
 static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
-                              uint64_t *dma)
+                              uint64_t *dma, bool *cached)
 {
     uint64_t pte = aperture_pte(v, gpa);
     TesseraMaster *m = v->m;
@@ -103,6 +106,7 @@ static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
             return tessera_fault(m, TSR_ERR_READ_ONLY, v->slot, gpa);
         }
         *dma = pte & TSR_APTE_ADDR_MASK;
+        *cached = pte & TSR_APTE_CACHED;
         return TSR_ERR_NONE;
     }
     if (m->s->cfg.strict) {
@@ -149,9 +153,10 @@ static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
 }
 
 static uint32_t view_page(TesseraView *v, uint64_t pos, bool write,
-                          uint64_t *dma)
+                          uint64_t *dma, bool *cached)
 {
-    return v->seg ? aperture_page(v, pos, write, dma)
+    *cached = v->cached;
+    return v->seg ? aperture_page(v, pos, write, dma, cached)
                   : list_page(v, pos >> TSR_PAGE_SHIFT, dma);
 }
 
@@ -166,7 +171,8 @@ static bool page_follows(const TesseraView *v, uint64_t pos, bool write,
                le64_to_cpu(v->win[page - v->win_first]) == dma;
     }
     pte = aperture_pte(v, pos);
-    return (pte & TSR_APTE_VALID) && (!write || (pte & TSR_APTE_WRITE)) &&
+    return (pte & TSR_APTE_VALID) && !(pte & TSR_APTE_CACHED) &&
+           (!write || (pte & TSR_APTE_WRITE)) &&
            (pte & TSR_APTE_ADDR_MASK) == dma;
 }
 
@@ -178,6 +184,7 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
 {
     uint64_t pos = v->base + off, in_page = pos & (TSR_PAGE_SIZE - 1);
     uint64_t dma = 0, n = MIN(len, TSR_PAGE_SIZE - in_page);
+    bool cached;
     uint32_t err;
 
     if (v->is_vram) {
@@ -185,11 +192,14 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
                                   v->slot, run);
     }
     v->m->fault_slot = v->slot;
-    err = view_page(v, pos, write, &dma);
+    err = view_page(v, pos, write, &dma, &cached);
     if (err) {
         return err;
     }
     dma += in_page;
+    if (cached) {
+        return tessera_coherence_begin(v->m, dma, n, write, run);
+    }
     while (n < len && page_follows(v, pos + n, write, dma + n)) {
         n += MIN(len - n, TSR_PAGE_SIZE);
     }

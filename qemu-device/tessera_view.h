@@ -24,6 +24,7 @@ typedef struct TesseraView {
     uint64_t vram_offset;       /* memory segments */
     uint32_t slot;              /* for error records */
     bool is_vram;
+    bool cached;                /* page list: CPU caches may be ahead of it */
     bool stream;                /* goes past the caches */
     uint64_t win_first;         /* page list read-ahead */
     uint32_t win_count;

@@ -164,7 +164,7 @@
 #define TSR_ERR_STRICT_STATE		36	/* engine state used that is undefined since the part began */
 #define TSR_ERR_STRICT_DUMMY		37	/* unmapped aperture page used, or no dummy page to show; counted, not failed */
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
-#define TSR_ERR_STRICT_COHERENCE	39	/* non-coherent page used without maintenance */
+#define TSR_ERR_STRICT_COHERENCE	39	/* lines used that CPU caches have not written back; counted, not failed */
 #define TSR_ERR_STRICT_OVERLAP		40	/* aperture page mapped while it is mapped; counted, not failed */
 #define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another was open; counted, not failed */
 
@@ -225,10 +225,22 @@
 #define TSR_HA_MAP			0x301c	/* WO: first aperture page; maps, then adds what it mapped to ADDR */
 #define TSR_HA_UNMAP			0x3020	/* WO: first aperture page */
 
+/* ---- Cache maintenance, 0x3800 (without TSR_CAP_IO_COHERENT) --------------- */
+
+#define TSR_COHERENCE_BLOCK		0x3800
+#define TSR_COH_ADDR_LO			0x3800	/* RW: DMA address */
+#define TSR_COH_ADDR_HI			0x3804
+#define TSR_COH_SIZE			0x3808	/* RW: bytes the next command is about */
+#define TSR_COH_MAX_BYTES		1048576
+#define TSR_COH_COMMAND			0x380c	/* WO: TSR_COH_*, done before the write returns */
+#define TSR_COH_CLEAN			1	/* CPU caches write back what was changed in them */
+#define TSR_COH_INVALIDATE		2	/* CPU caches forget what they hold, changed or not */
+#define TSR_COH_FLUSH			3	/* one, then the other */
+#define TSR_COH_LINE_BYTES		64
+
 /* ---- Reserved register blocks -------------------------------------------- */
 
 #define TSR_VM_BLOCK			0x3400
-#define TSR_COHERENCE_BLOCK		0x3800
 #define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */
 
 /* ---- Engines, 0x4000 ------------------------------------------------------ */
@@ -490,6 +502,8 @@
 #define TSR_TRANSFER_DST_PAGES		0x02
 #define TSR_TRANSFER_START		0x04	/* first pass of an allocation's transfer */
 #define TSR_TRANSFER_END		0x08	/* last pass */
+#define TSR_TRANSFER_SRC_CACHED		0x10	/* pages of the source's list are in CPU caches */
+#define TSR_TRANSFER_DST_CACHED		0x20	/* likewise; both not with TSR_CAP_IO_COHERENT */
 #define TSR_TRANSFER_MAX_BYTES		0x100000000ULL /* in one packet */
 
 /* PAGE_FILL: 1 value, 2-3 GPU address, 4-5 bytes (multiples of 8). Memory segments only. */
@@ -522,6 +536,7 @@
 #define TSR_APTE_VALID			0x0000000000000001ULL
 #define TSR_APTE_WRITE			0x0000000000000002ULL
 #define TSR_APTE_COHERENT		0x0000000000000004ULL /* snoop; coherent aperture segments only */
+#define TSR_APTE_CACHED			0x0000000000000008ULL /* in CPU caches; reserved with TSR_CAP_IO_COHERENT */
 #define TSR_APTE_ADDR_MASK		0x0000fffffffff000ULL /* DMA address */
 
 #endif /* TESSERA_HW_H */

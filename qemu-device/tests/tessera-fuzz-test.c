@@ -94,7 +94,7 @@ static void random_packet(TsrTest *t, TsrCmd *c)
         return;
     }
     c->d[c->n++] = TSR_PKT_HEADER(rnd(40) ? known[k].code : rnd(256),
-                                  rnd(3) ? 0 : rnd(16),
+                                  rnd(3) ? 0 : rnd(64),
                                   rnd(60) ? dwords : rnd(12));
     for (i = 1; i < dwords; i++) {
         c->d[c->n++] = rnd(3) ? rnd(40) : odd_number(t);
@@ -175,6 +175,12 @@ static void storm(const char *props)
         uint64_t seqno;
         int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
 
+        if (round % 4 == 0 && strstr(props, "io-coherent=off")) {
+            /* Not beyond what the storm may spoil. */
+            tsr_w64(t, TSR_COH_ADDR_LO, t->bounce + rnd((1 << 20) - 8192));
+            tsr_w32(t, TSR_COH_SIZE, rnd(9) ? rnd(8192) : 0xffffffff);
+            tsr_w32(t, TSR_COH_COMMAND, rnd(5));
+        }
         qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
         tsr_emit(t, e, begin, 4);
         tsr_emit(t, e, call, TSR_IB_CALL_DWORDS);
@@ -210,6 +216,13 @@ static void test_packets_strict(void)
           "gart-size=4M");
 }
 
+/* Engines meanwhile write what the storm cleans. */
+static void test_packets_cached(void)
+{
+    storm("io-coherent=off,strict=on,vram-size=4M,vram-hidden-size=4M,"
+          "agp-ro-size=1M,gart-size=4M");
+}
+
 /* Random ring contents: halts all the time, never worse. */
 static void test_rings(void)
 {
@@ -243,10 +256,9 @@ static void test_rings(void)
     g_rand_free(rng);
 }
 
-static void test_registers(void)
+static void registers(const char *props)
 {
-    TsrTest *t = tsr_start("strict=on,vram-size=4M,vram-hidden-size=4M,"
-                           "gart-size=4M");
+    TsrTest *t = tsr_start(props);
 
     rng = g_rand_new_with_seed(99);
     still_works(t);
@@ -254,6 +266,7 @@ static void test_registers(void)
         uint32_t reg = rnd(3) ? rnd(0x600) & ~3
                      : rnd(4) == 0 ? TSR_HOST_APERTURE_BLOCK + (rnd(0x24) & ~3)
                      : rnd(3) == 0 ? TSR_SWR(rnd(9)) + (rnd(0x20) & ~3)
+                     : rnd(4) == 0 ? TSR_COHERENCE_BLOCK + (rnd(0x10) & ~3)
                      : rnd(2) ? TSR_ENG(rnd(3)) + (rnd(0x60) & ~3)
                      : rnd(2) ? TSR_DOORBELL(rnd(4)) : rnd(TSR_MMIO_SIZE);
 
@@ -277,12 +290,25 @@ static void test_registers(void)
     g_rand_free(rng);
 }
 
+static void test_registers(void)
+{
+    registers("strict=on,vram-size=4M,vram-hidden-size=4M,gart-size=4M");
+}
+
+static void test_registers_cached(void)
+{
+    registers("io-coherent=off,strict=on,vram-size=4M,vram-hidden-size=4M,"
+              "gart-size=4M");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/fuzz/packets", test_packets);
     qtest_add_func("/tessera/fuzz/packets-strict", test_packets_strict);
+    qtest_add_func("/tessera/fuzz/packets-cached", test_packets_cached);
     qtest_add_func("/tessera/fuzz/rings", test_rings);
     qtest_add_func("/tessera/fuzz/registers", test_registers);
+    qtest_add_func("/tessera/fuzz/registers-cached", test_registers_cached);
     return g_test_run();
 }

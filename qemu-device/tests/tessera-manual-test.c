@@ -302,8 +302,9 @@ static void test_entries(void)
         uint32_t segment;
         uint32_t err;
     } bad[] = {
-        { RAM | TSR_APTE_VALID | 8, 4, TSR_ERR_PACKET },
-        { RAM | 8, 4, TSR_ERR_PACKET },
+        { RAM | TSR_APTE_VALID | TSR_APTE_CACHED, 4, TSR_ERR_PACKET },
+        { RAM | TSR_APTE_CACHED, 4, TSR_ERR_PACKET },
+        { RAM | TSR_APTE_VALID | 16, 4, TSR_ERR_PACKET },
         { 0x800, 4, TSR_ERR_PACKET },
         { RAM | TSR_APTE_VALID | 1ULL << 48, 4, TSR_ERR_PACKET },
         { 1ULL << 63, 4, TSR_ERR_PACKET },
@@ -400,7 +401,8 @@ static void test_registers(void)
         { TSR_ENG(0) + TSR_ENG_SLOT_SURFACE, 0, TSR_ERR_REGISTER },
         { TSR_ENG(0) + 0xfc, 0, TSR_ERR_REGISTER },
         { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
-        { TSR_COHERENCE_BLOCK, 0, TSR_ERR_REGISTER },
+        { TSR_COH_ADDR_LO, 0, TSR_ERR_REGISTER },
+        { TSR_COH_COMMAND, TSR_COH_CLEAN, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_CONTROL + 4, 0, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_CONTROL, 2, TSR_ERR_REGISTER },
         { TSR_SWR(8) + TSR_SWR_BASE_LO, 0, TSR_ERR_REGISTER },

@@ -1,0 +1,321 @@
+/*
+ * Tessera virtual GPU: memory behind CPU caches
+ *
+ * With io-coherent=off, engines do not see what CPUs have in their caches, nor
+ * CPUs what engines write. The host has no such caches: guest RAM plays them,
+ * and for each page that was used as cached there is a second copy here, which
+ * plays the memory itself. Engines use that one. Maintenance commands carry
+ * lines from the one to the other, and nothing else does: caches here never
+ * write back by themselves, and always hold what was there before an engine
+ * wrote, as if a CPU had just loaded it. So what is forgotten shows.
+ *
+ * Pages are told apart by where they are in the host, so there are as many
+ * copies as pages of guest RAM at most, whatever addresses an IOMMU has for
+ * them. They never go while the device lives: what the memory holds is no
+ * part of the device's state that a reset clears.
+ *
+ * Commands come under the BQL, runs from engine threads. The lock is for the
+ * table only and is the innermost.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qapi/error.h"
+#include "migration/blocker.h"
+#include "tessera_coherence.h"
+#include "tessera_strict.h"
+#include "trace.h"
+
+#define LINE        TSR_COH_LINE_BYTES
+#define LINES       (TSR_PAGE_SIZE / LINE)
+
+typedef struct CachedPage {
+    uint8_t mem[TSR_PAGE_SIZE];     /* what the memory holds */
+    uint8_t loaded[TSR_PAGE_SIZE];  /* what caches got from it */
+    uint64_t known;                 /* lines of the two that count; atomic */
+} CachedPage;
+
+struct TesseraCoherence {
+    QemuMutex lock;
+    GHashTable *pages;              /* host page: CachedPage */
+    Error *migration_blocker;
+    uint64_t addr;                  /* registers (BQL) */
+    uint32_t size;
+};
+
+QEMU_BUILD_BUG_ON(LINES != 64);
+
+/* ---- Pages --------------------------------------------------------------- */
+
+/* Of a page that nobody has cared for, nobody knows what the memory holds. */
+static CachedPage *page_new(void)
+{
+    CachedPage *page = g_new(CachedPage, 1);
+
+    for (unsigned int i = 0; i < TSR_PAGE_SIZE; i += 4) {
+        stl_le_p(page->mem + i, TSR_POISON);
+    }
+    page->known = 0;
+    return page;
+}
+
+static CachedPage *page_of(TesseraCoherence *c, const uint8_t *ram)
+{
+    gpointer key = (gpointer)((uintptr_t)ram & ~(uintptr_t)(TSR_PAGE_SIZE - 1));
+    CachedPage *page;
+
+    QEMU_LOCK_GUARD(&c->lock);
+    page = g_hash_table_lookup(c->pages, key);
+    if (!page) {
+        page = page_new();
+        g_hash_table_insert(c->pages, key, page);
+    }
+    return page;
+}
+
+/* Whether a CPU has changed a line since its cache got it. */
+static bool line_is_dirty(const CachedPage *page, unsigned int line,
+                          const uint8_t *ram)
+{
+    return !(qatomic_read(&page->known) & (1ULL << line)) ||
+           memcmp(page->loaded + line * LINE, ram, LINE);
+}
+
+/* ---- Engines ------------------------------------------------------------- */
+
+/*
+ * To read such a line is to read old bytes. To write it is no better: the
+ * cache writes it back some day, over what was written.
+ */
+static void referee(TesseraMaster *m, const CachedPage *page, uint64_t addr,
+                    const TesseraRun *run)
+{
+    unsigned int at = (uintptr_t)run->ptr % TSR_PAGE_SIZE;
+    unsigned int last = (at + run->len - 1) / LINE;
+
+    for (unsigned int i = at / LINE; i <= last; i++) {
+        if (line_is_dirty(page, i, run->ptr - at + i * LINE)) {
+            tessera_guest_error(m, TSR_ERR_STRICT_COHERENCE,
+                                addr - at % LINE + (i - at / LINE) * LINE);
+            return;
+        }
+    }
+}
+
+/* As tessera_ram_begin(), of a page that CPUs have cached: to its end. */
+uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
+                                 bool write, TesseraRun *run)
+{
+    CachedPage *page;
+    uint64_t at;
+    uint32_t err = tessera_ram_begin(m, addr, len, write, true, run);
+
+    if (err) {
+        return err;
+    }
+    at = (uintptr_t)run->ptr % TSR_PAGE_SIZE;
+    run->len = MIN(run->len, TSR_PAGE_SIZE - at);
+    page = page_of(m->s->coherence, run->ptr);
+    if (m->s->cfg.strict && run->len) {
+        referee(m, page, addr, run);
+    }
+    run->ptr = page->mem + at;
+    run->mr = NULL;
+    return TSR_ERR_NONE;
+}
+
+/* ---- Commands ------------------------------------------------------------ */
+
+static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram)
+{
+    if (line_is_dirty(page, line, ram)) {
+        memcpy(page->loaded + line * LINE, ram, LINE);
+        memcpy(page->mem + line * LINE, page->loaded + line * LINE, LINE);
+        qatomic_or(&page->known, 1ULL << line);
+    }
+}
+
+/* Other CPUs may be writing lines that need not change: these are left alone. */
+static void invalidate_line(CachedPage *page, unsigned int line, uint8_t *ram)
+{
+    memcpy(page->loaded + line * LINE, page->mem + line * LINE, LINE);
+    if (memcmp(ram, page->loaded + line * LINE, LINE)) {
+        memcpy(ram, page->loaded + line * LINE, LINE);
+    }
+    qatomic_or(&page->known, 1ULL << line);
+}
+
+/* Lines of one page; returns how many bytes those are. */
+static uint64_t maintain_page(TesseraCoherence *c, uint32_t command,
+                              uint8_t *ram, uint64_t len)
+{
+    CachedPage *page = page_of(c, ram);
+    unsigned int at = (uintptr_t)ram % TSR_PAGE_SIZE;
+    uint64_t done;
+
+    len = MIN(len, TSR_PAGE_SIZE - at);
+    for (done = 0; done < len; done += LINE) {
+        unsigned int line = (at + done) / LINE;
+
+        if (command & TSR_COH_CLEAN) {
+            clean_line(page, line, ram + done);
+        }
+        if (command & TSR_COH_INVALIDATE) {
+            invalidate_line(page, line, ram + done);
+        }
+    }
+    return len;
+}
+
+/* Whole lines, in the order of addresses, up to the first that is no RAM. */
+static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
+{
+    TesseraCoherence *c = s->coherence;
+    uint64_t end, done;
+
+    *at = c->addr;
+    if (c->addr >> TSR_ADDRESS_BITS) {
+        return TSR_ERR_DMA;
+    }
+    end = ROUND_UP(c->addr + c->size, LINE);
+    *at = QEMU_ALIGN_DOWN(c->addr, LINE);
+    while (c->size && *at < end) {
+        TesseraRun run;
+        uint32_t err = tessera_ram_begin(&s->cpu, *at, end - *at,
+                                         command & TSR_COH_INVALIDATE, false,
+                                         &run);
+
+        if (err) {
+            return err;
+        }
+        if (!QEMU_IS_ALIGNED((uintptr_t)run.ptr | run.len, LINE)) {
+            tessera_run_end(&s->cpu, &run, 0);
+            return TSR_ERR_DMA;
+        }
+        for (done = 0; done < run.len;) {
+            done += maintain_page(c, command, run.ptr + done, run.len - done);
+        }
+        tessera_run_end(&s->cpu, &run, run.len);
+        *at += run.len;
+    }
+    return TSR_ERR_NONE;
+}
+
+static bool command_write(TesseraState *s, uint32_t command)
+{
+    TesseraCoherence *c = s->coherence;
+    uint64_t at;
+    uint32_t err;
+
+    if (!command || command > TSR_COH_FLUSH || c->size > TSR_COH_MAX_BYTES) {
+        return false;
+    }
+    trace_tessera_cache_maintenance(command, c->addr, c->size);
+    err = maintain(s, command, &at);
+    if (err) {
+        tessera_guest_error(&s->cpu, err, at);
+    }
+    return true;
+}
+
+/* ---- Registers ----------------------------------------------------------- */
+
+/* False if there is no such register to be read. */
+bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value)
+{
+    const TesseraCoherence *c = s->coherence;
+
+    if (!c) {
+        return false;
+    }
+    switch (addr) {
+    case TSR_COH_ADDR_LO:
+        *value = c->addr;
+        return true;
+    case TSR_COH_ADDR_HI:
+        *value = c->addr >> 32;
+        return true;
+    case TSR_COH_SIZE:
+        *value = c->size;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* False if there is none to be written, or it does not take the value. */
+bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value)
+{
+    TesseraCoherence *c = s->coherence;
+
+    if (!c) {
+        return false;
+    }
+    switch (addr) {
+    case TSR_COH_ADDR_LO:
+        c->addr = deposit64(c->addr, 0, 32, value);
+        return true;
+    case TSR_COH_ADDR_HI:
+        c->addr = deposit64(c->addr, 32, 32, value);
+        return true;
+    case TSR_COH_SIZE:
+        c->size = value;
+        return true;
+    case TSR_COH_COMMAND:
+        return command_write(s, value);
+    default:
+        return false;
+    }
+}
+
+void tessera_coherence_reset(TesseraState *s)
+{
+    if (s->coherence) {
+        s->coherence->addr = 0;
+        s->coherence->size = 0;
+    }
+}
+
+/* ---- Life cycle ---------------------------------------------------------- */
+
+bool tessera_coherence_init(TesseraState *s, Error **errp)
+{
+    TesseraCoherence *c;
+    Error *blocker = NULL;
+
+    if (s->cfg.io_coherent) {
+        return true;
+    }
+    /* The copies would have to travel, by names that both sides know. */
+    error_setg(&blocker, "tessera: io-coherent=off does not migrate");
+    if (migrate_add_blocker(&blocker, errp) < 0) {
+        return false;
+    }
+    c = g_new0(TesseraCoherence, 1);
+    c->migration_blocker = blocker;
+    qemu_mutex_init(&c->lock);
+    c->pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    s->coherence = c;
+    return true;
+}
+
+/* The device goes; a vCPU may still be on its way to a register. */
+void tessera_coherence_fini(TesseraState *s)
+{
+    if (s->coherence) {
+        migrate_del_blocker(&s->coherence->migration_blocker);
+    }
+}
+
+void tessera_coherence_free(TesseraState *s)
+{
+    TesseraCoherence *c = s->coherence;
+
+    if (c) {
+        g_hash_table_destroy(c->pages);
+        qemu_mutex_destroy(&c->lock);
+        g_free(c);
+        s->coherence = NULL;
+    }
+}

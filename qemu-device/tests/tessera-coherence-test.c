@@ -1,0 +1,422 @@
+/*
+ * QTest: a device whose accesses do not snoop CPU caches
+ *
+ * What the CPU does is in guest RAM, what the memory holds is in the device:
+ * see chapter 3.6 of the hardware manual.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "tessera-common.h"
+
+#define PROPS   "io-coherent=off,strict=on,gart-size=4M,vram-size=4M"
+#define RW      (TSR_SURF_READ | TSR_SURF_WRITE)
+#define ENTRY   (TSR_APTE_VALID | TSR_APTE_WRITE)
+#define LINE    TSR_COH_LINE_BYTES
+
+static void maintain(TsrTest *t, uint32_t command, uint64_t addr,
+                     uint32_t bytes)
+{
+    tsr_w64(t, TSR_COH_ADDR_LO, addr);
+    tsr_w32(t, TSR_COH_SIZE, bytes);
+    tsr_w32(t, TSR_COH_COMMAND, command);
+}
+
+/* Pages of RAM in the first pages of segment 4. */
+static void map_pages(TsrTest *t, uint64_t ram, uint32_t pages, uint64_t flags)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree uint64_t *ptes = g_new0(uint64_t, pages);
+
+    for (uint32_t i = 0; i < pages; i++) {
+        ptes[i] = (ram + i * 4096) | flags;
+    }
+    tsr_map(c, 4, 0, pages, tsr_list(t, ptes, pages));
+    tsr_run_ok(t, PAGING, c);
+}
+
+static void gpu_fill(TsrTest *t, uint64_t off, uint32_t bytes, uint8_t value)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    tsr_bind_buffer(c, 0, tsr_seg_base(t, 4) + off, bytes, TSR_FORMAT_R8, RW);
+    tsr_fill(c, 0, 0, 0, bytes, 1, value);
+    tsr_run_ok(t, RENDER, c);
+}
+
+static void gpu_expect(TsrTest *t, uint64_t off, uint32_t bytes, uint8_t value)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t vram = tsr_seg_base(t, 1);
+    g_autofree uint8_t *got = g_malloc(bytes);
+
+    tsr_bind_buffer(c, 0, tsr_seg_base(t, 4) + off, bytes, TSR_FORMAT_R8, RW);
+    tsr_bind_buffer(c, 1, vram, bytes, TSR_FORMAT_R8, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, bytes, 1);
+    tsr_run_ok(t, RENDER, c);
+    qpci_memread(t->dev, t->vram, 0, got, bytes);
+    for (uint32_t i = 0; i < bytes; i++) {
+        g_assert_cmphex(got[i], ==, value);
+    }
+}
+
+static void cpu_expect(TsrTest *t, uint64_t addr, uint32_t bytes, uint8_t value)
+{
+    g_autofree uint8_t *got = g_malloc(bytes);
+
+    qtest_bufread(t->qts, addr, got, bytes);
+    for (uint32_t i = 0; i < bytes; i++) {
+        g_assert_cmphex(got[i], ==, value);
+    }
+}
+
+static void expect_poison(TsrTest *t)
+{
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, TSR_POISON);
+}
+
+/* Two pages, clean and mapped as cached, all bytes 0x11. */
+static uint64_t clean_pages(TsrTest *t)
+{
+    uint64_t page = tsr_alloc(t, 8192);
+
+    qtest_memset(t->qts, page, 0x11, 8192);
+    map_pages(t, page, 2, ENTRY | TSR_APTE_CACHED);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    return page;
+}
+
+/* COH-6: what a CPU wrote an engine sees after a clean, and not before. */
+static void test_clean(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t gart = tsr_seg_base(t, 4), page = tsr_alloc(t, 8192);
+
+    qtest_memset(t->qts, page, 0x11, 8192);
+    map_pages(t, page, 2, ENTRY | TSR_APTE_CACHED);
+    /* Nobody knows what the memory holds. */
+    tsr_bind_buffer(c, 0, gart, 4096, TSR_FORMAT_R32, RW);
+    tsr_bind_buffer(c, 1, tsr_seg_base(t, 1), 4096, TSR_FORMAT_R32, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 1024, 1);
+    tsr_err_clear(t);
+    g_assert_cmpuint(tsr_run(t, RENDER, true, c, NULL), ==, TSR_ERR_NONE);
+    expect_poison(t);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page);
+    g_assert_cmphex(tsr_r32(t, TSR_ERR_REC_SLOT), ==, 0);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_expect(t, 0, 8192, 0x11);
+    tsr_expect_no_errors(t);
+    /* And later: the bytes of the last clean. */
+    qtest_memset(t->qts, page, 0x22, 8192);
+    gpu_expect(t, 0, 8192, 0x11);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 2); /* one for each page */
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_expect(t, 0, 8192, 0x22);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* COH-7: what an engine wrote a CPU sees after an invalidation. */
+static void test_invalidate(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    gpu_fill(t, 0, 8192, 0x55);
+    cpu_expect(t, page, 8192, 0x11);
+    gpu_expect(t, 0, 8192, 0x55); /* engines see each other's */
+    tsr_expect_no_errors(t);
+    maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    cpu_expect(t, page, 4096, 0x55);
+    cpu_expect(t, page + 4096, 4096, 0x11);
+    maintain(t, TSR_COH_INVALIDATE, page + 4096, 4096);
+    cpu_expect(t, page, 8192, 0x55);
+    /* It forgets what a CPU has changed. */
+    qtest_memset(t->qts, page, 0x66, 4096);
+    maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    cpu_expect(t, page, 4096, 0x55);
+    gpu_expect(t, 0, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* COH-11: before the engine writes is too early. */
+static void test_stale(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    maintain(t, TSR_COH_INVALIDATE, page, 8192);
+    gpu_fill(t, 0, 4096, 0x55);
+    cpu_expect(t, page, 4096, 0x11);
+    maintain(t, TSR_COH_CLEAN, page, 8192); /* nor does this help */
+    cpu_expect(t, page, 4096, 0x11);
+    maintain(t, TSR_COH_FLUSH, page, 8192);
+    cpu_expect(t, page, 4096, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* A clean writes back only what was changed, so others' lines survive it. */
+static void test_clean_keeps(uint32_t command)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    gpu_fill(t, 0, LINE, 0x55);
+    qtest_memset(t->qts, page + LINE, 0x22, LINE);
+    maintain(t, command, page, 8192);
+    gpu_expect(t, 0, LINE, 0x55);
+    gpu_expect(t, LINE, LINE, 0x22);
+    gpu_expect(t, 2 * LINE, 8192 - 2 * LINE, 0x11);
+    maintain(t, TSR_COH_INVALIDATE, page, 8192);
+    cpu_expect(t, page, LINE, 0x55);
+    cpu_expect(t, page + LINE, LINE, 0x22);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_clean_keeps_lines(void)
+{
+    test_clean_keeps(TSR_COH_CLEAN);
+    test_clean_keeps(TSR_COH_FLUSH);
+}
+
+/* Ranges are rounded to whole lines, and no further. */
+static void test_lines(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    qtest_memset(t->qts, page, 0x22, 8192);
+    maintain(t, TSR_COH_CLEAN, page + 4096 - 1, 2);
+    gpu_expect(t, 4096 - LINE, 2 * LINE, 0x22);
+    tsr_expect_no_errors(t);
+    gpu_expect(t, 4096 - 2 * LINE, LINE, 0x11);
+    gpu_expect(t, 4096 + LINE, LINE, 0x11);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 2);
+    maintain(t, TSR_COH_CLEAN, page + 128, 0);
+    gpu_expect(t, 128, 1, 0x11);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    tsr_stop(t);
+}
+
+/* To write what a cache will write back over is a mistake, too. */
+static void test_write_dirty(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    qtest_memset(t->qts, page + 100, 0x22, 1);
+    tsr_err_clear(t);
+    gpu_fill(t, 0, 64, 0x55);
+    tsr_expect_no_errors(t);
+    gpu_fill(t, 0, 65, 0x55);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page + 64);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    maintain(t, TSR_COH_FLUSH, page, 4096);
+    cpu_expect(t, page + 64, 1, 0x11); /* the cache's line won */
+    cpu_expect(t, page + 100, 1, 0x22);
+    cpu_expect(t, page, 64, 0x55);
+    tsr_stop(t);
+
+    /* Without strict mode nothing is counted. */
+    t = tsr_start("io-coherent=off,gart-size=4M");
+    page = clean_pages(t);
+    qtest_memset(t->qts, page, 0x22, 4096);
+    gpu_expect(t, 0, 4096, 0x11);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Pages that are not cached need nothing of this. */
+static void test_uncached(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = tsr_alloc(t, 8192);
+
+    qtest_memset(t->qts, page, 0x11, 8192);
+    map_pages(t, page, 2, ENTRY);
+    gpu_expect(t, 0, 8192, 0x11);
+    gpu_fill(t, 0, 8192, 0x55);
+    cpu_expect(t, page, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Page lists say for themselves, and see the same memory. */
+static void test_lists(uint32_t layout)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t vram = tsr_seg_base(t, 1), page = clean_pages(t), list;
+    uint64_t pages[2] = { page, page + 4096 };
+    uint32_t pitch = layout ? 128 : 0;
+
+    list = tsr_list(t, pages, 2);
+    qtest_memset(t->qts, page, 0x22, 8192);
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_SRC_CACHED,
+                 layout << 8, list, vram, 8192, 0, 0, pitch);
+    tsr_run_ok(t, PAGING, c);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0x11111111);
+    g_assert_cmpuint(tsr_err_count(t, TSR_ERR_STRICT_COHERENCE), >, 0);
+    tsr_err_clear(t);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    tsr_run_ok(t, PAGING, c);
+    g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8188), ==, 0x22222222);
+    /* Out again: the CPU's copy is old until it is told. */
+    c->n = 0;
+    tsr_page_fill(c, 0x77777777, vram, 8192);
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES | TSR_TRANSFER_DST_CACHED, layout,
+                 vram, list, 8192, 0, 0, pitch);
+    tsr_run_ok(t, PAGING, c);
+    cpu_expect(t, page, 8192, 0x22);
+    gpu_expect(t, 0, 8192, 0x77);
+    maintain(t, TSR_COH_INVALIDATE, page, 8192);
+    cpu_expect(t, page, 8192, 0x77);
+    tsr_expect_no_errors(t);
+    /* As pages that are not cached. */
+    c->n = 0;
+    tsr_page_fill(c, 0x33333333, vram, 8192);
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, layout, vram, list, 8192, 0, 0,
+                 pitch);
+    tsr_run_ok(t, PAGING, c);
+    cpu_expect(t, page, 8192, 0x33);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_linear_lists(void)
+{
+    test_lists(TSR_LAYOUT_LINEAR);
+}
+
+static void test_swizzled_lists(void)
+{
+    test_lists(TSR_LAYOUT_TILE4K);
+}
+
+/* A reset of the device is none of the memory's. */
+static void test_reset(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    gpu_fill(t, 0, 8192, 0x55);
+    tsr_device_reset(t);
+    g_assert_cmphex(tsr_r64(t, TSR_COH_ADDR_LO), ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_COH_SIZE), ==, 0);
+    cpu_expect(t, page, 8192, 0x11);
+    maintain(t, TSR_COH_INVALIDATE, page, 8192);
+    cpu_expect(t, page, 8192, 0x55);
+    tsr_stop(t);
+}
+
+static void test_errors(void)
+{
+    static const uint32_t bad[] = { 0, TSR_COH_FLUSH + 1, 0xffffffff };
+    static const uint64_t nowhere[] = { 1ULL << 40, 1ULL << 48, UINT64_MAX };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t), vram = tsr_seg_base(t, 1);
+    uint64_t regs;
+
+    qtest_memset(t->qts, page, 0x22, 8192);
+    tsr_err_clear(t);
+    for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
+        maintain(t, bad[i], page, 4096);
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, TSR_COH_COMMAND);
+        tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    }
+    maintain(t, TSR_COH_CLEAN, page, TSR_COH_MAX_BYTES + 1);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    g_assert_cmphex(tsr_r64(t, TSR_COH_ADDR_LO), ==, page);
+    g_assert_cmphex(tsr_r32(t, TSR_COH_SIZE), ==, TSR_COH_MAX_BYTES + 1);
+    tsr_r32(t, TSR_COH_COMMAND);
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    for (unsigned int i = 0; i < ARRAY_SIZE(nowhere); i++) {
+        maintain(t, TSR_COH_FLUSH, nowhere[i], 4096);
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==,
+                        nowhere[i] >> 48 ? nowhere[i] : nowhere[i] & ~63ULL);
+        tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    }
+    regs = qpci_config_readl(t->dev, PCI_BASE_ADDRESS_0) & ~15u;
+    maintain(t, TSR_COH_CLEAN, regs, 64);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    gpu_expect(t, 0, 8192, 0x11); /* none of them did anything */
+    tsr_err_clear(t);
+
+    /* Cached are lists of pages. */
+    tsr_transfer(c, TSR_TRANSFER_SRC_CACHED, 0, vram, vram + 4096, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_CACHED, 0,
+                 tsr_list(t, &page, 1), vram, 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    tsr_stop(t);
+}
+
+/* COH-1: with snooping there is no maintenance, nor anything that asks for it. */
+static void test_coherent(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on,gart-size=4M");
+    uint64_t page = tsr_alloc(t, 8192), pte = page | ENTRY | TSR_APTE_CACHED;
+
+    for (uint32_t reg = TSR_COH_ADDR_LO; reg <= TSR_COH_COMMAND; reg += 4) {
+        tsr_w32(t, reg, 1);
+        tsr_r32(t, reg);
+    }
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 8);
+    tsr_map(c, 4, 0, 1, tsr_list(t, &pte, 1));
+    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_SRC_CACHED, 0,
+                 tsr_list(t, &page, 1), tsr_seg_base(t, 1), 8, 0, 0, 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    tsr_err_clear(t);
+    qtest_memset(t->qts, page, 0x11, 8192);
+    map_pages(t, page, 2, ENTRY | TSR_APTE_COHERENT);
+    gpu_expect(t, 0, 8192, 0x11);
+    gpu_fill(t, 0, 8192, 0x55);
+    cpu_expect(t, page, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* The copies do not travel, so nothing does. */
+static void test_migrate(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    QDict *rsp = qtest_qmp(t->qts, "{'execute': 'migrate', "
+                           "'arguments': {'uri': 'exec:cat >/dev/null'}}");
+    const char *why;
+
+    g_assert_true(qdict_haskey(rsp, "error"));
+    why = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
+    g_assert_nonnull(strstr(why, "io-coherent=off"));
+    qobject_unref(rsp);
+    tsr_stop(t);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/coherence/COH-6-clean", test_clean);
+    qtest_add_func("/tessera/coherence/COH-7-invalidate", test_invalidate);
+    qtest_add_func("/tessera/coherence/COH-11-stale", test_stale);
+    qtest_add_func("/tessera/coherence/clean-keeps", test_clean_keeps_lines);
+    qtest_add_func("/tessera/coherence/COH-9-lines", test_lines);
+    qtest_add_func("/tessera/coherence/write-dirty", test_write_dirty);
+    qtest_add_func("/tessera/coherence/uncached", test_uncached);
+    qtest_add_func("/tessera/coherence/lists", test_linear_lists);
+    qtest_add_func("/tessera/coherence/swizzled-lists", test_swizzled_lists);
+    qtest_add_func("/tessera/coherence/reset", test_reset);
+    qtest_add_func("/tessera/coherence/errors", test_errors);
+    qtest_add_func("/tessera/coherence/COH-1-coherent", test_coherent);
+    qtest_add_func("/tessera/coherence/migrate", test_migrate);
+    return g_test_run();
+}
