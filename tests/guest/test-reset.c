@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <linux/dma-buf.h>
+
 #include "foreign.h"
 #include "stall.h"
 #include "tsr.h"
@@ -153,6 +155,15 @@ static void jobs_end(void)
 
 static int fence; /* inherited */
 
+static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	struct dma_buf_import_sync_file args = { .flags = DMA_BUF_SYNC_WRITE, .fd = fence };
+	int dmabuf = tsr_export(dev, bo);
+
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &args));
+	close(dmabuf);
+}
+
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -161,15 +172,18 @@ static void submit_behind_fence(struct tsr_client *client)
 	int rc;
 
 	tsr_small_init(&dev, &small, dev.render);
-	tsr_syncobj_import(&dev, in, fence);
-	rc = tsr_client_submit(client, &dev, small.ctx, &small.cmd, in, done);
+	if (client->arg)
+		fence_at(&dev, &small.bo);
+	else
+		tsr_syncobj_import(&dev, in, fence);
+	rc = tsr_client_submit(client, &dev, small.ctx, &small.cmd, client->arg ? 0 : in, done);
 	/* it is in a context that is lost */
 	require_eq(rc ? rc : tsr_syncobj_status(&dev, done), rc ? -EIO : -ECANCELED);
 	tsr_close(&dev);
 }
 
 /* somebody's submission that waits for nobody knows whom keeps no administrator waiting */
-static void behind_a_fence(void)
+static void behind_fence(uint64_t in_reservation)
 {
 	struct tsr_device dev = tsr_open();
 	int timeline = tsr_sw_sync_open(&fence);
@@ -178,7 +192,7 @@ static void behind_a_fence(void)
 	if (timeline < 0)
 		tap_skip("the kernel has no sw_sync");
 	reset_path();
-	tsr_client_start(&client, submit_behind_fence, 0);
+	tsr_client_start(&client, submit_behind_fence, in_reservation);
 	tsr_wait_for(client.state->begun);
 	usleep(100000);
 	reset();
@@ -188,6 +202,16 @@ static void behind_a_fence(void)
 	close(fence);
 	close(timeline);
 	tsr_close(&dev);
+}
+
+static void behind_a_fence(void)
+{
+	behind_fence(false);
+}
+
+static void behind_a_fence_of_an_object(void)
+{
+	behind_fence(true);
 }
 
 static volatile bool *stop;
@@ -249,6 +273,8 @@ static const struct tap_test tests[] = {
 	{ "a function reset: jobs end", jobs_end, 0, 0 },
 	{ "function resets under load", resets_under_load, 0, 0 },
 	{ "a function reset beside a job behind a foreign fence", behind_a_fence, 0, 0 },
+	{ "a function reset beside a job that uses what has a foreign fence",
+	  behind_a_fence_of_an_object, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

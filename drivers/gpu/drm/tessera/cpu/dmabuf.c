@@ -141,8 +141,10 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
-	struct dma_buf *dmabuf = drm_gem_prime_export(gem, flags);
+	struct dma_buf *dmabuf;
 
+	WRITE_ONCE(gem_to_tessera_bo(gem)->exported, true);
+	dmabuf = drm_gem_prime_export(gem, flags);
 	if (!IS_ERR(dmabuf))
 		dmabuf->ops = &tessera_dmabuf_ops;
 

@@ -83,6 +83,8 @@ struct tessera_bo {
 	atomic64_t holder;
 	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
 	unsigned int pins;
+	/** @exported: it was, once; so others may have put fences into its reservation */
+	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
 	/**

@@ -6,17 +6,21 @@
  * and checked, and only the copy is patched and run (SPLIT-29). Looking up needs no lock;
  * the checks use the context's slot table, under its lock.
  */
+#include <linux/dma-fence.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
+#include "exec/engine_types.h"
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/instance.h"
 #include "pure/validate.h"
 #include "submit/context.h"
+#include "submit/foreign.h"
+#include "submit/gate.h"
 #include "submit/request.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
@@ -145,6 +149,7 @@ void tessera_request_fini(struct tessera_request *req)
 {
 	u32 i;
 
+	dma_fence_put(req->foreign);
 	tessera_syncs_fini(&req->syncs);
 	if (req->bos)
 		for (i = 0; i < req->list.num_allocs; i++)
@@ -287,6 +292,55 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 		if (ret)
 			return ret == -EALREADY ? -EINVAL : ret;
 	}
+
+	return 0;
+}
+
+/**
+ * tessera_request_find_foreign() - ask whether there is a fence to wait for before the gate
+ * @req: the request, none of whose objects was found to have one
+ * @alloc: an object of it, reservation held if the answer is to last
+ * @usage: fences that whatever is to be done with it waits for
+ *
+ * Return: 0, also where there is no gate; or -EINPROGRESS: to be called again after
+ * tessera_request_wait_foreign().
+ */
+int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
+				 enum dma_resv_usage usage)
+{
+	if (!req->bos[alloc] || !tessera_gate_there(req->tdev, req->ctx->engine->id))
+		return 0;
+	req->foreign = tessera_foreign_find(req->bos[alloc], usage);
+
+	return req->foreign ? -EINPROGRESS : 0;
+}
+
+/**
+ * tessera_request_wait_foreign() - wait for others' fences at the objects
+ * @req: the request, nothing of it armed; no lock is held but its context's
+ *
+ * For the one that was found, and for those that can be seen now.
+ *
+ * Return: 0, -ENODEV, -EIO, -ENOMEM or -ERESTARTSYS.
+ */
+int tessera_request_wait_foreign(struct tessera_request *req)
+{
+	u32 i = 0;
+	int ret;
+
+	do {
+		ret = 0;
+		if (req->foreign)
+			ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes, req->foreign);
+		dma_fence_put(req->foreign);
+		req->foreign = NULL;
+		if (ret)
+			return ret;
+		while (i < req->list.num_allocs &&
+		       !tessera_request_find_foreign(req, i, dma_resv_usage_rw
+						     (tessera_request_writes(req, i))))
+			i++;
+	} while (req->foreign);
 
 	return 0;
 }

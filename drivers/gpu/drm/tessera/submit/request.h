@@ -2,11 +2,13 @@
 #ifndef __TESSERA_REQUEST_H__
 #define __TESSERA_REQUEST_H__
 
+#include <linux/dma-resv.h>
 #include <linux/types.h>
 
 #include "pure/patch.h"
 #include "submit/sync.h"
 
+struct dma_fence;
 struct drm_exec;
 struct drm_file;
 struct drm_tessera_submit_alloc;
@@ -84,6 +86,8 @@ struct tessera_request {
 	u32 num_order;
 	/** @syncs: fences in and out */
 	struct tessera_syncs syncs;
+	/** @foreign: a fence that was found at an object, to be waited for; or NULL */
+	struct dma_fence *foreign;
 	/** @err: where the fault is */
 	struct tessera_patch_error err;
 	/** @job: number of the submission in its context, for traces */
@@ -99,6 +103,9 @@ void tessera_request_fini(struct tessera_request *req);
 int tessera_request_check(struct tessera_request *req);
 void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
+int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
+				 enum dma_resv_usage usage);
+int tessera_request_wait_foreign(struct tessera_request *req);
 
 static inline bool tessera_request_writes(const struct tessera_request *req, u32 alloc)
 {

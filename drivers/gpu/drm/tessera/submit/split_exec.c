@@ -28,6 +28,7 @@
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "submit/context.h"
+#include "submit/foreign.h"
 #include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/request.h"
@@ -171,6 +172,25 @@ static int run_again(struct tessera_split_run *run, const u32 *seen, u32 *misses
 	return run_claim(run);
 }
 
+/*
+ * Somebody has put a fence into an object that is being used. The engine is kept from others
+ * meanwhile, so that is not waited for as long as it may take.
+ */
+static int run_wait_for_foreign(struct tessera_split_run *run)
+{
+	struct tessera_request *req = run->req;
+	u32 timeout_ms = tessera_engine_timeout_ms(req->tdev);
+	int ret;
+
+	run_unclaim(run);
+	ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes, req->foreign,
+					    msecs_to_jiffies(timeout_ms));
+	dma_fence_put(req->foreign);
+	req->foreign = NULL;
+
+	return ret;
+}
+
 /* One window, in as many attempts as it takes. */
 static int run_window(struct tessera_split_run *run)
 {
@@ -191,6 +211,8 @@ static int run_window(struct tessera_split_run *run)
 			ret = run_again(run, seen, &misses);
 		else if (ret == -EBUSY && run->wait_for_room)
 			ret = run_wait_for_room(run, seen);
+		else if (ret == -EINPROGRESS && run->last)
+			ret = run_wait_for_foreign(run);
 		else
 			break;
 	} while (!ret && run->num_parts == before);
@@ -274,6 +296,8 @@ static int close_gate(struct tessera_request *req)
 
 	if (tessera_gate_there(req->tdev, engine->id)) {
 		ret = tessera_syncs_wait(&req->syncs, req->tdev, &req->ctx->leashes, engine);
+		if (!ret)
+			ret = tessera_request_wait_foreign(req);
 		if (ret)
 			return ret;
 	}
@@ -303,12 +327,15 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 	ret = run_init(run, req);
 	if (ret)
 		goto out_fini;
-	ret = close_gate(req);
-	if (ret)
-		goto out_fini;
-	ret = run_all(run);
-	tessera_gate_open(req->tdev, engine, req->ctx->account->payer, run->near,
-			  run->last ? tessera_job_finished(&run->last->job) : NULL);
+	do {
+		ret = close_gate(req);
+		if (ret)
+			break;
+		ret = run_all(run);
+		tessera_gate_open(req->tdev, engine, req->ctx->account->payer, run->near,
+				  run->last ? tessera_job_finished(&run->last->job) : NULL);
+		/* A fence has come in, and there are no parts yet: others are let in meanwhile. */
+	} while (ret == -EINPROGRESS);
 	*num_parts = run->num_parts;
 
 out_fini:

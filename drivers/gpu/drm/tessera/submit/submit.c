@@ -60,6 +60,25 @@ static int validate_objects(struct tessera_request *req)
 	return 0;
 }
 
+/* What is not where it is needed moves, and that waits for whoever has anything to do with it. */
+static int look_for_foreign(struct tessera_request *req)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < req->num_uses; i++) {
+		u32 alloc = req->uses[i];
+		bool write = tessera_request_writes(req, alloc);
+		enum dma_resv_usage usage = DMA_RESV_USAGE_BOOKKEEP;
+
+		if (tessera_residency_serves(req->bos[alloc], write))
+			usage = dma_resv_usage_rw(write);
+		ret = tessera_request_find_foreign(req, alloc, usage);
+	}
+
+	return ret;
+}
+
 static int lock_objects(struct tessera_request *req, struct drm_exec *exec)
 {
 	int ret = 0;
@@ -67,6 +86,8 @@ static int lock_objects(struct tessera_request *req, struct drm_exec *exec)
 	drm_exec_until_all_locked(exec) {
 		ret = tessera_request_lock(req, exec);
 		drm_exec_retry_on_contention(exec);
+		if (!ret)
+			ret = look_for_foreign(req);
 		if (ret)
 			break;
 		ret = validate_objects(req);
@@ -189,7 +210,10 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 	return ret;
 }
 
-/* -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. */
+/*
+ * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: others' fences have
+ * come in that were not there before the gate.
+ */
 static int submit_try(struct tessera_request *req)
 {
 	struct tessera_payer *payer = req->ctx->account->payer;
@@ -217,11 +241,13 @@ static int submit_try(struct tessera_request *req)
 static int wait_for_others(struct tessera_request *req)
 {
 	struct tessera_context *ctx = req->ctx;
+	int ret;
 
 	if (!tessera_gate_there(req->tdev, ctx->engine->id))
 		return 0;
+	ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes, NULL);
 
-	return tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes, NULL);
+	return ret ?: tessera_request_wait_foreign(req);
 }
 
 static int submit_whole(struct tessera_request *req)
@@ -237,10 +263,13 @@ static int submit_whole(struct tessera_request *req)
 	for (;;) {
 		seen = tessera_room_seen(req->tdev, TESSERA_ROOM_UNCLAIMED);
 		ret = submit_try(req);
-		if (ret != -EAGAIN)
+		if (ret == -EINPROGRESS)
+			ret = tessera_request_wait_foreign(req);
+		else if (ret == -EAGAIN)
+			ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen,
+						TASK_INTERRUPTIBLE);
+		else
 			return ret;
-		ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen,
-					TASK_INTERRUPTIBLE);
 		if (ret)
 			return ret;
 	}

@@ -13,9 +13,9 @@
 #include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "exec/job.h"
+#include "submit/foreign.h"
 #include "submit/leash.h"
 #include "submit/sync.h"
 
@@ -145,34 +145,9 @@ static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engin
 			 struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
-	u32 i;
 
-	if (!s_fence || engine)
-		return s_fence && s_fence->sched == &engine->sched;
-	/* Another's scheduler may be gone: it is only compared. */
-	for (i = 0; i < tessera_engine_num(tdev); i++) {
-		engine = tessera_engine_get(tdev, i);
-		if (engine && s_fence->sched == &engine->sched)
-			return true;
-	}
-
-	return false;
-}
-
-static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes)
-{
-	struct dma_fence *leash;
-	long ret;
-
-	/* Somebody else's fence keeps neither unplug nor a function reset waiting. */
-	leash = tessera_leash_create(leashes, fence);
-	if (!leash)
-		return -ENOMEM;
-	ret = dma_fence_wait(leash, true);
-	/* A wait that ended with a signal leaves nothing on the fence. */
-	tessera_leash_drop(leash);
-
-	return min(ret, 0L);
+	return engine ? s_fence && s_fence->sched == &engine->sched :
+			!tessera_foreign_is(tdev, fence);
 }
 
 /**
@@ -184,7 +159,7 @@ static int sync_wait(struct dma_fence *fence, struct tessera_leashes *leashes)
  *
  * No lock may be held but the context's, and nothing be armed.
  *
- * Return: 0, -ENOMEM or -ERESTARTSYS.
+ * Return: 0; -ENODEV or -EIO if the leashes were cut; -ENOMEM or -ERESTARTSYS.
  */
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
 		       struct tessera_leashes *leashes, const struct tessera_engine *engine)
@@ -198,7 +173,8 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 			continue;
 		dma_fence_chain_for_each(point, syncs->items[i].wait) {
 			fence = dma_fence_chain_contained(point);
-			ret = sync_is_ours(tdev, engine, fence) ? 0 : sync_wait(fence, leashes);
+			ret = sync_is_ours(tdev, engine, fence) ? 0 :
+			      tessera_foreign_wait(tdev, leashes, fence);
 			if (ret) {
 				dma_fence_put(point);
 				return ret;

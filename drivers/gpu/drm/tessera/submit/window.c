@@ -413,6 +413,24 @@ static int lock_bo(struct drm_exec *exec, struct tessera_bo *bo)
 	return bo ? drm_exec_prepare_obj(exec, &bo->tbo.base, 1) : 0;
 }
 
+/*
+ * An object of the submission. Others' fences that have come to it since the gate was
+ * closed are no dependencies: they are waited for first.
+ */
+static int lock_alloc(struct tessera_split_run *run, u32 alloc, enum dma_resv_usage usage,
+		      struct drm_exec *exec)
+{
+	int ret = lock_bo(exec, run->req->bos[alloc]);
+
+	return ret ?: tessera_request_find_foreign(run->req, alloc, usage);
+}
+
+static int lock_use(struct tessera_split_run *run, u32 alloc, struct drm_exec *exec)
+{
+	return lock_alloc(run, alloc, dma_resv_usage_rw(tessera_request_writes(run->req, alloc)),
+			  exec);
+}
+
 static int lock_op(struct tessera_split_run *run, const struct tessera_split_model *model,
 		   const struct tessera_split_op *op, struct drm_exec *exec)
 {
@@ -423,10 +441,10 @@ static int lock_op(struct tessera_split_run *run, const struct tessera_split_mod
 	if (op->type == TESSERA_SPLIT_EVICT_FOREIGN)
 		return lock_bo(exec, model->block_bos[op->id]);
 	if (op->type != TESSERA_SPLIT_PART)
-		return lock_bo(exec, req->bos[op->id]);
+		return lock_alloc(run, op->id, DMA_RESV_USAGE_BOOKKEEP, exec);
 
 	for (i = op->first; i < op->first + op->count; i++) {
-		ret = lock_bo(exec, req->bos[req->patches[i].alloc_index]);
+		ret = lock_use(run, req->patches[i].alloc_index, exec);
 		if (ret)
 			return ret;
 	}
@@ -439,12 +457,11 @@ static int lock_touched(struct tessera_split_run *run, const struct tessera_spli
 			struct drm_exec *exec)
 {
 	const struct tessera_slot_table *table = run->replay.table;
-	struct tessera_request *req = run->req;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < table->num_live; i++) {
-		ret = lock_bo(exec, req->bos[table->rows[table->live[i]].alloc]);
+		ret = lock_use(run, table->rows[table->live[i]].alloc, exec);
 		if (ret)
 			return ret;
 	}
@@ -534,7 +551,8 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  * Called with the context's lock, and nothing else but claims.
  *
  * Return: 0; -EAGAIN if others interfered, to be called again; -EBUSY with
- * &tessera_split_run.wait_for_room set; -EINTR, -ENODEV; or the error the submission ends
+ * &tessera_split_run.wait_for_room set; -EINPROGRESS with &tessera_request.foreign set, and
+ * nothing armed by this call; -EINTR, -ENODEV; or the error the submission ends
  * with.
  */
 int tessera_window_run(struct tessera_split_run *run)

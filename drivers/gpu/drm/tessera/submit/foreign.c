@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: foreign fences
+ *
+ * Fences that no job of the device signals: of another device, or made by user space. They
+ * come in sync objects, and in the reservations of objects that were exported: an importer
+ * puts them there, or DMA_BUF_IOCTL_IMPORT_SYNC_FILE does. They may take as long as
+ * somebody else likes. On a device with gates a job that waits for one makes
+ * others wait, too; so there they are waited for before the gate, with nothing locked or armed.
+ *
+ * No locks, but those of leashes.
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include <drm/drm_drv.h>
+#include <drm/gpu_scheduler.h>
+
+#include "exec/engine.h"
+#include "exec/engine_types.h"
+#include "mem/bo.h"
+#include "submit/foreign.h"
+#include "submit/leash.h"
+#include "tessera_device.h"
+
+/**
+ * tessera_foreign_is() - tell fences of others from those of jobs
+ * @tdev: the device
+ * @fence: the fence, of no container
+ *
+ * Return: true if no job of the device signals it.
+ */
+bool tessera_foreign_is(struct tessera_device *tdev, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	u32 i;
+
+	if (!s_fence)
+		return true;
+	/* Another's scheduler may be gone: it is only compared. */
+	for (i = 0; i < tessera_engine_num(tdev); i++) {
+		struct tessera_engine *engine = tessera_engine_get(tdev, i);
+
+		if (engine && s_fence->sched == &engine->sched)
+			return false;
+	}
+
+	return true;
+}
+
+/**
+ * tessera_foreign_find() - look for foreign fences at an object
+ * @bo: the object; the answer lasts as long as its reservation is held
+ * @usage: which fences count
+ *
+ * Return: one that has not signalled, with a reference, or NULL.
+ */
+struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usage usage)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct dma_fence *fence, *found = NULL;
+	struct dma_resv_iter cursor;
+
+	/* Set before anybody could put one there, and never cleared. */
+	if (!READ_ONCE(bo->exported))
+		return NULL;
+	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
+	dma_resv_for_each_fence_unlocked(&cursor, fence) {
+		if (!tessera_foreign_is(tdev, fence) || dma_fence_is_signaled(fence))
+			continue;
+		found = dma_fence_get(fence);
+		break;
+	}
+	dma_resv_iter_end(&cursor);
+
+	return found;
+}
+
+/* The leash has signalled. If it was cut, nobody may go on as if the fence had, too. */
+static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
+{
+	if (dma_fence_is_signaled(fence))
+		return 0;
+
+	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : -EIO;
+}
+
+/**
+ * tessera_foreign_wait() - wait for a fence as long as it takes
+ * @tdev: the device
+ * @leashes: of the context that waits; cutting them ends the wait
+ * @fence: the fence
+ *
+ * No lock may be held but the context's, and nothing be armed.
+ *
+ * Return: 0; -ENODEV or -EIO if the leashes were cut, as the device is gone or the context is
+ * lost; -ENOMEM or -ERESTARTSYS.
+ */
+int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
+			 struct dma_fence *fence)
+{
+	struct dma_fence *leash;
+	long ret;
+
+	leash = tessera_leash_create(leashes, fence);
+	if (!leash)
+		return -ENOMEM;
+	ret = dma_fence_wait(leash, true);
+	/* A wait that ended with a signal leaves nothing on the fence. */
+	tessera_leash_drop(leash);
+
+	return ret < 0 ? ret : foreign_result(tdev, fence);
+}
+
+struct foreign_waiter {
+	struct dma_fence_cb cb;
+	wait_queue_head_t wait;
+};
+
+static void foreign_waiter_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	wake_up_all(&container_of(cb, struct foreign_waiter, cb)->wait);
+}
+
+/**
+ * tessera_foreign_wait_killable() - wait for a fence, but not for ever
+ * @tdev: the device
+ * @leashes: of the context that waits; cutting them ends the wait
+ * @fence: the fence
+ * @timeout: jiffies
+ *
+ * For calls that cannot be made again. No lock may be held but the context's.
+ *
+ * Return: 0; -ETIME; -ENODEV or -EIO if the leashes were cut, as the device is gone or the
+ * context is lost; -ENOMEM; or -EINTR for a fatal signal.
+ */
+int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_leashes *leashes,
+				  struct dma_fence *fence, long timeout)
+{
+	struct foreign_waiter waiter;
+	struct dma_fence *leash;
+	long left = timeout;
+
+	leash = tessera_leash_create(leashes, fence);
+	if (!leash)
+		return -ENOMEM;
+	init_waitqueue_head(&waiter.wait);
+	if (!dma_fence_add_callback(leash, &waiter.cb, foreign_waiter_cb)) {
+		left = wait_event_killable_timeout(waiter.wait, dma_fence_is_signaled(leash),
+						   timeout);
+		/* Waits for one that is under way. */
+		dma_fence_remove_callback(leash, &waiter.cb);
+	}
+	tessera_leash_drop(leash);
+	if (left <= 0)
+		return left ? -EINTR : -ETIME;
+
+	return foreign_result(tdev, fence);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Foreign fences in reservations, on a device without preemption: A, a process, submits what has to
+ * wait for one; B is us. Who waits is A, and nobody with it. The fences are of sw_sync, or where the
+ * kernel has none, vgem's, which signals them by itself after ten seconds: if that was too soon to
+ * prove anything, it is done again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+
+#include "foreign.h"
+#include "stall.h"
+
+#define ROUNDS 2
+#define PARTS 6
+
+enum mode {
+	WRITER, /* one job; a fence of a writer, or of a reader, at what it writes */
+	MOVER, /* one job that reads what is not in a segment yet; a fence of a reader */
+	FORCED, /* in parts, for a test */
+	PARTED, /* in parts, since they do not fit */
+};
+
+static int fence; /* inherited */
+
+static bool has_signalled(int sync_file)
+{
+	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+/* it sleeps: behind tsr_client_submit(), it does so in the call */
+static bool asleep(const struct tsr_client *client)
+{
+	char path[64], *text;
+	char state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", client->pid);
+	text = tsr_read_file(path);
+	require(text && strrchr(text, ')'));
+	state = strrchr(text, ')')[2];
+	free(text);
+	return state == 'S' || state == 'D';
+}
+
+static void put_fence(int dmabuf, uint32_t flags)
+{
+	struct dma_buf_import_sync_file args = { .flags = flags, .fd = fence };
+
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &args));
+}
+
+static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t flags)
+{
+	int dmabuf = tsr_export(dev, bo);
+
+	put_fence(dmabuf, flags);
+	close(dmabuf);
+}
+
+/* ---- A ------------------------------------------------------------------------------ */
+
+static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, write);
+	if (write)
+		tsr_gpu_touch(&dev, ctx, &bo);
+	fence_at(&dev, &bo, flags);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
+static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, ctx_flags);
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, PARTS, 0);
+	/* of the second part, and for reading: what is to be moved waits for that, too */
+	fence_at(&dev, &rot.bos[1], DMA_BUF_SYNC_READ);
+	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_rotation_check(&dev, ctx, &rot, PARTS);
+	tsr_close(&dev);
+}
+
+static void submit(struct tsr_client *client)
+{
+	switch ((enum mode)client->arg) {
+	case WRITER:
+		return submit_one_job(client, DMA_BUF_SYNC_WRITE, true);
+	case MOVER:
+		return submit_one_job(client, DMA_BUF_SYNC_READ, false);
+	case FORCED:
+		return submit_rotation(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	case PARTED:
+		return submit_rotation(client, 0);
+	}
+}
+
+/* ---- B ------------------------------------------------------------------------------ */
+
+struct source {
+	struct tsr_foreign *vgem;
+	int timeline; /* or -1 */
+};
+
+static struct source source_open(void)
+{
+	struct source source = { .timeline = tsr_sw_sync_open(&fence) };
+
+	if (source.timeline >= 0)
+		return source;
+	source.vgem = tsr_foreign_open();
+	if (!source.vgem)
+		tap_skip("no sw_sync, no vgem");
+	fence = tsr_foreign_fence(source.vgem);
+	return source;
+}
+
+static void source_signal(struct source *source)
+{
+	if (source->timeline >= 0)
+		tsr_sw_sync_signal(source->timeline);
+	else
+		tsr_foreign_signal(source->vgem, 0);
+}
+
+static void source_close(struct source *source)
+{
+	close(fence);
+	if (source->timeline >= 0)
+		close(source->timeline);
+	else
+		tsr_foreign_close(source->vgem);
+}
+
+/* B's group and job are done, and A's fence has not signalled: then B has not waited for it */
+static bool b_passes(struct tsr_device *dev, enum mode mode)
+{
+	uint32_t ctx = tsr_context_new(dev, 0), done = tsr_syncobj_new(dev);
+	struct source source = source_open();
+	struct tsr_client client;
+	struct tsr_rotation rot;
+	struct tsr_small small;
+	bool passes;
+
+	tsr_small_init(dev, &small, dev->render);
+	tsr_small_run(dev, &small);
+	tsr_rotation_init(dev, &rot, PARTS, 0);
+	tsr_client_start(&client, submit, mode);
+	tsr_wait_for(client.state->begun);
+	tsr_wait_for(asleep(&client));
+	tsr_submit(dev, ctx, &rot.cmd, 0, done);
+	tsr_small_run(dev, &small);
+	require_eq(tsr_syncobj_status(dev, done), 0);
+	tsr_rotation_check(dev, ctx, &rot, PARTS);
+	passes = !has_signalled(fence);
+	source_signal(&source);
+	tsr_client_join(&client);
+	source_close(&source);
+	tsr_rotation_fini(dev, &rot);
+	tsr_small_fini(dev, &small);
+	tsr_syncobj_free(dev, done);
+	tsr_context_free(dev, ctx);
+	return passes;
+}
+
+static void b_passes_a(enum mode mode)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t rounds = 1;
+
+	while (!b_passes(&dev, mode))
+		require_msg(rounds++ < ROUNDS, "B waits for A's fence");
+	tsr_close(&dev);
+}
+
+static void beside_a_writer(void)
+{
+	b_passes_a(WRITER);
+}
+
+static void beside_a_mover(void)
+{
+	b_passes_a(MOVER);
+}
+
+static void beside_forced_parts(void)
+{
+	b_passes_a(FORCED);
+}
+
+static void beside_parts(void)
+{
+	b_passes_a(PARTED);
+}
+
+/* A waits in the call, and a signal ends that; nothing of it stays behind in the engine */
+static void waits_in_the_call(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct source source = source_open();
+	struct tsr_client client;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (uint64_t mode = WRITER; mode <= PARTED; mode++) {
+		tsr_client_start(&client, submit, mode);
+		tsr_wait_for(client.state->begun);
+		tsr_wait_for(asleep(&client));
+		if (!has_signalled(fence))
+			require(!client.state->returned);
+		tsr_client_kill(&client);
+		tsr_small_run(&dev, &small);
+	}
+	source_signal(&source);
+	source_close(&source);
+	tsr_close(&dev);
+}
+
+/* readers do not wait for readers: what is where it is needed can be read */
+static void readers_share(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	bool early;
+
+	tsr_gpu_touch(&dev, ctx, &bo);
+	do {
+		struct source source = source_open();
+
+		require(rounds++ < ROUNDS);
+		fence_at(&dev, &bo, DMA_BUF_SYNC_READ);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		early = !has_signalled(fence);
+		source_signal(&source);
+		source_close(&source);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+/* ---- a fence that comes when parts have run ----------------------------------------------- */
+
+#define MANY_PARTS 500 /* half a second of the device, and more where the emulator is slow */
+
+static int dmabuf_of(const struct tsr_client *client)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);
+	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, client->state->sync_file, 0);
+
+	require_msg(fd >= 0, "pidfd_getfd: %s", strerror(errno));
+	close(pidfd);
+	return fd;
+}
+
+static void submit_many(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ran;
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, MANY_PARTS, 0);
+	client->state->sync_file = tsr_export(&dev, &rot.bos[1]);
+	require_ok(tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &rot.cmd, 0, done));
+	/* what has run stands; the rest was not to wait for ever, nor to run before the fence */
+	require_eq(tsr_syncobj_status(&dev, done), (int)client->arg);
+	client->state->ready = true;
+	/* reading waits for the fence, too */
+	ran = tsr_rotation_ran(&dev, tsr_context_new(&dev, 0), &rot);
+	tap_note("%u of %u parts ran", ran, rot.parts);
+	require((ran == rot.parts) == !client->arg);
+	tsr_close(&dev);
+}
+
+/* it is waited for with the engine kept from others, for one job timeout and no longer */
+static void comes_late(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct source source = source_open();
+	struct tsr_client client;
+	struct tsr_small small;
+	int dmabuf;
+
+	tsr_job_timeout_short();
+	tsr_group_timeouts("0");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
+	tsr_client_wait_running(&client);
+	dmabuf = dmabuf_of(&client);
+	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	tsr_small_run(&dev, &small);
+	tsr_wait_for(client.state->ready);
+	source_signal(&source);
+	tsr_client_join(&client);
+	source_close(&source);
+	close(dmabuf);
+	tsr_close(&dev);
+}
+
+/* and if it signals in time, nothing has happened */
+static void comes_late_and_goes(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct source source = source_open();
+	struct tsr_client client;
+	int dmabuf;
+
+	tsr_group_timeouts("0");
+	tsr_client_start(&client, submit_many, 0);
+	tsr_client_wait_running(&client);
+	dmabuf = dmabuf_of(&client);
+	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	/* it is waited for, or parts are still being run */
+	tsr_wait_for(asleep(&client));
+	source_signal(&source);
+	tsr_client_join(&client);
+	source_close(&source);
+	close(dmabuf);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
+	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
+	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
+	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
+	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },
+	{ "readers do not wait for foreign readers", readers_share, 0, 0 },
+	{ "SCHED-2 SPLIT-34 a foreign fence that comes between parts", comes_late, 0, 0 },
+	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
+	  0 },
+};
+
+TSR_TEST_MAIN(tests)
