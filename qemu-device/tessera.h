@@ -5,7 +5,7 @@
  * registers (what the guest wrote), derived state (segments, engines, page
  * states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, coherence, view, host aperture, swizzle, swizzle range, surface, mark,
+ * strict, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
  * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, reset,
  * mmio, vmstate, pci.
  *
@@ -64,6 +64,7 @@ typedef struct TesseraSlot {
 typedef struct TesseraIb {
     bool active;
     bool user;
+    bool vm;                    /* list: virtual address of the first byte */
     uint32_t total;
     uint32_t cur;
     uint32_t end;
@@ -167,6 +168,7 @@ typedef struct TesseraErrorRecord {
     uint32_t offset;
     uint32_t slot;
     uint64_t addr;
+    uint32_t access;
 } TesseraErrorRecord;
 
 typedef struct TesseraConfig {
@@ -186,6 +188,7 @@ typedef struct TesseraConfig {
     uint32_t max_ib_bytes;
     bool io_coherent;
     bool preemption;
+    bool vm;
     bool resizable_bar;
     bool vram_preserved;
     bool strict;

@@ -30,12 +30,14 @@ void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
     m->id = id;
     m->fault_slot = TESSERA_NO_SLOT;
     m->bounce = g_malloc(TESSERA_BOUNCE_BYTES);
+    m->sink = g_malloc(TESSERA_NULL_BYTES);
 }
 
 void tessera_master_fini(TesseraMaster *m)
 {
     g_free(m->bounce);
-    m->bounce = NULL;
+    g_free(m->sink);
+    m->bounce = m->sink = NULL;
 }
 
 /* Take one from a counter of faults to inject; false if there is none. */
@@ -205,6 +207,24 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     return TSR_ERR_NONE;
 }
 
+/* Where there is no memory, all bytes read as zero and what is written goes. */
+uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
+                            TesseraRun *run)
+{
+    static uint8_t zeroes[TESSERA_NULL_BYTES];
+
+    run->is_vram = false;
+    run->write = write;
+    run->len = MIN(len, TESSERA_NULL_BYTES);
+    run->mr = NULL;
+    run->ptr = zeroes;
+    if (write) {                /* and perhaps read before */
+        run->ptr = memset(m->sink, 0, run->len);
+    }
+    tessera_access_enter(m);
+    return TSR_ERR_NONE;
+}
+
 /* Words that others look at while they are written go in one piece. */
 static void copy_bytes(uint8_t *ram, uint8_t *buf, uint64_t len, bool write)
 {
@@ -257,6 +277,22 @@ uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
 }
 
 /* ---- VRAM ---------------------------------------------------------------- */
+
+/* A range of GPU addresses that is all in one memory segment, or hidden. */
+bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
+                       uint64_t *offset)
+{
+    for (unsigned int i = 0; i <= s->num_segs; i++) {
+        const TesseraSegment *seg = i < s->num_segs ? &s->segs[i] : &s->hidden;
+
+        if (!seg->ptes && gpa >= seg->base && gpa - seg->base <= seg->size &&
+            len <= seg->size - (gpa - seg->base)) {
+            *offset = seg->vram_offset + (gpa - seg->base);
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The same bytes of each of @rows rows, @pitch apart. */
 uint32_t tessera_vram_rows_begin(TesseraMaster *m, uint64_t offset,

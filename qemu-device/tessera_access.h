@@ -10,10 +10,12 @@
 #include "exec/memory.h"
 
 typedef struct TesseraState TesseraState;
+typedef struct TesseraTlb TesseraTlb;
 
 #define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two looks at stop */
 #define TESSERA_BOUNCE_BYTES    (64 * 1024)
 #define TESSERA_WRITTEN         64              /* runs marked at a time */
+#define TESSERA_NULL_BYTES      4096            /* of nothing, in one run */
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
 
@@ -39,12 +41,22 @@ typedef struct TesseraMaster {
     uint32_t packet_offset;
     uint32_t fault_slot;
     uint64_t fault_addr;
+    uint32_t fault_access;      /* TSR_ACCESS_*, of what is translated */
+
+    /* Virtual addresses. Changed with the engine's slots. */
+    struct {
+        bool active;
+        uint32_t asid;
+        uint64_t root;
+    } vm;
+    TesseraTlb *tlb;            /* an engine's */
 
     /* VRAM written since the last tessera_access_flush(). */
     uint64_t dirty_lo;
     uint64_t dirty_hi;
 
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
+    uint8_t *sink;              /* TESSERA_NULL_BYTES */
 
     /* RAM found last, good until tessera_access_leave(). */
     uint32_t entered;
@@ -99,6 +111,10 @@ uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,
 uint32_t tessera_vram_rows_begin(TesseraMaster *m, uint64_t offset,
                                  uint64_t len, uint64_t pitch, uint32_t rows,
                                  bool write, uint32_t slot, TesseraRun *run);
+uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
+                            TesseraRun *run);
+bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
+                       uint64_t *offset);
 uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done);
 void tessera_run_fail(TesseraMaster *m, TesseraRun *run);
 uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,

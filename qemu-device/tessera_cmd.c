@@ -12,6 +12,7 @@
 #include "tessera_cmd.h"
 #include "tessera_copy.h"
 #include "tessera_irq.h"
+#include "tessera_mmu.h"
 #include "tessera_paging.h"
 #include "tessera_raster.h"
 #include "tessera_strict.h"
@@ -187,8 +188,8 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     if (us && !inject_delay(e, us)) {
         return TESSERA_STOPPED;
     }
-    if (!(p[2] & TSR_JOB_KEEP_SLOTS)) {
-        tessera_slots_clear(e);
+    if (!(p[2] & TSR_JOB_KEEP_SLOTS) || e->m.vm.active) {
+        tessera_slots_set_vm(e, 0, 0);
     }
     if (s->cfg.strict) {
         for (unsigned int i = 0; i < TSR_STATE_COUNT; i++) {
@@ -201,11 +202,25 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     return TSR_ERR_NONE;
 }
 
+static uint32_t run_set_vm(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t root = tessera_u64(&p[2]);
+
+    if (!(e->s->caps & TSR_CAP_VM) || p[1] >= TESSERA_ASIDS ||
+        !tessera_mmu_root_ok(root)) {
+        return TSR_ERR_PACKET;
+    }
+    trace_tessera_set_vm(e->index, p[1], root);
+    tessera_slots_set_vm(e, p[1], root);
+    return TSR_ERR_NONE;
+}
+
 static uint32_t run_ib_call(TesseraEngine *e, const uint32_t *p)
 {
     TesseraIb ib = {
         .active = true,
         .user = packet_flags(p[0]) & TSR_IB_USER,
+        .vm = packet_flags(p[0]) & TSR_IB_VM,
         .total = p[1],
         .list = tessera_u64(&p[2]),
         .cur = p[4],
@@ -214,6 +229,7 @@ static uint32_t run_ib_call(TesseraEngine *e, const uint32_t *p)
 
     if (e->ib.active || ib.total > e->s->cfg.max_ib_bytes ||
         ib.end > ib.total || ib.cur > ib.end || ib.list % 8 ||
+        (ib.vm && !e->m.vm.active) ||
         ((ib.total | ib.cur | ib.end) % TSR_PKT_ALIGN)) {
         return TSR_ERR_PACKET;
     }
@@ -369,14 +385,15 @@ static const Opcode opcodes[256] = {
                                  run_query_timestamp },
     [TSR_OP_JOB_BEGIN] = { "JOB_BEGIN", TSR_JOB_BEGIN_DWORDS, ON_ANY, 0,
                            run_job_begin },
-    [TSR_OP_IB_CALL] = { "IB_CALL", TSR_IB_CALL_DWORDS, ON_ANY, TSR_IB_USER,
-                         run_ib_call },
+    [TSR_OP_IB_CALL] = { "IB_CALL", TSR_IB_CALL_DWORDS, ON_ANY,
+                         TSR_IB_USER | TSR_IB_VM, run_ib_call },
     [TSR_OP_FENCE] = { "FENCE", TSR_FENCE_DWORDS, ON_ANY, TSR_FENCE_INTERRUPT,
                        run_fence },
     [TSR_OP_WAIT] = { "WAIT", TSR_WAIT_DWORDS, ON_ANY, 0, run_wait },
     [TSR_OP_TIMESTAMP] = { "TIMESTAMP", TSR_TIMESTAMP_DWORDS, ON_ANY, 0,
                            run_timestamp },
     [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
+    [TSR_OP_SET_VM] = { "SET_VM", TSR_SET_VM_DWORDS, ON_ANY, 0, run_set_vm },
     [TSR_OP_TRANSFER] = { "TRANSFER", TSR_TRANSFER_DWORDS, ON_PAGING,
                           TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES |
                           TSR_TRANSFER_START | TSR_TRANSFER_END |
@@ -390,6 +407,11 @@ static const Opcode opcodes[256] = {
                                 ON_PAGING, 0, tessera_paging_unmap },
     [TSR_OP_MARK] = { "MARK", TSR_MARK_DWORDS, ON_PAGING, 0,
                       tessera_paging_mark },
+    [TSR_OP_WRITE_PTES] = { "WRITE_PTES", TSR_WRITE_PTES_DWORDS, ON_PAGING,
+                            TSR_PTES_VRAM | TSR_PTES_LIST,
+                            tessera_mmu_write_ptes },
+    [TSR_OP_TLB_FLUSH] = { "TLB_FLUSH", TSR_TLB_FLUSH_DWORDS, ON_ANY, 0,
+                           tessera_mmu_flush },
 };
 
 bool tessera_cmd_length_ok(uint32_t header)

@@ -15,6 +15,7 @@
 #include "qemu/rcu.h"
 #include "tessera_engine.h"
 #include "tessera_fetch.h"
+#include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "trace.h"
@@ -61,7 +62,8 @@ static void reset_engine(TesseraEngine *e)
     e->m.packet_offset = 0;
     memset(e->state, 0, sizeof(e->state));
     e->state_defined = 0;
-    tessera_slots_clear(e);
+    tessera_slots_set_vm(e, 0, 0);
+    tessera_mmu_forget(&e->m);
     e->reset_req = false;
     update_requests(e);
     if (e->reset_counts) {
@@ -358,6 +360,7 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     e->pause_req = !s->vm_running;
     e->halt_job = type == TSR_ENGINE_RENDER ? s->halt_job : 0;
     tessera_master_init(&e->m, s, index);
+    tessera_mmu_init(&e->m);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
     e->texpage = g_new0(uint64_t, TESSERA_TEXPAGES);
@@ -427,6 +430,7 @@ void tessera_engines_free(TesseraState *s)
         qemu_cond_destroy(&e->ack_cond);
         qemu_mutex_destroy(&e->lock);
         qemu_mutex_destroy(&e->slot_lock);
+        tessera_mmu_fini(&e->m);
         tessera_master_fini(&e->m);
         g_free(e->scratch);
         g_free(e->band);

@@ -13,6 +13,7 @@
 #include "tessera_cmd.h"
 #include "tessera_irq.h"
 #include "tessera_strict.h"
+#include "tessera_view.h"
 #include "trace.h"
 
 #define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
@@ -27,33 +28,52 @@ static uint32_t stream_left(TesseraEngine *e, uint32_t off)
     return (qatomic_read(&e->tail) - off) & (e->ring_size - 1);
 }
 
+/* Of the page that @off of the buffer is in, its first byte's DMA address. */
+static uint32_t ib_page(TesseraEngine *e, uint32_t off, uint64_t *page)
+{
+    uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
+    uint32_t err = tessera_dma_rw(&e->m, entry, page, sizeof(*page), false,
+                                  true);
+
+    *page = le64_to_cpu(*page);
+    if (!err && (*page & (TSR_PAGE_SIZE - 1))) {
+        return tessera_fault(&e->m, TSR_ERR_DMA, TESSERA_NO_SLOT, *page);
+    }
+    return err;
+}
+
+static uint32_t read_stream(TesseraEngine *e, uint32_t off, void *buf,
+                            uint32_t bytes)
+{
+    uint32_t in_page = off & (TSR_PAGE_SIZE - 1), err;
+    uint64_t page = e->ring + (off - in_page);
+
+    if (e->ib.active && e->ib.vm) {
+        TesseraView *v = e->scratch;
+
+        tessera_view_vm(&e->m, v, e->ib.list + off, bytes, false,
+                        TESSERA_NO_SLOT);
+        return tessera_view_rw(v, 0, buf, bytes, false);
+    }
+    if (e->ib.active) {
+        err = ib_page(e, off, &page);
+        if (err) {
+            return err;
+        }
+    }
+    return tessera_dma_rw(&e->m, page + in_page, buf, bytes, false,
+                          e->ib.active);
+}
+
 /* Read ahead from @off, of which @avail bytes may be looked at. */
 static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
 {
     TesseraWindow *w = &e->window;
-    uint32_t in_page = off & (TSR_PAGE_SIZE - 1);
-    uint64_t page;
-    uint32_t err;
+    uint32_t room = TSR_PAGE_SIZE - (off & (TSR_PAGE_SIZE - 1)), err;
 
-    w->bytes = 0;
     w->start = off;
-    if (e->ib.active) {
-        uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
-
-        err = tessera_dma_rw(&e->m, entry, &page, sizeof(page), false, true);
-        if (err) {
-            return err;
-        }
-        page = le64_to_cpu(page);
-        if (page & (TSR_PAGE_SIZE - 1)) {
-            return tessera_fault(&e->m, TSR_ERR_DMA, TESSERA_NO_SLOT, page);
-        }
-    } else {
-        page = e->ring + (off - in_page);
-    }
-    w->bytes = MIN(avail, TSR_PAGE_SIZE - in_page);
-    err = tessera_dma_rw(&e->m, page + in_page, w->data, w->bytes, false,
-                         e->ib.active);
+    w->bytes = MIN(avail, room);
+    err = read_stream(e, off, w->data, w->bytes);
     if (err) {
         w->bytes = 0;
     }
@@ -171,6 +191,7 @@ static uint32_t run_packet(TesseraEngine *e)
     e->m.packet_offset = in_ib ? e->ib.cur : e->head;
     e->m.fault_slot = TESSERA_NO_SLOT;
     e->m.fault_addr = 0;
+    e->m.fault_access = 0;
     err = fetch_packet(e, e->m.packet_offset, &bytes);
     if (!err) {
         err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);

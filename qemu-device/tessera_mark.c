@@ -32,7 +32,9 @@ static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
         TesseraEngine *e = &s->engines[i];
 
         qemu_mutex_lock(&e->slot_lock);
-        for (unsigned int j = 0; j < s->cfg.num_slots; j++) {
+        /* Virtual addresses are the page tables' business. */
+        for (unsigned int j = 0;
+             !e->m.vm.active && j < s->cfg.num_slots; j++) {
             TesseraSlot *slot = &e->slots[j];
 
             if (slot->surface && slot->base < gpa + size &&

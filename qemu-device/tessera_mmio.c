@@ -18,6 +18,7 @@
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
+#include "tessera_mmu.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_swizzle_range.h"
@@ -27,6 +28,7 @@
 #define ENGINE_BYTES    0x100
 #define SEG_BYTES       0x80
 #define HA_BYTES        0x24
+#define VM_BYTES        0x08
 #define SWR_BYTES       0x20
 
 typedef struct Reg {
@@ -268,6 +270,8 @@ static uint32_t err_read(TesseraState *s, uint32_t addr)
     case TSR_ERR_REC_ADDR_LO:
     case TSR_ERR_REC_ADDR_HI:
         return half(rec.addr, addr == TSR_ERR_REC_ADDR_HI);
+    case TSR_ERR_REC_ACCESS:
+        return rec.access;
     default:
         return value;
     }
@@ -356,7 +360,7 @@ static const Reg regs[GLOBAL_BYTES / 4] = {
     REG(TSR_ERR_CLEAR) = { NULL, err_clear_write },
     REG(TSR_ERR_TOTAL) = { err_read },
     REG(TSR_ERR_REC_SELECT) = { err_read, err_select_write },
-    REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ADDR_HI) = { err_read },
+    REGS(TSR_ERR_REC_TYPE, TSR_ERR_REC_ACCESS) = { err_read },
 };
 
 #define HA_REG(offset) REG((offset) - TSR_HOST_APERTURE_BLOCK)
@@ -371,6 +375,18 @@ static const Reg ha_regs[HA_BYTES / 4] = {
     HA_REG(TSR_HA_MAP) = { NULL, ha_command_write },
     HA_REG(TSR_HA_UNMAP) = { NULL, ha_command_write },
 };
+
+/* ---- Virtual addresses --------------------------------------------------- */
+
+static uint32_t vm_read(TesseraState *s, uint32_t addr)
+{
+    if (!(s->caps & TSR_CAP_VM)) {
+        return 0;
+    }
+    return addr == TSR_VM_NUM_ASIDS ? TESSERA_ASIDS : TSR_VM_ADDRESS_BITS;
+}
+
+static const Reg vm_regs[VM_BYTES / 4] = { { vm_read }, { vm_read } };
 
 /* ---- Swizzling ranges ---------------------------------------------------- */
 
@@ -609,6 +625,9 @@ static const Reg *find_reg(uint32_t addr)
     if (addr >= TSR_HOST_APERTURE_BLOCK &&
         addr < TSR_HOST_APERTURE_BLOCK + HA_BYTES) {
         return &ha_regs[(addr - TSR_HOST_APERTURE_BLOCK) / 4];
+    }
+    if (addr >= TSR_VM_BLOCK && addr < TSR_VM_BLOCK + VM_BYTES) {
+        return &vm_regs[(addr - TSR_VM_BLOCK) / 4];
     }
     if (addr == TSR_SWR_WINDOW_LO || addr == TSR_SWR_WINDOW_HI) {
         return &swr_window_regs[(addr - TSR_SWR_WINDOW_LO) / 4];

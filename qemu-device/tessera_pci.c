@@ -409,6 +409,7 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
     DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
     DEFINE_PROP_BOOL("resizable-bar", TesseraState, cfg.resizable_bar, false),
+    DEFINE_PROP_BOOL("vm", TesseraState, cfg.vm, true),
     DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
                      false),
     DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
@@ -446,6 +447,7 @@ static const char *const property_docs[][2] = {
     { "preemption",
       "Announce context save and restore between parts, default off" },
     { "resizable-bar", "BAR 2 shows segment 2 as well, default off" },
+    { "vm", "GPU virtual addresses, default on" },
     { "vram-preserved",
       "Announce that segment 1 keeps its contents over standby, default off" },
     { "strict", "Referee memory ownership and engine state, default off" },
@@ -547,7 +549,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.strict ? TSR_CAP_STRICT : 0) |
               (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0) |
               (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0) |
-              (s->cfg.resizable_bar ? TSR_CAP_RESIZABLE_BAR : 0);
+              (s->cfg.resizable_bar ? TSR_CAP_RESIZABLE_BAR : 0) |
+              (s->cfg.vm ? TSR_CAP_VM : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     /* A guest that sleeps is woken without the machine being started. */

@@ -215,12 +215,16 @@ uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
         TesseraRun run;
         uint32_t done;
 
-        if (v->is_vram && blend != TSR_BLEND_NONE) {
-            err = tessera_strict_access(v->m, v->vram_offset + first, len,
-                                        false, v->slot);
-        }
-        err = err ?: tessera_view_begin(v, first, len, true, &run);
+        err = tessera_view_begin(v, first, len, true, &run);
         if (err) {
+            break;
+        }
+        if (run.is_vram && blend != TSR_BLEND_NONE) {
+            err = tessera_strict_access(v->m, run.vram_offset, run.len, false,
+                                        v->slot);
+        }
+        if (err) {
+            tessera_view_end(v, &run, 0);
             break;
         }
         done = blend_in_run(surf, &r, &run, frags, n, blend);

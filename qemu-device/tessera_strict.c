@@ -42,6 +42,7 @@ void tessera_guest_error(TesseraMaster *m, uint32_t type, uint64_t addr)
         .offset = m->packet_offset,
         .slot = m->fault_slot,
         .addr = addr,
+        .access = m->fault_access,
     };
     bool first;
 

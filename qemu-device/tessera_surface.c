@@ -124,10 +124,17 @@ uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot)
     return TSR_ERR_NONE;
 }
 
-void tessera_slots_clear(TesseraEngine *e)
+/*
+ * What base addresses of slots mean from here on; root 0: GPU addresses. The
+ * referee looks at slots by what they mean.
+ */
+void tessera_slots_set_vm(TesseraEngine *e, uint32_t asid, uint64_t root)
 {
     qemu_mutex_lock(&e->slot_lock);
     memset(e->slots, 0, e->num_slots * sizeof(*e->slots));
+    e->m.vm.active = root;
+    e->m.vm.asid = asid;
+    e->m.vm.root = root;
     qemu_mutex_unlock(&e->slot_lock);
 }
 
@@ -179,10 +186,20 @@ TesseraRect tessera_surface_rect(const TesseraSurface *surf, uint32_t x,
     };
 }
 
+static uint32_t slot_view(TesseraEngine *e, TesseraView *v, uint64_t addr,
+                          uint64_t len, bool write, uint32_t slot)
+{
+    if (!e->m.vm.active) {
+        return tessera_view_gpu(&e->m, v, addr, len, write, slot);
+    }
+    tessera_view_vm(&e->m, v, addr, len, write, slot);
+    return TSR_ERR_NONE;
+}
+
 /*
  * A view of the surface from its first byte, good for the rectangle: which
- * must not be empty, must lie in the surface, in the slot's limit and in one
- * segment.
+ * must not be empty, must lie in the surface, in the slot's limit and, unless
+ * addresses are virtual, in one segment.
  */
 uint32_t tessera_surface_view(TesseraEngine *e, const TesseraSurface *surf,
                               uint32_t x, uint32_t y, uint32_t w, uint32_t h,
@@ -201,7 +218,7 @@ uint32_t tessera_surface_view(TesseraEngine *e, const TesseraSurface *surf,
         return tessera_fault(&e->m, TSR_ERR_SLOT_BOUNDS, surf->slot,
                              surf->base + end);
     }
-    return tessera_view_gpu(&e->m, v, surf->base, end, write, surf->slot);
+    return slot_view(e, v, surf->base, end, write, surf->slot);
 }
 
 /* A view of bytes of a buffer, from @offset. */
@@ -216,6 +233,5 @@ uint32_t tessera_buffer_view(TesseraEngine *e, const TesseraSurface *surf,
         return tessera_fault(&e->m, TSR_ERR_SLOT_BOUNDS, surf->slot,
                              surf->base + offset);
     }
-    return tessera_view_gpu(&e->m, v, surf->base + offset, len, write,
-                            surf->slot);
+    return slot_view(e, v, surf->base + offset, len, write, surf->slot);
 }

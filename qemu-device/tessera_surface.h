@@ -22,7 +22,7 @@ typedef struct TesseraSurface {
 
 uint32_t tessera_slot_bind(TesseraEngine *e, const uint32_t *p);
 uint32_t tessera_slot_unbind(TesseraEngine *e, uint32_t slot);
-void tessera_slots_clear(TesseraEngine *e);
+void tessera_slots_set_vm(TesseraEngine *e, uint32_t asid, uint64_t root);
 bool tessera_slot_valid(const TesseraState *s, const TesseraSlot *slot);
 uint32_t tessera_surface_get(TesseraEngine *e, uint32_t slot, uint32_t access,
                              TesseraSurface *surf);

@@ -11,6 +11,7 @@
 #include "qemu/atomic.h"
 #include "tessera_view.h"
 #include "tessera_coherence.h"
+#include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "tessera_stream.h"
 
@@ -58,6 +59,7 @@ uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
     v->slot = slot;
     v->is_vram = false;
     v->cached = false;
+    v->vm = false;
     v->stream = false;
     if (!seg) {
         return tessera_fault(m, TSR_ERR_ADDRESS, slot, gpa);
@@ -72,6 +74,30 @@ uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
     return TSR_ERR_NONE;
 }
 
+/*
+ * Virtual addresses of the master's address space. What is not mapped is an
+ * error where it is touched. Large leaves mostly make it one piece of VRAM.
+ */
+void tessera_view_vm(TesseraMaster *m, TesseraView *v, uint64_t va,
+                     uint64_t len, bool write, uint32_t slot)
+{
+    TesseraPlace place;
+
+    v->m = m;
+    v->seg = NULL;
+    v->base = va;
+    v->slot = slot;
+    v->cached = false;
+    v->vm = true;
+    v->stream = false;
+    v->is_vram = !tessera_mmu_translate(m, va, write, slot, &place) &&
+                 (place.pte & TSR_PTE_VRAM) &&
+                 tessera_mmu_extend(m, va, len, write, &place) == len &&
+                 tessera_vram_find(m->s, place.addr, len, &v->vram_offset);
+    tessera_fault(m, TSR_ERR_NONE, TESSERA_NO_SLOT, 0);
+    m->fault_access = 0;
+}
+
 void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
                         uint64_t offset)
 {
@@ -82,6 +108,7 @@ void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
     v->slot = TESSERA_NO_SLOT;
     v->is_vram = false;
     v->cached = false;
+    v->vm = false;
     v->stream = false;
     v->win_count = 0;
 }
@@ -178,6 +205,37 @@ static bool page_follows(const TesseraView *v, uint64_t pos, bool write,
 
 /* ---- Runs ---------------------------------------------------------------- */
 
+static uint32_t vm_begin(TesseraView *v, uint64_t va, uint64_t len,
+                         bool write, TesseraRun *run)
+{
+    TesseraMaster *m = v->m;
+    TesseraPlace place;
+    uint32_t err = tessera_mmu_translate(m, va, write, v->slot, &place);
+    uint64_t n, offset;
+
+    if (err) {
+        return err;
+    }
+    if (place.pte & TSR_PTE_NULL) {
+        return tessera_null_begin(m, MIN(len, place.left), write, run);
+    }
+    if (place.pte & TSR_PTE_CACHED) {
+        return tessera_coherence_begin(m, place.addr, MIN(len, place.left),
+                                       write, run);
+    }
+    n = tessera_mmu_extend(m, va, len, write, &place);
+    if (!(place.pte & TSR_PTE_VRAM)) {
+        return tessera_ram_begin(m, place.addr, n, write, true, run);
+    }
+    if (!tessera_vram_find(m->s, place.addr, n, &offset)) {
+        n = MIN(len, place.left);       /* segments may touch */
+        if (!tessera_vram_find(m->s, place.addr, n, &offset)) {
+            return tessera_fault(m, TSR_ERR_ADDRESS, v->slot, place.addr);
+        }
+    }
+    return tessera_vram_begin(m, offset, n, write, v->slot, run);
+}
+
 /* The run at @off: all of @len in VRAM, elsewhere what is contiguous. */
 uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
                             bool write, TesseraRun *run)
@@ -190,6 +248,9 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
     if (v->is_vram) {
         return tessera_vram_begin(v->m, v->vram_offset + off, len, write,
                                   v->slot, run);
+    }
+    if (v->vm) {
+        return vm_begin(v, pos, len, write, run);
     }
     v->m->fault_slot = v->slot;
     err = view_page(v, pos, write, &dma, &cached);
@@ -340,17 +401,27 @@ static uint32_t copy_chunk(TesseraView *d, uint64_t doff, TesseraView *s,
     return err ? err : tessera_view_rw(d, doff, d->m->bounce, len, true);
 }
 
+static bool one_space(const TesseraView *d, const TesseraView *s)
+{
+    return d->vm ? s->vm : d->seg && d->seg == s->seg;
+}
+
 /*
- * Copy between views, as memmove() does where both lie in one segment, from
- * where @done says. Looks for requests once per chunk.
+ * Copy between views, as memmove() does where both lie in one segment or
+ * address space, from where @done says. Looks for requests once per chunk.
  */
 uint32_t tessera_view_copy(TesseraView *d, uint64_t doff, TesseraView *s,
                            uint64_t soff, uint64_t len, uint64_t *done)
 {
-    bool backward = d->seg && d->seg == s->seg &&
-                    d->base + doff > s->base + soff;
+    bool backward = one_space(d, s) && d->base + doff > s->base + soff;
     uint64_t step = copy_step(d, s);
     uint32_t err = TSR_ERR_NONE;
+
+    /* Pieces of one side alone would overtake what is still to be read. */
+    if (d->vm && d->is_vram != s->is_vram && one_space(d, s)) {
+        d->is_vram = s->is_vram = false;
+        step = TESSERA_BOUNCE_BYTES;
+    }
 
     /* One side is VRAM then: a bounce buffer is better off in the caches. */
     d->stream = s->stream = len >= TESSERA_STREAM_BYTES &&

@@ -2,7 +2,7 @@
  * Tessera virtual GPU: views
  *
  * A view is a range of bytes a packet reads or writes: GPU addresses inside
- * one segment, or a list of system pages. Offsets are from its start and were
+ * one segment, virtual addresses, or a list of system pages. Offsets are from its start and were
  * checked against its size by whoever made the view. Whatever is behind it,
  * it is walked as runs of host memory.
  *
@@ -18,13 +18,14 @@
 
 typedef struct TesseraView {
     TesseraMaster *m;
-    TesseraSegment *seg;        /* NULL: a list of system pages */
-    uint64_t base;              /* GPU address, or offset in the page list */
+    TesseraSegment *seg;        /* NULL: virtual, or a list of system pages */
+    uint64_t base;              /* address, or offset in the page list */
     uint64_t list;              /* DMA address of the page list */
     uint64_t vram_offset;       /* memory segments */
     uint32_t slot;              /* for error records */
-    bool is_vram;
+    bool is_vram;               /* all of it, in one piece */
     bool cached;                /* page list: CPU caches may be ahead of it */
+    bool vm;                    /* base is virtual */
     bool stream;                /* goes past the caches */
     uint64_t win_first;         /* page list read-ahead */
     uint32_t win_count;
@@ -38,6 +39,8 @@ TesseraSegment *tessera_view_segment(TesseraState *s, uint64_t gpa,
 TesseraSegment *tessera_view_aperture(TesseraState *s, uint32_t id);
 uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
                           uint64_t len, bool write, uint32_t slot);
+void tessera_view_vm(TesseraMaster *m, TesseraView *v, uint64_t va,
+                     uint64_t len, bool write, uint32_t slot);
 void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
                         uint64_t offset);
 uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,

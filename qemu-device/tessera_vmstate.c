@@ -15,6 +15,7 @@
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
 #include "tessera_host_aperture.h"
+#include "tessera_mmu.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
@@ -44,9 +45,19 @@ static bool ring_valid(const TesseraEngine *e)
            e->tail < e->ring_size && e->tail % TSR_PKT_ALIGN == 0;
 }
 
+/* A subsection, which may not have come. */
+static bool vm_valid(const TesseraEngine *e)
+{
+    if (!e->m.vm.active) {
+        return !e->m.vm.root && !e->ib.vm;
+    }
+    return (e->s->caps & TSR_CAP_VM) && e->m.vm.asid < TESSERA_ASIDS &&
+           e->m.vm.root && tessera_mmu_root_ok(e->m.vm.root);
+}
+
 static bool engine_valid(const TesseraEngine *e)
 {
-    if (!ring_valid(e) || !ib_valid(e->s, &e->ib) ||
+    if (!ring_valid(e) || !ib_valid(e->s, &e->ib) || !vm_valid(e) ||
         e->state_defined >> TSR_STATE_COUNT) {
         error_report("tessera: bad state of engine %u", e->index);
         return false;
@@ -126,6 +137,10 @@ static int tessera_pre_load(void *opaque)
     s->distrusted = true;
     s->err_select = 0;          /* comes in a subsection, or not at all */
     memset(s->err_recs, 0, sizeof(s->err_recs));
+    for (uint32_t i = 0; i < s->num_engines; i++) {
+        memset(&s->engines[i].m.vm, 0, sizeof(s->engines[i].m.vm));
+        s->engines[i].ib.vm = false;
+    }
     return 0;
 }
 
@@ -143,6 +158,7 @@ static int tessera_post_load(void *opaque, int version_id)
     for (uint32_t i = 0; i < s->num_engines; i++) {
         ok = ok && engine_valid(&s->engines[i]);
         s->engines[i].window.bytes = 0;
+        tessera_mmu_forget(&s->engines[i].m);
     }
     if (!ok) {
         tessera_device_forget(s);
@@ -183,6 +199,27 @@ static const VMStateDescription vmstate_ib = {
     }
 };
 
+static bool engine_vm_needed(void *opaque)
+{
+    TesseraEngine *e = opaque;
+
+    return e->m.vm.active;
+}
+
+static const VMStateDescription vmstate_engine_vm = {
+    .name = "tessera/engine/vm",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = engine_vm_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(m.vm.active, TesseraEngine),
+        VMSTATE_UINT32(m.vm.asid, TesseraEngine),
+        VMSTATE_UINT64(m.vm.root, TesseraEngine),
+        VMSTATE_BOOL(ib.vm, TesseraEngine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_engine = {
     .name = "tessera/engine",
     .version_id = 1,
@@ -217,6 +254,10 @@ static const VMStateDescription vmstate_engine = {
         VMSTATE_STRUCT_VARRAY_POINTER_UINT32(slots, TesseraEngine, num_slots,
                                              vmstate_slot, TesseraSlot),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_engine_vm,
+        NULL
     }
 };
 
@@ -251,6 +292,7 @@ static const VMStateDescription vmstate_error = {
         VMSTATE_UINT32(offset, TesseraErrorRecord),
         VMSTATE_UINT32(slot, TesseraErrorRecord),
         VMSTATE_UINT64(addr, TesseraErrorRecord),
+        VMSTATE_UINT32(access, TesseraErrorRecord),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -344,7 +386,7 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_PCI_DEVICE(parent_obj, TesseraState),
         VMSTATE_MSIX(parent_obj, TesseraState),
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
-                             "strict, preemption, io-coherent or "
+                             "strict, preemption, io-coherent, vm or "
                              "resizable-bar differs, or "
                              "only one has a host aperture or swizzling ranges"),
         VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),

@@ -46,7 +46,7 @@ I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_bringup.c tes
 
 DEVICE = """
 A  trace.h tessera_access.h tessera.h tessera_stream.h tessera_tsan
-B  tessera_irq tessera_strict tessera_access.c tessera_coherence tessera_view tessera_mmu
+B  tessera_irq tessera_strict tessera_access.c tessera_coherence tessera_mmu tessera_view
 B  tessera_host_aperture tessera_swizzle tessera_swizzle_range
 B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_texture tessera_raster.h
 B  tessera_blit.c tessera_raster.c

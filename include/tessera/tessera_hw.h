@@ -137,6 +137,10 @@
 #define TSR_ERR_REC_SLOT		0x0524	/* 0xffffffff: no slot involved */
 #define TSR_ERR_REC_ADDR_LO		0x0528
 #define TSR_ERR_REC_ADDR_HI		0x052c
+#define TSR_ERR_REC_ACCESS		0x0530	/* of a translated access, else 0: TSR_ACCESS_* and, from bit 16, the ASID */
+#define TSR_ACCESS_WRITE		0x00000001 /* else a read */
+#define TSR_ACCESS_VM			0x00000002 /* the address above is virtual */
+#define TSR_ACCESS_ASID_SHIFT		16
 
 /* Error types. Below 32: a mistake any device refuses. From 32: strict mode. */
 #define TSR_ERR_NONE			0
@@ -157,6 +161,7 @@
 #define TSR_ERR_MMU			15	/* GPU virtual address not mapped */
 #define TSR_ERR_HOST_APERTURE		16	/* unmapped host aperture page touched, or no such page */
 #define TSR_ERR_SWIZZLE_RANGE		17	/* CPU access that no swizzling range shows, or ranges overlap */
+#define TSR_ERR_MMU_TABLE		18	/* page table entry unusable */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -225,6 +230,13 @@
 #define TSR_HA_MAP			0x301c	/* WO: first aperture page; maps, then adds what it mapped to ADDR */
 #define TSR_HA_UNMAP			0x3020	/* WO: first aperture page */
 
+/* ---- GPU virtual addresses, 0x3400 (TSR_CAP_VM) ---------------------------- */
+
+#define TSR_VM_BLOCK			0x3400
+#define TSR_VM_NUM_ASIDS		0x3400	/* RO: address spaces the TLBs tell apart; ids are 0 .. count - 1 */
+#define TSR_VM_VA_BITS			0x3404	/* RO: bits of a virtual address */
+#define TSR_VM_ADDRESS_BITS		48
+
 /* ---- Cache maintenance, 0x3800 (without TSR_CAP_IO_COHERENT) --------------- */
 
 #define TSR_COHERENCE_BLOCK		0x3800
@@ -240,7 +252,6 @@
 
 /* ---- Reserved register blocks -------------------------------------------- */
 
-#define TSR_VM_BLOCK			0x3400
 #define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */
 
 /* ---- Engines, 0x4000 ------------------------------------------------------ */
@@ -448,23 +459,25 @@
 #define TSR_OP_PRIVILEGED		0x80
 
 /*
- * JOB_BEGIN: 1 context id, 2 flags, 3 zero. Unbinds all slots, makes engine state
- * undefined, clears the job status and latches the start time.
+ * JOB_BEGIN: 1 context id, 2 flags, 3 zero. Unbinds all slots, ends the address space of
+ * the job before, makes engine state undefined, clears the job status and latches the start time.
  */
 #define TSR_OP_JOB_BEGIN		0x80
 #define TSR_JOB_BEGIN_DWORDS		4
-#define TSR_JOB_KEEP_SLOTS		0x00000001 /* do not unbind: tests of PAGE-12 */
+#define TSR_JOB_KEEP_SLOTS		0x00000001 /* do not unbind, unless there is an address space to end: tests of PAGE-12 */
 
 /*
  * IB_CALL: header flag TSR_IB_USER for an unprivileged buffer; 1 total bytes, 2-3 DMA
  * address of the page list (u64 DMA addresses of TSR_PAGE_SIZE pages, itself
  * contiguous), 4 start, 5 end (byte offsets, multiples of 8, start <= end <= total).
  * Base and total name the whole buffer, start and end the part. IBs do not nest. An error
- * in the IB ends it; execution goes on behind the call.
+ * in the IB ends it; execution goes on behind the call. With TSR_IB_VM dwords 2-3 are the virtual
+ * address of the buffer's first byte, a multiple of 8.
  */
 #define TSR_OP_IB_CALL			0x81
 #define TSR_IB_CALL_DWORDS		6
 #define TSR_IB_USER			0x01
+#define TSR_IB_VM			0x02
 
 /*
  * FENCE: flags TSR_FENCE_INTERRUPT; 1 zero, 2-3 value, 4-5 DMA address of the job
@@ -485,6 +498,13 @@
 /* SIGNAL: 1 zero, 2-3 DMA address of a u64, 4-5 value: stores it and wakes WAITs of other engines. */
 #define TSR_OP_SIGNAL			0x85
 #define TSR_SIGNAL_DWORDS		6
+
+/*
+ * SET_VM: 1 ASID, 2-3 root: a page directory entry, or 0. From here to the next JOB_BEGIN, base addresses
+ * of slots are virtual ones of this address space. Unbinds all slots. Root 0 ends the address space.
+ */
+#define TSR_OP_SET_VM			0x86
+#define TSR_SET_VM_DWORDS		4
 
 /*
  * Paging packets: paging engine only.
@@ -525,9 +545,23 @@
 #define TSR_OP_MARK			0x94
 #define TSR_MARK_DWORDS			6
 
-/* Reserved for page tables, TLB and cache maintenance. */
+/*
+ * WRITE_PTES: header flags below; 1 entries, up to TSR_PT_ENTRIES, in one page; 2-3 address of the first;
+ * 4-5 its value, 6-7 what each next one has more; with TSR_PTES_LIST: 4-5 DMA address of the values, 6-7 zero.
+ */
 #define TSR_OP_WRITE_PTES		0xa0
+#define TSR_WRITE_PTES_DWORDS		8
+#define TSR_PTES_VRAM			0x01	/* the table is at a GPU address of a memory segment; else a DMA address */
+#define TSR_PTES_LIST			0x02
+
+/*
+ * TLB_FLUSH, any engine: 1 ASID, 2-3 virtual address, 4-5 bytes. All engines forget the translations of the
+ * range, none of which need exist. Does not wait for accesses under way.
+ */
 #define TSR_OP_TLB_FLUSH		0xa1
+#define TSR_TLB_FLUSH_DWORDS		6
+
+/* Reserved for cache maintenance. */
 #define TSR_OP_CACHE_MAINTAIN		0xa2
 
 /* ---- Page table entries ---------------------------------------------------- */
@@ -538,5 +572,22 @@
 #define TSR_APTE_COHERENT		0x0000000000000004ULL /* snoop; coherent aperture segments only */
 #define TSR_APTE_CACHED			0x0000000000000008ULL /* in CPU caches; reserved with TSR_CAP_IO_COHERENT */
 #define TSR_APTE_ADDR_MASK		0x0000fffffffff000ULL /* DMA address */
+
+/*
+ * Tables of GPU virtual addresses: pages of 512 entries of 64 bits, four levels. Bits 47:39 of an address choose
+ * the entry of level 3, 38:30 of level 2, 29:21 of level 1, 20:12 of level 0. An entry of
+ * level 3 to 1 names the next table, one of level 0, or of level 1 with LEAF, memory.
+ */
+#define TSR_PT_ENTRIES			512
+#define TSR_PT_LEVELS			4
+#define TSR_PTE_VALID			0x0000000000000001ULL /* else the rest means nothing */
+#define TSR_PTE_WRITE			0x0000000000000002ULL /* memory: the GPU may write */
+#define TSR_PTE_COHERENT		0x0000000000000004ULL /* memory of the system: accesses snoop; reserved without TSR_CAP_IO_COHERENT */
+#define TSR_PTE_VRAM			0x0000000000000008ULL /* address: a GPU address of a memory segment; else a DMA address */
+#define TSR_PTE_LEAF			0x0000000000000010ULL /* level 1: 2 MiB, of that alignment */
+#define TSR_PTE_64K			0x0000000000000020ULL /* level 0: 64 KiB, of that alignment; 16 equal entries */
+#define TSR_PTE_NULL			0x0000000000000040ULL /* memory: none; reads zero, writes are dropped. No address */
+#define TSR_PTE_CACHED			0x0000000000000080ULL /* memory of the system: in CPU caches; reserved with TSR_CAP_IO_COHERENT */
+#define TSR_PTE_ADDR_MASK		0x0000fffffffff000ULL
 
 #endif /* TESSERA_HW_H */

@@ -27,7 +27,7 @@ static void test_identity(void)
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE |
-                    TSR_CAP_SWIZZLE_RANGES);
+                    TSR_CAP_SWIZZLE_RANGES | TSR_CAP_VM);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 64);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 8);
@@ -41,7 +41,7 @@ static void test_identity(void)
 
     t = tsr_start("strict=on,preemption=on,io-coherent=off,num-slots=7,"
                   "render-engines=2,paging-engines=2,host-aperture-size=0,"
-                  "swizzle-ranges=0");
+                  "swizzle-ranges=0,vm=off");
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_STRICT | TSR_CAP_PREEMPTION);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 4);

@@ -123,6 +123,53 @@ static void test_in_ib(void)
     tsr_stop(t);
 }
 
+/* The same with everything at virtual addresses, the commands, too. */
+static void test_in_virtual_ib(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t ram = tsr_alloc(t, 3 * 4096), sem = tsr_alloc(t, 4096), seqno;
+    uint64_t tables = tsr_alloc(t, TSR_PT_LEVELS * 4096);
+    const uint64_t va = 0x40000000, other = ram + 4096;
+
+    qtest_memset(t->qts, tables, 0, TSR_PT_LEVELS * 4096);
+    for (int level = 0; level < TSR_PT_LEVELS; level++) {
+        uint64_t next = level ? tables + (level - 1) * 4096 : ram;
+
+        qtest_writeq(t->qts, tables + level * 4096 +
+                     (va >> (12 + 9 * level)) % TSR_PT_ENTRIES * 8,
+                     next | TSR_PTE_VALID | (level ? 0 : TSR_PTE_WRITE));
+    }
+    qtest_writeq(t->qts, tables + 8, other | TSR_PTE_VALID);
+    tsr_bind_buffer(c, 3, va, 4096, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 3, 0, 0, 16, 1, 0xaaaa);
+    tsr_put(c, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)sem, 0, 1, 0);
+    tsr_fill(c, 3, 4, 0, 16, 1, 0xbeef);
+    uint32_t job[] = {
+        TSR_PKT_HEADER(TSR_OP_SET_VM, 0, TSR_SET_VM_DWORDS), 77,
+        (tables + 3 * 4096) | TSR_PTE_VALID, 0,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_VM, TSR_IB_CALL_DWORDS),
+        c->n * 4, va + 4096, 0, 0, c->n * 4,
+    };
+
+    qtest_bufwrite(t->qts, other, c->d, c->n * 4);
+    tsr_emit(t, RENDER, job, ARRAY_SIZE(job));
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    t = migrate(t);
+    /* What was remembered stayed there: here that is another page. */
+    qtest_writeq(t->qts, tables + (va >> 12) % TSR_PT_ENTRIES * 8,
+                 (ram + 8192) | TSR_PTE_VALID | TSR_PTE_WRITE);
+    qtest_writeq(t->qts, sem, 1);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 16), ==, 0xaaaa);
+    g_assert_cmphex(qtest_readl(t->qts, ram + 8192 + 16), ==, 0xbeef);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* A long DRAW is resumed over there and blends every pixel exactly once. */
 static void test_in_draw(void)
 {
@@ -297,6 +344,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/vmstate/idle", test_idle);
     qtest_add_func("/tessera/vmstate/in-ib", test_in_ib);
+    qtest_add_func("/tessera/vmstate/in-virtual-ib", test_in_virtual_ib);
     qtest_add_func("/tessera/vmstate/in-draw", test_in_draw);
     qtest_add_func("/tessera/vmstate/hung-and-halted", test_hung_and_halted);
     qtest_add_func("/tessera/vmstate/mismatch", test_mismatch);

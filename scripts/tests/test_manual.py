@@ -10,7 +10,7 @@ ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 # Registers, by the beginning of their names; what begins so and is none.
 REGISTERS = ("ID_", "CTRL_", "FW_ADDR", "FW_SIZE", "FW_START", "MARK_ADDR", "MARK_SIZE",
              "MARK_COMMAND", "INT_STATUS", "INT_MASK", "ERR_CLEAR", "ERR_TOTAL", "ERR_REC_",
-             "SEG_", "ENG_", "SP_", "REC_", "COH_ADDR", "COH_SIZE", "COH_COMMAND")
+             "SEG_", "ENG_", "SP_", "REC_", "VM_NUM", "VM_VA", "COH_ADDR", "COH_SIZE", "COH_COMMAND")
 NOT_REGISTERS = ("ID_MAGIC_VALUE", "ID_VERSION_VALUE", "SEG_NAME_BYTES", "SEG_FIRST_BASE",
                  "SEG_BASE_ALIGN", "ENG_ENABLE", "ENG_RESET", "REC_BYTES")
 

@@ -1,0 +1,31 @@
+/*
+ * Tessera virtual GPU: virtual addresses
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_MMU_H
+#define HW_DISPLAY_TESSERA_MMU_H
+
+#include "tessera.h"
+
+#define TESSERA_ASIDS       256
+
+/* Where a virtual address is, and all behind it up to the leaf's end. */
+typedef struct TesseraPlace {
+    uint64_t pte;
+    uint64_t addr;              /* GPU or DMA address, of @va itself */
+    uint64_t left;              /* bytes */
+} TesseraPlace;
+
+void tessera_mmu_init(TesseraMaster *m);
+void tessera_mmu_fini(TesseraMaster *m);
+void tessera_mmu_forget(TesseraMaster *m);
+bool tessera_mmu_root_ok(uint64_t root);
+uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
+                               uint32_t slot, TesseraPlace *place);
+uint64_t tessera_mmu_extend(TesseraMaster *m, uint64_t va, uint64_t len,
+                            bool write, const TesseraPlace *place);
+uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p);
+uint32_t tessera_mmu_flush(TesseraEngine *e, const uint32_t *p);
+
+#endif /* HW_DISPLAY_TESSERA_MMU_H */
