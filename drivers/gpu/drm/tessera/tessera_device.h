@@ -30,6 +30,7 @@ struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segment.c */
+struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 
 /**
  * DOC: locking
@@ -43,7 +44,8 @@ struct tessera_segments;	/* segments/segment.c */
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, the instances', the host aperture's, one per paging queue. They do not nest.
+ *    registry's, the instances', the host aperture's, the swizzling ranges', one per paging
+ *    queue. They do not nest.
  * 4. Gates (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -160,6 +162,8 @@ struct tessera_device {
 	const struct tessera_cpu_window_ops *window_ops;
 	/** @host_aperture: the CPU host aperture, or NULL */
 	struct tessera_host_aperture *host_aperture;
+	/** @swizzle_ranges: swizzling ranges, or NULL */
+	struct tessera_swizzle_ranges *swizzle_ranges;
 	/** @instances: lock of objects that took each other's place */
 	struct tessera_instances *instances;
 	/** @registry: all buffer objects */

@@ -48,13 +48,15 @@
 #define TESSERA_BACKING_SYSTEM	1
 #define TESSERA_BACKING_BAR	2
 #define TESSERA_BACKING_HOST_APERTURE	3
+#define TESSERA_BACKING_SWIZZLE_RANGE	4
 
 #define tessera_show_backing(backing) \
 	__print_symbolic(backing, \
 			 { TESSERA_BACKING_DUMMY, "dummy" }, \
 			 { TESSERA_BACKING_SYSTEM, "system" }, \
 			 { TESSERA_BACKING_BAR, "bar" }, \
-			 { TESSERA_BACKING_HOST_APERTURE, "host-aperture" })
+			 { TESSERA_BACKING_HOST_APERTURE, "host-aperture" }, \
+			 { TESSERA_BACKING_SWIZZLE_RANGE, "swizzle-range" })
 
 /* A patch-list entry was applied; live: slots bound after it. */
 TRACE_EVENT(tessera_split_entry,
@@ -330,6 +332,38 @@ DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_map,
 /* No more. */
 DEFINE_EVENT(tessera_host_aperture, tessera_host_aperture_unmap,
 	     TP_PROTO(u32 bo, u32 pages, u32 free), TP_ARGS(bo, pages, free)
+);
+
+/* The CPU sees @rows rows of the object, from @offset of segment 1 on, through a swizzling range. */
+TRACE_EVENT(tessera_swizzle_acquire,
+	    TP_PROTO(u32 bo, u32 range, u64 offset, u32 layout, u32 pitch, u32 rows),
+	    TP_ARGS(bo, range, offset, layout, pitch, rows),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, range)
+			     __field(u64, offset)
+			     __field(u32, layout)
+			     __field(u32, pitch)
+			     __field(u32, rows)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->range = range;
+			   __entry->offset = offset;
+			   __entry->layout = layout;
+			   __entry->pitch = pitch;
+			   __entry->rows = rows;),
+	    TP_printk("bo=%u range=%u offset=0x%llx layout=%u pitch=%u rows=%u", __entry->bo,
+		      __entry->range, __entry->offset, __entry->layout, __entry->pitch,
+		      __entry->rows)
+);
+
+/* No more. */
+TRACE_EVENT(tessera_swizzle_release,
+	    TP_PROTO(u32 bo, u32 range),
+	    TP_ARGS(bo, range),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, range)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->range = range;),
+	    TP_printk("bo=%u range=%u", __entry->bo, __entry->range)
 );
 
 /* The device counted @count more errors of a type. */

@@ -3,8 +3,8 @@
  * DOC: CPU access
  *
  * What the CPU may see of an object now: the system pages of one that is in system memory
- * or in an aperture (SWZ-5), or BAR 2 for one that is linear in a segment the CPU sees
- * (SWZ-4). An object it cannot see like this is evicted first (SWZ-9). The bytes count when all
+ * or in an aperture (SWZ-5), or a window onto memory (cpu/window.c). An object it cannot see
+ * like this is evicted first (SWZ-9). The bytes count when all
  * moves of the object are done, and if none of them failed: until then its memory may
  * hold what somebody else left there.
  *
@@ -28,14 +28,16 @@
 #include "tessera_trace.h"
 
 /**
- * tessera_access_prepare() - have an object where the CPU can see it
+ * tessera_access_prepare() - have part of an object where the CPU can see it
  * @bo: the object, reservation held; inside drm_dev_enter()
+ * @first: first page of the part
+ * @count: its pages, not 0
  *
  * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
  * move is under way: to be called again after tessera_access_wait(), without the
  * reservation; -EIO if the object is lost; or an error of its eviction.
  */
-int tessera_access_prepare(struct tessera_bo *bo)
+int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count)
 {
 	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
 	int ret;
@@ -43,7 +45,8 @@ int tessera_access_prepare(struct tessera_bo *bo)
 	if (atomic_read(&bo->lost))
 		return -EIO;
 
-	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC : tessera_cpu_window_open(bo);
+	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
+					     tessera_cpu_window_open(bo, first, count);
 	if (ret == -ENOSPC)
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
@@ -110,14 +113,15 @@ static int access_page(struct tessera_bo *bo, u64 offset, void *buf, int len, bo
 
 static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
-	int ret, part;
-
-	ret = tessera_access_prepare(bo);
-	if (!ret && write)
-		tessera_residency_written(bo);
+	int ret = 0, part;
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
+		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1);
+		if (ret)
+			break;
+		if (write)
+			tessera_residency_written(bo);
 		ret = tessera_segment_is_memory(tessera_bo_segment(bo)) ?
 		      access_io(bo, offset, buf, part, write) :
 		      access_page(bo, offset, buf, part, write);

@@ -2,10 +2,12 @@
 #ifndef __TESSERA_CPU_ACCESS_H__
 #define __TESSERA_CPU_ACCESS_H__
 
+#include <linux/types.h>
+
 struct tessera_bo;		/* mem/bo.h */
 struct vm_area_struct;
 
-int tessera_access_prepare(struct tessera_bo *bo);
+int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count);
 int tessera_access_wait(struct tessera_bo *bo);
 int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
 		      int write);

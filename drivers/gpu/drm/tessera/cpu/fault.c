@@ -17,9 +17,9 @@
 
 #include "cpu/access.h"
 #include "cpu/fault.h"
+#include "cpu/window.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -30,26 +30,23 @@ static struct tessera_bo *vma_to_bo(struct vm_area_struct *vma)
 	return to_tessera_bo(vma->vm_private_data);
 }
 
+/* Which page of the object. */
+static u64 vmf_to_page(struct tessera_bo *bo, const struct vm_fault *vmf)
+{
+	return vmf->pgoff - drm_vma_node_start(&bo->tbo.base.vma_node);
+}
+
 static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool dummy)
 {
-	u64 page = vmf->pgoff - drm_vma_node_start(&bo->tbo.base.vma_node);
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	u32 backing = TESSERA_BACKING_SYSTEM;
-
-	if (dummy)
-		backing = TESSERA_BACKING_DUMMY;
-	else if (bo->window.pages)
-		backing = TESSERA_BACKING_HOST_APERTURE;
-	else if (tessera_segment_is_memory(seg))
-		backing = TESSERA_BACKING_BAR;
-
-	trace_tessera_cpu_fault(bo->id, page, backing);
+	trace_tessera_cpu_fault(bo->id, vmf_to_page(bo, vmf),
+				dummy ? TESSERA_BACKING_DUMMY : tessera_cpu_window_backing(bo));
 }
 
 /* -EINPROGRESS: wait for a move; else 0 with what the handler returns in @fault. */
 static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
-	int ret = tessera_access_prepare(bo);
+	u64 page = vmf_to_page(bo, vmf);
+	int ret = tessera_access_prepare(bo, page, 1);
 
 	switch (ret) {
 	case 0:
@@ -72,8 +69,10 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 	/* The mapping is writable: what spare pages hold is out of date from now on. */
 	tessera_residency_written(bo);
 	cpu_fault_trace(bo, vmf, false);
+	/* No page that has no window yet. */
 	*fault = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot,
-					  TTM_BO_VM_NUM_PREFAULT);
+					  min_t(u64, tessera_cpu_window_left(bo, page),
+						TTM_BO_VM_NUM_PREFAULT));
 
 	return 0;
 }

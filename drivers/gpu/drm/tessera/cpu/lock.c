@@ -250,7 +250,7 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 		return -ENODEV;
 	/* Without synchronisation the fault handler waits, should a move be under way. */
 	if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
-		ret = tessera_access_prepare(bo);
+		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT);
 	if (!ret && !locks_add(bo, file))
 		ret = -ENXIO;
 	if (!ret)

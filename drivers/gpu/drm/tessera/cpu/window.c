@@ -2,29 +2,33 @@
 /**
  * DOC: windows
  *
- * Through what the CPU sees an object where it is: its system pages, BAR 2 (SWZ-4), or pages of
- * the host aperture. The state is the object's, changes with its reservation held, and ends
- * with its place: whatever moves an object closes its window first, through a
- * callback, as what moves objects (mem/) knows nothing of windows.
+ * Through what the CPU sees an object where it is: its system pages, BAR 2 (SWZ-4), BAR 2 behind
+ * swizzling ranges (SWZ-6), or pages of the host aperture. The state is the object's, changes with
+ * its reservation held, and ends with its place: whatever moves an object closes its window
+ * first, through a callback, as what moves objects (mem/) knows nothing of windows.
  */
 
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/host_aperture.h"
+#include "cpu/swizzle_range.h"
 #include "cpu/window.h"
 #include "mem/bo.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /**
- * tessera_cpu_window_open() - have an object where the CPU sees its bytes in order
+ * tessera_cpu_window_open() - have part of an object where the CPU sees its bytes in order
  * @bo: the object, reservation held; inside drm_dev_enter()
+ * @first: first page of the part
+ * @count: its pages, not 0
  *
  * Return: 0 as long as the reservation is held and the object is not moved; -ENOSPC if it
  * cannot be seen where it is; or -ENOMEM.
  */
-int tessera_cpu_window_open(struct tessera_bo *bo)
+int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
@@ -32,6 +36,8 @@ int tessera_cpu_window_open(struct tessera_bo *bo)
 		return 0;
 	if (tessera_host_aperture_serves(bo, seg))
 		return tessera_host_aperture_map(bo, seg);
+	if (tessera_swizzle_range_serves(bo, seg))
+		return tessera_swizzle_range_acquire(bo, first, count);
 
 	return tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR ?
 	       0 : -ENOSPC;
@@ -44,6 +50,7 @@ int tessera_cpu_window_open(struct tessera_bo *bo)
 void tessera_cpu_window_close(struct tessera_bo *bo)
 {
 	tessera_host_aperture_unmap(bo);
+	tessera_swizzle_range_release(bo);
 }
 
 /**
@@ -60,7 +67,7 @@ void tessera_cpu_window_close_all(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (bo->window.pages) {
+		if (bo->window.pages || bo->window.num_ranges) {
 			ttm_bo_unmap_virtual(&bo->tbo);
 			tessera_cpu_window_close(bo);
 		}
@@ -74,7 +81,8 @@ void tessera_cpu_window_close_all(struct tessera_device *tdev)
  * @bo: the object, reservation held, in a memory segment, after tessera_cpu_window_open()
  * @page: which of its pages
  *
- * In BAR 2 that is the start of the window, plus segment, plus offset, nothing else (SWZ-3).
+ * In BAR 2 that is the start of the window, plus segment, plus offset, nothing else (SWZ-3), and
+ * likewise in the picture of the segment that ranges show.
  *
  * Return: page frame number.
  */
@@ -85,14 +93,50 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 
 	if (bo->window.pages)
 		return tessera_host_aperture_pfn(bo, page);
+	if (tessera_swizzle_range_serves(bo, seg))
+		return tessera_swizzle_range_pfn(bo, page);
 
 	return ((tdev->segments->bar_base + seg->cpu_offset +
 		 tessera_bo_segment_offset(bo)) >> PAGE_SHIFT) + page;
 }
 
 /**
+ * tessera_cpu_window_left() - how many pages are open, if one is
+ * @bo: the object, reservation held, after tessera_cpu_window_open()
+ * @page: one of its pages that is open
+ *
+ * Return: number of pages, @page the first; the rest may want a window of their own.
+ */
+u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
+{
+	if (tessera_swizzle_range_serves(bo, tessera_bo_segment(bo)))
+		return tessera_swizzle_range_left(bo, page);
+
+	return (tessera_bo_bytes(bo) >> PAGE_SHIFT) - page;
+}
+
+/**
+ * tessera_cpu_window_backing() - through what the CPU sees an object now
+ * @bo: the object, reservation held, after tessera_cpu_window_open()
+ *
+ * Return: TESSERA_BACKING_*.
+ */
+u32 tessera_cpu_window_backing(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (!tessera_segment_is_memory(seg))
+		return TESSERA_BACKING_SYSTEM;
+	if (bo->window.pages)
+		return TESSERA_BACKING_HOST_APERTURE;
+
+	return tessera_swizzle_range_serves(bo, seg) ? TESSERA_BACKING_SWIZZLE_RANGE :
+						       TESSERA_BACKING_BAR;
+}
+
+/**
  * tessera_cpu_window_init() - set windows up
- * @tdev: the device, just reset
+ * @tdev: the device, just reset; segments are known
  *
  * Return: 0 or an error.
  */
@@ -103,7 +147,10 @@ int tessera_cpu_window_init(struct tessera_device *tdev)
 		.pfn = tessera_cpu_window_pfn,
 	};
 
-	tdev->window_ops = &ops;
+	int ret;
 
-	return tessera_host_aperture_init(tdev);
+	tdev->window_ops = &ops;
+	ret = tessera_host_aperture_init(tdev);
+
+	return ret ? ret : tessera_swizzle_range_init(tdev);
 }

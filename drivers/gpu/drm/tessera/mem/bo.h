@@ -35,15 +35,19 @@ struct tessera_bo_locks {
 };
 
 /**
- * struct tessera_cpu_window - pages of the host aperture that show an object, see cpu/host_aperture.c
+ * struct tessera_cpu_window - what shows an object to the CPU, see cpu/window.c
  */
 struct tessera_cpu_window {
-	/** @node: in the aperture's list, if there are pages */
+	/** @node: in the host aperture's list, if there are pages */
 	struct list_head node;
-	/** @pages: their numbers, or NULL; changes under resv */
+	/** @pages: numbers of its pages of the host aperture, or NULL; changes under resv */
 	u32 *pages;
 	/** @num_pages: elements of @pages */
 	u32 num_pages;
+	/** @num_ranges: swizzling ranges it has, see cpu/swizzle_range.c; changes under resv */
+	u32 num_ranges;
+	/** @range_losses: ranges others have taken since it came to its place; under resv */
+	u32 range_losses;
 };
 
 /**
@@ -94,7 +98,7 @@ struct tessera_bo {
 	atomic_t lost;
 	/** @instance: what it took the place of, and what takes its place */
 	struct tessera_instance instance;
-	/** @window: what shows it to the CPU, where it takes a window */
+	/** @window: what shows it to the CPU, where it takes one */
 	struct tessera_cpu_window window;
 	/** @locks: CPU access */
 	struct tessera_bo_locks locks;

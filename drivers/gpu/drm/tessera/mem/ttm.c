@@ -98,9 +98,6 @@ static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resour
 	if (!tessera_segment_is_memory(seg))
 		return 0;
 
-	if (to_tessera_bo(mem->bo)->layout != DRM_TESSERA_LAYOUT_LINEAR)
-		return -EINVAL;
-
 	mem->bus.is_iomem = true;
 	mem->bus.caching = ttm_write_combined;
 

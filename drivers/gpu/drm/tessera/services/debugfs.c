@@ -17,6 +17,7 @@
 #include <drm/drm_print.h>
 
 #include "cpu/host_aperture.h"
+#include "cpu/swizzle_range.h"
 #include "exec/engine.h"
 #include "hw/error.h"
 #include "hw/irq.h"
@@ -177,12 +178,22 @@ static int host_aperture_show(struct seq_file *m, void *data)
 	return 0;
 }
 
+static int swizzle_ranges_show(struct seq_file *m, void *data)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	tessera_swizzle_range_print(entry_to_tdev(m), &p);
+
+	return 0;
+}
+
 static const struct drm_debugfs_info tables[] = {
 	{ "segments", segments_show },
 	{ "allocations", allocations_show },
 	{ "rings", rings_show },
 	{ "errors", errors_show },
 	{ "host_aperture", host_aperture_show },
+	{ "swizzle_ranges", swizzle_ranges_show },
 };
 
 static int timeout_get(void *data, u64 *value)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Who gives a swizzling range up: SWZ-9, SWZ-26, SWZ-28, SWZ-30.
+ */
+#include <kunit/test.h>
+
+#include "pure/range_lru.h"
+
+#define NONE	U32_MAX
+
+static void range_free_first(struct kunit *test)
+{
+	struct tessera_range_use use[3] = {
+		{ .taken = true }, { .busy = true }, { },
+	};
+
+	KUNIT_EXPECT_EQ(test, tessera_range_free(use, 3), 1);
+	use[1].taken = true;
+	KUNIT_EXPECT_EQ(test, tessera_range_free(use, 3), 2);
+	KUNIT_EXPECT_EQ(test, tessera_range_free(use, 2), NONE);
+	KUNIT_EXPECT_EQ(test, tessera_range_free(use, 0), NONE);
+}
+
+static void range_least_recently_used(struct kunit *test)
+{
+	struct tessera_range_use use[4] = {
+		{ .taken = true, .last_use = 9, .payer = 1 },
+		{ .taken = true, .last_use = 5, .payer = 2 },
+		{ .taken = true, .last_use = 7, .payer = 1 },
+		{ .last_use = 1, .payer = 1 },
+	};
+
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 4, 1), 1);
+	use[1].busy = true;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 4, 1), 2);
+	use[2].locked = true;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 4, 1), 0);
+	use[0].busy = true;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 4, 1), NONE);
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 0, 1), NONE);
+}
+
+/* Half of the ranges, one at least; more is given up to others, not to oneself. */
+static void range_locks_have_a_limit(struct kunit *test)
+{
+	struct tessera_range_use use[5];
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, tessera_range_kept(0), 1);
+	KUNIT_EXPECT_EQ(test, tessera_range_kept(1), 1);
+	KUNIT_EXPECT_EQ(test, tessera_range_kept(5), 2);
+	KUNIT_EXPECT_EQ(test, tessera_range_kept(8), 4);
+	for (i = 0; i < ARRAY_SIZE(use); i++)
+		use[i] = (struct tessera_range_use) {
+			.taken = true, .locked = true, .last_use = 10 - i, .payer = 1,
+		};
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 1), NONE);
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 4);
+	/* two are its own, and three of five are above the limit */
+	use[4].payer = 2;
+	use[3].payer = 2;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), 2);
+	/* nobody has more than two */
+	use[2].payer = 3;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 2), NONE);
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 4), NONE);
+	/* what is not locked goes first, whenever it was used */
+	use[2].locked = false;
+	use[2].last_use = 100;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 5, 4), 2);
+	/* one of one is kept */
+	use[0].locked = true;
+	KUNIT_EXPECT_EQ(test, tessera_range_victim(use, 1, 4), NONE);
+}
+
+static struct kunit_case range_lru_tests[] = {
+	KUNIT_CASE(range_free_first),
+	KUNIT_CASE(range_least_recently_used),
+	KUNIT_CASE(range_locks_have_a_limit),
+	{}
+};
+
+static struct kunit_suite range_lru_suite = {
+	.name = "tessera_range_lru",
+	.test_cases = range_lru_tests,
+};
+
+kunit_test_suite(range_lru_suite);

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* The same without any. */
+#include "test-swizzle-range.c"

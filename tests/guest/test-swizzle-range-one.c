@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* The same with one range. */
+#include "test-swizzle-range.c"

@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Swizzling ranges: swizzled objects seen linear where they are, ranges running out, moves.
+ * Run on devices with 8 ranges, one, and none.
+ */
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+#define PAGE 4096u
+#define MAX_RANGES 64
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+
+/* ---- ranges as debugfs shows them ------------------------------------------------- */
+
+struct ranges {
+	unsigned int num, used, locked;
+	unsigned long long bus; /* where the segment is seen through them */
+};
+
+static struct ranges ranges_now(void)
+{
+	char *text = tsr_debugfs_read("swizzle_ranges");
+	struct ranges r = { 0 };
+
+	require(text);
+	require_msg(sscanf(text, "ranges %u bus %llx", &r.num, &r.bus) >= 1, "swizzle_ranges: %s",
+		    text);
+	for (const char *p = text; (p = strstr(p, "\nrange ")); p++)
+		r.used++;
+	for (const char *p = text; (p = strstr(p, " locked\n")); p++)
+		r.locked++;
+	free(text);
+	return r;
+}
+
+/* ---- swizzled objects --------------------------------------------------------------- */
+
+struct surface {
+	struct tsr_surface rows;
+	struct tsr_bo bo;
+};
+
+/* in the visible segment, with a pattern; mapped, but not touched there yet */
+static struct surface surface_new(struct tsr_device *dev, uint32_t ctx, uint32_t layout,
+				  uint32_t pitch, uint32_t height, uint32_t key)
+{
+	struct surface s = { .rows = tsr_surface_rows(layout, pitch, height) };
+
+	s.bo = tsr_bo_new_rows(dev, &s.rows, tsr_bit(tsr_seg_visible(dev)), cpu);
+	tsr_bo_map(dev, &s.bo);
+	tsr_pattern_write(&s.bo, key);
+	tsr_gpu_touch(dev, ctx, &s.bo);
+	require_eq(tsr_bo_info(dev, &s.bo).segment, tsr_seg_visible(dev)->id);
+	return s;
+}
+
+static struct surface small(struct tsr_device *dev, uint32_t ctx, uint32_t key)
+{
+	return surface_new(dev, ctx, key % 2 ? TSR_LAYOUT_TILE4K : TSR_LAYOUT_MORTON, 256, 32, key);
+}
+
+static bool resident(struct tsr_device *dev, const struct surface *s)
+{
+	return tsr_bo_info(dev, &s->bo).segment == tsr_seg_visible(dev)->id;
+}
+
+/* what the GPU, to which the object is swizzled rows, reads in it */
+static void gpu_check(struct tsr_device *dev, uint32_t ctx, const struct surface *s, uint32_t key)
+{
+	struct tsr_bo out = tsr_bo_new(dev, s->bo.size, tsr_bit(tsr_seg_gart(dev)),
+				       cpu | DRM_TESSERA_BO_CPU_CACHED);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_copy_rows(&cmd, &out, &s->bo, &s->rows);
+	tsr_submit_done(dev, ctx, &cmd);
+	tsr_bo_map(dev, &out);
+	tsr_pattern_check(&out, key);
+	tsr_cmd_fini(&cmd);
+	tsr_bo_free(dev, &out);
+}
+
+static uint32_t read_word(const struct surface *s, uint64_t word)
+{
+	return ((volatile uint32_t *)s->bo.map)[word];
+}
+
+static void write_word(struct surface *s, uint64_t word, uint32_t value)
+{
+	((volatile uint32_t *)s->bo.map)[word] = value;
+}
+
+/* where a word of the rows lies: the manual's figure, one address bit at a time */
+static uint64_t swizzled_word(const struct tsr_surface *rows, uint64_t word)
+{
+	uint64_t x = word % (rows->pitch / 4), y = word / (rows->pitch / 4);
+	uint64_t at = (x / 32 + y / 32 * (rows->pitch / 128)) * 1024;
+
+	x %= 32;
+	y %= 32;
+	if (rows->layout == TSR_LAYOUT_TILE4K)
+		return at + y * 32 + x;
+	for (uint32_t bit = 0; bit < 5; bit++)
+		at += (x >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1);
+	return at;
+}
+
+/* a page of BAR 2, which shows what the driver's own mappings of it show */
+static uint32_t bar_word(uint64_t bus)
+{
+	static const char pattern[] = "/sys/bus/pci/drivers/tessera/0*/resource2";
+	unsigned long long start;
+	volatile uint32_t *map;
+	char path[64], *text;
+	uint32_t word;
+	glob_t found;
+	int fd;
+
+	require_eq(glob(pattern, 0, NULL, &found), 0);
+	fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+	require(fd >= 0);
+	snprintf(path, sizeof(path), "%.*s", (int)strlen(found.gl_pathv[0]) - 1, found.gl_pathv[0]);
+	globfree(&found);
+	text = tsr_read_file(path);
+	/* a line for each BAR */
+	require(text && sscanf(text, "%*[^\n]\n%*[^\n]\n%llx", &start) == 1);
+	free(text);
+	map = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)((bus - start) & ~(PAGE - 1ull)));
+	close(fd);
+	require(map != MAP_FAILED);
+	word = map[bus % PAGE / 4];
+	munmap((void *)map, PAGE);
+	return word;
+}
+
+/* ---- one object ------------------------------------------------------------------------ */
+
+/* at its offset in the segment, whatever range it has */
+static void check_place(struct tsr_device *dev, const struct surface *s, uint32_t key)
+{
+	uint64_t bus = ranges_now().bus + tsr_bo_info(dev, &s->bo).segment_offset;
+	uint64_t words = s->bo.size / 4;
+	const uint64_t at[] = { 0, words / 2, words - 1 };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(at); i++)
+		require_eq(bar_word(bus + at[i] * 4), tsr_pattern(key, at[i]));
+}
+
+/* the CPU sees @key, where the object is or, without ranges, in system memory */
+static void check_seen(struct tsr_device *dev, struct surface *s, uint32_t key)
+{
+	const bool ranges = dev->info.num_swizzle_ranges;
+	struct drm_tessera_bo_info before = tsr_bo_info(dev, &s->bo), after;
+	struct tsr_trace trace;
+
+	tsr_trace_start("cpu_fault", "paging_op", "evict", "swizzle_acquire", NULL);
+	tsr_pattern_check(&s->bo, key);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_faulted(&trace, "swizzle-range"), ranges);
+	require_eq(tsr_trace_faulted(&trace, "system"), !ranges);
+	require(!tsr_trace_faulted(&trace, "bar"));
+	require_eq(tsr_trace_count(&trace, "evict"), !ranges);
+	require_eq(tsr_trace_count(&trace, "paging_op") > 0, !ranges);
+	require_eq(tsr_trace_count(&trace, "swizzle_acquire"), ranges);
+	if (ranges) {
+		const struct tsr_event *ev = tsr_trace_next(&trace, "swizzle_acquire", NULL);
+
+		/* before anything is seen through it */
+		require(ev < tsr_trace_next(&trace, "cpu_fault", NULL));
+		require_eq(tsr_event_u64(ev, "offset"), before.segment_offset);
+		require_eq(tsr_event_u64(ev, "pitch"), s->rows.pitch);
+		require_eq(tsr_event_u64(ev, "rows"), s->rows.height);
+		after = tsr_bo_info(dev, &s->bo);
+		require_eq(after.segment, before.segment);
+		require_eq(after.segment_offset, before.segment_offset);
+		require_eq(after.size, before.size);
+		check_place(dev, s, key);
+	}
+	tsr_trace_free(&trace);
+}
+
+/* Tiles in memory, rows for the CPU; the words of the neighbours stay what they are. */
+static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
+			uint32_t height)
+{
+	struct surface before = small(dev, ctx, 3);
+	struct surface s = surface_new(dev, ctx, layout, pitch, height, 1);
+	struct surface after = small(dev, ctx, 4);
+	uint64_t words = s.bo.size / 4;
+	uint32_t raw;
+
+	check_seen(dev, &s, 1);
+	tsr_pattern_write(&s.bo, 2);
+	gpu_check(dev, ctx, &s, 2);
+	for (uint64_t word = 0; word < words; word += words / 7 + 1) {
+		tsr_gpu_read(dev, ctx, &s.bo, swizzled_word(&s.rows, word), 1, &raw);
+		require_eq(raw, tsr_pattern(2, word));
+	}
+	gpu_check(dev, ctx, &before, 3);
+	gpu_check(dev, ctx, &after, 4);
+	/* the same bytes, in the same order, once it is gone; and where it comes to next */
+	tsr_pattern_check(&s.bo, 2);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
+	require(!resident(dev, &s));
+	require_eq(ranges_now().used, 0);
+	tsr_pattern_check(&s.bo, 2);
+	tsr_gpu_touch(dev, ctx, &s.bo);
+	check_seen(dev, &s, 2);
+	tsr_bo_free(dev, &s.bo);
+	tsr_bo_free(dev, &before.bo);
+	tsr_bo_free(dev, &after.bo);
+	require_eq(ranges_now().used, 0);
+}
+
+static void seen_linear(void)
+{
+	static const struct {
+		uint32_t pitch, height;
+	} shapes[] = { { 128, 32 }, { 128, 96 }, { 384, 64 }, { 128 * 23, 32 }, { 1024, 128 } };
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	require_eq(ranges_now().num, dev.info.num_swizzle_ranges);
+	for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++)
+		for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++)
+			check_shape(&dev, ctx, layout, shapes[i].pitch, shapes[i].height);
+	tsr_close(&dev);
+}
+
+/* A debugger, and a child that inherits the mapping, see what the program sees. */
+static void child_reads(void *arg)
+{
+	struct surface *s = arg;
+
+	tsr_pattern_check(&s->bo, 1);
+	write_word(s, 77, 0xc411d);
+}
+
+static void others_see_it(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), word = 0;
+	struct surface s = small(&dev, ctx, 1);
+
+	for (int touched = 0; touched < 2; touched++) {
+		require_ok(tsr_proc_mem_read((uint32_t *)s.bo.map + 700, &word, sizeof(word)));
+		require_eq(word, tsr_pattern(1, 700));
+		require_eq(resident(&dev, &s), dev.info.num_swizzle_ranges > 0);
+		require_eq(read_word(&s, 1), tsr_pattern(1, 1));
+	}
+	tap_join(tap_fork(child_reads, &s));
+	require_eq(read_word(&s, 77), 0xc411d);
+	write_word(&s, 77, tsr_pattern(1, 77));
+	word = 0x55aa55aa;
+	require_ok(tsr_proc_mem_write((uint32_t *)s.bo.map + 1200, &word, sizeof(word)));
+	require_eq(read_word(&s, 1200), word);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+	require_eq(read_word(&s, 1200), word);
+	write_word(&s, 1200, tsr_pattern(1, 1200));
+	tap_join(tap_fork(child_reads, &s));
+	write_word(&s, 77, tsr_pattern(1, 77));
+	gpu_check(&dev, ctx, &s, 1);
+	tsr_close(&dev);
+}
+
+/* ---- more objects than ranges --------------------------------------------------------------- */
+
+/* the range that a trace says was given up, as the index of the object that had it */
+static uint32_t loser(const struct tsr_trace *trace, const uint32_t *ids, uint32_t num)
+{
+	const struct tsr_event *ev = tsr_trace_next(trace, "swizzle_release", NULL);
+
+	require(ev);
+	for (uint32_t i = 0; i < num; i++)
+		if (tsr_event_u64(ev, "bo") == ids[i])
+			return i;
+	tap_fail(__FILE__, __LINE__, "no object of ours: %s", ev->text);
+}
+
+/* touch an object that has no range; its id */
+static uint32_t acquire(struct surface *s, uint32_t key)
+{
+	const struct tsr_event *ev;
+	struct tsr_trace trace;
+	uint32_t id;
+
+	tsr_trace_start("swizzle_acquire", NULL);
+	require_eq(read_word(s, 9), tsr_pattern(key, 9));
+	trace = tsr_trace_stop();
+	ev = tsr_trace_next(&trace, "swizzle_acquire", NULL);
+	require(ev);
+	require_eq(tsr_trace_count(&trace, "swizzle_acquire"), 1);
+	id = (uint32_t)tsr_event_u64(ev, "bo");
+	tsr_trace_free(&trace);
+	return id;
+}
+
+static uint32_t need_ranges(struct tsr_device *dev)
+{
+	if (!dev->info.num_swizzle_ranges)
+		tap_skip("no ranges");
+	return dev->info.num_swizzle_ranges;
+}
+
+/* The one that did not come for longest loses its range, nobody is evicted, nothing moves. */
+static void ranges_go_round(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev), ids[MAX_RANGES + 1];
+	struct surface s[MAX_RANGES + 1];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i <= num; i++)
+		s[i] = small(&dev, ctx, i + 1);
+	for (uint32_t i = 0; i < num; i++) {
+		ids[i] = acquire(&s[i], i + 1);
+		require_eq(ranges_now().used, i + 1);
+	}
+	check_place(&dev, &s[0], 1);
+
+	/* they are kept: nothing is set up again, in whatever order they come */
+	tsr_trace_start("swizzle_acquire", "swizzle_release", "cpu_fault", NULL);
+	for (uint32_t i = 0; i < num; i++)
+		tsr_pattern_check(&s[num - 1 - i].bo, num - i);
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+
+	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", "paging_op", NULL);
+	require_eq(read_word(&s[num], 9), tsr_pattern(num + 1, 9));
+	trace = tsr_trace_stop();
+	require_eq(loser(&trace, ids, num), 0);
+	/* one ended before the next was set up, and no other */
+	require_eq(trace.count, 2);
+	require(tsr_trace_next(&trace, "swizzle_release", NULL) <
+		tsr_trace_next(&trace, "swizzle_acquire", NULL));
+	tsr_trace_free(&trace);
+
+	tsr_trace_start("evict", "paging_op", NULL);
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i <= num; i++) {
+			tsr_pattern_check(&s[i].bo, i + 1 + round * 16);
+			tsr_pattern_write(&s[i].bo, i + 1 + (round + 1) * 16);
+			require_eq(ranges_now().used, num);
+		}
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+	require_eq(read_word(&s[0], 0), tsr_pattern(49, 0));
+	check_place(&dev, &s[0], 49);
+	for (uint32_t i = 0; i <= num; i++) {
+		require(resident(&dev, &s[i]));
+		gpu_check(&dev, ctx, &s[i], i + 1 + 3 * 16);
+	}
+	tsr_bo_free(&dev, &s[0].bo);
+	require_eq(ranges_now().used, num - 1);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+	require_eq(ranges_now().used, 0);
+	tsr_close(&dev);
+}
+
+/* Locked ones keep theirs: who comes then is moved, and sees the same bytes. */
+static void locks_keep_ranges(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
+	struct surface s[MAX_RANGES + 1];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i <= num; i++)
+		s[i] = small(&dev, ctx, i + 1);
+	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
+	for (uint32_t i = 0; i <= num; i++)
+		tsr_lock(&dev, &s[i].bo, 0);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "swizzle_acquire"), num);
+	require_eq(tsr_trace_count(&trace, "swizzle_release"), 0);
+	require_eq(tsr_trace_count(&trace, "evict"), 1);
+	tsr_trace_free(&trace);
+	require_eq(ranges_now().locked, num);
+	for (uint32_t i = 0; i <= num; i++) {
+		require_eq(resident(&dev, &s[i]), i < num);
+		tsr_pattern_check(&s[i].bo, i + 1);
+	}
+	/* another lock of what is locked sets nothing up */
+	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
+	for (uint32_t i = 0; i <= num; i++) {
+		tsr_lock(&dev, &s[i].bo, 0);
+		tsr_unlock(&dev, &s[i].bo);
+	}
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+	if (num) {
+		/* one that is not locked any more gives way */
+		tsr_unlock(&dev, &s[num].bo);
+		tsr_gpu_touch(&dev, ctx, &s[num].bo);
+		tsr_unlock(&dev, &s[num / 2].bo);
+		tsr_pattern_check(&s[num].bo, num + 1);
+		require(resident(&dev, &s[num]));
+		require_eq(ranges_now().locked, num - 1);
+	}
+	tsr_close(&dev);
+}
+
+/* ---- objects that need several ------------------------------------------------------------------ */
+
+#define PART_BYTES ((uint64_t)TSR_SURF_MAX_DIM * 128)
+#define PART_WORDS (PART_BYTES / 4)
+
+/* an object with more rows than a range shows, GPU-filled; never touched as a whole */
+static struct surface tall_new(struct tsr_device *dev, uint32_t ctx)
+{
+	struct surface s = {
+		.rows = tsr_surface_rows(TSR_LAYOUT_TILE4K, 128, 2 * TSR_SURF_MAX_DIM),
+	};
+
+	s.bo = tsr_bo_new_rows(dev, &s.rows, tsr_bit(tsr_seg_visible(dev)), cpu);
+	tsr_bo_map(dev, &s.bo);
+	write_word(&s, 5, 0x50);
+	write_word(&s, PART_WORDS - 1, 0x51);
+	write_word(&s, PART_WORDS, 0x52);
+	write_word(&s, 2 * PART_WORDS - 1, 0x53);
+	tsr_gpu_touch(dev, ctx, &s.bo);
+	require(resident(dev, &s));
+	return s;
+}
+
+/* One of its ranges goes, the other goes on showing. */
+static void parts_have_their_own(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
+	struct surface tall = tall_new(&dev, ctx), s[MAX_RANGES];
+	struct tsr_trace trace;
+
+	if (num < 2)
+		tap_skip("one range");
+	/* just before the border: what is mapped along with it ends there */
+	require_eq(read_word(&tall, PART_WORDS - 1), 0x51);
+	require_eq(ranges_now().used, 1);
+	require_eq(read_word(&tall, PART_WORDS), 0x52);
+	require_eq(ranges_now().used, 2);
+	for (uint32_t i = 0; i + 2 < num; i++) {
+		s[i] = small(&dev, ctx, i + 1);
+		acquire(&s[i], i + 1);
+	}
+	s[num - 2] = small(&dev, ctx, 99);
+	acquire(&s[num - 2], 99);
+	require_eq(ranges_now().used, num);
+
+	tsr_trace_start("cpu_fault", NULL);
+	require_eq(read_word(&tall, PART_WORDS), 0x52);
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+	require_eq(read_word(&tall, PART_WORDS - 1), 0x51);
+	require_eq(read_word(&tall, 2 * PART_WORDS - 1), 0x53);
+	require(resident(&dev, &tall));
+	/* locked as a whole, and all of it gone as a whole */
+	tsr_lock(&dev, &tall.bo, 0);
+	require_eq(ranges_now().locked, 2);
+	tsr_unlock(&dev, &tall.bo);
+	tsr_bo_free(&dev, &tall.bo);
+	require_eq(ranges_now().used, num - 2);
+	tsr_close(&dev);
+}
+
+/* An access that needs more ranges than there are at once gets there all the same. */
+static void no_access_goes_round_for_ever(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct surface tall = tall_new(&dev, ctx), a = small(&dev, ctx, 1), b = small(&dev, ctx, 2);
+	void *to = b.bo.map, *from = a.bo.map;
+	uint64_t words = a.bo.size / 4;
+	volatile uint64_t *over;
+
+	over = (volatile uint64_t *)((char *)tall.bo.map + PART_BYTES - 4);
+	require_eq(*over, 0x5200000051);
+	*over = 0x9200000091;
+	require_eq(read_word(&tall, PART_WORDS - 1), 0x91);
+	require_eq(read_word(&tall, PART_WORDS), 0x92);
+	/* one instruction that reads one and writes the other */
+	asm volatile("rep movsl" : "+S"(from), "+D"(to), "+c"(words) : : "memory");
+	tsr_pattern_check(&a.bo, 1);
+	tsr_pattern_check(&b.bo, 1);
+	gpu_check(&dev, ctx, &b, 1);
+	tsr_close(&dev);
+}
+
+/* ---- moves, jobs, processes ------------------------------------------------------------------------- */
+
+/* A pointer follows its object; what comes to its place is not seen, nor written. */
+static void pointers_follow_moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev));
+	struct surface s = small(&dev, ctx, 1), other;
+
+	for (uint32_t round = 0; round < 8; round++) {
+		tsr_pattern_write(&s.bo, round + 10);
+		tsr_evict_set(set);
+		/* in its place */
+		other = small(&dev, ctx, round + 50);
+		tsr_pattern_check(&s.bo, round + 10);
+		tsr_pattern_write(&s.bo, round + 100);
+		gpu_check(&dev, ctx, &other, round + 50);
+		gpu_check(&dev, ctx, &s, round + 100);
+		tsr_pattern_check(&s.bo, round + 100);
+		tsr_bo_free(&dev, &other.bo);
+	}
+	tsr_close(&dev);
+}
+
+/* Ranges come and go while a job runs that has nothing to do with them. */
+static void during_a_job(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
+	struct surface s[MAX_RANGES + 1];
+	struct tsr_trace trace;
+	bool busy = false;
+
+	for (uint32_t i = 0; i <= num; i++)
+		s[i] = small(&dev, ctx, i + 1);
+	tsr_job_timeout("60000");
+	/* longer, should this machine have been slow */
+	for (uint32_t ms = 1000; !busy && ms < 20000; ms *= 2) {
+		struct tsr_busy job;
+
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+		for (uint32_t i = 0; i <= num; i++)
+			tsr_gpu_touch(&dev, ctx, &s[i].bo);
+		tsr_busy_start(&dev, ctx, &job, ms);
+		tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
+		for (uint32_t round = 0; round < 2; round++)
+			for (uint32_t i = 0; i <= num; i++)
+				require_eq(read_word(&s[i], round), tsr_pattern(i + 1, round));
+		busy = __tsr_syncobj_wait(dev.fd, job.sync, 0, 0) == -ETIME;
+		trace = tsr_trace_stop();
+		require_eq(tsr_trace_count(&trace, "swizzle_acquire"), 2 * num + 2);
+		require_eq(tsr_trace_count(&trace, "swizzle_release"), num + 2);
+		require_eq(tsr_trace_count(&trace, "evict"), 0);
+		tsr_trace_free(&trace);
+		tsr_busy_end(&dev, &job);
+	}
+	require(busy);
+	tsr_close(&dev);
+}
+
+/* Nothing is left set up over a suspend, and all is seen again. */
+static void over_a_suspend(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct surface s = small(&dev, ctx, 1);
+
+	tsr_pattern_check(&s.bo, 1);
+	tsr_suspend_devices();
+	require_eq(ranges_now().used, 0);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_gpu_touch(&dev, ctx, &s.bo);
+	check_seen(&dev, &s, 1);
+	tsr_close(&dev);
+}
+
+#define TURNS 40
+
+struct peer {
+	int shared_fd; /* dma-buf of an object both have */
+	uint32_t key;
+};
+
+static struct tsr_bo import_bo(struct tsr_device *dev, int fd, uint64_t size)
+{
+	struct drm_prime_handle args = { .fd = fd };
+	struct tsr_bo bo = { .size = size };
+
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args));
+	bo.handle = args.handle;
+	tsr_bo_map(dev, &bo);
+	return bo;
+}
+
+/* as many objects as there are ranges, one of them shared */
+static void peer_run(void *arg)
+{
+	const struct peer *peer = arg;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
+	struct tsr_bo shared = import_bo(&dev, peer->shared_fd, 256 * 32);
+	struct surface s[MAX_RANGES];
+
+	for (uint32_t i = 0; i < num; i++)
+		s[i] = small(&dev, ctx, peer->key + i);
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		for (uint32_t i = 0; i < num; i++) {
+			uint64_t word = (turn * 131 + i) % (s[i].bo.size / 4);
+
+			require_eq(read_word(&s[i], word), tsr_pattern(peer->key + i, word));
+			write_word(&s[i], word, tsr_pattern(peer->key + i, word));
+		}
+		((volatile uint32_t *)shared.map)[peer->key + turn] = peer->key + turn;
+		if (turn % 8 == 7 && num)
+			tsr_gpu_touch(&dev, ctx, &s[turn % num].bo);
+	}
+	for (uint32_t i = 0; i < num; i++)
+		gpu_check(&dev, ctx, &s[i], peer->key + i);
+	tsr_close(&dev);
+}
+
+static void processes_share(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct surface s = small(&dev, ctx, 1);
+	struct drm_prime_handle prime = { .handle = s.bo.handle, .flags = DRM_RDWR };
+	struct peer peers[2];
+	pid_t pids[2];
+
+	require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	for (uint32_t i = 0; i < 2; i++) {
+		peers[i] = (struct peer){ .shared_fd = prime.fd, .key = 100 + 100 * i };
+		pids[i] = tap_fork(peer_run, &peers[i]);
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		tap_join(pids[i]);
+	for (uint32_t i = 0; i < 2 * TURNS; i++) {
+		uint32_t word = peers[i % 2].key + i / 2;
+
+		require_eq(read_word(&s, word), word);
+	}
+	close(prime.fd);
+	tsr_close(&dev);
+}
+
+/* ---- a storm -------------------------------------------------------------------------------------------- */
+
+#define THREADS 4
+
+struct storm {
+	struct surface s;
+	uint32_t key;
+	volatile bool *stop;
+	uint64_t rounds;
+};
+
+static void *storm_run(void *arg)
+{
+	struct storm *storm = arg;
+	uint64_t words = storm->s.bo.size / 4, state = storm->key;
+
+	while (!*storm->stop) {
+		uint64_t i = tap_random(&state) % words;
+
+		require_eq(read_word(&storm->s, i), tsr_pattern(storm->key, i));
+		write_word(&storm->s, i, tsr_pattern(storm->key, i));
+		__atomic_add_fetch(&storm->rounds, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static uint64_t storm_rounds(struct storm *storm)
+{
+	return __atomic_load_n(&storm->rounds, __ATOMIC_RELAXED);
+}
+
+/* Threads use their pointers while objects leave and come back, and jobs read them. */
+static void kept_pointers_in_a_storm(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev));
+	struct storm storms[THREADS];
+	pthread_t threads[THREADS];
+	volatile bool stop = false;
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		storms[i] = (struct storm){ .key = i + 1, .stop = &stop };
+		storms[i].s = small(&dev, ctx, i + 1);
+		require(!pthread_create(&threads[i], NULL, storm_run, &storms[i]));
+	}
+	for (uint32_t round = 0; round < (tap_slow() ? 5u : 20u); round++) {
+		uint64_t before = storm_rounds(&storms[round % THREADS]);
+
+		tsr_evict_set(set);
+		for (uint32_t i = 0; i < THREADS; i++)
+			gpu_check(&dev, ctx, &storms[i].s, storms[i].key);
+		while (storm_rounds(&storms[round % THREADS]) == before)
+			sched_yield();
+	}
+	stop = true;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		require(!pthread_join(threads[i], NULL));
+		tsr_pattern_check(&storms[i].s.bo, storms[i].key);
+	}
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SWZ-6 SWZ-7 SWZ-8 SWZ-9 SWZ-11 SWZ-12 SWZ-15 SWZ-26 seen linear", seen_linear, 0, 0 },
+	{ "SWZ-6 SWZ-13 a debugger and a child see it", others_see_it, 0, 0 },
+	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
+	{ "SWZ-9 SWZ-30 locks keep ranges", locks_keep_ranges, 0, 0 },
+	{ "SWZ-29 parts have ranges of their own", parts_have_their_own, 0, 0 },
+	{ "SWZ-9 SWZ-14 no access goes round for ever", no_access_goes_round_for_ever, 0, 0 },
+	{ "SWZ-11 SWZ-13 SWZ-30 pointers follow moves", pointers_follow_moves, 0, 0 },
+	{ "SWZ-31 ranges come and go during a job", during_a_job, 0, 0 },
+	{ "SWZ-30 nothing is left over a suspend", over_a_suspend, 0, 0 },
+	{ "SWZ-26 two processes share ranges", processes_share, 0, 0 },
+	{ "SWZ-13 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
