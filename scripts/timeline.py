@@ -8,7 +8,8 @@
 TRACE is the text of tracefs' `trace` file (or trace_pipe) with the events of
 tessera switched on. --json writes the Chrome trace format, for
 https://ui.perfetto.dev or chrome://tracing: the engines' jobs, the parts and cuts of
-split submissions, paging operations, evictions, and the use of each segment over time.
+split submissions, paging operations, evictions, the use of each segment over time, and what the
+CPU does: its faults, locks, and who has pages of the host aperture and swizzling ranges.
 --svg draws how each segment is occupied: time from left to right, place in the
 segment upwards, one colour for each allocation. --summary writes totals as JSON; without
 any of them the totals are printed. --segments names and measures the segments: the JSON
@@ -164,7 +165,28 @@ def summarise(events, lost):
 
 # ---- Chrome trace format ----------------------------------------------------
 
-PID_ENGINES, PID_SUBMIT, PID_MEMORY = 1, 2, 3
+PID_ENGINES, PID_SUBMIT, PID_MEMORY, PID_CPU, PID_RANGES = 1, 2, 3, 4, 5
+
+# What the CPU does: lane, and what the mark is called.
+CPU_EVENTS = {
+    "cpu_fault": (0, "fault bo {bo} {backing}"),
+    "lock": (1, "lock bo {bo}"),
+    "unlock": (1, "unlock bo {bo}"),
+    "host_aperture_map": (2, "map bo {bo}"),
+    "host_aperture_unmap": (2, "unmap bo {bo}"),
+}
+
+
+def range_tenures(events):
+    """Who had which swizzling range, from when to when: (range, acquiring event, end)."""
+    held = {}
+    for e in events:
+        if e.name == "swizzle_acquire":
+            held[e.fields["range"]] = e
+        elif e.name == "swizzle_release" and e.fields["range"] in held:
+            yield e.fields["range"], held.pop(e.fields["range"]), e.time
+    for number, e in held.items():
+        yield number, e, events[-1].time
 
 
 def chrome_trace(events, segments):
@@ -188,6 +210,14 @@ def chrome_trace(events, segments):
     meta(PID_MEMORY, "memory")
     meta(PID_MEMORY, "paging operations", 0)
     meta(PID_MEMORY, "evictions", 1)
+    meta(PID_CPU, "CPU access")
+    for lane, name in enumerate(("faults", "locks", "host aperture")):
+        meta(PID_CPU, name, lane)
+    meta(PID_RANGES, "swizzling ranges")
+    for number, first, end in range_tenures(events):
+        out.append({"ph": "X", "pid": PID_RANGES, "tid": number,
+                    "name": "bo %d" % first.fields["bo"], "ts": micros(first.time),
+                    "dur": round((end - first.time) * 1e6, 3), "args": first.fields})
     for engine in sorted({e.fields["engine"] for e in events if e.name == "job_done"}):
         meta(PID_ENGINES, "engine %d" % engine, engine)
     for e in events:
@@ -213,6 +243,13 @@ def chrome_trace(events, segments):
         elif e.name == "evict":
             out.append({"ph": "i", "s": "t", "pid": PID_MEMORY, "tid": 1,
                         "name": "evict bo %d" % f["bo"], "ts": micros(e.time), "args": f})
+        elif e.name in CPU_EVENTS:
+            lane, name = CPU_EVENTS[e.name]
+            out.append({"ph": "i", "s": "t", "pid": PID_CPU, "tid": lane,
+                        "name": name.format(**f), "ts": micros(e.time), "args": f})
+        if e.name.startswith("host_aperture_"):
+            out.append({"ph": "C", "pid": PID_CPU, "name": "free pages of the host aperture",
+                        "ts": micros(e.time), "args": {"pages": f["free"]}})
     for segment, points in sorted(Residency(events).usage.items()):
         name = segments.get(segment, ("segment %d" % segment, 0))[0]
         out.extend({"ph": "C", "pid": PID_MEMORY, "name": name + " used", "ts": micros(time),

@@ -76,6 +76,26 @@ class TimelineTest(unittest.TestCase):
         self.assertTrue(any(e["ph"] == "C" and e["name"] == "hidden used"
                             for e in trace["traceEvents"]))
 
+    def test_cpu(self):
+        """CHA-5, SWZ-30: who had what, and until when."""
+        head = "   a-1   [000] .....   %s: tessera_"
+        events, _lost = timeline.parse(head % time + text for time, text in (
+            ("1.000000", "cpu_fault: bo=1 page=0 backing=swizzle-range"),
+            ("1.000100", "swizzle_acquire: bo=1 range=3 offset=0x0 layout=1 pitch=256 rows=32"),
+            ("1.000200", "lock: bo=1 flags=0x0 instance=1"),
+            ("1.000300", "host_aperture_map: bo=2 pages=4 free=12"),
+            ("1.000400", "swizzle_release: bo=1 range=3"),
+            ("1.000500", "swizzle_acquire: bo=5 range=3 offset=0x0 layout=1 pitch=256 rows=32"),
+            ("1.000600", "host_aperture_unmap: bo=2 pages=4 free=16"),
+            ("1.000700", "unlock: bo=1")))
+        trace = timeline.chrome_trace(events, {})["traceEvents"]
+        self.assertEqual([(e["tid"], e["name"], e["ts"], e["dur"]) for e in trace
+                          if e["ph"] == "X"], [(3, "bo 1", 100, 300), (3, "bo 5", 500, 200)])
+        self.assertEqual([e["name"] for e in trace if e["ph"] == "i"],
+                         ["fault bo 1 swizzle-range", "lock bo 1", "map bo 2", "unmap bo 2",
+                          "unlock bo 1"])
+        self.assertEqual([e["args"]["pages"] for e in trace if e["ph"] == "C"], [12, 16])
+
     def test_command(self):
         with tempfile.TemporaryDirectory() as d:
             out = [os.path.join(d, n) for n in ("t.json", "t.svg", "s.json")]
