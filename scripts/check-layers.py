@@ -26,6 +26,7 @@ DRIVER = """
 A  tessera_hwabi.h tessera_hwabi_check.h
 B  pure/pure.h
 B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
+B  pure/surface
 B  pure/segment_desc pure/page_pool pure/range_lru pure/aperture_core pure/share pure/victim pure/space pure/pack
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_feasible
 B  pure/split_place pure/split_relocate pure/split
@@ -35,7 +36,7 @@ D  exec/engine_types.h exec/quota exec/ib exec/job exec/emit exec/sched exec/eng
 E  segments/account segments/room segments/segment segments/manager segments/vram_mgr segments/aperture_mgr
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/instance mem/bo mem/backing mem/move mem/ttm mem/victims mem/residency mem/hold
-E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/lock cpu/destroy cpu/dmabuf cpu/gem
+E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/lock cpu/destroy cpu/dmabuf cpu/gem cpu/twins
 F  vm/pt vm/vm vm/vm_bind
 F  submit/leash submit/foreign submit/sync submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit

@@ -29,6 +29,8 @@ SIZE(sync, 16);
 SIZE(submit, 80);
 SIZE(lock, 16);
 SIZE(unlock, 8);
+SIZE(bo_private, 32);
+SIZE(bo_create_twins, 48);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -49,6 +51,11 @@ AT(submit, patches, 40);
 AT(submit, syncs, 56);
 AT(submit, error_offset, 72);
 AT(lock, mmap_offset, 8);
+AT(bo_private, rows, 20);
+AT(bo_private, reserved, 24);
+AT(bo_create_twins, bos, 8);
+AT(bo_create_twins, private_data, 24);
+AT(bo_create_twins, handles, 40);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -62,6 +69,7 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
 	require_eq(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
+	require_eq(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
 }
 
 static const struct tap_test tests[] = {

@@ -459,7 +459,8 @@ static void bad_ioctls(void)
 	uint8_t arg[256] = { 0 };
 
 	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x20; nr++) {
-		if (nr == DRM_TESSERA_LOCK || nr == DRM_TESSERA_UNLOCK)
+		if (nr == DRM_TESSERA_LOCK || nr == DRM_TESSERA_UNLOCK ||
+		    nr == DRM_TESSERA_BO_CREATE_TWINS)
 			continue;
 		require_err(tsr_ioctl(dev.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint8_t[64]), arg),
 			    -EINVAL);
@@ -473,6 +474,7 @@ static void bad_ioctls(void)
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_LOCK, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_UNLOCK, (void *)8), -EFAULT);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_BO_CREATE_TWINS, (void *)8), -EFAULT);
 	tsr_close(&dev);
 }
 

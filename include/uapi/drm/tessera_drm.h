@@ -39,7 +39,7 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * Numbers from 0x12 on are reserved for what the driver does not offer yet:
+ * Numbers from 0x13 on are reserved for what the driver does not offer yet:
  * CPU access without synchronisation by the kernel (LOCK2, UNLOCK2), GPU virtual addresses
  * (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
  * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They, and those from 0x07 to
@@ -64,6 +64,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_LOCK = 0x10,
 	/** @DRM_TESSERA_UNLOCK: end it */
 	DRM_TESSERA_UNLOCK = 0x11,
+	/** @DRM_TESSERA_BO_CREATE_TWINS: create the two objects of a swizzled surface for GPU and CPU */
+	DRM_TESSERA_BO_CREATE_TWINS = 0x12,
 };
 
 /**
@@ -251,6 +253,7 @@ struct drm_tessera_query_client {
 #define DRM_TESSERA_BO_CPU_ACCESS	(1U << 0) /* may be mapped by the CPU */
 #define DRM_TESSERA_BO_CPU_CACHED	(1U << 1) /* CPU mappings of system pages are cached; needs CPU_ACCESS */
 #define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
+#define DRM_TESSERA_BO_TWIN		(1U << 3) /* of BO_INFO: the unswizzled one of BO_CREATE_TWINS */
 
 #define DRM_TESSERA_LAYOUT_LINEAR	0
 #define DRM_TESSERA_LAYOUT_TILE4K	1
@@ -270,7 +273,8 @@ struct drm_tessera_query_client {
  *  a non-aperture segment in @evict_to; CPU_CACHED without CPU_ACCESS; a CPU_ACCESS object
  *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
  *  read-only apertures without GPU_READ_ONLY; a swizzled layout with a bad pitch or
- *  size, or with CPU_ACCESS where @supported has an aperture segment.
+ *  size, or with CPU_ACCESS where @supported has an aperture segment: see
+ *  &struct drm_tessera_bo_create_twins; BO_TWIN.
  *  -E2BIG: larger than each supported segment.
  */
 struct drm_tessera_bo_create {
@@ -294,6 +298,62 @@ struct drm_tessera_bo_create {
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
+};
+
+#define DRM_TESSERA_PRIVATE_VERSION	1
+
+#define DRM_TESSERA_PRIVATE_TWIN	(1U << 0) /* the unswizzled one, for the CPU */
+
+/**
+ * struct drm_tessera_bo_private - what is in an object (WDDM: private driver data of an allocation)
+ *
+ * Looked at when the object is created, and not by what manages memory, which knows its size only.
+ */
+struct drm_tessera_bo_private {
+	/** @version: DRM_TESSERA_PRIVATE_VERSION */
+	__u32 version;
+	/** @flags: DRM_TESSERA_PRIVATE_* */
+	__u32 flags;
+	/** @layout: DRM_TESSERA_LAYOUT_*; linear for the twin, and for it only */
+	__u32 layout;
+	/** @pitch: bytes from row to row; of a swizzled layout a multiple of 128, of the linear one of 4 */
+	__u32 pitch;
+	/** @width: bytes of a row that belong to the surface, at most @pitch */
+	__u32 width;
+	/** @rows: rows of the surface */
+	__u32 rows;
+	/** @reserved: must be zero */
+	__u64 reserved;
+};
+
+/**
+ * struct drm_tessera_bo_create_twins - argument of DRM_IOCTL_TESSERA_BO_CREATE_TWINS
+ *
+ * An object that the CPU accesses is not swizzled where the CPU reaches it in an aperture. A surface that is to be
+ * both is two objects: a swizzled one for the GPU, and its *twin*, a linear one, for the CPU. Jobs
+ * copy between the two, before the CPU locks the twin and after it has unlocked it. This makes both, or none.
+ * To the kernel they are two objects: they move, are evicted, and closed, each for itself.
+ *
+ * LOCK of the twin always waits for the jobs that use it, so for the copy: it takes neither
+ * LOCK_DONT_WAIT nor LOCK_IGNORE_SYNC. A new instance of it (LOCK_DISCARD) is a twin, too.
+ *
+ * Errors, with nothing created: -EINVAL: @flags or @pad not zero; not two elements in each array; of @bos, what BO_CREATE
+ * refuses, or @layout or @pitch not zero, CPU_ACCESS for the swizzled one or none for the twin; of @private_data, an unknown
+ * @version, flag or layout, @reserved not zero, not one twin and one swizzled object, another width or number of rows
+ * in one than in the other, or none, more rows than 16384 or than there is room for, or a pitch that is too small, above
+ * 262144, or not one of the layout. -E2BIG: as of BO_CREATE.
+ */
+struct drm_tessera_bo_create_twins {
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @bos: two &struct drm_tessera_bo_create, whose handle is ignored, and layout and pitch are zero */
+	struct drm_tessera_array bos;
+	/** @private_data: two &struct drm_tessera_bo_private, in the same order */
+	struct drm_tessera_array private_data;
+	/** @handles: the new objects, in the same order [out] */
+	__u32 handles[2];
 };
 
 /**
@@ -375,7 +435,7 @@ struct drm_tessera_bo_wait {
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
- * swizzled layout; DISCARD for an object that was exported, or of which a newer instance is in use. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
+ * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
  * (WDDM: WasStillDrawing). -EIO: the object is lost.
  */
 struct drm_tessera_lock {
@@ -550,6 +610,8 @@ struct drm_tessera_submit {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BO_INFO, struct drm_tessera_bo_info)
 #define DRM_IOCTL_TESSERA_BO_WAIT \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_WAIT, struct drm_tessera_bo_wait)
+#define DRM_IOCTL_TESSERA_BO_CREATE_TWINS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BO_CREATE_TWINS, struct drm_tessera_bo_create_twins)
 #define DRM_IOCTL_TESSERA_CONTEXT_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_CREATE, struct drm_tessera_context_create)
 #define DRM_IOCTL_TESSERA_CONTEXT_DESTROY \

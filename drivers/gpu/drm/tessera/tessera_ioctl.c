@@ -18,12 +18,14 @@
 #include "cpu/gem.h"
 #include "cpu/host_aperture.h"
 #include "cpu/lock.h"
+#include "cpu/twins.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "exec/job.h"
 #include "exec/quota.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
+#include "pure/surface.h"
 #include "segments/account.h"
 #include "segments/segment.h"
 #include "services/client.h"
@@ -60,6 +62,25 @@ static_assert(offsetof(struct tessera_patch, pad) ==
 static_assert(offsetof(struct tessera_patch, alloc_offset) ==
 	      offsetof(struct drm_tessera_submit_patch, alloc_offset));
 static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
+
+/* Likewise. */
+static_assert(TESSERA_PRIVATE_VERSION == DRM_TESSERA_PRIVATE_VERSION);
+static_assert(TESSERA_PRIVATE_TWIN == DRM_TESSERA_PRIVATE_TWIN);
+static_assert(offsetof(struct tessera_private, version) ==
+	      offsetof(struct drm_tessera_bo_private, version));
+static_assert(offsetof(struct tessera_private, flags) ==
+	      offsetof(struct drm_tessera_bo_private, flags));
+static_assert(offsetof(struct tessera_private, layout) ==
+	      offsetof(struct drm_tessera_bo_private, layout));
+static_assert(offsetof(struct tessera_private, pitch) ==
+	      offsetof(struct drm_tessera_bo_private, pitch));
+static_assert(offsetof(struct tessera_private, width) ==
+	      offsetof(struct drm_tessera_bo_private, width));
+static_assert(offsetof(struct tessera_private, rows) ==
+	      offsetof(struct drm_tessera_bo_private, rows));
+static_assert(offsetof(struct tessera_private, reserved) ==
+	      offsetof(struct drm_tessera_bo_private, reserved));
+static_assert(sizeof(struct tessera_private) == sizeof(struct drm_tessera_bo_private));
 
 #define SEGMENT_FLAGS	(DRM_TESSERA_SEGMENT_APERTURE | \
 			 DRM_TESSERA_SEGMENT_CPU_VISIBLE | \
@@ -256,7 +277,8 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct drm_tessera_bo_create *args = data;
 	int ret;
 
-	if (tessera_ioctl_bad(tdev, args->pad))
+	if (tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN))
 		return -EINVAL;
 
 	ret = tessera_account_bind(client->account);
@@ -264,6 +286,54 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 		return ret;
 
 	return tessera_gem_create(tdev, file, client->paging, args);
+}
+
+static int twins_get_data(const struct drm_tessera_bo_create_twins *args,
+			  struct drm_tessera_bo_create **bos, struct tessera_private **privs)
+{
+	int ret;
+
+	ret = tessera_uobj_get_array(&args->bos, sizeof(**bos), sizeof(**bos),
+				     TESSERA_NUM_TWINS, (void **)bos);
+	if (!ret)
+		ret = tessera_uobj_get_array(&args->private_data, sizeof(**privs), sizeof(**privs),
+					     TESSERA_NUM_TWINS, (void **)privs);
+
+	return ret;
+}
+
+/* See &struct drm_tessera_bo_create_twins. */
+static int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data,
+					 struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_bo_create_twins *args = data;
+	struct drm_tessera_bo_create *bos = NULL;
+	struct tessera_private *privs = NULL;
+	int ret;
+
+	static_assert(ARRAY_SIZE(args->handles) == TESSERA_NUM_TWINS);
+
+	memset(args->handles, 0, sizeof(args->handles));
+	if (tessera_ioctl_bad(tdev, args->flags || args->pad) ||
+	    tessera_ioctl_bad(tdev, args->bos.count != TESSERA_NUM_TWINS) ||
+	    tessera_ioctl_bad(tdev, args->private_data.count != TESSERA_NUM_TWINS))
+		return -EINVAL;
+
+	ret = tessera_account_bind(client->account);
+	if (!ret)
+		ret = twins_get_data(args, &bos, &privs);
+	if (!ret)
+		ret = tessera_twins_create(tdev, file, client->paging, bos, privs);
+	if (!ret) {
+		args->handles[0] = bos[0].handle;
+		args->handles[1] = bos[1].handle;
+	}
+	kvfree(privs);
+	kvfree(bos);
+
+	return ret;
 }
 
 /* -ENOENT: unknown handle. -EINVAL: non-zero padding. */
@@ -522,4 +592,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT, tessera_ioctl_submit, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_LOCK, tessera_ioctl_lock, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK, tessera_ioctl_unlock, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_CREATE_TWINS, tessera_ioctl_bo_create_twins,
+			  DRM_RENDER_ALLOW),
 };

@@ -34,6 +34,21 @@ static const struct drm_gem_object_funcs tessera_gem_funcs = {
 };
 
 /**
+ * tessera_gem_new() - create an object that nobody else knows yet
+ * @tdev: the device
+ * @queue: of who pays
+ * @args: what it shall be
+ *
+ * Return: the object with one reference, or an error of tessera_bo_create().
+ */
+struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
+				   struct tessera_paging_queue *queue,
+				   const struct drm_tessera_bo_create *args)
+{
+	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args);
+}
+
+/**
  * tessera_gem_create() - create an object and a handle for it
  * @tdev: the device
  * @file: who gets the handle
@@ -49,7 +64,7 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 	struct tessera_bo *bo;
 	int ret;
 
-	bo = tessera_bo_create(tdev, queue, &tessera_gem_funcs, args);
+	bo = tessera_gem_new(tdev, queue, args);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 

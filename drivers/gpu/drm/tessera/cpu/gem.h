@@ -6,9 +6,13 @@ struct drm_file;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
+struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
 
+struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
+				   struct tessera_paging_queue *queue,
+				   const struct drm_tessera_bo_create *args);
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct tessera_paging_queue *queue,
 		       struct drm_tessera_bo_create *args);

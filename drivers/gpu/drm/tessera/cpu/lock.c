@@ -193,6 +193,10 @@ static int lock_check(struct tessera_bo *bo, u32 flags)
 		return -EPERM;
 	if (tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
 			      bo->layout != DRM_TESSERA_LAYOUT_LINEAR) ||
+	    /* Its bytes are there when the copy is done, and not before (SWZ-23, SWZ-24). */
+	    tessera_ioctl_bad(tdev, (bo->flags & DRM_TESSERA_BO_TWIN) &&
+			      (flags & (DRM_TESSERA_LOCK_DONT_WAIT |
+					DRM_TESSERA_LOCK_IGNORE_SYNC))) ||
 	    /* Others would go on with the old one. */
 	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_DISCARD) &&
 			      (READ_ONCE(bo->tbo.base.dma_buf) ||

@@ -381,6 +381,7 @@ u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
 	s->hole_max = largest;
 	return U64_MAX;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_space_find_hole);
 
 /*
  * Walk the protected nodes of chunk @ci from node @id on, up to the first gap

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: twins
+ *
+ * A surface that the GPU has swizzled in a segment where the CPU would see it as it lies is two
+ * allocations (SWZ-18): one that the GPU uses, and its twin, which the CPU does. User space copies
+ * between the two with jobs. Here they are made, together or not at all; from then on each is an object
+ * like any other, and only the lock knows a twin (cpu/lock.c). Called by the ioctl, without locks.
+ */
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/tessera_drm.h>
+
+#include "cpu/gem.h"
+#include "cpu/twins.h"
+#include "mem/bo.h"
+#include "pure/surface.h"
+#include "tessera_assert.h"
+
+/* The private data of one, made part of what is asked for. */
+static int twin_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
+			  const struct tessera_private *priv)
+{
+	bool twin = tessera_private_is_twin(priv);
+
+	if (tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, args->layout || args->pitch) ||
+	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN) ||
+	    tessera_ioctl_bad(tdev, !!(args->flags & DRM_TESSERA_BO_CPU_ACCESS) != twin))
+		return -EINVAL;
+
+	args->layout = priv->layout;
+	if (twin)
+		args->flags |= DRM_TESSERA_BO_TWIN;
+	else
+		args->pitch = priv->pitch;
+
+	return 0;
+}
+
+static int twins_interpret(struct tessera_device *tdev, struct drm_tessera_bo_create *args,
+			   const struct tessera_private *privs)
+{
+	const u64 sizes[] = { args[0].size, args[1].size };
+	int ret;
+
+	static_assert(ARRAY_SIZE(sizes) == TESSERA_NUM_TWINS);
+
+	ret = tessera_twins_check(privs, sizes);
+	if (tessera_ioctl_bad(tdev, ret))
+		return ret;
+	ret = twin_interpret(tdev, &args[0], &privs[0]);
+
+	return ret ? ret : twin_interpret(tdev, &args[1], &privs[1]);
+}
+
+static int twins_publish(struct drm_file *file, struct tessera_bo *const *bos,
+			 struct drm_tessera_bo_create *args)
+{
+	int ret;
+
+	ret = drm_gem_handle_create(file, &bos[0]->tbo.base, &args[0].handle);
+	if (ret)
+		return ret;
+	ret = drm_gem_handle_create(file, &bos[1]->tbo.base, &args[1].handle);
+	if (ret)
+		drm_gem_handle_delete(file, args[0].handle);
+
+	return ret;
+}
+
+/**
+ * tessera_twins_create() - create the two objects of a surface, and handles for them
+ * @tdev: the device
+ * @file: who gets the handles
+ * @queue: of who pays
+ * @args: what each shall be, but for what @privs say; receive the handles
+ * @privs: what is in each; checked here
+ *
+ * Return: 0, or with nothing created an error of tessera_twins_check() or tessera_gem_new().
+ */
+int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
+			 struct tessera_paging_queue *queue,
+			 struct drm_tessera_bo_create *args,
+			 const struct tessera_private *privs)
+{
+	struct tessera_bo *bos[TESSERA_NUM_TWINS];
+	int ret;
+
+	ret = twins_interpret(tdev, args, privs);
+	if (ret)
+		return ret;
+
+	bos[0] = tessera_gem_new(tdev, queue, &args[0]);
+	if (IS_ERR(bos[0]))
+		return PTR_ERR(bos[0]);
+	bos[1] = tessera_gem_new(tdev, queue, &args[1]);
+	if (IS_ERR(bos[1])) {
+		ret = PTR_ERR(bos[1]);
+		goto err_put_first;
+	}
+
+	ret = twins_publish(file, bos, args);
+	tessera_bo_put(bos[1]);
+err_put_first:
+	tessera_bo_put(bos[0]);
+
+	return ret;
+}
