@@ -175,8 +175,7 @@ int tessera_bo_desc_segments(const struct tessera_device *dev, struct tessera_bo
 	return 0;
 }
 
-/* An object without a handle yet. */
-static struct tessera_bo *bo_alloc(struct tessera_device *dev)
+struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev)
 {
 	struct tessera_bo *bo = tessera_alloc(dev, sizeof(*bo));
 
@@ -188,20 +187,36 @@ static struct tessera_bo *bo_alloc(struct tessera_device *dev)
 	return bo;
 }
 
-static void bo_free(struct tessera_bo *bo)
+void tessera_bo_free(struct tessera_bo *bo)
 {
-	struct tessera_device *dev = bo->dev;
+	struct tessera_device *dev;
 
+	if (!bo)
+		return;
+	dev = bo->dev;
 	pthread_mutex_destroy(&bo->map_lock);
 	tessera_free(dev, bo);
 	tessera_device_del(dev);
 }
 
-int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
-		   struct tessera_bo **out)
+void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *create,
+		    uint32_t handle)
+{
+	bo->handle = handle;
+	bo->flags = create->flags;
+	bo->size = create->size;
+}
+
+int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,
+			   struct drm_tessera_bo_create *create)
 {
 	uint32_t page = dev->info.page_size;
-	struct drm_tessera_bo_create create = {
+
+	if (!desc->size || desc->size > UINT64_MAX - page ||
+	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
+		return -EINVAL;
+	*create = (struct drm_tessera_bo_create){
+		.size = align_up(desc->size, page),
 		.flags = desc->flags,
 		.supported = desc->supported,
 		.evict_to = desc->evict_to,
@@ -209,25 +224,28 @@ int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *des
 		.layout = desc->layout,
 		.pitch = desc->pitch,
 	};
-	struct tessera_bo *bo;
-	int ret;
+	memcpy(create->preferred, desc->preferred, sizeof(create->preferred));
+	return 0;
+}
 
-	if (!desc->size || desc->size > UINT64_MAX - page ||
-	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
-		return -EINVAL;
-	create.size = align_up(desc->size, page);
-	memcpy(create.preferred, desc->preferred, sizeof(create.preferred));
-	bo = bo_alloc(dev);
+int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+		   struct tessera_bo **out)
+{
+	struct drm_tessera_bo_create create;
+	struct tessera_bo *bo;
+	int ret = tessera_bo_create_args(dev, desc, &create);
+
+	if (ret)
+		return ret;
+	bo = tessera_bo_alloc(dev);
 	if (!bo)
 		return -ENOMEM;
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_BO_CREATE, &create);
 	if (ret) {
-		bo_free(bo);
+		tessera_bo_free(bo);
 		return ret;
 	}
-	bo->handle = create.handle;
-	bo->flags = create.flags;
-	bo->size = create.size;
+	tessera_bo_set(bo, &create, create.handle);
 	*out = bo;
 	return 0;
 }
@@ -260,7 +278,7 @@ void tessera_bo_del(struct tessera_bo *bo)
 	close_arg.handle = bo->handle;
 	/* Fails only if the device is gone, and the handle with it. */
 	(void)tessera_ioctl(dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
-	bo_free(bo);
+	tessera_bo_free(bo);
 }
 
 uint32_t tessera_bo_handle(const struct tessera_bo *bo)
@@ -427,7 +445,7 @@ static int bo_lock_map(struct tessera_bo *bo, uint32_t flags, void **out)
 /* Lock *@bo, or what the kernel gives instead of it. */
 static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 {
-	struct tessera_bo *old = *bo, *new = bo_alloc(old->dev);
+	struct tessera_bo *old = *bo, *new = tessera_bo_alloc(old->dev);
 	uint32_t handle;
 	int ret;
 
@@ -435,7 +453,7 @@ static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 		return -ENOMEM;
 	ret = bo_lock_ioctl(old, flags, &handle);
 	if (ret || handle == old->handle) {
-		bo_free(new);
+		tessera_bo_free(new);
 		return ret ? ret : bo_lock_map(old, flags, out);
 	}
 	new->handle = handle;

@@ -117,6 +117,13 @@ void tessera_free(struct tessera_device *dev, void *p);
 int tessera_reserved_check(const uint64_t *reserved, size_t count); /* -EINVAL unless zero */
 
 /* bo.c */
+/* An object without a handle yet. */
+struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev);
+void tessera_bo_free(struct tessera_bo *bo); /* NULL is harmless */
+void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *create,
+		    uint32_t handle);
+int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,
+			   struct drm_tessera_bo_create *create);
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
 
 /* sync.c */

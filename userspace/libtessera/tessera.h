@@ -17,7 +17,7 @@
  *    mapping raises SIGBUS, also inside tessera_bo_read() and tessera_bo_write(). There is
  *    nothing to do with it but to give it up.
  *
- * Threads: devices, buffer objects, sync objects, fences and contexts may be used
+ * Threads: devices, buffer objects, surfaces, sync objects, fences and contexts may be used
  * by several threads at once. A command buffer belongs to one thread at a
  * time. Reference counts are atomic.
  */
@@ -42,6 +42,7 @@ struct tessera_context;
 struct tessera_cmdbuf;
 struct tessera_syncobj;
 struct tessera_fence;
+struct tessera_surface;
 
 /* ---- Device ---------------------------------------------------------------- */
 
@@ -411,6 +412,64 @@ TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tesse
 				       struct tessera_submit_args *args);
 /* Submit and wait for the end; returns the first error of either. */
 TESSERA_API int tessera_context_run(struct tessera_context *ctx, struct tessera_cmdbuf *cb);
+
+/* ---- Surfaces for GPU and CPU ------------------------------------------------------ */
+
+/*
+ * The CPU does not see linear bytes of a swizzled object where it is in an aperture, so a surface that is swizzled for
+ * the GPU and accessed by the CPU is two objects: one for the GPU, and its twin for the CPU. They are
+ * made by one request; a lock copies from the first to the second, an unlock back.
+ */
+struct tessera_surface_desc {
+	uint32_t format; /* TSR_FORMAT_* */
+	uint32_t layout; /* TSR_LAYOUT_*, of the GPU's object; not linear */
+	uint32_t width; /* 1 .. TSR_SURF_MAX_DIM */
+	uint32_t height;
+	/* Segments and flags; size, layout and pitch are not looked at. */
+	struct tessera_bo_desc gpu;
+	struct tessera_bo_desc twin;
+	uint64_t reserved[4]; /* zero */
+};
+
+/*
+ * Fill @desc in: the GPU's object in memory, or else in a writable aperture; the twin as
+ * TESSERA_USAGE_STAGING. Errors: -EINVAL; -ENODEV: no such segment.
+ */
+TESSERA_API int tessera_surface_desc_init(const struct tessera_device *dev,
+					  struct tessera_surface_desc *desc, uint32_t format,
+					  uint32_t layout, uint32_t width, uint32_t height);
+/* Errors: those of DRM_IOCTL_TESSERA_BO_CREATE_TWINS. A new surface reads as zero. */
+TESSERA_API int tessera_surface_new(struct tessera_device *dev,
+				    const struct tessera_surface_desc *desc,
+				    struct tessera_surface **out);
+TESSERA_API struct tessera_surface *tessera_surface_ref(struct tessera_surface *surface);
+/* A surface that is locked is given up with what the CPU has written. */
+TESSERA_API void tessera_surface_del(struct tessera_surface *surface);
+/* What command buffers bind, the same as long as the surface lives and no longer without a reference, and how. */
+TESSERA_API struct tessera_bo *tessera_surface_bo(const struct tessera_surface *surface);
+TESSERA_API void tessera_surface_view(const struct tessera_surface *surface,
+				      struct tessera_view *view);
+/*
+ * Begin to access @rect (NULL: all) with the CPU: *@out is the address of its first texel, *@pitch
+ * what is from row to row. @flags: TESSERA_MAP_READ and _WRITE. With them a job of @ctx copies the texels, and this waits
+ * for its end. With TESSERA_MAP_DISCARD_RANGE, if all of @rect will be written, nothing is copied;
+ * with TESSERA_MAP_DISCARD_WHOLE, if nothing of the surface is needed, this does not wait, either. Both take WRITE alone. Other flags
+ * are -EINVAL: they ask for access before the copy is there. Jobs of submissions that have returned count.
+ *
+ * One lock at a time: -EBUSY. Errors besides: -EINVAL: flags, a rectangle that is empty or not inside; -EXDEV; those of
+ * tessera_context_submit() and tessera_bo_lock(); the error of the copying job, see tessera_fence_wait().
+ */
+TESSERA_API int tessera_surface_lock(struct tessera_surface *surface, struct tessera_context *ctx,
+				     const struct tessera_rect *rect, uint32_t flags, void **out,
+				     uint32_t *pitch);
+/*
+ * End it, by any thread. With WRITE a job of the lock's context copies the rectangle back, before jobs submitted later;
+ * not waited for. Errors: -EINVAL: not locked; with the surface unlocked, and not changed, those of tessera_context_submit().
+ */
+TESSERA_API int tessera_surface_unlock(struct tessera_surface *surface);
+/* Like tessera_bo_wait(), for what the GPU does with the surface. */
+TESSERA_API int tessera_surface_wait(struct tessera_surface *surface, int for_write,
+				     int64_t deadline_ns);
 
 #ifdef __cplusplus
 }

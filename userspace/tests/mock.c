@@ -106,12 +106,37 @@ static int mock_submit(struct mock *mock, struct drm_tessera_submit *submit)
 	assert_int_equal(submit->error_offset, UINT32_MAX);
 	assert_int_equal(submit->error_index, UINT32_MAX);
 	mock->last_submit = *submit;
+	memset(mock->last_cmds, 0, sizeof(mock->last_cmds));
+	memcpy(mock->last_cmds, (void *)(uintptr_t)submit->cmds,
+	       submit->cmd_size < sizeof(mock->last_cmds) ? submit->cmd_size
+							  : sizeof(mock->last_cmds));
+	memset(mock->last_allocs, 0, sizeof(mock->last_allocs));
+	if (submit->allocs.count <= ARRAY_SIZE(mock->last_allocs))
+		memcpy(mock->last_allocs, (void *)(uintptr_t)submit->allocs.array,
+		       submit->allocs.count * sizeof(mock->last_allocs[0]));
 	assert_true(submit->syncs.count <= ARRAY_SIZE(mock->last_syncs));
 	if (submit->syncs.count)
 		memcpy(mock->last_syncs, syncs, submit->syncs.count * sizeof(mock->last_syncs[0]));
 	submit->num_parts = 3;
 	submit->error_offset = mock->error_offset;
 	submit->error_index = mock->error_offset;
+	return 0;
+}
+
+static int mock_twins(struct mock *mock, struct drm_tessera_bo_create_twins *args)
+{
+	assert_int_equal(args->bos.count, 2);
+	assert_int_equal(args->bos.stride, sizeof(mock->last_twins[0]));
+	assert_int_equal(args->private_data.count, 2);
+	assert_int_equal(args->private_data.stride, sizeof(mock->last_private[0]));
+	memcpy(mock->last_twins, (void *)(uintptr_t)args->bos.array, sizeof(mock->last_twins));
+	memcpy(mock->last_private, (void *)(uintptr_t)args->private_data.array,
+	       sizeof(mock->last_private));
+	for (int i = 0; i < 2; i++) {
+		args->handles[i] = ++mock->next_handle;
+		mock->twin_handles[i] = args->handles[i];
+		mock->open_handles++;
+	}
 	return 0;
 }
 
@@ -146,6 +171,8 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		((struct drm_tessera_bo_create *)arg)->handle = ++mock->next_handle;
 		mock->open_handles++;
 		return 0;
+	case DRM_IOCTL_TESSERA_BO_CREATE_TWINS:
+		return mock_twins(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_INFO:
 		((struct drm_tessera_bo_info *)arg)->mmap_offset = 0x100000;
 		return 0;

@@ -30,6 +30,9 @@ struct mock {
 	uint32_t next_handle;
 	uint32_t open_handles; /* objects, contexts and sync objects not closed */
 	struct drm_tessera_bo_create last_create;
+	struct drm_tessera_bo_create last_twins[2];
+	struct drm_tessera_bo_private last_private[2];
+	uint32_t twin_handles[2];
 	struct drm_tessera_bo_wait last_wait;
 	struct drm_tessera_lock last_lock;
 	bool busy; /* a discard gives another object */
@@ -37,6 +40,8 @@ struct mock {
 	uint32_t locks;
 	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
 	struct drm_tessera_submit last_submit;
+	uint32_t last_cmds[64]; /* the beginning of its commands … */
+	struct drm_tessera_submit_alloc last_allocs[4]; /* … and list */
 	struct drm_tessera_sync last_syncs[16];
 	uint8_t memory[65536]; /* behind every mapping */
 	unsigned int maps, unmaps;

@@ -25,6 +25,9 @@ SIZE_IS(drm_tessera_query_client, 32);
 SIZE_IS(drm_tessera_bo_create, 48);
 SIZE_IS(drm_tessera_bo_info, 56);
 SIZE_IS(drm_tessera_bo_wait, 16);
+SIZE_IS(drm_tessera_bo_private, 32);
+SIZE_IS(drm_tessera_bo_create_twins, 48);
+OFFSET_IS(drm_tessera_bo_create_twins, handles, 40);
 SIZE_IS(drm_tessera_context_create, 16);
 SIZE_IS(drm_tessera_context_destroy, 8);
 SIZE_IS(drm_tessera_submit_alloc, 8);
@@ -57,6 +60,7 @@ SIZE_IS(tessera_stream, 56);
 SIZE_IS(tessera_lint, 96);
 SIZE_IS(tessera_sync, 16);
 SIZE_IS(tessera_submit_args, 80);
+SIZE_IS(tessera_surface_desc, 192);
 #endif
 
 #include <setjmp.h>
@@ -77,6 +81,7 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
 	assert_int_equal(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
 	assert_int_equal(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
+	assert_int_equal(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
 }
 
 int main(void)
