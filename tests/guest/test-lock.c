@@ -160,18 +160,6 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-static bool sleeps(pid_t tid)
-{
-	char path[64], *text;
-	bool asleep;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	text = tsr_read_file(path);
-	asleep = text && strstr(text, ") S ");
-	free(text);
-	return asleep;
-}
-
 /* It returns when the job has written, and costs nothing meanwhile. */
 static void lock_waits(void)
 {
@@ -182,7 +170,7 @@ static void lock_waits(void)
 
 	held_fill(&s, &w.bo, w.bo.size / 4, 0x77777777);
 	require(!pthread_create(&thread, NULL, waiter_run, &w));
-	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !sleeps(tid))
+	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
 		usleep(1000);
 	/* It would count as busy if it polled. */
 	usleep(500000);

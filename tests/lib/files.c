@@ -74,6 +74,18 @@ int tsr_proc_mem_write(void *address, const void *in, size_t bytes)
 	return proc_mem(true, (uintptr_t)address, (void *)in, bytes);
 }
 
+bool tsr_sleeps(pid_t tid)
+{
+	char path[64], *text;
+	bool asleep;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	text = tsr_read_file(path);
+	asleep = text && strstr(text, ") S ");
+	free(text);
+	return asleep;
+}
+
 const char *tsr_debugfs(void)
 {
 	static char path[256];
