@@ -6,65 +6,15 @@
  * ends with that error on its fence; the context works on and no byte is lost.
  * Needs a kernel with fault injection.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "inject.h"
 #include "tsr.h"
 
 #define WORDS 256
-
-static int fail_nth_fd;
-
-/* The next @nth allocation of this thread fails; also those that may wait. */
-static void injection_init(void)
-{
-	static const char *const off[] = {
-		"/sys/kernel/debug/failslab/ignore-gfp-wait",
-		"/sys/kernel/debug/failslab/verbose",
-		"/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
-		"/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem",
-		"/sys/kernel/debug/fail_page_alloc/verbose",
-		"/sys/kernel/debug/fail_usercopy/verbose",
-	};
-
-	fail_nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);
-	if (fail_nth_fd < 0)
-		tap_skip("the kernel has no fault injection");
-	for (size_t i = 0; i < ARRAY_SIZE(off); i++)
-		tsr_write_file(off[i], "0");
-	/* one page at a time, too */
-	tsr_write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-}
-
-static bool injection_write(unsigned int nth)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%u", nth);
-
-	return pwrite(fail_nth_fd, text, (size_t)len, 0) == len;
-}
-
-static void injection_set(unsigned int nth)
-{
-	require(injection_write(nth));
-}
-
-/*
- * Whether the failure has happened; none is pending afterwards. The calls made here may
- * be what it hits.
- */
-static bool injection_done(void)
-{
-	char text[16] = "";
-	bool done = pread(fail_nth_fd, text, sizeof(text) - 1, 0) > 0 && atoi(text) == 0;
-
-	if (!injection_write(0))
-		require(injection_write(0));
-	return done;
-}
 
 struct job {
 	struct tsr_device dev;
@@ -88,7 +38,7 @@ static struct tsr_bo new_bo(struct job *j, uint64_t size, uint32_t key)
 static void prepare(struct job *j, uint64_t size)
 {
 	memset(j, 0, sizeof(*j));
-	injection_init();
+	tsr_inject_init();
 	j->dev = tsr_open();
 	j->ctx = tsr_context_new(&j->dev, 0);
 	j->a = new_bo(j, size, 0xa);
@@ -149,9 +99,9 @@ static bool one_failure(struct job *j, unsigned int nth)
 	args.syncs.count = 1;
 	args.syncs.array = (uintptr_t)&sync;
 
-	injection_set(nth);
+	tsr_inject_set(nth);
 	ret = ioctl(j->dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
-	injected = injection_done();
+	injected = tsr_inject_done();
 
 	if (ret) {
 		require(injected);
@@ -252,10 +202,10 @@ static void evicts(void)
 	snprintf(set, sizeof(set), "%u", tsr_bit(tsr_seg_visible(&j.dev)));
 	for (unsigned int nth = 1; more; nth++) {
 		tsr_gpu_touch(&j.dev, j.ctx, &j.a);
-		injection_set(nth);
+		tsr_inject_set(nth);
 		if (tsr_debugfs_write("evict_all", set))
 			errors++;
-		more = injection_done();
+		more = tsr_inject_done();
 		tsr_evict_set(tsr_bit(tsr_seg_visible(&j.dev)));
 		tsr_pattern_check(&j.a, 0xa);
 	}
