@@ -26,6 +26,7 @@ static const struct {
 	{ "draw_textured", bench_draw_textured },
 	{ "moves", bench_moves },
 	{ "cpu_bar", bench_cpu_bar },
+	{ "cpu_aperture", bench_cpu_aperture },
 	{ "fault_rate", bench_fault_rate },
 	{ "lock_unlock", bench_lock_unlock },
 	{ "empty_job", bench_empty_job },
