@@ -182,6 +182,7 @@ typedef struct TesseraConfig {
     uint64_t host_aperture_size;
     uint32_t page_size;
     uint32_t swizzle_ranges;
+    uint32_t swizzle_store;     /* bytes; 0: no limit */
     uint32_t render_engines;
     uint32_t paging_engines;
     uint32_t num_slots;

@@ -390,8 +390,10 @@ static const Reg vm_regs[VM_BYTES / 4] = { { vm_read }, { vm_read } };
 
 /* ---- Swizzling ranges ---------------------------------------------------- */
 
-static uint32_t swr_read(const TesseraSwizzleRange *r, uint32_t reg)
+static uint32_t swr_read(TesseraState *s, uint32_t index, uint32_t reg)
 {
+    const TesseraSwizzleRange *r = &s->ranges[index];
+
     switch (reg) {
     case TSR_SWR_BASE_LO:
     case TSR_SWR_BASE_HI:
@@ -402,6 +404,8 @@ static uint32_t swr_read(const TesseraSwizzleRange *r, uint32_t reg)
         return r->pitch;
     case TSR_SWR_HEIGHT:
         return r->height;
+    case TSR_SWR_STATUS:
+        return tessera_swizzle_range_status(s, index);
     default:
         return r->enabled ? TSR_SWR_ENABLE : 0;
     }
@@ -429,7 +433,7 @@ static bool swr_write(TesseraState *s, uint32_t index, uint32_t reg,
     if (reg == TSR_SWR_CONTROL) {
         return swr_control(s, index, value);
     }
-    if (r->enabled) {
+    if (r->enabled || reg == TSR_SWR_STATUS) {
         return false;
     }
     switch (reg) {
@@ -454,7 +458,7 @@ static bool find_swr(TesseraState *s, uint32_t addr, uint32_t *index)
 {
     *index = (addr - TSR_SWR(0)) / SWR_BYTES;
     return addr >= TSR_SWR(0) && *index < s->cfg.swizzle_ranges &&
-           addr % SWR_BYTES <= TSR_SWR_CONTROL;
+           addr % SWR_BYTES <= TSR_SWR_STATUS;
 }
 
 static uint32_t swr_window_read(TesseraState *s, uint32_t addr)
@@ -658,7 +662,7 @@ static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
         return tessera_coherence_read(s, addr, value);
     }
     if (find_swr(s, addr, &range)) {
-        *value = swr_read(&s->ranges[range], addr % SWR_BYTES);
+        *value = swr_read(s, range, addr % SWR_BYTES);
         return true;
     }
     if (reg) {

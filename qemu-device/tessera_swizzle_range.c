@@ -57,21 +57,53 @@ static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
     return TSR_ERR_NONE;
 }
 
-/* Whether a range is as it could have become. */
-bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index)
+/* A row of each range that is on is kept in a store that they share. */
+static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
+{
+    uint64_t used = r->pitch;
+
+    if (!s->cfg.swizzle_store) {
+        return TSR_SWR_READY;
+    }
+    if (r->pitch > s->cfg.swizzle_store) {
+        return TSR_SWR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
+        if (&s->ranges[i] != r && s->ranges[i].enabled) {
+            used += s->ranges[i].pitch;
+        }
+    }
+    return used > s->cfg.swizzle_store ? TSR_SWR_UNAVAILABLE : TSR_SWR_READY;
+}
+
+/* What becomes of enabling it now. */
+uint32_t tessera_swizzle_range_status(TesseraState *s, uint32_t index)
 {
     const TesseraSwizzleRange *r = &s->ranges[index];
 
-    return !r->enabled || !check_range(s, r);
+    return check_range(s, r) ? TSR_SWR_UNSUPPORTED : check_store(s, r);
+}
+
+/* Whether a range is as it could have become. */
+bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index)
+{
+    return !s->ranges[index].enabled ||
+           tessera_swizzle_range_status(s, index) == TSR_SWR_READY;
 }
 
 void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
 {
     TesseraSwizzleRange *r = &s->ranges[index];
     uint32_t err = check_range(s, r);
+    uint32_t status;
 
     if (err) {
         tessera_guest_error(&s->cpu, err, r->base);
+        return;
+    }
+    status = check_store(s, r);
+    if (status != TSR_SWR_READY) {
+        trace_tessera_swizzle_range_refuse(index, r->base, r->pitch, status);
         return;
     }
     trace_tessera_swizzle_range_enable(index, r->base, r->layout, r->pitch,

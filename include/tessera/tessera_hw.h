@@ -215,6 +215,10 @@
 #define TSR_SWR_HEIGHT			0x10	/* RW: rows */
 #define TSR_SWR_CONTROL			0x14	/* RW */
 #define TSR_SWR_ENABLE			0x00000001 /* 0 -> 1 checks the above, which is read-only while it is set */
+#define TSR_SWR_STATUS			0x18	/* RO: TSR_SWR_*, what becomes of enabling it as it is set up now */
+#define TSR_SWR_READY			0
+#define TSR_SWR_UNAVAILABLE		1	/* others have what it needs */
+#define TSR_SWR_UNSUPPORTED		2	/* never */
 #define TSR_SWR_WINDOW_LO		0x2800	/* RO: where in BAR 2 segments with SWIZZLE_RANGES are seen through ranges */
 #define TSR_SWR_WINDOW_HI		0x2804
 

@@ -434,7 +434,8 @@ static void test_registers(void)
         { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
         { TSR_COH_ADDR_LO, 0, TSR_ERR_REGISTER },
         { TSR_COH_COMMAND, TSR_COH_CLEAN, TSR_ERR_REGISTER },
-        { TSR_SWR(0) + TSR_SWR_CONTROL + 4, 0, TSR_ERR_REGISTER },
+        { TSR_SWR(0) + TSR_SWR_STATUS, 0, TSR_ERR_REGISTER },
+        { TSR_SWR(0) + TSR_SWR_STATUS + 4, 0, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_CONTROL, 2, TSR_ERR_REGISTER },
         { TSR_SWR(8) + TSR_SWR_BASE_LO, 0, TSR_ERR_REGISTER },
         { TSR_SWR_WINDOW_LO, 0, TSR_ERR_REGISTER },
@@ -620,6 +621,8 @@ static void test_swizzle_range(void)
                   bad[i].height);
         expect_error_at(t, bad[i].err, bad[i].base);
         g_assert_cmphex(tsr_r32(t, control), ==, 0);
+        g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_STATUS), ==,
+                        TSR_SWR_UNSUPPORTED);
         g_assert_cmphex(tsr_r64(t, TSR_SWR(1)), ==, bad[i].base);
         g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_LAYOUT), ==,
                         bad[i].layout);

@@ -15,16 +15,33 @@ typedef struct Range {
     uint64_t base;              /* offset in segment 1 */
 } Range;
 
-static void set_range(TsrTest *t, uint32_t i, const Range *r)
+static void put_range(TsrTest *t, uint32_t i, const Range *r)
 {
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, 0);
     tsr_w64(t, TSR_SWR(i) + TSR_SWR_BASE_LO, tsr_seg_base(t, 1) + r->base);
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_LAYOUT, r->layout);
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_PITCH, r->pitch);
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_HEIGHT, r->height);
+}
+
+static void set_range(TsrTest *t, uint32_t i, const Range *r)
+{
+    put_range(t, i, r);
     tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
     g_assert_cmphex(tsr_r32(t, TSR_SWR(i) + TSR_SWR_CONTROL), ==,
                     TSR_SWR_ENABLE);
+}
+
+/* What cannot be on is off, which is no mistake. */
+static void expect_status(TsrTest *t, uint32_t i, const Range *r,
+                          uint32_t status)
+{
+    put_range(t, i, r);
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(i) + TSR_SWR_STATUS), ==, status);
+    tsr_w32(t, TSR_SWR(i) + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(i) + TSR_SWR_CONTROL), ==, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(i) + TSR_SWR_STATUS), ==, status);
+    tsr_expect_no_errors(t);
 }
 
 /* The manual's figure, one address bit at a time. */
@@ -218,6 +235,39 @@ static void test_busy(void)
     tsr_stop(t);
 }
 
+/* SWZ-28: one resource of all ranges, which runs out before they do. */
+static void test_store(void)
+{
+    const Range wide = { TSR_LAYOUT_TILE4K, 1152, 32, 0 };
+    const Range half = { TSR_LAYOUT_MORTON, 512, 32, 1 << 20 };
+    const Range other = { TSR_LAYOUT_TILE4K, 384, 32, 2 << 20 };
+    const Range third = { TSR_LAYOUT_TILE4K, 256, 32, 3 << 20 };
+    TsrTest *t = tsr_start(SIZES ",swizzle-store=1K");
+
+    fill(t, 4 << 20);
+    expect_status(t, 0, &wide, TSR_SWR_UNSUPPORTED);
+    set_range(t, 1, &half);
+    set_range(t, 2, &other);
+    expect_status(t, 3, &third, TSR_SWR_UNAVAILABLE);
+    expect_status(t, 0, &wide, TSR_SWR_UNSUPPORTED);
+    check_surface(t, &half);
+    check_surface(t, &other);
+    /* A range that is on is ready, whatever the others take. */
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(1) + TSR_SWR_STATUS), ==,
+                    TSR_SWR_READY);
+    /* The last byte of the store. */
+    tsr_w32(t, TSR_SWR(2) + TSR_SWR_CONTROL, 0);
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
+                    TSR_SWR_READY);
+    set_range(t, 3, &third);
+    set_range(t, 4, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 0 });
+    expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
+    t = tsr_migrate(t, SIZES ",swizzle-store=1K");
+    check_surface(t, &half);
+    expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
+    tsr_stop(t);
+}
+
 /* The referee judges the CPU; what it refuses is ones. */
 static void test_strict(void)
 {
@@ -298,6 +348,7 @@ int main(int argc, char **argv)
                    test_surfaces);
     qtest_add_func("/tessera/swizzle-range/SWZ-6-gpu", test_gpu);
     qtest_add_func("/tessera/swizzle-range/SWZ-31-busy", test_busy);
+    qtest_add_func("/tessera/swizzle-range/SWZ-28-store", test_store);
     qtest_add_func("/tessera/swizzle-range/strict", test_strict);
     qtest_add_func("/tessera/swizzle-range/reset-migrate",
                    test_reset_migrate);
