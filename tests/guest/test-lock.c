@@ -16,6 +16,7 @@ static const uint32_t read_only = DRM_TESSERA_LOCK_READ_ONLY;
 static const uint32_t dont_wait = DRM_TESSERA_LOCK_DONT_WAIT;
 static const uint32_t ignore_sync = DRM_TESSERA_LOCK_IGNORE_SYNC;
 static const uint32_t discard = DRM_TESSERA_LOCK_DISCARD;
+static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
 /* ---- jobs that do not begin until they are let go ------------------------------- */
 
@@ -312,7 +313,7 @@ static void bad_input(void)
 		{ 4711, 0, -ENOENT },
 		{ 0, 0, -ENOENT },
 		{ hidden.handle, 0, -EPERM },
-		{ plain.handle, 1u << 5, -EINVAL },
+		{ plain.handle, 1u << 6, -EINVAL },
 		{ plain.handle, 1u << 31, -EINVAL },
 		{ plain.handle, read_only | DRM_TESSERA_LOCK_WRITE_ONLY, -EINVAL },
 		{ plain.handle, read_only | discard, -EINVAL },
@@ -423,13 +424,13 @@ static void bytes_are_linear(void)
 	require_ok(list(&s, &bo, NULL));
 	require_eq(tsr_bo_info(&s.dev, &bo).segment, tsr_seg_visible(&s.dev)->id);
 
-	tsr_lock(&s.dev, &bo, 0);
+	tsr_lock(&s.dev, &bo, linear);
 	tsr_pattern_check(&bo, 1);
 	tsr_unlock(&s.dev, &bo);
 	tsr_evict_set(vram);
 	require_eq(tsr_bo_info(&s.dev, &bo).segment, 0);
 	tsr_trace_start("paging_op", "swizzle_acquire", "lock", NULL);
-	tsr_lock(&s.dev, &bo, 0);
+	tsr_lock(&s.dev, &bo, linear);
 	tsr_pattern_check(&bo, 1);
 	tsr_unlock(&s.dev, &bo);
 	trace = tsr_trace_stop();

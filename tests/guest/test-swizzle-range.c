@@ -13,108 +13,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "swizzled.h"
 #include "trace.h"
 #include "tsr.h"
 
 #define PAGE 4096u
-#define MAX_RANGES 64
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
-
-/* ---- ranges as debugfs shows them ------------------------------------------------- */
-
-struct ranges {
-	unsigned int num, used, locked;
-	unsigned long long bus; /* where the segment is seen through them */
-};
-
-static struct ranges ranges_now(void)
-{
-	char *text = tsr_debugfs_read("swizzle_ranges");
-	struct ranges r = { 0 };
-
-	require(text);
-	require_msg(sscanf(text, "ranges %u bus %llx", &r.num, &r.bus) >= 1, "swizzle_ranges: %s",
-		    text);
-	for (const char *p = text; (p = strstr(p, "\nrange ")); p++)
-		r.used++;
-	for (const char *p = text; (p = strstr(p, " locked\n")); p++)
-		r.locked++;
-	free(text);
-	return r;
-}
-
-/* ---- swizzled objects --------------------------------------------------------------- */
-
-struct surface {
-	struct tsr_surface rows;
-	struct tsr_bo bo;
-};
-
-/* in the visible segment, with a pattern; mapped, but not touched there yet */
-static struct surface surface_new(struct tsr_device *dev, uint32_t ctx, uint32_t layout,
-				  uint32_t pitch, uint32_t height, uint32_t key)
-{
-	struct surface s = { .rows = tsr_surface_rows(layout, pitch, height) };
-
-	s.bo = tsr_bo_new_rows(dev, &s.rows, tsr_bit(tsr_seg_visible(dev)), cpu);
-	tsr_bo_map(dev, &s.bo);
-	tsr_pattern_write(&s.bo, key);
-	tsr_gpu_touch(dev, ctx, &s.bo);
-	require_eq(tsr_bo_info(dev, &s.bo).segment, tsr_seg_visible(dev)->id);
-	return s;
-}
-
-static struct surface small(struct tsr_device *dev, uint32_t ctx, uint32_t key)
-{
-	return surface_new(dev, ctx, key % 2 ? TSR_LAYOUT_TILE4K : TSR_LAYOUT_MORTON, 256, 32, key);
-}
-
-static bool resident(struct tsr_device *dev, const struct surface *s)
-{
-	return tsr_bo_info(dev, &s->bo).segment == tsr_seg_visible(dev)->id;
-}
-
-/* what the GPU, to which the object is swizzled rows, reads in it */
-static void gpu_check(struct tsr_device *dev, uint32_t ctx, const struct surface *s, uint32_t key)
-{
-	struct tsr_bo out = tsr_bo_new(dev, s->bo.size, tsr_bit(tsr_seg_gart(dev)),
-				       cpu | DRM_TESSERA_BO_CPU_CACHED);
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_copy_rows(&cmd, &out, &s->bo, &s->rows);
-	tsr_submit_done(dev, ctx, &cmd);
-	tsr_bo_map(dev, &out);
-	tsr_pattern_check(&out, key);
-	tsr_cmd_fini(&cmd);
-	tsr_bo_free(dev, &out);
-}
-
-static uint32_t read_word(const struct surface *s, uint64_t word)
-{
-	return ((volatile uint32_t *)s->bo.map)[word];
-}
-
-static void write_word(struct surface *s, uint64_t word, uint32_t value)
-{
-	((volatile uint32_t *)s->bo.map)[word] = value;
-}
-
-/* where a word of the rows lies: the manual's figure, one address bit at a time */
-static uint64_t swizzled_word(const struct tsr_surface *rows, uint64_t word)
-{
-	uint64_t x = word % (rows->pitch / 4), y = word / (rows->pitch / 4);
-	uint64_t at = (x / 32 + y / 32 * (rows->pitch / 128)) * 1024;
-
-	x %= 32;
-	y %= 32;
-	if (rows->layout == TSR_LAYOUT_TILE4K)
-		return at + y * 32 + x;
-	for (uint32_t bit = 0; bit < 5; bit++)
-		at += (x >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1);
-	return at;
-}
+static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
 /* a page of BAR 2, which shows what the driver's own mappings of it show */
 static uint32_t bar_word(uint64_t bus)
@@ -147,9 +53,9 @@ static uint32_t bar_word(uint64_t bus)
 /* ---- one object ------------------------------------------------------------------------ */
 
 /* at its offset in the segment, whatever range it has */
-static void check_place(struct tsr_device *dev, const struct surface *s, uint32_t key)
+static void check_place(struct tsr_device *dev, const struct tsr_swizzled *s, uint32_t key)
 {
-	uint64_t bus = ranges_now().bus + tsr_bo_info(dev, &s->bo).segment_offset;
+	uint64_t bus = tsr_ranges_now().bus + tsr_bo_info(dev, &s->bo).segment_offset;
 	uint64_t words = s->bo.size / 4;
 	const uint64_t at[] = { 0, words / 2, words - 1 };
 
@@ -158,7 +64,7 @@ static void check_place(struct tsr_device *dev, const struct surface *s, uint32_
 }
 
 /* the CPU sees @key, where the object is or, without ranges, in system memory */
-static void check_seen(struct tsr_device *dev, struct surface *s, uint32_t key)
+static void check_seen(struct tsr_device *dev, struct tsr_swizzled *s, uint32_t key)
 {
 	const bool ranges = dev->info.num_swizzle_ranges;
 	struct drm_tessera_bo_info before = tsr_bo_info(dev, &s->bo), after;
@@ -194,33 +100,33 @@ static void check_seen(struct tsr_device *dev, struct surface *s, uint32_t key)
 static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
 			uint32_t height)
 {
-	struct surface before = small(dev, ctx, 3);
-	struct surface s = surface_new(dev, ctx, layout, pitch, height, 1);
-	struct surface after = small(dev, ctx, 4);
+	struct tsr_swizzled before = tsr_swizzled_small(dev, ctx, 3);
+	struct tsr_swizzled s = tsr_swizzled_new(dev, ctx, layout, pitch, height, 1);
+	struct tsr_swizzled after = tsr_swizzled_small(dev, ctx, 4);
 	uint64_t words = s.bo.size / 4;
 	uint32_t raw;
 
 	check_seen(dev, &s, 1);
 	tsr_pattern_write(&s.bo, 2);
-	gpu_check(dev, ctx, &s, 2);
+	tsr_swizzled_gpu_check(dev, ctx, &s, 2);
 	for (uint64_t word = 0; word < words; word += words / 7 + 1) {
-		tsr_gpu_read(dev, ctx, &s.bo, swizzled_word(&s.rows, word), 1, &raw);
+		tsr_gpu_read(dev, ctx, &s.bo, tsr_swizzled_word(&s.rows, word), 1, &raw);
 		require_eq(raw, tsr_pattern(2, word));
 	}
-	gpu_check(dev, ctx, &before, 3);
-	gpu_check(dev, ctx, &after, 4);
+	tsr_swizzled_gpu_check(dev, ctx, &before, 3);
+	tsr_swizzled_gpu_check(dev, ctx, &after, 4);
 	/* the same bytes, in the same order, once it is gone; and where it comes to next */
 	tsr_pattern_check(&s.bo, 2);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
-	require(!resident(dev, &s));
-	require_eq(ranges_now().used, 0);
+	require(!tsr_swizzled_resident(dev, &s));
+	require_eq(tsr_ranges_now().used, 0);
 	tsr_pattern_check(&s.bo, 2);
 	tsr_gpu_touch(dev, ctx, &s.bo);
 	check_seen(dev, &s, 2);
 	tsr_bo_free(dev, &s.bo);
 	tsr_bo_free(dev, &before.bo);
 	tsr_bo_free(dev, &after.bo);
-	require_eq(ranges_now().used, 0);
+	require_eq(tsr_ranges_now().used, 0);
 }
 
 static void seen_linear(void)
@@ -231,7 +137,7 @@ static void seen_linear(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
-	require_eq(ranges_now().num, dev.info.num_swizzle_ranges);
+	require_eq(tsr_ranges_now().num, dev.info.num_swizzle_ranges);
 	for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++)
 		for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++)
 			check_shape(&dev, ctx, layout, shapes[i].pitch, shapes[i].height);
@@ -241,36 +147,36 @@ static void seen_linear(void)
 /* A debugger, and a child that inherits the mapping, see what the program sees. */
 static void child_reads(void *arg)
 {
-	struct surface *s = arg;
+	struct tsr_swizzled *s = arg;
 
 	tsr_pattern_check(&s->bo, 1);
-	write_word(s, 77, 0xc411d);
+	tsr_swizzled_write(s, 77, 0xc411d);
 }
 
 static void others_see_it(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), word = 0;
-	struct surface s = small(&dev, ctx, 1);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1);
 
 	for (int touched = 0; touched < 2; touched++) {
 		require_ok(tsr_proc_mem_read((uint32_t *)s.bo.map + 700, &word, sizeof(word)));
 		require_eq(word, tsr_pattern(1, 700));
-		require_eq(resident(&dev, &s), dev.info.num_swizzle_ranges > 0);
-		require_eq(read_word(&s, 1), tsr_pattern(1, 1));
+		require_eq(tsr_swizzled_resident(&dev, &s), dev.info.num_swizzle_ranges > 0);
+		require_eq(tsr_swizzled_read(&s, 1), tsr_pattern(1, 1));
 	}
 	tap_join(tap_fork(child_reads, &s));
-	require_eq(read_word(&s, 77), 0xc411d);
-	write_word(&s, 77, tsr_pattern(1, 77));
+	require_eq(tsr_swizzled_read(&s, 77), 0xc411d);
+	tsr_swizzled_write(&s, 77, tsr_pattern(1, 77));
 	word = 0x55aa55aa;
 	require_ok(tsr_proc_mem_write((uint32_t *)s.bo.map + 1200, &word, sizeof(word)));
-	require_eq(read_word(&s, 1200), word);
+	require_eq(tsr_swizzled_read(&s, 1200), word);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
-	require_eq(read_word(&s, 1200), word);
-	write_word(&s, 1200, tsr_pattern(1, 1200));
+	require_eq(tsr_swizzled_read(&s, 1200), word);
+	tsr_swizzled_write(&s, 1200, tsr_pattern(1, 1200));
 	tap_join(tap_fork(child_reads, &s));
-	write_word(&s, 77, tsr_pattern(1, 77));
-	gpu_check(&dev, ctx, &s, 1);
+	tsr_swizzled_write(&s, 77, tsr_pattern(1, 77));
+	tsr_swizzled_gpu_check(&dev, ctx, &s, 1);
 	tsr_close(&dev);
 }
 
@@ -289,14 +195,14 @@ static uint32_t loser(const struct tsr_trace *trace, const uint32_t *ids, uint32
 }
 
 /* touch an object that has no range; its id */
-static uint32_t acquire(struct surface *s, uint32_t key)
+static uint32_t acquire(struct tsr_swizzled *s, uint32_t key)
 {
 	const struct tsr_event *ev;
 	struct tsr_trace trace;
 	uint32_t id;
 
 	tsr_trace_start("swizzle_acquire", NULL);
-	require_eq(read_word(s, 9), tsr_pattern(key, 9));
+	require_eq(tsr_swizzled_read(s, 9), tsr_pattern(key, 9));
 	trace = tsr_trace_stop();
 	ev = tsr_trace_next(&trace, "swizzle_acquire", NULL);
 	require(ev);
@@ -317,15 +223,15 @@ static uint32_t need_ranges(struct tsr_device *dev)
 static void ranges_go_round(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev), ids[MAX_RANGES + 1];
-	struct surface s[MAX_RANGES + 1];
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev), ids[TSR_MAX_RANGES + 1];
+	struct tsr_swizzled s[TSR_MAX_RANGES + 1];
 	struct tsr_trace trace;
 
 	for (uint32_t i = 0; i <= num; i++)
-		s[i] = small(&dev, ctx, i + 1);
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
 	for (uint32_t i = 0; i < num; i++) {
 		ids[i] = acquire(&s[i], i + 1);
-		require_eq(ranges_now().used, i + 1);
+		require_eq(tsr_ranges_now().used, i + 1);
 	}
 	check_place(&dev, &s[0], 1);
 
@@ -338,7 +244,7 @@ static void ranges_go_round(void)
 	tsr_trace_free(&trace);
 
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", "paging_op", NULL);
-	require_eq(read_word(&s[num], 9), tsr_pattern(num + 1, 9));
+	require_eq(tsr_swizzled_read(&s[num], 9), tsr_pattern(num + 1, 9));
 	trace = tsr_trace_stop();
 	require_eq(loser(&trace, ids, num), 0);
 	/* one ended before the next was set up, and no other */
@@ -352,21 +258,21 @@ static void ranges_go_round(void)
 		for (uint32_t i = 0; i <= num; i++) {
 			tsr_pattern_check(&s[i].bo, i + 1 + round * 16);
 			tsr_pattern_write(&s[i].bo, i + 1 + (round + 1) * 16);
-			require_eq(ranges_now().used, num);
+			require_eq(tsr_ranges_now().used, num);
 		}
 	trace = tsr_trace_stop();
 	require_eq(trace.count, 0);
 	tsr_trace_free(&trace);
-	require_eq(read_word(&s[0], 0), tsr_pattern(49, 0));
+	require_eq(tsr_swizzled_read(&s[0], 0), tsr_pattern(49, 0));
 	check_place(&dev, &s[0], 49);
 	for (uint32_t i = 0; i <= num; i++) {
-		require(resident(&dev, &s[i]));
-		gpu_check(&dev, ctx, &s[i], i + 1 + 3 * 16);
+		require(tsr_swizzled_resident(&dev, &s[i]));
+		tsr_swizzled_gpu_check(&dev, ctx, &s[i], i + 1 + 3 * 16);
 	}
 	tsr_bo_free(&dev, &s[0].bo);
-	require_eq(ranges_now().used, num - 1);
+	require_eq(tsr_ranges_now().used, num - 1);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
-	require_eq(ranges_now().used, 0);
+	require_eq(tsr_ranges_now().used, 0);
 	tsr_close(&dev);
 }
 
@@ -375,28 +281,28 @@ static void locks_keep_ranges(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
-	struct surface s[MAX_RANGES + 1];
+	struct tsr_swizzled s[TSR_MAX_RANGES + 1];
 	struct tsr_trace trace;
 
 	for (uint32_t i = 0; i <= num; i++)
-		s[i] = small(&dev, ctx, i + 1);
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
 	for (uint32_t i = 0; i <= num; i++)
-		tsr_lock(&dev, &s[i].bo, 0);
+		tsr_lock(&dev, &s[i].bo, linear);
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "swizzle_acquire"), num);
 	require_eq(tsr_trace_count(&trace, "swizzle_release"), 0);
 	require_eq(tsr_trace_count(&trace, "evict"), 1);
 	tsr_trace_free(&trace);
-	require_eq(ranges_now().locked, num);
+	require_eq(tsr_ranges_now().locked, num);
 	for (uint32_t i = 0; i <= num; i++) {
-		require_eq(resident(&dev, &s[i]), i < num);
+		require_eq(tsr_swizzled_resident(&dev, &s[i]), i < num);
 		tsr_pattern_check(&s[i].bo, i + 1);
 	}
 	/* another lock of what is locked sets nothing up */
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
 	for (uint32_t i = 0; i <= num; i++) {
-		tsr_lock(&dev, &s[i].bo, 0);
+		tsr_lock(&dev, &s[i].bo, linear);
 		tsr_unlock(&dev, &s[i].bo);
 	}
 	trace = tsr_trace_stop();
@@ -408,9 +314,169 @@ static void locks_keep_ranges(void)
 		tsr_gpu_touch(&dev, ctx, &s[num].bo);
 		tsr_unlock(&dev, &s[num / 2].bo);
 		tsr_pattern_check(&s[num].bo, num + 1);
-		require(resident(&dev, &s[num]));
-		require_eq(ranges_now().locked, num - 1);
+		require(tsr_swizzled_resident(&dev, &s[num]));
+		require_eq(tsr_ranges_now().locked, num - 1);
 	}
+	tsr_close(&dev);
+}
+
+/* ---- raw bytes -------------------------------------------------------------------------- */
+
+/* Swizzled where it is, and the bytes of everybody. */
+static void check_raw(const struct tsr_swizzled *s, uint32_t key)
+{
+	for (uint64_t word = 0; word < s->bo.size / 4; word += 37)
+		require_eq(tsr_swizzled_read(s, tsr_swizzled_word(&s->rows, word)),
+			   tsr_pattern(key, word));
+}
+
+static void peer_sees_raw(void *arg)
+{
+	struct tsr_swizzled *s = arg;
+	uint32_t word;
+
+	check_raw(s, 1);
+	require_ok(tsr_proc_mem_read((uint32_t *)s->bo.map + tsr_swizzled_word(&s->rows, 333),
+				     &word, sizeof(word)));
+	require_eq(word, tsr_pattern(1, 333));
+}
+
+/* A lock that asks for no range gets none, and raw bytes for as long as it is held. */
+static void without_the_flag(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_swizzled s = tsr_swizzled_new(&dev, ctx, TSR_LAYOUT_MORTON, 384, 64, 1);
+	struct tsr_trace trace;
+
+	tsr_trace_start("swizzle_acquire", "evict", "paging_op", "cpu_fault", NULL);
+	tsr_lock(&dev, &s.bo, 0);
+	check_raw(&s, 1);
+	trace = tsr_trace_stop();
+	require(tsr_trace_faulted(&trace, "bar"));
+	require_eq(tsr_trace_count(&trace, "cpu_fault"), trace.count);
+	tsr_trace_free(&trace);
+	tap_join(tap_fork(peer_sees_raw, &s));
+	tsr_swizzled_write(&s, tsr_swizzled_word(&s.rows, 500), 0x1234);
+
+	/* until the last of them */
+	tsr_lock(&dev, &s.bo, 0);
+	tsr_unlock(&dev, &s.bo);
+	require_eq(tsr_swizzled_read(&s, tsr_swizzled_word(&s.rows, 500)), 0x1234);
+	tsr_unlock(&dev, &s.bo);
+	require_eq(tsr_swizzled_read(&s, 500), 0x1234);
+	tsr_swizzled_write(&s, 500, tsr_pattern(1, 500));
+	tsr_swizzled_gpu_check(&dev, ctx, &s, 1);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_gpu_touch(&dev, ctx, &s.bo);
+	tsr_pattern_check(&s.bo, 1);
+
+	/* what was mapped in linear order is not any more */
+	tsr_gpu_touch(&dev, ctx, &s.bo);
+	tsr_lock(&dev, &s.bo, 0);
+	check_raw(&s, 1);
+	require_eq(tsr_ranges_now().locked, 0);
+	/* linear in system memory, and as it lies again where it comes to next */
+	tsr_evict_set(set);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_gpu_touch(&dev, ctx, &s.bo);
+	check_raw(&s, 1);
+	tsr_evict_set(set);
+	tsr_unlock(&dev, &s.bo);
+	/* such a lock of what is in system memory has no other bytes */
+	tsr_lock(&dev, &s.bo, 0);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_bo_free(&dev, &s.bo);
+	tsr_close(&dev);
+}
+
+/* One mapping shows one thing: locks of both kinds are not held at once, whoever holds them. */
+static void one_kind_at_a_time(void)
+{
+	struct tsr_device dev = tsr_open(), other = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1);
+	struct drm_prime_handle prime = { .handle = s.bo.handle, .flags = DRM_CLOEXEC };
+	struct tsr_bo same = { .size = s.bo.size }, plain;
+
+	require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	require_ok(tsr_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+	close(prime.fd);
+	same.handle = prime.handle;
+
+	tsr_lock(&dev, &s.bo, 0);
+	require_err(__tsr_lock(other.fd, &same.handle, linear), -EBUSY);
+	require_err(__tsr_lock(dev.fd, &s.bo.handle, linear), -EBUSY);
+	require_err(__tsr_unlock(other.fd, same.handle), -EINVAL);
+	tsr_lock(&other, &same, 0);
+	tsr_unlock(&dev, &s.bo);
+	require_err(__tsr_lock(dev.fd, &s.bo.handle, linear), -EBUSY);
+	check_raw(&s, 1);
+	/* what it has locked goes with the handle */
+	require_ok(__tsr_bo_close(other.fd, same.handle));
+	tsr_pattern_check(&s.bo, 1);
+	tsr_gpu_touch(&dev, ctx, &s.bo);
+	tsr_lock(&dev, &s.bo, linear);
+	require_err(__tsr_lock(dev.fd, &s.bo.handle, 0), -EBUSY);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_unlock(&dev, &s.bo);
+	tsr_lock(&dev, &s.bo, 0);
+	tsr_unlock(&dev, &s.bo);
+	tsr_pattern_check(&s.bo, 1);
+
+	/* a linear layout has only one kind */
+	plain = tsr_bo_new(&dev, PAGE, tsr_bit(tsr_seg_visible(&dev)), cpu);
+	tsr_lock(&dev, &plain, linear);
+	tsr_lock(&dev, &plain, 0);
+	tsr_lock(&dev, &plain, linear | DRM_TESSERA_LOCK_IGNORE_SYNC);
+	tsr_close(&other);
+	tsr_close(&dev);
+}
+
+/* One payer's locks keep half of the ranges from others, and all of them from itself. */
+static void locks_too_many(void *arg)
+{
+	const int *wake = arg;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
+	struct tsr_swizzled s[TSR_MAX_RANGES];
+	char c = 0;
+
+	for (uint32_t i = 0; i < num; i++) {
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
+		tsr_lock(&dev, &s[i].bo, linear);
+	}
+	require_eq(write(wake[1], &c, 1), 1);
+	require_eq(read(wake[2], &c, 1), 1);
+	/* where it has lost its range it sees the same, in memory or not */
+	for (uint32_t i = 0; i < num; i++)
+		tsr_pattern_check(&s[i].bo, i + 1);
+	tsr_close(&dev);
+}
+
+static void nobody_is_locked_out(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
+	struct tsr_swizzled s[TSR_MAX_RANGES];
+	uint32_t left = num - (num / 2 ? num / 2 : 1);
+	int wake[4];
+	pid_t pid;
+	char c = 0;
+
+	require_eq(pipe(wake), 0);
+	require_eq(pipe(wake + 2), 0);
+	pid = tap_fork(locks_too_many, wake);
+	require_eq(read(wake[0], &c, 1), 1);
+	require_eq(tsr_ranges_now().locked, num);
+	for (uint32_t i = 0; i < num; i++) {
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
+		tsr_lock(&dev, &s[i].bo, linear);
+		tsr_pattern_check(&s[i].bo, i + 1);
+		require_eq(tsr_swizzled_resident(&dev, &s[i]), i < left);
+	}
+	require_eq(write(wake[3], &c, 1), 1);
+	tap_join(pid);
 	tsr_close(&dev);
 }
 
@@ -420,20 +486,20 @@ static void locks_keep_ranges(void)
 #define PART_WORDS (PART_BYTES / 4)
 
 /* an object with more rows than a range shows, GPU-filled; never touched as a whole */
-static struct surface tall_new(struct tsr_device *dev, uint32_t ctx)
+static struct tsr_swizzled tall_new(struct tsr_device *dev, uint32_t ctx)
 {
-	struct surface s = {
+	struct tsr_swizzled s = {
 		.rows = tsr_surface_rows(TSR_LAYOUT_TILE4K, 128, 2 * TSR_SURF_MAX_DIM),
 	};
 
 	s.bo = tsr_bo_new_rows(dev, &s.rows, tsr_bit(tsr_seg_visible(dev)), cpu);
 	tsr_bo_map(dev, &s.bo);
-	write_word(&s, 5, 0x50);
-	write_word(&s, PART_WORDS - 1, 0x51);
-	write_word(&s, PART_WORDS, 0x52);
-	write_word(&s, 2 * PART_WORDS - 1, 0x53);
+	tsr_swizzled_write(&s, 5, 0x50);
+	tsr_swizzled_write(&s, PART_WORDS - 1, 0x51);
+	tsr_swizzled_write(&s, PART_WORDS, 0x52);
+	tsr_swizzled_write(&s, 2 * PART_WORDS - 1, 0x53);
 	tsr_gpu_touch(dev, ctx, &s.bo);
-	require(resident(dev, &s));
+	require(tsr_swizzled_resident(dev, &s));
 	return s;
 }
 
@@ -442,38 +508,38 @@ static void parts_have_their_own(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
-	struct surface tall = tall_new(&dev, ctx), s[MAX_RANGES];
+	struct tsr_swizzled tall = tall_new(&dev, ctx), s[TSR_MAX_RANGES];
 	struct tsr_trace trace;
 
 	if (num < 2)
 		tap_skip("one range");
 	/* just before the border: what is mapped along with it ends there */
-	require_eq(read_word(&tall, PART_WORDS - 1), 0x51);
-	require_eq(ranges_now().used, 1);
-	require_eq(read_word(&tall, PART_WORDS), 0x52);
-	require_eq(ranges_now().used, 2);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x51);
+	require_eq(tsr_ranges_now().used, 1);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x52);
+	require_eq(tsr_ranges_now().used, 2);
 	for (uint32_t i = 0; i + 2 < num; i++) {
-		s[i] = small(&dev, ctx, i + 1);
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
 		acquire(&s[i], i + 1);
 	}
-	s[num - 2] = small(&dev, ctx, 99);
+	s[num - 2] = tsr_swizzled_small(&dev, ctx, 99);
 	acquire(&s[num - 2], 99);
-	require_eq(ranges_now().used, num);
+	require_eq(tsr_ranges_now().used, num);
 
 	tsr_trace_start("cpu_fault", NULL);
-	require_eq(read_word(&tall, PART_WORDS), 0x52);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x52);
 	trace = tsr_trace_stop();
 	require_eq(trace.count, 0);
 	tsr_trace_free(&trace);
-	require_eq(read_word(&tall, PART_WORDS - 1), 0x51);
-	require_eq(read_word(&tall, 2 * PART_WORDS - 1), 0x53);
-	require(resident(&dev, &tall));
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x51);
+	require_eq(tsr_swizzled_read(&tall, 2 * PART_WORDS - 1), 0x53);
+	require(tsr_swizzled_resident(&dev, &tall));
 	/* locked as a whole, and all of it gone as a whole */
-	tsr_lock(&dev, &tall.bo, 0);
-	require_eq(ranges_now().locked, 2);
+	tsr_lock(&dev, &tall.bo, linear);
+	require_eq(tsr_ranges_now().locked, 2);
 	tsr_unlock(&dev, &tall.bo);
 	tsr_bo_free(&dev, &tall.bo);
-	require_eq(ranges_now().used, num - 2);
+	require_eq(tsr_ranges_now().used, num - 2);
 	tsr_close(&dev);
 }
 
@@ -482,7 +548,8 @@ static void no_access_goes_round_for_ever(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct surface tall = tall_new(&dev, ctx), a = small(&dev, ctx, 1), b = small(&dev, ctx, 2);
+	struct tsr_swizzled tall = tall_new(&dev, ctx), a = tsr_swizzled_small(&dev, ctx, 1),
+			    b = tsr_swizzled_small(&dev, ctx, 2);
 	void *to = b.bo.map, *from = a.bo.map;
 	uint64_t words = a.bo.size / 4;
 	volatile uint64_t *over;
@@ -490,13 +557,13 @@ static void no_access_goes_round_for_ever(void)
 	over = (volatile uint64_t *)((char *)tall.bo.map + PART_BYTES - 4);
 	require_eq(*over, 0x5200000051);
 	*over = 0x9200000091;
-	require_eq(read_word(&tall, PART_WORDS - 1), 0x91);
-	require_eq(read_word(&tall, PART_WORDS), 0x92);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x91);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x92);
 	/* one instruction that reads one and writes the other */
 	asm volatile("rep movsl" : "+S"(from), "+D"(to), "+c"(words) : : "memory");
 	tsr_pattern_check(&a.bo, 1);
 	tsr_pattern_check(&b.bo, 1);
-	gpu_check(&dev, ctx, &b, 1);
+	tsr_swizzled_gpu_check(&dev, ctx, &b, 1);
 	tsr_close(&dev);
 }
 
@@ -507,17 +574,17 @@ static void pointers_follow_moves(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev));
-	struct surface s = small(&dev, ctx, 1), other;
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1), other;
 
 	for (uint32_t round = 0; round < 8; round++) {
 		tsr_pattern_write(&s.bo, round + 10);
 		tsr_evict_set(set);
 		/* in its place */
-		other = small(&dev, ctx, round + 50);
+		other = tsr_swizzled_small(&dev, ctx, round + 50);
 		tsr_pattern_check(&s.bo, round + 10);
 		tsr_pattern_write(&s.bo, round + 100);
-		gpu_check(&dev, ctx, &other, round + 50);
-		gpu_check(&dev, ctx, &s, round + 100);
+		tsr_swizzled_gpu_check(&dev, ctx, &other, round + 50);
+		tsr_swizzled_gpu_check(&dev, ctx, &s, round + 100);
 		tsr_pattern_check(&s.bo, round + 100);
 		tsr_bo_free(&dev, &other.bo);
 	}
@@ -529,12 +596,12 @@ static void during_a_job(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
-	struct surface s[MAX_RANGES + 1];
+	struct tsr_swizzled s[TSR_MAX_RANGES + 1];
 	struct tsr_trace trace;
 	bool busy = false;
 
 	for (uint32_t i = 0; i <= num; i++)
-		s[i] = small(&dev, ctx, i + 1);
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
 	tsr_job_timeout("60000");
 	/* longer, should this machine have been slow */
 	for (uint32_t ms = 1000; !busy && ms < 20000; ms *= 2) {
@@ -547,7 +614,8 @@ static void during_a_job(void)
 		tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
 		for (uint32_t round = 0; round < 2; round++)
 			for (uint32_t i = 0; i <= num; i++)
-				require_eq(read_word(&s[i], round), tsr_pattern(i + 1, round));
+				require_eq(tsr_swizzled_read(&s[i], round),
+					   tsr_pattern(i + 1, round));
 		busy = __tsr_syncobj_wait(dev.fd, job.sync, 0, 0) == -ETIME;
 		trace = tsr_trace_stop();
 		require_eq(tsr_trace_count(&trace, "swizzle_acquire"), 2 * num + 2);
@@ -565,11 +633,11 @@ static void over_a_suspend(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct surface s = small(&dev, ctx, 1);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1);
 
 	tsr_pattern_check(&s.bo, 1);
 	tsr_suspend_devices();
-	require_eq(ranges_now().used, 0);
+	require_eq(tsr_ranges_now().used, 0);
 	tsr_pattern_check(&s.bo, 1);
 	tsr_gpu_touch(&dev, ctx, &s.bo);
 	check_seen(&dev, &s, 1);
@@ -601,23 +669,24 @@ static void peer_run(void *arg)
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), num = dev.info.num_swizzle_ranges;
 	struct tsr_bo shared = import_bo(&dev, peer->shared_fd, 256 * 32);
-	struct surface s[MAX_RANGES];
+	struct tsr_swizzled s[TSR_MAX_RANGES];
 
 	for (uint32_t i = 0; i < num; i++)
-		s[i] = small(&dev, ctx, peer->key + i);
+		s[i] = tsr_swizzled_small(&dev, ctx, peer->key + i);
 	for (uint32_t turn = 0; turn < TURNS; turn++) {
 		for (uint32_t i = 0; i < num; i++) {
 			uint64_t word = (turn * 131 + i) % (s[i].bo.size / 4);
 
-			require_eq(read_word(&s[i], word), tsr_pattern(peer->key + i, word));
-			write_word(&s[i], word, tsr_pattern(peer->key + i, word));
+			require_eq(tsr_swizzled_read(&s[i], word),
+				   tsr_pattern(peer->key + i, word));
+			tsr_swizzled_write(&s[i], word, tsr_pattern(peer->key + i, word));
 		}
 		((volatile uint32_t *)shared.map)[peer->key + turn] = peer->key + turn;
 		if (turn % 8 == 7 && num)
 			tsr_gpu_touch(&dev, ctx, &s[turn % num].bo);
 	}
 	for (uint32_t i = 0; i < num; i++)
-		gpu_check(&dev, ctx, &s[i], peer->key + i);
+		tsr_swizzled_gpu_check(&dev, ctx, &s[i], peer->key + i);
 	tsr_close(&dev);
 }
 
@@ -625,7 +694,7 @@ static void processes_share(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct surface s = small(&dev, ctx, 1);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 1);
 	struct drm_prime_handle prime = { .handle = s.bo.handle, .flags = DRM_RDWR };
 	struct peer peers[2];
 	pid_t pids[2];
@@ -640,7 +709,7 @@ static void processes_share(void)
 	for (uint32_t i = 0; i < 2 * TURNS; i++) {
 		uint32_t word = peers[i % 2].key + i / 2;
 
-		require_eq(read_word(&s, word), word);
+		require_eq(tsr_swizzled_read(&s, word), word);
 	}
 	close(prime.fd);
 	tsr_close(&dev);
@@ -651,7 +720,7 @@ static void processes_share(void)
 #define THREADS 4
 
 struct storm {
-	struct surface s;
+	struct tsr_swizzled s;
 	uint32_t key;
 	volatile bool *stop;
 	uint64_t rounds;
@@ -665,8 +734,8 @@ static void *storm_run(void *arg)
 	while (!*storm->stop) {
 		uint64_t i = tap_random(&state) % words;
 
-		require_eq(read_word(&storm->s, i), tsr_pattern(storm->key, i));
-		write_word(&storm->s, i, tsr_pattern(storm->key, i));
+		require_eq(tsr_swizzled_read(&storm->s, i), tsr_pattern(storm->key, i));
+		tsr_swizzled_write(&storm->s, i, tsr_pattern(storm->key, i));
 		__atomic_add_fetch(&storm->rounds, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
@@ -688,7 +757,7 @@ static void kept_pointers_in_a_storm(void)
 
 	for (uint32_t i = 0; i < THREADS; i++) {
 		storms[i] = (struct storm){ .key = i + 1, .stop = &stop };
-		storms[i].s = small(&dev, ctx, i + 1);
+		storms[i].s = tsr_swizzled_small(&dev, ctx, i + 1);
 		require(!pthread_create(&threads[i], NULL, storm_run, &storms[i]));
 	}
 	for (uint32_t round = 0; round < (tap_slow() ? 5u : 20u); round++) {
@@ -696,7 +765,7 @@ static void kept_pointers_in_a_storm(void)
 
 		tsr_evict_set(set);
 		for (uint32_t i = 0; i < THREADS; i++)
-			gpu_check(&dev, ctx, &storms[i].s, storms[i].key);
+			tsr_swizzled_gpu_check(&dev, ctx, &storms[i].s, storms[i].key);
 		while (storm_rounds(&storms[round % THREADS]) == before)
 			sched_yield();
 	}
@@ -713,6 +782,9 @@ static const struct tap_test tests[] = {
 	{ "SWZ-6 SWZ-13 a debugger and a child see it", others_see_it, 0, 0 },
 	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
 	{ "SWZ-9 SWZ-30 locks keep ranges", locks_keep_ranges, 0, 0 },
+	{ "SWZ-27 without the flag, no range and raw bytes", without_the_flag, 0, 0 },
+	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },
+	{ "SWZ-26 nobody is locked out", nobody_is_locked_out, 0, 0 },
 	{ "SWZ-29 parts have ranges of their own", parts_have_their_own, 0, 0 },
 	{ "SWZ-9 SWZ-14 no access goes round for ever", no_access_goes_round_for_ever, 0, 0 },
 	{ "SWZ-11 SWZ-13 SWZ-30 pointers follow moves", pointers_follow_moves, 0, 0 },

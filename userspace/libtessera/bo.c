@@ -394,7 +394,8 @@ static int map_flags_check(const struct tessera_device *dev, uint32_t flags)
 
 static uint32_t lock_flags(uint32_t flags)
 {
-	uint32_t lock = 0;
+	/* Linear bytes, whatever the layout. */
+	uint32_t lock = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
 	if ((flags & MAP_ACCESS) == TESSERA_MAP_READ)
 		lock |= DRM_TESSERA_LOCK_READ_ONLY;

@@ -206,11 +206,11 @@ enum tessera_map_flags {
 
 /*
  * Begin to access an object with the CPU, synchronised with jobs (DRM_IOCTL_TESSERA_LOCK), at the address that
- * tessera_bo_map() gives. With DISCARD_WHOLE *@bo may become another object of the same kind, which reads
+ * tessera_bo_map() gives. Swizzled layouts are seen linear. With DISCARD_WHOLE *@bo may become another object of the same kind, which reads
  * as zero: jobs and command buffers keep the old one, the caller's reference to it is gone. If others have
  * the object too (dma-buf) it is waited for instead. Unlock with the same flags. Errors: -EINVAL: unknown or
  * contradictory flags (DISCARD_* without WRITE or with READ; DISCARD_WHOLE with UNSYNCHRONIZED; UNSYNCHRONIZED with a swizzled layout);
- * -EPERM: no CPU access; -EBUSY: with DONTBLOCK; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that is not;
+ * -EPERM: no CPU access; -EBUSY: with DONTBLOCK, or others have locked a swizzled object without ACQUIRE_RANGE; -EIO: the object is lost; -EOPNOTSUPP: COHERENT on a device that is not;
  * those of mmap().
  */
 TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out);

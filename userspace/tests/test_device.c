@@ -271,7 +271,7 @@ static const uint32_t bad_map_flags[] = {
 	TESSERA_MAP_WRITE | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DISCARD_WHOLE,
 };
 
-/* LOCK-4 LOCK-6 LOCK-7: what the kernel is asked for. */
+/* LOCK-4 LOCK-6 LOCK-7 SWZ-27: what the kernel is asked for. */
 static void test_lock(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -282,7 +282,8 @@ static void test_lock(void **state)
 	assert_int_equal(tessera_bo_new_for(dev, TESSERA_USAGE_STAGING, 4096, NULL, &bo), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(map_flags); i++) {
 		assert_int_equal(tessera_bo_lock(&bo, map_flags[i].map, &p), 0);
-		assert_int_equal(mock->last_lock.flags, map_flags[i].lock);
+		assert_int_equal(mock->last_lock.flags,
+				 map_flags[i].lock | DRM_TESSERA_LOCK_ACQUIRE_RANGE);
 		assert_int_equal(mock->locks, 1);
 		assert_int_equal(mock->maps, mock->unmaps + 1);
 		assert_int_equal(tessera_bo_unlock(bo, map_flags[i].map), 0);

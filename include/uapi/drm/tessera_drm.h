@@ -414,15 +414,21 @@ struct drm_tessera_bo_wait {
 #define DRM_TESSERA_LOCK_DONT_WAIT	(1U << 2) /* -EBUSY instead of a wait (WDDM: DonotWait) */
 #define DRM_TESSERA_LOCK_IGNORE_SYNC	(1U << 3) /* no wait: nothing a job uses is touched (WDDM: IgnoreSync) */
 #define DRM_TESSERA_LOCK_DISCARD	(1U << 4) /* the contents are not needed: no wait (WDDM: Discard) */
+#define DRM_TESSERA_LOCK_ACQUIRE_RANGE	(1U << 5) /* a swizzled layout is seen linear (WDDM: AcquireAperture) */
 
 /**
  * struct drm_tessera_lock - argument of DRM_IOCTL_TESSERA_LOCK (WDDM: Lock)
  *
  * Waits until the jobs that use the object, of the submissions that have returned, are done, and has it where the CPU sees
- * its bytes as they are meant, in linear order. The access itself goes through a mapping at
+ * its bytes. The access itself goes through a mapping at
  * @mmap_offset, which is the same for the object's life: it may be made before, and kept.
  * What the CPU does through a mapping without a lock, or beyond what the lock says, is right, too, but not
  * synchronised with jobs.
+ *
+ * A swizzled layout is seen in linear order with LOCK_ACQUIRE_RANGE, as it is without any lock: through swizzling ranges, which
+ * the object then keeps, or in system memory. A lock without the flag takes no range. As long as such locks are held, mappings of the object show it as it lies: swizzled
+ * where it is in a CPU-visible memory segment, linear in system memory, where it may go at any time. That goes for
+ * everybody's mappings, so locks of both kinds are never held at once.
  *
  * With LOCK_DISCARD nobody waits. If a job uses the object, the answer is a new object with the
  * same properties (WDDM: instance), whose handle is returned: it reads as zero, and is the caller's to
@@ -436,7 +442,7 @@ struct drm_tessera_bo_wait {
  * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
  * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
- * (WDDM: WasStillDrawing). -EIO: the object is lost.
+ * (WDDM: WasStillDrawing); or a swizzled object is locked the other way, with or without ACQUIRE_RANGE. -EIO: the object is lost.
  */
 struct drm_tessera_lock {
 	/** @handle: the object; with LOCK_DISCARD the one to go on with [in/out] */

@@ -32,12 +32,13 @@
  * @bo: the object, reservation held; inside drm_dev_enter()
  * @first: first page of the part
  * @count: its pages, not 0
+ * @raw: as it lies in memory, whatever the layout
  *
  * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
  * move is under way: to be called again after tessera_access_wait(), without the
  * reservation; -EIO if the object is lost; or an error of its eviction.
  */
-int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count)
+int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
 {
 	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
 	int ret;
@@ -46,7 +47,7 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count)
 		return -EIO;
 
 	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
-					     tessera_cpu_window_open(bo, first, count);
+					     tessera_cpu_window_open(bo, first, count, raw);
 	if (ret == -ENOSPC)
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
@@ -117,7 +118,7 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
-		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1);
+		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1, bo->locks.raw);
 		if (ret)
 			break;
 		if (write)

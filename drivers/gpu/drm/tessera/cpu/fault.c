@@ -46,7 +46,7 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
 	u64 page = vmf_to_page(bo, vmf);
-	int ret = tessera_access_prepare(bo, page, 1);
+	int ret = tessera_access_prepare(bo, page, 1, bo->locks.raw);
 
 	switch (ret) {
 	case 0:

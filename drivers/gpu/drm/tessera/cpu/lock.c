@@ -10,6 +10,10 @@
  * Who has locked an object is kept with it: open files, each with a count, known from the
  * first lock until the file closes its handle. That gives up what it has locked, so nothing is
  * left when it dies.
+ *
+ * Locks of a swizzled object are for its linear bytes or, without a range, for the raw ones. It is
+ * its one mapping that shows either, to everybody: so all locks of an object at a time are
+ * of one kind, and the mappings are taken away when that changes.
  */
 
 #include <linux/list.h>
@@ -35,7 +39,8 @@
 			 DRM_TESSERA_LOCK_WRITE_ONLY | \
 			 DRM_TESSERA_LOCK_DONT_WAIT | \
 			 DRM_TESSERA_LOCK_IGNORE_SYNC | \
-			 DRM_TESSERA_LOCK_DISCARD)
+			 DRM_TESSERA_LOCK_DISCARD | \
+			 DRM_TESSERA_LOCK_ACQUIRE_RANGE)
 
 /* Locks of one object by one open file. */
 struct lock_file {
@@ -104,12 +109,39 @@ static void locks_release_locked(struct tessera_bo *bo, u64 count)
 		WRITE_ONCE(bo->locks.keep_out, false);
 }
 
+/* What mappings show is under the reservation. */
+static void locks_begin(struct tessera_bo *bo)
+{
+	if (bo->layout != DRM_TESSERA_LAYOUT_LINEAR)
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+}
+
+static void locks_set_raw(struct tessera_bo *bo, bool raw)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (bo->locks.raw == raw)
+		return;
+	WRITE_ONCE(bo->locks.raw, raw);
+	ttm_bo_unmap_virtual(&bo->tbo);
+}
+
+static void locks_end(struct tessera_bo *bo)
+{
+	if (bo->layout == DRM_TESSERA_LAYOUT_LINEAR)
+		return;
+	if (!bo->locks.held)
+		locks_set_raw(bo, false);
+	dma_resv_unlock(bo->tbo.base.resv);
+}
+
 /* False if the file has no lock. */
 static bool locks_drop(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 	bool locked;
 
+	locks_begin(bo);
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
 	locked = entry && entry->count;
@@ -118,6 +150,7 @@ static bool locks_drop(struct tessera_bo *bo, struct drm_file *file)
 		locks_release_locked(bo, 1);
 	}
 	spin_unlock(&bo->locks.lock);
+	locks_end(bo);
 
 	return locked;
 }
@@ -126,6 +159,7 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
+	locks_begin(bo);
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
 	if (entry) {
@@ -133,6 +167,7 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 		locks_release_locked(bo, entry->count);
 	}
 	spin_unlock(&bo->locks.lock);
+	locks_end(bo);
 	kfree(entry);
 }
 
@@ -248,17 +283,23 @@ static void lock_keep_out(struct tessera_bo *bo)
 /* -ENXIO: the file is not known. */
 static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
+	bool raw = bo->layout != DRM_TESSERA_LAYOUT_LINEAR &&
+		   !(flags & DRM_TESSERA_LOCK_ACQUIRE_RANGE);
 	int ret = 0, idx;
 
 	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
 		return -ENODEV;
+	if (READ_ONCE(bo->locks.held) && bo->locks.raw != raw)
+		ret = -EBUSY;
 	/* Without synchronisation the fault handler waits, should a move be under way. */
-	if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
-		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT);
+	else if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
+		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
 	if (!ret && !locks_add(bo, file))
 		ret = -ENXIO;
-	if (!ret)
+	if (!ret) {
+		locks_set_raw(bo, raw);
 		lock_keep_out(bo);
+	}
 	drm_dev_exit(idx);
 
 	return ret;

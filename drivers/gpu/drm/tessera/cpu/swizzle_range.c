@@ -230,6 +230,12 @@ static bool take_away_locked(struct tessera_bo *bo, u32 index)
 	return true;
 }
 
+/* Locked, and its linear bytes are meant. */
+static bool keeps(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->locks.held) && !READ_ONCE(bo->locks.raw);
+}
+
 /* End the range that can be done without best, but none of these parts of the object itself. */
 static int make_room_locked(struct tessera_bo *bo, u32 first, u32 last)
 {
@@ -243,7 +249,7 @@ static int make_room_locked(struct tessera_bo *bo, u32 first, u32 last)
 	for (i = 0; i < ranges->num; i++) {
 		const struct swizzle_range *range = &ranges->range[i];
 
-		ranges->use[i].locked = range->bo && READ_ONCE(range->bo->locks.held);
+		ranges->use[i].locked = range->bo && keeps(range->bo);
 		ranges->use[i].busy = range->bo == bo && range->part >= first &&
 				      range->part <= last;
 	}
@@ -400,7 +406,7 @@ static void print_locked(struct tessera_swizzle_ranges *ranges, u32 index, struc
 	drm_printf(p, "range %u bo %u offset 0x%llx rows %llu layout %u pitch %u use %llu%s\n",
 		   index, bo->id, part_begin(bo, range->part),
 		   div_u64(part_size(bo, range->part), bo->pitch), bo->layout, bo->pitch,
-		   ranges->use[index].last_use, READ_ONCE(bo->locks.held) ? " locked" : "");
+		   ranges->use[index].last_use, keeps(bo) ? " locked" : "");
 }
 
 /**

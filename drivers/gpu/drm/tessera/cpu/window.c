@@ -20,15 +20,16 @@
 #include "tessera_trace.h"
 
 /**
- * tessera_cpu_window_open() - have part of an object where the CPU sees its bytes in order
+ * tessera_cpu_window_open() - have part of an object where the CPU sees its bytes
  * @bo: the object, reservation held; inside drm_dev_enter()
  * @first: first page of the part
  * @count: its pages, not 0
+ * @raw: as they lie in memory; else in linear order
  *
  * Return: 0 as long as the reservation is held and the object is not moved; -ENOSPC if it
  * cannot be seen where it is; or -ENOMEM.
  */
-int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count)
+int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool raw)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
@@ -36,11 +37,11 @@ int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count)
 		return 0;
 	if (tessera_host_aperture_serves(bo, seg))
 		return tessera_host_aperture_map(bo, seg);
-	if (tessera_swizzle_range_serves(bo, seg))
+	if (!raw && tessera_swizzle_range_serves(bo, seg))
 		return tessera_swizzle_range_acquire(bo, first, count);
 
-	return tessera_segment_cpu_visible(seg) && bo->layout == DRM_TESSERA_LAYOUT_LINEAR ?
-	       0 : -ENOSPC;
+	return tessera_segment_cpu_visible(seg) &&
+	       (raw || bo->layout == DRM_TESSERA_LAYOUT_LINEAR) ? 0 : -ENOSPC;
 }
 
 /**
@@ -76,6 +77,11 @@ void tessera_cpu_window_close_all(struct tessera_device *tdev)
 	}
 }
 
+static bool shown_by_ranges(struct tessera_bo *bo)
+{
+	return !bo->locks.raw && tessera_swizzle_range_serves(bo, tessera_bo_segment(bo));
+}
+
 /**
  * tessera_cpu_window_pfn() - where the CPU finds a page of an object
  * @bo: the object, reservation held, in a memory segment, after tessera_cpu_window_open()
@@ -93,7 +99,7 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 
 	if (bo->window.pages)
 		return tessera_host_aperture_pfn(bo, page);
-	if (tessera_swizzle_range_serves(bo, seg))
+	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_pfn(bo, page);
 
 	return ((tdev->segments->bar_base + seg->cpu_offset +
@@ -109,7 +115,7 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
  */
 u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
 {
-	if (tessera_swizzle_range_serves(bo, tessera_bo_segment(bo)))
+	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_left(bo, page);
 
 	return (tessera_bo_bytes(bo) >> PAGE_SHIFT) - page;
@@ -123,15 +129,12 @@ u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
  */
 u32 tessera_cpu_window_backing(struct tessera_bo *bo)
 {
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-
-	if (!tessera_segment_is_memory(seg))
+	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return TESSERA_BACKING_SYSTEM;
 	if (bo->window.pages)
 		return TESSERA_BACKING_HOST_APERTURE;
 
-	return tessera_swizzle_range_serves(bo, seg) ? TESSERA_BACKING_SWIZZLE_RANGE :
-						       TESSERA_BACKING_BAR;
+	return shown_by_ranges(bo) ? TESSERA_BACKING_SWIZZLE_RANGE : TESSERA_BACKING_BAR;
 }
 
 /**

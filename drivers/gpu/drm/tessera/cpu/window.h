@@ -9,7 +9,7 @@ struct tessera_device;
 
 int tessera_cpu_window_init(struct tessera_device *tdev);
 
-int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count);
+int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool raw);
 void tessera_cpu_window_close(struct tessera_bo *bo);
 void tessera_cpu_window_close_all(struct tessera_device *tdev);
 unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page);

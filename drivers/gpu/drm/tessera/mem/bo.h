@@ -28,8 +28,10 @@ struct tessera_bo_locks {
 	spinlock_t lock;
 	/** @files: open files that have locked it, with a count each */
 	struct list_head files;
-	/** @held: sum of the counts */
+	/** @held: sum of the counts; of a swizzled layout it changes under resv only */
 	u64 held;
+	/** @raw: those are for the bytes as they lie in memory, not in linear order; under resv */
+	bool raw;
 	/** @keep_out: submissions may not bring it into a segment; for anybody to read */
 	bool keep_out;
 };
