@@ -8,6 +8,8 @@
 #include <linux/tracepoint.h>
 #include <linux/types.h>
 
+#include <tessera/tessera_hw.h>
+
 /*
  * Every decision the driver takes is an event; tests and the timeline exporter
  * read them. Fields are ids, sizes and offsets, never pointers. A job is named by
@@ -364,6 +366,25 @@ TRACE_EVENT(tessera_swizzle_release,
 	    TP_fast_assign(__entry->bo = bo;
 			   __entry->range = range;),
 	    TP_printk("bo=%u range=%u", __entry->bo, __entry->range)
+);
+
+#define tessera_show_refusal(status) \
+	__print_symbolic(status, \
+			 { TSR_SWR_UNAVAILABLE, "unavailable" }, \
+			 { TSR_SWR_UNSUPPORTED, "unsupported" })
+
+/* The device did not set a range up. */
+TRACE_EVENT(tessera_swizzle_refuse,
+	    TP_PROTO(u32 bo, u32 range, u32 status),
+	    TP_ARGS(bo, range, status),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, range)
+			     __field(u32, status)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->range = range;
+			   __entry->status = status;),
+	    TP_printk("bo=%u range=%u status=%s", __entry->bo, __entry->range,
+		      tessera_show_refusal(__entry->status))
 );
 
 /* The device counted @count more errors of a type. */

@@ -161,8 +161,8 @@ static u64 part_size(const struct tessera_bo *bo, u32 part)
 
 /* ---- Registers ------------------------------------------------------------------- */
 
-/* False if the device does not have it. */
-static bool range_enable(struct tessera_bo *bo, u32 index, u32 part)
+/* TSR_SWR_*: what the device says. */
+static u32 range_enable(struct tessera_bo *bo, u32 index, u32 part)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	u32 reg = TSR_SWR(index);
@@ -174,7 +174,10 @@ static bool range_enable(struct tessera_bo *bo, u32 index, u32 part)
 	tessera_write32(tdev, reg + TSR_SWR_HEIGHT, div_u64(part_size(bo, part), bo->pitch));
 	tessera_write32(tdev, reg + TSR_SWR_CONTROL, TSR_SWR_ENABLE);
 
-	return tessera_read32(tdev, reg + TSR_SWR_CONTROL) & TSR_SWR_ENABLE;
+	if (tessera_read32(tdev, reg + TSR_SWR_CONTROL) & TSR_SWR_ENABLE)
+		return TSR_SWR_READY;
+
+	return tessera_read32(tdev, reg + TSR_SWR_STATUS);
 }
 
 static void range_disable(struct tessera_device *tdev, u32 index)
@@ -276,14 +279,12 @@ static u32 find_locked(struct tessera_swizzle_ranges *ranges, struct tessera_bo 
 	return U32_MAX;
 }
 
-static int give_locked(struct tessera_bo *bo, u32 index, u32 part)
+static void give_locked(struct tessera_bo *bo, u32 index, u32 part)
 {
 	struct tessera_swizzle_ranges *ranges = tessera_bo_device(bo)->swizzle_ranges;
 
 	lockdep_assert_held(&ranges->lock);
 
-	if (!range_enable(bo, index, part))
-		return -ENOSPC;
 	ranges->range[index] = (struct swizzle_range) { .bo = bo, .part = part };
 	ranges->use[index] = (struct tessera_range_use) {
 		.last_use = ++ranges->clock,
@@ -295,30 +296,36 @@ static int give_locked(struct tessera_bo *bo, u32 index, u32 part)
 				      tessera_bo_segment_offset(bo) + part_begin(bo, part),
 				      bo->layout, bo->pitch,
 				      div_u64(part_size(bo, part), bo->pitch));
-
-	return 0;
 }
 
-/* A part, among others that are wanted along with it. */
+/*
+ * A part, among others that are wanted along with it. Ranges may have more in common than their
+ * number: one that is free is of no use then until another has ended (SWZ-28).
+ */
 static int acquire_locked(struct tessera_bo *bo, u32 part, u32 first, u32 last)
 {
 	struct tessera_swizzle_ranges *ranges = tessera_bo_device(bo)->swizzle_ranges;
-	u32 index = find_locked(ranges, bo, part);
-	int ret;
+	u32 status, index = find_locked(ranges, bo, part);
 
 	if (index != U32_MAX) {
 		ranges->use[index].last_use = ++ranges->clock;
 		return 0;
 	}
-	index = tessera_range_free(ranges->use, ranges->num);
-	if (index == U32_MAX) {
-		ret = make_room_locked(bo, first, last);
-		if (ret)
-			return ret;
+	do {
 		index = tessera_range_free(ranges->use, ranges->num);
-	}
+		if (index == U32_MAX)
+			continue;
+		status = range_enable(bo, index, part);
+		if (status == TSR_SWR_READY) {
+			give_locked(bo, index, part);
+			return 0;
+		}
+		trace_tessera_swizzle_refuse(bo->id, index, status);
+		if (status != TSR_SWR_UNAVAILABLE)
+			return -ENOSPC;
+	} while (!make_room_locked(bo, first, last));
 
-	return give_locked(bo, index, part);
+	return -ENOSPC;
 }
 
 /**
