@@ -77,6 +77,7 @@ void bench_draw_textured(void);
 /* cpu.c */
 void bench_cpu_bar(void);
 void bench_cpu_aperture(void);
+void bench_cpu_swizzle_range(void);
 void bench_fault_rate(void);
 void bench_lock_unlock(void);
 /* paging.c */

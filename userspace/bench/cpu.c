@@ -102,6 +102,69 @@ void bench_cpu_aperture(void)
 			    &write_row, &read_row);
 }
 
+/* ---- through a swizzling range ------------------------------------------------------------------ */
+
+static struct tessera_bo *swizzled_bo(uint32_t pitch, uint32_t rows)
+{
+	struct tessera_bo_desc desc = {
+		.size = (uint64_t)pitch * rows,
+		.flags = DRM_TESSERA_BO_CPU_ACCESS,
+		.layout = DRM_TESSERA_LAYOUT_TILE4K,
+		.pitch = pitch,
+	};
+	struct tessera_bo *bo;
+
+	must("vram", tessera_bo_desc_segments(bench.dev, &desc, "vram"));
+	must("object", tessera_bo_new(bench.dev, &desc, &bo));
+	return bo;
+}
+
+static void touch_with_gpu(struct tessera_bo *bo)
+{
+	const struct tessera_rect one = { 0, 0, 1, 1 };
+	struct tessera_view view = buffer_view();
+
+	(void)tessera_cmdbuf_bind(bench.cb, 0, bo, &view);
+	(void)tessera_cmdbuf_fill(bench.cb, 0, &one, 1);
+	run_cb("resident");
+}
+
+/* Pages are mapped by a round before the one that counts. */
+static double second_read_rate(const void *map, uint64_t bytes)
+{
+	read_rate(map, bytes);
+	return read_rate(map, bytes);
+}
+
+/* Each access through a range is the device's, one by one; what was evicted is plain memory. */
+void bench_cpu_swizzle_range(void)
+{
+	struct row row = { "cpu_swizzle_range", "B/s", "higher", .goal = NAN };
+	const uint32_t pitch = 1024, rows = 256;
+	struct tessera_bo *bo;
+	char visible[16];
+	void *map;
+
+	if (!tessera_device_info(bench.dev)->num_swizzle_ranges)
+		return;
+	snprintf(visible, sizeof(visible), "%u",
+		 1U << tessera_device_segment(bench.dev, "vram")->id);
+	bo = swizzled_bo(pitch, rows);
+	must("map", tessera_bo_map(bo, &map));
+	for (int i = 0; i < bench.runs; i++) {
+		double rate;
+
+		touch_with_gpu(bo);
+		rate = second_read_rate(map, (uint64_t)pitch * rows);
+		if (!set_knob("evict_all", visible))
+			break;
+		sample(&row, rate, second_read_rate(map, (uint64_t)pitch * rows));
+	}
+	if (row.count)
+		print_row(&row);
+	tessera_bo_del(bo);
+}
+
 /* ---- first touch ------------------------------------------------------------------------------ */
 
 static double touch_rate(volatile uint8_t *memory, uint64_t bytes)

@@ -27,6 +27,7 @@ static const struct {
 	{ "moves", bench_moves },
 	{ "cpu_bar", bench_cpu_bar },
 	{ "cpu_aperture", bench_cpu_aperture },
+	{ "cpu_swizzle_range", bench_cpu_swizzle_range },
 	{ "fault_rate", bench_fault_rate },
 	{ "lock_unlock", bench_lock_unlock },
 	{ "empty_job", bench_empty_job },
