@@ -310,7 +310,8 @@ static void bad_input(void)
 		{ "no objects", -EINVAL, SPOIL(args.bos.count, 0) },
 		{ "one object", -EINVAL, SPOIL(args.bos.count, 1) },
 		{ "three objects", -EINVAL, SPOIL(args.bos.count, 3) },
-		{ "one that is described", -EINVAL, SPOIL(args.private_data.count, 1) },
+		{ "none that is described", -EINVAL, SPOIL(args.private_data.count, 0) },
+		{ "one that is", -EINVAL, SPOIL(args.private_data.count, 1) },
 		{ "three that are", -EINVAL, SPOIL(args.private_data.count, 3) },
 		{ "short objects", -EINVAL, SPOIL(args.bos.stride, 40) },
 		{ "short data", -EINVAL, SPOIL(args.private_data.stride, 24) },
@@ -369,6 +370,12 @@ static void bad_input(void)
 		require_eq(r.args.handles[SWIZZLED], 0);
 		require_eq(r.args.handles[TWIN], 0);
 	}
+	/* the application would get at it, also where the layout alone would be allowed */
+	request_init(&r, &shape);
+	r.bos[SWIZZLED].supported = visible;
+	r.bos[SWIZZLED].flags = DRM_TESSERA_BO_CPU_ACCESS;
+	require_err(request_send(&dev, &r), -EINVAL);
+	require_eq(count_objects(), objects);
 	/* outputs are ignored, the order is the caller's */
 	request_init(&r, &shape);
 	r.bos[0].handle = 4711;
