@@ -49,10 +49,27 @@ struct vertex {
 };
 
 /*
+ * Who writes a texture: jobs, from a staging buffer, or the CPU, through a pointer that it keeps while
+ * the object moves. Through the pointer it gets at …
+ */
+enum demo_way {
+	WAY_JOBS,
+	WAY_BAR, /* … memory that it sees */
+	WAY_RANGE, /* … the same, swizzled, by swizzling ranges */
+	WAY_HOST_APERTURE, /* … memory that it does not see, by pages of the host aperture */
+	WAY_DISCARD, /* … another object instead of one that jobs use (LOCK-3) */
+	WAY_SURFACE, /* … the linear twin of a swizzled one (SWZ-18) */
+	WAY_COUNT
+};
+
+/*
  * A texture is an image as it is, or a variant: the image scaled to the size of a tile and tinted by
  * a BLIT, and the tile repeated over the whole texture by COPYs.
  */
 struct scene_texture {
+	enum demo_way way; /* how the CPU writes it; not a variant then */
+	uint32_t
+		before; /* WAY_DISCARD: the texture whose place it takes; itself: the first there */
 	const struct image *image;
 	uint32_t image_index;
 	bool small; /* from the small version */
@@ -79,6 +96,7 @@ struct scene {
 	uint32_t num_textures;
 	struct scene_draw *draws;
 	uint32_t num_draws;
+	uint32_t first_late; /* draws from here on use what the CPU writes while those before run */
 	uint64_t texture_bytes; /* of all textures, as swizzled surfaces */
 };
 
@@ -151,9 +169,26 @@ enum demo_phase {
 	PHASE_RECORD,
 	PHASE_SUBMIT,
 	PHASE_RENDER,
+	PHASE_LATE,
 	PHASE_READBACK,
 	PHASE_REFERENCE,
 	PHASE_COUNT
+};
+
+enum demo_job {
+	JOB_UPLOAD,
+	JOB_VARIANTS,
+	JOB_SCENE,
+	JOB_LATE,
+	JOB_COUNT
+};
+
+enum demo_backing {
+	BACKING_BAR,
+	BACKING_RANGE,
+	BACKING_HOST_APERTURE,
+	BACKING_SYSTEM,
+	BACKING_COUNT
 };
 
 struct summary {
@@ -163,7 +198,7 @@ struct summary {
 	uint64_t texture_bytes;
 	uint64_t video_memory;
 	uint32_t jobs;
-	uint32_t parts[3]; /* upload, variants, scene */
+	uint32_t parts[JOB_COUNT];
 	uint32_t split_points; /* of the scene */
 	uint32_t cmd_bytes;
 	uint32_t patches;
@@ -177,6 +212,13 @@ struct summary {
 		uint64_t total, used; /* after rendering */
 	} segments[31];
 	uint32_t num_segments;
+	struct {
+		uint32_t textures;
+		uint32_t renamed; /* WAY_DISCARD: jobs had the old one */
+		uint32_t faults[BACKING_COUNT]; /* what was found behind a touched page */
+	} ways[WAY_COUNT];
+	uint32_t rounds; /* of the CPU's writes while the GPU worked */
+	bool traced; /* faults were counted */
 	uint64_t phase_ns[PHASE_COUNT];
 	struct comparison comparison;
 	bool compared;

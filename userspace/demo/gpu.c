@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tessera.h"
-
-#include "demo.h"
+#include "gpu.h"
 
 enum {
 	SLOT_TARGET,
@@ -20,11 +18,6 @@ enum {
 	SLOT_READBACK
 };
 
-struct gpu_texture {
-	struct tessera_bo *bo;
-	struct tessera_view view;
-};
-
 struct gpu {
 	struct tessera_device *dev;
 	struct tessera_context *ctx;
@@ -32,6 +25,7 @@ struct gpu {
 	struct gpu_texture *textures; /* as in the scene */
 	uint32_t num_textures;
 	struct gpu_texture small[DEMO_MAX_IMAGES]; /* sources of the variants */
+	struct writes *writes; /* textures that the CPU writes */
 };
 
 static int complain(const char *what, int error)
@@ -99,6 +93,7 @@ void gpu_close(struct gpu *gpu)
 {
 	if (!gpu)
 		return;
+	writes_del(gpu->writes);
 	for (uint32_t i = 0; i < gpu->num_textures; i++)
 		tessera_bo_del(gpu->textures[i].bo);
 	for (uint32_t i = 0; i < DEMO_MAX_IMAGES; i++)
@@ -124,7 +119,7 @@ static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_
 }
 
 /* Submit what is recorded, having checked that it may be cut anywhere, and wait. */
-static int run(struct gpu *gpu, struct summary *summary, uint32_t job, bool wait,
+static int run(struct gpu *gpu, struct summary *summary, enum demo_job job, bool wait,
 	       struct tessera_fence **fence)
 {
 	struct tessera_submit_args args = { .fence = fence };
@@ -186,9 +181,9 @@ static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *u
 		struct gpu_texture *small = &gpu->small[t->image_index];
 		bool first_small = t->variant && !small->bo;
 
+		if (t->way != WAY_JOBS)
+			continue;
 		ret = texture_new(gpu, t->width, t->height, t->layout, &gpu->textures[i]);
-		if (!ret)
-			gpu->num_textures++;
 		if (!ret && first_small)
 			ret = texture_new(gpu, t->image->width, t->image->height, TSR_LAYOUT_MORTON,
 					  small);
@@ -218,13 +213,13 @@ static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes,
 		struct gpu_texture *to =
 			t->variant ? &gpu->small[t->image_index] : &gpu->textures[i];
 
-		if (t->variant && done[t->image_index])
+		if (t->way != WAY_JOBS || (t->variant && done[t->image_index]))
 			continue;
 		done[t->image_index] |= t->variant;
 		ret = upload_one(gpu, staging, map, &offset, t->image, to);
 	}
 	if (!ret)
-		ret = run(gpu, summary, 0, true, &fence);
+		ret = run(gpu, summary, JOB_UPLOAD, true, &fence);
 	else
 		complain("upload", ret);
 	tessera_cmdbuf_reset(gpu->cb);
@@ -282,7 +277,7 @@ static int make_variants(struct gpu *gpu, const struct scene *scene, struct summ
 	if (ret)
 		complain("variants", ret);
 	else if (any)
-		ret = run(gpu, summary, 1, true, &fence);
+		ret = run(gpu, summary, JOB_VARIANTS, true, &fence);
 	tessera_cmdbuf_reset(gpu->cb);
 	return ret;
 }
@@ -295,6 +290,13 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 	gpu->textures = calloc(scene->num_textures, sizeof(*gpu->textures));
 	if (!gpu->textures)
 		return complain("textures", -ENOMEM);
+	gpu->num_textures = scene->num_textures;
+	/* First: what comes later pushes them out. */
+	ret = writes_new(gpu->dev, scene, gpu->textures, summary, &gpu->writes);
+	if (!ret)
+		ret = writes_begin(gpu->writes);
+	if (ret)
+		return ret;
 	ret = make_textures(gpu, scene, &upload_bytes);
 	if (ret)
 		return complain("textures", ret);
@@ -357,25 +359,36 @@ static int record_draw(struct gpu *gpu, const struct scene *scene, uint32_t inde
 	return textured ? tessera_cmdbuf_unbind(cb, SLOT_TEXTURE) : 0;
 }
 
-static int record(struct gpu *gpu, const struct scene *scene, const struct gpu_texture *target,
-		  struct tessera_bo *vertices, const struct gpu_texture *readback)
+/* What is drawn on, and with: the same for both submissions. */
+struct stage {
+	struct gpu_texture target, readback;
+	struct tessera_bo *vertices;
+};
+
+/* Draws [@first, @end); the first ones on a cleared target, after the last ones it is copied. */
+static int record(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
+		  uint32_t first, uint32_t end)
 {
 	const struct tessera_rect all = { 0, 0, scene->width, scene->height };
 	struct tessera_cmdbuf *cb = gpu->cb;
 	struct tessera_view vertex_view;
 	int ret = 0;
 
+	tessera_cmdbuf_reset(cb);
 	tessera_view_init_buffer(&vertex_view);
-	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, target->bo, &target->view);
-	(void)tessera_cmdbuf_bind(cb, SLOT_VERTICES, vertices, &vertex_view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, stage->target.bo, &stage->target.view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_VERTICES, stage->vertices, &vertex_view);
 	(void)tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, SLOT_TARGET);
 	(void)tessera_cmdbuf_state(cb, TSR_STATE_SCISSOR_MAX, scene->width | scene->height << 16);
-	(void)tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear);
-	for (uint32_t i = 0; i < scene->num_draws && !ret; i++)
+	if (!first)
+		(void)tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear);
+	for (uint32_t i = first; i < end && !ret; i++)
 		ret = record_draw(gpu, scene, i);
 	(void)tessera_cmdbuf_unbind(cb, SLOT_VERTICES);
-	(void)tessera_cmdbuf_bind(cb, SLOT_READBACK, readback->bo, &readback->view);
-	return ret ? ret : tessera_cmdbuf_copy(cb, SLOT_READBACK, 0, 0, SLOT_TARGET, &all);
+	if (ret || end != scene->num_draws)
+		return ret;
+	(void)tessera_cmdbuf_bind(cb, SLOT_READBACK, stage->readback.bo, &stage->readback.view);
+	return tessera_cmdbuf_copy(cb, SLOT_READBACK, 0, 0, SLOT_TARGET, &all);
 }
 
 static void count_split_points(struct gpu *gpu, struct summary *summary)
@@ -410,35 +423,56 @@ static void read_memory_use(struct gpu *gpu, struct summary *summary)
 	}
 }
 
-static int render(struct gpu *gpu, const struct scene *scene, struct image *out,
-		  const struct gpu_texture *target, struct tessera_bo *vertices,
-		  const struct gpu_texture *readback, struct summary *summary)
+/* The sheet, in one submission, while the CPU writes what the late draws use. */
+static int render_scene(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
+			struct summary *summary)
 {
-	struct drm_tessera_query_device info;
 	struct tessera_fence *fence;
-	int ret, job_error;
+	int ret, job_error, written;
 	uint64_t start = now_ns();
 
-	ret = record(gpu, scene, target, vertices, readback);
+	ret = record(gpu, scene, stage, 0, scene->first_late);
 	if (ret)
 		return complain("record", ret);
 	summary->phase_ns[PHASE_RECORD] = now_ns() - start;
 	start = now_ns();
-	ret = run(gpu, summary, 2, false, &fence);
+	ret = run(gpu, summary, JOB_SCENE, false, &fence);
 	if (ret)
 		return ret;
 	summary->phase_ns[PHASE_SUBMIT] = now_ns() - start;
+	count_split_points(gpu, summary);
 	start = now_ns();
+	written = writes_replace(gpu->writes);
 	ret = tessera_fence_wait(fence, TESSERA_FOREVER, &job_error);
 	tessera_fence_del(fence);
+	summary->phase_ns[PHASE_RENDER] = now_ns() - start;
 	if (ret || job_error)
 		return complain("rendering", ret ? ret : job_error);
-	summary->phase_ns[PHASE_RENDER] = now_ns() - start;
-	count_split_points(gpu, summary);
-	read_memory_use(gpu, summary);
-	summary_fdinfo(tessera_device_fd(gpu->dev), summary);
-	start = now_ns();
-	ret = tessera_bo_read(readback->bo, 0, out->texels, (size_t)out->width * out->height * 4);
+	return written;
+}
+
+static int render_late(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
+		       struct summary *summary)
+{
+	struct tessera_fence *fence;
+	uint64_t start = now_ns();
+	int ret = record(gpu, scene, stage, scene->first_late, scene->num_draws);
+
+	if (ret)
+		return complain("record", ret);
+	ret = run(gpu, summary, JOB_LATE, true, &fence);
+	summary->phase_ns[PHASE_LATE] = now_ns() - start;
+	return ret;
+}
+
+static int read_back(struct gpu *gpu, const struct stage *stage, struct image *out,
+		     struct summary *summary)
+{
+	struct drm_tessera_query_device info;
+	uint64_t start = now_ns();
+	int ret = tessera_bo_read(stage->readback.bo, 0, out->texels,
+				  (size_t)out->width * out->height * 4);
+
 	if (ret)
 		return complain("read back", ret);
 	summary->phase_ns[PHASE_READBACK] = now_ns() - start;
@@ -447,11 +481,28 @@ static int render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	return 0;
 }
 
+static int render(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
+		  struct image *out, struct summary *summary)
+{
+	int ret = render_scene(gpu, scene, stage, summary);
+	int written = writes_end(gpu->writes);
+
+	if (!ret)
+		ret = written;
+	if (ret)
+		return ret;
+	read_memory_use(gpu, summary);
+	ret = render_late(gpu, scene, stage, summary);
+	if (ret)
+		return ret;
+	summary_fdinfo(tessera_device_fd(gpu->dev), summary);
+	return read_back(gpu, stage, out, summary);
+}
+
 int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	       struct summary *summary)
 {
-	struct gpu_texture target = { 0 }, readback = { 0 };
-	struct tessera_bo *vertices = NULL;
+	struct stage stage = { 0 };
 	uint64_t size;
 	int ret;
 
@@ -459,21 +510,22 @@ int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	out->texels = calloc((size_t)out->width * out->height, 4);
 	if (!out->texels)
 		return complain("picture", -ENOMEM);
-	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &target);
+	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &stage.target);
 	if (!ret)
-		ret = tessera_view_init(&readback.view, TSR_FORMAT_ARGB8888, TSR_LAYOUT_LINEAR,
-					scene->width, scene->height, &size);
+		ret = tessera_view_init(&stage.readback.view, TSR_FORMAT_ARGB8888,
+					TSR_LAYOUT_LINEAR, scene->width, scene->height, &size);
 	if (!ret)
-		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL, &readback.bo);
+		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL,
+					 &stage.readback.bo);
 	if (!ret)
-		ret = make_vertices(gpu, scene, &vertices);
+		ret = make_vertices(gpu, scene, &stage.vertices);
 	if (ret)
 		complain("render target", ret);
 	else
-		ret = render(gpu, scene, out, &target, vertices, &readback, summary);
+		ret = render(gpu, scene, &stage, out, summary);
 	tessera_cmdbuf_reset(gpu->cb);
-	tessera_bo_del(vertices);
-	tessera_bo_del(readback.bo);
-	tessera_bo_del(target.bo);
+	tessera_bo_del(stage.vertices);
+	tessera_bo_del(stage.readback.bo);
+	tessera_bo_del(stage.target.bo);
 	return ret;
 }

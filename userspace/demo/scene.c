@@ -67,6 +67,30 @@ static void add_image(struct maker *m, uint32_t index, bool small)
 		       });
 }
 
+#define WRITTEN 2 /* textures of each way */
+
+/* How the CPU can write: linear where it is a plain pointer, swizzled where something unswizzles. */
+static const uint32_t way_layouts[WAY_COUNT][WRITTEN] = {
+	[WAY_BAR] = { TSR_LAYOUT_LINEAR, TSR_LAYOUT_LINEAR },
+	[WAY_RANGE] = { TSR_LAYOUT_TILE4K, TSR_LAYOUT_MORTON },
+	[WAY_HOST_APERTURE] = { TSR_LAYOUT_LINEAR, TSR_LAYOUT_LINEAR },
+	[WAY_DISCARD] = { TSR_LAYOUT_LINEAR, TSR_LAYOUT_LINEAR },
+	[WAY_SURFACE] = { TSR_LAYOUT_TILE4K, TSR_LAYOUT_MORTON },
+};
+
+/* A small image that the CPU writes; returns the texture's index. */
+static uint32_t add_written(struct maker *m, uint32_t image, enum demo_way way, uint32_t which,
+			    uint32_t before)
+{
+	uint32_t index = m->scene->num_textures;
+
+	add_image(m, image % m->params->num_images, true);
+	m->scene->textures[index].way = way;
+	m->scene->textures[index].layout = way_layouts[way][which];
+	m->scene->textures[index].before = before;
+	return index;
+}
+
 static uint32_t clamp_dim(double dim)
 {
 	if (dim < MIN_VARIANT_DIM)
@@ -219,6 +243,46 @@ static void add_echoes(struct maker *m, uint32_t first, uint32_t count)
 	}
 }
 
+/* A row of what the CPU writes, across the sheet. */
+static void add_row(struct maker *m, const uint32_t *textures, uint32_t count, double y)
+{
+	static const uint32_t colors[4] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
+	double width = m->scene->width, height = m->scene->height;
+
+	for (uint32_t i = 0; i < count; i++) {
+		double w, h;
+
+		fit(&m->scene->textures[textures[i]], width / count * 0.9, height * 0.11, &w, &h);
+		add_picture(m, textures[i], width * (i + 0.5) / count, height * y, w, h, 0, colors);
+	}
+}
+
+/*
+ * Those of WAY_DISCARD show one image in the scene, and another in the late draws: jobs and the
+ * CPU have an object each.
+ */
+static void add_writes(struct maker *m)
+{
+	uint32_t old[WRITTEN], late[WRITTEN * (WAY_COUNT - 1)], num_late = 0;
+
+	for (uint32_t i = 0; i < WRITTEN; i++) {
+		uint32_t index = m->scene->num_textures;
+
+		old[i] = add_written(m, i + 1, WAY_DISCARD, i, index);
+	}
+	add_row(m, old, WRITTEN, 0.2);
+	m->scene->first_late = m->scene->num_draws;
+	for (uint32_t way = WAY_BAR; way < WAY_COUNT; way++) {
+		for (uint32_t i = 0; i < WRITTEN; i++) {
+			uint32_t before = way == WAY_DISCARD ? old[i] : 0;
+
+			late[num_late] = add_written(m, num_late, way, i, before);
+			num_late++;
+		}
+	}
+	add_row(m, late, num_late, 0.07);
+}
+
 /* Some at large over the sheet, fading from one corner to another. */
 static void add_heroes(struct maker *m, uint32_t first, uint32_t count)
 {
@@ -257,7 +321,7 @@ int scene_make(const struct scene_params *params, struct scene *scene)
 	};
 	uint32_t images = params->num_images;
 	uint32_t variants = params->texture_bytes ? DEMO_SHEET_CELLS : 0;
-	uint32_t textures = images + variants;
+	uint32_t textures = images + variants + WRITTEN * WAY_COUNT;
 
 	*scene = (struct scene){
 		.width = DEMO_TARGET_WIDTH,
@@ -287,6 +351,7 @@ int scene_make(const struct scene_params *params, struct scene *scene)
 	add_heroes(&m, 0, images);
 	if (variants)
 		add_echoes(&m, images, variants);
+	add_writes(&m);
 	return 0;
 }
 

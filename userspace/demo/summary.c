@@ -11,11 +11,25 @@
 #include "demo.h"
 
 static const char *const phase_names[PHASE_COUNT] = {
-	[PHASE_LOAD] = "load",		 [PHASE_SETUP] = "setup",
-	[PHASE_UPLOAD] = "upload",	 [PHASE_VARIANTS] = "variants",
-	[PHASE_RECORD] = "record",	 [PHASE_SUBMIT] = "submit",
-	[PHASE_RENDER] = "render",	 [PHASE_READBACK] = "readback",
+	[PHASE_LOAD] = "load",		 [PHASE_SETUP] = "setup",   [PHASE_UPLOAD] = "upload",
+	[PHASE_VARIANTS] = "variants",	 [PHASE_RECORD] = "record", [PHASE_SUBMIT] = "submit",
+	[PHASE_RENDER] = "render",	 [PHASE_LATE] = "late",	    [PHASE_READBACK] = "readback",
 	[PHASE_REFERENCE] = "reference",
+};
+
+static const char *const way_names[WAY_COUNT] = {
+	[WAY_BAR] = "bar",
+	[WAY_RANGE] = "swizzle-range",
+	[WAY_HOST_APERTURE] = "host-aperture",
+	[WAY_DISCARD] = "discard",
+	[WAY_SURFACE] = "surface",
+};
+
+static const char *const backing_names[BACKING_COUNT] = {
+	[BACKING_BAR] = "bar",
+	[BACKING_RANGE] = "swizzle-range",
+	[BACKING_HOST_APERTURE] = "host-aperture",
+	[BACKING_SYSTEM] = "system",
 };
 
 uint64_t now_ns(void)
@@ -55,6 +69,37 @@ static double mib(uint64_t bytes)
 	return bytes / 1048576.0;
 }
 
+static void print_ways(const struct summary *s)
+{
+	printf("CPU         %u rounds of writing through kept pointers while the GPU worked\n",
+	       s->rounds);
+	for (int way = WAY_BAR; way < WAY_COUNT; way++) {
+		printf("  %-13s %u textures", way_names[way], s->ways[way].textures);
+		if (way == WAY_DISCARD)
+			printf(", %u replaced while jobs had them", s->ways[way].renamed);
+		for (int b = 0; b < BACKING_COUNT && s->traced; b++) {
+			if (s->ways[way].faults[b])
+				printf(", %u faults on %s", s->ways[way].faults[b],
+				       backing_names[b]);
+		}
+		printf("%s\n", s->traced ? "" : ", faults not traced");
+	}
+}
+
+static void write_ways(const struct summary *s, FILE *f)
+{
+	fprintf(f, "  \"cpu_rounds\": %u,\n  \"cpu_written\": [", s->rounds);
+	for (int way = WAY_BAR; way < WAY_COUNT; way++) {
+		fprintf(f, "%s{\"way\": \"%s\", \"textures\": %u, \"renamed\": %u",
+			way == WAY_BAR ? "" : ", ", way_names[way], s->ways[way].textures,
+			s->ways[way].renamed);
+		for (int b = 0; b < BACKING_COUNT && s->traced; b++)
+			fprintf(f, ", \"faults_%s\": %u", backing_names[b], s->ways[way].faults[b]);
+		fprintf(f, "}");
+	}
+	fprintf(f, "],\n");
+}
+
 void summary_print(const struct summary *s, const struct options *options)
 {
 	printf("images      %u, %.1f MiB as loaded\n", s->images, mib(s->image_bytes));
@@ -65,9 +110,11 @@ void summary_print(const struct summary *s, const struct options *options)
 		printf("submission  %u bytes of commands, %u allocations, %u patches, %u split "
 		       "points\n",
 		       s->cmd_bytes, s->allocs, s->patches, s->split_points);
-		printf("parts       scene %u (%u cuts), upload %u, variants %u; %u jobs\n",
-		       s->parts[2], s->parts[2] ? s->parts[2] - 1 : 0, s->parts[0], s->parts[1],
-		       s->jobs);
+		printf("parts       scene %u (%u cuts), upload %u, variants %u, late draws %u; %u "
+		       "jobs\n",
+		       s->parts[JOB_SCENE], s->parts[JOB_SCENE] ? s->parts[JOB_SCENE] - 1 : 0,
+		       s->parts[JOB_UPLOAD], s->parts[JOB_VARIANTS], s->parts[JOB_LATE], s->jobs);
+		print_ways(s);
 		printf("segments    MiB used after rendering:");
 		for (uint32_t i = 0; i < s->num_segments; i++)
 			printf("%s %s %.1f of %.0f", i ? "," : "", s->segments[i].name,
@@ -108,11 +155,13 @@ int summary_write_json(const struct summary *s, const struct options *options)
 	fprintf(f,
 		"  \"jobs\": %u,\n  \"parts\": %u,\n  \"parts_upload\": %u,\n"
 		"  \"parts_variants\": %u,\n  \"split_points\": %u,\n",
-		s->jobs, s->parts[2], s->parts[0], s->parts[1], s->split_points);
+		s->jobs, s->parts[JOB_SCENE], s->parts[JOB_UPLOAD], s->parts[JOB_VARIANTS],
+		s->split_points);
 	fprintf(f,
 		"  \"cmd_bytes\": %u,\n  \"patches\": %u,\n  \"allocs\": %u,\n"
 		"  \"guest_errors\": %" PRIu64 ",\n",
 		s->cmd_bytes, s->patches, s->allocs, s->guest_errors);
+	write_ways(s, f);
 	fprintf(f, "  \"render_ns\": %" PRIu64 ",\n  \"paging_ns\": %" PRIu64 ",\n", s->render_ns,
 		s->paging_ns);
 	fprintf(f, "  \"segments\": [");

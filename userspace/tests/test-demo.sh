@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# In the guest: the demo, with textures of more than the video memory in one submission, draws the same
-# picture however it is cut, and it is that of the CPU renderer to the bit (TAP).
+# In the guest: the demo, with textures of more than the video memory in one submission, and others that the CPU writes
+# meanwhile, draws the same picture however it is cut, and it is that of the CPU renderer to the bit (TAP).
 dir=$(mktemp -d) || exit 1
 n=0
 
@@ -30,6 +30,20 @@ else
 	echo "not ok 2 - SPLIT-1 SPLIT-14 it was cut"
 fi
 n=2
+# What the CPU writes while that is drawn goes where it lies, and follows it out of memory.
+seen() {
+	n=$((n + 1))
+	if grep -Eq "^  $2 .*[1-9][0-9]* faults on $3" "$dir/log"; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+	fi
+}
+seen "SWZ-4 kept pointers: BAR 2" bar bar
+seen "SWZ-6 kept pointers: swizzling ranges" swizzle-range swizzle-range
+seen "CHA-1 kept pointers: host aperture" host-aperture host-aperture
+seen "SWZ-13 SWZ-14 kept pointers: evicted under way" bar system
+seen "SWZ-25 kept pointers: the twin of a surface" surface system
 demo "SPLIT-3 SPLIT-4 SPLIT-27 the same, cut everywhere" --force-split all
 demo "SPLIT-3 SPLIT-4 the same, cut at random" --force-split random=7
 echo "1..$n"

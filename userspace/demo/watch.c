@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What was behind the pages that the CPU touched: the driver's trace says it, by object. Which object is
+ * which is told by what it was created as, which the trace has, too.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu.h"
+
+#define FOLDER "/sys/kernel/tracing/instances/tessera-demo"
+#define MAX_KINDS 32
+#define MAX_OBJECTS 4096
+
+struct watch {
+	struct drm_tessera_bo_info kinds[MAX_KINDS];
+	enum demo_way kind_ways[MAX_KINDS];
+	uint32_t num_kinds;
+	uint8_t ways[MAX_OBJECTS]; /* of objects, by their numbers in the trace */
+};
+
+static const char *const backing_names[BACKING_COUNT] = {
+	[BACKING_BAR] = "bar",
+	[BACKING_RANGE] = "swizzle-range",
+	[BACKING_HOST_APERTURE] = "host-aperture",
+	[BACKING_SYSTEM] = "system",
+};
+
+static bool put(const char *file, const char *text)
+{
+	char path[128];
+	FILE *f;
+	bool good;
+
+	snprintf(path, sizeof(path), FOLDER "/%s", file);
+	f = fopen(path, "we");
+	if (!f)
+		return false;
+	good = fputs(text, f) >= 0;
+	return !fclose(f) && good;
+}
+
+struct watch *watch_new(void)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	if (!mkdir(FOLDER, 0700) && put("buffer_size_kb", "4096") &&
+	    put("events/tessera/tessera_bo_create/enable", "1") &&
+	    put("events/tessera/tessera_cpu_fault/enable", "1"))
+		return watch;
+	watch_del(watch);
+	return NULL;
+}
+
+void watch_del(struct watch *watch)
+{
+	if (!watch)
+		return;
+	rmdir(FOLDER);
+	free(watch);
+}
+
+void watch_add(struct watch *watch, const struct drm_tessera_bo_info *like, enum demo_way way)
+{
+	if (!watch || watch->num_kinds == MAX_KINDS)
+		return;
+	watch->kind_ways[watch->num_kinds] = way;
+	watch->kinds[watch->num_kinds++] = *like;
+}
+
+static void see_create(struct watch *watch, const char *text)
+{
+	uint32_t bo, client, supported, flags, layout;
+	uint64_t size;
+
+	if (sscanf(text,
+		   "bo=%" SCNu32 " client=%" SCNu32 " size=%" SCNu64 " supported=%" SCNx32
+		   " flags=%" SCNx32 " layout=%" SCNu32,
+		   &bo, &client, &size, &supported, &flags, &layout) != 6 ||
+	    bo >= MAX_OBJECTS)
+		return;
+	watch->ways[bo] = WAY_JOBS;
+	for (uint32_t i = watch->num_kinds; i--;) {
+		const struct drm_tessera_bo_info *k = &watch->kinds[i];
+
+		if (k->size == size && k->supported == supported && k->flags == flags &&
+		    k->layout == layout)
+			watch->ways[bo] = watch->kind_ways[i];
+	}
+}
+
+static void see_fault(const struct watch *watch, const char *text, struct summary *summary)
+{
+	char name[32];
+	uint64_t page;
+	uint32_t bo;
+
+	if (sscanf(text, "bo=%" SCNu32 " page=%" SCNu64 " backing=%31s", &bo, &page, name) != 3 ||
+	    bo >= MAX_OBJECTS)
+		return;
+	for (uint32_t i = 0; i < BACKING_COUNT; i++) {
+		if (!strcmp(name, backing_names[i]))
+			summary->ways[watch->ways[bo]].faults[i]++;
+	}
+}
+
+void watch_read(struct watch *watch, struct summary *summary)
+{
+	char line[512];
+	FILE *f;
+
+	if (!watch || !put("tracing_on", "0"))
+		return;
+	f = fopen(FOLDER "/trace", "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		const char *create = strstr(line, "tessera_bo_create: ");
+		const char *fault = strstr(line, "tessera_cpu_fault: ");
+
+		if (create)
+			see_create(watch, create + strlen("tessera_bo_create: "));
+		else if (fault)
+			see_fault(watch, fault + strlen("tessera_cpu_fault: "), summary);
+	}
+	fclose(f);
+	summary->traced = true;
+}
