@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The PCI function is reset under the driver (test-reset.args puts it behind a port of its own). */
 #include <glob.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -204,6 +205,53 @@ static void behind_fence(uint64_t in_reservation)
 	tsr_close(&dev);
 }
 
+/* vgem's fences last for ten seconds: what is done before that has not waited for one */
+#define ROUNDS 3
+
+static bool has_signalled(int sync_file)
+{
+	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+/* objects that others work with: no reset waits for that, and nothing of them is lost by it */
+static void others_go_on(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), ctx, rounds = 0;
+	struct tsr_bo bos[3];
+	bool early;
+
+	reset_path();
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, KiB(64), gart, cpu | DRM_TESSERA_BO_CPU_CACHED);
+		tsr_bo_map(&dev, &bos[i]);
+	}
+	do {
+		struct tsr_foreign *foreign = tsr_foreign_open();
+
+		if (!foreign)
+			tap_skip("no vgem");
+		ctx = tsr_context_new(&dev, 0);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			tsr_gpu_fill(&dev, ctx, &bos[i], 10 * rounds + i);
+		fence = tsr_foreign_fence(foreign);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			fence_at(&dev, &bos[i]);
+		reset();
+		early = !has_signalled(fence);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			tsr_words_check(bos[i].map, KiB(64) / 4, 10 * rounds + i);
+		tsr_foreign_signal(foreign, 0);
+		new_work_runs(&dev);
+		close(fence);
+		tsr_foreign_close(foreign);
+		require_msg(early || ++rounds < ROUNDS, "resets wait for others' fences");
+	} while (!early);
+	tsr_close(&dev);
+}
+
 static void behind_a_fence(void)
 {
 	behind_fence(false);
@@ -247,6 +295,54 @@ static void busy_client(void *arg)
 	tsr_close(&dev);
 }
 
+/* each is of use, or it is lost; none is there that neither runs jobs nor refuses them */
+static void make_contexts(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_small small;
+
+	(void)arg;
+	while (!*stop) {
+		int status;
+
+		tsr_small_init(&dev, &small, dev.render);
+		for (int i = 0; i < 3; i++) {
+			struct drm_tessera_submit args;
+
+			status = __tsr_submit(&dev, small.ctx, &small.cmd, 0, small.sync, &args);
+			status = status ?: tsr_syncobj_status(&dev, small.sync);
+			require_msg(!status || status == -EIO || status == -ECANCELED, "status %d",
+				    status);
+			/* what was refused or cancelled once is so for good */
+			if (!status)
+				continue;
+			require_err(__tsr_submit(&dev, small.ctx, &small.cmd, 0, 0, &args), -EIO);
+		}
+		tsr_small_fini(&dev, &small);
+	}
+	tsr_close(&dev);
+}
+
+static void contexts_come_and_go(void)
+{
+	struct tsr_device dev = tsr_open();
+	pid_t pids[2];
+
+	reset_path();
+	stop = tsr_shared(sizeof(*stop));
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		pids[i] = tap_fork(make_contexts, NULL);
+	for (int i = 0; i < 10; i++) {
+		usleep(20000);
+		reset();
+	}
+	*stop = true;
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		tap_join(pids[i]);
+	new_work_runs(&dev);
+	tsr_close(&dev);
+}
+
 static void resets_under_load(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -275,6 +371,8 @@ static const struct tap_test tests[] = {
 	{ "a function reset beside a job behind a foreign fence", behind_a_fence, 0, 0 },
 	{ "a function reset beside a job that uses what has a foreign fence",
 	  behind_a_fence_of_an_object, 0, 0 },
+	{ "a function reset beside others' work on objects", others_go_on, 0, 0 },
+	{ "a function reset beside contexts that come and go", contexts_come_and_go, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -31,7 +31,6 @@
 #include "mem/ttm.h"
 #include "segments/room.h"
 #include "segments/segment.h"
-#include "services/client.h"
 #include "services/reset.h"
 #include "submit/context.h"
 #include "submit/gate.h"
@@ -366,14 +365,14 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	drm_warn(&tdev->drm, "function reset: all contexts are lost\n");
 
 	tessera_irq_disable(tdev);
+	/* First, so that whose job was cancelled finds the context lost. */
+	tessera_context_lose_all(tdev);
 	tessera_engines_cancel(tdev);
 	/* Recovery of a hang may be under way; it finds nothing to do any more. */
 	flush_workqueue(tdev->reset_wq);
 
 	/* Those that are in a submission leave it, as it has failed; and nobody gets in. */
-	tessera_client_lose_contexts(tdev);
 	down_write(&tdev->reset_lock);
-	tessera_client_lose_contexts(tdev);
 	WRITE_ONCE(tdev->memory_lost, true);
 	tessera_ttm_lose_memory(tdev);
 	tessera_cpu_window_close_all(tdev);
@@ -391,6 +390,7 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 	if (!ret)
 		ret = tessera_engines_revive(tdev);
 	WRITE_ONCE(tdev->memory_lost, false);
+	tessera_context_accept(tdev);
 	if (!ret)
 		ret = tessera_firmware_load(tdev);
 	if (ret) {

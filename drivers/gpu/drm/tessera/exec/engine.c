@@ -13,6 +13,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+#include <drm/gpu_scheduler.h>
 
 #include "exec/emit.h"
 #include "exec/engine.h"
@@ -385,6 +386,26 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 	struct drm_gpu_scheduler *sched = &engine->sched;
 
 	return drm_sched_entity_init(entity, prio, &sched, 1, guilty);
+}
+
+/**
+ * tessera_engine_made() - tell fences of jobs from those of others
+ * @tdev: the device
+ * @fence: the fence, of no container
+ *
+ * Return: true if a job of the device signals it.
+ */
+bool tessera_engine_made(struct tessera_device *tdev, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	u32 i;
+
+	/* Another's scheduler may be gone: it is only compared. */
+	for (i = 0; s_fence && i < tdev->info.num_engines; i++)
+		if (tdev->engines[i] && s_fence->sched == &tdev->engines[i]->sched)
+			return true;
+
+	return false;
 }
 
 /**

@@ -34,6 +34,7 @@ struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev);
 int tessera_engine_entity_init(struct tessera_engine *engine,
 			       struct drm_sched_entity *entity,
 			       enum drm_sched_priority prio, atomic_t *guilty);
+bool tessera_engine_made(struct tessera_device *tdev, struct dma_fence *fence);
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev);
 void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 bool tessera_engine_halted(struct tessera_engine *engine);

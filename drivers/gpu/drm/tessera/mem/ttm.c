@@ -7,6 +7,9 @@
  * books of places and pages.
  */
 
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/swiotlb.h>
 
@@ -17,6 +20,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "exec/engine.h"
 #include "hw/error.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
@@ -34,6 +38,9 @@
 
 /* A few jobs that hang may be on the way. */
 #define MOVES_TIMEOUT_MS	30000
+
+/* And for all jobs that a function reset has cancelled. */
+#define CANCEL_TIMEOUT_MS	15000
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
@@ -229,17 +236,41 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	flush_workqueue(tdev->ttm.wq);
 }
 
+/*
+ * Only for what the device does: others, who may take as long as they like, have nothing to do
+ * with places in segments, and pages stay what they are.
+ */
+static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	long left;
+
+	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence) {
+		left = max_t(long, end - jiffies, 0);
+		if (tessera_engine_made(tdev, fence) &&
+		    dma_fence_wait_timeout(fence, false, left) <= 0)
+			return false;
+	}
+
+	return true;
+}
+
 /**
  * tessera_ttm_lose_memory() - take all objects out of segments whose contents are lost
  * @tdev: the device; &tessera_device.memory_lost is set, its engines cancel all jobs
  *
- * Objects that have a copy in system memory go on with it; others are lost.
+ * Objects that have a copy in system memory go on with it; others are lost. So are those that
+ * jobs have to do with that do not end, as they wait for what others do not signal: that is waited
+ * for once, not for each.
  */
 void tessera_ttm_lose_memory(struct tessera_device *tdev)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
 	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+	unsigned long end = jiffies + msecs_to_jiffies(CANCEL_TIMEOUT_MS);
 	struct tessera_bo *bo;
 	u32 id = 0;
 
@@ -247,7 +278,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
 		if (tessera_bo_segment(bo) &&
-		    (ttm_bo_wait_ctx(&bo->tbo, &ctx) ||
+		    (!wait_for_jobs(bo, end) ||
 		     ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
 			drm_warn(&tdev->drm, "object %u stays where it was\n", id);
 			atomic_set(&bo->lost, 1);

@@ -84,28 +84,3 @@ void tessera_client_close(struct drm_file *file)
 	kfree(client);
 	file->driver_priv = NULL;
 }
-
-/**
- * tessera_client_lose_contexts() - refuse all contexts there are
- * @tdev: the device; nobody submits
- *
- * As if a job of each had hung. Those in a submission stop waiting for fences of others.
- */
-void tessera_client_lose_contexts(struct tessera_device *tdev)
-{
-	struct tessera_context *ctx;
-	struct drm_file *file;
-	unsigned long id;
-
-	mutex_lock(&tdev->drm.filelist_mutex);
-	list_for_each_entry(file, &tdev->drm.filelist, lhead) {
-		struct tessera_client *client = to_tessera_client(file);
-
-		xa_lock(&client->contexts);
-		xa_for_each(&client->contexts, id, ctx)
-			atomic_set(&ctx->guilty, 1);
-		xa_unlock(&client->contexts);
-	}
-	mutex_unlock(&tdev->drm.filelist_mutex);
-	tessera_context_drop_all(tdev);
-}

@@ -25,7 +25,6 @@ struct tessera_client {
 
 int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);
 void tessera_client_close(struct drm_file *file);
-void tessera_client_lose_contexts(struct tessera_device *tdev);
 struct tessera_client *to_tessera_client(struct drm_file *file);
 
 #endif /* __TESSERA_CLIENT_H__ */

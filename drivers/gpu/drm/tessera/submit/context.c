@@ -25,6 +25,8 @@ struct tessera_contexts {
 	struct mutex lock;
 	struct list_head list;
 	u32 next_id;
+	/* The function is being reset: contexts are born lost. */
+	bool lost;
 };
 
 static void contexts_fini(struct drm_device *drm, void *data)
@@ -74,6 +76,40 @@ void tessera_context_drop_all(struct tessera_device *tdev)
 	mutex_unlock(&tdev->contexts->lock);
 }
 
+static void context_lose(struct tessera_context *ctx)
+{
+	atomic_set(&ctx->guilty, 1);
+	context_drop(ctx);
+}
+
+/**
+ * tessera_context_lose_all() - refuse all contexts there are, and those that come
+ * @tdev: the device; tessera_context_accept() follows
+ *
+ * As if a job of each had hung. Who is in a submission stops waiting for fences of others.
+ */
+void tessera_context_lose_all(struct tessera_device *tdev)
+{
+	struct tessera_context *ctx;
+
+	mutex_lock(&tdev->contexts->lock);
+	tdev->contexts->lost = true;
+	list_for_each_entry(ctx, &tdev->contexts->list, node)
+		context_lose(ctx);
+	mutex_unlock(&tdev->contexts->lock);
+}
+
+/**
+ * tessera_context_accept() - contexts that are made from now on are of use
+ * @tdev: the device
+ */
+void tessera_context_accept(struct tessera_device *tdev)
+{
+	mutex_lock(&tdev->contexts->lock);
+	tdev->contexts->lost = false;
+	mutex_unlock(&tdev->contexts->lock);
+}
+
 /* With a number that the device and traces show; 0 is the kernel. */
 static void context_list(struct tessera_context *ctx)
 {
@@ -84,6 +120,8 @@ static void context_list(struct tessera_context *ctx)
 		contexts->next_id++;
 	ctx->hw_id = contexts->next_id;
 	list_add_tail(&ctx->node, &contexts->list);
+	if (contexts->lost)
+		context_lose(ctx);
 	mutex_unlock(&contexts->lock);
 }
 

@@ -65,6 +65,8 @@ struct tessera_context {
 
 int tessera_context_init(struct tessera_device *tdev);
 void tessera_context_drop_all(struct tessera_device *tdev);
+void tessera_context_lose_all(struct tessera_device *tdev);
+void tessera_context_accept(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   struct tessera_account *account,
 			   const struct drm_tessera_context_create *args, u32 *id);

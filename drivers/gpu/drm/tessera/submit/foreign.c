@@ -16,39 +16,12 @@
 #include <linux/wait.h>
 
 #include <drm/drm_drv.h>
-#include <drm/gpu_scheduler.h>
 
 #include "exec/engine.h"
-#include "exec/engine_types.h"
 #include "mem/bo.h"
 #include "submit/foreign.h"
 #include "submit/leash.h"
 #include "tessera_device.h"
-
-/**
- * tessera_foreign_is() - tell fences of others from those of jobs
- * @tdev: the device
- * @fence: the fence, of no container
- *
- * Return: true if no job of the device signals it.
- */
-bool tessera_foreign_is(struct tessera_device *tdev, struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
-	u32 i;
-
-	if (!s_fence)
-		return true;
-	/* Another's scheduler may be gone: it is only compared. */
-	for (i = 0; i < tessera_engine_num(tdev); i++) {
-		struct tessera_engine *engine = tessera_engine_get(tdev, i);
-
-		if (engine && s_fence->sched == &engine->sched)
-			return false;
-	}
-
-	return true;
-}
 
 /**
  * tessera_foreign_find() - look for foreign fences at an object
@@ -68,7 +41,7 @@ struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usag
 		return NULL;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
-		if (!tessera_foreign_is(tdev, fence) || dma_fence_is_signaled(fence))
+		if (tessera_engine_made(tdev, fence) || dma_fence_is_signaled(fence))
 			continue;
 		found = dma_fence_get(fence);
 		break;

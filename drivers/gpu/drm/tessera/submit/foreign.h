@@ -10,7 +10,6 @@ struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_leashes;		/* submit/leash.h */
 
-bool tessera_foreign_is(struct tessera_device *tdev, struct dma_fence *fence);
 struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usage usage);
 int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
 			 struct dma_fence *fence);

@@ -13,6 +13,7 @@
 #include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
+#include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "exec/job.h"
 #include "submit/foreign.h"
@@ -147,7 +148,7 @@ static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engin
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 
 	return engine ? s_fence && s_fence->sched == &engine->sched :
-			!tessera_foreign_is(tdev, fence);
+			tessera_engine_made(tdev, fence);
 }
 
 /**
