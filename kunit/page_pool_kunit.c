@@ -65,6 +65,21 @@ static void pool_prefers_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_page_pool_run(pages + 3, 3), 3);
 }
 
+/* CHA-5: half of the pages, whether or not their number is even, and of a single one nothing. */
+static void pool_guards_half(struct kunit *test)
+{
+	struct tessera_page_pool *pool = new_pool(test);
+
+	KUNIT_EXPECT_TRUE(test, tessera_page_pool_guards(pool, 0));
+	KUNIT_EXPECT_TRUE(test, tessera_page_pool_guards(pool, PAGES / 2));
+	KUNIT_EXPECT_FALSE(test, tessera_page_pool_guards(pool, PAGES / 2 + 1));
+	pool->num = 7;
+	KUNIT_EXPECT_TRUE(test, tessera_page_pool_guards(pool, 3));
+	KUNIT_EXPECT_FALSE(test, tessera_page_pool_guards(pool, 4));
+	pool->num = 1;
+	KUNIT_EXPECT_FALSE(test, tessera_page_pool_guards(pool, 1));
+}
+
 /* Against a plain array: nobody's page is given to another. */
 static void pool_random(struct kunit *test)
 {
@@ -107,6 +122,7 @@ static void pool_random(struct kunit *test)
 static struct kunit_case page_pool_tests[] = {
 	KUNIT_CASE(pool_counts),
 	KUNIT_CASE(pool_prefers_runs),
+	KUNIT_CASE(pool_guards_half),
 	KUNIT_CASE(pool_random),
 	{}
 };

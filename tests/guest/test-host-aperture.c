@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -201,6 +202,74 @@ static void no_pages_left(void)
 	tsr_close(&dev);
 }
 
+/* ---- one who locks everything ---------------------------------------------------------- */
+
+#define QUARTERS 4
+
+/* locks all there is; then looks at all of it whenever it is told to */
+static void lock_all(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[QUARTERS];
+
+	for (uint32_t i = 0; i < QUARTERS; i++) {
+		bos[i] = filled_bo(&dev, ctx, KiB(256), i + 1);
+		tsr_lock(&dev, &bos[i], 0);
+	}
+	for (uint32_t round = 0; !client->state->stop; round++) {
+		for (uint32_t i = 0; i < QUARTERS; i++)
+			tsr_words_check(bos[i].map, KiB(256) / 4, i + 1);
+		client->state->rounds = round + 1;
+		tsr_wait_for(client->state->begun > round || client->state->stop);
+	}
+	tsr_close(&dev);
+}
+
+static void look_again(struct tsr_client *client)
+{
+	uint32_t round = ++client->state->begun;
+
+	tsr_wait_for(client->state->rounds > round);
+}
+
+/* somebody else gets pages all the same, and keeps half of them if they are locked */
+static void beside_one_who_locks_all(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[QUARTERS];
+	struct tsr_client client;
+	struct tsr_trace trace;
+
+	tsr_client_start(&client, lock_all, 0);
+	tsr_wait_for(client.state->rounds);
+	require_eq(aperture_pages().free, 0);
+	for (uint32_t i = 0; i < QUARTERS; i++) {
+		bos[i] = filled_bo(&dev, ctx, KiB(256), 10 + i);
+		tsr_words_check(bos[i].map, KiB(256) / 4, 10 + i);
+		/* the half that the other has locked is kept for it */
+		require(is_hidden(&dev, &bos[i]));
+	}
+	look_again(&client);
+	for (uint32_t i = 0; i < QUARTERS / 2; i++) {
+		tsr_gpu_fill(&dev, ctx, &bos[i], 20 + i);
+		tsr_lock(&dev, &bos[i], 0);
+		tsr_words_check(bos[i].map, KiB(256) / 4, 20 + i);
+		require(is_hidden(&dev, &bos[i]));
+	}
+	look_again(&client);
+	tsr_trace_start("cpu_fault", NULL);
+	for (uint32_t i = 0; i < QUARTERS / 2; i++)
+		tsr_words_check(bos[i].map, KiB(256) / 4, 20 + i);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "cpu_fault"), 0);
+	tsr_trace_free(&trace);
+	client.state->stop = true;
+	tsr_client_join(&client);
+	tsr_close(&dev);
+}
+
 /* A pointer follows its object; what comes to its place is not seen, nor written. */
 static void pointers_follow_moves(void)
 {
@@ -290,6 +359,7 @@ static const struct tap_test tests[] = {
 	{ "CHA-2 CHA-5 pages run out", pages_run_out, 0, 0 },
 	{ "CHA-3 pages need not lie together", pages_need_not_lie_together, 0, 0 },
 	{ "CHA-5 SWZ-9 no pages left", no_pages_left, 0, 0 },
+	{ "CHA-5 LOCK-19 beside a process that locks all pages", beside_one_who_locks_all, 0, 0 },
 	{ "CHA-8 SWZ-13 pointers follow moves", pointers_follow_moves, 0, 0 },
 	{ "CHA-8 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
 };

@@ -5,7 +5,8 @@
  * Pages of BAR 4 that show memory the CPU does not see otherwise (WDDM: CpuHostAperture). An
  * object is mapped as a whole, over any free pages. When there are too few, objects that
  * faulted longest ago lose theirs, unless they are locked; what still does not fit is
- * seen in system memory (cpu/access.c).
+ * seen in system memory (cpu/access.c). Locks keep at most half of the pages from other
+ * processes: what one has locked beyond that gives way to others, too.
  *
  * The pages of an object change with its reservation held. So nobody is in the
  * middle of a fault on an object that loses its pages to another: its reservation
@@ -174,37 +175,84 @@ static void unmap_locked(struct tessera_bo *bo)
 	window->num_pages = 0;
 }
 
+static struct tessera_bo *window_bo(struct tessera_cpu_window *window)
+{
+	return container_of(window, struct tessera_bo, window);
+}
+
+/* How many pages each payer has locked. */
+static void count_locks_locked(struct tessera_host_aperture *aperture)
+{
+	struct tessera_cpu_window *window;
+
+	lockdep_assert_held(&aperture->lock);
+
+	list_for_each_entry(window, &aperture->mapped, node)
+		window_bo(window)->account->payer->aperture_pages = 0;
+	list_for_each_entry(window, &aperture->mapped, node)
+		if (READ_ONCE(window_bo(window)->locks.held))
+			window_bo(window)->account->payer->aperture_pages += window->num_pages;
+}
+
+/*
+ * Whether an object gives way to one of @to; after count_locks_locked(), and what gives way does
+ * not count any more. Nobody takes what he has locked from himself.
+ */
+static bool gives_way_locked(struct tessera_host_aperture *aperture, struct tessera_bo *bo,
+			     const struct tessera_payer *to)
+{
+	struct tessera_payer *payer = bo->account->payer;
+
+	lockdep_assert_held(&aperture->lock);
+
+	if (!READ_ONCE(bo->locks.held))
+		return true;
+	if (payer == to || tessera_page_pool_guards(&aperture->pool, payer->aperture_pages))
+		return false;
+	payer->aperture_pages -= min(payer->aperture_pages, bo->window.num_pages);
+
+	return true;
+}
+
 /* Whether it would be for nothing that others lose theirs. */
-static bool may_have_locked(struct tessera_host_aperture *aperture, u32 count)
+static bool may_have_locked(struct tessera_host_aperture *aperture, u32 count,
+			    const struct tessera_payer *payer)
 {
 	struct tessera_cpu_window *window;
 	u32 num = aperture->pool.num_free;
 
+	count_locks_locked(aperture);
 	list_for_each_entry(window, &aperture->mapped, node)
-		if (!READ_ONCE(container_of(window, struct tessera_bo, window)->locks.held))
+		if (gives_way_locked(aperture, window_bo(window), payer))
 			num += window->num_pages;
 
 	return num >= count;
 }
 
 /* Take pages from those who did not come for longest, until there are enough. */
-static int make_room_locked(struct tessera_host_aperture *aperture, u32 count)
+static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
+			    const struct tessera_payer *payer)
 {
 	struct tessera_cpu_window *window, *next;
 
 	lockdep_assert_held(&aperture->lock);
 
-	if (!may_have_locked(aperture, count))
+	if (aperture->pool.num_free >= count)
+		return 0;
+	if (!may_have_locked(aperture, count, payer))
 		return -ENOSPC;
+	count_locks_locked(aperture);
 	list_for_each_entry_safe(window, next, &aperture->mapped, node) {
-		struct tessera_bo *bo = container_of(window, struct tessera_bo, window);
+		struct tessera_bo *bo = window_bo(window);
 
 		if (aperture->pool.num_free >= count)
 			break;
-		if (READ_ONCE(bo->locks.held) || !dma_resv_trylock(bo->tbo.base.resv))
+		if (!dma_resv_trylock(bo->tbo.base.resv))
 			continue;
-		ttm_bo_unmap_virtual(&bo->tbo);
-		unmap_locked(bo);
+		if (gives_way_locked(aperture, bo, payer)) {
+			ttm_bo_unmap_virtual(&bo->tbo);
+			unmap_locked(bo);
+		}
 		dma_resv_unlock(bo->tbo.base.resv);
 	}
 
@@ -219,7 +267,7 @@ static int map_locked(struct tessera_bo *bo, const struct tessera_segment *seg, 
 	struct tessera_cpu_window *window = &bo->window;
 	int ret;
 
-	ret = make_room_locked(aperture, count);
+	ret = make_room_locked(aperture, count, bo->account->payer);
 	if (!ret)
 		ret = tessera_page_pool_take(&aperture->pool, pages, count);
 	if (ret)
@@ -326,7 +374,7 @@ void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer
 	drm_printf(p, "pages %u of %u bytes free %u bus 0x%llx\n", aperture->pool.num,
 		   aperture->page_size, aperture->pool.num_free, aperture->bus);
 	list_for_each_entry(window, &aperture->mapped, node) {
-		struct tessera_bo *bo = container_of(window, struct tessera_bo, window);
+		struct tessera_bo *bo = window_bo(window);
 
 		drm_printf(p, "bo %u pages %u first %u%s\n", bo->id, window->num_pages,
 			   window->pages[0], READ_ONCE(bo->locks.held) ? " locked" : "");

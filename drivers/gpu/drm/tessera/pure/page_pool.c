@@ -82,6 +82,21 @@ void tessera_page_pool_give(struct tessera_page_pool *pool, const u32 *pages, u3
 EXPORT_SYMBOL_IF_KUNIT(tessera_page_pool_give);
 
 /**
+ * tessera_page_pool_guards() - ask whether locked pages are kept from others
+ * @pool: the pool
+ * @locked: how many one payer has locked
+ *
+ * Half of the pool at most: who locks more gives way to others like who has locked nothing.
+ *
+ * Return: true if others do not get them.
+ */
+bool tessera_page_pool_guards(const struct tessera_page_pool *pool, u32 locked)
+{
+	return locked <= pool->num / 2;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_page_pool_guards);
+
+/**
  * tessera_page_pool_run() - how many pages lie together
  * @pages: numbers
  * @count: how many, not 0

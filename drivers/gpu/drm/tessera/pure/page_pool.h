@@ -19,6 +19,7 @@ struct tessera_page_pool {
 void tessera_page_pool_init(struct tessera_page_pool *pool, unsigned long *taken, u32 num);
 int tessera_page_pool_take(struct tessera_page_pool *pool, u32 *pages, u32 count);
 void tessera_page_pool_give(struct tessera_page_pool *pool, const u32 *pages, u32 count);
+bool tessera_page_pool_guards(const struct tessera_page_pool *pool, u32 locked);
 u32 tessera_page_pool_run(const u32 *pages, u32 count);
 
 #endif /* __TESSERA_PURE_PAGE_POOL_H__ */

@@ -42,6 +42,8 @@ struct tessera_payer {
 	u64 gate_turn[TSR_MAX_ENGINES];
 	/** @gate_jobs: jobs past each gate that are not finished; likewise */
 	u32 gate_jobs[TSR_MAX_ENGINES];
+	/** @aperture_pages: scratch of cpu/host_aperture.c, under its lock: pages it has locked */
+	u32 aperture_pages;
 	/** @hangs: jobs of it that hung an engine */
 	atomic_t hangs;
 	/** @work: kernel memory of its unfinished work */
