@@ -307,6 +307,56 @@ static void pins_are_limited(void)
 	tsr_close(&dev);
 }
 
+/* pin what can be pinned; keep it until told to go */
+static void pin_and_keep(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	int vgem = tsr_vgem_open(), rc = 0;
+
+	while (!rc) {
+		struct tsr_bo bo = tsr_bo_new(&dev, PIECE, tsr_bit(tsr_seg_gart(&dev)), cpu);
+		uint32_t theirs;
+
+		rc = __tsr_import(vgem, tsr_export(&dev, &bo), &theirs);
+		client->state->rounds += !rc;
+	}
+	require_err(rc, -EDQUOT);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	close(vgem);
+	tsr_close(&dev);
+}
+
+#define PINNERS 4
+
+/* however many processes pin, most of the machine's memory can be swapped out */
+static void pins_are_limited_together(void)
+{
+	struct tsr_client clients[PINNERS];
+	struct sysinfo info;
+	uint64_t limit;
+	uint32_t num;
+
+	need_vgem();
+	require_ok(sysinfo(&info));
+	limit = (uint64_t)info.totalram * info.mem_unit / 8;
+	/* given back by those who go, with what they have pinned */
+	for (uint32_t round = 0; round < 2; round++) {
+		num = 0;
+		for (uint32_t i = 0; i < PINNERS; i++) {
+			tsr_client_start(&clients[i], pin_and_keep, 0);
+			tsr_wait_for(clients[i].state->ready);
+			num += clients[i].state->rounds;
+		}
+		tap_note("%u objects of %llu MiB", num, (unsigned long long)PIECE >> 20);
+		require(num * PIECE <= limit && (num + 1) * PIECE > limit);
+		for (uint32_t i = 0; i < PINNERS; i++) {
+			clients[i].state->stop = true;
+			tsr_client_join(&clients[i]);
+		}
+	}
+}
+
 #define STORM_BOS 12
 
 static struct storm {
@@ -431,6 +481,7 @@ static const struct tap_test tests[] = {
 	{ "what nobody has touched is zero for another device", never_touched, 0, 0 },
 	{ "an attached object stays useful", must_stay_useful, 0, 0 },
 	{ "pinned bytes are limited", pins_are_limited, 0, 0 },
+	{ "pinned bytes of all are limited", pins_are_limited_together, 0, 0 },
 	{ "pages stay beside a storm", beside_a_storm, 0, 0 },
 	{ "SPLIT-17 attached in the middle of a submission", attached_in_the_middle, 0, 0 },
 };

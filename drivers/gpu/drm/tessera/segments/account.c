@@ -34,8 +34,9 @@
 /* A payer that used or asked for memory this recently competes for it. */
 #define DEMAND_WINDOW_MS	2000
 
-/* A part of the machine's memory that one payer may keep from being swapped out. */
+/* Parts of the machine's memory that one payer, and all, may keep from being swapped out. */
 #define PIN_FRACTION		16
+#define PIN_FRACTION_ALL	8
 
 /**
  * tessera_account_init() - set up the list of payers
@@ -248,24 +249,35 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 	mutex_unlock(&clients->lock);
 }
 
+static bool pin_charge(atomic64_t *pinned, u64 bytes, u32 fraction)
+{
+	s64 limit = (u64)totalram_pages() / fraction << PAGE_SHIFT;
+	s64 have = atomic64_read(pinned);
+
+	do {
+		if (have + (s64)bytes > limit)
+			return false;
+	} while (!atomic64_try_cmpxchg(pinned, &have, have + bytes));
+
+	return true;
+}
+
 /**
  * tessera_account_pin() - book pages that stay what they are
  * @account: who
  * @bytes: how much
  *
- * Return: 0, or -EDQUOT if that is too much.
+ * Return: 0, or -EDQUOT if that is too much for the one who pays, or for all together.
  */
 int tessera_account_pin(struct tessera_account *account, u64 bytes)
 {
-	s64 limit = (u64)totalram_pages() / PIN_FRACTION << PAGE_SHIFT;
-	s64 have = atomic64_read(&account->payer->pinned);
+	if (!pin_charge(&account->payer->pinned, bytes, PIN_FRACTION))
+		return -EDQUOT;
+	if (pin_charge(&account->tdev->clients->pinned, bytes, PIN_FRACTION_ALL))
+		return 0;
+	atomic64_sub(bytes, &account->payer->pinned);
 
-	do {
-		if (have + (s64)bytes > limit)
-			return -EDQUOT;
-	} while (!atomic64_try_cmpxchg(&account->payer->pinned, &have, have + bytes));
-
-	return 0;
+	return -EDQUOT;
 }
 
 /**
@@ -275,6 +287,7 @@ int tessera_account_pin(struct tessera_account *account, u64 bytes)
  */
 void tessera_account_unpin(struct tessera_account *account, u64 bytes)
 {
+	atomic64_sub(bytes, &account->tdev->clients->pinned);
 	atomic64_sub(bytes, &account->payer->pinned);
 }
 

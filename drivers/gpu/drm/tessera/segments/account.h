@@ -91,6 +91,8 @@ struct tessera_clients {
 	u32 num_payers;
 	/** @next_id: last id given out */
 	u32 next_id;
+	/** @pinned: sum of theirs; atomic */
+	atomic64_t pinned;
 };
 
 /**
