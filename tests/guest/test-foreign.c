@@ -7,8 +7,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,20 +33,6 @@ static bool has_signalled(int sync_file)
 	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
 
 	return poll(&pollfd, 1, 0) == 1;
-}
-
-/* it sleeps: behind tsr_client_submit(), it does so in the call */
-static bool asleep(const struct tsr_client *client)
-{
-	char path[64], *text;
-	char state;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", client->pid);
-	text = tsr_read_file(path);
-	require(text && strrchr(text, ')'));
-	state = strrchr(text, ')')[2];
-	free(text);
-	return state == 'S' || state == 'D';
 }
 
 static void put_fence(int dmabuf, uint32_t flags)
@@ -168,7 +152,7 @@ static bool b_passes(struct tsr_device *dev, enum mode mode)
 	tsr_rotation_init(dev, &rot, PARTS, 0);
 	tsr_client_start(&client, submit, mode);
 	tsr_wait_for(client.state->begun);
-	tsr_wait_for(asleep(&client));
+	tsr_wait_for(tsr_client_asleep(&client));
 	tsr_submit(dev, ctx, &rot.cmd, 0, done);
 	tsr_small_run(dev, &small);
 	require_eq(tsr_syncobj_status(dev, done), 0);
@@ -226,7 +210,7 @@ static void waits_in_the_call(void)
 	for (uint64_t mode = WRITER; mode <= PARTED; mode++) {
 		tsr_client_start(&client, submit, mode);
 		tsr_wait_for(client.state->begun);
-		tsr_wait_for(asleep(&client));
+		tsr_wait_for(tsr_client_asleep(&client));
 		if (!has_signalled(fence))
 			require(!client.state->returned);
 		tsr_client_kill(&client);
@@ -331,7 +315,7 @@ static void comes_late_and_goes(void)
 	dmabuf = dmabuf_of(&client);
 	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
 	/* it is waited for, or parts are still being run */
-	tsr_wait_for(asleep(&client));
+	tsr_wait_for(tsr_client_asleep(&client));
 	source_signal(&source);
 	tsr_client_join(&client);
 	source_close(&source);

@@ -153,6 +153,80 @@ static void gate_is_interruptible(void)
 	tsr_close(&dev);
 }
 
+#define NEWCOMERS 3
+
+/* a job to be known by, if it is the one; then, when told to, a group */
+static void turn_taker(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_rotation rot;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_rotation_init(&dev, &rot, 2, 0);
+	if (client->arg)
+		tsr_small_run(&dev, &small);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	require_ok(tsr_client_submit(client, &dev, small.ctx, &rot.cmd, 0, small.sync));
+	require_ok(tsr_syncobj_status(&dev, small.sync));
+	tsr_close(&dev);
+}
+
+static void wait_at_gate(struct tsr_client *client, bool known)
+{
+	if (!known)
+		tsr_client_start(client, turn_taker, 0);
+	tsr_wait_for(client->state->ready);
+	client->state->stop = true;
+	tsr_wait_for(client->state->begun);
+	tsr_wait_for(tsr_client_asleep(client));
+}
+
+/* who waits is not passed by clients that come later, although they have not had a turn yet */
+static void newcomers_wait(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client a, known, newcomers[NEWCOMERS];
+	struct tsr_trace trace;
+	uint32_t first = 0, ctx, turns = 0;
+
+	if (preempts(&dev))
+		tap_skip("no gate on a device that preempts");
+	tsr_group_timeouts("0");
+	tsr_trace_start("split_part", NULL);
+	tsr_client_start(&known, turn_taker, 1);
+	tsr_wait_for(known.state->ready);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "split_part", ev) first = (uint32_t)tsr_event_u64(ev, "ctx");
+	tsr_trace_free(&trace);
+	require(first);
+
+	tsr_client_start(&a, submit_once, MANY_PARTS);
+	tsr_client_wait_running(&a);
+	wait_at_gate(&known, true);
+	for (uint32_t i = 0; i < NEWCOMERS; i++)
+		wait_at_gate(&newcomers[i], false);
+	tsr_trace_start("split_part", NULL);
+	tsr_client_kill(&a);
+	tsr_client_join(&known);
+	for (uint32_t i = 0; i < NEWCOMERS; i++)
+		tsr_client_join(&newcomers[i]);
+	trace = tsr_trace_stop();
+	/* contexts are numbered as they come, and A's is the second one */
+	tsr_trace_for_each(&trace, "split_part", ev)
+	{
+		ctx = (uint32_t)tsr_event_u64(ev, "ctx");
+		if (ctx == first + 1)
+			continue;
+		if (!turns++)
+			require_eq(ctx, first);
+	}
+	require_eq(turns, 2 * (1 + NEWCOMERS));
+	tsr_trace_free(&trace);
+	tsr_close(&dev);
+}
+
 /* ---- A: in parts, behind a fence that is far away ---------------------------------- */
 
 #define FAR 1000 /* jobs of the second engine */
@@ -649,6 +723,7 @@ static const struct tap_test tests[] = {
 	  one_of_many_parts, 0, 200 },
 	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,
 	  0, 120 },
+	{ "SCHED-2 new clients do not pass who waits", newcomers_wait, 0, 120 },
 	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
 	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,
 	  120 },

@@ -133,6 +133,18 @@ void tsr_client_wait_running(const struct tsr_client *client)
 	tsr_wait_for(render_ns(client) != before);
 }
 
+bool tsr_client_asleep(const struct tsr_client *client)
+{
+	char path[64], *text, state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", client->pid);
+	text = tsr_read_file(path);
+	require(text && strrchr(text, ')'));
+	state = strrchr(text, ')')[2];
+	free(text);
+	return state == 'S' || state == 'D';
+}
+
 uint64_t tsr_client_kill(struct tsr_client *client)
 {
 	uint64_t start = tap_now_ns();

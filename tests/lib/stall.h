@@ -71,6 +71,8 @@ int tsr_client_submit(struct tsr_client *client, struct tsr_device *dev, uint32_
 uint64_t tsr_client_engine_ns(const struct tsr_client *client, const char *engine);
 /* it is inside SUBMIT, and something of that has run already */
 void tsr_client_wait_running(const struct tsr_client *client);
+/* it sleeps: behind tsr_client_submit(), it does so in the call */
+bool tsr_client_asleep(const struct tsr_client *client);
 /* kills it; nanoseconds until it is gone */
 uint64_t tsr_client_kill(struct tsr_client *client);
 void tsr_client_join(struct tsr_client *client);

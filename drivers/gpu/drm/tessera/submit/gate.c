@@ -11,7 +11,8 @@
  * preemption have nothing to do with it (SCHED-3, SCHED-5).
  *
  * The gate is handed round: of those who wait, the client whose last turn is longest ago
- * is next, whatever number of submissions the others have waiting. And a client's next
+ * is next, whatever number of submissions the others have waiting; one who has never had a turn is
+ * taken to have had the last one, or new clients would pass those who wait. And a client's next
  * group does not pass before its last one has come to its last part, or short groups would
  * line up behind the gate, in front of everybody else.
  *
@@ -62,6 +63,8 @@ struct tessera_gate {
 	spinlock_t lock;
 	u32 engine;
 	struct list_head waiters;
+	/* Groups among them. */
+	u32 groups;
 	wait_queue_head_t wait;
 	/* Number of the last turn, see &tessera_payer.gate_turn. */
 	u64 turn;
@@ -72,7 +75,7 @@ struct tessera_gate {
 	bool closed;
 	/* Last part of the last group, or NULL. */
 	struct dma_fence *group;
-	/* The part before that; and whose they are, only compared, NULL when it has finished. */
+	/* The part before that; and whose they are, NULL when it has finished: until then they live. */
 	struct dma_fence *near;
 	struct tessera_payer *near_payer;
 	struct dma_fence_cb near_cb;
@@ -218,15 +221,38 @@ static bool gate_too_soon_locked(const struct tessera_gate *gate, const struct g
 
 static bool gate_group_waits_locked(const struct tessera_gate *gate)
 {
-	const struct gate_waiter *waiter;
-
 	lockdep_assert_held(&gate->lock);
 
-	list_for_each_entry(waiter, &gate->waiters, node)
-		if (waiter->closes && !gate_too_soon_locked(gate, waiter))
-			return true;
+	/* Those of the payer whose last one is far from its end do not count. */
+	return gate->groups > (gate->near_payer ?
+			       gate->near_payer->gate_groups[gate->engine] : 0);
+}
 
-	return false;
+static void gate_add_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
+{
+	lockdep_assert_held(&gate->lock);
+
+	list_add_tail(&waiter->node, &gate->waiters);
+	gate->groups += waiter->closes;
+	waiter->payer->gate_groups[gate->engine] += waiter->closes;
+}
+
+static void gate_remove_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
+{
+	lockdep_assert_held(&gate->lock);
+
+	list_del(&waiter->node);
+	gate->groups -= waiter->closes;
+	waiter->payer->gate_groups[gate->engine] -= waiter->closes;
+}
+
+/* A newcomer is behind all who wait already, and no further back than one who has just had a turn. */
+static void gate_meet_locked(struct tessera_gate *gate, struct tessera_payer *payer)
+{
+	lockdep_assert_held(&gate->lock);
+
+	if (!payer->gate_turn[gate->engine])
+		payer->gate_turn[gate->engine] = gate->turn;
 }
 
 /* Whether it waits for something else than its turn, so that others pass it by. */
@@ -304,7 +330,7 @@ static void gate_hand_on_locked(struct tessera_gate *gate)
 		waiter = gate_next_locked(gate);
 		if (!waiter || !gate_admit_locked(gate, waiter))
 			break;
-		list_del_init(&waiter->node);
+		gate_remove_locked(gate, waiter);
 		WRITE_ONCE(waiter->admitted, true);
 		any = true;
 	}
@@ -317,12 +343,13 @@ static bool gate_try(struct tessera_gate *gate, struct gate_waiter *waiter)
 	bool admitted;
 
 	spin_lock_irq(&gate->lock);
+	gate_meet_locked(gate, waiter->payer);
 	/* Whoever could pass stands in line; those who are kept back do not count. */
 	admitted = !gate_next_locked(gate) &&
 		   !gate_keeps_back_locked(gate, waiter, gate_group_waits_locked(gate)) &&
 		   gate_admit_locked(gate, waiter);
 	if (!admitted)
-		list_add_tail(&waiter->node, &gate->waiters);
+		gate_add_locked(gate, waiter);
 	spin_unlock_irq(&gate->lock);
 
 	return admitted;
@@ -333,7 +360,7 @@ static bool gate_withdraw(struct tessera_gate *gate, struct gate_waiter *waiter)
 {
 	spin_lock_irq(&gate->lock);
 	if (!waiter->admitted) {
-		list_del(&waiter->node);
+		gate_remove_locked(gate, waiter);
 		/* It may have been what others stood behind. */
 		gate_hand_on_locked(gate);
 	}
