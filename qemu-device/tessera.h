@@ -146,6 +146,7 @@ typedef struct TesseraHostAperture {
     int ones_fd;                /* what unmapped pages of the RAM show */
     MemoryListener listener;
     NotifierWithReturn postcopy;
+    NotifierWithReturn background;
     uint32_t num_pages;         /* of cfg.page_size bytes */
     uint32_t *table;            /* VRAM page + 1; 0: unmapped */
     uint64_t addr;              /* registers: GPU address... */

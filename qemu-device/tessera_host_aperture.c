@@ -19,6 +19,7 @@
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
 #include "exec/ram_addr.h"
+#include "migration/misc.h"
 #include "migration/postcopy-ram.h"
 #include "tessera_host_aperture.h"
 #include "tessera_strict.h"
@@ -242,6 +243,18 @@ static int refuse_postcopy(NotifierWithReturn *n, void *opaque, Error **errp)
     return 0;
 }
 
+/* What is written through the window is not protected where VRAM itself is. */
+static int refuse_background(NotifierWithReturn *n, MigrationEvent *e,
+                             Error **errp)
+{
+    if (e->type == MIG_EVENT_PRECOPY_SETUP && migration_in_bg_snapshot()) {
+        error_setg(errp,
+                   "tessera: no background snapshot with a host aperture");
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
 /* ---- The table ----------------------------------------------------------- */
 
 static bool pages_exist(TesseraState *s, uint32_t first)
@@ -385,6 +398,7 @@ static bool init_ram(TesseraState *s)
     memory_listener_register(&ha->listener, &address_space_memory);
     ha->postcopy.notify = refuse_postcopy;
     postcopy_add_notifier(&ha->postcopy);
+    migration_add_notifier(&ha->background, refuse_background);
     return true;
 }
 
@@ -423,6 +437,7 @@ void tessera_host_aperture_fini(TesseraState *s)
     memory_region_del_subregion(&ha->bar, &ha->window);
     if (ha->ptr) {
         memory_listener_unregister(&ha->listener);
+        migration_remove_notifier(&ha->background);
         postcopy_remove_notifier(&ha->postcopy);
         ram_block_discard_require(false);
     }

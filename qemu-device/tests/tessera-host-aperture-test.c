@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
+#include "qobject/qdict.h"
 #include "tessera-migrate.h"
 
 #define SIZES   "vram-size=4M,vram-hidden-size=8M,agp-ro-size=1M," \
@@ -349,6 +350,59 @@ static void test_migrate(void)
     }
 }
 
+static bool try_background(TsrTest *t)
+{
+    QDict *rsp = qtest_qmp(t->qts, "{'execute': 'migrate-set-capabilities', "
+                           "'arguments': {'capabilities': "
+                           "[{'capability': 'background-snapshot', "
+                           "'state': true}]}}");
+    bool can = qdict_haskey(rsp, "return");
+
+    qobject_unref(rsp);
+    return can;
+}
+
+static char *migration_error(TsrTest *t)
+{
+    QDict *rsp = qtest_qmp(t->qts, "{'execute': 'query-migrate'}");
+    QDict *ret = qdict_get_qdict(rsp, "return");
+    char *text = g_strdup(qdict_get_try_str(ret, "error-desc") ?: "");
+
+    qobject_unref(rsp);
+    return text;
+}
+
+/* Written here, pages are not protected there: refused, and no harm done. */
+static void test_background_snapshot(void)
+{
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *props = g_strdup_printf("%s,host-aperture-size=16K",
+                                                 modes[i]);
+        g_autofree char *path = tsr_state_file(), *status = NULL, *text = NULL;
+        Aperture a = start(props);
+
+        if (!try_background(a.t)) {
+            g_test_skip("no background snapshots on this host");
+            tsr_stop(a.t);
+            return;
+        }
+        map(&a, 1, 1, a.hidden);
+        status = tsr_try_save(a.t, path);
+        text = migration_error(a.t);
+        g_test_message("%s: %s %s", modes[i], status, text);
+        if (i) {
+            g_assert_null(strstr(text, "tessera"));
+        } else {
+            g_assert_cmpstr(status, ==, "failed");
+            g_assert_nonnull(strstr(text, "tessera: no background snapshot"));
+        }
+        wr(&a, PAGE, 0x1234);
+        g_assert_cmphex(rd(&a, PAGE), ==, 0x1234);
+        unlink(path);
+        tsr_stop(a.t);
+    }
+}
+
 /* ---- A processor that really runs ---------------------------------------- */
 
 #define FIRMWARE_BYTES  65536
@@ -505,6 +559,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/peer", test_peer);
     qtest_add_func("/tessera/host-aperture/many", test_many);
     qtest_add_func("/tessera/host-aperture/migrate", test_migrate);
+    qtest_add_func("/tessera/host-aperture/background-snapshot",
+                   test_background_snapshot);
     qtest_add_func("/tessera/host-aperture/CHA-8-vcpu", test_vcpu);
     return g_test_run();
 }

@@ -9,6 +9,7 @@
 #include "tessera-common.h"
 
 char *tsr_state_file(void);
+char *tsr_try_save(TsrTest *t, const char *path);
 void tsr_save(TsrTest *t, const char *path);
 TsrTest *tsr_load_machine(TsrTest *from, const char *props, const char *args,
                           const char *path, char **status);
