@@ -12,15 +12,17 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include <sys/mman.h>
 #include "qemu/error-report.h"
+#include "qemu/madvise.h"
 #include "qemu/memfd.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
 #include "exec/ram_addr.h"
+#include "hw/boards.h"
 #include "migration/misc.h"
 #include "migration/postcopy-ram.h"
+#include "system/qtest.h"
 #include "tessera_host_aperture.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
@@ -121,16 +123,37 @@ static const MemoryRegionOps window_ops = {
 
 /* ---- Accesses that do not ------------------------------------------------ */
 
+/* As QEMU does with RAM: advice goes with what was mapped before. */
+static void advise(void *ptr, uint64_t len)
+{
+    if (!machine_dump_guest_core(current_machine)) {
+        qemu_madvise(ptr, len, QEMU_MADV_DONTDUMP);
+    }
+    /* qtest forks. */
+    if (!qtest_enabled()) {
+        qemu_madvise(ptr, len, QEMU_MADV_DONTFORK);
+    }
+}
+
 /* A failure may have left a hole, which no vCPU may touch. */
-static void map_over(TesseraState *s, uint64_t at, uint64_t len, int flags,
+static void map_over(TesseraState *s, uint64_t at, uint64_t len, bool shared,
                      int fd, uint64_t offset)
 {
-    if (mmap(s->ha.ptr + at, len, PROT_READ | PROT_WRITE,
-             flags | MAP_FIXED | MAP_NORESERVE, fd, offset) == MAP_FAILED) {
+#ifdef CONFIG_POSIX
+    void *ptr = s->ha.ptr + at;
+    int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);
+
+    if (mmap(ptr, len, PROT_READ | PROT_WRITE, flags, fd, offset) ==
+        MAP_FAILED) {
         error_report("tessera: cannot remap the host aperture: %s",
                      strerror(errno));
         exit(1);
     }
+    advise(ptr, len);
+#else
+    /* There is no file behind VRAM, so the window traps. */
+    g_assert_not_reached();
+#endif
 }
 
 static void show_ones(TesseraState *s, uint64_t at, uint64_t len)
@@ -139,7 +162,7 @@ static void show_ones(TesseraState *s, uint64_t at, uint64_t len)
         uint64_t offset = at % ONES_BYTES;
         uint64_t n = MIN(len, ONES_BYTES - offset);
 
-        map_over(s, at, n, MAP_PRIVATE, s->ha.ones_fd, offset);
+        map_over(s, at, n, false, s->ha.ones_fd, offset);
         at += n;
         len -= n;
     }
@@ -148,7 +171,7 @@ static void show_ones(TesseraState *s, uint64_t at, uint64_t len)
 static void show_vram(TesseraState *s, uint64_t at, uint64_t len,
                       uint64_t offset)
 {
-    map_over(s, at, len, MAP_SHARED, memory_region_get_fd(&s->vram), offset);
+    map_over(s, at, len, true, memory_region_get_fd(&s->vram), offset);
 }
 
 /* How many pages from @first on show nothing, or what follows in VRAM. */

@@ -403,6 +403,52 @@ static void test_background_snapshot(void)
     }
 }
 
+/* Each page of the file that unmapped pages show, wherever it is mapped. */
+static uint32_t count_ones(TsrTest *t, const char *flag)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/smaps",
+                                            (int)qtest_pid(t->qts));
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    bool ours = false;
+    uint32_t n = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        if (strstr(*line, "tessera-ones")) {
+            ours = true;
+        } else if (ours && g_str_has_prefix(*line, "VmFlags:")) {
+            n += !!strstr(*line, flag);
+            ours = false;
+        }
+    }
+    return n;
+}
+
+/* What is asked for the memory of guests holds for pages mapped over it. */
+static void test_advice(void)
+{
+    Aperture a = start("host-aperture-size=28K");
+    uint32_t all;
+
+    map(&a, 3, 1, a.hidden);
+    all = count_ones(a.t, "");
+    g_assert_cmpuint(all, >=, 2);
+    g_assert_cmpuint(count_ones(a.t, " dd"), ==, 0);
+    tsr_stop(a.t);
+
+    a.t = tsr_start_machine(SIZES ",host-aperture-size=28K",
+                            "-machine dump-guest-core=off");
+    tsr_map_device(a.t);
+    a.bar = qpci_iomap(a.t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    map(&a, 3, 1, a.hidden);
+    g_assert_cmpuint(count_ones(a.t, " dd"), ==, all);
+    unmap(&a, 3, 1);
+    g_assert_cmpuint(count_ones(a.t, " dd"), ==, count_ones(a.t, ""));
+    tsr_stop(a.t);
+}
+
 /* ---- A processor that really runs ---------------------------------------- */
 
 #define FIRMWARE_BYTES  65536
@@ -561,6 +607,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/migrate", test_migrate);
     qtest_add_func("/tessera/host-aperture/background-snapshot",
                    test_background_snapshot);
+    qtest_add_func("/tessera/host-aperture/advice", test_advice);
     qtest_add_func("/tessera/host-aperture/CHA-8-vcpu", test_vcpu);
     return g_test_run();
 }
