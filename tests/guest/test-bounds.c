@@ -376,8 +376,61 @@ static void waiting_for_room(void)
 	tsr_close(&dev);
 }
 
+/* ---- what a list costs ------------------------------------------------------------------ */
+
+#define LISTED 1000
+#define TRIES 5
+
+static uint64_t charged_for(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd)
+{
+	uint64_t before = tsr_query_client(dev).work_bytes;
+
+	tsr_submit(dev, ctx, cmd, 0, 0);
+	return tsr_query_client(dev).work_bytes - before;
+}
+
+/* the same commands, and a pointer more for each object, as long as the job is not finished */
+static void long_lists_are_charged(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), tries = 0;
+	struct tsr_cmd few, many;
+	uint64_t diff = 0;
+	bool early;
+
+	tsr_cmd_init(&few);
+	tsr_cmd_init(&many);
+	for (uint32_t i = 0; i <= LISTED; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+
+		if (!i)
+			tsr_cmd_bind_buffer(&few, 0, &bo, true);
+		if (!i)
+			tsr_cmd_bind_buffer(&many, 0, &bo, true);
+		else
+			tsr_cmd_alloc(&many, bo.handle, false);
+	}
+	/* paging is charged, too: there is none any more */
+	tsr_submit_done(&dev, ctx, &many);
+	do {
+		struct tsr_busy busy;
+
+		tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+		tsr_busy_start(&dev, ctx, &busy, 1000);
+		diff = charged_for(&dev, ctx, &few);
+		diff = charged_for(&dev, ctx, &many) - diff;
+		early = __tsr_syncobj_wait(dev.fd, busy.sync, 0, 0) == -ETIME;
+		tsr_busy_end(&dev, &busy);
+		require_msg(early || ++tries < TRIES, "this takes longer than a job");
+	} while (!early);
+	require_eq(diff, LISTED * sizeof(void *));
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "small submissions that do not fit: work is bounded", small_submissions, 0, 0 },
+	{ "a job's list is charged to its client", long_lists_are_charged, 0, 0 },
 	{ "work is charged to its cgroup", charged_to_its_cgroup, 0, 0 },
 	{ "empty objects are charged to their cgroup", empty_objects, 0, 0 },
 	{ "SUBMIT at the limits, and no OOM killer", at_the_limits, 0, 200 },
