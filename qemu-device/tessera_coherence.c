@@ -127,9 +127,11 @@ uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 
 /* ---- Commands ------------------------------------------------------------ */
 
-static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram)
+/* A store that changes nothing is not seen, so some are told: @stored. */
+static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram,
+                       bool stored)
 {
-    if (line_is_dirty(page, line, ram)) {
+    if (stored || line_is_dirty(page, line, ram)) {
         memcpy(page->loaded + line * LINE, ram, LINE);
         memcpy(page->mem + line * LINE, page->loaded + line * LINE, LINE);
         qatomic_or(&page->known, 1ULL << line);
@@ -146,6 +148,11 @@ static void invalidate_line(CachedPage *page, unsigned int line, uint8_t *ram)
     qatomic_or(&page->known, 1ULL << line);
 }
 
+static bool invalidates(uint32_t command)
+{
+    return command == TSR_COH_INVALIDATE || command == TSR_COH_FLUSH;
+}
+
 /* Lines of one page; returns how many bytes those are. */
 static uint64_t maintain_page(TesseraCoherence *c, uint32_t command,
                               uint8_t *ram, uint64_t len)
@@ -158,10 +165,10 @@ static uint64_t maintain_page(TesseraCoherence *c, uint32_t command,
     for (done = 0; done < len; done += LINE) {
         unsigned int line = (at + done) / LINE;
 
-        if (command & TSR_COH_CLEAN) {
-            clean_line(page, line, ram + done);
+        if (command != TSR_COH_INVALIDATE) {
+            clean_line(page, line, ram + done, command == TSR_COH_WRITE_BACK);
         }
-        if (command & TSR_COH_INVALIDATE) {
+        if (invalidates(command)) {
             invalidate_line(page, line, ram + done);
         }
     }
@@ -183,8 +190,7 @@ static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
     while (c->size && *at < end) {
         TesseraRun run;
         uint32_t err = tessera_ram_begin(&s->cpu, *at, end - *at,
-                                         command & TSR_COH_INVALIDATE, false,
-                                         &run);
+                                         invalidates(command), false, &run);
 
         if (err) {
             return err;
@@ -208,7 +214,7 @@ static bool command_write(TesseraState *s, uint32_t command)
     uint64_t at;
     uint32_t err;
 
-    if (!command || command > TSR_COH_FLUSH || c->size > TSR_COH_MAX_BYTES) {
+    if (!command || command > TSR_COH_WRITE_BACK || c->size > TSR_COH_MAX_BYTES) {
         return false;
     }
     trace_tessera_cache_maintenance(command, c->addr, c->size);

@@ -252,6 +252,7 @@
 #define TSR_COH_CLEAN			1	/* CPU caches write back what was changed in them */
 #define TSR_COH_INVALIDATE		2	/* CPU caches forget what they hold, changed or not */
 #define TSR_COH_FLUSH			3	/* one, then the other */
+#define TSR_COH_WRITE_BACK		4	/* as CLEAN, of lines all of which a CPU has stored to */
 #define TSR_COH_LINE_BYTES		64
 
 /* ---- Reserved register blocks -------------------------------------------- */

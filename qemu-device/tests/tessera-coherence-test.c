@@ -179,6 +179,24 @@ static void test_clean_keeps(uint32_t command)
     tsr_stop(t);
 }
 
+/* A store that changes nothing is one nevertheless, if software says so. */
+static void test_write_back(void)
+{
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = clean_pages(t);
+
+    gpu_fill(t, 0, 8192, 0x55);
+    qtest_memset(t->qts, page, 0x11, 4096);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_expect(t, 0, 8192, 0x55);
+    maintain(t, TSR_COH_WRITE_BACK, page, 4096);
+    gpu_expect(t, 0, 4096, 0x11);
+    gpu_expect(t, 4096, 4096, 0x55);
+    cpu_expect(t, page, 8192, 0x11);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 static void test_clean_keeps_lines(void)
 {
     test_clean_keeps(TSR_COH_CLEAN);
@@ -317,7 +335,7 @@ static void test_reset(void)
 
 static void test_errors(void)
 {
-    static const uint32_t bad[] = { 0, TSR_COH_FLUSH + 1, 0xffffffff };
+    static const uint32_t bad[] = { 0, TSR_COH_WRITE_BACK + 1, 0xffffffff };
     static const uint64_t nowhere[] = { 1ULL << 40, 1ULL << 48, UINT64_MAX };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(PROPS);
@@ -409,6 +427,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/COH-7-invalidate", test_invalidate);
     qtest_add_func("/tessera/coherence/COH-11-stale", test_stale);
     qtest_add_func("/tessera/coherence/clean-keeps", test_clean_keeps_lines);
+    qtest_add_func("/tessera/coherence/write-back", test_write_back);
     qtest_add_func("/tessera/coherence/COH-9-lines", test_lines);
     qtest_add_func("/tessera/coherence/write-dirty", test_write_dirty);
     qtest_add_func("/tessera/coherence/uncached", test_uncached);

@@ -196,7 +196,7 @@ static void storm(const char *props)
             /* Not beyond what the storm may spoil. */
             tsr_w64(t, TSR_COH_ADDR_LO, t->bounce + rnd((1 << 20) - 8192));
             tsr_w32(t, TSR_COH_SIZE, rnd(9) ? rnd(8192) : 0xffffffff);
-            tsr_w32(t, TSR_COH_COMMAND, rnd(5));
+            tsr_w32(t, TSR_COH_COMMAND, rnd(6));
         }
         qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
         tsr_emit(t, e, begin, 4);
