@@ -58,7 +58,7 @@ struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
  * it cannot: then it is frozen with the context's lock and @reset_lock held, which nobody wants whom
  * suspend needs (%TESSERA_GROUP_WAIT).
  *
- * Registers that only work together, ownership and timestamp, have the spinlock
+ * Registers that only work together, ownership, cache maintenance and timestamp, have the spinlock
  * &tessera_device.window_lock, a leaf.
  *
  * Nothing that can wait for memory or for a reservation is ever called between
@@ -118,7 +118,7 @@ struct tessera_device {
 	/** @info: constants read at probe */
 	struct tessera_device_info info;
 
-	/** @window_lock: serialises registers that work together: TSR_MARK_*, the timestamp */
+	/** @window_lock: serialises registers that work together: TSR_MARK_*, TSR_COH_*, the timestamp */
 	spinlock_t window_lock;
 
 	/** @reset_lock: see the locking DOC */

@@ -313,6 +313,25 @@ TRACE_EVENT(tessera_unlock,
 	    TP_printk("bo=%u", __entry->bo)
 );
 
+/* @command: TSR_COH_* */
+TRACE_EVENT(tessera_cache_maintenance,
+	    TP_PROTO(u32 bo, u32 command, u64 offset, u64 bytes),
+	    TP_ARGS(bo, command, offset, bytes),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, command)
+			     __field(u64, offset)
+			     __field(u64, bytes)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->command = command;
+			   __entry->offset = offset;
+			   __entry->bytes = bytes;),
+	    TP_printk("bo=%u command=%s offset=0x%llx bytes=%llu", __entry->bo,
+		      __print_symbolic(__entry->command,
+				       { 1, "clean" }, { 2, "invalidate" }, { 3, "flush" },
+				       { 4, "write-back" }),
+		      __entry->offset, __entry->bytes)
+);
+
 /* The CPU sees the object through @pages pages of the host aperture, of which @free are left. */
 DECLARE_EVENT_CLASS(tessera_host_aperture,
 		    TP_PROTO(u32 bo, u32 pages, u32 free),

@@ -21,6 +21,7 @@
 #include "cpu/access.h"
 #include "cpu/window.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/residency.h"
 #include "mem/victims.h"
 #include "segments/segment.h"
@@ -73,6 +74,30 @@ int tessera_access_wait(struct tessera_bo *bo)
 	return ret < 0 ? ret : 0;
 }
 
+/**
+ * tessera_access_sync() - mappings that exist show what jobs have written
+ * @bo: the object, reservation not held
+ *
+ * For who has touched an object while a job was using it, and waited for that since. Does nothing
+ * where the device snoops.
+ *
+ * Return: 0, or -ERESTARTSYS.
+ */
+int tessera_access_sync(struct tessera_bo *bo)
+{
+	int ret;
+
+	if (!tessera_coherence_tracks(bo))
+		return 0;
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret == -EINTR ? -ERESTARTSYS : ret;
+	tessera_coherence_for_cpu(bo, false);
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return 0;
+}
+
 /* Of a page in video memory. */
 static int access_io(struct tessera_bo *bo, u64 offset, void *buf, int len, bool write)
 {
@@ -123,6 +148,7 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 			break;
 		if (write)
 			tessera_residency_written(bo);
+		tessera_coherence_for_cpu(bo, write);
 		ret = tessera_segment_is_memory(tessera_bo_segment(bo)) ?
 		      access_io(bo, offset, buf, part, write) :
 		      access_page(bo, offset, buf, part, write);

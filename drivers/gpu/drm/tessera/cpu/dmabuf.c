@@ -122,6 +122,21 @@ err_free:
 	return ERR_PTR(ret);
 }
 
+/*
+ * DMA_BUF_IOCTL_SYNC: the mapping is the object's (cpu/fault.c), which may show what was there
+ * before a job that has ended since.
+ */
+static int tessera_dmabuf_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	bool write = dir == DMA_BIDIRECTIONAL || dir == DMA_TO_DEVICE;
+	long ret;
+
+	ret = dma_resv_wait_timeout(dmabuf->resv, dma_resv_usage_rw(write), true,
+				    MAX_SCHEDULE_TIMEOUT);
+
+	return ret < 0 ? ret : tessera_access_sync(gem_to_tessera_bo(dmabuf->priv));
+}
+
 static const struct dma_buf_ops tessera_dmabuf_ops = {
 	.cache_sgt_mapping = true,
 	.attach = tessera_dmabuf_attach,
@@ -129,6 +144,7 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
 	.map_dma_buf = tessera_dmabuf_map,
 	.unmap_dma_buf = drm_gem_unmap_dma_buf,
 	.release = drm_gem_dmabuf_release,
+	.begin_cpu_access = tessera_dmabuf_begin_cpu_access,
 	.mmap = drm_gem_dmabuf_mmap,
 };
 

@@ -6,6 +6,9 @@
  * puts behind it what cpu/access.c says the CPU may see now. TTM takes all mappings away
  * before each move.
  *
+ * Where caches need maintenance, a page that was mapped to be read is mapped to be read only, and
+ * the first write faults again (mem/coherence.c).
+ *
  * A mapping holds a GEM reference. The fault handler may wait for a move, not
  * for jobs, and holds no reservation meanwhile.
  */
@@ -19,7 +22,9 @@
 #include "cpu/fault.h"
 #include "cpu/window.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/residency.h"
+#include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -40,6 +45,16 @@ static void cpu_fault_trace(struct tessera_bo *bo, struct vm_fault *vmf, bool du
 {
 	trace_tessera_cpu_fault(bo->id, vmf_to_page(bo, vmf),
 				dummy ? TESSERA_BACKING_DUMMY : tessera_cpu_window_backing(bo));
+}
+
+/* Of video memory nobody has to know when it is written. */
+static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf)
+{
+	bool write = (vmf->flags & FAULT_FLAG_WRITE) ||
+		     tessera_segment_is_memory(tessera_bo_segment(bo));
+
+	return write && tessera_coherence_tracks(bo) ? vm_get_page_prot(vmf->vma->vm_flags) :
+						       vmf->vma->vm_page_prot;
 }
 
 /* -EINPROGRESS: wait for a move; else 0 with what the handler returns in @fault. */
@@ -68,9 +83,10 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 
 	/* The mapping is writable: what spare pages hold is out of date from now on. */
 	tessera_residency_written(bo);
+	tessera_coherence_for_cpu(bo, vmf->flags & FAULT_FLAG_WRITE);
 	cpu_fault_trace(bo, vmf, false);
 	/* No page that has no window yet. */
-	*fault = ttm_bo_vm_fault_reserved(vmf, vmf->vma->vm_page_prot,
+	*fault = ttm_bo_vm_fault_reserved(vmf, cpu_fault_prot(bo, vmf),
 					  min_t(u64, tessera_cpu_window_left(bo, page),
 						TTM_BO_VM_NUM_PREFAULT));
 
@@ -122,6 +138,23 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 	return ret ? cpu_fault_wait(bo, vmf) : fault;
 }
 
+/*
+ * A page that was mapped to be read is about to be written. If it is no longer mapped by then,
+ * the access faults once more.
+ */
+static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
+{
+	struct tessera_bo *bo = vma_to_bo(vmf->vma);
+	vm_fault_t fault = ttm_bo_vm_reserve(&bo->tbo, vmf);
+
+	if (fault)
+		return fault;
+	tessera_coherence_for_cpu(bo, true);
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return 0;
+}
+
 static void tessera_cpu_fault_open(struct vm_area_struct *vma)
 {
 	tessera_bo_get(vma_to_bo(vma));
@@ -134,6 +167,15 @@ static void tessera_cpu_fault_close(struct vm_area_struct *vma)
 
 const struct vm_operations_struct tessera_cpu_fault_vm_ops = {
 	.fault = tessera_cpu_fault,
+	.open = tessera_cpu_fault_open,
+	.close = tessera_cpu_fault_close,
+	.access = tessera_access_vm,
+};
+
+/* With @pfn_mkwrite the kernel maps nothing writable before it is written. */
+static const struct vm_operations_struct tessera_cpu_fault_tracked_vm_ops = {
+	.fault = tessera_cpu_fault,
+	.pfn_mkwrite = tessera_cpu_fault_mkwrite,
 	.open = tessera_cpu_fault_open,
 	.close = tessera_cpu_fault_close,
 	.access = tessera_access_vm,
@@ -153,6 +195,8 @@ int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vm
 	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || vma_is_cow_mapping(vma))
 		return -EINVAL;
 
+	if (tessera_coherence_tracks(bo))
+		vma->vm_ops = &tessera_cpu_fault_tracked_vm_ops;
 	vma->vm_private_data = &bo->tbo;
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 

@@ -16,6 +16,7 @@
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
+#include "cpu/access.h"
 #include "cpu/destroy.h"
 #include "cpu/dmabuf.h"
 #include "cpu/fault.h"
@@ -113,7 +114,7 @@ int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
 }
 
 /**
- * tessera_gem_wait() - wait until an object is idle
+ * tessera_gem_wait() - wait until an object is idle, and the CPU sees it so
  * @file: whose handle it is
  * @args: the handle, for what, and how long
  *
@@ -138,6 +139,8 @@ int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *ar
 		ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
 					    timeout);
 	} while (!ret && timeout);
+	if (ret > 0)
+		ret = tessera_access_sync(bo) ?: 1;
 	tessera_bo_put(bo);
 
 	if (!ret)

@@ -29,6 +29,7 @@
 #include "cpu/access.h"
 #include "cpu/lock.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/instance.h"
 #include "segments/segment.h"
 #include "tessera_assert.h"
@@ -294,6 +295,8 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 	/* Without synchronisation the fault handler waits, should a move be under way. */
 	else if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
 		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
+	if (!ret)
+		tessera_coherence_for_cpu(bo, false);
 	if (!ret && !locks_add(bo, file))
 		ret = -ENXIO;
 	if (!ret) {

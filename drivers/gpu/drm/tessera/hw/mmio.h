@@ -78,4 +78,20 @@ static inline void tessera_mark(struct tessera_device *tdev, u64 gpu_addr, u64 b
 	spin_unlock_irqrestore(&tdev->window_lock, flags);
 }
 
+/*
+ * Do something (TSR_COH_*) about the lines that CPUs have cached of a range, at once. This is
+ * what instructions of the CPU do on a machine that has need of it.
+ */
+static inline void tessera_cache_maintain(struct tessera_device *tdev, dma_addr_t dma, u32 bytes,
+					  u32 command)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tdev->window_lock, flags);
+	tessera_write64(tdev, TSR_COH_ADDR_LO, dma);
+	tessera_write32(tdev, TSR_COH_SIZE, bytes);
+	tessera_write32(tdev, TSR_COH_COMMAND, command);
+	spin_unlock_irqrestore(&tdev->window_lock, flags);
+}
+
 #endif /* __TESSERA_MMIO_H__ */

@@ -49,6 +49,8 @@ struct tessera_backing {
 	bool empty;
 	/** @reader: the page-in that was the last to read the pages, or NULL */
 	struct dma_fence *reader;
+	/** @users: see mem/coherence.c */
+	struct tessera_page_users users;
 };
 
 static struct tessera_backing *to_backing(struct ttm_tt *tt)
@@ -117,6 +119,28 @@ void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
 	kfree(to_backing(tt));
 }
 
+static int backing_alloc(struct ttm_device *bdev, struct tessera_backing *backing,
+			 struct ttm_tt *tt, struct ttm_operation_ctx *ctx)
+{
+	backing->users = (struct tessera_page_users) { .cpu = TESSERA_PAGES_NEW };
+
+	return ttm_pool_alloc(&bdev->pool, tt, ctx);
+}
+
+/**
+ * tessera_backing_fill() - &ttm_device_funcs.ttm_tt_populate
+ * @bdev: the TTM device
+ * @tt: without pages
+ * @ctx: how to allocate
+ *
+ * Return: 0 or an error.
+ */
+int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
+			 struct ttm_operation_ctx *ctx)
+{
+	return backing_alloc(bdev, to_backing(tt), tt, ctx);
+}
+
 /**
  * tessera_backing_unpopulate() - &ttm_device_funcs.ttm_tt_unpopulate
  * @bdev: the TTM device
@@ -164,7 +188,7 @@ static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing 
 	if (ret)
 		return ret;
 
-	ret = ttm_pool_alloc(&tbo->bdev->pool, &spare, ctx);
+	ret = backing_alloc(tbo->bdev, backing, &spare, ctx);
 	if (!ret) {
 		memcpy(to->pages, spare.pages, array_size(to->num_pages, sizeof(*to->pages)));
 		memcpy(to->dma_address, spare.dma_address,
@@ -241,6 +265,20 @@ u64 tessera_backing_first_page(struct tessera_bo *bo)
 	struct ttm_tt *tt = bo->tbo.ttm;
 
 	return tt && ttm_tt_is_populated(tt) && !to_backing(tt)->empty ? tt->dma_address[0] : 0;
+}
+
+/**
+ * tessera_backing_users() - who uses an object's pages
+ * @bo: the object, reservation held
+ *
+ * Return: what is known of it, to be changed; NULL if there are no pages.
+ */
+struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	return tt && ttm_tt_is_populated(tt) && !to_backing(tt)->empty ?
+	       &to_backing(tt)->users : NULL;
 }
 
 /**

@@ -25,9 +25,35 @@ struct tessera_retain {
 	bool keep_copy;
 };
 
+/**
+ * enum tessera_page_use - what somebody has done with pages since they were the other's
+ */
+enum tessera_page_use {
+	/** @TESSERA_PAGES_UNUSED: nothing */
+	TESSERA_PAGES_UNUSED,
+	/** @TESSERA_PAGES_READ: read, or had them mapped */
+	TESSERA_PAGES_READ,
+	/** @TESSERA_PAGES_WRITTEN: written, maybe */
+	TESSERA_PAGES_WRITTEN,
+	/** @TESSERA_PAGES_NEW: they are new: cleared, or as somebody else has written them */
+	TESSERA_PAGES_NEW,
+};
+
+/**
+ * struct tessera_page_users - who uses the pages of an object, see mem/coherence.c
+ */
+struct tessera_page_users {
+	/** @cpu: since the device's use of them began */
+	enum tessera_page_use cpu;
+	/** @gpu: since the CPU's use of them began */
+	enum tessera_page_use gpu;
+};
+
 int tessera_backing_init(struct tessera_device *tdev);
 
 struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags);
+int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
+			 struct ttm_operation_ctx *ctx);
 void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt);
 void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
 
@@ -36,6 +62,7 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
 bool tessera_backing_is_retained(struct tessera_bo *bo);
 u64 tessera_backing_first_page(struct tessera_bo *bo);
+struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
 void tessera_backing_unmap(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);

@@ -25,6 +25,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/move.h"
 #include "paging/ops.h"
 #include "paging/queue.h"
@@ -62,10 +63,14 @@ static struct tessera_paging_side side_memory(struct move *move,
 	};
 }
 
-static struct tessera_paging_side side_pages(struct move *move)
+/* The pages, for the paging engine to read or to write. */
+static struct tessera_paging_side side_pages(struct move *move, bool write)
 {
+	tessera_coherence_for_device(move->bo, write);
+
 	return (struct tessera_paging_side) {
 		.pages = move->bo->tbo.ttm->dma_address,
+		.cached = tessera_coherence_tracks(move->bo),
 		.layout = TSR_LAYOUT_LINEAR,
 	};
 }
@@ -96,7 +101,7 @@ static int move_in(struct move *move)
 	if (ret)
 		return ret;
 
-	src = side_pages(move);
+	src = side_pages(move, false);
 	dst = side_memory(move, move->to, move->to_offset);
 
 	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
@@ -115,7 +120,7 @@ static int move_out_bytes(struct move *move)
 					      tessera_bo_bytes(bo));
 
 	src = side_memory(move, move->from, move->from_offset);
-	dst = side_pages(move);
+	dst = side_pages(move, true);
 
 	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
 				       bo->pitch);

@@ -17,6 +17,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/move.h"
 #include "mem/residency.h"
 #include "mem/victims.h"
@@ -265,7 +266,9 @@ int tessera_residency_pin(struct tessera_bo *bo)
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (!has_place_for_pages(bo) || tessera_backing_is_private(bo))
+	/* Nobody would say when the others have used them. */
+	if (!has_place_for_pages(bo) || tessera_backing_is_private(bo) ||
+	    tessera_coherence_tracks(bo))
 		return -EOPNOTSUPP;
 	if (atomic_read(&bo->lost))
 		return -EIO;

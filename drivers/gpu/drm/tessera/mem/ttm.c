@@ -24,6 +24,7 @@
 #include "hw/error.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/move.h"
 #include "mem/registry.h"
 #include "mem/ttm.h"
@@ -96,6 +97,13 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	return tessera_move_to(to_tessera_bo(tbo), ctx, new_mem, hop);
 }
 
+/* The CPU is about to copy the pages of an object that is idle. */
+static void tessera_ttm_swap_notify(struct ttm_buffer_object *tbo)
+{
+	if (tessera_bo_is_tessera(tbo))
+		tessera_coherence_for_cpu(to_tessera_bo(tbo), false);
+}
+
 /* Whether the CPU sees it at all has been found out by now, and where, is asked page by page. */
 static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
 {
@@ -118,11 +126,13 @@ static unsigned long tessera_ttm_io_mem_pfn(struct ttm_buffer_object *tbo, unsig
 
 static struct ttm_device_funcs tessera_ttm_funcs = {
 	.ttm_tt_create = tessera_backing_create,
+	.ttm_tt_populate = tessera_backing_fill,
 	.ttm_tt_unpopulate = tessera_backing_unpopulate,
 	.ttm_tt_destroy = tessera_backing_destroy,
 	.eviction_valuable = tessera_ttm_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
+	.swap_notify = tessera_ttm_swap_notify,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 	.io_mem_pfn = tessera_ttm_io_mem_pfn,
 };

@@ -36,6 +36,7 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
 
 /**
  * tessera_cache_aperture_pte() - page table entry for a system page
+ * @tdev: the device
  * @seg: an aperture segment
  * @caching: of the page
  * @dma: DMA address of the page
@@ -45,8 +46,9 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
  *
  * Return: 0, or -EINVAL for a DMA address the device cannot reach.
  */
-int tessera_cache_aperture_pte(const struct tessera_segment *seg,
+int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
 			       enum ttm_caching caching, dma_addr_t dma, u64 *pte)
 {
-	return tessera_pte_aperture_encode(dma, seg->flags, caching == ttm_cached, pte);
+	return tessera_pte_aperture_encode(dma, seg->flags, caching == ttm_cached,
+					   tdev->info.caps & TSR_CAP_IO_COHERENT, pte);
 }

@@ -10,7 +10,7 @@ struct tessera_device;
 struct tessera_segment;		/* segments/segment.h */
 
 enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
-int tessera_cache_aperture_pte(const struct tessera_segment *seg,
+int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
 			       enum ttm_caching caching, dma_addr_t dma, u64 *pte);
 
 #endif /* __TESSERA_CACHE_H__ */

@@ -85,9 +85,9 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 		return ret;
 
 	if (src->pages)
-		flags |= TSR_TRANSFER_SRC_PAGES;
+		flags |= TSR_TRANSFER_SRC_PAGES | (src->cached ? TSR_TRANSFER_SRC_CACHED : 0);
 	if (dst->pages)
-		flags |= TSR_TRANSFER_DST_PAGES;
+		flags |= TSR_TRANSFER_DST_PAGES | (dst->cached ? TSR_TRANSFER_DST_CACHED : 0);
 	if (tessera_res_cursor_is_first(cur))
 		flags |= TSR_TRANSFER_START;
 	if (tessera_res_cursor_is_last(cur))
@@ -217,7 +217,7 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 		return PTR_ERR(list);
 
 	for (i = 0; i < count; i++) {
-		ret = tessera_cache_aperture_pte(seg, caching, pages[first + i], &pte);
+		ret = tessera_cache_aperture_pte(batch->tdev, seg, caching, pages[first + i], &pte);
 		if (ret)
 			return ret;
 		list->cpu[i] = cpu_to_le64(pte);

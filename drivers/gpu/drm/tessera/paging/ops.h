@@ -19,6 +19,8 @@ struct tessera_paging_side {
 	u64 offset;
 	/** @pages: DMA addresses of system pages; NULL: use the GPU address */
 	const dma_addr_t *pages;
+	/** @cached: CPUs have @pages in their caches, and the device does not snoop */
+	bool cached;
 	/** @layout: TSR_LAYOUT_* */
 	u32 layout;
 };

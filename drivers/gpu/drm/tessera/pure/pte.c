@@ -8,22 +8,24 @@
 #include "pte.h"
 
 #define APTE_BITS	(TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_COHERENT | \
-			 TSR_APTE_ADDR_MASK)
+			 TSR_APTE_CACHED | TSR_APTE_ADDR_MASK)
 
 /**
  * tessera_pte_aperture_encode() - make an aperture page table entry
  * @dma: DMA address of the page
  * @segment_flags: TSR_SEGF_* of the aperture segment
  * @cacheable: the CPU may have the page in its caches
+ * @snoops: the device can snoop them
  * @pte: receives the entry
  *
  * The GPU may write the page unless the segment is read-only to it. The coherent
- * attribute is set for cacheable pages in a coherent segment only (PAGE-8).
+ * attribute is set for cacheable pages in a coherent segment only (PAGE-8). A device that cannot
+ * snoop is told which pages are cacheable, so that it can tell what is missing of maintenance.
  *
  * Return: 0, or -EINVAL if the segment is no aperture or the address is not that
  * of a page the device can reach.
  */
-int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable,
+int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool snoops,
 				u64 *pte)
 {
 	u64 entry = TSR_APTE_VALID | dma;
@@ -34,6 +36,8 @@ int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable,
 		entry |= TSR_APTE_WRITE;
 	if (cacheable && (segment_flags & TSR_SEGF_CACHE_COHERENT))
 		entry |= TSR_APTE_COHERENT;
+	if (cacheable && !snoops)
+		entry |= TSR_APTE_CACHED;
 	*pte = entry;
 
 	return 0;
@@ -57,6 +61,7 @@ int tessera_pte_aperture_decode(u64 pte, struct tessera_aperture_pte *out)
 		.valid = pte & TSR_APTE_VALID,
 		.write = pte & TSR_APTE_WRITE,
 		.coherent = pte & TSR_APTE_COHERENT,
+		.cached = pte & TSR_APTE_CACHED,
 	};
 
 	return 0;

@@ -18,9 +18,11 @@ struct tessera_aperture_pte {
 	bool write;
 	/** @coherent: accesses snoop CPU caches */
 	bool coherent;
+	/** @cached: the page is in CPU caches, and accesses do not snoop */
+	bool cached;
 };
 
-int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable,
+int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool snoops,
 				u64 *pte);
 int tessera_pte_aperture_decode(u64 pte, struct tessera_aperture_pte *out);
 

@@ -23,6 +23,7 @@
 #include "hw/irq.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/ttm.h"
 #include "paging/queue.h"
 #include "segments/account.h"
@@ -115,6 +116,7 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,
 		   tessera_backing_first_page(bo));
 	drm_printf(p, " instance %u last_use %llu", bo->instance.number, bo->last_use);
+	tessera_coherence_print(bo, p);
 	drm_printf(p, "%s%s%s\n", bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?

@@ -24,8 +24,10 @@
 #include "exec/quota.h"
 #include "hw/fence.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "mem/residency.h"
 #include "segments/account.h"
+#include "segments/segment.h"
 #include "submit/context.h"
 #include "submit/gate.h"
 #include "submit/part.h"
@@ -279,7 +281,7 @@ void tessera_part_put(struct tessera_part *part)
  * @bo: an object it uses, resident
  * @write: the submission writes it
  *
- * Makes room for the part's own fence as well.
+ * Makes room for the part's own fence as well, and sees to caches.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -294,6 +296,8 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 	if (ret)
 		return ret;
 	part->lost[part->num_lost++] = &bo->lost;
+	if (tessera_segment_is_aperture(tessera_bo_segment(bo)))
+		tessera_coherence_for_device(bo, write);
 
 	return tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
 }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: cache maintenance
+ *
+ * On a device whose accesses do not snoop CPU caches, who used the cached pages of an object
+ * last, the CPU or the device, and how. Before the other one does, lines are written back
+ * (COH-6) or invalidated (COH-7). Elsewhere, and for pages that are not cached, nothing is
+ * known and nothing done.
+ *
+ * The CPU's accesses are known by its page faults: before the device uses the pages,
+ * mappings that would let the CPU in unseen are taken away. The device's are known from the lists
+ * of submissions and from paging. What it writes is invalidated when the CPU's turn comes, not
+ * before: caches may have loaded lines ahead of need. As long as a job that writes has not
+ * ended, the CPU's turn has not come: whoever maps or locks an object then does so again.
+ *
+ * The state belongs to the pages (mem/backing.c). Called with the object's reservation held, in process
+ * context, never for a job that is armed.
+ */
+
+#include <linux/dma-resv.h>
+#include <linux/sched.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_tt.h>
+
+#include "hw/mmio.h"
+#include "mem/backing.h"
+#include "mem/bo.h"
+#include "mem/coherence.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/**
+ * tessera_coherence_tracks() - ask whether an object's pages need cache maintenance
+ * @bo: the object
+ *
+ * Return: true if the CPU has them cached, and the device does not see that.
+ */
+bool tessera_coherence_tracks(const struct tessera_bo *bo)
+{
+	return bo->caching == ttm_cached &&
+	       !(tessera_bo_device(bo)->info.caps & TSR_CAP_IO_COHERENT);
+}
+
+/* NULL if there is nothing to track. */
+static struct tessera_page_users *users_of(struct tessera_bo *bo)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	return tessera_coherence_tracks(bo) ? tessera_backing_users(bo) : NULL;
+}
+
+/* From @first on: pages that follow each other on the bus, as many as a command takes. */
+static u32 run_of_pages(const struct ttm_tt *tt, u32 first)
+{
+	u32 num = 1;
+
+	while (first + num < tt->num_pages && num < TSR_COH_MAX_BYTES >> PAGE_SHIFT &&
+	       tt->dma_address[first + num] ==
+	       tt->dma_address[first] + ((dma_addr_t)num << PAGE_SHIFT))
+		num++;
+
+	return num;
+}
+
+/* A device that is gone has left nothing to care for. */
+static void maintain(struct tessera_bo *bo, u32 command)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	const struct ttm_tt *tt = bo->tbo.ttm;
+	u32 i, num;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return;
+	trace_tessera_cache_maintenance(bo->id, command, 0, tessera_bo_bytes(bo));
+	for (i = 0; i < tt->num_pages; i += num) {
+		num = run_of_pages(tt, i);
+		tessera_cache_maintain(tdev, tt->dma_address[i], num << PAGE_SHIFT, command);
+		cond_resched();
+	}
+	drm_dev_exit(idx);
+}
+
+/**
+ * tessera_coherence_for_device() - the device is going to use an object's pages
+ * @bo: the object, reservation held
+ * @write: it is going to write them
+ *
+ * Lines that the CPU has changed are written back: be it that the device reads them, or that
+ * they must not come later, over what it writes. From then on, a CPU access that matters faults.
+ */
+void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
+{
+	struct tessera_page_users *users = users_of(bo);
+
+	if (!users)
+		return;
+
+	/* Whoever only reads what the device only reads is not in its way. */
+	if (users->cpu >= TESSERA_PAGES_WRITTEN || (users->cpu && write)) {
+		ttm_bo_unmap_virtual(&bo->tbo);
+		if (users->cpu >= TESSERA_PAGES_WRITTEN)
+			maintain(bo, users->cpu == TESSERA_PAGES_NEW ? TSR_COH_WRITE_BACK :
+								       TSR_COH_CLEAN);
+		users->cpu = TESSERA_PAGES_UNUSED;
+	}
+	users->gpu = max(users->gpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
+}
+
+/**
+ * tessera_coherence_for_cpu() - the CPU is going to use an object's pages
+ * @bo: the object, reservation held, its moves done; one in a memory segment is not seen
+ * through its pages, and left alone
+ * @write: it may write them
+ *
+ * What the device has written so far is seen from now on. What the CPU has written beside that, through
+ * mappings that it was given while a job was running, is kept.
+ */
+void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
+{
+	struct tessera_page_users *users = users_of(bo);
+	bool idle;
+
+	if (!users || tessera_segment_is_memory(tessera_bo_segment(bo)))
+		return;
+
+	if (users->gpu == TESSERA_PAGES_WRITTEN) {
+		/* Asked first: what is written behind the question is not behind the answer. */
+		idle = dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE);
+		maintain(bo, users->cpu == TESSERA_PAGES_WRITTEN ? TSR_COH_FLUSH :
+								   TSR_COH_INVALIDATE);
+		if (idle)
+			users->gpu = TESSERA_PAGES_UNUSED;
+	}
+	users->cpu = max(users->cpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
+}
+
+/**
+ * tessera_coherence_print() - for debugfs
+ * @bo: the object, reservation held
+ * @p: where to
+ */
+void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p)
+{
+	static const char * const names[] = {
+		[TESSERA_PAGES_UNUSED] = "none",
+		[TESSERA_PAGES_READ] = "read",
+		[TESSERA_PAGES_WRITTEN] = "write",
+		[TESSERA_PAGES_NEW] = "new",
+	};
+	const struct tessera_page_users *users = users_of(bo);
+
+	if (users)
+		drm_printf(p, " cpu %s gpu %s", names[users->cpu], names[users->gpu]);
+}
