@@ -38,6 +38,7 @@ EXPECTED = ("SEG", "SPLIT", "SCHED", "PAGE")
 EXPECTED_PARTS = {
     "SWZ": tuple(range(1, 32)),
     "CHA": (1, 2, 3, 4, 5, 6, 8, 9),
+    "COH": (1, 2, 3, 4, 5, 6, 7),
     "LOCK": (3, 4, 5, 6, 7, 8, 10, 22, 24, 25, 26, 27),
 }
 

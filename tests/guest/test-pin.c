@@ -12,26 +12,10 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "memory.h"
 #include "stall.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
-
-/* pages that the kernel swaps out when it wants all there are */
-static long swapped_pages(void)
-{
-	long sum = 0, pages;
-	char *text;
-
-	do {
-		text = tsr_read_file("/sys/kernel/debug/ttm/tt_shrink");
-		if (!text)
-			tap_skip("TTM offers no tt_shrink");
-		pages = strtol(text, NULL, 0);
-		free(text);
-		sum += pages > 0 ? pages : 0;
-	} while (pages > 0);
-	return sum;
-}
 
 /* what debugfs says about the object of this size */
 static uint64_t first_page(uint64_t size, unsigned int *pins)
@@ -105,11 +89,11 @@ static void attached_round(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *
 	require_eq(tsr_bo_info(dev, bo).segment, 0);
 	page = pinned_page(bo->size, 1);
 	tsr_pattern_check(bo, round);
-	require_eq(swapped_pages(), 0);
+	require_eq(tsr_swap_out_objects(), 0);
 
 	tsr_gpu_fill(dev, ctx, bo, round);
 	require_eq(tsr_bo_info(dev, bo).segment, gart);
-	require_eq(swapped_pages(), 0);
+	require_eq(tsr_swap_out_objects(), 0);
 	tsr_evict_set(1u << gart);
 	require_eq(tsr_bo_info(dev, bo).segment, 0);
 	tsr_words_check(seen, bo->size / 4, round);
@@ -121,7 +105,7 @@ static void attached_round(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *
 
 	require_ok(__tsr_bo_close(vgem, theirs));
 	tsr_evict_set(1u << gart);
-	require_eq(swapped_pages(), bo->size / 4096);
+	require_eq(tsr_swap_out_objects(), bo->size / 4096);
 	tsr_words_check(seen, bo->size / 4, round + 10);
 	tsr_gpu_touch(dev, ctx, bo);
 	require_eq(tsr_bo_info(dev, bo).segment, vis);
@@ -169,7 +153,7 @@ static void pins_count(void)
 	require_eq(pinned_page(bo.size, 2), page);
 	require_ok(__tsr_bo_close(vgem[0], theirs[0]));
 	require_eq(pinned_page(bo.size, 1), page);
-	require_eq(swapped_pages(), 0);
+	require_eq(tsr_swap_out_objects(), 0);
 	close(dmabuf);
 	tsr_bo_free(&dev, &bo);
 	require_eq(pinned_page(bo.size, 1), page);
@@ -460,7 +444,7 @@ static void beside_a_storm(void)
 		storm_list(&cmd, bos, round * 100);
 		tsr_submit_done(&other, ctx_other, &cmd);
 		tsr_evict_set(round % 2 ? ~0u : tsr_bit(tsr_seg_gart(&dev)));
-		swapped_pages();
+		tsr_swap_out_objects();
 		storm_check(bos, round * 100);
 		tsr_cmd_fini(&cmd);
 		require_eq(pinned_page(bo.size, 1), page);

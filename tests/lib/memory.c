@@ -87,3 +87,19 @@ uint64_t tsr_cgroup_stat(const char *file, const char *key)
 	snprintf(path, sizeof(path), "%s/%s", cgroup, file);
 	return find_number(path, key);
 }
+
+long tsr_swap_out_objects(void)
+{
+	long sum = 0, pages;
+	char *text;
+
+	do {
+		text = tsr_read_file("/sys/kernel/debug/ttm/tt_shrink");
+		if (!text)
+			tap_skip("TTM offers no tt_shrink");
+		pages = strtol(text, NULL, 0);
+		free(text);
+		sum += pages > 0 ? pages : 0;
+	} while (pages > 0);
+	return sum;
+}

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A device that does not snoop CPU caches. What is missing of cache maintenance shows: as old
+ * bytes for whom it is missing, and before the GPU runs as an error that the device counts, which
+ * fails each test here.
+ */
+#include <errno.h>
+#include <linux/dma-buf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "memory.h"
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t uncached = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+static const uint32_t read_only = DRM_TESSERA_LOCK_READ_ONLY;
+
+#define BYTES KiB(64) /* of the object that a test is about */
+#define WORDS (BYTES / 4)
+
+struct scene {
+	struct tsr_device dev;
+	uint32_t ctx;
+	uint32_t gart; /* set of it */
+	struct tsr_bo seen; /* uncached: what the GPU has read */
+};
+
+static struct scene scene_open(void)
+{
+	struct scene s = { .dev = tsr_open() };
+
+	s.ctx = tsr_context_new(&s.dev, 0);
+	s.gart = tsr_bit(tsr_seg_gart(&s.dev));
+	s.seen = tsr_bo_new(&s.dev, BYTES + 4096, s.gart, uncached);
+	tsr_bo_map(&s.dev, &s.seen);
+	return s;
+}
+
+static struct tsr_bo mapped(struct scene *s, uint32_t set, uint32_t flags)
+{
+	struct tsr_bo bo = tsr_bo_new(&s->dev, BYTES, set, flags);
+
+	tsr_bo_map(&s->dev, &bo);
+	return bo;
+}
+
+static void gpu_sees(struct scene *s, const struct tsr_bo *bo, uint32_t key)
+{
+	struct tsr_bo seen = { .map = s->seen.map, .size = bo->size };
+
+	tsr_gpu_copy(&s->dev, s->ctx, &s->seen, bo);
+	tsr_pattern_check(&seen, key);
+}
+
+/* how often a command was given, always for a whole object */
+static uint32_t maintained(const struct tsr_trace *trace, const char *command)
+{
+	uint32_t count = 0;
+
+	tsr_trace_for_each(trace, "cache_maintenance", ev)
+	{
+		require_eq(tsr_event_u64(ev, "offset"), 0);
+		require_eq(tsr_event_u64(ev, "bytes"), BYTES);
+		count += tsr_event_is(ev, "command", command);
+	}
+	return count;
+}
+
+/* ---- CPU, then GPU ---------------------------------------------------------------- */
+
+/* Each time it was written, behind the write and before the part; not otherwise. */
+static void cleaned_before_the_part(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+	struct tsr_trace trace;
+
+	for (uint32_t round = 1; round < 4; round++) {
+		const struct tsr_event *clean, *part;
+
+		tsr_pattern_write(&bo, round);
+		tsr_trace_start("cache_maintenance", "split_part", NULL);
+		gpu_sees(&s, &bo, round);
+		gpu_sees(&s, &bo, round);
+		/* reading it changes nothing */
+		tsr_pattern_check(&bo, round);
+		gpu_sees(&s, &bo, round);
+		trace = tsr_trace_stop();
+		clean = tsr_trace_next(&trace, "cache_maintenance", NULL);
+		part = tsr_trace_next(&trace, "split_part", NULL);
+		require(clean && part && clean < part);
+		/* the first time the kernel has written it as well */
+		require_eq(maintained(&trace, round == 1 ? "write-back" : "clean"), 1);
+		require_eq(tsr_trace_count(&trace, "cache_maintenance"), 1);
+		tsr_trace_free(&trace);
+	}
+	tsr_close(&s.dev);
+}
+
+/* A debugger's writes are a CPU's. */
+static void cleaned_behind_a_debugger(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+	uint32_t word = 0x12345678;
+
+	tsr_gpu_fill(&s.dev, s.ctx, &bo, 7);
+	require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5, &word, 4));
+	require_eq(word, 7);
+	word = 0x12345678;
+	require_ok(tsr_proc_mem_write((uint32_t *)bo.map + 5, &word, 4));
+	tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
+	require_eq(((uint32_t *)s.seen.map)[5], 0x12345678);
+	require_eq(((uint32_t *)s.seen.map)[6], 7);
+	tsr_close(&s.dev);
+}
+
+/* ---- GPU, then CPU ---------------------------------------------------------------- */
+
+/* Once, behind the job and before the lock returns. */
+static void invalidated_before_lock_returns(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+	const struct tsr_event *ev, *lock;
+	struct tsr_trace trace;
+
+	tsr_pattern_write(&bo, 1);
+	tsr_gpu_fill(&s.dev, s.ctx, &bo, 0x55);
+	tsr_trace_start("cache_maintenance", "lock", NULL);
+	tsr_lock(&s.dev, &bo, read_only);
+	tsr_words_check(bo.map, WORDS, 0x55);
+	tsr_unlock(&s.dev, &bo);
+	tsr_lock(&s.dev, &bo, read_only);
+	tsr_unlock(&s.dev, &bo);
+	trace = tsr_trace_stop();
+	ev = tsr_trace_next(&trace, "cache_maintenance", NULL);
+	lock = tsr_trace_next(&trace, "lock", NULL);
+	require(ev && lock && ev < lock);
+	require_eq(maintained(&trace, "invalidate"), 1);
+	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 1);
+	tsr_trace_free(&trace);
+	tsr_close(&s.dev);
+}
+
+/* Without a lock, the pointer is as good: it faults. */
+static void invalidated_before_a_fault_maps(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_gpu_fill(&s.dev, s.ctx, &bo, round);
+		tsr_words_check(bo.map, WORDS, round);
+		/* some of it written, the rest is still the GPU's */
+		((uint32_t *)bo.map)[round] = 0x99;
+		tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
+		for (uint32_t i = 0; i < WORDS; i++)
+			require_eq(((uint32_t *)s.seen.map)[i], i == round ? 0x99 : round);
+	}
+	tsr_close(&s.dev);
+}
+
+/* ---- both at once ------------------------------------------------------------------ */
+
+struct held {
+	struct tsr_foreign *foreign;
+	uint32_t done;
+};
+
+/* a fill of the first words that does not begin before held_go() */
+static struct held held_fill(struct scene *s, const struct tsr_bo *bo, uint32_t words,
+			     uint32_t value)
+{
+	struct held held = { .foreign = tsr_foreign_open() };
+	uint32_t gate = tsr_syncobj_new(&s->dev);
+	struct tsr_cmd cmd;
+	int fence;
+
+	if (!held.foreign)
+		tap_skip("no vgem");
+	held.done = tsr_syncobj_new(&s->dev);
+	fence = tsr_foreign_fence(held.foreign);
+	tsr_syncobj_import(&s->dev, gate, fence);
+	close(fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, words, value);
+	tsr_submit(&s->dev, s->ctx, &cmd, gate, held.done);
+	tsr_cmd_fini(&cmd);
+	return held;
+}
+
+static void held_go(struct scene *s, struct held *held)
+{
+	tsr_foreign_signal(held->foreign, 0);
+	require_ok(__tsr_syncobj_wait(s->dev.fd, held->done, 0, INT64_MAX));
+	tsr_foreign_close(held->foreign);
+}
+
+/* An object whose lines the CPU has got while a job was to write it. */
+static struct tsr_bo stale(struct scene *s)
+{
+	struct tsr_bo bo = mapped(s, s->gart, cached);
+	struct held held;
+
+	tsr_pattern_write(&bo, 1);
+	tsr_gpu_touch(&s->dev, s->ctx, &bo);
+	held = held_fill(s, &bo, WORDS, 0x55);
+	tsr_pattern_check(&bo, 1);
+	held_go(s, &held);
+	/* Nobody has seen that it was read too early. */
+	tsr_pattern_check(&bo, 1);
+	return bo;
+}
+
+static void stale_until_asked_for(void)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
+	struct scene s = scene_open();
+	struct tsr_bo bo = stale(&s);
+	int dmabuf;
+
+	tsr_lock(&s.dev, &bo, read_only);
+	tsr_words_check(bo.map, WORDS, 0x55);
+	tsr_unlock(&s.dev, &bo);
+
+	bo = stale(&s);
+	tsr_lock(&s.dev, &bo, DRM_TESSERA_LOCK_IGNORE_SYNC);
+	tsr_words_check(bo.map, WORDS, 0x55);
+	tsr_unlock(&s.dev, &bo);
+
+	bo = stale(&s);
+	tsr_bo_wait(&s.dev, &bo);
+	tsr_words_check(bo.map, WORDS, 0x55);
+
+	bo = stale(&s);
+	dmabuf = tsr_export(&s.dev, &bo);
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	tsr_words_check(bo.map, WORDS, 0x55);
+	close(dmabuf);
+
+	/* the next job's access is as good */
+	bo = stale(&s);
+	tsr_gpu_copy(&s.dev, s.ctx, &bo, &bo);
+	tsr_words_check(bo.map, WORDS, 0x55);
+	tsr_close(&s.dev);
+}
+
+/* The CPU writes one half while a job writes the other: each keeps its own. */
+static void halves(struct scene *s, bool lock)
+{
+	const uint64_t half = WORDS / 2;
+	struct tsr_bo bo = mapped(s, s->gart, cached);
+	struct held held;
+
+	tsr_pattern_write(&bo, 1);
+	tsr_gpu_touch(&s->dev, s->ctx, &bo);
+	held = held_fill(s, &bo, (uint32_t)half, 0x55);
+	tsr_lock(&s->dev, &bo, DRM_TESSERA_LOCK_IGNORE_SYNC);
+	for (uint64_t i = half; i < WORDS; i++)
+		((uint32_t *)bo.map)[i] = 0x66;
+	tsr_unlock(&s->dev, &bo);
+	held_go(s, &held);
+	if (lock) {
+		tsr_lock(&s->dev, &bo, 0);
+		tsr_unlock(&s->dev, &bo);
+	}
+	tsr_gpu_copy(&s->dev, s->ctx, &s->seen, &bo);
+	tsr_words_check(s->seen.map, half, 0x55);
+	tsr_words_check((uint32_t *)s->seen.map + half, half, 0x66);
+	tsr_words_check(bo.map, half, 0x55);
+	tsr_words_check((uint32_t *)bo.map + half, half, 0x66);
+}
+
+static void no_overwrite(void)
+{
+	struct scene s = scene_open();
+
+	halves(&s, true);
+	halves(&s, false);
+	tsr_close(&s.dev);
+}
+
+/* ---- moves -------------------------------------------------------------------------- */
+
+static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
+{
+	for (uint32_t round = 1; round < 4; round++) {
+		/* in with the CPU's bytes, out with the GPU's */
+		tsr_pattern_write(bo, round);
+		gpu_sees(s, bo, round);
+		tsr_evict_set(set);
+		tsr_pattern_check(bo, round);
+		gpu_sees(s, bo, round);
+		tsr_gpu_fill(&s->dev, s->ctx, bo, round);
+		tsr_evict_set(set);
+		/* in and out again with no CPU between */
+		tsr_gpu_touch(&s->dev, s->ctx, bo);
+		tsr_evict_set(set);
+		tsr_words_check(bo->map, WORDS, round);
+		/* swapped out as the GPU has left it */
+		tsr_gpu_fill(&s->dev, s->ctx, bo, round + 10);
+		tsr_evict_set(set);
+		tsr_bo_wait(&s->dev, bo);
+		require(tsr_swap_out_objects() > 0);
+		tsr_gpu_touch(&s->dev, s->ctx, bo);
+		tsr_words_check(bo->map, WORDS, round + 10);
+	}
+}
+
+static void through_memory(void)
+{
+	struct scene s = scene_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&s.dev));
+	const struct tsr_surface rows = tsr_surface_rows(TSR_LAYOUT_MORTON, 512, 128);
+	struct tsr_bo linear = mapped(&s, vis, cached), swizzled;
+
+	rounds(&s, &linear, vis);
+	/* swizzled on the way in, linear in its pages */
+	require_eq((uint64_t)rows.pitch * rows.height, BYTES);
+	swizzled = tsr_bo_new_rows(&s.dev, &rows, vis, cached);
+	tsr_bo_map(&s.dev, &swizzled);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&swizzled, round);
+		tsr_gpu_touch(&s.dev, s.ctx, &swizzled);
+		tsr_evict_set(vis);
+		tsr_pattern_check(&swizzled, round);
+		tsr_gpu_fill(&s.dev, s.ctx, &swizzled, round);
+		tsr_evict_set(vis);
+		tsr_words_check(swizzled.map, WORDS, round);
+	}
+	tsr_close(&s.dev);
+}
+
+static void through_apertures(void)
+{
+	struct scene s = scene_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&s.dev));
+	struct tsr_bo bo = mapped(&s, s.gart, cached), movable;
+	struct drm_tessera_bo_create args = {
+		.size = BYTES,
+		.supported = vis | s.gart,
+		.evict_to = s.gart,
+		.flags = cached,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)tsr_seg_visible(&s.dev)->id },
+	};
+
+	rounds(&s, &bo, s.gart);
+	/* from memory to the aperture first, then on */
+	require_ok(__tsr_bo_create(s.dev.fd, &args));
+	movable = (struct tsr_bo){ .handle = args.handle, .size = BYTES };
+	tsr_bo_map(&s.dev, &movable);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_gpu_fill(&s.dev, s.ctx, &movable, round);
+		tsr_evict_set(vis);
+		require_eq(tsr_bo_info(&s.dev, &movable).segment, tsr_seg_gart(&s.dev)->id);
+		tsr_words_check(movable.map, WORDS, round);
+		tsr_pattern_write(&movable, round);
+		gpu_sees(&s, &movable, round);
+		tsr_evict_set(vis | s.gart);
+		tsr_pattern_check(&movable, round);
+	}
+	tsr_close(&s.dev);
+}
+
+/* Pages that are not cached need nothing. */
+static void nothing_for_uncached(void)
+{
+	struct scene s = scene_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&s.dev));
+	struct tsr_bo bo = mapped(&s, s.gart, uncached), moves = mapped(&s, vis, uncached);
+	struct tsr_trace trace;
+
+	tsr_trace_start("cache_maintenance", "place", NULL);
+	rounds(&s, &bo, s.gart);
+	rounds(&s, &moves, vis);
+	trace = tsr_trace_stop();
+	require(tsr_trace_count(&trace, "place") > 0);
+	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 0);
+	tsr_trace_free(&trace);
+	tsr_close(&s.dev);
+}
+
+/* ---- what is told ------------------------------------------------------------------- */
+
+static void expect_state(const char *state)
+{
+	char *text = tsr_debugfs_read("allocations"), key[32], *line, *end;
+
+	snprintf(key, sizeof(key), " size %llu ", (unsigned long long)BYTES);
+	line = strstr(text, key);
+	require(line);
+	end = strchr(line, '\n');
+	if (end)
+		*end = '\0';
+	require_msg(strstr(line, state), "no '%s' in '%s'", state, line);
+	free(text);
+}
+
+/* One step of either side after the other. */
+static void state_follows(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+	volatile uint32_t *word = bo.map;
+	struct held held;
+
+	require_eq(*word, 0);
+	expect_state(" cpu new gpu none");
+	tsr_gpu_touch(&s.dev, s.ctx, &bo);
+	expect_state(" cpu none gpu read");
+	require_eq(*word, 0);
+	expect_state(" cpu read gpu read");
+	tsr_gpu_touch(&s.dev, s.ctx, &bo);
+	expect_state(" cpu read gpu read");
+	*word = 1;
+	expect_state(" cpu write gpu read");
+	tsr_gpu_fill(&s.dev, s.ctx, &bo, 2);
+	expect_state(" cpu none gpu write");
+	tsr_lock(&s.dev, &bo, read_only);
+	expect_state(" cpu read gpu none");
+	require_eq(*word, 2);
+	tsr_unlock(&s.dev, &bo);
+	held = held_fill(&s, &bo, WORDS, 3);
+	expect_state(" cpu none gpu write");
+	require_eq(*word, 2);
+	expect_state(" cpu read gpu write"); /* and so it stays until the job has ended */
+	held_go(&s, &held);
+	tsr_bo_wait(&s.dev, &bo);
+	expect_state(" cpu read gpu none");
+	require_eq(*word, 3);
+	tsr_close(&s.dev);
+}
+
+/* The device knows which pages are cached, in read-only apertures too. */
+static void entries_say_cached(void)
+{
+	struct scene s = scene_open();
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&s.dev);
+	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&s.dev);
+	const uint32_t write = TSR_APTE_VALID | TSR_APTE_WRITE;
+	const struct {
+		const struct drm_tessera_query_segment *seg;
+		uint32_t flags, want;
+	} rows[] = {
+		{ gart, cached, write | TSR_APTE_CACHED },
+		{ gart, uncached, write },
+		{ gart, 0, write },
+		{ ro, cached | DRM_TESSERA_BO_GPU_READ_ONLY, TSR_APTE_VALID | TSR_APTE_CACHED },
+		{ ro, uncached | DRM_TESSERA_BO_GPU_READ_ONLY, TSR_APTE_VALID },
+	};
+
+	require(!(s.dev.info.caps & DRM_TESSERA_CAP_IO_COHERENT));
+	require(!(gart->flags & DRM_TESSERA_SEGMENT_CACHE_COHERENT));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tsr_bo bo = tsr_bo_new(&s.dev, BYTES, tsr_bit(rows[i].seg), rows[i].flags);
+		struct tsr_trace trace;
+		uint32_t maps = 0;
+
+		tsr_trace_start("paging_op", NULL);
+		tsr_gpu_touch(&s.dev, s.ctx, &bo);
+		trace = tsr_trace_stop();
+		tsr_trace_for_each(&trace, "paging_op", ev)
+		{
+			if (!tsr_event_is(ev, "kind", "map"))
+				continue;
+			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,
+				    ev->text);
+			maps++;
+		}
+		require_eq(maps, 1);
+		tsr_trace_free(&trace);
+		tsr_bo_free(&s.dev, &bo);
+	}
+	tsr_close(&s.dev);
+}
+
+/* Another device's accesses nobody would know of. */
+static void not_for_other_devices(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached), fine = mapped(&s, s.gart, uncached);
+	int vgem = tsr_vgem_open(), dmabuf;
+	uint32_t theirs;
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	dmabuf = tsr_export(&s.dev, &bo);
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EOPNOTSUPP);
+	close(dmabuf);
+	dmabuf = tsr_export(&s.dev, &fine);
+	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	require_ok(__tsr_bo_close(vgem, theirs));
+	close(dmabuf);
+	close(vgem);
+	tsr_close(&s.dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "COH-4 COH-6 CPU write, GPU read: written back before the part", cleaned_before_the_part,
+	  0, 60 },
+	{ "COH-6 COH-7 likewise behind a debugger", cleaned_behind_a_debugger, 0, 60 },
+	{ "COH-4 COH-7 GPU write, CPU read: invalidated before lock returns",
+	  invalidated_before_lock_returns, 0, 60 },
+	{ "COH-7 and before a fault maps", invalidated_before_a_fault_maps, 0, 60 },
+	{ "COH-11 lines that were loaded too early", stale_until_asked_for, 0, 60 },
+	{ "COH-4 LOCK-4 halves of an object", no_overwrite, 0, 60 },
+	{ "COH-4 eviction and page-in", through_memory, 0, 120 },
+	{ "COH-4 apertures and swap", through_apertures, 0, 120 },
+	{ "COH-4 nothing for pages that are not cached", nothing_for_uncached, 0, 120 },
+	{ "COH-5 state of an object", state_follows, 0, 60 },
+	{ "COH-2 PAGE-8 entries say which pages are cached", entries_say_cached, 0, 60 },
+	{ "COH-4 other devices get no cached pages", not_for_other_devices, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)

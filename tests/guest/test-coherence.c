@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/* A device that snoops CPU caches: both sides see each other's bytes, and nothing is done for it. */
+#include <stdlib.h>
+
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+/* through one pointer that is kept, without locks */
+static void both_see(struct tsr_device *dev, uint32_t set)
+{
+	uint32_t ctx = tsr_context_new(dev, 0);
+	struct tsr_bo bo = tsr_bo_new(dev, KiB(64), set, cached);
+	struct tsr_bo copy = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cached);
+
+	tsr_bo_map(dev, &bo);
+	tsr_bo_map(dev, &copy);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&bo, round);
+		tsr_gpu_copy(dev, ctx, &copy, &bo);
+		tsr_pattern_check(&copy, round);
+		tsr_gpu_fill(dev, ctx, &bo, round);
+		tsr_words_check(bo.map, bo.size / 4, round);
+		tsr_evict_set(set);
+		tsr_words_check(bo.map, bo.size / 4, round);
+	}
+	tsr_bo_free(dev, &copy);
+	tsr_bo_free(dev, &bo);
+	tsr_context_free(dev, ctx);
+}
+
+static void nothing_is_done(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_trace trace;
+	char *allocations;
+	struct tsr_bo bo;
+
+	require(dev.info.caps & DRM_TESSERA_CAP_IO_COHERENT);
+	require(tsr_seg_gart(&dev)->flags & DRM_TESSERA_SEGMENT_CACHE_COHERENT);
+	tsr_trace_start("cache_maintenance", "place", NULL);
+	both_see(&dev, tsr_bit(tsr_seg_gart(&dev)));
+	both_see(&dev, tsr_bit(tsr_seg_visible(&dev)));
+	trace = tsr_trace_stop();
+	require(tsr_trace_count(&trace, "place") > 0);
+	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 0);
+	tsr_trace_free(&trace);
+
+	/* nor is anything kept for it */
+	bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), cached);
+	tsr_bo_map(&dev, &bo);
+	tsr_pattern_write(&bo, 1);
+	allocations = tsr_debugfs_read("allocations");
+	require(strstr(allocations, " size 65536 "));
+	require(!strstr(allocations, " gpu "));
+	free(allocations);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "COH-1 COH-3 coherent: current bytes, no maintenance", nothing_is_done, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)
