@@ -344,8 +344,9 @@ static void test_lock_discard(void **state)
 	old = bo;
 	assert_int_equal(tessera_bo_lock(&bo, flags | TESSERA_MAP_DONTBLOCK, &p), 0);
 	assert_ptr_equal(bo, old);
-	assert_int_equal(mock->last_lock.flags,
-			 DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DONT_WAIT);
+	assert_int_equal(mock->last_lock.flags, DRM_TESSERA_LOCK_ACQUIRE_RANGE |
+							DRM_TESSERA_LOCK_WRITE_ONLY |
+							DRM_TESSERA_LOCK_DONT_WAIT);
 	assert_int_equal(tessera_bo_unlock(bo, flags), 0);
 	mock->shared = false;
 

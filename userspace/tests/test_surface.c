@@ -14,6 +14,8 @@
 
 #define READ TESSERA_MAP_READ
 #define WRITE TESSERA_MAP_WRITE
+/* Of every lock of the library's; a twin, linear, takes none. */
+#define RANGE DRM_TESSERA_LOCK_ACQUIRE_RANGE
 
 enum {
 	GPU,
@@ -164,7 +166,7 @@ static void test_read(void **state)
 	expect_copy(&s, TWIN, &all);
 	/* SWZ-19 SWZ-23 SWZ-25 */
 	assert_int_equal(s.mock->last_lock.handle, s.mock->twin_handles[TWIN]);
-	assert_int_equal(s.mock->last_lock.flags, DRM_TESSERA_LOCK_READ_ONLY);
+	assert_int_equal(s.mock->last_lock.flags, RANGE | DRM_TESSERA_LOCK_READ_ONLY);
 	assert_ptr_equal(p, s.mock->memory);
 	assert_int_equal(pitch, 180);
 	assert_int_equal(s.mock->locks, 1);
@@ -192,7 +194,8 @@ static void test_write(void **state)
 		/* what is not written keeps its bytes */
 		expect_copy(&s, TWIN, &rect);
 		assert_ptr_equal(p, s.mock->memory + 5 * 180 + 3 * 2);
-		assert_int_equal(s.mock->last_lock.flags, read ? 0 : DRM_TESSERA_LOCK_WRITE_ONLY);
+		assert_int_equal(s.mock->last_lock.flags,
+				 RANGE | (read ? 0 : DRM_TESSERA_LOCK_WRITE_ONLY));
 		assert_int_equal(tessera_surface_unlock(s.surface), 0);
 		EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_UNLOCK, DRM_IOCTL_TESSERA_SUBMIT);
 		expect_copy(&s, GPU, &rect);
@@ -213,7 +216,7 @@ static void test_discard(void **state)
 					      WRITE | TESSERA_MAP_DISCARD_RANGE, &p, &pitch),
 			 0);
 	EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_LOCK);
-	assert_int_equal(s.mock->last_lock.flags, DRM_TESSERA_LOCK_WRITE_ONLY);
+	assert_int_equal(s.mock->last_lock.flags, RANGE | DRM_TESSERA_LOCK_WRITE_ONLY);
 	assert_int_equal(tessera_surface_unlock(s.surface), 0);
 	expect_copy(&s, GPU, &rect);
 	s.mock->calls = 0;
@@ -224,7 +227,7 @@ static void test_discard(void **state)
 			 0);
 	EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_LOCK);
 	assert_int_equal(s.mock->last_lock.flags,
-			 DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD);
+			 RANGE | DRM_TESSERA_LOCK_WRITE_ONLY | DRM_TESSERA_LOCK_DISCARD);
 	/* the jobs keep the old one, not the surface */
 	assert_int_equal(s.mock->open_handles, handles);
 	assert_int_equal(tessera_surface_unlock(s.surface), 0);
