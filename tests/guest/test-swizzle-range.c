@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pci.h"
 #include "swizzled.h"
 #include "trace.h"
 #include "tsr.h"
@@ -239,6 +240,8 @@ static void ranges_go_round(void)
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "cpu_fault", NULL);
 	for (uint32_t i = 0; i < num; i++)
 		tsr_pattern_check(&s[num - 1 - i].bo, num - i);
+	tsr_lock(&dev, &s[0].bo, linear);
+	tsr_unlock(&dev, &s[0].bo);
 	trace = tsr_trace_stop();
 	require_eq(trace.count, 0);
 	tsr_trace_free(&trace);
@@ -246,7 +249,8 @@ static void ranges_go_round(void)
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", "paging_op", NULL);
 	require_eq(tsr_swizzled_read(&s[num], 9), tsr_pattern(num + 1, 9));
 	trace = tsr_trace_stop();
-	require_eq(loser(&trace, ids, num), 0);
+	/* the first has been locked since */
+	require_eq(loser(&trace, ids, num), num > 1);
 	/* one ended before the next was set up, and no other */
 	require_eq(trace.count, 2);
 	require(tsr_trace_next(&trace, "swizzle_release", NULL) <
@@ -543,6 +547,26 @@ static void parts_have_their_own(void)
 	tsr_close(&dev);
 }
 
+/* All parts are seen through ranges, or the object is not: a lock does not take from itself. */
+static void parts_are_locked_together(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), num = need_ranges(&dev);
+	struct tsr_swizzled tall = tall_new(&dev, ctx), s[TSR_MAX_RANGES];
+
+	for (uint32_t i = 0; i + 1 < num; i++) {
+		s[i] = tsr_swizzled_small(&dev, ctx, i + 1);
+		tsr_lock(&dev, &s[i].bo, linear);
+	}
+	require_eq(tsr_ranges_now().used, num - 1);
+	tsr_lock(&dev, &tall.bo, linear);
+	require(!tsr_swizzled_resident(&dev, &tall));
+	require_eq(tsr_ranges_now().used, num - 1);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x51);
+	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x52);
+	tsr_close(&dev);
+}
+
 /* An access that needs more ranges than there are at once gets there all the same. */
 static void no_access_goes_round_for_ever(void)
 {
@@ -639,7 +663,39 @@ static void over_a_suspend(void)
 	tsr_suspend_devices();
 	require_eq(tsr_ranges_now().used, 0);
 	tsr_pattern_check(&s.bo, 1);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
 	tsr_gpu_touch(&dev, ctx, &s.bo);
+	check_seen(&dev, &s, 1);
+	tsr_close(&dev);
+}
+
+/* Pointers into ranges outlive the device, and a new one begins with none in use. */
+static void over_an_unbind(void)
+{
+	struct tsr_device dev;
+	struct tsr_swizzled s, t;
+	uint32_t ctx;
+
+	tsr_pci_begin();
+	dev = tsr_open();
+	ctx = tsr_context_new(&dev, 0);
+	s = tsr_swizzled_small(&dev, ctx, 1);
+	t = tsr_swizzled_small(&dev, ctx, 2);
+	tsr_pattern_check(&s.bo, 1);
+	tsr_lock(&dev, &s.bo, linear);
+	tsr_lock(&dev, &t.bo, 0);
+	check_raw(&t, 2);
+	tsr_pci_unbind();
+	/* no signal, and what is read is nobody's */
+	require(tsr_swizzled_read(&s, 3) != tsr_pattern(1, 3));
+	tsr_swizzled_write(&t, 3, 1);
+	require_err(__tsr_unlock(dev.fd, s.bo.handle), -ENODEV);
+	tsr_close(&dev);
+	tsr_pci_bind();
+	dev = tsr_open();
+	require_eq(tsr_ranges_now().used, 0);
+	ctx = tsr_context_new(&dev, 0);
+	s = tsr_swizzled_small(&dev, ctx, 1);
 	check_seen(&dev, &s, 1);
 	tsr_close(&dev);
 }
@@ -786,10 +842,12 @@ static const struct tap_test tests[] = {
 	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },
 	{ "SWZ-26 nobody is locked out", nobody_is_locked_out, 0, 0 },
 	{ "SWZ-29 parts have ranges of their own", parts_have_their_own, 0, 0 },
+	{ "SWZ-9 SWZ-29 parts are locked together", parts_are_locked_together, 0, 0 },
 	{ "SWZ-9 SWZ-14 no access goes round for ever", no_access_goes_round_for_ever, 0, 0 },
 	{ "SWZ-11 SWZ-13 SWZ-30 pointers follow moves", pointers_follow_moves, 0, 0 },
 	{ "SWZ-31 ranges come and go during a job", during_a_job, 0, 0 },
 	{ "SWZ-30 nothing is left over a suspend", over_a_suspend, 0, 0 },
+	{ "SWZ-30 nothing is left over an unbind", over_an_unbind, 0, 0 },
 	{ "SWZ-26 two processes share ranges", processes_share, 0, 0 },
 	{ "SWZ-13 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
 };
