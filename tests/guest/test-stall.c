@@ -320,6 +320,72 @@ static void failed_group_forgets_nobody(void)
 	tsr_close(&dev);
 }
 
+/* ---- groups that wait for memory ------------------------------------------------------------ */
+
+#define HOLDER_PARTS 900 /* below what it holds an object for without a break */
+
+/* one object stays bound, two others take turns beside it: of those the segment has room for one */
+static void keep_one_bound(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo kept = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0), bos[2];
+	uint32_t ctx = tsr_context_on(&dev, (uint32_t)client->arg);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 2; i++)
+		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 8, tsr_bit(seg), 0);
+	tsr_cmd_bind_buffer(&cmd, 1, &kept, true);
+	for (uint32_t i = 0; i < HOLDER_PARTS; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i % 2], true);
+		tsr_cmd_fill(&cmd, 0, i / 2, 1, i + 1);
+		tsr_cmd_fill(&cmd, 1, i, 1, i + 1);
+	}
+	tsr_client_submit(client, &dev, ctx, &cmd, 0, 0);
+	pause();
+}
+
+/* what does not fit beside it */
+static void want_the_rest(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size * 5 / 8, tsr_bit(seg), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, 0));
+	tsr_close(&dev);
+}
+
+/* a group that has to wait for what another one holds keeps nobody from its engine */
+static void waits_with_the_gate_open(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client holder, waiter;
+	struct tsr_small small;
+
+	tsr_group_timeouts("0");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&holder, keep_one_bound, tsr_second_engine(&dev));
+	tsr_wait_for(holder.state->fd);
+	tsr_wait_for(tsr_client_engine_ns(&holder, "render1"));
+	tsr_client_start(&waiter, want_the_rest, 0);
+	tsr_wait_for(waiter.state->begun);
+	tsr_wait_for(tsr_client_asleep(&waiter));
+	for (uint32_t i = 0; i < 5; i++)
+		tsr_small_run(&dev, &small);
+	require(!waiter.state->returned);
+	require(!holder.state->returned);
+	tsr_client_kill(&holder);
+	tsr_client_join(&waiter);
+	tsr_close(&dev);
+}
+
 /* ---- A: one submission that takes too long as a whole ---------------------------------- */
 
 #define TOO_MANY_PARTS 3000 /* 15 s of the device, where 5 s are allowed */
@@ -723,6 +789,8 @@ static const struct tap_test tests[] = {
 	  one_of_many_parts, 0, 200 },
 	{ "SCHED-2 who waits for a submission in parts can be interrupted", gate_is_interruptible,
 	  0, 120 },
+	{ "SCHED-2 SPLIT-17 a group that waits for memory keeps nobody waiting",
+	  waits_with_the_gate_open, 0, 120 },
 	{ "SCHED-2 new clients do not pass who waits", newcomers_wait, 0, 120 },
 	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
 	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,

@@ -135,13 +135,13 @@ static int run_claim(struct tessera_split_run *run)
 }
 
 /* What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. */
-static int run_wait_for_room(struct tessera_split_run *run, const u32 *seen)
+static int run_wait_for_room(struct tessera_split_run *run)
 {
 	enum tessera_room_event event = run->dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
 
 	run_unclaim(run);
 
-	return tessera_room_wait(run->req->tdev, event, seen[event],
+	return tessera_room_wait(run->req->tdev, event, run->seen[event],
 				 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE);
 }
 
@@ -150,7 +150,7 @@ static int run_wait_for_room(struct tessera_split_run *run, const u32 *seen)
  * for while others are kept out, and those that were in the middle of something when they
  * were cannot disturb again; so the claim is kept until the window is armed.
  */
-static int run_again(struct tessera_split_run *run, const u32 *seen, u32 *misses)
+static int run_again(struct tessera_split_run *run, u32 *misses)
 {
 	struct tessera_device *tdev = run->req->tdev;
 
@@ -164,7 +164,7 @@ static int run_again(struct tessera_split_run *run, const u32 *seen, u32 *misses
 	if (tessera_window_closed(run)) {
 		*misses = MAX_MISSES - 1;
 		return tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
-					 seen[TESSERA_ROOM_UNCLAIMED],
+					 run->seen[TESSERA_ROOM_UNCLAIMED],
 					 run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
 	}
 	*misses = 0;
@@ -191,26 +191,25 @@ static int run_wait_for_foreign(struct tessera_split_run *run)
 	return ret;
 }
 
-/* One window, in as many attempts as it takes. */
+/* One window, in as many attempts as it takes. Without parts the caller waits, for room and for fences. */
 static int run_window(struct tessera_split_run *run)
 {
 	struct tessera_device *tdev = run->req->tdev;
-	u32 seen[TESSERA_ROOM_EVENTS];
 	u32 before = run->num_parts;
 	u32 misses = 0, event;
 	int ret;
 
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
-			seen[event] = tessera_room_seen(tdev, event);
+			run->seen[event] = tessera_room_seen(tdev, event);
 		ret = tessera_window_run(run);
 		/* Some of it is a window, too. */
 		if (ret == -EAGAIN && run->num_parts != before)
 			ret = 0;
 		else if (ret == -EAGAIN)
-			ret = run_again(run, seen, &misses);
-		else if (ret == -EBUSY && run->wait_for_room)
-			ret = run_wait_for_room(run, seen);
+			ret = run_again(run, &misses);
+		else if (ret == -EBUSY && run->wait_for_room && run->last)
+			ret = run_wait_for_room(run);
 		else if (ret == -EINPROGRESS && run->last)
 			ret = run_wait_for_foreign(run);
 		else
@@ -243,8 +242,9 @@ static void run_take_turns(struct tessera_split_run *run)
 	struct tessera_device *tdev = run->req->tdev;
 	u64 now = get_jiffies_64();
 
-	if (run->seniority && run->num_parts < run->turn_parts &&
-	    time_before64(now, run->turn_jiffies))
+	/* Without parts it holds nothing, and its turn has not begun. */
+	if (run->seniority && (!run->last || (run->num_parts < run->turn_parts &&
+					      time_before64(now, run->turn_jiffies))))
 		return;
 	run_drop_holds(run);
 	run->seniority = tessera_residency_next_stamp(tdev);
@@ -334,7 +334,9 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 		ret = run_all(run);
 		tessera_gate_open(req->tdev, engine, req->ctx->account->payer, run->near,
 				  run->last ? tessera_job_finished(&run->last->job) : NULL);
-		/* A fence has come in, and there are no parts yet: others are let in meanwhile. */
+		/* Nothing is armed yet: others are let in while it waits, for room or for a fence. */
+		if (ret == -EBUSY && run->wait_for_room)
+			ret = run_wait_for_room(run) ?: -EINPROGRESS;
 	} while (ret == -EINPROGRESS);
 	*num_parts = run->num_parts;
 

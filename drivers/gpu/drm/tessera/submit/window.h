@@ -6,6 +6,7 @@
 
 #include "pure/patch.h"
 #include "pure/split.h"
+#include "segments/room.h"
 #include "submit/split_input.h"
 
 struct dma_fence;
@@ -69,6 +70,8 @@ struct tessera_split_run {
 	u64 seniority;
 	/** @claimed: nobody else may place objects in @segments now */
 	bool claimed;
+	/** @seen: events so far, read before the window at hand was planned */
+	u32 seen[TESSERA_ROOM_EVENTS];
 	/** @wait_for_room: there was none, but waiting will change that */
 	bool wait_for_room;
 	/** @dying: ... because objects are being destroyed, else because of older ones' holds */
