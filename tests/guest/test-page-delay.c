@@ -3,12 +3,9 @@
  * The kernel wants memory while paging is under way: each paging job takes the device 300 ms
  * (test-page-delay.args), in which it may not lose the pages it reads or writes.
  */
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "foreign.h"
 #include "tsr.h"
 
 #define ROUNDS 3
@@ -94,47 +91,9 @@ static void in_aperture(void)
 	pressure(tsr_seg_gart, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 }
 
-/* others get pages that hold the bytes, not those that will */
-static void attaching_waits(void)
-{
-	struct tsr_device dev = tsr_open();
-	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
-	struct drm_tessera_bo_create args = {
-		.size = KiB(512),
-		.supported = tsr_bit(vis) | tsr_bit(tsr_seg_gart(&dev)),
-		.flags = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)vis->id },
-	};
-	uint32_t ctx = tsr_context_new(&dev, 0), theirs;
-	int vgem = tsr_vgem_open();
-	struct pollfd pollfd = { .events = POLLIN };
-	struct tsr_bo bo = { .size = args.size };
-
-	if (vgem < 0)
-		tap_skip("no vgem");
-	require_ok(__tsr_bo_create(dev.fd, &args));
-	bo.handle = args.handle;
-	pollfd.fd = tsr_export(&dev, &bo);
-	for (uint32_t round = 1; round <= ROUNDS; round++) {
-		tsr_gpu_fill(&dev, ctx, &bo, round);
-		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
-		require_ok(__tsr_import(vgem, pollfd.fd, &theirs));
-		/* no fence of a move is left, which takes 300 ms */
-		require_eq(poll(&pollfd, 1, 0), 1);
-		tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, round);
-		tsr_bo_unmap(&bo);
-		require_ok(__tsr_bo_close(vgem, theirs));
-	}
-	close(pollfd.fd);
-	close(vgem);
-	tsr_close(&dev);
-}
-
 static const struct tap_test tests[] = {
 	{ "PAGE-6 PAGE-7 SWZ-13 memory is wanted while objects move", in_memory, 0, 60 },
 	{ "PAGE-6 SWZ-16 memory is wanted while pages are mapped", in_aperture, 0, 60 },
-	{ "another device that attaches gets the bytes", attaching_waits, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)
