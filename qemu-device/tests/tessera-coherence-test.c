@@ -265,6 +265,26 @@ static void test_uncached(void)
     tsr_stop(t);
 }
 
+/* Pages that follow each other on the bus, and are not alike. */
+static void test_neighbours(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = tsr_alloc(t, 8192);
+    uint64_t ptes[2] = { page | ENTRY, (page + 4096) | ENTRY | TSR_APTE_CACHED };
+
+    qtest_memset(t->qts, page, 0x11, 8192);
+    tsr_map(c, 4, 0, 2, tsr_list(t, ptes, 2));
+    tsr_run_ok(t, PAGING, c);
+    maintain(t, TSR_COH_CLEAN, page + 4096, 4096);
+    gpu_fill(t, 0, 8192, 0x55);
+    cpu_expect(t, page, 4096, 0x55);
+    cpu_expect(t, page + 4096, 4096, 0x11);
+    gpu_expect(t, 0, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* Page lists say for themselves, and see the same memory. */
 static void test_lists(uint32_t layout)
 {
@@ -431,6 +451,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/COH-9-lines", test_lines);
     qtest_add_func("/tessera/coherence/write-dirty", test_write_dirty);
     qtest_add_func("/tessera/coherence/uncached", test_uncached);
+    qtest_add_func("/tessera/coherence/neighbours", test_neighbours);
     qtest_add_func("/tessera/coherence/lists", test_linear_lists);
     qtest_add_func("/tessera/coherence/swizzled-lists", test_swizzled_lists);
     qtest_add_func("/tessera/coherence/reset", test_reset);
