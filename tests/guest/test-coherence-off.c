@@ -306,7 +306,6 @@ static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
 		/* swapped out as the GPU has left it */
 		tsr_gpu_fill(&s->dev, s->ctx, bo, round + 10);
 		tsr_evict_set(set);
-		tsr_bo_wait(&s->dev, bo);
 		require(tsr_swap_out_objects() > 0);
 		tsr_gpu_touch(&s->dev, s->ctx, bo);
 		tsr_words_check(bo->map, WORDS, round + 10);
