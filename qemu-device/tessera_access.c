@@ -217,10 +217,7 @@ uint32_t tessera_null_begin(TesseraMaster *m, uint64_t len, bool write,
     run->write = write;
     run->len = MIN(len, TESSERA_NULL_BYTES);
     run->mr = NULL;
-    run->ptr = zeroes;
-    if (write) {                /* and perhaps read before */
-        run->ptr = memset(m->sink, 0, run->len);
-    }
+    run->ptr = write ? m->sink : zeroes;
     tessera_access_enter(m);
     return TSR_ERR_NONE;
 }

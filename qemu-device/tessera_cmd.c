@@ -408,7 +408,7 @@ static const Opcode opcodes[256] = {
     [TSR_OP_MARK] = { "MARK", TSR_MARK_DWORDS, ON_PAGING, 0,
                       tessera_paging_mark },
     [TSR_OP_WRITE_PTES] = { "WRITE_PTES", TSR_WRITE_PTES_DWORDS, ON_PAGING,
-                            TSR_PTES_VRAM | TSR_PTES_LIST,
+                            TSR_PTES_VRAM | TSR_PTES_LIST | TSR_PTES_GROUPS,
                             tessera_mmu_write_ptes },
     [TSR_OP_TLB_FLUSH] = { "TLB_FLUSH", TSR_TLB_FLUSH_DWORDS, ON_ANY, 0,
                            tessera_mmu_flush },

@@ -16,6 +16,7 @@
 
 #define TLB_ENTRIES     512     /* of each size of leaf */
 #define MAX_JOINED      64      /* leaves looked at to make one run longer */
+#define GROUP           16      /* entries of a middle leaf */
 
 #define SMALL_SHIFT     TSR_PAGE_SHIFT
 #define MIDDLE_SHIFT    16
@@ -336,6 +337,17 @@ static uint32_t write_entries(TesseraMaster *m, uint64_t addr, bool vram,
     return tessera_run_end(m, &run, bytes);
 }
 
+static bool ptes_flags_ok(uint32_t flags, uint64_t addr, uint32_t count,
+                          uint64_t value, uint64_t step)
+{
+    if (flags & TSR_PTES_LIST) {
+        return !step && value % sizeof(uint64_t) == 0 &&
+               !(flags & TSR_PTES_GROUPS);
+    }
+    return !(flags & TSR_PTES_GROUPS) ||
+           (addr % (GROUP * sizeof(uint64_t)) == 0 && count % GROUP == 0);
+}
+
 /* A page at most, so there is nothing to resume. */
 uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p)
 {
@@ -347,7 +359,7 @@ uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p)
 
     if (!(e->s->caps & TSR_CAP_VM) || addr % sizeof(entry[0]) ||
         bytes > TSR_PAGE_SIZE - (addr & (TSR_PAGE_SIZE - 1)) ||
-        ((flags & TSR_PTES_LIST) && (step || value % sizeof(entry[0])))) {
+        !ptes_flags_ok(flags, addr, p[1], value, step)) {
         return TSR_ERR_PACKET;
     }
     trace_tessera_write_ptes(e->index, flags, addr, p[1], value, step);
@@ -358,8 +370,9 @@ uint32_t tessera_mmu_write_ptes(TesseraEngine *e, const uint32_t *p)
         err = tessera_dma_rw(&e->m, value, entry, bytes, false, true);
     }
     for (uint32_t i = 0; i < p[1] && !err; i++) {
-        entry[i] = flags & TSR_PTES_LIST ? le64_to_cpu(entry[i])
-                                         : value + i * step;
+        entry[i] = flags & TSR_PTES_LIST
+                   ? le64_to_cpu(entry[i])
+                   : value + i / (flags & TSR_PTES_GROUPS ? GROUP : 1) * step;
     }
     return err ? err : write_entries(&e->m, addr, flags & TSR_PTES_VRAM, entry,
                                      bytes);

@@ -552,12 +552,14 @@
 
 /*
  * WRITE_PTES: header flags below; 1 entries, up to TSR_PT_ENTRIES, in one page; 2-3 address of the first;
- * 4-5 its value, 6-7 what each next one has more; with TSR_PTES_LIST: 4-5 DMA address of the values, 6-7 zero.
+ * 4-5 its value, 6-7 what each next one has more; with TSR_PTES_LIST: 4-5 DMA address of the values, 6-7 zero;
+ * with TSR_PTES_GROUPS each value stands sixteen times.
  */
 #define TSR_OP_WRITE_PTES		0xa0
 #define TSR_WRITE_PTES_DWORDS		8
 #define TSR_PTES_VRAM			0x01	/* the table is at a GPU address of a memory segment; else a DMA address */
 #define TSR_PTES_LIST			0x02
+#define TSR_PTES_GROUPS			0x04	/* not with LIST; first entry and number are multiples of 16 */
 
 /*
  * TLB_FLUSH, any engine: 1 ASID, 2-3 virtual address, 4-5 bytes. All engines forget the translations of the

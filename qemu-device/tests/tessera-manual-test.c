@@ -170,34 +170,6 @@ static const Row rows[] = {
     R("MARK address", PAGING, PACKET, MARK, 0, TSR_MARK_FREE, VRAM + 8, 0,
       4096),
     R("MARK size", PAGING, PACKET, MARK, 0, TSR_MARK_FREE, VRAM, 0, 8),
-
-    /* 3.7 */
-    R("SET_VM asid", RENDER, PACKET, SET_VM, 0, 256, RAM | TSR_PTE_VALID),
-    R("SET_VM invalid root", RENDER, PACKET, SET_VM, 0, 0, RAM),
-    R("SET_VM root bits", RENDER, PACKET, SET_VM, 0, 0,
-      RAM | TSR_PTE_VALID | TSR_PTE_WRITE),
-    R("SET_VM root high", RENDER, PACKET, SET_VM, 0, 0, RAM | TSR_PTE_VALID,
-      HI_49),
-    R("WRITE_PTES address", PAGING, PACKET, WRITE_PTES, 0, 1, RAM + 4),
-    R("WRITE_PTES beyond a page", PAGING, PACKET, WRITE_PTES, 0, 512, RAM + 8),
-    R("WRITE_PTES too many", PAGING, PACKET, WRITE_PTES, 0, 0xffffffff, RAM),
-    R("WRITE_PTES list", PAGING, PACKET, WRITE_PTES, TSR_PTES_LIST, 1, RAM, 0,
-      RAM + 4),
-    R("WRITE_PTES list and step", PAGING, PACKET, WRITE_PTES, TSR_PTES_LIST, 1,
-      RAM, 0, RAM, 0, 8),
-    R("WRITE_PTES at nothing", PAGING, DMA, WRITE_PTES, 0, 1, 0, HI_NONE),
-    R("WRITE_PTES list at nothing", PAGING, DMA, WRITE_PTES, TSR_PTES_LIST, 1,
-      RAM, 0, 0, HI_NONE),
-    R("WRITE_PTES in no segment", PAGING, ADDRESS, WRITE_PTES, TSR_PTES_VRAM,
-      1, NOWHERE),
-    R("WRITE_PTES in an aperture", PAGING, ADDRESS, WRITE_PTES, TSR_PTES_VRAM,
-      1, GART),
-    R("TLB_FLUSH asid", RENDER, PACKET, TLB_FLUSH, 0, 256, 0, 0, 4096),
-    R("TLB_FLUSH address", RENDER, PACKET, TLB_FLUSH, 0, 0, 0, HI_49, 0),
-    R("TLB_FLUSH end", PAGING, PACKET, TLB_FLUSH, 0, 0, 1, 0, 0, HI_49),
-    R("TLB_FLUSH 5", PAGING, PACKET, TLB_FLUSH, 0, 0, 4096, 0, ~0u, ~0u),
-    R("IB_CALL at a virtual address of nothing", RENDER, PACKET, IB_CALL,
-      TSR_IB_VM, 8, RAM, 0, 0, 8),
 };
 
 static void bind_row_slots(TsrCmd *c)
@@ -274,7 +246,7 @@ static const Form forms[] = {
     { TSR_OP_UNMAP_APERTURE, 4, 0, false, true },
     { TSR_OP_MARK, 6, 0, false, true },
     { TSR_OP_SET_VM, 4, 0, true, true },
-    { TSR_OP_WRITE_PTES, 8, 3, false, true },
+    { TSR_OP_WRITE_PTES, 8, 7, false, true },
     { TSR_OP_TLB_FLUSH, 6, 0, true, true },
 };
 

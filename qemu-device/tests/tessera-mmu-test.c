@@ -359,6 +359,21 @@ static void test_not_coherent(void)
     tsr_stop(t);
 }
 
+/* Numbers that follow each other, of different things, are no one run. */
+static void test_neighbours(void)
+{
+    TsrTest *t = tsr_start("");
+    uint64_t vram = tsr_seg_base(t, 1);
+    Space s = new_space(t, 0);
+
+    map_page(&s, VA, vram | TSR_PTE_VRAM | MAPPED);
+    map_page(&s, VA + PAGE, (vram + PAGE) | MAPPED);
+    g_assert_cmpuint(try_fill(&s, VA, 2048, 1), ==, TSR_ERR_DMA);
+    g_assert_cmphex(vram_word(t, PAGE - 4), ==, 1);
+    g_assert_cmphex(vram_word(t, PAGE), ==, 0);
+    tsr_stop(t);
+}
+
 /* The referee sees memory that has been given up behind a mapping. */
 static void test_referee(void)
 {
@@ -567,6 +582,87 @@ static void test_write_ptes_ram(void)
     for (int i = 0; i < 511; i++) {
         g_assert_cmphex(qtest_readq(t->qts, table + 8 + i * 8), ==,
                         0x1000000000000005ULL - 0x10ULL * i);
+    }
+    c->n = 0;
+    write_ptes(c, TSR_PTES_GROUPS, 48, table + 256, 0x30000, 0x10000);
+    tsr_run_ok(t, PAGING, c);
+    g_assert_cmphex(qtest_readq(t->qts, table + 248), ==,
+                    0x1000000000000005ULL - 0x10ULL * 30);
+    for (int i = 0; i < 48; i++) {
+        g_assert_cmphex(qtest_readq(t->qts, table + 256 + i * 8), ==,
+                        0x30000 + i / 16 * 0x10000);
+    }
+    g_assert_cmphex(qtest_readq(t->qts, table + 640), ==,
+                    0x1000000000000005ULL - 0x10ULL * 79);
+    tsr_stop(t);
+}
+
+/* What the manual says of the packets that are wrong, whatever is mapped (3.7). */
+#define GART    0xb0000000u
+#define NOWHERE 0x70000000u
+#define RAM     0x04000000u
+#define HI_NONE 0x00007000u
+#define HI_49   0x00010000u
+
+#define ROW(what, engine, err, op, flags, ...) \
+    { what, engine, TSR_ERR_##err, TSR_OP_##op, flags, TSR_##op##_DWORDS, \
+      { __VA_ARGS__ } }
+
+static const struct {
+    const char *what;
+    uint32_t engine, err, op, flags, dwords;
+    uint32_t d[TSR_WRITE_PTES_DWORDS - 1];
+} rows[] = {
+    ROW("SET_VM asid", RENDER, PACKET, SET_VM, 0, 256, RAM | TSR_PTE_VALID),
+    ROW("SET_VM invalid root", RENDER, PACKET, SET_VM, 0, 0, RAM),
+    ROW("SET_VM root bits", RENDER, PACKET, SET_VM, 0, 0,
+        RAM | TSR_PTE_VALID | TSR_PTE_WRITE),
+    ROW("SET_VM root high", RENDER, PACKET, SET_VM, 0, 0, RAM | TSR_PTE_VALID,
+        HI_49),
+    ROW("WRITE_PTES address", PAGING, PACKET, WRITE_PTES, 0, 1, RAM + 4),
+    ROW("WRITE_PTES beyond a page", PAGING, PACKET, WRITE_PTES, 0, 512,
+        RAM + 8),
+    ROW("WRITE_PTES too many", PAGING, PACKET, WRITE_PTES, 0, 0xffffffff, RAM),
+    ROW("WRITE_PTES list", PAGING, PACKET, WRITE_PTES, TSR_PTES_LIST, 1, RAM,
+        0, RAM + 4),
+    ROW("WRITE_PTES list and step", PAGING, PACKET, WRITE_PTES, TSR_PTES_LIST,
+        1, RAM, 0, RAM, 0, 8),
+    ROW("WRITE_PTES list of groups", PAGING, PACKET, WRITE_PTES,
+        TSR_PTES_LIST | TSR_PTES_GROUPS, 16, RAM, 0, RAM),
+    ROW("WRITE_PTES part of a group", PAGING, PACKET, WRITE_PTES,
+        TSR_PTES_GROUPS, 8, RAM),
+    ROW("WRITE_PTES within a group", PAGING, PACKET, WRITE_PTES,
+        TSR_PTES_GROUPS, 16, RAM + 64),
+    ROW("WRITE_PTES at nothing", PAGING, DMA, WRITE_PTES, 0, 1, 0, HI_NONE),
+    ROW("WRITE_PTES list at nothing", PAGING, DMA, WRITE_PTES, TSR_PTES_LIST,
+        1, RAM, 0, 0, HI_NONE),
+    ROW("WRITE_PTES in no segment", PAGING, ADDRESS, WRITE_PTES, TSR_PTES_VRAM,
+        1, NOWHERE),
+    ROW("WRITE_PTES in an aperture", PAGING, ADDRESS, WRITE_PTES,
+        TSR_PTES_VRAM, 1, GART),
+    ROW("TLB_FLUSH asid", RENDER, PACKET, TLB_FLUSH, 0, 256, 0, 0, 4096),
+    ROW("TLB_FLUSH address", RENDER, PACKET, TLB_FLUSH, 0, 0, 0, HI_49, 0),
+    ROW("TLB_FLUSH end", PAGING, PACKET, TLB_FLUSH, 0, 0, 1, 0, 0, HI_49),
+    ROW("TLB_FLUSH 5", PAGING, PACKET, TLB_FLUSH, 0, 0, 4096, 0, ~0u, ~0u),
+    ROW("IB_CALL at a virtual address of nothing", RENDER, PACKET, IB_CALL,
+        TSR_IB_VM, 8, RAM, 0, 0, 8),
+};
+
+static void test_packets(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+
+    for (int i = 0; i < ARRAY_SIZE(rows); i++) {
+        uint32_t p[TSR_WRITE_PTES_DWORDS] = {
+            TSR_PKT_HEADER(rows[i].op, rows[i].flags, rows[i].dwords),
+        };
+
+        g_test_message("%s", rows[i].what);
+        memcpy(p + 1, rows[i].d, (rows[i].dwords - 1) * 4);
+        c->n = 0;
+        tsr_cmd(c, p, rows[i].dwords);
+        tsr_run_err(t, rows[i].engine, c, rows[i].err);
     }
     tsr_stop(t);
 }
@@ -865,6 +961,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/mmu/faults", test_faults);
     qtest_add_func("/tessera/mmu/bad-entries", test_bad_entries);
     qtest_add_func("/tessera/mmu/not-coherent", test_not_coherent);
+    qtest_add_func("/tessera/mmu/neighbours", test_neighbours);
     qtest_add_func("/tessera/mmu/referee", test_referee);
     qtest_add_func("/tessera/mmu/virtual-slot", test_virtual_slot_is_not_stale);
     qtest_add_func("/tessera/mmu/tlb", test_tlb);
@@ -872,6 +969,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/mmu/reset", test_reset);
     qtest_add_func("/tessera/mmu/write-ptes", test_write_ptes);
     qtest_add_func("/tessera/mmu/write-ptes-ram", test_write_ptes_ram);
+    qtest_add_func("/tessera/mmu/packets", test_packets);
     qtest_add_func("/tessera/mmu/virtual-ib", test_virtual_ib);
     qtest_add_func("/tessera/mmu/scope", test_scope);
     qtest_add_func("/tessera/mmu/scene", test_scene);

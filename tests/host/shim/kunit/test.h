@@ -77,6 +77,8 @@ void kunit_kfree(struct kunit *test, const void *p);
 #define KUNIT_EXPECT_TRUE(test, a) KUNIT_HOST_BINARY(test, !!(a), ==, 1, 0, "")
 #define KUNIT_EXPECT_FALSE(test, a) KUNIT_HOST_BINARY(test, !!(a), ==, 0, 0, "")
 #define KUNIT_ASSERT_EQ(test, a, b) KUNIT_HOST_BINARY(test, a, ==, b, 1, "")
+#define KUNIT_ASSERT_LT(test, a, b) KUNIT_HOST_BINARY(test, a, <, b, 1, "")
+#define KUNIT_ASSERT_TRUE(test, a) KUNIT_HOST_BINARY(test, !!(a), ==, 1, 1, "")
 #define KUNIT_ASSERT_LE(test, a, b) KUNIT_HOST_BINARY(test, a, <=, b, 1, "")
 #define KUNIT_ASSERT_NOT_NULL(test, p) KUNIT_HOST_BINARY(test, (p) != NULL, ==, 1, 1, "")
 #define KUNIT_EXPECT_EQ_MSG(test, a, b, fmt, ...)                                                  \

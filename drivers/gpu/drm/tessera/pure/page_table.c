@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: page tables of GPU virtual addresses
+ *
+ * Keeps the tables of an address space as ranges of it are mapped and unmapped: which tables there are,
+ * which leaves are large, what to write where. The largest leaf is taken that address and memory allow. One
+ * that is changed in part becomes smaller ones first, so what is mapped beside the range stays as it is.
+ *
+ * First tessera_pt_prepare() makes all tables that a change may need, which may fail and changes no
+ * translation; then tessera_pt_set() cannot fail. Tables that become empty are released.
+ *
+ * Called by who owns the address space, with its lock held.
+ */
+#include "page_table.h"
+
+#define GROUP		16U	/* entries of a leaf of 64 KiB */
+#define GROUP_BYTES	((u64)GROUP * TSR_PAGE_SIZE)
+#define ADDR		TSR_PTE_ADDR_MASK
+
+/* Writes for a block: a leaf made smaller and its table named; ends of groups, pages, groups, pages. */
+#define BLOCK_WRITES	8U
+
+static u32 slot_of(u64 va, u32 level)
+{
+	return (va >> (TSR_PAGE_SHIFT + 9 * level)) % TSR_PT_ENTRIES;
+}
+
+/* What one slot of a level covers. */
+static u64 slot_bytes(u32 level)
+{
+	return (u64)TSR_PAGE_SIZE << (9 * level);
+}
+
+static bool is_leaf(const struct tessera_pt *pt, u32 index)
+{
+	return pt->slot[index] & TSR_PTE_VALID;
+}
+
+/* Tables are aligned, so a slot with one has no bit of an entry. */
+static struct tessera_pt *table_at(const struct tessera_pt *pt, u32 index)
+{
+	return is_leaf(pt, index) ? NULL : (struct tessera_pt *)(uintptr_t)pt->slot[index];
+}
+
+static void slot_set(struct tessera_pt *pt, u32 index, u64 value)
+{
+	pt->used += !pt->slot[index] && value;
+	pt->used -= pt->slot[index] && !value;
+	pt->slot[index] = value;
+}
+
+/* What an entry that has an address is further on. */
+static u64 entry_at(u64 entry, u64 bytes)
+{
+	return entry & TSR_PTE_VALID && !(entry & TSR_PTE_NULL) ? entry + bytes : entry;
+}
+
+static u64 step_of(u64 entry, u64 bytes)
+{
+	return entry_at(entry, bytes) - entry;
+}
+
+/* Whether memory that begins with @entry at @va can be had in leaves of that size. */
+static bool fits_leaf(u64 entry, u64 va, u64 size)
+{
+	return (entry & TSR_PTE_NULL) || !(((entry & ADDR) ^ va) & (size - 1));
+}
+
+static void stale(struct tessera_pt_tree *tree, u64 first, u64 last)
+{
+	tree->flush_first = min(tree->flush_first, first);
+	tree->flush_last = max(tree->flush_last, last);
+}
+
+static void write(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
+		  u64 value, u64 step)
+{
+	tree->ops->write(tree->owner, pt, first, count, value, step, false);
+}
+
+static void name_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 index,
+		       struct tessera_pt *table)
+{
+	slot_set(pt, index, (uintptr_t)table);
+	write(tree, pt, index, 1, table ? table->entry : 0, 0);
+}
+
+static struct tessera_pt *new_table(struct tessera_pt_tree *tree, u32 level)
+{
+	struct tessera_pt *table = tree->ops->alloc(tree->owner);
+
+	if (table)
+		table->level = level;
+
+	return table;
+}
+
+/**
+ * tessera_pt_init() - an address space where nothing is mapped
+ * @tree: what is to be set up
+ * @ops: what its owner does for it
+ * @owner: for @ops
+ * @root: an empty table, which stays the caller's
+ */
+void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *ops,
+		     void *owner, struct tessera_pt *root)
+{
+	root->level = TSR_PT_LEVELS - 1;
+	*tree = (struct tessera_pt_tree) {
+		.ops = ops,
+		.owner = owner,
+		.root = root,
+		.flush_first = U64_MAX,
+	};
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_init);
+
+/*
+ * The directory of blocks that @va is in, or NULL. Without @make: if it is not there, and then *skip is where
+ * the next one may be.
+ */
+static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool make, u64 *skip)
+{
+	struct tessera_pt *pt = tree->root, *next;
+
+	while (pt->level > 1) {
+		u32 index = slot_of(va, pt->level);
+
+		next = table_at(pt, index);
+		if (!next && !make) {
+			*skip = (va | (slot_bytes(pt->level) - 1)) + 1;
+			return NULL;
+		}
+		if (!next) {
+			next = new_table(tree, pt->level - 1);
+			if (!next)
+				return NULL;
+			name_table(tree, pt, index, next);
+		}
+		pt = next;
+	}
+
+	return pt;
+}
+
+/* The leaf of a whole block becomes pages that say the same. */
+static int block_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u32 index,
+			  u64 va)
+{
+	u64 entry = blocks->slot[index] & ~TSR_PTE_LEAF;
+	struct tessera_pt *table = new_table(tree, 0);
+	u32 i;
+
+	if (!table)
+		return -ENOMEM;
+	for (i = 0; i < TSR_PT_ENTRIES; i++)
+		slot_set(table, i, entry_at(entry, (u64)i * TSR_PAGE_SIZE));
+	write(tree, table, 0, TSR_PT_ENTRIES, entry, step_of(entry, TSR_PAGE_SIZE));
+	name_table(tree, blocks, index, table);
+	va = ALIGN_DOWN(va, TESSERA_PT_BLOCK);
+	stale(tree, va, va + TESSERA_PT_BLOCK - 1);
+
+	return 0;
+}
+
+/* A block that will not be one leaf, or that loses a part. */
+static int prepare_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u64 va,
+			 bool map)
+{
+	u32 index = slot_of(va, 1);
+	struct tessera_pt *table;
+
+	if (is_leaf(blocks, index))
+		return block_to_pages(tree, blocks, index, va);
+	if (!map || table_at(blocks, index))
+		return 0;
+	table = new_table(tree, 0);
+	if (!table)
+		return -ENOMEM;
+	name_table(tree, blocks, index, table);
+
+	return 0;
+}
+
+/* The part of a range that is in the block of its first byte. */
+static u64 block_part(u64 va, u64 bytes)
+{
+	return min(bytes, TESSERA_PT_BLOCK - va % TESSERA_PT_BLOCK);
+}
+
+/**
+ * tessera_pt_prepare() - make what a change takes
+ * @tree: the address space
+ * @va: where the range begins, a multiple of the page size
+ * @bytes: its size, likewise; not beyond TSR_VM_ADDRESS_BITS
+ * @entry: as for tessera_pt_set()
+ *
+ * Changes no translation.
+ *
+ * Return: 0 or -ENOMEM. Either way there may be tables that are empty, until something that they cover
+ * is unmapped.
+ */
+int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
+{
+	u64 end = va + bytes, part, skip;
+	struct tessera_pt *blocks;
+	int ret;
+
+	for (; va < end; va += part, entry = entry_at(entry, part)) {
+		part = block_part(va, end - va);
+		blocks = blocks_of(tree, va, entry, &skip);
+		if (!blocks && entry)
+			return -ENOMEM;
+		if (!blocks) {
+			part = min(skip, end) - va;
+			continue;
+		}
+		if (part == TESSERA_PT_BLOCK && (!entry || fits_leaf(entry, va, part)))
+			continue;
+		ret = prepare_block(tree, blocks, va, entry);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_prepare);
+
+/* Pages of one table; they are in no group, or are all of theirs. */
+static void set_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
+		      u64 entry)
+{
+	u32 i;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++)
+		slot_set(pt, first + i, entry_at(entry, (u64)i * TSR_PAGE_SIZE));
+	write(tree, pt, first, count, entry, step_of(entry, TSR_PAGE_SIZE));
+}
+
+/* Whole groups of one table. */
+static void set_groups(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 first, u32 count,
+		       u64 entry)
+{
+	u32 i;
+
+	if (!count)
+		return;
+	entry |= TSR_PTE_64K;
+	for (i = 0; i < count; i++)
+		slot_set(pt, first + i, entry_at(entry, i / GROUP * GROUP_BYTES));
+	tree->ops->write(tree->owner, pt, first, count, entry, step_of(entry, GROUP_BYTES), true);
+}
+
+/* The group of a page is to be changed in part: it becomes pages. */
+static void group_to_pages(struct tessera_pt_tree *tree, struct tessera_pt *pt, u32 index, u64 va)
+{
+	u32 first = ALIGN_DOWN(index, GROUP);
+	u64 entry = pt->slot[index];
+
+	if (index == first || !(entry & TSR_PTE_64K))
+		return;
+	set_pages(tree, pt, first, GROUP, entry & ~TSR_PTE_64K);
+	va = ALIGN_DOWN(va, GROUP_BYTES);
+	stale(tree, va, va + GROUP_BYTES - 1);
+}
+
+/* A part of a block that has a table. */
+static void set_in_table(struct tessera_pt_tree *tree, struct tessera_pt *pt, u64 va, u64 bytes,
+			 u64 entry)
+{
+	u32 first = slot_of(va, 0), end = first + (bytes >> TSR_PAGE_SHIFT);
+	u32 groups = ALIGN(first, GROUP), behind = ALIGN_DOWN(end, GROUP);
+
+	group_to_pages(tree, pt, first, va);
+	if (end < TSR_PT_ENTRIES)
+		group_to_pages(tree, pt, end, va + bytes);
+	if (!entry || groups >= behind || !fits_leaf(entry, va, GROUP_BYTES)) {
+		groups = end;
+		behind = end;
+	}
+	set_pages(tree, pt, first, groups - first, entry);
+	entry = entry_at(entry, (u64)(groups - first) * TSR_PAGE_SIZE);
+	set_groups(tree, pt, groups, behind - groups, entry);
+	entry = entry_at(entry, (u64)(behind - groups) * TSR_PAGE_SIZE);
+	set_pages(tree, pt, behind, end - behind, entry);
+}
+
+/* A whole block becomes a leaf, or nothing. */
+static void set_block(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u64 va, u64 entry)
+{
+	u32 index = slot_of(va, 1);
+	struct tessera_pt *table = table_at(blocks, index);
+
+	if (!entry && !blocks->slot[index])
+		return;
+	if (entry)
+		entry |= TSR_PTE_LEAF;
+	slot_set(blocks, index, entry);
+	write(tree, blocks, index, 1, entry, 0);
+	if (table)
+		tree->ops->release(tree->owner, table);
+}
+
+/* Tables on the way to @va that have become empty go, from the last one up. */
+static void prune(struct tessera_pt_tree *tree, u64 va)
+{
+	struct tessera_pt *way[TSR_PT_LEVELS], *pt = tree->root;
+	u32 level;
+
+	for (level = TSR_PT_LEVELS - 1; pt; level--) {
+		way[level] = pt;
+		pt = level ? table_at(pt, slot_of(va, level)) : NULL;
+		if (!pt)
+			break;
+	}
+	for (; level < TSR_PT_LEVELS - 1 && !way[level]->used; level++) {
+		name_table(tree, way[level + 1], slot_of(va, level + 1), NULL);
+		tree->ops->release(tree->owner, way[level]);
+	}
+}
+
+static void set_part(struct tessera_pt_tree *tree, struct tessera_pt *blocks, u64 va, u64 part,
+		     u64 entry)
+{
+	struct tessera_pt *table = table_at(blocks, slot_of(va, 1));
+
+	if (part == TESSERA_PT_BLOCK && (!entry || fits_leaf(entry, va, part)))
+		set_block(tree, blocks, va, entry);
+	else if (table)
+		set_in_table(tree, table, va, part, entry);
+	if (!entry)
+		prune(tree, va);
+}
+
+/**
+ * tessera_pt_set() - change what a range of addresses is
+ * @tree: the address space, after tessera_pt_prepare() with the same range and entry
+ * @va: where the range begins, a multiple of the page size
+ * @bytes: its size, likewise; not beyond TSR_VM_ADDRESS_BITS
+ * @entry: of its first page, as of level 0 and without TSR_PTE_64K: memory that follows itself as
+ *	the addresses do, or TSR_PTE_NULL; 0: unmapped
+ *
+ * The range and more may have to be flushed: see @tree. Whoever does so makes that empty again.
+ */
+void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
+{
+	u64 end = va + bytes, part, skip;
+	struct tessera_pt *blocks;
+
+	if (bytes)
+		stale(tree, va, end - 1);
+	for (; va < end; va += part, entry = entry_at(entry, part)) {
+		part = block_part(va, end - va);
+		blocks = blocks_of(tree, va, false, &skip);
+		if (blocks)
+			set_part(tree, blocks, va, part, entry);
+		else
+			part = min(skip, end) - va;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_set);
+
+/**
+ * tessera_pt_lookup() - ask what an address is
+ * @tree: the address space
+ * @va: the address
+ *
+ * For tests and dumps.
+ *
+ * Return: the entry of the page, with its own address whatever the leaf; 0 if it is not mapped.
+ */
+u64 tessera_pt_lookup(const struct tessera_pt_tree *tree, u64 va)
+{
+	const struct tessera_pt *pt = tree->root;
+	u64 entry, size;
+
+	while (pt->level && table_at(pt, slot_of(va, pt->level)))
+		pt = table_at(pt, slot_of(va, pt->level));
+	entry = pt->slot[slot_of(va, pt->level)];
+	size = entry & TSR_PTE_64K ? GROUP_BYTES : slot_bytes(pt->level);
+	entry = entry_at(entry, ALIGN_DOWN(va & (size - 1), TSR_PAGE_SIZE));
+
+	return entry & ~(TSR_PTE_64K | TSR_PTE_LEAF);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_lookup);
+
+/**
+ * tessera_pt_max_writes() - ask how often tessera_pt_prepare() and tessera_pt_set() may write
+ * @bytes: size of the range
+ *
+ * Return: the most they do together.
+ */
+u64 tessera_pt_max_writes(u64 bytes)
+{
+	/* A range may begin and end in the middle of a block, and cross into other directories. */
+	return ((bytes >> 21) + 2) * BLOCK_WRITES + 4 * TSR_PT_LEVELS;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_pt_max_writes);
