@@ -456,7 +456,7 @@ struct drm_tessera_lock {
 /**
  * struct drm_tessera_unlock - argument of DRM_IOCTL_TESSERA_UNLOCK (WDDM: Unlock)
  *
- * Ends one LOCK by this open file. Never waits.
+ * Ends one LOCK by this open file. Waits for no job and no other lock.
  *
  * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, or no lock of this file.
  */

@@ -231,15 +231,17 @@ static bool may_have_locked(struct tessera_host_aperture *aperture, u32 count,
 
 /* Take pages from those who did not come for longest, until there are enough. */
 static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
-			    const struct tessera_payer *payer)
+			    const struct tessera_bo *to)
 {
+	const struct tessera_payer *payer = to->account->payer;
 	struct tessera_cpu_window *window, *next;
 
 	lockdep_assert_held(&aperture->lock);
 
 	if (aperture->pool.num_free >= count)
 		return 0;
-	if (!may_have_locked(aperture, count, payer))
+	if (to->window.losses >= TESSERA_WINDOW_MAX_LOSSES ||
+	    !may_have_locked(aperture, count, payer))
 		return -ENOSPC;
 	count_locks_locked(aperture);
 	list_for_each_entry_safe(window, next, &aperture->mapped, node) {
@@ -252,6 +254,7 @@ static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
 		if (gives_way_locked(aperture, bo, payer)) {
 			ttm_bo_unmap_virtual(&bo->tbo);
 			unmap_locked(bo);
+			window->losses++;
 		}
 		dma_resv_unlock(bo->tbo.base.resv);
 	}
@@ -267,7 +270,7 @@ static int map_locked(struct tessera_bo *bo, const struct tessera_segment *seg, 
 	struct tessera_cpu_window *window = &bo->window;
 	int ret;
 
-	ret = make_room_locked(aperture, count, bo->account->payer);
+	ret = make_room_locked(aperture, count, bo);
 	if (!ret)
 		ret = tessera_page_pool_take(&aperture->pool, pages, count);
 	if (ret)

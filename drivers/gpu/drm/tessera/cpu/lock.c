@@ -160,6 +160,9 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
+	/* Who is about to add himself looks for the handle afterwards. */
+	if (list_empty(&bo->locks.files))
+		return;
 	locks_begin(bo);
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);

@@ -37,12 +37,6 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/*
- * Times an object may lose a range to another before it goes to system memory: an instruction that
- * copies from one object to another, where there is one range, would take turns with itself for ever.
- */
-#define MAX_LOSSES	16
-
 static_assert(DRM_TESSERA_LAYOUT_TILE4K == TSR_LAYOUT_TILE4K);
 static_assert(DRM_TESSERA_LAYOUT_MORTON == TSR_LAYOUT_MORTON);
 /* Parts begin with a row of tiles, and with a page. */
@@ -226,7 +220,7 @@ static bool take_away_locked(struct tessera_bo *bo, u32 index)
 		return false;
 	unmap_part(victim, range->part);
 	release_locked(tdev, index);
-	victim->window.range_losses++;
+	victim->window.losses++;
 	if (victim != bo)
 		dma_resv_unlock(victim->tbo.base.resv);
 
@@ -247,7 +241,7 @@ static int make_room_locked(struct tessera_bo *bo, u32 first, u32 last)
 
 	lockdep_assert_held(&ranges->lock);
 
-	if (bo->window.range_losses >= MAX_LOSSES)
+	if (bo->window.losses >= TESSERA_WINDOW_MAX_LOSSES)
 		return -ENOSPC;
 	for (i = 0; i < ranges->num; i++) {
 		const struct swizzle_range *range = &ranges->range[i];
@@ -365,7 +359,6 @@ void tessera_swizzle_range_release(struct tessera_bo *bo)
 	struct tessera_swizzle_ranges *ranges = tdev->swizzle_ranges;
 	u32 i;
 
-	bo->window.range_losses = 0;
 	if (!ranges)
 		return;
 	mutex_lock(&ranges->lock);

@@ -52,6 +52,7 @@ void tessera_cpu_window_close(struct tessera_bo *bo)
 {
 	tessera_host_aperture_unmap(bo);
 	tessera_swizzle_range_release(bo);
+	bo->window.losses = 0;
 }
 
 /**

@@ -36,6 +36,12 @@ struct tessera_bo_locks {
 	bool keep_out;
 };
 
+/*
+ * Times others may take what shows an object before it goes to system memory: an instruction that copies
+ * from one object to another, where only one can be seen at a time, would take turns with itself for ever.
+ */
+#define TESSERA_WINDOW_MAX_LOSSES	16
+
 /**
  * struct tessera_cpu_window - what shows an object to the CPU, see cpu/window.c
  */
@@ -48,8 +54,8 @@ struct tessera_cpu_window {
 	u32 num_pages;
 	/** @num_ranges: swizzling ranges it has, see cpu/swizzle_range.c; changes under resv */
 	u32 num_ranges;
-	/** @range_losses: ranges others have taken since it came to its place; under resv */
-	u32 range_losses;
+	/** @losses: how often others have taken from these since it came to its place; under resv */
+	u32 losses;
 };
 
 /**
