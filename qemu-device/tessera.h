@@ -10,7 +10,8 @@
  * mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
- * TesseraState.err_lock. An engine thread never takes the BQL and holds no
+ * TesseraState.err_lock; the locks of a TLB and of the coherence unit are for
+ * themselves, inside all others. An engine thread never takes the BQL and holds no
  * lock while it touches guest memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -169,6 +169,12 @@ static bool inject_delay(TesseraEngine *e, uint64_t us)
     return !tessera_stopping(&e->m);
 }
 
+/* Its own address space must not go from under it. */
+static bool in_virtual_ib(TesseraEngine *e)
+{
+    return e->ib.active && e->ib.vm;
+}
+
 static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
 {
     TesseraState *s = e->s;
@@ -176,7 +182,8 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
                                                    : &s->render_delay_us;
     uint32_t us = qatomic_read(delay);
 
-    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS) || take_halt(e)) {
+    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS) || in_virtual_ib(e) ||
+        take_halt(e)) {
         return TSR_ERR_PACKET;
     }
     qatomic_set(&e->m.context, p[1]);
@@ -207,7 +214,7 @@ static uint32_t run_set_vm(TesseraEngine *e, const uint32_t *p)
     uint64_t root = tessera_u64(&p[2]);
 
     if (!(e->s->caps & TSR_CAP_VM) || p[1] >= TESSERA_ASIDS ||
-        !tessera_mmu_root_ok(root)) {
+        !tessera_mmu_root_ok(root) || in_virtual_ib(e)) {
         return TSR_ERR_PACKET;
     }
     trace_tessera_set_vm(e->index, p[1], root);

@@ -78,7 +78,7 @@ static CachedPage *page_of(TesseraCoherence *c, const uint8_t *ram)
 static bool line_is_dirty(const CachedPage *page, unsigned int line,
                           const uint8_t *ram)
 {
-    return !(qatomic_read(&page->known) & (1ULL << line)) ||
+    return !(qatomic_read__nocheck(&page->known) & (1ULL << line)) ||
            memcmp(page->loaded + line * LINE, ram, LINE);
 }
 
@@ -103,13 +103,29 @@ static void referee(TesseraMaster *m, const CachedPage *page, uint64_t addr,
     }
 }
 
+/*
+ * As tessera_ram_begin(), of what CPUs can have cached: not the device's own
+ * memory, of which nobody needs two copies.
+ */
+static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
+                          bool write, bool injectable, TesseraRun *run)
+{
+    uint32_t err = tessera_ram_begin(m, addr, len, write, injectable, run);
+
+    if (!err && (run->mr == &m->s->vram || run->mr == &m->s->ha.window)) {
+        tessera_run_end(m, run, 0);
+        return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
+    }
+    return err;
+}
+
 /* As tessera_ram_begin(), of a page that CPUs have cached: to its end. */
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                                  bool write, TesseraRun *run)
 {
     CachedPage *page;
     uint64_t at;
-    uint32_t err = tessera_ram_begin(m, addr, len, write, true, run);
+    uint32_t err = ram_begin(m, addr, len, write, true, run);
 
     if (err) {
         return err;
@@ -189,8 +205,8 @@ static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
     *at = QEMU_ALIGN_DOWN(c->addr, LINE);
     while (c->size && *at < end) {
         TesseraRun run;
-        uint32_t err = tessera_ram_begin(&s->cpu, *at, end - *at,
-                                         invalidates(command), false, &run);
+        uint32_t err = ram_begin(&s->cpu, *at, end - *at,
+                                 invalidates(command), false, &run);
 
         if (err) {
             return err;

@@ -69,10 +69,13 @@ static uint32_t read_stream(TesseraEngine *e, uint32_t off, void *buf,
 static uint32_t refill(TesseraEngine *e, uint32_t off, uint32_t avail)
 {
     TesseraWindow *w = &e->window;
-    uint32_t room = TSR_PAGE_SIZE - (off & (TSR_PAGE_SIZE - 1)), err;
+    uint32_t at = off, err;
 
+    if (e->ib.active && e->ib.vm) {
+        at += e->ib.list;
+    }
     w->start = off;
-    w->bytes = MIN(avail, room);
+    w->bytes = MIN(avail, TSR_PAGE_SIZE - (at & (TSR_PAGE_SIZE - 1)));
     err = read_stream(e, off, w->data, w->bytes);
     if (err) {
         w->bytes = 0;

@@ -76,7 +76,10 @@ static uint32_t read_entry(TesseraMaster *m, uint64_t va, uint64_t pde,
     uint32_t err;
 
     if (!(pde & TSR_PTE_VRAM)) {
-        err = tessera_dma_rw(m, addr, &value, sizeof(value), false, false);
+        if (tessera_dma_rw(m, addr, &value, sizeof(value), false, false)) {
+            return bad_entry(m, va);
+        }
+        err = TSR_ERR_NONE;
     } else if (tessera_vram_find(m->s, addr, sizeof(value), &offset)) {
         err = tessera_strict_access(m, offset, sizeof(value), false,
                                     m->fault_slot);
@@ -260,9 +263,12 @@ uint32_t tessera_mmu_translate(TesseraMaster *m, uint64_t va, bool write,
     if (!err && write && !(place->pte & TSR_PTE_WRITE)) {
         err = tessera_fault(m, TSR_ERR_READ_ONLY, slot, va);
     }
-    if (err) {
+    if (err == TSR_ERR_MMU || err == TSR_ERR_MMU_TABLE ||
+        err == TSR_ERR_READ_ONLY || err == TSR_ERR_STRICT_TLB) {
         m->fault_access = TSR_ACCESS_VM | (write ? TSR_ACCESS_WRITE : 0) |
                           m->vm.asid << TSR_ACCESS_ASID_SHIFT;
+    }
+    if (err) {
         return err;
     }
     in_leaf = va & ((1ULL << shift) - 1);

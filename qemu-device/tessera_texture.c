@@ -118,13 +118,16 @@ static void texpage_read(TesseraTexture *t, uint64_t page, uint8_t *data)
     /* What lies outside the surface is neither needed nor allowed. */
     uint64_t lo = MAX(page, t->view.base);
     uint64_t hi = MIN(page + TSR_PAGE_SIZE, t->view.base + t->end);
-    uint32_t err = tessera_view_rw(&t->view, lo - t->view.base,
-                                   data + (lo - page), hi - lo, false);
+    uint32_t err = t->err;
 
     t->fetched++;
+    if (!err) {                 /* the first is the one that is recorded */
+        err = tessera_view_rw(&t->view, lo - t->view.base, data + (lo - page),
+                              hi - lo, false);
+    }
     if (err) {
         memset(data, 0, TSR_PAGE_SIZE);
-        t->err = t->err ?: err;
+        t->err = err;
     }
 }
 

@@ -203,7 +203,7 @@ static bool engine_vm_needed(void *opaque)
 {
     TesseraEngine *e = opaque;
 
-    return e->m.vm.active;
+    return e->m.vm.active || (e->ib.active && e->ib.vm);
 }
 
 static const VMStateDescription vmstate_engine_vm = {
@@ -369,6 +369,8 @@ static const VMStateDescription vmstate_swizzle_ranges = {
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(cfg.swizzle_ranges, TesseraState,
                              "swizzle-ranges differs"),
+        VMSTATE_UINT32_EQUAL(cfg.swizzle_store, TesseraState,
+                             "swizzle-store differs"),
         VMSTATE_STRUCT_VARRAY_UINT32(ranges, TesseraState, cfg.swizzle_ranges,
                                      1, vmstate_swizzle_range,
                                      TesseraSwizzleRange),

@@ -440,6 +440,18 @@ static void test_migrate(void)
     tsr_stop(t);
 }
 
+/* Of the device's own memory there is no second copy. */
+static void test_own_memory(void)
+{
+    TsrTest *t = tsr_start("io-coherent=off");
+
+    tsr_w64(t, TSR_COH_ADDR_LO, t->vram.addr);
+    tsr_w32(t, TSR_COH_SIZE, 64);
+    tsr_w32(t, TSR_COH_COMMAND, TSR_COH_FLUSH);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -458,5 +470,6 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/errors", test_errors);
     qtest_add_func("/tessera/coherence/COH-1-coherent", test_coherent);
     qtest_add_func("/tessera/coherence/migrate", test_migrate);
+    qtest_add_func("/tessera/coherence/own-memory", test_own_memory);
     return g_test_run();
 }

@@ -593,12 +593,40 @@ static void test_vcpu(void)
     g_unlink(path);
 }
 
+/*
+ * CHA-7: all it takes are the descriptors: no engine runs, and nothing was
+ * ever allocated.
+ */
+static void test_first(void)
+{
+    for (int i = 0; i < ARRAY_SIZE(modes); i++) {
+        Aperture a = start(modes[i]);
+        TsrTest *t = a.t;
+        uint64_t got;
+
+        tsr_device_reset(t);
+        map(&a, 3, 2, tsr_r64(t, TSR_SEG(1) + TSR_SEG_BASE_LO));
+        wr(&a, 3 * PAGE + 16, 0x1122334455667788);
+        g_assert_cmphex(rd(&a, 3 * PAGE + 16), ==, 0x1122334455667788);
+        unmap(&a, 3, 2);
+        map(&a, 0, 1, a.hidden);
+        g_assert_cmphex(rd(&a, 16), ==, 0x1122334455667788);
+        tsr_expect_no_errors(t);
+        memset(t->eng, 0, sizeof(t->eng));
+        tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+        tsr_gpu_read(t, a.hidden + 16, &got, 8);
+        g_assert_cmphex(got, ==, 0x1122334455667788);
+        tsr_stop(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/tessera/host-aperture/CHA-2-CHA-4-CHA-6-pages",
                    test_pages);
     qtest_add_func("/tessera/host-aperture/CHA-5-sizes", test_sizes);
+    qtest_add_func("/tessera/host-aperture/CHA-7-first", test_first);
     qtest_add_func("/tessera/host-aperture/CHA-8-unmapped", test_unmapped);
     qtest_add_func("/tessera/host-aperture/CHA-8-strict", test_strict);
     qtest_add_func("/tessera/host-aperture/reset", test_reset);

@@ -314,7 +314,7 @@ static void test_bad_entries(void)
           TSR_ERR_MMU_TABLE },
         { 1, ram | TSR_PTE_WRITE, TSR_ERR_MMU_TABLE },
         { 1, gart | TSR_PTE_VRAM, TSR_ERR_MMU_TABLE },
-        { 1, 0x700000000000, TSR_ERR_DMA },
+        { 1, 0x700000000000, TSR_ERR_MMU_TABLE },
         { 2, ram | TSR_PTE_LEAF, TSR_ERR_MMU_TABLE },
         { 3, ram | TSR_PTE_COHERENT, TSR_ERR_MMU_TABLE },
         { 3, ram | TSR_PTE_NULL, TSR_ERR_MMU_TABLE },
@@ -718,6 +718,25 @@ static void test_virtual_ib(void)
                      TSR_ERR_MMU);
     g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, VA + 2 * PAGE);
     tsr_expect_errors(t, TSR_ERR_MMU, 1);
+    /* What is before a page that is not there runs. */
+    c->n = 0;
+    tsr_bind_buffer(c, 5, VA_LARGE, PAGE, TSR_FORMAT_R32, RW);
+    tsr_fill(c, 5, 0, 0, 1, 1, 0x4321);
+    qtest_bufwrite(t->qts, ram + PAGE - c->n * 4, c->d, c->n * 4);
+    g_assert_cmpuint(run_ib(t, &s, flags, VA + 2 * PAGE - c->n * 4, PAGE, 0),
+                     ==, TSR_ERR_MMU);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, VA + 2 * PAGE);
+    g_assert_cmphex(qtest_readl(t->qts, target), ==, 0x4321);
+    tsr_expect_errors(t, TSR_ERR_MMU, 1);
+    /* A buffer does not end the address space it is in. */
+    for (int i = 0; i < 2; i++) {
+        c->n = 0;
+        tsr_put(c, i ? TSR_OP_SET_VM : TSR_OP_JOB_BEGIN, 0, 4, 1, 0, 0);
+        qtest_bufwrite(t->qts, ram, c->d, c->n * 4);
+        g_assert_cmpuint(run_ib(t, &s, TSR_IB_VM, VA + PAGE, c->n * 4, 0), ==,
+                         TSR_ERR_PACKET);
+        tsr_expect_errors(t, TSR_ERR_PACKET, 1);
+    }
     /* What is a user's may not change address spaces. */
     c->n = 0;
     set_vm(c, &s);

@@ -276,6 +276,7 @@ static void test_mismatch(void)
     expect_refused(t, path, PROPS ",preemption=on");
     expect_refused(t, path, PROPS ",io-coherent=off");
     expect_refused(t, path, PROPS ",vram-preserved=on");
+    expect_refused(t, path, PROPS ",swizzle-store=4096");
     expect_refused(t, path, PROPS ",agp-ro-size=2M");
     expect_refused(t, path, PROPS ",firmware-size=2M");
     expect_refused(t, path, PROPS ",page-size=65536");
