@@ -22,6 +22,7 @@
 enum mode {
 	WRITER, /* one job; a fence of a writer, or of a reader, at what it writes */
 	MOVER, /* one job that reads what is not in a segment yet; a fence of a reader */
+	MOVED, /* one job that reads what is leaving a segment for another, behind a fence of a reader */
 	FORCED, /* in parts, for a test */
 	PARTED, /* in parts, since they do not fit */
 };
@@ -70,6 +71,46 @@ static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write
 	tsr_close(&dev);
 }
 
+static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
+{
+	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
+	struct drm_tessera_bo_create args = {
+		.size = 4096,
+		.flags = DRM_TESSERA_BO_CPU_ACCESS,
+		.supported = tsr_bit(tsr_seg_hidden(dev)) | gart,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)tsr_seg_hidden(dev)->id },
+		.evict_to = gart,
+	};
+	struct tsr_bo bo = { .size = args.size };
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	bo.handle = args.handle;
+	tsr_gpu_touch(dev, ctx, &bo);
+	fence_at(dev, &bo, DMA_BUF_SYNC_READ);
+	/* the CPU wants to see it: it moves when the fence has signalled */
+	require_eq(__tsr_lock(dev->fd, &bo.handle,
+			      DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DONT_WAIT),
+		   -EBUSY);
+	require_eq(tsr_bo_info(dev, &bo).segment, tsr_seg_gart(dev)->id);
+	return bo;
+}
+
+static void submit_moved(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = moving_bo(&dev, ctx);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
 static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -93,6 +134,8 @@ static void submit(struct tsr_client *client)
 		return submit_one_job(client, DMA_BUF_SYNC_WRITE, true);
 	case MOVER:
 		return submit_one_job(client, DMA_BUF_SYNC_READ, false);
+	case MOVED:
+		return submit_moved(client);
 	case FORCED:
 		return submit_rotation(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case PARTED:
@@ -186,6 +229,11 @@ static void beside_a_writer(void)
 static void beside_a_mover(void)
 {
 	b_passes_a(MOVER);
+}
+
+static void beside_what_is_moved(void)
+{
+	b_passes_a(MOVED);
 }
 
 static void beside_forced_parts(void)
@@ -326,6 +374,7 @@ static void comes_late_and_goes(void)
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
+	{ "SCHED-2 a job behind a move that has a foreign fence", beside_what_is_moved, 0, 0 },
 	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },

@@ -26,7 +26,7 @@
 /**
  * tessera_foreign_find() - look for foreign fences at an object
  * @bo: the object; the answer lasts as long as its reservation is held
- * @usage: which fences count
+ * @usage: which fences count; while the object is being moved, all do
  *
  * Return: one that has not signalled, with a reference, or NULL.
  */
@@ -39,6 +39,9 @@ struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usag
 	/* Set before anybody could put one there, and never cleared. */
 	if (!READ_ONCE(bo->exported))
 		return NULL;
+	/* A move that is under way may wait for any of them, and whoever uses the object for the move. */
+	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
+		usage = DMA_RESV_USAGE_BOOKKEEP;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
 		if (tessera_engine_made(tdev, fence) || dma_fence_is_signaled(fence))
