@@ -355,11 +355,31 @@ static void sparse(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->tree.root->used, 0);
 }
 
+/* Tables that were made before memory ran out go when what they cover is unmapped. */
+static void unmap_after_no_memory(struct kunit *test)
+{
+	struct fixture *f = fixture(test);
+	u32 good;
+
+	for (good = 1; good < TSR_PT_LEVELS - 1; good++) {
+		f->good = good;
+		KUNIT_EXPECT_EQ(test, tessera_pt_prepare(&f->tree, BASE, PAGE, 0x5000 | MAPPED),
+				-ENOMEM);
+		f->good = U32_MAX;
+		KUNIT_EXPECT_EQ(test, f->num_alive, 1 + good);
+		set(f, 0, 1, 0);
+		check(f);
+		KUNIT_EXPECT_EQ(test, f->num_alive, 1);
+		KUNIT_EXPECT_EQ(test, f->tree.root->used, 0);
+	}
+}
+
 static struct kunit_case page_table_tests[] = {
 	KUNIT_CASE(leaves_are_large),
 	KUNIT_CASE(leaves_are_split),
 	KUNIT_CASE(changes_at_random),
 	KUNIT_CASE(sparse),
+	KUNIT_CASE(unmap_after_no_memory),
 	{}
 };
 

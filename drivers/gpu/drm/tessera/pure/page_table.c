@@ -354,10 +354,14 @@ void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 	for (; va < end; va += part, entry = entry_at(entry, part)) {
 		part = block_part(va, end - va);
 		blocks = blocks_of(tree, va, false, &skip);
-		if (blocks)
+		if (blocks) {
 			set_part(tree, blocks, va, part, entry);
-		else
-			part = min(skip, end) - va;
+			continue;
+		}
+		/* What a change that had no memory has left. */
+		if (!entry)
+			prune(tree, va);
+		part = min(skip, end) - va;
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_set);
