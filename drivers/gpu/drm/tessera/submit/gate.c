@@ -536,7 +536,14 @@ static void gate_near_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
 	spin_unlock_irqrestore(&gate->lock, flags);
 }
 
-/* The gate is closed, so nobody else is here. */
+static void gate_set_near_payer(struct tessera_gate *gate, struct tessera_payer *payer)
+{
+	spin_lock_irq(&gate->lock);
+	gate->near_payer = payer;
+	spin_unlock_irq(&gate->lock);
+}
+
+/* The gate is closed, so nobody else changes it; but others look at whose it is. */
 static void gate_set_near(struct tessera_gate *gate, struct dma_fence *near,
 			  struct tessera_payer *payer)
 {
@@ -544,9 +551,9 @@ static void gate_set_near(struct tessera_gate *gate, struct dma_fence *near,
 		dma_fence_remove_callback(gate->near, &gate->near_cb);
 	dma_fence_put(gate->near);
 	gate->near = near ? dma_fence_get(near) : NULL;
-	gate->near_payer = near ? payer : NULL;
+	gate_set_near_payer(gate, near ? payer : NULL);
 	if (near && dma_fence_add_callback(near, &gate->near_cb, gate_near_cb))
-		gate->near_payer = NULL;
+		gate_set_near_payer(gate, NULL);
 }
 
 /**
