@@ -131,7 +131,8 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 		drm_dev_exit(idx);
 	} else {
 		cpu_fault_trace(bo, vmf, true);
-		fault = ttm_bo_vm_dummy_page(vmf, vmf->vma->vm_page_prot);
+		/* Nobody has to know when that is written. */
+		fault = ttm_bo_vm_dummy_page(vmf, vm_get_page_prot(vmf->vma->vm_flags));
 	}
 	dma_resv_unlock(tbo->base.resv);
 
@@ -139,20 +140,26 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 }
 
 /*
- * A page that was mapped to be read is about to be written. If it is no longer mapped by then,
- * the access faults once more.
+ * A page that was mapped to be read is about to be written. The kernel would make it writable when
+ * the reservation is let go of, and the device may have had its turn before that. So it is unmapped:
+ * the access faults again, to write, and what that maps is mapped under the reservation.
  */
 static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 {
-	struct tessera_bo *bo = vma_to_bo(vmf->vma);
-	vm_fault_t fault = ttm_bo_vm_reserve(&bo->tbo, vmf);
+	struct ttm_buffer_object *tbo = &vma_to_bo(vmf->vma)->tbo;
+	const enum fault_flag flags = vmf->flags;
+	vm_fault_t fault;
 
+	/* Unlike a fault, this must not come back without the mmap lock. */
+	vmf->flags &= ~FAULT_FLAG_ALLOW_RETRY;
+	fault = ttm_bo_vm_reserve(tbo, vmf);
+	vmf->flags = flags;
 	if (fault)
 		return fault;
-	tessera_coherence_for_cpu(bo, true);
-	dma_resv_unlock(bo->tbo.base.resv);
+	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	dma_resv_unlock(tbo->base.resv);
 
-	return 0;
+	return VM_FAULT_NOPAGE;
 }
 
 static void tessera_cpu_fault_open(struct vm_area_struct *vma)
