@@ -148,7 +148,7 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 			break;
 		if (write)
 			tessera_residency_written(bo);
-		tessera_coherence_for_cpu(bo, write);
+		tessera_coherence_for_cpu_pages(bo, offset >> PAGE_SHIFT, 1, write);
 		ret = tessera_segment_is_memory(tessera_bo_segment(bo)) ?
 		      access_io(bo, offset, buf, part, write) :
 		      access_page(bo, offset, buf, part, write);

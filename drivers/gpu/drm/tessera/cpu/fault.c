@@ -60,7 +60,7 @@ static pgprot_t cpu_fault_prot(struct tessera_bo *bo, const struct vm_fault *vmf
 /* -EINPROGRESS: wait for a move; else 0 with what the handler returns in @fault. */
 static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_fault_t *fault)
 {
-	u64 page = vmf_to_page(bo, vmf);
+	u64 page = vmf_to_page(bo, vmf), pages;
 	int ret = tessera_access_prepare(bo, page, 1, bo->locks.raw);
 
 	switch (ret) {
@@ -83,12 +83,11 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 
 	/* The mapping is writable: what spare pages hold is out of date from now on. */
 	tessera_residency_written(bo);
-	tessera_coherence_for_cpu(bo, vmf->flags & FAULT_FLAG_WRITE);
-	cpu_fault_trace(bo, vmf, false);
 	/* No page that has no window yet. */
-	*fault = ttm_bo_vm_fault_reserved(vmf, cpu_fault_prot(bo, vmf),
-					  min_t(u64, tessera_cpu_window_left(bo, page),
-						TTM_BO_VM_NUM_PREFAULT));
+	pages = min_t(u64, tessera_cpu_window_left(bo, page), TTM_BO_VM_NUM_PREFAULT);
+	tessera_coherence_for_cpu_pages(bo, page, pages, vmf->flags & FAULT_FLAG_WRITE);
+	cpu_fault_trace(bo, vmf, false);
+	*fault = ttm_bo_vm_fault_reserved(vmf, cpu_fault_prot(bo, vmf), pages);
 
 	return 0;
 }

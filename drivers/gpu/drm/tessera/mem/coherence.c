@@ -19,6 +19,7 @@
 
 #include <linux/dma-resv.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -32,6 +33,11 @@
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+
+/* Other CPUs, and interrupts of this one, wait for a command: short ones. */
+#define COMMAND_BYTES	SZ_64K
+
+static_assert(COMMAND_BYTES <= TSR_COH_MAX_BYTES);
 
 /**
  * tessera_coherence_tracks() - ask whether an object's pages need cache maintenance
@@ -53,12 +59,12 @@ static struct tessera_page_users *users_of(struct tessera_bo *bo)
 	return tessera_coherence_tracks(bo) ? tessera_backing_users(bo) : NULL;
 }
 
-/* From @first on: pages that follow each other on the bus, as many as a command takes. */
-static u32 run_of_pages(const struct ttm_tt *tt, u32 first)
+/* From @first up to @end: pages that follow each other on the bus, as many as go into a command. */
+static u32 run_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
 {
 	u32 num = 1;
 
-	while (first + num < tt->num_pages && num < TSR_COH_MAX_BYTES >> PAGE_SHIFT &&
+	while (first + num < end && num < COMMAND_BYTES >> PAGE_SHIFT &&
 	       tt->dma_address[first + num] ==
 	       tt->dma_address[first] + ((dma_addr_t)num << PAGE_SHIFT))
 		num++;
@@ -67,7 +73,7 @@ static u32 run_of_pages(const struct ttm_tt *tt, u32 first)
 }
 
 /* A device that is gone has left nothing to care for. */
-static void maintain(struct tessera_bo *bo, u32 command)
+static void maintain(struct tessera_bo *bo, u32 first, u32 pages, u32 command)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct ttm_tt *tt = bo->tbo.ttm;
@@ -76,9 +82,10 @@ static void maintain(struct tessera_bo *bo, u32 command)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
-	trace_tessera_cache_maintenance(bo->id, command, 0, tessera_bo_bytes(bo));
-	for (i = 0; i < tt->num_pages; i += num) {
-		num = run_of_pages(tt, i);
+	trace_tessera_cache_maintenance(bo->id, command, (u64)first << PAGE_SHIFT,
+					(u64)pages << PAGE_SHIFT);
+	for (i = first; i < first + pages; i += num) {
+		num = run_of_pages(tt, i, first + pages);
 		tessera_cache_maintain(tdev, tt->dma_address[i], num << PAGE_SHIFT, command);
 		cond_resched();
 	}
@@ -104,39 +111,63 @@ void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
 	if (users->cpu >= TESSERA_PAGES_WRITTEN || (users->cpu && write)) {
 		ttm_bo_unmap_virtual(&bo->tbo);
 		if (users->cpu >= TESSERA_PAGES_WRITTEN)
-			maintain(bo, users->cpu == TESSERA_PAGES_NEW ? TSR_COH_WRITE_BACK :
-								       TSR_COH_CLEAN);
+			maintain(bo, 0, bo->tbo.ttm->num_pages,
+				 users->cpu == TESSERA_PAGES_NEW ? TSR_COH_WRITE_BACK :
+								   TSR_COH_CLEAN);
 		users->cpu = TESSERA_PAGES_UNUSED;
 	}
 	users->gpu = max(users->gpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
 }
 
+/* Let the CPU see what the device has written to some pages. */
+static void invalidate(struct tessera_bo *bo, const struct tessera_page_users *users, u32 first,
+		       u32 pages)
+{
+	maintain(bo, first, pages, users->cpu == TESSERA_PAGES_WRITTEN ? TSR_COH_FLUSH :
+									 TSR_COH_INVALIDATE);
+}
+
 /**
- * tessera_coherence_for_cpu() - the CPU is going to use an object's pages
+ * tessera_coherence_for_cpu_pages() - the CPU is going to use some of an object's pages
  * @bo: the object, reservation held, its moves done; one in a memory segment is not seen
  * through its pages, and left alone
+ * @first: the first of them
+ * @pages: how many, not 0
  * @write: it may write them
  *
  * What the device has written so far is seen from now on. What the CPU has written beside that, through
  * mappings that it was given while a job was running, is kept.
+ *
+ * While a job is running that writes the object, all this has to be done again when it has ended:
+ * then for no more than these pages.
  */
-void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
+void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages, bool write)
 {
 	struct tessera_page_users *users = users_of(bo);
-	bool idle;
 
 	if (!users || tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return;
 
 	if (users->gpu == TESSERA_PAGES_WRITTEN) {
 		/* Asked first: what is written behind the question is not behind the answer. */
-		idle = dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE);
-		maintain(bo, users->cpu == TESSERA_PAGES_WRITTEN ? TSR_COH_FLUSH :
-								   TSR_COH_INVALIDATE);
-		if (idle)
+		if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE)) {
+			invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
 			users->gpu = TESSERA_PAGES_UNUSED;
+		} else {
+			invalidate(bo, users, first, pages);
+		}
 	}
 	users->cpu = max(users->cpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
+}
+
+/**
+ * tessera_coherence_for_cpu() - likewise all pages of an object
+ * @bo: the object, as there
+ * @write: the CPU may write them
+ */
+void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
+{
+	tessera_coherence_for_cpu_pages(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, write);
 }
 
 /**
