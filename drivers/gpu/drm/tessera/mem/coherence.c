@@ -18,11 +18,13 @@
  */
 
 #include <linux/dma-resv.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
+#include <drm/drm_vma_manager.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
@@ -119,12 +121,28 @@ void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
 	users->gpu = max(users->gpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
 }
 
-/* Let the CPU see what the device has written to some pages. */
+static void unmap_pages(struct tessera_bo *bo, u32 first, u32 pages)
+{
+	u64 at = (u64)first << PAGE_SHIFT;
+
+	unmap_mapping_range(bo->tbo.bdev->dev_mapping,
+			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) + at,
+			    (u64)pages << PAGE_SHIFT, 1);
+}
+
+/*
+ * Let the CPU see what the device has written to some pages. Nobody may store to them meanwhile: that
+ * could come behind the clean and before the invalidation.
+ */
 static void invalidate(struct tessera_bo *bo, const struct tessera_page_users *users, u32 first,
 		       u32 pages)
 {
-	maintain(bo, first, pages, users->cpu == TESSERA_PAGES_WRITTEN ? TSR_COH_FLUSH :
-									 TSR_COH_INVALIDATE);
+	if (users->cpu == TESSERA_PAGES_WRITTEN) {
+		unmap_pages(bo, first, pages);
+		maintain(bo, first, pages, TSR_COH_FLUSH);
+	} else {
+		maintain(bo, first, pages, TSR_COH_INVALIDATE);
+	}
 }
 
 /**
