@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/dma-buf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -286,6 +287,82 @@ static void no_overwrite(void)
 	tsr_close(&s.dev);
 }
 
+#define JOBS 200
+
+/* An object the GPU goes on writing the first page of, while threads use the others. */
+struct beside {
+	struct tsr_bo bo;
+	volatile uint32_t *words;
+	volatile bool stop;
+	uint32_t stores;
+	uint32_t lost; /* stores of which the next look has seen nothing */
+};
+
+/* Each word is read before it is written, so that its page is mapped to be read first. */
+static void *beside_write(void *arg)
+{
+	struct beside *b = arg;
+	uint32_t want[BYTES / 4096] = { 0 };
+
+	while (!b->stop || !b->stores) {
+		for (uint32_t page = 1; page < BYTES / 4096; page++) {
+			volatile uint32_t *word = b->words + page * 1024;
+
+			b->lost += *word != want[page];
+			*word = ++want[page];
+			b->lost += *word != want[page];
+			b->stores++;
+		}
+	}
+	return NULL;
+}
+
+/* Maps to be read what the writer finds mapped, or has had mapped. */
+static void *beside_read(void *arg)
+{
+	struct beside *b = arg;
+
+	while (!b->stop)
+		for (uint32_t page = 1; page < BYTES / 4096; page++)
+			(void)b->words[page * 1024];
+	return NULL;
+}
+
+/* Every way to have the pages change hands, in turn with each other. */
+static void beside_job(struct scene *s, struct beside *b, uint32_t round)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &b->bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, round);
+	tsr_submit_done(&s->dev, s->ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	if (round % 2)
+		tsr_bo_wait(&s->dev, &b->bo);
+}
+
+static void no_store_is_lost(void)
+{
+	struct scene s = scene_open();
+	struct beside b = { .bo = mapped(&s, s.gart, cached) };
+	pthread_t writer, reader;
+
+	b.words = b.bo.map;
+	tsr_gpu_fill(&s.dev, s.ctx, &b.bo, 0);
+	require(!pthread_create(&writer, NULL, beside_write, &b));
+	require(!pthread_create(&reader, NULL, beside_read, &b));
+	for (uint32_t round = 1; round <= JOBS; round++)
+		beside_job(&s, &b, round);
+	b.stop = true;
+	require(!pthread_join(writer, NULL));
+	require(!pthread_join(reader, NULL));
+	tap_note("%u stores", b.stores);
+	require_eq(b.lost, 0);
+	tsr_words_check(b.bo.map, 1024, JOBS);
+	tsr_close(&s.dev);
+}
+
 /* ---- moves -------------------------------------------------------------------------- */
 
 static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
@@ -510,6 +587,7 @@ static const struct tap_test tests[] = {
 	{ "COH-7 and before a fault maps", invalidated_before_a_fault_maps, 0, 60 },
 	{ "COH-11 lines that were loaded too early", stale_until_asked_for, 0, 60 },
 	{ "COH-4 LOCK-4 halves of an object", no_overwrite, 0, 60 },
+	{ "COH-4 COH-5 stores beside jobs that write the same object", no_store_is_lost, 0, 120 },
 	{ "COH-4 eviction and page-in", through_memory, 0, 120 },
 	{ "COH-4 apertures and swap", through_apertures, 0, 120 },
 	{ "COH-4 nothing for pages that are not cached", nothing_for_uncached, 0, 120 },
