@@ -189,6 +189,22 @@ void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write)
 }
 
 /**
+ * tessera_coherence_device_resets() - the device has done all that it will do to an object's pages
+ * @bo: the object, reservation held; its fences, others' included, need not have signalled
+ *
+ * From now on until it works for somebody again, it takes no commands for the CPU's turn either.
+ */
+void tessera_coherence_device_resets(struct tessera_bo *bo)
+{
+	struct tessera_page_users *users = users_of(bo);
+
+	if (!users || users->gpu != TESSERA_PAGES_WRITTEN)
+		return;
+	invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
+	users->gpu = TESSERA_PAGES_UNUSED;
+}
+
+/**
  * tessera_coherence_print() - for debugfs
  * @bo: the object, reservation held
  * @p: where to

@@ -274,6 +274,8 @@ static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
  * Objects that have a copy in system memory go on with it; others are lost. So are those that
  * jobs have to do with that do not end, as they wait for what others do not signal: that is waited
  * for once, not for each.
+ *
+ * What jobs have written to pages is made visible to the CPU, as that takes a device that answers.
  */
 void tessera_ttm_lose_memory(struct tessera_device *tdev)
 {
@@ -293,6 +295,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 			drm_warn(&tdev->drm, "object %u stays where it was\n", id);
 			atomic_set(&bo->lost, 1);
 		}
+		tessera_coherence_device_resets(bo);
 		dma_resv_unlock(bo->tbo.base.resv);
 		tessera_bo_put(bo);
 	}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/* The PCI function is reset under a driver that maintains caches (test-reset-coherence.args). */
+#include <glob.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+#define BYTES KiB(16)
+#define OBJECTS 256
+
+static struct tsr_bo bos[OBJECTS];
+static volatile bool is_over;
+static uint32_t looked_at; /* while the reset was not over */
+static uint32_t stale;
+
+/* an access that faults, to one object after the other, for as long as there are some */
+static void *look(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		looked_at += !is_over;
+		stale += *(volatile uint32_t *)bos[i].map != 100 + i;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void reset(void)
+{
+	glob_t found;
+
+	require(!glob("/sys/bus/pci/drivers/tessera/0000:*/reset", 0, NULL, &found));
+	require_ok(tsr_write_file(found.gl_pathv[0], "1"));
+	globfree(&found);
+}
+
+/* The device takes no commands while it is reset: the CPU sees the GPU's bytes all the same. */
+static void bytes_are_seen(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), ctx = tsr_context_new(&dev, 0);
+	pthread_t thread;
+
+	require(!(dev.info.caps & DRM_TESSERA_CAP_IO_COHERENT));
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		bos[i] = tsr_bo_new(&dev, BYTES, gart, cached);
+		tsr_bo_map(&dev, &bos[i]);
+		tsr_pattern_write(&bos[i], i);
+		tsr_gpu_fill(&dev, ctx, &bos[i], 100 + i);
+		/* half of them are in no segment any more */
+		if (i == OBJECTS / 2)
+			tsr_evict_set(gart);
+	}
+	require(!pthread_create(&thread, NULL, look, NULL));
+	reset();
+	is_over = true;
+	require(!pthread_join(thread, NULL));
+	require(looked_at > 0);
+	require_eq(stale, 0);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tsr_words_check(bos[i].map, BYTES / 4, 100 + i);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "COH-4 COH-7 a function reset: what the GPU has written is seen", bytes_are_seen, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)
