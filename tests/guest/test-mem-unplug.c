@@ -76,7 +76,7 @@ static void make_world(struct world *w, const char *name)
 	hidden = tsr_seg_hidden(&w->dev);
 	w->ctx = tsr_context_new(&w->dev, 0);
 	w->bar = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
-	w->system = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
+	w->system = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu | DRM_TESSERA_BO_CPU_CACHED);
 	w->gart = tsr_bo_new(&w->dev, MiB(2), tsr_bit(gart), cpu);
 	w->kept = tsr_bo_new(&w->dev, MiB(2), tsr_bit(seg), cpu);
 	w->hidden = tsr_bo_new(&w->dev, MiB(8), tsr_bit(hidden), 0);
