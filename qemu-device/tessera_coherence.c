@@ -25,6 +25,7 @@
 #include "migration/blocker.h"
 #include "tessera_coherence.h"
 #include "tessera_strict.h"
+#include "tessera_tsan.h"
 #include "trace.h"
 
 #define LINE        TSR_COH_LINE_BYTES
@@ -57,6 +58,7 @@ static CachedPage *page_new(void)
         stl_le_p(page->mem + i, TSR_POISON);
     }
     page->known = 0;
+    tessera_tsan_exempt(page->mem, sizeof(page->mem));
     return page;
 }
 

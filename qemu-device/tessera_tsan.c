@@ -3,12 +3,13 @@
  *
  * The contents of guest memory and of VRAM are the guest's affair: it orders
  * what it and the engines do with them by fences in that memory, which no
- * sanitizer knows, or it gets what it gets. All RAM blocks are exempt, and
- * nothing else is. Empty in other builds.
+ * sanitizer knows, or it gets what it gets. All RAM blocks are exempt, what
+ * plays memory elsewhere, and nothing else. Empty in other builds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "tessera_tsan.h"
 
 #ifdef QEMU_SANITIZE_THREAD
 #include "qemu/module.h"
@@ -18,10 +19,16 @@
 void AnnotateBenignRaceSized(const char *file, int line, void *mem,
                              size_t bytes, const char *description);
 
+/* Whose contents are the guest's affair. */
+void tessera_tsan_exempt(void *mem, size_t bytes)
+{
+    AnnotateBenignRaceSized(__FILE__, __LINE__, mem, bytes, "guest memory");
+}
+
 static void block_added(RAMBlockNotifier *n, void *host, size_t size,
                         size_t max_size)
 {
-    AnnotateBenignRaceSized(__FILE__, __LINE__, host, max_size, "RAM block");
+    tessera_tsan_exempt(host, max_size);
 }
 
 static void tessera_tsan_init(void)
