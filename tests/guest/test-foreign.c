@@ -371,6 +371,48 @@ static void comes_late_and_goes(void)
 	tsr_close(&dev);
 }
 
+/* the next one is there before the last one signals */
+static void relieve(struct source *source, int dmabuf)
+{
+	struct source last = *source;
+	int last_fence = fence, next_fence;
+
+	*source = source_open();
+	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	next_fence = fence;
+	source_signal(&last);
+	fence = last_fence;
+	source_close(&last);
+	fence = next_fence;
+}
+
+/* one after another: all of them together are waited for as long as one */
+static void come_late_in_turn(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct source source = source_open();
+	uint64_t until = tsr_patience();
+	struct tsr_client client;
+	int dmabuf;
+
+	tsr_job_timeout_short();
+	tsr_group_timeouts("0");
+	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
+	tsr_client_wait_running(&client);
+	dmabuf = dmabuf_of(&client);
+	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	while (!client.state->ready) {
+		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
+		usleep(10000);
+		relieve(&source, dmabuf);
+	}
+	source_signal(&source);
+	tsr_client_join(&client);
+	source_close(&source);
+	close(dmabuf);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
@@ -380,6 +422,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },
 	{ "readers do not wait for foreign readers", readers_share, 0, 0 },
 	{ "SCHED-2 SPLIT-34 a foreign fence that comes between parts", comes_late, 0, 0 },
+	{ "SCHED-2 SPLIT-34 foreign fences that come between parts, in turn", come_late_in_turn, 0,
+	  0 },
 	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
 	  0 },
 };

@@ -173,18 +173,42 @@ static int run_again(struct tessera_split_run *run, u32 *misses)
 }
 
 /*
+ * Jiffies that are left of some job timeouts, for waits that somebody else may prolong: all that the
+ * submission has, not each of them. The clock runs until run_waits_end().
+ */
+static long run_patience(struct tessera_split_run *run, u32 timeouts)
+{
+	u64 limit = timeouts * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(run->req->tdev));
+	u64 now = get_jiffies_64(), waited;
+
+	if (!run->waits_since)
+		run->waits_since = now;
+	waited = run->waited + now - run->waits_since;
+
+	return waited < limit ? limit - waited : 0;
+}
+
+static void run_waits_end(struct tessera_split_run *run)
+{
+	if (run->waits_since)
+		run->waited += get_jiffies_64() - run->waits_since;
+	run->waits_since = 0;
+}
+
+/*
  * Somebody has put a fence into an object that is being used. The engine is kept from others
  * meanwhile, so that is not waited for as long as it may take.
  */
 static int run_wait_for_foreign(struct tessera_split_run *run)
 {
 	struct tessera_request *req = run->req;
-	u32 timeout_ms = tessera_engine_timeout_ms(req->tdev);
-	int ret;
+	long left = run_patience(run, 1);
+	int ret = -ETIME;
 
 	run_unclaim(run);
-	ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes, req->foreign,
-					    msecs_to_jiffies(timeout_ms));
+	if (left)
+		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes, req->foreign,
+						    left);
 	dma_fence_put(req->foreign);
 	req->foreign = NULL;
 
@@ -215,6 +239,7 @@ static int run_window(struct tessera_split_run *run)
 		else
 			break;
 	} while (!ret && run->num_parts == before);
+	run_waits_end(run);
 	run_unclaim(run);
 
 	return ret;

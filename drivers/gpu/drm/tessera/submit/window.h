@@ -68,6 +68,10 @@ struct tessera_split_run {
 	u64 turn_jiffies;
 	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
 	u64 seniority;
+	/** @waits_since: when it began to wait for others with the gate closed; 0 while it does not */
+	u64 waits_since;
+	/** @waited: how long it did so before, in jiffies */
+	u64 waited;
 	/** @claimed: nobody else may place objects in @segments now */
 	bool claimed;
 	/** @seen: events so far, read before the window at hand was planned */
