@@ -265,14 +265,11 @@ int tessera_device_init(struct tessera_device *tdev)
  */
 void tessera_device_unplug(struct tessera_device *tdev)
 {
-	u32 event;
-
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
 	tessera_context_drop_all(tdev);
 	tessera_gate_unplug(tdev);
-	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
-		tessera_room_signal(tdev, event);
+	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
 	tessera_ttm_unplug(tdev);
@@ -367,6 +364,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	tessera_irq_disable(tdev);
 	/* First, so that whose job was cancelled finds the context lost. */
 	tessera_context_lose_all(tdev);
+	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	/* Recovery of a hang may be under way; it finds nothing to do any more. */
 	flush_workqueue(tdev->reset_wq);

@@ -77,12 +77,58 @@ void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event ev
 }
 
 /**
- * tessera_room_wait() - wait for the next event
+ * tessera_room_signal_all() - have everybody look again, for a reason that is no room
+ * @tdev: the device
+ */
+void tessera_room_signal_all(struct tessera_device *tdev)
+{
+	u32 event;
+
+	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
+		tessera_room_signal(tdev, event);
+}
+
+static bool room_changed(struct tessera_device *tdev, struct room_event *ev, u32 seen)
+{
+	return atomic_read(&ev->count) != seen || drm_dev_is_unplugged(&tdev->drm);
+}
+
+/**
+ * tessera_room_wait_timeout() - wait for the next event, but not for ever
  * @tdev: the device
  * @event: which kind
  * @seen: from tessera_room_seen()
  * @state: %TASK_INTERRUPTIBLE if the call can be made again, so that any signal, and a freeze,
  * ends it; else %TASK_KILLABLE, with what the caller says about freezing
+ * @timeout: jiffies
+ *
+ * No lock may be held that anybody else needs.
+ *
+ * Return: 0; -ETIME; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if the device went
+ * away.
+ */
+int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
+			      unsigned int state, long timeout)
+{
+	struct room_event *ev = &tdev->room->events[event];
+	long left;
+
+	left = ___wait_event(ev->wait, ___wait_cond_timeout(room_changed(tdev, ev, seen)), state,
+			     0, timeout, __ret = schedule_timeout(__ret));
+	if (left < 0)
+		return state == TASK_INTERRUPTIBLE ? left : -EINTR;
+	if (drm_dev_is_unplugged(&tdev->drm))
+		return -ENODEV;
+
+	return left ? 0 : -ETIME;
+}
+
+/**
+ * tessera_room_wait() - wait for the next event
+ * @tdev: the device
+ * @event: which kind
+ * @seen: from tessera_room_seen()
+ * @state: as for tessera_room_wait_timeout()
  *
  * No lock may be held that anybody else needs.
  *
@@ -91,13 +137,5 @@ void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event ev
 int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
 		      unsigned int state)
 {
-	struct room_event *ev = &tdev->room->events[event];
-	int ret;
-
-	ret = wait_event_state(ev->wait, atomic_read(&ev->count) != seen ||
-			       drm_dev_is_unplugged(&tdev->drm), state);
-	if (ret)
-		return state == TASK_INTERRUPTIBLE ? ret : -EINTR;
-
-	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : 0;
+	return tessera_room_wait_timeout(tdev, event, seen, state, MAX_SCHEDULE_TIMEOUT);
 }

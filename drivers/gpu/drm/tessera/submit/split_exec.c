@@ -19,6 +19,8 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
+
 #include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "mem/bo.h"
@@ -43,6 +45,9 @@
 
 /* And then, before they are let in again: what is left is the client's own doing. */
 #define MAX_CLAIMED_MISSES	8
+
+/* Job timeouts for which others are kept waiting for dying objects: a few jobs that hang may be on the way. */
+#define DYING_TIMEOUTS		12
 
 /* Parts, and job timeouts, for which a submission keeps its age among those that hold objects. */
 #define PARTS_PER_TURN		1024
@@ -134,15 +139,51 @@ static int run_claim(struct tessera_split_run *run)
 	return 0;
 }
 
-/* What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. */
+/*
+ * Jiffies that are left of some job timeouts, for waits that somebody else may prolong: all that the
+ * submission has, not each of them. The clock runs until run_waits_end().
+ */
+static long run_patience(struct tessera_split_run *run, u32 timeouts)
+{
+	u64 limit = timeouts * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(run->req->tdev));
+	u64 now = get_jiffies_64(), waited;
+
+	if (!run->waits_since)
+		run->waits_since = now;
+	waited = run->waited + now - run->waits_since;
+
+	return waited < limit ? limit - waited : 0;
+}
+
+static void run_waits_end(struct tessera_split_run *run)
+{
+	if (run->waits_since)
+		run->waited += get_jiffies_64() - run->waits_since;
+	run->waits_since = 0;
+}
+
+/*
+ * What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. Behind
+ * parts the former is bounded: they wait for jobs, some of which may hang, and, if they were exported,
+ * for others' fences.
+ */
 static int run_wait_for_room(struct tessera_split_run *run)
 {
 	enum tessera_room_event event = run->dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
+	long timeout = MAX_SCHEDULE_TIMEOUT;
 
 	run_unclaim(run);
+	if (run->last && run->dying)
+		timeout = run_patience(run, DYING_TIMEOUTS);
+	else
+		run_waits_end(run);
+	/* Even if there is news all the time. */
+	if (!timeout)
+		return -ETIME;
 
-	return tessera_room_wait(run->req->tdev, event, run->seen[event],
-				 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE);
+	return tessera_room_wait_timeout(run->req->tdev, event, run->seen[event],
+					 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE,
+					 timeout);
 }
 
 /*
@@ -173,29 +214,6 @@ static int run_again(struct tessera_split_run *run, u32 *misses)
 }
 
 /*
- * Jiffies that are left of some job timeouts, for waits that somebody else may prolong: all that the
- * submission has, not each of them. The clock runs until run_waits_end().
- */
-static long run_patience(struct tessera_split_run *run, u32 timeouts)
-{
-	u64 limit = timeouts * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(run->req->tdev));
-	u64 now = get_jiffies_64(), waited;
-
-	if (!run->waits_since)
-		run->waits_since = now;
-	waited = run->waited + now - run->waits_since;
-
-	return waited < limit ? limit - waited : 0;
-}
-
-static void run_waits_end(struct tessera_split_run *run)
-{
-	if (run->waits_since)
-		run->waited += get_jiffies_64() - run->waits_since;
-	run->waits_since = 0;
-}
-
-/*
  * Somebody has put a fence into an object that is being used. The engine is kept from others
  * meanwhile, so that is not waited for as long as it may take.
  */
@@ -215,6 +233,15 @@ static int run_wait_for_foreign(struct tessera_split_run *run)
 	return ret;
 }
 
+/* Nothing of it would run any more. */
+static int run_dropped(const struct tessera_split_run *run)
+{
+	if (!READ_ONCE(run->req->ctx->dropped))
+		return 0;
+
+	return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
+}
+
 /* One window, in as many attempts as it takes. Without parts the caller waits, for room and for fences. */
 static int run_window(struct tessera_split_run *run)
 {
@@ -226,7 +253,8 @@ static int run_window(struct tessera_split_run *run)
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			run->seen[event] = tessera_room_seen(tdev, event);
-		ret = tessera_window_run(run);
+		/* Asked behind that, or who is to wait no more could do so. */
+		ret = run_dropped(run) ?: tessera_window_run(run);
 		/* Some of it is a window, too. */
 		if (ret == -EAGAIN && run->num_parts != before)
 			ret = 0;
@@ -337,8 +365,8 @@ static int close_gate(struct tessera_request *req)
  *
  * Return: 0, also if the submission ends early: then its fence carries the error.
  * -EINTR for a fatal signal and -ENODEV, maybe after some parts. Otherwise nothing
- * runs: -ENOSPC if one split point needs more than its segments hold, -EINVAL if an object
- * is listed twice, -ENOMEM, or -ERESTARTSYS.
+ * runs: -EIO if the context is lost, -ENOSPC if one split point needs more than its segments
+ * hold, -EINVAL if an object is listed twice, -ENOMEM, or -ERESTARTSYS.
  */
 int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 {
