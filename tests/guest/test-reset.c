@@ -262,6 +262,42 @@ static void behind_a_fence_of_an_object(void)
 	behind_fence(true);
 }
 
+/* told to leave for system memory, and kept from it by others: what comes there later is not its bytes */
+static void leaving(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo =
+		tsr_bo_new(&dev, KiB(64), tsr_bit(hidden) | tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct tsr_bo all = tsr_bo_new(&dev, hidden->size, tsr_bit(hidden), 0);
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_cmd cmd;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	reset_path();
+	tsr_gpu_fill(&dev, ctx, &bo, 8);
+	require_eq(tsr_bo_info(&dev, &bo).segment, hidden->id);
+	tsr_bo_map(&dev, &bo);
+	fence = tsr_foreign_fence(foreign);
+	fence_at(&dev, &bo);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &all, true);
+	tsr_submit(&dev, ctx, &cmd, 0, tsr_syncobj_new(&dev));
+	tsr_bo_free(&dev, &all);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require(!has_signalled(fence));
+	reset();
+	if (!has_signalled(fence))
+		tsr_foreign_signal(foreign, 0);
+	require(access_raises_sigbus(bo.map));
+	new_work_runs(&dev);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 static volatile bool *stop;
 
 /* makes objects, uses them and the CPU's view of them, whatever comes of it */
@@ -372,6 +408,7 @@ static const struct tap_test tests[] = {
 	{ "a function reset beside a job that uses what has a foreign fence",
 	  behind_a_fence_of_an_object, 0, 0 },
 	{ "a function reset beside others' work on objects", others_go_on, 0, 0 },
+	{ "a function reset beside an eviction behind a foreign fence", leaving, 0, 0 },
 	{ "a function reset beside contexts that come and go", contexts_come_and_go, 0, 0 },
 };
 

@@ -289,10 +289,10 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (tessera_bo_segment(bo) &&
-		    (!wait_for_jobs(bo, end) ||
-		     ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
-			drm_warn(&tdev->drm, "object %u stays where it was\n", id);
+		/* One in no segment may be about to get its bytes from what is lost. */
+		if (!wait_for_jobs(bo, end) ||
+		    (tessera_bo_segment(bo) && ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
+			drm_warn(&tdev->drm, "object %u is lost, it is not idle\n", id);
 			atomic_set(&bo->lost, 1);
 		}
 		tessera_coherence_device_resets(bo);
