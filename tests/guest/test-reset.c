@@ -298,6 +298,51 @@ static void leaving(void)
 	tsr_close(&dev);
 }
 
+/* what has the room is about to go, when others have signalled */
+static void submit_without_room(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
+	uint64_t size = hidden->size * 5 / 8 & ~UINT64_C(4095);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo dying = tsr_bo_new(&dev, size, tsr_bit(hidden), 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, size, tsr_bit(hidden), 0);
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, ctx, &dying);
+	fence_at(&dev, &dying);
+	tsr_bo_free(&dev, &dying);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	require_eq(tsr_client_submit(client, &dev, ctx, &cmd, 0, 0), -EIO);
+	tsr_close(&dev);
+}
+
+/* a submission that waits for room does so in vain; no reset waits for it */
+static void without_room(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_client client;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	reset_path();
+	fence = tsr_foreign_fence(foreign);
+	tsr_client_start(&client, submit_without_room, 0);
+	tsr_wait_for(client.state->begun);
+	tsr_wait_for(tsr_client_asleep(&client));
+	require(!client.state->returned);
+	reset();
+	require_msg(!has_signalled(fence), "a reset waits for others' fences");
+	tsr_client_join(&client);
+	tsr_foreign_signal(foreign, 0);
+	new_work_runs(&dev);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 static volatile bool *stop;
 
 /* makes objects, uses them and the CPU's view of them, whatever comes of it */
@@ -409,6 +454,7 @@ static const struct tap_test tests[] = {
 	  behind_a_fence_of_an_object, 0, 0 },
 	{ "a function reset beside others' work on objects", others_go_on, 0, 0 },
 	{ "a function reset beside an eviction behind a foreign fence", leaving, 0, 0 },
+	{ "a function reset beside a submission that waits for room", without_room, 0, 0 },
 	{ "a function reset beside contexts that come and go", contexts_come_and_go, 0, 0 },
 };
 
