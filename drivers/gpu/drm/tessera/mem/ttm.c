@@ -40,7 +40,7 @@
 /* A few jobs that hang may be on the way. */
 #define MOVES_TIMEOUT_MS	30000
 
-/* And for all jobs that a function reset has cancelled. */
+/* And for all jobs that a function reset or an unplug has cancelled, and fences of others. */
 #define CANCEL_TIMEOUT_MS	15000
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
@@ -201,7 +201,7 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 	return ret ?: wait_for_moves(tdev);
 }
 
-static int bo_unplug(struct tessera_bo *bo)
+static int bo_unplug(struct tessera_bo *bo, unsigned long end)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
@@ -209,9 +209,11 @@ static int bo_unplug(struct tessera_bo *bo)
 	struct ttm_placement nowhere = { };
 	int ret;
 
-	ret = ttm_bo_wait_ctx(&bo->tbo, &ctx);
-	if (!ret)
-		ret = ttm_bo_validate(&bo->tbo, bo->pins ? &pages : &nowhere, &ctx);
+	/* For others, too: TTM would hand the pages to a ghost that does. */
+	if (dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
+				  max_t(long, end - jiffies, 0)) <= 0)
+		return -EBUSY;
+	ret = ttm_bo_validate(&bo->tbo, bo->pins ? &pages : &nowhere, &ctx);
 	if (!ret && bo->pins)
 		tessera_backing_unmap(bo);
 
@@ -224,10 +226,12 @@ static int bo_unplug(struct tessera_bo *bo)
  *
  * CPU mappings refault to a dummy page; contents are lost. Objects live on, with
  * neither place nor pages, until user space lets go of them. Those whose pages another device
- * uses keep these, mapped for that one only.
+ * uses keep these, mapped for that one only. Those at which others have fences that do not signal
+ * keep theirs as they are; that is waited for once, not for each.
  */
 void tessera_ttm_unplug(struct tessera_device *tdev)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(CANCEL_TIMEOUT_MS);
 	struct tessera_bo *bo;
 	u32 id = 0;
 
@@ -236,7 +240,7 @@ void tessera_ttm_unplug(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (bo_unplug(bo))
+		if (bo_unplug(bo, end))
 			drm_warn(&tdev->drm, "object %u keeps its pages\n", id);
 		bo->copy_valid = false;
 		dma_resv_unlock(bo->tbo.base.resv);
