@@ -294,7 +294,7 @@ struct beside {
 	struct tsr_bo bo;
 	volatile uint32_t *words;
 	volatile bool stop;
-	uint32_t stores;
+	volatile uint32_t stores;
 	uint32_t lost; /* stores of which the next look has seen nothing */
 };
 
@@ -360,6 +360,32 @@ static void no_store_is_lost(void)
 	tap_note("%u stores", b.stores);
 	require_eq(b.lost, 0);
 	tsr_words_check(b.bo.map, 1024, JOBS);
+	tsr_close(&s.dev);
+}
+
+#define LOCKS 2000
+#define STORES 10000
+
+/* As long as a job that writes the object has not ended, each lock flushes what is stored beside. */
+static void no_store_is_flushed_away(void)
+{
+	struct scene s = scene_open();
+	struct beside b = { .bo = mapped(&s, s.gart, cached) };
+	pthread_t writer;
+	struct held held;
+
+	b.words = b.bo.map;
+	tsr_gpu_fill(&s.dev, s.ctx, &b.bo, 0);
+	held = held_fill(&s, &b.bo, 1024, 1);
+	require(!pthread_create(&writer, NULL, beside_write, &b));
+	for (uint32_t i = 0; i < LOCKS || b.stores < STORES; i++) {
+		tsr_lock(&s.dev, &b.bo, DRM_TESSERA_LOCK_IGNORE_SYNC);
+		tsr_unlock(&s.dev, &b.bo);
+	}
+	b.stop = true;
+	require(!pthread_join(writer, NULL));
+	held_go(&s, &held);
+	require_eq(b.lost, 0);
 	tsr_close(&s.dev);
 }
 
@@ -588,6 +614,8 @@ static const struct tap_test tests[] = {
 	{ "COH-11 lines that were loaded too early", stale_until_asked_for, 0, 60 },
 	{ "COH-4 LOCK-4 halves of an object", no_overwrite, 0, 60 },
 	{ "COH-4 COH-5 stores beside jobs that write the same object", no_store_is_lost, 0, 120 },
+	{ "COH-4 LOCK-4 stores beside locks while a job is running", no_store_is_flushed_away, 0,
+	  120 },
 	{ "COH-4 eviction and page-in", through_memory, 0, 120 },
 	{ "COH-4 apertures and swap", through_apertures, 0, 120 },
 	{ "COH-4 nothing for pages that are not cached", nothing_for_uncached, 0, 120 },
