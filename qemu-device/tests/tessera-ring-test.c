@@ -25,6 +25,12 @@ static void emit_job(TsrTest *t, uint32_t e, uint32_t context)
     tsr_emit(t, e, p, 4);
 }
 
+/* HEAD is written behind SEQNO: it counts when the FENCE is over. */
+static void wait_idle(TsrTest *t, uint32_t e)
+{
+    tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
+}
+
 static void test_fence(void)
 {
     TsrTest *t = tsr_start("");
@@ -36,10 +42,10 @@ static void test_fence(void)
     seqno = tsr_emit_fence(t, RENDER, 0, t->record);
     tsr_kick(t, RENDER);
     tsr_wait(t, RENDER, seqno);
+    wait_idle(t, RENDER);
     g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
                                  TSR_SP_HEAD), ==, t->eng[RENDER].tail);
     g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==, 0);
-    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_IDLE);
     g_assert_cmpuint(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_HEAD), ==,
                      t->eng[RENDER].tail);
     g_assert_cmphex(tsr_r32(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT), ==, 0x1234);
@@ -62,10 +68,8 @@ static void test_wrap(void)
         emit_nop(t, RENDER, 126 + i % 7 * 2);
         seqno = tsr_emit_fence(t, RENDER, 0, 0);
         tsr_kick(t, RENDER);
-        if (i % 3 == 0) {
-            tsr_wait(t, RENDER, seqno);
-        }
         tsr_wait(t, RENDER, seqno);
+        wait_idle(t, RENDER);
         g_assert_cmpuint(qtest_readl(t->qts, t->eng[RENDER].status_page +
                                      TSR_SP_HEAD), ==, t->eng[RENDER].tail);
     }
