@@ -55,6 +55,14 @@ class Watching(unittest.TestCase):
         self.assertIsNone(self.watch.overdue())
         self.assertEqual(self.watch.running, "")
 
+    def test_a_boot_that_does_not_end(self):
+        self.watch.boot("stock")
+        self.assertIsNone(self.watch.overdue())
+        self.watch.limits["boot"] = time.monotonic() - 1, "the boot"
+        self.assertEqual(self.watch.overdue(), "the boot")
+        self.watch.booted()
+        self.assertIsNone(self.watch.overdue())
+
     def test_a_program_that_does_not_end(self):
         self.watch.output("#@begin test-a 60")
         self.assertIn("program", self.watch.limits)
