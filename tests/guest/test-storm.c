@@ -247,8 +247,10 @@ static void eviction_storm(void)
 		 tsr_trace_count(&trace, "cpu_fault"));
 	require(tsr_trace_count(&trace, "evict") >= OBJECTS);
 	require(tsr_trace_faulted(&trace, "bar"));
-	require(tsr_trace_faulted(&trace, "swizzle-range"));
-	require(tsr_trace_faulted(&trace, "host-aperture"));
+	require_eq(tsr_trace_faulted(&trace, "swizzle-range"),
+		   the_storm.dev.info.num_swizzle_ranges != 0);
+	require_eq(tsr_trace_faulted(&trace, "host-aperture"),
+		   the_storm.dev.info.host_aperture_bytes >= SIZE);
 	require(tsr_trace_faulted(&trace, "system"));
 	tsr_trace_free(&trace);
 	for (uint32_t i = 0; i < OBJECTS; i++) {
