@@ -277,15 +277,22 @@ int __tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd 
 	return rc;
 }
 
+static void must_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
+			uint32_t wait, uint32_t signal, struct drm_tessera_submit *args)
+{
+	int rc = __tsr_submit(dev, context, cmd, wait, signal, args);
+
+	require_msg(!rc, "submit: %s, at command offset 0x%x, patch 0x%x", strerror(-rc),
+		    args->error_offset, args->error_index);
+	require(args->num_parts >= 1);
+}
+
 uint32_t tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 		    uint32_t wait, uint32_t signal)
 {
 	struct drm_tessera_submit args;
-	int rc = __tsr_submit(dev, context, cmd, wait, signal, &args);
 
-	require_msg(!rc, "submit: %s, at command offset 0x%x, patch 0x%x", strerror(-rc),
-		    args.error_offset, args.error_index);
-	require(args.num_parts >= 1);
+	must_submit(dev, context, cmd, wait, signal, &args);
 	return args.num_parts;
 }
 
@@ -293,12 +300,19 @@ int tsr_submit_status(struct tsr_device *dev, uint32_t context, const struct tsr
 		      uint32_t *parts)
 {
 	uint32_t sync = tsr_syncobj_new(dev);
-	uint32_t num = tsr_submit(dev, context, cmd, 0, sync);
-	int status = tsr_syncobj_status(dev, sync);
+	struct drm_tessera_submit args;
+	int status;
 
+	must_submit(dev, context, cmd, 0, sync, &args);
+	status = tsr_syncobj_status(dev, sync);
 	tsr_syncobj_free(dev, sync);
+	/* nothing is left of what a plan foresaw that was made anew */
+	if (!status) {
+		require_eq(args.error_offset, 0xffffffffu);
+		require_eq(args.error_index, 0xffffffffu);
+	}
 	if (parts)
-		*parts = num;
+		*parts = args.num_parts;
 	return status;
 }
 
