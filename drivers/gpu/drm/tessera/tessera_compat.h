@@ -66,6 +66,10 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 #define ttm_device_init(bdev, funcs, dev, mapping, vma_manager, flags) \
 	ttm_device_init(bdev, funcs, dev, mapping, vma_manager, \
 			(flags) & TTM_ALLOCATION_POOL_USE_DMA_ALLOC, false)
+#define tessera_compat_pool_is_dma(pool) ((pool)->use_dma_alloc)
+#else
+#define tessera_compat_pool_is_dma(pool) \
+	(!!((pool)->alloc_flags & TTM_ALLOCATION_POOL_USE_DMA_ALLOC))
 #endif
 
 /* A fence may have a lock of its own: 7.x. */
@@ -76,6 +80,18 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 /* Flags of mappings are no longer a word: 7.x. */
 #ifndef TESSERA_HAVE_VMA_IS_COW_MAPPING
 #define vma_is_cow_mapping(vma) is_cow_mapping((vma)->vm_flags)
+#endif
+
+/* The name of what takes away mappings of page frames: 7.x. */
+#ifndef TESSERA_HAVE_ZAP_SPECIAL_VMA_RANGE
+#define zap_special_vma_range(vma, address, size) zap_vma_ptes(vma, address, size)
+#endif
+
+/* Attachments keep no page lists between two mappings any more: 6.16. */
+#ifdef TESSERA_HAVE_CACHE_SGT_MAPPING
+#define TESSERA_COMPAT_CACHE_SGT_MAPPING .cache_sgt_mapping = true,
+#else
+#define TESSERA_COMPAT_CACHE_SGT_MAPPING
 #endif
 
 /* Drivers have no date any more: 6.14. */

@@ -32,6 +32,7 @@
 #include "cpu/dmabuf.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "tessera_compat.h"
 
 static int dmabuf_pin(struct tessera_bo *bo)
 {
@@ -138,7 +139,7 @@ static int tessera_dmabuf_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data
 }
 
 static const struct dma_buf_ops tessera_dmabuf_ops = {
-	.cache_sgt_mapping = true,
+	TESSERA_COMPAT_CACHE_SGT_MAPPING
 	.attach = tessera_dmabuf_attach,
 	.detach = tessera_dmabuf_detach,
 	.map_dma_buf = tessera_dmabuf_map,

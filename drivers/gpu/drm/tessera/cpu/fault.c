@@ -155,7 +155,7 @@ static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 	vmf->flags = flags;
 	if (fault)
 		return fault;
-	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	zap_special_vma_range(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
 	dma_resv_unlock(tbo->base.resv);
 
 	return VM_FAULT_NOPAGE;

@@ -32,6 +32,7 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 
 /* A part of the machine's memory that retained pages may take. */
@@ -290,7 +291,7 @@ struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo)
  */
 bool tessera_backing_is_private(struct tessera_bo *bo)
 {
-	return bo->tbo.bdev->pool.use_dma_alloc;
+	return tessera_compat_pool_is_dma(&bo->tbo.bdev->pool);
 }
 
 /**
