@@ -36,7 +36,7 @@ D  exec/engine_types.h exec/quota exec/ib exec/job exec/emit exec/sched exec/eng
 E  segments/account segments/room segments/segment segments/manager segments/vram_mgr segments/aperture_mgr
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/instance mem/bo mem/backing mem/coherence mem/move mem/ttm mem/victims mem/residency mem/hold
-E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/lock cpu/destroy cpu/dmabuf cpu/gem cpu/twins
+E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/gem cpu/twins
 F  vm/pt vm/vm vm/vm_bind
 F  submit/leash submit/foreign submit/sync submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit

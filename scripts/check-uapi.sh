@@ -55,7 +55,7 @@ generate() {
 			echo "V(len__${s}__$f, sizeof(((struct $s *)0)->$f))"
 		fi
 	done <"$work/fields"
-	grep -oE '^#define DRM_IOCTL_TESSERA_[A-Z_]+' "$header" | awk '{ print $2 }' |
+	grep -oE '^#define DRM_IOCTL_TESSERA_[A-Z0-9_]+' "$header" | awk '{ print $2 }' |
 		while read -r s; do
 			echo "V(ioctl__$s, $s)"
 		done

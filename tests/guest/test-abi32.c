@@ -29,6 +29,8 @@ SIZE(sync, 16);
 SIZE(submit, 80);
 SIZE(lock, 16);
 SIZE(unlock, 8);
+SIZE(lock2, 16);
+SIZE(unlock2, 8);
 SIZE(bo_private, 32);
 SIZE(bo_create_twins, 48);
 AT(array, array, 8);
@@ -51,6 +53,7 @@ AT(submit, patches, 40);
 AT(submit, syncs, 56);
 AT(submit, error_offset, 72);
 AT(lock, mmap_offset, 8);
+AT(lock2, mmap_offset, 8);
 AT(bo_private, rows, 20);
 AT(bo_private, reserved, 24);
 AT(bo_create_twins, bos, 8);
@@ -70,6 +73,8 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
 	require_eq(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
+	require_eq(DRM_IOCTL_TESSERA_LOCK2, 0xc0106453);
+	require_eq(DRM_IOCTL_TESSERA_UNLOCK2, 0x40086454);
 }
 
 static const struct tap_test tests[] = {

@@ -108,6 +108,25 @@ void tsr_unlock(struct tsr_device *dev, const struct tsr_bo *bo)
 	require_ok(__tsr_unlock(dev->fd, bo->handle));
 }
 
+int __tsr_lock2(int fd, uint32_t handle, uint32_t flags, uint64_t *mmap_offset)
+{
+	struct drm_tessera_lock2 args = { .handle = handle, .flags = flags };
+	int rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_LOCK2, &args);
+
+	if (rc)
+		require_eq(args.mmap_offset, 0);
+	if (mmap_offset)
+		*mmap_offset = args.mmap_offset;
+	return rc;
+}
+
+int __tsr_unlock2(int fd, uint32_t handle)
+{
+	struct drm_tessera_unlock2 args = { .handle = handle };
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_UNLOCK2, &args);
+}
+
 int __tsr_bo_close(int fd, uint32_t handle)
 {
 	struct drm_gem_close args = { .handle = handle };

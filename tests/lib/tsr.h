@@ -85,6 +85,8 @@ int __tsr_lock(int fd, uint32_t *handle, uint32_t flags);
 void tsr_lock(struct tsr_device *dev, struct tsr_bo *bo, uint32_t flags); /* handle may change */
 int __tsr_unlock(int fd, uint32_t handle);
 void tsr_unlock(struct tsr_device *dev, const struct tsr_bo *bo);
+int __tsr_lock2(int fd, uint32_t handle, uint32_t flags, uint64_t *mmap_offset);
+int __tsr_unlock2(int fd, uint32_t handle);
 int __tsr_bo_close(int fd, uint32_t handle);
 void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo);
 

@@ -39,9 +39,8 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * Numbers from 0x13 on are reserved for what the driver does not offer yet:
- * CPU access without synchronisation by the kernel (LOCK2, UNLOCK2), GPU virtual addresses
- * (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
+ * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
+ * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
  * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They, and those from 0x07 to
  * 0x0f, return -EINVAL like any unknown number.
  */
@@ -66,6 +65,10 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_UNLOCK = 0x11,
 	/** @DRM_TESSERA_BO_CREATE_TWINS: create the two objects of a swizzled surface for GPU and CPU */
 	DRM_TESSERA_BO_CREATE_TWINS = 0x12,
+	/** @DRM_TESSERA_LOCK2: get an address for the CPU, without synchronisation */
+	DRM_TESSERA_LOCK2 = 0x13,
+	/** @DRM_TESSERA_UNLOCK2: give it up */
+	DRM_TESSERA_UNLOCK2 = 0x14,
 };
 
 /**
@@ -467,6 +470,48 @@ struct drm_tessera_unlock {
 	__u32 pad;
 };
 
+/**
+ * struct drm_tessera_lock2 - argument of DRM_IOCTL_TESSERA_LOCK2 (WDDM: Lock2)
+ *
+ * Gets an address, and waits for no job: who locks like this synchronises jobs and CPU himself. A mapping at
+ * @mmap_offset, which is the same for the object's life, may be made before and kept, over any number of jobs and
+ * evictions. If the object has to move for it, the first access waits for that, and so for jobs that use it where it is.
+ *
+ * It never takes a swizzling range: a swizzled layout is seen as with LOCK without LOCK_ACQUIRE_RANGE. Otherwise an object with
+ * BO_CPU_ACCESS can always be locked, in its place if the CPU sees that, else in an aperture or in system memory.
+ * What is BO_CPU_CACHED is not seen in memory segments: it leaves them to be locked, if it supports an aperture, and stays out of them
+ * until it is unlocked. So does an object without BO_CPU_ACCESS; its bytes are those that lie in system memory, in the order that they had
+ * in memory, and mappings of it show nothing when nobody has it locked: accesses raise SIGBUS.
+ *
+ * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from these. SUBMIT returns -EBUSY for an object that is
+ * locked and may not go where a job could use it: one that supports memory segments only, and was in none when it was locked, or that stays out of them.
+ *
+ * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero. -EOPNOTSUPP: an object that would have to leave a
+ * memory segment and supports no aperture. -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE. -EIO: the object is lost.
+ */
+struct drm_tessera_lock2 {
+	/** @handle: the object */
+	__u32 handle;
+	/** @flags: none are defined: must be zero */
+	__u32 flags;
+	/** @mmap_offset: where to map it [out] */
+	__u64 mmap_offset;
+};
+
+/**
+ * struct drm_tessera_unlock2 - argument of DRM_IOCTL_TESSERA_UNLOCK2 (WDDM: Unlock2)
+ *
+ * Ends one LOCK2 by this open file. Waits for no job and no other lock.
+ *
+ * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, or no LOCK2 of this file.
+ */
+struct drm_tessera_unlock2 {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
 #define DRM_TESSERA_CONTEXT_LEAK_CHECK		(1U << 0) /* refuse slots bound across a cut (WDDM: SCHED-6) */
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point; needs CAP_SYS_ADMIN */
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points; needs CAP_SYS_ADMIN */
@@ -628,6 +673,10 @@ struct drm_tessera_submit {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_LOCK, struct drm_tessera_lock)
 #define DRM_IOCTL_TESSERA_UNLOCK \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK, struct drm_tessera_unlock)
+#define DRM_IOCTL_TESSERA_LOCK2 \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_LOCK2, struct drm_tessera_lock2)
+#define DRM_IOCTL_TESSERA_UNLOCK2 \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
 
 #if defined(__cplusplus)
 }

@@ -18,6 +18,7 @@
 #include "cpu/gem.h"
 #include "cpu/host_aperture.h"
 #include "cpu/lock.h"
+#include "cpu/lock2.h"
 #include "cpu/twins.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
@@ -579,6 +580,27 @@ static int tessera_ioctl_unlock(struct drm_device *drm, void *data, struct drm_f
 	return tessera_unlock(file, args);
 }
 
+/* See &struct drm_tessera_lock2. */
+static int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_tessera_lock2 *args = data;
+
+	args->mmap_offset = 0;
+
+	return tessera_lock2(file, args);
+}
+
+/* -ENOENT: unknown handle. -EINVAL: non-zero padding, or not locked like that by this file. */
+static int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_tessera_unlock2 *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_unlock2(file, args);
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -594,4 +616,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK, tessera_ioctl_unlock, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_CREATE_TWINS, tessera_ioctl_bo_create_twins,
 			  DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_LOCK2, tessera_ioctl_lock2, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
 };

@@ -313,6 +313,23 @@ TRACE_EVENT(tessera_unlock,
 	    TP_printk("bo=%u", __entry->bo)
 );
 
+/* The CPU may access the object, and nobody synchronises that. */
+TRACE_EVENT(tessera_lock2,
+	    TP_PROTO(u32 bo),
+	    TP_ARGS(bo),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
+	    TP_printk("bo=%u", __entry->bo)
+);
+
+TRACE_EVENT(tessera_unlock2,
+	    TP_PROTO(u32 bo),
+	    TP_ARGS(bo),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
+	    TP_printk("bo=%u", __entry->bo)
+);
+
 /* @command: TSR_COH_* */
 TRACE_EVENT(tessera_cache_maintenance,
 	    TP_PROTO(u32 bo, u32 command, u64 offset, u64 bytes),

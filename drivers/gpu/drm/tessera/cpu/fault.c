@@ -192,13 +192,13 @@ static const struct vm_operations_struct tessera_cpu_fault_tracked_vm_ops = {
  * @gem: the object
  * @vma: the mapping, which has taken a reference to it
  *
- * Return: 0, or -EINVAL for an object without CPU access or a private mapping.
+ * Return: 0, or -EINVAL for an object without CPU access that is not locked, or a private mapping.
  */
 int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
-	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || vma_is_cow_mapping(vma))
+	if (!tessera_bo_has_view(bo) || vma_is_cow_mapping(vma))
 		return -EINVAL;
 
 	if (tessera_coherence_tracks(bo))

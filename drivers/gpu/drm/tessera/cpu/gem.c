@@ -21,14 +21,14 @@
 #include "cpu/dmabuf.h"
 #include "cpu/fault.h"
 #include "cpu/gem.h"
-#include "cpu/lock.h"
+#include "cpu/locks.h"
 #include "mem/bo.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
-	.close = tessera_lock_close,
+	.close = tessera_locks_close,
 	.export = tessera_dmabuf_export,
 	.mmap = tessera_cpu_fault_mmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,

@@ -5,20 +5,9 @@
  * The kernel's half of CPU access to what jobs use, for clients that submit with lists: the
  * kernel knows the jobs, so it can wait for them, or say that it would have to, or give
  * the caller another object to go on with (mem/instance.c). The mapping is the object's own
- * and needs no lock (cpu/fault.c).
- *
- * Who has locked an object is kept with it: open files, each with a count, known from the
- * first lock until the file closes its handle. That gives up what it has locked, so nothing is
- * left when it dies.
- *
- * Locks of a swizzled object are for its linear bytes or, without a range, for the raw ones. It is
- * its one mapping that shows either, to everybody: so all locks of an object at a time are
- * of one kind, and the mappings are taken away when that changes.
+ * and needs no lock (cpu/fault.c). Locks of a swizzled object are for its linear bytes or, without a
+ * range, for the raw ones. Lock2 is in cpu/lock2.c, who has locked what in cpu/locks.c.
  */
-
-#include <linux/list.h>
-#include <linux/slab.h>
-#include <linux/spinlock.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -28,10 +17,10 @@
 
 #include "cpu/access.h"
 #include "cpu/lock.h"
+#include "cpu/locks.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
 #include "mem/instance.h"
-#include "segments/segment.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -42,170 +31,6 @@
 			 DRM_TESSERA_LOCK_IGNORE_SYNC | \
 			 DRM_TESSERA_LOCK_DISCARD | \
 			 DRM_TESSERA_LOCK_ACQUIRE_RANGE)
-
-/* Locks of one object by one open file. */
-struct lock_file {
-	struct list_head node;
-	/* Only compared. */
-	struct drm_file *file;
-	u64 count;
-};
-
-/* ---- Who has locked ------------------------------------------------------- */
-
-static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct lock_file *entry;
-
-	lockdep_assert_held(&bo->locks.lock);
-
-	list_for_each_entry(entry, &bo->locks.files, node)
-		if (entry->file == file)
-			return entry;
-
-	return NULL;
-}
-
-/* Count a lock by a file that is known; false if it is not. */
-static bool locks_add(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct lock_file *entry;
-
-	spin_lock(&bo->locks.lock);
-	entry = locks_find(bo, file);
-	if (entry) {
-		entry->count++;
-		bo->locks.held++;
-	}
-	spin_unlock(&bo->locks.lock);
-
-	return entry;
-}
-
-/* Make a file known, which it stays as long as it has the handle. */
-static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-
-	if (!new)
-		return -ENOMEM;
-	new->file = file;
-	spin_lock(&bo->locks.lock);
-	if (!locks_find(bo, file)) {
-		list_add_tail(&new->node, &bo->locks.files);
-		new = NULL;
-	}
-	spin_unlock(&bo->locks.lock);
-	kfree(new);
-
-	return 0;
-}
-
-static void locks_release_locked(struct tessera_bo *bo, u64 count)
-{
-	lockdep_assert_held(&bo->locks.lock);
-
-	bo->locks.held -= count;
-	if (!bo->locks.held)
-		WRITE_ONCE(bo->locks.keep_out, false);
-}
-
-/* What mappings show is under the reservation. */
-static void locks_begin(struct tessera_bo *bo)
-{
-	if (bo->layout != DRM_TESSERA_LAYOUT_LINEAR)
-		dma_resv_lock(bo->tbo.base.resv, NULL);
-}
-
-static void locks_set_raw(struct tessera_bo *bo, bool raw)
-{
-	dma_resv_assert_held(bo->tbo.base.resv);
-
-	if (bo->locks.raw == raw)
-		return;
-	WRITE_ONCE(bo->locks.raw, raw);
-	ttm_bo_unmap_virtual(&bo->tbo);
-}
-
-static void locks_end(struct tessera_bo *bo)
-{
-	if (bo->layout == DRM_TESSERA_LAYOUT_LINEAR)
-		return;
-	if (!bo->locks.held)
-		locks_set_raw(bo, false);
-	dma_resv_unlock(bo->tbo.base.resv);
-}
-
-/* False if the file has no lock. */
-static bool locks_drop(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct lock_file *entry;
-	bool locked;
-
-	locks_begin(bo);
-	spin_lock(&bo->locks.lock);
-	entry = locks_find(bo, file);
-	locked = entry && entry->count;
-	if (locked) {
-		entry->count--;
-		locks_release_locked(bo, 1);
-	}
-	spin_unlock(&bo->locks.lock);
-	locks_end(bo);
-
-	return locked;
-}
-
-static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct lock_file *entry;
-
-	/* Who is about to add himself looks for the handle afterwards. */
-	if (list_empty(&bo->locks.files))
-		return;
-	locks_begin(bo);
-	spin_lock(&bo->locks.lock);
-	entry = locks_find(bo, file);
-	if (entry) {
-		list_del(&entry->node);
-		locks_release_locked(bo, entry->count);
-	}
-	spin_unlock(&bo->locks.lock);
-	locks_end(bo);
-	kfree(entry);
-}
-
-/**
- * tessera_lock_close() - &drm_gem_object_funcs.close
- * @gem: the object
- * @file: whose handle is closed
- */
-void tessera_lock_close(struct drm_gem_object *gem, struct drm_file *file)
-{
-	locks_forget_file(gem_to_tessera_bo(gem), file);
-}
-
-/*
- * Before the first lock of a file. The handle may have been closed meanwhile: if not by now,
- * that will make the file forgotten.
- */
-static int locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
-{
-	int ret = locks_add_file(bo, file);
-	struct tessera_bo *now;
-
-	if (ret)
-		return ret;
-	now = tessera_bo_lookup(file, handle);
-	if (now != bo) {
-		locks_forget_file(bo, file);
-		ret = -ENOENT;
-	}
-	if (now)
-		tessera_bo_put(now);
-
-	return ret;
-}
 
 /* ---- Lock ------------------------------------------------------------------- */
 
@@ -268,22 +93,6 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 	return min(ret, 0L);
 }
 
-/* What is in no segment, and has no aperture to go to, stays there. */
-static void lock_keep_out(struct tessera_bo *bo)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 i;
-
-	if (tessera_bo_segment(bo))
-		return;
-	for (i = 0; i < bo->num_preferred; i++)
-		if (tessera_segment_is_aperture(tessera_segment_by_id(tdev, bo->preferred[i])))
-			return;
-	spin_lock(&bo->locks.lock);
-	WRITE_ONCE(bo->locks.keep_out, bo->locks.held > 0);
-	spin_unlock(&bo->locks.lock);
-}
-
 /* -ENXIO: the file is not known. */
 static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags)
 {
@@ -293,19 +102,15 @@ static int lock_reserved(struct tessera_bo *bo, struct drm_file *file, u32 flags
 
 	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
 		return -ENODEV;
-	if (READ_ONCE(bo->locks.held) && bo->locks.raw != raw)
+	if (tessera_locks_conflict(bo, raw))
 		ret = -EBUSY;
 	/* Without synchronisation the fault handler waits, should a move be under way. */
 	else if (!(flags & DRM_TESSERA_LOCK_IGNORE_SYNC))
 		ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
 	if (!ret)
 		tessera_coherence_for_cpu(bo, false);
-	if (!ret && !locks_add(bo, file))
-		ret = -ENXIO;
-	if (!ret) {
-		locks_set_raw(bo, raw);
-		lock_keep_out(bo);
-	}
+	if (!ret)
+		ret = tessera_locks_add(bo, file, TESSERA_LOCK_TRACKED, raw);
 	drm_dev_exit(idx);
 
 	return ret;
@@ -336,7 +141,7 @@ static int lock_take(struct tessera_bo *bo, struct drm_file *file, u32 flags, u3
 		if (ret == -EINPROGRESS)
 			ret = tessera_access_wait(bo);
 		else if (ret == -ENXIO)
-			ret = locks_open(bo, file, handle);
+			ret = tessera_locks_open(bo, file, handle);
 		else
 			return ret;
 	} while (!ret);
@@ -463,7 +268,8 @@ int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args)
 
 	if (!bo)
 		return -ENOENT;
-	if (tessera_ioctl_bad(tessera_bo_device(bo), !locks_drop(bo, file)))
+	if (tessera_ioctl_bad(tessera_bo_device(bo),
+			      !tessera_locks_drop(bo, file, TESSERA_LOCK_TRACKED)))
 		ret = -EINVAL;
 	else
 		trace_tessera_unlock(bo->id);

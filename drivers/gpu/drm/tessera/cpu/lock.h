@@ -3,7 +3,6 @@
 #define __TESSERA_LOCK_H__
 
 struct drm_file;
-struct drm_gem_object;
 struct drm_tessera_lock;
 struct drm_tessera_unlock;
 struct tessera_paging_queue;	/* paging/queue.c */
@@ -11,7 +10,5 @@ struct tessera_paging_queue;	/* paging/queue.c */
 int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,
 		 struct drm_tessera_lock *args);
 int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args);
-
-void tessera_lock_close(struct drm_gem_object *gem, struct drm_file *file);
 
 #endif /* __TESSERA_LOCK_H__ */

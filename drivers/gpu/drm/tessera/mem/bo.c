@@ -305,23 +305,65 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 }
 
 /**
+ * tessera_bo_apertures() - which apertures an object may be in
+ * @bo: the object
+ *
+ * Return: a set of segment ids, of those it supports.
+ */
+u32 tessera_bo_apertures(const struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 left, set = 0;
+
+	for (left = bo->supported; left; left &= left - 1)
+		if (tessera_segment_is_aperture(tessera_segment_by_id(tdev, __ffs(left))))
+			set |= BIT(__ffs(left));
+
+	return set;
+}
+
+/* Whether locks keep an object from memory. */
+static bool bo_is_kept_out(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->locks.keep_out) ||
+	       (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo));
+}
+
+/**
  * tessera_bo_allowed() - where an object may be now
  * @bo: the object; final only under its reservation
  *
- * Return: a set of segment ids: those it supports, without memory while its pages are pinned.
+ * Return: a set of segment ids: those it supports, without memory while its pages are pinned, or
+ * locked. What has no aperture to be in is refused instead, see tessera_bo_is_locked_out().
  */
 u32 tessera_bo_allowed(const struct tessera_bo *bo)
 {
+	if (!READ_ONCE(bo->pins) && !bo_is_kept_out(bo))
+		return bo->supported;
+
+	return tessera_bo_apertures(bo) ?: bo->supported;
+}
+
+/**
+ * tessera_bo_is_locked_out() - ask whether locks keep an object from wherever a job could use it
+ * @bo: the object; final only under its reservation
+ * @write: the job writes it
+ *
+ * Return: true if so, until it is unlocked.
+ */
+bool tessera_bo_is_locked_out(const struct tessera_bo *bo, bool write)
+{
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 left, set = bo->supported;
+	u32 left;
 
-	if (!READ_ONCE(bo->pins))
-		return set;
-	for (left = set; left; left &= left - 1)
-		if (!tessera_segment_is_aperture(tessera_segment_by_id(tdev, __ffs(left))))
-			set &= ~BIT(__ffs(left));
+	if (!bo_is_kept_out(bo))
+		return false;
+	for (left = tessera_bo_apertures(bo); left; left &= left - 1)
+		if (!write || !(tessera_segment_by_id(tdev, __ffs(left))->flags &
+				TSR_SEGF_GPU_READ_ONLY))
+			return false;
 
-	return set;
+	return true;
 }
 
 /**

@@ -21,7 +21,7 @@ struct tessera_range;		/* segments/manager.h */
 struct tessera_segment;		/* segments/segment.h */
 
 /**
- * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/lock.c
+ * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/locks.c
  */
 struct tessera_bo_locks {
 	/** @lock: protects what follows */
@@ -30,9 +30,14 @@ struct tessera_bo_locks {
 	struct list_head files;
 	/** @held: sum of the counts; of a swizzled layout it changes under resv only */
 	u64 held;
+	/**
+	 * @untracked: of those, locks by Lock2; where they change what the CPU sees, it changes under
+	 * resv only, and else grows there
+	 */
+	u64 untracked;
 	/** @raw: those are for the bytes as they lie in memory, not in linear order; under resv */
 	bool raw;
-	/** @keep_out: submissions may not bring it into a segment; for anybody to read */
+	/** @keep_out: submissions may not bring it into memory; for anybody to read */
 	bool keep_out;
 };
 
@@ -146,6 +151,22 @@ static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *
 	return to_tessera_device(bo->tbo.base.dev);
 }
 
+/*
+ * Whether the CPU sees the system pages of an object only: what may not be in memory to be locked, or
+ * has no CPU access of its own.
+ */
+static inline bool tessera_bo_shows_pages_only(const struct tessera_bo *bo)
+{
+	return (bo->flags & (DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED)) !=
+	       DRM_TESSERA_BO_CPU_ACCESS;
+}
+
+/* Whether mappings of an object show anything. */
+static inline bool tessera_bo_has_view(const struct tessera_bo *bo)
+{
+	return (bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || READ_ONCE(bo->locks.untracked);
+}
+
 /* NULL if there is no such handle; drop with tessera_bo_put(). */
 static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 handle)
 {
@@ -169,7 +190,9 @@ struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
+u32 tessera_bo_apertures(const struct tessera_bo *bo);
 u32 tessera_bo_allowed(const struct tessera_bo *bo);
+bool tessera_bo_is_locked_out(const struct tessera_bo *bo, bool write);
 bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 

@@ -74,6 +74,12 @@ static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
 }
 
+/* What Lock has locked meanwhile, submissions that are under way go on with. */
+static bool is_locked_out(struct tessera_bo *bo, bool write)
+{
+	return READ_ONCE(bo->locks.untracked) && tessera_bo_is_locked_out(bo, write);
+}
+
 static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict)
 {
 	u64 start;
@@ -117,7 +123,8 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * by anybody are not touched. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
- * see TESSERA_ROOM_UNCLAIMED; or another error.
+ * see TESSERA_ROOM_UNCLAIMED; -EBUSY if it is locked and may not go where it could be used; or
+ * another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions)
 {
@@ -133,6 +140,8 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 			tessera_account_want(bo->account, seg->index);
 		return min(ret, 0);
 	}
+	if (is_locked_out(bo, write))
+		return -EBUSY;
 
 	for (evict = false; ; evict = true) {
 		for (i = 0; i < bo->num_preferred; i++) {
@@ -184,7 +193,8 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
  * Inside a segment the old and the new place may overlap.
  *
  * Return: 0; -EAGAIN if somebody else is there, or has the segment for the moment, or the
- * object's pages have been pinned; or another error.
+ * object's pages have been pinned; -EBUSY if it has been locked and may not go there; or another
+ * error.
  */
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 {
@@ -203,6 +213,8 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
 	/* Since the plan was made. */
+	if (is_locked_out(bo, false))
+		return -EBUSY;
 	if (!(tessera_bo_allowed(bo) & BIT(segment_id)))
 		return -EAGAIN;
 

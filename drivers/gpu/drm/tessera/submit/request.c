@@ -210,7 +210,7 @@ static int request_check_cpu(struct tessera_request *req)
 		if (!bo)
 			continue;
 		renamed |= !!READ_ONCE(bo->instance.family);
-		if (READ_ONCE(bo->locks.keep_out))
+		if (tessera_bo_is_locked_out(bo, tessera_request_writes(req, i)))
 			return -EBUSY;
 	}
 	if (!renamed)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: Lock2 and Unlock2
+ *
+ * A way to an address, and no more: whoever locks like this synchronises by himself. Nothing
+ * here waits for a job. Where an object has to move for it, that move waits, and the first access to a
+ * mapping waits for the move (cpu/fault.c).
+ *
+ * No swizzling range is ever taken (LOCK-13): a swizzled object is seen as it lies in memory.
+ *
+ * What is cached, or has no CPU access of its own, is seen in its system pages only. So it leaves memory
+ * to be locked, and stays out of it until it is unlocked (LOCK-15, LOCK-21).
+ */
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_vma_manager.h>
+#include <drm/tessera_drm.h>
+
+#include "cpu/access.h"
+#include "cpu/lock2.h"
+#include "cpu/locks.h"
+#include "mem/bo.h"
+#include "mem/coherence.h"
+#include "mem/victims.h"
+#include "segments/segment.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* To its system pages, if jobs can use it there. */
+static int lock2_leave_memory(struct tessera_bo *bo)
+{
+	if (atomic_read(&bo->lost))
+		return -EIO;
+	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
+		return 0;
+	if (!tessera_bo_apertures(bo))
+		return -EOPNOTSUPP;
+
+	return tessera_victims_evict(bo, TESSERA_EVICT_CPU);
+}
+
+static int lock2_prepare(struct tessera_bo *bo, bool raw)
+{
+	int ret;
+
+	if (tessera_bo_shows_pages_only(bo))
+		return lock2_leave_memory(bo);
+	ret = tessera_access_prepare(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT, raw);
+
+	/* The bytes are on their way. */
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
+/* -ENXIO: the file is not known. */
+static int lock2_reserved(struct tessera_bo *bo, struct drm_file *file)
+{
+	bool raw = bo->layout != DRM_TESSERA_LAYOUT_LINEAR;
+	int ret = -EBUSY, idx;
+
+	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
+		return -ENODEV;
+	if (!tessera_locks_conflict(bo, raw))
+		ret = lock2_prepare(bo, raw);
+	if (!ret)
+		tessera_coherence_for_cpu(bo, false);
+	if (!ret)
+		ret = tessera_locks_add(bo, file, TESSERA_LOCK_UNTRACKED, raw);
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+static int lock2_take(struct tessera_bo *bo, struct drm_file *file, u32 handle)
+{
+	int ret;
+
+	do {
+		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+		if (ret)
+			return ret;
+		ret = lock2_reserved(bo, file);
+		dma_resv_unlock(bo->tbo.base.resv);
+		if (ret != -ENXIO)
+			return ret;
+		ret = tessera_locks_open(bo, file, handle);
+	} while (!ret);
+
+	return ret;
+}
+
+/**
+ * tessera_lock2() - get an address for the CPU
+ * @file: who wants it
+ * @args: the object; receives where to map it
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_lock2.
+ */
+int tessera_lock2(struct drm_file *file, struct drm_tessera_lock2 *args)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	if (tessera_ioctl_bad(to_tessera_device(file->minor->dev), args->flags))
+		return -EINVAL;
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	ret = lock2_take(bo, file, args->handle);
+	if (!ret) {
+		args->mmap_offset = drm_vma_node_offset_addr(&bo->tbo.base.vma_node);
+		trace_tessera_lock2(bo->id);
+	}
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+/**
+ * tessera_unlock2() - give the address up
+ * @file: who had it
+ * @args: the object
+ *
+ * Return: 0, -ENOENT, or -EINVAL if the file has not locked it like this.
+ */
+int tessera_unlock2(struct drm_file *file, const struct drm_tessera_unlock2 *args)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	int ret = 0;
+
+	if (!bo)
+		return -ENOENT;
+	if (tessera_ioctl_bad(tessera_bo_device(bo),
+			      !tessera_locks_drop(bo, file, TESSERA_LOCK_UNTRACKED)))
+		ret = -EINVAL;
+	else
+		trace_tessera_unlock2(bo->id);
+	tessera_bo_put(bo);
+
+	return ret;
+}

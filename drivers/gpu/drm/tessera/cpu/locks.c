@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: locks
+ *
+ * Who has locked an object for CPU access is kept with it: open files, each with a count of
+ * either kind, known from the first lock until the file closes its handle. That gives up what
+ * it has locked, so nothing is left when it dies.
+ *
+ * Locks of a swizzled object are for its linear bytes or for the raw ones. It is its one mapping
+ * that shows either, to everybody: so all locks of an object at a time are of one kind, and the
+ * mappings are taken away when that changes. What has no CPU access of its own has mappings that
+ * show something only while it is locked.
+ *
+ * What is in no segment, and has no aperture to go to, stays there while it is locked (LOCK-22).
+ */
+
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/tessera_drm.h>
+
+#include "cpu/locks.h"
+#include "mem/bo.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+
+/* Locks of one object by one open file. */
+struct lock_file {
+	struct list_head node;
+	/* Only compared. */
+	struct drm_file *file;
+	u64 counts[TESSERA_LOCK_KINDS];
+};
+
+static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *entry;
+
+	lockdep_assert_held(&bo->locks.lock);
+
+	list_for_each_entry(entry, &bo->locks.files, node)
+		if (entry->file == file)
+			return entry;
+
+	return NULL;
+}
+
+/* Count a lock by a file that is known; false if it is not. */
+static bool locks_count(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind)
+{
+	struct lock_file *entry;
+
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (entry) {
+		entry->counts[kind]++;
+		bo->locks.held++;
+		if (kind == TESSERA_LOCK_UNTRACKED)
+			bo->locks.untracked++;
+	}
+	spin_unlock(&bo->locks.lock);
+
+	return entry;
+}
+
+/* Make a file known, which it stays as long as it has the handle. */
+static int locks_add_file(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+
+	if (!new)
+		return -ENOMEM;
+	new->file = file;
+	spin_lock(&bo->locks.lock);
+	if (!locks_find(bo, file)) {
+		list_add_tail(&new->node, &bo->locks.files);
+		new = NULL;
+	}
+	spin_unlock(&bo->locks.lock);
+	kfree(new);
+
+	return 0;
+}
+
+static void locks_release_locked(struct tessera_bo *bo, u64 tracked, u64 untracked)
+{
+	lockdep_assert_held(&bo->locks.lock);
+
+	bo->locks.held -= tracked + untracked;
+	bo->locks.untracked -= untracked;
+	if (!bo->locks.held)
+		WRITE_ONCE(bo->locks.keep_out, false);
+}
+
+/* What mappings show is under the reservation. */
+static bool locks_change_view(const struct tessera_bo *bo)
+{
+	return bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !(bo->flags & DRM_TESSERA_BO_CPU_ACCESS);
+}
+
+static void locks_begin(struct tessera_bo *bo)
+{
+	if (locks_change_view(bo))
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+}
+
+static void locks_set_raw(struct tessera_bo *bo, bool raw)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (bo->locks.raw == raw)
+		return;
+	WRITE_ONCE(bo->locks.raw, raw);
+	ttm_bo_unmap_virtual(&bo->tbo);
+}
+
+static void locks_end(struct tessera_bo *bo)
+{
+	if (!locks_change_view(bo))
+		return;
+	if (!bo->locks.held)
+		locks_set_raw(bo, false);
+	if (!tessera_bo_has_view(bo))
+		ttm_bo_unmap_virtual(&bo->tbo);
+	dma_resv_unlock(bo->tbo.base.resv);
+}
+
+/**
+ * tessera_locks_drop() - end a lock
+ * @bo: the object
+ * @file: who had it
+ * @kind: of which kind
+ *
+ * Return: false if the file has no such lock.
+ */
+bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind)
+{
+	bool untracked = kind == TESSERA_LOCK_UNTRACKED;
+	struct lock_file *entry;
+	bool locked;
+
+	locks_begin(bo);
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	locked = entry && entry->counts[kind];
+	if (locked) {
+		entry->counts[kind]--;
+		locks_release_locked(bo, !untracked, untracked);
+	}
+	spin_unlock(&bo->locks.lock);
+	locks_end(bo);
+
+	return locked;
+}
+
+static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
+{
+	struct lock_file *entry;
+
+	/* Who is about to add himself looks for the handle afterwards. */
+	if (list_empty(&bo->locks.files))
+		return;
+	locks_begin(bo);
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (entry) {
+		list_del(&entry->node);
+		locks_release_locked(bo, entry->counts[TESSERA_LOCK_TRACKED],
+				     entry->counts[TESSERA_LOCK_UNTRACKED]);
+	}
+	spin_unlock(&bo->locks.lock);
+	locks_end(bo);
+	kfree(entry);
+}
+
+/**
+ * tessera_locks_close() - &drm_gem_object_funcs.close
+ * @gem: the object
+ * @file: whose handle is closed
+ */
+void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file)
+{
+	locks_forget_file(gem_to_tessera_bo(gem), file);
+}
+
+/**
+ * tessera_locks_open() - before the first lock of a file
+ * @bo: the object
+ * @file: who is going to lock it
+ * @handle: the file's for the object
+ *
+ * The handle may have been closed meanwhile: if not by now, that will make the file forgotten.
+ *
+ * Return: 0, -ENOENT or -ENOMEM.
+ */
+int tessera_locks_open(struct tessera_bo *bo, struct drm_file *file, u32 handle)
+{
+	int ret = locks_add_file(bo, file);
+	struct tessera_bo *now;
+
+	if (ret)
+		return ret;
+	now = tessera_bo_lookup(file, handle);
+	if (now != bo) {
+		locks_forget_file(bo, file);
+		ret = -ENOENT;
+	}
+	if (now)
+		tessera_bo_put(now);
+
+	return ret;
+}
+
+/**
+ * tessera_locks_conflict() - ask whether others see other bytes than a lock is for
+ * @bo: the object, reservation held
+ * @raw: as they lie in memory, not in linear order
+ *
+ * Return: true if there are locks of the other sort.
+ */
+bool tessera_locks_conflict(struct tessera_bo *bo, bool raw)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	return READ_ONCE(bo->locks.held) && bo->locks.raw != raw;
+}
+
+static void locks_keep_out(struct tessera_bo *bo)
+{
+	if (tessera_bo_segment(bo) || tessera_bo_apertures(bo))
+		return;
+	spin_lock(&bo->locks.lock);
+	WRITE_ONCE(bo->locks.keep_out, bo->locks.held > 0);
+	spin_unlock(&bo->locks.lock);
+}
+
+/**
+ * tessera_locks_add() - lock an object
+ * @bo: the object, reservation held, where the CPU sees it; no conflict
+ * @file: who wants it
+ * @kind: of which kind
+ * @raw: as the bytes lie in memory, not in linear order
+ *
+ * Return: 0, or -ENXIO if the file is not known: to be called again after tessera_locks_open(),
+ * without the reservation.
+ */
+int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind,
+		      bool raw)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (!locks_count(bo, file, kind))
+		return -ENXIO;
+	locks_set_raw(bo, raw);
+	locks_keep_out(bo);
+
+	return 0;
+}
