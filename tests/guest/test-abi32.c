@@ -30,6 +30,7 @@ SIZE(submit, 80);
 SIZE(lock, 16);
 SIZE(unlock, 8);
 SIZE(lock2, 16);
+SIZE(bo_destroy, 8);
 SIZE(unlock2, 8);
 SIZE(bo_private, 32);
 SIZE(bo_create_twins, 48);
@@ -75,6 +76,7 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
 	require_eq(DRM_IOCTL_TESSERA_LOCK2, 0xc0106453);
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK2, 0x40086454);
+	require_eq(DRM_IOCTL_TESSERA_BO_DESTROY, 0x40086455);
 }
 
 static const struct tap_test tests[] = {

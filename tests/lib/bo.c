@@ -134,6 +134,13 @@ int __tsr_bo_close(int fd, uint32_t handle)
 	return tsr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
 }
 
+int __tsr_bo_destroy(int fd, uint32_t handle, uint32_t flags)
+{
+	struct drm_tessera_bo_destroy args = { .handle = handle, .flags = flags };
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_BO_DESTROY, &args);
+}
+
 void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo)
 {
 	tsr_bo_unmap(bo);

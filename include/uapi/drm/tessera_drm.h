@@ -69,6 +69,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_LOCK2 = 0x13,
 	/** @DRM_TESSERA_UNLOCK2: give it up */
 	DRM_TESSERA_UNLOCK2 = 0x14,
+	/** @DRM_TESSERA_BO_DESTROY: destroy a buffer object */
+	DRM_TESSERA_BO_DESTROY = 0x15,
 };
 
 /**
@@ -392,6 +394,30 @@ struct drm_tessera_bo_info {
 	__u64 segment_offset;
 };
 
+#define DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE	(1U << 0) /* no job uses it that does not list it */
+#define DRM_TESSERA_BO_DESTROY_SYNCHRONOUS		(1U << 1) /* return when its memory is free */
+
+/**
+ * struct drm_tessera_bo_destroy - argument of DRM_IOCTL_TESSERA_BO_DESTROY (WDDM: DestroyAllocation2)
+ *
+ * The handle goes at once. Without flags this waits for nothing, and the object itself goes when all jobs are done that
+ * this open file had submitted before, in any of its contexts, those that have been destroyed included, whether they list the object or not.
+ *
+ * With DESTROY_ASSUME_NOT_IN_USE it goes when the jobs are done that list it, which is what
+ * DRM_IOCTL_GEM_CLOSE does. With DESTROY_SYNCHRONOUS the call waits for what the other flag says, and returns when the memory is free,
+ * unless something else keeps the object: another handle, a mapping, a dma-buf. A signal ends the wait, with nothing destroyed.
+ *
+ * Until it goes, its memory counts as the client's.
+ *
+ * Errors, with nothing destroyed: -ENOENT: unknown handle. -EINVAL: unknown flags.
+ */
+struct drm_tessera_bo_destroy {
+	/** @handle: the object */
+	__u32 handle;
+	/** @flags: DRM_TESSERA_BO_DESTROY_* */
+	__u32 flags;
+};
+
 #define DRM_TESSERA_BO_WAIT_WRITE	(1U << 0) /* wait for readers too: the caller will write */
 
 /**
@@ -675,6 +701,8 @@ struct drm_tessera_submit {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK, struct drm_tessera_unlock)
 #define DRM_IOCTL_TESSERA_LOCK2 \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_LOCK2, struct drm_tessera_lock2)
+#define DRM_IOCTL_TESSERA_BO_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_DESTROY, struct drm_tessera_bo_destroy)
 #define DRM_IOCTL_TESSERA_UNLOCK2 \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
 

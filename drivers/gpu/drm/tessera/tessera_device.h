@@ -46,7 +46,7 @@ struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, the instances', the host aperture's, the swizzling ranges', one per paging
  *    queue. They do not nest.
- * 4. Gates (spinlocks), leaves.
+ * 4. Gates and backlogs (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
  *

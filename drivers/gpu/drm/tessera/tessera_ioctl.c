@@ -7,6 +7,7 @@
  * without locks.
  */
 #include <linux/capability.h>
+#include <linux/dma-fence.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -15,6 +16,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/destroy.h"
 #include "cpu/gem.h"
 #include "cpu/host_aperture.h"
 #include "cpu/lock.h"
@@ -30,6 +32,7 @@
 #include "segments/account.h"
 #include "segments/segment.h"
 #include "services/client.h"
+#include "submit/backlog.h"
 #include "submit/context.h"
 #include "submit/request.h"
 #include "submit/submit.h"
@@ -394,8 +397,8 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	if (ret)
 		return ret;
 
-	return tessera_context_create(tdev, &client->contexts, client->account, args,
-				      &args->id);
+	return tessera_context_create(tdev, &client->contexts, client->account, client->backlog,
+				      args, &args->id);
 }
 
 /* -ENOENT: unknown context. -EINVAL: non-zero padding. */
@@ -601,6 +604,30 @@ static int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_
 	return tessera_unlock2(file, args);
 }
 
+/* See &struct drm_tessera_bo_destroy. */
+static int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const u32 known = DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE |
+			  DRM_TESSERA_BO_DESTROY_SYNCHRONOUS;
+	const struct drm_tessera_bo_destroy *args = data;
+	struct tessera_client *client = to_tessera_client(file);
+	struct dma_fence *work = NULL;
+	int ret;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags & ~known))
+		return -EINVAL;
+	if (!(args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
+		work = tessera_backlog_fence(client->backlog);
+	if (IS_ERR(work))
+		return PTR_ERR(work);
+	ret = args->flags & DRM_TESSERA_BO_DESTROY_SYNCHRONOUS ?
+		tessera_destroy_now(file, args->handle, work) :
+		tessera_destroy_after(file, args->handle, work);
+	dma_fence_put(work);
+
+	return ret;
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -618,4 +645,5 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_LOCK2, tessera_ioctl_lock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
 };

@@ -228,6 +228,15 @@ TRACE_EVENT(tessera_bo_destroy,
 	    TP_printk("bo=%u", __entry->bo)
 );
 
+/* Now all that the object had is given back. */
+TRACE_EVENT(tessera_destroy,
+	    TP_PROTO(u32 bo),
+	    TP_ARGS(bo),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
+	    TP_printk("bo=%u", __entry->bo)
+);
+
 /* A job was written to the ring. */
 TRACE_EVENT(tessera_job_run,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),

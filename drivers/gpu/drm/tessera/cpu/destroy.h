@@ -2,8 +2,15 @@
 #ifndef __TESSERA_DESTROY_H__
 #define __TESSERA_DESTROY_H__
 
+#include <linux/types.h>
+
+struct dma_fence;
+struct drm_file;
 struct drm_gem_object;
 
 void tessera_destroy_free(struct drm_gem_object *gem);
+
+int tessera_destroy_after(struct drm_file *file, u32 handle, struct dma_fence *work);
+int tessera_destroy_now(struct drm_file *file, u32 handle, struct dma_fence *work);
 
 #endif /* __TESSERA_DESTROY_H__ */

@@ -27,6 +27,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
 	const struct tessera_segment *seg = tessera_segment_by_id(tdev, bo->preferred[0]);
 
+	trace_tessera_destroy(bo->id);
 	atomic64_sub(tessera_bo_bytes(bo), &bo->account->total[seg->index]);
 
 	tessera_registry_remove(tdev, bo->id);

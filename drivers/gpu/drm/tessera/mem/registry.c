@@ -10,6 +10,7 @@
 
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_gem.h>
@@ -24,6 +25,8 @@ struct tessera_registry {
 	struct xarray objects;
 	/* Where the shrinker goes on. */
 	unsigned long walk_from;
+	/* For an object to be removed. */
+	wait_queue_head_t removed;
 	u32 next_id;
 };
 
@@ -50,6 +53,7 @@ int tessera_registry_init(struct tessera_device *tdev)
 		return -ENOMEM;
 
 	mutex_init(&registry->lock);
+	init_waitqueue_head(&registry->removed);
 	xa_init_flags(&registry->objects, XA_FLAGS_ALLOC1);
 	tdev->registry = registry;
 
@@ -99,6 +103,22 @@ void tessera_registry_remove(struct tessera_device *tdev, u32 id)
 	mutex_lock(&registry->lock);
 	xa_erase(&registry->objects, id);
 	mutex_unlock(&registry->lock);
+	if (wq_has_sleeper(&registry->removed))
+		wake_up_all(&registry->removed);
+}
+
+/**
+ * tessera_registry_wait_removed() - wait until an object has gone, with all that it has
+ * @tdev: the device
+ * @id: its number; nobody has a reference to it any more
+ *
+ * A fatal signal ends the wait, too. Numbers do not come again so soon that it mattered.
+ */
+void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_registry *registry = tdev->registry;
+
+	wait_event_killable(registry->removed, !xa_load(&registry->objects, id));
 }
 
 /**

@@ -14,6 +14,7 @@
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "services/client.h"
+#include "submit/backlog.h"
 #include "submit/context.h"
 #include "tessera_device.h"
 
@@ -38,26 +39,28 @@ struct tessera_client *to_tessera_client(struct drm_file *file)
 int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 {
 	struct tessera_client *client;
+	int ret;
 
 	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
 
+	client->backlog = tessera_backlog_create();
+	if (!client->backlog) {
+		ret = -ENOMEM;
+		goto err_free;
+	}
+
 	client->account = tessera_account_create(tdev);
 	if (IS_ERR(client->account)) {
-		int ret = PTR_ERR(client->account);
-
-		kfree(client);
-		return ret;
+		ret = PTR_ERR(client->account);
+		goto err_put_backlog;
 	}
 
 	client->paging = tessera_paging_queue_create(tdev, client->account);
 	if (IS_ERR(client->paging)) {
-		int ret = PTR_ERR(client->paging);
-
-		tessera_account_put(client->account);
-		kfree(client);
-		return ret;
+		ret = PTR_ERR(client->paging);
+		goto err_put_account;
 	}
 
 	client->tdev = tdev;
@@ -65,6 +68,14 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 	file->driver_priv = client;
 
 	return 0;
+
+err_put_account:
+	tessera_account_put(client->account);
+err_put_backlog:
+	tessera_backlog_put(client->backlog);
+err_free:
+	kfree(client);
+	return ret;
 }
 
 /**
@@ -81,6 +92,7 @@ void tessera_client_close(struct drm_file *file)
 	xa_destroy(&client->contexts);
 	tessera_paging_queue_put(client->paging);
 	tessera_account_put(client->account);
+	tessera_backlog_put(client->backlog);
 	kfree(client);
 	file->driver_priv = NULL;
 }

@@ -6,6 +6,7 @@
 
 struct drm_file;
 struct tessera_account;		/* segments/account.h */
+struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
 
@@ -19,6 +20,8 @@ struct tessera_client {
 	struct tessera_account *account;
 	/** @paging: its paging queue; holds a reference */
 	struct tessera_paging_queue *paging;
+	/** @backlog: what its contexts have to do; holds a reference */
+	struct tessera_backlog *backlog;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
 };

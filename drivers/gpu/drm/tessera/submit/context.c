@@ -161,6 +161,7 @@ static void context_release(struct kref *ref)
 	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
 
 	context_unlist(ctx);
+	tessera_backlog_leave(&ctx->backlog);
 	drm_sched_entity_destroy(&ctx->entity);
 	/* There may be some of submissions that failed. */
 	tessera_leashes_cut(&ctx->leashes);
@@ -253,6 +254,7 @@ err_free:
  * @tdev: the device
  * @contexts: the client's table
  * @account: who pays
+ * @backlog: the client's
  * @args: flags, checked, and engine
  * @id: receives its number in the table, written before others can look it up
  *
@@ -260,7 +262,7 @@ err_free:
  * contexts, or -ENOMEM.
  */
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
-			   struct tessera_account *account,
+			   struct tessera_account *account, struct tessera_backlog *backlog,
 			   const struct drm_tessera_context_create *args, u32 *id)
 {
 	struct tessera_engine *engine = render_engine(tdev, args->engine);
@@ -272,6 +274,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 	ctx = context_alloc(tdev, engine, account, contexts, args);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
+	tessera_backlog_join(backlog, &ctx->backlog);
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {

@@ -10,6 +10,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "pure/slot.h"
+#include "submit/backlog.h"
 #include "submit/leash.h"
 
 struct drm_tessera_context_create;
@@ -43,6 +44,8 @@ struct tessera_context {
 	u32 flags;
 	/** @entity: queue of the engine's scheduler */
 	struct drm_sched_entity entity;
+	/** @backlog: what its client waits for to be done with an object */
+	struct tessera_backlog_queue backlog;
 	/** @leashes: what user space wants its jobs to wait for */
 	struct tessera_leashes leashes;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
@@ -68,7 +71,7 @@ void tessera_context_drop_all(struct tessera_device *tdev);
 void tessera_context_lose_all(struct tessera_device *tdev);
 void tessera_context_accept(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
-			   struct tessera_account *account,
+			   struct tessera_account *account, struct tessera_backlog *backlog,
 			   const struct drm_tessera_context_create *args, u32 *id);
 int tessera_context_destroy(struct xarray *contexts, u32 id);
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts);

@@ -334,6 +334,7 @@ struct dma_fence *tessera_part_arm(struct tessera_part *part)
 	lockdep_assert_held(&part->ctx->lock);
 
 	tessera_job_arm(&part->job);
+	tessera_backlog_note(&part->ctx->backlog, tessera_job_finished(&part->job));
 
 	return tessera_job_finished(&part->job);
 }

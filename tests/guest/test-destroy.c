@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/* BO_DESTROY: behind all earlier work of the client, or by its promise, or at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "held.h"
+#include "stall.h"
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t not_in_use = DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE;
+static const uint32_t synchronous = DRM_TESSERA_BO_DESTROY_SYNCHRONOUS;
+
+#define BYTES MiB(1)
+
+static uint64_t used(struct tsr_device *dev)
+{
+	return tsr_query_memory(dev, tsr_seg_visible(dev)->id).client_used;
+}
+
+/* of objects, resident or not: what is gone is all gone when this is lower */
+static uint64_t total(struct tsr_device *dev)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "drm-total-%s", (const char *)tsr_seg_visible(dev)->name);
+	return (uint64_t)tsr_fdinfo(dev, key);
+}
+
+/* in visible memory, which counts it */
+static struct tsr_bo resident(struct tsr_device *dev, uint32_t ctx)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, BYTES, tsr_bit(tsr_seg_visible(dev)), cpu);
+
+	tsr_gpu_fill(dev, ctx, &bo, bo.handle);
+	return bo;
+}
+
+static void destroy(struct tsr_device *dev, struct tsr_bo *bo, uint32_t flags)
+{
+	tsr_bo_unmap(bo);
+	require_ok(__tsr_bo_destroy(dev->fd, bo->handle, flags));
+	require_err(__tsr_bo_close(dev->fd, bo->handle), -EINVAL);
+	bo->handle = 0;
+}
+
+/* something the held jobs are about, and nothing else is */
+static struct tsr_bo other(struct tsr_device *dev)
+{
+	return tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cpu);
+}
+
+/* Destroyed by a promise it is gone, and with it whatever the kernel has on the way. */
+static void see_through(struct tsr_device *dev, uint32_t ctx)
+{
+	uint64_t before = total(dev);
+	struct tsr_bo bo = resident(dev, ctx);
+
+	require_eq(total(dev), before + BYTES);
+	destroy(dev, &bo, not_in_use);
+	tsr_wait_for(total(dev) == before);
+}
+
+/* ---- by default ---------------------------------------------------------------------- */
+
+/* Of all contexts, also of one that was destroyed; the jobs do not name the object. */
+static void behind_earlier_work(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo target = other(&dev), bos[3];
+	const struct tsr_event *ev, *done = NULL;
+	uint64_t before = total(&dev);
+	struct tsr_trace trace;
+
+	for (uint32_t round = 0; round < ARRAY_SIZE(bos); round++) {
+		struct tsr_held held = tsr_held_open(&dev);
+
+		bos[round] = resident(&dev, ctx);
+		tsr_held_fill(&held, &target, 16, round);
+		/* the first context has nothing to do, the last one, too */
+		tsr_context_new(&dev, 0);
+		if (round == 1)
+			tsr_context_free(&dev, held.ctx);
+		tsr_trace_start("destroy", "job_done", NULL);
+		destroy(&dev, &bos[round], 0);
+		require(tsr_held_waits(&held));
+		see_through(&dev, ctx);
+		require_eq(total(&dev), before + BYTES);
+		require_eq(used(&dev), BYTES);
+		require(tsr_held_waits(&held));
+		tsr_held_go(&held);
+		tsr_wait_for(total(&dev) == before);
+		require_eq(used(&dev), 0);
+		trace = tsr_trace_stop();
+		tsr_trace_for_each(&trace, "job_done", job) done = job;
+		require_eq(tsr_trace_count(&trace, "destroy"), 2);
+		ev = tsr_trace_next(&trace, "destroy", NULL);
+		ev = tsr_trace_next(&trace, "destroy", ev + 1);
+		require(ev && done && ev > done);
+		tsr_trace_free(&trace);
+		tsr_held_close(&held);
+	}
+	tsr_close(&dev);
+}
+
+/* What comes later is none of its business, what came between two is the second one's. */
+static void not_behind_later_work(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo target = other(&dev), first, second, third;
+	uint64_t before = used(&dev);
+
+	first = resident(&dev, ctx);
+	second = resident(&dev, ctx);
+	third = resident(&dev, ctx);
+	/* nothing is under way */
+	destroy(&dev, &first, 0);
+	tsr_wait_for(used(&dev) == before + 2 * BYTES);
+	tsr_held_fill(&held, &target, 16, 1);
+	destroy(&dev, &second, 0);
+	tsr_held_again(&held);
+	tsr_held_fill(&held, &target, 16, 2);
+	destroy(&dev, &third, 0);
+	see_through(&dev, ctx);
+	require_eq(used(&dev), before + 2 * BYTES);
+	/* the first job ends */
+	tsr_foreign_signal(held.foreign, 1);
+	tsr_wait_for(used(&dev) == before + BYTES);
+	see_through(&dev, ctx);
+	require_eq(used(&dev), before + BYTES);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	tsr_wait_for(used(&dev) == before);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* Right behind the job that uses it, over and over. */
+static void right_after_submit(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	uint32_t flags[] = { 0, not_in_use };
+	uint64_t before = used(&dev);
+
+	for (uint32_t round = 0; round < 100; round++) {
+		struct tsr_bo src = tsr_bo_new(&dev, KiB(64), vis, cpu), dst = other(&dev);
+		struct tsr_cmd cmd;
+
+		tsr_bo_map(&dev, &src);
+		tsr_bo_map(&dev, &dst);
+		tsr_pattern_write(&src, round);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &dst, true);
+		tsr_cmd_bind_buffer(&cmd, 1, &src, false);
+		tsr_cmd_copy(&cmd, 0, 0, 1, 0, src.size / 4);
+		tsr_submit(&dev, ctx, &cmd, 0, 0);
+		tsr_cmd_fini(&cmd);
+		destroy(&dev, &src, flags[round % 2]);
+		tsr_bo_wait(&dev, &dst);
+		tsr_pattern_check(&dst, round);
+		destroy(&dev, &dst, flags[round % 2]);
+	}
+	tsr_wait_for(used(&dev) == before);
+	tsr_close(&dev);
+}
+
+static void destroys_then_dies(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo target = other(&dev);
+
+	tsr_held_fill(&held, &target, 16, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct tsr_bo bo = resident(&dev, ctx);
+
+		destroy(&dev, &bo, 0);
+	}
+	client->state->ready = true;
+	for (;;)
+		pause();
+}
+
+/* With work that does not end, and what it has destroyed. */
+static void client_dies(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t seg = tsr_seg_visible(&dev)->id;
+	uint64_t before = tsr_query_memory(&dev, seg).used;
+	struct tsr_client client = { 0 };
+	struct tsr_foreign *foreign = tsr_foreign_open();
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_foreign_close(foreign);
+	tsr_client_start(&client, destroys_then_dies, 0);
+	tsr_wait_for(client.state->ready);
+	require_eq(tsr_query_memory(&dev, seg).used, before + 4 * BYTES);
+	tsr_client_kill(&client);
+	tsr_wait_for(tsr_query_memory(&dev, seg).used == before);
+	tsr_close(&dev);
+}
+
+/* It is another file's, too, and goes on. */
+static void others_keep_it(void)
+{
+	struct tsr_device dev = tsr_open(), owner = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), flags[] = { 0, not_in_use, synchronous };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct tsr_bo bo = tsr_bo_new(&owner, KiB(64), tsr_bit(tsr_seg_gart(&dev)), cpu);
+		struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+
+		tsr_bo_map(&owner, &bo);
+		tsr_pattern_write(&bo, i);
+		require_ok(tsr_ioctl(owner.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+		close(prime.fd);
+		destroy(&owner, &bo, flags[i]);
+		bo.handle = prime.handle;
+		tsr_bo_map(&dev, &bo);
+		tsr_pattern_check(&bo, i);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		destroy(&dev, &bo, flags[i]);
+	}
+	tsr_close(&owner);
+	tsr_close(&dev);
+}
+
+/* ---- by promise ----------------------------------------------------------------------- */
+
+/* A promise that was a lie: the job that names it has it, and nobody else gets the memory. */
+static void lie(void)
+{
+	struct tsr_device dev = tsr_open(), victim = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&victim, 0), num = (uint32_t)(vis->size / BYTES);
+	struct tsr_bo src = resident(&dev, tsr_context_new(&dev, 0));
+	struct tsr_bo dst = tsr_bo_new(&dev, BYTES, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	uint32_t value = src.handle;
+	struct tsr_bo *bos = calloc(num, sizeof(*bos));
+
+	require(bos);
+	tsr_bo_map(&dev, &dst);
+	tsr_held_copy(&held, &dst, &src);
+	destroy(&dev, &src, not_in_use);
+	/* all that is left of the segment */
+	for (uint32_t i = 0; i + 1 < num; i++) {
+		bos[i] = tsr_bo_new(&victim, BYTES, tsr_bit(vis), cpu);
+		tsr_gpu_fill(&victim, ctx, &bos[i], ~i);
+	}
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	tsr_words_check(dst.map, BYTES / 4, value);
+	for (uint32_t i = 0; i + 1 < num; i++) {
+		tsr_bo_map(&victim, &bos[i]);
+		tsr_words_check(bos[i].map, BYTES / 4, ~i);
+	}
+	tsr_held_close(&held);
+	tsr_close(&victim);
+	tsr_close(&dev);
+}
+
+/* ---- and wait -------------------------------------------------------------------------- */
+
+/* Lower on return, wherever it was; with the promise beside a job that has not begun. */
+static void memory_is_free_on_return(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
+							   tsr_seg_gart(&dev) };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo target = other(&dev), bo;
+	uint64_t before;
+
+	tsr_held_fill(&held, &target, 16, 1);
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+			before = tsr_query_memory(&dev, segs[i]->id).used;
+			bo = tsr_bo_new(&dev, BYTES, tsr_bit(segs[i]), cpu);
+			tsr_gpu_touch(&dev, ctx, &bo);
+			require_eq(tsr_query_memory(&dev, segs[i]->id).used, before + BYTES);
+			destroy(&dev, &bo, pass ? synchronous : synchronous | not_in_use);
+			require_eq(tsr_query_memory(&dev, segs[i]->id).used, before);
+			require_eq(tsr_held_waits(&held), !pass);
+		}
+		if (!pass)
+			tsr_held_go(&held);
+	}
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+struct waiter {
+	int fd;
+	uint32_t handle;
+	pid_t tid;
+	int rc;
+};
+
+static void nothing(int sig)
+{
+}
+
+static void *waiter_run(void *arg)
+{
+	struct waiter *w = arg;
+	struct drm_tessera_bo_destroy args = { .handle = w->handle, .flags = synchronous };
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_SEQ_CST);
+	w->rc = ioctl(w->fd, DRM_IOCTL_TESSERA_BO_DESTROY, &args) ? -errno : 0;
+	return NULL;
+}
+
+/* It waits, asleep; a signal ends that, and nothing was destroyed. */
+static void wait_is_interrupted(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct sigaction action = { .sa_handler = nothing };
+	struct tsr_bo target = other(&dev), bo = other(&dev);
+	struct waiter w = { .fd = dev.fd, .handle = bo.handle };
+	pthread_t thread;
+	pid_t tid;
+
+	require(!sigaction(SIGUSR1, &action, NULL));
+	tsr_held_fill(&held, &target, 16, 1);
+	require(!pthread_create(&thread, NULL, waiter_run, &w));
+	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
+		usleep(1000);
+	require(!pthread_kill(thread, SIGUSR1));
+	pthread_join(thread, NULL);
+	require_eq(w.rc, -EINTR);
+	require(tsr_held_waits(&held));
+	tsr_bo_info(&dev, &bo);
+
+	w.tid = 0;
+	require(!pthread_create(&thread, NULL, waiter_run, &w));
+	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
+		usleep(1000);
+	tsr_bo_info(&dev, &bo);
+	tsr_held_go(&held);
+	pthread_join(thread, NULL);
+	require_eq(w.rc, 0);
+	require_err(__tsr_bo_close(dev.fd, bo.handle), -EINVAL);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static void bad_input(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = other(&dev);
+
+	for (uint32_t bit = 2; bit < 32; bit++) {
+		require_err(__tsr_bo_destroy(dev.fd, bo.handle, 1u << bit), -EINVAL);
+		require_err(__tsr_bo_destroy(dev.fd, bo.handle, 1u << bit | not_in_use), -EINVAL);
+	}
+	tsr_bo_info(&dev, &bo);
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		require_err(__tsr_bo_destroy(dev.fd, 4711, flags), -ENOENT);
+		require_err(__tsr_bo_destroy(dev.fd, 0, flags), -ENOENT);
+	}
+	destroy(&dev, &bo, 0);
+	require_err(__tsr_bo_destroy(dev.fd, 1, 0), -ENOENT);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 behind all earlier work", behind_earlier_work, 0,
+	  0 },
+	{ "DESTROY-5 not behind later work", not_behind_later_work, 0, 0 },
+	{ "DESTROY-4 right after submit", right_after_submit, 0, 0 },
+	{ "DESTROY-1 the client dies", client_dies, 0, 0 },
+	{ "DESTROY-1 others keep it", others_keep_it, 0, 0 },
+	{ "DESTROY-7 a lie", lie, 0, 0 },
+	{ "DESTROY-8 the memory is free on return", memory_is_free_on_return, 0, 0 },
+	{ "DESTROY-8 the wait is interrupted", wait_is_interrupted, 0, 0 },
+	{ "DESTROY-9 bad input", bad_input, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
