@@ -31,6 +31,8 @@ SIZE(lock, 16);
 SIZE(unlock, 8);
 SIZE(lock2, 16);
 SIZE(bo_destroy, 8);
+SIZE(invalidate_cache, 24);
+AT(invalidate_cache, offset, 8);
 SIZE(unlock2, 8);
 SIZE(bo_private, 32);
 SIZE(bo_create_twins, 48);
@@ -77,6 +79,7 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_LOCK2, 0xc0106453);
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK2, 0x40086454);
 	require_eq(DRM_IOCTL_TESSERA_BO_DESTROY, 0x40086455);
+	require_eq(DRM_IOCTL_TESSERA_INVALIDATE_CACHE, 0x40186458);
 }
 
 static const struct tap_test tests[] = {

@@ -604,6 +604,183 @@ static void not_for_other_devices(void)
 	tsr_close(&s.dev);
 }
 
+/* ---- user space's duty ------------------------------------------------------------------ */
+
+static const uint32_t own =
+	DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED | DRM_TESSERA_BO_EXPLICIT_SYNC;
+
+/* what the GPU reads of it: all one key's */
+static bool gpu_reads(struct scene *s, const struct tsr_bo *bo, uint32_t key)
+{
+	tsr_gpu_copy(&s->dev, s->ctx, &s->seen, bo);
+	for (uint32_t i = 0; i < WORDS; i++)
+		if (((uint32_t *)s->seen.map)[i] != tsr_pattern(key, i))
+			return false;
+	return true;
+}
+
+/* Without the call each sees old bytes, and the kernel does nothing about it. */
+static void stale_without_the_call(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, own);
+	struct tsr_trace trace;
+
+	/* what it was born with is the kernel's */
+	tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
+	tsr_words_check(s.seen.map, WORDS, 0);
+	tsr_trace_start("cache_maintenance", NULL);
+	tsr_pattern_write(&bo, 1);
+	require(!gpu_reads(&s, &bo, 1));
+	tsr_words_check(s.seen.map, WORDS, 0);
+	trace = tsr_trace_stop();
+	require_eq(trace.count, 0);
+	tsr_trace_free(&trace);
+
+	tsr_trace_start("cache_maintenance", "split_part", NULL);
+	tsr_invalidate_cache(&s.dev, &bo);
+	require(gpu_reads(&s, &bo, 1));
+	trace = tsr_trace_stop();
+	require_eq(maintained(&trace, "flush"), 1);
+	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 1);
+	tsr_trace_free(&trace);
+
+	/* COH-11: the CPU has its lines already, though it has not read since */
+	tsr_gpu_fill(&s.dev, s.ctx, &bo, 0x55);
+	tsr_lock(&s.dev, &bo, read_only);
+	tsr_unlock(&s.dev, &bo);
+	tsr_pattern_check(&bo, 1);
+	tsr_invalidate_cache(&s.dev, &bo);
+	tsr_words_check(bo.map, WORDS, 0x55);
+	tsr_close(&s.dev);
+}
+
+/* Its lines, and no others. */
+static void exactly_the_range(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, own);
+	const struct {
+		uint64_t offset, size, from, bytes;
+	} ranges[] = {
+		{ 0, 1, 0, 64 },
+		{ 100, 50, 64, 128 },
+		{ 4095, 2, 4032, 128 },
+		{ 64, 64, 64, 64 },
+		{ 5000, 20000, 4992, 20032 },
+		{ BYTES - 1, 1, BYTES - 64, 64 },
+		{ 0, BYTES, 0, BYTES },
+	};
+	struct tsr_trace trace;
+
+	tsr_invalidate_cache(&s.dev, &bo);
+	for (uint32_t r = 0; r < ARRAY_SIZE(ranges); r++) {
+		const struct tsr_event *ev;
+		uint32_t *words = bo.map;
+
+		tsr_gpu_fill(&s.dev, s.ctx, &bo, 0x100 + r);
+		tsr_trace_start("cache_maintenance", NULL);
+		require_ok(__tsr_invalidate_cache(s.dev.fd, bo.handle, ranges[r].offset,
+						  ranges[r].size));
+		trace = tsr_trace_stop();
+		require_eq(trace.count, 1);
+		ev = tsr_trace_next(&trace, "cache_maintenance", NULL);
+		require_eq(tsr_event_u64(ev, "offset"), ranges[r].from);
+		require_eq(tsr_event_u64(ev, "bytes"), ranges[r].bytes);
+		tsr_trace_free(&trace);
+		for (uint64_t i = 0; i < WORDS; i++) {
+			bool in =
+				i * 4 >= ranges[r].from && i * 4 < ranges[r].from + ranges[r].bytes;
+
+			require_eq(words[i] == 0x100 + r, in);
+		}
+		tsr_invalidate_cache(&s.dev, &bo);
+	}
+	/* what the CPU stores beside a range is not lost with it */
+	((uint32_t *)bo.map)[0] = 7;
+	((uint32_t *)bo.map)[16] = 8;
+	require_ok(__tsr_invalidate_cache(s.dev.fd, bo.handle, 64, 64));
+	require_eq(((uint32_t *)bo.map)[0], 7);
+	require_eq(((uint32_t *)bo.map)[16], 8);
+	tsr_invalidate_cache(&s.dev, &bo);
+	tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
+	require_eq(((uint32_t *)s.seen.map)[0], 7);
+	require_eq(((uint32_t *)s.seen.map)[16], 8);
+	tsr_close(&s.dev);
+}
+
+/* What the kernel does to an object it does right, whoever cares for jobs. */
+static void moves_are_the_kernels(void)
+{
+	struct scene s = scene_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&s.dev));
+	struct tsr_bo bo = mapped(&s, vis, own), pages = mapped(&s, s.gart, own);
+
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&bo, round);
+		gpu_sees(&s, &bo, round);
+		tsr_gpu_fill(&s.dev, s.ctx, &bo, round);
+		tsr_evict_set(vis);
+		tsr_words_check(bo.map, WORDS, round);
+	}
+	/* swapped out as the GPU has left it */
+	tsr_invalidate_cache(&s.dev, &pages);
+	tsr_gpu_fill(&s.dev, s.ctx, &pages, 0x77);
+	tsr_evict_set(s.gart);
+	require(tsr_swap_out_objects() > 0);
+	tsr_words_check(pages.map, WORDS, 0x77);
+	tsr_close(&s.dev);
+}
+
+/* Of a tracked object, too, at any time. */
+static void call_for_tracked(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, cached);
+
+	tsr_invalidate_cache(&s.dev, &bo);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_pattern_write(&bo, round);
+		tsr_invalidate_cache(&s.dev, &bo);
+		gpu_sees(&s, &bo, round);
+		tsr_gpu_fill(&s.dev, s.ctx, &bo, round);
+		tsr_invalidate_cache(&s.dev, &bo);
+		tsr_words_check(bo.map, WORDS, round);
+	}
+	tsr_close(&s.dev);
+}
+
+static void call_bad_input(void)
+{
+	struct scene s = scene_open();
+	struct tsr_bo bo = mapped(&s, s.gart, own), plain = mapped(&s, s.gart, uncached);
+	struct drm_tessera_invalidate_cache pad = { .handle = bo.handle, .pad = 1, .size = 64 };
+	struct drm_tessera_bo_create bad = {
+		.size = BYTES,
+		.supported = s.gart,
+		.flags = uncached | DRM_TESSERA_BO_EXPLICIT_SYNC,
+	};
+	const struct {
+		uint32_t handle;
+		uint64_t offset, size;
+		int err;
+	} rows[] = {
+		{ bo.handle, 0, 0, -EINVAL },	       { bo.handle, 0, BYTES + 1, -EINVAL },
+		{ bo.handle, BYTES, 1, -EINVAL },      { bo.handle, BYTES - 64, 65, -EINVAL },
+		{ bo.handle, UINT64_MAX, 1, -EINVAL }, { bo.handle, 64, UINT64_MAX - 63, -EINVAL },
+		{ plain.handle, 0, 64, -EINVAL },      { 4711, 0, 64, -ENOENT },
+		{ bo.handle, BYTES - 1, 1, 0 },
+	};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++)
+		require_eq(__tsr_invalidate_cache(s.dev.fd, rows[i].handle, rows[i].offset,
+						  rows[i].size),
+			   rows[i].err);
+	require_err(tsr_ioctl(s.dev.fd, DRM_IOCTL_TESSERA_INVALIDATE_CACHE, &pad), -EINVAL);
+	require_err(__tsr_bo_create(s.dev.fd, &bad), -EINVAL);
+	tsr_close(&s.dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "COH-4 COH-6 CPU write, GPU read: written back before the part", cleaned_before_the_part,
 	  0, 60 },
@@ -622,6 +799,12 @@ static const struct tap_test tests[] = {
 	{ "COH-5 state of an object", state_follows, 0, 60 },
 	{ "COH-2 PAGE-8 entries say which pages are cached", entries_say_cached, 0, 60 },
 	{ "COH-4 other devices get no cached pages", not_for_other_devices, 0, 60 },
+	{ "COH-8 COH-10 COH-11 stale without the call", stale_without_the_call,
+	  TSR_EXPECT(STRICT_COHERENCE), 60 },
+	{ "COH-9 exactly the range", exactly_the_range, 0, 60 },
+	{ "COH-8 moves are the kernel's", moves_are_the_kernels, 0, 60 },
+	{ "COH-9 the call for an object that is tracked", call_for_tracked, 0, 60 },
+	{ "COH-9 bad input", call_bad_input, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

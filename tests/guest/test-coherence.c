@@ -58,8 +58,35 @@ static void nothing_is_done(void)
 	tsr_close(&dev);
 }
 
+/* The call takes the same arguments, and there is nothing to do. */
+static void call_does_nothing(void)
+{
+	const uint32_t explicit_sync = DRM_TESSERA_BO_EXPLICIT_SYNC;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), gart, cached | explicit_sync);
+	struct tsr_bo copy = tsr_bo_new(&dev, KiB(64), gart, cached);
+	struct tsr_trace trace;
+
+	tsr_bo_map(&dev, &bo);
+	tsr_bo_map(&dev, &copy);
+	tsr_trace_start("cache_maintenance", "cpu_fault", NULL);
+	tsr_pattern_write(&bo, 1);
+	tsr_invalidate_cache(&dev, &bo);
+	tsr_gpu_copy(&dev, ctx, &copy, &bo);
+	tsr_pattern_check(&copy, 1);
+	tsr_invalidate_cache(&dev, &copy);
+	trace = tsr_trace_stop();
+	require(tsr_trace_count(&trace, "cpu_fault") > 0);
+	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 0);
+	tsr_trace_free(&trace);
+	require_err(__tsr_invalidate_cache(dev.fd, bo.handle, KiB(64), 1), -EINVAL);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "COH-1 COH-3 coherent: current bytes, no maintenance", nothing_is_done, 0, 60 },
+	{ "COH-12 the call does nothing", call_does_nothing, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

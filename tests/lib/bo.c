@@ -134,6 +134,22 @@ int __tsr_bo_close(int fd, uint32_t handle)
 	return tsr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
 }
 
+int __tsr_invalidate_cache(int fd, uint32_t handle, uint64_t offset, uint64_t size)
+{
+	struct drm_tessera_invalidate_cache args = {
+		.handle = handle,
+		.offset = offset,
+		.size = size,
+	};
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_INVALIDATE_CACHE, &args);
+}
+
+void tsr_invalidate_cache(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	require_ok(__tsr_invalidate_cache(dev->fd, bo->handle, 0, bo->size));
+}
+
 int __tsr_bo_destroy(int fd, uint32_t handle, uint32_t flags)
 {
 	struct drm_tessera_bo_destroy args = { .handle = handle, .flags = flags };

@@ -41,7 +41,7 @@ extern "C" {
  *
  * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
  * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
- * OFFER, RECLAIM) and cache maintenance (INVALIDATE_CACHE). They, and those from 0x07 to
+ * OFFER, RECLAIM). They, and those from 0x07 to
  * 0x0f, return -EINVAL like any unknown number.
  */
 enum drm_tessera_ioctl_id {
@@ -71,6 +71,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_UNLOCK2 = 0x14,
 	/** @DRM_TESSERA_BO_DESTROY: destroy a buffer object */
 	DRM_TESSERA_BO_DESTROY = 0x15,
+	/** @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches of a buffer object */
+	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
 };
 
 /**
@@ -259,6 +261,7 @@ struct drm_tessera_query_client {
 #define DRM_TESSERA_BO_CPU_CACHED	(1U << 1) /* CPU mappings of system pages are cached; needs CPU_ACCESS */
 #define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
 #define DRM_TESSERA_BO_TWIN		(1U << 3) /* of BO_INFO: the unswizzled one of BO_CREATE_TWINS */
+#define DRM_TESSERA_BO_EXPLICIT_SYNC	(1U << 4) /* cache maintenance for jobs is user space's; needs CPU_CACHED */
 
 #define DRM_TESSERA_LAYOUT_LINEAR	0
 #define DRM_TESSERA_LAYOUT_TILE4K	1
@@ -279,7 +282,7 @@ struct drm_tessera_query_client {
  *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
  *  read-only apertures without GPU_READ_ONLY; a swizzled layout with a bad pitch or
  *  size, or with CPU_ACCESS where @supported has an aperture segment: see
- *  &struct drm_tessera_bo_create_twins; BO_TWIN.
+ *  &struct drm_tessera_bo_create_twins; BO_TWIN; EXPLICIT_SYNC without CPU_CACHED.
  *  -E2BIG: larger than each supported segment.
  */
 struct drm_tessera_bo_create {
@@ -392,6 +395,27 @@ struct drm_tessera_bo_info {
 	__u32 pad2;
 	/** @segment_offset: where in @segment, a snapshot for tests and tools [out] */
 	__u64 segment_offset;
+};
+
+/**
+ * struct drm_tessera_invalidate_cache - argument of DRM_IOCTL_TESSERA_INVALIDATE_CACHE (WDDM: InvalidateCache)
+ *
+ * On a device that does not snoop CPU caches (no CAP_IO_COHERENT), writes back what CPUs have changed in the range, rounded to
+ * cache lines, and has them load it anew. Needed for objects with BO_EXPLICIT_SYNC, and for what jobs do that do not list their objects: after
+ * the CPU has written and before the GPU reads, and after the GPU has written and before the CPU reads, be it for the first time.
+ * What the kernel does itself, moving the object, it cares for itself. Elsewhere this does nothing.
+ *
+ * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, an object without BO_CPU_CACHED, @size 0, or a range that is not inside the object.
+ */
+struct drm_tessera_invalidate_cache {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @offset: first byte */
+	__u64 offset;
+	/** @size: how many */
+	__u64 size;
 };
 
 #define DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE	(1U << 0) /* no job uses it that does not list it */
@@ -703,6 +727,9 @@ struct drm_tessera_submit {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_LOCK2, struct drm_tessera_lock2)
 #define DRM_IOCTL_TESSERA_BO_DESTROY \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_DESTROY, struct drm_tessera_bo_destroy)
+#define DRM_IOCTL_TESSERA_INVALIDATE_CACHE \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_INVALIDATE_CACHE, \
+		struct drm_tessera_invalidate_cache)
 #define DRM_IOCTL_TESSERA_UNLOCK2 \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
 

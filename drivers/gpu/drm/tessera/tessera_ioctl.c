@@ -628,6 +628,18 @@ static int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct d
 	return ret;
 }
 
+/* See &struct drm_tessera_invalidate_cache. */
+static int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data,
+					  struct drm_file *file)
+{
+	const struct drm_tessera_invalidate_cache *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_gem_invalidate_cache(file, args);
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -646,4 +658,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_LOCK2, tessera_ioctl_lock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
+			  DRM_RENDER_ALLOW),
 };

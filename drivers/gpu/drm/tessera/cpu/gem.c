@@ -23,7 +23,9 @@
 #include "cpu/gem.h"
 #include "cpu/locks.h"
 #include "mem/bo.h"
+#include "mem/coherence.h"
 #include "segments/segment.h"
+#include "tessera_assert.h"
 #include "tessera_device.h"
 
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
@@ -147,4 +149,48 @@ int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *ar
 		return waited ? -ETIME : -EBUSY;
 
 	return ret < 0 ? ret : 0;
+}
+
+static int gem_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	int ret;
+
+	if (tessera_ioctl_bad(tdev, !(bo->flags & DRM_TESSERA_BO_CPU_CACHED)) ||
+	    tessera_ioctl_bad(tdev, !bytes || offset > tessera_bo_bytes(bo) ||
+			      bytes > tessera_bo_bytes(bo) - offset))
+		return -EINVAL;
+	if (!tessera_coherence_tracks(bo))
+		return 0;
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+	tessera_coherence_flush(bo, offset, bytes);
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return 0;
+}
+
+/**
+ * tessera_gem_invalidate_cache() - write back and invalidate what CPUs have cached of an object
+ * @file: whose handle it is
+ * @args: the handle, and which bytes
+ *
+ * Does nothing where the device snoops.
+ *
+ * Return: 0, -ENOENT, -EINVAL for a range that is not inside or an object that is not cached, or
+ * -EINTR.
+ */
+int tessera_gem_invalidate_cache(struct drm_file *file,
+				 const struct drm_tessera_invalidate_cache *args)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	int ret;
+
+	if (!bo)
+		return -ENOENT;
+	ret = gem_flush(bo, args->offset, args->size);
+	tessera_bo_put(bo);
+
+	return ret;
 }

@@ -6,6 +6,7 @@ struct drm_file;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
+struct drm_tessera_invalidate_cache;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
@@ -17,6 +18,8 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct tessera_paging_queue *queue,
 		       struct drm_tessera_bo_create *args);
 int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
+int tessera_gem_invalidate_cache(struct drm_file *file,
+				 const struct drm_tessera_invalidate_cache *args);
 int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args);
 
 #endif /* __TESSERA_GEM_H__ */

@@ -47,6 +47,8 @@ struct tessera_page_users {
 	enum tessera_page_use cpu;
 	/** @gpu: since the CPU's use of them began */
 	enum tessera_page_use gpu;
+	/** @unseen: jobs may have written them that the kernel did not look at, see there */
+	bool unseen;
 };
 
 int tessera_backing_init(struct tessera_device *tdev);

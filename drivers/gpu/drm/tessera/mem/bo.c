@@ -99,7 +99,11 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 	if (tessera_ioctl_bad(tdev, args->flags & ~(DRM_TESSERA_BO_CPU_ACCESS |
 						    DRM_TESSERA_BO_CPU_CACHED |
 						    DRM_TESSERA_BO_GPU_READ_ONLY |
-						    DRM_TESSERA_BO_TWIN)))
+						    DRM_TESSERA_BO_TWIN |
+						    DRM_TESSERA_BO_EXPLICIT_SYNC)) ||
+	    /* Of what is not cached there is nothing to care for. */
+	    tessera_ioctl_bad(tdev, (args->flags & DRM_TESSERA_BO_EXPLICIT_SYNC) &&
+			      !(args->flags & DRM_TESSERA_BO_CPU_CACHED)))
 		return -EINVAL;
 
 	/* No surface is wider, and a pass of a transfer must hold a row of tiles. */

@@ -13,6 +13,10 @@
  * before: caches may have loaded lines ahead of need. As long as a job that writes has not
  * ended, the CPU's turn has not come: whoever maps or locks an object then does so again.
  *
+ * Of an object whose synchronisation is its client's (BO_EXPLICIT_SYNC), the kernel cares only for what it does
+ * itself: moves, swap, and the zeroes in new pages. What jobs do to it is not looked at (COH-8); that they may have written
+ * is remembered, for before the kernel reads the pages.
+ *
  * The state belongs to the pages (mem/backing.c). Called with the object's reservation held, in process
  * context, never for a job that is armed.
  */
@@ -61,7 +65,7 @@ static struct tessera_page_users *users_of(struct tessera_bo *bo)
 	return tessera_coherence_tracks(bo) ? tessera_backing_users(bo) : NULL;
 }
 
-/* From @first up to @end: pages that follow each other on the bus, as many as go into a command. */
+/* From page @first up to @end: pages that follow each other on the bus, as many as go into a command. */
 static u32 run_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
 {
 	u32 num = 1;
@@ -74,24 +78,32 @@ static u32 run_of_pages(const struct ttm_tt *tt, u32 first, u32 end)
 	return num;
 }
 
-/* A device that is gone has left nothing to care for. */
-static void maintain(struct tessera_bo *bo, u32 first, u32 pages, u32 command)
+/* Whole lines. A device that is gone has left nothing to care for. */
+static void maintain_lines(struct tessera_bo *bo, u64 offset, u64 bytes, u32 command)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct ttm_tt *tt = bo->tbo.ttm;
-	u32 i, num;
+	u64 at, end = offset + bytes, next;
+	u32 page;
 	int idx;
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
-	trace_tessera_cache_maintenance(bo->id, command, (u64)first << PAGE_SHIFT,
-					(u64)pages << PAGE_SHIFT);
-	for (i = first; i < first + pages; i += num) {
-		num = run_of_pages(tt, i, first + pages);
-		tessera_cache_maintain(tdev, tt->dma_address[i], num << PAGE_SHIFT, command);
+	trace_tessera_cache_maintenance(bo->id, command, offset, bytes);
+	for (at = offset; at < end; at = next) {
+		page = at >> PAGE_SHIFT;
+		next = page + run_of_pages(tt, page, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
+		next = min(next << PAGE_SHIFT, end);
+		tessera_cache_maintain(tdev, tt->dma_address[page] + offset_in_page(at),
+				       next - at, command);
 		cond_resched();
 	}
 	drm_dev_exit(idx);
+}
+
+static void maintain(struct tessera_bo *bo, u32 first, u32 pages, u32 command)
+{
+	maintain_lines(bo, (u64)first << PAGE_SHIFT, (u64)pages << PAGE_SHIFT, command);
 }
 
 /**
@@ -119,6 +131,39 @@ void tessera_coherence_for_device(struct tessera_bo *bo, bool write)
 		users->cpu = TESSERA_PAGES_UNUSED;
 	}
 	users->gpu = max(users->gpu, write ? TESSERA_PAGES_WRITTEN : TESSERA_PAGES_READ);
+}
+
+static bool is_explicit(const struct tessera_bo *bo)
+{
+	return bo->flags & DRM_TESSERA_BO_EXPLICIT_SYNC;
+}
+
+/* What the kernel has put into new pages is nobody else's to care for. */
+static void settle_new(struct tessera_bo *bo, struct tessera_page_users *users)
+{
+	if (users->cpu != TESSERA_PAGES_NEW)
+		return;
+	maintain(bo, 0, bo->tbo.ttm->num_pages, TSR_COH_WRITE_BACK);
+	users->cpu = TESSERA_PAGES_UNUSED;
+}
+
+/**
+ * tessera_coherence_for_job() - likewise a job of the device, which the client may care for
+ * @bo: the object, reservation held
+ * @write: it is going to write the pages
+ */
+void tessera_coherence_for_job(struct tessera_bo *bo, bool write)
+{
+	struct tessera_page_users *users = users_of(bo);
+
+	if (!users)
+		return;
+	if (!is_explicit(bo)) {
+		tessera_coherence_for_device(bo, write);
+		return;
+	}
+	settle_new(bo, users);
+	users->unseen |= write;
 }
 
 static void unmap_pages(struct tessera_bo *bo, u32 first, u32 pages)
@@ -166,6 +211,8 @@ void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages
 	if (!users || tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return;
 
+	if (is_explicit(bo))
+		settle_new(bo, users);
 	if (users->gpu == TESSERA_PAGES_WRITTEN) {
 		/* Asked first: what is written behind the question is not behind the answer. */
 		if (dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_WRITE)) {
@@ -198,10 +245,49 @@ void tessera_coherence_device_resets(struct tessera_bo *bo)
 {
 	struct tessera_page_users *users = users_of(bo);
 
-	if (!users || users->gpu != TESSERA_PAGES_WRITTEN)
+	if (!users || (users->gpu != TESSERA_PAGES_WRITTEN && !users->unseen))
 		return;
 	invalidate(bo, users, 0, bo->tbo.ttm->num_pages);
 	users->gpu = TESSERA_PAGES_UNUSED;
+	users->unseen = false;
+}
+
+/**
+ * tessera_coherence_for_swap() - the kernel is going to copy an object's pages
+ * @bo: the object, reservation held, idle
+ */
+void tessera_coherence_for_swap(struct tessera_bo *bo)
+{
+	struct tessera_page_users *users = users_of(bo);
+
+	if (users && users->unseen) {
+		users->gpu = TESSERA_PAGES_WRITTEN;
+		users->unseen = false;
+	}
+	tessera_coherence_for_cpu(bo, false);
+}
+
+/**
+ * tessera_coherence_flush() - write back and invalidate part of an object's pages, as asked
+ * @bo: the object, reservation held
+ * @offset: first byte
+ * @bytes: how many, not 0, inside the object
+ *
+ * Whole lines. They are unmapped first, as in invalidate().
+ */
+void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
+{
+	struct tessera_page_users *users = users_of(bo);
+	u64 end = ALIGN(offset + bytes, TSR_COH_LINE_BYTES);
+	u32 first = offset >> PAGE_SHIFT;
+
+	if (!users)
+		return;
+	settle_new(bo, users);
+	if (users->cpu == TESSERA_PAGES_WRITTEN)
+		unmap_pages(bo, first, DIV_ROUND_UP_ULL(end, PAGE_SIZE) - first);
+	offset = ALIGN_DOWN(offset, TSR_COH_LINE_BYTES);
+	maintain_lines(bo, offset, end - offset, TSR_COH_FLUSH);
 }
 
 /**

@@ -101,7 +101,7 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 static void tessera_ttm_swap_notify(struct ttm_buffer_object *tbo)
 {
 	if (tessera_bo_is_tessera(tbo))
-		tessera_coherence_for_cpu(to_tessera_bo(tbo), false);
+		tessera_coherence_for_swap(to_tessera_bo(tbo));
 }
 
 /* Whether the CPU sees it at all has been found out by now, and where, is asked page by page. */

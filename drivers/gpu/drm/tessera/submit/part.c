@@ -297,7 +297,7 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 		return ret;
 	part->lost[part->num_lost++] = &bo->lost;
 	if (tessera_segment_is_aperture(tessera_bo_segment(bo)))
-		tessera_coherence_for_device(bo, write);
+		tessera_coherence_for_job(bo, write);
 
 	return tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
 }
