@@ -36,6 +36,9 @@ AT(invalidate_cache, offset, 8);
 SIZE(unlock2, 8);
 SIZE(bo_private, 32);
 SIZE(bo_create_twins, 48);
+SIZE(fence_create, 32);
+SIZE(fence_destroy, 8);
+SIZE(fence_signal, 16);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -62,6 +65,8 @@ AT(bo_private, reserved, 24);
 AT(bo_create_twins, bos, 8);
 AT(bo_create_twins, private_data, 24);
 AT(bo_create_twins, handles, 40);
+AT(fence_create, mmap_offset, 24);
+AT(fence_signal, value, 8);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -80,6 +85,9 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK2, 0x40086454);
 	require_eq(DRM_IOCTL_TESSERA_BO_DESTROY, 0x40086455);
 	require_eq(DRM_IOCTL_TESSERA_INVALIDATE_CACHE, 0x40186458);
+	require_eq(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
+	require_eq(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
+	require_eq(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
 }
 
 static const struct tap_test tests[] = {

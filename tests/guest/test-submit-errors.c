@@ -193,7 +193,7 @@ static void add_syncs(struct job *j, uint32_t count)
 	/* syncs */                                                                                \
 	X(sync_unknown, -ENOENT, (add_syncs(j, 1), j->syncs[0].handle = 0x7fffffff))               \
 	X(sync_handle_0, -ENOENT, (add_syncs(j, 1), j->syncs[0].flags = DRM_TESSERA_SYNC_SIGNAL))  \
-	X(sync_flag_bit_2, -EINVAL, (add_syncs(j, 1), j->syncs[0].flags = 4))                      \
+	X(sync_flag_bit_3, -EINVAL, (add_syncs(j, 1), j->syncs[0].flags = 8))                      \
 	X(sync_point_binary, -EINVAL,                                                              \
 	  (add_syncs(j, 1), j->syncs[0].handle = tsr_syncobj_new(j->dev),                          \
 	   j->syncs[0].flags = DRM_TESSERA_SYNC_SIGNAL, j->syncs[0].point = 1))                    \

@@ -28,6 +28,10 @@ SIZE_IS(drm_tessera_bo_wait, 16);
 SIZE_IS(drm_tessera_bo_private, 32);
 SIZE_IS(drm_tessera_bo_create_twins, 48);
 OFFSET_IS(drm_tessera_bo_create_twins, handles, 40);
+SIZE_IS(drm_tessera_fence_create, 32);
+OFFSET_IS(drm_tessera_fence_create, mmap_offset, 24);
+SIZE_IS(drm_tessera_fence_destroy, 8);
+SIZE_IS(drm_tessera_fence_signal, 16);
 SIZE_IS(drm_tessera_context_create, 16);
 SIZE_IS(drm_tessera_context_destroy, 8);
 SIZE_IS(drm_tessera_submit_alloc, 8);
@@ -82,6 +86,9 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
 	assert_int_equal(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
 	assert_int_equal(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
+	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
+	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
+	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
 }
 
 int main(void)

@@ -73,6 +73,12 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_BO_DESTROY = 0x15,
 	/** @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches of a buffer object */
 	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
+	/** @DRM_TESSERA_FENCE_CREATE: create a monitored fence */
+	DRM_TESSERA_FENCE_CREATE = 0x1c,
+	/** @DRM_TESSERA_FENCE_DESTROY: destroy it */
+	DRM_TESSERA_FENCE_DESTROY = 0x1d,
+	/** @DRM_TESSERA_FENCE_SIGNAL: signal it from the CPU */
+	DRM_TESSERA_FENCE_SIGNAL = 0x1e,
 };
 
 /**
@@ -164,8 +170,8 @@ struct drm_tessera_query_device {
 	__u64 host_aperture_bytes;
 	/** @host_aperture_page: bytes of a page of it */
 	__u32 host_aperture_page;
-	/** @pad: zero */
-	__u32 pad;
+	/** @max_fences: most monitored fences of a client */
+	__u32 max_fences;
 };
 
 #define DRM_TESSERA_SEGMENT_APERTURE		(1U << 0) /* window onto system pages */
@@ -637,9 +643,17 @@ struct drm_tessera_submit_patch {
 
 #define DRM_TESSERA_SYNC_SIGNAL		(1U << 0) /* signal after the job; else wait before it */
 #define DRM_TESSERA_SYNC_TIMELINE	(1U << 1) /* use @point of a timeline syncobj */
+#define DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT	(1U << 2) /* nobody may have submitted what signals it: SUBMIT waits for that */
 
 /**
  * struct drm_tessera_sync - element of the sync list
+ *
+ * A point that is signalled, of the syncobj of a monitored fence, becomes the fence's value. The points of one fence rise from
+ * submission to submission, and from element to element.
+ *
+ * SYNC_WAIT_FOR_SUBMIT goes with a wait. SUBMIT returns when somebody has submitted what will signal the syncobj, or
+ * signalled it; a signal ends that wait (-EINTR). Nothing of the submission is begun, and nobody is kept
+ * waiting, meanwhile. Without the flag there has to be something to wait for.
  */
 struct drm_tessera_sync {
 	/** @handle: drm_syncobj */
@@ -664,7 +678,8 @@ struct drm_tessera_sync {
  *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object, or of a swizzled
  *  surface not a multiple of 4096; the same handle twice
  *  in the allocation list; an instance older than one that is in use, see &struct drm_tessera_lock; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
- *  a wait on a timeline point or syncobj without fence.
+ *  a wait without SYNC_WAIT_FOR_SUBMIT on a timeline point or syncobj without fence; a signal with that flag, or of a monitored fence that
+ *  would not rise.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
@@ -703,6 +718,65 @@ struct drm_tessera_submit {
 	__u32 error_index;
 };
 
+/**
+ * struct drm_tessera_fence_create - argument of DRM_IOCTL_TESSERA_FENCE_CREATE (WDDM: monitored fence)
+ *
+ * A monitored fence is a timeline syncobj, and a 64-bit value in memory that follows it: as soon as a
+ * wait for a point has returned, the value is at least that. The GPU signals it when a SUBMIT names a point
+ * of the syncobj, the CPU with FENCE_SIGNAL; the GPU waits for points like any job, the CPU with
+ * DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT. The value only rises, and reaches what a job was to signal also if the job fails, hangs,
+ * is cancelled, or the device goes. Points that come into the syncobj in other ways (DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL,
+ * transfers, submissions of other files) do not change the value.
+ *
+ * The page at @mmap_offset holds values of this client only, little endian, and is mapped to be read: -EACCES for anything
+ * else. A mapping stays valid when the fence, or the device, has gone; with the fence the value is no longer its.
+ *
+ * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this client, see &drm_tessera_query_device.max_fences.
+ */
+struct drm_tessera_fence_create {
+	/** @value: the initial value, reached from the beginning */
+	__u64 value;
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @id: the new fence, not 0 [out] */
+	__u32 id;
+	/** @syncobj: handle of its syncobj, to be destroyed by DRM_IOCTL_SYNCOBJ_DESTROY [out] */
+	__u32 syncobj;
+	/** @offset: where in the page the value is, a multiple of 8 [out] */
+	__u32 offset;
+	/** @mmap_offset: offset for mmap() of the DRM file, of one page, shared and read-only [out] */
+	__u64 mmap_offset;
+};
+
+/**
+ * struct drm_tessera_fence_destroy - argument of DRM_IOCTL_TESSERA_FENCE_DESTROY
+ *
+ * What jobs were to signal they still do. The syncobj, and mappings of the page, stay. Errors: -ENOENT, -EINVAL.
+ */
+struct drm_tessera_fence_destroy {
+	/** @id: the fence */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+/**
+ * struct drm_tessera_fence_signal - argument of DRM_IOCTL_TESSERA_FENCE_SIGNAL
+ *
+ * Values are reached in the order they were asked for: behind submissions that have returned, and are to
+ * signal lower ones, this has effect when their jobs are over. It does not wait for them.
+ *
+ * Errors: -ENOENT: unknown fence. -EINVAL: non-zero @pad, or @value is not above the initial one and all that were asked for before.
+ */
+struct drm_tessera_fence_signal {
+	/** @id: the fence */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @value: the value */
+	__u64 value;
+};
+
 #define DRM_IOCTL_TESSERA_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_QUERY, struct drm_tessera_query)
 #define DRM_IOCTL_TESSERA_BO_CREATE \
@@ -732,6 +806,12 @@ struct drm_tessera_submit {
 		struct drm_tessera_invalidate_cache)
 #define DRM_IOCTL_TESSERA_UNLOCK2 \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
+#define DRM_IOCTL_TESSERA_FENCE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_CREATE, struct drm_tessera_fence_create)
+#define DRM_IOCTL_TESSERA_FENCE_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_DESTROY, struct drm_tessera_fence_destroy)
+#define DRM_IOCTL_TESSERA_FENCE_SIGNAL \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_SIGNAL, struct drm_tessera_fence_signal)
 
 #if defined(__cplusplus)
 }

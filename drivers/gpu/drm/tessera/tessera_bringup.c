@@ -36,6 +36,7 @@
 #include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/split_input.h"
+#include "submit/value_page.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
 
@@ -200,6 +201,9 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_gate_init(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_value_pages_init(tdev);
+	if (ret)
+		return ret;
 
 	ret = tessera_residency_init(tdev);
 	if (ret)
@@ -272,6 +276,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
+	tessera_value_pages_unplug(tdev);
 	tessera_ttm_unplug(tdev);
 	tessera_error_unplug(tdev);
 }

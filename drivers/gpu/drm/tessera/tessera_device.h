@@ -31,6 +31,7 @@ struct tessera_retain;		/* mem/backing.h */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segment.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
+struct tessera_value_pages;	/* submit/value_page.c */
 
 /**
  * DOC: locking
@@ -45,10 +46,12 @@ struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, the instances', the host aperture's, the swizzling ranges', one per paging
- *    queue. They do not nest.
+ *    queue, that of the pages of values. They do not nest, but the last one in that of a client's
+ *    monitored fences.
  * 4. Gates and backlogs (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
+ * 6. The spinlock of a monitored fence, a leaf.
  *
  * Nothing of that but a context's lock is held while waiting for a GPU job, for an object
  * being destroyed, for a gate, for a hold or for room in a quota. A window holds
@@ -182,6 +185,8 @@ struct tessera_device {
 	u32 group_timeouts;
 	/** @gates: order between submissions in parts and all others */
 	struct tessera_gates *gates;
+	/** @value_pages: values of monitored fences */
+	struct tessera_value_pages *value_pages;
 	/** @contexts: all contexts of all clients */
 	struct tessera_contexts *contexts;
 	/** @clients: all open files */

@@ -53,6 +53,15 @@ struct tessera_pkt_fence {
 	__le32 record_hi;
 };
 
+struct tessera_pkt_signal {
+	__le32 header;
+	__le32 zero;
+	__le32 addr_lo;
+	__le32 addr_hi;
+	__le32 value_lo;
+	__le32 value_hi;
+};
+
 struct tessera_pkt_bind_slot {
 	__le32 header;
 	__le32 slot;

@@ -34,6 +34,7 @@
 #include "services/client.h"
 #include "submit/backlog.h"
 #include "submit/context.h"
+#include "submit/monitored.h"
 #include "submit/request.h"
 #include "submit/submit.h"
 #include "tessera_assert.h"
@@ -129,6 +130,7 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 		.max_patches = TESSERA_MAX_PATCHES,
 		.max_cmd_bytes = tdev->info.max_ib_bytes,
 		.max_syncs = TESSERA_MAX_SYNCS,
+		.max_fences = TESSERA_MAX_MONITORED,
 		.caps = query_caps(tdev),
 		.page_size = TSR_PAGE_SIZE,
 		.num_swizzle_ranges = tdev->info.num_swizzle_ranges,
@@ -448,7 +450,6 @@ static int submit_get_data(struct tessera_device *tdev, struct tessera_account *
 	data->context = args->context;
 	data->num_allocs = args->allocs.count;
 	data->num_patches = args->patches.count;
-	data->num_syncs = args->syncs.count;
 
 	ret = submit_get_cmds(tdev, account, args, data);
 	if (!ret)
@@ -460,12 +461,22 @@ static int submit_get_data(struct tessera_device *tdev, struct tessera_account *
 					     sizeof(struct drm_tessera_submit_patch),
 					     sizeof(*data->patches), TESSERA_MAX_PATCHES,
 					     (void **)&data->patches);
-	if (!ret)
-		ret = tessera_uobj_get_array(&args->syncs, sizeof(*data->syncs),
-					     sizeof(*data->syncs), TESSERA_MAX_SYNCS,
-					     (void **)&data->syncs);
 
 	return ret;
+}
+
+/* What the list waits for may be the business of another submission of the client, which needs its quota. */
+static int submit_get_syncs(struct tessera_device *tdev, struct drm_file *file,
+			    const struct drm_tessera_submit *args,
+			    struct tessera_submit_data *data)
+{
+	int ret;
+
+	data->num_syncs = args->syncs.count;
+	ret = tessera_uobj_get_array(&args->syncs, sizeof(*data->syncs), sizeof(*data->syncs),
+				     TESSERA_MAX_SYNCS, (void **)&data->syncs);
+
+	return ret ?: tessera_syncs_await(tdev, file, data->syncs, data->num_syncs);
 }
 
 static void submit_put_data(struct tessera_submit_data *data)
@@ -525,6 +536,7 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_client *client = to_tessera_client(file);
 	struct tessera_submit_data data = {
+		.fences = client->fences,
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
 			.index = TESSERA_PATCH_NOWHERE,
@@ -538,6 +550,8 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 	if (!tessera_ioctl_bad(tdev, args->flags))
 		ret = tessera_account_bind(client->account);
 	if (!ret)
+		ret = submit_get_syncs(tdev, file, args, &data);
+	if (!ret)
 		ret = tessera_quota_enter(&client->account->payer->work,
 					  list_bytes + cmd_bytes);
 	if (!ret) {
@@ -549,12 +563,49 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		submit_put_data(&data);
 		tessera_quota_uncharge(&client->account->payer->work, list_bytes);
 	}
+	submit_put_data(&data);
 
 	args->num_parts = data.num_parts;
 	args->error_offset = data.err.offset;
 	args->error_index = data.err.index;
 
 	return ret;
+}
+
+/* -ENOSPC: too many fences. -EINVAL: unknown flag. -ENOMEM. */
+static int tessera_ioctl_fence_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_fence_create *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags))
+		return -EINVAL;
+
+	return tessera_monitored_create(client->fences, args);
+}
+
+/* -ENOENT: unknown fence. -EINVAL: non-zero padding. */
+static int tessera_ioctl_fence_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	const struct drm_tessera_fence_destroy *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_monitored_destroy(client->fences, args->id);
+}
+
+/* -ENOENT: unknown fence. -EINVAL: non-zero padding, a value that does not rise. -ENOMEM. */
+static int tessera_ioctl_fence_signal(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	const struct drm_tessera_fence_signal *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_monitored_signal(client->fences, args->id, args->value);
 }
 
 /* See &struct drm_tessera_lock. */
@@ -660,4 +711,7 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
 			  DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_DESTROY, tessera_ioctl_fence_destroy, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_SIGNAL, tessera_ioctl_fence_signal, DRM_RENDER_ALLOW),
 };

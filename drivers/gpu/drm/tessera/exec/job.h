@@ -17,8 +17,8 @@ struct tessera_ib;		/* exec/ib.h */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_job;
 
-/* A preamble and a part. */
-#define TESSERA_JOB_MAX_RANGES	2
+/* A preamble, a part, and what it signals. */
+#define TESSERA_JOB_MAX_RANGES	3
 
 /**
  * struct tessera_ib_range - a piece of an indirect buffer a job executes

@@ -11,7 +11,7 @@ struct tessera_ring;
 #define TESSERA_RING_SLOT_BYTES	256
 #define TESSERA_RING_SLOTS	256
 #define TESSERA_RING_JOBS	(TESSERA_RING_SLOTS - 1)
-#define TESSERA_RING_MAX_CALLS	2
+#define TESSERA_RING_MAX_CALLS	3
 
 /**
  * struct tessera_ring_call - one IB_CALL

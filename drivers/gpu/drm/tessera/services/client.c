@@ -2,7 +2,7 @@
 /**
  * DOC: clients
  *
- * What an open file has: contexts, and an account that outlives it. Called by
+ * What an open file has: contexts, monitored fences, and an account that outlives it. Called by
  * the driver's open and postclose.
  */
 
@@ -16,6 +16,7 @@
 #include "services/client.h"
 #include "submit/backlog.h"
 #include "submit/context.h"
+#include "submit/monitored.h"
 #include "tessera_device.h"
 
 /**
@@ -45,30 +46,32 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 	if (!client)
 		return -ENOMEM;
 
+	client->tdev = tdev;
+	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
+	ret = -ENOMEM;
 	client->backlog = tessera_backlog_create();
-	if (!client->backlog) {
-		ret = -ENOMEM;
+	if (!client->backlog)
 		goto err_free;
-	}
-
 	client->account = tessera_account_create(tdev);
 	if (IS_ERR(client->account)) {
 		ret = PTR_ERR(client->account);
 		goto err_put_backlog;
 	}
-
 	client->paging = tessera_paging_queue_create(tdev, client->account);
 	if (IS_ERR(client->paging)) {
 		ret = PTR_ERR(client->paging);
 		goto err_put_account;
 	}
-
-	client->tdev = tdev;
-	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
+	ret = -ENOMEM;
+	client->fences = tessera_monitored_set_create(tdev, file);
+	if (!client->fences)
+		goto err_put_paging;
 	file->driver_priv = client;
 
 	return 0;
 
+err_put_paging:
+	tessera_paging_queue_put(client->paging);
 err_put_account:
 	tessera_account_put(client->account);
 err_put_backlog:
@@ -90,6 +93,7 @@ void tessera_client_close(struct drm_file *file)
 
 	tessera_context_destroy_all(client->tdev, &client->contexts);
 	xa_destroy(&client->contexts);
+	tessera_monitored_set_destroy(client->fences);
 	tessera_paging_queue_put(client->paging);
 	tessera_account_put(client->account);
 	tessera_backlog_put(client->backlog);

@@ -8,6 +8,7 @@ struct drm_file;
 struct tessera_account;		/* segments/account.h */
 struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
+struct tessera_monitored_set;	/* submit/monitored.c */
 struct tessera_paging_queue;	/* paging/queue.c */
 
 /**
@@ -24,6 +25,8 @@ struct tessera_client {
 	struct tessera_backlog *backlog;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
+	/** @fences: its monitored fences */
+	struct tessera_monitored_set *fences;
 };
 
 int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);

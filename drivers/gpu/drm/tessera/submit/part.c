@@ -30,7 +30,9 @@
 #include "segments/segment.h"
 #include "submit/context.h"
 #include "submit/gate.h"
+#include "submit/monitored.h"
 #include "submit/part.h"
+#include "submit/sync.h"
 #include "tessera_device.h"
 
 static struct tessera_part *to_tessera_part(struct tessera_job *job)
@@ -103,6 +105,7 @@ static void tessera_part_finished(struct tessera_job *job)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
+	tessera_signals_publish(part->signals);
 	tessera_gate_done(part->ctx->tdev, job->engine->id, part->ctx->account->payer,
 			  part->epoch);
 	if (part->group) {
@@ -137,6 +140,8 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 {
 	struct tessera_part *part = to_tessera_part(job);
 
+	/* Who sees the fence signalled sees the values, too. */
+	tessera_signals_publish(part->signals);
 	if (end_ns <= start_ns)
 		return;
 	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);
@@ -157,6 +162,7 @@ static void tessera_part_release(struct tessera_job *job)
 	tessera_quota_uncharge(job->quota, part_lost_bytes(part));
 	if (part->group)
 		tessera_group_put(part->group);
+	tessera_signals_put(part->signals);
 	tessera_context_put(part->ctx);
 	kvfree(part->lost);
 	kfree(part);
@@ -321,6 +327,32 @@ void tessera_part_join_group(struct tessera_part *part, struct tessera_group *gr
 	kref_get(&group->ref);
 	part->group = group;
 	atomic_inc(&group->unfinished);
+}
+
+/**
+ * tessera_part_signal() - the end of this part is that of its submission
+ * @part: the part, not armed, with all its commands
+ * @syncs: what the submission signals
+ *
+ * The last step that can fail. After success the part is armed and tessera_syncs_signal() called, before it is
+ * pushed. Cannot fail for a part with an error.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs)
+{
+	int ret = 0;
+
+	if (!syncs->signals)
+		return 0;
+	if (part->error)
+		tessera_signals_begin_unrun(syncs->signals);
+	else
+		ret = tessera_signals_begin(syncs->signals, &part->job);
+	if (!ret)
+		part->signals = tessera_signals_get(syncs->signals);
+
+	return ret;
 }
 
 /**

@@ -14,6 +14,8 @@ struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_context;		/* submit/context.h */
 struct tessera_epoch;		/* submit/gate.c */
+struct tessera_signals;		/* submit/monitored.c */
+struct tessera_syncs;		/* submit/sync.h */
 
 /**
  * struct tessera_part - one job of a context: a whole submission, or a part of one
@@ -33,6 +35,8 @@ struct tessera_part {
 	u32 num_lost;
 	/** @max_lost: room in @lost */
 	u32 max_lost;
+	/** @signals: values of monitored fences to publish when it is over, or NULL; holds a reference */
+	struct tessera_signals *signals;
 	/** @error: keeps the job from running and becomes its fence's error */
 	int error;
 };
@@ -86,6 +90,7 @@ void tessera_part_put(struct tessera_part *part);
 int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool write);
 void tessera_part_join_gate(struct tessera_part *part);
 void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
+int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs);
 struct dma_fence *tessera_part_arm(struct tessera_part *part);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);

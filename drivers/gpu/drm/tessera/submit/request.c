@@ -136,7 +136,9 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 	if (!ret)
 		ret = request_get_patches(req, data);
 	if (!ret)
-		ret = tessera_syncs_init(&req->syncs, file, data->syncs, data->num_syncs);
+		ret = tessera_syncs_init(&req->syncs, file, data->fences,
+					 &req->ctx->account->payer->work, data->syncs,
+					 data->num_syncs);
 
 	return ret;
 }

@@ -17,6 +17,7 @@ struct tessera_bo;		/* mem/bo.h */
 struct tessera_context;		/* submit/context.h */
 struct tessera_device;
 struct tessera_ib;		/* exec/ib.h */
+struct tessera_monitored_set;	/* submit/monitored.c */
 struct xarray;
 
 /* Limits of one submission, reported by DRM_TESSERA_QUERY_DEVICE. */
@@ -42,6 +43,8 @@ struct tessera_submit_data {
 	struct tessera_patch *patches;
 	/** @syncs: sync list */
 	struct drm_tessera_sync *syncs;
+	/** @fences: the client's monitored fences */
+	struct tessera_monitored_set *fences;
 	/** @num_allocs: elements of @allocs */
 	u32 num_allocs;
 	/** @num_patches: elements of @patches */

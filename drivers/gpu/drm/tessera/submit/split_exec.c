@@ -332,8 +332,6 @@ static int run_all(struct tessera_split_run *run)
 	if (ret && run->last && ret != -EINTR && ret != -ENODEV)
 		ret = tessera_window_close(run, ret);
 	run_drop_holds(run);
-	if (!ret)
-		tessera_syncs_signal(&run->req->syncs, tessera_job_finished(&run->last->job));
 
 	return ret;
 }

@@ -155,6 +155,9 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
 				 req->list.num_patches);
 
+	ret = tessera_part_signal(part, &req->syncs);
+	if (ret)
+		return ret;
 	tessera_part_join_gate(part);
 	fence = tessera_part_arm(part);
 	for (i = 0; i < req->list.num_allocs; i++)

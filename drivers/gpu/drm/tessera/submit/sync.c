@@ -3,11 +3,13 @@
  * DOC: syncobj lists
  *
  * Fences a submission waits for and syncobjs it signals, binary and timeline. All that
- * can fail is done when the list is read; signalling allocates nothing. No locks.
+ * can fail is done when the list is read, and what concerns monitored fences before the job is armed; signalling
+ * allocates nothing. No locks.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_syncobj.h>
 #include <drm/gpu_scheduler.h>
@@ -18,6 +20,7 @@
 #include "exec/job.h"
 #include "submit/foreign.h"
 #include "submit/leash.h"
+#include "submit/monitored.h"
 #include "submit/sync.h"
 
 /* Either a fence to wait for, or a syncobj to signal. */
@@ -28,17 +31,75 @@ struct tessera_sync_item {
 	u64 point;
 };
 
+static int sync_check(const struct drm_tessera_sync *sync)
+{
+	bool timeline = sync->flags & DRM_TESSERA_SYNC_TIMELINE;
+
+	if (sync->flags & ~(DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE |
+			    DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT))
+		return -EINVAL;
+	if ((sync->flags & DRM_TESSERA_SYNC_SIGNAL) &&
+	    (sync->flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT))
+		return -EINVAL;
+
+	return timeline == !!sync->point ? 0 : -EINVAL;
+}
+
+/* The core gives up after some seconds, and knows nothing of devices that go. */
+static int sync_await(struct tessera_device *tdev, struct drm_file *file,
+		      const struct drm_tessera_sync *sync)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	do {
+		if (drm_dev_is_unplugged(&tdev->drm))
+			return -ENODEV;
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point,
+					     DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, &fence);
+	} while (ret == -ETIME);
+	if (!ret)
+		dma_fence_put(fence);
+
+	return ret;
+}
+
+/**
+ * tessera_syncs_await() - wait for others to submit what a submission is to wait for
+ * @tdev: the device
+ * @file: the client
+ * @list: a copy of the list
+ * @count: its length
+ *
+ * As long as it takes, so nothing at all may be held, nor charged.
+ *
+ * Return: 0, -EINVAL for bad flags, -ENOENT for an unknown syncobj, -ENODEV or -ERESTARTSYS.
+ */
+int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
+			const struct drm_tessera_sync *list, u32 count)
+{
+	u32 i;
+	int ret = 0;
+
+	/* No wait for what is refused afterwards. */
+	for (i = 0; i < count && !ret; i++)
+		ret = sync_check(&list[i]);
+	for (i = 0; i < count && !ret; i++)
+		if (list[i].flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT)
+			ret = sync_await(tdev, file, &list[i]);
+
+	return ret;
+}
+
 static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 			  const struct drm_tessera_sync *sync)
 {
-	bool timeline = sync->flags & DRM_TESSERA_SYNC_TIMELINE;
 	struct dma_fence *wait;
 	int ret;
 
-	if (sync->flags & ~(DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE))
-		return -EINVAL;
-	if (timeline != !!sync->point)
-		return -EINVAL;
+	ret = sync_check(sync);
+	if (ret)
+		return ret;
 
 	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL)) {
 		/* On failure it may leave a fence behind that it has dropped. */
@@ -48,7 +109,7 @@ static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 		return ret;
 	}
 
-	if (timeline) {
+	if (sync->flags & DRM_TESSERA_SYNC_TIMELINE) {
 		item->chain = dma_fence_chain_alloc();
 		if (!item->chain)
 			return -ENOMEM;
@@ -59,17 +120,40 @@ static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 	return item->signal ? 0 : -ENOENT;
 }
 
+static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monitored_set *fences,
+			      struct tessera_quota *quota)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < syncs->count; i++) {
+		const struct tessera_sync_item *item = &syncs->items[i];
+
+		if (!item->point)
+			continue;
+		ret = tessera_signals_add(&syncs->signals, fences, item->signal, item->point,
+					  syncs->count);
+		if (ret)
+			return ret;
+	}
+
+	return syncs->signals ? tessera_signals_prepare(syncs->signals, quota) : 0;
+}
+
 /**
  * tessera_syncs_init() - look up what a user's list names
  * @syncs: the result; tessera_syncs_fini() even after a failure
  * @file: the client
+ * @fences: its monitored fences
+ * @quota: its quota
  * @list: a copy of the list
  * @count: its length
  *
- * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags or a wait for
- * what has no fence, or -ENOMEM.
+ * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags, a wait for
+ * what has no fence or a monitored fence that would not rise, or -ENOMEM.
  */
 int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
 		       const struct drm_tessera_sync *list, u32 count)
 {
 	u32 i;
@@ -88,7 +172,7 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 			return ret;
 	}
 
-	return 0;
+	return syncs_init_signals(syncs, fences, quota);
 }
 
 /**
@@ -107,8 +191,10 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 			drm_syncobj_put(item->signal);
 		dma_fence_chain_free(item->chain);
 	}
+	tessera_signals_put(syncs->signals);
 	kvfree(syncs->items);
 	syncs->items = NULL;
+	syncs->signals = NULL;
 	syncs->count = 0;
 }
 
@@ -189,7 +275,7 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 /**
  * tessera_syncs_signal() - put a fence into the syncobjs of the list
  * @syncs: the list
- * @fence: fence of an armed job
+ * @fence: fence of an armed job, which tessera_part_signal() was called for
  */
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 {
@@ -208,4 +294,6 @@ void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 			drm_syncobj_replace_fence(item->signal, fence);
 		}
 	}
+	if (syncs->signals)
+		tessera_signals_commit(syncs->signals, fence);
 }

@@ -11,6 +11,9 @@ struct tessera_device;
 struct tessera_engine;		/* exec/engine_types.h */
 struct tessera_job;		/* exec/job.h */
 struct tessera_leashes;		/* submit/leash.h */
+struct tessera_monitored_set;	/* submit/monitored.c */
+struct tessera_quota;		/* exec/quota.h */
+struct tessera_signals;		/* submit/monitored.c */
 struct tessera_sync_item;	/* sync.c */
 
 /**
@@ -21,9 +24,14 @@ struct tessera_syncs {
 	struct tessera_sync_item *items;
 	/** @count: elements of @items */
 	u32 count;
+	/** @signals: values of monitored fences among them, or NULL */
+	struct tessera_signals *signals;
 };
 
+int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
+			const struct drm_tessera_sync *list, u32 count);
 int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
 		       const struct drm_tessera_sync *list, u32 count);
 void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,

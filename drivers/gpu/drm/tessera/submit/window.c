@@ -226,7 +226,8 @@ static int order_part(struct tessera_split_run *run, struct tessera_part *part)
 	return tessera_gate_order_group(req->tdev, req->ctx->engine->id, &part->job);
 }
 
-static void push_part(struct tessera_split_run *run, struct tessera_part *part)
+/* The last one signals what the submission does; tessera_part_signal() was called for it. */
+static void push_part(struct tessera_split_run *run, struct tessera_part *part, bool last)
 {
 	struct tessera_request *req = run->req;
 	u32 i;
@@ -236,6 +237,8 @@ static void push_part(struct tessera_split_run *run, struct tessera_part *part)
 	for (i = 0; i < run->num_used; i++)
 		tessera_part_publish(part, req->bos[run->used[i]],
 				     tessera_request_writes(req, run->used[i]), req->stamp);
+	if (last)
+		tessera_syncs_signal(&req->syncs, tessera_job_finished(&part->job));
 	tessera_part_push(part);
 
 	dma_fence_put(run->near);
@@ -266,6 +269,7 @@ static void patch_part(struct tessera_split_run *run, const struct tessera_split
 static int run_part(struct tessera_split_run *run, const struct tessera_split_op *op)
 {
 	struct tessera_request *req = run->req;
+	bool last = op->end == req->list.cmd_bytes;
 	struct tessera_part *part;
 	int ret;
 
@@ -280,6 +284,10 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		ret = add_preamble(run, part);
 	if (!ret)
 		ret = order_part(run, part);
+	if (!ret)
+		tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
+	if (!ret && last)
+		ret = tessera_part_signal(part, &req->syncs);
 	if (ret) {
 		tessera_part_put(part);
 		return ret;
@@ -287,10 +295,9 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 
 	patch_part(run, op);
 	tessera_patch_replay_advance(&run->replay, op->end);
-	tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
 				 op->first, op->count);
-	push_part(run, part);
+	push_part(run, part, last);
 
 	return 0;
 }
@@ -595,7 +602,8 @@ int tessera_window_close(struct tessera_split_run *run, int error)
 	part->error = error;
 	tessera_job_run_after(&part->job, &run->last->job);
 	run->num_used = 0;
-	push_part(run, part);
+	tessera_part_signal(part, &req->syncs);
+	push_part(run, part, true);
 	/* Not a part that the user's commands are in. */
 	run->num_parts--;
 	drm_dev_exit(idx);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_MONITORED_H__
+#define __TESSERA_MONITORED_H__
+
+#include <linux/types.h>
+
+struct dma_fence;
+struct drm_file;
+struct drm_syncobj;
+struct drm_tessera_fence_create;
+struct tessera_device;
+struct tessera_job;		/* exec/job.h */
+struct tessera_monitored_set;	/* monitored.c */
+struct tessera_quota;		/* exec/quota.h */
+struct tessera_signals;		/* monitored.c */
+
+/** TESSERA_MAX_MONITORED: monitored fences one client may have */
+#define TESSERA_MAX_MONITORED	4096
+
+struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
+							   struct drm_file *file);
+void tessera_monitored_set_destroy(struct tessera_monitored_set *set);
+int tessera_monitored_create(struct tessera_monitored_set *set,
+			     struct drm_tessera_fence_create *args);
+int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id);
+int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 value);
+
+int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
+			struct drm_syncobj *syncobj, u64 value, u32 max);
+int tessera_signals_prepare(struct tessera_signals *signals, struct tessera_quota *quota);
+int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job);
+void tessera_signals_begin_unrun(struct tessera_signals *signals);
+void tessera_signals_commit(struct tessera_signals *signals, struct dma_fence *done);
+void tessera_signals_publish(struct tessera_signals *signals);
+struct tessera_signals *tessera_signals_get(struct tessera_signals *signals);
+void tessera_signals_put(struct tessera_signals *signals);
+
+#endif /* __TESSERA_MONITORED_H__ */
