@@ -287,6 +287,17 @@ static void must_submit(struct tsr_device *dev, uint32_t context, const struct t
 	require(args->num_parts >= 1);
 }
 
+int __tsr_submit_syncs(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
+		       const struct drm_tessera_sync *syncs, uint32_t count)
+{
+	struct drm_tessera_submit args;
+
+	tsr_submit_args(cmd, context, &args);
+	args.syncs.count = count;
+	args.syncs.array = (uintptr_t)syncs;
+	return __tsr_submit_ioctl(dev->fd, &args);
+}
+
 uint32_t tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 		    uint32_t wait, uint32_t signal)
 {

@@ -120,6 +120,25 @@ int tsr_sync_file_status(int fd); /* waits for it; its status: 0 or -errno */
 /* waits for the fence of a binary syncobj; its status: 0 or -errno */
 int tsr_syncobj_status(struct tsr_device *dev, uint32_t handle);
 
+/* ---- monitored fences --------------------------------------------------------- */
+
+struct tsr_fence {
+	uint32_t id, syncobj;
+	const volatile uint64_t *value; /* its own mapping of the page */
+	void *page;
+	uint64_t mmap_offset;
+};
+
+int __tsr_fence_create(int fd, struct drm_tessera_fence_create *args);
+int __tsr_fence_destroy(int fd, uint32_t id);
+int __tsr_fence_signal(int fd, uint32_t id, uint64_t value);
+struct tsr_fence tsr_fence_new(struct tsr_device *dev, uint64_t value); /* mapped */
+void tsr_fence_signal(struct tsr_device *dev, const struct tsr_fence *fence, uint64_t value);
+void tsr_fence_free(struct tsr_device *dev, struct tsr_fence *fence);
+/* elements of a sync list */
+struct drm_tessera_sync tsr_sync_signal(const struct tsr_fence *fence, uint64_t point);
+struct drm_tessera_sync tsr_sync_wait(const struct tsr_fence *fence, uint64_t point);
+
 /* ---- command buffers ---------------------------------------------------------- */
 
 #define TSR_NO_GROUP 0xffffffffu
@@ -177,6 +196,8 @@ int __tsr_submit_ioctl(int fd, struct drm_tessera_submit *args);
 /* wait and signal: binary syncobjs or 0 */
 int __tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd, uint32_t wait,
 		 uint32_t signal, struct drm_tessera_submit *args);
+int __tsr_submit_syncs(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
+		       const struct drm_tessera_sync *syncs, uint32_t count);
 /* returns the number of parts */
 uint32_t tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 		    uint32_t wait, uint32_t signal);
