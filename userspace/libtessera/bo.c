@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "priv.h"
 
@@ -320,7 +321,8 @@ static int bo_map_locked(struct tessera_bo *bo)
 		return ret;
 	if (bo->size > SIZE_MAX)
 		return -ENOMEM;
-	map = dev->os.mmap(dev->os.cookie, bo->size, dev->fd, info.mmap_offset);
+	map = dev->os.mmap(dev->os.cookie, bo->size, PROT_READ | PROT_WRITE, dev->fd,
+			   info.mmap_offset);
 	if (map == (void *)-1)
 		return -errno;
 	bo->map = map;

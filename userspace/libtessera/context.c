@@ -97,7 +97,10 @@ static int submit_syncs(struct tessera_device *dev, const struct tessera_submit_
 	syncs = tessera_alloc(dev, total * sizeof(*syncs));
 	if (!syncs)
 		return -ENOMEM;
-	ret = sync_fill(syncs, dev, args->waits, args->num_waits, 0);
+	ret = sync_fill(syncs, dev, args->waits, args->num_waits,
+			args->flags & TESSERA_SUBMIT_WAIT_FOR_SUBMIT
+				? DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT
+				: 0);
 	if (!ret)
 		ret = sync_fill(syncs + args->num_waits, dev, args->signals, args->num_signals,
 				DRM_TESSERA_SYNC_SIGNAL);
@@ -172,7 +175,8 @@ int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *c
 	args->parts = 0;
 	args->error_offset = UINT32_MAX;
 	args->error_index = UINT32_MAX;
-	if (args->pad || tessera_reserved_check(args->reserved, ARRAY_SIZE(args->reserved)))
+	if ((args->flags & ~TESSERA_SUBMIT_WAIT_FOR_SUBMIT) ||
+	    tessera_reserved_check(args->reserved, ARRAY_SIZE(args->reserved)))
 		return -EINVAL;
 	if (cb->dev != ctx->dev)
 		return -EXDEV;

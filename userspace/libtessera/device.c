@@ -27,10 +27,10 @@ static int os_ioctl(void *cookie, int fd, unsigned long request, void *arg)
 /* The offsets of mappings are beyond 32 bits, also where long is not. */
 static_assert(sizeof(off_t) == 8, "build with -D_FILE_OFFSET_BITS=64");
 
-static void *os_mmap(void *cookie, size_t size, int fd, off_t offset)
+static void *os_mmap(void *cookie, size_t size, int prot, int fd, off_t offset)
 {
 	(void)cookie;
-	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	return mmap(NULL, size, prot, MAP_SHARED, fd, offset);
 }
 
 static int os_munmap(void *cookie, void *addr, size_t size)

@@ -21,7 +21,7 @@
  */
 struct tessera_os {
 	int (*ioctl)(void *cookie, int fd, unsigned long request, void *arg);
-	void *(*mmap)(void *cookie, size_t size, int fd, off_t offset);
+	void *(*mmap)(void *cookie, size_t size, int prot, int fd, off_t offset);
 	int (*munmap)(void *cookie, void *addr, size_t size);
 	void *(*realloc)(void *cookie, void *old, size_t size);
 	void *cookie;
@@ -61,6 +61,15 @@ struct tessera_syncobj {
 	atomic_uint refs;
 	struct tessera_device *dev;
 	uint32_t handle;
+};
+
+struct tessera_monitored {
+	atomic_uint refs;
+	uint32_t id;
+	struct tessera_syncobj *obj;
+	void *page; /* a mapping of its own */
+	size_t page_size;
+	const uint64_t *value; /* in it */
 };
 
 struct tessera_fence {
@@ -127,6 +136,8 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
 
 /* sync.c */
+/* Takes the handle over, if it succeeds. */
+int tessera_syncobj_wrap(struct tessera_device *dev, uint32_t handle, struct tessera_syncobj **out);
 int tessera_fence_new(struct tessera_device *dev, struct tessera_fence **out);
 
 #endif /* TESSERA_PRIV_H */

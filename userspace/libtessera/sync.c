@@ -23,26 +23,36 @@ int64_t tessera_deadline(uint64_t relative_ns)
 	return ns + (int64_t)relative_ns;
 }
 
+int tessera_syncobj_wrap(struct tessera_device *dev, uint32_t handle, struct tessera_syncobj **out)
+{
+	struct tessera_syncobj *obj = tessera_alloc(dev, sizeof(*obj));
+
+	if (!obj)
+		return -ENOMEM;
+	atomic_init(&obj->refs, 1);
+	obj->dev = tessera_device_ref(dev);
+	obj->handle = handle;
+	*out = obj;
+	return 0;
+}
+
 int tessera_syncobj_new(struct tessera_device *dev, int signalled, struct tessera_syncobj **out)
 {
 	struct drm_syncobj_create create = {
 		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
 	};
-	struct tessera_syncobj *obj = tessera_alloc(dev, sizeof(*obj));
+	struct drm_syncobj_destroy destroy = { 0 };
 	int ret;
 
-	if (!obj)
-		return -ENOMEM;
 	ret = tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_CREATE, &create);
-	if (ret) {
-		tessera_free(dev, obj);
+	if (ret)
 		return ret;
+	ret = tessera_syncobj_wrap(dev, create.handle, out);
+	if (ret) {
+		destroy.handle = create.handle;
+		(void)tessera_ioctl(dev, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
 	}
-	atomic_init(&obj->refs, 1);
-	obj->dev = tessera_device_ref(dev);
-	obj->handle = create.handle;
-	*out = obj;
-	return 0;
+	return ret;
 }
 
 struct tessera_syncobj *tessera_syncobj_ref(struct tessera_syncobj *obj)

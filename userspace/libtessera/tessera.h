@@ -41,6 +41,7 @@ struct tessera_bo;
 struct tessera_context;
 struct tessera_cmdbuf;
 struct tessera_syncobj;
+struct tessera_monitored;
 struct tessera_fence;
 struct tessera_surface;
 
@@ -249,6 +250,23 @@ TESSERA_API int tessera_syncobj_query(struct tessera_syncobj *obj, uint64_t *poi
 /* A sync_file for the fence of a binary object; the caller closes *@fd. */
 TESSERA_API int tessera_syncobj_export(struct tessera_syncobj *obj, int *fd);
 
+/*
+ * A monitored fence: a timeline sync object whose value is in memory, too, so that looking at it is no call. It only rises,
+ * and begins with @value. Submissions signal and wait for points of the sync object. Errors: -ENOSPC: too many of them.
+ */
+TESSERA_API int tessera_monitored_new(struct tessera_device *dev, uint64_t value,
+				      struct tessera_monitored **out);
+TESSERA_API struct tessera_monitored *tessera_monitored_ref(struct tessera_monitored *fence);
+TESSERA_API void tessera_monitored_del(struct tessera_monitored *fence);
+/* For tessera_submit_args; tessera_syncobj_signal() on it would leave the value behind. */
+TESSERA_API struct tessera_syncobj *tessera_monitored_syncobj(struct tessera_monitored *fence);
+TESSERA_API uint64_t tessera_monitored_value(const struct tessera_monitored *fence);
+/* From the CPU; behind jobs that are to signal lower values, when they are over. -EINVAL: @value does not rise. */
+TESSERA_API int tessera_monitored_signal(struct tessera_monitored *fence, uint64_t value);
+/* Sleeps until the value is reached. -ETIME: not in time. */
+TESSERA_API int tessera_monitored_wait(struct tessera_monitored *fence, uint64_t value,
+				       int64_t deadline_ns);
+
 /* The end of one submission. */
 TESSERA_API struct tessera_fence *tessera_fence_ref(struct tessera_fence *fence);
 TESSERA_API void tessera_fence_del(struct tessera_fence *fence);
@@ -386,6 +404,12 @@ struct tessera_sync {
 	uint64_t point; /* 0: binary */
 };
 
+/*
+ * A wait for what nobody has submitted or signalled yet: the call waits until somebody has. Without this flag it is
+ * -EINVAL.
+ */
+#define TESSERA_SUBMIT_WAIT_FOR_SUBMIT (1u << 0)
+
 struct tessera_submit_args {
 	const struct tessera_sync *waits;
 	uint32_t num_waits;
@@ -399,7 +423,7 @@ struct tessera_submit_args {
 	 */
 	uint32_t error_offset;
 	uint32_t error_index; /* index in the patch list, likewise [out] */
-	uint32_t pad; /* zero */
+	uint32_t flags; /* TESSERA_SUBMIT_* */
 	uint64_t reserved[4]; /* zero */
 };
 

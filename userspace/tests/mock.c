@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -155,6 +156,18 @@ static int mock_lock(struct mock *mock, struct drm_tessera_lock *args)
 	return 0;
 }
 
+/* Its value is at byte 16 of the memory. */
+static int mock_fence(struct mock *mock, struct drm_tessera_fence_create *args)
+{
+	args->id = ++mock->next_handle;
+	args->syncobj = ++mock->next_handle;
+	args->mmap_offset = 0x100000;
+	args->offset = 16;
+	memcpy(mock->memory + 16, &args->value, 8);
+	mock->open_handles += 2;
+	return 0;
+}
+
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -195,7 +208,13 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		((struct drm_syncobj_create *)arg)->handle = ++mock->next_handle;
 		mock->open_handles++;
 		return 0;
+	case DRM_IOCTL_TESSERA_FENCE_CREATE:
+		return mock_fence(mock, arg);
+	case DRM_IOCTL_TESSERA_FENCE_SIGNAL:
+		memcpy(mock->memory + 16, &((struct drm_tessera_fence_signal *)arg)->value, 8);
+		return 0;
 	case DRM_IOCTL_GEM_CLOSE:
+	case DRM_IOCTL_TESSERA_FENCE_DESTROY:
 	case DRM_IOCTL_TESSERA_CONTEXT_DESTROY:
 	case DRM_IOCTL_SYNCOBJ_DESTROY:
 		mock->open_handles--;
@@ -253,11 +272,16 @@ static int mock_ioctl(void *cookie, int fd, unsigned long request, void *arg)
 	return -1;
 }
 
-static void *mock_mmap(void *cookie, size_t size, int fd, off_t offset)
+static void *mock_mmap(void *cookie, size_t size, int prot, int fd, off_t offset)
 {
 	struct mock *mock = cookie;
 
 	(void)fd;
+	mock->last_prot = prot;
+	if (mock->fail_mmap) {
+		errno = mock->fail_mmap;
+		return MAP_FAILED;
+	}
 	assert_int_equal(offset, 0x100000);
 	assert_true(size <= sizeof(mock->memory));
 	mock->maps++;

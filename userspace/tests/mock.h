@@ -45,6 +45,8 @@ struct mock {
 	struct drm_tessera_sync last_syncs[16];
 	uint8_t memory[65536]; /* behind every mapping */
 	unsigned int maps, unmaps;
+	int last_prot;
+	int fail_mmap; /* mmap fails with this */
 	uint32_t error_offset; /* what SUBMIT says, with success */
 	int fence_status; /* what SYNC_IOC_FILE_INFO says */
 };

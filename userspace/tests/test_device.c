@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -412,9 +413,9 @@ static void test_reserved_fields(void **state)
 		args.reserved[i] = 1;
 		assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
 	}
-	args = (struct tessera_submit_args){ .pad = 1 };
+	args = (struct tessera_submit_args){ .flags = 2 };
 	assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
-	args.pad = 0;
+	args.flags = 0;
 	/* SPLIT-34: known to end early */
 	mock_of(state)->error_offset = 48;
 	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
@@ -485,6 +486,69 @@ static void test_submit(void **state)
 	tessera_syncobj_del(b);
 }
 
+/* RES-7: its value is read from memory that the library maps to be read. */
+static void test_monitored(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_monitored *fence;
+	struct tessera_sync wait;
+	struct tessera_submit_args args = {
+		.waits = &wait,
+		.num_waits = 1,
+		.flags = TESSERA_SUBMIT_WAIT_FOR_SUBMIT,
+	};
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	unsigned int calls;
+
+	assert_int_equal(tessera_monitored_new(dev, 7, &fence), 0);
+	assert_int_equal(mock->last_prot, PROT_READ);
+	calls = mock->calls;
+	assert_int_equal(tessera_monitored_value(fence), 7);
+	assert_int_equal(tessera_monitored_wait(fence, 7, 0), 0);
+	assert_int_equal(mock->calls, calls);
+	assert_int_equal(tessera_monitored_signal(fence, 1ull << 40), 0);
+	assert_true(tessera_monitored_value(fence) == 1ull << 40);
+	assert_int_equal(tessera_monitored_wait(fence, (1ull << 40) + 1, 0), 0);
+	assert_int_equal(mock->requests[mock->calls - 1], DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT);
+
+	assert_int_equal(tessera_context_new(dev, 0, 1, 0, &ctx), 0);
+	assert_int_equal(tessera_cmdbuf_new(dev, &cb), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 4), 0);
+	wait = (struct tessera_sync){ tessera_monitored_syncobj(fence), 9 };
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
+	assert_int_equal(mock->last_syncs[0].flags,
+			 DRM_TESSERA_SYNC_TIMELINE | DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT);
+	args.flags = 2;
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), -EINVAL);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_monitored_del(tessera_monitored_ref(fence));
+	tessera_monitored_del(fence);
+}
+
+static void test_monitored_failures(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct tessera_monitored *fence;
+	uint32_t open = mock->open_handles;
+
+	mock->fail_mmap = ENOMEM;
+	assert_int_equal(tessera_monitored_new(dev, 0, &fence), -ENOMEM);
+	mock->fail_mmap = 0;
+	for (long fail = 0; fail < 2; fail++) {
+		mock->fail_alloc = mock->allocs + fail;
+		assert_int_equal(tessera_monitored_new(dev, 0, &fence), -ENOMEM);
+	}
+	mock->fail_alloc = -1;
+	mock->fail_request = DRM_IOCTL_TESSERA_FENCE_CREATE;
+	mock->fail_errno = ENOSPC;
+	assert_int_equal(tessera_monitored_new(dev, 0, &fence), -ENOSPC);
+	assert_int_equal(mock->open_handles, open);
+}
+
 static int lowest_free_fd(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -547,6 +611,8 @@ int main(void)
 		TEST(test_waits_before_access),
 		TEST(test_reserved_fields),
 		TEST(test_submit),
+		TEST(test_monitored),
+		TEST(test_monitored_failures),
 		TEST(test_wait_closes),
 		TEST(test_wait_does_not_poll),
 	};
