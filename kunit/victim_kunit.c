@@ -164,6 +164,72 @@ static void victim_lent_and_taken_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, KEPT);
 }
 
+static struct tessera_victim_block *add_listed(struct setting *s, u32 owner, u64 size,
+					       u64 last_use)
+{
+	struct tessera_victim_block *b = add(s, owner, size, last_use);
+
+	b->flags = TESSERA_VICTIM_BLOCK_LISTED;
+	return b;
+}
+
+/* RES-2: what is listed goes last of its client, and by need only within a share. */
+static void victim_listed_within(struct kunit *test)
+{
+	static const u32 order[] = { 1, 0, 3, 2, 5, 4, 6 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, FIRST, FIRST, LAST, LAST };
+	struct setting *s = setting_new(test, 20, 4);
+
+	add_listed(s, 3, 4, 1);	/* 0: client 3 has no demand */
+	add(s, 3, 4, 9);	/* 1 */
+	add_listed(s, 1, 20, 2);	/* 2: client 1 has 24 */
+	add(s, 1, 4, 8);	/* 3 */
+	add_listed(s, 0, 4, 3);	/* 4: the requester's own */
+	add(s, 0, 4, 7);	/* 5 */
+	add_listed(s, 2, 4, 4);	/* 6: client 2 is within its share */
+	s->owners[1].used = 25;
+	s->owners[3].demand = false;
+	expect_order(test, s, 7, order, tiers);
+}
+
+/* RES-2: two above their shares do not take turns with what they have listed. */
+static void victim_listed_over(struct kunit *test)
+{
+	static const u32 order[] = { 1, 0, 2 };
+	static const u8 tiers[] = { FIRST, AFTER, LAST };
+	struct setting *s = setting_new(test, 20, 4);
+
+	add(s, 2, 1, 9);	/* 0: client 2 will have less than the requester */
+	add_listed(s, 1, 4, 2);	/* 1: client 1 has more, and will */
+	add_listed(s, 2, 4, 1);	/* 2 */
+	s->owners[0].used = 26;
+	s->owners[1].used = 40;
+	s->owners[2].used = 30;
+	expect_order(test, s, 3, order, tiers);
+	/* Whoever gave way has less than the other now. */
+	s->owners[0].used = 30;
+	s->owners[1].used = 36;
+	s->req.requester = 1;
+	s->req.n_blocks = 0;
+	add_listed(s, 0, 4, 5);
+	s->owners[0].used = 30;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, LAST);
+}
+
+/* RES-2: a share protects what is listed, busy or not, as it does the rest. */
+static void victim_listed_protected(struct kunit *test)
+{
+	static const u32 order[] = { 2, 0, 1 };
+	static const u8 tiers[] = { LAST, LAST, KEPT };
+	struct setting *s = setting_new(test, 20, 30);
+
+	add_listed(s, 0, 4, 1)->flags |= TESSERA_VICTIM_BLOCK_BUSY;
+	add_listed(s, 2, 4, 1);
+	add(s, 0, 4, 9)->flags |= TESSERA_VICTIM_BLOCK_BUSY;
+	expect_order(test, s, 3, order, tiers);
+}
+
 static void victim_bad_owner(struct kunit *test)
 {
 	struct setting *s = setting_new(test, 20, 1);
@@ -263,6 +329,9 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_busy_before_protected),
 	KUNIT_CASE(victim_stops_at_share),
 	KUNIT_CASE(victim_lent_and_taken_back),
+	KUNIT_CASE(victim_listed_within),
+	KUNIT_CASE(victim_listed_over),
+	KUNIT_CASE(victim_listed_protected),
 	KUNIT_CASE(victim_bad_owner),
 	KUNIT_CASE(victim_converges),
 	{}

@@ -15,11 +15,17 @@
  * 4. if the requester stays within its share, what others hold within theirs; if
  *    it does not, what others hold above theirs;
  * 5. as a last resort, because otherwise a job could not run at all: memory in use
- *    by other work, and after that what others hold within their shares, busy or not.
+ *    by other work, then what is listed as resident, and after that what others hold
+ *    within their shares, busy or not.
  *
- * Inside each class the least recently used goes first. A client counts as above
- * its share only as long as it would be with the blocks ranked before gone, so
- * that nobody is pushed below the share by a single request.
+ * What is listed as resident comes back before its client's next job. So it goes without
+ * need only from those without demand, and from those above their shares; by one who is
+ * above its own as well, only if they hold more than it would. Whoever brings it back
+ * is then the one that holds more, and cannot take the same memory in return.
+ *
+ * Inside each class what nobody has listed goes first, then the least recently used. A
+ * client counts as above its share only as long as it would be with the blocks ranked
+ * before gone, so that nobody is pushed below the share by a single request.
  */
 #include "victim.h"
 
@@ -29,6 +35,7 @@ enum {
 	CLASS_OWN,
 	CLASS_OTHERS,
 	CLASS_BUSY,
+	CLASS_LISTED,
 	CLASS_PROTECTED,
 	CLASS_FIXED,
 };
@@ -36,9 +43,16 @@ enum {
 typedef bool (*before_fn)(const struct tessera_victim_block *a,
 			  const struct tessera_victim_block *b);
 
+static bool is_listed(const struct tessera_victim_block *b)
+{
+	return b->flags & TESSERA_VICTIM_BLOCK_LISTED;
+}
+
 static bool before_by_use(const struct tessera_victim_block *a,
 			  const struct tessera_victim_block *b)
 {
+	if (is_listed(a) != is_listed(b))
+		return is_listed(b);
 	if (a->last_use != b->last_use)
 		return a->last_use < b->last_use;
 	return a->cookie < b->cookie;
@@ -104,11 +118,13 @@ static u8 classify(const struct tessera_victim_req *req,
 	if (b->owner == TESSERA_VICTIM_NO_OWNER)
 		return CLASS_LENT;
 	if (b->owner == req->requester)
-		return CLASS_OWN;
+		return is_listed(b) ? CLASS_LISTED : CLASS_OWN;
 	o = &req->owners[b->owner];
 	if (!o->demand)
 		return CLASS_LENT;
 	left = o->left;
+	if (is_listed(b) && (left <= req->fair || (over && left <= after)))
+		return CLASS_LISTED;
 	if (left <= req->fair)
 		return CLASS_OTHERS;
 	o->left -= min(left, b->size);
@@ -125,6 +141,7 @@ static u8 tier_of(u8 class)
 	case CLASS_OTHERS:
 		return TESSERA_VICTIM_TAKE_AFTER_OWN;
 	case CLASS_BUSY:
+	case CLASS_LISTED:
 		return TESSERA_VICTIM_LAST_RESORT;
 	case CLASS_PROTECTED:
 		return TESSERA_VICTIM_PROTECTED;
@@ -166,7 +183,7 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 		else if (is_protected(req, b, after))
 			b->class = CLASS_PROTECTED;
 		else if (b->flags & TESSERA_VICTIM_BLOCK_BUSY)
-			b->class = CLASS_BUSY;
+			b->class = is_listed(b) ? CLASS_LISTED : CLASS_BUSY;
 		else
 			b->class = classify(req, b, after);
 		b->tier = tier_of(b->class);

@@ -15,8 +15,8 @@
  * @TESSERA_VICTIM_TAKE_FIRST: goes before any allocation of the submission that
  *	needs room
  * @TESSERA_VICTIM_TAKE_AFTER_OWN: goes when that submission has nothing idle left
- * @TESSERA_VICTIM_LAST_RESORT: busy in other work: goes only where a job could not
- *	run at all otherwise
+ * @TESSERA_VICTIM_LAST_RESORT: busy in other work, or listed as resident: goes only
+ *	where a job could not run at all otherwise
  * @TESSERA_VICTIM_PROTECTED: likewise, and within its owner's fair share, which the
  *	one that wants it is above: goes only where that would not do either
  * @TESSERA_VICTIM_IMMOVABLE: never goes
@@ -33,6 +33,8 @@ enum tessera_victim_tier {
 #define TESSERA_VICTIM_BLOCK_BUSY	BIT(0)
 /** TESSERA_VICTIM_BLOCK_FIXED: pinned, scanned out, locked in place */
 #define TESSERA_VICTIM_BLOCK_FIXED	BIT(1)
+/** TESSERA_VICTIM_BLOCK_LISTED: some client has it in its residency list */
+#define TESSERA_VICTIM_BLOCK_LISTED	BIT(2)
 
 /**
  * struct tessera_victim_owner - a client, as far as one segment is concerned
