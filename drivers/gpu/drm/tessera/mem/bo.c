@@ -32,6 +32,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 
 	tessera_registry_remove(tdev, bo->id);
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
+	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
 	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
 	tessera_paging_queue_put(bo->queue);
@@ -174,6 +175,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 
 	spin_lock_init(&bo->locks.lock);
 	INIT_LIST_HEAD(&bo->locks.files);
+	INIT_LIST_HEAD(&bo->listings);
 	bo->flags = args->flags;
 	bo->supported = args->supported;
 	bo->evict_to = args->evict_to;

@@ -100,6 +100,10 @@ struct tessera_bo {
 	atomic64_t holder;
 	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
 	unsigned int pins;
+	/** @listed: how often it is in residency lists, see vm/resident.c; under resv */
+	u64 listed;
+	/** @listings: those lists, &struct tessera_listing; under resv */
+	struct list_head listings;
 	/** @exported: it was, once; so others may have put fences into its reservation */
 	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */

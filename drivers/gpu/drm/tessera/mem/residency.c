@@ -18,6 +18,7 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
+#include "mem/compact.h"
 #include "mem/move.h"
 #include "mem/residency.h"
 #include "mem/victims.h"
@@ -80,7 +81,8 @@ static bool is_locked_out(struct tessera_bo *bo, bool write)
 	return READ_ONCE(bo->locks.untracked) && tessera_bo_is_locked_out(bo, write);
 }
 
-static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict)
+static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			  struct tessera_room_rules *rules)
 {
 	u64 start;
 	int ret;
@@ -88,7 +90,9 @@ static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *s
 	if (!evict)
 		return place_in(bo, seg, 0, 0);
 
-	ret = tessera_victims_make_room(bo, seg, &start);
+	ret = tessera_victims_make_room(bo, seg, rules, &start);
+	if (ret == -ENOSPC && rules->compact)
+		ret = tessera_compact(bo, seg, rules, &start);
 	if (ret)
 		return ret;
 
@@ -115,18 +119,19 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * tessera_residency_validate() - bring an object into one of its segments
  * @bo: the object, reservation held
  * @write: the GPU is going to write it
- * @evictions: how often others may have to be evicted for it; counted down
+ * @rules: how room may be made for it
  *
  * An object that is in a segment that serves stays there. Otherwise its segments are tried
  * in order of preference, first as they are, then with eviction of what others
  * hold above their share and of what was not used for longest. Objects locked
- * by anybody are not touched. Does not wait for the GPU.
+ * by anybody are not evicted. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
  * see TESSERA_ROOM_UNCLAIMED; -EBUSY if it is locked and may not go where it could be used; or
  * another error.
  */
-int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions)
+int tessera_residency_validate(struct tessera_bo *bo, bool write,
+			       struct tessera_room_rules *rules)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
@@ -149,11 +154,11 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write, u32 *evictions
 			if (!segment_serves(bo, seg, write))
 				continue;
 
-			if (evict && !*evictions)
+			if (evict && !rules->evictions)
 				return -ENOSPC;
-			*evictions -= evict;
+			rules->evictions -= evict;
 			tessera_account_want(bo->account, seg->index);
-			ret = place_anywhere(bo, seg, evict);
+			ret = place_anywhere(bo, seg, evict, rules);
 			if (ret != -ENOSPC)
 				return ret;
 		}

@@ -77,6 +77,7 @@ static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
 	block->bo_id = block->bo->id;
 	block->pinned = false;
 	block->held = atomic64_read(&block->bo->holder);
+	block->listed = READ_ONCE(block->bo->listed);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->clean = READ_ONCE(block->bo->copy_valid);
 }
@@ -220,6 +221,8 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_accou
 			block->flags |= TESSERA_VICTIM_BLOCK_FIXED;
 		if (blocks[i].busy)
 			block->flags |= TESSERA_VICTIM_BLOCK_BUSY;
+		if (blocks[i].listed)
+			block->flags |= TESSERA_VICTIM_BLOCK_LISTED;
 	}
 }
 
@@ -321,9 +324,28 @@ static bool choose_gap(const struct tessera_segment *seg, const struct tessera_b
 	return find_gap(seg, blocks, num, hi, size, gap);
 }
 
-/* -EBUSY if somebody else has the lock, or somebody has come to rely on its place. */
-static int evict_block(const struct tessera_segment *seg, struct tessera_block *block,
-		       u32 requester)
+/**
+ * tessera_victims_may_take() - ask whether a block gives way without need
+ * @block: the block, ranked
+ *
+ * Return: true if it does.
+ */
+bool tessera_victims_may_take(const struct tessera_block *block)
+{
+	return block->bo && !block->pinned && block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN;
+}
+
+/**
+ * tessera_victims_take() - evict what is in a block
+ * @seg: the segment
+ * @block: the block, with an object
+ * @requester: id of the account that wants the room
+ *
+ * Return: 0; -EBUSY if somebody else has the lock, or somebody has come to rely on its place,
+ * or has listed it as resident, since it was looked at; or another error.
+ */
+int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
+			 u32 requester)
 {
 	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
 	struct dma_resv *resv = block->bo->tbo.base.resv;
@@ -333,7 +355,7 @@ static int evict_block(const struct tessera_segment *seg, struct tessera_block *
 	if (!dma_resv_trylock(resv))
 		return -EBUSY;
 
-	if (atomic64_read(&block->bo->holder))
+	if (atomic64_read(&block->bo->holder) || (block->bo->listed && !block->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(block->bo) == seg)
 		ret = tessera_victims_evict(block->bo, reason);
@@ -355,7 +377,7 @@ static int evict_gap(const struct tessera_segment *seg, struct tessera_block *bl
 		if (block->start + block->size <= gap->start || block->start >= gap->end)
 			continue;
 
-		ret = evict_block(seg, block, requester);
+		ret = tessera_victims_take(seg, block, requester);
 		if (ret == -EBUSY)
 			block->pinned = true;
 		if (ret)
@@ -414,7 +436,7 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 			break;
 		if (!block_goes(block, blocks->num))
 			continue;
-		ret = evict_block(seg, block, bo->account->id);
+		ret = tessera_victims_take(seg, block, bo->account->id);
 		if (ret == -EBUSY)
 			ret = 0;
 	}
@@ -423,23 +445,99 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 	return ret;
 }
 
+/* What stays whatever its rank says; and whether it is something that passes by itself. */
+static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules *rules)
+{
+	u32 i;
+
+	for (i = 0; i < blocks->num; i++) {
+		struct tessera_block *block = &blocks->block[i];
+
+		rules->dying |= !block->bo;
+		rules->held |= block->held;
+		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
+			block->pinned = true;
+	}
+}
+
+static int collect_by_rules(struct tessera_bo *bo, const struct tessera_segment *seg,
+			    struct tessera_room_rules *rules, struct tessera_blocks *blocks)
+{
+	int ret = tessera_victims_collect(tessera_bo_device(bo), seg, blocks);
+
+	if (!ret)
+		apply_rules(blocks, rules);
+
+	return ret;
+}
+
+/**
+ * tessera_victims_look() - who would give way for an object
+ * @bo: the object
+ * @seg: the segment
+ * @want: bytes that its owner wants there beyond what it has
+ * @rules: the rules
+ * @blocks: result, ranked; tessera_victims_put() if it succeeds
+ *
+ * Return: 0 or an error.
+ */
+int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			 struct tessera_room_rules *rules, struct tessera_blocks *blocks)
+{
+	int ret;
+
+	ret = collect_by_rules(bo, seg, rules, blocks);
+	if (ret)
+		return ret;
+	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
+	if (ret)
+		tessera_victims_put(blocks);
+
+	return ret;
+}
+
+/**
+ * tessera_victims_room() - how much of a segment could be had
+ * @seg: the segment
+ * @blocks: its blocks, from tessera_victims_look()
+ *
+ * With all that gives way gone, and all that passes by itself.
+ *
+ * Return: bytes.
+ */
+u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
+{
+	u64 room = seg->commit;
+	u32 i;
+
+	for (i = 0; i < blocks->num; i++) {
+		const struct tessera_block *block = &blocks->block[i];
+
+		if (block->bo && !block->held && !tessera_victims_may_take(block))
+			room -= min(room, block->size);
+	}
+
+	return room;
+}
+
 /**
  * tessera_victims_make_room() - evict others so that an object fits
  * @bo: the object, reservation held
  * @seg: the segment
+ * @rules: the rules
  * @start: receives the lower end of the gap, a byte offset
  *
  * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
  */
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
-			      u64 *start)
+			      struct tessera_room_rules *rules, u64 *start)
 {
 	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct tessera_blocks blocks;
 	int ret;
 
-	ret = tessera_victims_collect(tdev, seg, &blocks);
+	ret = collect_by_rules(bo, seg, rules, &blocks);
 	if (ret)
 		return ret;
 
@@ -447,7 +545,7 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 		ret = meet_commit_limit(bo, seg, &blocks, size);
 		tessera_victims_put(&blocks);
 		if (!ret)
-			ret = tessera_victims_collect(tdev, seg, &blocks);
+			ret = collect_by_rules(bo, seg, rules, &blocks);
 		if (ret)
 			return ret;
 	}

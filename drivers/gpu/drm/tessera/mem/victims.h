@@ -8,6 +8,7 @@ struct tessera_account;		/* segments/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_segment;		/* segments/segment.h */
+struct ww_acquire_ctx;
 
 /**
  * struct tessera_block - an occupied range of a segment
@@ -29,6 +30,8 @@ struct tessera_block {
 	bool held;
 	/** @busy: some job may still use it */
 	bool busy;
+	/** @listed: some client has listed it as resident */
+	bool listed;
 	/** @clean: its eviction copies nothing */
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */
@@ -51,6 +54,26 @@ struct tessera_blocks {
 	u32 num;
 };
 
+/**
+ * struct tessera_room_rules - how room may be made for an object
+ */
+struct tessera_room_rules {
+	/** @evictions: how often others may have to go; counted down */
+	u32 evictions;
+	/** @compact: objects may be pushed together where there is room, but no gap */
+	bool compact;
+	/** @ticket: objects locked with it may be pushed, too; may be NULL */
+	struct ww_acquire_ctx *ticket;
+	/** @spares: whether an object stays whatever its rank says; no locks; may be NULL */
+	bool (*spares)(struct tessera_bo *bo, void *data);
+	/** @data: for @spares */
+	void *data;
+	/** @dying: set if there was something in the way that is being destroyed */
+	bool dying;
+	/** @held: set if a submission in parts relied on the place of something in the way */
+	bool held;
+};
+
 int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
 			    struct tessera_blocks *blocks);
 void tessera_victims_put(struct tessera_blocks *blocks);
@@ -58,7 +81,13 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 			 struct tessera_account *requester, u64 want,
 			 struct tessera_blocks *blocks);
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
+int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
+u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
+int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
+			 u32 requester);
+bool tessera_victims_may_take(const struct tessera_block *block);
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
-			      u64 *start);
+			      struct tessera_room_rules *rules, u64 *start);
 
 #endif /* __TESSERA_VICTIMS_H__ */

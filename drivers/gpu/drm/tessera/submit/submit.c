@@ -18,6 +18,7 @@
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "mem/victims.h"
 #include "segments/account.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -39,7 +40,7 @@
 
 static int validate_objects(struct tessera_request *req)
 {
-	u32 evictions = MAX_EVICTIONS;
+	struct tessera_room_rules rules = { .evictions = MAX_EVICTIONS };
 	u32 i;
 	int ret;
 
@@ -49,7 +50,7 @@ static int validate_objects(struct tessera_request *req)
 
 		ret = tessera_residency_validate(req->bos[alloc],
 						 tessera_request_writes(req, alloc),
-						 &evictions);
+						 &rules);
 		if (ret)
 			return ret;
 		/* Nothing is armed but paging, which stands. */

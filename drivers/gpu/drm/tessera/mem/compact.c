@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: compaction
+ *
+ * Room is not enough where a place has to be in one piece. If those who give way leave enough
+ * bytes, but no gap, what stays is pushed together towards the low end of the segment, whoever
+ * owns it: that takes nothing from anybody. Moves are paging jobs that wait for the users on
+ * the GPU; the CPU does not.
+ *
+ * Called by residency with the object's reservation held. Others' locks are only tried: what
+ * cannot be locked stays, and so does what a submission in parts relies on.
+ */
+
+#include <linux/dma-resv.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "mem/bo.h"
+#include "mem/compact.h"
+#include "mem/move.h"
+#include "mem/victims.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
+#include "tessera_device.h"
+
+/* Evict in their order as many as it takes for @size bytes, wherever they are. */
+static int take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+		      struct tessera_blocks *blocks, u64 size)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
+	u32 *order, i;
+	int ret = 0;
+
+	order = kvmalloc_array(blocks->num + 1, sizeof(*order), GFP_KERNEL_ACCOUNT);
+	if (!order)
+		return -ENOMEM;
+	for (i = 0; i < blocks->num; i++)
+		order[blocks->block[i].rank] = i;
+
+	for (i = 0; i < blocks->num && !ret; i++) {
+		struct tessera_block *block = &blocks->block[order[i]];
+
+		if (READ_ONCE(mgr->committed) + size <= seg->commit)
+			break;
+		if (!tessera_victims_may_take(block))
+			continue;
+		ret = tessera_victims_take(seg, block, bo->account->id);
+		if (ret == -EBUSY)
+			ret = 0;
+	}
+	kvfree(order);
+
+	return ret;
+}
+
+static bool lock_to_push(struct dma_resv *resv, struct ww_acquire_ctx *ticket, bool *locked)
+{
+	*locked = false;
+	if (ticket && dma_resv_locking_ctx(resv) == ticket)
+		return true;
+	*locked = dma_resv_trylock(resv);
+
+	return *locked;
+}
+
+/* To @to, if that is lower. A place that is taken in between is nobody's fault. */
+static int push_block(const struct tessera_segment *seg, struct tessera_block *block, u64 to,
+		      struct ww_acquire_ctx *ticket)
+{
+	struct tessera_bo *bo = block->bo;
+	struct dma_resv *resv;
+	bool locked;
+	int ret = 0;
+
+	cond_resched();
+	if (!bo || to >= block->start)
+		return 0;
+	resv = bo->tbo.base.resv;
+	if (!lock_to_push(resv, ticket, &locked))
+		return 0;
+
+	if (tessera_bo_segment(bo) == seg && tessera_bo_segment_offset(bo) == block->start &&
+	    !atomic64_read(&bo->holder) && !atomic_read(&bo->lost))
+		ret = tessera_move_within(bo, to);
+	if (!ret && tessera_bo_segment(bo) == seg)
+		block->start = tessera_bo_segment_offset(bo);
+	if (locked)
+		dma_resv_unlock(resv);
+
+	return ret == -ENOSPC ? 0 : ret;
+}
+
+/* Up to the first gap of @size. */
+static int push_blocks(const struct tessera_segment *seg, struct tessera_blocks *blocks, u64 size,
+		       struct ww_acquire_ctx *ticket, u64 *start)
+{
+	u64 end = 0;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < blocks->num; i++) {
+		struct tessera_block *block = &blocks->block[i];
+
+		if (block->start >= end && block->start - end >= size)
+			break;
+		ret = push_block(seg, block, end, ticket);
+		if (ret)
+			return ret;
+		end = ALIGN(block->start + block->size, seg->page_size);
+	}
+	*start = end;
+
+	return end <= seg->size && seg->size - end >= size ? 0 : -ENOSPC;
+}
+
+/**
+ * tessera_compact() - make a gap where there is room, but none in one piece
+ * @bo: the object that is to go there, reservation held
+ * @seg: the segment
+ * @rules: who gives way
+ * @start: receives the lower end of the gap, a byte offset
+ *
+ * Return: 0; -ENOSPC if there is not enough room, or too much of it stays where it is; or
+ * another error.
+ */
+int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
+		    struct tessera_room_rules *rules, u64 *start)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
+	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
+	struct tessera_blocks blocks;
+	int ret;
+
+	ret = tessera_victims_look(bo, seg, size, rules, &blocks);
+	if (ret)
+		return ret;
+	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
+	      take_bytes(bo, seg, &blocks, size);
+	tessera_victims_put(&blocks);
+	if (ret)
+		return ret;
+	if (READ_ONCE(mgr->committed) + size > seg->commit)
+		return -ENOSPC;
+
+	ret = tessera_victims_collect(tessera_bo_device(bo), seg, &blocks);
+	if (ret)
+		return ret;
+	ret = push_blocks(seg, &blocks, size, rules->ticket, start);
+	tessera_victims_put(&blocks);
+
+	return ret;
+}
