@@ -37,7 +37,7 @@ E  segments/account segments/room segments/segment segments/manager segments/vra
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/instance mem/bo mem/backing mem/coherence mem/move mem/ttm mem/victims mem/compact mem/residency mem/hold
 E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/gem cpu/twins
-F  vm/pt vm/vm vm/vm_bind
+F  vm/resident vm/pt vm/vm vm/vm_bind
 F  submit/backlog submit/leash submit/foreign submit/value_page submit/monitored submit/sync submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit
 G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c

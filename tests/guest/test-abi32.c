@@ -39,6 +39,8 @@ SIZE(bo_create_twins, 48);
 SIZE(fence_create, 32);
 SIZE(fence_destroy, 8);
 SIZE(fence_signal, 16);
+SIZE(make_resident, 56);
+SIZE(evict, 24);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -67,6 +69,10 @@ AT(bo_create_twins, private_data, 24);
 AT(bo_create_twins, handles, 40);
 AT(fence_create, mmap_offset, 24);
 AT(fence_signal, value, 8);
+AT(make_resident, syncs, 24);
+AT(make_resident, bytes_to_trim, 40);
+AT(make_resident, trim_segments, 48);
+AT(evict, handles, 8);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -88,6 +94,8 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
 	require_eq(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
 	require_eq(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
+	require_eq(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
+	require_eq(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
 }
 
 static const struct tap_test tests[] = {

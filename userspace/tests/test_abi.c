@@ -32,6 +32,9 @@ SIZE_IS(drm_tessera_fence_create, 32);
 OFFSET_IS(drm_tessera_fence_create, mmap_offset, 24);
 SIZE_IS(drm_tessera_fence_destroy, 8);
 SIZE_IS(drm_tessera_fence_signal, 16);
+SIZE_IS(drm_tessera_make_resident, 56);
+OFFSET_IS(drm_tessera_make_resident, bytes_to_trim, 40);
+SIZE_IS(drm_tessera_evict, 24);
 SIZE_IS(drm_tessera_context_create, 16);
 SIZE_IS(drm_tessera_context_destroy, 8);
 SIZE_IS(drm_tessera_submit_alloc, 8);
@@ -89,6 +92,8 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
+	assert_int_equal(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
+	assert_int_equal(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
 }
 
 int main(void)

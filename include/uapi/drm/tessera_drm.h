@@ -40,8 +40,8 @@ extern "C" {
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
  * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
- * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (MAKE_RESIDENT, EVICT,
- * OFFER, RECLAIM). They, and those from 0x07 to
+ * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (OFFER,
+ * RECLAIM). They, and those from 0x07 to
  * 0x0f, return -EINVAL like any unknown number.
  */
 enum drm_tessera_ioctl_id {
@@ -79,6 +79,10 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_FENCE_DESTROY = 0x1d,
 	/** @DRM_TESSERA_FENCE_SIGNAL: signal it from the CPU */
 	DRM_TESSERA_FENCE_SIGNAL = 0x1e,
+	/** @DRM_TESSERA_MAKE_RESIDENT: have objects resident while jobs run */
+	DRM_TESSERA_MAKE_RESIDENT = 0x24,
+	/** @DRM_TESSERA_EVICT: take that back */
+	DRM_TESSERA_EVICT = 0x25,
 };
 
 /**
@@ -777,6 +781,66 @@ struct drm_tessera_fence_signal {
 	__u64 value;
 };
 
+/**
+ * struct drm_tessera_make_resident - argument of DRM_IOCTL_TESSERA_MAKE_RESIDENT (WDDM: MakeResident)
+ *
+ * Adds objects to the residency list of the open file, once for each time a handle is given, and brings them,
+ * and whatever of the list has been moved out meanwhile, into a segment of their sets where the GPU can write them, unless they
+ * are GPU_READ_ONLY. What is listed stays there while jobs run that bring no list, whatever other clients do: it may be moved out between
+ * jobs and is brought back before the next. Without @handles only that is done now.
+ *
+ * Returns without waiting for the paging: @syncs signal when it is over. Jobs that are submitted earlier wait for it by
+ * themselves. Room is made by moving out what nobody has listed, and of what others have listed only what they have
+ * above their share of a segment (WDDM: budget), or have not used for two seconds; never what the caller has listed. Where there is room, but
+ * not in one piece, objects are moved together. Memory of objects that are being destroyed, and what submissions in parts hold, is waited for,
+ * for two job timeouts at most.
+ *
+ * All or nothing: if not everything fits, nothing is added, and @bytes_to_trim says how many bytes the caller has to
+ * EVICT first of what it has listed in @trim_segments, so that a second call finds room unless others take it meanwhile. An
+ * object that may live in several segments may have to be tried again more than once.
+ *
+ * Closing a handle takes its object off the list.
+ *
+ * Errors: -EINVAL: @flags or @pad not zero; a stride of @handles that is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or as of SUBMIT. -ENOENT: unknown
+ * handle or syncobj. -E2BIG: more than max_allocs handles, or max_syncs syncs. -ENOMEM: it does not fit, or, with
+ * @bytes_to_trim 0, kernel memory is short. -EBUSY: an object is locked that may not move into memory meanwhile, see
+ * &struct drm_tessera_lock. -EIO: an object is lost.
+ */
+struct drm_tessera_make_resident {
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @handles: __u32 each */
+	struct drm_tessera_array handles;
+	/** @syncs: &struct drm_tessera_sync, all with SYNC_SIGNAL (WDDM: paging fence) */
+	struct drm_tessera_array syncs;
+	/** @bytes_to_trim: how much has to be evicted first (WDDM: NumBytesToTrim) [out] */
+	__u64 bytes_to_trim;
+	/** @trim_segments: where: bit n is segment id n [out] */
+	__u32 trim_segments;
+	/** @pending: 1 if paging is under way, 0 if all is there already [out] */
+	__u32 pending;
+};
+
+/**
+ * struct drm_tessera_evict - argument of DRM_IOCTL_TESSERA_EVICT (WDDM: Evict)
+ *
+ * Takes objects off the residency list of the open file, once for each time a handle is given. One whose count has come to 0 moves out when
+ * somebody needs its room; jobs that were submitted before can still use it. Waits for nothing.
+ *
+ * Errors, with nothing changed: -EINVAL: @flags or @pad not zero, a stride that is not 4, an object that is not on the list so many
+ * times. -ENOENT: unknown handle. -E2BIG: more than max_allocs handles.
+ */
+struct drm_tessera_evict {
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @handles: __u32 each */
+	struct drm_tessera_array handles;
+};
+
 #define DRM_IOCTL_TESSERA_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_QUERY, struct drm_tessera_query)
 #define DRM_IOCTL_TESSERA_BO_CREATE \
@@ -812,6 +876,10 @@ struct drm_tessera_fence_signal {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_DESTROY, struct drm_tessera_fence_destroy)
 #define DRM_IOCTL_TESSERA_FENCE_SIGNAL \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_SIGNAL, struct drm_tessera_fence_signal)
+#define DRM_IOCTL_TESSERA_MAKE_RESIDENT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_MAKE_RESIDENT, struct drm_tessera_make_resident)
+#define DRM_IOCTL_TESSERA_EVICT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_EVICT, struct drm_tessera_evict)
 
 #if defined(__cplusplus)
 }

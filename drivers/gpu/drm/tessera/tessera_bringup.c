@@ -39,6 +39,7 @@
 #include "submit/value_page.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
+#include "vm/resident.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
 
@@ -208,6 +209,7 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_residency_init(tdev);
 	if (ret)
 		return ret;
+	tessera_resident_init(tdev);
 	ret = tessera_cpu_window_init(tdev);
 	if (ret)
 		return ret;

@@ -13,6 +13,7 @@
 
 struct pci_dev;
 struct workqueue_struct;
+struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
 struct tessera_clients;		/* segments/account.h */
@@ -45,9 +46,9 @@ struct tessera_value_pages;	/* submit/value_page.c */
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, the instances', the host aperture's, the swizzling ranges', one per paging
- *    queue, that of the pages of values. They do not nest, but the last one in that of a client's
- *    monitored fences.
+ *    registry's, the instances', the host aperture's, the swizzling ranges', the residency
+ *    lists', one per paging queue, that of the pages of values. They do not nest, but the last one
+ *    in that of a client's monitored fences.
  * 4. Gates and backlogs (spinlocks), leaves.
  * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -102,6 +103,18 @@ struct tessera_cpu_window_ops {
 	void (*close)(struct tessera_bo *bo);
 	/** @pfn: page frame number of a page of an object in a memory segment */
 	unsigned long (*pfn)(struct tessera_bo *bo, unsigned long page);
+};
+
+/**
+ * struct tessera_resident_ops - what mem/ and cpu/ tell residency lists, see vm/resident.c
+ */
+struct tessera_resident_ops {
+	/** @moves: an object is going to; reservation held */
+	void (*moves)(struct tessera_bo *bo);
+	/** @moved: it has, or it has not worked; reservation held */
+	void (*moved)(struct tessera_bo *bo);
+	/** @close: a file closes its handle of an object */
+	void (*close)(struct tessera_bo *bo, struct drm_file *file);
 };
 
 /**
@@ -163,6 +176,8 @@ struct tessera_device {
 	struct tessera_paging *paging;
 	/** @window_ops: through what the CPU sees memory */
 	const struct tessera_cpu_window_ops *window_ops;
+	/** @resident_ops: who wants objects to stay */
+	const struct tessera_resident_ops *resident_ops;
 	/** @host_aperture: the CPU host aperture, or NULL */
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */

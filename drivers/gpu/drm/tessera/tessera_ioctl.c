@@ -37,10 +37,12 @@
 #include "submit/monitored.h"
 #include "submit/request.h"
 #include "submit/submit.h"
+#include "submit/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_ioctl.h"
 #include "tessera_uobj.h"
+#include "vm/resident.h"
 
 static_assert(DRM_TESSERA_SEGMENT_APERTURE == TSR_SEGF_APERTURE);
 static_assert(DRM_TESSERA_SEGMENT_CPU_VISIBLE == TSR_SEGF_CPU_VISIBLE);
@@ -505,29 +507,45 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
 
-/* Nobody lets go of the hardware while this is under way. */
-static int submit_run(struct tessera_device *tdev, struct drm_file *file,
-		      struct tessera_submit_data *data)
+/* Nobody lets go of the hardware until work_end(). */
+static int work_begin(struct tessera_device *tdev)
 {
-	struct tessera_client *client = to_tessera_client(file);
 	int ret;
 
 	ret = down_read_killable(&tdev->reset_lock);
 	if (ret)
 		return ret;
-
 	ret = tessera_job_queue_enter(tdev);
-	if (!ret) {
-		ret = tessera_submit(tdev, file, &client->contexts, data);
-		submit_put_data(data);
-		tessera_job_queue_leave(tdev);
-	}
+	if (ret)
+		up_read(&tdev->reset_lock);
+
+	return ret;
+}
+
+static int work_end(struct tessera_device *tdev, int ret)
+{
+	tessera_job_queue_leave(tdev);
 	up_read(&tdev->reset_lock);
 	/* Paging that was cancelled under way loses objects; say why. */
 	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
 		ret = -ENODEV;
 
 	return ret;
+}
+
+static int submit_run(struct tessera_device *tdev, struct drm_file *file,
+		      struct tessera_submit_data *data)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	int ret;
+
+	ret = work_begin(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_submit(tdev, file, &client->contexts, data);
+	submit_put_data(data);
+
+	return work_end(tdev, ret);
 }
 
 /* See &struct drm_tessera_submit. */
@@ -691,6 +709,118 @@ static int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data,
 	return tessera_gem_invalidate_cache(file, args);
 }
 
+static int resident_get_handles(struct tessera_device *tdev, const struct drm_tessera_array *in,
+				u32 **handles)
+{
+	/* Numbers, not structs: they do not grow. */
+	if (tessera_ioctl_bad(tdev, in->count && in->stride != sizeof(**handles)))
+		return -EINVAL;
+
+	return tessera_uobj_get_array(in, sizeof(**handles), sizeof(**handles),
+				      TESSERA_MAX_ALLOCS, (void **)handles);
+}
+
+/* All that is done with the paging fence is to signal. */
+static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_array *in,
+			      struct tessera_syncs *syncs)
+{
+	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_sync *list;
+	u32 i;
+	int ret;
+
+	ret = tessera_uobj_get_array(in, sizeof(*list), sizeof(*list), TESSERA_MAX_SYNCS,
+				     (void **)&list);
+	for (i = 0; !ret && i < in->count; i++)
+		if (tessera_ioctl_bad(tdev, !(list[i].flags & DRM_TESSERA_SYNC_SIGNAL)))
+			ret = -EINVAL;
+	if (!ret)
+		ret = tessera_syncs_init(syncs, file, client->fences, &client->account->payer->work,
+					 list, in->count);
+	/* Only a job writes the value of a monitored fence. */
+	if (!ret && tessera_ioctl_bad(tdev, syncs->signals))
+		ret = -EINVAL;
+	kvfree(list);
+
+	return ret;
+}
+
+static int resident_run(struct tessera_device *tdev, struct drm_file *file,
+			struct drm_tessera_make_resident *args, const u32 *handles)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct tessera_resident_answer answer = { };
+	struct tessera_syncs syncs = { };
+	int ret;
+
+	ret = resident_get_syncs(file, &args->syncs, &syncs);
+	if (!ret)
+		ret = work_begin(tdev);
+	if (!ret) {
+		ret = tessera_resident_make(client->resident, handles, args->handles.count,
+					    &answer);
+		ret = work_end(tdev, ret);
+	}
+	if (!ret) {
+		args->pending = !dma_fence_is_signaled(answer.fence);
+		tessera_syncs_signal(&syncs, answer.fence);
+	}
+	args->bytes_to_trim = answer.bytes_to_trim;
+	args->trim_segments = answer.segments;
+	dma_fence_put(answer.fence);
+	tessera_syncs_fini(&syncs);
+
+	return ret;
+}
+
+/* See &struct drm_tessera_make_resident. */
+static int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_account *account = to_tessera_client(file)->account;
+	struct drm_tessera_make_resident *args = data;
+	long bytes = min(args->handles.count, TESSERA_MAX_ALLOCS) * SUBMIT_ALLOC_BYTES;
+	u32 *handles = NULL;
+	int ret = -EINVAL;
+
+	args->bytes_to_trim = 0;
+	args->trim_segments = 0;
+	args->pending = 0;
+	if (!tessera_ioctl_bad(tdev, args->flags || args->pad))
+		ret = tessera_account_bind(account);
+	if (!ret)
+		ret = resident_get_handles(tdev, &args->handles, &handles);
+	if (!ret)
+		ret = tessera_quota_enter(&account->payer->work, bytes);
+	if (!ret) {
+		ret = resident_run(tdev, file, args, handles);
+		tessera_quota_uncharge(&account->payer->work, bytes);
+	}
+	kvfree(handles);
+
+	return ret;
+}
+
+/* See &struct drm_tessera_evict. */
+static int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	const struct drm_tessera_evict *args = data;
+	u32 *handles = NULL;
+	int ret;
+
+	if (tessera_ioctl_bad(tdev, args->flags || args->pad))
+		return -EINVAL;
+	ret = resident_get_handles(tdev, &args->handles, &handles);
+	if (!ret)
+		ret = tessera_resident_evict(to_tessera_client(file)->resident, handles,
+					     args->handles.count);
+	kvfree(handles);
+
+	return ret;
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -714,4 +844,6 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_DESTROY, tessera_ioctl_fence_destroy, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_SIGNAL, tessera_ioctl_fence_signal, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_MAKE_RESIDENT, tessera_ioctl_make_resident, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_EVICT, tessera_ioctl_evict, DRM_RENDER_ALLOW),
 };

@@ -28,9 +28,18 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 
+/* A file gives up what it has of an object, by closing its handle or itself. */
+static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
+{
+	struct tessera_bo *bo = gem_to_tessera_bo(gem);
+
+	tessera_locks_close(gem, file);
+	tessera_bo_device(bo)->resident_ops->close(bo, file);
+}
+
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
-	.close = tessera_locks_close,
+	.close = gem_close,
 	.export = tessera_dmabuf_export,
 	.mmap = tessera_cpu_fault_mmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,

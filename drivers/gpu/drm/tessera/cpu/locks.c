@@ -177,7 +177,7 @@ static void locks_forget_file(struct tessera_bo *bo, struct drm_file *file)
 }
 
 /**
- * tessera_locks_close() - &drm_gem_object_funcs.close
+ * tessera_locks_close() - give up the locks of a file
  * @gem: the object
  * @file: whose handle is closed
  */

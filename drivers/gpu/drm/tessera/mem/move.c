@@ -386,8 +386,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return move_lost(bo, new_mem);
 
+	tdev->resident_ops->moves(bo);
 	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
 					     move_run(&move, new_mem);
+	tdev->resident_ops->moved(bo);
 	drm_dev_exit(idx);
 
 	if (!ret && move.to)
@@ -494,7 +496,9 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tdev->window_ops->close(bo);
+	tdev->resident_ops->moves(bo);
 	ret = within_run(&move);
+	tdev->resident_ops->moved(bo);
 	drm_dev_exit(idx);
 
 	if (!ret)

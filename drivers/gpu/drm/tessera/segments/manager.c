@@ -98,7 +98,7 @@ static void departure_add_locked(struct tessera_manager *mgr, const struct drm_m
 }
 
 /* -ENOSPC: no room in @fences. */
-static int fences_add(struct tessera_fences *fences, struct dma_fence *fence)
+static int fences_try_add(struct tessera_fences *fences, struct dma_fence *fence)
 {
 	u32 i;
 
@@ -120,6 +120,20 @@ static int fences_add(struct tessera_fences *fences, struct dma_fence *fence)
 	return 0;
 }
 
+static int fences_grow(struct tessera_fences *fences)
+{
+	u32 max = max(8u, 2 * fences->max);
+	struct dma_fence **more;
+
+	more = krealloc_array(fences->fence, max, sizeof(*more), GFP_KERNEL);
+	if (!more)
+		return -ENOMEM;
+	fences->fence = more;
+	fences->max = max;
+
+	return 0;
+}
+
 static int departures_collect(struct tessera_manager *mgr, struct tessera_range *range,
 			      struct tessera_fences *fences)
 {
@@ -133,7 +147,7 @@ static int departures_collect(struct tessera_manager *mgr, struct tessera_range 
 		if (dma_fence_is_signaled(d->fence))
 			departure_drop_locked(mgr, d);
 		else
-			ret = fences_add(fences, d->fence);
+			ret = fences_try_add(fences, d->fence);
 	}
 	mutex_unlock(&mgr->lock);
 
@@ -153,19 +167,29 @@ static int departures_collect(struct tessera_manager *mgr, struct tessera_range 
 int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range *range,
 			       struct tessera_fences *fences)
 {
-	struct dma_fence **more;
-	u32 max;
+	int ret = 0;
 
-	while (departures_collect(mgr, range, fences)) {
-		max = max(8u, 2 * fences->max);
-		more = krealloc_array(fences->fence, max, sizeof(*more), GFP_KERNEL);
-		if (!more)
-			return -ENOMEM;
-		fences->fence = more;
-		fences->max = max;
-	}
+	while (!ret && departures_collect(mgr, range, fences))
+		ret = fences_grow(fences);
 
-	return 0;
+	return ret;
+}
+
+/**
+ * tessera_fences_add() - take a fence in
+ * @fences: zeroed at first; tessera_fences_fini() even after a failure
+ * @fence: the fence; the reference stays the caller's
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence)
+{
+	int ret = 0;
+
+	while (!ret && fences_try_add(fences, fence))
+		ret = fences_grow(fences);
+
+	return ret;
 }
 
 /**

@@ -2,7 +2,7 @@
 /**
  * DOC: clients
  *
- * What an open file has: contexts, monitored fences, and an account that outlives it. Called by
+ * What an open file has: contexts, monitored fences, a residency list, and an account that outlives it. Called by
  * the driver's open and postclose.
  */
 
@@ -18,6 +18,7 @@
 #include "submit/context.h"
 #include "submit/monitored.h"
 #include "tessera_device.h"
+#include "vm/resident.h"
 
 /**
  * to_tessera_client() - client of an open file
@@ -66,10 +67,15 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 	client->fences = tessera_monitored_set_create(tdev, file);
 	if (!client->fences)
 		goto err_put_paging;
+	client->resident = tessera_resident_set_create(tdev, file, client->account);
+	if (!client->resident)
+		goto err_destroy_fences;
 	file->driver_priv = client;
 
 	return 0;
 
+err_destroy_fences:
+	tessera_monitored_set_destroy(client->fences);
 err_put_paging:
 	tessera_paging_queue_put(client->paging);
 err_put_account:
@@ -93,6 +99,7 @@ void tessera_client_close(struct drm_file *file)
 
 	tessera_context_destroy_all(client->tdev, &client->contexts);
 	xa_destroy(&client->contexts);
+	tessera_resident_set_destroy(client->resident);
 	tessera_monitored_set_destroy(client->fences);
 	tessera_paging_queue_put(client->paging);
 	tessera_account_put(client->account);

@@ -10,6 +10,7 @@ struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
 struct tessera_monitored_set;	/* submit/monitored.c */
 struct tessera_paging_queue;	/* paging/queue.c */
+struct tessera_resident_set;	/* vm/resident.h */
 
 /**
  * struct tessera_client - an open file, &drm_file.driver_priv
@@ -23,6 +24,8 @@ struct tessera_client {
 	struct tessera_paging_queue *paging;
 	/** @backlog: what its contexts have to do; holds a reference */
 	struct tessera_backlog *backlog;
+	/** @resident: what it wants resident */
+	struct tessera_resident_set *resident;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
 	/** @fences: its monitored fences */

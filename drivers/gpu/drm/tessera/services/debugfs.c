@@ -115,7 +115,8 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	drm_printf(p, " flags 0x%x layout %u pitch %u client %u pins %u page 0x%llx",
 		   bo->flags, bo->layout, bo->pitch, bo->account->id, bo->pins,
 		   tessera_backing_first_page(bo));
-	drm_printf(p, " instance %u last_use %llu", bo->instance.number, bo->last_use);
+	drm_printf(p, " instance %u last_use %llu listed %llu", bo->instance.number, bo->last_use,
+		   bo->listed);
 	tessera_coherence_print(bo, p);
 	drm_printf(p, "%s%s%s\n", bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
