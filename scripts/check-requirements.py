@@ -40,6 +40,7 @@ EXPECTED_PARTS = {
     "CHA": tuple(range(1, 10)),
     "COH": (1, 2, 3, 4, 5, 6, 7),
     "LOCK": (3, 4, 5, 6, 7, 8, 10, 22, 24, 25, 26, 27),
+    "RES": (1, 2, 3, 4),
 }
 
 # Numbers of built groups that wait for something not built.

@@ -1,0 +1,737 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Residency lists: counts, all or nothing, bytes to trim, who gives way to whom. Memory is small: 8 MiB
+ * that the CPU sees and 8 MiB that it does not. Pressure comes from jobs that name what they use.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "resident.h"
+
+/* until an idle client's share is lent, as documented */
+#define DEMAND_MS 2000
+
+struct stage {
+	struct tsr_device dev;
+	uint32_t ctx;
+	struct drm_tessera_query_segment seg; /* what the test is about */
+	uint32_t set;
+};
+
+static struct stage stage_open(void)
+{
+	struct stage s = { .dev = tsr_open() };
+
+	s.ctx = tsr_context_new(&s.dev, 0);
+	s.seg = *tsr_seg_hidden(&s.dev);
+	s.set = tsr_bit(&s.seg);
+	return s;
+}
+
+static void stage_close(struct stage *s)
+{
+	tsr_context_free(&s->dev, s->ctx);
+	tsr_close(&s->dev);
+}
+
+static struct tsr_bo new_bo(struct stage *s, uint64_t size)
+{
+	return tsr_bo_new(&s->dev, size, s->set, 0);
+}
+
+static void new_bos(struct stage *s, struct tsr_bo *bos, uint32_t count, uint64_t size)
+{
+	for (uint32_t i = 0; i < count; i++)
+		bos[i] = new_bo(s, size);
+}
+
+static bool is_in(struct stage *s, const struct tsr_bo *bo)
+{
+	return tsr_bo_info(&s->dev, bo).segment == s->seg.id;
+}
+
+/* use objects of the stage's segment, all of it, one after the other */
+static void press(struct stage *s)
+{
+	struct tsr_bo bos[16];
+
+	new_bos(s, bos, ARRAY_SIZE(bos), KiB(512));
+	for (size_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_gpu_touch(&s->dev, s->ctx, &bos[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_bo_free(&s->dev, &bos[i]);
+}
+
+static void fill_key(struct stage *s, struct tsr_bo *bo, uint32_t key)
+{
+	tsr_gpu_fill(&s->dev, s->ctx, bo, key);
+}
+
+static void check_key(struct stage *s, struct tsr_bo *bo, uint32_t key)
+{
+	const uint64_t words = bo->size / 4, at[] = { 0, words / 2 + 3, words - 1 };
+	uint32_t value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		tsr_gpu_read(&s->dev, s->ctx, bo, at[i], 1, &value);
+		require_eq(value, key);
+	}
+}
+
+/* ---- Counts --------------------------------------------------------------------------- */
+
+/* RES-1: two MakeResident need two Evict. What is listed does not give way to others' or one's own jobs. */
+static void counts(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bo = new_bo(&s, KiB(516)), other = new_bo(&s, KiB(520));
+	const uint32_t twice[] = { bo.handle, bo.handle };
+
+	require_eq(tsr_listed(bo.size), 0);
+	require_err(__tsr_evict_one(&s.dev, &bo), -EINVAL);
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	require_eq(tsr_listed(bo.size), 2);
+	require_ok(__tsr_make_resident(s.dev.fd, twice, 2, 0, NULL));
+	require_eq(tsr_listed(bo.size), 4);
+	require_ok(__tsr_evict(s.dev.fd, twice, 2));
+	require_ok(__tsr_evict_one(&s.dev, &bo));
+	require_eq(tsr_listed(bo.size), 1);
+	press(&s);
+	require(is_in(&s, &bo));
+	/* not that often, and then not at all */
+	require_ok(__tsr_make_one(&s.dev, &other));
+	require_err(__tsr_evict(s.dev.fd, (uint32_t[]){ other.handle, bo.handle, bo.handle }, 3),
+		    -EINVAL);
+	require_eq(tsr_listed(bo.size), 1);
+	require_eq(tsr_listed(other.size), 1);
+
+	require_ok(__tsr_evict_one(&s.dev, &bo));
+	require_eq(tsr_listed(bo.size), 0);
+	require(is_in(&s, &bo));
+	press(&s);
+	require(!is_in(&s, &bo));
+	require(is_in(&s, &other));
+	require_err(__tsr_evict_one(&s.dev, &bo), -EINVAL);
+	stage_close(&s);
+}
+
+/* RES-1: each file has its list, and handles take their objects with them. */
+static void counts_end(void)
+{
+	struct stage s = stage_open();
+	struct tsr_device other = tsr_open();
+	struct tsr_bo bo = new_bo(&s, KiB(516)), theirs = bo;
+	int dmabuf;
+
+	for (int close_file = 0; close_file < 2; close_file++) {
+		dmabuf = tsr_export(&s.dev, &bo);
+		require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
+		close(dmabuf);
+		require_ok(__tsr_make_one(&s.dev, &bo));
+		require_err(__tsr_evict_one(&other, &theirs), -EINVAL);
+		require_ok(__tsr_make_one(&other, &theirs));
+		require_ok(__tsr_make_one(&other, &theirs));
+		require_eq(tsr_listed(bo.size), 3);
+		if (close_file)
+			tsr_close(&other);
+		else
+			require_ok(__tsr_bo_close(other.fd, theirs.handle));
+		require_eq(tsr_listed(bo.size), 1);
+		require_ok(__tsr_evict_one(&s.dev, &bo));
+		require_eq(tsr_listed(bo.size), 0);
+	}
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	tsr_bo_free(&s.dev, &bo);
+	require_eq(tsr_listed(KiB(516)), 0);
+	stage_close(&s);
+}
+
+/* ---- All or nothing ----------------------------------------------------------------------- */
+
+/* RES-3: what is missing is said, nothing is counted, and giving up as much is enough, wherever it was. */
+static void all_or_nothing(void)
+{
+	struct stage s = stage_open();
+	struct drm_tessera_make_resident out;
+	struct tsr_bo small[8], two[2];
+	uint32_t handles[2];
+
+	new_bos(&s, small, 8, KiB(768)); /* 6 of 8 MiB */
+	new_bos(&s, two, 2, KiB(1280));
+	for (uint32_t i = 0; i < 2; i++)
+		handles[i] = two[i].handle;
+	for (uint32_t i = 0; i < 8; i++)
+		fill_key(&s, &small[i], 100 + i);
+	tsr_make_resident(&s.dev, small, 8);
+	for (int round = 0; round < 2; round++) {
+		require_err(__tsr_make_resident(s.dev.fd, handles, 2, 0, &out), -ENOMEM);
+		require_eq(out.bytes_to_trim, KiB(512));
+		require_eq(out.trim_segments, s.set);
+		require_eq(tsr_listed(KiB(1280)), 0);
+		require_eq(tsr_listed(KiB(768)), 8);
+	}
+	/* one of 768 KiB; between two that stay, so that there is no gap of 1280 */
+	tsr_evict(&s.dev, &small[3], 1);
+	require_ok(__tsr_make_resident(s.dev.fd, handles, 2, 0, &out));
+	for (uint32_t i = 0; i < 2; i++)
+		require(is_in(&s, &two[i]));
+	for (uint32_t i = 0; i < 8; i++)
+		require_eq(is_in(&s, &small[i]), i != 3);
+	require_eq(tsr_listed(KiB(1280)), 2);
+	for (uint32_t i = 0; i < 8; i++)
+		check_key(&s, &small[i], 100 + i);
+	stage_close(&s);
+}
+
+/* Section 3 of the requirements, its last variant: 32, 24 and 16 of 64, an eighth of each. */
+static void no_split(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[] = { new_bo(&s, MiB(4)), new_bo(&s, MiB(3)), new_bo(&s, MiB(2)) };
+	const uint32_t handles[] = { bos[0].handle, bos[1].handle, bos[2].handle };
+	struct drm_tessera_make_resident out;
+
+	require_err(__tsr_make_resident(s.dev.fd, handles, 3, 0, &out), -ENOMEM);
+	require_eq(out.bytes_to_trim, MiB(1));
+	for (uint32_t i = 0; i < 3; i++)
+		require_eq(tsr_listed(bos[i].size), 0);
+	require_ok(__tsr_make_resident(s.dev.fd, handles, 2, 0, NULL));
+	stage_close(&s);
+}
+
+/* RES-3: random sizes, with as much given up as is said, from anywhere: the second call has room. */
+static void trim_is_enough(void)
+{
+	struct stage s = stage_open();
+	uint64_t rng = tap_seed(11);
+	struct tsr_bo bos[48];
+	bool listed[48] = { false };
+
+	for (uint32_t i = 0; i < 48; i++) {
+		bos[i] = new_bo(&s, KiB(4) * (1 + tap_random(&rng) % 200));
+		fill_key(&s, &bos[i], 1000 + i);
+	}
+	for (int round = 0; round < (tap_slow() ? 30 : 200); round++) {
+		uint32_t i = (uint32_t)(tap_random(&rng) % 48);
+		struct drm_tessera_make_resident out;
+		uint64_t trimmed = 0;
+		int rc;
+
+		if (listed[i])
+			continue;
+		rc = __tsr_make_resident(s.dev.fd, &bos[i].handle, 1, 0, &out);
+		require(!rc || rc == -ENOMEM);
+		if (rc)
+			require(out.bytes_to_trim && out.bytes_to_trim <= bos[i].size);
+		while (rc && trimmed < out.bytes_to_trim) {
+			uint32_t j = (uint32_t)(tap_random(&rng) % 48);
+
+			if (!listed[j])
+				continue;
+			require_ok(__tsr_evict_one(&s.dev, &bos[j]));
+			listed[j] = false;
+			trimmed += bos[j].size;
+		}
+		if (rc)
+			require_ok(__tsr_make_one(&s.dev, &bos[i]));
+		listed[i] = true;
+		for (uint32_t j = 0; j < 48; j++)
+			require(!listed[j] || is_in(&s, &bos[j]));
+	}
+	for (uint32_t i = 0; i < 48; i++)
+		check_key(&s, &bos[i], 1000 + i);
+	stage_close(&s);
+}
+
+/* RES-3: what dies gives up its room by itself: nobody is told to trim for it. */
+static void room_of_the_dying(void)
+{
+	struct stage s = stage_open();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	uint32_t ready = tsr_syncobj_new(&s.dev);
+	struct tsr_bo old = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
+	struct tsr_cmd cmd;
+	int fence;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	fence = tsr_foreign_fence(foreign);
+	tsr_syncobj_import(&s.dev, ready, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &old, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	tsr_submit(&s.dev, s.ctx, &cmd, ready, 0);
+	tsr_bo_free(&s.dev, &old);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	tsr_cmd_fini(&cmd);
+	close(fence);
+	tsr_foreign_close(foreign);
+	stage_close(&s);
+}
+
+/* ---- Paging ---------------------------------------------------------------------------------- */
+
+/* RES-4: it returns while what is there waits for its jobs, and says so; the fence comes after that. */
+static void paging_fence(void)
+{
+	struct stage s = stage_open();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	uint32_t ready = tsr_syncobj_new(&s.dev), done = tsr_syncobj_new(&s.dev);
+	struct tsr_bo busy = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
+	struct drm_tessera_make_resident out;
+	struct tsr_cmd cmd;
+	int fence;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	fence = tsr_foreign_fence(foreign);
+	tsr_syncobj_import(&s.dev, ready, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	tsr_submit(&s.dev, s.ctx, &cmd, ready, 0);
+
+	require_ok(__tsr_make_resident(s.dev.fd, &bo.handle, 1, done, &out));
+	require_eq(out.pending, 1);
+	require(is_in(&s, &bo));
+	require_eq(__tsr_syncobj_wait(s.dev.fd, done, 0, 0), -ETIME);
+	tsr_foreign_signal(foreign, 0);
+	require_eq(tsr_syncobj_status(&s.dev, done), 0);
+	require_ok(__tsr_make_resident(s.dev.fd, &bo.handle, 1, done, &out));
+	require_eq(out.pending, 0);
+	require_eq(tsr_syncobj_status(&s.dev, done), 0);
+	tsr_cmd_fini(&cmd);
+	close(fence);
+	tsr_foreign_close(foreign);
+	stage_close(&s);
+}
+
+/* RES-2: what was moved out for another reason comes back, with what it held. */
+static void brought_back(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[6];
+
+	new_bos(&s, bos, 6, MiB(1));
+	for (uint32_t i = 0; i < 6; i++)
+		fill_key(&s, &bos[i], i + 1);
+	tsr_make_resident(&s.dev, bos, 6);
+	for (int round = 0; round < 3; round++) {
+		tsr_evict_set(s.set);
+		for (uint32_t i = 0; i < 6; i++)
+			require(!is_in(&s, &bos[i]));
+		/* also with something else */
+		if (round == 1)
+			tsr_make_resident(&s.dev, &bos[0], 1);
+		else
+			require_ok(__tsr_bring_back(&s.dev, NULL));
+		for (uint32_t i = 0; i < 6; i++)
+			require(is_in(&s, &bos[i]));
+	}
+	require_eq(tsr_listed(MiB(1)), 7);
+	for (uint32_t i = 0; i < 6; i++)
+		check_key(&s, &bos[i], i + 1);
+	/* what is not listed any more stays away */
+	tsr_evict(&s.dev, &bos[1], 2);
+	tsr_evict_set(s.set);
+	require_ok(__tsr_bring_back(&s.dev, NULL));
+	for (uint32_t i = 0; i < 6; i++)
+		require_eq(is_in(&s, &bos[i]), i != 1 && i != 2);
+	stage_close(&s);
+}
+
+/* LOCK-22: locked while in no segment, without aperture: not made resident before the unlock. */
+static void locked_out(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bo = tsr_bo_new(&s.dev, KiB(516), tsr_bit(tsr_seg_visible(&s.dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo both =
+		tsr_bo_new(&s.dev, KiB(516),
+			   tsr_bit(tsr_seg_visible(&s.dev)) | tsr_bit(tsr_seg_gart(&s.dev)),
+			   DRM_TESSERA_BO_CPU_ACCESS);
+	const uint32_t handles[] = { both.handle, bo.handle };
+
+	tsr_lock(&s.dev, &both, 0);
+	tsr_lock(&s.dev, &bo, 0);
+	require_err(__tsr_make_resident(s.dev.fd, handles, 2, 0, NULL), -EBUSY);
+	require_eq(tsr_listed(KiB(516)), 0);
+	require_ok(__tsr_make_one(&s.dev, &both));
+	tsr_unlock(&s.dev, &bo);
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	/* the same for what was moved out since */
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
+	tsr_lock(&s.dev, &bo, 0);
+	require_err(__tsr_bring_back(&s.dev, NULL), -EBUSY);
+	tsr_unlock(&s.dev, &bo);
+	require_ok(__tsr_bring_back(&s.dev, NULL));
+	stage_close(&s);
+}
+
+/* ---- Others -------------------------------------------------------------------------------------- */
+
+struct shared {
+	volatile bool stop;
+	volatile uint32_t turns; /* of the other process */
+};
+
+static struct shared *shared;
+
+static void share_memory(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	require(shared != MAP_FAILED);
+	memset(shared, 0, sizeof(*shared));
+}
+
+/* jobs that name objects, more than there is room for, in a circle */
+static void patched_client(void *arg)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[20];
+
+	new_bos(&s, bos, 20, KiB(512));
+	while (!shared->stop) {
+		tsr_gpu_touch(&s.dev, s.ctx, &bos[shared->turns % 20]);
+		shared->turns++;
+	}
+	stage_close(&s);
+}
+
+static void wait_for_turns(uint32_t more)
+{
+	uint32_t before = shared->turns;
+
+	while (shared->turns - before < more)
+		usleep(1000);
+}
+
+/* SEG-8, RES-2: a client that uses lists keeps its share beside one whose jobs name more than there is. */
+static void share_is_kept(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[7];
+	pid_t pid;
+
+	new_bos(&s, bos, 7, KiB(512)); /* 3.5 of 8 MiB */
+	tsr_make_resident(&s.dev, bos, 7);
+	share_memory();
+	pid = tap_fork(patched_client, NULL);
+	for (int round = 0; round < 40; round++) {
+		wait_for_turns(2);
+		for (uint32_t i = 0; i < 7; i++)
+			require(is_in(&s, &bos[i]));
+		require_ok(__tsr_bring_back(&s.dev, NULL));
+	}
+	shared->stop = true;
+	tap_join(pid);
+	stage_close(&s);
+}
+
+static uint64_t bytes_in(struct stage *s, const struct tsr_bo *bos, uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (is_in(s, &bos[i]))
+			bytes += bos[i].size;
+	return bytes;
+}
+
+/* SEG-8, RES-2, RES-3: what is above the share is lost to others, and as much is to be given up; the rest comes back. */
+static void share_shrinks(void)
+{
+	struct stage s = stage_open();
+	struct drm_tessera_make_resident out;
+	struct tsr_bo bos[16];
+	uint32_t left = 16;
+	pid_t pid;
+	int rc;
+
+	new_bos(&s, bos, 16, KiB(512)); /* all of it */
+	for (uint32_t i = 0; i < 16; i++)
+		fill_key(&s, &bos[i], i + 1);
+	tsr_make_resident(&s.dev, bos, 16);
+	share_memory();
+	pid = tap_fork(patched_client, NULL);
+	do {
+		rc = __tsr_bring_back(&s.dev, &out);
+		require(!rc || rc == -ENOMEM);
+		wait_for_turns(1);
+	} while (!rc);
+	/* those above the share come one by one */
+	while (rc) {
+		uint32_t trim = (uint32_t)(out.bytes_to_trim / KiB(512));
+
+		require_eq(out.bytes_to_trim % KiB(512), 0);
+		require(trim && trim < left);
+		left -= trim;
+		tsr_evict(&s.dev, &bos[left], trim);
+		wait_for_turns(20);
+		rc = __tsr_bring_back(&s.dev, &out);
+		require(!rc || rc == -ENOMEM);
+	}
+	require(left >= 8); /* half of it */
+	for (int round = 0; round < 20; round++) {
+		require_eq(bytes_in(&s, bos, left), left * KiB(512));
+		wait_for_turns(2);
+		rc = __tsr_bring_back(&s.dev, &out);
+		if (rc == -ENOMEM && left > 8) {
+			/* another one above it */
+			tsr_evict(&s.dev, &bos[--left], 1);
+			rc = __tsr_bring_back(&s.dev, &out);
+		}
+		require_ok(rc);
+	}
+	shared->stop = true;
+	tap_join(pid);
+	/* nobody is there any more */
+	tsr_make_resident(&s.dev, &bos[left], 16 - left);
+	require_eq(bytes_in(&s, bos, 16), MiB(8));
+	for (uint32_t i = 0; i < 16; i++)
+		check_key(&s, &bos[i], i + 1);
+	stage_close(&s);
+}
+
+/* bring back what is listed, and give up as much of it as is said if that does not work; false then */
+static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
+{
+	struct drm_tessera_make_resident out;
+	int rc = __tsr_bring_back(&s->dev, &out);
+	uint32_t trim;
+
+	require(!rc || rc == -ENOMEM);
+	if (!rc)
+		return true;
+	trim = (uint32_t)((out.bytes_to_trim + KiB(512) - 1) / KiB(512));
+	require(trim && trim <= *left);
+	*left -= trim;
+	tsr_evict(&s->dev, &bos[*left], trim);
+	return false;
+}
+
+/* what a list of another process does meanwhile */
+static void listing_client(void *arg)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[12];
+	uint32_t left = 0;
+
+	new_bos(&s, bos, 12, KiB(512));
+	for (uint32_t i = 0; i < 12; i++)
+		fill_key(&s, &bos[i], i + 1);
+	while (left < 12 && !__tsr_make_one(&s.dev, &bos[left]))
+		left++;
+	require(left);
+	while (!shared->stop)
+		if (keep_up(&s, bos, &left))
+			shared->turns++;
+	require(left);
+	for (uint32_t i = 0; i < 12; i++)
+		check_key(&s, &bos[i], i + 1);
+	stage_close(&s);
+}
+
+/* RES-2: two that want more than there is do not take turns in throwing each other out: both get on. */
+static void two_lists(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[12];
+	uint32_t left = 12;
+	int turns = 0;
+	pid_t pid;
+
+	share_memory();
+	new_bos(&s, bos, 12, KiB(512));
+	for (uint32_t i = 0; i < 12; i++)
+		fill_key(&s, &bos[i], i + 1);
+	tsr_make_resident(&s.dev, bos, 12); /* 6 of 8 MiB, as the other wants */
+	pid = tap_fork(listing_client, NULL);
+	/* each failure gives something up, so there are twelve at most */
+	while (turns < 50 || shared->turns < 50)
+		turns += keep_up(&s, bos, &left);
+	require(left);
+	shared->stop = true;
+	tap_join(pid);
+	for (uint32_t i = 0; i < 12; i++)
+		check_key(&s, &bos[i], i + 1);
+	stage_close(&s);
+}
+
+/* RES-2: memory of a list that is not used is lent, and comes back when it is. */
+static void idle_list(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[7];
+	uint64_t until;
+	pid_t pid;
+
+	new_bos(&s, bos, 7, KiB(512));
+	for (uint32_t i = 0; i < 7; i++)
+		fill_key(&s, &bos[i], i + 1);
+	tsr_make_resident(&s.dev, bos, 7);
+	share_memory();
+	pid = tap_fork(patched_client, NULL);
+	/* the share lapses at a time, which is what this waits for */
+	until = tap_now_ns() + 30 * DEMAND_MS * 1000000ull;
+	while (bytes_in(&s, bos, 7) && tap_now_ns() < until)
+		usleep(10000);
+	require_eq(bytes_in(&s, bos, 7), 0);
+	require_ok(__tsr_bring_back(&s.dev, NULL));
+	require_eq(bytes_in(&s, bos, 7), 7 * KiB(512));
+	shared->stop = true;
+	tap_join(pid);
+	for (uint32_t i = 0; i < 7; i++)
+		check_key(&s, &bos[i], i + 1);
+	stage_close(&s);
+}
+
+/* ---- Bad input -------------------------------------------------------------------------------------- */
+
+static void bad_input(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bo = new_bo(&s, KiB(516));
+	uint32_t sync = tsr_syncobj_new(&s.dev);
+	const uint32_t good[] = { bo.handle }, unknown[] = { bo.handle, 12345 }, null[] = { 0 };
+	struct drm_tessera_sync syncs[] = {
+		{ .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL },
+		{ .handle = sync, .flags = 0 },
+		{ .handle = 12345, .flags = DRM_TESSERA_SYNC_SIGNAL },
+		{ .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL | 4 },
+		{ .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE },
+	};
+#define HANDLES(h, n)                                                                              \
+	{                                                                                          \
+		.stride = 4, .count = (n), .array = (uintptr_t)(h)                                 \
+	}
+#define SYNC(i)                                                                                    \
+	{                                                                                          \
+		.stride = sizeof(syncs[0]), .count = 1, .array = (uintptr_t)&syncs[i]              \
+	}
+	const struct {
+		const char *name;
+		struct drm_tessera_make_resident args;
+		int err;
+		bool both; /* EVICT, too */
+	} rows[] = {
+		{ "flags", { .flags = 1, .handles = HANDLES(good, 1) }, -EINVAL, true },
+		{ "padding", { .pad = 1, .handles = HANDLES(good, 1) }, -EINVAL, true },
+		{ "stride 0", { .handles = { 0, 1, (uintptr_t)good } }, -EINVAL, true },
+		{ "stride 8", { .handles = { 8, 1, (uintptr_t)good } }, -EINVAL, true },
+		{ "unknown handle", { .handles = HANDLES(unknown, 2) }, -ENOENT, true },
+		{ "handle 0", { .handles = HANDLES(null, 1) }, -ENOENT, true },
+		{ "too many",
+		  { .handles = HANDLES(good, s.dev.info.max_allocs + 1) },
+		  -E2BIG,
+		  true },
+		{ "no memory", { .handles = HANDLES(16, 1) }, -EFAULT, true },
+		{ "a wait", { .handles = HANDLES(good, 1), .syncs = SYNC(1) }, -EINVAL, false },
+		{ "unknown sync",
+		  { .handles = HANDLES(good, 1), .syncs = SYNC(2) },
+		  -ENOENT,
+		  false },
+		{ "sync flag", { .handles = HANDLES(good, 1), .syncs = SYNC(3) }, -EINVAL, false },
+		{ "no point", { .handles = HANDLES(good, 1), .syncs = SYNC(4) }, -EINVAL, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct drm_tessera_make_resident make = rows[i].args;
+		struct drm_tessera_evict evict = { make.flags, make.pad, make.handles };
+		int rc = tsr_ioctl(s.dev.fd, DRM_IOCTL_TESSERA_MAKE_RESIDENT, &make);
+
+		require_msg(rc == rows[i].err, "%s: %d, not %d", rows[i].name, rc, rows[i].err);
+		require_eq(tsr_listed(bo.size), 0);
+		if (!rows[i].both)
+			continue;
+		require_ok(__tsr_make_one(&s.dev, &bo));
+		rc = tsr_ioctl(s.dev.fd, DRM_IOCTL_TESSERA_EVICT, &evict);
+		require_msg(rc == rows[i].err, "evict, %s: %d, not %d", rows[i].name, rc,
+			    rows[i].err);
+		require_eq(tsr_listed(bo.size), 1);
+		require_ok(__tsr_evict_one(&s.dev, &bo));
+	}
+	require_ok(__tsr_make_resident(s.dev.fd, NULL, 0, sync, NULL));
+	require_ok(__tsr_evict(s.dev.fd, NULL, 0));
+	stage_close(&s);
+}
+
+/* ---- All at once -------------------------------------------------------------------------------------- */
+
+#define RACE_BOS 8
+
+struct race {
+	struct stage s;
+	volatile uint32_t handles[RACE_BOS];
+	volatile bool stop;
+};
+
+static void *race_lists(void *arg)
+{
+	struct race *race = arg;
+	uint64_t rng = 5;
+
+	while (!race->stop) {
+		uint32_t handles[2] = { race->handles[tap_random(&rng) % RACE_BOS],
+					race->handles[tap_random(&rng) % RACE_BOS] };
+		int rc = __tsr_make_resident(race->s.dev.fd, handles, 2, 0, NULL);
+
+		require(!rc || rc == -ENOENT || rc == -ENOMEM);
+		rc = __tsr_evict(race->s.dev.fd, handles, 1);
+		require(!rc || rc == -ENOENT || rc == -EINVAL);
+	}
+	return NULL;
+}
+
+/* RES-1: handles that are closed while they are listed leave nothing behind. */
+static void closed_meanwhile(void)
+{
+	struct race race = { .s = stage_open() };
+	uint64_t rng = 7;
+	pthread_t thread;
+
+	for (uint32_t i = 0; i < RACE_BOS; i++)
+		race.handles[i] = new_bo(&race.s, KiB(516)).handle;
+	require(!pthread_create(&thread, NULL, race_lists, &race));
+	for (int round = 0; round < (tap_slow() ? 300 : 1500); round++) {
+		uint32_t i = (uint32_t)(tap_random(&rng) % RACE_BOS);
+
+		require_ok(__tsr_bo_close(race.s.dev.fd, race.handles[i]));
+		race.handles[i] = new_bo(&race.s, KiB(516)).handle;
+		if (round % 64 == 0)
+			tsr_evict_set(race.s.set);
+	}
+	race.stop = true;
+	require(!pthread_join(thread, NULL));
+	for (uint32_t i = 0; i < RACE_BOS; i++)
+		require_ok(__tsr_bo_close(race.s.dev.fd, race.handles[i]));
+	require_eq(tsr_listed(KiB(516)), 0);
+	stage_close(&race.s);
+}
+
+static const struct tap_test tests[] = {
+	{ "RES-1 counts", counts, 0, 0 },
+	{ "RES-1 counts end with handle and file", counts_end, 0, 0 },
+	{ "RES-3 all or nothing", all_or_nothing, 0, 0 },
+	{ "RES-3 no split", no_split, 0, 0 },
+	{ "RES-3 trimming is enough", trim_is_enough, 0, 0 },
+	{ "RES-3 room of the dying", room_of_the_dying, 0, 0 },
+	{ "RES-4 paging fence", paging_fence, 0, 0 },
+	{ "RES-2 brought back", brought_back, 0, 0 },
+	{ "LOCK-22 locked out", locked_out, 0, 0 },
+	{ "SEG-8 RES-2 a share is kept", share_is_kept, 0, 0 },
+	{ "SEG-8 RES-2 RES-3 a share shrinks", share_shrinks, 0, 0 },
+	{ "RES-2 two lists", two_lists, 0, 0 },
+	{ "RES-2 an idle list", idle_list, 0, 0 },
+	{ "bad input", bad_input, 0, 0 },
+	{ "RES-1 closed meanwhile", closed_meanwhile, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
