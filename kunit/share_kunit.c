@@ -125,7 +125,41 @@ static void share_budget(struct kunit *test)
 	}
 }
 
+/* SEG-8: what is reserved does not depend on others, who share the rest; it counts with demand only. */
+static void share_reserved(struct kunit *test)
+{
+	struct tessera_share_seg seg = { .size = 96 * MIB };
+	struct tessera_share_client c[3] = {};
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, tessera_share_reservable(&seg, &c[0]), 24 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[0], 24 * MIB + 1), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[0], 18 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[1], 7 * MIB), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[1], 6 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, tessera_share_reservable(&seg, &c[0]), 18 * MIB);
+	tessera_share_touch(&seg, &c[1], 1);
+	tessera_share_touch(&seg, &c[2], 1);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 51 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 45 * MIB);
+	/* as if it had demand */
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 42 * MIB);
+	tessera_share_touch(&seg, &c[0], 1);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 42 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 30 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 24 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[0], 0), 0);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 30 * MIB);
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		tessera_share_reserve(&seg, &c[i], 0);
+		tessera_share_leave(&seg, &c[i]);
+	}
+	KUNIT_EXPECT_EQ(test, seg.reserved, 0);
+	KUNIT_EXPECT_EQ(test, seg.promised, 0);
+}
+
 static struct kunit_case share_tests[] = {
+	KUNIT_CASE(share_reserved),
 	KUNIT_CASE(share_by_demand),
 	KUNIT_CASE(share_lent_and_taken_back),
 	KUNIT_CASE(share_segments_apart),

@@ -192,6 +192,23 @@ static void victim_listed_within(struct kunit *test)
 	expect_order(test, s, 7, order, tiers);
 }
 
+/* SEG-8: a reservation protects who would be above an even share. */
+static void victim_reserved(struct kunit *test)
+{
+	struct setting *s = setting_new(test, 20, 30);
+
+	add(s, 1, 25, 1);
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, AFTER);
+	s->owners[1].reserved = 5;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, KEPT);
+	/* and the one who wants it */
+	s->owners[0].reserved = 10;
+	KUNIT_EXPECT_EQ(test, tessera_victim_rank(&s->req), 0);
+	KUNIT_EXPECT_EQ(test, s->blocks[0].tier, AFTER);
+}
+
 /* RES-2: two above their shares do not take turns with what they have listed. */
 static void victim_listed_over(struct kunit *test)
 {
@@ -329,6 +346,7 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_busy_before_protected),
 	KUNIT_CASE(victim_stops_at_share),
 	KUNIT_CASE(victim_lent_and_taken_back),
+	KUNIT_CASE(victim_reserved),
 	KUNIT_CASE(victim_listed_within),
 	KUNIT_CASE(victim_listed_over),
 	KUNIT_CASE(victim_listed_protected),

@@ -41,6 +41,7 @@ SIZE(fence_destroy, 8);
 SIZE(fence_signal, 16);
 SIZE(make_resident, 56);
 SIZE(evict, 24);
+SIZE(budget, 48);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -73,6 +74,7 @@ AT(make_resident, syncs, 24);
 AT(make_resident, bytes_to_trim, 40);
 AT(make_resident, trim_segments, 48);
 AT(evict, handles, 8);
+AT(budget, reservation, 16);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -96,6 +98,7 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
 	require_eq(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
 	require_eq(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
+	require_eq(DRM_IOCTL_TESSERA_BUDGET, 0xc0306466);
 }
 
 static const struct tap_test tests[] = {

@@ -35,6 +35,7 @@ SIZE_IS(drm_tessera_fence_signal, 16);
 SIZE_IS(drm_tessera_make_resident, 56);
 OFFSET_IS(drm_tessera_make_resident, bytes_to_trim, 40);
 SIZE_IS(drm_tessera_evict, 24);
+SIZE_IS(drm_tessera_budget, 48);
 SIZE_IS(drm_tessera_context_create, 16);
 SIZE_IS(drm_tessera_context_destroy, 8);
 SIZE_IS(drm_tessera_submit_alloc, 8);
@@ -94,6 +95,7 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);
 	assert_int_equal(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
 	assert_int_equal(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
+	assert_int_equal(DRM_IOCTL_TESSERA_BUDGET, 0xc0306466);
 }
 
 int main(void)

@@ -83,6 +83,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_MAKE_RESIDENT = 0x24,
 	/** @DRM_TESSERA_EVICT: take that back */
 	DRM_TESSERA_EVICT = 0x25,
+	/** @DRM_TESSERA_BUDGET: how much of segments can be counted on, now and in future */
+	DRM_TESSERA_BUDGET = 0x26,
 };
 
 /**
@@ -841,6 +843,44 @@ struct drm_tessera_evict {
 	struct drm_tessera_array handles;
 };
 
+#define DRM_TESSERA_BUDGET_RESERVE	(1U << 0) /* set the reservation of the one segment named */
+#define DRM_TESSERA_BUDGET_NOTIFY	(1U << 1) /* set or remove the notification of this file */
+
+/**
+ * struct drm_tessera_budget - argument of DRM_IOCTL_TESSERA_BUDGET (WDDM: QueryVideoMemoryInfo, SetVideoMemoryReservation)
+ *
+ * All figures are sums over a set of segments, for the calling client: all files of the process that pays for this one.
+ *
+ * A *reservation* is the part of a fair share that does not depend on the number of other clients; they share the rest. It counts
+ * as long as the client uses the segment; what is idle is lent, reserved or not. All clients together can
+ * reserve a quarter of a segment.
+ *
+ * A *notification* is an eventfd, one for each open file, that is signalled when the budget of the set has changed by a sixteenth of the
+ * segments' size or more since it was told last, or since the call. It may be a moment late, and half a second if the change is
+ * that others have stopped using a segment.
+ *
+ * Errors, with nothing changed: -EINVAL: unknown flags, both flags, @pad not zero, no segment or an unknown one, an @eventfd without
+ * BUDGET_NOTIFY or that is none, BUDGET_RESERVE for more than one segment. -EBADF: no such file. -ENOSPC: more than @reservable of a moment ago.
+ */
+struct drm_tessera_budget {
+	/** @segments: set of segments: bit n is segment id n */
+	__u32 segments;
+	/** @flags: DRM_TESSERA_BUDGET_* */
+	__u32 flags;
+	/** @eventfd: with BUDGET_NOTIFY: what to signal, negative: nothing any more; else 0 */
+	__s32 eventfd;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @reservation: bytes reserved [in/out]; ignored on input without BUDGET_RESERVE */
+	__u64 reservation;
+	/** @budget: bytes that can be counted on: fair share, and more while others leave memory free [out] */
+	__u64 budget;
+	/** @usage: bytes that are resident [out] */
+	__u64 usage;
+	/** @reservable: most that could be reserved [out] */
+	__u64 reservable;
+};
+
 #define DRM_IOCTL_TESSERA_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_QUERY, struct drm_tessera_query)
 #define DRM_IOCTL_TESSERA_BO_CREATE \
@@ -880,6 +920,8 @@ struct drm_tessera_evict {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_MAKE_RESIDENT, struct drm_tessera_make_resident)
 #define DRM_IOCTL_TESSERA_EVICT \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_EVICT, struct drm_tessera_evict)
+#define DRM_IOCTL_TESSERA_BUDGET \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BUDGET, struct drm_tessera_budget)
 
 #if defined(__cplusplus)
 }

@@ -29,6 +29,7 @@
 #include "hw/mmio.h"
 #include "mem/residency.h"
 #include "mem/ttm.h"
+#include "segments/budget.h"
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "services/reset.h"
@@ -194,6 +195,9 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 	ret = tessera_segment_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_budget_init(tdev);
 	if (ret)
 		return ret;
 	ret = tessera_context_init(tdev);

@@ -20,6 +20,7 @@ struct tessera_clients;		/* segments/account.h */
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_errors;		/* hw/error.c */
 struct tessera_bo;		/* mem/bo.h */
+struct tessera_budgets;		/* segments/budget.c */
 struct tessera_gates;		/* submit/gate.c */
 struct tessera_host_aperture;	/* cpu/host_aperture.c */
 struct tessera_instances;	/* mem/instance.c */
@@ -43,6 +44,7 @@ struct tessera_value_pages;	/* submit/value_page.c */
  * -1. &tessera_device.reset_lock: read by submissions, write while the function is
  *    being reset. Engines cancel all jobs before it is taken for writing.
  * 0. &tessera_context.lock: one submission of a context at a time.
+ *    Those who listen to budgets, nothing else held.
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
  * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
@@ -206,6 +208,8 @@ struct tessera_device {
 	struct tessera_contexts *contexts;
 	/** @clients: all open files */
 	struct tessera_clients *clients;
+	/** @budgets: who wants to hear of changes of budgets */
+	struct tessera_budgets *budgets;
 };
 
 static inline struct tessera_device *to_tessera_device(struct drm_device *drm)

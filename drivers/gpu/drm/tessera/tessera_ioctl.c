@@ -8,6 +8,7 @@
  */
 #include <linux/capability.h>
 #include <linux/dma-fence.h>
+#include <linux/eventfd.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -30,6 +31,7 @@
 #include "hw/mmio.h"
 #include "pure/surface.h"
 #include "segments/account.h"
+#include "segments/budget.h"
 #include "segments/segment.h"
 #include "services/client.h"
 #include "submit/backlog.h"
@@ -821,6 +823,91 @@ static int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_fi
 	return ret;
 }
 
+/* Ids to indexes; 0 if there is one that is not known, or none. */
+static u32 budget_indexes(struct tessera_device *tdev, u32 ids)
+{
+	u32 i, indexes = 0;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		u32 id = tessera_segment_by_index(tdev, i)->id;
+
+		if (!(ids & BIT(id)))
+			continue;
+		indexes |= BIT(i);
+		ids &= ~BIT(id);
+	}
+
+	return ids ? 0 : indexes;
+}
+
+static int budget_notify(struct tessera_device *tdev, struct tessera_client *client, u32 indexes,
+			 s32 fd)
+{
+	struct eventfd_ctx *eventfd;
+	int ret;
+
+	if (fd < 0) {
+		tessera_budget_unwatch(tdev, &client->watch);
+		return 0;
+	}
+	eventfd = eventfd_ctx_fdget(fd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	ret = tessera_budget_watch(tdev, &client->watch, client->account, indexes, eventfd);
+	if (ret)
+		eventfd_ctx_put(eventfd);
+
+	return ret;
+}
+
+static void budget_fill(struct tessera_account *account, u32 indexes,
+			struct drm_tessera_budget *args)
+{
+	u64 reservable;
+
+	args->budget = tessera_budget_sum(account, indexes);
+	args->usage = 0;
+	args->reservation = 0;
+	args->reservable = 0;
+	for (; indexes; indexes &= indexes - 1) {
+		u32 i = __ffs(indexes);
+
+		args->usage += tessera_account_used(account, i);
+		args->reservation += tessera_account_reserved(account, i, &reservable);
+		args->reservable += reservable;
+	}
+}
+
+/* See &struct drm_tessera_budget. */
+static int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_budget *args = data;
+	u32 indexes = budget_indexes(tdev, args->segments);
+	bool reserve = args->flags & DRM_TESSERA_BUDGET_RESERVE;
+	bool notify = args->flags & DRM_TESSERA_BUDGET_NOTIFY;
+	int ret;
+
+	if (tessera_ioctl_bad(tdev, args->flags & ~(DRM_TESSERA_BUDGET_RESERVE |
+						    DRM_TESSERA_BUDGET_NOTIFY)) ||
+	    tessera_ioctl_bad(tdev, reserve && notify) ||
+	    tessera_ioctl_bad(tdev, args->pad || !indexes) ||
+	    tessera_ioctl_bad(tdev, !notify && args->eventfd) ||
+	    tessera_ioctl_bad(tdev, reserve && !is_power_of_2(indexes)))
+		return -EINVAL;
+
+	ret = tessera_account_bind(client->account);
+	if (!ret && reserve)
+		ret = tessera_account_reserve(client->account, __ffs(indexes), args->reservation);
+	if (!ret && notify)
+		ret = budget_notify(tdev, client, indexes, args->eventfd);
+	if (!ret)
+		budget_fill(client->account, indexes, args);
+
+	return ret;
+}
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
@@ -846,4 +933,5 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_SIGNAL, tessera_ioctl_fence_signal, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_MAKE_RESIDENT, tessera_ioctl_make_resident, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_EVICT, tessera_ioctl_evict, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BUDGET, tessera_ioctl_budget, DRM_RENDER_ALLOW),
 };

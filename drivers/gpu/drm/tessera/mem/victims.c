@@ -203,10 +203,11 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_accou
 
 	for (i = 0; i < req->n_owners; i++) {
 		req->owners[i].used = views[i].used;
+		req->owners[i].reserved = views[i].reserved;
 		req->owners[i].demand = views[i].demand;
 		if (views[i].id == requester) {
 			req->requester = i;
-			req->fair = views[i].fair;
+			req->fair = views[i].fair - views[i].reserved;
 		}
 	}
 

@@ -15,9 +15,17 @@
  * submission it has demand again, the others are above their shares again, and
  * give way to it.
  *
+ * A client may *reserve* a part of a segment: that much of its share does not depend on how
+ * many others there are, who share what is left. All reservations together are a quarter
+ * of the segment at most, so that nobody loses more than that of a share to them. They count
+ * while their clients have demand; what is idle is lent, reserved or not.
+ *
  * Each segment is on its own: all state is per segment, or per client and segment.
  */
 #include "share.h"
+
+/* Part of a segment that reservations may take. */
+#define RESERVE_FRACTION	4
 
 /**
  * tessera_share_charge() - a client got memory
@@ -73,6 +81,7 @@ void tessera_share_touch(struct tessera_share_seg *seg,
 	if (!client->demand) {
 		client->demand = true;
 		seg->n_demand++;
+		seg->reserved += client->reserved;
 	}
 	client->stamp = max(client->stamp, now);
 }
@@ -90,6 +99,7 @@ void tessera_share_leave(struct tessera_share_seg *seg,
 		return;
 	client->demand = false;
 	seg->n_demand--;
+	seg->reserved -= client->reserved;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_leave);
 
@@ -114,6 +124,44 @@ bool tessera_share_expire(struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_expire);
 
 /**
+ * tessera_share_reservable() - most that a client can reserve now
+ * @seg: segment
+ * @client: client
+ *
+ * Return: bytes, what it has reserved already included.
+ */
+u64 tessera_share_reservable(const struct tessera_share_seg *seg,
+			     const struct tessera_share_client *client)
+{
+	u64 limit = seg->size / RESERVE_FRACTION;
+	u64 others = seg->promised - client->reserved;
+
+	return limit - min(limit, others);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_share_reservable);
+
+/**
+ * tessera_share_reserve() - set what a client has reserved
+ * @seg: segment
+ * @client: client
+ * @bytes: how much from now on; 0: nothing
+ *
+ * Return: 0, or -ENOSPC if it is too much; nothing is changed then.
+ */
+int tessera_share_reserve(struct tessera_share_seg *seg,
+			  struct tessera_share_client *client, u64 bytes)
+{
+	if (bytes > tessera_share_reservable(seg, client) && bytes > client->reserved)
+		return -ENOSPC;
+	seg->promised += bytes - client->reserved;
+	if (client->demand)
+		seg->reserved += bytes - client->reserved;
+	client->reserved = bytes;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_share_reserve);
+
+/**
  * tessera_share_fair() - fair share of a client
  * @seg: segment
  * @client: client; one without demand gets what it would get if it had some
@@ -123,9 +171,10 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_share_expire);
 u64 tessera_share_fair(const struct tessera_share_seg *seg,
 		       const struct tessera_share_client *client)
 {
+	u64 reserved = seg->reserved + (client->demand ? 0 : client->reserved);
 	u32 n = seg->n_demand + !client->demand;
 
-	return div_u64(seg->size, n);
+	return div_u64(seg->size - min(seg->size, reserved), n) + client->reserved;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_fair);
 

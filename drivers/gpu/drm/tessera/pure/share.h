@@ -11,17 +11,22 @@
  * struct tessera_share_seg - what all clients together do with one segment
  * @size: bytes that clients may hold; without what the kernel keeps for itself
  * @used: bytes charged to clients
+ * @promised: bytes that clients have reserved
+ * @reserved: those of clients with demand
  * @n_demand: clients with demand
  */
 struct tessera_share_seg {
 	u64 size;
 	u64 used;
+	u64 promised;
+	u64 reserved;
 	u32 n_demand;
 };
 
 /**
  * struct tessera_share_client - what one client does with one segment
  * @used: bytes charged
+ * @reserved: bytes of its share that do not depend on others
  * @stamp: time of the last demand
  * @demand: the client counts in @n_demand of the segment
  *
@@ -31,6 +36,7 @@ struct tessera_share_seg {
  */
 struct tessera_share_client {
 	u64 used;
+	u64 reserved;
 	u64 stamp;
 	bool demand;
 };
@@ -46,6 +52,10 @@ bool tessera_share_expire(struct tessera_share_seg *seg,
 			  u64 window);
 void tessera_share_leave(struct tessera_share_seg *seg,
 			 struct tessera_share_client *client);
+int tessera_share_reserve(struct tessera_share_seg *seg,
+			  struct tessera_share_client *client, u64 bytes);
+u64 tessera_share_reservable(const struct tessera_share_seg *seg,
+			     const struct tessera_share_client *client);
 u64 tessera_share_fair(const struct tessera_share_seg *seg,
 		       const struct tessera_share_client *client);
 bool tessera_share_is_over(const struct tessera_share_seg *seg,

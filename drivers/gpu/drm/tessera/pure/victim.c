@@ -95,6 +95,16 @@ static void sort_blocks(struct tessera_victim_block *b, u32 n, before_fn before)
 	}
 }
 
+static u64 share_of(const struct tessera_victim_req *req, const struct tessera_victim_owner *o)
+{
+	return req->fair + o->reserved;
+}
+
+static bool is_over(const struct tessera_victim_req *req, u64 after)
+{
+	return after > share_of(req, &req->owners[req->requester]);
+}
+
 /* Within its owner's share, and whoever wants it above: SEG-8. */
 static bool is_protected(const struct tessera_victim_req *req,
 			 const struct tessera_victim_block *b, u64 after)
@@ -104,7 +114,7 @@ static bool is_protected(const struct tessera_victim_req *req,
 	if (b->owner == TESSERA_VICTIM_NO_OWNER || b->owner == req->requester)
 		return false;
 	o = &req->owners[b->owner];
-	return o->demand && o->left <= req->fair && after > req->fair;
+	return o->demand && o->left <= share_of(req, o) && is_over(req, after);
 }
 
 /* Class of a block that nothing holds in place, and that is not protected. */
@@ -112,7 +122,7 @@ static u8 classify(const struct tessera_victim_req *req,
 		   const struct tessera_victim_block *b, u64 after)
 {
 	struct tessera_victim_owner *o;
-	bool over = after > req->fair;
+	bool over = is_over(req, after);
 	u64 left;
 
 	if (b->owner == TESSERA_VICTIM_NO_OWNER)
@@ -123,9 +133,9 @@ static u8 classify(const struct tessera_victim_req *req,
 	if (!o->demand)
 		return CLASS_LENT;
 	left = o->left;
-	if (is_listed(b) && (left <= req->fair || (over && left <= after)))
+	if (is_listed(b) && (left <= share_of(req, o) || (over && left <= after)))
 		return CLASS_LISTED;
-	if (left <= req->fair)
+	if (left <= share_of(req, o))
 		return CLASS_OTHERS;
 	o->left -= min(left, b->size);
 	return over && left <= after ? CLASS_OTHERS : CLASS_OVER;

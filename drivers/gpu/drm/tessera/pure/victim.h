@@ -39,11 +39,13 @@ enum tessera_victim_tier {
 /**
  * struct tessera_victim_owner - a client, as far as one segment is concerned
  * @used: bytes it holds there
+ * @reserved: bytes by which its share is above @fair of the request
  * @demand: it has demand there, see &struct tessera_share_client
  * @left: scratch: bytes it would hold if all its blocks ranked so far were taken
  */
 struct tessera_victim_owner {
 	u64 used;
+	u64 reserved;
 	bool demand;
 	u64 left;
 };
@@ -70,7 +72,7 @@ struct tessera_victim_block {
 
 /**
  * struct tessera_victim_req - who wants memory of which segment
- * @fair: fair share of a client with demand there
+ * @fair: fair share of a client with demand there that has reserved nothing
  * @want: bytes it wants beyond what it holds
  * @owners: clients
  * @blocks: candidates; sorted in place

@@ -93,6 +93,12 @@ struct tessera_account *tessera_account_create(struct tessera_device *tdev)
 	return account;
 }
 
+static void tell_changed(struct tessera_device *tdev)
+{
+	if (tdev->clients->changed)
+		tdev->clients->changed(tdev);
+}
+
 static struct tessera_payer *find_payer_locked(struct tessera_clients *clients, struct pid *pid)
 {
 	struct tessera_payer *payer;
@@ -147,6 +153,7 @@ int tessera_account_bind(struct tessera_account *account)
 			add_payer_locked(clients, payer);
 		}
 		payer->users++;
+		payer->files++;
 		account->id = payer->id;
 		/* Pairs with the acquire above. */
 		smp_store_release(&account->payer, payer);
@@ -169,6 +176,28 @@ struct tessera_account *tessera_account_get(struct tessera_account *account)
 	return account;
 }
 
+/**
+ * tessera_account_close() - a file is closed
+ * @account: its account, which may live on for what the file has left behind
+ *
+ * With the last file of a process goes what it has reserved.
+ */
+void tessera_account_close(struct tessera_account *account)
+{
+	struct tessera_clients *clients = account->tdev->clients;
+	struct tessera_payer *payer = account->payer;
+	u32 i;
+
+	if (!payer)
+		return;
+	mutex_lock(&clients->lock);
+	if (!--payer->files)
+		for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++)
+			tessera_share_reserve(&clients->share[i], &payer->share[i], 0);
+	mutex_unlock(&clients->lock);
+	tell_changed(account->tdev);
+}
+
 static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *payer)
 {
 	struct tessera_clients *clients = tdev->clients;
@@ -183,6 +212,7 @@ static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *
 		drm_WARN_ON(&tdev->drm, payer->share[i].used);
 		tessera_share_leave(&clients->share[i], &payer->share[i]);
 	}
+	tell_changed(tdev);
 	clients->num_payers--;
 	list_del(&payer->node);
 	put_pid(payer->pid);
@@ -229,6 +259,7 @@ void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 
 		    tessera_share_charge(&clients->share[seg_index],
 					 &account->payer->share[seg_index], bytes));
 	mutex_unlock(&clients->lock);
+	tell_changed(account->tdev);
 }
 
 /**
@@ -247,6 +278,7 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 		    tessera_share_uncharge(&clients->share[seg_index],
 					   &account->payer->share[seg_index], bytes));
 	mutex_unlock(&clients->lock);
+	tell_changed(account->tdev);
 }
 
 static bool pin_charge(atomic64_t *pinned, u64 bytes, u32 fraction)
@@ -300,12 +332,16 @@ void tessera_account_unpin(struct tessera_account *account, u64 bytes)
  */
 void tessera_account_want(struct tessera_account *account, u32 seg_index)
 {
+	struct tessera_share_client *client = &account->payer->share[seg_index];
 	struct tessera_clients *clients = account->tdev->clients;
+	bool had;
 
 	mutex_lock(&clients->lock);
-	tessera_share_touch(&clients->share[seg_index], &account->payer->share[seg_index],
-			    get_jiffies_64());
+	had = client->demand;
+	tessera_share_touch(&clients->share[seg_index], client, get_jiffies_64());
 	mutex_unlock(&clients->lock);
+	if (!had)
+		tell_changed(account->tdev);
 }
 
 /**
@@ -389,6 +425,51 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 	return share;
 }
 
+/**
+ * tessera_account_reserve() - set what a process has reserved in a segment
+ * @account: one of its accounts
+ * @seg_index: index of the segment
+ * @bytes: how much of its share is not to depend on others
+ *
+ * Return: 0, or -ENOSPC if all have reserved too much already.
+ */
+int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes)
+{
+	struct tessera_clients *clients = account->tdev->clients;
+	int ret;
+
+	mutex_lock(&clients->lock);
+	ret = tessera_share_reserve(&clients->share[seg_index], &account->payer->share[seg_index],
+				    bytes);
+	mutex_unlock(&clients->lock);
+	if (!ret)
+		tell_changed(account->tdev);
+
+	return ret;
+}
+
+/**
+ * tessera_account_reserved() - what a process has reserved in a segment
+ * @account: one of its accounts
+ * @seg_index: index of the segment
+ * @reservable: receives the most that it could have
+ *
+ * Return: bytes.
+ */
+u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable)
+{
+	struct tessera_clients *clients = account->tdev->clients;
+	const struct tessera_share_client *client = &account->payer->share[seg_index];
+	u64 reserved;
+
+	mutex_lock(&clients->lock);
+	reserved = client->reserved;
+	*reservable = tessera_share_reservable(&clients->share[seg_index], client);
+	mutex_unlock(&clients->lock);
+
+	return reserved;
+}
+
 static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 			     struct tessera_account_view *views, u32 room)
 {
@@ -407,6 +488,7 @@ static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 			.pid = pid_nr(payer->pid),
 			.used = client->used,
 			.fair = tessera_share_fair(&clients->share[seg_index], client),
+			.reserved = client->reserved,
 			.demand = client->demand,
 		};
 	}

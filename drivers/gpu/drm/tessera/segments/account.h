@@ -34,6 +34,8 @@ struct tessera_payer {
 	struct list_head node;
 	/** @users: accounts that are its own */
 	u32 users;
+	/** @files: those of them whose files are open */
+	u32 files;
 	/** @id: unique per device, never 0 */
 	u32 id;
 	/** @pid: the process, maybe dead by now; holds a reference */
@@ -93,6 +95,8 @@ struct tessera_clients {
 	u32 num_payers;
 	/** @next_id: last id given out */
 	u32 next_id;
+	/** @changed: called after shares or use have changed, with any locks held; may be NULL */
+	void (*changed)(struct tessera_device *tdev);
 	/** @pinned: sum of theirs; atomic */
 	atomic64_t pinned;
 };
@@ -109,6 +113,8 @@ struct tessera_account_view {
 	u64 used;
 	/** @fair: its fair share */
 	u64 fair;
+	/** @reserved: what of that it has reserved */
+	u64 reserved;
 	/** @demand: it competes for the segment now */
 	bool demand;
 };
@@ -119,6 +125,7 @@ void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u6
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
 int tessera_account_bind(struct tessera_account *account);
 struct tessera_account *tessera_account_get(struct tessera_account *account);
+void tessera_account_close(struct tessera_account *account);
 void tessera_account_put(struct tessera_account *account);
 
 void tessera_account_charge(struct tessera_account *account, u32 seg_index, u64 bytes);
@@ -131,6 +138,8 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
 bool tessera_account_banned(struct tessera_account *account);
 u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
+int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
+u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
 
 int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
 			  struct tessera_account_view **views, u32 *num);

@@ -13,6 +13,7 @@
 
 #include "paging/queue.h"
 #include "segments/account.h"
+#include "segments/budget.h"
 #include "services/client.h"
 #include "submit/backlog.h"
 #include "submit/context.h"
@@ -100,6 +101,8 @@ void tessera_client_close(struct drm_file *file)
 	tessera_context_destroy_all(client->tdev, &client->contexts);
 	xa_destroy(&client->contexts);
 	tessera_resident_set_destroy(client->resident);
+	tessera_budget_unwatch(client->tdev, &client->watch);
+	tessera_account_close(client->account);
 	tessera_monitored_set_destroy(client->fences);
 	tessera_paging_queue_put(client->paging);
 	tessera_account_put(client->account);

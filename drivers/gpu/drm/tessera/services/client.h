@@ -6,6 +6,7 @@
 
 struct drm_file;
 struct tessera_account;		/* segments/account.h */
+struct tessera_budget_watch;	/* segments/budget.c */
 struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
 struct tessera_monitored_set;	/* submit/monitored.c */
@@ -26,6 +27,8 @@ struct tessera_client {
 	struct tessera_backlog *backlog;
 	/** @resident: what it wants resident */
 	struct tessera_resident_set *resident;
+	/** @watch: its wish to hear of changes of its budget, or NULL */
+	struct tessera_budget_watch *watch;
 	/** @contexts: &struct tessera_context by id; has its own lock */
 	struct xarray contexts;
 	/** @fences: its monitored fences */
