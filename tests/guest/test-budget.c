@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Budgets: what a client can count on, what it can reserve of that, and hearing of changes (RES-3, SEG-8).
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tsr.h"
+
+#define RESERVE DRM_TESSERA_BUDGET_RESERVE
+#define NOTIFY DRM_TESSERA_BUDGET_NOTIFY
+
+static int __budget(struct tsr_device *dev, struct drm_tessera_budget *args)
+{
+	return tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_BUDGET, args);
+}
+
+static struct drm_tessera_budget budget(struct tsr_device *dev, uint32_t segments)
+{
+	struct drm_tessera_budget args = { .segments = segments };
+
+	require_ok(__budget(dev, &args));
+	return args;
+}
+
+static int reserve(struct tsr_device *dev, uint32_t segments, uint64_t bytes)
+{
+	struct drm_tessera_budget args = {
+		.segments = segments,
+		.flags = RESERVE,
+		.reservation = bytes,
+	};
+
+	return __budget(dev, &args);
+}
+
+static int notify(struct tsr_device *dev, uint32_t segments, int fd)
+{
+	struct drm_tessera_budget args = { .segments = segments, .flags = NOTIFY, .eventfd = fd };
+
+	return __budget(dev, &args);
+}
+
+/* ---- Another process, which uses a segment ------------------------------------------ */
+
+struct shared {
+	volatile uint32_t turns;
+	volatile bool stop;
+	volatile uint64_t reserved; /* what it reserves at first */
+};
+
+static struct shared *shared;
+
+static void other_client(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[16];
+
+	require_ok(reserve(&dev, tsr_bit(seg), shared->reserved));
+	for (int i = 0; i < 16; i++)
+		bos[i] = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), 0);
+	for (; !shared->stop; shared->turns++)
+		tsr_gpu_touch(&dev, ctx, &bos[shared->turns % 16]);
+	tsr_close(&dev);
+}
+
+static pid_t other_begin(uint64_t reserved)
+{
+	pid_t pid;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	require(shared != MAP_FAILED);
+	*shared = (struct shared){ .reserved = reserved };
+	pid = tap_fork(other_client, NULL);
+	while (shared->turns < 20)
+		usleep(1000);
+	return pid;
+}
+
+static void other_end(pid_t pid)
+{
+	shared->stop = true;
+	tap_join(pid);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------ */
+
+/* SEG-8: sums over segments; alone it is all there is. */
+static void figures(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), hid = tsr_bit(tsr_seg_hidden(&dev));
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), hid, 0);
+
+	require_eq(budget(&dev, vis).budget, MiB(8));
+	require_eq(budget(&dev, vis | hid).budget, MiB(16));
+	require_eq(budget(&dev, vis | hid).usage, 0);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_eq(budget(&dev, hid).usage, MiB(1));
+	require_eq(budget(&dev, vis | hid).usage, MiB(1));
+	require_eq(budget(&dev, vis).usage, 0);
+	require_eq(budget(&dev, vis | hid).reservable, MiB(4));
+	require_eq(budget(&dev, vis | hid).reservation, 0);
+	tsr_close(&dev);
+}
+
+/* SEG-8, SEG-17: a reservation is a part of the share that others do not halve; a quarter for all, lent when idle. */
+static void reservation(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t hid = tsr_bit(tsr_seg_hidden(&dev));
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(512), hid, 0);
+	pid_t pid;
+
+	require_err(reserve(&dev, hid, MiB(2) + 1), -ENOSPC);
+	require_err(reserve(&dev, hid, ~0ull), -ENOSPC);
+	require_eq(budget(&dev, hid).reservation, 0);
+	require_ok(reserve(&dev, hid, KiB(1536)));
+	require_eq(budget(&dev, hid).reservation, KiB(1536));
+	require_eq(budget(&dev, hid).reservable, MiB(2));
+	pid = other_begin(KiB(512));
+	require_err(reserve(&dev, hid, MiB(2)), -ENOSPC);
+	require_eq(budget(&dev, hid).reservation, KiB(1536));
+	require_eq(budget(&dev, hid).reservable, KiB(1536));
+	tsr_gpu_touch(&dev, ctx, &bo);
+	/* 1.5 and 0.5 are reserved, and 6 are for two */
+	require_eq(budget(&dev, hid).budget, KiB(1536) + MiB(3));
+	require_ok(reserve(&dev, hid, 0));
+	require_eq(budget(&dev, hid).reservation, 0);
+	require_eq(budget(&dev, hid).budget, KiB(7680) / 2);
+	other_end(pid);
+	require_ok(reserve(&dev, hid, MiB(2)));
+	tsr_close(&dev);
+	/* it ends with the process's last file */
+	dev = tsr_open();
+	require_eq(budget(&dev, hid).reservation, 0);
+	require_eq(budget(&dev, hid).reservable, MiB(2));
+	tsr_close(&dev);
+}
+
+static bool told(int fd, int timeout_ms)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	uint64_t count;
+
+	if (poll(&pollfd, 1, timeout_ms) != 1)
+		return false;
+	require_eq(read(fd, &count, sizeof(count)), sizeof(count));
+	return true;
+}
+
+/* RES-3: who listens hears that others come, and that they have gone. */
+static void notification(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t hid = tsr_bit(tsr_seg_hidden(&dev));
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(512), hid, 0);
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	uint64_t now;
+	pid_t pid;
+
+	require(fd >= 0);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_ok(notify(&dev, hid, fd));
+	require(!told(fd, 0));
+	pid = other_begin(0);
+	do {
+		require(told(fd, 60000));
+		now = budget(&dev, hid).budget;
+	} while (now != MiB(4));
+	other_end(pid);
+	do {
+		require(told(fd, 60000));
+		now = budget(&dev, hid).budget;
+	} while (now != MiB(8));
+	/* not any more: one that was told later has been told */
+	require_ok(notify(&dev, hid, -1));
+	while (told(fd, 0))
+		;
+	{
+		struct tsr_device second = tsr_open();
+		int other_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		require_ok(notify(&second, hid, other_fd));
+		pid = other_begin(0);
+		require(told(other_fd, 60000));
+		require(!told(fd, 0));
+		other_end(pid);
+		/* with a file that closes while it listens */
+		tsr_close(&second);
+		close(other_fd);
+	}
+	close(fd);
+	tsr_close(&dev);
+}
+
+static void bad_input(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), hid = tsr_bit(tsr_seg_hidden(&dev));
+	const struct {
+		const char *name;
+		struct drm_tessera_budget args;
+		int err;
+	} rows[] = {
+		{ "no segment", { .segments = 0 }, -EINVAL },
+		{ "segment 0", { .segments = hid | 1 }, -EINVAL },
+		{ "unknown segment", { .segments = hid | 1u << 31 }, -EINVAL },
+		{ "flags", { .segments = hid, .flags = 4 }, -EINVAL },
+		{ "both flags", { .segments = hid, .flags = RESERVE | NOTIFY }, -EINVAL },
+		{ "padding", { .segments = hid, .pad = 1 }, -EINVAL },
+		{ "eventfd without flag", { .segments = hid, .eventfd = 1 }, -EINVAL },
+		{ "two to reserve in", { .segments = vis | hid, .flags = RESERVE }, -EINVAL },
+		{ "no eventfd", { .segments = hid, .flags = NOTIFY, .eventfd = dev.fd }, -EINVAL },
+		{ "no file", { .segments = hid, .flags = NOTIFY, .eventfd = 12345 }, -EBADF },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct drm_tessera_budget args = rows[i].args;
+		int rc = __budget(&dev, &args);
+
+		require_msg(rc == rows[i].err, "%s: %d, not %d", rows[i].name, rc, rows[i].err);
+		require_eq(budget(&dev, hid).reservation, 0);
+	}
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SEG-8 figures", figures, 0, 0 },
+	{ "SEG-8 SEG-17 reservation", reservation, 0, 0 },
+	{ "RES-3 notification", notification, 0, 0 },
+	{ "bad input", bad_input, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
