@@ -437,6 +437,36 @@ TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tesse
 /* Submit and wait for the end; returns the first error of either. */
 TESSERA_API int tessera_context_run(struct tessera_context *ctx, struct tessera_cmdbuf *cb);
 
+/* ---- Residency --------------------------------------------------------------------- */
+
+struct tessera_residency {
+	uint64_t bytes_to_trim; /* with -ENOMEM: how much is to be evicted before it fits */
+	uint32_t trim_segments; /* and where, as a set of segment ids */
+	uint32_t pending; /* 1: paging is under way */
+};
+
+/*
+ * Have objects resident while jobs run that name nothing, counted for each object. All or nothing. With no objects, what was
+ * moved out meanwhile is brought back. @signal (may be NULL) is signalled when they are there, @result (may be NULL) says more. Errors:
+ * those of DRM_IOCTL_TESSERA_MAKE_RESIDENT; -EXDEV.
+ */
+TESSERA_API int tessera_device_make_resident(struct tessera_device *dev,
+					     struct tessera_bo *const *bos, uint32_t count,
+					     const struct tessera_sync *signal,
+					     struct tessera_residency *result);
+/* Take that back. Errors: those of DRM_IOCTL_TESSERA_EVICT; -EXDEV. */
+TESSERA_API int tessera_device_evict(struct tessera_device *dev, struct tessera_bo *const *bos,
+				     uint32_t count);
+/* What can be counted on in a set of segments. @size: sizeof(*budget). */
+TESSERA_API int tessera_device_budget(struct tessera_device *dev, uint32_t segments,
+				      struct drm_tessera_budget *budget, size_t size);
+/* Make so much of the budget of one segment, an id, independent of others. -ENOSPC: too much. */
+TESSERA_API int tessera_device_reserve(struct tessera_device *dev, uint32_t segment,
+				       uint64_t bytes);
+/* Signal an eventfd when the budget of a set of segments changes; negative: no more. */
+TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t segments,
+					    int eventfd);
+
 /* ---- Surfaces for GPU and CPU ------------------------------------------------------ */
 
 /*

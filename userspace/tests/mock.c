@@ -168,6 +168,30 @@ static int mock_fence(struct mock *mock, struct drm_tessera_fence_create *args)
 	return 0;
 }
 
+static void mock_handles(struct mock *mock, const struct drm_tessera_array *handles)
+{
+	uint32_t count = handles->count < 4 ? handles->count : 4;
+
+	memcpy(mock->last_handles, (const void *)(uintptr_t)handles->array,
+	       count * sizeof(uint32_t));
+}
+
+static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *args)
+{
+	mock->last_resident = *args;
+	mock_handles(mock, &args->handles);
+	if (args->syncs.count)
+		mock->last_syncs[0] =
+			*(const struct drm_tessera_sync *)(uintptr_t)args->syncs.array;
+	if (mock->busy) {
+		args->bytes_to_trim = 8192;
+		args->trim_segments = 6;
+		return ENOMEM;
+	}
+	args->pending = 1;
+	return 0;
+}
+
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -199,6 +223,17 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		if (!mock->locks)
 			return EINVAL;
 		mock->locks--;
+		return 0;
+	case DRM_IOCTL_TESSERA_MAKE_RESIDENT:
+		return mock_resident(mock, arg);
+	case DRM_IOCTL_TESSERA_EVICT:
+		mock->last_evict = *(struct drm_tessera_evict *)arg;
+		mock_handles(mock, &mock->last_evict.handles);
+		return 0;
+	case DRM_IOCTL_TESSERA_BUDGET:
+		mock->last_budget = *(struct drm_tessera_budget *)arg;
+		((struct drm_tessera_budget *)arg)->budget = 4096;
+		((struct drm_tessera_budget *)arg)->reservable = 1024;
 		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;

@@ -35,6 +35,10 @@ struct mock {
 	uint32_t twin_handles[2];
 	struct drm_tessera_bo_wait last_wait;
 	struct drm_tessera_lock last_lock;
+	struct drm_tessera_make_resident last_resident; /* its lists follow */
+	uint32_t last_handles[4];
+	struct drm_tessera_evict last_evict;
+	struct drm_tessera_budget last_budget;
 	bool busy; /* a discard gives another object */
 	bool shared; /* a discard is refused */
 	uint32_t locks;

@@ -69,6 +69,7 @@ SIZE_IS(tessera_lint, 96);
 SIZE_IS(tessera_sync, 16);
 SIZE_IS(tessera_submit_args, 80);
 SIZE_IS(tessera_surface_desc, 192);
+SIZE_IS(tessera_residency, 16);
 #endif
 
 #include <setjmp.h>
