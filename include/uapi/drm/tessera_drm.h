@@ -794,8 +794,8 @@ struct drm_tessera_fence_signal {
  * Returns without waiting for the paging: @syncs signal when it is over. Jobs that are submitted earlier wait for it by
  * themselves. Room is made by moving out what nobody has listed, and of what others have listed only what they have
  * above their share of a segment (WDDM: budget), or have not used for two seconds; never what the caller has listed. Where there is room, but
- * not in one piece, objects are moved together. Memory of objects that are being destroyed, and what submissions in parts hold, is waited for,
- * for two job timeouts at most.
+ * not in one piece, objects are moved together. Memory of objects that are being destroyed, what submissions in parts hold, and objects of others
+ * that would have to be moved, but are in use, are waited for, for two job timeouts at most.
  *
  * All or nothing: if not everything fits, nothing is added, and @bytes_to_trim says how many bytes the caller has to
  * EVICT first of what it has listed in @trim_segments, so that a second call finds room unless others take it meanwhile. An

@@ -509,45 +509,29 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
 
-/* Nobody lets go of the hardware until work_end(). */
-static int work_begin(struct tessera_device *tdev)
-{
-	int ret;
-
-	ret = down_read_killable(&tdev->reset_lock);
-	if (ret)
-		return ret;
-	ret = tessera_job_queue_enter(tdev);
-	if (ret)
-		up_read(&tdev->reset_lock);
-
-	return ret;
-}
-
-static int work_end(struct tessera_device *tdev, int ret)
-{
-	tessera_job_queue_leave(tdev);
-	up_read(&tdev->reset_lock);
-	/* Paging that was cancelled under way loses objects; say why. */
-	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
-		ret = -ENODEV;
-
-	return ret;
-}
-
+/* Nobody lets go of the hardware while this is under way. */
 static int submit_run(struct tessera_device *tdev, struct drm_file *file,
 		      struct tessera_submit_data *data)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	int ret;
 
-	ret = work_begin(tdev);
+	ret = down_read_killable(&tdev->reset_lock);
 	if (ret)
 		return ret;
-	ret = tessera_submit(tdev, file, &client->contexts, data);
-	submit_put_data(data);
 
-	return work_end(tdev, ret);
+	ret = tessera_job_queue_enter(tdev);
+	if (!ret) {
+		ret = tessera_submit(tdev, file, &client->contexts, data);
+		submit_put_data(data);
+		tessera_job_queue_leave(tdev);
+	}
+	up_read(&tdev->reset_lock);
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
+		ret = -ENODEV;
+
+	return ret;
 }
 
 /* See &struct drm_tessera_submit. */
@@ -748,8 +732,8 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 	return ret;
 }
 
-static int resident_run(struct tessera_device *tdev, struct drm_file *file,
-			struct drm_tessera_make_resident *args, const u32 *handles)
+static int resident_run(struct drm_file *file, struct drm_tessera_make_resident *args,
+			const u32 *handles)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct tessera_resident_answer answer = { };
@@ -758,12 +742,8 @@ static int resident_run(struct tessera_device *tdev, struct drm_file *file,
 
 	ret = resident_get_syncs(file, &args->syncs, &syncs);
 	if (!ret)
-		ret = work_begin(tdev);
-	if (!ret) {
 		ret = tessera_resident_make(client->resident, handles, args->handles.count,
 					    &answer);
-		ret = work_end(tdev, ret);
-	}
 	if (!ret) {
 		args->pending = !dma_fence_is_signaled(answer.fence);
 		tessera_syncs_signal(&syncs, answer.fence);
@@ -782,7 +762,6 @@ static int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struc
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_account *account = to_tessera_client(file)->account;
 	struct drm_tessera_make_resident *args = data;
-	long bytes = min(args->handles.count, TESSERA_MAX_ALLOCS) * SUBMIT_ALLOC_BYTES;
 	u32 *handles = NULL;
 	int ret = -EINVAL;
 
@@ -794,11 +773,7 @@ static int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struc
 	if (!ret)
 		ret = resident_get_handles(tdev, &args->handles, &handles);
 	if (!ret)
-		ret = tessera_quota_enter(&account->payer->work, bytes);
-	if (!ret) {
-		ret = resident_run(tdev, file, args, handles);
-		tessera_quota_uncharge(&account->payer->work, bytes);
-	}
+		ret = resident_run(file, args, handles);
 	kvfree(handles);
 
 	return ret;

@@ -3,14 +3,19 @@
  * DOC: compaction
  *
  * Room is not enough where a place has to be in one piece. If those who give way leave enough
- * bytes, but no gap, what stays is pushed together towards the low end of the segment, whoever
- * owns it: that takes nothing from anybody. Moves are paging jobs that wait for the users on
- * the GPU; the CPU does not.
+ * bytes, but no gap, what stays is pushed together towards the low end of the segment. Moves
+ * are paging jobs; the CPU does not wait.
+ *
+ * What moves waits for those who have yet to leave its new place, and whoever uses it waits
+ * for the move. Nobody but the requester is to wait like that: objects of others are pushed
+ * only if no job uses them, and to where all have left. What has to be waited for before they
+ * can be is noted, for the caller to do with nothing held.
  *
  * Called by residency with the object's reservation held. Others' locks are only tried: what
  * cannot be locked stays, and so does what a submission in parts relies on.
  */
 
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -25,7 +30,7 @@
 
 /* Evict in their order as many as it takes for @size bytes, wherever they are. */
 static int take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-		      struct tessera_blocks *blocks, u64 size)
+		      struct tessera_blocks *blocks, u64 size, struct tessera_room_rules *rules)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	u32 *order, i;
@@ -44,7 +49,7 @@ static int take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			break;
 		if (!tessera_victims_may_take(block))
 			continue;
-		ret = tessera_victims_take(seg, block, bo->account->id);
+		ret = tessera_victims_take(seg, block, bo->account->id, rules);
 		if (ret == -EBUSY)
 			ret = 0;
 	}
@@ -63,9 +68,46 @@ static bool lock_to_push(struct dma_resv *resv, struct ww_acquire_ctx *ticket, b
 	return *locked;
 }
 
+static struct dma_fence *find_pending(struct dma_resv *resv)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+
+	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_BOOKKEEP, fence)
+		if (!dma_fence_is_signaled(fence))
+			return dma_fence_get(fence);
+
+	return NULL;
+}
+
+/* Whether nobody but the requester would have to wait for it. */
+static bool may_push(const struct tessera_segment *seg, struct tessera_block *block, u64 to,
+		     u32 requester, struct tessera_room_rules *rules)
+{
+	struct tessera_bo *bo = block->bo;
+	struct dma_fence *fence;
+
+	if (bo->account->id == requester && !READ_ONCE(bo->exported))
+		return true;
+
+	fence = find_pending(bo->tbo.base.resv);
+	if (!fence)
+		fence = tessera_manager_leaving(tessera_manager_of(tessera_bo_device(bo),
+								   seg->index),
+						to, min(block->start, to + block->size));
+	if (!fence)
+		return true;
+	if (rules->fence)
+		dma_fence_put(fence);
+	else
+		rules->fence = fence;
+
+	return false;
+}
+
 /* To @to, if that is lower. A place that is taken in between is nobody's fault. */
 static int push_block(const struct tessera_segment *seg, struct tessera_block *block, u64 to,
-		      struct ww_acquire_ctx *ticket)
+		      u32 requester, struct tessera_room_rules *rules)
 {
 	struct tessera_bo *bo = block->bo;
 	struct dma_resv *resv;
@@ -76,11 +118,14 @@ static int push_block(const struct tessera_segment *seg, struct tessera_block *b
 	if (!bo || to >= block->start)
 		return 0;
 	resv = bo->tbo.base.resv;
-	if (!lock_to_push(resv, ticket, &locked))
+	if (!lock_to_push(resv, rules->ticket, &locked)) {
+		tessera_victims_contend(rules, bo);
 		return 0;
+	}
 
 	if (tessera_bo_segment(bo) == seg && tessera_bo_segment_offset(bo) == block->start &&
-	    !atomic64_read(&bo->holder) && !atomic_read(&bo->lost))
+	    !atomic64_read(&bo->holder) && !atomic_read(&bo->lost) &&
+	    may_push(seg, block, to, requester, rules))
 		ret = tessera_move_within(bo, to);
 	if (!ret && tessera_bo_segment(bo) == seg)
 		block->start = tessera_bo_segment_offset(bo);
@@ -92,7 +137,7 @@ static int push_block(const struct tessera_segment *seg, struct tessera_block *b
 
 /* Up to the first gap of @size. */
 static int push_blocks(const struct tessera_segment *seg, struct tessera_blocks *blocks, u64 size,
-		       struct ww_acquire_ctx *ticket, u64 *start)
+		       u32 requester, struct tessera_room_rules *rules, u64 *start)
 {
 	u64 end = 0;
 	u32 i;
@@ -103,7 +148,7 @@ static int push_blocks(const struct tessera_segment *seg, struct tessera_blocks 
 
 		if (block->start >= end && block->start - end >= size)
 			break;
-		ret = push_block(seg, block, end, ticket);
+		ret = push_block(seg, block, end, requester, rules);
 		if (ret)
 			return ret;
 		end = ALIGN(block->start + block->size, seg->page_size);
@@ -135,7 +180,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	if (ret)
 		return ret;
 	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
-	      take_bytes(bo, seg, &blocks, size);
+	      take_bytes(bo, seg, &blocks, size, rules);
 	tessera_victims_put(&blocks);
 	if (ret)
 		return ret;
@@ -145,7 +190,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	ret = tessera_victims_collect(tessera_bo_device(bo), seg, &blocks);
 	if (ret)
 		return ret;
-	ret = push_blocks(seg, &blocks, size, rules->ticket, start);
+	ret = push_blocks(seg, &blocks, size, bo->account->id, rules, start);
 	tessera_victims_put(&blocks);
 
 	return ret;

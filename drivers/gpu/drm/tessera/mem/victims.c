@@ -12,6 +12,7 @@
  */
 
 #include <linux/bsearch.h>
+#include <linux/dma-fence.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -337,24 +338,53 @@ bool tessera_victims_may_take(const struct tessera_block *block)
 }
 
 /**
+ * tessera_victims_contend() - note that somebody has the lock of what is in the way
+ * @rules: where to
+ * @bo: the object, with a reference
+ */
+void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo)
+{
+	if (!rules->compact || rules->contended)
+		return;
+	tessera_bo_get(bo);
+	rules->contended = bo;
+}
+
+/**
+ * tessera_victims_forget() - drop what is noted of what is in the way
+ * @rules: the rules; no lock may be held
+ */
+void tessera_victims_forget(struct tessera_room_rules *rules)
+{
+	if (rules->contended)
+		tessera_bo_put(rules->contended);
+	rules->contended = NULL;
+	dma_fence_put(rules->fence);
+	rules->fence = NULL;
+}
+
+/**
  * tessera_victims_take() - evict what is in a block
  * @seg: the segment
  * @block: the block, with an object
  * @requester: id of the account that wants the room
+ * @rules: the rules
  *
  * Return: 0; -EBUSY if somebody else has the lock, or somebody has come to rely on its place,
  * or has listed it as resident, since it was looked at; or another error.
  */
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
-			 u32 requester)
+			 u32 requester, struct tessera_room_rules *rules)
 {
 	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
 	struct dma_resv *resv = block->bo->tbo.base.resv;
 	int ret = 0;
 
 	cond_resched();
-	if (!dma_resv_trylock(resv))
+	if (!dma_resv_trylock(resv)) {
+		tessera_victims_contend(rules, block->bo);
 		return -EBUSY;
+	}
 
 	if (atomic64_read(&block->bo->holder) || (block->bo->listed && !block->listed))
 		ret = -EBUSY;
@@ -367,7 +397,7 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 
 /* Evict what is in the gap; a block that resists is pinned for the next choice. */
 static int evict_gap(const struct tessera_segment *seg, struct tessera_block *blocks,
-		     const struct gap *gap, u32 requester)
+		     const struct gap *gap, u32 requester, struct tessera_room_rules *rules)
 {
 	u32 i;
 	int ret;
@@ -378,7 +408,7 @@ static int evict_gap(const struct tessera_segment *seg, struct tessera_block *bl
 		if (block->start + block->size <= gap->start || block->start >= gap->end)
 			continue;
 
-		ret = tessera_victims_take(seg, block, requester);
+		ret = tessera_victims_take(seg, block, requester, rules);
 		if (ret == -EBUSY)
 			block->pinned = true;
 		if (ret)
@@ -389,7 +419,8 @@ static int evict_gap(const struct tessera_segment *seg, struct tessera_block *bl
 }
 
 static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    struct tessera_blocks *blocks, u64 size, u64 *start)
+		    struct tessera_blocks *blocks, u64 size, struct tessera_room_rules *rules,
+		    u64 *start)
 {
 	struct gap gap;
 	u32 try;
@@ -402,7 +433,7 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 		if (!choose_gap(seg, blocks->block, blocks->num, size, &gap))
 			return -ENOSPC;
 
-		ret = evict_gap(seg, blocks->block, &gap, bo->account->id);
+		ret = evict_gap(seg, blocks->block, &gap, bo->account->id, rules);
 		if (!ret)
 			*start = gap.start;
 		if (ret != -EBUSY)
@@ -414,7 +445,8 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 /* An aperture may be full by its commit limit though it has holes. */
 static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment *seg,
-			     struct tessera_blocks *blocks, u64 size)
+			     struct tessera_blocks *blocks, u64 size,
+			     struct tessera_room_rules *rules)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	u32 *order;
@@ -437,7 +469,7 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 			break;
 		if (!block_goes(block, blocks->num))
 			continue;
-		ret = tessera_victims_take(seg, block, bo->account->id);
+		ret = tessera_victims_take(seg, block, bo->account->id, rules);
 		if (ret == -EBUSY)
 			ret = 0;
 	}
@@ -543,14 +575,14 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 		return ret;
 
 	if (READ_ONCE(tessera_manager_of(tdev, seg->index)->committed) + size > seg->commit) {
-		ret = meet_commit_limit(bo, seg, &blocks, size);
+		ret = meet_commit_limit(bo, seg, &blocks, size, rules);
 		tessera_victims_put(&blocks);
 		if (!ret)
 			ret = collect_by_rules(bo, seg, rules, &blocks);
 		if (ret)
 			return ret;
 	}
-	ret = open_gap(bo, seg, &blocks, size, start);
+	ret = open_gap(bo, seg, &blocks, size, rules, start);
 	tessera_victims_put(&blocks);
 
 	return ret;

@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct dma_fence;
 struct tessera_account;		/* segments/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
@@ -60,7 +61,10 @@ struct tessera_blocks {
 struct tessera_room_rules {
 	/** @evictions: how often others may have to go; counted down */
 	u32 evictions;
-	/** @compact: objects may be pushed together where there is room, but no gap */
+	/**
+	 * @compact: objects may be pushed together where there is room, but no gap. The caller
+	 * looks at what is in the way, and calls tessera_victims_forget() then
+	 */
 	bool compact;
 	/** @ticket: objects locked with it may be pushed, too; may be NULL */
 	struct ww_acquire_ctx *ticket;
@@ -72,6 +76,10 @@ struct tessera_room_rules {
 	bool dying;
 	/** @held: set if a submission in parts relied on the place of something in the way */
 	bool held;
+	/** @contended: with @compact: in the way, as somebody had its lock; a reference, or NULL */
+	struct tessera_bo *contended;
+	/** @fence: likewise: something could not be pushed before that; a reference, or NULL */
+	struct dma_fence *fence;
 };
 
 int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
@@ -85,7 +93,9 @@ int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *se
 			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
 u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
-			 u32 requester);
+			 u32 requester, struct tessera_room_rules *rules);
+void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);
+void tessera_victims_forget(struct tessera_room_rules *rules);
 bool tessera_victims_may_take(const struct tessera_block *block);
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
 			      struct tessera_room_rules *rules, u64 *start);

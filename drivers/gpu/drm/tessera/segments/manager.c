@@ -176,6 +176,30 @@ int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range
 }
 
 /**
+ * tessera_manager_leaving() - ask whether somebody still has to leave a place
+ * @mgr: the manager
+ * @lo: its lower end, a byte offset
+ * @hi: its upper end
+ *
+ * Return: a fence of that, with a reference; NULL if all have left.
+ */
+struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi)
+{
+	u64 first = lo >> PAGE_SHIFT, last = (hi >> PAGE_SHIFT) - 1;
+	struct dma_fence *fence = NULL;
+	struct tessera_departure *d;
+
+	mutex_lock(&mgr->lock);
+	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !fence;
+	     d = departure_tree_iter_next(d, first, last))
+		if (!dma_fence_is_signaled(d->fence))
+			fence = dma_fence_get(d->fence);
+	mutex_unlock(&mgr->lock);
+
+	return fence;
+}
+
+/**
  * tessera_fences_add() - take a fence in
  * @fences: zeroed at first; tessera_fences_fini() even after a failure
  * @fence: the fence; the reference stays the caller's

@@ -136,6 +136,7 @@ void tessera_departure_destroy(struct tessera_departure *departure);
 void tessera_departure_set(struct tessera_departure *departure, struct dma_fence *fence);
 int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range *range,
 			       struct tessera_fences *fences);
+struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi);
 int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
 void tessera_fences_fini(struct tessera_fences *fences);
 

@@ -25,6 +25,7 @@
 #include <linux/dma-fence-array.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
+#include <linux/rwsem.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -35,6 +36,8 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
+#include "exec/job.h"
+#include "exec/quota.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "mem/victims.h"
@@ -50,6 +53,16 @@
 /* Attempts to find room that is there by the numbers, and others keep taking. */
 #define MAKE_TRIES	8
 
+/* Objects that are moved, and times others are evicted for it, between two looks at who waits. */
+#define ROUND_MOVES	512
+#define ROUND_EVICTIONS	256
+
+/* Rounds after which others must have taken away what the ones before brought. */
+#define MAX_ROUNDS	1024
+
+/* Kernel memory of a move: a paging job, its buffer and page list, and a victim's. */
+#define MOVE_BYTES	(10 * 1024L)
+
 /* Job timeouts for which dying objects and others' holds are waited for. */
 #define ROOM_TIMEOUTS	2
 
@@ -63,6 +76,9 @@ struct make {
 	struct tessera_bo **bos;
 	u32 num_back, num;
 	u32 tries;
+	u32 rounds;
+	/* Moves left in this round. */
+	u32 moves;
 	/* Stamp of use. */
 	u64 stamp;
 	/* Bytes that had no place, and ids of the segments where they might have one. */
@@ -290,6 +306,11 @@ static int make_place(struct make *make, u32 index)
 		return 0;
 	if (tessera_bo_is_locked_out(bo, bo_is_written(bo)))
 		return -EBUSY;
+	if (!tessera_residency_serves(bo, bo_is_written(bo))) {
+		if (!make->moves)
+			return -EINPROGRESS;
+		make->moves--;
+	}
 
 	ret = tessera_residency_validate(bo, bo_is_written(bo), &make->rules);
 	if (!ret)
@@ -409,7 +430,7 @@ static int make_place_all(struct make *make)
 	for (i = 0; i < make->num; i++) {
 		ret = make_place(make, i);
 		if (ret == -ENOSPC)
-			return make_sum(make);
+			return make->rules.evictions ? make_sum(make) : -EINPROGRESS;
 		if (ret)
 			return ret;
 		cond_resched();
@@ -496,12 +517,13 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 		drm_exec_init(&make->exec, DRM_EXEC_INTERRUPTIBLE_WAIT |
 					   DRM_EXEC_IGNORE_DUPLICATES, make->num);
 		make->rules = (struct tessera_room_rules) {
-			.evictions = U32_MAX,
+			.evictions = ROUND_EVICTIONS,
 			.compact = true,
 			.ticket = &make->exec.ticket,
 			.spares = make_spares,
 			.data = make->set,
 		};
+		make->moves = ROUND_MOVES;
 		ret = make_lock(make);
 		if (!ret)
 			ret = make_locked(make);
@@ -509,6 +531,32 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 	}
 	make_put(make);
 	drm_dev_exit(idx);
+
+	return ret;
+}
+
+/*
+ * Nobody lets go of the hardware meanwhile. A reset between two rounds is nothing special: what
+ * it has moved out is moved in again.
+ */
+static int make_round(struct make *make, struct tessera_bo **bos, u32 num)
+{
+	struct tessera_device *tdev = make->set->tdev;
+	int ret;
+
+	tessera_victims_forget(&make->rules);
+	ret = down_read_killable(&tdev->reset_lock);
+	if (ret)
+		return ret;
+	ret = tessera_job_queue_enter(tdev);
+	if (!ret) {
+		ret = make_once(make, bos, num);
+		tessera_job_queue_leave(tdev);
+	}
+	up_read(&tdev->reset_lock);
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
+		ret = -ENODEV;
 
 	return ret;
 }
@@ -522,7 +570,18 @@ static int make_fail(struct make *make)
 	return -ENOMEM;
 }
 
-/* -ENOMEM: there is nothing to wait for. */
+/* Whoever has it does not keep it for long. */
+static int wait_for_lock(struct tessera_bo *bo)
+{
+	int ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+
+	if (!ret)
+		dma_resv_unlock(bo->tbo.base.resv);
+
+	return ret;
+}
+
+/* -ENOMEM: there is nothing to wait for. Nothing is held. */
 static int make_wait(struct make *make, const u32 *seen)
 {
 	struct tessera_device *tdev = make->set->tdev;
@@ -532,13 +591,18 @@ static int make_wait(struct make *make, const u32 *seen)
 
 	if (make->answer->bytes_to_trim)
 		return -ENOMEM;
-	if (!make->rules.dying && !make->rules.held)
-		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
 	if (!make->patience)
 		make->patience = now + ROOM_TIMEOUTS *
 				 (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
+	if (make->rules.contended)
+		return wait_for_lock(make->rules.contended);
+	if (make->rules.fence)
+		return min(dma_fence_wait_timeout(make->rules.fence, true, make->patience - now),
+			   0L);
+	if (!make->rules.dying && !make->rules.held)
+		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
 
 	event = make->rules.dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
 	ret = tessera_room_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
@@ -556,8 +620,10 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			seen[event] = tessera_room_seen(tdev, event);
-		ret = make_once(make, bos, num);
-		if (ret == -EAGAIN)
+		ret = make_round(make, bos, num);
+		if (ret == -EINPROGRESS)
+			ret = ++make->rounds < MAX_ROUNDS ? 0 : make_fail(make);
+		else if (ret == -EAGAIN)
 			ret = tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
 						seen[TESSERA_ROOM_UNCLAIMED], TASK_INTERRUPTIBLE);
 		else if (ret == -ENOSPC)
@@ -565,6 +631,24 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 		else
 			break;
 	} while (!ret);
+	tessera_victims_forget(&make->rules);
+
+	return ret;
+}
+
+/* Charged for as long as it takes. A round moves no more than that at once. */
+static int make_charged(struct make *make, struct tessera_bo **bos, u32 num)
+{
+	struct tessera_quota *work = &make->set->account->payer->work;
+	u64 moves = (u64)num + READ_ONCE(make->set->num_evicted);
+	long bytes = min_t(u64, moves, ROUND_MOVES) * MOVE_BYTES;
+	int ret;
+
+	ret = tessera_quota_enter(work, bytes);
+	if (ret)
+		return ret;
+	ret = make_all(make, bos, num);
+	tessera_quota_uncharge(work, bytes);
 
 	return ret;
 }
@@ -619,7 +703,8 @@ void tessera_resident_want(struct tessera_resident_set *set)
  * @num: how many; with none, only what was moved out is brought back
  * @answer: result
  *
- * Does not wait for the paging. No lock may be held.
+ * Does not wait for the paging. No lock may be held, not even &tessera_device.reset_lock, and
+ * nothing be charged that waits for the call. The account has a payer.
  *
  * Return: 0, or one of the errors of &struct drm_tessera_make_resident, with all counts as
  * they were.
@@ -642,7 +727,7 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 		return -ENOMEM;
 	ret = get_bos(set->file, handles, bos, num);
 	if (!ret) {
-		ret = make_all(&make, bos, num);
+		ret = make_charged(&make, bos, num);
 		if (!ret)
 			check_handles(set, handles, bos, num);
 		put_bos(bos, num);
