@@ -593,15 +593,92 @@ static void idle_list(void)
 	stage_close(&s);
 }
 
+/* ---- Bystanders ---------------------------------------------------------------------------------- */
+
+/* one object, behind those that are there, and used all the time */
+static void bystander(void *arg)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bo = new_bo(&s, MiB(1));
+
+	for (; !shared->stop; shared->turns++)
+		tsr_gpu_touch(&s.dev, s.ctx, &bo);
+	stage_close(&s);
+}
+
+struct making {
+	struct stage s;
+	struct tsr_bo bo;
+	volatile pid_t tid;
+	volatile bool done;
+	int rc;
+};
+
+static void *make_thread(void *arg)
+{
+	struct making *making = arg;
+
+	making->tid = gettid();
+	making->rc = __tsr_make_resident(making->s.dev.fd, &making->bo.handle, 1, 0, NULL);
+	making->done = true;
+	return NULL;
+}
+
+/* RES-3: room is not made by moving others behind jobs of one's own that may take as long as they like. */
+static void bystander_goes_on(void)
+{
+	struct making making = { .s = stage_open() };
+	struct stage *s = &making.s;
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	uint32_t ready = tsr_syncobj_new(&s->dev), done = tsr_syncobj_new(&s->dev);
+	struct tsr_bo busy = new_bo(s, MiB(2));
+	struct tsr_cmd cmd;
+	pthread_t thread;
+	int fence;
+	pid_t pid;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_job_timeout("30000");
+	tsr_gpu_touch(&s->dev, s->ctx, &busy); /* 0 to 2 */
+	share_memory();
+	pid = tap_fork(bystander, NULL); /* 2 to 3 */
+	wait_for_turns(1);
+	fence = tsr_foreign_fence(foreign);
+	tsr_syncobj_import(&s->dev, ready, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	tsr_submit(&s->dev, s->ctx, &cmd, ready, done);
+
+	making.bo = new_bo(s, MiB(6)); /* of 7 without the busy one, but 5 in one piece */
+	require(!pthread_create(&thread, NULL, make_thread, &making));
+	while (!making.done && !(making.tid && tsr_sleeps(making.tid)))
+		usleep(1000);
+	wait_for_turns(5);
+	require_eq(__tsr_syncobj_wait(s->dev.fd, done, 0, 0), -ETIME);
+	tsr_foreign_signal(foreign, 0);
+	shared->stop = true;
+	tap_join(pid);
+	require(!pthread_join(thread, NULL));
+	require_eq(making.rc, 0);
+	require(is_in(s, &making.bo));
+	tsr_cmd_fini(&cmd);
+	close(fence);
+	tsr_foreign_close(foreign);
+	stage_close(s);
+}
+
 /* ---- Bad input -------------------------------------------------------------------------------------- */
 
 static void bad_input(void)
 {
 	struct stage s = stage_open();
 	struct tsr_bo bo = new_bo(&s, KiB(516));
+	struct drm_tessera_fence_create monitored = { 0 };
 	uint32_t sync = tsr_syncobj_new(&s.dev);
 	const uint32_t good[] = { bo.handle }, unknown[] = { bo.handle, 12345 }, null[] = { 0 };
-	struct drm_tessera_sync syncs[] = {
+	struct drm_tessera_sync syncs[6] = {
 		{ .handle = sync, .flags = DRM_TESSERA_SYNC_SIGNAL },
 		{ .handle = sync, .flags = 0 },
 		{ .handle = 12345, .flags = DRM_TESSERA_SYNC_SIGNAL },
@@ -640,8 +717,16 @@ static void bad_input(void)
 		  false },
 		{ "sync flag", { .handles = HANDLES(good, 1), .syncs = SYNC(3) }, -EINVAL, false },
 		{ "no point", { .handles = HANDLES(good, 1), .syncs = SYNC(4) }, -EINVAL, false },
+		{ "monitored", { .handles = HANDLES(good, 1), .syncs = SYNC(5) }, -EINVAL, false },
 	};
 
+	/* only jobs write the value of a monitored fence */
+	require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_TESSERA_FENCE_CREATE, &monitored));
+	syncs[5] = (struct drm_tessera_sync){
+		.handle = monitored.syncobj,
+		.flags = DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE,
+		.point = 1,
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct drm_tessera_make_resident make = rows[i].args;
 		struct drm_tessera_evict evict = { make.flags, make.pad, make.handles };
@@ -730,6 +815,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 RES-2 RES-3 a share shrinks", share_shrinks, 0, 0 },
 	{ "RES-2 two lists", two_lists, 0, 0 },
 	{ "RES-2 an idle list", idle_list, 0, 0 },
+	{ "RES-3 a bystander goes on", bystander_goes_on, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
 	{ "RES-1 closed meanwhile", closed_meanwhile, 0, 0 },
 };
