@@ -517,6 +517,38 @@ static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
 	return false;
 }
 
+static int lent; /* a dma-buf of an object that another process pays for */
+
+/* What is on the caller's own list stays, whoever pays for it, and however much that one has. */
+static void list_of_a_borrower(void *arg)
+{
+	struct stage s = stage_open();
+	struct tsr_bo theirs = { .size = MiB(6) }, bo = new_bo(&s, MiB(3));
+	struct drm_tessera_make_resident out;
+
+	require_ok(__tsr_import(s.dev.fd, lent, &theirs.handle));
+	require_ok(__tsr_make_one(&s.dev, &theirs));
+	require_err(__tsr_make_resident(s.dev.fd, &bo.handle, 1, 0, &out), -ENOMEM);
+	require_eq(out.bytes_to_trim, MiB(1));
+	require(is_in(&s, &theirs));
+	require_ok(__tsr_evict_one(&s.dev, &theirs));
+	require_ok(__tsr_make_one(&s.dev, &bo));
+	require(!is_in(&s, &theirs));
+	stage_close(&s);
+}
+
+/* RES-1, RES-3 */
+static void borrowed(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bo = new_bo(&s, MiB(6));
+
+	lent = tsr_export(&s.dev, &bo);
+	tap_join(tap_fork(list_of_a_borrower, NULL));
+	close(lent);
+	stage_close(&s);
+}
+
 /* what a list of another process does meanwhile */
 static void listing_client(void *arg)
 {
@@ -814,6 +846,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 RES-2 a share is kept", share_is_kept, 0, 0 },
 	{ "SEG-8 RES-2 RES-3 a share shrinks", share_shrinks, 0, 0 },
 	{ "RES-2 two lists", two_lists, 0, 0 },
+	{ "RES-1 RES-3 borrowed", borrowed, 0, 0 },
 	{ "RES-2 an idle list", idle_list, 0, 0 },
 	{ "RES-3 a bystander goes on", bystander_goes_on, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
