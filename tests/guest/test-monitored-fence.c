@@ -408,6 +408,7 @@ static void cpu_cannot_write(void)
 		{ &dev, PROT_READ | PROT_WRITE, MAP_SHARED, 4096, EACCES },
 		{ &dev, PROT_WRITE, MAP_SHARED, 4096, EACCES },
 		{ &dev, PROT_READ | PROT_WRITE, MAP_PRIVATE, 4096, EACCES },
+		{ &dev, PROT_READ | PROT_EXEC, MAP_SHARED, 4096, EACCES },
 		{ &dev, PROT_READ, MAP_SHARED, 8192, EINVAL },
 		{ &other, PROT_READ, MAP_SHARED, 4096, EACCES },
 	};
@@ -422,6 +423,7 @@ static void cpu_cannot_write(void)
 	require(private != MAP_FAILED);
 	require(mprotect(fence.page, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
 	require(mprotect(private, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+	require(mprotect(fence.page, 4096, PROT_READ | PROT_EXEC) == -1 && errno == EACCES);
 	require(write_faults((volatile uint64_t *)fence.value));
 	require(tsr_proc_mem_write((void *)fence.value, &spoil, sizeof(spoil)));
 	require(tsr_proc_mem_write(private, &spoil, sizeof(spoil)));
@@ -509,7 +511,10 @@ static void values_rise(void)
 	tsr_close(&dev);
 }
 
-/* Jobs of two engines: the second is ready first, and does not overtake. The CPU's value comes behind both. */
+/*
+ * Jobs of two engines: the second is over first, and its value does not overtake. The CPU's comes behind both. Nor does a
+ * job of that context wait for the first, or have its value written before.
+ */
 static void reached_in_order(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -525,8 +530,8 @@ static void reached_in_order(void)
 	tsr_fence_signal(&dev, &fence, 3);
 	submit_signal(&dev, second, &cmd, 0, &fence, 4);
 	tsr_fence_signal(&dev, &fence, 5);
-	/* another context of the second engine is not kept waiting */
-	tsr_submit_done(&dev, tsr_context_on(&dev, tsr_second_engine(&dev)), &cmd);
+	/* all of the second engine are over now */
+	tsr_submit_done(&dev, second, &cmd);
 	waiter_start(&w, &dev, &fence, 5);
 	require_eq(*fence.value, 0);
 	require_eq(tsr_syncobj_point(&dev, fence.syncobj), 0);

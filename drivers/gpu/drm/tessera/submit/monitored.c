@@ -3,16 +3,15 @@
  * DOC: monitored fences
  *
  * A monitored fence is a timeline syncobj and a 64-bit value in memory that is at least what
- * the syncobj has reached. Jobs write the value by a SIGNAL packet behind their commands. It only rises:
+ * the syncobj has reached. It only rises:
  *
- * - what is to be signalled is ordered when it is armed, under the lock of the client's set; a job waits for the
- *   one before it on the same fence, and what is not above that is left out;
- * - a value from the CPU behind jobs that are not over becomes the last of these jobs' to publish, and so does that of a
- *   job that is over before its time;
- * - the CPU writes by compare and exchange, and the device only in the order above.
- *
- * When a job is over its values are published by the CPU, too, before its fence signals and whatever became of it: nobody
- * waits for a job that failed, or that the device has forgotten.
+ * - what is to be signalled is ordered when it is armed, under the lock of the client's set, and rises in that order;
+ * - when a job is over the CPU publishes its values, before its fence signals and whatever became of it: so nobody
+ *   waits for a job that failed, or that the device has forgotten. What is over before its turn is left to the one before it, as the
+ *   points of the syncobj are, and so is a value from the CPU behind jobs that are not over;
+ * - the device writes a value itself, by a SIGNAL packet behind the job's commands, if all that is to come before are jobs of the
+ *   same context, which run in order. Jobs of different contexts do not wait for each other, so of those only the first has it written;
+ * - the CPU writes by compare and exchange.
  *
  * Locks: the set's mutex, a leaf, held from tessera_signals_begin() to tessera_signals_commit(); then
  * the fence's spinlock, taken in interrupts below the engine's.
@@ -32,6 +31,7 @@
 
 #include "exec/ib.h"
 #include "exec/job.h"
+#include "exec/quota.h"
 #include "submit/monitored.h"
 #include "submit/value_page.h"
 #include "tessera_assert.h"
@@ -57,17 +57,19 @@ struct tessera_signal {
 	/* Among the fence's pending ones from commit on; it may be raised meanwhile, under the fence's lock. */
 	struct list_head node;
 	u64 value;
-	/* Nothing higher was armed before it. */
+	/* Nothing higher was armed before it; as of begin. */
 	bool live;
 };
 
 struct tessera_signals {
 	struct kref ref;
 	struct tessera_monitored_set *set;
-	/* The packets; NULL if the job is not to run. */
+	/* Who is charged for it. */
+	struct tessera_quota *quota;
+	/* Of what context the job is: only compared. */
+	const void *queue;
+	/* The packets. */
 	struct tessera_ib *ib;
-	/* Signals when the job is over; NULL before it is armed. */
-	struct dma_fence *done;
 	u32 num;
 	u32 max;
 	struct tessera_signal at[] __counted_by(max);
@@ -86,6 +88,8 @@ struct tessera_monitored {
 	spinlock_t lock;
 	/* Signals of jobs that are not over, in the order of arming. */
 	struct list_head pending;
+	/* All jobs of @pending are of this context; NULL: of several. */
+	const void *queue;
 };
 
 /* ---- Fences ----------------------------------------------------------------- */
@@ -411,8 +415,8 @@ static void signals_release(struct kref *ref)
 
 	for (i = 0; i < signals->num; i++)
 		monitored_put(signals->at[i].fence);
-	dma_fence_put(signals->done);
 	tessera_ib_put(signals->ib);
+	tessera_quota_uncharge(signals->quota, struct_size(signals, at, signals->max));
 	kvfree(signals);
 }
 
@@ -441,7 +445,8 @@ void tessera_signals_put(struct tessera_signals *signals)
 		kref_put(&signals->ref, signals_release);
 }
 
-static struct tessera_signals *signals_create(struct tessera_monitored_set *set, u32 max)
+static struct tessera_signals *signals_create(struct tessera_monitored_set *set,
+					      struct tessera_quota *quota, u32 max)
 {
 	struct tessera_signals *signals;
 
@@ -451,6 +456,8 @@ static struct tessera_signals *signals_create(struct tessera_monitored_set *set,
 	kref_init(&signals->ref);
 	signals->set = set;
 	signals->max = max;
+	signals->quota = quota;
+	tessera_quota_charge(quota, struct_size(signals, at, max));
 
 	return signals;
 }
@@ -489,14 +496,16 @@ static int signals_append_locked(struct tessera_signals *signals,
  * tessera_signals_add() - a point of a timeline is to be signalled by a job
  * @signals: the values of the job, NULL if there are none yet
  * @set: the client's monitored fences
+ * @quota: of the client; outlives the signals
  * @syncobj: the timeline; nothing is done unless it is that of a monitored fence
  * @value: the point
  * @max: most calls for one job
  *
- * Return: 0, -EINVAL if the value does not rise, or -ENOMEM.
+ * Return: 1 if it is a value now, 0 if there is no such fence, -EINVAL if the value does not rise, or -ENOMEM.
  */
 int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
-			struct drm_syncobj *syncobj, u64 value, u32 max)
+			struct tessera_quota *quota, struct drm_syncobj *syncobj, u64 value,
+			u32 max)
 {
 	struct tessera_monitored *fence;
 	int ret = 0;
@@ -504,7 +513,7 @@ int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitor
 	mutex_lock(&set->lock);
 	fence = monitored_find_locked(set, syncobj);
 	if (fence && !*signals) {
-		*signals = signals_create(set, max);
+		*signals = signals_create(set, quota, max);
 		if (!*signals)
 			ret = -ENOMEM;
 	}
@@ -512,21 +521,20 @@ int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitor
 		ret = signals_append_locked(*signals, fence, value);
 	mutex_unlock(&set->lock);
 
-	return ret;
+	return ret ?: !!fence;
 }
 
 /**
  * tessera_signals_prepare() - get memory for the packets
  * @signals: the values of a job, all of them
- * @quota: of the client
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_signals_prepare(struct tessera_signals *signals, struct tessera_quota *quota)
+int tessera_signals_prepare(struct tessera_signals *signals)
 {
 	struct tessera_ib *ib;
 
-	ib = tessera_ib_create(signals->set->tdev, quota,
+	ib = tessera_ib_create(signals->set->tdev, signals->quota,
 			       signals->num * sizeof(struct tessera_pkt_signal));
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);
@@ -547,93 +555,96 @@ static void signal_write_packet(struct tessera_signal *signal, struct tessera_pk
 	pkt->value_hi = cpu_to_le32(upper_32_bits(signal->value));
 }
 
-/* The job that signals what was armed before, with a reference, or NULL. */
-static struct dma_fence *monitored_before(struct tessera_monitored *fence)
+/*
+ * Whether nothing that is to come before can come later: it may be published in the meantime, but no more be armed. Called
+ * under the set's lock.
+ */
+static bool signal_is_ordered(struct tessera_signal *signal)
 {
-	struct tessera_signal *last;
-	struct dma_fence *before;
+	struct tessera_monitored *fence = signal->fence;
+	bool ordered;
 
 	spin_lock_irq(&fence->lock);
-	last = monitored_last_locked(fence);
-	before = last ? dma_fence_get(last->owner->done) : NULL;
+	ordered = list_empty(&fence->pending) || fence->queue == signal->owner->queue;
 	spin_unlock_irq(&fence->lock);
 
-	return before;
+	return ordered;
 }
 
-static int signal_order(struct tessera_signal *signal, struct tessera_job *job)
+/* False if somebody has armed, or signalled, a higher value meanwhile: whoever waits for this one is woken by that. */
+static bool signals_choose_locked(struct tessera_signals *signals)
 {
-	struct dma_fence *before = monitored_before(signal->fence);
-
-	return before ? tessera_job_add_dependency(job, before) : 0;
-}
-
-/* Whoever has signalled a higher value meanwhile has signalled this one, too. */
-static void signals_choose_locked(struct tessera_signals *signals)
-{
+	bool all = true;
 	u32 i;
 
 	lockdep_assert_held(&signals->set->lock);
 
-	for (i = 0; i < signals->num; i++)
+	for (i = 0; i < signals->num; i++) {
 		signals->at[i].live = signals->at[i].value > signals->at[i].fence->last;
+		all &= signals->at[i].live;
+	}
+
+	return all;
+}
+
+static void signals_write_packets(struct tessera_signals *signals, struct tessera_job *job)
+{
+	struct tessera_pkt_signal *pkt = tessera_ib_cpu(signals->ib);
+	u32 i, bytes;
+
+	for (i = 0; i < signals->num; i++)
+		if (signals->at[i].live && signal_is_ordered(&signals->at[i]))
+			signal_write_packet(&signals->at[i], pkt++);
+	bytes = (void *)pkt - tessera_ib_cpu(signals->ib);
+	tessera_job_add_range(job, signals->ib, 0, bytes, false);
 }
 
 /**
  * tessera_signals_begin() - have a job signal its values
  * @signals: the values
- * @job: the job, all its other commands in place
+ * @job: the job, all its other commands in place; NULL if it does not run
+ * @queue: its context
+ * @late: other jobs of the submission are armed already: values that were overtaken are left out
  *
  * The last thing before the job is armed that can fail. After success tessera_signals_commit() has to follow.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, or, unless @late, -EINVAL if a value has been overtaken.
  */
-int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job)
+int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job,
+			  const void *queue, bool late)
 {
-	struct tessera_pkt_signal *pkt = tessera_ib_cpu(signals->ib);
-	u32 i, bytes;
-	int ret = 0;
-
 	mutex_lock(&signals->set->lock);
-	signals_choose_locked(signals);
-	for (i = 0; i < signals->num && !ret; i++) {
-		if (!signals->at[i].live)
-			continue;
-		signal_write_packet(&signals->at[i], pkt++);
-		ret = signal_order(&signals->at[i], job);
-	}
-	if (ret) {
+	if (!signals_choose_locked(signals) && !late) {
 		mutex_unlock(&signals->set->lock);
-		return ret;
+		return -EINVAL;
 	}
-	bytes = (void *)pkt - tessera_ib_cpu(signals->ib);
-	tessera_job_add_range(job, signals->ib, 0, bytes, false);
+	signals->queue = queue;
+	if (job)
+		signals_write_packets(signals, job);
 
 	return 0;
 }
 
 /**
- * tessera_signals_begin_unrun() - have a job publish its values that does not run
- * @signals: the values
+ * tessera_signals_live() - ask whether a value counts
+ * @signals: the values, between begin and commit
+ * @index: which of them, in the order they were added
  *
- * Like tessera_signals_begin(), but cannot fail. The job need not wait for those before it: the device writes nothing.
+ * Return: false if it was overtaken.
  */
-void tessera_signals_begin_unrun(struct tessera_signals *signals)
+bool tessera_signals_live(const struct tessera_signals *signals, u32 index)
 {
-	mutex_lock(&signals->set->lock);
-	signals_choose_locked(signals);
+	return signals->at[index].live;
 }
 
 /**
  * tessera_signals_commit() - the job is armed
  * @signals: the values
- * @done: its fence
  */
-void tessera_signals_commit(struct tessera_signals *signals, struct dma_fence *done)
+void tessera_signals_commit(struct tessera_signals *signals)
 {
 	u32 i;
 
-	signals->done = dma_fence_get(done);
 	for (i = 0; i < signals->num; i++) {
 		struct tessera_signal *signal = &signals->at[i];
 		struct tessera_monitored *fence = signal->fence;
@@ -642,6 +653,10 @@ void tessera_signals_commit(struct tessera_signals *signals, struct dma_fence *d
 			continue;
 		fence->last = signal->value;
 		spin_lock_irq(&fence->lock);
+		if (list_empty(&fence->pending))
+			fence->queue = signals->queue;
+		else if (fence->queue != signals->queue)
+			fence->queue = NULL;
 		list_add_tail(&signal->node, &fence->pending);
 		spin_unlock_irq(&fence->lock);
 	}

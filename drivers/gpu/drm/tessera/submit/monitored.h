@@ -4,7 +4,6 @@
 
 #include <linux/types.h>
 
-struct dma_fence;
 struct drm_file;
 struct drm_syncobj;
 struct drm_tessera_fence_create;
@@ -26,11 +25,13 @@ int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id);
 int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 value);
 
 int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
-			struct drm_syncobj *syncobj, u64 value, u32 max);
-int tessera_signals_prepare(struct tessera_signals *signals, struct tessera_quota *quota);
-int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job);
-void tessera_signals_begin_unrun(struct tessera_signals *signals);
-void tessera_signals_commit(struct tessera_signals *signals, struct dma_fence *done);
+			struct tessera_quota *quota, struct drm_syncobj *syncobj, u64 value,
+			u32 max);
+int tessera_signals_prepare(struct tessera_signals *signals);
+int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job,
+			  const void *queue, bool late);
+bool tessera_signals_live(const struct tessera_signals *signals, u32 index);
+void tessera_signals_commit(struct tessera_signals *signals);
 void tessera_signals_publish(struct tessera_signals *signals);
 struct tessera_signals *tessera_signals_get(struct tessera_signals *signals);
 void tessera_signals_put(struct tessera_signals *signals);

@@ -333,22 +333,21 @@ void tessera_part_join_group(struct tessera_part *part, struct tessera_group *gr
  * tessera_part_signal() - the end of this part is that of its submission
  * @part: the part, not armed, with all its commands
  * @syncs: what the submission signals
+ * @late: other parts of it are armed already
  *
  * The last step that can fail. After success the part is armed and tessera_syncs_signal() called, before it is
- * pushed. Cannot fail for a part with an error.
+ * pushed.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, or, unless @late, -EINVAL if others have signalled more meanwhile.
  */
-int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs)
+int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late)
 {
-	int ret = 0;
+	int ret;
 
 	if (!syncs->signals)
 		return 0;
-	if (part->error)
-		tessera_signals_begin_unrun(syncs->signals);
-	else
-		ret = tessera_signals_begin(syncs->signals, &part->job);
+	ret = tessera_signals_begin(syncs->signals, part->error ? NULL : &part->job, part->ctx,
+				    late);
 	if (!ret)
 		part->signals = tessera_signals_get(syncs->signals);
 

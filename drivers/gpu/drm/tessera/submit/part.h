@@ -90,7 +90,7 @@ void tessera_part_put(struct tessera_part *part);
 int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool write);
 void tessera_part_join_gate(struct tessera_part *part);
 void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
-int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs);
+int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late);
 struct dma_fence *tessera_part_arm(struct tessera_part *part);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);

@@ -156,7 +156,7 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
 				 req->list.num_patches);
 
-	ret = tessera_part_signal(part, &req->syncs);
+	ret = tessera_part_signal(part, &req->syncs, false);
 	if (ret)
 		return ret;
 	tessera_part_join_gate(part);

@@ -29,6 +29,8 @@ struct tessera_sync_item {
 	struct drm_syncobj *signal;
 	struct dma_fence_chain *chain;
 	u64 point;
+	/* Of the value of a monitored fence, counted from 1; 0: of none. */
+	u32 value;
 };
 
 static int sync_check(const struct drm_tessera_sync *sync)
@@ -55,13 +57,14 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
 	do {
 		if (drm_dev_is_unplugged(&tdev->drm))
 			return -ENODEV;
+		/* It may come at the moment the core gives up, with a reference. */
+		fence = NULL;
 		ret = drm_syncobj_find_fence(file, sync->handle, sync->point,
 					     DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, &fence);
-	} while (ret == -ETIME);
-	if (!ret)
 		dma_fence_put(fence);
+	} while (ret == -ETIME && !fence);
 
-	return ret;
+	return ret == -ETIME ? 0 : ret;
 }
 
 /**
@@ -123,21 +126,25 @@ static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
 static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monitored_set *fences,
 			      struct tessera_quota *quota)
 {
-	u32 i;
+	u32 i, max = 0, num = 0;
 	int ret;
 
+	for (i = 0; i < syncs->count; i++)
+		max += !!syncs->items[i].point;
 	for (i = 0; i < syncs->count; i++) {
-		const struct tessera_sync_item *item = &syncs->items[i];
+		struct tessera_sync_item *item = &syncs->items[i];
 
 		if (!item->point)
 			continue;
-		ret = tessera_signals_add(&syncs->signals, fences, item->signal, item->point,
-					  syncs->count);
-		if (ret)
+		ret = tessera_signals_add(&syncs->signals, fences, quota, item->signal,
+					  item->point, max);
+		if (ret < 0)
 			return ret;
+		if (ret)
+			item->value = ++num;
 	}
 
-	return syncs->signals ? tessera_signals_prepare(syncs->signals, quota) : 0;
+	return syncs->signals ? tessera_signals_prepare(syncs->signals) : 0;
 }
 
 /**
@@ -286,6 +293,8 @@ void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 
 		if (!item->signal)
 			continue;
+		if (item->value && !tessera_signals_live(syncs->signals, item->value - 1))
+			continue;
 		if (item->chain) {
 			drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
 			/* Now the syncobj's. */
@@ -295,5 +304,5 @@ void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 		}
 	}
 	if (syncs->signals)
-		tessera_signals_commit(syncs->signals, fence);
+		tessera_signals_commit(syncs->signals);
 }

@@ -122,10 +122,10 @@ static vm_fault_t value_page_fault(struct vm_fault *vmf)
 
 static int value_page_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 {
-	if (vma->vm_flags & VM_WRITE)
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EACCES;
 	/* Nor later, by mprotect() or by a debugger. */
-	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
 
 	return 0;
 }

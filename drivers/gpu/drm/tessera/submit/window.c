@@ -287,7 +287,7 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 	if (!ret)
 		tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	if (!ret && last)
-		ret = tessera_part_signal(part, &req->syncs);
+		ret = tessera_part_signal(part, &req->syncs, run->last);
 	if (ret) {
 		tessera_part_put(part);
 		return ret;
@@ -602,7 +602,7 @@ int tessera_window_close(struct tessera_split_run *run, int error)
 	part->error = error;
 	tessera_job_run_after(&part->job, &run->last->job);
 	run->num_used = 0;
-	tessera_part_signal(part, &req->syncs);
+	tessera_part_signal(part, &req->syncs, true);
 	push_part(run, part, true);
 	/* Not a part that the user's commands are in. */
 	run->num_parts--;
