@@ -13,7 +13,7 @@
 
 SIZE(array, 16);
 SIZE(query, 24);
-SIZE(query_device, 80);
+SIZE(query_device, 96);
 SIZE(query_segment, 72);
 SIZE(query_engine, 8);
 SIZE(query_memory, 40);
@@ -21,7 +21,7 @@ SIZE(query_client, 32);
 SIZE(bo_create, 48);
 SIZE(bo_info, 56);
 SIZE(bo_wait, 16);
-SIZE(context_create, 16);
+SIZE(context_create, 24);
 SIZE(context_destroy, 8);
 SIZE(submit_alloc, 8);
 SIZE(submit_patch, 32);
@@ -36,6 +36,8 @@ AT(invalidate_cache, offset, 8);
 SIZE(unlock2, 8);
 SIZE(bo_private, 32);
 SIZE(bo_create_twins, 48);
+SIZE(bo_label, 72);
+SIZE(context_status, 24);
 SIZE(fence_create, 32);
 SIZE(fence_destroy, 8);
 SIZE(fence_signal, 16);
@@ -83,7 +85,7 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_BO_CREATE, 0xc0306441);
 	require_eq(DRM_IOCTL_TESSERA_BO_INFO, 0xc0386442);
 	require_eq(DRM_IOCTL_TESSERA_BO_WAIT, 0x40106443);
-	require_eq(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0106444);
+	require_eq(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0186444);
 	require_eq(DRM_IOCTL_TESSERA_CONTEXT_DESTROY, 0x40086445);
 	require_eq(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
 	require_eq(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
@@ -93,6 +95,8 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_UNLOCK2, 0x40086454);
 	require_eq(DRM_IOCTL_TESSERA_BO_DESTROY, 0x40086455);
 	require_eq(DRM_IOCTL_TESSERA_INVALIDATE_CACHE, 0x40186458);
+	require_eq(DRM_IOCTL_TESSERA_BO_LABEL, 0x40486459);
+	require_eq(DRM_IOCTL_TESSERA_CONTEXT_STATUS, 0xc018645b);
 	require_eq(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
 	require_eq(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
 	require_eq(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);

@@ -17,7 +17,7 @@
 
 SIZE_IS(drm_tessera_array, 16);
 SIZE_IS(drm_tessera_query, 24);
-SIZE_IS(drm_tessera_query_device, 80);
+SIZE_IS(drm_tessera_query_device, 96);
 SIZE_IS(drm_tessera_query_segment, 72);
 SIZE_IS(drm_tessera_query_engine, 8);
 SIZE_IS(drm_tessera_query_memory, 40);
@@ -28,6 +28,8 @@ SIZE_IS(drm_tessera_bo_wait, 16);
 SIZE_IS(drm_tessera_bo_private, 32);
 SIZE_IS(drm_tessera_bo_create_twins, 48);
 OFFSET_IS(drm_tessera_bo_create_twins, handles, 40);
+SIZE_IS(drm_tessera_bo_label, 72);
+SIZE_IS(drm_tessera_context_status, 24);
 SIZE_IS(drm_tessera_fence_create, 32);
 OFFSET_IS(drm_tessera_fence_create, mmap_offset, 24);
 SIZE_IS(drm_tessera_fence_destroy, 8);
@@ -36,7 +38,7 @@ SIZE_IS(drm_tessera_make_resident, 56);
 OFFSET_IS(drm_tessera_make_resident, bytes_to_trim, 40);
 SIZE_IS(drm_tessera_evict, 24);
 SIZE_IS(drm_tessera_budget, 48);
-SIZE_IS(drm_tessera_context_create, 16);
+SIZE_IS(drm_tessera_context_create, 24);
 SIZE_IS(drm_tessera_context_destroy, 8);
 SIZE_IS(drm_tessera_submit_alloc, 8);
 /* SPLIT-5: an entry carries allocation index, slot and split offset. */
@@ -68,6 +70,7 @@ SIZE_IS(tessera_stream, 56);
 SIZE_IS(tessera_lint, 96);
 SIZE_IS(tessera_sync, 16);
 SIZE_IS(tessera_submit_args, 80);
+SIZE_IS(tessera_context_desc, 48);
 SIZE_IS(tessera_surface_desc, 192);
 SIZE_IS(tessera_residency, 16);
 #endif
@@ -85,12 +88,14 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_BO_CREATE, 0xc0306441);
 	assert_int_equal(DRM_IOCTL_TESSERA_BO_INFO, 0xc0386442);
 	assert_int_equal(DRM_IOCTL_TESSERA_BO_WAIT, 0x40106443);
-	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0106444);
+	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_CREATE, 0xc0186444);
 	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_DESTROY, 0x40086445);
 	assert_int_equal(DRM_IOCTL_TESSERA_SUBMIT, 0xc0506446);
 	assert_int_equal(DRM_IOCTL_TESSERA_LOCK, 0xc0106450);
 	assert_int_equal(DRM_IOCTL_TESSERA_UNLOCK, 0x40086451);
 	assert_int_equal(DRM_IOCTL_TESSERA_BO_CREATE_TWINS, 0xc0306452);
+	assert_int_equal(DRM_IOCTL_TESSERA_BO_LABEL, 0x40486459);
+	assert_int_equal(DRM_IOCTL_TESSERA_CONTEXT_STATUS, 0xc018645b);
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_CREATE, 0xc020645c);
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_DESTROY, 0x4008645d);
 	assert_int_equal(DRM_IOCTL_TESSERA_FENCE_SIGNAL, 0x4010645e);

@@ -73,6 +73,10 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_BO_DESTROY = 0x15,
 	/** @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches of a buffer object */
 	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
+	/** @DRM_TESSERA_BO_LABEL: name a buffer object for people */
+	DRM_TESSERA_BO_LABEL = 0x19,
+	/** @DRM_TESSERA_CONTEXT_STATUS: ask whether a context is lost, and why */
+	DRM_TESSERA_CONTEXT_STATUS = 0x1b,
 	/** @DRM_TESSERA_FENCE_CREATE: create a monitored fence */
 	DRM_TESSERA_FENCE_CREATE = 0x1c,
 	/** @DRM_TESSERA_FENCE_DESTROY: destroy it */
@@ -178,6 +182,14 @@ struct drm_tessera_query_device {
 	__u32 host_aperture_page;
 	/** @max_fences: most monitored fences of a client */
 	__u32 max_fences;
+	/** @max_contexts: most contexts of a client */
+	__u32 max_contexts;
+	/** @job_timeout_ms: how long a job may run; then it is taken to hang */
+	__u32 job_timeout_ms;
+	/** @group_timeout_ms: how long parts of a submission may have an engine that cannot preempt; 0: no limit */
+	__u32 group_timeout_ms;
+	/** @device_resets: how often the device was reset, and all contexts lost, since the driver was loaded */
+	__u32 device_resets;
 };
 
 #define DRM_TESSERA_SEGMENT_APERTURE		(1U << 0) /* window onto system pages */
@@ -454,6 +466,24 @@ struct drm_tessera_bo_destroy {
 	__u32 flags;
 };
 
+#define DRM_TESSERA_LABEL_BYTES	64
+
+/**
+ * struct drm_tessera_bo_label - argument of DRM_IOCTL_TESSERA_BO_LABEL
+ *
+ * Shown in debugfs and told to traces, and of no other meaning. Whoever has a handle may change it.
+ *
+ * Errors: -ENOENT: unknown handle. -EINVAL: non-zero @pad, no NUL in @label, or a character that is no printable ASCII.
+ */
+struct drm_tessera_bo_label {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @label: NUL-terminated; what is behind the NUL is ignored; empty: none */
+	__u8 label[DRM_TESSERA_LABEL_BYTES];
+};
+
 #define DRM_TESSERA_BO_WAIT_WRITE	(1U << 0) /* wait for readers too: the caller will write */
 
 /**
@@ -578,14 +608,21 @@ struct drm_tessera_unlock2 {
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL	(1U << 1) /* debug: cut at every split point; needs CAP_SYS_ADMIN */
 #define DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM	(1U << 2) /* debug: cut at random split points; needs CAP_SYS_ADMIN */
 
+#define DRM_TESSERA_PRIORITY_NORMAL	0
+#define DRM_TESSERA_PRIORITY_LOW	1
+#define DRM_TESSERA_PRIORITY_HIGH	2 /* needs CAP_SYS_NICE, or to be DRM master */
+
 /**
  * struct drm_tessera_context_create - argument of DRM_IOCTL_TESSERA_CONTEXT_CREATE
  *
  * A context is one queue: its submissions run in order. Its addressing model is the patched
  * one: GPU addresses are written by the kernel.
  *
- * Errors: -EINVAL: unknown flags, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
- * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -ENOSPC: too many contexts of this client.
+ * Of the jobs that are ready an engine gets those of the highest priority first. But when 16 have passed one of lower priority
+ * that is ready, that one is next; so whatever the others do, a context of low priority goes on.
+ *
+ * Errors: -EINVAL: non-zero @pad, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
+ * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this client.
  */
 struct drm_tessera_context_create {
 	/** @flags: DRM_TESSERA_CONTEXT_* */
@@ -596,6 +633,10 @@ struct drm_tessera_context_create {
 	__u32 split_seed;
 	/** @id: the new context, not 0 [out] */
 	__u32 id;
+	/** @priority: DRM_TESSERA_PRIORITY_* */
+	__u32 priority;
+	/** @pad: must be zero */
+	__u32 pad;
 };
 
 /**
@@ -608,6 +649,33 @@ struct drm_tessera_context_destroy {
 	__u32 id;
 	/** @pad: must be zero */
 	__u32 pad;
+};
+
+#define DRM_TESSERA_RESET_NONE		0 /* nothing has happened to the context */
+#define DRM_TESSERA_RESET_GUILTY	1 /* it is lost: a job of it hung, or kept an engine for too long */
+#define DRM_TESSERA_RESET_INNOCENT	2 /* it is lost for another reason: a reset of the device, or its client is banned */
+
+#define DRM_TESSERA_STATUS_LOST		(1U << 0) /* SUBMIT returns -EIO */
+#define DRM_TESSERA_STATUS_BANNED	(1U << 1) /* so it does in all contexts of the client, see &DRM_TESSERA_MAX_HANGS */
+
+/**
+ * struct drm_tessera_context_status - argument of DRM_IOCTL_TESSERA_CONTEXT_STATUS
+ *
+ * A hang of another context's job resets that engine only, and leaves no trace here: jobs of others run again. Errors: -ENOENT, -EINVAL.
+ */
+struct drm_tessera_context_status {
+	/** @id: the context */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @reset: DRM_TESSERA_RESET_*; does not change back [out] */
+	__u32 reset;
+	/** @flags: DRM_TESSERA_STATUS_* [out] */
+	__u32 flags;
+	/** @hangs: jobs of it that hung, or kept an engine for too long [out] */
+	__u32 hangs;
+	/** @device_resets: resets of the device since it was created [out] */
+	__u32 device_resets;
 };
 
 #define DRM_TESSERA_ALLOC_WRITE		(1U << 0) /* some command writes it (WDDM: WriteOperation) */
@@ -910,6 +978,10 @@ struct drm_tessera_budget {
 		struct drm_tessera_invalidate_cache)
 #define DRM_IOCTL_TESSERA_UNLOCK2 \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
+#define DRM_IOCTL_TESSERA_BO_LABEL \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_LABEL, struct drm_tessera_bo_label)
+#define DRM_IOCTL_TESSERA_CONTEXT_STATUS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_STATUS, struct drm_tessera_context_status)
 #define DRM_IOCTL_TESSERA_FENCE_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_FENCE_CREATE, struct drm_tessera_fence_create)
 #define DRM_IOCTL_TESSERA_FENCE_DESTROY \

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <drm/drm_auth.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_ioctl.h>
@@ -142,6 +143,12 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 	u32 i;
 	int idx;
 
+	info.max_contexts = TESSERA_MAX_CONTEXTS;
+	info.job_timeout_ms = tessera_engine_timeout_ms(tdev);
+	if (!(tdev->info.caps & TSR_CAP_PREEMPTION))
+		info.group_timeout_ms = min((u64)info.job_timeout_ms *
+					    READ_ONCE(tdev->group_timeouts), U32_MAX);
+	info.device_resets = tessera_context_resets(tdev);
 	info.host_aperture_bytes = tessera_host_aperture_bytes(tdev, &info.host_aperture_page);
 	for (i = 0; i < tessera_engine_num(tdev); i++)
 		if (tessera_engine_get(tdev, i)->type == TSR_ENGINE_RENDER)
@@ -375,10 +382,36 @@ static int tessera_ioctl_bo_wait(struct drm_device *drm, void *data,
 	return tessera_gem_wait(file, args);
 }
 
+/* -ENOENT: unknown handle. -EINVAL: non-zero padding, a bad label. -ENOMEM. -EINTR. */
+static int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_tessera_bo_label *args = data;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+
+	return tessera_gem_label(file, args);
+}
+
+static int context_permit(struct drm_file *file, const struct drm_tessera_context_create *args)
+{
+	const u32 force = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL |
+			  DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
+
+	/* Needless cuts cost others time, too. */
+	if ((args->flags & force) && !capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (args->priority == DRM_TESSERA_PRIORITY_HIGH && !capable(CAP_SYS_NICE) &&
+	    !drm_is_current_master(file))
+		return -EACCES;
+
+	return 0;
+}
+
 /*
- * -EINVAL: unknown flag, both force-split flags, a seed without its flag, no
- * such render engine. -EPERM: a force-split flag without CAP_SYS_ADMIN. -ENOSPC: too many
- * contexts. -ENOMEM.
+ * -EINVAL: unknown flag or priority, non-zero padding, both force-split flags, a seed without its flag, no
+ * such render engine. -EPERM: a force-split flag without CAP_SYS_ADMIN. -EACCES: high priority
+ * without CAP_SYS_NICE. -ENOSPC: too many contexts. -ENOMEM.
  */
 static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 					struct drm_file *file)
@@ -391,15 +424,17 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	int ret;
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~CONTEXT_FLAGS) ||
+	    tessera_ioctl_bad(tdev, args->priority > DRM_TESSERA_PRIORITY_HIGH) ||
+	    tessera_ioctl_bad(tdev, args->pad) ||
 	    tessera_ioctl_bad(tdev, (args->flags & force) == force) ||
 	    tessera_ioctl_bad(tdev, args->split_seed &&
 			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)))
 		return -EINVAL;
-	/* Needless cuts cost others time, too. */
-	if ((args->flags & force) && !capable(CAP_SYS_ADMIN))
-		return -EPERM;
+	args->priority = array_index_nospec(args->priority, DRM_TESSERA_PRIORITY_HIGH + 1);
 
-	ret = tessera_account_bind(client->account);
+	ret = context_permit(file, args);
+	if (!ret)
+		ret = tessera_account_bind(client->account);
 	if (ret)
 		return ret;
 
@@ -419,6 +454,25 @@ static int tessera_ioctl_context_destroy(struct drm_device *drm, void *data,
 		return -EINVAL;
 
 	return tessera_context_destroy(&client->contexts, args->id);
+}
+
+/* -ENOENT: unknown context. -EINVAL: non-zero padding. */
+static int tessera_ioctl_context_status(struct drm_device *drm, void *data,
+					struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_context_status *args = data;
+	struct tessera_context *ctx;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+	ctx = tessera_context_lookup(&client->contexts, args->id);
+	if (!ctx)
+		return -ENOENT;
+	tessera_context_status(ctx, args);
+	tessera_context_put(ctx);
+
+	return 0;
 }
 
 static int submit_get_cmds(struct tessera_device *tdev, struct tessera_account *account,
@@ -902,6 +956,9 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
+			  DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_LABEL, tessera_ioctl_bo_label, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_STATUS, tessera_ioctl_context_status,
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_DESTROY, tessera_ioctl_fence_destroy, DRM_RENDER_ALLOW),

@@ -220,6 +220,17 @@ TRACE_EVENT(tessera_bo_create,
 		      __entry->flags, __entry->layout)
 );
 
+/* Empty: none any more. */
+TRACE_EVENT(tessera_bo_label,
+	    TP_PROTO(u32 bo, const char *label),
+	    TP_ARGS(bo, label),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __string(label, label)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __assign_str(label);),
+	    TP_printk("bo=%u label=\"%s\"", __entry->bo, __get_str(label))
+);
+
 TRACE_EVENT(tessera_bo_destroy,
 	    TP_PROTO(u32 bo),
 	    TP_ARGS(bo),

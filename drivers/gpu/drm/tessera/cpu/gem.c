@@ -10,6 +10,8 @@
 
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
@@ -27,6 +29,7 @@
 #include "segments/segment.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /* A file gives up what it has of an object, by closing its handle or itself. */
 static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
@@ -119,6 +122,62 @@ int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
 		args->segment_offset = tessera_bo_segment_offset(bo);
 		dma_resv_unlock(bo->tbo.base.resv);
 	}
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+static int gem_set_label(struct tessera_bo *bo, const char *label)
+{
+	int ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+
+	if (ret) {
+		kfree(label);
+		return ret;
+	}
+	swap(bo->label, label);
+	trace_tessera_bo_label(bo->id, bo->label ?: "");
+	dma_resv_unlock(bo->tbo.base.resv);
+	kfree(label);
+
+	return 0;
+}
+
+/* Printable, so that nobody can forge lines of a table, or do things to a terminal. */
+static bool gem_label_is_good(const u8 *label, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		if (label[i] < ' ' || label[i] > '~')
+			return false;
+
+	return true;
+}
+
+/**
+ * tessera_gem_label() - name an object
+ * @file: whose handle it is
+ * @args: the handle, and the name
+ *
+ * Return: 0, -EINVAL, -ENOENT, -ENOMEM or -ERESTARTSYS.
+ */
+int tessera_gem_label(struct drm_file *file, const struct drm_tessera_bo_label *args)
+{
+	size_t length = strnlen((const char *)args->label, sizeof(args->label));
+	const char *label = NULL;
+	struct tessera_bo *bo;
+	int ret = -ENOMEM;
+
+	if (length == sizeof(args->label) || !gem_label_is_good(args->label, length))
+		return -EINVAL;
+	bo = tessera_bo_lookup(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	if (length)
+		label = kmemdup_nul((const char *)args->label, length, GFP_KERNEL_ACCOUNT);
+	if (label || !length)
+		ret = gem_set_label(bo, label);
 	tessera_bo_put(bo);
 
 	return ret;

@@ -3,6 +3,7 @@
 #define __TESSERA_GEM_H__
 
 struct drm_file;
+struct drm_tessera_bo_label;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
@@ -20,6 +21,7 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
 int tessera_gem_invalidate_cache(struct drm_file *file,
 				 const struct drm_tessera_invalidate_cache *args);
+int tessera_gem_label(struct drm_file *file, const struct drm_tessera_bo_label *args);
 int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args);
 
 #endif /* __TESSERA_GEM_H__ */

@@ -50,7 +50,7 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
  * @engine: the engine
  * @job: the job, all else it waits for done
  *
- * Return: a reference to the fence of the oldest job of the same client in the ring if
+ * Return: a reference to the fence of the oldest job of the same client in the ring, and of no higher priority, if
  * there are enough of them, else NULL.
  */
 struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job)
@@ -66,7 +66,7 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
 	list_for_each_entry(fence, &engine->inflight, link) {
 		struct tessera_job *other = fence->data;
 
-		if (other->quota != job->quota)
+		if (other->quota != job->quota || tessera_job_is_above(other, job))
 			continue;
 		oldest = oldest ?: fence;
 		num++;
@@ -78,6 +78,31 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
 	spin_unlock_irqrestore(&engine->lock, flags);
 
 	return oldest ? &oldest->base : NULL;
+}
+
+/**
+ * tessera_emit_above() - look for jobs of higher priority in the ring
+ * @engine: the engine
+ * @job: the job
+ *
+ * Return: a reference to the fence of the oldest of them, or NULL.
+ */
+struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct dma_fence *above = NULL;
+	struct tessera_fence *fence;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	list_for_each_entry(fence, &engine->inflight, link) {
+		if (!tessera_job_is_above(fence->data, job))
+			continue;
+		above = dma_fence_get(&fence->base);
+		break;
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return above;
 }
 
 /**

@@ -6,6 +6,7 @@ struct tessera_engine;
 struct tessera_job;
 
 struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job);
+struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tessera_job *job);
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job);
 void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job, int error);
 void tessera_emit_process(struct tessera_engine *engine);

@@ -8,6 +8,7 @@
 
 #include <drm/gpu_scheduler.h>
 
+struct dma_fence;
 struct tessera_device;
 struct tessera_engine;
 struct tessera_fence;		/* hw/fence.h */
@@ -23,6 +24,18 @@ struct tessera_ring;		/* hw/ring.h */
  */
 typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
 							     struct tessera_job *bad);
+
+/**
+ * struct tessera_turn - whose turn it is after some jobs of higher priority
+ */
+struct tessera_turn {
+	/** @job: signals when the job that stands back is handed to the engine, or never will; or NULL */
+	struct dma_fence *job;
+	/** @priority: its priority */
+	enum drm_sched_priority priority;
+	/** @passed: jobs of higher priority that were handed to the engine meanwhile */
+	u32 passed;
+};
 
 /**
  * struct tessera_engine - ring, fence context and scheduler of one engine
@@ -49,6 +62,8 @@ struct tessera_engine {
 	 * scheduler's worker looks at it, or reset while that is stopped
 	 */
 	struct tessera_fence *span;
+	/** @turn: who stands back; as @span */
+	struct tessera_turn turn;
 	/** @run_ahead: most jobs of one client in the ring */
 	u32 run_ahead;
 	/** @next_seqno: value of the next FENCE packet; under @lock */

@@ -129,6 +129,13 @@ static inline struct tessera_job *to_tessera_job(struct drm_sched_job *sched_job
 	return container_of(sched_job, struct tessera_job, base);
 }
 
+/* Whether @job is of higher priority than @other. */
+static inline bool tessera_job_is_above(const struct tessera_job *job,
+					const struct tessera_job *other)
+{
+	return job->base.s_priority < other->base.s_priority;
+}
+
 int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		     struct drm_sched_entity *entity,
 		     const struct tessera_job_ops *ops, struct tessera_quota *quota);

@@ -8,6 +8,10 @@
  * The ring runs in order and cannot be taken back, so only a few jobs of one client are
  * in it at a time: another client's job finds the ring near its end, however much the
  * first has queued. A job that has to stand back waits for one that is in the ring already.
+ *
+ * Of the jobs that are ready the scheduler takes those of the highest priority, always. As the ring is past choosing, a job also stands
+ * back for those of higher priority that are in it. One at a time of those that do is remembered: when enough of higher priority have
+ * passed it, they wait for that one. So of so many jobs that an engine gets, one has stood back, if there is any.
  */
 
 #include <linux/dma-fence.h>
@@ -29,11 +33,49 @@ static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
 	return container_of(sched, struct tessera_engine, sched);
 }
 
+#define TESSERA_MAX_PASSED	16
+
+/* Whether @job has to let the one go first that has stood back for long. */
+static bool sched_owes_turn(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct tessera_turn *turn = &engine->turn;
+
+	if (turn->job && dma_fence_is_signaled(turn->job)) {
+		dma_fence_put(turn->job);
+		turn->job = NULL;
+	}
+
+	return turn->job && turn->passed >= TESSERA_MAX_PASSED &&
+	       job->base.s_priority < turn->priority;
+}
+
+/* What a job stands back for, or NULL. */
+static struct dma_fence *sched_stand_back(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct dma_fence *me = &job->base.s_fence->scheduled;
+	struct tessera_turn *turn = &engine->turn;
+	struct dma_fence *above;
+
+	if (sched_owes_turn(engine, job))
+		return dma_fence_get(turn->job);
+	if (turn->job == me && turn->passed >= TESSERA_MAX_PASSED)
+		return NULL;
+	above = tessera_emit_above(engine, job);
+	if (above && !turn->job)
+		*turn = (struct tessera_turn) {
+			.job = dma_fence_get(me),
+			.priority = job->base.s_priority,
+		};
+
+	return above;
+}
+
 static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
 						   struct drm_sched_entity *entity)
 {
 	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
 	struct tessera_job *job = to_tessera_job(sched_job);
+	struct dma_fence *ahead;
 
 	/* The scheduler consumes a reference and asks again until there is none. */
 	if (job->after && !dma_fence_is_signaled(&job->after->base))
@@ -45,7 +87,9 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	if (engine->span && engine->span == job->span)
 		return NULL;
 
-	return tessera_emit_ahead(engine, job);
+	ahead = tessera_emit_ahead(engine, job);
+
+	return ahead ?: sched_stand_back(engine, job);
 }
 
 /* @job is handed to the engine: from now on, or no longer, are others kept out. */
@@ -81,6 +125,8 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	struct dma_fence *ret = dma_fence_get(&job->hw_fence->base);
 	int error;
 
+	if (job->base.s_priority < job->engine->turn.priority)
+		job->engine->turn.passed++;
 	tessera_sched_span(job->engine, job);
 	/* A job that does not run has its turn all the same: fences signal in order. */
 	job->refused = tessera_sched_refused(job);
@@ -142,5 +188,6 @@ void tessera_sched_fini(struct tessera_engine *engine)
 {
 	if (engine->span)
 		dma_fence_put(&engine->span->base);
+	dma_fence_put(engine->turn.job);
 	drm_sched_fini(&engine->sched);
 }

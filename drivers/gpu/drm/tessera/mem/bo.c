@@ -36,6 +36,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
 	tessera_paging_queue_put(bo->queue);
+	kfree(bo->label);
 	kfree(bo);
 }
 

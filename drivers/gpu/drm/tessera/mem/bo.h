@@ -113,6 +113,8 @@ struct tessera_bo {
 	 * memory holds may be another's: it cannot be used any more
 	 */
 	atomic_t lost;
+	/** @label: what user space calls it, or NULL; under resv */
+	const char *label;
 	/** @instance: what it took the place of, and what takes its place */
 	struct tessera_instance instance;
 	/** @window: what shows it to the CPU, where it takes one */

@@ -118,6 +118,8 @@ static void show_bo(struct drm_printer *p, struct tessera_bo *bo)
 	drm_printf(p, " instance %u last_use %llu listed %llu", bo->instance.number, bo->last_use,
 		   bo->listed);
 	tessera_coherence_print(bo, p);
+	if (bo->label)
+		drm_printf(p, " label \"%s\"", bo->label);
 	drm_printf(p, "%s%s%s\n", bo->copy_valid ? " clean" : "",
 		   READ_ONCE(bo->locks.held) ? " locked" : "",
 		   dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP) ?

@@ -27,6 +27,8 @@ struct tessera_contexts {
 	u32 next_id;
 	/* The function is being reset: contexts are born lost. */
 	bool lost;
+	/* How often that has happened. */
+	u32 resets;
 };
 
 static void contexts_fini(struct drm_device *drm, void *data)
@@ -94,6 +96,7 @@ void tessera_context_lose_all(struct tessera_device *tdev)
 
 	mutex_lock(&tdev->contexts->lock);
 	tdev->contexts->lost = true;
+	WRITE_ONCE(tdev->contexts->resets, tdev->contexts->resets + 1);
 	list_for_each_entry(ctx, &tdev->contexts->list, node)
 		context_lose(ctx);
 	mutex_unlock(&tdev->contexts->lock);
@@ -119,6 +122,8 @@ static void context_list(struct tessera_context *ctx)
 	if (!++contexts->next_id)
 		contexts->next_id++;
 	ctx->hw_id = contexts->next_id;
+	/* If one is under way, it is one that has lost this context, too. */
+	ctx->resets = contexts->resets - contexts->lost;
 	list_add_tail(&ctx->node, &contexts->list);
 	if (contexts->lost)
 		context_lose(ctx);
@@ -207,6 +212,12 @@ static struct tessera_engine *render_engine(struct tessera_device *tdev, u32 id)
 	return engine && engine->type == TSR_ENGINE_RENDER ? engine : NULL;
 }
 
+static const enum drm_sched_priority priorities[] = {
+	[DRM_TESSERA_PRIORITY_NORMAL] = DRM_SCHED_PRIORITY_NORMAL,
+	[DRM_TESSERA_PRIORITY_LOW] = DRM_SCHED_PRIORITY_LOW,
+	[DRM_TESSERA_PRIORITY_HIGH] = DRM_SCHED_PRIORITY_HIGH,
+};
+
 static struct tessera_context *context_alloc(struct tessera_device *tdev,
 					     struct tessera_engine *engine,
 					     struct tessera_account *account,
@@ -232,7 +243,7 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	ret = context_init_slots(ctx);
 	if (ret)
 		goto err_free;
-	ret = tessera_engine_entity_init(engine, &ctx->entity, DRM_SCHED_PRIORITY_NORMAL,
+	ret = tessera_engine_entity_init(engine, &ctx->entity, priorities[args->priority],
 					 &ctx->guilty);
 	if (ret)
 		goto err_fini_slots;
@@ -255,7 +266,7 @@ err_free:
  * @contexts: the client's table
  * @account: who pays
  * @backlog: the client's
- * @args: flags, checked, and engine
+ * @args: flags and priority, checked, and engine
  * @id: receives its number in the table, written before others can look it up
  *
  * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC for too many
@@ -329,6 +340,51 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 		xa_erase(contexts, id);
 		tessera_context_put(ctx);
 	}
+}
+
+/**
+ * tessera_context_blame() - a job of a context hung, or kept an engine for too long
+ * @ctx: the context
+ *
+ * Any context.
+ */
+void tessera_context_blame(struct tessera_context *ctx)
+{
+	atomic_inc(&ctx->hangs);
+	atomic_inc(&ctx->account->payer->hangs);
+}
+
+/**
+ * tessera_context_status() - tell what has become of a context
+ * @ctx: the context
+ * @status: receives it
+ */
+void tessera_context_status(struct tessera_context *ctx,
+			    struct drm_tessera_context_status *status)
+{
+	bool banned = tessera_account_banned(ctx->account);
+	bool lost = atomic_read(&ctx->guilty);
+
+	status->hangs = atomic_read(&ctx->hangs);
+	status->device_resets = tessera_context_resets(ctx->tdev) - ctx->resets;
+	status->flags = (lost || banned ? DRM_TESSERA_STATUS_LOST : 0) |
+			(banned ? DRM_TESSERA_STATUS_BANNED : 0);
+	if (status->hangs)
+		status->reset = DRM_TESSERA_RESET_GUILTY;
+	else
+		status->reset = status->flags ? DRM_TESSERA_RESET_INNOCENT :
+						DRM_TESSERA_RESET_NONE;
+}
+
+/**
+ * tessera_context_resets() - how often all contexts were lost
+ * @tdev: the device
+ *
+ * Return: the number of function resets so far.
+ */
+u32 tessera_context_resets(struct tessera_device *tdev)
+{
+	return READ_ONCE(tdev->contexts->resets);
 }
 
 /**

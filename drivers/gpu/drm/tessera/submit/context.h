@@ -14,6 +14,7 @@
 #include "submit/leash.h"
 
 struct drm_tessera_context_create;
+struct drm_tessera_context_status;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
@@ -50,6 +51,10 @@ struct tessera_context {
 	struct tessera_leashes leashes;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
+	/** @hangs: jobs of it that hung, or kept an engine for too long */
+	atomic_t hangs;
+	/** @resets: of the device, before it was created */
+	u32 resets;
 	/**
 	 * @lock: serialises submissions: from the first use of @slots until the last
 	 * part is pushed. Taken before all others, and waits for nobody's jobs but those
@@ -75,6 +80,10 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   const struct drm_tessera_context_create *args, u32 *id);
 int tessera_context_destroy(struct xarray *contexts, u32 id);
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts);
+void tessera_context_blame(struct tessera_context *ctx);
+void tessera_context_status(struct tessera_context *ctx,
+			    struct drm_tessera_context_status *status);
+u32 tessera_context_resets(struct tessera_device *tdev);
 struct tessera_context *tessera_context_lookup(struct xarray *contexts, u32 id);
 struct tessera_context *tessera_context_get(struct tessera_context *ctx);
 void tessera_context_put(struct tessera_context *ctx);

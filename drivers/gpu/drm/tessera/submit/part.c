@@ -77,7 +77,7 @@ static int part_overran(struct tessera_part *part)
 			 ctx->engine->name, ctx->hw_id);
 		if (READ_ONCE(group->hogged)) {
 			atomic_set(&ctx->guilty, 1);
-			atomic_inc(&ctx->account->payer->hangs);
+			tessera_context_blame(ctx);
 		}
 	}
 
@@ -117,7 +117,7 @@ static void tessera_part_finished(struct tessera_job *job)
 
 static void tessera_part_hung(struct tessera_job *job)
 {
-	atomic_inc(&to_tessera_part(job)->ctx->account->payer->hangs);
+	tessera_context_blame(to_tessera_part(job)->ctx);
 }
 
 /* The engine's lock is held. */
