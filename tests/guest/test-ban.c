@@ -65,10 +65,15 @@ static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32
 {
 	uint32_t ctx = 0;
 	struct drm_tessera_context_create create = { .engine = dev->render };
+	struct drm_tessera_context_status status;
 	struct drm_tessera_submit args;
 	struct drm_tessera_bo_info info;
 
 	require_err(__tsr_submit(dev, old, &hangs->small, 0, 0, &args), -EIO);
+	status = tsr_context_status(dev, old);
+	require_eq(status.flags, DRM_TESSERA_STATUS_LOST | DRM_TESSERA_STATUS_BANNED);
+	require_eq(status.reset,
+		   status.hangs ? DRM_TESSERA_RESET_GUILTY : DRM_TESSERA_RESET_INNOCENT);
 	if (!__tsr_context_create(dev->fd, &create)) {
 		ctx = create.id;
 		require_err(__tsr_submit(dev, ctx, &hangs->small, 0, 0, &args), -EIO);

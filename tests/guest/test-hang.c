@@ -80,6 +80,7 @@ static void guilty_and_innocent(void)
 	uint32_t guilty = tsr_context_new(&dev, 0), innocent = tsr_context_new(&dev, 0);
 	struct tsr_bo a = staging(&dev), b = staging(&dev);
 	uint32_t queued[4], others[4];
+	struct drm_tessera_context_status status;
 	struct drm_tessera_submit args;
 	struct tsr_trace trace;
 	struct hang hang;
@@ -110,7 +111,18 @@ static void guilty_and_innocent(void)
 
 	fill_list(&cmd, &a, 0xbad);
 	require_err(__tsr_submit(&dev, guilty, &cmd, 0, 0, &args), -EIO);
+	status = tsr_context_status(&dev, guilty);
+	require_eq(status.reset, DRM_TESSERA_RESET_GUILTY);
+	require_eq(status.flags, DRM_TESSERA_STATUS_LOST);
+	require_eq(status.hangs, 1);
+	require_eq(status.device_resets, 0);
+	status = tsr_context_status(&dev, innocent);
+	require(!status.reset && !status.flags && !status.hangs && !status.device_resets);
+	status.pad = 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_STATUS, &status), -EINVAL);
 	tsr_context_free(&dev, guilty);
+	status = (struct drm_tessera_context_status){ .id = guilty };
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_STATUS, &status), -ENOENT);
 	/* the client itself goes on, with another context */
 	guilty = tsr_context_new(&dev, 0);
 	tsr_gpu_fill(&dev, guilty, &a, 7);

@@ -289,6 +289,12 @@ static void engines_and_limits(void)
 	require(dev.info.max_allocs >= 1024 && dev.info.max_patches >= 1024);
 	require(dev.info.max_cmd_bytes >= 4096 && dev.info.max_syncs >= 16);
 	require_eq(dev.info.page_size, 4096);
+	require(dev.info.max_contexts >= 16 && dev.info.max_fences >= 16);
+	require(dev.info.job_timeout_ms > 0);
+	if (dev.info.caps & DRM_TESSERA_CAP_PREEMPTION)
+		require_eq(dev.info.group_timeout_ms, 0);
+	else
+		require(dev.info.group_timeout_ms >= dev.info.job_timeout_ms);
 	require(dev.info.caps & DRM_TESSERA_CAP_SPLIT);
 	require(!(dev.info.caps & DRM_TESSERA_CAP_VM));
 	require_eq(dev.info.hw_version >> 16, TSR_ID_VERSION_VALUE >> 16);

@@ -75,6 +75,15 @@ static void new_work_runs(struct tsr_device *dev)
 	tsr_context_free(dev, ctx);
 }
 
+static uint32_t device_resets(struct tsr_device *dev)
+{
+	struct drm_tessera_query_device info;
+	uint32_t one = 1;
+
+	require_ok(__tsr_query(dev->fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info));
+	return info.device_resets;
+}
+
 /* what system memory has is right, what only video memory had is lost, and says so */
 static void contents(void)
 {
@@ -85,6 +94,7 @@ static void contents(void)
 	struct tsr_bo texture = tsr_bo_new(&dev, MiB(1), vis, cpu);
 	struct tsr_bo window = tsr_bo_new(&dev, MiB(1), gart, cpu | DRM_TESSERA_BO_CPU_CACHED);
 	struct tsr_bo away = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	struct drm_tessera_context_status status;
 	struct drm_tessera_submit args;
 	struct tsr_cmd cmd;
 
@@ -108,7 +118,15 @@ static void contents(void)
 
 	/* the context is lost, a new one is not */
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+	status = tsr_context_status(&dev, ctx);
+	require_eq(status.reset, DRM_TESSERA_RESET_INNOCENT);
+	require_eq(status.flags, DRM_TESSERA_STATUS_LOST);
+	require_eq(status.hangs, 0);
+	require_eq(status.device_resets, 1);
 	ctx = tsr_context_new(&dev, 0);
+	status = tsr_context_status(&dev, ctx);
+	require(!status.reset && !status.flags && !status.hangs && !status.device_resets);
+	require_eq(device_resets(&dev), dev.info.device_resets + 1);
 	tsr_gpu_read(&dev, ctx, &texture, 17, 1, &word);
 	require_eq(word, tsr_pattern(1, 17));
 	tsr_pattern_check(&texture, 1);

@@ -24,6 +24,25 @@ uint32_t tsr_context_new(struct tsr_device *dev, uint32_t flags)
 	return args.id;
 }
 
+uint32_t tsr_context_prio(struct tsr_device *dev, uint32_t priority)
+{
+	struct drm_tessera_context_create args = {
+		.engine = dev->render,
+		.priority = priority,
+	};
+
+	require_ok(__tsr_context_create(dev->fd, &args));
+	return args.id;
+}
+
+struct drm_tessera_context_status tsr_context_status(struct tsr_device *dev, uint32_t id)
+{
+	struct drm_tessera_context_status args = { .id = id };
+
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_TESSERA_CONTEXT_STATUS, &args));
+	return args;
+}
+
 int __tsr_context_destroy(int fd, uint32_t id)
 {
 	struct drm_tessera_context_destroy args = { .id = id };

@@ -108,6 +108,8 @@ int __tsr_context_create(int fd, struct drm_tessera_context_create *args);
 uint32_t tsr_context_new(struct tsr_device *dev, uint32_t flags);
 int __tsr_context_destroy(int fd, uint32_t id);
 void tsr_context_free(struct tsr_device *dev, uint32_t id);
+uint32_t tsr_context_prio(struct tsr_device *dev, uint32_t priority);
+struct drm_tessera_context_status tsr_context_status(struct tsr_device *dev, uint32_t id);
 
 uint32_t tsr_syncobj_new(struct tsr_device *dev);
 void tsr_syncobj_free(struct tsr_device *dev, uint32_t handle);
