@@ -534,3 +534,14 @@ int tessera_bo_read(struct tessera_bo *bo, uint64_t offset, void *data, size_t s
 	memcpy(data, p, size);
 	return tessera_bo_unmap(bo);
 }
+
+int tessera_bo_set_label(struct tessera_bo *bo, const char *label)
+{
+	struct drm_tessera_bo_label args = { .handle = bo->handle };
+	size_t length = strlen(label);
+
+	if (length >= sizeof(args.label))
+		return -EINVAL;
+	memcpy(args.label, label, length);
+	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_LABEL, &args);
+}

@@ -3,20 +3,25 @@
  * Contexts, and handing a command buffer to the kernel.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "priv.h"
 
-int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
-			uint32_t split_seed, struct tessera_context **out)
+int tessera_context_new_desc(struct tessera_device *dev, const struct tessera_context_desc *desc,
+			     struct tessera_context **out)
 {
 	struct drm_tessera_context_create create = {
-		.flags = flags,
-		.engine = engine,
-		.split_seed = split_seed,
+		.flags = desc->flags,
+		.engine = desc->engine,
+		.split_seed = desc->split_seed,
+		.priority = desc->priority,
 	};
-	struct tessera_context *ctx = tessera_alloc(dev, sizeof(*ctx));
+	struct tessera_context *ctx;
 	int ret;
 
+	if (tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
+		return -EINVAL;
+	ctx = tessera_alloc(dev, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
 	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_CREATE, &create);
@@ -31,13 +36,48 @@ int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t eng
 	return 0;
 }
 
-int tessera_context_new_default(struct tessera_device *dev, struct tessera_context **out)
+int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
+			uint32_t split_seed, struct tessera_context **out)
+{
+	const struct tessera_context_desc desc = {
+		.flags = flags,
+		.engine = engine,
+		.split_seed = split_seed,
+	};
+
+	return tessera_context_new_desc(dev, &desc, out);
+}
+
+int tessera_context_desc_init(const struct tessera_device *dev, struct tessera_context_desc *desc)
 {
 	for (uint32_t i = 0; i < dev->num_engines; i++) {
-		if (dev->engines[i].type == DRM_TESSERA_ENGINE_RENDER)
-			return tessera_context_new(dev, 0, dev->engines[i].id, 0, out);
+		if (dev->engines[i].type != DRM_TESSERA_ENGINE_RENDER)
+			continue;
+		*desc = (struct tessera_context_desc){ .engine = dev->engines[i].id };
+		return 0;
 	}
 	return -ENODEV;
+}
+
+int tessera_context_new_default(struct tessera_device *dev, struct tessera_context **out)
+{
+	struct tessera_context_desc desc;
+	int ret = tessera_context_desc_init(dev, &desc);
+
+	return ret ? ret : tessera_context_new_desc(dev, &desc, out);
+}
+
+int tessera_context_status(struct tessera_context *ctx, struct drm_tessera_context_status *status,
+			   size_t size)
+{
+	struct drm_tessera_context_status args = { .id = ctx->id };
+	int ret = tessera_ioctl(ctx->dev, DRM_IOCTL_TESSERA_CONTEXT_STATUS, &args);
+
+	if (ret)
+		return ret;
+	memset(status, 0, size);
+	memcpy(status, &args, size < sizeof(args) ? size : sizeof(args));
+	return 0;
 }
 
 struct tessera_context *tessera_context_ref(struct tessera_context *ctx)

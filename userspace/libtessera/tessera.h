@@ -217,6 +217,8 @@ enum tessera_map_flags {
 TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out);
 /* -EINVAL: not locked. */
 TESSERA_API int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags);
+/* What people see of it in debugfs and traces: printable ASCII, less than DRM_TESSERA_LABEL_BYTES; "": nothing. -EINVAL else. */
+TESSERA_API int tessera_bo_set_label(struct tessera_bo *bo, const char *label);
 /*
  * Wait until idle, then copy to or from the object through a mapping. Errors: -EINVAL: outside the
  * object; those of map and wait.
@@ -395,6 +397,25 @@ TESSERA_API int tessera_context_new(struct tessera_device *dev, uint32_t flags, 
 /* On the first render engine, no flags. */
 TESSERA_API int tessera_context_new_default(struct tessera_device *dev,
 					    struct tessera_context **out);
+
+struct tessera_context_desc {
+	uint32_t flags; /* DRM_TESSERA_CONTEXT_* */
+	uint32_t engine;
+	uint32_t split_seed;
+	uint32_t priority; /* DRM_TESSERA_PRIORITY_* */
+	uint64_t reserved[4]; /* zero */
+};
+
+/* Fill @desc in: the first render engine, no flags, normal priority. -ENODEV: there is none. */
+TESSERA_API int tessera_context_desc_init(const struct tessera_device *dev,
+					  struct tessera_context_desc *desc);
+/* -EACCES: high priority, without the right to it. */
+TESSERA_API int tessera_context_new_desc(struct tessera_device *dev,
+					 const struct tessera_context_desc *desc,
+					 struct tessera_context **out);
+/* Whether it is lost, and whose fault that is; @size: sizeof(*status). */
+TESSERA_API int tessera_context_status(struct tessera_context *ctx,
+				       struct drm_tessera_context_status *status, size_t size);
 TESSERA_API struct tessera_context *tessera_context_ref(struct tessera_context *ctx);
 TESSERA_API void tessera_context_del(struct tessera_context *ctx);
 TESSERA_API uint32_t tessera_context_id(const struct tessera_context *ctx);

@@ -236,12 +236,19 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		((struct drm_tessera_budget *)arg)->reservable = 1024;
 		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
+		mock->last_context = *(struct drm_tessera_context_create *)arg;
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;
 		mock->open_handles++;
 		return 0;
 	case DRM_IOCTL_SYNCOBJ_CREATE:
 		((struct drm_syncobj_create *)arg)->handle = ++mock->next_handle;
 		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_TESSERA_BO_LABEL:
+		mock->last_label = *(struct drm_tessera_bo_label *)arg;
+		return 0;
+	case DRM_IOCTL_TESSERA_CONTEXT_STATUS:
+		((struct drm_tessera_context_status *)arg)->hangs = 2;
 		return 0;
 	case DRM_IOCTL_TESSERA_FENCE_CREATE:
 		return mock_fence(mock, arg);

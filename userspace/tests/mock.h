@@ -33,6 +33,8 @@ struct mock {
 	struct drm_tessera_bo_create last_twins[2];
 	struct drm_tessera_bo_private last_private[2];
 	uint32_t twin_handles[2];
+	struct drm_tessera_context_create last_context;
+	struct drm_tessera_bo_label last_label;
 	struct drm_tessera_bo_wait last_wait;
 	struct drm_tessera_lock last_lock;
 	struct drm_tessera_make_resident last_resident; /* its lists follow */

@@ -528,6 +528,42 @@ static void test_monitored(void **state)
 	tessera_monitored_del(fence);
 }
 
+static void test_context_and_label(void **state)
+{
+	struct tessera_device *dev = dev_of(state);
+	struct mock *mock = mock_of(state);
+	struct drm_tessera_context_status status;
+	struct tessera_context_desc desc;
+	struct tessera_bo_desc bo_desc;
+	struct tessera_context *ctx;
+	struct tessera_bo *bo;
+	char text[65];
+
+	assert_int_equal(tessera_context_desc_init(dev, &desc), 0);
+	desc.priority = DRM_TESSERA_PRIORITY_LOW;
+	assert_int_equal(tessera_context_new_desc(dev, &desc, &ctx), 0);
+	assert_int_equal(mock->last_context.priority, DRM_TESSERA_PRIORITY_LOW);
+	assert_int_equal(mock->last_context.engine, desc.engine);
+	memset(&status, 0x55, sizeof(status));
+	assert_int_equal(tessera_context_status(ctx, &status, sizeof(status) - 4), 0);
+	assert_int_equal(status.id, tessera_context_id(ctx));
+	assert_int_equal(status.hangs, 2);
+	assert_int_equal(status.device_resets, 0x55555555);
+	tessera_context_del(ctx);
+	desc.reserved[3] = 1;
+	assert_int_equal(tessera_context_new_desc(dev, &desc, &ctx), -EINVAL);
+
+	assert_int_equal(tessera_bo_desc_init(dev, &bo_desc, TESSERA_USAGE_STAGING, 4096, NULL), 0);
+	assert_int_equal(tessera_bo_new(dev, &bo_desc, &bo), 0);
+	assert_int_equal(tessera_bo_set_label(bo, "depth"), 0);
+	assert_int_equal(mock->last_label.handle, tessera_bo_handle(bo));
+	assert_string_equal((const char *)mock->last_label.label, "depth");
+	memset(text, 'x', 64);
+	text[64] = 0;
+	assert_int_equal(tessera_bo_set_label(bo, text), -EINVAL);
+	tessera_bo_del(bo);
+}
+
 static void test_monitored_failures(void **state)
 {
 	struct tessera_device *dev = dev_of(state);
@@ -612,6 +648,7 @@ int main(void)
 		TEST(test_reserved_fields),
 		TEST(test_submit),
 		TEST(test_monitored),
+		TEST(test_context_and_label),
 		TEST(test_monitored_failures),
 		TEST(test_wait_closes),
 		TEST(test_wait_does_not_poll),

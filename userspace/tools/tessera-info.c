@@ -52,6 +52,12 @@ static void print_device(const struct drm_tessera_query_device *info)
 	       "syncs\n",
 	       info->max_slots, info->max_allocs, info->max_patches, info->max_cmd_bytes,
 	       info->max_syncs);
+	printf("             %u contexts, %u monitored fences of a client\n", info->max_contexts,
+	       info->max_fences);
+	printf("timeouts     %u ms for a job", info->job_timeout_ms);
+	if (info->group_timeout_ms)
+		printf(", %u ms for one in parts", info->group_timeout_ms);
+	printf("\nresets       %u of the device\n", info->device_resets);
 	printf("page size    %u\nswizzling ranges %u\n", info->page_size, info->num_swizzle_ranges);
 	if (info->host_aperture_bytes)
 		printf("host aperture %" PRIu64 " KiB in pages of %u\n",
