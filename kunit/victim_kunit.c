@@ -68,6 +68,26 @@ enum {
 	NEVER = TESSERA_VICTIM_IMMOVABLE,
 };
 
+/* What is offered goes first, by priority, whoever's it is; then others within their shares do not. */
+static void victim_offered(struct kunit *test)
+{
+	static const u32 order[] = { 3, 5, 1, 0, 4, 2, 6, 7 };
+	static const u8 tiers[] = { FIRST, FIRST, FIRST, FIRST, LAST, KEPT, KEPT, NEVER };
+	struct setting *s = setting_new(test, 20, 40);
+
+	add(s, 0, 4, 1);	/* 0: the requester's own */
+	add(s, 2, 4, 9)->offer = 3;
+	add(s, 1, 8, 2);	/* 2: within the share, as the next two go */
+	add(s, 1, 16, 8)->offer = 1;
+	add(s, 0, 4, 1)->offer = 1;
+	s->blocks[4].flags = TESSERA_VICTIM_BLOCK_BUSY;
+	add(s, 1, 4, 9)->offer = 1;
+	add(s, 2, 4, 3);	/* 6 */
+	add(s, 1, 4, 1)->offer = 1;
+	s->blocks[7].flags = TESSERA_VICTIM_BLOCK_FIXED;
+	expect_order(test, s, 8, order, tiers);
+}
+
 /* Requester 0 stays within its share. */
 static void victim_requester_within(struct kunit *test)
 {
@@ -340,6 +360,7 @@ static void victim_converges(struct kunit *test)
 }
 
 static struct kunit_case victim_tests[] = {
+	KUNIT_CASE(victim_offered),
 	KUNIT_CASE(victim_requester_within),
 	KUNIT_CASE(victim_requester_over),
 	KUNIT_CASE(victim_requester_equal),

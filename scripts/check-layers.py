@@ -35,7 +35,7 @@ C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
 D  exec/engine_types.h exec/quota exec/ib exec/job exec/emit exec/sched exec/engine
 E  segments/account segments/room segments/segment segments/budget segments/manager segments/vram_mgr segments/aperture_mgr
 E  paging/cursor.h paging/cache paging/queue paging/ops
-E  mem/registry mem/instance mem/bo mem/backing mem/coherence mem/move mem/ttm mem/victims mem/compact mem/residency mem/hold
+E  mem/registry mem/instance mem/bo mem/backing mem/coherence mem/move mem/ttm mem/victims mem/compact mem/residency mem/offer mem/hold
 E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/gem cpu/twins
 F  vm/resident vm/pt vm/vm vm/vm_bind
 F  submit/backlog submit/leash submit/foreign submit/value_page submit/monitored submit/sync submit/gate submit/context submit/part submit/request submit/split_input

@@ -32,6 +32,10 @@ SIZE(unlock, 8);
 SIZE(lock2, 16);
 SIZE(bo_destroy, 8);
 SIZE(invalidate_cache, 24);
+SIZE(offer, 24);
+SIZE(offer_bo, 8);
+SIZE(reclaim, 16);
+SIZE(reclaim_bo, 8);
 AT(invalidate_cache, offset, 8);
 SIZE(unlock2, 8);
 SIZE(bo_private, 32);
@@ -103,6 +107,8 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
 	require_eq(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
 	require_eq(DRM_IOCTL_TESSERA_BUDGET, 0xc0306466);
+	require_eq(DRM_IOCTL_TESSERA_OFFER, 0x40186456);
+	require_eq(DRM_IOCTL_TESSERA_RECLAIM, 0xc0106457);
 }
 
 static const struct tap_test tests[] = {

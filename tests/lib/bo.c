@@ -2,6 +2,7 @@
 /* Buffer objects and their CPU mappings. */
 #include "tsr.h"
 
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
@@ -132,6 +133,39 @@ int __tsr_bo_close(int fd, uint32_t handle)
 	struct drm_gem_close args = { .handle = handle };
 
 	return tsr_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+int __tsr_offer(int fd, const uint32_t *handles, uint32_t num, uint32_t priority)
+{
+	struct drm_tessera_offer_bo *list = calloc(num + 1, sizeof(*list));
+	struct drm_tessera_offer args = {
+		.bos = { sizeof(*list), num, (uintptr_t)list },
+		.priority = priority,
+	};
+	int rc;
+
+	require(list);
+	for (uint32_t i = 0; i < num; i++)
+		list[i].handle = handles[i];
+	rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_OFFER, &args);
+	free(list);
+	return rc;
+}
+
+int __tsr_reclaim(int fd, const uint32_t *handles, uint32_t *results, uint32_t num)
+{
+	struct drm_tessera_reclaim_bo *list = calloc(num + 1, sizeof(*list));
+	struct drm_tessera_reclaim args = { .bos = { sizeof(*list), num, (uintptr_t)list } };
+	int rc;
+
+	require(list);
+	for (uint32_t i = 0; i < num; i++)
+		list[i].handle = handles[i];
+	rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_RECLAIM, &args);
+	for (uint32_t i = 0; i < num && !rc; i++)
+		results[i] = list[i].result;
+	free(list);
+	return rc;
 }
 
 int __tsr_invalidate_cache(int fd, uint32_t handle, uint64_t offset, uint64_t size)

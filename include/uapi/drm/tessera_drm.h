@@ -40,8 +40,7 @@ extern "C" {
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
  * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
- * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND), explicit residency (OFFER,
- * RECLAIM). They, and those from 0x07 to
+ * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND). They, and those from 0x07 to
  * 0x0f, return -EINVAL like any unknown number.
  */
 enum drm_tessera_ioctl_id {
@@ -71,6 +70,10 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_UNLOCK2 = 0x14,
 	/** @DRM_TESSERA_BO_DESTROY: destroy a buffer object */
 	DRM_TESSERA_BO_DESTROY = 0x15,
+	/** @DRM_TESSERA_OFFER: do without the contents of buffer objects */
+	DRM_TESSERA_OFFER = 0x16,
+	/** @DRM_TESSERA_RECLAIM: have them back */
+	DRM_TESSERA_RECLAIM = 0x17,
 	/** @DRM_TESSERA_INVALIDATE_CACHE: write back and invalidate CPU caches of a buffer object */
 	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
 	/** @DRM_TESSERA_BO_LABEL: name a buffer object for people */
@@ -440,6 +443,64 @@ struct drm_tessera_invalidate_cache {
 	__u64 offset;
 	/** @size: how many */
 	__u64 size;
+};
+
+#define DRM_TESSERA_OFFER_LOW		1 /* dropped before the others */
+#define DRM_TESSERA_OFFER_NORMAL	2
+#define DRM_TESSERA_OFFER_HIGH		3
+
+/**
+ * struct drm_tessera_offer_bo - element of &drm_tessera_offer.bos
+ */
+struct drm_tessera_offer_bo {
+	/** @handle: the object */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+/**
+ * struct drm_tessera_offer - argument of DRM_IOCTL_TESSERA_OFFER (WDDM: OfferAllocations)
+ *
+ * The contents of the objects may be dropped, when the jobs that list them are done, instead of being moved, and before anything else has to give
+ * way. Until they are reclaimed they are not to be used: SUBMIT, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
+ *
+ * Errors, with nothing offered: -ENOENT: unknown handle. -EINVAL: unknown @priority, non-zero padding, an object twice, one that is offered already, or has a handle of another file or a name, or was
+ * ever exported. -EBUSY: an object is locked. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
+ */
+struct drm_tessera_offer {
+	/** @bos: &struct drm_tessera_offer_bo */
+	struct drm_tessera_array bos;
+	/** @priority: DRM_TESSERA_OFFER_*; those of a lower one are dropped first */
+	__u32 priority;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+#define DRM_TESSERA_RECLAIM_KEPT	0 /* the contents are what they were */
+#define DRM_TESSERA_RECLAIM_DISCARDED	1 /* they are gone: it reads as zero */
+
+/**
+ * struct drm_tessera_reclaim_bo - element of &drm_tessera_reclaim.bos
+ */
+struct drm_tessera_reclaim_bo {
+	/** @handle: the object */
+	__u32 handle;
+	/** @result: DRM_TESSERA_RECLAIM_* [out] */
+	__u32 result;
+};
+
+/**
+ * struct drm_tessera_reclaim - argument of DRM_IOCTL_TESSERA_RECLAIM (WDDM: ReclaimAllocations)
+ *
+ * Afterwards the objects may be used again. Waits for nothing.
+ *
+ * Errors, with nothing reclaimed: -ENOENT: unknown handle. -EINVAL: an object twice, or one that is not offered. -EIO: one is lost.
+ * -E2BIG: as of OFFER.
+ */
+struct drm_tessera_reclaim {
+	/** @bos: &struct drm_tessera_reclaim_bo */
+	struct drm_tessera_array bos;
 };
 
 #define DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE	(1U << 0) /* no job uses it that does not list it */
@@ -976,6 +1037,10 @@ struct drm_tessera_budget {
 #define DRM_IOCTL_TESSERA_INVALIDATE_CACHE \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_INVALIDATE_CACHE, \
 		struct drm_tessera_invalidate_cache)
+#define DRM_IOCTL_TESSERA_OFFER \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_OFFER, struct drm_tessera_offer)
+#define DRM_IOCTL_TESSERA_RECLAIM \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_RECLAIM, struct drm_tessera_reclaim)
 #define DRM_IOCTL_TESSERA_UNLOCK2 \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
 #define DRM_IOCTL_TESSERA_BO_LABEL \

@@ -30,6 +30,7 @@
 #include "exec/quota.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
+#include "mem/offer.h"
 #include "pure/surface.h"
 #include "segments/account.h"
 #include "segments/budget.h"
@@ -737,6 +738,54 @@ static int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct d
 	return ret;
 }
 
+/* See &struct drm_tessera_offer. */
+static int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	const struct drm_tessera_offer *args = data;
+	struct drm_tessera_offer_bo *list;
+	int ret;
+	u32 i;
+
+	if (tessera_ioctl_bad(tdev, args->pad) ||
+	    tessera_ioctl_bad(tdev, args->priority < DRM_TESSERA_OFFER_LOW ||
+			      args->priority > DRM_TESSERA_OFFER_HIGH))
+		return -EINVAL;
+	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
+				     (void **)&list);
+	if (ret || !list)
+		return ret;
+	for (i = 0; i < args->bos.count && !ret; i++)
+		if (tessera_ioctl_bad(tdev, list[i].pad))
+			ret = -EINVAL;
+	if (!ret)
+		ret = tessera_offer(file, list, args->bos.count, args->priority);
+	kvfree(list);
+
+	return ret;
+}
+
+/* See &struct drm_tessera_reclaim. What cannot be written is found out before anything is done. */
+static int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_tessera_reclaim *args = data;
+	struct drm_tessera_reclaim_bo *list;
+	int ret;
+
+	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
+				     (void **)&list);
+	if (ret || !list)
+		return ret;
+	ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
+	if (!ret)
+		ret = tessera_reclaim(file, list, args->bos.count);
+	if (!ret)
+		ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
+	kvfree(list);
+
+	return ret;
+}
+
 /* See &struct drm_tessera_invalidate_cache. */
 static int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data,
 					  struct drm_file *file)
@@ -955,6 +1004,8 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_LOCK2, tessera_ioctl_lock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_OFFER, tessera_ioctl_offer, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_RECLAIM, tessera_ioctl_reclaim, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_LABEL, tessera_ioctl_bo_label, DRM_RENDER_ALLOW),

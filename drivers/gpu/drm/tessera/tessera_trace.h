@@ -248,6 +248,37 @@ TRACE_EVENT(tessera_destroy,
 	    TP_printk("bo=%u", __entry->bo)
 );
 
+/* Its client can do without what is in it. */
+TRACE_EVENT(tessera_offer,
+	    TP_PROTO(u32 bo, u32 priority),
+	    TP_ARGS(bo, priority),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(u32, priority)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->priority = priority;),
+	    TP_printk("bo=%u priority=%u", __entry->bo, __entry->priority)
+);
+
+/* The pages of what is offered went to the kernel. */
+TRACE_EVENT(tessera_offer_drop,
+	    TP_PROTO(u32 bo),
+	    TP_ARGS(bo),
+	    TP_STRUCT__entry(__field(u32, bo)),
+	    TP_fast_assign(__entry->bo = bo;),
+	    TP_printk("bo=%u", __entry->bo)
+);
+
+/* It wants it back; @lost: but it is gone. */
+TRACE_EVENT(tessera_reclaim,
+	    TP_PROTO(u32 bo, bool lost),
+	    TP_ARGS(bo, lost),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(bool, lost)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->lost = lost;),
+	    TP_printk("bo=%u lost=%u", __entry->bo, __entry->lost)
+);
+
 /* A job was written to the ring. */
 TRACE_EVENT(tessera_job_run,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),

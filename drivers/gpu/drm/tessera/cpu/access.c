@@ -37,8 +37,8 @@
  *
  * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
  * move is under way: to be called again after tessera_access_wait(), without the
- * reservation; -EIO if the object is lost; -EACCES if it is not for the CPU; or an error of its
- * eviction.
+ * reservation; -EIO if the object is lost; -EINVAL if it is offered; -EACCES if it is not for
+ * the CPU; or an error of its eviction.
  */
 int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
 {
@@ -47,6 +47,8 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 
 	if (atomic_read(&bo->lost))
 		return -EIO;
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
 	if (!tessera_bo_has_view(bo))
 		return -EACCES;
 

@@ -31,6 +31,7 @@
 #include "cpu/destroy.h"
 #include "cpu/window.h"
 #include "exec/job.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
 #include "segments/segment.h"
@@ -75,6 +76,7 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
 	trace_tessera_bo_destroy(bo->id);
+	tessera_backing_count_offered(bo, false);
 	tessera_cpu_window_close(bo);
 	destroy_unmap(bo);
 	ttm_bo_fini(&bo->tbo);

@@ -154,13 +154,22 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  * @gem: the object
  * @flags: DRM_CLOEXEC, DRM_RDWR
  *
- * Return: its dma-buf or an error pointer.
+ * Return: its dma-buf or an error pointer: -EINVAL if it is offered.
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
+	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 	struct dma_buf *dmabuf;
+	bool offered;
 
-	WRITE_ONCE(gem_to_tessera_bo(gem)->exported, true);
+	/* Others would not know, and what was exported is not offered. */
+	dma_resv_lock(gem->resv, NULL);
+	offered = tessera_bo_is_offered(bo);
+	if (!offered)
+		WRITE_ONCE(bo->exported, true);
+	dma_resv_unlock(gem->resv);
+	if (offered)
+		return ERR_PTR(-EINVAL);
 	dmabuf = drm_gem_prime_export(gem, flags);
 	if (!IS_ERR(dmabuf))
 		dmabuf->ops = &tessera_dmabuf_ops;

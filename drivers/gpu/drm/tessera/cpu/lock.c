@@ -55,7 +55,8 @@ static int lock_check(struct tessera_bo *bo, u32 flags)
 
 	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
 		return -EPERM;
-	if (tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
+	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
+	    tessera_ioctl_bad(tdev, (flags & DRM_TESSERA_LOCK_IGNORE_SYNC) &&
 			      bo->layout != DRM_TESSERA_LAYOUT_LINEAR) ||
 	    /* Its bytes are there when the copy is done, and not before (SWZ-23, SWZ-24). */
 	    tessera_ioctl_bad(tdev, (bo->flags & DRM_TESSERA_BO_TWIN) &&

@@ -33,6 +33,8 @@ static int lock2_leave_memory(struct tessera_bo *bo)
 {
 	if (atomic_read(&bo->lost))
 		return -EIO;
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
 	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return 0;
 	if (!tessera_bo_apertures(bo))

@@ -244,14 +244,16 @@ static void locks_keep_out(struct tessera_bo *bo)
  * @kind: of which kind
  * @raw: as the bytes lie in memory, not in linear order
  *
- * Return: 0, or -ENXIO if the file is not known: to be called again after tessera_locks_open(),
- * without the reservation.
+ * Return: 0; -EINVAL if it is offered; or -ENXIO if the file is not known: to be called again after
+ * tessera_locks_open(), without the reservation.
  */
 int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind,
 		      bool raw)
 {
 	dma_resv_assert_held(bo->tbo.base.resv);
 
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
 	if (!locks_count(bo, file, kind))
 		return -ENXIO;
 	locks_set_raw(bo, raw);

@@ -8,6 +8,8 @@
  * are bounded, and given up when the kernel wants memory; then the ttm_tt is
  * "empty", which TTM does not know: it goes on counting the pages.
  *
+ * Pages of objects that are offered (mem/offer.c) are given up, too, when they are in no segment.
+ *
  * Both states end when the object leaves its memory segment. They are protected by
  * the object's reservation, which the shrinker only tries to take.
  *
@@ -34,6 +36,7 @@
 #include "mem/registry.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /* A part of the machine's memory that retained pages may take. */
 #define RETAIN_FRACTION		8
@@ -325,6 +328,44 @@ void tessera_backing_use(struct tessera_bo *bo)
 	backing_end_retain(bo_to_retain(bo), to_backing(bo->tbo.ttm));
 }
 
+/**
+ * tessera_backing_count_offered() - count an object among those whose pages may be given up
+ * @bo: the object
+ * @offered: count it, or do so no longer
+ */
+void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
+{
+	long pages = tessera_bo_bytes(bo) >> PAGE_SHIFT;
+
+	if (atomic_xchg(&bo->offer.counted, offered) == offered)
+		return;
+	atomic_long_add(offered ? pages : -pages, &bo_to_retain(bo)->offered);
+}
+
+/* Gives pages up that TTM goes on counting. Nobody uses them any more. */
+static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing *backing)
+{
+	bo->copy_valid = false;
+	ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
+	backing->empty = true;
+
+	return backing->base.num_pages;
+}
+
+/* Of an object that is offered: what its client can do without. The reservation is held. */
+static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tessera_backing *backing)
+{
+	if (!atomic_read(&bo->offer.counted) || tessera_bo_segment(bo) ||
+	    !ttm_tt_is_populated(&backing->base) || backing->empty ||
+	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
+		return 0;
+	tessera_backing_count_offered(bo, false);
+	bo->offer.lost = true;
+	trace_tessera_offer_drop(bo->id);
+
+	return backing_empty(bo, backing);
+}
+
 /* Pages given up, or 0. A page-in that still reads them shows in the reservation. */
 static unsigned long backing_shrink_bo(struct tessera_retain *retain,
 				       struct tessera_bo *bo)
@@ -340,10 +381,9 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain,
 	if (backing && backing->retained &&
 	    dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL)) {
 		backing_end_retain(retain, backing);
-		bo->copy_valid = false;
-		ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
-		backing->empty = true;
-		freed = backing->base.num_pages;
+		freed = backing_empty(bo, backing);
+	} else if (backing) {
+		freed = backing_shrink_offered(bo, backing);
 	}
 	dma_resv_unlock(resv);
 
@@ -354,7 +394,7 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
 {
 	struct tessera_device *tdev = shrinker->private_data;
 	struct tessera_retain *retain = tdev->retain;
-	long pages = atomic_long_read(&retain->pages);
+	long pages = atomic_long_read(&retain->pages) + atomic_long_read(&retain->offered);
 
 	return pages > 0 ? pages : SHRINK_EMPTY;
 }

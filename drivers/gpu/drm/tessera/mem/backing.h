@@ -19,7 +19,9 @@ struct ttm_tt;
 struct tessera_retain {
 	/** @pages: how many there are */
 	atomic_long_t pages;
-	/** @limit: most of them; a debugfs knob */
+	/** @offered: pages of objects that are offered, and in no segment; there may be fewer */
+	atomic_long_t offered;
+	/** @limit: most of @pages; a debugfs knob */
 	unsigned long limit;
 	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
 	bool keep_copy;
@@ -68,5 +70,6 @@ struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
 void tessera_backing_unmap(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
+void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
 
 #endif /* __TESSERA_BACKING_H__ */

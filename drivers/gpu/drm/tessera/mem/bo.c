@@ -403,8 +403,9 @@ void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *pla
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	u32 skip = 0;
 
-	/* What leaves an aperture goes all the way; so does what no engine can help. */
-	if (!tessera_segment_is_memory(seg) || READ_ONCE(tessera_bo_device(bo)->memory_lost))
+	/* What leaves an aperture goes all the way; so does what is offered, or no engine can help. */
+	if (!tessera_segment_is_memory(seg) || tessera_bo_is_offered(bo) ||
+	    READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		skip = bo->num_evict_places - 1;
 	*placement = (struct ttm_placement) {
 		.num_placement = bo->num_evict_places - skip,

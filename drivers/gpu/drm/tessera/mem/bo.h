@@ -2,6 +2,7 @@
 #ifndef __TESSERA_BO_H__
 #define __TESSERA_BO_H__
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include <drm/drm_gem.h>
@@ -39,6 +40,18 @@ struct tessera_bo_locks {
 	bool raw;
 	/** @keep_out: submissions may not bring it into memory; for anybody to read */
 	bool keep_out;
+};
+
+/**
+ * struct tessera_bo_offer - what an object's client can do without, see mem/offer.c
+ */
+struct tessera_bo_offer {
+	/** @priority: DRM_TESSERA_OFFER_*, or 0: not offered; changes under resv */
+	u32 priority;
+	/** @lost: the contents were dropped; under resv */
+	bool lost;
+	/** @counted: it is in &tessera_retain.offered */
+	atomic_t counted;
 };
 
 /*
@@ -119,6 +132,8 @@ struct tessera_bo {
 	struct tessera_instance instance;
 	/** @window: what shows it to the CPU, where it takes one */
 	struct tessera_cpu_window window;
+	/** @offer: whether its contents may be dropped */
+	struct tessera_bo_offer offer;
 	/** @locks: CPU access */
 	struct tessera_bo_locks locks;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */
@@ -165,6 +180,12 @@ static inline bool tessera_bo_shows_pages_only(const struct tessera_bo *bo)
 {
 	return (bo->flags & (DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED)) !=
 	       DRM_TESSERA_BO_CPU_ACCESS;
+}
+
+/* Whether an object is offered, and not to be used; final only under its reservation. */
+static inline bool tessera_bo_is_offered(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->offer.priority);
 }
 
 /* Whether mappings of an object show anything. */

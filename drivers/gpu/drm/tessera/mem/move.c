@@ -41,6 +41,8 @@ struct move {
 	/* Segments, NULL for system memory, and byte offsets in them. */
 	const struct tessera_segment *from, *to;
 	u64 from_offset, to_offset;
+	/* The bytes stay behind. */
+	bool dropped;
 	/* What is left behind in @from. */
 	struct tessera_departure *departure;
 	struct tessera_paging_batch batch;
@@ -126,10 +128,28 @@ static int move_out_bytes(struct move *move)
 				       bo->pitch);
 }
 
+/* Not if the pages still have them. */
+static bool may_drop(struct tessera_bo *bo)
+{
+	return tessera_bo_is_offered(bo) &&
+	       !(bo->copy_valid && tessera_backing_is_retained(bo));
+}
+
+/* What its client can do without does not travel. */
+static int move_drop(struct move *move)
+{
+	int ret = tessera_paging_discard(&move->batch, move->from, move->from_offset,
+					 tessera_bo_bytes(move->bo));
+
+	return ret ?: move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+}
+
 static int move_out(struct move *move)
 {
 	int ret;
 
+	if (move->dropped)
+		return move_drop(move);
 	ret = tessera_backing_populate(move->bo, move->ctx);
 	if (!ret)
 		ret = move_out_bytes(move);
@@ -259,6 +279,10 @@ static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_re
 		tessera_backing_use(move->bo);
 		move->bo->copy_valid = false;
 	}
+	if (move->dropped)
+		move->bo->offer.lost = true;
+	if (!move->to && tessera_bo_is_offered(move->bo))
+		tessera_backing_count_offered(move->bo, true);
 
 	return 0;
 }
@@ -288,8 +312,12 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 		return -EBUSY;
 
 	if (tessera_segment_is_memory(move->from) &&
-	    !(bo->copy_valid && tessera_backing_is_retained(bo)))
-		atomic_set(&bo->lost, 1);
+	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
+		if (tessera_bo_is_offered(bo))
+			bo->offer.lost = true;
+		else
+			atomic_set(&bo->lost, 1);
+	}
 	to_tessera_range(bo->tbo.resource)->declared = false;
 	tessera_backing_use(bo);
 	bo->copy_valid = false;
@@ -328,7 +356,9 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	struct dma_fence *fence;
 	int ret;
 
-	tessera_paging_begin(&move->batch, bo->queue, bo->id, &bo->lost);
+	/* What is dropped cannot get lost. */
+	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(bo);
+	tessera_paging_begin(&move->batch, bo->queue, bo->id, move->dropped ? NULL : &bo->lost);
 	ret = move_build(move);
 	if (!ret)
 		ret = move_prepare(move, range);

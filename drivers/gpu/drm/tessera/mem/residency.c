@@ -105,12 +105,15 @@ static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *s
  * @bo: the object, reservation held
  * @write: the GPU is going to write it
  *
- * Return: 1 if it is, 0 if it has to be brought there, -EIO if its contents are lost.
+ * Return: 1 if it is, 0 if it has to be brought there, -EIO if its contents are lost, -EINVAL if
+ * it is offered.
  */
 int tessera_residency_serves(struct tessera_bo *bo, bool write)
 {
 	if (atomic_read(&bo->lost))
 		return -EIO;
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
 
 	return segment_serves(bo, tessera_bo_segment(bo), write);
 }
@@ -209,7 +212,7 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	u64 size;
 	int ret;
 
-	if (!seg || !(bo->supported & BIT(segment_id)))
+	if (!seg || !(bo->supported & BIT(segment_id)) || tessera_bo_is_offered(bo))
 		return -EINVAL;
 	if (atomic_read(&bo->lost))
 		return -EIO;
@@ -289,6 +292,8 @@ int tessera_residency_pin(struct tessera_bo *bo)
 		return -EOPNOTSUPP;
 	if (atomic_read(&bo->lost))
 		return -EIO;
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
 
 	if (!bo->pins) {
 		ret = tessera_account_pin(bo->account, tessera_bo_bytes(bo));

@@ -65,7 +65,9 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 					  const struct ttm_place *place)
 {
-	if (tessera_bo_is_tessera(tbo) && to_tessera_bo(tbo)->pins)
+	/* Of what was dropped there is nothing to swap. */
+	if (tessera_bo_is_tessera(tbo) &&
+	    (to_tessera_bo(tbo)->pins || to_tessera_bo(tbo)->offer.lost))
 		return false;
 
 	return ttm_bo_eviction_valuable(tbo, place);

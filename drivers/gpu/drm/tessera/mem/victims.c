@@ -80,7 +80,8 @@ static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
 	block->held = atomic64_read(&block->bo->holder);
 	block->listed = READ_ONCE(block->bo->listed);
 	block->last_use = READ_ONCE(block->bo->last_use);
-	block->clean = READ_ONCE(block->bo->copy_valid);
+	block->offer = READ_ONCE(block->bo->offer.priority);
+	block->clean = READ_ONCE(block->bo->copy_valid) || block->offer;
 }
 
 /**
@@ -219,6 +220,7 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_accou
 		block->last_use = blocks[i].last_use;
 		block->owner = owner_index(views, req->n_owners, blocks[i].owner);
 		block->cookie = i;
+		block->offer = blocks[i].offer;
 		if (blocks[i].pinned || blocks[i].held || !blocks[i].bo)
 			block->flags |= TESSERA_VICTIM_BLOCK_FIXED;
 		if (blocks[i].busy)

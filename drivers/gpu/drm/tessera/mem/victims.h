@@ -33,6 +33,8 @@ struct tessera_block {
 	bool busy;
 	/** @listed: some client has listed it as resident */
 	bool listed;
+	/** @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0 */
+	u8 offer;
 	/** @clean: its eviction copies nothing */
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */

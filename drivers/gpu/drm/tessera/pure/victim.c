@@ -8,6 +8,7 @@
  *
  * The rules, first to last:
  *
+ * 0. what its owner can do without, unless it is busy;
  * 1. memory of clients without demand, and of nobody: idle share is lent;
  * 2. memory that clients hold above their shares; a requester that would itself
  *    be above its share takes only from those that hold more than it would;
@@ -30,6 +31,7 @@
 #include "victim.h"
 
 enum {
+	CLASS_OFFERED,
 	CLASS_LENT,
 	CLASS_OVER,
 	CLASS_OWN,
@@ -63,6 +65,8 @@ static bool before_by_class(const struct tessera_victim_block *a,
 {
 	if (a->class != b->class)
 		return a->class < b->class;
+	if (a->class == CLASS_OFFERED && a->offer != b->offer)
+		return a->offer < b->offer;
 	return before_by_use(a, b);
 }
 
@@ -105,6 +109,27 @@ static bool is_over(const struct tessera_victim_req *req, u64 after)
 	return after > share_of(req, &req->owners[req->requester]);
 }
 
+/* Goes whoever wants it, whatever its owner has: it is nobody's use. */
+static bool is_given(const struct tessera_victim_block *b)
+{
+	return b->offer && !(b->flags & (TESSERA_VICTIM_BLOCK_FIXED | TESSERA_VICTIM_BLOCK_BUSY));
+}
+
+/* What owners would hold if all that is given were gone. */
+static void leave_given(struct tessera_victim_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < req->n_owners; i++)
+		req->owners[i].left = req->owners[i].used;
+	for (i = 0; i < req->n_blocks; i++) {
+		const struct tessera_victim_block *b = &req->blocks[i];
+
+		if (is_given(b) && b->owner != TESSERA_VICTIM_NO_OWNER)
+			req->owners[b->owner].left -= min(req->owners[b->owner].left, b->size);
+	}
+}
+
 /* Within its owner's share, and whoever wants it above: SEG-8. */
 static bool is_protected(const struct tessera_victim_req *req,
 			 const struct tessera_victim_block *b, u64 after)
@@ -144,6 +169,7 @@ static u8 classify(const struct tessera_victim_req *req,
 static u8 tier_of(u8 class)
 {
 	switch (class) {
+	case CLASS_OFFERED:
 	case CLASS_LENT:
 	case CLASS_OVER:
 	case CLASS_OWN:
@@ -179,8 +205,7 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 		if (req->blocks[i].owner != TESSERA_VICTIM_NO_OWNER &&
 		    req->blocks[i].owner >= req->n_owners)
 			return -EINVAL;
-	for (i = 0; i < req->n_owners; i++)
-		req->owners[i].left = req->owners[i].used;
+	leave_given(req);
 	if (check_add_overflow(req->owners[req->requester].used, req->want,
 			       &after))
 		after = U64_MAX;
@@ -190,6 +215,8 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 
 		if (b->flags & TESSERA_VICTIM_BLOCK_FIXED)
 			b->class = CLASS_FIXED;
+		else if (is_given(b))
+			b->class = CLASS_OFFERED;
 		else if (is_protected(req, b, after))
 			b->class = CLASS_PROTECTED;
 		else if (b->flags & TESSERA_VICTIM_BLOCK_BUSY)

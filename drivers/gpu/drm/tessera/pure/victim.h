@@ -56,6 +56,7 @@ struct tessera_victim_owner {
  * @last_use: when it was used last, any monotonic unit
  * @owner: index of its owner, or TESSERA_VICTIM_NO_OWNER
  * @cookie: the caller's name for it; also decides between equals
+ * @offer: not 0: its contents are not needed; the lower the less
  * @flags: TESSERA_VICTIM_BLOCK_*
  * @tier: result: &enum tessera_victim_tier
  * @class: result: finer order inside the tier
@@ -65,6 +66,7 @@ struct tessera_victim_block {
 	u64 last_use;
 	u32 owner;
 	u32 cookie;
+	u8 offer;
 	u8 flags;
 	u8 tier;
 	u8 class;

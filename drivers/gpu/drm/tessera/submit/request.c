@@ -212,6 +212,8 @@ static int request_check_cpu(struct tessera_request *req)
 		if (!bo)
 			continue;
 		renamed |= !!READ_ONCE(bo->instance.family);
+		if (tessera_ioctl_bad(req->tdev, tessera_bo_is_offered(bo)))
+			return -EINVAL;
 		if (tessera_bo_is_locked_out(bo, tessera_request_writes(req, i)))
 			return -EBUSY;
 	}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: offers
+ *
+ * A client can do without the contents of an object for a while: it offers it, and must not use it
+ * until it has it back (RES-8). What is offered goes first when a segment is short (pure/victim.c),
+ * and its bytes are dropped instead of moved (mem/move.c); in no segment, its pages are when the kernel is short
+ * of memory (mem/backing.c). Both come behind the jobs that use it. Reclaiming says whether that has
+ * happened; then the object is like a new one.
+ *
+ * An offered object is in no aperture: so its pages can go without asking the device. It is one
+ * client's alone: what has another handle, or was exported, is not offered, and what is offered not
+ * exported.
+ *
+ * All objects of a call are locked at once, so that it is done or has no effect.
+ */
+
+#include <linux/slab.h>
+
+#include <drm/drm_exec.h>
+#include <drm/drm_file.h>
+#include <drm/tessera_drm.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
+
+#include "mem/backing.h"
+#include "mem/bo.h"
+#include "mem/offer.h"
+#include "mem/victims.h"
+#include "segments/segment.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* What a call is about, locked. */
+struct offer_set {
+	struct tessera_bo **bos;
+	u32 num;
+	struct drm_exec exec;
+};
+
+static void set_put(struct offer_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->num; i++)
+		tessera_bo_put(set->bos[i]);
+	kvfree(set->bos);
+}
+
+static int set_add(struct offer_set *set, struct drm_file *file, u32 handle)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
+
+	if (!bo)
+		return -ENOENT;
+	set->bos[set->num++] = bo;
+
+	return 0;
+}
+
+static int set_alloc(struct offer_set *set, u32 num)
+{
+	set->num = 0;
+	set->bos = kvmalloc_array(num, sizeof(*set->bos), GFP_KERNEL_ACCOUNT);
+
+	return set->bos ? 0 : -ENOMEM;
+}
+
+/* -EINVAL: an object twice. */
+static int set_lock(struct offer_set *set)
+{
+	int ret = 0;
+	u32 i;
+
+	drm_exec_init(&set->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, set->num);
+	drm_exec_until_all_locked(&set->exec) {
+		ret = 0;
+		for (i = 0; i < set->num && !ret; i++)
+			ret = drm_exec_prepare_obj(&set->exec, &set->bos[i]->tbo.base, 1);
+		drm_exec_retry_on_contention(&set->exec);
+		if (ret)
+			break;
+	}
+
+	return ret == -EALREADY ? -EINVAL : ret;
+}
+
+static void set_unlock(struct offer_set *set)
+{
+	drm_exec_fini(&set->exec);
+}
+
+/* ---- Offer -------------------------------------------------------------------- */
+
+static int offer_check(struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+
+	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
+	    tessera_ioctl_bad(tdev, READ_ONCE(bo->exported)) ||
+	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.handle_count) > 1) ||
+	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.name)))
+		return -EINVAL;
+	if (READ_ONCE(bo->locks.held))
+		return -EBUSY;
+
+	return atomic_read(&bo->lost) ? -EIO : 0;
+}
+
+static int offer_leave_aperture(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	return seg && tessera_segment_is_aperture(seg) ?
+		tessera_victims_evict(bo, TESSERA_EVICT_OTHER) : 0;
+}
+
+static void offer_one(struct tessera_bo *bo, u32 priority)
+{
+	/* Accesses fault from now on, and find nothing. */
+	ttm_bo_unmap_virtual(&bo->tbo);
+	tessera_bo_device(bo)->window_ops->close(bo);
+	bo->offer.lost = false;
+	WRITE_ONCE(bo->offer.priority, priority);
+	if (!tessera_bo_segment(bo))
+		tessera_backing_count_offered(bo, true);
+	trace_tessera_offer(bo->id, priority);
+}
+
+static int offer_locked(struct offer_set *set, u32 priority)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < set->num && !ret; i++)
+		ret = offer_check(set->bos[i]);
+	/* Where it is makes no difference to anybody. */
+	for (i = 0; i < set->num && !ret; i++)
+		ret = offer_leave_aperture(set->bos[i]);
+	for (i = 0; i < set->num && !ret; i++)
+		offer_one(set->bos[i], priority);
+
+	return ret;
+}
+
+/**
+ * tessera_offer() - do without the contents of objects
+ * @file: whose they are
+ * @list: their handles
+ * @num: how many
+ * @priority: DRM_TESSERA_OFFER_*
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_offer, with nothing offered.
+ */
+int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
+		  u32 priority)
+{
+	struct offer_set set;
+	u32 i;
+	int ret = set_alloc(&set, num);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < num && !ret; i++)
+		ret = set_add(&set, file, list[i].handle);
+	if (!ret) {
+		ret = set_lock(&set);
+		if (!ret)
+			ret = offer_locked(&set, priority);
+		set_unlock(&set);
+	}
+	set_put(&set);
+
+	return ret;
+}
+
+/* ---- Reclaim ------------------------------------------------------------------- */
+
+/*
+ * Without contents, and somewhere: the fault handler asks where. Does not wait for those who still use
+ * what it had. If it fails half way it can be done again.
+ */
+static int reclaim_as_new(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+	struct ttm_placement nowhere = { };
+	int ret;
+
+	if (!bo->offer.lost)
+		return 0;
+	ret = ttm_bo_validate(&bo->tbo, &nowhere, &ctx);
+
+	return ret ?: ttm_bo_validate(&bo->tbo, &placement, &ctx);
+}
+
+static void reclaim_one(struct tessera_bo *bo, u32 *result)
+{
+	*result = bo->offer.lost ? DRM_TESSERA_RECLAIM_DISCARDED : DRM_TESSERA_RECLAIM_KEPT;
+	trace_tessera_reclaim(bo->id, bo->offer.lost);
+	bo->offer.lost = false;
+	tessera_backing_count_offered(bo, false);
+	WRITE_ONCE(bo->offer.priority, 0);
+}
+
+static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *list)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < set->num; i++) {
+		if (tessera_ioctl_bad(tessera_bo_device(set->bos[i]),
+				      !tessera_bo_is_offered(set->bos[i])))
+			return -EINVAL;
+		if (atomic_read(&set->bos[i]->lost))
+			ret = -EIO;
+	}
+	for (i = 0; i < set->num && !ret; i++)
+		ret = reclaim_as_new(set->bos[i]);
+	for (i = 0; i < set->num && !ret; i++)
+		reclaim_one(set->bos[i], &list[i].result);
+
+	return ret;
+}
+
+/**
+ * tessera_reclaim() - have offered objects back
+ * @file: whose they are
+ * @list: their handles; receives what became of each
+ * @num: how many
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_reclaim, with nothing reclaimed.
+ */
+int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num)
+{
+	struct offer_set set;
+	u32 i;
+	int ret = set_alloc(&set, num);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < num && !ret; i++)
+		ret = set_add(&set, file, list[i].handle);
+	if (!ret) {
+		ret = set_lock(&set);
+		if (!ret)
+			ret = reclaim_locked(&set, list);
+		set_unlock(&set);
+	}
+	set_put(&set);
+
+	return ret;
+}

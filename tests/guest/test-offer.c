@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+/* OFFER and RECLAIM: what may be dropped, when it is, and that nobody uses it meanwhile. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "held.h"
+#include "memory.h"
+#include "trace.h"
+#include "tsr.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t low = DRM_TESSERA_OFFER_LOW;
+static const uint32_t normal = DRM_TESSERA_OFFER_NORMAL;
+static const uint32_t high = DRM_TESSERA_OFFER_HIGH;
+
+#define BYTES MiB(1)
+#define WORDS (BYTES / 4)
+
+static int offer(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t priority)
+{
+	return __tsr_offer(dev->fd, &bo->handle, 1, priority);
+}
+
+/* DRM_TESSERA_RECLAIM_* */
+static uint32_t reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	uint32_t result = 77;
+
+	require_ok(__tsr_reclaim(dev->fd, &bo->handle, &result, 1));
+	return result;
+}
+
+static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t set, uint32_t key)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, BYTES, set, cpu);
+
+	tsr_bo_map(dev, &bo);
+	tsr_pattern_write(&bo, key);
+	tsr_gpu_touch(dev, ctx, &bo);
+	return bo;
+}
+
+static int list(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
+{
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, false);
+	rc = __tsr_submit(dev, ctx, &cmd, 0, 0, &args);
+	tsr_cmd_fini(&cmd);
+	return rc;
+}
+
+/* the visible segment but for @left bytes, in objects of BYTES that are kept */
+static uint32_t fill_segment(struct tsr_device *dev, uint32_t ctx, uint32_t left, uint32_t keys,
+			     struct tsr_bo *bos)
+{
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(dev);
+	uint32_t num = (uint32_t)(vis->size / BYTES) - left;
+
+	for (uint32_t i = 0; i < num; i++)
+		bos[i] = patterned(dev, ctx, tsr_bit(vis), keys + i);
+	return num;
+}
+
+#define MAX_OBJECTS 64
+
+/* ---- nothing is dropped without need --------------------------------------------------- */
+
+static void kept_without_pressure(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), handles[4], results[4];
+	struct tsr_bo bos[4];
+
+	bos[0] = patterned(&dev, ctx, vis, 0);
+	bos[1] = patterned(&dev, ctx, gart, 1);
+	/* in no segment */
+	bos[2] = patterned(&dev, ctx, gart, 2);
+	tsr_evict_set(gart);
+	tsr_gpu_touch(&dev, ctx, &bos[1]);
+	/* that nobody has touched */
+	bos[3] = tsr_bo_new(&dev, BYTES, gart, cpu);
+	tsr_bo_map(&dev, &bos[3]);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		handles[i] = bos[i].handle;
+	for (uint32_t round = 0; round < 3; round++) {
+		require_ok(__tsr_offer(dev.fd, handles, ARRAY_SIZE(handles), low + round));
+		memset(results, 0xff, sizeof(results));
+		require_ok(__tsr_reclaim(dev.fd, handles, results, ARRAY_SIZE(handles)));
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			require_eq(results[i], DRM_TESSERA_RECLAIM_KEPT);
+		for (uint32_t i = 0; i < 3; i++)
+			tsr_pattern_check(&bos[i], i);
+		tsr_words_check(bos[3].map, WORDS, 0);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			require_ok(list(&dev, ctx, &bos[i]));
+	}
+	tsr_close(&dev);
+}
+
+/* ---- in memory ------------------------------------------------------------------------- */
+
+/* First of all, without a copy; and what is lost reads as zero. */
+static void dropped_for_room(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bos[MAX_OBJECTS], more;
+	uint32_t num = fill_segment(&dev, ctx, 0, 1, bos), id, word;
+	struct tsr_bo *last = &bos[num - 1];
+	struct tsr_trace trace;
+
+	/* the pages hold nothing of it; it was used last */
+	tsr_pattern_write(last, 99);
+	tsr_gpu_fill(&dev, ctx, last, 0x4444);
+	tsr_trace_start("offer", "evict", "paging_op", "reclaim", NULL);
+	require_ok(offer(&dev, last, high));
+	more = patterned(&dev, ctx, vis, 50);
+	require_eq(tsr_bo_info(&dev, last).segment, 0);
+	require_eq(tsr_bo_info(&dev, &more).segment, tsr_seg_visible(&dev)->id);
+	require_eq(reclaim(&dev, last), DRM_TESSERA_RECLAIM_DISCARDED);
+	trace = tsr_trace_stop();
+	id = (uint32_t)tsr_event_u64(tsr_trace_next(&trace, "offer", NULL), "bo");
+	require_eq(tsr_trace_count(&trace, "evict"), 1);
+	require_eq(tsr_event_u64(tsr_trace_next(&trace, "evict", NULL), "bo"), id);
+	require_eq(tsr_trace_paged(&trace, "discard", id), BYTES);
+	require_eq(tsr_trace_paged(&trace, "transfer", id), 0);
+	require_eq(tsr_event_u64(tsr_trace_next(&trace, "reclaim", NULL), "lost"), 1);
+	tsr_trace_free(&trace);
+	/* as new, for both, wherever it goes */
+	tsr_words_check(last->map, WORDS, 0);
+	tsr_gpu_read(&dev, ctx, last, 1234, 1, &word);
+	require_eq(word, 0);
+	tsr_pattern_write(last, 60);
+	tsr_gpu_touch(&dev, ctx, last);
+	tsr_evict_set(vis);
+	tsr_pattern_check(last, 60);
+	for (uint32_t i = 0; i + 1 < num; i++)
+		tsr_pattern_check(&bos[i], i + 1);
+	tsr_pattern_check(&more, 50);
+	tsr_close(&dev);
+}
+
+/* The GPU is the first to use it again. */
+static void lost_reads_as_zero(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bo = patterned(&dev, ctx, vis, 1);
+	uint32_t words[64];
+
+	for (uint32_t round = 0; round < 3; round++) {
+		tsr_gpu_fill(&dev, ctx, &bo, 0x5555);
+		require_ok(offer(&dev, &bo, normal));
+		tsr_evict_set(vis);
+		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
+		if (round == 1)
+			tsr_words_check(bo.map, WORDS, 0);
+		tsr_gpu_read(&dev, ctx, &bo, 640 * round, 64, words);
+		tsr_words_check(words, 64, 0);
+	}
+	/* the copy is good still */
+	tsr_pattern_write(&bo, 7);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_evict_set(vis);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	require_ok(offer(&dev, &bo, normal));
+	tsr_evict_set(vis);
+	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+	tsr_pattern_check(&bo, 7);
+	tsr_close(&dev);
+}
+
+static void by_priority(void)
+{
+	static const uint32_t priorities[] = { 3, 1, 2, 1 };
+	static const uint32_t order[] = { 1, 3, 2, 0 };
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bos[MAX_OBJECTS];
+	uint32_t num = fill_segment(&dev, ctx, 0, 1, bos);
+
+	require(num > ARRAY_SIZE(priorities));
+	for (uint32_t i = 0; i < ARRAY_SIZE(priorities); i++)
+		require_ok(offer(&dev, &bos[i], priorities[i]));
+	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
+		patterned(&dev, ctx, vis, 100 + i);
+		for (uint32_t k = 0; k < ARRAY_SIZE(order); k++)
+			require_eq(tsr_bo_info(&dev, &bos[order[k]]).segment == 0, k <= i);
+	}
+	for (uint32_t i = ARRAY_SIZE(priorities); i < num; i++)
+		require(tsr_bo_info(&dev, &bos[i]).segment);
+	tsr_close(&dev);
+}
+
+/* Not before the jobs that use it are done. */
+static void behind_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo dst = tsr_bo_new(&dev, BYTES, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct tsr_bo bos[MAX_OBJECTS], more = tsr_bo_new(&dev, BYTES, vis, cpu);
+	uint32_t num = fill_segment(&dev, ctx, 0, 1, bos), sync = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	tsr_bo_map(&dev, &dst);
+	tsr_gpu_fill(&dev, ctx, &bos[num - 1], 0x77);
+	tsr_held_copy(&held, &dst, &bos[num - 1]);
+	require_ok(offer(&dev, &bos[num - 1], low));
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &more, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, 0x66);
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+	tsr_cmd_fini(&cmd);
+	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+	/* it may be had back, and used, at once */
+	require_eq(reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	tsr_words_check(dst.map, WORDS, 0x77);
+	require_ok(__tsr_syncobj_wait(dev.fd, sync, 0, INT64_MAX));
+	tsr_words_check(bos[num - 1].map, WORDS, 0);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* ---- in no segment ---------------------------------------------------------------------- */
+
+/* The kernel takes the pages, of what is offered only. */
+static void dropped_for_the_kernel(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bos[4];
+	struct tsr_trace trace;
+	char *allocations;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = patterned(&dev, ctx, gart, i);
+	tsr_trace_start("offer_drop", NULL);
+	require_ok(offer(&dev, &bos[1], high));
+	require_ok(offer(&dev, &bos[2], high));
+	/* somebody else may be looking at the objects: then it passes them over */
+	for (uint32_t i = 0; i < 50; i++)
+		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+	allocations = tsr_debugfs_read("allocations");
+	require(allocations);
+	free(allocations);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "offer_drop"), 2);
+	tsr_trace_free(&trace);
+	require_eq(reclaim(&dev, &bos[1]), DRM_TESSERA_RECLAIM_DISCARDED);
+	tsr_words_check(bos[1].map, WORDS, 0);
+	tsr_pattern_write(&bos[1], 11);
+	tsr_gpu_touch(&dev, ctx, &bos[1]);
+	tsr_pattern_check(&bos[1], 11);
+	tsr_pattern_check(&bos[0], 0);
+	tsr_pattern_check(&bos[3], 3);
+	/* the other one goes as it is */
+	tsr_close(&dev);
+}
+
+/* What is offered may be swapped out, too, and that loses nothing. */
+static void swapped_is_kept(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bo = patterned(&dev, ctx, gart, 3);
+
+	require_ok(offer(&dev, &bo, normal));
+	require(tsr_swap_out_objects() > 0);
+	for (uint32_t i = 0; i < 10; i++)
+		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+	tsr_pattern_check(&bo, 3);
+	tsr_close(&dev);
+}
+
+/* ---- not to be used ----------------------------------------------------------------------- */
+
+static void refused_while_offered(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), word = 1;
+	uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_gart(&dev)) };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		struct tsr_bo bo = patterned(&dev, ctx, sets[i], i);
+		struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+		uint32_t handle = bo.handle;
+
+		require_ok(offer(&dev, &bo, normal));
+		require_err(list(&dev, ctx, &bo), -EINVAL);
+		require_err(__tsr_lock(dev.fd, &handle, 0), -EINVAL);
+		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_IGNORE_SYNC), -EINVAL);
+		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_DISCARD), -EINVAL);
+		require_err(__tsr_lock2(dev.fd, handle, 0, NULL), -EINVAL);
+		require_err(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
+		require_err(offer(&dev, &bo, normal), -EINVAL);
+		require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
+		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
+		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
+		tsr_pattern_check(&bo, i);
+		require_ok(list(&dev, ctx, &bo));
+		tsr_lock(&dev, &bo, 0);
+		require_err(offer(&dev, &bo, normal), -EBUSY);
+		tsr_unlock(&dev, &bo);
+		require_ok(__tsr_lock2(dev.fd, bo.handle, 0, NULL));
+		require_err(offer(&dev, &bo, normal), -EBUSY);
+		require_ok(__tsr_unlock2(dev.fd, bo.handle));
+		/* others may have it, and do not know */
+		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+		close(prime.fd);
+		require_err(offer(&dev, &bo, normal), -EINVAL);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
+/* All of a list, or nothing. */
+static void bad_input(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), results[3];
+	struct tsr_bo a = tsr_bo_new(&dev, BYTES, gart, cpu),
+		      b = tsr_bo_new(&dev, BYTES, gart, cpu);
+	uint32_t missing[] = { a.handle, b.handle, 4711 },
+		 twice[] = { a.handle, b.handle, a.handle };
+	uint32_t both[] = { a.handle, b.handle };
+	struct drm_tessera_offer_bo element = { .handle = a.handle };
+	struct drm_tessera_offer args = {
+		.bos = { sizeof(element), 1, (uintptr_t)&element },
+		.priority = normal,
+	};
+	struct drm_tessera_reclaim back = { .bos = { sizeof(element), 1, 0 } };
+	struct drm_tessera_reclaim_bo *sealed;
+
+	require_err(__tsr_offer(dev.fd, missing, 3, normal), -ENOENT);
+	require_err(__tsr_offer(dev.fd, twice, 3, normal), -EINVAL);
+	require_err(__tsr_offer(dev.fd, both, 2, 0), -EINVAL);
+	require_err(__tsr_offer(dev.fd, both, 2, 4), -EINVAL);
+	tsr_bo_map(&dev, &b);
+	tsr_lock(&dev, &b, 0);
+	require_err(__tsr_offer(dev.fd, both, 2, normal), -EBUSY);
+	tsr_unlock(&dev, &b);
+	args.pad = 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EINVAL);
+	args.pad = 0;
+	element.pad = 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EINVAL);
+	element.pad = 0;
+	args.bos.stride = 4;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EINVAL);
+	args.bos.stride = sizeof(element);
+	args.bos.count = dev.info.max_allocs + 1;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -E2BIG);
+	args.bos.count = 1;
+	args.bos.array = 8;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EFAULT);
+	require_ok(__tsr_offer(dev.fd, NULL, 0, normal));
+	/* none of that has offered anything */
+	require_err(__tsr_reclaim(dev.fd, &a.handle, results, 1), -EINVAL);
+	require_err(__tsr_reclaim(dev.fd, &b.handle, results, 1), -EINVAL);
+
+	require_ok(__tsr_offer(dev.fd, &a.handle, 1, normal));
+	require_err(__tsr_offer(dev.fd, both, 2, normal), -EINVAL);
+	require_err(__tsr_reclaim(dev.fd, both, results, 2), -EINVAL);
+	require_err(__tsr_reclaim(dev.fd, missing, results, 3), -ENOENT);
+	require_ok(__tsr_offer(dev.fd, &b.handle, 1, normal));
+	require_err(__tsr_reclaim(dev.fd, twice, results, 3), -EINVAL);
+	require_err(__tsr_reclaim(dev.fd, missing, results, 3), -ENOENT);
+	/* the answer must have a place to go to */
+	sealed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	require(sealed != MAP_FAILED);
+	sealed->handle = a.handle;
+	require(!mprotect(sealed, 4096, PROT_READ));
+	back.bos.array = (uintptr_t)sealed;
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_RECLAIM, &back), -EFAULT);
+	require_ok(__tsr_reclaim(dev.fd, both, results, 2));
+	require_err(__tsr_reclaim(dev.fd, both, results, 2), -EINVAL);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "RES-8 kept without pressure", kept_without_pressure, 0, 0 },
+	{ "RES-8 PAGE-7 dropped for room, first and without a copy", dropped_for_room, 0, 0 },
+	{ "RES-8 lost contents read as zero", lost_reads_as_zero, 0, 0 },
+	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
+	{ "RES-8 behind the jobs that use it", behind_jobs, 0, 0 },
+	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
+	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
+	{ "RES-8 LOCK-24 refused while offered", refused_while_offered, 0, 0 },
+	{ "RES-8 bad input", bad_input, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
