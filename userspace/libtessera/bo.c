@@ -266,20 +266,45 @@ struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo)
 	return bo;
 }
 
+static void bo_unmap_all(struct tessera_bo *bo)
+{
+	struct tessera_device *dev = bo->dev;
+
+	if (bo->map)
+		dev->os.munmap(dev->os.cookie, bo->map, bo->size);
+	bo->map = NULL;
+	bo->map_count = 0;
+}
+
 void tessera_bo_del(struct tessera_bo *bo)
 {
 	struct drm_gem_close close_arg = { 0 };
-	struct tessera_device *dev;
 
 	if (!bo || atomic_fetch_sub(&bo->refs, 1) != 1)
 		return;
-	dev = bo->dev;
-	if (bo->map)
-		dev->os.munmap(dev->os.cookie, bo->map, bo->size);
+	bo_unmap_all(bo);
 	close_arg.handle = bo->handle;
 	/* Fails only if the device is gone, and the handle with it. */
-	(void)tessera_ioctl(dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
+	(void)tessera_ioctl(bo->dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
 	tessera_bo_free(bo);
+}
+
+int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
+{
+	struct drm_tessera_bo_destroy destroy = { .handle = bo->handle, .flags = flags };
+	int ret;
+
+	if (atomic_fetch_sub(&bo->refs, 1) != 1)
+		return 0;
+	bo_unmap_all(bo);
+	ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_DESTROY, &destroy);
+	if (ret) {
+		/* Nobody else has it. */
+		atomic_store(&bo->refs, 1);
+		return ret;
+	}
+	tessera_bo_free(bo);
+	return 0;
 }
 
 uint32_t tessera_bo_handle(const struct tessera_bo *bo)
@@ -310,40 +335,47 @@ int tessera_bo_info(struct tessera_bo *bo, struct drm_tessera_bo_info *info, siz
 	return 0;
 }
 
-static int bo_map_locked(struct tessera_bo *bo)
+static int bo_map_locked(struct tessera_bo *bo, uint64_t offset)
 {
 	struct tessera_device *dev = bo->dev;
-	struct drm_tessera_bo_info info;
 	void *map;
-	int ret = bo_query(bo, &info);
 
-	if (ret)
-		return ret;
 	if (bo->size > SIZE_MAX)
 		return -ENOMEM;
 	map = dev->os.mmap(dev->os.cookie, bo->size, PROT_READ | PROT_WRITE, dev->fd,
-			   info.mmap_offset);
+			   (off_t)offset);
 	if (map == (void *)-1)
 		return -errno;
 	bo->map = map;
 	return 0;
 }
 
-int tessera_bo_map(struct tessera_bo *bo, void **out)
+/* The one mapping, once more. @offset: 0 for that which BO_INFO says. */
+static int bo_map_count(struct tessera_bo *bo, uint64_t offset, void **out)
 {
+	struct drm_tessera_bo_info info;
 	int ret = 0;
 
-	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
-		return -EPERM;
 	pthread_mutex_lock(&bo->map_lock);
-	if (!bo->map)
-		ret = bo_map_locked(bo);
+	if (!bo->map && !offset) {
+		ret = bo_query(bo, &info);
+		offset = info.mmap_offset;
+	}
+	if (!bo->map && !ret)
+		ret = bo_map_locked(bo, offset);
 	if (!ret) {
 		bo->map_count++;
 		*out = bo->map;
 	}
 	pthread_mutex_unlock(&bo->map_lock);
 	return ret;
+}
+
+int tessera_bo_map(struct tessera_bo *bo, void **out)
+{
+	if (!(bo->flags & DRM_TESSERA_BO_CPU_ACCESS))
+		return -EPERM;
+	return bo_map_count(bo, 0, out);
 }
 
 int tessera_bo_unmap(struct tessera_bo *bo)
@@ -379,7 +411,7 @@ int tessera_bo_wait(struct tessera_bo *bo, int for_write, int64_t deadline_ns)
 	(MAP_ACCESS | MAP_DISCARD | TESSERA_MAP_UNSYNCHRONIZED | TESSERA_MAP_DONTBLOCK |           \
 	 TESSERA_MAP_PERSISTENT | TESSERA_MAP_COHERENT)
 
-static int map_flags_check(const struct tessera_device *dev, uint32_t flags)
+int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags)
 {
 	bool sync = !(flags & TESSERA_MAP_UNSYNCHRONIZED);
 
@@ -474,7 +506,7 @@ static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 
 int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **out)
 {
-	int ret = map_flags_check((*bo)->dev, flags);
+	int ret = tessera_map_flags_check((*bo)->dev, flags);
 	uint32_t handle;
 
 	if (ret)
@@ -492,6 +524,39 @@ int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags)
 	int ret = flags & TESSERA_MAP_PERSISTENT ? 0 : bo_unlock_ioctl(bo);
 
 	return ret ? ret : tessera_bo_unmap(bo);
+}
+
+int tessera_bo_lock2(struct tessera_bo *bo, void **out)
+{
+	struct drm_tessera_unlock2 unlock = { .handle = bo->handle };
+	struct drm_tessera_lock2 lock = { .handle = bo->handle };
+	int ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_LOCK2, &lock);
+
+	if (ret)
+		return ret;
+	ret = bo_map_count(bo, lock.mmap_offset, out);
+	if (ret)
+		(void)tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_UNLOCK2, &unlock);
+	return ret;
+}
+
+int tessera_bo_unlock2(struct tessera_bo *bo)
+{
+	struct drm_tessera_unlock2 unlock = { .handle = bo->handle };
+	int ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_UNLOCK2, &unlock);
+
+	return ret ? ret : tessera_bo_unmap(bo);
+}
+
+int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t size)
+{
+	struct drm_tessera_invalidate_cache args = {
+		.handle = bo->handle,
+		.offset = offset,
+		.size = size,
+	};
+
+	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_INVALIDATE_CACHE, &args);
 }
 
 static int bo_access(struct tessera_bo *bo, uint64_t offset, size_t size, int for_write, void **out)

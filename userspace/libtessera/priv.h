@@ -133,6 +133,7 @@ void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *c
 		    uint32_t handle);
 int tessera_bo_create_args(const struct tessera_device *dev, const struct tessera_bo_desc *desc,
 			   struct drm_tessera_bo_create *create);
+int tessera_map_flags_check(const struct tessera_device *dev, uint32_t flags);
 int tessera_view_check(const struct tessera_view *view, uint64_t bo_size);
 
 /* sync.c */

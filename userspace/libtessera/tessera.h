@@ -38,6 +38,7 @@ extern "C" {
 
 struct tessera_device;
 struct tessera_bo;
+struct tessera_buffer;
 struct tessera_context;
 struct tessera_cmdbuf;
 struct tessera_syncobj;
@@ -170,6 +171,11 @@ TESSERA_API int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usag
 TESSERA_API struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo);
 /* The last reference closes the handle and unmaps; the kernel frees the memory when it is idle. */
 TESSERA_API void tessera_bo_del(struct tessera_bo *bo);
+/*
+ * Likewise; the last reference destroys the object. @flags: DRM_TESSERA_BO_DESTROY_*; 0: behind all that was submitted before, also what does not
+ * list it. Errors, with the reference kept, but nothing mapped: those of DRM_IOCTL_TESSERA_BO_DESTROY.
+ */
+TESSERA_API int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags);
 
 TESSERA_API uint32_t tessera_bo_handle(const struct tessera_bo *bo);
 TESSERA_API uint64_t tessera_bo_size(const struct tessera_bo *bo);
@@ -219,6 +225,27 @@ TESSERA_API int tessera_bo_lock(struct tessera_bo **bo, uint32_t flags, void **o
 TESSERA_API int tessera_bo_unlock(struct tessera_bo *bo, uint32_t flags);
 /* What people see of it in debugfs and traces: printable ASCII, less than DRM_TESSERA_LABEL_BYTES; "": nothing. -EINVAL else. */
 TESSERA_API int tessera_bo_set_label(struct tessera_bo *bo, const char *label);
+/*
+ * An address, and no synchronisation (DRM_IOCTL_TESSERA_LOCK2): for who knows when jobs are done. It is that of tessera_bo_map(), may be
+ * kept for the object's life: but one that supports memory segments only, and is in none when it is locked, is kept out of them until it is unlocked, and jobs
+ * that list it are refused; map such an object instead. It is there for objects without DRM_TESSERA_BO_CPU_ACCESS, too, while these are locked. Errors: those of the ioctl
+ * and of mmap().
+ */
+TESSERA_API int tessera_bo_lock2(struct tessera_bo *bo, void **out);
+/* -EINVAL: not locked like this. */
+TESSERA_API int tessera_bo_unlock2(struct tessera_bo *bo);
+/*
+ * Have CPU caches write back and load anew what they hold of a range: after the CPU has written and before jobs read, after jobs have
+ * written and before the CPU reads. Needed for objects with DRM_TESSERA_BO_EXPLICIT_SYNC on a device that does not snoop; elsewhere it does nothing.
+ */
+TESSERA_API int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t size);
+/*
+ * Do without the contents of objects of one device for a while, @priority: DRM_TESSERA_OFFER_*; and have them back, with what became of each,
+ * DRM_TESSERA_RECLAIM_*. All or none. Errors: those of the ioctls.
+ */
+TESSERA_API int tessera_bo_offer(struct tessera_bo *const *bos, uint32_t count, uint32_t priority);
+TESSERA_API int tessera_bo_reclaim(struct tessera_bo *const *bos, uint32_t count,
+				   uint32_t *results);
 /*
  * Wait until idle, then copy to or from the object through a mapping. Errors: -EINVAL: outside the
  * object; those of map and wait.
@@ -487,6 +514,33 @@ TESSERA_API int tessera_device_reserve(struct tessera_device *dev, uint32_t segm
 /* Signal an eventfd when the budget of a set of segments changes; negative: no more. */
 TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t segments,
 					    int eventfd);
+
+/* ---- Buffers that are renamed -------------------------------------------------------- */
+
+/*
+ * A buffer for jobs whose objects the kernel does not know, or need not: it is synchronised by the points of timelines at which
+ * jobs are done. Each lock that discards gives it an object that no job uses, and jobs keep theirs. One thread at a
+ * time. It has as many objects as were in use at once, and keeps them. @desc: with DRM_TESSERA_BO_CPU_ACCESS, linear; else -EINVAL. Errors besides: those of DRM_IOCTL_TESSERA_BO_CREATE and tessera_bo_lock2().
+ */
+TESSERA_API int tessera_buffer_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+				   struct tessera_buffer **out);
+TESSERA_API void tessera_buffer_del(struct tessera_buffer *buffer);
+/* What a job is to bind; another one after a lock with TESSERA_MAP_DISCARD_WHOLE, and none without the buffer. */
+TESSERA_API struct tessera_bo *tessera_buffer_bo(const struct tessera_buffer *buffer);
+/*
+ * A job uses it, as it is now, until @timeline reaches @point, which the job signals; @write: it writes it. To be told
+ * before the next lock. Errors: -EINVAL: point 0; -ENOMEM.
+ */
+TESSERA_API int tessera_buffer_used(struct tessera_buffer *buffer, struct tessera_syncobj *timeline,
+				    uint64_t point, int write);
+/*
+ * Begin to access it with the CPU, @flags as those of tessera_bo_lock(): waits for the jobs, asleep, or not with UNSYNCHRONIZED or
+ * DISCARD_WHOLE, or is -EBUSY with DONTBLOCK. Any number of times; the address is good until a lock that discards. On a device that does
+ * not snoop, objects with DRM_TESSERA_BO_EXPLICIT_SYNC are cared for, by lock and unlock.
+ */
+TESSERA_API int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **out);
+/* What was written is there for jobs submitted later. @flags: the same. */
+TESSERA_API int tessera_buffer_unlock(struct tessera_buffer *buffer, uint32_t flags);
 
 /* ---- Surfaces for GPU and CPU ------------------------------------------------------ */
 

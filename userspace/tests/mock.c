@@ -192,6 +192,52 @@ static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *ar
 	return 0;
 }
 
+static int mock_offer(struct mock *mock, unsigned long request, void *arg)
+{
+	const struct drm_tessera_offer *offer = arg;
+	/* Both begin alike, and so do their elements. */
+	uint32_t *list = (uint32_t *)(uintptr_t)offer->bos.array;
+
+	assert_int_equal(offer->bos.stride, 8);
+	assert_true(offer->bos.count <= ARRAY_SIZE(mock->last_handles));
+	for (uint32_t i = 0; i < offer->bos.count; i++) {
+		mock->last_handles[i] = list[2 * i];
+		assert_int_equal(list[2 * i + 1], 0);
+		if (request == DRM_IOCTL_TESSERA_RECLAIM)
+			list[2 * i + 1] = i % 2;
+	}
+	mock->offered = request == DRM_IOCTL_TESSERA_OFFER ? offer->priority : 0;
+	return 0;
+}
+
+/* What leaves synchronisation to user space. */
+static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
+{
+	switch (request) {
+	case DRM_IOCTL_TESSERA_LOCK2:
+		((struct drm_tessera_lock2 *)arg)->mmap_offset = 0x100000;
+		mock->locks2++;
+		return 0;
+	case DRM_IOCTL_TESSERA_UNLOCK2:
+		if (!mock->locks2)
+			return EINVAL;
+		mock->locks2--;
+		return 0;
+	case DRM_IOCTL_TESSERA_BO_DESTROY:
+		mock->last_destroy = *(struct drm_tessera_bo_destroy *)arg;
+		mock->open_handles--;
+		return 0;
+	case DRM_IOCTL_TESSERA_INVALIDATE_CACHE:
+		mock->last_flush = *(struct drm_tessera_invalidate_cache *)arg;
+		return 0;
+	case DRM_IOCTL_TESSERA_OFFER:
+	case DRM_IOCTL_TESSERA_RECLAIM:
+		return mock_offer(mock, request, arg);
+	default:
+		return ENOTTY;
+	}
+}
+
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -235,6 +281,10 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 		((struct drm_tessera_budget *)arg)->budget = 4096;
 		((struct drm_tessera_budget *)arg)->reservable = 1024;
 		return 0;
+	case DRM_IOCTL_SYNCOBJ_QUERY:
+		*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_array *)arg)->points =
+			mock->reached;
+		return 0;
 	case DRM_IOCTL_TESSERA_CONTEXT_CREATE:
 		mock->last_context = *(struct drm_tessera_context_create *)arg;
 		((struct drm_tessera_context_create *)arg)->id = ++mock->next_handle;
@@ -261,8 +311,11 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_SYNCOBJ_DESTROY:
 		mock->open_handles--;
 		return 0;
-	case DRM_IOCTL_SYNCOBJ_WAIT:
 	case DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT:
+		mock->waited =
+			*(uint64_t *)(uintptr_t)((struct drm_syncobj_timeline_wait *)arg)->points;
+		return 0;
+	case DRM_IOCTL_SYNCOBJ_WAIT:
 	case DRM_IOCTL_SYNCOBJ_SIGNAL:
 	case DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL:
 		return 0;
@@ -275,7 +328,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_SUBMIT:
 		return mock_submit(mock, arg);
 	default:
-		return ENOTTY;
+		return mock_explicit(mock, request, arg);
 	}
 }
 

@@ -44,6 +44,12 @@ struct mock {
 	bool busy; /* a discard gives another object */
 	bool shared; /* a discard is refused */
 	uint32_t locks;
+	uint32_t locks2; /* by LOCK2 */
+	struct drm_tessera_bo_destroy last_destroy;
+	struct drm_tessera_invalidate_cache last_flush;
+	uint32_t offered; /* priority of the last offer, 0 behind a reclaim */
+	uint64_t reached; /* by every timeline */
+	uint64_t waited; /* for the last point */
 	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
 	struct drm_tessera_submit last_submit;
 	uint32_t last_cmds[64]; /* the beginning of its commands … */

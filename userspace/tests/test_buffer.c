@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the second model leaves to user space: addresses, renaming, caches; offers and destroy flags.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+#define UNLOCKED (TESSERA_MAP_WRITE | TESSERA_MAP_UNSYNCHRONIZED)
+
+static const uint32_t discard = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
+
+static struct tessera_bo_desc desc_of(struct tessera_device *dev, uint32_t more)
+{
+	struct tessera_bo_desc desc;
+
+	assert_int_equal(tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_STAGING, 4096, NULL), 0);
+	desc.flags |= more;
+	return desc;
+}
+
+static void test_lock2(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo *bo = mock_bo(md->dev, 4096);
+	void *first, *second;
+
+	/* LOCK-11: one mapping, also of an object that has no CPU access */
+	assert_int_equal(tessera_bo_unlock2(bo), -EINVAL);
+	assert_int_equal(tessera_bo_lock2(bo, &first), 0);
+	assert_int_equal(tessera_bo_lock2(bo, &second), 0);
+	assert_ptr_equal(first, second);
+	assert_int_equal(mock->maps, 1);
+	assert_int_equal(mock->locks2, 2);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_LOCK), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_WAIT), 0);
+	assert_int_equal(tessera_bo_unlock2(bo), 0);
+	assert_int_equal(mock->unmaps, 0);
+	assert_int_equal(tessera_bo_unlock2(bo), 0);
+	assert_int_equal(mock->unmaps, 1);
+	assert_int_equal(mock->locks2, 0);
+	mock->fail_request = DRM_IOCTL_TESSERA_LOCK2;
+	mock->fail_errno = EOPNOTSUPP;
+	assert_int_equal(tessera_bo_lock2(bo, &first), -EOPNOTSUPP);
+	tessera_bo_del(bo);
+}
+
+static void test_destroy(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo *bo = mock_bo(md->dev, 4096);
+	uint32_t handle = tessera_bo_handle(bo);
+
+	tessera_bo_ref(bo);
+	assert_int_equal(tessera_bo_destroy(bo, 0), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_DESTROY), 0);
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_DESTROY;
+	mock->fail_errno = ENOMEM;
+	assert_int_equal(tessera_bo_destroy(bo, 0), -ENOMEM);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_bo_destroy(bo, DRM_TESSERA_BO_DESTROY_SYNCHRONOUS), 0);
+	assert_int_equal(mock->last_destroy.handle, handle);
+	assert_int_equal(mock->last_destroy.flags, DRM_TESSERA_BO_DESTROY_SYNCHRONOUS);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_GEM_CLOSE), 0);
+}
+
+static void test_offer(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo *bos[] = { mock_bo(md->dev, 4096), mock_bo(md->dev, 4096) };
+	uint32_t results[2] = { 7, 7 };
+
+	assert_int_equal(tessera_bo_offer(bos, 0, DRM_TESSERA_OFFER_LOW), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_OFFER), 0);
+	assert_int_equal(tessera_bo_offer(bos, 2, DRM_TESSERA_OFFER_HIGH), 0);
+	assert_int_equal(mock->offered, DRM_TESSERA_OFFER_HIGH);
+	assert_int_equal(mock->last_handles[1], tessera_bo_handle(bos[1]));
+	mock->fail_request = DRM_IOCTL_TESSERA_RECLAIM;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_bo_reclaim(bos, 2, results), -EINVAL);
+	assert_int_equal(results[0], 7);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_bo_reclaim(bos, 2, results), 0);
+	assert_int_equal(mock->offered, 0);
+	assert_int_equal(results[0], DRM_TESSERA_RECLAIM_KEPT);
+	assert_int_equal(results[1], DRM_TESSERA_RECLAIM_DISCARDED);
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_bo_offer(bos, 2, DRM_TESSERA_OFFER_LOW), -ENOMEM);
+	tessera_bo_del(bos[0]);
+	tessera_bo_del(bos[1]);
+}
+
+/* LOCK-2 to LOCK-9: no call of the kernel's for jobs, only timelines. */
+static void test_buffer_waits(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, 0);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	void *map, *p;
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE, &map), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 0, 1), -EINVAL);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 3, 0), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 5, 0), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 4, 0), 0);
+
+	/* readers do not mind a reader */
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
+	assert_int_equal(mock->waited, 0);
+	/* LOCK-4 */
+	assert_int_equal(tessera_buffer_lock(buffer, UNLOCKED, &p), 0);
+	assert_ptr_equal(p, map);
+	/* LOCK-6 */
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE | TESSERA_MAP_DONTBLOCK, &p),
+			 -EBUSY);
+	mock->reached = 4;
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE | TESSERA_MAP_DONTBLOCK, &p),
+			 -EBUSY);
+	assert_int_equal(mock->waited, 0);
+	/* LOCK-7 LOCK-9 */
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE, &p), 0);
+	assert_int_equal(mock->waited, 5);
+	assert_ptr_equal(p, map);
+	/* a writer is waited for by all */
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 6, 1), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
+	assert_int_equal(mock->waited, 6);
+	mock->fail_request = DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT;
+	mock->fail_errno = EIO;
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 7, 1), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), -EIO);
+	mock->fail_errno = 0;
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_LOCK), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_WAIT), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, 1u << 30, &p), -EINVAL);
+	tessera_buffer_del(buffer);
+	tessera_syncobj_del(timeline);
+}
+
+/* LOCK-3 LOCK-5: another object, and again the first one when its jobs are done. */
+static void test_buffer_renames(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, 0);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	struct tessera_bo *first, *second;
+	void *p;
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+	first = tessera_buffer_bo(buffer);
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+	assert_ptr_equal(tessera_buffer_bo(buffer), first);
+	/* a reader is enough */
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 1, 0), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, discard | TESSERA_MAP_DONTBLOCK, &p), 0);
+	second = tessera_buffer_bo(buffer);
+	assert_ptr_not_equal(second, first);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 2, 1), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 2);
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_CREATE;
+	mock->fail_errno = ENOMEM;
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), -ENOMEM);
+	mock->fail_request = DRM_IOCTL_TESSERA_LOCK2;
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), -ENOMEM);
+	mock->fail_errno = 0;
+	assert_ptr_equal(tessera_buffer_bo(buffer), second);
+	mock->reached = 1;
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+	assert_ptr_equal(tessera_buffer_bo(buffer), first);
+	assert_int_equal(mock->waited, 0);
+	/* the other one is busy still, this one is not */
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
+	assert_int_equal(mock->waited, 0);
+	tessera_buffer_del(buffer);
+	assert_int_equal(mock->locks2, 0);
+	assert_int_equal(mock->last_destroy.flags, 0);
+	tessera_syncobj_del(timeline);
+}
+
+/* COH-10 COH-11: behind the wait, and behind the writes; nothing where the device snoops. */
+static void test_buffer_caches(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, DRM_TESSERA_BO_EXPLICIT_SYNC);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	unsigned int flushes = 0;
+	void *p;
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	for (int coherent = 0; coherent < 2; coherent++) {
+		mock->info.caps &= ~DRM_TESSERA_CAP_IO_COHERENT;
+		md->dev->info.caps &= ~DRM_TESSERA_CAP_IO_COHERENT;
+		if (coherent)
+			md->dev->info.caps |= DRM_TESSERA_CAP_IO_COHERENT;
+		assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, 9, 1), 0);
+		mock->waited = 0;
+		assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
+		assert_int_equal(mock->waited, 9);
+		flushes += !coherent;
+		assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), flushes);
+		assert_int_equal(tessera_buffer_unlock(buffer, TESSERA_MAP_READ), 0);
+		assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), flushes);
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), flushes);
+		assert_int_equal(tessera_buffer_unlock(buffer, discard), 0);
+		flushes += !coherent;
+		assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), flushes);
+		assert_int_equal(mock->last_flush.size, 4096);
+		tessera_buffer_del(buffer);
+	}
+	tessera_syncobj_del(timeline);
+}
+
+/* What can be in memory only is not locked, or it could not get there. */
+static void test_buffer_memory_only(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = {
+		.size = 4096,
+		.flags = DRM_TESSERA_BO_CPU_ACCESS,
+		.supported =
+			tessera_device_segment_set(md->dev, DRM_TESSERA_SEGMENT_CPU_VISIBLE, 0),
+	};
+	struct tessera_buffer *buffer;
+	void *p;
+
+	assert_int_not_equal(desc.supported, 0);
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_WRITE, &p), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_LOCK2), 0);
+	assert_int_equal(mock->maps, 1);
+	tessera_buffer_del(buffer);
+	assert_int_equal(mock->unmaps, 1);
+}
+
+static void test_buffer_bad(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, 0);
+	struct tessera_buffer *buffer;
+
+	desc.layout = TSR_LAYOUT_TILE4K;
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), -EINVAL);
+	desc = desc_of(md->dev, 0);
+	desc.flags = 0;
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), -EINVAL);
+	desc = desc_of(md->dev, 0);
+	for (long i = 0; i < 4; i++) {
+		int ret;
+
+		mock->fail_alloc = mock->allocs + i;
+		ret = tessera_buffer_new(md->dev, &desc, &buffer);
+		if (!ret) {
+			tessera_buffer_del(buffer);
+			assert_true(i > 2);
+			break;
+		}
+		assert_int_equal(ret, -ENOMEM);
+	}
+	mock->fail_alloc = -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_lock2, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_destroy, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_offer, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_waits, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_renames, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_caches, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_memory_only, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_bad, mock_setup, mock_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
