@@ -26,12 +26,17 @@ static uint64_t used(struct tsr_device *dev)
 }
 
 /* of objects, resident or not: what is gone is all gone when this is lower */
-static uint64_t total(struct tsr_device *dev)
+static uint64_t total_of(struct tsr_device *dev, const struct drm_tessera_query_segment *seg)
 {
 	char key[64];
 
-	snprintf(key, sizeof(key), "drm-total-%s", (const char *)tsr_seg_visible(dev)->name);
+	snprintf(key, sizeof(key), "drm-total-%s", (const char *)seg->name);
 	return (uint64_t)tsr_fdinfo(dev, key);
+}
+
+static uint64_t total(struct tsr_device *dev)
+{
+	return total_of(dev, tsr_seg_visible(dev));
 }
 
 /* in visible memory, which counts it */
@@ -285,17 +290,19 @@ static void memory_is_free_on_return(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_held held = tsr_held_open(&dev);
 	struct tsr_bo target = other(&dev), bo;
-	uint64_t before;
+	uint64_t before, all;
 
 	tsr_held_fill(&held, &target, 16, 1);
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
 			before = tsr_query_memory(&dev, segs[i]->id).used;
+			all = total_of(&dev, segs[i]);
 			bo = tsr_bo_new(&dev, BYTES, tsr_bit(segs[i]), cpu);
 			tsr_gpu_touch(&dev, ctx, &bo);
 			require_eq(tsr_query_memory(&dev, segs[i]->id).used, before + BYTES);
 			destroy(&dev, &bo, pass ? synchronous : synchronous | not_in_use);
 			require_eq(tsr_query_memory(&dev, segs[i]->id).used, before);
+			require_eq(total_of(&dev, segs[i]), all);
 			require_eq(tsr_held_waits(&held), !pass);
 		}
 		if (!pass)

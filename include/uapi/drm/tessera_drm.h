@@ -514,7 +514,7 @@ struct drm_tessera_reclaim {
  *
  * With DESTROY_ASSUME_NOT_IN_USE it goes when the jobs are done that list it, which is what
  * DRM_IOCTL_GEM_CLOSE does. With DESTROY_SYNCHRONOUS the call waits for what the other flag says, and returns when the memory is free,
- * unless something else keeps the object: another handle, a mapping, a dma-buf. A signal ends the wait, with nothing destroyed.
+ * unless something else keeps the object: another handle, or a mapping; what was ever exported is not waited for. A signal ends the wait, with nothing destroyed.
  *
  * Until it goes, its memory counts as the client's.
  *

@@ -30,6 +30,7 @@
 #include "exec/quota.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
+#include "mem/bo.h"
 #include "mem/offer.h"
 #include "pure/surface.h"
 #include "segments/account.h"
@@ -714,28 +715,51 @@ static int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_
 	return tessera_unlock2(file, args);
 }
 
+static int destroy_behind_work(struct drm_file *file, struct tessera_backlog *backlog, u32 handle)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
+	int ret;
+
+	if (!bo)
+		return -ENOENT;
+	ret = tessera_backlog_keep(backlog, bo) ?: tessera_destroy_handle(file, handle);
+	tessera_bo_put(bo);
+
+	return ret;
+}
+
+static int destroy_and_wait(struct drm_file *file, struct tessera_backlog *backlog,
+			    const struct drm_tessera_bo_destroy *args)
+{
+	struct dma_fence *work = NULL;
+	int ret;
+
+	if (!(args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
+		work = tessera_backlog_fence(backlog);
+	if (IS_ERR(work))
+		return PTR_ERR(work);
+	ret = tessera_destroy_now(file, args->handle, work);
+	dma_fence_put(work);
+
+	return ret;
+}
+
 /* See &struct drm_tessera_bo_destroy. */
 static int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const u32 known = DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE |
 			  DRM_TESSERA_BO_DESTROY_SYNCHRONOUS;
 	const struct drm_tessera_bo_destroy *args = data;
-	struct tessera_client *client = to_tessera_client(file);
-	struct dma_fence *work = NULL;
-	int ret;
+	struct tessera_backlog *backlog = to_tessera_client(file)->backlog;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags & ~known))
 		return -EINVAL;
-	if (!(args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
-		work = tessera_backlog_fence(client->backlog);
-	if (IS_ERR(work))
-		return PTR_ERR(work);
-	ret = args->flags & DRM_TESSERA_BO_DESTROY_SYNCHRONOUS ?
-		tessera_destroy_now(file, args->handle, work) :
-		tessera_destroy_after(file, args->handle, work);
-	dma_fence_put(work);
+	if (args->flags & DRM_TESSERA_BO_DESTROY_SYNCHRONOUS)
+		return destroy_and_wait(file, backlog, args);
+	if (args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE)
+		return tessera_destroy_handle(file, args->handle);
 
-	return ret;
+	return destroy_behind_work(file, backlog, args->handle);
 }
 
 /* See &struct drm_tessera_offer. */

@@ -7,10 +7,9 @@
  * the last of them. Until then they count as used and are charged to the owner.
  *
  * Jobs may use what they do not name. So a destroy that makes no promise keeps the object,
- * without a handle, until everything is done that its client had queued before (submit/backlog.c),
- * and only then lets go of it. Meanwhile it may be evicted like any other. Each destroy costs a
- * callback on one fence, however much is queued (DESTROY-3). A promise that does not hold
- * (DESTROY-7) changes nothing for jobs that name the object.
+ * without a handle, until everything is done that its client had queued before, and only then lets
+ * go of it (submit/backlog.c). Meanwhile it may be evicted like any other. A promise that does not
+ * hold (DESTROY-7) changes nothing for jobs that name the object.
  *
  * An aperture must not show pages that are somebody else's by then (PAGE-9), so an object in
  * one leaves it first, by a paging job like any other move.
@@ -18,8 +17,6 @@
 
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
-#include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
@@ -30,7 +27,6 @@
 #include "cpu/access.h"
 #include "cpu/destroy.h"
 #include "cpu/window.h"
-#include "exec/job.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
@@ -82,98 +78,19 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	ttm_bo_fini(&bo->tbo);
 }
 
-/* ---- Later ----------------------------------------------------------------------- */
-
-/* An object without the handle by which it was destroyed. */
-struct destroy {
-	struct work_struct work;
-	struct dma_fence_cb cb;
-	/* All that its client had queued; a reference to each. */
-	struct dma_fence *fence;
-	struct tessera_bo *bo;
-};
-
-static void destroy_finish(struct destroy *destroy)
-{
-	struct tessera_device *tdev = tessera_bo_device(destroy->bo);
-
-	tessera_bo_put(destroy->bo);
-	dma_fence_put(destroy->fence);
-	kfree(destroy);
-	tessera_job_queue_leave(tdev);
-}
-
-static void destroy_work(struct work_struct *work)
-{
-	destroy_finish(container_of(work, struct destroy, work));
-}
-
-/* In atomic context. */
-static void destroy_fence_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
-{
-	struct destroy *destroy = container_of(cb, struct destroy, cb);
-
-	queue_work(tessera_bo_device(destroy->bo)->release_wq, &destroy->work);
-}
-
-/* Takes the reference to the object over. A device that is going has no jobs. */
-static void destroy_begin(struct destroy *destroy, struct tessera_bo *bo, struct dma_fence *fence)
-{
-	destroy->bo = bo;
-	destroy->fence = dma_fence_get(fence);
-	INIT_WORK(&destroy->work, destroy_work);
-	if (tessera_job_queue_enter(tessera_bo_device(bo))) {
-		tessera_bo_put(bo);
-		dma_fence_put(fence);
-		kfree(destroy);
-	} else if (dma_fence_add_callback(fence, &destroy->cb, destroy_fence_cb)) {
-		destroy_finish(destroy);
-	}
-}
-
-/* Somebody else may have closed it since it was looked up. */
-static int destroy_handle(struct drm_file *file, u32 handle)
+/**
+ * tessera_destroy_handle() - close a handle
+ * @file: whose it is
+ * @handle: the handle
+ *
+ * The object goes when nobody has it any more, and jobs that name it are done. Does not wait.
+ *
+ * Return: 0 or -ENOENT.
+ */
+int tessera_destroy_handle(struct drm_file *file, u32 handle)
 {
 	return drm_gem_handle_delete(file, handle) ? -ENOENT : 0;
 }
-
-/**
- * tessera_destroy_after() - give an object up when some work is done
- * @file: whose handle it is
- * @handle: the handle, which goes at once
- * @work: the work; NULL: nothing but jobs that name the object
- *
- * Does not wait.
- *
- * Return: 0, or with nothing done -ENOENT or -ENOMEM.
- */
-int tessera_destroy_after(struct drm_file *file, u32 handle, struct dma_fence *work)
-{
-	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
-	struct destroy *destroy = NULL;
-	int ret;
-
-	if (!bo)
-		return -ENOENT;
-	if (work) {
-		destroy = kmalloc(sizeof(*destroy), GFP_KERNEL_ACCOUNT);
-		if (!destroy) {
-			tessera_bo_put(bo);
-			return -ENOMEM;
-		}
-	}
-	ret = destroy_handle(file, handle);
-	if (ret || !destroy) {
-		kfree(destroy);
-		tessera_bo_put(bo);
-		return ret;
-	}
-	destroy_begin(destroy, bo, work);
-
-	return 0;
-}
-
-/* ---- Now -------------------------------------------------------------------------- */
 
 /* Nothing is left to be done to the object. */
 static int destroy_settle(struct tessera_bo *bo, struct dma_fence *work)
@@ -196,13 +113,35 @@ static int destroy_settle(struct tessera_bo *bo, struct dma_fence *work)
 	return ret ?: tessera_access_wait(bo);
 }
 
+/*
+ * Whether others keep it: not those who only look at it in passing. A dma-buf that is closed with its last
+ * handle lets go of the object when the task returns to user space, so that is not waited for.
+ */
+static bool destroy_is_shared(struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->tbo.base.handle_count) || READ_ONCE(bo->exported) ||
+	       atomic_read(&bo->num_vmas);
+}
+
+/* The handle may have been closed, and given to another object, while it was waited for. */
+static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_bo *bo)
+{
+	struct tessera_bo *now = tessera_bo_lookup(file, handle);
+	int ret = now == bo ? tessera_destroy_handle(file, handle) : -ENOENT;
+
+	if (now)
+		tessera_bo_put(now);
+
+	return ret;
+}
+
 /**
  * tessera_destroy_now() - destroy an object and wait until its memory is free
  * @file: whose handle it is
  * @handle: the handle
  * @work: what to wait for beside jobs that name the object, or NULL
  *
- * What somebody else has, too, through a handle, a mapping or a dma-buf, stays.
+ * What somebody else has, too, through a handle or a mapping, or has been exported, is not waited for.
  *
  * Return: 0, or with nothing done -ENOENT, -ERESTARTSYS or -ENOMEM.
  */
@@ -210,20 +149,18 @@ int tessera_destroy_now(struct drm_file *file, u32 handle, struct dma_fence *wor
 {
 	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
 	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
+	bool shared;
 	u32 id;
 	int ret;
 
 	if (!bo)
 		return -ENOENT;
+	ret = destroy_settle(bo, work) ?: destroy_handle_of(file, handle, bo);
 	id = bo->id;
-	ret = destroy_settle(bo, work) ?: destroy_handle(file, handle);
-	if (ret) {
-		tessera_bo_put(bo);
-		return ret;
-	}
-	/* As tessera_bo_put(), which does not tell. */
-	if (kref_put(&bo->tbo.base.refcount, drm_gem_object_free))
+	shared = ret || destroy_is_shared(bo);
+	tessera_bo_put(bo);
+	if (!shared)
 		tessera_registry_wait_removed(tdev, id);
 
-	return 0;
+	return ret;
 }

@@ -10,7 +10,7 @@ struct drm_gem_object;
 
 void tessera_destroy_free(struct drm_gem_object *gem);
 
-int tessera_destroy_after(struct drm_file *file, u32 handle, struct dma_fence *work);
+int tessera_destroy_handle(struct drm_file *file, u32 handle);
 int tessera_destroy_now(struct drm_file *file, u32 handle, struct dma_fence *work);
 
 #endif /* __TESSERA_DESTROY_H__ */

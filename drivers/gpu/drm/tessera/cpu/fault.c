@@ -163,11 +163,13 @@ static vm_fault_t tessera_cpu_fault_mkwrite(struct vm_fault *vmf)
 
 static void tessera_cpu_fault_open(struct vm_area_struct *vma)
 {
+	atomic_inc(&vma_to_bo(vma)->num_vmas);
 	tessera_bo_get(vma_to_bo(vma));
 }
 
 static void tessera_cpu_fault_close(struct vm_area_struct *vma)
 {
+	atomic_dec(&vma_to_bo(vma)->num_vmas);
 	tessera_bo_put(vma_to_bo(vma));
 }
 
@@ -204,6 +206,7 @@ int tessera_cpu_fault_mmap(struct drm_gem_object *gem, struct vm_area_struct *vm
 	if (tessera_coherence_tracks(bo))
 		vma->vm_ops = &tessera_cpu_fault_tracked_vm_ops;
 	vma->vm_private_data = &bo->tbo;
+	atomic_inc(&bo->num_vmas);
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 
 	return 0;

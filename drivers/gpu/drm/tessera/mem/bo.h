@@ -117,6 +117,8 @@ struct tessera_bo {
 	u64 listed;
 	/** @listings: those lists, &struct tessera_listing; under resv */
 	struct list_head listings;
+	/** @num_vmas: CPU mappings */
+	atomic_t num_vmas;
 	/** @exported: it was, once; so others may have put fences into its reservation */
 	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */

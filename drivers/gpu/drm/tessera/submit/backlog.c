@@ -10,6 +10,9 @@
  * queued: so asking costs the same however many jobs there are, and next to nothing if none has come
  * since the last time.
  *
+ * Objects that are kept until then (cpu/destroy.c) hang on that fence, all on one callback: what runs when it
+ * signals, with interrupts off, does not depend on their number (DESTROY-3).
+ *
  * The spinlock is a leaf; the mutex is taken without any other lock and held while the fence is
  * made.
  */
@@ -19,10 +22,33 @@
 #include <linux/err.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
+#include "exec/job.h"
+#include "mem/bo.h"
 #include "submit/backlog.h"
+#include "tessera_device.h"
+
+/* An object that is kept; a reference to it. */
+struct backlog_object {
+	struct list_head node;
+	struct tessera_bo *bo;
+};
+
+/* All objects that are kept until one fence signals. */
+struct backlog_batch {
+	struct work_struct work;
+	struct dma_fence_cb cb;
+	struct tessera_device *tdev;
+	/* A reference to each. */
+	struct tessera_backlog *backlog;
+	struct dma_fence *fence;
+	/* Under the backlog's mutex, as long as it is the backlog's. */
+	struct list_head objects;
+};
 
 struct tessera_backlog {
 	struct kref ref;
@@ -37,6 +63,8 @@ struct tessera_backlog {
 	/* Of the first @fence_jobs jobs; NULL if these are done. */
 	struct dma_fence *fence;
 	u64 fence_jobs;
+	/* Takes more objects, those of its fence; or NULL. */
+	struct backlog_batch *batch;
 	/* Context of such fences, and their number. */
 	u64 context;
 	unsigned int seqno;
@@ -224,6 +252,30 @@ static int backlog_renew_locked(struct tessera_backlog *backlog)
 	return 0;
 }
 
+/* NULL: nothing is unfinished. Without a reference of its own. */
+static struct dma_fence *backlog_current_locked(struct tessera_backlog *backlog)
+{
+	u64 jobs;
+	int ret;
+
+	lockdep_assert_held(&backlog->fence_lock);
+
+	spin_lock(&backlog->lock);
+	jobs = backlog->jobs;
+	spin_unlock(&backlog->lock);
+	if (jobs != backlog->fence_jobs) {
+		ret = backlog_renew_locked(backlog);
+		if (ret)
+			return ERR_PTR(ret);
+	}
+	if (backlog->fence && dma_fence_is_signaled(backlog->fence)) {
+		dma_fence_put(backlog->fence);
+		backlog->fence = NULL;
+	}
+
+	return backlog->fence;
+}
+
 /**
  * tessera_backlog_fence() - a fence for all that a client has queued up to now
  * @backlog: the client's backlog
@@ -232,23 +284,121 @@ static int backlog_renew_locked(struct tessera_backlog *backlog)
  */
 struct dma_fence *tessera_backlog_fence(struct tessera_backlog *backlog)
 {
-	struct dma_fence *fence = NULL;
-	int ret = 0;
-	u64 jobs;
+	struct dma_fence *fence;
 
 	mutex_lock(&backlog->fence_lock);
-	spin_lock(&backlog->lock);
-	jobs = backlog->jobs;
-	spin_unlock(&backlog->lock);
-	if (jobs != backlog->fence_jobs)
-		ret = backlog_renew_locked(backlog);
-	if (!ret && backlog->fence && dma_fence_is_signaled(backlog->fence)) {
-		dma_fence_put(backlog->fence);
-		backlog->fence = NULL;
-	}
-	if (!ret && backlog->fence)
-		fence = dma_fence_get(backlog->fence);
+	fence = backlog_current_locked(backlog);
+	if (!IS_ERR_OR_NULL(fence))
+		dma_fence_get(fence);
 	mutex_unlock(&backlog->fence_lock);
 
-	return ret ? ERR_PTR(ret) : fence;
+	return fence;
+}
+
+/* ---- Objects that are kept ------------------------------------------------------ */
+
+static void batch_work(struct work_struct *work)
+{
+	struct backlog_batch *batch = container_of(work, struct backlog_batch, work);
+	struct tessera_backlog *backlog = batch->backlog;
+	struct tessera_device *tdev = batch->tdev;
+	struct backlog_object *object, *next;
+
+	/* Nobody adds to it any more. */
+	mutex_lock(&backlog->fence_lock);
+	if (backlog->batch == batch)
+		backlog->batch = NULL;
+	mutex_unlock(&backlog->fence_lock);
+
+	list_for_each_entry_safe(object, next, &batch->objects, node) {
+		tessera_bo_put(object->bo);
+		kfree(object);
+		cond_resched();
+	}
+	dma_fence_put(batch->fence);
+	kfree(batch);
+	tessera_backlog_put(backlog);
+	tessera_job_queue_leave(tdev);
+}
+
+/* In atomic context. */
+static void batch_fence_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct backlog_batch *batch = container_of(cb, struct backlog_batch, cb);
+
+	queue_work(batch->tdev->release_wq, &batch->work);
+}
+
+/* -ENODEV: the device is going, and has no jobs. */
+static int batch_begin_locked(struct tessera_backlog *backlog, struct tessera_device *tdev,
+			      struct dma_fence *fence)
+{
+	struct backlog_batch *batch;
+
+	lockdep_assert_held(&backlog->fence_lock);
+
+	batch = kzalloc(sizeof(*batch), GFP_KERNEL_ACCOUNT);
+	if (!batch)
+		return -ENOMEM;
+	if (tessera_job_queue_enter(tdev)) {
+		kfree(batch);
+		return -ENODEV;
+	}
+	INIT_WORK(&batch->work, batch_work);
+	INIT_LIST_HEAD(&batch->objects);
+	batch->tdev = tdev;
+	batch->backlog = tessera_backlog_get(backlog);
+	batch->fence = dma_fence_get(fence);
+	backlog->batch = batch;
+	/* It may have signalled meanwhile: the work waits for the mutex. */
+	if (dma_fence_add_callback(fence, &batch->cb, batch_fence_cb))
+		queue_work(tdev->release_wq, &batch->work);
+
+	return 0;
+}
+
+static int keep_locked(struct tessera_backlog *backlog, struct backlog_object *object)
+{
+	struct dma_fence *fence = backlog_current_locked(backlog);
+	int ret = 0;
+
+	if (!fence)
+		return -ENODEV;
+	if (IS_ERR(fence))
+		return PTR_ERR(fence);
+	if (!backlog->batch || backlog->batch->fence != fence)
+		ret = batch_begin_locked(backlog, tessera_bo_device(object->bo), fence);
+	if (!ret)
+		list_add_tail(&object->node, &backlog->batch->objects);
+
+	return ret;
+}
+
+/**
+ * tessera_backlog_keep() - keep an object until all is done that a client has queued up to now
+ * @backlog: the client's backlog
+ * @bo: the object
+ *
+ * Does not wait.
+ *
+ * Return: 0, also if nothing is unfinished; or -ENOMEM.
+ */
+int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo)
+{
+	struct backlog_object *object = kmalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!object)
+		return -ENOMEM;
+	tessera_bo_get(bo);
+	object->bo = bo;
+	mutex_lock(&backlog->fence_lock);
+	ret = keep_locked(backlog, object);
+	mutex_unlock(&backlog->fence_lock);
+	if (ret) {
+		tessera_bo_put(bo);
+		kfree(object);
+	}
+
+	return ret == -ENODEV ? 0 : ret;
 }

@@ -6,6 +6,7 @@
 
 struct dma_fence;
 struct tessera_backlog;		/* backlog.c */
+struct tessera_bo;		/* mem/bo.h */
 
 /**
  * struct tessera_backlog_queue - one queue of a client: the end of what was put into it
@@ -27,5 +28,6 @@ void tessera_backlog_join(struct tessera_backlog *backlog, struct tessera_backlo
 void tessera_backlog_leave(struct tessera_backlog_queue *queue);
 void tessera_backlog_note(struct tessera_backlog_queue *queue, struct dma_fence *fence);
 struct dma_fence *tessera_backlog_fence(struct tessera_backlog *backlog);
+int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo);
 
 #endif /* __TESSERA_BACKLOG_H__ */
