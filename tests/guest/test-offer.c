@@ -305,6 +305,7 @@ static void refused_while_offered(void)
 		require_err(__tsr_lock2(dev.fd, handle, 0, NULL), -EINVAL);
 		require_err(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
 		require_err(offer(&dev, &bo, normal), -EINVAL);
+		require(tsr_raises_sigbus(bo.map));
 		require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
 		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
 		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -211,4 +213,24 @@ int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key)
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key)
 {
 	return tsr_fdinfo_of(getpid(), dev->fd, key);
+}
+
+static sigjmp_buf bus_error_env;
+
+static void bus_error(int sig)
+{
+	siglongjmp(bus_error_env, 1);
+}
+
+bool tsr_raises_sigbus(const void *address)
+{
+	void (*before)(int) = signal(SIGBUS, bus_error);
+	bool raised = true;
+
+	if (!sigsetjmp(bus_error_env, 1)) {
+		(void)*(const volatile uint32_t *)address;
+		raised = false;
+	}
+	signal(SIGBUS, before);
+	return raised;
 }

@@ -250,6 +250,8 @@ int tsr_write_file(const char *path, const char *text);
 int tsr_proc_mem_read(const void *address, void *out, size_t bytes);
 int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 bool tsr_sleeps(pid_t tid); /* a thread of this process */
+/* a load raises SIGBUS; in one thread at a time */
+bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
