@@ -8,6 +8,7 @@
 
 #include "held.h"
 #include "memory.h"
+#include "resident.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -299,6 +300,7 @@ static void refused_while_offered(void)
 
 		require_ok(offer(&dev, &bo, normal));
 		require_err(list(&dev, ctx, &bo), -EINVAL);
+		require_err(__tsr_make_one(&dev, &bo), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, 0), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_IGNORE_SYNC), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_DISCARD), -EINVAL);

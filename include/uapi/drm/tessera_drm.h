@@ -463,7 +463,7 @@ struct drm_tessera_offer_bo {
  * struct drm_tessera_offer - argument of DRM_IOCTL_TESSERA_OFFER (WDDM: OfferAllocations)
  *
  * The contents of the objects may be dropped, when the jobs that list them are done, instead of being moved, and before anything else has to give
- * way. Until they are reclaimed they are not to be used: SUBMIT, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
+ * way. Until they are reclaimed they are not to be used: SUBMIT, MAKE_RESIDENT, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
  *
  * Errors, with nothing offered: -ENOENT: unknown handle. -EINVAL: unknown @priority, non-zero padding, an object twice, one that is offered already, or has a handle of another file or a name, or was
  * ever exported. -EBUSY: an object is locked. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
