@@ -116,6 +116,32 @@ static void behind_earlier_work(void)
 	tsr_close(&dev);
 }
 
+/* Of each of them, in whatever order they end. */
+static void behind_all_contexts(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t before = total(&dev);
+
+	for (uint32_t first = 0; first < 2; first++) {
+		struct tsr_held held[] = { tsr_held_open(&dev), tsr_held_open(&dev) };
+		struct tsr_bo targets[] = { other(&dev), other(&dev) }, bo = resident(&dev, ctx);
+
+		for (uint32_t i = 0; i < 2; i++)
+			tsr_held_fill(&held[i], &targets[i], 16, i);
+		destroy(&dev, &bo, 0);
+		tsr_held_go(&held[first]);
+		see_through(&dev, ctx);
+		require_eq(total(&dev), before + BYTES);
+		require(tsr_held_waits(&held[!first]));
+		tsr_held_go(&held[!first]);
+		tsr_wait_for(total(&dev) == before);
+		tsr_held_close(&held[0]);
+		tsr_held_close(&held[1]);
+	}
+	tsr_close(&dev);
+}
+
 /* What comes later is none of its business, what came between two is the second one's. */
 static void not_behind_later_work(void)
 {
@@ -390,6 +416,7 @@ static void bad_input(void)
 static const struct tap_test tests[] = {
 	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 behind all earlier work", behind_earlier_work, 0,
 	  0 },
+	{ "DESTROY-5 behind all contexts", behind_all_contexts, 0, 0 },
 	{ "DESTROY-5 not behind later work", not_behind_later_work, 0, 0 },
 	{ "DESTROY-4 right after submit", right_after_submit, 0, 0 },
 	{ "DESTROY-1 the client dies", client_dies, 0, 0 },

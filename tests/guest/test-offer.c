@@ -246,6 +246,9 @@ static void dropped_for_the_kernel(void)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		bos[i] = patterned(&dev, ctx, gart, i);
+	/* one is in the segment */
+	tsr_evict_set(gart);
+	tsr_gpu_touch(&dev, ctx, &bos[3]);
 	tsr_trace_start("offer_drop", NULL);
 	require_ok(offer(&dev, &bos[1], high));
 	require_ok(offer(&dev, &bos[2], high));
@@ -298,6 +301,8 @@ static void refused_while_offered(void)
 		struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
 		uint32_t handle = bo.handle;
 
+		/* it is mapped where it is */
+		tsr_pattern_check(&bo, i);
 		require_ok(offer(&dev, &bo, normal));
 		require_err(list(&dev, ctx, &bo), -EINVAL);
 		require_err(__tsr_make_one(&dev, &bo), -EINVAL);
