@@ -42,7 +42,7 @@ F  submit/backlog submit/leash submit/foreign submit/value_page submit/monitored
 F  submit/window submit/split_exec submit/submit
 G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c
 H  services/client services/fdinfo services/coredump services/debugfs services/reset services/pm
-I  tessera_firmware tessera_uobj tessera_ioctl tessera_drv tessera_bringup.c tessera_pci
+I  tessera_firmware tessera_uobj tessera_ioctl_bo tessera_ioctl tessera_drv tessera_bringup.c tessera_pci
 """
 
 DEVICE = """

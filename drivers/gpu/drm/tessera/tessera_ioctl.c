@@ -18,11 +18,9 @@
 #include <drm/drm_ioctl.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/destroy.h"
 #include "cpu/gem.h"
 #include "cpu/host_aperture.h"
 #include "cpu/lock.h"
-#include "cpu/lock2.h"
 #include "cpu/twins.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
@@ -30,14 +28,11 @@
 #include "exec/quota.h"
 #include "hw/error.h"
 #include "hw/mmio.h"
-#include "mem/bo.h"
-#include "mem/offer.h"
 #include "pure/surface.h"
 #include "segments/account.h"
 #include "segments/budget.h"
 #include "segments/segment.h"
 #include "services/client.h"
-#include "submit/backlog.h"
 #include "submit/context.h"
 #include "submit/monitored.h"
 #include "submit/request.h"
@@ -46,6 +41,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_ioctl.h"
+#include "tessera_ioctl_bo.h"
 #include "tessera_uobj.h"
 #include "vm/resident.h"
 
@@ -692,134 +688,6 @@ static int tessera_ioctl_unlock(struct drm_device *drm, void *data, struct drm_f
 		return -EINVAL;
 
 	return tessera_unlock(file, args);
-}
-
-/* See &struct drm_tessera_lock2. */
-static int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_tessera_lock2 *args = data;
-
-	args->mmap_offset = 0;
-
-	return tessera_lock2(file, args);
-}
-
-/* -ENOENT: unknown handle. -EINVAL: non-zero padding, or not locked like that by this file. */
-static int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const struct drm_tessera_unlock2 *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_unlock2(file, args);
-}
-
-static int destroy_behind_work(struct drm_file *file, struct tessera_backlog *backlog, u32 handle)
-{
-	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
-	int ret;
-
-	if (!bo)
-		return -ENOENT;
-	ret = tessera_backlog_keep(backlog, bo) ?: tessera_destroy_handle(file, handle);
-	tessera_bo_put(bo);
-
-	return ret;
-}
-
-static int destroy_and_wait(struct drm_file *file, struct tessera_backlog *backlog,
-			    const struct drm_tessera_bo_destroy *args)
-{
-	struct dma_fence *work = NULL;
-	int ret;
-
-	if (!(args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
-		work = tessera_backlog_fence(backlog);
-	if (IS_ERR(work))
-		return PTR_ERR(work);
-	ret = tessera_destroy_now(file, args->handle, work);
-	dma_fence_put(work);
-
-	return ret;
-}
-
-/* See &struct drm_tessera_bo_destroy. */
-static int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const u32 known = DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE |
-			  DRM_TESSERA_BO_DESTROY_SYNCHRONOUS;
-	const struct drm_tessera_bo_destroy *args = data;
-	struct tessera_backlog *backlog = to_tessera_client(file)->backlog;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags & ~known))
-		return -EINVAL;
-	if (args->flags & DRM_TESSERA_BO_DESTROY_SYNCHRONOUS)
-		return destroy_and_wait(file, backlog, args);
-	if (args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE)
-		return tessera_destroy_handle(file, args->handle);
-
-	return destroy_behind_work(file, backlog, args->handle);
-}
-
-/* See &struct drm_tessera_offer. */
-static int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct tessera_device *tdev = to_tessera_device(drm);
-	const struct drm_tessera_offer *args = data;
-	struct drm_tessera_offer_bo *list;
-	int ret;
-	u32 i;
-
-	if (tessera_ioctl_bad(tdev, args->pad) ||
-	    tessera_ioctl_bad(tdev, args->priority < DRM_TESSERA_OFFER_LOW ||
-			      args->priority > DRM_TESSERA_OFFER_HIGH))
-		return -EINVAL;
-	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
-				     (void **)&list);
-	if (ret || !list)
-		return ret;
-	for (i = 0; i < args->bos.count && !ret; i++)
-		if (tessera_ioctl_bad(tdev, list[i].pad))
-			ret = -EINVAL;
-	if (!ret)
-		ret = tessera_offer(file, list, args->bos.count, args->priority);
-	kvfree(list);
-
-	return ret;
-}
-
-/* See &struct drm_tessera_reclaim. What cannot be written is found out before anything is done. */
-static int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_tessera_reclaim *args = data;
-	struct drm_tessera_reclaim_bo *list;
-	int ret;
-
-	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
-				     (void **)&list);
-	if (ret || !list)
-		return ret;
-	ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
-	if (!ret)
-		ret = tessera_reclaim(file, list, args->bos.count);
-	if (!ret)
-		ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
-	kvfree(list);
-
-	return ret;
-}
-
-/* See &struct drm_tessera_invalidate_cache. */
-static int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data,
-					  struct drm_file *file)
-{
-	const struct drm_tessera_invalidate_cache *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_gem_invalidate_cache(file, args);
 }
 
 static int resident_get_handles(struct tessera_device *tdev, const struct drm_tessera_array *in,

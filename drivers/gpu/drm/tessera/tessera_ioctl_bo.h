@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_IOCTL_BO_H__
+#define __TESSERA_IOCTL_BO_H__
+
+struct drm_device;
+struct drm_file;
+
+int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* __TESSERA_IOCTL_BO_H__ */
