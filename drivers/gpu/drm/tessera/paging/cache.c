@@ -52,3 +52,24 @@ int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera
 	return tessera_pte_aperture_encode(dma, seg->flags, caching == ttm_cached,
 					   tdev->info.caps & TSR_CAP_IO_COHERENT, pte);
 }
+
+/**
+ * tessera_cache_vm_bits() - what the entry of a virtual address says of a system page
+ * @tdev: the device
+ * @seg: the aperture segment it is in
+ * @caching: of the page
+ *
+ * As tessera_cache_aperture_pte() says of the same page in the aperture.
+ *
+ * Return: TSR_PTE_* bits.
+ */
+u64 tessera_cache_vm_bits(struct tessera_device *tdev, const struct tessera_segment *seg,
+			  enum ttm_caching caching)
+{
+	if (caching != ttm_cached)
+		return 0;
+	if (!(tdev->info.caps & TSR_CAP_IO_COHERENT))
+		return TSR_PTE_CACHED;
+
+	return seg->flags & TSR_SEGF_CACHE_COHERENT ? TSR_PTE_COHERENT : 0;
+}

@@ -12,5 +12,7 @@ struct tessera_segment;		/* segments/segment.h */
 enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
 int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
 			       enum ttm_caching caching, dma_addr_t dma, u64 *pte);
+u64 tessera_cache_vm_bits(struct tessera_device *tdev, const struct tessera_segment *seg,
+			  enum ttm_caching caching);
 
 #endif /* __TESSERA_CACHE_H__ */

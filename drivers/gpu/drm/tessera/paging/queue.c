@@ -98,6 +98,10 @@ struct tessera_paging_job {
 	struct list_head lists;
 	/** @records: &struct tessera_paging_record for the trace */
 	struct list_head records;
+	/** @last: the last job of the batch, if that is another; holds a reference */
+	struct tessera_paging_job *last;
+	/** @effects: of the batch, if this is its last job */
+	struct list_head effects;
 };
 
 static struct tessera_paging_job *to_paging_job(struct tessera_job *job)
@@ -105,9 +109,27 @@ static struct tessera_paging_job *to_paging_job(struct tessera_job *job)
 	return container_of(job, struct tessera_paging_job, base);
 }
 
+static struct list_head *paging_job_effects(struct tessera_paging_job *pjob)
+{
+	return pjob->last ? &pjob->last->effects : &pjob->effects;
+}
+
+static int paging_job_prepare(struct tessera_job *job)
+{
+	struct tessera_paging_effect *effect;
+	int ret = 0;
+
+	list_for_each_entry(effect, paging_job_effects(to_paging_job(job)), node)
+		if (!ret && effect->prepare)
+			ret = effect->prepare(effect);
+
+	return ret;
+}
+
 static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)
 {
 	struct tessera_paging_job *pjob = to_paging_job(job);
+	struct tessera_paging_effect *effect;
 
 	if (end_ns > start_ns)
 		tessera_account_add_engine_time(pjob->queue->account, job->engine->id,
@@ -116,6 +138,9 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 	/* Before the fence signals, so that nobody who has waited for it misses it. */
 	if (error && pjob->lost)
 		atomic_set(pjob->lost, 1);
+	if (error)
+		list_for_each_entry(effect, paging_job_effects(pjob), node)
+			effect->failed(effect);
 
 	/* A cancelled job is one of a device that is gone. */
 	if (error && error != -ECANCELED && error != -ENODEV)
@@ -135,9 +160,14 @@ static void paging_list_destroy(struct tessera_paging_job *pjob,
 static void paging_job_release(struct tessera_job *job)
 {
 	struct tessera_paging_job *pjob = to_paging_job(job);
+	struct tessera_paging_effect *effect, *next_effect;
 	struct tessera_paging_record *rec, *next_rec;
 	struct tessera_paging_list *list, *next;
 
+	list_for_each_entry_safe(effect, next_effect, &pjob->effects, node)
+		effect->release(effect);
+	if (pjob->last)
+		tessera_job_put(&pjob->last->base);
 	list_for_each_entry_safe(list, next, &pjob->lists, node)
 		paging_list_destroy(pjob, list);
 	list_for_each_entry_safe(rec, next_rec, &pjob->records, node)
@@ -149,6 +179,7 @@ static void paging_job_release(struct tessera_job *job)
 }
 
 static const struct tessera_job_ops paging_job_ops = {
+	.prepare = paging_job_prepare,
 	.done = paging_job_done,
 	.release = paging_job_release,
 };
@@ -165,6 +196,7 @@ static struct tessera_paging_job *paging_job_create(struct tessera_paging_batch 
 
 	INIT_LIST_HEAD(&pjob->lists);
 	INIT_LIST_HEAD(&pjob->records);
+	INIT_LIST_HEAD(&pjob->effects);
 	pjob->bo_id = batch->bo_id;
 	pjob->lost = batch->lost;
 
@@ -206,7 +238,7 @@ struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *b
 		return pjob;
 
 	ib = tessera_ib_create(batch->tdev, &batch->queue->account->payer->work,
-			       READ_ONCE(batch->tdev->paging->ib_bytes));
+			       max(READ_ONCE(batch->tdev->paging->ib_bytes), bytes));
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
 
@@ -231,6 +263,29 @@ void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 
 	for (i = 0; i < dwords; i++)
 		cmd[i] = cpu_to_le32(words[i]);
 	pjob->used += dwords * sizeof(u32);
+}
+
+/**
+ * tessera_paging_reserve() - leave room for commands that are not known yet
+ * @batch: the batch
+ * @dwords: their length
+ * @pjob: receives the job they are in
+ *
+ * Return: where they go until the batch is pushed, an empty packet so far; or an error pointer.
+ */
+__le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
+			       struct tessera_paging_job **pjob)
+{
+	__le32 *at;
+
+	*pjob = tessera_paging_job_for(batch, dwords * sizeof(u32), 0);
+	if (IS_ERR(*pjob))
+		return ERR_CAST(*pjob);
+	at = tessera_ib_cpu((*pjob)->ib) + (*pjob)->used;
+	*at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, dwords));
+	(*pjob)->used += dwords * sizeof(u32);
+
+	return at;
 }
 
 /**
@@ -301,6 +356,7 @@ void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_pag
 	batch->lost = lost;
 	batch->cur = NULL;
 	INIT_LIST_HEAD(&batch->jobs);
+	INIT_LIST_HEAD(&batch->effects);
 }
 
 static void paging_trace(struct tessera_paging_job *pjob)
@@ -363,16 +419,25 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		if (!pjob->used)
 			continue;
-		paging_flush_lists(pjob);
 		tessera_job_add_range(&pjob->base, pjob->ib, 0, pjob->used, false);
 	}
 
 	if (!resv)
 		return 0;
 
-	pjob = list_first_entry(&batch->jobs, struct tessera_paging_job, node);
+	return tessera_job_add_resv(tessera_paging_first_job(batch), resv,
+				    DMA_RESV_USAGE_BOOKKEEP);
+}
 
-	return tessera_job_add_resv(&pjob->base, resv, DMA_RESV_USAGE_BOOKKEEP);
+/**
+ * tessera_paging_first_job() - the job whose dependencies are those of the batch
+ * @batch: the batch, prepared
+ *
+ * Return: the job, the batch's.
+ */
+struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch)
+{
+	return &list_first_entry(&batch->jobs, struct tessera_paging_job, node)->base;
 }
 
 /**
@@ -384,11 +449,35 @@ int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *
  */
 int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence)
 {
-	struct tessera_paging_job *pjob;
+	return tessera_job_add_dependency(tessera_paging_first_job(batch), dma_fence_get(fence));
+}
 
-	pjob = list_first_entry(&batch->jobs, struct tessera_paging_job, node);
+/**
+ * tessera_paging_attach() - have a batch tell somebody what becomes of it
+ * @batch: the batch, prepared; it is pushed, not aborted
+ * @effect: released with the batch
+ */
+void tessera_paging_attach(struct tessera_paging_batch *batch,
+			   struct tessera_paging_effect *effect)
+{
+	list_add_tail(&effect->node, &batch->effects);
+}
 
-	return tessera_job_add_dependency(&pjob->base, dma_fence_get(fence));
+/* Effects go with the last job, which all others know. */
+static void paging_hand_over_effects(struct tessera_paging_batch *batch)
+{
+	struct tessera_paging_job *pjob, *last;
+
+	if (list_empty(&batch->effects))
+		return;
+	last = list_last_entry(&batch->jobs, struct tessera_paging_job, node);
+	list_splice_tail_init(&batch->effects, &last->effects);
+	list_for_each_entry(pjob, &batch->jobs, node) {
+		if (pjob == last)
+			break;
+		tessera_job_get(&last->base);
+		pjob->last = last;
+	}
 }
 
 /**
@@ -402,6 +491,10 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	struct dma_fence *fence = NULL;
+
+	paging_hand_over_effects(batch);
+	list_for_each_entry(pjob, &batch->jobs, node)
+		paging_flush_lists(pjob);
 
 	mutex_lock(&queue->lock);
 	list_for_each_entry(pjob, &batch->jobs, node) {

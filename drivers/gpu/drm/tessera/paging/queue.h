@@ -12,6 +12,7 @@ struct dma_fence;
 struct dma_resv;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
+struct tessera_job;		/* exec/job.h */
 struct tessera_paging_job;	/* queue.c */
 struct tessera_paging_queue;	/* queue.c */
 
@@ -53,6 +54,24 @@ struct tessera_paging_record {
 };
 
 /**
+ * struct tessera_paging_effect - what a batch means to somebody
+ */
+struct tessera_paging_effect {
+	/** @node: in the effects of its batch */
+	struct list_head node;
+	/** @prepare: as in &struct tessera_job_ops, or NULL */
+	int (*prepare)(struct tessera_paging_effect *effect);
+	/**
+	 * @failed: a job of the batch did not do what it was to do; its fence is about to signal
+	 *
+	 * In atomic context, perhaps several times.
+	 */
+	void (*failed)(struct tessera_paging_effect *effect);
+	/** @release: the batch is over, whatever became of it; may sleep */
+	void (*release)(struct tessera_paging_effect *effect);
+};
+
+/**
  * struct tessera_paging_batch - operations on one object that end in one fence
  *
  * Lives on the stack between tessera_paging_begin() and tessera_paging_commit().
@@ -68,6 +87,8 @@ struct tessera_paging_batch {
 	atomic_t *lost;
 	/** @jobs: built so far, in order */
 	struct list_head jobs;
+	/** @effects: &struct tessera_paging_effect */
+	struct list_head effects;
 	/** @cur: the last of @jobs, if it has room left */
 	struct tessera_paging_job *cur;
 };
@@ -85,11 +106,16 @@ void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_pag
 struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch,
 						  u32 bytes, u64 moves);
 void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords);
+__le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
+			       struct tessera_paging_job **pjob);
 struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob);
 void tessera_paging_note(struct tessera_paging_job *pjob,
 			 const struct tessera_paging_record *what);
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
+struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch);
 int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence);
+void tessera_paging_attach(struct tessera_paging_batch *batch,
+			   struct tessera_paging_effect *effect);
 struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch);
 void tessera_paging_abort(struct tessera_paging_batch *batch);
 
