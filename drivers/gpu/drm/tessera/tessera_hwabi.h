@@ -44,6 +44,13 @@ struct tessera_pkt_ib_call {
 	__le32 end;
 };
 
+struct tessera_pkt_set_vm {
+	__le32 header;
+	__le32 asid;
+	__le32 root_lo;
+	__le32 root_hi;
+};
+
 struct tessera_pkt_fence {
 	__le32 header;
 	__le32 zero;

@@ -32,6 +32,10 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 	ring_job->empty = job->refused;
 	ring_job->context_id = job->context_id;
 	ring_job->begin_flags = job->begin_flags;
+	ring_job->vm_root = job->vm.root;
+	ring_job->vm_cmds = job->vm.cmds;
+	ring_job->vm_asid = job->vm.asid;
+	ring_job->vm_bytes = job->vm.cmd_bytes;
 	ring_job->num_calls = job->num_ranges;
 	for (i = 0; i < job->num_ranges; i++) {
 		struct tessera_ib_range *range = &job->ranges[i];

@@ -258,9 +258,35 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
  */
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
 {
-	drm_WARN_ON(&job->engine->tdev->drm, job->after || job->engine != prev->engine);
-	job->after = prev->hw_fence;
-	dma_fence_get(&job->after->base);
+	drm_WARN_ON(&job->engine->tdev->drm, job->engine != prev->engine);
+	tessera_job_run_after_outcome(job, prev->hw_fence);
+}
+
+/**
+ * tessera_job_outcome() - what tells how a job has ended, also when the job is gone
+ * @job: the job
+ *
+ * Return: a reference to its hardware fence.
+ */
+struct tessera_fence *tessera_job_outcome(struct tessera_job *job)
+{
+	dma_fence_get(&job->hw_fence->base);
+
+	return job->hw_fence;
+}
+
+/**
+ * tessera_job_run_after_outcome() - do not run before another job of the entity has ended
+ * @job: the job, not armed
+ * @outcome: of a job pushed before to the same entity
+ *
+ * As tessera_job_run_after().
+ */
+void tessera_job_run_after_outcome(struct tessera_job *job, struct tessera_fence *outcome)
+{
+	drm_WARN_ON(&job->engine->tdev->drm, job->after);
+	dma_fence_get(&outcome->base);
+	job->after = outcome;
 }
 
 /**

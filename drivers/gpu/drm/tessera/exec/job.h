@@ -35,6 +35,20 @@ struct tessera_ib_range {
 };
 
 /**
+ * struct tessera_job_vm - commands at a virtual address
+ */
+struct tessera_job_vm {
+	/** @root: page tables: a directory entry; 0: the job has no virtual addresses */
+	u64 root;
+	/** @cmds: where the commands are */
+	u64 cmds;
+	/** @asid: number of the address space */
+	u32 asid;
+	/** @cmd_bytes: their length, not 0, a multiple of TSR_PKT_ALIGN */
+	u32 cmd_bytes;
+};
+
+/**
  * struct tessera_job_ops - what the owner of a job adds to it
  *
  * All are optional but @release.
@@ -110,6 +124,8 @@ struct tessera_job {
 	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
 	/** @num_ranges: used elements of @ranges; 0 makes an empty job */
 	unsigned int num_ranges;
+	/** @vm: what it executes behind that, unprivileged, at virtual addresses */
+	struct tessera_job_vm vm;
 	/** @refused: 0, or why it is only to pass through the ring */
 	int refused;
 	/** @seqno: number within its entity, from arm on; for traces */
@@ -145,6 +161,8 @@ int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);
+struct tessera_fence *tessera_job_outcome(struct tessera_job *job);
+void tessera_job_run_after_outcome(struct tessera_job *job, struct tessera_fence *outcome);
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
 void tessera_job_push(struct tessera_job *job);

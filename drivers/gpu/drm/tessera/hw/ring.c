@@ -130,6 +130,26 @@ static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *cal
 	return sizeof(*pkt);
 }
 
+static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
+{
+	struct tessera_pkt_set_vm *set = at;
+	struct tessera_pkt_ib_call *call = at + sizeof(*set);
+
+	set->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_SET_VM, 0, TSR_SET_VM_DWORDS));
+	set->asid = cpu_to_le32(job->vm_asid);
+	set->root_lo = cpu_to_le32(lower_32_bits(job->vm_root));
+	set->root_hi = cpu_to_le32(upper_32_bits(job->vm_root));
+	call->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER | TSR_IB_VM,
+						  TSR_IB_CALL_DWORDS));
+	call->total = cpu_to_le32(job->vm_bytes);
+	call->pages_lo = cpu_to_le32(lower_32_bits(job->vm_cmds));
+	call->pages_hi = cpu_to_le32(upper_32_bits(job->vm_cmds));
+	call->start = 0;
+	call->end = cpu_to_le32(job->vm_bytes);
+
+	return sizeof(*set) + sizeof(*call);
+}
+
 /* Bytes written. */
 static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
 {
@@ -146,6 +166,8 @@ static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
 	begin->zero = 0;
 	for (i = 0; i < job->num_calls; i++)
 		bytes += tessera_ring_write_call(at + bytes, &job->calls[i]);
+	if (job->vm_root)
+		bytes += tessera_ring_write_vm(at + bytes, job);
 
 	return bytes;
 }

@@ -43,6 +43,14 @@ struct tessera_ring_job {
 	struct tessera_ring_call calls[TESSERA_RING_MAX_CALLS];
 	/** @num_calls: used elements of @calls */
 	unsigned int num_calls;
+	/** @vm_root: behind those, page tables: a directory entry; 0: no virtual addresses */
+	u64 vm_root;
+	/** @vm_cmds: virtual address of an unprivileged buffer */
+	u64 vm_cmds;
+	/** @vm_asid: number of the address space */
+	u32 vm_asid;
+	/** @vm_bytes: size of the buffer */
+	u32 vm_bytes;
 };
 
 /**
