@@ -13,7 +13,7 @@
 
 SIZE(array, 16);
 SIZE(query, 24);
-SIZE(query_device, 96);
+SIZE(query_device, 112);
 SIZE(query_segment, 72);
 SIZE(query_engine, 8);
 SIZE(query_memory, 40);
@@ -48,6 +48,11 @@ SIZE(fence_signal, 16);
 SIZE(make_resident, 56);
 SIZE(evict, 24);
 SIZE(budget, 48);
+SIZE(vm_create, 8);
+SIZE(vm_destroy, 8);
+SIZE(vm_bind_op, 40);
+SIZE(vm_bind, 40);
+SIZE(submit_vm, 40);
 AT(array, array, 8);
 AT(query, data, 8);
 AT(query_device, caps, 32);
@@ -81,6 +86,12 @@ AT(make_resident, bytes_to_trim, 40);
 AT(make_resident, trim_segments, 48);
 AT(evict, handles, 8);
 AT(budget, reservation, 16);
+AT(query_device, va_page_sizes, 104);
+AT(context_create, vm, 20);
+AT(vm_bind_op, address, 24);
+AT(vm_bind, syncs, 24);
+AT(submit_vm, cmds, 8);
+AT(submit_vm, syncs, 24);
 
 /* the numbers, as the kernel of this build was asked for them */
 static void ioctl_numbers(void)
@@ -109,6 +120,10 @@ static void ioctl_numbers(void)
 	require_eq(DRM_IOCTL_TESSERA_BUDGET, 0xc0306466);
 	require_eq(DRM_IOCTL_TESSERA_OFFER, 0x40186456);
 	require_eq(DRM_IOCTL_TESSERA_RECLAIM, 0xc0106457);
+	require_eq(DRM_IOCTL_TESSERA_VM_CREATE, 0xc0086460);
+	require_eq(DRM_IOCTL_TESSERA_VM_DESTROY, 0x40086461);
+	require_eq(DRM_IOCTL_TESSERA_VM_BIND, 0x40286462);
+	require_eq(DRM_IOCTL_TESSERA_SUBMIT_VM, 0x40286463);
 }
 
 static const struct tap_test tests[] = {

@@ -283,8 +283,8 @@ static void high_needs_privilege(void)
 	args.priority = ~0u;
 	require_err(__tsr_context_create(dev.fd, &args), -EINVAL);
 	args.priority = 0;
-	args.pad = 1;
-	require_err(__tsr_context_create(dev.fd, &args), -EINVAL);
+	args.vm = 4711;
+	require_err(__tsr_context_create(dev.fd, &args), -ENOENT);
 	tsr_close(&dev);
 }
 

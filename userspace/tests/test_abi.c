@@ -17,7 +17,7 @@
 
 SIZE_IS(drm_tessera_array, 16);
 SIZE_IS(drm_tessera_query, 24);
-SIZE_IS(drm_tessera_query_device, 96);
+SIZE_IS(drm_tessera_query_device, 112);
 SIZE_IS(drm_tessera_query_segment, 72);
 SIZE_IS(drm_tessera_query_engine, 8);
 SIZE_IS(drm_tessera_query_memory, 40);
@@ -102,6 +102,10 @@ static void test_ioctl_numbers(void **state)
 	assert_int_equal(DRM_IOCTL_TESSERA_MAKE_RESIDENT, 0xc0386464);
 	assert_int_equal(DRM_IOCTL_TESSERA_EVICT, 0x40186465);
 	assert_int_equal(DRM_IOCTL_TESSERA_BUDGET, 0xc0306466);
+	assert_int_equal(DRM_IOCTL_TESSERA_VM_CREATE, 0xc0086460);
+	assert_int_equal(DRM_IOCTL_TESSERA_VM_DESTROY, 0x40086461);
+	assert_int_equal(DRM_IOCTL_TESSERA_VM_BIND, 0x40286462);
+	assert_int_equal(DRM_IOCTL_TESSERA_SUBMIT_VM, 0x40286463);
 }
 
 int main(void)

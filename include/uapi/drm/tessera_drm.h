@@ -40,7 +40,7 @@ extern "C" {
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
  * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
- * GPU virtual addresses (VM_CREATE, VM_DESTROY, VM_BIND). They, and those from 0x07 to
+ * user memory as an object. They, and those from 0x07 to
  * 0x0f, return -EINVAL like any unknown number.
  */
 enum drm_tessera_ioctl_id {
@@ -86,6 +86,14 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_FENCE_DESTROY = 0x1d,
 	/** @DRM_TESSERA_FENCE_SIGNAL: signal it from the CPU */
 	DRM_TESSERA_FENCE_SIGNAL = 0x1e,
+	/** @DRM_TESSERA_VM_CREATE: create a space of GPU virtual addresses */
+	DRM_TESSERA_VM_CREATE = 0x20,
+	/** @DRM_TESSERA_VM_DESTROY: destroy it */
+	DRM_TESSERA_VM_DESTROY = 0x21,
+	/** @DRM_TESSERA_VM_BIND: change what is mapped there */
+	DRM_TESSERA_VM_BIND = 0x22,
+	/** @DRM_TESSERA_SUBMIT_VM: submit commands by their virtual address */
+	DRM_TESSERA_SUBMIT_VM = 0x23,
 	/** @DRM_TESSERA_MAKE_RESIDENT: have objects resident while jobs run */
 	DRM_TESSERA_MAKE_RESIDENT = 0x24,
 	/** @DRM_TESSERA_EVICT: take that back */
@@ -193,6 +201,12 @@ struct drm_tessera_query_device {
 	__u32 group_timeout_ms;
 	/** @device_resets: how often the device was reset, and all contexts lost, since the driver was loaded */
 	__u32 device_resets;
+	/** @va_bits: bits of a GPU virtual address; 0: there are none */
+	__u32 va_bits;
+	/** @max_binds: most elements of the list of a VM_BIND */
+	__u32 max_binds;
+	/** @va_page_sizes: sizes of pages of virtual addresses, as a sum; bindings are multiples of the smallest */
+	__u64 va_page_sizes;
 };
 
 #define DRM_TESSERA_SEGMENT_APERTURE		(1U << 0) /* window onto system pages */
@@ -676,14 +690,16 @@ struct drm_tessera_unlock2 {
 /**
  * struct drm_tessera_context_create - argument of DRM_IOCTL_TESSERA_CONTEXT_CREATE
  *
- * A context is one queue: its submissions run in order. Its addressing model is the patched
- * one: GPU addresses are written by the kernel.
+ * A context is one queue: its submissions run in order. Without @vm its addressing model is the patched
+ * one: GPU addresses are written by the kernel, and it takes SUBMIT. With one it works at virtual addresses, and takes
+ * SUBMIT_VM; the VM lives as long as the context.
  *
  * Of the jobs that are ready an engine gets those of the highest priority first. But when 16 have passed one of lower priority
  * that is ready, that one is next; so whatever the others do, a context of low priority goes on.
  *
- * Errors: -EINVAL: non-zero @pad, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
- * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this client.
+ * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
+ * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this client; -ENOENT: unknown
+ * @vm; -EIO: that is lost.
  */
 struct drm_tessera_context_create {
 	/** @flags: DRM_TESSERA_CONTEXT_* */
@@ -696,8 +712,8 @@ struct drm_tessera_context_create {
 	__u32 id;
 	/** @priority: DRM_TESSERA_PRIORITY_* */
 	__u32 priority;
-	/** @pad: must be zero */
-	__u32 pad;
+	/** @vm: the VM at whose addresses it works; 0: none */
+	__u32 vm;
 };
 
 /**
@@ -819,6 +835,7 @@ struct drm_tessera_sync {
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
  *  -EBUSY: an object is locked that may not move into memory meanwhile, see &struct drm_tessera_lock.
+ *  -EOPNOTSUPP: the context has a VM.
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
@@ -1010,6 +1027,122 @@ struct drm_tessera_budget {
 	__u64 reservable;
 };
 
+/**
+ * struct drm_tessera_vm_create - argument of DRM_IOCTL_TESSERA_VM_CREATE
+ *
+ * A VM is a space of GPU virtual addresses (WDDM: GPU virtual address space), where nothing is mapped to begin with.
+ *
+ * Errors: -EINVAL: @flags or @pad not zero; -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM;
+ * -ENOSPC: too many VMs, or page tables, of this client, or VMs of all.
+ */
+struct drm_tessera_vm_create {
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @id: the new VM, not 0 [out] */
+	__u32 id;
+};
+
+/**
+ * struct drm_tessera_vm_destroy - argument of DRM_IOCTL_TESSERA_VM_DESTROY
+ *
+ * Contexts that use it go on. With the last of them all that is mapped goes; jobs already submitted still run.
+ *
+ * Errors: -ENOENT, -EINVAL.
+ */
+struct drm_tessera_vm_destroy {
+	/** @id: the VM */
+	__u32 id;
+	/** @pad: must be zero */
+	__u32 pad;
+};
+
+#define DRM_TESSERA_VM_BIND_MAP		0 /* memory of an object */
+#define DRM_TESSERA_VM_BIND_UNMAP	1 /* nothing: accesses fault */
+#define DRM_TESSERA_VM_BIND_MAP_NULL	2 /* no memory: reads give zero, writes are dropped */
+
+#define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0) /* of MAP: the GPU may not write there */
+
+/**
+ * struct drm_tessera_vm_bind_op - element of the list of a VM_BIND
+ *
+ * Whatever is mapped in the range is replaced, parts of mappings, too.
+ */
+struct drm_tessera_vm_bind_op {
+	/** @op: DRM_TESSERA_VM_BIND_MAP, _UNMAP or _MAP_NULL */
+	__u32 op;
+	/** @flags: DRM_TESSERA_VM_BIND_READ_ONLY */
+	__u32 flags;
+	/** @handle: the object; 0 if there is none */
+	__u32 handle;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @offset: byte offset in the object, a multiple of the page size; 0 if there is none */
+	__u64 offset;
+	/** @address: where the range begins, a multiple of the page size */
+	__u64 address;
+	/** @range: its size, likewise, not 0 */
+	__u64 range;
+};
+
+/**
+ * struct drm_tessera_vm_bind - argument of DRM_IOCTL_TESSERA_VM_BIND
+ *
+ * The list takes effect as a whole and in order, when all that it waits for has signalled. That includes, if it unmaps or replaces
+ * anything, all jobs of contexts of the VM that were submitted before; all that are submitted later wait for it.
+ * So a job finds what was mapped when it was submitted. The call itself waits for fences in @syncs that jobs of this
+ * device do not signal.
+ *
+ * A mapping holds its object: it lives on when its handles are closed. An object that is in no segment is not there:
+ * accesses fault. While it moves jobs wait. Virtual addresses do not change by that.
+ *
+ * Errors, with nothing changed: -ENOENT: unknown VM, handle or syncobj. -EINVAL: non-zero @flags or padding, an empty list, an
+ * unknown operation or flag, READ_ONLY without MAP, a handle or offset that is there or not against what the operation needs, an address,
+ * offset or range that is no multiple of the page size, a range that is empty or beyond the addresses there are or the object; a
+ * wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; a MAP_NULL of more than 64 GiB.
+ * -ENOSPC: too many page tables of this client, or mappings of the VM. -EIO: the VM is lost, as a change of it failed or the device was reset, or an object is.
+ */
+struct drm_tessera_vm_bind {
+	/** @vm: the VM */
+	__u32 vm;
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @ops: &struct drm_tessera_vm_bind_op */
+	struct drm_tessera_array ops;
+	/** @syncs: &struct drm_tessera_sync */
+	struct drm_tessera_array syncs;
+};
+
+/**
+ * struct drm_tessera_submit_vm - argument of DRM_IOCTL_TESSERA_SUBMIT_VM
+ *
+ * The commands are read by the device, at virtual addresses of the context's VM, as are base addresses of slots. They run unprivileged.
+ * There is no list of objects: what is mapped and in a segment when the job is submitted is what it finds. Fences in @syncs that
+ * jobs of this device do not signal are waited for in the call.
+ *
+ * Errors, with nothing run: -ENOENT: unknown context or syncobj, or its VM is being destroyed. -EOPNOTSUPP: a context without VM (and SUBMIT for one with). -EINVAL:
+ * non-zero @flags or @pad, @cmds or @cmd_size no multiple of 8, or @cmd_size 0; a wait on a timeline point or syncobj
+ * without fence. -E2BIG: more commands or syncs than the limits. -EIO: the context was lost to a hang, a bad access or a reset of
+ * the device, or the VM is lost.
+ *
+ * The job's fence carries: 0; -EFAULT: the device stopped at a bad access: an address where nothing is mapped, or what is mapped is in no segment,
+ * a write to what is read-only, a bad packet, …: the context is lost; -ECANCELED: not run because that happened to an earlier job of it; -EIO: not
+ * run because the VM is lost; and -ETIME and -ECANCELED as of &struct drm_tessera_submit.
+ */
+struct drm_tessera_submit_vm {
+	/** @context: the context */
+	__u32 context;
+	/** @flags: must be zero */
+	__u32 flags;
+	/** @cmds: virtual address of the commands, a multiple of 8 */
+	__u64 cmds;
+	/** @cmd_size: bytes of commands, a multiple of 8 */
+	__u32 cmd_size;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @syncs: &struct drm_tessera_sync */
+	struct drm_tessera_array syncs;
+};
+
 #define DRM_IOCTL_TESSERA_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_QUERY, struct drm_tessera_query)
 #define DRM_IOCTL_TESSERA_BO_CREATE \
@@ -1059,6 +1192,14 @@ struct drm_tessera_budget {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_EVICT, struct drm_tessera_evict)
 #define DRM_IOCTL_TESSERA_BUDGET \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BUDGET, struct drm_tessera_budget)
+#define DRM_IOCTL_TESSERA_VM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_VM_CREATE, struct drm_tessera_vm_create)
+#define DRM_IOCTL_TESSERA_VM_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_VM_DESTROY, struct drm_tessera_vm_destroy)
+#define DRM_IOCTL_TESSERA_VM_BIND \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_VM_BIND, struct drm_tessera_vm_bind)
+#define DRM_IOCTL_TESSERA_SUBMIT_VM \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_SUBMIT_VM, struct drm_tessera_submit_vm)
 
 #if defined(__cplusplus)
 }

@@ -40,6 +40,8 @@
 #include "submit/value_page.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
+#include "vm/pt.h"
+#include "vm/remap.h"
 #include "vm/resident.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
@@ -217,6 +219,10 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_cpu_window_init(tdev);
 	if (ret)
 		return ret;
+	tessera_remap_init(tdev);
+	ret = tessera_space_init(tdev);
+	if (ret)
+		return ret;
 
 	return tessera_ttm_init(tdev);
 }
@@ -278,10 +284,12 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
 	tessera_context_drop_all(tdev);
+	tessera_space_lose_all(tdev);
 	tessera_gate_unplug(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
+	tessera_space_unplug(tdev);
 	tessera_value_pages_unplug(tdev);
 	tessera_ttm_unplug(tdev);
 	tessera_error_unplug(tdev);
@@ -309,6 +317,8 @@ int tessera_device_suspend(struct tessera_device *tdev)
 	}
 
 	ret = tessera_ttm_evict_segments(tdev, lost);
+	if (!ret)
+		ret = tessera_space_suspend(tdev);
 	if (ret)
 		return ret;
 	ret = tessera_engines_pause(tdev);
@@ -350,6 +360,7 @@ int tessera_device_resume(struct tessera_device *tdev)
 {
 	int ret;
 
+	tessera_space_resume(tdev);
 	ret = tessera_device_restore(tdev);
 	if (!ret)
 		ret = tessera_engines_resume(tdev);
@@ -375,6 +386,7 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	tessera_irq_disable(tdev);
 	/* First, so that whose job was cancelled finds the context lost. */
 	tessera_context_lose_all(tdev);
+	tessera_space_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	/* Recovery of a hang may be under way; it finds nothing to do any more. */
@@ -383,6 +395,8 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	/* Those that are in a submission leave it, as it has failed; and nobody gets in. */
 	down_write(&tdev->reset_lock);
 	WRITE_ONCE(tdev->memory_lost, true);
+	/* Those that have been made since. */
+	tessera_space_lose_all(tdev);
 	tessera_ttm_lose_memory(tdev);
 	tessera_cpu_window_close_all(tdev);
 }

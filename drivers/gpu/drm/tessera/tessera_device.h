@@ -11,6 +11,7 @@
 
 #include <tessera/tessera_hw.h>
 
+struct dma_fence;
 struct pci_dev;
 struct workqueue_struct;
 struct drm_file;
@@ -26,13 +27,18 @@ struct tessera_host_aperture;	/* cpu/host_aperture.c */
 struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_paging;		/* paging/queue.c */
+struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
+struct tessera_remap;		/* vm/remap.c */
 struct tessera_room;		/* segments/room.c */
+struct tessera_segment;		/* segments/segment.h */
 struct tessera_segments;	/* segments/segment.c */
+struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
+struct tessera_table_memory;	/* vm/table.c */
 struct tessera_value_pages;	/* submit/value_page.c */
 
 /**
@@ -43,18 +49,22 @@ struct tessera_value_pages;	/* submit/value_page.c */
  *
  * -1. &tessera_device.reset_lock: read by submissions, write while the function is
  *    being reset. Engines cancel all jobs before it is taken for writing.
- * 0. &tessera_context.lock: one submission of a context at a time.
+ * 0. &tessera_context.lock: one submission of a context at a time. &tessera_vm.lock: one change of
+ *    what is mapped in a VM. Nobody takes both.
  *    Those who listen to budgets, nothing else held.
  * 1. A claim of segments (tessera_manager_claim()), for one window.
  * 2. dma_resv of buffer objects, several only through drm_exec.
- * 3. Leaf mutexes: one per TTM resource manager, the client table's, the
+ * 3. &tessera_space.lock: page tables of a VM, and its jobs from their dependencies to push; several
+ *    only by who has taken one lock of the device for that before. Memory is allocated under it, and
+ *    nothing waited for.
+ * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, the instances', the host aperture's, the swizzling ranges', the residency
  *    lists', one per paging queue, that of the pages of values. They do not nest, but the last one
  *    in that of a client's monitored fences.
- * 4. Gates and backlogs (spinlocks), leaves.
- * 5. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
+ * 5. Gates and backlogs (spinlocks), leaves.
+ * 6. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
- * 6. The spinlock of a monitored fence, a leaf.
+ * 7. The spinlock of a monitored fence, a leaf.
  *
  * Nothing of that but a context's lock is held while waiting for a GPU job, for an object
  * being destroyed, for a gate, for a hold or for room in a quota. A window holds
@@ -120,6 +130,26 @@ struct tessera_resident_ops {
 };
 
 /**
+ * struct tessera_vm_ops - what mem/ tells VMs that map an object, see vm/remap.c
+ *
+ * With the object's reservation held. One that none maps has no &struct tessera_remap, which may be
+ * NULL everywhere.
+ */
+struct tessera_vm_ops {
+	/** @begin: a batch, still empty, is to move an object from a segment, or system memory */
+	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch,
+				       const struct tessera_segment *from);
+	/** @arrive: all it does to get it to an offset in a segment, or to system memory, is in the batch */
+	int (*arrive)(struct tessera_remap *remap, const struct tessera_segment *to, u64 offset);
+	/** @change: the batch is prepared, and pushed if this succeeds */
+	int (*change)(struct tessera_remap *remap);
+	/** @end: it is, with that fence; NULL: it never will be */
+	void (*end)(struct tessera_remap *remap, struct dma_fence *fence);
+	/** @drop: an object has left its segment, and the device is not asked for it */
+	void (*drop)(struct tessera_bo *bo);
+};
+
+/**
  * struct tessera_device - one device
  *
  * Holds the core objects by value and the driver's own blocks as pointers to
@@ -180,6 +210,12 @@ struct tessera_device {
 	const struct tessera_cpu_window_ops *window_ops;
 	/** @resident_ops: who wants objects to stay */
 	const struct tessera_resident_ops *resident_ops;
+	/** @vm_ops: who has addresses of objects that move */
+	const struct tessera_vm_ops *vm_ops;
+	/** @spaces: page tables of all VMs */
+	struct tessera_spaces *spaces;
+	/** @table_memory: where page tables are */
+	struct tessera_table_memory *table_memory;
 	/** @host_aperture: the CPU host aperture, or NULL */
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */

@@ -41,7 +41,7 @@ static const struct file_operations tessera_fops = {
 };
 
 const struct drm_driver tessera_drm_driver = {
-	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ |
+	.driver_features = DRIVER_GEM | DRIVER_GEM_GPUVA | DRIVER_RENDER | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE,
 	.open = tessera_open,
 	.postclose = tessera_postclose,

@@ -42,8 +42,12 @@
 #include "tessera_device.h"
 #include "tessera_ioctl.h"
 #include "tessera_ioctl_bo.h"
+#include "tessera_ioctl_vm.h"
 #include "tessera_uobj.h"
+#include "vm/bind.h"
+#include "vm/pt.h"
 #include "vm/resident.h"
+#include "vm/vm.h"
 
 static_assert(DRM_TESSERA_SEGMENT_APERTURE == TSR_SEGF_APERTURE);
 static_assert(DRM_TESSERA_SEGMENT_CPU_VISIBLE == TSR_SEGF_CPU_VISIBLE);
@@ -111,6 +115,7 @@ static u64 query_caps(struct tessera_device *tdev)
 		{ TSR_CAP_IO_COHERENT, DRM_TESSERA_CAP_IO_COHERENT },
 		{ TSR_CAP_STRICT, DRM_TESSERA_CAP_STRICT },
 		{ TSR_CAP_HOST_APERTURE, DRM_TESSERA_CAP_HOST_APERTURE },
+		{ TSR_CAP_VM, DRM_TESSERA_CAP_VM },
 	};
 	u64 caps = DRM_TESSERA_CAP_SPLIT;
 	unsigned int i;
@@ -147,6 +152,11 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 		info.group_timeout_ms = min((u64)info.job_timeout_ms *
 					    READ_ONCE(tdev->group_timeouts), U32_MAX);
 	info.device_resets = tessera_context_resets(tdev);
+	if (tdev->info.caps & TSR_CAP_VM) {
+		info.va_bits = TSR_VM_ADDRESS_BITS;
+		info.va_page_sizes = TSR_PAGE_SIZE | SZ_64K | SZ_2M;
+		info.max_binds = TESSERA_MAX_BINDS;
+	}
 	info.host_aperture_bytes = tessera_host_aperture_bytes(tdev, &info.host_aperture_page);
 	for (i = 0; i < tessera_engine_num(tdev); i++)
 		if (tessera_engine_get(tdev, i)->type == TSR_ENGINE_RENDER)
@@ -406,9 +416,33 @@ static int context_permit(struct drm_file *file, const struct drm_tessera_contex
 	return 0;
 }
 
+/* In a VM, or none. */
+static int context_create(struct tessera_device *tdev, struct tessera_client *client,
+			  struct drm_tessera_context_create *args)
+{
+	struct tessera_vm *vm = NULL;
+	int ret = 0;
+
+	if (args->vm) {
+		vm = tessera_vm_lookup(&client->vms, args->vm);
+		if (!vm)
+			return -ENOENT;
+		if (atomic_read(&vm->space->lost))
+			ret = -EIO;
+	}
+	if (!ret)
+		ret = tessera_context_create(tdev, &client->contexts, client->account,
+					     client->backlog, vm, args, &args->id);
+	if (ret)
+		tessera_vm_put(vm);
+
+	return ret;
+}
+
 /*
- * -EINVAL: unknown flag or priority, non-zero padding, both force-split flags, a seed without its flag, no
- * such render engine. -EPERM: a force-split flag without CAP_SYS_ADMIN. -EACCES: high priority
+ * -EINVAL: unknown flag or priority, both force-split flags, a seed without its flag, no
+ * such render engine, a flag with a VM. -ENOENT: unknown VM. -EIO: it is lost. -EPERM: a
+ * force-split flag without CAP_SYS_ADMIN. -EACCES: high priority
  * without CAP_SYS_NICE. -ENOSPC: too many contexts. -ENOMEM.
  */
 static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
@@ -423,10 +457,10 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 
 	if (tessera_ioctl_bad(tdev, args->flags & ~CONTEXT_FLAGS) ||
 	    tessera_ioctl_bad(tdev, args->priority > DRM_TESSERA_PRIORITY_HIGH) ||
-	    tessera_ioctl_bad(tdev, args->pad) ||
 	    tessera_ioctl_bad(tdev, (args->flags & force) == force) ||
 	    tessera_ioctl_bad(tdev, args->split_seed &&
-			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)))
+			      !(args->flags & DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM)) ||
+	    tessera_ioctl_bad(tdev, args->vm && args->flags))
 		return -EINVAL;
 	args->priority = array_index_nospec(args->priority, DRM_TESSERA_PRIORITY_HIGH + 1);
 
@@ -436,8 +470,7 @@ static int tessera_ioctl_context_create(struct drm_device *drm, void *data,
 	if (ret)
 		return ret;
 
-	return tessera_context_create(tdev, &client->contexts, client->account, client->backlog,
-				      args, &args->id);
+	return context_create(tdev, client, args);
 }
 
 /* -ENOENT: unknown context. -EINVAL: non-zero padding. */
@@ -561,29 +594,19 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
 
-/* Nobody lets go of the hardware while this is under way. */
 static int submit_run(struct tessera_device *tdev, struct drm_file *file,
 		      struct tessera_submit_data *data)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	int ret;
 
-	ret = down_read_killable(&tdev->reset_lock);
+	ret = tessera_work_begin(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_submit(tdev, file, &client->contexts, data);
+	submit_put_data(data);
 
-	ret = tessera_job_queue_enter(tdev);
-	if (!ret) {
-		ret = tessera_submit(tdev, file, &client->contexts, data);
-		submit_put_data(data);
-		tessera_job_queue_leave(tdev);
-	}
-	up_read(&tdev->reset_lock);
-	/* Paging that was cancelled under way loses objects; say why. */
-	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
-		ret = -ENODEV;
-
-	return ret;
+	return tessera_work_end(tdev, ret);
 }
 
 /* See &struct drm_tessera_submit. */
@@ -906,6 +929,10 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_DESTROY, tessera_ioctl_fence_destroy, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_SIGNAL, tessera_ioctl_fence_signal, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_VM_CREATE, tessera_ioctl_vm_create, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_VM_DESTROY, tessera_ioctl_vm_destroy, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_VM_BIND, tessera_ioctl_vm_bind, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT_VM, tessera_ioctl_submit_vm, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_MAKE_RESIDENT, tessera_ioctl_make_resident, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_EVICT, tessera_ioctl_evict, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BUDGET, tessera_ioctl_budget, DRM_RENDER_ALLOW),

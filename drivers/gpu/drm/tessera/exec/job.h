@@ -124,7 +124,7 @@ struct tessera_job {
 	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
 	/** @num_ranges: used elements of @ranges; 0 makes an empty job */
 	unsigned int num_ranges;
-	/** @vm: what it executes behind that, unprivileged, at virtual addresses */
+	/** @vm: what it executes before that, unprivileged, at virtual addresses */
 	struct tessera_job_vm vm;
 	/** @refused: 0, or why it is only to pass through the ring */
 	int refused;

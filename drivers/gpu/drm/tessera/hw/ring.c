@@ -164,10 +164,10 @@ static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
 	begin->context = cpu_to_le32(job->context_id);
 	begin->flags = cpu_to_le32(job->begin_flags);
 	begin->zero = 0;
-	for (i = 0; i < job->num_calls; i++)
-		bytes += tessera_ring_write_call(at + bytes, &job->calls[i]);
 	if (job->vm_root)
 		bytes += tessera_ring_write_vm(at + bytes, job);
+	for (i = 0; i < job->num_calls; i++)
+		bytes += tessera_ring_write_call(at + bytes, &job->calls[i]);
 
 	return bytes;
 }

@@ -43,7 +43,7 @@ struct tessera_ring_job {
 	struct tessera_ring_call calls[TESSERA_RING_MAX_CALLS];
 	/** @num_calls: used elements of @calls */
 	unsigned int num_calls;
-	/** @vm_root: behind those, page tables: a directory entry; 0: no virtual addresses */
+	/** @vm_root: before those, page tables: a directory entry; 0: no virtual addresses */
 	u64 vm_root;
 	/** @vm_cmds: virtual address of an unprivileged buffer */
 	u64 vm_cmds;

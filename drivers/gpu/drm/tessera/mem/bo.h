@@ -169,6 +169,12 @@ static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
 	return bo->tbo.base.size;
 }
 
+/* Whether a VM maps it; its reservation is held. */
+static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
+{
+	return !list_empty(&bo->tbo.base.gpuva.list);
+}
+
 static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *bo)
 {
 	return to_tessera_device(bo->tbo.base.dev);

@@ -46,6 +46,8 @@ struct move {
 	/* What is left behind in @from. */
 	struct tessera_departure *departure;
 	struct tessera_paging_batch batch;
+	/* VMs that map it, or NULL. */
+	struct tessera_remap *remap;
 };
 
 static bool in_aperture(const struct tessera_segment *seg)
@@ -264,7 +266,9 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 	/* Pages allocated later are written by an eviction before anybody reads them. */
 	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
-	bo->copy_valid = had_pages && READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
+	/* Jobs of a VM that maps it do not say that they write it. */
+	bo->copy_valid = had_pages && !tessera_bo_is_in_vm(bo) &&
+			 READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
 
 	return 0;
 }
@@ -293,6 +297,7 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	if (tessera_segment_by_type(tessera_bo_device(bo), new_mem->mem_type))
 		return -ENODEV;
 
+	tessera_bo_device(bo)->vm_ops->drop(bo);
 	if (bo->tbo.ttm)
 		ttm_tt_mark_for_clear(bo->tbo.ttm);
 	ttm_bo_move_null(&bo->tbo, new_mem);
@@ -318,6 +323,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 		else
 			atomic_set(&bo->lost, 1);
 	}
+	tessera_bo_device(bo)->vm_ops->drop(bo);
 	to_tessera_range(bo->tbo.resource)->declared = false;
 	tessera_backing_use(bo);
 	bo->copy_valid = false;
@@ -346,29 +352,56 @@ static int move_prepare(struct move *move, struct tessera_range *range)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
 
-	return ret;
+	return ret ?: tdev->vm_ops->change(move->remap);
+}
+
+/*
+ * The whole batch, made and queued: @build says what it is to do, while addresses of the object lead nowhere.
+ * An error pointer means that nothing has happened.
+ */
+static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move),
+				    struct tessera_range *range)
+{
+	const struct tessera_vm_ops *vm_ops = tessera_bo_device(move->bo)->vm_ops;
+	struct tessera_bo *bo = move->bo;
+	struct dma_fence *fence;
+	int ret;
+
+	tessera_paging_begin(&move->batch, bo->queue, bo->id,
+			     move->dropped ? NULL : &bo->lost);
+	move->remap = vm_ops->begin(bo, &move->batch, move->from);
+	if (IS_ERR(move->remap)) {
+		tessera_paging_abort(&move->batch);
+		return ERR_CAST(move->remap);
+	}
+	ret = build(move);
+	if (!ret)
+		ret = vm_ops->arrive(move->remap, move->to, move->to_offset);
+	if (!ret)
+		ret = move_prepare(move, range);
+	if (ret) {
+		vm_ops->end(move->remap, NULL);
+		tessera_paging_abort(&move->batch);
+		tessera_departure_destroy(move->departure);
+		return ERR_PTR(ret);
+	}
+	fence = tessera_paging_push(&move->batch);
+	vm_ops->end(move->remap, fence);
+
+	return fence;
 }
 
 static int move_run(struct move *move, struct ttm_resource *new_mem)
 {
 	struct tessera_range *range = move->to ? to_tessera_range(new_mem) : NULL;
-	struct tessera_bo *bo = move->bo;
 	struct dma_fence *fence;
 	int ret;
 
 	/* What is dropped cannot get lost. */
-	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(bo);
-	tessera_paging_begin(&move->batch, bo->queue, bo->id, move->dropped ? NULL : &bo->lost);
-	ret = move_build(move);
-	if (!ret)
-		ret = move_prepare(move, range);
-	if (ret) {
-		tessera_paging_abort(&move->batch);
-		tessera_departure_destroy(move->departure);
-		return ret;
-	}
-
-	fence = tessera_paging_push(&move->batch);
+	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
+	fence = move_queue(move, move_build, range);
+	if (IS_ERR(fence))
+		return PTR_ERR(fence);
 	if (range)
 		range->declared = true;
 	ret = move_finish(move, fence, new_mem);
@@ -477,18 +510,11 @@ static int within_run(struct move *move)
 	ret = tessera_manager_shift(mgr, range, move->to_offset, &left);
 	if (ret)
 		return ret;
-	tessera_paging_begin(&move->batch, bo->queue, bo->id, &bo->lost);
-	ret = within_build(move);
-	if (!ret)
-		ret = move_prepare(move, range);
-	if (ret) {
-		tessera_paging_abort(&move->batch);
-		tessera_departure_destroy(move->departure);
+	fence = move_queue(move, within_build, range);
+	if (IS_ERR(fence)) {
 		tessera_manager_unshift(mgr, range, move->from_offset, &left);
-		return ret;
+		return PTR_ERR(fence);
 	}
-
-	fence = tessera_paging_push(&move->batch);
 	dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
 	tessera_departure_set(move->departure, fence);
 	tessera_manager_leave(mgr, &left, move->departure);

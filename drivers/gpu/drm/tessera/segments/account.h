@@ -50,6 +50,10 @@ struct tessera_payer {
 	u32 aperture_pages;
 	/** @hangs: jobs of it that hung an engine */
 	atomic_t hangs;
+	/** @vms: VMs it has whose page tables are in use */
+	atomic_t vms;
+	/** @tables: page tables it has */
+	atomic_t tables;
 	/** @work: kernel memory of its unfinished work */
 	struct tessera_quota work;
 	/** @pinned: bytes of objects whose pages others use, see tessera_account_pin() */

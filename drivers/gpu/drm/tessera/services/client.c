@@ -9,8 +9,10 @@
 #include <linux/slab.h>
 
 #include <drm/drm_device.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "exec/job.h"
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "segments/budget.h"
@@ -20,6 +22,7 @@
 #include "submit/monitored.h"
 #include "tessera_device.h"
 #include "vm/resident.h"
+#include "vm/vm.h"
 
 /**
  * to_tessera_client() - client of an open file
@@ -50,6 +53,7 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 
 	client->tdev = tdev;
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
+	xa_init_flags(&client->vms, XA_FLAGS_ALLOC1);
 	ret = -ENOMEM;
 	client->backlog = tessera_backlog_create();
 	if (!client->backlog)
@@ -100,6 +104,8 @@ void tessera_client_close(struct drm_file *file)
 
 	tessera_context_destroy_all(client->tdev, &client->contexts);
 	xa_destroy(&client->contexts);
+	tessera_vm_destroy_all(&client->vms);
+	xa_destroy(&client->vms);
 	tessera_resident_set_destroy(client->resident);
 	tessera_budget_unwatch(client->tdev, &client->watch);
 	tessera_account_close(client->account);
@@ -109,4 +115,42 @@ void tessera_client_close(struct drm_file *file)
 	tessera_backlog_put(client->backlog);
 	kfree(client);
 	file->driver_priv = NULL;
+}
+
+/**
+ * tessera_work_begin() - begin what makes jobs
+ * @tdev: the device: nobody lets go of the hardware, or resets it, until tessera_work_end()
+ *
+ * Return: 0, -ENODEV, or -EINTR for a fatal signal.
+ */
+int tessera_work_begin(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = down_read_killable(&tdev->reset_lock);
+	if (ret)
+		return ret;
+	ret = tessera_job_queue_enter(tdev);
+	if (ret)
+		up_read(&tdev->reset_lock);
+
+	return ret;
+}
+
+/**
+ * tessera_work_end() - end it
+ * @tdev: the device
+ * @ret: how it went
+ *
+ * Return: @ret, or what says better why.
+ */
+int tessera_work_end(struct tessera_device *tdev, int ret)
+{
+	tessera_job_queue_leave(tdev);
+	up_read(&tdev->reset_lock);
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
+		ret = -ENODEV;
+
+	return ret;
 }

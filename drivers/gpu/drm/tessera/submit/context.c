@@ -16,9 +16,11 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
+#include "hw/fence.h"
 #include "segments/account.h"
 #include "submit/context.h"
 #include "tessera_device.h"
+#include "vm/vm.h"
 
 struct tessera_contexts {
 	/* Protects all below; a leaf. */
@@ -161,6 +163,33 @@ static void context_fini_slots(struct tessera_context *ctx)
 	kvfree(ctx->slots.live);
 }
 
+static void context_init_vm(struct tessera_context *ctx, struct tessera_vm *vm)
+{
+	if (!vm)
+		return;
+	ctx->vm = vm;
+	ctx->space = tessera_space_get(vm->space);
+	tessera_space_add_queue(ctx->space, &ctx->vm_queue);
+}
+
+static void context_fini_vm(struct tessera_context *ctx)
+{
+	if (!ctx->space)
+		return;
+	tessera_space_remove_queue(ctx->space, &ctx->vm_queue);
+	tessera_space_put(ctx->space);
+	if (ctx->vm_last)
+		dma_fence_put(&ctx->vm_last->base);
+}
+
+/* It is in its client's table no longer, so nobody looks at its VM. */
+static void context_leave(struct tessera_context *ctx)
+{
+	tessera_vm_put(ctx->vm);
+	ctx->vm = NULL;
+	tessera_context_put(ctx);
+}
+
 static void context_release(struct kref *ref)
 {
 	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
@@ -168,6 +197,7 @@ static void context_release(struct kref *ref)
 	context_unlist(ctx);
 	tessera_backlog_leave(&ctx->backlog);
 	drm_sched_entity_destroy(&ctx->entity);
+	context_fini_vm(ctx);
 	/* There may be some of submissions that failed. */
 	tessera_leashes_cut(&ctx->leashes);
 	context_fini_slots(ctx);
@@ -266,6 +296,7 @@ err_free:
  * @contexts: the client's table
  * @account: who pays
  * @backlog: the client's
+ * @vm: at whose addresses it works, the reference becomes its own if this succeeds; or NULL
  * @args: flags and priority, checked, and engine
  * @id: receives its number in the table, written before others can look it up
  *
@@ -274,6 +305,7 @@ err_free:
  */
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   struct tessera_account *account, struct tessera_backlog *backlog,
+			   struct tessera_vm *vm,
 			   const struct drm_tessera_context_create *args, u32 *id)
 {
 	struct tessera_engine *engine = render_engine(tdev, args->engine);
@@ -286,9 +318,12 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	tessera_backlog_join(backlog, &ctx->backlog);
+	context_init_vm(ctx, vm);
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
+		/* The caller's. */
+		ctx->vm = NULL;
 		tessera_context_put(ctx);
 		return ret == -EBUSY ? -ENOSPC : ret;
 	}
@@ -311,7 +346,7 @@ int tessera_context_destroy(struct xarray *contexts, u32 id)
 
 	if (!ctx)
 		return -ENOENT;
-	tessera_context_put(ctx);
+	context_leave(ctx);
 
 	return 0;
 }
@@ -338,7 +373,7 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 
 	xa_for_each(contexts, id, ctx) {
 		xa_erase(contexts, id);
-		tessera_context_put(ctx);
+		context_leave(ctx);
 	}
 }
 

@@ -12,12 +12,15 @@
 #include "pure/slot.h"
 #include "submit/backlog.h"
 #include "submit/leash.h"
+#include "vm/pt.h"
 
 struct drm_tessera_context_create;
 struct drm_tessera_context_status;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
+struct tessera_fence;		/* hw/fence.h */
+struct tessera_vm;		/* vm/vm.h */
 struct xarray;
 
 /** TESSERA_MAX_CONTEXTS: contexts one client may have */
@@ -69,6 +72,14 @@ struct tessera_context {
 	u64 next_job;
 	/** @split_seed: seed of its random cuts */
 	u32 split_seed;
+	/** @vm: at whose addresses it works, NULL: patched; until it leaves its client's table */
+	struct tessera_vm *vm;
+	/** @space: page tables of @vm, or NULL; holds a reference */
+	struct tessera_space *space;
+	/** @vm_queue: for @space */
+	struct tessera_space_queue vm_queue;
+	/** @vm_last: how its last job at virtual addresses ended, or NULL; under @lock */
+	struct tessera_fence *vm_last;
 };
 
 int tessera_context_init(struct tessera_device *tdev);
@@ -77,6 +88,7 @@ void tessera_context_lose_all(struct tessera_device *tdev);
 void tessera_context_accept(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 			   struct tessera_account *account, struct tessera_backlog *backlog,
+			   struct tessera_vm *vm,
 			   const struct drm_tessera_context_create *args, u32 *id);
 int tessera_context_destroy(struct xarray *contexts, u32 id);
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts);

@@ -84,6 +84,15 @@ static int part_overran(struct tessera_part *part)
 	return -ETIME;
 }
 
+/* Behind a job that has reached for what is not there, and where the tables are right no more, none runs. */
+static int part_prepare_vm(const struct tessera_context *ctx)
+{
+	if (atomic_read(&ctx->guilty))
+		return -ECANCELED;
+
+	return atomic_read(&ctx->space->lost) ? -EIO : 0;
+}
+
 /* In run_job: the first error of a submission is that of all parts behind it. */
 static int tessera_part_prepare(struct tessera_job *job)
 {
@@ -92,6 +101,8 @@ static int tessera_part_prepare(struct tessera_job *job)
 
 	if (READ_ONCE(part->ctx->dropped) || tessera_account_banned(part->ctx->account))
 		return -ECANCELED;
+	if (part->ctx->space)
+		return part_prepare_vm(part->ctx);
 	if (status < 0)
 		return status;
 	status = part_overran(part);
@@ -136,10 +147,22 @@ static void group_spend(struct tessera_group *group, u64 start_ns, u64 end_ns)
 	WRITE_ONCE(group->overran, true);
 }
 
+/* Of a context that works at virtual addresses. */
+static void part_faulted(struct tessera_part *part)
+{
+	struct tessera_context *ctx = part->ctx;
+
+	atomic_set(&ctx->guilty, 1);
+	dev_warn_ratelimited(ctx->tdev->drm.dev, "%s: context %u, VM %u: bad access, context lost\n",
+			     ctx->engine->name, ctx->hw_id, ctx->space->asid);
+}
+
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)
 {
 	struct tessera_part *part = to_tessera_part(job);
 
+	if (error == -EFAULT && part->ctx->space)
+		part_faulted(part);
 	/* Who sees the fence signalled sees the values, too. */
 	tessera_signals_publish(part->signals);
 	if (end_ns <= start_ns)

@@ -322,6 +322,8 @@ int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
 	int ret;
 
 	ret = tessera_request_init(&req, tdev, file, contexts, data);
+	if (!ret && req.ctx->space)
+		ret = -EOPNOTSUPP;
 	if (!ret)
 		ret = mutex_lock_interruptible(&req.ctx->lock);
 	if (!ret) {

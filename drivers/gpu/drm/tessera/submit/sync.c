@@ -129,6 +129,8 @@ static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monito
 	u32 i, max = 0, num = 0;
 	int ret;
 
+	if (!fences)
+		return 0;
 	for (i = 0; i < syncs->count; i++)
 		max += !!syncs->items[i].point;
 	for (i = 0; i < syncs->count; i++) {
@@ -151,7 +153,7 @@ static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monito
  * tessera_syncs_init() - look up what a user's list names
  * @syncs: the result; tessera_syncs_fini() even after a failure
  * @file: the client
- * @fences: its monitored fences
+ * @fences: its monitored fences, or NULL: their values stay as they are
  * @quota: its quota
  * @list: a copy of the list
  * @count: its length

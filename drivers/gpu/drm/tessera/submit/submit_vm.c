@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: submission at virtual addresses
+ *
+ * A submission of a context with a VM brings an address and no lists: nothing is copied, checked or locked for
+ * each object, so it costs the same whatever the VM maps. The commands run unprivileged, and what they can
+ * reach is what the page tables say.
+ *
+ * What others than this device signal is waited for first, with nothing held: so whoever moves an object
+ * of the VM waits for jobs of this device only. Then the engine's gate, then the lock of the page tables, where
+ * the job learns of the changes before it and those after it learn of the job.
+ *
+ * A job that reaches for what is not there ends with -EFAULT, and its context is lost. The next job of a
+ * context is written to the ring when the one before has ended, so that none runs behind such a one.
+ *
+ * Locks: the context's, then that of the page tables.
+ */
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/engine.h"
+#include "hw/fence.h"
+#include "segments/account.h"
+#include "submit/context.h"
+#include "submit/foreign.h"
+#include "submit/gate.h"
+#include "submit/part.h"
+#include "submit/submit_vm.h"
+#include "submit/sync.h"
+#include "tessera_device.h"
+#include "vm/pt.h"
+
+static int order_job(struct tessera_context *ctx, const struct tessera_syncs *syncs,
+		     struct tessera_job *job)
+{
+	int ret;
+
+	ret = tessera_syncs_add_waits(syncs, &ctx->leashes, job);
+	if (!ret)
+		ret = tessera_gate_order(ctx->tdev, ctx->engine->id, job);
+	if (!ret && ctx->vm_last)
+		tessera_job_run_after_outcome(job, ctx->vm_last);
+
+	return ret;
+}
+
+static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *syncs,
+			 struct tessera_part *part)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	ret = order_job(ctx, syncs, &part->job);
+	if (!ret)
+		ret = tessera_space_begin_job(ctx->space, &part->job,
+					      tessera_gate_there(ctx->tdev, ctx->engine->id));
+	if (ret)
+		return ret;
+	ret = tessera_part_signal(part, syncs, false);
+	if (ret) {
+		tessera_space_end_job(ctx->space, &ctx->vm_queue, NULL);
+		return ret;
+	}
+
+	tessera_part_join_gate(part);
+	fence = tessera_part_arm(part);
+	if (ctx->vm_last)
+		dma_fence_put(&ctx->vm_last->base);
+	ctx->vm_last = tessera_job_outcome(&part->job);
+	tessera_syncs_signal(syncs, fence);
+	tessera_part_push(part);
+	tessera_space_end_job(ctx->space, &ctx->vm_queue, fence);
+
+	return 0;
+}
+
+static int submit_try(struct tessera_context *ctx, struct tessera_syncs *syncs,
+		      struct tessera_part *part)
+{
+	struct tessera_payer *payer = ctx->account->payer;
+	struct tessera_device *tdev = ctx->tdev;
+	u32 engine = ctx->engine->id;
+	int ret, idx;
+
+	ret = tessera_gate_enter(tdev, engine, payer);
+	if (ret)
+		return ret;
+	ret = -ENODEV;
+	if (drm_dev_enter(&tdev->drm, &idx)) {
+		ret = submit_inside(ctx, syncs, part);
+		drm_dev_exit(idx);
+	}
+	tessera_gate_leave(tdev, engine, payer, part->epoch);
+
+	return ret;
+}
+
+/* Whoever has passed the gate may keep all others waiting. */
+static int wait_for_changes(struct tessera_context *ctx)
+{
+	struct dma_fence *fence;
+	int ret = 0;
+
+	if (!tessera_gate_there(ctx->tdev, ctx->engine->id))
+		return 0;
+	fence = tessera_space_find_foreign(ctx->space);
+	if (fence)
+		ret = tessera_foreign_wait(ctx->tdev, &ctx->leashes, fence);
+	dma_fence_put(fence);
+
+	return ret;
+}
+
+static int submit_once(struct tessera_context *ctx, const struct drm_tessera_submit_vm *args,
+		       struct tessera_syncs *syncs)
+{
+	struct tessera_part *part;
+	int ret;
+
+	ret = wait_for_changes(ctx);
+	if (ret)
+		return ret;
+	part = tessera_part_create(ctx, 0);
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	part->job.vm = (struct tessera_job_vm) {
+		.root = tessera_space_root(ctx->space),
+		.asid = ctx->space->asid,
+		.cmds = args->cmds,
+		.cmd_bytes = args->cmd_size,
+	};
+	ret = submit_try(ctx, syncs, part);
+	tessera_part_put(part);
+
+	return ret;
+}
+
+static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_submit_vm *args,
+			 struct tessera_syncs *syncs)
+{
+	int ret;
+
+	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
+		return -EIO;
+	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->leashes, NULL);
+	/* A change may have come in behind the wait for those before. */
+	while (!ret) {
+		ret = submit_once(ctx, args, syncs);
+		if (ret != -EINPROGRESS)
+			return ret;
+		ret = 0;
+	}
+
+	return ret;
+}
+
+static int submit_to(struct tessera_context *ctx, struct drm_file *file,
+		     struct tessera_monitored_set *fences,
+		     const struct drm_tessera_submit_vm *args, const struct drm_tessera_sync *list)
+{
+	struct tessera_syncs syncs = { };
+	int ret;
+
+	if (!ctx->space)
+		return -EOPNOTSUPP;
+	ret = tessera_syncs_init(&syncs, file, fences, &ctx->account->payer->work, list,
+				 args->syncs.count);
+	if (!ret)
+		ret = mutex_lock_interruptible(&ctx->lock);
+	if (!ret) {
+		ret = submit_locked(ctx, args, &syncs);
+		mutex_unlock(&ctx->lock);
+	}
+	tessera_syncs_fini(&syncs);
+
+	return ret;
+}
+
+/**
+ * tessera_submit_vm() - run a submission at virtual addresses
+ * @tdev: the device
+ * @file: the client
+ * @contexts: its contexts
+ * @fences: its monitored fences
+ * @args: what it brought, checked
+ * @syncs: the kernel's copy of the sync list
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_submit_vm; then nothing was run.
+ */
+int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
+		      struct tessera_monitored_set *fences,
+		      const struct drm_tessera_submit_vm *args,
+		      const struct drm_tessera_sync *syncs)
+{
+	struct tessera_context *ctx = tessera_context_lookup(contexts, args->context);
+	int ret;
+
+	if (!ctx)
+		return -ENOENT;
+	ret = submit_to(ctx, file, fences, args, syncs);
+	tessera_context_put(ctx);
+
+	return ret;
+}

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: binds
+ *
+ * Changes what is mapped in a VM: a list of operations that takes effect as a whole. First everything is looked up
+ * and allocated: mappings for what the core's splitting may need, page tables, room in a batch. Then the
+ * core's books, the tables and the batch are changed, which cannot fail, and the batch is queued. It waits for the
+ * moves of what it maps, for what user space names, and for the jobs that may use what it unmaps.
+ *
+ * What others than this device signal is waited for at the beginning, with nothing held: paging of other clients
+ * that move an object of the VM waits for its batches.
+ *
+ * Locks: the VM's, then the objects' reservations, then that of the page tables.
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_exec.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gpuvm.h>
+#include <drm/drm_print.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/job.h"
+#include "mem/bo.h"
+#include "mem/coherence.h"
+#include "paging/queue.h"
+#include "segments/account.h"
+#include "segments/segment.h"
+#include "submit/foreign.h"
+#include "submit/sync.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
+#include "vm/bind.h"
+#include "vm/pt.h"
+#include "vm/pt_room.h"
+#include "vm/remap.h"
+#include "vm/table.h"
+#include "vm/vm.h"
+
+/* One operation. */
+struct bind_op {
+	const struct drm_tessera_vm_bind_op *args;
+	struct tessera_bo *bo;
+	struct drm_gpuvm_bo *vm_bo;
+	/* What it may put in place; NULL once it has. */
+	struct tessera_mapping *mapping, *prev, *next;
+	struct tessera_pt_room room;
+};
+
+/* One call. */
+struct bind {
+	struct tessera_vm *vm;
+	struct bind_op *ops;
+	u32 num_ops;
+	/* Of @ops, the one that is being carried out. */
+	struct bind_op *op;
+	struct tessera_syncs syncs;
+	struct tessera_paging_batch batch;
+	struct tessera_pt_change *change;
+	/* Jobs may use what is unmapped. */
+	bool takes;
+	/* A move it waits for may wait for others. */
+	bool foreign;
+	/* Mappings that are gone. */
+	struct list_head dead;
+};
+
+static bool is_map(const struct drm_tessera_vm_bind_op *op)
+{
+	return op->op == DRM_TESSERA_VM_BIND_MAP;
+}
+
+static bool is_aligned(u64 value)
+{
+	return !(value % TSR_PAGE_SIZE);
+}
+
+static int check_op(struct tessera_device *tdev, const struct drm_tessera_vm_bind_op *op)
+{
+	const u64 top = 1ULL << TSR_VM_ADDRESS_BITS;
+
+	if (tessera_ioctl_bad(tdev, op->op > DRM_TESSERA_VM_BIND_MAP_NULL) ||
+	    tessera_ioctl_bad(tdev, op->flags & ~DRM_TESSERA_VM_BIND_READ_ONLY) ||
+	    tessera_ioctl_bad(tdev, op->flags && !is_map(op)) ||
+	    tessera_ioctl_bad(tdev, op->pad) ||
+	    tessera_ioctl_bad(tdev, !is_map(op) && (op->handle || op->offset)) ||
+	    tessera_ioctl_bad(tdev, is_map(op) && !op->handle) ||
+	    tessera_ioctl_bad(tdev, !is_aligned(op->offset | op->address | op->range)) ||
+	    tessera_ioctl_bad(tdev, !op->range || op->address >= top ||
+			      op->range > top - op->address))
+		return -EINVAL;
+	if (tessera_ioctl_bad(tdev, op->op == DRM_TESSERA_VM_BIND_MAP_NULL &&
+			      op->range > TESSERA_MAX_NULL_BYTES))
+		return -E2BIG;
+
+	return 0;
+}
+
+static int look_up(struct bind_op *op, struct tessera_vm *vm, struct drm_file *file)
+{
+	const struct drm_tessera_vm_bind_op *args = op->args;
+	u64 bytes;
+
+	if (!is_map(args))
+		return 0;
+	op->bo = tessera_bo_lookup(file, args->handle);
+	if (!op->bo)
+		return -ENOENT;
+	bytes = tessera_bo_bytes(op->bo);
+	if (tessera_ioctl_bad(vm->tdev, args->offset >= bytes ||
+			      args->range > bytes - args->offset))
+		return -EINVAL;
+	op->vm_bo = drm_gpuvm_bo_create(&vm->base, &op->bo->tbo.base);
+
+	return op->vm_bo ? 0 : -ENOMEM;
+}
+
+static int op_init(struct bind_op *op, struct tessera_vm *vm, struct drm_file *file)
+{
+	int ret;
+
+	ret = check_op(vm->tdev, op->args);
+	if (!ret)
+		ret = look_up(op, vm, file);
+	if (ret)
+		return ret;
+
+	op->mapping = kzalloc(sizeof(*op->mapping), GFP_KERNEL_ACCOUNT);
+	op->prev = kzalloc(sizeof(*op->prev), GFP_KERNEL_ACCOUNT);
+	op->next = kzalloc(sizeof(*op->next), GFP_KERNEL_ACCOUNT);
+
+	return op->mapping && op->prev && op->next ? 0 : -ENOMEM;
+}
+
+static void op_fini(struct bind_op *op)
+{
+	/* The core wants to see the lock of its list also for what is not in there. */
+	if (op->vm_bo) {
+		dma_resv_lock(op->bo->tbo.base.resv, NULL);
+		drm_gpuvm_bo_put(op->vm_bo);
+		dma_resv_unlock(op->bo->tbo.base.resv);
+	}
+	if (op->bo)
+		tessera_bo_put(op->bo);
+	tessera_pt_room_fini(&op->room);
+	kfree(op->mapping);
+	kfree(op->prev);
+	kfree(op->next);
+}
+
+static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *file,
+		     const struct tessera_bind_data *data)
+{
+	u32 i;
+	int ret;
+
+	*bind = (struct bind) { .vm = vm };
+	INIT_LIST_HEAD(&bind->dead);
+	bind->ops = kvcalloc(data->num_ops, sizeof(*bind->ops), GFP_KERNEL_ACCOUNT);
+	if (!bind->ops)
+		return -ENOMEM;
+	for (i = 0; i < data->num_ops; i++) {
+		bind->num_ops++;
+		bind->ops[i].args = &data->ops[i];
+		ret = op_init(&bind->ops[i], vm, file);
+		if (ret)
+			return ret;
+	}
+	bind->change = tessera_pt_change_create(vm->space);
+	if (!bind->change)
+		return -ENOMEM;
+	bind->change->lost = kvcalloc(data->num_ops, sizeof(*bind->change->lost),
+				      GFP_KERNEL_ACCOUNT);
+	if (!bind->change->lost)
+		return -ENOMEM;
+
+	/* No job signals the values of monitored fences. */
+	return tessera_syncs_init(&bind->syncs, file, NULL, &vm->space->account->payer->work,
+				  data->syncs, data->num_syncs);
+}
+
+static void bind_fini(struct bind *bind)
+{
+	struct drm_gpuva *va, *next;
+	u32 i;
+
+	list_for_each_entry_safe(va, next, &bind->dead, gem.entry)
+		kfree(to_tessera_mapping(va));
+	for (i = 0; i < bind->num_ops; i++)
+		op_fini(&bind->ops[i]);
+	kvfree(bind->ops);
+	tessera_pt_change_cancel(bind->change);
+	tessera_syncs_fini(&bind->syncs);
+}
+
+/* ---- Locks ----------------------------------------------------------------- */
+
+static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *args,
+		      struct drm_exec *exec)
+{
+	struct drm_gpuva *va;
+	int ret;
+
+	drm_gpuvm_for_each_va_range(va, &bind->vm->base, args->address,
+				    args->address + args->range) {
+		bind->takes = true;
+		if (!va->gem.obj)
+			continue;
+		ret = drm_exec_prepare_obj(exec, va->gem.obj, 1);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/* Objects that are mapped, and those that are mapped so far. */
+static int lock_objects(struct bind *bind, struct drm_exec *exec)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < bind->num_ops; i++) {
+		struct bind_op *op = &bind->ops[i];
+
+		if (op->bo)
+			ret = drm_exec_prepare_obj(exec, &op->bo->tbo.base, 1);
+		if (!ret)
+			ret = lock_range(bind, op->args, exec);
+	}
+
+	return ret;
+}
+
+/* ---- What can fail --------------------------------------------------------- */
+
+static bool op_source(const struct bind_op *op, struct tessera_pt_source *source)
+{
+	struct tessera_mapping mapping = {
+		.base.gem.offset = op->args->offset,
+		.read_only = op->args->flags & DRM_TESSERA_VM_BIND_READ_ONLY,
+	};
+
+	if (op->args->op == DRM_TESSERA_VM_BIND_MAP_NULL) {
+		*source = (struct tessera_pt_source) {
+			.bits = TSR_PTE_VALID | TSR_PTE_NULL | TSR_PTE_WRITE,
+		};
+		return true;
+	}
+
+	return op->bo && tessera_remap_source(op->bo, tessera_bo_segment(op->bo),
+					      tessera_bo_segment_offset(op->bo), &mapping, source);
+}
+
+static int op_prepare(struct bind *bind, struct bind_op *op)
+{
+	const struct drm_tessera_vm_bind_op *args = op->args;
+	struct tessera_pt_source source, *there = NULL;
+	bool lists = false;
+
+	if (op->bo && atomic_read(&op->bo->lost))
+		return -EIO;
+	if (op->bo)
+		bind->change->lost[bind->change->num_lost++] = &op->bo->lost;
+	if (op_source(op, &source)) {
+		there = &source;
+		/* Many tables in no order, or many pages. */
+		lists = source.pages || args->range >> 32;
+		if (source.pages)
+			tessera_coherence_for_job(op->bo, source.bits & TSR_PTE_WRITE);
+	}
+
+	return tessera_pt_room_init(&op->room, &bind->batch,
+				    tessera_pt_writes_bound(args->address, args->range, there),
+				    lists);
+}
+
+/* Of what is mapped the bytes have to be there. */
+static int wait_for_moves(struct bind *bind)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < bind->num_ops; i++) {
+		struct tessera_bo *bo = bind->ops[i].bo;
+		struct dma_fence *foreign;
+
+		if (!bo)
+			continue;
+		foreign = tessera_foreign_find(bo, DMA_RESV_USAGE_KERNEL);
+		bind->foreign |= !!foreign;
+		dma_fence_put(foreign);
+		ret = tessera_job_add_resv(tessera_paging_first_job(&bind->batch),
+					   bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL);
+	}
+
+	return ret;
+}
+
+static u32 count_tables(struct bind *bind)
+{
+	struct tessera_pt_source source;
+	u32 i, tables = 0;
+
+	for (i = 0; i < bind->num_ops && tables <= TESSERA_MAX_TABLES; i++) {
+		const struct drm_tessera_vm_bind_op *args = bind->ops[i].args;
+		bool there = op_source(&bind->ops[i], &source);
+
+		tables += tessera_pt_tables_bound(args->address, args->range,
+						  there ? &source : NULL);
+	}
+
+	return tables;
+}
+
+static int bind_prepare(struct bind *bind)
+{
+	struct tessera_vm *vm = bind->vm;
+	u32 tables = count_tables(bind);
+	int ret = 0;
+	u32 i;
+
+	/* Before there is room for all that. An operation leaves two parts more, at most. */
+	if (tables > TESSERA_MAX_TABLES ||
+	    vm->num_mappings + 2 * bind->num_ops > TESSERA_MAX_MAPPINGS)
+		return -ENOSPC;
+	for (i = 0; !ret && i < bind->num_ops; i++)
+		ret = op_prepare(bind, &bind->ops[i]);
+	if (!ret)
+		ret = tessera_paging_prepare(&bind->batch, NULL);
+	if (!ret)
+		ret = tessera_syncs_add_waits(&bind->syncs, &vm->space->leashes,
+					      tessera_paging_first_job(&bind->batch));
+	if (!ret)
+		ret = wait_for_moves(bind);
+	if (ret)
+		return ret;
+
+	mutex_lock(&vm->space->lock);
+	ret = atomic_read(&vm->space->lost) ? -EIO : tessera_space_reserve(vm->space, tables);
+	if (!ret)
+		ret = tessera_space_order(vm->space, &bind->batch, bind->takes);
+	if (ret) {
+		tessera_space_trim(vm->space);
+		mutex_unlock(&vm->space->lock);
+	}
+
+	return ret;
+}
+
+/* ---- What cannot ----------------------------------------------------------- */
+
+/* An object has one place where it is listed, and it leaves that. */
+static void mapping_died(struct bind *bind, struct drm_gpuva *va)
+{
+	drm_gpuva_unlink(va);
+	bind->vm->num_mappings--;
+	list_add(&va->gem.entry, &bind->dead);
+}
+
+static int step_map(struct drm_gpuva_op *step, void *priv)
+{
+	struct bind *bind = priv;
+	struct bind_op *op = bind->op;
+	struct tessera_mapping *mapping = op->mapping;
+	struct tessera_pt_source source;
+
+	op->mapping = NULL;
+	bind->vm->num_mappings++;
+	mapping->read_only = op->args->flags & DRM_TESSERA_VM_BIND_READ_ONLY;
+	drm_gpuva_map(&bind->vm->base, &mapping->base, &step->map);
+	if (op->bo) {
+		op->vm_bo = drm_gpuvm_bo_obtain_prealloc(op->vm_bo);
+		drm_gpuva_link(&mapping->base, op->vm_bo);
+		/* Jobs do not say that they write it. */
+		op->bo->copy_valid = false;
+	}
+	if (op_source(op, &source))
+		tessera_space_map(bind->vm->space, op->args->address, op->args->range, &source);
+
+	return 0;
+}
+
+static struct drm_gpuva *keep_part(struct bind *bind, struct drm_gpuva *old,
+				   struct tessera_mapping **spare)
+{
+	struct tessera_mapping *part = *spare;
+
+	*spare = NULL;
+	bind->vm->num_mappings++;
+	part->read_only = to_tessera_mapping(old)->read_only;
+
+	return &part->base;
+}
+
+static int step_remap(struct drm_gpuva_op *step, void *priv)
+{
+	struct drm_gpuva *prev = NULL, *next = NULL, *old = step->remap.unmap->va;
+	struct bind *bind = priv;
+	u64 start, range;
+
+	drm_gpuva_op_remap_to_unmap_range(&step->remap, &start, &range);
+	if (step->remap.prev)
+		prev = keep_part(bind, old, &bind->op->prev);
+	if (step->remap.next)
+		next = keep_part(bind, old, &bind->op->next);
+	drm_gpuva_remap(prev, next, &step->remap);
+	if (prev)
+		drm_gpuva_link(prev, old->vm_bo);
+	if (next)
+		drm_gpuva_link(next, old->vm_bo);
+	mapping_died(bind, old);
+	tessera_space_unmap(bind->vm->space, start, range);
+
+	return 0;
+}
+
+static int step_unmap(struct drm_gpuva_op *step, void *priv)
+{
+	struct drm_gpuva *va = step->unmap.va;
+	struct bind *bind = priv;
+
+	drm_gpuva_unmap(&step->unmap);
+	mapping_died(bind, va);
+	tessera_space_unmap(bind->vm->space, va->va.addr, va->va.range);
+
+	return 0;
+}
+
+/* For tessera_vm_create(). */
+const struct drm_gpuvm_ops tessera_bind_gpuvm_ops = {
+	.vm_free = tessera_vm_free,
+	.sm_step_map = step_map,
+	.sm_step_remap = step_remap,
+	.sm_step_unmap = step_unmap,
+};
+
+static void op_apply(struct bind *bind, struct bind_op *op)
+{
+	const struct drm_tessera_vm_bind_op *args = op->args;
+	struct drm_gpuvm *gpuvm = &bind->vm->base;
+	int ret;
+
+	bind->op = op;
+	if (args->op == DRM_TESSERA_VM_BIND_UNMAP)
+		ret = drm_gpuvm_sm_unmap(gpuvm, bind, args->address, args->range);
+	else
+		ret = drm_gpuvm_sm_map(gpuvm, bind, args->address, args->range,
+				       op->bo ? &op->bo->tbo.base : NULL, args->offset);
+	drm_WARN_ON(gpuvm->drm, ret);
+	tessera_space_emit(bind->vm->space, &op->room);
+}
+
+static struct dma_fence *bind_apply(struct bind *bind)
+{
+	struct tessera_space *space = bind->vm->space;
+	struct dma_fence *fence;
+	u32 i;
+
+	lockdep_assert_held(&space->lock);
+
+	for (i = 0; i < bind->num_ops; i++)
+		op_apply(bind, &bind->ops[i]);
+	tessera_space_attach(space, bind->change, &bind->batch);
+	bind->change = NULL;
+	fence = tessera_paging_push(&bind->batch);
+	tessera_space_updated(space, fence, bind->foreign);
+	tessera_space_trim(space);
+	mutex_unlock(&space->lock);
+
+	return fence;
+}
+
+static int bind_locked(struct bind *bind, struct drm_exec *exec)
+{
+	struct drm_gem_object *obj;
+	struct dma_fence *fence;
+	int ret;
+
+	tessera_paging_begin(&bind->batch, bind->vm->space->queue, 0, NULL);
+	ret = bind_prepare(bind);
+	if (ret) {
+		tessera_paging_abort(&bind->batch);
+		return ret;
+	}
+	fence = bind_apply(bind);
+	/* Whoever frees memory that was unmapped waits until that is so. */
+	drm_exec_for_each_locked_object(exec, obj)
+		dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	tessera_syncs_signal(&bind->syncs, fence);
+	dma_fence_put(fence);
+
+	return 0;
+}
+
+static int bind_run(struct bind *bind)
+{
+	struct drm_exec exec;
+	int ret = 0, idx;
+
+	if (!drm_dev_enter(&bind->vm->tdev->drm, &idx))
+		return -ENODEV;
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
+		      bind->num_ops);
+	drm_exec_until_all_locked(&exec) {
+		ret = lock_objects(bind, &exec);
+		drm_exec_retry_on_contention(&exec);
+		if (ret)
+			break;
+	}
+	if (!ret)
+		ret = bind_locked(bind, &exec);
+	drm_exec_fini(&exec);
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+/**
+ * tessera_bind() - change what is mapped in a VM
+ * @vm: the VM
+ * @file: whose objects and syncobjs are named
+ * @data: what to change
+ *
+ * Return: 0, or one of the errors of &struct drm_tessera_vm_bind; then nothing has changed.
+ */
+int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
+		 const struct tessera_bind_data *data)
+{
+	struct bind bind;
+	int ret;
+
+	ret = bind_init(&bind, vm, file, data);
+	if (!ret)
+		ret = tessera_syncs_wait(&bind.syncs, vm->tdev, &vm->space->leashes, NULL);
+	if (!ret)
+		ret = mutex_lock_interruptible(&vm->lock);
+	if (!ret) {
+		ret = bind_run(&bind);
+		mutex_unlock(&vm->lock);
+	}
+	bind_fini(&bind);
+
+	return ret;
+}

@@ -1,0 +1,951 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: page tables
+ *
+ * The tables of a VM are kept by pure/page_table.c in memory that the CPU sees. What has changed there is
+ * written to what the device sees by packets of a paging batch, one batch for each change. All that can fail
+ * is done before: tables are reserved, and the batch has room for as many packets as it may take, empty ones
+ * until it is known what they say. So a change is made in full, or not at all.
+ *
+ * Batches of one VM run in the order in which they change its tables: each waits for the one before
+ * (&tessera_space.update). One that takes or changes what jobs could find waits for all jobs of the VM that are
+ * queued, and every job waits for all batches queued before it. So no job ever runs while
+ * something that it could have found changes, and tables that are out of use are freed when the batch that flushes
+ * what the device remembers of them is over.
+ *
+ * A VM whose tables the device does not have, as it is new or memory was lost in a suspend, is *stale*: changes
+ * are made on the CPU's side only, until the next job has everything written. So is one where a change takes more
+ * than others are to pay for, who move an object.
+ *
+ * If such a batch fails, the device may find what is not there any more: then the VM is lost.
+ *
+ * Locks: tessera_space.lock. Whoever moves an object that several VMs map takes one lock of the device first
+ * and then those of all.
+ */
+#include <linux/dma-fence.h>
+#include <linux/idr.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "exec/job.h"
+#include "hw/mmio.h"
+#include "segments/account.h"
+#include "tessera_device.h"
+#include "vm/pt.h"
+#include "vm/pt_room.h"
+#include "vm/table.h"
+
+/* Tables kept for the next change. */
+#define POOL_KEEPS	8U
+
+#define LAST_VA		((1ULL << TSR_VM_ADDRESS_BITS) - 1)
+
+/* As long as a suspend may wait for jobs. */
+#define JOBS_TIMEOUT_MS	30000
+
+struct tessera_spaces {
+	/* Protects the list. */
+	struct mutex lock;
+	struct list_head list;
+	/* Taken by who takes the locks of several. */
+	struct mutex many;
+	struct ida asids;
+	u32 num_asids;
+};
+
+static void spaces_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_spaces *spaces = data;
+
+	drm_WARN_ON(drm, !list_empty(&spaces->list));
+	ida_destroy(&spaces->asids);
+	mutex_destroy(&spaces->many);
+	mutex_destroy(&spaces->lock);
+}
+
+/**
+ * tessera_space_init() - set up the list of page tables
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_space_init(struct tessera_device *tdev)
+{
+	struct tessera_spaces *spaces;
+	int ret;
+
+	spaces = drmm_kzalloc(&tdev->drm, sizeof(*spaces), GFP_KERNEL);
+	if (!spaces)
+		return -ENOMEM;
+	mutex_init(&spaces->lock);
+	mutex_init(&spaces->many);
+	INIT_LIST_HEAD(&spaces->list);
+	ida_init(&spaces->asids);
+	if (tdev->info.caps & TSR_CAP_VM)
+		spaces->num_asids = tessera_read32(tdev, TSR_VM_NUM_ASIDS);
+	tdev->spaces = spaces;
+	ret = drmm_add_action_or_reset(&tdev->drm, spaces_fini, spaces);
+
+	return ret ?: tessera_table_init(tdev);
+}
+
+/* ---- What the tables say --------------------------------------------------- */
+
+static struct tessera_pt *space_alloc(void *owner)
+{
+	struct tessera_space *space = owner;
+	struct tessera_table *table;
+
+	table = list_first_entry_or_null(&space->pool, struct tessera_table, node);
+	if (drm_WARN_ON_ONCE(&space->tdev->drm, !table))
+		return NULL;
+	space->pooled--;
+	/* What the device finds there is another's. */
+	table->dirty_first = 0;
+	table->dirty_end = TSR_PT_ENTRIES;
+	list_move(&table->node, &space->dirty);
+
+	return &table->pt;
+}
+
+static void space_release(void *owner, struct tessera_pt *pt)
+{
+	struct tessera_space *space = owner;
+
+	list_move_tail(&to_tessera_table(pt)->node, &space->released);
+}
+
+static void space_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
+			u64 value, u64 step, bool groups)
+{
+	struct tessera_table *table = to_tessera_table(pt);
+	struct tessera_space *space = owner;
+
+	if (!table->dirty_end) {
+		table->dirty_first = first;
+		table->dirty_end = first + count;
+		list_move(&table->node, &space->dirty);
+		return;
+	}
+	table->dirty_first = min(table->dirty_first, first);
+	table->dirty_end = max(table->dirty_end, first + count);
+}
+
+static const struct tessera_pt_ops space_ops = {
+	.alloc = space_alloc,
+	.release = space_release,
+	.write = space_write,
+};
+
+/* Everything is to be written, and whatever the device remembers of the number is another's. */
+static void space_make_stale(struct tessera_space *space)
+{
+	space->stale = true;
+	space->tree.flush_first = 0;
+	space->tree.flush_last = LAST_VA;
+}
+
+/* ---- Life ------------------------------------------------------------------ */
+
+static int space_init_root(struct tessera_space *space)
+{
+	struct tessera_table *root;
+
+	root = tessera_table_create(space->tdev, space->account->payer);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	list_add(&root->node, &space->clean);
+	tessera_pt_init(&space->tree, &space_ops, space, &root->pt);
+	space_make_stale(space);
+
+	return 0;
+}
+
+/* Not by so many that one client could keep all others from having any. */
+static int space_take_asid(struct tessera_space *space)
+{
+	struct tessera_spaces *spaces = space->tdev->spaces;
+	atomic_t *count = &space->account->payer->vms;
+	int asid;
+
+	if (atomic_inc_return(count) > max(spaces->num_asids / 8, 1U)) {
+		atomic_dec(count);
+		return -ENOSPC;
+	}
+	asid = spaces->num_asids ? ida_alloc_max(&spaces->asids, spaces->num_asids - 1,
+						 GFP_KERNEL) : -ENOSPC;
+	if (asid < 0) {
+		atomic_dec(count);
+		return asid;
+	}
+	space->asid = asid;
+
+	return 0;
+}
+
+static void space_give_asid(struct tessera_space *space)
+{
+	ida_free(&space->tdev->spaces->asids, space->asid);
+	atomic_dec(&space->account->payer->vms);
+}
+
+static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
+						struct tessera_account *account)
+{
+	struct tessera_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+
+	if (!space)
+		return NULL;
+	kref_init(&space->ref);
+	mutex_init(&space->lock);
+	tessera_leashes_init(&space->leashes);
+	INIT_LIST_HEAD(&space->clean);
+	INIT_LIST_HEAD(&space->dirty);
+	INIT_LIST_HEAD(&space->pool);
+	INIT_LIST_HEAD(&space->released);
+	INIT_LIST_HEAD(&space->queues);
+	space->tdev = tdev;
+	space->account = tessera_account_get(account);
+
+	return space;
+}
+
+static void space_free_struct(struct tessera_space *space)
+{
+	tessera_leashes_cut(&space->leashes);
+	tessera_account_put(space->account);
+	mutex_destroy(&space->lock);
+	kfree(space);
+}
+
+/**
+ * tessera_space_create() - make page tables where nothing is mapped
+ * @tdev: the device
+ * @account: who pays, bound
+ *
+ * Return: the tables with one reference; -ENOSPC if the client, or all, have too many; or -ENOMEM.
+ */
+struct tessera_space *tessera_space_create(struct tessera_device *tdev,
+					   struct tessera_account *account)
+{
+	struct tessera_space *space = space_alloc_struct(tdev, account);
+	int ret;
+
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+	ret = space_take_asid(space);
+	if (ret)
+		goto err_free;
+	space->queue = tessera_paging_queue_create(tdev, account);
+	if (IS_ERR(space->queue)) {
+		ret = PTR_ERR(space->queue);
+		goto err_give_asid;
+	}
+	ret = space_init_root(space);
+	if (ret)
+		goto err_put_queue;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_add_tail(&space->node, &tdev->spaces->list);
+	mutex_unlock(&tdev->spaces->lock);
+
+	return space;
+
+err_put_queue:
+	tessera_paging_queue_put(space->queue);
+err_give_asid:
+	space_give_asid(space);
+err_free:
+	space_free_struct(space);
+	return ERR_PTR(ret);
+}
+
+static void space_release_ref(struct kref *ref)
+{
+	struct tessera_space *space = container_of(ref, struct tessera_space, ref);
+	struct tessera_device *tdev = space->tdev;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_del(&space->node);
+	mutex_unlock(&tdev->spaces->lock);
+
+	drm_WARN_ON(&tdev->drm, !list_empty(&space->queues));
+	tessera_table_destroy_list(tdev, &space->clean);
+	tessera_table_destroy_list(tdev, &space->dirty);
+	tessera_table_destroy_list(tdev, &space->pool);
+	tessera_table_destroy_list(tdev, &space->released);
+	dma_fence_put(space->update);
+	dma_fence_put(space->foreign);
+	tessera_paging_queue_put(space->queue);
+	space_give_asid(space);
+	space_free_struct(space);
+}
+
+/**
+ * tessera_space_get() - take a reference
+ * @space: the tables
+ *
+ * Return: @space.
+ */
+struct tessera_space *tessera_space_get(struct tessera_space *space)
+{
+	kref_get(&space->ref);
+
+	return space;
+}
+
+/**
+ * tessera_space_put() - drop a reference
+ * @space: the tables, or NULL
+ *
+ * May sleep. With the last one no job and no paging has to do with them any more.
+ */
+void tessera_space_put(struct tessera_space *space)
+{
+	if (space)
+		kref_put(&space->ref, space_release_ref);
+}
+
+/**
+ * tessera_space_root() - what names the tables for the device
+ * @space: the tables
+ *
+ * Return: a directory entry.
+ */
+u64 tessera_space_root(const struct tessera_space *space)
+{
+	return space->tree.root->entry;
+}
+
+/**
+ * tessera_space_lock_many() - get ready to take the locks of several
+ * @tdev: the device
+ */
+void tessera_space_lock_many(struct tessera_device *tdev)
+{
+	mutex_lock(&tdev->spaces->many);
+}
+
+/**
+ * tessera_space_lock_one_of_many() - take one of them
+ * @space: the tables
+ */
+void tessera_space_lock_one_of_many(struct tessera_space *space)
+{
+	mutex_lock_nest_lock(&space->lock, &space->tdev->spaces->many);
+}
+
+/**
+ * tessera_space_unlock_many() - they have all been given back
+ * @tdev: the device
+ */
+void tessera_space_unlock_many(struct tessera_device *tdev)
+{
+	mutex_unlock(&tdev->spaces->many);
+}
+
+/**
+ * tessera_space_add_queue() - there is another queue of jobs
+ * @space: the tables
+ * @queue: the queue
+ */
+void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_queue *queue)
+{
+	mutex_lock(&space->lock);
+	list_add_tail(&queue->node, &space->queues);
+	mutex_unlock(&space->lock);
+}
+
+/**
+ * tessera_space_remove_queue() - there is no longer
+ * @space: the tables
+ * @queue: the queue, whose jobs are over
+ */
+void tessera_space_remove_queue(struct tessera_space *space, struct tessera_space_queue *queue)
+{
+	mutex_lock(&space->lock);
+	list_del(&queue->node);
+	mutex_unlock(&space->lock);
+	dma_fence_put(queue->last);
+}
+
+/* ---- Room ------------------------------------------------------------------ */
+
+/* How many tables of a level a range of addresses is in. */
+static u32 span(u64 va, u64 bytes, u32 level)
+{
+	u32 shift = TSR_PAGE_SHIFT + 9 * (level + 1);
+
+	return ((va + bytes - 1) >> shift) - (va >> shift) + 1;
+}
+
+/* Those of pages: only at the ends, where the rest is large leaves. */
+static u32 span_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
+{
+	u32 tables = span(va, bytes, 0);
+	bool leaves = !source || (!source->pages &&
+				  ((source->bits & TSR_PTE_NULL) ||
+				   !((source->addr ^ va) & (TESSERA_PT_BLOCK - 1))));
+
+	return leaves ? min(tables, 2U) : tables;
+}
+
+/**
+ * tessera_pt_tables_bound() - how many tables a change may take
+ * @va: where the range begins
+ * @bytes: its size
+ * @source: what is to be there; NULL: nothing
+ *
+ * Return: the most it takes.
+ */
+u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source)
+{
+	u32 tables = span_pages(va, bytes, source);
+
+	return source ? tables + span(va, bytes, 1) + span(va, bytes, 2) : tables;
+}
+
+/**
+ * tessera_pt_writes_bound() - how many tables a change may have written
+ * @va: where the range begins
+ * @bytes: its size
+ * @source: what is to be there; NULL: nothing
+ *
+ * Return: the most it does.
+ */
+u32 tessera_pt_writes_bound(u64 va, u64 bytes, const struct tessera_pt_source *source)
+{
+	u32 tables = span_pages(va, bytes, source) + 1;
+
+	/* Without a source those in the middle are released. */
+	if (!source)
+		return tables + min(span(va, bytes, 1), 2U) + min(span(va, bytes, 2), 2U);
+
+	return tables + span(va, bytes, 1) + span(va, bytes, 2);
+}
+
+/* What is named comes before what names it: others may walk there. */
+static bool emit_dirty(struct tessera_space *space, struct tessera_pt_room *room)
+{
+	struct tessera_table *table;
+	u32 level;
+
+	for (level = 0; level < TSR_PT_LEVELS; level++)
+		list_for_each_entry(table, &space->dirty, node)
+			if (table->pt.level == level && !tessera_pt_room_write(room, table))
+				return false;
+
+	return true;
+}
+
+static void emit_flush(struct tessera_space *space, struct tessera_pt_room *room)
+{
+	struct tessera_pt_tree *tree = &space->tree;
+
+	if (tree->flush_first <= tree->flush_last)
+		tessera_pt_room_flush(room, space->asid, tree->flush_first, tree->flush_last);
+	tree->flush_first = U64_MAX;
+	tree->flush_last = 0;
+}
+
+static void space_cleaned(struct tessera_space *space)
+{
+	struct tessera_table *table;
+
+	list_for_each_entry(table, &space->dirty, node)
+		table->dirty_end = 0;
+	list_splice_tail_init(&space->dirty, &space->clean);
+}
+
+/**
+ * tessera_space_emit() - have what has changed written, and the rest forgotten
+ * @space: the tables, locked
+ * @room: place in the batch that does it
+ */
+void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *room)
+{
+	lockdep_assert_held(&space->lock);
+
+	/* The next job has everything written anyway, and so it has if there is not room for all. */
+	if (!space->stale && room->flush && emit_dirty(space, room))
+		emit_flush(space, room);
+	else
+		space_make_stale(space);
+	space_cleaned(space);
+}
+
+/**
+ * tessera_space_forget() - what has changed is not written, for the device has lost it all
+ * @space: the tables, locked
+ */
+void tessera_space_forget(struct tessera_space *space)
+{
+	lockdep_assert_held(&space->lock);
+
+	space_make_stale(space);
+	space_cleaned(space);
+}
+
+/* ---- Changes --------------------------------------------------------------- */
+
+/**
+ * tessera_space_reserve() - have tables ready
+ * @space: the tables, locked
+ * @tables: how many a change may take
+ *
+ * Return: 0, -ENOSPC if the client has too many, or -ENOMEM.
+ */
+int tessera_space_reserve(struct tessera_space *space, u32 tables)
+{
+	struct tessera_table *table;
+
+	lockdep_assert_held(&space->lock);
+
+	while (space->pooled < tables) {
+		table = tessera_table_create(space->tdev, space->account->payer);
+		if (IS_ERR(table))
+			return PTR_ERR(table);
+		list_add(&table->node, &space->pool);
+		space->pooled++;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_space_trim() - give back what was not needed
+ * @space: the tables, locked
+ */
+void tessera_space_trim(struct tessera_space *space)
+{
+	struct tessera_table *table;
+
+	lockdep_assert_held(&space->lock);
+
+	for (; space->pooled > POOL_KEEPS; space->pooled--) {
+		table = list_first_entry(&space->pool, struct tessera_table, node);
+		list_del(&table->node);
+		tessera_table_destroy(space->tdev, table);
+	}
+}
+
+static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
+{
+	lockdep_assert_held(&space->lock);
+
+	drm_WARN_ON(&space->tdev->drm, tessera_pt_prepare(&space->tree, va, bytes, entry));
+	tessera_pt_set(&space->tree, va, bytes, entry);
+}
+
+/**
+ * tessera_space_map() - change what is found at addresses
+ * @space: the tables, locked, with as many reserved as it may take
+ * @va: where the range begins
+ * @bytes: its size
+ * @source: what is to be there
+ */
+void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
+		       const struct tessera_pt_source *source)
+{
+	const dma_addr_t *pages = source->pages;
+	u64 left = bytes >> TSR_PAGE_SHIFT, n;
+
+	if (!pages) {
+		space_set(space, va, bytes, source->bits | source->addr);
+		return;
+	}
+	for (; left; left -= n, pages += n, va += n << TSR_PAGE_SHIFT) {
+		for (n = 1; n < left && pages[n] == pages[0] + (n << TSR_PAGE_SHIFT); n++)
+			;
+		space_set(space, va, n << TSR_PAGE_SHIFT, source->bits | pages[0]);
+	}
+}
+
+/**
+ * tessera_space_unmap() - nothing is found at addresses
+ * @space: the tables, locked, with as many reserved as it may take
+ * @va: where the range begins
+ * @bytes: its size
+ */
+void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes)
+{
+	space_set(space, va, bytes, 0);
+}
+
+static struct tessera_pt_change *to_change(struct tessera_paging_effect *effect)
+{
+	return container_of(effect, struct tessera_pt_change, effect);
+}
+
+/* Where the bytes of an object did not arrive may be another client's. */
+static int change_prepare(struct tessera_paging_effect *effect)
+{
+	struct tessera_pt_change *change = to_change(effect);
+	u32 i;
+
+	for (i = 0; i < change->num_lost; i++)
+		if (atomic_read(change->lost[i]))
+			return -EIO;
+
+	return 0;
+}
+
+static void change_failed(struct tessera_paging_effect *effect)
+{
+	atomic_set(&to_change(effect)->space->lost, 1);
+}
+
+static void change_release(struct tessera_paging_effect *effect)
+{
+	struct tessera_pt_change *change = to_change(effect);
+
+	tessera_table_destroy_list(change->space->tdev, &change->released);
+	tessera_space_put(change->space);
+	kvfree(change->lost);
+	kfree(change);
+}
+
+/**
+ * tessera_pt_change_create() - what a batch has to remember of a VM it changes
+ * @space: the tables
+ *
+ * Return: the change, for tessera_space_attach(), or NULL.
+ */
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space)
+{
+	struct tessera_pt_change *change = kzalloc(sizeof(*change), GFP_KERNEL_ACCOUNT);
+
+	if (!change)
+		return NULL;
+	change->effect.prepare = change_prepare;
+	change->effect.failed = change_failed;
+	change->effect.release = change_release;
+	change->space = tessera_space_get(space);
+	INIT_LIST_HEAD(&change->released);
+
+	return change;
+}
+
+/**
+ * tessera_pt_change_cancel() - it was not attached
+ * @change: the change, or NULL
+ */
+void tessera_pt_change_cancel(struct tessera_pt_change *change)
+{
+	if (change)
+		change_release(&change->effect);
+}
+
+/**
+ * tessera_space_order() - have a batch run in its turn
+ * @space: the tables, locked until the batch is queued
+ * @batch: the batch, prepared
+ * @behind_jobs: it takes or changes what jobs may find
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
+			bool behind_jobs)
+{
+	struct tessera_space_queue *queue;
+	int ret = 0;
+
+	lockdep_assert_held(&space->lock);
+
+	if (space->update)
+		ret = tessera_paging_wait_for(batch, space->update);
+	if (!behind_jobs)
+		return ret;
+	list_for_each_entry(queue, &space->queues, node)
+		if (!ret && queue->last)
+			ret = tessera_paging_wait_for(batch, queue->last);
+
+	return ret;
+}
+
+/**
+ * tessera_space_attach() - have a batch know of what was changed
+ * @space: the tables, locked, changed
+ * @change: now the batch's
+ * @batch: the batch, prepared
+ */
+void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
+			  struct tessera_paging_batch *batch)
+{
+	lockdep_assert_held(&space->lock);
+
+	/* Of a stale one the device may know what it was, until everything is written. */
+	if (!space->stale)
+		list_splice_tail_init(&space->released, &change->released);
+	tessera_paging_attach(batch, &change->effect);
+}
+
+/**
+ * tessera_space_updated() - the batch is queued
+ * @space: the tables, still locked
+ * @fence: of the batch
+ * @foreign: it may wait for what others than this device signal
+ */
+void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence, bool foreign)
+{
+	lockdep_assert_held(&space->lock);
+
+	dma_fence_put(space->update);
+	space->update = dma_fence_get(fence);
+	if (foreign) {
+		dma_fence_put(space->foreign);
+		space->foreign = dma_fence_get(fence);
+	}
+}
+
+static bool is_behind_foreign(const struct tessera_space *space)
+{
+	return space->foreign && !dma_fence_is_signaled(space->foreign);
+}
+
+/**
+ * tessera_space_find_foreign() - look for a change that may wait for others
+ * @space: the tables
+ *
+ * Return: its fence, with a reference, if it has not signalled; or NULL.
+ */
+struct dma_fence *tessera_space_find_foreign(struct tessera_space *space)
+{
+	struct dma_fence *fence = NULL;
+
+	mutex_lock(&space->lock);
+	if (is_behind_foreign(space))
+		fence = dma_fence_get(space->foreign);
+	mutex_unlock(&space->lock);
+
+	return fence;
+}
+
+/* ---- Jobs ------------------------------------------------------------------ */
+
+static int room_for_all(struct tessera_space *space, struct tessera_pt_room *room,
+			struct tessera_paging_batch *batch)
+{
+	struct tessera_table *table;
+	u32 num = 0;
+	int ret;
+
+	list_for_each_entry(table, &space->dirty, node)
+		num++;
+	ret = tessera_pt_room_alloc(room, num);
+	/* In the order in which it is used. */
+	for (u32 level = 0; !ret && level < TSR_PT_LEVELS; level++) {
+		list_for_each_entry(table, &space->dirty, node) {
+			if (!ret && table->pt.level == level)
+				ret = tessera_pt_room_add(room, batch, table);
+		}
+	}
+
+	return ret ?: tessera_pt_room_add_flush(room, batch);
+}
+
+static void all_dirty(struct tessera_space *space)
+{
+	struct tessera_table *table;
+
+	list_splice_tail_init(&space->clean, &space->dirty);
+	list_for_each_entry(table, &space->dirty, node) {
+		table->dirty_first = 0;
+		table->dirty_end = TSR_PT_ENTRIES;
+	}
+}
+
+/* The device is told all there is. */
+static int space_write_all(struct tessera_space *space)
+{
+	struct tessera_pt_change *change = tessera_pt_change_create(space);
+	struct tessera_paging_batch batch;
+	struct tessera_pt_room room = { };
+	struct dma_fence *fence;
+	int ret;
+
+	if (!change)
+		return -ENOMEM;
+	all_dirty(space);
+	tessera_paging_begin(&batch, space->queue, 0, NULL);
+	ret = room_for_all(space, &room, &batch);
+	if (!ret)
+		ret = tessera_paging_prepare(&batch, NULL);
+	/* Jobs of before the tables became stale have ended. */
+	if (!ret)
+		ret = tessera_space_order(space, &batch, true);
+	if (ret) {
+		tessera_paging_abort(&batch);
+		tessera_pt_change_cancel(change);
+	} else {
+		space->stale = false;
+		tessera_space_emit(space, &room);
+		tessera_space_attach(space, change, &batch);
+		fence = tessera_paging_push(&batch);
+		tessera_space_updated(space, fence, false);
+		dma_fence_put(fence);
+	}
+	tessera_pt_room_fini(&room);
+
+	return ret;
+}
+
+/**
+ * tessera_space_begin_job() - get ready to queue a job
+ * @space: the tables; locked if this succeeds, tessera_space_end_job() follows
+ * @job: the job, not armed; waits for all changes there were
+ * @gate: no change may wait for others
+ *
+ * Return: 0; -EINPROGRESS if one does; -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
+ */
+int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate)
+{
+	int ret = 0;
+
+	mutex_lock(&space->lock);
+	if (atomic_read(&space->lost))
+		ret = -EIO;
+	else if (space->closed)
+		ret = -ENOENT;
+	else if (gate && is_behind_foreign(space))
+		ret = -EINPROGRESS;
+	else if (space->stale)
+		ret = space_write_all(space);
+	if (!ret && space->update)
+		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
+	if (ret)
+		mutex_unlock(&space->lock);
+
+	return ret;
+}
+
+/**
+ * tessera_space_end_job() - the job is queued, or will not be
+ * @space: the tables, after tessera_space_begin_job()
+ * @queue: its queue
+ * @fence: its fence; NULL: it will not be
+ */
+void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
+			   struct dma_fence *fence)
+{
+	if (fence) {
+		dma_fence_put(queue->last);
+		queue->last = dma_fence_get(fence);
+	}
+	mutex_unlock(&space->lock);
+}
+
+/* ---- The device ------------------------------------------------------------ */
+
+static struct dma_fence *find_job(struct tessera_space *space)
+{
+	struct tessera_space_queue *queue;
+	struct dma_fence *fence = NULL;
+
+	mutex_lock(&space->lock);
+	list_for_each_entry(queue, &space->queues, node)
+		if (!fence && queue->last && !dma_fence_is_signaled(queue->last))
+			fence = dma_fence_get(queue->last);
+	mutex_unlock(&space->lock);
+
+	return fence;
+}
+
+static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
+{
+	struct dma_fence *fence = NULL;
+	struct tessera_space *space;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node)
+		fence = fence ?: find_job(space);
+	mutex_unlock(&tdev->spaces->lock);
+
+	return fence;
+}
+
+/**
+ * tessera_space_suspend() - see that no job is left that would look for its tables
+ * @tdev: the device; user space is frozen
+ *
+ * Return: 0, or -EBUSY if that takes too long.
+ */
+int tessera_space_suspend(struct tessera_device *tdev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(JOBS_TIMEOUT_MS);
+	struct dma_fence *fence;
+	long left = 1;
+
+	while (left > 0 && (fence = find_job_of_any(tdev))) {
+		left = dma_fence_wait_timeout(fence, false, max_t(long, end - jiffies, 1));
+		dma_fence_put(fence);
+	}
+
+	return left > 0 ? 0 : -EBUSY;
+}
+
+/**
+ * tessera_space_resume() - hidden VRAM has lost what was there
+ * @tdev: the device; no job runs
+ */
+void tessera_space_resume(struct tessera_device *tdev)
+{
+	struct tessera_space *space;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node) {
+		mutex_lock(&space->lock);
+		space_make_stale(space);
+		mutex_unlock(&space->lock);
+	}
+	mutex_unlock(&tdev->spaces->lock);
+}
+
+/**
+ * tessera_space_lose_all() - let no job run in the VMs there are
+ * @tdev: the device
+ *
+ * Who waits for fences of others to change one stops that.
+ */
+void tessera_space_lose_all(struct tessera_device *tdev)
+{
+	struct tessera_space *space;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node) {
+		atomic_set(&space->lost, 1);
+		tessera_leashes_cut(&space->leashes);
+	}
+	mutex_unlock(&tdev->spaces->lock);
+}
+
+static void release_memory(struct tessera_space *space, struct list_head *tables)
+{
+	struct tessera_table *table;
+
+	list_for_each_entry(table, tables, node)
+		tessera_table_release_memory(space->tdev, table);
+}
+
+/**
+ * tessera_space_unplug() - give back what is mapped for the device
+ * @tdev: the device, gone; no job and no paging is left
+ */
+void tessera_space_unplug(struct tessera_device *tdev)
+{
+	struct tessera_space *space;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node) {
+		mutex_lock(&space->lock);
+		release_memory(space, &space->clean);
+		release_memory(space, &space->dirty);
+		release_memory(space, &space->pool);
+		release_memory(space, &space->released);
+		mutex_unlock(&space->lock);
+	}
+	mutex_unlock(&tdev->spaces->lock);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef __TESSERA_VM_PT_H__
+#define __TESSERA_VM_PT_H__
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "paging/queue.h"
+#include "pure/page_table.h"
+#include "submit/leash.h"
+
+struct dma_fence;
+struct tessera_account;		/* segments/account.h */
+struct tessera_device;
+struct tessera_job;		/* exec/job.h */
+struct tessera_pt_room;		/* vm/pt_room.h */
+struct tessera_segment;		/* segments/segment.h */
+
+/**
+ * struct tessera_space - the page tables of a VM, and who runs jobs at its addresses
+ *
+ * What jobs need of a VM, and paging that is under way: it outlives the VM itself.
+ */
+struct tessera_space {
+	/** @ref: the VM, contexts and paging jobs hold one each */
+	struct kref ref;
+	/** @node: in the device's list */
+	struct list_head node;
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @account: who pays; holds a reference */
+	struct tessera_account *account;
+	/** @queue: for its own paging; holds a reference */
+	struct tessera_paging_queue *queue;
+	/** @asid: what the device knows it by */
+	u32 asid;
+	/** @lost: the device may find in the tables what is not so; no job runs there any more */
+	atomic_t lost;
+	/** @leashes: what user space wants changes to wait for */
+	struct tessera_leashes leashes;
+	/** @lock: protects what follows; see the locking DOC */
+	struct mutex lock;
+	/** @closed: the VM is gone: there are no new jobs; set once */
+	bool closed;
+	/** @stale: nothing of the tables is written; all has to be before the next job */
+	bool stale;
+	/** @tree: the tables, as they are when all that is queued has been done */
+	struct tessera_pt_tree tree;
+	/** @clean: &struct tessera_table, all but those of the other lists */
+	struct list_head clean;
+	/** @dirty: those with entries that are not written */
+	struct list_head dirty;
+	/** @pool: those not in use */
+	struct list_head pool;
+	/** @pooled: how many */
+	u32 pooled;
+	/** @released: no longer in use, but the device may not know */
+	struct list_head released;
+	/** @update: fence of the last batch that writes tables, or NULL */
+	struct dma_fence *update;
+	/** @foreign: of the last that may wait for others than this device, or NULL */
+	struct dma_fence *foreign;
+	/** @queues: &struct tessera_space_queue */
+	struct list_head queues;
+};
+
+/**
+ * struct tessera_space_queue - a queue of jobs that work at addresses of a VM
+ */
+struct tessera_space_queue {
+	/** @node: in &tessera_space.queues; under its lock */
+	struct list_head node;
+	/** @last: fence of the last job, or NULL; likewise */
+	struct dma_fence *last;
+};
+
+/**
+ * struct tessera_pt_source - what is to be found at addresses
+ */
+struct tessera_pt_source {
+	/** @bits: TSR_PTE_* of each entry */
+	u64 bits;
+	/** @addr: where the first byte is, unless there are @pages */
+	u64 addr;
+	/** @pages: DMA addresses of system pages, or NULL */
+	const dma_addr_t *pages;
+};
+
+/**
+ * struct tessera_pt_change - what one batch does to one VM
+ */
+struct tessera_pt_change {
+	/** @effect: for the batch */
+	struct tessera_paging_effect effect;
+	/** @space: the tables; holds a reference */
+	struct tessera_space *space;
+	/** @released: tables that are free when the batch is over */
+	struct list_head released;
+	/** @lost: of the objects it maps, each valid until the batch is over; or NULL */
+	atomic_t **lost;
+	/** @num_lost: elements of @lost */
+	u32 num_lost;
+};
+
+int tessera_space_init(struct tessera_device *tdev);
+struct tessera_space *tessera_space_create(struct tessera_device *tdev,
+					   struct tessera_account *account);
+struct tessera_space *tessera_space_get(struct tessera_space *space);
+void tessera_space_put(struct tessera_space *space);
+u64 tessera_space_root(const struct tessera_space *space);
+
+void tessera_space_lock_many(struct tessera_device *tdev);
+void tessera_space_lock_one_of_many(struct tessera_space *space);
+void tessera_space_unlock_many(struct tessera_device *tdev);
+
+void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_queue *queue);
+void tessera_space_remove_queue(struct tessera_space *space, struct tessera_space_queue *queue);
+
+u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
+u32 tessera_pt_writes_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
+
+int tessera_space_reserve(struct tessera_space *space, u32 tables);
+void tessera_space_trim(struct tessera_space *space);
+void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
+		       const struct tessera_pt_source *source);
+void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes);
+void tessera_space_forget(struct tessera_space *space);
+void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *room);
+
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space);
+void tessera_pt_change_cancel(struct tessera_pt_change *change);
+int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
+			bool behind_jobs);
+void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
+			  struct tessera_paging_batch *batch);
+void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence, bool foreign);
+struct dma_fence *tessera_space_find_foreign(struct tessera_space *space);
+
+int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate);
+void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
+			   struct dma_fence *fence);
+
+int tessera_space_suspend(struct tessera_device *tdev);
+void tessera_space_resume(struct tessera_device *tdev);
+void tessera_space_lose_all(struct tessera_device *tdev);
+void tessera_space_unplug(struct tessera_device *tdev);
+
+#endif /* __TESSERA_VM_PT_H__ */

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: memory of page tables
+ *
+ * A table is a page of hidden VRAM, of what the microcode leaves; when that is used up, a page of system
+ * memory that no CPU has in its caches. The CPU never reads or writes either: it has a copy, and the paging
+ * engine writes what the device sees. Tables are counted for their client, who can have so many.
+ *
+ * Locks: a leaf for the map of hidden VRAM.
+ */
+#include <linux/bitmap.h>
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_managed.h>
+
+#include "segments/account.h"
+#include "tessera_device.h"
+#include "vm/table.h"
+
+struct tessera_table_memory {
+	/* Protects what is in use. */
+	spinlock_t lock;
+	/* GPU address of the first page, and one bit for each that is in use. */
+	u64 base;
+	u32 pages;
+	unsigned long *used;
+};
+
+/**
+ * tessera_table_init() - set up the memory of page tables
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_table_init(struct tessera_device *tdev)
+{
+	const u64 microcode = ALIGN(TSR_FW_MAX_BYTES, TSR_PAGE_SIZE);
+	struct tessera_table_memory *memory;
+
+	memory = drmm_kzalloc(&tdev->drm, sizeof(*memory), GFP_KERNEL);
+	if (!memory)
+		return -ENOMEM;
+	spin_lock_init(&memory->lock);
+	memory->base = tdev->info.hidden_base + microcode;
+	if (tdev->info.hidden_size > microcode)
+		memory->pages = min_t(u64, (tdev->info.hidden_size - microcode) >> TSR_PAGE_SHIFT,
+				      TESSERA_MAX_TABLES);
+	memory->used = drmm_kcalloc(&tdev->drm, BITS_TO_LONGS(max(memory->pages, 1U)),
+				    sizeof(*memory->used), GFP_KERNEL);
+	if (!memory->used)
+		return -ENOMEM;
+	tdev->table_memory = memory;
+
+	return 0;
+}
+
+static bool take_hidden(struct tessera_table_memory *memory, u64 *addr)
+{
+	u32 page;
+
+	spin_lock(&memory->lock);
+	page = find_first_zero_bit(memory->used, memory->pages);
+	if (page < memory->pages)
+		__set_bit(page, memory->used);
+	spin_unlock(&memory->lock);
+	*addr = memory->base + (u64)page * TSR_PAGE_SIZE;
+
+	return page < memory->pages;
+}
+
+static void give_hidden(struct tessera_table_memory *memory, u64 addr)
+{
+	spin_lock(&memory->lock);
+	__clear_bit((addr - memory->base) >> TSR_PAGE_SHIFT, memory->used);
+	spin_unlock(&memory->lock);
+}
+
+/* What is left of hidden VRAM is shared: one client has an eighth. */
+static int table_alloc_memory(struct tessera_device *tdev, struct tessera_table *table)
+{
+	u32 share = tdev->table_memory->pages / 8;
+	dma_addr_t dma;
+
+	if (atomic_read(&table->payer->tables) <= share &&
+	    take_hidden(tdev->table_memory, &table->addr)) {
+		table->pt.entry = table->addr | TSR_PTE_VALID | TSR_PTE_VRAM;
+		return 0;
+	}
+	table->cpu = dma_alloc_coherent(tdev->drm.dev, TSR_PAGE_SIZE, &dma, GFP_KERNEL_ACCOUNT);
+	if (!table->cpu)
+		return -ENOMEM;
+	table->addr = dma;
+	table->pt.entry = table->addr | TSR_PTE_VALID;
+
+	return 0;
+}
+
+/**
+ * tessera_table_create() - make a page table
+ * @tdev: the device
+ * @payer: who pays
+ *
+ * The device finds anything in it, until it is written.
+ *
+ * Return: the table, -ENOSPC if the client has too many, or -ENOMEM.
+ */
+struct tessera_table *tessera_table_create(struct tessera_device *tdev,
+					   struct tessera_payer *payer)
+{
+	struct tessera_table *table;
+
+	if (atomic_inc_return(&payer->tables) > TESSERA_MAX_TABLES) {
+		atomic_dec(&payer->tables);
+		return ERR_PTR(-ENOSPC);
+	}
+	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		goto err_uncount;
+	table->payer = payer;
+	INIT_LIST_HEAD(&table->node);
+	if (table_alloc_memory(tdev, table))
+		goto err_free;
+
+	return table;
+
+err_free:
+	kvfree(table);
+err_uncount:
+	atomic_dec(&payer->tables);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * tessera_table_release_memory() - a table is of no use any more
+ * @tdev: the device; it does not look at the table
+ * @table: the table; may be called again
+ */
+void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table)
+{
+	if (table->cpu)
+		dma_free_coherent(tdev->drm.dev, TSR_PAGE_SIZE, table->cpu, table->addr);
+	else if (table->addr)
+		give_hidden(tdev->table_memory, table->addr);
+	table->cpu = NULL;
+	table->addr = 0;
+}
+
+/**
+ * tessera_table_destroy() - free a page table
+ * @tdev: the device; it does not look at the table
+ * @table: the table
+ */
+void tessera_table_destroy(struct tessera_device *tdev, struct tessera_table *table)
+{
+	tessera_table_release_memory(tdev, table);
+	atomic_dec(&table->payer->tables);
+	kvfree(table);
+}
+
+/**
+ * tessera_table_destroy_list() - free page tables
+ * @tdev: the device; it does not look at them
+ * @tables: of &tessera_table.node; empty afterwards
+ */
+void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *tables)
+{
+	struct tessera_table *table, *next;
+
+	list_for_each_entry_safe(table, next, tables, node) {
+		list_del(&table->node);
+		tessera_table_destroy(tdev, table);
+	}
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: VMs
+ *
+ * A VM is an address space of a client: what is mapped where, kept by the core (drm_gpuvm), and page tables
+ * that say so to the device (vm/pt.c). The client's table and its contexts hold it; jobs hold the page
+ * tables only. So it goes, with all that is mapped, when there can be no new jobs; objects that queued
+ * jobs may still reach stay where they are until these are over.
+ *
+ * Locks: tessera_vm.lock, then reservations, then the lock of the page tables.
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+
+#include "paging/queue.h"
+#include "segments/account.h"
+#include "tessera_device.h"
+#include "vm/pt.h"
+#include "vm/vm.h"
+
+/**
+ * tessera_vm_free() - &drm_gpuvm_ops.vm_free
+ * @gpuvm: the VM, empty
+ */
+void tessera_vm_free(struct drm_gpuvm *gpuvm)
+{
+	struct tessera_vm *vm = to_tessera_vm(gpuvm);
+
+	tessera_space_put(vm->space);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+}
+
+static struct tessera_vm *vm_alloc(struct tessera_device *tdev, struct tessera_account *account,
+				   const struct drm_gpuvm_ops *ops)
+{
+	struct drm_gem_object *resv;
+	struct tessera_space *space;
+	struct tessera_vm *vm;
+
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	resv = drm_gpuvm_resv_object_alloc(&tdev->drm);
+	if (!vm || !resv) {
+		space = ERR_PTR(-ENOMEM);
+		goto err_free;
+	}
+	space = tessera_space_create(tdev, account);
+	if (IS_ERR(space))
+		goto err_free;
+
+	kref_init(&vm->users);
+	mutex_init(&vm->lock);
+	vm->tdev = tdev;
+	vm->space = space;
+	drm_gpuvm_init(&vm->base, "tessera", 0, &tdev->drm, resv, 0,
+		       1ULL << TSR_VM_ADDRESS_BITS, 0, 0, ops);
+	drm_gem_object_put(resv);
+
+	return vm;
+
+err_free:
+	if (resv)
+		drm_gem_object_put(resv);
+	kfree(vm);
+	return ERR_CAST(space);
+}
+
+/* A fence for all jobs there are; the space is closed. */
+static struct dma_fence *vm_last_fence(struct tessera_space *space)
+{
+	struct tessera_paging_batch batch;
+	struct dma_fence *fence = NULL;
+	int ret, idx;
+
+	if (!drm_dev_enter(&space->tdev->drm, &idx))
+		return NULL;
+	tessera_paging_begin(&batch, space->queue, 0, NULL);
+	ret = tessera_paging_prepare(&batch, NULL);
+	mutex_lock(&space->lock);
+	if (!ret)
+		ret = tessera_space_order(space, &batch, true);
+	if (ret)
+		tessera_paging_abort(&batch);
+	else
+		fence = tessera_paging_push(&batch);
+	mutex_unlock(&space->lock);
+	drm_dev_exit(idx);
+
+	return fence;
+}
+
+/* Without memory for a fence. */
+static void vm_wait_for_jobs(struct tessera_space *space)
+{
+	struct tessera_space_queue *queue;
+	struct dma_fence *fence;
+
+	do {
+		fence = NULL;
+		mutex_lock(&space->lock);
+		list_for_each_entry(queue, &space->queues, node)
+			if (!fence && queue->last && !dma_fence_is_signaled(queue->last))
+				fence = dma_fence_get(queue->last);
+		mutex_unlock(&space->lock);
+		if (fence)
+			dma_fence_wait(fence, false);
+		dma_fence_put(fence);
+	} while (fence);
+}
+
+static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
+{
+	struct drm_gem_object *obj = va->gem.obj;
+
+	if (obj) {
+		drm_gem_object_get(obj);
+		dma_resv_lock(obj->resv, NULL);
+		if (fence && dma_resv_reserve_fences(obj->resv, 1))
+			dma_fence_wait(fence, false);
+		else if (fence)
+			dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	}
+	drm_gpuva_remove(va);
+	drm_gpuva_unlink(va);
+	if (obj) {
+		dma_resv_unlock(obj->resv);
+		drm_gem_object_put(obj);
+	}
+	kfree(to_tessera_mapping(va));
+}
+
+static void vm_release(struct kref *ref)
+{
+	struct tessera_vm *vm = container_of(ref, struct tessera_vm, users);
+	struct tessera_space *space = vm->space;
+	struct drm_gpuva *va, *next;
+	struct dma_fence *fence;
+
+	mutex_lock(&space->lock);
+	space->closed = true;
+	mutex_unlock(&space->lock);
+
+	mutex_lock(&vm->lock);
+	fence = vm_last_fence(space);
+	if (!fence)
+		vm_wait_for_jobs(space);
+	drm_gpuvm_for_each_va_safe(va, next, &vm->base)
+		vm_unmap(va, fence);
+	dma_fence_put(fence);
+	mutex_unlock(&vm->lock);
+
+	drm_gpuvm_put(&vm->base);
+}
+
+/**
+ * tessera_vm_put() - drop a reference
+ * @vm: the VM, or NULL
+ *
+ * Of a file that is open, with no lock held: with the last one all that is mapped goes.
+ */
+void tessera_vm_put(struct tessera_vm *vm)
+{
+	if (vm)
+		kref_put(&vm->users, vm_release);
+}
+
+/**
+ * tessera_vm_create() - create a VM
+ * @tdev: the device
+ * @vms: the client's table
+ * @account: who pays, bound
+ * @ops: for changes, with tessera_vm_free()
+ * @id: receives its number in the table, written before others can look it up
+ *
+ * Return: 0; -EOPNOTSUPP if the device has no virtual addresses; -ENOSPC for too many VMs; or -ENOMEM.
+ */
+int tessera_vm_create(struct tessera_device *tdev, struct xarray *vms,
+		      struct tessera_account *account, const struct drm_gpuvm_ops *ops, u32 *id)
+{
+	struct tessera_vm *vm;
+	int ret;
+
+	if (!(tdev->info.caps & TSR_CAP_VM))
+		return -EOPNOTSUPP;
+	vm = vm_alloc(tdev, account, ops);
+	if (IS_ERR(vm))
+		return PTR_ERR(vm);
+
+	ret = xa_alloc(vms, id, vm, XA_LIMIT(1, TESSERA_MAX_VMS), GFP_KERNEL);
+	if (ret) {
+		tessera_vm_put(vm);
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_vm_destroy() - take a VM out of its client's table
+ * @vms: the table
+ * @id: its number
+ *
+ * Contexts that use it keep it.
+ *
+ * Return: 0 or -ENOENT.
+ */
+int tessera_vm_destroy(struct xarray *vms, u32 id)
+{
+	struct tessera_vm *vm = xa_erase(vms, id);
+
+	if (!vm)
+		return -ENOENT;
+	tessera_vm_put(vm);
+
+	return 0;
+}
+
+/**
+ * tessera_vm_destroy_all() - empty the table of a client that goes away
+ * @vms: the table; its contexts are destroyed
+ */
+void tessera_vm_destroy_all(struct xarray *vms)
+{
+	struct tessera_vm *vm;
+	unsigned long id;
+
+	xa_for_each(vms, id, vm) {
+		xa_erase(vms, id);
+		tessera_vm_put(vm);
+	}
+}
+
+/**
+ * tessera_vm_lookup() - find a VM by number
+ * @vms: the client's table
+ * @id: its number
+ *
+ * Return: the VM with a reference, or NULL.
+ */
+struct tessera_vm *tessera_vm_lookup(struct xarray *vms, u32 id)
+{
+	struct tessera_vm *vm;
+
+	xa_lock(vms);
+	vm = xa_load(vms, id);
+	if (vm)
+		kref_get(&vm->users);
+	xa_unlock(vms);
+
+	return vm;
+}
