@@ -1,0 +1,947 @@
+// SPDX-License-Identifier: MIT
+/* GPU virtual addresses: what is mapped, what is not, and that addresses stay (RES-5, RES-6). */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "vm.h"
+
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+#define AT 0x100000000ull
+#define STAGE 0x200000000ull
+
+/* an object that the CPU sees, at an address */
+static struct tsr_bo new_stage(struct tsr_vm *vm, uint64_t size)
+{
+	struct tsr_bo bo = tsr_bo_new(vm->dev, size, tsr_bit(tsr_seg_gart(vm->dev)), cached);
+
+	tsr_bo_map(vm->dev, &bo);
+	tsr_vm_map(vm->dev, vm->id, &bo, 0, STAGE, size, 0);
+	tsr_vm_place(vm, &bo);
+	return bo;
+}
+
+static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint64_t address)
+{
+	struct tsr_bo bo = tsr_bo_new(vm->dev, size, set, 0);
+
+	tsr_vm_map(vm->dev, vm->id, &bo, 0, address, size, 0);
+	tsr_vm_place(vm, &bo);
+	return bo;
+}
+
+/* bytes at an address are this word, and no others */
+static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
+		     uint32_t value)
+{
+	tsr_vm_place(vm, stage);
+	tsr_vm_copy(vm, STAGE, address, bytes);
+	tsr_words_check(stage->map, bytes / 4, value);
+}
+
+/* memory of every kind, written and read back at virtual addresses */
+static void map_and_run(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
+							   tsr_seg_hidden(&dev),
+							   tsr_seg_gart(&dev) };
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(4));
+
+	require_eq(dev.info.va_bits, 48);
+	require_eq(dev.info.va_page_sizes, KiB(4) + KiB(64) + MiB(2));
+	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		struct tsr_bo bo = new_mapped(&vm, MiB(4), tsr_bit(segs[i]), AT);
+
+		require_eq(tsr_bo_info(&dev, &bo).segment, segs[i]->id);
+		tsr_vm_fill(&vm, AT, bo.size, 0x11111111 * (i + 1));
+		check_at(&vm, &stage, AT, bo.size, 0x11111111 * (i + 1));
+		tsr_vm_unmap(&dev, vm.id, AT, bo.size);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+static void fork_map_and_run(void *arg)
+{
+	map_and_run();
+}
+
+/* leaves of every size, off their alignment, and the last page of all */
+static void any_alignment(void)
+{
+	static const struct {
+		uint64_t address, offset, range;
+	} rows[] = {
+		{ AT, 0, MiB(4) },
+		{ AT + KiB(4), 0, MiB(4) },
+		{ AT + KiB(64), KiB(64), MiB(3) },
+		{ AT + MiB(2) - KiB(4), KiB(8), KiB(8) },
+		{ (1ull << 39) - KiB(68), KiB(60), MiB(2) + KiB(72) },
+		{ (1ull << 48) - KiB(4), 0, KiB(4) },
+	};
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(4), tsr_bit(tsr_seg_hidden(&dev)), 0);
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t value = 0x01010101 * (i + 1);
+
+		tsr_vm_map(&dev, vm.id, &bo, rows[i].offset, rows[i].address, rows[i].range, 0);
+		tsr_gpu_fill(&dev, vm.patched, &bo, value);
+		check_at(&vm, &stage, rows[i].address, rows[i].range, value);
+		/* the right part of it */
+		tsr_vm_fill(&vm, rows[i].address + rows[i].range - KiB(4), KiB(4), ~value);
+		tsr_gpu_read(&dev, vm.patched, &bo, (rows[i].offset + rows[i].range - KiB(4)) / 4,
+			     1024, stage.map);
+		tsr_words_check(stage.map, 1024, ~value);
+		tsr_vm_unmap(&dev, vm.id, rows[i].address, rows[i].range);
+	}
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* a part unmapped, a part replaced: what is beside stays, what was there is gone (faults) */
+static void parts(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo bo = new_mapped(&vm, MiB(4), tsr_bit(tsr_seg_hidden(&dev)), AT);
+	struct tsr_bo other = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
+
+	tsr_vm_fill(&vm, AT, bo.size, 0x22222222);
+	tsr_vm_unmap(&dev, vm.id, AT + MiB(1), KiB(4));
+	check_at(&vm, &stage, AT, MiB(1), 0x22222222);
+	check_at(&vm, &stage, AT + MiB(1) + KiB(4), MiB(3) - KiB(4), 0x22222222);
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1), KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+
+	tsr_gpu_fill(&dev, vm.patched, &other, 0x33333333);
+	tsr_vm_map(&dev, vm.id, &other, 0, AT + MiB(1) - KiB(64), MiB(1), 0);
+	check_at(&vm, &stage, AT, MiB(1) - KiB(64), 0x22222222);
+	check_at(&vm, &stage, AT + MiB(1) - KiB(64), MiB(1), 0x33333333);
+	check_at(&vm, &stage, AT + MiB(2) - KiB(64), MiB(2) + KiB(64), 0x22222222);
+	/* and the parts know where they begin: they move with their object */
+	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_visible(&dev)));
+	tsr_vm_place(&vm, &bo);
+	tsr_vm_place(&vm, &other);
+	tsr_vm_fill(&vm, AT + MiB(4) - KiB(4), KiB(4), 0x44444444);
+	tsr_gpu_read(&dev, vm.patched, &bo, (MiB(4) - KiB(4)) / 4, 1024, stage.map);
+	tsr_words_check(stage.map, 1024, 0x44444444);
+	check_at(&vm, &stage, AT + MiB(1) - KiB(64), MiB(1), 0x33333333);
+
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &other);
+	/* handles are closed; what is mapped lives on */
+	check_at(&vm, &stage, AT, MiB(1) - KiB(64), 0x22222222);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* a list of operations takes effect as a whole and in order */
+static void lists(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct drm_tessera_vm_bind_op ops[256];
+
+	/* pages in reverse */
+	memset(ops, 0, sizeof(ops));
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP,
+			.handle = bo.handle,
+			.offset = KiB(4) * (ARRAY_SIZE(ops) - 1 - i),
+			.address = AT + KiB(4) * i,
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i += 37) {
+		tsr_gpu_fill(&dev, vm.patched, &bo, 0);
+		tsr_vm_fill(&vm, AT + KiB(4) * i, KiB(4), i + 1);
+		tsr_gpu_read(&dev, vm.patched, &bo, ops[i].offset / 4, 1024, stage.map);
+		tsr_words_check(stage.map, 1024, i + 1);
+	}
+	/* the last one is bad: nothing has changed */
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		ops[i].op = DRM_TESSERA_VM_BIND_UNMAP;
+		ops[i].handle = 0;
+		ops[i].offset = i == ARRAY_SIZE(ops) - 1 ? KiB(4) : 0;
+	}
+	require_err(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0), -EINVAL);
+	tsr_vm_fill(&vm, AT, MiB(1), 5);
+	/* map and unmap of one address in one list */
+	ops[0].address = AT;
+	ops[0].range = MiB(1);
+	ops[1] = (struct drm_tessera_vm_bind_op){
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = bo.handle,
+		.address = AT,
+		.range = MiB(1),
+	};
+	ops[2].address = AT + KiB(64);
+	ops[2].range = KiB(64);
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, 3, 0, 0));
+	tsr_vm_fill(&vm, AT, KiB(64), 6);
+	tsr_vm_fill(&vm, AT + KiB(128), MiB(1) - KiB(128), 6);
+	require_eq(tsr_vm_try_fill(&vm, AT + KiB(64), KiB(4), 6), -EFAULT);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* null mappings read zero and swallow writes, whatever their size */
+static void null_mappings(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(4));
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
+
+	tsr_vm_map_null(&dev, vm.id, AT + KiB(4), MiB(32) + KiB(72));
+	tsr_vm_fill(&vm, AT + KiB(4), MiB(4), 0x55555555);
+	check_at(&vm, &stage, AT + KiB(4), MiB(4), 0);
+	/* memory in the middle of it */
+	tsr_gpu_fill(&dev, vm.patched, &bo, 0x66666666);
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT + MiB(3) + KiB(4), MiB(1), 0);
+	check_at(&vm, &stage, AT + MiB(2), MiB(1) + KiB(4), 0);
+	check_at(&vm, &stage, AT + MiB(3) + KiB(4), MiB(1), 0x66666666);
+	check_at(&vm, &stage, AT + MiB(4) + KiB(4), MiB(1), 0);
+	tsr_vm_unmap(&dev, vm.id, AT, MiB(64));
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(3) + KiB(4), KiB(4), 0), -EFAULT);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* of a read-only mapping, or object, the GPU reads and does not write; beside it another one may */
+static void read_only(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo bo = new_mapped(&vm, KiB(64), tsr_bit(tsr_seg_visible(&dev)), AT);
+	struct tsr_bo fixed = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)),
+					 DRM_TESSERA_BO_GPU_READ_ONLY);
+
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT + MiB(1), bo.size, DRM_TESSERA_VM_BIND_READ_ONLY);
+	tsr_vm_fill(&vm, AT, bo.size, 0x77777777);
+	check_at(&vm, &stage, AT + MiB(1), bo.size, 0x77777777);
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1), KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	/* a part of it is no less so, and so is it after a move */
+	tsr_vm_unmap(&dev, vm.id, AT + MiB(1), KiB(4));
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) + KiB(8), KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+	tsr_vm_place(&vm, &bo);
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) + KiB(8), KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	check_at(&vm, &stage, AT, bo.size, 0x77777777);
+
+	tsr_vm_map(&dev, vm.id, &fixed, 0, AT + MiB(2), fixed.size, 0);
+	tsr_vm_place(&vm, &fixed);
+	check_at(&vm, &stage, AT + MiB(2), fixed.size, 0);
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(2), KiB(4), 1), -EFAULT);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &fixed);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* RES-5: an object that moves keeps its addresses and its bytes; where it has no place, accesses fault */
+static void moves(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *visible = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	uint32_t set = tsr_bit(visible) | tsr_bit(gart);
+	struct tsr_bo bo[6];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++) {
+		bo[i] = new_mapped(&vm, MiB(1), i % 2 ? tsr_bit(visible) : set, AT + MiB(1) * i);
+		tsr_vm_fill(&vm, AT + MiB(1) * i, MiB(1), i + 1);
+	}
+	for (uint32_t round = 0; round < 4; round++) {
+		tsr_evict_set(set);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++)
+			require_eq(tsr_bo_info(&dev, &bo[i]).segment, 0);
+		require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) * round, KiB(4), 99), -EFAULT);
+		tsr_vm_renew(&vm);
+		/* back, in another order, so to other places */
+		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++)
+			tsr_vm_place(&vm, &bo[(i * 5 + round) % ARRAY_SIZE(bo)]);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++) {
+			uint32_t value = (i + 1) + 16 * round;
+
+			check_at(&vm, &stage, AT + MiB(1) * i, MiB(1), value);
+			tsr_vm_fill(&vm, AT + MiB(1) * i, MiB(1), value + 16);
+		}
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++)
+		tsr_bo_free(&dev, &bo[i]);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* what is mapped in many places moves all the same, at no price for others; its owner's other addresses stay */
+static void many_mappings(void)
+{
+	enum {
+		PAIRS = 200,
+		FAR = 700
+	};
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *visible = tsr_seg_visible(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(visible), 0);
+	struct drm_tessera_vm_bind_op ops[2 * PAIRS], far[FAR];
+
+	/* in one table, in no order */
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = i % 2 ? DRM_TESSERA_VM_BIND_MAP_NULL : DRM_TESSERA_VM_BIND_MAP,
+			.handle = i % 2 ? 0 : bo.handle,
+			.offset = i % 2 ? 0 : KiB(4) * (i * 7 % 16),
+			.address = AT + KiB(4) * i,
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_gpu_fill(&dev, vm.patched, &bo, round);
+		check_at(&vm, &stage, AT + KiB(8) * 3, KiB(4), round);
+		check_at(&vm, &stage, AT + KiB(8) * (PAIRS - 1), KiB(4), round);
+		check_at(&vm, &stage, AT + KiB(4), KiB(4), 0);
+		tsr_evict_set(tsr_bit(visible));
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	}
+	tsr_vm_place(&vm, &bo);
+
+	/* and in more tables than others have to write */
+	for (uint32_t i = 0; i < FAR; i++)
+		far[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP,
+			.handle = bo.handle,
+			.address = (1ull << 41) + (1ull << 30) * i,
+			.range = KiB(4),
+		};
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, far, FAR, 0, 0));
+	check_at(&vm, &stage, far[FAR - 1].address, KiB(4), 3);
+	tsr_evict_set(tsr_bit(visible));
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	require_eq(tsr_vm_try_fill(&vm, far[7].address, KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	tsr_vm_place(&vm, &bo);
+	tsr_vm_fill(&vm, AT + KiB(4), KiB(4), 4);
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, far, FAR, 0, 0));
+	check_at(&vm, &stage, far[7].address, KiB(4), 3);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* a job that is queued when its object is evicted ends first: the bytes it wrote are the object's */
+static void moves_wait_for_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_visible(&dev)), AT);
+	uint32_t *words = malloc(bo.size), sync = tsr_syncobj_new(&dev);
+	struct tsr_busy busy;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x12121212);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_vm_place(&vm, &vm.cmds);
+	tsr_busy_start(&dev, vm.patched, &busy, 200);
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
+	require_ok(tsr_syncobj_status(&dev, sync));
+	tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
+	tsr_words_check(words, bo.size / 4, 0x12121212);
+	/* so does what unmaps it */
+	tsr_vm_place(&vm, &bo);
+	tsr_vm_place(&vm, &vm.cmds);
+	tsr_gpu_fill(&dev, vm.patched, &bo, 0);
+	tsr_submit(&dev, vm.patched, &busy.cmd, 0, busy.sync);
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+	tsr_vm_unmap(&dev, vm.id, AT, bo.size);
+	require_ok(tsr_syncobj_status(&dev, sync));
+	tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
+	tsr_words_check(words, bo.size / 4, 0x12121212);
+	tsr_busy_end(&dev, &busy);
+	tsr_cmd_fini(&cmd);
+	free(words);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+static void one_process(void *arg)
+{
+	uint32_t which = *(uint32_t *)arg;
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, MiB(1));
+	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), AT);
+
+	for (uint32_t round = 1; round < 20; round++) {
+		tsr_vm_fill(&vm, AT, bo.size, which << 16 | round);
+		check_at(&vm, &stage, AT, bo.size, which << 16 | round);
+	}
+	/* what only the other one has */
+	tsr_vm_map_null(&dev, vm.id, AT + MiB(16) * which, MiB(2));
+	require_eq(tsr_vm_try_fill(&vm, AT + MiB(16) * (3 - which), KiB(4), 0), -EFAULT);
+}
+
+/* the same address in two processes is two places */
+static void two_processes(void)
+{
+	uint32_t which[] = { 1, 2 };
+	pid_t pid[ARRAY_SIZE(which)];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(pid); i++)
+		pid[i] = tap_fork(one_process, &which[i]);
+	for (uint32_t i = 0; i < ARRAY_SIZE(pid); i++)
+		tap_join(pid[i]);
+}
+
+/* one object in VMs of two files, and twice in one of them; it moves in all */
+static void shared(void)
+{
+	struct tsr_device a = tsr_open(), b = tsr_open();
+	struct tsr_vm vm_a = tsr_vm_open(&a), vm_b = tsr_vm_open(&b), vm_c = tsr_vm_open(&b);
+	struct tsr_bo stage = new_stage(&vm_b, MiB(1)), stage_c = new_stage(&vm_c, MiB(1));
+	struct tsr_bo bo = new_mapped(&vm_a, MiB(1), tsr_bit(tsr_seg_hidden(&a)), AT);
+	struct tsr_bo other = { .size = bo.size };
+	int dmabuf = tsr_export(&a, &bo);
+
+	require_ok(__tsr_import(b.fd, dmabuf, &other.handle));
+	close(dmabuf);
+	tsr_vm_map(&b, vm_b.id, &other, 0, AT + MiB(1), MiB(1), 0);
+	tsr_vm_map(&b, vm_b.id, &other, KiB(64), AT + MiB(4), KiB(64), 0);
+	tsr_vm_map(&b, vm_c.id, &other, 0, AT + MiB(8), MiB(1), 0);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_vm_fill(&vm_a, AT, MiB(1), round);
+		check_at(&vm_b, &stage, AT + MiB(1), MiB(1), round);
+		check_at(&vm_c, &stage_c, AT + MiB(8), MiB(1), round);
+		tsr_vm_fill(&vm_b, AT + MiB(4), KiB(64), round + 8);
+		check_at(&vm_b, &stage, AT + MiB(1) + KiB(64), KiB(64), round + 8);
+		tsr_evict_set(tsr_bit(tsr_seg_hidden(&a)));
+		tsr_vm_place(&vm_b, &other);
+		check_at(&vm_b, &stage, AT + MiB(1) + KiB(128), MiB(1) - KiB(128), round);
+	}
+	tsr_vm_close(&vm_a);
+	tsr_close(&a);
+	check_at(&vm_b, &stage, AT + MiB(1) + KiB(128), MiB(1) - KiB(128), 3);
+	tsr_bo_free(&b, &stage);
+	tsr_bo_free(&b, &stage_c);
+	tsr_bo_free(&b, &other);
+	tsr_vm_close(&vm_b);
+	tsr_vm_close(&vm_c);
+	tsr_close(&b);
+}
+
+/* RES-6: a fault loses its context, with what is queued, and no other's */
+static void faults(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev), other = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&other, KiB(64));
+	struct tsr_bo bo = new_mapped(&other, KiB(64), tsr_bit(tsr_seg_visible(&dev)), AT);
+	uint32_t second = tsr_vm_context_new(&dev, vm.id);
+	uint32_t sync[3];
+	struct tsr_cmd cmd;
+
+	/* commands that are not there; those of a context beside it are */
+	for (uint32_t i = 0; i < ARRAY_SIZE(sync); i++)
+		sync[i] = tsr_syncobj_new(&dev);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy(vm.cmds.map, cmd.dw, 64);
+	tsr_vm_place(&vm, &vm.cmds);
+	require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
+	require_eq(tsr_syncobj_status(&dev, sync[0]), -EFAULT);
+	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -EIO);
+	require_ok(__tsr_submit_vm(&dev, second, vm.at, 64, 0, sync[1]));
+	require_ok(tsr_syncobj_status(&dev, sync[1]));
+	tsr_vm_fill(&other, AT, bo.size, 0x21212121);
+	check_at(&other, &stage, AT, bo.size, 0x21212121);
+
+	/* what is queued behind one does not run */
+	tsr_vm_renew(&vm);
+	{
+		struct tsr_busy busy;
+
+		tsr_busy_start(&dev, vm.patched, &busy, 100);
+		require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
+		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, sync[1]));
+		require_ok(__tsr_submit_vm(&dev, second, vm.at, 64, 0, sync[2]));
+		require_eq(tsr_syncobj_status(&dev, sync[0]), -EFAULT);
+		require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
+		require_ok(tsr_syncobj_status(&dev, sync[2]));
+		tsr_busy_end(&dev, &busy);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(sync); i++)
+		tsr_syncobj_free(&dev, sync[i]);
+	tsr_cmd_fini(&cmd);
+	tsr_context_free(&dev, second);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&other);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* binds that wait, and those that others wait for */
+static void syncs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, KiB(64));
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_visible(&dev)), 0);
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = bo.handle,
+		.address = AT,
+		.range = bo.size,
+	};
+	uint32_t done = tsr_syncobj_new(&dev), never = tsr_syncobj_new(&dev);
+	struct tsr_busy busy;
+
+	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, never, 0), -EINVAL);
+	tsr_gpu_fill(&dev, vm.patched, &bo, 0x31313131);
+	tsr_busy_start(&dev, vm.patched, &busy, 200);
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, busy.sync, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	/* in order: what it waited for is over */
+	require_eq(__tsr_syncobj_wait(dev.fd, busy.sync, 0, 0), 0);
+	check_at(&vm, &stage, AT, bo.size, 0x31313131);
+	tsr_busy_end(&dev, &busy);
+	tsr_syncobj_free(&dev, done);
+	tsr_syncobj_free(&dev, never);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* RES-7: the value of a monitored fence rises behind the commands, whatever becomes of these; a bind leaves it alone */
+static void monitored_fences(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), cached);
+	struct tsr_fence fence = tsr_fence_new(&dev, 0);
+	struct drm_tessera_sync sync = tsr_sync_signal(&fence, 5);
+	struct drm_tessera_submit_vm args = {
+		.context = vm.context,
+		.cmds = vm.at,
+		.syncs = { .stride = sizeof(sync), .count = 1, .array = (uintptr_t)&sync },
+	};
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = AT,
+		.range = KiB(4),
+	};
+	struct drm_tessera_vm_bind bind = {
+		.vm = vm.id,
+		.ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op },
+		.syncs = args.syncs,
+	};
+	struct tsr_cmd cmd;
+
+	tsr_bo_map(&dev, &bo);
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
+	tsr_vm_place(&vm, &bo);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x41414141);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_vm_place(&vm, &vm.cmds);
+	args.cmd_size = tsr_cmd_bytes(&cmd);
+	require_ok(__tsr_submit_vm_ioctl(dev.fd, &args));
+	/* in memory, before anybody is told */
+	while (*fence.value < 5)
+		;
+	tsr_words_check(bo.map, bo.size / 4, 0x41414141);
+	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 5, INT64_MAX));
+
+	sync.point = 6;
+	require_ok(__tsr_vm_bind_ioctl(dev.fd, &bind));
+	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 6, INT64_MAX));
+	require_eq(*fence.value, 5);
+	/* now it is a bad access */
+	sync.point = 7;
+	require_ok(__tsr_submit_vm_ioctl(dev.fd, &args));
+	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 7, INT64_MAX));
+	require_eq(*fence.value, 7);
+	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -EIO);
+	tsr_cmd_fini(&cmd);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* a VM goes with what is mapped, when nobody uses it any more, and jobs that are queued still run */
+static void lifetime(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t before = tsr_query_memory(&dev, seg->id).client_used;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		struct tsr_vm vm = tsr_vm_open(&dev);
+		struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(seg), AT);
+		uint32_t sync = tsr_syncobj_new(&dev);
+		struct tsr_cmd cmd;
+
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
+		memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+		tsr_vm_place(&vm, &vm.cmds);
+		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+		tsr_vm_free(&dev, vm.id);
+		require_err(__tsr_vm_destroy(dev.fd, vm.id), -ENOENT);
+		tsr_context_free(&dev, vm.context);
+		tsr_context_free(&dev, vm.patched);
+		tsr_bo_free(&dev, &bo);
+		tsr_bo_free(&dev, &vm.cmds);
+		require_ok(tsr_syncobj_status(&dev, sync));
+		tsr_syncobj_free(&dev, sync);
+		tsr_cmd_fini(&cmd);
+		if (tap_slow() && i > 40)
+			break;
+	}
+	/* freed by a worker */
+	for (uint32_t i = 0; i < 500; i++) {
+		if (tsr_query_memory(&dev, seg->id).client_used == before)
+			break;
+		usleep(10000);
+	}
+	require_eq(tsr_query_memory(&dev, seg->id).client_used, before);
+	tsr_close(&dev);
+}
+
+/* a worker frees what was given back */
+static void wait_for_vm(struct tsr_device *dev)
+{
+	struct drm_tessera_vm_create args;
+	int rc = -1;
+
+	for (uint32_t i = 0; rc && i < 1000; i++) {
+		if (i)
+			usleep(10000);
+		memset(&args, 0, sizeof(args));
+		rc = __tsr_vm_create(dev->fd, &args);
+	}
+	require_ok(rc);
+	tsr_vm_free(dev, args.id);
+}
+
+/* so many VMs, and no more; others have theirs */
+static void limit_of_vms(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct drm_tessera_vm_create args;
+	uint32_t num = 0, ids[300];
+	int rc;
+
+	tsr_vm_free(&dev, tsr_vm_new(&dev));
+	for (;;) {
+		memset(&args, 0, sizeof(args));
+		rc = __tsr_vm_create(dev.fd, &args);
+		if (rc)
+			break;
+		require(num < ARRAY_SIZE(ids));
+		ids[num++] = args.id;
+	}
+	require_eq(rc, -ENOSPC);
+	require(num >= 16);
+	tap_join(tap_fork(fork_map_and_run, NULL));
+	for (uint32_t i = 0; i < num; i++)
+		tsr_vm_free(&dev, ids[i]);
+	wait_for_vm(&dev);
+	map_and_run();
+	tsr_close(&dev);
+}
+
+/* so many page tables: those that hidden VRAM has no room for are in system memory, and as good */
+static void limit_of_tables(void)
+{
+	enum {
+		COUNT = 64
+	};
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct drm_tessera_vm_bind_op ops[COUNT];
+	uint64_t address = 0;
+	int rc;
+
+	/* two tables for each */
+	do {
+		for (uint32_t i = 0; i < COUNT; i++, address += 1ull << 30)
+			ops[i] = (struct drm_tessera_vm_bind_op){
+				.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+				.address = address,
+				.range = KiB(4),
+			};
+		rc = __tsr_vm_bind(dev.fd, vm.id, ops, COUNT, 0, 0);
+	} while (!rc);
+	require_eq(rc, -ENOSPC);
+	require(address > 3000ull << 30);
+	address -= (uint64_t)COUNT << 30;
+	tsr_vm_fill(&vm, address - (1ull << 30), KiB(4), 1);
+	require_eq(tsr_vm_try_fill(&vm, address, KiB(4), 1), -EFAULT);
+	tsr_vm_renew(&vm);
+	tsr_vm_unmap(&dev, vm.id, 0, address);
+	tsr_vm_map_null(&dev, vm.id, address, KiB(4));
+	tsr_vm_fill(&vm, address, KiB(4), 1);
+	tsr_vm_close(&vm);
+	wait_for_vm(&dev);
+	map_and_run();
+	tsr_close(&dev);
+}
+
+/* section 4: what is refused, with nothing changed */
+static void bad_operations(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	const struct {
+		struct drm_tessera_vm_bind_op op;
+		int rc;
+	} rows[] = {
+		{ { .op = 3, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .flags = 2, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .pad = 1, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .handle = 0, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .handle = 4711, .address = AT, .range = KiB(4) }, -ENOENT },
+		{ { .handle = bo.handle, .address = AT, .range = 0 }, -EINVAL },
+		{ { .handle = bo.handle, .address = AT, .range = KiB(4) + 8 }, -EINVAL },
+		{ { .handle = bo.handle, .address = AT + 8, .range = KiB(4) }, -EINVAL },
+		{ { .handle = bo.handle, .offset = 8, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .handle = bo.handle, .address = AT, .range = KiB(68) }, -EINVAL },
+		{ { .handle = bo.handle, .offset = KiB(64), .address = AT, .range = KiB(4) },
+		  -EINVAL },
+		{ { .handle = bo.handle, .offset = KiB(4), .address = AT, .range = KiB(64) },
+		  -EINVAL },
+		{ { .handle = bo.handle, .offset = -KiB(4), .address = AT, .range = KiB(8) },
+		  -EINVAL },
+		{ { .handle = bo.handle, .address = 1ull << 48, .range = KiB(4) }, -EINVAL },
+		{ { .handle = bo.handle, .address = (1ull << 48) - KiB(4), .range = KiB(8) },
+		  -EINVAL },
+		{ { .handle = bo.handle, .address = -KiB(4), .range = KiB(8) }, -EINVAL },
+		{ { .op = 1, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 1, .offset = KiB(4), .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 1, .flags = 1, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 2, .handle = bo.handle, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 2, .flags = 1, .address = AT, .range = KiB(4) }, -EINVAL },
+		{ { .op = 2, .address = AT, .range = (64ull << 30) + KiB(4) }, -E2BIG },
+	};
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++)
+		require_msg(__tsr_vm_bind(dev.fd, vm.id, &rows[i].op, 1, 0, 0) == rows[i].rc,
+			    "row %u", i);
+	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+static void bad_arguments(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	const struct drm_tessera_vm_bind_op good = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = bo.handle,
+		.address = AT,
+		.range = KiB(64),
+	};
+	struct drm_tessera_vm_bind bind = {
+		.vm = vm.id,
+		.ops.stride = sizeof(good),
+		.ops.count = 1,
+		.ops.array = (uintptr_t)&good,
+	};
+	struct drm_tessera_submit_vm submit = { .context = vm.context,
+						.cmds = vm.at,
+						.cmd_size = 64 };
+	struct drm_tessera_context_create ctx = { .engine = dev.render, .vm = vm.id };
+	struct drm_tessera_vm_create create = { .flags = 1 };
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+
+#define BIND(field, value, rc)                                                                     \
+	do {                                                                                       \
+		struct drm_tessera_vm_bind b = bind;                                               \
+		b.field = (value);                                                                 \
+		require_err(__tsr_vm_bind_ioctl(dev.fd, &b), rc);                                  \
+	} while (0)
+	BIND(vm, 4711, -ENOENT);
+	BIND(flags, 1, -EINVAL);
+	BIND(ops.count, 0, -EINVAL);
+	BIND(ops.count, dev.info.max_binds + 1, -E2BIG);
+	BIND(ops.stride, 8, -EINVAL);
+	BIND(ops.array, 8, -EFAULT);
+	BIND(syncs.count, dev.info.max_syncs + 1, -E2BIG);
+
+#define SUBMIT(field, value, rc)                                                                   \
+	do {                                                                                       \
+		struct drm_tessera_submit_vm s = submit;                                           \
+		s.field = (value);                                                                 \
+		require_err(__tsr_submit_vm_ioctl(dev.fd, &s), rc);                                \
+	} while (0)
+	SUBMIT(context, 4711, -ENOENT);
+	SUBMIT(context, vm.patched, -EOPNOTSUPP);
+	SUBMIT(flags, 1, -EINVAL);
+	SUBMIT(pad, 1, -EINVAL);
+	SUBMIT(cmds, vm.at + 4, -EINVAL);
+	SUBMIT(cmd_size, 0, -EINVAL);
+	SUBMIT(cmd_size, 4, -EINVAL);
+	SUBMIT(cmd_size, dev.info.max_cmd_bytes + 8, -E2BIG);
+	SUBMIT(syncs.count, dev.info.max_syncs + 1, -E2BIG);
+
+	require_err(__tsr_vm_create(dev.fd, &create), -EINVAL);
+	require_err(__tsr_vm_destroy(dev.fd, 4711), -ENOENT);
+	ctx.flags = DRM_TESSERA_CONTEXT_LEAK_CHECK;
+	require_err(__tsr_context_create(dev.fd, &ctx), -EINVAL);
+	ctx.flags = 0;
+	ctx.vm = 4711;
+	require_err(__tsr_context_create(dev.fd, &ctx), -ENOENT);
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	require_err(__tsr_submit(&dev, vm.context, &cmd, 0, 0, &args), -EOPNOTSUPP);
+	tsr_cmd_fini(&cmd);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* random changes of what is mapped, moves and jobs, against a model of what is where */
+static void random_changes(void)
+{
+	enum {
+		PAGES = 1200,
+		OBJECTS = 5,
+		BO_PAGES = 640
+	};
+	struct tsr_device dev = tsr_open();
+	uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_hidden(&dev)),
+			    tsr_bit(tsr_seg_gart(&dev)) };
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo stage = new_stage(&vm, KiB(4) * PAGES), bo[OBJECTS];
+	static int owner[PAGES], page[PAGES]; /* object or -1; page in it */
+	static uint32_t value[OBJECTS][BO_PAGES];
+	uint32_t seed = 1, rounds = tap_slow() ? 60 : 300;
+
+#define ANY(n) ((seed = seed * 1664525 + 1013904223) >> 8) % (n)
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		bo[i] = tsr_bo_new(&dev, KiB(4) * BO_PAGES, sets[i % ARRAY_SIZE(sets)], 0);
+	for (uint32_t i = 0; i < PAGES; i++)
+		owner[i] = -1;
+	for (uint32_t round = 0; round < rounds; round++) {
+		uint32_t first = ANY(PAGES), count = 1 + ANY(PAGES - first), o = ANY(OBJECTS), from;
+		uint32_t kind = ANY(8);
+
+		if (ANY(3) == 0)
+			count = count > 20 ? 1 + ANY(20) : count;
+		count = count < BO_PAGES ? count : BO_PAGES;
+		from = ANY(BO_PAGES - count + 1);
+		if (kind < 4) {
+			tsr_vm_map(&dev, vm.id, &bo[o], KiB(4) * from, AT + KiB(4) * first,
+				   KiB(4) * count, 0);
+			for (uint32_t i = 0; i < count; i++) {
+				owner[first + i] = (int)o;
+				page[first + i] = (int)(from + i);
+			}
+		} else if (kind == 4) {
+			tsr_vm_unmap(&dev, vm.id, AT + KiB(4) * first, KiB(4) * count);
+			for (uint32_t i = 0; i < count; i++)
+				owner[first + i] = -1;
+		} else if (kind == 5) {
+			tsr_evict_set(sets[ANY(ARRAY_SIZE(sets))]);
+		}
+		for (uint32_t i = 0; i < OBJECTS; i++)
+			tsr_vm_place(&vm, &bo[i]);
+		/* write one run of pages that are mapped, and read another */
+		for (uint32_t pass = 0; pass < 2; pass++) {
+			uint32_t at = ANY(PAGES), end;
+
+			while (at < PAGES && owner[at] < 0)
+				at++;
+			for (end = at; end < PAGES && owner[end] >= 0; end++)
+				;
+			if (at == end)
+				continue;
+			if (!pass) {
+				tsr_vm_fill(&vm, AT + KiB(4) * at, KiB(4) * (end - at), round + 1);
+				for (uint32_t i = at; i < end; i++)
+					value[owner[i]][page[i]] = round + 1;
+				continue;
+			}
+			tsr_vm_place(&vm, &stage);
+			tsr_vm_copy(&vm, STAGE, AT + KiB(4) * at, KiB(4) * (end - at));
+			for (uint32_t i = at; i < end; i++)
+				tsr_words_check((uint32_t *)stage.map + 1024 * (i - at), 1024,
+						value[owner[i]][page[i]]);
+		}
+	}
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tsr_bo_free(&dev, &bo[i]);
+	tsr_bo_free(&dev, &stage);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+#define FAULTS (TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY))
+
+static const struct tap_test tests[] = {
+	{ "RES-5 what is mapped is found", map_and_run, 0, 0 },
+	{ "RES-5 any alignment", any_alignment, 0, 0 },
+	{ "RES-6 parts of a mapping", parts, FAULTS, 0 },
+	{ "RES-6 lists of changes", lists, FAULTS, 0 },
+	{ "RES-6 null mappings", null_mappings, FAULTS, 0 },
+	{ "RES-6 read-only mappings", read_only, FAULTS, 0 },
+	{ "RES-5 RES-6 an object that moves keeps its addresses", moves, FAULTS, 0 },
+	{ "RES-5 an object at many addresses moves", many_mappings, FAULTS, 0 },
+	{ "RES-5 moves wait for jobs", moves_wait_for_jobs, 0, 0 },
+	{ "RES-5 an address in two processes", two_processes, FAULTS, 0 },
+	{ "RES-5 an object in several VMs", shared, 0, 0 },
+	{ "RES-6 a fault loses its context alone", faults, FAULTS, 0 },
+	{ "binds wait, and are waited for", syncs, 0, 0 },
+	{ "RES-7 monitored fences", monitored_fences, FAULTS, 0 },
+	{ "a VM goes with its last user", lifetime, 0, 0 },
+	{ "limit of VMs", limit_of_vms, 0, 0 },
+	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
+	{ "bad operations of a bind", bad_operations, FAULTS, 0 },
+	{ "bad arguments", bad_arguments, 0, 0 },
+	{ "RES-5 random changes", random_changes, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/* GPU virtual addresses. */
+#include "vm.h"
+
+int __tsr_vm_create(int fd, struct drm_tessera_vm_create *args)
+{
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_VM_CREATE, args);
+}
+
+uint32_t tsr_vm_new(struct tsr_device *dev)
+{
+	struct drm_tessera_vm_create args = { 0 };
+
+	if (!(dev->info.caps & DRM_TESSERA_CAP_VM))
+		tap_skip("the device has no virtual addresses");
+	require_ok(__tsr_vm_create(dev->fd, &args));
+	require(args.id);
+	return args.id;
+}
+
+int __tsr_vm_destroy(int fd, uint32_t id)
+{
+	struct drm_tessera_vm_destroy args = { .id = id };
+
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_VM_DESTROY, &args);
+}
+
+void tsr_vm_free(struct tsr_device *dev, uint32_t id)
+{
+	require_ok(__tsr_vm_destroy(dev->fd, id));
+}
+
+int __tsr_vm_bind_ioctl(int fd, struct drm_tessera_vm_bind *args)
+{
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_VM_BIND, args);
+}
+
+/* as many as there are */
+static void set_syncs(struct drm_tessera_array *array, struct drm_tessera_sync syncs[2],
+		      uint32_t wait, uint32_t signal)
+{
+	memset(syncs, 0, 2 * sizeof(*syncs));
+	array->stride = sizeof(*syncs);
+	array->count = 0;
+	array->array = (uintptr_t)syncs;
+	if (wait)
+		syncs[array->count++].handle = wait;
+	if (signal) {
+		syncs[array->count].flags = DRM_TESSERA_SYNC_SIGNAL;
+		syncs[array->count++].handle = signal;
+	}
+}
+
+int __tsr_vm_bind(int fd, uint32_t vm, const struct drm_tessera_vm_bind_op *ops, uint32_t count,
+		  uint32_t wait, uint32_t signal)
+{
+	struct drm_tessera_sync syncs[2];
+	struct drm_tessera_vm_bind args = {
+		.vm = vm,
+		.ops.stride = sizeof(*ops),
+		.ops.count = count,
+		.ops.array = (uintptr_t)ops,
+	};
+
+	set_syncs(&args.syncs, syncs, wait, signal);
+	return __tsr_vm_bind_ioctl(fd, &args);
+}
+
+void tsr_vm_map(struct tsr_device *dev, uint32_t vm, const struct tsr_bo *bo, uint64_t offset,
+		uint64_t address, uint64_t range, uint32_t flags)
+{
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.flags = flags,
+		.handle = bo->handle,
+		.offset = offset,
+		.address = address,
+		.range = range,
+	};
+
+	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
+}
+
+void tsr_vm_unmap(struct tsr_device *dev, uint32_t vm, uint64_t address, uint64_t range)
+{
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = address,
+		.range = range,
+	};
+
+	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
+}
+
+void tsr_vm_map_null(struct tsr_device *dev, uint32_t vm, uint64_t address, uint64_t range)
+{
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+		.address = address,
+		.range = range,
+	};
+
+	require_ok(__tsr_vm_bind(dev->fd, vm, &op, 1, 0, 0));
+}
+
+uint32_t tsr_vm_context_new(struct tsr_device *dev, uint32_t vm)
+{
+	struct drm_tessera_context_create args = { .engine = dev->render, .vm = vm };
+
+	require_ok(__tsr_context_create(dev->fd, &args));
+	return args.id;
+}
+
+void tsr_cmd_bind_address(struct tsr_cmd *cmd, uint32_t slot, uint64_t address, uint64_t bytes,
+			  bool write)
+{
+	uint32_t *p = tsr_cmd_packet(cmd, TSR_OP_BIND_SLOT, 0, TSR_BIND_SLOT_DWORDS);
+
+	p[1] = slot;
+	p[2] = (uint32_t)address;
+	p[3] = (uint32_t)(address >> 32);
+	p[4] = (uint32_t)bytes;
+	p[5] = (uint32_t)(bytes >> 32);
+	p[6] = TSR_FORMAT_R32 << TSR_SURF_FORMAT_SHIFT | TSR_SURF_READ |
+	       (write ? TSR_SURF_WRITE : 0);
+}
+
+int __tsr_submit_vm_ioctl(int fd, struct drm_tessera_submit_vm *args)
+{
+	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_SUBMIT_VM, args);
+}
+
+int __tsr_submit_vm(struct tsr_device *dev, uint32_t context, uint64_t cmds, uint32_t bytes,
+		    uint32_t wait, uint32_t signal)
+{
+	struct drm_tessera_sync syncs[2];
+	struct drm_tessera_submit_vm args = {
+		.context = context,
+		.cmds = cmds,
+		.cmd_size = bytes,
+	};
+
+	set_syncs(&args.syncs, syncs, wait, signal);
+	return __tsr_submit_vm_ioctl(dev->fd, &args);
+}
+
+struct tsr_vm tsr_vm_open(struct tsr_device *dev)
+{
+	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+	struct tsr_vm vm = { .dev = dev, .id = tsr_vm_new(dev), .at = TSR_VM_CMDS };
+
+	vm.context = tsr_vm_context_new(dev, vm.id);
+	vm.patched = tsr_context_new(dev, 0);
+	vm.cmds = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cached);
+	tsr_bo_map(dev, &vm.cmds);
+	tsr_vm_map(dev, vm.id, &vm.cmds, 0, vm.at, vm.cmds.size, 0);
+	return vm;
+}
+
+void tsr_vm_close(struct tsr_vm *vm)
+{
+	tsr_context_free(vm->dev, vm->context);
+	tsr_context_free(vm->dev, vm->patched);
+	tsr_vm_free(vm->dev, vm->id);
+	tsr_bo_free(vm->dev, &vm->cmds);
+}
+
+void tsr_vm_renew(struct tsr_vm *vm)
+{
+	tsr_context_free(vm->dev, vm->context);
+	vm->context = tsr_vm_context_new(vm->dev, vm->id);
+}
+
+void tsr_vm_place(struct tsr_vm *vm, const struct tsr_bo *bo)
+{
+	tsr_gpu_touch(vm->dev, vm->patched, bo);
+}
+
+int tsr_vm_run(struct tsr_vm *vm, const struct tsr_cmd *cmd)
+{
+	uint32_t sync = tsr_syncobj_new(vm->dev);
+	int status;
+
+	require(tsr_cmd_bytes(cmd) <= vm->cmds.size);
+	memcpy(vm->cmds.map, cmd->dw, tsr_cmd_bytes(cmd));
+	tsr_vm_place(vm, &vm->cmds);
+	status = __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(cmd), 0, sync);
+	require_ok(status);
+	status = tsr_syncobj_status(vm->dev, sync);
+	tsr_syncobj_free(vm->dev, sync);
+	return status;
+}
+
+int tsr_vm_try_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t value)
+{
+	struct tsr_cmd cmd;
+	int status;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, address, bytes, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bytes / 4), value);
+	status = tsr_vm_run(vm, &cmd);
+	tsr_cmd_fini(&cmd);
+	return status;
+}
+
+int tsr_vm_try_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t bytes)
+{
+	struct tsr_cmd cmd;
+	int status;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, to, bytes, true);
+	tsr_cmd_bind_address(&cmd, 1, from, bytes, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bytes / 4));
+	status = tsr_vm_run(vm, &cmd);
+	tsr_cmd_fini(&cmd);
+	return status;
+}
+
+void tsr_vm_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t value)
+{
+	require_ok(tsr_vm_try_fill(vm, address, bytes, value));
+}
+
+void tsr_vm_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t bytes)
+{
+	require_ok(tsr_vm_try_copy(vm, to, from, bytes));
+}
