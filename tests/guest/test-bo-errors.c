@@ -458,9 +458,13 @@ static void bad_ioctls(void)
 	struct tsr_device dev = tsr_open();
 	uint8_t arg[256] = { 0 };
 
-	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x20; nr++) {
-		if (nr == DRM_TESSERA_LOCK || nr == DRM_TESSERA_UNLOCK ||
-		    nr == DRM_TESSERA_BO_CREATE_TWINS)
+	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x40; nr++) {
+		bool gap = nr == 0x1a ||
+			   (nr > DRM_TESSERA_CONTEXT_STATUS && nr < 0x20 &&
+			    nr != DRM_TESSERA_FENCE_CREATE && nr != DRM_TESSERA_FENCE_DESTROY &&
+			    nr != DRM_TESSERA_FENCE_SIGNAL);
+
+		if (nr >= DRM_TESSERA_LOCK && nr <= DRM_TESSERA_BUDGET && !gap)
 			continue;
 		require_err(tsr_ioctl(dev.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint8_t[64]), arg),
 			    -EINVAL);

@@ -296,7 +296,7 @@ static void engines_and_limits(void)
 	else
 		require(dev.info.group_timeout_ms >= dev.info.job_timeout_ms);
 	require(dev.info.caps & DRM_TESSERA_CAP_SPLIT);
-	require(!(dev.info.caps & DRM_TESSERA_CAP_VM));
+	require(dev.info.caps & DRM_TESSERA_CAP_VM);
 	require_eq(dev.info.hw_version >> 16, TSR_ID_VERSION_VALUE >> 16);
 	require(dev.info.timestamp_ns > 0);
 	tsr_close(&dev);
