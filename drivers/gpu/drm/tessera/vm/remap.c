@@ -34,9 +34,11 @@
 
 /*
  * Tables that a move has written, or takes, in all VMs together. It is paid for by who needs room, who has nothing
- * to do with the owner of the VMs: what takes more is left to these.
+ * to do with the owners of the VMs: what takes more is left to these.
  */
 #define MAX_WRITES	1024U
+/* Each VM has a part of them, so that none lives at the cost of others, and no less than this. */
+#define MIN_WRITES	64U
 
 /* What becomes of one VM. */
 struct remap_space {
@@ -45,6 +47,8 @@ struct remap_space {
 	struct tessera_pt_change *change;
 	struct tessera_pt_room out, in;
 	u32 tables;
+	/* What is left of its part of MAX_WRITES. */
+	u32 left;
 	/* There is memory to say where the object is then. */
 	bool shows;
 };
@@ -62,8 +66,6 @@ struct tessera_remap {
 	u64 to_offset;
 	struct remap_space *spaces;
 	u32 num_spaces;
-	/* Of MAX_WRITES. */
-	u32 left;
 	bool foreign;
 	bool locked;
 };
@@ -185,10 +187,10 @@ static int remap_make_room_out(struct tessera_remap *remap, struct remap_space *
 			continue;
 		}
 		writes += tessera_pt_writes_bound(va->va.addr, va->va.range, NULL);
-		if (writes > remap->left)
+		if (writes > rs->left)
 			return 0;
 	}
-	remap->left -= writes;
+	rs->left -= writes;
 
 	return tessera_pt_room_init(&rs->out, remap->batch, writes, lists);
 }
@@ -220,10 +222,11 @@ static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_p
 		return ERR_PTR(-ENOMEM);
 	remap->batch = batch;
 	remap->from = from;
-	remap->left = MAX_WRITES;
 	remap->foreign = is_behind_foreign(bo);
-	for (i = 0; !ret && i < remap->num_spaces; i++)
+	for (i = 0; !ret && i < remap->num_spaces; i++) {
+		remap->spaces[i].left = max(MAX_WRITES / remap->num_spaces, MIN_WRITES);
 		ret = remap_make_room_out(remap, &remap->spaces[i]);
+	}
 	if (ret) {
 		remap_free(remap);
 		return ERR_PTR(ret);
@@ -252,10 +255,9 @@ static int remap_make_room_in(struct tessera_remap *remap, struct remap_space *r
 		tables += tessera_pt_tables_bound(va->va.addr, va->va.range, &source);
 		writes += tessera_pt_writes_bound(va->va.addr, va->va.range, &source);
 		lists |= !!source.pages;
-		if (tables + writes > remap->left)
+		if (tables + writes > rs->left)
 			return 0;
 	}
-	remap->left -= tables + writes;
 	rs->tables = tables;
 	rs->shows = true;
 
