@@ -240,28 +240,32 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	ttm_bo_assign_mem(tbo, new_mem);
 }
 
-/* Leave the pages to a ghost that frees them when the engine has read them. */
-static int move_finish_ghost(struct move *move, struct dma_fence *fence,
-			     struct ttm_resource *new_mem)
+/*
+ * Leave the pages to a ghost that frees them when the engine has read them; without memory for one
+ * wait until it has. It must not fail: page tables show the new place already.
+ */
+static void move_finish_ghost(struct move *move, struct dma_fence *fence,
+			      struct ttm_resource *new_mem)
 {
-	int ret;
+	struct ttm_buffer_object *tbo = &move->bo->tbo;
 
-	ret = ttm_bo_move_accel_cleanup(&move->bo->tbo, fence, false, true, new_mem);
-	if (ret)
+	if (ttm_bo_move_accel_cleanup(tbo, fence, false, true, new_mem)) {
 		dma_fence_wait(fence, false);
-
-	return ret;
+		ttm_bo_move_sync_cleanup(tbo, new_mem);
+	}
 }
 
 /* The bytes are in memory now. What to do with the pages they came from? */
-static int move_finish_page_in(struct move *move, struct dma_fence *fence,
-			       struct ttm_resource *new_mem)
+static void move_finish_page_in(struct move *move, struct dma_fence *fence,
+				struct ttm_resource *new_mem)
 {
 	struct tessera_bo *bo = move->bo;
 	bool had_pages = tessera_backing_has_bytes(bo);
 
-	if (had_pages && !tessera_backing_retain(bo, fence))
-		return move_finish_ghost(move, fence, new_mem);
+	if (had_pages && !tessera_backing_retain(bo, fence)) {
+		move_finish_ghost(move, fence, new_mem);
+		return;
+	}
 
 	/* Pages allocated later are written by an eviction before anybody reads them. */
 	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
@@ -269,14 +273,14 @@ static int move_finish_page_in(struct move *move, struct dma_fence *fence,
 	/* Jobs of a VM that maps it do not say that they write it. */
 	bo->copy_valid = had_pages && !tessera_bo_is_in_vm(bo) &&
 			 READ_ONCE(tessera_bo_device(bo)->retain->keep_copy);
-
-	return 0;
 }
 
-static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
+static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_resource *new_mem)
 {
-	if (!move->from && tessera_segment_is_memory(move->to))
-		return move_finish_page_in(move, fence, new_mem);
+	if (!move->from && tessera_segment_is_memory(move->to)) {
+		move_finish_page_in(move, fence, new_mem);
+		return;
+	}
 
 	move_finish_pipelined(move, fence, new_mem);
 	if (!tessera_segment_is_memory(move->to)) {
@@ -287,8 +291,6 @@ static int move_finish(struct move *move, struct dma_fence *fence, struct ttm_re
 		move->bo->offer.lost = true;
 	if (!move->to && tessera_bo_is_offered(move->bo))
 		tessera_backing_count_offered(move->bo, true);
-
-	return 0;
 }
 
 /* The device is gone and the contents of its memory with it. */
@@ -395,7 +397,6 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 {
 	struct tessera_range *range = move->to ? to_tessera_range(new_mem) : NULL;
 	struct dma_fence *fence;
-	int ret;
 
 	/* What is dropped cannot get lost. */
 	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
@@ -404,11 +405,11 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 		return PTR_ERR(fence);
 	if (range)
 		range->declared = true;
-	ret = move_finish(move, fence, new_mem);
+	move_finish(move, fence, new_mem);
 	dma_fence_put(fence);
 	tessera_departure_destroy(move->departure);
 
-	return ret;
+	return 0;
 }
 
 /**
