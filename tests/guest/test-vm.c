@@ -122,6 +122,7 @@ static void parts(void)
 	check_at(&vm, &stage, AT, MiB(1), 0x22222222);
 	check_at(&vm, &stage, AT + MiB(1) + KiB(4), MiB(3) - KiB(4), 0x22222222);
 	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1), KiB(4), 0), -EFAULT);
+	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_GUILTY);
 	tsr_vm_renew(&vm);
 
 	tsr_gpu_fill(&dev, vm.patched, &other, 0x33333333);
@@ -921,7 +922,23 @@ static void random_changes(void)
 
 #define FAULTS (TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY))
 
+/* The mapping keeps the object, and the call does not wait for that to end. */
+static void destroy_mapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
+
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, KiB(64), 0);
+	tsr_vm_place(&vm, &bo);
+	require_ok(__tsr_bo_destroy(dev.fd, bo.handle, DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
+	tsr_vm_fill(&vm, AT, KiB(64), 0x55555555);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
+	{ "DESTROY-8 a mapping is not waited for", destroy_mapped, 0, 0 },
 	{ "RES-5 what is mapped is found", map_and_run, 0, 0 },
 	{ "RES-5 any alignment", any_alignment, 0, 0 },
 	{ "RES-6 parts of a mapping", parts, FAULTS, 0 },

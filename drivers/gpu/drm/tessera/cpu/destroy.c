@@ -120,7 +120,7 @@ static int destroy_settle(struct tessera_bo *bo, struct dma_fence *work)
 static bool destroy_is_shared(struct tessera_bo *bo)
 {
 	return READ_ONCE(bo->tbo.base.handle_count) || READ_ONCE(bo->exported) ||
-	       atomic_read(&bo->num_vmas);
+	       atomic_read(&bo->num_vmas) || tessera_bo_is_in_vm(bo);
 }
 
 /* The handle may have been closed, and given to another object, while it was waited for. */
@@ -141,7 +141,8 @@ static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_b
  * @handle: the handle
  * @work: what to wait for beside jobs that name the object, or NULL
  *
- * What somebody else has, too, through a handle or a mapping, or has been exported, is not waited for.
+ * What somebody else has, too, through a handle or a mapping, of the CPU or of a VM, or has been exported, is
+ * not waited for.
  *
  * Return: 0, or with nothing done -ENOENT, -ERESTARTSYS or -ENOMEM.
  */

@@ -112,13 +112,15 @@ void tessera_registry_remove(struct tessera_device *tdev, u32 id)
  * @tdev: the device
  * @id: its number; nobody has a reference to it any more
  *
- * A fatal signal ends the wait, too. Numbers do not come again so soon that it mattered.
+ * A fatal signal ends the wait, too, and a suspend does not wait for it. Numbers do not come again so soon
+ * that it mattered.
  */
 void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id)
 {
 	struct tessera_registry *registry = tdev->registry;
 
-	wait_event_killable(registry->removed, !xa_load(&registry->objects, id));
+	wait_event_state(registry->removed, !xa_load(&registry->objects, id),
+			 (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
 }
 
 /**

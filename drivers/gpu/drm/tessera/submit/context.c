@@ -404,7 +404,7 @@ void tessera_context_status(struct tessera_context *ctx,
 	status->device_resets = tessera_context_resets(ctx->tdev) - ctx->resets;
 	status->flags = (lost || banned ? DRM_TESSERA_STATUS_LOST : 0) |
 			(banned ? DRM_TESSERA_STATUS_BANNED : 0);
-	if (status->hangs)
+	if (status->hangs || READ_ONCE(ctx->faulted))
 		status->reset = DRM_TESSERA_RESET_GUILTY;
 	else
 		status->reset = status->flags ? DRM_TESSERA_RESET_INNOCENT :

@@ -54,6 +54,8 @@ struct tessera_context {
 	struct tessera_leashes leashes;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
+	/** @faulted: a job of it was ended for what it did at an address */
+	bool faulted;
 	/** @hangs: jobs of it that hung, or kept an engine for too long */
 	atomic_t hangs;
 	/** @resets: of the device, before it was created */

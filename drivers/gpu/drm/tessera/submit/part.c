@@ -152,6 +152,7 @@ static void part_faulted(struct tessera_part *part)
 {
 	struct tessera_context *ctx = part->ctx;
 
+	WRITE_ONCE(ctx->faulted, true);
 	atomic_set(&ctx->guilty, 1);
 	dev_warn_ratelimited(ctx->tdev->drm.dev, "%s: context %u, VM %u: bad access, context lost\n",
 			     ctx->engine->name, ctx->hw_id, ctx->space->asid);
