@@ -317,10 +317,9 @@ int tessera_device_suspend(struct tessera_device *tdev)
 	}
 
 	ret = tessera_ttm_evict_segments(tdev, lost);
-	if (!ret)
-		ret = tessera_space_suspend(tdev);
 	if (ret)
 		return ret;
+	tessera_space_suspend(tdev);
 	ret = tessera_engines_pause(tdev);
 	if (ret)
 		return ret;

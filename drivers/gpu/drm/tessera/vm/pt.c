@@ -867,13 +867,29 @@ static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 	return fence;
 }
 
+/* What is not in the ring does not run any more. */
+static void lose_busy(struct tessera_device *tdev)
+{
+	struct tessera_space *space;
+	struct dma_fence *fence;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node) {
+		fence = find_job(space);
+		if (fence)
+			atomic_set(&space->lost, 1);
+		dma_fence_put(fence);
+	}
+	mutex_unlock(&tdev->spaces->lock);
+}
+
 /**
  * tessera_space_suspend() - see that no job is left that would look for its tables
  * @tdev: the device; user space is frozen
  *
- * Return: 0, or -EBUSY if that takes too long.
+ * VMs with more to do than others can be asked to wait for are lost: nobody keeps the machine awake.
  */
-int tessera_space_suspend(struct tessera_device *tdev)
+void tessera_space_suspend(struct tessera_device *tdev)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(JOBS_TIMEOUT_MS);
 	struct dma_fence *fence;
@@ -884,7 +900,8 @@ int tessera_space_suspend(struct tessera_device *tdev)
 		dma_fence_put(fence);
 	}
 
-	return left > 0 ? 0 : -EBUSY;
+	if (left <= 0)
+		lose_busy(tdev);
 }
 
 /**

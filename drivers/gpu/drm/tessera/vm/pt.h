@@ -142,7 +142,7 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
 			   struct dma_fence *fence);
 
-int tessera_space_suspend(struct tessera_device *tdev);
+void tessera_space_suspend(struct tessera_device *tdev);
 void tessera_space_resume(struct tessera_device *tdev);
 void tessera_space_lose_all(struct tessera_device *tdev);
 void tessera_space_unplug(struct tessera_device *tdev);
