@@ -331,12 +331,14 @@ void tessera_backing_use(struct tessera_bo *bo)
 /**
  * tessera_backing_count_offered() - count an object among those whose pages may be given up
  * @bo: the object
- * @offered: count it, or do so no longer
+ * @offered: count it, if it has any, or do so no longer; the reservation is held then
  */
 void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
 {
 	long pages = tessera_bo_bytes(bo) >> PAGE_SHIFT;
 
+	if (offered && !tessera_backing_users(bo))
+		return;
 	if (atomic_xchg(&bo->offer.counted, offered) == offered)
 		return;
 	atomic_long_add(offered ? pages : -pages, &bo_to_retain(bo)->offered);

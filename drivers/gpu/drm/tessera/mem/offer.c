@@ -203,6 +203,8 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	bo->offer.lost = false;
 	tessera_backing_count_offered(bo, false);
 	WRITE_ONCE(bo->offer.priority, 0);
+	/* Whoever has listed it as resident misses it from now on. */
+	tessera_bo_device(bo)->resident_ops->moved(bo);
 }
 
 static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *list)

@@ -9,8 +9,8 @@
  *
  * Others may still make listed objects move out: a client above its fair share gives way, and
  * so does one without demand (pure/victim.c); so do CPU accesses and suspend. Before it takes
- * anything away a move puts the object on the list of what was evicted. A job is armed only
- * while that list is empty: else all is brought back first (RES-2). So a submission costs the
+ * anything away a move puts the object on the list of what was evicted. A job is to be
+ * armed only while that list is empty: else all is brought back first (RES-2); nobody asks yet. So a submission costs the
  * same whatever is listed. Whoever arms it does so under a lock that a move of what it can reach
  * takes later than it writes the list, and waits for it.
  *
@@ -845,6 +845,7 @@ static void resident_moves(struct tessera_bo *bo)
 		listing_mark(listing, true);
 }
 
+/* What is offered is not missed until it is reclaimed, which tells so. */
 static void resident_moved(struct tessera_bo *bo)
 {
 	bool serves = tessera_residency_serves(bo, bo_is_written(bo)) > 0;
@@ -854,7 +855,7 @@ static void resident_moved(struct tessera_bo *bo)
 	if (!list_empty(&bo->listings) && bo_is_written(bo))
 		tessera_residency_written(bo);
 	list_for_each_entry(listing, &bo->listings, node)
-		listing_mark(listing, !serves);
+		listing_mark(listing, !serves && !tessera_bo_is_offered(bo));
 }
 
 static const struct tessera_resident_ops resident_ops = {
