@@ -528,7 +528,7 @@ struct drm_tessera_reclaim {
  *
  * With DESTROY_ASSUME_NOT_IN_USE it goes when the jobs are done that list it, which is what
  * DRM_IOCTL_GEM_CLOSE does. With DESTROY_SYNCHRONOUS the call waits for what the other flag says, and returns when the memory is free,
- * unless something else keeps the object: another handle, or a mapping; what was ever exported is not waited for. A signal ends the wait, with nothing destroyed.
+ * unless something else keeps the object: another handle, or a mapping, of a VM, too; what was ever exported is not waited for. A signal ends the wait, with nothing destroyed.
  *
  * Until it goes, its memory counts as the client's.
  *
@@ -695,7 +695,7 @@ struct drm_tessera_unlock2 {
  * SUBMIT_VM; the VM lives as long as the context.
  *
  * Of the jobs that are ready an engine gets those of the highest priority first. But when 16 have passed one of lower priority
- * that is ready, that one is next; so whatever the others do, a context of low priority goes on.
+ * that is ready, that one is next; so one of low priority goes on, unless others fill the ring.
  *
  * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
  * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this client; -ENOENT: unknown
