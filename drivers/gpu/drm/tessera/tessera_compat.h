@@ -7,9 +7,11 @@
 #ifndef __TESSERA_COMPAT_H__
 #define __TESSERA_COMPAT_H__
 
+#include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
 
+#include <drm/drm_gpuvm.h>
 #include <drm/gpu_scheduler.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_device.h>
@@ -92,6 +94,33 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 #define TESSERA_COMPAT_CACHE_SGT_MAPPING .cache_sgt_mapping = true,
 #else
 #define TESSERA_COMPAT_CACHE_SGT_MAPPING
+#endif
+
+/* Arrays of fences wait for all of them: 7.x. */
+#ifdef TESSERA_HAVE_FENCE_ARRAY_ANY
+#define dma_fence_array_create(num, fences, context, seqno) \
+	dma_fence_array_create(num, fences, context, seqno, false)
+#endif
+
+/* What is to be mapped in a structure: 6.18. */
+#ifndef TESSERA_HAVE_GPUVM_MAP_REQ
+struct drm_gpuvm_map_req {
+	struct drm_gpuva_op_map map;
+};
+
+static inline int tessera_compat_sm_map(struct drm_gpuvm *gpuvm, void *priv,
+					const struct drm_gpuvm_map_req *req)
+{
+	return drm_gpuvm_sm_map(gpuvm, priv, req->map.va.addr, req->map.va.range,
+				req->map.gem.obj, req->map.gem.offset);
+}
+
+#define drm_gpuvm_sm_map(gpuvm, priv, req) tessera_compat_sm_map(gpuvm, priv, req)
+#endif
+
+/* Objects have lists of mappings without being asked: 7.x. */
+#ifndef TESSERA_HAVE_DRIVER_GEM_GPUVA
+#define DRIVER_GEM_GPUVA 0
 #endif
 
 /* Drivers have no date any more: 6.14. */

@@ -30,6 +30,7 @@
 #include "exec/job.h"
 #include "mem/bo.h"
 #include "submit/backlog.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 
 /* An object that is kept; a reference to it. */
@@ -233,8 +234,7 @@ static int backlog_renew_locked(struct tessera_backlog *backlog)
 	if (ret)
 		return ret;
 	if (num > 1) {
-		array = dma_fence_array_create(num, fences, backlog->context, ++backlog->seqno,
-					       false);
+		array = dma_fence_array_create(num, fences, backlog->context, ++backlog->seqno);
 		if (!array) {
 			backlog_put_fences(fences, num);
 			return -ENOMEM;

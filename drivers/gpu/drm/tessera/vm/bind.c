@@ -32,6 +32,7 @@
 #include "submit/foreign.h"
 #include "submit/sync.h"
 #include "tessera_assert.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "vm/bind.h"
 #include "vm/pt.h"
@@ -442,14 +443,19 @@ static void op_apply(struct bind *bind, struct bind_op *op)
 {
 	const struct drm_tessera_vm_bind_op *args = op->args;
 	struct drm_gpuvm *gpuvm = &bind->vm->base;
+	const struct drm_gpuvm_map_req req = {
+		.map.va.addr = args->address,
+		.map.va.range = args->range,
+		.map.gem.obj = op->bo ? &op->bo->tbo.base : NULL,
+		.map.gem.offset = args->offset,
+	};
 	int ret;
 
 	bind->op = op;
 	if (args->op == DRM_TESSERA_VM_BIND_UNMAP)
 		ret = drm_gpuvm_sm_unmap(gpuvm, bind, args->address, args->range);
 	else
-		ret = drm_gpuvm_sm_map(gpuvm, bind, args->address, args->range,
-				       op->bo ? &op->bo->tbo.base : NULL, args->offset);
+		ret = drm_gpuvm_sm_map(gpuvm, bind, &req);
 	drm_WARN_ON(gpuvm->drm, ret);
 	tessera_space_emit(bind->vm->space, &op->room);
 }

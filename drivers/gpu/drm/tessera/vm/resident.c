@@ -47,6 +47,7 @@
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "tessera_assert.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "vm/resident.h"
 
@@ -475,8 +476,7 @@ static int make_fence(struct make *make)
 		make->answer->fence = dma_fence_get_stub();
 		goto out;
 	}
-	array = dma_fence_array_create(fences.num, fences.fence, dma_fence_context_alloc(1), 1,
-				       false);
+	array = dma_fence_array_create(fences.num, fences.fence, dma_fence_context_alloc(1), 1);
 	if (!array) {
 		ret = -ENOMEM;
 		goto out;
