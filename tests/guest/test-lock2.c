@@ -58,19 +58,6 @@ static void unlock2(struct tsr_device *dev, const struct tsr_bo *bo)
 	require_ok(__tsr_unlock2(dev->fd, bo->handle));
 }
 
-static int list(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, bool write)
-{
-	struct drm_tessera_submit args;
-	struct tsr_cmd cmd;
-	int rc;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, bo, write);
-	rc = __tsr_submit(dev, ctx, &cmd, 0, 0, &args);
-	tsr_cmd_fini(&cmd);
-	return rc;
-}
-
 /* ---- the matrix ----------------------------------------------------------------------- */
 
 enum home {
@@ -140,7 +127,7 @@ static void matrix_row(struct tsr_device *dev, uint32_t ctx, const struct row *r
 	if (row->err) {
 		require_err(__tsr_lock2(dev->fd, bo.handle, 0, NULL), row->err);
 		require_err(__tsr_unlock2(dev->fd, bo.handle), -EINVAL);
-		require_ok(list(dev, ctx, &bo, true));
+		require_ok(__tsr_submit_use(dev, ctx, &bo, true));
 	} else {
 		lock2(dev, &bo);
 		if (leaves)
@@ -360,12 +347,12 @@ static void stays_out_of_memory(void)
 		lock2(&dev, &bo);
 		lock2(&dev, &bo);
 		tsr_pattern_write(&bo, i);
-		require_err(list(&dev, ctx, &bo, true), -EBUSY);
+		require_err(__tsr_submit_use(&dev, ctx, &bo, true), -EBUSY);
 		unlock2(&dev, &bo);
-		require_err(list(&dev, ctx, &bo, false), -EBUSY);
+		require_err(__tsr_submit_use(&dev, ctx, &bo, false), -EBUSY);
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 		unlock2(&dev, &bo);
-		require_ok(list(&dev, ctx, &bo, true));
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
 		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
 		tsr_bo_free(&dev, &bo);
 	}
@@ -397,11 +384,11 @@ static void read_only_aperture(void)
 
 	lock2(&dev, &bo);
 	tsr_pattern_write(&bo, 5);
-	require_ok(list(&dev, ctx, &bo, false));
+	require_ok(__tsr_submit_use(&dev, ctx, &bo, false));
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_ro(&dev)->id);
-	require_err(list(&dev, ctx, &bo, true), -EBUSY);
+	require_err(__tsr_submit_use(&dev, ctx, &bo, true), -EBUSY);
 	unlock2(&dev, &bo);
-	require_ok(list(&dev, ctx, &bo, true));
+	require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_visible(&dev)->id);
 	tsr_pattern_check(&bo, 5);
 	tsr_close(&dev);

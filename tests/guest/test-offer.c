@@ -44,19 +44,6 @@ static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t se
 	return bo;
 }
 
-static int list(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
-{
-	struct drm_tessera_submit args;
-	struct tsr_cmd cmd;
-	int rc;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, bo, false);
-	rc = __tsr_submit(dev, ctx, &cmd, 0, 0, &args);
-	tsr_cmd_fini(&cmd);
-	return rc;
-}
-
 /* the visible segment but for @left bytes, in objects of BYTES that are kept */
 static uint32_t fill_segment(struct tsr_device *dev, uint32_t ctx, uint32_t left, uint32_t keys,
 			     struct tsr_bo *bos)
@@ -101,7 +88,7 @@ static void kept_without_pressure(void)
 			tsr_pattern_check(&bos[i], i);
 		tsr_words_check(bos[3].map, WORDS, 0);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
-			require_ok(list(&dev, ctx, &bos[i]));
+			require_ok(__tsr_submit_use(&dev, ctx, &bos[i], false));
 	}
 	tsr_close(&dev);
 }
@@ -304,7 +291,7 @@ static void refused_while_offered(void)
 		/* it is mapped where it is */
 		tsr_pattern_check(&bo, i);
 		require_ok(offer(&dev, &bo, normal));
-		require_err(list(&dev, ctx, &bo), -EINVAL);
+		require_err(__tsr_submit_use(&dev, ctx, &bo, false), -EINVAL);
 		require_err(__tsr_make_one(&dev, &bo), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, 0), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_IGNORE_SYNC), -EINVAL);
@@ -317,7 +304,7 @@ static void refused_while_offered(void)
 		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
 		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
 		tsr_pattern_check(&bo, i);
-		require_ok(list(&dev, ctx, &bo));
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, false));
 		tsr_lock(&dev, &bo, 0);
 		require_err(offer(&dev, &bo, normal), -EBUSY);
 		tsr_unlock(&dev, &bo);

@@ -277,6 +277,19 @@ int __tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd 
 	return rc;
 }
 
+int __tsr_submit_use(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo, bool write)
+{
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, write);
+	rc = __tsr_submit(dev, context, &cmd, 0, 0, &args);
+	tsr_cmd_fini(&cmd);
+	return rc;
+}
+
 static void must_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 			uint32_t wait, uint32_t signal, struct drm_tessera_submit *args)
 {

@@ -205,6 +205,8 @@ int __tsr_submit_syncs(struct tsr_device *dev, uint32_t context, const struct ts
 /* returns the number of parts */
 uint32_t tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 		    uint32_t wait, uint32_t signal);
+/* a submission that lists an object and does nothing with it */
+int __tsr_submit_use(struct tsr_device *dev, uint32_t context, const struct tsr_bo *bo, bool write);
 /* submit, wait, return the fence's status; *parts may be NULL */
 int tsr_submit_status(struct tsr_device *dev, uint32_t context, const struct tsr_cmd *cmd,
 		      uint32_t *parts);
