@@ -25,8 +25,8 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* What a job is taken to cost, with its fences and its owner's struct. */
-#define JOB_COST	1024L
+/* What a job is taken to cost, with its fences, their dependencies and its owner's struct. */
+#define JOB_COST	1280L
 
 /* Jobs whose last reference is gone. */
 struct tessera_release_queue {
