@@ -20,9 +20,7 @@
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
-#include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
-#include <drm/ttm/ttm_placement.h>
 
 #include "cpu/access.h"
 #include "cpu/destroy.h"
@@ -30,38 +28,10 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
-#include "segments/segment.h"
+#include "mem/ttm.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
-
-static int destroy_leave_aperture(struct tessera_bo *bo)
-{
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
-	struct ttm_operation_ctx ctx = { .no_wait_gpu = true };
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-
-	return seg && tessera_segment_is_aperture(seg) ?
-		ttm_bo_validate(&bo->tbo, &placement, &ctx) : 0;
-}
-
-/* Called with locks of other objects held, perhaps: only try this one's, which nobody wants. */
-static void destroy_unmap(struct tessera_bo *bo)
-{
-	int ret;
-
-	if (!dma_resv_trylock(bo->tbo.base.resv))
-		return;
-
-	ret = destroy_leave_aperture(bo);
-	dma_resv_unlock(bo->tbo.base.resv);
-
-	/* The device goes on seeing the pages until the range is mapped again; users do not. */
-	if (ret)
-		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id,
-				    ret);
-}
 
 /**
  * tessera_destroy_free() - &drm_gem_object_funcs.free
@@ -74,7 +44,6 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	trace_tessera_bo_destroy(bo->id);
 	tessera_backing_count_offered(bo, false);
 	tessera_cpu_window_close(bo);
-	destroy_unmap(bo);
 	ttm_bo_fini(&bo->tbo);
 }
 
@@ -107,7 +76,7 @@ static int destroy_settle(struct tessera_bo *bo, struct dma_fence *work)
 	ret = dma_resv_lock_interruptible(resv, NULL);
 	if (ret)
 		return ret == -EINTR ? -ERESTARTSYS : ret;
-	ret = destroy_leave_aperture(bo);
+	ret = tessera_ttm_leave_aperture(bo);
 	dma_resv_unlock(resv);
 
 	return ret ?: tessera_access_wait(bo);

@@ -83,6 +83,45 @@ static void trace_evict(struct tessera_bo *bo)
 				    TESSERA_EVICT_OTHER);
 }
 
+/**
+ * tessera_ttm_leave_aperture() - an object does not come back
+ * @bo: the object, reservation held
+ *
+ * Does not wait. Does nothing unless it is in an aperture.
+ *
+ * Return: 0 or an error.
+ */
+int tessera_ttm_leave_aperture(struct tessera_bo *bo)
+{
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+	struct ttm_operation_ctx ctx = { .no_wait_gpu = true };
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	return seg && tessera_segment_is_aperture(seg) ?
+		ttm_bo_validate(&bo->tbo, &placement, &ctx) : 0;
+}
+
+/*
+ * Nobody has the object any more, and if it shared its VM's reservation it has one of its own now: so
+ * it is not locked, whatever the caller holds.
+ */
+static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
+{
+	int ret;
+
+	if (!tessera_bo_is_tessera(tbo) || !dma_resv_trylock(tbo->base.resv))
+		return;
+
+	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
+	dma_resv_unlock(tbo->base.resv);
+
+	/* The device goes on seeing the pages until the range is mapped again; users do not. */
+	if (ret)
+		drm_err_ratelimited(tbo->base.dev, "object %u stays mapped: %d\n",
+				    to_tessera_bo(tbo)->id, ret);
+}
+
 static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
 			    struct ttm_place *hop)
@@ -134,6 +173,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.eviction_valuable = tessera_ttm_eviction_valuable,
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
+	.release_notify = tessera_ttm_release_notify,
 	.swap_notify = tessera_ttm_swap_notify,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 	.io_mem_pfn = tessera_ttm_io_mem_pfn,
