@@ -233,7 +233,7 @@ static void bad_layouts_and_sizes(void)
 		    .layout = DRM_TESSERA_LAYOUT_TILE4K,
 		    .pitch = 128 },
 		  -EINVAL },
-		{ "padding", { .size = 4096, .supported = s.vis, .pad = 1 }, -EINVAL },
+		{ "VM of a public one", { .size = 4096, .supported = s.vis, .vm = 1 }, -EINVAL },
 		{ "larger than the segment",
 		  { .size = tsr_seg_visible(&dev)->size + 4096, .supported = s.vis },
 		  -E2BIG },

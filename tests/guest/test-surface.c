@@ -318,7 +318,7 @@ static void bad_input(void)
 		{ "longer data, not zero", -EINVAL, SPOIL(args.private_data.stride, 40) },
 		{ "objects nowhere", -EFAULT, SPOIL(args.bos.array, 8) },
 		{ "data nowhere", -EFAULT, SPOIL(args.private_data.array, 8) },
-		{ "object's padding", -EINVAL, SPOIL(bos[TWIN].pad, 1) },
+		{ "object's VM", -EINVAL, SPOIL(bos[TWIN].vm, 1) },
 		{ "object's layout", -EINVAL, SPOIL(bos[SWIZZLED].layout, 1) },
 		{ "object's pitch", -EINVAL, SPOIL(bos[SWIZZLED].pitch, 256) },
 		{ "twin's pitch", -EINVAL, SPOIL(bos[TWIN].pitch, 200) },

@@ -133,7 +133,7 @@ static void test_create(void **state)
 		assert_int_equal(private[i].reserved, 0);
 		assert_int_equal(create[i].layout, 0);
 		assert_int_equal(create[i].pitch, 0);
-		assert_int_equal(create[i].pad, 0);
+		assert_int_equal(create[i].vm, 0);
 	}
 	assert_int_equal(private[GPU].flags, 0);
 	assert_int_equal(private[GPU].layout, DRM_TESSERA_LAYOUT_MORTON);

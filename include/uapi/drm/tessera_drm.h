@@ -303,6 +303,7 @@ struct drm_tessera_query_client {
 #define DRM_TESSERA_BO_GPU_READ_ONLY	(1U << 2) /* no submission may list it as written */
 #define DRM_TESSERA_BO_TWIN		(1U << 3) /* of BO_INFO: the unswizzled one of BO_CREATE_TWINS */
 #define DRM_TESSERA_BO_EXPLICIT_SYNC	(1U << 4) /* cache maintenance for jobs is user space's; needs CPU_CACHED */
+#define DRM_TESSERA_BO_VM_PRIVATE	(1U << 5) /* for contexts of one VM only, see below */
 
 #define DRM_TESSERA_LAYOUT_LINEAR	0
 #define DRM_TESSERA_LAYOUT_TILE4K	1
@@ -316,14 +317,19 @@ struct drm_tessera_query_client {
  * A new object reads as zero. It has no place in any segment before it is first used
  * by the GPU, or mapped.
  *
+ * An object with VM_PRIVATE belongs to the VM @vm, also when that is destroyed: no other VM maps it, no list of SUBMIT names it, and it is
+ * neither exported nor given to another file. In exchange the kernel locks all such objects of a VM as one. BO_WAIT waits for paging of them all.
+ *
  * Errors:
+ *  -ENOENT: VM_PRIVATE, and no such VM.
  *  -EINVAL: unknown flags; zero size or not a multiple of the page size; @supported
  *  empty or naming an unknown segment; a preference outside @supported or given twice;
  *  a non-aperture segment in @evict_to; CPU_CACHED without CPU_ACCESS; a CPU_ACCESS object
  *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
  *  read-only apertures without GPU_READ_ONLY; a swizzled layout with a bad pitch or
  *  size, or with CPU_ACCESS where @supported has an aperture segment: see
- *  &struct drm_tessera_bo_create_twins; BO_TWIN; EXPLICIT_SYNC without CPU_CACHED.
+ *  &struct drm_tessera_bo_create_twins; BO_TWIN; EXPLICIT_SYNC without CPU_CACHED; @vm not zero without
+ *  VM_PRIVATE; VM_PRIVATE with CPU_ACCESS and a swizzled layout.
  *  -E2BIG: larger than each supported segment.
  */
 struct drm_tessera_bo_create {
@@ -345,8 +351,8 @@ struct drm_tessera_bo_create {
 	__u32 pitch;
 	/** @handle: the new object [out] */
 	__u32 handle;
-	/** @pad: must be zero */
-	__u32 pad;
+	/** @vm: with VM_PRIVATE the VM, else zero */
+	__u32 vm;
 };
 
 #define DRM_TESSERA_PRIVATE_VERSION	1
@@ -387,7 +393,7 @@ struct drm_tessera_bo_private {
  * LOCK_DONT_WAIT nor LOCK_IGNORE_SYNC. A new instance of it (LOCK_DISCARD) is a twin, too.
  *
  * Errors, with nothing created: -EINVAL: @flags or @pad not zero; not two elements in each array; of @bos, what BO_CREATE
- * refuses, or @layout or @pitch not zero, CPU_ACCESS for the swizzled one or none for the twin; of @private_data, an unknown
+ * refuses, or @layout, @pitch or @vm not zero, VM_PRIVATE, CPU_ACCESS for the swizzled one or none for the twin; of @private_data, an unknown
  * @version, flag or layout, @reserved not zero, not one twin and one swizzled object, another width or number of rows
  * in one than in the other, or none, more rows than 16384 or than there is room for, or a pitch that is too small, above
  * 262144, or not one of the layout. -E2BIG: as of BO_CREATE.

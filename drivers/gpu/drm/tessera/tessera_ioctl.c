@@ -291,7 +291,7 @@ static int tessera_ioctl_query(struct drm_device *drm, void *data, struct drm_fi
 }
 
 /*
- * -EINVAL: see &struct drm_tessera_bo_create. -E2BIG: larger than each supported
+ * -EINVAL, -ENOENT: see &struct drm_tessera_bo_create. -E2BIG: larger than each supported
  * segment. -ENOMEM.
  */
 static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
@@ -300,17 +300,26 @@ static int tessera_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct tessera_device *tdev = to_tessera_device(drm);
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_bo_create *args = data;
+	bool private = args->flags & DRM_TESSERA_BO_VM_PRIVATE;
+	struct tessera_vm *vm = NULL;
 	int ret;
 
-	if (tessera_ioctl_bad(tdev, args->pad) ||
+	if (tessera_ioctl_bad(tdev, args->vm && !private) ||
 	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN))
 		return -EINVAL;
 
 	ret = tessera_account_bind(client->account);
 	if (ret)
 		return ret;
+	if (private) {
+		vm = tessera_vm_lookup(&client->vms, args->vm);
+		if (!vm)
+			return -ENOENT;
+	}
+	ret = tessera_gem_create(tdev, file, client->paging, args, vm ? vm->base.r_obj : NULL);
+	tessera_vm_put(vm);
 
-	return tessera_gem_create(tdev, file, client->paging, args);
+	return ret;
 }
 
 static int twins_get_data(const struct drm_tessera_bo_create_twins *args,

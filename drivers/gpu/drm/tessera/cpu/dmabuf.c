@@ -32,6 +32,7 @@
 #include "cpu/dmabuf.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "tessera_assert.h"
 #include "tessera_compat.h"
 
 static int dmabuf_pin(struct tessera_bo *bo)
@@ -154,7 +155,7 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  * @gem: the object
  * @flags: DRM_CLOEXEC, DRM_RDWR
  *
- * Return: its dma-buf or an error pointer: -EINVAL if it is offered.
+ * Return: its dma-buf or an error pointer: -EINVAL if it is offered, or private to a VM.
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
@@ -162,6 +163,8 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 	struct dma_buf *dmabuf;
 	bool offered;
 
+	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root))
+		return ERR_PTR(-EINVAL);
 	/* Others would not know, and what was exported is not offered. */
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);

@@ -31,6 +31,15 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
+/* What is private to a VM is so to the file that has the VM. */
+static int gem_open(struct drm_gem_object *gem, struct drm_file *file)
+{
+	const struct tessera_bo *bo = gem_to_tessera_bo(gem);
+
+	return tessera_ioctl_bad(tessera_bo_device(bo), bo->root && bo->file != file) ?
+		-EINVAL : 0;
+}
+
 /* A file gives up what it has of an object, by closing its handle or itself. */
 static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 {
@@ -42,6 +51,7 @@ static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
+	.open = gem_open,
 	.close = gem_close,
 	.export = tessera_dmabuf_export,
 	.mmap = tessera_cpu_fault_mmap,
@@ -53,14 +63,16 @@ static const struct drm_gem_object_funcs tessera_gem_funcs = {
  * @tdev: the device
  * @queue: of who pays
  * @args: what it shall be
+ * @root: of the VM it is private to, or NULL
  *
  * Return: the object with one reference, or an error of tessera_bo_create().
  */
 struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
-				   const struct drm_tessera_bo_create *args)
+				   const struct drm_tessera_bo_create *args,
+				   struct drm_gem_object *root)
 {
-	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args);
+	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args, root);
 }
 
 /**
@@ -69,20 +81,22 @@ struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
  * @file: who gets the handle
  * @queue: of who pays
  * @args: what it shall be; receives the handle
+ * @root: of the VM it is private to, which is the file's; or NULL
  *
  * Return: 0 or an error of tessera_bo_create().
  */
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct tessera_paging_queue *queue,
-		       struct drm_tessera_bo_create *args)
+		       struct drm_tessera_bo_create *args, struct drm_gem_object *root)
 {
 	struct tessera_bo *bo;
 	int ret;
 
-	bo = tessera_gem_new(tdev, queue, args);
+	bo = tessera_gem_new(tdev, queue, args, root);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
+	bo->file = file;
 	ret = drm_gem_handle_create(file, &bo->tbo.base, &args->handle);
 	tessera_bo_put(bo);
 

@@ -3,6 +3,7 @@
 #define __TESSERA_GEM_H__
 
 struct drm_file;
+struct drm_gem_object;
 struct drm_tessera_bo_label;
 struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
@@ -14,10 +15,11 @@ struct tessera_paging_queue;	/* paging/queue.c */
 
 struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
-				   const struct drm_tessera_bo_create *args);
+				   const struct drm_tessera_bo_create *args,
+				   struct drm_gem_object *root);
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct tessera_paging_queue *queue,
-		       struct drm_tessera_bo_create *args);
+		       struct drm_tessera_bo_create *args, struct drm_gem_object *root);
 int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
 int tessera_gem_invalidate_cache(struct drm_file *file,
 				 const struct drm_tessera_invalidate_cache *args);

@@ -249,14 +249,15 @@ static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
 
 		if (aperture->pool.num_free >= count)
 			break;
-		if (!dma_resv_trylock(bo->tbo.base.resv))
+		if (!tessera_bo_shares_lock(bo, to) && !dma_resv_trylock(bo->tbo.base.resv))
 			continue;
 		if (gives_way_locked(aperture, bo, payer)) {
 			ttm_bo_unmap_virtual(&bo->tbo);
 			unmap_locked(bo);
 			window->losses++;
 		}
-		dma_resv_unlock(bo->tbo.base.resv);
+		if (!tessera_bo_shares_lock(bo, to))
+			dma_resv_unlock(bo->tbo.base.resv);
 	}
 
 	return aperture->pool.num_free >= count ? 0 : -ENOSPC;

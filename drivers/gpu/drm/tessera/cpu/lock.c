@@ -187,9 +187,10 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 	int ret;
 
 	memcpy(args.preferred, old->preferred, args.num_preferred);
-	new = tessera_bo_create(tdev, queue, old->tbo.base.funcs, &args);
+	new = tessera_bo_create(tdev, queue, old->tbo.base.funcs, &args, old->root);
 	if (IS_ERR(new))
 		return new;
+	new->file = old->file;
 	ret = tessera_instance_replace(tdev, &old->instance, &new->instance);
 	if (ret) {
 		tessera_bo_put(new);

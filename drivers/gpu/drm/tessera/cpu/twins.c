@@ -24,9 +24,10 @@ static int twin_interpret(struct tessera_device *tdev, struct drm_tessera_bo_cre
 {
 	bool twin = tessera_private_is_twin(priv);
 
-	if (tessera_ioctl_bad(tdev, args->pad) ||
+	if (tessera_ioctl_bad(tdev, args->vm) ||
 	    tessera_ioctl_bad(tdev, args->layout || args->pitch) ||
-	    tessera_ioctl_bad(tdev, args->flags & DRM_TESSERA_BO_TWIN) ||
+	    tessera_ioctl_bad(tdev, args->flags & (DRM_TESSERA_BO_TWIN |
+					     DRM_TESSERA_BO_VM_PRIVATE)) ||
 	    tessera_ioctl_bad(tdev, !!(args->flags & DRM_TESSERA_BO_CPU_ACCESS) != twin))
 		return -EINVAL;
 
@@ -92,10 +93,10 @@ int tessera_twins_create(struct tessera_device *tdev, struct drm_file *file,
 	if (ret)
 		return ret;
 
-	bos[0] = tessera_gem_new(tdev, queue, &args[0]);
+	bos[0] = tessera_gem_new(tdev, queue, &args[0], NULL);
 	if (IS_ERR(bos[0]))
 		return PTR_ERR(bos[0]);
-	bos[1] = tessera_gem_new(tdev, queue, &args[1]);
+	bos[1] = tessera_gem_new(tdev, queue, &args[1], NULL);
 	if (IS_ERR(bos[1])) {
 		ret = PTR_ERR(bos[1]);
 		goto err_put_first;

@@ -35,6 +35,8 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
 	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
+	if (bo->root)
+		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
 	kfree(bo->label);
 	kfree(bo);
@@ -102,10 +104,15 @@ static int bo_check(struct tessera_device *tdev, const struct drm_tessera_bo_cre
 						    DRM_TESSERA_BO_CPU_CACHED |
 						    DRM_TESSERA_BO_GPU_READ_ONLY |
 						    DRM_TESSERA_BO_TWIN |
-						    DRM_TESSERA_BO_EXPLICIT_SYNC)) ||
+						    DRM_TESSERA_BO_EXPLICIT_SYNC |
+						    DRM_TESSERA_BO_VM_PRIVATE)) ||
 	    /* Of what is not cached there is nothing to care for. */
 	    tessera_ioctl_bad(tdev, (args->flags & DRM_TESSERA_BO_EXPLICIT_SYNC) &&
-			      !(args->flags & DRM_TESSERA_BO_CPU_CACHED)))
+			      !(args->flags & DRM_TESSERA_BO_CPU_CACHED)) ||
+	    /* It may lie in pieces. */
+	    tessera_ioctl_bad(tdev, (args->flags & DRM_TESSERA_BO_VM_PRIVATE) &&
+			      (args->flags & DRM_TESSERA_BO_CPU_ACCESS) &&
+			      args->layout != DRM_TESSERA_LAYOUT_LINEAR))
 		return -EINVAL;
 
 	/* No surface is wider, and a pass of a transfer must hold a row of tiles. */
@@ -162,7 +169,8 @@ static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
 
 static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
-				   const struct drm_tessera_bo_create *args)
+				   const struct drm_tessera_bo_create *args,
+				   struct drm_gem_object *root)
 {
 	struct tessera_bo *bo;
 
@@ -177,6 +185,9 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	spin_lock_init(&bo->locks.lock);
 	INIT_LIST_HEAD(&bo->locks.files);
 	INIT_LIST_HEAD(&bo->listings);
+	if (root)
+		drm_gem_object_get(root);
+	bo->root = root;
 	bo->flags = args->flags;
 	bo->supported = args->supported;
 	bo->evict_to = args->evict_to;
@@ -199,6 +210,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
  * @queue: of who pays
  * @funcs: GEM operations
  * @args: what it shall be; checked here
+ * @root: of the VM it is private to, whose reservation it gets; or NULL
  *
  * The object has no pages and no place yet, and reads as zero.
  *
@@ -207,7 +219,8 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
-				     const struct drm_tessera_bo_create *args)
+				     const struct drm_tessera_bo_create *args,
+				     struct drm_gem_object *root)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = true };
 	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
@@ -219,9 +232,14 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	if (ret)
 		return ERR_PTR(ret);
 
-	bo = bo_alloc(tdev, queue, args);
-	if (!bo)
-		return ERR_PTR(-ENOMEM);
+	ret = root ? dma_resv_lock_interruptible(root->resv, NULL) : 0;
+	if (ret)
+		return ERR_PTR(ret == -EINTR ? -ERESTARTSYS : ret);
+	bo = bo_alloc(tdev, queue, args, root);
+	if (!bo) {
+		ret = -ENOMEM;
+		goto err_unlock;
+	}
 
 	drm_gem_private_object_init(&tdev->drm, &bo->tbo.base, args->size);
 	bo->tbo.base.funcs = funcs;
@@ -229,9 +247,9 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	/* Frees the object if it fails. */
 	ret = ttm_bo_init_reserved(&tdev->ttm, &bo->tbo, ttm_bo_type_device, &placement,
 				   bo_page_alignment(tdev, args->supported), &ctx,
-				   NULL, NULL, bo_destroy);
+				   NULL, root ? root->resv : NULL, bo_destroy);
 	if (ret)
-		return ERR_PTR(ret);
+		goto err_unlock;
 	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
 	ttm_bo_unreserve(&bo->tbo);
 
@@ -239,6 +257,11 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				bo->layout);
 
 	return bo;
+
+err_unlock:
+	if (root)
+		dma_resv_unlock(root->resv);
+	return ERR_PTR(ret);
 }
 
 /**

@@ -50,6 +50,8 @@ struct tessera_bo_offer {
 	u32 priority;
 	/** @lost: the contents were dropped; under resv */
 	bool lost;
+	/** @seen: a list being looked at has named it; under resv */
+	bool seen;
 	/** @counted: it is in &tessera_retain.offered */
 	atomic_t counted;
 };
@@ -91,6 +93,13 @@ struct tessera_bo {
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
 	u32 id;
+	/**
+	 * @root: of the VM it is private to, which has the reservation of all such; a
+	 * reference. NULL: the object's reservation is its own
+	 */
+	struct drm_gem_object *root;
+	/** @file: with @root: the only one that may have handles of it; not to be followed */
+	const struct drm_file *file;
 	/** @flags: DRM_TESSERA_BO_* */
 	u32 flags;
 	/** @supported: set of segment ids it may live in */
@@ -169,6 +178,13 @@ static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
 	return bo->tbo.base.size;
 }
 
+/* Whether the lock of the one is that of the other, as both are private to one VM. */
+static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
+					  const struct tessera_bo *other)
+{
+	return bo->root && bo->root == other->root;
+}
+
 /* Whether a VM maps it; its reservation is held. */
 static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 {
@@ -217,7 +233,8 @@ bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
-				     const struct drm_tessera_bo_create *args);
+				     const struct drm_tessera_bo_create *args,
+				     struct drm_gem_object *root);
 
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);

@@ -58,16 +58,6 @@ static int take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 	return ret;
 }
 
-static bool lock_to_push(struct dma_resv *resv, struct ww_acquire_ctx *ticket, bool *locked)
-{
-	*locked = false;
-	if (ticket && dma_resv_locking_ctx(resv) == ticket)
-		return true;
-	*locked = dma_resv_trylock(resv);
-
-	return *locked;
-}
-
 static struct dma_fence *find_pending(struct dma_resv *resv)
 {
 	struct dma_resv_iter cursor;
@@ -110,15 +100,13 @@ static int push_block(const struct tessera_segment *seg, struct tessera_block *b
 		      u32 requester, struct tessera_room_rules *rules)
 {
 	struct tessera_bo *bo = block->bo;
-	struct dma_resv *resv;
 	bool locked;
 	int ret = 0;
 
 	cond_resched();
 	if (!bo || to >= block->start)
 		return 0;
-	resv = bo->tbo.base.resv;
-	if (!lock_to_push(resv, rules->ticket, &locked)) {
+	if (!tessera_victims_lock(bo, rules, &locked)) {
 		tessera_victims_contend(rules, bo);
 		return 0;
 	}
@@ -130,7 +118,7 @@ static int push_block(const struct tessera_segment *seg, struct tessera_block *b
 	if (!ret && tessera_bo_segment(bo) == seg)
 		block->start = tessera_bo_segment_offset(bo);
 	if (locked)
-		dma_resv_unlock(resv);
+		dma_resv_unlock(bo->tbo.base.resv);
 
 	return ret == -ENOSPC ? 0 : ret;
 }

@@ -67,13 +67,30 @@ static int set_alloc(struct offer_set *set, u32 num)
 	return set->bos ? 0 : -ENOMEM;
 }
 
+/* Objects of a VM have one lock, so that taking it again does not tell who comes again. */
+static bool set_names_twice(struct offer_set *set)
+{
+	bool twice = false;
+	u32 i;
+
+	for (i = 0; i < set->num; i++) {
+		twice |= set->bos[i]->offer.seen;
+		set->bos[i]->offer.seen = true;
+	}
+	for (i = 0; i < set->num; i++)
+		set->bos[i]->offer.seen = false;
+
+	return twice;
+}
+
 /* -EINVAL: an object twice. */
 static int set_lock(struct offer_set *set)
 {
 	int ret = 0;
 	u32 i;
 
-	drm_exec_init(&set->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, set->num);
+	drm_exec_init(&set->exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
+		      set->num);
 	drm_exec_until_all_locked(&set->exec) {
 		ret = 0;
 		for (i = 0; i < set->num && !ret; i++)
@@ -83,7 +100,7 @@ static int set_lock(struct offer_set *set)
 			break;
 	}
 
-	return ret == -EALREADY ? -EINVAL : ret;
+	return ret ?: set_names_twice(set) ? -EINVAL : 0;
 }
 
 static void set_unlock(struct offer_set *set)

@@ -366,6 +366,28 @@ void tessera_victims_forget(struct tessera_room_rules *rules)
 }
 
 /**
+ * tessera_victims_lock() - lock what is in the way, if nobody else has
+ * @bo: the object
+ * @rules: the rules; the caller may have locked it by their ticket, for itself or for
+ *	another object of its VM
+ * @locked: set if it has to be unlocked afterwards
+ *
+ * Return: false if somebody else has it.
+ */
+bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
+			  bool *locked)
+{
+	struct dma_resv *resv = bo->tbo.base.resv;
+
+	*locked = false;
+	if (rules->ticket && dma_resv_locking_ctx(resv) == rules->ticket)
+		return true;
+	*locked = dma_resv_trylock(resv);
+
+	return *locked;
+}
+
+/**
  * tessera_victims_take() - evict what is in a block
  * @seg: the segment
  * @block: the block, with an object
@@ -379,11 +401,11 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 			 u32 requester, struct tessera_room_rules *rules)
 {
 	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
-	struct dma_resv *resv = block->bo->tbo.base.resv;
+	bool locked;
 	int ret = 0;
 
 	cond_resched();
-	if (!dma_resv_trylock(resv)) {
+	if (!tessera_victims_lock(block->bo, rules, &locked)) {
 		tessera_victims_contend(rules, block->bo);
 		return -EBUSY;
 	}
@@ -392,7 +414,8 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 		ret = -EBUSY;
 	else if (tessera_bo_segment(block->bo) == seg)
 		ret = tessera_victims_evict(block->bo, reason);
-	dma_resv_unlock(resv);
+	if (locked)
+		dma_resv_unlock(block->bo->tbo.base.resv);
 
 	return ret;
 }

@@ -68,7 +68,10 @@ struct tessera_room_rules {
 	 * looks at what is in the way, and calls tessera_victims_forget() then
 	 */
 	bool compact;
-	/** @ticket: objects locked with it may be pushed, too; may be NULL */
+	/**
+	 * @ticket: objects locked with it count as not locked, be it for others that share their
+	 * lock; may be NULL
+	 */
 	struct ww_acquire_ctx *ticket;
 	/** @spares: whether an object stays whatever its rank says; no locks; may be NULL */
 	bool (*spares)(struct tessera_bo *bo, void *data);
@@ -94,6 +97,8 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
 int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
 			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
 u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
+bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
+			  bool *locked);
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
 			 u32 requester, struct tessera_room_rules *rules);
 void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);

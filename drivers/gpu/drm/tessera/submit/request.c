@@ -45,6 +45,8 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 	if (!bo)
 		return -ENOENT;
 	req->bos[index] = bo;
+	if (tessera_ioctl_bad(req->tdev, bo->root))
+		return -EINVAL;
 	alloc->size = tessera_bo_bytes(bo);
 	if (!(user->flags & DRM_TESSERA_ALLOC_WRITE))
 		return 0;

@@ -111,7 +111,8 @@ static int look_up(struct bind_op *op, struct tessera_vm *vm, struct drm_file *f
 	if (!op->bo)
 		return -ENOENT;
 	bytes = tessera_bo_bytes(op->bo);
-	if (tessera_ioctl_bad(vm->tdev, args->offset >= bytes ||
+	if (tessera_ioctl_bad(vm->tdev, op->bo->root && op->bo->root != vm->base.r_obj) ||
+	    tessera_ioctl_bad(vm->tdev, args->offset >= bytes ||
 			      args->range > bytes - args->offset))
 		return -EINVAL;
 	op->vm_bo = drm_gpuvm_bo_create(&vm->base, &op->bo->tbo.base);
