@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Objects private to a VM (RES-5): what is refused, and that memory works where all of them have one lock. Memory is
+ * small: 8 MiB that the CPU sees and 8 MiB that it does not.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "resident.h"
+#include "vm.h"
+
+static const uint32_t private = DRM_TESSERA_BO_VM_PRIVATE;
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+#define AT 0x100000000ull
+#define STAGE 0x200000000ull
+
+/* a VM with a context, and what shows bytes to the CPU */
+struct stage {
+	struct tsr_device dev;
+	struct tsr_vm vm;
+	struct tsr_bo show;
+	uint32_t set;
+};
+
+static void stage_init(struct stage *s)
+{
+	s->dev = tsr_open();
+	s->vm = tsr_vm_open(&s->dev);
+	s->set = tsr_bit(tsr_seg_hidden(&s->dev));
+	s->show = tsr_bo_new(&s->dev, MiB(1), tsr_bit(tsr_seg_gart(&s->dev)), cached);
+	tsr_bo_map(&s->dev, &s->show);
+	tsr_vm_map(&s->dev, s->vm.id, &s->show, 0, STAGE, s->show.size, 0);
+	tsr_make_resident(&s->dev, &s->show, 1);
+	tsr_make_resident(&s->dev, &s->vm.cmds, 1);
+}
+
+static void stage_fini(struct stage *s)
+{
+	tsr_bo_free(&s->dev, &s->show);
+	tsr_vm_close(&s->vm);
+	tsr_close(&s->dev);
+}
+
+static int try_new(struct stage *s, uint32_t vm, uint64_t size, uint32_t set, uint32_t flags,
+		   struct tsr_bo *bo)
+{
+	struct drm_tessera_bo_create args = {
+		.size = size,
+		.supported = set,
+		.flags = private | flags,
+		.vm = vm,
+	};
+	int rc = __tsr_bo_create(s->dev.fd, &args);
+
+	*bo = (struct tsr_bo){ .handle = args.handle, .size = size };
+	return rc;
+}
+
+static struct tsr_bo new_in(struct stage *s, uint32_t vm, uint64_t size, uint32_t set,
+			    uint32_t flags)
+{
+	struct tsr_bo bo;
+
+	require_ok(try_new(s, vm, size, set, flags, &bo));
+	return bo;
+}
+
+static struct tsr_bo new_mapped(struct stage *s, uint64_t size, uint64_t address)
+{
+	struct tsr_bo bo = new_in(s, s->vm.id, size, s->set, 0);
+
+	tsr_vm_map(&s->dev, s->vm.id, &bo, 0, address, size, 0);
+	return bo;
+}
+
+static void check_at(struct stage *s, uint64_t address, uint64_t bytes, uint32_t value)
+{
+	for (uint64_t done = 0; done < bytes; done += s->show.size) {
+		uint64_t part = bytes - done < s->show.size ? bytes - done : s->show.size;
+
+		tsr_vm_copy(&s->vm, STAGE, address + done, part);
+		tsr_words_check(s->show.map, part / 4, value);
+	}
+}
+
+static bool is_in(struct stage *s, const struct tsr_bo *bo)
+{
+	return s->set & 1u << tsr_bo_info(&s->dev, bo).segment;
+}
+
+/* ---- What is refused ----------------------------------------------------------------- */
+
+static void refused_to_create(void)
+{
+	struct stage s;
+	struct tsr_device other = tsr_open();
+	struct drm_tessera_bo_create args;
+	uint32_t vm = tsr_vm_new(&other), more[8], num = 0;
+	struct tsr_bo bo;
+
+	stage_init(&s);
+	/* not a VM, of this file: numbers of the other's beyond one's own */
+	require_err(try_new(&s, 0, KiB(4), s.set, 0, &bo), -ENOENT);
+	while (vm <= s.vm.id && num < ARRAY_SIZE(more))
+		vm = more[num++] = tsr_vm_new(&other);
+	require(vm > s.vm.id);
+	require_err(try_new(&s, vm, KiB(4), s.set, 0, &bo), -ENOENT);
+	require_err(try_new(&s, s.vm.id, KiB(4), s.set, DRM_TESSERA_BO_TWIN, &bo), -EINVAL);
+	require_err(try_new(&s, s.vm.id, 0, s.set, 0, &bo), -EINVAL);
+	args = (struct drm_tessera_bo_create){
+		.size = KiB(4),
+		.supported = s.set,
+		.vm = s.vm.id,
+	};
+	require_err(__tsr_bo_create(s.dev.fd, &args), -EINVAL);
+	args = (struct drm_tessera_bo_create){
+		.size = KiB(64),
+		.supported = tsr_bit(tsr_seg_visible(&s.dev)),
+		.flags = private | cpu,
+		.vm = s.vm.id,
+		.layout = DRM_TESSERA_LAYOUT_TILE4K,
+		.pitch = 128,
+	};
+	require_err(__tsr_bo_create(s.dev.fd, &args), -EINVAL);
+	args.flags = private;
+	require_ok(__tsr_bo_create(s.dev.fd, &args));
+
+	bo = new_in(&s, s.vm.id, KiB(4), s.set, 0);
+	require_eq(tsr_bo_info(&s.dev, &bo).flags, private);
+	tsr_bo_free(&s.dev, &bo);
+	/* a VM that is gone is none */
+	tsr_vm_close(&s.vm);
+	require_err(try_new(&s, s.vm.id, KiB(4), s.set, 0, &bo), -ENOENT);
+	tsr_close(&s.dev);
+	tsr_close(&other);
+}
+
+/* lists, other VMs, other files */
+static void refused_to_use(void)
+{
+	struct drm_prime_handle prime = { .flags = O_CLOEXEC };
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.address = AT,
+		.range = KiB(4),
+	};
+	struct drm_tessera_submit submit;
+	struct tsr_cmd cmd;
+	struct tsr_bo bo;
+	struct stage s;
+	uint32_t vm;
+
+	stage_init(&s);
+	bo = new_in(&s, s.vm.id, KiB(4), s.set, 0);
+	for (int write = 0; write < 2; write++) {
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, write);
+		require_err(__tsr_submit(&s.dev, s.vm.patched, &cmd, 0, 0, &submit), -EINVAL);
+		tsr_cmd_fini(&cmd);
+	}
+
+	vm = tsr_vm_new(&s.dev);
+	op.handle = bo.handle;
+	require_err(__tsr_vm_bind(s.dev.fd, vm, &op, 1, 0, 0), -EINVAL);
+	require_ok(__tsr_vm_bind(s.dev.fd, s.vm.id, &op, 1, 0, 0));
+	tsr_vm_free(&s.dev, vm);
+
+	prime.handle = bo.handle;
+	require_err(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
+	/* nothing of that has left a trace */
+	tsr_make_resident(&s.dev, &bo, 1);
+	tsr_vm_fill(&s.vm, AT, KiB(4), 0x77777777);
+	check_at(&s, AT, KiB(4), 0x77777777);
+	tsr_bo_free(&s.dev, &bo);
+	stage_fini(&s);
+}
+
+static int open_card(void)
+{
+	for (int minor = 0; minor < 64; minor++) {
+		char path[32], name[16] = "";
+		struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+		int fd;
+
+		snprintf(path, sizeof(path), "/dev/dri/card%d", minor);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !tsr_ioctl(fd, DRM_IOCTL_VERSION, &version) &&
+		    !strcmp(name, "tessera"))
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* names of the whole device, which the card node of the device still has, do not lead there */
+static void refused_to_open_by_name(void)
+{
+	int fd = open_card(), other = open_card();
+	struct drm_gem_flink flink = { 0 };
+	struct drm_gem_open name = { 0 };
+	struct drm_tessera_vm_create vm = { 0 };
+	struct drm_tessera_bo_create args = { .size = KiB(4), .flags = private };
+	struct tsr_device dev = tsr_open();
+
+	if (fd < 0 || other < 0)
+		tap_skip("no card node");
+	require_ok(__tsr_vm_create(fd, &vm));
+	args.vm = vm.id;
+	args.supported = tsr_bit(tsr_seg_hidden(&dev));
+	require_ok(__tsr_bo_create(fd, &args));
+	flink.handle = args.handle;
+	require_ok(tsr_ioctl(fd, DRM_IOCTL_GEM_FLINK, &flink));
+	name.name = flink.name;
+	require_ok(tsr_ioctl(fd, DRM_IOCTL_GEM_OPEN, &name));
+	if (tsr_ioctl(other, DRM_IOCTL_GEM_OPEN, &name) == -EACCES)
+		tap_skip("not authenticated");
+	require_err(tsr_ioctl(other, DRM_IOCTL_GEM_OPEN, &name), -EINVAL);
+	close(fd);
+	close(other);
+	tsr_close(&dev);
+}
+
+/* several of one VM in one call: one lock is no reason to take them for one object */
+static void offered_together(void)
+{
+	struct tsr_bo bos[3];
+	uint32_t handles[3], results[3];
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = new_mapped(&s, KiB(64), AT + MiB(i));
+		handles[i] = bos[i].handle;
+	}
+	tsr_make_resident(&s.dev, bos, 3);
+	require_ok(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL));
+	require_ok(__tsr_reclaim(s.dev.fd, handles, results, 3));
+	/* the same twice is refused as ever, and does not stick */
+	handles[2] = handles[0];
+	require_err(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL), -EINVAL);
+	require_err(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL), -EINVAL);
+	require_ok(__tsr_offer(s.dev.fd, handles, 2, DRM_TESSERA_OFFER_NORMAL));
+	require_err(__tsr_reclaim(s.dev.fd, handles, results, 3), -EINVAL);
+	require_ok(__tsr_reclaim(s.dev.fd, handles, results, 2));
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_bo_free(&s.dev, &bos[i]);
+	stage_fini(&s);
+}
+
+/* ---- One lock ------------------------------------------------------------------------- */
+
+#define GROUP 7
+#define GROUPS 3
+
+/*
+ * Making some resident evicts others of the same VM, whose lock it holds. Addresses stay and contents follow
+ * (RES-3, RES-5); sizes that leave holes have what stays pushed together.
+ */
+static void makes_room_among_its_own(void)
+{
+	struct tsr_bo bos[GROUPS][GROUP];
+	uint64_t at[GROUPS][GROUP], next = AT;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		for (uint32_t i = 0; i < GROUP; i++) {
+			uint64_t size = MiB(1) + KiB(4) * ((7 * i + 3 * g) % 32);
+
+			at[g][i] = next;
+			bos[g][i] = new_mapped(&s, size, next);
+			next += MiB(4);
+		}
+	}
+	for (uint32_t round = 0; round < 3 * GROUPS; round++) {
+		uint32_t g = round % GROUPS;
+
+		tsr_make_resident(&s.dev, bos[g], GROUP);
+		for (uint32_t i = 0; i < GROUP; i++) {
+			uint32_t value = 0x01010101 * (g * GROUP + i + 1);
+
+			require(is_in(&s, &bos[g][i]));
+			if (round < GROUPS)
+				tsr_vm_fill(&s.vm, at[g][i], bos[g][i].size, value);
+			check_at(&s, at[g][i], bos[g][i].size, value);
+		}
+		tsr_evict(&s.dev, bos[g], GROUP);
+	}
+	for (uint32_t g = 0; g < GROUPS; g++)
+		for (uint32_t i = 0; i < GROUP; i++)
+			tsr_bo_free(&s.dev, &bos[g][i]);
+	stage_fini(&s);
+}
+
+/* What is listed stays, also of a VM's own; who asks for too much is told how much. */
+static void spares_what_is_listed(void)
+{
+	struct drm_tessera_make_resident out;
+	struct tsr_bo bos[7], more;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = new_mapped(&s, MiB(1), AT + MiB(i));
+	more = new_mapped(&s, MiB(2), AT + MiB(16));
+	tsr_make_resident(&s.dev, bos, 7);
+	require_err(__tsr_make_resident(s.dev.fd, &more.handle, 1, 0, &out), -ENOMEM);
+	require_eq(out.bytes_to_trim, MiB(1));
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require(is_in(&s, &bos[i]));
+	tsr_evict(&s.dev, &bos[3], 1);
+	tsr_make_resident(&s.dev, &more, 1);
+	require(!is_in(&s, &bos[3]));
+	tsr_vm_fill(&s.vm, AT + MiB(16), MiB(2), 1);
+	check_at(&s, AT + MiB(16), MiB(2), 1);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_bo_free(&s.dev, &bos[i]);
+	tsr_bo_free(&s.dev, &more);
+	stage_fini(&s);
+}
+
+struct press {
+	uint32_t key, rounds;
+};
+
+/* more than half of the memory, again and again, in a VM with another's pressing */
+static void press(void *arg)
+{
+	const struct press *press = arg;
+	struct tsr_bo bos[2][5];
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < 10; i++)
+		bos[i / 5][i % 5] = new_mapped(&s, KiB(700) + KiB(4) * i, AT + MiB(i));
+	for (uint32_t round = 0; round < press->rounds; round++) {
+		struct tsr_bo *group = bos[round % 2];
+		int rc;
+
+		for (uint32_t i = 0; i < 5; i++) {
+			uint64_t at = AT + MiB(5 * (round % 2) + i);
+			uint32_t value = press->key << 24 | (5 * (round % 2) + i + 1);
+
+			rc = __tsr_make_one(&s.dev, &group[i]);
+			/* the other has its share, and this one's is full */
+			require(!rc || rc == -ENOMEM);
+			if (rc)
+				continue;
+			rc = round < 2 ? tsr_vm_try_fill(&s.vm, at, group[i].size, value) : 0;
+			require(!rc);
+			if (round < 2)
+				check_at(&s, at, group[i].size, value);
+			else
+				tsr_vm_copy(&s.vm, STAGE, at, KiB(4));
+			require_ok(__tsr_evict_one(&s.dev, &group[i]));
+		}
+	}
+	for (uint32_t i = 0; i < 10; i++)
+		tsr_bo_free(&s.dev, &bos[i / 5][i % 5]);
+	stage_fini(&s);
+}
+
+/* two VMs of two processes, and what is in one is never in the other */
+static void two_vms_press(void)
+{
+	struct press a = { .key = 0x5a, .rounds = tap_slow() ? 8 : 24 };
+	struct press b = { .key = 0xa5, .rounds = a.rounds };
+	pid_t pid = tap_fork(press, &a);
+
+	press(&b);
+	tap_join(pid);
+}
+
+/* two VMs of one file: each has its own lock, and room goes from one to the other */
+static void two_vms_of_a_file(void)
+{
+	struct tsr_bo bos[2][6];
+	struct tsr_vm other;
+	struct stage s;
+
+	stage_init(&s);
+	other = tsr_vm_open(&s.dev);
+	tsr_make_resident(&s.dev, &other.cmds, 1);
+	for (uint32_t i = 0; i < 12; i++) {
+		struct tsr_vm *vm = i / 6 ? &other : &s.vm;
+
+		bos[i / 6][i % 6] = new_in(&s, vm->id, MiB(1), s.set, 0);
+		tsr_vm_map(&s.dev, vm->id, &bos[i / 6][i % 6], 0, AT + MiB(i % 6), MiB(1), 0);
+	}
+	for (uint32_t round = 0; round < 6; round++) {
+		struct tsr_vm *vm = round % 2 ? &other : &s.vm;
+		/* four of this one and two of the other's in one list */
+		struct tsr_bo list[6];
+
+		for (uint32_t i = 0; i < 6; i++)
+			list[i] = bos[i < 4 ? round % 2 : !(round % 2)][i];
+		tsr_make_resident(&s.dev, list, 6);
+		for (uint32_t i = 0; i < 4; i++) {
+			if (round > 1)
+				tsr_vm_copy(vm, AT + MiB(i), AT + MiB(i), MiB(1));
+			tsr_vm_fill(vm, AT + MiB(i), MiB(1), 0x10 * (round % 2) + i);
+		}
+		if (vm == &s.vm)
+			for (uint32_t i = 0; i < 4; i++)
+				check_at(&s, AT + MiB(i), MiB(1), i);
+		tsr_evict(&s.dev, list, 6);
+	}
+	for (uint32_t i = 0; i < 12; i++)
+		tsr_bo_free(&s.dev, &bos[i / 6][i % 6]);
+	tsr_vm_close(&other);
+	stage_fini(&s);
+}
+
+/*
+ * The CPU looks at two objects that are as large as the host aperture, one after the other: the second takes the
+ * pages of the first, with which it shares its lock, and neither has to move.
+ */
+static void shares_the_host_aperture(void)
+{
+	const struct drm_tessera_query_segment *hid;
+	struct tsr_bo bos[2];
+	struct stage s;
+
+	stage_init(&s);
+	hid = tsr_seg_hidden(&s.dev);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct drm_tessera_bo_create args = {
+			.size = MiB(1),
+			.flags = private | cpu,
+			.vm = s.vm.id,
+			.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(&s.dev)),
+			.num_preferred = 1,
+			.preferred = { (uint8_t)hid->id },
+		};
+
+		require_ok(__tsr_bo_create(s.dev.fd, &args));
+		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = MiB(1) };
+		tsr_bo_map(&s.dev, &bos[i]);
+		tsr_vm_map(&s.dev, s.vm.id, &bos[i], 0, AT + MiB(i), MiB(1), 0);
+	}
+	tsr_make_resident(&s.dev, bos, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_vm_fill(&s.vm, AT + MiB(i), MiB(1), 0x40 + i);
+	for (uint32_t i = 0; i < 8; i++) {
+		tsr_words_check(bos[i % 2].map, MiB(1) / 4, 0x40 + i % 2);
+		require(is_in(&s, &bos[0]) && is_in(&s, &bos[1]));
+	}
+	/* and written by the CPU */
+	tsr_pattern_write(&bos[0], 9);
+	tsr_vm_copy(&s.vm, AT + MiB(1), AT, MiB(1));
+	tsr_pattern_check(&bos[1], 9);
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_bo_free(&s.dev, &bos[i]);
+	stage_fini(&s);
+}
+
+/* ---- Moves ---------------------------------------------------------------------------- */
+
+/* everything is moved out by others and comes back, with its bytes, in every kind of segment */
+static void moves_keep_bytes(void)
+{
+	uint32_t sets[3], keys = 0;
+	struct tsr_bo bos[3][4];
+	struct stage s;
+
+	stage_init(&s);
+	sets[0] = tsr_bit(tsr_seg_visible(&s.dev));
+	sets[1] = tsr_bit(tsr_seg_hidden(&s.dev));
+	sets[2] = tsr_bit(tsr_seg_gart(&s.dev));
+	for (uint32_t i = 0; i < 12; i++) {
+		struct tsr_bo *bo = &bos[i / 4][i % 4];
+
+		*bo = new_in(&s, s.vm.id, KiB(252) + KiB(4) * i, sets[i / 4], 0);
+		tsr_vm_map(&s.dev, s.vm.id, bo, 0, AT + MiB(i), bo->size, 0);
+		tsr_make_resident(&s.dev, bo, 1);
+		tsr_vm_fill(&s.vm, AT + MiB(i), bo->size, ++keys);
+	}
+	for (uint32_t round = 0; round < 3; round++) {
+		tsr_evict_set(sets[0] | sets[1] | sets[2]);
+		for (uint32_t i = 0; i < 12; i++)
+			require(!tsr_bo_info(&s.dev, &bos[i / 4][i % 4]).segment);
+		require_ok(__tsr_bring_back(&s.dev, NULL));
+		for (uint32_t i = 0; i < 12; i++)
+			check_at(&s, AT + MiB(i), bos[i / 4][i % 4].size, i + 1);
+	}
+	for (uint32_t i = 0; i < 12; i++)
+		tsr_bo_free(&s.dev, &bos[i / 4][i % 4]);
+	stage_fini(&s);
+}
+
+/* A submission with lists takes the room of private objects, in parts too, and they come back. */
+static void gives_way_to_lists(void)
+{
+	struct tsr_bo mine[7], big[3];
+	struct tsr_cmd cmd;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < ARRAY_SIZE(mine); i++) {
+		mine[i] = new_mapped(&s, MiB(1), AT + MiB(i));
+		tsr_make_resident(&s.dev, &mine[i], 1);
+		tsr_vm_fill(&s.vm, AT + MiB(i), MiB(1), i + 1);
+		tsr_evict(&s.dev, &mine[i], 1);
+	}
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(big); i++) {
+		big[i] = tsr_bo_new(&s.dev, MiB(5), s.set, 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &big[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, MiB(5) / 4, 0x100 + i);
+	}
+	require(tsr_submit(&s.dev, s.vm.patched, &cmd, 0, 0) >= 3);
+	tsr_cmd_fini(&cmd);
+	tsr_make_resident(&s.dev, mine, 7);
+	for (uint32_t i = 0; i < ARRAY_SIZE(mine); i++) {
+		check_at(&s, AT + MiB(i), MiB(1), i + 1);
+		tsr_bo_free(&s.dev, &mine[i]);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(big); i++)
+		tsr_bo_free(&s.dev, &big[i]);
+	stage_fini(&s);
+}
+
+/* ---- Life ----------------------------------------------------------------------------- */
+
+/* the VM goes first, or the objects, or the file with everything; in an aperture and in memory, with a job under way */
+static void lives_and_dies(void)
+{
+	for (uint32_t how = 0; how < 6; how++) {
+		struct tsr_bo bos[4];
+		struct tsr_cmd cmd;
+		struct stage s;
+
+		stage_init(&s);
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+			uint32_t set = i % 2 ? tsr_bit(tsr_seg_gart(&s.dev)) : s.set;
+
+			bos[i] = new_in(&s, s.vm.id, KiB(256), set, 0);
+			if (i < 3)
+				tsr_vm_map(&s.dev, s.vm.id, &bos[i], 0, AT + MiB(i), KiB(256), 0);
+		}
+		tsr_make_resident(&s.dev, bos, 4);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_address(&cmd, 0, AT, KiB(256), true);
+		tsr_cmd_fill(&cmd, 0, 0, KiB(64), how);
+		memcpy(s.vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+		require_ok(
+			__tsr_submit_vm(&s.dev, s.vm.context, s.vm.at, tsr_cmd_bytes(&cmd), 0, 0));
+		tsr_cmd_fini(&cmd);
+		if (how % 3 == 0) {
+			tsr_vm_close(&s.vm);
+			/* what belonged to it is there, and of no use to another */
+			require_eq(tsr_bo_info(&s.dev, &bos[3]).flags, private);
+		}
+		if (how < 3)
+			for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+				tsr_bo_free(&s.dev, &bos[i]);
+		if (how % 3 == 1)
+			tsr_vm_close(&s.vm);
+		tsr_close(&s.dev);
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "refused to create", refused_to_create, 0, 0 },
+	{ "refused to use", refused_to_use, 0, 0 },
+	{ "refused to open by name", refused_to_open_by_name, 0, 0 },
+	{ "offered together", offered_together, 0, 0 },
+	{ "RES-3 makes room among its own", makes_room_among_its_own, 0, 120 },
+	{ "RES-3 spares what is listed", spares_what_is_listed, 0, 0 },
+	{ "RES-6 two VMs press", two_vms_press, 0, 120 },
+	{ "two VMs of a file", two_vms_of_a_file, 0, 0 },
+	{ "shares the host aperture", shares_the_host_aperture, 0, 0 },
+	{ "RES-5 moves keep bytes", moves_keep_bytes, 0, 90 },
+	{ "RES-5 gives way to lists", gives_way_to_lists, 0, 90 },
+	{ "lives and dies", lives_and_dies, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)
