@@ -320,6 +320,40 @@ static void refused_while_offered(void)
 	tsr_close(&dev);
 }
 
+/* What is offered is not brought back, so it does not keep the others of its list away either. */
+static void not_missed(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t visible = tsr_bit(tsr_seg_visible(&dev)), gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bos[3] = {
+		tsr_bo_new(&dev, BYTES, visible, 0),
+		tsr_bo_new(&dev, BYTES, gart, 0),
+		tsr_bo_new(&dev, BYTES, visible, 0),
+	};
+
+	tsr_make_resident(&dev, bos, 3);
+	/* one was moved out before; the offer itself moves the other one out of its aperture */
+	tsr_evict_set(visible);
+	require_eq(tsr_bo_info(&dev, &bos[0]).segment, 0);
+	require_ok(offer(&dev, &bos[0], normal));
+	require_ok(offer(&dev, &bos[1], normal));
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
+	require_ok(__tsr_bring_back(&dev, NULL));
+	require(tsr_bo_info(&dev, &bos[2]).segment);
+	require_eq(tsr_bo_info(&dev, &bos[0]).segment, 0);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
+	/* and is, when it is reclaimed */
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t result;
+
+		require_ok(__tsr_reclaim(dev.fd, &bos[i].handle, &result, 1));
+	}
+	require_ok(__tsr_bring_back(&dev, NULL));
+	for (uint32_t i = 0; i < 3; i++)
+		require(tsr_bo_info(&dev, &bos[i]).segment);
+	tsr_close(&dev);
+}
+
 /* All of a list, or nothing. */
 static void bad_input(void)
 {
@@ -393,6 +427,7 @@ static const struct tap_test tests[] = {
 	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
 	{ "RES-8 LOCK-24 refused while offered", refused_while_offered, 0, 0 },
+	{ "RES-8 RES-1 not missed while offered", not_missed, 0, 0 },
 	{ "RES-8 bad input", bad_input, 0, 0 },
 };
 

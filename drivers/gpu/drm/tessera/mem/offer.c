@@ -142,6 +142,8 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	WRITE_ONCE(bo->offer.priority, priority);
 	if (!tessera_bo_segment(bo))
 		tessera_backing_count_offered(bo, true);
+	/* Whoever has listed it as resident does not miss it, wherever it was. */
+	tessera_bo_device(bo)->resident_ops->moved(bo);
 	trace_tessera_offer(bo->id, priority);
 }
 
