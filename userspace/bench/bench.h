@@ -81,16 +81,33 @@ void bench_cpu_swizzle_range(void);
 void bench_fault_rate(void);
 void bench_lock_unlock(void);
 /* paging.c */
+void touch_by_gpu(struct tessera_bo *bo, uint32_t value); /* one word; waited for */
+/* transfers of the paging engine are traced */
+void trace_begin(void);
+void trace_empty(void);
+void trace_end(void);
+uint64_t traced_bytes(void); /* since it was emptied */
 void bench_moves(void);
 void bench_oversubscribed(void);
 void bench_many_objects(void);
 /* submit.c */
+/*
+ * The driver's debugfs file `ping`: nanoseconds from a register write that raises an interrupt to
+ * its handler having run and woken a waiter; the median of several. 0: there is none
+ */
+double read_ping(void);
 void bench_empty_job(void);
 void bench_split_overhead(void);
 /* stall.c */
 void bench_stall_split(void);
 void bench_stall_split_preempt(void);
 void bench_stall_queue(void);
+/* vm.c */
+void bench_vm_empty_job(void);
+void bench_vm_submit_scaling(void);
+void bench_bind_4k(void);
+void bench_bind_2m(void);
+void bench_residency_cycle(void);
 /* limits.c */
 void bench_client_memory(void);
 

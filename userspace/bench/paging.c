@@ -18,7 +18,7 @@
 
 #define MOVE_BYTES (128 * MIB)
 
-static void touch_by_gpu(struct tessera_bo *bo, uint32_t value)
+void touch_by_gpu(struct tessera_bo *bo, uint32_t value)
 {
 	const struct tessera_rect one = { 0, 0, 1, 1 };
 	struct tessera_view view = buffer_view();
@@ -98,8 +98,22 @@ static void trace_write(const char *file, const char *text)
 	close(fd);
 }
 
-/* Bytes of the transfers traced since the buffer was emptied. */
-static uint64_t traced_bytes(void)
+void trace_begin(void)
+{
+	trace_write("events/tessera/tessera_paging_op/enable", "1");
+}
+
+void trace_empty(void)
+{
+	trace_write("trace", "\n");
+}
+
+void trace_end(void)
+{
+	trace_write("events/tessera/tessera_paging_op/enable", "0");
+}
+
+uint64_t traced_bytes(void)
 {
 	FILE *f = fopen(TRACING "trace", "re");
 	char line[512];
@@ -153,7 +167,7 @@ void bench_oversubscribed(void)
 	(void)*map;
 	record_round(bos, 0);
 	run_cb("oversubscribed");
-	trace_write("events/tessera/tessera_paging_op/enable", "1");
+	trace_begin();
 	for (int i = 0; i < bench.runs; i++) {
 		double start, seconds, single_seconds;
 
@@ -162,13 +176,13 @@ void bench_oversubscribed(void)
 		(void)*map;
 		single_seconds = now() - start;
 		record_round(bos, i * 100);
-		trace_write("trace", "\n"); /* empties it */
+		trace_empty();
 		start = now();
 		run_cb("oversubscribed");
 		seconds = now() - start;
 		sample(&row, traced_bytes() / seconds, 2 * MOVE_BYTES / single_seconds);
 	}
-	trace_write("events/tessera/tessera_paging_op/enable", "0");
+	trace_end();
 	print_row(&row);
 	(void)tessera_bo_unmap(single);
 	tessera_bo_del(single);

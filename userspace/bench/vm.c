@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Virtual addresses and explicit residency: what a job costs that brings no lists, what a change of what is mapped,
+ * and what a move that a client asks for. With the kernel's interface, not the library's: the
+ * library would do more than is measured.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#define PAGE UINT64_C(4096)
+#define LARGE (2 * MIB)
+#define CMDS_AT (UINT64_C(1) << 40)
+#define BASE (UINT64_C(1) << 32)
+
+/* a client of its own, as far as residency goes: a file, a VM, a context, commands that do nothing */
+struct space {
+	struct tessera_device *dev;
+	uint32_t vm, context;
+	struct tessera_bo *cmds;
+	struct tessera_syncobj *done;
+};
+
+static void call(const struct space *space, const char *what, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(tessera_device_fd(space->dev), request, arg);
+	} while (ret && (errno == EINTR || errno == EAGAIN));
+	if (ret)
+		die(what, -errno);
+}
+
+static struct drm_tessera_array array_of(const void *elements, size_t stride, uint32_t count)
+{
+	return (struct drm_tessera_array){ (uint32_t)stride, count, (uintptr_t)elements };
+}
+
+static struct drm_tessera_sync signal_of(const struct space *space)
+{
+	return (struct drm_tessera_sync){ .handle = tessera_syncobj_handle(space->done),
+					  .flags = DRM_TESSERA_SYNC_SIGNAL };
+}
+
+static void wait_done(const struct space *space)
+{
+	must("wait", tessera_syncobj_wait(space->done, 0, TESSERA_FOREVER));
+}
+
+/* ---- what it is made of ----------------------------------------------------------------- */
+
+static void bind_ops(const struct space *space, const struct drm_tessera_vm_bind_op *ops,
+		     uint32_t count, bool signal)
+{
+	struct drm_tessera_sync sync = signal_of(space);
+	struct drm_tessera_vm_bind args = {
+		.vm = space->vm,
+		.ops = array_of(ops, sizeof(*ops), count),
+		.syncs = array_of(&sync, sizeof(sync), signal),
+	};
+
+	call(space, "bind", DRM_IOCTL_TESSERA_VM_BIND, &args);
+}
+
+static struct drm_tessera_vm_bind_op map_op(const struct tessera_bo *bo, uint64_t address,
+					    uint64_t range)
+{
+	return (struct drm_tessera_vm_bind_op){
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = tessera_bo_handle(bo),
+		.address = address,
+		.range = range,
+	};
+}
+
+static void map(const struct space *space, const struct tessera_bo *bo, uint64_t address,
+		uint64_t range)
+{
+	struct drm_tessera_vm_bind_op op = map_op(bo, address, range);
+
+	bind_ops(space, &op, 1, true);
+	wait_done(space);
+}
+
+static void unmap(const struct space *space, uint64_t address, uint64_t range)
+{
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = address,
+		.range = range,
+	};
+
+	bind_ops(space, &op, 1, true);
+	wait_done(space);
+}
+
+static struct tessera_bo *object(const struct space *space, const char *segments, uint64_t size,
+				 uint32_t flags)
+{
+	struct tessera_bo_desc desc = { .size = size, .flags = flags };
+	struct tessera_bo *bo;
+
+	must(segments, tessera_bo_desc_segments(space->dev, &desc, segments));
+	must("object", tessera_bo_new(space->dev, &desc, &bo));
+	return bo;
+}
+
+/* waited for */
+static void make_resident(const struct space *space, struct tessera_bo *bo)
+{
+	uint32_t handle = tessera_bo_handle(bo);
+	struct drm_tessera_sync sync = signal_of(space);
+	struct drm_tessera_make_resident args = {
+		.handles = array_of(&handle, sizeof(handle), 1),
+		.syncs = array_of(&sync, sizeof(sync), 1),
+	};
+
+	call(space, "make resident", DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args);
+	wait_done(space);
+}
+
+static void evict(const struct space *space, struct tessera_bo *bo)
+{
+	uint32_t handle = tessera_bo_handle(bo);
+	struct drm_tessera_evict args = { .handles = array_of(&handle, sizeof(handle), 1) };
+
+	call(space, "evict", DRM_IOCTL_TESSERA_EVICT, &args);
+}
+
+static uint32_t nop(void)
+{
+	return TSR_PKT_HEADER(TSR_OP_NOP, 0, 2);
+}
+
+/* false: the device has no virtual addresses */
+static bool space_open(struct space *space)
+{
+	struct drm_tessera_context_create context = { 0 };
+	struct drm_tessera_vm_create vm = { 0 };
+	uint32_t words[2] = { nop(), 0 };
+
+	must("device", tessera_device_new_first(&space->dev));
+	if (!(tessera_device_info(space->dev)->caps & DRM_TESSERA_CAP_VM)) {
+		fprintf(stderr, "tessera-bench: left out: no virtual addresses\n");
+		tessera_device_del(space->dev);
+		return false;
+	}
+	must("syncobj", tessera_syncobj_new(space->dev, 0, &space->done));
+	call(space, "VM", DRM_IOCTL_TESSERA_VM_CREATE, &vm);
+	space->vm = context.vm = vm.id;
+	call(space, "context", DRM_IOCTL_TESSERA_CONTEXT_CREATE, &context);
+	space->context = context.id;
+	space->cmds =
+		object(space, "gart", PAGE, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("commands", tessera_bo_write(space->cmds, 0, words, sizeof(words)));
+	map(space, space->cmds, CMDS_AT, PAGE);
+	make_resident(space, space->cmds);
+	return true;
+}
+
+/* the kernel takes back the rest */
+static void space_close(struct space *space)
+{
+	tessera_bo_del(space->cmds);
+	tessera_syncobj_del(space->done);
+	tessera_device_del(space->dev);
+}
+
+/* ---- vm_empty_job, vm_submit_scaling ----------------------------------------------------------- */
+
+#define JOBS 1024
+#define GROUP 16 /* two of them in flight */
+
+static void submit(const struct space *space, const struct tessera_syncobj *signal)
+{
+	struct drm_tessera_sync sync = { .flags = DRM_TESSERA_SYNC_SIGNAL };
+	struct drm_tessera_submit_vm args = {
+		.context = space->context,
+		.cmds = CMDS_AT,
+		.cmd_size = 8,
+		.syncs = array_of(&sync, sizeof(sync), signal != NULL),
+	};
+
+	if (signal)
+		sync.handle = tessera_syncobj_handle(signal);
+	call(space, "submit", DRM_IOCTL_TESSERA_SUBMIT_VM, &args);
+}
+
+/* as empty_job: the last of a group has a fence */
+static double job_ns(const struct space *space)
+{
+	struct tessera_syncobj *done[2];
+	double start;
+
+	for (int i = 0; i < 2; i++)
+		must("syncobj", tessera_syncobj_new(space->dev, 0, &done[i]));
+	start = now();
+	for (int group = 0; group < JOBS / GROUP + 2; group++) {
+		if (group >= 2)
+			must("wait", tessera_syncobj_wait(done[group % 2], 0, TESSERA_FOREVER));
+		if (group >= JOBS / GROUP)
+			continue;
+		for (int i = 0; i < GROUP - 1; i++)
+			submit(space, NULL);
+		submit(space, done[group % 2]);
+	}
+	start = now() - start;
+	for (int i = 0; i < 2; i++)
+		tessera_syncobj_del(done[i]);
+	return start * 1e9 / JOBS;
+}
+
+void bench_vm_empty_job(void)
+{
+	struct row row = { "vm_empty_job", "ns", "lower", .goal = 2 };
+	struct space space;
+
+	if (!read_ping()) {
+		fprintf(stderr, "tessera-bench: vm_empty_job left out: no debugfs file ping\n");
+		return;
+	}
+	if (!space_open(&space))
+		return;
+	job_ns(&space);
+	for (int i = 0; i < bench.runs; i++)
+		sample(&row, job_ns(&space), read_ping());
+	print_row(&row);
+	space_close(&space);
+}
+
+/* so many more, mapped and resident */
+static struct tessera_bo **add_objects(const struct space *space, uint32_t count)
+{
+	struct tessera_bo **bos = calloc(count, sizeof(struct tessera_bo *));
+
+	if (!bos)
+		die("objects", -ENOMEM);
+	for (uint32_t i = 0; i < count; i++) {
+		bos[i] = object(space, "vram-hidden-from-cpu", PAGE, 0);
+		map(space, bos[i], BASE + i * PAGE, PAGE);
+		make_resident(space, bos[i]);
+	}
+	return bos;
+}
+
+static void drop_objects(struct tessera_bo **bos, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		tessera_bo_del(bos[i]);
+	free(bos);
+}
+
+#define FEW 10
+#define MANY 10000
+
+void bench_vm_submit_scaling(void)
+{
+	struct row row = { "vm_submit_scaling", "ns", "lower", .goal = 1.1 };
+	struct tessera_bo **few_bos, **many_bos;
+	struct space few, many;
+
+	if (!space_open(&few) || !space_open(&many))
+		return;
+	few_bos = add_objects(&few, FEW);
+	many_bos = add_objects(&many, MANY);
+	job_ns(&few);
+	job_ns(&many);
+	for (int i = 0; i < MAX_SAMPLES; i++) {
+		double reference = job_ns(&few);
+
+		sample(&row, job_ns(&many), reference);
+	}
+	print_row(&row);
+	drop_objects(few_bos, FEW);
+	drop_objects(many_bos, MANY);
+	space_close(&few);
+	space_close(&many);
+}
+
+/* ---- bind_4k, bind_2m ---------------------------------------------------------------------------- */
+
+#define BINDS 1000
+
+/* one call for each, waited for at the end; of a second that takes them all away nothing is measured */
+static void bench_bind(const char *name, uint64_t range)
+{
+	struct row row = { name, "/s", "higher", .goal = NAN };
+	uint64_t size;
+	const char *segment = large_segment(&size);
+	struct tessera_bo *bo;
+	struct space space;
+
+	if (!space_open(&space))
+		return;
+	bo = object(&space, segment, range, 0);
+	make_resident(&space, bo);
+	for (int i = -1; i < bench.runs; i++) {
+		double start = now();
+
+		for (uint32_t n = 0; n < BINDS; n++) {
+			struct drm_tessera_vm_bind_op op = map_op(bo, BASE + n * range, range);
+
+			bind_ops(&space, &op, 1, n == BINDS - 1);
+		}
+		wait_done(&space);
+		if (i >= 0)
+			sample(&row, BINDS / (now() - start), 0);
+		unmap(&space, BASE, BINDS * range);
+	}
+	print_row(&row);
+	tessera_bo_del(bo);
+	space_close(&space);
+}
+
+void bench_bind_4k(void)
+{
+	bench_bind("bind_4k", PAGE);
+}
+
+void bench_bind_2m(void)
+{
+	bench_bind("bind_2m", LARGE);
+}
+
+/* ---- residency_cycle ------------------------------------------------------------------------------ */
+
+#define MOVE_BYTES (128 * MIB)
+
+/* of one object, out and in again */
+static double raw_seconds(struct tessera_bo *bo, volatile uint32_t *map, uint32_t value)
+{
+	double start = now();
+
+	touch_by_gpu(bo, value);
+	if (*map != value)
+		die("wrong contents", -EIO);
+	return now() - start;
+}
+
+/*
+ * Two objects of which one fits are made resident in turn: one goes out, the other comes in. The reference is
+ * the paging engine's bandwidth on large single moves, both ways, measured in turn.
+ */
+void bench_residency_cycle(void)
+{
+	struct row row = { "residency_cycle", "B/s", "higher", .goal = 0.85 };
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, "vram");
+	struct tessera_bo *bos[2], *single;
+	volatile uint32_t *map;
+	struct space space;
+
+	if (!seg || !space_open(&space))
+		return;
+	single = bo_in("vram-hidden-from-cpu,gart", MOVE_BYTES,
+		       DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	must("map", tessera_bo_map(single, (void **)&map));
+	for (int i = 0; i < 2; i++)
+		bos[i] = object(&space, "vram", seg->size / 8 * 5 / PAGE * PAGE, 0);
+	trace_begin();
+	/* the first round allocates and clears */
+	for (int i = -1; i < bench.runs; i++) {
+		double reference = 2 * MOVE_BYTES / raw_seconds(single, map, 100 + i), start;
+
+		trace_empty();
+		start = now();
+		for (int n = 0; n < 4; n++) {
+			make_resident(&space, bos[n % 2]);
+			evict(&space, bos[n % 2]);
+		}
+		start = now() - start;
+		if (i >= 0)
+			sample(&row, traced_bytes() / start, reference);
+	}
+	trace_end();
+	print_row(&row);
+	for (int i = 0; i < 2; i++)
+		tessera_bo_del(bos[i]);
+	(void)tessera_bo_unmap(single);
+	tessera_bo_del(single);
+	space_close(&space);
+}
