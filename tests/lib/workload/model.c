@@ -41,8 +41,7 @@ static uint64_t layout_offset(uint32_t layout, uint64_t pitch, uint64_t xb, uint
 	return tile * TSR_TILE_BYTES + (spread(col / 4) | spread(row) << 1) * 4 + col % 4;
 }
 
-/* where the CPU sees the byte that memory segments have at that offset of an object */
-static uint64_t cpu_offset(const struct wl_object *object, uint64_t raw)
+uint64_t wl_cpu_offset(const struct wl_object *object, uint64_t raw)
 {
 	uint64_t tile = raw / TSR_TILE_BYTES, per_row = object->pitch / TSR_TILE_WIDTH_BYTES;
 	uint32_t in = raw % TSR_TILE_BYTES, row, col;
@@ -86,7 +85,7 @@ static uint8_t *texel_at(const struct wl_view *view, uint32_t x, uint32_t y)
 	const struct tsr_surface *surface = &view->surface;
 	uint64_t raw = layout_offset(surface->layout, surface->pitch, (uint64_t)x * view->texel, y);
 
-	return view->object->model + cpu_offset(view->object, surface->offset + raw);
+	return view->object->model + wl_cpu_offset(view->object, surface->offset + raw);
 }
 
 void wl_model_read(const struct wl_view *view, uint32_t x, uint32_t y, uint32_t width,
@@ -148,17 +147,18 @@ static void apply_copy(const struct wl_op *op)
 	free(bytes);
 }
 
+void wl_apply_op(const struct wl_op *op)
+{
+	if (op->copy)
+		apply_copy(op);
+	else
+		wl_model_fill(&op->dst, op->dst_x, op->dst_y, op->width, op->height, op->value);
+}
+
 void wl_apply(struct workload *wl, uint32_t end)
 {
-	for (uint32_t i = 0; i < wl->num_ops && wl->ops[i].at < end; i++) {
-		const struct wl_op *op = &wl->ops[i];
-
-		if (op->copy)
-			apply_copy(op);
-		else
-			wl_model_fill(&op->dst, op->dst_x, op->dst_y, op->width, op->height,
-				      op->value);
-	}
+	for (uint32_t i = 0; i < wl->num_ops && wl->ops[i].at < end; i++)
+		wl_apply_op(&wl->ops[i]);
 	wl->num_ops = 0;
 }
 

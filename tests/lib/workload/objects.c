@@ -160,6 +160,9 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	if (object->cpu)
 		args.flags = DRM_TESSERA_BO_CPU_ACCESS |
 			     (wl_pick(wl, 2) ? DRM_TESSERA_BO_CPU_CACHED : 0);
+	object->cached = args.flags & DRM_TESSERA_BO_CPU_CACHED;
+	if (object->cached && wl->config.explicit_sync && wl_pick(wl, 2))
+		args.flags |= DRM_TESSERA_BO_EXPLICIT_SYNC;
 	if (object->read_only)
 		args.flags |= DRM_TESSERA_BO_GPU_READ_ONLY;
 	require_ok(__tsr_bo_create(wl->dev->fd, &args));
@@ -252,13 +255,18 @@ void wl_init(struct workload *wl, struct tsr_device *dev, const struct wl_config
 	}
 }
 
+void wl_renew(struct workload *wl, struct wl_object *object)
+{
+	free(object->model);
+	create(wl, object, object->kind);
+}
+
 void wl_replace(struct workload *wl, struct wl_object *object)
 {
 	if (wl->config.shared && object == wl->objects)
 		return;
 	tsr_bo_free(wl->dev, &object->bo);
-	free(object->model);
-	create(wl, object, object->kind);
+	wl_renew(wl, object);
 }
 
 void wl_abandon(struct workload *wl)

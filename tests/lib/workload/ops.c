@@ -98,7 +98,7 @@ static void view_tiled(struct workload *wl, struct wl_view *view)
 				TSR_SURF_MAX_DIM);
 }
 
-static void pick_view(struct workload *wl, struct wl_object *object, struct wl_view *view)
+void wl_pick_view(struct workload *wl, struct wl_object *object, struct wl_view *view)
 {
 	static const struct {
 		uint32_t format, bytes;
@@ -199,7 +199,7 @@ static void change_slots(struct workload *wl)
 			drop(wl, n);
 			continue;
 		}
-		pick_view(wl, pick_target(wl), &slot->view);
+		wl_pick_view(wl, pick_target(wl), &slot->view);
 		slot->bound = false;
 		slot->changed = true;
 		make_room(wl, n);
@@ -214,7 +214,7 @@ static void change_slots(struct workload *wl)
 		if (all && (is_small(wl, object) || wl_pick(wl, 8) == 0))
 			continue;
 		if (wl_pick(wl, 2))
-			pick_view(wl, object, &slot->view);
+			wl_pick_view(wl, object, &slot->view);
 		slot->bound = false;
 	}
 }
@@ -229,7 +229,7 @@ static void bind(struct workload *wl, uint32_t n)
 		struct wl_view other = slot->view;
 
 		if (twice)
-			pick_view(wl, slot->view.object, &other);
+			wl_pick_view(wl, slot->view.object, &other);
 		surface = other.surface;
 		if (!surface.pitch)
 			surface.width = surface.height = 0;
@@ -271,8 +271,7 @@ static void pick_span(struct workload *wl, uint32_t whole, uint32_t max, uint32_
 	}
 }
 
-/* another place for a span of a known length */
-static uint32_t pick_at(struct workload *wl, uint32_t whole, uint32_t count)
+uint32_t wl_pick_at(struct workload *wl, uint32_t whole, uint32_t count)
 {
 	switch (wl_pick(wl, 4)) {
 	case 0:
@@ -289,9 +288,8 @@ static bool is_slow(const struct wl_view *view)
 	return view->object && !wl_model_row(view, 0, 0);
 }
 
-/* no more than is reasonable of a rectangle of at most @width times @height */
-static void pick_rect(struct workload *wl, const struct wl_op *op, uint32_t width, uint32_t height,
-		      uint32_t *x, uint32_t *y, uint32_t *w, uint32_t *h)
+void wl_pick_rect(struct workload *wl, const struct wl_op *op, uint32_t width, uint32_t height,
+		  uint32_t *x, uint32_t *y, uint32_t *w, uint32_t *h)
 {
 	const struct tsr_surface *surface = &op->dst.surface;
 	uint64_t texels = PIECE_BYTES / op->dst.texel;
@@ -335,8 +333,8 @@ static void one_fill(struct workload *wl, uint32_t slot)
 
 	op->dst = wl->slots[slot].view;
 	op->value = (uint32_t)tap_random(&wl->rng);
-	pick_rect(wl, op, op->dst.surface.width, op->dst.surface.height, &op->dst_x, &op->dst_y,
-		  &op->width, &op->height);
+	wl_pick_rect(wl, op, op->dst.surface.width, op->dst.surface.height, &op->dst_x, &op->dst_y,
+		     &op->width, &op->height);
 	p = tsr_cmd_packet(&wl->cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);
 	p[1] = slot;
 	p[2] = op->dst_x;
@@ -356,10 +354,10 @@ static void one_copy(struct workload *wl, uint32_t dst, uint32_t src)
 	op->copy = true;
 	op->dst = wl->slots[dst].view;
 	op->src = wl->slots[src].view;
-	pick_rect(wl, op, least(to->width, from->width), least(to->height, from->height),
-		  &op->dst_x, &op->dst_y, &op->width, &op->height);
-	op->src_x = pick_at(wl, from->width, op->width);
-	op->src_y = pick_at(wl, from->height, op->height);
+	wl_pick_rect(wl, op, least(to->width, from->width), least(to->height, from->height),
+		     &op->dst_x, &op->dst_y, &op->width, &op->height);
+	op->src_x = wl_pick_at(wl, from->width, op->width);
+	op->src_y = wl_pick_at(wl, from->height, op->height);
 	p = tsr_cmd_packet(&wl->cmd, TSR_OP_COPY, 0, TSR_COPY_DWORDS);
 	p[1] = dst;
 	p[2] = src;

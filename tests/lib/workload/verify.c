@@ -18,8 +18,8 @@ static _Noreturn void mismatch(const struct workload *wl, const struct wl_object
 		 (unsigned long long)at, want);
 }
 
-static void compare(const struct workload *wl, const struct wl_object *object, const char *who,
-		    const void *got, uint64_t at, uint64_t bytes)
+void wl_compare(const struct workload *wl, const struct wl_object *object, const char *who,
+		const void *got, uint64_t at, uint64_t bytes)
 {
 	const uint32_t *words = got, *want = (const uint32_t *)(object->model + at);
 
@@ -71,12 +71,12 @@ void wl_check_object(struct workload *wl, struct wl_object *object)
 		uint64_t bytes = size - at < piece ? size - at : piece;
 
 		read_back(wl, object, at, bytes);
-		compare(wl, object, "GPU", wl->staging.map, at, bytes);
+		wl_compare(wl, object, "GPU", wl->staging.map, at, bytes);
 	}
 	if (!object->bo.map)
 		return;
 	tsr_bo_wait(wl->dev, &object->bo);
-	compare(wl, object, "CPU", object->bo.map, 0, size);
+	wl_compare(wl, object, "CPU", object->bo.map, 0, size);
 }
 
 void wl_check(struct workload *wl)
@@ -116,31 +116,39 @@ static struct wl_object *pick_mapped(struct workload *wl)
 	return NULL;
 }
 
+void wl_peek_object(struct workload *wl, struct wl_object *object)
+{
+	uint64_t bytes, at = pick_piece(wl, object, &bytes);
+
+	/* those that write it: who reads may go on, and it may move meanwhile */
+	require_ok(__tsr_bo_wait(wl->dev->fd, object->bo.handle, 0, INT64_MAX));
+	wl_compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
+}
+
+void wl_poke_object(struct workload *wl, struct wl_object *object)
+{
+	uint64_t *words, bytes, at = pick_piece(wl, object, &bytes);
+
+	words = (uint64_t *)(object->model + at);
+	tsr_bo_wait(wl->dev, &object->bo);
+	wl_compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		words[i] = tap_random(&wl->rng);
+	memcpy((uint8_t *)object->bo.map + at, words, bytes);
+}
+
 void wl_peek(struct workload *wl)
 {
 	struct wl_object *object = pick_mapped(wl);
-	uint64_t bytes, at;
 
-	if (!object)
-		return;
-	at = pick_piece(wl, object, &bytes);
-	/* those that write it: who reads may go on, and it may move meanwhile */
-	require_ok(__tsr_bo_wait(wl->dev->fd, object->bo.handle, 0, INT64_MAX));
-	compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
+	if (object)
+		wl_peek_object(wl, object);
 }
 
 void wl_poke(struct workload *wl)
 {
 	struct wl_object *object = pick_mapped(wl);
-	uint64_t *words, bytes, at;
 
-	if (!object)
-		return;
-	at = pick_piece(wl, object, &bytes);
-	words = (uint64_t *)(object->model + at);
-	tsr_bo_wait(wl->dev, &object->bo);
-	compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
-	for (uint64_t i = 0; i < bytes / 8; i++)
-		words[i] = tap_random(&wl->rng);
-	memcpy((uint8_t *)object->bo.map + at, words, bytes);
+	if (object)
+		wl_poke_object(wl, object);
 }

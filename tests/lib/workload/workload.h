@@ -42,6 +42,7 @@ struct wl_config {
 	uint32_t live_64ths; /* of each segment: most that one split point needs of it */
 	uint64_t total_bytes; /* of all objects, about */
 	uint64_t max_bytes; /* of one object; none is larger than what is live of its segment */
+	bool explicit_sync; /* some cached objects have their caches maintained by who uses them */
 	int shared; /* dma-buf of an object that everybody reads (wl_shared_new()), or 0 */
 };
 
@@ -49,6 +50,7 @@ struct wl_object {
 	struct tsr_bo bo;
 	enum wl_kind kind;
 	bool cpu; /* the CPU may map it */
+	bool cached; /* and has its system pages in its caches */
 	bool read_only; /* no job writes it */
 	bool writes; /* the job being drawn may */
 	uint32_t layout, pitch;
@@ -116,8 +118,12 @@ void wl_check_object(struct workload *wl, struct wl_object *object);
 void wl_peek(struct workload *wl);
 /* the CPU looks at a piece, and writes it */
 void wl_poke(struct workload *wl);
+void wl_peek_object(struct workload *wl, struct wl_object *object); /* this one */
+void wl_poke_object(struct workload *wl, struct wl_object *object);
 /* drop an object, which jobs under way may use, and make another in its place */
 void wl_replace(struct workload *wl, struct wl_object *object);
+/* the same where the handle is closed, and the mapping gone, already */
+void wl_renew(struct workload *wl, struct wl_object *object);
 /* FNV-1a over all models */
 uint64_t wl_hash(const struct workload *wl);
 
@@ -144,6 +150,23 @@ void wl_model_write(const struct wl_view *view, uint32_t x, uint32_t y, uint32_t
 		    uint32_t height, const uint8_t *in);
 void wl_model_fill(const struct wl_view *view, uint32_t x, uint32_t y, uint32_t width,
 		   uint32_t height, uint32_t value);
+
+/* where the CPU sees the byte that memory segments have at that offset of an object */
+uint64_t wl_cpu_offset(const struct wl_object *object, uint64_t raw);
+/* bytes of an object from @at on are what the model says, or the test fails */
+void wl_compare(const struct workload *wl, const struct wl_object *object, const char *who,
+		const void *got, uint64_t at, uint64_t bytes);
+
+/* have the model do one of them */
+void wl_apply_op(const struct wl_op *op);
+
+/* any view of the object, written or not */
+void wl_pick_view(struct workload *wl, struct wl_object *object, struct wl_view *view);
+/* no more than is reasonable of a rectangle of at most @width times @height */
+void wl_pick_rect(struct workload *wl, const struct wl_op *op, uint32_t width, uint32_t height,
+		  uint32_t *x, uint32_t *y, uint32_t *w, uint32_t *h);
+/* another place for a span of a known length */
+uint32_t wl_pick_at(struct workload *wl, uint32_t whole, uint32_t count);
 
 /* the object as a whole, as surface or buffer of 32-bit words, rows of @pitch */
 void wl_object_new(struct workload *wl, struct wl_object *object);
