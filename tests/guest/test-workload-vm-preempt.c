@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* The same, the device preempts: see test-workload-vm-preempt.args. */
+#include "test-workload-vm.c"
