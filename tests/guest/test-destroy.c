@@ -206,6 +206,59 @@ static void right_after_submit(void)
 	tsr_close(&dev);
 }
 
+/* bytes that the kernel allocates for some destroys, each behind a new job; 0: the jobs ended too early */
+static uint64_t try_allocated(uint32_t contexts, uint32_t jobs)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo target = other(&dev), bos[4];
+	struct tsr_trace trace;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = other(&dev);
+	for (uint32_t i = 0; i < contexts; i++) {
+		if (i)
+			held.ctx = tsr_context_new(&dev, 0);
+		for (uint32_t j = 0; j < jobs; j++)
+			tsr_held_fill(&held, &target, 16, j);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		tsr_held_fill(&held, &target, 16, i);
+		tsr_trace_start_allocs();
+		destroy(&dev, &bos[i], 0);
+		trace = tsr_trace_stop();
+		tsr_trace_for_each(&trace, "kmalloc", ev) bytes += tsr_event_u64(ev, "bytes_req");
+		tsr_trace_free(&trace);
+	}
+	if (!tsr_held_waits(&held))
+		bytes = 0;
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+	return bytes;
+}
+
+static uint64_t allocated(uint32_t contexts, uint32_t jobs)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < 4 && !bytes; i++)
+		bytes = try_allocated(contexts, jobs);
+	require(bytes);
+	return bytes;
+}
+
+/* Whatever is queued, in few queues or in many, and although there is always something new. */
+static void costs_the_same(void)
+{
+	uint64_t alone = allocated(1, 1);
+
+	tap_note("%llu bytes", (unsigned long long)alone);
+	require_eq(allocated(24, 1), alone);
+	require_eq(allocated(1, 40), alone);
+}
+
 static void destroys_then_dies(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -418,6 +471,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "DESTROY-5 behind all contexts", behind_all_contexts, 0, 0 },
 	{ "DESTROY-5 not behind later work", not_behind_later_work, 0, 0 },
+	{ "DESTROY-3 as cheap behind many jobs", costs_the_same, 0, 0 },
 	{ "DESTROY-4 right after submit", right_after_submit, 0, 0 },
 	{ "DESTROY-1 the client dies", client_dies, 0, 0 },
 	{ "DESTROY-1 others keep it", others_keep_it, 0, 0 },

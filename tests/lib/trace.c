@@ -60,6 +60,18 @@ void tsr_trace_start(const char *first, ...)
 	put("tracing_on", "1");
 }
 
+void tsr_trace_start_allocs(void)
+{
+	char tid[16];
+
+	tsr_trace_start("destroy", NULL);
+	put("tracing_on", "0");
+	snprintf(tid, sizeof(tid), "%d", (int)gettid());
+	put("set_event_pid", tid);
+	put("events/kmem/kmalloc/enable", "1");
+	put("tracing_on", "1");
+}
+
 /* "  task-12  [001] d..1.  12.345678: name: key=value …" */
 static bool parse_line(const char *line, struct tsr_event *ev)
 {
@@ -75,9 +87,8 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	name = colon + 2;
 	while (*name == ' ')
 		name++;
-	if (strncmp(name, "tessera_", 8))
-		return false;
-	name += 8;
+	if (!strncmp(name, "tessera_", 8))
+		name += 8;
 	end = strchr(name, ':');
 	if (!end)
 		return false;

@@ -24,6 +24,8 @@ struct tsr_trace {
 
 /* Start recording; names as in events/tessera/, without "tessera_", NULL-terminated; none: all. */
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
+/* What the kernel allocates for this thread ("kmalloc"), and "destroy". */
+void tsr_trace_start_allocs(void);
 /* Stop, and read what was recorded. */
 struct tsr_trace tsr_trace_stop(void);
 void tsr_trace_free(struct tsr_trace *trace);

@@ -5,7 +5,6 @@
  * Those that leave synchronisation to user space, or say what becomes of an object: called
  * like those of tessera_ioctl.c.
  */
-#include <linux/dma-fence.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
@@ -76,15 +75,16 @@ static int destroy_behind_work(struct drm_file *file, struct tessera_backlog *ba
 static int destroy_and_wait(struct drm_file *file, struct tessera_backlog *backlog,
 			    const struct drm_tessera_bo_destroy *args)
 {
-	struct dma_fence *work = NULL;
-	int ret;
+	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	int ret = 0;
 
+	if (!bo)
+		return -ENOENT;
 	if (!(args->flags & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
-		work = tessera_backlog_fence(backlog);
-	if (IS_ERR(work))
-		return PTR_ERR(work);
-	ret = tessera_destroy_now(file, args->handle, work);
-	dma_fence_put(work);
+		ret = tessera_backlog_wait(backlog);
+	if (!ret)
+		return tessera_destroy_now(file, args->handle, bo);
+	tessera_bo_put(bo);
 
 	return ret;
 }

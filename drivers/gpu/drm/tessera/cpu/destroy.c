@@ -15,7 +15,6 @@
  * one leaves it first, by a paging job like any other move.
  */
 
-#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 
 #include <drm/drm_device.h>
@@ -62,14 +61,11 @@ int tessera_destroy_handle(struct drm_file *file, u32 handle)
 }
 
 /* Nothing is left to be done to the object. */
-static int destroy_settle(struct tessera_bo *bo, struct dma_fence *work)
+static int destroy_settle(struct tessera_bo *bo)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 	long ret;
 
-	ret = work ? dma_fence_wait(work, true) : 0;
-	if (ret)
-		return ret;
 	ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_BOOKKEEP, true, MAX_SCHEDULE_TIMEOUT);
 	if (ret < 0)
 		return ret;
@@ -108,24 +104,21 @@ static int destroy_handle_of(struct drm_file *file, u32 handle, struct tessera_b
  * tessera_destroy_now() - destroy an object and wait until its memory is free
  * @file: whose handle it is
  * @handle: the handle
- * @work: what to wait for beside jobs that name the object, or NULL
+ * @bo: the object; the reference is consumed
  *
  * What somebody else has, too, through a handle or a mapping, of the CPU or of a VM, or has been exported, is
  * not waited for.
  *
  * Return: 0, or with nothing done -ENOENT, -ERESTARTSYS or -ENOMEM.
  */
-int tessera_destroy_now(struct drm_file *file, u32 handle, struct dma_fence *work)
+int tessera_destroy_now(struct drm_file *file, u32 handle, struct tessera_bo *bo)
 {
-	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
 	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
 	bool shared;
 	u32 id;
 	int ret;
 
-	if (!bo)
-		return -ENOENT;
-	ret = destroy_settle(bo, work) ?: destroy_handle_of(file, handle, bo);
+	ret = destroy_settle(bo) ?: destroy_handle_of(file, handle, bo);
 	id = bo->id;
 	shared = ret || destroy_is_shared(bo);
 	tessera_bo_put(bo);

@@ -4,13 +4,13 @@
 
 #include <linux/types.h>
 
-struct dma_fence;
 struct drm_file;
 struct drm_gem_object;
+struct tessera_bo;		/* mem/bo.h */
 
 void tessera_destroy_free(struct drm_gem_object *gem);
 
 int tessera_destroy_handle(struct drm_file *file, u32 handle);
-int tessera_destroy_now(struct drm_file *file, u32 handle, struct dma_fence *work);
+int tessera_destroy_now(struct drm_file *file, u32 handle, struct tessera_bo *bo);
 
 #endif /* __TESSERA_DESTROY_H__ */

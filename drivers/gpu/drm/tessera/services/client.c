@@ -55,7 +55,7 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	xa_init_flags(&client->vms, XA_FLAGS_ALLOC1);
 	ret = -ENOMEM;
-	client->backlog = tessera_backlog_create();
+	client->backlog = tessera_backlog_create(tdev);
 	if (!client->backlog)
 		goto err_free;
 	client->account = tessera_account_create(tdev);

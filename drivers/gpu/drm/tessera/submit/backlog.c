@@ -2,81 +2,111 @@
 /**
  * DOC: backlog
  *
- * All that a client has queued and that is not done, whatever it names: the last job of each
- * of its queues (WDDM: what a destroy waits for by default). A queue is a context, and stays
- * as long as that has jobs, so those of a destroyed one count.
+ * All that a client has queued and that is not done, whatever it names: the jobs of all its contexts, those of
+ * destroyed ones, too, in the order in which they were armed (WDDM: what a destroy waits for by default).
  *
- * One fence stands for all of them. It is made when it is asked for and good until the next job is
- * queued: so asking costs the same however many jobs there are, and next to nothing if none has come
- * since the last time.
+ * Jobs are numbered. "All that is queued now" is the number of the last one, and is done when the first one
+ * that is not finished has a higher number. So objects that are kept until then (cpu/destroy.c) stand in a second
+ * list, each with a number, in their order, and whoever waits has a number, too. To keep an object, to add a job and to
+ * take one out cost the same however many there are (DESTROY-3), and take no memory but the object's entry: a job
+ * brings its own.
  *
- * Objects that are kept until then (cpu/destroy.c) hang on that fence, all on one callback: what runs when it
- * signals, with interrupts off, does not depend on their number (DESTROY-3).
- *
- * The spinlock is a leaf; the mutex is taken without any other lock and held while the fence is
- * made.
+ * The spinlock is a leaf, taken where fences signal.
  */
 
-#include <linux/dma-fence-array.h>
-#include <linux/dma-fence.h>
-#include <linux/err.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "exec/job.h"
 #include "mem/bo.h"
 #include "submit/backlog.h"
-#include "tessera_compat.h"
 #include "tessera_device.h"
 
-/* An object that is kept; a reference to it. */
+/* An object that is kept; a reference to it. Unplug waits for it. */
 struct backlog_object {
 	struct list_head node;
 	struct tessera_bo *bo;
-};
-
-/* All objects that are kept until one fence signals. */
-struct backlog_batch {
-	struct work_struct work;
-	struct dma_fence_cb cb;
-	struct tessera_device *tdev;
-	/* A reference to each. */
-	struct tessera_backlog *backlog;
-	struct dma_fence *fence;
-	/* Under the backlog's mutex, as long as it is the backlog's. */
-	struct list_head objects;
+	/* Of the last job there was when it came. */
+	u64 behind;
 };
 
 struct tessera_backlog {
 	struct kref ref;
-	/* Protects the queues and @jobs. */
-	spinlock_t lock;
-	struct list_head queues;
-	unsigned int num_queues;
-	/* How many jobs there have been. */
-	u64 jobs;
+	struct tessera_device *tdev;
+	/* Lets go of objects; holds a reference while it is queued. */
+	struct work_struct work;
+	/* For the end of jobs. */
+	wait_queue_head_t wait;
 	/* Protects what follows. */
-	struct mutex fence_lock;
-	/* Of the first @fence_jobs jobs; NULL if these are done. */
-	struct dma_fence *fence;
-	u64 fence_jobs;
-	/* Takes more objects, those of its fence; or NULL. */
-	struct backlog_batch *batch;
-	/* Context of such fences, and their number. */
-	u64 context;
-	unsigned int seqno;
+	spinlock_t lock;
+	/* How many jobs there have been. */
+	u64 num_jobs;
+	/* &struct tessera_backlog_job and &struct backlog_object, each in the order of numbers. */
+	struct list_head jobs;
+	struct list_head objects;
 };
+
+static bool is_done_locked(struct tessera_backlog *backlog, u64 number)
+{
+	struct tessera_backlog_job *first;
+
+	lockdep_assert_held(&backlog->lock);
+
+	first = list_first_entry_or_null(&backlog->jobs, struct tessera_backlog_job, node);
+
+	return !first || first->number > number;
+}
+
+static struct backlog_object *next_due_locked(struct tessera_backlog *backlog)
+{
+	struct backlog_object *object;
+
+	lockdep_assert_held(&backlog->lock);
+
+	object = list_first_entry_or_null(&backlog->objects, struct backlog_object, node);
+
+	return object && is_done_locked(backlog, object->behind) ? object : NULL;
+}
+
+static struct backlog_object *take_due(struct tessera_backlog *backlog)
+{
+	struct backlog_object *object;
+
+	spin_lock_irq(&backlog->lock);
+	object = next_due_locked(backlog);
+	if (object)
+		list_del(&object->node);
+	spin_unlock_irq(&backlog->lock);
+
+	return object;
+}
+
+static void backlog_work(struct work_struct *work)
+{
+	struct tessera_backlog *backlog = container_of(work, struct tessera_backlog, work);
+	struct tessera_device *tdev = backlog->tdev;
+	struct backlog_object *object;
+
+	while ((object = take_due(backlog))) {
+		tessera_bo_put(object->bo);
+		kfree(object);
+		tessera_job_queue_leave(tdev);
+		cond_resched();
+	}
+	tessera_backlog_put(backlog);
+}
 
 /**
  * tessera_backlog_create() - the backlog of a new client
+ * @tdev: the device
  *
  * Return: the backlog with one reference, or NULL.
  */
-struct tessera_backlog *tessera_backlog_create(void)
+struct tessera_backlog *tessera_backlog_create(struct tessera_device *tdev)
 {
 	struct tessera_backlog *backlog = kzalloc(sizeof(*backlog), GFP_KERNEL_ACCOUNT);
 
@@ -84,9 +114,11 @@ struct tessera_backlog *tessera_backlog_create(void)
 		return NULL;
 	kref_init(&backlog->ref);
 	spin_lock_init(&backlog->lock);
-	INIT_LIST_HEAD(&backlog->queues);
-	mutex_init(&backlog->fence_lock);
-	backlog->context = dma_fence_context_alloc(1);
+	INIT_LIST_HEAD(&backlog->jobs);
+	INIT_LIST_HEAD(&backlog->objects);
+	INIT_WORK(&backlog->work, backlog_work);
+	init_waitqueue_head(&backlog->wait);
+	backlog->tdev = tdev;
 
 	return backlog;
 }
@@ -106,16 +138,14 @@ struct tessera_backlog *tessera_backlog_get(struct tessera_backlog *backlog)
 
 static void backlog_release(struct kref *ref)
 {
-	struct tessera_backlog *backlog = container_of(ref, struct tessera_backlog, ref);
-
-	dma_fence_put(backlog->fence);
-	mutex_destroy(&backlog->fence_lock);
-	kfree(backlog);
+	kfree(container_of(ref, struct tessera_backlog, ref));
 }
 
 /**
  * tessera_backlog_put() - drop a reference
  * @backlog: the backlog
+ *
+ * Any context.
  */
 void tessera_backlog_put(struct tessera_backlog *backlog)
 {
@@ -123,255 +153,85 @@ void tessera_backlog_put(struct tessera_backlog *backlog)
 }
 
 /**
- * tessera_backlog_join() - a client has one more queue
- * @backlog: the client's backlog
- * @queue: the queue
+ * tessera_backlog_add() - a job is being queued
+ * @backlog: its client's
+ * @job: its place there; the job holds the backlog until tessera_backlog_done()
  */
-void tessera_backlog_join(struct tessera_backlog *backlog, struct tessera_backlog_queue *queue)
+void tessera_backlog_add(struct tessera_backlog *backlog, struct tessera_backlog_job *job)
 {
-	queue->backlog = tessera_backlog_get(backlog);
-	queue->last = NULL;
-	spin_lock(&backlog->lock);
-	list_add_tail(&queue->node, &backlog->queues);
-	backlog->num_queues++;
-	spin_unlock(&backlog->lock);
+	spin_lock_irq(&backlog->lock);
+	job->number = ++backlog->num_jobs;
+	list_add_tail(&job->node, &backlog->jobs);
+	spin_unlock_irq(&backlog->lock);
 }
 
 /**
- * tessera_backlog_leave() - a queue goes
- * @queue: the queue; its jobs are done
+ * tessera_backlog_done() - a job is finished
+ * @backlog: its client's
+ * @job: its place there
+ *
+ * Any context.
  */
-void tessera_backlog_leave(struct tessera_backlog_queue *queue)
+void tessera_backlog_done(struct tessera_backlog *backlog, struct tessera_backlog_job *job)
 {
-	struct tessera_backlog *backlog = queue->backlog;
+	unsigned long flags;
+	bool due;
 
-	spin_lock(&backlog->lock);
-	list_del(&queue->node);
-	backlog->num_queues--;
-	spin_unlock(&backlog->lock);
-	dma_fence_put(queue->last);
-	tessera_backlog_put(backlog);
+	spin_lock_irqsave(&backlog->lock, flags);
+	list_del(&job->node);
+	due = next_due_locked(backlog);
+	spin_unlock_irqrestore(&backlog->lock, flags);
+
+	if (wq_has_sleeper(&backlog->wait))
+		wake_up_all(&backlog->wait);
+	if (!due)
+		return;
+	tessera_backlog_get(backlog);
+	if (!queue_work(backlog->tdev->release_wq, &backlog->work))
+		tessera_backlog_put(backlog);
+}
+
+static bool is_done(struct tessera_backlog *backlog, u64 number)
+{
+	bool done;
+
+	spin_lock_irq(&backlog->lock);
+	done = is_done_locked(backlog, number);
+	spin_unlock_irq(&backlog->lock);
+
+	return done;
 }
 
 /**
- * tessera_backlog_note() - a job is being queued
- * @queue: the queue
- * @fence: of the job, which is armed; later than those before
- */
-void tessera_backlog_note(struct tessera_backlog_queue *queue, struct dma_fence *fence)
-{
-	struct tessera_backlog *backlog = queue->backlog;
-	struct dma_fence *before;
-
-	spin_lock(&backlog->lock);
-	before = queue->last;
-	queue->last = dma_fence_get(fence);
-	backlog->jobs++;
-	spin_unlock(&backlog->lock);
-	dma_fence_put(before);
-}
-
-/* Up to @max fences that have not signalled; returns how many, and how many jobs they stand for. */
-static unsigned int backlog_collect(struct tessera_backlog *backlog, struct dma_fence **fences,
-				    unsigned int max, u64 *jobs)
-{
-	struct tessera_backlog_queue *queue;
-	unsigned int num = 0;
-
-	spin_lock(&backlog->lock);
-	*jobs = backlog->jobs;
-	list_for_each_entry(queue, &backlog->queues, node) {
-		if (!queue->last || test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &queue->last->flags))
-			continue;
-		if (num < max)
-			fences[num] = dma_fence_get(queue->last);
-		num++;
-	}
-	spin_unlock(&backlog->lock);
-
-	return num;
-}
-
-static void backlog_put_fences(struct dma_fence **fences, unsigned int num)
-{
-	while (num--)
-		dma_fence_put(fences[num]);
-	kfree(fences);
-}
-
-/* All that is unfinished now; queues may come while there is no lock. */
-static int backlog_snapshot(struct tessera_backlog *backlog, struct dma_fence ***fences,
-			    unsigned int *num, u64 *jobs)
-{
-	unsigned int max;
-
-	*num = 0;
-	do {
-		max = *num + READ_ONCE(backlog->num_queues);
-		*fences = kmalloc_array(max + 1, sizeof(**fences), GFP_KERNEL_ACCOUNT);
-		if (!*fences)
-			return -ENOMEM;
-		*num = backlog_collect(backlog, *fences, max, jobs);
-		if (*num > max)
-			backlog_put_fences(*fences, max);
-	} while (*num > max);
-
-	return 0;
-}
-
-static int backlog_renew_locked(struct tessera_backlog *backlog)
-{
-	struct dma_fence_array *array;
-	struct dma_fence **fences;
-	struct dma_fence *fence = NULL;
-	unsigned int num;
-	u64 jobs;
-	int ret;
-
-	lockdep_assert_held(&backlog->fence_lock);
-
-	ret = backlog_snapshot(backlog, &fences, &num, &jobs);
-	if (ret)
-		return ret;
-	if (num > 1) {
-		array = dma_fence_array_create(num, fences, backlog->context, ++backlog->seqno);
-		if (!array) {
-			backlog_put_fences(fences, num);
-			return -ENOMEM;
-		}
-		fence = &array->base;
-	} else {
-		if (num)
-			fence = dma_fence_get(fences[0]);
-		backlog_put_fences(fences, num);
-	}
-	dma_fence_put(backlog->fence);
-	backlog->fence = fence;
-	backlog->fence_jobs = jobs;
-
-	return 0;
-}
-
-/* NULL: nothing is unfinished. Without a reference of its own. */
-static struct dma_fence *backlog_current_locked(struct tessera_backlog *backlog)
-{
-	u64 jobs;
-	int ret;
-
-	lockdep_assert_held(&backlog->fence_lock);
-
-	spin_lock(&backlog->lock);
-	jobs = backlog->jobs;
-	spin_unlock(&backlog->lock);
-	if (jobs != backlog->fence_jobs) {
-		ret = backlog_renew_locked(backlog);
-		if (ret)
-			return ERR_PTR(ret);
-	}
-	if (backlog->fence && dma_fence_is_signaled(backlog->fence)) {
-		dma_fence_put(backlog->fence);
-		backlog->fence = NULL;
-	}
-
-	return backlog->fence;
-}
-
-/**
- * tessera_backlog_fence() - a fence for all that a client has queued up to now
+ * tessera_backlog_wait() - wait for all that a client has queued up to now
  * @backlog: the client's backlog
  *
- * Return: the fence with a reference; NULL if nothing is unfinished; or -ENOMEM.
+ * Return: 0 or -ERESTARTSYS.
  */
-struct dma_fence *tessera_backlog_fence(struct tessera_backlog *backlog)
+int tessera_backlog_wait(struct tessera_backlog *backlog)
 {
-	struct dma_fence *fence;
+	u64 number;
 
-	mutex_lock(&backlog->fence_lock);
-	fence = backlog_current_locked(backlog);
-	if (!IS_ERR_OR_NULL(fence))
-		dma_fence_get(fence);
-	mutex_unlock(&backlog->fence_lock);
+	spin_lock_irq(&backlog->lock);
+	number = backlog->num_jobs;
+	spin_unlock_irq(&backlog->lock);
 
-	return fence;
+	return wait_event_interruptible(backlog->wait, is_done(backlog, number));
 }
 
-/* ---- Objects that are kept ------------------------------------------------------ */
-
-static void batch_work(struct work_struct *work)
+/* False if nothing is unfinished. */
+static bool keep(struct tessera_backlog *backlog, struct backlog_object *object)
 {
-	struct backlog_batch *batch = container_of(work, struct backlog_batch, work);
-	struct tessera_backlog *backlog = batch->backlog;
-	struct tessera_device *tdev = batch->tdev;
-	struct backlog_object *object, *next;
+	bool work;
 
-	/* Nobody adds to it any more. */
-	mutex_lock(&backlog->fence_lock);
-	if (backlog->batch == batch)
-		backlog->batch = NULL;
-	mutex_unlock(&backlog->fence_lock);
+	spin_lock_irq(&backlog->lock);
+	object->behind = backlog->num_jobs;
+	work = !is_done_locked(backlog, object->behind);
+	if (work)
+		list_add_tail(&object->node, &backlog->objects);
+	spin_unlock_irq(&backlog->lock);
 
-	list_for_each_entry_safe(object, next, &batch->objects, node) {
-		tessera_bo_put(object->bo);
-		kfree(object);
-		cond_resched();
-	}
-	dma_fence_put(batch->fence);
-	kfree(batch);
-	tessera_backlog_put(backlog);
-	tessera_job_queue_leave(tdev);
-}
-
-/* In atomic context. */
-static void batch_fence_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
-{
-	struct backlog_batch *batch = container_of(cb, struct backlog_batch, cb);
-
-	queue_work(batch->tdev->release_wq, &batch->work);
-}
-
-/* -ENODEV: the device is going, and has no jobs. */
-static int batch_begin_locked(struct tessera_backlog *backlog, struct tessera_device *tdev,
-			      struct dma_fence *fence)
-{
-	struct backlog_batch *batch;
-
-	lockdep_assert_held(&backlog->fence_lock);
-
-	batch = kzalloc(sizeof(*batch), GFP_KERNEL_ACCOUNT);
-	if (!batch)
-		return -ENOMEM;
-	if (tessera_job_queue_enter(tdev)) {
-		kfree(batch);
-		return -ENODEV;
-	}
-	INIT_WORK(&batch->work, batch_work);
-	INIT_LIST_HEAD(&batch->objects);
-	batch->tdev = tdev;
-	batch->backlog = tessera_backlog_get(backlog);
-	batch->fence = dma_fence_get(fence);
-	backlog->batch = batch;
-	/* It may have signalled meanwhile: the work waits for the mutex. */
-	if (dma_fence_add_callback(fence, &batch->cb, batch_fence_cb))
-		queue_work(tdev->release_wq, &batch->work);
-
-	return 0;
-}
-
-static int keep_locked(struct tessera_backlog *backlog, struct backlog_object *object)
-{
-	struct dma_fence *fence = backlog_current_locked(backlog);
-	int ret = 0;
-
-	if (!fence)
-		return -ENODEV;
-	if (IS_ERR(fence))
-		return PTR_ERR(fence);
-	if (!backlog->batch || backlog->batch->fence != fence)
-		ret = batch_begin_locked(backlog, tessera_bo_device(object->bo), fence);
-	if (!ret)
-		list_add_tail(&object->node, &backlog->batch->objects);
-
-	return ret;
+	return work;
 }
 
 /**
@@ -385,20 +245,24 @@ static int keep_locked(struct tessera_backlog *backlog, struct backlog_object *o
  */
 int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo)
 {
-	struct backlog_object *object = kmalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
-	int ret;
+	struct tessera_device *tdev = backlog->tdev;
+	struct backlog_object *object;
 
-	if (!object)
+	/* A device that is going has no jobs. */
+	if (tessera_job_queue_enter(tdev))
+		return 0;
+	object = kmalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
+	if (!object) {
+		tessera_job_queue_leave(tdev);
 		return -ENOMEM;
+	}
 	tessera_bo_get(bo);
 	object->bo = bo;
-	mutex_lock(&backlog->fence_lock);
-	ret = keep_locked(backlog, object);
-	mutex_unlock(&backlog->fence_lock);
-	if (ret) {
+	if (!keep(backlog, object)) {
 		tessera_bo_put(bo);
 		kfree(object);
+		tessera_job_queue_leave(tdev);
 	}
 
-	return ret == -ENODEV ? 0 : ret;
+	return 0;
 }

@@ -18,6 +18,7 @@
 #include "exec/engine.h"
 #include "hw/fence.h"
 #include "segments/account.h"
+#include "submit/backlog.h"
 #include "submit/context.h"
 #include "tessera_device.h"
 #include "vm/vm.h"
@@ -195,8 +196,8 @@ static void context_release(struct kref *ref)
 	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
 
 	context_unlist(ctx);
-	tessera_backlog_leave(&ctx->backlog);
 	drm_sched_entity_destroy(&ctx->entity);
+	tessera_backlog_put(ctx->backlog);
 	context_fini_vm(ctx);
 	/* There may be some of submissions that failed. */
 	tessera_leashes_cut(&ctx->leashes);
@@ -317,7 +318,7 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 	ctx = context_alloc(tdev, engine, account, contexts, args);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	tessera_backlog_join(backlog, &ctx->backlog);
+	ctx->backlog = tessera_backlog_get(backlog);
 	context_init_vm(ctx, vm);
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);

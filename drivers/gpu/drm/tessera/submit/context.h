@@ -10,13 +10,13 @@
 #include <drm/gpu_scheduler.h>
 
 #include "pure/slot.h"
-#include "submit/backlog.h"
 #include "submit/leash.h"
 #include "vm/pt.h"
 
 struct drm_tessera_context_create;
 struct drm_tessera_context_status;
 struct tessera_account;		/* segments/account.h */
+struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_fence;		/* hw/fence.h */
@@ -48,8 +48,8 @@ struct tessera_context {
 	u32 flags;
 	/** @entity: queue of the engine's scheduler */
 	struct drm_sched_entity entity;
-	/** @backlog: what its client waits for to be done with an object */
-	struct tessera_backlog_queue backlog;
+	/** @backlog: of its client; holds a reference */
+	struct tessera_backlog *backlog;
 	/** @leashes: what user space wants its jobs to wait for */
 	struct tessera_leashes leashes;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */

@@ -117,6 +117,7 @@ static void tessera_part_finished(struct tessera_job *job)
 	struct tessera_part *part = to_tessera_part(job);
 
 	tessera_signals_publish(part->signals);
+	tessera_backlog_done(part->ctx->backlog, &part->backlog);
 	tessera_gate_done(part->ctx->tdev, job->engine->id, part->ctx->account->payer,
 			  part->epoch);
 	if (part->group) {
@@ -389,7 +390,7 @@ struct dma_fence *tessera_part_arm(struct tessera_part *part)
 	lockdep_assert_held(&part->ctx->lock);
 
 	tessera_job_arm(&part->job);
-	tessera_backlog_note(&part->ctx->backlog, tessera_job_finished(&part->job));
+	tessera_backlog_add(part->ctx->backlog, &part->backlog);
 
 	return tessera_job_finished(&part->job);
 }

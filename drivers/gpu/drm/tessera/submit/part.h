@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 
 #include "exec/job.h"
+#include "submit/backlog.h"
 
 struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
@@ -25,6 +26,8 @@ struct tessera_part {
 	struct tessera_job job;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
+	/** @backlog: its place among what its client has queued; from arming until it is finished */
+	struct tessera_backlog_job backlog;
 	/** @epoch: see tessera_gate_join(); NULL for parts of a group */
 	struct tessera_epoch *epoch;
 	/** @group: the submission it is a part of, or NULL; holds a reference */
