@@ -19,6 +19,7 @@ groups=(
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M: stall_split"
 	"vram-size=1M,vram-hidden-size=32M,gart-size=32M,preemption=on: stall_split_preempt stall_queue"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000: client_memory"
+	"preemption=on,x-render-delay-us=1000000: destroy_scaling"
 	"vram-size=4M,vram-hidden-size=256M: many_objects"
 )
 # What the placement of the guest's memory on the host makes a difference for.

@@ -102,6 +102,8 @@ void bench_split_overhead(void);
 void bench_stall_split(void);
 void bench_stall_split_preempt(void);
 void bench_stall_queue(void);
+/* destroy.c */
+void bench_destroy_scaling(void);
 /* vm.c */
 void bench_vm_empty_job(void);
 void bench_vm_submit_scaling(void);

@@ -37,6 +37,7 @@ static const struct {
 	{ "stall_split", bench_stall_split },
 	{ "stall_split_preempt", bench_stall_split_preempt },
 	{ "stall_queue", bench_stall_queue },
+	{ "destroy_scaling", bench_destroy_scaling },
 	{ "vm_empty_job", bench_vm_empty_job },
 	{ "vm_submit_scaling", bench_vm_submit_scaling },
 	{ "bind_4k", bench_bind_4k },
