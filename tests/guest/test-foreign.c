@@ -15,6 +15,7 @@
 
 #include "foreign.h"
 #include "stall.h"
+#include "vm.h"
 
 #define ROUNDS 2
 #define PARTS 6
@@ -25,6 +26,10 @@ enum mode {
 	MOVED, /* one job that reads what is leaving a segment for another, behind a fence of a reader */
 	FORCED, /* in parts, for a test */
 	PARTED, /* in parts, since they do not fit */
+	QUEUED, /* one job that brings something in, when something else of the client's waits for a fence to leave */
+	MOVED_WITH, /* one job that reads what has moved and shares a VM with what waits for a fence to move */
+	AT_ADDRESSES, /* one job in another VM that has that, too */
+	BEHIND_BIND, /* one job that waits for a change of that VM */
 };
 
 static int fence; /* inherited */
@@ -71,7 +76,8 @@ static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write
 	tsr_close(&dev);
 }
 
-static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
+/* in hidden memory */
+static struct tsr_bo movable_bo(struct tsr_device *dev, uint32_t ctx)
 {
 	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
 	struct drm_tessera_bo_create args = {
@@ -87,13 +93,40 @@ static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
 	require_ok(__tsr_bo_create(dev->fd, &args));
 	bo.handle = args.handle;
 	tsr_gpu_touch(dev, ctx, &bo);
-	fence_at(dev, &bo, DMA_BUF_SYNC_READ);
-	/* the CPU wants to see it: it moves when the fence has signalled */
-	require_eq(__tsr_lock(dev->fd, &bo.handle,
+	return bo;
+}
+
+/* the CPU wants to see it: it moves when the fence has signalled */
+static void move_out(struct tsr_device *dev, struct tsr_bo *bo)
+{
+	require_eq(__tsr_lock(dev->fd, &bo->handle,
 			      DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DONT_WAIT),
 		   -EBUSY);
-	require_eq(tsr_bo_info(dev, &bo).segment, tsr_seg_gart(dev)->id);
+	require_eq(tsr_bo_info(dev, bo).segment, tsr_seg_gart(dev)->id);
+}
+
+static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
+{
+	struct tsr_bo bo = movable_bo(dev, ctx);
+
+	fence_at(dev, &bo, DMA_BUF_SYNC_READ);
+	move_out(dev, &bo);
 	return bo;
+}
+
+/* an empty job at virtual addresses */
+static int vm_nop(struct tsr_vm *vm, uint32_t wait, uint32_t signal)
+{
+	struct tsr_cmd cmd;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_vm_place(vm, &vm->cmds);
+	rc = __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), wait, signal);
+	tsr_cmd_fini(&cmd);
+	return rc;
 }
 
 static void submit_moved(struct tsr_client *client)
@@ -127,6 +160,102 @@ static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 	tsr_close(&dev);
 }
 
+static void submit_queued(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct tsr_cmd cmd;
+
+	moving_bo(&dev, ctx);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
+#define AT 0x100000000ull
+
+/*
+ * One object waits for the fence to move and is in the first VM. Another is in both VMs and has moved since: it
+ * has no fence, but the tables of the first VM change in turn.
+ */
+struct coupled {
+	struct tsr_vm vms[2];
+	struct tsr_bo bo;
+};
+
+static struct coupled couple(struct tsr_device *dev, uint32_t ctx)
+{
+	struct coupled c = { .vms = { tsr_vm_open(dev), tsr_vm_open(dev) } };
+	struct tsr_bo first = movable_bo(dev, ctx);
+
+	c.bo = movable_bo(dev, ctx);
+	tsr_vm_map(dev, c.vms[0].id, &first, 0, AT, first.size, 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(c.vms); i++) {
+		tsr_vm_map(dev, c.vms[i].id, &c.bo, 0, AT + MiB(2), c.bo.size, 0);
+		/* so that the tables are written from now on */
+		require_ok(vm_nop(&c.vms[i], 0, 0));
+	}
+	fence_at(dev, &first, DMA_BUF_SYNC_READ);
+	move_out(dev, &first);
+	move_out(dev, &c.bo);
+	return c;
+}
+
+static void submit_moved_with(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct coupled c = couple(&dev, ctx);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &c.bo, false);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
+static void submit_at_addresses(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev);
+	struct coupled c = couple(&dev, tsr_context_new(&dev, 0));
+
+	client->state->begun = 1;
+	require_ok(vm_nop(&c.vms[1], 0, done));
+	client->state->returned = 1;
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
+static void submit_behind_bind(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct coupled c = couple(&dev, ctx);
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = AT,
+		.range = 4096,
+	};
+	uint32_t bound = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	require_ok(__tsr_vm_bind(dev.fd, c.vms[0].id, &op, 1, 0, bound));
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, bound, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
 static void submit(struct tsr_client *client)
 {
 	switch ((enum mode)client->arg) {
@@ -140,6 +269,14 @@ static void submit(struct tsr_client *client)
 		return submit_rotation(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case PARTED:
 		return submit_rotation(client, 0);
+	case QUEUED:
+		return submit_queued(client);
+	case MOVED_WITH:
+		return submit_moved_with(client);
+	case AT_ADDRESSES:
+		return submit_at_addresses(client);
+	case BEHIND_BIND:
+		return submit_behind_bind(client);
 	}
 }
 
@@ -236,6 +373,26 @@ static void beside_what_is_moved(void)
 	b_passes_a(MOVED);
 }
 
+static void beside_what_queues(void)
+{
+	b_passes_a(QUEUED);
+}
+
+static void beside_what_moved_with_it(void)
+{
+	b_passes_a(MOVED_WITH);
+}
+
+static void beside_addresses(void)
+{
+	b_passes_a(AT_ADDRESSES);
+}
+
+static void beside_a_bind(void)
+{
+	b_passes_a(BEHIND_BIND);
+}
+
 static void beside_forced_parts(void)
 {
 	b_passes_a(FORCED);
@@ -250,12 +407,13 @@ static void beside_parts(void)
 static void waits_in_the_call(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct source source = source_open();
 	struct tsr_client client;
 	struct tsr_small small;
 
 	tsr_small_init(&dev, &small, dev.render);
-	for (uint64_t mode = WRITER; mode <= PARTED; mode++) {
+	for (uint64_t mode = WRITER; mode <= BEHIND_BIND; mode++) {
+		struct source source = source_open();
+
 		tsr_client_start(&client, submit, mode);
 		tsr_wait_for(client.state->begun);
 		tsr_wait_for(tsr_client_asleep(&client));
@@ -263,9 +421,9 @@ static void waits_in_the_call(void)
 			require(!client.state->returned);
 		tsr_client_kill(&client);
 		tsr_small_run(&dev, &small);
+		source_signal(&source);
+		source_close(&source);
 	}
-	source_signal(&source);
-	source_close(&source);
 	tsr_close(&dev);
 }
 
@@ -417,6 +575,10 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
 	{ "SCHED-2 a job behind a move that has a foreign fence", beside_what_is_moved, 0, 0 },
+	{ "SCHED-2 a job that pages behind a foreign fence", beside_what_queues, 0, 0 },
+	{ "SCHED-2 a job with what has moved in a VM behind one", beside_what_moved_with_it, 0, 0 },
+	{ "SCHED-2 a job at addresses that change behind one", beside_addresses, 0, 0 },
+	{ "SCHED-2 a job that waits for a bind behind one", beside_a_bind, 0, 0 },
 	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },

@@ -330,6 +330,31 @@ void tessera_job_arm(struct tessera_job *job)
 		dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 
+/* Beside those of the scheduler, of its fences only. */
+#define JOB_LATE_BIT	(DMA_FENCE_FLAG_USER_BITS + 2)
+
+static_assert(JOB_LATE_BIT > DRM_SCHED_FENCE_FLAG_HAS_DEADLINE_BIT);
+
+/**
+ * tessera_job_set_late() - remember that a job waits for what others than this device signal
+ * @job: the job, armed, not pushed
+ */
+void tessera_job_set_late(struct tessera_job *job)
+{
+	set_bit(JOB_LATE_BIT, &job->finished->flags);
+}
+
+/**
+ * tessera_job_fence_is_late() - ask whether it does
+ * @fence: of a job of the device
+ *
+ * Return: true if so, also after it has run.
+ */
+bool tessera_job_fence_is_late(const struct dma_fence *fence)
+{
+	return test_bit(JOB_LATE_BIT, &fence->flags);
+}
+
 /**
  * tessera_job_push() - hand an armed job to the scheduler
  * @job: the job

@@ -165,6 +165,8 @@ struct tessera_fence *tessera_job_outcome(struct tessera_job *job);
 void tessera_job_run_after_outcome(struct tessera_job *job, struct tessera_fence *outcome);
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
+void tessera_job_set_late(struct tessera_job *job);
+bool tessera_job_fence_is_late(const struct dma_fence *fence);
 void tessera_job_push(struct tessera_job *job);
 struct dma_fence *tessera_job_finished(struct tessera_job *job);
 struct tessera_job *tessera_job_get(struct tessera_job *job);

@@ -70,8 +70,10 @@ struct tessera_paging_queue {
 	struct tessera_account *account;
 	/** @entity: queue of the paging engine's scheduler */
 	struct drm_sched_entity entity;
-	/** @lock: from arm to push; a leaf */
+	/** @lock: from arm to push, and protects what follows; a leaf */
 	struct mutex lock;
+	/** @late: fence of the last batch that waits for what others than this device signal, or NULL */
+	struct dma_fence *late;
 };
 
 /**
@@ -480,6 +482,17 @@ static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 	}
 }
 
+/* Of those of the batch before, too: they run in order. */
+static bool paging_is_late(struct tessera_paging_batch *batch)
+{
+	struct tessera_paging_queue *queue = batch->queue;
+
+	lockdep_assert_held(&queue->lock);
+
+	return (queue->late && !dma_fence_is_signaled(queue->late)) ||
+	       tessera_engine_job_is_late(tessera_paging_first_job(batch));
+}
+
 /**
  * tessera_paging_push() - queue a prepared batch
  * @batch: the batch; over after this call
@@ -491,18 +504,26 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	struct dma_fence *fence = NULL;
+	bool late;
 
 	paging_hand_over_effects(batch);
 	list_for_each_entry(pjob, &batch->jobs, node)
 		paging_flush_lists(pjob);
 
 	mutex_lock(&queue->lock);
+	late = paging_is_late(batch);
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		tessera_job_arm(&pjob->base);
+		if (late)
+			tessera_job_set_late(&pjob->base);
 		if (list_is_last(&pjob->node, &batch->jobs))
 			fence = dma_fence_get(tessera_job_finished(&pjob->base));
 		paging_trace(pjob);
 		tessera_job_push(&pjob->base);
+	}
+	if (late) {
+		dma_fence_put(queue->late);
+		queue->late = dma_fence_get(fence);
 	}
 	mutex_unlock(&queue->lock);
 
@@ -600,6 +621,24 @@ struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue
 	return queue->account;
 }
 
+/**
+ * tessera_paging_queue_late() - what a batch waits for that is queued now
+ * @queue: the queue
+ *
+ * Return: a fence behind what others than this device signal, with a reference; or NULL.
+ */
+struct dma_fence *tessera_paging_queue_late(struct tessera_paging_queue *queue)
+{
+	struct dma_fence *fence = NULL;
+
+	mutex_lock(&queue->lock);
+	if (queue->late && !dma_fence_is_signaled(queue->late))
+		fence = dma_fence_get(queue->late);
+	mutex_unlock(&queue->lock);
+
+	return fence;
+}
+
 static void paging_queue_release(struct kref *ref)
 {
 	struct tessera_paging_queue *queue =
@@ -607,6 +646,7 @@ static void paging_queue_release(struct kref *ref)
 
 	/* Empty: each of its jobs had a reference. */
 	drm_sched_entity_destroy(&queue->entity);
+	dma_fence_put(queue->late);
 	tessera_account_put(queue->account);
 	mutex_destroy(&queue->lock);
 	kfree(queue);

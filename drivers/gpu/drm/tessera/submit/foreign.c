@@ -8,6 +8,9 @@
  * somebody else likes. On a device with gates a job that waits for one makes
  * others wait, too; so there they are waited for before the gate, with nothing locked or armed.
  *
+ * A move waits for all there is at its object, and paging for the paging before: so a job of the device may be
+ * *late*, and its fence is then as good as foreign, wherever it is found (tessera_engine_vouches()).
+ *
  * No locks, but those of leashes.
  */
 #include <linux/dma-fence.h>
@@ -19,6 +22,7 @@
 
 #include "exec/engine.h"
 #include "mem/bo.h"
+#include "paging/queue.h"
 #include "submit/foreign.h"
 #include "submit/leash.h"
 #include "tessera_device.h"
@@ -26,7 +30,7 @@
 /**
  * tessera_foreign_find() - look for foreign fences at an object
  * @bo: the object; the answer lasts as long as its reservation is held
- * @usage: which fences count; while the object is being moved, all do
+ * @usage: which fences count; DMA_RESV_USAGE_BOOKKEEP: it is to be moved
  *
  * Return: one that has not signalled, with a reference, or NULL.
  */
@@ -36,20 +40,16 @@ struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usag
 	struct dma_fence *fence, *found = NULL;
 	struct dma_resv_iter cursor;
 
-	/* Set before anybody could put one there, and never cleared. */
-	if (!READ_ONCE(bo->exported))
-		return NULL;
-	/* A move that is under way may wait for any of them, and whoever uses the object for the move. */
-	if (!dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
-		usage = DMA_RESV_USAGE_BOOKKEEP;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
-		if (tessera_engine_made(tdev, fence) || dma_fence_is_signaled(fence))
+		if (tessera_engine_vouches(tdev, fence) || dma_fence_is_signaled(fence))
 			continue;
 		found = dma_fence_get(fence);
 		break;
 	}
 	dma_resv_iter_end(&cursor);
+	if (!found && usage == DMA_RESV_USAGE_BOOKKEEP)
+		found = tessera_paging_queue_late(bo->queue);
 
 	return found;
 }

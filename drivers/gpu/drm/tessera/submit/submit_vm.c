@@ -104,7 +104,7 @@ static int wait_for_changes(struct tessera_context *ctx)
 
 	if (!tessera_gate_there(ctx->tdev, ctx->engine->id))
 		return 0;
-	fence = tessera_space_find_foreign(ctx->space);
+	fence = tessera_space_find_late(ctx->space);
 	if (fence)
 		ret = tessera_foreign_wait(ctx->tdev, &ctx->leashes, fence);
 	dma_fence_put(fence);

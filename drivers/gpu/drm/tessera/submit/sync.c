@@ -236,14 +236,14 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_le
 	return 0;
 }
 
-/* Of a job of @engine, or of any of the device. */
+/* Of a job of @engine, or of any of the device that waits for nobody else. */
 static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
 			 struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 
 	return engine ? s_fence && s_fence->sched == &engine->sched :
-			tessera_engine_made(tdev, fence);
+			tessera_engine_vouches(tdev, fence);
 }
 
 /**

@@ -29,7 +29,6 @@
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "segments/segment.h"
-#include "submit/foreign.h"
 #include "submit/sync.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
@@ -63,8 +62,6 @@ struct bind {
 	struct tessera_pt_change *change;
 	/* Jobs may use what is unmapped. */
 	bool takes;
-	/* A move it waits for may wait for others. */
-	bool foreign;
 	/* Mappings that are gone. */
 	struct list_head dead;
 };
@@ -288,13 +285,9 @@ static int wait_for_moves(struct bind *bind)
 
 	for (i = 0; !ret && i < bind->num_ops; i++) {
 		struct tessera_bo *bo = bind->ops[i].bo;
-		struct dma_fence *foreign;
 
 		if (!bo)
 			continue;
-		foreign = tessera_foreign_find(bo, DMA_RESV_USAGE_KERNEL);
-		bind->foreign |= !!foreign;
-		dma_fence_put(foreign);
 		ret = tessera_job_add_resv(tessera_paging_first_job(&bind->batch),
 					   bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL);
 	}
@@ -474,7 +467,7 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	tessera_space_attach(space, bind->change, &bind->batch);
 	bind->change = NULL;
 	fence = tessera_paging_push(&bind->batch);
-	tessera_space_updated(space, fence, bind->foreign);
+	tessera_space_updated(space, fence);
 	tessera_space_trim(space);
 	mutex_unlock(&space->lock);
 

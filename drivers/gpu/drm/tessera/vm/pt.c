@@ -278,7 +278,6 @@ static void space_release_ref(struct kref *ref)
 	tessera_table_destroy_list(tdev, &space->pool);
 	tessera_table_destroy_list(tdev, &space->released);
 	dma_fence_put(space->update);
-	dma_fence_put(space->foreign);
 	tessera_paging_queue_put(space->queue);
 	space_give_asid(space);
 	space_free_struct(space);
@@ -687,38 +686,35 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
  * tessera_space_updated() - the batch is queued
  * @space: the tables, still locked
  * @fence: of the batch
- * @foreign: it may wait for what others than this device signal
  */
-void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence, bool foreign)
+void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 {
 	lockdep_assert_held(&space->lock);
 
 	dma_fence_put(space->update);
 	space->update = dma_fence_get(fence);
-	if (foreign) {
-		dma_fence_put(space->foreign);
-		space->foreign = dma_fence_get(fence);
-	}
 }
 
-static bool is_behind_foreign(const struct tessera_space *space)
+/* The last change waits for those before. */
+static bool is_late(const struct tessera_space *space)
 {
-	return space->foreign && !dma_fence_is_signaled(space->foreign);
+	return space->update && tessera_job_fence_is_late(space->update) &&
+	       !dma_fence_is_signaled(space->update);
 }
 
 /**
- * tessera_space_find_foreign() - look for a change that may wait for others
+ * tessera_space_find_late() - look for a change that waits for others than this device
  * @space: the tables
  *
  * Return: its fence, with a reference, if it has not signalled; or NULL.
  */
-struct dma_fence *tessera_space_find_foreign(struct tessera_space *space)
+struct dma_fence *tessera_space_find_late(struct tessera_space *space)
 {
 	struct dma_fence *fence = NULL;
 
 	mutex_lock(&space->lock);
-	if (is_behind_foreign(space))
-		fence = dma_fence_get(space->foreign);
+	if (is_late(space))
+		fence = dma_fence_get(space->update);
 	mutex_unlock(&space->lock);
 
 	return fence;
@@ -785,7 +781,7 @@ static int space_write_all(struct tessera_space *space)
 		tessera_space_emit(space, &room);
 		tessera_space_attach(space, change, &batch);
 		fence = tessera_paging_push(&batch);
-		tessera_space_updated(space, fence, false);
+		tessera_space_updated(space, fence);
 		dma_fence_put(fence);
 	}
 	tessera_pt_room_fini(&room);
@@ -797,7 +793,7 @@ static int space_write_all(struct tessera_space *space)
  * tessera_space_begin_job() - get ready to queue a job
  * @space: the tables; locked if this succeeds, tessera_space_end_job() follows
  * @job: the job, not armed; waits for all changes there were
- * @gate: no change may wait for others
+ * @gate: no change may wait for others than this device
  *
  * Return: 0; -EINPROGRESS if one does; -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
  */
@@ -810,7 +806,7 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 		ret = -EIO;
 	else if (space->closed)
 		ret = -ENOENT;
-	else if (gate && is_behind_foreign(space))
+	else if (gate && is_late(space))
 		ret = -EINPROGRESS;
 	else if (space->stale)
 		ret = space_write_all(space);

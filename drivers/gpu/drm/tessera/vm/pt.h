@@ -60,8 +60,6 @@ struct tessera_space {
 	struct list_head released;
 	/** @update: fence of the last batch that writes tables, or NULL */
 	struct dma_fence *update;
-	/** @foreign: of the last that may wait for others than this device, or NULL */
-	struct dma_fence *foreign;
 	/** @queues: &struct tessera_space_queue */
 	struct list_head queues;
 };
@@ -135,8 +133,8 @@ int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch
 			bool behind_jobs);
 void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
 			  struct tessera_paging_batch *batch);
-void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence, bool foreign);
-struct dma_fence *tessera_space_find_foreign(struct tessera_space *space);
+void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence);
+struct dma_fence *tessera_space_find_late(struct tessera_space *space);
 
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate);
 void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,

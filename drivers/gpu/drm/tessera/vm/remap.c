@@ -25,7 +25,6 @@
 #include "paging/cache.h"
 #include "paging/queue.h"
 #include "segments/segment.h"
-#include "submit/foreign.h"
 #include "tessera_device.h"
 #include "vm/pt.h"
 #include "vm/pt_room.h"
@@ -66,7 +65,6 @@ struct tessera_remap {
 	u64 to_offset;
 	struct remap_space *spaces;
 	u32 num_spaces;
-	bool foreign;
 	bool locked;
 };
 
@@ -195,16 +193,6 @@ static int remap_make_room_out(struct tessera_remap *remap, struct remap_space *
 	return tessera_pt_room_init(&rs->out, remap->batch, writes, lists);
 }
 
-/* A move waits for whatever anybody has put into the object's reservation. */
-static bool is_behind_foreign(struct tessera_bo *bo)
-{
-	struct dma_fence *fence = tessera_foreign_find(bo, DMA_RESV_USAGE_BOOKKEEP);
-
-	dma_fence_put(fence);
-
-	return fence;
-}
-
 /* &tessera_vm_ops.begin */
 static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch,
 					 const struct tessera_segment *from)
@@ -222,7 +210,6 @@ static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_p
 		return ERR_PTR(-ENOMEM);
 	remap->batch = batch;
 	remap->from = from;
-	remap->foreign = is_behind_foreign(bo);
 	for (i = 0; !ret && i < remap->num_spaces; i++) {
 		remap->spaces[i].left = max(MAX_WRITES / remap->num_spaces, MIN_WRITES);
 		ret = remap_make_room_out(remap, &remap->spaces[i]);
@@ -375,7 +362,7 @@ static void remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 	if (!remap)
 		return;
 	for (i = 0; fence && i < remap->num_spaces; i++)
-		tessera_space_updated(remap->spaces[i].space, fence, remap->foreign);
+		tessera_space_updated(remap->spaces[i].space, fence);
 	if (remap->locked)
 		remap_unlock(remap);
 	remap_free(remap);
