@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "priv.h"
+#include "vm.h"
 
 uint32_t tessera_format_bytes(uint32_t format)
 {
@@ -184,6 +184,7 @@ struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev)
 		return NULL;
 	atomic_init(&bo->refs, 1);
 	pthread_mutex_init(&bo->map_lock, NULL);
+	SLIST_INIT(&bo->mappings);
 	bo->dev = tessera_device_ref(dev);
 	return bo;
 }
@@ -205,6 +206,7 @@ void tessera_bo_set(struct tessera_bo *bo, const struct drm_tessera_bo_create *c
 {
 	bo->handle = handle;
 	bo->flags = create->flags;
+	bo->supported = create->supported;
 	bo->size = create->size;
 }
 
@@ -283,6 +285,7 @@ void tessera_bo_del(struct tessera_bo *bo)
 	if (!bo || atomic_fetch_sub(&bo->refs, 1) != 1)
 		return;
 	bo_unmap_all(bo);
+	tessera_vm_forget_bo(bo);
 	close_arg.handle = bo->handle;
 	/* Fails only if the device is gone, and the handle with it. */
 	(void)tessera_ioctl(bo->dev, DRM_IOCTL_GEM_CLOSE, &close_arg);
@@ -297,6 +300,7 @@ int tessera_bo_destroy(struct tessera_bo *bo, uint32_t flags)
 	if (atomic_fetch_sub(&bo->refs, 1) != 1)
 		return 0;
 	bo_unmap_all(bo);
+	tessera_vm_forget_bo(bo);
 	ret = tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_BO_DESTROY, &destroy);
 	if (ret) {
 		/* Nobody else has it. */
@@ -493,6 +497,7 @@ static int bo_lock_discard(struct tessera_bo **bo, uint32_t flags, void **out)
 	}
 	new->handle = handle;
 	new->flags = old->flags;
+	new->supported = old->supported;
 	new->size = old->size;
 	ret = bo_lock_map(new, flags, out);
 	if (ret) {
@@ -559,6 +564,18 @@ int tessera_bo_invalidate_cache(struct tessera_bo *bo, uint64_t offset, uint64_t
 	return tessera_ioctl(bo->dev, DRM_IOCTL_TESSERA_INVALIDATE_CACHE, &args);
 }
 
+/*
+ * On a device that does not snoop the kernel cares for caches of what jobs list. Of jobs at virtual addresses it
+ * does not know.
+ */
+static int bo_care_for_caches(struct tessera_bo *bo, uint64_t offset, uint64_t size)
+{
+	if ((bo->dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT) ||
+	    !(bo->flags & DRM_TESSERA_BO_CPU_CACHED) || !size || !tessera_vm_knows_bo(bo))
+		return 0;
+	return tessera_bo_invalidate_cache(bo, offset, size);
+}
+
 static int bo_access(struct tessera_bo *bo, uint64_t offset, size_t size, int for_write, void **out)
 {
 	void *map;
@@ -570,6 +587,8 @@ static int bo_access(struct tessera_bo *bo, uint64_t offset, size_t size, int fo
 	if (ret)
 		return ret;
 	ret = tessera_bo_wait(bo, for_write, TESSERA_FOREVER);
+	if (!ret)
+		ret = bo_care_for_caches(bo, offset, size);
 	if (ret) {
 		tessera_bo_unmap(bo);
 		return ret;
@@ -586,7 +605,9 @@ int tessera_bo_write(struct tessera_bo *bo, uint64_t offset, const void *data, s
 	if (ret)
 		return ret;
 	memcpy(p, data, size);
-	return tessera_bo_unmap(bo);
+	ret = bo_care_for_caches(bo, offset, size);
+	(void)tessera_bo_unmap(bo);
+	return ret;
 }
 
 int tessera_bo_read(struct tessera_bo *bo, uint64_t offset, void *data, size_t size)

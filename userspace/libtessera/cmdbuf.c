@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The command buffer builder: packets, and beside them the allocation list and the
- * patch-location list.
+ * patch-location list. For a context with a VM packets have addresses instead: there is no list of patches, nothing is
+ * ever cut, and the list of allocations serves only to hold references.
  *
  * Bindings are lazy. The caller's bind and unbind only change slots[].wanted; the next packet
  * that does work first records all changed slots as one split point, together with every other live
@@ -12,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "priv.h"
+#include "vm.h"
 
 /* What a flush of the pending bindings is going to record. */
 struct flush_plan {
@@ -157,24 +158,32 @@ static void emit_bind(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t split_o
 {
 	const struct tessera_slot *s = &cb->slots[slot];
 	const struct tessera_view *view = &s->view;
+	uint32_t alloc = alloc_index(cb, s->wanted, view->access & TSR_SURF_WRITE);
+	/* Without a VM base and limit are the kernel's. */
+	uint64_t base = cb->vm ? s->address + view->offset : 0;
+	uint64_t limit = cb->vm ? s->wanted->size - view->offset : 0;
 	const uint32_t packet[TSR_BIND_SLOT_DWORDS] = {
 		TSR_PKT_HEADER(TSR_OP_BIND_SLOT, 0, TSR_BIND_SLOT_DWORDS),
 		slot,
-		/* base and limit: the kernel's */
-		[6] = view->format << TSR_SURF_FORMAT_SHIFT |
-		      view->layout << TSR_SURF_LAYOUT_SHIFT | view->access,
-		[7] = view->pitch,
-		[8] = view->width | view->height << 16,
+		(uint32_t)base,
+		(uint32_t)(base >> 32),
+		(uint32_t)limit,
+		(uint32_t)(limit >> 32),
+		view->format << TSR_SURF_FORMAT_SHIFT | view->layout << TSR_SURF_LAYOUT_SHIFT |
+			view->access,
+		view->pitch,
+		view->width | view->height << 16,
 	};
 
-	cb->patches[cb->num_patches++] = (struct drm_tessera_submit_patch){
-		.alloc_index = alloc_index(cb, s->wanted, view->access & TSR_SURF_WRITE),
-		.slot_id = slot,
-		.driver_id = cb->serial++,
-		.patch_offset = cb_offset(cb) + TSR_BIND_PATCH_OFFSET,
-		.split_offset = split_offset,
-		.alloc_offset = view->offset,
-	};
+	if (!cb->vm)
+		cb->patches[cb->num_patches++] = (struct drm_tessera_submit_patch){
+			.alloc_index = alloc,
+			.slot_id = slot,
+			.driver_id = cb->serial++,
+			.patch_offset = cb_offset(cb) + TSR_BIND_PATCH_OFFSET,
+			.split_offset = split_offset,
+			.alloc_offset = view->offset,
+		};
 	cb_emit(cb, packet, TSR_BIND_SLOT_DWORDS);
 }
 
@@ -185,18 +194,19 @@ static void emit_unbind(struct tessera_cmdbuf *cb, uint32_t slot, uint32_t split
 		slot,
 	};
 
-	cb->patches[cb->num_patches++] = (struct drm_tessera_submit_patch){
-		.alloc_index = alloc_null(cb),
-		.slot_id = slot,
-		.driver_id = cb->serial++,
-		.split_offset = split_offset,
-	};
+	if (!cb->vm)
+		cb->patches[cb->num_patches++] = (struct drm_tessera_submit_patch){
+			.alloc_index = alloc_null(cb),
+			.slot_id = slot,
+			.driver_id = cb->serial++,
+			.split_offset = split_offset,
+		};
 	cb_emit(cb, packet, TSR_UNBIND_SLOT_DWORDS);
 }
 
 static bool slot_is_rebound(const struct tessera_cmdbuf *cb, const struct tessera_slot *s)
 {
-	return !s->dirty && s->wanted->size >= cb->rebind_min;
+	return !cb->vm && !s->dirty && s->wanted->size >= cb->rebind_min;
 }
 
 /* Is the object of a changed slot also that of one before it? */
@@ -235,7 +245,7 @@ static struct flush_plan flush_plan(const struct tessera_cmdbuf *cb)
 	}
 	if (plan.allocs > alloc_room(cb))
 		plan.allocs = count_new_allocs(cb);
-	plan.allocs += plan.unbinds && !cb->null_alloc;
+	plan.allocs += !cb->vm && plan.unbinds && !cb->null_alloc;
 	if (!plan.binds)
 		return plan; /* no place is needed, nothing has to move */
 	for (uint32_t i = 0; i < cb->num_live; i++)
@@ -298,7 +308,7 @@ static void flush_emit(struct tessera_cmdbuf *cb, const struct flush_plan *plan)
 		s->dirty = false;
 	}
 	cb->num_dirty = 0;
-	if (plan->binds || plan->unbinds)
+	if (!cb->vm && (plan->binds || plan->unbinds))
 		cb->state_valid = 0; /* SPLIT-4 */
 }
 
@@ -314,6 +324,8 @@ int tessera_cmdbuf_bind(struct tessera_cmdbuf *cb, uint32_t slot, struct tessera
 			const struct tessera_view *view)
 {
 	struct tessera_slot *s;
+	uint64_t address = 0;
+	int ret;
 
 	if (slot >= cb->dev->info.max_slots || tessera_view_check(view, bo->size))
 		return cb_fail(cb, -EINVAL);
@@ -321,10 +333,16 @@ int tessera_cmdbuf_bind(struct tessera_cmdbuf *cb, uint32_t slot, struct tessera
 		return cb_fail(cb, -EINVAL);
 	if (bo->dev != cb->dev)
 		return cb_fail(cb, -EXDEV);
+	if (cb->vm) {
+		ret = tessera_vm_bind(cb->vm, bo, &address);
+		if (ret)
+			return cb_fail(cb, ret);
+	}
 	s = &cb->slots[slot];
 	tessera_bo_ref(bo);
 	tessera_bo_del(s->wanted);
 	s->wanted = bo;
+	s->address = address;
 	s->view = *view;
 	slot_dirty(cb, slot);
 	return 0;
@@ -562,7 +580,8 @@ int tessera_cmdbuf_finish(struct tessera_cmdbuf *cb)
 
 /* ---- The object ---------------------------------------------------------------------- */
 
-int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out)
+static int cmdbuf_new(struct tessera_device *dev, struct tessera_vm *vm,
+		      struct tessera_cmdbuf **out)
 {
 	uint32_t max_slots = dev->info.max_slots;
 	struct tessera_cmdbuf *cb = tessera_alloc(dev, sizeof(*cb));
@@ -571,6 +590,7 @@ int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out)
 		return -ENOMEM;
 	atomic_init(&cb->refs, 1);
 	cb->dev = tessera_device_ref(dev);
+	cb->vm = vm ? tessera_vm_ref(vm) : NULL;
 	cb->slots = tessera_alloc(dev, (size_t)max_slots * sizeof(*cb->slots));
 	cb->dirty = tessera_alloc(dev, (size_t)max_slots * sizeof(*cb->dirty));
 	cb->live = tessera_alloc(dev, (size_t)max_slots * sizeof(*cb->live));
@@ -581,6 +601,16 @@ int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out)
 	memcpy(cb->state, state_default, sizeof(cb->state));
 	*out = cb;
 	return 0;
+}
+
+int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out)
+{
+	return cmdbuf_new(dev, NULL, out);
+}
+
+int tessera_cmdbuf_new_for(struct tessera_context *ctx, struct tessera_cmdbuf **out)
+{
+	return cmdbuf_new(ctx->dev, ctx->vm, out);
 }
 
 struct tessera_cmdbuf *tessera_cmdbuf_ref(struct tessera_cmdbuf *cb)
@@ -639,6 +669,7 @@ void tessera_cmdbuf_del(struct tessera_cmdbuf *cb)
 	tessera_free(dev, cb->slots);
 	tessera_free(dev, cb->dirty);
 	tessera_free(dev, cb->live);
+	tessera_vm_del(cb->vm);
 	tessera_free(dev, cb);
 	tessera_device_del(dev);
 }
@@ -658,6 +689,7 @@ void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb, struct tessera_strea
 		.patches = cb->patches,
 		.num_patches = cb->num_patches,
 		.max_slots = cb->dev->info.max_slots,
+		.flags = cb->vm ? TESSERA_STREAM_ADDRESSES : 0,
 	};
 }
 

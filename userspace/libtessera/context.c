@@ -5,16 +5,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include "priv.h"
+#include "cmdmem.h"
+#include "vm.h"
 
-int tessera_context_new_desc(struct tessera_device *dev, const struct tessera_context_desc *desc,
-			     struct tessera_context **out)
+static int context_new(struct tessera_device *dev, const struct tessera_context_desc *desc,
+		       struct tessera_vm *vm, struct tessera_context **out)
 {
 	struct drm_tessera_context_create create = {
 		.flags = desc->flags,
 		.engine = desc->engine,
 		.split_seed = desc->split_seed,
 		.priority = desc->priority,
+		.vm = vm ? vm->id : 0,
 	};
 	struct tessera_context *ctx;
 	int ret;
@@ -24,16 +26,43 @@ int tessera_context_new_desc(struct tessera_device *dev, const struct tessera_co
 	ctx = tessera_alloc(dev, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
-	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_CREATE, &create);
+	ret = vm ? tessera_cmdmem_new(vm, &ctx->cmdmem) : 0;
+	if (!ret)
+		ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_CREATE, &create);
 	if (ret) {
+		tessera_cmdmem_del(ctx->cmdmem);
 		tessera_free(dev, ctx);
 		return ret;
 	}
 	atomic_init(&ctx->refs, 1);
+	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->dev = tessera_device_ref(dev);
+	ctx->vm = vm ? tessera_vm_ref(vm) : NULL;
 	ctx->id = create.id;
 	*out = ctx;
 	return 0;
+}
+
+int tessera_context_new_desc(struct tessera_device *dev, const struct tessera_context_desc *desc,
+			     struct tessera_context **out)
+{
+	return context_new(dev, desc, NULL, out);
+}
+
+int tessera_context_new_vm(struct tessera_vm *vm, const struct tessera_context_desc *desc,
+			   struct tessera_context **out)
+{
+	return context_new(vm->dev, desc, vm, out);
+}
+
+struct tessera_device *tessera_context_device(const struct tessera_context *ctx)
+{
+	return ctx->dev;
+}
+
+struct tessera_vm *tessera_context_vm(const struct tessera_context *ctx)
+{
+	return ctx->vm;
 }
 
 int tessera_context_new(struct tessera_device *dev, uint32_t flags, uint32_t engine,
@@ -96,6 +125,9 @@ void tessera_context_del(struct tessera_context *ctx)
 	dev = ctx->dev;
 	destroy.id = ctx->id;
 	(void)tessera_ioctl(dev, DRM_IOCTL_TESSERA_CONTEXT_DESTROY, &destroy);
+	tessera_cmdmem_del(ctx->cmdmem);
+	tessera_vm_del(ctx->vm);
+	pthread_mutex_destroy(&ctx->lock);
 	tessera_free(dev, ctx);
 	tessera_device_del(dev);
 }
@@ -120,16 +152,21 @@ static int sync_fill(struct drm_tessera_sync *sync, const struct tessera_device 
 	return 0;
 }
 
-/* Build the sync list: waits, signals, then the fence if there is one. */
+/* What the library itself has signalled at the end of a job. */
+struct own_signals {
+	struct tessera_sync list[2];
+	uint32_t count;
+};
+
+/* Build the sync list: waits, signals, then the library's own. */
 static int submit_syncs(struct tessera_device *dev, const struct tessera_submit_args *args,
-			struct tessera_fence *fence, struct drm_tessera_sync **out, uint32_t *count)
+			const struct own_signals *own, struct drm_tessera_array *out)
 {
-	uint64_t total = (uint64_t)args->num_waits + args->num_signals + !!fence;
+	uint64_t total = (uint64_t)args->num_waits + args->num_signals + own->count;
 	struct drm_tessera_sync *syncs;
 	int ret;
 
-	*out = NULL;
-	*count = 0;
+	*out = (struct drm_tessera_array){ .stride = sizeof(*syncs) };
 	if (!total)
 		return 0;
 	if (total > dev->info.max_syncs)
@@ -144,23 +181,20 @@ static int submit_syncs(struct tessera_device *dev, const struct tessera_submit_
 	if (!ret)
 		ret = sync_fill(syncs + args->num_waits, dev, args->signals, args->num_signals,
 				DRM_TESSERA_SYNC_SIGNAL);
+	if (!ret)
+		ret = sync_fill(syncs + args->num_waits + args->num_signals, dev, own->list,
+				own->count, DRM_TESSERA_SYNC_SIGNAL);
 	if (ret) {
 		tessera_free(dev, syncs);
 		return ret;
 	}
-	if (fence)
-		syncs[total - 1] = (struct drm_tessera_sync){
-			.handle = fence->obj->handle,
-			.flags = DRM_TESSERA_SYNC_SIGNAL,
-		};
-	*out = syncs;
-	*count = total;
+	out->count = total;
+	out->array = (uintptr_t)syncs;
 	return 0;
 }
 
 static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
-			const struct drm_tessera_sync *syncs, uint32_t num_syncs,
-			struct tessera_submit_args *args)
+			const struct drm_tessera_array *syncs, struct tessera_submit_args *args)
 {
 	struct drm_tessera_submit submit = {
 		.context = ctx->id,
@@ -176,11 +210,7 @@ static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf
 			.count = cb->num_patches,
 			.array = (uintptr_t)cb->patches,
 		},
-		.syncs = {
-			.stride = sizeof(*syncs),
-			.count = num_syncs,
-			.array = (uintptr_t)syncs,
-		},
+		.syncs = *syncs,
 	};
 	int ret;
 
@@ -201,13 +231,78 @@ static int submit_ioctl(struct tessera_context *ctx, const struct tessera_cmdbuf
 	return ret;
 }
 
+static int submit_patched(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
+			  struct own_signals *own, struct tessera_submit_args *args)
+{
+	struct drm_tessera_array syncs;
+	int ret = submit_syncs(ctx->dev, args, own, &syncs);
+
+	if (ret)
+		return ret;
+	ret = submit_ioctl(ctx, cb, &syncs, args);
+	tessera_free(ctx->dev, (void *)(uintptr_t)syncs.array);
+	return ret;
+}
+
+/* What was pushed out may not come back because the VM has too much listed by now. */
+static int submit_vm_ioctl(struct tessera_context *ctx, struct drm_tessera_submit_vm *submit)
+{
+	int ret;
+
+	do {
+		ret = tessera_ioctl(ctx->dev, DRM_IOCTL_TESSERA_SUBMIT_VM, submit);
+	} while (ret == -ENOMEM && tessera_vm_trim(ctx->vm));
+	return ret;
+}
+
+/* With the context's lock. */
+static int submit_vm_locked(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
+			    struct own_signals *own, struct tessera_submit_args *args)
+{
+	struct drm_tessera_submit_vm submit = {
+		.context = ctx->id,
+		.cmd_size = cb->num_cmds * sizeof(uint32_t),
+	};
+	uint64_t address;
+	int ret;
+
+	ret = tessera_cmdmem_place(ctx->cmdmem, cb->cmds, submit.cmd_size, &address,
+				   &own->list[own->count]);
+	if (ret)
+		return ret;
+	submit.cmds = address;
+	own->count++;
+	ret = submit_syncs(ctx->dev, args, own, &submit.syncs);
+	if (ret)
+		return ret;
+	ret = submit_vm_ioctl(ctx, &submit);
+	tessera_free(ctx->dev, (void *)(uintptr_t)submit.syncs.array);
+	if (!ret) {
+		tessera_cmdmem_submitted(ctx->cmdmem);
+		args->parts = 1;
+	}
+	return ret;
+}
+
+static int submit_vm(struct tessera_context *ctx, const struct tessera_cmdbuf *cb,
+		     struct own_signals *own, struct tessera_submit_args *args)
+{
+	int ret;
+
+	if (!cb->num_cmds)
+		return -EINVAL;
+	pthread_mutex_lock(&ctx->lock);
+	ret = submit_vm_locked(ctx, cb, own, args);
+	pthread_mutex_unlock(&ctx->lock);
+	return ret;
+}
+
 int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
 			   struct tessera_submit_args *args)
 {
 	struct tessera_submit_args none = { 0 };
 	struct tessera_fence *fence = NULL;
-	struct drm_tessera_sync *syncs;
-	uint32_t num_syncs;
+	struct own_signals own = { 0 };
 	int ret;
 
 	if (!args)
@@ -218,7 +313,7 @@ int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *c
 	if ((args->flags & ~TESSERA_SUBMIT_WAIT_FOR_SUBMIT) ||
 	    tessera_reserved_check(args->reserved, ARRAY_SIZE(args->reserved)))
 		return -EINVAL;
-	if (cb->dev != ctx->dev)
+	if (cb->dev != ctx->dev || cb->vm != ctx->vm)
 		return -EXDEV;
 	ret = tessera_cmdbuf_finish(cb);
 	if (ret)
@@ -227,12 +322,9 @@ int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *c
 		ret = tessera_fence_new(ctx->dev, &fence);
 		if (ret)
 			return ret;
+		own.list[own.count++].obj = fence->obj;
 	}
-	ret = submit_syncs(ctx->dev, args, fence, &syncs, &num_syncs);
-	if (!ret) {
-		ret = submit_ioctl(ctx, cb, syncs, num_syncs, args);
-		tessera_free(ctx->dev, syncs);
-	}
+	ret = ctx->vm ? submit_vm(ctx, cb, &own, args) : submit_patched(ctx, cb, &own, args);
 	if (ret)
 		tessera_fence_del(fence);
 	else if (args->fence)

@@ -213,10 +213,12 @@ int tessera_device_new_os(int fd, const struct tessera_os *os, struct tessera_de
 		return -ENOMEM;
 	memset(dev, 0, sizeof(*dev));
 	atomic_init(&dev->refs, 1);
+	pthread_mutex_init(&dev->vm_lock, NULL);
 	dev->os = *os;
 	dev->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (dev->fd < 0) {
 		ret = -errno;
+		pthread_mutex_destroy(&dev->vm_lock);
 		tessera_free(dev, dev);
 		return ret;
 	}
@@ -280,6 +282,7 @@ void tessera_device_del(struct tessera_device *dev)
 	tessera_free(dev, dev->segments);
 	tessera_free(dev, dev->engines);
 	close(dev->fd);
+	pthread_mutex_destroy(&dev->vm_lock);
 	tessera_free(dev, dev);
 }
 

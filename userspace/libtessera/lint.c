@@ -19,6 +19,7 @@ struct lint_slot {
 
 struct lint_walk {
 	const struct tessera_stream *s;
+	bool addresses; /* packets have them, there are no entries and no cuts */
 	struct tessera_lint *lint;
 	struct lint_slot *slots;
 	uint32_t *by_patch; /* indices of non-NULL entries, by patch_offset */
@@ -56,15 +57,12 @@ static int compare_patch(const void *a, const void *b, void *patches)
 
 /* ---- One packet ------------------------------------------------------------------ */
 
-static void check_bind(struct lint_walk *w, const uint32_t *packet)
+/* The entry that covers it. */
+static void check_bind_entry(struct lint_walk *w, const uint32_t *packet)
 {
 	uint32_t patch_offset = w->offset + TSR_BIND_PATCH_OFFSET;
 	uint32_t slot = packet[1], lo = 0, hi = w->num_by_patch, matches = 0;
 
-	if (slot >= w->s->max_slots) {
-		found(w, &w->lint->malformed, w->offset);
-		return;
-	}
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
@@ -91,6 +89,19 @@ static void check_bind(struct lint_walk *w, const uint32_t *packet)
 	}
 	if (matches != 1)
 		found(w, &w->lint->bind_without_entry, w->offset);
+}
+
+static void check_bind(struct lint_walk *w, const uint32_t *packet)
+{
+	uint32_t slot = packet[1];
+	uint64_t limit = packet[4] | (uint64_t)packet[5] << 32;
+
+	if (slot >= w->s->max_slots || (w->addresses && !limit)) {
+		found(w, &w->lint->malformed, w->offset);
+		return;
+	}
+	if (!w->addresses)
+		check_bind_entry(w, packet);
 	w->slots[slot].bound_at = w->offset;
 	w->slots[slot].access = packet[6] & (TSR_SURF_READ | TSR_SURF_WRITE);
 }
@@ -105,7 +116,8 @@ static void check_unbind(struct lint_walk *w, const uint32_t *packet)
 		return;
 	}
 	s = &w->slots[slot];
-	if (s->null_at == NO_OFFSET || (s->bound_at != NO_OFFSET && s->null_at <= s->bound_at))
+	if (!w->addresses &&
+	    (s->null_at == NO_OFFSET || (s->bound_at != NO_OFFSET && s->null_at <= s->bound_at)))
 		found(w, &w->lint->unbind_without_entry, w->offset);
 	s->null_at = NO_OFFSET;
 	s->bound_at = NO_OFFSET;
@@ -292,14 +304,18 @@ static int walk_init(struct lint_walk *w)
 
 int tessera_stream_lint(const struct tessera_stream *stream, struct tessera_lint *lint)
 {
-	struct lint_walk w = { .s = stream, .lint = lint };
+	struct lint_walk w = {
+		.s = stream,
+		.lint = lint,
+		.addresses = stream->flags & TESSERA_STREAM_ADDRESSES,
+	};
 	int ret;
 
 	memset(lint, 0, sizeof(*lint));
 	lint->first_offset = NO_OFFSET;
-	ret = tessera_reserved_check(stream->reserved, ARRAY_SIZE(stream->reserved));
-	if (ret)
-		return ret;
+	if ((stream->flags & ~TESSERA_STREAM_ADDRESSES) || stream->reserved32 ||
+	    tessera_reserved_check(stream->reserved, ARRAY_SIZE(stream->reserved)))
+		return -EINVAL;
 	ret = walk_init(&w);
 	if (!ret) {
 		walk_packets(&w);

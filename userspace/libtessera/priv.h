@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "tessera.h"
@@ -38,6 +39,7 @@ struct tessera_device {
 	struct drm_tessera_query_engine *engines;
 	uint32_t num_segments;
 	uint32_t num_engines;
+	pthread_mutex_t vm_lock; /* what is mapped in VMs, and listed as resident */
 };
 
 struct tessera_bo {
@@ -45,7 +47,9 @@ struct tessera_bo {
 	struct tessera_device *dev;
 	uint32_t handle;
 	uint32_t flags;
+	uint32_t supported; /* segments */
 	uint64_t size;
+	SLIST_HEAD(, tessera_mapping) mappings; /* in VMs; dev->vm_lock */
 	pthread_mutex_t map_lock; /* protects map and map_count */
 	void *map;
 	unsigned int map_count;
@@ -55,6 +59,9 @@ struct tessera_context {
 	atomic_uint refs;
 	struct tessera_device *dev;
 	uint32_t id;
+	struct tessera_vm *vm; /* reference; NULL: the patched model */
+	struct tessera_cmdmem *cmdmem; /* with a VM */
+	pthread_mutex_t lock; /* of cmdmem: submissions in order */
 };
 
 struct tessera_syncobj {
@@ -83,12 +90,14 @@ struct tessera_slot {
 	struct tessera_view view; /* of wanted */
 	bool dirty; /* changed since the last flush, in the dirty list */
 	bool bound; /* the stream has it bound, in the live list */
+	uint64_t address; /* of wanted in the buffer's VM */
 	uint32_t live_index; /* its place there */
 };
 
 struct tessera_cmdbuf {
 	atomic_uint refs;
 	struct tessera_device *dev;
+	struct tessera_vm *vm; /* reference; NULL: the patched model */
 	int error; /* first failure since the reset, or 0 */
 	uint64_t rebind_min;
 	uint32_t serial; /* of the next binding, goes into driver_id */

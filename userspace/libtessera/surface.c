@@ -236,7 +236,10 @@ static int lock_check(const struct tessera_surface *s, const struct tessera_cont
 	    rect->width > s->gpu_view.width - rect->x || rect->y >= s->gpu_view.height ||
 	    rect->height > s->gpu_view.height - rect->y)
 		return -EINVAL;
-	return ctx->dev != s->dev ? -EXDEV : 0;
+	if (ctx->dev != s->dev)
+		return -EXDEV;
+	/* The lock of the twin waits for jobs that the kernel knows. */
+	return ctx->vm ? -EOPNOTSUPP : 0;
 }
 
 /*

@@ -39,6 +39,7 @@ extern "C" {
 struct tessera_device;
 struct tessera_bo;
 struct tessera_buffer;
+struct tessera_vm;
 struct tessera_context;
 struct tessera_cmdbuf;
 struct tessera_syncobj;
@@ -323,6 +324,11 @@ TESSERA_API struct tessera_syncobj *tessera_fence_syncobj(struct tessera_fence *
  * until it is reset.
  */
 TESSERA_API int tessera_cmdbuf_new(struct tessera_device *dev, struct tessera_cmdbuf **out);
+/*
+ * For a context, and whichever has the same VM. With one packets have addresses: objects are mapped when they are bound, if they are not yet (errors:
+ * those of tessera_vm_bind()), nothing is bound twice, and there are no split points. Jobs find what is resident: see tessera_vm_phase().
+ */
+TESSERA_API int tessera_cmdbuf_new_for(struct tessera_context *ctx, struct tessera_cmdbuf **out);
 TESSERA_API struct tessera_cmdbuf *tessera_cmdbuf_ref(struct tessera_cmdbuf *cb);
 TESSERA_API void tessera_cmdbuf_del(struct tessera_cmdbuf *cb);
 /* Back to empty; the memory is kept for the next use, the object references are not. */
@@ -384,8 +390,13 @@ struct tessera_stream {
 	const struct drm_tessera_submit_patch *patches;
 	uint32_t num_patches;
 	uint32_t max_slots;
-	uint64_t reserved[2]; /* zero */
+	uint32_t flags; /* TESSERA_STREAM_* */
+	uint32_t reserved32; /* zero */
+	uint64_t reserved[1]; /* zero */
 };
+
+/* Packets have addresses: there are no patches, and nothing is cut. */
+#define TESSERA_STREAM_ADDRESSES (1u << 0)
 
 TESSERA_API void tessera_cmdbuf_stream(const struct tessera_cmdbuf *cb,
 				       struct tessera_stream *stream);
@@ -440,6 +451,13 @@ TESSERA_API int tessera_context_desc_init(const struct tessera_device *dev,
 TESSERA_API int tessera_context_new_desc(struct tessera_device *dev,
 					 const struct tessera_context_desc *desc,
 					 struct tessera_context **out);
+/* One that works at addresses of a VM; it takes command buffers made for it, or another of the VM. -EINVAL: any flag. */
+TESSERA_API int tessera_context_new_vm(struct tessera_vm *vm,
+				       const struct tessera_context_desc *desc,
+				       struct tessera_context **out);
+/* As long as the context lives; NULL: it has no VM. */
+TESSERA_API struct tessera_device *tessera_context_device(const struct tessera_context *ctx);
+TESSERA_API struct tessera_vm *tessera_context_vm(const struct tessera_context *ctx);
 /* Whether it is lost, and whose fault that is; @size: sizeof(*status). */
 TESSERA_API int tessera_context_status(struct tessera_context *ctx,
 				       struct drm_tessera_context_status *status, size_t size);
@@ -477,8 +495,8 @@ struct tessera_submit_args {
 
 /*
  * Submit the buffer, which is kept and may be submitted again or reset at once. @args may be NULL. Errors:
- * those of DRM_IOCTL_TESSERA_SUBMIT, among them -EIO: the context was lost to a hang or a reset of the device (make
- * a new one), or one of the objects is lost; the buffer's own, see above; -EXDEV.
+ * those of DRM_IOCTL_TESSERA_SUBMIT, or _SUBMIT_VM, among them -EIO: the context was lost to a hang or a reset of the device (make
+ * a new one), or one of the objects is lost; the buffer's own, see above; -EXDEV: it is for another device, or VM.
  */
 TESSERA_API int tessera_context_submit(struct tessera_context *ctx, struct tessera_cmdbuf *cb,
 				       struct tessera_submit_args *args);
@@ -514,6 +532,45 @@ TESSERA_API int tessera_device_reserve(struct tessera_device *dev, uint32_t segm
 /* Signal an eventfd when the budget of a set of segments changes; negative: no more. */
 TESSERA_API int tessera_device_watch_budget(struct tessera_device *dev, uint32_t segments,
 					    int eventfd);
+
+/* ---- GPU virtual addresses ------------------------------------------------------------ */
+
+/*
+ * Contexts of the second model work at addresses of a VM, which never change, and bring no lists. Who uses them sees to
+ * it that objects are resident, and knows by fences when jobs are done: tessera_bo_wait() and tessera_bo_lock()
+ * do not know of these jobs.
+ *
+ * Errors: -EOPNOTSUPP: the device has no virtual addresses; those of DRM_IOCTL_TESSERA_VM_CREATE.
+ */
+TESSERA_API int tessera_vm_new(struct tessera_device *dev, struct tessera_vm **out);
+TESSERA_API struct tessera_vm *tessera_vm_ref(struct tessera_vm *vm);
+TESSERA_API void tessera_vm_del(struct tessera_vm *vm);
+TESSERA_API uint32_t tessera_vm_id(const struct tessera_vm *vm);
+/*
+ * The address of an object, which is mapped there as a whole, if it was not yet; read-only if it is so for the GPU. It stays until it is unbound, or
+ * the last reference to the object or the VM goes. Jobs that were submitted before can still use it. Errors: -EXDEV; those of DRM_IOCTL_TESSERA_VM_BIND.
+ */
+TESSERA_API int tessera_vm_bind(struct tessera_vm *vm, struct tessera_bo *bo, uint64_t *address);
+/* Also takes it off the list. No other thread is binding it, or making it resident. -EINVAL: it is not mapped. */
+TESSERA_API int tessera_vm_unbind(struct tessera_vm *vm, struct tessera_bo *bo);
+
+/*
+ * Three functions for what jobs of a VM find resident. They also take NULL for the VM, as tessera_context_vm() gives it for contexts without: the kernel
+ * knows what these need, and nothing is done. The library maps objects that are not mapped yet, and evicts what earlier phases had, longest ago first.
+ *
+ * Have objects resident for all jobs that are submitted until tessera_vm_evict(); counted. All or nothing. -ENOMEM: they do not fit.
+ */
+TESSERA_API int tessera_vm_make_resident(struct tessera_vm *vm, struct tessera_bo *const *bos,
+					 uint32_t count);
+/* -EINVAL, with nothing done: one is not kept resident so often. */
+TESSERA_API int tessera_vm_evict(struct tessera_vm *vm, struct tessera_bo *const *bos,
+				 uint32_t count);
+/*
+ * Begin a phase: have as many objects as fit, from the front, resident for the jobs that are submitted before the next phase
+ * begins, besides what is kept. Returns how many; without a VM all. -ENOMEM: not even the first. One without objects ends the last one.
+ */
+TESSERA_API int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const *bos,
+				 uint32_t count);
 
 /* ---- Buffers that are renamed -------------------------------------------------------- */
 
@@ -585,7 +642,7 @@ TESSERA_API void tessera_surface_view(const struct tessera_surface *surface,
  * with TESSERA_MAP_DISCARD_WHOLE, if nothing of the surface is needed, this does not wait, either. Both take WRITE alone. Other flags
  * are -EINVAL: they ask for access before the copy is there. Jobs of submissions that have returned count.
  *
- * One lock at a time: -EBUSY. Errors besides: -EINVAL: flags, a rectangle that is empty or not inside; -EXDEV; those of
+ * One lock at a time: -EBUSY. Errors besides: -EOPNOTSUPP: @ctx has a VM; -EINVAL: flags, a rectangle that is empty or not inside; -EXDEV; those of
  * tessera_context_submit() and tessera_bo_lock(); the error of the copying job, see tessera_fence_wait().
  */
 TESSERA_API int tessera_surface_lock(struct tessera_surface *surface, struct tessera_context *ctx,

@@ -176,8 +176,87 @@ static void mock_handles(struct mock *mock, const struct drm_tessera_array *hand
 	       count * sizeof(uint32_t));
 }
 
+static int mock_list(struct mock *mock, struct drm_tessera_make_resident *args)
+{
+	const uint32_t *handles = (const uint32_t *)(uintptr_t)args->handles.array;
+	uint64_t bytes = mock->listed_bytes;
+
+	for (uint32_t i = 0; i < args->handles.count; i++)
+		bytes += mock->listed[handles[i]] ? 0 : mock->sizes[handles[i]];
+	if (bytes > mock->room) {
+		args->bytes_to_trim = bytes - mock->room;
+		args->trim_segments = 6;
+		return ENOMEM;
+	}
+	for (uint32_t i = 0; i < args->handles.count; i++)
+		mock->listed[handles[i]]++;
+	mock->listed_bytes = bytes;
+	return 0;
+}
+
+static int mock_unlist(struct mock *mock, const struct drm_tessera_evict *args)
+{
+	const uint32_t *handles = (const uint32_t *)(uintptr_t)args->handles.array;
+
+	for (uint32_t i = 0; i < args->handles.count; i++) {
+		if (!mock->listed[handles[i]])
+			return EINVAL;
+		if (!--mock->listed[handles[i]])
+			mock->listed_bytes -= mock->sizes[handles[i]];
+	}
+	return 0;
+}
+
+static int mock_bind(struct mock *mock, const struct drm_tessera_vm_bind *args)
+{
+	assert_int_equal(args->ops.count, 1);
+	assert_int_equal(args->syncs.count, 0);
+	mock->last_bind = *(const struct drm_tessera_vm_bind_op *)(uintptr_t)args->ops.array;
+	if (mock->last_bind.op == DRM_TESSERA_VM_BIND_MAP)
+		mock->mapped_bytes += mock->last_bind.range;
+	else
+		mock->mapped_bytes -= mock->last_bind.range;
+	return 0;
+}
+
+static int mock_submit_vm(struct mock *mock, const struct drm_tessera_submit_vm *args)
+{
+	if (mock->vm_out_of_memory) {
+		mock->vm_out_of_memory--;
+		return ENOMEM;
+	}
+	mock->last_submit_vm = *args;
+	assert_true(args->syncs.count <= ARRAY_SIZE(mock->last_syncs));
+	if (args->syncs.count)
+		memcpy(mock->last_syncs, (void *)(uintptr_t)args->syncs.array,
+		       args->syncs.count * sizeof(mock->last_syncs[0]));
+	return 0;
+}
+
+/* What the second model has. */
+static int mock_vm(struct mock *mock, unsigned long request, void *arg)
+{
+	switch (request) {
+	case DRM_IOCTL_TESSERA_VM_CREATE:
+		((struct drm_tessera_vm_create *)arg)->id = ++mock->next_handle;
+		mock->open_handles++;
+		return 0;
+	case DRM_IOCTL_TESSERA_VM_DESTROY:
+		mock->open_handles--;
+		return 0;
+	case DRM_IOCTL_TESSERA_VM_BIND:
+		return mock_bind(mock, arg);
+	case DRM_IOCTL_TESSERA_SUBMIT_VM:
+		return mock_submit_vm(mock, arg);
+	default:
+		return ENOTTY;
+	}
+}
+
 static int mock_resident(struct mock *mock, struct drm_tessera_make_resident *args)
 {
+	if (mock->room)
+		return mock_list(mock, args);
 	mock->last_resident = *args;
 	mock_handles(mock, &args->handles);
 	if (args->syncs.count)
@@ -234,7 +313,7 @@ static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_RECLAIM:
 		return mock_offer(mock, request, arg);
 	default:
-		return ENOTTY;
+		return mock_vm(mock, request, arg);
 	}
 }
 
@@ -252,6 +331,8 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_BO_CREATE:
 		mock->last_create = *(struct drm_tessera_bo_create *)arg;
 		((struct drm_tessera_bo_create *)arg)->handle = ++mock->next_handle;
+		if (mock->next_handle < MOCK_MAX_HANDLES)
+			mock->sizes[mock->next_handle] = mock->last_create.size;
 		mock->open_handles++;
 		return 0;
 	case DRM_IOCTL_TESSERA_BO_CREATE_TWINS:
@@ -275,7 +356,7 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 	case DRM_IOCTL_TESSERA_EVICT:
 		mock->last_evict = *(struct drm_tessera_evict *)arg;
 		mock_handles(mock, &mock->last_evict.handles);
-		return 0;
+		return mock->room ? mock_unlist(mock, arg) : 0;
 	case DRM_IOCTL_TESSERA_BUDGET:
 		mock->last_budget = *(struct drm_tessera_budget *)arg;
 		((struct drm_tessera_budget *)arg)->budget = 4096;
@@ -435,6 +516,8 @@ static void mock_init(struct mock *mock)
 			.max_cmd_bytes = 4 << 20,
 			.max_syncs = 16,
 			.page_size = 4096,
+			.caps = DRM_TESSERA_CAP_VM,
+			.va_bits = 48,
 		},
 		.fail_alloc = -1,
 		.error_offset = UINT32_MAX,

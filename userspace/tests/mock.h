@@ -9,6 +9,7 @@
 #include "priv.h"
 
 #define MOCK_MAX_CALLS 256
+#define MOCK_MAX_HANDLES 1024
 
 struct mock {
 	struct tessera_os os;
@@ -40,6 +41,14 @@ struct mock {
 	struct drm_tessera_make_resident last_resident; /* its lists follow */
 	uint32_t last_handles[4];
 	struct drm_tessera_evict last_evict;
+	uint64_t room; /* for what is listed, if not 0 */
+	uint64_t sizes[MOCK_MAX_HANDLES];
+	uint32_t listed[MOCK_MAX_HANDLES]; /* so often */
+	uint64_t listed_bytes;
+	struct drm_tessera_vm_bind_op last_bind;
+	uint64_t mapped_bytes; /* in all VMs */
+	struct drm_tessera_submit_vm last_submit_vm;
+	unsigned int vm_out_of_memory; /* so many SUBMIT_VM fail */
 	struct drm_tessera_budget last_budget;
 	bool busy; /* a discard gives another object */
 	bool shared; /* a discard is refused */

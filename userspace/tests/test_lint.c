@@ -263,9 +263,44 @@ static void test_malformed(void **state)
 	assert_int_equal(t.lint.malformed, 1);
 }
 
+/* With addresses nothing is cut: no entries are wanted, and state outlives a bind. What is not bound is still found. */
+static void test_addresses(void **state)
+{
+	static const uint32_t cmds[] = {
+		0x000a0001, 1, 0x1000,	  0,	   0x2000,     0, 4 | RW,  256,
+		0x00200040, 0, STATE7(1), DRAW(1), 0x000a0001, 2, 0x9000,  0,
+		0x2000,	    0, 4 | RW,	  256,	   0x00200040, 0, DRAW(2), UNBIND(2),
+	};
+	struct stream t;
+
+	(void)state;
+	good(&t);
+	memcpy(t.cmds, cmds, sizeof(cmds));
+	t.s.cmd_bytes = sizeof(cmds);
+	t.s.num_patches = 0;
+	t.s.num_allocs = 0;
+	assert_true(tessera_stream_lint(&t.s, &t.lint) > 0);
+	t.s.flags = TESSERA_STREAM_ADDRESSES;
+	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), 0);
+	/* Nothing behind an address is a mistake, and so is what was unbound. */
+	t.cmds[4] = 0;
+	assert_true(tessera_stream_lint(&t.s, &t.lint) > 0);
+	assert_true(t.lint.malformed);
+	t.cmds[4] = 0x2000;
+	t.cmds[ARRAY_SIZE(cmds) - 5] = 3;
+	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), 1);
+	assert_int_equal(t.lint.unbound_use, 1);
+	t.s.flags = 2;
+	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), -EINVAL);
+	t.s.flags = 0;
+	t.s.reserved32 = 1;
+	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_bind_without_entry),
 		cmocka_unit_test(test_unbind_without_entry),

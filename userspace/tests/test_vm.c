@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: MIT
+/*
+ * VMs in the library: addresses, command buffers that have them, phases; on a mock kernel.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mock.h"
+
+#define MIB(n) ((uint64_t)(n) << 20)
+
+static struct tessera_device *dev_of(void **state)
+{
+	return ((struct mock_device *)*state)->dev;
+}
+
+static struct mock *mock_of(void **state)
+{
+	return &((struct mock_device *)*state)->mock;
+}
+
+static struct tessera_vm *new_vm(void **state)
+{
+	struct tessera_vm *vm;
+
+	assert_int_equal(tessera_vm_new(dev_of(state), &vm), 0);
+	return vm;
+}
+
+static struct tessera_context *new_context(struct tessera_vm *vm)
+{
+	const struct tessera_context_desc desc = { .engine = 1 };
+	struct tessera_context *ctx;
+
+	assert_int_equal(tessera_context_new_vm(vm, &desc, &ctx), 0);
+	return ctx;
+}
+
+static uint64_t address_in(struct tessera_vm *vm, struct tessera_bo *bo)
+{
+	uint64_t address;
+
+	assert_int_equal(tessera_vm_bind(vm, bo, &address), 0);
+	return address;
+}
+
+/* RES-5: one address in each VM, until it is given back; large objects where large pages are. */
+static void test_addresses(void **state)
+{
+	static const uint64_t sizes[] = {
+		4096, 65536 - 4096, 65536, MIB(2) - 4096, MIB(2), MIB(5)
+	};
+	static const uint64_t aligns[] = { 4096, 4096, 65536, 65536, MIB(2), MIB(2) };
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state), *other = new_vm(state);
+	struct tessera_bo *bos[ARRAY_SIZE(sizes)];
+	uint64_t at[ARRAY_SIZE(sizes)], mapped = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		bos[i] = mock_bo(dev_of(state), sizes[i]);
+		at[i] = address_in(vm, bos[i]);
+		assert_int_equal(at[i] % aligns[i], 0);
+		assert_int_equal(mock->last_bind.handle, tessera_bo_handle(bos[i]));
+		assert_int_equal(mock->last_bind.address, at[i]);
+		assert_int_equal(mock->last_bind.range, sizes[i]);
+		assert_int_equal(mock->last_bind.offset, 0);
+		mapped += sizes[i];
+		for (size_t j = 0; j < i; j++)
+			assert_true(at[i] >= at[j] + sizes[j] || at[j] >= at[i] + sizes[i]);
+	}
+	assert_int_equal(mock->mapped_bytes, mapped);
+	/* Again: no call. */
+	assert_int_equal(address_in(vm, bos[0]), at[0]);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_VM_BIND), ARRAY_SIZE(sizes));
+	/* Another VM has addresses of its own. */
+	assert_int_equal(address_in(other, bos[5]), at[4]);
+	assert_int_equal(tessera_vm_unbind(other, bos[5]), 0);
+	assert_int_equal(tessera_vm_unbind(other, bos[5]), -EINVAL);
+	assert_int_equal(address_in(vm, bos[5]), at[5]);
+	/* Given back with the object, and used again. */
+	tessera_bo_del(bos[1]);
+	assert_int_equal(mock->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
+	assert_int_equal(mock->last_bind.address, at[1]);
+	assert_int_equal(mock->last_bind.range, sizes[1]);
+	bos[1] = mock_bo(dev_of(state), 8192);
+	assert_int_equal(address_in(vm, bos[1]), at[1]);
+	/* The VM may go first: nothing is unmapped then. */
+	mock->calls = 0;
+	tessera_vm_del(vm);
+	tessera_vm_del(other);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		assert_int_equal(tessera_bo_destroy(bos[i], 0), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_VM_BIND), 0);
+}
+
+static void test_bind_fails(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096), *second;
+	uint64_t address, first;
+
+	mock->fail_request = DRM_IOCTL_TESSERA_VM_BIND;
+	mock->fail_errno = ENOSPC;
+	assert_int_equal(tessera_vm_bind(vm, bo, &address), -ENOSPC);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_vm_unbind(vm, bo), -EINVAL);
+	for (long i = 0; i < 2; i++) {
+		mock->fail_alloc = mock->allocs + i;
+		assert_int_equal(tessera_vm_bind(vm, bo, &address), -ENOMEM);
+	}
+	mock->fail_alloc = -1;
+	first = address_in(vm, bo);
+	/* What may still be mapped is not handed out again. */
+	mock->fail_errno = ENOMEM;
+	assert_int_equal(tessera_vm_unbind(vm, bo), -ENOMEM);
+	mock->fail_errno = 0;
+	second = mock_bo(dev_of(state), 4096);
+	assert_true(address_in(vm, second) != first);
+	tessera_bo_del(bo);
+	tessera_bo_del(second);
+	tessera_vm_del(vm);
+}
+
+static void test_new_fails(void **state)
+{
+	struct mock *mock = mock_of(state);
+	const struct tessera_context_desc desc = { .engine = 1 };
+	struct tessera_context *ctx;
+	struct tessera_vm *vm;
+
+	for (long i = 0;; i++) {
+		mock->fail_alloc = mock->allocs + i;
+		if (!tessera_vm_new(dev_of(state), &vm))
+			break;
+		assert_true(i < 10);
+	}
+	for (long i = 0;; i++) {
+		mock->fail_alloc = mock->allocs + i;
+		if (!tessera_context_new_vm(vm, &desc, &ctx))
+			break;
+		assert_true(i < 10);
+	}
+	mock->fail_alloc = -1;
+	tessera_context_del(ctx);
+	mock->fail_request = DRM_IOCTL_TESSERA_CONTEXT_CREATE;
+	mock->fail_errno = EINVAL;
+	assert_int_equal(tessera_context_new_vm(vm, &desc, &ctx), -EINVAL);
+	tessera_vm_del(vm);
+	dev_of(state)->info.caps = 0;
+	assert_int_equal(tessera_vm_new(dev_of(state), &vm), -EOPNOTSUPP);
+}
+
+/* The same calls as in the other model: addresses in the packets, no lists. */
+static void test_stream(void **state)
+{
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo *a = mock_bo(dev_of(state), 16384), *b = mock_bo(dev_of(state), 8192);
+	const struct tessera_rect rect = { 0, 0, 1, 1 };
+	struct tessera_stream stream;
+	struct tessera_cmdbuf *cb;
+	struct tessera_lint lint;
+	struct tessera_view view;
+	uint64_t at_a, at_b;
+
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	tessera_view_init_buffer(&view);
+	view.offset = 4096;
+	assert_int_equal(tessera_cmdbuf_bind(cb, 3, b, &view), 0);
+	view.offset = 0;
+	view.access |= TSR_SURF_WRITE;
+	assert_int_equal(tessera_cmdbuf_bind(cb, 1, a, &view), 0);
+	at_a = address_in(vm, a);
+	at_b = address_in(vm, b);
+	assert_int_equal(tessera_cmdbuf_copy(cb, 1, 0, 0, 3, &rect), 0);
+	assert_int_equal(tessera_cmdbuf_unbind(cb, 3), 0);
+	assert_int_equal(tessera_cmdbuf_fill(cb, 1, &rect, 5), 0);
+	assert_int_equal(tessera_cmdbuf_lint(cb, &lint), 0);
+	tessera_cmdbuf_stream(cb, &stream);
+	assert_int_equal(stream.flags, TESSERA_STREAM_ADDRESSES);
+	assert_int_equal(stream.num_patches, 0);
+	{
+		/* BIND_SLOT, BIND_SLOT, COPY, UNBIND_SLOT and, with nothing bound again, FILL */
+		const uint32_t words[] = {
+			0x000a0001,
+			3,
+			(uint32_t)at_b + 4096,
+			at_b >> 32,
+			4096,
+			0,
+			0x00010005,
+			0,
+			0,
+			0,
+			0x000a0001,
+			1,
+			(uint32_t)at_a,
+			at_a >> 32,
+			16384,
+			0,
+			0x00030005,
+			0,
+			0,
+			0,
+			0x000a0011,
+			1,
+			3,
+			0,
+			0,
+			0,
+			0,
+			1,
+			1,
+			0,
+			0x00020002,
+			3,
+			0x00080010,
+			1,
+			0,
+			0,
+			1,
+			1,
+			5,
+			0,
+		};
+
+		assert_int_equal(stream.cmd_bytes, sizeof(words));
+		assert_memory_equal(stream.cmds, words, sizeof(words));
+	}
+	/* Objects live as long as the commands that name them. */
+	tessera_bo_del(b);
+	assert_int_not_equal(mock_of(state)->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
+	tessera_cmdbuf_reset(cb);
+	assert_int_equal(mock_of(state)->last_bind.op, DRM_TESSERA_VM_BIND_UNMAP);
+	tessera_bo_del(a);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
+/* Nothing is cut, so that state stays where a bind would have made it undefined. */
+static void test_state_stays(void **state)
+{
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 16384);
+	struct tessera_stream before, after;
+	struct tessera_cmdbuf *cb;
+	struct tessera_view view;
+
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	tessera_view_init_buffer(&view);
+	view.access |= TSR_SURF_WRITE;
+	assert_int_equal(tessera_cmdbuf_bind(cb, 1, bo, &view), 0);
+	assert_int_equal(tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, 1), 0);
+	assert_int_equal(tessera_cmdbuf_draw(cb, 1, 0, 3, 0), 0);
+	tessera_cmdbuf_stream(cb, &before);
+	assert_int_equal(tessera_cmdbuf_bind(cb, 2, bo, &view), 0);
+	assert_int_equal(tessera_cmdbuf_draw(cb, 2, 0, 3, 0), 0);
+	tessera_cmdbuf_stream(cb, &after);
+	assert_int_equal(after.cmd_bytes - before.cmd_bytes,
+			 4 * (TSR_BIND_SLOT_DWORDS + TSR_DRAW_DWORDS));
+	tessera_cmdbuf_del(cb);
+	tessera_bo_del(bo);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
+static struct tessera_cmdbuf *new_work(struct tessera_context *ctx, struct tessera_bo *bo,
+				       uint32_t dwords)
+{
+	const struct tessera_rect rect = { 0, 0, 1, 1 };
+	struct tessera_cmdbuf *cb;
+	struct tessera_view view;
+
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	tessera_view_init_buffer(&view);
+	view.access |= TSR_SURF_WRITE;
+	assert_int_equal(tessera_cmdbuf_bind(cb, 1, bo, &view), 0);
+	assert_int_equal(tessera_cmdbuf_fill(cb, 1, &rect, 5), 0);
+	for (; dwords; dwords -= 1024)
+		assert_int_equal(tessera_cmdbuf_nop(cb, 1024), 0);
+	return cb;
+}
+
+/* Commands lie where the device reads them until their job is over, and then others do. */
+static void test_submit(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state), *other = new_vm(state);
+	struct tessera_context *ctx = new_context(vm), *stranger = new_context(other);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
+	/* 32 KiB and a bit: one fits into a block. */
+	struct tessera_cmdbuf *cb = new_work(ctx, bo, 8192), *empty;
+	struct tessera_fence *fence;
+	struct tessera_submit_args args = { .fence = &fence };
+	uint64_t first, second;
+
+	assert_int_equal(tessera_context_submit(stranger, cb, NULL), -EXDEV);
+	assert_int_equal(tessera_cmdbuf_new(dev_of(state), &empty), 0);
+	assert_int_equal(tessera_context_submit(ctx, empty, NULL), -EXDEV);
+	tessera_cmdbuf_del(empty);
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &empty), 0);
+	assert_int_equal(tessera_context_submit(ctx, empty, NULL), -EINVAL);
+	tessera_cmdbuf_del(empty);
+
+	assert_int_equal(tessera_context_submit(ctx, cb, &args), 0);
+	assert_int_equal(args.parts, 1);
+	first = mock->last_submit_vm.cmds;
+	assert_int_equal(mock->last_submit_vm.context, tessera_context_id(ctx));
+	assert_int_equal(mock->last_submit_vm.cmd_size, 32768 + 40 + 32);
+	assert_int_equal(mock->last_submit_vm.syncs.count, 2);
+	assert_int_equal(mock->last_syncs[1].flags,
+			 DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE);
+	assert_int_equal(mock->last_syncs[1].point, 1);
+	tessera_fence_del(fence);
+	/* The bytes are there; it is mapped, read-only, and resident. */
+	assert_memory_equal(mock->memory, cb->cmds, 72);
+	assert_int_equal(mock->last_bind.address, first);
+	assert_int_equal(mock->last_bind.flags, DRM_TESSERA_VM_BIND_READ_ONLY);
+	assert_int_equal(mock->last_handles[0], mock->last_bind.handle);
+
+	/* The job is not over: elsewhere. One that fails uses no point. */
+	mock->fail_request = DRM_IOCTL_TESSERA_SUBMIT_VM;
+	mock->fail_errno = EIO;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), -EIO);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	second = mock->last_submit_vm.cmds;
+	assert_true(second >= first + 65536 || second + 65536 <= first);
+	assert_int_equal(mock->last_syncs[0].point, 2);
+	/* Over: the first block again, and no new one. */
+	mock->reached = 1;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	assert_int_equal(mock->last_submit_vm.cmds, first);
+	mock->reached = 2;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	assert_int_equal(mock->last_submit_vm.cmds, second);
+
+	tessera_cmdbuf_del(cb);
+	tessera_bo_del(bo);
+	tessera_context_del(ctx);
+	tessera_context_del(stranger);
+	tessera_vm_del(vm);
+	tessera_vm_del(other);
+}
+
+/* Short ones share a block. */
+static void test_submit_short(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
+	struct tessera_cmdbuf *cb = new_work(ctx, bo, 0);
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+		if (i)
+			assert_int_equal(mock->last_submit_vm.cmds, at + 72);
+		at = mock->last_submit_vm.cmds;
+	}
+	tessera_cmdbuf_del(cb);
+	tessera_bo_del(bo);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
+/* However many are queued, their commands have a limit; behind it the oldest is waited for, asleep. */
+static void test_submit_bounded(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo *bo = mock_bo(dev_of(state), 4096);
+	struct tessera_cmdbuf *cb = new_work(ctx, bo, 8192);
+
+	mock->room = UINT64_MAX;
+	for (uint32_t i = 1; i <= 64; i++) {
+		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+		assert_int_equal(mock->waited, 0);
+	}
+	assert_int_equal(mock->listed_bytes, 4 << 20);
+	for (uint32_t i = 1; i <= 64; i++) {
+		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+		assert_int_equal(mock->waited, i);
+	}
+	assert_int_equal(mock->listed_bytes, 4 << 20);
+	tessera_cmdbuf_del(cb);
+	tessera_bo_del(bo);
+	tessera_context_del(ctx);
+	assert_int_equal(mock->listed_bytes, 0);
+	tessera_vm_del(vm);
+}
+
+#define OBJECTS 8
+
+static bool is_listed(struct mock *mock, struct tessera_bo *bo)
+{
+	assert_true(mock->listed[tessera_bo_handle(bo)] <= 1);
+	return mock->listed[tessera_bo_handle(bo)];
+}
+
+/* RES-1 RES-3: what fits from the front; what was asked for longest ago goes first, what is kept never. */
+static void test_phases(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bos[OBJECTS], *kept = mock_bo(dev_of(state), MIB(1));
+	struct tessera_bo *twice[3];
+
+	mock->room = MIB(4);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		bos[i] = mock_bo(dev_of(state), MIB(1));
+	assert_int_equal(tessera_vm_make_resident(vm, &kept, 1), 0);
+	assert_int_equal(tessera_vm_phase(vm, bos, OBJECTS), 3);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		assert_int_equal(is_listed(mock, bos[i]), i < 3);
+	/* The next ones, for the first; what is there already is not listed again. */
+	assert_int_equal(tessera_vm_phase(vm, bos + 2, 2), 2);
+	assert_false(is_listed(mock, bos[0]));
+	assert_true(is_listed(mock, bos[1]));
+	assert_true(is_listed(mock, bos[2]));
+	assert_true(is_listed(mock, bos[3]));
+	/* One of this phase is not pushed out for a later one of it. */
+	twice[0] = bos[1];
+	twice[1] = bos[1];
+	twice[2] = bos[7];
+	assert_int_equal(tessera_vm_phase(vm, twice, 3), 3);
+	assert_true(is_listed(mock, bos[1]));
+	assert_true(is_listed(mock, bos[7]));
+	assert_true(is_listed(mock, kept));
+	/* What fits without it is there still. */
+	assert_false(is_listed(mock, bos[2]));
+	assert_true(is_listed(mock, bos[3]));
+	assert_int_equal(tessera_vm_phase(vm, NULL, 0), 0);
+	assert_int_equal(tessera_vm_phase(NULL, bos, OBJECTS), OBJECTS);
+
+	/* Counted, and all or nothing. */
+	assert_int_equal(tessera_vm_make_resident(vm, &kept, 1), 0);
+	assert_int_equal(tessera_vm_make_resident(vm, bos, 4), -ENOMEM);
+	assert_int_equal(tessera_vm_evict(vm, bos, 1), -EINVAL);
+	assert_int_equal(tessera_vm_make_resident(vm, bos, 3), 0);
+	assert_int_equal(tessera_vm_phase(vm, &bos[5], 1), -ENOMEM);
+	assert_false(is_listed(mock, bos[5]));
+	twice[0] = kept;
+	twice[1] = kept;
+	twice[2] = kept;
+	assert_int_equal(tessera_vm_evict(vm, twice, 3), -EINVAL);
+	assert_int_equal(tessera_vm_evict(vm, twice, 1), 0);
+	assert_true(is_listed(mock, kept));
+	assert_int_equal(tessera_vm_evict(vm, twice, 1), 0);
+	assert_false(is_listed(mock, kept));
+	assert_int_equal(tessera_vm_phase(vm, &bos[5], 1), 1);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tessera_bo_del(bos[i]);
+	tessera_bo_del(kept);
+	assert_int_equal(mock->listed_bytes, 0);
+	tessera_vm_del(vm);
+	assert_int_equal(mock->mapped_bytes, 0);
+}
+
+/* A call that fails for want of anything else lists nothing. */
+static void test_phase_fails(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bos[2] = { mock_bo(dev_of(state), MIB(1)),
+				      mock_bo(dev_of(state), MIB(1)) };
+
+	mock->room = MIB(4);
+	mock->fail_request = DRM_IOCTL_TESSERA_MAKE_RESIDENT;
+	mock->fail_errno = EIO;
+	assert_int_equal(tessera_vm_phase(vm, bos, 2), -EIO);
+	assert_int_equal(tessera_vm_make_resident(vm, bos, 2), -EIO);
+	mock->fail_errno = 0;
+	assert_int_equal(tessera_vm_phase(vm, bos, 2), 2);
+	assert_true(is_listed(mock, bos[1]));
+	/* A VM takes off the list what it has put there. */
+	tessera_vm_del(vm);
+	assert_int_equal(mock->listed_bytes, 0);
+	tessera_bo_del(bos[0]);
+	tessera_bo_del(bos[1]);
+}
+
+/* RES-2: somebody has pushed out what is listed, and there is too much of it by now. */
+static void test_submit_trims(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo *bos[3];
+	struct tessera_cmdbuf *cb;
+
+	mock->room = MIB(4);
+	for (uint32_t i = 0; i < 3; i++)
+		bos[i] = mock_bo(dev_of(state), MIB(1));
+	cb = new_work(ctx, bos[2], 0);
+	assert_int_equal(tessera_vm_phase(vm, bos, 2), 2);
+	assert_int_equal(tessera_vm_phase(vm, bos + 2, 1), 1);
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	mock->room = MIB(2);
+	mock->vm_out_of_memory = 1;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	assert_false(is_listed(mock, bos[0]));
+	assert_true(is_listed(mock, bos[2]));
+	/* There is nothing left to give up. */
+	mock->room = MIB(1);
+	mock->vm_out_of_memory = 100;
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), -ENOMEM);
+	assert_true(is_listed(mock, bos[2]));
+	assert_true(mock->vm_out_of_memory >= 97);
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	for (uint32_t i = 0; i < 3; i++)
+		tessera_bo_del(bos[i]);
+	tessera_vm_del(vm);
+}
+
+/* Caches are cared for where the kernel does not know of jobs, and nowhere else. */
+static void test_caches(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_bo *bo;
+	uint32_t word = 0;
+
+	assert_int_equal(tessera_bo_new_for(dev_of(state), TESSERA_USAGE_STAGING, 4096, NULL, &bo),
+			 0);
+	assert_int_equal(tessera_bo_read(bo, 0, &word, 4), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), 0);
+	(void)address_in(vm, bo);
+	assert_int_equal(tessera_bo_read(bo, 8, &word, 4), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), 1);
+	assert_int_equal(mock->last_flush.offset, 8);
+	assert_int_equal(mock->last_flush.size, 4);
+	assert_int_equal(tessera_bo_write(bo, 16, &word, 4), 0);
+	assert_int_equal(mock->requests[mock->calls - 1], DRM_IOCTL_TESSERA_INVALIDATE_CACHE);
+	mock->calls = 0;
+	dev_of(state)->info.caps |= DRM_TESSERA_CAP_IO_COHERENT;
+	assert_int_equal(tessera_bo_read(bo, 8, &word, 4), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_INVALIDATE_CACHE), 0);
+	tessera_bo_del(bo);
+	tessera_vm_del(vm);
+}
+
+/* A surface of two objects wants jobs that the kernel knows. */
+static void test_surface(void **state)
+{
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_surface_desc desc;
+	struct tessera_surface *surface;
+	uint32_t pitch;
+	void *map;
+
+	assert_int_equal(tessera_surface_desc_init(dev_of(state), &desc, TSR_FORMAT_ARGB8888,
+						   TSR_LAYOUT_TILE4K, 32, 32),
+			 0);
+	assert_int_equal(tessera_surface_new(dev_of(state), &desc, &surface), 0);
+	assert_int_equal(tessera_surface_lock(surface, ctx, NULL, TESSERA_MAP_READ, &map, &pitch),
+			 -EOPNOTSUPP);
+	tessera_surface_del(surface);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_addresses, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_bind_fails, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_new_fails, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_stream, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_state_stays, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_submit, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_submit_short, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_submit_bounded, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_phases, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_phase_fails, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_submit_trims, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_caches, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_surface, mock_setup, mock_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
