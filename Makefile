@@ -22,7 +22,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 		awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
 	@echo
-	@echo 'Variables: IMAGES=DIR (run), SUITE=tier-or-test (check), LONG=1 (check), JOBS=N (builds),'
+	@echo 'Variables: IMAGES=DIR (run), MODEL=patched|vm (run), SUITE=tier-or-test (check), LONG=1 (check), JOBS=N (builds),'
 	@echo '  REFRESH=1 (look for newer QEMU and kernel packages), TESSERA_CACHE=DIR,'
 	@echo '  TESSERA_ACCEL=kvm|tcg (guest).'
 	@echo 'The daily tool: scripts/guest --help'

@@ -4,7 +4,7 @@
 # `make run`: build what is missing, boot the stock guest with the device, and
 # render the images of $IMAGES (default: artwork of Debian's desktop-base package)
 # into build/run/scene.png. $DEVICE may hold device properties (default strict=on), $OVERSUBSCRIBE the size of
-# the textures in video memories (0: the images alone), $DEMO_ARGS more for tessera-demo.
+# the textures in video memories (0: the images alone), $MODEL the model, patched or vm, $DEMO_ARGS more for tessera-demo.
 # The driver's trace events become build/run/timeline.json and timeline.svg.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
@@ -12,6 +12,11 @@ set -euo pipefail
 
 run=$BUILD/run
 images=${IMAGES:-}
+model=${MODEL:-patched}
+case $model in
+patched | vm) ;;
+*) die "MODEL=$model is unknown" "make run MODEL=patched or MODEL=vm" ;;
+esac
 
 # Debian's own artwork as PNG files: several themes by Juliette Taka Belin and
 # others, GPL-2+ (the package's copyright file is copied along).
@@ -65,7 +70,7 @@ rm -f "$run"/{scene,diff,reference}.png "$run"/{summary,timeline,trace-summary}.
 # shellcheck disable=SC2016  # for the shell of the guest
 command='t=/sys/kernel/tracing; echo 16384 >$t/buffer_size_kb; echo 1 >$t/events/tessera/enable
 '"tessera-demo --images /mnt/images --output /mnt --summary-json /mnt/summary.json \\
-	--oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
+	--model $model --oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
 rc=$?; cat $t/trace >/mnt/trace.txt; exit $rc'
 echo "-- boot the guest and render (the demo's own words follow)"
 start=$(date +%s%N)
@@ -78,6 +83,7 @@ if [ -s "$run/trace.txt" ] && [ -s "$run/summary.json" ]; then
 	"$ROOT/scripts/timeline.py" "$run/trace.txt" --json "$run/timeline.json" \
 		--svg "$run/timeline.svg" --summary "$run/trace-summary.json" \
 		--segments "$run/summary.json" --print
+	"$ROOT/scripts/demo-models.py" "$run" "$model"
 fi
 if [ $rc -ne 0 ]; then
 	die "the demo failed (exit code $rc)" \

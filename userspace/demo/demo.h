@@ -152,6 +152,7 @@ struct options {
 	const char *device; /* path, NULL: first */
 	const char *summary_json;
 	double oversubscribe; /* 0: off */
+	bool vm; /* virtual addresses; else patched */
 	enum demo_split split;
 	uint32_t split_seed;
 	uint32_t seed;
@@ -198,7 +199,8 @@ struct summary {
 	uint64_t texture_bytes;
 	uint64_t video_memory;
 	uint32_t jobs;
-	uint32_t parts[JOB_COUNT];
+	uint32_t submissions[JOB_COUNT];
+	uint32_t parts[JOB_COUNT]; /* of all of them */
 	uint32_t split_points; /* of the scene */
 	uint32_t cmd_bytes;
 	uint32_t patches;
@@ -206,6 +208,8 @@ struct summary {
 	uint64_t guest_errors;
 	uint64_t paging_ns; /* engine time of this client, if fdinfo tells */
 	uint64_t render_ns;
+	uint64_t scene_ns; /* from the first word recorded to the end of the last job */
+	uint64_t scene_render_ns; /* engine time in it; in the rest of it the engine stalled */
 	struct {
 		uint32_t id;
 		char name[32];
@@ -236,6 +240,7 @@ int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 /* ---- summary.c ---- */
 
 uint64_t now_ns(void);
+/* Engine times so far. */
 void summary_fdinfo(int fd, struct summary *summary);
 void summary_print(const struct summary *summary, const struct options *options);
 int summary_write_json(const struct summary *summary, const struct options *options);

@@ -21,7 +21,7 @@ enum {
 struct gpu {
 	struct tessera_device *dev;
 	struct tessera_context *ctx;
-	struct tessera_cmdbuf *cb;
+	struct worker worker;
 	struct gpu_texture *textures; /* as in the scene */
 	uint32_t num_textures;
 	struct gpu_texture small[DEMO_MAX_IMAGES]; /* sources of the variants */
@@ -46,22 +46,35 @@ static uint64_t video_memory(const struct tessera_device *dev)
 	return total;
 }
 
+static int make_vm_context(struct gpu *gpu, const struct tessera_context_desc *desc)
+{
+	struct tessera_vm *vm;
+	int ret = tessera_vm_new(gpu->dev, &vm);
+
+	if (ret)
+		return ret;
+	ret = tessera_context_new_vm(vm, desc, &gpu->ctx);
+	tessera_vm_del(vm);
+	return ret;
+}
+
+/* Here the model is chosen; what follows is the same for both. */
 static int make_context(struct gpu *gpu, const struct options *options)
 {
-	const struct drm_tessera_query_engine *engine;
-	uint32_t flags = 0, seed = 0;
+	struct tessera_context_desc desc;
+	int ret = tessera_context_desc_init(gpu->dev, &desc);
 
+	if (ret)
+		return ret;
+	if (options->vm)
+		return make_vm_context(gpu, &desc);
 	if (options->split == SPLIT_ALL)
-		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL;
+		desc.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL;
 	if (options->split == SPLIT_RANDOM) {
-		flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
-		seed = options->split_seed;
+		desc.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
+		desc.split_seed = options->split_seed;
 	}
-	for (uint32_t i = 0; (engine = tessera_device_engine_at(gpu->dev, i)); i++) {
-		if (engine->type == DRM_TESSERA_ENGINE_RENDER)
-			return tessera_context_new(gpu->dev, flags, engine->id, seed, &gpu->ctx);
-	}
-	return -ENODEV;
+	return tessera_context_new_desc(gpu->dev, &desc, &gpu->ctx);
 }
 
 int gpu_open(const struct options *options, struct gpu **out, struct summary *summary)
@@ -79,7 +92,7 @@ int gpu_open(const struct options *options, struct gpu **out, struct summary *su
 	}
 	ret = make_context(gpu, options);
 	if (!ret)
-		ret = tessera_cmdbuf_new(gpu->dev, &gpu->cb);
+		ret = worker_init(&gpu->worker, gpu->ctx, summary);
 	if (ret) {
 		gpu_close(gpu);
 		return complain("context", ret);
@@ -99,7 +112,7 @@ void gpu_close(struct gpu *gpu)
 	for (uint32_t i = 0; i < DEMO_MAX_IMAGES; i++)
 		tessera_bo_del(gpu->small[i].bo);
 	free(gpu->textures);
-	tessera_cmdbuf_del(gpu->cb);
+	worker_fini(&gpu->worker);
 	tessera_context_del(gpu->ctx);
 	tessera_device_del(gpu->dev);
 	free(gpu);
@@ -118,57 +131,47 @@ static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_
 				  &texture->bo);
 }
 
-/* Submit what is recorded, having checked that it may be cut anywhere, and wait. */
-static int run(struct gpu *gpu, struct summary *summary, enum demo_job job, bool wait,
-	       struct tessera_fence **fence)
+/* For all that is submitted until it is deleted. */
+static int keep(struct gpu *gpu, struct tessera_bo *bo)
 {
-	struct tessera_submit_args args = { .fence = fence };
-	struct tessera_lint lint;
-	int job_error, ret;
-
-	ret = tessera_cmdbuf_lint(gpu->cb, &lint);
-	if (ret > 0) {
-		fprintf(stderr, "tessera-demo: the stream breaks %u rules, first at %u\n",
-			lint.total, lint.first_offset);
-		return -EPROTO;
-	}
-	if (!ret)
-		ret = tessera_context_submit(gpu->ctx, gpu->cb, &args);
-	if (ret) {
-		fprintf(stderr, "tessera-demo: submit: %s (offset %d, entry %d)\n", strerror(-ret),
-			(int)args.error_offset, (int)args.error_index);
-		return ret;
-	}
-	summary->jobs++;
-	summary->parts[job] = args.parts;
-	if (!wait)
-		return 0;
-	ret = tessera_fence_wait(*fence, TESSERA_FOREVER, &job_error);
-	tessera_fence_del(*fence);
-	if (!ret)
-		ret = job_error;
-	return ret ? complain("job", ret) : 0;
+	return tessera_vm_make_resident(gpu->worker.vm, &bo, 1);
 }
 
 /* ---- Textures ------------------------------------------------------------------ */
 
-/* Record a copy of an image from the staging buffer, in which it lies at @offset. */
-static int upload_one(struct gpu *gpu, struct tessera_bo *staging, uint8_t *map, uint64_t *offset,
-		      const struct image *image, const struct gpu_texture *texture)
+/* Images on their way to textures. */
+struct upload {
+	struct gpu *gpu;
+	const struct scene *scene;
+	struct tessera_bo *staging;
+	uint64_t *offsets; /* in it, by texture */
+};
+
+static struct gpu_texture *upload_target(const struct upload *u, uint32_t index)
 {
-	struct tessera_view source = texture->view;
+	const struct scene_texture *t = &u->scene->textures[index];
+
+	return t->variant ? &u->gpu->small[t->image_index] : &u->gpu->textures[index];
+}
+
+/* Record a copy of an image from the staging buffer. */
+static int upload_step(void *arg, uint32_t index)
+{
+	const struct upload *u = arg;
+	const struct image *image = u->scene->textures[index].image;
+	const struct gpu_texture *texture = upload_target(u, index);
 	const struct tessera_rect rect = { 0, 0, image->width, image->height };
+	struct tessera_cmdbuf *cb = u->gpu->worker.cb;
+	struct tessera_view source = texture->view;
 
 	source.layout = TSR_LAYOUT_LINEAR;
 	source.access = TSR_SURF_READ;
 	source.pitch = image->width * 4;
-	source.offset = *offset;
-	memcpy(map + *offset, image->texels, (size_t)source.pitch * image->height);
-	*offset += ((uint64_t)source.pitch * image->height + 7) & ~UINT64_C(7);
-	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, staging, &source);
-	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, texture->bo, &texture->view);
+	source.offset = u->offsets[index];
+	(void)tessera_cmdbuf_bind(cb, SLOT_SOURCE, u->staging, &source);
+	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, texture->bo, &texture->view);
 	/* The first error sticks to the buffer and comes back from here or from submit. */
-	return tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, 0, 0, SLOT_SOURCE, &rect);
+	return tessera_cmdbuf_copy(cb, SLOT_TARGET, 0, 0, SLOT_SOURCE, &rect);
 }
 
 static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *upload_bytes)
@@ -194,36 +197,56 @@ static int make_textures(struct gpu *gpu, const struct scene *scene, uint64_t *u
 	return ret;
 }
 
-static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes,
-		  struct summary *summary)
+/* Write the images into the staging buffer; each is a step, the small ones once. */
+static int upload_fill(struct upload *u, struct work *work)
 {
 	bool done[DEMO_MAX_IMAGES] = { false };
-	struct tessera_fence *fence;
-	struct tessera_bo *staging;
 	uint64_t offset = 0;
-	void *map;
-	int ret;
+	uint8_t *map;
+	int ret = tessera_bo_map(u->staging, (void **)&map);
 
-	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, bytes, NULL, &staging);
 	if (ret)
-		return complain("staging buffer", ret);
-	ret = tessera_bo_map(staging, &map);
-	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
-		const struct scene_texture *t = &scene->textures[i];
-		struct gpu_texture *to =
-			t->variant ? &gpu->small[t->image_index] : &gpu->textures[i];
+		return ret;
+	for (uint32_t i = 0; i < u->scene->num_textures; i++) {
+		const struct scene_texture *t = &u->scene->textures[i];
+		size_t bytes = (size_t)t->image->width * t->image->height * 4;
 
 		if (t->way != WAY_JOBS || (t->variant && done[t->image_index]))
 			continue;
 		done[t->image_index] |= t->variant;
-		ret = upload_one(gpu, staging, map, &offset, t->image, to);
+		memcpy(map + offset, t->image->texels, bytes);
+		u->offsets[i] = offset;
+		offset += (bytes + 7) & ~(size_t)7;
+		work_add(work, i, upload_target(u, i)->bo);
 	}
+	ret = tessera_bo_invalidate_cache(u->staging, 0, tessera_bo_size(u->staging));
+	(void)tessera_bo_unmap(u->staging);
+	return ret;
+}
+
+static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes)
+{
+	struct upload u = { .gpu = gpu, .scene = scene };
+	struct work work = { .job = JOB_UPLOAD, .step = upload_step, .arg = &u };
+	int ret;
+
+	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, bytes, NULL, &u.staging);
+	if (ret)
+		return complain("staging buffer", ret);
+	u.offsets = calloc(scene->num_textures, sizeof(*u.offsets));
+	ret = u.offsets ? work_init(&work, scene->num_textures) : -ENOMEM;
 	if (!ret)
-		ret = run(gpu, summary, JOB_UPLOAD, true, &fence);
-	else
+		ret = keep(gpu, u.staging);
+	if (!ret)
+		ret = upload_fill(&u, &work);
+	if (ret)
 		complain("upload", ret);
-	tessera_cmdbuf_reset(gpu->cb);
-	tessera_bo_del(staging);
+	else
+		ret = work_run(&gpu->worker, &work);
+	tessera_cmdbuf_reset(gpu->worker.cb);
+	work_fini(&work);
+	free(u.offsets);
+	tessera_bo_del(u.staging);
 	return ret;
 }
 
@@ -236,49 +259,74 @@ static int repeat_tile(struct gpu *gpu, const struct scene_texture *t)
 
 	for (uint32_t x = t->tile_width; x < t->width && !ret; x *= 2) {
 		r.width = x < t->width - x ? x : t->width - x;
-		ret = tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, x, 0, SLOT_TARGET, &r);
+		ret = tessera_cmdbuf_copy(gpu->worker.cb, SLOT_TARGET, x, 0, SLOT_TARGET, &r);
 	}
 	r.width = t->width;
 	for (uint32_t y = t->tile_height; y < t->height && !ret; y *= 2) {
 		r.height = y < t->height - y ? y : t->height - y;
-		ret = tessera_cmdbuf_copy(gpu->cb, SLOT_TARGET, 0, y, SLOT_TARGET, &r);
+		ret = tessera_cmdbuf_copy(gpu->worker.cb, SLOT_TARGET, 0, y, SLOT_TARGET, &r);
 	}
 	return ret;
 }
 
-static int make_variant(struct gpu *gpu, const struct scene_texture *t,
-			const struct gpu_texture *from, const struct gpu_texture *to)
+/* What is drawn, and on and with what, if there is anything: the same for all submissions. */
+struct stage {
+	struct gpu *gpu;
+	const struct scene *scene;
+	struct gpu_texture target, readback;
+	struct tessera_bo *vertices;
+};
+
+static int variant_step(void *arg, uint32_t index)
 {
+	const struct stage *stage = arg;
+	struct gpu *gpu = stage->gpu;
+	const struct scene_texture *t = &stage->scene->textures[index];
+	const struct gpu_texture *from = &gpu->small[t->image_index], *to = &gpu->textures[index];
 	const struct tessera_rect src = { 0, 0, t->image->width, t->image->height };
 	const struct tessera_rect dst = { 0, 0, t->tile_width, t->tile_height };
+	struct tessera_cmdbuf *cb = gpu->worker.cb;
 	int ret;
 
-	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_SOURCE, from->bo, &from->view);
-	(void)tessera_cmdbuf_bind(gpu->cb, SLOT_TARGET, to->bo, &to->view);
-	ret = tessera_cmdbuf_blit(gpu->cb, SLOT_TARGET, &dst, SLOT_SOURCE, &src, TSR_SAMPLER_LINEAR,
+	(void)tessera_cmdbuf_bind(cb, SLOT_SOURCE, from->bo, &from->view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, to->bo, &to->view);
+	ret = tessera_cmdbuf_blit(cb, SLOT_TARGET, &dst, SLOT_SOURCE, &src, TSR_SAMPLER_LINEAR,
 				  TSR_BLEND_NONE, t->tint);
 	return ret ? ret : repeat_tile(gpu, t);
 }
 
-static int make_variants(struct gpu *gpu, const struct scene *scene, struct summary *summary)
+/* Their sources are small, and stay. */
+static int keep_sources(struct gpu *gpu)
 {
-	struct tessera_fence *fence;
-	bool any = false;
 	int ret = 0;
 
-	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
-		const struct scene_texture *t = &scene->textures[i];
+	for (uint32_t i = 0; i < DEMO_MAX_IMAGES && !ret; i++)
+		ret = gpu->small[i].bo ? keep(gpu, gpu->small[i].bo) : 0;
+	return ret;
+}
 
-		if (!t->variant)
-			continue;
-		any = true;
-		ret = make_variant(gpu, t, &gpu->small[t->image_index], &gpu->textures[i]);
+static int make_variants(struct gpu *gpu, const struct scene *scene)
+{
+	struct stage stage = { .gpu = gpu, .scene = scene };
+	struct work work = { .job = JOB_VARIANTS, .step = variant_step, .arg = &stage };
+	int ret = work_init(&work, scene->num_textures);
+
+	if (!ret)
+		ret = keep_sources(gpu);
+	for (uint32_t i = 0; i < scene->num_textures && !ret; i++) {
+		if (scene->textures[i].variant)
+			work_add(&work, i, gpu->textures[i].bo);
 	}
 	if (ret)
 		complain("variants", ret);
-	else if (any)
-		ret = run(gpu, summary, JOB_VARIANTS, true, &fence);
-	tessera_cmdbuf_reset(gpu->cb);
+	else if (work.count)
+		ret = work_run(&gpu->worker, &work);
+	tessera_cmdbuf_reset(gpu->worker.cb);
+	for (uint32_t i = 0; i < DEMO_MAX_IMAGES; i++) {
+		tessera_bo_del(gpu->small[i].bo);
+		gpu->small[i].bo = NULL;
+	}
+	work_fini(&work);
 	return ret;
 }
 
@@ -292,7 +340,7 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 		return complain("textures", -ENOMEM);
 	gpu->num_textures = scene->num_textures;
 	/* First: what comes later pushes them out. */
-	ret = writes_new(gpu->dev, scene, gpu->textures, summary, &gpu->writes);
+	ret = writes_new(gpu->dev, scene, gpu->worker.vm, gpu->textures, summary, &gpu->writes);
 	if (!ret)
 		ret = writes_begin(gpu->writes);
 	if (ret)
@@ -303,12 +351,12 @@ int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summ
 	summary->phase_ns[PHASE_SETUP] += now_ns() - start;
 
 	start = now_ns();
-	ret = upload(gpu, scene, upload_bytes, summary);
+	ret = upload(gpu, scene, upload_bytes);
 	summary->phase_ns[PHASE_UPLOAD] = now_ns() - start;
 	if (ret)
 		return ret;
 	start = now_ns();
-	ret = make_variants(gpu, scene, summary);
+	ret = make_variants(gpu, scene);
 	summary->phase_ns[PHASE_VARIANTS] = now_ns() - start;
 	return ret;
 }
@@ -337,17 +385,42 @@ static int make_vertices(struct gpu *gpu, const struct scene *scene, struct tess
 	return tessera_bo_unmap(*out);
 }
 
-static int record_draw(struct gpu *gpu, const struct scene *scene, uint32_t index)
+/* What is the same for all draws of a submission; the first one clears the target. */
+static int scene_begin(void *arg, bool first)
 {
-	const struct scene_draw *draw = &scene->draws[index];
-	struct tessera_cmdbuf *cb = gpu->cb;
+	const struct stage *stage = arg;
+	const struct scene *scene = stage->scene;
+	const struct tessera_rect all = { 0, 0, scene->width, scene->height };
+	struct tessera_cmdbuf *cb = stage->gpu->worker.cb;
+	struct tessera_view vertex_view;
+
+	tessera_view_init_buffer(&vertex_view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, stage->target.bo, &stage->target.view);
+	(void)tessera_cmdbuf_bind(cb, SLOT_VERTICES, stage->vertices, &vertex_view);
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, SLOT_TARGET);
+	(void)tessera_cmdbuf_state(cb, TSR_STATE_SCISSOR_MAX, scene->width | scene->height << 16);
+	return first ? tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear) : 0;
+}
+
+static int late_begin(void *arg, bool first)
+{
+	(void)first;
+	return scene_begin(arg, false);
+}
+
+static int scene_step(void *arg, uint32_t index)
+{
+	const struct stage *stage = arg;
+	const struct scene_draw *draw = &stage->scene->draws[index];
+	struct tessera_cmdbuf *cb = stage->gpu->worker.cb;
 	bool textured = draw->texture >= 0;
 
 	if (textured) {
-		struct tessera_view view = gpu->textures[draw->texture].view;
+		const struct gpu_texture *texture = &stage->gpu->textures[draw->texture];
+		struct tessera_view view = texture->view;
 
 		view.access = TSR_SURF_READ;
-		(void)tessera_cmdbuf_bind(cb, SLOT_TEXTURE, gpu->textures[draw->texture].bo, &view);
+		(void)tessera_cmdbuf_bind(cb, SLOT_TEXTURE, texture->bo, &view);
 		(void)tessera_cmdbuf_state(cb, TSR_STATE_TEXTURE_SLOT, SLOT_TEXTURE);
 		(void)tessera_cmdbuf_state(cb, TSR_STATE_SAMPLER, draw->sampler);
 	}
@@ -359,49 +432,37 @@ static int record_draw(struct gpu *gpu, const struct scene *scene, uint32_t inde
 	return textured ? tessera_cmdbuf_unbind(cb, SLOT_TEXTURE) : 0;
 }
 
-/* What is drawn on, and with: the same for both submissions. */
-struct stage {
-	struct gpu_texture target, readback;
-	struct tessera_bo *vertices;
-};
-
-/* Draws [@first, @end); the first ones on a cleared target, after the last ones it is copied. */
-static int record(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
-		  uint32_t first, uint32_t end)
+static int scene_end(void *arg)
 {
-	const struct tessera_rect all = { 0, 0, scene->width, scene->height };
-	struct tessera_cmdbuf *cb = gpu->cb;
-	struct tessera_view vertex_view;
-	int ret = 0;
+	const struct stage *stage = arg;
 
-	tessera_cmdbuf_reset(cb);
-	tessera_view_init_buffer(&vertex_view);
-	(void)tessera_cmdbuf_bind(cb, SLOT_TARGET, stage->target.bo, &stage->target.view);
-	(void)tessera_cmdbuf_bind(cb, SLOT_VERTICES, stage->vertices, &vertex_view);
-	(void)tessera_cmdbuf_state(cb, TSR_STATE_TARGET_SLOT, SLOT_TARGET);
-	(void)tessera_cmdbuf_state(cb, TSR_STATE_SCISSOR_MAX, scene->width | scene->height << 16);
-	if (!first)
-		(void)tessera_cmdbuf_fill(cb, SLOT_TARGET, &all, scene->clear);
-	for (uint32_t i = first; i < end && !ret; i++)
-		ret = record_draw(gpu, scene, i);
+	return tessera_cmdbuf_unbind(stage->gpu->worker.cb, SLOT_VERTICES);
+}
+
+/* The picture is for the CPU. */
+static int late_end(void *arg)
+{
+	const struct stage *stage = arg;
+	const struct tessera_rect all = { 0, 0, stage->scene->width, stage->scene->height };
+	struct tessera_cmdbuf *cb = stage->gpu->worker.cb;
+
 	(void)tessera_cmdbuf_unbind(cb, SLOT_VERTICES);
-	if (ret || end != scene->num_draws)
-		return ret;
 	(void)tessera_cmdbuf_bind(cb, SLOT_READBACK, stage->readback.bo, &stage->readback.view);
 	return tessera_cmdbuf_copy(cb, SLOT_READBACK, 0, 0, SLOT_TARGET, &all);
 }
 
-static void count_split_points(struct gpu *gpu, struct summary *summary)
+/* Draws [@first, @end). */
+static int add_draws(const struct stage *stage, struct work *work, uint32_t first, uint32_t end)
 {
-	struct tessera_stream s;
+	int ret = work_init(work, end - first);
 
-	tessera_cmdbuf_stream(gpu->cb, &s);
-	summary->cmd_bytes = s.cmd_bytes;
-	summary->patches = s.num_patches;
-	summary->allocs = s.num_allocs;
-	for (uint32_t i = 0; i < s.num_patches; i++)
-		summary->split_points +=
-			!i || s.patches[i].split_offset != s.patches[i - 1].split_offset;
+	for (uint32_t i = first; i < end && !ret; i++) {
+		int texture = stage->scene->draws[i].texture;
+
+		work_add(work, i,
+			 texture < 0 ? stage->target.bo : stage->gpu->textures[texture].bo);
+	}
+	return ret ? complain("draws", ret) : 0;
 }
 
 static void read_memory_use(struct gpu *gpu, struct summary *summary)
@@ -423,45 +484,68 @@ static void read_memory_use(struct gpu *gpu, struct summary *summary)
 	}
 }
 
-/* The sheet, in one submission, while the CPU writes what the late draws use. */
-static int render_scene(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
-			struct summary *summary)
+static int submit_scene(struct stage *stage, struct work *work, struct summary *summary)
 {
+	struct gpu *gpu = stage->gpu;
 	struct tessera_fence *fence;
-	int ret, job_error, written;
 	uint64_t start = now_ns();
+	int ret = work_submit(&gpu->worker, work, &fence), written;
 
-	ret = record(gpu, scene, stage, 0, scene->first_late);
-	if (ret)
-		return complain("record", ret);
-	summary->phase_ns[PHASE_RECORD] = now_ns() - start;
-	start = now_ns();
-	ret = run(gpu, summary, JOB_SCENE, false, &fence);
-	if (ret)
+	summary->phase_ns[PHASE_RECORD] = work->record_ns;
+	summary->phase_ns[PHASE_SUBMIT] = work->submit_ns;
+	if (ret) {
+		tessera_fence_del(fence);
 		return ret;
-	summary->phase_ns[PHASE_SUBMIT] = now_ns() - start;
-	count_split_points(gpu, summary);
+	}
 	start = now_ns();
-	written = writes_replace(gpu->writes);
-	ret = tessera_fence_wait(fence, TESSERA_FOREVER, &job_error);
-	tessera_fence_del(fence);
+	written = writes_replace(gpu->writes, gpu->worker.timeline, gpu->worker.point);
+	ret = work_wait(fence);
 	summary->phase_ns[PHASE_RENDER] = now_ns() - start;
-	if (ret || job_error)
-		return complain("rendering", ret ? ret : job_error);
-	return written;
+	return ret ? ret : written;
 }
 
-static int render_late(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
-		       struct summary *summary)
+/* The sheet, while the CPU writes what the late draws use. */
+static int render_scene(struct stage *stage, struct summary *summary)
 {
-	struct tessera_fence *fence;
-	uint64_t start = now_ns();
-	int ret = record(gpu, scene, stage, scene->first_late, scene->num_draws);
+	struct work work = {
+		.job = JOB_SCENE,
+		.begin = scene_begin,
+		.step = scene_step,
+		.end = scene_end,
+		.arg = stage,
+	};
+	int fd = tessera_device_fd(stage->gpu->dev);
+	int ret = add_draws(stage, &work, 0, stage->scene->first_late);
+	uint64_t start = now_ns(), before;
 
 	if (ret)
-		return complain("record", ret);
-	ret = run(gpu, summary, JOB_LATE, true, &fence);
+		return ret;
+	summary_fdinfo(fd, summary);
+	before = summary->render_ns;
+	ret = submit_scene(stage, &work, summary);
+	summary_fdinfo(fd, summary);
+	summary->scene_ns = now_ns() - start;
+	summary->scene_render_ns = summary->render_ns - before;
+	work_fini(&work);
+	return ret;
+}
+
+static int render_late(struct stage *stage, struct summary *summary)
+{
+	struct work work = {
+		.job = JOB_LATE,
+		.begin = late_begin,
+		.step = scene_step,
+		.end = late_end,
+		.arg = stage,
+	};
+	uint64_t start = now_ns();
+	int ret = add_draws(stage, &work, stage->scene->first_late, stage->scene->num_draws);
+
+	if (!ret)
+		ret = work_run(&stage->gpu->worker, &work);
 	summary->phase_ns[PHASE_LATE] = now_ns() - start;
+	work_fini(&work);
 	return ret;
 }
 
@@ -481,10 +565,10 @@ static int read_back(struct gpu *gpu, const struct stage *stage, struct image *o
 	return 0;
 }
 
-static int render(struct gpu *gpu, const struct scene *scene, const struct stage *stage,
-		  struct image *out, struct summary *summary)
+static int render(struct stage *stage, struct image *out, struct summary *summary)
 {
-	int ret = render_scene(gpu, scene, stage, summary);
+	struct gpu *gpu = stage->gpu;
+	int ret = render_scene(stage, summary);
 	int written = writes_end(gpu->writes);
 
 	if (!ret)
@@ -492,38 +576,52 @@ static int render(struct gpu *gpu, const struct scene *scene, const struct stage
 	if (ret)
 		return ret;
 	read_memory_use(gpu, summary);
-	ret = render_late(gpu, scene, stage, summary);
+	ret = render_late(stage, summary);
 	if (ret)
 		return ret;
 	summary_fdinfo(tessera_device_fd(gpu->dev), summary);
 	return read_back(gpu, stage, out, summary);
 }
 
+static int stage_init(struct stage *stage)
+{
+	const struct scene *scene = stage->scene;
+	struct gpu *gpu = stage->gpu;
+	uint64_t size;
+	int ret;
+
+	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &stage->target);
+	if (!ret)
+		ret = tessera_view_init(&stage->readback.view, TSR_FORMAT_ARGB8888,
+					TSR_LAYOUT_LINEAR, scene->width, scene->height, &size);
+	if (!ret)
+		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL,
+					 &stage->readback.bo);
+	if (!ret)
+		ret = make_vertices(gpu, scene, &stage->vertices);
+	if (!ret)
+		ret = keep(gpu, stage->target.bo);
+	if (!ret)
+		ret = keep(gpu, stage->readback.bo);
+	if (!ret)
+		ret = keep(gpu, stage->vertices);
+	return ret ? complain("render target", ret) : 0;
+}
+
 int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	       struct summary *summary)
 {
-	struct stage stage = { 0 };
-	uint64_t size;
+	struct stage stage = { .gpu = gpu, .scene = scene };
 	int ret;
 
 	*out = (struct image){ .width = scene->width, .height = scene->height };
 	out->texels = calloc((size_t)out->width * out->height, 4);
 	if (!out->texels)
 		return complain("picture", -ENOMEM);
-	ret = texture_new(gpu, scene->width, scene->height, TSR_LAYOUT_TILE4K, &stage.target);
+	ret = stage_init(&stage);
 	if (!ret)
-		ret = tessera_view_init(&stage.readback.view, TSR_FORMAT_ARGB8888,
-					TSR_LAYOUT_LINEAR, scene->width, scene->height, &size);
-	if (!ret)
-		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL,
-					 &stage.readback.bo);
-	if (!ret)
-		ret = make_vertices(gpu, scene, &stage.vertices);
-	if (ret)
-		complain("render target", ret);
-	else
-		ret = render(gpu, scene, &stage, out, summary);
-	tessera_cmdbuf_reset(gpu->cb);
+		ret = render(&stage, out, summary);
+	tessera_cmdbuf_reset(gpu->worker.cb);
 	tessera_bo_del(stage.vertices);
 	tessera_bo_del(stage.readback.bo);
 	tessera_bo_del(stage.target.bo);

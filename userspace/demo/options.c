@@ -15,7 +15,13 @@ static const char usage[] =
 	"  --device PATH         render node; default: the first of tessera\n"
 	"  --oversubscribe F     make textures of F times the video memory, used in one "
 	"submission\n"
-	"  --force-split MODE    none (cut where memory demands it), all, or random=SEED\n"
+	"  --model MODEL         patched: one submission, cut by the kernel; or vm: virtual "
+	"addresses, as\n"
+	"                        many submissions as make what they need resident in turn; "
+	"default: "
+	"patched\n"
+	"  --force-split MODE    of patched: none (cut where memory demands it), all, or "
+	"random=SEED\n"
 	"  --seed N              another arrangement; default 1\n"
 	"  --summary-json FILE   write the summary there too\n"
 	"  --reference-only      only the CPU's picture; needs no device\n"
@@ -34,6 +40,7 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "device", required_argument, NULL, 'd' },
 	{ "oversubscribe", required_argument, NULL, 'f' },
+	{ "model", required_argument, NULL, 'm' },
 	{ "force-split", required_argument, NULL, 'x' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "summary-json", required_argument, NULL, 'j' },
@@ -85,6 +92,12 @@ static int parse_split(const char *text, struct options *options)
 	return parse_u32(text + 7, &options->split_seed);
 }
 
+static int parse_model(const char *text, struct options *options)
+{
+	options->vm = !strcmp(text, "vm");
+	return options->vm || !strcmp(text, "patched") ? 0 : -EINVAL;
+}
+
 static int parse_one(int opt, struct options *options)
 {
 	switch (opt) {
@@ -102,6 +115,8 @@ static int parse_one(int opt, struct options *options)
 		return 0;
 	case 'f':
 		return parse_factor(optarg, &options->oversubscribe);
+	case 'm':
+		return parse_model(optarg, options);
 	case 'x':
 		return parse_split(optarg, options);
 	case 's':
@@ -138,7 +153,7 @@ int options_parse(int argc, char **argv, struct options *options)
 			return -EINVAL;
 		}
 	}
-	if (optind != argc) {
+	if (optind != argc || (options->vm && options->split != SPLIT_AS_NEEDED)) {
 		fputs(usage, stderr);
 		return -EINVAL;
 	}

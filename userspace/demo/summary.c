@@ -50,6 +50,8 @@ void summary_fdinfo(int fd, struct summary *summary)
 	f = fopen(path, "re");
 	if (!f)
 		return;
+	summary->paging_ns = 0;
+	summary->render_ns = 0;
 	while (fgets(line, sizeof(line), f)) {
 		char name[32];
 		uint64_t ns;
@@ -100,6 +102,21 @@ static void write_ways(const struct summary *s, FILE *f)
 	fprintf(f, "],\n");
 }
 
+static void print_work(const struct summary *s, const struct options *options)
+{
+	const char *what = options->vm ? "phases" : "parts ";
+	const uint32_t *count = options->vm ? s->submissions : s->parts;
+
+	printf("model       %s\n", options->vm ? "virtual addresses" : "patched");
+	printf("submission  %u bytes of commands, %u allocations, %u patches, %u split points\n",
+	       s->cmd_bytes, s->allocs, s->patches, s->split_points);
+	printf("%s      scene %u (%u cuts), upload %u, variants %u, late draws %u; %u jobs\n", what,
+	       count[JOB_SCENE], s->parts[JOB_SCENE] - s->submissions[JOB_SCENE], count[JOB_UPLOAD],
+	       count[JOB_VARIANTS], count[JOB_LATE], s->jobs);
+	printf("scene       %.3f s, in which the engine worked for %.3f s\n", s->scene_ns / 1e9,
+	       s->scene_render_ns / 1e9);
+}
+
 void summary_print(const struct summary *s, const struct options *options)
 {
 	printf("images      %u, %.1f MiB as loaded\n", s->images, mib(s->image_bytes));
@@ -107,13 +124,7 @@ void summary_print(const struct summary *s, const struct options *options)
 	       mib(s->texture_bytes), (double)s->texture_bytes / s->video_memory,
 	       mib(s->video_memory));
 	if (!options->reference_only) {
-		printf("submission  %u bytes of commands, %u allocations, %u patches, %u split "
-		       "points\n",
-		       s->cmd_bytes, s->allocs, s->patches, s->split_points);
-		printf("parts       scene %u (%u cuts), upload %u, variants %u, late draws %u; %u "
-		       "jobs\n",
-		       s->parts[JOB_SCENE], s->parts[JOB_SCENE] ? s->parts[JOB_SCENE] - 1 : 0,
-		       s->parts[JOB_UPLOAD], s->parts[JOB_VARIANTS], s->parts[JOB_LATE], s->jobs);
+		print_work(s, options);
 		print_ways(s);
 		printf("segments    MiB used after rendering:");
 		for (uint32_t i = 0; i < s->num_segments; i++)
@@ -152,6 +163,11 @@ int summary_write_json(const struct summary *s, const struct options *options)
 		"  \"textures\": %u,\n  \"texture_bytes\": %" PRIu64
 		",\n  \"video_memory\": %" PRIu64 ",\n",
 		s->textures, s->texture_bytes, s->video_memory);
+	fprintf(f,
+		"  \"model\": \"%s\",\n  \"submissions\": %u,\n  \"scene_ns\": %" PRIu64
+		",\n  \"stall_ns\": %" PRIu64 ",\n",
+		options->vm ? "vm" : "patched", s->submissions[JOB_SCENE], s->scene_ns,
+		s->scene_ns > s->scene_render_ns ? s->scene_ns - s->scene_render_ns : 0);
 	fprintf(f,
 		"  \"jobs\": %u,\n  \"parts\": %u,\n  \"parts_upload\": %u,\n"
 		"  \"parts_variants\": %u,\n  \"split_points\": %u,\n",

@@ -22,12 +22,15 @@ struct written {
 	struct gpu_texture *out; /* the texture as jobs see it */
 	struct tessera_bo *bo; /* not WAY_SURFACE; of a discard its own from then on */
 	struct tessera_surface *surface; /* WAY_SURFACE */
+	struct tessera_buffer
+		*buffer; /* WAY_DISCARD of jobs at virtual addresses: what has the objects */
 	uint32_t pitch;
 	uint8_t *map; /* kept; not WAY_SURFACE */
 };
 
 struct writes {
 	struct tessera_device *dev;
+	bool vm; /* the kernel does not know what jobs use */
 	struct tessera_context *ctx; /* one of its own: the scene's is busy */
 	struct written *written;
 	uint32_t num_written;
@@ -81,6 +84,23 @@ static int written_view(struct written *to, uint64_t *size)
 	return ret;
 }
 
+/* By the kernel, or by the library. */
+static int written_renamed(struct writes *w, struct written *to, uint64_t size)
+{
+	struct tessera_bo_desc desc;
+	int ret = tessera_bo_desc_init(w->dev, &desc, TESSERA_USAGE_STAGING, size, NULL);
+
+	if (ret)
+		return ret;
+	if (!w->vm)
+		return tessera_bo_new(w->dev, &desc, &to->bo);
+	desc.flags |= DRM_TESSERA_BO_EXPLICIT_SYNC;
+	ret = tessera_buffer_new(w->dev, &desc, &to->buffer);
+	if (!ret)
+		to->bo = tessera_bo_ref(tessera_buffer_bo(to->buffer));
+	return ret;
+}
+
 static int written_object(struct writes *w, struct written *to)
 {
 	const struct scene_texture *t = to->texture;
@@ -92,8 +112,7 @@ static int written_object(struct writes *w, struct written *to)
 		return ret;
 	/* Any of the images must fit in. */
 	if (t->way == WAY_DISCARD)
-		return tessera_bo_new_for(w->dev, TESSERA_USAGE_STAGING,
-					  DEMO_SMALL_DIM * DEMO_SMALL_DIM * 4, NULL, &to->bo);
+		return written_renamed(w, to, DEMO_SMALL_DIM * DEMO_SMALL_DIM * 4);
 	ret = tessera_bo_desc_init(w->dev, &desc, TESSERA_USAGE_TEXTURE, size, &to->out->view);
 	if (!ret)
 		ret = way_desc(w->dev, t->way, &desc);
@@ -167,8 +186,8 @@ static int written_new(struct writes *w, struct written *to)
 	return ret;
 }
 
-int writes_new(struct tessera_device *dev, const struct scene *scene, struct gpu_texture *textures,
-	       struct summary *summary, struct writes **out)
+int writes_new(struct tessera_device *dev, const struct scene *scene, bool vm,
+	       struct gpu_texture *textures, struct summary *summary, struct writes **out)
 {
 	struct writes *w = calloc(1, sizeof(*w));
 	int ret;
@@ -177,6 +196,7 @@ int writes_new(struct tessera_device *dev, const struct scene *scene, struct gpu
 		return complain("textures of the CPU", -ENOMEM);
 	*out = w;
 	w->dev = tessera_device_ref(dev);
+	w->vm = vm;
 	w->summary = summary;
 	w->watch = watch_new();
 	w->written = calloc(scene->num_textures, sizeof(*w->written));
@@ -215,6 +235,7 @@ void writes_del(struct writes *w)
 	stop_rounds(w);
 	for (uint32_t i = 0; i < w->num_written; i++) {
 		tessera_bo_del(w->written[i].bo);
+		tessera_buffer_del(w->written[i].buffer);
 		tessera_surface_del(w->written[i].surface);
 	}
 	tessera_context_del(w->ctx);
@@ -362,27 +383,63 @@ int writes_begin(struct writes *w)
 	return 0;
 }
 
-/* The scene's commands keep the old one. */
-static int replace_object(struct writes *w, struct written *to)
+/* The object in whose place another comes. */
+static struct written *written_before(struct writes *w, const struct written *to)
 {
-	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
 	struct written *old = w->written;
-	uint64_t size;
-	void *p;
-	int ret;
 
 	while (old->index != to->texture->before)
 		old++;
+	return old;
+}
+
+/* The scene's commands keep the old one. */
+static int replace_object(struct written *to, struct written *old)
+{
+	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
+	void *p;
+	int ret;
+
 	to->bo = tessera_bo_ref(old->bo);
-	ret = written_view(to, &size);
+	ret = tessera_bo_lock(&to->bo, flags, &p);
+	if (ret)
+		return ret;
+	fill_rows(to->texture->image, p, to->pitch, 0);
+	return tessera_bo_unlock(to->bo, flags);
+}
+
+/* So they do, until a point. */
+static int replace_in_buffer(struct written *to, struct tessera_buffer *buffer,
+			     struct tessera_syncobj *timeline, uint64_t point)
+{
+	const uint32_t flags = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
+	void *p;
+	int ret = tessera_buffer_used(buffer, timeline, point, 0);
+
 	if (!ret)
-		ret = tessera_bo_lock(&to->bo, flags, &p);
+		ret = tessera_buffer_lock(buffer, flags, &p);
+	if (ret)
+		return ret;
+	to->bo = tessera_bo_ref(tessera_buffer_bo(buffer));
+	fill_rows(to->texture->image, p, to->pitch, 0);
+	return tessera_buffer_unlock(buffer, flags);
+}
+
+static int replace(struct writes *w, struct written *to, struct tessera_syncobj *timeline,
+		   uint64_t point)
+{
+	struct written *old = written_before(w, to);
+	uint64_t size;
+	int ret = written_view(to, &size);
+
+	if (!ret)
+		ret = old->buffer ? replace_in_buffer(to, old->buffer, timeline, point)
+				  : replace_object(to, old);
 	if (ret)
 		return ret;
 	w->summary->ways[WAY_DISCARD].renamed += to->bo != old->bo;
-	fill_rows(to->texture->image, p, to->pitch, 0);
 	to->out->bo = tessera_bo_ref(to->bo);
-	return tessera_bo_unlock(to->bo, flags);
+	return 0;
 }
 
 static int replace_surface(struct writes *w, struct written *to)
@@ -398,7 +455,7 @@ static int replace_surface(struct writes *w, struct written *to)
 	return tessera_surface_unlock(to->surface);
 }
 
-int writes_replace(struct writes *w)
+int writes_replace(struct writes *w, struct tessera_syncobj *timeline, uint64_t point)
 {
 	int ret = 0;
 
@@ -408,9 +465,21 @@ int writes_replace(struct writes *w)
 		if (to->surface)
 			ret = replace_surface(w, to);
 		else if (!to->bo)
-			ret = replace_object(w, to);
+			ret = replace(w, to, timeline, point);
 	}
 	return ret ? complain("replacing what the scene uses", ret) : 0;
+}
+
+/* Who orders jobs at virtual addresses behind those of others? */
+static int wait_for_surfaces(struct writes *w)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < w->num_written && !ret; i++) {
+		if (w->written[i].surface)
+			ret = tessera_surface_wait(w->written[i].surface, 0, TESSERA_FOREVER);
+	}
+	return ret;
 }
 
 int writes_end(struct writes *w)
@@ -421,6 +490,8 @@ int writes_end(struct writes *w)
 	ret = w->error;
 	if (!ret)
 		ret = write_round(w, 0);
+	if (!ret && w->vm)
+		ret = wait_for_surfaces(w);
 	watch_read(w->watch, w->summary);
 	return ret ? complain("writing through kept pointers", ret) : 0;
 }

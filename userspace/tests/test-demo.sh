@@ -46,5 +46,13 @@ seen "SWZ-13 SWZ-14 kept pointers: evicted under way" bar system
 seen "SWZ-25 kept pointers: the twin of a surface" surface system
 demo "SPLIT-3 SPLIT-4 SPLIT-27 the same, cut everywhere" --force-split all
 demo "SPLIT-3 SPLIT-4 the same, cut at random" --force-split random=7
+demo "RES-1 RES-2 RES-5 the same at virtual addresses, in phases" --model vm
+# One phase would have proved nothing.
+n=$((n + 1))
+if grep -Eq '^phases +scene ([2-9]|[1-9][0-9])' "$dir/log"; then
+	echo "ok $n - RES-3 it did not fit at once"
+else
+	echo "not ok $n - RES-3 it did not fit at once"
+fi
 echo "1..$n"
 rm -rf "$dir"
