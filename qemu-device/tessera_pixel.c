@@ -25,12 +25,6 @@ static inline uint32_t div255(uint32_t x)
     return (x + (x >> 8)) >> 8;
 }
 
-static inline uint64_t div255_lanes(uint64_t x)
-{
-    x += 128 * 0x0000000100000001ULL;
-    return ((x + ((x >> 8) & TESSERA_LANES)) >> 8) & TESSERA_LANES;
-}
-
 static inline uint32_t channel(uint32_t argb, unsigned int shift)
 {
     return (argb >> shift) & 0xff;
@@ -72,25 +66,23 @@ static inline uint32_t blend_alpha(uint32_t s, uint32_t d)
 {
     uint32_t a = s >> 24, opaque = s | 0xff000000u;
 
-    return tessera_unlanes(div255_lanes(tessera_lanes(s) * a +
-                                        tessera_lanes(d) * (255 - a)),
-                           div255_lanes(tessera_lanes(opaque >> 8) * a +
-                                        tessera_lanes(d >> 8) * (255 - a)));
-}
-
-static inline uint64_t saturate_lanes(uint64_t x)
-{
-    return (x | ((x >> 8) & 0x0000000100000001ULL) * 255) & TESSERA_LANES;
+    return tessera_unlanes(
+        tessera_div255_lanes(tessera_lanes(s) * a +
+                             tessera_lanes(d) * (255 - a)),
+        tessera_div255_lanes(tessera_lanes(opaque >> 8) * a +
+                             tessera_lanes(d >> 8) * (255 - a)));
 }
 
 static inline uint32_t blend_premultiplied(uint32_t s, uint32_t d)
 {
     uint32_t rest = 255 - (s >> 24);
-    uint64_t br = tessera_lanes(s) + div255_lanes(tessera_lanes(d) * rest);
+    uint64_t br = tessera_lanes(s) +
+                  tessera_div255_lanes(tessera_lanes(d) * rest);
     uint64_t ga = tessera_lanes(s >> 8) +
-                  div255_lanes(tessera_lanes(d >> 8) * rest);
+                  tessera_div255_lanes(tessera_lanes(d >> 8) * rest);
 
-    return tessera_unlanes(saturate_lanes(br), saturate_lanes(ga));
+    return tessera_unlanes(tessera_saturate_lanes(br),
+                           tessera_saturate_lanes(ga));
 }
 
 /* With constants for format and blend, a loop of its own for each. */

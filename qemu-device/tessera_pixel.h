@@ -26,6 +26,18 @@ static inline uint32_t tessera_unlanes(uint64_t br, uint64_t ga)
            ((uint32_t)ga | (uint32_t)(ga >> 16)) << 8;
 }
 
+static inline uint64_t tessera_div255_lanes(uint64_t x)
+{
+    x += 128 * 0x0000000100000001ULL;
+    return ((x + ((x >> 8) & TESSERA_LANES)) >> 8) & TESSERA_LANES;
+}
+
+/* Sums of up to twice 255, or 255. */
+static inline uint64_t tessera_saturate_lanes(uint64_t x)
+{
+    return (x | ((x >> 8) & 0x0000000100000001ULL) * 255) & TESSERA_LANES;
+}
+
 /*
  * RGB565 as ARGB8888, of a word or of a vector of words: each channel with its
  * high bits again below it.
