@@ -130,7 +130,8 @@
 #define TSR_ERR_REC_SELECT		0x050c	/* RW: which record the registers below show, see there */
 /* The first error since the last clear. */
 #define TSR_ERR_REC_TYPE		0x0510	/* 0: none */
-#define TSR_ERR_REC_ENGINE		0x0514	/* engine, 0xffffffff outside an engine */
+#define TSR_ERR_REC_ENGINE		0x0514	/* engine, TSR_ERR_CRTC, 0xffffffff: none */
+#define TSR_ERR_CRTC(i)			(0x100 + (i)) /* and the slot is a plane, TSR_NUM_PLANES: writeback */
 #define TSR_ERR_REC_CONTEXT		0x0518
 #define TSR_ERR_REC_PACKET		0x051c	/* header dword of the packet */
 #define TSR_ERR_REC_OFFSET		0x0520	/* its byte offset in ring or IB */
@@ -162,6 +163,7 @@
 #define TSR_ERR_HOST_APERTURE		16	/* unmapped host aperture page touched, or no such page */
 #define TSR_ERR_SWIZZLE_RANGE		17	/* CPU access that no swizzling range shows, or ranges overlap */
 #define TSR_ERR_MMU_TABLE		18	/* page table entry unusable */
+#define TSR_ERR_MODE			19	/* timings of a CRTC unusable */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -255,9 +257,115 @@
 #define TSR_COH_WRITE_BACK		4	/* as CLEAN, of lines all of which a CPU has stored to */
 #define TSR_COH_LINE_BYTES		64
 
-/* ---- Reserved register blocks -------------------------------------------- */
+/* ---- Display, 0x6000 (TSR_CAP_DISPLAY) -------------------------------------- */
 
-#define TSR_DISPLAY_BLOCK		0x6000	/* 4 CRTCs of 0x400 bytes */
+#define TSR_DISPLAY_BLOCK		0x6000
+#define TSR_MAX_CRTCS			4
+#define TSR_CRTC(i)			(0x6000 + 0x400 * (i))	/* i = 0 .. TSR_ID_NUM_CRTCS - 1 */
+#define TSR_CRTC_BYTES			0x400
+#define TSR_DISPLAY_INT			0x7000	/* RO: bit i: CRTC i has an event that its mask lets through */
+
+/* The CRTC. "Latched" registers take effect by TSR_CRTC_COMMIT. */
+#define TSR_CRTC_CONTROL		0x000	/* RW */
+#define TSR_CRTC_ENABLE			0x00000001 /* 0 -> 1 checks the mode, which is read-only while it is set */
+#define TSR_CRTC_STATUS			0x004	/* RO */
+#define TSR_CRTCS_ARMED			0x00000001 /* a commit waits to be latched */
+#define TSR_CRTCS_VBLANK		0x00000002 /* between two frames; 0 while it is off */
+#define TSR_CRTC_INT_STATUS		0x008	/* RW1C */
+#define TSR_CRTC_INT_MASK		0x00c	/* RW: 1 = may raise TSR_VECTOR_DISPLAY */
+#define TSR_CRTC_INT_VBLANK		0x00000001
+#define TSR_CRTC_INT_LATCH		0x00000002 /* a commit was latched */
+#define TSR_CRTC_INT_CRC		0x00000004
+#define TSR_CRTC_INT_WRITEBACK		0x00000008
+#define TSR_CRTC_INT_HOTPLUG		0x00000010 /* the output's status or its EDID changed */
+#define TSR_CRTC_INT_ALL		0x0000001f
+#define TSR_CRTC_ACTIVE			0x010	/* RW: mode: width | height << 16 */
+#define TSR_CRTC_TOTAL			0x014	/* RW: mode: the same with blanking */
+#define TSR_CRTC_CLOCK			0x018	/* RW: mode: pixels in a ms (kHz) */
+#define TSR_CRTC_MAX_CLOCK		2000000
+#define TSR_CRTC_MIN_FRAME_NS		1000000
+#define TSR_CRTC_MAX_FRAME_NS		1000000000
+#define TSR_CRTC_MAX_ACTIVE		0x01c	/* RO: largest width | height << 16 */
+#define TSR_CRTC_VBLANK_COUNT		0x020	/* RO: latches the next two */
+#define TSR_CRTC_VBLANK_NS_LO		0x024	/* RO: device clock at that vblank */
+#define TSR_CRTC_VBLANK_NS_HI		0x028
+#define TSR_CRTC_LINE			0x02c	/* RO: line being scanned; from the height on: blanking */
+#define TSR_CRTC_COMMIT			0x030	/* WO: TSR_COMMIT_* */
+#define TSR_COMMIT_VBLANK		1	/* latched at the next vblank */
+#define TSR_COMMIT_ASYNC		2	/* latched at once */
+#define TSR_CRTC_COMMITTED		0x034	/* RO: number of the last commit; counts from 1 */
+#define TSR_CRTC_LATCHED		0x038	/* RO: number of the commit last latched; latches the next three */
+#define TSR_CRTC_LATCH_COUNT		0x03c	/* RO: TSR_CRTC_VBLANK_COUNT when it was */
+#define TSR_CRTC_LATCH_NS_LO		0x040	/* RO: device clock then */
+#define TSR_CRTC_LATCH_NS_HI		0x044
+#define TSR_CRTC_VRR_TOTAL		0x048	/* RW, latched: most lines of a frame; 0: no variable refresh */
+#define TSR_CRTC_COLOR			0x04c	/* RW, latched */
+#define TSR_COLOR_CTM			0x00000001
+#define TSR_COLOR_GAMMA			0x00000002
+#define TSR_CRTC_GAMMA_INDEX		0x050	/* RW: entry of the next, 0 .. 255 */
+#define TSR_CRTC_GAMMA_DATA		0x054	/* RW, latched: red << 16 | green << 8 | blue; adds 1 to the index */
+#define TSR_GAMMA_ENTRIES		256
+#define TSR_CRTC_CTM(i)			(0x060 + 4 * (i)) /* RW, latched: 3 x 3, row by row, S15.16 */
+#define TSR_CTM_ENTRIES			9
+#define TSR_CRTC_CRC_CONTROL		0x090	/* RW */
+#define TSR_CRC_ENABLE			0x00000001 /* 0 -> 1 empties the queue */
+#define TSR_CRTC_CRC_COUNT		0x094	/* RO: entries in the queue */
+#define TSR_CRC_QUEUE			16
+#define TSR_CRTC_CRC_FRAME		0x098	/* RO: of the oldest: TSR_CRTC_VBLANK_COUNT that began the frame */
+#define TSR_CRTC_CRC_VALUE		0x09c	/* RO: CRC-32 of its pixels; takes it out of the queue */
+#define TSR_CRTC_WB_ADDR_LO		0x0a0	/* RW: GPU address in a memory segment */
+#define TSR_CRTC_WB_ADDR_HI		0x0a4
+#define TSR_CRTC_WB_PITCH		0x0a8	/* RW: bytes, a multiple of 4 */
+#define TSR_CRTC_WB_CONTROL		0x0ac	/* RW: with the next commit; which clears it */
+#define TSR_WB_CAPTURE			0x00000001 /* write the first frame that shows the commit */
+#define TSR_CRTC_WB_STATUS		0x0b0	/* RO */
+#define TSR_WB_IDLE			0
+#define TSR_WB_PENDING			1
+#define TSR_WB_DONE			2
+#define TSR_WB_FAILED			3
+
+/* Its output. */
+#define TSR_CRTC_OUTPUT			0x0c0	/* RO */
+#define TSR_OUTPUT_CONNECTED		0x00000001
+#define TSR_CRTC_EDID_SIZE		0x0c4	/* RO: bytes; 0: none */
+#define TSR_CRTC_EDID_INDEX		0x0c8	/* RW: byte offset of the next, a multiple of 4 */
+#define TSR_CRTC_EDID_DATA		0x0cc	/* RO: 4 bytes of it; adds 4 to the index */
+#define TSR_EDID_MAX_BYTES		512
+
+/* Its planes, all alike, lowest first. All registers are latched. */
+#define TSR_PLANE(p)			(0x100 + 0x40 * (p))	/* in the CRTC's block */
+#define TSR_PLANE_PRIMARY		0
+#define TSR_PLANE_OVERLAY		1
+#define TSR_PLANE_CURSOR		2
+#define TSR_NUM_PLANES			3
+#define TSR_PLANE_CONTROL		0x00	/* RW */
+#define TSR_PLANE_ENABLE		0x00000001
+#define TSR_PLANE_BLEND_SHIFT		8	/* TSR_PLANE_BLEND_* */
+#define TSR_PLANE_BLEND_MASK		0x00000300
+#define TSR_PLANE_BLEND_NONE		0	/* alpha of pixels does not matter */
+#define TSR_PLANE_BLEND_PREMULTIPLIED	1
+#define TSR_PLANE_BLEND_COVERAGE	2
+#define TSR_PLANE_BLEND_COUNT		3
+#define TSR_PLANE_ROTATE_SHIFT		12	/* quarter turns, counter-clockwise */
+#define TSR_PLANE_ROTATE_MASK		0x00003000
+#define TSR_PLANE_REFLECT_X		0x00004000 /* left is right, before it is turned */
+#define TSR_PLANE_REFLECT_Y		0x00008000
+#define TSR_PLANE_ALPHA_SHIFT		24	/* of the whole plane */
+#define TSR_PLANE_ALPHA_MASK		0xff000000
+#define TSR_PLANE_CONTROL_BITS		0xff00f301
+#define TSR_PLANE_SURFACE		0x04	/* RW: format and layout, as dword 6 of BIND_SLOT */
+#define TSR_PLANE_SURFACE_BITS		(TSR_SURF_FORMAT_MASK | TSR_SURF_LAYOUT_MASK)
+#define TSR_PLANE_ADDR_LO		0x08	/* RW: GPU address in a memory segment */
+#define TSR_PLANE_ADDR_HI		0x0c
+#define TSR_PLANE_PITCH			0x10	/* RW: bytes */
+#define TSR_PLANE_SIZE			0x14	/* RW: of the surface: width | height << 16 */
+#define TSR_PLANE_SRC_X			0x18	/* RW: what of it is shown, in 1/65536 pixels */
+#define TSR_PLANE_SRC_Y			0x1c
+#define TSR_PLANE_SRC_W			0x20
+#define TSR_PLANE_SRC_H			0x24
+#define TSR_PLANE_DST_POS		0x28	/* RW: where: x | y << 16, signed */
+#define TSR_PLANE_DST_SIZE		0x2c	/* RW: how large: width | height << 16 */
+#define TSR_PLANE_REGS			12
 
 /* ---- Engines, 0x4000 ------------------------------------------------------ */
 
@@ -374,6 +482,7 @@
 #define TSR_FORMAT_XRGB8888		3	/* 4 bytes; X reads as 255 */
 #define TSR_FORMAT_ARGB8888		4	/* 4 bytes */
 #define TSR_FORMAT_R32			5	/* 4 bytes, no blending or filtering */
+#define TSR_FORMAT_XRGB2101010		6	/* 4 bytes; planes only */
 
 /*
  * Layouts. A swizzled surface is made of 4 KiB tiles, 128 bytes wide and 32
