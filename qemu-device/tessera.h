@@ -2,12 +2,12 @@
  * Tessera virtual GPU: device state
  *
  * The state is in four parts: configuration (properties, fixed at realize),
- * registers (what the guest wrote), derived state (segments, engines, page
- * states) and fault injection. Each unit has its interface in a header of its
+ * registers (what the guest wrote), derived state (segments, engines, heads,
+ * page states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
  * strict, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
- * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, reset,
- * mmio, vmstate, pci.
+ * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, plane,
+ * frame, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock; the locks of a TLB and of the coherence unit are for
@@ -19,6 +19,7 @@
 #ifndef HW_DISPLAY_TESSERA_H
 #define HW_DISPLAY_TESSERA_H
 
+#include "hw/display/edid.h"
 #include "hw/pci/pci_device.h"
 #include "qemu/ratelimit.h"
 #include "qemu/thread.h"
@@ -36,6 +37,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 
 typedef struct TesseraEngine TesseraEngine;
+typedef struct TesseraHead TesseraHead; /* tessera_head.h */
 typedef struct TesseraCoherence TesseraCoherence; /* tessera_coherence.c */
 
 typedef struct TesseraSegment {
@@ -198,6 +200,9 @@ typedef struct TesseraConfig {
     bool reverse_segments;
     bool lose_vram;
     char *descriptor_fault;
+    uint32_t outputs;
+    uint32_t connected;         /* bit per output, to begin with */
+    qemu_edid_info edid;        /* what properties say of all of them */
 } TesseraConfig;
 
 struct TesseraState {
@@ -262,6 +267,8 @@ struct TesseraState {
     uint32_t caps;              /* TSR_CAP_* */
     TesseraEngine engines[TSR_MAX_ENGINES];
     uint32_t num_engines;
+    TesseraHead *heads;         /* of the display (BQL) */
+    uint32_t num_heads;
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines yet to reset, atomic */
     bool resetting;             /* atomic */

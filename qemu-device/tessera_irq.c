@@ -105,6 +105,24 @@ void tessera_irq_engine(TesseraEngine *e)
     irq_raise(e->s, TSR_VECTOR_ENGINE(e->index));
 }
 
+/* The same for a head, whose events all happen under the BQL. */
+void tessera_irq_head(TesseraHead *h, uint32_t bit)
+{
+    bool fresh = !(h->int_status & bit);
+
+    h->int_status |= bit;
+    if (fresh && (h->int_mask & bit)) {
+        irq_raise(h->s, TSR_VECTOR_DISPLAY);
+    }
+}
+
+void tessera_irq_head_mask_changed(TesseraHead *h)
+{
+    if (h->int_status & h->int_mask) {
+        irq_raise(h->s, TSR_VECTOR_DISPLAY);
+    }
+}
+
 void tessera_irq_reset(TesseraState *s)
 {
     qatomic_set(&s->irq_pending, 0);

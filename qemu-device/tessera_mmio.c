@@ -14,6 +14,7 @@
 #include "qemu/main-loop.h"
 #include "tessera_mmio.h"
 #include "tessera_coherence.h"
+#include "tessera_display.h"
 #include "tessera_engine.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
@@ -80,8 +81,8 @@ static uint32_t id_read(TesseraState *s, uint32_t addr)
         return half(s->hidden.size, addr == TSR_ID_HIDDEN_SIZE_HI);
     case TSR_ID_NUM_SWIZZLE_RANGES:
         return s->cfg.swizzle_ranges;
-    default: /* TSR_ID_NUM_CRTCS: none yet */
-        return 0;
+    default: /* TSR_ID_NUM_CRTCS */
+        return s->num_heads;
     }
 }
 
@@ -661,6 +662,9 @@ static bool reg_read(TesseraState *s, uint32_t addr, uint32_t *value)
     if (addr >= TSR_COHERENCE_BLOCK && addr <= TSR_COH_COMMAND) {
         return tessera_coherence_read(s, addr, value);
     }
+    if (addr >= TSR_DISPLAY_BLOCK && addr <= TSR_DISPLAY_INT) {
+        return tessera_display_read(s, addr, value);
+    }
     if (find_swr(s, addr, &range)) {
         *value = swr_read(s, range, addr % SWR_BYTES);
         return true;
@@ -697,6 +701,9 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
     }
     if (addr >= TSR_COHERENCE_BLOCK && addr <= TSR_COH_COMMAND) {
         return tessera_coherence_write(s, addr, value);
+    }
+    if (addr >= TSR_DISPLAY_BLOCK && addr <= TSR_DISPLAY_INT) {
+        return tessera_display_write(s, addr, value);
     }
     if (find_swr(s, addr, &range)) {
         return swr_write(s, range, addr % SWR_BYTES, value);

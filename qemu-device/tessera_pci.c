@@ -22,6 +22,7 @@
 #include "system/runstate.h"
 #include "system/system.h"
 #include "tessera_coherence.h"
+#include "tessera_display.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
@@ -103,6 +104,13 @@ static bool check_config(TesseraConfig *c, Error **errp)
            check_size("num-slots", c->num_slots, 1, TSR_MAX_SLOTS, 1, errp) &&
            check_size("max-ib-bytes", c->max_ib_bytes, page, MAX_IB_BYTES,
                       page, errp) &&
+           check_size("outputs", c->outputs, 0, TSR_MAX_CRTCS, 1, errp) &&
+           check_size("xres", c->edid.prefx, 64, TESSERA_MAX_WIDTH, 1,
+                      errp) &&
+           check_size("yres", c->edid.prefy, 64, TESSERA_MAX_HEIGHT, 1,
+                      errp) &&
+           check_size("refresh_rate", c->edid.refresh_rate, 1000, 500000, 1,
+                      errp) &&
            check_fault_name(c->descriptor_fault, errp);
 }
 
@@ -385,6 +393,45 @@ static void add_fault_properties(ObjectClass *klass)
         "Guest errors counted since the last clear (read-only)");
 }
 
+/* ---- Monitors, plugged while the device runs ---------------------------- */
+
+static const char *const connected_names[TSR_MAX_CRTCS] = {
+    "connected0", "connected1", "connected2", "connected3",
+};
+
+static uint32_t connected_index(const char *name)
+{
+    return name[strlen(name) - 1] - '0';
+}
+
+static void connected_get(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    bool value = TESSERA(obj)->cfg.connected & (1u << connected_index(name));
+
+    visit_type_bool(v, name, &value, errp);
+}
+
+static void connected_set(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    bool value;
+
+    if (visit_type_bool(v, name, &value, errp)) {
+        tessera_display_plug(TESSERA(obj), connected_index(name), value);
+    }
+}
+
+static void add_connected_properties(ObjectClass *klass)
+{
+    for (unsigned int i = 0; i < TSR_MAX_CRTCS; i++) {
+        object_class_property_add(klass, connected_names[i], "bool",
+                                  connected_get, connected_set, NULL, NULL);
+        object_class_property_set_description(klass, connected_names[i],
+            "Whether a monitor is plugged there, default on");
+    }
+}
+
 /* ---- Properties -------------------------------------------------------- */
 
 static const Property tessera_properties[] = {
@@ -414,6 +461,13 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
                      false),
     DEFINE_PROP_BOOL("strict", TesseraState, cfg.strict, false),
+    DEFINE_PROP_UINT32("outputs", TesseraState, cfg.outputs, 1),
+    DEFINE_PROP_UINT32("xres", TesseraState, cfg.edid.prefx, 1280),
+    DEFINE_PROP_UINT32("yres", TesseraState, cfg.edid.prefy, 800),
+    DEFINE_PROP_UINT32("xmax", TesseraState, cfg.edid.maxx, 0),
+    DEFINE_PROP_UINT32("ymax", TesseraState, cfg.edid.maxy, 0),
+    DEFINE_PROP_UINT32("refresh_rate", TesseraState, cfg.edid.refresh_rate,
+                       60000),
     DEFINE_PROP_BOOL("x-reverse-segments", TesseraState, cfg.reverse_segments,
                      false),
     DEFINE_PROP_BOOL("x-lose-vram", TesseraState, cfg.lose_vram, false),
@@ -454,6 +508,12 @@ static const char *const property_docs[][2] = {
     { "vram-preserved",
       "Announce that segment 1 keeps its contents over standby, default off" },
     { "strict", "Referee memory ownership and engine state, default off" },
+    { "outputs", "Heads of the display, 0 to 4, default 1" },
+    { "xres", "Preferred width of each monitor, default 1280" },
+    { "yres", "Preferred height of each monitor, default 800" },
+    { "xmax", "Largest width monitors list; 0 (default): the device's" },
+    { "ymax", "Largest height monitors list; 0 (default): the device's" },
+    { "refresh_rate", "Preferred rate of each monitor in mHz, default 60000" },
     { "x-descriptor-fault",
       "Report bad segment descriptors: none, overlap, coherent-memory, "
       "id-zero, duplicate-id, too-many, host-aperture-visible" },
@@ -553,7 +613,8 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0) |
               (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0) |
               (s->cfg.resizable_bar ? TSR_CAP_RESIZABLE_BAR : 0) |
-              (s->cfg.vm ? TSR_CAP_VM : 0);
+              (s->cfg.vm ? TSR_CAP_VM : 0) |
+              (s->cfg.outputs ? TSR_CAP_DISPLAY : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
     s->page_state = g_new0(uint8_t, s->num_vram_pages);
     /* A guest that sleeps is woken without the machine being started. */
@@ -563,6 +624,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     tessera_mark_init(s);
     tessera_reset_init(s);
     tessera_engines_init(s);
+    tessera_display_init(s);
     s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
                                                         run_state_changed, s);
     s->exit_notifier.notify = at_exit;
@@ -589,6 +651,7 @@ static void tessera_exit(PCIDevice *pdev)
     qemu_remove_exit_notifier(&s->exit_notifier);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     tessera_engines_stop(s);
+    tessera_display_unplug(s);
     tessera_errors_log_totals(s);
     tessera_reset_fini(s);
     tessera_mark_fini(s);
@@ -603,6 +666,7 @@ static void tessera_exit(PCIDevice *pdev)
 static void free_state(TesseraState *s)
 {
     tessera_engines_free(s);
+    tessera_display_free(s);
     tessera_coherence_free(s);
     tessera_host_aperture_free(s);
     free_segments(s);
@@ -616,6 +680,7 @@ static void tessera_instance_init(Object *obj)
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
     s->hang_engine = -1;
+    s->cfg.connected = (1u << TSR_MAX_CRTCS) - 1;
     tessera_errors_init(s);
     tessera_master_init(&s->cpu, s, TESSERA_NO_ENGINE);
 }
@@ -651,6 +716,7 @@ static void tessera_class_init(ObjectClass *klass, void *data)
         object_class_property_set_description(klass, property_docs[i][0],
                                               property_docs[i][1]);
     }
+    add_connected_properties(klass);
     add_fault_properties(klass);
 }
 

@@ -13,6 +13,7 @@
 #include "system/runstate.h"
 #include "tessera_reset.h"
 #include "tessera_coherence.h"
+#include "tessera_display.h"
 #include "tessera_engine.h"
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
@@ -51,6 +52,7 @@ void tessera_device_reset(TesseraState *s)
     tessera_host_aperture_reset(s);
     tessera_swizzle_range_reset(s);
     tessera_coherence_reset(s);
+    tessera_display_reset(s);
     tessera_paging_reset(s);
     tessera_strict_reset(s);
     /* What a migration brings may rely on memory being zero before. */

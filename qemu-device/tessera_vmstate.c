@@ -14,8 +14,10 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
+#include "tessera_crtc.h"
 #include "tessera_host_aperture.h"
 #include "tessera_mmu.h"
+#include "tessera_output.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
@@ -126,6 +128,15 @@ static bool registers_valid(const TesseraState *s)
     return true;
 }
 
+static bool head_valid(TesseraHead *h)
+{
+    if (!tessera_crtc_valid(h)) {
+        error_report("tessera: bad state of CRTC %u", h->index);
+        return false;
+    }
+    return true;
+}
+
 /*
  * From here on the state is not to be trusted. A stream that breaks off never
  * gets to tessera_post_load(): then the state goes before the machine runs.
@@ -160,9 +171,16 @@ static int tessera_post_load(void *opaque, int version_id)
         s->engines[i].window.bytes = 0;
         tessera_mmu_forget(&s->engines[i].m);
     }
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        ok = ok && head_valid(&s->heads[i]);
+    }
     if (!ok) {
         tessera_device_forget(s);
         return -EINVAL;
+    }
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        tessera_output_loaded(&s->heads[i]);
+        tessera_crtc_rearm(&s->heads[i]);
     }
     s->distrusted = false;
     return 0;
@@ -378,6 +396,119 @@ static const VMStateDescription vmstate_swizzle_ranges = {
     }
 };
 
+static const VMStateDescription vmstate_scanout = {
+    .name = "tessera/scanout",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(vrr_total, TesseraScanout),
+        VMSTATE_UINT32(color, TesseraScanout),
+        VMSTATE_UINT32_ARRAY(ctm, TesseraScanout, TSR_CTM_ENTRIES),
+        VMSTATE_UINT32_ARRAY(gamma, TesseraScanout, TSR_GAMMA_ENTRIES),
+        VMSTATE_UINT32_2DARRAY(plane, TesseraScanout, TSR_NUM_PLANES,
+                               TSR_PLANE_REGS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_writeback = {
+    .name = "tessera/writeback",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(addr, TesseraWriteback),
+        VMSTATE_UINT32(pitch, TesseraWriteback),
+        VMSTATE_UINT32(commit, TesseraWriteback),
+        VMSTATE_UINT32(status, TesseraWriteback),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_crc = {
+    .name = "tessera/crc",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(frame, TesseraCrc),
+        VMSTATE_UINT32(value, TesseraCrc),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_head = {
+    .name = "tessera/head",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(enabled, TesseraHead),
+        VMSTATE_UINT32(int_status, TesseraHead),
+        VMSTATE_UINT32(int_mask, TesseraHead),
+        VMSTATE_UINT32(active, TesseraHead),
+        VMSTATE_UINT32(total, TesseraHead),
+        VMSTATE_UINT32(clock, TesseraHead),
+        VMSTATE_UINT32(gamma_index, TesseraHead),
+        VMSTATE_UINT32(edid_index, TesseraHead),
+        VMSTATE_BOOL(crc_enabled, TesseraHead),
+        VMSTATE_UINT64(wb_addr, TesseraHead),
+        VMSTATE_UINT32(wb_pitch, TesseraHead),
+        VMSTATE_BOOL(wb_capture, TesseraHead),
+        VMSTATE_UINT64(vblank_ns_read, TesseraHead),
+        VMSTATE_UINT32(latch_count_read, TesseraHead),
+        VMSTATE_UINT64(latch_ns_read, TesseraHead),
+        VMSTATE_STRUCT(regs, TesseraHead, 1, vmstate_scanout, TesseraScanout),
+        VMSTATE_STRUCT(next, TesseraHead, 1, vmstate_scanout, TesseraScanout),
+        VMSTATE_STRUCT(shown, TesseraHead, 1, vmstate_scanout, TesseraScanout),
+        VMSTATE_BOOL(armed, TesseraHead),
+        VMSTATE_UINT64(arm_ns, TesseraHead),
+        VMSTATE_UINT32(committed, TesseraHead),
+        VMSTATE_UINT32(latched, TesseraHead),
+        VMSTATE_UINT32(latch_count, TesseraHead),
+        VMSTATE_UINT64(latch_ns, TesseraHead),
+        VMSTATE_UINT32(vblank_count, TesseraHead),
+        VMSTATE_UINT64(vblank_ns, TesseraHead),
+        VMSTATE_UINT32(blamed, TesseraHead),
+        VMSTATE_UINT32(num_crcs, TesseraHead),
+        VMSTATE_STRUCT_ARRAY(crcs, TesseraHead, TSR_CRC_QUEUE, 1, vmstate_crc,
+                             TesseraCrc),
+        VMSTATE_STRUCT(wb, TesseraHead, 1, vmstate_writeback,
+                       TesseraWriteback),
+        VMSTATE_BOOL(seen_connected, TesseraHead),
+        VMSTATE_UINT32(seen_edid, TesseraHead),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static int heads_pre_save(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        tessera_output_save(&s->heads[i]);
+    }
+    return 0;
+}
+
+static bool heads_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->num_heads;
+}
+
+static const VMStateDescription vmstate_heads = {
+    .name = "tessera/heads",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = heads_needed,
+    .pre_save = heads_pre_save,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(num_heads, TesseraState, "outputs differs"),
+        VMSTATE_STRUCT_VARRAY_POINTER_UINT32(heads, TesseraState, num_heads,
+                                             vmstate_head, TesseraHead),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 1,
@@ -390,7 +521,8 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_UINT32_EQUAL(caps, TesseraState,
                              "strict, preemption, io-coherent, vm or "
                              "resizable-bar differs, or "
-                             "only one has a host aperture or swizzling ranges"),
+                             "only one has a host aperture, swizzling ranges "
+                             "or a display"),
         VMSTATE_UINT32_EQUAL(num_segs, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_engines, TesseraState, NULL),
         VMSTATE_UINT32_EQUAL(num_vram_pages, TesseraState,
@@ -424,6 +556,7 @@ const VMStateDescription vmstate_tessera = {
         &vmstate_error_records,
         &vmstate_host_aperture,
         &vmstate_swizzle_ranges,
+        &vmstate_heads,
         NULL
     }
 };

@@ -430,7 +430,7 @@ void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes)
 }
 
 /* IEEE CRC-32, reflected, bit by bit. */
-static uint32_t crc32_ieee(const uint8_t *p, size_t bytes)
+uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
 {
     uint32_t crc = 0xffffffff;
 
@@ -452,7 +452,7 @@ void tsr_load_firmware(TsrTest *t)
     stl_le_p(image, TSR_FW_MAGIC);
     stl_le_p(image + 4, TSR_FW_VERSION);
     stl_le_p(image + 8, 64);
-    stl_le_p(image + 12, crc32_ieee(image + TSR_FW_HEADER_BYTES, 64));
+    stl_le_p(image + 12, tsr_crc32(image + TSR_FW_HEADER_BYTES, 64));
     tsr_gpu_write(t, base, image, sizeof(image));
     tsr_w64(t, TSR_FW_ADDR_LO, base);
     tsr_w32(t, TSR_FW_SIZE, sizeof(image));

@@ -119,6 +119,8 @@ void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes);
 /* Microcode, so that BLIT and DRAW run. */
 void tsr_load_firmware(TsrTest *t);
 
+uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
+
 uint32_t tsr_err_count(TsrTest *t, uint32_t type);
 uint32_t tsr_err_total(TsrTest *t);
 void tsr_err_clear(TsrTest *t);

@@ -293,6 +293,7 @@ static void registers(const char *props)
                      : rnd(4) == 0 ? TSR_HOST_APERTURE_BLOCK + (rnd(0x24) & ~3)
                      : rnd(3) == 0 ? TSR_SWR(rnd(9)) + (rnd(0x20) & ~3)
                      : rnd(4) == 0 ? TSR_COHERENCE_BLOCK + (rnd(0x10) & ~3)
+                     : rnd(3) == 0 ? TSR_CRTC(rnd(5)) + (rnd(0x1d0) & ~3)
                      : rnd(2) ? TSR_ENG(rnd(3)) + (rnd(0x60) & ~3)
                      : rnd(2) ? TSR_DOORBELL(rnd(4)) : rnd(TSR_MMIO_SIZE);
 

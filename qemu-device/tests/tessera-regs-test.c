@@ -27,7 +27,7 @@ static void test_identity(void)
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE |
-                    TSR_CAP_SWIZZLE_RANGES | TSR_CAP_VM);
+                    TSR_CAP_SWIZZLE_RANGES | TSR_CAP_VM | TSR_CAP_DISPLAY);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 64);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 8);
@@ -41,7 +41,7 @@ static void test_identity(void)
 
     t = tsr_start("strict=on,preemption=on,io-coherent=off,num-slots=7,"
                   "render-engines=2,paging-engines=2,host-aperture-size=0,"
-                  "swizzle-ranges=0,vm=off");
+                  "swizzle-ranges=0,vm=off,outputs=0");
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
                     TSR_CAP_STRICT | TSR_CAP_PREEMPTION);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 4);
@@ -233,7 +233,7 @@ static void test_access_rules(void)
     tsr_w32(t, TSR_DOORBELL(2), 0);
     tsr_r32(t, TSR_ENG(2) + TSR_ENG_TYPE);
     tsr_r32(t, TSR_SWR(8));
-    tsr_w32(t, TSR_DISPLAY_BLOCK, 1);
+    tsr_w32(t, TSR_CRTC(1), 1);
     tsr_w32(t, TSR_CTRL_RESET, 1);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 7);
     tsr_w32(t, TSR_CTRL_SCRATCH, 0x12345678);

@@ -288,6 +288,8 @@ static void test_mismatch(void)
     expect_refused(t, path, PROPS ",swizzle-ranges=0");
     expect_refused(t, path, PROPS ",resizable-bar=on");
     expect_refused(t, path, PROPS ",swizzle-ranges=9");
+    expect_refused(t, path, PROPS ",outputs=2");
+    expect_refused(t, path, PROPS ",outputs=0");
     expect_refused(t, path, SIZES ",strict=on,vram-size=4M,vram-hidden-size=8M,"
                    "gart-size=8M");
     expect_refused(t, path, SIZES ",strict=on,vram-size=8M,vram-hidden-size=4M,"

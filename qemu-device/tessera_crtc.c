@@ -1,0 +1,279 @@
+/*
+ * Tessera virtual GPU: CRTCs
+ *
+ * When frames begin, and what they show. Vblanks are times on the device
+ * clock: the timer only runs where somebody waits for one, and whoever looks
+ * at a head brings it up to date first, so that no register tells how late a
+ * timer was. Called under the BQL, by vCPUs and in the main loop.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera_crtc.h"
+#include "tessera_capture.h"
+#include "tessera_irq.h"
+#include "tessera_plane.h"
+#include "tessera_strict.h"
+#include "trace.h"
+
+/* ---- Time ---------------------------------------------------------------- */
+
+static uint32_t total_lines(const TesseraHead *h)
+{
+    return h->total >> 16;
+}
+
+static uint64_t lines_ns(const TesseraHead *h, uint32_t lines)
+{
+    return (uint64_t)(h->total & 0xffff) * lines * 1000000 / h->clock;
+}
+
+static uint64_t frame_ns(const TesseraHead *h)
+{
+    return lines_ns(h, total_lines(h));
+}
+
+/* From one vblank to the next, as things are. */
+static uint64_t interval_ns(const TesseraHead *h)
+{
+    return h->armed ? frame_ns(h)
+                    : lines_ns(h, MAX(h->shown.vrr_total, total_lines(h)));
+}
+
+static bool mode_ok(const TesseraHead *h)
+{
+    uint32_t width = tessera_head_width(h), height = tessera_head_height(h);
+
+    return width && width <= TESSERA_MAX_WIDTH &&
+           height && height <= TESSERA_MAX_HEIGHT &&
+           width < (h->total & 0xffff) && height < total_lines(h) &&
+           h->clock && h->clock <= TSR_CRTC_MAX_CLOCK &&
+           frame_ns(h) >= TSR_CRTC_MIN_FRAME_NS &&
+           frame_ns(h) <= TSR_CRTC_MAX_FRAME_NS;
+}
+
+/* The line that is scanned; vblank begins behind the last active one. */
+uint32_t tessera_crtc_line(const TesseraHead *h)
+{
+    uint32_t height = tessera_head_height(h);
+    uint64_t lines;
+
+    if (!h->enabled) {
+        return 0;
+    }
+    lines = (tessera_clock_ns() - h->vblank_ns) * total_lines(h) /
+            frame_ns(h);
+    return lines < total_lines(h) ? (height + lines) % total_lines(h)
+                                  : height; /* a frame that waits to end */
+}
+
+/* ---- Vblank -------------------------------------------------------------- */
+
+static void latch(TesseraHead *h, uint64_t ns)
+{
+    h->shown = h->next;
+    h->armed = false;
+    h->blamed = 0;
+    h->latched = h->committed;
+    h->latch_count = h->vblank_count;
+    h->latch_ns = ns;
+    trace_tessera_crtc_latch(h->index, h->latched, h->latch_count);
+    tessera_irq_head(h, TSR_CRTC_INT_LATCH);
+}
+
+/* Each plane is blamed once for what it was told to show. */
+static void referee(TesseraHead *h)
+{
+    for (uint32_t i = 0; h->s->cfg.strict && i < TSR_NUM_PLANES; i++) {
+        uint32_t err;
+
+        if (h->blamed & (1u << i)) {
+            continue;
+        }
+        err = tessera_plane_referee(&h->m, h->shown.plane[i], i);
+        if (err) {
+            h->blamed |= 1u << i;
+            tessera_guest_error(&h->m, err, h->m.fault_addr);
+        }
+    }
+}
+
+static void vblank(TesseraHead *h, uint64_t frames)
+{
+    trace_tessera_crtc_vblank(h->index, h->vblank_count, h->vblank_ns);
+    if (h->armed) {
+        latch(h, h->vblank_ns);
+    }
+    referee(h);
+    tessera_capture_frame(h, frames);
+    tessera_irq_head(h, TSR_CRTC_INT_VBLANK);
+}
+
+/* All vblanks up to now. */
+void tessera_crtc_sync(TesseraHead *h)
+{
+    uint64_t now = tessera_clock_ns(), step;
+
+    if (!h->enabled || !h->s->vm_running) {
+        return;
+    }
+    /* The clock may be another one's, who sent us this state. */
+    h->vblank_ns = MIN(h->vblank_ns, now);
+    h->arm_ns = MIN(h->arm_ns, now);
+    while (now - h->vblank_ns >= (step = interval_ns(h))) {
+        uint64_t frames = h->armed ? 1 : (now - h->vblank_ns) / step;
+
+        h->vblank_ns += frames * step;
+        if (h->armed && h->shown.vrr_total) {
+            h->vblank_ns = MAX(h->vblank_ns, h->arm_ns);
+        }
+        h->vblank_count += frames;
+        vblank(h, frames);
+    }
+}
+
+static bool shows_anything(const TesseraHead *h)
+{
+    for (uint32_t i = 0; i < TSR_NUM_PLANES; i++) {
+        if (h->shown.plane[i][TSR_PLANE_CONTROL / 4] & TSR_PLANE_ENABLE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An idle head wakes nobody. */
+static bool timer_wanted(const TesseraHead *h)
+{
+    return h->enabled &&
+           (h->armed || (h->int_mask & TSR_CRTC_INT_VBLANK) ||
+            tessera_capture_wanted(h) ||
+            (h->s->cfg.strict && shows_anything(h)));
+}
+
+/* After anything that may have changed when somebody waits for a vblank. */
+void tessera_crtc_rearm(TesseraHead *h)
+{
+    if (timer_wanted(h)) {
+        timer_mod(h->timer, h->vblank_ns + interval_ns(h));
+    } else {
+        timer_del(h->timer);
+    }
+}
+
+static void timer_cb(void *opaque)
+{
+    TesseraHead *h = opaque;
+
+    tessera_crtc_sync(h);
+    tessera_crtc_rearm(h);
+}
+
+void tessera_crtc_init(TesseraHead *h)
+{
+    h->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, timer_cb, h);
+}
+
+void tessera_crtc_fini(TesseraHead *h)
+{
+    timer_free(h->timer);
+    h->timer = NULL;
+}
+
+/* ---- What registers ask for ---------------------------------------------- */
+
+static void enable(TesseraHead *h)
+{
+    bool ok = mode_ok(h);
+
+    trace_tessera_crtc_enable(h->index, h->active, h->total, h->clock, ok);
+    if (!ok) {
+        tessera_fault(&h->m, TSR_ERR_MODE, TESSERA_NO_SLOT, h->active);
+        tessera_guest_error(&h->m, TSR_ERR_MODE, h->active);
+        return;
+    }
+    h->vblank_ns = tessera_clock_ns();
+    h->enabled = true;
+}
+
+static void disable(TesseraHead *h)
+{
+    trace_tessera_crtc_disable(h->index);
+    if (h->armed) {
+        latch(h, tessera_clock_ns());
+    }
+    tessera_writeback_cancel(h);
+    h->enabled = false;
+}
+
+/* False for unknown bits. */
+bool tessera_crtc_control(TesseraHead *h, uint32_t value)
+{
+    if (value & ~TSR_CRTC_ENABLE) {
+        return false;
+    }
+    if (value && !h->enabled) {
+        enable(h);
+    } else if (!value && h->enabled) {
+        disable(h);
+    }
+    return true;
+}
+
+static uint32_t check(TesseraHead *h, const TesseraScanout *o)
+{
+    uint32_t err = TSR_ERR_NONE;
+
+    for (uint32_t i = 0; i < TSR_NUM_PLANES && !err; i++) {
+        err = tessera_plane_check(&h->m, o->plane[i], i);
+    }
+    return err;
+}
+
+/* False if it is no way to commit. */
+bool tessera_crtc_commit(TesseraHead *h, uint32_t how)
+{
+    uint32_t err;
+
+    if (how != TSR_COMMIT_VBLANK && how != TSR_COMMIT_ASYNC) {
+        return false;
+    }
+    err = check(h, &h->regs) ?: tessera_writeback_check(h);
+    trace_tessera_crtc_commit(h->index, h->committed + 1, how, err);
+    if (err) {
+        tessera_guest_error(&h->m, err, h->m.fault_addr);
+        return true;
+    }
+    h->next = h->regs;
+    h->committed++;
+    tessera_writeback_begin(h);
+    if (!h->enabled || how == TSR_COMMIT_ASYNC) {
+        latch(h, tessera_clock_ns());
+        return true;
+    }
+    h->armed = true;
+    h->arm_ns = tessera_clock_ns();
+    /* A frame of variable length may have waited for that. */
+    tessera_crtc_sync(h);
+    return true;
+}
+
+static bool scanouts_valid(TesseraHead *h)
+{
+    return !((h->regs.vrr_total | h->next.vrr_total | h->shown.vrr_total) >>
+             16) &&
+           !check(h, &h->shown) && (!h->armed || !check(h, &h->next));
+}
+
+/* Whether a state could have come about; what runs relies on these. */
+bool tessera_crtc_valid(TesseraHead *h)
+{
+    return (!h->enabled || mode_ok(h)) && scanouts_valid(h) &&
+           (h->enabled || (!h->armed && h->wb.status != TSR_WB_PENDING)) &&
+           h->num_crcs <= TSR_CRC_QUEUE && h->wb.status <= TSR_WB_FAILED &&
+           !(h->int_status & ~TSR_CRTC_INT_ALL) &&
+           !(h->int_mask & ~TSR_CRTC_INT_ALL) &&
+           h->gamma_index < TSR_GAMMA_ENTRIES &&
+           h->edid_index < TSR_EDID_MAX_BYTES && h->edid_index % 4 == 0 &&
+           !(h->blamed >> TSR_NUM_PLANES);
+}

@@ -1,0 +1,94 @@
+/*
+ * Tessera virtual GPU: outputs
+ *
+ * The monitor of each head: plugged or not, and its EDID. The preferred mode
+ * is the console's wish, if it has one (somebody makes its window larger),
+ * else a property's. Called under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <zlib.h>
+#include "qemu/bswap.h"
+#include "tessera_output.h"
+#include "tessera_irq.h"
+#include "trace.h"
+
+static void make_edid(TesseraHead *h)
+{
+    qemu_edid_info info = h->s->cfg.edid;
+    char serial[16];
+
+    snprintf(serial, sizeof(serial), "%u", h->index + 1);
+    info.name = "Tessera";
+    info.serial = serial;
+    info.prefx = h->pref_width ?: info.prefx;
+    info.prefy = h->pref_height ?: info.prefy;
+    info.maxx = info.maxx ?: TESSERA_MAX_WIDTH;
+    info.maxy = info.maxy ?: TESSERA_MAX_HEIGHT;
+    memset(h->edid, 0, sizeof(h->edid));
+    qemu_edid_generate(h->edid, sizeof(h->edid), &info);
+    h->edid_size = MIN(qemu_edid_size(h->edid), sizeof(h->edid));
+}
+
+static void changed(TesseraHead *h)
+{
+    trace_tessera_hotplug(h->index, h->connected, h->pref_width,
+                          h->pref_height);
+    tessera_irq_head(h, TSR_CRTC_INT_HOTPLUG);
+}
+
+void tessera_output_init(TesseraHead *h)
+{
+    h->connected = h->s->cfg.connected & (1u << h->index);
+    make_edid(h);
+}
+
+void tessera_output_plug(TesseraHead *h, bool connected)
+{
+    if (h->connected != connected) {
+        h->connected = connected;
+        changed(h);
+    }
+}
+
+/* The console would like another size. */
+void tessera_output_prefer(TesseraHead *h, uint32_t width, uint32_t height)
+{
+    width = MIN(width, TESSERA_MAX_WIDTH);
+    height = MIN(height, TESSERA_MAX_HEIGHT);
+    if (!width || !height ||
+        (width == h->pref_width && height == h->pref_height)) {
+        return;
+    }
+    h->pref_width = width;
+    h->pref_height = height;
+    make_edid(h);
+    if (h->connected) {
+        changed(h);
+    }
+}
+
+/* The next 4 bytes of the EDID; there are none where nothing is plugged. */
+uint32_t tessera_output_edid_read(TesseraHead *h)
+{
+    uint32_t at = h->edid_index;
+
+    h->edid_index = (at + 4) % TSR_EDID_MAX_BYTES;
+    return h->connected ? ldl_le_p(h->edid + at) : 0;
+}
+
+/* Monitors do not migrate. The guest is told where it finds another one. */
+void tessera_output_save(TesseraHead *h)
+{
+    h->seen_connected = h->connected;
+    h->seen_edid = crc32(0, h->edid, sizeof(h->edid));
+}
+
+void tessera_output_loaded(TesseraHead *h)
+{
+    if (h->seen_connected != h->connected ||
+        h->seen_edid != crc32(0, h->edid, sizeof(h->edid))) {
+        changed(h);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * Tessera virtual GPU: consoles
+ *
+ * What a head shows goes to its QEMU console when that asks. Memory that is
+ * shown is written by engines, CPUs through several BARs and other devices, so
+ * what has changed is found by looking: rows that differ from what the console
+ * has. Called under the BQL, in the main loop.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera_screen.h"
+#include "tessera_frame.h"
+
+/* The console's surface, of the mode's size. */
+static DisplaySurface *screen_surface(TesseraHead *h, bool *fresh)
+{
+    DisplaySurface *ds = qemu_console_surface(h->con);
+    int width = tessera_head_width(h), height = tessera_head_height(h);
+
+    *fresh = !ds || surface_is_placeholder(ds) ||
+             surface_width(ds) != width || surface_height(ds) != height;
+    if (*fresh) {
+        ds = qemu_create_displaysurface(width, height);
+        dpy_gfx_replace_surface(h->con, ds);
+    }
+    return ds;
+}
+
+/* Rows from @first to @end are other ones now. */
+static void rows_changed(TesseraHead *h, uint32_t first, uint32_t end)
+{
+    if (first < end) {
+        dpy_gfx_update(h->con, 0, first, tessera_head_width(h), end - first);
+    }
+}
+
+static void draw(TesseraHead *h, DisplaySurface *ds)
+{
+    size_t bytes = tessera_head_width(h) * sizeof(uint32_t);
+    uint32_t height = tessera_head_height(h), first = 0, y;
+    TesseraFrame f;
+
+    tessera_frame_begin(h, &f);
+    for (y = 0; y < height; y++) {
+        uint8_t *to = (uint8_t *)surface_data(ds) + y * surface_stride(ds);
+        const uint32_t *row = tessera_frame_row(&f, y);
+
+        if (!memcmp(to, row, bytes)) {
+            rows_changed(h, first, y);
+            first = y + 1;
+        } else {
+            memcpy(to, row, bytes);
+        }
+    }
+    rows_changed(h, first, height);
+    tessera_frame_end(&f);
+}
+
+void tessera_screen_update(TesseraHead *h)
+{
+    DisplaySurface *ds;
+    bool fresh;
+
+    if (!h->enabled || !h->connected) {
+        ds = qemu_console_surface(h->con);
+        if (!ds || !surface_is_placeholder(ds)) {
+            dpy_gfx_replace_surface(h->con, NULL);
+        }
+        return;
+    }
+    ds = screen_surface(h, &fresh);
+    draw(h, ds);
+    if (fresh) {
+        dpy_gfx_update_full(h->con);
+    }
+}

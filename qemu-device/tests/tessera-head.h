@@ -1,0 +1,69 @@
+/*
+ * Heads, for the qtests of the Tessera device
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef TESSERA_HEAD_TEST_H
+#define TESSERA_HEAD_TEST_H
+
+#include "tessera-common.h"
+
+/* A plane as a test wants it, and its surface as the test knows it: linear. */
+typedef struct TsrPlane {
+    bool on;
+    uint32_t blend;
+    uint32_t alpha;
+    uint32_t turns;
+    bool reflect_x;
+    bool reflect_y;
+    uint32_t format;
+    uint32_t layout;
+    uint64_t addr;
+    uint32_t pitch;
+    uint32_t width;
+    uint32_t height;
+    uint32_t src[4];                /* x, y, width, height in 1/65536 */
+    int dst_x;
+    int dst_y;
+    uint32_t dst_w;
+    uint32_t dst_h;
+    uint32_t *texels;               /* width * height */
+} TsrPlane;
+
+typedef struct TsrHead {
+    TsrTest *t;
+    uint32_t regs;                  /* TSR_CRTC(i) */
+    uint32_t width;
+    uint32_t height;
+    uint64_t frame_ns;
+    TsrPlane plane[TSR_NUM_PLANES];
+    bool ctm_on;
+    bool gamma_on;
+    int32_t ctm[TSR_CTM_ENTRIES];
+    uint32_t gamma[TSR_GAMMA_ENTRIES];
+} TsrHead;
+
+uint32_t tsr_head_r32(TsrHead *h, uint32_t reg);
+uint64_t tsr_head_r64(TsrHead *h, uint32_t reg_lo);
+void tsr_head_w32(TsrHead *h, uint32_t reg, uint32_t value);
+void tsr_head_w64(TsrHead *h, uint32_t reg_lo, uint64_t value);
+
+/* A mode of this size and about 100 Hz, on. */
+void tsr_head_on(TsrHead *h, TsrTest *t, uint32_t index, uint32_t width,
+                 uint32_t height);
+/* A plane that covers all of the screen, at @addr; its memory is written. */
+void tsr_head_full_plane(TsrHead *h, uint32_t plane, uint32_t format,
+                         uint32_t layout, uint64_t addr);
+uint32_t tsr_format_bytes(uint32_t format);
+uint64_t tsr_plane_bytes(const TsrPlane *p);
+/* Random texels, into memory in the plane's layout. */
+void tsr_plane_fill(TsrTest *t, TsrPlane *p, GRand *rng);
+void tsr_plane_write(TsrHead *h, uint32_t plane);
+void tsr_head_commit(TsrHead *h, uint32_t how);
+/* Over the next vblank. */
+void tsr_head_frame(TsrHead *h);
+void tsr_head_write_color(TsrHead *h);
+/* What should be seen, after the manual; XRGB8888, X 0. To be freed. */
+uint32_t *tsr_head_model(const TsrHead *h);
+
+#endif
