@@ -7,6 +7,7 @@
  * allocates nothing. No locks.
  */
 #include <linux/dma-fence-chain.h>
+#include <linux/dma-fence-unwrap.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -260,25 +261,27 @@ static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engin
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
 		       struct tessera_leashes *leashes, const struct tessera_engine *engine)
 {
-	struct dma_fence *point, *fence;
+	struct dma_fence_unwrap cursor;
+	struct dma_fence *fence;
+	int ret = 0;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < syncs->count; i++) {
+	for (i = 0; !ret && i < syncs->count; i++) {
 		if (!syncs->items[i].wait)
 			continue;
-		dma_fence_chain_for_each(point, syncs->items[i].wait) {
-			fence = dma_fence_chain_contained(point);
-			ret = sync_is_ours(tdev, engine, fence) ? 0 :
-			      tessera_foreign_wait(tdev, leashes, fence);
+		/* What makes several objects resident is an array. */
+		dma_fence_unwrap_for_each(fence, &cursor, syncs->items[i].wait) {
+			if (sync_is_ours(tdev, engine, fence))
+				continue;
+			ret = tessera_foreign_wait(tdev, leashes, fence);
 			if (ret) {
-				dma_fence_put(point);
-				return ret;
+				dma_fence_put(cursor.chain);
+				break;
 			}
 		}
 	}
 
-	return 0;
+	return ret;
 }
 
 /**

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* Fences of calls about residency, as what jobs wait for. Paging is slow here. */
+#include <string.h>
+
+#include "resident.h"
+#include "vm.h"
+
+#define OBJECTS 8
+/* of a machine that is too slow to tell */
+#define ROUNDS 4
+
+/* a job is submitted behind objects that are still being brought in */
+static bool submits_early(struct tsr_device *dev, struct tsr_vm *vm, uint32_t bytes)
+{
+	uint32_t paged = tsr_syncobj_new(dev), done = tsr_syncobj_new(dev);
+	struct tsr_bo bos[OBJECTS];
+	uint32_t handles[OBJECTS];
+	bool early;
+
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		bos[i] = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_hidden(dev)), 0);
+		handles[i] = bos[i].handle;
+	}
+	require_ok(__tsr_make_resident(dev->fd, handles, OBJECTS, paged, NULL));
+	require_ok(__tsr_submit_vm(dev, vm->context, vm->at, bytes, paged, done));
+	early = __tsr_syncobj_wait(dev->fd, paged, 0, 0) == -ETIME;
+	/* not before them, either */
+	if (early)
+		require_ok(__tsr_syncobj_wait(dev->fd, done, 0, INT64_MAX));
+	require_ok(__tsr_syncobj_wait(dev->fd, paged, 0, early ? 0 : INT64_MAX));
+	require_eq(tsr_syncobj_status(dev, done), 0);
+	tsr_evict(dev, bos, OBJECTS);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tsr_bo_free(dev, &bos[i]);
+	return early;
+}
+
+/* The fence of several objects stands for jobs of the device: nobody waits for it in a call. */
+static void behind_make_resident(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t rounds = 0;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_vm_place(&vm, &vm.cmds);
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	while (!submits_early(&dev, &vm, tsr_cmd_bytes(&cmd)))
+		require_msg(++rounds < ROUNDS, "SUBMIT_VM waits for what it is to wait for");
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "RES-4 a job behind the fence of several objects", behind_make_resident, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
