@@ -237,6 +237,7 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 		info[i].total = seg->commit;
 		info[i].used = tessera_segment_used(tdev, i);
 		info[i].client_used = tessera_account_used(client->account, i);
+		tessera_account_expire(tdev, i);
 		info[i].client_share = tessera_account_share(client->account, i);
 	}
 

@@ -404,11 +404,25 @@ static void expire_locked(struct tessera_clients *clients, u32 seg_index)
 }
 
 /**
+ * tessera_account_expire() - forget demand that has lapsed
+ * @tdev: the device
+ * @seg_index: index of the segment
+ */
+void tessera_account_expire(struct tessera_device *tdev, u32 seg_index)
+{
+	struct tessera_clients *clients = tdev->clients;
+
+	mutex_lock(&clients->lock);
+	expire_locked(clients, seg_index);
+	mutex_unlock(&clients->lock);
+}
+
+/**
  * tessera_account_share() - what a process can count on in a segment
  * @account: one of its accounts
  * @seg_index: index of the segment
  *
- * Its fair share, and more while others leave memory free.
+ * Of what tessera_account_expire() has left of demand. Its fair share, and more while others leave memory free.
  *
  * Return: bytes.
  */
@@ -418,7 +432,6 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 	u64 share;
 
 	mutex_lock(&clients->lock);
-	expire_locked(clients, seg_index);
 	share = tessera_share_budget(&clients->share[seg_index], &account->payer->share[seg_index]);
 	mutex_unlock(&clients->lock);
 

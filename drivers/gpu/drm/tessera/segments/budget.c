@@ -54,6 +54,23 @@ struct tessera_budgets {
 	atomic_t changed;
 };
 
+/* Of demand as it was looked at last. */
+static u64 sum_of(struct tessera_account *account, u32 indexes)
+{
+	u64 sum = 0;
+
+	for (; indexes; indexes &= indexes - 1)
+		sum += tessera_account_share(account, __ffs(indexes));
+
+	return sum;
+}
+
+static void expire(struct tessera_device *tdev, u32 indexes)
+{
+	for (; indexes; indexes &= indexes - 1)
+		tessera_account_expire(tdev, __ffs(indexes));
+}
+
 /**
  * tessera_budget_sum() - what a client can count on
  * @account: of the client
@@ -63,12 +80,9 @@ struct tessera_budgets {
  */
 u64 tessera_budget_sum(struct tessera_account *account, u32 indexes)
 {
-	u64 sum = 0;
+	expire(account->tdev, indexes);
 
-	for (; indexes; indexes &= indexes - 1)
-		sum += tessera_account_share(account, __ffs(indexes));
-
-	return sum;
+	return sum_of(account, indexes);
 }
 
 static u64 step_of(struct tessera_device *tdev, u32 indexes)
@@ -88,9 +102,11 @@ static void budgets_work(struct work_struct *work)
 	struct tessera_budget_watch *watch;
 
 	atomic_set(&budgets->changed, 0);
+	/* Once for all who listen: it goes through all clients. */
+	expire(budgets->tdev, GENMASK(tessera_segment_count(budgets->tdev) - 1, 0));
 	mutex_lock(&budgets->lock);
 	list_for_each_entry(watch, &budgets->watches, node) {
-		u64 now = tessera_budget_sum(watch->account, watch->indexes);
+		u64 now = sum_of(watch->account, watch->indexes);
 
 		if (abs_diff(now, watch->told) < step_of(budgets->tdev, watch->indexes))
 			continue;
