@@ -11,6 +11,7 @@
 #include "resident.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t low = DRM_TESSERA_OFFER_LOW;
@@ -282,9 +283,15 @@ static void refused_while_offered(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), word = 1;
 	uint32_t sets[] = { tsr_bit(tsr_seg_visible(&dev)), tsr_bit(tsr_seg_gart(&dev)) };
+	uint32_t vm = tsr_vm_new(&dev);
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		struct tsr_bo bo = patterned(&dev, ctx, sets[i], i);
+		struct drm_tessera_vm_bind_op map = {
+			.op = DRM_TESSERA_VM_BIND_MAP,
+			.handle = bo.handle,
+			.range = KiB(4),
+		};
 		struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
 		uint32_t handle = bo.handle;
 
@@ -293,6 +300,7 @@ static void refused_while_offered(void)
 		require_ok(offer(&dev, &bo, normal));
 		require_err(__tsr_submit_use(&dev, ctx, &bo, false), -EINVAL);
 		require_err(__tsr_make_one(&dev, &bo), -EINVAL);
+		require_err(__tsr_vm_bind(dev.fd, vm, &map, 1, 0, 0), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, 0), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_IGNORE_SYNC), -EINVAL);
 		require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_DISCARD), -EINVAL);
@@ -305,6 +313,8 @@ static void refused_while_offered(void)
 		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);
 		tsr_pattern_check(&bo, i);
 		require_ok(__tsr_submit_use(&dev, ctx, &bo, false));
+		require_ok(__tsr_vm_bind(dev.fd, vm, &map, 1, 0, 0));
+		tsr_vm_unmap(&dev, vm, 0, KiB(4));
 		tsr_lock(&dev, &bo, 0);
 		require_err(offer(&dev, &bo, normal), -EBUSY);
 		tsr_unlock(&dev, &bo);

@@ -262,6 +262,8 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 
 	if (op->bo && atomic_read(&op->bo->lost))
 		return -EIO;
+	if (op->bo && tessera_ioctl_bad(bind->vm->tdev, tessera_bo_is_offered(op->bo)))
+		return -EINVAL;
 	if (op->bo)
 		bind->change->lost[bind->change->num_lost++] = &op->bo->lost;
 	if (op_source(op, &source)) {
