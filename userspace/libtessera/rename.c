@@ -1,102 +1,126 @@
 // SPDX-License-Identifier: MIT
 /*
  * Buffers that the CPU goes on writing while jobs read what was there before: the synchronisation that
- * the kernel leaves to its clients. A buffer is a row of objects, each locked for its life, with the points of
+ * the kernel leaves to its clients. A buffer is a row of objects, or slices of objects, each locked for its life, with the points of
  * timelines at which the jobs that use it are done. To discard is to take another object that nobody
  * uses. Waiting is a sleep in the kernel, for such a point.
  */
 #include <errno.h>
-#include <string.h>
 
-#include "priv.h"
+#include "uses.h"
 
-/* Jobs use an instance until a timeline reaches a point. */
-struct buffer_use {
-	struct tessera_syncobj *timeline; /* reference */
-	uint64_t point;
-	bool write;
-};
+/* Slices of one object do not share lines of CPU caches. */
+#define SLICE_ALIGN 256
+#define MAX_SLICES 1024 /* of an object */
+/* As many objects, or bytes of them, as a buffer has at most; then a discard waits for what was discarded longest ago. */
+#define MAX_OBJECTS 64
+#define MAX_BYTES (UINT64_C(64) << 20)
+#define MIN_OBJECTS 4 /* however large they are */
 
+/* A slice of an object, or all of one. */
 struct buffer_instance {
 	struct tessera_bo *bo; /* reference */
-	void *map;
-	struct buffer_use *uses;
-	size_t num_uses, cap_uses;
+	void *map; /* of the object */
+	uint64_t offset; /* in it */
+	bool owner; /* the first slice of its object, with its lock */
+	struct tessera_uses uses;
 };
 
 struct tessera_buffer {
 	struct tessera_device *dev;
-	struct tessera_bo_desc desc;
+	struct tessera_bo_desc desc; /* of an object */
+	uint64_t size; /* of a slice */
+	uint32_t slices; /* of an object */
 	bool flush; /* caches are ours to care for */
 	bool lock; /* locked for life; else only mapped */
-	struct buffer_instance *instances;
+	struct buffer_instance *instances; /* in the order in which they were made */
 	size_t num, cap;
-	size_t current;
+	size_t current; /* behind it is the one that was discarded longest ago */
 };
-
-static void use_drop(struct buffer_instance *instance, size_t i)
-{
-	tessera_syncobj_del(instance->uses[i].timeline);
-	instance->uses[i] = instance->uses[--instance->num_uses];
-}
 
 /*
  * An object that is in no segment when it is locked, and supports memory only, would be kept out of it. The mapping
  * of one that the CPU sees there is as good.
  */
-static int instance_map(struct tessera_buffer *buffer, struct buffer_instance *instance)
+static int object_map(struct tessera_buffer *buffer, struct tessera_bo *bo, void **map)
 {
-	return buffer->lock ? tessera_bo_lock2(instance->bo, &instance->map)
-			    : tessera_bo_map(instance->bo, &instance->map);
+	return buffer->lock ? tessera_bo_lock2(bo, map) : tessera_bo_map(bo, map);
 }
 
-static int instance_add(struct tessera_buffer *buffer)
+/* The slices of another object. */
+static int object_add(struct tessera_buffer *buffer)
 {
-	struct buffer_instance *instance;
+	struct tessera_bo *bo;
+	void *map;
 	int ret;
 
-	ret = tessera_grow(buffer->dev, (void **)&buffer->instances, &buffer->cap, buffer->num + 1,
-			   sizeof(*instance));
+	ret = tessera_grow(buffer->dev, (void **)&buffer->instances, &buffer->cap,
+			   buffer->num + buffer->slices, sizeof(*buffer->instances));
+	if (!ret)
+		ret = tessera_bo_new(buffer->dev, &buffer->desc, &bo);
 	if (ret)
 		return ret;
-	instance = &buffer->instances[buffer->num];
-	memset(instance, 0, sizeof(*instance));
-	ret = tessera_bo_new(buffer->dev, &buffer->desc, &instance->bo);
-	if (ret)
-		return ret;
-	ret = instance_map(buffer, instance);
+	ret = object_map(buffer, bo, &map);
 	if (ret) {
-		tessera_bo_del(instance->bo);
+		tessera_bo_del(bo);
 		return ret;
 	}
-	buffer->current = buffer->num++;
+	buffer->current = buffer->num;
+	for (uint32_t i = 0; i < buffer->slices; i++)
+		buffer->instances[buffer->num++] = (struct buffer_instance){
+			.bo = i ? tessera_bo_ref(bo) : bo,
+			.map = map,
+			.offset = i * buffer->size,
+			.owner = !i,
+		};
 	return 0;
 }
 
-int tessera_buffer_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
-		       struct tessera_buffer **out)
+/* Jobs may not list it: behind all of them. Without memory for that, behind those that do. */
+static void object_destroy(struct tessera_buffer *buffer, struct tessera_bo *bo)
+{
+	if (buffer->lock)
+		(void)tessera_bo_unlock2(bo);
+	if (tessera_bo_destroy(bo, 0))
+		tessera_bo_del(bo);
+}
+
+int tessera_buffer_new_slices(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+			      uint32_t slices, struct tessera_buffer **out)
 {
 	struct tessera_buffer *buffer;
 	int ret;
 
-	if (!(desc->flags & DRM_TESSERA_BO_CPU_ACCESS) || desc->layout != TSR_LAYOUT_LINEAR)
+	if (!(desc->flags & DRM_TESSERA_BO_CPU_ACCESS) || desc->layout != TSR_LAYOUT_LINEAR ||
+	    !slices || slices > MAX_SLICES || desc->size > UINT64_MAX / 2 / slices)
 		return -EINVAL;
 	buffer = tessera_alloc(dev, sizeof(*buffer));
 	if (!buffer)
 		return -ENOMEM;
 	buffer->dev = tessera_device_ref(dev);
 	buffer->desc = *desc;
+	buffer->slices = slices;
+	buffer->size = desc->size;
+	if (slices > 1)
+		buffer->size = (desc->size + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN;
+	buffer->desc.size = buffer->size * slices;
 	buffer->flush = (desc->flags & DRM_TESSERA_BO_EXPLICIT_SYNC) &&
 			!(dev->info.caps & DRM_TESSERA_CAP_IO_COHERENT);
 	buffer->lock =
 		desc->supported & tessera_device_segment_set(dev, DRM_TESSERA_SEGMENT_APERTURE, 0);
-	ret = instance_add(buffer);
+	ret = object_add(buffer);
 	if (ret) {
 		tessera_buffer_del(buffer);
 		return ret;
 	}
 	*out = buffer;
 	return 0;
+}
+
+int tessera_buffer_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
+		       struct tessera_buffer **out)
+{
+	return tessera_buffer_new_slices(dev, desc, 1, out);
 }
 
 void tessera_buffer_del(struct tessera_buffer *buffer)
@@ -106,16 +130,14 @@ void tessera_buffer_del(struct tessera_buffer *buffer)
 	if (!buffer)
 		return;
 	dev = buffer->dev;
-	for (size_t i = 0; i < buffer->num; i++) {
+	/* The owner's is the last reference. */
+	for (size_t i = buffer->num; i--;) {
 		struct buffer_instance *instance = &buffer->instances[i];
 
-		while (instance->num_uses)
-			use_drop(instance, 0);
-		tessera_free(dev, instance->uses);
-		if (buffer->lock)
-			(void)tessera_bo_unlock2(instance->bo);
-		/* Jobs may not list it: behind all of them. Without memory for that, behind those that do. */
-		if (tessera_bo_destroy(instance->bo, 0))
+		tessera_uses_fini(dev, &instance->uses);
+		if (instance->owner)
+			object_destroy(buffer, instance->bo);
+		else
 			tessera_bo_del(instance->bo);
 	}
 	tessera_free(dev, buffer->instances);
@@ -128,107 +150,85 @@ struct tessera_bo *tessera_buffer_bo(const struct tessera_buffer *buffer)
 	return buffer->instances[buffer->current].bo;
 }
 
+uint64_t tessera_buffer_offset(const struct tessera_buffer *buffer)
+{
+	return buffer->instances[buffer->current].offset;
+}
+
 int tessera_buffer_used(struct tessera_buffer *buffer, struct tessera_syncobj *timeline,
 			uint64_t point, int write)
 {
-	struct buffer_instance *instance = &buffer->instances[buffer->current];
-	int ret;
-
 	if (!point)
 		return -EINVAL;
-	for (size_t i = 0; i < instance->num_uses; i++) {
-		struct buffer_use *use = &instance->uses[i];
-
-		if (use->timeline != timeline || use->write != !!write)
-			continue;
-		if (use->point < point)
-			use->point = point;
-		return 0;
-	}
-	ret = tessera_grow(buffer->dev, (void **)&instance->uses, &instance->cap_uses,
-			   instance->num_uses + 1, sizeof(*instance->uses));
-	if (ret)
-		return ret;
-	instance->uses[instance->num_uses++] = (struct buffer_use){
-		.timeline = tessera_syncobj_ref(timeline),
-		.point = point,
-		.write = write,
-	};
-	return 0;
+	return tessera_uses_add(buffer->dev, &buffer->instances[buffer->current].uses, timeline,
+				point, write);
 }
 
-/* 1: jobs use it that an access would disturb; 0: none does. Forgets those that are done. */
-static int instance_busy(struct buffer_instance *instance, bool for_write)
+/* One that nobody uses, beginning with the one that was discarded longest ago. 1: there is none. */
+static int find_idle(struct tessera_buffer *buffer)
 {
-	int busy = 0;
-
-	for (size_t i = 0; i < instance->num_uses;) {
-		struct buffer_use *use = &instance->uses[i];
-		uint64_t reached;
-		int ret = tessera_syncobj_query(use->timeline, &reached);
-
-		if (ret)
-			return ret;
-		if (reached >= use->point) {
-			use_drop(instance, i);
-			continue;
-		}
-		busy |= for_write || use->write;
-		i++;
-	}
-	return busy;
-}
-
-static int instance_wait(struct buffer_instance *instance, bool for_write)
-{
-	for (size_t i = 0; i < instance->num_uses;) {
-		struct buffer_use *use = &instance->uses[i];
-		int ret;
-
-		if (!for_write && !use->write) {
-			i++;
-			continue;
-		}
-		ret = tessera_syncobj_wait(use->timeline, use->point, TESSERA_FOREVER);
-		if (ret)
-			return ret;
-		use_drop(instance, i);
-	}
-	return 0;
-}
-
-/* Another one that nobody uses. */
-static int buffer_rename(struct tessera_buffer *buffer)
-{
-	for (size_t i = 0; i < buffer->num; i++) {
-		int ret = instance_busy(&buffer->instances[i], true);
+	for (size_t i = 1; i <= buffer->num; i++) {
+		size_t which = (buffer->current + i) % buffer->num;
+		int ret = tessera_uses_busy(&buffer->instances[which].uses, true);
 
 		if (ret < 0)
 			return ret;
 		if (!ret) {
-			buffer->current = i;
+			buffer->current = which;
 			return 0;
 		}
 	}
-	return instance_add(buffer);
+	return 1;
+}
+
+static bool may_grow(const struct tessera_buffer *buffer)
+{
+	size_t objects = buffer->num / buffer->slices;
+
+	return objects < MIN_OBJECTS ||
+	       (objects < MAX_OBJECTS && (objects + 1) * buffer->desc.size <= MAX_BYTES);
+}
+
+/* Another one that nobody uses. */
+static int buffer_rename(struct tessera_buffer *buffer, uint32_t flags)
+{
+	int ret = find_idle(buffer);
+
+	if (ret <= 0)
+		return ret;
+	if (may_grow(buffer))
+		return object_add(buffer);
+	if (flags & TESSERA_MAP_DONTBLOCK)
+		return -EBUSY;
+	ret = tessera_uses_wait(&buffer->instances[(buffer->current + 1) % buffer->num].uses, true);
+	if (!ret)
+		buffer->current = (buffer->current + 1) % buffer->num;
+	return ret;
 }
 
 static int buffer_sync(struct tessera_buffer *buffer, uint32_t flags)
 {
-	struct buffer_instance *instance = &buffer->instances[buffer->current];
+	struct tessera_uses *uses = &buffer->instances[buffer->current].uses;
 	bool for_write = flags & TESSERA_MAP_WRITE;
 	int ret;
 
 	if (flags & TESSERA_MAP_UNSYNCHRONIZED)
 		return 0;
-	ret = instance_busy(instance, for_write);
+	ret = tessera_uses_busy(uses, for_write);
 	if (ret <= 0)
 		return ret;
 	if (flags & TESSERA_MAP_DISCARD_WHOLE)
-		return buffer_rename(buffer);
+		return buffer_rename(buffer, flags);
 	if (flags & TESSERA_MAP_DONTBLOCK)
 		return -EBUSY;
-	return instance_wait(instance, for_write);
+	return tessera_uses_wait(uses, for_write);
+}
+
+static int buffer_flush(struct tessera_buffer *buffer)
+{
+	struct buffer_instance *instance = &buffer->instances[buffer->current];
+
+	return tessera_bo_invalidate_cache(instance->bo, instance->offset, buffer->size);
 }
 
 int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **out)
@@ -238,22 +238,17 @@ int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **ou
 
 	if (!ret)
 		ret = buffer_sync(buffer, flags);
+	/* What jobs have written; lines may have been loaded before that. */
+	if (!ret && buffer->flush && !(flags & TESSERA_MAP_DISCARD_WHOLE))
+		ret = buffer_flush(buffer);
 	if (ret)
 		return ret;
 	instance = &buffer->instances[buffer->current];
-	/* What jobs have written; lines may have been loaded before that. */
-	if (buffer->flush && !(flags & TESSERA_MAP_DISCARD_WHOLE))
-		ret = tessera_bo_invalidate_cache(instance->bo, 0, tessera_bo_size(instance->bo));
-	if (!ret)
-		*out = instance->map;
-	return ret;
+	*out = (uint8_t *)instance->map + instance->offset;
+	return 0;
 }
 
 int tessera_buffer_unlock(struct tessera_buffer *buffer, uint32_t flags)
 {
-	struct tessera_bo *bo = tessera_buffer_bo(buffer);
-
-	if (!buffer->flush || !(flags & TESSERA_MAP_WRITE))
-		return 0;
-	return tessera_bo_invalidate_cache(bo, 0, tessera_bo_size(bo));
+	return buffer->flush && (flags & TESSERA_MAP_WRITE) ? buffer_flush(buffer) : 0;
 }

@@ -577,13 +577,21 @@ TESSERA_API int tessera_vm_phase(struct tessera_vm *vm, struct tessera_bo *const
 /*
  * A buffer for jobs whose objects the kernel does not know, or need not: it is synchronised by the points of timelines at which
  * jobs are done. Each lock that discards gives it an object that no job uses, and jobs keep theirs. One thread at a
- * time. It has as many objects as were in use at once, and keeps them. @desc: with DRM_TESSERA_BO_CPU_ACCESS, linear; else -EINVAL. Errors besides: those of DRM_IOCTL_TESSERA_BO_CREATE and tessera_bo_lock2().
+ * time. It has as many objects as were in use at once, 64 or 64 MiB of them at most, or four that are larger, and keeps them. @desc: with DRM_TESSERA_BO_CPU_ACCESS, linear; else -EINVAL. Errors besides: those of DRM_IOCTL_TESSERA_BO_CREATE and tessera_bo_lock2().
  */
 TESSERA_API int tessera_buffer_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
 				   struct tessera_buffer **out);
+/*
+ * Likewise, for small ones: each object is made for so many, 1 .. 1024, each of @desc->size bytes, and another discard takes another part of it.
+ */
+TESSERA_API int tessera_buffer_new_slices(struct tessera_device *dev,
+					  const struct tessera_bo_desc *desc, uint32_t slices,
+					  struct tessera_buffer **out);
 TESSERA_API void tessera_buffer_del(struct tessera_buffer *buffer);
 /* What a job is to bind; another one after a lock with TESSERA_MAP_DISCARD_WHOLE, and none without the buffer. */
 TESSERA_API struct tessera_bo *tessera_buffer_bo(const struct tessera_buffer *buffer);
+/* Where in it the buffer begins, likewise: a multiple of 256, for tessera_view.offset. 0 without slices. */
+TESSERA_API uint64_t tessera_buffer_offset(const struct tessera_buffer *buffer);
 /*
  * A job uses it, as it is now, until @timeline reaches @point, which the job signals; @write: it writes it. To be told
  * before the next lock. Errors: -EINVAL: point 0; -ENOMEM.
@@ -592,7 +600,7 @@ TESSERA_API int tessera_buffer_used(struct tessera_buffer *buffer, struct tesser
 				    uint64_t point, int write);
 /*
  * Begin to access it with the CPU, @flags as those of tessera_bo_lock(): waits for the jobs, asleep, or not with UNSYNCHRONIZED or
- * DISCARD_WHOLE, or is -EBUSY with DONTBLOCK. Any number of times; the address is good until a lock that discards. On a device that does
+ * DISCARD_WHOLE (unless jobs use all objects that it may have), or is -EBUSY with DONTBLOCK. Any number of times; the address is good until a lock that discards. On a device that does
  * not snoop, objects with DRM_TESSERA_BO_EXPLICIT_SYNC are cared for, by lock and unlock.
  */
 TESSERA_API int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **out);

@@ -252,6 +252,79 @@ static void test_buffer_memory_only(void **state)
 	assert_int_equal(mock->unmaps, 1);
 }
 
+/* Small ones share an object: other bytes for each discard, and the next object when all are busy. */
+static void test_buffer_slices(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, DRM_TESSERA_BO_EXPLICIT_SYNC);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	void *map, *p;
+
+	desc.size = 300;
+	assert_int_equal(tessera_buffer_new_slices(md->dev, &desc, 0, &buffer), -EINVAL);
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	assert_int_equal(tessera_buffer_new_slices(md->dev, &desc, 16, &buffer), 0);
+	/* 16 times 512, the next multiple of 256 */
+	assert_int_equal(tessera_bo_size(tessera_buffer_bo(buffer)), 8192);
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &map), 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_offset(buffer), i % 16 * 512);
+		assert_ptr_equal(p, (uint8_t *)map + i % 16 * 512);
+		assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), i / 16 + 1);
+		assert_int_equal(tessera_buffer_unlock(buffer, discard), 0);
+		assert_int_equal(mock->last_flush.offset, i % 16 * 512);
+		assert_int_equal(mock->last_flush.size, 512);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, i + 1, 0), 0);
+	}
+	/* Those that are done with, the oldest first, and no object more. */
+	mock->reached = 2;
+	for (uint32_t i = 0; i < 8; i++) {
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, 100, 0), 0);
+		assert_int_equal(tessera_buffer_offset(buffer), (i + 8) * 512);
+	}
+	assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+	assert_int_equal(tessera_buffer_offset(buffer), 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_CREATE), 3);
+	assert_int_equal(mock->locks2, 3);
+	tessera_buffer_del(buffer);
+	assert_int_equal(mock->locks2, 0);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_DESTROY), 3);
+	tessera_syncobj_del(timeline);
+}
+
+/* However fast the CPU discards: then it waits for the one that has been in use longest. */
+static void test_buffer_bounded(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo_desc desc = desc_of(md->dev, 0);
+	struct tessera_syncobj *timeline;
+	struct tessera_buffer *buffer;
+	void *p;
+
+	assert_int_equal(tessera_syncobj_new(md->dev, 0, &timeline), 0);
+	assert_int_equal(tessera_buffer_new(md->dev, &desc, &buffer), 0);
+	for (uint32_t i = 1; i <= 64; i++) {
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, i, 0), 0);
+	}
+	assert_int_equal(mock->waited, 0);
+	assert_int_equal(tessera_buffer_lock(buffer, discard | TESSERA_MAP_DONTBLOCK, &p), -EBUSY);
+	for (uint32_t i = 1; i <= 3; i++) {
+		assert_int_equal(tessera_buffer_lock(buffer, discard, &p), 0);
+		assert_int_equal(mock->waited, i);
+		assert_int_equal(tessera_buffer_used(buffer, timeline, 64 + i, 0), 0);
+	}
+	mock->calls = 0;
+	tessera_buffer_del(buffer);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_DESTROY), 64);
+	tessera_syncobj_del(timeline);
+}
+
 static void test_buffer_bad(void **state)
 {
 	struct mock_device *md = *state;
@@ -290,6 +363,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_buffer_renames, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_caches, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_memory_only, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_slices, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_buffer_bounded, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_bad, mock_setup, mock_teardown),
 	};
 
