@@ -249,6 +249,7 @@ int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *des
 		return ret;
 	}
 	tessera_bo_set(bo, &create, create.handle);
+	bo->desc = *desc;
 	*out = bo;
 	return 0;
 }

@@ -49,6 +49,7 @@ struct tessera_bo {
 	uint32_t flags;
 	uint32_t supported; /* segments */
 	uint64_t size;
+	struct tessera_bo_desc desc; /* by tessera_bo_new(), else of size 0 */
 	SLIST_HEAD(, tessera_mapping) mappings; /* in VMs; dev->vm_lock */
 	pthread_mutex_t map_lock; /* protects map and map_count */
 	void *map;

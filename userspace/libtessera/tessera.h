@@ -39,6 +39,7 @@ extern "C" {
 struct tessera_device;
 struct tessera_bo;
 struct tessera_buffer;
+struct tessera_cache;
 struct tessera_vm;
 struct tessera_context;
 struct tessera_cmdbuf;
@@ -606,6 +607,34 @@ TESSERA_API int tessera_buffer_used(struct tessera_buffer *buffer, struct tesser
 TESSERA_API int tessera_buffer_lock(struct tessera_buffer *buffer, uint32_t flags, void **out);
 /* What was written is there for jobs submitted later. @flags: the same. */
 TESSERA_API int tessera_buffer_unlock(struct tessera_buffer *buffer, uint32_t flags);
+
+/* ---- Objects that are used again -------------------------------------------------------- */
+
+/*
+ * A cache keeps objects that a program is done with for the next that needs such ones: what is made as before, down to its mappings in
+ * VMs. While they wait they are offered: the kernel may take their memory. Any thread may use it.
+ *
+ * @limit: bytes of objects that it keeps at most, those with which jobs are not done yet included.
+ */
+TESSERA_API int tessera_cache_new(struct tessera_device *dev, uint64_t limit,
+				  struct tessera_cache **out);
+/* Objects that were taken are not its own. */
+TESSERA_API void tessera_cache_del(struct tessera_cache *cache);
+/*
+ * An object as tessera_bo_new() makes it, but with any contents, and linear ones up to a quarter larger. If there is no memory for another, what is kept is
+ * given up first. Errors: those of tessera_bo_new().
+ */
+TESSERA_API int tessera_cache_take(struct tessera_cache *cache, const struct tessera_bo_desc *desc,
+				   struct tessera_bo **out);
+/*
+ * The caller's reference, which is the last one, for others to use when @timeline has reached @point; NULL: at once, if only
+ * jobs use it that list it. It is not locked. What cannot be kept, as it was exported or not made by tessera_bo_new(), is destroyed behind
+ * all that was submitted before.
+ */
+TESSERA_API void tessera_cache_give(struct tessera_cache *cache, struct tessera_bo *bo,
+				    struct tessera_syncobj *timeline, uint64_t point);
+/* Give up what was kept longest until no more than @bytes are kept. */
+TESSERA_API void tessera_cache_trim(struct tessera_cache *cache, uint64_t bytes);
 
 /* ---- Surfaces for GPU and CPU ------------------------------------------------------ */
 

@@ -250,6 +250,19 @@ void tessera_vm_forget_bo(struct tessera_bo *bo)
 	pthread_mutex_unlock(&bo->dev->vm_lock);
 }
 
+void tessera_vm_unlist_bo(struct tessera_bo *bo)
+{
+	struct tessera_mapping *mapping;
+
+	pthread_mutex_lock(&bo->dev->vm_lock);
+	SLIST_FOREACH(mapping, &bo->mappings, of_bo)
+	{
+		mapping->kept = 0;
+		(void)tessera_mapping_unlist(mapping);
+	}
+	pthread_mutex_unlock(&bo->dev->vm_lock);
+}
+
 bool tessera_vm_knows_bo(struct tessera_bo *bo)
 {
 	bool known;

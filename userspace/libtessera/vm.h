@@ -42,6 +42,8 @@ int tessera_mapping_unlist(struct tessera_mapping *mapping);
 
 /* Unmap it everywhere: nobody else has it. */
 void tessera_vm_forget_bo(struct tessera_bo *bo);
+/* Take it off all lists; it stays mapped. */
+void tessera_vm_unlist_bo(struct tessera_bo *bo);
 /* Is it mapped anywhere, so that jobs may use it that the kernel does not know of? */
 bool tessera_vm_knows_bo(struct tessera_bo *bo);
 

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Objects that are used again. One that is given up waits for the jobs that use it; then it is offered, so that
+ * whoever is short of memory may have what lies in it; and who wants one of the same kind gets it back. That the kernel takes an
+ * offer also tells that nobody else has the object. The oldest go when there are too many bytes of them, and all when there is no
+ * memory for another.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "uses.h"
+#include "vm.h"
+
+#define BUCKETS 64
+#define MAX_ROUNDED (UINT64_C(16) << 20) /* larger ones are as large as is asked for */
+
+struct cache_entry {
+	TAILQ_ENTRY(cache_entry) of_cache, of_bucket;
+	struct tessera_bo *bo; /* the last reference */
+	struct tessera_uses uses;
+	bool offered; /* in its bucket; else jobs use it */
+};
+
+struct tessera_cache {
+	struct tessera_device *dev;
+	uint64_t limit;
+	pthread_mutex_t lock; /* all below */
+	uint64_t bytes;
+	TAILQ_HEAD(, cache_entry) entries; /* those given up last are last */
+	TAILQ_HEAD(cache_bucket, cache_entry) buckets[BUCKETS]; /* likewise */
+};
+
+int tessera_cache_new(struct tessera_device *dev, uint64_t limit, struct tessera_cache **out)
+{
+	struct tessera_cache *cache = tessera_alloc(dev, sizeof(*cache));
+
+	if (!cache)
+		return -ENOMEM;
+	cache->dev = tessera_device_ref(dev);
+	cache->limit = limit;
+	pthread_mutex_init(&cache->lock, NULL);
+	TAILQ_INIT(&cache->entries);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		TAILQ_INIT(&cache->buckets[i]);
+	*out = cache;
+	return 0;
+}
+
+/* Sizes in four steps from one power of two to the next; of what is swizzled rows are counted. */
+static uint64_t rounded_size(const struct tessera_device *dev, const struct tessera_bo_desc *desc)
+{
+	uint64_t page = dev->info.page_size, step = page;
+
+	if (desc->layout == TSR_LAYOUT_LINEAR && desc->size && desc->size <= MAX_ROUNDED)
+		step = (UINT64_C(1) << (63 - __builtin_clzll(desc->size))) / 4;
+	if (step < page)
+		step = page;
+	return (desc->size + step - 1) / step * step;
+}
+
+/* What two objects that are alike have in common. */
+static struct tessera_bo_desc kind_of(const struct tessera_device *dev,
+				      const struct tessera_bo_desc *desc)
+{
+	struct tessera_bo_desc kind = *desc;
+
+	kind.size = rounded_size(dev, desc);
+	for (uint32_t i = kind.num_preferred; i < ARRAY_SIZE(kind.preferred); i++)
+		kind.preferred[i] = 0;
+	return kind;
+}
+
+static uint32_t bucket_of(const struct tessera_bo_desc *kind)
+{
+	uint64_t key = kind->size ^ (uint64_t)kind->supported << 32 ^ kind->flags;
+
+	return (key * UINT64_C(0x9e3779b97f4a7c15)) >> 58;
+}
+
+/* Jobs may use it that do not list it. Without memory for that, those that do are waited for. */
+static void bo_destroy(struct tessera_bo *bo)
+{
+	if (tessera_bo_destroy(bo, 0))
+		tessera_bo_del(bo);
+}
+
+/* With the lock. Out of the cache; its object is the caller's. */
+static struct tessera_bo *entry_remove(struct tessera_cache *cache, struct cache_entry *entry)
+{
+	struct tessera_bo *bo = entry->bo;
+
+	TAILQ_REMOVE(&cache->entries, entry, of_cache);
+	if (entry->offered)
+		TAILQ_REMOVE(&cache->buckets[bucket_of(&bo->desc)], entry, of_bucket);
+	cache->bytes -= bo->size;
+	tessera_uses_fini(cache->dev, &entry->uses);
+	tessera_free(cache->dev, entry);
+	return bo;
+}
+
+/* With the lock. What nobody is to work with is on no list, and offered. */
+static void entry_offer(struct tessera_cache *cache, struct cache_entry *entry)
+{
+	tessera_vm_unlist_bo(entry->bo);
+	if (tessera_bo_offer(&entry->bo, 1, DRM_TESSERA_OFFER_LOW)) {
+		bo_destroy(entry_remove(cache, entry));
+		return;
+	}
+	entry->offered = true;
+	TAILQ_INSERT_TAIL(&cache->buckets[bucket_of(&entry->bo->desc)], entry, of_bucket);
+}
+
+/* With the lock. Whatever jobs are done with by now. Of a timeline that one object waits for, those given up behind it do, too. */
+static void cache_settle(struct tessera_cache *cache)
+{
+	const struct tessera_syncobj *busy = NULL;
+	struct cache_entry *entry, *next;
+
+	for (entry = TAILQ_FIRST(&cache->entries); entry; entry = next) {
+		next = TAILQ_NEXT(entry, of_cache);
+		if (entry->offered || (entry->uses.num && entry->uses.list[0].timeline == busy))
+			continue;
+		if (tessera_uses_busy(&entry->uses, true))
+			busy = entry->uses.list[0].timeline;
+		else
+			entry_offer(cache, entry);
+	}
+}
+
+/* With the lock. */
+static void cache_shrink(struct tessera_cache *cache, uint64_t bytes)
+{
+	while (cache->bytes > bytes)
+		bo_destroy(entry_remove(cache, TAILQ_FIRST(&cache->entries)));
+}
+
+void tessera_cache_trim(struct tessera_cache *cache, uint64_t bytes)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache_shrink(cache, bytes);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void tessera_cache_del(struct tessera_cache *cache)
+{
+	struct tessera_device *dev;
+
+	if (!cache)
+		return;
+	dev = cache->dev;
+	tessera_cache_trim(cache, 0);
+	pthread_mutex_destroy(&cache->lock);
+	tessera_free(dev, cache);
+	tessera_device_del(dev);
+}
+
+/* With the lock. One of a kind, the one that is most likely still in memory; or NULL. */
+static struct tessera_bo *cache_find(struct tessera_cache *cache,
+				     const struct tessera_bo_desc *kind)
+{
+	struct cache_entry *entry, *previous;
+	struct tessera_bo *bo;
+	uint32_t result;
+
+	for (entry = TAILQ_LAST(&cache->buckets[bucket_of(kind)], cache_bucket); entry;
+	     entry = previous) {
+		previous = TAILQ_PREV(entry, cache_bucket, of_bucket);
+		if (memcmp(&entry->bo->desc, kind, sizeof(*kind)))
+			continue;
+		bo = entry_remove(cache, entry);
+		if (!tessera_bo_reclaim(&bo, 1, &result))
+			return bo;
+		/* It is lost. */
+		bo_destroy(bo);
+	}
+	return NULL;
+}
+
+int tessera_cache_take(struct tessera_cache *cache, const struct tessera_bo_desc *desc,
+		       struct tessera_bo **out)
+{
+	struct tessera_bo_desc kind;
+	int ret;
+
+	if (desc->size > UINT64_MAX / 2 || desc->num_preferred > ARRAY_SIZE(desc->preferred))
+		return -EINVAL;
+	kind = kind_of(cache->dev, desc);
+	pthread_mutex_lock(&cache->lock);
+	cache_settle(cache);
+	*out = cache_find(cache, &kind);
+	pthread_mutex_unlock(&cache->lock);
+	if (*out)
+		return 0;
+	ret = tessera_bo_new(cache->dev, &kind, out);
+	if (ret != -ENOMEM)
+		return ret;
+	tessera_cache_trim(cache, 0);
+	return tessera_bo_new(cache->dev, &kind, out);
+}
+
+static int cache_add(struct tessera_cache *cache, struct tessera_bo *bo,
+		     struct tessera_syncobj *timeline, uint64_t point)
+{
+	struct cache_entry *entry = tessera_alloc(cache->dev, sizeof(*entry));
+	int ret = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->bo = bo;
+	if (timeline)
+		ret = tessera_uses_add(cache->dev, &entry->uses, timeline, point, true);
+	if (ret) {
+		tessera_free(cache->dev, entry);
+		return ret;
+	}
+	bo->desc = kind_of(cache->dev, &bo->desc);
+	pthread_mutex_lock(&cache->lock);
+	TAILQ_INSERT_TAIL(&cache->entries, entry, of_cache);
+	cache->bytes += bo->size;
+	cache_settle(cache);
+	cache_shrink(cache, cache->limit);
+	pthread_mutex_unlock(&cache->lock);
+	return 0;
+}
+
+/* Is it one that could have been made here? */
+static bool is_whole(const struct tessera_cache *cache, const struct tessera_bo *bo)
+{
+	return bo->dev == cache->dev && bo->desc.size && atomic_load(&bo->refs) == 1 &&
+	       rounded_size(cache->dev, &bo->desc) == bo->size;
+}
+
+void tessera_cache_give(struct tessera_cache *cache, struct tessera_bo *bo,
+			struct tessera_syncobj *timeline, uint64_t point)
+{
+	if (!bo)
+		return;
+	if (!is_whole(cache, bo) || cache_add(cache, bo, timeline, point))
+		bo_destroy(bo);
+}
