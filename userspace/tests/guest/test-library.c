@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The library in the guest, on the real driver: the same program in both models, against a model of all bytes (TAP).
+ * The device is smaller than what it works with.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tessera.h"
+
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+
+#define require(cond)                                                                              \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			fail(__LINE__, #cond, 0);                                                  \
+	} while (0)
+#define require_ok(call)                                                                           \
+	do {                                                                                       \
+		int ret_ = (call);                                                                 \
+		if (ret_ < 0)                                                                      \
+			fail(__LINE__, #call, ret_);                                               \
+	} while (0)
+
+static void fail(int line, const char *what, int ret)
+{
+	printf("# line %d: %s%s%s\n", line, what, ret ? ": " : "", ret ? strerror(-ret) : "");
+	fflush(stdout);
+	_exit(1);
+}
+
+/* A client, of one of the models. */
+struct client {
+	struct tessera_device *dev;
+	struct tessera_vm *vm; /* of the context; NULL: patched */
+	struct tessera_context *ctx;
+	struct tessera_cmdbuf *cb;
+	struct tessera_syncobj *timeline;
+	uint64_t point; /* of the last submission */
+	uint64_t errors; /* of the device, before */
+};
+
+static uint64_t device_errors(struct tessera_device *dev)
+{
+	struct drm_tessera_query_device info;
+
+	require_ok(tessera_device_refresh(dev, &info, sizeof(info)));
+	return info.guest_errors;
+}
+
+static struct client client_open(bool vm)
+{
+	struct tessera_context_desc desc;
+	struct client c = { 0 };
+
+	require_ok(tessera_device_new_first(&c.dev));
+	require_ok(tessera_context_desc_init(c.dev, &desc));
+	if (vm) {
+		require_ok(tessera_vm_new(c.dev, &c.vm));
+		require_ok(tessera_context_new_vm(c.vm, &desc, &c.ctx));
+		tessera_vm_del(c.vm);
+	} else {
+		require_ok(tessera_context_new_desc(c.dev, &desc, &c.ctx));
+	}
+	require(tessera_context_vm(c.ctx) == c.vm);
+	require_ok(tessera_cmdbuf_new_for(c.ctx, &c.cb));
+	require_ok(tessera_syncobj_new(c.dev, 0, &c.timeline));
+	c.errors = device_errors(c.dev);
+	return c;
+}
+
+static void client_close(struct client *c)
+{
+	require(device_errors(c->dev) == c->errors);
+	tessera_cmdbuf_del(c->cb);
+	tessera_syncobj_del(c->timeline);
+	tessera_context_del(c->ctx);
+	tessera_device_del(c->dev);
+}
+
+/* Submit what is recorded, checked, and forget it. */
+static void submit(struct client *c)
+{
+	const struct tessera_sync signal = { .obj = c->timeline, .point = ++c->point };
+	struct tessera_submit_args args = { .signals = &signal, .num_signals = 1 };
+	struct tessera_lint lint;
+
+	require(tessera_cmdbuf_lint(c->cb, &lint) == 0);
+	require_ok(tessera_context_submit(c->ctx, c->cb, &args));
+	tessera_cmdbuf_reset(c->cb);
+}
+
+static void finish(struct client *c)
+{
+	struct drm_tessera_context_status status;
+
+	require_ok(tessera_syncobj_wait(c->timeline, c->point, TESSERA_FOREVER));
+	require_ok(tessera_context_status(c->ctx, &status, sizeof(status)));
+	require(status.reset == DRM_TESSERA_RESET_NONE);
+}
+
+static void bind(struct client *c, uint32_t slot, struct tessera_bo *bo, uint64_t offset,
+		 bool write)
+{
+	struct tessera_view view;
+
+	tessera_view_init_buffer(&view);
+	view.offset = offset;
+	if (write)
+		view.access |= TSR_SURF_WRITE;
+	require_ok(tessera_cmdbuf_bind(c->cb, slot, bo, &view));
+}
+
+/* Words of a buffer. */
+static struct tessera_rect words(uint32_t first, uint32_t count)
+{
+	return (struct tessera_rect){ first, 0, count, 1 };
+}
+
+static struct tessera_bo *new_staging(struct client *c, uint64_t size)
+{
+	struct tessera_bo *bo;
+
+	require_ok(tessera_bo_new_for(c->dev, TESSERA_USAGE_STAGING, size, NULL, &bo));
+	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
+	return bo;
+}
+
+/* ---- Both models, the same bytes ------------------------------------------------ */
+
+#define OBJECTS 20
+#define OBJECT_BYTES MIB(1)
+#define OBJECT_WORDS ((uint32_t)(OBJECT_BYTES / 4))
+#define ROUNDS 40
+#define OPS 6 /* of a round */
+
+/* A fill, or a copy; of one object or two. */
+struct op {
+	uint32_t to, from; /* the same: a fill */
+	uint32_t at, source, count, value;
+};
+
+struct world {
+	struct client *c;
+	struct tessera_bo *bos[OBJECTS], *staging;
+	uint32_t *model; /* of all objects */
+	uint32_t random;
+};
+
+static uint32_t next_random(struct world *w, uint32_t below)
+{
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 17;
+	w->random ^= w->random << 5;
+	return w->random % below;
+}
+
+static struct op draw_op(struct world *w)
+{
+	struct op op = {
+		.to = next_random(w, OBJECTS),
+		.from = next_random(w, OBJECTS),
+		.count = 1 + next_random(w, OBJECT_WORDS / 4),
+		.value = next_random(w, UINT32_MAX),
+	};
+
+	op.at = next_random(w, OBJECT_WORDS - op.count);
+	op.source = next_random(w, OBJECT_WORDS - op.count);
+	return op;
+}
+
+static void model_op(struct world *w, const struct op *op)
+{
+	uint32_t *to = w->model + (size_t)op->to * OBJECT_WORDS + op->at;
+
+	if (op->to != op->from) {
+		memcpy(to, w->model + (size_t)op->from * OBJECT_WORDS + op->source,
+		       op->count * sizeof(uint32_t));
+		return;
+	}
+	for (uint32_t i = 0; i < op->count; i++)
+		to[i] = op->value;
+}
+
+static void record_op(struct world *w, const struct op *op)
+{
+	const struct tessera_rect at = words(op->at, op->count);
+	const struct tessera_rect from = words(op->source, op->count);
+
+	bind(w->c, 0, w->bos[op->to], 0, true);
+	if (op->to == op->from) {
+		require_ok(tessera_cmdbuf_fill(w->c->cb, 0, &at, op->value));
+		return;
+	}
+	bind(w->c, 1, w->bos[op->from], 0, false);
+	require_ok(tessera_cmdbuf_copy(w->c->cb, 0, op->at, 0, 1, &from));
+	require_ok(tessera_cmdbuf_unbind(w->c->cb, 1));
+}
+
+/* As many of them at once as find room. */
+static void run_round(struct world *w)
+{
+	struct tessera_bo *bos[2 * OPS];
+	struct op ops[OPS];
+	int fit;
+
+	for (uint32_t i = 0; i < OPS; i++) {
+		ops[i] = draw_op(w);
+		model_op(w, &ops[i]);
+		bos[2 * i] = w->bos[ops[i].to];
+		bos[2 * i + 1] = w->bos[ops[i].from];
+	}
+	for (uint32_t done = 0; done < OPS; done += fit / 2) {
+		fit = tessera_vm_phase(w->c->vm, bos + 2 * done, 2 * (OPS - done));
+		require(fit >= 2);
+		for (uint32_t i = done; i < done + fit / 2; i++)
+			record_op(w, &ops[i]);
+		submit(w->c);
+	}
+}
+
+static void check_object(struct world *w, uint32_t which)
+{
+	const struct tessera_rect all = words(0, OBJECT_WORDS);
+	uint32_t *bytes = malloc(OBJECT_BYTES);
+
+	require(bytes);
+	require(tessera_vm_phase(w->c->vm, &w->bos[which], 1) == 1);
+	bind(w->c, 0, w->staging, 0, true);
+	bind(w->c, 1, w->bos[which], 0, false);
+	require_ok(tessera_cmdbuf_copy(w->c->cb, 0, 0, 0, 1, &all));
+	submit(w->c);
+	finish(w->c);
+	require_ok(tessera_bo_read(w->staging, 0, bytes, OBJECT_BYTES));
+	require(!memcmp(bytes, w->model + (size_t)which * OBJECT_WORDS, OBJECT_BYTES));
+	free(bytes);
+}
+
+/* A new object reads as zero, and is so to a job that copies from it. */
+static void same_bytes(bool vm)
+{
+	struct client c = client_open(vm);
+	struct world w = { .c = &c, .random = 20261122 };
+
+	w.model = calloc(OBJECTS, OBJECT_BYTES);
+	require(w.model);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		require_ok(tessera_bo_new_for(c.dev, TESSERA_USAGE_TEXTURE, OBJECT_BYTES, NULL,
+					      &w.bos[i]));
+	w.staging = new_staging(&c, OBJECT_BYTES);
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		run_round(&w);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		check_object(&w, i);
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		tessera_bo_del(w.bos[i]);
+	tessera_bo_del(w.staging);
+	free(w.model);
+	client_close(&c);
+}
+
+/* ---- Renaming ---------------------------------------------------------------------- */
+
+#define TURNS 96
+#define BUFFER_BYTES 1024
+#define BUFFER_WORDS (BUFFER_BYTES / 4)
+
+/* Work that takes a while, so that what is queued behind it has not begun. */
+static void keep_busy(struct client *c, struct tessera_bo *bo)
+{
+	const struct tessera_rect all = words(0, OBJECT_WORDS);
+
+	bind(c, 0, bo, 0, true);
+	for (uint32_t i = 0; i < 64; i++)
+		require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, i));
+	submit(c);
+}
+
+static struct tessera_buffer *new_buffer(struct client *c, uint32_t slices)
+{
+	struct tessera_bo_desc desc;
+	struct tessera_buffer *buffer;
+
+	require_ok(tessera_bo_desc_init(c->dev, &desc, TESSERA_USAGE_STAGING, BUFFER_BYTES, NULL));
+	desc.flags |= DRM_TESSERA_BO_EXPLICIT_SYNC;
+	require_ok(tessera_buffer_new_slices(c->dev, &desc, slices, &buffer));
+	return buffer;
+}
+
+static void write_words(struct tessera_buffer *buffer, uint32_t flags, uint32_t first,
+			uint32_t count, uint32_t value)
+{
+	uint32_t *p;
+
+	require_ok(tessera_buffer_lock(buffer, flags, (void **)&p));
+	for (uint32_t i = first; i < first + count; i++)
+		p[i] = value + i;
+	require_ok(tessera_buffer_unlock(buffer, flags));
+}
+
+/* A job that copies the buffer, as it is now, to its place in the log. */
+static void log_buffer(struct client *c, struct tessera_buffer *buffer, struct tessera_bo *log,
+		       uint32_t turn)
+{
+	const struct tessera_rect all = words(0, BUFFER_WORDS);
+	struct tessera_bo *bo = tessera_buffer_bo(buffer);
+
+	/* Once for each time: what is not kept any more goes with the object. */
+	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
+	bind(c, 0, log, 0, true);
+	bind(c, 1, bo, tessera_buffer_offset(buffer), false);
+	require_ok(tessera_cmdbuf_copy(c->cb, 0, turn * BUFFER_WORDS, 0, 1, &all));
+	submit(c);
+	require_ok(tessera_buffer_used(buffer, c->timeline, c->point, 0));
+}
+
+static void check_log(struct tessera_bo *log, uint32_t turn, const uint32_t *want)
+{
+	uint32_t got[BUFFER_WORDS];
+
+	require_ok(tessera_bo_read(log, (uint64_t)turn * BUFFER_BYTES, got, sizeof(got)));
+	require(!memcmp(got, want, sizeof(got)));
+}
+
+/* Each job has read what was there when it was submitted, whatever the CPU has written since. */
+static void rename_buffers(bool vm, uint32_t slices)
+{
+	const uint32_t discard = TESSERA_MAP_WRITE | TESSERA_MAP_DISCARD_WHOLE;
+	struct client c = client_open(vm);
+	struct tessera_bo *log = new_staging(&c, TURNS * BUFFER_BYTES), *scratch;
+	struct tessera_buffer *buffer = new_buffer(&c, slices);
+	uint32_t want[BUFFER_WORDS];
+
+	scratch = new_staging(&c, OBJECT_BYTES);
+	keep_busy(&c, scratch);
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		write_words(buffer, discard, 0, BUFFER_WORDS, turn << 16);
+		log_buffer(&c, buffer, log, turn);
+	}
+	finish(&c);
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		for (uint32_t i = 0; i < BUFFER_WORDS; i++)
+			want[i] = (turn << 16) + i;
+		check_log(log, turn, want);
+	}
+	tessera_buffer_del(buffer);
+	tessera_bo_del(scratch);
+	tessera_bo_del(log);
+	client_close(&c);
+}
+
+static void rename_objects(bool vm)
+{
+	rename_buffers(vm, 1);
+}
+
+static void rename_slices(bool vm)
+{
+	rename_buffers(vm, 16);
+}
+
+/* What jobs do not read is written without a wait; what they do, behind them. */
+static void no_overwrite(bool vm)
+{
+	const uint32_t append = TESSERA_MAP_WRITE | TESSERA_MAP_UNSYNCHRONIZED;
+	struct client c = client_open(vm);
+	struct tessera_bo *log = new_staging(&c, 2 * BUFFER_BYTES);
+	struct tessera_bo *scratch = new_staging(&c, OBJECT_BYTES);
+	struct tessera_buffer *buffer = new_buffer(&c, 1);
+	struct tessera_bo *object = tessera_buffer_bo(buffer);
+	uint32_t want[BUFFER_WORDS];
+	uint64_t reached;
+	void *p;
+
+	write_words(buffer, TESSERA_MAP_WRITE, 0, BUFFER_WORDS / 2, 1000);
+	/* Held up, so that the job is not done. */
+	keep_busy(&c, scratch);
+	log_buffer(&c, buffer, log, 0);
+	if (tessera_buffer_lock(buffer, TESSERA_MAP_WRITE | TESSERA_MAP_DONTBLOCK, &p)) {
+		require_ok(tessera_buffer_lock(buffer, append, &p));
+		require_ok(tessera_buffer_unlock(buffer, append));
+	}
+	require(tessera_buffer_bo(buffer) == object);
+	/* A lock that waits finds the job done, and the same bytes. */
+	write_words(buffer, TESSERA_MAP_WRITE, 0, BUFFER_WORDS, 7000);
+	require_ok(tessera_syncobj_query(c.timeline, &reached));
+	require(reached == c.point);
+	require(tessera_buffer_bo(buffer) == object);
+	log_buffer(&c, buffer, log, 1);
+	finish(&c);
+	for (uint32_t i = 0; i < BUFFER_WORDS; i++)
+		want[i] = i < BUFFER_WORDS / 2 ? 1000 + i : 0;
+	check_log(log, 0, want);
+	for (uint32_t i = 0; i < BUFFER_WORDS; i++)
+		want[i] = 7000 + i;
+	check_log(log, 1, want);
+	tessera_buffer_del(buffer);
+	tessera_bo_del(scratch);
+	tessera_bo_del(log);
+	client_close(&c);
+}
+
+/* ---- Objects that are used again --------------------------------------------------- */
+
+/* Fill it, and copy it to its place in the log. */
+static void use_object(struct client *c, struct tessera_bo *bo, struct tessera_bo *log,
+		       uint32_t turn)
+{
+	const struct tessera_rect all = words(0, BUFFER_WORDS);
+
+	require_ok(tessera_vm_make_resident(c->vm, &bo, 1));
+	bind(c, 0, bo, 0, true);
+	require_ok(tessera_cmdbuf_fill(c->cb, 0, &all, turn + 1));
+	bind(c, 1, log, 0, true);
+	require_ok(tessera_cmdbuf_copy(c->cb, 1, turn * BUFFER_WORDS, 0, 0, &all));
+	submit(c);
+}
+
+/* Given up when it was submitted, and taken by the next: never one that a job still uses, and no more than are needed. */
+static void use_again(bool vm)
+{
+	struct client c = client_open(vm);
+	struct tessera_bo *log = new_staging(&c, TURNS * BUFFER_BYTES), *bo;
+	uint32_t want[BUFFER_WORDS], handles[2] = { 0 };
+	struct tessera_cache *cache;
+	struct tessera_bo_desc desc;
+
+	require_ok(tessera_cache_new(c.dev, MIB(4), &cache));
+	require_ok(tessera_bo_desc_init(c.dev, &desc, TESSERA_USAGE_TEXTURE, KIB(60), NULL));
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		require_ok(tessera_cache_take(cache, &desc, &bo));
+		require(tessera_bo_size(bo) == KIB(64));
+		use_object(&c, bo, log, turn);
+		/* Where all is done that was given up there is one. */
+		if (turn % 32 == 31)
+			finish(&c);
+		if (turn >= TURNS - 2)
+			handles[turn - (TURNS - 2)] = tessera_bo_handle(bo);
+		tessera_cache_give(cache, bo, c.timeline, c.point);
+	}
+	require_ok(tessera_cache_take(cache, &desc, &bo));
+	require(tessera_bo_handle(bo) == handles[1]);
+	tessera_cache_give(cache, bo, NULL, 0);
+	finish(&c);
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		for (uint32_t i = 0; i < BUFFER_WORDS; i++)
+			want[i] = turn + 1;
+		check_log(log, turn, want);
+	}
+	tessera_cache_del(cache);
+	tessera_bo_del(log);
+	client_close(&c);
+}
+
+/* ---- All of them ---------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*run)(bool vm);
+} tests[] = {
+	{ "SPLIT-2 RES-2 RES-5 more than memory, against a model", same_bytes },
+	{ "LOCK-3 LOCK-5 discards by objects", rename_objects },
+	{ "LOCK-3 LOCK-5 discards by slices", rename_slices },
+	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite, and a wait", no_overwrite },
+	{ "RES-8 objects used again behind a fence", use_again },
+};
+
+/* In a process of its own, so that all it has goes with it. */
+static bool run_test(void (*run)(bool vm), bool vm)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		run(vm);
+		fflush(stdout);
+		_exit(0);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       !WEXITSTATUS(status);
+}
+
+int main(void)
+{
+	const uint32_t count = sizeof(tests) / sizeof(tests[0]);
+	int failed = 0;
+
+	printf("1..%u\n", 2 * count);
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		bool good;
+
+		fflush(stdout);
+		good = run_test(tests[i / 2].run, i % 2);
+		failed |= !good;
+		printf("%sok %u - %s: %s\n", good ? "" : "not ", i + 1, tests[i / 2].name,
+		       i % 2 ? "virtual addresses" : "patched");
+	}
+	return failed;
+}
