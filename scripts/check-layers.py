@@ -37,8 +37,8 @@ E  segments/account segments/room segments/segment segments/budget segments/mana
 E  paging/cursor.h paging/cache paging/queue paging/ops
 E  mem/registry mem/instance mem/bo mem/backing mem/coherence mem/move mem/ttm mem/victims mem/compact mem/residency mem/offer mem/hold
 E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/gem cpu/twins
-F  vm/resident submit/backlog submit/leash submit/foreign submit/value_page submit/monitored submit/sync
-F  vm/table vm/pt_room vm/pt vm/vm vm/remap vm/bind
+F  vm/listing submit/backlog submit/leash submit/foreign submit/value_page submit/monitored submit/sync
+F  vm/table vm/pt_room vm/pt vm/vm vm/remap vm/bind vm/resident
 F  submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit submit/submit_vm
 G  kms/kms.h kms/plane.c kms/crtc.c kms/output.c kms/kms.c

@@ -37,10 +37,6 @@ static void suspend(void)
 	tsr_vm_fill(&vm, AT, a.size, 1);
 	for (uint32_t round = 1; round < 3; round++) {
 		tsr_suspend_devices();
-		require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 9), -EFAULT);
-		tsr_vm_renew(&vm);
-		tsr_vm_place(&vm, &a);
-		tsr_vm_place(&vm, &b);
 		tsr_vm_copy(&vm, AT + MiB(16) + KiB(4), AT, a.size);
 		check_words(&vm, &b, round);
 		tsr_vm_fill(&vm, AT, a.size, round + 1);
@@ -116,7 +112,6 @@ static void unplug(void)
 	for (uint32_t i = 0; i < 2000; i++)
 		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_vm_place(&vm, &vm.cmds);
 	for (uint32_t i = 0; i < 4; i++)
 		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, done));
@@ -141,7 +136,7 @@ static void unplug(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "RES-5 addresses survive a suspend", suspend, TSR_EXPECT(MMU), 0 },
+	{ "RES-5 addresses survive a suspend", suspend, 0, 0 },
 	{ "RES-6 a reset of the function loses VMs", reset, 0, 0 },
 	{ "RES-6 an unplug beneath a VM", unplug, TSR_NO_DEVICE, 0 },
 };

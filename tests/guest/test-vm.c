@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "resident.h"
 #include "vm.h"
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
@@ -35,7 +36,6 @@ static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, 
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
 		     uint32_t value)
 {
-	tsr_vm_place(vm, stage);
 	tsr_vm_copy(vm, STAGE, address, bytes);
 	tsr_words_check(stage->map, bytes / 4, value);
 }
@@ -89,6 +89,7 @@ static void any_alignment(void)
 	struct tsr_bo stage = new_stage(&vm, MiB(4));
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(4), tsr_bit(tsr_seg_hidden(&dev)), 0);
 
+	tsr_vm_place(&vm, &bo);
 	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint32_t value = 0x01010101 * (i + 1);
 
@@ -125,6 +126,7 @@ static void parts(void)
 	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_GUILTY);
 	tsr_vm_renew(&vm);
 
+	tsr_vm_place(&vm, &other);
 	tsr_gpu_fill(&dev, vm.patched, &other, 0x33333333);
 	tsr_vm_map(&dev, vm.id, &other, 0, AT + MiB(1) - KiB(64), MiB(1), 0);
 	check_at(&vm, &stage, AT, MiB(1) - KiB(64), 0x22222222);
@@ -132,8 +134,6 @@ static void parts(void)
 	check_at(&vm, &stage, AT + MiB(2) - KiB(64), MiB(2) + KiB(64), 0x22222222);
 	/* and the parts know where they begin: they move with their object */
 	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_visible(&dev)));
-	tsr_vm_place(&vm, &bo);
-	tsr_vm_place(&vm, &other);
 	tsr_vm_fill(&vm, AT + MiB(4) - KiB(4), KiB(4), 0x44444444);
 	tsr_gpu_read(&dev, vm.patched, &bo, (MiB(4) - KiB(4)) / 4, 1024, stage.map);
 	tsr_words_check(stage.map, 1024, 0x44444444);
@@ -168,6 +168,7 @@ static void lists(void)
 			.range = KiB(4),
 		};
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_vm_place(&vm, &bo);
 	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i += 37) {
 		tsr_gpu_fill(&dev, vm.patched, &bo, 0);
 		tsr_vm_fill(&vm, AT + KiB(4) * i, KiB(4), i + 1);
@@ -215,6 +216,7 @@ static void null_mappings(void)
 	tsr_vm_fill(&vm, AT + KiB(4), MiB(4), 0x55555555);
 	check_at(&vm, &stage, AT + KiB(4), MiB(4), 0);
 	/* memory in the middle of it */
+	tsr_vm_place(&vm, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x66666666);
 	tsr_vm_map(&dev, vm.id, &bo, 0, AT + MiB(3) + KiB(4), MiB(1), 0);
 	check_at(&vm, &stage, AT + MiB(2), MiB(1) + KiB(4), 0);
@@ -248,7 +250,6 @@ static void read_only(void)
 	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) + KiB(8), KiB(4), 0), -EFAULT);
 	tsr_vm_renew(&vm);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
-	tsr_vm_place(&vm, &bo);
 	require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) + KiB(8), KiB(4), 0), -EFAULT);
 	tsr_vm_renew(&vm);
 	check_at(&vm, &stage, AT, bo.size, 0x77777777);
@@ -264,7 +265,7 @@ static void read_only(void)
 	tsr_close(&dev);
 }
 
-/* RES-5: an object that moves keeps its addresses and its bytes; where it has no place, accesses fault */
+/* RES-5: an object that moves keeps its addresses and its bytes; when it is not listed, accesses fault */
 static void moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -283,6 +284,7 @@ static void moves(void)
 		tsr_evict_set(set);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bo); i++)
 			require_eq(tsr_bo_info(&dev, &bo[i]).segment, 0);
+		tsr_evict(&dev, bo, ARRAY_SIZE(bo));
 		require_eq(tsr_vm_try_fill(&vm, AT + MiB(1) * round, KiB(4), 99), -EFAULT);
 		tsr_vm_renew(&vm);
 		/* back, in another order, so to other places */
@@ -326,6 +328,7 @@ static void many_mappings(void)
 			.range = KiB(4),
 		};
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_vm_place(&vm, &bo);
 	for (uint32_t round = 1; round < 4; round++) {
 		tsr_gpu_fill(&dev, vm.patched, &bo, round);
 		check_at(&vm, &stage, AT + KiB(8) * 3, KiB(4), round);
@@ -334,9 +337,8 @@ static void many_mappings(void)
 		tsr_evict_set(tsr_bit(visible));
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	}
-	tsr_vm_place(&vm, &bo);
 
-	/* and in more tables than others have to write */
+	/* and in more tables than others have to write: who has them is the one who does */
 	for (uint32_t i = 0; i < FAR; i++)
 		far[i] = (struct drm_tessera_vm_bind_op){
 			.op = DRM_TESSERA_VM_BIND_MAP,
@@ -348,12 +350,9 @@ static void many_mappings(void)
 	check_at(&vm, &stage, far[FAR - 1].address, KiB(4), 3);
 	tsr_evict_set(tsr_bit(visible));
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
-	require_eq(tsr_vm_try_fill(&vm, far[7].address, KiB(4), 0), -EFAULT);
-	tsr_vm_renew(&vm);
-	tsr_vm_place(&vm, &bo);
 	tsr_vm_fill(&vm, AT + KiB(4), KiB(4), 4);
-	require_ok(__tsr_vm_bind(dev.fd, vm.id, far, FAR, 0, 0));
 	check_at(&vm, &stage, far[7].address, KiB(4), 3);
+	check_at(&vm, &stage, AT + KiB(8) * 3, KiB(4), 3);
 	tsr_bo_free(&dev, &bo);
 	tsr_bo_free(&dev, &stage);
 	tsr_vm_close(&vm);
@@ -374,7 +373,6 @@ static void moves_wait_for_jobs(void)
 	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x12121212);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_vm_place(&vm, &vm.cmds);
 	tsr_busy_start(&dev, vm.patched, &busy, 200);
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
@@ -382,8 +380,7 @@ static void moves_wait_for_jobs(void)
 	tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
 	tsr_words_check(words, bo.size / 4, 0x12121212);
 	/* so does what unmaps it */
-	tsr_vm_place(&vm, &bo);
-	tsr_vm_place(&vm, &vm.cmds);
+	tsr_gpu_touch(&dev, vm.patched, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0);
 	tsr_submit(&dev, vm.patched, &busy.cmd, 0, busy.sync);
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
@@ -443,6 +440,7 @@ static void shared(void)
 	tsr_vm_map(&b, vm_b.id, &other, 0, AT + MiB(1), MiB(1), 0);
 	tsr_vm_map(&b, vm_b.id, &other, KiB(64), AT + MiB(4), KiB(64), 0);
 	tsr_vm_map(&b, vm_c.id, &other, 0, AT + MiB(8), MiB(1), 0);
+	tsr_vm_place(&vm_b, &other);
 	for (uint32_t round = 1; round < 4; round++) {
 		tsr_vm_fill(&vm_a, AT, MiB(1), round);
 		check_at(&vm_b, &stage, AT + MiB(1), MiB(1), round);
@@ -450,7 +448,6 @@ static void shared(void)
 		tsr_vm_fill(&vm_b, AT + MiB(4), KiB(64), round + 8);
 		check_at(&vm_b, &stage, AT + MiB(1) + KiB(64), KiB(64), round + 8);
 		tsr_evict_set(tsr_bit(tsr_seg_hidden(&a)));
-		tsr_vm_place(&vm_b, &other);
 		check_at(&vm_b, &stage, AT + MiB(1) + KiB(128), MiB(1) - KiB(128), round);
 	}
 	tsr_vm_close(&vm_a);
@@ -481,7 +478,6 @@ static void faults(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	memcpy(vm.cmds.map, cmd.dw, 64);
-	tsr_vm_place(&vm, &vm.cmds);
 	require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -EFAULT);
 	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -EIO);
@@ -532,6 +528,7 @@ static void syncs(void)
 	struct tsr_busy busy;
 
 	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, never, 0), -EINVAL);
+	tsr_vm_place(&vm, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x31313131);
 	tsr_busy_start(&dev, vm.patched, &busy, 200);
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, busy.sync, done));
@@ -580,7 +577,6 @@ static void monitored_fences(void)
 	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x41414141);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_vm_place(&vm, &vm.cmds);
 	args.cmd_size = tsr_cmd_bytes(&cmd);
 	require_ok(__tsr_submit_vm_ioctl(dev.fd, &args));
 	/* in memory, before anybody is told */
@@ -622,7 +618,6 @@ static void lifetime(void)
 		tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
 		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
 		memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-		tsr_vm_place(&vm, &vm.cmds);
 		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 		tsr_vm_free(&dev, vm.id);
 		require_err(__tsr_vm_destroy(dev.fd, vm.id), -ENOENT);
@@ -862,8 +857,10 @@ static void random_changes(void)
 	uint32_t seed = 1, rounds = tap_slow() ? 60 : 300;
 
 #define ANY(n) ((seed = seed * 1664525 + 1013904223) >> 8) % (n)
-	for (uint32_t i = 0; i < OBJECTS; i++)
+	for (uint32_t i = 0; i < OBJECTS; i++) {
 		bo[i] = tsr_bo_new(&dev, KiB(4) * BO_PAGES, sets[i % ARRAY_SIZE(sets)], 0);
+		tsr_vm_place(&vm, &bo[i]);
+	}
 	for (uint32_t i = 0; i < PAGES; i++)
 		owner[i] = -1;
 	for (uint32_t round = 0; round < rounds; round++) {
@@ -888,8 +885,6 @@ static void random_changes(void)
 		} else if (kind == 5) {
 			tsr_evict_set(sets[ANY(ARRAY_SIZE(sets))]);
 		}
-		for (uint32_t i = 0; i < OBJECTS; i++)
-			tsr_vm_place(&vm, &bo[i]);
 		/* write one run of pages that are mapped, and read another */
 		for (uint32_t pass = 0; pass < 2; pass++) {
 			uint32_t at = ANY(PAGES), end;
@@ -906,7 +901,6 @@ static void random_changes(void)
 					value[owner[i]][page[i]] = round + 1;
 				continue;
 			}
-			tsr_vm_place(&vm, &stage);
 			tsr_vm_copy(&vm, STAGE, AT + KiB(4) * at, KiB(4) * (end - at));
 			for (uint32_t i = at; i < end; i++)
 				tsr_words_check((uint32_t *)stage.map + 1024 * (i - at), 1024,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* GPU virtual addresses. */
+#include "resident.h"
 #include "vm.h"
 
 int __tsr_vm_create(int fd, struct drm_tessera_vm_create *args)
@@ -154,6 +155,7 @@ struct tsr_vm tsr_vm_open(struct tsr_device *dev)
 	vm.cmds = tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cached);
 	tsr_bo_map(dev, &vm.cmds);
 	tsr_vm_map(dev, vm.id, &vm.cmds, 0, vm.at, vm.cmds.size, 0);
+	tsr_vm_place(&vm, &vm.cmds);
 	return vm;
 }
 
@@ -173,7 +175,7 @@ void tsr_vm_renew(struct tsr_vm *vm)
 
 void tsr_vm_place(struct tsr_vm *vm, const struct tsr_bo *bo)
 {
-	tsr_gpu_touch(vm->dev, vm->patched, bo);
+	tsr_make_resident(vm->dev, bo, 1);
 }
 
 int tsr_vm_run(struct tsr_vm *vm, const struct tsr_cmd *cmd)
@@ -183,7 +185,6 @@ int tsr_vm_run(struct tsr_vm *vm, const struct tsr_cmd *cmd)
 
 	require(tsr_cmd_bytes(cmd) <= vm->cmds.size);
 	memcpy(vm->cmds.map, cmd->dw, tsr_cmd_bytes(cmd));
-	tsr_vm_place(vm, &vm->cmds);
 	status = __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(cmd), 0, sync);
 	require_ok(status);
 	status = tsr_syncobj_status(vm->dev, sync);

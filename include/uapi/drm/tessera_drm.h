@@ -957,7 +957,7 @@ struct drm_tessera_fence_signal {
  *
  * Errors: -EINVAL: @flags or @pad not zero; a stride of @handles that is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or as of SUBMIT. -ENOENT: unknown
  * handle or syncobj. -E2BIG: more than max_allocs handles, or max_syncs syncs. -ENOMEM: it does not fit, or, with
- * @bytes_to_trim 0, kernel memory is short. -EBUSY: an object is locked that may not move into memory meanwhile, see
+ * @bytes_to_trim 0, kernel memory is short, or page tables as of VM_BIND are too many. -EBUSY: an object is locked that may not move into memory meanwhile, see
  * &struct drm_tessera_lock. -EIO: an object is lost.
  */
 struct drm_tessera_make_resident {
@@ -981,7 +981,8 @@ struct drm_tessera_make_resident {
  * struct drm_tessera_evict - argument of DRM_IOCTL_TESSERA_EVICT (WDDM: Evict)
  *
  * Takes objects off the residency list of the open file, once for each time a handle is given. One whose count has come to 0 moves out when
- * somebody needs its room; jobs that were submitted before can still use it. Waits for nothing.
+ * somebody needs its room; jobs that were submitted before can still use it, for those of contexts with a VM that come later it is not there: access faults (only where kernel memory is
+ * so short that page tables cannot be written it stays there until it moves). Waits for nothing.
  *
  * Errors, with nothing changed: -EINVAL: @flags or @pad not zero, a stride that is not 4, an object that is not on the list so many
  * times. -ENOENT: unknown handle. -E2BIG: more than max_allocs handles.
@@ -1098,8 +1099,9 @@ struct drm_tessera_vm_bind_op {
  * So a job finds what was mapped when it was submitted. The call itself waits for fences in @syncs that jobs of this
  * device do not signal.
  *
- * A mapping holds its object: it lives on when its handles are closed. An object that is in no segment is not there:
- * accesses fault. While it moves jobs wait. Virtual addresses do not change by that.
+ * A mapping holds its object: it lives on when its handles are closed. It leads there while the object is on the residency list of
+ * the file that has the VM (MAKE_RESIDENT), on no other: otherwise accesses fault. While an object moves jobs wait. Virtual
+ * addresses do not change by that.
  *
  * Errors, with nothing changed: -ENOENT: unknown VM, handle or syncobj. -EINVAL: non-zero @flags or padding, an empty list, an
  * unknown operation or flag, READ_ONLY without MAP, a handle or offset that is there or not against what the operation needs, an address,
@@ -1122,15 +1124,17 @@ struct drm_tessera_vm_bind {
  * struct drm_tessera_submit_vm - argument of DRM_IOCTL_TESSERA_SUBMIT_VM
  *
  * The commands are read by the device, at virtual addresses of the context's VM, as are base addresses of slots. They run unprivileged.
- * There is no list of objects: what is mapped and in a segment when the job is submitted is what it finds. Fences in @syncs that
+ * There is no list of objects: what is mapped and on the file's residency list when the job is submitted is what it finds. What has been moved out of
+ * that list is brought back first, as by MAKE_RESIDENT: all of it, wherever it is mapped (RES-2). Fences in @syncs that
  * jobs of this device do not signal are waited for in the call.
  *
  * Errors, with nothing run: -ENOENT: unknown context or syncobj, or its VM is being destroyed. -EOPNOTSUPP: a context without VM (and SUBMIT for one with). -EINVAL:
  * non-zero @flags or @pad, @cmds or @cmd_size no multiple of 8, or @cmd_size 0; a wait on a timeline point or syncobj
  * without fence. -E2BIG: more commands or syncs than the limits. -EIO: the context was lost to a hang, a bad access or a reset of
- * the device, or the VM is lost.
+ * the device, or the VM is lost. And those of &struct drm_tessera_make_resident: -ENOMEM: not all that is listed finds room beside what others may keep (MAKE_RESIDENT without
+ * handles says how much to EVICT), or others take it away time and again; or kernel memory is short. -EBUSY, -EIO: as an object on the list is locked, or lost.
  *
- * The job's fence carries: 0; -EFAULT: the device stopped at a bad access: an address where nothing is mapped, or what is mapped is in no segment,
+ * The job's fence carries: 0; -EFAULT: the device stopped at a bad access: an address where nothing is mapped, or what is mapped is not listed as resident,
  * a write to what is read-only, a bad packet, …: the context is lost; -ECANCELED: not run because that happened to an earlier job of it; -EIO: not
  * run because the VM is lost; and -ETIME and -ECANCELED as of &struct drm_tessera_submit.
  */

@@ -42,7 +42,7 @@
 #include "tessera_firmware.h"
 #include "vm/pt.h"
 #include "vm/remap.h"
-#include "vm/resident.h"
+#include "vm/listing.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
 
@@ -215,7 +215,7 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_residency_init(tdev);
 	if (ret)
 		return ret;
-	tessera_resident_init(tdev);
+	tessera_listing_init(tdev);
 	ret = tessera_cpu_window_init(tdev);
 	if (ret)
 		return ret;

@@ -118,7 +118,7 @@ struct tessera_cpu_window_ops {
 };
 
 /**
- * struct tessera_resident_ops - what mem/ and cpu/ tell residency lists, see vm/resident.c
+ * struct tessera_resident_ops - what mem/ and cpu/ tell residency lists, see vm/listing.c
  */
 struct tessera_resident_ops {
 	/** @moves: an object is going to; reservation held */

@@ -819,8 +819,12 @@ static int tessera_ioctl_evict(struct drm_device *drm, void *data, struct drm_fi
 		return -EINVAL;
 	ret = resident_get_handles(tdev, &args->handles, &handles);
 	if (!ret)
+		ret = tessera_work_begin(tdev);
+	if (!ret) {
 		ret = tessera_resident_evict(to_tessera_client(file)->resident, handles,
 					     args->handles.count);
+		ret = tessera_work_end(tdev, ret);
+	}
 	kvfree(handles);
 
 	return ret;

@@ -20,6 +20,7 @@
 #include "tessera_ioctl_vm.h"
 #include "tessera_uobj.h"
 #include "vm/bind.h"
+#include "vm/resident.h"
 #include "vm/vm.h"
 
 /**
@@ -44,8 +45,8 @@ int tessera_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file 
 		ret = tessera_work_begin(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_vm_create(tdev, &client->vms, client->account, &tessera_bind_gpuvm_ops,
-				&args->id);
+	ret = tessera_vm_create(tdev, &client->vms, client->account, client->resident,
+				&tessera_bind_gpuvm_ops, &args->id);
 
 	return tessera_work_end(tdev, ret);
 }
@@ -138,24 +139,18 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	return ret;
 }
 
-static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
-			 const struct drm_tessera_submit_vm *args)
+static int submit_vm_charged(struct tessera_device *tdev, struct drm_file *file,
+			     const struct drm_tessera_submit_vm *args,
+			     const struct drm_tessera_sync *syncs)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct tessera_quota *quota = &client->account->payer->work;
 	long bytes = min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
-	struct drm_tessera_sync *syncs;
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->syncs, sizeof(*syncs), sizeof(*syncs),
-				     TESSERA_MAX_SYNCS, (void **)&syncs);
+	ret = tessera_quota_enter(quota, bytes);
 	if (ret)
 		return ret;
-	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);
-	if (!ret)
-		ret = tessera_quota_enter(quota, bytes);
-	if (ret)
-		goto out_free;
 	ret = tessera_work_begin(tdev);
 	if (!ret) {
 		ret = tessera_submit_vm(tdev, file, &client->contexts, client->fences, args,
@@ -163,7 +158,34 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 		ret = tessera_work_end(tdev, ret);
 	}
 	tessera_quota_uncharge(quota, bytes);
-out_free:
+
+	return ret;
+}
+
+/* Times that others take away what a job needs before it is queued. */
+#define SUBMIT_TRIES	64
+
+static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
+			 const struct drm_tessera_submit_vm *args)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_sync *syncs;
+	u32 tries = SUBMIT_TRIES;
+	int ret;
+
+	ret = tessera_uobj_get_array(&args->syncs, sizeof(*syncs), sizeof(*syncs),
+				     TESSERA_MAX_SYNCS, (void **)&syncs);
+	if (ret)
+		return ret;
+	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);
+	while (!ret) {
+		ret = tessera_resident_ready(client->resident);
+		if (!ret)
+			ret = submit_vm_charged(tdev, file, args, syncs);
+		if (ret != -EAGAIN)
+			break;
+		ret = --tries ? 0 : -ENOMEM;
+	}
 	kvfree(syncs);
 
 	return ret;

@@ -21,7 +21,7 @@
 #include "submit/context.h"
 #include "submit/monitored.h"
 #include "tessera_device.h"
-#include "vm/resident.h"
+#include "vm/listing.h"
 #include "vm/vm.h"
 
 /**
@@ -106,7 +106,7 @@ void tessera_client_close(struct drm_file *file)
 	xa_destroy(&client->contexts);
 	tessera_vm_destroy_all(&client->vms);
 	xa_destroy(&client->vms);
-	tessera_resident_set_destroy(client->resident);
+	tessera_resident_set_put(client->resident);
 	tessera_budget_unwatch(client->tdev, &client->watch);
 	tessera_account_close(client->account);
 	tessera_monitored_set_destroy(client->fences);

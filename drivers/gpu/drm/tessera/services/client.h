@@ -11,7 +11,7 @@ struct tessera_backlog;		/* submit/backlog.h */
 struct tessera_device;
 struct tessera_monitored_set;	/* submit/monitored.c */
 struct tessera_paging_queue;	/* paging/queue.c */
-struct tessera_resident_set;	/* vm/resident.h */
+struct tessera_resident_set;	/* vm/listing.h */
 
 /**
  * struct tessera_client - an open file, &drm_file.driver_priv

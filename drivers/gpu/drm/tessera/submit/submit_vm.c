@@ -6,6 +6,8 @@
  * each object, so it costs the same whatever the VM maps. The commands run unprivileged, and what they can
  * reach is what the page tables say.
  *
+ * No job is queued while anything is missing that its client has listed as resident (RES-2).
+ *
  * What others than this device signal is waited for first, with nothing held: so whoever moves an object
  * of the VM waits for jobs of this device only. Then the engine's gate, then the lock of the page tables, where
  * the job learns of the changes before it and those after it learn of the job.
@@ -186,7 +188,8 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
  * @args: what it brought, checked
  * @syncs: the kernel's copy of the sync list
  *
- * Return: 0, or one of the errors of &struct drm_tessera_submit_vm; then nothing was run.
+ * Return: 0; -EAGAIN: tessera_resident_ready() has to be called again, with nothing held; or one of the errors of
+ * &struct drm_tessera_submit_vm. Then nothing was run.
  */
 int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
 		      struct tessera_monitored_set *fences,

@@ -48,6 +48,8 @@ struct bind_op {
 	/* What it may put in place; NULL once it has. */
 	struct tessera_mapping *mapping, *prev, *next;
 	struct tessera_pt_room room;
+	/* Addresses lead to @bo. */
+	bool shows;
 };
 
 /* One call. */
@@ -250,7 +252,7 @@ static bool op_source(const struct bind_op *op, struct tessera_pt_source *source
 		return true;
 	}
 
-	return op->bo && tessera_remap_source(op->bo, tessera_bo_segment(op->bo),
+	return op->shows && tessera_remap_source(op->bo, tessera_bo_segment(op->bo),
 					      tessera_bo_segment_offset(op->bo), &mapping, source);
 }
 
@@ -264,7 +266,7 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 		return -EIO;
 	if (op->bo && tessera_ioctl_bad(bind->vm->tdev, tessera_bo_is_offered(op->bo)))
 		return -EINVAL;
-	if (op->bo)
+	if (op->shows)
 		bind->change->lost[bind->change->num_lost++] = &op->bo->lost;
 	if (op_source(op, &source)) {
 		there = &source;
@@ -288,7 +290,7 @@ static int wait_for_moves(struct bind *bind)
 	for (i = 0; !ret && i < bind->num_ops; i++) {
 		struct tessera_bo *bo = bind->ops[i].bo;
 
-		if (!bo)
+		if (!bo || !bind->ops[i].shows)
 			continue;
 		ret = tessera_job_add_resv(tessera_paging_first_job(&bind->batch),
 					   bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL);
@@ -316,11 +318,14 @@ static u32 count_tables(struct bind *bind)
 static int bind_prepare(struct bind *bind)
 {
 	struct tessera_vm *vm = bind->vm;
-	u32 tables = count_tables(bind);
+	u32 i, tables;
 	int ret = 0;
-	u32 i;
 
+	for (i = 0; i < bind->num_ops; i++)
+		if (bind->ops[i].bo)
+			bind->ops[i].shows = tessera_remap_may_show(vm, bind->ops[i].bo);
 	/* Before there is room for all that. An operation leaves two parts more, at most. */
+	tables = count_tables(bind);
 	if (tables > TESSERA_MAX_TABLES ||
 	    vm->num_mappings + 2 * bind->num_ops > TESSERA_MAX_MAPPINGS)
 		return -ENOSPC;
@@ -375,8 +380,11 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 		/* Jobs do not say that they write it. */
 		op->bo->copy_valid = false;
 	}
-	if (op_source(op, &source))
+	if (op_source(op, &source)) {
 		tessera_space_map(bind->vm->space, op->args->address, op->args->range, &source);
+		if (op->bo)
+			to_tessera_vm_bo(op->vm_bo)->shown = true;
+	}
 
 	return 0;
 }
@@ -430,6 +438,8 @@ static int step_unmap(struct drm_gpuva_op *step, void *priv)
 /* For tessera_vm_create(). */
 const struct drm_gpuvm_ops tessera_bind_gpuvm_ops = {
 	.vm_free = tessera_vm_free,
+	.vm_bo_alloc = tessera_vm_bo_alloc,
+	.vm_bo_free = tessera_vm_bo_free,
 	.sm_step_map = step_map,
 	.sm_step_remap = step_remap,
 	.sm_step_unmap = step_unmap,
@@ -481,6 +491,7 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec)
 	struct drm_gem_object *obj;
 	struct dma_fence *fence;
 	int ret;
+	u32 i;
 
 	tessera_paging_begin(&bind->batch, bind->vm->space->queue, 0, NULL);
 	ret = bind_prepare(bind);
@@ -492,6 +503,9 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec)
 	/* Whoever frees memory that was unmapped waits until that is so. */
 	drm_exec_for_each_locked_object(exec, obj)
 		dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	for (i = 0; i < bind->num_ops; i++)
+		if (bind->ops[i].bo)
+			tessera_remap_settle(bind->ops[i].bo);
 	tessera_syncs_signal(&bind->syncs, fence);
 	dma_fence_put(fence);
 

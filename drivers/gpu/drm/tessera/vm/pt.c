@@ -34,6 +34,7 @@
 #include "hw/mmio.h"
 #include "segments/account.h"
 #include "tessera_device.h"
+#include "vm/listing.h"
 #include "vm/pt.h"
 #include "vm/pt_room.h"
 #include "vm/table.h"
@@ -193,7 +194,8 @@ static void space_give_asid(struct tessera_space *space)
 }
 
 static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
-						struct tessera_account *account)
+						struct tessera_account *account,
+						struct tessera_resident_set *resident)
 {
 	struct tessera_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
 
@@ -209,6 +211,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&space->queues);
 	space->tdev = tdev;
 	space->account = tessera_account_get(account);
+	space->resident = tessera_resident_set_get(resident);
 
 	return space;
 }
@@ -217,6 +220,7 @@ static void space_free_struct(struct tessera_space *space)
 {
 	tessera_leashes_cut(&space->leashes);
 	tessera_account_put(space->account);
+	tessera_resident_set_put(space->resident);
 	mutex_destroy(&space->lock);
 	kfree(space);
 }
@@ -225,13 +229,15 @@ static void space_free_struct(struct tessera_space *space)
  * tessera_space_create() - make page tables where nothing is mapped
  * @tdev: the device
  * @account: who pays, bound
+ * @resident: what they may lead to
  *
  * Return: the tables with one reference; -ENOSPC if the client, or all, have too many; or -ENOMEM.
  */
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
-					   struct tessera_account *account)
+					   struct tessera_account *account,
+					   struct tessera_resident_set *resident)
 {
-	struct tessera_space *space = space_alloc_struct(tdev, account);
+	struct tessera_space *space = space_alloc_struct(tdev, account, resident);
 	int ret;
 
 	if (!space)
@@ -795,7 +801,10 @@ static int space_write_all(struct tessera_space *space)
  * @job: the job, not armed; waits for all changes there were
  * @gate: no change may wait for others than this device
  *
- * Return: 0; -EINPROGRESS if one does; -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
+ * No job is queued while what its client has listed as resident is not (RES-2): who takes that away says so before he
+ * takes the lock.
+ *
+ * Return: 0; -EAGAIN in that case; -EINPROGRESS if a change may wait; -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
  */
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate)
 {
@@ -806,6 +815,8 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 		ret = -EIO;
 	else if (space->closed)
 		ret = -ENOENT;
+	else if (!tessera_resident_complete(space->resident))
+		ret = -EAGAIN;
 	else if (gate && is_late(space))
 		ret = -EINPROGRESS;
 	else if (space->stale)

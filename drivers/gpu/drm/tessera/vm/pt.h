@@ -16,6 +16,7 @@ struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_job;		/* exec/job.h */
 struct tessera_pt_room;		/* vm/pt_room.h */
+struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 
 /**
@@ -32,6 +33,8 @@ struct tessera_space {
 	struct tessera_device *tdev;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
+	/** @resident: what its addresses may lead to; holds a reference */
+	struct tessera_resident_set *resident;
 	/** @queue: for its own paging; holds a reference */
 	struct tessera_paging_queue *queue;
 	/** @asid: what the device knows it by */
@@ -104,7 +107,8 @@ struct tessera_pt_change {
 
 int tessera_space_init(struct tessera_device *tdev);
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
-					   struct tessera_account *account);
+					   struct tessera_account *account,
+					   struct tessera_resident_set *resident);
 struct tessera_space *tessera_space_get(struct tessera_space *space);
 void tessera_space_put(struct tessera_space *space);
 u64 tessera_space_root(const struct tessera_space *space);

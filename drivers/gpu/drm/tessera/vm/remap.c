@@ -3,10 +3,13 @@
  * DOC: objects that move beneath their addresses
  *
  * An object keeps its addresses in all VMs that map it, wherever it goes (RES-5). The batch that moves it
- * first has those addresses lead nowhere, then moves the bytes, then has them lead to the new place; if
- * there is none in a segment, accesses fault. So they do in a VM where saying that takes more memory than somebody
- * else's move is to pay for, or than its client may have. It waits for all jobs of these VMs that are queued, and those to
- * come wait for it.
+ * first has those addresses lead nowhere, then moves the bytes, then has them lead to the new place, if
+ * that is in a segment. It waits for all jobs queued in the VMs that leave, and jobs to come wait for it.
+ *
+ * Addresses lead to an object only in VMs of files that list it as resident (RES-2), and to all of its mappings or none
+ * (&tessera_vm_bo.shown). Where saying so takes more memory than somebody else's move is to pay for, or than the VM's client
+ * may have, they lead nowhere, and its list says that the object is missing: so the next job has it put right, at its
+ * own client's cost. Otherwise only what is shown costs a move anything.
  *
  * Pages in an aperture are mapped as what they are, pages of the system: the GPU reaches them either way.
  *
@@ -16,16 +19,20 @@
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_gpuvm.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "exec/job.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
 #include "paging/cache.h"
 #include "paging/queue.h"
+#include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
+#include "vm/listing.h"
 #include "vm/pt.h"
 #include "vm/pt_room.h"
 #include "vm/remap.h"
@@ -39,10 +46,15 @@
 /* Each VM has a part of them, so that none lives at the cost of others, and no less than this. */
 #define MIN_WRITES	64U
 
+/* Objects whose addresses change in one batch. */
+#define GROUP_OBJECTS	64
+
 /* What becomes of one VM. */
 struct remap_space {
 	struct tessera_space *space;
 	struct drm_gpuvm_bo *vm_bo;
+	/* The object is found there, and is not to be. */
+	bool hides;
 	struct tessera_pt_change *change;
 	struct tessera_pt_room out, in;
 	u32 tables;
@@ -101,15 +113,44 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 	return true;
 }
 
+static bool is_shown(struct drm_gpuvm_bo *vm_bo)
+{
+	return to_tessera_vm_bo(vm_bo)->shown;
+}
+
+static struct tessera_resident_set *set_of(struct drm_gpuvm_bo *vm_bo)
+{
+	return to_tessera_vm(vm_bo->vm)->space->resident;
+}
+
+/* Whether a move makes a difference there. */
+static bool is_concerned(struct tessera_bo *bo, struct drm_gpuvm_bo *vm_bo)
+{
+	return is_shown(vm_bo) || tessera_listing_find(set_of(vm_bo), bo);
+}
+
 static u32 count_spaces(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 	u32 num = 0;
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
-		num++;
+		num += is_concerned(bo, vm_bo);
 
 	return num;
+}
+
+/* Lists learn where an object they have is not found. */
+static void tell_lists(struct tessera_bo *bo)
+{
+	struct drm_gpuvm_bo *vm_bo;
+
+	/* A file may have several VMs. */
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
+		tessera_listing_set_hidden(set_of(vm_bo), bo, false);
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
+		if (!is_shown(vm_bo))
+			tessera_listing_set_hidden(set_of(vm_bo), bo, true);
 }
 
 static void remap_free(struct tessera_remap *remap)
@@ -141,10 +182,14 @@ static struct tessera_remap *remap_alloc(struct tessera_bo *bo)
 		return NULL;
 	}
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
-		struct remap_space *rs = &remap->spaces[remap->num_spaces++];
+		struct remap_space *rs;
 
+		if (!is_concerned(bo, vm_bo))
+			continue;
+		rs = &remap->spaces[remap->num_spaces++];
 		rs->vm_bo = vm_bo;
 		rs->space = to_tessera_vm(vm_bo->vm)->space;
+		rs->hides = is_shown(vm_bo);
 	}
 	remap->bo = bo;
 
@@ -177,7 +222,7 @@ static int remap_make_room_out(struct tessera_remap *remap, struct remap_space *
 	rs->change = tessera_pt_change_create(rs->space);
 	if (!rs->change)
 		return -ENOMEM;
-	if (!remap->from)
+	if (!rs->hides)
 		return 0;
 	drm_gpuvm_bo_for_each_va(va, vm_bo) {
 		if (seen_before(&seen, va)) {
@@ -203,7 +248,7 @@ static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_p
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (!tessera_bo_is_in_vm(bo))
+	if (!count_spaces(bo))
 		return NULL;
 	remap = remap_alloc(bo);
 	if (!remap)
@@ -231,6 +276,8 @@ static int remap_make_room_in(struct tessera_remap *remap, struct remap_space *r
 	struct drm_gpuva *va;
 	bool lists = false;
 
+	if (!tessera_listing_find(set_of(vm_bo), remap->bo))
+		return 0;
 	drm_gpuvm_bo_for_each_va(va, vm_bo) {
 		if (!tessera_remap_source(remap->bo, remap->to, remap->to_offset,
 					  to_tessera_mapping(va), &source))
@@ -314,7 +361,7 @@ static void remap_map(struct tessera_remap *remap, struct remap_space *rs)
 
 static void remap_apply(struct tessera_remap *remap, struct remap_space *rs)
 {
-	if (remap->from) {
+	if (rs->hides) {
 		remap_unmap(rs);
 		tessera_space_emit(rs->space, &rs->out);
 	}
@@ -322,6 +369,7 @@ static void remap_apply(struct tessera_remap *remap, struct remap_space *rs)
 		remap_map(remap, rs);
 		tessera_space_emit(rs->space, &rs->in);
 	}
+	to_tessera_vm_bo(rs->vm_bo)->shown = rs->shows;
 	tessera_space_attach(rs->space, rs->change, remap->batch);
 	rs->change = NULL;
 	tessera_space_trim(rs->space);
@@ -339,10 +387,10 @@ static int remap_change(struct tessera_remap *remap)
 	remap_lock(remap);
 	for (i = 0; !ret && i < remap->num_spaces; i++) {
 		rs = &remap->spaces[i];
-		/* Of a client that has too many, accesses fault; nobody else is kept from moving. */
+		/* A client that has too many keeps nobody else from moving. */
 		if (rs->shows && tessera_space_reserve(rs->space, rs->tables))
 			rs->shows = false;
-		ret = tessera_space_order(rs->space, remap->batch, true);
+		ret = tessera_space_order(rs->space, remap->batch, rs->hides);
 	}
 	if (ret) {
 		remap_unlock(remap);
@@ -365,6 +413,7 @@ static void remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 		tessera_space_updated(remap->spaces[i].space, fence);
 	if (remap->locked)
 		remap_unlock(remap);
+	tell_lists(remap->bo);
 	remap_free(remap);
 }
 
@@ -377,13 +426,17 @@ static void remap_drop(struct tessera_bo *bo)
 	dma_resv_assert_held(bo->tbo.base.resv);
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
+		if (!is_shown(vm_bo))
+			continue;
 		rs.vm_bo = vm_bo;
 		rs.space = to_tessera_vm(vm_bo->vm)->space;
 		mutex_lock(&rs.space->lock);
 		remap_unmap(&rs);
 		tessera_space_forget(rs.space);
 		mutex_unlock(&rs.space->lock);
+		to_tessera_vm_bo(vm_bo)->shown = false;
 	}
+	tell_lists(bo);
 }
 
 static const struct tessera_vm_ops remap_ops = {
@@ -393,6 +446,312 @@ static const struct tessera_vm_ops remap_ops = {
 	.end = remap_end,
 	.drop = remap_drop,
 };
+
+/* ---- Where the object stays ------------------------------------------------ */
+
+/* Objects of one VM whose addresses change together. */
+struct group {
+	struct tessera_space *space;
+	bool show;
+	struct drm_gpuvm_bo *vm_bos[GROUP_OBJECTS];
+	u32 num;
+	u32 writes, tables;
+	bool lists;
+	struct tessera_paging_batch batch;
+	struct tessera_pt_change *change;
+	struct tessera_pt_room room;
+	/* Of the batches. */
+	struct tessera_fences *fences;
+};
+
+static struct tessera_bo *bo_of(struct drm_gpuvm_bo *vm_bo)
+{
+	return gem_to_tessera_bo(vm_bo->obj);
+}
+
+/* Where an object is, to be mapped. */
+static bool source_now(struct tessera_bo *bo, struct drm_gpuva *va,
+		       struct tessera_pt_source *source)
+{
+	return tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_segment_offset(bo),
+				    to_tessera_mapping(va), source);
+}
+
+/* What an object takes. */
+static bool group_measure(struct group *group, struct drm_gpuvm_bo *vm_bo)
+{
+	struct tessera_pt_source source, *there = NULL;
+	struct remap_seen seen = { };
+	struct drm_gpuva *va;
+
+	drm_gpuvm_bo_for_each_va(va, vm_bo) {
+		if (group->show) {
+			if (!source_now(bo_of(vm_bo), va, &source))
+				return false;
+			there = &source;
+			group->lists |= !!source.pages;
+		}
+		if (seen_before(&seen, va)) {
+			group->lists = true;
+			continue;
+		}
+		group->writes += tessera_pt_writes_bound(va->va.addr, va->va.range, there);
+		if (there)
+			group->tables += tessera_pt_tables_bound(va->va.addr, va->va.range, there);
+	}
+
+	return true;
+}
+
+/* Bytes that are on their way come first, and failing that they are not to be found. */
+static int group_wait_for_moves(struct group *group, struct tessera_bo *bo)
+{
+	group->change->lost[group->change->num_lost++] = &bo->lost;
+	if (tessera_segment_is_aperture(tessera_bo_segment(bo)))
+		tessera_coherence_for_job(bo, tessera_listing_writes(bo));
+
+	return tessera_job_add_resv(tessera_paging_first_job(&group->batch), bo->tbo.base.resv,
+				    DMA_RESV_USAGE_KERNEL);
+}
+
+static int group_prepare(struct group *group)
+{
+	u32 i;
+	int ret;
+
+	group->change = tessera_pt_change_create(group->space);
+	if (!group->change)
+		return -ENOMEM;
+	group->change->lost = kvcalloc(group->num, sizeof(*group->change->lost),
+				       GFP_KERNEL_ACCOUNT);
+	if (!group->change->lost)
+		return -ENOMEM;
+	ret = tessera_pt_room_init(&group->room, &group->batch, group->writes, group->lists);
+	if (!ret)
+		ret = tessera_paging_prepare(&group->batch, NULL);
+	for (i = 0; !ret && i < group->num; i++) {
+		struct tessera_bo *bo = bo_of(group->vm_bos[i]);
+
+		ret = dma_resv_reserve_fences(bo->tbo.base.resv, 1);
+		if (!ret && group->show)
+			ret = group_wait_for_moves(group, bo);
+	}
+
+	return ret;
+}
+
+static void group_change(struct group *group, struct drm_gpuvm_bo *vm_bo)
+{
+	struct tessera_pt_source source;
+	struct drm_gpuva *va;
+
+	drm_gpuvm_bo_for_each_va(va, vm_bo) {
+		if (!group->show)
+			tessera_space_unmap(group->space, va->va.addr, va->va.range);
+		else if (source_now(bo_of(vm_bo), va, &source))
+			tessera_space_map(group->space, va->va.addr, va->va.range, &source);
+	}
+	to_tessera_vm_bo(vm_bo)->shown = group->show;
+}
+
+static struct dma_fence *group_push(struct group *group)
+{
+	struct tessera_space *space = group->space;
+	struct dma_fence *fence;
+	u32 i;
+	int ret = 0;
+
+	mutex_lock(&space->lock);
+	if (atomic_read(&space->lost))
+		ret = -EIO;
+	if (!ret)
+		ret = tessera_space_reserve(space, group->tables);
+	if (!ret)
+		ret = tessera_space_order(space, &group->batch, !group->show);
+	if (ret) {
+		tessera_space_trim(space);
+		mutex_unlock(&space->lock);
+		return ERR_PTR(ret);
+	}
+	for (i = 0; i < group->num; i++)
+		group_change(group, group->vm_bos[i]);
+	tessera_space_emit(space, &group->room);
+	tessera_space_attach(space, group->change, &group->batch);
+	group->change = NULL;
+	fence = tessera_paging_push(&group->batch);
+	tessera_space_updated(space, fence);
+	tessera_space_trim(space);
+	mutex_unlock(&space->lock);
+
+	return fence;
+}
+
+static int group_queue(struct group *group)
+{
+	struct dma_fence *fence;
+	u32 i;
+	int ret;
+
+	tessera_paging_begin(&group->batch, group->space->queue, 0, NULL);
+	ret = group_prepare(group);
+	if (!ret) {
+		fence = group_push(group);
+		ret = PTR_ERR_OR_ZERO(fence);
+	}
+	if (ret) {
+		tessera_paging_abort(&group->batch);
+		return ret;
+	}
+	/* Whoever moves the object then waits until that is so. */
+	for (i = 0; i < group->num; i++)
+		dma_resv_add_fence(group->vm_bos[i]->obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	if (group->fences)
+		ret = tessera_fences_add(group->fences, fence);
+	dma_fence_put(fence);
+
+	return ret;
+}
+
+/* What there is so far. */
+static int group_end(struct group *group)
+{
+	int ret = group->num ? group_queue(group) : 0;
+
+	tessera_pt_change_cancel(group->change);
+	tessera_pt_room_fini(&group->room);
+	group->change = NULL;
+	group->room = (struct tessera_pt_room) { };
+	group->num = 0;
+	group->writes = 0;
+	group->tables = 0;
+	group->lists = false;
+
+	return ret;
+}
+
+static int group_add(struct group *group, struct drm_gpuvm_bo *vm_bo)
+{
+	struct tessera_space *space = to_tessera_vm(vm_bo->vm)->space;
+	int ret = 0;
+
+	if (group->space != space || group->num == GROUP_OBJECTS || group->writes > MAX_WRITES)
+		ret = group_end(group);
+	if (ret)
+		return ret;
+	group->space = space;
+	if (group_measure(group, vm_bo))
+		group->vm_bos[group->num++] = vm_bo;
+
+	return 0;
+}
+
+static int group_add_all(struct group *group, struct tessera_resident_set *set,
+			 struct tessera_bo *bo)
+{
+	struct drm_gpuvm_bo *vm_bo;
+	int ret = 0;
+
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
+		if (set_of(vm_bo) != set || is_shown(vm_bo) == group->show)
+			continue;
+		ret = group_add(group, vm_bo);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+static int show_all(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
+		    bool show, struct tessera_fences *fences)
+{
+	struct group *group;
+	u32 i;
+	int ret = 0, idx;
+
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return -ENOMEM;
+	group->show = show;
+	group->fences = fences;
+	if (drm_dev_enter(&set->tdev->drm, &idx)) {
+		for (i = 0; !ret && i < num; i++)
+			ret = group_add_all(group, set, bos[i]);
+		ret = group_end(group) ?: ret;
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+	kfree(group);
+	for (i = 0; i < num; i++) {
+		/* There may be no VM left that maps it. */
+		tessera_listing_set_hidden(set, bos[i], false);
+		tell_lists(bos[i]);
+	}
+
+	return ret;
+}
+
+/**
+ * tessera_remap_show() - have a file's VMs lead to objects
+ * @set: the file's list, which has them
+ * @bos: the objects, reservations held
+ * @num: how many
+ * @fences: fences are added to it; all signal when that is so
+ *
+ * Those that are in no segment stay as they are.
+ *
+ * Return: 0, -ENOSPC for too many page tables, -EIO if a VM is lost, -ENODEV or -ENOMEM; then some may be shown.
+ */
+int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
+		       struct tessera_fences *fences)
+{
+	return show_all(set, bos, num, true, fences);
+}
+
+/**
+ * tessera_remap_hide() - have a file's VMs not lead to objects any more
+ * @set: the file's list, which does not have them any more
+ * @bos: the objects, reservations held
+ * @num: how many
+ *
+ * When the jobs that are queued are done. Those for which there is no memory stay where they are found until they move.
+ */
+void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
+{
+	int ret = show_all(set, bos, num, false, NULL);
+
+	if (ret)
+		drm_dbg(&set->tdev->drm, "what was evicted can still be reached: %d\n", ret);
+}
+
+/**
+ * tessera_remap_may_show() - ask whether a new mapping is to lead to its object
+ * @vm: the VM
+ * @bo: the object, reservation held
+ *
+ * Return: false if other mappings of the VM do not, or the object is not listed.
+ */
+bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo)
+{
+	struct drm_gpuvm_bo *vm_bo = drm_gpuvm_bo_find(&vm->base, &bo->tbo.base);
+	bool show;
+
+	show = vm_bo ? is_shown(vm_bo) : !!tessera_listing_find(vm->space->resident, bo);
+	drm_gpuvm_bo_put(vm_bo);
+
+	return show;
+}
+
+/**
+ * tessera_remap_settle() - there are new mappings of an object
+ * @bo: the object, reservation held
+ */
+void tessera_remap_settle(struct tessera_bo *bo)
+{
+	tell_lists(bo);
+	tessera_listing_settle(bo);
+}
 
 /**
  * tessera_remap_init() - have moves know of VMs

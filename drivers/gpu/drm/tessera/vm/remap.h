@@ -6,12 +6,20 @@
 
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
+struct tessera_fences;		/* segments/manager.h */
 struct tessera_mapping;		/* vm/vm.h */
 struct tessera_pt_source;	/* vm/pt.h */
+struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
+struct tessera_vm;		/* vm/vm.h */
 
 void tessera_remap_init(struct tessera_device *tdev);
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg, u64 offset,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source);
+int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
+		       struct tessera_fences *fences);
+void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num);
+bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo);
+void tessera_remap_settle(struct tessera_bo *bo);
 
 #endif /* __TESSERA_VM_REMAP_H__ */

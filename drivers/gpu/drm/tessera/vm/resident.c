@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: residency lists
+ * DOC: residency
  *
- * What a client wants resident while its jobs run that bring no list of their own: objects,
- * each with a count, per open file (RES-1). Making objects resident brings them, and whatever
- * of the list has been moved out meanwhile, into segments where the GPU can do all it may, or
- * changes nothing and says how much is missing (RES-3).
- *
- * Others may still make listed objects move out: a client above its fair share gives way, and
- * so does one without demand (pure/victim.c); so do CPU accesses and suspend. Before it takes
- * anything away a move puts the object on the list of what was evicted. A job is to be
- * armed only while that list is empty: else all is brought back first (RES-2); nobody asks yet. So a submission costs the
- * same whatever is listed. Whoever arms it does so under a lock that a move of what it can reach
- * takes later than it writes the list, and waits for it.
+ * Making objects resident brings them, and whatever of the client's list (vm/listing.c) has been moved out
+ * meanwhile, into segments where the GPU can do all it may, and has addresses of the client's VMs lead there;
+ * or it changes nothing and says how much is missing (RES-3). Letting go of them takes them from these addresses
+ * when the jobs that may use them are done (RES-6).
  *
  * Who cannot have all back, because others are within their shares, is told so (-ENOMEM) and
  * waits for nobody. What is listed is not taken from one who holds no more than the one
@@ -49,6 +42,8 @@
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
+#include "vm/listing.h"
+#include "vm/remap.h"
 #include "vm/resident.h"
 
 /* Attempts to find room that is there by the numbers, and others keep taking. */
@@ -60,6 +55,9 @@
 
 /* Rounds after which others must have taken away what the ones before brought. */
 #define MAX_ROUNDS	1024
+
+/* How often a client says that it uses what it has: much more often than that is forgotten. */
+#define WANT_JIFFIES	(HZ / 8)
 
 /* Kernel memory of a move: a paging job, its buffer and page list, and a victim's. */
 #define MOVE_BYTES	(10 * 1024L)
@@ -87,94 +85,16 @@ struct make {
 	u32 segments;
 	/* When to wait for room no more; 0: it has not been waited for. */
 	u64 patience;
+	/* Of changes of page tables. */
+	struct tessera_fences shows;
 };
-
-/* ---- Listings --------------------------------------------------------------- */
-
-static void listing_mark(struct tessera_listing *listing, bool evicted)
-{
-	struct tessera_resident_set *set = listing->set;
-
-	mutex_lock(&set->lock);
-	if (evicted && list_empty(&listing->evicted)) {
-		list_add_tail(&listing->evicted, &set->evicted);
-		WRITE_ONCE(set->num_evicted, set->num_evicted + 1);
-	} else if (!evicted && !list_empty(&listing->evicted)) {
-		list_del_init(&listing->evicted);
-		WRITE_ONCE(set->num_evicted, set->num_evicted - 1);
-	}
-	mutex_unlock(&set->lock);
-}
-
-static int listing_add(struct tessera_resident_set *set, struct tessera_bo *bo)
-{
-	struct tessera_listing *listing = xa_load(&set->listings, bo->id);
-	int ret;
-
-	dma_resv_assert_held(bo->tbo.base.resv);
-
-	if (!listing) {
-		listing = kzalloc(sizeof(*listing), GFP_KERNEL_ACCOUNT);
-		if (!listing)
-			return -ENOMEM;
-		listing->set = set;
-		listing->bo = bo;
-		INIT_LIST_HEAD(&listing->evicted);
-		ret = xa_err(xa_store(&set->listings, bo->id, listing, GFP_KERNEL_ACCOUNT));
-		if (ret) {
-			kfree(listing);
-			return ret;
-		}
-		list_add_tail(&listing->node, &bo->listings);
-	}
-	listing->count++;
-	WRITE_ONCE(bo->listed, bo->listed + 1);
-
-	return 0;
-}
-
-static void listing_drop(struct tessera_listing *listing, u64 count)
-{
-	struct tessera_bo *bo = listing->bo;
-
-	dma_resv_assert_held(bo->tbo.base.resv);
-
-	WRITE_ONCE(bo->listed, bo->listed - count);
-	listing->count -= count;
-	if (listing->count)
-		return;
-
-	/* Jobs have used it until now, for all anybody knows. */
-	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
-	listing_mark(listing, false);
-	list_del(&listing->node);
-	xa_erase(&listing->set->listings, bo->id);
-	kfree(listing);
-}
-
-/**
- * tessera_resident_lists() - ask whether an object is in a residency list
- * @set: the list
- * @bo: the object; the answer lasts as long as its reservation is held
- *
- * Return: true if it is.
- */
-bool tessera_resident_lists(struct tessera_resident_set *set, const struct tessera_bo *bo)
-{
-	return xa_load(&set->listings, bo->id);
-}
 
 static bool make_spares(struct tessera_bo *bo, void *data)
 {
-	return tessera_resident_lists(data, bo);
+	return tessera_listing_find(data, bo);
 }
 
 /* ---- Making resident ---------------------------------------------------------- */
-
-static bool bo_is_written(const struct tessera_bo *bo)
-{
-	return !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY);
-}
 
 static void put_bos(struct tessera_bo **bos, u32 num)
 {
@@ -198,24 +118,6 @@ static int get_bos(struct drm_file *file, const u32 *handles, struct tessera_bo 
 	return 0;
 }
 
-static u32 get_evicted_locked(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max)
-{
-	struct tessera_listing *listing;
-	u32 num = 0;
-
-	lockdep_assert_held(&set->lock);
-
-	list_for_each_entry(listing, &set->evicted, evicted) {
-		if (num == max)
-			break;
-		/* Who gives up the last handle takes the listing away before. */
-		tessera_bo_get(listing->bo);
-		bos[num++] = listing->bo;
-	}
-
-	return num;
-}
-
 /* All that has been moved out, in front of all that is asked for. */
 static int make_collect(struct make *make, struct tessera_bo **bos, u32 num)
 {
@@ -226,9 +128,7 @@ static int make_collect(struct make *make, struct tessera_bo **bos, u32 num)
 	make->bos = kvcalloc(room + num + 1, sizeof(*make->bos), GFP_KERNEL_ACCOUNT);
 	if (!make->bos)
 		return -ENOMEM;
-	mutex_lock(&set->lock);
-	make->num_back = get_evicted_locked(set, make->bos, room);
-	mutex_unlock(&set->lock);
+	make->num_back = tessera_listing_get_evicted(set, make->bos, room);
 	make->num = make->num_back;
 
 	for (i = 0; i < num; i++) {
@@ -270,7 +170,7 @@ static int make_lock(struct make *make)
 static void make_unlist(struct make *make, u32 end)
 {
 	while (end-- > make->num_back)
-		listing_drop(xa_load(&make->set->listings, make->bos[end]->id), 1);
+		tessera_listing_drop(tessera_listing_find(make->set, make->bos[end]), 1);
 }
 
 static int make_list(struct make *make)
@@ -279,7 +179,7 @@ static int make_list(struct make *make)
 	int ret;
 
 	for (i = make->num_back; i < make->num; i++) {
-		ret = listing_add(make->set, make->bos[i]);
+		ret = tessera_listing_add(make->set, make->bos[i]);
 		if (ret) {
 			make_unlist(make, i);
 			return ret;
@@ -294,8 +194,8 @@ static bool make_needs(struct make *make, u32 index)
 	struct tessera_bo *bo = make->bos[index];
 
 	/* It may have been evicted, or closed, since. */
-	return tessera_resident_lists(make->set, bo) &&
-	       tessera_residency_serves(bo, bo_is_written(bo)) <= 0;
+	return tessera_listing_find(make->set, bo) &&
+	       tessera_residency_serves(bo, tessera_listing_writes(bo)) <= 0;
 }
 
 static int make_place(struct make *make, u32 index)
@@ -303,19 +203,19 @@ static int make_place(struct make *make, u32 index)
 	struct tessera_bo *bo = make->bos[index];
 	int ret;
 
-	if (!tessera_resident_lists(make->set, bo))
+	if (!tessera_listing_find(make->set, bo))
 		return 0;
-	if (tessera_bo_is_locked_out(bo, bo_is_written(bo)))
+	if (tessera_bo_is_locked_out(bo, tessera_listing_writes(bo)))
 		return -EBUSY;
-	if (!tessera_residency_serves(bo, bo_is_written(bo))) {
+	if (!tessera_residency_serves(bo, tessera_listing_writes(bo))) {
 		if (!make->moves)
 			return -EINPROGRESS;
 		make->moves--;
 	}
 
-	ret = tessera_residency_validate(bo, bo_is_written(bo), &make->rules);
+	ret = tessera_residency_validate(bo, tessera_listing_writes(bo), &make->rules);
 	if (!ret)
-		tessera_residency_commit(bo, bo_is_written(bo), make->stamp);
+		tessera_residency_commit(bo, tessera_listing_writes(bo), make->stamp);
 
 	return ret;
 }
@@ -341,7 +241,7 @@ static u32 bo_segments(struct tessera_bo *bo)
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
 		if ((tessera_bo_allowed(bo) & BIT(seg->id)) &&
-		    !(bo_is_written(bo) && (seg->flags & TSR_SEGF_GPU_READ_ONLY)))
+		    !(tessera_listing_writes(bo) && (seg->flags & TSR_SEGF_GPU_READ_ONLY)))
 			set |= BIT(i);
 	}
 
@@ -443,6 +343,19 @@ static int make_place_all(struct make *make)
 	return 0;
 }
 
+static int make_show_all(struct make *make)
+{
+	u32 i;
+	int ret;
+
+	ret = tessera_remap_show(make->set, make->bos, make->num, &make->shows);
+	for (i = 0; i < make->num; i++)
+		tessera_listing_settle(make->bos[i]);
+
+	/* The client has too many page tables: no room in a segment helps. */
+	return ret == -ENOSPC ? -ENOMEM : ret;
+}
+
 static int add_moves(struct tessera_fences *fences, struct tessera_bo *bo)
 {
 	struct dma_resv_iter cursor;
@@ -467,6 +380,9 @@ static int make_fence(struct make *make)
 	u32 i;
 	int ret = 0;
 
+	for (i = 0; i < make->shows.num && !ret; i++)
+		if (!dma_fence_is_signaled(make->shows.fence[i]))
+			ret = tessera_fences_add(&fences, make->shows.fence[i]);
 	for (i = 0; i < make->num && !ret; i++)
 		ret = add_moves(&fences, make->bos[i]);
 	if (ret)
@@ -498,6 +414,8 @@ static int make_locked(struct make *make)
 	if (ret)
 		return ret;
 	ret = make_place_all(make);
+	if (!ret)
+		ret = make_show_all(make);
 	if (!ret)
 		ret = make_fence(make);
 	if (ret)
@@ -632,6 +550,7 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 			break;
 	} while (!ret);
 	tessera_victims_forget(&make->rules);
+	tessera_fences_fini(&make->shows);
 
 	return ret;
 }
@@ -653,20 +572,6 @@ static int make_charged(struct make *make, struct tessera_bo **bos, u32 num)
 	return ret;
 }
 
-static void resident_close(struct tessera_bo *bo, struct drm_file *file)
-{
-	struct tessera_listing *listing, *next;
-
-	/* Who is about to add himself looks for the handle afterwards. */
-	if (list_empty(&bo->listings))
-		return;
-	dma_resv_lock(bo->tbo.base.resv, NULL);
-	list_for_each_entry_safe(listing, next, &bo->listings, node)
-		if (listing->set->file == file)
-			listing_drop(listing, listing->count);
-	dma_resv_unlock(bo->tbo.base.resv);
-}
-
 /* What has lost its handle meanwhile is listed no longer. */
 static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 			  struct tessera_bo **bos, u32 num)
@@ -677,20 +582,21 @@ static void check_handles(struct tessera_resident_set *set, const u32 *handles,
 	for (i = 0; i < num; i++) {
 		now = tessera_bo_lookup(set->file, handles[i]);
 		if (now != bos[i])
-			resident_close(bos[i], set->file);
+			tessera_listing_close(bos[i], set->file);
 		if (now)
 			tessera_bo_put(now);
 	}
 }
 
-/**
- * tessera_resident_want() - a client uses what it has
- * @set: its list
- */
-void tessera_resident_want(struct tessera_resident_set *set)
+/* The client uses what it has. Others hear of that under a lock of the device, so not with every job. */
+static void resident_want(struct tessera_resident_set *set)
 {
+	unsigned long now = jiffies;
 	u32 i;
 
+	if (time_in_range(now, READ_ONCE(set->wanted), READ_ONCE(set->wanted) + WANT_JIFFIES))
+		return;
+	WRITE_ONCE(set->wanted, now);
 	for (i = 0; i < tessera_segment_count(set->tdev); i++)
 		if (atomic64_read(&set->account->resident[i]))
 			tessera_account_want(set->account, i);
@@ -720,7 +626,7 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 	struct tessera_bo **bos;
 	int ret;
 
-	tessera_resident_want(set);
+	resident_want(set);
 	/* Kept until the handles have been looked at once more. */
 	bos = kvcalloc(num + 1, sizeof(*bos), GFP_KERNEL_ACCOUNT);
 	if (!bos)
@@ -746,14 +652,14 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
 	int ret = 0;
 
 	for (i = 0; i < num && !ret; i++) {
-		listing = xa_load(&set->listings, bos[i]->id);
+		listing = tessera_listing_find(set, bos[i]);
 		if (tessera_ioctl_bad(set->tdev, !listing || listing->dropping == listing->count))
 			ret = -EINVAL;
 		else
 			listing->dropping++;
 	}
 	while (ret && --i)
-		((struct tessera_listing *)xa_load(&set->listings, bos[i - 1]->id))->dropping--;
+		tessera_listing_find(set, bos[i - 1])->dropping--;
 
 	return ret;
 }
@@ -761,13 +667,17 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
 static void evict_apply(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
 	struct tessera_listing *listing;
-	u32 i;
+	u32 i, gone = 0;
 
 	for (i = 0; i < num; i++) {
-		listing = xa_load(&set->listings, bos[i]->id);
+		listing = tessera_listing_find(set, bos[i]);
 		listing->dropping--;
-		listing_drop(listing, 1);
+		if (!tessera_listing_drop(listing, 1))
+			continue;
+		swap(bos[gone], bos[i]);
+		gone++;
 	}
+	tessera_remap_hide(set, bos, gone);
 }
 
 static int evict_bos(struct make *make)
@@ -792,7 +702,7 @@ static int evict_bos(struct make *make)
  * @handles: handles of the objects
  * @num: how many
  *
- * They move out when somebody wants their room.
+ * They move out when somebody wants their room. Between tessera_work_begin() and tessera_work_end().
  *
  * Return: 0, or one of the errors of &struct drm_tessera_evict, with nothing changed.
  */
@@ -817,99 +727,25 @@ int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles,
 /* ---- Jobs ------------------------------------------------------------------------ */
 
 /**
- * tessera_resident_bring_back() - have all that is listed where jobs find it
+ * tessera_resident_ready() - have all that is listed where jobs find it
  * @set: the list
  *
- * To be called when tessera_resident_complete() says no. No lock may be held.
+ * It may be moved out again before a job is armed: who does that looks at tessera_resident_complete() under the
+ * lock of the page tables. No lock may be held, and nothing be charged that waits for the call.
  *
  * Return: 0; or an error of tessera_resident_make().
  */
-int tessera_resident_bring_back(struct tessera_resident_set *set)
+int tessera_resident_ready(struct tessera_resident_set *set)
 {
 	struct tessera_resident_answer answer = { };
 	int ret;
 
+	if (tessera_resident_complete(set)) {
+		resident_want(set);
+		return 0;
+	}
 	ret = tessera_resident_make(set, NULL, 0, &answer);
 	dma_fence_put(answer.fence);
 
 	return ret;
-}
-
-/* ---- Moves ------------------------------------------------------------------------ */
-
-static void resident_moves(struct tessera_bo *bo)
-{
-	struct tessera_listing *listing;
-
-	list_for_each_entry(listing, &bo->listings, node)
-		listing_mark(listing, true);
-}
-
-/* What is offered is not missed until it is reclaimed, which tells so. */
-static void resident_moved(struct tessera_bo *bo)
-{
-	bool serves = tessera_residency_serves(bo, bo_is_written(bo)) > 0;
-	struct tessera_listing *listing;
-
-	/* Jobs that do not name it may write it where it is now. */
-	if (!list_empty(&bo->listings) && bo_is_written(bo))
-		tessera_residency_written(bo);
-	list_for_each_entry(listing, &bo->listings, node)
-		listing_mark(listing, !serves && !tessera_bo_is_offered(bo));
-}
-
-static const struct tessera_resident_ops resident_ops = {
-	.moves = resident_moves,
-	.moved = resident_moved,
-	.close = resident_close,
-};
-
-/* ---- Life -------------------------------------------------------------------------- */
-
-/**
- * tessera_resident_init() - have moves keep the lists
- * @tdev: the device
- */
-void tessera_resident_init(struct tessera_device *tdev)
-{
-	tdev->resident_ops = &resident_ops;
-}
-
-/**
- * tessera_resident_set_create() - make a list
- * @tdev: the device
- * @file: whose
- * @account: its account; outlives the set
- *
- * Return: the list, empty, or NULL.
- */
-struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *tdev,
-							 struct drm_file *file,
-							 struct tessera_account *account)
-{
-	struct tessera_resident_set *set;
-
-	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
-	if (!set)
-		return NULL;
-	set->tdev = tdev;
-	set->file = file;
-	set->account = account;
-	xa_init(&set->listings);
-	mutex_init(&set->lock);
-	INIT_LIST_HEAD(&set->evicted);
-
-	return set;
-}
-
-/**
- * tessera_resident_set_destroy() - free a list
- * @set: the list; its file's handles are closed
- */
-void tessera_resident_set_destroy(struct tessera_resident_set *set)
-{
-	drm_WARN_ON(&set->tdev->drm, !xa_empty(&set->listings));
-	xa_destroy(&set->listings);
-	mutex_destroy(&set->lock);
-	kfree(set);
 }

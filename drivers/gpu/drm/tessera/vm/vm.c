@@ -36,7 +36,29 @@ void tessera_vm_free(struct drm_gpuvm *gpuvm)
 	kfree(vm);
 }
 
+/**
+ * tessera_vm_bo_alloc() - &drm_gpuvm_ops.vm_bo_alloc
+ *
+ * Return: the core's part of an object that nothing leads to yet, or NULL.
+ */
+struct drm_gpuvm_bo *tessera_vm_bo_alloc(void)
+{
+	struct tessera_vm_bo *vm_bo = kzalloc(sizeof(*vm_bo), GFP_KERNEL_ACCOUNT);
+
+	return vm_bo ? &vm_bo->base : NULL;
+}
+
+/**
+ * tessera_vm_bo_free() - &drm_gpuvm_ops.vm_bo_free
+ * @vm_bo: what tessera_vm_bo_alloc() has returned
+ */
+void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
+{
+	kfree(to_tessera_vm_bo(vm_bo));
+}
+
 static struct tessera_vm *vm_alloc(struct tessera_device *tdev, struct tessera_account *account,
+				   struct tessera_resident_set *resident,
 				   const struct drm_gpuvm_ops *ops)
 {
 	struct drm_gem_object *resv;
@@ -49,7 +71,7 @@ static struct tessera_vm *vm_alloc(struct tessera_device *tdev, struct tessera_a
 		space = ERR_PTR(-ENOMEM);
 		goto err_free;
 	}
-	space = tessera_space_create(tdev, account);
+	space = tessera_space_create(tdev, account, resident);
 	if (IS_ERR(space))
 		goto err_free;
 
@@ -174,20 +196,22 @@ void tessera_vm_put(struct tessera_vm *vm)
  * @tdev: the device
  * @vms: the client's table
  * @account: who pays, bound
- * @ops: for changes, with tessera_vm_free()
+ * @resident: the client's residency list
+ * @ops: for changes, with tessera_vm_free(), tessera_vm_bo_alloc() and tessera_vm_bo_free()
  * @id: receives its number in the table, written before others can look it up
  *
  * Return: 0; -EOPNOTSUPP if the device has no virtual addresses; -ENOSPC for too many VMs; or -ENOMEM.
  */
 int tessera_vm_create(struct tessera_device *tdev, struct xarray *vms,
-		      struct tessera_account *account, const struct drm_gpuvm_ops *ops, u32 *id)
+		      struct tessera_account *account, struct tessera_resident_set *resident,
+		      const struct drm_gpuvm_ops *ops, u32 *id)
 {
 	struct tessera_vm *vm;
 	int ret;
 
 	if (!(tdev->info.caps & TSR_CAP_VM))
 		return -EOPNOTSUPP;
-	vm = vm_alloc(tdev, account, ops);
+	vm = vm_alloc(tdev, account, resident, ops);
 	if (IS_ERR(vm))
 		return PTR_ERR(vm);
 

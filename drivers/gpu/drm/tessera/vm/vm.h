@@ -12,6 +12,7 @@ struct tessera_account;		/* segments/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_pt_source;	/* vm/pt.h */
+struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_space;		/* vm/pt.h */
 struct xarray;
@@ -41,6 +42,16 @@ struct tessera_vm {
 };
 
 /**
+ * struct tessera_vm_bo - an object that a VM maps
+ */
+struct tessera_vm_bo {
+	/** @base: the core's part */
+	struct drm_gpuvm_bo base;
+	/** @shown: the page tables lead to it, from all its mappings; else from none. Under its resv */
+	bool shown;
+};
+
+/**
  * struct tessera_mapping - a range of addresses of a VM
  */
 struct tessera_mapping {
@@ -55,17 +66,25 @@ static inline struct tessera_vm *to_tessera_vm(struct drm_gpuvm *gpuvm)
 	return container_of(gpuvm, struct tessera_vm, base);
 }
 
+static inline struct tessera_vm_bo *to_tessera_vm_bo(struct drm_gpuvm_bo *vm_bo)
+{
+	return container_of(vm_bo, struct tessera_vm_bo, base);
+}
+
 static inline struct tessera_mapping *to_tessera_mapping(struct drm_gpuva *va)
 {
 	return container_of(va, struct tessera_mapping, base);
 }
 
 int tessera_vm_create(struct tessera_device *tdev, struct xarray *vms,
-		      struct tessera_account *account, const struct drm_gpuvm_ops *ops, u32 *id);
+		      struct tessera_account *account, struct tessera_resident_set *resident,
+		      const struct drm_gpuvm_ops *ops, u32 *id);
 int tessera_vm_destroy(struct xarray *vms, u32 id);
 void tessera_vm_destroy_all(struct xarray *vms);
 struct tessera_vm *tessera_vm_lookup(struct xarray *vms, u32 id);
 void tessera_vm_put(struct tessera_vm *vm);
 void tessera_vm_free(struct drm_gpuvm *gpuvm);
+struct drm_gpuvm_bo *tessera_vm_bo_alloc(void);
+void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo);
 
 #endif /* __TESSERA_VM_H__ */
