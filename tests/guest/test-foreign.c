@@ -123,7 +123,6 @@ static int vm_nop(struct tsr_vm *vm, uint32_t wait, uint32_t signal)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_vm_place(vm, &vm->cmds);
 	rc = __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), wait, signal);
 	tsr_cmd_fini(&cmd);
 	return rc;
@@ -194,6 +193,8 @@ static struct coupled couple(struct tsr_device *dev, uint32_t ctx)
 
 	c.bo = movable_bo(dev, ctx);
 	tsr_vm_map(dev, c.vms[0].id, &first, 0, AT, first.size, 0);
+	tsr_vm_place(&c.vms[0], &first);
+	tsr_vm_place(&c.vms[0], &c.bo);
 	for (uint32_t i = 0; i < ARRAY_SIZE(c.vms); i++) {
 		tsr_vm_map(dev, c.vms[i].id, &c.bo, 0, AT + MiB(2), c.bo.size, 0);
 		/* so that the tables are written from now on */

@@ -4,11 +4,14 @@
  *
  * As in tessera_ioctl.c: check every field, look up, call, put. Called without locks.
  */
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
+#include "exec/engine.h"
 #include "exec/quota.h"
 #include "segments/account.h"
 #include "services/client.h"
@@ -162,15 +165,15 @@ static int submit_vm_charged(struct tessera_device *tdev, struct drm_file *file,
 	return ret;
 }
 
-/* Times that others take away what a job needs before it is queued. */
-#define SUBMIT_TRIES	64
+/* Job timeouts for which others may take away what a job needs time and again before it is queued. */
+#define READY_TIMEOUTS	2
 
 static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 			 const struct drm_tessera_submit_vm *args)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_sync *syncs;
-	u32 tries = SUBMIT_TRIES;
+	u64 patience;
 	int ret;
 
 	ret = tessera_uobj_get_array(&args->syncs, sizeof(*syncs), sizeof(*syncs),
@@ -178,13 +181,17 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 	if (ret)
 		return ret;
 	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);
+	patience = get_jiffies_64() +
+		   READY_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 	while (!ret) {
 		ret = tessera_resident_ready(client->resident);
 		if (!ret)
 			ret = submit_vm_charged(tdev, file, args, syncs);
 		if (ret != -EAGAIN)
 			break;
-		ret = --tries ? 0 : -ENOMEM;
+		ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;
+		if (signal_pending(current))
+			ret = -ERESTARTSYS;
 	}
 	kvfree(syncs);
 
