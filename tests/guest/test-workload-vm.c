@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The random workload at virtual addresses (tests/lib/workload/workload_vm.h): mappings of any kind, residency lists, offers,
- * locks, destroys, objects of two files, everything moved out now and then. Every byte must be what the model says. TESSERA_SEED repeats
+ * locks, destroys, objects of two files, everything moved out now and then; alone, and beside
+ * others, of both models. Every byte must be what the model says. TESSERA_SEED repeats
  * a run. Built several times, for devices that differ.
  */
 #include "stall.h"
@@ -40,6 +41,17 @@ static struct wv_plan heavy(struct tsr_device *dev, uint64_t seed)
 	};
 }
 
+/* below its share of everything */
+static struct wv_plan light(struct tsr_device *dev, uint64_t seed)
+{
+	uint64_t size = tsr_seg_visible(dev)->size;
+	struct wv_plan plan = heavy(dev, seed);
+
+	plan.config.total_bytes = size / 16;
+	plan.config.max_bytes = size / 32;
+	return plan;
+}
+
 static void run_one(struct wv_plan *plan)
 {
 	tap_join(tap_fork(wv_client, plan));
@@ -65,8 +77,84 @@ static void one_process(void)
 	tsr_close(&dev);
 }
 
+static void with_faults(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct wv_plan plan = heavy(&dev, tap_seed(0x60));
+
+	plan.faults = true;
+	run_one(&plan);
+	require(plan.progress->faults);
+	tsr_close(&dev);
+}
+
+/* two that want more than there is, one that wants little, and an object that all of them read */
+static void several_processes(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint64_t seed = tap_seed(0x70);
+	struct wv_plan plans[3];
+	pid_t pids[3];
+	int shared = wl_shared_new(&dev);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		plans[i] = i < 2 ? heavy(&dev, seed + 8 * i) : light(&dev, seed + 8 * i);
+		plans[i].config.shared = shared;
+		plans[i].jobs = few(200);
+		plans[i].abandon = i & 1;
+		pids[i] = tap_fork(wv_client, &plans[i]);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		tap_join(pids[i]);
+		tell(plans[i].progress);
+		require(plans[i].progress->jobs > plans[i].jobs / 2);
+	}
+	close(shared);
+	tsr_close(&dev);
+}
+
+/* a client of each model, and an object that both read */
+static void both_models(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint64_t seed = tap_seed(0x80), size = tsr_seg_visible(&dev)->size;
+	int shared = wl_shared_new(&dev);
+	struct wv_plan vm = heavy(&dev, seed);
+	struct wl_plan patched = {
+		.config = {
+			.seed = seed,
+			.kinds = WL_ALL,
+			.live_64ths = 32,
+			.total_bytes = 5 * size / 2,
+			.max_bytes = size / 4,
+			.shared = shared,
+		},
+		.jobs = few(40),
+		.steps = 30,
+		.progress = tsr_shared(sizeof(struct wl_progress)),
+	};
+	pid_t pids[2];
+
+	vm.config.shared = shared;
+	vm.jobs = few(200);
+	pids[0] = tap_fork(wv_client, &vm);
+	pids[1] = tap_fork(wl_client, &patched);
+	tap_join(pids[0]);
+	tap_join(pids[1]);
+	tell(vm.progress);
+	require(vm.progress->jobs > vm.jobs / 2);
+	require_eq(patched.progress->jobs, patched.jobs);
+	close(shared);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
-	{ "RES-5 RES-6 DESTROY-8 random workload at addresses, alone", one_process, 0, 240 },
+	{ "RES-1 RES-2 RES-5 RES-6 RES-8 DESTROY-8 random workload at addresses, alone",
+	  one_process, 0, 240 },
+	{ "RES-6 random workload at addresses, some of them bad", with_faults,
+	  TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY), 240 },
+	{ "RES-2 RES-5 random workload at addresses, three processes", several_processes, 0, 240 },
+	{ "RES-2 SEG-8 random workload of both models", both_models, 0, 240 },
 };
 
 TSR_TEST_MAIN(tests)

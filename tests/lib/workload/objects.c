@@ -163,6 +163,11 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	object->cached = args.flags & DRM_TESSERA_BO_CPU_CACHED;
 	if (object->cached && wl->config.explicit_sync && wl_pick(wl, 2))
 		args.flags |= DRM_TESSERA_BO_EXPLICIT_SYNC;
+	if (wl->config.vm && !(object->cpu && kind->tiled) && wl_pick(wl, 3) == 0) {
+		object->private = true;
+		args.flags |= DRM_TESSERA_BO_VM_PRIVATE;
+		args.vm = wl->config.vm;
+	}
 	if (object->read_only)
 		args.flags |= DRM_TESSERA_BO_GPU_READ_ONLY;
 	require_ok(__tsr_bo_create(wl->dev->fd, &args));

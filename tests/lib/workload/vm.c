@@ -83,7 +83,7 @@ static void meanwhile(struct wv *wv)
 	else if (dice < 26)
 		wv_check(wv, object);
 	else if (dice < 28)
-		wv_check_run(wv);
+		wv_check_some(wv);
 	else if (dice < 29)
 		wv_replace(wv, object);
 	else if (dice < 30)
@@ -128,20 +128,24 @@ static void run_jobs(struct wv *wv)
 
 static void open_all(struct wv *wv)
 {
+	wv->vms = calloc(WV_VMS, sizeof(*wv->vms));
+	require(wv->vms);
 	for (uint32_t i = 0; i < WV_FILES; i++) {
 		struct wl_config config = wv->plan->config;
 
 		wv->devs[i] = tsr_open();
 		config.seed += i;
+		for (uint32_t n = i; n < WV_VMS; n += WV_FILES)
+			wv->vms[n].id = tsr_vm_new(&wv->devs[i]);
+		config.vm = wv->vms[i].id;
 		config.explicit_sync = !(wv->devs[i].info.caps & DRM_TESSERA_CAP_IO_COHERENT);
 		wl_init(&wv->wls[i], &wv->devs[i], &config);
 	}
 	wv->dice = &wv->wls[0];
-	wv_objects_open(wv);
-	wv->vms = calloc(WV_VMS, sizeof(*wv->vms));
-	require(wv->vms);
-	for (uint32_t i = 0; i < WV_VMS; i++) {
+	for (uint32_t i = 0; i < WV_VMS; i++)
 		wv->vms[i].file = i % WV_FILES;
+	wv_objects_open(wv);
+	for (uint32_t i = 0; i < WV_VMS; i++) {
 		wv_vm_open(wv, &wv->vms[i]);
 		for (uint32_t n = 0; n < 4; n++)
 			wv_bind(wv, &wv->vms[i]);

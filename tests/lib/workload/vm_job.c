@@ -107,12 +107,7 @@ static int submit(struct wv *wv, struct wv_job *job, uint64_t cmds, uint32_t byt
 
 	syncs[waits].handle = job->sync;
 	syncs[waits].flags = DRM_TESSERA_SYNC_SIGNAL;
-	/* what is listed, and was moved out */
-	rc = __tsr_make_resident(dev->fd, NULL, 0, 0, NULL);
-	if (!rc)
-		rc = __tsr_submit_vm_ioctl(dev->fd, &args);
-	if (rc == -EBUSY)
-		rc = -ENOMEM;
+	rc = __tsr_submit_vm_ioctl(dev->fd, &args);
 	for (uint32_t i = 0; i < waits; i++)
 		tsr_syncobj_free(dev, syncs[i].handle);
 	return rc;
@@ -402,7 +397,7 @@ static bool run(struct wv *wv, struct wv_vm *vm, struct recorder *rec, int statu
 	record_end(wv, vm, rec);
 	rc = submit(wv, job, rec->address, tsr_cmd_bytes(&rec->cmd));
 	tsr_cmd_fini(&rec->cmd);
-	require_msg(!rc || rc == -ENOMEM, "seed 0x%llx, job %u: %s",
+	require_msg(!rc || rc == -ENOMEM || rc == -EBUSY, "seed 0x%llx, job %u: %s",
 		    (unsigned long long)wv->plan->config.seed, job->number, strerror(-rc));
 	if (!rc) {
 		wv->num_jobs++;
@@ -455,31 +450,36 @@ void wv_fault(struct wv *wv)
 	wv->sum.faults++;
 }
 
-void wv_check_run(struct wv *wv)
+void wv_check_run(struct wv *wv, struct wv_vm *vm, struct wv_run *from)
 {
-	struct wv_vm *vm = wv_pick_vm(wv);
 	struct recorder rec;
-	struct wv_run from;
 	uint32_t words;
 
-	wv->mark++;
-	if (!wv_run_pick(wv, vm, false, &from))
-		return;
 	record_begin(wv, vm, &rec);
-	note_uses(wv, rec.uses, &from, WV_READ);
-	words = (uint32_t)(from.bytes.bo.size / 4);
+	note_uses(wv, rec.uses, from, WV_READ);
+	words = (uint32_t)(from->bytes.bo.size / 4);
 	bind_buffer(&rec, 0, WV_STAGING, vm->staging.size, true);
-	bind_buffer(&rec, 1, from.address, from.bytes.bo.size, false);
+	bind_buffer(&rec, 1, from->address, from->bytes.bo.size, false);
 	tsr_cmd_copy(&rec.cmd, 0, 0, 1, 0, words);
 	if (run(wv, vm, &rec, 0)) {
 		wv_reap(wv, 0);
 		tsr_invalidate_cache(&wv->devs[vm->file], &vm->staging);
-		wv_run_gather(&from);
-		wl_compare(wv->dice, &from.bytes, "job at addresses", vm->staging.map, 0,
-			   from.bytes.bo.size);
+		wv_run_gather(from);
+		wl_compare(wv->dice, &from->bytes, "job at addresses", vm->staging.map, 0,
+			   from->bytes.bo.size);
 		wv->sum.checks++;
 	} else {
 		wv_make_room(wv, vm->file);
 	}
-	wv_run_free(&from);
+	wv_run_free(from);
+}
+
+void wv_check_some(struct wv *wv)
+{
+	struct wv_vm *vm = wv_pick_vm(wv);
+	struct wv_run from;
+
+	wv->mark++;
+	if (wv_run_pick(wv, vm, false, &from))
+		wv_check_run(wv, vm, &from);
 }

@@ -32,17 +32,28 @@ static void share(struct wv *wv, struct wv_object *object)
 	uint32_t other = !object->owner;
 	int dmabuf;
 
-	if (wv_pick(wv, SHARED_IN))
+	if (object->vm || wv_pick(wv, SHARED_IN))
 		return;
 	dmabuf = tsr_export(device(wv, object), &object->wl->bo);
 	require_ok(__tsr_import(wv->devs[other].fd, dmabuf, &object->handles[other]));
 	close(dmabuf);
 }
 
+/* whose VM it is that was asked for */
+static struct wv_vm *vm_of(struct wv *wv, const struct wv_object *object)
+{
+	struct wv_vm *vm = wv->vms;
+
+	while (vm->file != object->owner || vm->id != owner(wv, object)->config.vm)
+		vm++;
+	return vm;
+}
+
 /* behind wl_object_new() */
 static void object_init(struct wv *wv, struct wv_object *object)
 {
 	free(object->marks);
+	object->vm = object->wl->private ? vm_of(wv, object) : NULL;
 	memset(object->handles, 0, sizeof(object->handles));
 	memset(object->listed, 0, sizeof(object->listed));
 	object->handles[object->owner] = object->wl->bo.handle;
@@ -226,6 +237,8 @@ void wv_replace(struct wv *wv, struct wv_object *object)
 	wv_forget(wv, object);
 	tsr_bo_unmap(&object->wl->bo);
 	destroy(wv, object);
+	owner(wv, object)->config.vm =
+		wv->vms[object->owner + WV_FILES * wv_pick(wv, WV_VMS / WV_FILES)].id;
 	wl_renew(owner(wv, object), object->wl);
 	object_init(wv, object);
 }
@@ -251,6 +264,26 @@ void wv_poke(struct wv *wv, struct wv_object *object)
 	maintain(wv, object);
 }
 
+/* what no job with lists may name */
+static void check_private(struct wv *wv, struct wv_object *object)
+{
+	uint32_t pages = (uint32_t)(object->wl->bo.size / WV_PAGE), count, arena;
+
+	wv_make_resident(wv, object, object->owner);
+	arena = wv_pick(wv, WV_ARENAS);
+	wv_bind_whole(wv, object->vm, arena, object);
+	for (uint32_t at = 0; at < pages && object->listed[object->owner]; at += count) {
+		struct wv_run run;
+
+		count = pages - at < WV_RUN_PAGES ? pages - at : WV_RUN_PAGES;
+		wv_run_at(object->vm, arena, at, count, &run);
+		wv_check_run(wv, object->vm, &run);
+	}
+	if (object->wl->bo.map)
+		wl_compare(owner(wv, object), object->wl, "CPU", object->wl->bo.map, 0,
+			   object->wl->bo.size);
+}
+
 void wv_check(struct wv *wv, struct wv_object *object)
 {
 	if (object->offered)
@@ -260,6 +293,9 @@ void wv_check(struct wv *wv, struct wv_object *object)
 		wv_unlock(wv, object);
 	wv_settle(wv, object);
 	maintain(wv, object);
-	wl_check_object(owner(wv, object), object->wl);
+	if (object->vm)
+		check_private(wv, object);
+	else
+		wl_check_object(owner(wv, object), object->wl);
 	wv->sum.checks++;
 }

@@ -2,6 +2,7 @@
 /* What is mapped in the VMs of a random workload, and which bytes are there. */
 #include <stdlib.h>
 
+#include "stall.h"
 #include "workload/workload_vm.h"
 
 #define BINDS 6 /* most of a list */
@@ -22,7 +23,6 @@ static void map_own(struct wv *wv, struct wv_vm *vm)
 {
 	struct tsr_device *dev = &wv->devs[vm->file];
 
-	vm->id = tsr_vm_new(dev);
 	for (uint32_t i = 0; i < WV_CONTEXTS; i++)
 		vm->contexts[i] = tsr_vm_context_new(dev, vm->id);
 	tsr_vm_map(dev, vm->id, &vm->cmds, 0, TSR_VM_CMDS, vm->cmds.size, 0);
@@ -35,7 +35,9 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 	struct tsr_device *dev = &wv->devs[vm->file];
 	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
+	uint64_t until = tsr_patience();
 	uint32_t handles[2];
+	int rc;
 
 	/* commands are written to cached pages, or through the CPU's window */
 	vm->cmds_cached = wv_pick(wv, 2);
@@ -49,7 +51,12 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	tsr_bo_map(dev, &vm->staging);
 	handles[0] = vm->cmds.handle;
 	handles[1] = vm->staging.handle;
-	require_ok(__tsr_make_resident(dev->fd, handles, 2, 0, NULL));
+	/* others may have all of the aperture at this moment, but not for long: it is below its share */
+	do {
+		rc = __tsr_make_resident(dev->fd, handles, 2, 0, NULL);
+		require_msg(tap_now_ns() < until, "no room for a VM's commands");
+	} while (rc == -ENOMEM);
+	require_ok(rc);
 	map_own(wv, vm);
 }
 
@@ -73,7 +80,12 @@ void wv_vm_close(struct wv *wv, struct wv_vm *vm)
 void wv_vm_renew(struct wv *wv, struct wv_vm *vm)
 {
 	close_vm(wv, vm);
+	vm->id = tsr_vm_new(&wv->devs[vm->file]);
 	map_own(wv, vm);
+	/* what was private to the old one stays so, and is of no more use */
+	for (uint32_t i = 0; i < wv->num_objects; i++)
+		if (wv->objects[i].vm == vm)
+			wv_replace(wv, &wv->objects[i]);
 }
 
 void wv_context_renew(struct wv *wv, struct wv_vm *vm, uint32_t n)
@@ -96,12 +108,13 @@ static uint32_t pick_range(struct wv *wv, uint32_t most, uint32_t *first)
 	return wv_pick(wv, 2) ? most : 1 + wv_pick(wv, most);
 }
 
-static struct wv_object *pick_mapped(struct wv *wv, uint32_t file)
+static struct wv_object *pick_mapped(struct wv *wv, const struct wv_vm *vm)
 {
 	for (uint32_t i = 0; i < 16; i++) {
 		struct wv_object *object = wv_pick_object(wv);
 
-		if (object->handles[file] && !object->offered)
+		if (object->handles[vm->file] && !object->offered &&
+		    (!object->vm || object->vm == vm))
 			return object;
 	}
 	return NULL;
@@ -110,7 +123,7 @@ static struct wv_object *pick_mapped(struct wv *wv, uint32_t file)
 static void one_change(struct wv *wv, struct wv_vm *vm, struct drm_tessera_vm_bind_op *op)
 {
 	uint32_t dice = wv_pick(wv, 8), arena = wv_pick(wv, WV_ARENAS), first, count, from = 0;
-	struct wv_object *object = dice < 6 ? pick_mapped(wv, vm->file) : NULL;
+	struct wv_object *object = dice < 6 ? pick_mapped(wv, vm) : NULL;
 	uint32_t most = object ? (uint32_t)(object->wl->bo.size / WV_PAGE) : WV_ARENA_PAGES / 4;
 
 	count = pick_range(wv, most, &first);
@@ -156,6 +169,16 @@ void wv_bind(struct wv *wv, struct wv_vm *vm)
 	tsr_syncobj_free(dev, done);
 }
 
+void wv_bind_whole(struct wv *wv, struct wv_vm *vm, uint32_t arena, struct wv_object *object)
+{
+	const struct tsr_bo bo = { .handle = object->handles[vm->file] };
+	uint64_t size = object->wl->bo.size;
+
+	tsr_vm_map(&wv->devs[vm->file], vm->id, &bo, 0, arenas[arena], size, 0);
+	for (uint32_t i = 0; i < size / WV_PAGE; i++)
+		vm->pages[arena][i] = (struct wv_page){ .object = object, .page = i };
+}
+
 void wv_forget(struct wv *wv, const struct wv_object *object)
 {
 	for (uint32_t i = 0; i < WV_VMS; i++) {
@@ -163,7 +186,7 @@ void wv_forget(struct wv *wv, const struct wv_object *object)
 
 		for (uint32_t p = 0; p < WV_ARENAS * WV_ARENA_PAGES; p++)
 			if (pages[p].object == object)
-				pages[p] = (struct wv_page){ 0 };
+				pages[p] = (struct wv_page){ .unsure = true };
 	}
 }
 
@@ -194,6 +217,18 @@ static uint32_t mark_pages(struct wv *wv, const struct wv_page *pages, uint32_t 
 	return count;
 }
 
+void wv_run_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count, struct wv_run *run)
+{
+	*run = (struct wv_run){
+		.pages = &vm->pages[arena][at],
+		.count = count,
+		.address = arenas[arena] + at * WV_PAGE,
+		.bytes.bo.size = count * WV_PAGE,
+	};
+	run->bytes.model = calloc(count, WV_PAGE);
+	require(run->bytes.model);
+}
+
 bool wv_run_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_run *run)
 {
 	for (uint32_t i = 0; i < 16; i++) {
@@ -209,14 +244,8 @@ bool wv_run_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_run *run
 		count = mark_pages(wv, pages + at, count, write);
 		if (!count)
 			continue;
-		*run = (struct wv_run){
-			.pages = pages + at,
-			.count = count,
-			.address = arenas[arena] + at * WV_PAGE,
-			.bytes = { .bo.size = count * WV_PAGE, .writes = write },
-		};
-		run->bytes.model = calloc(count, WV_PAGE);
-		require(run->bytes.model);
+		wv_run_at(vm, arena, at, count, run);
+		run->bytes.writes = write;
 		return true;
 	}
 	return false;
@@ -234,7 +263,7 @@ bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address)
 		uint32_t arena = wv_pick(wv, WV_ARENAS), at = wv_pick(wv, WV_ARENA_PAGES);
 
 		*address = arenas[arena] + at * WV_PAGE;
-		if (!wv_reaches(vm, &vm->pages[arena][at], true) &&
+		if (!wv_reaches(vm, &vm->pages[arena][at], true) && !vm->pages[arena][at].unsure &&
 		    !(vm->pages[arena][at].object && vm->pages[arena][at].object->fixed))
 			return true;
 	}

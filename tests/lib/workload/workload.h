@@ -43,6 +43,7 @@ struct wl_config {
 	uint64_t total_bytes; /* of all objects, about */
 	uint64_t max_bytes; /* of one object; none is larger than what is live of its segment */
 	bool explicit_sync; /* some cached objects have their caches maintained by who uses them */
+	uint32_t vm; /* some objects are private to it; 0: none */
 	int shared; /* dma-buf of an object that everybody reads (wl_shared_new()), or 0 */
 };
 
@@ -51,6 +52,7 @@ struct wl_object {
 	enum wl_kind kind;
 	bool cpu; /* the CPU may map it */
 	bool cached; /* and has its system pages in its caches */
+	bool private; /* to a VM: no job with lists uses it */
 	bool read_only; /* no job writes it */
 	bool writes; /* the job being drawn may */
 	uint32_t layout, pitch;

@@ -33,6 +33,7 @@
 
 struct wv_object {
 	struct wl_object *wl;
+	struct wv_vm *vm; /* NULL: it is not private to one */
 	uint32_t owner; /* a file */
 	uint32_t handles[WV_FILES]; /* 0: the file has none */
 	uint32_t listed[WV_FILES]; /* how often it was made resident */
@@ -46,6 +47,7 @@ struct wv_page {
 	struct wv_object *object; /* NULL: none */
 	uint32_t page; /* of it */
 	bool null, read_only;
+	bool unsure; /* something that has no handle any more */
 };
 
 struct wv_vm {
@@ -144,6 +146,10 @@ bool wv_reaches(const struct wv_vm *vm, const struct wv_page *page, bool write);
 bool wv_run_pick(struct wv *wv, struct wv_vm *vm, bool write, struct wv_run *run);
 /* a page that it must not */
 bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address);
+/* what is mapped there now, all of which jobs can read */
+void wv_run_at(struct wv_vm *vm, uint32_t arena, uint32_t at, uint32_t count, struct wv_run *run);
+/* map an object at the beginning of an arena */
+void wv_bind_whole(struct wv *wv, struct wv_vm *vm, uint32_t arena, struct wv_object *object);
 void wv_run_free(struct wv_run *run);
 void wv_run_gather(struct wv_run *run);
 void wv_run_scatter(const struct wv_run *run);
@@ -155,7 +161,8 @@ void wv_job(struct wv *wv);
 /* one that goes where nothing is, and loses its context */
 void wv_fault(struct wv *wv);
 /* read some pages by a job, and compare */
-void wv_check_run(struct wv *wv);
+void wv_check_some(struct wv *wv);
+void wv_check_run(struct wv *wv, struct wv_vm *vm, struct wv_run *run);
 /* the oldest jobs, until no more than @left are pending */
 void wv_reap(struct wv *wv, uint32_t left);
 /* wait for all jobs that use it */
@@ -176,7 +183,7 @@ void wv_reclaim(struct wv *wv, struct wv_object *object);
 void wv_replace(struct wv *wv, struct wv_object *object);
 void wv_peek(struct wv *wv, struct wv_object *object);
 void wv_poke(struct wv *wv, struct wv_object *object);
-/* through the CPU, and a job that brings lists */
+/* through the CPU, and by jobs, that bring lists where there may be some */
 void wv_check(struct wv *wv, struct wv_object *object);
 
 /* ---- vm.c: a process ------------------------------------------------------------------ */
