@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 #define MAX_CLIENTS 4
 #define MAX_FILES 3
@@ -91,6 +93,90 @@ static void run_client(void *arg)
 	free(bos);
 	for (uint32_t i = 0; i < files; i++)
 		tsr_close(&devs[i]);
+}
+
+#define VM_AT 0x100000000ull
+
+/* of what a client lists as resident, oldest first */
+struct listed {
+	uint32_t *handles, first, count, max;
+};
+
+static void unlist_oldest(struct tsr_device *dev, struct listed *listed)
+{
+	require_ok(__tsr_evict(dev->fd, &listed->handles[listed->first], 1));
+	listed->first = (listed->first + 1) % listed->max;
+	listed->count--;
+}
+
+/* who is told that there is no room gives up the oldest */
+static void list_one(struct tsr_device *dev, struct listed *listed, uint32_t handle)
+{
+	for (uint32_t i = 0; i < listed->count; i++)
+		if (listed->handles[(listed->first + i) % listed->max] == handle)
+			return;
+	while (__tsr_make_resident(dev->fd, &handle, 1, 0, NULL) == -ENOMEM) {
+		require(listed->count);
+		unlist_oldest(dev, listed);
+	}
+	listed->handles[(listed->first + listed->count++) % listed->max] = handle;
+}
+
+/* the same at virtual addresses: no job fails, whatever others take away meanwhile */
+static void run_vm_client(void *arg)
+{
+	struct client *c = arg;
+	uint32_t count = (uint32_t)(c->want / c->object), sync;
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(&dev, c->segment);
+	struct tsr_bo *bos = calloc(count, sizeof(*bos));
+	struct listed listed = { .handles = calloc(count, sizeof(uint32_t)), .max = count };
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint64_t rng = c->want;
+
+	require(bos && listed.handles);
+	for (uint32_t i = 0; i < count; i++) {
+		bos[i] = tsr_bo_new(&dev, c->object, tsr_bit(seg), 0);
+		tsr_vm_map(&dev, vm.id, &bos[i], 0, VM_AT + i * c->object, c->object, 0);
+	}
+	require_ok(__tsr_make_one(&dev, &vm.cmds));
+	sync = tsr_syncobj_new(&dev);
+	c->ready = true;
+	while (!c->stop) {
+		uint32_t i = (uint32_t)(tap_random(&rng) % count);
+		struct drm_tessera_query_memory m;
+		struct tsr_cmd cmd;
+		int rc;
+
+		if (!c->go) {
+			usleep(1000);
+			continue;
+		}
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_address(&cmd, 0, VM_AT + i * c->object, c->object, true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
+		memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+		do {
+			list_one(&dev, &listed, bos[i].handle);
+			rc = __tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync);
+			/* the others have taken what it had above its share */
+			if (rc == -ENOMEM)
+				unlist_oldest(&dev, &listed);
+		} while (rc == -ENOMEM);
+		require_ok(rc);
+		require_eq(tsr_syncobj_status(&dev, sync), 0);
+		tsr_cmd_fini(&cmd);
+		m = tsr_query_memory(&dev, c->segment);
+		c->used = m.client_used;
+		c->share = m.client_share;
+		c->jobs++;
+		if (c->sleep_us)
+			usleep(c->sleep_us);
+	}
+	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
+	free(bos);
+	free(listed.handles);
+	tsr_close(&dev);
 }
 
 static uint64_t unit_ms(void)
@@ -374,6 +460,48 @@ static void files_of_one_process(void)
 	tsr_close(&dev);
 }
 
+/*
+ * One that brings lists and one that works at addresses, each of which wants more than there is: half
+ * each. No job of the one fails, the other one's context is not lost.
+ */
+static void both_models(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t before[2];
+	pid_t pids[2];
+
+	share_memory();
+	for (int first = 0; first < 2; first++) {
+		memset(clients, 0, sizeof(*clients) * MAX_CLIENTS);
+		pids[0] = start_client(0, seg->id, 2 * seg->size, seg->size / 32);
+		clients[1] = clients[0];
+		clients[1].ready = false;
+		pids[1] = tap_fork(run_vm_client, &clients[1]);
+		for (int i = 0; i < 2; i++)
+			while (!clients[i].ready)
+				usleep(1000);
+		/* who comes late gets his half all the same */
+		clients[first].go = true;
+		reaches(first, seg->size, 0.97, 1);
+		clients[!first].go = true;
+		reaches(!first, seg->size, 0.45, 0.55);
+		reaches(first, seg->size, 0.45, 0.55);
+		for (int i = 0; i < 2; i++)
+			before[i] = clients[i].jobs;
+		while (!had_turns((uint64_t[MAX_CLIENTS]){ before[0], before[1] }))
+			usleep(1000);
+		for (int i = 0; i < 2; i++) {
+			double part = average(i, seg->size, 200);
+
+			require_msg(part > 0.4 && part < 0.6, "client %d has %.2f", i, part);
+		}
+		for (int i = 0; i < 2; i++)
+			stop_client(i, pids[i]);
+	}
+	tsr_close(&dev);
+}
+
 static void use_file(void *arg)
 {
 	struct tsr_device *dev = arg;
@@ -406,6 +534,7 @@ static const struct tap_test tests[] = {
 	  shares_do_not_depend_on_other_segments, 0, 0 },
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
+	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
 	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
 	{ "SEG-17 each process can have the whole of every segment", each_can_have_everything, 0,
 	  0 },
