@@ -190,6 +190,33 @@ static void late(void)
 	tsr_close(&dev);
 }
 
+/* RES-6: what is mapped and has no handle is on no list: when it moves, its addresses do not stay where it was */
+static void closed(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	const uint32_t set = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bo = new_mapped(&vm, MiB(4), set, AT), other[2];
+	uint32_t words[16];
+
+	tsr_make_resident(&dev, &bo, 1);
+	tsr_vm_fill(&vm, AT, bo.size, 0x55);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_fill(&vm, AT, KiB(4), 0x56);
+	tsr_evict_set(set);
+	/* others are in its place, wherever that was */
+	for (uint32_t i = 0; i < ARRAY_SIZE(other); i++) {
+		other[i] = tsr_bo_new(&dev, MiB(4), set, 0);
+		tsr_gpu_fill(&dev, vm.patched, &other[i], i);
+	}
+	require_fault(&vm, AT);
+	for (uint32_t i = 0; i < ARRAY_SIZE(other); i++) {
+		tsr_gpu_read(&dev, vm.patched, &other[i], 0, 16, words);
+		tsr_words_check(words, 16, i);
+	}
+	tsr_close(&dev);
+}
+
 /* ---- beside others -------------------------------------------------------------------- */
 
 static struct {
@@ -368,6 +395,7 @@ static const struct tap_test tests[] = {
 	{ "RES-2 RES-6 the list alone decides", list_decides, FAULTS, 0 },
 	{ "RES-4 RES-2 submitted while it is on its way", early, 0, 0 },
 	{ "RES-6 taken from the list behind a job", late, FAULTS, 0 },
+	{ "RES-6 DESTROY-7 mapped without a handle", closed, FAULTS, 0 },
 	{ "RES-2 RES-3 more than there is room for", too_much, FAULTS, 0 },
 	{ "RES-2 a storm of evictions", storm, 0, 0 },
 	{ "RES-2 RES-6 random lists", random_lists, FAULTS, 0 },
