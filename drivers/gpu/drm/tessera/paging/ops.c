@@ -33,8 +33,8 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 {
 	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
 	const dma_addr_t *pages;
-	struct tessera_paging_list *list;
 	__le64 *entries;
+	dma_addr_t dma;
 	u32 i;
 
 	if (!side->pages) {
@@ -42,15 +42,14 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 		return 0;
 	}
 
-	list = tessera_paging_list_create(pjob);
-	if (IS_ERR(list))
-		return PTR_ERR(list);
+	entries = tessera_paging_list_take(pjob, count, &dma);
+	if (IS_ERR(entries))
+		return PTR_ERR(entries);
 
 	pages = side->pages + (cur->pos >> TSR_PAGE_SHIFT);
-	entries = list->cpu;
 	for (i = 0; i < count; i++)
 		entries[i] = cpu_to_le64(pages[i]);
-	*addr = list->dma;
+	*addr = dma;
 
 	return 0;
 }
@@ -203,7 +202,8 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
 	u64 first = cur->pos >> TSR_PAGE_SHIFT;
 	struct tessera_paging_job *pjob;
-	struct tessera_paging_list *list;
+	__le64 *entries;
+	dma_addr_t dma;
 	u64 pte;
 	u32 i;
 	int ret;
@@ -212,22 +212,22 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
-	list = tessera_paging_list_create(pjob);
-	if (IS_ERR(list))
-		return PTR_ERR(list);
+	entries = tessera_paging_list_take(pjob, count, &dma);
+	if (IS_ERR(entries))
+		return PTR_ERR(entries);
 
 	for (i = 0; i < count; i++) {
 		ret = tessera_cache_aperture_pte(batch->tdev, seg, caching, pages[first + i], &pte);
 		if (ret)
 			return ret;
-		list->cpu[i] = cpu_to_le64(pte);
+		entries[i] = cpu_to_le64(pte);
 	}
 	*flags = pte & ~TSR_APTE_ADDR_MASK;
 
 	tessera_paging_emit(pjob, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, TSR_MAP_APERTURE_DWORDS), seg->id,
 		(offset + cur->pos) >> TSR_PAGE_SHIFT, count,
-		lower_32_bits(list->dma), upper_32_bits(list->dma),
+		lower_32_bits(dma), upper_32_bits(dma),
 	}, TSR_MAP_APERTURE_DWORDS);
 
 	return 0;

@@ -311,6 +311,7 @@ struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job
 	list->dma = dma_map_single(dev, list->cpu, LIST_BYTES, DMA_TO_DEVICE);
 	if (dma_mapping_error(dev, list->dma))
 		goto err_free_page;
+	list->used = TESSERA_PAGING_LIST_ENTRIES;
 	tessera_quota_charge(&pjob->queue->account->payer->work, LIST_BYTES);
 	list_add_tail(&list->node, &pjob->lists);
 
@@ -321,6 +322,36 @@ err_free_page:
 err_free:
 	kfree(list);
 	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * tessera_paging_list_take() - room in a page list for a command
+ * @pjob: the job
+ * @count: entries, at most TESSERA_PAGING_LIST_ENTRIES
+ * @dma: receives where the device finds them
+ *
+ * Commands about a few pages each share lists.
+ *
+ * Return: the entries, or an error pointer.
+ */
+__le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma_addr_t *dma)
+{
+	struct tessera_paging_list *list;
+	u32 first;
+
+	list = list_empty(&pjob->lists) ? NULL :
+	       list_last_entry(&pjob->lists, struct tessera_paging_list, node);
+	if (!list || count > TESSERA_PAGING_LIST_ENTRIES - list->used) {
+		list = tessera_paging_list_create(pjob);
+		if (IS_ERR(list))
+			return ERR_CAST(list);
+		list->used = 0;
+	}
+	first = list->used;
+	list->used += count;
+	*dma = list->dma + first * sizeof(*list->cpu);
+
+	return list->cpu + first;
 }
 
 /**

@@ -29,6 +29,8 @@ struct tessera_paging_list {
 	__le64 *cpu;
 	/** @dma: where the device finds them */
 	dma_addr_t dma;
+	/** @used: entries of some command; those behind are free */
+	u32 used;
 };
 
 /**
@@ -110,6 +112,7 @@ void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 
 __le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
 			       struct tessera_paging_job **pjob);
 struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob);
+__le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma_addr_t *dma);
 void tessera_paging_note(struct tessera_paging_job *pjob,
 			 const struct tessera_paging_record *what);
 int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
