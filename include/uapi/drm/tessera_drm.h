@@ -318,7 +318,8 @@ struct drm_tessera_query_client {
  * by the GPU, or mapped.
  *
  * An object with VM_PRIVATE belongs to the VM @vm, also when that is destroyed: no other VM maps it, no list of SUBMIT names it, and it is
- * neither exported nor given to another file. In exchange the kernel locks all such objects of a VM as one. BO_WAIT waits for paging of them all.
+ * neither exported nor given to another file. In exchange the kernel locks all such objects of a VM as one, and places them in any free pages of a
+ * segment, be they in pieces. BO_WAIT waits for paging of them all.
  *
  * Errors:
  *  -ENOENT: VM_PRIVATE, and no such VM.
@@ -440,7 +441,7 @@ struct drm_tessera_bo_info {
 	__u32 pitch;
 	/** @pad2: zero [out] */
 	__u32 pad2;
-	/** @segment_offset: where in @segment, a snapshot for tests and tools [out] */
+	/** @segment_offset: where in @segment its first byte is, a snapshot for tests and tools [out] */
 	__u64 segment_offset;
 };
 

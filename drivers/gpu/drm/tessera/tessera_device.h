@@ -29,6 +29,7 @@ struct tessera_irq;		/* hw/irq.c */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_release_queue;	/* exec/job.c */
+struct tessera_range;		/* segments/manager.h */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
@@ -139,8 +140,9 @@ struct tessera_vm_ops {
 	/** @begin: a batch, still empty, is to move an object from a segment, or system memory */
 	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch,
 				       const struct tessera_segment *from);
-	/** @arrive: all it does to get it to an offset in a segment, or to system memory, is in the batch */
-	int (*arrive)(struct tessera_remap *remap, const struct tessera_segment *to, u64 offset);
+	/** @arrive: all it does to get it to a place in a segment, or to system memory, is in the batch */
+	int (*arrive)(struct tessera_remap *remap, const struct tessera_segment *to,
+		      const struct tessera_range *range);
 	/** @change: the batch is prepared, and pushed if this succeeds */
 	int (*change)(struct tessera_remap *remap);
 	/** @end: it is, with that fence; NULL: it never will be */

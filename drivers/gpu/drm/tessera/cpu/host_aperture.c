@@ -31,6 +31,7 @@
 #include "hw/mmio.h"
 #include "mem/bo.h"
 #include "pure/page_pool.h"
+#include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -139,9 +140,29 @@ static void program_run(struct tessera_device *tdev, u32 reg, u32 first, u32 cou
 	tessera_write32(tdev, reg, first);
 }
 
-/* All pages of an object, a register for each run; @reg is HA_MAP or HA_UNMAP. */
-static void program_locked(struct tessera_device *tdev, const struct tessera_cpu_window *window,
-			   u32 reg)
+/* All pages of an object lead somewhere: those that follow each other here and there at once. */
+static void program_map_locked(struct tessera_bo *bo, const struct tessera_segment *seg)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 page_size = tdev->host_aperture->page_size;
+	const struct tessera_cpu_window *window = &bo->window;
+	u64 offset, left;
+	u32 i, run;
+
+	lockdep_assert_held(&tdev->host_aperture->lock);
+
+	for (i = 0; i < window->num_pages; i += run) {
+		offset = tessera_range_at(tessera_bo_range(bo), (u64)i * page_size, &left);
+		run = min_t(u64, tessera_page_pool_run(window->pages + i, window->num_pages - i),
+			    div_u64(left, page_size));
+		tessera_write64(tdev, TSR_HA_ADDR_LO, seg->base + offset);
+		program_run(tdev, TSR_HA_MAP, window->pages[i], run);
+		cond_resched();
+	}
+}
+
+static void program_unmap_locked(struct tessera_device *tdev,
+				 const struct tessera_cpu_window *window)
 {
 	u32 i, run;
 
@@ -149,7 +170,7 @@ static void program_locked(struct tessera_device *tdev, const struct tessera_cpu
 
 	for (i = 0; i < window->num_pages; i += run) {
 		run = tessera_page_pool_run(window->pages + i, window->num_pages - i);
-		program_run(tdev, reg, window->pages[i], run);
+		program_run(tdev, TSR_HA_UNMAP, window->pages[i], run);
 		cond_resched();
 	}
 }
@@ -164,7 +185,7 @@ static void unmap_locked(struct tessera_bo *bo)
 	lockdep_assert_held(&aperture->lock);
 
 	if (drm_dev_enter(&tdev->drm, &idx)) {
-		program_locked(tdev, window, TSR_HA_UNMAP);
+		program_unmap_locked(tdev, window);
 		drm_dev_exit(idx);
 	}
 	tessera_page_pool_give(&aperture->pool, window->pages, window->num_pages);
@@ -280,8 +301,7 @@ static int map_locked(struct tessera_bo *bo, const struct tessera_segment *seg, 
 	window->pages = pages;
 	window->num_pages = count;
 	list_add_tail(&window->node, &aperture->mapped);
-	tessera_write64(tdev, TSR_HA_ADDR_LO, seg->base + tessera_bo_segment_offset(bo));
-	program_locked(tdev, window, TSR_HA_MAP);
+	program_map_locked(bo, seg);
 	trace_tessera_host_aperture_map(bo->id, count, aperture->pool.num_free);
 
 	return 0;

@@ -15,6 +15,7 @@
 #include "cpu/swizzle_range.h"
 #include "cpu/window.h"
 #include "mem/bo.h"
+#include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -97,14 +98,16 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	struct tessera_device *tdev = tessera_bo_device(bo);
+	u64 offset;
 
 	if (bo->window.pages)
 		return tessera_host_aperture_pfn(bo, page);
 	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_pfn(bo, page);
 
-	return ((tdev->segments->bar_base + seg->cpu_offset +
-		 tessera_bo_segment_offset(bo)) >> PAGE_SHIFT) + page;
+	offset = tessera_range_at(tessera_bo_range(bo), (u64)page << PAGE_SHIFT, NULL);
+
+	return (tdev->segments->bar_base + seg->cpu_offset + offset) >> PAGE_SHIFT;
 }
 
 /**

@@ -148,7 +148,7 @@ static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *
 
 		bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
 			.mem_type = seg->mem_type,
-			.flags = TTM_PL_FLAG_DESIRED,
+			.flags = tessera_bo_place_flags(bo),
 		};
 	}
 	bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
@@ -306,7 +306,7 @@ struct tessera_range *tessera_bo_range(struct tessera_bo *bo)
 }
 
 /**
- * tessera_bo_segment_offset() - where in its segment an object is
+ * tessera_bo_segment_offset() - where in its segment an object begins
  * @bo: the object, reservation held
  *
  * Return: byte offset, 0 if it is in no segment.
@@ -320,7 +320,7 @@ u64 tessera_bo_segment_offset(struct tessera_bo *bo)
 
 /**
  * tessera_bo_gpu_addr() - GPU address of an object
- * @bo: the object, reservation held, in a segment
+ * @bo: the object, reservation held, in a segment, in one piece
  *
  * Return: the address, valid as long as the reservation is held and nothing moves
  * the object.
@@ -329,7 +329,7 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	if (drm_WARN_ON(bo->tbo.base.dev, !seg))
+	if (drm_WARN_ON(bo->tbo.base.dev, !seg || tessera_bo_range(bo)->num_runs != 1))
 		return 0;
 
 	return seg->base + tessera_bo_segment_offset(bo);

@@ -185,6 +185,21 @@ static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
 	return bo->root && bo->root == other->root;
 }
 
+/*
+ * Whether any pages of a segment are good for it: only page tables lead to it, and what the CPU sees it sees page by
+ * page.
+ */
+static inline bool tessera_bo_may_scatter(const struct tessera_bo *bo)
+{
+	return bo->root;
+}
+
+/* How to ask for a place in a segment: as it is, without TTM making room. */
+static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
+{
+	return TTM_PL_FLAG_DESIRED | (tessera_bo_may_scatter(bo) ? 0 : TTM_PL_FLAG_CONTIGUOUS);
+}
+
 /* Whether a VM maps it; its reservation is held. */
 static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 {

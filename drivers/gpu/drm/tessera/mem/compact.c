@@ -3,8 +3,8 @@
  * DOC: compaction
  *
  * Room is not enough where a place has to be in one piece. If those who give way leave enough
- * bytes, but no gap, what stays is pushed together towards the low end of the segment. Moves
- * are paging jobs; the CPU does not wait.
+ * bytes, but no gap, what stays is pushed together towards the low end of the segment, piece by
+ * piece where it lies in pieces. Moves are paging jobs; the CPU does not wait.
  *
  * What moves waits for those who have yet to leave its new place, and whoever uses it waits
  * for the move. Nobody but the requester is to wait like that: objects of others are pushed
@@ -27,36 +27,6 @@
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
-
-/* Evict in their order as many as it takes for @size bytes, wherever they are. */
-static int take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-		      struct tessera_blocks *blocks, u64 size, struct tessera_room_rules *rules)
-{
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
-	u32 *order, i;
-	int ret = 0;
-
-	order = kvmalloc_array(blocks->num + 1, sizeof(*order), GFP_KERNEL_ACCOUNT);
-	if (!order)
-		return -ENOMEM;
-	for (i = 0; i < blocks->num; i++)
-		order[blocks->block[i].rank] = i;
-
-	for (i = 0; i < blocks->num && !ret; i++) {
-		struct tessera_block *block = &blocks->block[order[i]];
-
-		if (READ_ONCE(mgr->committed) + size <= seg->commit)
-			break;
-		if (!tessera_victims_may_take(block))
-			continue;
-		ret = tessera_victims_take(seg, block, bo->account->id, rules);
-		if (ret == -EBUSY)
-			ret = 0;
-	}
-	kvfree(order);
-
-	return ret;
-}
 
 static struct dma_fence *find_pending(struct dma_resv *resv)
 {
@@ -111,12 +81,14 @@ static int push_block(const struct tessera_segment *seg, struct tessera_block *b
 		return 0;
 	}
 
-	if (tessera_bo_segment(bo) == seg && tessera_bo_segment_offset(bo) == block->start &&
+	if (tessera_bo_segment(bo) == seg &&
+	    tessera_range_run(tessera_bo_range(bo), block->start) &&
 	    !atomic64_read(&bo->holder) && !atomic_read(&bo->lost) &&
-	    may_push(seg, block, to, requester, rules))
-		ret = tessera_move_within(bo, to);
-	if (!ret && tessera_bo_segment(bo) == seg)
-		block->start = tessera_bo_segment_offset(bo);
+	    may_push(seg, block, to, requester, rules)) {
+		ret = tessera_move_within(bo, block->start, to);
+		if (!ret)
+			block->start = to;
+	}
 	if (locked)
 		dma_resv_unlock(bo->tbo.base.resv);
 
@@ -168,7 +140,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	if (ret)
 		return ret;
 	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
-	      take_bytes(bo, seg, &blocks, size, rules);
+	      tessera_victims_take_bytes(bo, seg, &blocks, size, rules);
 	tessera_victims_put(&blocks);
 	if (ret)
 		return ret;

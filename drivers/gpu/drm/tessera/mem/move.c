@@ -38,13 +38,16 @@
 struct move {
 	struct tessera_bo *bo;
 	struct ttm_operation_ctx *ctx;
-	/* Segments, NULL for system memory, and byte offsets in them. */
+	/* Segments, NULL for system memory, and places there. */
 	const struct tessera_segment *from, *to;
+	struct tessera_range *from_range, *to_range;
+	/* Inside a segment: what moves, of the one range, and byte offsets. */
+	struct tessera_run *run;
 	u64 from_offset, to_offset;
 	/* The bytes stay behind. */
 	bool dropped;
 	/* What is left behind in @from. */
-	struct tessera_departure *departure;
+	struct list_head departures;
 	struct tessera_paging_batch batch;
 	/* VMs that map it, or NULL. */
 	struct tessera_remap *remap;
@@ -55,79 +58,154 @@ static bool in_aperture(const struct tessera_segment *seg)
 	return seg && tessera_segment_is_aperture(seg);
 }
 
-static struct tessera_paging_side side_memory(struct move *move,
-					      const struct tessera_segment *seg, u64 offset)
+/* Where bytes come from or go to: a range of a segment, or the pages. */
+struct place {
+	const struct tessera_segment *seg;
+	const struct tessera_range *range;
+	u32 layout;
+};
+
+static struct place place_memory(struct move *move, const struct tessera_segment *seg,
+				 const struct tessera_range *range)
 {
 	bool swizzle = move->bo->flags & DRM_TESSERA_BO_CPU_ACCESS;
 
-	return (struct tessera_paging_side) {
+	return (struct place) {
 		.seg = seg,
-		.offset = offset,
+		.range = range,
 		.layout = swizzle ? move->bo->layout : TSR_LAYOUT_LINEAR,
 	};
 }
 
 /* The pages, for the paging engine to read or to write. */
-static struct tessera_paging_side side_pages(struct move *move, bool write)
+static struct place place_pages(struct move *move, bool write)
 {
 	tessera_coherence_for_device(move->bo, write);
 
-	return (struct tessera_paging_side) {
-		.pages = move->bo->tbo.ttm->dma_address,
-		.cached = tessera_coherence_tracks(move->bo),
-		.layout = TSR_LAYOUT_LINEAR,
-	};
+	return (struct place) { .layout = TSR_LAYOUT_LINEAR };
 }
 
-static int move_mark(struct move *move, const struct tessera_segment *seg, u64 offset, u32 mark)
+/* From byte @at on; no more than @part bytes follow each other there. */
+static struct tessera_paging_side side_at(struct move *move, const struct place *place, u64 at,
+					  u64 *part)
 {
-	return tessera_paging_mark(&move->batch, seg, offset,
-				   tessera_range_footprint(seg, tessera_bo_bytes(move->bo)),
-				   mark);
+	struct tessera_paging_side side = { .seg = place->seg, .layout = place->layout };
+	u64 left;
+
+	if (place->seg) {
+		side.offset = tessera_range_at(place->range, at, &left);
+		*part = min(*part, left);
+	} else {
+		side.pages = move->bo->tbo.ttm->dma_address + (at >> PAGE_SHIFT);
+		side.cached = tessera_coherence_tracks(move->bo);
+	}
+
+	return side;
+}
+
+/* A transfer for each piece that both have in one. */
+static int move_bytes(struct move *move, const struct place *from, const struct place *to,
+		      u32 pitch)
+{
+	u64 bytes = tessera_bo_bytes(move->bo), at, part;
+	struct tessera_paging_side src, dst;
+	int ret = 0;
+
+	for (at = 0; !ret && at < bytes; at += part) {
+		part = bytes - at;
+		src = side_at(move, from, at, &part);
+		dst = side_at(move, to, at, &part);
+		ret = tessera_paging_transfer(&move->batch, &src, &dst, part, pitch);
+		cond_resched();
+	}
+
+	return ret;
+}
+
+static int move_mark(struct move *move, const struct tessera_segment *seg,
+		     struct tessera_range *range, u32 mark)
+{
+	struct tessera_run *run;
+	int ret = 0;
+
+	tessera_range_for_each_run(run, range) {
+		ret = tessera_paging_mark(&move->batch, seg, tessera_run_offset(run),
+					  tessera_run_bytes(run), mark);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+static int move_clear(struct move *move)
+{
+	struct tessera_run *run;
+	int ret = 0;
+
+	tessera_range_for_each_run(run, move->to_range) {
+		ret = tessera_paging_fill(&move->batch, move->to, tessera_run_offset(run),
+					  tessera_run_bytes(run), 0);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+static int move_discard(struct move *move)
+{
+	struct tessera_run *run;
+	int ret = 0;
+
+	tessera_range_for_each_run(run, move->from_range) {
+		ret = tessera_paging_discard(&move->batch, move->from, tessera_run_offset(run),
+					     tessera_run_bytes(run));
+		if (ret)
+			break;
+	}
+
+	return ret;
 }
 
 /* First placement clears; otherwise the bytes come from the pages. */
 static int move_in(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
-	struct tessera_paging_side src, dst;
-	u64 bytes = tessera_range_footprint(move->to, tessera_bo_bytes(bo));
+	struct place src, dst;
 	int ret;
 
-	ret = move_mark(move, move->to, move->to_offset, TSR_MARK_ALLOCATED);
+	ret = move_mark(move, move->to, move->to_range, TSR_MARK_ALLOCATED);
 	if (ret)
 		return ret;
 
 	if (!tessera_backing_has_bytes(bo))
-		return tessera_paging_fill(&move->batch, move->to, move->to_offset, bytes, 0);
+		return move_clear(move);
 
 	ret = tessera_backing_populate(bo, move->ctx);
 	if (ret)
 		return ret;
 
-	src = side_pages(move, false);
-	dst = side_memory(move, move->to, move->to_offset);
+	src = place_pages(move, false);
+	dst = place_memory(move, move->to, move->to_range);
 
-	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
-				       bo->pitch);
+	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
 /* Memory to pages, unless the pages still have the same bytes. */
 static int move_out_bytes(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
-	struct tessera_paging_side src, dst;
+	struct place src, dst;
 
 	/* A move that fails makes TTM drop the pages, and these here are new then. */
 	if (bo->copy_valid && tessera_backing_is_retained(bo))
-		return tessera_paging_discard(&move->batch, move->from, move->from_offset,
-					      tessera_bo_bytes(bo));
+		return move_discard(move);
 
-	src = side_memory(move, move->from, move->from_offset);
-	dst = side_pages(move, true);
+	src = place_memory(move, move->from, move->from_range);
+	dst = place_pages(move, true);
 
-	return tessera_paging_transfer(&move->batch, &src, &dst, tessera_bo_bytes(bo),
-				       bo->pitch);
+	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
 /* Not if the pages still have them. */
@@ -140,10 +218,8 @@ static bool may_drop(struct tessera_bo *bo)
 /* What its client can do without does not travel. */
 static int move_drop(struct move *move)
 {
-	int ret = tessera_paging_discard(&move->batch, move->from, move->from_offset,
-					 tessera_bo_bytes(move->bo));
-
-	return ret ?: move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+	return move_discard(move) ?:
+	       move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
 }
 
 static int move_out(struct move *move)
@@ -156,42 +232,69 @@ static int move_out(struct move *move)
 	if (!ret)
 		ret = move_out_bytes(move);
 	if (!ret)
-		ret = move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+		ret = move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
 
 	return ret;
 }
 
-static int move_map(struct move *move)
+/* Bytes of the object in one of its runs: the last one may be larger. */
+static u64 run_covers(struct move *move, const struct tessera_run *run)
+{
+	return min(tessera_run_bytes(run),
+		   tessera_bo_bytes(move->bo) - (run->at << PAGE_SHIFT));
+}
+
+static int map_run(struct move *move, const struct tessera_run *run)
 {
 	struct ttm_tt *tt = move->bo->tbo.ttm;
+
+	return tessera_paging_map(&move->batch, move->to, tessera_run_offset(run),
+				  run_covers(move, run), tt->dma_address + run->at, tt->caching);
+}
+
+static int move_map(struct move *move)
+{
+	struct tessera_run *run;
 	int ret;
 
 	ret = tessera_backing_populate(move->bo, move->ctx);
 	if (ret)
 		return ret;
+	tessera_range_for_each_run(run, move->to_range) {
+		ret = map_run(move, run);
+		if (ret)
+			break;
+	}
 
-	return tessera_paging_map(&move->batch, move->to, move->to_offset,
-				  tessera_bo_bytes(move->bo), tt->dma_address, tt->caching);
+	return ret;
 }
 
 static int move_unmap(struct move *move)
 {
-	return tessera_paging_unmap(&move->batch, move->from, move->from_offset,
-				    tessera_bo_bytes(move->bo));
+	struct tessera_run *run;
+	int ret = 0;
+
+	tessera_range_for_each_run(run, move->from_range) {
+		ret = tessera_paging_unmap(&move->batch, move->from, tessera_run_offset(run),
+					   run_covers(move, run));
+		if (ret)
+			break;
+	}
+
+	return ret;
 }
 
 static int move_memory_to_memory(struct move *move)
 {
-	struct tessera_paging_side src = { .seg = move->from, .offset = move->from_offset };
-	struct tessera_paging_side dst = { .seg = move->to, .offset = move->to_offset };
+	const struct place src = { .seg = move->from, .range = move->from_range };
+	const struct place dst = { .seg = move->to, .range = move->to_range };
 	int ret;
 
-	ret = move_mark(move, move->to, move->to_offset, TSR_MARK_ALLOCATED);
+	ret = move_mark(move, move->to, move->to_range, TSR_MARK_ALLOCATED);
 	if (!ret)
-		ret = tessera_paging_transfer(&move->batch, &src, &dst,
-					      tessera_bo_bytes(move->bo), 0);
+		ret = move_bytes(move, &src, &dst, 0);
 	if (!ret)
-		ret = move_mark(move, move->from, move->from_offset, TSR_MARK_EVICTED);
+		ret = move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
 
 	return ret;
 }
@@ -231,10 +334,9 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	if (move->from) {
 		struct tessera_range *range = to_tessera_range(tbo->resource);
 
-		tessera_departure_set(move->departure, fence);
-		range->departure = move->departure;
+		tessera_departures_set(&move->departures, fence);
+		list_splice_init(&move->departures, &range->departures);
 		range->declared = false;
-		move->departure = NULL;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
 	ttm_bo_assign_mem(tbo, new_mem);
@@ -335,7 +437,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 }
 
 /* All that can fail of queueing: the object's users and those of its new place come first. */
-static int move_prepare(struct move *move, struct tessera_range *range)
+static int move_prepare(struct move *move)
 {
 	struct tessera_device *tdev = tessera_bo_device(move->bo);
 	struct tessera_fences fences = { };
@@ -343,13 +445,12 @@ static int move_prepare(struct move *move, struct tessera_range *range)
 	u32 i;
 
 	ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
-	if (!ret && move->from) {
-		move->departure = tessera_departure_create();
-		ret = move->departure ? 0 : -ENOMEM;
-	}
+	if (!ret && move->from)
+		ret = tessera_departures_create(&move->departures,
+						move->run ? 1 : move->from_range->num_runs);
 	if (!ret && move->to)
 		ret = tessera_manager_departures(tessera_manager_of(tdev, move->to->index),
-						 range, &fences);
+						 move->to_range, move->run, &fences);
 	for (i = 0; !ret && i < fences.num; i++)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
@@ -361,8 +462,7 @@ static int move_prepare(struct move *move, struct tessera_range *range)
  * The whole batch, made and queued: @build says what it is to do, while addresses of the object lead nowhere.
  * An error pointer means that nothing has happened.
  */
-static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move),
-				    struct tessera_range *range)
+static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move))
 {
 	const struct tessera_vm_ops *vm_ops = tessera_bo_device(move->bo)->vm_ops;
 	struct tessera_bo *bo = move->bo;
@@ -378,13 +478,13 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	}
 	ret = build(move);
 	if (!ret)
-		ret = vm_ops->arrive(move->remap, move->to, move->to_offset);
+		ret = vm_ops->arrive(move->remap, move->to, move->to_range);
 	if (!ret)
-		ret = move_prepare(move, range);
+		ret = move_prepare(move);
 	if (ret) {
 		vm_ops->end(move->remap, NULL);
 		tessera_paging_abort(&move->batch);
-		tessera_departure_destroy(move->departure);
+		tessera_departures_destroy(&move->departures);
 		return ERR_PTR(ret);
 	}
 	fence = tessera_paging_push(&move->batch);
@@ -395,19 +495,18 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 
 static int move_run(struct move *move, struct ttm_resource *new_mem)
 {
-	struct tessera_range *range = move->to ? to_tessera_range(new_mem) : NULL;
 	struct dma_fence *fence;
 
 	/* What is dropped cannot get lost. */
 	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
-	fence = move_queue(move, move_build, range);
+	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
-	if (range)
-		range->declared = true;
+	if (move->to)
+		move->to_range->declared = true;
 	move_finish(move, fence, new_mem);
 	dma_fence_put(fence);
-	tessera_departure_destroy(move->departure);
+	tessera_departures_destroy(&move->departures);
 
 	return 0;
 }
@@ -429,12 +528,15 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	struct move move = {
 		.bo = bo,
 		.ctx = ctx,
+		.departures = LIST_HEAD_INIT(move.departures),
 		.from = tessera_bo_segment(bo),
-		.from_offset = tessera_bo_segment_offset(bo),
+		.from_range = tessera_bo_range(bo),
 		.to = tessera_segment_by_type(tdev, new_mem->mem_type),
-		.to_offset = (u64)new_mem->start << PAGE_SHIFT,
 	};
 	int ret, idx;
+
+	if (move.to)
+		move.to_range = to_tessera_range(new_mem);
 
 	if (!move.from && !move.to) {
 		ttm_bo_move_null(&bo->tbo, new_mem);
@@ -457,7 +559,8 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	drm_dev_exit(idx);
 
 	if (!ret && move.to)
-		trace_tessera_place(bo->id, move.to->id, move.to_offset, tessera_bo_bytes(bo));
+		trace_tessera_place(bo->id, move.to->id, tessera_range_offset(move.to_range),
+				    tessera_bo_bytes(bo));
 	if (!ret && move.from)
 		trace_tessera_segment_usage(move.from->id,
 					    tessera_segment_used(tdev, move.from->index));
@@ -468,10 +571,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	return ret;
 }
 
-/* Declare the part of [offset, offset + bytes) outside the range at @other. */
+/* Declare the part of the run at @offset outside of it at @other. */
 static int within_mark(struct move *move, u64 offset, u64 other, u32 mark)
 {
-	u64 bytes = tessera_range_footprint(move->to, tessera_bo_bytes(move->bo));
+	u64 bytes = tessera_run_bytes(move->run);
 	u64 part = min(bytes, offset > other ? offset - other : other - offset);
 
 	return tessera_paging_mark(&move->batch, move->to,
@@ -485,14 +588,15 @@ static int within_build(struct move *move)
 	int ret;
 
 	if (in_aperture(move->to)) {
-		ret = move_unmap(move);
-		return ret ? ret : move_map(move);
+		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset,
+					   run_covers(move, move->run));
+		return ret ?: map_run(move, move->run);
 	}
 
 	ret = within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED);
 	if (!ret)
 		ret = tessera_paging_transfer(&move->batch, &src, &dst,
-					      tessera_bo_bytes(move->bo), 0);
+					      run_covers(move, move->run), 0);
 	if (!ret)
 		ret = within_mark(move, move->from_offset, move->to_offset, TSR_MARK_EVICTED);
 
@@ -503,47 +607,53 @@ static int within_run(struct move *move)
 {
 	struct tessera_bo *bo = move->bo;
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), move->to->index);
-	struct tessera_range *range = tessera_bo_range(bo);
 	struct dma_fence *fence;
 	struct drm_mm_node left;
 	int ret;
 
-	ret = tessera_manager_shift(mgr, range, move->to_offset, &left);
+	ret = tessera_manager_shift(mgr, move->run, move->to_offset, &left);
 	if (ret)
 		return ret;
-	fence = move_queue(move, within_build, range);
+	fence = move_queue(move, within_build);
 	if (IS_ERR(fence)) {
-		tessera_manager_unshift(mgr, range, move->from_offset, &left);
+		tessera_manager_unshift(mgr, move->run, move->from_offset, &left);
 		return PTR_ERR(fence);
 	}
 	dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
-	tessera_departure_set(move->departure, fence);
-	tessera_manager_leave(mgr, &left, move->departure);
+	tessera_departures_set(&move->departures, fence);
+	tessera_manager_leave(mgr, &left, &move->departures);
 	dma_fence_put(fence);
 
 	return 0;
 }
 
 /**
- * tessera_move_within() - move an object inside its segment
+ * tessera_move_within() - move an object, or a piece of it, inside its segment
  * @bo: the object, reservation held, in a segment
- * @offset: the new byte offset; the range may overlap the old one
+ * @from: byte offset of one of its runs
+ * @offset: the new byte offset of that; it may overlap the old one
  *
- * Return: 0, -ENOSPC if the place is not free, -ENODEV, or another error.
+ * Return: 0, -ENOSPC if the place is not free, -EINVAL if it has no such run, -ENODEV, or another error.
  */
-int tessera_move_within(struct tessera_bo *bo, u64 offset)
+int tessera_move_within(struct tessera_bo *bo, u64 from, u64 offset)
 {
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct move move = {
 		.bo = bo,
+		.departures = LIST_HEAD_INIT(move.departures),
 		.from = seg,
-		.from_offset = tessera_bo_segment_offset(bo),
+		.from_range = tessera_bo_range(bo),
+		.from_offset = from,
 		.to = seg,
+		.to_range = tessera_bo_range(bo),
 		.to_offset = offset,
 	};
 	int ret, idx;
 
+	move.run = tessera_range_run(move.to_range, from);
+	if (!move.run)
+		return -EINVAL;
 	ret = dma_resv_reserve_fences(bo->tbo.base.resv, 1);
 	if (ret)
 		return ret;
@@ -559,7 +669,7 @@ int tessera_move_within(struct tessera_bo *bo, u64 offset)
 	drm_dev_exit(idx);
 
 	if (!ret)
-		trace_tessera_place(bo->id, seg->id, offset, tessera_bo_bytes(bo));
+		trace_tessera_place(bo->id, seg->id, offset, run_covers(&move, move.run));
 
 	return ret;
 }

@@ -11,6 +11,6 @@ struct ttm_resource;
 
 int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		    struct ttm_resource *new_mem, struct ttm_place *hop);
-int tessera_move_within(struct tessera_bo *bo, u64 offset);
+int tessera_move_within(struct tessera_bo *bo, u64 from, u64 offset);
 
 #endif /* __TESSERA_MOVE_H__ */

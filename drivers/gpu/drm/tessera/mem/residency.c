@@ -3,7 +3,8 @@
  * DOC: residency
  *
  * Where an object goes: to one of its segments in order of preference, first as they are,
- * then with victims (mem/victims.c); or to the place that a plan has for it. Called with
+ * then with victims (mem/victims.c); or to the place that a plan has for it. What is private to a VM takes whatever
+ * pages there are, all else one piece. Called with
  * the object's reservation held, by submissions and CPU faults.
  *
  * While its pages are pinned an object is in an aperture or in system memory, and moves between
@@ -49,7 +50,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		.fpfn = start >> PAGE_SHIFT,
 		.lpfn = end >> PAGE_SHIFT,
 		.mem_type = seg->mem_type,
-		.flags = TTM_PL_FLAG_DESIRED,
+		.flags = tessera_bo_place_flags(bo),
 	};
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
@@ -62,7 +63,9 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 			return ret;
 		if (tessera_manager_closed(mgr))
 			return -EAGAIN;
-		if (!tessera_manager_fits(mgr, tessera_bo_bytes(bo), start, end))
+		if (tessera_bo_may_scatter(bo) ?
+		    !tessera_manager_has(mgr, tessera_bo_bytes(bo)) :
+		    !tessera_manager_fits(mgr, tessera_bo_bytes(bo), start, end))
 			return -ENOSPC;
 	}
 
@@ -89,6 +92,10 @@ static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *s
 
 	if (!evict)
 		return place_in(bo, seg, 0, 0);
+	if (tessera_bo_may_scatter(bo)) {
+		ret = tessera_victims_make_bytes(bo, seg, rules);
+		return ret ?: place_in(bo, seg, 0, 0);
+	}
 
 	ret = tessera_victims_make_room(bo, seg, rules, &start);
 	if (ret == -ENOSPC && rules->compact)
@@ -176,7 +183,7 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	struct tessera_range *range = tessera_bo_range(bo);
-	struct drm_mm_node *own = range ? &range->node : NULL;
+	struct drm_mm_node *own = range ? &range->runs->node : NULL;
 	struct drm_mm_node *node;
 	bool clear = true;
 
@@ -229,7 +236,7 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	if (!range_is_clear(bo, seg, offset, offset + size))
 		return -EAGAIN;
-	ret = now == seg ? tessera_move_within(bo, offset) :
+	ret = now == seg ? tessera_move_within(bo, tessera_bo_segment_offset(bo), offset) :
 			   place_in(bo, seg, offset, offset + size);
 
 	return ret == -ENOSPC ? -EAGAIN : ret;

@@ -57,15 +57,17 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 	return ttm_bo_validate(&bo->tbo, &placement, &ctx);
 }
 
-/* An occupied range; @bo gets a reference unless the object is dying. */
-static void block_fill(struct tessera_block *block, struct drm_mm_node *node)
+/* An occupied run; @bo gets a reference unless the object is dying. */
+static void block_fill(struct tessera_block *block, const struct tessera_run *run)
 {
-	struct tessera_range *range = container_of(node, struct tessera_range, node);
+	struct tessera_range *range = run->range;
 	struct ttm_buffer_object *tbo = READ_ONCE(range->base.bo);
 
 	*block = (struct tessera_block) {
-		.start = tessera_range_offset(range),
-		.size = tessera_range_bytes(range),
+		.start = tessera_run_offset(run),
+		.size = tessera_run_bytes(run),
+		.first = range->seen,
+		.total = tessera_range_bytes(range),
 		.owner = range->account->id,
 		.pinned = true,
 	};
@@ -101,10 +103,11 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 	*blocks = (struct tessera_blocks) { };
 }
 
-/* All nodes but those of tessera_manager_shift() belong to a range. */
-static bool node_is_range(const struct drm_mm_node *node)
+/* NULL: what a move inside the segment has left, for a moment. */
+static struct tessera_run *node_to_run(struct drm_mm_node *node)
 {
-	return node->color == TESSERA_NODE_RANGE;
+	return node->color == TESSERA_NODE_RANGE ? container_of(node, struct tessera_run, node) :
+						   NULL;
 }
 
 static u32 count_nodes_locked(struct tessera_manager *mgr)
@@ -120,6 +123,27 @@ static u32 count_nodes_locked(struct tessera_manager *mgr)
 	return num;
 }
 
+static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *blocks)
+{
+	struct drm_mm_node *node;
+	struct tessera_run *run;
+
+	lockdep_assert_held(&mgr->lock);
+
+	drm_mm_for_each_node(node, &mgr->mm) {
+		run = node_to_run(node);
+		if (run)
+			run->range->seen = U32_MAX;
+	}
+	drm_mm_for_each_node(node, &mgr->mm) {
+		run = node_to_run(node);
+		if (!run)
+			continue;
+		run->range->seen = min(run->range->seen, blocks->num);
+		block_fill(&blocks->block[blocks->num++], run);
+	}
+}
+
 /**
  * tessera_victims_collect() - look at a segment
  * @tdev: the device
@@ -132,7 +156,6 @@ int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_se
 			    struct tessera_blocks *blocks)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tdev, seg->index);
-	struct drm_mm_node *node;
 	u32 room;
 
 	*blocks = (struct tessera_blocks) { };
@@ -152,11 +175,7 @@ int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_se
 			break;
 		kvfree(blocks->block);
 	}
-	drm_mm_for_each_node(node, &mgr->mm) {
-		/* What a move inside the segment has left, for a moment. */
-		if (node_is_range(node))
-			block_fill(&blocks->block[blocks->num++], node);
-	}
+	collect_locked(mgr, blocks);
 	mutex_unlock(&mgr->lock);
 
 	return 0;
@@ -179,7 +198,7 @@ static u32 owner_index(const struct tessera_account_view *views, u32 num, u32 id
 	return view ? view - views : TESSERA_VICTIM_NO_OWNER;
 }
 
-static int rank_run(struct tessera_victim_req *req, struct tessera_block *blocks)
+static int rank_run(struct tessera_victim_req *req, struct tessera_block *blocks, u32 num)
 {
 	u32 i;
 	int ret;
@@ -194,12 +213,16 @@ static int rank_run(struct tessera_victim_req *req, struct tessera_block *blocks
 		block->tier = req->blocks[i].tier;
 		block->rank = i;
 	}
+	for (i = 0; i < num; i++) {
+		blocks[i].tier = blocks[blocks[i].first].tier;
+		blocks[i].rank = blocks[blocks[i].first].rank;
+	}
 
 	return 0;
 }
 
 static void rank_fill(struct tessera_victim_req *req, const struct tessera_account_view *views,
-		      const struct tessera_block *blocks, u32 requester)
+		      const struct tessera_block *blocks, u32 num, u32 requester)
 {
 	u32 i;
 
@@ -213,10 +236,13 @@ static void rank_fill(struct tessera_victim_req *req, const struct tessera_accou
 		}
 	}
 
-	for (i = 0; i < req->n_blocks; i++) {
-		struct tessera_victim_block *block = &req->blocks[i];
+	for (i = 0; i < num; i++) {
+		struct tessera_victim_block *block = &req->blocks[req->n_blocks];
 
-		block->size = blocks[i].size;
+		if (blocks[i].first != i)
+			continue;
+		req->n_blocks++;
+		block->size = blocks[i].total;
 		block->last_use = blocks[i].last_use;
 		block->owner = owner_index(views, req->n_owners, blocks[i].owner);
 		block->cookie = i;
@@ -244,7 +270,7 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 			 struct tessera_account *requester, u64 want,
 			 struct tessera_blocks *blocks)
 {
-	struct tessera_victim_req req = { .want = want, .n_blocks = blocks->num };
+	struct tessera_victim_req req = { .want = want };
 	struct tessera_account_view *views;
 	int ret;
 
@@ -256,8 +282,8 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 	req.blocks = kvcalloc(blocks->num + 1, sizeof(*req.blocks), GFP_KERNEL_ACCOUNT);
 	ret = -ENOMEM;
 	if (req.owners && req.blocks) {
-		rank_fill(&req, views, blocks->block, requester->id);
-		ret = rank_run(&req, blocks->block);
+		rank_fill(&req, views, blocks->block, blocks->num, requester->id);
+		ret = rank_run(&req, blocks->block, blocks->num);
 		cond_resched();
 	}
 	kvfree(req.blocks);
@@ -435,7 +461,7 @@ static int evict_gap(const struct tessera_segment *seg, struct tessera_block *bl
 
 		ret = tessera_victims_take(seg, block, requester, rules);
 		if (ret == -EBUSY)
-			block->pinned = true;
+			blocks[block->first].pinned = true;
 		if (ret)
 			return ret;
 	}
@@ -468,31 +494,40 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 	return -ENOSPC;
 }
 
-/* An aperture may be full by its commit limit though it has holes. */
-static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment *seg,
-			     struct tessera_blocks *blocks, u64 size,
-			     struct tessera_room_rules *rules)
+/**
+ * tessera_victims_take_bytes() - evict as many as it takes, wherever they are
+ * @bo: the object that wants room
+ * @seg: the segment
+ * @blocks: its blocks, ranked
+ * @size: bytes that are to be free, as far as those who give way leave them
+ * @rules: the rules
+ *
+ * Return: 0 or an error.
+ */
+int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_blocks *blocks, u64 size,
+			       struct tessera_room_rules *rules)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
-	u32 *order;
-	u32 i;
-	int ret;
+	u32 *order, num = 0, i;
+	int ret = 0;
 
-	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
-	if (ret)
-		return ret;
 	order = kvmalloc_array(blocks->num + 1, sizeof(*order), GFP_KERNEL_ACCOUNT);
 	if (!order)
 		return -ENOMEM;
-	for (i = 0; i < blocks->num; i++)
+	for (i = 0; i < blocks->num; i++) {
+		if (blocks->block[i].first != i)
+			continue;
 		order[blocks->block[i].rank] = i;
+		num++;
+	}
 
-	for (i = 0; i < blocks->num && !ret; i++) {
+	for (i = 0; i < num && !ret; i++) {
 		struct tessera_block *block = &blocks->block[order[i]];
 
 		if (READ_ONCE(mgr->committed) + size <= seg->commit)
 			break;
-		if (!block_goes(block, blocks->num))
+		if (!tessera_victims_may_take(block))
 			continue;
 		ret = tessera_victims_take(seg, block, bo->account->id, rules);
 		if (ret == -EBUSY)
@@ -501,6 +536,16 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 	kvfree(order);
 
 	return ret;
+}
+
+/* An aperture may be full by its commit limit though it has holes. */
+static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment *seg,
+			     struct tessera_blocks *blocks, u64 size,
+			     struct tessera_room_rules *rules)
+{
+	int ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
+
+	return ret ?: tessera_victims_take_bytes(bo, seg, blocks, size, rules);
 }
 
 /* What stays whatever its rank says; and whether it is something that passes by itself. */
@@ -576,6 +621,31 @@ u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera
 	}
 
 	return room;
+}
+
+/**
+ * tessera_victims_make_bytes() - evict others so that an object fits in pieces
+ * @bo: the object, reservation held
+ * @seg: the segment
+ * @rules: the rules
+ *
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
+ */
+int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_room_rules *rules)
+{
+	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
+	struct tessera_blocks blocks;
+	int ret;
+
+	ret = tessera_victims_look(bo, seg, size, rules, &blocks);
+	if (ret)
+		return ret;
+	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
+	      tessera_victims_take_bytes(bo, seg, &blocks, size, rules);
+	tessera_victims_put(&blocks);
+
+	return ret;
 }
 
 /**

@@ -12,9 +12,10 @@ struct tessera_segment;		/* segments/segment.h */
 struct ww_acquire_ctx;
 
 /**
- * struct tessera_block - an occupied range of a segment
+ * struct tessera_block - an occupied run of a segment
  *
- * What was there when somebody looked. Nothing but the reference to @bo lasts.
+ * What was there when somebody looked. Nothing but the reference to @bo lasts. The blocks of one object
+ * give way together.
  */
 struct tessera_block {
 	/** @start: byte offset in the segment */
@@ -25,6 +26,10 @@ struct tessera_block {
 	struct tessera_bo *bo;
 	/** @bo_id: its id, 0 if @bo is NULL */
 	u32 bo_id;
+	/** @first: index of the first block of the same object; of that, what is said counts */
+	u32 first;
+	/** @total: bytes of all of them */
+	u64 total;
 	/** @pinned: may not be moved nor evicted */
 	bool pinned;
 	/** @held: a submission in parts relies on its place */
@@ -43,15 +48,15 @@ struct tessera_block {
 	u32 owner;
 	/** @tier: &enum tessera_victim_tier, set by tessera_victims_rank() */
 	u8 tier;
-	/** @rank: order in which blocks give way, lower goes first; likewise */
+	/** @rank: order in which objects give way, lower goes first; likewise */
 	u32 rank;
 };
 
 /**
- * struct tessera_blocks - all occupied ranges of a segment, in offset order
+ * struct tessera_blocks - all occupied runs of a segment, in offset order
  */
 struct tessera_blocks {
-	/** @block: the ranges */
+	/** @block: the runs */
 	struct tessera_block *block;
 	/** @num: elements of @block */
 	u32 num;
@@ -101,6 +106,11 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
 			  bool *locked);
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
 			 u32 requester, struct tessera_room_rules *rules);
+int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_blocks *blocks, u64 size,
+			       struct tessera_room_rules *rules);
+int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_room_rules *rules);
 void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);
 void tessera_victims_forget(struct tessera_room_rules *rules);
 bool tessera_victims_may_take(const struct tessera_block *block);

@@ -3,7 +3,8 @@
  * DOC: managers
  *
  * The allocator under both kinds of segment manager: exact contiguous ranges on a
- * drm_mm, lowest place first, so that the split planner can predict it. One leaf
+ * drm_mm, lowest place first, so that the split planner can predict it; and, for who does not ask
+ * for one piece, whatever pages are free (pure/scatter.c). One leaf
  * mutex per manager. Charges the account of the object's owner.
  *
  * A range is free as soon as its object has been told to leave it; the fence of that
@@ -20,6 +21,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "pure/scatter.h"
 #include "segments/account.h"
 #include "segments/manager.h"
 #include "segments/room.h"
@@ -35,53 +37,79 @@
 INTERVAL_TREE_DEFINE(struct tessera_departure, rb, u64, subtree_last, DEPARTURE_START,
 		     DEPARTURE_LAST, static __maybe_unused, departure_tree)
 
-/**
- * tessera_departure_create() - prepare to leave a range
- *
- * Return: the departure, to be given to a range or to tessera_departure_destroy(); NULL
- * without memory.
- */
-struct tessera_departure *tessera_departure_create(void)
+static void departure_free(struct tessera_departure *departure)
 {
-	return kzalloc(sizeof(struct tessera_departure), GFP_KERNEL_ACCOUNT);
-}
-
-/**
- * tessera_departure_destroy() - free a departure that is in no segment
- * @departure: the departure, or NULL
- */
-void tessera_departure_destroy(struct tessera_departure *departure)
-{
-	if (departure)
-		dma_fence_put(departure->fence);
+	dma_fence_put(departure->fence);
 	kfree(departure);
 }
 
 /**
- * tessera_departure_set() - say when it is over
- * @departure: a departure that is in no segment
- * @fence: signals when the range has been left
+ * tessera_departures_create() - prepare to leave a place
+ * @departures: a list, empty; to be given to a range, or emptied with tessera_departures_destroy()
+ * @num: how many runs will be left
+ *
+ * Return: 0, or -ENOMEM with the list empty.
  */
-void tessera_departure_set(struct tessera_departure *departure, struct dma_fence *fence)
+int tessera_departures_create(struct list_head *departures, u32 num)
 {
-	departure->fence = dma_fence_get(fence);
+	struct tessera_departure *departure;
+
+	while (num--) {
+		departure = kzalloc(sizeof(*departure), GFP_KERNEL_ACCOUNT);
+		if (!departure) {
+			tessera_departures_destroy(departures);
+			return -ENOMEM;
+		}
+		list_add(&departure->list, departures);
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_departures_destroy() - free departures that are in no segment
+ * @departures: the list
+ */
+void tessera_departures_destroy(struct list_head *departures)
+{
+	struct tessera_departure *departure, *next;
+
+	list_for_each_entry_safe(departure, next, departures, list)
+		departure_free(departure);
+	INIT_LIST_HEAD(departures);
+}
+
+/**
+ * tessera_departures_set() - say when they are over
+ * @departures: departures that are in no segment
+ * @fence: signals when the place has been left
+ */
+void tessera_departures_set(struct list_head *departures, struct dma_fence *fence)
+{
+	struct tessera_departure *departure;
+
+	list_for_each_entry(departure, departures, list)
+		departure->fence = dma_fence_get(fence);
 }
 
 static void departure_drop_locked(struct tessera_manager *mgr, struct tessera_departure *d)
 {
 	departure_tree_remove(d, &mgr->departures);
 	list_del(&d->age);
-	tessera_departure_destroy(d);
+	departure_free(d);
 }
 
-/* The pages of @node are left behind. */
+/* The pages of @node are left behind, with the first of the list. */
 static void departure_add_locked(struct tessera_manager *mgr, const struct drm_mm_node *node,
-				 struct tessera_departure *departure)
+				 struct list_head *departures)
 {
-	struct tessera_departure *d, *next;
+	struct tessera_departure *departure, *d, *next;
 	u32 looks = 0;
 
 	lockdep_assert_held(&mgr->lock);
+
+	departure = list_first_entry(departures, struct tessera_departure, list);
+	list_del(&departure->list);
 
 	list_for_each_entry_safe(d, next, &mgr->ages, age) {
 		if (looks++ == PRUNE_MAX)
@@ -134,10 +162,10 @@ static int fences_grow(struct tessera_fences *fences)
 	return 0;
 }
 
-static int departures_collect(struct tessera_manager *mgr, struct tessera_range *range,
+static int departures_collect(struct tessera_manager *mgr, const struct tessera_run *run,
 			      struct tessera_fences *fences)
 {
-	u64 first = range->node.start, last = first + range->node.size - 1;
+	u64 first = run->node.start, last = first + run->node.size - 1;
 	struct tessera_departure *d, *next;
 	int ret = 0;
 
@@ -158,19 +186,26 @@ static int departures_collect(struct tessera_manager *mgr, struct tessera_range 
  * tessera_manager_departures() - who still has to leave a range
  * @mgr: the manager
  * @range: the range, its place taken
+ * @only: of its runs, the one that matters, or NULL
  * @fences: zeroed; tessera_fences_fini() even after a failure
  *
  * Nobody else can begin to leave a piece of a range that is taken.
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range *range,
-			       struct tessera_fences *fences)
+int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
+			       const struct tessera_run *only, struct tessera_fences *fences)
 {
+	const struct tessera_run *run;
 	int ret = 0;
 
-	while (!ret && departures_collect(mgr, range, fences))
-		ret = fences_grow(fences);
+	tessera_range_for_each_run(run, range) {
+		if (only && run != only)
+			continue;
+		while (!ret && departures_collect(mgr, run, fences))
+			ret = fences_grow(fences);
+		cond_resched();
+	}
 
 	return ret;
 }
@@ -248,22 +283,109 @@ u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes)
  */
 u64 tessera_range_bytes(struct tessera_range *range)
 {
-	return range->node.size << PAGE_SHIFT;
+	return range->pages << PAGE_SHIFT;
 }
 
 /**
- * tessera_range_offset() - where a range is
+ * tessera_range_offset() - where a range begins
  * @range: the range
  *
  * Return: byte offset in the segment.
  */
 u64 tessera_range_offset(struct tessera_range *range)
 {
-	return range->node.start << PAGE_SHIFT;
+	return tessera_run_offset(range->runs);
 }
 
+/**
+ * tessera_range_at() - where a byte of an object is
+ * @range: the object's
+ * @at: which byte, of the range
+ * @left: receives how many bytes follow each other there, this one counted; may be NULL
+ *
+ * Return: byte offset in the segment.
+ */
+u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left)
+{
+	u64 page = at >> PAGE_SHIFT, offset;
+	u32 lo = 0, hi = range->num_runs;
+	const struct tessera_run *run;
+
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (range->runs[mid].at <= page)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	run = &range->runs[lo];
+	offset = at - (run->at << PAGE_SHIFT);
+	if (left)
+		*left = tessera_run_bytes(run) - offset;
+
+	return tessera_run_offset(run) + offset;
+}
+
+/**
+ * tessera_range_run() - find a run by its place
+ * @range: the range
+ * @offset: where it begins, a byte offset in the segment
+ *
+ * Return: the run; NULL if none begins there.
+ */
+struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 offset)
+{
+	struct tessera_run *run;
+
+	tessera_range_for_each_run(run, range)
+		if (tessera_run_offset(run) == offset)
+			return run;
+
+	return NULL;
+}
+
+/**
+ * tessera_run_offset() - where a run is
+ * @run: the run
+ *
+ * Return: byte offset in the segment.
+ */
+u64 tessera_run_offset(const struct tessera_run *run)
+{
+	return run->node.start << PAGE_SHIFT;
+}
+
+/**
+ * tessera_run_bytes() - size of a run
+ * @run: the run
+ *
+ * Return: bytes.
+ */
+u64 tessera_run_bytes(const struct tessera_run *run)
+{
+	return run->node.size << PAGE_SHIFT;
+}
+
+static bool may_commit_locked(struct tessera_manager *mgr, u64 pages)
+{
+	lockdep_assert_held(&mgr->lock);
+
+	return (!mgr->claimed || mgr->claimed == current) &&
+	       mgr->committed + (pages << PAGE_SHIFT) <= mgr->seg->commit;
+}
+
+static void commit_locked(struct tessera_manager *mgr, u64 pages)
+{
+	lockdep_assert_held(&mgr->lock);
+
+	mgr->committed += pages << PAGE_SHIFT;
+	mgr->peak = max(mgr->peak, mgr->committed);
+}
+
+/* In one piece. */
 static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range *range,
-			       const struct ttm_place *place, u64 pages)
+			       const struct ttm_place *place)
 {
 	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
 	u64 end = place->lpfn ? place->lpfn : mgr->seg->size >> PAGE_SHIFT;
@@ -271,21 +393,197 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (mgr->claimed && mgr->claimed != current)
-		return -ENOSPC;
-	if (mgr->committed + (pages << PAGE_SHIFT) > mgr->seg->commit)
+	if (!may_commit_locked(mgr, range->pages))
 		return -ENOSPC;
 
-	ret = drm_mm_insert_node_in_range(&mgr->mm, &range->node, pages, align,
+	ret = drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
 					  TESSERA_NODE_RANGE,
 					  place->fpfn, end, DRM_MM_INSERT_LOW);
-	if (ret)
-		return ret;
+	if (!ret)
+		commit_locked(mgr, range->pages);
 
-	mgr->committed += pages << PAGE_SHIFT;
-	mgr->peak = max(mgr->peak, mgr->committed);
+	return ret;
+}
+
+/* A hole is offered: take what is wanted of it. -E2BIG: no room for one more run. */
+static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+			       struct tessera_scatter *scatter, u64 lo, u64 hi)
+{
+	u64 start, at = range->pages - scatter->left;
+	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
+	struct tessera_run *run;
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (!pages)
+		return 0;
+	if (range->num_runs == room)
+		return -E2BIG;
+	run = &range->runs[range->num_runs++];
+	*run = (struct tessera_run) { .range = range, .at = at };
+	run->node.start = start;
+	run->node.size = pages;
+	run->node.color = TESSERA_NODE_RANGE;
+
+	return drm_mm_reserve_node(&mgr->mm, &run->node);
+}
+
+/* All holes are offered, in order; those that come up are before the node that is looked at. */
+static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+				struct tessera_scatter *scatter)
+{
+	struct drm_mm_node *node;
+	u64 lo = 0;
+	int ret;
+
+	lockdep_assert_held(&mgr->lock);
+
+	drm_mm_for_each_node(node, &mgr->mm) {
+		if (!scatter->left)
+			return 0;
+		ret = scatter_hole_locked(mgr, range, room, scatter, lo, node->start);
+		if (ret)
+			return ret;
+		lo = node->start + node->size;
+	}
+
+	return scatter_hole_locked(mgr, range, room, scatter, lo, mgr->seg->size >> PAGE_SHIFT);
+}
+
+/* Wherever there is a page. -E2BIG: it takes more runs than there is @room for. */
+static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room)
+{
+	struct tessera_scatter scatter;
+	int ret;
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (!may_commit_locked(mgr, range->pages))
+		return -ENOSPC;
+	range->num_runs = 0;
+	tessera_scatter_begin(&scatter, range->pages, mgr->seg->page_size >> PAGE_SHIFT);
+	do {
+		ret = scatter_round_locked(mgr, range, room, &scatter);
+	} while (!ret && tessera_scatter_next(&scatter));
+	if (!ret && scatter.left)
+		ret = -ENOSPC;
+	if (!ret) {
+		commit_locked(mgr, range->pages);
+		return 0;
+	}
+	while (range->num_runs)
+		if (drm_mm_node_allocated(&range->runs[--range->num_runs].node))
+			drm_mm_remove_node(&range->runs[range->num_runs].node);
+
+	return ret;
+}
+
+static void range_free(struct tessera_range *range)
+{
+	if (range->runs != &range->one)
+		kvfree(range->runs);
+	kvfree(range->addrs);
+	tessera_departures_destroy(&range->departures);
+	kfree(range);
+}
+
+/* Runs are kept in order and in place: what is too small is given up for something larger. */
+static int range_grow(struct tessera_range *range, u32 *room)
+{
+	struct tessera_run *runs;
+
+	*room = min_t(u64, *room * 8ULL, range->pages);
+	runs = kvcalloc(*room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
+	if (!runs)
+		return -ENOMEM;
+	if (range->runs != &range->one)
+		kvfree(range->runs);
+	range->runs = runs;
 
 	return 0;
+}
+
+/* Where the GPU finds the pages of a run. */
+static void range_set_addrs(struct tessera_manager *mgr, const struct tessera_run *run)
+{
+	dma_addr_t *addrs = run->range->addrs;
+	u64 i;
+
+	if (run == run->range->runs)
+		run->range->base.start = run->node.start;
+	for (i = 0; addrs && i < run->node.size; i++)
+		addrs[run->at + i] = mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
+}
+
+static void range_remove(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_run *run;
+
+	mutex_lock(&mgr->lock);
+	tessera_range_for_each_run(run, range) {
+		if (!list_empty(&range->departures))
+			departure_add_locked(mgr, &run->node, &range->departures);
+		drm_mm_remove_node(&run->node);
+	}
+	mgr->committed -= tessera_range_bytes(range);
+	mutex_unlock(&mgr->lock);
+}
+
+static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_run *run;
+	u32 room = 1;
+	int ret;
+
+	for (;;) {
+		mutex_lock(&mgr->lock);
+		ret = range_scatter_locked(mgr, range, room);
+		mutex_unlock(&mgr->lock);
+		if (ret != -E2BIG)
+			break;
+		ret = range_grow(range, &room);
+		if (ret)
+			return ret;
+	}
+	if (ret || range->num_runs == 1 || tessera_segment_is_aperture(mgr->seg))
+		return ret;
+
+	range->addrs = kvcalloc(range->pages, sizeof(*range->addrs), GFP_KERNEL_ACCOUNT);
+	if (!range->addrs) {
+		range_remove(mgr, range);
+		return -ENOMEM;
+	}
+	tessera_range_for_each_run(run, range)
+		range_set_addrs(mgr, run);
+
+	return 0;
+}
+
+static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
+			    const struct ttm_place *place)
+{
+	int ret;
+
+	mutex_lock(&mgr->lock);
+	ret = range_insert_locked(mgr, range, place);
+	mutex_unlock(&mgr->lock);
+
+	return ret;
+}
+
+static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes)
+{
+	struct tessera_range *range = kzalloc(sizeof(*range), GFP_KERNEL_ACCOUNT);
+
+	if (!range)
+		return NULL;
+	range->pages = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
+	range->one.range = range;
+	range->runs = &range->one;
+	range->num_runs = 1;
+	INIT_LIST_HEAD(&range->departures);
+
+	return range;
 }
 
 static int tessera_manager_alloc(struct ttm_resource_manager *man,
@@ -295,29 +593,25 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 {
 	struct tessera_manager *mgr = to_tessera_manager(man);
 	struct tessera_range *range;
-	u64 pages;
 	int ret;
 
-	range = kzalloc(sizeof(*range), GFP_KERNEL_ACCOUNT);
+	range = range_create(mgr, tbo->base.size);
 	if (!range)
 		return -ENOMEM;
-
-	pages = tessera_range_footprint(mgr->seg, tbo->base.size) >> PAGE_SHIFT;
 	ttm_resource_init(tbo, place, &range->base);
 
 	range->account = tessera_account_get(mgr->owner(tbo));
-	mutex_lock(&mgr->lock);
-	ret = range_insert_locked(mgr, range, place, pages);
-	mutex_unlock(&mgr->lock);
+	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
+						      range_scatter(mgr, range);
 	if (ret) {
 		tessera_account_put(range->account);
 		ttm_resource_fini(man, &range->base);
-		kfree(range);
+		range_free(range);
 		return ret;
 	}
 
-	range->base.start = range->node.start;
-	tessera_account_charge(range->account, mgr->seg->index, pages << PAGE_SHIFT);
+	range->base.start = range->runs->node.start;
+	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
 	*res = &range->base;
 
 	return 0;
@@ -333,18 +627,13 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 	if (mgr->freed)
 		mgr->freed(mgr, range);
 
-	mutex_lock(&mgr->lock);
-	if (range->departure)
-		departure_add_locked(mgr, &range->node, range->departure);
-	drm_mm_remove_node(&range->node);
-	mgr->committed -= bytes;
-	mutex_unlock(&mgr->lock);
+	range_remove(mgr, range);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 
 	tessera_account_uncharge(range->account, mgr->seg->index, bytes);
 	tessera_account_put(range->account);
 	ttm_resource_fini(man, res);
-	kfree(range);
+	range_free(range);
 }
 
 static bool tessera_manager_intersects(struct ttm_resource_manager *man,
@@ -352,9 +641,14 @@ static bool tessera_manager_intersects(struct ttm_resource_manager *man,
 				       const struct ttm_place *place, size_t size)
 {
 	struct tessera_range *range = to_tessera_range(res);
+	struct tessera_run *run;
 
-	return place->fpfn < range->node.start + range->node.size &&
-	       (!place->lpfn || place->lpfn > range->node.start);
+	tessera_range_for_each_run(run, range)
+		if (place->fpfn < run->node.start + run->node.size &&
+		    (!place->lpfn || place->lpfn > run->node.start))
+			return true;
+
+	return false;
 }
 
 static bool tessera_manager_compatible(struct ttm_resource_manager *man,
@@ -362,9 +656,14 @@ static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 				       const struct ttm_place *place, size_t size)
 {
 	struct tessera_range *range = to_tessera_range(res);
+	struct tessera_run *run;
 
-	return range->node.start >= place->fpfn &&
-	       (!place->lpfn || range->node.start + range->node.size <= place->lpfn);
+	tessera_range_for_each_run(run, range)
+		if (run->node.start < place->fpfn ||
+		    (place->lpfn && run->node.start + run->node.size > place->lpfn))
+			return false;
+
+	return true;
 }
 
 static void tessera_manager_debug(struct ttm_resource_manager *man,
@@ -463,7 +762,8 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 
 	drm_mm_for_each_node_in_range(node, &mgr->mm, offset >> PAGE_SHIFT,
 				      (offset >> PAGE_SHIFT) + 1)
-		return container_of(node, struct tessera_range, node)->base.bo;
+		if (node->color == TESSERA_NODE_RANGE)
+			return container_of(node, struct tessera_run, node)->range->base.bo;
 
 	return NULL;
 }
@@ -502,6 +802,28 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
 	return fits;
 }
 
+/**
+ * tessera_manager_has() - ask whether there is room, in whatever pieces
+ * @mgr: the manager
+ * @bytes: size of the object
+ *
+ * Return: true if an allocation that does not ask for one piece would succeed at this moment.
+ */
+bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
+{
+	u64 need = tessera_range_footprint(mgr->seg, bytes), room = 0;
+	struct drm_mm_node *entry;
+	u64 start, end;
+
+	mutex_lock(&mgr->lock);
+	if (mgr->committed + need <= mgr->seg->commit)
+		drm_mm_for_each_hole(entry, &mgr->mm, start, end)
+			room += (end - start) << PAGE_SHIFT;
+	mutex_unlock(&mgr->lock);
+
+	return room >= need;
+}
+
 /* The part of [start, start + pages) that is not in [other, other + pages). */
 static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pages)
 {
@@ -512,9 +834,9 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
 }
 
 /**
- * tessera_manager_shift() - change the place of a range
+ * tessera_manager_shift() - change the place of a run
  * @mgr: the manager
- * @range: the range, its owner's reservation is held
+ * @run: the run, its owner's reservation is held
  * @offset: the new place in bytes; may overlap the old one
  * @left: on success keeps what was left from others until tessera_manager_leave()
  *
@@ -523,11 +845,11 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
  * Return: 0, -EINVAL for a place that is not in the segment, or -ENOSPC if it
  * is not free, or the segment is somebody else's for the moment.
  */
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
+int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 			  u64 offset, struct drm_mm_node *left)
 {
-	u64 pages = range->node.size;
-	u64 start = range->node.start;
+	u64 pages = run->node.size;
+	u64 start = run->node.start;
 	int ret;
 
 	if (!IS_ALIGNED(offset, mgr->seg->page_size) || offset > mgr->seg->size ||
@@ -539,22 +861,22 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *ran
 		mutex_unlock(&mgr->lock);
 		return -ENOSPC;
 	}
-	drm_mm_remove_node(&range->node);
-	range->node.size = pages;
-	range->node.start = offset >> PAGE_SHIFT;
-	range->node.color = TESSERA_NODE_RANGE;
-	ret = drm_mm_reserve_node(&mgr->mm, &range->node);
+	drm_mm_remove_node(&run->node);
+	run->node.size = pages;
+	run->node.start = offset >> PAGE_SHIFT;
+	run->node.color = TESSERA_NODE_RANGE;
+	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
 	if (ret) {
 		/* Nobody can have taken the old place meanwhile. */
-		range->node.start = start;
-		range->node.size = pages;
-		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &range->node));
+		run->node.start = start;
+		run->node.size = pages;
+		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
 	} else {
-		node_outside(left, start, range->node.start, pages);
+		node_outside(left, start, run->node.start, pages);
 		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, left));
 	}
 	mutex_unlock(&mgr->lock);
-	range->base.start = range->node.start;
+	range_set_addrs(mgr, run);
 
 	return ret;
 }
@@ -562,36 +884,36 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *ran
 /**
  * tessera_manager_unshift() - take tessera_manager_shift() back
  * @mgr: the manager
- * @range: the range
+ * @run: the run
  * @offset: where it was, in bytes
  * @left: what was kept of that
  */
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_range *range,
+void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
 			     u64 offset, struct drm_mm_node *left)
 {
-	u64 pages = range->node.size;
+	u64 pages = run->node.size;
 
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(left);
-	drm_mm_remove_node(&range->node);
-	range->node.size = pages;
-	range->node.start = offset >> PAGE_SHIFT;
-	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &range->node));
+	drm_mm_remove_node(&run->node);
+	run->node.size = pages;
+	run->node.start = offset >> PAGE_SHIFT;
+	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
 	mutex_unlock(&mgr->lock);
-	range->base.start = range->node.start;
+	range_set_addrs(mgr, run);
 }
 
 /**
- * tessera_manager_leave() - let others have what a shifted range has left
+ * tessera_manager_leave() - let others have what a shifted run has left
  * @mgr: the manager
  * @left: from tessera_manager_shift()
- * @departure: when the contents have left it
+ * @departures: one: when the contents have left it
  */
 void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct tessera_departure *departure)
+			   struct list_head *departures)
 {
 	mutex_lock(&mgr->lock);
-	departure_add_locked(mgr, left, departure);
+	departure_add_locked(mgr, left, departures);
 	drm_mm_remove_node(left);
 	mutex_unlock(&mgr->lock);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);

@@ -43,6 +43,8 @@ struct tessera_departure {
 	struct list_head age;
 	/** @fence: when it has left; holds a reference */
 	struct dma_fence *fence;
+	/** @list: among those of an object that is about to leave; in no tree then */
+	struct list_head list;
 };
 
 /**
@@ -58,13 +60,38 @@ struct tessera_fences {
 };
 
 /**
- * struct tessera_range - a contiguous piece of a segment
+ * struct tessera_run - pages of a segment that follow each other
  */
-struct tessera_range {
-	/** @base: TTM's part; its start is in pages */
-	struct ttm_resource base;
+struct tessera_run {
 	/** @node: in &tessera_manager.mm, in pages; under its lock */
 	struct drm_mm_node node;
+	/** @range: what it is a piece of */
+	struct tessera_range *range;
+	/** @at: which page of that is its first */
+	u64 at;
+};
+
+/**
+ * struct tessera_range - an object's place in a segment
+ *
+ * One run, or several, where the object may lie in pieces. Where each of its bytes is, tessera_range_at()
+ * says; nobody else adds anything up.
+ */
+struct tessera_range {
+	/** @base: TTM's part; its start, in pages, is that of the first run */
+	struct ttm_resource base;
+	/** @runs: in the order of the object; change under the owner's resv */
+	struct tessera_run *runs;
+	/** @num_runs: elements of @runs, never 0 */
+	u32 num_runs;
+	/** @one: @runs, if it is one */
+	struct tessera_run one;
+	/** @pages: of all runs */
+	u64 pages;
+	/** @addrs: GPU address of each page of memory, if it lies in pieces; else NULL */
+	dma_addr_t *addrs;
+	/** @seen: for who looks at all runs of a segment, while the manager is locked */
+	u32 seen;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
 	/**
@@ -72,12 +99,16 @@ struct tessera_range {
 	 * resv. Not so before that, nor when the contents have left.
 	 */
 	bool declared;
-	/** @departure: what is to be left behind when the range is given back, or NULL */
-	struct tessera_departure *departure;
+	/** @departures: what is to be left behind when it is given back, one for each run, or none */
+	struct list_head departures;
 };
 
+/* Goes through the runs of a range, in the order of the object. */
+#define tessera_range_for_each_run(run, range)	\
+	for ((run) = (range)->runs; (run) < (range)->runs + (range)->num_runs; (run)++)
+
 /**
- * struct tessera_manager - exact, contiguous allocation in one segment
+ * struct tessera_manager - exact allocation in one segment, contiguous or scattered
  */
 struct tessera_manager {
 	/** @base: TTM's part */
@@ -90,7 +121,7 @@ struct tessera_manager {
 	tessera_manager_owner_t owner;
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
-	/** @lock: protects all below and the ranges' nodes; a leaf */
+	/** @lock: protects all below and the runs' nodes; a leaf */
 	struct mutex lock;
 	/** @departures: interval tree of &tessera_departure */
 	struct rb_root_cached departures;
@@ -126,26 +157,31 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);
+u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left);
+struct tessera_run *tessera_range_run(const struct tessera_range *range, u64 offset);
+u64 tessera_run_offset(const struct tessera_run *run);
+u64 tessera_run_bytes(const struct tessera_run *run);
 u64 tessera_range_footprint(const struct tessera_segment *seg, u64 bytes);
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr,
 							u64 offset);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
+bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
 
-struct tessera_departure *tessera_departure_create(void);
-void tessera_departure_destroy(struct tessera_departure *departure);
-void tessera_departure_set(struct tessera_departure *departure, struct dma_fence *fence);
-int tessera_manager_departures(struct tessera_manager *mgr, struct tessera_range *range,
-			       struct tessera_fences *fences);
+int tessera_departures_create(struct list_head *departures, u32 num);
+void tessera_departures_destroy(struct list_head *departures);
+void tessera_departures_set(struct list_head *departures, struct dma_fence *fence);
+int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
+			       const struct tessera_run *only, struct tessera_fences *fences);
 struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi);
 int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
 void tessera_fences_fini(struct tessera_fences *fences);
 
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_range *range,
+int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 			  u64 offset, struct drm_mm_node *left);
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_range *range,
+void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
 			     u64 offset, struct drm_mm_node *left);
 void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct tessera_departure *departure);
+			   struct list_head *departures);
 
 int tessera_manager_claim(struct tessera_manager *mgr);
 void tessera_manager_unclaim(struct tessera_manager *mgr);

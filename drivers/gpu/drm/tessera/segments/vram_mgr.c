@@ -24,13 +24,15 @@
 static void vram_mgr_freed(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_device *tdev = mgr->tdev;
+	struct tessera_run *run;
 	int idx;
 
 	if (!range->declared || !drm_dev_enter(&tdev->drm, &idx))
 		return;
 
-	tessera_mark(tdev, mgr->seg->base + tessera_range_offset(range),
-		     tessera_range_bytes(range), TSR_MARK_FREE);
+	tessera_range_for_each_run(run, range)
+		tessera_mark(tdev, mgr->seg->base + tessera_run_offset(run),
+			     tessera_run_bytes(run), TSR_MARK_FREE);
 	drm_dev_exit(idx);
 }
 

@@ -312,7 +312,8 @@ static int evict_foreign(struct tessera_split_run *run, const struct tessera_spl
 	struct tessera_bo *bo = model->block_bos[index];
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	if (!seg || seg->id != block->seg || tessera_bo_segment_offset(bo) != block->start)
+	if (!seg || seg->id != block->seg ||
+	    !tessera_range_run(tessera_bo_range(bo), block->start))
 		return 0;
 	if (tessera_hold_keeps_off(bo, run->seniority))
 		return -EAGAIN;

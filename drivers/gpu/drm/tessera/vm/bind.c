@@ -253,7 +253,7 @@ static bool op_source(const struct bind_op *op, struct tessera_pt_source *source
 	}
 
 	return op->shows && tessera_remap_source(op->bo, tessera_bo_segment(op->bo),
-					      tessera_bo_segment_offset(op->bo), &mapping, source);
+					      tessera_bo_range(op->bo), &mapping, source);
 }
 
 static int op_prepare(struct bind *bind, struct bind_op *op)
@@ -272,7 +272,7 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 		there = &source;
 		/* Many tables in no order, or many pages. */
 		lists = source.pages || args->range >> 32;
-		if (source.pages)
+		if (!(source.bits & TSR_PTE_VRAM))
 			tessera_coherence_for_job(op->bo, source.bits & TSR_PTE_WRITE);
 	}
 

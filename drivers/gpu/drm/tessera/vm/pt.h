@@ -85,7 +85,7 @@ struct tessera_pt_source {
 	u64 bits;
 	/** @addr: where the first byte is, unless there are @pages */
 	u64 addr;
-	/** @pages: DMA addresses of system pages, or NULL */
+	/** @pages: addresses of pages that lie in pieces, of the system or of memory; or NULL */
 	const dma_addr_t *pages;
 };
 

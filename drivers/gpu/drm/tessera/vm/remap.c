@@ -74,7 +74,7 @@ struct tessera_remap {
 	struct tessera_paging_batch *batch;
 	/* Segments, NULL for system memory, and where in the new one. */
 	const struct tessera_segment *from, *to;
-	u64 to_offset;
+	const struct tessera_range *to_range;
 	struct remap_space *spaces;
 	u32 num_spaces;
 	bool locked;
@@ -84,15 +84,17 @@ struct tessera_remap {
  * tessera_remap_source() - what is found where a mapping is
  * @bo: its object
  * @seg: the segment the object is in, with its pages if that is an aperture; or NULL
- * @offset: byte offset there
+ * @range: its place there, or NULL
  * @mapping: the mapping
  * @source: receives it
  *
  * Return: false if nothing is.
  */
-bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg, u64 offset,
+bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
+			  const struct tessera_range *range,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source)
 {
+	u64 at = mapping->base.gem.offset;
 	struct ttm_tt *tt = bo->tbo.ttm;
 
 	/* Evicted objects may wait in an aperture where they are of no use. */
@@ -104,10 +106,11 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 		source->bits |= TSR_PTE_WRITE;
 	if (tessera_segment_is_aperture(seg)) {
 		source->bits |= tessera_cache_vm_bits(tessera_bo_device(bo), seg, tt->caching);
-		source->pages = tt->dma_address + (mapping->base.gem.offset >> TSR_PAGE_SHIFT);
+		source->pages = tt->dma_address + (at >> TSR_PAGE_SHIFT);
 	} else {
 		source->bits |= TSR_PTE_VRAM;
-		source->addr = seg->base + offset + mapping->base.gem.offset;
+		source->addr = seg->base + tessera_range_at(range, at, NULL);
+		source->pages = range->addrs ? range->addrs + (at >> TSR_PAGE_SHIFT) : NULL;
 	}
 
 	return true;
@@ -279,7 +282,7 @@ static int remap_make_room_in(struct tessera_remap *remap, struct remap_space *r
 	if (!tessera_listing_find(set_of(vm_bo), remap->bo))
 		return 0;
 	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (!tessera_remap_source(remap->bo, remap->to, remap->to_offset,
+		if (!tessera_remap_source(remap->bo, remap->to, remap->to_range,
 					  to_tessera_mapping(va), &source))
 			return 0;
 		if (seen_before(&seen, va)) {
@@ -299,7 +302,8 @@ static int remap_make_room_in(struct tessera_remap *remap, struct remap_space *r
 }
 
 /* &tessera_vm_ops.arrive */
-static int remap_arrive(struct tessera_remap *remap, const struct tessera_segment *to, u64 offset)
+static int remap_arrive(struct tessera_remap *remap, const struct tessera_segment *to,
+			const struct tessera_range *range)
 {
 	int ret = 0;
 	u32 i;
@@ -307,7 +311,7 @@ static int remap_arrive(struct tessera_remap *remap, const struct tessera_segmen
 	if (!remap || !to)
 		return 0;
 	remap->to = to;
-	remap->to_offset = offset;
+	remap->to_range = range;
 	if (tessera_segment_is_aperture(to))
 		tessera_coherence_for_job(remap->bo,
 					  !(remap->bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
@@ -353,7 +357,7 @@ static void remap_map(struct tessera_remap *remap, struct remap_space *rs)
 	struct drm_gpuva *va;
 
 	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (tessera_remap_source(remap->bo, remap->to, remap->to_offset,
+		if (tessera_remap_source(remap->bo, remap->to, remap->to_range,
 					 to_tessera_mapping(va), &source))
 			tessera_space_map(rs->space, va->va.addr, va->va.range, &source);
 	}
@@ -473,7 +477,7 @@ static struct tessera_bo *bo_of(struct drm_gpuvm_bo *vm_bo)
 static bool source_now(struct tessera_bo *bo, struct drm_gpuva *va,
 		       struct tessera_pt_source *source)
 {
-	return tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_segment_offset(bo),
+	return tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_range(bo),
 				    to_tessera_mapping(va), source);
 }
 

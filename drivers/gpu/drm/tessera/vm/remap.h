@@ -9,12 +9,14 @@ struct tessera_device;
 struct tessera_fences;		/* segments/manager.h */
 struct tessera_mapping;		/* vm/vm.h */
 struct tessera_pt_source;	/* vm/pt.h */
+struct tessera_range;		/* segments/manager.h */
 struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_vm;		/* vm/vm.h */
 
 void tessera_remap_init(struct tessera_device *tdev);
-bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg, u64 offset,
+bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
+			  const struct tessera_range *range,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source);
 int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
 		       struct tessera_fences *fences);
