@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Objects in pieces: what is private to a VM takes whatever pages are free, its bytes stay in
+ * order wherever they go, and what lists name has its place in one piece beside them. Memory is small: 8 MiB
+ * that the CPU sees and 8 MiB that it does not, 2048 pages each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "resident.h"
+#include "vm.h"
+
+static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+
+#define AT 0x100000000ull
+#define STAGE 0x200000000ull
+#define PAGE KiB(4)
+
+/* a VM with a context, and what shows bytes to the CPU */
+struct stage {
+	struct tsr_device dev;
+	struct tsr_vm vm;
+	struct tsr_bo show;
+	struct drm_tessera_query_segment seg; /* what the test is about */
+	uint32_t set;
+};
+
+static void stage_init(struct stage *s)
+{
+	s->dev = tsr_open();
+	s->vm = tsr_vm_open(&s->dev);
+	s->seg = *tsr_seg_hidden(&s->dev);
+	s->set = tsr_bit(&s->seg);
+	s->show = tsr_bo_new(&s->dev, MiB(1), tsr_bit(tsr_seg_gart(&s->dev)), cached);
+	tsr_bo_map(&s->dev, &s->show);
+	tsr_vm_map(&s->dev, s->vm.id, &s->show, 0, STAGE, s->show.size, 0);
+	tsr_make_resident(&s->dev, &s->show, 1);
+	tsr_make_resident(&s->dev, &s->vm.cmds, 1);
+}
+
+static void stage_fini(struct stage *s)
+{
+	tsr_bo_free(&s->dev, &s->show);
+	tsr_vm_close(&s->vm);
+	tsr_close(&s->dev);
+}
+
+static struct tsr_bo new_flags(struct stage *s, uint64_t size, uint32_t set, uint32_t flags)
+{
+	struct drm_tessera_bo_create args = {
+		.size = size,
+		.supported = set,
+		.flags = DRM_TESSERA_BO_VM_PRIVATE | flags,
+		.vm = s->vm.id,
+		.num_preferred = set & s->set ? 1 : 0,
+		.preferred = { (uint8_t)s->seg.id },
+	};
+
+	require_ok(__tsr_bo_create(s->dev.fd, &args));
+	return (struct tsr_bo){ .handle = args.handle, .size = size };
+}
+
+static struct tsr_bo new_bo(struct stage *s, uint64_t size)
+{
+	return new_flags(s, size, s->set, 0);
+}
+
+static void map_at(struct stage *s, const struct tsr_bo *bo, uint64_t address)
+{
+	tsr_vm_map(&s->dev, s->vm.id, bo, 0, address, bo->size, 0);
+}
+
+/* pieces that the objects of a size are in: give objects sizes of their own */
+static uint32_t runs_of(uint64_t size)
+{
+	char *text = tsr_debugfs_read("allocations"), key[64], *line;
+	uint32_t runs = 0;
+
+	snprintf(key, sizeof(key), " size %llu segment ", (unsigned long long)size);
+	line = strstr(text, key);
+	require(line);
+	line = strstr(line, " runs ");
+	require(line && sscanf(line, " runs %u", &runs) == 1);
+	free(text);
+	return runs;
+}
+
+/* each word says whose it is, and which */
+static void write_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_t key)
+{
+	for (uint64_t done = 0; done < bytes; done += s->show.size) {
+		uint64_t part = bytes - done < s->show.size ? bytes - done : s->show.size;
+		uint32_t *words = s->show.map;
+
+		for (uint64_t i = 0; i < part / 4; i++)
+			words[i] = tsr_pattern(key, done / 4 + i);
+		tsr_vm_copy(&s->vm, address + done, STAGE, part);
+	}
+}
+
+static void check_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_t key)
+{
+	for (uint64_t done = 0; done < bytes; done += s->show.size) {
+		uint64_t part = bytes - done < s->show.size ? bytes - done : s->show.size;
+		const uint32_t *words = s->show.map;
+
+		memset(s->show.map, 0, part);
+		tsr_vm_copy(&s->vm, STAGE, address + done, part);
+		for (uint64_t i = 0; i < part / 4; i++)
+			require_msg(words[i] == tsr_pattern(key, done / 4 + i),
+				    "key %u: byte %llu is 0x%x", key,
+				    (unsigned long long)(done + 4 * i), words[i]);
+	}
+}
+
+static uint64_t used(struct stage *s)
+{
+	return tsr_query_memory(&s->dev, s->seg.id).used;
+}
+
+/*
+ * The segment full of objects of @unit bytes, all resident; then every second one is gone. Those that stay are
+ * returned, in an array to be freed, with their number.
+ */
+static struct tsr_bo *make_holes(struct stage *s, uint64_t unit, uint32_t *num)
+{
+	uint32_t count = (uint32_t)(s->seg.size / unit);
+	struct tsr_bo *bos = calloc(count, sizeof(*bos));
+
+	require(bos);
+	for (uint32_t i = 0; i < count; i++)
+		bos[i] = new_bo(s, unit);
+	tsr_make_resident(&s->dev, bos, count);
+	require_eq(used(s), count * unit);
+	*num = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool keep = tsr_bo_info(&s->dev, &bos[i]).segment_offset / unit % 2;
+
+		if (keep)
+			bos[(*num)++] = bos[i];
+		else
+			require_ok(__tsr_bo_destroy(s->dev.fd, bos[i].handle,
+						    DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
+	}
+	require_eq(*num, count / 2);
+	require_eq(used(s), *num * unit);
+	return bos;
+}
+
+static void free_all(struct stage *s, struct tsr_bo *bos, uint32_t num)
+{
+	for (uint32_t i = 0; i < num; i++)
+		tsr_bo_free(&s->dev, &bos[i]);
+	free(bos);
+}
+
+/* ---- Places --------------------------------------------------------------------------- */
+
+/* Half of memory in holes of a page each holds an object of half of memory, with its bytes in order. */
+static void holes_of_a_page(void)
+{
+	struct tsr_bo *small, bo;
+	struct stage s;
+	uint32_t num;
+
+	stage_init(&s);
+	small = make_holes(&s, PAGE, &num);
+	for (uint32_t i = 0; i < 4; i++) {
+		map_at(&s, &small[i * 100], AT + MiB(64 + i));
+		write_key(&s, AT + MiB(64 + i), PAGE, 100 + i);
+	}
+	bo = new_bo(&s, s.seg.size / 2);
+	map_at(&s, &bo, AT);
+	tsr_make_resident(&s.dev, &bo, 1);
+	require_eq(used(&s), s.seg.size);
+	require_eq(runs_of(bo.size), bo.size / PAGE);
+	write_key(&s, AT, bo.size, 1);
+	check_key(&s, AT, bo.size, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		check_key(&s, AT + MiB(64 + i), PAGE, 100 + i);
+
+	/* out, and in: the small ones are there no more, so it lies elsewhere */
+	free_all(&s, small, num);
+	tsr_evict_set(s.set);
+	require_eq(used(&s), 0);
+	require_ok(__tsr_bring_back(&s.dev, NULL));
+	require_eq(runs_of(bo.size), 1);
+	check_key(&s, AT, bo.size, 1);
+	tsr_bo_free(&s.dev, &bo);
+	stage_fini(&s);
+}
+
+/* and from pieces to pieces, several times, in each kind of segment */
+static void moves_in_pieces(void)
+{
+	struct tsr_bo *small, bo;
+	struct stage s;
+	uint32_t num;
+
+	stage_init(&s);
+	for (uint32_t kind = 0; kind < 2; kind++) {
+		if (kind) {
+			s.seg = *tsr_seg_visible(&s.dev);
+			s.set = tsr_bit(&s.seg);
+		}
+		small = make_holes(&s, KiB(20), &num);
+		bo = new_bo(&s, MiB(3) + PAGE);
+		map_at(&s, &bo, AT + MiB(1) - KiB(64) * kind);
+		tsr_make_resident(&s.dev, &bo, 1);
+		require(runs_of(bo.size) > 100);
+		write_key(&s, AT + MiB(1) - KiB(64) * kind, bo.size, 2);
+		for (uint32_t round = 0; round < 2; round++) {
+			tsr_evict_set(s.set);
+			require(!tsr_bo_info(&s.dev, &bo).segment);
+			require_ok(__tsr_bring_back(&s.dev, NULL));
+			check_key(&s, AT + MiB(1) - KiB(64) * kind, bo.size, 2);
+		}
+		/* only a part of it mapped, from the middle of a piece */
+		tsr_vm_unmap(&s.dev, s.vm.id, AT + MiB(1) - KiB(64) * kind, bo.size);
+		tsr_vm_map(&s.dev, s.vm.id, &bo, KiB(28), AT, MiB(1), 0);
+		tsr_vm_copy(&s.vm, STAGE, AT, MiB(1));
+		for (uint64_t i = 0; i < MiB(1) / 4; i += 1021)
+			require_eq(((uint32_t *)s.show.map)[i], tsr_pattern(2, KiB(7) + i));
+		tsr_vm_unmap(&s.dev, s.vm.id, AT, MiB(1));
+		tsr_bo_free(&s.dev, &bo);
+		free_all(&s, small, num);
+	}
+	stage_fini(&s);
+}
+
+/* An aperture is full of holes, too. */
+static void aperture_in_pieces(void)
+{
+	struct tsr_bo *small, bo;
+	struct stage s;
+	uint32_t num;
+
+	s.dev = tsr_open();
+	s.vm = tsr_vm_open(&s.dev);
+	s.seg = *tsr_seg_gart(&s.dev);
+	s.set = tsr_bit(&s.seg);
+	tsr_make_resident(&s.dev, &s.vm.cmds, 1);
+	/* beside the commands there is a little less */
+	s.seg.size -= MiB(1);
+	num = (uint32_t)(s.seg.size / KiB(64));
+	small = calloc(num, sizeof(*small));
+	require(small);
+	for (uint32_t i = 0; i < num; i++)
+		small[i] = new_bo(&s, KiB(64));
+	tsr_make_resident(&s.dev, small, num);
+	for (uint32_t i = 0; i < num; i += 2)
+		require_ok(__tsr_bo_destroy(s.dev.fd, small[i].handle,
+					    DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
+	bo = new_flags(&s, MiB(8), s.set, cached);
+	tsr_bo_map(&s.dev, &bo);
+	tsr_pattern_write(&bo, 7);
+	map_at(&s, &bo, AT);
+	tsr_make_resident(&s.dev, &bo, 1);
+	require(runs_of(bo.size) > 100);
+	tsr_vm_copy(&s.vm, AT + MiB(4), AT, MiB(4));
+	for (uint64_t i = 0; i < MiB(4) / 4; i += 511)
+		require_eq(((uint32_t *)bo.map)[MiB(1) + i], tsr_pattern(7, i));
+	tsr_bo_free(&s.dev, &bo);
+	for (uint32_t i = 1; i < num; i += 2)
+		tsr_bo_free(&s.dev, &small[i]);
+	free(small);
+	tsr_vm_close(&s.vm);
+	tsr_close(&s.dev);
+}
+
+/* Blocks of 2 MiB and of 64 KiB are looked for first, past what does not fit them. */
+static void large_blocks_first(void)
+{
+	struct tsr_bo pin, bo;
+	struct stage s;
+
+	stage_init(&s);
+	pin = new_bo(&s, PAGE);
+	tsr_make_resident(&s.dev, &pin, 1);
+	require_eq(tsr_bo_info(&s.dev, &pin).segment_offset, 0);
+	bo = new_bo(&s, MiB(4) + KiB(64));
+	map_at(&s, &bo, AT);
+	tsr_make_resident(&s.dev, &bo, 1);
+	require_eq(tsr_bo_info(&s.dev, &bo).segment_offset, MiB(2));
+	require_eq(runs_of(bo.size), 2);
+	write_key(&s, AT, bo.size, 3);
+	check_key(&s, AT, bo.size, 3);
+	tsr_bo_free(&s.dev, &bo);
+	tsr_bo_free(&s.dev, &pin);
+	stage_fini(&s);
+}
+
+/* Objects of random sizes: each that is not larger than what is free finds a place, and no other does (RES-3). */
+static void fills_to_the_last_page(void)
+{
+	uint64_t seed = tap_seed(20), left;
+	struct drm_tessera_make_resident out;
+	struct tsr_bo bos[256];
+	uint32_t num = 0;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t round = 0; round < (tap_slow() ? 200u : 600u); round++) {
+		uint64_t size = PAGE * (1 + tap_random(&seed) % 200);
+		uint32_t victim;
+		int rc;
+
+		left = s.seg.size - used(&s);
+		if (num == ARRAY_SIZE(bos) || (num && !(tap_random(&seed) % 3))) {
+			victim = (uint32_t)(tap_random(&seed) % num);
+			require_ok(__tsr_bo_destroy(s.dev.fd, bos[victim].handle,
+						    DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
+			bos[victim] = bos[--num];
+			continue;
+		}
+		bos[num] = new_bo(&s, size);
+		rc = __tsr_make_resident(s.dev.fd, &bos[num].handle, 1, 0, &out);
+		require_eq(rc, size > left ? -ENOMEM : 0);
+		if (!rc) {
+			num++;
+			continue;
+		}
+		require_eq(out.bytes_to_trim, size - left);
+		tsr_bo_free(&s.dev, &bos[num]);
+	}
+	left = s.seg.size - used(&s);
+	if (left) {
+		bos[0] = new_bo(&s, left);
+		require_ok(__tsr_make_one(&s.dev, &bos[0]));
+	}
+	require_eq(used(&s), s.seg.size);
+	stage_fini(&s);
+}
+
+/* ---- What the CPU sees ------------------------------------------------------------------ */
+
+static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
+{
+	uint32_t word;
+
+	for (uint64_t i = 0; i < bo->size / 4; i += 257)
+		require_eq(((volatile uint32_t *)bo->map)[i], tsr_pattern(key, i));
+	/* as a debugger sees it, at both ends of a page */
+	for (uint64_t at = PAGE - 2; at + 4 < bo->size; at += 13 * PAGE) {
+		uint32_t want[2] = { tsr_pattern(key, at / 4), tsr_pattern(key, at / 4 + 1) };
+
+		require_ok(tsr_proc_mem_read((char *)bo->map + at, &word, sizeof(word)));
+		require(!memcmp(&word, (char *)want + 2, sizeof(word)));
+	}
+	require(s->set & 1u << tsr_bo_info(&s->dev, bo).segment);
+}
+
+/* through BAR 2, and through pages of the host aperture, page by page */
+static void cpu_sees_pieces(void)
+{
+	uint32_t set, num;
+	struct tsr_bo *small, bo;
+	struct stage s;
+
+	stage_init(&s);
+	for (uint32_t kind = 0; kind < 2; kind++) {
+		if (kind) {
+			s.seg = *tsr_seg_visible(&s.dev);
+			s.set = tsr_bit(&s.seg);
+		}
+		small = make_holes(&s, kind ? PAGE : KiB(12), &num);
+		set = kind ? s.set : s.set | tsr_bit(tsr_seg_gart(&s.dev));
+		bo = new_flags(&s, MiB(2) + KiB(8), set, cpu);
+		tsr_bo_map(&s.dev, &bo);
+		map_at(&s, &bo, AT);
+		tsr_make_resident(&s.dev, &bo, 1);
+		require(runs_of(bo.size) > 100);
+		write_key(&s, AT, bo.size, 4);
+		check_cpu(&s, &bo, 4);
+		/* and the GPU what the CPU writes */
+		tsr_pattern_write(&bo, 5);
+		check_key(&s, AT, bo.size, 5);
+		tsr_evict_set(s.set);
+		for (uint64_t i = 0; i < bo.size / 4; i += 257)
+			require_eq(((volatile uint32_t *)bo.map)[i], tsr_pattern(5, i));
+		require_ok(__tsr_bring_back(&s.dev, NULL));
+		check_cpu(&s, &bo, 5);
+		check_key(&s, AT, bo.size, 5);
+		tsr_bo_unmap(&bo);
+		tsr_vm_unmap(&s.dev, s.vm.id, AT, bo.size);
+		tsr_bo_free(&s.dev, &bo);
+		free_all(&s, small, num);
+	}
+	stage_fini(&s);
+}
+
+/* ---- Beside what is in one piece ---------------------------------------------------------- */
+
+/*
+ * An object that lists may name needs a gap where there are only holes: pieces are pushed together for it, with what
+ * is in them (RES-3).
+ */
+static void pieces_are_pushed(void)
+{
+	struct tsr_bo *small, bo, whole;
+	struct stage s;
+	uint32_t num;
+
+	stage_init(&s);
+	small = make_holes(&s, PAGE, &num);
+	bo = new_bo(&s, MiB(3));
+	map_at(&s, &bo, AT);
+	tsr_make_resident(&s.dev, &bo, 1);
+	require(runs_of(bo.size) > 100);
+	write_key(&s, AT, bo.size, 6);
+	for (uint32_t i = 0; i < num; i += 128) {
+		map_at(&s, &small[i], AT + MiB(64) + PAGE * i);
+		write_key(&s, AT + MiB(64) + PAGE * i, PAGE, i / 128);
+	}
+
+	whole = tsr_bo_new(&s.dev, KiB(900), s.set, 0);
+	require_ok(__tsr_make_one(&s.dev, &whole));
+	require_eq(runs_of(whole.size), 1);
+	tsr_gpu_fill(&s.dev, s.vm.patched, &whole, 0x99999999);
+	check_key(&s, AT, bo.size, 6);
+	for (uint32_t i = 0; i < num; i += 128)
+		check_key(&s, AT + MiB(64) + PAGE * i, PAGE, i / 128);
+	tsr_vm_map(&s.dev, s.vm.id, &whole, 0, AT + MiB(128), whole.size, 0);
+	tsr_vm_copy(&s.vm, STAGE, AT + MiB(128), whole.size);
+	tsr_words_check(s.show.map, whole.size / 4, 0x99999999);
+	tsr_bo_free(&s.dev, &whole);
+	tsr_bo_free(&s.dev, &bo);
+	free_all(&s, small, num);
+	stage_fini(&s);
+}
+
+/* A submission with lists that has to be cut evicts what is in pieces, all of it, and it comes back (SPLIT-17). */
+static void lists_beside_pieces(void)
+{
+	struct tsr_bo *small, mine[3], big[3];
+	struct tsr_cmd cmd;
+	struct stage s;
+	uint32_t num;
+
+	stage_init(&s);
+	small = make_holes(&s, KiB(8), &num);
+	for (uint32_t i = 0; i < 3; i++) {
+		mine[i] = new_bo(&s, MiB(1) + KiB(8) * i);
+		map_at(&s, &mine[i], AT + MiB(2 * i));
+		tsr_make_resident(&s.dev, &mine[i], 1);
+		write_key(&s, AT + MiB(2 * i), mine[i].size, 10 + i);
+	}
+	tsr_evict(&s.dev, small, num);
+	free_all(&s, small, num);
+	tsr_evict(&s.dev, mine, 3);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 3; i++) {
+		big[i] = tsr_bo_new(&s.dev, MiB(5), s.set, 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &big[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, MiB(5) / 4, 0x100 + i);
+	}
+	for (uint32_t round = 0; round < 3; round++) {
+		require(tsr_submit(&s.dev, s.vm.patched, &cmd, 0, 0) >= 3);
+		tsr_make_resident(&s.dev, mine, 3);
+		for (uint32_t i = 0; i < 3; i++)
+			check_key(&s, AT + MiB(2 * i), mine[i].size, 10 + i);
+		tsr_evict(&s.dev, mine, 3);
+	}
+	tsr_cmd_fini(&cmd);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t word;
+
+		tsr_gpu_read(&s.dev, s.vm.patched, &big[i], 1 + MiB(1), 1, &word);
+		require_eq(word, 0x100 + i);
+		tsr_bo_free(&s.dev, &big[i]);
+		tsr_bo_free(&s.dev, &mine[i]);
+	}
+	stage_fini(&s);
+}
+
+/* Making room for one in pieces evicts no more than it takes, and none in part. */
+static void makes_room_by_bytes(void)
+{
+	struct tsr_bo bos[8], bo;
+	struct stage s;
+	uint32_t gone = 0;
+
+	stage_init(&s);
+	for (uint32_t i = 0; i < 8; i++) {
+		bos[i] = new_bo(&s, MiB(1));
+		map_at(&s, &bos[i], AT + MiB(i));
+		tsr_make_resident(&s.dev, &bos[i], 1);
+		write_key(&s, AT + MiB(i), MiB(1), 20 + i);
+	}
+	/* those that may go are not beside each other; the one listed last is used last */
+	for (uint32_t i = 0; i < 8; i += 2)
+		tsr_evict(&s.dev, &bos[i], 1);
+	bo = new_bo(&s, MiB(2) + PAGE);
+	map_at(&s, &bo, AT + MiB(16));
+	tsr_make_resident(&s.dev, &bo, 1);
+	require(runs_of(bo.size) > 1);
+	write_key(&s, AT + MiB(16), bo.size, 30);
+	for (uint32_t i = 0; i < 8; i++) {
+		bool there = tsr_bo_info(&s.dev, &bos[i]).segment;
+
+		require(there || i % 2 == 0);
+		gone += !there;
+	}
+	require_eq(gone, 3);
+	for (uint32_t i = 1; i < 8; i += 2)
+		check_key(&s, AT + MiB(i), MiB(1), 20 + i);
+	tsr_evict(&s.dev, &bo, 1);
+	for (uint32_t i = 0; i < 8; i += 2)
+		tsr_make_resident(&s.dev, &bos[i], 1);
+	for (uint32_t i = 0; i < 8; i++) {
+		check_key(&s, AT + MiB(i), MiB(1), 20 + i);
+		tsr_bo_free(&s.dev, &bos[i]);
+	}
+	tsr_bo_free(&s.dev, &bo);
+	stage_fini(&s);
+}
+
+static const struct tap_test tests[] = {
+	{ "RES-3 holes of a page", holes_of_a_page, 0, 90 },
+	{ "RES-5 moves in pieces", moves_in_pieces, 0, 90 },
+	{ "RES-5 aperture in pieces", aperture_in_pieces, 0, 90 },
+	{ "large blocks first", large_blocks_first, 0, 0 },
+	{ "RES-3 fills to the last page", fills_to_the_last_page, 0, 120 },
+	{ "CHA-2 the CPU sees pieces", cpu_sees_pieces, 0, 120 },
+	{ "RES-3 pieces are pushed", pieces_are_pushed, 0, 150 },
+	{ "SPLIT-17 lists beside pieces", lists_beside_pieces, 0, 120 },
+	{ "RES-3 makes room by bytes", makes_room_by_bytes, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)
