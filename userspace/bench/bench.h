@@ -110,6 +110,7 @@ void bench_vm_submit_scaling(void);
 void bench_bind_4k(void);
 void bench_bind_2m(void);
 void bench_residency_cycle(void);
+void bench_vm_fill(void);
 /* limits.c */
 void bench_client_memory(void);
 

@@ -43,6 +43,7 @@ static const struct {
 	{ "bind_4k", bench_bind_4k },
 	{ "bind_2m", bench_bind_2m },
 	{ "residency_cycle", bench_residency_cycle },
+	{ "vm_fill", bench_vm_fill },
 	{ "client_memory", bench_client_memory },
 };
 

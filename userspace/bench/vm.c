@@ -383,3 +383,101 @@ void bench_residency_cycle(void)
 	tessera_bo_del(single);
 	space_close(&space);
 }
+
+/* ---- vm_fill -------------------------------------------------------------------------------------- */
+
+#define FILL_OBJECTS 16384
+#define FILL_LARGEST 512 /* pages */
+
+struct fill {
+	uint32_t handles[FILL_OBJECTS];
+	uint64_t sizes[FILL_OBJECTS];
+	uint32_t num;
+	uint64_t bytes;
+	uint32_t random;
+};
+
+static uint32_t fill_random(struct fill *fill, uint32_t below)
+{
+	fill->random = fill->random * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)fill->random * below >> 32);
+}
+
+/* Resident, or not for lack of room, and then it is gone. */
+static bool fill_add(const struct space *space, struct fill *fill, uint32_t segment)
+{
+	uint64_t size = PAGE * (1 + fill_random(fill, FILL_LARGEST));
+	struct drm_tessera_bo_create create = {
+		.size = size,
+		.supported = 1u << segment,
+		.flags = DRM_TESSERA_BO_VM_PRIVATE,
+		.vm = space->vm,
+	};
+	struct drm_tessera_sync sync = signal_of(space);
+	struct drm_tessera_make_resident args = {
+		.handles = array_of(&create.handle, sizeof(create.handle), 1),
+		.syncs = array_of(&sync, sizeof(sync), 1),
+	};
+	struct drm_tessera_bo_destroy destroy;
+
+	call(space, "private object", DRM_IOCTL_TESSERA_BO_CREATE, &create);
+	if (ioctl(tessera_device_fd(space->dev), DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args)) {
+		if (errno != ENOMEM)
+			die("make resident", -errno);
+		destroy = (struct drm_tessera_bo_destroy){ .handle = create.handle };
+		call(space, "destroy", DRM_IOCTL_TESSERA_BO_DESTROY, &destroy);
+		return false;
+	}
+	if (fill->num == FILL_OBJECTS)
+		die("fill", -E2BIG);
+	fill->handles[fill->num] = create.handle;
+	fill->sizes[fill->num++] = size;
+	fill->bytes += size;
+	return true;
+}
+
+static void fill_drop(const struct space *space, struct fill *fill)
+{
+	uint32_t index = fill_random(fill, fill->num);
+	struct drm_tessera_bo_destroy destroy = {
+		.handle = fill->handles[index],
+		.flags = DRM_TESSERA_BO_DESTROY_SYNCHRONOUS,
+	};
+
+	call(space, "destroy", DRM_IOCTL_TESSERA_BO_DESTROY, &destroy);
+	fill->bytes -= fill->sizes[index];
+	fill->num--;
+	fill->handles[index] = fill->handles[fill->num];
+	fill->sizes[index] = fill->sizes[fill->num];
+}
+
+/*
+ * Objects of random sizes, up to 2 MiB, are made resident until one is refused; then a third of them goes,
+ * wherever they are, and others come. All are listed, so nothing is evicted.
+ */
+void bench_vm_fill(void)
+{
+	struct row row = { "vm_fill", "B", "higher", .goal = 0.98 };
+	const struct drm_tessera_query_segment *seg;
+	struct fill *fill = calloc(1, sizeof(*fill));
+	struct space space;
+	uint64_t size;
+
+	if (!fill)
+		die("fill", -ENOMEM);
+	seg = tessera_device_segment(bench.dev, large_segment(&size));
+	if (!seg || !space_open(&space)) {
+		free(fill);
+		return;
+	}
+	for (int i = 0; i < bench.runs; i++) {
+		while (fill_add(&space, fill, seg->id))
+			;
+		sample(&row, fill->bytes, seg->size);
+		for (uint32_t n = fill->num / 3; n; n--)
+			fill_drop(&space, fill);
+	}
+	print_row(&row);
+	space_close(&space);
+	free(fill);
+}
