@@ -565,7 +565,52 @@ static void lives_and_dies(void)
 	}
 }
 
+/*
+ * DESTROY-7: what only its mapping keeps, beside others of the VM, and is unmapped, is there for the jobs of before,
+ * and for nobody else until they are done
+ */
+static void unmapped_last(void)
+{
+	struct drm_tessera_vm_bind_op ops[] = {
+		{ .op = DRM_TESSERA_VM_BIND_MAP, .address = AT + MiB(16), .range = MiB(1) },
+		{ .op = DRM_TESSERA_VM_BIND_UNMAP, .address = AT, .range = MiB(4) },
+	};
+	struct tsr_bo first, last, other;
+	uint32_t sync, words[16];
+	struct tsr_busy busy;
+	struct tsr_cmd cmd;
+	struct stage s;
+
+	stage_init(&s);
+	sync = tsr_syncobj_new(&s.dev);
+	last = new_mapped(&s, MiB(4), AT);
+	first = new_mapped(&s, MiB(1), AT + MiB(8));
+	tsr_make_resident(&s.dev, &last, 1);
+	tsr_make_resident(&s.dev, &first, 1);
+	other = tsr_bo_new(&s.dev, MiB(4), s.set, 0);
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, last.size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(last.size / 4), 0x77);
+	memcpy(s.vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	/* another's job is in the ring when this one gets there */
+	tsr_busy_start(&s.dev, s.vm.patched, &busy, 300);
+	require_ok(__tsr_submit_vm(&s.dev, s.vm.context, s.vm.at, tsr_cmd_bytes(&cmd), busy.sync,
+				   sync));
+	tsr_bo_free(&s.dev, &last);
+	ops[0].handle = first.handle;
+	require_ok(__tsr_vm_bind(s.dev.fd, s.vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_gpu_fill(&s.dev, s.vm.patched, &other, 0x11);
+	require_ok(tsr_syncobj_status(&s.dev, sync));
+	tsr_gpu_read(&s.dev, s.vm.patched, &other, other.size / 8, 16, words);
+	tsr_words_check(words, 16, 0x11);
+	tsr_busy_end(&s.dev, &busy);
+	tsr_cmd_fini(&cmd);
+	stage_fini(&s);
+}
+
 static const struct tap_test tests[] = {
+	{ "DESTROY-7 unmapped when nothing else keeps it", unmapped_last, 0, 0 },
 	{ "refused to create", refused_to_create, 0, 0 },
 	{ "refused to use", refused_to_use, 0, 0 },
 	{ "refused to open by name", refused_to_open_by_name, 0, 0 },

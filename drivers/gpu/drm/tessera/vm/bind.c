@@ -188,8 +188,11 @@ static void bind_fini(struct bind *bind)
 	struct drm_gpuva *va, *next;
 	u32 i;
 
-	list_for_each_entry_safe(va, next, &bind->dead, gem.entry)
+	list_for_each_entry_safe(va, next, &bind->dead, gem.entry) {
+		if (va->gem.obj)
+			drm_gem_object_put(va->gem.obj);
 		kfree(to_tessera_mapping(va));
+	}
 	for (i = 0; i < bind->num_ops; i++)
 		op_fini(&bind->ops[i]);
 	kvfree(bind->ops);
@@ -355,9 +358,14 @@ static int bind_prepare(struct bind *bind)
 
 /* ---- What cannot ----------------------------------------------------------- */
 
-/* An object has one place where it is listed, and it leaves that. */
+/*
+ * An object has one place where it is listed, and it leaves that. This may have been all that kept the object: jobs may
+ * use it until the batch is over, so it does not go before it has that fence.
+ */
 static void mapping_died(struct bind *bind, struct drm_gpuva *va)
 {
+	if (va->gem.obj)
+		drm_gem_object_get(va->gem.obj);
 	drm_gpuva_unlink(va);
 	bind->vm->num_mappings--;
 	list_add(&va->gem.entry, &bind->dead);

@@ -143,6 +143,12 @@ static u32 count_spaces(struct tessera_bo *bo)
 	return num;
 }
 
+/* No job runs there any more. */
+static bool is_lost(struct drm_gpuvm_bo *vm_bo)
+{
+	return atomic_read(&to_tessera_vm(vm_bo->vm)->space->lost);
+}
+
 /* Lists learn where an object they have is not found. */
 static void tell_lists(struct tessera_bo *bo)
 {
@@ -152,7 +158,7 @@ static void tell_lists(struct tessera_bo *bo)
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		tessera_listing_set_hidden(set_of(vm_bo), bo, false);
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
-		if (!is_shown(vm_bo))
+		if (!is_shown(vm_bo) && !is_lost(vm_bo))
 			tessera_listing_set_hidden(set_of(vm_bo), bo, true);
 }
 
@@ -655,8 +661,11 @@ static int group_add_all(struct group *group, struct tessera_resident_set *set,
 	struct drm_gpuvm_bo *vm_bo;
 	int ret = 0;
 
+	/* It may have been taken from the list again before it was locked. */
+	if (group->show && !tessera_listing_find(set, bo))
+		return 0;
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
-		if (set_of(vm_bo) != set || is_shown(vm_bo) == group->show)
+		if (set_of(vm_bo) != set || is_shown(vm_bo) == group->show || is_lost(vm_bo))
 			continue;
 		ret = group_add(group, vm_bo);
 		if (ret)
