@@ -58,6 +58,7 @@ static struct tsr_bo movable(struct tsr_vm *vm)
 	bo.handle = args.handle;
 	tsr_gpu_touch(vm->dev, vm->patched, &bo);
 	tsr_vm_map(vm->dev, vm->id, &bo, 0, AT, bo.size, 0);
+	tsr_make_resident(vm->dev, &bo, 1);
 	return bo;
 }
 
