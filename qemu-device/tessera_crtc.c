@@ -151,22 +151,35 @@ static bool timer_wanted(const TesseraHead *h)
             (h->s->cfg.strict && shows_anything(h)));
 }
 
-/* After anything that may have changed when somebody waits for a vblank. */
-void tessera_crtc_rearm(TesseraHead *h)
+static void rearm(TesseraHead *h, uint64_t not_before_ns)
 {
     if (timer_wanted(h)) {
-        timer_mod(h->timer, h->vblank_ns + interval_ns(h));
+        timer_mod(h->timer,
+                  MAX(h->vblank_ns + interval_ns(h), not_before_ns));
     } else {
         timer_del(h->timer);
     }
 }
 
+/* After anything that may have changed when somebody waits for a vblank. */
+void tessera_crtc_rearm(TesseraHead *h)
+{
+    rearm(h, 0);
+}
+
+/*
+ * The guest says how much there is to do for a frame, and others want the BQL:
+ * they have it for as long as that took. A vblank that is seen late is none the
+ * later.
+ */
 static void timer_cb(void *opaque)
 {
+    uint64_t begin = tessera_clock_ns(), now;
     TesseraHead *h = opaque;
 
     tessera_crtc_sync(h);
-    tessera_crtc_rearm(h);
+    now = tessera_clock_ns();
+    rearm(h, now + (now - begin));
 }
 
 void tessera_crtc_init(TesseraHead *h)

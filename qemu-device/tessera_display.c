@@ -367,18 +367,20 @@ static void gfx_update(void *opaque)
 {
     TesseraHead *h = opaque;
 
+    /* Also while a state comes in, of which nothing has been checked. */
+    if (h->s->distrusted) {
+        return;
+    }
     tessera_crtc_sync(h);
     tessera_screen_update(h);
 }
 
-static void ui_info(void *opaque, uint32_t index, QemuUIInfo *info)
-{
-    tessera_output_prefer(opaque, info->width, info->height);
-}
-
+/*
+ * Without ui_info: a console that is closed keeps the timer that calls it, and
+ * QEMU does not look whether there is somebody to call.
+ */
 static const GraphicHwOps head_ops = {
     .gfx_update = gfx_update,
-    .ui_info = ui_info,
 };
 
 /* Everything a reset does not bring about by itself. */

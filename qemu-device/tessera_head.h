@@ -81,8 +81,6 @@ struct TesseraHead {
 
     /* Output */
     bool connected;
-    uint32_t pref_width;        /* as the console asks for; 0: as configured */
-    uint32_t pref_height;
     uint32_t edid_size;
     uint8_t edid[TSR_EDID_MAX_BYTES];
     bool seen_connected;        /* by the guest, before it was migrated... */

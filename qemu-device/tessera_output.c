@@ -22,8 +22,6 @@ static void make_edid(TesseraHead *h)
     snprintf(serial, sizeof(serial), "%u", h->index + 1);
     info.name = "Tessera";
     info.serial = serial;
-    info.prefx = h->pref_width ?: info.prefx;
-    info.prefy = h->pref_height ?: info.prefy;
     info.maxx = info.maxx ?: TESSERA_MAX_WIDTH;
     info.maxy = info.maxy ?: TESSERA_MAX_HEIGHT;
     memset(h->edid, 0, sizeof(h->edid));
@@ -33,8 +31,7 @@ static void make_edid(TesseraHead *h)
 
 static void changed(TesseraHead *h)
 {
-    trace_tessera_hotplug(h->index, h->connected, h->pref_width,
-                          h->pref_height);
+    trace_tessera_hotplug(h->index, h->connected);
     tessera_irq_head(h, TSR_CRTC_INT_HOTPLUG);
 }
 
@@ -48,23 +45,6 @@ void tessera_output_plug(TesseraHead *h, bool connected)
 {
     if (h->connected != connected) {
         h->connected = connected;
-        changed(h);
-    }
-}
-
-/* The console would like another size. */
-void tessera_output_prefer(TesseraHead *h, uint32_t width, uint32_t height)
-{
-    width = MIN(width, TESSERA_MAX_WIDTH);
-    height = MIN(height, TESSERA_MAX_HEIGHT);
-    if (!width || !height ||
-        (width == h->pref_width && height == h->pref_height)) {
-        return;
-    }
-    h->pref_width = width;
-    h->pref_height = height;
-    make_edid(h);
-    if (h->connected) {
         changed(h);
     }
 }

@@ -753,7 +753,8 @@ static const struct {
 
 static void test_bad_fields(void)
 {
-    g_autofree char *path = tsr_state_file(), *data = NULL;
+    g_autofree char *path = tsr_state_file(), *screen = screen_file();
+    g_autofree char *data = NULL;
     TsrTest *t = tsr_start(MOVED);
     gsize bytes, from;
     TsrHead h;
@@ -778,8 +779,13 @@ static void test_bad_fields(void)
         if (strcmp(status, "failed")) {
             g_error("field at %u is taken", bad_fields[i].offset);
         }
+        /* nor is it shown */
+        qtest_qmp_assert_success(to->qts, "{'execute': 'screendump', "
+                                 "'arguments': {'filename': %s, "
+                                 "'device': 'gpu', 'head': 0}}", screen);
         tsr_stop(to);
     }
+    unlink(screen);
     unlink(path);
     free_texels(&h);
     tsr_stop(t);
