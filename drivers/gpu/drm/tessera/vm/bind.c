@@ -275,7 +275,7 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 		there = &source;
 		/* Many tables in no order, or many pages. */
 		lists = source.pages || args->range >> 32;
-		if (!(source.bits & TSR_PTE_VRAM))
+		if (op->bo && !(source.bits & TSR_PTE_VRAM))
 			tessera_coherence_for_job(op->bo, source.bits & TSR_PTE_WRITE);
 	}
 
