@@ -189,12 +189,18 @@ static int make_list(struct make *make)
 	return 0;
 }
 
+/* What is offered is not missed: it looked so while somebody moved it, or was offered since. */
+static bool make_misses(struct make *make, u32 index)
+{
+	return index >= make->num_back || !tessera_bo_is_offered(make->bos[index]);
+}
+
 static bool make_needs(struct make *make, u32 index)
 {
 	struct tessera_bo *bo = make->bos[index];
 
 	/* It may have been evicted, or closed, since. */
-	return tessera_listing_find(make->set, bo) &&
+	return tessera_listing_find(make->set, bo) && make_misses(make, index) &&
 	       tessera_residency_serves(bo, tessera_listing_writes(bo)) <= 0;
 }
 
@@ -203,7 +209,7 @@ static int make_place(struct make *make, u32 index)
 	struct tessera_bo *bo = make->bos[index];
 	int ret;
 
-	if (!tessera_listing_find(make->set, bo))
+	if (!tessera_listing_find(make->set, bo) || !make_misses(make, index))
 		return 0;
 	if (tessera_bo_is_locked_out(bo, tessera_listing_writes(bo)))
 		return -EBUSY;
