@@ -33,6 +33,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
 #define TESSERA_DEFAULT_SEGMENTS 4
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
+#define TESSERA_STREAM_SHARE     16             /* likewise, of the last */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 
@@ -197,6 +198,7 @@ typedef struct TesseraConfig {
     bool resizable_bar;
     bool vram_preserved;
     bool strict;
+    bool variable_refresh;
     bool reverse_segments;
     bool lose_vram;
     char *descriptor_fault;
@@ -284,6 +286,7 @@ struct TesseraState {
     uint32_t fail_dma;
     uint32_t hold_after;
     uint32_t fail_reset;
+    uint32_t refuse_width;
 };
 
 /* The device clock. */

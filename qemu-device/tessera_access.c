@@ -20,6 +20,7 @@
 #include "migration/misc.h"
 #include "tessera.h"
 #include "tessera_strict.h"
+#include "trace.h"
 
 #define DIRTY_GAP_BYTES (64 * 1024)
 #define HOLD_POLL_US    200
@@ -203,6 +204,9 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     if (!run->ptr) {
         tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
+    }
+    if (injectable) {
+        trace_tessera_dma(addr, run->len, write);
     }
     return TSR_ERR_NONE;
 }

@@ -209,6 +209,26 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     return TSR_ERR_NONE;
 }
 
+/*
+ * Not as an error of this job: whoever put it behind another is told which
+ * failed. Of one that nobody knows the outcome of, it is not known to be good.
+ */
+static uint32_t run_job_after(TesseraEngine *e, const uint32_t *p)
+{
+    uint64_t record = tessera_u64(&p[2]);
+    uint32_t status, err;
+
+    if (p[1] || record % 8 || record > -(uint64_t)TSR_REC_BYTES) {
+        return TSR_ERR_PACKET;
+    }
+    err = tessera_dma_rw(&e->m, record + TSR_REC_STATUS, &status,
+                         sizeof(status), false, false);
+    if (err || status) {
+        e->job_status = TSR_ERR_SKIPPED;
+    }
+    return err;
+}
+
 static uint32_t run_set_vm(TesseraEngine *e, const uint32_t *p)
 {
     uint64_t root = tessera_u64(&p[2]);
@@ -239,6 +259,9 @@ static uint32_t run_ib_call(TesseraEngine *e, const uint32_t *p)
         (ib.vm && !e->m.vm.active) ||
         ((ib.total | ib.cur | ib.end) % TSR_PKT_ALIGN)) {
         return TSR_ERR_PACKET;
+    }
+    if (ib.user && e->job_status == TSR_ERR_SKIPPED) {
+        return TSR_ERR_NONE;
     }
     trace_tessera_ib_call(e->index, e->m.context, ib.user, ib.total, ib.cur,
                           ib.end);
@@ -400,6 +423,8 @@ static const Opcode opcodes[256] = {
     [TSR_OP_TIMESTAMP] = { "TIMESTAMP", TSR_TIMESTAMP_DWORDS, ON_ANY, 0,
                            run_timestamp },
     [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
+    [TSR_OP_JOB_AFTER] = { "JOB_AFTER", TSR_JOB_AFTER_DWORDS, ON_ANY, 0,
+                           run_job_after },
     [TSR_OP_SET_VM] = { "SET_VM", TSR_SET_VM_DWORDS, ON_ANY, 0, run_set_vm },
     [TSR_OP_TRANSFER] = { "TRANSFER", TSR_TRANSFER_DWORDS, ON_PAGING,
                           TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES |

@@ -93,7 +93,28 @@ typedef struct CopyJob {
     TesseraView dview, sview;
     TesseraRect drect, srect;
     bool backward;              /* bottom row first, for overlaps */
+    bool stream;                /* too much for the caches */
 } CopyJob;
+
+/*
+ * What fits into the host's caches, both sides of it, and is not the only
+ * thing in there, is copied twice as fast inside them as past them.
+ */
+static bool too_much_for_caches(uint64_t bytes)
+{
+    static gsize limit;
+
+    if (g_once_init_enter(&limit)) {
+        gsize most = TESSERA_STREAM_BYTES;
+
+#ifdef _SC_LEVEL3_CACHE_SIZE
+        most = MAX((long)most,
+                   sysconf(_SC_LEVEL3_CACHE_SIZE) / TESSERA_STREAM_SHARE);
+#endif
+        g_once_init_leave(&limit, most);
+    }
+    return bytes > limit;
+}
 
 /*
  * Both sides linear: row by row, or all at once where rows touch. progress:
@@ -146,10 +167,10 @@ static bool copy_band_direct(CopyJob *job, TesseraRect *d, TesseraRect *s,
     if (l->layout != TSR_LAYOUT_LINEAR) {
         return false;
     }
+    t->stream = job->stream;
     if (!lview->is_vram) {
         return tessera_rect_scattered(tview, t, lview, l, store, err);
     }
-    t->stream = true;
     *err = tessera_rect_direct(tview, t, lview, l, store);
     return true;
 }
@@ -165,8 +186,10 @@ static uint32_t copy_band_layouts(TesseraEngine *e, CopyJob *job,
         return err;
     }
     lin = tessera_band(e, stride * d->rows);
+    /* The band is read at once. */
+    s->stream = false;
     err = tessera_rect_read(&job->sview, s, lin, stride);
-    d->stream = true;
+    d->stream = job->stream;
     return err ? err : tessera_rect_write(&job->dview, d, lin, stride);
 }
 
@@ -259,6 +282,7 @@ uint32_t tessera_copy_copy(TesseraEngine *e, const uint32_t *p)
     }
     job->srect = tessera_surface_rect(&job->src, p[5], p[6], w, h);
     job->drect = tessera_surface_rect(&job->dst, p[3], p[4], w, h);
+    job->stream = too_much_for_caches(job->drect.nb * h);
     job->backward = job->dst.base != job->src.base
                     ? job->dst.base + (uint64_t)p[4] * job->dst.pitch >
                       job->src.base + (uint64_t)p[6] * job->src.pitch

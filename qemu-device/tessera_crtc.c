@@ -33,11 +33,17 @@ static uint64_t frame_ns(const TesseraHead *h)
     return lines_ns(h, total_lines(h));
 }
 
+/* Whether frames may wait for a commit. */
+static bool varies(const TesseraHead *h)
+{
+    return h->shown.vrr_total > total_lines(h);
+}
+
 /* From one vblank to the next, as things are. */
 static uint64_t interval_ns(const TesseraHead *h)
 {
-    return h->armed ? frame_ns(h)
-                    : lines_ns(h, MAX(h->shown.vrr_total, total_lines(h)));
+    return lines_ns(h, !h->armed && varies(h) ? h->shown.vrr_total
+                                              : total_lines(h));
 }
 
 static bool mode_ok(const TesseraHead *h)
@@ -69,7 +75,11 @@ uint32_t tessera_crtc_line(const TesseraHead *h)
 
 /* ---- Vblank -------------------------------------------------------------- */
 
-static void latch(TesseraHead *h, uint64_t ns)
+/*
+ * What somebody may wait for is told; who commits at once, and replaces
+ * nothing, knows.
+ */
+static void latch(TesseraHead *h, uint64_t ns, bool told)
 {
     h->shown = h->next;
     h->armed = false;
@@ -78,7 +88,9 @@ static void latch(TesseraHead *h, uint64_t ns)
     h->latch_count = h->vblank_count;
     h->latch_ns = ns;
     trace_tessera_crtc_latch(h->index, h->latched, h->latch_count);
-    tessera_irq_head(h, TSR_CRTC_INT_LATCH);
+    if (told) {
+        tessera_irq_head(h, TSR_CRTC_INT_LATCH);
+    }
 }
 
 /* Each plane is blamed once for what it was told to show. */
@@ -102,7 +114,7 @@ static void vblank(TesseraHead *h, uint64_t frames)
 {
     trace_tessera_crtc_vblank(h->index, h->vblank_count, h->vblank_ns);
     if (h->armed) {
-        latch(h, h->vblank_ns);
+        latch(h, h->vblank_ns, true);
     }
     referee(h);
     tessera_capture_frame(h, frames);
@@ -124,7 +136,7 @@ void tessera_crtc_sync(TesseraHead *h)
         uint64_t frames = h->armed ? 1 : (now - h->vblank_ns) / step;
 
         h->vblank_ns += frames * step;
-        if (h->armed && h->shown.vrr_total) {
+        if (h->armed && varies(h)) {
             h->vblank_ns = MAX(h->vblank_ns, h->arm_ns);
         }
         h->vblank_count += frames;
@@ -153,11 +165,16 @@ static bool timer_wanted(const TesseraHead *h)
 
 static void rearm(TesseraHead *h, uint64_t not_before_ns)
 {
-    if (timer_wanted(h)) {
-        timer_mod(h->timer,
-                  MAX(h->vblank_ns + interval_ns(h), not_before_ns));
-    } else {
+    uint64_t at;
+
+    if (!timer_wanted(h)) {
         timer_del(h->timer);
+        return;
+    }
+    at = MAX(h->vblank_ns + interval_ns(h), not_before_ns);
+    /* To set it wakes the main loop, which wants the BQL then. */
+    if (timer_expire_time_ns(h->timer) != at) {
+        timer_mod(h->timer, at);
     }
 }
 
@@ -213,7 +230,7 @@ static void disable(TesseraHead *h)
 {
     trace_tessera_crtc_disable(h->index);
     if (h->armed) {
-        latch(h, tessera_clock_ns());
+        latch(h, tessera_clock_ns(), true);
     }
     tessera_writeback_cancel(h);
     h->enabled = false;
@@ -233,41 +250,83 @@ bool tessera_crtc_control(TesseraHead *h, uint32_t value)
     return true;
 }
 
+/* What is being committed may be refused for no reason, too. */
+static uint32_t check_plane(TesseraHead *h, const TesseraScanout *o,
+                            uint32_t plane)
+{
+    const uint32_t *regs = o->plane[plane];
+    uint32_t err = tessera_plane_check(&h->m, regs, plane);
+
+    return err || o != &h->regs ? err
+                                : tessera_plane_refuse(&h->m, regs, plane);
+}
+
 static uint32_t check(TesseraHead *h, const TesseraScanout *o)
 {
     uint32_t err = TSR_ERR_NONE;
 
     for (uint32_t i = 0; i < TSR_NUM_PLANES && !err; i++) {
-        err = tessera_plane_check(&h->m, o->plane[i], i);
+        err = check_plane(h, o, i);
     }
     return err;
 }
 
-/* False if it is no way to commit. */
-bool tessera_crtc_commit(TesseraHead *h, uint32_t how)
+/* Whether what is committed is in error, of which the guest is told. */
+static bool refused(TesseraHead *h, uint32_t how, uint32_t err)
 {
-    uint32_t err;
-
-    if (how != TSR_COMMIT_VBLANK && how != TSR_COMMIT_ASYNC) {
-        return false;
-    }
-    err = check(h, &h->regs) ?: tessera_writeback_check(h);
     trace_tessera_crtc_commit(h->index, h->committed + 1, how, err);
+    h->refused = err;
     if (err) {
         tessera_guest_error(&h->m, err, h->m.fault_addr);
-        return true;
+    }
+    return err;
+}
+
+/* One plane, whatever else waits for a vblank. */
+static void commit_plane(TesseraHead *h, uint32_t plane)
+{
+    size_t bytes = sizeof(h->regs.plane[plane]);
+
+    if (refused(h, TSR_COMMIT_PLANE(plane),
+                check_plane(h, &h->regs, plane))) {
+        return;
+    }
+    memcpy(h->next.plane[plane], h->regs.plane[plane], bytes);
+    memcpy(h->shown.plane[plane], h->regs.plane[plane], bytes);
+    h->blamed &= ~(1u << plane);
+}
+
+static void commit_all(TesseraHead *h, uint32_t how)
+{
+    bool told = h->armed || how != TSR_COMMIT_ASYNC;
+
+    if (refused(h, how, check(h, &h->regs) ?: tessera_writeback_check(h))) {
+        return;
     }
     h->next = h->regs;
     h->committed++;
     tessera_writeback_begin(h);
     if (!h->enabled || how == TSR_COMMIT_ASYNC) {
-        latch(h, tessera_clock_ns());
-        return true;
+        latch(h, tessera_clock_ns(), told);
+        return;
     }
     h->armed = true;
     h->arm_ns = tessera_clock_ns();
     /* A frame of variable length may have waited for that. */
     tessera_crtc_sync(h);
+}
+
+/* False if it is no way to commit. */
+bool tessera_crtc_commit(TesseraHead *h, uint32_t how)
+{
+    if (how >= TSR_COMMIT_PLANE(0) && how < TSR_COMMIT_PLANE(TSR_NUM_PLANES)) {
+        commit_plane(h, how - TSR_COMMIT_PLANE(0));
+        return true;
+    }
+    if (how != TSR_COMMIT_VBLANK && how != TSR_COMMIT_ASYNC) {
+        return false;
+    }
+    commit_all(h, how);
     return true;
 }
 

@@ -24,7 +24,8 @@ static uint32_t status_read(const TesseraHead *h)
 {
     bool blank = h->enabled && tessera_crtc_line(h) >= tessera_head_height(h);
 
-    return (h->armed ? TSR_CRTCS_ARMED : 0) | (blank ? TSR_CRTCS_VBLANK : 0);
+    return (h->armed ? TSR_CRTCS_ARMED : 0) | (blank ? TSR_CRTCS_VBLANK : 0) |
+           (h->refused ? TSR_CRTCS_REFUSED : 0);
 }
 
 static uint32_t vblank_count_read(TesseraHead *h)
@@ -445,6 +446,7 @@ static void head_reset(TesseraHead *h)
     memset(&h->next, 0, sizeof(h->next));
     memset(&h->shown, 0, sizeof(h->shown));
     h->armed = false;
+    h->refused = false;
     h->arm_ns = 0;
     h->committed = h->latched = h->latch_count = 0;
     h->latch_ns = 0;

@@ -67,6 +67,7 @@ struct TesseraHead {
     TesseraScanout shown;
     bool armed;                 /* next waits... */
     uint64_t arm_ns;            /* ...since then */
+    bool refused;               /* the last commit */
     uint32_t committed;
     uint32_t latched;
     uint32_t latch_count;

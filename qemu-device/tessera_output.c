@@ -14,6 +14,19 @@
 #include "tessera_irq.h"
 #include "trace.h"
 
+#define EDID_FEATURES               24
+#define EDID_CONTINUOUS_FREQUENCY   1
+#define EDID_CHECKSUM               127
+
+/* QEMU's monitors name a range of rates, and not that they can do all of it. */
+static void vary_rate(uint8_t *edid)
+{
+    if (!(edid[EDID_FEATURES] & EDID_CONTINUOUS_FREQUENCY)) {
+        edid[EDID_FEATURES] |= EDID_CONTINUOUS_FREQUENCY;
+        edid[EDID_CHECKSUM] -= EDID_CONTINUOUS_FREQUENCY;
+    }
+}
+
 static void make_edid(TesseraHead *h)
 {
     qemu_edid_info info = h->s->cfg.edid;
@@ -26,6 +39,9 @@ static void make_edid(TesseraHead *h)
     info.maxy = info.maxy ?: TESSERA_MAX_HEIGHT;
     memset(h->edid, 0, sizeof(h->edid));
     qemu_edid_generate(h->edid, sizeof(h->edid), &info);
+    if (h->s->cfg.variable_refresh) {
+        vary_rate(h->edid);
+    }
     h->edid_size = MIN(qemu_edid_size(h->edid), sizeof(h->edid));
 }
 

@@ -287,6 +287,8 @@ static const FaultProperty fault_properties[] = {
     { "x-fail-reset", "Device resets by the guest that do not end: bit 0 the "
       "next one, bit 1 the one behind it, and so on",
       offsetof(TesseraState, fail_reset) },
+    { "x-refuse-width", "Width of surfaces that planes refuse; 0: none",
+      offsetof(TesseraState, refuse_width) },
 };
 
 static void fault_get(Object *obj, Visitor *v, const char *name, void *opaque,
@@ -468,6 +470,8 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_UINT32("ymax", TesseraState, cfg.edid.maxy, 0),
     DEFINE_PROP_UINT32("refresh_rate", TesseraState, cfg.edid.refresh_rate,
                        60000),
+    DEFINE_PROP_BOOL("variable-refresh", TesseraState, cfg.variable_refresh,
+                     false),
     DEFINE_PROP_BOOL("x-reverse-segments", TesseraState, cfg.reverse_segments,
                      false),
     DEFINE_PROP_BOOL("x-lose-vram", TesseraState, cfg.lose_vram, false),
@@ -514,6 +518,8 @@ static const char *const property_docs[][2] = {
     { "xmax", "Largest width monitors list; 0 (default): the device's" },
     { "ymax", "Largest height monitors list; 0 (default): the device's" },
     { "refresh_rate", "Preferred rate of each monitor in mHz, default 60000" },
+    { "variable-refresh",
+      "Monitors with frames of variable length, 8 to 20 ms, default off" },
     { "x-descriptor-fault",
       "Report bad segment descriptors: none, overlap, coherent-memory, "
       "id-zero, duplicate-id, too-many, host-aperture-visible" },

@@ -126,6 +126,18 @@ uint32_t tessera_plane_check(TesseraMaster *m, const uint32_t *regs,
     return TSR_ERR_NONE;
 }
 
+/* What x-refuse-width says of registers that are in order. */
+uint32_t tessera_plane_refuse(TesseraMaster *m, const uint32_t *regs,
+                              uint32_t slot)
+{
+    TesseraPlane p = decode(regs);
+
+    if (!p.enabled || p.width != qatomic_read(&m->s->refuse_width)) {
+        return TSR_ERR_NONE;
+    }
+    return tessera_fault(m, TSR_ERR_SURFACE, slot, p.addr);
+}
+
 /* ---- Memory -------------------------------------------------------------- */
 
 static uint64_t column_offset(const TesseraPlane *p, uint32_t x)

@@ -45,6 +45,8 @@ typedef struct TesseraPlaneScan {
 
 uint32_t tessera_plane_check(TesseraMaster *m, const uint32_t *regs,
                              uint32_t slot);
+uint32_t tessera_plane_refuse(TesseraMaster *m, const uint32_t *regs,
+                              uint32_t slot);
 uint32_t tessera_plane_referee(TesseraMaster *m, const uint32_t *regs,
                                uint32_t slot);
 uint32_t tessera_plane_open(TesseraMaster *m, const uint32_t *regs,

@@ -644,7 +644,6 @@ bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
         return false;
     }
     *err = TSR_ERR_NONE;
-    to.stream = true;
     for (uint64_t done = 0; done < t->nb && !*err; done += lo.nb) {
         uint32_t end;
 

@@ -558,9 +558,8 @@ void tessera_texture_begin(const TesseraTexture *t, TesseraWalker *u,
     }
 }
 
-/* Sample @n pixels. The first error is in @t->err. */
-void tessera_texture_span(TesseraTexture *t, TesseraWalker *u,
-                          TesseraWalker *v, uint32_t n, uint32_t *out)
+static void sample_span(TesseraTexture *t, TesseraWalker *u, TesseraWalker *v,
+                        uint32_t n, uint32_t *out)
 {
     bool linear = t->sampler & TSR_SAMPLER_LINEAR;
     bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
@@ -568,4 +567,144 @@ void tessera_texture_span(TesseraTexture *t, TesseraWalker *u,
 
     spans[t->surf.layout][t->surf.bpp == 4][!!t->host][linear][repeat](
         t, u, v, n, out, alpha);
+}
+
+/* ---- Texels as they are -------------------------------------------------- */
+
+#define ONE_TEXEL       (1 << 16)
+#define BETWEEN         0xff00  /* how far from one texel to the next */
+
+/*
+ * Pixels may show texels of a row one by one, which no filter changes as they
+ * lie on them. How many of @n do so from here on? Or else, how many do not.
+ */
+static uint32_t row_of_texels(const TesseraTexture *t, const TesseraWalker *u,
+                              const TesseraWalker *v, uint32_t n, bool *whole)
+{
+    int64_t x = u->value >> 16;
+
+    *whole = false;
+    if (!t->host || u->step != ONE_TEXEL || u->step_fraction || v->step ||
+        v->step_fraction || ((t->sampler & TSR_SAMPLER_LINEAR) &&
+                             ((u->value | v->value) & BETWEEN))) {
+        return n;
+    }
+    if (x < 0) {
+        return MIN(n, -x);
+    }
+    if (x >= t->w) {
+        return n;
+    }
+    *whole = true;
+    return MIN(n, t->w - x);
+}
+
+static void unpack_texels(uint32_t format, const uint8_t *p, uint32_t n,
+                          uint32_t *out)
+{
+    uint32_t i;
+
+    switch (format) {
+    case TSR_FORMAT_RGB565:
+        for (i = 0; i < n; i++) {
+            out[i] = tessera_pixel_unpack(TSR_FORMAT_RGB565, p + 2 * i);
+        }
+        break;
+    case TSR_FORMAT_XRGB8888:
+        for (i = 0; i < n; i++) {
+            out[i] = tessera_pixel_unpack(TSR_FORMAT_XRGB8888, p + 4 * i);
+        }
+        break;
+    default:
+        for (i = 0; i < n; i++) {
+            out[i] = tessera_pixel_unpack(TSR_FORMAT_ARGB8888, p + 4 * i);
+        }
+    }
+}
+
+/* From column @x of row @y of the surface, no further than in one tile. */
+static uint32_t copy_texels(const TesseraTexture *t, uint32_t x, uint32_t y,
+                            uint32_t n, uint32_t *out)
+{
+    uint32_t xb = x * t->surf.bpp, in_tile = xb % TSR_TILE_WIDTH_BYTES;
+    uint64_t row = row_offset(t->surf.layout, t->surf.pitch, y);
+    const uint8_t *p = t->host + row + column_offset(t->surf.layout, xb);
+    uint8_t line[TSR_TILE_WIDTH_BYTES];
+
+    if (t->surf.layout != TSR_LAYOUT_LINEAR) {
+        n = MIN(n, (TSR_TILE_WIDTH_BYTES - in_tile) / t->surf.bpp);
+    }
+    if (t->surf.layout == TSR_LAYOUT_MORTON) {
+        uint64_t tile = tessera_swizzle_offset(TSR_LAYOUT_MORTON,
+                                               t->surf.pitch, xb - in_tile,
+                                               y & ~(TSR_TILE_ROWS - 1));
+
+        tessera_morton_row((uint8_t *)t->host + tile, y % TSR_TILE_ROWS,
+                           in_tile, n * t->surf.bpp, line, false);
+        p = line;
+    }
+    unpack_texels(t->surf.format, p, n, out);
+    return n;
+}
+
+static void copy_row(const TesseraTexture *t, TesseraWalker *u,
+                     const TesseraWalker *v, uint32_t n, uint32_t *out)
+{
+    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
+    uint32_t x = t->x + (u->value >> 16), done = 0;
+    uint32_t y = t->y + wrap(v->value >> 16, t->h, repeat);
+
+    while (done < n) {
+        done += copy_texels(t, x + done, y, n - done, out + done);
+    }
+    u->value += (int64_t)n << 16;
+    if (repeat && u->value >= (int64_t)t->w << 16) {
+        u->value -= (int64_t)t->w << 16;
+    }
+}
+
+/*
+ * What a texture that repeats shows is what it showed a width before: @n more
+ * pixels, behind @done that were copied from it. Twice as many each time, as
+ * there may be few texels in a row.
+ */
+static void repeat_row(const TesseraTexture *t, TesseraWalker *u, uint32_t n,
+                       uint32_t done, uint32_t *out)
+{
+    uint32_t period = done - done % t->w;
+
+    u->value = ((u->value >> 16) + n) % t->w << 16 | (u->value & 0xffff);
+    while (n) {
+        uint32_t m = MIN(n, period);
+
+        memcpy(out, out - period, m * sizeof(*out));
+        out += m;
+        n -= m;
+        period *= 2;
+    }
+}
+
+/* Sample @n pixels. The first error is in @t->err. */
+void tessera_texture_span(TesseraTexture *t, TesseraWalker *u,
+                          TesseraWalker *v, uint32_t n, uint32_t *out)
+{
+    bool repeat = t->sampler & TSR_SAMPLER_REPEAT;
+    uint32_t done = 0;
+
+    while (n) {
+        bool whole;
+        uint32_t m = row_of_texels(t, u, v, n, &whole);
+
+        if (whole && repeat && done >= t->w) {
+            m = n;
+            repeat_row(t, u, n, done, out);
+        } else if (whole) {
+            copy_row(t, u, v, m, out);
+        } else {
+            sample_span(t, u, v, m, out);
+        }
+        out += m;
+        n -= m;
+        done += m;
+    }
 }

@@ -437,8 +437,8 @@ static const VMStateDescription vmstate_crc = {
 
 static const VMStateDescription vmstate_head = {
     .name = "tessera/head",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_BOOL(enabled, TesseraHead),
         VMSTATE_UINT32(int_status, TesseraHead),
@@ -460,6 +460,7 @@ static const VMStateDescription vmstate_head = {
         VMSTATE_STRUCT(shown, TesseraHead, 1, vmstate_scanout, TesseraScanout),
         VMSTATE_BOOL(armed, TesseraHead),
         VMSTATE_UINT64(arm_ns, TesseraHead),
+        VMSTATE_BOOL(refused, TesseraHead),
         VMSTATE_UINT32(committed, TesseraHead),
         VMSTATE_UINT32(latched, TesseraHead),
         VMSTATE_UINT32(latch_count, TesseraHead),
@@ -497,8 +498,8 @@ static bool heads_needed(void *opaque)
 
 static const VMStateDescription vmstate_heads = {
     .name = "tessera/heads",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = heads_needed,
     .pre_save = heads_pre_save,
     .fields = (const VMStateField[]) {

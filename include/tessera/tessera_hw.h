@@ -164,6 +164,7 @@
 #define TSR_ERR_SWIZZLE_RANGE		17	/* CPU access that no swizzling range shows, or ranges overlap */
 #define TSR_ERR_MMU_TABLE		18	/* page table entry unusable */
 #define TSR_ERR_MODE			19	/* timings of a CRTC unusable */
+#define TSR_ERR_SKIPPED			20	/* of job records only: not run, as JOB_AFTER says; not counted */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -271,6 +272,7 @@
 #define TSR_CRTC_STATUS			0x004	/* RO */
 #define TSR_CRTCS_ARMED			0x00000001 /* a commit waits to be latched */
 #define TSR_CRTCS_VBLANK		0x00000002 /* between two frames; 0 while it is off */
+#define TSR_CRTCS_REFUSED		0x00000004 /* the last commit was in error */
 #define TSR_CRTC_INT_STATUS		0x008	/* RW1C */
 #define TSR_CRTC_INT_MASK		0x00c	/* RW: 1 = may raise TSR_VECTOR_DISPLAY */
 #define TSR_CRTC_INT_VBLANK		0x00000001
@@ -293,6 +295,7 @@
 #define TSR_CRTC_COMMIT			0x030	/* WO: TSR_COMMIT_* */
 #define TSR_COMMIT_VBLANK		1	/* latched at the next vblank */
 #define TSR_COMMIT_ASYNC		2	/* latched at once */
+#define TSR_COMMIT_PLANE(p)		(0x10 + (p)) /* registers of one plane, at once; has no number */
 #define TSR_CRTC_COMMITTED		0x034	/* RO: number of the last commit; counts from 1 */
 #define TSR_CRTC_LATCHED		0x038	/* RO: number of the commit last latched; latches the next three */
 #define TSR_CRTC_LATCH_COUNT		0x03c	/* RO: TSR_CRTC_VBLANK_COUNT when it was */
@@ -619,6 +622,13 @@
  */
 #define TSR_OP_SET_VM			0x86
 #define TSR_SET_VM_DWORDS		4
+
+/*
+ * JOB_AFTER: 1 zero, 2-3 DMA address of a job record. If the status there is not 0, or cannot be read, that of this job
+ * becomes TSR_ERR_SKIPPED, and IB_CALLs with TSR_IB_USER are passed over until the next JOB_BEGIN.
+ */
+#define TSR_OP_JOB_AFTER		0x87
+#define TSR_JOB_AFTER_DWORDS		4
 
 /*
  * Paging packets: paging engine only.

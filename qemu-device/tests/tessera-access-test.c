@@ -279,6 +279,131 @@ static void test_huge_mark(void)
     tsr_stop(t);
 }
 
+/* ---- Accesses, counted --------------------------------------------------- */
+
+#define TILES 4                         /* across, and down */
+#define SIDE (TILES * TSR_TILE_ROWS)    /* texels of 4 bytes */
+#define PAGES (TILES * TILES)
+
+typedef struct Dma {
+    uint32_t accesses[2];               /* reads, writes */
+    uint64_t least;                     /* bytes of one */
+} Dma;
+
+typedef struct Log {
+    char *path;
+    FILE *f;
+} Log;
+
+static Dma log_read(Log *log, uint64_t first, uint64_t end)
+{
+    Dma dma = { .least = UINT64_MAX };
+    char line[256];
+
+    clearerr(log->f);           /* it has grown */
+    while (fgets(line, sizeof(line), log->f)) {
+        uint64_t addr, bytes;
+        unsigned int write;
+        char *at = strstr(line, "tessera_dma ");
+
+        if (at && sscanf(at, "tessera_dma addr 0x%" PRIx64 " bytes 0x%" PRIx64
+                         " write %u", &addr, &bytes, &write) == 3 &&
+            addr >= first && addr < end) {
+            dma.accesses[write]++;
+            dma.least = MIN(dma.least, bytes);
+        }
+    }
+    return dma;
+}
+
+/* So many accesses to the pages, none of them of a few bytes. */
+static void run_counted(TsrTest *t, TsrCmd *c, Log *log, uint64_t pages,
+                        uint32_t reads, uint32_t writes)
+{
+    Dma dma;
+
+    log_read(log, 0, 0);
+    tsr_run_ok(t, RENDER, c);
+    c->n = 0;
+    dma = log_read(log, pages, pages + 2 * PAGES * 4096);
+    g_assert_cmpuint(dma.accesses[0], ==, reads);
+    g_assert_cmpuint(dma.accesses[1], ==, writes);
+    g_assert_cmpuint(dma.least, >=, TSR_TILE_WIDTH_BYTES);
+}
+
+/*
+ * A tiled surface in an aperture whose pages lie apart: where all of it is
+ * read, or written, that is done page by page, each once. What is blended is
+ * changed in place, row by row.
+ */
+static void tiled_aperture(TsrTest *t, Log *log, uint32_t layout)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t pages = tsr_alloc(t, 2 * PAGES * 4096), ptes[PAGES];
+    uint64_t vram = tsr_seg_base(t, 1), gart = tsr_seg_base(t, 4);
+    uint32_t first = layout * PAGES;    /* each has its part of the aperture */
+    TsrSurf linear = {
+        .base = vram, .limit = 1 << 20, .format = TSR_FORMAT_ARGB8888,
+        .access = RW, .pitch = SIDE * 4, .width = SIDE, .height = SIDE,
+    };
+    TsrSurf tiled = linear;
+
+    for (int i = 0; i < PAGES; i++) {
+        ptes[i] = (pages + 2 * i * 4096) | TSR_APTE_VALID | TSR_APTE_WRITE;
+    }
+    tsr_map(c, 4, first, PAGES, tsr_list(t, ptes, PAGES));
+    tsr_page_fill(c, 0x80402010, vram, 1 << 20);
+    tsr_run_ok(t, PAGING, c);
+    c->n = 0;
+    tiled.base = gart + first * 4096;
+    tiled.layout = layout;
+    tsr_bind(c, 0, &linear);
+    tsr_bind(c, 1, &tiled);
+    tsr_fill(c, 1, 0, 0, SIDE, SIDE, 7);
+    run_counted(t, c, log, pages, 0, PAGES);
+    tsr_bind(c, 0, &linear);
+    tsr_bind(c, 1, &tiled);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, SIDE, SIDE);
+    run_counted(t, c, log, pages, 0, PAGES);
+    tsr_bind(c, 0, &linear);
+    tsr_bind(c, 1, &tiled);
+    tsr_copy(c, 0, 1, 0, 0, 0, 0, SIDE, SIDE);
+    run_counted(t, c, log, pages, PAGES, 0);
+    tsr_bind(c, 0, &linear);
+    tsr_bind(c, 1, &tiled);
+    tsr_put(c, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS, 1, 0, 0,
+            SIDE | SIDE << 16, 0, SIDE / 2 | SIDE / 2 << 16,
+            TSR_BLEND_PREMULTIPLIED << 8, 0xffffffff, 0);
+    run_counted(t, c, log, pages, 0, SIDE * TILES);
+}
+
+static void test_tiled_aperture(void)
+{
+    g_autofree char *args = NULL;
+    TsrTest *t;
+    Log log;
+    int fd = g_file_open_tmp("tessera-XXXXXX", &log.path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    log.f = fdopen(fd, "r");
+    args = g_strdup_printf("-trace tessera_dma -D %s", log.path);
+    t = tsr_start_machine(SMALL, args);
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    tsr_load_firmware(t);
+    for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT;
+         layout++) {
+        tiled_aperture(t, &log, layout);
+    }
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+    fclose(log.f);
+    unlink(log.path);
+    g_free(log.path);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -288,6 +413,7 @@ int main(int argc, char **argv)
                    test_blit_reads_its_rectangle);
     qtest_add_func("/tessera/access/freed-while-written",
                    test_freed_while_written);
+    qtest_add_func("/tessera/access/tiled-aperture", test_tiled_aperture);
     qtest_add_func("/tessera/access/large-mark", test_large_mark);
     qtest_add_func("/tessera/access/huge-mark", test_huge_mark);
     return g_test_run();

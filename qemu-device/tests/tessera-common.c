@@ -67,6 +67,22 @@ TsrTest *tsr_start_machine(const char *props, const char *machine_args)
     return t;
 }
 
+/*
+ * For a machine with processors, which run @firmware from tsr_run_firmware()
+ * on. Not before all BARs are mapped: one that is being sized lies at the top
+ * of 4 GiB, where the first instruction is.
+ */
+char *tsr_firmware_args(const char *firmware, const char *more)
+{
+    return g_strdup_printf("-accel tcg,thread=multi -S -bios %s %s", firmware,
+                           more);
+}
+
+void tsr_run_firmware(TsrTest *t)
+{
+    qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
+}
+
 TsrTest *tsr_start(const char *props)
 {
     TsrTest *t = tsr_start_machine(props, "");

@@ -61,6 +61,8 @@ typedef struct TsrSurf {
 /* A machine with the device; @props: "name=value,..." or "". */
 TsrTest *tsr_start(const char *props);
 TsrTest *tsr_start_machine(const char *props, const char *machine_args);
+char *tsr_firmware_args(const char *firmware, const char *more);
+void tsr_run_firmware(TsrTest *t);
 void tsr_map_device(TsrTest *t);
 void tsr_set_up_memory(TsrTest *t);
 void tsr_stop(TsrTest *t);

@@ -142,6 +142,13 @@ static void test_output(void)
     g_assert_cmpuint(read_edid(&h, edid), ==, 384);
     g_assert_cmphex(edid[256], ==, 0x70);
     g_assert_cmpuint(lduw_le_p(edid + 256 + 12) + 1, ==, 4096);
+    g_assert_cmphex(edid[24] & 1, ==, 0);
+    tsr_stop(t);
+
+    t = tsr_start("variable-refresh=on");
+    h.t = t;
+    read_edid(&h, edid);
+    g_assert_cmphex(edid[24] & 1, ==, 1);
     tsr_stop(t);
 }
 
@@ -310,6 +317,8 @@ static void test_commit(void)
     /* Off: latched at once. */
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     check_latch(&h, 1, 0, tsr_r64(t, TSR_ID_TIMESTAMP_LO));
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
+                    TSR_CRTC_INT_LATCH);
     tsr_head_w32(&h, TSR_CRTC_INT_STATUS, ~0u);
     tsr_head_on(&h, t, 0, 64, 40);
     start = tsr_r64(t, TSR_ID_TIMESTAMP_LO);
@@ -340,12 +349,18 @@ static void test_commit(void)
     tsr_head_frame(&h);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
                     TSR_CRTC_INT_VBLANK);
+    /* With nobody who waits there is nobody to tell. */
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    check_latch(&h, 6, 2, tsr_r64(t, TSR_ID_TIMESTAMP_LO));
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==,
+                    TSR_CRTC_INT_VBLANK);
+    g_assert_false(tsr_msix_seen(t, msix, TSR_VECTOR_DISPLAY));
 
     /* Whoever turns it off does not wait for a vblank that does not come. */
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     tsr_head_w32(&h, TSR_CRTC_CONTROL, 0);
     tsr_msix_wait(t, msix, TSR_VECTOR_DISPLAY);
-    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 6);
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 7);
     tsr_expect_no_errors(t);
     tsr_device_reset(t);
     check_latch(&h, 0, 0, 0);
@@ -354,17 +369,25 @@ static void test_commit(void)
     tsr_stop(t);
 }
 
-static void refuse(TsrHead *h, uint32_t plane, uint32_t err)
+static void refuse_as(TsrHead *h, uint32_t how, uint32_t plane, uint32_t err)
 {
     uint32_t committed = tsr_head_r32(h, TSR_CRTC_COMMITTED);
 
     tsr_plane_write(h, plane);
     tsr_err_clear(h->t);
-    tsr_head_w32(h, TSR_CRTC_COMMIT, TSR_COMMIT_ASYNC);
+    tsr_head_w32(h, TSR_CRTC_COMMIT, how);
+    g_assert_cmphex(tsr_head_r32(h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, !=,
+                    0);
     g_assert_cmpuint(tsr_head_r32(h, TSR_CRTC_COMMITTED), ==, committed);
     g_assert_cmphex(tsr_r32(h->t, TSR_ERR_REC_ENGINE), ==, TSR_ERR_CRTC(0));
     g_assert_cmpuint(tsr_r32(h->t, TSR_ERR_REC_SLOT), ==, plane);
     tsr_expect_errors(h->t, err, 1);
+}
+
+static void refuse(TsrHead *h, uint32_t plane, uint32_t err)
+{
+    refuse_as(h, TSR_COMMIT_ASYNC, plane, err);
+    refuse_as(h, TSR_COMMIT_PLANE(plane), plane, err);
 }
 
 #define REFUSE(change, err) do {                \
@@ -418,6 +441,8 @@ static void test_refused(void)
     /* The other planes and the next commit have nothing to do with it. */
     tsr_plane_write(&h, 1);
     tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, ==,
+                    0);
     /* To the last byte of the segment. */
     h.plane[1].addr = vram + (4 << 20) - tsr_plane_bytes(&h.plane[1]);
     tsr_plane_write(&h, 1);

@@ -523,6 +523,88 @@ static void test_random(void)
     tsr_stop(g.t);
 }
 
+/* A texture over all of the target, texel by pixel, from @u and @v on. */
+static void draw_unscaled(Gpu *g, Image *m, const RefTex *rt, uint32_t layout,
+                          int32_t sign, int32_t u, int32_t v)
+{
+    const uint32_t whole[] = { 0, 0, m->w, m->h };
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrSurf ts = surface(g->target, m, TSR_LAYOUT_TILE4K);
+    TsrSurf ss = surface(g->texture, rt->image, layout);
+    Vtx vtx[6];
+
+    upload(g, g->target, m, TSR_LAYOUT_TILE4K);
+    upload(g, g->texture, rt->image, layout);
+    for (int i = 0; i < 6; i++) {
+        int32_t x = (i < 3 ? i == 1 : i != 4) * m->w;
+        int32_t y = (i < 3 ? i == 2 : i != 3) * m->h;
+
+        vtx[i] = (Vtx) { x * 256, y * 256, sign * x * 65536 + u, y * 65536 + v,
+                         0xffffffff };
+    }
+    put_vertices(g, vtx, 6);
+    emit_draw(c, &ts, &ss, g->vertices, 6, rt->sampler, TSR_BLEND_NONE,
+              0xffffffff, whole);
+    tsr_run_ok(g->t, RENDER, c);
+    ref_draw(m, vtx, rt, TSR_BLEND_NONE, 0xffffffff, whole);
+    ref_draw(m, vtx + 3, rt, TSR_BLEND_NONE, 0xffffffff, whole);
+    compare(g, g->target, m, TSR_LAYOUT_TILE4K);
+}
+
+/*
+ * Texels shown one by one, which the device copies by rows: all formats and
+ * layouts, over the edges of the texture; and a quarter of a texel beside or
+ * below, and mirrored, which are no such rows.
+ */
+static void test_unscaled(void)
+{
+    static const int32_t shifts[] = { 0, -9 * 65536, 70 * 65536, 0x4000, 0x60 };
+    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    Gpu g;
+
+    start(&g, "strict=on");
+    for (uint32_t round = 0; round < 3 * 3 * 4 * 5; round++) {
+        RefTex rt = { tex, 0, 0, 100, 50, round / 9 % 4 };
+
+        random_image(m, W, H, TSR_FORMAT_ARGB8888);
+        random_image(tex, 100, 50, formats[round % 3]);
+        draw_unscaled(&g, m, &rt, round / 3 % 3, round % 11 ? 1 : -1,
+                      shifts[round / 36],
+                      (round % 2) * -3 * 65536 + (round % 7 ? 0 : 0x4000));
+    }
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
+/*
+ * Likewise few texels, again and again: the device copies what it has drawn.
+ * Rows are longer than what it draws in one go.
+ */
+static void test_narrow(void)
+{
+    static const uint32_t widths[] = { 1, 2, 3, 5, 8, 31, 100 };
+    g_autofree Image *m = g_new0(Image, 1), *tex = g_new0(Image, 1);
+    Gpu g;
+
+    start(&g, "strict=on");
+    for (uint32_t round = 0; round < 3 * 3 * 2 * ARRAY_SIZE(widths); round++) {
+        uint32_t w = widths[round / 18];
+        RefTex rt = {
+            tex, 0, 0, w, 7,
+            TSR_SAMPLER_REPEAT | (round / 9 % 2 ? TSR_SAMPLER_LINEAR : 0),
+        };
+
+        random_image(m, 2500, 6, TSR_FORMAT_ARGB8888);
+        random_image(tex, w, 7, formats[round % 3]);
+        draw_unscaled(&g, m, &rt, round / 3 % 3, 1,
+                      ((int32_t)round % 5 - 2) * 65536 +
+                      (rt.sampler & TSR_SAMPLER_LINEAR ? 0 : round * 77),
+                      -65536);
+    }
+    tsr_expect_no_errors(g.t);
+    tsr_stop(g.t);
+}
+
 /* Target and texture in the aperture, pages scattered. */
 static void test_aperture(void)
 {
@@ -767,6 +849,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/draw/coverage", test_coverage);
     qtest_add_func("/tessera/draw/top-left", test_top_left);
     qtest_add_func("/tessera/draw/random", test_random);
+    qtest_add_func("/tessera/draw/unscaled", test_unscaled);
+    qtest_add_func("/tessera/draw/narrow", test_narrow);
     qtest_add_func("/tessera/draw/SEG-21-aperture", test_aperture);
     qtest_add_func("/tessera/draw/blit", test_blit);
     qtest_add_func("/tessera/draw/errors", test_errors);

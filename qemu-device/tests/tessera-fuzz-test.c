@@ -26,6 +26,7 @@ static const struct {
     { TSR_OP_PAGE_FILL, 6 }, { TSR_OP_MAP_APERTURE, 6 },
     { TSR_OP_UNMAP_APERTURE, 4 }, { TSR_OP_MARK, 6 },
     { TSR_OP_SET_VM, TSR_SET_VM_DWORDS },
+    { TSR_OP_JOB_AFTER, TSR_JOB_AFTER_DWORDS },
     { TSR_OP_WRITE_PTES, TSR_WRITE_PTES_DWORDS },
     { TSR_OP_TLB_FLUSH, TSR_TLB_FLUSH_DWORDS },
 };
@@ -117,6 +118,7 @@ static void random_packet(TsrTest *t, TsrCmd *c)
     case TSR_OP_IB_CALL:
     case TSR_OP_FENCE:
     case TSR_OP_TIMESTAMP:
+    case TSR_OP_JOB_AFTER:
     case TSR_OP_SIGNAL: /* addresses where no test state lies */
         c->d[at + 2] = c->d[at + 4] = t->bounce + 8 * rnd(1000);
         c->d[at + 3] = c->d[at + 5 < c->n ? at + 5 : at + 3] = 0;

@@ -557,9 +557,7 @@ static void check_remap(Aperture *a)
 static void test_vcpu(void)
 {
     g_autofree char *firmware = write_firmware(), *path = tsr_state_file();
-    g_autofree char *args = g_strdup_printf("-accel tcg,thread=multi -bios %s",
-                                            firmware);
-    g_autofree char *stopped = g_strdup_printf("%s -S", args);
+    g_autofree char *args = tsr_firmware_args(firmware, "");
     const char *props = SIZES ",host-aperture-size=16K";
     Aperture a = { .t = tsr_start_machine(props, args) };
     g_autofree char *status = NULL;
@@ -567,9 +565,10 @@ static void test_vcpu(void)
     uint32_t last;
 
     tsr_map_device(t);
-    tsr_set_up_memory(t);
-    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
     a.bar = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    tsr_set_up_memory(t);
+    tsr_run_firmware(t);
+    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
     a.hidden = tsr_seg_base(t, 2);
     fill(&a, 0, a.hidden, 2 * PAGE);
     fill(&a, 0x77777777, a.hidden + 2 * PAGE, PAGE);
@@ -583,7 +582,7 @@ static void test_vcpu(void)
     tsr_save(t, path);
     last = rd(&a, PAGE);
     g_assert_cmpuint(last, >=, qtest_readl(t->qts, COUNT_WORD));
-    a.t = tsr_load_machine(t, props, stopped, path, &status);
+    a.t = tsr_load_machine(t, props, args, path, &status);
     g_assert_cmpstr(status, ==, "completed");
     g_assert_cmpuint((uint32_t)rd(&a, PAGE), ==, last);
     tsr_expect_no_errors(a.t);

@@ -246,6 +246,7 @@ static const Form forms[] = {
     { TSR_OP_UNMAP_APERTURE, 4, 0, false, true },
     { TSR_OP_MARK, 6, 0, false, true },
     { TSR_OP_SET_VM, 4, 0, true, true },
+    { TSR_OP_JOB_AFTER, 4, 0, true, true },
     { TSR_OP_WRITE_PTES, 8, 7, false, true },
     { TSR_OP_TLB_FLUSH, 6, 0, true, true },
 };

@@ -69,9 +69,14 @@ static void build_swizzle(TsrTest *t, TsrCmd *c, uint64_t vram)
 /* Wide enough for several pieces of a band. */
 static void build_wide_swizzle(TsrTest *t, TsrCmd *c, uint64_t vram)
 {
-    /* In place: what comes out is a matter of the order, which is fixed. */
-    tsr_transfer(c, 0, LAYOUTS(TSR_LAYOUT_TILE4K, TSR_LAYOUT_LINEAR), vram,
-                 vram, 98304 * 32, 0, 0, 98304);
+    /*
+     * In place: what comes out is a matter of the order, which is fixed. Begun
+     * once, also where it goes on in the first band.
+     */
+    tsr_transfer(c, TSR_TRANSFER_START,
+                 LAYOUTS(TSR_LAYOUT_TILE4K, TSR_LAYOUT_LINEAR), vram, vram,
+                 98304 * 32, 0, 0, 98304);
+    tsr_transfer(c, TSR_TRANSFER_END, 0, vram, vram + HALF, 8, 0, 0, 0);
 }
 
 static void build_unswizzle(TsrTest *t, TsrCmd *c, uint64_t vram)

@@ -651,6 +651,135 @@ static void test_unplug(void)
     tsr_stop(t);
 }
 
+/*
+ * A job behind the one whose record is at @after: what it says of itself. A user
+ * fills word @x, and the kernel signals @value behind that.
+ */
+static uint32_t fill_after(TsrTest *t, uint64_t after, uint32_t x,
+                           uint32_t value)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t at = t->ib + 3072, seqno;
+    uint32_t signal[] = {
+        TSR_PKT_HEADER(TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS), 0,
+        at, at >> 32, value, 0,
+    };
+    uint32_t job[] = {
+        TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), 0x77, 0, 0,
+        TSR_PKT_HEADER(TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS), 0,
+        after, after >> 32,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER, TSR_IB_CALL_DWORDS), 4096,
+        t->ib_list, t->ib_list >> 32, 0, 0,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), 4096,
+        t->ib_list, t->ib_list >> 32, 2048, 2048 + sizeof(signal),
+    };
+
+    tsr_bind_buffer(c, 5, tsr_seg_base(t, 1), 64, TSR_FORMAT_R32,
+                    TSR_SURF_READ | TSR_SURF_WRITE);
+    tsr_fill(c, 5, x, 0, 1, 1, value);
+    job[13] = c->n * 4;
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    qtest_bufwrite(t->qts, t->ib + 2048, signal, sizeof(signal));
+    tsr_emit(t, RENDER, job, ARRAY_SIZE(job));
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmphex(qtest_readl(t->qts, at), ==, value);
+    return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
+}
+
+static void expect_word(TsrTest *t, uint32_t value)
+{
+    uint32_t word;
+
+    tsr_gpu_read(t, tsr_seg_base(t, 1), &word, sizeof(word));
+    g_assert_cmphex(word, ==, value);
+}
+
+/* A user's job behind one that has failed does nothing, nor do others. */
+static void test_job_after(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+    uint64_t good = tsr_alloc(t, 4096), bad = tsr_alloc(t, 4096);
+    uint32_t status;
+
+    qtest_memset(t->qts, good, 0, TSR_REC_BYTES);
+    g_assert_cmpuint(fill_after(t, good, 0, 1), ==, 0);
+    expect_word(t, 1);
+    g_assert_cmpuint(fill_after(t, good, 16, 2), ==, TSR_ERR_SLOT_BOUNDS);
+    tsr_expect_errors(t, TSR_ERR_SLOT_BOUNDS, 1);
+    /* of the record nothing else counts */
+    qtest_memset(t->qts, bad, 0, TSR_REC_BYTES);
+    status = TSR_ERR_SLOT_BOUNDS;
+    for (int i = 3; i < 6; i++) {
+        qtest_writel(t->qts, bad + TSR_REC_STATUS, status);
+        status = fill_after(t, bad, 0, i);
+        g_assert_cmpuint(status, ==, TSR_ERR_SKIPPED);
+        expect_word(t, 1);
+    }
+    tsr_expect_no_errors(t);
+    /* The next one that is behind none of them runs. */
+    g_assert_cmpuint(fill_after(t, good, 0, 6), ==, 0);
+    expect_word(t, 6);
+    tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 1, 0, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_PACKET);
+    c->n = 0;
+    tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 0, 4, 0);
+    tsr_run_err(t, RENDER, c, TSR_ERR_PACKET);
+    /* there is no record whose end has no address */
+    c->n = 0;
+    tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 0,
+            -(uint32_t)TSR_REC_STATUS, UINT32_MAX);
+    tsr_run_err(t, RENDER, c, TSR_ERR_PACKET);
+    tsr_stop(t);
+}
+
+/* What a job says of itself in which a user fills a word behind a kernel's IB. */
+static uint32_t fill_behind(TsrTest *t, const TsrCmd *kernel, uint32_t value)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t seqno;
+    uint32_t job[] = {
+        TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), 0x78, 0, 0,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS), 4096,
+        t->ib_list, t->ib_list >> 32, 2048, 2048 + kernel->n * 4,
+        TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER, TSR_IB_CALL_DWORDS), 4096,
+        t->ib_list, t->ib_list >> 32, 0, 0,
+    };
+
+    tsr_bind_buffer(c, 5, tsr_seg_base(t, 1), 64, TSR_FORMAT_R32,
+                    TSR_SURF_READ | TSR_SURF_WRITE);
+    tsr_fill(c, 5, 0, 0, 1, 1, value);
+    job[15] = c->n * 4;
+    qtest_bufwrite(t->qts, t->ib, c->d, c->n * 4);
+    qtest_bufwrite(t->qts, t->ib + 2048, kernel->d, kernel->n * 4);
+    tsr_emit(t, RENDER, job, ARRAY_SIZE(job));
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    return qtest_readl(t->qts, t->record + TSR_REC_STATUS);
+}
+
+/* Of a job behind one that nobody can tell about, the user's part is not run. */
+static void test_job_after_unread(void)
+{
+    const uint64_t nowhere = 0x700000000000ULL;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("");
+
+    tsr_put(c, TSR_OP_NOP, 0, 2, 0);
+    g_assert_cmpuint(fill_behind(t, c, 1), ==, 0);
+    expect_word(t, 1);
+    c->n = 0;
+    tsr_put(c, TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS, 0,
+            (uint32_t)nowhere, (uint32_t)(nowhere >> 32));
+    g_assert_cmpuint(fill_behind(t, c, 2), ==, TSR_ERR_SKIPPED);
+    expect_word(t, 1);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -673,5 +802,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/machine-reset", test_machine_reset);
     qtest_add_func("/tessera/ring/reset-in-reset", test_reset_in_reset);
     qtest_add_func("/tessera/ring/unplug", test_unplug);
+    qtest_add_func("/tessera/ring/job-after", test_job_after);
+    qtest_add_func("/tessera/ring/job-after-unread", test_job_after_unread);
     return g_test_run();
 }

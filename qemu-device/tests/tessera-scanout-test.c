@@ -502,6 +502,77 @@ static uint32_t *screendump(TsrTest *t, int head, uint32_t width,
     return out;
 }
 
+/* ---- Planes by themselves ------------------------------------------------ */
+
+static void check_crc(TsrHead *h, const uint32_t *pixels)
+{
+    g_assert_cmpuint(tsr_head_r32(h, TSR_CRTC_CRC_COUNT), ==, 1);
+    g_assert_cmphex(tsr_head_r32(h, TSR_CRTC_CRC_VALUE), ==,
+                    model_crc(h, pixels));
+}
+
+/* One plane at once, past a commit that waits, and nothing of the others. */
+static void test_plane(void)
+{
+    TsrTest *t = tsr_start(SMALL ",strict=on");
+    uint64_t vram = tsr_seg_base(t, 1), shown;
+    TsrHead h;
+
+    rng = g_rand_new_with_seed(4);
+    tsr_head_on(&h, t, 0, 64, 40);
+    for (uint32_t i = 0; i < 2; i++) {
+        tsr_head_full_plane(&h, 2 * i, TSR_FORMAT_XRGB8888, TSR_LAYOUT_LINEAR,
+                            vram + i * 65536);
+    }
+    h.plane[2].dst_x = 20;
+    tsr_plane_write(&h, 2);
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    tsr_head_w32(&h, TSR_CRTC_INT_STATUS, ~0u);
+    tsr_head_w32(&h, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+    /* This waits, and that is not even committed. */
+    h.plane[0].dst_y = 7;
+    tsr_plane_write(&h, 0);
+    tsr_head_commit(&h, TSR_COMMIT_VBLANK);
+    h.plane[0].dst_y = 9;
+    tsr_plane_write(&h, 0);
+    h.plane[2].dst_x = -11;
+    tsr_plane_write(&h, 2);
+    tsr_head_w32(&h, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(2));
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS), ==,
+                    TSR_CRTCS_ARMED | TSR_CRTCS_VBLANK);
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_COMMITTED), ==, 2);
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 1);
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==, 0);
+    h.plane[0].dst_y = 0;
+    {
+        g_autofree uint32_t *got = screendump(t, 0, 64, 40);
+
+        compare(&h, got, "at once");
+    }
+    tsr_head_frame(&h);
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 2);
+    h.plane[0].dst_y = 7;
+    {
+        g_autofree uint32_t *want = tsr_head_model(&h);
+
+        check_crc(&h, want);
+    }
+    /* A frame of variable length goes on waiting. */
+    tsr_plane_write(&h, 0);
+    tsr_head_w32(&h, TSR_CRTC_VRR_TOTAL, 150);
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    shown = tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT);
+    qtest_clock_step(t->qts, 2 * h.frame_ns);
+    tsr_head_w32(&h, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(2));
+    g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_VBLANK_COUNT), ==, shown);
+    tsr_expect_no_errors(t);
+    tsr_head_w32(&h, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(TSR_NUM_PLANES));
+    tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
+    free_texels(&h);
+    tsr_stop(t);
+    g_rand_free(rng);
+}
+
 static void check_screen(TsrHead *h, int head)
 {
     g_autofree uint32_t *got = screendump(h->t, head, h->width, h->height);
@@ -618,10 +689,18 @@ static void test_migrate(void)
     tsr_head_commit(&h, TSR_COMMIT_VBLANK);
     crc = tsr_head_r32(&h, TSR_CRTC_CRC_COUNT);
     g_assert_cmpuint(crc, ==, 1);
+    tsr_head_w32(&h, TSR_PLANE(0) + TSR_PLANE_SIZE, 0);
+    tsr_head_w32(&h, TSR_PLANE(0) + TSR_PLANE_CONTROL, TSR_PLANE_ENABLE);
+    tsr_head_w32(&h, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(0));
+    tsr_plane_write(&h, 0);
+    tsr_expect_errors(t, TSR_ERR_SURFACE, 1);
+    tsr_err_clear(t);
     t = tsr_migrate(t, MOVED ",connected0=off");
     h.t = t;
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_CONTROL), ==, TSR_CRTC_ENABLE);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_ARMED, !=,
+                    0);
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, !=,
                     0);
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_LATCHED), ==, 0);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_MASK), ==,
@@ -644,6 +723,9 @@ static void test_migrate(void)
                     TSR_CRTC_INT_HOTPLUG, ==, 0);
     free_texels(&h);
     tsr_expect_no_errors(t);
+    tsr_device_reset(t);
+    g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED, ==,
+                    0);
     tsr_stop(t);
     g_rand_free(rng);
 }
@@ -798,6 +880,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/scanout/rotation", test_rotation);
     qtest_add_func("/tessera/scanout/random", test_random);
     qtest_add_func("/tessera/scanout/crc", test_crc);
+    qtest_add_func("/tessera/scanout/plane", test_plane);
     qtest_add_func("/tessera/scanout/writeback", test_writeback);
     qtest_add_func("/tessera/scanout/referee", test_referee);
     qtest_add_func("/tessera/scanout/referee-exact", test_referee_exact);

@@ -111,8 +111,10 @@ static void check_surface(TsrTest *t, const Range *r)
         g_assert_cmphex(rd(t, r->base + at, n), ==, expected(t, r, at, n));
     }
     tsr_expect_no_errors(t);
-    /* Behind the surface, and before it. */
+    /* Behind the surface, half of it behind, and before it. */
     g_assert_cmphex(rd(t, r->base + bytes, 1), ==, 0xff);
+    tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
+    g_assert_cmphex(rd(t, r->base + bytes - 4, 8), ==, ONES);
     tsr_expect_errors(t, TSR_ERR_SWIZZLE_RANGE, 1);
     if (r->base) {
         g_assert_cmphex(rd(t, r->base - 1, 1), ==, 0xff);

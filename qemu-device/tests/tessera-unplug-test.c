@@ -137,8 +137,7 @@ static void fill_ring(TsrTest *t, uint32_t e, bool paging)
 static void unplug_loop(uint32_t render, uint32_t paging)
 {
     g_autofree char *firmware = write_firmware();
-    g_autofree char *args = g_strdup_printf("-accel tcg,thread=multi -smp 3 "
-                                            "-bios %s", firmware);
+    g_autofree char *args = tsr_firmware_args(firmware, "-smp 3");
     g_autofree char *props = g_strdup_printf("strict=on,vram-size=4M,"
                                              "vram-hidden-size=0,"
                                              "render-engines=%u,"
@@ -148,6 +147,7 @@ static void unplug_loop(uint32_t render, uint32_t paging)
 
     tsr_map_device(t);
     tsr_set_up_memory(t);
+    tsr_run_firmware(t);
     for (uint32_t e = 0; e < render + paging; e++) {
         fill_ring(t, e, e >= render);
     }
