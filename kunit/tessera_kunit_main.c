@@ -5,7 +5,9 @@
 #include <kunit/visibility.h>
 #include <linux/module.h>
 
+#include "tessera_compat.h"
+
 MODULE_AUTHOR("The Tessera authors");
 MODULE_DESCRIPTION("Unit tests of the Tessera driver");
 MODULE_LICENSE("Dual MIT/GPL");
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+MODULE_IMPORT_NS(TESSERA_COMPAT_NS_KUNIT);

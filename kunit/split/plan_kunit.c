@@ -629,6 +629,28 @@ static void furthest_next_use(struct kunit *test)
 	expect_plan(test, f, "-C +D@16 [0,400)3.");
 }
 
+/*
+ * SPLIT-19: of those that are not named again, the one that has been idle for longest goes first, so
+ * that no eviction waits for the job before it; but a clean one, which need not travel, before that.
+ */
+static void longest_idle(struct kunit *test)
+{
+	struct fixture *f = fixture_new(test, 16);
+	u32 i;
+
+	f->in.force = TESSERA_SPLIT_FORCE_ALL;
+	for (i = 0; i < 5; i++) {
+		add_alloc(f, 8);
+		add_entry(f, 0x40 * i, 0, A + i);
+	}
+	expect_plan(test, f,
+		    "+A@0 [0,40)1 +B@8 [40,80)1 -A +C@0 [80,c0)1 -B +D@8 [c0,100)1 -C +E@0 [100,400)1.");
+	f->allocs[B].flags = TESSERA_SPLIT_ALLOC_KEEP_COPY;
+	f->allocs[D].flags = TESSERA_SPLIT_ALLOC_KEEP_COPY;
+	expect_plan(test, f,
+		    "+A@0 [0,40)1 +B@8 [40,80)1 -B~ +C@8 [80,c0)1 -A +D@0 [c0,100)1 -D~ +E@0 [100,400)1.");
+}
+
 /* Sixteen ways to make the input of the example senseless. */
 static void spoil(struct fixture *f, u32 how)
 {
@@ -880,6 +902,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(leak_check),
 	KUNIT_CASE(replay),
 	KUNIT_CASE(furthest_next_use),
+	KUNIT_CASE(longest_idle),
 	KUNIT_CASE(free_cuts_save_nothing),
 	KUNIT_CASE(cut_by_cost),
 	KUNIT_CASE(bad_input),

@@ -39,9 +39,7 @@ extern "C" {
 /**
  * enum drm_tessera_ioctl_id - ioctl numbers, relative to DRM_COMMAND_BASE
  *
- * Other numbers from 0x13 on are reserved for what the driver does not offer yet:
- * user memory as an object. They, and those from 0x07 to
- * 0x0f, return -EINVAL like any unknown number.
+ * Others, those from 0x07 to 0x0f among them, return -EINVAL.
  */
 enum drm_tessera_ioctl_id {
 	/** @DRM_TESSERA_QUERY: device, segment, engine and memory information */
@@ -78,6 +76,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_INVALIDATE_CACHE = 0x18,
 	/** @DRM_TESSERA_BO_LABEL: name a buffer object for people */
 	DRM_TESSERA_BO_LABEL = 0x19,
+	/** @DRM_TESSERA_BO_FROM_USER: make a buffer object of memory of the process */
+	DRM_TESSERA_BO_FROM_USER = 0x1a,
 	/** @DRM_TESSERA_CONTEXT_STATUS: ask whether a context is lost, and why */
 	DRM_TESSERA_CONTEXT_STATUS = 0x1b,
 	/** @DRM_TESSERA_FENCE_CREATE: create a monitored fence */
@@ -156,6 +156,7 @@ struct drm_tessera_query {
 #define DRM_TESSERA_CAP_HOST_APERTURE	(1ULL << 3) /* CPU host aperture present */
 #define DRM_TESSERA_CAP_VM		(1ULL << 4) /* GPU virtual addresses offered */
 #define DRM_TESSERA_CAP_SPLIT		(1ULL << 5) /* submissions are split at split points */
+#define DRM_TESSERA_CAP_USER_MEMORY	(1ULL << 6) /* BO_FROM_USER works */
 
 /**
  * struct drm_tessera_query_device - device properties and limits
@@ -308,6 +309,19 @@ struct drm_tessera_query_client {
 #define DRM_TESSERA_LAYOUT_LINEAR	0
 #define DRM_TESSERA_LAYOUT_TILE4K	1
 #define DRM_TESSERA_LAYOUT_MORTON	2
+
+/*
+ * Modifiers of framebuffers: how the bytes lie in memory, one for each swizzled layout. No vendor of
+ * drm_fourcc.h is this device's; its number is taken from the far end of those that are free.
+ *
+ * An object with a swizzled layout is shown with that modifier, or with none given, and its own pitch. Any other
+ * object may be shown with any: then its bytes are taken to lie so. Offsets are multiples of 4096, pitches of 128, and
+ * the rows of the surface are padded to 32.
+ */
+#define DRM_TESSERA_FORMAT_MOD_VENDOR	0xf7
+#define DRM_TESSERA_FORMAT_MOD(layout)	((__u64)DRM_TESSERA_FORMAT_MOD_VENDOR << 56 | (layout))
+#define DRM_TESSERA_FORMAT_MOD_TILE4K	DRM_TESSERA_FORMAT_MOD(DRM_TESSERA_LAYOUT_TILE4K)
+#define DRM_TESSERA_FORMAT_MOD_MORTON	DRM_TESSERA_FORMAT_MOD(DRM_TESSERA_LAYOUT_MORTON)
 
 #define DRM_TESSERA_MAX_PREFERRED	5
 
@@ -487,7 +501,7 @@ struct drm_tessera_offer_bo {
  * way. Until they are reclaimed they are not to be used: SUBMIT, MAKE_RESIDENT, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
  *
  * Errors, with nothing offered: -ENOENT: unknown handle. -EINVAL: unknown @priority, non-zero padding, an object twice, one that is offered already, or has a handle of another file or a name, or was
- * ever exported. -EBUSY: an object is locked. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
+ * ever exported. -EBUSY: an object is locked, or shown. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
  */
 struct drm_tessera_offer {
 	/** @bos: &struct drm_tessera_offer_bo */
@@ -736,7 +750,7 @@ struct drm_tessera_context_destroy {
 };
 
 #define DRM_TESSERA_RESET_NONE		0 /* nothing has happened to the context */
-#define DRM_TESSERA_RESET_GUILTY	1 /* it is lost: a job of it hung, or kept an engine for too long */
+#define DRM_TESSERA_RESET_GUILTY	1 /* it is lost: a job of it hung, kept an engine for too long, or (VM) made a bad access */
 #define DRM_TESSERA_RESET_INNOCENT	2 /* it is lost for another reason: a reset of the device, or its client is banned */
 
 #define DRM_TESSERA_STATUS_LOST		(1U << 0) /* SUBMIT returns -EIO */
@@ -756,7 +770,7 @@ struct drm_tessera_context_status {
 	__u32 reset;
 	/** @flags: DRM_TESSERA_STATUS_* [out] */
 	__u32 flags;
-	/** @hangs: jobs of it that hung, or kept an engine for too long [out] */
+	/** @hangs: jobs of it that hung, or kept an engine for too long; not bad accesses [out] */
 	__u32 hangs;
 	/** @device_resets: resets of the device since it was created [out] */
 	__u32 device_resets;
@@ -842,6 +856,7 @@ struct drm_tessera_sync {
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
  *  -EBUSY: an object is locked that may not move into memory meanwhile, see &struct drm_tessera_lock.
+ *  -EFAULT: user memory is not there, see &struct drm_tessera_bo_from_user; -EBUSY: it changes time and again.
  *  -EOPNOTSUPP: the context has a VM.
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
@@ -956,10 +971,10 @@ struct drm_tessera_fence_signal {
  *
  * Closing a handle takes its object off the list.
  *
- * Errors: -EINVAL: @flags or @pad not zero; a stride of @handles that is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or as of SUBMIT. -ENOENT: unknown
+ * Errors: -EINVAL: @flags, @pad or @pad2 not zero; a stride of @handles that is not 4; a sync without SYNC_SIGNAL, of a monitored fence, or as of SUBMIT; an object is offered. -ENOENT: unknown
  * handle or syncobj. -E2BIG: more than max_allocs handles, or max_syncs syncs. -ENOMEM: it does not fit, or, with
  * @bytes_to_trim 0, kernel memory is short, or page tables as of VM_BIND are too many. -EBUSY: an object is locked that may not move into memory meanwhile, see
- * &struct drm_tessera_lock. -EIO: an object is lost.
+ * &struct drm_tessera_lock. -EIO: an object is lost. -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
  */
 struct drm_tessera_make_resident {
 	/** @flags: must be zero */
@@ -976,6 +991,13 @@ struct drm_tessera_make_resident {
 	__u32 trim_segments;
 	/** @pending: 1 if paging is under way, 0 if all is there already [out] */
 	__u32 pending;
+	/**
+	 * @failed: which of @handles, by index, it fails for with -ENOENT, -EINVAL, -EBUSY, -EFAULT or -EIO; their number if that
+	 * is none of them, but something else, or what was listed before [out]
+	 */
+	__u32 failed;
+	/** @pad2: must be zero */
+	__u32 pad2;
 };
 
 /**
@@ -1068,7 +1090,7 @@ struct drm_tessera_vm_destroy {
 #define DRM_TESSERA_VM_BIND_UNMAP	1 /* nothing: accesses fault */
 #define DRM_TESSERA_VM_BIND_MAP_NULL	2 /* no memory: reads give zero, writes are dropped */
 
-#define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0) /* of MAP: the GPU may not write there */
+#define DRM_TESSERA_VM_BIND_READ_ONLY	(1U << 0) /* of MAP: the GPU may not write there; implied by BO_GPU_READ_ONLY */
 
 /**
  * struct drm_tessera_vm_bind_op - element of the list of a VM_BIND
@@ -1122,6 +1144,29 @@ struct drm_tessera_vm_bind {
 };
 
 /**
+ * struct drm_tessera_bo_from_user - argument of DRM_IOCTL_TESSERA_BO_FROM_USER
+ *
+ * Private anonymous memory of the calling process as an object, which jobs of both kinds use in apertures. It is not pinned: the kernel moves and
+ * swaps it as ever, and whoever changes what is there (munmap, mremap, mprotect, MADV_DONTNEED, fork, exit) waits for the jobs that use it.
+ * Later jobs find what is there then, or are refused: with -EFAULT if nothing is, or no such memory (nor is what only userfaultfd would bring), with -EBUSY if it
+ * changes time and again. The memory is the calling process's, whoever submits the job.
+ *
+ * Errors, with nothing done: -EINVAL: unknown flags, @size 0, @address or @size no multiple of the page size, a range that wraps, or no aperture the GPU can
+ * write. -EFAULT: nothing is mapped somewhere in the range. -EPERM: memory that is not private and anonymous (of a file, shared, huge pages of hugetlb,
+ * of a device), or that may not be read, or, without GPU_READ_ONLY, written. -E2BIG: larger than each aperture. -EOPNOTSUPP: see DRM_TESSERA_CAP_USER_MEMORY.
+ */
+struct drm_tessera_bo_from_user {
+	/** @address: the first byte */
+	__u64 address;
+	/** @size: how many there are */
+	__u64 size;
+	/** @flags: DRM_TESSERA_BO_GPU_READ_ONLY */
+	__u32 flags;
+	/** @handle: [out] GEM handle */
+	__u32 handle;
+};
+
+/**
  * struct drm_tessera_submit_vm - argument of DRM_IOCTL_TESSERA_SUBMIT_VM
  *
  * The commands are read by the device, at virtual addresses of the context's VM, as are base addresses of slots. They run unprivileged.
@@ -1134,6 +1179,7 @@ struct drm_tessera_vm_bind {
  * without fence. -E2BIG: more commands or syncs than the limits. -EIO: the context was lost to a hang, a bad access or a reset of
  * the device, or the VM is lost. And those of &struct drm_tessera_make_resident: -ENOMEM: not all that is listed finds room beside what others may keep (MAKE_RESIDENT without
  * handles says how much to EVICT), or others take it away time and again; or kernel memory is short. -EBUSY, -EIO: as an object on the list is locked, or lost.
+ * -EFAULT, -EBUSY: see &struct drm_tessera_bo_from_user.
  *
  * The job's fence carries: 0; -EFAULT: the device stopped at a bad access: an address where nothing is mapped, or what is mapped is not listed as resident,
  * a write to what is read-only, a bad packet, …: the context is lost; -ECANCELED: not run because that happened to an earlier job of it; -EIO: not
@@ -1189,6 +1235,8 @@ struct drm_tessera_submit_vm {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_UNLOCK2, struct drm_tessera_unlock2)
 #define DRM_IOCTL_TESSERA_BO_LABEL \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TESSERA_BO_LABEL, struct drm_tessera_bo_label)
+#define DRM_IOCTL_TESSERA_BO_FROM_USER \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_BO_FROM_USER, struct drm_tessera_bo_from_user)
 #define DRM_IOCTL_TESSERA_CONTEXT_STATUS \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TESSERA_CONTEXT_STATUS, struct drm_tessera_context_status)
 #define DRM_IOCTL_TESSERA_FENCE_CREATE \

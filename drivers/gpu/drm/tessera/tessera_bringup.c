@@ -27,8 +27,11 @@
 #include "hw/error.h"
 #include "hw/irq.h"
 #include "hw/mmio.h"
+#include "kms/kms.h"
 #include "mem/residency.h"
 #include "mem/ttm.h"
+#include "mem/unplug.h"
+#include "mem/user.h"
 #include "segments/budget.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -212,7 +215,13 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 
+	ret = tessera_users_init(tdev);
+	if (ret)
+		return ret;
 	ret = tessera_residency_init(tdev);
+	if (ret)
+		return ret;
+	ret = tessera_unplug_init(tdev);
 	if (ret)
 		return ret;
 	tessera_listing_init(tdev);
@@ -259,9 +268,11 @@ int tessera_device_init(struct tessera_device *tdev)
 	ret = tessera_device_init_exec(tdev);
 	if (!ret)
 		ret = tessera_device_init_mem(tdev);
-	/* Last, so that it runs first: jobs hold what the others free. */
+	/* Behind these, so that it runs before: jobs hold what the others free. */
 	if (!ret)
 		ret = drmm_add_action_or_reset(&tdev->drm, tessera_device_drain, tdev);
+	if (!ret)
+		ret = tessera_kms_init(tdev);
 	if (ret) {
 		tessera_engines_cancel(tdev);
 		/* The microcode's job may not be released yet, and has its engine. */
@@ -289,9 +300,11 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
+	/* Commits wait for moves of what they show, which have ended now. */
+	tessera_kms_unplug(tdev);
 	tessera_space_unplug(tdev);
 	tessera_value_pages_unplug(tdev);
-	tessera_ttm_unplug(tdev);
+	tessera_unplug_objects(tdev);
 	tessera_error_unplug(tdev);
 }
 
@@ -316,18 +329,25 @@ int tessera_device_suspend(struct tessera_device *tdev)
 			lost |= BIT(seg->id);
 	}
 
-	ret = tessera_ttm_evict_segments(tdev, lost);
+	ret = tessera_kms_suspend(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_ttm_evict_segments(tdev, lost);
+	if (ret)
+		goto err_kms;
 	tessera_space_suspend(tdev);
 	ret = tessera_engines_pause(tdev);
 	if (ret)
-		return ret;
+		goto err_kms;
 	tessera_cpu_window_close_all(tdev);
 	tessera_error_collect(tdev);
 	tessera_irq_disable(tdev);
 
 	return 0;
+
+err_kms:
+	tessera_kms_resume(tdev);
+	return ret;
 }
 
 /* What probe has set up and a reset of the device has undone, up to the engines. */
@@ -367,6 +387,7 @@ int tessera_device_resume(struct tessera_device *tdev)
 		ret = tessera_firmware_load(tdev);
 	if (ret)
 		tessera_engines_cancel(tdev);
+	tessera_kms_resume(tdev);
 
 	return ret;
 }
@@ -390,6 +411,8 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	tessera_engines_cancel(tdev);
 	/* Recovery of a hang may be under way; it finds nothing to do any more. */
 	flush_workqueue(tdev->reset_wq);
+	/* No commit waits for a job now. What is shown is lost, and a CRTC that is on would never be again. */
+	tessera_kms_reset_prepare(tdev);
 
 	/* Those that are in a submission leave it, as it has failed; and nobody gets in. */
 	down_write(&tdev->reset_lock);
@@ -411,6 +434,8 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 	ret = tessera_device_restore(tdev);
 	if (!ret)
 		ret = tessera_engines_revive(tdev);
+	/* From now on there may be something to show. */
+	tessera_kms_forget(tdev);
 	WRITE_ONCE(tdev->memory_lost, false);
 	tessera_context_accept(tdev);
 	if (!ret)
@@ -420,4 +445,5 @@ void tessera_device_reset_done(struct tessera_device *tdev)
 		tessera_engines_cancel(tdev);
 	}
 	up_write(&tdev->reset_lock);
+	tessera_kms_reset_done(tdev);
 }

@@ -11,10 +11,26 @@
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
 
+#ifdef TESSERA_HAVE_CLIENTS_H
+#include <drm/clients/drm_client_setup.h>
+#else
+#include <drm/drm_client_setup.h>
+#endif
+#include <drm/drm_fourcc.h>
 #include <drm/drm_gpuvm.h>
+#include <drm/drm_modeset_helper.h>
 #include <drm/gpu_scheduler.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_device.h>
+
+/* The name of a namespace as a string: 6.13. */
+#ifdef TESSERA_HAVE_IMPORT_NS_STRING
+#define TESSERA_COMPAT_NS_DMA_BUF	"DMA_BUF"
+#define TESSERA_COMPAT_NS_KUNIT		"EXPORTED_FOR_KUNIT_TESTING"
+#else
+#define TESSERA_COMPAT_NS_DMA_BUF	DMA_BUF
+#define TESSERA_COMPAT_NS_KUNIT		EXPORTED_FOR_KUNIT_TESTING
+#endif
 
 /* The scheduler's parameters in a structure: 6.15. */
 #ifndef TESSERA_HAVE_SCHED_INIT_ARGS
@@ -129,5 +145,55 @@ static inline int tessera_compat_sm_map(struct drm_gpuvm *gpuvm, void *priv,
 #else
 #define TESSERA_COMPAT_DRIVER_DATE
 #endif
+
+/* Checks of asynchronous updates are told whether it is a flip: 6.13. */
+#ifdef TESSERA_HAVE_ASYNC_FLIP
+#define TESSERA_COMPAT_ASYNC_CHECK(fn) \
+static int fn##_compat(struct drm_plane *plane, struct drm_atomic_commit *state, bool flip) \
+{ \
+	return fn(plane, state); \
+}
+#else
+#define TESSERA_COMPAT_ASYNC_CHECK(fn) \
+static int fn##_compat(struct drm_plane *plane, struct drm_atomic_commit *state) \
+{ \
+	return fn(plane, state); \
+}
+#endif
+
+/* The name of what a commit of the display brings: 7.3. */
+#ifndef TESSERA_HAVE_ATOMIC_COMMIT
+#define drm_atomic_commit drm_atomic_state
+#endif
+
+/* Framebuffers are created with the format looked up: 6.17. */
+#ifdef TESSERA_HAVE_FB_CREATE_INFO
+#define TESSERA_COMPAT_FB_CREATE(fn) \
+static struct drm_framebuffer *fn##_compat(struct drm_device *drm, struct drm_file *file, \
+					   const struct drm_format_info *info, \
+					   const struct drm_mode_fb_cmd2 *cmd) \
+{ \
+	return fn(drm, file, info, cmd); \
+}
+#else
+#define TESSERA_COMPAT_FB_CREATE(fn) \
+static struct drm_framebuffer *fn##_compat(struct drm_device *drm, struct drm_file *file, \
+					   const struct drm_mode_fb_cmd2 *cmd) \
+{ \
+	return fn(drm, file, drm_get_format_info(drm, cmd), cmd); \
+}
+
+static inline void tessera_compat_fill_fb_struct(struct drm_device *drm,
+						 struct drm_framebuffer *fb,
+						 const struct drm_format_info *info,
+						 const struct drm_mode_fb_cmd2 *cmd)
+{
+	drm_helper_mode_fill_fb_struct(drm, fb, cmd);
+}
+
+#define drm_helper_mode_fill_fb_struct(drm, fb, info, cmd) \
+	tessera_compat_fill_fb_struct(drm, fb, info, cmd)
+#endif
+#define TESSERA_COMPAT_FB_CREATE_NAME(fn) fn##_compat
 
 #endif /* __TESSERA_COMPAT_H__ */

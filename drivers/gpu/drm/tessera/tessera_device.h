@@ -26,6 +26,7 @@ struct tessera_gates;		/* submit/gate.c */
 struct tessera_host_aperture;	/* cpu/host_aperture.c */
 struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
+struct tessera_kms;		/* kms/kms.h */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_release_queue;	/* exec/job.c */
@@ -40,6 +41,8 @@ struct tessera_segments;	/* segments/segment.c */
 struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_table_memory;	/* vm/table.c */
+struct tessera_unplug;		/* mem/unplug.c */
+struct tessera_users;		/* mem/user.c */
 struct tessera_value_pages;	/* submit/value_page.c */
 
 /**
@@ -62,6 +65,8 @@ struct tessera_value_pages;	/* submit/value_page.c */
  *    registry's, the instances', the host aperture's, the swizzling ranges', the residency
  *    lists', one per paging queue, that of the pages of values. They do not nest, but the last one
  *    in that of a client's monitored fences.
+ *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken
+ *    in reclaim: nothing is allocated under it, nor under any lock that is taken with it held.
  * 5. Gates and backlogs (spinlocks), leaves.
  * 6. &tessera_engine.lock: ring, in-flight list and fence lock of one engine;
  *    taken in interrupts.
@@ -137,9 +142,8 @@ struct tessera_resident_ops {
  * NULL everywhere.
  */
 struct tessera_vm_ops {
-	/** @begin: a batch, still empty, is to move an object from a segment, or system memory */
-	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch,
-				       const struct tessera_segment *from);
+	/** @begin: a batch, still empty, is to move an object */
+	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch);
 	/** @arrive: all it does to get it to a place in a segment, or to system memory, is in the batch */
 	int (*arrive)(struct tessera_remap *remap, const struct tessera_segment *to,
 		      const struct tessera_range *range);
@@ -149,6 +153,8 @@ struct tessera_vm_ops {
 	void (*end)(struct tessera_remap *remap, struct dma_fence *fence);
 	/** @drop: an object has left its segment, and the device is not asked for it */
 	void (*drop)(struct tessera_bo *bo);
+	/** @users: a fence of jobs that may use an object and do not say so, with a reference; or NULL */
+	struct dma_fence *(*users)(struct tessera_bo *bo);
 };
 
 /**
@@ -226,8 +232,12 @@ struct tessera_device {
 	struct tessera_instances *instances;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
+	/** @unplug: what the end of the device has to wait for */
+	struct tessera_unplug *unplug;
 	/** @retain: spare system pages of objects in memory */
 	struct tessera_retain *retain;
+	/** @users: lock of memory of processes that is objects' */
+	struct tessera_users *users;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */
@@ -246,6 +256,8 @@ struct tessera_device {
 	struct tessera_contexts *contexts;
 	/** @clients: all open files */
 	struct tessera_clients *clients;
+	/** @kms: the display; NULL: there is none */
+	struct tessera_kms *kms;
 	/** @budgets: who wants to hear of changes of budgets */
 	struct tessera_budgets *budgets;
 };

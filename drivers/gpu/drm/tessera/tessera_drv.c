@@ -8,11 +8,12 @@
 #include <linux/module.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_fbdev_ttm.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
-#include "cpu/dmabuf.h"
+#include "cpu/import.h"
 #include "services/client.h"
 #include "services/debugfs.h"
 #include "services/fdinfo.h"
@@ -20,6 +21,7 @@
 #include "tessera_device.h"
 #include "tessera_drv.h"
 #include "tessera_ioctl.h"
+#include "tessera_ioctl_bo.h"
 
 #define TESSERA_DRIVER_MAJOR	1
 #define TESSERA_DRIVER_MINOR	0
@@ -42,10 +44,14 @@ static const struct file_operations tessera_fops = {
 
 const struct drm_driver tessera_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_GEM_GPUVA | DRIVER_RENDER | DRIVER_SYNCOBJ |
-			   DRIVER_SYNCOBJ_TIMELINE,
+			   DRIVER_SYNCOBJ_TIMELINE | DRIVER_MODESET | DRIVER_ATOMIC,
 	.open = tessera_open,
 	.postclose = tessera_postclose,
-	.gem_prime_import = tessera_dmabuf_import,
+	.dumb_create = tessera_ioctl_dumb_create,
+	.prime_fd_to_handle = tessera_import_fd,
+	.gem_prime_import = tessera_import,
+	.gem_prime_import_sg_table = tessera_import_sg_table,
+	DRM_FBDEV_TTM_DRIVER_OPS,
 	.ioctls = tessera_ioctls,
 	.num_ioctls = TESSERA_NUM_IOCTLS,
 	.fops = &tessera_fops,

@@ -44,6 +44,13 @@ struct tessera_pkt_ib_call {
 	__le32 end;
 };
 
+struct tessera_pkt_job_after {
+	__le32 header;
+	__le32 zero;
+	__le32 record_lo;
+	__le32 record_hi;
+};
+
 struct tessera_pkt_set_vm {
 	__le32 header;
 	__le32 asid;

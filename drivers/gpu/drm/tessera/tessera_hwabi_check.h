@@ -29,6 +29,7 @@ static_assert(sizeof(struct tessera_record) == TSR_REC_BYTES);
 
 TESSERA_CHECK_DWORDS(tessera_pkt_job_begin, TSR_JOB_BEGIN_DWORDS);
 TESSERA_CHECK_DWORDS(tessera_pkt_ib_call, TSR_IB_CALL_DWORDS);
+TESSERA_CHECK_DWORDS(tessera_pkt_job_after, TSR_JOB_AFTER_DWORDS);
 TESSERA_CHECK_DWORDS(tessera_pkt_set_vm, TSR_SET_VM_DWORDS);
 TESSERA_CHECK_DWORDS(tessera_pkt_fence, TSR_FENCE_DWORDS);
 TESSERA_CHECK_DWORDS(tessera_pkt_signal, TSR_SIGNAL_DWORDS);

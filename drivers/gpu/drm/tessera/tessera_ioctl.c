@@ -22,6 +22,7 @@
 #include "cpu/host_aperture.h"
 #include "cpu/lock.h"
 #include "cpu/twins.h"
+#include "cpu/userptr.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "exec/job.h"
@@ -123,6 +124,8 @@ static u64 query_caps(struct tessera_device *tdev)
 	for (i = 0; i < ARRAY_SIZE(map); i++)
 		if (tdev->info.caps & map[i].hw)
 			caps |= map[i].uapi;
+	if (tessera_userptr_offered(tdev))
+		caps |= DRM_TESSERA_CAP_USER_MEMORY;
 
 	return caps;
 }
@@ -604,19 +607,43 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
 
-static int submit_run(struct tessera_device *tdev, struct drm_file *file,
-		      struct tessera_submit_data *data)
+/* Once more behind -ESTALE. What is mapped for the device is given back before it may go. */
+static int submit_try(struct tessera_device *tdev, struct drm_file *file,
+		      struct tessera_request *req, struct tessera_submit_data *data)
 {
-	struct tessera_client *client = to_tessera_client(file);
 	int ret;
 
 	ret = tessera_work_begin(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_submit(tdev, file, &client->contexts, data);
-	submit_put_data(data);
+	if (!req->tdev)
+		ret = tessera_submit_begin(req, tdev, file, &to_tessera_client(file)->contexts,
+					   data);
+	if (!ret)
+		ret = tessera_submit(req, data);
+	if (ret != -ESTALE) {
+		tessera_submit_end(req, data);
+		submit_put_data(data);
+	}
 
 	return tessera_work_end(tdev, ret);
+}
+
+static int submit_run(struct tessera_device *tdev, struct drm_file *file,
+		      struct tessera_submit_data *data)
+{
+	struct tessera_request req = { };
+	int ret;
+
+	do {
+		ret = submit_try(tdev, file, &req, data);
+		if (ret != -ESTALE)
+			break;
+		ret = tessera_submit_ready(&req);
+	} while (!ret);
+	tessera_submit_end(&req, data);
+
+	return ret;
 }
 
 /* See &struct drm_tessera_submit. */
@@ -764,7 +791,7 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
 			const u32 *handles)
 {
 	struct tessera_client *client = to_tessera_client(file);
-	struct tessera_resident_answer answer = { };
+	struct tessera_resident_answer answer = { .failed = args->handles.count };
 	struct tessera_syncs syncs = { };
 	int ret;
 
@@ -778,6 +805,7 @@ static int resident_run(struct drm_file *file, struct drm_tessera_make_resident 
 	}
 	args->bytes_to_trim = answer.bytes_to_trim;
 	args->trim_segments = answer.segments;
+	args->failed = answer.failed;
 	dma_fence_put(answer.fence);
 	tessera_syncs_fini(&syncs);
 
@@ -796,7 +824,8 @@ static int tessera_ioctl_make_resident(struct drm_device *drm, void *data, struc
 	args->bytes_to_trim = 0;
 	args->trim_segments = 0;
 	args->pending = 0;
-	if (!tessera_ioctl_bad(tdev, args->flags || args->pad))
+	args->failed = args->handles.count;
+	if (!tessera_ioctl_bad(tdev, args->flags || args->pad || args->pad2))
 		ret = tessera_account_bind(account);
 	if (!ret)
 		ret = resident_get_handles(tdev, &args->handles, &handles);
@@ -938,6 +967,7 @@ const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
 	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_BO_LABEL, tessera_ioctl_bo_label, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(TESSERA_BO_FROM_USER, tessera_ioctl_bo_from_user, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_STATUS, tessera_ioctl_context_status,
 			  DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),

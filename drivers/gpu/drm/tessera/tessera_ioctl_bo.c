@@ -12,8 +12,10 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/destroy.h"
+#include "cpu/dumb.h"
 #include "cpu/gem.h"
 #include "cpu/lock2.h"
+#include "cpu/userptr.h"
 #include "mem/bo.h"
 #include "mem/offer.h"
 #include "services/client.h"
@@ -23,6 +25,51 @@
 #include "tessera_device.h"
 #include "tessera_ioctl_bo.h"
 #include "tessera_uobj.h"
+
+/**
+ * tessera_ioctl_dumb_create() - &drm_driver.dumb_create
+ * @file: the client
+ * @drm: the device
+ * @args: what it shall be; receives the rest
+ *
+ * Return: 0, or an error of tessera_dumb_create().
+ */
+int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
+			      struct drm_mode_create_dumb *args)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	int ret;
+
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
+
+	return tessera_dumb_create(to_tessera_device(drm), file, client->paging, args);
+}
+
+/**
+ * tessera_ioctl_bo_from_user() - make a buffer object of memory of the process
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_from_user
+ * @file: the client
+ *
+ * Return: 0, or one of the errors of the struct.
+ */
+int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct tessera_client *client = to_tessera_client(file);
+	struct drm_tessera_bo_from_user *args = data;
+	int ret;
+
+	if (tessera_ioctl_bad(to_tessera_device(drm),
+			      args->flags & ~DRM_TESSERA_BO_GPU_READ_ONLY))
+		return -EINVAL;
+	ret = tessera_account_bind(client->account);
+	if (ret)
+		return ret;
+
+	return tessera_userptr_create(to_tessera_device(drm), file, client->paging, args);
+}
 
 /**
  * tessera_ioctl_lock2() - get an address for the CPU

@@ -4,7 +4,11 @@
 
 struct drm_device;
 struct drm_file;
+struct drm_mode_create_dumb;
 
+int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
+			      struct drm_mode_create_dumb *args);
+int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file);

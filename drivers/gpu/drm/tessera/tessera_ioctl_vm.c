@@ -12,7 +12,9 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
+#include "exec/job.h"
 #include "exec/quota.h"
+#include "mem/user.h"
 #include "segments/account.h"
 #include "services/client.h"
 #include "submit/request.h"
@@ -173,6 +175,7 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_sync *syncs;
+	u32 changes = 0;
 	u64 patience;
 	int ret;
 
@@ -187,6 +190,11 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 		ret = tessera_resident_ready(client->resident);
 		if (!ret)
 			ret = submit_vm_charged(tdev, file, args, syncs);
+		if (ret == -ESTALE) {
+			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
+			      tessera_submit_vm_ready(&client->contexts, args->context);
+			continue;
+		}
 		if (ret != -EAGAIN)
 			break;
 		ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;

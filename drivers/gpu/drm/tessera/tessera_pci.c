@@ -12,6 +12,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_module.h>
 
+#include "kms/kms.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"
 
@@ -30,10 +32,13 @@ static int tessera_pci_probe(struct pci_dev *pdev, const struct pci_device_id *i
 	if (ret)
 		return ret;
 	ret = drm_dev_register(&tdev->drm, 0);
-	if (ret)
+	if (ret) {
 		tessera_device_unplug(tdev);
+		return ret;
+	}
+	tessera_kms_console(tdev);
 
-	return ret;
+	return 0;
 }
 
 static void tessera_pci_remove(struct pci_dev *pdev)
@@ -93,3 +98,4 @@ drm_module_pci_driver(tessera_pci_driver);
 
 MODULE_DESCRIPTION("Tessera virtual GPU");
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_IMPORT_NS(TESSERA_COMPAT_NS_DMA_BUF);

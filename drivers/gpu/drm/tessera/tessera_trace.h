@@ -231,21 +231,21 @@ TRACE_EVENT(tessera_bo_label,
 	    TP_printk("bo=%u label=\"%s\"", __entry->bo, __get_str(label))
 );
 
-TRACE_EVENT(tessera_bo_destroy,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DECLARE_EVENT_CLASS(tessera_bo,
+		    TP_PROTO(u32 bo),
+		    TP_ARGS(bo),
+		    TP_STRUCT__entry(__field(u32, bo)),
+		    TP_fast_assign(__entry->bo = bo;),
+		    TP_printk("bo=%u", __entry->bo)
+);
+
+DEFINE_EVENT(tessera_bo, tessera_bo_destroy,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
 /* Now all that the object had is given back. */
-TRACE_EVENT(tessera_destroy,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DEFINE_EVENT(tessera_bo, tessera_destroy,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
 /* Its client can do without what is in it. */
@@ -260,12 +260,8 @@ TRACE_EVENT(tessera_offer,
 );
 
 /* The pages of what is offered went to the kernel. */
-TRACE_EVENT(tessera_offer_drop,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DEFINE_EVENT(tessera_bo, tessera_offer_drop,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
 /* It wants it back; @lost: but it is gone. */
@@ -356,29 +352,17 @@ TRACE_EVENT(tessera_lock,
 		      __entry->instance)
 );
 
-TRACE_EVENT(tessera_unlock,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DEFINE_EVENT(tessera_bo, tessera_unlock,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
 /* The CPU may access the object, and nobody synchronises that. */
-TRACE_EVENT(tessera_lock2,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DEFINE_EVENT(tessera_bo, tessera_lock2,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
-TRACE_EVENT(tessera_unlock2,
-	    TP_PROTO(u32 bo),
-	    TP_ARGS(bo),
-	    TP_STRUCT__entry(__field(u32, bo)),
-	    TP_fast_assign(__entry->bo = bo;),
-	    TP_printk("bo=%u", __entry->bo)
+DEFINE_EVENT(tessera_bo, tessera_unlock2,
+	     TP_PROTO(u32 bo), TP_ARGS(bo)
 );
 
 /* @command: TSR_COH_* */
@@ -501,6 +485,17 @@ TRACE_EVENT(tessera_device_error,
 		      __entry->type, __entry->count, __entry->packet, __entry->offset,
 		      __entry->engine, __entry->context, __entry->slot, __entry->addr,
 		      __entry->object)
+);
+
+/* The pages of user memory were looked up, or are others now. */
+TRACE_EVENT(tessera_user_pages,
+	    TP_PROTO(u32 bo, bool there),
+	    TP_ARGS(bo, there),
+	    TP_STRUCT__entry(__field(u32, bo)
+			     __field(bool, there)),
+	    TP_fast_assign(__entry->bo = bo;
+			   __entry->there = there;),
+	    TP_printk("bo=%u there=%d", __entry->bo, __entry->there)
 );
 
 TRACE_EVENT(tessera_segment_usage,

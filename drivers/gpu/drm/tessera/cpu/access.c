@@ -9,7 +9,8 @@
  * hold what somebody else left there.
  *
  * The page fault handler and the kernel's own reads and writes (ptrace, /proc/<pid>/mem)
- * come through here. The reservation is never held while waiting for a move.
+ * come through here. None of them holds the reservation while it waits for a move; who has to hold
+ * it, as the kernel's interfaces are, waits for a limited time.
  */
 
 #include <linux/io.h>
@@ -77,6 +78,26 @@ int tessera_access_wait(struct tessera_bo *bo)
 					 MAX_SCHEDULE_TIMEOUT);
 
 	return ret < 0 ? ret : 0;
+}
+
+/**
+ * tessera_access_settle() - wait for an object's bytes, but not for ever
+ * @bo: the object; who calls may hold its reservation
+ * @timeout_ms: how long; 0: not at all
+ *
+ * Moves may be behind what takes others as long as they like.
+ *
+ * Return: 0; -EBUSY if they are not there yet; -EIO if the object is lost; or -ERESTARTSYS.
+ */
+int tessera_access_settle(struct tessera_bo *bo, u32 timeout_ms)
+{
+	long left = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, true,
+					  msecs_to_jiffies(timeout_ms));
+
+	if (left <= 0)
+		return left ?: -EBUSY;
+
+	return atomic_read(&bo->lost) ? -EIO : 0;
 }
 
 /**
@@ -166,16 +187,11 @@ static int access_try(struct tessera_bo *bo, u64 offset, void *buf, int len, boo
 {
 	int ret, idx;
 
-	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	ret = tessera_bo_enter(bo, &idx);
 	if (ret)
 		return ret;
-
-	ret = -ENODEV;
-	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
-		ret = access_bytes(bo, offset, buf, len, write);
-		drm_dev_exit(idx);
-	}
-	dma_resv_unlock(bo->tbo.base.resv);
+	ret = access_bytes(bo, offset, buf, len, write);
+	tessera_bo_exit(bo, idx);
 
 	return ret;
 }

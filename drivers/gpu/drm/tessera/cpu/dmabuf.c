@@ -7,22 +7,22 @@
  * (tessera_residency_pin()). Contents are synchronised through the reservation, as ever.
  *
  * An importer need not look at the reservation before it reads. So attaching waits until the bytes
- * are in the pages: before that these may hold what somebody else has left there. It
- * waits with nothing locked.
+ * are in the pages: before that these may hold what somebody else has left there. The importer
+ * holds locks meanwhile, such as that of all names of its device, and the move may be behind what takes
+ * others as long as they like. So it does not wait for long. Importers of this driver let the pages come
+ * before they lock anything (cpu/import.c).
  *
  * What the importer has mapped are mappings for its own device, of pages that live as long
  * as it is attached, so nothing has to be taken from it when this device goes.
- *
- * There is no vmap().
  */
 
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/jiffies.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -35,20 +35,18 @@
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 
+/* For a move, and for short jobs before it. Those who attach wait in turn, and others for them all. */
+#define ATTACH_TIMEOUT_MS	250
+
 static int dmabuf_pin(struct tessera_bo *bo)
 {
 	int ret, idx;
 
-	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	ret = tessera_bo_enter(bo, &idx);
 	if (ret)
 		return ret;
-
-	ret = -ENODEV;
-	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
-		ret = tessera_residency_pin(bo);
-		drm_dev_exit(idx);
-	}
-	dma_resv_unlock(bo->tbo.base.resv);
+	ret = tessera_residency_pin(bo);
+	tessera_bo_exit(bo, idx);
 
 	return ret;
 }
@@ -69,9 +67,7 @@ static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachme
 	if (ret)
 		return ret;
 
-	ret = tessera_access_wait(bo);
-	if (!ret && atomic_read(&bo->lost))
-		ret = -EIO;
+	ret = tessera_access_settle(bo, ATTACH_TIMEOUT_MS);
 	if (ret)
 		dmabuf_unpin(bo);
 
@@ -103,6 +99,10 @@ static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
 
 	if (drm_WARN_ON(bo->tbo.base.dev, !bo->pins))
 		return ERR_PTR(-EINVAL);
+	/* What has begun since: the core would wait for that, and for as long as it takes. */
+	ret = tessera_access_settle(bo, 0);
+	if (ret)
+		return ERR_PTR(ret);
 
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 	if (!sgt)
@@ -147,6 +147,8 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
 	.unmap_dma_buf = drm_gem_unmap_dma_buf,
 	.release = drm_gem_dmabuf_release,
 	.begin_cpu_access = tessera_dmabuf_begin_cpu_access,
+	.vmap = drm_gem_dmabuf_vmap,
+	.vunmap = drm_gem_dmabuf_vunmap,
 	.mmap = drm_gem_dmabuf_mmap,
 };
 
@@ -155,7 +157,7 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  * @gem: the object
  * @flags: DRM_CLOEXEC, DRM_RDWR
  *
- * Return: its dma-buf or an error pointer: -EINVAL if it is offered, or private to a VM.
+ * Return: its dma-buf or an error pointer: -EINVAL if it is offered, private to a VM, or user memory.
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
@@ -163,7 +165,7 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 	struct dma_buf *dmabuf;
 	bool offered;
 
-	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root))
+	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root || bo->user))
 		return ERR_PTR(-EINVAL);
 	/* Others would not know, and what was exported is not offered. */
 	dma_resv_lock(gem->resv, NULL);
@@ -181,19 +183,54 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 }
 
 /**
- * tessera_dmabuf_import() - &drm_driver.gem_prime_import
+ * tessera_dmabuf_own() - object of a dma-buf
  * @drm: the device
  * @dmabuf: a dma-buf
  *
- * Return: the object, with a reference, if it is this device's, else -EINVAL.
+ * Return: the object, with a reference, if it is this device's, else NULL.
  */
-struct drm_gem_object *tessera_dmabuf_import(struct drm_device *drm, struct dma_buf *dmabuf)
+struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf *dmabuf)
 {
 	struct drm_gem_object *gem = dmabuf->priv;
 
 	if (dmabuf->ops != &tessera_dmabuf_ops || gem->dev != drm)
-		return ERR_PTR(-EINVAL);
+		return NULL;
 	drm_gem_object_get(gem);
 
 	return gem;
+}
+
+/**
+ * tessera_dmabuf_is_ready() - ask whether attaching has anything to wait for
+ * @dmabuf: another device's dma-buf
+ *
+ * Return: false if its bytes are on their way, or have not been told to come.
+ */
+bool tessera_dmabuf_is_ready(struct dma_buf *dmabuf)
+{
+	if (dmabuf->ops == &tessera_dmabuf_ops && !READ_ONCE(gem_to_tessera_bo(dmabuf->priv)->pins))
+		return false;
+
+	return dma_resv_test_signaled(dmabuf->resv, DMA_RESV_USAGE_KERNEL);
+}
+
+/**
+ * tessera_dmabuf_call() - tell the bytes of a dma-buf to come
+ * @dmabuf: another device's dma-buf
+ *
+ * Return: 0, with tessera_dmabuf_dismiss() to follow, or an error of attaching.
+ */
+int tessera_dmabuf_call(struct dma_buf *dmabuf)
+{
+	return dmabuf->ops == &tessera_dmabuf_ops ? dmabuf_pin(gem_to_tessera_bo(dmabuf->priv)) : 0;
+}
+
+/**
+ * tessera_dmabuf_dismiss() - they may go again, if nobody is attached
+ * @dmabuf: the dma-buf, after tessera_dmabuf_call()
+ */
+void tessera_dmabuf_dismiss(struct dma_buf *dmabuf)
+{
+	if (dmabuf->ops == &tessera_dmabuf_ops)
+		dmabuf_unpin(gem_to_tessera_bo(dmabuf->priv));
 }

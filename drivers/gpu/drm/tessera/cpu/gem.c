@@ -8,6 +8,7 @@
  * What others can do with a dma-buf of an object is in cpu/dmabuf.c.
  */
 
+#include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -24,6 +25,7 @@
 #include "cpu/fault.h"
 #include "cpu/gem.h"
 #include "cpu/locks.h"
+#include "cpu/vmap.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
 #include "segments/segment.h"
@@ -31,13 +33,13 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* What is private to a VM is so to the file that has the VM. */
+/* What is private to a VM is so to the file that has the VM; user memory, to the one it is of. */
 static int gem_open(struct drm_gem_object *gem, struct drm_file *file)
 {
 	const struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
-	return tessera_ioctl_bad(tessera_bo_device(bo), bo->root && bo->file != file) ?
-		-EINVAL : 0;
+	return tessera_ioctl_bad(tessera_bo_device(bo),
+				 (bo->root || bo->user) && bo->file != file) ? -EINVAL : 0;
 }
 
 /* A file gives up what it has of an object, by closing its handle or itself. */
@@ -49,12 +51,48 @@ static void gem_close(struct drm_gem_object *gem, struct drm_file *file)
 	tessera_bo_device(bo)->resident_ops->close(bo, file);
 }
 
+/* What was imported is mapped by who has exported it, and has no use for our reference then. */
+static int gem_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
+{
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+	int ret;
+
+	if (!dmabuf)
+		return tessera_cpu_fault_mmap(gem, vma);
+	vma->vm_private_data = NULL;
+	vma->vm_ops = NULL;
+	ret = dma_buf_mmap(dmabuf, vma, 0);
+	if (!ret)
+		drm_gem_object_put(gem);
+
+	return ret;
+}
+
+static int gem_vmap(struct drm_gem_object *gem, struct iosys_map *map)
+{
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+
+	return dmabuf ? dma_buf_vmap(dmabuf, map) : tessera_vmap(gem, map);
+}
+
+static void gem_vunmap(struct drm_gem_object *gem, struct iosys_map *map)
+{
+	struct dma_buf *dmabuf = gem_to_tessera_bo(gem)->dmabuf;
+
+	if (dmabuf)
+		dma_buf_vunmap(dmabuf, map);
+	else
+		tessera_vunmap(gem, map);
+}
+
 static const struct drm_gem_object_funcs tessera_gem_funcs = {
 	.free = tessera_destroy_free,
 	.open = gem_open,
 	.close = gem_close,
 	.export = tessera_dmabuf_export,
-	.mmap = tessera_cpu_fault_mmap,
+	.vmap = gem_vmap,
+	.vunmap = gem_vunmap,
+	.mmap = gem_mmap,
 	.vm_ops = &tessera_cpu_fault_vm_ops,
 };
 
@@ -73,6 +111,50 @@ struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 				   struct drm_gem_object *root)
 {
 	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args, root);
+}
+
+/**
+ * tessera_gem_import() - create an object of another device's pages
+ * @tdev: the device
+ * @queue: of who pays for its places
+ * @args: what it shall be
+ * @dmabuf: whose pages they are
+ * @sgt: the pages
+ *
+ * Return: the object with one reference, or an error of tessera_bo_import().
+ */
+struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
+				      struct tessera_paging_queue *queue,
+				      const struct drm_tessera_bo_create *args,
+				      struct dma_buf *dmabuf, struct sg_table *sgt)
+{
+	return tessera_bo_import(tdev, queue, &tessera_gem_funcs, args, dmabuf, sgt);
+}
+
+/**
+ * tessera_gem_create_user() - create an object of memory of the calling process, and a handle for it
+ * @file: who gets the handle
+ * @queue: of who pays for its places
+ * @args: what it shall be; receives the handle
+ * @user: the memory, consumed
+ *
+ * Return: 0 or an error of tessera_bo_create_user().
+ */
+int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
+			    struct drm_tessera_bo_create *args, struct tessera_user *user)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	bo = tessera_bo_create_user(to_tessera_device(file->minor->dev), queue,
+				    &tessera_gem_funcs, args, user);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	bo->file = file;
+	ret = drm_gem_handle_create(file, &bo->tbo.base, &args->handle);
+	tessera_bo_put(bo);
+
+	return ret;
 }
 
 /**
@@ -97,6 +179,8 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		return PTR_ERR(bo);
 
 	bo->file = file;
+	/* No program has opened that one. */
+	bo->redrawn = !file->filp;
 	ret = drm_gem_handle_create(file, &bo->tbo.base, &args->handle);
 	tessera_bo_put(bo);
 
@@ -126,7 +210,7 @@ int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
 	args->layout = bo->layout;
 	args->pitch = bo->pitch;
 	args->pad2 = 0;
-	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS ?
+	args->mmap_offset = bo->flags & DRM_TESSERA_BO_CPU_ACCESS || bo->dmabuf ?
 			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) : 0;
 
 	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);

@@ -2,6 +2,7 @@
 #ifndef __TESSERA_GEM_H__
 #define __TESSERA_GEM_H__
 
+struct dma_buf;
 struct drm_file;
 struct drm_gem_object;
 struct drm_tessera_bo_label;
@@ -9,17 +10,25 @@ struct drm_tessera_bo_create;
 struct drm_tessera_bo_info;
 struct drm_tessera_bo_wait;
 struct drm_tessera_invalidate_cache;
+struct sg_table;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
+struct tessera_user;		/* mem/user.h */
 
 struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
 				   const struct drm_tessera_bo_create *args,
 				   struct drm_gem_object *root);
+struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
+				      struct tessera_paging_queue *queue,
+				      const struct drm_tessera_bo_create *args,
+				      struct dma_buf *dmabuf, struct sg_table *sgt);
 int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct tessera_paging_queue *queue,
 		       struct drm_tessera_bo_create *args, struct drm_gem_object *root);
+int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
+			    struct drm_tessera_bo_create *args, struct tessera_user *user);
 int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
 int tessera_gem_invalidate_cache(struct drm_file *file,
 				 const struct drm_tessera_invalidate_cache *args);

@@ -109,7 +109,8 @@ int tessera_lock2(struct drm_file *file, struct drm_tessera_lock2 *args)
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
-	ret = lock2_take(bo, file, args->handle);
+	/* The process has an address of it. */
+	ret = bo->user ? -EPERM : lock2_take(bo, file, args->handle);
 	if (!ret) {
 		args->mmap_offset = drm_vma_node_offset_addr(&bo->tbo.base.vma_node);
 		trace_tessera_lock2(bo->id);

@@ -25,11 +25,13 @@
 
 static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
 
+/* Jobs of a level, and dependencies, that are looked at a time, with interrupts off. */
+#define TESSERA_MAX_LOOKS	32
+
 static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *ring_job)
 {
 	unsigned int i;
 
-	ring_job->empty = job->refused;
 	ring_job->context_id = job->context_id;
 	ring_job->begin_flags = job->begin_flags;
 	ring_job->vm_root = job->vm.root;
@@ -47,6 +49,27 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 		call->end = range->end;
 		call->user = range->user;
 	}
+}
+
+/* What became of the job that this one is not to run behind if it fails: whoever knows says so. */
+static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tessera_job *job,
+				      struct tessera_ring_job *ring_job)
+{
+	struct tessera_fence *before = job->behind;
+
+	lockdep_assert_held(&engine->lock);
+
+	if (!before)
+		return 0;
+	if (test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &before->base.flags))
+		return before->base.error ? -ECANCELED : 0;
+	/* In the ring it has a record, if it runs. It stays there until its fence has signalled. */
+	if (list_empty(&before->link) || ((struct tessera_job *)before->data)->refused)
+		return -ECANCELED;
+	ring_job->after = true;
+	ring_job->after_slot = before->slot;
+
+	return 0;
 }
 
 /**
@@ -109,6 +132,104 @@ struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tesse
 	return above;
 }
 
+/* Of what the scheduler waits for: a job of its own need only be handed over. Others' fences are not asked. */
+static bool emit_is_done(struct tessera_engine *engine, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+
+	if (s_fence && s_fence->sched == &engine->sched)
+		fence = &s_fence->scheduled;
+
+	return test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags);
+}
+
+/*
+ * Whether the scheduler could run @job, which it has not asked for yet: it is the first of its queue, and what it depends on is
+ * done. Called by the scheduler's worker, which is the one to take jobs off queues.
+ */
+static bool emit_is_ready_locked(struct tessera_engine *engine, struct tessera_job *job, u32 *left)
+{
+	struct dma_fence *fence;
+
+	lockdep_assert_held(&engine->lock);
+
+	if (spsc_queue_peek(&job->base.entity->job_queue) != &job->base.queue_node ||
+	    (job->after && !emit_is_done(engine, &job->after->base)))
+		return false;
+	while ((fence = xa_load(&job->base.dependencies, job->num_done))) {
+		if (!*left || !emit_is_done(engine, fence))
+			return false;
+		job->num_done++;
+		(*left)--;
+	}
+
+	return true;
+}
+
+static struct tessera_job *emit_find_locked(struct tessera_engine *engine, u32 level, u32 *left)
+{
+	struct list_head *waiting = &engine->waiting[level];
+	struct tessera_job *job;
+	u32 num = TESSERA_MAX_LOOKS;
+
+	while (num-- && !list_empty(waiting)) {
+		job = list_first_entry(waiting, struct tessera_job, waiting);
+		/* The next look begins with others. */
+		list_move_tail(&job->waiting, waiting);
+		if (emit_is_ready_locked(engine, job, left))
+			return job;
+	}
+
+	return NULL;
+}
+
+/**
+ * tessera_emit_below() - look for a job of lower priority that could run
+ * @engine: the engine
+ * @job: the job, which is about to; the caller is the scheduler's worker
+ * @priority: receives the other's
+ *
+ * Return: a reference to the fence that signals when the other is handed to the engine, or NULL.
+ */
+struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job,
+				     enum drm_sched_priority *priority)
+{
+	u32 levels = min(tessera_job_level(job), TESSERA_WAITING_LEVELS);
+	u32 i, level, left = TESSERA_MAX_LOOKS;
+	struct dma_fence *scheduled = NULL;
+	struct tessera_job *below = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	for (i = 0; !below && i < levels; i++) {
+		level = (engine->next_level + i) % levels;
+		below = emit_find_locked(engine, level, &left);
+	}
+	if (below) {
+		scheduled = dma_fence_get(&below->base.s_fence->scheduled);
+		*priority = below->base.s_priority;
+		/* All levels have their turns. */
+		engine->next_level = tessera_job_level(below) + 1;
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return scheduled;
+}
+
+/**
+ * tessera_emit_forget() - a job waits for the engine no longer
+ * @engine: the engine
+ * @job: the job
+ */
+void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	list_del_init(&job->waiting);
+	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
 /**
  * tessera_emit_job() - write a job to the ring
  * @engine: the engine
@@ -123,7 +244,7 @@ struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tesse
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 {
 	struct tessera_fence *fence = job->hw_fence;
-	struct tessera_ring_job ring_job;
+	struct tessera_ring_job ring_job = { };
 	unsigned long flags;
 	bool there;
 	int idx, ret;
@@ -133,8 +254,12 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 	tessera_emit_fill(job, &ring_job);
 
 	spin_lock_irqsave(&engine->lock, flags);
+	list_del_init(&job->waiting);
 	ret = engine->dead;
 	if (!ret) {
+		job->refused = job->refused ?:
+			       tessera_emit_behind_locked(engine, job, &ring_job);
+		ring_job.empty = job->refused;
 		if (!job->refused)
 			trace_tessera_job_run(engine->id, job->context_id, job->seqno);
 		dma_fence_get(&fence->base);
@@ -150,6 +275,14 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 		drm_dev_exit(idx);
 
 	return ret;
+}
+
+static int status_to_error(u32 status)
+{
+	if (status == TSR_ERR_SKIPPED)
+		return -ECANCELED;
+
+	return status ? -EFAULT : 0;
 }
 
 static void tessera_emit_complete_locked(struct tessera_engine *engine,
@@ -168,7 +301,7 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 	if (result.end_ns > result.start_ns)
 		engine->busy_ns += result.end_ns - result.start_ns;
 	list_del_init(&fence->link);
-	error = job->refused ?: (result.status ? -EFAULT : 0);
+	error = job->refused ?: status_to_error(result.status);
 	tessera_fence_complete_locked(fence, error, result.start_ns, result.end_ns);
 	dma_fence_put(&fence->base);
 }

@@ -2,11 +2,16 @@
 #ifndef __TESSERA_EMIT_H__
 #define __TESSERA_EMIT_H__
 
+#include <drm/gpu_scheduler.h>
+
 struct tessera_engine;
 struct tessera_job;
 
 struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job);
 struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tessera_job *job);
+struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job,
+				     enum drm_sched_priority *priority);
+void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job);
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job);
 void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job, int error);
 void tessera_emit_process(struct tessera_engine *engine);

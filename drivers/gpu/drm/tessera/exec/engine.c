@@ -68,6 +68,7 @@ static void tessera_engine_fini(struct drm_device *drm, void *data)
 static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 {
 	struct tessera_engine *engine;
+	u32 level;
 	int ret;
 
 	engine = drmm_kzalloc(&tdev->drm, sizeof(*engine), GFP_KERNEL);
@@ -84,6 +85,8 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 		 engine->type == TSR_ENGINE_PAGING ? "paging" : "render", id);
 	spin_lock_init(&engine->lock);
 	INIT_LIST_HEAD(&engine->inflight);
+	for (level = 0; level < TESSERA_WAITING_LEVELS; level++)
+		INIT_LIST_HEAD(&engine->waiting[level]);
 	engine->run_ahead = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_PAGING :
 								TESSERA_RUN_AHEAD_RENDER;
 	engine->next_seqno = 1;
@@ -389,26 +392,6 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 }
 
 /**
- * tessera_engine_made() - tell fences of jobs from those of others
- * @tdev: the device
- * @fence: the fence, of no container
- *
- * Return: true if a job of the device signals it.
- */
-bool tessera_engine_made(struct tessera_device *tdev, struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
-	u32 i;
-
-	/* Another's scheduler may be gone: it is only compared. */
-	for (i = 0; s_fence && i < tdev->info.num_engines; i++)
-		if (tdev->engines[i] && s_fence->sched == &tdev->engines[i]->sched)
-			return true;
-
-	return false;
-}
-
-/**
  * tessera_engine_vouches() - ask whether a fence signals whatever others do
  * @tdev: the device
  * @fence: the fence, of no container
@@ -417,7 +400,7 @@ bool tessera_engine_made(struct tessera_device *tdev, struct dma_fence *fence)
  */
 bool tessera_engine_vouches(struct tessera_device *tdev, struct dma_fence *fence)
 {
-	return tessera_engine_made(tdev, fence) && !tessera_job_fence_is_late(fence);
+	return tessera_job_made(tdev, fence) && !tessera_job_fence_is_late(fence);
 }
 
 /**

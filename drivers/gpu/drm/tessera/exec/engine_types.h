@@ -25,6 +25,9 @@ struct tessera_ring;		/* hw/ring.h */
 typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
 							     struct tessera_job *bad);
 
+/* Low and normal: see tessera_job_level(). */
+#define TESSERA_WAITING_LEVELS	2
+
 /**
  * struct tessera_turn - whose turn it is after some jobs of higher priority
  */
@@ -64,6 +67,10 @@ struct tessera_engine {
 	struct tessera_fence *span;
 	/** @turn: who stands back; as @span */
 	struct tessera_turn turn;
+	/** @waiting: jobs that others may be above, in the scheduler, by level; under @lock */
+	struct list_head waiting[TESSERA_WAITING_LEVELS];
+	/** @next_level: where to look first for one whose turn it may be; as @span */
+	u32 next_level;
 	/** @run_ahead: most jobs of one client in the ring */
 	u32 run_ahead;
 	/** @next_seqno: value of the next FENCE packet; under @lock */

@@ -10,6 +10,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/rwsem.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -19,6 +20,7 @@
 #include "exec/engine_types.h"
 #include "exec/ib.h"
 #include "exec/job.h"
+#include "exec/leash.h"
 #include "exec/quota.h"
 #include "hw/fence.h"
 #include "tessera_assert.h"
@@ -36,6 +38,8 @@ struct tessera_release_queue {
 	/* Jobs that are not released yet, in whatever state. */
 	atomic_t live;
 	wait_queue_head_t idle;
+	/* What jobs wait for, found at objects, that others signal. */
+	struct tessera_leashes foreign;
 };
 
 static void tessera_job_release(struct tessera_job *job)
@@ -48,6 +52,8 @@ static void tessera_job_release(struct tessera_job *job)
 		tessera_ib_put(job->ranges[i].ib);
 	if (job->after)
 		dma_fence_put(&job->after->base);
+	if (job->behind)
+		dma_fence_put(&job->behind->base);
 	if (job->span)
 		dma_fence_put(&job->span->base);
 	if (job->hw_fence)
@@ -105,14 +111,52 @@ void tessera_job_queue_leave(struct tessera_device *tdev)
 }
 
 /**
- * tessera_job_queue_drain() - wait until all jobs are released
- * @tdev: the device; nobody makes new ones
+ * tessera_work_begin() - begin what makes jobs
+ * @tdev: the device: nobody lets go of the hardware, or resets it, until tessera_work_end()
  *
- * Jobs that wait for fences of others are waited for, too: those signal in finite time,
- * as all fences do. Not from a job's release callback.
+ * Return: 0, -ENODEV, or -EINTR for a fatal signal.
+ */
+int tessera_work_begin(struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = down_read_killable(&tdev->reset_lock);
+	if (ret)
+		return ret;
+	ret = tessera_job_queue_enter(tdev);
+	if (ret)
+		up_read(&tdev->reset_lock);
+
+	return ret;
+}
+
+/**
+ * tessera_work_end() - end it
+ * @tdev: the device
+ * @ret: how it went
+ *
+ * Return: @ret, or what says better why.
+ */
+int tessera_work_end(struct tessera_device *tdev, int ret)
+{
+	tessera_job_queue_leave(tdev);
+	up_read(&tdev->reset_lock);
+	/* Paging that was cancelled under way loses objects; say why. */
+	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
+		ret = -ENODEV;
+
+	return ret;
+}
+
+/**
+ * tessera_job_queue_drain() - wait until all jobs are released
+ * @tdev: the device, whose engines cancel all jobs; nobody makes new ones
+ *
+ * None waits for fences of others any more. Not from a job's release callback.
  */
 void tessera_job_queue_drain(struct tessera_device *tdev)
 {
+	tessera_leashes_cut(&tdev->release->foreign);
 	wait_event(tdev->release->idle, !atomic_read(&tdev->release->live));
 }
 
@@ -121,6 +165,7 @@ static void tessera_job_queue_fini(struct drm_device *drm, void *data)
 	struct tessera_device *tdev = data;
 
 	flush_delayed_work(&tdev->release->work);
+	tessera_leashes_cut(&tdev->release->foreign);
 	destroy_workqueue(tdev->release_wq);
 }
 
@@ -138,6 +183,7 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 	init_llist_head(&tdev->release->jobs);
 	INIT_DELAYED_WORK(&tdev->release->work, tessera_job_release_work);
 	init_waitqueue_head(&tdev->release->idle);
+	tessera_leashes_init(&tdev->release->foreign);
 
 	/* Releasing jobs frees memory. */
 	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -187,6 +233,7 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		return ret;
 	}
 	kref_init(&job->ref);
+	INIT_LIST_HEAD(&job->waiting);
 	job->ops = ops;
 	job->engine = engine;
 	job->quota = quota;
@@ -230,7 +277,66 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
  */
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 {
-	return drm_sched_job_add_dependency(&job->base, fence);
+	int ret;
+
+	dma_fence_get(fence);
+	ret = drm_sched_job_add_dependency(&job->base, fence);
+	/* Nobody else knows it, if it is a leash. */
+	if (ret)
+		tessera_leash_drop(fence);
+	else
+		dma_fence_put(fence);
+
+	return ret;
+}
+
+/**
+ * tessera_job_made() - tell fences of jobs from those of others
+ * @tdev: the device
+ * @fence: the fence, of no container
+ *
+ * Return: true if a job of the device signals it.
+ */
+bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+	u32 i;
+
+	/* Another's scheduler may be gone: it is only compared. */
+	for (i = 0; s_fence && i < tdev->info.num_engines; i++)
+		if (tdev->engines[i] && s_fence->sched == &tdev->engines[i]->sched)
+			return true;
+
+	return false;
+}
+
+/* Many objects have the same fences. */
+static bool job_waits_for(struct tessera_job *job, const struct tessera_leashes *leashes,
+			  struct dma_fence *fence)
+{
+	struct dma_fence *dependency, *target;
+	unsigned long i;
+
+	xa_for_each(&job->base.dependencies, i, dependency) {
+		target = tessera_leash_target(leashes, dependency);
+		if (target && target->context == fence->context &&
+		    !dma_fence_is_later(fence, target))
+			return true;
+	}
+
+	return false;
+}
+
+static int job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
+{
+	struct tessera_leashes *leashes = &job->engine->tdev->release->foreign;
+	struct dma_fence *leash;
+
+	if (dma_fence_is_signaled(fence) || job_waits_for(job, leashes, fence))
+		return 0;
+	leash = tessera_leash_create(leashes, fence);
+
+	return leash ? tessera_job_add_dependency(job, leash) : -ENOMEM;
 }
 
 /**
@@ -239,12 +345,28 @@ int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
  * @resv: the reservation, held
  * @usage: which fences
  *
+ * They guard memory, so those of others are waited for as long as the device is there; then the job does nothing to
+ * memory any more.
+ *
  * Return: 0 or a negative error.
  */
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage)
 {
-	return drm_sched_job_add_resv_dependencies(&job->base, resv, usage);
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	int ret = 0;
+
+	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
+		if (tessera_job_made(job->engine->tdev, fence))
+			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
+		else
+			ret = job_add_foreign(job, fence);
+		if (ret)
+			break;
+	}
+
+	return ret;
 }
 
 /**
@@ -258,8 +380,9 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
  */
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev)
 {
-	drm_WARN_ON(&job->engine->tdev->drm, job->engine != prev->engine);
-	tessera_job_run_after_outcome(job, prev->hw_fence);
+	drm_WARN_ON(&job->engine->tdev->drm, job->engine != prev->engine || job->after);
+	dma_fence_get(&prev->hw_fence->base);
+	job->after = prev->hw_fence;
 }
 
 /**
@@ -276,17 +399,17 @@ struct tessera_fence *tessera_job_outcome(struct tessera_job *job)
 }
 
 /**
- * tessera_job_run_after_outcome() - do not run before another job of the entity has ended
+ * tessera_job_run_behind() - do not run if another job of the entity fails
  * @job: the job, not armed
  * @outcome: of a job pushed before to the same entity
  *
- * As tessera_job_run_after().
+ * It ends with -ECANCELED then. Both may be in the ring: the device sees to it.
  */
-void tessera_job_run_after_outcome(struct tessera_job *job, struct tessera_fence *outcome)
+void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome)
 {
-	drm_WARN_ON(&job->engine->tdev->drm, job->after);
+	drm_WARN_ON(&job->engine->tdev->drm, job->behind);
 	dma_fence_get(&outcome->base);
-	job->after = outcome;
+	job->behind = outcome;
 }
 
 /**
@@ -355,6 +478,22 @@ bool tessera_job_fence_is_late(const struct dma_fence *fence)
 	return test_bit(JOB_LATE_BIT, &fence->flags);
 }
 
+/*
+ * The scheduler asks for a job when it is the first that could run, and so for one below others too late, or
+ * never: they find it here.
+ */
+static void job_wait(struct tessera_job *job)
+{
+	struct tessera_engine *engine = job->engine;
+	u32 level = tessera_job_level(job);
+
+	if (level >= TESSERA_WAITING_LEVELS)
+		return;
+	spin_lock_irq(&engine->lock);
+	list_add_tail(&job->waiting, &engine->waiting[level]);
+	spin_unlock_irq(&engine->lock);
+}
+
 /**
  * tessera_job_push() - hand an armed job to the scheduler
  * @job: the job
@@ -362,6 +501,7 @@ bool tessera_job_fence_is_late(const struct dma_fence *fence)
 void tessera_job_push(struct tessera_job *job)
 {
 	kref_get(&job->ref);
+	job_wait(job);
 	drm_sched_entity_push_job(&job->base);
 }
 
@@ -388,12 +528,23 @@ struct tessera_job *tessera_job_get(struct tessera_job *job)
 	return job;
 }
 
+/* Of a job that was not armed: else leashes stay until the fences signal. */
+static void job_forget_waits(struct tessera_job *job)
+{
+	struct dma_fence *fence;
+	unsigned long i;
+
+	xa_for_each(&job->base.dependencies, i, fence)
+		tessera_leash_drop(dma_fence_get(fence));
+}
+
 static void tessera_job_last_put(struct kref *ref)
 {
 	struct tessera_job *job = container_of(ref, struct tessera_job, ref);
 	struct tessera_device *tdev = job->engine->tdev;
 
 	if (!job->finished) {
+		job_forget_waits(job);
 		drm_sched_job_cleanup(&job->base);
 		tessera_job_release(job);
 		return;

@@ -4,6 +4,7 @@
 
 #include <linux/dma-resv.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/types.h>
 
@@ -136,7 +137,12 @@ struct tessera_job {
 	struct dma_fence *finished;
 	struct dma_fence_cb finished_cb;
 	struct tessera_fence *after;
+	struct tessera_fence *behind;
 	struct tessera_fence *span;
+	/* In &tessera_engine.waiting until it is handed to the engine; under the engine's lock. */
+	struct list_head waiting;
+	/* Dependencies before this one have been seen to be done. */
+	unsigned long num_done;
 	struct llist_node release_node;
 };
 
@@ -152,17 +158,24 @@ static inline bool tessera_job_is_above(const struct tessera_job *job,
 	return job->base.s_priority < other->base.s_priority;
 }
 
+/* Of those that others may be above: 0 for the lowest priority. */
+static inline u32 tessera_job_level(const struct tessera_job *job)
+{
+	return DRM_SCHED_PRIORITY_LOW - job->base.s_priority;
+}
+
 int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		     struct drm_sched_entity *entity,
 		     const struct tessera_job_ops *ops, struct tessera_quota *quota);
 void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user);
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
+bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
 void tessera_job_run_after(struct tessera_job *job, struct tessera_job *prev);
 struct tessera_fence *tessera_job_outcome(struct tessera_job *job);
-void tessera_job_run_after_outcome(struct tessera_job *job, struct tessera_fence *outcome);
+void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome);
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
 void tessera_job_set_late(struct tessera_job *job);
@@ -175,6 +188,8 @@ void tessera_job_put(struct tessera_job *job);
 int tessera_job_queue_init(struct tessera_device *tdev);
 int tessera_job_queue_enter(struct tessera_device *tdev);
 void tessera_job_queue_leave(struct tessera_device *tdev);
+int tessera_work_begin(struct tessera_device *tdev);
+int tessera_work_end(struct tessera_device *tdev, int ret);
 void tessera_job_queue_drain(struct tessera_device *tdev);
 
 #endif /* __TESSERA_JOB_H__ */

@@ -11,7 +11,8 @@
  *
  * Of the jobs that are ready the scheduler takes those of the highest priority, always. As the ring is past choosing, a job also stands
  * back for those of higher priority that are in it. One at a time of those that do is remembered: when enough of higher priority have
- * passed it, they wait for that one. So of so many jobs that an engine gets, one has stood back, if there is any.
+ * passed it, they wait for that one. So of so many jobs that an engine gets, one has stood back, if there is any. It may be that the scheduler
+ * never asks for such a job, as there is always one above that could run if there were room in the ring: so those above look for it.
  */
 
 #include <linux/dma-fence.h>
@@ -61,11 +62,15 @@ static struct dma_fence *sched_stand_back(struct tessera_engine *engine, struct 
 	if (turn->job == me && turn->passed >= TESSERA_MAX_PASSED)
 		return NULL;
 	above = tessera_emit_above(engine, job);
-	if (above && !turn->job)
-		*turn = (struct tessera_turn) {
-			.job = dma_fence_get(me),
-			.priority = job->base.s_priority,
-		};
+	if (turn->job)
+		return above;
+	*turn = (struct tessera_turn) { };
+	if (above) {
+		turn->job = dma_fence_get(me);
+		turn->priority = job->base.s_priority;
+	} else {
+		turn->job = tessera_emit_below(engine, job, &turn->priority);
+	}
 
 	return above;
 }
@@ -147,8 +152,12 @@ static enum drm_gpu_sched_stat tessera_sched_timedout_job(struct drm_sched_job *
 
 static void tessera_sched_free_job(struct drm_sched_job *sched_job)
 {
+	struct tessera_job *job = to_tessera_job(sched_job);
+
+	/* It may have been cancelled before. */
+	tessera_emit_forget(job->engine, job);
 	drm_sched_job_cleanup(sched_job);
-	tessera_job_put(to_tessera_job(sched_job));
+	tessera_job_put(job);
 }
 
 static const struct drm_sched_backend_ops tessera_sched_ops = {

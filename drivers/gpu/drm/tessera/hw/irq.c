@@ -3,7 +3,7 @@
  * DOC: interrupts
  *
  * Owns the MSI-X vectors: one for events (errors, halts, ping), one for each
- * engine. Blocks above register what a vector or an event calls; the tables are
+ * engine, one for the display. Blocks above register what a vector or an event calls; the tables are
  * filled before tessera_irq_enable() and constant after, so no lock is needed.
  *
  * An engine's handler reads no register: the protocol of the status page (see
@@ -36,13 +36,15 @@ struct tessera_irq_source {
 
 struct tessera_irq {
 	struct tessera_irq_source engine[TSR_MAX_ENGINES];
+	struct tessera_irq_source display;
 	struct tessera_irq_source event[TESSERA_NUM_EVENTS];
 	/* Serialises pings; a leaf. */
 	struct mutex ping_lock;
 	struct completion ping;
 };
 
-static irqreturn_t tessera_irq_engine_handler(int irq, void *arg)
+/* Of an engine, or of the display: which fences of commits depend on. */
+static irqreturn_t tessera_irq_source_handler(int irq, void *arg)
 {
 	struct tessera_irq_source *source = arg;
 	bool cookie = dma_fence_begin_signalling();
@@ -138,7 +140,36 @@ int tessera_irq_request_engine(struct tessera_device *tdev, u32 engine,
 
 	return devm_request_irq(tdev->drm.dev,
 				pci_irq_vector(pdev, TSR_VECTOR_ENGINE(engine)),
-				tessera_irq_engine_handler, 0, source->name, source);
+				tessera_irq_source_handler, 0, source->name, source);
+}
+
+/**
+ * tessera_irq_request_display() - register what the display's vector calls
+ * @tdev: the device
+ * @fn: called at each interrupt, from now on
+ * @data: its argument
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_irq_request_display(struct tessera_device *tdev, tessera_irq_fn_t fn, void *data)
+{
+	struct tessera_irq_source *source = &tdev->irq->display;
+
+	source->fn = fn;
+	source->data = data;
+
+	return devm_request_irq(tdev->drm.dev,
+				pci_irq_vector(to_pci_dev(tdev->drm.dev), TSR_VECTOR_DISPLAY),
+				tessera_irq_source_handler, 0, "tessera-display", source);
+}
+
+/**
+ * tessera_irq_sync_display() - wait for what the display's vector calls
+ * @tdev: the device, with all events of the display masked
+ */
+void tessera_irq_sync_display(struct tessera_device *tdev)
+{
+	synchronize_irq(pci_irq_vector(to_pci_dev(tdev->drm.dev), TSR_VECTOR_DISPLAY));
 }
 
 /**

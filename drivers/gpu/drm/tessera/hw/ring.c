@@ -4,7 +4,7 @@
  *
  * The ring of one engine, with its status page and its job records. A ring is an
  * array of slots of TESSERA_RING_SLOT_BYTES; each job fills exactly one with
- * JOB_BEGIN, its IB_CALLs, padding and a FENCE, and has the record of the same index.
+ * JOB_BEGIN, JOB_AFTER if need be, its IB_CALLs, padding and a FENCE, and has the record of the same index.
  * So space is counted in jobs, which is what the scheduler's credits count.
  *
  * Not locked here: the engine calls everything but start and stop under its spinlock.
@@ -25,7 +25,8 @@
 
 static_assert(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES >= TSR_RING_MIN_BYTES);
 static_assert(TESSERA_RING_SLOTS * TESSERA_RING_SLOT_BYTES <= TSR_RING_MAX_BYTES);
-static_assert(sizeof(struct tessera_pkt_job_begin) +
+static_assert(sizeof(struct tessera_pkt_job_begin) + sizeof(struct tessera_pkt_job_after) +
+	      sizeof(struct tessera_pkt_set_vm) + sizeof(struct tessera_pkt_ib_call) +
 	      TESSERA_RING_MAX_CALLS * sizeof(struct tessera_pkt_ib_call) +
 	      sizeof(struct tessera_pkt_fence) + TSR_PKT_ALIGN <= TESSERA_RING_SLOT_BYTES);
 
@@ -130,6 +131,19 @@ static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *cal
 	return sizeof(*pkt);
 }
 
+static u32 tessera_ring_write_after(const struct tessera_ring *ring, void *at, u32 slot)
+{
+	dma_addr_t record = ring->records_dma + slot * TSR_REC_BYTES;
+	struct tessera_pkt_job_after *pkt = at;
+
+	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_JOB_AFTER, 0, TSR_JOB_AFTER_DWORDS));
+	pkt->zero = 0;
+	pkt->record_lo = cpu_to_le32(lower_32_bits(record));
+	pkt->record_hi = cpu_to_le32(upper_32_bits(record));
+
+	return sizeof(*pkt);
+}
+
 static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
 {
 	struct tessera_pkt_set_vm *set = at;
@@ -151,7 +165,8 @@ static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
 }
 
 /* Bytes written. */
-static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
+static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
+				  const struct tessera_ring_job *job)
 {
 	struct tessera_pkt_job_begin *begin = at;
 	u32 bytes = sizeof(*begin);
@@ -164,6 +179,8 @@ static u32 tessera_ring_write_job(void *at, const struct tessera_ring_job *job)
 	begin->context = cpu_to_le32(job->context_id);
 	begin->flags = cpu_to_le32(job->begin_flags);
 	begin->zero = 0;
+	if (job->after)
+		bytes += tessera_ring_write_after(ring, at + bytes, job->after_slot);
 	if (job->vm_root)
 		bytes += tessera_ring_write_vm(at + bytes, job);
 	for (i = 0; i < job->num_calls; i++)
@@ -192,7 +209,7 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 
 	if (job->empty)
 		record = 0;
-	at += tessera_ring_write_job(at, job);
+	at += tessera_ring_write_job(ring, at, job);
 	pad = (u8 *)fence - at;
 	*(__le32 *)at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, pad / sizeof(u32)));
 

@@ -39,6 +39,10 @@ struct tessera_ring_job {
 	u32 context_id;
 	/** @begin_flags: TSR_JOB_* for JOB_BEGIN */
 	u32 begin_flags;
+	/** @after: of users' commands it executes none unless the job of the slot @after_slot, still in the ring, succeeds */
+	bool after;
+	/** @after_slot: see @after */
+	u32 after_slot;
 	/** @calls: the indirect buffers */
 	struct tessera_ring_call calls[TESSERA_RING_MAX_CALLS];
 	/** @num_calls: used elements of @calls */

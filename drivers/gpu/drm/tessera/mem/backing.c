@@ -22,11 +22,13 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/hmm.h>
 #include <linux/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
 #include <drm/drm_managed.h>
+#include <drm/drm_prime.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_pool.h>
 #include <drm/ttm/ttm_tt.h>
@@ -34,12 +36,16 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
+#include "paging/pages.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
 /* A part of the machine's memory that retained pages may take. */
 #define RETAIN_FRACTION		8
+
+/* Pages that are mapped between two looks at who else wants the processor. */
+#define RESCHED_PAGES		1024
 
 /**
  * struct tessera_backing - the system pages of an object
@@ -53,8 +59,19 @@ struct tessera_backing {
 	bool empty;
 	/** @reader: the page-in that was the last to read the pages, or NULL */
 	struct dma_fence *reader;
+	/**
+	 * @list: of the pages, for the device, or NULL: as long as the pages are the same. User memory has
+	 * none, for it does not move
+	 */
+	struct tessera_pages *list;
 	/** @users: see mem/coherence.c */
 	struct tessera_page_users users;
+	/** @user: the pages are a process's (mem/user.c) */
+	bool user;
+	/** @mapped: how many of those are mapped for the device */
+	u32 mapped;
+	/** @dir: in which direction */
+	enum dma_data_direction dir;
 };
 
 static struct tessera_backing *to_backing(struct ttm_tt *tt)
@@ -88,6 +105,13 @@ static void backing_set_reader(struct tessera_backing *backing, struct dma_fence
 	backing->reader = fence ? dma_fence_get(fence) : NULL;
 }
 
+/* The pages go, or the device does. No job uses them any more. */
+static void backing_drop_list(struct tessera_backing *backing)
+{
+	tessera_pages_destroy(backing->list);
+	backing->list = NULL;
+}
+
 /**
  * tessera_backing_create() - &ttm_device_funcs.ttm_tt_create
  * @tbo: the object
@@ -108,6 +132,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 		kfree(backing);
 		return NULL;
 	}
+	backing->user = to_tessera_bo(tbo)->user;
 
 	return &backing->base;
 }
@@ -142,7 +167,65 @@ static int backing_alloc(struct ttm_device *bdev, struct tessera_backing *backin
 int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
 			 struct ttm_operation_ctx *ctx)
 {
+	/* They are looked up with no lock held, before. */
+	if (to_backing(tt)->user)
+		return to_backing(tt)->mapped == tt->num_pages ? 0 : -EFAULT;
+	/* Those of another device are where they are. */
+	if (tt->page_flags & TTM_TT_FLAG_EXTERNAL)
+		return tt->sg ? drm_prime_sg_to_dma_addr_array(tt->sg, tt->dma_address,
+							       tt->num_pages) : -ENODEV;
+
 	return backing_alloc(bdev, to_backing(tt), tt, ctx);
+}
+
+/* The device snoops, and there are no bounce buffers. */
+static void backing_unmap_user(struct ttm_device *bdev, struct tessera_backing *backing)
+{
+	for (; backing->mapped; backing->mapped--)
+		dma_unmap_page_attrs(bdev->pool.dev,
+				     backing->base.dma_address[backing->mapped - 1], PAGE_SIZE,
+				     backing->dir, DMA_ATTR_SKIP_CPU_SYNC);
+}
+
+/**
+ * tessera_backing_set_user() - give an object the pages of a process
+ * @bo: user memory, reservation held; no job uses the pages it had
+ * @pfns: what hmm_range_fault() has found
+ * @dir: what the device may do
+ *
+ * What shows them is the caller's affair.
+ *
+ * Return: 0, -ENOMEM, or -EFAULT if the device cannot reach a page.
+ */
+int tessera_backing_set_user(struct tessera_bo *bo, const unsigned long *pfns,
+			     enum dma_data_direction dir)
+{
+	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	struct device *dev = bo->tbo.bdev->pool.dev;
+	int ret = -EFAULT;
+	dma_addr_t addr;
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	backing_unmap_user(bo->tbo.bdev, backing);
+	backing->dir = dir;
+	for (; backing->mapped < backing->base.num_pages; backing->mapped++) {
+		addr = dma_map_page_attrs(dev, hmm_pfn_to_page(pfns[backing->mapped]), 0,
+					  PAGE_SIZE, dir, DMA_ATTR_SKIP_CPU_SYNC);
+		if (dma_mapping_error(dev, addr))
+			goto err_unmap;
+		backing->base.dma_address[backing->mapped] = addr;
+		if (!(backing->mapped % RESCHED_PAGES))
+			cond_resched();
+	}
+	ret = ttm_tt_populate(bo->tbo.bdev, &backing->base, &ctx);
+	if (!ret)
+		return 0;
+
+err_unmap:
+	backing_unmap_user(bo->tbo.bdev, backing);
+	return ret;
 }
 
 /**
@@ -158,7 +241,9 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 	if (backing->reader)
 		dma_fence_wait(backing->reader, false);
 	backing_set_reader(backing, NULL);
-	if (!backing->empty)
+	backing_drop_list(backing);
+	backing_unmap_user(bdev, backing);
+	if (!backing->empty && !(tt->page_flags & TTM_TT_FLAG_EXTERNAL))
 		ttm_pool_free(&bdev->pool, tt);
 	backing->empty = false;
 }
@@ -268,7 +353,32 @@ u64 tessera_backing_first_page(struct tessera_bo *bo)
 {
 	struct ttm_tt *tt = bo->tbo.ttm;
 
-	return tt && ttm_tt_is_populated(tt) && !to_backing(tt)->empty ? tt->dma_address[0] : 0;
+	return tt && ttm_tt_is_populated(tt) && tt->dma_address && !to_backing(tt)->empty ?
+	       tt->dma_address[0] : 0;
+}
+
+/**
+ * tessera_backing_list() - the page list of an object's pages
+ * @bo: the object, reservation held, with pages
+ *
+ * Made when it is first asked for: whatever was paged once is paged again.
+ *
+ * Return: the list, valid until the pages go; NULL if there is none, because of few pages, little
+ * memory, or bounce buffers.
+ */
+const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo)
+{
+	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
+
+	/* There a mapping takes a bounce buffer, of which there are few, for as long as it lasts. */
+	if (tessera_backing_is_private(bo))
+		return NULL;
+	if (!backing->list)
+		backing->list = tessera_pages_create(tessera_bo_device(bo),
+						     backing->base.dma_address,
+						     backing->base.num_pages);
+
+	return backing->list;
 }
 
 /**
@@ -295,28 +405,6 @@ struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo)
 bool tessera_backing_is_private(struct tessera_bo *bo)
 {
 	return tessera_compat_pool_is_dma(&bo->tbo.bdev->pool);
-}
-
-/**
- * tessera_backing_unmap() - the device goes, and leaves the pages to others
- * @bo: the object, reservation held, in system memory and with pages; not to be moved any more
- *
- * Undoes what the pool has done when it allocated them, piece by piece; it notes the order of a
- * piece in its first page. Without addresses it frees the pages and unmaps nothing.
- */
-void tessera_backing_unmap(struct tessera_bo *bo)
-{
-	struct ttm_pool *pool = &bo->tbo.bdev->pool;
-	struct ttm_tt *tt = bo->tbo.ttm;
-	u32 i, num;
-
-	for (i = 0; i < tt->num_pages; i += num) {
-		num = BIT(tt->pages[i]->private);
-		dma_unmap_page(pool->dev, tt->dma_address[i], (size_t)num << PAGE_SHIFT,
-			       DMA_BIDIRECTIONAL);
-	}
-	/* In one allocation with the pages. */
-	tt->dma_address = NULL;
 }
 
 /**
@@ -348,10 +436,56 @@ void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
 static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing *backing)
 {
 	bo->copy_valid = false;
+	backing_drop_list(backing);
 	ttm_pool_free(&bo->tbo.bdev->pool, &backing->base);
 	backing->empty = true;
 
 	return backing->base.num_pages;
+}
+
+/*
+ * Undoes what the pool has done when it allocated them, piece by piece; it notes the order of a
+ * piece in its first page. Without addresses it frees the pages and unmaps nothing.
+ */
+static void backing_unmap(struct ttm_pool *pool, struct ttm_tt *tt)
+{
+	u32 i, num;
+
+	for (i = 0; i < tt->num_pages; i += num) {
+		num = BIT(tt->pages[i]->private);
+		dma_unmap_page(pool->dev, tt->dma_address[i], (size_t)num << PAGE_SHIFT,
+			       DMA_BIDIRECTIONAL);
+	}
+	/* In one allocation with the pages. */
+	tt->dma_address = NULL;
+}
+
+/**
+ * tessera_backing_detach() - the device goes, and leaves the pages to others
+ * @bo: the object, reservation held; not to be moved any more
+ *
+ * Pages that cannot do without the device are freed: no other device has them.
+ */
+void tessera_backing_detach(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	if (!tt)
+		return;
+	backing_drop_list(to_backing(tt));
+	backing_unmap_user(bo->tbo.bdev, to_backing(tt));
+	if (tt->page_flags & TTM_TT_FLAG_EXTERNAL) {
+		/* They are unmapped by who imported them. */
+		tt->sg = NULL;
+		return;
+	}
+	if (!ttm_tt_is_populated(tt) || to_backing(tt)->empty)
+		return;
+	tessera_backing_use(bo);
+	if (tessera_backing_is_private(bo))
+		backing_empty(bo, to_backing(tt));
+	else
+		backing_unmap(&bo->tbo.bdev->pool, tt);
 }
 
 /* Of an object that is offered: what its client can do without. The reservation is held. */

@@ -3,11 +3,13 @@
 #define __TESSERA_BACKING_H__
 
 #include <linux/atomic.h>
+#include <linux/dma-direction.h>
 #include <linux/types.h>
 
 struct tessera_bo;		/* mem/bo.h */
 struct dma_fence;
 struct tessera_device;
+struct tessera_pages;		/* paging/pages.h */
 struct ttm_buffer_object;
 struct ttm_device;
 struct ttm_operation_ctx;
@@ -58,6 +60,8 @@ int tessera_backing_init(struct tessera_device *tdev);
 struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags);
 int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
 			 struct ttm_operation_ctx *ctx);
+int tessera_backing_set_user(struct tessera_bo *bo, const unsigned long *pfns,
+			     enum dma_data_direction dir);
 void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt);
 void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
 
@@ -66,9 +70,10 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
 bool tessera_backing_is_retained(struct tessera_bo *bo);
 u64 tessera_backing_first_page(struct tessera_bo *bo);
+const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
-void tessera_backing_unmap(struct tessera_bo *bo);
+void tessera_backing_detach(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
 void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
 

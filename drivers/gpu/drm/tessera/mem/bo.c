@@ -6,39 +6,84 @@
  * protected by the object's reservation.
  */
 
+#include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
+#include <drm/drm_drv.h>
+#include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
+#include "exec/job.h"
 #include "mem/bo.h"
 #include "mem/registry.h"
+#include "mem/user.h"
 #include "paging/cache.h"
 #include "paging/queue.h"
 #include "segments/account.h"
+#include "segments/fixed.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
+/* What it costs its owner; not what another device or the process has. */
+static void bo_count(struct tessera_bo *bo, s64 bytes)
+{
+	const struct tessera_segment *seg = tessera_segment_by_id(bo->account->tdev,
+								  bo->preferred[0]);
+
+	if (!bo->dmabuf && !bo->user)
+		atomic64_add(bytes, &bo->account->total[seg->index]);
+}
+
+/*
+ * The pages of another device are about to be its own again. Nothing may see them any more then: see
+ * tessera_ttm_delete_notify(). What others do with them is of no interest.
+ */
+static void bo_give_back(struct ttm_buffer_object *tbo)
+{
+	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+
+	if (!tbo->base.import_attach)
+		return;
+	dma_resv_iter_begin(&cursor, tbo->base.resv, DMA_RESV_USAGE_KERNEL);
+	dma_resv_for_each_fence_unlocked(&cursor, fence)
+		if (tessera_job_made(tdev, fence))
+			dma_fence_wait(fence, false);
+	dma_resv_iter_end(&cursor);
+	drm_prime_gem_destroy(&tbo->base, tbo->sg);
+}
+
 static void bo_destroy(struct ttm_buffer_object *tbo)
 {
 	struct tessera_bo *bo = to_tessera_bo(tbo);
 	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
-	const struct tessera_segment *seg = tessera_segment_by_id(tdev, bo->preferred[0]);
 
 	trace_tessera_destroy(bo->id);
-	atomic64_sub(tessera_bo_bytes(bo), &bo->account->total[seg->index]);
+	bo_count(bo, -tessera_bo_bytes(bo));
 
 	tessera_registry_remove(tdev, bo->id);
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
 	tessera_instance_put(&bo->instance);
+	bo_give_back(tbo);
+	/* This is a worker then, see bo_init(). */
+	if (bo->user)
+		tessera_user_destroy(bo->user);
 	drm_gem_object_release(&tbo->base);
+	if (bo->dmabuf)
+		dma_buf_put(bo->dmabuf);
 	if (bo->root)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
 	kfree(bo->label);
+	vfree(bo->nowhere);
 	kfree(bo);
 }
 
@@ -198,10 +243,42 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	bo->account = tessera_paging_queue_account(queue);
 	bo_set_preferred(bo, args);
 	bo_set_evict_places(tdev, bo);
-	atomic64_add(args->size,
-		     &bo->account->total[tessera_segment_by_id(tdev, bo->preferred[0])->index]);
 
 	return bo;
+}
+
+/*
+ * Frees the object if it fails. With @resv, which is held then, that is the object's; with @sgt the pages
+ * that it has.
+ */
+static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *funcs,
+		   const struct drm_tessera_bo_create *args, struct dma_resv *resv,
+		   struct sg_table *sgt)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = true };
+	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
+	/* TTM has no pages for those of type sg, and leaves their end to a worker. */
+	enum ttm_bo_type type = sgt || bo->user ? ttm_bo_type_sg : ttm_bo_type_device;
+	struct tessera_device *tdev = bo->account->tdev;
+	int ret;
+
+	drm_gem_private_object_init(&tdev->drm, &bo->tbo.base, args->size);
+	bo->tbo.base.funcs = funcs;
+	bo_count(bo, args->size);
+
+	ret = ttm_bo_init_reserved(&tdev->ttm, &bo->tbo, type, &placement,
+				   bo_page_alignment(tdev, args->supported), &ctx, sgt, resv,
+				   bo_destroy);
+	if (ret)
+		return ret;
+	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
+	ttm_bo_unreserve(&bo->tbo);
+
+	trace_tessera_bo_create(bo->id, bo->account->id, args->size, bo->supported, bo->flags,
+				bo->layout);
+
+	return 0;
 }
 
 /**
@@ -222,9 +299,6 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     const struct drm_tessera_bo_create *args,
 				     struct drm_gem_object *root)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = true };
-	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	struct tessera_bo *bo;
 	int ret;
 
@@ -236,31 +310,94 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 	if (ret)
 		return ERR_PTR(ret == -EINTR ? -ERESTARTSYS : ret);
 	bo = bo_alloc(tdev, queue, args, root);
-	if (!bo) {
-		ret = -ENOMEM;
-		goto err_unlock;
-	}
-
-	drm_gem_private_object_init(&tdev->drm, &bo->tbo.base, args->size);
-	bo->tbo.base.funcs = funcs;
-
-	/* Frees the object if it fails. */
-	ret = ttm_bo_init_reserved(&tdev->ttm, &bo->tbo, ttm_bo_type_device, &placement,
-				   bo_page_alignment(tdev, args->supported), &ctx,
-				   NULL, root ? root->resv : NULL, bo_destroy);
-	if (ret)
-		goto err_unlock;
-	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
-	ttm_bo_unreserve(&bo->tbo);
-
-	trace_tessera_bo_create(bo->id, bo->account->id, args->size, bo->supported, bo->flags,
-				bo->layout);
-
-	return bo;
-
-err_unlock:
+	ret = bo ? bo_init(bo, funcs, args, root ? root->resv : NULL, NULL) : -ENOMEM;
+	if (!ret)
+		return bo;
 	if (root)
 		dma_resv_unlock(root->resv);
+
+	return ERR_PTR(ret);
+}
+
+/**
+ * tessera_bo_import() - make a buffer object of another device's pages
+ * @tdev: the device
+ * @queue: of who pays for places in apertures, the only ones it may have
+ * @funcs: GEM operations
+ * @args: what it shall be; checked here
+ * @dmabuf: whose pages they are, and whose reservation it gets
+ * @sgt: the pages as this device sees them
+ *
+ * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
+ */
+struct tessera_bo *tessera_bo_import(struct tessera_device *tdev,
+				     struct tessera_paging_queue *queue,
+				     const struct drm_gem_object_funcs *funcs,
+				     const struct drm_tessera_bo_create *args,
+				     struct dma_buf *dmabuf, struct sg_table *sgt)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	ret = bo_check(tdev, args);
+	if (ret)
+		return ERR_PTR(ret);
+	bo = bo_alloc(tdev, queue, args, NULL);
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	get_dma_buf(dmabuf);
+	bo->dmabuf = dmabuf;
+	bo->exported = true;
+
+	dma_resv_lock(dmabuf->resv, NULL);
+	ret = bo_init(bo, funcs, args, dmabuf->resv, sgt);
+	if (!ret)
+		return bo;
+	dma_resv_unlock(dmabuf->resv);
+
+	return ERR_PTR(ret);
+}
+
+/**
+ * tessera_bo_create_user() - make a buffer object of memory of the calling process
+ * @tdev: the device
+ * @queue: of who pays for places in apertures, the only ones it may have
+ * @funcs: GEM operations
+ * @args: what it shall be; checked here
+ * @user: the memory; the object's, if this succeeds
+ *
+ * It has no pages yet.
+ *
+ * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, or an error of mmu_interval_notifier_insert().
+ */
+struct tessera_bo *tessera_bo_create_user(struct tessera_device *tdev,
+					  struct tessera_paging_queue *queue,
+					  const struct drm_gem_object_funcs *funcs,
+					  const struct drm_tessera_bo_create *args,
+					  struct tessera_user *user)
+{
+	struct tessera_bo *bo;
+	int ret;
+
+	ret = bo_check(tdev, args);
+	if (ret)
+		goto err_destroy_user;
+	bo = bo_alloc(tdev, queue, args, NULL);
+	ret = -ENOMEM;
+	if (!bo)
+		goto err_destroy_user;
+	bo->user = user;
+	ret = bo_init(bo, funcs, args, NULL, NULL);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = tessera_user_watch(user, &bo->tbo.base, bo->id);
+	if (!ret)
+		return bo;
+	tessera_bo_put(bo);
+	return ERR_PTR(ret);
+
+err_destroy_user:
+	tessera_user_destroy(user);
 	return ERR_PTR(ret);
 }
 
@@ -276,6 +413,38 @@ struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 	struct drm_gem_object *gem = tessera_registry_next(tdev, id);
 
 	return gem ? gem_to_tessera_bo(gem) : NULL;
+}
+
+/**
+ * tessera_bo_enter() - lock an object, to do with it what takes its device
+ * @bo: the object, reservation not held
+ * @idx: receives what tessera_bo_exit() wants
+ *
+ * Return: 0 with its reservation held, inside drm_dev_enter(); -ENODEV if the device is gone; or -EINTR.
+ */
+int tessera_bo_enter(struct tessera_bo *bo, int *idx)
+{
+	int ret;
+
+	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	if (ret)
+		return ret;
+	if (drm_dev_enter(bo->tbo.base.dev, idx))
+		return 0;
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return -ENODEV;
+}
+
+/**
+ * tessera_bo_exit() - unlock it
+ * @bo: the object, after tessera_bo_enter()
+ * @idx: what that gave
+ */
+void tessera_bo_exit(struct tessera_bo *bo, int idx)
+{
+	drm_dev_exit(idx);
+	dma_resv_unlock(bo->tbo.base.resv);
 }
 
 /**
@@ -414,6 +583,38 @@ bool tessera_bo_can_write_somewhere(struct tessera_bo *bo)
 			return true;
 
 	return false;
+}
+
+static struct tessera_manager *bo_manager(struct tessera_bo *bo)
+{
+	return tessera_manager_of(tessera_bo_device(bo), tessera_bo_segment(bo)->index);
+}
+
+/**
+ * tessera_bo_fix() - an object stays where it is
+ * @bo: the object, reservation held, in a segment where its bytes are booked as fixed
+ */
+void tessera_bo_fix(struct tessera_bo *bo)
+{
+	WRITE_ONCE(bo->fixed_at, tessera_bo_gpu_addr(bo));
+	ttm_bo_pin(&bo->tbo);
+	/* Only this takes it off the list of what TTM evicts. */
+	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
+}
+
+/**
+ * tessera_bo_unfix() - it may go again
+ * @bo: the object, reservation held; nothing is done unless it is fixed
+ */
+void tessera_bo_unfix(struct tessera_bo *bo)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+	if (!tessera_bo_is_fixed(bo))
+		return;
+	tessera_fixed_unbook(bo_manager(bo), tessera_bo_bytes(bo));
+	WRITE_ONCE(bo->fixed_at, 0);
+	ttm_bo_unpin(&bo->tbo);
+	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
 
 /**

@@ -15,11 +15,14 @@
 #include "segments/account.h"
 #include "tessera_device.h"
 
+struct dma_buf;
 struct drm_file;
+struct sg_table;
 struct tessera_device;
 struct tessera_paging_queue;	/* paging/queue.c */
 struct tessera_range;		/* segments/manager.h */
 struct tessera_segment;		/* segments/segment.h */
+struct tessera_user;		/* mem/user.h */
 
 /**
  * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/locks.c
@@ -98,7 +101,7 @@ struct tessera_bo {
 	 * reference. NULL: the object's reservation is its own
 	 */
 	struct drm_gem_object *root;
-	/** @file: with @root: the only one that may have handles of it; not to be followed */
+	/** @file: with @root or @user: the only one that may have handles of it; not to be followed */
 	const struct drm_file *file;
 	/** @flags: DRM_TESSERA_BO_* */
 	u32 flags;
@@ -122,13 +125,28 @@ struct tessera_bo {
 	atomic64_t holder;
 	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
 	unsigned int pins;
+	/** @shown: how often it has been pinned to be scanned out, see mem/scanout.c; under resv */
+	unsigned int shown;
+	/** @mapped: how often the kernel has mapped it where it is, see cpu/vmap.c; under resv */
+	unsigned int mapped;
+	/** @fixed_at: GPU address while it is fixed, else 0; changes under resv */
+	u64 fixed_at;
+	/** @nowhere: what the kernel has mapped since the device is gone, see cpu/vmap.c; or NULL; under resv */
+	void *nowhere;
 	/** @listed: how often it is in residency lists, see vm/resident.c; under resv */
 	u64 listed;
 	/** @listings: those lists, &struct tessera_listing; under resv */
 	struct list_head listings;
 	/** @num_vmas: CPU mappings */
 	atomic_t num_vmas;
-	/** @exported: it was, once; so others may have put fences into its reservation */
+	/** @dmabuf: whose pages it has, another device's; a reference. NULL: its own */
+	struct dma_buf *dmabuf;
+	/** @user: whose memory it is, a process's; NULL: it is no user memory */
+	struct tessera_user *user;
+	/**
+	 * @exported: it was, once, or was imported; so others may have put fences into its
+	 * reservation
+	 */
 	bool exported;
 	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
 	bool copy_valid;
@@ -137,6 +155,11 @@ struct tessera_bo {
 	 * memory holds may be another's: it cannot be used any more
 	 */
 	atomic_t lost;
+	/**
+	 * @redrawn: a client inside the kernel has it, which draws all of it again when asked to: it is
+	 * empty where another one would be lost with its memory
+	 */
+	bool redrawn;
 	/** @label: what user space calls it, or NULL; under resv */
 	const char *label;
 	/** @instance: what it took the place of, and what takes its place */
@@ -200,6 +223,12 @@ static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
 	return TTM_PL_FLAG_DESIRED | (tessera_bo_may_scatter(bo) ? 0 : TTM_PL_FLAG_CONTIGUOUS);
 }
 
+/* Whether it stays where it is, as it is scanned out; final only under its reservation. */
+static inline bool tessera_bo_is_fixed(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->fixed_at);
+}
+
 /* Whether a VM maps it; its reservation is held. */
 static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 {
@@ -251,16 +280,33 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     const struct drm_tessera_bo_create *args,
 				     struct drm_gem_object *root);
 
+struct tessera_bo *tessera_bo_import(struct tessera_device *tdev,
+				     struct tessera_paging_queue *queue,
+				     const struct drm_gem_object_funcs *funcs,
+				     const struct drm_tessera_bo_create *args,
+				     struct dma_buf *dmabuf, struct sg_table *sgt);
+
+struct tessera_bo *tessera_bo_create_user(struct tessera_device *tdev,
+					  struct tessera_paging_queue *queue,
+					  const struct drm_gem_object_funcs *funcs,
+					  const struct drm_tessera_bo_create *args,
+					  struct tessera_user *user);
+
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
 struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
 u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
+int tessera_bo_enter(struct tessera_bo *bo, int *idx);
+void tessera_bo_exit(struct tessera_bo *bo, int idx);
+
 u32 tessera_bo_apertures(const struct tessera_bo *bo);
 u32 tessera_bo_allowed(const struct tessera_bo *bo);
 bool tessera_bo_is_locked_out(const struct tessera_bo *bo, bool write);
 bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
+void tessera_bo_fix(struct tessera_bo *bo);
+void tessera_bo_unfix(struct tessera_bo *bo);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 
 #endif /* __TESSERA_BO_H__ */

@@ -3,27 +3,33 @@
  * DOC: compaction
  *
  * Room is not enough where a place has to be in one piece. If those who give way leave enough
- * bytes, but no gap, what stays is pushed together towards the low end of the segment, piece by
- * piece where it lies in pieces. Moves are paging jobs; the CPU does not wait.
+ * bytes, but no gap, what stays in one piece is pushed together towards the low end of the segment, up to a gap.
+ * What may be in pieces is not pushed: it is *loose*, and goes behind the gap with all it has in the way at once, so that
+ * it costs one batch however many pieces it is in. There is always room for it: what is loose in front of the gap's end is as much as
+ * the gap lacks, and that is free behind it. Moves are paging jobs; the CPU does not wait.
  *
  * What moves waits for those who have yet to leave its new place, and whoever uses it waits
  * for the move. Nobody but the requester is to wait like that: objects of others are pushed
  * only if no job uses them, and to where all have left. What has to be waited for before they
- * can be is noted, for the caller to do with nothing held.
+ * can be is noted, for the caller to do with nothing held. Each object that is moved counts as an eviction of the
+ * requester's round.
  *
  * Called by residency with the object's reservation held. Others' locks are only tried: what
- * cannot be locked stays, and so does what a submission in parts relies on.
+ * cannot be locked stays, and so does what a submission in parts relies on, and what is scanned
+ * out.
  */
 
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "mem/bo.h"
 #include "mem/compact.h"
 #include "mem/move.h"
 #include "mem/victims.h"
+#include "paging/queue.h"
+#include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
@@ -40,82 +46,275 @@ static struct dma_fence *find_pending(struct dma_resv *resv)
 	return NULL;
 }
 
-/* Whether nobody but the requester would have to wait for it. */
-static bool may_push(const struct tessera_segment *seg, struct tessera_block *block, u64 to,
-		     u32 requester, struct tessera_room_rules *rules)
+/* Places may change hands between a look and a move. */
+#define COMPACT_TRIES	4
+
+/* What becomes of a block. */
+struct spot {
+	/* Where it goes, if it is in one piece: not up. */
+	u64 to;
+	bool stays;
+	bool loose;
+	/* The object, of whose blocks this is the first, has been moved. */
+	bool moved;
+};
+
+struct compaction {
+	const struct tessera_segment *seg;
+	struct tessera_room_rules *rules;
+	/* Who wants the gap. */
+	u32 requester;
+	u64 size;
+	struct tessera_blocks blocks;
+	struct spot *spots;
+	/* Where it is to be; what is loose in front of its end leaves from @lo on. */
+	u64 gap, lo;
+	/* Blocks up to there. */
+	u32 num;
+	/* Objects that did not move when they were to. */
+	u32 stay[COMPACT_TRIES];
+	u32 num_stay;
+};
+
+static void note_fence(struct tessera_room_rules *rules, struct dma_fence *fence)
 {
-	struct tessera_bo *bo = block->bo;
-	struct dma_fence *fence;
-
-	if (bo->account->id == requester && !READ_ONCE(bo->exported))
-		return true;
-
-	fence = find_pending(bo->tbo.base.resv);
-	if (!fence)
-		fence = tessera_manager_leaving(tessera_manager_of(tessera_bo_device(bo),
-								   seg->index),
-						to, min(block->start, to + block->size));
-	if (!fence)
-		return true;
 	if (rules->fence)
 		dma_fence_put(fence);
 	else
 		rules->fence = fence;
+}
+
+static bool is_own(const struct compaction *c, struct tessera_bo *bo)
+{
+	return bo->account->id == c->requester && !READ_ONCE(bo->exported);
+}
+
+/*
+ * Others' jobs are not to wait for it, nor is it for them: neither those that list it nor those of VMs. Nor is it to wait
+ * for what its owner's paging waits for, be that of other objects.
+ */
+static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
+{
+	struct dma_fence *fence;
+
+	if (is_own(c, bo))
+		return true;
+	fence = find_pending(bo->tbo.base.resv) ?: tessera_bo_device(bo)->vm_ops->users(bo) ?:
+		tessera_paging_queue_late(bo->queue);
+	if (fence)
+		note_fence(c->rules, fence);
+
+	return !fence;
+}
+
+/* With its reservation held. */
+static bool may_move(const struct compaction *c, struct tessera_bo *bo)
+{
+	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_fixed(bo) &&
+	       !atomic64_read(&bo->holder) && !atomic_read(&bo->lost) && is_idle(c, bo);
+}
+
+static bool lock_bo(const struct compaction *c, struct tessera_bo *bo, bool *locked)
+{
+	if (tessera_victims_lock(bo, c->rules, locked))
+		return true;
+	tessera_victims_contend(c->rules, bo);
 
 	return false;
 }
 
-/* To @to, if that is lower. A place that is taken in between is nobody's fault. */
-static int push_block(const struct tessera_segment *seg, struct tessera_block *block, u64 to,
-		      u32 requester, struct tessera_room_rules *rules)
+static void unlock_bo(struct tessera_bo *bo, bool locked)
 {
-	struct tessera_bo *bo = block->bo;
-	bool locked;
-	int ret = 0;
-
-	cond_resched();
-	if (!bo || to >= block->start)
-		return 0;
-	if (!tessera_victims_lock(bo, rules, &locked)) {
-		tessera_victims_contend(rules, bo);
-		return 0;
-	}
-
-	if (tessera_bo_segment(bo) == seg &&
-	    tessera_range_run(tessera_bo_range(bo), block->start) &&
-	    !atomic64_read(&bo->holder) && !atomic_read(&bo->lost) &&
-	    may_push(seg, block, to, requester, rules)) {
-		ret = tessera_move_within(bo, block->start, to);
-		if (!ret)
-			block->start = to;
-	}
 	if (locked)
 		dma_resv_unlock(bo->tbo.base.resv);
-
-	return ret == -ENOSPC ? 0 : ret;
 }
 
-/* Up to the first gap of @size. */
-static int push_blocks(const struct tessera_segment *seg, struct tessera_blocks *blocks, u64 size,
-		       u32 requester, struct tessera_room_rules *rules, u64 *start)
+static bool bo_stays(const struct compaction *c, struct tessera_bo *bo)
+{
+	bool locked, stays;
+	u32 i;
+
+	if (!bo)
+		return true;
+	for (i = 0; i < c->num_stay; i++)
+		if (c->stay[i] == bo->id)
+			return true;
+	if (!lock_bo(c, bo, &locked))
+		return true;
+	stays = !may_move(c, bo);
+	unlock_bo(bo, locked);
+
+	return stays;
+}
+
+/* As far as can be seen. */
+static void sort_out(struct compaction *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->blocks.num; i++) {
+		struct tessera_block *block = &c->blocks.block[i];
+		struct spot *spot = &c->spots[i];
+
+		spot->stays = block->first == i ? bo_stays(c, block->bo) :
+						  c->spots[block->first].stays;
+		spot->loose = !spot->stays && tessera_bo_may_scatter(block->bo);
+		cond_resched();
+	}
+}
+
+/* The lowest gap there may be, if all before it that is in one piece comes down. */
+static int find_gap(struct compaction *c)
 {
 	u64 end = 0;
 	u32 i;
+
+	c->lo = U64_MAX;
+	for (i = 0; i < c->blocks.num; i++) {
+		struct tessera_block *block = &c->blocks.block[i];
+		struct spot *spot = &c->spots[i];
+
+		if (spot->loose)
+			continue;
+		if (block->start >= end && block->start - end >= c->size)
+			break;
+		spot->to = spot->stays ? block->start : min(block->start, end);
+		if (spot->to < block->start)
+			c->lo = min(c->lo, spot->to);
+		end = ALIGN(spot->to + block->size, c->seg->page_size);
+	}
+	c->num = i;
+	c->gap = end;
+	c->lo = min(c->lo, end);
+
+	return end <= c->seg->size && c->seg->size - end >= c->size ? 0 : -ENOSPC;
+}
+
+/* Down to @to, where for others' sake all have left. A place that is taken in between is nobody's fault. */
+static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
+		     struct dma_fence **leaving)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), c->seg->index);
+	u64 start = tessera_bo_segment_offset(bo);
+
+	if (!is_own(c, bo)) {
+		*leaving = tessera_manager_leaving(mgr, to, min(start, to + tessera_bo_bytes(bo)));
+		if (*leaving)
+			return -EBUSY;
+	}
+
+	return tessera_move_within(bo, to);
+}
+
+/* With its reservation held. */
+static int move_locked(struct compaction *c, u32 index)
+{
+	struct tessera_block *block = &c->blocks.block[index];
+	struct spot *spot = &c->spots[index];
+	struct dma_fence *leaving = NULL;
+	struct tessera_bo *bo = block->bo;
 	int ret;
 
-	for (i = 0; i < blocks->num; i++) {
-		struct tessera_block *block = &blocks->block[i];
+	if (!may_move(c, bo))
+		return -EBUSY;
+	if (spot->loose)
+		ret = tessera_move_behind(bo, c->lo, c->gap + c->size,
+					  is_own(c, bo) ? NULL : &leaving);
+	else
+		ret = tessera_bo_segment_offset(bo) == block->start ?
+		      push_down(c, bo, spot->to, &leaving) : -EBUSY;
+	if (leaving)
+		note_fence(c->rules, leaving);
 
-		if (block->start >= end && block->start - end >= size)
+	return ret == -ENOSPC ? -EBUSY : ret;
+}
+
+/* -EBUSY: it stays. -ENOSPC: that is enough for a round, others are to have their turn. */
+static int move_block(struct compaction *c, u32 index)
+{
+	struct tessera_bo *bo = c->blocks.block[index].bo;
+	bool locked;
+	int ret;
+
+	cond_resched();
+	/* Of a display nobody makes the call again. */
+	if (signal_pending(current) && !c->rules->passes)
+		return -ERESTARTSYS;
+	if (!c->rules->evictions)
+		return -ENOSPC;
+	c->rules->evictions--;
+
+	ret = -EBUSY;
+	if (lock_bo(c, bo, &locked)) {
+		ret = move_locked(c, index);
+		unlock_bo(bo, locked);
+	}
+	if (ret == -EBUSY)
+		c->stay[c->num_stay++] = bo->id;
+
+	return ret;
+}
+
+/* What is loose goes first, for it is in the way of what comes down. */
+static int move_loose(struct compaction *c)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < c->blocks.num; i++) {
+		struct tessera_block *block = &c->blocks.block[i];
+
+		if (block->start >= c->gap + c->size)
 			break;
-		ret = push_block(seg, block, end, requester, rules);
+		if (!c->spots[i].loose || c->spots[block->first].moved ||
+		    block->start + block->size <= c->lo)
+			continue;
+		ret = move_block(c, i);
 		if (ret)
 			return ret;
-		end = ALIGN(block->start + block->size, seg->page_size);
+		c->spots[block->first].moved = true;
 	}
-	*start = end;
 
-	return end <= seg->size && seg->size - end >= size ? 0 : -ENOSPC;
+	return 0;
+}
+
+static int move_rest(struct compaction *c)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < c->num; i++) {
+		if (c->spots[i].loose || c->spots[i].to >= c->blocks.block[i].start)
+			continue;
+		ret = move_block(c, i);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+static int compact_once(struct compaction *c, struct tessera_device *tdev)
+{
+	int ret;
+
+	ret = tessera_victims_collect(tdev, c->seg, &c->blocks);
+	if (ret)
+		return ret;
+	c->spots = kvcalloc(c->blocks.num + 1, sizeof(*c->spots), GFP_KERNEL_ACCOUNT);
+	ret = -ENOMEM;
+	if (c->spots) {
+		sort_out(c);
+		ret = find_gap(c);
+	}
+	if (!ret)
+		ret = move_loose(c);
+	if (!ret)
+		ret = move_rest(c);
+	kvfree(c->spots);
+	tessera_victims_put(&c->blocks);
+
+	return ret;
 }
 
 /**
@@ -125,33 +324,31 @@ static int push_blocks(const struct tessera_segment *seg, struct tessera_blocks 
  * @rules: who gives way
  * @start: receives the lower end of the gap, a byte offset
  *
- * Return: 0; -ENOSPC if there is not enough room, or too much of it stays where it is; or
- * another error.
+ * Return: 0; -ENOSPC if there is not enough room, too much of it stays where it is, or no evictions are
+ * left; -ERESTARTSYS; or another error.
  */
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
-	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
-	struct tessera_blocks blocks;
+	struct compaction c = {
+		.seg = seg,
+		.rules = rules,
+		.requester = bo->account->id,
+		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
+	};
 	int ret;
 
-	ret = tessera_victims_look(bo, seg, size, rules, &blocks);
+	ret = tessera_victims_make_bytes(bo, seg, rules);
 	if (ret)
 		return ret;
-	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
-	      tessera_victims_take_bytes(bo, seg, &blocks, size, rules);
-	tessera_victims_put(&blocks);
-	if (ret)
-		return ret;
-	if (READ_ONCE(mgr->committed) + size > seg->commit)
+	if (READ_ONCE(mgr->committed) + c.size > seg->commit)
 		return -ENOSPC;
 
-	ret = tessera_victims_collect(tessera_bo_device(bo), seg, &blocks);
-	if (ret)
-		return ret;
-	ret = push_blocks(seg, &blocks, size, bo->account->id, rules, start);
-	tessera_victims_put(&blocks);
+	do {
+		ret = compact_once(&c, tessera_bo_device(bo));
+	} while (ret == -EBUSY && c.num_stay < COMPACT_TRIES);
+	*start = c.gap;
 
-	return ret;
+	return ret == -EBUSY ? -ENOSPC : ret;
 }

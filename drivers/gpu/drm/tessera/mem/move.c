@@ -29,8 +29,10 @@
 #include "mem/move.h"
 #include "paging/ops.h"
 #include "paging/queue.h"
+#include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
+#include "segments/shift.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -41,9 +43,11 @@ struct move {
 	/* Segments, NULL for system memory, and places there. */
 	const struct tessera_segment *from, *to;
 	struct tessera_range *from_range, *to_range;
-	/* Inside a segment: what moves, of the one range, and byte offsets. */
-	struct tessera_run *run;
+	/* Inside a segment: of what is in one piece, byte offsets; of what is in pieces, what moves. */
 	u64 from_offset, to_offset;
+	struct tessera_vacate vacate;
+	/* Runs that are left behind in @from. */
+	u32 num_left;
 	/* The bytes stay behind. */
 	bool dropped;
 	/* What is left behind in @from. */
@@ -62,6 +66,7 @@ static bool in_aperture(const struct tessera_segment *seg)
 struct place {
 	const struct tessera_segment *seg;
 	const struct tessera_range *range;
+	const struct tessera_pages *list;
 	u32 layout;
 };
 
@@ -82,7 +87,10 @@ static struct place place_pages(struct move *move, bool write)
 {
 	tessera_coherence_for_device(move->bo, write);
 
-	return (struct place) { .layout = TSR_LAYOUT_LINEAR };
+	return (struct place) {
+		.list = tessera_backing_list(move->bo),
+		.layout = TSR_LAYOUT_LINEAR,
+	};
 }
 
 /* From byte @at on; no more than @part bytes follow each other there. */
@@ -97,6 +105,8 @@ static struct tessera_paging_side side_at(struct move *move, const struct place 
 		*part = min(*part, left);
 	} else {
 		side.pages = move->bo->tbo.ttm->dma_address + (at >> PAGE_SHIFT);
+		side.list = place->list;
+		side.first = at >> PAGE_SHIFT;
 		side.cached = tessera_coherence_tracks(move->bo);
 	}
 
@@ -424,6 +434,8 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
 		if (tessera_bo_is_offered(bo))
 			bo->offer.lost = true;
+		else if (bo->redrawn && bo->tbo.ttm)
+			ttm_tt_mark_for_clear(bo->tbo.ttm);
 		else
 			atomic_set(&bo->lost, 1);
 	}
@@ -445,12 +457,11 @@ static int move_prepare(struct move *move)
 	u32 i;
 
 	ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
-	if (!ret && move->from)
-		ret = tessera_departures_create(&move->departures,
-						move->run ? 1 : move->from_range->num_runs);
+	if (!ret)
+		ret = tessera_departures_create(&move->departures, move->num_left);
 	if (!ret && move->to)
 		ret = tessera_manager_departures(tessera_manager_of(tdev, move->to->index),
-						 move->to_range, move->run, &fences);
+						 move->to_range, &fences);
 	for (i = 0; !ret && i < fences.num; i++)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
@@ -471,7 +482,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 
 	tessera_paging_begin(&move->batch, bo->queue, bo->id,
 			     move->dropped ? NULL : &bo->lost);
-	move->remap = vm_ops->begin(bo, &move->batch, move->from);
+	move->remap = vm_ops->begin(bo, &move->batch);
 	if (IS_ERR(move->remap)) {
 		tessera_paging_abort(&move->batch);
 		return ERR_CAST(move->remap);
@@ -499,6 +510,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 
 	/* What is dropped cannot get lost. */
 	move->dropped = tessera_segment_is_memory(move->from) && !move->to && may_drop(move->bo);
+	move->num_left = move->from ? move->from_range->num_runs : 0;
 	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
@@ -571,10 +583,12 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	return ret;
 }
 
-/* Declare the part of the run at @offset outside of it at @other. */
+/* ---- Inside a segment -------------------------------------------------------- */
+
+/* Declare the part of the range at @offset outside of it at @other. */
 static int within_mark(struct move *move, u64 offset, u64 other, u32 mark)
 {
-	u64 bytes = tessera_run_bytes(move->run);
+	u64 bytes = tessera_range_bytes(move->to_range);
 	u64 part = min(bytes, offset > other ? offset - other : other - offset);
 
 	return tessera_paging_mark(&move->batch, move->to,
@@ -585,91 +599,290 @@ static int within_build(struct move *move)
 {
 	struct tessera_paging_side src = { .seg = move->from, .offset = move->from_offset };
 	struct tessera_paging_side dst = { .seg = move->to, .offset = move->to_offset };
+	u64 bytes = tessera_bo_bytes(move->bo);
 	int ret;
 
 	if (in_aperture(move->to)) {
-		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset,
-					   run_covers(move, move->run));
-		return ret ?: map_run(move, move->run);
+		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset, bytes);
+		return ret ?: map_run(move, move->to_range->runs);
 	}
 
 	ret = within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED);
 	if (!ret)
-		ret = tessera_paging_transfer(&move->batch, &src, &dst,
-					      run_covers(move, move->run), 0);
+		ret = tessera_paging_transfer(&move->batch, &src, &dst, bytes, 0);
 	if (!ret)
 		ret = within_mark(move, move->from_offset, move->to_offset, TSR_MARK_EVICTED);
 
 	return ret;
 }
 
+static void within_finish(struct move *move, struct dma_fence *fence)
+{
+	dma_resv_add_fence(move->bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
+	tessera_departures_set(&move->departures, fence);
+}
+
 static int within_run(struct move *move)
 {
-	struct tessera_bo *bo = move->bo;
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), move->to->index);
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(move->bo),
+							 move->to->index);
+	struct tessera_run *run = move->to_range->runs;
 	struct dma_fence *fence;
 	struct drm_mm_node left;
 	int ret;
 
-	ret = tessera_manager_shift(mgr, move->run, move->to_offset, &left);
+	ret = tessera_manager_shift(mgr, run, move->to_offset, &left);
 	if (ret)
 		return ret;
+	move->num_left = 1;
 	fence = move_queue(move, within_build);
 	if (IS_ERR(fence)) {
-		tessera_manager_unshift(mgr, move->run, move->from_offset, &left);
+		tessera_manager_unshift(mgr, run, move->from_offset, &left);
 		return PTR_ERR(fence);
 	}
-	dma_resv_add_fence(bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
-	tessera_departures_set(&move->departures, fence);
+	within_finish(move, fence);
 	tessera_manager_leave(mgr, &left, &move->departures);
 	dma_fence_put(fence);
 
 	return 0;
 }
 
-/**
- * tessera_move_within() - move an object, or a piece of it, inside its segment
- * @bo: the object, reservation held, in a segment
- * @from: byte offset of one of its runs
- * @offset: the new byte offset of that; it may overlap the old one
- *
- * Return: 0, -ENOSPC if the place is not free, -EINVAL if it has no such run, -ENODEV, or another error.
- */
-int tessera_move_within(struct tessera_bo *bo, u64 from, u64 offset)
+/* Pages of the object, from its page @at on: to where they are now, from where they were. */
+static int vacate_bytes(struct move *move, u64 offset, u64 at, u64 bytes)
 {
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	struct move move = {
-		.bo = bo,
-		.departures = LIST_HEAD_INIT(move.departures),
-		.from = seg,
-		.from_range = tessera_bo_range(bo),
-		.from_offset = from,
-		.to = seg,
-		.to_range = tessera_bo_range(bo),
-		.to_offset = offset,
-	};
-	int ret, idx;
+	struct tessera_paging_side src = { .seg = move->from }, dst = { .seg = move->to };
+	u64 done, part;
+	int ret = 0;
 
-	move.run = tessera_range_run(move.to_range, from);
-	if (!move.run)
-		return -EINVAL;
+	for (done = 0; !ret && done < bytes; done += part) {
+		src.offset = offset + done;
+		dst.offset = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
+		part = min(part, bytes - done);
+		ret = tessera_paging_transfer(&move->batch, &src, &dst, part, 0);
+		cond_resched();
+	}
+
+	return ret;
+}
+
+static int vacate_mark_new(struct move *move, u64 at, u64 bytes)
+{
+	u64 done, part, offset;
+	int ret = 0;
+
+	for (done = 0; !ret && done < bytes; done += part) {
+		offset = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
+		part = min(part, bytes - done);
+		ret = tessera_paging_mark(&move->batch, move->to, offset, part, TSR_MARK_ALLOCATED);
+	}
+
+	return ret;
+}
+
+static int vacate_map(struct move *move, u64 offset, u64 at, u64 bytes)
+{
+	struct ttm_tt *tt = move->bo->tbo.ttm;
+	u64 done, part, to;
+	int ret;
+
+	ret = tessera_paging_unmap(&move->batch, move->from, offset, bytes);
+	for (done = 0; !ret && done < bytes; done += part) {
+		to = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
+		part = min(part, bytes - done);
+		ret = tessera_paging_map(&move->batch, move->to, to, part,
+					 tt->dma_address + at + (done >> PAGE_SHIFT), tt->caching);
+	}
+
+	return ret;
+}
+
+/* What one of its runs gives up; the last one may be larger than the object. */
+static int vacate_run(struct move *move, const struct tessera_run *run)
+{
+	u64 at, size = tessera_vacate_left(&move->vacate, run, &at) << PAGE_SHIFT;
+	u64 offset = tessera_run_offset(run) + ((at - run->at) << PAGE_SHIFT);
+	u64 end = tessera_bo_bytes(move->bo) - min(tessera_bo_bytes(move->bo), at << PAGE_SHIFT);
+	int ret;
+
+	if (!size)
+		return 0;
+	if (in_aperture(move->to))
+		return vacate_map(move, offset, at, min(size, end));
+	ret = vacate_mark_new(move, at, size);
+	if (!ret)
+		ret = vacate_bytes(move, offset, at, min(size, end));
+	if (!ret)
+		ret = tessera_paging_mark(&move->batch, move->from, offset, size,
+					  TSR_MARK_EVICTED);
+
+	return ret;
+}
+
+static int vacate_build(struct move *move)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < move->vacate.num_runs; i++)
+		ret = vacate_run(move, &move->vacate.runs[i]);
+
+	return ret;
+}
+
+/* Whether somebody has yet to leave where it goes. */
+static struct dma_fence *vacate_leaving(struct move *move, struct tessera_manager *mgr)
+{
+	struct dma_fence *fence = NULL;
+	struct tessera_run *run;
+
+	tessera_range_for_each_run(run, move->to_range) {
+		u64 offset = tessera_run_offset(run);
+
+		fence = tessera_manager_leaving(mgr, offset, offset + tessera_run_bytes(run));
+		if (fence)
+			break;
+		cond_resched();
+	}
+
+	return fence;
+}
+
+static int vacate_go(struct move *move, u64 lo, u64 hi, struct dma_fence **leaving)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(move->bo),
+							 move->to->index);
+	struct dma_fence *fence;
+	int ret;
+
+	ret = tessera_manager_vacate(mgr, move->to_range, lo, hi, &move->vacate);
+	if (ret || !move->vacate.num_left)
+		return ret;
+	if (leaving)
+		*leaving = vacate_leaving(move, mgr);
+	if (leaving && *leaving) {
+		tessera_manager_stay(mgr, &move->vacate);
+		return -EBUSY;
+	}
+	move->num_left = move->vacate.num_left;
+	fence = move_queue(move, vacate_build);
+	if (IS_ERR(fence)) {
+		tessera_manager_stay(mgr, &move->vacate);
+		return PTR_ERR(fence);
+	}
+	within_finish(move, fence);
+	tessera_manager_vacated(mgr, &move->vacate, &move->departures);
+	dma_fence_put(fence);
+
+	return 0;
+}
+
+static int inside_begin(struct move *move, int *idx)
+{
+	struct tessera_bo *bo = move->bo;
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	int ret;
+
+	INIT_LIST_HEAD(&move->departures);
+	move->from = tessera_bo_segment(bo);
+	move->from_range = tessera_bo_range(bo);
+	move->to = move->from;
+	move->to_range = move->from_range;
 	ret = dma_resv_reserve_fences(bo->tbo.base.resv, 1);
 	if (ret)
 		return ret;
-
-	if (!drm_dev_enter(&tdev->drm, &idx))
+	if (!drm_dev_enter(&tdev->drm, idx))
 		return -ENODEV;
 
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tdev->window_ops->close(bo);
 	tdev->resident_ops->moves(bo);
-	ret = within_run(&move);
-	tdev->resident_ops->moved(bo);
-	drm_dev_exit(idx);
 
+	return 0;
+}
+
+static int inside_end(struct move *move, int ret, int idx)
+{
+	struct tessera_bo *bo = move->bo;
+
+	tessera_bo_device(bo)->resident_ops->moved(bo);
+	drm_dev_exit(idx);
 	if (!ret)
-		trace_tessera_place(bo->id, seg->id, offset, run_covers(&move, move.run));
+		trace_tessera_place(bo->id, move->to->id, tessera_range_offset(move->to_range),
+				    tessera_bo_bytes(bo));
 
 	return ret;
+}
+
+/**
+ * tessera_move_within() - move an object inside its segment
+ * @bo: the object, reservation held, in a segment, in one piece
+ * @offset: the new byte offset; it may overlap the old one
+ *
+ * Return: 0, -ENOSPC if the place is not free, -EINVAL if it is in pieces, -ENODEV, or another error.
+ */
+int tessera_move_within(struct tessera_bo *bo, u64 offset)
+{
+	struct move move = { .bo = bo, .to_offset = offset };
+	int ret, idx;
+
+	if (tessera_bo_range(bo)->num_runs != 1)
+		return -EINVAL;
+	move.from_offset = tessera_bo_segment_offset(bo);
+	ret = inside_begin(&move, &idx);
+	if (ret)
+		return ret;
+
+	return inside_end(&move, within_run(&move), idx);
+}
+
+/**
+ * tessera_move_rebind() - an object in an aperture has other pages
+ * @bo: the object, reservation held, in an aperture
+ *
+ * It stays where it is, and so do addresses that lead to it.
+ *
+ * Return: 0, -ENODEV, or another error; then it shows the pages it had.
+ */
+int tessera_move_rebind(struct tessera_bo *bo)
+{
+	struct move move = { .bo = bo };
+	struct dma_fence *fence;
+	int ret, idx;
+
+	ret = inside_begin(&move, &idx);
+	if (ret)
+		return ret;
+	move.from_offset = tessera_bo_segment_offset(bo);
+	move.to_offset = move.from_offset;
+	fence = move_queue(&move, within_build);
+	if (!IS_ERR(fence)) {
+		within_finish(&move, fence);
+		dma_fence_put(fence);
+	}
+
+	return inside_end(&move, PTR_ERR_OR_ZERO(fence), idx);
+}
+
+/**
+ * tessera_move_behind() - move what an object has in a part of its segment to behind it
+ * @bo: the object, reservation held, in a segment; one that may be in pieces
+ * @lo: where the part begins, a byte offset
+ * @hi: where it ends
+ * @leaving: NULL, or receives a fence, with a reference, in case of -EBUSY
+ *
+ * All of it in one batch, and its addresses change once. It goes to any free pages.
+ *
+ * Return: 0, also if it has nothing there; -ENOSPC if there is not enough room; -EBUSY if @leaving is given and
+ * somebody still has to leave that; -ENODEV; or another error.
+ */
+int tessera_move_behind(struct tessera_bo *bo, u64 lo, u64 hi, struct dma_fence **leaving)
+{
+	struct move move = { .bo = bo };
+	int ret, idx;
+
+	ret = inside_begin(&move, &idx);
+	if (ret)
+		return ret;
+
+	return inside_end(&move, vacate_go(&move, lo, hi, leaving), idx);
 }

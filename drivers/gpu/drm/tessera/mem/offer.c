@@ -103,9 +103,32 @@ static int set_lock(struct offer_set *set)
 	return ret ?: set_names_twice(set) ? -EINVAL : 0;
 }
 
-static void set_unlock(struct offer_set *set)
+static void set_end(struct offer_set *set)
 {
 	drm_exec_fini(&set->exec);
+	set_put(set);
+}
+
+/* All that a list names, whose elements begin with a handle, is locked then; on failure nothing is. */
+static int set_begin(struct offer_set *set, struct drm_file *file, const void *list, size_t stride,
+		     u32 num)
+{
+	u32 i;
+	int ret = set_alloc(set, num);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < num && !ret; i++)
+		ret = set_add(set, file, *(const u32 *)(list + i * stride));
+	if (ret) {
+		set_put(set);
+		return ret;
+	}
+	ret = set_lock(set);
+	if (ret)
+		set_end(set);
+
+	return ret;
 }
 
 /* ---- Offer -------------------------------------------------------------------- */
@@ -114,8 +137,11 @@ static int offer_check(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 
+	if (tessera_bo_is_fixed(bo))
+		return -EBUSY;
 	if (tessera_ioctl_bad(tdev, tessera_bo_is_offered(bo)) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->exported)) ||
+	    tessera_ioctl_bad(tdev, bo->user) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.handle_count) > 1) ||
 	    tessera_ioctl_bad(tdev, READ_ONCE(bo->tbo.base.name)))
 		return -EINVAL;
@@ -176,20 +202,14 @@ int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list
 		  u32 priority)
 {
 	struct offer_set set;
-	u32 i;
-	int ret = set_alloc(&set, num);
+	int ret;
 
+	static_assert(!offsetof(struct drm_tessera_offer_bo, handle));
+	ret = set_begin(&set, file, list, sizeof(*list), num);
 	if (ret)
 		return ret;
-	for (i = 0; i < num && !ret; i++)
-		ret = set_add(&set, file, list[i].handle);
-	if (!ret) {
-		ret = set_lock(&set);
-		if (!ret)
-			ret = offer_locked(&set, priority);
-		set_unlock(&set);
-	}
-	set_put(&set);
+	ret = offer_locked(&set, priority);
+	set_end(&set);
 
 	return ret;
 }
@@ -257,20 +277,14 @@ static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *
 int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num)
 {
 	struct offer_set set;
-	u32 i;
-	int ret = set_alloc(&set, num);
+	int ret;
 
+	static_assert(!offsetof(struct drm_tessera_reclaim_bo, handle));
+	ret = set_begin(&set, file, list, sizeof(*list), num);
 	if (ret)
 		return ret;
-	for (i = 0; i < num && !ret; i++)
-		ret = set_add(&set, file, list[i].handle);
-	if (!ret) {
-		ret = set_lock(&set);
-		if (!ret)
-			ret = reclaim_locked(&set, list);
-		set_unlock(&set);
-	}
-	set_put(&set);
+	ret = reclaim_locked(&set, list);
+	set_end(&set);
 
 	return ret;
 }

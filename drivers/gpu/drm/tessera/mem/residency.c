@@ -11,6 +11,7 @@
  * these. Nobody can fill a segment like this with what does not give way.
  */
 
+#include <kunit/visibility.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
@@ -42,7 +43,7 @@ struct tessera_residency {
  * TTM says -ENOMEM for "no room"; a look at the holes tells that from the other meaning.
  */
 static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    u64 start, u64 end)
+		    u64 start, u64 end, bool passes)
 {
 	/* Half a plan may be running already: a signal must not end the other half. */
 	struct ttm_operation_ctx ctx = { .interruptible = false };
@@ -50,7 +51,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		.fpfn = start >> PAGE_SHIFT,
 		.lpfn = end >> PAGE_SHIFT,
 		.mem_type = seg->mem_type,
-		.flags = tessera_bo_place_flags(bo),
+		.flags = tessera_bo_place_flags(bo) | (passes ? TESSERA_PLACE_PASSES : 0),
 	};
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
@@ -61,7 +62,7 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
 		if (ret != -ENOMEM)
 			return ret;
-		if (tessera_manager_closed(mgr))
+		if (!passes && tessera_manager_closed(mgr))
 			return -EAGAIN;
 		if (tessera_bo_may_scatter(bo) ?
 		    !tessera_manager_has(mgr, tessera_bo_bytes(bo)) :
@@ -84,17 +85,28 @@ static bool is_locked_out(struct tessera_bo *bo, bool write)
 	return READ_ONCE(bo->locks.untracked) && tessera_bo_is_locked_out(bo, write);
 }
 
-static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
-			  struct tessera_room_rules *rules)
+/**
+ * tessera_residency_bring() - bring an object into a segment
+ * @bo: the object, reservation held, not in that segment
+ * @seg: one that it may be in
+ * @evict: others may have to go
+ * @rules: how room may be made for it then
+ *
+ * Return: 0; -ENOSPC if it does not fit; -EAGAIN if the segment is closed for the moment, and
+ * @rules do not pass over that; or another error.
+ */
+int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			    struct tessera_room_rules *rules)
 {
 	u64 start;
 	int ret;
 
+	tessera_account_want(bo->account, seg->index);
 	if (!evict)
-		return place_in(bo, seg, 0, 0);
+		return place_in(bo, seg, 0, 0, rules->passes);
 	if (tessera_bo_may_scatter(bo)) {
 		ret = tessera_victims_make_bytes(bo, seg, rules);
-		return ret ?: place_in(bo, seg, 0, 0);
+		return ret ?: place_in(bo, seg, 0, 0, rules->passes);
 	}
 
 	ret = tessera_victims_make_room(bo, seg, rules, &start);
@@ -104,7 +116,7 @@ static int place_anywhere(struct tessera_bo *bo, const struct tessera_segment *s
 		return ret;
 
 	return place_in(bo, seg, start,
-			start + tessera_range_footprint(seg, tessera_bo_bytes(bo)));
+			start + tessera_range_footprint(seg, tessera_bo_bytes(bo)), rules->passes);
 }
 
 /**
@@ -167,8 +179,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			if (evict && !rules->evictions)
 				return -ENOSPC;
 			rules->evictions -= evict;
-			tessera_account_want(bo->account, seg->index);
-			ret = place_anywhere(bo, seg, evict, rules);
+			ret = tessera_residency_bring(bo, seg, evict, rules);
 			if (ret != -ENOSPC)
 				return ret;
 		}
@@ -208,8 +219,8 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
  * Inside a segment the old and the new place may overlap.
  *
  * Return: 0; -EAGAIN if somebody else is there, or has the segment for the moment, or the
- * object's pages have been pinned; -EBUSY if it has been locked and may not go there; or another
- * error.
+ * object's pages have been pinned, or it is scanned out; -EBUSY if it has been locked and may not
+ * go there; or another error.
  */
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 {
@@ -228,6 +239,8 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	if (now == seg && tessera_bo_segment_offset(bo) == offset)
 		return 0;
 	/* Since the plan was made. */
+	if (tessera_bo_is_fixed(bo))
+		return -EAGAIN;
 	if (is_locked_out(bo, false))
 		return -EBUSY;
 	if (!(tessera_bo_allowed(bo) & BIT(segment_id)))
@@ -236,8 +249,8 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	if (!range_is_clear(bo, seg, offset, offset + size))
 		return -EAGAIN;
-	ret = now == seg ? tessera_move_within(bo, tessera_bo_segment_offset(bo), offset) :
-			   place_in(bo, seg, offset, offset + size);
+	ret = now == seg ? tessera_move_within(bo, offset) :
+			   place_in(bo, seg, offset, offset + size, false);
 
 	return ret == -ENOSPC ? -EAGAIN : ret;
 }
@@ -283,9 +296,9 @@ static int pin_first(struct tessera_bo *bo)
  * (DMA_RESV_USAGE_KERNEL) are done, and it is not lost then. Passes over holds, like the CPU:
  * who relied on its place finds another. Its owner pays.
  *
- * Return: 0; -EOPNOTSUPP if jobs could not use the object then, or if its pages are not such as
- * others can use; -EDQUOT if its owner has too many bytes pinned; -EIO if it is lost; or
- * another error.
+ * Return: 0; -EBUSY if it is scanned out; -EOPNOTSUPP if jobs could not use the object then, or if
+ * its pages are not such as others can use; -EDQUOT if its owner has too many bytes pinned; -EIO if
+ * it is lost; or another error.
  */
 int tessera_residency_pin(struct tessera_bo *bo)
 {
@@ -301,6 +314,8 @@ int tessera_residency_pin(struct tessera_bo *bo)
 		return -EIO;
 	if (tessera_bo_is_offered(bo))
 		return -EINVAL;
+	if (tessera_bo_is_fixed(bo))
+		return -EBUSY;
 
 	if (!bo->pins) {
 		ret = tessera_account_pin(bo->account, tessera_bo_bytes(bo));
@@ -382,3 +397,4 @@ int tessera_residency_init(struct tessera_device *tdev)
 
 	return tdev->residency ? 0 : -ENOMEM;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_residency_init);

@@ -7,11 +7,14 @@
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_room_rules;	/* mem/victims.h */
+struct tessera_segment;		/* segments/segment.h */
 
 int tessera_residency_init(struct tessera_device *tdev);
 int tessera_residency_serves(struct tessera_bo *bo, bool write);
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules);
+int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			    struct tessera_room_rules *rules);
 int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset);
 int tessera_residency_pin(struct tessera_bo *bo);
 void tessera_residency_unpin(struct tessera_bo *bo);

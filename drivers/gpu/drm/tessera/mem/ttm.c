@@ -20,7 +20,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "exec/engine.h"
+#include "exec/job.h"
 #include "hw/error.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
@@ -40,7 +40,7 @@
 /* A few jobs that hang may be on the way. */
 #define MOVES_TIMEOUT_MS	30000
 
-/* And for all jobs that a function reset or an unplug has cancelled, and fences of others. */
+/* And for all jobs that a function reset has cancelled, and fences of others. */
 #define CANCEL_TIMEOUT_MS	15000
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
@@ -110,7 +110,9 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 {
 	int ret;
 
-	if (!tessera_bo_is_tessera(tbo) || !dma_resv_trylock(tbo->base.resv))
+	/* The reservation of what was imported is others', too: see tessera_ttm_delete_notify(). */
+	if (tbo->type == ttm_bo_type_sg || !tessera_bo_is_tessera(tbo) ||
+	    !dma_resv_trylock(tbo->base.resv))
 		return;
 
 	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
@@ -122,6 +124,26 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 				    to_tessera_bo(tbo)->id, ret);
 }
 
+/*
+ * By a worker that has waited for all users, with the reservation held, which is others', too: the pages of
+ * another device are about to be its own again. Whoever gives them back waits for this (mem/bo.c).
+ */
+static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
+{
+	int ret;
+
+	if (tbo->type != ttm_bo_type_sg || !tessera_bo_is_tessera(tbo))
+		return;
+	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
+	if (ret)
+		drm_err_ratelimited(tbo->base.dev, "object %u stays mapped: %d\n",
+				    to_tessera_bo(tbo)->id, ret);
+	/* A process's are unmapped next. Nobody else has this lock any more. */
+	if (to_tessera_bo(tbo)->user)
+		dma_resv_wait_timeout(tbo->base.resv, DMA_RESV_USAGE_KERNEL, false,
+				      MAX_SCHEDULE_TIMEOUT);
+}
+
 static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 			    struct ttm_operation_ctx *ctx, struct ttm_resource *new_mem,
 			    struct ttm_place *hop)
@@ -129,6 +151,9 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* Ghosts only die. */
 	if (drm_WARN_ON(tbo->base.dev, !tessera_bo_is_tessera(tbo)))
 		return -EINVAL;
+	/* It was chosen before that. */
+	if (tbo->pin_count)
+		return -EBUSY;
 	/* TTM has taken the CPU's mappings away. */
 	bdev_to_tessera(tbo->bdev)->window_ops->close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */
@@ -174,6 +199,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.evict_flags = tessera_ttm_evict_flags,
 	.move = tessera_ttm_move,
 	.release_notify = tessera_ttm_release_notify,
+	.delete_mem_notify = tessera_ttm_delete_notify,
 	.swap_notify = tessera_ttm_swap_notify,
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 	.io_mem_pfn = tessera_ttm_io_mem_pfn,
@@ -183,9 +209,8 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
  * All objects have their bytes where they are to be, also those that were told to go there
  * before. That includes the jobs that use an object where it was, and so what those wait for.
  */
-static int wait_for_moves(struct tessera_device *tdev)
+static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(MOVES_TIMEOUT_MS);
 	struct tessera_bo *bo;
 	long left = 1;
 	u32 id = 0;
@@ -201,8 +226,10 @@ static int wait_for_moves(struct tessera_device *tdev)
 	return left > 0 ? 0 : left ?: -EBUSY;
 }
 
-static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures)
+/* TTM may come across what has just been pinned, or wait in vain for what is being destroyed. */
+static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures, unsigned long end)
 {
+	struct ttm_resource_manager *man;
 	u32 i;
 	int ret;
 
@@ -212,8 +239,10 @@ static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures)
 		if (!(ids & BIT(seg->id)) || tessera_segment_is_aperture(seg) != apertures)
 			continue;
 
-		ret = ttm_resource_manager_evict_all(&tdev->ttm,
-						     ttm_manager_type(&tdev->ttm, seg->mem_type));
+		man = ttm_manager_type(&tdev->ttm, seg->mem_type);
+		do {
+			ret = ttm_resource_manager_evict_all(&tdev->ttm, man);
+		} while (ret == -EBUSY && time_before(jiffies, end));
 		if (ret)
 			return ret;
 	}
@@ -226,70 +255,22 @@ static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures)
  * @tdev: the device
  * @ids: bit N for the segment with id N; other bits mean nothing
  *
- * Apertures come last, in whatever order the device lists its segments: what leaves memory
- * may go to one of them. Waits until it is done.
+ * What is scanned out stays. Apertures come last, in whatever order the device lists its segments:
+ * what leaves memory may go to one of them. Waits until it is done.
  *
  * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
  * another error.
  */
 int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(MOVES_TIMEOUT_MS);
 	int ret;
 
-	ret = evict_kind(tdev, ids, false);
+	ret = evict_kind(tdev, ids, false, end);
 	if (!ret)
-		ret = evict_kind(tdev, ids, true);
+		ret = evict_kind(tdev, ids, true, end);
 
-	return ret ?: wait_for_moves(tdev);
-}
-
-static int bo_unplug(struct tessera_bo *bo, unsigned long end)
-{
-	struct ttm_operation_ctx ctx = { .interruptible = false };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement pages = { .num_placement = 1, .placement = &system };
-	struct ttm_placement nowhere = { };
-	int ret;
-
-	/* For others, too: TTM would hand the pages to a ghost that does. */
-	if (dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
-				  max_t(long, end - jiffies, 0)) <= 0)
-		return -EBUSY;
-	ret = ttm_bo_validate(&bo->tbo, bo->pins ? &pages : &nowhere, &ctx);
-	if (!ret && bo->pins)
-		tessera_backing_unmap(bo);
-
-	return ret;
-}
-
-/**
- * tessera_ttm_unplug() - let go of everything that belongs to the bus device
- * @tdev: the device; drm_dev_unplug() is done and its engines are stopped
- *
- * CPU mappings refault to a dummy page; contents are lost. Objects live on, with
- * neither place nor pages, until user space lets go of them. Those whose pages another device
- * uses keep these, mapped for that one only. Those at which others have fences that do not signal
- * keep theirs as they are; that is waited for once, not for each.
- */
-void tessera_ttm_unplug(struct tessera_device *tdev)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(CANCEL_TIMEOUT_MS);
-	struct tessera_bo *bo;
-	u32 id = 0;
-
-	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
-
-	while ((bo = tessera_bo_next(tdev, id))) {
-		id = bo->id;
-		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (bo_unplug(bo, end))
-			drm_warn(&tdev->drm, "object %u keeps its pages\n", id);
-		bo->copy_valid = false;
-		dma_resv_unlock(bo->tbo.base.resv);
-		tessera_bo_put(bo);
-	}
-
-	flush_workqueue(tdev->ttm.wq);
+	return ret ?: wait_for_moves(tdev, end);
 }
 
 /*
@@ -305,7 +286,7 @@ static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
 
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence) {
 		left = max_t(long, end - jiffies, 0);
-		if (tessera_engine_made(tdev, fence) &&
+		if (tessera_job_made(tdev, fence) &&
 		    dma_fence_wait_timeout(fence, false, left) <= 0)
 			return false;
 	}
@@ -335,6 +316,9 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
+		/* Nothing is scanned out any more. */
+		if (!bo->mapped)
+			tessera_bo_unfix(bo);
 		/* One in no segment may be about to get its bytes from what is lost. */
 		if (!wait_for_jobs(bo, end) ||
 		    (tessera_bo_segment(bo) && ttm_bo_validate(&bo->tbo, &placement, &ctx))) {

@@ -40,7 +40,7 @@
  * To an aperture segment of its eviction set if there is room, else to system memory.
  * Does nothing if it is in no segment.
  *
- * Return: 0 or an error.
+ * Return: 0; -EBUSY if it is scanned out; or another error.
  */
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 {
@@ -50,6 +50,8 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 
 	if (!seg)
 		return 0;
+	if (tessera_bo_is_fixed(bo))
+		return -EBUSY;
 	tessera_bo_evict_placement(bo, &placement);
 	trace_tessera_evict(bo->id, seg->id, tessera_bo_segment_offset(bo),
 			    tessera_bo_bytes(bo), bo->account->id, reason);
@@ -78,7 +80,7 @@ static void block_fill(struct tessera_block *block, const struct tessera_run *ru
 
 	block->bo = to_tessera_bo(tbo);
 	block->bo_id = block->bo->id;
-	block->pinned = false;
+	block->pinned = tessera_bo_is_fixed(block->bo);
 	block->held = atomic64_read(&block->bo->holder);
 	block->listed = READ_ONCE(block->bo->listed);
 	block->last_use = READ_ONCE(block->bo->last_use);
@@ -117,8 +119,10 @@ static u32 count_nodes_locked(struct tessera_manager *mgr)
 
 	lockdep_assert_held(&mgr->lock);
 
-	drm_mm_for_each_node(node, &mgr->mm)
+	drm_mm_for_each_node(node, &mgr->mm) {
 		num++;
+		cond_resched();
+	}
 
 	return num;
 }
@@ -134,6 +138,7 @@ static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *b
 		run = node_to_run(node);
 		if (run)
 			run->range->seen = U32_MAX;
+		cond_resched();
 	}
 	drm_mm_for_each_node(node, &mgr->mm) {
 		run = node_to_run(node);
@@ -141,6 +146,7 @@ static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *b
 			continue;
 		run->range->seen = min(run->range->seen, blocks->num);
 		block_fill(&blocks->block[blocks->num++], run);
+		cond_resched();
 	}
 }
 
@@ -293,6 +299,21 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 	return ret;
 }
 
+/* What must go only for what could not be done at all otherwise, goes for those who pass. */
+static int rank_for(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+		    const struct tessera_room_rules *rules, struct tessera_blocks *blocks)
+{
+	u32 i;
+	int ret;
+
+	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
+	for (i = 0; !ret && rules->passes && i < blocks->num; i++)
+		if (blocks->block[i].tier < TESSERA_VICTIM_IMMOVABLE)
+			blocks->block[i].tier = TESSERA_VICTIM_TAKE_AFTER_OWN;
+
+	return ret;
+}
+
 /* A gap in the making: what must go to get it. */
 struct gap {
 	u64 start, end;
@@ -421,7 +442,7 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
  * @rules: the rules
  *
  * Return: 0; -EBUSY if somebody else has the lock, or somebody has come to rely on its place,
- * or has listed it as resident, since it was looked at; or another error.
+ * or shows it, or has listed it as resident, since it was looked at; or another error.
  */
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
 			 u32 requester, struct tessera_room_rules *rules)
@@ -436,7 +457,8 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 		return -EBUSY;
 	}
 
-	if (atomic64_read(&block->bo->holder) || (block->bo->listed && !block->listed))
+	if ((!rules->passes && atomic64_read(&block->bo->holder)) ||
+	    (block->bo->listed && !block->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(block->bo) == seg)
 		ret = tessera_victims_evict(block->bo, reason);
@@ -478,7 +500,7 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 	int ret;
 
 	for (try = 0; try < MAKE_ROOM_TRIES; try++) {
-		ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
+		ret = rank_for(bo, seg, size, rules, blocks);
 		if (ret)
 			return ret;
 		if (!choose_gap(seg, blocks->block, blocks->num, size, &gap))
@@ -543,7 +565,7 @@ static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment
 			     struct tessera_blocks *blocks, u64 size,
 			     struct tessera_room_rules *rules)
 {
-	int ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, size, blocks);
+	int ret = rank_for(bo, seg, size, rules, blocks);
 
 	return ret ?: tessera_victims_take_bytes(bo, seg, blocks, size, rules);
 }
@@ -557,6 +579,7 @@ static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules
 		struct tessera_block *block = &blocks->block[i];
 
 		rules->dying |= !block->bo;
+		block->held &= !rules->passes;
 		rules->held |= block->held;
 		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
 			block->pinned = true;
@@ -592,7 +615,7 @@ int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *se
 	ret = collect_by_rules(bo, seg, rules, blocks);
 	if (ret)
 		return ret;
-	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
+	ret = rank_for(bo, seg, want, rules, blocks);
 	if (ret)
 		tessera_victims_put(blocks);
 

@@ -74,6 +74,11 @@ struct tessera_room_rules {
 	 */
 	bool compact;
 	/**
+	 * @passes: over holds and claims: who relied on a place finds another; and over what is listed, or
+	 * within its owner's share, which goes last
+	 */
+	bool passes;
+	/**
 	 * @ticket: objects locked with it count as not locked, be it for others that share their
 	 * lock; may be NULL
 	 */

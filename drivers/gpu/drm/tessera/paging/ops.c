@@ -12,6 +12,7 @@
 #include "paging/cache.h"
 #include "paging/cursor.h"
 #include "paging/ops.h"
+#include "paging/pages.h"
 #include "paging/queue.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
@@ -26,12 +27,13 @@
 /* A pass of a swizzling transfer must hold at least one row of tiles. */
 static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
 
-/* GPU address of a pass, or the DMA address of a page list made for it. */
+/* GPU address of a pass, or the DMA address of a page list, kept or made for it. */
 static int paging_side_addr(struct tessera_paging_job *pjob,
 			    const struct tessera_paging_side *side,
 			    const struct tessera_res_cursor *cur, u64 *addr)
 {
 	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
+	u64 first = cur->pos >> TSR_PAGE_SHIFT;
 	const dma_addr_t *pages;
 	__le64 *entries;
 	dma_addr_t dma;
@@ -41,12 +43,16 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 		*addr = side->seg->base + side->offset + cur->pos;
 		return 0;
 	}
+	if (side->list && tessera_pages_find(side->list, side->first + first, count, &dma)) {
+		*addr = dma;
+		return 0;
+	}
 
 	entries = tessera_paging_list_take(pjob, count, &dma);
 	if (IS_ERR(entries))
 		return PTR_ERR(entries);
 
-	pages = side->pages + (cur->pos >> TSR_PAGE_SHIFT);
+	pages = side->pages + first;
 	for (i = 0; i < count; i++)
 		entries[i] = cpu_to_le64(pages[i]);
 	*addr = dma;

@@ -6,6 +6,7 @@
 
 #include <drm/ttm/ttm_caching.h>
 
+struct tessera_pages;		/* paging/pages.h */
 struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_segment;		/* segments/segment.h */
 
@@ -19,6 +20,10 @@ struct tessera_paging_side {
 	u64 offset;
 	/** @pages: DMA addresses of system pages; NULL: use the GPU address */
 	const dma_addr_t *pages;
+	/** @list: a kept list that has them, or NULL */
+	const struct tessera_pages *list;
+	/** @first: the first of @pages in @list */
+	u64 first;
 	/** @cached: CPUs have @pages in their caches, and the device does not snoop */
 	bool cached;
 	/** @layout: TSR_LAYOUT_* */

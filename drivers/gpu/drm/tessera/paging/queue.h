@@ -6,7 +6,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include <tessera/tessera_hw.h>
+#include "paging/pages.h"
 
 struct dma_fence;
 struct dma_resv;
@@ -15,9 +15,6 @@ struct tessera_device;
 struct tessera_job;		/* exec/job.h */
 struct tessera_paging_job;	/* queue.c */
 struct tessera_paging_queue;	/* queue.c */
-
-/* A page list is one page: 512 entries, 2 MiB in a pass. */
-#define TESSERA_PAGING_LIST_ENTRIES	(TSR_PAGE_SIZE / sizeof(__le64))
 
 /**
  * struct tessera_paging_list - a page list in use by a job

@@ -28,11 +28,15 @@
 #define KEY_USED		BIT_ULL(60)
 #define KEY_UNUSED		BIT_ULL(61)
 #define KEY_FIRST		BIT_ULL(62)
+#define KEY_CLEAN		BIT_ULL(32)
 
 /**
  * split_victim_key() - place of a node in the order of eviction
  * @split: planner
  * @id: node
+ *
+ * Of those that are not named again, what is clean goes first, and then what has been idle for
+ * longest: its job has ended by then, so that the eviction waits for nobody.
  *
  * Return: key; the greatest goes first.
  */
@@ -44,7 +48,8 @@ u64 split_victim_key(const struct split *split, u32 id)
 		const struct split_alloc *alloc = &split->al[id];
 
 		if (alloc->next_use == SPLIT_NEVER)
-			return KEY_UNUSED | alloc->clean;
+			return KEY_UNUSED | (alloc->clean ? KEY_CLEAN : 0) |
+			       (U32_MAX - alloc->idle);
 		return KEY_USED | alloc->next_use;
 	}
 	block = split_block(split, id);

@@ -6,14 +6,8 @@
  * drm_mm, lowest place first, so that the split planner can predict it; and, for who does not ask
  * for one piece, whatever pages are free (pure/scatter.c). One leaf
  * mutex per manager. Charges the account of the object's owner.
- *
- * A range is free as soon as its object has been told to leave it; the fence of that
- * stays with the hole as a departure, and who takes a piece of the hole waits for it and for
- * nothing else.
  */
 
-#include <linux/dma-fence.h>
-#include <linux/interval_tree_generic.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -23,245 +17,11 @@
 
 #include "pure/scatter.h"
 #include "segments/account.h"
+#include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
-
-/* Departures looked at for having signalled, each time there is a new one. */
-#define PRUNE_MAX	4
-
-#define DEPARTURE_START(d)	((d)->start)
-#define DEPARTURE_LAST(d)	((d)->last)
-
-INTERVAL_TREE_DEFINE(struct tessera_departure, rb, u64, subtree_last, DEPARTURE_START,
-		     DEPARTURE_LAST, static __maybe_unused, departure_tree)
-
-static void departure_free(struct tessera_departure *departure)
-{
-	dma_fence_put(departure->fence);
-	kfree(departure);
-}
-
-/**
- * tessera_departures_create() - prepare to leave a place
- * @departures: a list, empty; to be given to a range, or emptied with tessera_departures_destroy()
- * @num: how many runs will be left
- *
- * Return: 0, or -ENOMEM with the list empty.
- */
-int tessera_departures_create(struct list_head *departures, u32 num)
-{
-	struct tessera_departure *departure;
-
-	while (num--) {
-		departure = kzalloc(sizeof(*departure), GFP_KERNEL_ACCOUNT);
-		if (!departure) {
-			tessera_departures_destroy(departures);
-			return -ENOMEM;
-		}
-		list_add(&departure->list, departures);
-	}
-
-	return 0;
-}
-
-/**
- * tessera_departures_destroy() - free departures that are in no segment
- * @departures: the list
- */
-void tessera_departures_destroy(struct list_head *departures)
-{
-	struct tessera_departure *departure, *next;
-
-	list_for_each_entry_safe(departure, next, departures, list)
-		departure_free(departure);
-	INIT_LIST_HEAD(departures);
-}
-
-/**
- * tessera_departures_set() - say when they are over
- * @departures: departures that are in no segment
- * @fence: signals when the place has been left
- */
-void tessera_departures_set(struct list_head *departures, struct dma_fence *fence)
-{
-	struct tessera_departure *departure;
-
-	list_for_each_entry(departure, departures, list)
-		departure->fence = dma_fence_get(fence);
-}
-
-static void departure_drop_locked(struct tessera_manager *mgr, struct tessera_departure *d)
-{
-	departure_tree_remove(d, &mgr->departures);
-	list_del(&d->age);
-	departure_free(d);
-}
-
-/* The pages of @node are left behind, with the first of the list. */
-static void departure_add_locked(struct tessera_manager *mgr, const struct drm_mm_node *node,
-				 struct list_head *departures)
-{
-	struct tessera_departure *departure, *d, *next;
-	u32 looks = 0;
-
-	lockdep_assert_held(&mgr->lock);
-
-	departure = list_first_entry(departures, struct tessera_departure, list);
-	list_del(&departure->list);
-
-	list_for_each_entry_safe(d, next, &mgr->ages, age) {
-		if (looks++ == PRUNE_MAX)
-			break;
-		if (dma_fence_is_signaled(d->fence))
-			departure_drop_locked(mgr, d);
-		else
-			list_move_tail(&d->age, &mgr->ages);
-	}
-	departure->start = node->start;
-	departure->last = node->start + node->size - 1;
-	departure_tree_insert(departure, &mgr->departures);
-	list_add_tail(&departure->age, &mgr->ages);
-}
-
-/* -ENOSPC: no room in @fences. */
-static int fences_try_add(struct tessera_fences *fences, struct dma_fence *fence)
-{
-	u32 i;
-
-	for (i = 0; i < fences->num; i++) {
-		struct dma_fence *have = fences->fence[i];
-
-		if (have->context != fence->context)
-			continue;
-		if (dma_fence_is_later(fence, have)) {
-			fences->fence[i] = dma_fence_get(fence);
-			dma_fence_put(have);
-		}
-		return 0;
-	}
-	if (fences->num == fences->max)
-		return -ENOSPC;
-	fences->fence[fences->num++] = dma_fence_get(fence);
-
-	return 0;
-}
-
-static int fences_grow(struct tessera_fences *fences)
-{
-	u32 max = max(8u, 2 * fences->max);
-	struct dma_fence **more;
-
-	more = krealloc_array(fences->fence, max, sizeof(*more), GFP_KERNEL);
-	if (!more)
-		return -ENOMEM;
-	fences->fence = more;
-	fences->max = max;
-
-	return 0;
-}
-
-static int departures_collect(struct tessera_manager *mgr, const struct tessera_run *run,
-			      struct tessera_fences *fences)
-{
-	u64 first = run->node.start, last = first + run->node.size - 1;
-	struct tessera_departure *d, *next;
-	int ret = 0;
-
-	mutex_lock(&mgr->lock);
-	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !ret; d = next) {
-		next = departure_tree_iter_next(d, first, last);
-		if (dma_fence_is_signaled(d->fence))
-			departure_drop_locked(mgr, d);
-		else
-			ret = fences_try_add(fences, d->fence);
-	}
-	mutex_unlock(&mgr->lock);
-
-	return ret;
-}
-
-/**
- * tessera_manager_departures() - who still has to leave a range
- * @mgr: the manager
- * @range: the range, its place taken
- * @only: of its runs, the one that matters, or NULL
- * @fences: zeroed; tessera_fences_fini() even after a failure
- *
- * Nobody else can begin to leave a piece of a range that is taken.
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
-			       const struct tessera_run *only, struct tessera_fences *fences)
-{
-	const struct tessera_run *run;
-	int ret = 0;
-
-	tessera_range_for_each_run(run, range) {
-		if (only && run != only)
-			continue;
-		while (!ret && departures_collect(mgr, run, fences))
-			ret = fences_grow(fences);
-		cond_resched();
-	}
-
-	return ret;
-}
-
-/**
- * tessera_manager_leaving() - ask whether somebody still has to leave a place
- * @mgr: the manager
- * @lo: its lower end, a byte offset
- * @hi: its upper end
- *
- * Return: a fence of that, with a reference; NULL if all have left.
- */
-struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi)
-{
-	u64 first = lo >> PAGE_SHIFT, last = (hi >> PAGE_SHIFT) - 1;
-	struct dma_fence *fence = NULL;
-	struct tessera_departure *d;
-
-	mutex_lock(&mgr->lock);
-	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !fence;
-	     d = departure_tree_iter_next(d, first, last))
-		if (!dma_fence_is_signaled(d->fence))
-			fence = dma_fence_get(d->fence);
-	mutex_unlock(&mgr->lock);
-
-	return fence;
-}
-
-/**
- * tessera_fences_add() - take a fence in
- * @fences: zeroed at first; tessera_fences_fini() even after a failure
- * @fence: the fence; the reference stays the caller's
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence)
-{
-	int ret = 0;
-
-	while (!ret && fences_try_add(fences, fence))
-		ret = fences_grow(fences);
-
-	return ret;
-}
-
-/**
- * tessera_fences_fini() - drop fences
- * @fences: the fences
- */
-void tessera_fences_fini(struct tessera_fences *fences)
-{
-	while (fences->num)
-		dma_fence_put(fences->fence[--fences->num]);
-	kfree(fences->fence);
-	*fences = (struct tessera_fences) { };
-}
 
 /**
  * tessera_range_footprint() - what an object of a size takes in a segment
@@ -367,11 +127,11 @@ u64 tessera_run_bytes(const struct tessera_run *run)
 	return run->node.size << PAGE_SHIFT;
 }
 
-static bool may_commit_locked(struct tessera_manager *mgr, u64 pages)
+static bool may_commit_locked(struct tessera_manager *mgr, u64 pages, bool passes)
 {
 	lockdep_assert_held(&mgr->lock);
 
-	return (!mgr->claimed || mgr->claimed == current) &&
+	return (passes || !mgr->claimed || mgr->claimed == current) &&
 	       mgr->committed + (pages << PAGE_SHIFT) <= mgr->seg->commit;
 }
 
@@ -393,7 +153,7 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (!may_commit_locked(mgr, range->pages))
+	if (!may_commit_locked(mgr, range->pages, place->flags & TESSERA_PLACE_PASSES))
 		return -ENOSPC;
 
 	ret = drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
@@ -406,74 +166,126 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 }
 
 /* A hole is offered: take what is wanted of it. -E2BIG: no room for one more run. */
-static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces,
 			       struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
-	u64 start, at = range->pages - scatter->left;
+	u64 start, at = pieces->pages - scatter->left;
 	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
 	struct tessera_run *run;
+	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
 	if (!pages)
 		return 0;
-	if (range->num_runs == room)
+	if (pieces->num == pieces->room)
 		return -E2BIG;
-	run = &range->runs[range->num_runs++];
-	*run = (struct tessera_run) { .range = range, .at = at };
+	run = &pieces->runs[pieces->num];
+	*run = (struct tessera_run) { .range = pieces->range, .at = at };
 	run->node.start = start;
 	run->node.size = pages;
-	run->node.color = TESSERA_NODE_RANGE;
+	run->node.color = pieces->color;
+	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
+	pieces->num += !ret;
 
-	return drm_mm_reserve_node(&mgr->mm, &run->node);
+	return ret;
 }
 
 /* All holes are offered, in order; those that come up are before the node that is looked at. */
-static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces,
 				struct tessera_scatter *scatter)
 {
+	u64 end = mgr->seg->size >> PAGE_SHIFT, lo = pieces->lo;
 	struct drm_mm_node *node;
-	u64 lo = 0;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	drm_mm_for_each_node(node, &mgr->mm) {
+	drm_mm_for_each_node_in_range(node, &mgr->mm, lo, end) {
 		if (!scatter->left)
 			return 0;
-		ret = scatter_hole_locked(mgr, range, room, scatter, lo, node->start);
+		ret = scatter_hole_locked(mgr, pieces, scatter, lo, max(lo, node->start));
 		if (ret)
 			return ret;
 		lo = node->start + node->size;
+		cond_resched();
 	}
 
-	return scatter_hole_locked(mgr, range, room, scatter, lo, mgr->seg->size >> PAGE_SHIFT);
+	return scatter_hole_locked(mgr, pieces, scatter, lo, max(lo, end));
 }
 
-/* Wherever there is a page. -E2BIG: it takes more runs than there is @room for. */
-static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room)
+/**
+ * tessera_pieces_free_locked() - give pages back
+ * @pieces: the pages, of a locked manager
+ */
+void tessera_pieces_free_locked(struct tessera_pieces *pieces)
+{
+	while (pieces->num)
+		drm_mm_remove_node(&pieces->runs[--pieces->num].node);
+}
+
+static int pieces_take_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces)
 {
 	struct tessera_scatter scatter;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (!may_commit_locked(mgr, range->pages))
-		return -ENOSPC;
-	range->num_runs = 0;
-	tessera_scatter_begin(&scatter, range->pages, mgr->seg->page_size >> PAGE_SHIFT);
+	tessera_scatter_begin(&scatter, pieces->pages, mgr->seg->page_size >> PAGE_SHIFT);
 	do {
-		ret = scatter_round_locked(mgr, range, room, &scatter);
+		ret = scatter_round_locked(mgr, pieces, &scatter);
 	} while (!ret && tessera_scatter_next(&scatter));
 	if (!ret && scatter.left)
 		ret = -ENOSPC;
-	if (!ret) {
-		commit_locked(mgr, range->pages);
-		return 0;
+	if (ret)
+		tessera_pieces_free_locked(pieces);
+
+	return ret;
+}
+
+static int pieces_grow(struct tessera_pieces *pieces)
+{
+	u32 room = min_t(u64, max(2 * pieces->room, 8U), pieces->pages);
+	struct tessera_run *runs = kvcalloc(room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
+
+	/* Not -ENOMEM: who leaves for here has elsewhere to go. */
+	if (!runs)
+		return -ENOSPC;
+	kvfree(pieces->runs);
+	pieces->runs = runs;
+	pieces->room = room;
+
+	return 0;
+}
+
+/**
+ * tessera_pieces_take() - take pages, wherever they are
+ * @mgr: the manager
+ * @pieces: how many, and from where on
+ * @commit: they count among those that are handed out
+ *
+ * Return: 0; -ENOSPC if there are not enough, or too little memory to say which, with nothing taken.
+ */
+int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *pieces, bool commit)
+{
+	int ret;
+
+	do {
+		ret = pieces_grow(pieces);
+		if (ret)
+			break;
+		mutex_lock(&mgr->lock);
+		ret = -ENOSPC;
+		if (may_commit_locked(mgr, commit ? pieces->pages : 0, false))
+			ret = pieces_take_locked(mgr, pieces);
+		if (!ret && commit)
+			commit_locked(mgr, pieces->pages);
+		mutex_unlock(&mgr->lock);
+	} while (ret == -E2BIG);
+	if (ret) {
+		kvfree(pieces->runs);
+		pieces->runs = NULL;
 	}
-	while (range->num_runs)
-		if (drm_mm_node_allocated(&range->runs[--range->num_runs].node))
-			drm_mm_remove_node(&range->runs[range->num_runs].node);
 
 	return ret;
 }
@@ -485,22 +297,6 @@ static void range_free(struct tessera_range *range)
 	kvfree(range->addrs);
 	tessera_departures_destroy(&range->departures);
 	kfree(range);
-}
-
-/* Runs are kept in order and in place: what is too small is given up for something larger. */
-static int range_grow(struct tessera_range *range, u32 *room)
-{
-	struct tessera_run *runs;
-
-	*room = min_t(u64, *room * 8ULL, range->pages);
-	runs = kvcalloc(*room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
-	if (!runs)
-		return -ENOMEM;
-	if (range->runs != &range->one)
-		kvfree(range->runs);
-	range->runs = runs;
-
-	return 0;
 }
 
 /* Where the GPU finds the pages of a run. */
@@ -522,39 +318,96 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 	mutex_lock(&mgr->lock);
 	tessera_range_for_each_run(run, range) {
 		if (!list_empty(&range->departures))
-			departure_add_locked(mgr, &run->node, &range->departures);
+			tessera_departures_add_locked(mgr, run->node.start, run->node.size,
+						      &range->departures);
 		drm_mm_remove_node(&run->node);
+		cond_resched();
 	}
 	mgr->committed -= tessera_range_bytes(range);
 	mutex_unlock(&mgr->lock);
 }
 
-static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range)
+/**
+ * tessera_range_set_runs() - a range has other runs
+ * @mgr: the manager
+ * @range: the range
+ * @runs: the runs, in order, filled in
+ * @num: how many
+ *
+ * What it had stays the caller's.
+ *
+ * Return: 0, or -ENOMEM with nothing changed.
+ */
+int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *range,
+			   struct tessera_run *runs, u32 num)
 {
+	dma_addr_t *addrs = NULL;
 	struct tessera_run *run;
-	u32 room = 1;
-	int ret;
 
-	for (;;) {
-		mutex_lock(&mgr->lock);
-		ret = range_scatter_locked(mgr, range, room);
-		mutex_unlock(&mgr->lock);
-		if (ret != -E2BIG)
-			break;
-		ret = range_grow(range, &room);
-		if (ret)
-			return ret;
+	if (num > 1 && !tessera_segment_is_aperture(mgr->seg)) {
+		addrs = kvcalloc(range->pages, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
+		if (!addrs)
+			return -ENOMEM;
 	}
-	if (ret || range->num_runs == 1 || tessera_segment_is_aperture(mgr->seg))
-		return ret;
-
-	range->addrs = kvcalloc(range->pages, sizeof(*range->addrs), GFP_KERNEL_ACCOUNT);
-	if (!range->addrs) {
-		range_remove(mgr, range);
-		return -ENOMEM;
-	}
+	range->runs = runs;
+	range->num_runs = num;
+	range->addrs = addrs;
 	tessera_range_for_each_run(run, range)
 		range_set_addrs(mgr, run);
+
+	return 0;
+}
+
+/* In no more memory than it takes, if there is that. */
+static void pieces_settle(struct tessera_manager *mgr, struct tessera_pieces *pieces)
+{
+	struct tessera_run *runs, *from = pieces->runs;
+	u32 i;
+
+	if (pieces->num == pieces->room && pieces->num > 1)
+		return;
+	runs = pieces->num == 1 ? &pieces->range->one :
+				  kvcalloc(pieces->num, sizeof(*runs), GFP_KERNEL_ACCOUNT);
+	if (!runs)
+		return;
+	mutex_lock(&mgr->lock);
+	for (i = 0; i < pieces->num; i++) {
+		runs[i] = (struct tessera_run) { .range = from[i].range, .at = from[i].at };
+		runs[i].node.start = from[i].node.start;
+		runs[i].node.size = from[i].node.size;
+		runs[i].node.color = from[i].node.color;
+		drm_mm_remove_node(&from[i].node);
+		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &runs[i].node));
+		cond_resched();
+	}
+	mutex_unlock(&mgr->lock);
+	kvfree(from);
+	pieces->runs = runs;
+}
+
+static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_pieces pieces = {
+		.range = range,
+		.pages = range->pages,
+		.color = TESSERA_NODE_RANGE,
+	};
+	int ret;
+
+	ret = tessera_pieces_take(mgr, &pieces, true);
+	if (ret)
+		return ret;
+	pieces_settle(mgr, &pieces);
+	ret = tessera_range_set_runs(mgr, range, pieces.runs, pieces.num);
+	if (ret) {
+		mutex_lock(&mgr->lock);
+		tessera_pieces_free_locked(&pieces);
+		mgr->committed -= tessera_range_bytes(range);
+		mutex_unlock(&mgr->lock);
+		if (pieces.runs != &range->one)
+			kvfree(pieces.runs);
+		return -ENOSPC;
+	}
 
 	return 0;
 }
@@ -719,14 +572,11 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
  */
 void tessera_manager_fini(struct tessera_manager *mgr)
 {
-	struct tessera_departure *d, *next;
-
 	ttm_resource_manager_set_used(&mgr->base, false);
 	ttm_resource_manager_cleanup(&mgr->base);
 	ttm_set_driver_manager(&mgr->tdev->ttm, mgr->seg->mem_type, NULL);
 	mutex_lock(&mgr->lock);
-	list_for_each_entry_safe(d, next, &mgr->ages, age)
-		departure_drop_locked(mgr, d);
+	tessera_departures_forget_locked(mgr);
 	mutex_unlock(&mgr->lock);
 	drm_mm_takedown(&mgr->mm);
 	mutex_destroy(&mgr->lock);
@@ -795,6 +645,7 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
 				fits = true;
 				break;
 			}
+			cond_resched();
 		}
 	}
 	mutex_unlock(&mgr->lock);
@@ -816,107 +667,15 @@ bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 	u64 start, end;
 
 	mutex_lock(&mgr->lock);
-	if (mgr->committed + need <= mgr->seg->commit)
-		drm_mm_for_each_hole(entry, &mgr->mm, start, end)
+	if (mgr->committed + need <= mgr->seg->commit) {
+		drm_mm_for_each_hole(entry, &mgr->mm, start, end) {
 			room += (end - start) << PAGE_SHIFT;
+			cond_resched();
+		}
+	}
 	mutex_unlock(&mgr->lock);
 
 	return room >= need;
-}
-
-/* The part of [start, start + pages) that is not in [other, other + pages). */
-static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pages)
-{
-	memset(left, 0, sizeof(*left));
-	left->color = TESSERA_NODE_LEFT;
-	left->size = min(pages, start > other ? start - other : other - start);
-	left->start = start > other ? start + pages - left->size : start;
-}
-
-/**
- * tessera_manager_shift() - change the place of a run
- * @mgr: the manager
- * @run: the run, its owner's reservation is held
- * @offset: the new place in bytes; may overlap the old one
- * @left: on success keeps what was left from others until tessera_manager_leave()
- *
- * Only the books change; the caller moves the contents.
- *
- * Return: 0, -EINVAL for a place that is not in the segment, or -ENOSPC if it
- * is not free, or the segment is somebody else's for the moment.
- */
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
-			  u64 offset, struct drm_mm_node *left)
-{
-	u64 pages = run->node.size;
-	u64 start = run->node.start;
-	int ret;
-
-	if (!IS_ALIGNED(offset, mgr->seg->page_size) || offset > mgr->seg->size ||
-	    mgr->seg->size - offset < pages << PAGE_SHIFT)
-		return -EINVAL;
-
-	mutex_lock(&mgr->lock);
-	if (mgr->claimed && mgr->claimed != current) {
-		mutex_unlock(&mgr->lock);
-		return -ENOSPC;
-	}
-	drm_mm_remove_node(&run->node);
-	run->node.size = pages;
-	run->node.start = offset >> PAGE_SHIFT;
-	run->node.color = TESSERA_NODE_RANGE;
-	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
-	if (ret) {
-		/* Nobody can have taken the old place meanwhile. */
-		run->node.start = start;
-		run->node.size = pages;
-		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
-	} else {
-		node_outside(left, start, run->node.start, pages);
-		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, left));
-	}
-	mutex_unlock(&mgr->lock);
-	range_set_addrs(mgr, run);
-
-	return ret;
-}
-
-/**
- * tessera_manager_unshift() - take tessera_manager_shift() back
- * @mgr: the manager
- * @run: the run
- * @offset: where it was, in bytes
- * @left: what was kept of that
- */
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
-			     u64 offset, struct drm_mm_node *left)
-{
-	u64 pages = run->node.size;
-
-	mutex_lock(&mgr->lock);
-	drm_mm_remove_node(left);
-	drm_mm_remove_node(&run->node);
-	run->node.size = pages;
-	run->node.start = offset >> PAGE_SHIFT;
-	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
-	mutex_unlock(&mgr->lock);
-	range_set_addrs(mgr, run);
-}
-
-/**
- * tessera_manager_leave() - let others have what a shifted run has left
- * @mgr: the manager
- * @left: from tessera_manager_shift()
- * @departures: one: when the contents have left it
- */
-void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *departures)
-{
-	mutex_lock(&mgr->lock);
-	departure_add_locked(mgr, left, departures);
-	drm_mm_remove_node(left);
-	mutex_unlock(&mgr->lock);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 }
 
 static bool claim_try(struct tessera_manager *mgr)

@@ -10,7 +10,6 @@
 #include <drm/drm_mm.h>
 #include <drm/ttm/ttm_resource.h>
 
-struct dma_fence;
 struct task_struct;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
@@ -20,44 +19,15 @@ struct tessera_segment;		/* segments/segment.h */
 /* Who pays for an object's place: its account, no reference taken. */
 typedef struct tessera_account *(*tessera_manager_owner_t)(struct ttm_buffer_object *tbo);
 
+/*
+ * &ttm_place.flags, beside TTM's own: in a segment that somebody else has claimed, too. They plan
+ * again.
+ */
+#define TESSERA_PLACE_PASSES	BIT(31)
+
 /* Colours of nodes, which mean nothing to drm_mm here. */
 #define TESSERA_NODE_RANGE	0
 #define TESSERA_NODE_LEFT	1
-
-/**
- * struct tessera_departure - somebody leaves a range of a segment
- *
- * The range is free for others at once; who takes a piece of it must not touch it before
- * @fence has signalled.
- */
-struct tessera_departure {
-	/** @rb: in &tessera_manager.departures */
-	struct rb_node rb;
-	/** @subtree_last: of the interval tree */
-	u64 subtree_last;
-	/** @start: first page */
-	u64 start;
-	/** @last: last page */
-	u64 last;
-	/** @age: in &tessera_manager.ages */
-	struct list_head age;
-	/** @fence: when it has left; holds a reference */
-	struct dma_fence *fence;
-	/** @list: among those of an object that is about to leave; in no tree then */
-	struct list_head list;
-};
-
-/**
- * struct tessera_fences - a few fences, one of each context
- */
-struct tessera_fences {
-	/** @fence: the fences, with a reference each */
-	struct dma_fence **fence;
-	/** @num: used elements of @fence */
-	u32 num;
-	/** @max: room in @fence */
-	u32 max;
-};
 
 /**
  * struct tessera_run - pages of a segment that follow each other
@@ -103,6 +73,26 @@ struct tessera_range {
 	struct list_head departures;
 };
 
+/**
+ * struct tessera_pieces - pages of a segment that are taken, wherever they are
+ */
+struct tessera_pieces {
+	/** @range: for which range */
+	struct tessera_range *range;
+	/** @pages: how many */
+	u64 pages;
+	/** @lo: the first that may be taken */
+	u64 lo;
+	/** @color: TESSERA_NODE_* */
+	unsigned long color;
+	/** @runs: those taken, to be freed with kvfree(); or NULL */
+	struct tessera_run *runs;
+	/** @num: elements of @runs */
+	u32 num;
+	/** @room: for how many */
+	u32 room;
+};
+
 /* Goes through the runs of a range, in the order of the object. */
 #define tessera_range_for_each_run(run, range)	\
 	for ((run) = (range)->runs; (run) < (range)->runs + (range)->num_runs; (run)++)
@@ -135,6 +125,8 @@ struct tessera_manager {
 	u64 committed;
 	/** @peak: most bytes ever handed out */
 	u64 peak;
+	/** @fixed: bytes that stay where they are, see segments/fixed.c */
+	u64 fixed;
 };
 
 static inline struct tessera_range *to_tessera_range(struct ttm_resource *res)
@@ -167,21 +159,10 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
 
-int tessera_departures_create(struct list_head *departures, u32 num);
-void tessera_departures_destroy(struct list_head *departures);
-void tessera_departures_set(struct list_head *departures, struct dma_fence *fence);
-int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
-			       const struct tessera_run *only, struct tessera_fences *fences);
-struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi);
-int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
-void tessera_fences_fini(struct tessera_fences *fences);
-
-int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
-			  u64 offset, struct drm_mm_node *left);
-void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *run,
-			     u64 offset, struct drm_mm_node *left);
-void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left,
-			   struct list_head *departures);
+int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *pieces, bool commit);
+void tessera_pieces_free_locked(struct tessera_pieces *pieces);
+int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *range,
+			   struct tessera_run *runs, u32 num);
 
 int tessera_manager_claim(struct tessera_manager *mgr);
 void tessera_manager_unclaim(struct tessera_manager *mgr);

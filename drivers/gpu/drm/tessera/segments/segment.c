@@ -114,7 +114,9 @@ int tessera_segment_init(struct tessera_device *tdev)
 
 	ret = tessera_segment_desc_check(segments->desc, num, &limits, &bad);
 	if (ret) {
-		drm_err(&tdev->drm, "segment descriptor %u is not usable\n", bad);
+		/* None at all, if the kernel has found no room for it. */
+		drm_err(&tdev->drm, "segment descriptor %u is not usable, BAR %u has %llu bytes\n",
+			bad, TSR_BAR_VRAM, limits.cpu_window_bytes);
 		return ret;
 	}
 

@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 
 #include <drm/drm_device.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
 #include "exec/job.h"
@@ -115,42 +114,4 @@ void tessera_client_close(struct drm_file *file)
 	tessera_backlog_put(client->backlog);
 	kfree(client);
 	file->driver_priv = NULL;
-}
-
-/**
- * tessera_work_begin() - begin what makes jobs
- * @tdev: the device: nobody lets go of the hardware, or resets it, until tessera_work_end()
- *
- * Return: 0, -ENODEV, or -EINTR for a fatal signal.
- */
-int tessera_work_begin(struct tessera_device *tdev)
-{
-	int ret;
-
-	ret = down_read_killable(&tdev->reset_lock);
-	if (ret)
-		return ret;
-	ret = tessera_job_queue_enter(tdev);
-	if (ret)
-		up_read(&tdev->reset_lock);
-
-	return ret;
-}
-
-/**
- * tessera_work_end() - end it
- * @tdev: the device
- * @ret: how it went
- *
- * Return: @ret, or what says better why.
- */
-int tessera_work_end(struct tessera_device *tdev, int ret)
-{
-	tessera_job_queue_leave(tdev);
-	up_read(&tdev->reset_lock);
-	/* Paging that was cancelled under way loses objects; say why. */
-	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
-		ret = -ENODEV;
-
-	return ret;
 }

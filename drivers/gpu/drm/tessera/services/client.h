@@ -41,7 +41,4 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);
 void tessera_client_close(struct drm_file *file);
 struct tessera_client *to_tessera_client(struct drm_file *file);
 
-int tessera_work_begin(struct tessera_device *tdev);
-int tessera_work_end(struct tessera_device *tdev, int ret);
-
 #endif /* __TESSERA_CLIENT_H__ */

@@ -9,8 +9,8 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "exec/leash.h"
 #include "pure/slot.h"
-#include "submit/leash.h"
 #include "vm/pt.h"
 
 struct drm_tessera_context_create;

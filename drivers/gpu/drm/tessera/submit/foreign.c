@@ -21,10 +21,10 @@
 #include <drm/drm_drv.h>
 
 #include "exec/engine.h"
+#include "exec/leash.h"
 #include "mem/bo.h"
 #include "paging/queue.h"
 #include "submit/foreign.h"
-#include "submit/leash.h"
 #include "tessera_device.h"
 
 /**

@@ -8,7 +8,7 @@
 struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
-struct tessera_leashes;		/* submit/leash.h */
+struct tessera_leashes;		/* exec/leash.h */
 
 struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usage usage);
 int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,

@@ -606,7 +606,7 @@ static void signals_write_packets(struct tessera_signals *signals, struct tesser
  * @queue: its context
  * @late: other jobs of the submission are armed already: values that were overtaken are left out
  *
- * The last thing before the job is armed that can fail. After success tessera_signals_commit() has to follow.
+ * The last thing before the job is armed that can fail. After success tessera_signals_commit() or _cancel() has to follow.
  *
  * Return: 0, or, unless @late, -EINVAL if a value has been overtaken.
  */
@@ -635,6 +635,15 @@ int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *j
 bool tessera_signals_live(const struct tessera_signals *signals, u32 index)
 {
 	return signals->at[index].live;
+}
+
+/**
+ * tessera_signals_cancel() - the job will not be armed
+ * @signals: the values, after begin
+ */
+void tessera_signals_cancel(struct tessera_signals *signals)
+{
+	mutex_unlock(&signals->set->lock);
 }
 
 /**

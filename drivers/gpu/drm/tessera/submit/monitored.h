@@ -31,6 +31,7 @@ int tessera_signals_prepare(struct tessera_signals *signals);
 int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job,
 			  const void *queue, bool late);
 bool tessera_signals_live(const struct tessera_signals *signals, u32 index);
+void tessera_signals_cancel(struct tessera_signals *signals);
 void tessera_signals_commit(struct tessera_signals *signals);
 void tessera_signals_publish(struct tessera_signals *signals);
 struct tessera_signals *tessera_signals_get(struct tessera_signals *signals);

@@ -7,6 +7,10 @@
  * another of the same submission does not run if that one failed. Called with the
  * context's lock and the objects' reservations held.
  *
+ * A part is never marked late, as paging is: only gates need to know, and where there are any nothing late gets
+ * past them (submit/foreign.c). Where there are none a part may wait for fences of others, and whoever waits for
+ * it waits for these as well; they signal in finite time, as all fences do.
+ *
  * On a device that cannot preempt, the parts of a submission have their engine to themselves from
  * the first to the last. None of them runs into its timeout, but all together may take
  * as long as their number allows. So their time is summed, with the engine's waiting for the
@@ -360,8 +364,8 @@ void tessera_part_join_group(struct tessera_part *part, struct tessera_group *gr
  * @syncs: what the submission signals
  * @late: other parts of it are armed already
  *
- * The last step that can fail. After success the part is armed and tessera_syncs_signal() called, before it is
- * pushed.
+ * The last step that can fail, but for tessera_users_begin() and what it finds. After success the part is armed and
+ * tessera_syncs_signal() called, before it is pushed; or tessera_part_unsignal() is.
  *
  * Return: 0, or, unless @late, -EINVAL if others have signalled more meanwhile.
  */
@@ -377,6 +381,16 @@ int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *s
 		part->signals = tessera_signals_get(syncs->signals);
 
 	return ret;
+}
+
+/**
+ * tessera_part_unsignal() - take tessera_part_signal() back
+ * @syncs: what the submission signals; the part is dropped next
+ */
+void tessera_part_unsignal(const struct tessera_syncs *syncs)
+{
+	if (syncs->signals)
+		tessera_signals_cancel(syncs->signals);
 }
 
 /**

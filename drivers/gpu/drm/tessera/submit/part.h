@@ -94,6 +94,7 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 void tessera_part_join_gate(struct tessera_part *part);
 void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
 int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late);
+void tessera_part_unsignal(const struct tessera_syncs *syncs);
 struct dma_fence *tessera_part_arm(struct tessera_part *part);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);

@@ -13,10 +13,12 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/userptr.h"
 #include "exec/engine_types.h"
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/instance.h"
+#include "mem/user.h"
 #include "pure/validate.h"
 #include "submit/context.h"
 #include "submit/foreign.h"
@@ -48,6 +50,7 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 	if (tessera_ioctl_bad(req->tdev, bo->root))
 		return -EINVAL;
 	alloc->size = tessera_bo_bytes(bo);
+	req->num_users += !!bo->user;
 	if (!(user->flags & DRM_TESSERA_ALLOC_WRITE))
 		return 0;
 
@@ -349,6 +352,80 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 	} while (req->foreign);
 
 	return 0;
+}
+
+/**
+ * tessera_request_is_ready() - ask whether all user memory of a submission is
+ * @req: the request
+ *
+ * Return: false if tessera_request_ready() has something to do.
+ */
+bool tessera_request_is_ready(struct tessera_request *req)
+{
+	u32 i;
+
+	for (i = 0; req->num_users && i < req->list.num_allocs; i++)
+		if (req->bos[i] && req->bos[i]->user && tessera_user_is_gone(req->bos[i]->user))
+			return false;
+
+	return true;
+}
+
+/**
+ * tessera_request_ready() - have all user memory of a submission ready
+ * @req: the request
+ * @end: see tessera_userptr_ready()
+ *
+ * Return: 0, or an error of tessera_userptr_ready().
+ */
+int tessera_request_ready(struct tessera_request *req, u64 end)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && req->num_users && i < req->list.num_allocs; i++)
+		if (req->bos[i])
+			ret = tessera_userptr_ready(req->bos[i], end);
+
+	return ret;
+}
+
+/**
+ * tessera_request_begin_users() - have user memory that a job uses stay ready until its fence is in place
+ * @req: the request, objects locked
+ * @allocs: elements of the allocation list, not NULL ones
+ * @num: how many
+ *
+ * Return: 0, to be followed by tessera_request_end_users(); or -ESTALE: to be called again after
+ * tessera_request_ready().
+ */
+int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, u32 num)
+{
+	u32 i;
+
+	if (!req->num_users)
+		return 0;
+	tessera_users_begin(req->tdev);
+	for (i = 0; i < num; i++) {
+		const struct tessera_user *user = req->bos[allocs[i]]->user;
+
+		if (user && tessera_user_is_gone(user)) {
+			tessera_users_end(req->tdev);
+			return -ESTALE;
+		}
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_request_end_users() - it is
+ * @req: the request
+ */
+void tessera_request_end_users(struct tessera_request *req)
+{
+	if (req->num_users)
+		tessera_users_end(req->tdev);
 }
 
 /**

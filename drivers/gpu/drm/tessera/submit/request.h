@@ -75,6 +75,12 @@ struct tessera_request {
 	u32 *uses;
 	/** @num_uses: length of @uses */
 	u32 num_uses;
+	/** @checked: tessera_request_check() was called, and is not to be again */
+	bool checked;
+	/** @changes: times user memory has changed before anything was armed */
+	u32 changes;
+	/** @num_users: elements of @bos that are user memory */
+	u32 num_users;
 	/** @renamed: there are instances among @bos, and they may be listed */
 	bool renamed;
 	/** @allocs: what the checks need to know of @bos */
@@ -109,6 +115,11 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 				 enum dma_resv_usage usage);
 int tessera_request_wait_foreign(struct tessera_request *req);
+
+bool tessera_request_is_ready(struct tessera_request *req);
+int tessera_request_ready(struct tessera_request *req, u64 end);
+int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, u32 num);
+void tessera_request_end_users(struct tessera_request *req);
 
 static inline bool tessera_request_writes(const struct tessera_request *req, u32 alloc)
 {

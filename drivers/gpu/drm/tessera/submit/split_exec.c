@@ -26,6 +26,7 @@
 #include "mem/bo.h"
 #include "mem/hold.h"
 #include "mem/residency.h"
+#include "mem/user.h"
 #include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -233,6 +234,25 @@ static int run_wait_for_foreign(struct tessera_split_run *run)
 	return ret;
 }
 
+/*
+ * Pages of processes. Without parts they are found with nothing held (-ESTALE); behind them others are not kept out
+ * of segments, and wait for no longer than for somebody's fence.
+ */
+static int run_ready(struct tessera_split_run *run)
+{
+	long left;
+
+	run->wait_for_room = false;
+	if (tessera_request_is_ready(run->req))
+		return 0;
+	if (!run->last)
+		return -ESTALE;
+	run_unclaim(run);
+	left = run_patience(run, 1);
+
+	return left ? tessera_request_ready(run->req, get_jiffies_64() + left) : -ETIME;
+}
+
 /* Nothing of it would run any more. */
 static int run_dropped(const struct tessera_split_run *run)
 {
@@ -247,17 +267,20 @@ static int run_window(struct tessera_split_run *run)
 {
 	struct tessera_device *tdev = run->req->tdev;
 	u32 before = run->num_parts;
-	u32 misses = 0, event;
+	u32 misses = 0, changes = 0, event;
 	int ret;
 
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			run->seen[event] = tessera_room_seen(tdev, event);
 		/* Asked behind that, or who is to wait no more could do so. */
-		ret = run_dropped(run) ?: tessera_window_run(run);
+		ret = run_dropped(run) ?: run_ready(run);
+		ret = ret ?: tessera_window_run(run);
 		/* Some of it is a window, too. */
-		if (ret == -EAGAIN && run->num_parts != before)
+		if ((ret == -EAGAIN || ret == -ESTALE) && run->num_parts != before)
 			ret = 0;
+		else if (ret == -ESTALE && run->last)
+			ret = ++changes < TESSERA_USER_TRIES ? 0 : -EBUSY;
 		else if (ret == -EAGAIN)
 			ret = run_again(run, &misses);
 		else if (ret == -EBUSY && run->wait_for_room && run->last)

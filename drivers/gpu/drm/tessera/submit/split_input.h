@@ -11,8 +11,11 @@
 #define TESSERA_FORCE_SPLIT_ALL		1
 #define TESSERA_FORCE_SPLIT_RANDOM	2
 
-/* What a part costs, in KiB of paging: two tenths of a millisecond at 1.25 GiB/s. */
-#define TESSERA_SPLIT_CUT_COST_KIB	256
+/*
+ * What a part costs, in KiB of paging: its paging waits for the job before it, and its job for the
+ * paging. With an emulated processor the two take a millisecond, in which 16 MiB are moved.
+ */
+#define TESSERA_SPLIT_CUT_COST_KIB	16384
 
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_request;		/* submit/request.h */

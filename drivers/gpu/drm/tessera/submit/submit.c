@@ -18,6 +18,7 @@
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "mem/user.h"
 #include "mem/victims.h"
 #include "segments/account.h"
 #include "segments/room.h"
@@ -159,12 +160,18 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	ret = tessera_part_signal(part, &req->syncs, false);
 	if (ret)
 		return ret;
+	ret = tessera_request_begin_users(req, req->uses, req->num_uses);
+	if (ret) {
+		tessera_part_unsignal(&req->syncs);
+		return ret;
+	}
 	tessera_part_join_gate(part);
 	fence = tessera_part_arm(part);
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i])
 			tessera_part_publish(part, req->bos[i],
 					     tessera_request_writes(req, i), req->stamp);
+	tessera_request_end_users(req);
 	tessera_syncs_signal(&req->syncs, fence);
 	tessera_part_push(part);
 
@@ -216,7 +223,7 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 
 /*
  * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: others' fences have
- * come in that were not there before the gate.
+ * come in that were not there before the gate. -ESTALE: user memory has changed.
  */
 static int submit_try(struct tessera_request *req)
 {
@@ -282,13 +289,18 @@ static int submit_whole(struct tessera_request *req)
 static int submit_locked(struct tessera_request *req, u32 *num_parts)
 {
 	struct tessera_context *ctx = req->ctx;
-	int ret = -ENOSPC;
+	int ret = 0;
 
 	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
-	ret = tessera_request_check(req);
+	/* It cannot be done twice. */
+	if (!req->checked)
+		ret = tessera_request_check(req);
 	if (ret)
 		return ret;
+	req->checked = true;
+	if (!tessera_request_is_ready(req))
+		return -ESTALE;
 
 	req->stamp = tessera_residency_next_stamp(req->tdev);
 	req->job = ctx->next_job;
@@ -305,34 +317,70 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 }
 
 /**
- * tessera_submit() - run a submission
+ * tessera_submit_begin() - look up what a submission names
+ * @req: the request; tessera_submit_end() even after a failure
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @data: what it brought; receives the number of parts, and where the fault is
+ * @data: what it brought; outlives the request
  *
- * Return: 0, or one of the errors of &struct drm_tessera_submit; then nothing was
- * run.
+ * Return: 0, or one of the errors of &struct drm_tessera_submit.
  */
-int tessera_submit(struct tessera_device *tdev, struct drm_file *file,
-		   struct xarray *contexts, struct tessera_submit_data *data)
+int tessera_submit_begin(struct tessera_request *req, struct tessera_device *tdev,
+			 struct drm_file *file, struct xarray *contexts,
+			 struct tessera_submit_data *data)
 {
-	struct tessera_request req;
+	int ret = tessera_request_init(req, tdev, file, contexts, data);
+
+	return !ret && req->ctx->space ? -EOPNOTSUPP : ret;
+}
+
+/**
+ * tessera_submit() - run it
+ * @req: the request
+ * @data: receives the number of parts
+ *
+ * Between tessera_work_begin() and tessera_work_end().
+ *
+ * Return: 0; -ESTALE: to be called again behind tessera_submit_ready(); or one of the errors of
+ * &struct drm_tessera_submit; then nothing was run.
+ */
+int tessera_submit(struct tessera_request *req, struct tessera_submit_data *data)
+{
 	u32 num_parts = 0;
 	int ret;
 
-	ret = tessera_request_init(&req, tdev, file, contexts, data);
-	if (!ret && req.ctx->space)
-		ret = -EOPNOTSUPP;
-	if (!ret)
-		ret = mutex_lock_interruptible(&req.ctx->lock);
-	if (!ret) {
-		ret = submit_locked(&req, &num_parts);
-		mutex_unlock(&req.ctx->lock);
-	}
+	ret = mutex_lock_interruptible(&req->ctx->lock);
+	if (ret)
+		return ret;
+	ret = submit_locked(req, &num_parts);
+	mutex_unlock(&req->ctx->lock);
 	data->num_parts = ret ? 0 : num_parts;
-	data->err = req.err;
-	tessera_request_fini(&req);
 
 	return ret;
+}
+
+/**
+ * tessera_submit_ready() - have user memory ready that a submission uses
+ * @req: the request, nothing of it armed; no lock is held
+ *
+ * Return: 0, or an error of tessera_userptr_ready().
+ */
+int tessera_submit_ready(struct tessera_request *req)
+{
+	return ++req->changes < TESSERA_USER_TRIES ? tessera_request_ready(req, 0) : -EBUSY;
+}
+
+/**
+ * tessera_submit_end() - forget it
+ * @req: the request; nothing is done if it has not begun, or has ended
+ * @data: receives where the fault is
+ */
+void tessera_submit_end(struct tessera_request *req, struct tessera_submit_data *data)
+{
+	if (!req->tdev)
+		return;
+	data->err = req->err;
+	tessera_request_fini(req);
+	req->tdev = NULL;
 }

@@ -6,14 +6,16 @@
  * each object, so it costs the same whatever the VM maps. The commands run unprivileged, and what they can
  * reach is what the page tables say.
  *
- * No job is queued while anything is missing that its client has listed as resident (RES-2).
+ * No job is queued while anything is missing that its client has listed as resident (RES-2), nor while page tables lead to
+ * user memory that has other pages by now (vm/restore.c).
  *
  * What others than this device signal is waited for first, with nothing held: so whoever moves an object
- * of the VM waits for jobs of this device only. Then the engine's gate, then the lock of the page tables, where
- * the job learns of the changes before it and those after it learn of the job.
+ * of the VM waits for jobs of this device only; where there are no gates these may wait for others (submit/part.c).
+ * Then the engine's gate, then the lock of the page tables, where the job learns of the changes before it and
+ * those after it learn of the job.
  *
- * A job that reaches for what is not there ends with -EFAULT, and its context is lost. The next job of a
- * context is written to the ring when the one before has ended, so that none runs behind such a one.
+ * A job that reaches for what is not there ends with -EFAULT, and its context is lost. Those of the context that are in
+ * the ring behind it are passed over by the device, which knows how each has ended; those that are not do not get there.
  *
  * Locks: the context's, then that of the page tables.
  */
@@ -23,6 +25,7 @@
 
 #include "exec/engine.h"
 #include "hw/fence.h"
+#include "mem/user.h"
 #include "segments/account.h"
 #include "submit/context.h"
 #include "submit/foreign.h"
@@ -32,6 +35,7 @@
 #include "submit/sync.h"
 #include "tessera_device.h"
 #include "vm/pt.h"
+#include "vm/restore.h"
 
 static int order_job(struct tessera_context *ctx, const struct tessera_syncs *syncs,
 		     struct tessera_job *job)
@@ -42,7 +46,7 @@ static int order_job(struct tessera_context *ctx, const struct tessera_syncs *sy
 	if (!ret)
 		ret = tessera_gate_order(ctx->tdev, ctx->engine->id, job);
 	if (!ret && ctx->vm_last)
-		tessera_job_run_after_outcome(job, ctx->vm_last);
+		tessera_job_run_behind(job, ctx->vm_last);
 
 	return ret;
 }
@@ -64,9 +68,18 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		tessera_space_end_job(ctx->space, &ctx->vm_queue, NULL);
 		return ret;
 	}
+	tessera_users_begin(ctx->tdev);
+	if (!tessera_user_space_is_good(&ctx->space->users)) {
+		tessera_users_end(ctx->tdev);
+		tessera_part_unsignal(syncs);
+		tessera_space_end_job(ctx->space, &ctx->vm_queue, NULL);
+		return -ESTALE;
+	}
 
 	tessera_part_join_gate(part);
 	fence = tessera_part_arm(part);
+	tessera_user_queue_set(&ctx->vm_queue.user, fence);
+	tessera_users_end(ctx->tdev);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
 	ctx->vm_last = tessera_job_outcome(&part->job);
@@ -188,7 +201,8 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
  * @args: what it brought, checked
  * @syncs: the kernel's copy of the sync list
  *
- * Return: 0; -EAGAIN: tessera_resident_ready() has to be called again, with nothing held; or one of the errors of
+ * Return: 0; -EAGAIN: tessera_resident_ready() has to be called again, with nothing held; -ESTALE: likewise
+ * tessera_submit_vm_ready(); or one of the errors of
  * &struct drm_tessera_submit_vm. Then nothing was run.
  */
 int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
@@ -202,6 +216,28 @@ int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct
 	if (!ctx)
 		return -ENOENT;
 	ret = submit_to(ctx, file, fences, args, syncs);
+	tessera_context_put(ctx);
+
+	return ret;
+}
+
+/**
+ * tessera_submit_vm_ready() - have a context's page tables lead to user memory as it is
+ * @contexts: the client's contexts
+ * @id: which of them
+ *
+ * No lock may be held.
+ *
+ * Return: 0, -ENOENT, or an error of tessera_restore().
+ */
+int tessera_submit_vm_ready(struct xarray *contexts, u32 id)
+{
+	struct tessera_context *ctx = tessera_context_lookup(contexts, id);
+	int ret;
+
+	if (!ctx)
+		return -ENOENT;
+	ret = ctx->space ? tessera_restore(ctx->space) : 0;
 	tessera_context_put(ctx);
 
 	return ret;

@@ -16,4 +16,6 @@ int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct
 		      const struct drm_tessera_submit_vm *args,
 		      const struct drm_tessera_sync *syncs);
 
+int tessera_submit_vm_ready(struct xarray *contexts, u32 id);
+
 #endif /* __TESSERA_SUBMIT_VM_H__ */

@@ -19,8 +19,8 @@
 #include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "exec/job.h"
+#include "exec/leash.h"
 #include "submit/foreign.h"
-#include "submit/leash.h"
 #include "submit/monitored.h"
 #include "submit/sync.h"
 

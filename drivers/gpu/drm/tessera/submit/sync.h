@@ -10,7 +10,7 @@ struct drm_tessera_sync;
 struct tessera_device;
 struct tessera_engine;		/* exec/engine_types.h */
 struct tessera_job;		/* exec/job.h */
-struct tessera_leashes;		/* submit/leash.h */
+struct tessera_leashes;		/* exec/leash.h */
 struct tessera_monitored_set;	/* submit/monitored.c */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_signals;		/* submit/monitored.c */

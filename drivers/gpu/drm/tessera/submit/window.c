@@ -226,7 +226,10 @@ static int order_part(struct tessera_split_run *run, struct tessera_part *part)
 	return tessera_gate_order_group(req->tdev, req->ctx->engine->id, &part->job);
 }
 
-/* The last one signals what the submission does; tessera_part_signal() was called for it. */
+/*
+ * The last one signals what the submission does; tessera_part_signal() was called for it, and
+ * tessera_request_begin_users() for each.
+ */
 static void push_part(struct tessera_split_run *run, struct tessera_part *part, bool last)
 {
 	struct tessera_request *req = run->req;
@@ -237,6 +240,7 @@ static void push_part(struct tessera_split_run *run, struct tessera_part *part, 
 	for (i = 0; i < run->num_used; i++)
 		tessera_part_publish(part, req->bos[run->used[i]],
 				     tessera_request_writes(req, run->used[i]), req->stamp);
+	tessera_request_end_users(req);
 	if (last)
 		tessera_syncs_signal(&req->syncs, tessera_job_finished(&part->job));
 	tessera_part_push(part);
@@ -288,6 +292,11 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	if (!ret && last)
 		ret = tessera_part_signal(part, &req->syncs, run->last);
+	if (!ret) {
+		ret = tessera_request_begin_users(req, run->used, run->num_used);
+		if (ret && last)
+			tessera_part_unsignal(&req->syncs);
+	}
 	if (ret) {
 		tessera_part_put(part);
 		return ret;
@@ -304,6 +313,12 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 
 /* ---- The plan -------------------------------------------------------------- */
 
+/* It may be scanned out since the plan was made. */
+static int evict_planned(struct tessera_bo *bo)
+{
+	return tessera_bo_is_fixed(bo) ? -EAGAIN : tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
+}
+
 /* The object may have left that place since, or by the plan itself. */
 static int evict_foreign(struct tessera_split_run *run, const struct tessera_split_model *model,
 			 u32 index)
@@ -318,7 +333,7 @@ static int evict_foreign(struct tessera_split_run *run, const struct tessera_spl
 	if (tessera_hold_keeps_off(bo, run->seniority))
 		return -EAGAIN;
 
-	return tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
+	return evict_planned(bo);
 }
 
 static int run_op(struct tessera_split_run *run, const struct tessera_split_model *model,
@@ -330,7 +345,7 @@ static int run_op(struct tessera_split_run *run, const struct tessera_split_mode
 	case TESSERA_SPLIT_EVICT_FOREIGN:
 		return evict_foreign(run, model, op->id);
 	case TESSERA_SPLIT_EVICT:
-		return tessera_victims_evict(req->bos[op->id], TESSERA_EVICT_PLAN);
+		return evict_planned(req->bos[op->id]);
 	case TESSERA_SPLIT_MOVE:
 	case TESSERA_SPLIT_PAGE_IN:
 		return tessera_residency_place(req->bos[op->id], op->seg, op->off);
@@ -558,7 +573,7 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  *
  * Called with the context's lock, and nothing else but claims.
  *
- * Return: 0; -EAGAIN if others interfered, to be called again; -EBUSY with
+ * Return: 0; -EAGAIN if others interfered, to be called again; -ESTALE, behind tessera_request_ready(); -EBUSY with
  * &tessera_split_run.wait_for_room set; -EINPROGRESS with &tessera_request.foreign set, and
  * nothing armed by this call; -EINTR, -ENODEV; or the error the submission ends
  * with.
@@ -604,6 +619,7 @@ int tessera_window_close(struct tessera_split_run *run, int error)
 	tessera_job_run_after(&part->job, &run->last->job);
 	run->num_used = 0;
 	tessera_part_signal(part, &req->syncs, true);
+	tessera_request_begin_users(req, NULL, 0);
 	push_part(run, part, true);
 	/* Not a part that the user's commands are in. */
 	run->num_parts--;

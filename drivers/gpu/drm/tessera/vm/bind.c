@@ -360,12 +360,14 @@ static int bind_prepare(struct bind *bind)
 
 /*
  * An object has one place where it is listed, and it leaves that. This may have been all that kept the object: jobs may
- * use it until the batch is over, so it does not go before it has that fence.
+ * use it until the batch is over, so it does not go before it has that fence. Nor does user memory forget the VM.
  */
 static void mapping_died(struct bind *bind, struct drm_gpuva *va)
 {
 	if (va->gem.obj)
 		drm_gem_object_get(va->gem.obj);
+	if (va->gem.obj && gem_to_tessera_bo(va->gem.obj)->user)
+		to_tessera_mapping(va)->left = drm_gpuvm_bo_get(va->vm_bo);
 	drm_gpuva_unlink(va);
 	bind->vm->num_mappings--;
 	list_add(&va->gem.entry, &bind->dead);
@@ -385,13 +387,14 @@ static int step_map(struct drm_gpuva_op *step, void *priv)
 	if (op->bo) {
 		op->vm_bo = drm_gpuvm_bo_obtain_prealloc(op->vm_bo);
 		drm_gpuva_link(&mapping->base, op->vm_bo);
+		tessera_vm_bo_join(op->vm_bo);
 		/* Jobs do not say that they write it. */
 		op->bo->copy_valid = false;
 	}
 	if (op_source(op, &source)) {
 		tessera_space_map(bind->vm->space, op->args->address, op->args->range, &source);
 		if (op->bo)
-			to_tessera_vm_bo(op->vm_bo)->shown = true;
+			tessera_vm_bo_show(op->vm_bo, true);
 	}
 
 	return 0;
@@ -498,6 +501,7 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec)
 {
 	struct drm_gem_object *obj;
 	struct dma_fence *fence;
+	struct drm_gpuva *va;
 	int ret;
 	u32 i;
 
@@ -511,6 +515,8 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec)
 	/* Whoever frees memory that was unmapped waits until that is so. */
 	drm_exec_for_each_locked_object(exec, obj)
 		dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	list_for_each_entry(va, &bind->dead, gem.entry)
+		drm_gpuvm_bo_put(to_tessera_mapping(va)->left);
 	for (i = 0; i < bind->num_ops; i++)
 		if (bind->ops[i].bo)
 			tessera_remap_settle(bind->ops[i].bo);

@@ -16,6 +16,7 @@
  * Locks: the object's reservation, then &tessera_resident_set.lock.
  */
 
+#include <kunit/visibility.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -55,6 +56,7 @@ struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
 {
 	return xa_load(&set->listings, bo->id);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_find);
 
 /**
  * tessera_listing_add() - list an object once more
@@ -89,6 +91,7 @@ int tessera_listing_add(struct tessera_resident_set *set, struct tessera_bo *bo)
 
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_add);
 
 /**
  * tessera_listing_drop() - take some of it back
@@ -117,6 +120,7 @@ bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
 
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_drop);
 
 /**
  * tessera_listing_close() - &tessera_resident_ops.close
@@ -138,6 +142,7 @@ void tessera_listing_close(struct tessera_bo *bo, struct drm_file *file)
 			tessera_listing_drop(listing, listing->count);
 	dma_resv_unlock(bo->tbo.base.resv);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_close);
 
 /**
  * tessera_listing_get_evicted() - take references to what was moved out
@@ -164,6 +169,7 @@ u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera
 
 	return num;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_get_evicted);
 
 /* ---- Moves ------------------------------------------------------------------------ */
 
@@ -244,6 +250,7 @@ void tessera_listing_init(struct tessera_device *tdev)
 {
 	tdev->resident_ops = &listing_ops;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_init);
 
 /**
  * tessera_resident_set_create() - make a list
@@ -274,6 +281,7 @@ struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *
 
 	return set;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_resident_set_create);
 
 /**
  * tessera_resident_set_get() - take a reference
@@ -306,3 +314,4 @@ void tessera_resident_set_put(struct tessera_resident_set *set)
 {
 	kref_put(&set->ref, set_release);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_resident_set_put);

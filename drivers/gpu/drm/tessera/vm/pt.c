@@ -209,6 +209,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&space->pool);
 	INIT_LIST_HEAD(&space->released);
 	INIT_LIST_HEAD(&space->queues);
+	tessera_user_space_init(&space->users);
 	space->tdev = tdev;
 	space->account = tessera_account_get(account);
 	space->resident = tessera_resident_set_get(resident);
@@ -361,6 +362,7 @@ void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_q
 {
 	mutex_lock(&space->lock);
 	list_add_tail(&queue->node, &space->queues);
+	tessera_user_queue_add(space->tdev, &space->users, &queue->user);
 	mutex_unlock(&space->lock);
 }
 
@@ -373,6 +375,7 @@ void tessera_space_remove_queue(struct tessera_space *space, struct tessera_spac
 {
 	mutex_lock(&space->lock);
 	list_del(&queue->node);
+	tessera_user_queue_remove(space->tdev, &queue->user);
 	mutex_unlock(&space->lock);
 	dma_fence_put(queue->last);
 }
@@ -845,9 +848,13 @@ void tessera_space_end_job(struct tessera_space *space, struct tessera_space_que
 	mutex_unlock(&space->lock);
 }
 
-/* ---- The device ------------------------------------------------------------ */
-
-static struct dma_fence *find_job(struct tessera_space *space)
+/**
+ * tessera_space_find_job() - look for a job that has not ended
+ * @space: the tables
+ *
+ * Return: the fence of one, with a reference; or NULL.
+ */
+struct dma_fence *tessera_space_find_job(struct tessera_space *space)
 {
 	struct tessera_space_queue *queue;
 	struct dma_fence *fence = NULL;
@@ -861,6 +868,8 @@ static struct dma_fence *find_job(struct tessera_space *space)
 	return fence;
 }
 
+/* ---- The device ------------------------------------------------------------ */
+
 static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 {
 	struct dma_fence *fence = NULL;
@@ -868,7 +877,7 @@ static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 
 	mutex_lock(&tdev->spaces->lock);
 	list_for_each_entry(space, &tdev->spaces->list, node)
-		fence = fence ?: find_job(space);
+		fence = fence ?: tessera_space_find_job(space);
 	mutex_unlock(&tdev->spaces->lock);
 
 	return fence;
@@ -882,7 +891,7 @@ static void lose_busy(struct tessera_device *tdev)
 
 	mutex_lock(&tdev->spaces->lock);
 	list_for_each_entry(space, &tdev->spaces->list, node) {
-		fence = find_job(space);
+		fence = tessera_space_find_job(space);
 		if (fence)
 			atomic_set(&space->lost, 1);
 		dma_fence_put(fence);

@@ -7,9 +7,10 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+#include "exec/leash.h"
+#include "mem/user.h"
 #include "paging/queue.h"
 #include "pure/page_table.h"
-#include "submit/leash.h"
 
 struct dma_fence;
 struct tessera_account;		/* segments/account.h */
@@ -65,6 +66,8 @@ struct tessera_space {
 	struct dma_fence *update;
 	/** @queues: &struct tessera_space_queue */
 	struct list_head queues;
+	/** @users: user memory they lead to; under its own lock */
+	struct tessera_user_space users;
 };
 
 /**
@@ -75,6 +78,8 @@ struct tessera_space_queue {
 	struct list_head node;
 	/** @last: fence of the last job, or NULL; likewise */
 	struct dma_fence *last;
+	/** @user: the same, for who changes user memory */
+	struct tessera_user_queue user;
 };
 
 /**
@@ -143,6 +148,7 @@ struct dma_fence *tessera_space_find_late(struct tessera_space *space);
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate);
 void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
 			   struct dma_fence *fence);
+struct dma_fence *tessera_space_find_job(struct tessera_space *space);
 
 void tessera_space_suspend(struct tessera_device *tdev);
 void tessera_space_resume(struct tessera_device *tdev);

@@ -22,6 +22,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_gpuvm.h>
+#include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
 #include "exec/job.h"
@@ -29,6 +30,7 @@
 #include "mem/coherence.h"
 #include "paging/cache.h"
 #include "paging/queue.h"
+#include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
@@ -64,17 +66,25 @@ struct remap_space {
 	bool shows;
 };
 
-/* Tables of pages that mappings have been seen in. */
-struct remap_seen {
+/* What it takes to change mappings. */
+struct remap_need {
+	u32 writes, tables;
+	/* Entries are written from lists. */
+	bool lists;
+	/* Tables of pages that mappings have been seen in, of one object. */
 	u64 block[64];
+};
+
+/* Where an object is; the segment is NULL for system memory. */
+struct remap_place {
+	const struct tessera_segment *seg;
+	const struct tessera_range *range;
 };
 
 struct tessera_remap {
 	struct tessera_bo *bo;
 	struct tessera_paging_batch *batch;
-	/* Segments, NULL for system memory, and where in the new one. */
-	const struct tessera_segment *from, *to;
-	const struct tessera_range *to_range;
+	struct remap_place to;
 	struct remap_space *spaces;
 	u32 num_spaces;
 	bool locked;
@@ -114,6 +124,11 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 	}
 
 	return true;
+}
+
+static struct tessera_bo *bo_of(struct drm_gpuvm_bo *vm_bo)
+{
+	return gem_to_tessera_bo(vm_bo->obj);
 }
 
 static bool is_shown(struct drm_gpuvm_bo *vm_bo)
@@ -206,10 +221,10 @@ static struct tessera_remap *remap_alloc(struct tessera_bo *bo)
 }
 
 /* What one more mapping takes that is in a table with one seen before: nothing. Not all are remembered. */
-static bool seen_before(struct remap_seen *seen, const struct drm_gpuva *va)
+static bool seen_before(struct remap_need *need, const struct drm_gpuva *va)
 {
 	u64 block = va->va.addr / TESSERA_PT_BLOCK;
-	u64 *at = &seen->block[block % ARRAY_SIZE(seen->block)];
+	u64 *at = &need->block[block % ARRAY_SIZE(need->block)];
 
 	if ((va->va.addr + va->va.range - 1) / TESSERA_PT_BLOCK != block)
 		return false;
@@ -220,36 +235,76 @@ static bool seen_before(struct remap_seen *seen, const struct drm_gpuva *va)
 	return false;
 }
 
+static void need_add(struct remap_need *need, const struct drm_gpuva *va,
+		     const struct tessera_pt_source *source)
+{
+	if (source && source->pages)
+		need->lists = true;
+	if (seen_before(need, va)) {
+		need->lists = true;
+		return;
+	}
+	need->writes += tessera_pt_writes_bound(va->va.addr, va->va.range, source);
+	if (source)
+		need->tables += tessera_pt_tables_bound(va->va.addr, va->va.range, source);
+}
+
+/*
+ * What it takes to have all mappings of an object lead to a place.
+ *
+ * Return: false if that is more than @max, or that place is not for them.
+ */
+static bool need_measure(struct remap_need *need, struct drm_gpuvm_bo *vm_bo,
+			 const struct remap_place *place, u32 max)
+{
+	struct tessera_pt_source source;
+	struct drm_gpuva *va;
+
+	memset(need->block, 0, sizeof(need->block));
+	drm_gpuvm_bo_for_each_va(va, vm_bo) {
+		if (place && !tessera_remap_source(bo_of(vm_bo), place->seg, place->range,
+						   to_tessera_mapping(va), &source))
+			return false;
+		need_add(need, va, place ? &source : NULL);
+		if (need->tables + need->writes > max)
+			return false;
+	}
+
+	return true;
+}
+
+/* Has them do so. */
+static void remap_point(struct tessera_space *space, struct drm_gpuvm_bo *vm_bo,
+			const struct remap_place *place)
+{
+	struct tessera_pt_source source;
+	struct drm_gpuva *va;
+
+	drm_gpuvm_bo_for_each_va(va, vm_bo) {
+		if (!place)
+			tessera_space_unmap(space, va->va.addr, va->va.range);
+		else if (tessera_remap_source(bo_of(vm_bo), place->seg, place->range,
+					      to_tessera_mapping(va), &source))
+			tessera_space_map(space, va->va.addr, va->va.range, &source);
+	}
+}
+
 static int remap_make_room_out(struct tessera_remap *remap, struct remap_space *rs)
 {
-	struct drm_gpuvm_bo *vm_bo = rs->vm_bo;
-	struct remap_seen seen = { };
-	struct drm_gpuva *va;
-	bool lists = false;
-	u32 writes = 0;
+	struct remap_need need = { };
 
 	rs->change = tessera_pt_change_create(rs->space);
 	if (!rs->change)
 		return -ENOMEM;
-	if (!rs->hides)
+	if (!rs->hides || !need_measure(&need, rs->vm_bo, NULL, rs->left))
 		return 0;
-	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (seen_before(&seen, va)) {
-			lists = true;
-			continue;
-		}
-		writes += tessera_pt_writes_bound(va->va.addr, va->va.range, NULL);
-		if (writes > rs->left)
-			return 0;
-	}
-	rs->left -= writes;
+	rs->left -= need.writes;
 
-	return tessera_pt_room_init(&rs->out, remap->batch, writes, lists);
+	return tessera_pt_room_init(&rs->out, remap->batch, need.writes, need.lists);
 }
 
 /* &tessera_vm_ops.begin */
-static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch,
-					 const struct tessera_segment *from)
+static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch)
 {
 	struct tessera_remap *remap;
 	int ret = 0;
@@ -263,7 +318,6 @@ static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_p
 	if (!remap)
 		return ERR_PTR(-ENOMEM);
 	remap->batch = batch;
-	remap->from = from;
 	for (i = 0; !ret && i < remap->num_spaces; i++) {
 		remap->spaces[i].left = max(MAX_WRITES / remap->num_spaces, MIN_WRITES);
 		ret = remap_make_room_out(remap, &remap->spaces[i]);
@@ -278,33 +332,15 @@ static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_p
 
 static int remap_make_room_in(struct tessera_remap *remap, struct remap_space *rs)
 {
-	struct drm_gpuvm_bo *vm_bo = rs->vm_bo;
-	struct tessera_pt_source source;
-	struct remap_seen seen = { };
-	u32 writes = 0, tables = 0;
-	struct drm_gpuva *va;
-	bool lists = false;
+	struct remap_need need = { };
 
-	if (!tessera_listing_find(set_of(vm_bo), remap->bo))
+	if (!tessera_listing_find(set_of(rs->vm_bo), remap->bo) ||
+	    !need_measure(&need, rs->vm_bo, &remap->to, rs->left))
 		return 0;
-	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (!tessera_remap_source(remap->bo, remap->to, remap->to_range,
-					  to_tessera_mapping(va), &source))
-			return 0;
-		if (seen_before(&seen, va)) {
-			lists = true;
-			continue;
-		}
-		tables += tessera_pt_tables_bound(va->va.addr, va->va.range, &source);
-		writes += tessera_pt_writes_bound(va->va.addr, va->va.range, &source);
-		lists |= !!source.pages;
-		if (tables + writes > rs->left)
-			return 0;
-	}
-	rs->tables = tables;
+	rs->tables = need.tables;
 	rs->shows = true;
 
-	return tessera_pt_room_init(&rs->in, remap->batch, writes, lists);
+	return tessera_pt_room_init(&rs->in, remap->batch, need.writes, need.lists);
 }
 
 /* &tessera_vm_ops.arrive */
@@ -316,11 +352,9 @@ static int remap_arrive(struct tessera_remap *remap, const struct tessera_segmen
 
 	if (!remap || !to)
 		return 0;
-	remap->to = to;
-	remap->to_range = range;
+	remap->to = (struct remap_place) { .seg = to, .range = range };
 	if (tessera_segment_is_aperture(to))
-		tessera_coherence_for_job(remap->bo,
-					  !(remap->bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
+		tessera_coherence_for_job(remap->bo, tessera_listing_writes(remap->bo));
 	for (i = 0; !ret && i < remap->num_spaces; i++)
 		ret = remap_make_room_in(remap, &remap->spaces[i]);
 
@@ -347,39 +381,17 @@ static void remap_unlock(struct tessera_remap *remap)
 	remap->locked = false;
 }
 
-static void remap_unmap(struct remap_space *rs)
-{
-	struct drm_gpuvm_bo *vm_bo = rs->vm_bo;
-	struct drm_gpuva *va;
-
-	drm_gpuvm_bo_for_each_va(va, vm_bo)
-		tessera_space_unmap(rs->space, va->va.addr, va->va.range);
-}
-
-static void remap_map(struct tessera_remap *remap, struct remap_space *rs)
-{
-	struct drm_gpuvm_bo *vm_bo = rs->vm_bo;
-	struct tessera_pt_source source;
-	struct drm_gpuva *va;
-
-	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (tessera_remap_source(remap->bo, remap->to, remap->to_range,
-					 to_tessera_mapping(va), &source))
-			tessera_space_map(rs->space, va->va.addr, va->va.range, &source);
-	}
-}
-
 static void remap_apply(struct tessera_remap *remap, struct remap_space *rs)
 {
 	if (rs->hides) {
-		remap_unmap(rs);
+		remap_point(rs->space, rs->vm_bo, NULL);
 		tessera_space_emit(rs->space, &rs->out);
 	}
 	if (rs->shows) {
-		remap_map(remap, rs);
+		remap_point(rs->space, rs->vm_bo, &remap->to);
 		tessera_space_emit(rs->space, &rs->in);
 	}
-	to_tessera_vm_bo(rs->vm_bo)->shown = rs->shows;
+	tessera_vm_bo_show(rs->vm_bo, rs->shows);
 	tessera_space_attach(rs->space, rs->change, remap->batch);
 	rs->change = NULL;
 	tessera_space_trim(rs->space);
@@ -430,23 +442,38 @@ static void remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 /* &tessera_vm_ops.drop */
 static void remap_drop(struct tessera_bo *bo)
 {
-	struct remap_space rs = { };
 	struct drm_gpuvm_bo *vm_bo;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
+		struct tessera_space *space = to_tessera_vm(vm_bo->vm)->space;
+
 		if (!is_shown(vm_bo))
 			continue;
-		rs.vm_bo = vm_bo;
-		rs.space = to_tessera_vm(vm_bo->vm)->space;
-		mutex_lock(&rs.space->lock);
-		remap_unmap(&rs);
-		tessera_space_forget(rs.space);
-		mutex_unlock(&rs.space->lock);
-		to_tessera_vm_bo(vm_bo)->shown = false;
+		mutex_lock(&space->lock);
+		remap_point(space, vm_bo, NULL);
+		tessera_space_forget(space);
+		tessera_vm_bo_show(vm_bo, false);
+		mutex_unlock(&space->lock);
 	}
 	tell_lists(bo);
+}
+
+/* &tessera_vm_ops.users */
+static struct dma_fence *remap_users(struct tessera_bo *bo)
+{
+	struct dma_fence *fence = NULL;
+	struct drm_gpuvm_bo *vm_bo;
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
+		if (!fence && is_shown(vm_bo))
+			fence = tessera_space_find_job(to_tessera_vm(vm_bo->vm)->space) ?:
+				tessera_space_find_late(to_tessera_vm(vm_bo->vm)->space);
+
+	return fence;
 }
 
 static const struct tessera_vm_ops remap_ops = {
@@ -455,6 +482,7 @@ static const struct tessera_vm_ops remap_ops = {
 	.change = remap_change,
 	.end = remap_end,
 	.drop = remap_drop,
+	.users = remap_users,
 };
 
 /* ---- Where the object stays ------------------------------------------------ */
@@ -465,8 +493,7 @@ struct group {
 	bool show;
 	struct drm_gpuvm_bo *vm_bos[GROUP_OBJECTS];
 	u32 num;
-	u32 writes, tables;
-	bool lists;
+	struct remap_need need;
 	struct tessera_paging_batch batch;
 	struct tessera_pt_change *change;
 	struct tessera_pt_room room;
@@ -474,43 +501,18 @@ struct group {
 	struct tessera_fences *fences;
 };
 
-static struct tessera_bo *bo_of(struct drm_gpuvm_bo *vm_bo)
+/* Where a group's object is now, NULL if its addresses are to lead nowhere. */
+static const struct remap_place *group_place(const struct group *group,
+					     struct drm_gpuvm_bo *vm_bo, struct remap_place *place)
 {
-	return gem_to_tessera_bo(vm_bo->obj);
-}
+	if (!group->show)
+		return NULL;
+	*place = (struct remap_place) {
+		.seg = tessera_bo_segment(bo_of(vm_bo)),
+		.range = tessera_bo_range(bo_of(vm_bo)),
+	};
 
-/* Where an object is, to be mapped. */
-static bool source_now(struct tessera_bo *bo, struct drm_gpuva *va,
-		       struct tessera_pt_source *source)
-{
-	return tessera_remap_source(bo, tessera_bo_segment(bo), tessera_bo_range(bo),
-				    to_tessera_mapping(va), source);
-}
-
-/* What an object takes. */
-static bool group_measure(struct group *group, struct drm_gpuvm_bo *vm_bo)
-{
-	struct tessera_pt_source source, *there = NULL;
-	struct remap_seen seen = { };
-	struct drm_gpuva *va;
-
-	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (group->show) {
-			if (!source_now(bo_of(vm_bo), va, &source))
-				return false;
-			there = &source;
-			group->lists |= !!source.pages;
-		}
-		if (seen_before(&seen, va)) {
-			group->lists = true;
-			continue;
-		}
-		group->writes += tessera_pt_writes_bound(va->va.addr, va->va.range, there);
-		if (there)
-			group->tables += tessera_pt_tables_bound(va->va.addr, va->va.range, there);
-	}
-
-	return true;
+	return place;
 }
 
 /* Bytes that are on their way come first, and failing that they are not to be found. */
@@ -536,7 +538,8 @@ static int group_prepare(struct group *group)
 				       GFP_KERNEL_ACCOUNT);
 	if (!group->change->lost)
 		return -ENOMEM;
-	ret = tessera_pt_room_init(&group->room, &group->batch, group->writes, group->lists);
+	ret = tessera_pt_room_init(&group->room, &group->batch, group->need.writes,
+				   group->need.lists);
 	if (!ret)
 		ret = tessera_paging_prepare(&group->batch, NULL);
 	for (i = 0; !ret && i < group->num; i++) {
@@ -552,16 +555,10 @@ static int group_prepare(struct group *group)
 
 static void group_change(struct group *group, struct drm_gpuvm_bo *vm_bo)
 {
-	struct tessera_pt_source source;
-	struct drm_gpuva *va;
+	struct remap_place place;
 
-	drm_gpuvm_bo_for_each_va(va, vm_bo) {
-		if (!group->show)
-			tessera_space_unmap(group->space, va->va.addr, va->va.range);
-		else if (source_now(bo_of(vm_bo), va, &source))
-			tessera_space_map(group->space, va->va.addr, va->va.range, &source);
-	}
-	to_tessera_vm_bo(vm_bo)->shown = group->show;
+	remap_point(group->space, vm_bo, group_place(group, vm_bo, &place));
+	tessera_vm_bo_show(vm_bo, group->show);
 }
 
 static struct dma_fence *group_push(struct group *group)
@@ -575,7 +572,7 @@ static struct dma_fence *group_push(struct group *group)
 	if (atomic_read(&space->lost))
 		ret = -EIO;
 	if (!ret)
-		ret = tessera_space_reserve(space, group->tables);
+		ret = tessera_space_reserve(space, group->need.tables);
 	if (!ret)
 		ret = tessera_space_order(space, &group->batch, !group->show);
 	if (ret) {
@@ -632,9 +629,7 @@ static int group_end(struct group *group)
 	group->change = NULL;
 	group->room = (struct tessera_pt_room) { };
 	group->num = 0;
-	group->writes = 0;
-	group->tables = 0;
-	group->lists = false;
+	group->need = (struct remap_need) { };
 
 	return ret;
 }
@@ -642,14 +637,15 @@ static int group_end(struct group *group)
 static int group_add(struct group *group, struct drm_gpuvm_bo *vm_bo)
 {
 	struct tessera_space *space = to_tessera_vm(vm_bo->vm)->space;
+	struct remap_place place;
 	int ret = 0;
 
-	if (group->space != space || group->num == GROUP_OBJECTS || group->writes > MAX_WRITES)
+	if (group->space != space || group->num == GROUP_OBJECTS || group->need.writes > MAX_WRITES)
 		ret = group_end(group);
 	if (ret)
 		return ret;
 	group->space = space;
-	if (group_measure(group, vm_bo))
+	if (need_measure(&group->need, vm_bo, group_place(group, vm_bo, &place), U32_MAX))
 		group->vm_bos[group->num++] = vm_bo;
 
 	return 0;

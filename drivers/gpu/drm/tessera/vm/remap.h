@@ -6,7 +6,7 @@
 
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
-struct tessera_fences;		/* segments/manager.h */
+struct tessera_fences;		/* segments/departure.h */
 struct tessera_mapping;		/* vm/vm.h */
 struct tessera_pt_source;	/* vm/pt.h */
 struct tessera_range;		/* segments/manager.h */

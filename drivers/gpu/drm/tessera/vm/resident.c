@@ -18,7 +18,6 @@
 #include <linux/dma-fence-array.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
-#include <linux/rwsem.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -28,14 +27,17 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/userptr.h"
 #include "exec/engine.h"
 #include "exec/job.h"
 #include "exec/quota.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "mem/user.h"
 #include "mem/victims.h"
 #include "pure/trim.h"
 #include "segments/account.h"
+#include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -103,7 +105,9 @@ static void put_bos(struct tessera_bo **bos, u32 num)
 			tessera_bo_put(bos[num]);
 }
 
-static int get_bos(struct drm_file *file, const u32 *handles, struct tessera_bo **bos, u32 num)
+/* @failed: receives the index of a handle that is not known. */
+static int get_bos(struct drm_file *file, const u32 *handles, struct tessera_bo **bos, u32 num,
+		   u32 *failed)
 {
 	u32 i;
 
@@ -111,6 +115,7 @@ static int get_bos(struct drm_file *file, const u32 *handles, struct tessera_bo 
 		bos[i] = tessera_bo_lookup(file, handles[i]);
 		if (!bos[i]) {
 			put_bos(bos, i);
+			*failed = i;
 			return -ENOENT;
 		}
 	}
@@ -166,11 +171,27 @@ static int make_lock(struct make *make)
 	return ret;
 }
 
-/* Only what is asked for is counted; what has been moved out has been. */
+/* Take what is listed no more to the front, as often as each was listed. Returns how many there are. */
+static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
+{
+	u32 i, gone = 0;
+
+	for (i = 0; i < num; i++) {
+		if (!tessera_listing_drop(tessera_listing_find(set, bos[i]), 1))
+			continue;
+		swap(bos[gone], bos[i]);
+		gone++;
+	}
+
+	return gone;
+}
+
+/* Only what is asked for is counted; what has been moved out has been. Some of it may be shown. */
 static void make_unlist(struct make *make, u32 end)
 {
-	while (end-- > make->num_back)
-		tessera_listing_drop(tessera_listing_find(make->set, make->bos[end]), 1);
+	struct tessera_bo **bos = make->bos + make->num_back;
+
+	tessera_remap_hide(make->set, bos, drop_bos(make->set, bos, end - make->num_back));
 }
 
 static int make_list(struct make *make)
@@ -329,6 +350,13 @@ static int make_sum(struct make *make)
 	return -ENOSPC;
 }
 
+/* What has been moved out is none of those that are asked for. */
+static void make_blame(struct make *make, u32 index, int error)
+{
+	if (index >= make->num_back && (error == -EINVAL || error == -EBUSY || error == -EIO))
+		make->answer->failed = index - make->num_back;
+}
+
 static int make_place_all(struct make *make)
 {
 	u32 i;
@@ -338,8 +366,10 @@ static int make_place_all(struct make *make)
 		ret = make_place(make, i);
 		if (ret == -ENOSPC)
 			return make->rules.evictions ? make_sum(make) : -EINPROGRESS;
-		if (ret)
+		if (ret) {
+			make_blame(make, i, ret);
 			return ret;
+		}
 		cond_resched();
 		/* Nothing is armed but paging, which stands. */
 		if (signal_pending(current))
@@ -434,9 +464,9 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 {
 	int ret, idx;
 
-	if (!drm_dev_enter(&make->set->tdev->drm, &idx))
-		return -ENODEV;
 	ret = make_collect(make, bos, num);
+	if (!ret && !drm_dev_enter(&make->set->tdev->drm, &idx))
+		ret = -ENODEV;
 	if (!ret) {
 		drm_exec_init(&make->exec, DRM_EXEC_INTERRUPTIBLE_WAIT |
 					   DRM_EXEC_IGNORE_DUPLICATES, make->num);
@@ -452,9 +482,9 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 		if (!ret)
 			ret = make_locked(make);
 		drm_exec_fini(&make->exec);
+		drm_dev_exit(idx);
 	}
 	make_put(make);
-	drm_dev_exit(idx);
 
 	return ret;
 }
@@ -469,18 +499,9 @@ static int make_round(struct make *make, struct tessera_bo **bos, u32 num)
 	int ret;
 
 	tessera_victims_forget(&make->rules);
-	ret = down_read_killable(&tdev->reset_lock);
-	if (ret)
-		return ret;
-	ret = tessera_job_queue_enter(tdev);
-	if (!ret) {
-		ret = make_once(make, bos, num);
-		tessera_job_queue_leave(tdev);
-	}
-	up_read(&tdev->reset_lock);
-	/* Paging that was cancelled under way loses objects; say why. */
-	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
-		ret = -ENODEV;
+	ret = tessera_work_begin(tdev);
+	if (!ret)
+		ret = tessera_work_end(tdev, make_once(make, bos, num));
 
 	return ret;
 }
@@ -535,6 +556,46 @@ static int make_wait(struct make *make, const u32 *seen)
 	return ret == -ETIME ? 0 : ret;
 }
 
+/* What was moved out, and is user memory. */
+static int make_ready_evicted(struct make *make)
+{
+	u32 i, num, room = READ_ONCE(make->set->num_evicted);
+	struct tessera_bo **bos;
+	int ret = 0;
+
+	if (!room)
+		return 0;
+	bos = kvcalloc(room, sizeof(*bos), GFP_KERNEL_ACCOUNT);
+	if (!bos)
+		return -ENOMEM;
+	num = tessera_listing_get_evicted(make->set, bos, room);
+	for (i = 0; !ret && i < num; i++)
+		ret = tessera_userptr_ready(bos[i], 0);
+	put_bos(bos, num);
+	kvfree(bos);
+
+	return ret;
+}
+
+/* Pages of processes are found with nothing held. They may change again: then the next job has that put right. */
+static int make_ready(struct make *make, struct tessera_bo **bos, u32 num)
+{
+	u32 i;
+	int ret;
+
+	if (!tessera_users_exist(make->set->tdev))
+		return 0;
+	for (i = 0; i < num; i++) {
+		ret = tessera_userptr_ready(bos[i], 0);
+		if (ret) {
+			make->answer->failed = i;
+			return ret;
+		}
+	}
+
+	return make_ready_evicted(make);
+}
+
 static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 {
 	struct tessera_device *tdev = make->set->tdev;
@@ -544,7 +605,7 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			seen[event] = tessera_room_seen(tdev, event);
-		ret = make_round(make, bos, num);
+		ret = make_ready(make, bos, num) ?: make_round(make, bos, num);
 		if (ret == -EINPROGRESS)
 			ret = ++make->rounds < MAX_ROUNDS ? 0 : make_fail(make);
 		else if (ret == -EAGAIN)
@@ -637,7 +698,7 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 	bos = kvcalloc(num + 1, sizeof(*bos), GFP_KERNEL_ACCOUNT);
 	if (!bos)
 		return -ENOMEM;
-	ret = get_bos(set->file, handles, bos, num);
+	ret = get_bos(set->file, handles, bos, num, &answer->failed);
 	if (!ret) {
 		ret = make_charged(&make, bos, num);
 		if (!ret)
@@ -672,18 +733,11 @@ static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos
 
 static void evict_apply(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
-	struct tessera_listing *listing;
-	u32 i, gone = 0;
+	u32 i;
 
-	for (i = 0; i < num; i++) {
-		listing = tessera_listing_find(set, bos[i]);
-		listing->dropping--;
-		if (!tessera_listing_drop(listing, 1))
-			continue;
-		swap(bos[gone], bos[i]);
-		gone++;
-	}
-	tessera_remap_hide(set, bos, gone);
+	for (i = 0; i < num; i++)
+		tessera_listing_find(set, bos[i])->dropping--;
+	tessera_remap_hide(set, bos, drop_bos(set, bos, num));
 }
 
 static int evict_bos(struct make *make)
@@ -715,12 +769,13 @@ static int evict_bos(struct make *make)
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num)
 {
 	struct make make = { .set = set };
+	u32 failed;
 	int ret;
 
 	make.bos = kvcalloc(num + 1, sizeof(*make.bos), GFP_KERNEL_ACCOUNT);
 	if (!make.bos)
 		return -ENOMEM;
-	ret = get_bos(set->file, handles, make.bos, num);
+	ret = get_bos(set->file, handles, make.bos, num, &failed);
 	if (!ret) {
 		make.num = num;
 		ret = evict_bos(&make);

@@ -17,6 +17,8 @@ struct tessera_resident_answer {
 	u64 bytes_to_trim;
 	/** @segments: ids of the segments where it has to be, as a set */
 	u32 segments;
+	/** @failed: index of the handle that it fails for; left as it is if that is none */
+	u32 failed;
 };
 
 int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, u32 num,

@@ -17,6 +17,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 
+#include "mem/bo.h"
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "tessera_device.h"
@@ -54,7 +55,32 @@ struct drm_gpuvm_bo *tessera_vm_bo_alloc(void)
  */
 void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo)
 {
+	tessera_user_vm_leave(&to_tessera_vm_bo(vm_bo)->user);
 	kfree(to_tessera_vm_bo(vm_bo));
+}
+
+/**
+ * tessera_vm_bo_join() - an object is mapped
+ * @vm_bo: what it is mapped as; the object's reservation is held
+ */
+void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
+{
+	struct tessera_user *user = gem_to_tessera_bo(vm_bo->obj)->user;
+
+	if (user)
+		tessera_user_vm_join(&to_tessera_vm_bo(vm_bo)->user, user,
+				     &to_tessera_vm(vm_bo->vm)->space->users);
+}
+
+/**
+ * tessera_vm_bo_show() - the page tables lead to an object, or do not
+ * @vm_bo: what it is mapped as; the object's reservation is held, and the lock of the page tables
+ * @shown: they do
+ */
+void tessera_vm_bo_show(struct drm_gpuvm_bo *vm_bo, bool shown)
+{
+	to_tessera_vm_bo(vm_bo)->shown = shown;
+	tessera_user_vm_show(&to_tessera_vm_bo(vm_bo)->user, shown);
 }
 
 static struct tessera_vm *vm_alloc(struct tessera_device *tdev, struct tessera_account *account,

@@ -8,6 +8,8 @@
 
 #include <drm/drm_gpuvm.h>
 
+#include "mem/user.h"
+
 struct tessera_account;		/* segments/account.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
@@ -49,6 +51,8 @@ struct tessera_vm_bo {
 	struct drm_gpuvm_bo base;
 	/** @shown: the page tables lead to it, from all its mappings; else from none. Under its resv */
 	bool shown;
+	/** @user: what is known of it if it is user memory */
+	struct tessera_user_vm user;
 };
 
 /**
@@ -59,6 +63,8 @@ struct tessera_mapping {
 	struct drm_gpuva base;
 	/** @read_only: the GPU may not write there */
 	bool read_only;
+	/** @left: with user memory that was unmapped: what it was mapped as, with a reference; or NULL */
+	struct drm_gpuvm_bo *left;
 };
 
 static inline struct tessera_vm *to_tessera_vm(struct drm_gpuvm *gpuvm)
@@ -86,5 +92,7 @@ void tessera_vm_put(struct tessera_vm *vm);
 void tessera_vm_free(struct drm_gpuvm *gpuvm);
 struct drm_gpuvm_bo *tessera_vm_bo_alloc(void);
 void tessera_vm_bo_free(struct drm_gpuvm_bo *vm_bo);
+void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo);
+void tessera_vm_bo_show(struct drm_gpuvm_bo *vm_bo, bool shown);
 
 #endif /* __TESSERA_VM_H__ */

@@ -7,12 +7,14 @@
  * in others' way, although its client may be long gone. So a job waits for such a
  * fence on a leash: a fence of ours that signals with it, or when the leash is cut.
  *
- * Fences that a job finds in reservations are not on a leash: they guard memory.
+ * Fences of others that a job finds in reservations guard memory. Their leashes are the device's, and cut
+ * when that has gone, as jobs do nothing then but end. A leash also has its fence signal by itself, which
+ * some do only for those who have asked.
  */
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
-#include "submit/leash.h"
+#include "exec/leash.h"
 
 struct tessera_leash {
 	struct dma_fence base;
@@ -98,7 +100,7 @@ static void leash_target_cb(struct dma_fence *target, struct dma_fence_cb *cb)
 }
 
 /**
- * tessera_leashes_init() - set up a context's leashes
+ * tessera_leashes_init() - set up a set of leashes
  * @leashes: the leashes
  */
 void tessera_leashes_init(struct tessera_leashes *leashes)
@@ -165,7 +167,7 @@ static struct tessera_leash *leash_alloc(struct tessera_leashes *leashes, struct
 
 /**
  * tessera_leash_create() - put a fence on a leash
- * @leashes: of the context that is to wait for it; outlives all that are not signalled
+ * @leashes: of who is to wait for it; outlives all that are not signalled
  * @fence: the fence; the reference stays the caller's
  *
  * Return: a reference to what to wait for; NULL without memory.
@@ -188,6 +190,21 @@ struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct d
 		leash_cut(leash);
 
 	return &leash->base;
+}
+
+/**
+ * tessera_leash_target() - what a job waits for with a leash
+ * @leashes: the leashes
+ * @fence: any fence
+ *
+ * Return: the fence that @fence signals with if it is one of @leashes, else NULL; valid as long as @fence.
+ */
+struct dma_fence *tessera_leash_target(const struct tessera_leashes *leashes,
+				       struct dma_fence *fence)
+{
+	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
+
+	return fence->ops == &leash_ops && leash->set == leashes ? leash->target : NULL;
 }
 
 /**

@@ -9,7 +9,7 @@
 struct dma_fence;
 
 /**
- * struct tessera_leashes - the foreign fences that jobs of one context wait for
+ * struct tessera_leashes - foreign fences that jobs wait for: of one context, or of the device
  */
 struct tessera_leashes {
 	/** @lock: protects all below; taken in any context */
@@ -23,6 +23,8 @@ struct tessera_leashes {
 void tessera_leashes_init(struct tessera_leashes *leashes);
 void tessera_leashes_cut(struct tessera_leashes *leashes);
 struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct dma_fence *fence);
+struct dma_fence *tessera_leash_target(const struct tessera_leashes *leashes,
+				       struct dma_fence *fence);
 void tessera_leash_drop(struct dma_fence *fence);
 
 #endif /* __TESSERA_LEASH_H__ */

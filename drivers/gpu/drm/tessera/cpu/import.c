@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: imports
+ *
+ * Objects whose pages are another device's: of another driver, or of a second device of this one. They
+ * are seen through apertures, where they have places like any other object, and are never in memory:
+ * nobody may take the pages' place. The pages count as nobody's here; only the places have a payer, the
+ * process that has imported them.
+ *
+ * The device is a static importer: attached from import to the object's end, which has the exporter
+ * keep the pages what they are; so nothing has to be taken from jobs in between. When the device goes it
+ * is detached at once, whoever else still uses the pages. It does not ask for pages in others' memory (P2P).
+ *
+ * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
+ * exporter and other importers do. Their fences may take as long as they like (submit/foreign.c). Moves
+ * wait for them, too: so each import has a paging queue of its own, where nothing else waits behind it.
+ *
+ * The core attaches under locks of the device and of the file, and an exporter may wait there for moves, which may be
+ * behind what takes others as long as they like. So those are waited for before, with nothing locked.
+ *
+ * The CPU's mappings are the exporter's.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
+#include <drm/tessera_drm.h>
+
+#include "cpu/dmabuf.h"
+#include "cpu/gem.h"
+#include "cpu/import.h"
+#include "mem/bo.h"
+#include "mem/unplug.h"
+#include "paging/queue.h"
+#include "segments/account.h"
+#include "segments/segment.h"
+#include "tessera_compat.h"
+#include "tessera_device.h"
+
+/* As long as a client may be left without an answer; a signal ends it, too. */
+#define IMPORT_TIMEOUT_MS	2000
+
+static int import_when_ready(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
+			     int fd, u32 *handle)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(IMPORT_TIMEOUT_MS);
+	long left;
+	int ret;
+
+	do {
+		left = dma_resv_wait_timeout(dmabuf->resv, DMA_RESV_USAGE_KERNEL, true,
+					     max_t(long, end - jiffies, 0));
+		if (left < 0)
+			return left;
+		/* The descriptor may be of another one each time. */
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		ret = left ? drm_gem_prime_fd_to_handle(drm, file, fd, handle) : -EINPROGRESS;
+	} while (ret == -EINPROGRESS && time_before(jiffies, end));
+
+	return ret == -EINPROGRESS ? -EBUSY : ret;
+}
+
+/**
+ * tessera_import_fd() - &drm_driver.prime_fd_to_handle
+ * @drm: the device
+ * @file: who gets a handle
+ * @fd: its file descriptor of a dma-buf
+ * @handle: receives the handle
+ *
+ * Return: 0, -EBADF, -EINVAL, -ENOMEM; -EBUSY if the dma-buf's bytes do not come; -ERESTARTSYS; or an error of
+ * tessera_import().
+ */
+int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
+{
+	struct dma_buf *dmabuf;
+	int ret;
+
+	ret = drm_gem_prime_fd_to_handle(drm, file, fd, handle);
+	if (ret != -EINPROGRESS)
+		return ret;
+	dmabuf = dma_buf_get(fd);
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	ret = tessera_dmabuf_call(dmabuf);
+	if (!ret) {
+		ret = import_when_ready(drm, file, dmabuf, fd, handle);
+		tessera_dmabuf_dismiss(dmabuf);
+	}
+	dma_buf_put(dmabuf);
+
+	return ret;
+}
+
+/**
+ * tessera_import() - &drm_driver.gem_prime_import
+ * @drm: the device
+ * @dmabuf: a dma-buf
+ *
+ * Return: the object, with a reference, itself if it is this device's; or an error pointer: -EOPNOTSUPP if
+ * the device does not reach the pages of others directly, -EINVAL if it has no aperture to write to, -E2BIG
+ * if none is as large, -ENODEV if the device is gone, -EINPROGRESS if there are moves to wait for before, or an error
+ * of the exporter.
+ */
+struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *gem = tessera_dmabuf_own(drm, dmabuf);
+	struct tessera_device *tdev = to_tessera_device(drm);
+
+	if (gem)
+		return gem;
+	/* Bounced pages are copies, and nobody would say when to copy them. */
+	if (tessera_compat_pool_is_dma(&tdev->ttm.pool))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!tessera_dmabuf_is_ready(dmabuf))
+		return ERR_PTR(-EINPROGRESS);
+	if (!tessera_unplug_import_begin(tdev))
+		return ERR_PTR(-ENODEV);
+	gem = drm_gem_prime_import_dev(drm, dmabuf, drm->dev);
+	if (tessera_unplug_import_end(tdev) || IS_ERR(gem))
+		return gem;
+	tessera_unplug_detach(gem_to_tessera_bo(gem));
+	drm_gem_object_put(gem);
+
+	return ERR_PTR(-ENODEV);
+}
+
+/* Of the calling process, for one object. */
+static struct tessera_paging_queue *import_queue(struct tessera_device *tdev)
+{
+	struct tessera_account *account = tessera_account_create(tdev);
+	struct tessera_paging_queue *queue;
+	int ret;
+
+	if (IS_ERR(account))
+		return ERR_CAST(account);
+	ret = tessera_account_bind(account);
+	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
+	/* It is no open file's. */
+	tessera_account_close(account);
+	tessera_account_put(account);
+
+	return queue;
+}
+
+/**
+ * tessera_import_sg_table() - &drm_driver.gem_prime_import_sg_table
+ * @drm: the device
+ * @attach: its attachment to another device's dma-buf
+ * @sgt: the pages as the device sees them
+ *
+ * Return: the object with one reference, or an error of tessera_bo_import().
+ */
+struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
+					       struct dma_buf_attachment *attach,
+					       struct sg_table *sgt)
+{
+	struct tessera_device *tdev = to_tessera_device(drm);
+	struct drm_tessera_bo_create args = {
+		.size = attach->dmabuf->size,
+		.supported = tessera_segment_set(tdev->segments->desc, tdev->segments->num,
+						 TSR_SEGF_APERTURE, TSR_SEGF_APERTURE),
+	};
+	struct tessera_paging_queue *queue;
+	struct tessera_bo *bo;
+
+	queue = import_queue(tdev);
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
+	bo = tessera_gem_import(tdev, queue, &args, attach->dmabuf, sgt);
+	tessera_paging_queue_put(queue);
+
+	return IS_ERR(bo) ? ERR_CAST(bo) : &bo->tbo.base;
+}

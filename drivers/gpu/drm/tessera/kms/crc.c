@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: CRCs of frames
+ *
+ * The device computes the CRC of each frame it shows; debugfs has them, as IGT expects. An entry
+ * names the vblank that began its frame, as clients count vblanks.
+ */
+
+#include <drm/drm_crtc.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_vblank.h>
+
+#include "kms/kms.h"
+
+static const char * const sources[] = { "auto" };
+
+/**
+ * tessera_crc_get_sources() - &drm_crtc_funcs.get_crc_sources
+ * @crtc: the CRTC
+ * @count: receives how many there are
+ *
+ * Return: their names.
+ */
+const char *const *tessera_crc_get_sources(struct drm_crtc *crtc, size_t *count)
+{
+	*count = ARRAY_SIZE(sources);
+
+	return sources;
+}
+
+/**
+ * tessera_crc_verify_source() - &drm_crtc_funcs.verify_crc_source
+ * @crtc: the CRTC
+ * @source: name of a source; NULL: none
+ * @values_cnt: receives how many values an entry has
+ *
+ * Return: 0 or -EINVAL.
+ */
+int tessera_crc_verify_source(struct drm_crtc *crtc, const char *source, size_t *values_cnt)
+{
+	*values_cnt = 1;
+
+	return source && strcmp(source, sources[0]) ? -EINVAL : 0;
+}
+
+/**
+ * tessera_crc_set_source() - &drm_crtc_funcs.set_crc_source
+ * @crtc: the CRTC
+ * @source: name of a source; NULL: none
+ *
+ * Return: 0, -EINVAL or -ENODEV.
+ */
+int tessera_crc_set_source(struct drm_crtc *crtc, const char *source)
+{
+	struct tessera_crtc *tc = to_tessera_crtc(crtc);
+	size_t values;
+	int idx, ret;
+
+	ret = tessera_crc_verify_source(crtc, source, &values);
+	if (ret)
+		return ret;
+	if (!drm_dev_enter(crtc->dev, &idx))
+		return -ENODEV;
+	/* Frames of before are nobody's. */
+	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, 0);
+	tessera_events_mask(tc, TSR_CRTC_INT_CRC);
+	WRITE_ONCE(tc->crc, source);
+	if (source) {
+		tessera_events_unmask(tc, TSR_CRTC_INT_CRC);
+		tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+	}
+	drm_dev_exit(idx);
+
+	return 0;
+}
+
+/* What clients call the vblank that the device calls @frame. */
+static u32 vblank_number(struct drm_crtc *crtc, u32 frame)
+{
+	struct drm_vblank_crtc *vblank = &crtc->dev->vblank[drm_crtc_index(crtc)];
+	u32 number;
+
+	/* The two are of one moment under that lock only. */
+	spin_lock(&crtc->dev->vblank_time_lock);
+	number = (u32)atomic64_read(&vblank->count) - vblank->last + frame;
+	spin_unlock(&crtc->dev->vblank_time_lock);
+
+	return number;
+}
+
+/**
+ * tessera_crc_interrupt() - pass on what has come
+ * @tc: the CRTC; its interrupt
+ */
+void tessera_crc_interrupt(struct tessera_crtc *tc)
+{
+	u32 count = tessera_crtc_read(tc, TSR_CRTC_CRC_COUNT), frame, crc;
+
+	/* Entries may come meanwhile; they have an interrupt of their own. */
+	for (count = min(count, TSR_CRC_QUEUE); count; count--) {
+		frame = tessera_crtc_read(tc, TSR_CRTC_CRC_FRAME);
+		crc = tessera_crtc_read(tc, TSR_CRTC_CRC_VALUE);
+		if (READ_ONCE(tc->crc))
+			drm_crtc_add_crc_entry(&tc->base, true, vblank_number(&tc->base, frame),
+					       &crc);
+	}
+}

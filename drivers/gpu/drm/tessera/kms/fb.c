@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: framebuffers
+ *
+ * What planes can show: formats, modifiers, and which objects. A framebuffer's object is
+ * in a memory segment while it is pinned, that is while some plane's state has it; mem/scanout.c
+ * brings it there and keeps it.
+ *
+ * A modifier says how the bytes lie in the memory segment. An object with a swizzled layout has
+ * that one and its own pitch; of any other it is what its clients make of it.
+ */
+
+#include <kunit/visibility.h>
+#include <linux/dma-resv.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include <drm/drm_atomic_helper.h>
+#include <drm/drm_fourcc.h>
+#include <drm/drm_framebuffer.h>
+#include <drm/drm_gem_framebuffer_helper.h>
+#include <drm/drm_modeset_helper.h>
+#include <drm/tessera_drm.h>
+
+#include "kms/kms.h"
+#include "mem/bo.h"
+#include "mem/scanout.h"
+#include "tessera_assert.h"
+#include "tessera_compat.h"
+
+const u32 tessera_fb_formats[] = {
+	DRM_FORMAT_XRGB8888,
+	DRM_FORMAT_ARGB8888,
+	DRM_FORMAT_RGB565,
+	DRM_FORMAT_XRGB2101010,
+};
+EXPORT_SYMBOL_IF_KUNIT(tessera_fb_formats);
+
+const unsigned int tessera_fb_num_formats = ARRAY_SIZE(tessera_fb_formats);
+EXPORT_SYMBOL_IF_KUNIT(tessera_fb_num_formats);
+
+/* In the order of TSR_LAYOUT_*. */
+const u64 tessera_fb_modifiers[] = {
+	DRM_FORMAT_MOD_LINEAR,
+	DRM_TESSERA_FORMAT_MOD_TILE4K,
+	DRM_TESSERA_FORMAT_MOD_MORTON,
+	DRM_FORMAT_MOD_INVALID
+};
+EXPORT_SYMBOL_IF_KUNIT(tessera_fb_modifiers);
+
+/* Nothing has to be told of what was drawn: the device looks at memory. */
+static const struct drm_framebuffer_funcs fb_funcs = {
+	.destroy = drm_gem_fb_destroy,
+	.create_handle = drm_gem_fb_create_handle,
+};
+
+/**
+ * tessera_fb_format() - the device's number of a format
+ * @fourcc: one of tessera_fb_formats
+ *
+ * Return: TSR_FORMAT_*, or 0.
+ */
+u32 tessera_fb_format(u32 fourcc)
+{
+	switch (fourcc) {
+	case DRM_FORMAT_XRGB8888:
+		return TSR_FORMAT_XRGB8888;
+	case DRM_FORMAT_ARGB8888:
+		return TSR_FORMAT_ARGB8888;
+	case DRM_FORMAT_RGB565:
+		return TSR_FORMAT_RGB565;
+	case DRM_FORMAT_XRGB2101010:
+		return TSR_FORMAT_XRGB2101010;
+	default:
+		return 0;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_fb_format);
+
+/* TSR_LAYOUT_COUNT: no modifier of ours. */
+static u32 modifier_layout(u64 modifier)
+{
+	u32 layout;
+
+	for (layout = 0; layout < TSR_LAYOUT_COUNT; layout++) {
+		if (tessera_fb_modifiers[layout] == modifier)
+			break;
+	}
+
+	return layout;
+}
+
+static struct tessera_bo *fb_bo(const struct drm_framebuffer *fb)
+{
+	return gem_to_tessera_bo(fb->obj[0]);
+}
+
+/**
+ * tessera_fb_layout() - how a framebuffer lies in memory
+ * @fb: the framebuffer
+ *
+ * Return: TSR_LAYOUT_*.
+ */
+u32 tessera_fb_layout(const struct drm_framebuffer *fb)
+{
+	return fb->flags & DRM_MODE_FB_MODIFIERS ? modifier_layout(fb->modifier) :
+						   fb_bo(fb)->layout;
+}
+
+/**
+ * tessera_fb_addr() - where the first pixel of a pinned framebuffer is
+ * @fb: the framebuffer
+ *
+ * Return: its GPU address.
+ */
+u64 tessera_fb_addr(const struct drm_framebuffer *fb)
+{
+	return tessera_scanout_addr(fb_bo(fb)) + fb->offsets[0];
+}
+
+/**
+ * tessera_fb_is_lost() - ask whether a framebuffer's contents are gone
+ * @fb: the framebuffer
+ *
+ * Return: true if so; then what is where it is may be another's.
+ */
+bool tessera_fb_is_lost(const struct drm_framebuffer *fb)
+{
+	return atomic_read(&fb_bo(fb)->lost);
+}
+
+/**
+ * tessera_fb_is_idle() - ask whether a framebuffer is drawn
+ * @fb: the framebuffer
+ *
+ * Return: true if nobody has to be waited for before it is shown.
+ */
+bool tessera_fb_is_idle(const struct drm_framebuffer *fb)
+{
+	return dma_resv_test_signaled(fb->obj[0]->resv, DMA_RESV_USAGE_WRITE);
+}
+
+/**
+ * tessera_fb_is_ready() - ask whether a framebuffer could be shown at once
+ * @fb: the framebuffer
+ *
+ * Return: true if nobody has to be waited for, nor anything to be moved. That may change.
+ */
+bool tessera_fb_is_ready(const struct drm_framebuffer *fb)
+{
+	return tessera_scanout_is_there(fb_bo(fb)) && tessera_fb_is_idle(fb);
+}
+
+/**
+ * tessera_fb_pin() - have a framebuffer in a memory segment
+ * @fb: the framebuffer
+ *
+ * Return: 0 or an error of tessera_scanout_pin().
+ */
+int tessera_fb_pin(struct drm_framebuffer *fb)
+{
+	return tessera_scanout_pin(fb_bo(fb));
+}
+
+/**
+ * tessera_fb_unpin() - let it go
+ * @fb: the framebuffer, after tessera_fb_pin()
+ */
+void tessera_fb_unpin(struct drm_framebuffer *fb)
+{
+	tessera_scanout_unpin(fb_bo(fb));
+}
+
+/* Bytes of the object up to the end of the surface. */
+static u64 surface_end(const struct drm_format_info *info, const struct drm_mode_fb_cmd2 *cmd,
+		       u32 layout)
+{
+	u64 pitch = cmd->pitches[0];
+
+	if (layout == TSR_LAYOUT_LINEAR)
+		return cmd->offsets[0] + (cmd->height - 1) * pitch +
+		       (u64)cmd->width * info->cpp[0];
+
+	return cmd->offsets[0] + round_up((u64)cmd->height, TSR_TILE_ROWS) * pitch;
+}
+
+static bool surface_ok(const struct drm_format_info *info, const struct drm_mode_fb_cmd2 *cmd,
+		       u32 layout)
+{
+	u32 pitch = cmd->pitches[0], offset = cmd->offsets[0];
+
+	if (!tessera_fb_format(info->format) || layout >= TSR_LAYOUT_COUNT ||
+	    pitch > TSR_SURF_MAX_PITCH || pitch % info->cpp[0] || offset % info->cpp[0] ||
+	    pitch < (u64)cmd->width * info->cpp[0])
+		return false;
+
+	return layout == TSR_LAYOUT_LINEAR ||
+	       (!(pitch % TSR_TILE_WIDTH_BYTES) && !(offset % TSR_TILE_BYTES));
+}
+
+static int check(struct tessera_bo *bo, const struct drm_format_info *info,
+		 const struct drm_mode_fb_cmd2 *cmd)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 layout = bo->layout;
+
+	if (cmd->flags & DRM_MODE_FB_MODIFIERS)
+		layout = modifier_layout(cmd->modifier[0]);
+	if (tessera_ioctl_bad(tdev, !surface_ok(info, cmd, layout)) ||
+	    tessera_ioctl_bad(tdev, surface_end(info, cmd, layout) > tessera_bo_bytes(bo)) ||
+	    tessera_ioctl_bad(tdev, bo->layout != TSR_LAYOUT_LINEAR &&
+			      (layout != bo->layout || cmd->pitches[0] != bo->pitch)) ||
+	    tessera_ioctl_bad(tdev, !tessera_scanout_possible(bo)))
+		return -EINVAL;
+
+	return 0;
+}
+
+/**
+ * tessera_fb_create() - &drm_mode_config_funcs.fb_create
+ * @drm: the device
+ * @file: whose handle it is
+ * @info: the format, which the core has found in some plane
+ * @cmd: what it shall be, checked for size and format by the core
+ *
+ * Return: the framebuffer, or -ENOENT, -ENOMEM, or -EINVAL if the device cannot show that of the
+ * object.
+ */
+struct drm_framebuffer *tessera_fb_create(struct drm_device *drm, struct drm_file *file,
+					  const struct drm_format_info *info,
+					  const struct drm_mode_fb_cmd2 *cmd)
+{
+	struct tessera_bo *bo = tessera_bo_lookup(file, cmd->handles[0]);
+	struct drm_framebuffer *fb;
+	int ret;
+
+	if (!bo)
+		return ERR_PTR(-ENOENT);
+	ret = check(bo, info, cmd);
+	if (ret)
+		goto err_put;
+
+	ret = -ENOMEM;
+	fb = kzalloc(sizeof(*fb), GFP_KERNEL);
+	if (!fb)
+		goto err_put;
+	fb->obj[0] = &bo->tbo.base;
+	drm_helper_mode_fill_fb_struct(drm, fb, info, cmd);
+	ret = drm_framebuffer_init(drm, fb, &fb_funcs);
+	if (ret)
+		goto err_free;
+
+	return fb;
+
+err_free:
+	kfree(fb);
+err_put:
+	tessera_bo_put(bo);
+	return ERR_PTR(ret);
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: display
+ *
+ * Mode setting on the atomic helpers: plane.c, crtc.c and output.c have one kind of object each, fb.c
+ * what can be shown, vblank.c when. This file makes them, and has what they share: limits, the order
+ * of a commit, the interrupt, suspend and unplug.
+ *
+ * A device without outputs has no display, and none of this.
+ */
+
+#include <drm/drm_atomic.h>
+#include <drm/drm_atomic_helper.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_fb_helper.h>
+#include <drm/drm_fourcc.h>
+#include <drm/drm_framebuffer.h>
+#include <drm/drm_gem_framebuffer_helper.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_mode_config.h>
+#include <drm/drm_modeset_helper.h>
+#include <drm/drm_print.h>
+#include <drm/drm_probe_helper.h>
+#include <drm/drm_vblank.h>
+
+#include "hw/irq.h"
+#include "kms/kms.h"
+#include "tessera_compat.h"
+
+#define KMS_CURSOR_SIZE	512
+
+/* Events that are let through as long as there is a driver. */
+#define KMS_EVENTS	(TSR_CRTC_INT_HOTPLUG | TSR_CRTC_INT_WRITEBACK)
+
+TESSERA_COMPAT_FB_CREATE(tessera_fb_create);
+
+static int kms_check(struct drm_device *drm, struct drm_atomic_commit *state)
+{
+	int i, ret = drm_atomic_helper_check(drm, state);
+	struct drm_crtc_state *crtc_state;
+	struct drm_crtc *crtc;
+
+	/* Such a one waits for vblanks, like all that is more than a cursor. */
+	for_each_new_crtc_in_state(state, crtc, crtc_state, i) {
+		if (drm_atomic_crtc_needs_modeset(crtc_state))
+			state->legacy_cursor_update = false;
+	}
+
+	return ret;
+}
+
+static bool kms_sets_modes(struct drm_atomic_commit *state)
+{
+	struct drm_crtc_state *crtc_state;
+	struct drm_crtc *crtc;
+	int i;
+
+	for_each_new_crtc_in_state(state, crtc, crtc_state, i) {
+		if (drm_atomic_crtc_needs_modeset(crtc_state))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * As the helper's, but that a frame is over when its commit is latched, and not at some vblank; and that nobody
+ * computes the times of a mode again that stays.
+ */
+static void kms_commit_tail(struct drm_atomic_commit *state)
+{
+	struct drm_device *drm = state->dev;
+	bool modes = kms_sets_modes(state);
+
+	tessera_writeback_wait(state);
+	if (modes)
+		drm_atomic_helper_commit_modeset_disables(drm, state);
+	drm_atomic_helper_commit_planes(drm, state, 0);
+	if (modes)
+		drm_atomic_helper_commit_modeset_enables(drm, state);
+	drm_atomic_helper_fake_vblank(state);
+	drm_atomic_helper_commit_hw_done(state);
+	drm_atomic_helper_wait_for_flip_done(drm, state);
+	/* What tells that a flip is done queues the client's event next, under this lock. */
+	spin_lock_irq(&drm->event_lock);
+	spin_unlock_irq(&drm->event_lock);
+	drm_atomic_helper_cleanup_planes(drm, state);
+}
+
+/* All its commits are over but for the cleaning up. */
+static bool crtc_is_done(const struct drm_crtc_state *old)
+{
+	return !old->commit || completion_done(&old->commit->flip_done);
+}
+
+/* Whether a commit of asynchronous flips has nothing to wait for. */
+static bool kms_is_immediate(struct drm_atomic_commit *state)
+{
+	struct drm_crtc_state *old_crtc, *new_crtc;
+	struct drm_plane_state *new;
+	struct drm_plane *plane;
+	struct drm_crtc *crtc;
+	bool flips = false;
+	int i;
+
+	for_each_oldnew_crtc_in_state(state, crtc, old_crtc, new_crtc, i) {
+		flips = true;
+		if (!new_crtc->async_flip || drm_atomic_crtc_needs_modeset(new_crtc) ||
+		    !crtc_is_done(old_crtc))
+			return false;
+	}
+	for_each_new_plane_in_state(state, plane, new, i) {
+		if (new->fence || (new->fb && !tessera_fb_is_ready(new->fb)))
+			return false;
+	}
+
+	return flips;
+}
+
+/*
+ * What waits for nobody is done here and now: a worker would have to be woken, and then wake whoever waits for the
+ * event. All else is left to one, or refused if the client gets ahead of it.
+ */
+static int kms_commit(struct drm_device *drm, struct drm_atomic_commit *state, bool nonblock)
+{
+	return drm_atomic_helper_commit(drm, state, nonblock && !kms_is_immediate(state));
+}
+
+static const struct drm_mode_config_funcs kms_funcs = {
+	.fb_create = TESSERA_COMPAT_FB_CREATE_NAME(tessera_fb_create),
+	.atomic_check = kms_check,
+	.atomic_commit = kms_commit,
+};
+
+static const struct drm_mode_config_helper_funcs kms_helper_funcs = {
+	.atomic_commit_tail = kms_commit_tail,
+};
+
+static void kms_interrupt(void *data)
+{
+	struct tessera_device *tdev = data;
+	struct tessera_kms *kms = tdev->kms;
+	u32 i, pending = tessera_read32(tdev, TSR_DISPLAY_INT);
+
+	for (i = 0; i < kms->num_crtcs; i++) {
+		if (pending & BIT(i))
+			tessera_vblank_interrupt(kms->crtcs[i]);
+	}
+}
+
+/**
+ * tessera_kms_forget() - rely on no register that was written before
+ * @tdev: the device, which others have had, or which was reset; present
+ */
+void tessera_kms_forget(struct tessera_device *tdev)
+{
+	struct tessera_crtc *tc;
+	u32 i;
+
+	for (i = 0; tdev->kms && i < tdev->kms->num_crtcs; i++) {
+		tc = tdev->kms->crtcs[i];
+		mutex_lock(&tc->commit_lock);
+		tessera_latched_forget(tc);
+		tc->committed = tessera_crtc_read(tc, TSR_CRTC_COMMITTED);
+		mutex_unlock(&tc->commit_lock);
+	}
+}
+
+static void kms_start(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	u32 i;
+
+	tessera_kms_forget(tdev);
+	for (i = 0; i < kms->num_crtcs; i++)
+		tessera_events_unmask(kms->crtcs[i], KMS_EVENTS);
+}
+
+static int kms_init_config(struct tessera_device *tdev)
+{
+	struct drm_mode_config *config = &tdev->drm.mode_config;
+	u32 max = tessera_read32(tdev, TSR_CRTC(0) + TSR_CRTC_MAX_ACTIVE);
+	int ret;
+
+	ret = drmm_mode_config_init(&tdev->drm);
+	if (ret)
+		return ret;
+	tdev->kms->max_width = max & U16_MAX;
+	tdev->kms->max_height = max >> 16;
+	/* Framebuffers may be larger than what is shown of them. */
+	config->max_width = TSR_SURF_MAX_DIM;
+	config->max_height = TSR_SURF_MAX_DIM;
+	config->preferred_depth = 24;
+	config->cursor_width = KMS_CURSOR_SIZE;
+	config->cursor_height = KMS_CURSOR_SIZE;
+	config->async_page_flip = true;
+	config->quirk_addfb_prefer_host_byte_order = true;
+	config->funcs = &kms_funcs;
+	config->helper_private = &kms_helper_funcs;
+
+	return 0;
+}
+
+static int kms_init_crtc(struct tessera_device *tdev, u32 index)
+{
+	struct tessera_crtc *tc = tessera_crtc_create(tdev, index);
+	int ret;
+
+	if (IS_ERR(tc))
+		return PTR_ERR(tc);
+	tdev->kms->crtcs[index] = tc;
+
+	ret = tessera_output_init(tc);
+
+	return ret ?: tessera_writeback_init(tc);
+}
+
+/**
+ * tessera_kms_init() - set the display up
+ * @tdev: the device, with its memory
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_kms_init(struct tessera_device *tdev)
+{
+	u32 i, num = tessera_read32(tdev, TSR_ID_NUM_CRTCS);
+	struct drm_device *drm = &tdev->drm;
+	struct tessera_kms *kms;
+	int ret;
+
+	if (!num) {
+		drm->driver_features &= ~(DRIVER_MODESET | DRIVER_ATOMIC);
+		return 0;
+	}
+	if (num > TSR_MAX_CRTCS) {
+		drm_err(drm, "bad identification: %u CRTCs\n", num);
+		return -ENODEV;
+	}
+	kms = drmm_kzalloc(drm, sizeof(*kms), GFP_KERNEL);
+	if (!kms)
+		return -ENOMEM;
+	spin_lock_init(&kms->clock.lock);
+	tdev->kms = kms;
+	ret = kms_init_config(tdev);
+	if (ret)
+		return ret;
+	for (i = 0; i < num; i++) {
+		ret = kms_init_crtc(tdev, i);
+		if (ret)
+			return ret;
+	}
+	kms->num_crtcs = num;
+
+	drm->max_vblank_count = U32_MAX;
+	ret = drm_vblank_init(drm, num);
+	if (ret)
+		return ret;
+	drm_mode_config_reset(drm);
+	ret = tessera_irq_request_display(tdev, kms_interrupt, tdev);
+	if (ret)
+		return ret;
+	tessera_panic_init(tdev);
+	drm_kms_helper_poll_init(drm);
+	kms_start(tdev);
+
+	return 0;
+}
+
+/**
+ * tessera_kms_console() - have the kernel's own clients use the display
+ * @tdev: the device, registered
+ *
+ * They go with its registration.
+ */
+void tessera_kms_console(struct tessera_device *tdev)
+{
+	if (tdev->kms)
+		drm_client_setup(&tdev->drm, NULL);
+}
+
+/* Nobody commits anything on behalf of a monitor from now on, until kms_start(). */
+static void kms_ignore_hotplug(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	u32 i;
+
+	for (i = 0; i < kms->num_crtcs; i++)
+		tessera_events_mask(kms->crtcs[i], TSR_CRTC_INT_HOTPLUG);
+	tessera_irq_sync_display(tdev);
+	for (i = 0; i < kms->num_crtcs; i++)
+		cancel_work_sync(&kms->crtcs[i]->hotplug);
+}
+
+/**
+ * tessera_kms_suspend() - switch the display off, to come back as it was
+ * @tdev: the device
+ *
+ * Framebuffers are not pinned any more then.
+ *
+ * Return: 0 or a negative error, with the display as it was.
+ */
+int tessera_kms_suspend(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	int ret;
+	u32 i;
+
+	if (!kms)
+		return 0;
+	kms_ignore_hotplug(tdev);
+	ret = drm_mode_config_helper_suspend(&tdev->drm);
+	if (ret) {
+		kms_start(tdev);
+		return ret;
+	}
+	tessera_writeback_flush(tdev);
+	for (i = 0; i < kms->num_crtcs; i++)
+		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_INT_MASK, 0);
+
+	return 0;
+}
+
+/* They may have come and gone while nobody was told. */
+static void kms_look_at_monitors(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	u32 i;
+
+	for (i = 0; i < kms->num_crtcs; i++)
+		schedule_work(&kms->crtcs[i]->hotplug);
+}
+
+/**
+ * tessera_kms_resume() - have the display as it was
+ * @tdev: the device, which works again
+ */
+void tessera_kms_resume(struct tessera_device *tdev)
+{
+	int ret;
+
+	if (!tdev->kms)
+		return;
+	kms_start(tdev);
+	ret = drm_mode_config_helper_resume(&tdev->drm);
+	if (ret)
+		drm_err(&tdev->drm, "the display stays off: %pe\n", ERR_PTR(ret));
+	kms_look_at_monitors(tdev);
+}
+
+/**
+ * tessera_kms_reset_prepare() - switch the display off for good
+ * @tdev: the device, which is going to be reset; no job is under way
+ *
+ * What it shows is lost with the contents of memory: clients have to show something else.
+ */
+void tessera_kms_reset_prepare(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	u32 i;
+
+	if (!kms)
+		return;
+	kms_ignore_hotplug(tdev);
+	drm_atomic_helper_shutdown(&tdev->drm);
+	tessera_writeback_flush(tdev);
+	for (i = 0; i < kms->num_crtcs; i++)
+		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_INT_MASK, 0);
+}
+
+/* The console's picture is gone, and it has another copy of it. */
+static void kms_redraw_console(struct tessera_device *tdev)
+{
+#ifdef CONFIG_DRM_FBDEV_EMULATION
+	struct drm_fb_helper *helper = tdev->drm.fb_helper;
+
+	if (!helper)
+		return;
+	/* It may be made just now. */
+	mutex_lock(&helper->lock);
+	if (helper->fb && helper->info)
+		drm_fb_helper_damage_area(helper->info, 0, 0, helper->fb->width,
+					  helper->fb->height);
+	mutex_unlock(&helper->lock);
+#endif
+}
+
+/**
+ * tessera_kms_reset_done() - let the display be used again
+ * @tdev: the device, after tessera_kms_reset_prepare() and its reset
+ *
+ * Clients hear of it as of another monitor. The console comes back by itself, unless somebody else has the display.
+ */
+void tessera_kms_reset_done(struct tessera_device *tdev)
+{
+	if (!tdev->kms)
+		return;
+	kms_start(tdev);
+	kms_redraw_console(tdev);
+	kms_look_at_monitors(tdev);
+}
+
+/**
+ * tessera_kms_unplug() - let go of the hardware
+ * @tdev: the device, after drm_dev_unplug(), with its registers still mapped
+ *
+ * Commits that wait come to an end, and no framebuffer is pinned any more.
+ */
+void tessera_kms_unplug(struct tessera_device *tdev)
+{
+	struct tessera_kms *kms = tdev->kms;
+	u32 i;
+
+	/* Probe may have failed half way, and then nothing is on. */
+	if (!kms || !kms->num_crtcs)
+		return;
+	for (i = 0; i < kms->num_crtcs; i++) {
+		tessera_events_mask(kms->crtcs[i], TSR_CRTC_INT_ALL);
+		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_CONTROL, 0);
+	}
+	tessera_irq_sync_display(tdev);
+	for (i = 0; i < kms->num_crtcs; i++) {
+		cancel_work_sync(&kms->crtcs[i]->hotplug);
+		tessera_vblank_cancel(kms->crtcs[i]);
+		tessera_writeback_end(kms->crtcs[i], -ENODEV);
+	}
+	drm_kms_helper_poll_fini(&tdev->drm);
+	drm_atomic_helper_shutdown(&tdev->drm);
+	tessera_writeback_flush(tdev);
+}

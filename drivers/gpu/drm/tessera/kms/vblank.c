@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: vblanks and commits
+ *
+ * The device counts vblanks and tells when each was, to the ns, however late somebody asks. A commit
+ * gets a number; its event is sent when the device says that this one, or a later one that has
+ * replaced it and so has all of it, was latched. A vblank is no proof of that: the commit may
+ * have come behind it.
+ *
+ * Interrupts are edges, and what raised one may be handled together with what came after: so
+ * nothing here counts them.
+ */
+
+#include <linux/dma-fence.h>
+
+#include <drm/drm_atomic.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+#include <drm/drm_vblank.h>
+
+#include "kms/kms.h"
+
+/**
+ * tessera_vblank_enable() - &drm_crtc_funcs.enable_vblank
+ * @crtc: the CRTC
+ *
+ * Return: 0 or -ENODEV.
+ */
+int tessera_vblank_enable(struct drm_crtc *crtc)
+{
+	int idx;
+
+	if (!drm_dev_enter(crtc->dev, &idx))
+		return -ENODEV;
+	tessera_events_unmask(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK);
+	drm_dev_exit(idx);
+
+	return 0;
+}
+
+/**
+ * tessera_vblank_disable() - &drm_crtc_funcs.disable_vblank
+ * @crtc: the CRTC
+ */
+void tessera_vblank_disable(struct drm_crtc *crtc)
+{
+	int idx;
+
+	if (!drm_dev_enter(crtc->dev, &idx))
+		return;
+	tessera_events_mask(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK);
+	drm_dev_exit(idx);
+}
+
+/* When the vblank was that is counted last, on the device clock; that latches. */
+static u32 read_vblank(struct tessera_crtc *tc, u64 *ns)
+{
+	unsigned long flags;
+	u32 count;
+
+	spin_lock_irqsave(&tc->lock, flags);
+	count = tessera_crtc_read(tc, TSR_CRTC_VBLANK_COUNT);
+	if (ns)
+		*ns = tessera_read64(tessera_crtc_device(tc), tc->regs + TSR_CRTC_VBLANK_NS_LO);
+	spin_unlock_irqrestore(&tc->lock, flags);
+
+	return count;
+}
+
+/**
+ * tessera_vblank_count() - &drm_crtc_funcs.get_vblank_counter
+ * @crtc: the CRTC
+ *
+ * Return: vblanks so far.
+ */
+u32 tessera_vblank_count(struct drm_crtc *crtc)
+{
+	u32 count = 0;
+	int idx;
+
+	if (!drm_dev_enter(crtc->dev, &idx))
+		return 0;
+	count = read_vblank(to_tessera_crtc(crtc), NULL);
+	drm_dev_exit(idx);
+
+	return count;
+}
+
+/*
+ * When the last vblank was, if it is known to be the last one: for most of a frame behind it, however wrong its time is,
+ * there can be no other. That is asked for each commit, and the device answers by five reads.
+ */
+static bool recall_vblank(struct tessera_crtc *tc, ktime_t *time, int *max_error)
+{
+	u32 frame_ns = tc->base.dev->vblank[drm_crtc_index(&tc->base)].framedur_ns;
+	unsigned long flags;
+	ktime_t last;
+
+	spin_lock_irqsave(&tc->lock, flags);
+	last = tc->last_vblank;
+	*max_error = tc->last_error;
+	spin_unlock_irqrestore(&tc->lock, flags);
+	*time = last;
+
+	return last && ktime_sub(ktime_get(), last) + *max_error < frame_ns - frame_ns / 8;
+}
+
+static void remember_vblank(struct tessera_crtc *tc, ktime_t time, int max_error)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tc->lock, flags);
+	tc->last_vblank = time;
+	tc->last_error = max_error;
+	spin_unlock_irqrestore(&tc->lock, flags);
+}
+
+/**
+ * tessera_vblank_forget() - vblanks are where they were no more
+ * @tc: the CRTC, which was switched on
+ */
+void tessera_vblank_forget(struct tessera_crtc *tc)
+{
+	remember_vblank(tc, 0, 0);
+}
+
+/**
+ * tessera_vblank_timestamp() - &drm_crtc_funcs.get_vblank_timestamp
+ * @crtc: the CRTC
+ * @max_error: receives by how many ns the time may be wrong
+ * @vblank_time: receives when the last vblank was
+ * @in_vblank_irq: whether that is asked by the vblank's interrupt
+ *
+ * Return: false if the device is gone.
+ */
+bool tessera_vblank_timestamp(struct drm_crtc *crtc, int *max_error, ktime_t *vblank_time,
+			      bool in_vblank_irq)
+{
+	struct tessera_device *tdev = to_tessera_device(crtc->dev);
+	struct tessera_crtc *tc = to_tessera_crtc(crtc);
+	u64 ns;
+	int idx;
+
+	if (!drm_dev_enter(crtc->dev, &idx))
+		return false;
+	if (in_vblank_irq || !recall_vblank(tc, vblank_time, max_error)) {
+		read_vblank(tc, &ns);
+		*vblank_time = tessera_kms_clock_convert(tdev, &tdev->kms->clock, ns, max_error);
+		remember_vblank(tc, *vblank_time, *max_error);
+	}
+	drm_dev_exit(idx);
+
+	return true;
+}
+
+/* Take the event of the commit at hand, which must be sent; the event lock is held. */
+static void arm(struct tessera_crtc *tc)
+{
+	struct drm_crtc *crtc = &tc->base;
+
+	lockdep_assert_held(&crtc->dev->event_lock);
+	if (!crtc->state->event)
+		return;
+	if (drm_crtc_vblank_get(crtc)) {
+		drm_crtc_send_vblank_event(crtc, crtc->state->event);
+	} else {
+		drm_WARN_ON(crtc->dev, tc->event);
+		tc->event = crtc->state->event;
+		tc->awaited = tc->committed;
+	}
+	crtc->state->event = NULL;
+}
+
+/*
+ * Send the event of the commit at hand, which is over; the event lock is held. It has count and time of the last
+ * vblank, which interrupts keep up to date: a reference for each of many flips would only set a timer.
+ */
+static void send_at_once(struct tessera_crtc *tc)
+{
+	struct drm_crtc *crtc = &tc->base;
+	bool get = !READ_ONCE(crtc->dev->vblank[drm_crtc_index(crtc)].enabled);
+
+	lockdep_assert_held(&crtc->dev->event_lock);
+	if (!crtc->state->event)
+		return;
+	get = get && !drm_crtc_vblank_get(crtc);
+	drm_crtc_send_vblank_event(crtc, crtc->state->event);
+	crtc->state->event = NULL;
+	if (get)
+		drm_crtc_vblank_put(crtc);
+}
+
+/* Send the event that waits, if there is one; the event lock is held. */
+static void send(struct tessera_crtc *tc)
+{
+	lockdep_assert_held(&tc->base.dev->event_lock);
+	if (!tc->event)
+		return;
+	drm_crtc_send_vblank_event(&tc->base, tc->event);
+	tc->event = NULL;
+	drm_crtc_vblank_put(&tc->base);
+}
+
+/* True if the device has found nothing wrong with what was committed. */
+static bool accepted(struct tessera_crtc *tc, bool taken)
+{
+	if (!taken)
+		drm_err_ratelimited(tc->base.dev, "[CRTC:%d:%s] the device refuses a commit\n",
+				    tc->base.base.id, tc->base.name);
+
+	return taken;
+}
+
+/* Only what is accepted gets a number. */
+static bool commit(struct tessera_crtc *tc, u32 how)
+{
+	u32 before = tc->committed;
+
+	tessera_crtc_write(tc, TSR_CRTC_COMMIT, how);
+	tc->committed = tessera_crtc_read(tc, TSR_CRTC_COMMITTED);
+
+	return accepted(tc, tc->committed != before);
+}
+
+/*
+ * What cannot be shown is not, nor is what was shown before: nobody keeps that where it is any more. It
+ * may be what was to be written that is in error.
+ */
+static void blank(struct tessera_crtc *tc)
+{
+	u32 i;
+
+	for (i = 0; i < TSR_NUM_PLANES; i++)
+		tessera_latched_write(tc, TSR_PLANE(i) + TSR_PLANE_CONTROL, 0);
+	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
+	commit(tc, TSR_COMMIT_ASYNC);
+}
+
+/* That has no number. */
+static bool commit_cursor(struct tessera_crtc *tc)
+{
+	tessera_crtc_write(tc, TSR_CRTC_COMMIT, TSR_COMMIT_PLANE(TSR_PLANE_CURSOR));
+
+	return accepted(tc, !(tessera_crtc_read(tc, TSR_CRTC_STATUS) & TSR_CRTCS_REFUSED));
+}
+
+/**
+ * tessera_vblank_commit_cursor() - have what was written to the cursor's registers be seen at once
+ * @tc: the CRTC, with its &tessera_crtc.commit_lock; held with drm_dev_enter()
+ *
+ * Commits that wait have to do with other planes only, and go on waiting.
+ */
+void tessera_vblank_commit_cursor(struct tessera_crtc *tc)
+{
+	lockdep_assert_held(&tc->commit_lock);
+	if (commit_cursor(tc))
+		return;
+	/* As blank(), of that plane. */
+	tessera_latched_write(tc, TSR_PLANE(TSR_PLANE_CURSOR) + TSR_PLANE_CONTROL, 0);
+	commit_cursor(tc);
+}
+
+/**
+ * tessera_vblank_commit() - have what was written to latched registers take effect
+ * @tc: the CRTC, with its &tessera_crtc.commit_lock; held with drm_dev_enter()
+ * @how: TSR_COMMIT_*
+ * @arm_event: send the event of the CRTC's new state when it has
+ *
+ * Return: false if the device has found something wrong with it, so that it never will.
+ */
+bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event)
+{
+	struct drm_device *drm = tc->base.dev;
+	unsigned long flags;
+	bool taken;
+
+	lockdep_assert_held(&tc->commit_lock);
+	spin_lock_irqsave(&drm->event_lock, flags);
+	taken = commit(tc, how);
+	if (!taken)
+		blank(tc);
+	/* What is over by now has no interrupt to tell. */
+	if (arm_event && (!taken || how == TSR_COMMIT_ASYNC))
+		send_at_once(tc);
+	else if (arm_event)
+		arm(tc);
+	spin_unlock_irqrestore(&drm->event_lock, flags);
+
+	return taken;
+}
+
+/**
+ * tessera_vblank_arm() - send the event of a CRTC that was switched on at its first vblank
+ * @tc: the CRTC, whose state was committed before
+ */
+void tessera_vblank_arm(struct tessera_crtc *tc)
+{
+	struct drm_device *drm = tc->base.dev;
+	unsigned long flags;
+
+	spin_lock_irqsave(&drm->event_lock, flags);
+	arm(tc);
+	spin_unlock_irqrestore(&drm->event_lock, flags);
+}
+
+/**
+ * tessera_vblank_cancel() - send the event of a commit that will not be latched any more
+ * @tc: the CRTC, which is off or gone
+ */
+void tessera_vblank_cancel(struct tessera_crtc *tc)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tc->base.dev->event_lock, flags);
+	send(tc);
+	spin_unlock_irqrestore(&tc->base.dev->event_lock, flags);
+}
+
+/**
+ * tessera_vblank_finish() - send the event of the state that is being committed
+ * @tc: the CRTC, which is off or gone
+ */
+void tessera_vblank_finish(struct tessera_crtc *tc)
+{
+	struct drm_crtc *crtc = &tc->base;
+	unsigned long flags;
+
+	spin_lock_irqsave(&crtc->dev->event_lock, flags);
+	if (crtc->state->event) {
+		drm_crtc_send_vblank_event(crtc, crtc->state->event);
+		crtc->state->event = NULL;
+	}
+	spin_unlock_irqrestore(&crtc->dev->event_lock, flags);
+}
+
+static void latched(struct tessera_crtc *tc)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tc->base.dev->event_lock, flags);
+	if (tc->event && (s32)(tessera_crtc_read(tc, TSR_CRTC_LATCHED) - tc->awaited) >= 0)
+		send(tc);
+	spin_unlock_irqrestore(&tc->base.dev->event_lock, flags);
+}
+
+/**
+ * tessera_vblank_interrupt() - look at what a CRTC has raised
+ * @tc: the CRTC
+ */
+void tessera_vblank_interrupt(struct tessera_crtc *tc)
+{
+	u32 status = tessera_crtc_read(tc, TSR_CRTC_INT_STATUS);
+
+	/* All-ones: the device is gone. */
+	if (!status || status == U32_MAX)
+		return;
+	tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, status);
+	/* First, so that events have the count of the vblank that latched. */
+	if (status & TSR_CRTC_INT_VBLANK)
+		drm_crtc_handle_vblank(&tc->base);
+	/* Before the event of its commit, which lets the next one begin. */
+	if (status & TSR_CRTC_INT_WRITEBACK)
+		tessera_writeback_look(tc);
+	if (status & (TSR_CRTC_INT_VBLANK | TSR_CRTC_INT_LATCH))
+		latched(tc);
+	if (status & TSR_CRTC_INT_CRC)
+		tessera_crc_interrupt(tc);
+	if (status & TSR_CRTC_INT_HOTPLUG)
+		schedule_work(&tc->hotplug);
+}

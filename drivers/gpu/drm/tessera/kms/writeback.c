@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: writeback
+ *
+ * A connector whose monitor is memory: it takes the first frame of a commit. The device writes that when
+ * the commit is latched, so it is done when the commit's event is sent, unless the CRTC is switched off before.
+ *
+ * The target is pinned like what is shown, as the device reaches no other memory here. Its bytes are
+ * written behind the back of reservations, so a commit waits for all who use it first, with no lock held. It waits for
+ * those of when it was checked: later ones may be behind its own fence.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/wait_bit.h>
+
+#include <drm/drm_atomic.h>
+#include <drm/drm_atomic_helper.h>
+#include <drm/drm_atomic_state_helper.h>
+#include <drm/drm_edid.h>
+#include <drm/drm_fourcc.h>
+#include <drm/drm_framebuffer.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_modeset_helper_vtables.h>
+#include <drm/drm_print.h>
+#include <drm/drm_probe_helper.h>
+#include <drm/drm_writeback.h>
+
+#include "kms/kms.h"
+#include "mem/bo.h"
+#include "mem/residency.h"
+#include "tessera_compat.h"
+
+static const u32 writeback_formats[] = {
+	DRM_FORMAT_XRGB8888,
+};
+
+static struct drm_writeback_job *state_job(const struct drm_connector_state *state)
+{
+	struct drm_writeback_job *job = state ? state->writeback_job : NULL;
+
+	return job && job->fb ? job : NULL;
+}
+
+static int writeback_get_modes(struct drm_connector *connector)
+{
+	const struct drm_mode_config *config = &connector->dev->mode_config;
+
+	return drm_add_modes_noedid(connector, config->max_width, config->max_height);
+}
+
+static int writeback_check(struct drm_connector *connector, struct drm_atomic_commit *state)
+{
+	struct drm_connector_state *new = drm_atomic_get_new_connector_state(state, connector);
+	struct drm_writeback_job *job = state_job(new);
+	const struct drm_framebuffer *fb;
+	const struct drm_display_mode *mode;
+
+	if (!job || !new->crtc)
+		return 0;
+	fb = job->fb;
+	mode = &drm_atomic_get_new_crtc_state(state, new->crtc)->mode;
+	if (fb->width != mode->hdisplay || fb->height != mode->vdisplay ||
+	    tessera_fb_layout(fb) != TSR_LAYOUT_LINEAR) {
+		drm_dbg_atomic(connector->dev, "[CONNECTOR:%d:%s] cannot write to [FB:%d]\n",
+			       connector->base.id, connector->name, fb->base.id);
+		return -EINVAL;
+	}
+
+	return drm_atomic_helper_check_wb_connector_state(connector, state);
+}
+
+/* Jobs that have something pinned. */
+static atomic_t *writeback_jobs(struct drm_writeback_connector *wb)
+{
+	return &to_tessera_device(wb->base.dev)->kms->writebacks;
+}
+
+static int writeback_prepare(struct drm_writeback_connector *wb, struct drm_writeback_job *job)
+{
+	struct drm_gem_object *gem;
+	struct dma_fence *before;
+	int ret;
+
+	if (!job->fb)
+		return 0;
+	ret = tessera_fb_pin(job->fb);
+	if (ret)
+		return ret;
+	gem = job->fb->obj[0];
+	dma_resv_lock(gem->resv, NULL);
+	ret = dma_resv_get_singleton(gem->resv, dma_resv_usage_rw(true), &before);
+	/* It stays where it is now, so its pages get no copy before it is written. */
+	if (!ret)
+		tessera_residency_written(gem_to_tessera_bo(gem));
+	dma_resv_unlock(gem->resv);
+	if (ret) {
+		tessera_fb_unpin(job->fb);
+		return ret;
+	}
+	job->priv = before;
+	atomic_inc(writeback_jobs(wb));
+
+	return 0;
+}
+
+/* The framebuffer goes here, too: behind it nothing of the device is touched. */
+static void writeback_cleanup(struct drm_writeback_connector *wb, struct drm_writeback_job *job)
+{
+	atomic_t *jobs = writeback_jobs(wb);
+
+	if (!job->fb)
+		return;
+	dma_fence_put(job->priv);
+	tessera_fb_unpin(job->fb);
+	drm_framebuffer_put(job->fb);
+	job->fb = NULL;
+	if (atomic_dec_and_test(jobs))
+		wake_up_var(jobs);
+}
+
+static const struct drm_connector_helper_funcs writeback_helper_funcs = {
+	.get_modes = writeback_get_modes,
+	.atomic_check = writeback_check,
+	.prepare_writeback_job = writeback_prepare,
+	.cleanup_writeback_job = writeback_cleanup,
+};
+
+static const struct drm_connector_funcs writeback_funcs = {
+	.reset = drm_atomic_helper_connector_reset,
+	.fill_modes = drm_helper_probe_single_connector_modes,
+	.destroy = drm_connector_cleanup,
+	.atomic_duplicate_state = drm_atomic_helper_connector_duplicate_state,
+	.atomic_destroy_state = drm_atomic_helper_connector_destroy_state,
+};
+
+/**
+ * tessera_writeback_wait() - wait for those who used what a commit writes to before
+ * @state: the commit, nothing locked
+ */
+void tessera_writeback_wait(struct drm_atomic_commit *state)
+{
+	const struct drm_connector_state *new;
+	struct drm_connector *connector;
+	struct drm_writeback_job *job;
+	int i;
+
+	for_each_new_connector_in_state(state, connector, new, i) {
+		job = state_job(new);
+		if (job && job->priv)
+			dma_fence_wait(job->priv, false);
+	}
+}
+
+/**
+ * tessera_writeback_begin() - have the next commit of a CRTC that is on write its first frame
+ * @tc: the CRTC
+ * @state: what brings it
+ *
+ * Its end is told by tessera_writeback_end(), however it ends.
+ *
+ * Return: false if nothing is to be written.
+ */
+bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *state)
+{
+	struct drm_connector_state *new =
+		drm_atomic_get_new_connector_state(state, &tc->writeback.base);
+	struct drm_writeback_job *job = state_job(new);
+	struct drm_framebuffer *fb;
+	u64 addr;
+
+	if (!job)
+		return false;
+	fb = job->fb;
+	addr = tessera_fb_addr(fb);
+	/* The job is the queue's then, and no longer the state's. */
+	drm_writeback_queue_job(&tc->writeback, new);
+	WRITE_ONCE(tc->writing, true);
+	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_LO, lower_32_bits(addr));
+	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_HI, upper_32_bits(addr));
+	tessera_crtc_write(tc, TSR_CRTC_WB_PITCH, fb->pitches[0]);
+	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, TSR_WB_CAPTURE);
+
+	return true;
+}
+
+/**
+ * tessera_writeback_drop() - end at once what a commit was to write
+ * @tc: the CRTC, whose device is gone
+ * @state: the commit
+ */
+void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *state)
+{
+	struct drm_connector_state *new =
+		drm_atomic_get_new_connector_state(state, &tc->writeback.base);
+
+	if (!state_job(new))
+		return;
+	drm_writeback_queue_job(&tc->writeback, new);
+	drm_writeback_signal_completion(&tc->writeback, -ENODEV);
+}
+
+/**
+ * tessera_writeback_flush() - wait until nothing is pinned for one any more
+ * @tdev: the device; all have ended, and no commit is under way
+ */
+void tessera_writeback_flush(struct tessera_device *tdev)
+{
+	wait_var_event(&tdev->kms->writebacks, !atomic_read(&tdev->kms->writebacks));
+}
+
+/**
+ * tessera_writeback_end() - say how it ended, if one was under way
+ * @tc: the CRTC
+ * @status: 0 or a negative error
+ */
+void tessera_writeback_end(struct tessera_crtc *tc, int status)
+{
+	if (xchg(&tc->writing, false))
+		drm_writeback_signal_completion(&tc->writeback, status);
+}
+
+/**
+ * tessera_writeback_refused() - one was begun, and the device has found something wrong with its commit
+ * @tc: the CRTC
+ */
+void tessera_writeback_refused(struct tessera_crtc *tc)
+{
+	/* Only a commit that it takes clears that. */
+	tessera_crtc_write(tc, TSR_CRTC_WB_CONTROL, 0);
+	tessera_writeback_end(tc, -EIO);
+}
+
+/**
+ * tessera_writeback_look() - see whether the device has ended one
+ * @tc: the CRTC; held with drm_dev_enter(), or in its interrupt
+ */
+void tessera_writeback_look(struct tessera_crtc *tc)
+{
+	switch (tessera_crtc_read(tc, TSR_CRTC_WB_STATUS)) {
+	case TSR_WB_DONE:
+		tessera_writeback_end(tc, 0);
+		break;
+	case TSR_WB_FAILED:
+		tessera_writeback_end(tc, -EIO);
+		break;
+	}
+}
+
+static void writeback_fini(struct drm_device *drm, void *data)
+{
+	struct drm_writeback_connector *wb = data;
+
+	drm_connector_cleanup(&wb->base);
+	drm_encoder_cleanup(&wb->encoder);
+}
+
+/**
+ * tessera_writeback_init() - create the writeback connector of a CRTC
+ * @tc: the CRTC, with its output, beside which it can be used
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_writeback_init(struct tessera_crtc *tc)
+{
+	struct drm_writeback_connector *wb = &tc->writeback;
+	struct drm_device *drm = tc->base.dev;
+	u32 both;
+	int ret;
+
+	ret = drm_writeback_connector_init(drm, wb, &writeback_funcs, NULL, writeback_formats,
+					   ARRAY_SIZE(writeback_formats), drm_crtc_mask(&tc->base));
+	if (ret)
+		return ret;
+	/* The core frees it with the mode configuration, which outlives the CRTC. */
+	ret = drmm_add_action_or_reset(drm, writeback_fini, wb);
+	if (ret)
+		return ret;
+	drm_connector_helper_add(&wb->base, &writeback_helper_funcs);
+	both = drm_encoder_mask(&tc->encoder) | drm_encoder_mask(&wb->encoder);
+	tc->encoder.possible_clones = both;
+	wb->encoder.possible_clones = both;
+
+	return 0;
+}

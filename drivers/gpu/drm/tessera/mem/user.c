@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: user memory
+ *
+ * Pages of a process that are an object's. They are not pinned: whenever the kernel wants one of them back, or puts another
+ * in its place (munmap, fork, reclaim, migration, exit), it tells so before. Then the object is *gone*: what
+ * apertures and page tables say of its pages stays, and no job begins to use it until they have been looked up again
+ * (cpu/userptr.c). Jobs that use it already are waited for. So no job reaches a page that is not the process's any more.
+ *
+ * One lock makes "not gone, and the job's fence is where it will be found" one step: whoever queues a job holds it
+ * from looking until the fence is in the reservation, or, for jobs that name no objects, in the queue of their VM
+ * (&struct tessera_user_queue). The kernel tells of pages while it is out of memory, too, so nothing is allocated
+ * under that lock, nor waited for, and no lock taken under which anybody does so. Fences are waited for without it.
+ *
+ * A VM is in the object's list as long as it maps it, whether its tables lead there or not: when it leaves that, the fence of
+ * what took the object away is in the reservation. The lists of VMs come first, therefore, then the reservation.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/hmm.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/rwsem.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include <drm/drm_gem.h>
+#include <drm/drm_managed.h>
+
+#include "mem/user.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+
+/* Pages at a time, as others wait for the lock. */
+#define DIRTY_PAGES	1024UL
+
+struct tessera_users {
+	/* See above; what is called the lock everywhere here. */
+	struct rw_semaphore lock;
+	/* Number of the queue added last. */
+	u64 last_queue;
+	/* There has been an object of it. */
+	bool exist;
+	/* Protects @changes, a leaf. */
+	spinlock_t changes_lock;
+	/* &struct user_change that are waiting for jobs. */
+	struct list_head changes;
+	/* For fewer of these. */
+	wait_queue_head_t wait;
+};
+
+/* Somebody who changes memory; on its stack. */
+struct user_change {
+	struct list_head node;
+	const struct mm_struct *mm;
+};
+
+/**
+ * tessera_users_init() - set up the lock
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_users_init(struct tessera_device *tdev)
+{
+	struct tessera_users *users = drmm_kzalloc(&tdev->drm, sizeof(*users), GFP_KERNEL);
+
+	if (!users)
+		return -ENOMEM;
+	init_rwsem(&users->lock);
+	spin_lock_init(&users->changes_lock);
+	INIT_LIST_HEAD(&users->changes);
+	init_waitqueue_head(&users->wait);
+	tdev->users = users;
+
+	/* It is taken when memory is short: nobody may wait for some with it. */
+	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock(&users->lock);
+	fs_reclaim_release(GFP_KERNEL);
+
+	return 0;
+}
+
+/**
+ * tessera_users_begin() - a job is going to be armed
+ * @tdev: the device
+ *
+ * All that could fail is done. What is not gone now is waited for on account of the job if its fence is where it
+ * belongs before tessera_users_end().
+ */
+void tessera_users_begin(struct tessera_device *tdev)
+{
+	down_read(&tdev->users->lock);
+}
+
+/**
+ * tessera_users_end() - its fence is in place, or it will not be armed
+ * @tdev: the device
+ */
+void tessera_users_end(struct tessera_device *tdev)
+{
+	up_read(&tdev->users->lock);
+}
+
+/**
+ * tessera_users_exist() - ask whether there may be any
+ * @tdev: the device
+ *
+ * Return: false if nobody has ever made one.
+ */
+bool tessera_users_exist(struct tessera_device *tdev)
+{
+	return READ_ONCE(tdev->users->exist);
+}
+
+/* ---- What the kernel tells ---------------------------------------------------- */
+
+static void vm_settle_locked(struct tessera_user_vm *vm)
+{
+	bool gone = vm->shown && vm->user->gone;
+
+	if (!gone)
+		list_del_init(&vm->gone);
+	else if (list_empty(&vm->gone))
+		list_add_tail(&vm->gone, &vm->space->gone);
+}
+
+static void user_set_gone_locked(struct tessera_user *user, bool gone)
+{
+	struct tessera_user_vm *vm;
+
+	if (user->gone == gone)
+		return;
+	WRITE_ONCE(user->gone, gone);
+	trace_tessera_user_pages(user->id, !gone);
+	list_for_each_entry(vm, &user->vms, node)
+		vm_settle_locked(vm);
+}
+
+/* The last job of the first queue after @after and up to @end. */
+static struct dma_fence *user_next_fence(struct tessera_user *user, u64 *after, u64 end)
+{
+	struct tessera_users *users = user->tdev->users;
+	struct tessera_user_queue *queue, *next = NULL;
+	struct dma_fence *fence = NULL;
+	struct tessera_user_vm *vm;
+
+	down_write(&users->lock);
+	list_for_each_entry(vm, &user->vms, node)
+		list_for_each_entry(queue, &vm->space->queues, node)
+			if (queue->id > *after && queue->id <= end && queue->last &&
+			    (!next || queue->id < next->id))
+				next = queue;
+	if (next) {
+		*after = next->id;
+		fence = dma_fence_get(next->last);
+	}
+	up_write(&users->lock);
+
+	return fence;
+}
+
+/* There are no new jobs that find it, so once for each queue is enough. */
+static void user_wait_for_vms(struct tessera_user *user, u64 end)
+{
+	struct dma_fence *fence;
+	u64 after = 0;
+
+	while ((fence = user_next_fence(user, &after, end))) {
+		dma_fence_wait(fence, false);
+		dma_fence_put(fence);
+	}
+}
+
+static bool user_invalidate(struct mmu_interval_notifier *notifier,
+			    const struct mmu_notifier_range *range, unsigned long seq)
+{
+	struct tessera_user *user = container_of(notifier, struct tessera_user, notifier);
+	struct tessera_users *users = user->tdev->users;
+	struct user_change change = { .mm = notifier->mm };
+	u64 end;
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+
+	spin_lock(&users->changes_lock);
+	list_add(&change.node, &users->changes);
+	spin_unlock(&users->changes_lock);
+
+	down_write(&users->lock);
+	mmu_interval_set_seq(notifier, seq);
+	user_set_gone_locked(user, true);
+	end = users->last_queue;
+	up_write(&users->lock);
+
+	user_wait_for_vms(user, end);
+	dma_resv_wait_timeout(user->obj->resv, DMA_RESV_USAGE_BOOKKEEP, false,
+			      MAX_SCHEDULE_TIMEOUT);
+
+	spin_lock(&users->changes_lock);
+	list_del(&change.node);
+	spin_unlock(&users->changes_lock);
+	wake_up_all(&users->wait);
+
+	return true;
+}
+
+/**
+ * tessera_user_is_changing() - ask whether somebody waits for jobs to change memory of the same process
+ * @user: the memory
+ *
+ * mmu_interval_read_begin() might wait for that, uninterruptibly.
+ *
+ * Return: true if so.
+ */
+bool tessera_user_is_changing(struct tessera_user *user)
+{
+	struct tessera_users *users = user->tdev->users;
+	struct user_change *change;
+	bool changing = false;
+
+	spin_lock(&users->changes_lock);
+	list_for_each_entry(change, &users->changes, node)
+		changing |= change->mm == user->notifier.mm;
+	spin_unlock(&users->changes_lock);
+
+	return changing;
+}
+
+/**
+ * tessera_user_wait() - wait until nobody does
+ * @user: the memory
+ * @end: when to wait no more, in jiffies, and that only a fatal signal ends it before; or 0
+ *
+ * Return: 0, -ETIME, -EINTR or -ERESTARTSYS.
+ */
+int tessera_user_wait(struct tessera_user *user, u64 end)
+{
+	struct tessera_users *users = user->tdev->users;
+	u64 now = get_jiffies_64();
+	long ret;
+
+	if (!end)
+		return wait_event_interruptible(users->wait, !tessera_user_is_changing(user));
+	if (!time_before64(now, end))
+		return -ETIME;
+	ret = wait_event_killable_timeout(users->wait, !tessera_user_is_changing(user), end - now);
+
+	return ret > 0 ? 0 : ret ? -EINTR : -ETIME;
+}
+
+static const struct mmu_interval_notifier_ops user_ops = {
+	.invalidate = user_invalidate,
+};
+
+/* ---- Life ------------------------------------------------------------------ */
+
+/**
+ * tessera_user_create() - begin an object of memory of the calling process
+ * @tdev: the device
+ * @start: the first address
+ * @read_only: the GPU may not write it
+ *
+ * Return: what is known of it, or NULL.
+ */
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, unsigned long start,
+					 bool read_only)
+{
+	struct tessera_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	if (!user)
+		return NULL;
+	user->tdev = tdev;
+	user->start = start;
+	user->read_only = read_only;
+	user->gone = true;
+	INIT_LIST_HEAD(&user->vms);
+
+	return user;
+}
+
+/**
+ * tessera_user_watch() - hear of changes from now on
+ * @user: the memory
+ * @obj: the object, complete; has @user
+ * @id: its id
+ *
+ * Return: 0 or an error.
+ */
+int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u32 id)
+{
+	int ret;
+
+	user->obj = obj;
+	user->id = id;
+	ret = mmu_interval_notifier_insert(&user->notifier, current->mm, user->start, obj->size,
+					   &user_ops);
+	user->watched = !ret;
+	WRITE_ONCE(user->tdev->users->exist, true);
+
+	return ret;
+}
+
+/**
+ * tessera_user_destroy() - end it
+ * @user: the memory; nobody uses the object any more
+ *
+ * Waits until nobody is being told of changes, and so maybe for jobs of other objects: not with any lock.
+ */
+void tessera_user_destroy(struct tessera_user *user)
+{
+	if (user->watched)
+		mmu_interval_notifier_remove(&user->notifier);
+	WARN_ON(!list_empty(&user->vms));
+	kfree(user);
+}
+
+/**
+ * tessera_user_may_change() - ask whether an object may get other pages
+ * @user: the memory, whose object's reservation is held
+ * @seq: of mmu_interval_read_begin()
+ *
+ * Who has changed them before that has waited for all jobs, and until tessera_user_settle(), under the same reservation, there
+ * are no others.
+ *
+ * Return: false if it is not gone, or has changed since: then jobs may use the pages that it has.
+ */
+bool tessera_user_may_change(struct tessera_user *user, unsigned long seq)
+{
+	bool may;
+
+	tessera_users_begin(user->tdev);
+	may = user->gone && !mmu_interval_read_retry(&user->notifier, seq);
+	tessera_users_end(user->tdev);
+
+	return may;
+}
+
+/* What the GPU writes no page table of a CPU remembers (MADV_FREE). Nobody takes pages away with the lock held. */
+static bool user_dirty(struct tessera_user *user, unsigned long seq, const unsigned long *pfns,
+		       unsigned long num)
+{
+	unsigned long i;
+	bool same;
+
+	tessera_users_begin(user->tdev);
+	same = !mmu_interval_read_retry(&user->notifier, seq);
+	for (i = 0; same && i < num; i++)
+		set_page_dirty(hmm_pfn_to_page(pfns[i]));
+	tessera_users_end(user->tdev);
+	cond_resched();
+
+	return same;
+}
+
+/**
+ * tessera_user_settle() - the object has the pages that were found
+ * @user: the memory, whose object's reservation is held
+ * @seq: of mmu_interval_read_begin(), before they were looked up
+ * @pfns: what hmm_range_fault() has found
+ *
+ * Return: false if they have changed since.
+ */
+bool tessera_user_settle(struct tessera_user *user, unsigned long seq, const unsigned long *pfns)
+{
+	struct tessera_users *users = user->tdev->users;
+	unsigned long i, num = user->obj->size >> PAGE_SHIFT;
+	bool same = true;
+
+	for (i = 0; same && !user->read_only && i < num; i += DIRTY_PAGES)
+		same = user_dirty(user, seq, pfns + i, min(num - i, DIRTY_PAGES));
+	if (!same)
+		return false;
+	down_write(&users->lock);
+	same = !mmu_interval_read_retry(&user->notifier, seq);
+	if (same)
+		user_set_gone_locked(user, false);
+	up_write(&users->lock);
+
+	return same;
+}
+
+/* ---- VMs --------------------------------------------------------------------- */
+
+/**
+ * tessera_user_queue_add() - jobs of a queue may find what page tables lead to
+ * @tdev: the device
+ * @space: the page tables
+ * @queue: the queue
+ */
+void tessera_user_queue_add(struct tessera_device *tdev, struct tessera_user_space *space,
+			    struct tessera_user_queue *queue)
+{
+	down_write(&tdev->users->lock);
+	queue->id = ++tdev->users->last_queue;
+	list_add_tail(&queue->node, &space->queues);
+	up_write(&tdev->users->lock);
+}
+
+/**
+ * tessera_user_queue_remove() - its jobs are over
+ * @tdev: the device
+ * @queue: the queue
+ */
+void tessera_user_queue_remove(struct tessera_device *tdev, struct tessera_user_queue *queue)
+{
+	down_write(&tdev->users->lock);
+	list_del(&queue->node);
+	up_write(&tdev->users->lock);
+	dma_fence_put(queue->last);
+}
+
+/**
+ * tessera_user_queue_set() - there is another job
+ * @queue: the queue, on which nobody else does so; after tessera_users_begin()
+ * @fence: of the job
+ */
+void tessera_user_queue_set(struct tessera_user_queue *queue, struct dma_fence *fence)
+{
+	dma_fence_put(queue->last);
+	queue->last = dma_fence_get(fence);
+}
+
+/**
+ * tessera_user_vm_join() - a VM maps user memory
+ * @vm: what is known of that, zeroed; nothing is done if it has joined
+ * @user: the memory
+ * @space: the VM's page tables
+ */
+void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
+			  struct tessera_user_space *space)
+{
+	if (vm->user)
+		return;
+	vm->user = user;
+	vm->space = space;
+	INIT_LIST_HEAD(&vm->gone);
+	down_write(&user->tdev->users->lock);
+	list_add_tail(&vm->node, &user->vms);
+	up_write(&user->tdev->users->lock);
+}
+
+/**
+ * tessera_user_vm_leave() - it does so no more
+ * @vm: what is known of it
+ *
+ * The fence of the last that jobs could do with it is in the object's reservation.
+ */
+void tessera_user_vm_leave(struct tessera_user_vm *vm)
+{
+	struct tessera_user *user = vm->user;
+
+	if (!user)
+		return;
+	down_write(&user->tdev->users->lock);
+	list_del(&vm->node);
+	list_del(&vm->gone);
+	up_write(&user->tdev->users->lock);
+	vm->user = NULL;
+}
+
+/**
+ * tessera_user_vm_show() - page tables are going to lead to it, or not to
+ * @vm: what is known of it; nothing is done if that is no user memory
+ * @shown: they are
+ */
+void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
+{
+	struct tessera_user *user = vm->user;
+
+	if (!user)
+		return;
+	down_write(&user->tdev->users->lock);
+	vm->shown = shown;
+	vm_settle_locked(vm);
+	up_write(&user->tdev->users->lock);
+}
+
+/**
+ * tessera_user_num_gone() - count what jobs may not find
+ * @tdev: the device
+ * @space: the page tables
+ *
+ * Return: how many objects.
+ */
+u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_user_space *space)
+{
+	u32 num;
+
+	tessera_users_begin(tdev);
+	num = list_count_nodes(&space->gone);
+	tessera_users_end(tdev);
+
+	return num;
+}
+
+/**
+ * tessera_user_first_gone() - look for what jobs may not find
+ * @tdev: the device
+ * @space: the page tables
+ *
+ * Return: an object, with a reference, or NULL.
+ */
+struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
+					       struct tessera_user_space *space)
+{
+	struct drm_gem_object *obj = NULL;
+	struct tessera_user_vm *vm;
+
+	down_read(&tdev->users->lock);
+	vm = list_first_entry_or_null(&space->gone, struct tessera_user_vm, gone);
+	if (vm) {
+		/* What is mapped is there. */
+		obj = vm->user->obj;
+		drm_gem_object_get(obj);
+	}
+	up_read(&tdev->users->lock);
+
+	return obj;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: kept page lists
+ *
+ * The page list of a large object, in the device's format, for as long as the object has its
+ * pages: what goes to and fro between memory and the same pages need not say each time which
+ * they are. Made and destroyed by mem/backing.c, used by paging/ops.c. It does not change, so
+ * there is no lock. Jobs have no references: a job that reads the list uses the pages,
+ * and nobody frees or changes those before it has ended.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "paging/pages.h"
+#include "tessera_device.h"
+
+#define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))
+
+/* A page of it. */
+struct tessera_pages_list {
+	__le64 *cpu;
+	dma_addr_t dma;
+};
+
+/**
+ * struct tessera_pages - a kept page list
+ */
+struct tessera_pages {
+	/** @dev: who has them mapped */
+	struct device *dev;
+	/** @num: elements of @lists */
+	u32 num;
+	/** @lists: one after the other; all but the last are full */
+	struct tessera_pages_list lists[] __counted_by(num);
+};
+
+static int pages_fill(struct tessera_pages *pages, struct tessera_pages_list *list,
+		      const dma_addr_t *dma, u32 num)
+{
+	__le64 *cpu = (void *)__get_free_page(GFP_KERNEL_ACCOUNT);
+	u32 i;
+
+	if (!cpu)
+		return -ENOMEM;
+	for (i = 0; i < num; i++)
+		cpu[i] = cpu_to_le64(dma[i]);
+	memset(cpu + num, 0, LIST_BYTES - num * sizeof(*cpu));
+	list->dma = dma_map_single(pages->dev, cpu, LIST_BYTES, DMA_TO_DEVICE);
+	if (dma_mapping_error(pages->dev, list->dma)) {
+		free_page((unsigned long)cpu);
+		return -ENOMEM;
+	}
+	list->cpu = cpu;
+
+	return 0;
+}
+
+/**
+ * tessera_pages_create() - make the page list of an object
+ * @tdev: the device, present
+ * @dma: bus addresses of the pages
+ * @num: how many
+ *
+ * Return: the list; NULL if there is no memory for it, or if there are so few pages that it
+ * would not be worth it.
+ */
+struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dma_addr_t *dma,
+					   u32 num)
+{
+	u32 lists = DIV_ROUND_UP(num, TESSERA_PAGING_LIST_ENTRIES), i, first;
+	struct tessera_pages *pages;
+
+	if (num < TESSERA_PAGING_LIST_ENTRIES)
+		return NULL;
+	pages = kvzalloc(struct_size(pages, lists, lists), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return NULL;
+	pages->dev = tdev->drm.dev;
+	pages->num = lists;
+	for (i = 0; i < lists; i++) {
+		first = i * TESSERA_PAGING_LIST_ENTRIES;
+		if (pages_fill(pages, &pages->lists[i], dma + first,
+			       min_t(u32, num - first, TESSERA_PAGING_LIST_ENTRIES))) {
+			tessera_pages_destroy(pages);
+			return NULL;
+		}
+		cond_resched();
+	}
+
+	return pages;
+}
+
+/**
+ * tessera_pages_destroy() - free a list
+ * @pages: the list, which no job reads any more; or NULL
+ */
+void tessera_pages_destroy(struct tessera_pages *pages)
+{
+	u32 i;
+
+	if (!pages)
+		return;
+	for (i = 0; i < pages->num && pages->lists[i].cpu; i++) {
+		dma_unmap_single(pages->dev, pages->lists[i].dma, LIST_BYTES, DMA_TO_DEVICE);
+		free_page((unsigned long)pages->lists[i].cpu);
+	}
+	kvfree(pages);
+}
+
+/**
+ * tessera_pages_find() - where the device finds a part of the list
+ * @pages: the list
+ * @first: the part's first page
+ * @count: its pages, not 0
+ * @dma: receives the bus address of its first entry
+ *
+ * Return: false if its entries do not follow each other there.
+ */
+bool tessera_pages_find(const struct tessera_pages *pages, u64 first, u32 count,
+			dma_addr_t *dma)
+{
+	u32 at = first % TESSERA_PAGING_LIST_ENTRIES;
+	u64 list = first / TESSERA_PAGING_LIST_ENTRIES;
+
+	if (count > TESSERA_PAGING_LIST_ENTRIES - at || list >= pages->num)
+		return false;
+	*dma = pages->lists[list].dma + at * sizeof(__le64);
+
+	return true;
+}

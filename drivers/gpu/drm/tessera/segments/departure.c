@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: departures
+ *
+ * A range is free as soon as its object has been told to leave it; the fence of that
+ * stays with the hole as a departure, and who takes a piece of the hole waits for it and for
+ * nothing else. Protected by the lock of the segment's manager.
+ */
+
+#include <linux/dma-fence.h>
+#include <linux/interval_tree_generic.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_mm.h>
+
+#include "segments/departure.h"
+#include "segments/manager.h"
+
+/* Departures looked at for having signalled, each time there is a new one. */
+#define PRUNE_MAX	4
+
+#define DEPARTURE_START(d)	((d)->start)
+#define DEPARTURE_LAST(d)	((d)->last)
+
+INTERVAL_TREE_DEFINE(struct tessera_departure, rb, u64, subtree_last, DEPARTURE_START,
+		     DEPARTURE_LAST, static __maybe_unused, departure_tree)
+
+static void departure_free(struct tessera_departure *departure)
+{
+	dma_fence_put(departure->fence);
+	kfree(departure);
+}
+
+/**
+ * tessera_departures_create() - prepare to leave a place
+ * @departures: a list, empty; to be given to a range, or emptied with tessera_departures_destroy()
+ * @num: how many runs will be left
+ *
+ * Return: 0, or -ENOMEM with the list empty.
+ */
+int tessera_departures_create(struct list_head *departures, u32 num)
+{
+	struct tessera_departure *departure;
+
+	while (num--) {
+		departure = kzalloc(sizeof(*departure), GFP_KERNEL_ACCOUNT);
+		if (!departure) {
+			tessera_departures_destroy(departures);
+			return -ENOMEM;
+		}
+		list_add(&departure->list, departures);
+		cond_resched();
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_departures_destroy() - free departures that are in no segment
+ * @departures: the list
+ */
+void tessera_departures_destroy(struct list_head *departures)
+{
+	struct tessera_departure *departure, *next;
+
+	list_for_each_entry_safe(departure, next, departures, list) {
+		departure_free(departure);
+		cond_resched();
+	}
+	INIT_LIST_HEAD(departures);
+}
+
+/**
+ * tessera_departures_set() - say when they are over
+ * @departures: departures that are in no segment
+ * @fence: signals when the place has been left
+ */
+void tessera_departures_set(struct list_head *departures, struct dma_fence *fence)
+{
+	struct tessera_departure *departure;
+
+	list_for_each_entry(departure, departures, list)
+		departure->fence = dma_fence_get(fence);
+}
+
+static void departure_drop_locked(struct tessera_manager *mgr, struct tessera_departure *d)
+{
+	departure_tree_remove(d, &mgr->departures);
+	list_del(&d->age);
+	departure_free(d);
+}
+
+/**
+ * tessera_departures_add_locked() - leave pages behind
+ * @mgr: the manager, locked
+ * @start: the first of them
+ * @pages: how many, about to be free
+ * @departures: the first of the list is taken for it
+ */
+void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
+				   struct list_head *departures)
+{
+	struct tessera_departure *departure, *d, *next;
+	u32 looks = 0;
+
+	lockdep_assert_held(&mgr->lock);
+
+	departure = list_first_entry(departures, struct tessera_departure, list);
+	list_del(&departure->list);
+
+	list_for_each_entry_safe(d, next, &mgr->ages, age) {
+		if (looks++ == PRUNE_MAX)
+			break;
+		if (dma_fence_is_signaled(d->fence))
+			departure_drop_locked(mgr, d);
+		else
+			list_move_tail(&d->age, &mgr->ages);
+	}
+	departure->start = start;
+	departure->last = start + pages - 1;
+	departure_tree_insert(departure, &mgr->departures);
+	list_add_tail(&departure->age, &mgr->ages);
+}
+
+/**
+ * tessera_departures_forget_locked() - nobody is going to take anything
+ * @mgr: the manager, locked
+ */
+void tessera_departures_forget_locked(struct tessera_manager *mgr)
+{
+	struct tessera_departure *d, *next;
+
+	lockdep_assert_held(&mgr->lock);
+
+	list_for_each_entry_safe(d, next, &mgr->ages, age)
+		departure_drop_locked(mgr, d);
+}
+
+/* -ENOSPC: no room in @fences. */
+static int fences_try_add(struct tessera_fences *fences, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < fences->num; i++) {
+		struct dma_fence *have = fences->fence[i];
+
+		if (have->context != fence->context)
+			continue;
+		if (dma_fence_is_later(fence, have)) {
+			fences->fence[i] = dma_fence_get(fence);
+			dma_fence_put(have);
+		}
+		return 0;
+	}
+	if (fences->num == fences->max)
+		return -ENOSPC;
+	fences->fence[fences->num++] = dma_fence_get(fence);
+
+	return 0;
+}
+
+static int fences_grow(struct tessera_fences *fences)
+{
+	u32 max = max(8u, 2 * fences->max);
+	struct dma_fence **more;
+
+	more = krealloc_array(fences->fence, max, sizeof(*more), GFP_KERNEL);
+	if (!more)
+		return -ENOMEM;
+	fences->fence = more;
+	fences->max = max;
+
+	return 0;
+}
+
+static int departures_collect(struct tessera_manager *mgr, const struct tessera_run *run,
+			      struct tessera_fences *fences)
+{
+	u64 first = run->node.start, last = first + run->node.size - 1;
+	struct tessera_departure *d, *next;
+	int ret = 0;
+
+	mutex_lock(&mgr->lock);
+	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !ret; d = next) {
+		next = departure_tree_iter_next(d, first, last);
+		if (dma_fence_is_signaled(d->fence))
+			departure_drop_locked(mgr, d);
+		else
+			ret = fences_try_add(fences, d->fence);
+	}
+	mutex_unlock(&mgr->lock);
+
+	return ret;
+}
+
+/**
+ * tessera_manager_departures() - who still has to leave a range
+ * @mgr: the manager
+ * @range: the range, its place taken
+ * @fences: zeroed; tessera_fences_fini() even after a failure
+ *
+ * Nobody else can begin to leave a piece of a range that is taken.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
+			       struct tessera_fences *fences)
+{
+	const struct tessera_run *run;
+	int ret = 0;
+
+	tessera_range_for_each_run(run, range) {
+		while (!ret && departures_collect(mgr, run, fences))
+			ret = fences_grow(fences);
+		cond_resched();
+	}
+
+	return ret;
+}
+
+/**
+ * tessera_manager_leaving() - ask whether somebody still has to leave a place
+ * @mgr: the manager
+ * @lo: its lower end, a byte offset
+ * @hi: its upper end
+ *
+ * Return: a fence of that, with a reference; NULL if all have left.
+ */
+struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi)
+{
+	u64 first = lo >> PAGE_SHIFT, last = (hi >> PAGE_SHIFT) - 1;
+	struct dma_fence *fence = NULL;
+	struct tessera_departure *d;
+
+	mutex_lock(&mgr->lock);
+	for (d = departure_tree_iter_first(&mgr->departures, first, last); d && !fence;
+	     d = departure_tree_iter_next(d, first, last))
+		if (!dma_fence_is_signaled(d->fence))
+			fence = dma_fence_get(d->fence);
+	mutex_unlock(&mgr->lock);
+
+	return fence;
+}
+
+/**
+ * tessera_fences_add() - take a fence in
+ * @fences: zeroed at first; tessera_fences_fini() even after a failure
+ * @fence: the fence; the reference stays the caller's
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence)
+{
+	int ret = 0;
+
+	while (!ret && fences_try_add(fences, fence))
+		ret = fences_grow(fences);
+
+	return ret;
+}
+
+/**
+ * tessera_fences_fini() - drop fences
+ * @fences: the fences
+ */
+void tessera_fences_fini(struct tessera_fences *fences)
+{
+	while (fences->num)
+		dma_fence_put(fences->fence[--fences->num]);
+	kfree(fences->fence);
+	*fences = (struct tessera_fences) { };
+}
