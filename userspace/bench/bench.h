@@ -113,5 +113,11 @@ void bench_residency_cycle(void);
 void bench_vm_fill(void);
 /* limits.c */
 void bench_client_memory(void);
+/* display.c */
+void bench_flip_rate(void);
+void bench_dumb_write(void);
+void bench_dumb_cycle(void);
+void bench_screen_update(void);
+void bench_vblank_jitter(void);
 
 #endif /* TESSERA_BENCH_H */

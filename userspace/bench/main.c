@@ -45,6 +45,11 @@ static const struct {
 	{ "residency_cycle", bench_residency_cycle },
 	{ "vm_fill", bench_vm_fill },
 	{ "client_memory", bench_client_memory },
+	{ "flip_rate", bench_flip_rate },
+	{ "dumb_write", bench_dumb_write },
+	{ "dumb_cycle", bench_dumb_cycle },
+	{ "screen_update", bench_screen_update },
+	{ "vblank_jitter", bench_vblank_jitter },
 };
 
 #define NUM_BENCHES (sizeof(benches) / sizeof(benches[0]))

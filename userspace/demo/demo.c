@@ -126,7 +126,8 @@ static int run(struct demo *demo)
 	if (gpu_open(&demo->options, &demo->gpu, &demo->summary) || make_scene(demo) ||
 	    gpu_prepare(demo->gpu, &demo->scene, &demo->summary) ||
 	    gpu_render(demo->gpu, &demo->scene, &demo->picture, &demo->summary) ||
-	    save(demo, "scene.png", &demo->picture) || draw_reference(demo))
+	    save(demo, "scene.png", &demo->picture) ||
+	    (demo->options.show && screen_show(&demo->picture)) || draw_reference(demo))
 		return EXIT_NOT_RENDERED;
 	ret = compare(demo);
 	if (!ret && demo->summary.guest_errors) {

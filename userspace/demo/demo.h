@@ -156,6 +156,7 @@ struct options {
 	enum demo_split split;
 	uint32_t split_seed;
 	uint32_t seed;
+	bool show; /* on the screen */
 	bool reference_only;
 	uint64_t video_memory; /* with reference_only */
 };
@@ -236,6 +237,11 @@ void gpu_close(struct gpu *gpu);
 int gpu_prepare(struct gpu *gpu, const struct scene *scene, struct summary *summary);
 int gpu_render(struct gpu *gpu, const struct scene *scene, struct image *out,
 	       struct summary *summary);
+
+/* ---- The screen: screen.c ---- */
+
+/* Show it by flips, say `SCREEN CRC32`, and keep it there until a line is read. */
+int screen_show(const struct image *picture);
 
 /* ---- summary.c ---- */
 

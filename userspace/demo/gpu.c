@@ -118,6 +118,19 @@ void gpu_close(struct gpu *gpu)
 	free(gpu);
 }
 
+/* What only jobs of the demo use: it belongs to the VM, if there is one. */
+static int object_new(struct gpu *gpu, enum tessera_usage usage, uint64_t size,
+		      const struct tessera_view *view, struct tessera_bo **out)
+{
+	struct tessera_bo_desc desc;
+	int ret = tessera_bo_desc_init(gpu->dev, &desc, usage, size, view);
+
+	if (ret)
+		return ret;
+	tessera_bo_desc_private(&desc, gpu->worker.vm);
+	return tessera_bo_new(gpu->dev, &desc, out);
+}
+
 static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_t layout,
 		       struct gpu_texture *texture)
 {
@@ -127,8 +140,7 @@ static int texture_new(struct gpu *gpu, uint32_t width, uint32_t height, uint32_
 
 	if (ret)
 		return ret;
-	return tessera_bo_new_for(gpu->dev, TESSERA_USAGE_TEXTURE, size, &texture->view,
-				  &texture->bo);
+	return object_new(gpu, TESSERA_USAGE_TEXTURE, size, &texture->view, &texture->bo);
 }
 
 /* For all that is submitted until it is deleted. */
@@ -230,7 +242,7 @@ static int upload(struct gpu *gpu, const struct scene *scene, uint64_t bytes)
 	struct work work = { .job = JOB_UPLOAD, .step = upload_step, .arg = &u };
 	int ret;
 
-	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, bytes, NULL, &u.staging);
+	ret = object_new(gpu, TESSERA_USAGE_STAGING, bytes, NULL, &u.staging);
 	if (ret)
 		return complain("staging buffer", ret);
 	u.offsets = calloc(scene->num_textures, sizeof(*u.offsets));
@@ -371,7 +383,7 @@ static int make_vertices(struct gpu *gpu, const struct scene *scene, struct tess
 	struct vertex *map;
 	int ret;
 
-	ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_VERTEX, size, NULL, out);
+	ret = object_new(gpu, TESSERA_USAGE_VERTEX, size, NULL, out);
 	if (ret)
 		return ret;
 	ret = tessera_bo_map(*out, (void **)&map);
@@ -595,8 +607,7 @@ static int stage_init(struct stage *stage)
 		ret = tessera_view_init(&stage->readback.view, TSR_FORMAT_ARGB8888,
 					TSR_LAYOUT_LINEAR, scene->width, scene->height, &size);
 	if (!ret)
-		ret = tessera_bo_new_for(gpu->dev, TESSERA_USAGE_STAGING, size, NULL,
-					 &stage->readback.bo);
+		ret = object_new(gpu, TESSERA_USAGE_STAGING, size, NULL, &stage->readback.bo);
 	if (!ret)
 		ret = make_vertices(gpu, scene, &stage->vertices);
 	if (!ret)

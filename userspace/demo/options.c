@@ -24,6 +24,7 @@ static const char usage[] =
 	"random=SEED\n"
 	"  --seed N              another arrangement; default 1\n"
 	"  --summary-json FILE   write the summary there too\n"
+	"  --show                show the picture on the screen until a line is read\n"
 	"  --reference-only      only the CPU's picture; needs no device\n"
 	"  --video-memory BYTES  what F refers to without a device\n"
 	"Exit code: 0: the picture is right, 1: wrong pixels, 2: it could not be rendered.\n";
@@ -32,7 +33,8 @@ enum {
 	OPT_HELP = 'h',
 	OPT_FIRST = 256,
 	OPT_VIDEO_MEMORY,
-	OPT_REFERENCE
+	OPT_REFERENCE,
+	OPT_SHOW
 };
 
 static const struct option long_options[] = {
@@ -44,6 +46,7 @@ static const struct option long_options[] = {
 	{ "force-split", required_argument, NULL, 'x' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "summary-json", required_argument, NULL, 'j' },
+	{ "show", no_argument, NULL, OPT_SHOW },
 	{ "reference-only", no_argument, NULL, OPT_REFERENCE },
 	{ "video-memory", required_argument, NULL, OPT_VIDEO_MEMORY },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -121,6 +124,9 @@ static int parse_one(int opt, struct options *options)
 		return parse_split(optarg, options);
 	case 's':
 		return parse_u32(optarg, &options->seed);
+	case OPT_SHOW:
+		options->show = true;
+		return 0;
 	case OPT_REFERENCE:
 		options->reference_only = true;
 		return 0;

@@ -176,6 +176,14 @@ int tessera_bo_desc_segments(const struct tessera_device *dev, struct tessera_bo
 	return 0;
 }
 
+void tessera_bo_desc_private(struct tessera_bo_desc *desc, const struct tessera_vm *vm)
+{
+	if (!vm || (desc->layout != TSR_LAYOUT_LINEAR && desc->flags & DRM_TESSERA_BO_CPU_ACCESS))
+		return;
+	desc->flags |= DRM_TESSERA_BO_VM_PRIVATE;
+	desc->vm = tessera_vm_id(vm);
+}
+
 struct tessera_bo *tessera_bo_alloc(struct tessera_device *dev)
 {
 	struct tessera_bo *bo = tessera_alloc(dev, sizeof(*bo));
@@ -215,7 +223,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 {
 	uint32_t page = dev->info.page_size;
 
-	if (!desc->size || desc->size > UINT64_MAX - page ||
+	if (!desc->size || desc->size > UINT64_MAX - page || desc->pad ||
 	    tessera_reserved_check(desc->reserved, ARRAY_SIZE(desc->reserved)))
 		return -EINVAL;
 	*create = (struct drm_tessera_bo_create){
@@ -226,6 +234,7 @@ int tessera_bo_create_args(const struct tessera_device *dev, const struct tesser
 		.num_preferred = desc->num_preferred,
 		.layout = desc->layout,
 		.pitch = desc->pitch,
+		.vm = desc->vm,
 	};
 	memcpy(create->preferred, desc->preferred, sizeof(create->preferred));
 	return 0;
@@ -250,6 +259,34 @@ int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *des
 	}
 	tessera_bo_set(bo, &create, create.handle);
 	bo->desc = *desc;
+	*out = bo;
+	return 0;
+}
+
+int tessera_bo_from_user(struct tessera_device *dev, void *memory, uint64_t size, uint32_t flags,
+			 struct tessera_bo **out)
+{
+	struct drm_tessera_bo_from_user args = {
+		.address = (uintptr_t)memory,
+		.size = size,
+		.flags = flags,
+	};
+	struct drm_tessera_bo_create like = {
+		.size = size,
+		.flags = flags,
+		.supported = tessera_device_segment_set(dev, DRM_TESSERA_SEGMENT_APERTURE, 0),
+	};
+	struct tessera_bo *bo = tessera_bo_alloc(dev);
+	int ret;
+
+	if (!bo)
+		return -ENOMEM;
+	ret = tessera_ioctl(dev, DRM_IOCTL_TESSERA_BO_FROM_USER, &args);
+	if (ret) {
+		tessera_bo_free(bo);
+		return ret;
+	}
+	tessera_bo_set(bo, &like, args.handle);
 	*out = bo;
 	return 0;
 }

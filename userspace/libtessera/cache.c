@@ -154,6 +154,12 @@ void tessera_cache_del(struct tessera_cache *cache)
 	tessera_device_del(dev);
 }
 
+/* Mapped as it is, the VM is the one it was made for, and not another that has its id. */
+static bool has_vm(struct tessera_bo *bo)
+{
+	return !(bo->flags & DRM_TESSERA_BO_VM_PRIVATE) || tessera_vm_knows_bo(bo);
+}
+
 /* With the lock. One of a kind, the one that is most likely still in memory; or NULL. */
 static struct tessera_bo *cache_find(struct tessera_cache *cache,
 				     const struct tessera_bo_desc *kind)
@@ -168,9 +174,9 @@ static struct tessera_bo *cache_find(struct tessera_cache *cache,
 		if (memcmp(&entry->bo->desc, kind, sizeof(*kind)))
 			continue;
 		bo = entry_remove(cache, entry);
-		if (!tessera_bo_reclaim(&bo, 1, &result))
+		if (has_vm(bo) && !tessera_bo_reclaim(&bo, 1, &result))
 			return bo;
-		/* It is lost. */
+		/* It is lost, or of no use to anybody. */
 		bo_destroy(bo);
 	}
 	return NULL;

@@ -77,8 +77,14 @@ void tessera_cmdmem_del(struct tessera_cmdmem *mem)
 /* The CPU writes it past its caches, so that there is nothing to flush. */
 static int block_init(struct tessera_cmdmem *mem, struct tessera_cmdblock *block, size_t size)
 {
-	int ret = tessera_bo_new_for(mem->vm->dev, TESSERA_USAGE_VERTEX, size, NULL, &block->bo);
+	struct tessera_device *dev = mem->vm->dev;
+	struct tessera_bo_desc desc;
+	int ret = tessera_bo_desc_init(dev, &desc, TESSERA_USAGE_VERTEX, size, NULL);
 
+	if (ret)
+		return ret;
+	tessera_bo_desc_private(&desc, mem->vm);
+	ret = tessera_bo_new(dev, &desc, &block->bo);
 	if (ret)
 		return ret;
 	ret = tessera_bo_map(block->bo, (void **)&block->map);

@@ -147,7 +147,9 @@ struct tessera_bo_desc {
 	uint8_t preferred[8];
 	uint32_t layout; /* DRM_TESSERA_LAYOUT_* */
 	uint32_t pitch; /* of a swizzled layout, else 0 */
-	uint64_t reserved[4]; /* zero */
+	uint32_t vm; /* with DRM_TESSERA_BO_VM_PRIVATE the id of the VM, else 0 */
+	uint32_t pad; /* zero */
+	uint64_t reserved[3]; /* zero */
 };
 
 /*
@@ -163,6 +165,11 @@ TESSERA_API int tessera_bo_desc_init(const struct tessera_device *dev, struct te
  */
 TESSERA_API int tessera_bo_desc_segments(const struct tessera_device *dev,
 					 struct tessera_bo_desc *desc, const char *names);
+/*
+ * Have the object belong to a VM: for whatever nobody else is to have, and no list to name. It takes memory in pieces then, and its VM has one lock for
+ * all such objects. Nothing is done without a VM (NULL), as tessera_context_vm() gives it, nor for a swizzled object that the CPU accesses, which has to be in one piece.
+ */
+TESSERA_API void tessera_bo_desc_private(struct tessera_bo_desc *desc, const struct tessera_vm *vm);
 /* Errors: those of DRM_IOCTL_TESSERA_BO_CREATE. A new object reads as zero. */
 TESSERA_API int tessera_bo_new(struct tessera_device *dev, const struct tessera_bo_desc *desc,
 			       struct tessera_bo **out);
@@ -170,6 +177,12 @@ TESSERA_API int tessera_bo_new(struct tessera_device *dev, const struct tessera_
 TESSERA_API int tessera_bo_new_for(struct tessera_device *dev, enum tessera_usage usage,
 				   uint64_t size, const struct tessera_view *view,
 				   struct tessera_bo **out);
+/*
+ * Private anonymous memory of the process as an object that jobs use: whole pages of it. @flags: 0 or DRM_TESSERA_BO_GPU_READ_ONLY. The CPU goes on using its
+ * own address, and waits with tessera_bo_wait(); map, lock, read and write are -EPERM. Errors: those of DRM_IOCTL_TESSERA_BO_FROM_USER.
+ */
+TESSERA_API int tessera_bo_from_user(struct tessera_device *dev, void *memory, uint64_t size,
+				     uint32_t flags, struct tessera_bo **out);
 TESSERA_API struct tessera_bo *tessera_bo_ref(struct tessera_bo *bo);
 /* The last reference closes the handle and unmaps; the kernel frees the memory when it is idle. */
 TESSERA_API void tessera_bo_del(struct tessera_bo *bo);

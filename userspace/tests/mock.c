@@ -317,6 +317,16 @@ static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 	}
 }
 
+static int mock_from_user(struct mock *mock, struct drm_tessera_bo_from_user *args)
+{
+	mock->last_from_user = *args;
+	args->handle = ++mock->next_handle;
+	if (mock->next_handle < MOCK_MAX_HANDLES)
+		mock->sizes[mock->next_handle] = args->size;
+	mock->open_handles++;
+	return 0;
+}
+
 static int mock_request(struct mock *mock, unsigned long request, void *arg)
 {
 	switch (request) {
@@ -335,6 +345,8 @@ static int mock_request(struct mock *mock, unsigned long request, void *arg)
 			mock->sizes[mock->next_handle] = mock->last_create.size;
 		mock->open_handles++;
 		return 0;
+	case DRM_IOCTL_TESSERA_BO_FROM_USER:
+		return mock_from_user(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_CREATE_TWINS:
 		return mock_twins(mock, arg);
 	case DRM_IOCTL_TESSERA_BO_INFO:

@@ -31,6 +31,7 @@ struct mock {
 	uint32_t next_handle;
 	uint32_t open_handles; /* objects, contexts and sync objects not closed */
 	struct drm_tessera_bo_create last_create;
+	struct drm_tessera_bo_from_user last_from_user;
 	struct drm_tessera_bo_create last_twins[2];
 	struct drm_tessera_bo_private last_private[2];
 	uint32_t twin_handles[2];

@@ -51,6 +51,34 @@ static void test_lock2(void **state)
 	tessera_bo_del(bo);
 }
 
+static void test_from_user(void **state)
+{
+	struct mock_device *md = *state;
+	struct mock *mock = &md->mock;
+	struct tessera_bo *bo;
+	char memory[1];
+	void *map;
+
+	assert_int_equal(
+		tessera_bo_from_user(md->dev, memory, 8192, DRM_TESSERA_BO_GPU_READ_ONLY, &bo), 0);
+	assert_int_equal(mock->last_from_user.address, (uintptr_t)memory);
+	assert_int_equal(mock->last_from_user.size, 8192);
+	assert_int_equal(mock->last_from_user.flags, DRM_TESSERA_BO_GPU_READ_ONLY);
+	assert_int_equal(tessera_bo_handle(bo), mock->next_handle);
+	assert_int_equal(tessera_bo_size(bo), 8192);
+	assert_int_equal(tessera_bo_map(bo, &map), -EPERM);
+	tessera_bo_del(bo);
+	assert_int_equal(mock->open_handles, 0);
+
+	mock->fail_request = DRM_IOCTL_TESSERA_BO_FROM_USER;
+	mock->fail_errno = EPERM;
+	assert_int_equal(tessera_bo_from_user(md->dev, memory, 4096, 0, &bo), -EPERM);
+	mock->fail_request = 0;
+	mock->fail_alloc = mock->allocs;
+	assert_int_equal(tessera_bo_from_user(md->dev, memory, 4096, 0, &bo), -ENOMEM);
+	mock->fail_alloc = -1;
+}
+
 static void test_destroy(void **state)
 {
 	struct mock_device *md = *state;
@@ -137,9 +165,18 @@ static void test_buffer_waits(void **state)
 	assert_int_equal(tessera_buffer_used(buffer, timeline, 6, 1), 0);
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
 	assert_int_equal(mock->waited, 6);
+	/* also one behind a reader, but not the reader behind it */
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 7, 0), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 8, 1), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 9, 0), 0);
+	mock->reached = 7;
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ | TESSERA_MAP_DONTBLOCK, &p),
+			 -EBUSY);
+	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), 0);
+	assert_int_equal(mock->waited, 8);
 	mock->fail_request = DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT;
 	mock->fail_errno = EIO;
-	assert_int_equal(tessera_buffer_used(buffer, timeline, 7, 1), 0);
+	assert_int_equal(tessera_buffer_used(buffer, timeline, 10, 1), 0);
 	assert_int_equal(tessera_buffer_lock(buffer, TESSERA_MAP_READ, &p), -EIO);
 	mock->fail_errno = 0;
 	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_LOCK), 0);
@@ -357,6 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lock2, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_from_user, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_destroy, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_offer, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_buffer_waits, mock_setup, mock_teardown),

@@ -241,6 +241,37 @@ static void test_vm(void **state)
 	tessera_vm_del(vm);
 }
 
+/* What belongs to a VM is had back by those of that VM, and by nobody who has its id later. */
+static void test_private(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_cache *cache = new_cache(state);
+	struct tessera_bo_desc desc = desc_of(state, 4096), shared = desc;
+	struct tessera_bo *bo;
+	struct tessera_vm *vm;
+	uint64_t address;
+	uint32_t handle;
+
+	assert_int_equal(tessera_vm_new(dev_of(state), &vm), 0);
+	tessera_bo_desc_private(&desc, vm);
+	bo = take(cache, &desc);
+	handle = tessera_bo_handle(bo);
+	assert_int_equal(tessera_vm_bind(vm, bo, &address), 0);
+	tessera_cache_give(cache, bo, NULL, 0);
+	bo = take(cache, &shared);
+	assert_int_not_equal(tessera_bo_handle(bo), handle);
+	tessera_bo_del(bo);
+	bo = take(cache, &desc);
+	assert_int_equal(tessera_bo_handle(bo), handle);
+	tessera_cache_give(cache, bo, NULL, 0);
+	tessera_vm_del(vm);
+	bo = take(cache, &desc);
+	assert_int_not_equal(tessera_bo_handle(bo), handle);
+	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_BO_DESTROY), 1);
+	tessera_bo_del(bo);
+	tessera_cache_del(cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +280,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bounded, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_not_kept, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_vm, mock_setup, mock_teardown),
+		cmocka_unit_test_setup_teardown(test_private, mock_setup, mock_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

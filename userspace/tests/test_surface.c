@@ -81,6 +81,7 @@ static void expect_copy(struct stage *s, int to, const struct tessera_rect *rect
 {
 	const uint32_t *p = s->mock->last_cmds;
 	const uint32_t *copy = p + 2 * TSR_BIND_SLOT_DWORDS;
+	const uint32_t *unbind = copy + TSR_COPY_DWORDS;
 	int first = s->mock->last_allocs[0].handle == s->mock->twin_handles[GPU] ? GPU : TWIN;
 	uint32_t dst_bind = 0, src_bind = TSR_BIND_SLOT_DWORDS;
 
@@ -98,6 +99,11 @@ static void expect_copy(struct stage *s, int to, const struct tessera_rect *rect
 	assert_int_equal(copy[6], rect->y);
 	assert_int_equal(copy[7], rect->width);
 	assert_int_equal(copy[8], rect->height);
+	/* who goes on with the context finds neither bound */
+	assert_int_equal(s->mock->last_submit.cmd_size,
+			 (2 * (TSR_BIND_SLOT_DWORDS + TSR_UNBIND_SLOT_DWORDS) + TSR_COPY_DWORDS) *
+				 4);
+	assert_int_equal(unbind[1] ^ unbind[TSR_UNBIND_SLOT_DWORDS + 1], copy[1] ^ copy[2]);
 	/* 90 texels of two bytes: 180 in a row, in tiles 256 */
 	assert_int_equal(p[dst_bind + 7], to == GPU ? 256 : 180);
 	assert_int_equal(p[src_bind + 7], to == GPU ? 180 : 256);

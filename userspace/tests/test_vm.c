@@ -49,6 +49,42 @@ static uint64_t address_in(struct tessera_vm *vm, struct tessera_bo *bo)
 	return address;
 }
 
+/* Objects that nobody else is to have belong to the VM: what is told, and the library's own. */
+static void test_private(void **state)
+{
+	struct mock *mock = mock_of(state);
+	struct tessera_vm *vm = new_vm(state);
+	struct tessera_context *ctx = new_context(vm);
+	struct tessera_bo_desc desc = { .size = 4096, .supported = 2 }, plain = desc;
+	struct tessera_cmdbuf *cb;
+	struct tessera_bo *bo;
+
+	tessera_bo_desc_private(&desc, NULL);
+	assert_memory_equal(&desc, &plain, sizeof(desc));
+	desc.layout = TSR_LAYOUT_TILE4K;
+	desc.flags = DRM_TESSERA_BO_CPU_ACCESS;
+	tessera_bo_desc_private(&desc, vm);
+	assert_int_equal(desc.flags, DRM_TESSERA_BO_CPU_ACCESS);
+	assert_int_equal(desc.vm, 0);
+	desc.flags = 0;
+	tessera_bo_desc_private(&desc, vm);
+	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), 0);
+	assert_int_equal(mock->last_create.flags, DRM_TESSERA_BO_VM_PRIVATE);
+	assert_int_equal(mock->last_create.vm, tessera_vm_id(vm));
+	tessera_bo_del(bo);
+	desc.pad = 1;
+	assert_int_equal(tessera_bo_new(dev_of(state), &desc, &bo), -EINVAL);
+	/* commands */
+	assert_int_equal(tessera_cmdbuf_new_for(ctx, &cb), 0);
+	assert_int_equal(tessera_cmdbuf_nop(cb, 8), 0);
+	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
+	assert_true(mock->last_create.flags & DRM_TESSERA_BO_VM_PRIVATE);
+	assert_int_equal(mock->last_create.vm, tessera_vm_id(vm));
+	tessera_cmdbuf_del(cb);
+	tessera_context_del(ctx);
+	tessera_vm_del(vm);
+}
+
 /* RES-5: one address in each VM, until it is given back; large objects where large pages are. */
 static void test_addresses(void **state)
 {
@@ -575,6 +611,7 @@ static void test_surface(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_private, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_addresses, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_bind_fails, mock_setup, mock_teardown),
 		cmocka_unit_test_setup_teardown(test_new_fails, mock_setup, mock_teardown),

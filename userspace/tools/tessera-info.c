@@ -21,6 +21,7 @@ static const struct flag_name cap_names[] = {
 	{ DRM_TESSERA_CAP_HOST_APERTURE, "host-aperture" },
 	{ DRM_TESSERA_CAP_VM, "vm" },
 	{ DRM_TESSERA_CAP_SPLIT, "split" },
+	{ DRM_TESSERA_CAP_USER_MEMORY, "user-memory" },
 	{ 0 },
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -458,6 +459,49 @@ static void use_again(bool vm)
 	client_close(&c);
 }
 
+/* ---- Memory of the process ------------------------------------------------------- */
+
+/* Jobs read and write it where it is. */
+static void user_memory(bool vm)
+{
+	const struct tessera_rect all = words(0, BUFFER_WORDS);
+	struct client c = client_open(vm);
+	const size_t size = BUFFER_BYTES < 4096 ? 4096 : BUFFER_BYTES;
+	uint32_t *from =
+		mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t *to = from + size / 4;
+	struct tessera_bo *src, *dst;
+	void *map;
+	int rc;
+
+	require(from != MAP_FAILED);
+	rc = tessera_bo_from_user(c.dev, from, size, DRM_TESSERA_BO_GPU_READ_ONLY, &src);
+	if (rc == -EOPNOTSUPP) {
+		printf("# refused, as where the device does not snoop\n");
+		client_close(&c);
+		return;
+	}
+	require_ok(rc);
+	require_ok(tessera_bo_from_user(c.dev, to, size, 0, &dst));
+	require(tessera_bo_map(dst, &map) == -EPERM);
+	require(tessera_bo_lock(&dst, TESSERA_MAP_READ, &map) == -EPERM);
+	for (uint32_t turn = 0; turn < 8; turn++) {
+		for (uint32_t i = 0; i < BUFFER_WORDS; i++)
+			from[i] = (turn << 16) + i;
+		require_ok(tessera_vm_make_resident(c.vm, &src, 1));
+		require_ok(tessera_vm_make_resident(c.vm, &dst, 1));
+		bind(&c, 0, src, 0, false);
+		bind(&c, 1, dst, 0, true);
+		require_ok(tessera_cmdbuf_copy(c.cb, 1, 0, 0, 0, &all));
+		submit(&c);
+		finish(&c);
+		require(!memcmp(from, to, BUFFER_BYTES));
+	}
+	tessera_bo_del(src);
+	tessera_bo_del(dst);
+	client_close(&c);
+}
+
 /* ---- All of them ---------------------------------------------------------------- */
 
 static const struct {
@@ -469,6 +513,7 @@ static const struct {
 	{ "LOCK-3 LOCK-5 discards by slices", rename_slices },
 	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite, and a wait", no_overwrite },
 	{ "RES-8 objects used again behind a fence", use_again },
+	{ "RES-5 memory of the process", user_memory },
 };
 
 /* In a process of its own, so that all it has goes with it. */
