@@ -350,17 +350,17 @@ static void waiting_for_room(void)
 	while (taken < most && refused < 3) {
 		rc = submit_raw(&dev, ctx, cmd, &args);
 		require(!rc || rc == -EINTR);
-		if (rc)
-			refused++;
-		else
+		/* a busy machine makes any call so long that a signal finds it waiting for less */
+		if (!rc)
 			taken++;
+		else if (tsr_query_client(&dev).work_bytes > client.work_limit / 2)
+			refused++;
 	}
 	end_alarms();
 	tap_note("%u taken, %u interrupted, %llu of %llu bytes", taken, refused,
 		 (unsigned long long)tsr_query_client(&dev).work_bytes,
 		 (unsigned long long)client.work_limit);
 	require_eq(refused, 3);
-	require(tsr_query_client(&dev).work_bytes > client.work_limit / 4);
 
 	alarms = 0;
 	ring_alarms(SA_RESTART);

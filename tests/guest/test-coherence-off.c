@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "trace.h"
 #include "tsr.h"
+#include "user.h"
 
 static const uint32_t uncached = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
@@ -781,6 +782,18 @@ static void call_bad_input(void)
 	tsr_close(&s.dev);
 }
 
+/* What the CPU writes of its own memory the kernel does not see, so there are no such objects. */
+static void no_user_memory(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t handle;
+
+	require(!(dev.info.caps & DRM_TESSERA_CAP_USER_MEMORY));
+	require_err(__tsr_bo_from_user(dev.fd, tsr_pages_new(BYTES), BYTES, 0, &handle),
+		    -EOPNOTSUPP);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "COH-4 COH-6 CPU write, GPU read: written back before the part", cleaned_before_the_part,
 	  0, 60 },
@@ -805,6 +818,7 @@ static const struct tap_test tests[] = {
 	{ "COH-8 moves are the kernel's", moves_are_the_kernels, 0, 60 },
 	{ "COH-9 the call for an object that is tracked", call_for_tracked, 0, 60 },
 	{ "COH-9 bad input", call_bad_input, 0, 60 },
+	{ "COH-6 no user memory", no_user_memory, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -149,7 +149,7 @@ static void not_behind_later_work(void)
 	struct tsr_held held = tsr_held_open(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo target = other(&dev), first, second, third;
-	uint64_t before = used(&dev);
+	uint64_t before = used(&dev), sum = total(&dev);
 
 	first = resident(&dev, ctx);
 	second = resident(&dev, ctx);
@@ -157,6 +157,7 @@ static void not_behind_later_work(void)
 	/* nothing is under way */
 	destroy(&dev, &first, 0);
 	tsr_wait_for(used(&dev) == before + 2 * BYTES);
+	tsr_wait_for(total(&dev) == sum + 2 * BYTES);
 	tsr_held_fill(&held, &target, 16, 1);
 	destroy(&dev, &second, 0);
 	tsr_held_again(&held);
@@ -167,6 +168,8 @@ static void not_behind_later_work(void)
 	/* the first job ends */
 	tsr_foreign_signal(held.foreign, 1);
 	tsr_wait_for(used(&dev) == before + BYTES);
+	/* counted until it is gone altogether */
+	tsr_wait_for(total(&dev) == sum + BYTES);
 	see_through(&dev, ctx);
 	require_eq(used(&dev), before + BYTES);
 	require(tsr_held_waits(&held));

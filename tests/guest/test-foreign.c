@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/dma-buf.h>
@@ -41,18 +40,11 @@ static bool has_signalled(int sync_file)
 	return poll(&pollfd, 1, 0) == 1;
 }
 
-static void put_fence(int dmabuf, uint32_t flags)
-{
-	struct dma_buf_import_sync_file args = { .flags = flags, .fd = fence };
-
-	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &args));
-}
-
 static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t flags)
 {
 	int dmabuf = tsr_export(dev, bo);
 
-	put_fence(dmabuf, flags);
+	tsr_dmabuf_put_fence(dmabuf, fence, flags);
 	close(dmabuf);
 }
 
@@ -454,16 +446,6 @@ static void readers_share(void)
 
 #define MANY_PARTS 500 /* half a second of the device, and more where the emulator is slow */
 
-static int dmabuf_of(const struct tsr_client *client)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);
-	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, client->state->sync_file, 0);
-
-	require_msg(fd >= 0, "pidfd_getfd: %s", strerror(errno));
-	close(pidfd);
-	return fd;
-}
-
 static void submit_many(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -497,8 +479,8 @@ static void comes_late(void)
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
 	tsr_client_wait_running(&client);
-	dmabuf = dmabuf_of(&client);
-	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	tsr_small_run(&dev, &small);
 	tsr_wait_for(client.state->ready);
 	source_signal(&source);
@@ -519,8 +501,8 @@ static void comes_late_and_goes(void)
 	tsr_group_timeouts("0");
 	tsr_client_start(&client, submit_many, 0);
 	tsr_client_wait_running(&client);
-	dmabuf = dmabuf_of(&client);
-	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	/* it is waited for, or parts are still being run */
 	tsr_wait_for(tsr_client_asleep(&client));
 	source_signal(&source);
@@ -537,7 +519,7 @@ static void relieve(struct source *source, int dmabuf)
 	int last_fence = fence, next_fence;
 
 	*source = source_open();
-	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	next_fence = fence;
 	source_signal(&last);
 	fence = last_fence;
@@ -558,8 +540,8 @@ static void come_late_in_turn(void)
 	tsr_group_timeouts("0");
 	tsr_client_start(&client, submit_many, (uint64_t)-ETIME);
 	tsr_client_wait_running(&client);
-	dmabuf = dmabuf_of(&client);
-	put_fence(dmabuf, DMA_BUF_SYNC_WRITE);
+	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	while (!client.state->ready) {
 		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
 		usleep(10000);

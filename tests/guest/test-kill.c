@@ -6,7 +6,6 @@
  */
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "stall.h"
@@ -258,18 +257,15 @@ static void queue_with_fence(struct tsr_client *client)
 static void fences_of_the_dead(void)
 {
 	struct tsr_client a;
-	int pidfd, fd, status;
+	int fd, status;
 
 	tsr_client_start(&a, queue_with_fence, 0);
 	tsr_wait_for(a.state->ready);
-	pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
-	fd = (int)syscall(SYS_pidfd_getfd, pidfd, a.state->sync_file, 0);
-	require_msg(fd >= 0, "pidfd_getfd: %s", strerror(errno));
+	fd = tsr_client_take_fd(&a, a.state->sync_file);
 	tsr_client_kill(&a);
 	status = tsr_sync_file_status(fd);
 	require_eq(status, -ECANCELED);
 	close(fd);
-	close(pidfd);
 }
 
 static const struct tap_test tests[] = {

@@ -252,6 +252,37 @@ static void discard_gives_another(void)
 	stage_close(&s);
 }
 
+/* All that the old one was asked to be is what the new one is: where it prefers to be, and where it goes from there. */
+static void discard_keeps_places(void)
+{
+	struct stage s = stage_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&s.dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&s.dev);
+	struct drm_tessera_bo_create args = {
+		.size = KiB(64),
+		.flags = cpu,
+		.supported = tsr_bit(vis) | tsr_bit(hid) | s.set,
+		.num_preferred = 2,
+		.preferred = { (uint8_t)vis->id, (uint8_t)hid->id },
+		.evict_to = s.set,
+	};
+	struct tsr_bo old = { .size = args.size }, new;
+
+	require_ok(__tsr_bo_create(s.dev.fd, &args));
+	old.handle = args.handle;
+	held_fill(&s, &old, 16, 1);
+	new = old;
+	tsr_lock(&s.dev, &new, discard);
+	require(new.handle != old.handle);
+	tsr_unlock(&s.dev, &new);
+	stage_go(&s);
+	tsr_gpu_fill(&s.dev, s.ctx, &new, 2);
+	require_eq(tsr_bo_info(&s.dev, &new).segment, vis->id);
+	tsr_evict_set(tsr_bit(vis));
+	require_eq(tsr_bo_info(&s.dev, &new).segment, tsr_seg_gart(&s.dev)->id);
+	stage_close(&s);
+}
+
 /* @num instances of a new object, each of which a job keeps busy */
 static void instances(struct stage *s, struct tsr_bo *bos, uint32_t num)
 {
@@ -445,6 +476,7 @@ static const struct tap_test tests[] = {
 	{ "LOCK-7 LOCK-8 lock waits, asleep", lock_waits, 0, 0 },
 	{ "LOCK-4 no-overwrite beside a job", no_overwrite, 0, 0 },
 	{ "LOCK-5 LOCK-25 discard gives another instance", discard_gives_another, 0, 0 },
+	{ "LOCK-25 another instance goes where the old one did", discard_keeps_places, 0, 0 },
 	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
 	{ "LOCK-24 LOCK-27 bad input", bad_input, 0, 0 },
 	{ "LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },

@@ -429,8 +429,12 @@ static void debugger_sees_the_same(void)
 		/* across a page boundary */
 		require_ok(tsr_proc_mem_read(bytes + 4096 * 7 - 100, words, sizeof(words)));
 		tsr_words_check(words, ARRAY_SIZE(words), 0x44444444);
+		/* its pages have a copy of what is written next */
+		tsr_evict_set(sets[i]);
+		tsr_gpu_read(&dev, ctx, &bo, 0, 1, words);
 		word = 0x55555555;
 		require_ok(tsr_proc_mem_write(bytes + 4096 * 7 - 2, &word, sizeof(word)));
+		tsr_evict_set(sets[i]);
 		tsr_gpu_read(&dev, ctx, &bo, 1024 * 7 - 1, 2, words);
 		require_eq(words[0], 0x55554444);
 		require_eq(words[1], 0x44445555);

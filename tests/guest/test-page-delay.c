@@ -36,25 +36,25 @@ static void want_until_done(struct tsr_device *dev, uint32_t sync)
 	require_ok(tsr_syncobj_status(dev, sync));
 }
 
+/* in pieces that the aperture has room for */
 static void check_words(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t key)
 {
-	const uint32_t count = (uint32_t)(bo->size / 4);
-	uint32_t *words = malloc(bo->size);
+	static uint32_t words[KiB(256) / 4];
 
-	require(words);
-	tsr_gpu_read(dev, ctx, bo, 0, count, words);
-	for (uint32_t i = 0; i < count; i++)
-		require_eq(words[i], tsr_pattern(key, i));
-	free(words);
+	for (uint32_t at = 0; at < bo->size / 4; at += ARRAY_SIZE(words)) {
+		tsr_gpu_read(dev, ctx, bo, at, ARRAY_SIZE(words), words);
+		for (uint32_t i = 0; i < ARRAY_SIZE(words); i++)
+			require_eq(words[i], tsr_pattern(key, at + i));
+	}
 }
 
 static void pressure(const struct drm_tessera_query_segment *(*get)(struct tsr_device *dev),
-		     uint32_t flags)
+		     uint64_t size, uint32_t flags)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = get(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
-	struct tsr_bo bo = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), flags);
+	struct tsr_bo bo = tsr_bo_new(&dev, size, tsr_bit(seg), flags);
 	struct tsr_bo filler = tsr_bo_new(&dev, seg->commit_limit, tsr_bit(seg), 0);
 	struct tsr_cmd in, out;
 
@@ -83,16 +83,23 @@ static void pressure(const struct drm_tessera_query_segment *(*get)(struct tsr_d
 
 static void in_memory(void)
 {
-	pressure(tsr_seg_visible, DRM_TESSERA_BO_CPU_ACCESS);
+	pressure(tsr_seg_visible, KiB(512), DRM_TESSERA_BO_CPU_ACCESS);
+}
+
+/* so large that its page list is kept */
+static void in_memory_large(void)
+{
+	pressure(tsr_seg_visible, MiB(3), DRM_TESSERA_BO_CPU_ACCESS);
 }
 
 static void in_aperture(void)
 {
-	pressure(tsr_seg_gart, DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	pressure(tsr_seg_gart, KiB(512), DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 }
 
 static const struct tap_test tests[] = {
 	{ "PAGE-6 PAGE-7 SWZ-13 memory is wanted while objects move", in_memory, 0, 60 },
+	{ "PAGE-6 PAGE-7 memory is wanted while large objects move", in_memory_large, 0, 60 },
 	{ "PAGE-6 SWZ-16 memory is wanted while pages are mapped", in_aperture, 0, 60 },
 };
 

@@ -57,6 +57,18 @@ static void queued_jobs_of_others(void)
 	tsr_close(&a);
 }
 
+/* the one who attaches does not wait for long, but may ask again */
+static int attach(int vgem, int dmabuf, uint32_t *theirs)
+{
+	uint64_t until = tsr_patience();
+	int rc;
+
+	do
+		rc = __tsr_import(vgem, dmabuf, theirs);
+	while (rc == -EBUSY && tap_now_ns() < until);
+	return rc;
+}
+
 /* nobody is given pages before the bytes are in them, or if they never come */
 static void attach_waits_for_bytes(void)
 {
@@ -79,14 +91,14 @@ static void attach_waits_for_bytes(void)
 	bo.handle = args.handle;
 	dmabuf = tsr_export(&dev, &bo);
 	tsr_gpu_fill(&dev, ctx, &bo, 3);
-	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	require_ok(attach(vgem, dmabuf, &theirs));
 	require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, 0));
 	require_ok(__tsr_bo_close(vgem, theirs));
 
 	tsr_gpu_fill(&dev, ctx, &bo, 4);
 	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
 	tsr_job_timeout("1000");
-	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
+	require_err(attach(vgem, dmabuf, &theirs), -EIO);
 	tsr_job_timeout_restore();
 	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
 	fill_list(&cmd, &bo, 2);

@@ -459,6 +459,41 @@ static void beside_a_storm(void)
 	tsr_close(&dev);
 }
 
+/* pages that others keep from coming are not waited for as long as that takes */
+static void others_are_in_the_way(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), theirs;
+	uint32_t set = tsr_bit(tsr_seg_visible(&dev)) | tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), set, DRM_TESSERA_BO_CPU_ACCESS);
+	int vgem = tsr_vgem_open(), dmabuf = tsr_export(&dev, &bo), fence, timeline;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	timeline = tsr_sw_sync_open(&fence);
+	if (timeline < 0)
+		fence = tsr_foreign_fence(foreign);
+	tsr_gpu_fill(&dev, ctx, &bo, 3);
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_visible(&dev)->id);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EBUSY);
+
+	if (timeline < 0)
+		tsr_foreign_signal(foreign, 0);
+	else
+		tsr_sw_sync_signal(timeline);
+	require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, INT64_MAX));
+	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	tsr_bo_map(&dev, &bo);
+	tsr_words_check(bo.map, bo.size / 4, 3);
+	close(fence);
+	close(vgem);
+	close(dmabuf);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "pages stay what they are for another device", pages_stay, 0, 0 },
 	{ "pins are counted", pins_count, 0, 0 },
@@ -466,6 +501,7 @@ static const struct tap_test tests[] = {
 	{ "an attached object stays useful", must_stay_useful, 0, 0 },
 	{ "pinned bytes are limited", pins_are_limited, 0, 0 },
 	{ "pinned bytes of all are limited", pins_are_limited_together, 0, 0 },
+	{ "others' fences are in the way of pages", others_are_in_the_way, 0, 60 },
 	{ "pages stay beside a storm", beside_a_storm, 0, 0 },
 	{ "SPLIT-17 attached in the middle of a submission", attached_in_the_middle, 0, 0 },
 };

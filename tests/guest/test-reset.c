@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The PCI function is reset under the driver (test-reset.args puts it behind a port of its own). */
-#include <glob.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,30 +11,12 @@
 #include <linux/dma-buf.h>
 
 #include "foreign.h"
+#include "pci.h"
 #include "stall.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static sigjmp_buf on_bus_error;
-
-static const char *reset_path(void)
-{
-	static char path[320];
-	glob_t found;
-
-	require(!glob("/sys/bus/pci/drivers/tessera/0000:*/reset", 0, NULL, &found) ||
-		!found.gl_pathc);
-	if (!found.gl_pathc)
-		tap_skip("the function cannot be reset");
-	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
-	globfree(&found);
-	return path;
-}
-
-static void reset(void)
-{
-	require_ok(tsr_write_file(reset_path(), "1"));
-}
 
 static void bus_error(int sig)
 {
@@ -98,7 +79,7 @@ static void contents(void)
 	struct drm_tessera_submit args;
 	struct tsr_cmd cmd;
 
-	reset_path();
+	tsr_pci_can_reset();
 	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
 	tsr_bo_map(&dev, &texture);
 	tsr_pattern_write(&texture, 1);
@@ -114,7 +95,7 @@ static void contents(void)
 	tsr_submit_done(&dev, ctx, &cmd);
 	require_eq(tsr_bo_info(&dev, &texture).segment, tsr_seg_visible(&dev)->id);
 
-	reset();
+	tsr_pci_reset();
 
 	/* the context is lost, a new one is not */
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
@@ -153,11 +134,11 @@ static void jobs_end(void)
 	struct tsr_busy busy;
 	int status;
 
-	reset_path();
+	tsr_pci_can_reset();
 	for (int round = 0; round < 3; round++) {
 		tsr_busy_start(&dev, ctx, &busy, 2000);
 		tsr_submit(&dev, ctx, &busy.cmd, 0, sync);
-		reset();
+		tsr_pci_reset();
 		status = tsr_syncobj_status(&dev, sync);
 		require_msg(status == -ECANCELED || status == -EIO, "status %d", status);
 		status = tsr_syncobj_status(&dev, busy.sync);
@@ -176,10 +157,9 @@ static int fence; /* inherited */
 
 static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo)
 {
-	struct dma_buf_import_sync_file args = { .flags = DMA_BUF_SYNC_WRITE, .fd = fence };
 	int dmabuf = tsr_export(dev, bo);
 
-	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &args));
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	close(dmabuf);
 }
 
@@ -205,16 +185,14 @@ static void submit_behind_fence(struct tsr_client *client)
 static void behind_fence(uint64_t in_reservation)
 {
 	struct tsr_device dev = tsr_open();
-	int timeline = tsr_sw_sync_open(&fence);
+	int timeline = tsr_sw_sync_new(&fence);
 	struct tsr_client client;
 
-	if (timeline < 0)
-		tap_skip("the kernel has no sw_sync");
-	reset_path();
+	tsr_pci_can_reset();
 	tsr_client_start(&client, submit_behind_fence, in_reservation);
 	tsr_wait_for(client.state->begun);
 	usleep(100000);
-	reset();
+	tsr_pci_reset();
 	tsr_client_join(&client);
 	tsr_sw_sync_signal(timeline);
 	new_work_runs(&dev);
@@ -241,7 +219,7 @@ static void others_go_on(void)
 	struct tsr_bo bos[3];
 	bool early;
 
-	reset_path();
+	tsr_pci_can_reset();
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		bos[i] = tsr_bo_new(&dev, KiB(64), gart, cpu | DRM_TESSERA_BO_CPU_CACHED);
 		tsr_bo_map(&dev, &bos[i]);
@@ -257,7 +235,7 @@ static void others_go_on(void)
 		fence = tsr_foreign_fence(foreign);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			fence_at(&dev, &bos[i]);
-		reset();
+		tsr_pci_reset();
 		early = !has_signalled(fence);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			tsr_words_check(bos[i].map, KiB(64) / 4, 10 * rounds + i);
@@ -294,7 +272,7 @@ static void leaving(void)
 
 	if (!foreign)
 		tap_skip("no vgem");
-	reset_path();
+	tsr_pci_can_reset();
 	tsr_gpu_fill(&dev, ctx, &bo, 8);
 	require_eq(tsr_bo_info(&dev, &bo).segment, hidden->id);
 	tsr_bo_map(&dev, &bo);
@@ -306,7 +284,7 @@ static void leaving(void)
 	tsr_bo_free(&dev, &all);
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	require(!has_signalled(fence));
-	reset();
+	tsr_pci_reset();
 	if (!has_signalled(fence))
 		tsr_foreign_signal(foreign, 0);
 	require(access_raises_sigbus(bo.map));
@@ -345,13 +323,13 @@ static void without_room(void)
 
 	if (!foreign)
 		tap_skip("no vgem");
-	reset_path();
+	tsr_pci_can_reset();
 	fence = tsr_foreign_fence(foreign);
 	tsr_client_start(&client, submit_without_room, 0);
 	tsr_wait_for(client.state->begun);
 	tsr_wait_for(tsr_client_asleep(&client));
 	require(!client.state->returned);
-	reset();
+	tsr_pci_reset();
 	require_msg(!has_signalled(fence), "a reset waits for others' fences");
 	tsr_client_join(&client);
 	tsr_foreign_signal(foreign, 0);
@@ -427,13 +405,13 @@ static void contexts_come_and_go(void)
 	struct tsr_device dev = tsr_open();
 	pid_t pids[2];
 
-	reset_path();
+	tsr_pci_can_reset();
 	stop = tsr_shared(sizeof(*stop));
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
 		pids[i] = tap_fork(make_contexts, NULL);
 	for (int i = 0; i < 10; i++) {
 		usleep(20000);
-		reset();
+		tsr_pci_reset();
 	}
 	*stop = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
@@ -447,14 +425,14 @@ static void resets_under_load(void)
 	struct tsr_device dev = tsr_open();
 	pid_t pids[3];
 
-	reset_path();
+	tsr_pci_can_reset();
 	stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	require((void *)stop != MAP_FAILED);
 	for (uintptr_t i = 0; i < ARRAY_SIZE(pids); i++)
 		pids[i] = tap_fork(busy_client, (void *)i);
 	for (int i = 0; i < 10; i++) {
 		usleep(50000);
-		reset();
+		tsr_pci_reset();
 	}
 	*stop = true;
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)

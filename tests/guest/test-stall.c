@@ -145,7 +145,7 @@ static void gate_is_interruptible(void)
 	/* and SIGKILL */
 	tsr_client_start(&waiter, submit_once, 2);
 	tsr_wait_for(waiter.state->begun);
-	usleep(100000);
+	tsr_wait_for(tsr_client_asleep(&waiter));
 	require(tsr_client_kill(&waiter) < 2000000000ull);
 	still_inside(&a);
 	tsr_client_kill(&a);
@@ -190,6 +190,7 @@ static void newcomers_wait(void)
 	struct tsr_client a, known, newcomers[NEWCOMERS];
 	struct tsr_trace trace;
 	uint32_t first = 0, ctx, turns = 0;
+	int file;
 
 	if (preempts(&dev))
 		tap_skip("no gate on a device that preempts");
@@ -204,6 +205,8 @@ static void newcomers_wait(void)
 
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
+	/* whoever met objects of A's that are being destroyed would give its turn back and wait */
+	file = tsr_client_take_fd(&a, a.state->fd);
 	wait_at_gate(&known, true);
 	for (uint32_t i = 0; i < NEWCOMERS; i++)
 		wait_at_gate(&newcomers[i], false);
@@ -224,6 +227,7 @@ static void newcomers_wait(void)
 	}
 	require_eq(turns, 2 * (1 + NEWCOMERS));
 	tsr_trace_free(&trace);
+	close(file);
 	tsr_close(&dev);
 }
 

@@ -155,9 +155,7 @@ static void behind_a_foreign_fence(void)
 	pid_t pid;
 
 	tsr_pci_begin();
-	timeline = tsr_sw_sync_open(&fence);
-	if (timeline < 0)
-		tap_skip("the kernel has no sw_sync");
+	timeline = tsr_sw_sync_new(&fence);
 	dev = tsr_open();
 	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
 		tap_skip("a job waits for such a fence before it is one");
@@ -191,10 +189,66 @@ static void behind_a_foreign_fence(void)
 	close(timeline);
 }
 
+/*
+ * A job, and the move of another object, wait for a fence of somebody else at what they use. They end, and the
+ * device is let go of, although it never signals.
+ */
+static void behind_a_fence_at_an_object(void)
+{
+	struct pollfd pollfd = { .events = POLLIN };
+	uint32_t ctx, sync, gart;
+	struct tsr_bo bos[2], big;
+	struct tsr_device dev;
+	int timeline, dmabuf;
+	struct tsr_cmd cmd;
+
+	tsr_pci_begin();
+	timeline = tsr_sw_sync_new(&pollfd.fd);
+	dev = tsr_open();
+	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("a job waits for such a fence before it is one");
+	gart = tsr_bit(tsr_seg_gart(&dev));
+	ctx = tsr_context_new(&dev, 0);
+	sync = tsr_syncobj_new(&dev);
+	for (int i = 0; i < 2; i++) {
+		bos[i] = tsr_bo_new(&dev, MiB(1), gart, mappable);
+		tsr_gpu_fill(&dev, ctx, &bos[i], 1);
+		dmabuf = tsr_export(&dev, &bos[i]);
+		tsr_dmabuf_put_fence(dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
+		close(dmabuf);
+	}
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bos[0], true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+	tsr_cmd_fini(&cmd);
+	/* all of the aperture: the other one has to go, and the job waits for that */
+	big = tsr_bo_new(&dev, tsr_seg_gart(&dev)->size - MiB(1), gart, 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &big, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
+	tsr_submit(&dev, tsr_context_new(&dev, 0), &cmd, 0, 0);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
+	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+
+	tsr_pci_unbind();
+	require_eq(poll(&pollfd, 1, 0), 0);
+	file_is_dead(&dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	tsr_pci_bind();
+	/* the last file of a device that is gone waits for the end of its objects */
+	tsr_sw_sync_signal(timeline);
+	tsr_close(&dev);
+	close(pollfd.fd);
+	close(timeline);
+}
+
 static const struct tap_test tests[] = {
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
 	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },
+	{ "unplug with jobs behind a foreign fence at an object", behind_a_fence_at_an_object,
+	  TSR_NO_DEVICE, 90 },
 	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },
 };
 

@@ -74,14 +74,28 @@ static void reset(void)
 		.range = MiB(1),
 	};
 	struct tsr_bo bo = new_mapped(&vm, tsr_bit(tsr_seg_visible(&dev)), AT);
+	struct tsr_bo kept = tsr_bo_new(&dev, MiB(3), tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct tsr_vm fresh;
 
+	tsr_vm_map(&dev, vm.id, &kept, 0, AT + MiB(16), kept.size, 0);
 	tsr_vm_fill(&vm, AT, bo.size, 1);
 	reset_function();
 	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -EIO);
 	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, 0), -EIO);
 	require_err(__tsr_context_create(dev.fd, &args), -EIO);
-	tsr_vm_close(&vm);
 	tsr_bo_free(&dev, &bo);
+
+	/* what the lost one does not lead to keeps no job of others waiting */
+	fresh = tsr_vm_open(&dev);
+	tsr_vm_map(&dev, fresh.id, &kept, 0, AT, kept.size, 0);
+	/* it is there already, for a move would have either lead to it */
+	tsr_gpu_touch(&dev, fresh.patched, &kept);
+	tsr_vm_place(&fresh, &kept);
+	tsr_vm_fill(&fresh, AT, kept.size, 3);
+	check_words(&fresh, &kept, 3);
+	tsr_bo_free(&dev, &kept);
+	tsr_vm_close(&fresh);
+	tsr_vm_close(&vm);
 
 	vm = tsr_vm_open(&dev);
 	bo = new_mapped(&vm, tsr_bit(tsr_seg_visible(&dev)), AT);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What changes of page tables and jobs wait for, and that tables of others leave nothing behind. */
 #include <string.h>
+#include <unistd.h>
 
 #include "held.h"
 #include "resident.h"
@@ -41,7 +42,7 @@ static struct tsr_bo mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, uint
 }
 
 /* in hidden memory, and to go to the aperture if the CPU wants to see it */
-static struct tsr_bo movable(struct tsr_vm *vm)
+static struct tsr_bo unmapped(struct tsr_vm *vm)
 {
 	uint32_t gart = tsr_bit(tsr_seg_gart(vm->dev));
 	struct drm_tessera_bo_create args = {
@@ -57,9 +58,28 @@ static struct tsr_bo movable(struct tsr_vm *vm)
 	require_ok(__tsr_bo_create(vm->dev->fd, &args));
 	bo.handle = args.handle;
 	tsr_gpu_touch(vm->dev, vm->patched, &bo);
+	return bo;
+}
+
+static struct tsr_bo movable(struct tsr_vm *vm)
+{
+	struct tsr_bo bo = unmapped(vm);
+
 	tsr_vm_map(vm->dev, vm->id, &bo, 0, AT, bo.size, 0);
 	tsr_make_resident(vm->dev, &bo, 1);
 	return bo;
+}
+
+/* to the aperture, behind what is held */
+static void move_later(struct tsr_held *held, const struct tsr_bo *to, struct tsr_bo *bo)
+{
+	struct tsr_device *dev = held->dev;
+
+	tsr_held_copy(held, to, bo);
+	require_err(__tsr_lock(dev->fd, &bo->handle,
+			       DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DONT_WAIT),
+		    -EBUSY);
+	require_eq(tsr_bo_info(dev, bo).segment, tsr_seg_gart(dev)->id);
 }
 
 /* A job waits for all changes before it, not for the last one alone: a move is queued elsewhere than a bind. */
@@ -75,11 +95,7 @@ static void behind_all_changes(void)
 
 	tsr_make_resident(&dev, &vm.cmds, 1);
 	run_empty(&vm);
-	tsr_held_copy(&held, &to, &bo);
-	require_err(__tsr_lock(dev.fd, &bo.handle,
-			       DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DONT_WAIT),
-		    -EBUSY);
-	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
+	move_later(&held, &to, &bo);
 	tsr_vm_map_null(&dev, vm.id, STAGE, KiB(64));
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
@@ -87,6 +103,37 @@ static void behind_all_changes(void)
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, (int64_t)tap_now_ns() + 300000000), -ETIME);
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_cmd_fini(&cmd);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* What is mapped while it moves has its bytes when jobs find it. */
+static void behind_the_move(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), done = tsr_syncobj_new(&dev);
+	struct tsr_bo to = tsr_bo_new(&dev, KiB(64), gart, 0);
+	struct tsr_bo stage = mapped(&vm, KiB(64), gart, STAGE), bo = unmapped(&vm);
+	struct tsr_cmd cmd;
+
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	run_empty(&vm);
+	tsr_gpu_fill(&dev, vm.patched, &bo, 0x51515151);
+	move_later(&held, &to, &bo);
+	require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, 0, NULL));
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, STAGE, bo.size, true);
+	tsr_cmd_bind_address(&cmd, 1, AT, bo.size, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bo.size / 4));
+	queue(&vm, &cmd, 0, done);
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, (int64_t)tap_now_ns() + 300000000), -ETIME);
+	tsr_held_go(&held);
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_words_check(stage.map, stage.size / 4, 0x51515151);
 	tsr_cmd_fini(&cmd);
 	tsr_held_close(&held);
 	tsr_close(&dev);
@@ -130,38 +177,143 @@ static void tables_last(void)
 	tsr_close(&dev);
 }
 
-/* A VM finds nothing of one that is gone, whose number and tables it may have. */
+/* So has a null mapping, which no object is behind, whether nothing comes in its place or an object. */
+static void null_lasts(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev));
+	uint32_t done = tsr_syncobj_new(&dev), changed = tsr_syncobj_new(&dev);
+	struct tsr_bo target = tsr_bo_new(&dev, KiB(64), gart, 0);
+	struct tsr_bo bo = mapped(&vm, KiB(64), gart, AT);
+	const struct drm_tessera_vm_bind_op ops[] = {
+		{ .op = DRM_TESSERA_VM_BIND_UNMAP, .address = STAGE, .range = bo.size },
+		{ .op = DRM_TESSERA_VM_BIND_MAP,
+		  .handle = bo.handle,
+		  .address = STAGE,
+		  .range = bo.size },
+	};
+	struct tsr_cmd cmd;
+
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	tsr_vm_fill(&vm, AT, bo.size, 0x11111111);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, STAGE, bo.size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x22222222);
+	for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		tsr_vm_map_null(&dev, vm.id, STAGE, bo.size);
+		run_empty(&vm);
+		tsr_held_fill(&held, &target, 16, 1);
+		queue(&vm, &cmd, held.done, done);
+		require_ok(__tsr_vm_bind(dev.fd, vm.id, &ops[i], 1, 0, changed));
+		require_err(__tsr_syncobj_wait(dev.fd, changed, 0,
+					       (int64_t)tap_now_ns() + 300000000),
+			    -ETIME);
+		tsr_held_go(&held);
+		require_eq(tsr_syncobj_status(&dev, done), 0);
+		require_eq(tsr_syncobj_status(&dev, changed), 0);
+		tsr_words_check(bo.map, bo.size / 4, 0x11111111);
+		tsr_held_again(&held);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static int try_vm(struct tsr_device *dev, uint32_t *id)
+{
+	struct drm_tessera_vm_create args = { 0 };
+	int rc = __tsr_vm_create(dev->fd, &args);
+
+	*id = args.id;
+	return rc;
+}
+
+/* a job of a VM where nothing is mapped, of commands of the one that had its number */
+static void run_nowhere(struct tsr_device *dev, uint32_t id)
+{
+	uint32_t context = tsr_vm_context_new(dev, id), done = tsr_syncobj_new(dev);
+
+	require_ok(__tsr_submit_vm(dev, context, TSR_VM_CMDS, 8, 0, done));
+	require_eq(tsr_syncobj_status(dev, done), -EFAULT);
+	tsr_syncobj_free(dev, done);
+	tsr_context_free(dev, context);
+}
+
+/* A VM finds nothing of one that is gone, whose number it has: there is no other left. */
 static void nothing_is_left(void)
 {
 	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), id, others = 0;
+	struct tsr_vm old = tsr_vm_open(&dev), new;
+	struct tsr_bo secret, mine;
+	int rc;
+
+	while (!(rc = try_vm(&dev, &id)))
+		others++;
+	require_eq(rc, -ENOSPC);
+	require(others);
+	tsr_make_resident(&dev, &old.cmds, 1);
+	secret = mapped(&old, MiB(2), gart, AT);
+	tsr_vm_fill(&old, AT, secret.size, 0x5ec4e75e);
+	tsr_vm_close(&old);
+	while ((rc = try_vm(&dev, &id)) == -ENOSPC)
+		usleep(1000);
+	require_ok(rc);
+	run_nowhere(&dev, id);
+	new = tsr_vm_open_in(&dev, id);
+	tsr_make_resident(&dev, &new.cmds, 1);
+	mine = mapped(&new, KiB(4), gart, AT);
+	tsr_vm_fill(&new, AT, mine.size, 1);
+	tsr_words_check(mine.map, mine.size / 4, 1);
+	require_eq(tsr_vm_try_fill(&new, AT + KiB(400), KiB(4), 1), -EFAULT);
+	tsr_words_check(secret.map, secret.size / 4, 0x5ec4e75e);
+	tsr_close(&dev);
+}
+
+/*
+ * A page that was a table of another part of the VM, full of pages, is one with a single page: the others are not
+ * there. When it is given back is not known: sooner or later it is the first that is free.
+ */
+static void tables_again(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
 	uint32_t gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo secret = mapped(&vm, MiB(2), gart, AT),
+		      mine = mapped(&vm, KiB(4), gart, STAGE);
+	uint64_t at = AT + MiB(64);
 
-	for (uint32_t round = 0; round < 8; round++) {
-		struct tsr_vm old = tsr_vm_open(&dev), new;
-		struct tsr_bo secret, mine;
-
-		tsr_make_resident(&dev, &old.cmds, 1);
-		secret = mapped(&old, MiB(2), gart, AT);
-		tsr_vm_fill(&old, AT, secret.size, 0x5ec4e75e);
-		tsr_vm_close(&old);
-		new = tsr_vm_open(&dev);
-		tsr_make_resident(&dev, &new.cmds, 1);
-		mine = mapped(&new, KiB(4), gart, AT);
-		tsr_vm_fill(&new, AT, mine.size, round);
-		tsr_words_check(mine.map, mine.size / 4, round);
-		require_eq(tsr_vm_try_fill(&new, AT + KiB(400), KiB(4), round), -EFAULT);
-		tsr_words_check(secret.map, secret.size / 4, 0x5ec4e75e);
-		tsr_vm_close(&new);
-		tsr_bo_free(&dev, &secret);
-		tsr_bo_free(&dev, &mine);
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	tsr_vm_fill(&vm, AT, secret.size, 0x5ec4e75e);
+	for (uint32_t round = 0; round < 6; round++) {
+		/* not as it lies in memory: in no larger leaves */
+		for (uint32_t i = 0; i < 4; i++)
+			tsr_vm_map(&dev, vm.id, &secret, KiB(4), at + MiB(2) * i,
+				   secret.size - KiB(4), 0);
+		run_empty(&vm);
+		tsr_vm_unmap(&dev, vm.id, at, MiB(8));
+		run_empty(&vm);
+		at += MiB(8);
+		for (uint32_t i = 0; i < 4; i++, at += MiB(2)) {
+			tsr_vm_map(&dev, vm.id, &mine, 0, at, mine.size, 0);
+			tsr_vm_fill(&vm, at, mine.size, round);
+			require_eq(tsr_vm_try_fill(&vm, at + KiB(400), KiB(4), round), -EFAULT);
+			tsr_vm_renew(&vm);
+		}
 	}
+	tsr_words_check(secret.map, secret.size / 4, 0x5ec4e75e);
 	tsr_close(&dev);
 }
 
 static const struct tap_test tests[] = {
 	{ "RES-5 a job waits for all changes", behind_all_changes, 0, 0 },
+	{ "RES-5 a job waits for a move before the mapping", behind_the_move, 0, 0 },
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
+	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
 	{ "RES-6 nothing is left of a VM", nothing_is_left, FAULTS, 0 },
+	{ "RES-6 nothing is left in a table", tables_again, FAULTS, 0 },
 };
 
 TSR_TEST_MAIN(tests)

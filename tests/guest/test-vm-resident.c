@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "held.h"
 #include "resident.h"
 #include "vm.h"
 
@@ -168,24 +169,27 @@ static void late(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_visible(&dev)), AT);
+	struct tsr_bo target = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_gart(&dev)), 0);
 	uint32_t sync = tsr_syncobj_new(&dev), words[16];
-	struct tsr_busy busy;
+	struct tsr_held held = tsr_held_open(&dev);
 	struct tsr_cmd cmd;
 
 	tsr_make_resident(&dev, &bo, 1);
+	/* held by a job of the device: nobody waits for that in the call */
+	tsr_held_fill(&held, &target, 16, 1);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x77);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_busy_start(&dev, vm.patched, &busy, 200);
-	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), held.done, sync));
 	tsr_evict(&dev, &bo, 1);
-	require_eq(__tsr_syncobj_wait(dev.fd, busy.sync, 0, 0), -ETIME);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
 	require_ok(tsr_syncobj_status(&dev, sync));
 	tsr_gpu_read(&dev, vm.patched, &bo, bo.size / 4 - 16, 16, words);
 	tsr_words_check(words, 16, 0x77);
 	require_fault(&vm, AT);
-	tsr_busy_end(&dev, &busy);
+	tsr_held_close(&held);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
@@ -217,10 +221,67 @@ static void closed(void)
 	tsr_close(&dev);
 }
 
+/* page tables are used up; what the caller's VMs keep at hand is as much as a mapping takes */
+static void use_up_tables(struct tsr_vm *vm)
+{
+	uint32_t step = 64;
+	uint64_t address = 0;
+
+	for (; step; step /= 8) {
+		struct drm_tessera_vm_bind_op ops[64];
+		int rc = 0;
+
+		while (!rc) {
+			for (uint32_t i = 0; i < step; i++)
+				ops[i] = (struct drm_tessera_vm_bind_op){
+					.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+					.address = address + ((uint64_t)i << 30),
+					.range = KiB(4),
+				};
+			rc = __tsr_vm_bind(vm->dev->fd, vm->id, ops, step, 0, 0);
+			address += rc ? 0 : (uint64_t)step << 30;
+		}
+		require_eq(rc, -ENOSPC);
+	}
+}
+
+/* RES-3: what could be shown in one VM is not if it cannot be in another: all or nothing */
+static void nothing_shown(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev), second = tsr_vm_open(&dev);
+	const uint32_t set = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bo = new_mapped(&vm, MiB(1), set, AT);
+	struct tsr_bo many = tsr_bo_new(&dev, KiB(68), set, 0);
+	const uint32_t handles[] = { bo.handle, many.handle };
+	struct drm_tessera_make_resident out;
+
+	for (uint64_t i = 0; i < 64; i++)
+		tsr_vm_map(&dev, second.id, &many, 0, (1ull << 45) + (i << 30), many.size, 0);
+	/* its table is there, for what lies beside it, and what was reserved is kept */
+	tsr_vm_map_null(&dev, vm.id, AT + MiB(1), KiB(4));
+	tsr_make_resident(&dev, &bo, 1);
+	tsr_vm_fill(&vm, AT, bo.size, 0x11);
+	tsr_evict(&dev, &bo, 1);
+	require_fault(&vm, AT);
+	use_up_tables(&second);
+	require_err(__tsr_make_resident(dev.fd, handles, 2, 0, &out), -ENOMEM);
+	require_eq(out.bytes_to_trim, 0);
+	require_eq(tsr_listed(bo.size), 0);
+	require_eq(tsr_listed(many.size), 0);
+	require_fault(&vm, AT);
+	/* the first alone would have been */
+	tsr_make_resident(&dev, &bo, 1);
+	tsr_vm_fill(&vm, AT, bo.size, 0x22);
+	tsr_close(&dev);
+}
+
 /* ---- beside others -------------------------------------------------------------------- */
 
 static struct {
 	volatile bool listed, stop;
+	volatile bool moved; /* what a job that is queued may use */
+	volatile uint32_t turns;
 } * shared;
 
 static void share_memory(void)
@@ -290,6 +351,186 @@ static void too_much(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		check_at(&vm, &stage, AT + KiB(512) * i, KiB(512), i);
 	tsr_close(&dev);
+}
+
+/* commands of a job that writes a page; returns their size */
+static uint32_t write_commands(struct tsr_vm *vm)
+{
+	struct tsr_cmd cmd;
+	uint32_t bytes;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, KiB(4), true);
+	tsr_cmd_fill(&cmd, 0, 0, KiB(1), 0x11);
+	bytes = tsr_cmd_bytes(&cmd);
+	memcpy(vm->cmds.map, cmd.dw, bytes);
+	tsr_cmd_fini(&cmd);
+	return bytes;
+}
+
+/* has a job that does not begin, of a VM where an object is */
+static void busy_neighbour(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo target = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), AT);
+	uint32_t sync = tsr_syncobj_new(&dev);
+	uint64_t at;
+
+	tsr_make_resident(&dev, &bo, 1);
+	at = tsr_bo_info(&dev, &bo).segment_offset;
+	tsr_held_fill(&held, &target, 16, 1);
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, write_commands(&vm), held.done, sync));
+	shared->listed = true;
+	while (!shared->stop) {
+		/* asked for first: what is held afterwards was when it moved */
+		bool moved = tsr_bo_info(&dev, &bo).segment_offset != at;
+
+		shared->moved |= moved && tsr_held_waits(&held);
+		shared->turns++;
+		usleep(1000);
+	}
+	tsr_held_go(&held);
+	require_ok(tsr_syncobj_status(&dev, sync));
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static struct {
+	struct tsr_device dev;
+	struct tsr_bo bo;
+	volatile pid_t tid;
+	volatile bool done;
+	int rc;
+} making;
+
+static void *make_thread(void *arg)
+{
+	making.tid = gettid();
+	making.rc = __tsr_make_one(&making.dev, &making.bo);
+	making.done = true;
+	return NULL;
+}
+
+/* RES-2, RES-3: what busy VMs of others have within their shares is not moved to make a gap */
+static void busy_stays(void)
+{
+	struct tsr_bo first;
+	uint32_t turns;
+	pthread_t thread;
+	pid_t pid;
+
+	making.dev = tsr_open();
+	first = tsr_bo_new(&making.dev, MiB(2), tsr_bit(tsr_seg_hidden(&making.dev)), 0);
+	tsr_make_resident(&making.dev, &first, 1); /* 0 to 2 */
+	share_memory();
+	pid = tap_fork(busy_neighbour, NULL); /* 2 to 3 */
+	while (!shared->listed)
+		usleep(1000);
+	tsr_bo_free(&making.dev, &first);
+	/* of 7, but 5 in one piece */
+	making.bo = tsr_bo_new(&making.dev, MiB(6), tsr_bit(tsr_seg_hidden(&making.dev)), 0);
+	require_ok(-pthread_create(&thread, NULL, make_thread, NULL));
+	while (!making.done && !(making.tid && tsr_sleeps(making.tid)))
+		usleep(1000);
+	turns = shared->turns;
+	while (shared->turns - turns < 20)
+		usleep(1000);
+	shared->stop = true;
+	tap_join(pid);
+	require_ok(-pthread_join(thread, NULL));
+	require_ok(making.rc);
+	require(tsr_bo_info(&making.dev, &making.bo).segment);
+	require(!shared->moved);
+	tsr_close(&making.dev);
+}
+
+#define HOARD 16
+
+/* lists all there is, runs jobs all the time, and gives up no more than it is told to */
+static void hoarder(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t left = HOARD, sync = tsr_syncobj_new(&dev), bytes;
+	struct drm_tessera_make_resident out;
+	struct tsr_bo bos[HOARD];
+
+	for (uint32_t i = 0; i < HOARD; i++) {
+		struct drm_tessera_bo_create args = {
+			.size = KiB(512),
+			.supported = tsr_bit(tsr_seg_hidden(&dev)),
+			.flags = arg ? DRM_TESSERA_BO_VM_PRIVATE : 0,
+			.vm = arg ? vm.id : 0,
+		};
+
+		require_ok(__tsr_bo_create(dev.fd, &args));
+		bos[i] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
+		tsr_vm_map(&dev, vm.id, &bos[i], 0, AT + KiB(512) * i, KiB(512), 0);
+	}
+	tsr_make_resident(&dev, bos, HOARD);
+	bytes = write_commands(&vm);
+	shared->listed = true;
+	while (!shared->stop) {
+		int rc = __tsr_submit_vm(&dev, vm.context, vm.at, bytes, 0, sync);
+
+		require(!rc || rc == -ENOMEM);
+		if (!rc) {
+			require_ok(tsr_syncobj_status(&dev, sync));
+			shared->turns++;
+		} else if (__tsr_bring_back(&dev, &out) == -ENOMEM) {
+			require(out.bytes_to_trim && left > 1);
+			left--;
+			tsr_evict(&dev, &bos[left], 1);
+		}
+	}
+	tsr_close(&dev);
+}
+
+/*
+ * SEG-8, RES-2: who comes late has his share in as many calls as he has objects, of one who has it all listed and in use;
+ * that one goes on with what is left.
+ */
+static void newcomer(void *arg)
+{
+	struct tsr_device dev;
+	struct tsr_vm vm;
+	struct tsr_bo bos[HOARD / 2];
+	uint32_t turns;
+	pid_t pid;
+
+	share_memory();
+	pid = tap_fork(hoarder, arg);
+	while (!shared->listed)
+		usleep(1000);
+	dev = tsr_open();
+	vm = tsr_vm_open(&dev);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] =
+			new_mapped(&vm, KiB(512), tsr_bit(tsr_seg_hidden(&dev)), AT + KiB(512) * i);
+		require_ok(__tsr_make_one(&dev, &bos[i]));
+		tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(512), i);
+	}
+	/* and keeps it: no job finds anything missing, while the other has jobs done, too */
+	turns = shared->turns;
+	while (shared->turns - turns < 20)
+		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+			tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(4), i);
+	shared->stop = true;
+	tap_join(pid);
+	tsr_close(&dev);
+}
+
+static void newcomer_among_whole(void)
+{
+	newcomer(NULL);
+}
+
+static void newcomer_among_private(void)
+{
+	newcomer("private");
 }
 
 static void *evict_all(void *arg)
@@ -396,7 +637,11 @@ static const struct tap_test tests[] = {
 	{ "RES-4 RES-2 submitted while it is on its way", early, 0, 0 },
 	{ "RES-6 taken from the list behind a job", late, FAULTS, 0 },
 	{ "RES-6 DESTROY-7 mapped without a handle", closed, FAULTS, 0 },
+	{ "RES-3 nothing is shown where not all is", nothing_shown, FAULTS, 0 },
 	{ "RES-2 RES-3 more than there is room for", too_much, FAULTS, 0 },
+	{ "RES-2 RES-3 what is busy stays", busy_stays, 0, 0 },
+	{ "SEG-8 RES-2 a newcomer is served", newcomer_among_whole, 0, 0 },
+	{ "SEG-8 RES-2 a newcomer is served in pieces", newcomer_among_private, 0, 0 },
 	{ "RES-2 a storm of evictions", storm, 0, 0 },
 	{ "RES-2 RES-6 random lists", random_lists, FAULTS, 0 },
 };

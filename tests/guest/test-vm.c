@@ -66,11 +66,6 @@ static void map_and_run(void)
 	tsr_close(&dev);
 }
 
-static void fork_map_and_run(void *arg)
-{
-	map_and_run();
-}
-
 /* leaves of every size, off their alignment, and the last page of all */
 static void any_alignment(void)
 {
@@ -641,86 +636,6 @@ static void lifetime(void)
 	tsr_close(&dev);
 }
 
-/* a worker frees what was given back */
-static void wait_for_vm(struct tsr_device *dev)
-{
-	struct drm_tessera_vm_create args;
-	int rc = -1;
-
-	for (uint32_t i = 0; rc && i < 1000; i++) {
-		if (i)
-			usleep(10000);
-		memset(&args, 0, sizeof(args));
-		rc = __tsr_vm_create(dev->fd, &args);
-	}
-	require_ok(rc);
-	tsr_vm_free(dev, args.id);
-}
-
-/* so many VMs, and no more; others have theirs */
-static void limit_of_vms(void)
-{
-	struct tsr_device dev = tsr_open();
-	struct drm_tessera_vm_create args;
-	uint32_t num = 0, ids[300];
-	int rc;
-
-	tsr_vm_free(&dev, tsr_vm_new(&dev));
-	for (;;) {
-		memset(&args, 0, sizeof(args));
-		rc = __tsr_vm_create(dev.fd, &args);
-		if (rc)
-			break;
-		require(num < ARRAY_SIZE(ids));
-		ids[num++] = args.id;
-	}
-	require_eq(rc, -ENOSPC);
-	require(num >= 16);
-	tap_join(tap_fork(fork_map_and_run, NULL));
-	for (uint32_t i = 0; i < num; i++)
-		tsr_vm_free(&dev, ids[i]);
-	wait_for_vm(&dev);
-	map_and_run();
-	tsr_close(&dev);
-}
-
-/* so many page tables: those that hidden VRAM has no room for are in system memory, and as good */
-static void limit_of_tables(void)
-{
-	enum {
-		COUNT = 64
-	};
-	struct tsr_device dev = tsr_open();
-	struct tsr_vm vm = tsr_vm_open(&dev);
-	struct drm_tessera_vm_bind_op ops[COUNT];
-	uint64_t address = 0;
-	int rc;
-
-	/* two tables for each */
-	do {
-		for (uint32_t i = 0; i < COUNT; i++, address += 1ull << 30)
-			ops[i] = (struct drm_tessera_vm_bind_op){
-				.op = DRM_TESSERA_VM_BIND_MAP_NULL,
-				.address = address,
-				.range = KiB(4),
-			};
-		rc = __tsr_vm_bind(dev.fd, vm.id, ops, COUNT, 0, 0);
-	} while (!rc);
-	require_eq(rc, -ENOSPC);
-	require(address > 3000ull << 30);
-	address -= (uint64_t)COUNT << 30;
-	tsr_vm_fill(&vm, address - (1ull << 30), KiB(4), 1);
-	require_eq(tsr_vm_try_fill(&vm, address, KiB(4), 1), -EFAULT);
-	tsr_vm_renew(&vm);
-	tsr_vm_unmap(&dev, vm.id, 0, address);
-	tsr_vm_map_null(&dev, vm.id, address, KiB(4));
-	tsr_vm_fill(&vm, address, KiB(4), 1);
-	tsr_vm_close(&vm);
-	wait_for_vm(&dev);
-	map_and_run();
-	tsr_close(&dev);
-}
-
 /* section 4: what is refused, with nothing changed */
 static void bad_operations(void)
 {
@@ -948,8 +863,6 @@ static const struct tap_test tests[] = {
 	{ "binds wait, and are waited for", syncs, 0, 0 },
 	{ "RES-7 monitored fences", monitored_fences, FAULTS, 0 },
 	{ "a VM goes with its last user", lifetime, 0, 0 },
-	{ "limit of VMs", limit_of_vms, 0, 0 },
-	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 	{ "bad operations of a bind", bad_operations, FAULTS, 0 },
 	{ "bad arguments", bad_arguments, 0, 0 },
 	{ "RES-5 random changes", random_changes, 0, 60 },

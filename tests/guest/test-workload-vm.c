@@ -8,11 +8,6 @@
 #include "stall.h"
 #include "workload/workload_vm.h"
 
-static uint32_t few(uint32_t count)
-{
-	return tap_long() ? count : count / (tap_slow() ? 4 : 2) + 1;
-}
-
 static void tell(const struct wv_progress *sum)
 {
 	tap_note("%llu jobs, %llu refused, %llu binds, %llu times all moved out, %llu offers "
@@ -35,7 +30,7 @@ static struct wv_plan heavy(struct tsr_device *dev, uint64_t seed)
 			.total_bytes = 5 * size / 2,
 			.max_bytes = size / 4,
 		},
-		.jobs = few(400),
+		.jobs = wl_few(400),
 		.evictions = true,
 		.progress = tsr_shared(sizeof(struct wv_progress)),
 	};
@@ -104,7 +99,7 @@ static void several_processes(void)
 	for (uint32_t i = 0; i < 3; i++) {
 		plans[i] = i < 2 ? heavy(&dev, seed + 8 * i) : light(&dev, seed + 8 * i);
 		plans[i].config.shared = shared;
-		plans[i].jobs = few(200);
+		plans[i].jobs = wl_few(200);
 		plans[i].abandon = i & 1;
 		pids[i] = tap_fork(wv_client, &plans[i]);
 	}
@@ -133,14 +128,14 @@ static void both_models(void)
 			.max_bytes = size / 4,
 			.shared = shared,
 		},
-		.jobs = few(40),
+		.jobs = wl_few(40),
 		.steps = 30,
 		.progress = tsr_shared(sizeof(struct wl_progress)),
 	};
 	pid_t pids[2];
 
 	vm.config.shared = shared;
-	vm.jobs = few(200);
+	vm.jobs = wl_few(200);
 	pids[0] = tap_fork(wv_client, &vm);
 	pids[1] = tap_fork(wl_client, &patched);
 	tap_join(pids[0]);

@@ -8,11 +8,6 @@
 #include "stall.h"
 #include "workload/workload.h"
 
-static uint32_t few(uint32_t count)
-{
-	return tap_long() ? count : count / (tap_slow() ? 4 : 2) + 1;
-}
-
 static void tell(const struct wl_progress *sum)
 {
 	tap_note("%llu jobs in %llu parts, %llu cut short, %llu behind late fences, %llu objects",
@@ -33,7 +28,7 @@ static struct wl_plan heavy(struct tsr_device *dev, uint64_t seed)
 			.total_bytes = 5 * size,
 			.max_bytes = size / 4,
 		},
-		.jobs = few(80),
+		.jobs = wl_few(80),
 		.steps = 30,
 		.progress = tsr_shared(sizeof(struct wl_progress)),
 	};
@@ -76,7 +71,7 @@ static void forced_cuts(void)
 	struct wl_plan plan = heavy(&dev, tap_seed(0x20));
 
 	plan.forced = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL | DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;
-	plan.jobs = few(30);
+	plan.jobs = wl_few(30);
 	/* so much that what stays bound is sometimes in the way */
 	plan.config.live_64ths = 60;
 	tap_join(tap_fork(wl_client, &plan));
@@ -98,7 +93,7 @@ static void several_processes(void)
 		plans[i] = i < 2 ? heavy(&dev, seed + i) : light(&dev, seed + i);
 		plans[i].config.shared = shared;
 		plans[i].config.total_bytes /= i < 2 ? 2 : 1;
-		plans[i].jobs = few(30);
+		plans[i].jobs = wl_few(30);
 		plans[i].abandon = i & 1;
 		if (i == 1)
 			plans[i].forced = DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM;

@@ -16,7 +16,7 @@
 #define N_ALLOCS 256U
 #define N_SLOTS 8U
 #define ROOM 32U
-/* What a part costs unless told otherwise, in bytes: the driver's default. */
+/* What a part costs unless told otherwise, in bytes: so little that it is bytes that count. */
 #define CUT_COST (256ULL << 10)
 
 static bool first_row = true;

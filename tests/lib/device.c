@@ -32,15 +32,15 @@ static bool is_tessera(int fd)
 	return !tsr_ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, "tessera");
 }
 
-int __tsr_open_node(void)
+static int open_node(const char *format, int first)
 {
 	const char *wanted = getenv("TESSERA_NODE");
 
-	for (int minor = 128; minor < 192; minor++) {
+	for (int minor = first; minor < first + 64; minor++) {
 		char path[64];
 		int fd;
 
-		snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
+		snprintf(path, sizeof(path), format, minor);
 		if (wanted && *wanted && strcmp(wanted, path))
 			continue;
 		fd = open(path, O_RDWR | O_CLOEXEC);
@@ -51,6 +51,16 @@ int __tsr_open_node(void)
 		close(fd);
 	}
 	return -ENODEV;
+}
+
+int __tsr_open_node(void)
+{
+	return open_node("/dev/dri/renderD%d", 128);
+}
+
+int __tsr_open_primary(void)
+{
+	return open_node("/dev/dri/card%d", 0);
 }
 
 int __tsr_query(int fd, uint32_t id, uint32_t stride, uint32_t *count, void *out)
@@ -72,10 +82,17 @@ int __tsr_query(int fd, uint32_t id, uint32_t stride, uint32_t *count, void *out
 
 struct tsr_device tsr_open(void)
 {
-	struct tsr_device dev = { .fd = __tsr_open_node() };
+	int fd = __tsr_open_node();
+
+	require_msg(fd >= 0, "no Tessera render node");
+	return tsr_open_fd(fd);
+}
+
+struct tsr_device tsr_open_fd(int fd)
+{
+	struct tsr_device dev = { .fd = fd };
 	uint32_t one = 1;
 
-	require_msg(dev.fd >= 0, "no Tessera render node");
 	require_ok(
 		__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(dev.info), &one, &dev.info));
 	require_eq(one, 1);

@@ -51,6 +51,13 @@ int __tsr_import(int fd, int dmabuf, uint32_t *handle)
 	return rc;
 }
 
+void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags)
+{
+	struct dma_buf_import_sync_file in = { .flags = flags, .fd = sync_file };
+
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in));
+}
+
 int tsr_vgem_open(void)
 {
 	for (int minor = 0; minor < 64; minor++) {
@@ -151,6 +158,15 @@ int tsr_sw_sync_open(int *fence)
 		return -1;
 	require_ok(tsr_ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &data));
 	*fence = data.fence;
+	return timeline;
+}
+
+int tsr_sw_sync_new(int *fence)
+{
+	int timeline = tsr_sw_sync_open(fence);
+
+	if (timeline < 0)
+		tap_skip("the kernel has no sw_sync");
 	return timeline;
 }
 

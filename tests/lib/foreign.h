@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <linux/dma-buf.h>
+
 #include "tsr.h"
 
 struct tsr_foreign;
@@ -16,6 +18,8 @@ struct tsr_foreign;
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
 int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_import(int fd, int dmabuf, uint32_t *handle);
+/* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
+void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 
 /* vgem's card node, or -1 */
 int tsr_vgem_open(void);
@@ -32,6 +36,7 @@ void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left);
  * tsr_sw_sync_signal(). Returns its timeline, and -1 where there is none.
  */
 int tsr_sw_sync_open(int *fence);
+int tsr_sw_sync_new(int *fence); /* skips the test there */
 void tsr_sw_sync_signal(int timeline);
 
 #endif /* TSR_FOREIGN_H */

@@ -4,9 +4,8 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#include "tsr.h"
 
 #define DRIVER "/sys/bus/pci/drivers/tessera/"
 
@@ -63,6 +62,50 @@ void tsr_pci_begin(void)
 	atexit(bind_again);
 }
 
+static struct tsr_device open_path(const char *path)
+{
+	struct tsr_device dev;
+
+	require_ok(setenv("TESSERA_NODE", path, 1));
+	dev = tsr_open();
+	require_ok(unsetenv("TESSERA_NODE"));
+	return dev;
+}
+
+struct tsr_device tsr_pci_open(void)
+{
+	struct tsr_device dev;
+	char path[320];
+	glob_t found;
+
+	snprintf(path, sizeof(path), DRIVER "%s/drm/renderD*", slot());
+	require(!glob(path, 0, NULL, &found));
+	snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(found.gl_pathv[0], '/') + 1);
+	dev = open_path(path);
+	globfree(&found);
+	return dev;
+}
+
+struct tsr_device tsr_pci_other(const struct tsr_device *dev)
+{
+	char path[320] = "";
+	struct stat one, node;
+	glob_t found;
+
+	require_ok(fstat(dev->fd, &one));
+	require(!glob(DRIVER "0*/drm/renderD*", 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc && !path[0]; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(found.gl_pathv[i], '/') + 1);
+		require_ok(stat(path, &node));
+		if (node.st_rdev == one.st_rdev)
+			path[0] = '\0';
+	}
+	globfree(&found);
+	if (!path[0])
+		tap_skip("there is one device");
+	return open_path(path);
+}
+
 int __tsr_pci_bind(void)
 {
 	return tsr_write_file(DRIVER "bind", slot());
@@ -76,4 +119,27 @@ void tsr_pci_bind(void)
 void tsr_pci_unbind(void)
 {
 	require_ok(tsr_write_file(DRIVER "unbind", slot()));
+}
+
+static const char *reset_path(void)
+{
+	static char path[320];
+	glob_t found;
+
+	require(!glob(DRIVER "0000:*/reset", 0, NULL, &found) || !found.gl_pathc);
+	if (!found.gl_pathc)
+		tap_skip("the function cannot be reset");
+	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return path;
+}
+
+void tsr_pci_can_reset(void)
+{
+	reset_path();
+}
+
+void tsr_pci_reset(void)
+{
+	require_ok(tsr_write_file(reset_path(), "1"));
 }

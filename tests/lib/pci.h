@@ -3,10 +3,18 @@
 #ifndef TSR_PCI_H
 #define TSR_PCI_H
 
+#include "tsr.h"
+
 /* skips the test without a driver; binds if need be, now and when the test ends */
 void tsr_pci_begin(void);
+struct tsr_device tsr_pci_open(void); /* the device that is taken, where there are several */
+/* one that is not @dev; skips the test where there is none */
+struct tsr_device tsr_pci_other(const struct tsr_device *dev);
 int __tsr_pci_bind(void); /* 0, or what probe says */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);
+
+void tsr_pci_can_reset(void); /* skips the test where the function cannot be reset */
+void tsr_pci_reset(void); /* under the driver */
 
 #endif /* TSR_PCI_H */

@@ -24,11 +24,14 @@ int __tsr_make_resident(int fd, const uint32_t *handles, uint32_t count, uint32_
 		.bytes_to_trim = ~0ull,
 		.trim_segments = ~0u,
 		.pending = ~0u,
+		.failed = ~0u,
 	};
 	int rc = tsr_ioctl(fd, DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args);
 
 	require(rc == -ENOMEM || (!args.bytes_to_trim && !args.trim_segments));
 	require(!rc || !args.pending);
+	require(args.failed <= count);
+	require(rc && rc != -ENOMEM ? true : args.failed == count);
 	if (out)
 		*out = args;
 	return rc;

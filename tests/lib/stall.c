@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "stall.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +146,16 @@ bool tsr_client_asleep(const struct tsr_client *client)
 	state = strrchr(text, ')')[2];
 	free(text);
 	return state == 'S' || state == 'D';
+}
+
+int tsr_client_take_fd(const struct tsr_client *client, int fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);
+	int ours = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+
+	require_msg(ours >= 0, "pidfd_getfd: %s", strerror(errno));
+	close(pidfd);
+	return ours;
 }
 
 uint64_t tsr_client_kill(struct tsr_client *client)

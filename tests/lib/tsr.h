@@ -45,6 +45,8 @@ struct tsr_device {
 
 /* the render node of the first Tessera device, or -errno */
 int __tsr_open_node(void);
+int __tsr_open_primary(void); /* its primary node, or -errno */
+struct tsr_device tsr_open_fd(int fd); /* of a node that is open */
 struct tsr_device tsr_open(void);
 void tsr_close(struct tsr_device *dev);
 int tsr_ioctl(int fd, unsigned long request, void *arg); /* 0 or -errno; retries EINTR */

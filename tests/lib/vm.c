@@ -147,8 +147,13 @@ int __tsr_submit_vm(struct tsr_device *dev, uint32_t context, uint64_t cmds, uin
 
 struct tsr_vm tsr_vm_open(struct tsr_device *dev)
 {
+	return tsr_vm_open_in(dev, tsr_vm_new(dev));
+}
+
+struct tsr_vm tsr_vm_open_in(struct tsr_device *dev, uint32_t id)
+{
 	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
-	struct tsr_vm vm = { .dev = dev, .id = tsr_vm_new(dev), .at = TSR_VM_CMDS };
+	struct tsr_vm vm = { .dev = dev, .id = id, .at = TSR_VM_CMDS };
 
 	vm.context = tsr_vm_context_new(dev, vm.id);
 	vm.patched = tsr_context_new(dev, 0);

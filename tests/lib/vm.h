@@ -40,6 +40,7 @@ struct tsr_vm {
 #define TSR_VM_CMDS 0x7f0000000000ull
 
 struct tsr_vm tsr_vm_open(struct tsr_device *dev);
+struct tsr_vm tsr_vm_open_in(struct tsr_device *dev, uint32_t id); /* one that is there */
 void tsr_vm_close(struct tsr_vm *vm);
 /* another context, where the first is lost */
 void tsr_vm_renew(struct tsr_vm *vm);

@@ -21,6 +21,12 @@
 
 #define WL_SLOTS 8
 
+/* of so many jobs as many as there is time for */
+static inline uint32_t wl_few(uint32_t count)
+{
+	return tap_long() ? count : count / (tap_slow() ? 4 : 2) + 1;
+}
+
 enum wl_kind {
 	WL_VISIBLE, /* linear, in memory the CPU sees */
 	WL_TILED, /* swizzled, likewise */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The kernel's own clients of the display: what is drawn to the frame buffer device is on the screen, gives way
+ * to a program that is master of the display, and comes back behind it.
+ */
+#include <fcntl.h>
+#include <linux/fb.h>
+#include <linux/kd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <drm.h>
+
+#include "kms.h"
+#include "pci.h"
+#include "stall.h"
+
+struct screen {
+	int fd, tty;
+	struct fb_var_screeninfo var;
+	struct fb_fix_screeninfo fix;
+	uint32_t *map;
+};
+
+static struct screen screen_open(void)
+{
+	struct screen s = { .fd = open("/dev/fb0", O_RDWR) };
+
+	if (s.fd < 0)
+		tap_skip("no frame buffer device");
+	require_ok(ioctl(s.fd, FBIOGET_VSCREENINFO, &s.var));
+	require_ok(ioctl(s.fd, FBIOGET_FSCREENINFO, &s.fix));
+	require_eq(s.var.bits_per_pixel, 32);
+	/* the console has a cursor that blinks */
+	s.tty = open("/dev/tty0", O_RDWR);
+	require(s.tty >= 0);
+	require_ok(ioctl(s.tty, KDSETMODE, KD_GRAPHICS));
+	s.map = mmap(NULL, s.fix.smem_len, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
+	require(s.map != MAP_FAILED);
+	return s;
+}
+
+static void screen_close(struct screen *s)
+{
+	require_ok(ioctl(s->tty, KDSETMODE, KD_TEXT));
+	close(s->tty);
+	close(s->fd);
+}
+
+static void screen_fill(struct screen *s, uint32_t rgb)
+{
+	for (uint32_t y = 0; y < s->var.yres; y++)
+		for (uint32_t x = 0; x < s->var.xres; x++)
+			s->map[y * s->fix.line_length / 4 + x] = rgb;
+}
+
+/* CRC-32 of a frame of one colour, as hardware.rst has it: blue, green, red, 0 */
+static uint32_t crc_of(const struct screen *s, uint32_t rgb)
+{
+	uint32_t crc = UINT32_MAX, table[256];
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int k = 0; k < 8; k++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+	}
+	for (uint64_t i = 0; i < (uint64_t)s->var.xres * s->var.yres; i++)
+		for (int k = 0; k < 4; k++)
+			crc = crc >> 8 ^ table[(crc ^ rgb >> 8 * k) & 255];
+	return ~crc;
+}
+
+/* what is drawn reaches the screen some time later; frames until then are others */
+static void await_picture(const struct screen *s, uint32_t rgb)
+{
+	uint32_t want = crc_of(s, rgb), frames = 0, crc;
+	int fd = tsr_crc_begin(0);
+
+	do {
+		crc = tsr_crc_next(fd, NULL);
+		require_msg(frames++ < 600, "it never comes to the screen");
+	} while (crc != want);
+	tsr_crc_end(fd);
+}
+
+static void drawn_is_shown(void)
+{
+	struct screen s = screen_open();
+	static const uint32_t colors[] = { 0x204060, 0xff8000, 0x00ff00 };
+
+	require_eq(s.var.xres, 1280);
+	require_eq(s.var.yres, 800);
+	for (size_t i = 0; i < ARRAY_SIZE(colors); i++) {
+		screen_fill(&s, colors[i]);
+		await_picture(&s, colors[i]);
+	}
+	screen_close(&s);
+}
+
+static void gives_way(void)
+{
+	struct screen s = screen_open();
+
+	screen_fill(&s, 0x123456);
+	await_picture(&s, 0x123456);
+	for (int i = 0; i < 3; i++) {
+		struct tsr_kms kms = tsr_kms_open();
+		struct drm_mode_modeinfo mode = tsr_mode(96, 64);
+		struct tsr_fb fb = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
+		struct tsr_show show = tsr_show_at(&fb, 0, 0);
+
+		tsr_fb_paint(&fb, i);
+		tsr_light(&kms, &kms.heads[0], &mode, &fb);
+		require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
+		/* the kernel takes the screen back when the last file is gone; a mapping keeps one open */
+		tsr_fb_free(&kms, &fb);
+		tsr_kms_close(&kms);
+		await_picture(&s, 0x123456);
+	}
+	screen_close(&s);
+}
+
+/* while nobody sees it, its memory is like any other's; a picture that was moved out comes back whole */
+static void is_moved_out(void)
+{
+	struct screen s = screen_open();
+	struct tsr_device dev = tsr_open();
+	uint32_t visible = tsr_bit(tsr_seg_visible(&dev));
+
+	screen_fill(&s, 0x654321);
+	await_picture(&s, 0x654321);
+	/* shown: it stays */
+	tsr_evict_set(visible);
+	await_picture(&s, 0x654321);
+	require_ok(ioctl(s.fd, FBIOBLANK, FB_BLANK_POWERDOWN));
+	tsr_evict_set(visible);
+	require_ok(ioctl(s.fd, FBIOBLANK, FB_BLANK_UNBLANK));
+	await_picture(&s, 0x654321);
+	tsr_close(&dev);
+	screen_close(&s);
+}
+
+static void comes_back_from_standby(void)
+{
+	struct screen s = screen_open();
+
+	screen_fill(&s, 0xabcdef);
+	await_picture(&s, 0xabcdef);
+	tsr_suspend_devices();
+	await_picture(&s, 0xabcdef);
+	screen_close(&s);
+}
+
+/* CRCs are of what is lit only */
+static bool is_lit(void)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/crtc-0/crc/data", tsr_debugfs());
+	fd = open(path, O_RDONLY);
+	close(fd);
+	return fd >= 0;
+}
+
+/* its memory is gone then, and there is another copy of the picture: nobody has to draw it again */
+static void comes_back_from_reset(void)
+{
+	struct screen s = screen_open();
+
+	tsr_pci_can_reset();
+	for (uint32_t i = 0; i < 2; i++) {
+		screen_fill(&s, 0x13579b + i);
+		await_picture(&s, 0x13579b + i);
+		tsr_pci_reset();
+		/* by itself, some time later */
+		tsr_wait_for(is_lit());
+		await_picture(&s, 0x13579b + i);
+		screen_fill(&s, 0x2468ac + i);
+		await_picture(&s, 0x2468ac + i);
+	}
+	screen_close(&s);
+}
+
+static const struct tap_test tests[] = {
+	{ "what is drawn is shown", drawn_is_shown, 0, 0 },
+	{ "gives way to a master", gives_way, 0, 0 },
+	{ "is moved out while it is dark", is_moved_out, 0, 0 },
+	{ "comes back from standby", comes_back_from_standby, 0, 0 },
+	{ "comes back from a function reset", comes_back_from_reset, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

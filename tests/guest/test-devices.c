@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Two devices of this driver that have objects of each other: jobs of both in turn, while either moves what it
+ * has, or is suspended. Those that go are in test-import.c.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "held.h"
+#include "pci.h"
+#include "tsr.h"
+#include "vm.h"
+
+#define STEPS 48
+
+/* one device of the two, an object of its own, and what the other's is here */
+struct side {
+	struct tsr_device dev;
+	uint32_t ctx;
+	struct tsr_bo ours, theirs;
+	int dmabuf;
+};
+
+static void side_init(struct side *side, struct tsr_device dev, uint32_t value)
+{
+	uint32_t supported = tsr_bit(tsr_seg_visible(&dev)) | tsr_bit(tsr_seg_gart(&dev));
+
+	side->dev = dev;
+	side->ctx = tsr_context_new(&side->dev, 0);
+	side->ours = tsr_bo_new(&side->dev, MiB(1), supported, DRM_TESSERA_BO_CPU_ACCESS);
+	tsr_gpu_fill(&side->dev, side->ctx, &side->ours, value);
+	side->dmabuf = tsr_export(&side->dev, &side->ours);
+}
+
+static void side_import(struct side *side, const struct side *other)
+{
+	side->theirs = (struct tsr_bo){ .size = other->ours.size };
+	require_ok(__tsr_import(side->dev.fd, other->dmabuf, &side->theirs.handle));
+}
+
+static void side_fini(struct side *side)
+{
+	close(side->dmabuf);
+	tsr_close(&side->dev);
+}
+
+static void both_init(struct side *a, struct side *b, struct tsr_device dev)
+{
+	side_init(a, dev, 0);
+	side_init(b, tsr_pci_other(&dev), 0);
+	side_import(a, b);
+	side_import(b, a);
+}
+
+static void both_fini(struct side *a, struct side *b)
+{
+	side_fini(a);
+	side_fini(b);
+}
+
+static void copy_word(struct side *side, const struct tsr_bo *to, uint32_t to_x,
+		      const struct tsr_bo *from, uint32_t from_x)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, to, true);
+	tsr_cmd_bind_buffer(&cmd, 1, from, false);
+	tsr_cmd_copy(&cmd, 0, to_x, 1, from_x, 1);
+	tsr_submit(&side->dev, side->ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
+/* what the first word of a's object is wanders to and fro; each job wants the other device's before it. Not waited for. */
+static void wander(struct side *a, struct side *b)
+{
+	for (uint32_t i = 0; i < STEPS; i++) {
+		copy_word(a, &a->theirs, i, &a->ours, i);
+		copy_word(b, &b->theirs, i + 1, &b->ours, i);
+	}
+}
+
+static void wander_check(struct side *a, struct side *b, uint32_t value)
+{
+	uint32_t words[STEPS + 1];
+
+	tsr_gpu_read(&a->dev, a->ctx, &a->ours, 0, STEPS + 1, words);
+	tsr_words_check(words, STEPS + 1, value);
+	tsr_gpu_read(&b->dev, b->ctx, &b->ours, 0, STEPS, words);
+	tsr_words_check(words, STEPS, value);
+	tsr_gpu_read(&a->dev, a->ctx, &a->theirs, 0, STEPS, words);
+	tsr_words_check(words, STEPS, value);
+}
+
+/* all of the aperture is somebody else's, behind who was there; not waited for */
+static void push_out(struct side *side)
+{
+	uint32_t gart = tsr_bit(tsr_seg_gart(&side->dev));
+	uint64_t half = tsr_seg_gart(&side->dev)->size / 2;
+	uint32_t ctx = tsr_context_new(&side->dev, 0);
+	struct tsr_bo bos[2];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&side->dev, half, gart, 0);
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
+		tsr_cmd_fill(&cmd, i, 0, 16, i);
+	}
+	tsr_submit(&side->dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_ok(__tsr_bo_close(side->dev.fd, bos[i].handle));
+}
+
+/* the jobs of both are queued, and both lose the place of what the jobs use */
+static void moved_under_jobs(void)
+{
+	struct side a, b;
+	struct tsr_held held;
+
+	both_init(&a, &b, tsr_open());
+	held = tsr_held_open(&a.dev);
+	tsr_held_fill(&held, &a.ours, 1, 0x11);
+	wander(&a, &b);
+	require(tsr_held_waits(&held));
+	push_out(&a);
+	push_out(&b);
+	require_eq(tsr_bo_info(&b.dev, &b.theirs).segment, 0);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	wander_check(&a, &b, 0x11);
+	tsr_held_close(&held);
+	both_fini(&a, &b);
+}
+
+/* jobs over suspend end, contents are the same, and what was mapped is mapped */
+static void over_suspend(void)
+{
+	struct side a, b;
+
+	both_init(&a, &b, tsr_open());
+	tsr_bo_map(&a.dev, &a.ours);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_bo_wait(&a.dev, &a.ours);
+		((uint32_t *)a.ours.map)[0] = round;
+		wander(&a, &b);
+		tsr_suspend_devices();
+		wander_check(&a, &b, round);
+		tsr_words_check(a.ours.map, STEPS + 1, round);
+	}
+	tsr_bo_unmap(&a.ours);
+	both_fini(&a, &b);
+}
+
+/* a VM has the other's object resident, wherever that one has it meanwhile */
+static void resident_for_another(void)
+{
+	struct side a, b;
+	struct tsr_vm vm;
+	struct tsr_bo own;
+	uint32_t word;
+
+	both_init(&a, &b, tsr_open());
+	vm = tsr_vm_open(&b.dev);
+	own = tsr_bo_new(&b.dev, MiB(1), tsr_bit(tsr_seg_visible(&b.dev)), 0);
+	tsr_vm_place(&vm, &b.theirs);
+	tsr_vm_place(&vm, &own);
+	tsr_vm_map(&b.dev, vm.id, &b.theirs, 0, 0x40000000, MiB(1), 0);
+	tsr_vm_map(&b.dev, vm.id, &own, 0, 0x50000000, MiB(1), 0);
+	for (uint32_t round = 1; round < 5; round++) {
+		tsr_gpu_fill(&a.dev, a.ctx, &a.ours, round);
+		require_eq(tsr_bo_info(&a.dev, &a.ours).segment, tsr_seg_gart(&a.dev)->id);
+		push_out(&a);
+		tsr_vm_copy(&vm, 0x50000000, 0x40000000, MiB(1));
+		tsr_gpu_read(&b.dev, b.ctx, &own, 4711, 1, &word);
+		require_eq(word, round);
+		tsr_vm_fill(&vm, 0x40000000, MiB(1), round + 100);
+		tsr_gpu_read(&a.dev, a.ctx, &a.ours, 4711, 1, &word);
+		require_eq(word, round + 100);
+	}
+	tsr_vm_close(&vm);
+	both_fini(&a, &b);
+}
+
+static const struct tap_test tests[] = {
+	{ "two devices lose the places of what jobs of both use", moved_under_jobs, 0, 30 },
+	{ "SEG-31 jobs of two devices on shared objects, over suspend", over_suspend, 0, 90 },
+	{ "an object of another device, resident for a VM", resident_for_another, 0, 30 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Pages of others: of vgem, another driver, and of a second device of this one. Jobs see them through
+ * apertures.
+ */
+#include <sys/wait.h>
+#include <signal.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+
+#include "foreign.h"
+#include "held.h"
+#include "pci.h"
+#include "stall.h"
+#include "tsr.h"
+#include "vm.h"
+
+#define WORDS (MiB(1) / 4)
+
+/* a buffer of vgem's, and what it is here */
+struct theirs {
+	int vgem, dmabuf;
+	uint32_t handle;
+	uint32_t *map; /* vgem's mapping */
+	struct tsr_bo bo;
+};
+
+static uint32_t import(struct tsr_device *dev, int dmabuf)
+{
+	uint32_t handle;
+
+	require_ok(__tsr_import(dev->fd, dmabuf, &handle));
+	return handle;
+}
+
+static struct theirs theirs_new(struct tsr_device *dev)
+{
+	struct drm_mode_create_dumb dumb = { .width = 512, .height = 512, .bpp = 32 };
+	struct theirs theirs = { .vgem = tsr_vgem_open() };
+	struct drm_mode_map_dumb map = { 0 };
+
+	if (theirs.vgem < 0)
+		tap_skip("no vgem");
+	require_ok(tsr_ioctl(theirs.vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	theirs.handle = map.handle = dumb.handle;
+	require_ok(tsr_ioctl(theirs.vgem, DRM_IOCTL_MODE_MAP_DUMB, &map));
+	theirs.map = mmap(NULL, dumb.size, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.vgem,
+			  (off_t)map.offset);
+	require(theirs.map != MAP_FAILED);
+	theirs.dmabuf = tsr_export_flags(theirs.vgem, dumb.handle, DRM_CLOEXEC | DRM_RDWR);
+	theirs.bo = (struct tsr_bo){ .handle = import(dev, theirs.dmabuf), .size = dumb.size };
+	require_eq(dumb.size, MiB(1));
+	return theirs;
+}
+
+static void theirs_free(struct theirs *theirs)
+{
+	munmap(theirs->map, theirs->bo.size);
+	close(theirs->dmabuf);
+	close(theirs->vgem);
+}
+
+/* patched jobs write them and read them, wherever in an aperture they are */
+static void patched_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_seg_gart(&dev)->id, word;
+	struct theirs theirs = theirs_new(&dev);
+
+	require_eq(import(&dev, theirs.dmabuf), theirs.bo.handle);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_gpu_fill(&dev, ctx, &theirs.bo, round);
+		require_eq(tsr_bo_info(&dev, &theirs.bo).segment, gart);
+		tsr_words_check(theirs.map, WORDS, round);
+		theirs.map[WORDS - 1] = round + 10;
+		tsr_evict_set(1u << gart);
+		require_eq(tsr_bo_info(&dev, &theirs.bo).segment, 0);
+		tsr_gpu_read(&dev, ctx, &theirs.bo, WORDS - 1, 1, &word);
+		require_eq(word, round + 10);
+	}
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
+/* jobs at virtual addresses, too */
+static void vm_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct theirs theirs = theirs_new(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = theirs.bo;
+
+	tsr_vm_place(&vm, &bo);
+	tsr_vm_map(&dev, vm.id, &bo, 0, 0x40000000, bo.size, 0);
+	tsr_vm_fill(&vm, 0x40000000, bo.size, 0x77777777);
+	tsr_words_check(theirs.map, WORDS, 0x77777777);
+	tsr_vm_close(&vm);
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
+/* nobody else's pages: not in memory, not ours to give up, to count or to lock */
+static void they_stay_theirs(void)
+{
+	struct tsr_device dev = tsr_open();
+	int64_t before = tsr_fdinfo(&dev, "drm-total-gart");
+	struct theirs theirs = theirs_new(&dev);
+	struct drm_tessera_bo_info info = tsr_bo_info(&dev, &theirs.bo);
+	struct drm_tessera_offer_bo offered = { .handle = theirs.bo.handle };
+	struct drm_tessera_offer offer = {
+		.bos = { .stride = sizeof(offered), .count = 1, .array = (uintptr_t)&offered },
+		.priority = DRM_TESSERA_OFFER_LOW,
+	};
+	struct drm_tessera_lock lock = { .handle = theirs.bo.handle };
+	uint32_t *map;
+
+	require_eq(info.supported, tsr_bit(tsr_seg_gart(&dev)) | tsr_bit(tsr_seg_ro(&dev)));
+	require_eq(info.flags, 0);
+	require_eq(info.size, theirs.bo.size);
+	require_eq(tsr_fdinfo(&dev, "drm-total-gart"), before);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &offer), -EINVAL);
+	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_LOCK, &lock), -EPERM);
+
+	/* a mapping of ours is one of theirs */
+	map = mmap(NULL, theirs.bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, dev.fd,
+		   (off_t)info.mmap_offset);
+	require(map != MAP_FAILED);
+	map[7] = 0x12345678;
+	require_eq(theirs.map[7], 0x12345678);
+	theirs_free(&theirs);
+	require_ok(__tsr_bo_close(dev.fd, theirs.bo.handle));
+	tsr_close(&dev);
+	require_eq(map[7], 0x12345678);
+	munmap(map, theirs.bo.size);
+}
+
+/* whoever closes first, the other goes on */
+static void either_closes_first(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct theirs theirs = theirs_new(&dev);
+
+	close(theirs.dmabuf);
+	close(theirs.vgem);
+	tsr_gpu_fill(&dev, ctx, &theirs.bo, 5);
+	tsr_words_check(theirs.map, WORDS, 5);
+	munmap(theirs.map, theirs.bo.size);
+	tsr_gpu_read(&dev, ctx, &theirs.bo, 9, 1, &word);
+	require_eq(word, 5);
+	require_ok(__tsr_bo_close(dev.fd, theirs.bo.handle));
+
+	theirs = theirs_new(&dev);
+	tsr_gpu_fill(&dev, ctx, &theirs.bo, 6);
+	tsr_close(&dev);
+	tsr_words_check(theirs.map, WORDS, 6);
+	theirs_free(&theirs);
+}
+
+/* what jobs do shows at the dma-buf, and what shows there they wait for */
+static void fences_go_both_ways(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct theirs theirs = theirs_new(&dev);
+	struct pollfd pollfd = { .fd = theirs.dmabuf, .events = POLLOUT };
+	struct tsr_held held;
+	int fence;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &theirs.bo, 1);
+	fence = tsr_foreign_fence(foreign);
+	tsr_dmabuf_put_fence(theirs.dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	require_err(__tsr_bo_wait(dev.fd, theirs.bo.handle, 0, 0), -EBUSY);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(__tsr_bo_wait(dev.fd, theirs.bo.handle, 0, INT64_MAX));
+	close(fence);
+
+	/* a job that is queued shows */
+	held = tsr_held_open(&dev);
+	tsr_held_fill(&held, &theirs.bo, WORDS, 2);
+	require_eq(poll(&pollfd, 1, 0), 0);
+	tsr_held_go(&held);
+	require_eq(poll(&pollfd, 1, -1), 1);
+	tsr_words_check(theirs.map, WORDS, 2);
+	tsr_held_close(&held);
+	tsr_foreign_close(foreign);
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
+/* the device goes: jobs end, the pages are the exporter's as before */
+static void importer_goes(void)
+{
+	struct theirs theirs;
+	struct tsr_device dev;
+
+	tsr_pci_begin();
+	dev = tsr_pci_open();
+	theirs = theirs_new(&dev);
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &theirs.bo, 8);
+	tsr_pci_unbind();
+	require_err(__tsr_bo_wait(dev.fd, theirs.bo.handle, 0, 0), -ENODEV);
+	tsr_words_check(theirs.map, WORDS, 8);
+	tsr_pci_bind();
+	tsr_close(&dev);
+	tsr_words_check(theirs.map, WORDS, 8);
+	theirs_free(&theirs);
+}
+
+static bool somebody_is_attached(void)
+{
+	char *text = tsr_read_file("/sys/kernel/debug/dma_buf/bufinfo");
+	bool attached;
+
+	require(text);
+	attached = strstr(text, "Total 1 devices attached");
+	free(text);
+	return attached;
+}
+
+/*
+ * The device goes while others still use what was imported: it is not attached for as long as that takes. What is
+ * its own is not mapped for it any more either, which kernels for debugging complain about.
+ */
+static void importer_goes_before_others(void)
+{
+	struct pollfd pollfd = { .events = POLLIN };
+	struct tsr_device dev;
+	struct theirs theirs;
+	int timeline, dmabuf;
+	struct tsr_bo ours;
+	uint32_t ctx;
+
+	tsr_pci_begin();
+	timeline = tsr_sw_sync_new(&pollfd.fd);
+	dev = tsr_pci_open();
+	theirs = theirs_new(&dev);
+	ctx = tsr_context_new(&dev, 0);
+	tsr_gpu_fill(&dev, ctx, &theirs.bo, 8);
+	tsr_dmabuf_put_fence(theirs.dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
+	ours = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	tsr_gpu_fill(&dev, ctx, &ours, 9);
+	dmabuf = tsr_export(&dev, &ours);
+	tsr_dmabuf_put_fence(dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
+	require(somebody_is_attached());
+	tsr_pci_unbind();
+	require(!somebody_is_attached());
+	require_eq(poll(&pollfd, 1, 0), 0);
+	tsr_words_check(theirs.map, WORDS, 8);
+	tsr_pci_bind();
+	/* the last file of a device that is gone waits for the end of its objects */
+	tsr_sw_sync_signal(timeline);
+	close(dmabuf);
+	tsr_close(&dev);
+	theirs_free(&theirs);
+	close(pollfd.fd);
+	close(timeline);
+}
+
+struct importer {
+	int fd, dmabuf, rc;
+	bool done;
+	bool enough;
+};
+
+static void import_and_keep(void *arg)
+{
+	volatile struct importer *importer = arg;
+	uint32_t handle;
+
+	importer->rc = __tsr_import(importer->fd, importer->dmabuf, &handle);
+	importer->done = true;
+	tsr_wait_for(importer->enough);
+}
+
+static void unbind(void *arg)
+{
+	(void)arg;
+	tsr_pci_unbind();
+}
+
+/* the device goes while it waits for the exporter: nothing of it stays attached */
+static void importing_races_with_unplug(void)
+{
+	volatile struct importer *importer = tsr_shared(sizeof(*importer));
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_device a, b;
+	pid_t pids[2];
+	struct tsr_bo bo;
+	uint32_t count;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	bo = tsr_bo_new(&b, MiB(1), tsr_bit(tsr_seg_visible(&b)) | tsr_bit(tsr_seg_gart(&b)),
+			DRM_TESSERA_BO_CPU_ACCESS);
+	tsr_gpu_fill(&b, tsr_context_new(&b, 0), &bo, 7);
+	importer->fd = a.fd;
+	importer->dmabuf = tsr_export(&b, &bo);
+	tsr_dmabuf_put_fence(importer->dmabuf, tsr_foreign_fence(foreign), DMA_BUF_SYNC_WRITE);
+
+	/* it has its pages told to come, and waits for them for two seconds */
+	pids[0] = tap_fork(import_and_keep, (void *)importer);
+	tsr_wait_for(tsr_bo_info(&b, &bo).segment != tsr_seg_visible(&b)->id);
+	pids[1] = tap_fork(unbind, NULL);
+	tsr_wait_for(__tsr_query(a.fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL) == -ENODEV);
+	tsr_foreign_signal(foreign, 0);
+	tap_join(pids[1]);
+	tsr_wait_for(importer->done);
+	require(!somebody_is_attached());
+	if (importer->rc)
+		tap_note("imported nothing: %d", importer->rc);
+	importer->enough = true;
+	tap_join(pids[0]);
+	tsr_close(&a);
+	tsr_pci_bind();
+	close(importer->dmabuf);
+	tsr_close(&b);
+	tsr_foreign_close(foreign);
+}
+
+/* others take all of the aperture, and their job waits for who was there */
+static void push_out(struct tsr_device *dev, uint32_t ctx)
+{
+	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
+	uint64_t half = tsr_seg_gart(dev)->size / 2;
+	struct tsr_bo bos[2];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(dev, half, gart, 0);
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
+		tsr_cmd_fill(&cmd, i, 0, 16, i);
+	}
+	tsr_submit(dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
+static bool is_asleep(pid_t pid)
+{
+	char path[64], *text;
+	bool asleep;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	text = tsr_read_file(path);
+	asleep = text && (strstr(text, ") S ") || strstr(text, ") D "));
+	free(text);
+	return asleep;
+}
+
+/* the import of one file is moved, behind a fence of somebody else; returns the fence's timeline */
+static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence)
+{
+	int timeline = tsr_sw_sync_new(fence);
+	uint32_t ctx = tsr_context_new(dev, 0);
+
+	*theirs = theirs_new(dev);
+	tsr_gpu_fill(dev, ctx, &theirs->bo, 4);
+	tsr_dmabuf_put_fence(theirs->dmabuf, *fence, DMA_BUF_SYNC_WRITE);
+	push_out(dev, ctx);
+	require_eq(tsr_bo_info(dev, &theirs->bo).segment, 0);
+	return timeline;
+}
+
+/* pages that do not come, as another device moves, are waited for with nothing held: the device goes meanwhile */
+static void importing_holds_nothing(void)
+{
+	volatile struct importer *importer = tsr_shared(sizeof(*importer));
+	struct pollfd pollfd = { .events = POLLIN };
+	struct theirs theirs;
+	struct tsr_device a, b;
+	int timeline;
+	pid_t pid;
+
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	timeline = moved_behind_others(&b, &theirs, &pollfd.fd);
+	importer->fd = a.fd;
+	importer->dmabuf = theirs.dmabuf;
+	pid = tap_fork(import_and_keep, (void *)importer);
+	tsr_wait_for(importer->done || is_asleep(pid));
+	tsr_pci_unbind();
+	require_eq(poll(&pollfd, 1, 0), 0);
+	tsr_wait_for(importer->done);
+	require(importer->rc == -EBUSY || importer->rc == -ENODEV);
+	importer->enough = true;
+	tap_join(pid);
+	tsr_sw_sync_signal(timeline);
+	tsr_bo_wait(&b, &theirs.bo);
+	tsr_close(&a);
+	tsr_pci_bind();
+	tsr_close(&b);
+	theirs_free(&theirs);
+	close(pollfd.fd);
+	close(timeline);
+}
+
+/* pages that do not come are not imported; those that come late are */
+static void pages_come_late(void)
+{
+	struct tsr_device dev = tsr_open(), other = tsr_open();
+	struct theirs theirs;
+	uint32_t handle, word;
+	int timeline, fence;
+
+	timeline = moved_behind_others(&dev, &theirs, &fence);
+	require_err(__tsr_import(other.fd, theirs.dmabuf, &handle), -EBUSY);
+	require_eq(import(&dev, theirs.dmabuf), theirs.bo.handle);
+	tsr_sw_sync_signal(timeline);
+	tsr_bo_wait(&dev, &theirs.bo);
+	theirs.bo.handle = import(&other, theirs.dmabuf);
+	tsr_gpu_read(&other, tsr_context_new(&other, 0), &theirs.bo, 11, 1, &word);
+	require_eq(word, 4);
+	theirs_free(&theirs);
+	close(fence);
+	close(timeline);
+	tsr_close(&other);
+	tsr_close(&dev);
+}
+
+/* an object of the device that has pages and a fence of others, and no job of the device waits for that */
+static void close_behind(struct tsr_device *dev, int fence)
+{
+	struct tsr_bo bo =
+		tsr_bo_new(dev, MiB(1), tsr_bit(tsr_seg_gart(dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	int dmabuf;
+
+	tsr_bo_map(dev, &bo);
+	tsr_pattern_write(&bo, 9);
+	tsr_bo_unmap(&bo);
+	dmabuf = tsr_export(dev, &bo);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	require_ok(__tsr_bo_close(dev->fd, bo.handle));
+	close(dmabuf);
+}
+
+/* what is closed already, and has others' fences, does not hold the device up for ever: neither theirs nor ours */
+static void closed_before_others(void)
+{
+	struct pollfd pollfd = { .events = POLLIN };
+	struct theirs theirs;
+	struct tsr_device dev;
+	int timeline;
+
+	tsr_pci_begin();
+	timeline = tsr_sw_sync_new(&pollfd.fd);
+	dev = tsr_pci_open();
+	theirs = theirs_new(&dev);
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &theirs.bo, 8);
+	tsr_dmabuf_put_fence(theirs.dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
+	close_behind(&dev, pollfd.fd);
+	/* with all that keeps the device */
+	tsr_close(&dev);
+	tsr_pci_unbind();
+	require_eq(poll(&pollfd, 1, 0), 0);
+	require(!somebody_is_attached());
+	tsr_words_check(theirs.map, WORDS, 8);
+	tsr_pci_bind();
+	tsr_sw_sync_signal(timeline);
+	theirs_free(&theirs);
+	close(pollfd.fd);
+	close(timeline);
+}
+
+static void close_and_unbind(void *arg)
+{
+	struct tsr_device *dev = arg;
+
+	close(dev->fd);
+	tsr_pci_unbind();
+}
+
+/*
+ * nor what is closed while the device is going and waits for another object, which has a higher number; and who
+ * is killed meanwhile lets it go, too
+ */
+static void closed_meanwhile(void)
+{
+	struct pollfd pollfds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct theirs theirs;
+	struct tsr_device dev;
+	int timelines[2];
+	pid_t pid;
+
+	tsr_pci_begin();
+	for (uint32_t i = 0; i < 2; i++)
+		timelines[i] = tsr_sw_sync_new(&pollfds[i].fd);
+	dev = tsr_pci_open();
+	theirs = theirs_new(&dev);
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &theirs.bo, 8);
+	tsr_dmabuf_put_fence(theirs.dmabuf, pollfds[0].fd, DMA_BUF_SYNC_WRITE);
+	close_behind(&dev, pollfds[1].fd);
+	pid = tap_fork(close_and_unbind, &dev);
+	tsr_wait_for(!somebody_is_attached() && is_asleep(pid));
+	tsr_close(&dev);
+	require_ok(kill(pid, SIGKILL));
+	tsr_sw_sync_signal(timelines[1]);
+	require_eq(waitpid(pid, NULL, 0), pid);
+	require_eq(poll(pollfds, 1, 0), 0);
+	tsr_words_check(theirs.map, WORDS, 8);
+	tsr_pci_bind();
+	tsr_sw_sync_signal(timelines[0]);
+	theirs_free(&theirs);
+	for (uint32_t i = 0; i < 2; i++) {
+		close(pollfds[i].fd);
+		close(timelines[i]);
+	}
+}
+
+/* between two devices of this driver */
+static void second_device(void)
+{
+	struct tsr_device a, b;
+	uint32_t ctx_a, ctx_b, word;
+	struct tsr_bo bo, there;
+	int dmabuf;
+
+	a = tsr_open();
+	b = tsr_pci_other(&a);
+	ctx_a = tsr_context_new(&a, 0);
+	ctx_b = tsr_context_new(&b, 0);
+	bo = tsr_bo_new(&a, MiB(1), tsr_bit(tsr_seg_visible(&a)) | tsr_bit(tsr_seg_gart(&a)),
+			DRM_TESSERA_BO_CPU_ACCESS);
+	tsr_gpu_fill(&a, ctx_a, &bo, 0xabcdef01);
+	require_eq(tsr_bo_info(&a, &bo).segment, tsr_seg_visible(&a)->id);
+	dmabuf = tsr_export(&a, &bo);
+	there = (struct tsr_bo){ .handle = import(&b, dmabuf), .size = bo.size };
+	require_eq(tsr_bo_info(&a, &bo).segment, 0);
+	tsr_gpu_read(&b, ctx_b, &there, 1000, 1, &word);
+	require_eq(word, 0xabcdef01);
+	tsr_gpu_fill(&b, ctx_b, &there, 0x10fedcba);
+	tsr_gpu_read(&a, ctx_a, &bo, 1000, 1, &word);
+	require_eq(word, 0x10fedcba);
+	require_eq(tsr_bo_info(&a, &bo).segment, tsr_seg_gart(&a)->id);
+
+	/* detached, it goes where it likes again */
+	close(dmabuf);
+	require_ok(__tsr_bo_close(b.fd, there.handle));
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
+/* the exporter goes: who uses its pages goes on, with jobs that were queued and with new ones; nobody else comes */
+static void exporter_goes(void)
+{
+	struct tsr_device a, b, file;
+	uint32_t ctx, handle, word;
+	struct tsr_bo bo, there, own;
+	struct tsr_held held;
+	int dmabuf;
+
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	ctx = tsr_context_new(&b, 0);
+	bo = tsr_bo_new(&a, MiB(1), tsr_bit(tsr_seg_visible(&a)) | tsr_bit(tsr_seg_gart(&a)), 0);
+	dmabuf = tsr_export(&a, &bo);
+	there = (struct tsr_bo){ .handle = import(&b, dmabuf), .size = bo.size };
+	tsr_gpu_fill(&a, tsr_context_new(&a, 0), &bo, 0x77);
+	own = tsr_bo_new(&b, MiB(1), tsr_bit(tsr_seg_visible(&b)), 0);
+	held = tsr_held_open(&b);
+	tsr_held_copy(&held, &own, &there);
+	tsr_pci_unbind();
+	require(tsr_held_waits(&held));
+	require_err(__tsr_bo_wait(a.fd, bo.handle, 0, 0), -ENODEV);
+	tsr_held_go(&held);
+	tsr_gpu_read(&b, ctx, &own, 4711, 1, &word);
+	require_eq(word, 0x77);
+	tsr_gpu_fill(&b, ctx, &there, 0x78);
+	push_out(&b, ctx);
+	tsr_gpu_read(&b, ctx, &there, 4711, 1, &word);
+	require_eq(word, 0x78);
+	file = tsr_pci_other(&a);
+	require_err(__tsr_import(file.fd, dmabuf, &handle), -ENODEV);
+	tsr_close(&file);
+	close(dmabuf);
+	tsr_held_close(&held);
+	tsr_close(&b);
+	tsr_close(&a);
+	tsr_pci_bind();
+}
+
+static const struct tap_test tests[] = {
+	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
+	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
+	{ "imported pages stay the exporter's", they_stay_theirs, 0, 0 },
+	{ "exporter or importer closes first", either_closes_first, 0, 0 },
+	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
+	{ "pages between two devices", second_device, 0, 0 },
+	{ "the device goes that has imported", importer_goes, 0, 0 },
+	{ "the device goes before others are done with an import", importer_goes_before_others, 0,
+	  60 },
+	{ "importing races with unplug", importing_races_with_unplug, TSR_NO_DEVICE, 60 },
+	{ "pages to be imported come late", pages_come_late, 0, 60 },
+	{ "the device goes while pages to be imported do not come", importing_holds_nothing,
+	  TSR_NO_DEVICE, 60 },
+	{ "the device goes before others are done with what is closed", closed_before_others,
+	  TSR_NO_DEVICE, 120 },
+	{ "the exporter goes, another device goes on", exporter_goes, TSR_NO_DEVICE, 60 },
+	{ "the device goes before others are done with what is closed meanwhile", closed_meanwhile,
+	  TSR_NO_DEVICE, 120 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The cursor, as clients without atomic commits have it: it waits for nobody, and what it showed before
+ * is let go of. That it is scanned no more by then is what the referee sees to, who judges each frame.
+ */
+#include <unistd.h>
+
+#include <drm.h>
+
+#include "foreign.h"
+#include "kms.h"
+
+#define WIDTH 96
+#define HEIGHT 64
+#define SIZE 24
+
+struct bench {
+	struct tsr_kms kms;
+	struct drm_mode_modeinfo mode;
+	struct tsr_fb primary, other, cursors[2];
+};
+
+static struct bench bench_begin(void)
+{
+	struct bench b = { .kms = tsr_kms_open(), .mode = tsr_mode(WIDTH, HEIGHT) };
+
+	b.primary = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
+	b.other = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
+	tsr_fb_paint(&b.primary, 1);
+	tsr_fb_paint(&b.other, 2);
+	for (uint32_t i = 0; i < ARRAY_SIZE(b.cursors); i++) {
+		b.cursors[i] = tsr_fb_new(&b.kms, SIZE, SIZE, DRM_FORMAT_ARGB8888);
+		tsr_fb_paint(&b.cursors[i], 3 + i);
+	}
+	tsr_light(&b.kms, &b.kms.heads[0], &b.mode, &b.primary);
+	return b;
+}
+
+static void bench_end(struct bench *b)
+{
+	tsr_dark(&b->kms, &b->kms.heads[0]);
+	tsr_kms_close(&b->kms);
+}
+
+/* the old ioctl; no framebuffer: nothing */
+static void cursor(struct bench *b, const struct tsr_fb *fb)
+{
+	struct drm_mode_cursor args = {
+		.flags = DRM_MODE_CURSOR_BO,
+		.crtc_id = b->kms.heads[0].crtc,
+		.handle = fb ? fb->bo.handle : 0,
+		.width = fb ? SIZE : 0,
+		.height = fb ? SIZE : 0,
+	};
+
+	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args));
+}
+
+static void cursor_to(struct bench *b, int32_t x, int32_t y)
+{
+	struct drm_mode_cursor args = {
+		.flags = DRM_MODE_CURSOR_MOVE,
+		.crtc_id = b->kms.heads[0].crtc,
+		.x = x,
+		.y = y,
+	};
+
+	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args));
+}
+
+static void seen(struct bench *b, const struct tsr_fb *primary, const struct tsr_fb *fb, int32_t x,
+		 int32_t y)
+{
+	struct tsr_show shows[2] = { tsr_show_at(primary, 0, 0) };
+
+	if (fb)
+		shows[1] = tsr_show_at(fb, x, y);
+	require_eq(tsr_crc_now(&b->kms, 0), tsr_crc_expect(&b->mode, shows, fb ? 2 : 1, NULL));
+}
+
+/* it comes, changes, moves, goes; each time what it showed can go at once */
+static void comes_and_goes(void)
+{
+	struct bench b = bench_begin();
+
+	cursor(&b, &b.cursors[0]);
+	seen(&b, &b.primary, &b.cursors[0], 0, 0);
+	cursor_to(&b, 30, -5);
+	seen(&b, &b.primary, &b.cursors[0], 30, -5);
+	cursor(&b, &b.cursors[1]);
+	tsr_fb_free(&b.kms, &b.cursors[0]);
+	seen(&b, &b.primary, &b.cursors[1], 30, -5);
+	cursor_to(&b, WIDTH, HEIGHT);
+	seen(&b, &b.primary, NULL, 0, 0);
+	cursor_to(&b, WIDTH - 7, 20);
+	seen(&b, &b.primary, &b.cursors[1], WIDTH - 7, 20);
+	cursor(&b, NULL);
+	tsr_fb_free(&b.kms, &b.cursors[1]);
+	seen(&b, &b.primary, NULL, 0, 0);
+	bench_end(&b);
+}
+
+/* a flip that waits to be drawn holds up neither moves nor another picture, and has its own turn */
+static void waits_for_nobody(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	uint32_t primary = b.kms.heads[0].planes[TSR_PRIMARY];
+	struct tsr_atomic req = {};
+	int held;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	cursor(&b, &b.cursors[0]);
+	held = tsr_foreign_fence(foreign);
+	tsr_add(&b.kms, &req, primary, "FB_ID", b.other.id);
+	tsr_add(&b.kms, &req, primary, "IN_FENCE_FD", (uint64_t)held);
+	require_ok(__tsr_commit(b.kms.dev.fd, &req,
+				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
+	cursor_to(&b, 11, 13);
+	seen(&b, &b.primary, &b.cursors[0], 11, 13);
+	cursor(&b, &b.cursors[1]);
+	tsr_fb_free(&b.kms, &b.cursors[0]);
+	seen(&b, &b.primary, &b.cursors[1], 11, 13);
+	tsr_foreign_signal(foreign, 0);
+	require_eq(tsr_event(b.kms.dev.fd).base.type, DRM_EVENT_FLIP_COMPLETE);
+	tsr_fb_free(&b.kms, &b.primary);
+	seen(&b, &b.other, &b.cursors[1], 11, 13);
+	tsr_foreign_close(foreign);
+	close(held);
+	bench_end(&b);
+}
+
+/* who else has the cursor's object keeps nobody from moving it, whatever fences it gets */
+static void moves_behind_fences(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	int held, dmabuf;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	cursor(&b, &b.cursors[0]);
+	dmabuf = tsr_export(&b.kms.dev, &b.cursors[0].bo);
+	held = tsr_foreign_fence(foreign);
+	tsr_dmabuf_put_fence(dmabuf, held, DMA_BUF_SYNC_WRITE);
+	for (int32_t i = 0; i < 4; i++)
+		cursor_to(&b, i, 2 * i);
+	require_err(__tsr_bo_wait(b.kms.dev.fd, b.cursors[0].bo.handle, 0, 0), -EBUSY);
+	seen(&b, &b.primary, &b.cursors[0], 3, 6);
+	tsr_foreign_signal(foreign, 0);
+	tsr_foreign_close(foreign);
+	close(held);
+	close(dmabuf);
+	bench_end(&b);
+}
+
+static const struct tap_test tests[] = {
+	{ "cursor comes and goes", comes_and_goes, 0, 0 },
+	{ "cursor waits for nobody", waits_for_nobody, 0, 0 },
+	{ "cursor moves behind fences", moves_behind_fences, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

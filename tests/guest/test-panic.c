@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* The kernel panics behind pictures on all planes, and has the screen. What it shows is looked at from outside. */
+#include <drm.h>
+
+#include "kms.h"
+
+#define WIDTH 640
+#define HEIGHT 480
+
+/* a plane above the message would hide it, and a flip that waits could take its place */
+static void panics(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct tsr_head *head = &kms.heads[0];
+	struct drm_mode_modeinfo mode = tsr_mode(WIDTH, HEIGHT);
+	struct tsr_fb fb[4];
+	struct tsr_atomic req = {}, flip = {};
+	struct tsr_show above;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(fb); i++) {
+		uint32_t part = i == TSR_OVERLAY || i == TSR_CURSOR ? 4 : 1;
+
+		fb[i] = tsr_fb_new(&kms, WIDTH / part, HEIGHT / part, DRM_FORMAT_XRGB8888);
+		tsr_fb_paint(&fb[i], i);
+	}
+	tsr_light(&kms, head, &mode, &fb[TSR_PRIMARY]);
+	for (uint32_t i = TSR_OVERLAY; i < TSR_PLANES; i++) {
+		above = tsr_show_at(&fb[i], (int32_t)(WIDTH / 5 * i), HEIGHT / 3);
+		tsr_add_show(&kms, &req, head->crtc, head->planes[i], &above);
+	}
+	tsr_commit(&kms, &req);
+	tsr_add(&kms, &flip, head->planes[TSR_PRIMARY], "FB_ID", fb[3].id);
+	require_ok(__tsr_commit(kms.dev.fd, &flip, DRM_MODE_ATOMIC_NONBLOCK));
+	tsr_write_file("/proc/sysrq-trigger", "c");
+}
+
+static const struct tap_test tests[] = {
+	{ "the kernel panics", panics, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

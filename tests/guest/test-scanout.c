@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/* What is shown stays where it is; and what that keeps others from. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "foreign.h"
+#include "kms.h"
+#include "resident.h"
+#include "stall.h"
+
+static const struct drm_mode_modeinfo *mode_of(struct drm_mode_modeinfo *mode, uint16_t width,
+					       uint16_t height)
+{
+	*mode = tsr_mode(width, height);
+	return mode;
+}
+
+static int offer(struct tsr_kms *kms, const struct tsr_fb *fb)
+{
+	struct drm_tessera_offer_bo bo = { .handle = fb->bo.handle };
+	struct drm_tessera_offer args = {
+		.bos = { .stride = sizeof(bo), .count = 1, .array = (uintptr_t)&bo },
+		.priority = DRM_TESSERA_OFFER_LOW,
+	};
+
+	return tsr_ioctl(kms->dev.fd, DRM_IOCTL_TESSERA_OFFER, &args);
+}
+
+/* neither room for others, nor suspicion of it, nor a plan moves it; afterwards all do */
+static void it_stays(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	uint32_t ctx = tsr_context_new(&kms.dev, 0);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct drm_mode_modeinfo mode;
+	struct drm_tessera_bo_info at;
+
+	tsr_fb_paint(&fb, 1);
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+	at = tsr_bo_info(&kms.dev, &fb.bo);
+	require_eq(at.segment, seg->id);
+
+	tsr_evict_set(UINT32_MAX);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	for (uint32_t round = 0; round < 4; round++) {
+		struct tsr_bo bos[16];
+
+		for (uint32_t i = 0; i < 16; i++) {
+			bos[i] = tsr_bo_new(&kms.dev, MiB(1), tsr_bit(seg), 0);
+			tsr_gpu_fill(&kms.dev, ctx, &bos[i], i);
+		}
+		for (uint32_t i = 0; i < 16; i++)
+			require_ok(__tsr_bo_close(kms.dev.fd, bos[i].handle));
+		require_ok(tsr_debugfs_write("force_split", "1"));
+		tsr_gpu_touch(&kms.dev, ctx, &fb.bo);
+		require_ok(tsr_debugfs_write("force_split", "0"));
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment_offset, at.segment_offset);
+	}
+
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_evict_set(UINT32_MAX);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
+	tsr_fb_free(&kms, &fb);
+	tsr_kms_close(&kms);
+}
+
+/* shown or attached, not both; and not offered */
+static void others_wait(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct drm_mode_create_dumb dumb = { .width = 640, .height = 480, .bpp = 32 };
+	struct drm_mode_fb_cmd2 cmd = { .width = 640,
+					.height = 480,
+					.pixel_format = DRM_FORMAT_XRGB8888 };
+	struct tsr_fb fb = { .width = 640, .height = 480, .format = DRM_FORMAT_XRGB8888 };
+	struct tsr_show show;
+	struct drm_mode_modeinfo mode;
+	struct tsr_atomic req = { .num = 0 };
+	int vgem = tsr_vgem_open(), dmabuf;
+	uint32_t theirs;
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	fb.bo = (struct tsr_bo){ .handle = cmd.handles[0] = dumb.handle, .size = dumb.size };
+	fb.pitch = cmd.pitches[0] = dumb.pitch;
+	require_ok(__tsr_addfb(kms.dev.fd, &cmd));
+	fb.id = cmd.fb_id;
+
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+	require_err(offer(&kms, &fb), -EBUSY);
+	dmabuf = tsr_export(&kms.dev, &fb.bo);
+	require_err(__tsr_import(vgem, dmabuf, &theirs), -EBUSY);
+	tsr_dark(&kms, &kms.heads[0]);
+	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+
+	show = tsr_show_at(&fb, 0, 0);
+	tsr_add_mode(&kms, &req, &kms.heads[0], &mode);
+	tsr_add_show(&kms, &req, kms.heads[0].crtc, kms.heads[0].planes[TSR_PRIMARY], &show);
+	require_err(__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET), -EBUSY);
+	require_ok(__tsr_bo_close(vgem, theirs));
+	close(dmabuf);
+	require_ok(__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET));
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, tsr_seg_visible(&kms.dev)->id);
+	tsr_dark(&kms, &kms.heads[0]);
+	close(vgem);
+	tsr_kms_close(&kms);
+}
+
+/* a quarter of a segment stays for others */
+static void some_is_left(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct tsr_fb base = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	/* 7 MiB each, of 16 */
+	struct tsr_fb a = tsr_fb_new(&kms, 1792, 1024, DRM_FORMAT_XRGB8888);
+	struct tsr_fb b = tsr_fb_new(&kms, 1792, 1024, DRM_FORMAT_XRGB8888);
+	struct tsr_atomic first = { .num = 0 }, second = { .num = 0 };
+	const struct tsr_head *head = &kms.heads[0];
+	struct tsr_show show;
+	struct drm_mode_modeinfo mode;
+
+	tsr_light(&kms, head, mode_of(&mode, 640, 480), &base);
+	show = tsr_show_at(&a, 0, 0);
+	show.src_w = 640 << 16;
+	show.src_h = 480 << 16;
+	show.w = 640;
+	show.h = 480;
+	tsr_add_show(&kms, &first, head->crtc, head->planes[TSR_OVERLAY], &show);
+	require_ok(__tsr_commit(kms.dev.fd, &first, 0));
+	show.fb = &b;
+	tsr_add_show(&kms, &second, head->crtc, head->planes[TSR_PRIMARY], &show);
+	require_err(__tsr_commit(kms.dev.fd, &second, 0), -ENOSPC);
+	/* and that did no harm */
+	require_ok(__tsr_commit(kms.dev.fd, &first, 0));
+	tsr_dark(&kms, head);
+	require_ok(__tsr_rmfb(kms.dev.fd, a.id));
+	tsr_light(&kms, head, &mode, &base);
+	tsr_dark(&kms, head);
+	tsr_kms_close(&kms);
+}
+
+/* a picture comes even where all memory is listed as resident, by whomever */
+static void lists_give_way(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct tsr_device other = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct drm_mode_modeinfo mode;
+	struct tsr_bo bos[8];
+
+	tsr_fb_paint(&fb, 3);
+	/* the console's picture can go from now on, but for moments in which the kernel draws into it */
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&other, seg->id).used));
+	for (size_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&other, seg->size / ARRAY_SIZE(bos), tsr_bit(seg), 0);
+		tsr_make_resident(&other, &bos[i], 1);
+		require_eq(tsr_bo_info(&other, &bos[i]).segment, seg->id);
+	}
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_close(&other);
+	tsr_kms_close(&kms);
+}
+
+/* their pages are where they are, and the display reads memory segments */
+static void imports_are_not_shown(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct drm_mode_create_dumb dumb = { .width = 640, .height = 480, .bpp = 32 };
+	struct drm_mode_fb_cmd2 cmd = { .width = 640,
+					.height = 480,
+					.pixel_format = DRM_FORMAT_XRGB8888 };
+	int vgem = tsr_vgem_open(), dmabuf;
+
+	if (vgem < 0)
+		tap_skip("no vgem");
+	require_ok(tsr_ioctl(vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	cmd.pitches[0] = dumb.pitch;
+	dmabuf = tsr_export_flags(vgem, dumb.handle, DRM_CLOEXEC | DRM_RDWR);
+	require_ok(__tsr_import(kms.dev.fd, dmabuf, &cmd.handles[0]));
+	require_err(__tsr_addfb(kms.dev.fd, &cmd), -EINVAL);
+	close(dmabuf);
+	close(vgem);
+	tsr_kms_close(&kms);
+}
+
+static const struct tap_test tests[] = {
+	{ "RES-2 lists give way to what is shown", lists_give_way, 0, 0 },
+	{ "what is shown stays where it is", it_stays, 0, 0 },
+	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
+	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
+	{ "imports are not shown", imports_are_not_shown, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory of a process as an object, at virtual addresses: page tables lead to what is there when a job is submitted, and to nothing that
+ * is the process's no more (RES-2, RES-5, RES-6).
+ */
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "held.h"
+#include "resident.h"
+#include "stall.h"
+#include "user.h"
+#include "vm.h"
+
+#define SIZE MiB(1)
+#define WORDS (SIZE / 4)
+#define AT 0x100000000ull
+#define JOB 0x11111111u
+#define CPU 0x22222222u
+
+static void set_words(uint32_t *words, uint64_t count, uint32_t value)
+{
+	for (uint64_t i = 0; i < count; i++)
+		words[i] = value;
+}
+
+static struct tsr_bo mapped(struct tsr_vm *vm, uint32_t *memory, uint32_t flags)
+{
+	struct tsr_bo bo = tsr_bo_from_user(vm->dev, memory, SIZE, flags);
+
+	tsr_vm_map(vm->dev, vm->id, &bo, 0, AT, SIZE, 0);
+	tsr_vm_place(vm, &bo);
+	return bo;
+}
+
+/* an empty job: whether one may run */
+static int run_empty(struct tsr_vm *vm)
+{
+	struct tsr_cmd cmd;
+	int ret;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy((char *)vm->cmds.map + KiB(16), cmd.dw, tsr_cmd_bytes(&cmd));
+	ret = __tsr_submit_vm(vm->dev, vm->context, vm->at + KiB(16), tsr_cmd_bytes(&cmd), 0, 0);
+	tsr_cmd_fini(&cmd);
+	return ret;
+}
+
+/* every byte, and none beside it; evicted, and back */
+static void jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *all = tsr_pages_new(SIZE + KiB(8)), *mine = all + 1024;
+	struct tsr_bo bo = mapped(&vm, mine, 0);
+
+	set_words(all, WORDS + 2048, CPU);
+	for (uint32_t round = 1; round < 4; round++) {
+		tsr_vm_fill(&vm, AT, SIZE, round);
+		tsr_words_check(mine, WORDS, round);
+		tsr_words_check(all, 1024, CPU);
+		tsr_words_check(mine + WORDS, 1024, CPU);
+		mine[0] = CPU;
+		tsr_vm_copy(&vm, AT + SIZE / 2, AT, KiB(4));
+		require_eq(mine[WORDS / 2], CPU);
+		tsr_evict_set(tsr_bit(tsr_seg_gart(&dev)));
+	}
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* other pages at the same addresses, parts of them, and a fork */
+static void changes_show(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *mine = tsr_pages_new(SIZE);
+	struct tsr_bo bo = mapped(&vm, mine, 0);
+	volatile uint32_t *step = tsr_shared(sizeof(*step));
+	int status;
+	pid_t pid;
+
+	tsr_vm_fill(&vm, AT, SIZE, 1);
+	tsr_pages_at(mine, SIZE);
+	tsr_vm_fill(&vm, AT, SIZE / 2, 2);
+	tsr_words_check(mine, WORDS / 2, 2);
+	tsr_words_check(mine + WORDS / 2, WORDS / 2, 0);
+	require_ok(madvise(mine, SIZE, MADV_DONTNEED));
+	tsr_vm_fill(&vm, AT, KiB(4), 3);
+	tsr_words_check(mine, 1024, 3);
+	tsr_words_check(mine + 1024, WORDS - 1024, 0);
+
+	tsr_vm_fill(&vm, AT, SIZE, 4);
+	pid = fork();
+	require(pid >= 0);
+	if (!pid) {
+		tsr_wait_for(*step);
+		tsr_words_check(mine, WORDS, 4);
+		_exit(0);
+	}
+	tsr_vm_fill(&vm, AT, SIZE, 5);
+	tsr_words_check(mine, WORDS, 5);
+	*step = 1;
+	require_eq(waitpid(pid, &status, 0), pid);
+	require_eq(status, 0);
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* Without the memory no job runs, until it is back, or off the list, and then there is nothing at its addresses. */
+static void gone(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *mine = tsr_pages_new(SIZE);
+	struct tsr_bo bo = mapped(&vm, mine, 0);
+
+	tsr_vm_fill(&vm, AT, SIZE, 1);
+	require_ok(munmap(mine, KiB(4)));
+	require_err(run_empty(&vm), -EFAULT);
+	require_err(__tsr_make_one(&dev, &bo), -EFAULT);
+	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
+	tsr_pages_at(mine, KiB(4));
+	tsr_vm_fill(&vm, AT, SIZE, 2);
+	tsr_words_check(mine, WORDS, 2);
+
+	require_ok(munmap(mine, SIZE));
+	require_err(run_empty(&vm), -EFAULT);
+	tsr_evict(&dev, &bo, 1);
+	require_ok(run_empty(&vm));
+	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+
+	/* evicted from the aperture it is missed all the same */
+	tsr_pages_at(mine, SIZE);
+	tsr_vm_place(&vm, &bo);
+	tsr_evict_set(tsr_bit(tsr_seg_gart(&dev)));
+	require_ok(munmap(mine, SIZE));
+	require_err(run_empty(&vm), -EFAULT);
+	tsr_evict(&dev, &bo, 1);
+	require_ok(run_empty(&vm));
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* What is listed and mapped nowhere is missed when it has been evicted. */
+static void gone_unmapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *mine = tsr_pages_new(SIZE);
+	struct tsr_bo bo = tsr_bo_from_user(&dev, mine, SIZE, 0);
+
+	tsr_vm_place(&vm, &bo);
+	require_ok(munmap(mine, SIZE));
+	require_ok(run_empty(&vm));
+	tsr_evict_set(tsr_bit(tsr_seg_gart(&dev)));
+	require_err(run_empty(&vm), -EFAULT);
+	tsr_pages_at(mine, SIZE);
+	require_ok(run_empty(&vm));
+	require_ok(munmap(mine, SIZE));
+	tsr_evict_set(tsr_bit(tsr_seg_gart(&dev)));
+	tsr_evict(&dev, &bo, 1);
+	require_ok(run_empty(&vm));
+	tsr_bo_free(&dev, &bo);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* The handle is closed and the mapping is there; then the memory goes, and comes. Nothing is found where nobody lists it. */
+static void closed(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *mine = tsr_pages_new(SIZE);
+	struct tsr_bo bo = mapped(&vm, mine, 0);
+
+	tsr_vm_fill(&vm, AT, SIZE, 1);
+	require_ok(__tsr_bo_close(dev.fd, bo.handle));
+	require_ok(munmap(mine, SIZE));
+	require_ok(run_empty(&vm));
+	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	tsr_pages_at(mine, SIZE);
+	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
+	tsr_vm_renew(&vm);
+	tsr_vm_unmap(&dev, vm.id, AT, SIZE);
+	require_ok(run_empty(&vm));
+	tsr_words_check(mine, WORDS, 0);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+static void read_only(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t *mine = tsr_pages_new(SIZE), *to = tsr_pages_new(SIZE);
+	struct tsr_bo bo = mapped(&vm, mine, DRM_TESSERA_BO_GPU_READ_ONLY);
+	struct tsr_bo other = tsr_bo_from_user(&dev, to, SIZE, 0);
+
+	tsr_vm_map(&dev, vm.id, &other, 0, AT + SIZE, SIZE, 0);
+	tsr_vm_place(&vm, &other);
+	set_words(mine, WORDS, CPU);
+	require_ok(mprotect(mine, SIZE, PROT_READ));
+	tsr_vm_copy(&vm, AT + SIZE, AT, SIZE);
+	tsr_words_check(to, WORDS, CPU);
+	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 1), -EFAULT);
+	tsr_words_check(mine, WORDS, CPU);
+	tsr_vm_renew(&vm);
+	tsr_bo_free(&dev, &bo);
+	tsr_bo_free(&dev, &other);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* ---- Changes while a job is queued ----------------------------------------------- */
+
+static void change_munmap(uint32_t *memory, uint64_t size)
+{
+	require_ok(munmap(memory, size));
+	tsr_pages_at(memory, size);
+	set_words(memory, size / 4, CPU);
+}
+
+static void check_cpu(uint32_t *memory, uint64_t size)
+{
+	tsr_words_check(memory, size / 4, CPU);
+}
+
+static void change_exit(uint32_t *memory, uint64_t size)
+{
+	(void)memory, (void)size;
+	_exit(0);
+}
+
+/* what else becomes of the object before that */
+enum meanwhile {
+	NOTHING,
+	EVICT,
+	CLOSE,
+	UNMAP,
+	REPLACE,
+	DESTROY_VM,
+	EXIT,
+	MEANWHILES
+};
+
+static void do_meanwhile(enum meanwhile what, struct tsr_vm *vm, struct tsr_bo *bo)
+{
+	struct tsr_device *dev = vm->dev;
+
+	switch (what) {
+	case EVICT:
+		tsr_evict(dev, bo, 1);
+		break;
+	case CLOSE:
+		require_ok(__tsr_bo_close(dev->fd, bo->handle));
+		break;
+	case UNMAP:
+		tsr_vm_unmap(dev, vm->id, AT, SIZE);
+		break;
+	case REPLACE:
+		tsr_vm_map_null(dev, vm->id, AT, SIZE);
+		require_ok(__tsr_bo_close(dev->fd, bo->handle));
+		break;
+	case DESTROY_VM:
+		tsr_context_free(dev, vm->context);
+		tsr_vm_free(dev, vm->id);
+		break;
+	default:
+		break;
+	}
+}
+
+/* a job that waits for one of this device, which waits for vgem */
+static void queue_fill(struct tsr_vm *vm, struct tsr_held *held, uint32_t done)
+{
+	struct tsr_bo gate = tsr_bo_new(vm->dev, KiB(4), tsr_bit(tsr_seg_hidden(vm->dev)), 0);
+	struct tsr_cmd cmd;
+
+	tsr_held_fill(held, &gate, 1, 0);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, SIZE, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, JOB);
+	memcpy((char *)vm->cmds.map + KiB(8), cmd.dw, tsr_cmd_bytes(&cmd));
+	require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at + KiB(8), tsr_cmd_bytes(&cmd),
+				   held->done, done));
+	tsr_cmd_fini(&cmd);
+	tsr_bo_free(vm->dev, &gate);
+}
+
+/* Whoever takes the memory away waits for jobs that name nothing, whatever becomes of the object meanwhile. */
+static void changes_wait(enum meanwhile what)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_owner owner = {
+		.dev = &dev,
+		.size = SIZE,
+		.change = what == EXIT ? change_exit : change_munmap,
+		.check = check_cpu,
+	};
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_owner_start(&owner);
+	uint32_t done = tsr_syncobj_new(&dev);
+
+	tap_note("meanwhile %d", what);
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, SIZE, 0);
+	tsr_vm_place(&vm, &bo);
+	queue_fill(&vm, &held, done);
+	do_meanwhile(what, &vm, &bo);
+	tsr_owner_change(&owner);
+	require(!owner.state->done);
+	require_eq(waitpid(owner.pid, NULL, WNOHANG), 0);
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	tsr_held_go(&held);
+	if (what != DESTROY_VM)
+		require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_owner_join(&owner);
+	if (what == EXIT)
+		require_err(run_empty(&vm), -EFAULT);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static void all_changes_wait(void)
+{
+	for (enum meanwhile what = NOTHING; what < MEANWHILES; what++)
+		changes_wait(what);
+}
+
+/* ---- Changes under load --------------------------------------------------------- */
+
+struct race {
+	struct tsr_vm *vm;
+	volatile struct {
+		bool stop;
+		uint32_t queued, refused;
+	} * state;
+};
+
+static void submit_until(void *arg)
+{
+	struct race *race = arg;
+	struct tsr_vm *vm = race->vm;
+	struct tsr_cmd cmd;
+	int ret;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, SIZE, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, JOB);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	while (!race->state->stop) {
+		uint32_t sync = tsr_syncobj_new(vm->dev);
+
+		ret = __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, sync);
+		require_msg(!ret || ret == -EFAULT || ret == -EBUSY, "submit: %d", ret);
+		race->state->queued += !ret;
+		race->state->refused += !!ret;
+		if (!ret)
+			require_eq(tsr_syncobj_status(vm->dev, sync), 0);
+		tsr_syncobj_free(vm->dev, sync);
+	}
+	tsr_cmd_fini(&cmd);
+}
+
+/* New pages are never written by a job of before, and no job reaches for what is not there. */
+static void race(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct race race = { .vm = &vm, .state = tsr_shared(sizeof(*race.state)) };
+	uint32_t *mine = tsr_pages_new(SIZE);
+	pid_t pid;
+
+	mapped(&vm, mine, 0);
+	pid = tap_fork(submit_until, &race);
+	tsr_pages_race(mine, SIZE, &race.state->queued);
+	race.state->stop = true;
+	tap_join(pid);
+	tap_note("%u jobs, %u refused", race.state->queued, race.state->refused);
+	tsr_close(&dev);
+}
+
+#define FAULTS (TSR_EXPECT(MMU) | TSR_EXPECT(READ_ONLY))
+
+static const struct tap_test tests[] = {
+	{ "RES-5 jobs use user memory at virtual addresses", jobs, 0, 0 },
+	{ "RES-5 changes of user memory show at virtual addresses", changes_show, 0, 0 },
+	{ "RES-2 no job runs while listed user memory is gone", gone, FAULTS, 0 },
+	{ "RES-2 listed user memory that no VM maps", gone_unmapped, 0, 0 },
+	{ "RES-6 user memory that is mapped, and no longer listed", closed, FAULTS, 0 },
+	{ "RES-6 read-only user memory", read_only, FAULTS, 0 },
+	{ "DESTROY-7 changes of user memory wait for jobs that do not name it", all_changes_wait, 0,
+	  100 },
+	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },
+};
+
+TSR_TEST_MAIN(tests)

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* Jobs of a context with a VM that are in the ring together. */
+#include <string.h>
+
+#include "held.h"
+#include "resident.h"
+#include "trace.h"
+#include "vm.h"
+
+#define AT 0x100000000ull
+#define JOBS 4
+#define NONE UINT32_MAX
+
+/* a context with commands for each of some jobs, of which one reaches for what is not there */
+struct queue {
+	struct tsr_device dev;
+	struct tsr_vm vm;
+	struct tsr_bo bo, gate;
+	uint32_t bytes;
+	struct tsr_held held; /* what comes before the jobs */
+	uint32_t sync[JOBS];
+};
+
+static void queue_submit(struct queue *q, uint32_t context, uint32_t job, uint32_t wait)
+{
+	require_ok(__tsr_submit_vm(&q->dev, context, q->vm.at + KiB(1) * job, q->bytes, wait,
+				   q->sync[job]));
+}
+
+/* None begins before all are queued: how fast they are decides nothing. */
+static void queue_submit_all(struct queue *q)
+{
+	tsr_held_fill(&q->held, &q->gate, 1, 0);
+	for (uint32_t i = 0; i < JOBS; i++)
+		queue_submit(q, q->vm.context, i, i ? 0 : q->held.done);
+	require(tsr_held_waits(&q->held));
+}
+
+static void queue_init(struct queue *q, uint32_t bad)
+{
+	struct tsr_cmd cmd;
+
+	q->dev = tsr_open();
+	q->vm = tsr_vm_open(&q->dev);
+	q->bo = tsr_bo_new(&q->dev, KiB(4), tsr_bit(tsr_seg_gart(&q->dev)),
+			   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+	tsr_bo_map(&q->dev, &q->bo);
+	memset(q->bo.map, 0, q->bo.size);
+	tsr_vm_map(&q->dev, q->vm.id, &q->bo, 0, AT, q->bo.size, 0);
+	tsr_vm_place(&q->vm, &q->bo);
+	q->held = tsr_held_open(&q->dev);
+	q->gate = tsr_bo_new(&q->dev, KiB(4), tsr_bit(tsr_seg_gart(&q->dev)), 0);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		q->sync[i] = tsr_syncobj_new(&q->dev);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_address(&cmd, 1, i == bad ? AT + MiB(1) : AT, KiB(4), true);
+		tsr_cmd_fill(&cmd, 1, i, 1, i + 1);
+		q->bytes = tsr_cmd_bytes(&cmd);
+		memcpy((char *)q->vm.cmds.map + KiB(1) * i, cmd.dw, q->bytes);
+		tsr_cmd_fini(&cmd);
+	}
+	/* the page tables are there */
+	queue_submit(q, q->vm.context, JOBS - 1, 0);
+	require_ok(tsr_syncobj_status(&q->dev, q->sync[JOBS - 1]));
+	memset(q->bo.map, 0, q->bo.size);
+}
+
+static void queue_fini(struct queue *q)
+{
+	tsr_held_close(&q->held);
+	tsr_bo_free(&q->dev, &q->gate);
+	for (uint32_t i = 0; i < JOBS; i++)
+		tsr_syncobj_free(&q->dev, q->sync[i]);
+	tsr_bo_free(&q->dev, &q->bo);
+	tsr_vm_close(&q->vm);
+	tsr_close(&q->dev);
+}
+
+static uint32_t word(const struct queue *q, uint32_t index)
+{
+	return ((volatile uint32_t *)q->bo.map)[index];
+}
+
+/*
+ * Whether a job was handed to the engine before the one before it was done, in the context that was last
+ * to end one with @error.
+ */
+static bool overlap(const struct tsr_trace *trace, const char *error)
+{
+	uint64_t context = UINT64_MAX;
+	uint32_t runs = 0, dones = 0;
+	bool two = false;
+
+	tsr_trace_for_each(trace, "job_done", ev)
+	{
+		if (tsr_event_is(ev, "error", error))
+			context = tsr_event_u64(ev, "ctx");
+	}
+	require(context != UINT64_MAX);
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct tsr_event *ev = &trace->events[i];
+
+		if (tsr_event_u64(ev, "ctx") != context)
+			continue;
+		runs += !strcmp(ev->name, "job_run");
+		dones += !strcmp(ev->name, "job_done");
+		two |= runs >= dones + 2;
+	}
+	return two;
+}
+
+/* The next job is in the ring before the one before it has ended (goal of vm_empty_job). */
+static void are_in_the_ring(void)
+{
+	struct tsr_trace trace;
+	struct queue q;
+
+	queue_init(&q, NONE);
+	tsr_trace_start("job_run", "job_done", NULL);
+	queue_submit_all(&q);
+	tsr_held_go(&q.held);
+	for (uint32_t i = 0; i < JOBS; i++)
+		require_ok(tsr_syncobj_status(&q.dev, q.sync[i]));
+	trace = tsr_trace_stop();
+	require(overlap(&trace, "0"));
+	tsr_trace_free(&trace);
+	for (uint32_t i = 0; i < JOBS; i++)
+		require_eq(word(&q, i), i + 1);
+	queue_fini(&q);
+}
+
+/* RES-6: those in the ring behind a job that faults, and those that are not there yet, do nothing; others do */
+static void do_nothing_behind_a_fault(void)
+{
+	struct tsr_trace trace;
+	struct queue q, other;
+
+	queue_init(&q, 0);
+	queue_init(&other, NONE);
+	tsr_trace_start("job_run", "job_done", NULL);
+	/* a process has two in the ring: these come first */
+	queue_submit_all(&q);
+	tsr_held_go(&q.held);
+	for (uint32_t i = 0; i < JOBS; i++)
+		queue_submit(&other, other.vm.context, i, 0);
+	require_eq(tsr_syncobj_status(&q.dev, q.sync[0]), -EFAULT);
+	for (uint32_t i = 1; i < JOBS; i++)
+		require_eq(tsr_syncobj_status(&q.dev, q.sync[i]), -ECANCELED);
+	for (uint32_t i = 0; i < JOBS; i++)
+		require_ok(tsr_syncobj_status(&other.dev, other.sync[i]));
+	trace = tsr_trace_stop();
+	require(overlap(&trace, "-14"));
+	tsr_trace_free(&trace);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		require_eq(word(&q, i), 0);
+		require_eq(word(&other, i), i + 1);
+	}
+	require_err(__tsr_submit_vm(&q.dev, q.vm.context, q.vm.at + KiB(1), q.bytes, 0, 0), -EIO);
+	queue_fini(&other);
+	queue_fini(&q);
+}
+
+static const struct tap_test tests[] = {
+	{ "jobs of a context are in the ring together", are_in_the_ring, 0, 0 },
+	{ "RES-6 nothing runs behind a fault", do_nothing_behind_a_fault, TSR_EXPECT(MMU), 0 },
+};
+
+TSR_TEST_MAIN(tests)
