@@ -14,8 +14,8 @@ J := $(or $(JOBS),$(shell nproc))
 
 .NOTPARALLEL:
 .PHONY: help deps qemu qemu-asan qemu-tsan kernels kernel-stock kernel-debug module module-debug userspace \
-	guest-tests guest-image run check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
-	check-guest-debug check-lib-run check-host-run check-scripts-run bench mutants format clean
+	guest-tests guest-image run run-desktop check check-lint check-lib check-qtest check-tsan check-kunit check-guest-stock \
+	check-guest-debug check-igt check-lib-run check-host-run check-scripts-run bench mutants format clean
 
 help: ## list the targets
 	@echo 'Tessera: a virtual GPU, its driver and its tests. Targets:'
@@ -65,6 +65,9 @@ guest-image: qemu module userspace guest-tests ## all that the stock guest needs
 run: ## render real images on the virtual GPU: build/run/scene.png
 	@scripts/run-demo.sh
 
+run-desktop: ## Debian's display programs on its screen, looked at from outside: build/desktop/
+	@scripts/run-desktop.sh
+
 check: ## all tests (SUITE=tier or test for a part)
 	@scripts/check.sh $(SUITE)
 
@@ -88,6 +91,9 @@ check-guest-stock: ## only the guest tests on the stock kernel
 
 check-guest-debug: ## only the guest tests on the debug kernel
 	@scripts/check.sh guest-debug
+
+check-igt: ## IGT's display tests in guests: IGT_DIR=a finished build, NAMES=…, RESUME=1, KERNEL=debug
+	@scripts/check-igt.sh
 
 check-lib-run:
 	@CMOCKA_MESSAGE_OUTPUT=TAP $(MAKE) -s -k -C userspace BUILD=$(BUILD)/userspace \

@@ -21,7 +21,11 @@ groups=(
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000: client_memory"
 	"preemption=on,x-render-delay-us=1000000: destroy_scaling"
 	"vram-size=4M,vram-hidden-size=256M: many_objects"
+	"outputs=1: flip_rate dumb_write dumb_cycle screen_update vblank_jitter"
 )
+# Whom the display's rows are compared with, in the guest of those.
+peers=(--qemu-args "-device bochs-display -device virtio-gpu-pci -device cirrus-vga"
+	--modules "bochs,virtio-gpu,cirrus")
 # What the placement of the guest's memory on the host makes a difference for.
 varying=" copy_swizzled moves oversubscribed "
 
@@ -32,12 +36,13 @@ ref=$BUILD/userspace/memcpy-ref
 
 # boot PROPERTIES BENCH… : rows go to the file
 boot() {
-	local device=${DEVICE-$1} pid line from to rc=0
+	local device=${DEVICE-$1} pid line from to rc=0 more=()
+	[[ $1 != *outputs=* ]] || more=("${peers[@]}")
 	shift
 	echo "-- boot the guest and measure $*; the host answers what it needs to know"
 	coproc GUEST {
 		"$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --memory "${MEMORY:-3G}" \
-			--timeout "${TIMEOUT:-900}" ${device:+--device "$device"} \
+			--timeout "${TIMEOUT:-900}" ${device:+--device "$device"} "${more[@]}" \
 			-- env "TESSERA_BENCH_RUNS=${RUNS:-7}" tessera-bench "$@"
 	}
 	pid=$GUEST_PID

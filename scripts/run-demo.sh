@@ -5,6 +5,7 @@
 # render the images of $IMAGES (default: artwork of Debian's desktop-base package)
 # into build/run/scene.png. $DEVICE may hold device properties (default strict=on), $OVERSUBSCRIBE the size of
 # the textures in video memories (0: the images alone), $MODEL the model, patched or vm, $DEMO_ARGS more for tessera-demo.
+# The scene is shown on the device's screen, and scene.png is a picture of that, taken by QEMU.
 # The driver's trace events become build/run/timeline.json and timeline.svg.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
@@ -62,7 +63,7 @@ fi
 [ -d "$images" ] || die "IMAGES=$images is not a folder" "give a folder with PNG files"
 step "copy the images of $images" "put PNG files into $images" place_images "$images"
 rm -f "$run"/{scene,diff,reference}.png "$run"/{summary,timeline,trace-summary}.json \
-	"$run/timeline.svg" "$run/trace.txt"
+	"$run/timeline.svg" "$run/trace.txt" "$run/wrong"
 
 [ -x "$BUILD/guest-bin/tessera-demo" ] ||
 	die "tessera-demo is not built" "look at build/logs/ for why userspace/ did not build"
@@ -70,14 +71,36 @@ rm -f "$run"/{scene,diff,reference}.png "$run"/{summary,timeline,trace-summary}.
 # shellcheck disable=SC2016  # for the shell of the guest
 command='t=/sys/kernel/tracing; echo 16384 >$t/buffer_size_kb; echo 1 >$t/events/tessera/enable
 '"tessera-demo --images /mnt/images --output /mnt --summary-json /mnt/summary.json \\
-	--model $model --oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
+	--show --model $model --oversubscribe ${OVERSUBSCRIBE:-4} ${DEMO_ARGS:-}"'
 rc=$?; cat $t/trace >/mnt/trace.txt; exit $rc'
+# Follow the guest's words, and take the picture when it says that it is there.
+watch_screen() {
+	local line
+	while IFS= read -r line; do
+		case $line in
+		"SCREEN "*)
+			python3 "$ROOT/scripts/lib/screen.py" "$qmp" "$run/scene.png" "${line#SCREEN }" ||
+				touch "$run/wrong"
+			echo
+			;;
+		*) printf '%s\n' "$line" >&2 ;;
+		esac
+	done
+}
+
 echo "-- boot the guest and render (the demo's own words follow)"
 start=$(date +%s%N)
 rc=0
-TESSERA_GUEST_TIMES=1 "$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --share "$run" \
-	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" --device "${DEVICE:-strict=on}" \
-	-- "$command" </dev/null || rc=$?
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+qmp=$work/qmp
+mkfifo "$work/answers"
+# Both ends are open before either side waits for the other.
+exec 3<>"$work/answers"
+TESSERA_GUEST_TIMES=1 "$ROOT/scripts/guest" --kernel "${KERNEL:-stock}" --share "$run" --qmp "$qmp" \
+	--timeout "${TIMEOUT:-300}" --memory "${MEMORY:-3G}" --device "outputs=1,${DEVICE:-strict=on}" \
+	-- "$command" <&3 2>&1 3>&- | watch_screen >&3 || rc=${PIPESTATUS[0]}
+exec 3>&-
 ms=$((($(date +%s%N) - start) / 1000000))
 if [ -s "$run/trace.txt" ] && [ -s "$run/summary.json" ]; then
 	"$ROOT/scripts/timeline.py" "$run/trace.txt" --json "$run/timeline.json" \
@@ -89,6 +112,7 @@ if [ $rc -ne 0 ]; then
 	die "the demo failed (exit code $rc)" \
 		"scripts/guest --help explains the codes; the kernel log is build/guest-logs/last"
 fi
+[ ! -e "$run/wrong" ] || die "the screen did not show the scene" "look at $run/scene.png"
 [ -s "$run/scene.png" ] || die "the demo wrote no build/run/scene.png" "read its output above"
 printf '   done in %d.%d s: %s, timeline.svg, timeline.json (open in ui.perfetto.dev)\n' \
 	$((ms / 1000)) $((ms % 1000 / 100)) "$run/scene.png"

@@ -8,6 +8,8 @@ is a second archive behind it. The kernel unpacks one after the other.
 
 import fcntl
 import hashlib
+import importlib.machinery
+import importlib.util
 import lzma
 import os
 import re
@@ -27,7 +29,7 @@ STOCK_MODULES = """
 virtio_pci virtio_console virtio_blk 9p 9pnet_virtio
 drm drm_kms_helper ttm drm_ttm_helper gpu-sched drm_exec drm_gpuvm drm_buddy
 drm_suballoc_helper drm_shmem_helper drm_client_lib drm_display_helper
-vgem bochs virtio-gpu udmabuf
+vgem bochs cirrus virtio-gpu udmabuf
 """.split()
 
 # Programs of the host that go into the guest when they are installed.
@@ -37,6 +39,19 @@ BUSYBOX = "/bin/busybox"
 
 class GuestError(Exception):
     """Something that a person must put right; the text says what to do."""
+
+
+def load_program(path):
+    """A program without an ending, as a module."""
+    loader = importlib.machinery.SourceFileLoader(os.path.basename(path), path)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(loader.name, loader))
+    old, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = old
+    return module
 
 
 class Cpio:
@@ -350,10 +365,13 @@ def overlay(flavour, extra=None):
     return cpio.finish()
 
 
-def write_image(flavour, path, extra=None):
+def write_image(flavour, path, extra=None, archives=()):
     """The whole initramfs for one run or for `make guest-image`."""
     shutil.copyfile(base_image(flavour), path + ".tmp")
     with open(path + ".tmp", "ab") as f:
+        for archive in archives:
+            with open(archive, "rb") as source:
+                shutil.copyfileobj(source, f)
         f.write(overlay(flavour, extra))
     os.rename(path + ".tmp", path)
 

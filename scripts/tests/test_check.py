@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 # pylint: disable=wrong-import-position
 import referee  # noqa: E402
 import mutants  # noqa: E402
-from check import guests, results, selection, tap, times  # noqa: E402
+from check import guests, results, selection, tap, tiers, times  # noqa: E402
 
 
 class Tap(unittest.TestCase):
@@ -177,7 +177,7 @@ class Boots(unittest.TestCase):
         def __init__(self, seconds, modules=""):
             self.length = seconds
             self.name = "test-%d" % seconds
-            self.args = {"devices": "1", **dict.fromkeys(guests.GUEST_OPTIONS, ""),
+            self.args = {"devices": "1", "panic": "", **dict.fromkeys(guests.GUEST_OPTIONS, ""),
                          "modules": modules}
 
         def seconds(self, _kernel):
@@ -211,11 +211,62 @@ class Boots(unittest.TestCase):
             os.environ["TESSERA_LONG"] = "1"
             self.assertFalse(test.is_left("debug", []))
 
+    def test_a_panic_is_alone(self):
+        test = self.Test(1)
+        self.assertTrue(guests.may_share([test]))
+        test.args["panic"] = "screen"
+        self.assertFalse(guests.may_share([test]))
+
     def test_modules_of_all_that_share(self):
         boot = [("a", [self.Test(1, "vgem")]), ("b", [self.Test(2)]), ("c", [self.Test(3, "x")])]
-        self.assertTrue(all(guests.is_plain(tests) for _device, tests in boot))
+        self.assertTrue(all(guests.may_share(tests) for _device, tests in boot))
         options, _command = guests.boot_command(boot, {"test-%d" % n: 9 for n in (1, 2, 3)})
         self.assertIn("--modules=vgem,x", options)
+
+    def test_order_in_a_boot(self):
+        groups = [("bus=rp2", [self.Test(9)]), ("bus=rp1,a=b", [self.Test(8)])]
+        boot, = guests.share_out("debug", groups, 1)
+        self.assertEqual([device for device, _tests in boot], ["bus=rp1,a=b", "bus=rp2"])
+
+
+class Qtests(unittest.TestCase):
+    PROGRAM = """#!/bin/sh
+case $ASAN_OPTIONS in
+*malloc=0*) by=caller ;;
+*) by=g_malloc ;;
+esac
+printf '%s\\n' 'ok 1 /a' '==7==ERROR: LeakSanitizer: leaks' " #0 in $by" 'SUMMARY: 9 bytes' 'ok 2 /b'
+exit "$LEAKS"
+"""
+
+    def run_one(self, name, leaks):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "qemu", name)
+            os.mkdir(os.path.dirname(path))
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(self.PROGRAM)
+            os.chmod(path, 0o755)
+            with unittest.mock.patch.multiple(tiers, BUILD=folder, OUTPUTS=unittest.mock.DEFAULT,
+                                              report=unittest.mock.DEFAULT) as mocks, \
+                    unittest.mock.patch.dict(os.environ, LEAKS=leaks):
+                mocks["OUTPUTS"].folder = folder
+                tiers.run_qtests([], "qtest-asan", "qemu-asan", tiers.asan_environment)
+                _prefix, text, code = mocks["report"].call_args.args
+        return text, code
+
+    def test_who_leaks_is_told(self):
+        text, code = self.run_one("tessera-a-test", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("g_malloc", text)
+        self.assertIn("#0 in caller", text)
+        # no result counts twice
+        self.assertEqual(text.count("ok 1"), 1)
+        self.assertEqual(text.count("ok 2"), 1)
+
+    def test_no_second_run(self):
+        self.assertNotIn("caller", self.run_one("tessera-a-test", "0")[0])
+        # QEMU leaks there: its suppressions need the callers
+        self.assertNotIn("g_malloc", self.run_one("tessera-unplug-test", "1")[0])
 
 
 class Times(unittest.TestCase):

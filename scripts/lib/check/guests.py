@@ -79,7 +79,8 @@ def _before_problem(run):
 
 
 # Options of scripts/guest that an .args file may give a value.
-GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads")
+GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads",
+                 "monitor")
 
 
 class GuestTest:
@@ -88,7 +89,7 @@ class GuestTest:
     def __init__(self, path):
         self.name = os.path.basename(path)
         self.args = {"device": "", "kernel": "both", "timeout": str(DEFAULT_TIMEOUT),
-                     "devices": "1", "long": "", **dict.fromkeys(GUEST_OPTIONS, "")}
+                     "devices": "1", "long": "", "panic": "", **dict.fromkeys(GUEST_OPTIONS, "")}
         for name in (self.name, os.path.splitext(self.name)[0]):
             args = os.path.join(ROOT, "tests", "guest", name + ".args")
             if os.path.exists(args):
@@ -109,7 +110,7 @@ class GuestTest:
 
     def boot(self):
         """What of the arguments is the whole guest's: equal for tests that share a boot."""
-        return tuple(self.args[k] for k in ("devices",) + GUEST_OPTIONS)
+        return tuple(self.args[k] for k in ("devices", "panic") + GUEST_OPTIONS)
 
     def is_left(self, kernel, names):
         """Is it for a run that may take long, and not asked for by its name?"""
@@ -125,22 +126,21 @@ class GuestTest:
         return TIMES.get("guest-%s/%s" % (kernel, self.name), self.limit(kernel) / 10)
 
 
-def is_plain(tests):
+def may_share(tests):
     """May this group share its guest with devices of other properties?
 
-    That its modules are there does not matter to other tests.
+    Not if it loads the driver itself, which would have all of them probed, or has its device go.
     """
     args = tests[0].args
-    return args["devices"] == "1" and not any(
-        args[key] for key in GUEST_OPTIONS if key != "modules") and not any(
-            re.search("unplug|unload", t.name) for t in tests)
+    return args["devices"] == "1" and not args["panic"] and not args["monitor"] and not any(
+        re.search("unplug|unload", t.name) for t in tests)
 
 
 def guest_boots(kernel, names):
     """[[(device properties, tests), ...], ...]: the boots, each with its devices.
 
-    Tests with equal properties are a group; groups that ask for nothing else share a
-    guest with a device for each, and the driver is bound to one at a time.
+    Tests with equal properties are a group; groups whose guests differ in nothing but modules share one
+    with a device for each, and the driver is bound to one at a time.
     """
     groups, left = {}, []
     for path in sorted(glob.glob(os.path.join(BUILD, "guest-bin", "test-*"))):
@@ -157,13 +157,23 @@ def guest_boots(kernel, names):
             groups.setdefault((test.args["device"],) + test.boot(), []).append(test)
     if left:
         say("-- guest-%s: left to LONG=1: %s" % (kernel, " ".join(left)))
-    boots, shared = [], []
+    boots, shared = [], {}
     for key, tests in sorted(groups.items()):
-        if is_plain(tests):
-            shared.append((key[0], tests))
+        if may_share(tests):
+            # That more modules are there does not matter to other tests.
+            args = dict(tests[0].args, modules="")
+            shared.setdefault(tuple(args[k] for k in GUEST_OPTIONS), []).append((key[0], tests))
         else:
             boots.append([(key[0], tests)])
-    return boots + share_out(kernel, shared, os.cpu_count() or 1)
+    for alike in shared.values():
+        boots += share_out(kernel, alike, os.cpu_count() or 1)
+    return boots
+
+
+def port(group):
+    """Behind ports the devices of a boot are in the order of these, as run-tests counts them."""
+    found = re.search(r"\bbus=(\w+)", group[0])
+    return found.group(1) if found else ""
 
 
 def length(kernel, boot):
@@ -181,6 +191,8 @@ def share_out(kernel, groups, most):
     for group in sorted(groups, key=lambda g: -length(kernel, [g])):
         min((boot for boot in boots if len(boot) < MOST_DEVICES),
             key=lambda boot: length(kernel, boot)).append(group)
+    for boot in boots:
+        boot.sort(key=port)
     return boots
 
 
@@ -233,8 +245,22 @@ def report_tests(kernel, boot, run):
     return []
 
 
+def run_panic(kernel, number, device, test):
+    """A program that ends its kernel: what the screen shows then is the result."""
+    name = "guest-%s-%d" % (kernel, number)
+    say("-- %s: %s (%s)" % (name, test.name, device))
+    run = guest(kernel, name, test.limit(kernel), test.name,
+                ["--device=" + device, "--panic-screen",
+                 os.path.join(OUTPUTS.folder, name + "-screen.png")])
+    RESULTS.add(run.code == 0, "guest-%s/%s: the panic is on the screen" % (kernel, test.name),
+                run.code and (run.out + run.err).strip().split("\n")[-30:] or ())
+
+
 def run_boot(kernel, number, boot):
     """One boot for all its tests; again for those behind one that killed it."""
+    if boot[0][1][0].args["panic"]:
+        run_panic(kernel, number, boot[0][0], boot[0][1][0])
+        return
     turn = 0
     while boot and not RESULTS.enough():
         turn += 1

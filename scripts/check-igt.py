@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run IGT's tests of display, sync objects and sharing in guests.
+
+  scripts/check-igt.py IGT_DIR [NAME...]
+
+IGT_DIR is a finished build of igt-gpu-tools, made on this machine: meson's build folder, or
+what it installed with DESTDIR. A NAME takes the tests whose PROGRAM@SUBTEST has it inside.
+Results are in build/igt/: summary.txt, results.jsonl, and in output/ what each test said that
+did not pass.
+
+A test that takes too long is killed; when it takes the guest along, the next guest goes on
+behind it. What needs sw_sync, which stock kernels do not have, is run on the debug kernel. The
+exit code is 1 if a test failed or the kernel reported a problem, 125 if nothing could be run.
+"""
+
+import argparse
+import json
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import initramfs  # noqa: E402  pylint: disable=wrong-import-position
+from igt import build, output, summary  # noqa: E402  pylint: disable=wrong-import-position
+
+GUEST = os.path.join(initramfs.ROOT, "scripts", "guest")
+FOLDER = os.path.join(initramfs.BUILD, "igt")
+EXIT_SETUP = 125
+# Subtests in a process, and processes in a guest: to start either costs more than most tests.
+UNIT, BOOT_UNITS = 12, 8
+LIMITS = {"stock": 60, "debug": 180}
+# The kernel's lines about one test that are kept.
+KERNEL_LINES = 40
+# Memory for a picture of 4096 x 2160 on each of four screens, and the next ones: of a segment three
+# quarters can be shown. Screens that an
+# emulated processor can keep up with: many a test has to draw and flip once in each frame.
+DEVICE = ("outputs=4,xres=1024,yres=768,refresh_rate=30000,variable-refresh=on,vram-size=512M,"
+          "strict=on")
+# Of 40 bits, which is the default, a part is reserved, and the firmware puts large BARs there: Linux would find no room
+# for a device that it has removed.
+QEMU_ARGS = "-global max-x86_64-cpu.phys-bits=39"
+
+
+def parse_args():
+    p = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("igt_dir", metavar="IGT_DIR")
+    p.add_argument("names", metavar="NAME", nargs="*")
+    p.add_argument("--kernel", choices=("stock", "debug"), default="stock")
+    p.add_argument("--device", default=DEVICE, help="properties; 'none' for no device")
+    p.add_argument("--guest-args", default="", help="more for scripts/guest")
+    p.add_argument("--limit", type=int, default=None, help="seconds for each test (60; debug 180)")
+    p.add_argument("--guests", type=int, default=os.cpu_count(), help="guests at a time")
+    p.add_argument("--resume", action="store_true", help="go on behind what has a result already")
+    p.add_argument("--list", action="store_true", help="name the tests and stop")
+    args = p.parse_intermixed_args()
+    return args
+
+
+def limit(args, kernel):
+    """Seconds for a test."""
+    return (args.limit or LIMITS[kernel]) * int(os.environ.get("TESSERA_TIMEOUT_FACTOR") or 1)
+
+
+class Results:
+    """What is known so far, in memory and, line by line, in a file."""
+
+    def __init__(self, resume):
+        os.makedirs(os.path.join(FOLDER, "output"), exist_ok=True)
+        self.path = os.path.join(FOLDER, "results.jsonl")
+        self.entries, self.lock = {}, threading.Lock()
+        if resume and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as f:
+                for line in f:
+                    # The last line of a run that was killed may be half a line.
+                    if line.endswith("\n"):
+                        entry = json.loads(line)
+                        self.entries[entry["test"]] = entry
+        self.write()
+
+    def write(self):
+        """The file anew: each test once."""
+        with self.lock, open(self.path, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(e) + "\n" for e in self.entries.values())
+
+    def add(self, test, kernel, result, text, seconds):
+        entry = {"test": test, "on": kernel, "result": result, "reason": output.reason(text) if result != output.PASS
+                 else "", "seconds": seconds, "dynamic": output.subtests(text)[1], "kernel": []}
+        path = os.path.join(FOLDER, "output", test.replace("/", "_") + ".txt")
+        with self.lock:
+            # What another kernel has said of it stays said.
+            entry["kernel"] += self.entries.get(test, entry)["kernel"]
+            self.entries[test] = entry
+            with open(self.path, "a", encoding="utf-8") as f:
+                f.write(json.dumps(entry) + "\n")
+            if result == output.PASS:
+                if os.path.exists(path):
+                    os.unlink(path)
+            else:
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text + "\n")
+            print("%4d  %-8s %s%s" % (len(self.entries), result, test,
+                                      "  (%s)" % entry["reason"] if entry["reason"] else ""), flush=True)
+
+    def kernel(self, test, line):
+        with self.lock:
+            if test in self.entries and len(self.entries[test]["kernel"]) < KERNEL_LINES:
+                self.entries[test]["kernel"].append(line)
+
+
+class Worker(threading.Thread):
+    """Boots guests for chunks of tests until there are none."""
+
+    def __init__(self, number, args, kernel, chunks, results, archive):
+        super().__init__(daemon=True)
+        self.args, self.kernel, self.chunks, self.results = args, kernel, chunks, results
+        self.folder = os.path.join(FOLDER, "guest-%d" % number)
+        self.archive, self.problem, self.process = archive, "", None
+        os.makedirs(self.folder, exist_ok=True)
+
+    def run(self):
+        while not self.problem:
+            try:
+                units = self.chunks.get_nowait()
+            except queue.Empty:
+                return
+            while units and not self.problem:
+                units = self.boot(units)
+
+    def command(self, log):
+        args = self.args
+        device = ["--devices", "0"] if args.device == "none" else ["--device", args.device]
+        return ([GUEST, "--kernel", self.kernel, "--archive", self.archive, "--timeout", "36000",
+                 "--memory", "2G", "--log", log, "--modules", "vgem", "--qemu-args", QEMU_ARGS] + device +
+                shlex.split(args.guest_args) + ["--", "run-igt"])
+
+    def tell(self, units):
+        """No shared folder: that would not survive that the guest's devices are suspended."""
+        lines = [u.line(limit(self.args, self.kernel)) for u in units] + ["end"]
+        try:
+            self.process.stdin.write("\n".join(lines) + "\n")
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # It says why by itself.
+
+    def boot(self, units):
+        """Run the units in one guest; return those that are to run in another."""
+        log = os.path.join(self.folder, "kernel.log")
+        blocks, left, again = output.Blocks(), list(units), []
+        with open(os.path.join(self.folder, "guest.err"), "w", encoding="utf-8") as err:
+            self.process = subprocess.Popen(self.command(log), stdout=subprocess.PIPE, stderr=err,
+                                            stdin=subprocess.PIPE, text=True, errors="replace")
+            self.tell(units)
+            for line in self.process.stdout:
+                ended = blocks.line(line.rstrip("\r\n"))
+                if ended:
+                    again += self.take(left.pop(0), *ended)
+            code = self.process.wait()
+        if code == EXIT_SETUP or (len(left) == len(units) and not blocks.running):
+            with open(err.name, encoding="utf-8") as f:
+                self.problem = f.read() or "the guest ended with code %d before any test" % code
+            return []
+        if blocks.running:
+            again += self.take(left.pop(0), blocks.text(), None, 0)
+        self.read_kernel_log(log)
+        return left + again
+
+    def take(self, unit, text, code, milliseconds):
+        found, again = unit.results(text, code)
+        for test, said, words in found:
+            self.results.add(test, self.kernel, said, words, milliseconds / 1000 / len(found))
+        return again
+
+    def read_kernel_log(self, log):
+        """Each problem belongs to the test that ran."""
+        running = ""
+        for line, problem in guest_problems(log):
+            running = output.started(line) or running
+            if problem and running:
+                self.results.kernel(running, line)
+
+
+def guest_problems(log):
+    """(line, whether it reports a problem) of a kernel log, as scripts/guest sees it."""
+    guest = initramfs.load_program(GUEST)
+    lines = guest.read_log(log)
+    found = set(guest.find_problems(lines, []))
+    return [(line, n in found) for n, line in enumerate(lines)]
+
+
+def share_out(units):
+    """A list of units for each boot; the last ones are short, for their guest may be alone."""
+    at, out = 0, []
+    while at < len(units):
+        size = max(1, min(BOOT_UNITS, (len(units) - at) // 4))
+        out.append(units[at:at + size])
+        at += size
+    return out
+
+
+def run_on(kernel, args, tests, results, archive):
+    """The tests, each at least tried; returns what keeps them from being run."""
+    chunks = queue.Queue()
+    for units in share_out(output.units(tests, UNIT)):
+        chunks.put(units)
+    workers = [Worker(n, args, kernel, chunks, results, archive) for n in range(args.guests)]
+    for worker in workers:
+        worker.start()
+    try:
+        for worker in workers:
+            worker.join()
+    finally:
+        for worker in workers:
+            if worker.process and worker.process.poll() is None:
+                worker.process.terminate()
+                worker.process.wait()
+        results.write()
+    return [w.problem for w in workers if w.problem]
+
+
+def run(args, tests, found):
+    results = Results(args.resume)
+    left = [t for t in tests if t not in results.entries]
+    print("-- %d tests of %d programs, %d to run" % (len(tests), len(found), len(left)), flush=True)
+    archive = os.path.join(FOLDER, "igt.cpio")
+    build.archive(found, args.igt_dir, archive)
+    problems = run_on(args.kernel, args, left, results, archive)
+    again = summary.for_debug(results.entries[t] for t in tests if t in results.entries)
+    if again and not problems and args.kernel != "debug":
+        print("-- %d of them on the debug kernel, which has sw_sync" % len(again), flush=True)
+        problems = run_on("debug", args, again, results, archive)
+    return results, problems
+
+
+def main():
+    args = parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    found = build.programs(args.igt_dir)
+    if not found:
+        sys.stderr.write("error: there is no built test of IGT below %s\n  what to do: give meson's build"
+                         " folder of igt-gpu-tools, or what it installed\n" % args.igt_dir)
+        return EXIT_SETUP
+    tests = [t for t in build.tests(found, args.igt_dir)
+             if not args.names or any(name in t for name in args.names)]
+    if args.list or not tests:
+        print("\n".join(tests) or "no test has one of these in its name: %s" % " ".join(args.names))
+        return 0 if tests else EXIT_SETUP
+    try:
+        results, problems = run(args, tests, found)
+    except (initramfs.GuestError, subprocess.CalledProcessError) as e:
+        problems, results = [str(e)], None
+    entries = [results.entries[t] for t in tests if t in results.entries] if results else []
+    text = "\n".join(summary.lines(entries))
+    with open(os.path.join(FOLDER, "summary.txt"), "w", encoding="utf-8") as f:
+        f.write(text + "\n")
+    print("\n" + text)
+    if problems:
+        sys.stderr.write("error: %s\n" % problems[0])
+        return EXIT_SETUP
+    return 1 if summary.failed(entries) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

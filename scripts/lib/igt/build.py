@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""A finished build of IGT: its programs, and an archive of them for the guest."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import initramfs
+
+# What any DRM driver is asked; all else in IGT is of one vendor.
+GROUPS = re.compile(r"^(core_\w+|kms_\w+|prime_\w+|syncobj_\w+|sw_sync|dumb_buffer|drm_\w+)$")
+# Of vendors all the same, or of the hardware of a laboratory.
+NOT = re.compile(r"^(kms_chamelium_\w+|drm_fdinfo|drm_mm|drm_buddy|prime_(nv|udl|i915|amd)\w*)$")
+GUEST_FOLDER = "usr/lib/igt"
+# What the C library loads for a thread that ends itself, as one that fails does.
+UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+
+
+def programs(igt_dir):
+    """{name: path}: a build folder of meson, or what it has installed somewhere."""
+    found = {}
+    for folder, dirs, files in os.walk(igt_dir):
+        # Objects, and the programs of vendors.
+        dirs[:] = sorted(d for d in dirs if not d.endswith(".p"))
+        for name in files:
+            path = os.path.join(folder, name)
+            if GROUPS.match(name) and not NOT.match(name) and os.access(path, os.X_OK):
+                with open(path, "rb") as f:
+                    if f.read(4) == b"\x7fELF":
+                        found.setdefault(name, path)
+    return dict(sorted(found.items()))
+
+
+def library_path(igt_dir):
+    """Folders with libigt, for those that were not installed where they expect it."""
+    return sorted({folder for folder, _dirs, files in os.walk(igt_dir)
+                   if any(f.startswith("libigt.so") for f in files)})
+
+
+def _subtests(path, env):
+    p = subprocess.run([path, "--list-subtests"], stdout=subprocess.PIPE, text=True, env=env,
+                       stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False, timeout=120)
+    # 79: it has none, it is one test.
+    return [] if p.returncode == 79 else p.stdout.split()
+
+
+def tests(found, igt_dir):
+    """All tests, each as PROGRAM@SUBTEST or PROGRAM."""
+    env = dict(os.environ, LD_LIBRARY_PATH=":".join(library_path(igt_dir)))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        names = pool.map(lambda path: _subtests(path, env), found.values())
+        return [test for program, listed in zip(found, names)
+                for test in (["%s@%s" % (program, n) for n in listed] or [program])]
+
+
+def _images(igt_dir):
+    """The pictures that tests show: installed, or beside the build folder."""
+    for top in (igt_dir, os.path.dirname(os.path.realpath(igt_dir))):
+        for folder, dirs, files in os.walk(top):
+            dirs[:] = [d for d in dirs if not d.endswith(".p") and d != ".git"]
+            if "1080p-left.png" in files:
+                return [os.path.join(folder, f) for f in files if f.endswith(".png")]
+    return []
+
+
+def archive(found, igt_dir, path):
+    """Write the programs, their libraries and pictures as a cpio archive for the guest."""
+    os.environ["LD_LIBRARY_PATH"] = ":".join(library_path(igt_dir))
+    cpio = initramfs.Cpio()
+    needed = dict(initramfs.library_closure(list(found.values())))
+    needed.update(("%s/%s" % (GUEST_FOLDER, name), source) for name, source in found.items())
+    if os.path.exists(UNWINDER):
+        needed[UNWINDER] = os.path.realpath(UNWINDER)
+    with tempfile.TemporaryDirectory() as stage:
+        out = os.path.join(stage, "stripped")
+        for target, source in sorted(needed.items()):
+            if source.startswith(os.path.realpath(igt_dir)):
+                subprocess.run(["strip", "-o", out, source], check=True)
+                source = shutil.copymode(source, out) or out
+            cpio.file(target, source)
+    for image in _images(igt_dir):
+        cpio.file("%s/%s" % (GUEST_FOLDER, os.path.basename(image)), image)
+    with open(path, "wb") as f:
+        f.write(cpio.finish())

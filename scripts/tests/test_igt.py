@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of what check-igt makes of IGT's words, and of the guest's around them."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from igt import build, output, summary  # noqa: E402  pylint: disable=wrong-import-position
+
+HEAD = "IGT-Version: 2.0-NO-GIT (x86_64) (Linux: 6.12 x86_64)\nOpened device: /dev/dri/card0\n"
+DYNAMIC = HEAD + """Starting subtest: pixel-format
+Starting dynamic subtest: pipe-A-plane-0
+\x1b[1mDynamic subtest pipe-A-plane-0: SUCCESS (1.250s)\x1b[0m
+Starting dynamic subtest: pipe-B-plane-0
+\x1b[1mDynamic subtest pipe-B-plane-0: FAIL (0.250s)\x1b[0m
+(kms_plane:12) CRITICAL: Test assertion failure function check, file ../tests/kms_plane.c:9:
+(kms_plane:12) CRITICAL: Failed assertion: crc == 0x0123456789ab
+\x1b[1mSubtest pixel-format: FAIL (1.500s)\x1b[0m
+"""
+NEEDS = """Test requirement not met in function main, file ../tests/syncobj_basic.c:228:
+Test requirement: has_syncobj(fd)
+"""
+
+
+SCRIPT = os.path.join(HERE, "..", "check-igt.py")
+
+
+class Kept(unittest.TestCase):
+    def test_what_another_kernel_has_said(self):
+        spec = importlib.util.spec_from_file_location("check_igt", SCRIPT)
+        check = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(check)
+        with tempfile.TemporaryDirectory() as check.FOLDER, contextlib.redirect_stdout(io.StringIO()):
+            results = check.Results(False)
+            results.add("syncobj@a", "stock", "skip", NEEDS, 1)
+            results.kernel("syncobj@a", "WARNING: on stock")
+            results.add("syncobj@a", "debug", "pass", "", 1)
+            results.kernel("syncobj@a", "WARNING: on debug")
+        entry = results.entries["syncobj@a"]
+        self.assertEqual((entry["on"], entry["result"]), ("debug", "pass"))
+        self.assertEqual(entry["kernel"], ["WARNING: on stock", "WARNING: on debug"])
+        self.assertTrue(summary.failed([entry]))
+
+
+class Words(unittest.TestCase):
+    def test_subtests_and_dynamic_ones(self):
+        found, dynamic = output.subtests(DYNAMIC)
+        self.assertEqual(found, {"pixel-format": "fail"})
+        self.assertEqual(dynamic, {"pixel-format/pipe-A-plane-0": "pass",
+                                   "pixel-format/pipe-B-plane-0": "fail"})
+
+    def test_plain_output(self):
+        found, _dynamic = output.subtests("Subtest a: SUCCESS (0.1s)\nSubtest b-c_d: SKIP (0.000s)\n")
+        self.assertEqual(found, {"a": "pass", "b-c_d": "skip"})
+
+    def test_a_line_that_only_mentions_a_result(self):
+        self.assertEqual(output.subtests("xSubtest a: SUCCESS (0.1s)\nSubtest b: SUCCESS\n")[0], {})
+
+    def test_reasons(self):
+        self.assertEqual(output.reason(DYNAMIC), "crc == 0x…")
+        self.assertEqual(output.reason(NEEDS), "has_syncobj(fd)")
+        self.assertEqual(output.reason("Received signal SIGSEGV.\n" + NEEDS), "SIGSEGV")
+        self.assertEqual(output.reason(HEAD), "")
+
+    def test_words_and_exit_code_must_agree(self):
+        good = "Subtest a: SUCCESS (0.1s)\n"
+        self.assertEqual(output.result("a", good, 0), "pass")
+        self.assertEqual(output.result("a", good, 98), "fail")
+        self.assertEqual(output.result("b", good, 0), "fail")
+        self.assertEqual(output.result("a", "", 0), "fail")
+        self.assertEqual(output.result("a", "Subtest a: SKIP (0.0s)\n", 77), "skip")
+        self.assertEqual(output.result("a", NEEDS, 77), "skip")
+        self.assertEqual(output.result("a", good, 77), "fail")
+
+    def test_ends_of_processes(self):
+        for code in (124, 137, 143):
+            self.assertEqual(output.result("a", "Subtest a: SUCCESS (0.1s)\n", code), "timeout")
+        self.assertEqual(output.result("a", "", 128 + 11), "crash")
+        self.assertEqual(output.result("a", "Subtest a: CRASH (0.1s)\n", 112), "crash")
+
+    def test_a_program_without_subtests(self):
+        self.assertEqual(output.result("", HEAD + "SUCCESS (0.010s)\n", 0), "pass")
+        self.assertEqual(output.result("", HEAD + "SKIP (0.000s)\n", 77), "skip")
+        self.assertEqual(output.result("", HEAD, 0), "fail")
+        self.assertEqual(output.result("", HEAD + "FAIL (0.010s)\n", 98), "fail")
+
+    def test_marks_in_the_kernel_log(self):
+        self.assertEqual(output.started("[  3.1] [IGT] kms_atomic: executing"), "kms_atomic")
+        self.assertEqual(output.started("[  3.1] [IGT] kms_atomic: starting subtest plane-x"),
+                         "kms_atomic@plane-x")
+        self.assertEqual(output.started("[  3.1] [IGT] kms_atomic: exiting, ret=0"), "")
+
+
+class Units(unittest.TestCase):
+    def test_tests_of_a_program_share_a_process(self):
+        units = output.units(["p@a", "p@b", "p@c", "core_x", "q@a"], 2)
+        self.assertEqual([u.line(60) for u in units],
+                         ["68 p a,b", "60 p c", "60 core_x", "60 q a"])
+
+    def test_all_of_them_said_something(self):
+        found, again = output.Unit("p", ["a", "b"]).results(
+            HEAD + "Subtest a: SUCCESS (1.0s)\nFailed assertion: 1\nSubtest b: FAIL (0.1s)\n", 98)
+        self.assertEqual([f[:2] for f in found], [("p@a", "pass"), ("p@b", "fail")])
+        self.assertNotIn("assertion", found[0][2])
+        self.assertIn("assertion", found[1][2])
+        self.assertEqual(again, [])
+
+    def test_a_requirement_of_all_is_the_reason_of_each(self):
+        found, _again = output.Unit("p", ["a", "b"]).results(
+            HEAD + NEEDS + "Subtest a: SKIP (0.000s)\nSubtest b: SKIP (0.000s)\n", 77)
+        self.assertEqual([output.reason(f[2]) for f in found], ["has_syncobj(fd)"] * 2)
+
+    def test_who_ends_badly_is_judged_alone(self):
+        for code in (139, 137, None):
+            unit = output.Unit("p", ["a", "b", "c", "d"])
+            found, again = unit.results(HEAD + "Subtest a: SUCCESS (1.0s)\nStarting subtest: b\n", code)
+            self.assertEqual([f[:2] for f in found], [("p@a", "pass")])
+            self.assertEqual([u.tests() for u in again], [["p@b"], ["p@c", "p@d"]])
+
+    def test_alone_there_is_always_a_result(self):
+        for code, said in ((139, "crash"), (137, "timeout"), (None, "hang"), (0, "fail")):
+            found, again = output.Unit("p", ["a"]).results("", code)
+            self.assertEqual((found, again), ([("p@a", said, "")], []))
+        found, again = output.Unit("core_x").results("", None)
+        self.assertEqual((found, again), ([("core_x", "hang", "")], []))
+
+
+class Output(unittest.TestCase):
+    def test_blocks(self):
+        blocks = output.Blocks()
+        lines = ["noise", "#@igt end 0 1", "#@igt begin", "one", "two", "#@igt end 98 1500", "noise"]
+        self.assertEqual([b for b in map(blocks.line, lines) if b], [("one\ntwo", 98, 1500)])
+        self.assertFalse(blocks.running)
+
+    def test_a_guest_that_dies_leaves_the_words(self):
+        blocks = output.Blocks()
+        for line in ("#@igt begin", "Starting subtest: a"):
+            blocks.line(line)
+        self.assertTrue(blocks.running)
+        self.assertEqual(blocks.text(), "Starting subtest: a")
+
+
+class Tables(unittest.TestCase):
+    def entry(self, test, result, **more):
+        return dict({"test": test, "result": result, "reason": "", "kernel": []}, **more)
+
+    def test_counts(self):
+        results = [self.entry("p@a", "pass"), self.entry("p@b", "skip", reason="x"),
+                   self.entry("q", "hang")]
+        text = "\n".join(summary.lines(results))
+        self.assertRegex(text, r"(?m)^p +1 +1 *$")
+        self.assertRegex(text, r"(?m)^total of 3 +1 +1 +1 *$")
+        self.assertRegex(text, r"(?m)^  hang +q$")
+
+    def test_what_fails_a_run(self):
+        good = [self.entry("a", "pass"), self.entry("b", "skip")]
+        self.assertFalse(summary.failed(good))
+        for bad in ("fail", "crash", "timeout", "hang"):
+            self.assertTrue(summary.failed(good + [self.entry("c", bad)]))
+        self.assertTrue(summary.failed(good + [self.entry("c", "pass", kernel=["WARNING: x"])]))
+
+    def test_what_only_the_debug_kernel_runs(self):
+        needs = "kernel_has_sw_sync()"
+        results = [self.entry("a@1", "skip", reason=needs), self.entry("a@2", "pass", reason=""),
+                   self.entry("a@3", "skip", reason="pipes"), self.entry("a@4", "fail", reason=needs),
+                   self.entry("a@5", "skip", reason=needs, on="debug")]
+        self.assertEqual(summary.for_debug(results), ["a@1"])
+        self.assertIn("1 of them on the debug kernel", summary.lines(results))
+
+
+class Build(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        os.makedirs(os.path.join(self.folder.name, "tests", "kms_atomic.p"))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def place(self, name):
+        path = os.path.join(self.folder.name, "tests", name)
+        shutil.copyfile("/bin/true", path)
+        os.chmod(path, stat.S_IRWXU)
+
+    def test_programs(self):
+        for name in ("kms_atomic", "kms_chamelium_edid", "gem_basic", "syncobj_wait",
+                     "kms_atomic.p/kms_atomic", "prime_nv_api"):
+            self.place(name)
+        with open(os.path.join(self.folder.name, "tests", "kms_script"), "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n")
+            os.chmod(f.name, stat.S_IRWXU)
+        found = build.programs(self.folder.name)
+        self.assertEqual(list(found), ["kms_atomic", "syncobj_wait"])
+        self.assertNotIn(".p/", found["kms_atomic"])
+
+
+if __name__ == "__main__":
+    unittest.main()
