@@ -430,7 +430,7 @@ bool tessera_engine_job_is_late(struct tessera_job *job)
  */
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev)
 {
-	return jiffies_to_msecs(READ_ONCE(tdev->engines[0]->sched.timeout));
+	return READ_ONCE(tdev->engines[0]->timeout_ms);
 }
 
 /**
@@ -443,7 +443,7 @@ void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms)
 	u32 i;
 
 	for (i = 0; i < tdev->info.num_engines; i++)
-		WRITE_ONCE(tdev->engines[i]->sched.timeout, msecs_to_jiffies(max(ms, 1u)));
+		tessera_sched_set_timeout(tdev->engines[i], max(ms, 1u));
 }
 
 /**

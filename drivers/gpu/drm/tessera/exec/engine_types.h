@@ -85,6 +85,8 @@ struct tessera_engine {
 	u64 jobs;
 	/** @busy_ns: device time between JOB_BEGIN and FENCE, summed; under @lock */
 	u64 busy_ns;
+	/** @timeout_ms: how long a job may run; the scheduler's timer goes off twice in that time */
+	u32 timeout_ms;
 	/** @timedout: registered by services/reset.c */
 	tessera_engine_timedout_t timedout;
 };

@@ -132,6 +132,9 @@ struct tessera_job {
 	/** @seqno: number within its entity, from arm on; for traces */
 	u64 seqno;
 
+	/** @overdue: half of its time was over when somebody looked; only services/reset.c knows */
+	bool overdue;
+
 	/* private: exec/job.c and exec/sched.c */
 	struct tessera_fence *hw_fence;
 	struct dma_fence *finished;

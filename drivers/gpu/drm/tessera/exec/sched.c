@@ -167,6 +167,23 @@ static const struct drm_sched_backend_ops tessera_sched_ops = {
 	.free_job = tessera_sched_free_job,
 };
 
+/* services/reset.c wants the timer to go off twice. */
+static long sched_timer(u32 timeout_ms)
+{
+	return DIV_ROUND_UP(msecs_to_jiffies(timeout_ms), 2);
+}
+
+/**
+ * tessera_sched_set_timeout() - set how long a job may run
+ * @engine: the engine
+ * @timeout_ms: milliseconds; for jobs that start from now on
+ */
+void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms)
+{
+	WRITE_ONCE(engine->timeout_ms, timeout_ms);
+	WRITE_ONCE(engine->sched.timeout, sched_timer(timeout_ms));
+}
+
 /**
  * tessera_sched_init() - start an engine's scheduler
  * @engine: the engine
@@ -180,11 +197,13 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
 		.ops = &tessera_sched_ops,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
 		.credit_limit = TESSERA_RING_JOBS,
-		.timeout = msecs_to_jiffies(timeout_ms),
+		.timeout = sched_timer(timeout_ms),
 		.timeout_wq = engine->tdev->reset_wq,
 		.name = engine->name,
 		.dev = engine->tdev->drm.dev,
 	};
+
+	engine->timeout_ms = timeout_ms;
 
 	return drm_sched_init(&engine->sched, &args);
 }

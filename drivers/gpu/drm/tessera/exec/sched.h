@@ -7,6 +7,7 @@
 struct tessera_engine;
 
 int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
+void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fini(struct tessera_engine *engine);
 
 #endif /* __TESSERA_SCHED_H__ */

@@ -13,7 +13,9 @@
  *   hangs ends with -ETIME, and only it.
  *
  * A job whose fence turns out to have been written (a lost interrupt) is not a hang; if the engine
- * has halted, the job behind it is. An
+ * has halted, the job behind it is. A machine may stand still as a whole: a virtual one that is not
+ * scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
+ * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. An
  * engine that cannot be reset is of no use any more: all its jobs end with
  * -ECANCELED, at once and for ever.
  */
@@ -67,6 +69,7 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 			/* By this hang its client may have lost the right to run it. */
 			if (!error && !job->refused && job->ops->prepare)
 				job->refused = job->ops->prepare(job);
+			job->overdue = false;
 			if (!error)
 				error = tessera_emit_job(engine, job);
 			if (error)
@@ -115,16 +118,20 @@ static bool tessera_reset_is_halted(struct tessera_engine *engine)
 }
 
 /*
- * The job to blame: @bad, unless it has ended. Then the time of the job behind it begins now;
- * but an engine that has halted will never end that one.
+ * The job to blame: @bad, unless it has ended, or has half of its time left. If it has ended, the time
+ * of the job behind it begins now; but an engine that has halted will never end that one.
  */
 static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine,
 					      struct tessera_job *bad, bool halted)
 {
 	struct drm_sched_job *sched_job;
 
-	if (!dma_fence_is_signaled(&bad->hw_fence->base))
-		return bad;
+	if (!dma_fence_is_signaled(&bad->hw_fence->base)) {
+		if (halted || bad->overdue)
+			return bad;
+		bad->overdue = true;
+		return NULL;
+	}
 	drm_dbg_driver(&engine->tdev->drm, "%s: the oldest job has ended\n", engine->name);
 	if (!halted)
 		return NULL;
