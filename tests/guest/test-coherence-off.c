@@ -598,7 +598,7 @@ static void not_for_other_devices(void)
 	require_err(__tsr_import(vgem, dmabuf, &theirs), -EOPNOTSUPP);
 	close(dmabuf);
 	dmabuf = tsr_export(&s.dev, &fine);
-	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	tsr_import_wait(vgem, dmabuf, &theirs);
 	require_ok(__tsr_bo_close(vgem, theirs));
 	close(dmabuf);
 	close(vgem);

@@ -36,7 +36,7 @@ static void side_init(struct side *side, struct tsr_device dev, uint32_t value)
 static void side_import(struct side *side, const struct side *other)
 {
 	side->theirs = (struct tsr_bo){ .size = other->ours.size };
-	require_ok(__tsr_import(side->dev.fd, other->dmabuf, &side->theirs.handle));
+	tsr_import_wait(side->dev.fd, other->dmabuf, &side->theirs.handle);
 }
 
 static void side_fini(struct side *side)

@@ -138,7 +138,7 @@ static void another_device_attaches(void)
 
 	if (vgem < 0)
 		tap_skip("no vgem");
-	require_ok(__tsr_import(vgem, dmabuf, &theirs));
+	tsr_import_wait(vgem, dmabuf, &theirs);
 	tsr_gpu_fill(&dev, ctx, &bo, 0x55555555);
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
 	close(dmabuf);

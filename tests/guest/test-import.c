@@ -36,7 +36,7 @@ static uint32_t import(struct tsr_device *dev, int dmabuf)
 {
 	uint32_t handle;
 
-	require_ok(__tsr_import(dev->fd, dmabuf, &handle));
+	tsr_import_wait(dev->fd, dmabuf, &handle);
 	return handle;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "stall.h"
+
 /* include/uapi/drm/vgem_drm.h, which libdrm does not install */
 #define VGEM_FENCE_WRITE 1
 struct drm_vgem_fence_attach {
@@ -49,6 +51,14 @@ int __tsr_import(int fd, int dmabuf, uint32_t *handle)
 
 	*handle = args.handle;
 	return rc;
+}
+
+void tsr_import_wait(int fd, int dmabuf, uint32_t *handle)
+{
+	int rc;
+
+	tsr_wait_for((rc = __tsr_import(fd, dmabuf, handle)) != -EBUSY);
+	require_ok(rc);
 }
 
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags)

@@ -18,6 +18,8 @@ struct tsr_foreign;
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
 int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_import(int fd, int dmabuf, uint32_t *handle);
+/* until its bytes have come, for which the kernel waits not for long */
+void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 
