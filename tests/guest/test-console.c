@@ -78,12 +78,13 @@ static uint32_t crc_of(const struct screen *s, uint32_t rgb)
 /* what is drawn reaches the screen some time later; frames until then are others */
 static void await_picture(const struct screen *s, uint32_t rgb)
 {
-	uint32_t want = crc_of(s, rgb), frames = 0, crc;
+	uint32_t want = crc_of(s, rgb), crc;
+	uint64_t until = tsr_patience();
 	int fd = tsr_crc_begin(0);
 
 	do {
 		crc = tsr_crc_next(fd, NULL);
-		require_msg(frames++ < 600, "it never comes to the screen");
+		require_msg(tap_now_ns() < until, "it never comes to the screen");
 	} while (crc != want);
 	tsr_crc_end(fd);
 }

@@ -102,6 +102,7 @@ static void guilty_and_innocent(void)
 		tsr_submit(&dev, innocent, &cmd, 0, others[i]);
 	}
 	hang_end(&dev, &hang);
+	tsr_job_timeout_restore();
 	for (uint32_t i = 0; i < 4; i++) {
 		require_eq(tsr_syncobj_status(&dev, queued[i]), -ECANCELED);
 		require_eq(tsr_syncobj_status(&dev, others[i]), 0);
@@ -187,6 +188,7 @@ static void reset_keeps_the_device(void)
 	tsr_job_timeout_short();
 	hang_start(&dev, ctx, &hang);
 	hang_end(&dev, &hang);
+	tsr_job_timeout_restore();
 	again = tsr_open();
 	require_eq(again.num_segs, dev.num_segs);
 	require(!memcmp(again.segs, dev.segs, sizeof(dev.segs)));

@@ -192,22 +192,24 @@ static void waits_sleep(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_busy busy;
+	uint32_t held;
+	struct tsr_foreign *hold = hold_new(&dev, &held);
 	struct tsr_cmd cmd = nothing();
 	struct waiter w;
 	uint64_t start;
 
-	tsr_busy_start(&dev, ctx, &busy, 1000);
-	submit_signal(&dev, ctx, &cmd, 0, &fence, 1);
+	submit_signal(&dev, ctx, &cmd, held, &fence, 1);
 	waiter_start(&w, &dev, &fence, 1);
 	start = tap_now_ns();
+	usleep(500000);
+	tsr_foreign_signal(hold, 0);
 	waiter_end(&w);
 	tap_note("%llu ms: %ld switches, %llu us of CPU",
 		 (unsigned long long)(tap_now_ns() - start) / 1000000, w.switches,
 		 (unsigned long long)w.cpu_ns / 1000);
 	/* one for the wait; the odd one for a lock or a fault */
 	require(w.switches <= 5);
-	tsr_busy_end(&dev, &busy);
+	tsr_foreign_close(hold);
 	tsr_close(&dev);
 }
 
