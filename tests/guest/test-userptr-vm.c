@@ -335,6 +335,103 @@ static void all_changes_wait(void)
 		changes_wait(what);
 }
 
+/* ---- How many jobs they wait for -------------------------------------------------- */
+
+#define MANY 200
+#define FEW 128
+
+struct flood {
+	struct tsr_vm *vm;
+	uint32_t *memory; /* to make an object of before */
+	volatile struct flood_state {
+		uint32_t handle, queued;
+	} * state;
+};
+
+static void flood_run(void *arg)
+{
+	struct flood *flood = arg;
+
+	if (flood->memory)
+		flood->state->handle =
+			tsr_bo_from_user(flood->vm->dev, flood->memory, SIZE, 0).handle;
+	for (; flood->state->queued < MANY; flood->state->queued++)
+		require_ok(run_empty(flood->vm));
+}
+
+static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memory)
+{
+	*flood = (struct flood){ .vm = vm, .memory = memory, .state = tsr_shared(4096) };
+	return tap_fork(flood_run, flood);
+}
+
+/* It sleeps, and has gone no further for a while, or it has queued all. */
+static bool flood_stopped(const struct flood *flood, pid_t pid)
+{
+	const struct tsr_client client = { .pid = pid };
+	uint32_t before = flood->state->queued;
+
+	for (int i = 0; before < MANY && i < 50; i++) {
+		usleep(2000);
+		if (flood->state->queued != before || !tsr_client_asleep(&client))
+			return false;
+	}
+	return true;
+}
+
+/* behind a job that is held: how many there are when no more are taken */
+static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
+{
+	struct flood flood;
+	uint32_t queued;
+	pid_t pid;
+
+	tsr_held_again(held);
+	queue_fill(vm, held, 0);
+	pid = flood_start(&flood, vm, NULL);
+	tsr_wait_for(flood_stopped(&flood, pid));
+	queued = flood.state->queued;
+	require(tsr_held_waits(held));
+	tsr_held_go(held);
+	tap_join(pid);
+	return queued;
+}
+
+/* Whoever takes memory away waits for few jobs only, as a client that has such memory has no more of them. */
+static void few_jobs(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, SIZE, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct flood many, late;
+	pid_t pids[2];
+	uint32_t few;
+
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, SIZE, 0);
+	tsr_vm_place(&vm, &bo);
+	queue_fill(&vm, &held, 0);
+	pids[0] = flood_start(&many, &vm, NULL);
+	tsr_wait_for(many.state->queued == MANY);
+	/* these are waited for before there is an object */
+	pids[1] = flood_start(&late, &vm, tsr_pages_new(SIZE));
+	tsr_wait_for(flood_stopped(&late, pids[1]));
+	require_eq(late.state->handle, 0);
+	require(tsr_held_waits(&held));
+	tsr_held_go(&held);
+	tap_join(pids[0]);
+	tap_join(pids[1]);
+
+	few = flood_held(&vm, &held);
+	tap_note("%u jobs", few);
+	require(few <= FEW && few > FEW / 2);
+	require_ok(__tsr_bo_close(dev.fd, late.state->handle));
+	/* when the worker has run that the object goes in */
+	tsr_wait_for(flood_held(&vm, &held) == MANY);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
 /* ---- Changes under load --------------------------------------------------------- */
 
 struct race {
@@ -399,6 +496,7 @@ static const struct tap_test tests[] = {
 	{ "RES-6 read-only user memory", read_only, FAULTS, 0 },
 	{ "DESTROY-7 changes of user memory wait for jobs that do not name it", all_changes_wait, 0,
 	  100 },
+	{ "DESTROY-7 few jobs are waited for", few_jobs, 0, 100 },
 	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },
 };
 

@@ -1149,7 +1149,8 @@ struct drm_tessera_vm_bind {
  * Private anonymous memory of the calling process as an object, which jobs of both kinds use in apertures. It is not pinned: the kernel moves and
  * swaps it as ever, and whoever changes what is there (munmap, mremap, mprotect, MADV_DONTNEED, fork, exit) waits for the jobs that use it.
  * Later jobs find what is there then, or are refused: with -EFAULT if nothing is, or no such memory (nor is what only userfaultfd would bring), with -EBUSY if it
- * changes time and again. The memory is the calling process's, whoever submits the job.
+ * changes time and again. The memory is the calling process's, whoever submits the job. A process that has such an object has few unfinished jobs: calls that
+ * bring more wait before they begin.
  *
  * Errors, with nothing done: -EINVAL: unknown flags, @size 0, @address or @size no multiple of the page size, a range that wraps, or no aperture the GPU can
  * write. -EFAULT: nothing is mapped somewhere in the range. -EPERM: memory that is not private and anonymous (of a file, shared, huge pages of hugetlb,

@@ -33,6 +33,8 @@
 #include "mem/bo.h"
 #include "mem/move.h"
 #include "mem/user.h"
+#include "paging/queue.h"
+#include "segments/account.h"
 #include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
@@ -119,9 +121,10 @@ int tessera_userptr_create(struct tessera_device *tdev, struct drm_file *file,
 	ret = check_now(start, start + args->size, !read_only);
 	if (ret)
 		return ret;
-	user = tessera_user_create(tdev, start, read_only);
-	if (!user)
-		return -ENOMEM;
+	user = tessera_user_create(tdev, &tessera_paging_queue_account(queue)->payer->work, start,
+				   read_only);
+	if (IS_ERR(user))
+		return PTR_ERR(user);
 	ret = tessera_gem_create_user(file, queue, &bo, user);
 	if (!ret)
 		args->handle = bo.handle;

@@ -59,7 +59,7 @@ static void tessera_job_release(struct tessera_job *job)
 	if (job->hw_fence)
 		dma_fence_put(&job->hw_fence->base);
 	/* Waits for a callback that is under way. */
-	if (job->finished && job->ops->finished)
+	if (job->finished)
 		dma_fence_remove_callback(job->finished, &job->finished_cb);
 	dma_fence_put(job->finished);
 	job->ops->release(job);
@@ -429,7 +429,9 @@ static void tessera_job_finished_cb(struct dma_fence *fence, struct dma_fence_cb
 {
 	struct tessera_job *job = container_of(cb, struct tessera_job, finished_cb);
 
-	job->ops->finished(job);
+	if (job->ops->finished)
+		job->ops->finished(job);
+	tessera_quota_remove_job(job->quota);
 }
 
 /**
@@ -449,8 +451,8 @@ void tessera_job_arm(struct tessera_job *job)
 	drm_sched_job_arm(&job->base);
 	job->finished = dma_fence_get(&job->base.s_fence->finished);
 	job->seqno = job->finished->seqno;
-	if (job->ops->finished)
-		dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
+	tessera_quota_add_job(job->quota);
+	dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 
 /* Beside those of the scheduler, of its fences only. */

@@ -7,6 +7,9 @@
  * looked at. A submission waits, with nothing held and nothing begun, until what it brings
  * fits below the limit. What the kernel adds on the way (paging, preambles) is charged
  * without waiting and bounded by the windows that work is done in.
+ *
+ * That is tens of thousands of small jobs. A client for all of whose jobs somebody may have to wait who cannot give up (mem/user.c)
+ * is to have few of them, and waits in the same place.
  */
 
 #include <linux/sched/signal.h>
@@ -21,8 +24,17 @@
 void tessera_quota_init(struct tessera_quota *quota, long limit)
 {
 	atomic_long_set(&quota->bytes, 0);
+	atomic_set(&quota->jobs, 0);
+	atomic_set(&quota->few, 0);
 	quota->limit = limit;
 	init_waitqueue_head(&quota->wait);
+}
+
+/* Behind an atomic operation that orders memory. */
+static void quota_wake(struct tessera_quota *quota)
+{
+	if (wq_has_sleeper(&quota->wait))
+		wake_up_all(&quota->wait);
 }
 
 /* Whatever its size, something gets through when there is nothing else. */
@@ -38,6 +50,11 @@ static bool quota_try(struct tessera_quota *quota, long bytes)
 	return true;
 }
 
+static bool quota_has_few(struct tessera_quota *quota)
+{
+	return !atomic_read(&quota->few) || atomic_read(&quota->jobs) < TESSERA_FEW_JOBS;
+}
+
 /**
  * tessera_quota_enter() - wait for room for new work
  * @quota: the quota
@@ -49,7 +66,8 @@ static bool quota_try(struct tessera_quota *quota, long bytes)
  */
 int tessera_quota_enter(struct tessera_quota *quota, long bytes)
 {
-	return wait_event_interruptible(quota->wait, quota_try(quota, bytes));
+	return wait_event_interruptible(quota->wait,
+					quota_has_few(quota) && quota_try(quota, bytes));
 }
 
 /**
@@ -75,6 +93,58 @@ void tessera_quota_uncharge(struct tessera_quota *quota, long bytes)
 	if (!quota)
 		return;
 	atomic_long_sub_return(bytes, &quota->bytes);
-	if (wq_has_sleeper(&quota->wait))
-		wake_up_all(&quota->wait);
+	quota_wake(quota);
+}
+
+/**
+ * tessera_quota_add_job() - a job is armed
+ * @quota: the quota, or NULL
+ */
+void tessera_quota_add_job(struct tessera_quota *quota)
+{
+	if (quota)
+		atomic_inc(&quota->jobs);
+}
+
+/**
+ * tessera_quota_remove_job() - it is finished
+ * @quota: the quota, or NULL
+ *
+ * Any context.
+ */
+void tessera_quota_remove_job(struct tessera_quota *quota)
+{
+	if (quota && atomic_dec_return(&quota->jobs) < TESSERA_FEW_JOBS)
+		quota_wake(quota);
+}
+
+/**
+ * tessera_quota_begin_few() - have few unfinished jobs from now on
+ * @quota: the quota
+ *
+ * Waits until there are, so no lock may be held. More are only those of calls that are under way, and what a submission
+ * in parts may have armed.
+ *
+ * Return: 0, to be followed by tessera_quota_end_few(); or -ERESTARTSYS.
+ */
+int tessera_quota_begin_few(struct tessera_quota *quota)
+{
+	int ret;
+
+	atomic_inc(&quota->few);
+	ret = wait_event_interruptible(quota->wait, quota_has_few(quota));
+	if (ret)
+		tessera_quota_end_few(quota);
+
+	return ret;
+}
+
+/**
+ * tessera_quota_end_few() - one reason less
+ * @quota: the quota
+ */
+void tessera_quota_end_few(struct tessera_quota *quota)
+{
+	if (!atomic_dec_return(&quota->few))
+		quota_wake(quota);
 }

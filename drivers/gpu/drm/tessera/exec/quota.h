@@ -7,6 +7,13 @@
 #include <linux/wait.h>
 
 /**
+ * TESSERA_FEW_JOBS - unfinished jobs at which a client has to wait that is to have few of them
+ *
+ * Enough that an engine is never idle for lack of jobs.
+ */
+#define TESSERA_FEW_JOBS	128
+
+/**
  * struct tessera_quota - kernel memory of one client's unfinished work
  *
  * Also what tells jobs of one client from those of another.
@@ -16,6 +23,10 @@ struct tessera_quota {
 	atomic_long_t bytes;
 	/** @limit: submissions wait while there is more */
 	long limit;
+	/** @jobs: jobs that are armed and not finished */
+	atomic_t jobs;
+	/** @few: how many reasons there are for submissions to wait while these are not few */
+	atomic_t few;
 	/** @wait: for room */
 	wait_queue_head_t wait;
 };
@@ -24,6 +35,10 @@ void tessera_quota_init(struct tessera_quota *quota, long limit);
 int tessera_quota_enter(struct tessera_quota *quota, long bytes);
 void tessera_quota_charge(struct tessera_quota *quota, long bytes);
 void tessera_quota_uncharge(struct tessera_quota *quota, long bytes);
+void tessera_quota_add_job(struct tessera_quota *quota);
+void tessera_quota_remove_job(struct tessera_quota *quota);
+int tessera_quota_begin_few(struct tessera_quota *quota);
+void tessera_quota_end_few(struct tessera_quota *quota);
 
 static inline long tessera_quota_bytes(struct tessera_quota *quota)
 {

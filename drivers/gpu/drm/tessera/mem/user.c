@@ -30,6 +30,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_managed.h>
 
+#include "exec/quota.h"
 #include "mem/user.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -261,19 +262,29 @@ static const struct mmu_interval_notifier_ops user_ops = {
 /**
  * tessera_user_create() - begin an object of memory of the calling process
  * @tdev: the device
+ * @quota: of whose jobs will use it; outlives the object
  * @start: the first address
  * @read_only: the GPU may not write it
  *
- * Return: what is known of it, or NULL.
+ * Who changes the memory waits for those jobs, so they are few from now on. No lock may be held.
+ *
+ * Return: what is known of it; or -ENOMEM or -ERESTARTSYS.
  */
-struct tessera_user *tessera_user_create(struct tessera_device *tdev, unsigned long start,
-					 bool read_only)
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
+					 unsigned long start, bool read_only)
 {
 	struct tessera_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	int ret;
 
 	if (!user)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	ret = tessera_quota_begin_few(quota);
+	if (ret) {
+		kfree(user);
+		return ERR_PTR(ret);
+	}
 	user->tdev = tdev;
+	user->quota = quota;
 	user->start = start;
 	user->read_only = read_only;
 	user->gone = true;
@@ -315,6 +326,7 @@ void tessera_user_destroy(struct tessera_user *user)
 	if (user->watched)
 		mmu_interval_notifier_remove(&user->notifier);
 	WARN_ON(!list_empty(&user->vms));
+	tessera_quota_end_few(user->quota);
 	kfree(user);
 }
 

@@ -9,6 +9,7 @@
 struct dma_fence;
 struct drm_gem_object;
 struct tessera_device;
+struct tessera_quota;		/* exec/quota.h */
 
 /* Times somebody may change memory before a job that uses it is armed, between two successes. */
 #define TESSERA_USER_TRIES	64
@@ -21,6 +22,8 @@ struct tessera_user {
 	struct mmu_interval_notifier notifier;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
+	/** @quota: of the client whose jobs use it */
+	struct tessera_quota *quota;
 	/** @obj: the object; outlives this */
 	struct drm_gem_object *obj;
 	/** @id: of the object, for traces */
@@ -83,8 +86,8 @@ int tessera_users_init(struct tessera_device *tdev);
 void tessera_users_begin(struct tessera_device *tdev);
 void tessera_users_end(struct tessera_device *tdev);
 
-struct tessera_user *tessera_user_create(struct tessera_device *tdev, unsigned long start,
-					 bool read_only);
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
+					 unsigned long start, bool read_only);
 int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u32 id);
 void tessera_user_destroy(struct tessera_user *user);
 bool tessera_user_may_change(struct tessera_user *user, unsigned long seq);
