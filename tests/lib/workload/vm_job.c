@@ -53,6 +53,17 @@ void wv_settle(struct wv *wv, const struct wv_object *object)
 	}
 }
 
+void wv_settle_faults(struct wv *wv)
+{
+	for (uint32_t i = 0; i < wv->num_jobs; i++) {
+		const struct wv_job *job = &wv->jobs[i];
+
+		if (job->status)
+			require_ok(__tsr_syncobj_wait(wv->devs[job->file].fd, job->sync, 0,
+						      INT64_MAX));
+	}
+}
+
 static bool conflict(const struct wv *wv, const uint8_t *a, const uint8_t *b)
 {
 	for (uint32_t i = 0; i < wv->num_objects; i++)

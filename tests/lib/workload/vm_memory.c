@@ -153,6 +153,7 @@ void wv_make_resident(struct wv *wv, struct wv_object *object, uint32_t file)
 {
 	if (!object->handles[file] || object->offered || object->listed[file] > 2)
 		return;
+	wv_settle_faults(wv);
 	if (!make_resident(wv, &object->handles[file], 1, file))
 		object->listed[file]++;
 }
@@ -203,6 +204,7 @@ void wv_reclaim(struct wv *wv, struct wv_object *object)
 
 	if (!object->offered)
 		return;
+	wv_settle_faults(wv);
 	require_ok(__tsr_reclaim(device(wv, object)->fd, &object->wl->bo.handle, &result, 1));
 	object->offered = false;
 	if (result == DRM_TESSERA_RECLAIM_KEPT)

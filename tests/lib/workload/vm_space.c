@@ -159,6 +159,7 @@ void wv_bind(struct wv *wv, struct wv_vm *vm)
 
 	for (uint32_t i = 0; i < count; i++)
 		one_change(wv, vm, &ops[i]);
+	wv_settle_faults(wv);
 	if (wv_pick(wv, 4) == 0)
 		done = tsr_syncobj_new(dev);
 	require_ok(__tsr_vm_bind(dev->fd, vm->id, ops, count, 0, done));
@@ -174,6 +175,7 @@ void wv_bind_whole(struct wv *wv, struct wv_vm *vm, uint32_t arena, struct wv_ob
 	const struct tsr_bo bo = { .handle = object->handles[vm->file] };
 	uint64_t size = object->wl->bo.size;
 
+	wv_settle_faults(wv);
 	tsr_vm_map(&wv->devs[vm->file], vm->id, &bo, 0, arenas[arena], size, 0);
 	for (uint32_t i = 0; i < size / WV_PAGE; i++)
 		vm->pages[arena][i] = (struct wv_page){ .object = object, .page = i };

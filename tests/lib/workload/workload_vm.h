@@ -167,6 +167,11 @@ void wv_check_run(struct wv *wv, struct wv_vm *vm, struct wv_run *run);
 void wv_reap(struct wv *wv, uint32_t left);
 /* wait for all jobs that use it */
 void wv_settle(struct wv *wv, const struct wv_object *object);
+/*
+ * Wait for all jobs that are to find nothing: what is mapped where nothing was, or listed, is there at once, also for jobs
+ * that were queued before.
+ */
+void wv_settle_faults(struct wv *wv);
 
 /* ---- vm_memory.c -------------------------------------------------------------------- */
 
