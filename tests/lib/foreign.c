@@ -29,7 +29,25 @@ struct tsr_foreign {
 		int dmabuf;
 	} items[MAX_FENCES];
 	uint32_t first, count;
+	uint64_t until[MAX_FENCES]; /* when each will have signalled by itself */
+	struct tsr_foreign *next;
 };
+
+static struct tsr_foreign *opened;
+static bool expired;
+
+/* vgem's timer counts in jiffies */
+#define FENCE_NS (10000000000ull - 20000000)
+
+static bool has_expired(void)
+{
+	uint64_t now = tap_now_ns();
+
+	for (struct tsr_foreign *foreign = opened; foreign; foreign = foreign->next)
+		for (uint32_t i = 0; i < foreign->count; i++)
+			expired |= now >= foreign->until[(foreign->first + i) % MAX_FENCES];
+	return expired;
+}
 
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags)
 {
@@ -105,12 +123,20 @@ struct tsr_foreign *tsr_foreign_open(void)
 		require_ok(tsr_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
 		foreign->items[i].dmabuf = prime.fd;
 	}
+	foreign->next = opened;
+	opened = foreign;
+	tap_excuse(has_expired);
 	return foreign;
 }
 
 void tsr_foreign_close(struct tsr_foreign *foreign)
 {
+	struct tsr_foreign **at = &opened;
+
 	tsr_foreign_signal(foreign, 0);
+	while (*at != foreign)
+		at = &(*at)->next;
+	*at = foreign->next;
 	for (uint32_t i = 0; i < MAX_FENCES; i++)
 		close(foreign->items[i].dmabuf);
 	close(foreign->fd);
@@ -125,6 +151,7 @@ int tsr_foreign_fence(struct tsr_foreign *foreign)
 
 	require(foreign->count < MAX_FENCES);
 	attach.handle = foreign->items[n].handle;
+	foreign->until[n] = tap_now_ns() + FENCE_NS;
 	require_ok(tsr_ioctl(foreign->fd, DRM_IOCTL_VGEM_FENCE_ATTACH, &attach));
 	foreign->items[n].fence = attach.out_fence;
 	foreign->count++;
@@ -142,6 +169,7 @@ void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left)
 
 		/* it may have signalled by itself */
 		require_msg(!rc || rc == -ETIMEDOUT, "vgem: %s", strerror(-rc));
+		expired |= rc == -ETIMEDOUT;
 		foreign->first = (foreign->first + 1) % MAX_FENCES;
 		foreign->count--;
 	}

@@ -28,7 +28,7 @@ int tsr_vgem_open(void);
 /* NULL: the kernel has no vgem, or it is not loaded (`modules: vgem`) */
 struct tsr_foreign *tsr_foreign_open(void);
 void tsr_foreign_close(struct tsr_foreign *foreign); /* signals what is left */
-/* a sync file; vgem signals it by itself after ten seconds */
+/* a sync file; vgem signals it by itself after ten seconds, and a test that fails behind that is run again */
 int tsr_foreign_fence(struct tsr_foreign *foreign);
 /* signal the oldest ones, until no more than @left are to come */
 void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left);

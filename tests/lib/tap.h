@@ -36,6 +36,12 @@ void tap_fail(const char *file, int line, const char *fmt, ...)
 void tap_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void tap_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * A test that fails while this says true has proved nothing, as what it relies on has ended by itself:
+ * it is run once more, and fails when that has happened a few times.
+ */
+void tap_excuse(bool (*fn)(void));
+
 /* A child process of a test; its failure is the test's when joined. */
 pid_t tap_fork(void (*fn)(void *arg), void *arg);
 void tap_join(pid_t pid);
