@@ -117,6 +117,17 @@ bool tessera_vram_find(TesseraState *s, uint64_t gpa, uint64_t len,
                        uint64_t *offset);
 uint32_t tessera_run_end(TesseraMaster *m, TesseraRun *run, uint64_t done);
 void tessera_run_fail(TesseraMaster *m, TesseraRun *run);
+/*
+ * Entry @index of a list of addresses. One that would be behind the last
+ * address is at the last one, where no memory is, and not at the first ones.
+ */
+static inline uint64_t tessera_list_entry(uint64_t list, uint64_t index)
+{
+    uint64_t at = list + index * sizeof(uint64_t);
+
+    return at < list ? -sizeof(uint64_t) : at;
+}
+
 uint32_t tessera_dma_rw(TesseraMaster *m, uint64_t addr, void *buf,
                         uint64_t len, bool write, bool injectable);
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len);

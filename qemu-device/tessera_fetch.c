@@ -31,7 +31,7 @@ static uint32_t stream_left(TesseraEngine *e, uint32_t off)
 /* Of the page that @off of the buffer is in, its first byte's DMA address. */
 static uint32_t ib_page(TesseraEngine *e, uint32_t off, uint64_t *page)
 {
-    uint64_t entry = e->ib.list + (off >> TSR_PAGE_SHIFT) * 8ULL;
+    uint64_t entry = tessera_list_entry(e->ib.list, off >> TSR_PAGE_SHIFT);
     uint32_t err = tessera_dma_rw(&e->m, entry, page, sizeof(*page), false,
                                   true);
 

@@ -157,7 +157,7 @@ static bool list_window_has(const TesseraView *v, uint64_t page)
 static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
 {
     if (!list_window_has(v, page)) {
-        uint64_t at = v->list + page * sizeof(uint64_t);
+        uint64_t at = tessera_list_entry(v->list, page);
         /* Do not read past the page: the list may end there. */
         uint64_t room = TSR_PAGE_SIZE - (at & (TSR_PAGE_SIZE - 1));
         uint32_t count = MIN(TESSERA_LIST_ENTRIES, room / sizeof(uint64_t));

@@ -259,6 +259,7 @@ static void test_transfer_errors(void)
         { list, b, 16, 0, 0, src_pages, TSR_ERR_DMA },
         { list, b, 16, 4096, 0, src_pages, TSR_ERR_DMA },
         { top - 8, b, 16, 4096, 0, src_pages, TSR_ERR_DMA },
+        { -8ULL, b, 16, 4096, 0, src_pages, TSR_ERR_DMA },
         { t->bounce_list, b, (2 << 20) + 1, 0, 0, src_pages,
           TSR_ERR_ADDRESS },
     };
