@@ -124,13 +124,22 @@ static uint32_t run_query_timestamp(TesseraEngine *e, const uint32_t *p)
 static bool take_hang(TesseraEngine *e)
 {
     int32_t want = e->index;
+    bool taken;
 
-    if (qatomic_cmpxchg(&e->s->hang_engine, want, -1) != want) {
+    if (likely(qatomic_read(&e->s->hang_engine) != want)) {
         return false;
     }
-    trace_tessera_engine_hang(e->index, e->m.context);
-    qatomic_set(&e->hung, true);
-    return true;
+    /* With the lock, who lets it go finds it before or behind this. */
+    qemu_mutex_lock(&e->lock);
+    taken = qatomic_cmpxchg(&e->s->hang_engine, want, -1) == want;
+    if (taken) {
+        qatomic_set(&e->hung, true);
+    }
+    qemu_mutex_unlock(&e->lock);
+    if (taken) {
+        trace_tessera_engine_hang(e->index, e->m.context);
+    }
+    return taken;
 }
 
 /* Fault injection: this job is the one to halt at. */

@@ -215,6 +215,15 @@ uint32_t tessera_engine_status(TesseraEngine *e)
     return status;
 }
 
+/* Of a hang that was injected. */
+void tessera_engine_let_go(TesseraEngine *e)
+{
+    qemu_mutex_lock(&e->lock);
+    qatomic_set(&e->hung, false);
+    qemu_cond_broadcast(&e->cond);
+    qemu_mutex_unlock(&e->lock);
+}
+
 /* ---- What the machine does ----------------------------------------------- */
 
 /*

@@ -49,8 +49,8 @@
  *
  * waiting     the packet is a WAIT whose value is not there yet; it returned
  *             RETRY and runs again after a while or a SIGNAL.
- * hung        fault injection: nothing runs until a reset. The status register
- *             shows a busy engine.
+ * hung        fault injection: nothing runs until a reset, or until it is let
+ *             go. The status register shows a busy engine.
  * halted      a packet of the ring itself failed: nothing runs until a reset.
  */
 void tessera_engines_init(TesseraState *s);
@@ -60,6 +60,7 @@ void tessera_engine_control(TesseraEngine *e, uint32_t value);
 void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail);
 bool tessera_engine_enabled(TesseraEngine *e);
 uint32_t tessera_engine_status(TesseraEngine *e);
+void tessera_engine_let_go(TesseraEngine *e);
 void tessera_engines_reset_begin(TesseraState *s, bool counts);
 void tessera_engines_reset_wait(TesseraState *s, bool may_unlock);
 void tessera_engines_pause(TesseraState *s);

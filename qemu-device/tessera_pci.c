@@ -324,10 +324,17 @@ static void hang_get(Object *obj, Visitor *v, const char *name, void *opaque,
 static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
+    TesseraState *s = TESSERA(obj);
     int32_t value;
 
-    if (visit_type_int32(v, name, &value, errp)) {
-        qatomic_set(&TESSERA(obj)->hang_engine, value);
+    if (!visit_type_int32(v, name, &value, errp)) {
+        return;
+    }
+    qatomic_set(&s->hang_engine, value);
+    if (value < 0) {
+        for (unsigned int i = 0; i < s->num_engines; i++) {
+            tessera_engine_let_go(&s->engines[i]);
+        }
     }
 }
 
@@ -383,7 +390,8 @@ static void add_fault_properties(ObjectClass *klass)
     object_class_property_add(klass, "x-hang-engine", "int32", hang_get,
                               hang_set, NULL, NULL);
     object_class_property_set_description(klass, "x-hang-engine",
-        "Engine whose next job hangs until a reset; -1: none");
+        "Engine whose next job hangs until a reset; -1: none, and those that "
+        "hang go on");
     object_class_property_add(klass, "x-halt-job", "uint32", halt_get,
                               halt_set, NULL, NULL);
     object_class_property_set_description(klass, "x-halt-job",

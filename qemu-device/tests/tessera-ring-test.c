@@ -286,8 +286,10 @@ static void test_ib_errors(void)
 {
     const uint32_t op = TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS);
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    const uint32_t beyond[] = { op, 8192, -8U, -1U, 4096, 4096 + 8 };
     TsrTest *t = tsr_start("max-ib-bytes=64K");
     uint32_t offset;
+    uint64_t seqno;
 
     expect_halt_call(t, (uint32_t[]) { op, 65536 + 8, t->ib_list, 0, 0, 8 });
     expect_halt_call(t, (uint32_t[]) { op, 64, t->ib_list, 0, 0, 72 });
@@ -322,6 +324,14 @@ static void test_ib_errors(void)
     g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
     qtest_writeq(t->qts, t->ib_list, t->bounce + 8);
     g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_DMA);
+    /* So does a list that goes beyond the last address. */
+    emit_job(t, RENDER, 1);
+    tsr_emit(t, RENDER, beyond, TSR_IB_CALL_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, t->record);
+    tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    g_assert_cmpuint(qtest_readl(t->qts, t->record + TSR_REC_STATUS), ==,
+                     TSR_ERR_DMA);
     tsr_stop(t);
 }
 
@@ -466,6 +476,15 @@ static void test_hang(void)
     emit_job(t, RENDER, 10);
     seqno = tsr_emit_fence(t, RENDER, 0, 0);
     tsr_kick(t, RENDER);
+    tsr_wait(t, RENDER, seqno);
+    /* Let go, it runs to its end. */
+    tsr_qom_set(t, "x-hang-engine", 0);
+    emit_job(t, RENDER, 13);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_CONTEXT, ~0, 13);
+    g_assert_cmpuint(tsr_seqno(t, RENDER), ==, seqno - 1);
+    tsr_qom_set(t, "x-hang-engine", -1);
     tsr_wait(t, RENDER, seqno);
     /* Again, settled by a device reset and by a machine reset. */
     tsr_qom_set(t, "x-hang-engine", 0);
