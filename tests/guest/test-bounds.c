@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "host.h"
 #include "memory.h"
 #include "stall.h"
 
@@ -379,7 +380,6 @@ static void waiting_for_room(void)
 /* ---- what a list costs ------------------------------------------------------------------ */
 
 #define LISTED 1000
-#define TRIES 5
 
 static uint64_t charged_for(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd)
 {
@@ -393,10 +393,10 @@ static uint64_t charged_for(struct tsr_device *dev, uint32_t ctx, const struct t
 static void long_lists_are_charged(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), tries = 0;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_stuck stuck;
 	struct tsr_cmd few, many;
-	uint64_t diff = 0;
-	bool early;
+	uint64_t diff;
 
 	tsr_cmd_init(&few);
 	tsr_cmd_init(&many);
@@ -412,17 +412,11 @@ static void long_lists_are_charged(void)
 	}
 	/* paging is charged, too: there is none any more */
 	tsr_submit_done(&dev, ctx, &many);
-	do {
-		struct tsr_busy busy;
-
-		tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
-		tsr_busy_start(&dev, ctx, &busy, 1000);
-		diff = charged_for(&dev, ctx, &few);
-		diff = charged_for(&dev, ctx, &many) - diff;
-		early = __tsr_syncobj_wait(dev.fd, busy.sync, 0, 0) == -ETIME;
-		tsr_busy_end(&dev, &busy);
-		require_msg(early || ++tries < TRIES, "this takes longer than a job");
-	} while (!early);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	stuck = tsr_stuck_start(&dev, ctx);
+	diff = charged_for(&dev, ctx, &few);
+	diff = charged_for(&dev, ctx, &many) - diff;
+	tsr_stuck_end(&stuck);
 	require_eq(diff, LISTED * sizeof(void *));
 	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	tsr_close(&dev);

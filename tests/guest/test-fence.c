@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -19,36 +20,17 @@ static int64_t in_ms(int64_t ms)
 	return (int64_t)tap_now_ns() + ms * 1000000;
 }
 
-/*
- * Tests beside a job that keeps the engine busy collect what they see, then look whether
- * that job was still running; if not, it was too short for this machine: once more.
- */
-static void beside_a_busy_engine(bool (*attempt)(unsigned int milliseconds))
-{
-	for (unsigned int ms = 150; ms <= 1200; ms *= 2)
-		if (attempt(ms))
-			return;
-	tap_fail(__FILE__, __LINE__, "the busy job ended too early, four times");
-}
-
-static bool still_busy(struct tsr_device *dev, const struct tsr_busy *busy)
-{
-	return __tsr_syncobj_wait(dev->fd, busy->sync, 0, 0) == -ETIME;
-}
-
-static bool try_binary(unsigned int ms)
+static void binary_out_and_in(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t first = tsr_context_new(&dev, 0), second = tsr_context_new(&dev, 0);
 	uint32_t sync = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
 	struct tsr_bo bo = new_bo(&dev), other = new_bo(&dev);
-	int early_sync, early_done;
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
-	bool busy_yet;
 
 	tsr_bo_map(&dev, &other);
-	tsr_busy_start(&dev, first, &busy, ms);
+	stuck = tsr_stuck_start(&dev, first);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
@@ -58,24 +40,13 @@ static bool try_binary(unsigned int ms)
 	tsr_cmd_bind_buffer(&cmd, 0, &other, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 2);
 	tsr_submit(&dev, second, &cmd, sync, done);
-	early_sync = __tsr_syncobj_wait(dev.fd, sync, 0, 0);
-	early_done = __tsr_syncobj_wait(dev.fd, done, 0, 0);
-	busy_yet = still_busy(&dev, &busy);
-	if (busy_yet) {
-		require_eq(early_sync, -ETIME);
-		require_eq(early_done, -ETIME);
-	}
+	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	tsr_stuck_end(&stuck);
 	require_ok(__tsr_syncobj_wait(dev.fd, done, 0, INT64_MAX));
 	require_ok(__tsr_syncobj_wait(dev.fd, sync, 0, 0));
 	tsr_words_check(other.map, 1024, 2);
-	tsr_busy_end(&dev, &busy);
 	tsr_close(&dev);
-	return busy_yet;
-}
-
-static void binary_out_and_in(void)
-{
-	beside_a_busy_engine(try_binary);
 }
 
 static void timeline_out_and_in(void)
@@ -187,61 +158,51 @@ static void implicit_order(void)
 }
 
 /*
- * The reader cannot be in the ring before the busy job has ended, since that is its in-fence; nothing but the
+ * The reader cannot be in the ring before the stuck job has ended, since that is its in-fence; nothing but the
  * reader keeps the writer out of it.
  */
-static bool try_reader_and_writer(unsigned int ms)
+static void writer_waits_for_reader(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx[3];
 	struct tsr_bo from = new_bo(&dev), to = new_bo(&dev);
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
-	bool busy_yet;
 
 	for (int i = 0; i < 3; i++)
 		ctx[i] = tsr_context_new(&dev, 0);
 	tsr_gpu_fill(&dev, ctx[2], &from, 1);
-	tsr_busy_start(&dev, ctx[0], &busy, ms);
+	stuck = tsr_stuck_start(&dev, ctx[0]);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_group_begin(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &to, true);
 	tsr_cmd_bind_buffer(&cmd, 1, &from, false);
 	tsr_cmd_group_end(&cmd);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, 1024);
-	tsr_submit(&dev, ctx[1], &cmd, busy.sync, 0);
+	tsr_submit(&dev, ctx[1], &cmd, stuck.sync, 0);
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &from, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 2);
 	tsr_submit(&dev, ctx[2], &cmd, 0, 0);
-	busy_yet = still_busy(&dev, &busy);
-	tsr_busy_end(&dev, &busy);
+	tsr_stuck_end(&stuck);
 	tsr_bo_wait(&dev, &to);
 	tsr_words_check(tsr_bo_map(&dev, &to), 1024, 1);
 	tsr_bo_wait(&dev, &from);
 	tsr_words_check(tsr_bo_map(&dev, &from), 1024, 2);
 	tsr_close(&dev);
-	return busy_yet;
 }
 
-static void writer_waits_for_reader(void)
-{
-	beside_a_busy_engine(try_reader_and_writer);
-}
-
-static bool try_waiting(unsigned int ms)
+static void waiting_for_objects(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo read = new_bo(&dev), written = new_bo(&dev), idle = new_bo(&dev);
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 	uint64_t waited;
-	bool busy_yet;
-	int rc[5];
 
-	/* behind the busy job in the same context, so not done either */
-	tsr_busy_start(&dev, ctx, &busy, ms);
+	/* behind the stuck job in the same context, so not done either */
+	stuck = tsr_stuck_start(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_group_begin(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &written, true);
@@ -249,47 +210,32 @@ static bool try_waiting(unsigned int ms)
 	tsr_cmd_group_end(&cmd);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, 1024);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-
-	rc[0] = __tsr_bo_wait(dev.fd, written.handle, 0, 0);
-	rc[1] = __tsr_bo_wait(dev.fd, written.handle, 0, -5);
-	rc[2] = __tsr_bo_wait(dev.fd, written.handle, 0, 1);
-	rc[3] = __tsr_bo_wait(dev.fd, read.handle, DRM_TESSERA_BO_WAIT_WRITE, 0);
+	require_err(__tsr_bo_wait(dev.fd, written.handle, 0, 0), -EBUSY);
+	require_err(__tsr_bo_wait(dev.fd, written.handle, 0, -5), -EBUSY);
+	require_err(__tsr_bo_wait(dev.fd, written.handle, 0, 1), -EBUSY);
+	require_err(__tsr_bo_wait(dev.fd, read.handle, DRM_TESSERA_BO_WAIT_WRITE, 0), -EBUSY);
 	require_ok(__tsr_bo_wait(dev.fd, idle.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 	waited = tap_now_ns();
-	rc[4] = __tsr_bo_wait(dev.fd, written.handle, 0, in_ms(20));
-	waited = tap_now_ns() - waited;
-	busy_yet = still_busy(&dev, &busy);
-	if (busy_yet) {
-		for (int i = 0; i < 4; i++)
-			require_eq(rc[i], -EBUSY);
-		require_eq(rc[4], -ETIME);
-		require(waited >= 19000000);
-	}
+	require_err(__tsr_bo_wait(dev.fd, written.handle, 0, in_ms(20)), -ETIME);
+	require(tap_now_ns() - waited >= 19000000);
+	tsr_stuck_end(&stuck);
 	require_ok(__tsr_bo_wait(dev.fd, written.handle, 0, INT64_MAX));
 	require_ok(__tsr_bo_wait(dev.fd, written.handle, 0, 0));
 	require_ok(__tsr_bo_wait(dev.fd, read.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
-	tsr_busy_end(&dev, &busy);
 	tsr_close(&dev);
-	return busy_yet;
 }
 
-static void waiting_for_objects(void)
-{
-	beside_a_busy_engine(try_waiting);
-}
-
-static bool try_readers(unsigned int ms)
+/* the reader of an object need not be waited for by who only reads, too */
+static void readers_do_not_wait_for_readers(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo src = new_bo(&dev), dst = new_bo(&dev);
-	int for_read, for_write;
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
-	bool busy_yet;
 
 	tsr_gpu_touch(&dev, ctx, &src); /* placed, idle */
-	tsr_busy_start(&dev, ctx, &busy, ms);
+	stuck = tsr_stuck_start(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_group_begin(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &dst, true);
@@ -297,22 +243,10 @@ static bool try_readers(unsigned int ms)
 	tsr_cmd_group_end(&cmd);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, 16);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-	for_read = __tsr_bo_wait(dev.fd, src.handle, 0, 0);
-	for_write = __tsr_bo_wait(dev.fd, src.handle, DRM_TESSERA_BO_WAIT_WRITE, 0);
-	busy_yet = still_busy(&dev, &busy);
-	if (busy_yet) {
-		require_ok(for_read);
-		require_eq(for_write, -EBUSY);
-	}
-	tsr_busy_end(&dev, &busy);
+	require_ok(__tsr_bo_wait(dev.fd, src.handle, 0, 0));
+	require_err(__tsr_bo_wait(dev.fd, src.handle, DRM_TESSERA_BO_WAIT_WRITE, 0), -EBUSY);
+	tsr_stuck_end(&stuck);
 	tsr_close(&dev);
-	return busy_yet;
-}
-
-/* the reader of an object need not be waited for by who only reads, too */
-static void readers_do_not_wait_for_readers(void)
-{
-	beside_a_busy_engine(try_readers);
 }
 
 /* a job the device stops ends with -EFAULT; the context stays usable */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
@@ -24,25 +25,24 @@ enum {
 	HIGH
 };
 
-static void queue(struct tsr_device *dev, uint32_t ctx, uint32_t jobs)
+/* returns a sync object for the end of the last one */
+static uint32_t queue(struct tsr_device *dev, uint32_t ctx, uint32_t jobs)
 {
+	uint32_t sync = tsr_syncobj_new(dev);
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	for (uint32_t i = 0; i < jobs; i++)
-		tsr_submit(dev, ctx, &cmd, 0, 0);
+		tsr_submit(dev, ctx, &cmd, 0, sync);
 	tsr_cmd_fini(&cmd);
+	return sync;
 }
 
-static void drain(struct tsr_device *dev, uint32_t ctx)
+static void drain(struct tsr_device *dev, uint32_t sync)
 {
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_nop(&cmd, 64);
-	tsr_submit_done(dev, ctx, &cmd);
-	tsr_cmd_fini(&cmd);
+	require_ok(tsr_syncobj_status(dev, sync));
+	tsr_syncobj_free(dev, sync);
 }
 
 static int rising(const void *a, const void *b)
@@ -78,31 +78,18 @@ static void number_contexts(struct tsr_run *runs, size_t count, uint32_t context
 	}
 }
 
-/* what is queued while a job of the first context runs, in the order in which it runs then */
-struct busy_run {
+/* what is queued while a job of the first context is stuck, in the order in which it runs then */
+struct queue_run {
 	struct tsr_device dev;
 	uint32_t ctx;
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 };
 
-static void busy_begin(struct busy_run *b, unsigned int ms)
+static void run_begin(struct queue_run *r)
 {
-	b->dev = tsr_open();
-	b->ctx = tsr_context_prio(&b->dev, DRM_TESSERA_PRIORITY_NORMAL);
-	tsr_busy_start(&b->dev, b->ctx, &b->busy, ms);
-}
-
-static bool still_busy(const struct busy_run *b)
-{
-	return __tsr_syncobj_wait(b->dev.fd, b->busy.sync, 0, 0) == -ETIME;
-}
-
-static void repeat_until_busy(bool (*attempt)(unsigned int milliseconds))
-{
-	for (unsigned int ms = 150; ms <= 4800; ms *= 2)
-		if (attempt(ms))
-			return;
-	tap_fail(__FILE__, __LINE__, "the busy job ended too early, each time");
+	r->dev = tsr_open();
+	r->ctx = tsr_context_prio(&r->dev, DRM_TESSERA_PRIORITY_NORMAL);
+	r->stuck = tsr_stuck_start(&r->dev, r->ctx);
 }
 
 static size_t count_before_last(const struct tsr_run *runs, size_t count, uint32_t what,
@@ -118,97 +105,82 @@ static size_t count_before_last(const struct tsr_run *runs, size_t count, uint32
 	return n;
 }
 
-static bool try_levels(unsigned int ms)
+static void levels_in_order(void)
 {
 	struct tsr_trace trace;
 	struct tsr_run *runs;
-	uint32_t ctx[3];
-	struct busy_run b;
+	uint32_t ctx[3], own, ends[3];
+	struct queue_run r;
 	size_t count;
-	bool busy;
 
-	busy_begin(&b, ms);
+	run_begin(&r);
 	for (int i = LOW; i <= HIGH; i++)
-		ctx[i] = tsr_context_prio(&b.dev, levels[i]);
+		ctx[i] = tsr_context_prio(&r.dev, levels[i]);
 	tsr_trace_start("job_done", NULL);
-	queue(&b.dev, b.ctx, 1);
+	own = queue(&r.dev, r.ctx, 1);
 	for (int i = LOW; i <= HIGH; i++)
-		queue(&b.dev, ctx[i], JOBS);
-	busy = still_busy(&b);
+		ends[i] = queue(&r.dev, ctx[i], JOBS);
+	tsr_stuck_end(&r.stuck);
+	drain(&r.dev, own);
 	for (int i = LOW; i <= HIGH; i++)
-		drain(&b.dev, ctx[i]);
-	tsr_busy_end(&b.dev, &b.busy);
+		drain(&r.dev, ends[i]);
 	trace = tsr_trace_stop();
-	runs = tsr_trace_runs(&trace, b.dev.render, &count);
+	runs = tsr_trace_runs(&trace, r.dev.render, &count);
 	number_contexts(runs, count, 4);
-	if (busy) {
-		/* the last ones are those of drain(), submitted behind the others */
-		count -= 3;
-		/* where the ring runs dry one may be ready a moment before what is above it */
-		require(count_before_last(runs, count, 1 + NORMAL, 1 + HIGH) <= SLIPS);
-		require(count_before_last(runs, count, 1 + LOW, 1 + NORMAL) <= SLIPS);
-		require(count_before_last(runs, count, 1 + LOW, 1 + HIGH) <= SLIPS);
-	}
+	/* where the ring runs dry one may be ready a moment before what is above it */
+	require(count_before_last(runs, count, 1 + NORMAL, 1 + HIGH) <= SLIPS);
+	require(count_before_last(runs, count, 1 + LOW, 1 + NORMAL) <= SLIPS);
+	require(count_before_last(runs, count, 1 + LOW, 1 + HIGH) <= SLIPS);
 	free(runs);
-	tsr_close(&b.dev);
-	return busy;
-}
-
-static void levels_in_order(void)
-{
-	repeat_until_busy(try_levels);
+	tsr_close(&r.dev);
 }
 
 static void low_client(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	uint32_t ctx = tsr_context_prio(&dev, DRM_TESSERA_PRIORITY_LOW);
+	uint32_t end = queue(&dev, ctx, (uint32_t)client->arg);
 
-	queue(&dev, ctx, (uint32_t)client->arg);
 	client->state->ready = true;
-	drain(&dev, ctx);
+	drain(&dev, end);
 	tsr_close(&dev);
 }
 
 /* @low jobs of another client, or of one's own, then @high ones */
-static bool try_against(unsigned int ms, bool own, uint32_t low, uint32_t high,
+static void run_against(bool own, uint32_t low, uint32_t high,
 			void (*check)(const struct tsr_run *runs, size_t count))
 {
 	struct tsr_client client;
 	struct tsr_trace trace;
 	struct tsr_run *runs;
-	struct busy_run b;
-	uint32_t ctx, mine = 0;
+	struct queue_run r;
+	uint32_t ctx, end, own_end, mine = 0;
 	size_t count;
-	bool busy;
 
-	busy_begin(&b, ms);
+	run_begin(&r);
 	tsr_trace_start("job_done", NULL);
-	queue(&b.dev, b.ctx, 1);
+	own_end = queue(&r.dev, r.ctx, 1);
 	if (own) {
-		mine = tsr_context_prio(&b.dev, DRM_TESSERA_PRIORITY_LOW);
-		queue(&b.dev, mine, low);
+		mine = queue(&r.dev, tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW), low);
 	} else {
 		tsr_client_start(&client, low_client, low);
 		tsr_wait_for(client.state->ready);
 	}
-	ctx = tsr_context_prio(&b.dev, DRM_TESSERA_PRIORITY_HIGH);
-	queue(&b.dev, ctx, high);
-	busy = still_busy(&b);
-	drain(&b.dev, ctx);
+	ctx = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_HIGH);
+	end = queue(&r.dev, ctx, high);
+	tsr_stuck_end(&r.stuck);
+	drain(&r.dev, own_end);
+	drain(&r.dev, end);
 	if (own)
-		drain(&b.dev, mine);
+		drain(&r.dev, mine);
 	else
 		tsr_client_join(&client);
-	tsr_busy_end(&b.dev, &b.busy);
 	trace = tsr_trace_stop();
-	runs = tsr_trace_runs(&trace, b.dev.render, &count);
+	runs = tsr_trace_runs(&trace, r.dev.render, &count);
 	number_contexts(runs, count, 3);
-	if (busy)
-		check(runs, count);
+	check(runs, count);
 	free(runs);
-	tsr_close(&b.dev);
-	return busy;
+	tsr_close(&r.dev);
 }
 
 enum {
@@ -222,15 +194,10 @@ static void few_before(const struct tsr_run *runs, size_t count)
 	require(count_before_last(runs, count, LOWER, HIGHER) <= SLIPS);
 }
 
-static bool try_other_client(unsigned int ms)
-{
-	return try_against(ms, false, JOBS, JOBS, few_before);
-}
-
 /* it would have its share of the ring otherwise, two by two */
 static void between_clients(void)
 {
-	repeat_until_busy(try_other_client);
+	run_against(false, JOBS, JOBS, few_before);
 }
 
 #define MANY 120
@@ -249,20 +216,10 @@ static void after_some(const struct tsr_run *runs, size_t count)
 	require(passed <= MANY * 2 / 3);
 }
 
-static bool try_turn_of_own(unsigned int ms)
-{
-	return try_against(ms, true, 1, MANY, after_some);
-}
-
-static bool try_turn_of_other(unsigned int ms)
-{
-	return try_against(ms, false, 1, MANY, after_some);
-}
-
 static void low_is_not_starved(void)
 {
-	repeat_until_busy(try_turn_of_own);
-	repeat_until_busy(try_turn_of_other);
+	run_against(true, 1, MANY, after_some);
+	run_against(false, 1, MANY, after_some);
 }
 
 /* clients, each a process: their jobs do not fit into the ring, two of each */
@@ -286,16 +243,16 @@ static void crowd_client(void *arg)
 {
 	struct crowd *crowd = arg;
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_prio(&dev, DRM_TESSERA_PRIORITY_NORMAL);
+	uint32_t ctx = tsr_context_prio(&dev, DRM_TESSERA_PRIORITY_NORMAL), end;
 
 	close(crowd->go[1]);
 	close(crowd->enough[1]);
 	__atomic_add_fetch(&crowd->open, 1, __ATOMIC_SEQ_CST);
 	await_end(crowd->go);
-	queue(&dev, ctx, CROWD_JOBS);
+	end = queue(&dev, ctx, CROWD_JOBS);
 	__atomic_add_fetch(&crowd->queued, 1, __ATOMIC_SEQ_CST);
 	await_end(crowd->enough);
-	drain(&dev, ctx);
+	drain(&dev, end);
 	tsr_close(&dev);
 }
 
@@ -311,57 +268,43 @@ static uint32_t before_highest(const struct tsr_run *runs, size_t count)
 	return n;
 }
 
-static bool try_crowd(unsigned int ms)
+/* of more clients than there is room for in the ring, some could always run */
+static void low_is_not_starved_by_many(void)
 {
 	struct crowd *crowd = tsr_shared(sizeof(*crowd));
 	struct tsr_trace trace;
 	struct tsr_run *runs;
 	pid_t pids[CROWD];
-	struct busy_run b;
-	uint32_t low;
+	struct queue_run r;
+	uint32_t low, end, passed;
 	size_t count;
-	bool busy;
 
 	require_ok(pipe(crowd->go));
 	require_ok(pipe(crowd->enough));
 	for (uint32_t i = 0; i < CROWD; i++)
 		pids[i] = tap_fork(crowd_client, crowd);
 	tsr_wait_for(__atomic_load_n(&crowd->open, __ATOMIC_SEQ_CST) == CROWD);
-	busy_begin(&b, ms);
-	low = tsr_context_prio(&b.dev, DRM_TESSERA_PRIORITY_LOW);
+	run_begin(&r);
+	low = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW);
 	tsr_trace_start("job_done", NULL);
 	close(crowd->go[1]);
 	tsr_wait_for(__atomic_load_n(&crowd->queued, __ATOMIC_SEQ_CST) == CROWD);
-	queue(&b.dev, low, 1);
-	busy = still_busy(&b);
+	end = queue(&r.dev, low, 1);
+	tsr_stuck_end(&r.stuck);
 	close(crowd->enough[1]);
 	for (uint32_t i = 0; i < CROWD; i++)
 		tap_join(pids[i]);
-	drain(&b.dev, low);
-	tsr_busy_end(&b.dev, &b.busy);
+	drain(&r.dev, end);
 	trace = tsr_trace_stop();
-	runs = tsr_trace_runs(&trace, b.dev.render, &count);
-	if (busy) {
-		uint32_t passed = before_highest(runs, count);
-
-		tap_note("%u of %u others went before, beside %u ms", passed, CROWD * CROWD_JOBS,
-			 ms);
-		/* those in the ring, and some that pass */
-		require(passed <= 300);
-	}
+	runs = tsr_trace_runs(&trace, r.dev.render, &count);
+	passed = before_highest(runs, count);
+	tap_note("%u of %u others went before", passed, CROWD * CROWD_JOBS);
+	/* those in the ring, and some that pass */
+	require(passed <= 300);
 	close(crowd->go[0]);
 	close(crowd->enough[0]);
 	free(runs);
-	tsr_close(&b.dev);
-	return busy;
-}
-
-/* of more clients than there is room for in the ring, some could always run */
-static void low_is_not_starved_by_many(void)
-{
-	if (tap_slow())
-		tap_skip("nothing is busy for as long as this takes");
-	repeat_until_busy(try_crowd);
+	tsr_close(&r.dev);
 }
 
 static void high_needs_privilege(void)

@@ -35,7 +35,7 @@ class GuestRun:
 def guest(kernel, name, timeout, command, more=(), env=None):
     log = OUTPUTS.path("kernel-" + name)
     cmd = [os.path.join(ROOT, "scripts/guest"), "--kernel", kernel,
-           "--timeout", str(timeout), "--log", log] + list(more)
+           "--monitor", "guest", "--timeout", str(timeout), "--log", log] + list(more)
     p = subprocess.run(cmd + ["--", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False, cwd=ROOT,
                        env=dict(os.environ, TESSERA_GUEST_TIMES="1", **(env or {})))
@@ -79,8 +79,7 @@ def _before_problem(run):
 
 
 # Options of scripts/guest that an .args file may give a value.
-GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads",
-                 "monitor")
+GUEST_OPTIONS = ("modules", "allow-log", "qemu-args", "memory", "append", "vcpu-threads")
 
 
 class GuestTest:
@@ -132,7 +131,7 @@ def may_share(tests):
     Not if it loads the driver itself, which would have all of them probed, or has its device go.
     """
     args = tests[0].args
-    return args["devices"] == "1" and not args["panic"] and not args["monitor"] and not any(
+    return args["devices"] == "1" and not args["panic"] and not any(
         re.search("unplug|unload", t.name) for t in tests)
 
 
