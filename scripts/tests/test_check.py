@@ -211,6 +211,25 @@ class Boots(unittest.TestCase):
             os.environ["TESSERA_LONG"] = "1"
             self.assertFalse(test.is_left("debug", []))
 
+    def test_each_panic_is_a_boot_with_its_options(self):
+        tests = [self.Test(1), self.Test(2)]
+        for test in tests:
+            test.args.update(panic="screen", memory="1G")
+            test.limit = lambda _kernel: 60
+        good = guests.GuestRun("", "", 0, "")
+        with unittest.mock.patch.object(guests, "guest", return_value=good) as guest, \
+             unittest.mock.patch.object(guests, "RESULTS"), \
+             unittest.mock.patch.object(guests, "OUTPUTS", folder="x"), \
+             unittest.mock.patch.object(guests, "say"):
+            guests.run_boot("debug", 3, [("a=1", tests)])
+        self.assertEqual([call.args[1] for call in guest.call_args_list],
+                         ["guest-debug-3", "guest-debug-3b"])
+        self.assertEqual([call.args[3] for call in guest.call_args_list], ["test-1", "test-2"])
+        for call in guest.call_args_list:
+            self.assertIn("--memory=1G", call.args[4])
+            self.assertIn("--device=a=1", call.args[4])
+            self.assertNotIn("--leak-check", call.args[4])
+
     def test_a_panic_is_alone(self):
         test = self.Test(1)
         self.assertTrue(guests.may_share([test]))

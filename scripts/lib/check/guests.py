@@ -244,13 +244,17 @@ def report_tests(kernel, boot, run):
     return []
 
 
-def run_panic(kernel, number, device, test):
+def panic_options(device, test, picture):
+    """The options of a guest that ends in a panic: nobody looks for leaks there."""
+    options, _command = boot_command([(device, [test])], {test.name: 0})
+    return [o for o in options if o != "--leak-check"] + ["--panic-screen", picture]
+
+
+def run_panic(kernel, name, device, test):
     """A program that ends its kernel: what the screen shows then is the result."""
-    name = "guest-%s-%d" % (kernel, number)
     say("-- %s: %s (%s)" % (name, test.name, device))
     run = guest(kernel, name, test.limit(kernel), test.name,
-                ["--device=" + device, "--panic-screen",
-                 os.path.join(OUTPUTS.folder, name + "-screen.png")])
+                panic_options(device, test, os.path.join(OUTPUTS.folder, name + "-screen.png")))
     RESULTS.add(run.code == 0, "guest-%s/%s: the panic is on the screen" % (kernel, test.name),
                 run.code and (run.out + run.err).strip().split("\n")[-30:] or ())
 
@@ -258,7 +262,9 @@ def run_panic(kernel, number, device, test):
 def run_boot(kernel, number, boot):
     """One boot for all its tests; again for those behind one that killed it."""
     if boot[0][1][0].args["panic"]:
-        run_panic(kernel, number, boot[0][0], boot[0][1][0])
+        for turn, (device, test) in enumerate((d, t) for d, tests in boot for t in tests):
+            name = "guest-%s-%d%s" % (kernel, number, chr(97 + turn) if turn else "")
+            run_panic(kernel, name, device, test)
         return
     turn = 0
     while boot and not RESULTS.enough():
