@@ -12,6 +12,7 @@
 
 #include <linux/dma-buf.h>
 
+#include "client.h"
 #include "foreign.h"
 #include "stall.h"
 #include "vm.h"
@@ -558,6 +559,53 @@ static void come_late_in_turn(void)
 	tsr_close(&dev);
 }
 
+/* ---- Many at one object --------------------------------------------------------------- */
+
+#define MANY 12
+
+/* what the owner is charged for when an object with so many fences moves, which waits for each */
+static uint64_t move_behind(struct tsr_device *dev, uint32_t ctx, uint32_t fences)
+{
+	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_bo bo = movable_bo(dev, ctx);
+	int dmabuf = tsr_export(dev, &bo), sync_file;
+	uint64_t bytes;
+
+	if (!foreign)
+		tap_skip("no vgem");
+	for (uint32_t i = 0; i < fences; i++) {
+		sync_file = tsr_foreign_fence(foreign);
+		tsr_dmabuf_put_fence(dmabuf, sync_file, DMA_BUF_SYNC_READ);
+		close(sync_file);
+	}
+	close(dmabuf);
+	tsr_wait_for(tsr_query_client(dev).work_bytes == 0);
+	move_out(dev, &bo);
+	bytes = tsr_query_client(dev).work_bytes;
+	tsr_foreign_signal(foreign, 1);
+	require_eq(__tsr_lock(dev->fd, &bo.handle,
+			      DRM_TESSERA_LOCK_READ_ONLY | DRM_TESSERA_LOCK_DONT_WAIT),
+		   -EBUSY);
+	tsr_foreign_close(foreign);
+	require_ok(__tsr_lock(dev->fd, &bo.handle, DRM_TESSERA_LOCK_READ_ONLY));
+	require_ok(__tsr_unlock(dev->fd, bo.handle));
+	tsr_bo_free(dev, &bo);
+	return bytes;
+}
+
+/* Whoever lets others put fences at an object is charged for what it takes to wait for them. */
+static void many_at_one_object(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t one = move_behind(&dev, ctx, 1), many = move_behind(&dev, ctx, MANY);
+
+	tap_note("%llu bytes behind one, %llu behind %u", (unsigned long long)one,
+		 (unsigned long long)many, MANY);
+	require(many >= one + (MANY - 1) * 64);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
@@ -575,6 +623,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
 	  0 },
+	{ "a move behind many foreign fences", many_at_one_object, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

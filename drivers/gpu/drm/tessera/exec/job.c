@@ -47,7 +47,7 @@ static void tessera_job_release(struct tessera_job *job)
 	struct tessera_release_queue *queue = job->engine->tdev->release;
 	unsigned int i;
 
-	tessera_quota_uncharge(job->quota, JOB_COST);
+	tessera_quota_uncharge(job->quota, JOB_COST + job->num_foreign * TESSERA_LEASH_BYTES);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_put(job->ranges[i].ib);
 	if (job->after)
@@ -310,33 +310,35 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 	return false;
 }
 
-/* Many objects have the same fences. */
-static bool job_waits_for(struct tessera_job *job, const struct tessera_leashes *leashes,
-			  struct dma_fence *fence)
-{
-	struct dma_fence *dependency, *target;
-	unsigned long i;
-
-	xa_for_each(&job->base.dependencies, i, dependency) {
-		target = tessera_leash_target(leashes, dependency);
-		if (target && target->context == fence->context &&
-		    !dma_fence_is_later(fence, target))
-			return true;
-	}
-
-	return false;
-}
-
+/*
+ * All on one leash. They are charged to whose work it is, if it is paging the owner of the object, who has let others get at it; and not to whoever
+ * happens to want the place.
+ */
 static int job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 {
-	struct tessera_leashes *leashes = &job->engine->tdev->release->foreign;
 	struct dma_fence *leash;
+	int ret;
 
-	if (dma_fence_is_signaled(fence) || job_waits_for(job, leashes, fence))
+	if (dma_fence_is_signaled(fence))
 		return 0;
-	leash = tessera_leash_create(leashes, fence);
+	if (!job->leash) {
+		job->leash = tessera_leash_begin(&job->engine->tdev->release->foreign, GFP_KERNEL);
+		if (!job->leash)
+			return -ENOMEM;
+		leash = tessera_leash_fence(job->leash);
+		ret = tessera_job_add_dependency(job, leash);
+		if (ret) {
+			job->leash = NULL;
+			return ret;
+		}
+	}
+	ret = tessera_leash_add(job->leash, fence, GFP_KERNEL);
+	if (ret <= 0)
+		return ret;
+	job->num_foreign++;
+	tessera_quota_charge(job->quota, TESSERA_LEASH_BYTES);
 
-	return leash ? tessera_job_add_dependency(job, leash) : -ENOMEM;
+	return 0;
 }
 
 /**
@@ -445,6 +447,9 @@ void tessera_job_arm(struct tessera_job *job)
 {
 	unsigned int i;
 
+	if (job->leash)
+		tessera_leash_seal(job->leash);
+	job->leash = NULL;
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_flush(job->ranges[i].ib, job->ranges[i].start,
 				 job->ranges[i].end);

@@ -15,6 +15,7 @@ struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_fence;		/* hw/fence.h */
 struct tessera_ib;		/* exec/ib.h */
+struct tessera_leash;		/* exec/leash.h */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_job;
 
@@ -144,6 +145,10 @@ struct tessera_job {
 	struct tessera_fence *span;
 	/* In &tessera_engine.waiting until it is handed to the engine; under the engine's lock. */
 	struct list_head waiting;
+	/* For others' fences, until it is armed; among its dependencies, which have the reference. */
+	struct tessera_leash *leash;
+	/* How many of them there are. */
+	unsigned int num_foreign;
 	/* Dependencies before this one have been seen to be done. */
 	unsigned long num_done;
 	struct llist_node release_node;

@@ -10,23 +10,39 @@
  * Fences of others that a job finds in reservations guard memory. Their leashes are the device's, and cut
  * when that has gone, as jobs do nothing then but end. A leash also has its fence signal by itself, which
  * some do only for those who have asked.
+ *
+ * Others may put as many fences into a reservation as they like. So a leash may have several, and a job has one leash for all that
+ * it finds: what it takes to make one is in proportion to their number, and the scheduler has one thing more to wait for.
  */
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 
 #include "exec/leash.h"
+
+/* A fence that is waited for; a reference to it. */
+struct leash_target {
+	struct dma_fence_cb cb;
+	struct dma_fence *fence;
+	struct tessera_leash *leash;
+	struct leash_target *next;
+};
 
 struct tessera_leash {
 	struct dma_fence base;
 	/* The fence's own. */
 	spinlock_t lock;
-	struct dma_fence *target;
-	struct dma_fence_cb cb;
+	/* Those that have not signalled, and one more until it is sealed. */
+	atomic_t pending;
 	/* In the set, unless it is not there yet or not any more. */
 	struct list_head node;
 	struct tessera_leashes *set;
-	/* Somebody ends it, and has the reference of whoever does; under the set's lock. */
+	/* Grows until it is sealed; under the set's lock. */
+	struct leash_target *targets;
+	/* Somebody ends it, and has the reference of whoever does; likewise. */
 	bool ended;
+	/* Targets by context, until it is sealed. */
+	struct xarray contexts;
 };
 
 static const char *leash_get_driver_name(struct dma_fence *fence)
@@ -42,8 +58,13 @@ static const char *leash_get_timeline_name(struct dma_fence *fence)
 static void leash_release(struct dma_fence *fence)
 {
 	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
+	struct leash_target *target, *next;
 
-	dma_fence_put(leash->target);
+	for (target = leash->targets; target; target = next) {
+		next = target->next;
+		dma_fence_put(target->fence);
+		kfree(target);
+	}
 	dma_fence_free(fence);
 }
 
@@ -84,19 +105,26 @@ static void leash_signal(struct tessera_leash *leash)
 	dma_fence_put(&leash->base);
 }
 
-/* After leash_end(). The callback may be running: that waits for it, and it does nothing. */
+/* After leash_end(). Callbacks may be running: that waits for them, and they do nothing. */
 static void leash_cut(struct tessera_leash *leash)
 {
-	dma_fence_remove_callback(leash->target, &leash->cb);
+	struct leash_target *target;
+
+	for (target = leash->targets; target; target = target->next)
+		dma_fence_remove_callback(target->fence, &target->cb);
 	leash_signal(leash);
 }
 
-static void leash_target_cb(struct dma_fence *target, struct dma_fence_cb *cb)
+/* With the last one the leash may be gone. */
+static void leash_done(struct tessera_leash *leash)
 {
-	struct tessera_leash *leash = container_of(cb, struct tessera_leash, cb);
-
-	if (leash_end(leash))
+	if (atomic_dec_and_test(&leash->pending) && leash_end(leash))
 		leash_signal(leash);
+}
+
+static void leash_target_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	leash_done(container_of(cb, struct leash_target, cb)->leash);
 }
 
 /**
@@ -135,34 +163,132 @@ void tessera_leashes_cut(struct tessera_leashes *leashes)
 		leash_cut(leash);
 }
 
-/* False if it is to be cut: the set is, and the target has not signalled meanwhile. */
-static bool leashes_add(struct tessera_leashes *leashes, struct tessera_leash *leash)
+/* ---- Making one ------------------------------------------------------------ */
+
+/**
+ * tessera_leash_begin() - begin a leash for several fences
+ * @leashes: of who is to wait for it; outlives all that are not signalled
+ * @gfp: how to allocate
+ *
+ * Return: the leash, to be sealed, and referred to by tessera_leash_fence(); or NULL.
+ */
+struct tessera_leash *tessera_leash_begin(struct tessera_leashes *leashes, gfp_t gfp)
 {
-	bool cut = false;
-
-	spin_lock_irq(&leashes->lock);
-	if (leashes->cut)
-		cut = leash_end_locked(leash);
-	else if (!leash->ended)
-		list_add_tail(&leash->node, &leashes->list);
-	spin_unlock_irq(&leashes->lock);
-
-	return !cut;
-}
-
-static struct tessera_leash *leash_alloc(struct tessera_leashes *leashes, struct dma_fence *target)
-{
-	struct tessera_leash *leash = kzalloc(sizeof(*leash), GFP_KERNEL_ACCOUNT);
+	struct tessera_leash *leash = kzalloc(sizeof(*leash), gfp);
+	bool cut;
 
 	if (!leash)
 		return NULL;
 	spin_lock_init(&leash->lock);
-	INIT_LIST_HEAD(&leash->node);
+	xa_init(&leash->contexts);
+	atomic_set(&leash->pending, 1);
 	leash->set = leashes;
-	leash->target = dma_fence_get(target);
 	dma_fence_init(&leash->base, &leash_ops, &leash->lock, dma_fence_context_alloc(1), 1);
 
+	/* Of whoever ends it. */
+	dma_fence_get(&leash->base);
+	INIT_LIST_HEAD(&leash->node);
+	spin_lock_irq(&leashes->lock);
+	cut = leashes->cut && leash_end_locked(leash);
+	if (!cut)
+		list_add_tail(&leash->node, &leashes->list);
+	spin_unlock_irq(&leashes->lock);
+	if (cut)
+		leash_signal(leash);
+
 	return leash;
+}
+
+static bool leash_is_ended(struct tessera_leash *leash)
+{
+	bool ended;
+
+	spin_lock_irq(&leash->set->lock);
+	ended = leash->ended;
+	spin_unlock_irq(&leash->set->lock);
+
+	return ended;
+}
+
+static bool leash_has(struct tessera_leash *leash, struct dma_fence *fence)
+{
+	struct dma_fence *there = xa_load(&leash->contexts, fence->context);
+
+	return there && there->context == fence->context && !dma_fence_is_later(fence, there);
+}
+
+/* False if it is cut: then nobody waits for more. */
+static bool leash_add_target(struct tessera_leash *leash, struct leash_target *target)
+{
+	bool add;
+
+	spin_lock_irq(&leash->set->lock);
+	add = !leash->ended;
+	if (add) {
+		target->next = leash->targets;
+		leash->targets = target;
+	}
+	spin_unlock_irq(&leash->set->lock);
+
+	return add;
+}
+
+/**
+ * tessera_leash_add() - have a leash wait for one more fence
+ * @leash: the leash, not sealed
+ * @fence: the fence; the reference stays the caller's
+ * @gfp: how to allocate
+ *
+ * Return: 1; 0 if there is nothing more to wait for; or -ENOMEM, and the leash is to be dropped.
+ */
+int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_t gfp)
+{
+	struct leash_target *target;
+
+	if (dma_fence_is_signaled(fence) || leash_has(leash, fence))
+		return 0;
+	target = kzalloc(sizeof(*target), gfp);
+	if (!target)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&target->cb.node);
+	target->leash = leash;
+	target->fence = dma_fence_get(fence);
+	if (!leash_add_target(leash, target)) {
+		dma_fence_put(fence);
+		kfree(target);
+		return 0;
+	}
+	if (xa_err(xa_store(&leash->contexts, fence->context, fence, gfp)))
+		return -ENOMEM;
+	atomic_inc(&leash->pending);
+	if (dma_fence_add_callback(fence, &target->cb, leash_target_cb))
+		leash_done(leash);
+	/* Whoever has cut it meanwhile has not seen that. */
+	else if (leash_is_ended(leash))
+		dma_fence_remove_callback(fence, &target->cb);
+
+	return 1;
+}
+
+/**
+ * tessera_leash_seal() - a leash has all its fences
+ * @leash: the leash; valid as long as what the caller knows to have a reference to its fence
+ */
+void tessera_leash_seal(struct tessera_leash *leash)
+{
+	xa_destroy(&leash->contexts);
+	leash_done(leash);
+}
+
+/**
+ * tessera_leash_fence() - what to wait for with a leash
+ * @leash: the leash
+ *
+ * Return: its fence; the reference is that of tessera_leash_begin().
+ */
+struct dma_fence *tessera_leash_fence(struct tessera_leash *leash)
+{
+	return &leash->base;
 }
 
 /**
@@ -178,45 +304,31 @@ struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct d
 
 	if (dma_fence_is_signaled(fence))
 		return dma_fence_get(fence);
-	leash = leash_alloc(leashes, fence);
+	leash = tessera_leash_begin(leashes, GFP_KERNEL_ACCOUNT);
 	if (!leash)
 		return NULL;
-
-	/* Of whoever ends it. The callback is there before anybody else finds the leash. */
-	dma_fence_get(&leash->base);
-	if (dma_fence_add_callback(fence, &leash->cb, leash_target_cb))
-		leash_target_cb(fence, &leash->cb);
-	else if (!leashes_add(leashes, leash))
-		leash_cut(leash);
+	if (tessera_leash_add(leash, fence, GFP_KERNEL_ACCOUNT) < 0) {
+		tessera_leash_drop(&leash->base);
+		return NULL;
+	}
+	tessera_leash_seal(leash);
 
 	return &leash->base;
 }
 
 /**
- * tessera_leash_target() - what a job waits for with a leash
- * @leashes: the leashes
- * @fence: any fence
- *
- * Return: the fence that @fence signals with if it is one of @leashes, else NULL; valid as long as @fence.
- */
-struct dma_fence *tessera_leash_target(const struct tessera_leashes *leashes,
-				       struct dma_fence *fence)
-{
-	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
-
-	return fence->ops == &leash_ops && leash->set == leashes ? leash->target : NULL;
-}
-
-/**
  * tessera_leash_drop() - wait for one no more
- * @fence: from tessera_leash_create(); the reference is gone afterwards
+ * @fence: from tessera_leash_create(), or of a leash that is not to be sealed any more; the reference is gone afterwards
  */
 void tessera_leash_drop(struct dma_fence *fence)
 {
 	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
 
 	/* It may have been the target itself. */
-	if (fence->ops == &leash_ops && leash_end(leash))
-		leash_cut(leash);
+	if (fence->ops == &leash_ops) {
+		xa_destroy(&leash->contexts);
+		if (leash_end(leash))
+			leash_cut(leash);
+	}
 	dma_fence_put(fence);
 }

@@ -7,6 +7,10 @@
 #include <linux/types.h>
 
 struct dma_fence;
+struct tessera_leash;
+
+/** TESSERA_LEASH_BYTES - what one more fence on a leash is taken to cost */
+#define TESSERA_LEASH_BYTES	96L
 
 /**
  * struct tessera_leashes - foreign fences that jobs wait for: of one context, or of the device
@@ -23,8 +27,10 @@ struct tessera_leashes {
 void tessera_leashes_init(struct tessera_leashes *leashes);
 void tessera_leashes_cut(struct tessera_leashes *leashes);
 struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct dma_fence *fence);
-struct dma_fence *tessera_leash_target(const struct tessera_leashes *leashes,
-				       struct dma_fence *fence);
+struct tessera_leash *tessera_leash_begin(struct tessera_leashes *leashes, gfp_t gfp);
+int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_t gfp);
+void tessera_leash_seal(struct tessera_leash *leash);
+struct dma_fence *tessera_leash_fence(struct tessera_leash *leash);
 void tessera_leash_drop(struct dma_fence *fence);
 
 #endif /* __TESSERA_LEASH_H__ */
