@@ -7,6 +7,8 @@
  * they are. Made and destroyed by mem/backing.c, used by paging/ops.c. It does not change, so
  * there is no lock. Jobs have no references: a job that reads the list uses the pages,
  * and nobody frees or changes those before it has ended.
+ *
+ * It is a five hundredth of the pages, and like these charged to no control group: it would be that of whoever moves the object first.
  */
 
 #include <linux/dma-mapping.h>
@@ -40,7 +42,7 @@ struct tessera_pages {
 static int pages_fill(struct tessera_pages *pages, struct tessera_pages_list *list,
 		      const dma_addr_t *dma, u32 num)
 {
-	__le64 *cpu = (void *)__get_free_page(GFP_KERNEL_ACCOUNT);
+	__le64 *cpu = (void *)__get_free_page(GFP_KERNEL);
 	u32 i;
 
 	if (!cpu)
@@ -75,7 +77,7 @@ struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dm
 
 	if (num < TESSERA_PAGING_LIST_ENTRIES)
 		return NULL;
-	pages = kvzalloc(struct_size(pages, lists, lists), GFP_KERNEL_ACCOUNT);
+	pages = kvzalloc(struct_size(pages, lists, lists), GFP_KERNEL);
 	if (!pages)
 		return NULL;
 	pages->dev = tdev->drm.dev;
