@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "tsr.h"
 
 static void open_without_segments_impossible(void)
@@ -205,13 +206,7 @@ static void memory_figures(void)
 	snprintf(key, sizeof(key), "drm-resident-%s", seg->name);
 	require_eq(tsr_fdinfo(&dev, key), MiB(1));
 	tsr_bo_free(&dev, &bo);
-	for (int i = 0; i < 200; i++) {
-		after = tsr_query_memory(&dev, seg->id);
-		if (!after.client_used)
-			break;
-		usleep(10000);
-	}
-	require_eq(after.client_used, 0);
+	tsr_wait_for(!tsr_query_memory(&dev, seg->id).client_used);
 	tsr_close(&dev);
 }
 
@@ -263,12 +258,7 @@ static void totals_follow_objects(void)
 
 			tsr_bo_free(&dev, &bos[i][n]);
 			/* a worker destroys what was in use a moment ago */
-			for (int t = 0; t < 1000; t++) {
-				if (fdinfo_segment(&dev, "total", segs[i]) == left)
-					break;
-				usleep(10000);
-			}
-			require_eq(fdinfo_segment(&dev, "total", segs[i]), left);
+			tsr_wait_for(fdinfo_segment(&dev, "total", segs[i]) == left);
 		}
 	}
 	require_eq(fdinfo_segment(&dev, "total", NULL), 0);

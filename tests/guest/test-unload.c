@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "tsr.h"
 
 #define MODULE "/lib/modules/tessera.ko"
@@ -33,13 +34,9 @@ static int unload(void)
 /* closing the last file may finish a moment after close() */
 static void unload_soon(void)
 {
-	int rc = -EAGAIN;
+	int rc;
 
-	for (int i = 0; i < 500 && rc; i++) {
-		rc = unload();
-		if (rc)
-			usleep(10000);
-	}
+	tsr_wait_for((rc = unload()) != -EAGAIN);
 	require_ok(rc);
 }
 

@@ -5,6 +5,7 @@
 
 #include "foreign.h"
 #include "resident.h"
+#include "stall.h"
 #include "vm.h"
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
@@ -627,12 +628,7 @@ static void lifetime(void)
 			break;
 	}
 	/* freed by a worker */
-	for (uint32_t i = 0; i < 500; i++) {
-		if (tsr_query_memory(&dev, seg->id).client_used == before)
-			break;
-		usleep(10000);
-	}
-	require_eq(tsr_query_memory(&dev, seg->id).client_used, before);
+	tsr_wait_for(tsr_query_memory(&dev, seg->id).client_used == before);
 	tsr_close(&dev);
 }
 

@@ -3,6 +3,7 @@
 #include "tsr.h"
 
 #include "referee.h"
+#include "stall.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -223,7 +224,7 @@ static const char *memory_is_free(void)
 {
 	static char text[160];
 	uint64_t used[TSR_MAX_SEGMENTS + 1];
-	uint64_t until = tap_now_ns() + 10000000000ull;
+	uint64_t until = tsr_patience();
 	int leaked;
 
 	do {
