@@ -7,6 +7,7 @@
 
 #include "foreign.h"
 #include "pci.h"
+#include "stall.h"
 #include "tsr.h"
 
 static const uint32_t mappable = DRM_TESSERA_BO_CPU_ACCESS;
@@ -75,10 +76,10 @@ static void with_jobs_and_mappings(void)
 
 static void work_until_gone(void *arg)
 {
+	volatile bool *works = arg;
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint64_t until = tap_now_ns() + 60000000000ull;
 	struct drm_tessera_submit args;
 	struct tsr_bo bos[3];
 	struct tsr_cmd cmd;
@@ -90,8 +91,10 @@ static void work_until_gone(void *arg)
 		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
 		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bos[i].size / 4), i);
 	}
-	while (!ret && tap_now_ns() < until)
+	while (!ret) {
 		ret = __tsr_submit(&dev, ctx, &cmd, 0, 0, &args);
+		*works = true;
+	}
 	require_err(ret, -ENODEV);
 	tsr_close(&dev);
 }
@@ -99,11 +102,13 @@ static void work_until_gone(void *arg)
 /* Split, paging submissions of several processes are under way. */
 static void under_paging_load(void)
 {
+	volatile bool *works = tsr_shared(3 * sizeof(*works));
 	pid_t workers[3];
 
 	tsr_pci_begin();
 	for (int i = 0; i < 3; i++)
-		workers[i] = tap_fork(work_until_gone, NULL);
+		workers[i] = tap_fork(work_until_gone, (void *)&works[i]);
+	tsr_wait_for(works[0] && works[1] && works[2]);
 	usleep(tap_slow() ? 4000000 : 1000000);
 	tsr_pci_unbind();
 	for (int i = 0; i < 3; i++)
