@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "vm.h"
 
 #define AT 0x100000000ull
@@ -37,13 +38,9 @@ static int try_vm(struct tsr_device *dev, uint32_t *id)
 static void wait_for_vm(struct tsr_device *dev)
 {
 	uint32_t id;
-	int rc = -1;
+	int rc;
 
-	for (uint32_t i = 0; rc && i < 1000; i++) {
-		if (i)
-			usleep(10000);
-		rc = try_vm(dev, &id);
-	}
+	tsr_wait_for((rc = try_vm(dev, &id)) != -ENOSPC);
 	require_ok(rc);
 	tsr_vm_free(dev, id);
 }
@@ -143,11 +140,7 @@ static void limit_of_tables(void)
 		require_err(map_far_nulls(&vm, end), -ENOSPC);
 	tsr_vm_unmap(&dev, vm.id, 0, end);
 	for (uint64_t at = 0; at < end - step; at += step) {
-		rc = map_far_nulls(&vm, at);
-		for (uint32_t i = 0; rc == -ENOSPC && i < 500; i++) {
-			usleep(10000);
-			rc = map_far_nulls(&vm, at);
-		}
+		tsr_wait_for((rc = map_far_nulls(&vm, at)) != -ENOSPC);
 		require_ok(rc);
 	}
 	tsr_vm_unmap(&dev, vm.id, 0, end);
