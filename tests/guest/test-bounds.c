@@ -18,6 +18,7 @@
 /* the window at hand may go beyond the limit: 32 parts and 1,024 paging operations */
 #define WINDOW_BYTES MiB(4)
 #define CGROUP_BYTES MiB(64)
+#define ROUNDS 8
 
 /* ---- small submissions that do not fit ---------------------------------------------- */
 
@@ -52,7 +53,8 @@ static void hammer(struct tsr_client *client)
 	page_of_parts(&dev, &rot);
 	for (uint32_t i = 0; i < ARRAY_SIZE(ctx); i++)
 		ctx[i] = tsr_context_new(&dev, 0);
-	while (tap_now_ns() < until) {
+	/* and as often as is enough for it to pile up */
+	while (tap_now_ns() < until || client->state->rounds < ROUNDS) {
 		uint32_t i = client->state->rounds++;
 		int rc = tsr_client_submit(client, &dev, ctx[i % ARRAY_SIZE(ctx)], &rot.cmd, 0, 0);
 
@@ -123,10 +125,13 @@ static void charged_to_its_cgroup(void)
 	tsr_cgroup_new("tessera-work", CGROUP_BYTES);
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&a, hammer_in_cgroup, 3);
-	while (!a.state->ready) {
-		uint64_t now = tsr_cgroup_stat("memory.stat", "kernel");
-		uint64_t left = tsr_meminfo("MemAvailable");
+	/* what it has queued last is charged still when it says that it is ready */
+	for (bool last = false; !last;) {
+		uint64_t now, left;
 
+		last = a.state->ready;
+		now = tsr_cgroup_stat("memory.stat", "kernel");
+		left = tsr_meminfo("MemAvailable");
 		kernel = now > kernel ? now : kernel;
 		least = left < least ? left : least;
 		require(waitpid(a.pid, NULL, WNOHANG) == 0);
