@@ -236,6 +236,12 @@ class Boots(unittest.TestCase):
         test.args["panic"] = "screen"
         self.assertFalse(guests.may_share([test]))
 
+    def test_who_loads_the_driver_is_alone(self):
+        test = self.Test(1)
+        for name, may in (("test-unplug", True), ("test-unload", False)):
+            test.name = name
+            self.assertEqual(guests.may_share([test]), may)
+
     def test_modules_of_all_that_share(self):
         boot = [("a", [self.Test(1, "vgem")]), ("b", [self.Test(2)]), ("c", [self.Test(3, "x")])]
         self.assertTrue(all(guests.may_share(tests) for _device, tests in boot))
