@@ -105,6 +105,13 @@ static int plan_window(struct tessera_split_run *run, const struct tessera_split
 	return ret;
 }
 
+/* Only when it ends with that: what the plan foresees may not come true. */
+static void note_place(struct tessera_split_run *run)
+{
+	run->req->err.offset = run->plan.error_offset;
+	run->req->err.index = run->plan.error_entry;
+}
+
 /* -EBUSY: no, but that will change. */
 static int plan_run(struct tessera_split_run *run, struct tessera_split_model *model)
 {
@@ -121,9 +128,8 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 	run->wait_for_room = full && (model->dying || model->held);
 	if (run->wait_for_room)
 		return -EBUSY;
-	/* Of this plan: what was foreseen when the one before was made may not come true. */
-	run->req->err.offset = full ? run->plan.error_offset : TESSERA_PATCH_NOWHERE;
-	run->req->err.index = full ? run->plan.error_entry : TESSERA_PATCH_NOWHERE;
+	if (ret == -ENOSPC)
+		note_place(run);
 
 	return ret;
 }
@@ -373,7 +379,6 @@ static void commit_ops(struct tessera_split_run *run, const struct tessera_split
 static int run_ops(struct tessera_split_run *run, const struct tessera_split_model *model)
 {
 	u32 num_ops = 0, before = run->num_parts;
-	int late = run->plan.late_error;
 	u32 i;
 	int ret = 0;
 
@@ -383,8 +388,10 @@ static int run_ops(struct tessera_split_run *run, const struct tessera_split_mod
 			num_ops = i + 1;
 	}
 	commit_ops(run, &model->in, num_ops, run->num_parts - before);
+	if (!ret && run->plan.late_error)
+		note_place(run);
 
-	return ret ?: late;
+	return ret ?: run->plan.late_error;
 }
 
 /* ---- Claims ---------------------------------------------------------------- */
