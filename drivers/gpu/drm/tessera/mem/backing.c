@@ -123,7 +123,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 {
 	struct tessera_backing *backing;
 
-	backing = kzalloc(sizeof(*backing), GFP_KERNEL);
+	backing = kzalloc(sizeof(*backing), GFP_KERNEL_ACCOUNT);
 	if (!backing)
 		return NULL;
 

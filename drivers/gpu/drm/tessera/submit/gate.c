@@ -113,7 +113,7 @@ static const struct dma_fence_ops epoch_ops = {
 
 static struct tessera_epoch *epoch_create(void)
 {
-	struct tessera_epoch *epoch = kzalloc(sizeof(*epoch), GFP_KERNEL);
+	struct tessera_epoch *epoch = kzalloc(sizeof(*epoch), GFP_KERNEL_ACCOUNT);
 
 	if (!epoch)
 		return NULL;
