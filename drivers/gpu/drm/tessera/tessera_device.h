@@ -37,7 +37,7 @@ struct tessera_retain;		/* mem/backing.h */
 struct tessera_remap;		/* vm/remap.c */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segment;		/* segments/segment.h */
-struct tessera_segments;	/* segments/segment.c */
+struct tessera_segments;	/* segments/segment.h */
 struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_table_memory;	/* vm/table.c */
