@@ -219,6 +219,47 @@ static void test_leaks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, err.index, c->ret ? c->bad : 1234);
 }
 
+/* Calls that are still answered with 0. */
+static int check_down(void *ctx)
+{
+	u32 *left = ctx;
+
+	if (!*left)
+		return -EINTR;
+	--*left;
+
+	return 0;
+}
+
+/* Long walks look up, and end when told to: each of the two of one check, and that of the other. */
+static void test_pauses(struct kunit *test)
+{
+	const u32 num = 2 * TESSERA_PATCH_STEPS + 1;
+	struct patch_fixture *f = test->priv;
+	struct tessera_patch_error err;
+	struct tessera_patch_list list;
+	struct tessera_patch *patches;
+	u32 calls, left;
+
+	patches = kunit_kcalloc(test, num, sizeof(*patches), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, patches);
+	make_list(&list, patches, num);
+	list.check = check_down;
+	list.check_ctx = &left;
+	for (calls = 0; calls <= 4; calls++) {
+		left = calls;
+		KUNIT_EXPECT_EQ(test, tessera_patch_check(&list, &f->table, &err),
+				calls < 4 ? -EINTR : 0);
+		KUNIT_EXPECT_EQ(test, left, 0);
+	}
+	for (calls = 0; calls <= 2; calls++) {
+		left = calls;
+		KUNIT_EXPECT_EQ(test, tessera_patch_check_leaks(&list, &f->table, &err),
+				calls < 2 ? -EINTR : 0);
+		KUNIT_EXPECT_EQ(test, left, 0);
+	}
+}
+
 static void test_write(struct kunit *test)
 {
 	u8 cmds[48];
@@ -472,6 +513,7 @@ static void test_replay_applies_split_8_split_11(struct kunit *test)
 static struct kunit_case patch_kunit_cases[] = {
 	KUNIT_CASE_PARAM(test_check, patch_gen_params),
 	KUNIT_CASE_PARAM(test_leaks, leak_gen_params),
+	KUNIT_CASE(test_pauses),
 	KUNIT_CASE(test_write),
 	KUNIT_CASE_PARAM(test_replay, replay_gen_params),
 	KUNIT_CASE(test_replay_random_split_17),

@@ -364,6 +364,46 @@ static void test_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_order, 0);
 }
 
+/* Calls that are still answered with 0. */
+static int check_down(void *ctx)
+{
+	u32 *left = ctx;
+
+	if (!*left)
+		return -EINTR;
+	--*left;
+
+	return 0;
+}
+
+/* Long walks look up, and end when told to: over elements, over split points, over packets. */
+static void test_pauses(struct kunit *test)
+{
+	const u32 num = TESSERA_PATCH_STEPS + 1;
+	struct validate_fixture *f = test->priv;
+	struct tessera_patch_error err;
+	struct tessera_patch_list list;
+	struct tessera_patch *patches;
+	u32 i, calls, left, num_order;
+	__le32 *cmds;
+
+	patches = kunit_kcalloc(test, num, sizeof(*patches), GFP_KERNEL);
+	cmds = kunit_kcalloc(test, 2 * num, sizeof(*cmds), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, patches);
+	KUNIT_ASSERT_NOT_NULL(test, cmds);
+	for (i = 0; i < num; i++)
+		cmds[2 * i] = cpu_to_le32(NOP_HDR);
+	make_list(&list, patches, num, 2 * num * sizeof(*cmds));
+	list.check = check_down;
+	list.check_ctx = &left;
+	for (calls = 0; calls <= 3; calls++) {
+		left = calls;
+		KUNIT_EXPECT_EQ(test, tessera_validate(cmds, &list, f->order, &num_order, &err),
+				calls < 3 ? -EINTR : 0);
+		KUNIT_EXPECT_EQ(test, left, 0);
+	}
+}
+
 /* ---- Random buffers --------------------------------------------------------- */
 
 #define RANDOM_DWORDS	256
@@ -527,6 +567,7 @@ static struct kunit_case validate_kunit_cases[] = {
 	KUNIT_CASE_PARAM(test_packets, validate_gen_params),
 	KUNIT_CASE(test_unaligned_size),
 	KUNIT_CASE(test_empty),
+	KUNIT_CASE(test_pauses),
 	KUNIT_CASE_SLOW(test_random_isolation),
 	KUNIT_CASE(test_every_opcode),
 	{ }

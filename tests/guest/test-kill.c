@@ -120,6 +120,56 @@ static bool is_submitting(struct tsr_client *client)
 	return true;
 }
 
+#define MANY_ENTRIES 1000000
+#define ATTEMPTS 20
+
+/* nothing but a list to be looked through: each of its elements unbinds a slot that is not bound */
+static void submit_long_list(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_unbind(&cmd, 0);
+	cmd.num_patches = MANY_ENTRIES < dev.info.max_patches ? MANY_ENTRIES : dev.info.max_patches;
+	cmd.patches = realloc(cmd.patches, cmd.num_patches * sizeof(*cmd.patches));
+	require(cmd.patches);
+	for (uint32_t i = 1; i < cmd.num_patches; i++)
+		cmd.patches[i] = cmd.patches[0];
+	client->state->ready = true;
+	tsr_client_submit(client, &dev, ctx, &cmd, 0, 0);
+	pause();
+}
+
+/* whoever is killed while its lists are looked through does not get as far as a job */
+static void in_its_lists(void)
+{
+	bool ended = false;
+
+	for (uint32_t i = 0; i < ATTEMPTS && !ended; i++) {
+		struct tsr_trace trace;
+		struct tsr_client a;
+		uint64_t took;
+		bool in_time;
+
+		tsr_trace_start("split_part", NULL);
+		tsr_client_start(&a, submit_long_list, 0);
+		tsr_wait_for(a.state->begun);
+		in_time = !a.state->returned;
+		took = tsr_client_kill(&a);
+		in_time = in_time && !a.state->returned;
+		trace = tsr_trace_stop();
+		ended = in_time && !tsr_trace_count(&trace, "split_part");
+		tap_note("gone %llu ms after SIGKILL%s", (unsigned long long)took / 1000000,
+			 ended	   ? ""
+			 : in_time ? ", but with a job"
+				   : ", too late");
+		tsr_trace_free(&trace);
+	}
+	require(ended);
+}
+
 static void in_submit(void)
 {
 	dies(submit_many_parts, is_submitting);
@@ -274,6 +324,7 @@ static void fences_of_the_dead(void)
 
 static const struct tap_test tests[] = {
 	{ "SPLIT-35 killed in SUBMIT of 16000 parts", in_submit, 0, 200 },
+	{ "killed while its lists are looked through", in_its_lists, 0, 0 },
 	{ "killed with jobs queued", with_a_queue, 0, 0 },
 	{ "killed with parts queued", with_parts_queued, 0, 0 },
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },

@@ -9,6 +9,7 @@
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -27,8 +28,11 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 					    src + (size_t)i * in->stride, in->stride);
 		if (ret)
 			return ret == -E2BIG ? -EINVAL : ret;
-		if (!(i % 1024))
-			cond_resched();
+		if (i % 1024)
+			continue;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 	}
 
 	return 0;
@@ -43,7 +47,7 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
  * @out: receives the copy, NULL if there are no elements; free with kvfree()
  *
  * Return: 0, -E2BIG for too many elements, -EINVAL for a bad stride or non-zero data the
- * kernel does not know, -EFAULT, or -ENOMEM.
+ * kernel does not know, -EFAULT, -ENOMEM, or -EINTR for a fatal signal.
  */
 int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride,
 			   size_t obj_size, u32 max_count, void **out)

@@ -81,12 +81,17 @@ static int check_ranges(const struct tessera_patch_list *list,
 			struct tessera_patch_error *err)
 {
 	u32 i = list->num_patches;
+	int ret;
 
 	tessera_slot_reset(table);
 	while (i--) {
 		const struct tessera_patch *patch = &list->patches[i];
 		struct tessera_slot_row *row;
 		u32 later;
+
+		ret = tessera_patch_pause(list, i);
+		if (ret)
+			return ret;
 
 		row = tessera_slot_row(table, patch->slot_id);
 		later = row ? row->split_offset : list->cmd_bytes;
@@ -113,7 +118,7 @@ static int check_ranges(const struct tessera_patch_list *list,
  * @table: a slot table of @list->num_slots rows, used as scratch
  * @err: what is wrong, written on failure
  *
- * Return: 0, or -EINVAL.
+ * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
 int tessera_patch_check(const struct tessera_patch_list *list,
 			struct tessera_slot_table *table,
@@ -121,9 +126,13 @@ int tessera_patch_check(const struct tessera_patch_list *list,
 {
 	u32 prev_split = 0;
 	u32 i;
+	int ret;
 
 	tessera_slot_reset(table);
 	for (i = 0; i < list->num_patches; i++) {
+		ret = tessera_patch_pause(list, i);
+		if (ret)
+			return ret;
 		if (check_element(list, i, prev_split, table))
 			return patch_fail(err, i, list->patches[i].split_offset);
 		prev_split = list->patches[i].split_offset;
@@ -150,13 +159,14 @@ static u32 element_alloc(const struct tessera_patch_list *list,
  * slot that holds an allocation must be bound again or unbound, since a cut may
  * be made there.
  *
- * Return: 0, or -EINVAL.
+ * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
 int tessera_patch_check_leaks(const struct tessera_patch_list *list,
 			      struct tessera_slot_table *table,
 			      struct tessera_patch_error *err)
 {
 	u32 i = 0;
+	int ret;
 
 	tessera_slot_reset(table);
 	while (i < list->num_patches) {
@@ -170,6 +180,9 @@ int tessera_patch_check_leaks(const struct tessera_patch_list *list,
 			const struct tessera_patch *patch = &list->patches[i];
 			struct tessera_slot_row *row;
 
+			ret = tessera_patch_pause(list, i);
+			if (ret)
+				return ret;
 			row = tessera_slot_row(table, patch->slot_id);
 			if (row && row->alloc != TESSERA_SLOT_NULL &&
 			    row->split_offset != split)

@@ -15,6 +15,9 @@
 /** TESSERA_PATCH_ALLOC_WRITE: some command writes the allocation */
 #define TESSERA_PATCH_ALLOC_WRITE	BIT(1)
 
+/** TESSERA_PATCH_STEPS: elements or packets between two calls of &tessera_patch_list.check */
+#define TESSERA_PATCH_STEPS		4096
+
 /**
  * struct tessera_patch - element of the patch-location list
  *
@@ -64,6 +67,13 @@ struct tessera_patch_list {
 	u32 cmd_bytes;
 	/** @num_slots: slot ids are below it */
 	u32 num_slots;
+	/**
+	 * @check: called now and then in a walk, may be NULL; what it returns, if not 0,
+	 * ends the walk with that error
+	 */
+	int (*check)(void *ctx);
+	/** @check_ctx: for @check */
+	void *check_ctx;
 };
 
 /**
@@ -87,6 +97,21 @@ static inline bool tessera_patch_is_null(const struct tessera_patch_list *list,
 					 const struct tessera_patch *patch)
 {
 	return list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_NULL;
+}
+
+/**
+ * tessera_patch_pause() - look up from a walk now and then
+ * @list: the list
+ * @step: elements or packets so far
+ *
+ * Return: 0, or what &tessera_patch_list.check returns.
+ */
+static inline int tessera_patch_pause(const struct tessera_patch_list *list, u32 step)
+{
+	if (!step || step % TESSERA_PATCH_STEPS || !list->check)
+		return 0;
+
+	return list->check(list->check_ctx);
 }
 
 /**

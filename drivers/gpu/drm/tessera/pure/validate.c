@@ -55,12 +55,17 @@ static int number_patches(struct validate_walk *walk, u32 *num_bound)
 	const struct tessera_patch_list *list = walk->list;
 	u32 count = 0;
 	u32 i;
+	int ret;
 
 	for (i = 0; i < list->num_patches; i++) {
 		u32 offset = list->patches[i].patch_offset;
 		__le32 *base;
 		u32 before;
 		bool used;
+
+		ret = tessera_patch_pause(list, i);
+		if (ret)
+			return ret;
 
 		if (tessera_patch_is_null(list, &list->patches[i]))
 			continue;
@@ -265,10 +270,14 @@ err_packet:
 static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
 {
 	const struct tessera_patch_list *list = walk->list;
+	int ret;
 
 	for (; walk->split_pos < list->num_patches; walk->split_pos++) {
 		u32 split = list->patches[walk->split_pos].split_offset;
 
+		ret = tessera_patch_pause(list, walk->split_pos);
+		if (ret)
+			return ret;
 		if (split >= next)
 			break;
 		if (split != offset)
@@ -288,7 +297,7 @@ static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
  * @num_order: receives the length of @order
  * @err: what is wrong, written on failure
  *
- * Return: 0, or -EINVAL.
+ * Return: 0, -EINVAL, or an error of &tessera_patch_list.check.
  */
 int tessera_validate(void *cmds, const struct tessera_patch_list *list,
 		     u32 *order, u32 *num_order, struct tessera_patch_error *err)
@@ -300,6 +309,7 @@ int tessera_validate(void *cmds, const struct tessera_patch_list *list,
 		.order = order,
 	};
 	u32 num_bound = 0;
+	u32 num_packets = 0;
 	u32 offset = 0;
 	int ret;
 
@@ -315,7 +325,8 @@ int tessera_validate(void *cmds, const struct tessera_patch_list *list,
 
 		if (bytes < 0)
 			return bytes;
-		ret = validate_splits(&walk, offset, offset + bytes);
+		ret = validate_splits(&walk, offset, offset + bytes) ?:
+		      tessera_patch_pause(list, ++num_packets);
 		if (ret)
 			return ret;
 		offset += bytes;

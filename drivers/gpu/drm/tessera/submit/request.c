@@ -8,6 +8,7 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_exec.h>
@@ -79,7 +80,8 @@ static int request_get_allocs(struct tessera_request *req, struct drm_file *file
 	req->list.allocs = req->allocs;
 
 	for (i = 0; i < data->num_allocs; i++) {
-		ret = request_get_alloc(req, file, i, &data->allocs[i]);
+		ret = request_get_alloc(req, file, i, &data->allocs[i]) ?:
+		      tessera_request_pause(req, i);
 		if (ret)
 			return ret;
 	}
@@ -111,7 +113,7 @@ static int request_get_patches(struct tessera_request *req,
  * @contexts: the client's contexts
  * @data: the copy; outlives the request
  *
- * Return: 0, or one of the errors of &struct drm_tessera_submit.
+ * Return: 0, -EINTR for a fatal signal, or one of the errors of &struct drm_tessera_submit.
  */
 int tessera_request_init(struct tessera_request *req, struct tessera_device *tdev,
 			 struct drm_file *file, struct xarray *contexts,
@@ -126,6 +128,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 		.list = {
 			.cmd_bytes = data->cmd_bytes,
 			.num_slots = tdev->info.num_slots,
+			.check = tessera_request_may_go_on,
 		},
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
@@ -178,14 +181,19 @@ static void request_add_use(struct tessera_request *req, u32 alloc)
 }
 
 /* What the patch list names, in its order; then what is only listed. */
-static void request_order_uses(struct tessera_request *req)
+static int request_order_uses(struct tessera_request *req)
 {
 	u32 i;
+	int ret = 0;
 
-	for (i = 0; i < req->list.num_patches; i++)
+	for (i = 0; !ret && i < req->list.num_patches; i++) {
 		request_add_use(req, req->patches[i].alloc_index);
+		ret = tessera_request_pause(req, i);
+	}
 	for (i = 0; i < req->list.num_allocs; i++)
 		request_add_use(req, i);
+
+	return ret;
 }
 
 static int check_instances_locked(struct tessera_request *req)
@@ -255,8 +263,8 @@ void tessera_request_accepted(struct tessera_request *req)
  * tessera_request_check() - validate commands and patch list
  * @req: the request, whose context's lock is held
  *
- * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; or -EBUSY if
- * an object is locked that may not move.
+ * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; -EBUSY if
+ * an object is locked that may not move; or -EINTR for a fatal signal.
  */
 int tessera_request_check(struct tessera_request *req)
 {
@@ -272,7 +280,7 @@ int tessera_request_check(struct tessera_request *req)
 		ret = tessera_validate(req->cmds, &req->list, req->order, &req->num_order,
 				       &req->err);
 	if (!ret)
-		request_order_uses(req);
+		ret = request_order_uses(req);
 	else
 		drm_dbg_driver(&req->tdev->drm, "refused at offset 0x%x, patch %u\n",
 			       req->err.offset, req->err.index);
@@ -300,6 +308,9 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 		ret = drm_exec_prepare_obj(exec, &req->bos[i]->tbo.base, 1);
 		if (ret)
 			return ret == -EALREADY ? -EINVAL : ret;
+		ret = tessera_request_pause(req, i);
+		if (ret)
+			return ret;
 	}
 
 	return 0;
@@ -442,4 +453,19 @@ void tessera_request_patch(struct tessera_request *req, u32 index)
 		tessera_patch_write(req->cmds, patch->patch_offset,
 				    tessera_bo_gpu_addr(bo) + patch->alloc_offset,
 				    tessera_bo_bytes(bo) - patch->alloc_offset);
+}
+
+/**
+ * tessera_request_may_go_on() - called now and then while lists are walked, which may be long
+ * @unused: of who has a use for it
+ *
+ * Whoever is killed has no use for the rest.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int tessera_request_may_go_on(void *unused)
+{
+	cond_resched();
+
+	return fatal_signal_pending(current) ? -EINTR : 0;
 }

@@ -10,7 +10,6 @@
  * plan is carried out, which notices.
  */
 #include <linux/bsearch.h>
-#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -311,21 +310,13 @@ static void model_force(struct tessera_split_model *model, const struct tessera_
 	}
 }
 
-/* A list may be long; whoever is killed has no use for the rest of it. */
-static int may_go_on(void *ctx)
-{
-	cond_resched();
-
-	return fatal_signal_pending(current) ? -EINTR : 0;
-}
-
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
  * @model: zeroed but for the map; tessera_split_model_fini() even after a failure
  * @req: the submission, checked
  * @segments: set of segment ids
  *
- * Return: 0, -EAGAIN if it changed too much meanwhile, or -ENOMEM.
+ * Return: 0, -EAGAIN if it changed too much meanwhile, -EINTR for a fatal signal, or -ENOMEM.
  */
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments)
@@ -345,13 +336,13 @@ int tessera_split_model_init(struct tessera_split_model *model,
 	for (i = 0; i < req->list.num_allocs; i++)
 		model_alloc(model, i, req, read_only);
 	for_each_set_bit(i, &set, TESSERA_SPLIT_MAX_SEGS) {
-		ret = model_segment_blocks(model, req, i);
+		ret = model_segment_blocks(model, req, i) ?: tessera_request_may_go_on(NULL);
 		if (ret)
 			break;
 	}
 
 	model_force(model, req);
-	model->in.check = may_go_on;
+	model->in.check = tessera_request_may_go_on;
 	cut_cost = READ_ONCE(req->tdev->split_cut_cost_kib);
 	model->in.cut_cost_bytes = cut_cost == U32_MAX ? U64_MAX : cut_cost * (u64)SZ_1K;
 	model->in.segs = model->segs;

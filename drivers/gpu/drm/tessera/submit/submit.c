@@ -112,7 +112,8 @@ static int add_dependencies(struct tessera_request *req, struct tessera_part *pa
 	for (i = 0; !ret && i < req->list.num_allocs; i++)
 		if (req->bos[i])
 			ret = tessera_part_use(part, req->bos[i],
-					       tessera_request_writes(req, i));
+					       tessera_request_writes(req, i)) ?:
+			      tessera_request_pause(req, i);
 
 	return ret;
 }
@@ -147,11 +148,12 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 	int ret;
 
 	ret = add_dependencies(req, part);
+	for (i = 0; !ret && i < req->list.num_patches; i++) {
+		tessera_request_patch(req, i);
+		ret = tessera_request_pause(req, i);
+	}
 	if (ret)
 		return ret;
-
-	for (i = 0; i < req->list.num_patches; i++)
-		tessera_request_patch(req, i);
 	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
 	trace_entries(req);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,

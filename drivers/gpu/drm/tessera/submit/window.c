@@ -16,7 +16,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/dma-fence.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -54,13 +53,6 @@ static int plan_grow(struct tessera_split_plan *plan, u32 want)
 	plan->cap = want;
 
 	return 0;
-}
-
-static int plan_check(void *ctx)
-{
-	cond_resched();
-
-	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
 static int plan_begin(struct tessera_split_run *run, const struct tessera_split_input *in,
@@ -121,7 +113,6 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 
 	if (!trace_tessera_split_pin_enabled())
 		in->flags |= TESSERA_SPLIT_NO_PINS;
-	in->check = plan_check;
 	ret = plan_window(run, in);
 	full = ret == -ENOSPC || (!ret && run->plan.late_error);
 	run->dying = model->dying;
@@ -172,7 +163,8 @@ static int use_objects(struct tessera_split_run *run, struct tessera_part *part)
 		ret = tessera_residency_serves(req->bos[alloc], write);
 		if (ret <= 0)
 			return ret ?: -EAGAIN;
-		ret = tessera_part_use(part, req->bos[alloc], write);
+		ret = tessera_part_use(part, req->bos[alloc], write) ?:
+		      tessera_request_pause(req, i);
 		if (ret)
 			return ret;
 	}
@@ -383,7 +375,7 @@ static int run_ops(struct tessera_split_run *run, const struct tessera_split_mod
 	int ret = 0;
 
 	for (i = 0; i < run->plan.n_op && !ret; i++) {
-		ret = run_op(run, model, &run->plan.op[i]);
+		ret = tessera_request_may_go_on(NULL) ?: run_op(run, model, &run->plan.op[i]);
 		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
 			num_ops = i + 1;
 	}
@@ -474,7 +466,8 @@ static int lock_op(struct tessera_split_run *run, const struct tessera_split_mod
 		return lock_alloc(run, op->id, DMA_RESV_USAGE_BOOKKEEP, exec);
 
 	for (i = op->first; i < op->first + op->count; i++) {
-		ret = lock_use(run, req->patches[i].alloc_index, exec);
+		ret = lock_use(run, req->patches[i].alloc_index, exec) ?:
+		      tessera_request_pause(req, i);
 		if (ret)
 			return ret;
 	}
