@@ -20,7 +20,7 @@ groups=(
 	"vram-size=1M,vram-hidden-size=32M,gart-size=32M,preemption=on: stall_split_preempt stall_queue"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000: client_memory"
 	"preemption=on,x-render-delay-us=1000000: destroy_scaling"
-	"vram-size=4M,vram-hidden-size=256M: many_objects"
+	"vram-size=4M,vram-hidden-size=256M: many_objects kill_submit"
 	"outputs=1: flip_rate dumb_write dumb_cycle screen_update vblank_jitter"
 )
 # Whom the display's rows are compared with, in the guest of those.

@@ -63,6 +63,8 @@ struct client {
 
 void bench_open(void);
 void bench_close(void);
+/* The child has the parent's device. */
+void client_fork(struct client *client, void (*run)(struct client_state *state));
 /* The child opens the device anew: bench.dev and so on are its own. */
 void client_start(struct client *client, void (*run)(struct client_state *state));
 void client_wait_ready(const struct client *client);
@@ -113,6 +115,8 @@ void bench_residency_cycle(void);
 void bench_vm_fill(void);
 /* limits.c */
 void bench_client_memory(void);
+/* kill.c */
+void bench_kill_submit(void);
 /* display.c */
 void bench_flip_rate(void);
 void bench_dumb_write(void);

@@ -36,7 +36,7 @@ void bench_close(void)
 	tessera_device_del(bench.dev);
 }
 
-void client_start(struct client *client, void (*run)(struct client_state *state))
+void client_fork(struct client *client, void (*run)(struct client_state *state))
 {
 	client->state = mmap(NULL, sizeof(*client->state), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -48,10 +48,23 @@ void client_start(struct client *client, void (*run)(struct client_state *state)
 	if (client->pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* A client of its own: the parent's file stays open here, and unused. */
-	bench_open();
 	run(client->state);
 	_exit(0);
+}
+
+static void (*run_open)(struct client_state *state);
+
+/* A client of its own: the parent's file stays open here, and unused. */
+static void open_and_run(struct client_state *state)
+{
+	bench_open();
+	run_open(state);
+}
+
+void client_start(struct client *client, void (*run)(struct client_state *state))
+{
+	run_open = run;
+	client_fork(client, open_and_run);
 }
 
 void client_wait_ready(const struct client *client)

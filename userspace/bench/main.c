@@ -45,6 +45,7 @@ static const struct {
 	{ "residency_cycle", bench_residency_cycle },
 	{ "vm_fill", bench_vm_fill },
 	{ "client_memory", bench_client_memory },
+	{ "kill_submit", bench_kill_submit },
 	{ "flip_rate", bench_flip_rate },
 	{ "dumb_write", bench_dumb_write },
 	{ "dumb_cycle", bench_dumb_cycle },
