@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "pci.h"
 #include "puzzle.h"
 #include "stall.h"
@@ -591,6 +592,25 @@ static void suspend_behind_a_queue(void)
 	tsr_close(&dev);
 }
 
+/* the kernel takes back what it can: spare copies of what is in memory, pages of what is not */
+static void memory_is_wanted(void)
+{
+	uint32_t rounds = 0;
+	struct tsr_client a;
+	long swapped = 0;
+
+	tsr_client_start(&a, submit_kept, 0);
+	tsr_client_wait_running(&a);
+	while (!a.state->returned) {
+		swapped += tsr_swap_out_objects();
+		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		rounds++;
+	}
+	tsr_client_join(&a);
+	tap_note("%u times, %ld pages swapped out", rounds, swapped);
+	require(rounds);
+}
+
 /* ---- an element that comes long before its packet ----------------------------------------- */
 
 #define PACKET_PART 400
@@ -787,6 +807,43 @@ static void searches_for_room(void)
 	tsr_close(&dev);
 }
 
+#define INTERRUPTED 1024
+#define ROUNDS 50
+
+/* and a signal ends that between two objects; the next call does the rest */
+static void making_room_can_end(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	const struct itimerval tick = { { 0, 1000 }, { 0, 1000 } }, off = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	uint32_t ctx = tsr_context_new(&dev, 0), parts, rounds = 0;
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	int rc = 0;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < INTERRUPTED; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(seg), 0);
+
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, 1, i);
+	}
+	sigaction(SIGALRM, &action, NULL);
+	while (!rc && rounds++ < ROUNDS) {
+		tsr_evict_set(tsr_bit(seg));
+		tsr_submit_args(&cmd, ctx, &args);
+		setitimer(ITIMER_REAL, &tick, NULL);
+		rc = ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
+		setitimer(ITIMER_REAL, &off, NULL);
+	}
+	require_err(rc, -EINTR);
+	tap_note("interrupted in round %u", rounds);
+	require_ok(tsr_submit_status(&dev, ctx, &cmd, &parts));
+	require_eq(parts, 1);
+	tsr_close(&dev);
+}
+
 /* ---- the device goes -------------------------------------------------------------------- */
 
 static void submit_until_gone(struct tsr_client *client)
@@ -847,9 +904,11 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-34 SPLIT-35 a hang in a middle window", hang_in_the_middle, 0, 0 },
 	{ "SEG-31 suspend between windows", suspend_between_windows, 0, 200 },
 	{ "SEG-31 suspend behind a queue of jobs", suspend_behind_a_queue, 0, 0 },
+	{ "PAGE-7 memory is wanted between windows", memory_is_wanted, 0, 200 },
 	{ "SPLIT-9 SPLIT-33 a packet windows behind its element", packet_behind_its_element, 0, 0 },
 	{ "SPLIT-3 objects move while a submission is planned", moved_while_planning, 0, 0 },
 	{ "SPLIT-2 searches for room are bounded", searches_for_room, 0, 0 },
+	{ "who makes room for many objects can be interrupted", making_room_can_end, 0, 0 },
 	{ "SPLIT-35 unplug between windows", unplug_between_windows, TSR_NO_DEVICE, 0 },
 };
 
