@@ -33,7 +33,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
 #define TESSERA_DEFAULT_SEGMENTS 4
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
-#define TESSERA_STREAM_SHARE     16             /* likewise, of the last */
+#define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* likewise, twice */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
 #define TESSERA_TEXPAGES         1024           /* texture page cache */
 

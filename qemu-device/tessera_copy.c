@@ -97,23 +97,13 @@ typedef struct CopyJob {
 } CopyJob;
 
 /*
- * What fits into the host's caches, both sides of it, and is not the only
- * thing in there, is copied twice as fast inside them as past them.
+ * Inside the host's caches a copy is twice as fast as past them, as long as
+ * both sides of it fit. What hosts say of their last cache is of no help: it
+ * may be the sum of several, and others use it too.
  */
 static bool too_much_for_caches(uint64_t bytes)
 {
-    static gsize limit;
-
-    if (g_once_init_enter(&limit)) {
-        gsize most = TESSERA_STREAM_BYTES;
-
-#ifdef _SC_LEVEL3_CACHE_SIZE
-        most = MAX((long)most,
-                   sysconf(_SC_LEVEL3_CACHE_SIZE) / TESSERA_STREAM_SHARE);
-#endif
-        g_once_init_leave(&limit, most);
-    }
-    return bytes > limit;
+    return bytes > TESSERA_STREAM_COPY_BYTES;
 }
 
 /*
