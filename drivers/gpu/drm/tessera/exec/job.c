@@ -28,7 +28,7 @@
 #include "tessera_trace.h"
 
 /* What a job is taken to cost, with its fences, their dependencies and its owner's struct. */
-#define JOB_COST	1280L
+#define JOB_COST	1536L
 
 /* Jobs whose last reference is gone. */
 struct tessera_release_queue {
