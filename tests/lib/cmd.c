@@ -335,6 +335,9 @@ int tsr_submit_status(struct tsr_device *dev, uint32_t context, const struct tsr
 		require_eq(args.error_offset, 0xffffffffu);
 		require_eq(args.error_index, 0xffffffffu);
 	}
+	/* and what came true is told, although the call itself succeeded */
+	if (status == -ENOSPC)
+		require(args.error_offset != 0xffffffffu && args.error_index != 0xffffffffu);
 	if (parts)
 		*parts = args.num_parts;
 	return status;
