@@ -263,6 +263,40 @@ static void unmappable_memory_reads_as_zero(void)
 	tsr_close(&dev);
 }
 
+#define MADE (tap_slow() ? 1000 : 5000)
+
+static void make_and_close(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+
+	for (uint32_t i = 0; i < MADE; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cpu);
+
+		tsr_bo_free(&dev, &bo);
+	}
+	client->state->ready = true;
+	tsr_close(&dev);
+}
+
+/* those who go through all objects meet them when they are complete, and not before */
+static void met_while_made(void)
+{
+	struct tsr_client clients[2];
+	uint32_t rounds = 0;
+
+	for (int i = 0; i < 2; i++)
+		tsr_client_start(&clients[i], make_and_close, 0);
+	while (!clients[0].state->ready || !clients[1].state->ready) {
+		free(tsr_debugfs_read("allocations"));
+		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		rounds++;
+	}
+	for (int i = 0; i < 2; i++)
+		tsr_client_join(&clients[i]);
+	tap_note("looked through %u times", rounds);
+	require(rounds);
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
@@ -270,6 +304,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
 	{ "DESTROY-5 parts behind destroyed objects", parts_behind_the_dying, 0, 0 },
 	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
+	{ "objects are met when they are complete", met_while_made, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
