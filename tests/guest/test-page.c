@@ -540,6 +540,61 @@ static void overlapping_moves(void)
 	tsr_close(&dev);
 }
 
+#define PACKET_MOVES MiB(16) /* where no page list, which covers less, limits it */
+
+/* the same with more than one packet may move, so that none comes near the time of a hang */
+static void packets_are_bounded(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint64_t unit = seg->size / 8, moved = 0, most = 0;
+	uint32_t ctx = tsr_context_new(&dev, 0), last, words[2];
+	struct tsr_bo a = tsr_bo_new(&dev, unit, tsr_bit(seg), 0);
+	struct tsr_bo b = tsr_bo_new(&dev, 6 * unit, tsr_bit(seg), 0);
+	struct tsr_bo a2 = tsr_bo_new(&dev, unit, tsr_bit(seg), 0);
+	struct tsr_bo c = tsr_bo_new(&dev, 2 * unit, tsr_bit(seg), 0);
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	require(b.size > PACKET_MOVES);
+	last = (uint32_t)(b.size / 4) - 1;
+	tsr_gpu_touch(&dev, ctx, &a);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 33);
+	tsr_cmd_fill(&cmd, 0, last, 1, 34);
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_gpu_touch(&dev, ctx, &a2);
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
+	tsr_trace_start("paging_op", NULL);
+	tsr_submit_done(&dev, ctx, &cmd);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		uint64_t size = tsr_event_u64(ev, "size");
+
+		if (!tsr_event_is(ev, "kind", "transfer") || tsr_event_u64(ev, "src") != seg->id ||
+		    tsr_event_u64(ev, "dst") != seg->id)
+			continue;
+		moved += size;
+		most = size > most ? size : most;
+	}
+	tap_note("%llu bytes moved, %llu by one packet", (unsigned long long)moved,
+		 (unsigned long long)most);
+	require_eq(moved, b.size);
+	require(most <= PACKET_MOVES);
+	tsr_gpu_read(&dev, ctx, &b, 0, 1, &words[0]);
+	tsr_gpu_read(&dev, ctx, &b, last, 1, &words[1]);
+	require_eq(words[0], 33);
+	require_eq(words[1], 34);
+	tsr_close(&dev);
+}
+
 /*
  * The same object, mapped and touched before: the pointer shows its bytes at the new place, what
  * the CPU writes is what the GPU reads there, and the other way round.
@@ -713,6 +768,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-10 a busy object is moved when it is idle", busy_objects_are_moved_when_idle, 0,
 	  0 },
 	{ "PAGE-13 a move that overlaps itself", overlapping_moves, 0, 0 },
+	{ "PAGE-4 PAGE-13 packets are bounded", packets_are_bounded, 0, 0 },
 	{ "SWZ-13 PAGE-13 a mapped object moves inside its segment", mapped_object_moves_inside, 0,
 	  0 },
 	{ "PAGE-9 DESTROY-1 the range of a busy object that was destroyed", ranges_of_the_destroyed,
