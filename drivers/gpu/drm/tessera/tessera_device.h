@@ -248,6 +248,8 @@ struct tessera_device {
 	u32 split_cut_cost_kib;
 	/** @group_timeouts: debugfs: job timeouts for which parts may have an engine; 0: no limit */
 	u32 group_timeouts;
+	/** @demand_window_ms: debugfs: for how long who has used memory competes for it */
+	u32 demand_window_ms;
 	/** @gates: order between submissions in parts and all others */
 	struct tessera_gates *gates;
 	/** @value_pages: values of monitored fences */

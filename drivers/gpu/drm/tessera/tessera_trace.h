@@ -275,6 +275,29 @@ TRACE_EVENT(tessera_reclaim,
 	    TP_printk("bo=%u lost=%u", __entry->bo, __entry->lost)
 );
 
+DECLARE_EVENT_CLASS(tessera_gate,
+		    TP_PROTO(u32 engine, u32 client, bool group),
+		    TP_ARGS(engine, client, group),
+		    TP_STRUCT__entry(__field(u32, engine)
+				     __field(u32, client)
+				     __field(bool, group)),
+		    TP_fast_assign(__entry->engine = engine;
+				   __entry->client = client;
+				   __entry->group = group;),
+		    TP_printk("engine=%u client=%u group=%u", __entry->engine, __entry->client,
+			      __entry->group)
+);
+
+/* A submission, in parts if it is a group, waits for those who have the engine. */
+DEFINE_EVENT(tessera_gate, tessera_gate_wait,
+	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
+);
+
+/* One is armed now, of those that wait or not. */
+DEFINE_EVENT(tessera_gate, tessera_gate_pass,
+	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
+);
+
 /* A job was written to the ring. */
 TRACE_EVENT(tessera_job_run,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),

@@ -31,7 +31,7 @@
 #include "segments/account.h"
 #include "tessera_device.h"
 
-/* A payer that used or asked for memory this recently competes for it. */
+/* A payer that used or asked for memory this recently competes for it; debugfs may change that. */
 #define DEMAND_WINDOW_MS	2000
 
 /* Parts of the machine's memory that one payer, and all, may keep from being swapped out. */
@@ -54,6 +54,7 @@ int tessera_account_init(struct tessera_device *tdev)
 		return -ENOMEM;
 
 	INIT_LIST_HEAD(&clients->payers);
+	tdev->demand_window_ms = DEMAND_WINDOW_MS;
 	ret = drmm_mutex_init(&tdev->drm, &clients->lock);
 	if (ret)
 		return ret;
@@ -390,9 +391,10 @@ u64 tessera_account_used(struct tessera_account *account, u32 seg_index)
 }
 
 /* Demand lapses by itself; nobody counts on it between two looks. */
-static void expire_locked(struct tessera_clients *clients, u32 seg_index)
+static void expire_locked(struct tessera_device *tdev, u32 seg_index)
 {
-	u64 window = msecs_to_jiffies(DEMAND_WINDOW_MS);
+	u64 window = msecs_to_jiffies(READ_ONCE(tdev->demand_window_ms));
+	struct tessera_clients *clients = tdev->clients;
 	u64 now = get_jiffies_64();
 	struct tessera_payer *payer;
 
@@ -413,7 +415,7 @@ void tessera_account_expire(struct tessera_device *tdev, u32 seg_index)
 	struct tessera_clients *clients = tdev->clients;
 
 	mutex_lock(&clients->lock);
-	expire_locked(clients, seg_index);
+	expire_locked(tdev, seg_index);
 	mutex_unlock(&clients->lock);
 }
 
@@ -532,7 +534,7 @@ int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
 
 		mutex_lock(&clients->lock);
 		if (room >= clients->num_payers) {
-			expire_locked(clients, seg_index);
+			expire_locked(tdev, seg_index);
 			*num = fill_views_locked(clients, seg_index, *views, room);
 			mutex_unlock(&clients->lock);
 			return 0;

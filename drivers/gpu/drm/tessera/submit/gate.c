@@ -40,6 +40,7 @@
 #include "segments/account.h"
 #include "submit/gate.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /*
  * Jobs of one client that a group, and who comes behind it, may have to wait for. The ring takes two
@@ -235,6 +236,7 @@ static void gate_add_locked(struct tessera_gate *gate, struct gate_waiter *waite
 	list_add_tail(&waiter->node, &gate->waiters);
 	gate->groups += waiter->closes;
 	waiter->payer->gate_groups[gate->engine] += waiter->closes;
+	trace_tessera_gate_wait(gate->engine, waiter->payer->id, waiter->closes);
 }
 
 static void gate_remove_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
@@ -316,6 +318,7 @@ static bool gate_admit_locked(struct tessera_gate *gate, struct gate_waiter *wai
 		gate_count_locked(gate, waiter->payer);
 	}
 	waiter->payer->gate_turn[gate->engine] = ++gate->turn;
+	trace_tessera_gate_pass(gate->engine, waiter->payer->id, waiter->closes);
 
 	return true;
 }
