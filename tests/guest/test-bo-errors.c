@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "tsr.h"
 
 struct state {
@@ -457,18 +458,16 @@ static void bad_ioctls(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint8_t arg[256] = { 0 };
+	bool known[0x60] = { 0 };
 
-	for (unsigned int nr = DRM_TESSERA_SUBMIT + 1; nr < 0x40; nr++) {
-		bool gap = nr == 0x1a ||
-			   (nr > DRM_TESSERA_CONTEXT_STATUS && nr < 0x20 &&
-			    nr != DRM_TESSERA_FENCE_CREATE && nr != DRM_TESSERA_FENCE_DESTROY &&
-			    nr != DRM_TESSERA_FENCE_SIGNAL);
-
-		if (nr >= DRM_TESSERA_LOCK && nr <= DRM_TESSERA_BUDGET && !gap)
-			continue;
-		require_err(tsr_ioctl(dev.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint8_t[64]), arg),
-			    -EINVAL);
-	}
+#define KNOWN(name, number) known[DRM_TESSERA_##name] = true;
+	TSR_ABI_NUMBERS(KNOWN)
+#undef KNOWN
+	for (unsigned int nr = 0; nr < ARRAY_SIZE(known); nr++)
+		if (!known[nr])
+			require_err(tsr_ioctl(dev.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint8_t[64]),
+					      arg),
+				    -EINVAL);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_BO_CREATE, (void *)8), -EFAULT);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_BO_INFO, (void *)8), -EFAULT);

@@ -100,6 +100,8 @@ enum drm_tessera_ioctl_id {
 	DRM_TESSERA_EVICT = 0x25,
 	/** @DRM_TESSERA_BUDGET: how much of segments can be counted on, now and in future */
 	DRM_TESSERA_BUDGET = 0x26,
+	/** @DRM_TESSERA_IOCTL_LAST: the highest of these */
+	DRM_TESSERA_IOCTL_LAST = DRM_TESSERA_BUDGET,
 };
 
 /**
