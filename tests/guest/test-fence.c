@@ -295,20 +295,33 @@ static void bad_access_is_an_error(void)
 static void sync_file_and_early_close(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), sync;
-	struct tsr_busy busy;
-	struct pollfd pfd = { .events = POLLIN };
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct pollfd pfds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct tsr_stuck stuck = tsr_stuck_start(&dev, ctx);
+	struct tsr_cmd cmd;
 
-	tsr_busy_start(&dev, ctx, &busy, 200);
-	sync = busy.sync;
-	pfd.fd = tsr_syncobj_export(&dev, sync);
-	require(poll(&pfd, 1, 0) >= 0);
-	tsr_context_free(&dev, ctx); /* what was submitted still runs */
-	require_ok(__tsr_bo_close(dev.fd, busy.bo.handle));
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+	tsr_cmd_fini(&cmd);
+	pfds[0].fd = tsr_syncobj_export(&dev, stuck.sync);
+	pfds[1].fd = tsr_syncobj_export(&dev, sync);
+	tsr_context_free(&dev, ctx); /* drops nothing */
+	require_ok(__tsr_bo_close(dev.fd, bo.handle));
 	tsr_syncobj_free(&dev, sync);
+	tsr_syncobj_free(&dev, stuck.sync);
+	require_eq(poll(pfds, 2, 0), 0);
 	tsr_close(&dev);
-	require_eq(poll(&pfd, 1, 20000), 1);
-	close(pfd.fd);
+	/* what has begun goes on, what has not is dropped */
+	require_eq(poll(&pfds[0], 1, 0), 0);
+	tsr_engine_let_go();
+	require_eq(poll(&pfds[0], 1, -1), 1);
+	require_ok(tsr_sync_file_status(pfds[0].fd));
+	require_err(tsr_sync_file_status(pfds[1].fd), -ECANCELED);
+	for (uint32_t i = 0; i < ARRAY_SIZE(pfds); i++)
+		close(pfds[i].fd);
 }
 
 /* contexts are queues: their jobs start and end in order */

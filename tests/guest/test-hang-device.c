@@ -28,7 +28,7 @@ static void first_job_hangs(void)
 	struct tsr_trace trace;
 	uint64_t start = tap_now_ns();
 
-	require_ok(tsr_debugfs_write("job_timeout_ms", "700"));
+	tsr_knob("job_timeout_ms", "700");
 	tsr_bo_map(&dev, &a);
 	tsr_bo_map(&dev, &b);
 	for (int i = 0; i < 4; i++)
@@ -43,7 +43,7 @@ static void first_job_hangs(void)
 
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -ETIME);
 	/* what is behind it is slow on a busy machine, but does not hang */
-	require_ok(tsr_debugfs_write("job_timeout_ms", "60000"));
+	tsr_knob("job_timeout_ms", "60000");
 	require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
 	/* the other context loses nothing */
 	require_eq(tsr_syncobj_status(&dev, sync[2]), 0);

@@ -60,18 +60,18 @@ static void forced_by_debugfs(void)
 		tsr_cmd_fill(&cmd, 0, i, 1, i);
 	}
 	for (int i = 0; i < 3; i++) {
-		require_ok(tsr_debugfs_write("force_split", modes[i]));
+		tsr_knob("force_split", modes[i]);
 		require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts[i]), 0);
 	}
 	tap_note("parts: %u, %u, %u", parts[0], parts[1], parts[2]);
 	require_eq(parts[0], 1);
 	require_eq(parts[1], 40);
 	require(parts[2] > 1 && parts[2] < 40);
-	require_ok(tsr_debugfs_write("force_split", "1"));
+	tsr_knob("force_split", "1");
 	plan.jobs = few(20);
 	wl_client(&plan);
 	require(plan.progress->parts > 2 * plan.progress->jobs);
-	require_ok(tsr_debugfs_write("force_split", "0"));
+	tsr_knob("force_split", "0");
 	tsr_close(&dev);
 }
 

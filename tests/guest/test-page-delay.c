@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel wants memory while paging is under way: each paging job takes the device 300 ms
+ * The kernel wants memory while paging is under way: each paging job takes the device 100 ms
  * (test-page-delay.args), in which it may not lose the pages it reads or writes.
  */
 #include <stdlib.h>

@@ -68,9 +68,9 @@ static struct tsr_bo movable(struct tsr_device *dev, uint64_t size)
 
 static void in_parts(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t value)
 {
-	require_ok(tsr_debugfs_write("force_split", "1"));
+	tsr_knob("force_split", "1");
 	tsr_gpu_fill(dev, ctx, bo, value);
-	require_ok(tsr_debugfs_write("force_split", "0"));
+	tsr_knob("force_split", "0");
 }
 
 /* one time round: memory, attached, aperture, system, aperture, detached, memory */
@@ -116,10 +116,8 @@ static void attached_round(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *
 
 static void need_vgem(void)
 {
-	int vgem = tsr_vgem_open();
+	int vgem = tsr_vgem_need();
 
-	if (vgem < 0)
-		tap_skip("no vgem");
 	close(vgem);
 }
 
@@ -403,7 +401,7 @@ static void attached_in_the_middle(void)
 		tsr_bo_map(&dev, &bos[i]);
 	}
 	storm->dmabuf = tsr_export(&dev, &bos[0]);
-	require_ok(tsr_debugfs_write("force_split", "1"));
+	tsr_knob("force_split", "1");
 	pid = tap_fork(attach_and_detach, NULL);
 	for (uint32_t round = 0; round < rounds; round++) {
 		attached = storm->attached;
@@ -415,7 +413,7 @@ static void attached_in_the_middle(void)
 	}
 	storm->stop = true;
 	tap_join(pid);
-	require_ok(tsr_debugfs_write("force_split", "0"));
+	tsr_knob("force_split", "0");
 	tap_note("attached %u times", storm->attached);
 	tsr_close(&dev);
 }
@@ -462,15 +460,13 @@ static void beside_a_storm(void)
 /* pages that others keep from coming are not waited for as long as that takes */
 static void others_are_in_the_way(void)
 {
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), theirs;
 	uint32_t set = tsr_bit(tsr_seg_visible(&dev)) | tsr_bit(tsr_seg_gart(&dev));
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), set, DRM_TESSERA_BO_CPU_ACCESS);
 	int vgem = tsr_vgem_open(), dmabuf = tsr_export(&dev, &bo), fence, timeline;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	timeline = tsr_sw_sync_open(&fence);
 	if (timeline < 0)
 		fence = tsr_foreign_fence(foreign);

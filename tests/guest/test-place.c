@@ -9,13 +9,6 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-static void knob(const char *name, const char *value)
-{
-	int rc = tsr_debugfs_write(name, value);
-
-	require_msg(!rc, "%s: %s", name, strerror(-rc));
-}
-
 /* eviction to an aperture of the set: mapped, then transferred; else to the pages */
 static void eviction_targets(void)
 {
@@ -125,14 +118,14 @@ static void eviction_aperture_is_full(void)
 	for (uint32_t split = 0; split < 2; split++) {
 		tsr_evict_set(tsr_bit(gart));
 		make_pairs(&dev, ctx, bos, 0x30);
-		knob("force_split", split ? "1" : "0");
+		tsr_knob("force_split", split ? "1" : "0");
 		tsr_cmd_init(&cmd);
 		tsr_cmd_bind_buffer(&cmd, 0, &filler, true);
 		tsr_cmd_fill(&cmd, 0, 0, 16, 3 + split);
 		tsr_cmd_bind_buffer(&cmd, 1, &all, true);
 		tsr_cmd_fill(&cmd, 1, (uint32_t)(all.size / 4) - 16, 16, 5 + split);
 		tsr_submit_done(&dev, ctx, &cmd);
-		knob("force_split", "0");
+		tsr_knob("force_split", "0");
 		tsr_cmd_fini(&cmd);
 		check_pairs(&dev, bos, 0, 0x30);
 		tsr_gpu_read(&dev, ctx, &filler, 15, 2, words);
@@ -175,7 +168,7 @@ static void written_leaves_read_only_aperture(void)
 		require_eq(tsr_bo_info(&dev, &bo).segment, ro->id);
 
 		/* read by the first part already, written by the second */
-		knob("force_split", split ? "1" : "0");
+		tsr_knob("force_split", split ? "1" : "0");
 		tsr_cmd_init(&cmd);
 		tsr_cmd_group_begin(&cmd);
 		tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
@@ -185,7 +178,7 @@ static void written_leaves_read_only_aperture(void)
 		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 		tsr_cmd_fill(&cmd, 0, 0, 16, 0xf111);
 		tsr_submit_done(&dev, ctx, &cmd);
-		knob("force_split", "0");
+		tsr_knob("force_split", "0");
 		tsr_cmd_fini(&cmd);
 		require_eq(tsr_bo_info(&dev, &bo).segment, gart->id);
 		tsr_words_check(words, 16, 0xf111);

@@ -10,6 +10,7 @@
 
 #include "foreign.h"
 #include "held.h"
+#include "host.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
@@ -139,29 +140,42 @@ static void bad_mappings(void)
 	tsr_close(&dev);
 }
 
+static void sync_dmabuf(void *arg)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
+	int *dmabuf = arg;
+
+	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
+	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+}
+
+static void poll_dmabuf(void *arg)
+{
+	int *dmabuf = arg;
+	struct pollfd pollfd = { .fd = *dmabuf, .events = POLLIN };
+
+	require_eq(poll(&pollfd, 1, -1), 1);
+}
+
 /* DMA_BUF_IOCTL_SYNC and poll() wait for the GPU */
 static void cpu_access_waits(void)
 {
+	void (*const calls[])(void *arg) = { sync_dmabuf, poll_dmabuf };
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
-	struct pollfd pollfd = { .events = POLLIN };
-	struct tsr_busy busy;
-	int dmabuf;
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	int dmabuf = tsr_export(&dev, &bo);
 
-	tsr_busy_start(&dev, ctx, &busy, 300);
-	dmabuf = tsr_export(&dev, &busy.bo);
-	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
-	require_ok(__tsr_bo_wait(dev.fd, busy.bo.handle, 0, 0));
-	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
-	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
-	tsr_busy_end(&dev, &busy);
+	for (uint32_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct tsr_stuck stuck = tsr_stuck_start(&dev, ctx);
 
-	tsr_busy_start(&dev, ctx, &busy, 300);
-	pollfd.fd = tsr_export(&dev, &busy.bo);
-	require_eq(poll(&pollfd, 1, -1), 1);
-	require_ok(__tsr_bo_wait(dev.fd, busy.bo.handle, 0, 0));
-	tsr_busy_end(&dev, &busy);
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+		require(!tsr_stuck_during(calls[i], &dmabuf));
+		require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, 0));
+		tsr_stuck_end(&stuck);
+	}
+	close(dmabuf);
 	tsr_close(&dev);
 }
 

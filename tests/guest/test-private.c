@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "resident.h"
 #include "vm.h"
 
@@ -565,20 +566,37 @@ static void lives_and_dies(void)
 	}
 }
 
+struct unmapping {
+	struct stage *s;
+	struct tsr_bo *first, *last;
+	struct tsr_cmd *fill_other;
+};
+
+static void unmap_and_fill_other(void *arg)
+{
+	struct unmapping *u = arg;
+	struct drm_tessera_vm_bind_op ops[] = {
+		{ .op = DRM_TESSERA_VM_BIND_MAP, .address = AT + MiB(16), .range = MiB(1) },
+		{ .op = DRM_TESSERA_VM_BIND_UNMAP, .address = AT, .range = MiB(4) },
+	};
+
+	tsr_bo_free(&u->s->dev, u->last);
+	ops[0].handle = u->first->handle;
+	require_ok(__tsr_vm_bind(u->s->dev.fd, u->s->vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_submit_done(&u->s->dev, u->s->vm.patched, u->fill_other);
+}
+
 /*
  * DESTROY-7: what only its mapping keeps, beside others of the VM, and is unmapped, is there for the jobs of before,
  * and for nobody else until they are done
  */
 static void unmapped_last(void)
 {
-	struct drm_tessera_vm_bind_op ops[] = {
-		{ .op = DRM_TESSERA_VM_BIND_MAP, .address = AT + MiB(16), .range = MiB(1) },
-		{ .op = DRM_TESSERA_VM_BIND_UNMAP, .address = AT, .range = MiB(4) },
-	};
 	struct tsr_bo first, last, other;
 	uint32_t sync, words[16];
-	struct tsr_busy busy;
-	struct tsr_cmd cmd;
+	struct unmapping unmapping;
+	struct tsr_cmd cmd, fill_other;
+	struct tsr_stuck stuck;
 	struct stage s;
 
 	stage_init(&s);
@@ -593,19 +611,21 @@ static void unmapped_last(void)
 	tsr_cmd_bind_address(&cmd, 0, AT, last.size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(last.size / 4), 0x77);
 	memcpy(s.vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_cmd_init(&fill_other);
+	tsr_cmd_bind_buffer(&fill_other, 0, &other, true);
+	tsr_cmd_fill(&fill_other, 0, 0, (uint32_t)(other.size / 4), 0x11);
 	/* another's job is in the ring when this one gets there */
-	tsr_busy_start(&s.dev, s.vm.patched, &busy, 300);
-	require_ok(__tsr_submit_vm(&s.dev, s.vm.context, s.vm.at, tsr_cmd_bytes(&cmd), busy.sync,
+	stuck = tsr_stuck_start(&s.dev, s.vm.patched);
+	require_ok(__tsr_submit_vm(&s.dev, s.vm.context, s.vm.at, tsr_cmd_bytes(&cmd), stuck.sync,
 				   sync));
-	tsr_bo_free(&s.dev, &last);
-	ops[0].handle = first.handle;
-	require_ok(__tsr_vm_bind(s.dev.fd, s.vm.id, ops, ARRAY_SIZE(ops), 0, 0));
-	tsr_gpu_fill(&s.dev, s.vm.patched, &other, 0x11);
+	unmapping = (struct unmapping){ &s, &first, &last, &fill_other };
+	require(!tsr_stuck_during(unmap_and_fill_other, &unmapping));
 	require_ok(tsr_syncobj_status(&s.dev, sync));
 	tsr_gpu_read(&s.dev, s.vm.patched, &other, other.size / 8, 16, words);
 	tsr_words_check(words, 16, 0x11);
-	tsr_busy_end(&s.dev, &busy);
+	tsr_stuck_end(&stuck);
 	tsr_cmd_fini(&cmd);
+	tsr_cmd_fini(&fill_other);
 	stage_fini(&s);
 }
 

@@ -11,6 +11,7 @@
 #include <linux/dma-buf.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "pci.h"
 #include "stall.h"
 #include "tsr.h"
@@ -80,7 +81,7 @@ static void contents(void)
 	struct tsr_cmd cmd;
 
 	tsr_pci_can_reset();
-	require_ok(tsr_debugfs_write("keep_system_copy", "1"));
+	tsr_knob("keep_system_copy", "1");
 	tsr_bo_map(&dev, &texture);
 	tsr_pattern_write(&texture, 1);
 	tsr_bo_map(&dev, &away);
@@ -131,24 +132,31 @@ static void jobs_end(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
-	struct tsr_busy busy;
+	struct tsr_cmd cmd;
 	int status;
 
 	tsr_pci_can_reset();
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
 	for (int round = 0; round < 3; round++) {
-		tsr_busy_start(&dev, ctx, &busy, 2000);
-		tsr_submit(&dev, ctx, &busy.cmd, 0, sync);
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+		struct tsr_stuck stuck = tsr_stuck_start(&dev, ctx);
+
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+		tsr_submit(&dev, ctx, &cmd, 0, sync);
 		tsr_pci_reset();
 		status = tsr_syncobj_status(&dev, sync);
 		require_msg(status == -ECANCELED || status == -EIO, "status %d", status);
-		status = tsr_syncobj_status(&dev, busy.sync);
+		status = tsr_syncobj_status(&dev, stuck.sync);
 		require_msg(status == -ECANCELED, "status %d", status);
-		tsr_bo_wait(&dev, &busy.bo);
-		tsr_bo_free(&dev, &busy.bo);
+		tsr_syncobj_free(&dev, stuck.sync);
+		tsr_bo_wait(&dev, &bo);
+		tsr_bo_free(&dev, &bo);
 		tsr_context_free(&dev, ctx);
 		ctx = tsr_context_new(&dev, 0);
 		new_work_runs(&other);
 	}
+	tsr_cmd_fini(&cmd);
 	tsr_close(&other);
 	tsr_close(&dev);
 }
@@ -225,10 +233,8 @@ static void others_go_on(void)
 		tsr_bo_map(&dev, &bos[i]);
 	}
 	do {
-		struct tsr_foreign *foreign = tsr_foreign_open();
+		struct tsr_foreign *foreign = tsr_foreign_need();
 
-		if (!foreign)
-			tap_skip("no vgem");
 		ctx = tsr_context_new(&dev, 0);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			tsr_gpu_fill(&dev, ctx, &bos[i], 10 * rounds + i);
@@ -267,11 +273,9 @@ static void leaving(void)
 	struct tsr_bo bo =
 		tsr_bo_new(&dev, KiB(64), tsr_bit(hidden) | tsr_bit(tsr_seg_gart(&dev)), cpu);
 	struct tsr_bo all = tsr_bo_new(&dev, hidden->size, tsr_bit(hidden), 0);
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	struct tsr_cmd cmd;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	tsr_pci_can_reset();
 	tsr_gpu_fill(&dev, ctx, &bo, 8);
 	require_eq(tsr_bo_info(&dev, &bo).segment, hidden->id);
@@ -318,11 +322,9 @@ static void submit_without_room(struct tsr_client *client)
 static void without_room(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	struct tsr_client client;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	tsr_pci_can_reset();
 	fence = tsr_foreign_fence(foreign);
 	tsr_client_start(&client, submit_without_room, 0);

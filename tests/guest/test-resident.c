@@ -11,9 +11,7 @@
 
 #include "foreign.h"
 #include "resident.h"
-
-/* until an idle client's share is lent, as documented */
-#define DEMAND_MS 2000
+#include "stall.h"
 
 struct stage {
 	struct tsr_device dev;
@@ -252,14 +250,12 @@ static void trim_is_enough(void)
 static void room_of_the_dying(void)
 {
 	struct stage s = stage_open();
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	uint32_t ready = tsr_syncobj_new(&s.dev);
 	struct tsr_bo old = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
 	struct tsr_cmd cmd;
 	int fence;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	fence = tsr_foreign_fence(foreign);
 	tsr_syncobj_import(&s.dev, ready, fence);
 	tsr_cmd_init(&cmd);
@@ -306,15 +302,13 @@ static void which_failed(void)
 static void paging_fence(void)
 {
 	struct stage s = stage_open();
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	uint32_t ready = tsr_syncobj_new(&s.dev), done = tsr_syncobj_new(&s.dev);
 	struct tsr_bo busy = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
 	struct drm_tessera_make_resident out;
 	struct tsr_cmd cmd;
 	int fence;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	fence = tsr_foreign_fence(foreign);
 	tsr_syncobj_import(&s.dev, ready, fence);
 	tsr_cmd_init(&cmd);
@@ -461,6 +455,7 @@ static void share_is_kept(void)
 
 	new_bos(&s, bos, 7, KiB(512)); /* 3.5 of 8 MiB */
 	tsr_make_resident(&s.dev, bos, 7);
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
 	for (int round = 0; round < 40; round++) {
@@ -498,6 +493,7 @@ static void share_shrinks(void)
 	for (uint32_t i = 0; i < 16; i++)
 		fill_key(&s, &bos[i], i + 1);
 	tsr_make_resident(&s.dev, bos, 16);
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
 	do {
@@ -643,7 +639,6 @@ static void idle_list(void)
 {
 	struct stage s = stage_open();
 	struct tsr_bo bos[7];
-	uint64_t until;
 	pid_t pid;
 
 	new_bos(&s, bos, 7, KiB(512));
@@ -652,11 +647,8 @@ static void idle_list(void)
 	tsr_make_resident(&s.dev, bos, 7);
 	share_memory();
 	pid = tap_fork(patched_client, NULL);
-	/* the share lapses at a time, which is what this waits for */
-	until = tap_now_ns() + 30 * DEMAND_MS * 1000000ull;
-	while (bytes_in(&s, bos, 7) && tap_now_ns() < until)
-		usleep(10000);
-	require_eq(bytes_in(&s, bos, 7), 0);
+	tsr_knob("demand_window_ms", "200");
+	tsr_wait_for(!bytes_in(&s, bos, 7));
 	require_ok(__tsr_bring_back(&s.dev, NULL));
 	require_eq(bytes_in(&s, bos, 7), 7 * KiB(512));
 	shared->stop = true;
@@ -702,7 +694,7 @@ static void bystander_goes_on(void)
 {
 	struct making making = { .s = stage_open() };
 	struct stage *s = &making.s;
-	struct tsr_foreign *foreign = tsr_foreign_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
 	uint32_t ready = tsr_syncobj_new(&s->dev), done = tsr_syncobj_new(&s->dev);
 	struct tsr_bo busy = new_bo(s, MiB(2));
 	struct tsr_cmd cmd;
@@ -710,8 +702,6 @@ static void bystander_goes_on(void)
 	int fence;
 	pid_t pid;
 
-	if (!foreign)
-		tap_skip("no vgem");
 	tsr_job_timeout("30000");
 	tsr_gpu_touch(&s->dev, s->ctx, &busy); /* 0 to 2 */
 	share_memory();

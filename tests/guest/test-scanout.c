@@ -52,9 +52,9 @@ static void it_stays(void)
 		}
 		for (uint32_t i = 0; i < 16; i++)
 			require_ok(__tsr_bo_close(kms.dev.fd, bos[i].handle));
-		require_ok(tsr_debugfs_write("force_split", "1"));
+		tsr_knob("force_split", "1");
 		tsr_gpu_touch(&kms.dev, ctx, &fb.bo);
-		require_ok(tsr_debugfs_write("force_split", "0"));
+		tsr_knob("force_split", "0");
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment_offset, at.segment_offset);
 	}
@@ -78,11 +78,9 @@ static void others_wait(void)
 	struct tsr_show show;
 	struct drm_mode_modeinfo mode;
 	struct tsr_atomic req = { .num = 0 };
-	int vgem = tsr_vgem_open(), dmabuf;
+	int vgem = tsr_vgem_need(), dmabuf;
 	uint32_t theirs;
 
-	if (vgem < 0)
-		tap_skip("no vgem");
 	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
 	fb.bo = (struct tsr_bo){ .handle = cmd.handles[0] = dumb.handle, .size = dumb.size };
 	fb.pitch = cmd.pitches[0] = dumb.pitch;
@@ -182,10 +180,8 @@ static void imports_are_not_shown(void)
 	struct drm_mode_fb_cmd2 cmd = { .width = 640,
 					.height = 480,
 					.pixel_format = DRM_FORMAT_XRGB8888 };
-	int vgem = tsr_vgem_open(), dmabuf;
+	int vgem = tsr_vgem_need(), dmabuf;
 
-	if (vgem < 0)
-		tap_skip("no vgem");
 	require_ok(tsr_ioctl(vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
 	cmd.pitches[0] = dumb.pitch;
 	dmabuf = tsr_export_flags(vgem, dumb.handle, DRM_CLOEXEC | DRM_RDWR);

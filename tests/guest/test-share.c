@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 #include "vm.h"
@@ -21,14 +22,16 @@ struct client {
 	volatile uint32_t sleep_us; /* between jobs */
 	volatile uint32_t also_segment; /* keep this one full as well; 0: none */
 	volatile uint32_t files; /* more than one: use as many open files in turn */
-	volatile bool go, stop, ready;
+	volatile bool go, stop, ready, rests;
 	volatile uint64_t used, share, resident, jobs;
 };
 
 static struct client *clients;
 
+/* and nobody's share is lent but where a test has it so */
 static void share_memory(void)
 {
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	clients = mmap(NULL, sizeof(*clients) * MAX_CLIENTS, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	require(clients != MAP_FAILED);
@@ -70,7 +73,8 @@ static void run_client(void *arg)
 		uint32_t i = (uint32_t)(tap_random(&rng) % count);
 		struct tsr_cmd cmd;
 
-		if (!c->go) {
+		c->rests = !c->go;
+		if (c->rests) {
 			usleep(1000);
 			continue;
 		}
@@ -148,7 +152,8 @@ static void run_vm_client(void *arg)
 		struct tsr_cmd cmd;
 		int rc;
 
-		if (!c->go) {
+		c->rests = !c->go;
+		if (c->rests) {
 			usleep(1000);
 			continue;
 		}
@@ -198,9 +203,6 @@ static void stop_client(int n, pid_t pid)
 	tap_join(pid);
 }
 
-/* until an idle client's share is lent, as documented */
-#define DEMAND_MS 2000
-
 /* jobs of each to get what is one's own: it is taken by touching it, not by waiting */
 #define CONVERGE_JOBS 300
 
@@ -213,25 +215,23 @@ static bool had_turns(const uint64_t before[MAX_CLIENTS])
 	return true;
 }
 
-/* how long to wait for what must come about: for what is lent, then for so many turns */
+/* how long to wait for what must come about: for so many turns */
 struct patience {
-	uint64_t lent, before[MAX_CLIENTS];
-	bool late;
+	uint64_t before[MAX_CLIENTS];
 };
 
 static struct patience be_patient(void)
 {
-	return (struct patience){ .lent = tap_now_ns() + DEMAND_MS * 1000000ull };
+	struct patience p;
+
+	for (int i = 0; i < MAX_CLIENTS; i++)
+		p.before[i] = clients[i].jobs;
+	return p;
 }
 
-static bool has_an_end(struct patience *p)
+static bool has_an_end(const struct patience *p)
 {
-	if (p->late)
-		return had_turns(p->before);
-	p->late = tap_now_ns() > p->lent;
-	for (int i = 0; i < MAX_CLIENTS; i++)
-		p->before[i] = clients[i].jobs;
-	return false;
+	return had_turns(p->before);
 }
 
 /* wait until a client uses about as much, @lo to @hi of @of */
@@ -370,8 +370,12 @@ static void idle_share_is_lent(void)
 		require_msg(second > 0.4 && second < 0.6, "second %.2f", second);
 		/* it keeps its memory, but has nothing to do with it */
 		clients[1].go = false;
+		tsr_wait_for(clients[1].rests);
+		tsr_knob("demand_window_ms", "20");
+		usleep(100000);
 		reaches(0, seg->size, 0.97, 1);
 		require(average(0, seg->size, 200) > 0.97);
+		tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	}
 	for (int i = 0; i < 2; i++)
 		stop_client(i, pids[i]);

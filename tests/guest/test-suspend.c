@@ -174,25 +174,33 @@ static void contents_under_load(void)
 	}
 }
 
+#define QUEUED 64
+
 static void jobs_run_after_resume(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), last = tsr_syncobj_new(&dev);
 	struct tsr_bo bo =
 		tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo busy = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct tsr_cmd cmd;
 
 	tsr_bo_map(&dev, &bo);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
+	for (uint32_t i = 0; i < 20; i++)
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(busy.size / 4), i);
 	for (uint32_t round = 1; round <= 3; round++) {
-		struct tsr_busy busy;
-
 		tsr_pattern_write(&bo, round);
-		tsr_busy_start(&dev, ctx, &busy, 50);
+		for (uint32_t i = 0; i < QUEUED; i++)
+			tsr_submit(&dev, ctx, &cmd, 0, last);
 		tsr_suspend_devices();
-		tsr_busy_end(&dev, &busy);
+		require_ok(tsr_syncobj_status(&dev, last));
 		tsr_pattern_check(&bo, round);
 		tsr_gpu_fill(&dev, ctx, &bo, round);
 		tsr_words_check(bo.map, bo.size / 4, round);
 	}
+	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
 

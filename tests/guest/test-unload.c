@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "stall.h"
 #include "tsr.h"
 
@@ -147,7 +148,6 @@ static void unbind_under_load(void)
 	struct drm_tessera_submit args;
 	struct drm_tessera_bo_create create = { .size = 4096,
 						.supported = tsr_bit(tsr_seg_gart(&dev)) };
-	struct tsr_busy busy;
 	struct tsr_cmd cmd;
 	uint32_t sync;
 	char name[NAME_MAX + 1];
@@ -158,7 +158,7 @@ static void unbind_under_load(void)
 	map = tsr_bo_map(&dev, &vram);
 	tsr_bo_map(&dev, &gart);
 	require_eq(map[0], 7);
-	tsr_busy_start(&dev, ctx, &busy, 500);
+	tsr_stuck_start(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &gart, true);
 	tsr_cmd_fill(&cmd, 0, 0, 16, 9);
@@ -190,18 +190,27 @@ static void fences_of_a_lost_device(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_busy busy;
-	int fd, status;
+	uint32_t behind = tsr_syncobj_new(&dev);
+	struct tsr_stuck stuck;
+	struct tsr_cmd cmd;
+	int fds[2], status;
 	char name[NAME_MAX + 1];
 
-	tsr_busy_start(&dev, ctx, &busy, 600);
-	fd = tsr_syncobj_export(&dev, busy.sync);
+	stuck = tsr_stuck_start(&dev, ctx);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(&dev, ctx, &cmd, 0, behind);
+	tsr_cmd_fini(&cmd);
+	fds[0] = tsr_syncobj_export(&dev, stuck.sync);
+	fds[1] = tsr_syncobj_export(&dev, behind);
 	bound_device(name, sizeof(name));
 	bind_to(name, false);
-	status = tsr_sync_file_status(fd);
-	tap_note("fence status %d", status);
-	require(status == 0 || status == -ENODEV || status == -ECANCELED);
-	close(fd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		status = tsr_sync_file_status(fds[i]);
+		tap_note("fence status %d", status);
+		require(status == -ENODEV || status == -ECANCELED);
+		close(fds[i]);
+	}
 	tsr_close(&dev);
 	bind_to(name, true);
 	work();
@@ -226,9 +235,8 @@ static void killed_client(void)
 	for (int i = 0; i < 5; i++) {
 		struct tsr_device dev = tsr_open();
 		uint32_t ctx = tsr_context_new(&dev, 0);
-		struct tsr_busy busy;
 
-		tsr_busy_start(&dev, ctx, &busy, 50);
+		tsr_stuck_start(&dev, ctx);
 		close(dev.fd);
 		unload_soon();
 		require_ok(load());

@@ -11,6 +11,7 @@
 #include "foreign.h"
 #include "held.h"
 #include "resident.h"
+#include "stall.h"
 #include "vm.h"
 
 #define AT 0x100000000ull
@@ -325,10 +326,10 @@ static void too_much(void)
 		tsr_make_resident(&dev, &bos[i], 1);
 		tsr_vm_fill(&vm, AT + KiB(512) * i, KiB(512), i);
 	}
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	share_memory();
 	pid = tap_fork(neighbour, NULL);
-	while (!shared->listed)
-		usleep(1000);
+	tsr_wait_for(shared->listed);
 	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, sync), -ENOMEM);
 	/* the context is as it was */
 	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
@@ -339,11 +340,10 @@ static void too_much(void)
 		left -= trim;
 		tsr_evict(&dev, &bos[left], trim);
 	}
-	require(left);
+	require_eq(left, ARRAY_SIZE(bos) - 6);
 	for (uint32_t i = 0; i < left; i++)
 		check_at(&vm, &stage, AT + KiB(512) * i, KiB(512), i);
-	if (left < ARRAY_SIZE(bos))
-		require_fault(&vm, AT + KiB(512) * left);
+	require_fault(&vm, AT + KiB(512) * left);
 	shared->stop = true;
 	tap_join(pid);
 	/* and all come back when they are asked for */

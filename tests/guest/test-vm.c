@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "resident.h"
 #include "stall.h"
 #include "vm.h"
@@ -355,36 +356,48 @@ static void many_mappings(void)
 	tsr_close(&dev);
 }
 
+static void evict_visible(void *arg)
+{
+	struct tsr_vm *vm = arg;
+
+	tsr_evict_set(tsr_bit(tsr_seg_visible(vm->dev)));
+}
+
+static void unmap_first(void *arg)
+{
+	struct tsr_vm *vm = arg;
+
+	tsr_vm_unmap(vm->dev, vm->id, AT, MiB(1));
+}
+
 /* a job that is queued when its object is evicted ends first: the bytes it wrote are the object's */
 static void moves_wait_for_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(tsr_seg_visible(&dev)), AT);
+	/* what unmaps the object has to wait, too */
+	void (*const moves[])(void *arg) = { evict_visible, unmap_first };
 	uint32_t *words = malloc(bo.size), sync = tsr_syncobj_new(&dev);
-	struct tsr_busy busy;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), 0x12121212);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_busy_start(&dev, vm.patched, &busy, 200);
-	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
-	tsr_evict_set(tsr_bit(tsr_seg_visible(&dev)));
-	require_ok(tsr_syncobj_status(&dev, sync));
-	tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
-	tsr_words_check(words, bo.size / 4, 0x12121212);
-	/* so does what unmaps it */
-	tsr_gpu_touch(&dev, vm.patched, &bo);
-	tsr_gpu_fill(&dev, vm.patched, &bo, 0);
-	tsr_submit(&dev, vm.patched, &busy.cmd, 0, busy.sync);
-	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
-	tsr_vm_unmap(&dev, vm.id, AT, bo.size);
-	require_ok(tsr_syncobj_status(&dev, sync));
-	tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
-	tsr_words_check(words, bo.size / 4, 0x12121212);
-	tsr_busy_end(&dev, &busy);
+	for (uint32_t i = 0; i < ARRAY_SIZE(moves); i++) {
+		struct tsr_stuck stuck;
+
+		tsr_gpu_touch(&dev, vm.patched, &bo);
+		tsr_gpu_fill(&dev, vm.patched, &bo, 0);
+		stuck = tsr_stuck_start(&dev, vm.patched);
+		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+		tsr_stuck_during(moves[i], &vm);
+		require_ok(tsr_syncobj_status(&dev, sync));
+		tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
+		tsr_words_check(words, bo.size / 4, 0x12121212);
+		tsr_stuck_end(&stuck);
+	}
 	tsr_cmd_fini(&cmd);
 	free(words);
 	tsr_bo_free(&dev, &bo);
@@ -465,6 +478,7 @@ static void faults(void)
 	struct tsr_bo stage = new_stage(&other, KiB(64));
 	struct tsr_bo bo = new_mapped(&other, KiB(64), tsr_bit(tsr_seg_visible(&dev)), AT);
 	uint32_t second = tsr_vm_context_new(&dev, vm.id);
+	struct tsr_stuck stuck;
 	uint32_t sync[3];
 	struct tsr_cmd cmd;
 
@@ -484,18 +498,14 @@ static void faults(void)
 
 	/* what is queued behind one does not run */
 	tsr_vm_renew(&vm);
-	{
-		struct tsr_busy busy;
-
-		tsr_busy_start(&dev, vm.patched, &busy, 100);
-		require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
-		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, sync[1]));
-		require_ok(__tsr_submit_vm(&dev, second, vm.at, 64, 0, sync[2]));
-		require_eq(tsr_syncobj_status(&dev, sync[0]), -EFAULT);
-		require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
-		require_ok(tsr_syncobj_status(&dev, sync[2]));
-		tsr_busy_end(&dev, &busy);
-	}
+	stuck = tsr_stuck_start(&dev, vm.patched);
+	require_ok(__tsr_submit_vm(&dev, vm.context, AT, 64, 0, sync[0]));
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, sync[1]));
+	require_ok(__tsr_submit_vm(&dev, second, vm.at, 64, 0, sync[2]));
+	tsr_stuck_end(&stuck);
+	require_eq(tsr_syncobj_status(&dev, sync[0]), -EFAULT);
+	require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
+	require_ok(tsr_syncobj_status(&dev, sync[2]));
 	for (uint32_t i = 0; i < ARRAY_SIZE(sync); i++)
 		tsr_syncobj_free(&dev, sync[i]);
 	tsr_cmd_fini(&cmd);
@@ -521,18 +531,17 @@ static void syncs(void)
 		.range = bo.size,
 	};
 	uint32_t done = tsr_syncobj_new(&dev), never = tsr_syncobj_new(&dev);
-	struct tsr_busy busy;
+	struct tsr_stuck stuck;
 
 	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, never, 0), -EINVAL);
 	tsr_vm_place(&vm, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x31313131);
-	tsr_busy_start(&dev, vm.patched, &busy, 200);
-	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, busy.sync, done));
+	stuck = tsr_stuck_start(&dev, vm.patched);
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, stuck.sync, done));
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	tsr_stuck_end(&stuck);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
-	/* in order: what it waited for is over */
-	require_eq(__tsr_syncobj_wait(dev.fd, busy.sync, 0, 0), 0);
 	check_at(&vm, &stage, AT, bo.size, 0x31313131);
-	tsr_busy_end(&dev, &busy);
 	tsr_syncobj_free(&dev, done);
 	tsr_syncobj_free(&dev, never);
 	tsr_bo_free(&dev, &bo);

@@ -201,63 +201,72 @@ static void targets_move(void)
 	bench_end(&b);
 }
 
+/* a bench that is lit, another driver's fence, and a target that others see */
+struct beside {
+	struct bench b;
+	struct tsr_show s;
+	struct tsr_foreign *foreign;
+	int held, dmabuf;
+};
+
+static void beside_begin(struct beside *w)
+{
+	w->b = bench_begin();
+	w->s = tsr_show_at(&w->b.primary, 0, 0);
+	w->foreign = tsr_foreign_need();
+	w->dmabuf = tsr_export(&w->b.kms.dev, &w->b.target.bo);
+	w->held = tsr_foreign_fence(w->foreign);
+	light(&w->b);
+}
+
+/* the frame comes when the other driver lets it */
+static void beside_end(struct beside *w, int32_t fence)
+{
+	tsr_foreign_signal(w->foreign, 0);
+	await(fence);
+	same(&w->b, &w->b.target, &w->s, 1);
+	tsr_foreign_close(w->foreign);
+	close(w->dmabuf);
+	close(w->held);
+	bench_end(&w->b);
+}
+
 /* a client makes users of the target wait for the very commit: that does not wait for itself */
 static void behind_itself(void)
 {
-	struct bench b = bench_begin();
-	struct tsr_show s = tsr_show_at(&b.primary, 0, 0);
-	struct tsr_foreign *foreign = tsr_foreign_open();
 	struct tsr_atomic req = {};
-	int held, dmabuf = tsr_export(&b.kms.dev, &b.target.bo);
 	int32_t fence = -1;
+	struct beside w;
+	struct tsr_kms *kms = &w.b.kms;
+	uint32_t primary;
 
-	if (!foreign)
-		tap_skip("no vgem");
-	held = tsr_foreign_fence(foreign);
-	light(&b);
-	tsr_add(&b.kms, &req, b.kms.heads[0].planes[TSR_PRIMARY], "FB_ID", b.primary.id);
-	tsr_add(&b.kms, &req, b.kms.heads[0].planes[TSR_PRIMARY], "IN_FENCE_FD", (uint64_t)held);
-	add_capture(&b, &req, &b.target, &fence);
-	require_ok(__tsr_commit(b.kms.dev.fd, &req,
+	beside_begin(&w);
+	primary = kms->heads[0].planes[TSR_PRIMARY];
+	tsr_add(kms, &req, primary, "FB_ID", w.b.primary.id);
+	tsr_add(kms, &req, primary, "IN_FENCE_FD", (uint64_t)w.held);
+	add_capture(&w.b, &req, &w.b.target, &fence);
+	require_ok(__tsr_commit(kms->dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_RW);
-	tsr_foreign_signal(foreign, 0);
-	await(fence);
-	same(&b, &b.target, &s, 1);
-	tsr_foreign_close(foreign);
-	close(dmabuf);
-	close(held);
-	bench_end(&b);
+	tsr_dmabuf_put_fence(w.dmabuf, fence, DMA_BUF_SYNC_RW);
+	beside_end(&w, fence);
 }
 
 /* who writes to the target already comes before the frame */
 static void behind_others(void)
 {
-	struct bench b = bench_begin();
-	struct tsr_show s = tsr_show_at(&b.primary, 0, 0);
-	struct tsr_foreign *foreign = tsr_foreign_open();
 	struct tsr_atomic req = {};
-	int held, dmabuf = tsr_export(&b.kms.dev, &b.target.bo);
 	int32_t fence = -1;
+	struct beside w;
 	struct pollfd p;
 
-	if (!foreign)
-		tap_skip("no vgem");
-	held = tsr_foreign_fence(foreign);
-	light(&b);
-	tsr_dmabuf_put_fence(dmabuf, held, DMA_BUF_SYNC_RW);
-	add_capture(&b, &req, &b.target, &fence);
-	require_ok(__tsr_commit(b.kms.dev.fd, &req,
+	beside_begin(&w);
+	tsr_dmabuf_put_fence(w.dmabuf, w.held, DMA_BUF_SYNC_RW);
+	add_capture(&w.b, &req, &w.b.target, &fence);
+	require_ok(__tsr_commit(w.b.kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
 	p = (struct pollfd){ .fd = fence, .events = POLLIN };
 	require_eq(poll(&p, 1, 300), 0);
-	tsr_foreign_signal(foreign, 0);
-	await(fence);
-	same(&b, &b.target, &s, 1);
-	tsr_foreign_close(foreign);
-	close(dmabuf);
-	close(held);
-	bench_end(&b);
+	beside_end(&w, fence);
 }
 
 /* what cannot be written to is refused, and nothing else of the commit happens */

@@ -4,6 +4,7 @@
 
 #include "referee.h"
 #include "stall.h"
+#include "trace.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -215,6 +216,7 @@ static int read_state(uint64_t used[TSR_MAX_SEGMENTS + 1])
 
 static void before_test(const struct tap_test *test)
 {
+	tsr_knobs_begin();
 	if (!(test->flags & TSR_NO_DEVICE))
 		read_state(used_before);
 	referee_begin();
@@ -251,7 +253,8 @@ static const char *after_test(const struct tap_test *test)
 	const char *wrong = NULL;
 	uint64_t errors;
 
-	tsr_debugfs_reset();
+	tsr_knobs_end();
+	tsr_traces_end();
 	if (!(test->flags & TSR_NO_DEVICE))
 		wrong = memory_is_free();
 	/* last, so that what the test left running has its say */
@@ -269,8 +272,11 @@ int tsr_tests_run(int argc, char **argv, const struct tap_test *tests, size_t co
 		.before = before_test,
 		.after = after_test,
 	};
-	int rc = tap_run(argc, argv, tests, count, &hooks);
+	int rc;
 
+	tsr_traces_begin();
+	rc = tap_run(argc, argv, tests, count, &hooks);
+	tsr_traces_leave();
 	referee_leave();
 	return rc;
 }

@@ -2,6 +2,8 @@
 /* debugfs, fdinfo, and files in general. */
 #include "tsr.h"
 
+#include "stall.h"
+
 #include <fcntl.h>
 #include <glob.h>
 #include <setjmp.h>
@@ -124,21 +126,72 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
-static char timeout_before[32];
+/* knobs that a test has turned, and what they were; its parent turns them back, however it ends */
+static struct knobs {
+	uint32_t num;
+	struct {
+		char name[32], before[32];
+	} list[8];
+} * knobs;
 
-void tsr_job_timeout_restore(void)
+void tsr_knobs_begin(void)
 {
-	tsr_debugfs_write("job_timeout_ms", timeout_before);
+	if (!knobs)
+		knobs = tsr_shared(sizeof(*knobs));
+	knobs->num = 0;
+}
+
+/* the device may be another one by now, or none */
+static void turn_back(uint32_t i)
+{
+	char pattern[128];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/dri/*/%s", knobs->list[i].name);
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (size_t n = 0; n < found.gl_pathc; n++)
+		tsr_write_file(found.gl_pathv[n], knobs->list[i].before);
+	globfree(&found);
+}
+
+void tsr_knobs_end(void)
+{
+	for (uint32_t i = 0; i < knobs->num; i++)
+		turn_back(i);
+	knobs->num = 0;
+}
+
+void tsr_knob(const char *name, const char *value)
+{
+	uint32_t i = 0;
+	int rc;
+
+	while (i < knobs->num && strcmp(knobs->list[i].name, name))
+		i++;
+	if (i == knobs->num) {
+		char *text = tsr_debugfs_read(name);
+
+		require(i < ARRAY_SIZE(knobs->list));
+		snprintf(knobs->list[i].name, sizeof(knobs->list[i].name), "%s", name);
+		snprintf(knobs->list[i].before, sizeof(knobs->list[i].before), "%s", text);
+		knobs->num++;
+		free(text);
+	}
+	rc = tsr_debugfs_write(name, value);
+	require_msg(!rc, "%s: %s", name, strerror(-rc));
+}
+
+void tsr_knob_restore(const char *name)
+{
+	for (uint32_t i = 0; i < knobs->num; i++)
+		if (!strcmp(knobs->list[i].name, name))
+			turn_back(i);
 }
 
 void tsr_job_timeout(const char *ms)
 {
-	char *text = tsr_debugfs_read("job_timeout_ms");
-
-	snprintf(timeout_before, sizeof(timeout_before), "%s", text);
-	free(text);
-	atexit(tsr_job_timeout_restore);
-	require_ok(tsr_debugfs_write("job_timeout_ms", ms));
+	tsr_knob("job_timeout_ms", ms);
 }
 
 void tsr_job_timeout_short(void)
@@ -146,21 +199,9 @@ void tsr_job_timeout_short(void)
 	tsr_job_timeout(tap_slow() ? "1500" : "500");
 }
 
-static char group_before[32];
-
-static void group_timeouts_restore(void)
+void tsr_job_timeout_restore(void)
 {
-	tsr_debugfs_write("group_timeouts", group_before);
-}
-
-void tsr_group_timeouts(const char *count)
-{
-	char *text = tsr_debugfs_read("group_timeouts");
-
-	snprintf(group_before, sizeof(group_before), "%s", text);
-	free(text);
-	atexit(group_timeouts_restore);
-	require_ok(tsr_debugfs_write("group_timeouts", count));
+	tsr_knob_restore("job_timeout_ms");
 }
 
 void tsr_evict_set(uint32_t segments)
@@ -171,17 +212,6 @@ void tsr_evict_set(uint32_t segments)
 	snprintf(text, sizeof(text), "%u", segments);
 	rc = tsr_debugfs_write("evict_all", text);
 	require_msg(!rc, "evict_all: %s", strerror(-rc));
-}
-
-void tsr_debugfs_reset(void)
-{
-	glob_t found;
-
-	if (glob("/sys/kernel/debug/dri/*/force_split", 0, NULL, &found))
-		return;
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		tsr_write_file(found.gl_pathv[i], "0");
-	globfree(&found);
 }
 
 int64_t tsr_fdinfo_of(pid_t pid, int fd, const char *key)

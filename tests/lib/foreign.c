@@ -104,6 +104,15 @@ int tsr_vgem_open(void)
 	return -1;
 }
 
+int tsr_vgem_need(void)
+{
+	int fd = tsr_vgem_open();
+
+	if (fd < 0)
+		tap_skip("no vgem");
+	return fd;
+}
+
 struct tsr_foreign *tsr_foreign_open(void)
 {
 	struct tsr_foreign *foreign;
@@ -126,6 +135,15 @@ struct tsr_foreign *tsr_foreign_open(void)
 	foreign->next = opened;
 	opened = foreign;
 	tap_excuse(has_expired);
+	return foreign;
+}
+
+struct tsr_foreign *tsr_foreign_need(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_open();
+
+	if (!foreign)
+		tap_skip("no vgem");
 	return foreign;
 }
 

@@ -25,8 +25,10 @@ void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 
 /* vgem's card node, or -1 */
 int tsr_vgem_open(void);
+int tsr_vgem_need(void); /* skips the test there */
 /* NULL: the kernel has no vgem, or it is not loaded (`modules: vgem`) */
 struct tsr_foreign *tsr_foreign_open(void);
+struct tsr_foreign *tsr_foreign_need(void); /* skips the test there */
 void tsr_foreign_close(struct tsr_foreign *foreign); /* signals what is left */
 /* a sync file; vgem signals it by itself after ten seconds, and a test that fails behind that is run again */
 int tsr_foreign_fence(struct tsr_foreign *foreign);

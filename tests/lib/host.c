@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "host.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +43,14 @@ static void execute(int fd, const char *id, const char *command, char *line, siz
 static void property(const char *name, const char *value, char *line, size_t size)
 {
 	const char *number = getenv("TESSERA_NUMBER");
-	int fd = open(MONITOR, O_RDWR | O_CLOEXEC);
 	char command[256];
+	int fd;
 
-	if (fd < 0)
+	/* another process may have it */
+	tsr_wait_for((fd = open(MONITOR, O_RDWR | O_CLOEXEC)) >= 0 || errno != EBUSY);
+	if (fd < 0 && errno == ENOENT)
 		tap_skip("no monitor of the host");
+	require_msg(fd >= 0, "%s: %s", MONITOR, strerror(errno));
 	/* refused if somebody has done so before */
 	execute(fd, "begin", "{\"execute\": \"qmp_capabilities\", \"id\": \"begin\"}", line, size);
 	snprintf(command, sizeof(command),
@@ -78,28 +83,43 @@ static bool hangs_yet(void)
 	return strstr(line, "\"return\": -1");
 }
 
-static void let_go(void)
+void tsr_engine_let_go(void)
 {
 	set_property("x-hang-engine", "-1");
 }
 
-struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx)
+void tsr_engine_hang_next(uint32_t engine)
 {
-	struct tsr_stuck stuck = { .dev = dev };
-	static bool patient;
-	struct tsr_cmd cmd;
-	char engine[16];
+	static bool first = true;
+	char text[16];
 
-	if (!patient) {
-		tsr_job_timeout("300000");
-		atexit(let_go); /* should the test fail */
-	}
-	patient = true;
-	stuck.sync = tsr_syncobj_new(dev);
+	if (first)
+		atexit(tsr_engine_let_go); /* should the test fail */
+	first = false;
+	snprintf(text, sizeof(text), "%u", engine);
+	set_property("x-hang-engine", text);
+}
+
+static void hold_next(uint32_t engine)
+{
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(engine);
+}
+
+void tsr_engine_hold(uint32_t engine)
+{
+	hold_next(engine);
+	tsr_wait_for(hangs_yet());
+}
+
+struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine)
+{
+	struct tsr_stuck stuck = { .dev = dev, .sync = tsr_syncobj_new(dev) };
+	struct tsr_cmd cmd;
+
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
-	snprintf(engine, sizeof(engine), "%u", dev->render);
-	set_property("x-hang-engine", engine);
+	hold_next(engine);
 	tsr_submit(dev, ctx, &cmd, 0, stuck.sync);
 	/* not another's job instead */
 	tsr_wait_for(hangs_yet());
@@ -107,9 +127,57 @@ struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx)
 	return stuck;
 }
 
+struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx)
+{
+	return tsr_stuck_start_on(dev, ctx, dev->render);
+}
+
 void tsr_stuck_end(struct tsr_stuck *stuck)
 {
-	let_go();
+	tsr_engine_let_go();
 	require_ok(tsr_syncobj_status(stuck->dev, stuck->sync));
 	tsr_syncobj_free(stuck->dev, stuck->sync);
+}
+
+struct during {
+	void (*fn)(void *arg);
+	void *arg;
+	volatile pid_t tid;
+	volatile bool returned;
+};
+
+static void *during_thread(void *arg)
+{
+	struct during *during = arg;
+
+	during->tid = gettid();
+	during->fn(during->arg);
+	during->returned = true;
+	return NULL;
+}
+
+static bool waits(pid_t tid)
+{
+	char path[64], *text;
+	bool does;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	text = tsr_read_file(path);
+	does = text && (strstr(text, ") S ") || strstr(text, ") D "));
+	free(text);
+	return does;
+}
+
+bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
+{
+	struct during during = { .fn = fn, .arg = arg };
+	pthread_t thread;
+	bool returned;
+
+	require(!pthread_create(&thread, NULL, during_thread, &during));
+	tsr_wait_for(during.returned || (during.tid && waits(during.tid)));
+	returned = during.returned;
+	tsr_engine_let_go();
+	require(!pthread_join(thread, NULL));
+	return returned;
 }

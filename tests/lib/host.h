@@ -21,6 +21,18 @@ struct tsr_stuck {
 
 /* on the engine dev->render, which gets no further than its beginning */
 struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx);
-void tsr_stuck_end(struct tsr_stuck *stuck);
+struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine);
+void tsr_stuck_end(struct tsr_stuck *stuck); /* lets it go, and waits for it */
+/*
+ * Calls @fn in a thread, and lets the job go when that sleeps or has returned: true if it has. The job ends, but
+ * tsr_stuck_end() is still to come.
+ */
+bool tsr_stuck_during(void (*fn)(void *arg), void *arg);
+
+/* The next job of an engine hangs until it is let go, or its timeout has passed. */
+void tsr_engine_hang_next(uint32_t engine);
+/* The job that runs or comes next on an engine is stuck, whoever's it is, when this returns. */
+void tsr_engine_hold(uint32_t engine);
+void tsr_engine_let_go(void);
 
 #endif /* TSR_HOST_H */

@@ -249,6 +249,7 @@ struct tsr_run *tsr_trace_runs(const struct tsr_trace *trace, uint32_t engine, s
 			.ctx = (uint32_t)tsr_event_u64(ev, "ctx"),
 			.seqno = tsr_event_u64(ev, "seqno"),
 			.error = (int)tsr_event_u64(ev, "error"),
+			.at = (size_t)(ev - trace->events),
 		};
 	}
 	qsort(runs, n, sizeof(*runs), by_start);

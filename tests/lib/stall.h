@@ -45,6 +45,9 @@ void *tsr_shared(size_t size);
 	} while (0)
 uint64_t tsr_patience(void);
 
+/* a demand_window_ms that does not pass: who is slow does not lose its share for it */
+#define TSR_FOR_GOOD "3600000"
+
 /* a client in a process of its own */
 struct tsr_client {
 	pid_t pid;
@@ -101,6 +104,7 @@ struct tsr_run {
 	uint32_t ctx;
 	uint64_t seqno;
 	int error;
+	size_t at; /* where in the trace the kernel says that it is over */
 };
 
 uint64_t tsr_device_clock(struct tsr_device *dev);

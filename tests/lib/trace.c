@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "tsr.h"
 
 static char instance[128];
+
+/*
+ * To make an instance takes a second on the debug kernel. So there is one for all tests of a program; another process
+ * that records at the same time has its own.
+ */
+static struct kept {
+	pid_t runner, user;
+} * kept;
+static bool using_kept;
 
 static void put(const char *file, const char *text)
 {
@@ -25,28 +36,84 @@ static void put(const char *file, const char *text)
 	require_msg(!rc, "write '%s' to %s: %s", text, path, strerror(-rc));
 }
 
-static void make_instance(void)
+static void name_instance(pid_t pid)
+{
+	snprintf(instance, sizeof(instance), "/sys/kernel/tracing/instances/tessera-%d", (int)pid);
+}
+
+void tsr_traces_begin(void)
+{
+	kept = tsr_shared(sizeof(*kept));
+	kept->runner = getpid();
+}
+
+void tsr_traces_end(void)
+{
+	char path[320];
+
+	if (!kept->user)
+		return;
+	/* the test has failed in between; the next one that records empties it */
+	name_instance(kept->runner);
+	snprintf(path, sizeof(path), "%s/tracing_on", instance);
+	tsr_write_file(path, "0");
+	kept->user = 0;
+}
+
+void tsr_traces_leave(void)
+{
+	name_instance(kept->runner);
+	rmdir(instance);
+}
+
+static bool take_kept(void)
+{
+	pid_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&kept->user, &nobody, getpid(), false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST) ||
+	       nobody == getpid();
+}
+
+static void forget(void)
+{
+	char path[320];
+	int fd;
+
+	put("tracing_on", "0");
+	put("events/tessera/enable", "0");
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	/* truncating empties the buffer, writing does not */
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* ready to record, nothing in it */
+static void make_instance(bool the_kept)
 {
 	if (access("/sys/kernel/tracing/trace", F_OK))
 		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	if (access("/sys/kernel/tracing/events/tessera", F_OK))
 		tap_skip("no tracepoints of the driver");
-	snprintf(instance, sizeof(instance), "/sys/kernel/tracing/instances/tessera-%d",
-		 (int)getpid());
-	if (mkdir(instance, 0700) && errno != EEXIST)
-		tap_fail(__FILE__, __LINE__, "mkdir %s: %s", instance, strerror(errno));
+	using_kept = the_kept;
+	name_instance(the_kept ? kept->runner : getpid());
+	if (!mkdir(instance, 0700)) {
+		put("tracing_on", "0");
+		put("trace_clock", "global");
+		/* pages are dear on the debug kernel; a trace that does not fit fails the test */
+		put("buffer_size_kb", tap_slow() ? "1024" : "4096");
+		return;
+	}
+	require_msg(errno == EEXIST, "mkdir %s: %s", instance, strerror(errno));
+	forget();
 }
 
 void tsr_trace_start(const char *first, ...)
 {
 	va_list ap;
 
-	make_instance();
-	put("tracing_on", "0");
-	put("trace_clock", "global");
-	/* pages are dear on the debug kernel; a trace that does not fit fails the test */
-	put("buffer_size_kb", tap_slow() ? "1024" : "4096");
-	put("trace", "\n");
+	make_instance(take_kept());
 	if (!first)
 		put("events/tessera/enable", "1");
 	va_start(ap, first);
@@ -60,12 +127,13 @@ void tsr_trace_start(const char *first, ...)
 	put("tracing_on", "1");
 }
 
+/* in an instance of its own, as nobody else wants these */
 void tsr_trace_start_allocs(void)
 {
 	char tid[16];
 
-	tsr_trace_start("destroy", NULL);
-	put("tracing_on", "0");
+	make_instance(false);
+	put("events/tessera/tessera_destroy/enable", "1");
 	snprintf(tid, sizeof(tid), "%d", (int)gettid());
 	put("set_event_pid", tid);
 	put("events/kmem/kmalloc/enable", "1");
@@ -104,6 +172,21 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	return true;
 }
 
+size_t tsr_trace_so_far(const char *name)
+{
+	char path[320], word[64], *text;
+	size_t count = 0;
+
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	text = tsr_read_file(path);
+	require(text);
+	snprintf(word, sizeof(word), ": tessera_%s: ", name);
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		count++;
+	free(text);
+	return count;
+}
+
 struct tsr_trace tsr_trace_stop(void)
 {
 	struct tsr_trace trace = { 0 };
@@ -126,7 +209,10 @@ struct tsr_trace tsr_trace_stop(void)
 	}
 	free(text);
 	put("events/tessera/enable", "0");
-	rmdir(instance);
+	if (using_kept)
+		kept->user = 0;
+	else
+		rmdir(instance);
 	require_msg(!trace.lost, "the trace buffer was too small");
 	return trace;
 }

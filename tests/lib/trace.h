@@ -22,10 +22,16 @@ struct tsr_trace {
 	bool lost; /* the buffer wrapped */
 };
 
+/* Before the tests, after each and after all: who runs them. */
+void tsr_traces_begin(void);
+void tsr_traces_end(void);
+void tsr_traces_leave(void);
 /* Start recording; names as in events/tessera/, without "tessera_", NULL-terminated; none: all. */
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
 /* What the kernel allocates for this thread ("kmalloc"), and "destroy". */
 void tsr_trace_start_allocs(void);
+/* How many events of that name there are so far. */
+size_t tsr_trace_so_far(const char *name);
 /* Stop, and read what was recorded. */
 struct tsr_trace tsr_trace_stop(void);
 void tsr_trace_free(struct tsr_trace *trace);

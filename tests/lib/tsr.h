@@ -232,15 +232,6 @@ void tsr_evict_all(struct tsr_device *dev, uint32_t context,
 
 /* evict whatever can be from the segments of a set, through debugfs */
 void tsr_evict_set(uint32_t segments);
-/* a job that keeps the render engine busy for about that long, submitted, not waited for */
-struct tsr_busy {
-	struct tsr_bo bo;
-	struct tsr_cmd cmd;
-	uint32_t sync; /* signalled when it is done */
-};
-void tsr_busy_start(struct tsr_device *dev, uint32_t context, struct tsr_busy *busy,
-		    unsigned int milliseconds);
-void tsr_busy_end(struct tsr_device *dev, struct tsr_busy *busy); /* waits */
 
 /* suspend all devices, and resume them at once; skips the test if the kernel cannot */
 void tsr_suspend_devices(void);
@@ -259,9 +250,11 @@ bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
-void tsr_debugfs_reset(void); /* knobs a failed test may have left turned */
-/* for how many job timeouts parts may have an engine, until the test ends; once in a test */
-void tsr_group_timeouts(const char *count);
+/* a knob of debugfs, until the test ends or turns it back */
+void tsr_knob(const char *name, const char *value);
+void tsr_knob_restore(const char *name);
+void tsr_knobs_begin(void); /* before and after each test: who runs them */
+void tsr_knobs_end(void);
 /* how long a job may run, likewise */
 void tsr_job_timeout(const char *ms);
 void tsr_job_timeout_restore(void);
