@@ -135,13 +135,15 @@ static void seen_linear(void)
 {
 	static const struct {
 		uint32_t pitch, height;
-	} shapes[] = { { 128, 32 }, { 128, 96 }, { 384, 64 }, { 128 * 23, 32 }, { 1024, 128 } };
+	} shapes[] = { { 384, 64 }, { 128 * 23, 32 }, { 128, 32 }, { 128, 96 }, { 1024, 128 } };
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
+	/* their arithmetic is the same on all kernels */
+	uint32_t num = tap_slow() && !tap_long() ? 2 : ARRAY_SIZE(shapes);
 
 	require_eq(tsr_ranges_now().num, dev.info.num_swizzle_ranges);
 	for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++)
-		for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (uint32_t i = 0; i < num; i++)
 			check_shape(&dev, ctx, layout, shapes[i].pitch, shapes[i].height);
 	tsr_close(&dev);
 }
