@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The kernel wants memory while paging is under way: each paging job takes the device 100 ms
- * (test-page-delay.args), in which it may not lose the pages it reads or writes.
+ * (test-page-delay.args), in which it may not lose the pages it reads or writes. And who uses what
+ * is under way waits for it.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -97,10 +98,52 @@ static void in_aperture(void)
 	pressure(tsr_seg_gart, KiB(512), DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 }
 
+/* Whoever uses what moves inside its segment, the CPU or a job, finds it when it has arrived. */
+static void inside_a_segment(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const uint64_t unit = seg->size / 8;
+	const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo a = tsr_bo_new(&dev, unit, tsr_bit(seg), cpu);
+	struct tsr_bo b = tsr_bo_new(&dev, 6 * unit, tsr_bit(seg), cpu);
+	struct tsr_bo a2 = tsr_bo_new(&dev, unit, tsr_bit(seg), cpu);
+	struct tsr_bo c = tsr_bo_new(&dev, 2 * unit, tsr_bit(seg), cpu);
+	const uint64_t last = b.size / 4 - 1;
+	volatile uint32_t *words = tsr_bo_map(&dev, &b);
+	uint64_t before;
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, ctx, &a);
+	tsr_pattern_write(&b, 33);
+	tsr_gpu_touch(&dev, ctx, &b);
+	tsr_gpu_touch(&dev, ctx, &a2);
+	before = tsr_bo_info(&dev, &b).segment_offset;
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
+	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	require_eq(words[last], tsr_pattern(33, last));
+	tsr_bo_wait(&dev, &b);
+	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
+	require(tsr_bo_info(&dev, &b).segment_offset != before);
+	require_eq(words[1000], 0x1000);
+	words[1000] = tsr_pattern(33, 1000);
+	tsr_pattern_check(&b, 33);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "PAGE-6 PAGE-7 SWZ-13 memory is wanted while objects move", in_memory, 0, 60 },
 	{ "PAGE-6 PAGE-7 memory is wanted while large objects move", in_memory_large, 0, 60 },
 	{ "PAGE-6 SWZ-16 memory is wanted while pages are mapped", in_aperture, 0, 60 },
+	{ "PAGE-13 SWZ-13 used while it moves inside its segment", inside_a_segment, 0, 60 },
 };
 
 TSR_TEST_MAIN(tests)

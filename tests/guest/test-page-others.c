@@ -136,7 +136,68 @@ static void cpu_fault(void)
 	stage_fini(&stage);
 }
 
+static void check_all(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t value)
+{
+	static uint32_t words[KiB(512) / 4];
+
+	for (uint64_t at = 0; at < bo->size; at += sizeof(words)) {
+		uint64_t bytes = bo->size - at < sizeof(words) ? bo->size - at : sizeof(words);
+
+		tsr_gpu_read(dev, ctx, bo, at / 4, (uint32_t)(bytes / 4), words);
+		tsr_words_check(words, bytes / 4, value);
+	}
+}
+
+static void queue_fills(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
+			uint32_t sync, uint32_t jobs)
+{
+	struct tsr_cmd cmd;
+
+	bind_and_fill(&cmd, bo);
+	while (jobs--)
+		tsr_submit(dev, ctx, &cmd, 0, sync);
+	tsr_cmd_fini(&cmd);
+}
+
+/*
+ * B and C take all that A has, while A's jobs are at it, at one half longer than at the other: they wait for
+ * all who have to leave, to the last page, and not for the first of them only.
+ */
+static void taken_while_in_use(void)
+{
+	struct tsr_device a = tsr_open(), b = tsr_open(), c = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&a);
+	uint32_t ctx_a = tsr_context_new(&a, 0), ctx_b, ctx_c, sync[3];
+	struct tsr_bo first = tsr_bo_new(&a, seg->size / 2, tsr_bit(seg), 0);
+	struct tsr_bo second = tsr_bo_new(&a, seg->size / 2, tsr_bit(seg), 0);
+	struct tsr_bo most = tsr_bo_new(&b, seg->size - KiB(4), tsr_bit(seg), 0);
+	struct tsr_bo rest = tsr_bo_new(&c, KiB(4), tsr_bit(seg), 0);
+
+	ctx_b = tsr_context_on(&b, tsr_second_engine(&b));
+	ctx_c = tsr_context_on(&c, tsr_second_engine(&c));
+	sync[0] = tsr_syncobj_new(&a);
+	sync[1] = tsr_syncobj_new(&b);
+	sync[2] = tsr_syncobj_new(&c);
+	tsr_gpu_touch(&a, ctx_a, &first);
+	tsr_gpu_touch(&a, ctx_a, &second);
+	queue_fills(&a, ctx_a, &first, sync[0], 2);
+	queue_fills(&a, ctx_a, &second, sync[0], 4);
+	queue_fills(&b, ctx_b, &most, sync[1], 1);
+	queue_fills(&c, ctx_c, &rest, sync[2], 1);
+	require_ok(tsr_syncobj_status(&a, sync[0]));
+	require_ok(tsr_syncobj_status(&b, sync[1]));
+	require_ok(tsr_syncobj_status(&c, sync[2]));
+	check_all(&c, ctx_c, &rest, 7);
+	check_all(&b, ctx_b, &most, 7);
+	check_all(&a, ctx_a, &first, 7);
+	check_all(&a, ctx_a, &second, 7);
+	tsr_close(&c);
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
 static const struct tap_test tests[] = {
+	{ "SEG-7 PAGE-3 memory is taken that others are leaving", taken_while_in_use, 0, 0 },
 	{ "PAGE-3 SEG-7 others' paging in another segment", another_segment, 0, 0 },
 	{ "PAGE-3 SEG-7 others' mapping in an aperture", an_aperture, 0, 0 },
 	{ "PAGE-3 others' paging in another range", another_range, 0, 0 },

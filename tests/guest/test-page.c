@@ -88,8 +88,10 @@ static void eviction_is_a_transfer(void)
 	tsr_close(&dev);
 }
 
+/* by several packets, each of which does its part */
 static void new_memory_is_filled(void)
 {
+	const uint64_t size = MiB(20);
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), word;
@@ -97,17 +99,17 @@ static void new_memory_is_filled(void)
 	struct tsr_bo bo;
 
 	tsr_trace_start("paging_op", "bo_create", NULL);
-	bo = tsr_bo_new(&dev, MiB(2), tsr_bit(seg), 0);
+	bo = tsr_bo_new(&dev, size, tsr_bit(seg), 0);
 	tsr_gpu_touch(&dev, ctx, &bo);
 	trace = tsr_trace_stop();
-	require_eq(tsr_trace_paged(&trace, "fill", last_created(&trace)), MiB(2));
+	require_eq(tsr_trace_paged(&trace, "fill", last_created(&trace)), size);
 	require_eq(tsr_trace_paged(&trace, "transfer", last_created(&trace)), 0);
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
 		if (tsr_event_is(ev, "kind", "fill"))
 			require_eq(tsr_event_u64(ev, "dst"), seg->id);
 	}
-	tsr_gpu_read(&dev, ctx, &bo, MiB(2) / 4 - 1, 1, &word);
+	tsr_gpu_read(&dev, ctx, &bo, size / 4 - 1, 1, &word);
 	require_eq(word, 0);
 	tsr_close(&dev);
 }

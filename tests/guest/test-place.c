@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "resident.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -310,6 +311,7 @@ static void commit_limit_holds(void)
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo listed = { 0 };
 	uint64_t peak = 0;
 
 	require(gart->commit_limit < gart->size);
@@ -320,14 +322,46 @@ static void commit_limit_holds(void)
 		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
 		used = tsr_query_memory(&dev, gart->id).used;
 		require(used <= gart->commit_limit);
+		/* one goes for each that comes when it is full */
+		require(i < 15 || used == gart->commit_limit);
+		listed = bo;
 		peak = used > peak ? used : peak;
 	}
 	require_eq(peak, gart->commit_limit);
+	/* and for what a list wants, which is never cut */
+	tsr_bo_free(&dev, &listed);
+	listed = tsr_bo_new(&dev, gart->commit_limit / 8, tsr_bit(gart), cached);
+	require_ok(__tsr_make_one(&dev, &listed));
+	require_eq(tsr_bo_info(&dev, &listed).segment, gart->id);
+	require(tsr_query_memory(&dev, gart->id).used <= gart->commit_limit);
 	require_err(
 		__tsr_bo_create(dev.fd,
 				&(struct drm_tessera_bo_create){ .size = gart->commit_limit + 4096,
 								 .supported = tsr_bit(gart) }),
 		-E2BIG);
+	tsr_close(&dev);
+}
+
+/* whoever was used last stays: of equal objects the one goes that was not used for longest */
+static void least_recently_used_goes(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[6];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, vis->size / 4, tsr_bit(vis), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	tsr_gpu_touch(&dev, ctx, &bos[2]);
+	tsr_gpu_touch(&dev, ctx, &bos[0]);
+	tsr_gpu_touch(&dev, ctx, &bos[4]);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
+	tsr_gpu_touch(&dev, ctx, &bos[5]);
+	require_eq(tsr_bo_info(&dev, &bos[3]).segment, 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, i % 2 && i < 4 ? 0 : vis->id);
 	tsr_close(&dev);
 }
 
@@ -366,6 +400,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-10 placement stays in the supported set", placement_stays_in_the_set, 0, 0 },
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
+	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
 	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
 	  0 },
 };

@@ -311,6 +311,43 @@ static void page_ins_in_list_order(void)
 	require_eq(n, 4);
 }
 
+/* of what fits, too; and in the order of use, whatever that of the list of objects */
+static void page_ins_in_order_of_use(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), order[3], n = 0;
+	struct tsr_trace trace;
+	struct tsr_bo bos[3];
+	struct tsr_cmd cmd;
+
+	tsr_trace_start("bo_create", NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		bos[i] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "bo_create", ev) order[n++] = (uint32_t)tsr_event_u64(ev, "bo");
+	tsr_trace_free(&trace);
+	require_eq(n, 3);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 3; i--;)
+		tsr_cmd_alloc(&cmd, bos[i].handle, false);
+	for (uint32_t i = 0; i < 3; i++)
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], false);
+	tsr_trace_start("paging_op", NULL);
+	tsr_submit_done(&dev, ctx, &cmd);
+	trace = tsr_trace_stop();
+	n = 0;
+	tsr_trace_for_each(&trace, "paging_op", ev)
+	{
+		if (tsr_event_is(ev, "kind", "fill"))
+			require_eq(tsr_event_u64(ev, "bo"), order[n++]);
+	}
+	require_eq(n, 3);
+	tsr_trace_free(&trace);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static void pins_and_evictions(void)
 {
 	struct tsr_trace trace;
@@ -898,6 +935,7 @@ static const struct tap_test tests[] = {
 	  base_case, 0, 0 },
 	{ "SPLIT-5 SPLIT-7 SPLIT-8 SPLIT-11 entries and the slot table", entries_and_table, 0, 0 },
 	{ "SPLIT-13 page-ins follow the list", page_ins_in_list_order, 0, 0 },
+	{ "SPLIT-13 page-ins follow the order of use", page_ins_in_order_of_use, 0, 0 },
 	{ "SPLIT-10 SPLIT-16 SPLIT-17 SPLIT-18 SPLIT-21 SPLIT-25 PAGE-12 pins and evictions",
 	  pins_and_evictions, 0, 0 },
 	{ "SPLIT-9 SPLIT-35 SCHED-3 SCHED-4 parts and paging alternate on the device",
