@@ -148,6 +148,12 @@ static void share_reserved(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 42 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 30 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 24 * MIB);
+	/* what is idle is lent, reserved or not; and its owner has it again */
+	tessera_share_leave(&seg, &c[0]);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[1]), 51 * MIB);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 45 * MIB);
+	tessera_share_touch(&seg, &c[0], 2);
+	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[2]), 24 * MIB);
 	KUNIT_EXPECT_EQ(test, tessera_share_reserve(&seg, &c[0], 0), 0);
 	KUNIT_EXPECT_EQ(test, tessera_share_fair(&seg, &c[0]), 30 * MIB);
 	for (i = 0; i < ARRAY_SIZE(c); i++) {
