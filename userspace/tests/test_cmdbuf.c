@@ -441,6 +441,9 @@ static void test_bad_arguments(void **state)
 	good.width = 32;
 	good.pitch = 128;
 	BAD_VIEW(offset, 8);
+	tessera_view_init_buffer(&bad);
+	bad.offset = 8192; /* nothing is left of it */
+	REFUSED(tessera_cmdbuf_bind(cb, 0, a, &bad));
 	good.layout = TSR_LAYOUT_LINEAR;
 	REFUSED(tessera_cmdbuf_unbind(cb, 4096));
 	REFUSED(tessera_cmdbuf_state(cb, TSR_STATE_COUNT, 0));
