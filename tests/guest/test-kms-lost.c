@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
- * Framebuffers whose clear does not end in time (test-kms-lost.args makes each paging job slow): where they were
- * to be shown there are bytes of others, which the referee would see scanned.
+ * Framebuffers whose clear does not end: where they were to be shown there are bytes of others, which the
+ * referee would see scanned.
  */
 #include <drm.h>
 
+#include "host.h"
 #include "kms.h"
 
 #define WIDTH 96
 #define HEIGHT 64
+
+/* jobs that name it are refused */
+static void require_lost(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	uint32_t ctx = tsr_context_new(dev, 0);
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 5);
+	require_err(__tsr_submit(dev, ctx, &cmd, 0, 0, &args), -EIO);
+	tsr_cmd_fini(&cmd);
+}
 
 static void lost(void)
 {
@@ -22,11 +37,14 @@ static void lost(void)
 	tsr_light(&kms, &kms.heads[0], &mode, &fine);
 	tsr_require_shown(&kms, &mode, &fine);
 	tsr_add(&kms, &req, kms.heads[0].planes[TSR_PRIMARY], "FB_ID", fb.id);
-	tsr_job_timeout("300");
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(kms.dev.paging);
 	require_ok(__tsr_commit(kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
 	require_eq(tsr_event(kms.dev.fd).base.type, DRM_EVENT_FLIP_COMPLETE);
 	tsr_job_timeout_restore();
+	require(tsr_engine_hangs());
+	require_lost(&kms.dev, &fb.bo);
 	tsr_require_shown(&kms, &mode, NULL);
 	/* and the next one is shown */
 	tsr_light(&kms, &kms.heads[0], &mode, &fine);

@@ -106,10 +106,13 @@ struct tsr_device tsr_open_fd(int fd)
 	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_ENGINES, sizeof(dev.engines[0]),
 			       &dev.num_engines, dev.engines));
 	dev.render = TSR_MAX_ENGINES;
-	for (uint32_t i = 0; i < dev.num_engines; i++)
+	for (uint32_t i = 0; i < dev.num_engines; i++) {
 		if (dev.engines[i].type == DRM_TESSERA_ENGINE_RENDER &&
 		    dev.engines[i].id < dev.render)
 			dev.render = dev.engines[i].id;
+		if (dev.engines[i].type == DRM_TESSERA_ENGINE_PAGING)
+			dev.paging = dev.engines[i].id;
+	}
 	require(dev.render < TSR_MAX_ENGINES);
 	return dev;
 }

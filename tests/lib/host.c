@@ -75,7 +75,7 @@ void tsr_host_set_bool(const char *name, bool value)
 	set_property(name, value ? "true" : "false");
 }
 
-static bool hangs_yet(void)
+bool tsr_engine_hangs(void)
 {
 	char line[4096];
 
@@ -109,7 +109,7 @@ static void hold_next(uint32_t engine)
 void tsr_engine_hold(uint32_t engine)
 {
 	hold_next(engine);
-	tsr_wait_for(hangs_yet());
+	tsr_wait_for(tsr_engine_hangs());
 }
 
 struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine)
@@ -122,7 +122,7 @@ struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32
 	hold_next(engine);
 	tsr_submit(dev, ctx, &cmd, 0, stuck.sync);
 	/* not another's job instead */
-	tsr_wait_for(hangs_yet());
+	tsr_wait_for(tsr_engine_hangs());
 	tsr_cmd_fini(&cmd);
 	return stuck;
 }

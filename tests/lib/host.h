@@ -31,6 +31,7 @@ bool tsr_stuck_during(void (*fn)(void *arg), void *arg);
 
 /* The next job of an engine hangs until it is let go, or its timeout has passed. */
 void tsr_engine_hang_next(uint32_t engine);
+bool tsr_engine_hangs(void); /* that has come */
 /* The job that runs or comes next on an engine is stuck, whoever's it is, when this returns. */
 void tsr_engine_hold(uint32_t engine);
 void tsr_engine_let_go(void);

@@ -40,7 +40,7 @@ struct tsr_device {
 	uint32_t num_segs;
 	struct drm_tessera_query_engine engines[TSR_MAX_ENGINES];
 	uint32_t num_engines;
-	uint32_t render; /* the first render engine */
+	uint32_t render, paging; /* the first render engine, and the paging engine */
 };
 
 /* the render node of the first Tessera device, or -errno */
