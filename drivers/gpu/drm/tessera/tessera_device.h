@@ -238,6 +238,8 @@ struct tessera_device {
 	struct tessera_retain *retain;
 	/** @users: lock of memory of processes that is objects' */
 	struct tessera_users *users;
+	/** @drawn: objects that the kernel has mapped where they are, see mem/scanout.c */
+	atomic_t drawn;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */

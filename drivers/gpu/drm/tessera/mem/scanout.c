@@ -12,8 +12,8 @@
  *
  * A picture does not wait for submissions: room for it passes over what they hold and claim between
  * their windows, and they find another place. It waits for those who have the lock of what is in
- * the way, which is never for long, and a moment for what is being destroyed: such as the picture
- * before.
+ * the way, which is never for long, and a moment for what is being destroyed, such as the picture
+ * before, or drawn into by the kernel, such as the console that nobody sees.
  *
  * Who pays is the object's owner, whose share counts as ever. Only who is master of the display
  * gets here, and needs no more than a few objects for each plane; so that others keep some of each
@@ -40,10 +40,10 @@
 #include "segments/segment.h"
 #include "tessera_device.h"
 
-/* For what is being destroyed to be gone. */
-#define DYING_TIMEOUT_MS	1000
+/* For what is being destroyed to be gone, and what is being drawn into to be let go. */
+#define PASSING_TIMEOUT_MS	1000
 
-/* How often somebody may have the lock of what is in the way. */
+/* How often somebody may have the lock of what is in the way, or let go of it just then. */
 #define LOCK_TRIES		16
 
 /* An attempt, in several tries. */
@@ -197,6 +197,19 @@ static int wait_for_lock(struct tessera_bo *bo)
 	return ret;
 }
 
+/* Whether there was something in the way that passes by itself, or has done so since. */
+static bool passes(struct scanout *scanout)
+{
+	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
+
+	if (scanout->rules.dying || atomic_read_acquire(&tdev->drawn))
+		return true;
+
+	/* In this order: see tessera_scanout_drop(). */
+	return tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen &&
+	       scanout->tries++ < LOCK_TRIES;
+}
+
 /* 0: there may be room now. Nothing is held. */
 static int wait_for_room(struct scanout *scanout)
 {
@@ -206,7 +219,7 @@ static int wait_for_room(struct scanout *scanout)
 
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
 		ret = wait_for_lock(rules->contended);
-	else if (rules->dying && left > 0)
+	else if (left > 0 && passes(scanout))
 		ret = tessera_room_wait_timeout(tessera_bo_device(scanout->bo),
 						TESSERA_ROOM_FREED, scanout->seen,
 						TASK_INTERRUPTIBLE, left);
@@ -235,7 +248,7 @@ int tessera_scanout_pin(struct tessera_bo *bo)
 		.bo = bo,
 		.set = scanout_segments(bo),
 		.rules = { .evictions = U32_MAX, .compact = true, .passes = true },
-		.end = jiffies + msecs_to_jiffies(DYING_TIMEOUT_MS),
+		.end = jiffies + msecs_to_jiffies(PASSING_TIMEOUT_MS),
 	};
 	int ret;
 
@@ -295,7 +308,8 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 			return ret;
 		tessera_bo_fix(bo);
 	}
-	bo->mapped++;
+	if (!bo->mapped++)
+		atomic_inc(&tdev->drawn);
 
 	return 0;
 }
@@ -306,9 +320,16 @@ int tessera_scanout_hold(struct tessera_bo *bo)
  */
 void tessera_scanout_drop(struct tessera_bo *bo)
 {
+	struct tessera_device *tdev = tessera_bo_device(bo);
+
 	dma_resv_assert_held(bo->tbo.base.resv);
 	bo->mapped--;
 	let_go(bo);
+	if (bo->mapped)
+		return;
+	/* Who does not see it counted any more sees the event. */
+	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
+	atomic_dec(&tdev->drawn);
 }
 
 /**

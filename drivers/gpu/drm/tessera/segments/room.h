@@ -8,7 +8,7 @@ struct tessera_device;
 
 /**
  * enum tessera_room_event - why there may be room now where there was none
- * @TESSERA_ROOM_FREED: a range was given back, say by an object that died
+ * @TESSERA_ROOM_FREED: a range was given back, say by an object that died, or may be taken again
  * @TESSERA_ROOM_RELEASED: a submission in parts gave up what it had held
  * @TESSERA_ROOM_UNCLAIMED: a segment may be used by everybody again
  * @TESSERA_ROOM_EVENTS: number of events
