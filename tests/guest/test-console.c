@@ -7,6 +7,7 @@
 #include <linux/fb.h>
 #include <linux/kd.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include <drm.h>
 
+#include "host.h"
 #include "kms.h"
 #include "pci.h"
 #include "stall.h"
@@ -126,23 +128,39 @@ static void gives_way(void)
 	screen_close(&s);
 }
 
+/* with nobody's picture on the screen, so that the console's can be moved out: but for moments in which it is drawn */
+static struct tsr_kms moved_out(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	struct drm_mode_modeinfo mode = tsr_mode(96, 64);
+	struct tsr_fb fb = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
+
+	tsr_light(&kms, &kms.heads[0], &mode, &fb);
+	tsr_dark(&kms, &kms.heads[0]);
+	/* its mapping would keep a file open */
+	tsr_fb_free(&kms, &fb);
+	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&kms.dev, seg->id).used));
+	return kms;
+}
+
 /* while nobody sees it, its memory is like any other's; a picture that was moved out comes back whole */
 static void is_moved_out(void)
 {
 	struct screen s = screen_open();
-	struct tsr_device dev = tsr_open();
-	uint32_t visible = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_kms kms;
 
 	screen_fill(&s, 0x654321);
 	await_picture(&s, 0x654321);
 	/* shown: it stays */
-	tsr_evict_set(visible);
+	tsr_evict_set(UINT32_MAX);
 	await_picture(&s, 0x654321);
 	require_ok(ioctl(s.fd, FBIOBLANK, FB_BLANK_POWERDOWN));
-	tsr_evict_set(visible);
 	require_ok(ioctl(s.fd, FBIOBLANK, FB_BLANK_UNBLANK));
 	await_picture(&s, 0x654321);
-	tsr_close(&dev);
+	kms = moved_out();
+	tsr_kms_close(&kms);
+	await_picture(&s, 0x654321);
 	screen_close(&s);
 }
 
@@ -188,12 +206,45 @@ static void comes_back_from_reset(void)
 	screen_close(&s);
 }
 
+/* the kernel has its screen back when the last file is gone, and waits for the picture to be there */
+static void *close_last(void *kms)
+{
+	tsr_kms_close(kms);
+	return NULL;
+}
+
+/* what comes back into memory just then, and does not arrive, is drawn again, too */
+static void comes_back_from_reset_half_way(void)
+{
+	struct screen s = screen_open();
+	struct tsr_kms kms;
+	pthread_t thread;
+
+	tsr_pci_can_reset();
+	screen_fill(&s, 0x778899);
+	await_picture(&s, 0x778899);
+	tsr_job_timeout("300000");
+	kms = moved_out();
+	tsr_engine_hang_next(kms.dev.paging);
+	require(!pthread_create(&thread, NULL, close_last, &kms));
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_pci_reset();
+	pthread_join(thread, NULL);
+	tsr_job_timeout_restore();
+	tsr_wait_for(is_lit());
+	await_picture(&s, 0x778899);
+	screen_fill(&s, 0x998877);
+	await_picture(&s, 0x998877);
+	screen_close(&s);
+}
+
 static const struct tap_test tests[] = {
 	{ "what is drawn is shown", drawn_is_shown, 0, 0 },
 	{ "gives way to a master", gives_way, 0, 0 },
 	{ "is moved out while it is dark", is_moved_out, 0, 0 },
 	{ "comes back from standby", comes_back_from_standby, 0, 0 },
 	{ "comes back from a function reset", comes_back_from_reset, 0, 0 },
+	{ "comes back from a function reset half way", comes_back_from_reset_half_way, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -294,6 +294,25 @@ static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
 	return true;
 }
 
+/*
+ * What a client inside the kernel draws again when it is asked to is not lost with a move that was
+ * cancelled: it begins anew, with other pages, for nobody knows what those it had are filled with.
+ */
+static void begin_anew(struct tessera_bo *bo)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+	struct ttm_placement nowhere = { };
+
+	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins ||
+	    tessera_bo_segment(bo))
+		return;
+	if (!ttm_bo_validate(&bo->tbo, &nowhere, &ctx) &&
+	    !ttm_bo_validate(&bo->tbo, &placement, &ctx))
+		atomic_set(&bo->lost, 0);
+}
+
 /**
  * tessera_ttm_lose_memory() - take all objects out of segments whose contents are lost
  * @tdev: the device; &tessera_device.memory_lost is set, its engines cancel all jobs
@@ -325,6 +344,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 			drm_warn(&tdev->drm, "object %u is lost, it is not idle\n", id);
 			atomic_set(&bo->lost, 1);
 		}
+		begin_anew(bo);
 		tessera_coherence_device_resets(bo);
 		dma_resv_unlock(bo->tbo.base.resv);
 		tessera_bo_put(bo);
