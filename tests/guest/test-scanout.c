@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "kms.h"
 #include "resident.h"
 #include "stall.h"
@@ -169,6 +170,47 @@ static void lists_give_way(void)
 	tsr_kms_close(&kms);
 }
 
+#define PARTS 80 /* more than are armed at once */
+
+static void submit_parts(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, PARTS, 0);
+	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_rotation_check(&dev, ctx, &rot, PARTS);
+	tsr_close(&dev);
+}
+
+/* a picture waits neither for the gate of an engine nor for a submission that is between two windows */
+static void parts_hold_up_none(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct tsr_fb first = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
+	struct tsr_fb second = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
+	struct drm_mode_modeinfo mode;
+	struct tsr_client client;
+	struct tsr_stuck stuck;
+
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 96, 64), &first);
+	stuck = tsr_stuck_start(&kms.dev, tsr_context_new(&kms.dev, 0));
+	tsr_client_start(&client, submit_parts, 0);
+	tsr_wait_for(client.state->begun);
+	tsr_wait_for(tsr_client_asleep(&client));
+	tsr_fb_paint(&second, 4);
+	tsr_light(&kms, &kms.heads[0], &mode, &second);
+	tsr_require_shown(&kms, &mode, &second);
+	require(!client.state->returned);
+	tsr_stuck_end(&stuck);
+	tsr_client_join(&client);
+	tsr_require_shown(&kms, &mode, &second);
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_kms_close(&kms);
+}
+
 /* their pages are where they are, and the display reads memory segments */
 static void imports_are_not_shown(void)
 {
@@ -194,6 +236,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown stays where it is", it_stays, 0, 0 },
 	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
 	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
+	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
 };
 
