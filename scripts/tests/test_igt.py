@@ -192,7 +192,7 @@ class Build(unittest.TestCase):
 
     def test_programs(self):
         for name in ("kms_atomic", "kms_chamelium_edid", "gem_basic", "syncobj_wait",
-                     "kms_atomic.p/kms_atomic", "prime_nv_api"):
+                     "kms_atomic.p/kms_atomic", "prime_nv_api", "kms_psr2_sf"):
             self.place(name)
         with open(os.path.join(self.folder.name, "tests", "kms_script"), "w", encoding="utf-8") as f:
             f.write("#!/bin/sh\n")

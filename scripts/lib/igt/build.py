@@ -13,10 +13,19 @@ import initramfs
 # What any DRM driver is asked; all else in IGT is of one vendor.
 GROUPS = re.compile(r"^(core_\w+|kms_\w+|prime_\w+|syncobj_\w+|sw_sync|dumb_buffer|drm_\w+)$")
 # Of vendors all the same, or of the hardware of a laboratory.
-NOT = re.compile(r"^(kms_chamelium_\w+|drm_fdinfo|drm_mm|drm_buddy|prime_(nv|udl|i915|amd)\w*)$")
+NOT = re.compile(r"^(kms_chamelium_\w+|drm_fdinfo|drm_mm|drm_buddy|drm_virtgpu|prime_(nv|udl|i915|amd)\w*)$")
+# Of Intel's driver, though neither name nor place in a build tells.
+INTEL = re.compile(r"^(kms_(big_fb|busy|ccs|cdclk|dirtyfb|dp_link\w+|draw_crc|dsc|fb_coherency|fbc_\w+|fbcon_fbt|"
+                   r"fence_pin_leak|flip_(scaled_crc|tiling)|frontbuffer_tracking|joiner|legacy_colorkey|"
+                   r"mmap_write_crc|pipe_(b_c_ivb|stress)|pm_\w+|psr\w*|pwrite_crc)|prime_(busy|mmap\w*|self_import))$")
 GUEST_FOLDER = "usr/lib/igt"
 # What the C library loads for a thread that ends itself, as one that fails does.
 UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+
+
+def is_ours(name):
+    """Whether a program asks what this device may answer."""
+    return GROUPS.match(name) and not NOT.match(name) and not INTEL.match(name)
 
 
 def programs(igt_dir):
@@ -27,7 +36,7 @@ def programs(igt_dir):
         dirs[:] = sorted(d for d in dirs if not d.endswith(".p"))
         for name in files:
             path = os.path.join(folder, name)
-            if GROUPS.match(name) and not NOT.match(name) and os.access(path, os.X_OK):
+            if is_ours(name) and os.access(path, os.X_OK):
                 with open(path, "rb") as f:
                     if f.read(4) == b"\x7fELF":
                         found.setdefault(name, path)
