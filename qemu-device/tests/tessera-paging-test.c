@@ -231,6 +231,17 @@ static void test_passes(void)
     tsr_expect_no_errors(t);
     tsr_gpu_read(t, a + 8192, got, 4096);
     g_assert_cmpmem(got, 4096, data, 4096);
+    /* So is one whose engine is reset. */
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START, 0, list, a,
+                 4096, 0, 0, 0);
+    tsr_run_ok(t, PAGING, c);
+    tsr_engine_reset(t, PAGING);
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_START |
+                 TSR_TRANSFER_END, 0, list, a, 4096, 0, 0, 0);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 

@@ -264,6 +264,15 @@ static void test_store(void)
     set_range(t, 3, &third);
     set_range(t, 4, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 0 });
     expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
+    /* Surfaces may touch. */
+    tsr_w32(t, TSR_SWR(3) + TSR_SWR_CONTROL, 0);
+    put_range(t, 3, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 8192 });
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
+                    TSR_SWR_READY);
+    put_range(t, 3, &(Range) { TSR_LAYOUT_MORTON, 256, 32, 4096 });
+    g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
+                    TSR_SWR_UNSUPPORTED);
+    set_range(t, 3, &third);
     t = tsr_migrate(t, SIZES ",swizzle-store=1K");
     check_surface(t, &half);
     expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
