@@ -297,6 +297,47 @@ static void pointers_follow_moves(void)
 	tsr_close(&dev);
 }
 
+/* Nor does it matter where in its segment an object is moved to. */
+static void pointers_follow_moves_inside(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo below = tsr_bo_new(&dev, KiB(512), tsr_bit(seg), 0), bo;
+	struct tsr_bo large = tsr_bo_new(&dev, seg->size - KiB(512), tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+	uint64_t before;
+
+	tsr_gpu_touch(&dev, ctx, &below);
+	bo = filled_bo(&dev, ctx, KiB(512), 1);
+	tsr_pattern_write(&bo, 7);
+	require(aperture_pages().free < aperture_pages().num);
+	before = tsr_bo_info(&dev, &bo).segment_offset;
+	require(before);
+	/* only with this one at the end of the segment there is room for the other */
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &large, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
+	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(large.size / 4), 44);
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	require(is_hidden(&dev, &bo));
+	require(tsr_bo_info(&dev, &bo).segment_offset != before);
+	require_eq(((uint32_t *)bo.map)[1000], 0x1000);
+	((uint32_t *)bo.map)[1000] = tsr_pattern(7, 1000);
+	tsr_pattern_check(&bo, 7);
+	tsr_pattern_write(&bo, 8);
+	tsr_gpu_read(&dev, ctx, &bo, 5000, 1, &word);
+	require_eq(word, tsr_pattern(8, 5000));
+	tsr_gpu_read(&dev, ctx, &large, large.size / 4 - 1, 1, &word);
+	require_eq(word, 44);
+	require(is_hidden(&dev, &bo));
+	tsr_close(&dev);
+}
+
 /* ---- a storm ------------------------------------------------------------------------ */
 
 #define THREADS 4
@@ -380,6 +421,8 @@ static const struct tap_test tests[] = {
 	{ "CHA-5 SWZ-9 an access that needs more than there is", no_access_goes_round_for_ever, 0,
 	  60 },
 	{ "CHA-8 SWZ-13 pointers follow moves", pointers_follow_moves, 0, 0 },
+	{ "CHA-8 PAGE-13 pointers follow moves inside the segment", pointers_follow_moves_inside, 0,
+	  0 },
 	{ "CHA-8 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
 };
 
