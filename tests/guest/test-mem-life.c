@@ -10,6 +10,8 @@
 #include "tsr.h"
 
 #define FREE_BYTES MiB(64)
+#define PAGED_FIRST 20
+#define PAGED_MORE (tap_slow() ? 100u : 400u)
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 
@@ -297,6 +299,53 @@ static void met_while_made(void)
 	require(rounds);
 }
 
+/* an object in an aperture and out of it, with a page list for each time */
+static void page_again(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
+		       uint32_t rounds)
+{
+	while (rounds--) {
+		tsr_gpu_touch(dev, ctx, bo);
+		tsr_evict_set(tsr_bit(tsr_seg_gart(dev)));
+		tsr_bo_wait(dev, bo);
+	}
+}
+
+static void page_in_cgroup(struct tsr_client *client)
+{
+	struct tsr_device dev;
+	struct tsr_bo bo;
+	uint32_t ctx;
+
+	tsr_cgroup_enter();
+	dev = tsr_client_open(client);
+	ctx = tsr_context_new(&dev, 0);
+	bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	page_again(&dev, ctx, &bo, PAGED_FIRST);
+	client->state->rounds = 1;
+	while (!client->state->stop)
+		usleep(1000);
+	page_again(&dev, ctx, &bo, PAGED_MORE);
+	client->state->rounds = 2;
+	pause();
+}
+
+/* What paging takes of the kernel's memory it gives back; pages of it no search for leaks finds. */
+static void paging_takes_nothing(void)
+{
+	struct tsr_client a;
+	uint64_t before;
+
+	tsr_cgroup_new("tessera-paging", MiB(256));
+	tsr_client_start(&a, page_in_cgroup, 0);
+	tsr_wait_for(a.state->rounds == 1);
+	before = tsr_cgroup_stat("memory.stat", "kernel");
+	a.state->stop = true;
+	tsr_wait_for(a.state->rounds == 2);
+	/* jobs are released a moment later */
+	tsr_wait_for(tsr_cgroup_stat("memory.stat", "kernel") < before + PAGED_MORE * KiB(2));
+	tsr_client_kill(&a);
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
@@ -304,6 +353,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-4 DESTROY-5 the room of destroyed objects", room_of_the_dying, 0, 0 },
 	{ "DESTROY-5 parts behind destroyed objects", parts_behind_the_dying, 0, 0 },
 	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
+	{ "PAGE-5 paging keeps nothing of the kernel's memory", paging_takes_nothing, 0, 120 },
 	{ "objects are met when they are complete", met_while_made, 0, 0 },
 };
 
