@@ -159,7 +159,7 @@ static void gate_is_interruptible(void)
 
 #define NEWCOMERS 3
 
-/* a job to be known by, if it is the one; then, when told to, a group */
+/* jobs to be known by, if it is the one; then, when told to, a group */
 static void turn_taker(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -168,7 +168,8 @@ static void turn_taker(struct tsr_client *client)
 
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_rotation_init(&dev, &rot, 2, 0);
-	if (client->arg)
+	/* several, so that its last turn is not the device's first one */
+	for (uint64_t i = 0; i < client->arg; i++)
 		tsr_small_run(&dev, &small);
 	client->state->ready = true;
 	tsr_wait_for(client->state->stop);
@@ -203,7 +204,7 @@ static void newcomers_wait(void)
 		tap_skip("no gate on a device that preempts");
 	tsr_knob("group_timeouts", "0");
 	tsr_trace_start("gate_pass", NULL);
-	tsr_client_start(&known, turn_taker, 1);
+	tsr_client_start(&known, turn_taker, 3);
 	tsr_wait_for(known.state->ready);
 	trace = tsr_trace_stop();
 	tsr_trace_for_each(&trace, "gate_pass", ev) first = tsr_event_u64(ev, "client");

@@ -13,6 +13,10 @@
 /* null mappings of a page, each of which takes two page tables */
 #define FAR_NULLS 64
 
+/* calls that are; more of them than tables that SPARE of these mappings take, and what a call may keep at hand */
+#define REFUSED 24
+#define SPARE 4
+
 /* jobs run at addresses */
 static void goes_on(void *arg)
 {
@@ -106,44 +110,65 @@ static void all_vms_are_taken(void)
 	tsr_close(&dev);
 }
 
-static int map_far_nulls(struct tsr_vm *vm, uint64_t address)
+static int map_far_nulls(struct tsr_vm *vm, uint64_t address, uint32_t count)
 {
 	struct drm_tessera_vm_bind_op ops[FAR_NULLS];
 
-	for (uint32_t i = 0; i < FAR_NULLS; i++)
+	for (uint32_t i = 0; i < count; i++)
 		ops[i] = (struct drm_tessera_vm_bind_op){
 			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
 			.address = address + ((uint64_t)i << 30),
 			.range = KiB(4),
 		};
-	return __tsr_vm_bind(vm->dev->fd, vm->id, ops, FAR_NULLS, 0, 0);
+	return __tsr_vm_bind(vm->dev->fd, vm->id, ops, count, 0, 0);
+}
+
+/* a worker frees the tables of what was unmapped */
+static void map_far_null_late(struct tsr_vm *vm, uint64_t address)
+{
+	int rc;
+
+	tsr_wait_for((rc = map_far_nulls(vm, address, 1)) != -ENOSPC);
+	require_ok(rc);
+}
+
+static void refused(struct tsr_vm *vm, uint64_t address)
+{
+	for (uint32_t i = 0; i < REFUSED; i++)
+		require_err(map_far_nulls(vm, address, FAR_NULLS), -ENOSPC);
 }
 
 /* so many page tables: those that hidden VRAM has no room for are in system memory, and as good */
 static void limit_of_tables(void)
 {
-	const uint64_t step = (uint64_t)FAR_NULLS << 30;
+	const uint64_t one = 1ull << 30, step = one * FAR_NULLS;
 	struct tsr_device dev = tsr_open();
-	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev), spare = tsr_vm_open(&dev);
 	uint64_t end = 0;
 	int rc;
 
-	while (!(rc = map_far_nulls(&vm, end)))
+	require_ok(map_far_nulls(&spare, 0, SPARE));
+	while (!(rc = map_far_nulls(&vm, end, FAR_NULLS)))
 		end += step;
+	require_eq(rc, -ENOSPC);
+	/* to the last one */
+	while (!(rc = map_far_nulls(&vm, end, 1)))
+		end += one;
 	require_eq(rc, -ENOSPC);
 	require(end > 3000ull << 30);
 	tsr_vm_fill(&vm, end - (1ull << 30), KiB(4), 1);
 	require_eq(tsr_vm_try_fill(&vm, end, KiB(4), 1), -EFAULT);
 	tsr_vm_renew(&vm);
-	/* what is refused is not counted: there are as many again, when a worker has freed them */
-	for (uint32_t i = 0; i < 8 * FAR_NULLS; i++)
-		require_err(map_far_nulls(&vm, end), -ENOSPC);
-	tsr_vm_unmap(&dev, vm.id, 0, end);
-	for (uint64_t at = 0; at < end - step; at += step) {
-		tsr_wait_for((rc = map_far_nulls(&vm, at)) != -ENOSPC);
-		require_ok(rc);
-	}
-	tsr_vm_unmap(&dev, vm.id, 0, end);
+	/* what is refused, at once or in the middle, is not counted: what is given back can be had again */
+	refused(&vm, end);
+	tsr_vm_close(&spare);
+	map_far_null_late(&vm, end);
+	refused(&vm, end + one);
+	tsr_vm_unmap(&dev, vm.id, 0, step);
+	/* one by one, as many at a time reserve more than they take */
+	for (uint64_t at = 0; at < step; at += one)
+		map_far_null_late(&vm, at);
+	tsr_vm_unmap(&dev, vm.id, 0, end + one);
 	tsr_vm_map_null(&dev, vm.id, end, KiB(4));
 	tsr_vm_fill(&vm, end, KiB(4), 1);
 	tsr_vm_close(&vm);
