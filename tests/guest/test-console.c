@@ -8,6 +8,7 @@
 #include <linux/kd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,9 +239,70 @@ static void comes_back_from_reset_half_way(void)
 	screen_close(&s);
 }
 
+struct drawer {
+	struct screen *screen;
+	atomic_bool stop;
+};
+
+/* each write is drawn by a worker, which has little else to do then */
+static void *draw(void *arg)
+{
+	struct drawer *drawer = arg;
+	size_t size = drawer->screen->fix.smem_len;
+	void *picture = calloc(1, size);
+
+	require(picture);
+	while (!drawer->stop)
+		require(pwrite(drawer->screen->fd, picture, size, 0) == (ssize_t)size);
+	free(picture);
+	return NULL;
+}
+
+#define PICTURES 60
+
+/*
+ * Nobody sees the console's picture any more: it gives way, also while the kernel draws into it. Of 16 MiB a quarter is
+ * never fixed: there is no room for it beside another one of 10 MB.
+ */
+static void gives_way_while_drawn(void)
+{
+	struct screen s = screen_open();
+	struct drawer drawer = { .screen = &s };
+	struct drm_mode_modeinfo mode = tsr_mode(96, 64);
+	pthread_t thread;
+
+	require(!pthread_create(&thread, NULL, draw, &drawer));
+	for (int i = 0; i < PICTURES; i++) {
+		struct tsr_kms kms = tsr_kms_open();
+		const struct tsr_head *head = &kms.heads[0];
+		struct tsr_fb small = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
+		struct tsr_fb large = tsr_fb_new(&kms, 1792, 1400, DRM_FORMAT_XRGB8888);
+		struct tsr_show show = tsr_show_at(&large, 0, 0);
+		struct tsr_atomic req = { .num = 0 };
+		int rc;
+
+		show.src_w = 96 << 16;
+		show.src_h = 64 << 16;
+		show.w = 96;
+		show.h = 64;
+		tsr_light(&kms, head, &mode, &small);
+		tsr_add_show(&kms, &req, head->crtc, head->planes[TSR_PRIMARY], &show);
+		rc = __tsr_commit(kms.dev.fd, &req, 0);
+		require_msg(!rc, "picture %d: %s", i, strerror(-rc));
+		/* and the kernel has its screen back */
+		tsr_fb_free(&kms, &large);
+		tsr_fb_free(&kms, &small);
+		tsr_kms_close(&kms);
+	}
+	drawer.stop = true;
+	pthread_join(thread, NULL);
+	screen_close(&s);
+}
+
 static const struct tap_test tests[] = {
 	{ "what is drawn is shown", drawn_is_shown, 0, 0 },
 	{ "gives way to a master", gives_way, 0, 0 },
+	{ "gives way to pictures while it is drawn", gives_way_while_drawn, 0, 0 },
 	{ "is moved out while it is dark", is_moved_out, 0, 0 },
 	{ "comes back from standby", comes_back_from_standby, 0, 0 },
 	{ "comes back from a function reset", comes_back_from_reset, 0, 0 },
