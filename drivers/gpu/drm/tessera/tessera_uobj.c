@@ -10,12 +10,21 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include <drm/tessera_drm.h>
 
 #include "tessera_uobj.h"
+
+/* Now and then in a long copy. */
+static int may_go_on(void)
+{
+	cond_resched();
+
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
 
 static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t obj_size)
 {
@@ -28,11 +37,9 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 					    src + (size_t)i * in->stride, in->stride);
 		if (ret)
 			return ret == -E2BIG ? -EINVAL : ret;
-		if (i % 1024)
-			continue;
-		cond_resched();
-		if (fatal_signal_pending(current))
-			return -EINTR;
+		ret = i % 1024 ? 0 : may_go_on();
+		if (ret)
+			return ret;
 	}
 
 	return 0;
@@ -89,11 +96,21 @@ int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride
  * @user: user address
  * @bytes: how many
  *
- * Return: 0, or -EFAULT.
+ * Return: 0, -EFAULT, or -EINTR for a fatal signal.
  */
 int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
 {
-	return copy_from_user(dst, u64_to_user_ptr(user), bytes) ? -EFAULT : 0;
+	size_t part;
+	int ret = 0;
+
+	for (; bytes && !ret; bytes -= part, user += part, dst += part) {
+		part = min_t(size_t, bytes, SZ_1M);
+		if (copy_from_user(dst, u64_to_user_ptr(user), part))
+			return -EFAULT;
+		ret = may_go_on();
+	}
+
+	return ret;
 }
 
 /**
