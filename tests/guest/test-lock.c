@@ -186,6 +186,31 @@ static void lock_waits(void)
 	stage_close(&s);
 }
 
+/* Who may write waits for those who read, too. */
+static void lock_waits_for_readers(void)
+{
+	struct stage s = stage_open();
+	struct waiter w = { .s = &s, .bo = mapped(&s, s.set, 1) };
+	struct tsr_bo copy = mapped(&s, s.set, 2);
+	bool over;
+	pthread_t thread;
+	pid_t tid;
+
+	held_copy(&s, &copy, &w.bo);
+	require(!pthread_create(&thread, NULL, waiter_run, &w));
+	do {
+		usleep(1000);
+		tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST);
+		over = !pthread_tryjoin_np(thread, NULL);
+	} while (!over && !(tid && tsr_sleeps(tid)));
+	require_msg(!over, "the job was still to read");
+	stage_go(&s);
+	pthread_join(thread, NULL);
+	require_ok(w.rc);
+	tsr_pattern_check(&copy, 1);
+	stage_close(&s);
+}
+
 /* Beside a job, on words that it does not use; in memory and in an aperture. */
 static void no_overwrite(void)
 {
@@ -476,6 +501,7 @@ static void bytes_are_linear(void)
 static const struct tap_test tests[] = {
 	{ "LOCK-6 LOCK-25 do-not-wait answers at once", busy_says_so, 0, 0 },
 	{ "LOCK-7 LOCK-8 lock waits, asleep", lock_waits, 0, 0 },
+	{ "LOCK-7 lock waits for those who read", lock_waits_for_readers, 0, 0 },
 	{ "LOCK-4 no-overwrite beside a job", no_overwrite, 0, 0 },
 	{ "LOCK-5 LOCK-25 discard gives another instance", discard_gives_another, 0, 0 },
 	{ "LOCK-25 another instance goes where the old one did", discard_keeps_places, 0, 0 },
