@@ -145,6 +145,7 @@ static void sync_dmabuf(void *arg)
 	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
 	int *dmabuf = arg;
 
+	tsr_stuck_last_call();
 	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
 	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
 	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
@@ -155,6 +156,7 @@ static void poll_dmabuf(void *arg)
 	int *dmabuf = arg;
 	struct pollfd pollfd = { .fd = *dmabuf, .events = POLLIN };
 
+	tsr_stuck_last_call();
 	require_eq(poll(&pollfd, 1, -1), 1);
 }
 

@@ -583,6 +583,7 @@ static void unmap_and_fill_other(void *arg)
 	tsr_bo_free(&u->s->dev, u->last);
 	ops[0].handle = u->first->handle;
 	require_ok(__tsr_vm_bind(u->s->dev.fd, u->s->vm.id, ops, ARRAY_SIZE(ops), 0, 0));
+	tsr_stuck_last_call();
 	tsr_submit_done(&u->s->dev, u->s->vm.patched, u->fill_other);
 }
 

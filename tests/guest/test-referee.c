@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The harness tells what the device has counted (tests/lib/referee.c). Each test runs the
+ * The harness tells what the device has counted (tests/lib/referee.c), and clears up behind tests. Each test runs the
  * harness once more, on tests that do something wrong on purpose, and reads what it says.
  */
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "tsr.h"
 
 /* a fill that begins inside the object and ends behind it */
@@ -138,12 +139,53 @@ static void next_test_is_not_to_blame(void)
 	require_eq(code, 0);
 }
 
+static void killed_with_a_stuck_job(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	raise(SIGKILL);
+}
+
+static void killed_with_a_hang_to_come(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	tsr_engine_hang_next(dev.render);
+	raise(SIGKILL);
+}
+
+/* a test that could not let its engine go has that done for it */
+static void nothing_hangs_afterwards(void)
+{
+	void (*const inner[])(void) = { killed_with_a_stuck_job, killed_with_a_hang_to_come };
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_cmd cmd;
+
+	tsr_engine_hangs(); /* skips where nothing can */
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	for (uint32_t i = 0; i < ARRAY_SIZE(inner); i++) {
+		int code;
+		char *text = told(inner[i], 0, &code);
+
+		says(text, "killed by signal 9");
+		require_eq(code, 1);
+		free(text);
+		tsr_submit_done(&dev, ctx, &cmd);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "an unexpected error of the device fails a test", unexpected_error_fails, 0, 0 },
 	{ "an error of another type than expected fails", other_type_than_expected_fails, 0, 0 },
 	{ "an expected error is told, too", expected_error_is_told_too, 0, 0 },
 	{ "a test that crashes tells its errors", crash_is_told_with_its_errors, 0, 0 },
 	{ "an error is the fault of its own test", next_test_is_not_to_blame, 0, 0 },
+	{ "an engine hangs no longer than its test", nothing_hangs_afterwards, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -360,6 +360,7 @@ static void evict_visible(void *arg)
 {
 	struct tsr_vm *vm = arg;
 
+	tsr_stuck_last_call();
 	tsr_evict_set(tsr_bit(tsr_seg_visible(vm->dev)));
 }
 
@@ -367,6 +368,7 @@ static void unmap_first(void *arg)
 {
 	struct tsr_vm *vm = arg;
 
+	tsr_stuck_last_call();
 	tsr_vm_unmap(vm->dev, vm->id, AT, MiB(1));
 }
 

@@ -2,6 +2,7 @@
 /* Opening the device, its properties, and what must hold around every test. */
 #include "tsr.h"
 
+#include "host.h"
 #include "referee.h"
 #include "stall.h"
 #include "trace.h"
@@ -220,6 +221,7 @@ static int read_state(uint64_t used[TSR_MAX_SEGMENTS + 1])
 static void before_test(const struct tap_test *test)
 {
 	tsr_knobs_begin();
+	tsr_hangs_begin();
 	if (!(test->flags & TSR_NO_DEVICE))
 		read_state(used_before);
 	referee_begin();
@@ -256,6 +258,8 @@ static const char *after_test(const struct tap_test *test)
 	const char *wrong = NULL;
 	uint64_t errors;
 
+	/* before the rest, which may wait for the job */
+	tsr_hangs_end();
 	tsr_knobs_end();
 	tsr_traces_end();
 	if (!(test->flags & TSR_NO_DEVICE))

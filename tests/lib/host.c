@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stall.h"
@@ -83,9 +84,40 @@ bool tsr_engine_hangs(void)
 	return strstr(line, "\"return\": -1");
 }
 
+/* something hangs, or will; the test's parent lets it go, however the test ends */
+static bool *held;
+
 void tsr_engine_let_go(void)
 {
 	set_property("x-hang-engine", "-1");
+	*held = false;
+}
+
+static void let_go_of_held(void)
+{
+	if (*held)
+		tsr_engine_let_go();
+}
+
+static void let_go_for_parent(void *arg)
+{
+	tsr_engine_let_go();
+}
+
+void tsr_hangs_begin(void)
+{
+	if (!held)
+		held = tsr_shared(sizeof(*held));
+	*held = false;
+}
+
+void tsr_hangs_end(void)
+{
+	if (!*held)
+		return;
+	/* the device may be gone, which ends only the process that asks for it */
+	waitpid(tap_fork(let_go_for_parent, NULL), NULL, 0);
+	*held = false;
 }
 
 void tsr_engine_hang_next(uint32_t engine)
@@ -94,8 +126,9 @@ void tsr_engine_hang_next(uint32_t engine)
 	char text[16];
 
 	if (first)
-		atexit(tsr_engine_let_go); /* should the test fail */
+		atexit(let_go_of_held); /* should the test fail: what waits for it can end */
 	first = false;
+	*held = true;
 	snprintf(text, sizeof(text), "%u", engine);
 	set_property("x-hang-engine", text);
 }
@@ -156,6 +189,13 @@ static void *during_thread(void *arg)
 	return NULL;
 }
 
+static volatile bool last_call;
+
+void tsr_stuck_last_call(void)
+{
+	last_call = true;
+}
+
 static bool waits(pid_t tid)
 {
 	char path[64], *text;
@@ -174,8 +214,9 @@ bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
 	pthread_t thread;
 	bool returned;
 
+	last_call = false;
 	require(!pthread_create(&thread, NULL, during_thread, &during));
-	tsr_wait_for(during.returned || (during.tid && waits(during.tid)));
+	tsr_wait_for(during.returned || (last_call && waits(during.tid)));
 	returned = during.returned;
 	tsr_engine_let_go();
 	require(!pthread_join(thread, NULL));

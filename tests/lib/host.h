@@ -24,16 +24,21 @@ struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx);
 struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine);
 void tsr_stuck_end(struct tsr_stuck *stuck); /* lets it go, and waits for it */
 /*
- * Calls @fn in a thread, and lets the job go when that sleeps or has returned: true if it has. The job ends, but
- * tsr_stuck_end() is still to come.
+ * Calls @fn in a thread, and lets the job go when that sleeps behind tsr_stuck_last_call() or has returned: true if it
+ * has. The job ends, but tsr_stuck_end() is still to come.
  */
 bool tsr_stuck_during(void (*fn)(void *arg), void *arg);
+/* in @fn: what it calls next is to wait for the job */
+void tsr_stuck_last_call(void);
 
 /* The next job of an engine hangs until it is let go, or its timeout has passed. */
 void tsr_engine_hang_next(uint32_t engine);
 bool tsr_engine_hangs(void); /* that has come */
-/* The job that runs or comes next on an engine is stuck, whoever's it is, when this returns. */
+/* The next job that begins on an engine, whoever's it is, is stuck when this returns; one that runs has ended. */
 void tsr_engine_hold(uint32_t engine);
 void tsr_engine_let_go(void);
+/* before and after each test: who runs them */
+void tsr_hangs_begin(void);
+void tsr_hangs_end(void);
 
 #endif /* TSR_HOST_H */
