@@ -304,6 +304,8 @@ static void sync_file_and_early_close(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	/* the one behind it may be in the ring already; the next gets there when the stuck one has ended */
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	tsr_submit(&dev, ctx, &cmd, 0, sync);
 	tsr_cmd_fini(&cmd);
 	pfds[0].fd = tsr_syncobj_export(&dev, stuck.sync);

@@ -649,6 +649,8 @@ static void idle_list(void)
 	pid = tap_fork(patched_client, NULL);
 	tsr_knob("demand_window_ms", "200");
 	tsr_wait_for(!bytes_in(&s, bos, 7));
+	/* and is not idle again before we have looked */
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
 	require_eq(bytes_in(&s, bos, 7), 7 * KiB(512));
 	shared->stop = true;
