@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stall.h"
@@ -121,53 +122,122 @@ static bool is_submitting(struct tsr_client *client)
 }
 
 #define MANY_ENTRIES 1000000
-#define ATTEMPTS 20
+#define STAGES 4 /* of what comes behind the copying, in which it is killed */
+#define ATTEMPTS 20 /* in time, for each of them */
+
+/* CPU time of its process: where in the call it is, however often others run meanwhile */
+static struct {
+	volatile uint64_t begun, refused, whole;
+} * cpu;
+
+static uint64_t cpu_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	require(!clock_gettime(clock, &ts));
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
 
 /* nothing but a list to be looked through: each of its elements unbinds a slot that is not bound */
+static void make_long_list(struct tsr_device *dev, struct tsr_cmd *cmd)
+{
+	tsr_cmd_init(cmd);
+	tsr_cmd_unbind(cmd, 0);
+	cmd->num_patches =
+		MANY_ENTRIES < dev->info.max_patches ? MANY_ENTRIES : dev->info.max_patches;
+	cmd->patches = realloc(cmd->patches, cmd->num_patches * sizeof(*cmd->patches));
+	require(cmd->patches);
+	for (uint32_t i = 1; i < cmd->num_patches; i++)
+		cmd->patches[i] = cmd->patches[0];
+}
+
 static void submit_long_list(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_cmd cmd;
 
-	tsr_cmd_init(&cmd);
-	tsr_cmd_unbind(&cmd, 0);
-	cmd.num_patches = MANY_ENTRIES < dev.info.max_patches ? MANY_ENTRIES : dev.info.max_patches;
-	cmd.patches = realloc(cmd.patches, cmd.num_patches * sizeof(*cmd.patches));
-	require(cmd.patches);
-	for (uint32_t i = 1; i < cmd.num_patches; i++)
-		cmd.patches[i] = cmd.patches[0];
-	client->state->ready = true;
+	make_long_list(&dev, &cmd);
+	cpu->begun = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	tsr_client_submit(client, &dev, ctx, &cmd, 0, 0);
 	pause();
+}
+
+/* without a context the lists are copied, and nothing more */
+static void measure_long_list(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	uint64_t start;
+
+	make_long_list(&dev, &cmd);
+	start = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	require_err(__tsr_submit(&dev, ctx + 1, &cmd, 0, 0, &args), -ENOENT);
+	cpu->refused = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+	start = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	require_ok(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args));
+	cpu->whole = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+	require(cpu->refused < cpu->whole);
+	tsr_close(&dev);
+}
+
+enum end {
+	LATE,
+	WITH_A_JOB,
+	WITHOUT_A_JOB
+};
+
+/* kills it when it has used that much of the CPU in the call */
+static enum end kill_in_call(uint64_t ns)
+{
+	struct tsr_trace trace;
+	struct tsr_client a;
+	clockid_t clock;
+	bool armed;
+
+	cpu->begun = 0;
+	tsr_trace_start("split_part", NULL);
+	tsr_client_start(&a, submit_long_list, 0);
+	require(!clock_getcpuclockid(a.pid, &clock));
+	tsr_wait_for(cpu->begun);
+	while (!a.state->returned && cpu_ns(clock) < cpu->begun + ns)
+		usleep(50);
+	tsr_client_kill(&a);
+	trace = tsr_trace_stop();
+	armed = tsr_trace_count(&trace, "split_part");
+	tsr_trace_free(&trace);
+	return a.state->returned ? LATE : armed ? WITH_A_JOB : WITHOUT_A_JOB;
 }
 
 /* whoever is killed while its lists are looked through does not get as far as a job */
 static void in_its_lists(void)
 {
-	bool ended = false;
+	uint64_t until = tsr_patience();
 
-	for (uint32_t i = 0; i < ATTEMPTS && !ended; i++) {
-		struct tsr_trace trace;
-		struct tsr_client a;
-		uint64_t took;
-		bool in_time;
+	cpu = tsr_shared(sizeof(*cpu));
+	for (uint32_t i = 0; i < STAGES; i++) {
+		uint32_t late = 0, jobs = 0;
+		enum end end;
 
-		tsr_trace_start("split_part", NULL);
-		tsr_client_start(&a, submit_long_list, 0);
-		tsr_wait_for(a.state->begun);
-		in_time = !a.state->returned;
-		took = tsr_client_kill(&a);
-		in_time = in_time && !a.state->returned;
-		trace = tsr_trace_stop();
-		ended = in_time && !tsr_trace_count(&trace, "split_part");
-		tap_note("gone %llu ms after SIGKILL%s", (unsigned long long)took / 1000000,
-			 ended	   ? ""
-			 : in_time ? ", but with a job"
-				   : ", too late");
-		tsr_trace_free(&trace);
+		/* a job may have been armed just before the signal: then that was only too late */
+		do {
+			uint64_t ns;
+
+			/* anew each time: a busy host makes a slow CPU */
+			tap_join(tap_fork(measure_long_list, NULL));
+			ns = cpu->refused + (cpu->whole - cpu->refused) * i / STAGES;
+			end = kill_in_call(ns);
+			late += end == LATE;
+			jobs += end == WITH_A_JOB;
+			tap_note("behind %llu of %llu us, copying %llu: %u too late, %u with a job",
+				 (unsigned long long)ns / 1000,
+				 (unsigned long long)cpu->whole / 1000,
+				 (unsigned long long)cpu->refused / 1000, late, jobs);
+			require(jobs < ATTEMPTS && tap_now_ns() < until);
+		} while (end != WITHOUT_A_JOB);
 	}
-	require(ended);
 }
 
 static void in_submit(void)
@@ -324,7 +394,7 @@ static void fences_of_the_dead(void)
 
 static const struct tap_test tests[] = {
 	{ "SPLIT-35 killed in SUBMIT of 16000 parts", in_submit, 0, 200 },
-	{ "killed while its lists are looked through", in_its_lists, 0, 0 },
+	{ "killed while its lists are looked through", in_its_lists, 0, 200 },
 	{ "killed with jobs queued", with_a_queue, 0, 0 },
 	{ "killed with parts queued", with_parts_queued, 0, 0 },
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },
