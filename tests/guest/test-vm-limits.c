@@ -123,6 +123,16 @@ static int map_far_nulls(struct tsr_vm *vm, uint64_t address, uint32_t count)
 	return __tsr_vm_bind(vm->dev->fd, vm->id, ops, count, 0, 0);
 }
 
+/* a large page, or nothing */
+static int bind_block(struct tsr_vm *vm, uint32_t op, uint64_t address)
+{
+	const struct drm_tessera_vm_bind_op bind = { .op = op,
+						     .address = address,
+						     .range = MiB(2) };
+
+	return __tsr_vm_bind(vm->dev->fd, vm->id, &bind, 1, 0, 0);
+}
+
 /* a worker frees the tables of what was unmapped */
 static void map_far_null_late(struct tsr_vm *vm, uint64_t address)
 {
@@ -145,6 +155,7 @@ static void limit_of_tables(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev), spare = tsr_vm_open(&dev);
 	uint64_t end = 0;
+	bool large;
 	int rc;
 
 	require_ok(map_far_nulls(&spare, 0, SPARE));
@@ -155,6 +166,11 @@ static void limit_of_tables(void)
 	while (!(rc = map_far_nulls(&vm, end, 1)))
 		end += one;
 	require_eq(rc, -ENOSPC);
+	/* at most one is at hand then, and what takes none is not refused */
+	large = !bind_block(&vm, DRM_TESSERA_VM_BIND_MAP_NULL, end);
+	require_ok(bind_block(&vm, DRM_TESSERA_VM_BIND_UNMAP, 0));
+	if (large)
+		require_ok(bind_block(&vm, DRM_TESSERA_VM_BIND_UNMAP, end));
 	require(end > 3000ull << 30);
 	tsr_vm_fill(&vm, end - (1ull << 30), KiB(4), 1);
 	require_eq(tsr_vm_try_fill(&vm, end, KiB(4), 1), -EFAULT);

@@ -390,15 +390,29 @@ static u32 span(u64 va, u64 bytes, u32 level)
 	return ((va + bytes - 1) >> shift) - (va >> shift) + 1;
 }
 
+/* Whether whole blocks become large leaves, or nothing. */
+static bool has_leaves(u64 va, const struct tessera_pt_source *source)
+{
+	return !source || (!source->pages &&
+			   ((source->bits & TSR_PTE_NULL) ||
+			    !((source->addr ^ va) & (TESSERA_PT_BLOCK - 1))));
+}
+
 /* Those of pages: only at the ends, where the rest is large leaves. */
 static u32 span_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
 {
 	u32 tables = span(va, bytes, 0);
-	bool leaves = !source || (!source->pages &&
-				  ((source->bits & TSR_PTE_NULL) ||
-				   !((source->addr ^ va) & (TESSERA_PT_BLOCK - 1))));
 
-	return leaves ? min(tables, 2U) : tables;
+	return has_leaves(va, source) ? min(tables, 2U) : tables;
+}
+
+/* Of those the new ones: where an end lies inside of a block. */
+static u32 span_new_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
+{
+	u32 tables = span(va, bytes, 0);
+	u32 ends = !IS_ALIGNED(va, TESSERA_PT_BLOCK) + !IS_ALIGNED(va + bytes, TESSERA_PT_BLOCK);
+
+	return has_leaves(va, source) ? min(tables, ends) : tables;
 }
 
 /**
@@ -411,7 +425,7 @@ static u32 span_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
  */
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source)
 {
-	u32 tables = span_pages(va, bytes, source);
+	u32 tables = span_new_pages(va, bytes, source);
 
 	return source ? tables + span(va, bytes, 1) + span(va, bytes, 2) : tables;
 }
