@@ -308,6 +308,7 @@ static int mock_explicit(struct mock *mock, unsigned long request, void *arg)
 		return 0;
 	case DRM_IOCTL_TESSERA_INVALIDATE_CACHE:
 		mock->last_flush = *(struct drm_tessera_invalidate_cache *)arg;
+		memcpy(mock->memory_at_flush, mock->memory, sizeof(mock->memory_at_flush));
 		return 0;
 	case DRM_IOCTL_TESSERA_OFFER:
 	case DRM_IOCTL_TESSERA_RECLAIM:

@@ -61,6 +61,7 @@ struct mock {
 	uint64_t reached; /* by every timeline */
 	uint64_t waited; /* for the last point */
 	uint8_t memory_at_wait[16]; /* the beginning of memory when that came */
+	uint8_t memory_at_flush[16]; /* and when @last_flush did */
 	struct drm_tessera_submit last_submit;
 	uint32_t last_cmds[64]; /* the beginning of its commands … */
 	struct drm_tessera_submit_alloc last_allocs[4]; /* … and list */
