@@ -28,6 +28,9 @@ static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
 /* Jobs of a level, and dependencies, that are looked at a time, with interrupts off. */
 #define TESSERA_MAX_LOOKS	32
 
+/* So many times as many jobs of a client may be in the ring if they move little. */
+#define MANY_AHEAD		4
+
 static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *ring_job)
 {
 	unsigned int i;
@@ -77,6 +80,8 @@ static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tess
  * @engine: the engine
  * @job: the job, all else it waits for done
  *
+ * A few jobs may always be in the ring, and more as long as all of them do not move more than one job may.
+ *
  * Return: a reference to the fence of the oldest job of the same client in the ring, and of no higher priority, if
  * there are enough of them, else NULL.
  */
@@ -84,6 +89,7 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
 {
 	struct tessera_fence *fence, *oldest = NULL;
 	unsigned long flags;
+	u64 moves = job->moves;
 	u32 num = 0;
 
 	if (!job->quota)
@@ -96,9 +102,12 @@ struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tesse
 		if (other->quota != job->quota || tessera_job_is_above(other, job))
 			continue;
 		oldest = oldest ?: fence;
+		moves += other->moves;
 		num++;
 	}
-	if (num < engine->run_ahead)
+	if (num < engine->run_ahead ||
+	    (num < MANY_AHEAD * engine->run_ahead && moves <= engine->run_ahead_moves &&
+	     engine->run_ahead_moves))
 		oldest = NULL;
 	else
 		dma_fence_get(&oldest->base);

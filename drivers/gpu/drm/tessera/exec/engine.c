@@ -8,6 +8,7 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
@@ -29,6 +30,9 @@
 /* Enough that an engine has the next job when it ends one. */
 #define TESSERA_RUN_AHEAD_RENDER	2
 #define TESSERA_RUN_AHEAD_PAGING	4
+
+/* Moves of a few milliseconds, so that the engine does not wait for who fills the ring; see tessera_emit_ahead(). */
+#define TESSERA_RUN_AHEAD_MOVES		SZ_64M
 
 static void tessera_engine_irq(void *data)
 {
@@ -89,6 +93,7 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 		INIT_LIST_HEAD(&engine->waiting[level]);
 	engine->run_ahead = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_PAGING :
 								TESSERA_RUN_AHEAD_RENDER;
+	engine->run_ahead_moves = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_MOVES : 0;
 	engine->next_seqno = 1;
 
 	engine->ring = tessera_ring_create(tdev, id);

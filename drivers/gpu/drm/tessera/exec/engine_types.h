@@ -71,8 +71,10 @@ struct tessera_engine {
 	struct list_head waiting[TESSERA_WAITING_LEVELS];
 	/** @next_level: where to look first for one whose turn it may be; as @span */
 	u32 next_level;
-	/** @run_ahead: most jobs of one client in the ring */
+	/** @run_ahead: most jobs of one client in the ring, unless they move little */
 	u32 run_ahead;
+	/** @run_ahead_moves: what the jobs of one client in the ring may move, if they are more than that */
+	u64 run_ahead_moves;
 	/** @next_seqno: value of the next FENCE packet; under @lock */
 	u64 next_seqno;
 	/** @closed: jobs are listed and not written, until @dead is set; under @lock */

@@ -128,6 +128,8 @@ struct tessera_job {
 	unsigned int num_ranges;
 	/** @vm: what it executes before that, unprivileged, at virtual addresses */
 	struct tessera_job_vm vm;
+	/** @moves: bytes it moves, for a job of the paging engine */
+	u64 moves;
 	/** @refused: 0, or why it is only to pass through the ring */
 	int refused;
 	/** @seqno: number within its entity, from arm on; for traces */

@@ -544,6 +544,7 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 	mutex_lock(&queue->lock);
 	late = paging_is_late(batch);
 	list_for_each_entry(pjob, &batch->jobs, node) {
+		pjob->base.moves = pjob->moved;
 		tessera_job_arm(&pjob->base);
 		if (late)
 			tessera_job_set_late(&pjob->base);
