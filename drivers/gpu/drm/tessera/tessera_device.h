@@ -240,6 +240,8 @@ struct tessera_device {
 	struct tessera_users *users;
 	/** @drawn: objects that the kernel has mapped where they are, see mem/scanout.c */
 	atomic_t drawn;
+	/** @drops: how often one less */
+	atomic_t drops;
 	/** @residency: placement policy */
 	struct tessera_residency *residency;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */

@@ -57,6 +57,8 @@ struct scanout {
 	u32 tries;
 	/* Room that was freed before the try. */
 	u32 seen;
+	/* &tessera_device.drops, likewise. */
+	int drops;
 };
 
 /* Where it may be shown: a set of segment ids. */
@@ -206,8 +208,7 @@ static bool passes(struct scanout *scanout)
 		return true;
 
 	/* In this order: see tessera_scanout_drop(). */
-	return tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen &&
-	       scanout->tries++ < LOCK_TRIES;
+	return atomic_read(&tdev->drops) != scanout->drops;
 }
 
 /* 0: there may be room now. Nothing is held. */
@@ -219,6 +220,8 @@ static int wait_for_room(struct scanout *scanout)
 
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
 		ret = wait_for_lock(rules->contended);
+	else if (signal_pending(current))
+		ret = -ERESTARTSYS;
 	else if (left > 0 && passes(scanout))
 		ret = tessera_room_wait_timeout(tessera_bo_device(scanout->bo),
 						TESSERA_ROOM_FREED, scanout->seen,
@@ -253,6 +256,7 @@ int tessera_scanout_pin(struct tessera_bo *bo)
 	int ret;
 
 	do {
+		scanout.drops = atomic_read(&tdev->drops);
 		scanout.seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
 		ret = pin_try(&scanout);
 		if (ret == -ENOSPC)
@@ -327,7 +331,8 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 	let_go(bo);
 	if (bo->mapped)
 		return;
-	/* Who does not see it counted any more sees the event. */
+	/* Who does not see it counted any more sees that, and whoever waits wakes up. */
+	atomic_inc(&tdev->drops);
 	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
 	atomic_dec(&tdev->drawn);
 }
