@@ -121,9 +121,12 @@ static void backing_drop_list(struct tessera_backing *backing)
  */
 struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags)
 {
+	struct tessera_account *account = to_tessera_bo(tbo)->account;
 	struct tessera_backing *backing;
 
-	backing = kzalloc(sizeof(*backing), GFP_KERNEL_ACCOUNT);
+	/* Who evicts an object that has lost its pages makes it one, and is not to pay for that. */
+	backing = kzalloc(sizeof(*backing),
+			  tessera_account_is_mine(account) ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!backing)
 		return NULL;
 

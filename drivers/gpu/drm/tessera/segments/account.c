@@ -220,6 +220,19 @@ static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *
 	kfree(payer);
 }
 
+/**
+ * tessera_account_is_mine() - whether the calling process pays
+ * @account: the account
+ *
+ * Return: whether it does.
+ */
+bool tessera_account_is_mine(const struct tessera_account *account)
+{
+	const struct tessera_payer *payer = READ_ONCE(account->payer);
+
+	return payer && payer->pid == task_tgid(current);
+}
+
 static void account_release(struct kref *ref)
 {
 	struct tessera_account *account = container_of(ref, struct tessera_account, ref);

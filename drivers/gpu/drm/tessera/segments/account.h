@@ -128,6 +128,7 @@ void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u6
 
 struct tessera_account *tessera_account_create(struct tessera_device *tdev);
 int tessera_account_bind(struct tessera_account *account);
+bool tessera_account_is_mine(const struct tessera_account *account);
 struct tessera_account *tessera_account_get(struct tessera_account *account);
 void tessera_account_close(struct tessera_account *account);
 void tessera_account_put(struct tessera_account *account);
