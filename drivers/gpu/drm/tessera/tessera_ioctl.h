@@ -6,7 +6,7 @@
 #include <drm/tessera_drm.h>
 
 /* A constant, for the initialiser of the DRM driver. */
-#define TESSERA_NUM_IOCTLS	(DRM_TESSERA_BUDGET + 1)
+#define TESSERA_NUM_IOCTLS	(DRM_TESSERA_IOCTL_LAST + 1)
 
 extern const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS];
 

@@ -275,13 +275,13 @@ static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
 	for (; walk->split_pos < list->num_patches; walk->split_pos++) {
 		u32 split = list->patches[walk->split_pos].split_offset;
 
-		ret = tessera_patch_pause(list, walk->split_pos);
-		if (ret)
-			return ret;
 		if (split >= next)
 			break;
 		if (split != offset)
 			return validate_fail(walk->err, split, walk->split_pos);
+		ret = tessera_patch_pause(list, walk->split_pos);
+		if (ret)
+			return ret;
 	}
 
 	return 0;
