@@ -68,7 +68,7 @@ void client_fork(struct client *client, void (*run)(struct client_state *state))
 /* The child opens the device anew: bench.dev and so on are its own. */
 void client_start(struct client *client, void (*run)(struct client_state *state));
 void client_wait_ready(const struct client *client);
-void client_kill(struct client *client);
+void client_kill(struct client *client); /* and no client has ended before */
 
 /* ---- the benches ---- */
 

@@ -78,7 +78,11 @@ void client_wait_ready(const struct client *client)
 
 void client_kill(struct client *client)
 {
+	int status;
+
 	kill(client->pid, SIGKILL);
-	waitpid(client->pid, NULL, 0);
+	if (waitpid(client->pid, &status, 0) != client->pid || !WIFSIGNALED(status) ||
+	    WTERMSIG(status) != SIGKILL)
+		die("a client has ended", -ECHILD);
 	munmap(client->state, sizeof(*client->state));
 }

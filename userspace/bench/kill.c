@@ -129,7 +129,7 @@ static double whole_time(void)
 	return start;
 }
 
-/* Seconds from the signal until it is gone; 0 if it was through by then. */
+/* Seconds from the signal until it is gone; negative if it was through by then. */
 static double kill_after(double seconds)
 {
 	struct client client;
@@ -143,7 +143,7 @@ static double kill_after(double seconds)
 	late = client.state->go;
 	start = now();
 	client_kill(&client);
-	return late ? 0 : now() - start;
+	return late ? -1 : now() - start;
 }
 
 void bench_kill_submit(void)
@@ -154,7 +154,7 @@ void bench_kill_submit(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct tessera_context *ctx;
 		struct tessera_cmdbuf *cb;
-		double whole, most = 0;
+		double whole, most = -1;
 
 		must("context", tessera_context_new_default(bench.dev, &ctx));
 		must("command buffer", tessera_cmdbuf_new(bench.dev, &cb));
@@ -166,6 +166,8 @@ void bench_kill_submit(void)
 
 			most = took > most ? took : most;
 		}
+		if (most < 0)
+			die("nothing was killed in time", -ETIME);
 		worst = most > worst ? most : worst;
 		fprintf(stderr, "   %s: %.3g s, killed in %.3g s at most\n", kinds[i].name, whole,
 			most);
