@@ -308,9 +308,12 @@ static void begin_anew(struct tessera_bo *bo)
 	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins ||
 	    tessera_bo_segment(bo))
 		return;
+	/* Accesses fault from now on: the pages go. */
+	ttm_bo_unmap_virtual(&bo->tbo);
+	tessera_bo_device(bo)->window_ops->close(bo);
 	if (!ttm_bo_validate(&bo->tbo, &nowhere, &ctx) &&
 	    !ttm_bo_validate(&bo->tbo, &placement, &ctx))
-		atomic_set(&bo->lost, 0);
+		atomic_set_release(&bo->lost, 0);
 }
 
 /**
@@ -343,8 +346,9 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		    (tessera_bo_segment(bo) && ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
 			drm_warn(&tdev->drm, "object %u is lost, it is not idle\n", id);
 			atomic_set(&bo->lost, 1);
+		} else {
+			begin_anew(bo);
 		}
-		begin_anew(bo);
 		tessera_coherence_device_resets(bo);
 		dma_resv_unlock(bo->tbo.base.resv);
 		tessera_bo_put(bo);
