@@ -10,6 +10,7 @@
 #include <linux/dma-buf.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "kms.h"
 #include "stall.h"
 
@@ -302,10 +303,39 @@ static void bad_targets(void)
 	bench_end(&b);
 }
 
+/* one whose clear does not end: where it was to be there are bytes of others, which stay as they are */
+static void lost_targets(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_fb target = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
+	struct tsr_show s = tsr_show_at(&b.primary, 0, 0);
+	struct tsr_atomic req = {}, next = {};
+	int32_t fence = -1;
+
+	light(&b);
+	add_capture(&b, &req, &target, &fence);
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(b.kms.dev.paging);
+	require_ok(__tsr_commit(b.kms.dev.fd, &req,
+				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
+	require_eq(tsr_sync_file_status(fence), -EIO);
+	close(fence);
+	tsr_job_timeout_restore();
+	require(tsr_engine_hangs());
+	/* and the next one is written */
+	add_capture(&b, &next, &b.target, &fence);
+	require_ok(__tsr_commit(b.kms.dev.fd, &next, DRM_MODE_ATOMIC_ALLOW_MODESET));
+	require_eq(tsr_sync_file_status(fence), 0);
+	close(fence);
+	same(&b, &b.target, &s, 1);
+	bench_end(&b);
+}
+
 static const struct tap_test tests[] = {
 	{ "frames are what is shown", frames, 0, 0 }, { "with the mode", with_the_mode, 0, 0 },
 	{ "targets move", targets_move, 0, 0 },	      { "behind itself", behind_itself, 0, 0 },
 	{ "behind others", behind_others, 0, 0 },     { "bad targets", bad_targets, 0, 0 },
+	{ "lost targets", lost_targets, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

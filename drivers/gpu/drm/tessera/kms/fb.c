@@ -109,24 +109,21 @@ u32 tessera_fb_layout(const struct drm_framebuffer *fb)
 
 /**
  * tessera_fb_addr() - where the first pixel of a pinned framebuffer is
- * @fb: the framebuffer
+ * @fb: the framebuffer, after its moves
  *
- * Return: its GPU address.
+ * Return: its GPU address; 0 if its contents are gone: what is where it was may be another's.
  */
 u64 tessera_fb_addr(const struct drm_framebuffer *fb)
 {
-	return tessera_scanout_addr(fb_bo(fb)) + fb->offsets[0];
-}
+	struct tessera_bo *bo = fb_bo(fb);
+	u64 addr;
 
-/**
- * tessera_fb_is_lost() - ask whether a framebuffer's contents are gone
- * @fb: the framebuffer
- *
- * Return: true if so; then what is where it is may be another's.
- */
-bool tessera_fb_is_lost(const struct drm_framebuffer *fb)
-{
-	return atomic_read(&fb_bo(fb)->lost);
+	/* First: what begins anew has left its place before it is lost no more. */
+	if (atomic_read_acquire(&bo->lost))
+		return 0;
+	addr = tessera_scanout_addr(bo);
+
+	return addr ? addr + fb->offsets[0] : 0;
 }
 
 /**

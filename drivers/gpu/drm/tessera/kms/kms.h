@@ -152,7 +152,6 @@ extern const u64 tessera_fb_modifiers[];
 u32 tessera_fb_format(u32 fourcc);
 u32 tessera_fb_layout(const struct drm_framebuffer *fb);
 u64 tessera_fb_addr(const struct drm_framebuffer *fb);
-bool tessera_fb_is_lost(const struct drm_framebuffer *fb);
 bool tessera_fb_is_idle(const struct drm_framebuffer *fb);
 bool tessera_fb_is_ready(const struct drm_framebuffer *fb);
 int tessera_fb_pin(struct drm_framebuffer *fb);

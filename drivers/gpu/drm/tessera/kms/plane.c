@@ -171,11 +171,12 @@ static void plane_cleanup_fb(struct drm_plane *plane, struct drm_plane_state *st
 /* Number of its registers that matter: of a plane that is off the first one. */
 static unsigned int plane_regs(const struct drm_plane_state *state, u32 regs[TSR_PLANE_REGS])
 {
+	u64 addr = state->visible ? tessera_fb_addr(state->fb) : 0;
+
 	regs[TSR_PLANE_CONTROL / 4] = 0;
-	/* The commit has waited for the moves: where one failed there are others' bytes. */
-	if (!state->visible || tessera_fb_is_lost(state->fb))
+	if (!addr)
 		return 1;
-	tessera_plane_encode(state, tessera_fb_layout(state->fb), tessera_fb_addr(state->fb), regs);
+	tessera_plane_encode(state, tessera_fb_layout(state->fb), addr, regs);
 
 	return TSR_PLANE_REGS;
 }

@@ -175,6 +175,10 @@ bool tessera_writeback_begin(struct tessera_crtc *tc, struct drm_atomic_commit *
 	addr = tessera_fb_addr(fb);
 	/* The job is the queue's then, and no longer the state's. */
 	drm_writeback_queue_job(&tc->writeback, new);
+	if (!addr) {
+		drm_writeback_signal_completion(&tc->writeback, -EIO);
+		return false;
+	}
 	WRITE_ONCE(tc->writing, true);
 	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_LO, lower_32_bits(addr));
 	tessera_crtc_write(tc, TSR_CRTC_WB_ADDR_HI, upper_32_bits(addr));
