@@ -3,6 +3,7 @@
  * The kernel's own clients of the display: what is drawn to the frame buffer device is on the screen, gives way
  * to a program that is master of the display, and comes back behind it.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fb.h>
 #include <linux/kd.h>
@@ -129,11 +130,10 @@ static void gives_way(void)
 	screen_close(&s);
 }
 
-/* with nobody's picture on the screen, so that the console's can be moved out: but for moments in which it is drawn */
-static struct tsr_kms moved_out(void)
+/* with nobody's picture on the screen */
+static struct tsr_kms hidden(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
-	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
 	struct drm_mode_modeinfo mode = tsr_mode(96, 64);
 	struct tsr_fb fb = tsr_fb_new(&kms, 96, 64, DRM_FORMAT_XRGB8888);
 
@@ -141,6 +141,15 @@ static struct tsr_kms moved_out(void)
 	tsr_dark(&kms, &kms.heads[0]);
 	/* its mapping would keep a file open */
 	tsr_fb_free(&kms, &fb);
+	return kms;
+}
+
+/* so that the console's can be moved out: but for moments in which it is drawn */
+static struct tsr_kms moved_out(void)
+{
+	struct tsr_kms kms = hidden();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+
 	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&kms.dev, seg->id).used));
 	return kms;
 }
@@ -239,6 +248,68 @@ static void comes_back_from_reset_half_way(void)
 	screen_close(&s);
 }
 
+static void *evict(void *arg)
+{
+	tsr_evict_set(UINT32_MAX);
+	return NULL;
+}
+
+/* whether a thread, which may be the kernel's, is in one of its functions */
+static bool somebody_is_in(const char *function)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	bool found = false;
+
+	require(proc);
+	while (!found && (entry = readdir(proc))) {
+		char path[64], *stack;
+
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.16s/stack", entry->d_name);
+		stack = tsr_read_file(path);
+		found = stack && strstr(stack, function);
+		free(stack);
+	}
+	closedir(proc);
+	return found;
+}
+
+/* a write is drawn by a worker, which waits for a picture that is on its way */
+static bool is_drawn_to(const struct screen *s)
+{
+	const uint32_t pixel = 0xa1b2c3;
+
+	require(pwrite(s->fd, &pixel, sizeof(pixel), 0) == sizeof(pixel));
+	return somebody_is_in("tessera_access_settle");
+}
+
+/* what leaves memory just then, and does not arrive, while the kernel waits to draw into it */
+static void comes_back_from_reset_while_drawn(void)
+{
+	struct screen s = screen_open();
+	struct tsr_kms kms;
+	pthread_t thread;
+
+	tsr_pci_can_reset();
+	screen_fill(&s, 0xa1b2c3);
+	await_picture(&s, 0xa1b2c3);
+	tsr_job_timeout("300000");
+	kms = hidden();
+	tsr_engine_hang_next(kms.dev.paging);
+	require(!pthread_create(&thread, NULL, evict, NULL));
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_wait_for(is_drawn_to(&s));
+	tsr_pci_reset();
+	pthread_join(thread, NULL);
+	tsr_job_timeout_restore();
+	tsr_kms_close(&kms);
+	tsr_wait_for(is_lit());
+	await_picture(&s, 0xa1b2c3);
+	screen_close(&s);
+}
+
 struct drawer {
 	struct screen *screen;
 	atomic_bool stop;
@@ -307,6 +378,8 @@ static const struct tap_test tests[] = {
 	{ "comes back from standby", comes_back_from_standby, 0, 0 },
 	{ "comes back from a function reset", comes_back_from_reset, 0, 0 },
 	{ "comes back from a function reset half way", comes_back_from_reset_half_way, 0, 0 },
+	{ "comes back from a function reset while it is drawn", comes_back_from_reset_while_drawn,
+	  0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -91,12 +91,13 @@ static int map_nowhere(struct tessera_bo *bo, struct iosys_map *map)
 	return 0;
 }
 
+/* -EIO: the object is lost, maybe only since. */
 static int vmap_inside(struct tessera_bo *bo, struct iosys_map *map)
 {
 	int ret;
 
 	if (atomic_read(&bo->lost))
-		return map_nowhere(bo, map);
+		return -EIO;
 	if (tessera_ioctl_bad(tessera_bo_device(bo), tessera_bo_is_offered(bo)))
 		return -EINVAL;
 
@@ -118,19 +119,19 @@ static int vmap_inside(struct tessera_bo *bo, struct iosys_map *map)
  * @gem: the object, reservation held
  * @map: receives where it is
  *
- * Return: 0; -EIO if the object is lost meanwhile; -EINVAL if it is offered; -EBUSY if it is shown where the
- * CPU does not see it, or its bytes do not come; or an error of tessera_residency_pin().
+ * Return: 0; -EINVAL if it is offered; -EBUSY if it is shown where the CPU does not see it, or its bytes do
+ * not come; or an error of tessera_residency_pin().
  */
 int tessera_vmap(struct drm_gem_object *gem, struct iosys_map *map)
 {
-	int ret, idx;
+	int idx, ret = -EIO;
 
-	if (!drm_dev_enter(gem->dev, &idx))
-		return map_nowhere(gem_to_tessera_bo(gem), map);
-	ret = vmap_inside(gem_to_tessera_bo(gem), map);
-	drm_dev_exit(idx);
+	if (drm_dev_enter(gem->dev, &idx)) {
+		ret = vmap_inside(gem_to_tessera_bo(gem), map);
+		drm_dev_exit(idx);
+	}
 
-	return ret;
+	return ret == -EIO ? map_nowhere(gem_to_tessera_bo(gem), map) : ret;
 }
 
 /**
