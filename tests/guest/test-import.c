@@ -342,18 +342,6 @@ static void push_out(struct tsr_device *dev, uint32_t ctx)
 	tsr_cmd_fini(&cmd);
 }
 
-static bool is_asleep(pid_t pid)
-{
-	char path[64], *text;
-	bool asleep;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = tsr_read_file(path);
-	asleep = text && (strstr(text, ") S ") || strstr(text, ") D "));
-	free(text);
-	return asleep;
-}
-
 /* the import of one file is moved, behind a fence of somebody else; returns the fence's timeline */
 static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence)
 {
@@ -385,7 +373,7 @@ static void importing_holds_nothing(void)
 	importer->fd = a.fd;
 	importer->dmabuf = theirs.dmabuf;
 	pid = tap_fork(import_and_keep, (void *)importer);
-	tsr_wait_for(importer->done || is_asleep(pid));
+	tsr_wait_for(importer->done || tsr_waits(pid));
 	tsr_pci_unbind();
 	require_eq(poll(&pollfd, 1, 0), 0);
 	tsr_wait_for(importer->done);
@@ -498,7 +486,7 @@ static void closed_meanwhile(void)
 	tsr_dmabuf_put_fence(theirs.dmabuf, pollfds[0].fd, DMA_BUF_SYNC_WRITE);
 	close_behind(&dev, pollfds[1].fd);
 	pid = tap_fork(close_and_unbind, &dev);
-	tsr_wait_for(!somebody_is_attached() && is_asleep(pid));
+	tsr_wait_for(!somebody_is_attached() && tsr_waits(pid));
 	tsr_close(&dev);
 	require_ok(kill(pid, SIGKILL));
 	tsr_sw_sync_signal(timelines[1]);

@@ -78,16 +78,27 @@ int tsr_proc_mem_write(void *address, const void *in, size_t bytes)
 	return proc_mem(true, (uintptr_t)address, (void *)in, bytes);
 }
 
+char tsr_task_state(pid_t tid)
+{
+	char path[64], *text, *at;
+	char state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	text = tsr_read_file(path);
+	at = text ? strrchr(text, ')') : NULL;
+	state = at && at[1] ? at[2] : 0;
+	free(text);
+	return state;
+}
+
 bool tsr_sleeps(pid_t tid)
 {
-	char path[64], *text;
-	bool asleep;
+	return tsr_task_state(tid) == 'S';
+}
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	text = tsr_read_file(path);
-	asleep = text && strstr(text, ") S ");
-	free(text);
-	return asleep;
+bool tsr_waits(pid_t tid)
+{
+	return tsr_task_state(tid) == 'D' || tsr_sleeps(tid);
 }
 
 const char *tsr_debugfs(void)

@@ -196,18 +196,6 @@ void tsr_stuck_last_call(void)
 	last_call = true;
 }
 
-static bool waits(pid_t tid)
-{
-	char path[64], *text;
-	bool does;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	text = tsr_read_file(path);
-	does = text && (strstr(text, ") S ") || strstr(text, ") D "));
-	free(text);
-	return does;
-}
-
 bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
 {
 	struct during during = { .fn = fn, .arg = arg };
@@ -216,7 +204,7 @@ bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
 
 	last_call = false;
 	require(!pthread_create(&thread, NULL, during_thread, &during));
-	tsr_wait_for(during.returned || (last_call && waits(during.tid)));
+	tsr_wait_for(during.returned || (last_call && tsr_waits(during.tid)));
 	returned = during.returned;
 	tsr_engine_let_go();
 	require(!pthread_join(thread, NULL));

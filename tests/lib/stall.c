@@ -138,14 +138,8 @@ void tsr_client_wait_running(const struct tsr_client *client)
 
 bool tsr_client_asleep(const struct tsr_client *client)
 {
-	char path[64], *text, state;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", client->pid);
-	text = tsr_read_file(path);
-	require(text && strrchr(text, ')'));
-	state = strrchr(text, ')')[2];
-	free(text);
-	return state == 'S' || state == 'D';
+	require(tsr_task_state(client->pid));
+	return tsr_waits(client->pid);
 }
 
 int tsr_client_take_fd(const struct tsr_client *client, int fd)

@@ -244,7 +244,9 @@ int tsr_write_file(const char *path, const char *text);
 /* as a debugger sees this process: through /proc/self/mem; 0 or -errno */
 int tsr_proc_mem_read(const void *address, void *out, size_t bytes);
 int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
-bool tsr_sleeps(pid_t tid); /* a thread of this process */
+char tsr_task_state(pid_t tid); /* its letter in /proc, 0 if it is gone */
+bool tsr_sleeps(pid_t tid); /* a signal would wake it */
+bool tsr_waits(pid_t tid); /* whether or not one would */
 /* a load raises SIGBUS; in one thread at a time */
 bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */

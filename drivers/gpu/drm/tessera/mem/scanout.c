@@ -43,7 +43,7 @@
 /* For what is being destroyed to be gone, and what is being drawn into to be let go. */
 #define PASSING_TIMEOUT_MS	1000
 
-/* How often somebody may have the lock of what is in the way, or let go of it just then. */
+/* How often somebody may have the lock of what is in the way. */
 #define LOCK_TRIES		16
 
 /* An attempt, in several tries. */
