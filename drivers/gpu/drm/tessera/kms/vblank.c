@@ -333,12 +333,13 @@ void tessera_vblank_finish(struct tessera_crtc *tc)
 	spin_unlock_irqrestore(&crtc->dev->event_lock, flags);
 }
 
-static void latched(struct tessera_crtc *tc)
+/* @number: of the commit that was latched last. */
+static void latched(struct tessera_crtc *tc, u32 number)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&tc->base.dev->event_lock, flags);
-	if (tc->event && (s32)(tessera_crtc_read(tc, TSR_CRTC_LATCHED) - tc->awaited) >= 0)
+	if (tc->event && (s32)(number - tc->awaited) >= 0)
 		send(tc);
 	spin_unlock_irqrestore(&tc->base.dev->event_lock, flags);
 }
@@ -350,19 +351,25 @@ static void latched(struct tessera_crtc *tc)
 void tessera_vblank_interrupt(struct tessera_crtc *tc)
 {
 	u32 status = tessera_crtc_read(tc, TSR_CRTC_INT_STATUS);
+	u32 number;
 
 	/* All-ones: the device is gone. */
 	if (!status || status == U32_MAX)
 		return;
 	tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, status);
-	/* First, so that events have the count of the vblank that latched. */
+	/*
+	 * Before anybody hears of the vblank: what is latched by the next one is not this one's. What
+	 * comes behind this raises another interrupt.
+	 */
+	number = tessera_crtc_read(tc, TSR_CRTC_LATCHED);
+	/* Before events, so that events have the count of the vblank that latched. */
 	if (status & TSR_CRTC_INT_VBLANK)
 		drm_crtc_handle_vblank(&tc->base);
 	/* Before the event of its commit, which lets the next one begin. */
 	if (status & TSR_CRTC_INT_WRITEBACK)
 		tessera_writeback_look(tc);
 	if (status & (TSR_CRTC_INT_VBLANK | TSR_CRTC_INT_LATCH))
-		latched(tc);
+		latched(tc, number);
 	if (status & TSR_CRTC_INT_CRC)
 		tessera_crc_interrupt(tc);
 	if (status & TSR_CRTC_INT_HOTPLUG)
