@@ -285,6 +285,15 @@ static bool is_drawn_to(const struct screen *s)
 	return somebody_is_in("tessera_access_settle");
 }
 
+/* for longer than anybody else would be let wait: the kernel takes a failure for a bug */
+static void stays_in(const char *function)
+{
+	uint64_t until = tap_now_ns() + 11 * 1000000000ull;
+
+	while (tap_now_ns() < until)
+		require_msg(somebody_is_in(function), "nobody waits in %s any more", function);
+}
+
 /* what leaves memory just then, and does not arrive, while the kernel waits to draw into it */
 static void comes_back_from_reset_while_drawn(void)
 {
@@ -301,6 +310,7 @@ static void comes_back_from_reset_while_drawn(void)
 	require(!pthread_create(&thread, NULL, evict, NULL));
 	tsr_wait_for(tsr_engine_hangs());
 	tsr_wait_for(is_drawn_to(&s));
+	stays_in("tessera_access_settle");
 	tsr_pci_reset();
 	pthread_join(thread, NULL);
 	tsr_job_timeout_restore();

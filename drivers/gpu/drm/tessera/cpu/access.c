@@ -83,7 +83,7 @@ int tessera_access_wait(struct tessera_bo *bo)
 /**
  * tessera_access_settle() - wait for an object's bytes, but not for ever
  * @bo: the object; who calls may hold its reservation
- * @timeout_ms: how long; 0: not at all
+ * @timeout_ms: how long; 0: not at all; U32_MAX: for ever
  *
  * Moves may be behind what takes others as long as they like.
  *

@@ -8,7 +8,7 @@
  *
  * Called with the object's reservation held, and waits for the object's moves like that: that is
  * paging of its owner, and none but users of the object wait, too. As moves wait for whatever
- * others have put there, it does so for a limited time.
+ * others have put there, it does so for a limited time, unless nobody else can.
  */
 
 #include <linux/io.h>
@@ -32,6 +32,15 @@
 
 /* Two job timeouts. */
 #define VMAP_TIMEOUT_MS		10000
+
+/*
+ * What only the kernel draws into has moves of ours alone, which end. And the console is told of no
+ * failure: it would take it for a bug.
+ */
+static u32 timeout_ms(struct tessera_bo *bo)
+{
+	return bo->redrawn && !bo->exported ? U32_MAX : VMAP_TIMEOUT_MS;
+}
 
 static bool is_seen(struct tessera_bo *bo)
 {
@@ -107,7 +116,7 @@ static int vmap_inside(struct tessera_bo *bo, struct iosys_map *map)
 	if (ret)
 		return ret;
 	tessera_residency_written(bo);
-	ret = tessera_access_settle(bo, VMAP_TIMEOUT_MS);
+	ret = tessera_access_settle(bo, timeout_ms(bo));
 	if (ret)
 		tessera_vunmap(&bo->tbo.base, map);
 
