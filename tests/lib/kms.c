@@ -9,6 +9,7 @@
 #include <drm.h>
 
 #include "kms.h"
+#include "stall.h"
 
 static void cap(int fd, uint64_t capability)
 {
@@ -52,6 +53,8 @@ struct tsr_kms tsr_kms_open(void)
 	if (tsr_ioctl(fd, DRM_IOCTL_MODE_GETRESOURCES, &res))
 		tap_skip("no display");
 	kms.dev = tsr_open_fd(fd);
+	/* what is in a picture's way passes, however slow this machine is */
+	tsr_knob("passing_ms", TSR_FOR_GOOD);
 	cap(fd, DRM_CLIENT_CAP_UNIVERSAL_PLANES);
 	cap(fd, DRM_CLIENT_CAP_ATOMIC);
 	kms.num_heads = res.count_crtcs;

@@ -252,6 +252,8 @@ struct tessera_device {
 	u32 split_cut_cost_kib;
 	/** @group_timeouts: debugfs: job timeouts for which parts may have an engine; 0: no limit */
 	u32 group_timeouts;
+	/** @passing_ms: debugfs: how long a picture waits for what is in its way for a moment only */
+	u32 passing_ms;
 	/** @demand_window_ms: debugfs: for how long who has used memory competes for it */
 	u32 demand_window_ms;
 	/** @gates: order between submissions in parts and all others */

@@ -25,6 +25,7 @@
 
 #include "hw/irq.h"
 #include "kms/kms.h"
+#include "mem/scanout.h"
 #include "tessera_compat.h"
 
 #define KMS_CURSOR_SIZE	512
@@ -241,6 +242,7 @@ int tessera_kms_init(struct tessera_device *tdev)
 		return -ENOMEM;
 	spin_lock_init(&kms->clock.lock);
 	tdev->kms = kms;
+	tdev->passing_ms = TESSERA_PASSING_TIMEOUT_MS;
 	ret = kms_init_config(tdev);
 	if (ret)
 		return ret;

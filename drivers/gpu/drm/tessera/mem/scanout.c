@@ -40,9 +40,6 @@
 #include "segments/segment.h"
 #include "tessera_device.h"
 
-/* For what is being destroyed to be gone, and what is being drawn into to be let go. */
-#define PASSING_TIMEOUT_MS	1000
-
 /* How often somebody may have the lock of what is in the way. */
 #define LOCK_TRIES		16
 
@@ -251,7 +248,7 @@ int tessera_scanout_pin(struct tessera_bo *bo)
 		.bo = bo,
 		.set = scanout_segments(bo),
 		.rules = { .evictions = U32_MAX, .compact = true, .passes = true },
-		.end = jiffies + msecs_to_jiffies(PASSING_TIMEOUT_MS),
+		.end = jiffies + msecs_to_jiffies(READ_ONCE(tdev->passing_ms)),
 	};
 	int ret;
 

@@ -4,6 +4,9 @@
 
 #include <linux/types.h>
 
+/* For what is being destroyed to be gone, and what is being drawn into to be let go. */
+#define TESSERA_PASSING_TIMEOUT_MS	1000
+
 struct tessera_bo;		/* mem/bo.h */
 
 bool tessera_scanout_possible(struct tessera_bo *bo);
