@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The function is reset while it has a picture on the screen. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "kms.h"
 #include "pci.h"
 
@@ -22,8 +25,53 @@ static void picture_is_lost(void)
 	tsr_kms_close(&kms);
 }
 
+struct lighter {
+	struct tsr_kms *kms;
+	struct tsr_atomic req;
+	atomic_int refused; /* by what */
+	atomic_bool stop;
+};
+
+static void *light_always(void *arg)
+{
+	struct lighter *lighter = arg;
+	int rc;
+
+	while (!lighter->stop) {
+		rc = __tsr_commit(lighter->kms->dev.fd, &lighter->req,
+				  DRM_MODE_ATOMIC_ALLOW_MODESET);
+		if (rc)
+			lighter->refused = rc;
+	}
+	return NULL;
+}
+
+/* nobody lights a display that is about to be reset, and would take it to be on for ever */
+static void lit_meanwhile(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct drm_mode_modeinfo mode = tsr_mode(96, 64);
+	struct lighter lighter = { .kms = &kms };
+	pthread_t thread;
+
+	tsr_pci_can_reset();
+	tsr_dark(&kms, &kms.heads[0]);
+	/* without a picture there is nothing to be brought to memory, which would be refused */
+	tsr_add_mode(&kms, &lighter.req, &kms.heads[0], &mode);
+	require(!pthread_create(&thread, NULL, light_always, &lighter));
+	tsr_pci_reset();
+	lighter.stop = true;
+	pthread_join(thread, NULL);
+	require_err(lighter.refused, -EIO);
+	tsr_commit(&kms, &lighter.req);
+	tsr_require_shown(&kms, &mode, NULL);
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_kms_close(&kms);
+}
+
 static const struct tap_test tests[] = {
 	{ "a function reset with a picture on the screen", picture_is_lost, 0, 0 },
+	{ "a function reset while a display is lit", lit_meanwhile, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -118,12 +118,30 @@ static bool kms_is_immediate(struct drm_atomic_commit *state)
 	return flips;
 }
 
+static bool kms_lights(struct drm_atomic_commit *state)
+{
+	struct drm_crtc_state *new;
+	struct drm_crtc *crtc;
+	int i;
+
+	for_each_new_crtc_in_state(state, crtc, new, i) {
+		if (new->active)
+			return true;
+	}
+
+	return false;
+}
+
 /*
  * What waits for nobody is done here and now: a worker would have to be woken, and then wake whoever waits for the
  * event. All else is left to one, or refused if the client gets ahead of it.
  */
 static int kms_commit(struct drm_device *drm, struct drm_atomic_commit *state, bool nonblock)
 {
+	/* With the locks that switching off takes: what is lit before that is found by it. */
+	if (READ_ONCE(to_tessera_device(drm)->kms->stopped) && kms_lights(state))
+		return -EIO;
+
 	return drm_atomic_helper_commit(drm, state, nonblock && !kms_is_immediate(state));
 }
 
@@ -353,7 +371,8 @@ void tessera_kms_resume(struct tessera_device *tdev)
  * tessera_kms_reset_prepare() - switch the display off for good
  * @tdev: the device, which is going to be reset; no job is under way
  *
- * What it shows is lost with the contents of memory: clients have to show something else.
+ * What it shows is lost with the contents of memory: clients have to show something else. Until
+ * tessera_kms_reset_done() they cannot, for what the reset switches off would be on for everybody else.
  */
 void tessera_kms_reset_prepare(struct tessera_device *tdev)
 {
@@ -363,6 +382,7 @@ void tessera_kms_reset_prepare(struct tessera_device *tdev)
 	if (!kms)
 		return;
 	kms_ignore_hotplug(tdev);
+	WRITE_ONCE(kms->stopped, true);
 	drm_atomic_helper_shutdown(&tdev->drm);
 	tessera_writeback_flush(tdev);
 	for (i = 0; i < kms->num_crtcs; i++)
@@ -397,6 +417,7 @@ void tessera_kms_reset_done(struct tessera_device *tdev)
 	if (!tdev->kms)
 		return;
 	kms_start(tdev);
+	WRITE_ONCE(tdev->kms->stopped, false);
 	kms_redraw_console(tdev);
 	kms_look_at_monitors(tdev);
 }

@@ -95,6 +95,8 @@ struct tessera_kms {
 	u32 num_crtcs;
 	/** @crtcs: all CRTCs */
 	struct tessera_crtc *crtcs[TSR_MAX_CRTCS];
+	/** @stopped: it stays off, as the device is being reset */
+	bool stopped;
 	/** @writebacks: writeback jobs that have something pinned */
 	atomic_t writebacks;
 	/** @vram: what the CPU sees of video memory, for the panic screen; or NULL */
