@@ -74,6 +74,13 @@ struct mock {
 	int fence_status; /* what SYNC_IOC_FILE_INFO says */
 };
 
+/* What a call of the library promises: a test that fails says which, and how it was broken. */
+#define promise(cond, ...)                                                                         \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			fail_msg(__VA_ARGS__);                                                     \
+	} while (0)
+
 /* A device on a mock kernel with the default segments; teardown checks that nothing leaked. */
 int mock_setup(void **state);
 int mock_teardown(void **state);

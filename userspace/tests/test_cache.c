@@ -116,7 +116,8 @@ static void test_busy(void **state)
 	}
 	for (uint32_t i = 0; i < 3; i++)
 		tessera_cache_give(cache, bos[i], timeline, i + 1);
-	assert_int_equal(mock_count(mock, DRM_IOCTL_TESSERA_OFFER), 0);
+	promise(!mock_count(mock, DRM_IOCTL_TESSERA_OFFER),
+		"tessera_cache_give() lets the kernel drop what jobs still use");
 	/* One that is not ready speaks for those behind it. */
 	mock->calls = 0;
 	bos[0] = take(cache, &desc);

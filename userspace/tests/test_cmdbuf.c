@@ -228,7 +228,8 @@ static void test_write_flag_merge(void **state)
 	assert_int_equal(tessera_cmdbuf_finish(cb), 0);
 	tessera_cmdbuf_stream(cb, &s);
 	assert_int_equal(s.num_allocs, 1);
-	assert_int_equal(s.allocs[0].flags, DRM_TESSERA_ALLOC_WRITE);
+	promise(s.allocs[0].flags == DRM_TESSERA_ALLOC_WRITE,
+		"an object that is bound for writing is in the list as one that is read");
 	tessera_cmdbuf_del(cb);
 	tessera_bo_del(a);
 }
@@ -402,17 +403,19 @@ static void test_bad_arguments(void **state)
 	const struct tessera_rect empty = { 0, 0, 0, 1 }, huge = { 0, 0, 16385, 1 };
 	struct tessera_context *ctx;
 
-#define REFUSED(call)                                                                              \
+#define REFUSED_AS(what, call)                                                                     \
 	do {                                                                                       \
 		tessera_cmdbuf_reset(cb);                                                          \
-		assert_int_equal(call, -EINVAL);                                                   \
+		promise((call) == -EINVAL, "%s is accepted", what);                                \
 		assert_int_equal(tessera_cmdbuf_finish(cb), -EINVAL);                              \
 	} while (0)
+#define REFUSED(call) REFUSED_AS(#call, call)
 #define BAD_VIEW(field, value)                                                                     \
 	do {                                                                                       \
 		bad = good;                                                                        \
 		bad.field = (value);                                                               \
-		REFUSED(tessera_cmdbuf_bind(cb, 0, a, &bad));                                      \
+		REFUSED_AS("a view whose " #field " is " #value " of an object of 8192 bytes",     \
+			   tessera_cmdbuf_bind(cb, 0, a, &bad));                                   \
 	} while (0)
 
 	REFUSED(tessera_cmdbuf_bind(cb, 4096, a, &good));
