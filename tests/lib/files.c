@@ -4,12 +4,14 @@
 
 #include "stall.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -137,6 +139,9 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
+/* here, so that the next program turns them back if this one is killed */
+#define KNOBS "/run/tessera-knobs"
+
 /* knobs that a test has turned, and what they were; its parent turns them back, however it ends */
 static struct knobs {
 	uint32_t num;
@@ -145,11 +150,15 @@ static struct knobs {
 	} list[8];
 } * knobs;
 
-void tsr_knobs_begin(void)
+static void map_knobs(void)
 {
-	if (!knobs)
-		knobs = tsr_shared(sizeof(*knobs));
-	knobs->num = 0;
+	int fd = open(KNOBS, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	require_msg(fd >= 0, "%s: %s", KNOBS, strerror(errno));
+	require(!ftruncate(fd, sizeof(*knobs)));
+	knobs = mmap(NULL, sizeof(*knobs), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	require(knobs != MAP_FAILED);
+	close(fd);
 }
 
 /* the device may be another one by now, or none */
@@ -171,6 +180,13 @@ void tsr_knobs_end(void)
 	for (uint32_t i = 0; i < knobs->num; i++)
 		turn_back(i);
 	knobs->num = 0;
+}
+
+void tsr_knobs_begin(void)
+{
+	if (!knobs)
+		map_knobs();
+	tsr_knobs_end();
 }
 
 void tsr_knob(const char *name, const char *value)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,10 +48,27 @@ void tsr_traces_begin(void)
 	kept->runner = getpid();
 }
 
+/* what processes of a test have made for themselves, and have not come to take away */
+static void remove_others(void)
+{
+	char kept_path[128];
+	glob_t found;
+
+	name_instance(kept->runner);
+	strcpy(kept_path, instance);
+	if (glob("/sys/kernel/tracing/instances/tessera-*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (strcmp(found.gl_pathv[i], kept_path))
+			rmdir(found.gl_pathv[i]);
+	globfree(&found);
+}
+
 void tsr_traces_end(void)
 {
 	char path[320];
 
+	remove_others();
 	if (!kept->user)
 		return;
 	/* the test has failed in between; the next one that records empties it */
