@@ -235,6 +235,28 @@ static void placement_follows_preferences(void)
 	tsr_close(&dev);
 }
 
+/* so are those of a list, which is never cut: the first is full of what is listed, too, and gives nothing up */
+static void last_preference(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
+	struct drm_tessera_bo_create args = {
+		.size = MiB(1),
+		.supported = tsr_bit(vis) | tsr_bit(hid),
+		.num_preferred = 2,
+		.preferred = { (uint8_t)hid->id, (uint8_t)vis->id },
+	};
+	struct tsr_bo bos[2] = { tsr_bo_new(&dev, hid->size, tsr_bit(hid), 0) };
+
+	require_ok(__tsr_bo_create(dev.fd, &args));
+	bos[1] = (struct tsr_bo){ .handle = args.handle, .size = args.size };
+	tsr_make_resident(&dev, bos, 2);
+	require_eq(tsr_bo_info(&dev, &bos[0]).segment, hid->id);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, vis->id);
+	tsr_close(&dev);
+}
+
 /* the segment is overfull, all others have room: still nothing lands outside its set */
 static void placement_stays_in_the_set(void)
 {
@@ -365,6 +387,44 @@ static void least_recently_used_goes(void)
 	tsr_close(&dev);
 }
 
+/* what would go before the one that makes room, but is not in its place, stays */
+static void only_what_is_in_the_way_goes(void)
+{
+	enum {
+		HOLE,
+		YOUNGER,
+		HOLE_TOO,
+		OLDEST,
+		LAST_HOLE,
+		YOUNGEST,
+		NUM
+	};
+	static const uint32_t eighths[NUM] = { 2, 1, 2, 1, 1, 1 };
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[NUM], other;
+
+	for (uint32_t i = 0; i < NUM; i++) {
+		bos[i] = tsr_bo_new(&dev, vis->size / 8 * eighths[i], tsr_bit(vis), 0);
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	tsr_gpu_touch(&dev, ctx, &bos[OLDEST]);
+	tsr_gpu_touch(&dev, ctx, &bos[YOUNGER]);
+	tsr_gpu_touch(&dev, ctx, &bos[YOUNGEST]);
+	for (uint32_t i = 0; i < NUM; i++)
+		if (i == HOLE || i == HOLE_TOO || i == LAST_HOLE)
+			tsr_bo_free(&dev, &bos[i]);
+	/* room enough, but in one piece only without both older ones; of that it takes the lower end */
+	other = tsr_bo_new(&dev, vis->size / 16 * 9, tsr_bit(vis), 0);
+	tsr_gpu_touch(&dev, ctx, &other);
+	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &bos[YOUNGER]).segment, 0);
+	require_eq(tsr_bo_info(&dev, &bos[OLDEST]).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &bos[YOUNGEST]).segment, vis->id);
+	tsr_close(&dev);
+}
+
 /* each usage of memory ends in a segment, and each object's place is inside it */
 static void everything_lives_in_a_segment(void)
 {
@@ -397,10 +457,12 @@ static const struct tap_test tests[] = {
 	{ "SEG-20 SPLIT-31 what is written leaves the read-only aperture",
 	  written_leaves_read_only_aperture, 0, 0 },
 	{ "SEG-10 SEG-11 placement follows the preferences", placement_follows_preferences, 0, 0 },
+	{ "SEG-11 the last preference of what is listed", last_preference, 0, 0 },
 	{ "SEG-10 placement stays in the supported set", placement_stays_in_the_set, 0, 0 },
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
 	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
+	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
 	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
 	  0 },
 };

@@ -118,6 +118,23 @@ static void counts(void)
 	stage_close(&s);
 }
 
+/* What is listed no more was in use until now, whenever a job has named it. */
+static void unlisted_is_young(void)
+{
+	struct stage s = stage_open();
+	struct tsr_bo bos[17];
+
+	new_bos(&s, bos, ARRAY_SIZE(bos), KiB(512));
+	require_ok(__tsr_make_one(&s.dev, &bos[0]));
+	for (uint32_t i = 1; i < 16; i++)
+		tsr_gpu_touch(&s.dev, s.ctx, &bos[i]);
+	require_ok(__tsr_evict_one(&s.dev, &bos[0]));
+	tsr_gpu_touch(&s.dev, s.ctx, &bos[16]);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_eq(is_in(&s, &bos[i]), i != 1);
+	stage_close(&s);
+}
+
 /* RES-1: each file has its list, and handles take their objects with them. */
 static void counts_end(void)
 {
@@ -868,6 +885,7 @@ static void closed_meanwhile(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-1 counts", counts, 0, 0 },
+	{ "RES-1 SEG-7 what is listed no more is young", unlisted_is_young, 0, 0 },
 	{ "RES-1 counts end with handle and file", counts_end, 0, 0 },
 	{ "RES-3 all or nothing", all_or_nothing, 0, 0 },
 	{ "RES-3 no split", no_split, 0, 0 },
