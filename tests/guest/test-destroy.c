@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "held.h"
+#include "resident.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
@@ -448,6 +449,75 @@ static void wait_is_interrupted(void)
 	tsr_close(&dev);
 }
 
+struct looker {
+	struct tsr_device *dev;
+	const struct tsr_bo *bo;
+	volatile pid_t tid;
+};
+
+/* waits for room, with the object in its hands */
+static void *looker_run(void *arg)
+{
+	struct looker *looker = arg;
+
+	looker->tid = gettid();
+	/* it may find that the handle has gone */
+	__tsr_make_one(looker->dev, looker->bo);
+	return NULL;
+}
+
+struct destroyer {
+	struct tsr_device *dev;
+	uint32_t handle;
+	uint64_t left;
+	volatile pid_t tid;
+	volatile bool done;
+	int rc;
+};
+
+static void *destroyer_run(void *arg)
+{
+	struct destroyer *d = arg;
+
+	d->tid = gettid();
+	d->rc = __tsr_bo_destroy(d->dev->fd, d->handle, synchronous);
+	d->left = total(d->dev);
+	d->done = true;
+	return NULL;
+}
+
+/* Nothing is to be done to it any more, but somebody who looks for room for it still has it. */
+static void calls_that_have_it(void)
+{
+	struct tsr_device dev = tsr_open(), other_file = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	struct tsr_held held = tsr_held_open(&other_file);
+	struct tsr_bo all = tsr_bo_new(&other_file, vis->size, tsr_bit(vis), 0), bo;
+	struct looker looker = { .dev = &dev, .bo = &bo };
+	struct destroyer d = { .dev = &dev };
+	uint64_t before = total(&dev);
+	pthread_t threads[2];
+
+	tsr_gpu_touch(&other_file, tsr_context_new(&other_file, 0), &all);
+	tsr_held_fill(&held, &all, 16, 1);
+	tsr_bo_free(&other_file, &all);
+	bo = tsr_bo_new(&dev, BYTES, tsr_bit(vis), 0);
+	require_eq(total(&dev), before + BYTES);
+	require(!pthread_create(&threads[0], NULL, looker_run, &looker));
+	tsr_wait_for(looker.tid && tsr_sleeps(looker.tid));
+	d.handle = bo.handle;
+	require(!pthread_create(&threads[1], NULL, destroyer_run, &d));
+	tsr_wait_for(d.done || (d.tid && tsr_waits(d.tid)));
+	tsr_held_go(&held);
+	require(!pthread_join(threads[0], NULL));
+	require(!pthread_join(threads[1], NULL));
+	require_ok(d.rc);
+	require_eq(d.left, before);
+	tsr_held_close(&held);
+	tsr_close(&other_file);
+	tsr_close(&dev);
+}
+
 static void bad_input(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -479,6 +549,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-7 a lie", lie, 0, 0 },
 	{ "DESTROY-8 the memory is free on return", memory_is_free_on_return, 0, 0 },
 	{ "DESTROY-8 the wait is interrupted", wait_is_interrupted, 0, 0 },
+	{ "DESTROY-8 behind calls that have it", calls_that_have_it, 0, 0 },
 	{ "DESTROY-9 bad input", bad_input, 0, 0 },
 };
 
