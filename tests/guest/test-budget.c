@@ -170,6 +170,7 @@ static void notification(void)
 	pid_t pid;
 
 	require(fd >= 0);
+	tsr_knob("demand_window_ms", "3600000");
 	tsr_gpu_touch(&dev, ctx, &bo);
 	require_ok(notify(&dev, hid, fd));
 	require(!told(fd, 0));
@@ -178,6 +179,8 @@ static void notification(void)
 		require(told(fd, 60000));
 		now = budget(&dev, hid).budget;
 	} while (now != MiB(4));
+	/* and nothing else, while nothing changes, which is looked at twice a second */
+	require(!told(fd, 1200));
 	other_end(pid);
 	do {
 		require(told(fd, 60000));
