@@ -154,6 +154,10 @@ static void test_sizes(void)
         map(&a, 0, 2, a.hidden);
         g_assert_cmphex(rd(&a, 0), ==, 0x3333333333333333);
         tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+        /* Nor what is in no segment: microcode and page tables. */
+        map(&a, 0, 1, tsr_r64(a.t, TSR_ID_HIDDEN_BASE_LO));
+        tsr_expect_errors(a.t, TSR_ERR_SEGMENT, 1);
+        g_assert_cmphex(rd(&a, 0), ==, 0x3333333333333333);
         tsr_stop(a.t);
 
         t = tsr_start(none);

@@ -266,6 +266,27 @@ static void test_stale_by_a_page(void)
     tsr_stop(t);
 }
 
+/* So it is by registers, of as much as is poisoned later, too. */
+static void test_stale_by_registers(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start("strict=on");
+    uint64_t hidden = tsr_seg_base(t, 2);
+
+    for (uint64_t bytes = 64 * KiB; bytes <= 2 * MiB; bytes *= 32) {
+        c->n = 0;
+        tsr_mark(c, TSR_MARK_ALLOCATED, hidden, bytes);
+        tsr_run_ok(t, PAGING, c);
+        fill_job(c, hidden + bytes / 2);
+        tsr_run_ok(t, RENDER, c);
+        mark(t, TSR_MARK_EVICTED, hidden, bytes);
+        mark(t, TSR_MARK_ALLOCATED, hidden, bytes);
+        g_assert_cmpuint(fill_kept_slot(t, 0), ==, TSR_ERR_STRICT_STALE_SLOT);
+        tsr_expect_errors(t, TSR_ERR_STRICT_STALE_SLOT, 1);
+    }
+    tsr_stop(t);
+}
+
 static void draw_job(TsrCmd *c, uint64_t vram, uint32_t missing, bool textured)
 {
     TsrSurf s = {
@@ -444,6 +465,8 @@ int main(int argc, char **argv)
                    test_evicted_and_stale);
     qtest_add_func("/tessera/strict/SPLIT-17-stale-by-a-page",
                    test_stale_by_a_page);
+    qtest_add_func("/tessera/strict/SPLIT-17-stale-by-registers",
+                   test_stale_by_registers);
     qtest_add_func("/tessera/strict/state", test_state);
     qtest_add_func("/tessera/strict/PAGE-9-dummy", test_dummy);
     qtest_add_func("/tessera/strict/PAGE-9-overlap", test_overlap);
