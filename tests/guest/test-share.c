@@ -531,6 +531,59 @@ static void payer_of_a_file(void)
 	tsr_close(&mine);
 }
 
+#define UNITS 8 /* of the segment */
+
+static void hold_five(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, client->arg, tsr_bit(tsr_seg_visible(&dev)), 0);
+
+		tsr_gpu_touch(&dev, ctx, &bo);
+	}
+	client->state->ready = true;
+	pause();
+}
+
+/*
+ * A planned submission is not above its share because of what it names and has already: somebody who is above
+ * gives way, not what its own client has beside it.
+ */
+static void what_it_has_counts_once(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint32_t forced = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	struct tsr_client b = { 0 };
+	struct tsr_bo bos[4];
+	struct tsr_cmd cmd;
+
+	share_memory();
+	tsr_client_start(&b, hold_five, seg->size / UNITS);
+	tsr_wait_for(b.state->ready);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size / UNITS, tsr_bit(seg), 0);
+		if (i < 3)
+			tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	require_eq(tsr_query_memory(&dev, seg->id).used, seg->size);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	for (uint32_t i = 1; i < ARRAY_SIZE(bos); i++)
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 3, 0, 16, 1);
+	tsr_submit_done(&dev, forced, &cmd);
+	tsr_cmd_fini(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, seg->id);
+	tsr_client_kill(&b);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-8 two that want everything get half each, a small one keeps its own",
 	  converges_to_half, 0, 0 },
@@ -539,6 +592,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
+	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
 	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
 	{ "SEG-17 each process can have the whole of every segment", each_can_have_everything, 0,
 	  0 },
