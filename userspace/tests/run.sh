@@ -64,7 +64,7 @@ for t in "$build"/tests/test_*; do
 		failed=1
 	fi
 	# One line per test, prefixed by its program; plans are dropped, diagnostics kept.
-	sed -n -E "s/^(ok|not ok) [0-9]+ - /\1 - ${name#test_}: /p; /^#/p; /^\s+[^0-9]/p" \
+	sed -n -E "s/^(ok|not ok) [0-9]+ - /\1 - ${name#test_}: /p; s/^ERROR: /# /; /^#/p; /^\s+[^0-9]/p" \
 		"$build/tests/$name.tap"
 done
 exit $failed

@@ -369,7 +369,8 @@ static void test_waits_before_access(void **state)
 			 0);
 	assert_int_equal(tessera_bo_write(bo, 0, data, 4), 0);
 	/* jobs that only read would see the new bytes, too */
-	assert_int_equal(mock->last_wait.flags, DRM_TESSERA_BO_WAIT_WRITE);
+	promise(mock->last_wait.flags == DRM_TESSERA_BO_WAIT_WRITE,
+		"tessera_bo_write() writes an object without waiting for jobs that use it");
 	assert_int_equal(mock->last_wait.timeout_ns, TESSERA_FOREVER);
 	assert_memory_equal(mock->memory_at_wait, zero, 4);
 	assert_memory_equal(mock->memory, data, 4);
