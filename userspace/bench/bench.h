@@ -38,6 +38,8 @@ void die(const char *what, int error) __attribute__((noreturn));
 void must(const char *what, int ret);
 double now(void); /* seconds */
 double ask_memcpy(uint64_t bytes); /* of the host, bytes a second */
+void sort(double *values, int count); /* the smallest first */
+double median(double *values, int count); /* sorts them */
 void sample(struct row *row, double value, double reference);
 void print_row(const struct row *row);
 /* submits what is in bench.cb, waits, and empties it */

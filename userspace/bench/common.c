@@ -46,6 +46,24 @@ double ask_memcpy(uint64_t bytes)
 	return atof(line);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void sort(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), by_value);
+}
+
+double median(double *values, int count)
+{
+	sort(values, count);
+	return values[count / 2];
+}
+
 void sample(struct row *row, double value, double reference)
 {
 	if (row->count == MAX_SAMPLES)

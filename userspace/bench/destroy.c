@@ -39,20 +39,12 @@ static void queue_destroy(struct queue *queue, int turn)
 	queue->seconds[turn] = (now() - start) / OBJECTS;
 }
 
-static int rising(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Drops what has not begun. Returns the median. */
 static double queue_close(struct queue *queue)
 {
 	bench = queue->own;
 	bench_close();
-	qsort(queue->seconds, TURNS, sizeof(queue->seconds[0]), rising);
-	return queue->seconds[TURNS / 2];
+	return median(queue->seconds, TURNS);
 }
 
 void bench_destroy_scaling(void)

@@ -64,13 +64,6 @@ static void small_run(struct waits *waits, int jobs, double seconds)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static int rank_99(int count)
 {
 	return (99 * count + 99) / 100 - 1;
@@ -79,7 +72,7 @@ static int rank_99(int count)
 /* Sorts them; nearest rank. */
 static double percentile_99(struct waits *waits)
 {
-	qsort(waits->seconds, (size_t)waits->count, sizeof(waits->seconds[0]), by_value);
+	sort(waits->seconds, waits->count);
 	return waits->seconds[rank_99(waits->count)];
 }
 
@@ -182,7 +175,7 @@ static int ends_collect(const struct client *a, double *ends)
 		sleep_for(0.001);
 	for (uint32_t i = 0; i < count; i++)
 		ends[i] = a->state->ends[i];
-	qsort(ends, count, sizeof(*ends), by_value);
+	sort(ends, (int)count);
 	return (int)count;
 }
 
