@@ -30,7 +30,7 @@ B  pure/surface
 B  pure/segment_desc pure/page_pool pure/page_table pure/range_lru pure/scatter pure/aperture_core pure/share pure/victim pure/trim pure/space pure/pack
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_feasible
 B  pure/split_place pure/split_relocate pure/split
-C  tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
+C  tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/mmio.h hw/irq hw/error hw/ring hw/fence hw/fw
 D  exec/engine_types.h exec/quota exec/ib exec/leash exec/job exec/emit exec/sched exec/engine
 E  segments/account segments/room segments/segment segments/budget segments/manager.h segments/departure segments/manager segments/shift segments/fixed segments/vram_mgr segments/aperture_mgr
@@ -43,7 +43,7 @@ F  submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit submit/submit_vm
 G  kms/clock kms/kms.h kms/fb.c kms/panic.c kms/writeback.c kms/events.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c
 H  services/client services/fdinfo services/coredump services/debugfs services/reset services/pm
-I  tessera_firmware tessera_uobj tessera_ioctl_bo tessera_ioctl_vm tessera_ioctl tessera_drv tessera_bringup.c tessera_pci
+I  tessera_firmware tessera_ioctl_bo tessera_ioctl_vm tessera_ioctl tessera_drv tessera_bringup.c tessera_pci
 """
 
 DEVICE = """

@@ -18,8 +18,15 @@
 
 #include "tessera_uobj.h"
 
-/* Now and then in a long copy. */
-static int may_go_on(void)
+/**
+ * tessera_uobj_may_go_on() - called now and then while user space's lists are walked
+ * @unused: of who has a use for it
+ *
+ * Whoever is killed has no use for the rest.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int tessera_uobj_may_go_on(void *unused)
 {
 	cond_resched();
 
@@ -37,7 +44,7 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 					    src + (size_t)i * in->stride, in->stride);
 		if (ret)
 			return ret == -E2BIG ? -EINVAL : ret;
-		ret = i % 1024 ? 0 : may_go_on();
+		ret = i % 1024 ? 0 : tessera_uobj_may_go_on(NULL);
 		if (ret)
 			return ret;
 	}
@@ -107,7 +114,7 @@ int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes)
 		part = min_t(size_t, bytes, SZ_1M);
 		if (copy_from_user(dst, u64_to_user_ptr(user), part))
 			return -EFAULT;
-		ret = may_go_on();
+		ret = tessera_uobj_may_go_on(NULL);
 	}
 
 	return ret;

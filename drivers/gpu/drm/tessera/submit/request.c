@@ -8,7 +8,6 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/overflow.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_exec.h>
@@ -27,6 +26,7 @@
 #include "submit/request.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
+#include "tessera_uobj.h"
 
 /* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
 #define ALLOC_USED	BIT(31)
@@ -128,7 +128,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 		.list = {
 			.cmd_bytes = data->cmd_bytes,
 			.num_slots = tdev->info.num_slots,
-			.check = tessera_request_may_go_on,
+			.check = tessera_uobj_may_go_on,
 		},
 		.err = {
 			.offset = TESSERA_PATCH_NOWHERE,
@@ -281,7 +281,7 @@ int tessera_request_check(struct tessera_request *req)
 				       &req->err);
 	if (!ret)
 		ret = request_order_uses(req);
-	else
+	else if (ret != -EINTR)
 		drm_dbg_driver(&req->tdev->drm, "refused at offset 0x%x, patch %u\n",
 			       req->err.offset, req->err.index);
 
@@ -453,19 +453,4 @@ void tessera_request_patch(struct tessera_request *req, u32 index)
 		tessera_patch_write(req->cmds, patch->patch_offset,
 				    tessera_bo_gpu_addr(bo) + patch->alloc_offset,
 				    tessera_bo_bytes(bo) - patch->alloc_offset);
-}
-
-/**
- * tessera_request_may_go_on() - called now and then while lists are walked, which may be long
- * @unused: of who has a use for it
- *
- * Whoever is killed has no use for the rest.
- *
- * Return: 0, or -EINTR for a fatal signal.
- */
-int tessera_request_may_go_on(void *unused)
-{
-	cond_resched();
-
-	return fatal_signal_pending(current) ? -EINTR : 0;
 }

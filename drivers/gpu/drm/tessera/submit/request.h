@@ -127,7 +127,6 @@ static inline bool tessera_request_writes(const struct tessera_request *req, u32
 }
 
 void tessera_request_patch(struct tessera_request *req, u32 index);
-int tessera_request_may_go_on(void *unused);
 
 /* In a loop over one of the lists. */
 static inline int tessera_request_pause(const struct tessera_request *req, u32 step)

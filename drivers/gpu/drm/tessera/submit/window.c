@@ -38,6 +38,7 @@
 #include "submit/window.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_uobj.h"
 
 /* ---- Planning ------------------------------------------------------------ */
 
@@ -136,18 +137,23 @@ static void use_alloc(struct tessera_split_run *run, u32 alloc)
 }
 
 /* What the part's own entries and the slots left bound at its start name (SPLIT-32). */
-static void collect_used(struct tessera_split_run *run, const struct tessera_split_op *op)
+static int collect_used(struct tessera_split_run *run, const struct tessera_split_op *op)
 {
 	const struct tessera_slot_table *table = run->replay.table;
 	const struct tessera_patch *patches = run->req->patches;
 	u32 i;
+	int ret = 0;
 
 	run->marks++;
 	run->num_used = 0;
 	for (i = 0; i < table->num_live; i++)
 		use_alloc(run, table->rows[table->live[i]].alloc);
-	for (i = op->first; i < op->first + op->count; i++)
-		use_alloc(run, patches[i].alloc_index);
+	for (i = 0; !ret && i < op->count; i++) {
+		use_alloc(run, patches[op->first + i].alloc_index);
+		ret = tessera_request_pause(run->req, i);
+	}
+
+	return ret;
 }
 
 static int use_objects(struct tessera_split_run *run, struct tessera_part *part)
@@ -255,17 +261,21 @@ static void push_part(struct tessera_split_run *run, struct tessera_part *part, 
  * are in: an element may come long before its packet. What it names is in a slot when the
  * part begins, or among the part's own elements, so it is locked and resident.
  */
-static void patch_part(struct tessera_split_run *run, const struct tessera_split_op *op)
+static int patch_part(struct tessera_split_run *run, const struct tessera_split_op *op)
 {
 	const struct tessera_patch_replay *replay = &run->replay;
 	struct tessera_request *req = run->req;
 	u32 i;
+	int ret = 0;
 
-	for (i = replay->order_pos; i < replay->num_order; i++) {
+	for (i = replay->order_pos; !ret && i < replay->num_order; i++) {
 		if (req->patches[replay->order[i]].patch_offset >= op->end)
 			break;
 		tessera_request_patch(req, replay->order[i]);
+		ret = tessera_request_pause(req, i);
 	}
+
+	return ret;
 }
 
 static int run_part(struct tessera_split_run *run, const struct tessera_split_op *op)
@@ -276,7 +286,9 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 	int ret;
 
 	tessera_patch_replay_cut(&run->replay, op->start);
-	collect_used(run, op);
+	ret = collect_used(run, op);
+	if (ret)
+		return ret;
 	part = tessera_part_create(req->ctx, run->num_used);
 	if (IS_ERR(part))
 		return PTR_ERR(part);
@@ -285,7 +297,7 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 	if (!ret && op->start)
 		ret = add_preamble(run, part);
 	if (!ret)
-		ret = order_part(run, part);
+		ret = order_part(run, part) ?: patch_part(run, op);
 	if (!ret)
 		tessera_job_add_range(&part->job, req->ib, op->start, op->end, true);
 	if (!ret && last)
@@ -300,7 +312,6 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		return ret;
 	}
 
-	patch_part(run, op);
 	tessera_patch_replay_advance(&run->replay, op->end);
 	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
 				 op->first, op->count);
@@ -375,7 +386,7 @@ static int run_ops(struct tessera_split_run *run, const struct tessera_split_mod
 	int ret = 0;
 
 	for (i = 0; i < run->plan.n_op && !ret; i++) {
-		ret = tessera_request_may_go_on(NULL) ?: run_op(run, model, &run->plan.op[i]);
+		ret = tessera_uobj_may_go_on(NULL) ?: run_op(run, model, &run->plan.op[i]);
 		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
 			num_ops = i + 1;
 	}
