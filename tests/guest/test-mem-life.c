@@ -292,6 +292,8 @@ static void met_while_made(void)
 	while (!clients[0].state->ready || !clients[1].state->ready) {
 		free(tsr_debugfs_read("allocations"));
 		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		for (int i = 0; i < 2; i++)
+			tsr_client_check(&clients[i]);
 		rounds++;
 	}
 	for (int i = 0; i < 2; i++)

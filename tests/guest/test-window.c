@@ -622,6 +622,7 @@ static void memory_is_wanted(void)
 	while (!a.state->returned) {
 		swapped += tsr_swap_out_objects();
 		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		tsr_client_check(&a);
 		rounds++;
 	}
 	tsr_client_join(&a);

@@ -142,6 +142,15 @@ bool tsr_client_asleep(const struct tsr_client *client)
 	return tsr_waits(client->pid);
 }
 
+void tsr_client_check(const struct tsr_client *client)
+{
+	siginfo_t info = { 0 };
+
+	require(!waitid(P_PID, (id_t)client->pid, &info, WEXITED | WNOHANG | WNOWAIT));
+	require_msg(!info.si_pid || (info.si_code == CLD_EXITED && !info.si_status),
+		    "a client has ended with %d", info.si_status);
+}
+
 int tsr_client_take_fd(const struct tsr_client *client, int fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);

@@ -76,6 +76,8 @@ uint64_t tsr_client_engine_ns(const struct tsr_client *client, const char *engin
 void tsr_client_wait_running(const struct tsr_client *client);
 /* it sleeps: behind tsr_client_submit(), it does so in the call */
 bool tsr_client_asleep(const struct tsr_client *client);
+/* fails the test if it has ended, and not as it should */
+void tsr_client_check(const struct tsr_client *client);
 /* a file descriptor of its, for us to keep; the client goes on having it */
 int tsr_client_take_fd(const struct tsr_client *client, int fd);
 /* kills it; nanoseconds until it is gone */
