@@ -4,6 +4,7 @@
  * and when jobs do not end well. The device preempts, so that a job can be held up by a fence of vgem while others run.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -547,21 +548,35 @@ struct watcher {
 	pthread_t thread;
 	const volatile uint64_t *value;
 	uint64_t end, changes;
+	int cpu;
 };
+
+/* whatever comes when a job is done comes to some CPU: the others go on looking */
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
 
 static void *watch(void *arg)
 {
 	struct watcher *w = arg;
-	uint64_t before = 0, now;
+	uint64_t before = 0, now = 0;
 
-	do {
-		now = *w->value;
-		require_msg(now >= before, "%llu after %llu", (unsigned long long)now,
-			    (unsigned long long)before);
-		w->changes += now != before;
-		before = now;
+	stay_on(w->cpu);
+	while (now < w->end) {
+		for (uint32_t i = 0; i < 10000 && now < w->end; i++) {
+			now = *w->value;
+			require_msg(now >= before, "%llu after %llu", (unsigned long long)now,
+				    (unsigned long long)before);
+			w->changes += now != before;
+			before = now;
+		}
 		sched_yield();
-	} while (now < w->end);
+	}
 	return NULL;
 }
 
@@ -571,7 +586,7 @@ static void never_backwards(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t ctx[4], rounds = tap_slow() ? 200 : 1000;
-	struct watcher w = { .value = fence.value, .end = rounds };
+	struct watcher w[2];
 	uint64_t seed = tap_seed(11);
 	struct tsr_cmd good = nothing(), bad;
 	int rc;
@@ -581,8 +596,11 @@ static void never_backwards(void)
 	tsr_cmd_fill(&bad, 0, 0, 1, 1); /* nothing is bound */
 	for (uint32_t i = 0; i < 4; i++)
 		ctx[i] = tsr_context_on(&dev, i & 1 ? tsr_second_engine(&dev) : dev.render);
-	require(!pthread_create(&w.thread, NULL, watch, &w));
-	for (uint64_t point = 1; point <= rounds; point++) {
+	for (int i = 0; i < 2; i++) {
+		w[i] = (struct watcher){ .value = fence.value, .end = rounds, .cpu = i };
+		require(!pthread_create(&w[i].thread, NULL, watch, &w[i]));
+	}
+	for (uint64_t point = 1; point <= rounds / 2; point++) {
 		uint64_t draw = tap_random(&seed);
 
 		if (draw % 5 == 4) {
@@ -591,10 +609,48 @@ static void never_backwards(void)
 		}
 		submit_signal(&dev, ctx[draw % 5], draw >> 32 & 1 ? &good : &bad, 0, &fence, point);
 	}
-	require(!pthread_join(w.thread, NULL));
+	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, rounds / 2, INT64_MAX));
+	/* of one context, the device writes all: it may be further than the kernel has heard */
+	for (uint64_t point = rounds / 2 + 1; point <= rounds; point++)
+		submit_signal(&dev, ctx[0], &good, 0, &fence, point);
+	for (int i = 0; i < 2; i++)
+		require(!pthread_join(w[i].thread, NULL));
 	rc = __tsr_syncobj_wait(dev.fd, fence.syncobj, rounds, INT64_MAX);
 	require_ok(rc);
-	tap_note("%llu of %u values were seen", (unsigned long long)w.changes, rounds);
+	tap_note("%llu of %u values were seen", (unsigned long long)w[0].changes, rounds);
+	tsr_close(&dev);
+}
+
+/* nor does one in parts begin before what it waits for, here where nobody closes an engine for it */
+static void parts_wait(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL), held;
+	uint32_t other = tsr_context_new(&dev, 0);
+	struct tsr_foreign *hold = hold_new(&dev, &held);
+	struct mark marks[2], later;
+	struct tsr_cmd cmd;
+
+	for (uint32_t i = 0; i < 2; i++)
+		mark_init(&dev, &marks[i], 0);
+	mark_init(&dev, &later, 7);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 2; i++) {
+		tsr_cmd_bind_buffer(&cmd, i, &marks[i].bo, true);
+		tsr_cmd_fill(&cmd, i, 0, 1024, 5 + i);
+	}
+	require_eq(tsr_submit(&dev, ctx, &cmd, held, 0), 2);
+	/* of the same engine, and submitted behind it */
+	tsr_submit_done(&dev, other, &later.cmd);
+	require_eq(mark_read(&marks[0]), 0);
+	require_err(__tsr_syncobj_wait(dev.fd, held, 0, 0), -ETIME);
+	tsr_foreign_signal(hold, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		tsr_bo_wait(&dev, &marks[i].bo);
+		require_eq(mark_read(&marks[i]), 5 + i);
+	}
+	tsr_foreign_close(hold);
+	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
 
@@ -824,6 +880,7 @@ static const struct tap_test tests[] = {
 	{ "RES-7 values that do not rise are refused", values_rise, 0, 0 },
 	{ "RES-7 values are reached in the order they were asked for", reached_in_order, 0, 0 },
 	{ "RES-7 the value never goes backwards", never_backwards, TSR_EXPECT(SLOT_UNBOUND), 0 },
+	{ "SPLIT-35 SCHED-5 a submission in parts waits", parts_wait, 0, 0 },
 	{ "RES-7 SPLIT-35 a submission in parts signals at its end", parts, 0, 0 },
 	{ "RES-7 jobs that fail, hang or are cancelled", jobs_that_fail, TSR_EXPECT(SLOT_UNBOUND),
 	  0 },
