@@ -137,6 +137,35 @@ static void pages_run_out(void)
 	tsr_close(&dev);
 }
 
+/* Who comes back by another mapping has come: the others lose their pages before it does. */
+static void who_comes_back_stays(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[5], again;
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = filled_bo(&dev, ctx, KiB(256), i + 1);
+		if (i < 4)
+			tsr_words_check(bos[i].map, KiB(256) / 4, i + 1);
+	}
+	require_eq(aperture_pages().free, 0);
+	again = bos[0];
+	again.map = NULL;
+	tsr_bo_map(&dev, &again);
+	require(again.map != bos[0].map);
+	tsr_words_check(again.map, KiB(256) / 4, 1);
+	tsr_words_check(bos[4].map, KiB(256) / 4, 5);
+	tsr_trace_start("cpu_fault", NULL);
+	tsr_words_check(bos[0].map, KiB(256) / 4, 1);
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "cpu_fault"), 0);
+	tsr_trace_free(&trace);
+	tsr_bo_unmap(&again);
+	tsr_close(&dev);
+}
+
 /* One mapping over pages that do not lie together, in order. */
 static void pages_need_not_lie_together(void)
 {
@@ -315,11 +344,7 @@ static void pointers_follow_moves_inside(void)
 	before = tsr_bo_info(&dev, &bo).segment_offset;
 	require(before);
 	/* only with this one at the end of the segment there is room for the other */
-	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &large, true);
-	tsr_cmd_group_end(&cmd);
+	tsr_cmd_init_pair(&cmd, &bo, &large);
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(large.size / 4), 44);
 	tsr_submit_done(&dev, ctx, &cmd);
@@ -415,6 +440,7 @@ static const struct tap_test tests[] = {
 	{ "CHA-1 CHA-2 CHA-4 CHA-6 CHA-9 hidden memory is seen where it is", hidden_memory_is_seen,
 	  0, 0 },
 	{ "CHA-2 CHA-5 pages run out", pages_run_out, 0, 0 },
+	{ "CHA-5 who comes back stays", who_comes_back_stays, 0, 0 },
 	{ "CHA-3 pages need not lie together", pages_need_not_lie_together, 0, 0 },
 	{ "CHA-5 SWZ-9 no pages left", no_pages_left, 0, 0 },
 	{ "CHA-5 LOCK-19 beside a process that locks all pages", beside_one_who_locks_all, 0, 0 },

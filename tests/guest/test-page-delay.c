@@ -120,11 +120,7 @@ static void inside_a_segment(void)
 	tsr_gpu_touch(&dev, ctx, &b);
 	tsr_gpu_touch(&dev, ctx, &a2);
 	before = tsr_bo_info(&dev, &b).segment_offset;
-	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
-	tsr_cmd_group_end(&cmd);
+	tsr_cmd_init_pair(&cmd, &b, &c);
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);

@@ -168,6 +168,15 @@ void tsr_cmd_copy_rows(struct tsr_cmd *cmd, const struct tsr_bo *linear, const s
 	p[8] = rows->height;
 }
 
+void tsr_cmd_init_pair(struct tsr_cmd *cmd, const struct tsr_bo *first, const struct tsr_bo *second)
+{
+	tsr_cmd_init(cmd);
+	tsr_cmd_group_begin(cmd);
+	tsr_cmd_bind_buffer(cmd, 0, first, true);
+	tsr_cmd_bind_buffer(cmd, 1, second, true);
+	tsr_cmd_group_end(cmd);
+}
+
 uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot)
 {
 	struct drm_tessera_submit_patch *patch = add_patch(cmd);

@@ -184,6 +184,9 @@ uint32_t tsr_cmd_bind(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *b
 uint32_t tsr_cmd_bind_buffer(struct tsr_cmd *cmd, uint32_t slot, const struct tsr_bo *bo,
 			     bool write);
 uint32_t tsr_cmd_unbind(struct tsr_cmd *cmd, uint32_t slot);
+/* a new one, with two buffers in slots 0 and 1 that are written, and there at once */
+void tsr_cmd_init_pair(struct tsr_cmd *cmd, const struct tsr_bo *first,
+		       const struct tsr_bo *second);
 /* rows of words in a layout, read and written; an object of such, and a copy of it without one */
 struct tsr_surface tsr_surface_rows(uint32_t layout, uint32_t pitch, uint32_t rows);
 struct tsr_bo tsr_bo_new_rows(struct tsr_device *dev, const struct tsr_surface *rows,
