@@ -167,6 +167,31 @@ static void layouts(void)
 	bench_end(&b);
 }
 
+/* one that does not begin where its object does */
+static void offset(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_fb all = tsr_fb_new(&b.kms, WIDTH, 2 * HEIGHT, DRM_FORMAT_XRGB8888), fb = all;
+	struct drm_mode_fb_cmd2 cmd = {
+		.width = WIDTH,
+		.height = HEIGHT,
+		.pixel_format = DRM_FORMAT_XRGB8888,
+		.handles = { all.bo.handle },
+		.pitches = { all.pitch },
+		.offsets = { 7 * all.pitch + 16 },
+	};
+	struct tsr_show s;
+
+	tsr_fb_paint(&all, 4);
+	require_ok(__tsr_addfb(b.kms.dev.fd, &cmd));
+	fb.id = cmd.fb_id;
+	fb.height = HEIGHT;
+	fb.bo.map = (char *)all.bo.map + cmd.offsets[0];
+	s = tsr_show_at(&fb, 0, 0);
+	show(&b, &s, 1);
+	bench_end(&b);
+}
+
 /* a framebuffer the device could not read is refused, whatever is wrong with it */
 static void bad_framebuffers(void)
 {
@@ -708,6 +733,7 @@ static const struct tap_test tests[] = {
 	{ "formats", formats, 0, 0 },
 	{ "planes", planes, 0, 0 },
 	{ "layouts", layouts, 0, 0 },
+	{ "a framebuffer with an offset", offset, 0, 0 },
 	{ "bad framebuffers", bad_framebuffers, 0, 0 },
 	{ "bad states", bad_states, 0, 0 },
 	{ "color", color, 0, 0 },

@@ -170,6 +170,31 @@ static void lists_give_way(void)
 	tsr_kms_close(&kms);
 }
 
+#define PICTURES 12 /* that memory has no room for at once */
+
+/* what had to make room first has, when it is shown no more, nothing that counts as shown */
+static void room_is_made_again(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	uint32_t ctx = tsr_context_new(&kms.dev, 0);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 640, DRM_FORMAT_XRGB8888);
+	struct drm_mode_modeinfo mode;
+	struct tsr_bo bos[16];
+
+	require(PICTURES * fb.bo.size > seg->size);
+	for (size_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&kms.dev, seg->size / ARRAY_SIZE(bos), tsr_bit(seg), 0);
+	for (uint32_t round = 0; round < PICTURES; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(bos) && round; i++)
+			tsr_gpu_touch(&kms.dev, ctx, &bos[i]);
+		tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+		tsr_dark(&kms, &kms.heads[0]);
+	}
+	tsr_kms_close(&kms);
+}
+
 #define PARTS 80 /* more than are armed at once */
 
 static void submit_parts(struct tsr_client *client)
@@ -236,6 +261,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown stays where it is", it_stays, 0, 0 },
 	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
 	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
+	{ "pictures that make room", room_is_made_again, 0, 0 },
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
 };
