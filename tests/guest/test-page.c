@@ -511,11 +511,7 @@ static void overlapping_moves(void)
 		 (unsigned long long)tsr_bo_info(&dev, &a).segment_offset,
 		 (unsigned long long)tsr_bo_info(&dev, &b).segment_offset,
 		 (unsigned long long)tsr_bo_info(&dev, &a2).segment_offset);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
-	tsr_cmd_group_end(&cmd);
+	tsr_cmd_init_pair(&cmd, &b, &c);
 	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
 	tsr_trace_start("paging_op", "split_part", "place", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
@@ -535,13 +531,36 @@ static void overlapping_moves(void)
 
 #define PACKET_MOVES MiB(16) /* where no page list, which covers less, limits it */
 
+/* the last words of all that may be moved at once */
+static void write_marks(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	for (uint32_t i = 1; i <= bo->size / MiB(1); i++)
+		tsr_cmd_fill(&cmd, 0, i * (MiB(1) / 4) - 1, 1, 33 + i);
+	tsr_submit_done(dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+}
+
+static void check_marks(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
+{
+	uint32_t word;
+
+	for (uint32_t i = 1; i <= bo->size / MiB(1); i++) {
+		tsr_gpu_read(dev, ctx, bo, i * (MiB(1) / 4) - 1, 1, &word);
+		require_eq(word, 33 + i);
+	}
+}
+
 /* the same with more than one packet may move, so that none comes near the time of a hang */
 static void packets_are_bounded(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
 	uint64_t unit = seg->size / 8, moved = 0, most = 0;
-	uint32_t ctx = tsr_context_new(&dev, 0), last, words[2];
+	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo a = tsr_bo_new(&dev, unit, tsr_bit(seg), 0);
 	struct tsr_bo b = tsr_bo_new(&dev, 6 * unit, tsr_bit(seg), 0);
 	struct tsr_bo a2 = tsr_bo_new(&dev, unit, tsr_bit(seg), 0);
@@ -550,22 +569,14 @@ static void packets_are_bounded(void)
 	struct tsr_cmd cmd;
 
 	require(b.size > PACKET_MOVES);
-	last = (uint32_t)(b.size / 4) - 1;
 	tsr_gpu_touch(&dev, ctx, &a);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
-	tsr_cmd_fill(&cmd, 0, 0, 1, 33);
-	tsr_cmd_fill(&cmd, 0, last, 1, 34);
-	tsr_submit_done(&dev, ctx, &cmd);
+	write_marks(&dev, ctx, &b);
 	tsr_gpu_touch(&dev, ctx, &a2);
-	tsr_cmd_reset(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
-	tsr_cmd_group_end(&cmd);
+	tsr_cmd_init_pair(&cmd, &b, &c);
 	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
 	tsr_trace_start("paging_op", NULL);
 	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
 	trace = tsr_trace_stop();
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
@@ -581,10 +592,7 @@ static void packets_are_bounded(void)
 		 (unsigned long long)most);
 	require_eq(moved, b.size);
 	require(most <= PACKET_MOVES);
-	tsr_gpu_read(&dev, ctx, &b, 0, 1, &words[0]);
-	tsr_gpu_read(&dev, ctx, &b, last, 1, &words[1]);
-	require_eq(words[0], 33);
-	require_eq(words[1], 34);
+	check_marks(&dev, ctx, &b);
 	tsr_close(&dev);
 }
 
@@ -616,11 +624,7 @@ static void mapped_object_moves_inside(void)
 	before = tsr_bo_info(&dev, &b).segment_offset;
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
 
-	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &c, true);
-	tsr_cmd_group_end(&cmd);
+	tsr_cmd_init_pair(&cmd, &b, &c);
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(c.size / 4), 44);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
