@@ -140,15 +140,24 @@ static void bad_mappings(void)
 	tsr_close(&dev);
 }
 
-static void sync_dmabuf(void *arg)
+static void sync_dmabuf(int dmabuf, uint64_t access)
 {
-	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
-	int *dmabuf = arg;
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | access };
 
 	tsr_stuck_last_call();
-	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
-	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
-	require_ok(tsr_ioctl(*dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+	sync.flags = DMA_BUF_SYNC_END | access;
+	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &sync));
+}
+
+static void sync_to_read(void *arg)
+{
+	sync_dmabuf(*(int *)arg, DMA_BUF_SYNC_READ);
+}
+
+static void sync_to_write(void *arg)
+{
+	sync_dmabuf(*(int *)arg, DMA_BUF_SYNC_WRITE);
 }
 
 static void poll_dmabuf(void *arg)
@@ -160,21 +169,31 @@ static void poll_dmabuf(void *arg)
 	require_eq(poll(&pollfd, 1, -1), 1);
 }
 
-/* DMA_BUF_IOCTL_SYNC and poll() wait for the GPU */
+/* DMA_BUF_IOCTL_SYNC and poll() wait for the GPU: who is to write for who reads, too */
 static void cpu_access_waits(void)
 {
-	void (*const calls[])(void *arg) = { sync_dmabuf, poll_dmabuf };
+	const struct {
+		void (*call)(void *arg);
+		bool job_writes, waits;
+	} rows[] = {
+		{ sync_to_read, true, true },
+		{ poll_dmabuf, true, true },
+		{ sync_to_read, false, false },
+		{ sync_to_write, false, true },
+	};
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
 	int dmabuf = tsr_export(&dev, &bo);
 
-	for (uint32_t i = 0; i < ARRAY_SIZE(calls); i++) {
+	tsr_gpu_touch(&dev, ctx, &bo);
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tsr_stuck stuck = tsr_stuck_start(&dev, ctx);
 
-		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
-		require(!tsr_stuck_during(calls[i], &dmabuf));
-		require_ok(__tsr_bo_wait(dev.fd, bo.handle, 0, 0));
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, rows[i].job_writes));
+		require_eq(tsr_stuck_during(rows[i].call, &dmabuf), !rows[i].waits);
+		if (rows[i].waits)
+			require_ok(__tsr_bo_wait(dev.fd, bo.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 		tsr_stuck_end(&stuck);
 	}
 	close(dmabuf);
