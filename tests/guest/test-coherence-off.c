@@ -357,7 +357,7 @@ static void no_store_is_lost(void)
 	require(!pthread_join(writer, NULL));
 	require(!pthread_join(reader, NULL));
 	tap_note("%u stores", b.stores);
-	require_eq(b.lost, 0);
+	require_msg(!b.lost, "%u stores of the CPU beside running jobs were lost", b.lost);
 	tsr_words_check(b.bo.map, 1024, JOBS);
 	tsr_close(&s.dev);
 }
@@ -384,7 +384,7 @@ static void no_store_is_flushed_away(void)
 	b.stop = true;
 	require(!pthread_join(writer, NULL));
 	held_go(&s, &held);
-	require_eq(b.lost, 0);
+	require_msg(!b.lost, "%u stores of the CPU beside running jobs were lost", b.lost);
 	tsr_close(&s.dev);
 }
 
@@ -631,7 +631,8 @@ static void stale_without_the_call(void)
 	require(!gpu_reads(&s, &bo, 1));
 	tsr_words_check(s.seen.map, WORDS, 0);
 	trace = tsr_trace_stop();
-	require_eq(trace.count, 0);
+	require_msg(!trace.count, "the kernel cares for caches where the client has to, or only "
+				  "now for the zeroes of new pages");
 	tsr_trace_free(&trace);
 
 	tsr_trace_start("cache_maintenance", "split_part", NULL);
@@ -689,7 +690,11 @@ static void exactly_the_range(void)
 			bool in =
 				i * 4 >= ranges[r].from && i * 4 < ranges[r].from + ranges[r].bytes;
 
-			require_eq(words[i] == 0x100 + r, in);
+			require_msg((words[i] == 0x100 + r) == in,
+				    "word 0x%llx was %sinvalidated: bytes %llu to %llu were to be",
+				    (unsigned long long)i, in ? "not " : "",
+				    (unsigned long long)ranges[r].from,
+				    (unsigned long long)(ranges[r].from + ranges[r].bytes));
 		}
 		tsr_invalidate_cache(&s.dev, &bo);
 	}
@@ -725,7 +730,11 @@ static void moves_are_the_kernels(void)
 	tsr_gpu_fill(&s.dev, s.ctx, &pages, 0x77);
 	tsr_evict_set(s.gart);
 	require(tsr_swap_out_objects() > 0);
-	tsr_words_check(pages.map, WORDS, 0x77);
+	for (uint32_t i = 0; i < WORDS; i++)
+		require_msg(((uint32_t *)pages.map)[i] == 0x77,
+			    "word 0x%x was swapped out as the CPU's caches had it, not as a job "
+			    "has left it",
+			    i);
 	tsr_close(&s.dev);
 }
 

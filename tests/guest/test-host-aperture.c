@@ -91,11 +91,11 @@ static void hidden_memory_is_seen(void)
 	require(is_hidden(&dev, &bo));
 	for (uint32_t i = 0; i < words; i += 4099) {
 		tsr_gpu_read(&dev, ctx, &bo, i, 1, &word);
-		require_eq(word, tsr_pattern(1, i));
+		tsr_pattern_require(word, 1, i);
 	}
 	/* a debugger, too */
 	require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5000, &word, sizeof(word)));
-	require_eq(word, tsr_pattern(1, 5000));
+	tsr_pattern_require(word, 1, 5000);
 	word = 0x55aa55aa;
 	require_ok(tsr_proc_mem_write((uint32_t *)bo.map + 5001, &word, sizeof(word)));
 	require_eq(((uint32_t *)bo.map)[5001], 0x55aa55aa);
@@ -196,7 +196,7 @@ static void pages_need_not_lie_together(void)
 		map = bos[i].map;
 		require_eq(map[words - 1], i);
 		tsr_gpu_read(&dev, ctx, &large, i / 2 * words, 1, &word);
-		require_eq(word, tsr_pattern(3, i / 2 * words));
+		tsr_pattern_require(word, 3, i / 2 * words);
 	}
 	tsr_close(&dev);
 }
@@ -356,7 +356,7 @@ static void pointers_follow_moves_inside(void)
 	tsr_pattern_check(&bo, 7);
 	tsr_pattern_write(&bo, 8);
 	tsr_gpu_read(&dev, ctx, &bo, 5000, 1, &word);
-	require_eq(word, tsr_pattern(8, 5000));
+	tsr_pattern_require(word, 8, 5000);
 	tsr_gpu_read(&dev, ctx, &large, large.size / 4 - 1, 1, &word);
 	require_eq(word, 44);
 	require(is_hidden(&dev, &bo));
@@ -383,7 +383,7 @@ static void *storm_run(void *arg)
 	while (!*s->stop) {
 		uint64_t i = tap_random(&state) % words;
 
-		require_eq(map[i], tsr_pattern(s->key, i));
+		tsr_pattern_require(map[i], s->key, i);
 		map[i] = tsr_pattern(s->key, i);
 		s->rounds++;
 	}

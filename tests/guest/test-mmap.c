@@ -219,7 +219,9 @@ static void *storm_thread(void *arg)
 		for (uint64_t i = 0; i < count; i += 509) {
 			uint64_t seen = words[i];
 
-			require_msg(seen == value, "word 0x%llx: %llu, not %llu",
+			require_msg(seen == value,
+				    "word 0x%llx: %llu, not %llu: what this CPU has written since "
+				    "is lost",
 				    (unsigned long long)i, (unsigned long long)seen,
 				    (unsigned long long)value);
 			words[i] = value + 1;

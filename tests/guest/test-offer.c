@@ -249,7 +249,9 @@ static void dropped_for_the_kernel(void)
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "offer_drop"), 2);
 	tsr_trace_free(&trace);
-	require_eq(reclaim(&dev, &bos[1]), DRM_TESSERA_RECLAIM_DISCARDED);
+	require_msg(
+		reclaim(&dev, &bos[1]) == DRM_TESSERA_RECLAIM_DISCARDED,
+		"contents that were dropped for the kernel are given back as if they were there");
 	tsr_words_check(bos[1].map, WORDS, 0);
 	tsr_pattern_write(&bos[1], 11);
 	tsr_gpu_touch(&dev, ctx, &bos[1]);
@@ -307,7 +309,8 @@ static void refused_while_offered(void)
 		require_err(__tsr_lock2(dev.fd, handle, 0, NULL), -EINVAL);
 		require_err(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
 		require_err(offer(&dev, &bo, normal), -EINVAL);
-		require(tsr_raises_sigbus(bo.map));
+		require_msg(tsr_raises_sigbus(bo.map),
+			    "a process still sees an object that is offered");
 		require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
 		require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
 		require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_KEPT);

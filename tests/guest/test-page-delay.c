@@ -45,7 +45,7 @@ static void check_words(struct tsr_device *dev, uint32_t ctx, const struct tsr_b
 	for (uint32_t at = 0; at < bo->size / 4; at += ARRAY_SIZE(words)) {
 		tsr_gpu_read(dev, ctx, bo, at, ARRAY_SIZE(words), words);
 		for (uint32_t i = 0; i < ARRAY_SIZE(words); i++)
-			require_eq(words[i], tsr_pattern(key, at + i));
+			tsr_pattern_require(words[i], key, at + i);
 	}
 }
 
@@ -124,7 +124,7 @@ static void inside_a_segment(void)
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-	require_eq(words[last], tsr_pattern(33, last));
+	tsr_pattern_require(words[last], 33, last);
 	tsr_bo_wait(&dev, &b);
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
 	require(tsr_bo_info(&dev, &b).segment_offset != before);

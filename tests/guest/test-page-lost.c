@@ -42,7 +42,8 @@ static void queued_jobs_of_others(void)
 		tsr_cmd_fini(&cmd);
 	}
 	fill_list(&cmd, &lost, 2);
-	require_eq(tsr_submit_status(&a, ctx_a, &cmd, NULL), -EIO);
+	require_msg(tsr_submit_status(&a, ctx_a, &cmd, NULL) == -EIO,
+		    "a job ran on an object whose page-in had failed");
 	while (before < B_JOBS && !__tsr_syncobj_wait(b.fd, sync[before], 0, 0))
 		before++;
 	tap_note("%u of %u jobs of the other client had ended by then", before, B_JOBS);
@@ -96,7 +97,8 @@ static void attach_waits_for_bytes(void)
 	tsr_gpu_fill(&dev, ctx, &bo, 4);
 	require_eq(tsr_bo_info(&dev, &bo).segment, args.preferred[0]);
 	tsr_job_timeout("1000");
-	require_err(attach(vgem, dmabuf, &theirs), -EIO);
+	require_msg(attach(vgem, dmabuf, &theirs) == -EIO,
+		    "another device got the pages of an object whose eviction had failed");
 	tsr_job_timeout_restore();
 	require_err(__tsr_import(vgem, dmabuf, &theirs), -EIO);
 	fill_list(&cmd, &bo, 2);

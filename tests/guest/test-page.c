@@ -629,7 +629,7 @@ static void mapped_object_moves_inside(void)
 	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(c.size / 4), 44);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	/* waits for the move, and for nothing else */
-	require_eq(words[last], tsr_pattern(33, last));
+	tsr_pattern_require(words[last], 33, last);
 	tsr_bo_wait(&dev, &b);
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
 	require(tsr_bo_info(&dev, &b).segment_offset != before);

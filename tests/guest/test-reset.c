@@ -110,10 +110,10 @@ static void contents(void)
 	require(!status.reset && !status.flags && !status.hangs && !status.device_resets);
 	require_eq(device_resets(&dev), dev.info.device_resets + 1);
 	tsr_gpu_read(&dev, ctx, &texture, 17, 1, &word);
-	require_eq(word, tsr_pattern(1, 17));
+	tsr_pattern_require(word, 1, 17);
 	tsr_pattern_check(&texture, 1);
 	tsr_gpu_read(&dev, ctx, &away, 17, 1, &word);
-	require_eq(word, tsr_pattern(2, 17));
+	tsr_pattern_require(word, 2, 17);
 	tsr_words_check(window.map, window.size / 4, 4);
 	tsr_gpu_read(&dev, ctx, &window, 17, 1, &word);
 	require_eq(word, 4);

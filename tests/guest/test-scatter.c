@@ -110,9 +110,7 @@ static void check_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_
 		memset(s->show.map, 0, part);
 		tsr_vm_copy(&s->vm, STAGE, address + done, part);
 		for (uint64_t i = 0; i < part / 4; i++)
-			require_msg(words[i] == tsr_pattern(key, done / 4 + i),
-				    "key %u: byte %llu is 0x%x", key,
-				    (unsigned long long)(done + 4 * i), words[i]);
+			tsr_pattern_require(words[i], key, done / 4 + i);
 	}
 }
 
@@ -229,7 +227,7 @@ static void moves_in_pieces(void)
 		tsr_vm_map(&s.dev, s.vm.id, &bo, KiB(28), AT, MiB(1), 0);
 		tsr_vm_copy(&s.vm, STAGE, AT, MiB(1));
 		for (uint64_t i = 0; i < MiB(1) / 4; i += 1021)
-			require_eq(((uint32_t *)s.show.map)[i], tsr_pattern(2, KiB(7) + i));
+			tsr_pattern_require(((uint32_t *)s.show.map)[i], 2, KiB(7) + i);
 		tsr_vm_unmap(&s.dev, s.vm.id, AT, MiB(1));
 		tsr_bo_free(&s.dev, &bo);
 		free_all(&s, small, num);
@@ -268,7 +266,7 @@ static void aperture_in_pieces(void)
 	require(runs_of(bo.size) > 100);
 	tsr_vm_copy(&s.vm, AT + MiB(4), AT, MiB(4));
 	for (uint64_t i = 0; i < MiB(4) / 4; i += 511)
-		require_eq(((uint32_t *)bo.map)[MiB(1) + i], tsr_pattern(7, i));
+		tsr_pattern_require(((uint32_t *)bo.map)[MiB(1) + i], 7, i);
 	tsr_bo_free(&s.dev, &bo);
 	for (uint32_t i = 1; i < num; i += 2)
 		tsr_bo_free(&s.dev, &small[i]);
@@ -347,8 +345,11 @@ static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
 {
 	uint32_t word;
 
+	/* the GPU has just found it right */
 	for (uint64_t i = 0; i < bo->size / 4; i += 257)
-		require_eq(((volatile uint32_t *)bo->map)[i], tsr_pattern(key, i));
+		require_msg(((volatile uint32_t *)bo->map)[i] == tsr_pattern(key, i),
+			    "the CPU is shown another page than page %llu of an object in pieces",
+			    (unsigned long long)i / 1024);
 	/* as a debugger sees it, at both ends of a page */
 	for (uint64_t at = PAGE - 2; at + 4 < bo->size; at += 13 * PAGE) {
 		uint32_t want[2] = { tsr_pattern(key, at / 4), tsr_pattern(key, at / 4 + 1) };
@@ -380,16 +381,17 @@ static void cpu_sees_pieces(void)
 		tsr_make_resident(&s.dev, &bo, 1);
 		require(runs_of(bo.size) > (tap_slow() ? 40 : 100));
 		write_key(&s, AT, bo.size, 4);
+		check_key(&s, AT, bo.size, 4);
 		check_cpu(&s, &bo, 4);
 		/* and the GPU what the CPU writes */
 		tsr_pattern_write(&bo, 5);
 		check_key(&s, AT, bo.size, 5);
 		tsr_evict_set(s.set);
 		for (uint64_t i = 0; i < bo.size / 4; i += 257)
-			require_eq(((volatile uint32_t *)bo.map)[i], tsr_pattern(5, i));
+			tsr_pattern_require(((volatile uint32_t *)bo.map)[i], 5, i);
 		require_ok(__tsr_bring_back(&s.dev, NULL));
-		check_cpu(&s, &bo, 5);
 		check_key(&s, AT, bo.size, 5);
+		check_cpu(&s, &bo, 5);
 		tsr_bo_unmap(&bo);
 		tsr_vm_unmap(&s.dev, s.vm.id, AT, bo.size);
 		tsr_bo_free(&s.dev, &bo);

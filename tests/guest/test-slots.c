@@ -43,6 +43,10 @@ static void neighbours_init(struct neighbours *n, uint32_t ctx_flags)
 	require_eq(at[2], at[1] + KiB(64));
 }
 
+/* what goes behind the end of the object */
+#define require_fault(call)                                                                        \
+	require_msg((call) == -EFAULT, "a slot lets a job reach behind its object: %s", #call)
+
 /* words of the middle one that are not what they were: @first to @last; none of its neighbours */
 static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last, uint32_t value)
 {
@@ -50,7 +54,11 @@ static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last
 
 	tsr_bo_wait(&n->dev, &n->bos[1]);
 	for (uint64_t i = 0; i < KiB(64) / 4; i++)
-		require_eq(words[i], i >= first && i <= last ? value : 0x1001);
+		require_msg(
+			words[i] == (i >= first && i <= last ? value : 0x1001),
+			"word 0x%llx is 0x%x; a job at the slot's offset writes 0x%llx to 0x%llx",
+			(unsigned long long)i, words[i], (unsigned long long)first,
+			(unsigned long long)last);
 	tsr_words_check(n->bos[0].map, KiB(64) / 4, 0x1000);
 	tsr_words_check(n->bos[2].map, KiB(64) / 4, 0x1002);
 }
@@ -106,9 +114,9 @@ static void reaches_its_object(uint32_t ctx_flags)
 		neighbours_check(&n, KiB(64) / 4 - 1, KiB(64) / 4 - 1, i + 1);
 		require_eq(fill_at(&n, &buffer, words - 1, 0, 1, 0x1001), 0);
 		/* the word behind it, alone, and with the last one */
-		require_eq(fill_at(&n, &buffer, words, 0, 1, 7), -EFAULT);
-		require_eq(fill_at(&n, &buffer, words - 1, 0, 2, 7), -EFAULT);
-		require_eq(fill_at(&n, &rows, 0, words / 2, 1, 7), -EFAULT);
+		require_fault(fill_at(&n, &buffer, words, 0, 1, 7));
+		require_fault(fill_at(&n, &buffer, words - 1, 0, 2, 7));
+		require_fault(fill_at(&n, &rows, 0, words / 2, 1, 7));
 		neighbours_check(&n, 1, 0, 0);
 	}
 	tsr_close(&n.dev);

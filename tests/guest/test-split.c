@@ -327,7 +327,7 @@ static void page_ins_in_order_of_use(void)
 	trace = tsr_trace_stop();
 	tsr_trace_for_each(&trace, "bo_create", ev) order[n++] = (uint32_t)tsr_event_u64(ev, "bo");
 	tsr_trace_free(&trace);
-	require_eq(n, 3);
+	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
 	tsr_cmd_init(&cmd);
 	for (uint32_t i = 3; i--;)
 		tsr_cmd_alloc(&cmd, bos[i].handle, false);
@@ -342,7 +342,7 @@ static void page_ins_in_order_of_use(void)
 		if (tsr_event_is(ev, "kind", "fill"))
 			require_eq(tsr_event_u64(ev, "bo"), order[n++]);
 	}
-	require_eq(n, 3);
+	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
 	tsr_trace_free(&trace);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
@@ -392,7 +392,7 @@ static void parts_and_paging_alternate(void)
 		part_end[n++] = tsr_event_u64(ev, "end_ns");
 		require_eq(tsr_event_u64(ev, "error"), 0);
 	}
-	require_eq(n, 3);
+	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
 	require(part_end[0] <= part_start[1] && part_end[1] <= part_start[2]);
 	tsr_trace_for_each(&trace, "job_done", ev)
 	{

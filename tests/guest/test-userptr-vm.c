@@ -316,7 +316,7 @@ static void changes_wait(enum meanwhile what)
 	queue_fill(&vm, &held, done);
 	do_meanwhile(what, &vm, &bo);
 	tsr_owner_change(&owner);
-	require(!owner.state->done);
+	require_msg(!owner.state->done, "memory was taken from a process while a job was using it");
 	require_eq(waitpid(owner.pid, NULL, WNOHANG), 0);
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
 	tsr_held_go(&held);

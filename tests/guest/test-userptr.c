@@ -199,7 +199,8 @@ static void changes_wait(bool close)
 		if (close)
 			require_ok(__tsr_bo_close(dev.fd, bo.handle));
 		tsr_owner_change(&owner);
-		require(!owner.state->done);
+		require_msg(!owner.state->done,
+			    "memory was taken from a process while a job was using it");
 		require_eq(waitpid(owner.pid, NULL, WNOHANG), 0);
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
@@ -302,7 +303,11 @@ static void reclaim(void)
 		require_ok(madvise(mine, SIZE, MADV_FREE));
 		require_ok(__fill(&dev, ctx, &bo, round));
 		require_ok(madvise(mine, SIZE, MADV_PAGEOUT));
-		tsr_words_check(mine, WORDS, round);
+		for (uint32_t i = 0; i < WORDS; i++)
+			require_msg(mine[i] == round,
+				    "word 0x%x: what a job wrote was lost when the memory was "
+				    "reclaimed, as if it were clean",
+				    i);
 		require_ok(__fill(&dev, ctx, &bo, round + 10));
 		tsr_words_check(mine, WORDS, round + 10);
 

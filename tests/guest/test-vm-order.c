@@ -71,6 +71,12 @@ static struct tsr_bo movable(struct tsr_vm *vm)
 }
 
 /* to the aperture, behind what is held */
+/* a while: a job that may run has done so */
+#define require_waits(fd, sync)                                                                    \
+	require_msg(                                                                               \
+		__tsr_syncobj_wait(fd, sync, 0, (int64_t)tap_now_ns() + 300000000) == -ETIME,      \
+		"a job ran before the change of its page tables, or the move, that comes first")
+
 static void move_later(struct tsr_held *held, const struct tsr_bo *to, struct tsr_bo *bo)
 {
 	struct tsr_device *dev = held->dev;
@@ -100,7 +106,7 @@ static void behind_all_changes(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	queue(&vm, &cmd, 0, done);
-	require_err(__tsr_syncobj_wait(dev.fd, done, 0, (int64_t)tap_now_ns() + 300000000), -ETIME);
+	require_waits(dev.fd, done);
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_cmd_fini(&cmd);
@@ -130,7 +136,7 @@ static void behind_the_move(void)
 	tsr_cmd_bind_address(&cmd, 1, AT, bo.size, false);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bo.size / 4));
 	queue(&vm, &cmd, 0, done);
-	require_err(__tsr_syncobj_wait(dev.fd, done, 0, (int64_t)tap_now_ns() + 300000000), -ETIME);
+	require_waits(dev.fd, done);
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_words_check(stage.map, stage.size / 4, 0x51515151);

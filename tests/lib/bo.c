@@ -2,6 +2,7 @@
 /* Buffer objects and their CPU mappings. */
 #include "tsr.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -198,10 +199,45 @@ void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo)
 	bo->handle = 0;
 }
 
+/* Keys of patterns that this process has written or looked for. */
+static bool keys[256];
+
+/* What a wrong word tells: where it comes from. */
+static const char *story_of(uint32_t word)
+{
+	static char text[96];
+
+	if (word == TSR_POISON)
+		return "what the device leaves where memory was given up, or caches were not "
+		       "written back";
+	if (!word)
+		return "what memory has that nobody has written";
+	for (uint32_t key = 0; key < ARRAY_SIZE(keys); key++) {
+		for (uint32_t i = 0; keys[key] && i < MiB(1); i++) {
+			if (tsr_pattern(key, i) != word)
+				continue;
+			snprintf(text, sizeof(text),
+				 "what word 0x%x of key %u is: of another place or time", i, key);
+			return text;
+		}
+	}
+	return "nothing that was written there as a pattern";
+}
+
+void tsr_pattern_word(const char *file, int line, const char *what, uint32_t word, uint32_t key,
+		      uint64_t i)
+{
+	keys[key % ARRAY_SIZE(keys)] = true;
+	if (word != tsr_pattern(key, i))
+		tap_fail(file, line, "%s is 0x%08x, not word 0x%llx of key %u (0x%08x): %s", what,
+			 word, (unsigned long long)i, key, tsr_pattern(key, i), story_of(word));
+}
+
 void tsr_pattern_write(struct tsr_bo *bo, uint32_t key)
 {
 	uint32_t *words = bo->map;
 
+	keys[key % ARRAY_SIZE(keys)] = true;
 	for (uint64_t i = 0; i < bo->size / 4; i++)
 		words[i] = tsr_pattern(key, i);
 }
@@ -210,17 +246,19 @@ void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key)
 {
 	const uint32_t *words = bo->map;
 
+	keys[key % ARRAY_SIZE(keys)] = true;
 	for (uint64_t i = 0; i < bo->size / 4; i++)
 		if (words[i] != tsr_pattern(key, i))
 			tap_fail(__FILE__, __LINE__,
-				 "object %u (key %u), word 0x%llx: 0x%08x, not 0x%08x", bo->handle,
-				 key, (unsigned long long)i, words[i], tsr_pattern(key, i));
+				 "object %u (key %u), word 0x%llx: 0x%08x, not 0x%08x: %s",
+				 bo->handle, key, (unsigned long long)i, words[i],
+				 tsr_pattern(key, i), story_of(words[i]));
 }
 
 void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (words[i] != value)
-			tap_fail(__FILE__, __LINE__, "word 0x%llx: 0x%08x, not 0x%08x",
-				 (unsigned long long)i, words[i], value);
+			tap_fail(__FILE__, __LINE__, "word 0x%llx: 0x%08x, not 0x%08x: %s",
+				 (unsigned long long)i, words[i], value, story_of(words[i]));
 }

@@ -102,6 +102,10 @@ static inline uint32_t tsr_pattern(uint32_t key, uint64_t i)
 {
 	return (key << 24 | 0x00800000) ^ (uint32_t)(i * 2654435761u >> 9);
 }
+/* one word that should be the pattern's; else the test fails and says whose it is */
+void tsr_pattern_word(const char *file, int line, const char *what, uint32_t word, uint32_t key,
+		      uint64_t i);
+#define tsr_pattern_require(word, key, i) tsr_pattern_word(__FILE__, __LINE__, #word, word, key, i)
 void tsr_pattern_write(struct tsr_bo *bo, uint32_t key); /* through the map */
 void tsr_pattern_check(const struct tsr_bo *bo, uint32_t key); /* likewise */
 void tsr_words_check(const uint32_t *words, uint64_t count, uint32_t value); /* all equal */
