@@ -156,6 +156,14 @@ static void clean_line(CachedPage *page, unsigned int line, const uint8_t *ram,
     }
 }
 
+/* A store that was seen, and is about to be lost. */
+static bool line_is_stored(const CachedPage *page, unsigned int line,
+                           const uint8_t *ram)
+{
+    return (qatomic_read__nocheck(&page->known) & (1ULL << line)) &&
+           memcmp(page->loaded + line * LINE, ram, LINE);
+}
+
 /* Other CPUs may be writing lines that need not change: these are left alone. */
 static void invalidate_line(CachedPage *page, unsigned int line, uint8_t *ram)
 {
@@ -172,17 +180,23 @@ static bool invalidates(uint32_t command)
 }
 
 /* Lines of one page; returns how many bytes those are. */
-static uint64_t maintain_page(TesseraCoherence *c, uint32_t command,
+static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
                               uint8_t *ram, uint64_t len)
 {
-    CachedPage *page = page_of(c, ram);
+    CachedPage *page = page_of(s->coherence, ram);
     unsigned int at = (uintptr_t)ram % TSR_PAGE_SIZE;
+    bool told = !s->cfg.strict || command != TSR_COH_INVALIDATE;
     uint64_t done;
 
     len = MIN(len, TSR_PAGE_SIZE - at);
     for (done = 0; done < len; done += LINE) {
         unsigned int line = (at + done) / LINE;
 
+        if (!told && line_is_stored(page, line, ram + done)) {
+            tessera_guest_error(&s->cpu, TSR_ERR_STRICT_INVALIDATE,
+                                addr + done);
+            told = true;
+        }
         if (command != TSR_COH_INVALIDATE) {
             clean_line(page, line, ram + done, command == TSR_COH_WRITE_BACK);
         }
@@ -218,7 +232,8 @@ static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
             return TSR_ERR_DMA;
         }
         for (done = 0; done < run.len;) {
-            done += maintain_page(c, command, run.ptr + done, run.len - done);
+            done += maintain_page(s, command, *at + done, run.ptr + done,
+                                  run.len - done);
         }
         tessera_run_end(&s->cpu, &run, run.len);
         *at += run.len;

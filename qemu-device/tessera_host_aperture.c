@@ -307,6 +307,35 @@ static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
     return TSR_ERR_NONE;
 }
 
+/* Whoever has a page mapped sees what comes instead. */
+static void referee_map(TesseraState *s, uint32_t first)
+{
+    for (uint32_t i = first; s->cfg.strict && i < first + s->ha.count; i++) {
+        if (s->ha.table[i]) {
+            tessera_guest_error(&s->cpu, TSR_ERR_STRICT_OVERLAP,
+                                (uint64_t)i * s->cfg.page_size);
+            return;
+        }
+    }
+}
+
+/* Whether a range of VRAM can be seen. For any thread: the referee's. */
+bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
+                                 uint64_t size)
+{
+    uint64_t first = offset / s->cfg.page_size + 1;
+    uint64_t last = (offset + size - 1) / s->cfg.page_size + 1;
+
+    for (uint32_t i = 0; size && i < s->ha.num_pages; i++) {
+        uint32_t entry = qatomic_read(&s->ha.table[i]);
+
+        if (entry >= first && entry <= last) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* As many pages as the count register says, from @first on; or none. */
 void tessera_host_aperture_map(TesseraState *s, uint32_t first)
 {
@@ -322,9 +351,10 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
         return;
     }
     trace_tessera_host_aperture_map(first, s->ha.count, s->ha.addr);
+    referee_map(s, first);
     settle_pages(s, first, s->ha.count);
     for (uint32_t i = 0; i < s->ha.count; i++) {
-        s->ha.table[first + i] = entry + i;
+        qatomic_set(&s->ha.table[first + i], entry + i);
     }
     show_pages(s, first, s->ha.count);
     s->ha.addr += bytes;
@@ -337,7 +367,9 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     }
     trace_tessera_host_aperture_unmap(first, s->ha.count);
     settle_pages(s, first, s->ha.count);
-    memset(s->ha.table + first, 0, s->ha.count * sizeof(*s->ha.table));
+    for (uint32_t i = 0; i < s->ha.count; i++) {
+        qatomic_set(&s->ha.table[first + i], 0);
+    }
     show_pages(s, first, s->ha.count);
 }
 

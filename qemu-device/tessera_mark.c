@@ -16,6 +16,7 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
+#include "tessera_host_aperture.h"
 #include "tessera_mark.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
@@ -43,6 +44,15 @@ static void stale_slots(TesseraState *s, uint64_t gpa, uint64_t size)
             }
         }
         qemu_mutex_unlock(&e->slot_lock);
+    }
+}
+
+/* The CPU may go on with what another one's bytes will be. */
+static void referee_shown(TesseraMaster *m, uint64_t gpa, uint64_t offset,
+                          uint64_t size)
+{
+    if (tessera_host_aperture_shows(m->s, offset, size)) {
+        tessera_guest_error(m, TSR_ERR_STRICT_SHOWN, gpa);
     }
 }
 
@@ -136,6 +146,9 @@ uint32_t tessera_mark(TesseraMaster *m, uint32_t command, uint64_t gpa,
         if (command == TSR_MARK_EVICTED) {
             stale_slots(s, gpa, size);
         }
+        if (poisons(command)) {
+            referee_shown(m, gpa, offset, size);
+        }
     }
     while (*done < size && !err) {
         uint64_t n = MIN(size - *done, TESSERA_CHUNK_BYTES);
@@ -179,6 +192,9 @@ uint32_t tessera_mark_register(TesseraState *s, uint32_t command, uint64_t gpa,
     trace_tessera_mark(command, gpa, size);
     if (command == TSR_MARK_EVICTED) {
         stale_slots(s, gpa, size);
+    }
+    if (poisons(command)) {
+        referee_shown(&s->cpu, gpa, offset, size);
     }
     set_states(s, offset >> TSR_PAGE_SHIFT, size >> TSR_PAGE_SHIFT,
                state_of(command) |

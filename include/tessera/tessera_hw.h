@@ -173,8 +173,10 @@
 #define TSR_ERR_STRICT_DUMMY		37	/* unmapped aperture page used, or no dummy page to show; counted, not failed */
 #define TSR_ERR_STRICT_TLB		38	/* stale translation used */
 #define TSR_ERR_STRICT_COHERENCE	39	/* lines used that CPU caches have not written back; counted, not failed */
-#define TSR_ERR_STRICT_OVERLAP		40	/* aperture page mapped while it is mapped; counted, not failed */
+#define TSR_ERR_STRICT_OVERLAP		40	/* page of an aperture or BAR 4 mapped while it is mapped; counted, not failed */
 #define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another was open; counted, not failed */
+#define TSR_ERR_STRICT_SHOWN		42	/* VRAM given up that the host aperture shows; counted, not failed */
+#define TSR_ERR_STRICT_INVALIDATE	43	/* lines invalidated that CPUs have changed; counted, not failed */
 
 /* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */
 

@@ -158,7 +158,8 @@ static void test_map_many(void)
         }
         qtest_writel(t->qts, ram + i * 4096, i);
         tsr_gpu_read(t, gart + (i + 1) * 4096, &got, 4);
-        g_assert_cmpuint(got, ==, i);
+        tsr_rule(got == i, "MAP_APERTURE: page %u shows what entry %u of its "
+                 "list names", i, got);
     }
     tsr_expect_no_errors(t);
     tsr_stop(t);

@@ -304,7 +304,10 @@ static void test_copy_overlap(void)
                     unsigned int from = in ? (y - dy + 45) * 256 + x - dx + 50
                                            : y * 256 + x;
 
-                    g_assert_cmphex(got[y * 256 + x], ==, init[from]);
+                    tsr_rule(got[y * 256 + x] == init[from],
+                             "COPY onto itself by %d, %d, layout %u: texel %u,"
+                             " %u has what was written, not what was there",
+                             moves[i][0], moves[i][1], layout, x, y);
                 }
             }
         }

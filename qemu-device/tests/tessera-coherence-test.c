@@ -57,7 +57,9 @@ static void gpu_expect(TsrTest *t, uint64_t off, uint32_t bytes, uint8_t value)
     tsr_run_ok(t, RENDER, c);
     qpci_memread(t->dev, t->vram, 0, got, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
-        g_assert_cmphex(got[i], ==, value);
+        tsr_rule(got[i] == value, "an engine reads 0x%x of a page that CPUs "
+                 "have cached, where memory behind the caches has 0x%x",
+                 got[i], value);
     }
 }
 
@@ -67,7 +69,8 @@ static void cpu_expect(TsrTest *t, uint64_t addr, uint32_t bytes, uint8_t value)
 
     qtest_bufread(t->qts, addr, got, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
-        g_assert_cmphex(got[i], ==, value);
+        tsr_rule(got[i] == value, "a CPU reads 0x%x of a page, where its cache "
+                 "has 0x%x", got[i], value);
     }
 }
 
@@ -136,9 +139,18 @@ static void test_invalidate(void)
     cpu_expect(t, page, 8192, 0x55);
     /* It forgets what a CPU has changed. */
     qtest_memset(t->qts, page, 0x66, 4096);
+    tsr_expect_no_errors(t);
     maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page);
+    tsr_expect_errors(t, TSR_ERR_STRICT_INVALIDATE, 1);
     cpu_expect(t, page, 4096, 0x55);
     gpu_expect(t, 0, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    /* A flush does not. */
+    qtest_memset(t->qts, page, 0x66, 4096);
+    maintain(t, TSR_COH_FLUSH, page, 4096);
+    maintain(t, TSR_COH_INVALIDATE, page, 4096);
+    cpu_expect(t, page, 4096, 0x66);
     tsr_expect_no_errors(t);
     tsr_stop(t);
 }

@@ -488,6 +488,51 @@ uint32_t tsr_err_total(TsrTest *t)
     return tsr_r32(t, TSR_ERR_TOTAL);
 }
 
+#define NAME(type) [TSR_ERR_##type] = #type
+
+static const char *const error_names[TSR_ERR_TYPES] = {
+    NAME(REGISTER),
+    NAME(PACKET),
+    NAME(PRIVILEGE),
+    NAME(SLOT_RANGE),
+    NAME(SLOT_UNBOUND),
+    NAME(SLOT_BOUNDS),
+    NAME(SLOT_ACCESS),
+    NAME(SURFACE),
+    NAME(ADDRESS),
+    NAME(READ_ONLY),
+    NAME(DMA),
+    NAME(RING),
+    NAME(FIRMWARE),
+    NAME(SEGMENT),
+    NAME(MMU),
+    NAME(HOST_APERTURE),
+    NAME(SWIZZLE_RANGE),
+    NAME(MMU_TABLE),
+    NAME(MODE),
+    NAME(SKIPPED),
+    NAME(STRICT_FREED),
+    NAME(STRICT_EVICTED),
+    NAME(STRICT_UNWRITTEN),
+    NAME(STRICT_STALE_SLOT),
+    NAME(STRICT_STATE),
+    NAME(STRICT_DUMMY),
+    NAME(STRICT_TLB),
+    NAME(STRICT_COHERENCE),
+    NAME(STRICT_OVERLAP),
+    NAME(STRICT_TRANSFER),
+    NAME(STRICT_SHOWN),
+    NAME(STRICT_INVALIDATE),
+};
+
+#undef NAME
+
+const char *tsr_error_name(uint32_t type)
+{
+    return type < TSR_ERR_TYPES && error_names[type] ? error_names[type] :
+                                                       "no error";
+}
+
 void tsr_err_clear(TsrTest *t)
 {
     tsr_w32(t, TSR_ERR_CLEAR, 1);
@@ -499,9 +544,10 @@ void tsr_expect_errors(TsrTest *t, uint32_t type, uint32_t count)
     uint32_t total = tsr_err_total(t);
 
     if (total != count || tsr_err_count(t, type) != count) {
-        g_error("expected %u errors of type %u, have %u of it and %u in all, "
-                "first type %u packet 0x%08x at 0x%x", count, type,
-                tsr_err_count(t, type), total, tsr_r32(t, TSR_ERR_REC_TYPE),
+        g_error("expected %u of %s, have %u of it and %u in all, the first "
+                "%s, packet 0x%08x at 0x%x", count, tsr_error_name(type),
+                tsr_err_count(t, type), total,
+                tsr_error_name(tsr_r32(t, TSR_ERR_REC_TYPE)),
                 tsr_r32(t, TSR_ERR_REC_PACKET),
                 tsr_r32(t, TSR_ERR_REC_OFFSET));
     }

@@ -123,12 +123,23 @@ void tsr_load_firmware(TsrTest *t);
 
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
 
+const char *tsr_error_name(uint32_t type);
 uint32_t tsr_err_count(TsrTest *t, uint32_t type);
 uint32_t tsr_err_total(TsrTest *t);
 void tsr_err_clear(TsrTest *t);
 /* Exactly these errors were counted since the last clear; then clear. */
 void tsr_expect_errors(TsrTest *t, uint32_t type, uint32_t count);
 void tsr_expect_no_errors(TsrTest *t);
+
+/* A rule of the manual: where it is broken, the test says which, and how. */
+#define tsr_rule(cond, ...)                                             \
+    do {                                                                \
+        if (!(cond)) {                                                  \
+            g_autofree char *text_ = g_strdup_printf(__VA_ARGS__);      \
+            g_assertion_message(G_LOG_DOMAIN, __FILE__, __LINE__,       \
+                                G_STRFUNC, text_);                      \
+        }                                                               \
+    } while (0)
 
 void tsr_qom_set(TsrTest *t, const char *property, int64_t value);
 int64_t tsr_qom_get(TsrTest *t, const char *property);

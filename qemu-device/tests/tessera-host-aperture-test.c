@@ -110,6 +110,8 @@ static void check_pages(const char *mode, uint32_t page)
     g_assert_cmphex(rd(&a, 7 * page - 8), ==, got);
     g_assert_cmphex(qpci_io_readb(t->dev, a.bar, 7 * page - 1), ==, 0x10);
     g_assert_cmphex(qpci_io_readw(t->dev, a.bar, 7 * page - 4), ==, 0x3040);
+    unmap(&a, 5, 1);
+    unmap(&a, 2, 1);
     /* One command after the other: the address goes on by itself. */
     tsr_w64(t, TSR_HA_ADDR_LO, a.hidden + page);
     tsr_w32(t, TSR_HA_COUNT, 1);
@@ -233,12 +235,24 @@ static void test_strict(void)
     tsr_mark(c, TSR_MARK_FREE, a.hidden, 4096);
     tsr_mark(c, TSR_MARK_EVICTED, a.hidden + 4096, 4096);
     tsr_run_ok(t, PAGING, c);
-    tsr_expect_no_errors(t);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, a.hidden);
+    tsr_expect_errors(t, TSR_ERR_STRICT_SHOWN, 2);
     wr(&a, 8, 1);
     g_assert_cmphex(rd(&a, 8), ==, ONES);
     tsr_expect_errors(t, TSR_ERR_STRICT_FREED, 2);
     g_assert_cmphex(rd(&a, 4096), ==, ONES);
     tsr_expect_errors(t, TSR_ERR_STRICT_EVICTED, 1);
+    /* A page that is mapped is unmapped first, and so is what is given up. */
+    map(&a, 1, 1, a.hidden + 8192);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, 4096);
+    tsr_expect_errors(t, TSR_ERR_STRICT_OVERLAP, 1);
+    unmap(&a, 0, 4);
+    map(&a, 1, 1, a.hidden);
+    c->n = 0;
+    tsr_mark(c, TSR_MARK_ALLOCATED, a.hidden, 4096);
+    tsr_mark(c, TSR_MARK_FREE, a.hidden + 4096, 8192);
+    tsr_run_ok(t, PAGING, c);
+    tsr_expect_no_errors(t);
     tsr_stop(t);
 }
 

@@ -497,6 +497,9 @@ static void check_windows(const char *props)
     qpci_io_writel(t->dev, bar, 0x1010, 0x22222222);
     qpci_io_writel(t->dev, bar, 0x2020, 0x33333333);
     tsr_w32(t, TSR_HA_COUNT, 1);
+    if (strstr(props, "strict=on")) {
+        tsr_w32(t, TSR_HA_UNMAP, 2);    /* the referee wants it */
+    }
     tsr_w32(t, TSR_HA_MAP, 2);
     qpci_io_writel(t->dev, t->vram, window + 128, 0x44444444);
     tsr_expect_no_errors(t);

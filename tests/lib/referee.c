@@ -52,6 +52,8 @@ static const char *const names[TSR_ERR_TYPES] = {
 	NAME(STRICT_COHERENCE),
 	NAME(STRICT_OVERLAP),
 	NAME(STRICT_TRANSFER),
+	NAME(STRICT_SHOWN),
+	NAME(STRICT_INVALIDATE),
 };
 
 struct seen {

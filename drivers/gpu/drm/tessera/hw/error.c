@@ -70,6 +70,8 @@ static const char * const tessera_error_names[TSR_ERR_TYPES] = {
 	[TSR_ERR_STRICT_COHERENCE] = "strict-coherence",
 	[TSR_ERR_STRICT_OVERLAP] = "strict-overlap",
 	[TSR_ERR_STRICT_TRANSFER] = "strict-transfer",
+	[TSR_ERR_STRICT_SHOWN] = "strict-shown",
+	[TSR_ERR_STRICT_INVALIDATE] = "strict-invalidate",
 };
 
 static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
