@@ -4,8 +4,11 @@
  * the device 100 ms (test-page-others.args). B, on the other render engine, has no object and
  * no range in common with A, and is done before A's jobs are.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "stall.h"
 
 #define A_JOBS (tap_slow() ? 50 : 25) /* seconds of the device */
@@ -196,6 +199,62 @@ static void taken_while_in_use(void)
 	tsr_close(&a);
 }
 
+#define IN_RING 16 /* of one client, as long as they do not move much */
+
+/* jobs that the paging engine has been given */
+static uint32_t in_ring(void)
+{
+	char *text = tsr_debugfs_read("rings"), *line;
+	uint32_t queued;
+
+	line = strstr(text, "paging");
+	require(line);
+	line = strstr(line, "queued ");
+	require(line && sscanf(line, "queued %u", &queued) == 1);
+	free(text);
+	return queued;
+}
+
+static void use_new(struct tsr_device *dev, uint32_t ctx)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, KiB(16), tsr_bit(tsr_seg_hidden(dev)), 0);
+
+	require_ok(__tsr_submit_use(dev, ctx, &bo, true));
+}
+
+static void uses_one(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+
+	use_new(&dev, tsr_context_new(&dev, 0));
+	client->state->ready = true;
+	pause();
+}
+
+/* What one client has queued leaves room in the ring: another's is there beside it. */
+static void ring_is_not_full(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_client b = { 0 };
+
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev.paging);
+	use_new(&dev, ctx);
+	tsr_wait_for(tsr_engine_hangs());
+	for (uint32_t i = 0; i < IN_RING + 8; i++)
+		use_new(&dev, ctx);
+	tsr_wait_for(in_ring() >= IN_RING);
+	tsr_client_start(&b, uses_one, 0);
+	tsr_wait_for(b.state->ready);
+	/* which came behind all of A's */
+	tsr_wait_for(in_ring() > IN_RING);
+	require_eq(in_ring(), IN_RING + 1);
+	tsr_engine_let_go();
+	tsr_client_kill(&b);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-7 PAGE-3 memory is taken that others are leaving", taken_while_in_use, 0, 0 },
 	{ "PAGE-3 SEG-7 others' paging in another segment", another_segment, 0, 0 },
@@ -203,6 +262,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-3 others' paging in another range", another_range, 0, 0 },
 	{ "PAGE-3 others' mapping in another range", another_range_of_an_aperture, 0, 0 },
 	{ "PAGE-3 SEG-7 others' paging beside an unmapping", unmapping, 0, 0 },
+	{ "PAGE-3 others' paging beside a long queue", ring_is_not_full, 0, 0 },
 	{ "PAGE-3 SWZ-13 others' CPU faults", cpu_fault, 0, 0 },
 };
 
