@@ -25,6 +25,7 @@
 #include "mem/coherence.h"
 #include "mem/residency.h"
 #include "segments/segment.h"
+#include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -85,6 +86,7 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 	tessera_residency_written(bo);
 	/* No page that has no window yet. */
 	pages = min_t(u64, tessera_cpu_window_left(bo, page), TTM_BO_VM_NUM_PREFAULT);
+	tessera_assert(tessera_bo_device(bo), !bo->copy_valid);
 	tessera_coherence_for_cpu_pages(bo, page, pages, vmf->flags & FAULT_FLAG_WRITE);
 	cpu_fault_trace(bo, vmf, false);
 	*fault = ttm_bo_vm_fault_reserved(vmf, cpu_fault_prot(bo, vmf), pages);

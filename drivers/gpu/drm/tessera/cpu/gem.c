@@ -295,11 +295,13 @@ int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *ar
 	bool waited = false;
 	struct tessera_bo *bo;
 	long timeout, ret;
+	u64 queued;
 
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
 
+	queued = tessera_trail_now(&bo->trail);
 	/* The jiffies may lag behind the time, and end a wait too early. */
 	do {
 		timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
@@ -307,8 +309,10 @@ int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *ar
 		ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
 					    timeout);
 	} while (!ret && timeout);
-	if (ret > 0)
+	if (ret > 0) {
+		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);
 		ret = tessera_access_sync(bo) ?: 1;
+	}
 	tessera_bo_put(bo);
 
 	if (!ret)

@@ -30,6 +30,7 @@
 #include "cpu/host_aperture.h"
 #include "hw/mmio.h"
 #include "mem/bo.h"
+#include "mem/mapped.h"
 #include "pure/page_pool.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
@@ -274,6 +275,7 @@ static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
 			continue;
 		if (gives_way_locked(aperture, bo, payer)) {
 			ttm_bo_unmap_virtual(&bo->tbo);
+			tessera_mapped_check_none(bo);
 			unmap_locked(bo);
 			window->losses++;
 		}

@@ -82,6 +82,7 @@ static bool lock_is_idle(struct tessera_bo *bo, u32 flags)
 static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 {
 	bool write = !(flags & DRM_TESSERA_LOCK_READ_ONLY);
+	u64 queued = tessera_trail_now(&bo->trail);
 	long ret;
 
 	if (flags & DRM_TESSERA_LOCK_IGNORE_SYNC || lock_is_idle(bo, flags))
@@ -90,6 +91,8 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 		return -EBUSY;
 	ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
 				    MAX_SCHEDULE_TIMEOUT);
+	if (ret > 0)
+		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);
 
 	return min(ret, 0L);
 }

@@ -37,6 +37,7 @@
 #include "mem/bo.h"
 #include "mem/registry.h"
 #include "paging/pages.h"
+#include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -265,6 +266,19 @@ bool tessera_backing_has_bytes(struct tessera_bo *bo)
 	return tt && (ttm_tt_is_populated(tt) || (tt->page_flags & TTM_TT_FLAG_SWAPPED));
 }
 
+/* Where nothing translates, a bus address says which page it is of. */
+static void check_addresses(struct ttm_buffer_object *tbo, const struct ttm_tt *tt)
+{
+	struct tessera_device *tdev = to_tessera_device(tbo->base.dev);
+
+	if (!IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG) || device_iommu_mapped(tdev->drm.dev) ||
+	    tessera_compat_pool_is_dma(&tbo->bdev->pool))
+		return;
+	tessera_assert(tdev, tt->dma_address[0] == page_to_phys(tt->pages[0]));
+	tessera_assert(tdev, tt->dma_address[tt->num_pages - 1] ==
+			     page_to_phys(tt->pages[tt->num_pages - 1]));
+}
+
 /*
  * The pool does not fill a ttm_tt that TTM thinks is full: fill another one and take over
  * what it got.
@@ -286,6 +300,7 @@ static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing 
 		memcpy(to->dma_address, spare.dma_address,
 		       array_size(to->num_pages, sizeof(*to->dma_address)));
 		backing->empty = false;
+		check_addresses(tbo, to);
 	}
 	ttm_tt_fini(&spare);
 
@@ -519,6 +534,7 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain,
 	backing = bo->tbo.ttm ? to_backing(bo->tbo.ttm) : NULL;
 	if (backing && backing->retained &&
 	    dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL)) {
+		tessera_trail_check_over(&bo->trail, TESSERA_TRAIL_MOVE, U64_MAX, bo->id);
 		backing_end_retain(retain, backing);
 		freed = backing_empty(bo, backing);
 	} else if (backing) {

@@ -82,6 +82,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	if (bo->root)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
+	tessera_trail_fini(&bo->trail);
 	kfree(bo->label);
 	vfree(bo->nowhere);
 	kfree(bo);
@@ -228,6 +229,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	}
 
 	spin_lock_init(&bo->locks.lock);
+	tessera_trail_init(&bo->trail);
 	INIT_LIST_HEAD(&bo->locks.files);
 	INIT_LIST_HEAD(&bo->listings);
 	if (root)

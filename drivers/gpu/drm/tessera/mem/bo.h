@@ -11,6 +11,7 @@
 
 #include <drm/tessera_drm.h>
 
+#include "exec/trail.h"
 #include "mem/instance.h"
 #include "segments/account.h"
 #include "tessera_device.h"
@@ -170,6 +171,8 @@ struct tessera_bo {
 	struct tessera_bo_offer offer;
 	/** @locks: CPU access */
 	struct tessera_bo_locks locks;
+	/** @trail: jobs that use it */
+	struct tessera_trail trail;
 	/** @evict_places: where it goes on eviction, in order; the last is system memory */
 	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
 	/** @num_evict_places: elements of @evict_places */

@@ -26,6 +26,7 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
+#include "mem/mapped.h"
 #include "mem/move.h"
 #include "paging/ops.h"
 #include "paging/queue.h"
@@ -33,6 +34,7 @@
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "segments/shift.h"
+#include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -202,6 +204,14 @@ static int move_in(struct move *move)
 	return move_bytes(move, &src, &dst, bo->pitch);
 }
 
+/* What the pages hold is what memory does. */
+static int move_keep_copy(struct move *move)
+{
+	tessera_assert(tessera_bo_device(move->bo), !tessera_trail_is_written(&move->bo->trail));
+
+	return move_discard(move);
+}
+
 /* Memory to pages, unless the pages still have the same bytes. */
 static int move_out_bytes(struct move *move)
 {
@@ -210,7 +220,7 @@ static int move_out_bytes(struct move *move)
 
 	/* A move that fails makes TTM drop the pages, and these here are new then. */
 	if (bo->copy_valid && tessera_backing_is_retained(bo))
-		return move_discard(move);
+		return move_keep_copy(move);
 
 	src = place_memory(move, move->from, move->from_range);
 	dst = place_pages(move, true);
@@ -469,6 +479,16 @@ static int move_prepare(struct move *move)
 	return ret ?: tdev->vm_ops->change(move->remap);
 }
 
+/* Nothing shows the CPU where it was. */
+static void check_unseen(struct move *move)
+{
+	struct tessera_device *tdev = tessera_bo_device(move->bo);
+
+	tessera_assert(tdev, !move->bo->window.pages);
+	tessera_assert(tdev, !move->bo->window.num_ranges);
+	tessera_mapped_check_none(move->bo);
+}
+
 /*
  * The whole batch, made and queued: @build says what it is to do, while addresses of the object lead nowhere.
  * An error pointer means that nothing has happened.
@@ -480,6 +500,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	struct dma_fence *fence;
 	int ret;
 
+	check_unseen(move);
 	tessera_paging_begin(&move->batch, bo->queue, bo->id,
 			     move->dropped ? NULL : &bo->lost);
 	move->remap = vm_ops->begin(bo, &move->batch);
@@ -498,6 +519,8 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 		tessera_departures_destroy(&move->departures);
 		return ERR_PTR(ret);
 	}
+	tessera_trail_check_job(&bo->trail, tessera_trail_before(true),
+				tessera_paging_first_job(&move->batch), bo->id);
 	fence = tessera_paging_push(&move->batch);
 	vm_ops->end(move->remap, fence);
 
@@ -517,6 +540,7 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	if (move->to)
 		move->to_range->declared = true;
 	move_finish(move, fence, new_mem);
+	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	dma_fence_put(fence);
 	tessera_departures_destroy(&move->departures);
 
@@ -564,6 +588,9 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return move_lost(bo, new_mem);
 
+	/* What others use of it are its pages. */
+	tessera_assert(tdev, !bo->pins || !move.to || in_aperture(move.to) ||
+		       !tessera_bo_apertures(bo));
 	tdev->resident_ops->moves(bo);
 	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
 					     move_run(&move, new_mem);
@@ -619,6 +646,7 @@ static int within_build(struct move *move)
 static void within_finish(struct move *move, struct dma_fence *fence)
 {
 	dma_resv_add_fence(move->bo->tbo.base.resv, fence, DMA_RESV_USAGE_KERNEL);
+	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	tessera_departures_set(&move->departures, fence);
 }
 

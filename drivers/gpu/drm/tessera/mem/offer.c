@@ -25,6 +25,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/mapped.h"
 #include "mem/offer.h"
 #include "mem/victims.h"
 #include "segments/segment.h"
@@ -164,6 +165,7 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	/* Accesses fault from now on, and find nothing. */
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_bo_device(bo)->window_ops->close(bo);
+	tessera_mapped_check_none(bo);
 	bo->offer.lost = false;
 	WRITE_ONCE(bo->offer.priority, priority);
 	if (!tessera_bo_segment(bo))

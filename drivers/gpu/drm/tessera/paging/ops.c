@@ -44,6 +44,7 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 		return 0;
 	}
 	if (side->list && tessera_pages_find(side->list, side->first + first, count, &dma)) {
+		tessera_pages_check(side->list, dma, side->pages[first]);
 		*addr = dma;
 		return 0;
 	}

@@ -13,6 +13,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
+#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -110,6 +111,31 @@ void tessera_pages_destroy(struct tessera_pages *pages)
 		free_page((unsigned long)pages->lists[i].cpu);
 	}
 	kvfree(pages);
+}
+
+/**
+ * tessera_pages_check() - warn if a part of the list is of other pages
+ * @pages: the list
+ * @dma: what tessera_pages_find() has found
+ * @first: bus address of the part's first page
+ *
+ * With CONFIG_DRM_TESSERA_DEBUG only.
+ */
+void tessera_pages_check(const struct tessera_pages *pages, dma_addr_t dma, dma_addr_t first)
+{
+	const __le64 *entry;
+	u32 i;
+
+	if (!IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG))
+		return;
+	for (i = 0; i < pages->num; i++) {
+		if (dma < pages->lists[i].dma || dma >= pages->lists[i].dma + LIST_BYTES)
+			continue;
+		entry = pages->lists[i].cpu + (dma - pages->lists[i].dma) / sizeof(*entry);
+		WARN_RATELIMIT(le64_to_cpu(*entry) != first,
+			       "tessera: a page list names 0x%llx where the object has page 0x%llx\n",
+			       le64_to_cpu(*entry), (u64)first);
+	}
 }
 
 /**

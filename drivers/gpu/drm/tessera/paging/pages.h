@@ -15,6 +15,7 @@ struct tessera_pages;	/* pages.c */
 struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dma_addr_t *dma,
 					   u32 num);
 void tessera_pages_destroy(struct tessera_pages *pages);
+void tessera_pages_check(const struct tessera_pages *pages, dma_addr_t dma, dma_addr_t first);
 bool tessera_pages_find(const struct tessera_pages *pages, u64 first, u32 count,
 			dma_addr_t *dma);
 

@@ -18,6 +18,7 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
+#include <linux/kmemleak.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
@@ -33,6 +34,7 @@
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "segments/segment.h"
+#include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -150,11 +152,17 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 				    "paging of object %u failed: %d\n", pjob->bo_id, error);
 }
 
+static void paging_list_free_page(struct tessera_paging_list *list)
+{
+	kmemleak_free(list->cpu);
+	free_page((unsigned long)list->cpu);
+}
+
 static void paging_list_destroy(struct tessera_paging_job *pjob,
 				struct tessera_paging_list *list)
 {
 	dma_unmap_single(pjob->queue->tdev->drm.dev, list->dma, LIST_BYTES, DMA_TO_DEVICE);
-	free_page((unsigned long)list->cpu);
+	paging_list_free_page(list);
 	tessera_quota_uncharge(&pjob->queue->account->payer->work, LIST_BYTES);
 	kfree(list);
 }
@@ -308,6 +316,8 @@ struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job
 	list->cpu = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!list->cpu)
 		goto err_free;
+	/* Of pages nobody would notice. */
+	kmemleak_alloc(list->cpu, LIST_BYTES, 1, GFP_KERNEL);
 	list->dma = dma_map_single(dev, list->cpu, LIST_BYTES, DMA_TO_DEVICE);
 	if (dma_mapping_error(dev, list->dma))
 		goto err_free_page;
@@ -318,7 +328,7 @@ struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job
 	return list;
 
 err_free_page:
-	free_page((unsigned long)list->cpu);
+	paging_list_free_page(list);
 err_free:
 	kfree(list);
 	return ERR_PTR(-ENOMEM);
@@ -349,6 +359,8 @@ __le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma
 	}
 	first = list->used;
 	list->used += count;
+	/* The list was empty. */
+	tessera_assert(pjob->queue->tdev, !list->cpu[first]);
 	*dma = list->dma + first * sizeof(*list->cpu);
 
 	return list->cpu + first;

@@ -80,6 +80,10 @@ u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left)
 			hi = mid;
 	}
 	run = &range->runs[lo];
+	WARN_ONCE(IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG) &&
+		  (page < run->at || at - (run->at << PAGE_SHIFT) >= tessera_run_bytes(run)),
+		  "tessera: page %llu of an object is looked for in its run at page %llu\n", page,
+		  (u64)run->at);
 	offset = at - (run->at << PAGE_SHIFT);
 	if (left)
 		*left = tessera_run_bytes(run) - offset;

@@ -334,7 +334,12 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 	if (tessera_segment_is_aperture(tessera_bo_segment(bo)))
 		tessera_coherence_for_job(bo, write);
 
-	return tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
+	ret = tessera_job_add_resv(&part->job, resv, dma_resv_usage_rw(write));
+	if (!ret)
+		tessera_trail_check_job(&bo->trail, tessera_trail_before(write), &part->job,
+					bo->id);
+
+	return ret;
 }
 
 /**
@@ -421,6 +426,8 @@ void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 {
 	dma_resv_add_fence(bo->tbo.base.resv, tessera_job_finished(&part->job),
 			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+	tessera_trail_add(&bo->trail, write ? TESSERA_TRAIL_WRITE : TESSERA_TRAIL_READ,
+			  tessera_job_finished(&part->job));
 	tessera_residency_commit(bo, write, stamp);
 }
 

@@ -477,6 +477,17 @@ static void op_apply(struct bind *bind, struct bind_op *op)
 	tessera_space_emit(bind->vm->space, &op->room);
 }
 
+static void check_moves(struct bind *bind)
+{
+	u32 i;
+
+	for (i = 0; i < bind->num_ops; i++)
+		if (bind->ops[i].bo && bind->ops[i].shows)
+			tessera_trail_check_job(&bind->ops[i].bo->trail, TESSERA_TRAIL_MOVE,
+						tessera_paging_first_job(&bind->batch),
+						bind->ops[i].bo->id);
+}
+
 static struct dma_fence *bind_apply(struct bind *bind)
 {
 	struct tessera_space *space = bind->vm->space;
@@ -485,6 +496,7 @@ static struct dma_fence *bind_apply(struct bind *bind)
 
 	lockdep_assert_held(&space->lock);
 
+	check_moves(bind);
 	for (i = 0; i < bind->num_ops; i++)
 		op_apply(bind, &bind->ops[i]);
 	tessera_space_attach(space, bind->change, &bind->batch);

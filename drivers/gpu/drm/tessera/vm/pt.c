@@ -9,9 +9,8 @@
  *
  * Batches of one VM run in the order in which they change its tables: each waits for the one before
  * (&tessera_space.update). One that takes or changes what jobs could find waits for all jobs of the VM that are
- * queued, and every job waits for all batches queued before it. So no job ever runs while
- * something that it could have found changes, and tables that are out of use are freed when the batch that flushes
- * what the device remembers of them is over.
+ * queued, and every job waits for all batches queued before it. So no job ever runs while something that it could
+ * have found changes, and unused tables are freed when the batch that flushes what the device remembers is over.
  *
  * A VM whose tables the device does not have, as it is new or memory was lost in a suspend, is *stale*: changes
  * are made on the CPU's side only, until the next job has everything written. So is one where a change takes more
@@ -19,8 +18,7 @@
  *
  * If such a batch fails, the device may find what is not there any more: then the VM is lost.
  *
- * Locks: tessera_space.lock. Whoever moves an object that several VMs map takes one lock of the device first
- * and then those of all.
+ * Locks: tessera_space.lock. Who moves an object that several VMs map takes one lock of the device before theirs.
  */
 #include <linux/dma-fence.h>
 #include <linux/idr.h>
@@ -203,6 +201,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 		return NULL;
 	kref_init(&space->ref);
 	mutex_init(&space->lock);
+	tessera_trail_init(&space->trail);
 	tessera_leashes_init(&space->leashes);
 	INIT_LIST_HEAD(&space->clean);
 	INIT_LIST_HEAD(&space->dirty);
@@ -220,6 +219,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 static void space_free_struct(struct tessera_space *space)
 {
 	tessera_leashes_cut(&space->leashes);
+	tessera_trail_fini(&space->trail);
 	tessera_account_put(space->account);
 	tessera_resident_set_put(space->resident);
 	mutex_destroy(&space->lock);
@@ -702,6 +702,7 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 	/* Of a stale one the device may know what it was, until everything is written. */
 	if (!space->stale)
 		list_splice_tail_init(&space->released, &change->released);
+	tessera_space_check_order(space, batch);
 	tessera_paging_attach(batch, &change->effect);
 }
 
@@ -716,6 +717,7 @@ void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 
 	dma_fence_put(space->update);
 	space->update = dma_fence_get(fence);
+	tessera_trail_add(&space->trail, TESSERA_TRAIL_MOVE, fence);
 }
 
 /* The last change waits for those before. */

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #include "exec/leash.h"
+#include "exec/trail.h"
 #include "mem/user.h"
 #include "paging/queue.h"
 #include "pure/page_table.h"
@@ -32,6 +33,8 @@ struct tessera_space {
 	struct list_head node;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
+	/** @trail: what has changed them */
+	struct tessera_trail trail;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
 	/** @resident: what its addresses may lead to; holds a reference */
@@ -111,6 +114,13 @@ struct tessera_pt_change {
 };
 
 int tessera_space_init(struct tessera_device *tdev);
+static inline void tessera_space_check_order(struct tessera_space *space,
+					     struct tessera_paging_batch *batch)
+{
+	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
+				0);
+}
+
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_account *account,
 					   struct tessera_resident_set *resident);

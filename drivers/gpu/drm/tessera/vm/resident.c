@@ -423,6 +423,9 @@ static int make_fence(struct make *make)
 		ret = add_moves(&fences, make->bos[i]);
 	if (ret)
 		goto out;
+	for (i = 0; i < make->num; i++)
+		tessera_trail_check_fences(&make->bos[i]->trail, TESSERA_TRAIL_MOVE, fences.fence,
+					   fences.num, make->bos[i]->id);
 
 	if (!fences.num) {
 		make->answer->fence = dma_fence_get_stub();
