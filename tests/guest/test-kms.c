@@ -259,6 +259,8 @@ static void bad_states(void)
 		int err;
 	} bad[] = {
 		{ primary, "SRC_W", 0, -ERANGE },
+		{ primary, "SRC_W", 0xffff, -ERANGE },
+		{ primary, "SRC_H", 30, -ERANGE },
 		{ primary, "SRC_X", 1, -ENOSPC },
 		{ primary, "CRTC_W", 16385, -ERANGE },
 		{ primary, "rotation", DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90, -EINVAL },

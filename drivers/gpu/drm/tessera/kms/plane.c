@@ -124,7 +124,8 @@ static int plane_check(struct drm_plane *plane, struct drm_atomic_commit *state)
 	ret = drm_atomic_helper_check_plane_state(new, crtc_state, 0, INT_MAX, true, true);
 	if (ret || !new->visible)
 		return ret;
-	if (!new->src_w || !new->src_h || new->crtc_w > TSR_SURF_MAX_DIM ||
+	/* Of less than a pixel there is nothing to scale: all who scale refuse that. */
+	if (!(new->src_w >> 16) || !(new->src_h >> 16) || new->crtc_w > TSR_SURF_MAX_DIM ||
 	    new->crtc_h > TSR_SURF_MAX_DIM) {
 		drm_dbg_atomic(plane->dev, "[PLANE:%d:%s] cannot be scaled so\n", plane->base.id,
 			       plane->name);
