@@ -10,8 +10,9 @@ Results are in build/igt/: summary.txt, results.jsonl, and in output/ what each 
 did not pass.
 
 A test that takes too long is killed; when it takes the guest along, the next guest goes on
-behind it. What needs sw_sync, which stock kernels do not have, is run on the debug kernel. The
-exit code is 1 if a test failed or the kernel reported a problem, 125 if nothing could be run.
+behind it. What needs sw_sync, which stock kernels do not have, is run on the debug kernel. Each
+result is kept at once: a run that was ended goes on with --resume. The exit code is 1 if a test
+failed or the kernel reported a problem, 125 if nothing could be run.
 """
 
 import argparse
@@ -44,6 +45,8 @@ DEVICE = ("outputs=4,xres=1024,yres=768,refresh_rate=30000,variable-refresh=on,v
 # Of 40 bits, which is the default, a part is reserved, and the firmware puts large BARs there: Linux would find no room
 # for a device that it has removed.
 QEMU_ARGS = "-global max-x86_64-cpu.phys-bits=39"
+# Each instruction takes so long, in powers of two of nanoseconds; who waits, waits for the host's clock.
+STEADY = "-icount shift=1"
 
 
 def parse_args():
@@ -54,9 +57,15 @@ def parse_args():
     p.add_argument("--kernel", choices=("stock", "debug"), default="stock")
     p.add_argument("--device", default=DEVICE, help="properties; 'none' for no device")
     p.add_argument("--guest-args", default="", help="more for scripts/guest")
+    p.add_argument("--qemu-args", default="", help="more for QEMU's command line")
+    p.add_argument("--steady", action="store_true",
+                   help="the guest's time is what it executes: slow, but whatever else this machine does")
+    p.add_argument("--output", metavar="DIR", default=FOLDER, help="where the results go (build/igt)")
     p.add_argument("--limit", type=int, default=None, help="seconds for each test (60; debug 180)")
     p.add_argument("--guests", type=int, default=os.cpu_count(), help="guests at a time")
     p.add_argument("--resume", action="store_true", help="go on behind what has a result already")
+    p.add_argument("--again", action="store_true",
+                   help="as --resume, but what had no good end is run once more")
     p.add_argument("--list", action="store_true", help="name the tests and stop")
     args = p.parse_intermixed_args()
     return args
@@ -70,9 +79,10 @@ def limit(args, kernel):
 class Results:
     """What is known so far, in memory and, line by line, in a file."""
 
-    def __init__(self, resume):
-        os.makedirs(os.path.join(FOLDER, "output"), exist_ok=True)
-        self.path = os.path.join(FOLDER, "results.jsonl")
+    def __init__(self, folder, resume):
+        self.output = os.path.join(folder, "output")
+        os.makedirs(self.output, exist_ok=True)
+        self.path = os.path.join(folder, "results.jsonl")
         self.entries, self.lock = {}, threading.Lock()
         if resume and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as f:
@@ -83,6 +93,11 @@ class Results:
                         self.entries[entry["test"]] = entry
         self.write()
 
+    def forget_bad(self, tests):
+        for test in tests:
+            if test in self.entries and summary.failed([self.entries[test]]):
+                del self.entries[test]
+
     def write(self):
         """The file anew: each test once."""
         with self.lock, open(self.path, "w", encoding="utf-8") as f:
@@ -91,7 +106,7 @@ class Results:
     def add(self, test, kernel, result, text, seconds):
         entry = {"test": test, "on": kernel, "result": result, "reason": output.reason(text) if result != output.PASS
                  else "", "seconds": seconds, "dynamic": output.subtests(text)[1], "kernel": []}
-        path = os.path.join(FOLDER, "output", test.replace("/", "_") + ".txt")
+        path = os.path.join(self.output, test.replace("/", "_") + ".txt")
         with self.lock:
             # What another kernel has said of it stays said.
             entry["kernel"] += self.entries.get(test, entry)["kernel"]
@@ -119,24 +134,27 @@ class Worker(threading.Thread):
     def __init__(self, number, args, kernel, chunks, results, archive):
         super().__init__(daemon=True)
         self.args, self.kernel, self.chunks, self.results = args, kernel, chunks, results
-        self.folder = os.path.join(FOLDER, "guest-%d" % number)
+        self.folder = os.path.join(args.output, "guest-%d" % number)
         self.archive, self.problem, self.process = archive, "", None
+        self.told, self.stopped = set(), False
         os.makedirs(self.folder, exist_ok=True)
 
     def run(self):
-        while not self.problem:
+        while not self.problem and not self.stopped:
             try:
                 units = self.chunks.get_nowait()
             except queue.Empty:
                 return
-            while units and not self.problem:
+            while units and not self.problem and not self.stopped:
                 units = self.boot(units)
 
     def command(self, log):
         args = self.args
         device = ["--devices", "0"] if args.device == "none" else ["--device", args.device]
+        qemu = [QEMU_ARGS, args.qemu_args] + ([STEADY] if args.steady else [])
         return ([GUEST, "--kernel", self.kernel, "--archive", self.archive, "--timeout", "36000",
-                 "--memory", "2G", "--log", log, "--modules", "vgem", "--qemu-args", QEMU_ARGS] + device +
+                 "--memory", "2G", "--log", log, "--modules", "vgem", "--qemu-args", " ".join(qemu),
+                 "--vcpu-threads", "single" if args.steady else "multi"] + device +
                 shlex.split(args.guest_args) + ["--", "run-igt"])
 
     def tell(self, units):
@@ -155,12 +173,19 @@ class Worker(threading.Thread):
         with open(os.path.join(self.folder, "guest.err"), "w", encoding="utf-8") as err:
             self.process = subprocess.Popen(self.command(log), stdout=subprocess.PIPE, stderr=err,
                                             stdin=subprocess.PIPE, text=True, errors="replace")
+            if self.stopped:
+                self.process.terminate()
             self.tell(units)
             for line in self.process.stdout:
                 ended = blocks.line(line.rstrip("\r\n"))
                 if ended:
                     again += self.take(left.pop(0), *ended)
+                elif blocks.running and output.LINE.match(line):
+                    self.tell_early(left[0].early(blocks.text()), blocks.text())
             code = self.process.wait()
+        if self.stopped:
+            self.read_kernel_log(log)
+            return []
         if code == EXIT_SETUP or (len(left) == len(units) and not blocks.running):
             with open(err.name, encoding="utf-8") as f:
                 self.problem = f.read() or "the guest ended with code %d before any test" % code
@@ -172,9 +197,17 @@ class Worker(threading.Thread):
 
     def take(self, unit, text, code, milliseconds):
         found, again = unit.results(text, code)
-        for test, said, words in found:
-            self.results.add(test, self.kernel, said, words, milliseconds / 1000 / len(found))
+        self.tell_early(found, text, milliseconds / 1000)
+        self.told.clear()
         return again
+
+    def tell_early(self, found, text, seconds=0):
+        """Each test of a unit once."""
+        for test, said, words in found:
+            if test not in self.told:
+                took = output.seconds(test.partition("@")[2], text)
+                self.results.add(test, self.kernel, said, words, seconds if took is None else took)
+                self.told.add(test)
 
     def read_kernel_log(self, log):
         """Each problem belongs to the test that ran."""
@@ -216,18 +249,22 @@ def run_on(kernel, args, tests, results, archive):
             worker.join()
     finally:
         for worker in workers:
+            # What it is ended in has no result.
+            worker.stopped = True
             if worker.process and worker.process.poll() is None:
                 worker.process.terminate()
-                worker.process.wait()
+            worker.join()
         results.write()
     return [w.problem for w in workers if w.problem]
 
 
 def run(args, tests, found):
-    results = Results(args.resume)
+    results = Results(args.output, args.resume or args.again)
+    if args.again:
+        results.forget_bad(tests)
     left = [t for t in tests if t not in results.entries]
     print("-- %d tests of %d programs, %d to run" % (len(tests), len(found), len(left)), flush=True)
-    archive = os.path.join(FOLDER, "igt.cpio")
+    archive = os.path.join(args.output, "igt.cpio")
     build.archive(found, args.igt_dir, archive)
     problems = run_on(args.kernel, args, left, results, archive)
     again = summary.for_debug(results.entries[t] for t in tests if t in results.entries)
@@ -256,7 +293,7 @@ def main():
         problems, results = [str(e)], None
     entries = [results.entries[t] for t in tests if t in results.entries] if results else []
     text = "\n".join(summary.lines(entries))
-    with open(os.path.join(FOLDER, "summary.txt"), "w", encoding="utf-8") as f:
+    with open(os.path.join(args.output, "summary.txt"), "w", encoding="utf-8") as f:
         f.write(text + "\n")
     print("\n" + text)
     if problems:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # `make check-igt IGT_DIR=…`: build what is missing, then scripts/check-igt.py. $NAMES picks tests,
-# $RESUME goes on with what has no result yet, $KERNEL is stock (and debug for what only that can
-# run) or debug, $DEVICE the properties.
+# $RESUME goes on with what has no result yet, $AGAIN with what has no good one; $STEADY is for a
+# machine that does other things; $KERNEL is stock (and debug for what only that can run) or debug,
+# $DEVICE the properties.
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 
@@ -12,5 +13,6 @@ set -euo pipefail
 make -s -C "$ROOT" guest-image
 make -s -C "$ROOT" module-debug
 # shellcheck disable=SC2086  # several names
-exec "$ROOT/scripts/check-igt.py" ${RESUME:+--resume} --kernel "${KERNEL:-stock}" \
+exec "$ROOT/scripts/check-igt.py" ${RESUME:+--resume} ${AGAIN:+--again} ${STEADY:+--steady} \
+	--kernel "${KERNEL:-stock}" \
 	${DEVICE:+--device "$DEVICE"} "$IGT_DIR" ${NAMES:-}

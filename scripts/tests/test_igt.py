@@ -11,6 +11,7 @@ import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
@@ -34,17 +35,82 @@ Test requirement: has_syncobj(fd)
 SCRIPT = os.path.join(HERE, "..", "check-igt.py")
 
 
+def load_script():
+    spec = importlib.util.spec_from_file_location("check_igt", SCRIPT)
+    check = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(check)
+    return check
+
+
 class Kept(unittest.TestCase):
+    def setUp(self):
+        self.check = load_script()
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        quiet = contextlib.redirect_stdout(io.StringIO())
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+
+    def results(self, resume=False):
+        return self.check.Results(self.folder.name, resume)
+
+    def worker(self, results, lines, units, stop=False):
+        """A guest that says these lines, and is stopped then or ends."""
+        args = unittest.mock.Mock(output=self.folder.name)
+        worker = self.check.Worker(0, args, "stock", None, results, "")
+
+        def said():
+            yield from lines
+            worker.stopped = stop
+        process = unittest.mock.Mock(stdout=said())
+        process.wait.return_value = 0
+        worker.command = lambda log: []
+        worker.tell = lambda units: None
+        with open(os.path.join(worker.folder, "kernel.log"), "w", encoding="utf-8"):
+            pass
+        with unittest.mock.patch.object(self.check.subprocess, "Popen", return_value=process):
+            return worker.boot(units)
+
+    def test_each_result_at_once(self):
+        lines = ["#@igt begin\n", HEAD, "Subtest a: SUCCESS (2.5s)\n"]
+        seen = []
+        results = self.results()
+        results.add = lambda *args: seen.append(args)
+        left = self.worker(results, lines + ["Starting subtest: b\n"], output.units(["p@a", "p@b"], 2), True)
+        self.assertEqual([s[0:3:2] + s[4:] for s in seen], [("p@a", "pass", 2.5)])
+        self.assertEqual(left, [])
+
+    def test_once_each(self):
+        lines = ["#@igt begin\n", "Subtest a: SUCCESS (2.5s)\n", "Subtest b: FAIL (1.0s)\n", "#@igt end 98 4000\n"]
+        seen = []
+        results = self.results()
+        results.add = lambda *args: seen.append(args[0:3:2])
+        self.worker(results, lines, output.units(["p@a", "p@b"], 2))
+        self.assertEqual(seen, [("p@a", "pass"), ("p@b", "fail")])
+
+    def test_who_was_stopped_has_no_result(self):
+        lines = ["#@igt begin\n", "Starting subtest: a\n"]
+        for stop, known in ((True, []), (False, ["p@a"])):
+            results = self.results()
+            self.worker(results, lines, output.units(["p@a"], 2), stop)
+            self.assertEqual(list(results.entries), known)
+
+    def test_again(self):
+        results = self.results()
+        for name, said in (("a", "pass"), ("b", "fail"), ("c", "skip"), ("d", "pass")):
+            results.add("p@" + name, "stock", said, "", 1)
+        results.kernel("p@d", "WARNING: d")
+        results.write()
+        results = self.results(True)
+        results.forget_bad(["p@a", "p@c", "p@d"])
+        self.assertEqual(list(results.entries), ["p@a", "p@b", "p@c"])
+
     def test_what_another_kernel_has_said(self):
-        spec = importlib.util.spec_from_file_location("check_igt", SCRIPT)
-        check = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(check)
-        with tempfile.TemporaryDirectory() as check.FOLDER, contextlib.redirect_stdout(io.StringIO()):
-            results = check.Results(False)
-            results.add("syncobj@a", "stock", "skip", NEEDS, 1)
-            results.kernel("syncobj@a", "WARNING: on stock")
-            results.add("syncobj@a", "debug", "pass", "", 1)
-            results.kernel("syncobj@a", "WARNING: on debug")
+        results = self.results()
+        results.add("syncobj@a", "stock", "skip", NEEDS, 1)
+        results.kernel("syncobj@a", "WARNING: on stock")
+        results.add("syncobj@a", "debug", "pass", "", 1)
+        results.kernel("syncobj@a", "WARNING: on debug")
         entry = results.entries["syncobj@a"]
         self.assertEqual((entry["on"], entry["result"]), ("debug", "pass"))
         self.assertEqual(entry["kernel"], ["WARNING: on stock", "WARNING: on debug"])
@@ -104,7 +170,7 @@ class Units(unittest.TestCase):
     def test_tests_of_a_program_share_a_process(self):
         units = output.units(["p@a", "p@b", "p@c", "core_x", "q@a"], 2)
         self.assertEqual([u.line(60) for u in units],
-                         ["68 p a,b", "60 p c", "60 core_x", "60 q a"])
+                         ["60 p a,b", "60 p c", "60 core_x", "60 q a"])
 
     def test_all_of_them_said_something(self):
         found, again = output.Unit("p", ["a", "b"]).results(
@@ -118,6 +184,19 @@ class Units(unittest.TestCase):
         found, _again = output.Unit("p", ["a", "b"]).results(
             HEAD + NEEDS + "Subtest a: SKIP (0.000s)\nSubtest b: SKIP (0.000s)\n", 77)
         self.assertEqual([output.reason(f[2]) for f in found], ["has_syncobj(fd)"] * 2)
+
+    def test_a_requirement_of_some(self):
+        found, _again = output.Unit("p", ["a", "b", "c", "d"]).results(
+            HEAD + "Subtest a: SUCCESS (0.1s)\n" + NEEDS + "Subtest b: SKIP (0.000s)\nSubtest c: SKIP (0.000s)\n"
+            "Starting subtest: d\nnothing to do\nSubtest d: SKIP (0.000s)\n", 77)
+        self.assertEqual([output.reason(f[2]) for f in found], ["", "has_syncobj(fd)", "has_syncobj(fd)", ""])
+
+    def test_what_the_first_said_is_no_reason_of_others(self):
+        for first in ("Subtest a: SUCCESS (0.5s)\n", "Failed assertion: x\nSubtest a: FAIL (0.5s)\n"):
+            found, _again = output.Unit("p", ["a", "b"]).results(
+                HEAD + first + "nothing to do\nSubtest b: SKIP (0.000s)\n", 98)
+            self.assertEqual(output.reason(found[1][2]), "")
+            self.assertIn("nothing to do", found[1][2])
 
     def test_who_ends_badly_is_judged_alone(self):
         for code in (139, 137, None):
@@ -181,6 +260,7 @@ class Build(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         os.makedirs(os.path.join(self.folder.name, "tests", "kms_atomic.p"))
+        os.makedirs(os.path.join(self.folder.name, "benchmarks"))
 
     def tearDown(self):
         self.folder.cleanup()
@@ -192,14 +272,15 @@ class Build(unittest.TestCase):
 
     def test_programs(self):
         for name in ("kms_atomic", "kms_chamelium_edid", "gem_basic", "syncobj_wait",
-                     "kms_atomic.p/kms_atomic", "prime_nv_api", "kms_psr2_sf"):
+                     "kms_atomic.p/kms_atomic", "prime_nv_api", "kms_psr2_sf",
+                     "../benchmarks/kms_atomic", "../benchmarks/prime_lookup"):
             self.place(name)
         with open(os.path.join(self.folder.name, "tests", "kms_script"), "w", encoding="utf-8") as f:
             f.write("#!/bin/sh\n")
             os.chmod(f.name, stat.S_IRWXU)
         found = build.programs(self.folder.name)
         self.assertEqual(list(found), ["kms_atomic", "syncobj_wait"])
-        self.assertNotIn(".p/", found["kms_atomic"])
+        self.assertEqual(found["kms_atomic"], os.path.join(self.folder.name, "tests", "kms_atomic"))
 
 
 if __name__ == "__main__":

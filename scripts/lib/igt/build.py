@@ -32,8 +32,8 @@ def programs(igt_dir):
     """{name: path}: a build folder of meson, or what it has installed somewhere."""
     found = {}
     for folder, dirs, files in os.walk(igt_dir):
-        # Objects, and the programs of vendors.
-        dirs[:] = sorted(d for d in dirs if not d.endswith(".p"))
+        # Objects, and measurements, some of which have the name of a test.
+        dirs[:] = sorted(d for d in dirs if not d.endswith(".p") and d != "benchmarks")
         for name in files:
             path = os.path.join(folder, name)
             if is_ours(name) and os.access(path, os.X_OK):

@@ -75,6 +75,12 @@ def result(name, text, code):
     return CRASH if said == CRASH else FAIL
 
 
+def seconds(name, text):
+    """How long a subtest says that it took."""
+    return next((float(m.group(4)) for m in LINE.finditer(text)
+                 if m.group(1) == "Subtest" and m.group(2) == name), None)
+
+
 def cut(text):
     """[(subtest, result, text)] of a run of several: what each said, to its result."""
     found, begin = [], 0
@@ -82,10 +88,17 @@ def cut(text):
         if m.group(1) == "Subtest":
             found.append((m.group(2), SAID[m.group(3)], text[begin:m.end()].strip()))
             begin = m.end()
-    # What all of them need is said once, before the first.
-    shared = found[0][2] if found else ""
-    return [(name, said, shared if said != PASS and not reason(words) else words)
-            for name, said, words in found]
+    # What a group of them needs is said once, before the first.
+    out, shared = [], ""
+    for name, said, words in found:
+        if said != SKIP:
+            shared = ""
+        elif reason(words):
+            shared = words
+        elif LINE.match(words):
+            words = shared or words
+        out.append((name, said, words))
+    return out
 
 
 class Unit:
@@ -95,12 +108,15 @@ class Unit:
         self.program, self.names = program, list(names)
 
     def line(self, limit):
-        """As run-igt takes it: the first may take so long, the others usually do not."""
-        seconds = limit + 8 * max(len(self.names) - 1, 0)
-        return " ".join(filter(None, ("%d" % seconds, self.program, ",".join(self.names))))
+        """As run-igt takes it."""
+        return " ".join(filter(None, ("%d" % limit, self.program, ",".join(self.names))))
 
     def tests(self):
         return ["%s@%s" % (self.program, n) for n in self.names] or [self.program]
+
+    def early(self, text):
+        """[(test, result, text)] of those that have ended while others are to come."""
+        return self.results(text, None)[0] if len(self.names) > 1 else []
 
     def results(self, text, code):
         """([(test, result, text)], [units to run again]). Code None: the guest ended.
