@@ -7,6 +7,7 @@
 #ifndef __TESSERA_COMPAT_H__
 #define __TESSERA_COMPAT_H__
 
+#include <linux/dma-buf.h>
 #include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
@@ -105,11 +106,16 @@ static inline void tessera_compat_sched_start(struct drm_gpu_scheduler *sched, i
 #define zap_special_vma_range(vma, address, size) zap_vma_ptes(vma, address, size)
 #endif
 
-/* Attachments keep no page lists between two mappings any more: 6.16. */
-#ifdef TESSERA_HAVE_CACHE_SGT_MAPPING
-#define TESSERA_COMPAT_CACHE_SGT_MAPPING .cache_sgt_mapping = true,
+/*
+ * Who shares a buffer is told that it moves if the kernel was configured for that; always, and by
+ * another name: 7.x.
+ */
+#ifdef TESSERA_HAVE_INVALIDATE_MAPPINGS
+#define TESSERA_COMPAT_MOVE_NOTIFY true
 #else
-#define TESSERA_COMPAT_CACHE_SGT_MAPPING
+#define TESSERA_COMPAT_MOVE_NOTIFY IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY)
+#define invalidate_mappings move_notify
+#define dma_buf_invalidate_mappings(dmabuf) dma_buf_move_notify(dmabuf)
 #endif
 
 /* Arrays of fences wait for all of them: 7.x. */

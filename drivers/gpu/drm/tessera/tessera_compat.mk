@@ -5,7 +5,6 @@ tessera-has = $(shell grep -qs '$(3)' $(srctree)/include/$(2) && echo -DTESSERA_
 ccflags-y += \
 	$(call tessera-has,ASYNC_FLIP,drm/drm_modeset_helper_vtables.h,bool flip) \
 	$(call tessera-has,ATOMIC_COMMIT,drm/drm_atomic.h,^struct drm_atomic_commit {) \
-	$(call tessera-has,CACHE_SGT_MAPPING,linux/dma-buf.h,bool cache_sgt_mapping;) \
 	$(call tessera-has,CLIENTS_H,drm/clients/drm_client_setup.h,drm_client_setup) \
 	$(call tessera-has,DMA_FENCE_ASSERT_HELD,linux/dma-fence.h,dma_fence_assert_held) \
 	$(call tessera-has,DRIVER_DATE,drm/drm_drv.h,char \*date;) \
@@ -14,6 +13,7 @@ ccflags-y += \
 	$(call tessera-has,FENCE_ARRAY_ANY,linux/dma-fence-array.h,bool signal_on_any) \
 	$(call tessera-has,GPUVM_MAP_REQ,drm/drm_gpuvm.h,struct drm_gpuvm_map_req {) \
 	$(call tessera-has,IMPORT_NS_STRING,linux/module.h,MODULE_INFO(import_ns. ns)) \
+	$(call tessera-has,INVALIDATE_MAPPINGS,linux/dma-buf.h,dma_buf_invalidate_mappings) \
 	$(call tessera-has,SCHED_INIT_ARGS,drm/gpu_scheduler.h,struct drm_sched_init_args) \
 	$(call tessera-has,SCHED_START_ERRNO,drm/gpu_scheduler.h,drm_sched_start(.*errno)) \
 	$(call tessera-has,SCHED_STAT_RESET,drm/gpu_scheduler.h,DRM_GPU_SCHED_STAT_RESET) \

@@ -3,17 +3,21 @@
  * DOC: dma-bufs
  *
  * An object as others see it. Files of the same device import the object itself. Another
- * device gets its system pages, which stay what they are as long as it is attached
- * (tessera_residency_pin()). Contents are synchronised through the reservation, as ever.
+ * device gets its system pages. Contents are synchronised through the reservation, as ever.
  *
- * An importer need not look at the reservation before it reads. So attaching waits until the bytes
+ * A dynamic importer is told when the object moves to memory, or is swapped out, and until then the
+ * pages stay what they are (tessera_residency_lend()). Attached it keeps the object from nothing; when it
+ * needs the pages, the object comes back to them. Fences say when. For a static importer the pages stay as
+ * long as it is attached (tessera_residency_pin()).
+ *
+ * A static importer need not look at the reservation before it reads. So attaching waits until the bytes
  * are in the pages: before that these may hold what somebody else has left there. The importer
  * holds locks meanwhile, such as that of all names of its device, and the move may be behind what takes
  * others as long as they like. So it does not wait for long. Importers of this driver let the pages come
  * before they lock anything (cpu/import.c).
  *
- * What the importer has mapped are mappings for its own device, of pages that live as long
- * as it is attached, so nothing has to be taken from it when this device goes.
+ * What the importer has mapped are mappings for its own device, of pages that stay when this one
+ * goes, so nothing has to be taken from it then.
  */
 
 #include <linux/dma-buf.h>
@@ -23,6 +27,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -58,11 +63,38 @@ static void dmabuf_unpin(struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
+static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *attach)
+{
+	struct tessera_lending *lending;
+	int ret, idx;
+
+	if (!tessera_residency_can_lend(bo))
+		return -EOPNOTSUPP;
+	lending = kzalloc(sizeof(*lending), GFP_KERNEL_ACCOUNT);
+	if (!lending)
+		return -ENOMEM;
+	ret = tessera_bo_enter(bo, &idx);
+	if (ret) {
+		kfree(lending);
+		return ret;
+	}
+	lending->attach = attach;
+	attach->priv = lending;
+	list_add(&lending->node, &bo->lendings);
+	tessera_bo_exit(bo, idx);
+
+	return 0;
+}
+
 static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(dmabuf->priv);
 	int ret;
 
+	/* Memory of ours is not asked for. */
+	attach->peer2peer = false;
+	if (attach->importer_ops)
+		return attach_dynamic(bo, attach);
 	ret = dmabuf_pin(bo);
 	if (ret)
 		return ret;
@@ -76,7 +108,38 @@ static int tessera_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachme
 
 static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
 {
-	dmabuf_unpin(gem_to_tessera_bo(dmabuf->priv));
+	struct tessera_bo *bo = gem_to_tessera_bo(dmabuf->priv);
+	struct tessera_lending *lending = attach->priv;
+
+	if (!lending) {
+		dmabuf_unpin(bo);
+		return;
+	}
+	dma_resv_lock(dmabuf->resv, NULL);
+	list_del(&lending->node);
+	if (list_empty(&bo->lendings))
+		bo->lent = false;
+	dma_resv_unlock(dmabuf->resv);
+	kfree(lending);
+}
+
+/* The core's, for static importers, and where nobody is told of moves. The reservation is held. */
+static int tessera_dmabuf_pin(struct dma_buf_attachment *attach)
+{
+	struct tessera_bo *bo = gem_to_tessera_bo(attach->dmabuf->priv);
+	int ret, idx;
+
+	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
+		return -ENODEV;
+	ret = tessera_residency_pin(bo);
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+static void tessera_dmabuf_unpin(struct dma_buf_attachment *attach)
+{
+	tessera_residency_unpin(gem_to_tessera_bo(attach->dmabuf->priv));
 }
 
 /* In pieces as long as the importer takes them. */
@@ -89,6 +152,17 @@ static int dmabuf_pages_to_sg(struct ttm_tt *tt, struct device *dev, struct sg_t
 						 max_segment, GFP_KERNEL);
 }
 
+static int map_prepare(struct tessera_bo *bo, bool dynamic)
+{
+	if (dynamic)
+		return tessera_residency_lend(bo);
+	if (drm_WARN_ON(bo->tbo.base.dev, !bo->pins))
+		return -EINVAL;
+
+	/* What has begun since: the core would wait for that, and for as long as it takes. */
+	return tessera_access_settle(bo, 0);
+}
+
 /* The reservation is held. */
 static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
 					   enum dma_data_direction dir)
@@ -97,10 +171,7 @@ static struct sg_table *tessera_dmabuf_map(struct dma_buf_attachment *attach,
 	struct sg_table *sgt;
 	int ret;
 
-	if (drm_WARN_ON(bo->tbo.base.dev, !bo->pins))
-		return ERR_PTR(-EINVAL);
-	/* What has begun since: the core would wait for that, and for as long as it takes. */
-	ret = tessera_access_settle(bo, 0);
+	ret = map_prepare(bo, attach->importer_ops);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -140,9 +211,10 @@ static int tessera_dmabuf_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data
 }
 
 static const struct dma_buf_ops tessera_dmabuf_ops = {
-	TESSERA_COMPAT_CACHE_SGT_MAPPING
 	.attach = tessera_dmabuf_attach,
 	.detach = tessera_dmabuf_detach,
+	.pin = tessera_dmabuf_pin,
+	.unpin = tessera_dmabuf_unpin,
 	.map_dma_buf = tessera_dmabuf_map,
 	.unmap_dma_buf = drm_gem_unmap_dma_buf,
 	.release = drm_gem_dmabuf_release,
@@ -201,7 +273,7 @@ struct drm_gem_object *tessera_dmabuf_own(struct drm_device *drm, struct dma_buf
 }
 
 /**
- * tessera_dmabuf_is_ready() - ask whether attaching has anything to wait for
+ * tessera_dmabuf_is_ready() - ask whether attaching as a static importer has anything to wait for
  * @dmabuf: another device's dma-buf
  *
  * Return: false if its bytes are on their way, or have not been told to come.

@@ -7,16 +7,20 @@
  * nobody may take the pages' place. The pages count as nobody's here; only the places have a payer, the
  * process that has imported them.
  *
- * The device is a static importer: attached from import to the object's end, which has the exporter
- * keep the pages what they are; so nothing has to be taken from jobs in between. When the device goes it
- * is detached at once, whoever else still uses the pages. It does not ask for pages in others' memory (P2P).
+ * The device is a dynamic importer where the kernel has such. The pages are mapped when a job needs them, and the
+ * exporter says before it moves them. Then the import leaves its aperture, like anything that is evicted, and page tables
+ * lead to it no more: that is behind all jobs that use it, and shows in the reservation, so that the exporter's move
+ * is behind it. Whoever needs the import next has the exporter bring its object back to pages. On other kernels it is a
+ * static importer: attached and mapped from import to the object's end, which has the exporter keep the pages
+ * what they are. When the device goes it is detached at once, whoever else still uses the pages. It does not ask for pages
+ * in others' memory (P2P).
  *
  * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
  * exporter and other importers do. Their fences may take as long as they like (submit/foreign.c). Moves
  * wait for them, too: so each import has a paging queue of its own, where nothing else waits behind it.
  *
- * The core attaches under locks of the device and of the file, and an exporter may wait there for moves, which may be
- * behind what takes others as long as they like. So those are waited for before, with nothing locked.
+ * The core attaches under locks of the device and of the file, and a static importer's exporter may wait there for moves,
+ * which may be behind what takes others as long as they like. So those are waited for before, with nothing locked.
  *
  * The CPU's mappings are the exporter's.
  */
@@ -25,23 +29,29 @@
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 
 #include <drm/drm_device.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
+#include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
 #include "cpu/dmabuf.h"
 #include "cpu/gem.h"
 #include "cpu/import.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/borrow.h"
 #include "mem/unplug.h"
+#include "mem/victims.h"
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /* As long as a client may be left without an answer; a signal ends it, too. */
 #define IMPORT_TIMEOUT_MS	2000
@@ -98,6 +108,88 @@ int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32
 	return ret;
 }
 
+/* Of the calling process, for one object. */
+static struct tessera_paging_queue *import_queue(struct tessera_device *tdev)
+{
+	struct tessera_account *account = tessera_account_create(tdev);
+	struct tessera_paging_queue *queue;
+	int ret;
+
+	if (IS_ERR(account))
+		return ERR_CAST(account);
+	ret = tessera_account_bind(account);
+	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
+	/* It is no open file's. */
+	tessera_account_close(account);
+	tessera_account_put(account);
+
+	return queue;
+}
+
+static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma_buf *dmabuf,
+					 struct sg_table *sgt)
+{
+	struct drm_tessera_bo_create args = {
+		.size = dmabuf->size,
+		.supported = tessera_segment_set(tdev->segments->desc, tdev->segments->num,
+						 TSR_SEGF_APERTURE, TSR_SEGF_APERTURE),
+	};
+	struct tessera_paging_queue *queue;
+	struct tessera_bo *bo;
+
+	queue = import_queue(tdev);
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
+	bo = tessera_gem_import(tdev, queue, &args, dmabuf, sgt);
+	tessera_paging_queue_put(queue);
+
+	return IS_ERR(bo) ? ERR_CAST(bo) : &bo->tbo.base;
+}
+
+/*
+ * The exporter is going to move its pages, and takes no no: what there is no memory for is tried until there is. It is
+ * a few small allocations.
+ */
+static void import_moved(struct dma_buf_attachment *attach)
+{
+	struct tessera_bo *bo = gem_to_tessera_bo(attach->importer_priv);
+	int ret;
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+	/* Nobody has looked at them since, or ever will. */
+	if (!bo->tbo.sg)
+		return;
+	while ((ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
+		schedule_timeout_uninterruptible(1);
+	if (drm_WARN_ON(bo->tbo.base.dev, ret))
+		atomic_set(&bo->lost, 1);
+	tessera_backing_lose(bo);
+}
+
+static const struct dma_buf_attach_ops import_ops = {
+	.allow_peer2peer = false,
+	.invalidate_mappings = import_moved,
+};
+
+/* The object first: the exporter may speak of it as soon as it is attached. */
+static struct drm_gem_object *import_dynamic(struct drm_device *drm, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *gem = import_new(to_tessera_device(drm), dmabuf, NULL);
+	struct dma_buf_attachment *attach;
+
+	if (IS_ERR(gem))
+		return gem;
+	attach = dma_buf_dynamic_attach(dmabuf, drm->dev, &import_ops, gem);
+	if (IS_ERR(attach)) {
+		drm_gem_object_put(gem);
+		return ERR_CAST(attach);
+	}
+	get_dma_buf(dmabuf);
+	gem->import_attach = attach;
+
+	return gem;
+}
+
 /**
  * tessera_import() - &drm_driver.gem_prime_import
  * @drm: the device
@@ -118,35 +210,18 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
 	/* Bounced pages are copies, and nobody would say when to copy them. */
 	if (tessera_compat_pool_is_dma(&tdev->ttm.pool))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!tessera_dmabuf_is_ready(dmabuf))
+	if (!TESSERA_COMPAT_MOVE_NOTIFY && !tessera_dmabuf_is_ready(dmabuf))
 		return ERR_PTR(-EINPROGRESS);
 	if (!tessera_unplug_import_begin(tdev))
 		return ERR_PTR(-ENODEV);
-	gem = drm_gem_prime_import_dev(drm, dmabuf, drm->dev);
+	gem = TESSERA_COMPAT_MOVE_NOTIFY ? import_dynamic(drm, dmabuf) :
+					   drm_gem_prime_import_dev(drm, dmabuf, drm->dev);
 	if (tessera_unplug_import_end(tdev) || IS_ERR(gem))
 		return gem;
 	tessera_unplug_detach(gem_to_tessera_bo(gem));
 	drm_gem_object_put(gem);
 
 	return ERR_PTR(-ENODEV);
-}
-
-/* Of the calling process, for one object. */
-static struct tessera_paging_queue *import_queue(struct tessera_device *tdev)
-{
-	struct tessera_account *account = tessera_account_create(tdev);
-	struct tessera_paging_queue *queue;
-	int ret;
-
-	if (IS_ERR(account))
-		return ERR_CAST(account);
-	ret = tessera_account_bind(account);
-	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
-	/* It is no open file's. */
-	tessera_account_close(account);
-	tessera_account_put(account);
-
-	return queue;
 }
 
 /**
@@ -161,20 +236,28 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,
 					       struct sg_table *sgt)
 {
-	struct tessera_device *tdev = to_tessera_device(drm);
-	struct drm_tessera_bo_create args = {
-		.size = attach->dmabuf->size,
-		.supported = tessera_segment_set(tdev->segments->desc, tdev->segments->num,
-						 TSR_SEGF_APERTURE, TSR_SEGF_APERTURE),
-	};
-	struct tessera_paging_queue *queue;
-	struct tessera_bo *bo;
+	return import_new(to_tessera_device(drm), attach->dmabuf, sgt);
+}
 
-	queue = import_queue(tdev);
-	if (IS_ERR(queue))
-		return ERR_CAST(queue);
-	bo = tessera_gem_import(tdev, queue, &args, attach->dmabuf, sgt);
-	tessera_paging_queue_put(queue);
+/**
+ * tessera_import_fetch() - have the pages of an import
+ * @bo: the import, reservation not held; nothing is done if it has them, or is none
+ *
+ * The exporter may have to move its object, and that shows in the reservation then.
+ *
+ * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
+ */
+int tessera_import_fetch(struct tessera_bo *bo)
+{
+	int ret, idx;
 
-	return IS_ERR(bo) ? ERR_CAST(bo) : &bo->tbo.base;
+	if (!bo->dmabuf || READ_ONCE(bo->tbo.sg))
+		return 0;
+	ret = tessera_bo_enter(bo, &idx);
+	if (ret)
+		return ret;
+	ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+	tessera_bo_exit(bo, idx);
+
+	return ret;
 }

@@ -35,6 +35,7 @@
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/borrow.h"
 #include "mem/registry.h"
 #include "paging/pages.h"
 #include "tessera_assert.h"
@@ -67,6 +68,8 @@ struct tessera_backing {
 	struct tessera_pages *list;
 	/** @users: see mem/coherence.c */
 	struct tessera_page_users users;
+	/** @borrower: the object, if the pages are another device's; else NULL */
+	struct tessera_bo *borrower;
 	/** @user: the pages are a process's (mem/user.c) */
 	bool user;
 	/** @mapped: how many of those are mapped for the device */
@@ -131,12 +134,18 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	if (!backing)
 		return NULL;
 
+	/* Others may look at them whatever becomes of the move that is to fill them. */
+	if (!list_empty(&to_tessera_bo(tbo)->lendings))
+		page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
 	/* With room for DMA addresses, which makes the pool map the pages. */
 	if (ttm_sg_tt_init(&backing->base, tbo, page_flags, to_tessera_bo(tbo)->caching)) {
 		kfree(backing);
 		return NULL;
 	}
 	backing->user = to_tessera_bo(tbo)->user;
+	/* It has no ghosts, as it is never in memory. */
+	if (to_tessera_bo(tbo)->dmabuf)
+		backing->borrower = to_tessera_bo(tbo);
 
 	return &backing->base;
 }
@@ -160,6 +169,38 @@ static int backing_alloc(struct ttm_device *bdev, struct tessera_backing *backin
 	return ttm_pool_alloc(&bdev->pool, tt, ctx);
 }
 
+static int backing_borrow(struct tessera_backing *backing)
+{
+	struct tessera_bo *bo = backing->borrower;
+	struct ttm_tt *tt = &backing->base;
+	int ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+
+	if (ret)
+		return ret;
+	tt->sg = bo->tbo.sg;
+	ret = drm_prime_sg_to_dma_addr_array(tt->sg, tt->dma_address, tt->num_pages);
+	if (!ret)
+		backing->empty = false;
+
+	return ret;
+}
+
+/**
+ * tessera_backing_lose() - pages of another device are to be looked up again
+ * @bo: an import, reservation held, in no aperture
+ */
+void tessera_backing_lose(struct tessera_bo *bo)
+{
+	struct ttm_tt *tt = bo->tbo.ttm;
+
+	if (tt) {
+		backing_drop_list(to_backing(tt));
+		to_backing(tt)->empty = ttm_tt_is_populated(tt);
+		tt->sg = NULL;
+	}
+	tessera_borrow_moved(&bo->tbo, &bo->borrow);
+}
+
 /**
  * tessera_backing_fill() - &ttm_device_funcs.ttm_tt_populate
  * @bdev: the TTM device
@@ -175,9 +216,8 @@ int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
 	if (to_backing(tt)->user)
 		return to_backing(tt)->mapped == tt->num_pages ? 0 : -EFAULT;
 	/* Those of another device are where they are. */
-	if (tt->page_flags & TTM_TT_FLAG_EXTERNAL)
-		return tt->sg ? drm_prime_sg_to_dma_addr_array(tt->sg, tt->dma_address,
-							       tt->num_pages) : -ENODEV;
+	if (to_backing(tt)->borrower)
+		return backing_borrow(to_backing(tt));
 
 	return backing_alloc(bdev, to_backing(tt), tt, ctx);
 }
@@ -290,7 +330,7 @@ static int backing_refill(struct ttm_buffer_object *tbo, struct tessera_backing 
 	struct ttm_tt spare = { };
 	int ret;
 
-	ret = ttm_sg_tt_init(&spare, tbo, 0, to->caching);
+	ret = ttm_sg_tt_init(&spare, tbo, to->page_flags & TTM_TT_FLAG_ZERO_ALLOC, to->caching);
 	if (ret)
 		return ret;
 
@@ -318,10 +358,22 @@ int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ct
 {
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
 
+	if (backing->empty && backing->borrower)
+		return backing_borrow(backing);
 	if (backing->empty)
 		return backing_refill(&bo->tbo, backing, ctx);
 
 	return ttm_tt_populate(bo->tbo.bdev, &backing->base, ctx);
+}
+
+/**
+ * tessera_backing_clear_new() - pages that are allocated from now on are cleared first
+ * @bo: the object, which has been lent or is going to be; reservation held
+ */
+void tessera_backing_clear_new(struct tessera_bo *bo)
+{
+	if (bo->tbo.ttm)
+		bo->tbo.ttm->page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
 }
 
 /**

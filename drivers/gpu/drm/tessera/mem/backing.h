@@ -74,6 +74,8 @@ const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
 void tessera_backing_detach(struct tessera_bo *bo);
+void tessera_backing_lose(struct tessera_bo *bo);
+void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
 void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
 

@@ -13,11 +13,11 @@
 #include <linux/vmalloc.h>
 
 #include <drm/drm_drv.h>
-#include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
 #include "exec/job.h"
 #include "mem/bo.h"
+#include "mem/borrow.h"
 #include "mem/registry.h"
 #include "mem/user.h"
 #include "paging/cache.h"
@@ -57,7 +57,7 @@ static void bo_give_back(struct ttm_buffer_object *tbo)
 		if (tessera_job_made(tdev, fence))
 			dma_fence_wait(fence, false);
 	dma_resv_iter_end(&cursor);
-	drm_prime_gem_destroy(&tbo->base, tbo->sg);
+	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->borrow);
 }
 
 static void bo_destroy(struct ttm_buffer_object *tbo)
@@ -232,6 +232,8 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	tessera_trail_init(&bo->trail);
 	INIT_LIST_HEAD(&bo->locks.files);
 	INIT_LIST_HEAD(&bo->listings);
+	INIT_LIST_HEAD(&bo->borrow.maps);
+	INIT_LIST_HEAD(&bo->lendings);
 	if (root)
 		drm_gem_object_get(root);
 	bo->root = root;
@@ -250,8 +252,8 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 }
 
 /*
- * Frees the object if it fails. With @resv, which is held then, that is the object's; with @sgt the pages
- * that it has.
+ * Frees the object if it fails. With @resv, which is held then, that is the object's; @sgt has its pages, if
+ * they are another device's and it has them already.
  */
 static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *funcs,
 		   const struct drm_tessera_bo_create *args, struct dma_resv *resv,
@@ -261,7 +263,7 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 	struct ttm_place place = { .mem_type = TTM_PL_SYSTEM };
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	/* TTM has no pages for those of type sg, and leaves their end to a worker. */
-	enum ttm_bo_type type = sgt || bo->user ? ttm_bo_type_sg : ttm_bo_type_device;
+	enum ttm_bo_type type = bo->dmabuf || bo->user ? ttm_bo_type_sg : ttm_bo_type_device;
 	struct tessera_device *tdev = bo->account->tdev;
 	int ret;
 
@@ -328,7 +330,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
  * @funcs: GEM operations
  * @args: what it shall be; checked here
  * @dmabuf: whose pages they are, and whose reservation it gets
- * @sgt: the pages as this device sees them
+ * @sgt: the pages as this device sees them; NULL: it sees them when they are needed
  *
  * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
  */

@@ -12,11 +12,13 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/trail.h"
+#include "mem/borrow.h"
 #include "mem/instance.h"
 #include "segments/account.h"
 #include "tessera_device.h"
 
 struct dma_buf;
+struct dma_buf_attachment;
 struct drm_file;
 struct sg_table;
 struct tessera_device;
@@ -83,6 +85,16 @@ struct tessera_cpu_window {
 };
 
 /**
+ * struct tessera_lending - a device that is told when an object's pages change
+ */
+struct tessera_lending {
+	/** @node: in &tessera_bo.lendings */
+	struct list_head node;
+	/** @attach: how it is attached */
+	struct dma_buf_attachment *attach;
+};
+
+/**
  * struct tessera_bo - a buffer object (WDDM: allocation)
  *
  * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
@@ -142,6 +154,12 @@ struct tessera_bo {
 	atomic_t num_vmas;
 	/** @dmabuf: whose pages it has, another device's; a reference. NULL: its own */
 	struct dma_buf *dmabuf;
+	/** @borrow: how it has them */
+	struct tessera_borrow borrow;
+	/** @lendings: to other devices that are told when the pages change, see cpu/dmabuf.c; under resv */
+	struct list_head lendings;
+	/** @lent: one of those may use the pages; under resv */
+	bool lent;
 	/** @user: whose memory it is, a process's; NULL: it is no user memory */
 	struct tessera_user *user;
 	/**

@@ -466,7 +466,10 @@ static int move_prepare(struct move *move)
 	int ret;
 	u32 i;
 
-	ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
+	/* Others may have taken what was reserved, when they moved what was lent or borrowed. */
+	ret = dma_resv_reserve_fences(move->bo->tbo.base.resv, 1);
+	if (!ret)
+		ret = tessera_paging_prepare(&move->batch, move->bo->tbo.base.resv);
 	if (!ret)
 		ret = tessera_departures_create(&move->departures, move->num_left);
 	if (!ret && move->to)

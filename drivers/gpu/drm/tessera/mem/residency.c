@@ -12,6 +12,7 @@
  */
 
 #include <kunit/visibility.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
@@ -274,10 +275,38 @@ static bool has_place_for_pages(struct tessera_bo *bo)
 	return false;
 }
 
-/* To pages, where it may have been already. Those it never had are zero. */
-static int pin_first(struct tessera_bo *bo)
+/**
+ * tessera_residency_can_lend() - ask whether others can ever use an object's pages
+ * @bo: the object
+ *
+ * Return: true; or false if jobs could not use the object then, or if its pages are not such as
+ * others can use.
+ */
+bool tessera_residency_can_lend(struct tessera_bo *bo)
 {
-	struct ttm_operation_ctx ctx = { .interruptible = true };
+	/* Nobody would say when the others have used them. */
+	return has_place_for_pages(bo) && !tessera_backing_is_private(bo) &&
+	       !tessera_coherence_tracks(bo);
+}
+
+static int lend_check(struct tessera_bo *bo)
+{
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (!tessera_residency_can_lend(bo))
+		return -EOPNOTSUPP;
+	if (atomic_read(&bo->lost))
+		return -EIO;
+	if (tessera_bo_is_offered(bo))
+		return -EINVAL;
+
+	return tessera_bo_is_fixed(bo) ? -EBUSY : 0;
+}
+
+/* To pages, where it may have been already. Those it never had are zero. */
+static int to_pages(struct tessera_bo *bo, bool interruptible)
+{
+	struct ttm_operation_ctx ctx = { .interruptible = interruptible };
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 	int ret = 0;
 
@@ -302,26 +331,15 @@ static int pin_first(struct tessera_bo *bo)
  */
 int tessera_residency_pin(struct tessera_bo *bo)
 {
-	int ret;
+	int ret = lend_check(bo);
 
-	dma_resv_assert_held(bo->tbo.base.resv);
-
-	/* Nobody would say when the others have used them. */
-	if (!has_place_for_pages(bo) || tessera_backing_is_private(bo) ||
-	    tessera_coherence_tracks(bo))
-		return -EOPNOTSUPP;
-	if (atomic_read(&bo->lost))
-		return -EIO;
-	if (tessera_bo_is_offered(bo))
-		return -EINVAL;
-	if (tessera_bo_is_fixed(bo))
-		return -EBUSY;
-
+	if (ret)
+		return ret;
 	if (!bo->pins) {
 		ret = tessera_account_pin(bo->account, tessera_bo_bytes(bo));
 		if (ret)
 			return ret;
-		ret = pin_first(bo);
+		ret = to_pages(bo, true);
 		if (ret) {
 			tessera_account_unpin(bo->account, tessera_bo_bytes(bo));
 			return ret;
@@ -330,6 +348,34 @@ int tessera_residency_pin(struct tessera_bo *bo)
 	WRITE_ONCE(bo->pins, bo->pins + 1);
 
 	return 0;
+}
+
+/**
+ * tessera_residency_lend() - let others use an object's pages until it moves
+ * @bo: the object, reservation held
+ *
+ * As tessera_residency_pin(), but nothing is kept: &tessera_bo.lent has who moves the object next tell them.
+ * Nobody pays.
+ *
+ * Return: as that, but never -EDQUOT; -ENODEV if the device is gone, and the pages with it.
+ */
+int tessera_residency_lend(struct tessera_bo *bo)
+{
+	int idx, ret = lend_check(bo);
+
+	if (ret)
+		return ret;
+	tessera_backing_clear_new(bo);
+	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
+		ret = to_pages(bo, false) ?: (atomic_read(&bo->lost) ? -EIO : 0);
+		drm_dev_exit(idx);
+	} else if (!bo->lent) {
+		ret = -ENODEV;
+	}
+	if (!ret)
+		bo->lent = true;
+
+	return ret;
 }
 
 /**

@@ -7,6 +7,7 @@
  * books of places and pages.
  */
 
+#include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
@@ -61,6 +62,24 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	placement->placement = &system;
 }
 
+/* The pages are going to be others: who has borrowed them uses them no more when the fences that it adds signal. */
+static void recall(struct tessera_bo *bo)
+{
+	struct dma_buf_attachment *attach;
+	struct dma_buf *told = NULL;
+	struct tessera_lending *lending;
+
+	if (!bo->lent)
+		return;
+	list_for_each_entry(lending, &bo->lendings, node) {
+		attach = lending->attach;
+		if (attach->dmabuf != told)
+			dma_buf_invalidate_mappings(attach->dmabuf);
+		told = attach->dmabuf;
+	}
+	bo->lent = false;
+}
+
 /* Asked before an object is swapped out; TTM evicts nothing else. */
 static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 					  const struct ttm_place *place)
@@ -69,6 +88,9 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	if (tessera_bo_is_tessera(tbo) &&
 	    (to_tessera_bo(tbo)->pins || to_tessera_bo(tbo)->offer.lost))
 		return false;
+	/* TTM waits until it is idle next. */
+	if (tessera_bo_is_tessera(tbo))
+		recall(to_tessera_bo(tbo));
 
 	return ttm_bo_eviction_valuable(tbo, place);
 }
@@ -154,6 +176,9 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* It was chosen before that. */
 	if (tbo->pin_count)
 		return -EBUSY;
+	if (tessera_segment_is_memory(tessera_segment_by_type(bdev_to_tessera(tbo->bdev),
+							      new_mem->mem_type)))
+		recall(to_tessera_bo(tbo));
 	/* TTM has taken the CPU's mappings away. */
 	bdev_to_tessera(tbo->bdev)->window_ops->close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */
@@ -305,7 +330,7 @@ static void begin_anew(struct tessera_bo *bo)
 	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
 	struct ttm_placement nowhere = { };
 
-	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins ||
+	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins || bo->lent ||
 	    tessera_bo_segment(bo))
 		return;
 	/* Accesses fault from now on: the pages go. */

@@ -25,13 +25,13 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
-#include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
 #include "mem/backing.h"
 #include "mem/bo.h"
+#include "mem/borrow.h"
 #include "mem/registry.h"
 #include "mem/unplug.h"
 #include "tessera_device.h"
@@ -119,16 +119,6 @@ bool tessera_unplug_import_end(struct tessera_device *tdev)
 	return there;
 }
 
-static void bo_detach_locked(struct tessera_bo *bo)
-{
-	struct drm_gem_object *gem = &bo->tbo.base;
-
-	if (gem->import_attach)
-		drm_prime_gem_destroy(gem, bo->tbo.sg);
-	gem->import_attach = NULL;
-	bo->tbo.sg = NULL;
-}
-
 /**
  * tessera_unplug_detach() - an import came too late
  * @bo: the object, which has no handle yet; &drm_device.object_name_lock is held
@@ -138,7 +128,7 @@ void tessera_unplug_detach(struct tessera_bo *bo)
 	dma_resv_lock(bo->tbo.base.resv, NULL);
 	tessera_backing_detach(bo);
 	dma_resv_unlock(bo->tbo.base.resv);
-	bo_detach_locked(bo);
+	tessera_borrow_end(&bo->tbo, &bo->borrow);
 }
 
 /*
@@ -153,7 +143,7 @@ static bool bo_detach(struct tessera_bo *bo, bool wait)
 		mutex_lock(lock);
 	else if (!mutex_trylock(lock))
 		return false;
-	bo_detach_locked(bo);
+	tessera_borrow_end(&bo->tbo, &bo->borrow);
 	mutex_unlock(lock);
 
 	return true;
@@ -176,7 +166,7 @@ static int bo_unplug(struct tessera_bo *bo, unsigned long end)
 
 	tessera_bo_unfix(bo);
 	/* TTM would hand pages that are not idle to a ghost, mapped as they are. */
-	if (!bo->dmabuf && !bo->pins && bo_idles(bo, end))
+	if (!bo->dmabuf && !bo->pins && !bo->lent && bo_idles(bo, end))
 		return ttm_bo_validate(&bo->tbo, &nowhere, &ctx);
 	ret = ttm_bo_validate(&bo->tbo, &pages, &ctx);
 	tessera_backing_detach(bo);
@@ -222,7 +212,7 @@ static void unplug_dying(struct tessera_device *tdev)
 			tessera_backing_detach(bo);
 			dma_resv_unlock(gem->resv);
 			if (bo->dmabuf)
-				bo_detach_locked(bo);
+				tessera_borrow_end(&bo->tbo, &bo->borrow);
 		}
 		tessera_registry_let_go(tdev);
 	}

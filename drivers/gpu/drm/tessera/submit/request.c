@@ -13,6 +13,7 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/import.h"
 #include "cpu/userptr.h"
 #include "exec/engine_types.h"
 #include "exec/ib.h"
@@ -335,19 +336,36 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 	return req->foreign ? -EINPROGRESS : 0;
 }
 
+/* What another device has to move for us is to be seen before the gate. */
+static int request_fetch(struct tessera_request *req)
+{
+	u32 i;
+	int ret = 0;
+
+	if (!tessera_gate_there(req->tdev, req->ctx->engine->id))
+		return 0;
+	for (i = 0; !ret && i < req->list.num_allocs; i++)
+		ret = req->bos[i] ? tessera_import_fetch(req->bos[i]) : 0;
+
+	return ret == -EINTR ? -ERESTARTSYS : ret;
+}
+
 /**
  * tessera_request_wait_foreign() - wait for others' fences at the objects
  * @req: the request, nothing of it armed; no lock is held but its context's
  *
  * For the one that was found, and for those that can be seen now.
  *
- * Return: 0, -ENODEV, -EIO, -ENOMEM or -ERESTARTSYS.
+ * Return: 0, -ENODEV, -EIO, -ENOMEM, -ERESTARTSYS, or an error of tessera_import_fetch().
  */
 int tessera_request_wait_foreign(struct tessera_request *req)
 {
 	u32 i = 0;
 	int ret;
 
+	ret = request_fetch(req);
+	if (ret)
+		return ret;
 	do {
 		ret = 0;
 		if (req->foreign)

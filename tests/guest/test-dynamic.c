@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Two devices of this driver, of which one has what the other has exported: that moves as it likes, where the
+ * kernel tells importers of moves. The kernel for debugging does, the distribution's does not: there it stays in
+ * its pages.
+ */
+#include <unistd.h>
+
+#include "foreign.h"
+#include "held.h"
+#include "kms.h"
+#include "memory.h"
+#include "pci.h"
+#include "stall.h"
+#include "tsr.h"
+#include "vm.h"
+
+#define WORDS (MiB(1) / 4)
+
+struct pair {
+	struct tsr_device a, b; /* exporter, importer */
+	uint32_t ctx_a, ctx_b;
+	struct tsr_bo bo, there;
+	int dmabuf;
+};
+
+/* whether the object has memory as its first choice, and where it is then */
+static bool in_memory(struct pair *pair)
+{
+	return tsr_bo_info(&pair->a, &pair->bo).segment == tsr_seg_visible(&pair->a)->id;
+}
+
+static struct tsr_bo shareable(struct tsr_device *dev)
+{
+	return tsr_bo_new(dev, MiB(1), tsr_bit(tsr_seg_visible(dev)) | tsr_bit(tsr_seg_gart(dev)),
+			  DRM_TESSERA_BO_CPU_ACCESS);
+}
+
+static void pair_import(struct pair *pair)
+{
+	pair->dmabuf = tsr_export(&pair->a, &pair->bo);
+	pair->there = (struct tsr_bo){ .size = pair->bo.size };
+	tsr_import_wait(pair->b.fd, pair->dmabuf, &pair->there.handle);
+}
+
+static struct pair pair_of(struct tsr_device a, struct tsr_device b)
+{
+	struct pair pair = { .a = a, .b = b };
+
+	pair.ctx_a = tsr_context_new(&pair.a, 0);
+	pair.ctx_b = tsr_context_new(&pair.b, 0);
+	pair.bo = shareable(&pair.a);
+	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 1);
+	require(in_memory(&pair));
+	pair_import(&pair);
+	/* attached, and no more: nothing has moved for that */
+	require_eq(in_memory(&pair), tap_slow());
+	return pair;
+}
+
+static struct pair pair_open(void)
+{
+	struct tsr_device a = tsr_open();
+
+	return pair_of(a, tsr_pci_other(&a));
+}
+
+static void pair_close(struct pair *pair)
+{
+	close(pair->dmabuf);
+	tsr_close(&pair->b);
+	tsr_close(&pair->a);
+}
+
+static void there_is(struct pair *pair, uint32_t value)
+{
+	uint32_t words[2];
+
+	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, 0, 1, &words[0]);
+	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, WORDS - 1, 1, &words[1]);
+	require_eq(words[0], value);
+	require_eq(words[1], value);
+	require(!in_memory(pair));
+}
+
+static void here_is(struct pair *pair, uint32_t value)
+{
+	uint32_t word;
+
+	tsr_gpu_read(&pair->a, pair->ctx_a, &pair->bo, WORDS - 1, 1, &word);
+	require_eq(word, value);
+	require_eq(in_memory(pair), tap_slow());
+	/* and who has imported it has no place any more */
+	if (tap_slow())
+		require_eq(tsr_bo_info(&pair->b, &pair->there).segment, 0);
+}
+
+/* to and fro, with nothing under way: whoever looks sees what the other has written */
+static void idle(void)
+{
+	struct pair pair = pair_open();
+
+	there_is(&pair, 1);
+	for (uint32_t i = 2; i < 20; i += 2) {
+		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
+		require_eq(in_memory(&pair), tap_slow());
+		there_is(&pair, i);
+		tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, i + 1);
+		/* and between segments of one's own */
+		tsr_evict_set(UINT32_MAX);
+		here_is(&pair, i + 1);
+		tsr_evict_set(UINT32_MAX);
+		there_is(&pair, i + 1);
+	}
+	pair_close(&pair);
+}
+
+/* the importer's jobs are at virtual addresses */
+static void idle_vm(void)
+{
+	struct pair pair = pair_open();
+	struct tsr_vm vm = tsr_vm_open(&pair.b);
+	struct tsr_bo own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
+	uint32_t word;
+
+	tsr_vm_place(&vm, &pair.there);
+	tsr_vm_place(&vm, &own);
+	tsr_vm_map(&pair.b, vm.id, &pair.there, 0, 0x40000000, MiB(1), 0);
+	tsr_vm_map(&pair.b, vm.id, &own, 0, 0x50000000, MiB(1), 0);
+	for (uint32_t i = 2; i < 20; i += 2) {
+		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
+		require_eq(in_memory(&pair), tap_slow());
+		tsr_vm_copy(&vm, 0x50000000, 0x40000000, MiB(1));
+		tsr_gpu_read(&pair.b, pair.ctx_b, &own, WORDS - 1, 1, &word);
+		require_eq(word, i);
+		require(!in_memory(&pair));
+		tsr_vm_fill(&vm, 0x40000000, MiB(1), i + 1);
+		here_is(&pair, i + 1);
+	}
+	tsr_vm_close(&vm);
+	pair_close(&pair);
+}
+
+static void fill_later(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
+		       uint32_t value)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, value);
+	tsr_submit(dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
+/* the object moves while jobs of either side are queued: each is behind the ones before */
+static void in_flight(void)
+{
+	struct pair pair = pair_open();
+	struct tsr_bo own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
+	uint32_t word;
+
+	for (uint32_t round = 0; round < 3; round++) {
+		struct tsr_held held = tsr_held_open(&pair.b);
+
+		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 10 * round);
+		tsr_held_copy(&held, &own, &pair.there);
+		for (uint32_t i = 1; i < 9; i += 2) {
+			fill_later(&pair.a, pair.ctx_a, &pair.bo, 10 * round + i);
+			require_eq(in_memory(&pair), tap_slow());
+			fill_later(&pair.b, pair.ctx_b, &pair.there, 10 * round + i + 1);
+			require(!in_memory(&pair));
+		}
+		require(tsr_held_waits(&held));
+		tsr_held_go(&held);
+		tsr_gpu_read(&pair.b, pair.ctx_b, &own, WORDS - 1, 1, &word);
+		require_eq(word, 10 * round);
+		here_is(&pair, 10 * round + 8);
+		there_is(&pair, 10 * round + 8);
+		tsr_held_close(&held);
+	}
+	pair_close(&pair);
+}
+
+/* what is in system memory is swapped out, whoever is attached, and comes back for him */
+static void swapped_out(void)
+{
+	struct pair pair;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	pair = pair_open();
+	for (uint32_t i = 2; i < 6; i++) {
+		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
+		there_is(&pair, i);
+		tsr_wait_for((tsr_swap_out_objects(), !tsr_bo_info(&pair.b, &pair.there).segment));
+		there_is(&pair, i);
+	}
+	here_is(&pair, 5);
+	pair_close(&pair);
+}
+
+/* three times as many as fit are attached, and those that are not used give way, as ever */
+static void nothing_is_pinned(void)
+{
+	struct tsr_device a, b;
+	uint32_t ctx_a, ctx_b, word, out = 0;
+	struct tsr_bo bos[48], there[48];
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	a = tsr_open();
+	b = tsr_pci_other(&a);
+	ctx_a = tsr_context_new(&a, 0);
+	ctx_b = tsr_context_new(&b, 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		int dmabuf;
+
+		bos[i] = shareable(&a);
+		tsr_gpu_fill(&a, ctx_a, &bos[i], i);
+		dmabuf = tsr_export(&a, &bos[i]);
+		there[i] = (struct tsr_bo){ .size = bos[i].size };
+		require_ok(__tsr_import(b.fd, dmabuf, &there[i].handle));
+		close(dmabuf);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		/* without a handle of a's, nobody but b has it */
+		require_ok(__tsr_bo_close(a.fd, bos[i].handle));
+		tsr_gpu_read(&b, ctx_b, &there[i], 77, 1, &word);
+		require_eq(word, i);
+		tsr_evict_set(UINT32_MAX);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		tsr_gpu_fill(&b, ctx_b, &there[i], i + 100);
+		out += !tsr_bo_info(&b, &there[0]).segment;
+	}
+	require(out);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		tsr_gpu_read(&b, ctx_b, &there[i], 77, 1, &word);
+		require_eq(word, i + 100);
+	}
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
+/* the importer goes, between its uses or in the midst of one: the exporter has its bytes, and moves on */
+static void importer_goes(void)
+{
+	struct tsr_device b, a;
+	struct tsr_held held;
+	struct pair pair;
+	uint32_t word;
+
+	tsr_pci_begin();
+	b = tsr_pci_open();
+	a = tsr_pci_other(&b);
+	pair = pair_of(a, b);
+	there_is(&pair, 1);
+	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 2);
+	fill_later(&pair.a, pair.ctx_a, &pair.bo, 3);
+	held = tsr_held_open(&pair.b);
+	tsr_held_fill(&held, &pair.there, WORDS, 4);
+	tsr_pci_unbind();
+	tsr_bo_wait(&pair.a, &pair.bo);
+	tsr_foreign_signal(held.foreign, 0);
+	tsr_gpu_read(&pair.a, pair.ctx_a, &pair.bo, WORDS - 1, 1, &word);
+	require_eq(word, 3);
+	require_eq(in_memory(&pair), tap_slow());
+	tsr_held_close(&held);
+	tsr_pci_bind();
+	pair_close(&pair);
+}
+
+/* the exporter goes, and what only its memory had: the importer is told so, and goes on with all else */
+static void exporter_goes(void)
+{
+	struct drm_tessera_submit args;
+	struct tsr_device a, b;
+	struct pair pair;
+	struct tsr_cmd cmd;
+	struct tsr_bo own;
+	uint32_t word;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	pair = pair_of(a, b);
+	there_is(&pair, 1);
+	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 2);
+	require(in_memory(&pair));
+	tsr_pci_unbind();
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &pair.there, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, 3);
+	require_err(__tsr_submit(&pair.b, pair.ctx_b, &cmd, 0, 0, &args), -EIO);
+	tsr_cmd_fini(&cmd);
+	own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
+	tsr_gpu_fill(&pair.b, pair.ctx_b, &own, 4);
+	tsr_gpu_read(&pair.b, pair.ctx_b, &own, 5, 1, &word);
+	require_eq(word, 4);
+	require_ok(__tsr_bo_close(pair.b.fd, pair.there.handle));
+	pair_close(&pair);
+	tsr_pci_bind();
+}
+
+/* which of two is not the one that has exported it */
+static struct tsr_device other_than_exporter(int dmabuf)
+{
+	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
+	struct tsr_bo bo = { .size = 0 };
+
+	tsr_import_wait(first.fd, dmabuf, &bo.handle);
+	/* one's own is in memory, another's never */
+	if (tsr_bo_info(&first, &bo).supported & tsr_bit(tsr_seg_visible(&first))) {
+		tsr_close(&first);
+		return second;
+	}
+	tsr_close(&second);
+	require_ok(__tsr_bo_close(first.fd, bo.handle));
+	return first;
+}
+
+/* what is shown does not leave memory for somebody who is attached: he is refused meanwhile, and nothing is lost */
+static void shown(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct drm_mode_create_dumb dumb = { .width = 640, .height = 480, .bpp = 32 };
+	struct drm_mode_fb_cmd2 fb_cmd = { .width = 640,
+					   .height = 480,
+					   .pixel_format = DRM_FORMAT_XRGB8888 };
+	struct tsr_fb fb = { .width = 640, .height = 480, .format = DRM_FORMAT_XRGB8888 };
+	struct drm_mode_modeinfo mode = tsr_mode(640, 480);
+	struct tsr_bo there = { .size = 0 };
+	uint32_t ctx_a, ctx_b, word;
+	struct drm_tessera_submit args;
+	struct tsr_device b;
+	struct tsr_cmd cmd;
+	int dmabuf;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
+	fb.bo = (struct tsr_bo){ .handle = fb_cmd.handles[0] = dumb.handle, .size = dumb.size };
+	fb.pitch = fb_cmd.pitches[0] = dumb.pitch;
+	require_ok(__tsr_addfb(kms.dev.fd, &fb_cmd));
+	fb.id = fb_cmd.fb_id;
+	dmabuf = tsr_export(&kms.dev, &fb.bo);
+	b = other_than_exporter(dmabuf);
+	there.size = dumb.size;
+	tsr_import_wait(b.fd, dmabuf, &there.handle);
+	ctx_a = tsr_context_new(&kms.dev, 0);
+	ctx_b = tsr_context_new(&b, 0);
+	tsr_gpu_fill(&kms.dev, ctx_a, &fb.bo, 0x123456);
+	tsr_gpu_read(&b, ctx_b, &there, 99, 1, &word);
+	require_eq(word, 0x123456);
+
+	tsr_light(&kms, &kms.heads[0], &mode, &fb);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &there, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 3);
+	require_err(__tsr_submit(&b, ctx_b, &cmd, 0, 0, &args), -EBUSY);
+	tsr_gpu_fill(&kms.dev, ctx_a, &fb.bo, 0x654321);
+	require_err(__tsr_submit(&b, ctx_b, &cmd, 0, 0, &args), -EBUSY);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, tsr_seg_visible(&kms.dev)->id);
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_gpu_read(&b, ctx_b, &there, 99, 1, &word);
+	require_eq(word, 0x654321);
+	require_ok(__tsr_submit(&b, ctx_b, &cmd, 0, 0, &args));
+	tsr_bo_wait(&b, &there);
+	tsr_gpu_read(&kms.dev, ctx_a, &fb.bo, 0, 1, &word);
+	require_eq(word, 3);
+	tsr_cmd_fini(&cmd);
+	close(dmabuf);
+	tsr_close(&b);
+	tsr_kms_close(&kms);
+}
+
+/* a static importer has the pages pinned, beside a dynamic one */
+static void beside_a_static_one(void)
+{
+	struct pair pair = pair_open();
+	int vgem = tsr_vgem_need();
+	uint32_t handle;
+
+	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 5);
+	require_ok(__tsr_import(vgem, pair.dmabuf, &handle));
+	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 6);
+	require(!in_memory(&pair));
+	there_is(&pair, 6);
+	require_ok(__tsr_bo_close(vgem, handle));
+	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 7);
+	tsr_evict_set(UINT32_MAX);
+	here_is(&pair, 7);
+	close(vgem);
+	pair_close(&pair);
+}
+
+static const struct tap_test tests[] = {
+	{ "an object moves that another device has", idle, 0, 0 },
+	{ "an object moves that a VM of another device maps", idle_vm, 0, 0 },
+	{ "an object moves that jobs of another device use", in_flight, 0, 60 },
+	{ "an object is swapped out that another device has", swapped_out, 0, 60 },
+	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
+	{ "an importer that is told of moves, and one that is not", beside_a_static_one, 0, 0 },
+	{ "what is shown is refused to who is attached", shown, 0, 0 },
+	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
+	{ "the exporter of a moving object goes", exporter_goes, TSR_NO_DEVICE, 60 },
+};
+
+TSR_TEST_MAIN(tests)
