@@ -153,6 +153,8 @@ typedef struct TesseraHostAperture {
     NotifierWithReturn background;
     uint32_t num_pages;         /* of cfg.page_size bytes */
     uint32_t *table;            /* VRAM page + 1; 0: unmapped */
+    uint32_t mapped;            /* pages that are... */
+    uint32_t end;               /* ...none of them from here on; atomic */
     uint64_t addr;              /* registers: GPU address... */
     uint32_t count;             /* ...and pages of the next command */
 } TesseraHostAperture;

@@ -307,7 +307,7 @@ static uint32_t check_vram(TesseraState *s, uint64_t bytes, uint32_t *entry)
     return TSR_ERR_NONE;
 }
 
-/* Whoever has a page mapped sees what comes instead. */
+/* Whoever has a page mapped sees what comes instead. One error a command. */
 static void referee_map(TesseraState *s, uint32_t first)
 {
     for (uint32_t i = first; s->cfg.strict && i < first + s->ha.count; i++) {
@@ -319,14 +319,34 @@ static void referee_map(TesseraState *s, uint32_t first)
     }
 }
 
+/*
+ * Other threads look up to the end only: it grows before a page is mapped, and
+ * is forgotten after the last was unmapped.
+ */
+static void set_entry(TesseraState *s, uint32_t page, uint32_t entry)
+{
+    TesseraHostAperture *ha = &s->ha;
+
+    ha->mapped -= !!ha->table[page];
+    ha->mapped += !!entry;
+    if (entry && page >= ha->end) {
+        qatomic_set(&ha->end, page + 1);
+    }
+    qatomic_set(&ha->table[page], entry);
+    if (!ha->mapped) {
+        qatomic_set(&ha->end, 0);
+    }
+}
+
 /* Whether a range of VRAM can be seen. For any thread: the referee's. */
 bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
                                  uint64_t size)
 {
     uint64_t first = offset / s->cfg.page_size + 1;
     uint64_t last = (offset + size - 1) / s->cfg.page_size + 1;
+    uint32_t end = qatomic_read(&s->ha.end);
 
-    for (uint32_t i = 0; size && i < s->ha.num_pages; i++) {
+    for (uint32_t i = 0; size && i < end; i++) {
         uint32_t entry = qatomic_read(&s->ha.table[i]);
 
         if (entry >= first && entry <= last) {
@@ -354,7 +374,7 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
     referee_map(s, first);
     settle_pages(s, first, s->ha.count);
     for (uint32_t i = 0; i < s->ha.count; i++) {
-        qatomic_set(&s->ha.table[first + i], entry + i);
+        set_entry(s, first + i, entry + i);
     }
     show_pages(s, first, s->ha.count);
     s->ha.addr += bytes;
@@ -368,7 +388,7 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     trace_tessera_host_aperture_unmap(first, s->ha.count);
     settle_pages(s, first, s->ha.count);
     for (uint32_t i = 0; i < s->ha.count; i++) {
-        qatomic_set(&s->ha.table[first + i], 0);
+        set_entry(s, first + i, 0);
     }
     show_pages(s, first, s->ha.count);
 }
@@ -385,6 +405,8 @@ void tessera_host_aperture_reset(TesseraState *s)
         settle_pages(s, 0, s->ha.num_pages);
     }
     memset(s->ha.table, 0, s->ha.num_pages * sizeof(*s->ha.table));
+    s->ha.mapped = 0;
+    qatomic_set(&s->ha.end, 0);
     show_pages(s, 0, s->ha.num_pages);
 }
 
@@ -392,13 +414,20 @@ void tessera_host_aperture_reset(TesseraState *s)
 bool tessera_host_aperture_load(TesseraState *s)
 {
     const uint32_t top = s->hidden.vram_offset / s->cfg.page_size;
+    uint32_t mapped = 0, end = 0;
 
     for (uint32_t page = 0; page < s->ha.num_pages; page++) {
         if (s->ha.table[page] > top) {
             error_report("tessera: bad host aperture page %u", page);
             return false;
         }
+        if (s->ha.table[page]) {
+            mapped++;
+            end = page + 1;
+        }
     }
+    s->ha.mapped = mapped;
+    qatomic_set(&s->ha.end, end);
     show_pages(s, 0, s->ha.num_pages);
     return true;
 }

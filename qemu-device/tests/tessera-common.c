@@ -407,6 +407,13 @@ void tsr_mark(TsrCmd *c, uint32_t mark, uint64_t gpa, uint64_t bytes)
             LO(bytes), HI(bytes));
 }
 
+void tsr_mark_register(TsrTest *t, uint32_t mark, uint64_t gpa, uint64_t bytes)
+{
+    tsr_w64(t, TSR_MARK_ADDR_LO, gpa);
+    tsr_w64(t, TSR_MARK_SIZE_LO, bytes);
+    tsr_w32(t, TSR_MARK_COMMAND, mark);
+}
+
 void tsr_set_state(TsrCmd *c, uint32_t first, uint32_t count, ...)
 {
     uint32_t p[2 + TSR_STATE_COUNT + 1] = { 0 };

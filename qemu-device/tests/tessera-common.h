@@ -112,6 +112,7 @@ void tsr_map(TsrCmd *c, uint32_t seg, uint32_t first, uint32_t pages,
              uint64_t list);
 void tsr_unmap(TsrCmd *c, uint32_t seg, uint32_t first, uint32_t pages);
 void tsr_mark(TsrCmd *c, uint32_t mark, uint64_t gpa, uint64_t bytes);
+void tsr_mark_register(TsrTest *t, uint32_t mark, uint64_t gpa, uint64_t bytes);
 void tsr_set_state(TsrCmd *c, uint32_t first, uint32_t count, ...);
 
 /* VRAM contents by the paging engine, up to 1 MiB. */

@@ -256,6 +256,139 @@ static void test_strict(void)
     tsr_stop(t);
 }
 
+/* To map what is mapped counts once a command, with the first such page. */
+static void test_overlap(void)
+{
+    Aperture a = start("strict=on,host-aperture-size=16K");
+
+    map(&a, 1, 2, a.hidden);
+    tsr_expect_no_errors(a.t);
+    map(&a, 0, 4, a.hidden);
+    g_assert_cmphex(tsr_r64(a.t, TSR_ERR_REC_ADDR_LO), ==, PAGE);
+    tsr_expect_errors(a.t, TSR_ERR_STRICT_OVERLAP, 1);
+    map(&a, 0, 4, a.hidden);
+    g_assert_cmphex(tsr_r64(a.t, TSR_ERR_REC_ADDR_LO), ==, 0);
+    tsr_expect_errors(a.t, TSR_ERR_STRICT_OVERLAP, 1);
+    unmap(&a, 0, 4);
+    map(&a, 0, 4, a.hidden);
+    tsr_expect_no_errors(a.t);
+    tsr_stop(a.t);
+}
+
+/* Declare by the register, or by a packet. */
+static void declare(Aperture *a, bool packet, uint32_t what, uint64_t gpa,
+                    uint64_t bytes)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    if (packet) {
+        tsr_mark(c, what, gpa, bytes);
+        tsr_run_ok(a->t, PAGING, c);
+    } else {
+        tsr_mark_register(a->t, what, gpa, bytes);
+    }
+}
+
+static void expect_shown(Aperture *a, bool packet, uint32_t what, uint64_t gpa,
+                         uint64_t bytes)
+{
+    declare(a, packet, what, gpa, bytes);
+    g_assert_cmphex(tsr_r64(a->t, TSR_ERR_REC_ADDR_LO), ==, gpa);
+    tsr_expect_errors(a->t, TSR_ERR_STRICT_SHOWN, 1);
+}
+
+static void expect_hidden(Aperture *a, bool packet, uint32_t what,
+                          uint64_t gpa, uint64_t bytes)
+{
+    declare(a, packet, what, gpa, bytes);
+    tsr_expect_no_errors(a->t);
+}
+
+/* Given up from one end of a shown page, around it and beside it. */
+static void check_shown(Aperture *a, bool packet, uint64_t shown,
+                        uint32_t page, uint64_t bytes)
+{
+    for (uint32_t what = TSR_MARK_FREE; what <= TSR_MARK_EVICTED; what++) {
+        expect_shown(a, packet, what, shown + PAGE - bytes, bytes);
+        expect_shown(a, packet, what, shown + page - PAGE, bytes);
+        expect_shown(a, packet, what, shown, bytes);
+        expect_hidden(a, packet, what, shown - bytes, bytes);
+        expect_hidden(a, packet, what, shown + page, bytes);
+    }
+    expect_hidden(a, packet, TSR_MARK_ALLOCATED, shown, bytes);
+    expect_hidden(a, packet, TSR_MARK_VALID, shown, bytes);
+}
+
+/* At once, and what is poisoned later. Marks are of pages of 4 KiB. */
+static void test_shown(void)
+{
+    static const uint64_t sizes[] = { 4 << 10, 64 << 10, 2 << 20 };
+
+    for (uint32_t page = 4 << 10; page <= 64 << 10; page *= 16) {
+        g_autofree char *props = g_strdup_printf("strict=on,page-size=%u,"
+                                                 "host-aperture-size=%u", page,
+                                                 4 * page);
+        Aperture a = start(props);
+        uint64_t shown = a.hidden + (4 << 20);
+
+        map(&a, 3, 1, shown);
+        for (int i = 0; i < ARRAY_SIZE(sizes); i++) {
+            check_shown(&a, false, shown, page, sizes[i]);
+            check_shown(&a, true, shown, page, sizes[i]);
+        }
+        tsr_stop(a.t);
+    }
+}
+
+/* What is mapped stays known, whatever else is mapped and unmapped. */
+static void test_shown_meanwhile(void)
+{
+    const char *props = "strict=on,host-aperture-size=16K";
+    g_autofree char *all = g_strdup_printf(SIZES ",%s", props);
+    Aperture a = start(props);
+    uint64_t one = a.hidden, two = a.hidden + PAGE;
+
+    expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
+    unmap(&a, 3, 1);
+    map(&a, 0, 1, one);
+    map(&a, 3, 1, two);
+    expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
+    expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
+    unmap(&a, 1, 2);
+    unmap(&a, 0, 1);
+    unmap(&a, 0, 3);
+    expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
+    expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
+    /* Two pages show it; and one shows something else instead. */
+    map(&a, 1, 1, two);
+    map(&a, 0, 1, one);
+    unmap(&a, 3, 1);
+    expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
+    map(&a, 1, 1, one);
+    tsr_expect_errors(a.t, TSR_ERR_STRICT_OVERLAP, 1);
+    expect_hidden(&a, false, TSR_MARK_FREE, two, PAGE);
+    unmap(&a, 0, 1);
+    expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
+    /* A migration takes it along, and what came is counted, too. */
+    map(&a, 3, 1, two);
+    a.t = tsr_migrate(a.t, all);
+    expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
+    unmap(&a, 3, 1);
+    expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
+    unmap(&a, 1, 1);
+    expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
+    /* A reset unmaps, and it starts again. */
+    map(&a, 3, 1, one);
+    tsr_device_reset(a.t);
+    expect_hidden(&a, false, TSR_MARK_FREE, one, PAGE);
+    map(&a, 0, 1, one);
+    map(&a, 2, 1, two);
+    expect_shown(&a, false, TSR_MARK_FREE, two, PAGE);
+    unmap(&a, 2, 1);
+    expect_shown(&a, false, TSR_MARK_FREE, one, PAGE);
+    tsr_stop(a.t);
+}
+
 /* A reset unmaps. */
 static void test_reset(void)
 {
@@ -646,6 +779,10 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/CHA-7-first", test_first);
     qtest_add_func("/tessera/host-aperture/CHA-8-unmapped", test_unmapped);
     qtest_add_func("/tessera/host-aperture/CHA-8-strict", test_strict);
+    qtest_add_func("/tessera/host-aperture/CHA-8-overlap", test_overlap);
+    qtest_add_func("/tessera/host-aperture/CHA-8-shown", test_shown);
+    qtest_add_func("/tessera/host-aperture/CHA-8-shown-meanwhile",
+                   test_shown_meanwhile);
     qtest_add_func("/tessera/host-aperture/reset", test_reset);
     qtest_add_func("/tessera/host-aperture/peer", test_peer);
     qtest_add_func("/tessera/host-aperture/many", test_many);

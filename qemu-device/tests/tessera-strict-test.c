@@ -9,13 +9,6 @@
 
 #define RW (TSR_SURF_READ | TSR_SURF_WRITE)
 
-static void mark(TsrTest *t, uint32_t what, uint64_t gpa, uint64_t bytes)
-{
-    tsr_w64(t, TSR_MARK_ADDR_LO, gpa);
-    tsr_w64(t, TSR_MARK_SIZE_LO, bytes);
-    tsr_w32(t, TSR_MARK_COMMAND, what);
-}
-
 static void fill_job(TsrCmd *c, uint64_t gpa)
 {
     c->n = 0;
@@ -62,10 +55,10 @@ static void test_unwritten(void)
     tsr_run_ok(t, RENDER, c);
     read_job(c, vram + 4096, hidden);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
-    mark(t, TSR_MARK_VALID, vram + 4096, 4096);
+    tsr_mark_register(t, TSR_MARK_VALID, vram + 4096, 4096);
     tsr_run_ok(t, RENDER, c);
     /* Allocated again: undefined again. */
-    mark(t, TSR_MARK_ALLOCATED, vram, 8192);
+    tsr_mark_register(t, TSR_MARK_ALLOCATED, vram, 8192);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     c->n = 0;
     tsr_page_fill(c, 0, vram, 8192);
@@ -93,7 +86,7 @@ static void test_freed(void)
     c->n = 0;
     tsr_page_fill(c, 0x42, vram, 3 * 4096);
     tsr_run_ok(t, PAGING, c);
-    mark(t, TSR_MARK_FREE, vram + 4096, 4096);
+    tsr_mark_register(t, TSR_MARK_FREE, vram + 4096, 4096);
     expect_poison(t, 4096, 4096);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 4092), ==, 0x42);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 8192), ==, 0x42);
@@ -233,7 +226,7 @@ static void test_evicted_and_stale(void)
     /* ...while the one that stayed is fine. */
     g_assert_cmpuint(fill_kept_slot(t, 1), ==, 0);
     /* A new bind into an evicted range is an error of its own kind. */
-    mark(t, TSR_MARK_EVICTED, vram, 4096);
+    tsr_mark_register(t, TSR_MARK_EVICTED, vram, 4096);
     fill_job(c, vram);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_EVICTED);
     tsr_stop(t);
@@ -279,8 +272,8 @@ static void test_stale_by_registers(void)
         tsr_run_ok(t, PAGING, c);
         fill_job(c, hidden + bytes / 2);
         tsr_run_ok(t, RENDER, c);
-        mark(t, TSR_MARK_EVICTED, hidden, bytes);
-        mark(t, TSR_MARK_ALLOCATED, hidden, bytes);
+        tsr_mark_register(t, TSR_MARK_EVICTED, hidden, bytes);
+        tsr_mark_register(t, TSR_MARK_ALLOCATED, hidden, bytes);
         g_assert_cmpuint(fill_kept_slot(t, 0), ==, TSR_ERR_STRICT_STALE_SLOT);
         tsr_expect_errors(t, TSR_ERR_STRICT_STALE_SLOT, 1);
     }
@@ -354,13 +347,14 @@ static void test_overlap(void)
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start("strict=on");
     uint64_t gart = tsr_seg_base(t, 4), vram = tsr_seg_base(t, 1), got;
-    uint64_t pages[2] = { tsr_alloc(t, 4096), tsr_alloc(t, 4096) }, list[2];
+    uint64_t list[2], ptes[2];
 
     for (unsigned int i = 0; i < 2; i++) {
-        uint64_t pte = pages[i] | TSR_APTE_VALID | TSR_APTE_WRITE;
+        uint64_t page = tsr_alloc(t, 4096);
 
-        qtest_memset(t->qts, pages[i], 0x10 + i, 4096);
-        list[i] = tsr_list(t, &pte, 1);
+        ptes[i] = page | TSR_APTE_VALID | TSR_APTE_WRITE;
+        qtest_memset(t->qts, page, 0x10 + i, 4096);
+        list[i] = tsr_list(t, &ptes[i], 1);
     }
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, tsr_alloc(t, 4096));
     tsr_map(c, 4, 2, 1, list[0]);
@@ -378,6 +372,15 @@ static void test_overlap(void)
     tsr_run_ok(t, RENDER, c);
     tsr_gpu_read(t, vram, &got, 8);
     g_assert_cmphex(got, ==, 0x1111111111111111);
+    /* Of a packet each page that was mapped counts. */
+    for (uint32_t mapped = 1; mapped <= 2; mapped++) {
+        c->n = 0;
+        tsr_map(c, 4, 1, 2, tsr_list(t, ptes, 2));
+        tsr_run_ok(t, PAGING, c);
+        g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==,
+                        gart + (3 - mapped) * 4096);
+        tsr_expect_errors(t, TSR_ERR_STRICT_OVERLAP, mapped);
+    }
     tsr_stop(t);
 }
 
@@ -415,19 +418,19 @@ static void test_mark_errors(void)
     TsrTest *t = tsr_start("strict=on,vram-size=1M,vram-hidden-size=0");
     uint64_t vram = tsr_seg_base(t, 1), gart = tsr_seg_base(t, 4);
 
-    mark(t, 0, vram, 4096);
+    tsr_mark_register(t, 0, vram, 4096);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
-    mark(t, 5, vram, 4096);
+    tsr_mark_register(t, 5, vram, 4096);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
-    mark(t, TSR_MARK_FREE, vram + 8, 4096);
+    tsr_mark_register(t, TSR_MARK_FREE, vram + 8, 4096);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
-    mark(t, TSR_MARK_FREE, vram, 4095);
+    tsr_mark_register(t, TSR_MARK_FREE, vram, 4095);
     tsr_expect_errors(t, TSR_ERR_REGISTER, 1);
-    mark(t, TSR_MARK_FREE, vram, (1 << 20) + 4096);
+    tsr_mark_register(t, TSR_MARK_FREE, vram, (1 << 20) + 4096);
     tsr_expect_errors(t, TSR_ERR_ADDRESS, 1);
-    mark(t, TSR_MARK_FREE, ~4095ULL, 8192);
+    tsr_mark_register(t, TSR_MARK_FREE, ~4095ULL, 8192);
     tsr_expect_errors(t, TSR_ERR_ADDRESS, 1);
-    mark(t, TSR_MARK_FREE, gart, 4096);
+    tsr_mark_register(t, TSR_MARK_FREE, gart, 4096);
     tsr_expect_errors(t, TSR_ERR_SEGMENT, 1);
     tsr_mark(c, TSR_MARK_FREE, gart, 4096);
     tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
@@ -445,7 +448,7 @@ static void test_off(void)
     uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
 
     qpci_io_writel(t->dev, t->vram, 0, 0x1234);
-    mark(t, TSR_MARK_FREE, vram, 4096);
+    tsr_mark_register(t, TSR_MARK_FREE, vram, 4096);
     g_assert_cmphex(qpci_io_readl(t->dev, t->vram, 0), ==, 0x1234);
     read_job(c, vram, hidden);
     tsr_run_ok(t, RENDER, c);
