@@ -5,6 +5,7 @@
 
 #include "kms.h"
 #include "pci.h"
+#include "stall.h"
 
 /* the picture is lost like all that was in memory only; the next mode set finds a display that works */
 static void picture_is_lost(void)
@@ -28,20 +29,24 @@ static void picture_is_lost(void)
 struct lighter {
 	struct tsr_kms *kms;
 	struct tsr_atomic req;
-	atomic_int refused; /* by what */
+	atomic_uint lit, refused; /* how often */
 	atomic_bool stop;
 };
 
 static void *light_always(void *arg)
 {
 	struct lighter *lighter = arg;
-	int rc;
 
 	while (!lighter->stop) {
-		rc = __tsr_commit(lighter->kms->dev.fd, &lighter->req,
-				  DRM_MODE_ATOMIC_ALLOW_MODESET);
-		if (rc)
-			lighter->refused = rc;
+		int rc = __tsr_commit(lighter->kms->dev.fd, &lighter->req,
+				      DRM_MODE_ATOMIC_ALLOW_MODESET);
+
+		if (rc) {
+			require_err(rc, -EIO);
+			lighter->refused++;
+		} else {
+			lighter->lit++;
+		}
 	}
 	return NULL;
 }
@@ -53,16 +58,22 @@ static void lit_meanwhile(void)
 	struct drm_mode_modeinfo mode = tsr_mode(96, 64);
 	struct lighter lighter = { .kms = &kms };
 	pthread_t thread;
+	uint64_t until;
 
 	tsr_pci_can_reset();
 	tsr_dark(&kms, &kms.heads[0]);
 	/* without a picture there is nothing to be brought to memory, which would be refused */
 	tsr_add_mode(&kms, &lighter.req, &kms.heads[0], &mode);
 	require(!pthread_create(&thread, NULL, light_always, &lighter));
-	tsr_pci_reset();
+	tsr_wait_for(lighter.lit);
+	until = tsr_patience();
+	do {
+		require_msg(tap_now_ns() < until, "nothing was lit while the function was reset");
+		tsr_pci_reset();
+		/* it may have been over before anything was */
+	} while (!lighter.refused);
 	lighter.stop = true;
 	pthread_join(thread, NULL);
-	require_err(lighter.refused, -EIO);
 	tsr_commit(&kms, &lighter.req);
 	tsr_require_shown(&kms, &mode, NULL);
 	tsr_dark(&kms, &kms.heads[0]);
