@@ -30,8 +30,11 @@ import initramfs  # noqa: E402  pylint: disable=wrong-import-position
 from igt import build, output, summary  # noqa: E402  pylint: disable=wrong-import-position
 
 GUEST = os.path.join(initramfs.ROOT, "scripts", "guest")
+guest = initramfs.load_program(GUEST)
 FOLDER = os.path.join(initramfs.BUILD, "igt")
 EXIT_SETUP = 125
+# How scripts/guest ends when it is told to by SIGINT or SIGTERM.
+ENDED = (130, 143)
 # Subtests in a process, and processes in a guest: to start either costs more than most tests.
 UNIT, BOOT_UNITS = 12, 8
 LIMITS = {"stock": 60, "debug": 180}
@@ -45,8 +48,12 @@ DEVICE = ("outputs=4,xres=1024,yres=768,refresh_rate=30000,variable-refresh=on,v
 # Of 40 bits, which is the default, a part is reserved, and the firmware puts large BARs there: Linux would find no room
 # for a device that it has removed.
 QEMU_ARGS = "-global max-x86_64-cpu.phys-bits=39"
-# Each instruction takes so long, in powers of two of nanoseconds; who waits, waits for the host's clock.
+# Each instruction takes so long, in powers of two of nanoseconds. While the guest is idle its clock follows the host's.
 STEADY = "-icount shift=1"
+# Then a second of the guest's is many of the host's, and how many depends on what else runs: only who makes
+# no progress at all is taken for hung.
+PATIENCE = 20
+GUEST_SECONDS = 36000
 
 
 def parse_args():
@@ -59,7 +66,8 @@ def parse_args():
     p.add_argument("--guest-args", default="", help="more for scripts/guest")
     p.add_argument("--qemu-args", default="", help="more for QEMU's command line")
     p.add_argument("--steady", action="store_true",
-                   help="the guest's time is what it executes: slow, but whatever else this machine does")
+                   help="while the guest computes, its clock counts instructions: slow, but the same whatever"
+                        " else this machine does")
     p.add_argument("--output", metavar="DIR", default=FOLDER, help="where the results go (build/igt)")
     p.add_argument("--limit", type=int, default=None, help="seconds for each test (60; debug 180)")
     p.add_argument("--guests", type=int, default=os.cpu_count(), help="guests at a time")
@@ -87,7 +95,7 @@ class Results:
         if resume and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as f:
                 for line in f:
-                    # The last line of a run that was killed may be half a line.
+                    # The last line of a run that was killed may be half a line. Of a test the last one counts.
                     if line.endswith("\n"):
                         entry = json.loads(line)
                         self.entries[entry["test"]] = entry
@@ -100,8 +108,15 @@ class Results:
 
     def write(self):
         """The file anew: each test once."""
-        with self.lock, open(self.path, "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(e) + "\n" for e in self.entries.values())
+        with self.lock:
+            with open(self.path + ".new", "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(e) + "\n" for e in self.entries.values())
+            os.replace(self.path + ".new", self.path)
+
+    def keep(self, tests):
+        """As they are now, behind what the file has."""
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.writelines(json.dumps(self.entries[test]) + "\n" for test in tests)
 
     def add(self, test, kernel, result, text, seconds):
         entry = {"test": test, "on": kernel, "result": result, "reason": output.reason(text) if result != output.PASS
@@ -111,8 +126,7 @@ class Results:
             # What another kernel has said of it stays said.
             entry["kernel"] += self.entries.get(test, entry)["kernel"]
             self.entries[test] = entry
-            with open(self.path, "a", encoding="utf-8") as f:
-                f.write(json.dumps(entry) + "\n")
+            self.keep([test])
             if result == output.PASS:
                 if os.path.exists(path):
                     os.unlink(path)
@@ -122,10 +136,15 @@ class Results:
             print("%4d  %-8s %s%s" % (len(self.entries), result, test,
                                       "  (%s)" % entry["reason"] if entry["reason"] else ""), flush=True)
 
-    def kernel(self, test, line):
+    def kernel(self, complaints):
+        """Keep [(test, line of the kernel log)]; return those whose test has no result yet."""
         with self.lock:
-            if test in self.entries and len(self.entries[test]["kernel"]) < KERNEL_LINES:
-                self.entries[test]["kernel"].append(line)
+            known = [c for c in complaints if c[0] in self.entries]
+            for test, line in known:
+                if len(self.entries[test]["kernel"]) < KERNEL_LINES:
+                    self.entries[test]["kernel"].append(line)
+            self.keep({test for test, _line in known})
+            return [c for c in complaints if c[0] not in self.entries]
 
 
 class Worker(threading.Thread):
@@ -137,6 +156,8 @@ class Worker(threading.Thread):
         self.folder = os.path.join(args.output, "guest-%d" % number)
         self.archive, self.problem, self.process = archive, "", None
         self.told, self.stopped = set(), False
+        # The kernel's, the test that it says to run, and what it has complained of during tests without a result.
+        self.log, self.running, self.complaints = None, "", []
         os.makedirs(self.folder, exist_ok=True)
 
     def run(self):
@@ -152,7 +173,9 @@ class Worker(threading.Thread):
         args = self.args
         device = ["--devices", "0"] if args.device == "none" else ["--device", args.device]
         qemu = [QEMU_ARGS, args.qemu_args] + ([STEADY] if args.steady else [])
-        return ([GUEST, "--kernel", self.kernel, "--archive", self.archive, "--timeout", "36000",
+        patience = PATIENCE if args.steady else 1
+        return ([GUEST, "--kernel", self.kernel, "--archive", self.archive,
+                 "--timeout", str(GUEST_SECONDS * patience), "--patience", str(patience),
                  "--memory", "2G", "--log", log, "--modules", "vgem", "--qemu-args", " ".join(qemu),
                  "--vcpu-threads", "single" if args.steady else "multi"] + device +
                 shlex.split(args.guest_args) + ["--", "run-igt"])
@@ -169,10 +192,16 @@ class Worker(threading.Thread):
     def boot(self, units):
         """Run the units in one guest; return those that are to run in another."""
         log = os.path.join(self.folder, "kernel.log")
+        # Until it is the new guest's it would be read as such.
+        if os.path.exists(log):
+            os.unlink(log)
+        self.log, self.running = guest.Follow(log), ""
         blocks, left, again = output.Blocks(), list(units), []
         with open(os.path.join(self.folder, "guest.err"), "w", encoding="utf-8") as err:
+            # Ctrl-C is for this program: who ends by it alone would look like one that hung.
             self.process = subprocess.Popen(self.command(log), stdout=subprocess.PIPE, stderr=err,
-                                            stdin=subprocess.PIPE, text=True, errors="replace")
+                                            stdin=subprocess.PIPE, text=True, errors="replace",
+                                            start_new_session=True)
             if self.stopped:
                 self.process.terminate()
             self.tell(units)
@@ -183,8 +212,9 @@ class Worker(threading.Thread):
                 elif blocks.running and output.LINE.match(line):
                     self.tell_early(left[0].early(blocks.text()), blocks.text())
             code = self.process.wait()
-        if self.stopped:
-            self.read_kernel_log(log)
+        if self.stopped or code < 0 or code in ENDED:
+            self.read_kernel_log()
+            self.problem = "" if self.stopped else "somebody has ended the guest"
             return []
         if code == EXIT_SETUP or (len(left) == len(units) and not blocks.running):
             with open(err.name, encoding="utf-8") as f:
@@ -192,7 +222,7 @@ class Worker(threading.Thread):
             return []
         if blocks.running:
             again += self.take(left.pop(0), blocks.text(), None, 0)
-        self.read_kernel_log(log)
+        self.read_kernel_log()
         return left + again
 
     def take(self, unit, text, code, milliseconds):
@@ -208,22 +238,22 @@ class Worker(threading.Thread):
                 took = output.seconds(test.partition("@")[2], text)
                 self.results.add(test, self.kernel, said, words, seconds if took is None else took)
                 self.told.add(test)
+                self.read_kernel_log()
 
-    def read_kernel_log(self, log):
-        """Each problem belongs to the test that ran."""
-        running = ""
-        for line, problem in guest_problems(log):
-            running = output.started(line) or running
-            if problem and running:
-                self.results.kernel(running, line)
-
-
-def guest_problems(log):
-    """(line, whether it reports a problem) of a kernel log, as scripts/guest sees it."""
-    guest = initramfs.load_program(GUEST)
-    lines = guest.read_log(log)
-    found = set(guest.find_problems(lines, []))
-    return [(line, n in found) for n, line in enumerate(lines)]
+    def read_kernel_log(self):
+        """Each problem that is new belongs to the test that ran."""
+        lines = self.log.lines()
+        found = set(guest.find_problems(lines, []))
+        for n, line in enumerate(lines):
+            name = output.started(line)
+            if name.partition("@")[0] == self.running:
+                # What the program's own start has provoked is its first subtest's.
+                self.complaints = [(name if test == self.running else test, said)
+                                   for test, said in self.complaints]
+            self.running = name or self.running
+            if n in found and self.running:
+                self.complaints.append((self.running, line))
+        self.complaints = self.results.kernel(self.complaints)
 
 
 def share_out(units):
@@ -242,9 +272,9 @@ def run_on(kernel, args, tests, results, archive):
     for units in share_out(output.units(tests, UNIT)):
         chunks.put(units)
     workers = [Worker(n, args, kernel, chunks, results, archive) for n in range(args.guests)]
-    for worker in workers:
-        worker.start()
     try:
+        for worker in workers:
+            worker.start()
         for worker in workers:
             worker.join()
     finally:
@@ -253,7 +283,9 @@ def run_on(kernel, args, tests, results, archive):
             worker.stopped = True
             if worker.process and worker.process.poll() is None:
                 worker.process.terminate()
-            worker.join()
+        for worker in workers:
+            if worker.is_alive():
+                worker.join()
         results.write()
     return [w.problem for w in workers if w.problem]
 
@@ -277,6 +309,9 @@ def run(args, tests, found):
 def main():
     args = parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # The guests have sessions of their own: nobody else tells them that the terminal is gone.
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     found = build.programs(args.igt_dir)
     if not found:
         sys.stderr.write("error: there is no built test of IGT below %s\n  what to do: give meson's build"

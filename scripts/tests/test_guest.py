@@ -55,6 +55,14 @@ class Watching(unittest.TestCase):
         self.assertIsNone(self.watch.overdue())
         self.assertEqual(self.watch.running, "")
 
+    def test_patience(self):
+        left = []
+        for patience in (1, 20):
+            watch = guest.Watch(self.console, self.device, patience)
+            watch._limit("test", "5", "x")  # pylint: disable=protected-access
+            left.append(watch.limits["test"][0] - guest.TEST_GRACE)
+        self.assertGreaterEqual(left[1] - left[0], 19 * 5)
+
     def test_a_boot_that_does_not_end(self):
         self.watch.boot("stock")
         self.assertIsNone(self.watch.overdue())

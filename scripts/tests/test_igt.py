@@ -42,7 +42,7 @@ def load_script():
     return check
 
 
-class Kept(unittest.TestCase):
+class Rig(unittest.TestCase):
     def setUp(self):
         self.check = load_script()
         self.folder = tempfile.TemporaryDirectory()
@@ -54,23 +54,30 @@ class Kept(unittest.TestCase):
     def results(self, resume=False):
         return self.check.Results(self.folder.name, resume)
 
-    def worker(self, results, lines, units, stop=False):
-        """A guest that says these lines, and is stopped then or ends."""
-        args = unittest.mock.Mock(output=self.folder.name)
-        worker = self.check.Worker(0, args, "stock", None, results, "")
+    def new_worker(self, results):
+        return self.check.Worker(0, unittest.mock.Mock(output=self.folder.name), "stock", None, results, "")
+
+    def worker(self, results, lines, units, stop=False, code=0, worker=None):
+        """A guest that says these lines, those with a time stamp in its kernel's log, and is stopped then or ends."""
+        worker = worker or self.new_worker(results)
 
         def said():
-            yield from lines
+            for line in lines:
+                if line.startswith("[ "):
+                    with open(os.path.join(worker.folder, "kernel.log"), "a", encoding="utf-8") as f:
+                        f.write(line)
+                else:
+                    yield line
             worker.stopped = stop
         process = unittest.mock.Mock(stdout=said())
-        process.wait.return_value = 0
+        process.wait.return_value = code
         worker.command = lambda log: []
         worker.tell = lambda units: None
-        with open(os.path.join(worker.folder, "kernel.log"), "w", encoding="utf-8"):
-            pass
         with unittest.mock.patch.object(self.check.subprocess, "Popen", return_value=process):
             return worker.boot(units)
 
+
+class Kept(Rig):
     def test_each_result_at_once(self):
         lines = ["#@igt begin\n", HEAD, "Subtest a: SUCCESS (2.5s)\n"]
         seen = []
@@ -99,8 +106,7 @@ class Kept(unittest.TestCase):
         results = self.results()
         for name, said in (("a", "pass"), ("b", "fail"), ("c", "skip"), ("d", "pass")):
             results.add("p@" + name, "stock", said, "", 1)
-        results.kernel("p@d", "WARNING: d")
-        results.write()
+        results.kernel([("p@d", "WARNING: d")])
         results = self.results(True)
         results.forget_bad(["p@a", "p@c", "p@d"])
         self.assertEqual(list(results.entries), ["p@a", "p@b", "p@c"])
@@ -108,13 +114,131 @@ class Kept(unittest.TestCase):
     def test_what_another_kernel_has_said(self):
         results = self.results()
         results.add("syncobj@a", "stock", "skip", NEEDS, 1)
-        results.kernel("syncobj@a", "WARNING: on stock")
+        results.kernel([("syncobj@a", "WARNING: on stock")])
         results.add("syncobj@a", "debug", "pass", "", 1)
-        results.kernel("syncobj@a", "WARNING: on debug")
+        results.kernel([("syncobj@a", "WARNING: on debug")])
         entry = results.entries["syncobj@a"]
         self.assertEqual((entry["on"], entry["result"]), ("debug", "pass"))
         self.assertEqual(entry["kernel"], ["WARNING: on stock", "WARNING: on debug"])
         self.assertTrue(summary.failed([entry]))
+
+    STARTED = "[ 1.0] [IGT] p: starting subtest %s\n"
+    WARNING = "[ 2.0] WARNING: CPU: 0 PID: 1 at x.c:%d f+0x0\n"
+
+    def complaints(self):
+        """What a run that goes on from the file knows."""
+        return {test: len(e["kernel"]) for test, e in self.results(True).entries.items()}
+
+    def test_who_is_killed_keeps_what_the_kernel_has_said(self):
+        results = self.results()
+        lines = ["#@igt begin\n", self.STARTED % "a", self.WARNING % 1, "Subtest a: SUCCESS (2.5s)\n",
+                 self.STARTED % "b", self.WARNING % 2, self.WARNING % 3]
+
+        def said():
+            yield from lines
+            seen.append(self.complaints())
+            yield "Subtest b: SUCCESS (1.0s)\n"
+            seen.append(self.complaints())
+        seen = []
+        self.worker(results, said(), output.units(["p@a", "p@b", "p@c"], 3), True)
+        self.assertEqual(seen, [{"p@a": 1}, {"p@a": 1, "p@b": 2}])
+
+    def test_what_comes_behind_the_result(self):
+        self.worker(self.results(), ["#@igt begin\n", self.STARTED % "a", "Subtest a: SUCCESS (2.5s)\n",
+                                     "#@igt end 0 1\n", self.WARNING % 1], output.units(["p@a"], 1))
+        self.assertEqual(self.complaints(), {"p@a": 1})
+
+    def test_who_takes_the_guest_along_and_passes_alone(self):
+        results = self.results()
+        worker = self.new_worker(results)
+        left = self.worker(results, ["#@igt begin\n", self.STARTED % "a", self.WARNING % 1],
+                           output.units(["p@a", "p@b"], 2), worker=worker)
+        self.worker(results, ["#@igt begin\n", self.STARTED % "a", "Subtest a: SUCCESS (2.5s)\n", "#@igt end 0 1\n"],
+                    left[:1], worker=worker)
+        self.assertEqual(self.complaints(), {"p@a": 1})
+
+    def test_before_the_first_subtest(self):
+        self.worker(self.results(), ["#@igt begin\n", "[ 0.1] [IGT] p: executing\n", self.WARNING % 1, self.STARTED % "a",
+                                     "Subtest a: SUCCESS (2.5s)\n", self.STARTED % "b", "Subtest b: SUCCESS (2.5s)\n",
+                                     "#@igt end 0 1\n"], output.units(["p@a", "p@b"], 2))
+        self.assertEqual(self.complaints(), {"p@a": 1, "p@b": 0})
+
+    def test_the_last_guests_log_is_none_of_the_next_ones(self):
+        results = self.results()
+        worker = self.new_worker(results)
+        self.worker(results, ["#@igt begin\n", self.STARTED % "a", self.WARNING % 1, "Subtest a: SUCCESS (2.5s)\n",
+                              "#@igt end 0 1\n"], output.units(["p@a"], 1), worker=worker)
+        self.worker(results, [], output.units(["p@b"], 1), True, worker=worker)
+        self.assertEqual(self.complaints(), {"p@a": 1})
+
+    def test_the_file_is_there_at_any_time(self):
+        results = self.results()
+        for test in ("p@a", "p@b"):
+            results.add(test, "stock", "pass", "", 1)
+        with unittest.mock.patch.object(self.check.json, "dumps", side_effect=["{}", KeyboardInterrupt]):
+            self.assertRaises(KeyboardInterrupt, results.write)
+        self.assertEqual(list(self.results(True).entries), ["p@a", "p@b"])
+
+
+class Ending(Rig):
+    """Who ends a run has not found a hang."""
+
+    def test_all_are_told_before_one_is_waited_for(self):
+        workers = []
+
+        class Worker:
+            def __init__(self, *_args):
+                self.stopped, self.problem, self.process, self.joined = False, "", unittest.mock.Mock(), False
+                self.process.poll.return_value = None
+                workers.append(self)
+
+            def start(self):
+                pass
+
+            def is_alive(self):
+                return not self.joined
+
+            def join(self):
+                if not any(w.stopped for w in workers):
+                    raise KeyboardInterrupt
+                seen.append([w.stopped and w.process.terminate.call_count for w in workers])
+                self.joined = True
+        seen = []
+        args = unittest.mock.Mock(guests=3)
+        with unittest.mock.patch.object(self.check, "Worker", Worker):
+            self.assertRaises(KeyboardInterrupt, self.check.run_on, "stock", args, ["p@a"], self.results(), "")
+        self.assertEqual(seen, [[1, 1, 1]] * 3)
+
+    def test_the_terminal_reaches_no_guest(self):
+        worker = self.new_worker(self.results())
+        worker.args.limit = 1
+        worker.command = lambda log: ["sh", "-c", "cat >/dev/null; echo '#@igt begin'; "
+                                      "cut -d' ' -f1,6 /proc/$$/stat; echo '#@igt end 1 0'"]
+        said = []
+        worker.results.add = lambda *args: said.append(args[3])
+        worker.boot(output.units(["p@a"], 1))
+        worker.process.stdout.close()
+        process, session = said[0].split()
+        self.assertEqual(session, process)
+
+    def test_a_guest_that_somebody_ended(self):
+        for code in (130, 143, -9):
+            results = self.results()
+            worker = self.new_worker(results)
+            left = self.worker(results, ["#@igt begin\n", "Starting subtest: a\n"], output.units(["p@a", "p@b"], 1),
+                               code=code, worker=worker)
+            self.assertEqual((results.entries, left), ({}, []))
+            self.assertIn("ended", worker.problem)
+
+    def test_steady_is_patient(self):
+        def option(steady, name):
+            worker = self.new_worker(None)
+            worker.args = unittest.mock.Mock(steady=steady, device="none", qemu_args="", guest_args="")
+            command = worker.command("log")
+            return float(command[command.index(name) + 1])
+        self.assertEqual(option(False, "--patience"), 1)
+        self.assertGreaterEqual(option(True, "--patience"), 10)
+        self.assertGreaterEqual(option(True, "--timeout"), 10 * option(False, "--timeout"))
 
 
 class Words(unittest.TestCase):
