@@ -4,8 +4,6 @@
  * the device 100 ms (test-page-others.args). B, on the other render engine, has no object and
  * no range in common with A, and is done before A's jobs are.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -201,20 +199,6 @@ static void taken_while_in_use(void)
 
 #define IN_RING 16 /* of one client, as long as they do not move much */
 
-/* jobs that the paging engine has been given */
-static uint32_t in_ring(void)
-{
-	char *text = tsr_debugfs_read("rings"), *line;
-	uint32_t queued;
-
-	line = strstr(text, "paging");
-	require(line);
-	line = strstr(line, "queued ");
-	require(line && sscanf(line, "queued %u", &queued) == 1);
-	free(text);
-	return queued;
-}
-
 static void use_new(struct tsr_device *dev, uint32_t ctx)
 {
 	struct tsr_bo bo = tsr_bo_new(dev, KiB(16), tsr_bit(tsr_seg_hidden(dev)), 0);
@@ -231,25 +215,49 @@ static void uses_one(struct tsr_client *client)
 	pause();
 }
 
+/* Each client's jobs have numbers of their own. */
+static void check_given(const struct tsr_trace *trace, uint32_t engine)
+{
+	uint64_t first = 0, last = 0;
+	uint32_t given = 0;
+
+	tsr_trace_for_each(trace, "job_run", ev)
+	{
+		uint64_t seqno = tsr_event_u64(ev, "seqno");
+
+		require_eq(tsr_event_u64(ev, "engine"), engine);
+		first = given ? first : seqno;
+		last = seqno > last ? seqno : last;
+		given++;
+	}
+	/* A's are the first and those behind it; B has not had so many */
+	require_eq(last - first + 1, IN_RING);
+	require(given > IN_RING);
+}
+
 /* What one client has queued leaves room in the ring: another's is there beside it. */
 static void ring_is_not_full(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_client b = { 0 };
+	struct tsr_trace trace;
 
 	tsr_job_timeout("300000");
+	tsr_trace_start("job_run", NULL);
 	tsr_engine_hang_next(dev.paging);
 	use_new(&dev, ctx);
 	tsr_wait_for(tsr_engine_hangs());
 	for (uint32_t i = 0; i < IN_RING + 8; i++)
 		use_new(&dev, ctx);
-	tsr_wait_for(in_ring() >= IN_RING);
+	tsr_wait_for(tsr_trace_so_far("job_run") >= IN_RING);
 	tsr_client_start(&b, uses_one, 0);
 	tsr_wait_for(b.state->ready);
 	/* which came behind all of A's */
-	tsr_wait_for(in_ring() > IN_RING);
-	require_eq(in_ring(), IN_RING + 1);
+	tsr_wait_for(tsr_trace_so_far("job_run") > IN_RING);
+	trace = tsr_trace_stop();
+	check_given(&trace, dev.paging);
+	tsr_trace_free(&trace);
 	tsr_engine_let_go();
 	tsr_client_kill(&b);
 	tsr_close(&dev);
