@@ -103,6 +103,18 @@ bool tsr_waits(pid_t tid)
 	return tsr_task_state(tid) == 'D' || tsr_sleeps(tid);
 }
 
+bool tsr_is_in(pid_t tid, const char *function)
+{
+	char path[64], *stack;
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
+	stack = tsr_read_file(path);
+	found = stack && strstr(stack, function);
+	free(stack);
+	return found;
+}
+
 const char *tsr_debugfs(void)
 {
 	static char path[256];

@@ -254,6 +254,7 @@ int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 char tsr_task_state(pid_t tid); /* its letter in /proc, 0 if it is gone */
 bool tsr_sleeps(pid_t tid); /* a signal would wake it */
 bool tsr_waits(pid_t tid); /* whether or not one would */
+bool tsr_is_in(pid_t tid, const char *function); /* one of the kernel */
 /* a load raises SIGBUS; in one thread at a time */
 bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
