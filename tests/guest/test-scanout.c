@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What is shown stays where it is; and what that keeps others from. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "foreign.h"
@@ -170,6 +171,59 @@ static void lists_give_way(void)
 	tsr_kms_close(&kms);
 }
 
+struct picture {
+	struct tsr_kms *kms;
+	struct tsr_atomic req;
+};
+
+static void light_behind(void *arg)
+{
+	struct picture *picture = arg;
+
+	tsr_stuck_last_call();
+	tsr_commit(picture->kms, &picture->req);
+}
+
+/* it waits a moment for what is being destroyed, and no longer */
+static void waits_for_a_moment(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	uint32_t ctx = tsr_context_new(&kms.dev, 0);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct tsr_head *head = &kms.heads[0];
+	struct picture picture = { .kms = &kms };
+	struct drm_mode_modeinfo mode;
+	struct tsr_stuck stuck;
+	struct tsr_bo all;
+	char *usual;
+
+	/* the console's picture can go from now on */
+	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
+	tsr_dark(&kms, head);
+	tsr_add_mode(&kms, &picture.req, head, &mode);
+	tsr_add_show(&kms, &picture.req, head->crtc, head->planes[TSR_PRIMARY], &show);
+	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&kms.dev, seg->id).used));
+	all = tsr_bo_new(&kms.dev, seg->size, tsr_bit(seg), 0);
+	tsr_gpu_touch(&kms.dev, ctx, &all);
+	tsr_knob_restore("passing_ms");
+	usual = tsr_debugfs_read("passing_ms");
+	require_eq(atoi(usual), 1000);
+	free(usual);
+	stuck = tsr_stuck_start(&kms.dev, ctx);
+	require_ok(__tsr_submit_use(&kms.dev, ctx, &all, true));
+	require_ok(__tsr_bo_close(kms.dev.fd, all.handle));
+	tsr_knob("passing_ms", "100");
+	require_err(__tsr_commit(kms.dev.fd, &picture.req, DRM_MODE_ATOMIC_ALLOW_MODESET), -ENOSPC);
+	tsr_knob("passing_ms", TSR_FOR_GOOD);
+	require(!tsr_stuck_during(light_behind, &picture));
+	tsr_stuck_end(&stuck);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	tsr_dark(&kms, head);
+	tsr_kms_close(&kms);
+}
+
 #define PICTURES 12 /* that memory has no room for at once */
 
 /* what had to make room first has, when it is shown no more, nothing that counts as shown */
@@ -261,6 +315,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown stays where it is", it_stays, 0, 0 },
 	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
 	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
+	{ "a picture waits for a moment", waits_for_a_moment, 0, 0 },
 	{ "pictures that make room", room_is_made_again, 0, 0 },
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
