@@ -3,6 +3,7 @@
  * The harness tells what the device has counted (tests/lib/referee.c), and clears up behind tests. Each test runs the
  * harness once more, on tests that do something wrong on purpose, and reads what it says.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -179,6 +180,27 @@ static void nothing_hangs_afterwards(void)
 	tsr_close(&dev);
 }
 
+static void garble_knobs(void)
+{
+	int fd = open(TSR_KNOBS, O_WRONLY | O_CLOEXEC);
+	char bytes[64];
+
+	require(fd >= 0);
+	memset(bytes, 0xff, sizeof(bytes));
+	require(write(fd, bytes, sizeof(bytes)) == sizeof(bytes));
+	close(fd);
+}
+
+/* of a file that says nothing of knobs none are turned back */
+static void garbled_knobs_are_left(void)
+{
+	int code;
+	char *text = told(garble_knobs, 0, &code);
+
+	require_msg(!code, "%s", text);
+	free(text);
+}
+
 static const struct tap_test tests[] = {
 	{ "an unexpected error of the device fails a test", unexpected_error_fails, 0, 0 },
 	{ "an error of another type than expected fails", other_type_than_expected_fails, 0, 0 },
@@ -186,6 +208,7 @@ static const struct tap_test tests[] = {
 	{ "a test that crashes tells its errors", crash_is_told_with_its_errors, 0, 0 },
 	{ "an error is the fault of its own test", next_test_is_not_to_blame, 0, 0 },
 	{ "an engine hangs no longer than its test", nothing_hangs_afterwards, 0, 0 },
+	{ "knobs of another program", garbled_knobs_are_left, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

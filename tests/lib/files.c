@@ -151,9 +151,6 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
-/* here, so that the next program turns them back if this one is killed */
-#define KNOBS "/run/tessera-knobs"
-
 /* knobs that a test has turned, and what they were; its parent turns them back, however it ends */
 static struct knobs {
 	uint32_t num;
@@ -164,9 +161,9 @@ static struct knobs {
 
 static void map_knobs(void)
 {
-	int fd = open(KNOBS, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(TSR_KNOBS, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	require_msg(fd >= 0, "%s: %s", KNOBS, strerror(errno));
+	require_msg(fd >= 0, "%s: %s", TSR_KNOBS, strerror(errno));
 	require(!ftruncate(fd, sizeof(*knobs)));
 	knobs = mmap(NULL, sizeof(*knobs), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	require(knobs != MAP_FAILED);
@@ -187,8 +184,22 @@ static void turn_back(uint32_t i)
 	globfree(&found);
 }
 
+/* a program that keeps them otherwise may have left the file */
+static bool knobs_are_sound(void)
+{
+	if (knobs->num > ARRAY_SIZE(knobs->list))
+		return false;
+	for (uint32_t i = 0; i < knobs->num; i++)
+		if (!memchr(knobs->list[i].name, 0, sizeof(knobs->list[i].name)) ||
+		    !memchr(knobs->list[i].before, 0, sizeof(knobs->list[i].before)))
+			return false;
+	return true;
+}
+
 void tsr_knobs_end(void)
 {
+	if (!knobs_are_sound())
+		knobs->num = 0;
 	for (uint32_t i = 0; i < knobs->num; i++)
 		turn_back(i);
 	knobs->num = 0;

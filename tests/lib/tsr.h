@@ -260,6 +260,8 @@ bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
 char *tsr_debugfs_read(const char *name);
 int tsr_debugfs_write(const char *name, const char *text);
+/* knobs that are turned: a file, so that the next program turns them back if this one is killed */
+#define TSR_KNOBS "/run/tessera-knobs"
 /* a knob of debugfs, until the test ends or turns it back */
 void tsr_knob(const char *name, const char *value);
 void tsr_knob_restore(const char *name);
