@@ -155,12 +155,22 @@ class Worker(threading.Thread):
         self.args, self.kernel, self.chunks, self.results = args, kernel, chunks, results
         self.folder = os.path.join(args.output, "guest-%d" % number)
         self.archive, self.problem, self.process = archive, "", None
-        self.told, self.stopped = set(), False
+        self.told, self.stopped, self.ended = set(), False, threading.Event()
         # The kernel's, the test that it says to run, and what it has complained of during tests without a result.
         self.log, self.running, self.complaints = None, "", []
         os.makedirs(self.folder, exist_ok=True)
 
+    def join(self, timeout=None):
+        """Python 3.11's, when it is interrupted, takes the thread for one that has ended."""
+        self.ended.wait(timeout)
+
     def run(self):
+        try:
+            self.boot_all()
+        finally:
+            self.ended.set()
+
+    def boot_all(self):
         while not self.problem and not self.stopped:
             try:
                 units = self.chunks.get_nowait()
