@@ -35,6 +35,7 @@
 
 #include "cpu/access.h"
 #include "cpu/dmabuf.h"
+#include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "tessera_assert.h"
@@ -81,6 +82,7 @@ static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *atta
 	lending->attach = attach;
 	attach->priv = lending;
 	list_add(&lending->node, &bo->lendings);
+	tessera_backing_clear_new(bo);
 	tessera_bo_exit(bo, idx);
 
 	return 0;

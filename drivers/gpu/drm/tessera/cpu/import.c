@@ -26,13 +26,16 @@
  */
 
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
 #include <drm/drm_device.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -55,6 +58,8 @@
 
 /* As long as a client may be left without an answer; a signal ends it, too. */
 #define IMPORT_TIMEOUT_MS	2000
+/* Of a device that is unplugged, until its engines have stopped. */
+#define UNPLUG_TIMEOUT_MS	1000
 
 static int import_when_ready(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
 			     int fd, u32 *handle)
@@ -147,21 +152,48 @@ static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma
 }
 
 /*
- * The exporter is going to move its pages, and takes no no: what there is no memory for is tried until there is. It is
- * a few small allocations.
+ * The device is gone, but its engines may not have stopped, and jobs of VMs do not show in the
+ * reservation. Nothing else is to be done for their end than to wait; but who unplugs the device may
+ * be waiting for somebody who wants this reservation, so not for ever.
+ */
+static void import_wait_users(struct tessera_bo *bo)
+{
+	long left = msecs_to_jiffies(UNPLUG_TIMEOUT_MS);
+	struct dma_fence *fence;
+
+	while (left > 0 && (fence = tessera_bo_device(bo)->vm_ops->users(bo))) {
+		left = dma_fence_wait_timeout(fence, false, left);
+		dma_fence_put(fence);
+	}
+}
+
+/*
+ * The exporter is going to move its pages, and cannot be refused. That wants a few small allocations, and
+ * the exporter may be giving back memory: so they are nobody's, from the reserves, and tried until
+ * they are had.
  */
 static void import_moved(struct dma_buf_attachment *attach)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(attach->importer_priv);
-	int ret;
+	struct drm_device *drm = bo->tbo.base.dev;
+	unsigned int flags;
+	bool there;
+	int ret, idx;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 	/* Nobody has looked at them since, or ever will. */
 	if (!bo->tbo.sg)
 		return;
+	there = drm_dev_enter(drm, &idx);
+	if (!there)
+		import_wait_users(bo);
+	flags = memalloc_noreclaim_save();
 	while ((ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
 		schedule_timeout_uninterruptible(1);
-	if (drm_WARN_ON(bo->tbo.base.dev, ret))
+	memalloc_noreclaim_restore(flags);
+	if (there)
+		drm_dev_exit(idx);
+	if (drm_WARN_ON(drm, ret))
 		atomic_set(&bo->lost, 1);
 	tessera_backing_lose(bo);
 }

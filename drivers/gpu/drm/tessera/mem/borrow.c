@@ -72,6 +72,20 @@ static void give_back_same(struct ttm_buffer_object *tbo, struct tessera_borrow 
 			unmap(tbo, map);
 }
 
+/* Others' would be taken for this device's: that it is gone, has no room, or is to be asked again. */
+static int exporter_error(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+	case -EBUSY:
+	case -EINTR:
+	case -ERESTARTSYS:
+		return error;
+	default:
+		return -EIO;
+	}
+}
+
 /**
  * tessera_borrow_map() - have an object's pages
  * @tbo: an import, reservation held, without any
@@ -80,7 +94,8 @@ static void give_back_same(struct ttm_buffer_object *tbo, struct tessera_borrow 
  * The exporter may move its object for that: it is where it was mapped behind the moves that show in the
  * reservation (DMA_RESV_USAGE_KERNEL) then. The fence slots that were reserved there may be taken.
  *
- * Return: 0; -EIO if the exporter is gone; -EBUSY if it cannot part with them now; or another error of its.
+ * Return: 0; -EBUSY if the exporter cannot part with them now; -ENOMEM, -EINTR, -ERESTARTSYS;
+ * -ENODEV if this device is gone; -EIO if the exporter is, or has another error.
  */
 int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
@@ -102,8 +117,7 @@ int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *bor
 		int ret = PTR_ERR(map->sgt);
 
 		kfree(map);
-		/* It is not our device that is gone. */
-		return ret == -ENODEV ? -EIO : ret;
+		return exporter_error(ret);
 	}
 	list_add(&map->node, &borrow->maps);
 	tbo->sg = map->sgt;
@@ -133,18 +147,24 @@ void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *
 void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow)
 {
 	struct drm_gem_object *gem = &tbo->base;
-	struct sg_table *sgt = tbo->sg;
+	struct dma_buf_attachment *attach = gem->import_attach;
+	struct dma_buf *dmabuf;
 
-	if (!gem->import_attach)
+	if (!attach)
 		return;
-	if (gem->import_attach->importer_ops) {
-		dma_resv_lock(gem->resv, NULL);
+	if (!attach->importer_ops) {
+		drm_prime_gem_destroy(gem, tbo->sg);
+		gem->import_attach = NULL;
 		tbo->sg = NULL;
-		give_back(tbo, borrow);
-		dma_resv_unlock(gem->resv);
-		sgt = NULL;
+		return;
 	}
-	drm_prime_gem_destroy(gem, sgt);
-	gem->import_attach = NULL;
+	dma_resv_lock(gem->resv, NULL);
 	tbo->sg = NULL;
+	give_back(tbo, borrow);
+	/* Nobody maps it again. */
+	gem->import_attach = NULL;
+	dma_resv_unlock(gem->resv);
+	dmabuf = attach->dmabuf;
+	dma_buf_detach(dmabuf, attach);
+	dma_buf_put(dmabuf);
 }

@@ -389,8 +389,12 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 		return;
 	}
 
-	/* Pages allocated later are written by an eviction before anybody reads them. */
-	bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
+	/*
+	 * Pages allocated later are written by an eviction before anybody reads them. Only those
+	 * who have borrowed them do not ask how it went.
+	 */
+	if (list_empty(&bo->lendings))
+		bo->tbo.ttm->page_flags &= ~TTM_TT_FLAG_ZERO_ALLOC;
 	move_finish_pipelined(move, fence, new_mem);
 	/* Jobs of a VM that maps it do not say that they write it. */
 	bo->copy_valid = had_pages && !tessera_bo_is_in_vm(bo) &&

@@ -24,6 +24,7 @@
 #include "mem/compact.h"
 #include "mem/move.h"
 #include "mem/residency.h"
+#include "mem/ttm.h"
 #include "mem/victims.h"
 #include "segments/account.h"
 #include "segments/manager.h"
@@ -317,6 +318,38 @@ static int to_pages(struct tessera_bo *bo, bool interruptible)
 }
 
 /**
+ * tessera_residency_asks_others() - ask whether moving an object makes another device move it, too
+ * @bo: the object, reservation held
+ *
+ * Return: true if who moves it may come behind fences of that device that do not show yet.
+ */
+bool tessera_residency_asks_others(struct tessera_bo *bo)
+{
+	return bo->lent || (bo->dmabuf && !bo->tbo.sg);
+}
+
+/**
+ * tessera_residency_recall() - have others use an object's pages no more
+ * @bo: the object, reservation not held
+ *
+ * When they have done so shows in the reservation then.
+ *
+ * Return: 0, -ENODEV or -EINTR.
+ */
+int tessera_residency_recall(struct tessera_bo *bo)
+{
+	int ret, idx;
+
+	ret = tessera_bo_enter(bo, &idx);
+	if (ret)
+		return ret;
+	tessera_ttm_recall(bo);
+	tessera_bo_exit(bo, idx);
+
+	return 0;
+}
+
+/**
  * tessera_residency_pin() - let others use an object's pages
  * @bo: the object, reservation held
  *
@@ -365,7 +398,6 @@ int tessera_residency_lend(struct tessera_bo *bo)
 
 	if (ret)
 		return ret;
-	tessera_backing_clear_new(bo);
 	if (drm_dev_enter(bo->tbo.base.dev, &idx)) {
 		ret = to_pages(bo, false) ?: (atomic_read(&bo->lost) ? -EIO : 0);
 		drm_dev_exit(idx);

@@ -62,8 +62,13 @@ static void tessera_ttm_evict_flags(struct ttm_buffer_object *tbo,
 	placement->placement = &system;
 }
 
-/* The pages are going to be others: who has borrowed them uses them no more when the fences that it adds signal. */
-static void recall(struct tessera_bo *bo)
+/**
+ * tessera_ttm_recall() - the pages are going to be others
+ * @bo: the object, reservation held
+ *
+ * Who has borrowed them uses them no more when the fences that it adds there signal.
+ */
+void tessera_ttm_recall(struct tessera_bo *bo)
 {
 	struct dma_buf_attachment *attach;
 	struct dma_buf *told = NULL;
@@ -84,13 +89,20 @@ static void recall(struct tessera_bo *bo)
 static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 					  const struct ttm_place *place)
 {
+	struct tessera_bo *bo = to_tessera_bo(tbo);
+
+	if (!tessera_bo_is_tessera(tbo))
+		return ttm_bo_eviction_valuable(tbo, place);
 	/* Of what was dropped there is nothing to swap. */
-	if (tessera_bo_is_tessera(tbo) &&
-	    (to_tessera_bo(tbo)->pins || to_tessera_bo(tbo)->offer.lost))
+	if (bo->pins || bo->offer.lost)
 		return false;
-	/* TTM waits until it is idle next. */
-	if (tessera_bo_is_tessera(tbo))
-		recall(to_tessera_bo(tbo));
+	/* TTM would wait for those who have borrowed it: it is idle when it is asked for again. */
+	if (bo->lent) {
+		if (!drm_dev_is_unplugged(tbo->base.dev) &&
+		    dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
+			tessera_ttm_recall(bo);
+		return false;
+	}
 
 	return ttm_bo_eviction_valuable(tbo, place);
 }
@@ -178,7 +190,7 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 		return -EBUSY;
 	if (tessera_segment_is_memory(tessera_segment_by_type(bdev_to_tessera(tbo->bdev),
 							      new_mem->mem_type)))
-		recall(to_tessera_bo(tbo));
+		tessera_ttm_recall(to_tessera_bo(tbo));
 	/* TTM has taken the CPU's mappings away. */
 	bdev_to_tessera(tbo->bdev)->window_ops->close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */

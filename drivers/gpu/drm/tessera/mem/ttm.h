@@ -8,6 +8,7 @@ struct ttm_device;
 
 int tessera_ttm_init(struct tessera_device *tdev);
 void tessera_ttm_lose_memory(struct tessera_device *tdev);
+void tessera_ttm_recall(struct tessera_bo *bo);
 int tessera_ttm_leave_aperture(struct tessera_bo *bo);
 int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids);
 

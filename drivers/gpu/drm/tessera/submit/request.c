@@ -19,6 +19,7 @@
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/instance.h"
+#include "mem/residency.h"
 #include "mem/user.h"
 #include "pure/validate.h"
 #include "submit/context.h"
@@ -29,8 +30,12 @@
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 
-/* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
+/*
+ * In &tessera_patch_alloc.flags, which leave them alone: is in &tessera_request.uses; others are
+ * to be asked before it moves.
+ */
 #define ALLOC_USED	BIT(31)
+#define ALLOC_ASKS	BIT(30)
 
 static int request_get_alloc(struct tessera_request *req, struct drm_file *file, u32 index,
 			     const struct drm_tessera_submit_alloc *user)
@@ -331,21 +336,32 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 {
 	if (!req->bos[alloc] || !tessera_gate_there(req->tdev, req->ctx->engine->id))
 		return 0;
+	if (usage == DMA_RESV_USAGE_BOOKKEEP && tessera_residency_asks_others(req->bos[alloc])) {
+		req->allocs[alloc].flags |= ALLOC_ASKS;
+		return -EINPROGRESS;
+	}
 	req->foreign = tessera_foreign_find(req->bos[alloc], usage);
 
 	return req->foreign ? -EINPROGRESS : 0;
 }
 
-/* What another device has to move for us is to be seen before the gate. */
-static int request_fetch(struct tessera_request *req)
+/* What other devices have to do for us is to be seen before the gate. */
+static int request_ask_others(struct tessera_request *req)
 {
 	u32 i;
 	int ret = 0;
 
 	if (!tessera_gate_there(req->tdev, req->ctx->engine->id))
 		return 0;
-	for (i = 0; !ret && i < req->list.num_allocs; i++)
-		ret = req->bos[i] ? tessera_import_fetch(req->bos[i]) : 0;
+	for (i = 0; !ret && i < req->list.num_allocs; i++) {
+		if (req->bos[i])
+			ret = tessera_import_fetch(req->bos[i]);
+		if (!ret && (req->allocs[i].flags & ALLOC_ASKS))
+			ret = tessera_residency_recall(req->bos[i]);
+		req->allocs[i].flags &= ~ALLOC_ASKS;
+		if (!ret)
+			ret = tessera_request_pause(req, i);
+	}
 
 	return ret == -EINTR ? -ERESTARTSYS : ret;
 }
@@ -356,14 +372,14 @@ static int request_fetch(struct tessera_request *req)
  *
  * For the one that was found, and for those that can be seen now.
  *
- * Return: 0, -ENODEV, -EIO, -ENOMEM, -ERESTARTSYS, or an error of tessera_import_fetch().
+ * Return: 0, -ENODEV, -EIO, -ENOMEM, -ERESTARTSYS, or an error of tessera_borrow_map().
  */
 int tessera_request_wait_foreign(struct tessera_request *req)
 {
 	u32 i = 0;
 	int ret;
 
-	ret = request_fetch(req);
+	ret = request_ask_others(req);
 	if (ret)
 		return ret;
 	do {
