@@ -56,7 +56,7 @@ static void remove_others(void)
 
 	name_instance(kept->runner);
 	strcpy(kept_path, instance);
-	if (glob("/sys/kernel/tracing/instances/tessera-*", 0, NULL, &found))
+	if (glob("/sys/kernel/tracing/instances/tessera-[0-9]*", 0, NULL, &found))
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		if (strcmp(found.gl_pathv[i], kept_path))
