@@ -125,12 +125,17 @@ static void tessera_dmabuf_detach(struct dma_buf *dmabuf, struct dma_buf_attachm
 	kfree(lending);
 }
 
-/* The core's, for static importers, and where nobody is told of moves. The reservation is held. */
+/*
+ * The core's, for dynamic importers where nobody is told of moves, or that want to have the pages
+ * stay. For a static one attaching has done it. The reservation is held.
+ */
 static int tessera_dmabuf_pin(struct dma_buf_attachment *attach)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(attach->dmabuf->priv);
 	int ret, idx;
 
+	if (!attach->importer_ops)
+		return 0;
 	if (!drm_dev_enter(bo->tbo.base.dev, &idx))
 		return -ENODEV;
 	ret = tessera_residency_pin(bo);
@@ -141,7 +146,8 @@ static int tessera_dmabuf_pin(struct dma_buf_attachment *attach)
 
 static void tessera_dmabuf_unpin(struct dma_buf_attachment *attach)
 {
-	tessera_residency_unpin(gem_to_tessera_bo(attach->dmabuf->priv));
+	if (attach->importer_ops)
+		tessera_residency_unpin(gem_to_tessera_bo(attach->dmabuf->priv));
 }
 
 /* In pieces as long as the importer takes them. */
