@@ -223,6 +223,8 @@ void referee_begin(void)
 		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	collect(true);
 	ask_unbound();
+	/* names of tasks, which nobody wants, have the kernel patch its scheduler for each recording */
+	tsr_write_file(TRACING "/options/record-cmd", "0");
 	if (!mkdir(INSTANCE, 0700)) {
 		tsr_write_file(INSTANCE "/trace_clock", "global");
 		tsr_write_file(INSTANCE "/buffer_size_kb", "64");
