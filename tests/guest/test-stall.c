@@ -605,6 +605,7 @@ static void beside_four(uint32_t parts, uint32_t count)
 	struct tsr_client a;
 	struct tsr_small small;
 	uint32_t b, most, waited;
+	uint64_t until;
 
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_trace_start("split_part", NULL);
@@ -615,7 +616,10 @@ static void beside_four(uint32_t parts, uint32_t count)
 	tsr_client_start(&a, four_in_flight, parts);
 	tsr_client_wait_running(&a);
 	tsr_wait_for(a.state->begun >= QUEUES);
+	until = tsr_patience();
 	do {
+		tsr_client_check(&a);
+		require_msg(tap_now_ns() < until, "B never waited at the gate");
 		tsr_trace_start("split_part", "job_done", "gate_wait", "gate_pass", NULL);
 		for (uint32_t i = 0; i < count; i++)
 			tsr_small_run(&dev, &small);
