@@ -289,6 +289,14 @@ void tessera_scanout_unpin(struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
+static void end_drawing(struct tessera_device *tdev)
+{
+	/* Who does not see it counted any more sees that, and whoever waits wakes up. */
+	atomic_inc(&tdev->drops);
+	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
+	atomic_dec(&tdev->drawn);
+}
+
 /**
  * tessera_scanout_hold() - keep an object where it is for a mapping of the kernel
  * @bo: the object, reservation held, in a segment where it can be shown
@@ -300,19 +308,23 @@ void tessera_scanout_unpin(struct tessera_bo *bo)
 int tessera_scanout_hold(struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	int ret;
+	int ret = 0;
 
+	/* Before there is less room for others: see passes(). */
+	if (!bo->mapped)
+		atomic_inc(&tdev->drawn);
 	if (!tessera_bo_is_fixed(bo)) {
 		ret = tessera_fixed_book(tessera_manager_of(tdev, tessera_bo_segment(bo)->index),
 					 tessera_bo_bytes(bo));
-		if (ret)
-			return ret;
-		tessera_bo_fix(bo);
+		if (!ret)
+			tessera_bo_fix(bo);
 	}
-	if (!bo->mapped++)
-		atomic_inc(&tdev->drawn);
+	if (!ret)
+		bo->mapped++;
+	else if (!bo->mapped)
+		end_drawing(tdev);
 
-	return 0;
+	return ret;
 }
 
 /**
@@ -326,12 +338,8 @@ void tessera_scanout_drop(struct tessera_bo *bo)
 	dma_resv_assert_held(bo->tbo.base.resv);
 	bo->mapped--;
 	let_go(bo);
-	if (bo->mapped)
-		return;
-	/* Who does not see it counted any more sees that, and whoever waits wakes up. */
-	atomic_inc(&tdev->drops);
-	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
-	atomic_dec(&tdev->drawn);
+	if (!bo->mapped)
+		end_drawing(tdev);
 }
 
 /**
