@@ -53,6 +53,11 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 	if (!tessera_bo_has_view(bo))
 		return -EACCES;
 
+	/* What was in its place may not have left yet: nothing is shown before that. */
+	if (tessera_segment_is_memory(tessera_bo_segment(bo)) && !READ_ONCE(tdev->memory_lost) &&
+	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL))
+		return -EINPROGRESS;
+
 	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
 					     tessera_cpu_window_open(bo, first, count, raw);
 	if (ret == -ENOSPC)

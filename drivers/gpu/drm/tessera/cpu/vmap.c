@@ -34,15 +34,12 @@
 #define VMAP_TIMEOUT_MS		10000
 
 /*
- * What only the kernel draws into, and no file has a handle of, has moves of ours alone, which end.
- * And the console is told of no failure: it would take it for a bug.
+ * What only the kernel draws into has moves of ours alone, which end. And the console is told of no
+ * failure: it would take it for a bug.
  */
 static u32 timeout_ms(struct tessera_bo *bo)
 {
-	if (bo->redrawn && !bo->exported && !READ_ONCE(bo->tbo.base.handle_count))
-		return U32_MAX;
-
-	return VMAP_TIMEOUT_MS;
+	return bo->redrawn && !bo->exported ? U32_MAX : VMAP_TIMEOUT_MS;
 }
 
 static bool is_seen(struct tessera_bo *bo)
