@@ -4,10 +4,13 @@
  * kernel tells importers of moves. The kernel for debugging does, the distribution's does not: there it stays in
  * its pages.
  */
+#include <string.h>
 #include <unistd.h>
 
 #include "foreign.h"
 #include "held.h"
+#include "host.h"
+#include "inject.h"
 #include "kms.h"
 #include "memory.h"
 #include "pci.h"
@@ -83,12 +86,17 @@ static void there_is(struct pair *pair, uint32_t value)
 	require(!in_memory(pair));
 }
 
-static void here_is(struct pair *pair, uint32_t value)
+static void here_has(struct pair *pair, uint32_t value)
 {
 	uint32_t word;
 
 	tsr_gpu_read(&pair->a, pair->ctx_a, &pair->bo, WORDS - 1, 1, &word);
 	require_eq(word, value);
+}
+
+static void here_is(struct pair *pair, uint32_t value)
+{
+	here_has(pair, value);
 	require_eq(in_memory(pair), tap_slow());
 	/* and who has imported it has no place any more */
 	if (tap_slow())
@@ -271,6 +279,61 @@ static void importer_goes(void)
 	pair_close(&pair);
 }
 
+/* likewise in the midst of a VM's job, which the exporter's move waits for, and which does not show */
+static void importer_goes_with_vm(void)
+{
+	struct tsr_device b, a;
+	struct tsr_stuck_vm stuck;
+	struct pair pair;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	tsr_pci_begin();
+	b = tsr_pci_open();
+	a = tsr_pci_other(&b);
+	pair = pair_of(a, b);
+	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 2);
+	fill_later(&pair.a, pair.ctx_a, &pair.bo, 3);
+	require(in_memory(&pair));
+	require_err(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0), -EBUSY);
+	require(tsr_stuck_vm_runs(&stuck));
+	tsr_pci_unbind();
+	tsr_bo_wait(&pair.a, &pair.bo);
+	here_has(&pair, 3);
+	tsr_engine_let_go();
+	tsr_pci_bind();
+	pair_close(&pair);
+}
+
+/* the exporter goes when it has lent its pages: who has them has them, whatever becomes of him */
+static void exporter_goes_without(void)
+{
+	struct tsr_device a, b;
+	struct pair pair;
+	uint32_t word;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	pair = pair_of(a, b);
+	there_is(&pair, 1);
+	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 2);
+	tsr_pci_unbind();
+	for (uint32_t i = 0; i < 4; i++) {
+		tsr_swap_out_objects();
+		tsr_gpu_read(&pair.b, pair.ctx_b, &pair.there, WORDS - 1, 1, &word);
+		require_eq(word, 2 + i);
+		tsr_evict_all(&pair.b, pair.ctx_b, tsr_seg_gart(&pair.b));
+		require_eq(tsr_bo_info(&pair.b, &pair.there).segment, 0);
+		tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 3 + i);
+	}
+	require_ok(__tsr_bo_close(pair.b.fd, pair.there.handle));
+	pair_close(&pair);
+	tsr_pci_bind();
+}
+
 /* the exporter goes, and what only its memory had: the importer is told so, and goes on with all else */
 static void exporter_goes(void)
 {
@@ -397,6 +460,121 @@ static void beside_a_static_one(void)
 	pair_close(&pair);
 }
 
+/* ---- what fails --------------------------------------------------------------------------- */
+
+#define MOST_ALLOCATIONS 500
+
+/* the @nth allocation of the call fails, or copy; false: there were not as many */
+static bool fill_short_of_memory(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
+				 uint32_t value, unsigned int nth)
+{
+	struct drm_tessera_submit args;
+	struct tsr_cmd cmd;
+	bool failed;
+	int rc;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, value);
+	tsr_inject_set(nth);
+	rc = __tsr_submit(dev, ctx, &cmd, 0, 0, &args);
+	failed = tsr_inject_done();
+	require_msg(!rc || (failed && (rc == -ENOMEM || rc == -EFAULT)), "allocation %u: %s", nth,
+		    strerror(-rc));
+	if (rc)
+		tsr_submit_done(dev, ctx, &cmd);
+	else
+		tsr_bo_wait(dev, bo);
+	tsr_cmd_fini(&cmd);
+	return failed;
+}
+
+/* Whichever allocation fails, of either device's: the call does, or nothing. */
+static void out_of_memory(void)
+{
+	bool more = true, more_there = true;
+	struct pair pair;
+	unsigned int nth;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	tsr_inject_init();
+	pair = pair_open();
+	for (nth = 1; more || more_there; nth++) {
+		require(nth < MOST_ALLOCATIONS);
+		more_there = fill_short_of_memory(&pair.b, pair.ctx_b, &pair.there, 2 * nth, nth);
+		require(!in_memory(&pair));
+		more = fill_short_of_memory(&pair.a, pair.ctx_a, &pair.bo, 2 * nth + 1, nth);
+		require(in_memory(&pair));
+		require_eq(tsr_bo_info(&pair.b, &pair.there).segment, 0);
+		if (nth % 16 == 0)
+			there_is(&pair, 2 * nth + 1);
+	}
+	tap_note("%u allocations", nth);
+	there_is(&pair, 2 * nth - 1);
+	pair_close(&pair);
+}
+
+static struct tsr_bo shareable_and_cached(struct tsr_device *dev)
+{
+	return tsr_bo_new(dev, MiB(1), tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev)),
+			  DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+}
+
+/* free memory is not zero, in pieces as the next object will have them */
+static void soil_memory(struct tsr_device *dev)
+{
+	struct tsr_bo bos[32];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = shareable_and_cached(dev);
+		memset(tsr_bo_map(dev, &bos[i]), 0x5a, MiB(1));
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_bo_free(dev, &bos[i]);
+}
+
+/* a move to pages that are new fails, and he for whom it was does not see what was there before */
+static void move_fails(void)
+{
+	struct tsr_device a, b;
+	uint32_t ctx_a, ctx_b;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	a = tsr_open();
+	b = tsr_pci_other(&a);
+	ctx_a = tsr_context_new(&a, 0);
+	ctx_b = tsr_context_new(&b, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct tsr_bo bo = shareable_and_cached(&a), there = { .size = bo.size };
+		int dmabuf = tsr_export(&a, &bo);
+		uint32_t words[1024];
+
+		/* attached before it was brought to memory, or behind that */
+		if (i)
+			tsr_gpu_fill(&a, ctx_a, &bo, 1);
+		require_ok(__tsr_import(b.fd, dmabuf, &there.handle));
+		if (!i)
+			tsr_gpu_fill(&a, ctx_a, &bo, 1);
+		soil_memory(&a);
+		tsr_job_timeout_short();
+		tsr_engine_hang_next(a.paging);
+		for (uint32_t word = 0; word < WORDS; word += ARRAY_SIZE(words)) {
+			tsr_gpu_read(&b, ctx_b, &there, word, ARRAY_SIZE(words), words);
+			tsr_words_check(words, ARRAY_SIZE(words), 0);
+		}
+		require(tsr_engine_hangs());
+		tsr_job_timeout_restore();
+		/* only the exporter has lost it */
+		require_err(__tsr_submit_use(&a, ctx_a, &bo, false), -EIO);
+		tsr_gpu_fill(&b, ctx_b, &there, 4);
+		close(dmabuf);
+	}
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
 static const struct tap_test tests[] = {
 	{ "an object moves that another device has", idle, 0, 0 },
 	{ "an object moves that a VM of another device maps", idle_vm, 0, 0 },
@@ -405,7 +583,13 @@ static const struct tap_test tests[] = {
 	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
 	{ "an importer that is told of moves, and one that is not", beside_a_static_one, 0, 0 },
 	{ "what is shown is refused to who is attached", shown, 0, 0 },
+	{ "an allocation fails for an object that moves", out_of_memory, 0, 0 },
+	{ "a move to pages fails that another device wants", move_fails, 0, 0 },
+	/* these change which device is the first */
 	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
+	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
+	  TSR_NO_DEVICE, 0 },
+	{ "the exporter of lent pages goes", exporter_goes_without, TSR_NO_DEVICE, 0 },
 	{ "the exporter of a moving object goes", exporter_goes, TSR_NO_DEVICE, 60 },
 };
 

@@ -172,6 +172,38 @@ void tsr_stuck_end(struct tsr_stuck *stuck)
 	tsr_syncobj_free(stuck->dev, stuck->sync);
 }
 
+void tsr_stuck_vm_start(struct tsr_stuck_vm *stuck, struct tsr_device *dev, const struct tsr_bo *bo,
+			uint32_t value)
+{
+	struct tsr_vm *vm = &stuck->vm;
+	struct tsr_cmd cmd;
+
+	*vm = tsr_vm_open(dev);
+	tsr_vm_place(vm, bo);
+	tsr_vm_map(dev, vm->id, bo, 0, TSR_STUCK_AT, bo->size, 0);
+	/* page tables are written for the first one */
+	tsr_vm_fill(vm, TSR_STUCK_AT, bo->size, 0);
+	stuck->stuck = tsr_stuck_start(dev, vm->patched);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, TSR_STUCK_AT, bo->size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo->size / 4), value);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	require_ok(__tsr_submit_vm(dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0,
+				   stuck->stuck.sync));
+	tsr_cmd_fini(&cmd);
+}
+
+bool tsr_stuck_vm_runs(struct tsr_stuck_vm *stuck)
+{
+	return __tsr_syncobj_wait(stuck->vm.dev->fd, stuck->stuck.sync, 0, 0) == -ETIME;
+}
+
+void tsr_stuck_vm_end(struct tsr_stuck_vm *stuck)
+{
+	tsr_stuck_end(&stuck->stuck);
+	tsr_vm_close(&stuck->vm);
+}
+
 struct during {
 	void (*fn)(void *arg);
 	void *arg;

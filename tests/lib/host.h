@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "tsr.h"
+#include "vm.h"
 
 /* a property of the device, from outside */
 void tsr_host_set_bool(const char *property, bool value);
@@ -30,6 +31,20 @@ void tsr_stuck_end(struct tsr_stuck *stuck); /* lets it go, and waits for it */
 bool tsr_stuck_during(void (*fn)(void *arg), void *arg);
 /* in @fn: what it calls next is to wait for the job */
 void tsr_stuck_last_call(void);
+
+/* A job at virtual addresses behind such a one. */
+struct tsr_stuck_vm {
+	struct tsr_vm vm;
+	struct tsr_stuck stuck;
+};
+
+#define TSR_STUCK_AT 0x40000000ull
+
+/* in a new VM, at an object that is resident and gets mapped; it is going to fill that */
+void tsr_stuck_vm_start(struct tsr_stuck_vm *stuck, struct tsr_device *dev, const struct tsr_bo *bo,
+			uint32_t value);
+bool tsr_stuck_vm_runs(struct tsr_stuck_vm *stuck); /* it has not ended */
+void tsr_stuck_vm_end(struct tsr_stuck_vm *stuck);
 
 /* The next job of an engine hangs until it is let go, or its timeout has passed. */
 void tsr_engine_hang_next(uint32_t engine);

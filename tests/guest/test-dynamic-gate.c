@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Two devices of this driver that cannot preempt, of which one has what the other has exported, on a kernel that tells
+ * importers of moves. One of them, always the first, is at a job of a VM that the host keeps from ending. Jobs of VMs
+ * show at no object: that the object cannot move before shows to the other device only when it asks. Who asks waits,
+ * and nobody with him.
+ */
+#include <unistd.h>
+
+#include "client.h"
+#include "foreign.h"
+#include "host.h"
+#include "pci.h"
+#include "stall.h"
+
+#define SIZE KiB(64)
+#define WORDS (SIZE / 4)
+#define PARTS 6
+
+static void need_telling(void)
+{
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+}
+
+static struct tsr_device second_device(void)
+{
+	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
+
+	tsr_close(&first);
+	return second;
+}
+
+/* in memory as its first choice */
+static struct tsr_bo shareable(struct tsr_device *dev)
+{
+	return tsr_bo_new(dev, SIZE, tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev)),
+			  DRM_TESSERA_BO_CPU_ACCESS);
+}
+
+static bool in_memory(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	return tsr_bo_info(dev, bo).segment == tsr_seg_hidden(dev)->id;
+}
+
+static struct tsr_bo import(struct tsr_device *dev, int dmabuf)
+{
+	struct tsr_bo bo = { .size = SIZE };
+
+	require_ok(__tsr_import(dev->fd, dmabuf, &bo.handle));
+	return bo;
+}
+
+static uint32_t last_word(struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	uint32_t word;
+
+	tsr_gpu_read(dev, tsr_context_new(dev, 0), bo, WORDS - 1, 1, &word);
+	return word;
+}
+
+/* ---- who asks, in a process of its own, and who does not --------------------------------------- */
+
+static int dmabuf; /* inherited */
+
+static void submit_one_word(struct tsr_client *client, struct tsr_device *dev,
+			    const struct tsr_bo *bo)
+{
+	uint32_t done = tsr_syncobj_new(dev), ctx = tsr_context_new(dev, (uint32_t)client->arg);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 7);
+	require_ok(tsr_client_submit(client, dev, ctx, &cmd, 0, done));
+	require_ok(tsr_syncobj_status(dev, done));
+	tsr_cmd_fini(&cmd);
+}
+
+/* has lent what the slow job uses, and wants to have it in memory */
+static void lender(struct tsr_client *client)
+{
+	struct tsr_device dev = second_device();
+	struct tsr_bo bo = shareable(&dev);
+
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 2);
+	require(in_memory(&dev, &bo));
+	client->state->sync_file = tsr_export(&dev, &bo);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	require(!in_memory(&dev, &bo));
+	submit_one_word(client, &dev, &bo);
+	require(in_memory(&dev, &bo));
+	require_eq(last_word(&dev, &bo), 5);
+	tsr_close(&dev);
+}
+
+/* wants to have what the slow job uses */
+static void borrower(struct tsr_client *client)
+{
+	struct tsr_device dev = second_device();
+	struct tsr_bo bo = import(&dev, dmabuf);
+
+	submit_one_word(client, &dev, &bo);
+	require_eq(last_word(&dev, &bo), 5);
+	tsr_close(&dev);
+}
+
+/*
+ * The client is in its call, and has not passed the gate: behind that a submission in parts would wait for its
+ * job, and all others for that.
+ */
+static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slow)
+{
+	struct tsr_device dev = second_device();
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct tsr_rotation rot;
+	struct tsr_small small;
+
+	tsr_wait_for(client->state->begun);
+	tsr_wait_for(client->state->returned || tsr_client_asleep(client));
+	require(!client->state->returned);
+	tsr_rotation_init(&dev, &rot, PARTS, 0);
+	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_small_run(&dev, &small);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_rotation_check(&dev, ctx, &rot, PARTS);
+	require(tsr_stuck_vm_runs(slow));
+	require(!client->state->returned);
+	tsr_close(&dev);
+}
+
+static void beside_a_lender(uint32_t ctx_flags)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client client;
+	struct tsr_stuck_vm slow;
+	struct tsr_bo there;
+	int lent;
+
+	need_telling();
+	tsr_client_start(&client, lender, ctx_flags);
+	tsr_wait_for((tsr_client_check(&client), client.state->ready));
+	lent = tsr_client_take_fd(&client, client.state->sync_file);
+	there = import(&dev, lent);
+	tsr_stuck_vm_start(&slow, &dev, &there, 5);
+	client.state->stop = true;
+	stranger_goes_on(&client, &slow);
+	tsr_stuck_vm_end(&slow);
+	tsr_client_join(&client);
+	require_eq(last_word(&dev, &there), 5);
+	close(lent);
+	tsr_close(&dev);
+}
+
+static void beside_a_borrower(uint32_t ctx_flags)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = shareable(&dev);
+	struct tsr_client client;
+	struct tsr_stuck_vm slow;
+
+	need_telling();
+	tsr_stuck_vm_start(&slow, &dev, &bo, 5);
+	require(in_memory(&dev, &bo));
+	dmabuf = tsr_export(&dev, &bo);
+	tsr_client_start(&client, borrower, ctx_flags);
+	stranger_goes_on(&client, &slow);
+	tsr_stuck_vm_end(&slow);
+	tsr_client_join(&client);
+	require_eq(last_word(&dev, &bo), 5);
+	close(dmabuf);
+	tsr_close(&dev);
+}
+
+static void lender_whole(void)
+{
+	beside_a_lender(0);
+}
+
+static void lender_parts(void)
+{
+	beside_a_lender(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+}
+
+static void borrower_whole(void)
+{
+	beside_a_borrower(0);
+}
+
+static void borrower_parts(void)
+{
+	beside_a_borrower(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+}
+
+/* ---- both at once --------------------------------------------------------------------------------- */
+
+#define TURNS 100
+
+/* takes turns with nobody: each submission wants the object from the other device, whoever has just got it */
+static void use_often(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t word)
+{
+	uint32_t ctx = tsr_context_new(dev, 0), done = tsr_syncobj_new(dev), value;
+	struct tsr_cmd cmd;
+
+	for (uint32_t i = 1; i <= TURNS; i++) {
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, bo, true);
+		tsr_cmd_fill(&cmd, 0, word, 1, i);
+		tsr_submit(dev, ctx, &cmd, 0, done);
+		require_ok(tsr_syncobj_status(dev, done));
+		tsr_cmd_fini(&cmd);
+	}
+	tsr_gpu_read(dev, ctx, bo, word, 1, &value);
+	require_eq(value, TURNS);
+}
+
+static void other_user(struct tsr_client *client)
+{
+	struct tsr_device dev = second_device();
+	struct tsr_bo bo = import(&dev, dmabuf);
+
+	client->state->ready = true;
+	use_often(&dev, &bo, 0);
+	tsr_close(&dev);
+}
+
+/* each has the other begin again when it was too late, and both come to their end */
+static void both_at_once(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = shareable(&dev);
+	struct tsr_client client;
+
+	need_telling();
+	dmabuf = tsr_export(&dev, &bo);
+	tsr_client_start(&client, other_user, 0);
+	tsr_wait_for((tsr_client_check(&client), client.state->ready));
+	use_often(&dev, &bo, 1);
+	tsr_client_join(&client);
+	close(dmabuf);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 who takes back what another device is at", lender_whole, 0, 0 },
+	{ "SCHED-2 SPLIT-35 who takes it back in parts", lender_parts, 0, 0 },
+	{ "SCHED-2 who borrows what another device is at", borrower_whole, 0, 0 },
+	{ "SCHED-2 SPLIT-35 who borrows it in parts", borrower_parts, 0, 0 },
+	{ "two devices use an object at once", both_at_once, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
