@@ -5,11 +5,13 @@
  * show at no object: that the object cannot move before shows to the other device only when it asks. Who asks waits,
  * and nobody with him.
  */
+#include <pthread.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "foreign.h"
 #include "host.h"
+#include "memory.h"
 #include "pci.h"
 #include "stall.h"
 
@@ -243,12 +245,79 @@ static void both_at_once(void)
 	tsr_close(&dev);
 }
 
+/* ---- swapping out --------------------------------------------------------------------------------- */
+
+struct swapper {
+	volatile pid_t tid;
+	volatile bool returned;
+};
+
+static void *swap_thread(void *arg)
+{
+	struct swapper *swapper = arg;
+
+	swapper->tid = gettid();
+	tsr_swap_out_objects();
+	swapper->returned = true;
+	return NULL;
+}
+
+/* false: it waits for something that a device does */
+static bool swap_returns(void)
+{
+	struct swapper swapper = { .tid = 0 };
+	pthread_t thread;
+	bool returned;
+
+	require(!pthread_create(&thread, NULL, swap_thread, &swapper));
+	tsr_wait_for(swapper.returned ||
+		     (swapper.tid && tsr_is_in(swapper.tid, "dma_fence_default_wait")));
+	returned = swapper.returned;
+	if (!returned)
+		tsr_engine_let_go();
+	require(!pthread_join(thread, NULL));
+	return returned;
+}
+
+/*
+ * Who wants memory tells who has borrowed it, and does not wait for him, however often he comes; when that one has let go
+ * of it, it is swapped out.
+ */
+static void swap_waits_for_nobody(void)
+{
+	struct tsr_device a = second_device(), b = tsr_open();
+	struct tsr_bo bo = shareable(&a), there;
+	long pages = 0;
+	int lent;
+
+	need_telling();
+	tsr_gpu_fill(&a, tsr_context_new(&a, 0), &bo, 2);
+	lent = tsr_export(&a, &bo);
+	there = import(&b, lent);
+	tsr_gpu_fill(&b, tsr_context_new(&b, 0), &there, 5);
+	require_eq(tsr_bo_info(&b, &there).segment, tsr_seg_gart(&b)->id);
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(b.paging);
+	require(swap_returns());
+	tsr_wait_for(tsr_engine_hangs());
+	require_eq(tsr_bo_info(&b, &there).segment, 0);
+	require(swap_returns());
+	require_err(__tsr_bo_wait(b.fd, there.handle, 0, 0), -EBUSY);
+	tsr_engine_let_go();
+	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
+	require_eq(last_word(&b, &there), 5);
+	close(lent);
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 who takes back what another device is at", lender_whole, 0, 0 },
 	{ "SCHED-2 SPLIT-35 who takes it back in parts", lender_parts, 0, 0 },
 	{ "SCHED-2 who borrows what another device is at", borrower_whole, 0, 0 },
 	{ "SCHED-2 SPLIT-35 who borrows it in parts", borrower_parts, 0, 0 },
 	{ "two devices use an object at once", both_at_once, 0, 0 },
+	{ "swapping out waits for nobody who has borrowed", swap_waits_for_nobody, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

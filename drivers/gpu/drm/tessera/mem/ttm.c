@@ -96,10 +96,12 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	/* Of what was dropped there is nothing to swap. */
 	if (bo->pins || bo->offer.lost)
 		return false;
-	/* TTM would wait for those who have borrowed it: it is idle when it is asked for again. */
+	/* TTM would wait for those who have borrowed it, as long as they like: it asks again. */
+	if (!list_empty(&bo->lendings) &&
+	    !dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
+		return false;
 	if (bo->lent) {
-		if (!drm_dev_is_unplugged(tbo->base.dev) &&
-		    dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
+		if (!drm_dev_is_unplugged(tbo->base.dev))
 			tessera_ttm_recall(bo);
 		return false;
 	}
