@@ -190,6 +190,29 @@ static void in_flight(void)
 	pair_close(&pair);
 }
 
+/* a move waits for the other device's job, and no other move of the client's does */
+static void holds_up_nobody(void)
+{
+	struct tsr_device b = tsr_open();
+	struct tsr_stuck_vm stuck;
+	struct tsr_bo other;
+	struct pair pair;
+
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+	pair = pair_of(tsr_pci_other(&b), b);
+	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
+	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
+	require(in_memory(&pair));
+	other = shareable(&pair.a);
+	tsr_gpu_fill(&pair.a, tsr_context_new(&pair.a, 0), &other, 7);
+	require_err(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0), -EBUSY);
+	require(tsr_stuck_vm_runs(&stuck));
+	tsr_stuck_vm_end(&stuck);
+	here_is(&pair, 6);
+	pair_close(&pair);
+}
+
 /* what is in system memory is swapped out, whoever is attached, and comes back for him */
 static void swapped_out(void)
 {
@@ -579,6 +602,7 @@ static const struct tap_test tests[] = {
 	{ "an object moves that another device has", idle, 0, 0 },
 	{ "an object moves that a VM of another device maps", idle_vm, 0, 0 },
 	{ "an object moves that jobs of another device use", in_flight, 0, 60 },
+	{ "an object that moves behind another device holds up nobody", holds_up_nobody, 0, 60 },
 	{ "an object is swapped out that another device has", swapped_out, 0, 60 },
 	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
 	{ "an importer that is told of moves, and one that is not", beside_a_static_one, 0, 0 },

@@ -23,6 +23,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -38,6 +39,7 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
+#include "paging/queue.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 
@@ -64,6 +66,23 @@ static void dmabuf_unpin(struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
+/* Its moves wait for other devices from now on. Those of its client's other objects do not. */
+static int have_own_queue(struct tessera_bo *bo)
+{
+	struct tessera_paging_queue *queue;
+
+	if (READ_ONCE(bo->lent_queue))
+		return 0;
+	queue = tessera_paging_queue_create(tessera_bo_device(bo), bo->account);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+	/* Whoever comes first; pairs with tessera_bo_queue(). */
+	if (cmpxchg(&bo->lent_queue, NULL, queue))
+		tessera_paging_queue_put(queue);
+
+	return 0;
+}
+
 static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *attach)
 {
 	struct tessera_lending *lending;
@@ -71,6 +90,9 @@ static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *atta
 
 	if (!tessera_residency_can_lend(bo))
 		return -EOPNOTSUPP;
+	ret = have_own_queue(bo);
+	if (ret)
+		return ret;
 	lending = kzalloc(sizeof(*lending), GFP_KERNEL_ACCOUNT);
 	if (!lending)
 		return -ENOMEM;

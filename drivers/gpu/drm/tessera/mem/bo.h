@@ -105,6 +105,8 @@ struct tessera_bo {
 	struct ttm_buffer_object tbo;
 	/** @queue: where its paging is queued; holds a reference */
 	struct tessera_paging_queue *queue;
+	/** @lent_queue: takes its place once another device is told of moves; likewise; NULL before */
+	struct tessera_paging_queue *lent_queue;
 	/** @account: who pays; @queue's */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
@@ -259,6 +261,15 @@ static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *bo)
 {
 	return to_tessera_device(bo->tbo.base.dev);
+}
+
+/* Where its next move is queued. */
+static inline struct tessera_paging_queue *tessera_bo_queue(const struct tessera_bo *bo)
+{
+	/* Pairs with the exchange that sets it. */
+	struct tessera_paging_queue *queue = smp_load_acquire(&bo->lent_queue);
+
+	return queue ?: bo->queue;
 }
 
 /*

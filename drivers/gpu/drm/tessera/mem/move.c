@@ -508,7 +508,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	int ret;
 
 	check_unseen(move);
-	tessera_paging_begin(&move->batch, bo->queue, bo->id,
+	tessera_paging_begin(&move->batch, tessera_bo_queue(bo), bo->id,
 			     move->dropped ? NULL : &bo->lost);
 	move->remap = vm_ops->begin(bo, &move->batch);
 	if (IS_ERR(move->remap)) {

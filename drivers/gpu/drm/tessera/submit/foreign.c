@@ -49,7 +49,7 @@ struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usag
 	}
 	dma_resv_iter_end(&cursor);
 	if (!found && usage == DMA_RESV_USAGE_BOOKKEEP)
-		found = tessera_paging_queue_late(bo->queue);
+		found = tessera_paging_queue_late(tessera_bo_queue(bo));
 
 	return found;
 }
