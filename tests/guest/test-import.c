@@ -553,6 +553,7 @@ static void exporter_goes(void)
 	uint32_t ctx, handle, word;
 	struct tsr_bo bo, there, own;
 	struct tsr_held held;
+	struct pollfd pages;
 	int dmabuf;
 
 	tsr_pci_begin();
@@ -561,11 +562,14 @@ static void exporter_goes(void)
 	ctx = tsr_context_new(&b, 0);
 	bo = tsr_bo_new(&a, MiB(1), tsr_bit(tsr_seg_visible(&a)) | tsr_bit(tsr_seg_gart(&a)), 0);
 	dmabuf = tsr_export(&a, &bo);
+	pages = (struct pollfd){ .fd = dmabuf, .events = POLLIN };
 	there = (struct tsr_bo){ .handle = import(&b, dmabuf), .size = bo.size };
 	tsr_gpu_fill(&a, tsr_context_new(&a, 0), &bo, 0x77);
 	own = tsr_bo_new(&b, MiB(1), tsr_bit(tsr_seg_visible(&b)), 0);
 	held = tsr_held_open(&b);
 	tsr_held_copy(&held, &own, &there);
+	/* the bytes are in the pages, for readers: what is in its memory goes with it */
+	require(poll(&pages, 1, -1) == 1);
 	tsr_pci_unbind();
 	require(tsr_held_waits(&held));
 	require_err(__tsr_bo_wait(a.fd, bo.handle, 0, 0), -ENODEV);
