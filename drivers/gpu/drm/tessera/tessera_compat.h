@@ -33,6 +33,11 @@
 #define TESSERA_COMPAT_NS_KUNIT		EXPORTED_FOR_KUNIT_TESTING
 #endif
 
+/* To say that a workqueue is what it is if one says nothing: 6.17. */
+#ifndef TESSERA_HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
+#endif
+
 /* The scheduler's parameters in a structure: 6.15. */
 #ifndef TESSERA_HAVE_SCHED_INIT_ARGS
 struct drm_sched_init_args {

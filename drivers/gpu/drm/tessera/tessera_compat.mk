@@ -19,4 +19,5 @@ ccflags-y += \
 	$(call tessera-has,SCHED_STAT_RESET,drm/gpu_scheduler.h,DRM_GPU_SCHED_STAT_RESET) \
 	$(call tessera-has,TTM_BO_FINI,drm/ttm/ttm_bo.h,ttm_bo_fini) \
 	$(call tessera-has,VMA_IS_COW_MAPPING,linux/mm.h,vma_is_cow_mapping) \
+	$(call tessera-has,WQ_PERCPU,linux/workqueue.h,WQ_PERCPU) \
 	$(call tessera-has,ZAP_SPECIAL_VMA_RANGE,linux/mm.h,zap_special_vma_range)

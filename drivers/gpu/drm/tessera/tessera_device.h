@@ -196,6 +196,8 @@ struct tessera_device {
 
 	/** @reset_wq: ordered; job timeouts of all engines */
 	struct workqueue_struct *reset_wq;
+	/** @submit_wq: where jobs are handed to the engines */
+	struct workqueue_struct *submit_wq;
 	/** @release_wq: where finished jobs are released */
 	struct workqueue_struct *release_wq;
 	/** @release: jobs waiting for that */

@@ -122,6 +122,9 @@ int tessera_engines_init(struct tessera_device *tdev)
 	u32 i;
 	int ret;
 
+	ret = tessera_sched_queue_init(tdev);
+	if (ret)
+		return ret;
 	for (i = 0; i < tdev->info.num_engines; i++) {
 		ret = tessera_engine_init(tdev, i);
 		if (ret)

@@ -18,6 +18,7 @@
 #include <linux/dma-fence.h>
 #include <linux/workqueue.h>
 
+#include <drm/drm_managed.h>
 #include <drm/gpu_scheduler.h>
 
 #include "exec/emit.h"
@@ -184,6 +185,30 @@ void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms)
 	WRITE_ONCE(engine->sched.timeout, sched_timer(timeout_ms));
 }
 
+static void sched_queue_fini(struct drm_device *drm, void *data)
+{
+	destroy_workqueue(data);
+}
+
+/**
+ * tessera_sched_queue_init() - make the workqueue the schedulers of all engines work on
+ * @tdev: the device; before its engines
+ *
+ * A worker that is bound to the processor which has queued, or whose interrupt says that the engine is free, begins at once and finds
+ * what it needs in the caches. Another processor, idle, would have to be woken each time.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_sched_queue_init(struct tessera_device *tdev)
+{
+	tdev->submit_wq = alloc_workqueue("tessera-submit",
+					  WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!tdev->submit_wq)
+		return -ENOMEM;
+
+	return drmm_add_action_or_reset(&tdev->drm, sched_queue_fini, tdev->submit_wq);
+}
+
 /**
  * tessera_sched_init() - start an engine's scheduler
  * @engine: the engine
@@ -195,6 +220,7 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
 {
 	struct drm_sched_init_args args = {
 		.ops = &tessera_sched_ops,
+		.submit_wq = engine->tdev->submit_wq,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
 		.credit_limit = TESSERA_RING_JOBS,
 		.timeout = sched_timer(timeout_ms),

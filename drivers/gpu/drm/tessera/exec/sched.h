@@ -4,8 +4,10 @@
 
 #include <linux/types.h>
 
+struct tessera_device;
 struct tessera_engine;
 
+int tessera_sched_queue_init(struct tessera_device *tdev);
 int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_set_timeout(struct tessera_engine *engine, u32 timeout_ms);
 void tessera_sched_fini(struct tessera_engine *engine);
