@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "pci.h"
 #include "stall.h"
+#include "trace.h"
 #include "tsr.h"
 #include "vm.h"
 
@@ -463,6 +464,32 @@ static void shown(void)
 	tsr_kms_close(&kms);
 }
 
+/* the importer closes it and imports it again, while a job has what he closed: that goes behind the job, and no more */
+static void imported_again(void)
+{
+	struct pair pair = pair_open();
+	struct tsr_bo own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
+	struct tsr_held held = tsr_held_open(&pair.b);
+	struct tsr_trace trace;
+
+	tsr_held_copy(&held, &own, &pair.there);
+	tsr_trace_start("destroy", NULL);
+	require_ok(__tsr_bo_close(pair.b.fd, pair.there.handle));
+	require_ok(__tsr_import(pair.b.fd, pair.dmabuf, &pair.there.handle));
+	fill_later(&pair.b, pair.ctx_b, &pair.there, 2);
+	require_eq(tsr_trace_so_far("destroy"), 0);
+	tsr_held_go(&held);
+	tsr_wait_for(tsr_trace_so_far("destroy"));
+	trace = tsr_trace_stop();
+	tsr_trace_free(&trace);
+	there_is(&pair, 2);
+	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 3);
+	here_is(&pair, 3);
+	there_is(&pair, 3);
+	tsr_held_close(&held);
+	pair_close(&pair);
+}
+
 /* a static importer has the pages pinned, beside a dynamic one */
 static void beside_a_static_one(void)
 {
@@ -605,6 +632,7 @@ static const struct tap_test tests[] = {
 	{ "an object that moves behind another device holds up nobody", holds_up_nobody, 0, 60 },
 	{ "an object is swapped out that another device has", swapped_out, 0, 60 },
 	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
+	{ "an object is imported again before the first import is gone", imported_again, 0, 60 },
 	{ "an importer that is told of moves, and one that is not", beside_a_static_one, 0, 0 },
 	{ "what is shown is refused to who is attached", shown, 0, 0 },
 	{ "an allocation fails for an object that moves", out_of_memory, 0, 0 },
