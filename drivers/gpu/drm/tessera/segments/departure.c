@@ -16,6 +16,8 @@
 
 #include "segments/departure.h"
 #include "segments/manager.h"
+#include "tessera_assert.h"
+#include "tessera_device.h"
 
 /* Departures looked at for having signalled, each time there is a new one. */
 #define PRUNE_MAX	4
@@ -91,11 +93,22 @@ static void departure_drop_locked(struct tessera_manager *mgr, struct tessera_de
 	departure_free(d);
 }
 
+/* Who has pages that are being left does not wait for that: so nobody has. */
+static bool __maybe_unused departure_is_free(struct tessera_manager *mgr, u64 start, u64 pages)
+{
+	struct drm_mm_node *node;
+
+	drm_mm_for_each_node_in_range(node, &mgr->mm, start, start + pages)
+		return false;
+
+	return true;
+}
+
 /**
  * tessera_departures_add_locked() - leave pages behind
  * @mgr: the manager, locked
  * @start: the first of them
- * @pages: how many, about to be free
+ * @pages: how many, free now
  * @departures: the first of the list is taken for it
  */
 void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 pages,
@@ -117,6 +130,7 @@ void tessera_departures_add_locked(struct tessera_manager *mgr, u64 start, u64 p
 		else
 			list_move_tail(&d->age, &mgr->ages);
 	}
+	tessera_assert(mgr->tdev, departure_is_free(mgr, start, pages));
 	departure->start = start;
 	departure->last = start + pages - 1;
 	departure_tree_insert(departure, &mgr->departures);

@@ -321,10 +321,10 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 
 	mutex_lock(&mgr->lock);
 	tessera_range_for_each_run(run, range) {
+		drm_mm_remove_node(&run->node);
 		if (!list_empty(&range->departures))
 			tessera_departures_add_locked(mgr, run->node.start, run->node.size,
 						      &range->departures);
-		drm_mm_remove_node(&run->node);
 		cond_resched();
 	}
 	mgr->committed -= tessera_range_bytes(range);

@@ -114,8 +114,8 @@ void tessera_manager_leave(struct tessera_manager *mgr, struct drm_mm_node *left
 			   struct list_head *departures)
 {
 	mutex_lock(&mgr->lock);
-	tessera_departures_add_locked(mgr, left->start, left->size, departures);
 	drm_mm_remove_node(left);
+	tessera_departures_add_locked(mgr, left->start, left->size, departures);
 	mutex_unlock(&mgr->lock);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 }
@@ -280,17 +280,20 @@ static void vacated_locked(struct tessera_manager *mgr, struct tessera_vacate *v
 	lockdep_assert_held(&mgr->lock);
 
 	for (i = 0; i < vacate->num_runs; i++) {
-		run = &vacate->runs[i];
-		drm_mm_remove_node(&run->node);
-		pages = tessera_vacate_left(vacate, run, &at);
-		if (pages)
-			tessera_departures_add_locked(mgr, run->node.start + at - run->at, pages,
-						      departures);
+		drm_mm_remove_node(&vacate->runs[i].node);
 		cond_resched();
 	}
 	tessera_pieces_free_locked(&vacate->room);
 	tessera_range_for_each_run(run, vacate->range) {
 		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
+		cond_resched();
+	}
+	for (i = 0; i < vacate->num_runs; i++) {
+		run = &vacate->runs[i];
+		pages = tessera_vacate_left(vacate, run, &at);
+		if (pages)
+			tessera_departures_add_locked(mgr, run->node.start + at - run->at, pages,
+						      departures);
 		cond_resched();
 	}
 }
