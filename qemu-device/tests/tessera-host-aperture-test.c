@@ -479,12 +479,16 @@ static void test_migrate(void)
 
         fill(&a, 0x66666666, a.hidden, 16 * PAGE);
         map(&a, 1, 3, a.hidden + 4 * PAGE);
+        /* The next page here is not the next one there. */
+        map(&a, 4, 1, a.hidden + 9 * PAGE);
         map(&a, 6, 1, a.hidden);
         wr(&a, 2 * PAGE, 0x1234);
+        wr(&a, 4 * PAGE, 0x9abc);
         a.t = tsr_migrate(a.t, props);
         g_assert_cmphex(tsr_r64(a.t, TSR_HA_ADDR_LO), ==, a.hidden + PAGE);
         g_assert_cmphex(rd(&a, PAGE), ==, 0x6666666666666666);
         g_assert_cmphex(rd(&a, 2 * PAGE), ==, 0x1234);
+        g_assert_cmphex(rd(&a, 4 * PAGE), ==, 0x9abc);
         wr(&a, 6 * PAGE, 0x5678);
         tsr_expect_no_errors(a.t);
         g_assert_cmphex(rd(&a, 5 * PAGE), ==, ONES);

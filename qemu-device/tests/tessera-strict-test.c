@@ -118,13 +118,20 @@ static void check_reset_loses(const char *props, bool kept)
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(props);
     uint64_t vram = tsr_seg_base(t, 1), hidden = tsr_seg_base(t, 2);
+    uint64_t own = tsr_hidden_base(t);
 
     tsr_page_fill(c, 0x42, vram, 4096);
     tsr_page_fill(c, 0x43, hidden, 4096);
+    tsr_page_fill(c, 0x44, own, 4096);
     tsr_run_ok(t, PAGING, c);
     tsr_device_reset(t);
     tsr_engine_start(t, RENDER, 4096);
     tsr_engine_start(t, PAGING, 4096);
+    /* What no segment has is announced by nobody: microcode, page tables. */
+    c->n = 0;
+    tsr_transfer(c, TSR_TRANSFER_DST_PAGES, 0, own, t->bounce_list, 4096, 0, 0,
+                 0);
+    tsr_run_err(t, PAGING, c, TSR_ERR_STRICT_UNWRITTEN);
     read_job(c, hidden, vram + 4096);
     tsr_run_err(t, RENDER, c, TSR_ERR_STRICT_UNWRITTEN);
     read_job(c, vram, hidden);
