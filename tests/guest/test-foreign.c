@@ -14,6 +14,7 @@
 
 #include "client.h"
 #include "foreign.h"
+#include "resident.h"
 #include "stall.h"
 #include "vm.h"
 
@@ -517,6 +518,122 @@ static void comes_late_and_goes(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Three objects take turns on both sides of one that stays bound over all cuts, two at a time. The test gets what is to
+ * wait, and what is kept.
+ */
+static void submit_kept(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const uint64_t half = (seg->size - KiB(64)) / 2;
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo hole = tsr_bo_new(&dev, half, tsr_bit(seg), 0);
+	struct tsr_bo kept = tsr_bo_new(&dev, KiB(64), tsr_bit(seg), 0), bos[3];
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, ctx, &hole);
+	tsr_gpu_touch(&dev, ctx, &kept);
+	tsr_bo_free(&dev, &hole);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 1, &kept, true);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, half, tsr_bit(seg), 0);
+	for (uint32_t i = 0; i < MANY_PARTS; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i % ARRAY_SIZE(bos)], true);
+		tsr_cmd_group_end(&cmd);
+		tsr_cmd_fill(&cmd, 0, i, 1, i);
+		tsr_cmd_fill(&cmd, 1, i, 1, i);
+	}
+	client->state->sync_file = tsr_export(&dev, &bos[1]);
+	client->state->rounds = (uint32_t)tsr_export(&dev, &kept);
+	client->state->error = (int)tsr_fdinfo(&dev, "drm-engine-render0");
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_gpu_read(&dev, ctx, &kept, MANY_PARTS - 1, 1, &word);
+	require_eq(word, MANY_PARTS - 1);
+	tsr_close(&dev);
+}
+
+/* lists what has room only where the other one's is kept */
+static void list_one(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+
+	client->state->begun = 1;
+	client->state->error = __tsr_make_one(&dev, &bo);
+	client->state->returned = 1;
+	pause();
+}
+
+/* false: the fence has signalled meanwhile */
+static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kept)
+{
+	struct drm_tessera_bo_info before = tsr_bo_info(dev, kept), after;
+	struct tsr_client b;
+	bool returned;
+	int error;
+
+	tsr_client_start(&b, list_one, 0);
+	tsr_wait_for(b.state->returned || tsr_is_in(b.pid, "tessera_room_wait"));
+	returned = b.state->returned;
+	error = b.state->error;
+	after = tsr_bo_info(dev, kept);
+	tsr_client_kill(&b);
+	if (has_signalled(fence))
+		return false;
+	require_eq(before.segment, tsr_seg_visible(dev)->id);
+	require_msg(after.segment == before.segment &&
+			    after.segment_offset == before.segment_offset,
+		    "what a submission keeps over a cut has left 0x%llx for 0x%llx of segment %u",
+		    (unsigned long long)before.segment_offset,
+		    (unsigned long long)after.segment_offset, after.segment);
+	require_msg(!returned, "a list does not wait for what is kept: %d", error);
+	return true;
+}
+
+/* nobody moves what a submission keeps that waits between two parts, with nothing of it running */
+static void kept_meanwhile(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t rounds = 0;
+	bool proven;
+
+	tsr_knob("group_timeouts", "0");
+	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
+	tsr_job_timeout("60000");
+	do {
+		struct source source = source_open();
+		struct tsr_bo kept = { .size = KiB(64) };
+		struct tsr_client client;
+		int dmabuf, kept_dmabuf;
+
+		require(rounds++ < ROUNDS);
+		tsr_client_start(&client, submit_kept, 0);
+		tsr_wait_for(client.state->begun);
+		tsr_wait_for(tsr_client_engine_ns(&client, "render0") >
+			     (uint64_t)client.state->error);
+		dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
+		kept_dmabuf = tsr_client_take_fd(&client, (int)client.state->rounds);
+		require_ok(__tsr_import(dev.fd, kept_dmabuf, &kept.handle));
+		tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+		/* it waits for that, and no job has anything to do with what it keeps */
+		tsr_wait_for(tsr_client_asleep(&client) &&
+			     !__tsr_bo_wait(dev.fd, kept.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
+		proven = stays_beside_a_list(&dev, &kept);
+		source_signal(&source);
+		tsr_client_join(&client);
+		source_close(&source);
+		require_ok(__tsr_bo_close(dev.fd, kept.handle));
+		close(kept_dmabuf);
+		close(dmabuf);
+	} while (!proven);
+	tsr_close(&dev);
+}
+
 /* the next one is there before the last one signals */
 static void relieve(struct source *source, int dmabuf)
 {
@@ -621,6 +738,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
 	  0 },
+	{ "SPLIT-17 what is kept beside a list", kept_meanwhile, 0, 0 },
 	{ "a move behind many foreign fences", many_at_one_object, 0, 0 },
 };
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -265,12 +266,41 @@ static void interrupts_after_a_reset(void)
 	tsr_close(&dev);
 }
 
+/* A move that hangs is the only one to fail: what the same client brings in behind it arrives. */
+static void paging_hangs_alone(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t set = tsr_bit(tsr_seg_hidden(&dev)), ctx = tsr_context_new(&dev, 0), sync[3];
+	struct tsr_bo bos[3];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(dev.paging);
+	for (uint32_t i = 0; i < 3; i++) {
+		bos[i] = tsr_bo_new(&dev, KiB(64), set, 0);
+		sync[i] = tsr_syncobj_new(&dev);
+		fill_list(&cmd, &bos[i], i);
+		tsr_submit(&dev, tsr_context_new(&dev, 0), &cmd, 0, sync[i]);
+	}
+	require_eq(tsr_syncobj_status(&dev, sync[0]), -EIO);
+	for (uint32_t i = 1; i < 3; i++)
+		require_msg(!tsr_syncobj_status(&dev, sync[i]),
+			    "a move that hangs has taken another one along");
+	tsr_job_timeout_restore();
+	for (uint32_t i = 1; i < 3; i++)
+		tsr_gpu_fill(&dev, ctx, &bos[i], i);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
+	{ "PAGE-3 a move hangs alone", paging_hangs_alone, 0, 60 },
 	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
 };
 

@@ -512,6 +512,65 @@ static void closed_meanwhile(void)
 	}
 }
 
+/* Jobs of one context of another device are waited for up to the last one, though that is at another object. */
+static void later_jobs_of_another(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_device a = tsr_open(), b = tsr_pci_other(&a);
+	uint32_t ctx_a = tsr_context_new(&a, 0), ctx_b = tsr_context_new(&b, 0);
+	uint32_t done = tsr_syncobj_new(&a), gate = tsr_syncobj_new(&b);
+	struct tsr_bo out =
+		tsr_bo_new(&a, KiB(4), tsr_bit(tsr_seg_visible(&a)), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo bos[2], there[2];
+	struct tsr_cmd cmd;
+	int dmabufs[2], fences[2];
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 2; i++) {
+		bos[i] = tsr_bo_new(&b, KiB(4), tsr_bit(tsr_seg_gart(&b)),
+				    DRM_TESSERA_BO_CPU_ACCESS);
+		tsr_gpu_fill(&b, ctx_b, &bos[i], 1);
+		dmabufs[i] = tsr_export(&b, &bos[i]);
+		there[i] = (struct tsr_bo){ .handle = import(&a, dmabufs[i]), .size = KiB(4) };
+		tsr_gpu_touch(&a, ctx_a, &there[i]);
+		tsr_gpu_touch(&b, ctx_b, &bos[i]);
+	}
+	tsr_gpu_touch(&a, ctx_a, &out);
+	for (uint32_t i = 0; i < 2; i++) {
+		fences[i] = tsr_foreign_fence(foreign);
+		tsr_syncobj_import(&b, gate, fences[i]);
+		tsr_cmd_reset(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, 5 + i);
+		tsr_submit(&b, ctx_b, &cmd, gate, 0);
+	}
+	tsr_cmd_reset(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &out, true);
+	for (uint32_t i = 0; i < 2; i++) {
+		tsr_cmd_bind_buffer(&cmd, 1 + i, &there[i], false);
+		tsr_cmd_copy(&cmd, 0, 16 * i, 1 + i, 0, 16);
+	}
+	tsr_submit(&a, ctx_a, &cmd, 0, done);
+	tsr_foreign_signal(foreign, 1);
+	require_ok(__tsr_bo_wait(b.fd, bos[0].handle, 0, INT64_MAX));
+	/* others' jobs have run since */
+	for (uint32_t i = 0; i < 4; i++)
+		tsr_gpu_blit(&a, tsr_context_new(&a, 0));
+	require_err(__tsr_syncobj_wait(a.fd, done, 0, 0), -ETIME);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(tsr_syncobj_status(&a, done));
+	tsr_bo_map(&a, &out);
+	for (uint32_t i = 0; i < 2; i++) {
+		tsr_words_check((uint32_t *)out.map + 16 * i, 16, 5 + i);
+		close(dmabufs[i]);
+		close(fences[i]);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_foreign_close(foreign);
+	tsr_close(&b);
+	tsr_close(&a);
+}
+
 /* between two devices of this driver */
 static void second_device(void)
 {
@@ -597,6 +656,7 @@ static const struct tap_test tests[] = {
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
 	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
 	{ "pages between two devices", second_device, 0, 0 },
+	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
 	{ "the device goes that has imported", importer_goes, 0, 0 },
 	{ "the device goes before others are done with an import", importer_goes_before_others, 0,
 	  60 },

@@ -6,6 +6,26 @@
 
 #define WIDTH 640
 #define HEIGHT 480
+#define ABOVE 32 /* rows of an object that are not in its framebuffer */
+
+/* one that does not begin where its object does */
+static struct tsr_fb fb_behind(struct tsr_kms *kms)
+{
+	struct tsr_fb fb = tsr_fb_new(kms, WIDTH, HEIGHT + ABOVE, DRM_FORMAT_XRGB8888);
+	struct drm_mode_fb_cmd2 cmd = {
+		.width = WIDTH,
+		.height = HEIGHT,
+		.pixel_format = DRM_FORMAT_XRGB8888,
+		.handles = { fb.bo.handle },
+		.pitches = { fb.pitch },
+		.offsets = { ABOVE * fb.pitch },
+	};
+
+	require_ok(__tsr_addfb(kms->dev.fd, &cmd));
+	fb.id = cmd.fb_id;
+	fb.height = HEIGHT;
+	return fb;
+}
 
 /* a plane above the message would hide it, and a flip that waits could take its place */
 static void panics(void)
@@ -20,7 +40,9 @@ static void panics(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(fb); i++) {
 		uint32_t part = i == TSR_OVERLAY || i == TSR_CURSOR ? 4 : 1;
 
-		fb[i] = tsr_fb_new(&kms, WIDTH / part, HEIGHT / part, DRM_FORMAT_XRGB8888);
+		fb[i] = part == 1 ? fb_behind(&kms)
+				  : tsr_fb_new(&kms, WIDTH / part, HEIGHT / part,
+					       DRM_FORMAT_XRGB8888);
 		tsr_fb_paint(&fb[i], i);
 	}
 	tsr_light(&kms, head, &mode, &fb[TSR_PRIMARY]);

@@ -11,6 +11,7 @@
 #include "foreign.h"
 #include "held.h"
 #include "host.h"
+#include "resident.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
@@ -204,6 +205,66 @@ static void cpu_access_waits(void)
 	tsr_close(&dev);
 }
 
+/*
+ * What leaves a place for another one inside its segment does so behind its jobs. Who comes there, in the queue of
+ * another file, waits for that.
+ */
+static void left_place_is_taken_later(void)
+{
+	struct tsr_device dev = tsr_open(), owner = tsr_open(), third = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	const uint64_t unit = seg->size / 8;
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo a = tsr_bo_new(&dev, unit, tsr_bit(seg), cpu);
+	struct tsr_bo b = tsr_bo_new(&dev, 6 * unit, tsr_bit(seg), cpu);
+	struct tsr_bo c = tsr_bo_new(&owner, 2 * unit, tsr_bit(seg), cpu), mine = c;
+	struct tsr_bo out = tsr_bo_new(&dev, 6 * unit, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct tsr_stuck stuck;
+	int dmabuf = tsr_export(&owner, &c);
+	struct tsr_cmd cmd;
+	uint64_t before;
+
+	mine.handle = import(&dev, dmabuf);
+	tsr_bo_map(&owner, &c);
+	tsr_pattern_write(&c, 5);
+	tsr_bo_map(&dev, &b);
+	tsr_pattern_write(&b, 6);
+	tsr_gpu_touch(&dev, ctx, &out);
+	tsr_gpu_touch(&dev, ctx, &a);
+	tsr_gpu_touch(&dev, ctx, &b);
+	before = tsr_bo_info(&dev, &b).segment_offset;
+	stuck = tsr_stuck_start(&dev, ctx);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &out, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &b, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, b.size / 4);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+	tsr_cmd_init_pair(&cmd, &b, &mine);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
+	require(tsr_bo_info(&dev, &b).segment_offset != before);
+	require_eq(tsr_bo_info(&dev, &mine).segment, seg->id);
+	/* the paging engine has done what came later than that */
+	for (uint32_t i = 0; i < 8; i++) {
+		struct tsr_bo later = tsr_bo_new(&third, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
+
+		tsr_make_resident(&third, &later, 1);
+	}
+	tsr_stuck_end(&stuck);
+	tsr_bo_wait(&dev, &b);
+	tsr_bo_map(&dev, &out);
+	tsr_pattern_check(&out, 6);
+	tsr_pattern_check(&b, 6);
+	tsr_pattern_check(&c, 5);
+	tsr_cmd_fini(&cmd);
+	close(dmabuf);
+	tsr_close(&third);
+	tsr_close(&owner);
+	tsr_close(&dev);
+}
+
 static void what_is_no_dmabuf(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -223,6 +284,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-13 a mapping of a dma-buf follows the object", dmabuf_mapping_follows_moves, 0, 0 },
 	{ "SEG-16 bad mappings of a dma-buf", bad_mappings, 0, 0 },
 	{ "SYNC and poll wait for the GPU", cpu_access_waits, 0, 0 },
+	{ "PAGE-13 SEG-7 a place that is left is taken later", left_place_is_taken_later, 0, 0 },
 	{ "what is no dma-buf is refused", what_is_no_dmabuf, 0, 0 },
 };
 

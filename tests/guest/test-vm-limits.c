@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* So many VMs and page tables, and no more; and as many again when they are given back. */
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,9 +194,107 @@ static void limit_of_tables(void)
 	tsr_close(&dev);
 }
 
+/* as many as its client may have, the ones that are freed late among them */
+static uint64_t take_all_tables(struct tsr_vm *vm)
+{
+	const struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = KiB(4),
+		.range = KiB(4),
+	};
+	uint32_t done = tsr_syncobj_new(vm->dev), count = FAR_NULLS;
+	uint64_t end = 0;
+	int rc;
+
+	for (uint32_t tries = 0; tries < 16;) {
+		rc = map_far_nulls(vm, end << 30, count);
+		require(!rc || rc == -ENOSPC);
+		if (!rc) {
+			end += count;
+			continue;
+		}
+		/* a worker's turn */
+		require_ok(__tsr_vm_bind(vm->dev->fd, vm->id, &op, 1, 0, done));
+		require_ok(tsr_syncobj_status(vm->dev, done));
+		count = 1;
+		tries++;
+	}
+	tsr_syncobj_free(vm->dev, done);
+	return end << 30;
+}
+
+/*
+ * What moves while its client can have no more page tables is found nowhere, and its list says that it is missing:
+ * jobs are refused until there are some.
+ */
+static void no_tables_for_a_move(void)
+{
+	const uint64_t high = 1ull << 46;
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t set = tsr_bit(tsr_seg_visible(&dev)), done = tsr_syncobj_new(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), set, 0);
+	struct tsr_cmd cmd;
+	uint64_t end;
+	int rc;
+
+	for (uint64_t i = 0; i < 8; i++)
+		tsr_vm_map(&dev, vm.id, &bo, 0, high + (i << 30), bo.size, 0);
+	tsr_vm_place(&vm, &bo);
+	tsr_vm_fill(&vm, high, bo.size, 0x77);
+	tsr_evict_set(set);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	end = take_all_tables(&vm);
+	tsr_gpu_touch(&dev, vm.patched, &bo);
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_visible(&dev)->id);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_cmd_fini(&cmd);
+	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -ENOMEM);
+	tsr_vm_unmap(&dev, vm.id, 0, end);
+	tsr_wait_for((rc = __tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, done)) != -ENOMEM);
+	require_ok(rc);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_vm_fill(&vm, high + (7ull << 30), bo.size, 0x78);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+#define MANY 256 /* in one call, whose tables are counted before it is known how many it takes */
+#define MAX_MAPPINGS 65536
+
+/* What has been replaced counts no more: however often that is done, there can be as many mappings as before. */
+static void limit_of_mappings(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vm = tsr_vm_new(&dev), left = MAX_MAPPINGS + 4 * MANY;
+	struct drm_tessera_vm_bind_op *ops = calloc(MANY, sizeof(*ops));
+
+	require(ops);
+	/* each of them replaces one, or a part of one */
+	for (uint32_t i = 0; i < MANY; i++)
+		ops[i] = (struct drm_tessera_vm_bind_op){
+			.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+			.address = AT + (i % 4 == 1 ? KiB(4) : 0),
+			.range = i % 4 == 1 ? KiB(4) : KiB(16),
+		};
+	/* for their table: one that is left empty is freed late */
+	tsr_vm_map_null(&dev, vm, AT + KiB(64), KiB(4));
+	if (tap_slow())
+		left = 4 * MANY;
+	for (; left; left -= MANY)
+		require_ok(__tsr_vm_bind(dev.fd, vm, ops, MANY, 0, 0));
+	free(ops);
+	tsr_vm_free(&dev, vm);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
 	{ "RES-6 all VMs are taken", all_vms_are_taken, 0, 0 },
+	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
+	{ "limit of mappings", limit_of_mappings, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 };
 

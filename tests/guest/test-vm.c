@@ -539,7 +539,13 @@ static void syncs(void)
 		.address = AT,
 		.range = bo.size,
 	};
+	const struct drm_tessera_vm_bind_op null = {
+		.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+		.address = AT,
+		.range = KiB(4),
+	};
 	uint32_t done = tsr_syncobj_new(&dev), never = tsr_syncobj_new(&dev);
+	uint32_t other = tsr_vm_new(&dev), later = tsr_syncobj_new(&dev);
 	struct tsr_stuck stuck;
 
 	require_err(__tsr_vm_bind(dev.fd, vm.id, &op, 1, never, 0), -EINVAL);
@@ -547,12 +553,19 @@ static void syncs(void)
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x31313131);
 	stuck = tsr_stuck_start(&dev, vm.patched);
 	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, stuck.sync, done));
+	/* those of others that wait for nothing have been made since */
+	for (uint32_t i = 0; i < 4; i++) {
+		require_ok(__tsr_vm_bind(dev.fd, other, &null, 1, 0, later));
+		require_eq(tsr_syncobj_status(&dev, later), 0);
+	}
 	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
 	tsr_stuck_end(&stuck);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	check_at(&vm, &stage, AT, bo.size, 0x31313131);
 	tsr_syncobj_free(&dev, done);
 	tsr_syncobj_free(&dev, never);
+	tsr_syncobj_free(&dev, later);
+	tsr_vm_free(&dev, other);
 	tsr_bo_free(&dev, &bo);
 	tsr_bo_free(&dev, &stage);
 	tsr_vm_close(&vm);

@@ -276,6 +276,40 @@ static void on_alarm(int sig)
 {
 }
 
+static void submit_big(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &big, true);
+	require_ok(tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &cmd, 0, 0));
+	tsr_close(&dev);
+}
+
+/* who waits for what others keep is asleep, and does not look for room all the time */
+static void waits_asleep_for_what_is_kept(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client a, b;
+
+	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("it waits at the gate");
+	tsr_client_start(&a, submit_kept, 0);
+	tsr_client_wait_running(&a);
+	tsr_engine_hold(dev.render);
+	tsr_client_start(&b, submit_big, 0);
+	tsr_wait_for(b.state->begun);
+	tsr_wait_for(tsr_is_in(b.pid, "tessera_room_wait"));
+	require(!b.state->returned && !a.state->returned);
+	tsr_engine_let_go();
+	tsr_client_join(&b);
+	tsr_client_join(&a);
+	tsr_close(&dev);
+}
+
 /* who waits for what others keep can be interrupted, as nothing of it has run */
 static void waiting_for_what_is_kept(void)
 {
@@ -917,6 +951,8 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-1 SPLIT-11 parts tile the buffer over windows", parts_tile, 0, 0 },
 	{ "PAGE-12 SPLIT-17 SPLIT-24 slots kept over windows", kept_over_windows, 0, 0 },
 	{ "PAGE-12 SPLIT-17 slots kept under others' pressure", kept_under_pressure, 0, 200 },
+	{ "SPLIT-17 waiting for a kept slot's room is asleep", waits_asleep_for_what_is_kept, 0,
+	  0 },
 	{ "SPLIT-17 waiting for a kept slot's room can be interrupted", waiting_for_what_is_kept, 0,
 	  0 },
 	{ "PAGE-12 SPLIT-17 three groups that keep slots bound", holds_beside_holds, 0, 200 },

@@ -195,7 +195,9 @@ static void targets_move(void)
 		add_capture(&b, &req, &b.target, &fence);
 		require_ok(__tsr_commit(b.kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET));
 		await(fence);
-		same(&b, &b.target, &s, 1);
+		/* that the CPU looks is not what has it written back */
+		if (i % 2)
+			same(&b, &b.target, &s, 1);
 		tsr_wait_for(leaves(dev, &b.target.bo, tsr_bit(seg)));
 		same(&b, &b.target, &s, 1);
 	}
