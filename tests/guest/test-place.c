@@ -425,6 +425,27 @@ static void only_what_is_in_the_way_goes(void)
 	tsr_close(&dev);
 }
 
+/* of a full segment no more goes than lies where the new one goes, though the oldest do not lie side by side */
+static void no_more_than_its_place_goes(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), gone = 0;
+	struct tsr_bo bos[16], other = tsr_bo_new(&dev, vis->size / 8, tsr_bit(vis), 0);
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, vis->size / ARRAY_SIZE(bos), tsr_bit(vis), 0);
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_gpu_touch(&dev, ctx, &bos[i * 2 % ARRAY_SIZE(bos) + i / 8]);
+	tsr_gpu_touch(&dev, ctx, &other);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		gone += !tsr_bo_info(&dev, &bos[i]).segment;
+	require_eq(gone, 2);
+	tsr_close(&dev);
+}
+
 /* each usage of memory ends in a segment, and each object's place is inside it */
 static void everything_lives_in_a_segment(void)
 {
@@ -463,6 +484,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
 	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
 	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
+	{ "SEG-7 SEG-30 no more goes than lies in its place", no_more_than_its_place_goes, 0, 0 },
 	{ "SEG-2 SEG-13 SEG-15 every object lives in a segment", everything_lives_in_a_segment, 0,
 	  0 },
 };

@@ -692,7 +692,8 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 	if (ret)
 		return ret;
 
-	if (READ_ONCE(tessera_manager_of(tdev, seg->index)->committed) + size > seg->commit) {
+	if (tessera_segment_is_aperture(seg) &&
+	    READ_ONCE(tessera_manager_of(tdev, seg->index)->committed) + size > seg->commit) {
 		ret = meet_commit_limit(bo, seg, &blocks, size, rules);
 		tessera_victims_put(&blocks);
 		if (!ret)
