@@ -409,8 +409,6 @@ void tessera_device_reset_prepare(struct tessera_device *tdev)
 	tessera_space_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
-	/* Recovery of a hang may be under way; it finds nothing to do any more. */
-	flush_workqueue(tdev->reset_wq);
 	/* No commit waits for a job now. What is shown is lost, and a CRTC that is on would never be again. */
 	tessera_kms_reset_prepare(tdev);
 

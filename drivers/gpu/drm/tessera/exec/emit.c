@@ -154,7 +154,8 @@ static bool emit_is_done(struct tessera_engine *engine, struct dma_fence *fence)
 
 /*
  * Whether the scheduler could run @job, which it has not asked for yet: it is the first of its queue, and what it depends on is
- * done. Called by the scheduler's worker, which is the one to take jobs off queues.
+ * done. Others than the scheduler's worker, which asks, take jobs off queues, too, when a queue is killed: a listed job is
+ * taken off the list before what it depends on goes, and fences are freed by RCU.
  */
 static bool emit_is_ready_locked(struct tessera_engine *engine, struct tessera_job *job, u32 *left)
 {
@@ -209,6 +210,7 @@ struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tesse
 	struct tessera_job *below = NULL;
 	unsigned long flags;
 
+	rcu_read_lock();
 	spin_lock_irqsave(&engine->lock, flags);
 	for (i = 0; !below && i < levels; i++) {
 		level = (engine->next_level + i) % levels;
@@ -221,6 +223,7 @@ struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tesse
 		engine->next_level = tessera_job_level(below) + 1;
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
+	rcu_read_unlock();
 
 	return scheduled;
 }

@@ -175,13 +175,13 @@ int tessera_engines_start(struct tessera_device *tdev)
  * @tdev: the device; it may be gone
  *
  * All jobs in flight, and all that come later, end with -ECANCELED, until
- * tessera_engines_revive().
+ * tessera_engines_revive(). Not from &tessera_device.reset_wq.
  */
 void tessera_engines_cancel(struct tessera_device *tdev)
 {
 	struct tessera_engine *engine;
+	bool cookie, found = false;
 	unsigned long flags;
-	bool cookie;
 	u32 i;
 
 	for (i = 0; i < tdev->info.num_engines; i++) {
@@ -198,9 +198,16 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 		cookie = dma_fence_begin_signalling();
 		tessera_emit_cancel(engine, -ECANCELED);
 		dma_fence_end_signalling(cookie);
-		/* It may have been paused. */
-		drm_sched_wqueue_start(&engine->sched);
+		found = true;
 	}
+	if (!found)
+		return;
+	/* Recovery of a hang may be under way: it stops a scheduler, and starts it. It finds nothing to do any more. */
+	flush_workqueue(tdev->reset_wq);
+	/* They may have been paused. */
+	for (i = 0; i < tdev->info.num_engines; i++)
+		if (tdev->engines[i])
+			drm_sched_wqueue_start(&tdev->engines[i]->sched);
 }
 
 /**

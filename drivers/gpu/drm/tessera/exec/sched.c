@@ -201,8 +201,7 @@ static void sched_queue_fini(struct drm_device *drm, void *data)
  */
 int tessera_sched_queue_init(struct tessera_device *tdev)
 {
-	tdev->submit_wq = alloc_workqueue("tessera-submit",
-					  WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	tdev->submit_wq = alloc_workqueue("tessera-submit", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	if (!tdev->submit_wq)
 		return -ENOMEM;
 
@@ -244,4 +243,6 @@ void tessera_sched_fini(struct tessera_engine *engine)
 		dma_fence_put(&engine->span->base);
 	dma_fence_put(engine->turn.job);
 	drm_sched_fini(&engine->sched);
+	/* It has stopped running jobs before freeing them, which may have asked for more to be run. */
+	flush_workqueue(engine->tdev->submit_wq);
 }

@@ -105,7 +105,7 @@ struct tessera_bo {
 	struct ttm_buffer_object tbo;
 	/** @queue: where its paging is queued; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @lent_queue: takes its place once another device is told of moves; likewise; NULL before */
+	/** @lent_queue: takes its place once it has been exported; likewise; NULL before */
 	struct tessera_paging_queue *lent_queue;
 	/** @account: who pays; @queue's */
 	struct tessera_account *account;

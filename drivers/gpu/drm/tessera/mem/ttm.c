@@ -96,8 +96,8 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 	/* Of what was dropped there is nothing to swap. */
 	if (bo->pins || bo->offer.lost)
 		return false;
-	/* TTM would wait for those who have borrowed it, as long as they like: it asks again. */
-	if (!list_empty(&bo->lendings) &&
+	/* TTM would wait for others who use it, as long as they like: it asks again. */
+	if (READ_ONCE(bo->exported) &&
 	    !dma_resv_test_signaled(tbo->base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return false;
 	if (bo->lent) {

@@ -74,6 +74,8 @@ struct tessera_paging_queue {
 	struct drm_sched_entity entity;
 	/** @lock: from arm to push, and protects what follows; a leaf */
 	struct mutex lock;
+	/** @lent: the client's other queue, or NULL; holds a reference, and is set once */
+	struct tessera_paging_queue *lent;
 	/** @late: fence of the last batch that waits for what others than this device signal, or NULL */
 	struct dma_fence *late;
 };
@@ -642,6 +644,34 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
 }
 
 /**
+ * tessera_paging_queue_lent() - the queue of what a client shares with other devices
+ * @queue: the client's queue
+ *
+ * Moves there wait for as long as others like, and those in @queue do not wait for them. It is one for
+ * all such objects: the scheduler looks through its queues, and they cost their client nothing.
+ *
+ * Return: the queue, with a reference, or an error pointer.
+ */
+struct tessera_paging_queue *tessera_paging_queue_lent(struct tessera_paging_queue *queue)
+{
+	/* Pairs with the exchange. */
+	struct tessera_paging_queue *lent = smp_load_acquire(&queue->lent), *other;
+
+	if (!lent) {
+		lent = tessera_paging_queue_create(queue->tdev, queue->account);
+		if (IS_ERR(lent))
+			return lent;
+		other = cmpxchg(&queue->lent, NULL, lent);
+		if (other) {
+			tessera_paging_queue_put(lent);
+			lent = other;
+		}
+	}
+
+	return tessera_paging_queue_get(lent);
+}
+
+/**
  * tessera_paging_queue_get() - take a reference
  * @queue: the queue
  *
@@ -688,6 +718,8 @@ static void paging_queue_release(struct kref *ref)
 	struct tessera_paging_queue *queue =
 		container_of(ref, struct tessera_paging_queue, ref);
 
+	if (queue->lent)
+		tessera_paging_queue_put(queue->lent);
 	/* Empty: each of its jobs had a reference. */
 	drm_sched_entity_destroy(&queue->entity);
 	dma_fence_put(queue->late);
