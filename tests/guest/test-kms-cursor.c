@@ -8,7 +8,9 @@
 #include <drm.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "kms.h"
+#include "stall.h"
 
 #define WIDTH 96
 #define HEIGHT 64
@@ -19,28 +21,6 @@ struct bench {
 	struct drm_mode_modeinfo mode;
 	struct tsr_fb primary, other, cursors[2];
 };
-
-static struct bench bench_begin(void)
-{
-	struct bench b = { .kms = tsr_kms_open(), .mode = tsr_mode(WIDTH, HEIGHT) };
-
-	b.primary = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
-	b.other = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
-	tsr_fb_paint(&b.primary, 1);
-	tsr_fb_paint(&b.other, 2);
-	for (uint32_t i = 0; i < ARRAY_SIZE(b.cursors); i++) {
-		b.cursors[i] = tsr_fb_new(&b.kms, SIZE, SIZE, DRM_FORMAT_ARGB8888);
-		tsr_fb_paint(&b.cursors[i], 3 + i);
-	}
-	tsr_light(&b.kms, &b.kms.heads[0], &b.mode, &b.primary);
-	return b;
-}
-
-static void bench_end(struct bench *b)
-{
-	tsr_dark(&b->kms, &b->kms.heads[0]);
-	tsr_kms_close(&b->kms);
-}
 
 /* the old ioctl; no framebuffer: nothing */
 static void cursor(struct bench *b, const struct tsr_fb *fb)
@@ -66,6 +46,30 @@ static void cursor_to(struct bench *b, int32_t x, int32_t y)
 	};
 
 	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args));
+}
+
+static struct bench bench_begin(void)
+{
+	struct bench b = { .kms = tsr_kms_open(), .mode = tsr_mode(WIDTH, HEIGHT) };
+
+	b.primary = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
+	b.other = tsr_fb_new(&b.kms, WIDTH, HEIGHT, DRM_FORMAT_XRGB8888);
+	tsr_fb_paint(&b.primary, 1);
+	tsr_fb_paint(&b.other, 2);
+	for (uint32_t i = 0; i < ARRAY_SIZE(b.cursors); i++) {
+		b.cursors[i] = tsr_fb_new(&b.kms, SIZE, SIZE, DRM_FORMAT_ARGB8888);
+		tsr_fb_paint(&b.cursors[i], 3 + i);
+	}
+	tsr_light(&b.kms, &b.kms.heads[0], &b.mode, &b.primary);
+	/* a CRTC remembers where somebody has left its cursor */
+	cursor_to(&b, 0, 0);
+	return b;
+}
+
+static void bench_end(struct bench *b)
+{
+	tsr_dark(&b->kms, &b->kms.heads[0]);
+	tsr_kms_close(&b->kms);
 }
 
 static void seen(struct bench *b, const struct tsr_fb *primary, const struct tsr_fb *fb, int32_t x,
@@ -151,10 +155,50 @@ static void moves_behind_fences(void)
 	bench_end(&b);
 }
 
+struct setter {
+	struct bench *b;
+	volatile bool *done;
+};
+
+static void set_second(void *arg)
+{
+	const struct setter *setter = arg;
+
+	cursor(setter->b, &setter->b->cursors[1]);
+	*setter->done = true;
+}
+
+/* a picture that has to be brought is shown when it is there */
+static void waits_for_its_bytes(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_device *dev = &b.kms.dev;
+	volatile bool *done = tsr_shared(sizeof(*done));
+	struct setter setter = { &b, done };
+	pid_t pid;
+
+	cursor(&b, &b.cursors[0]);
+	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
+	require_eq(tsr_bo_info(dev, &b.cursors[1].bo).segment, 0);
+	/* what hangs is to be its way back */
+	tsr_bo_wait(dev, &b.cursors[1].bo);
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev->paging);
+	pid = tap_fork(set_second, &setter);
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_wait_for(*done || tsr_is_in(pid, "dma_fence"));
+	require_msg(!*done, "a cursor is shown before its bytes have come");
+	tsr_engine_let_go();
+	tap_join(pid);
+	seen(&b, &b.primary, &b.cursors[1], 0, 0);
+	bench_end(&b);
+}
+
 static const struct tap_test tests[] = {
 	{ "cursor comes and goes", comes_and_goes, 0, 0 },
 	{ "cursor waits for nobody", waits_for_nobody, 0, 0 },
 	{ "cursor moves behind fences", moves_behind_fences, 0, 0 },
+	{ "cursor waits for its bytes", waits_for_its_bytes, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -136,8 +136,8 @@ static void behind_all_changes(void)
 	tsr_close(&dev);
 }
 
-/* What is mapped while it moves has its bytes when jobs find it. */
-static void behind_the_move(void)
+/* What gets an address while it moves, by a mapping or by being listed, has its bytes when jobs find it. */
+static void behind_the_move(bool mapped_before)
 {
 	struct tsr_device dev = tsr_open(), second = tsr_open();
 	struct tsr_held held = tsr_held_open(&dev);
@@ -150,9 +150,12 @@ static void behind_the_move(void)
 	tsr_make_resident(&dev, &vm.cmds, 1);
 	run_empty(&vm);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x51515151);
+	if (mapped_before)
+		tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
 	move_later(&held, &to, &bo);
 	require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, 0, NULL));
-	tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
+	if (!mapped_before)
+		tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_address(&cmd, 0, STAGE, bo.size, true);
 	tsr_cmd_bind_address(&cmd, 1, AT, bo.size, false);
@@ -166,6 +169,16 @@ static void behind_the_move(void)
 	tsr_held_close(&held);
 	tsr_close(&second);
 	tsr_close(&dev);
+}
+
+static void mapped_behind_the_move(void)
+{
+	behind_the_move(false);
+}
+
+static void listed_behind_the_move(void)
+{
+	behind_the_move(true);
 }
 
 /* What is unmapped behind a job that is queued has its tables until that is over. */
@@ -337,7 +350,8 @@ static void tables_again(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-5 a job waits for all changes", behind_all_changes, 0, 0 },
-	{ "RES-5 a job waits for a move before the mapping", behind_the_move, 0, 0 },
+	{ "RES-5 a job waits for a move before the mapping", mapped_behind_the_move, 0, 0 },
+	{ "RES-2 a job waits for a move before the listing", listed_behind_the_move, 0, 0 },
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
 	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
 	{ "RES-6 nothing is left of a VM", nothing_is_left, FAULTS, 0 },

@@ -356,6 +356,11 @@ static void many_mappings(void)
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	tsr_vm_fill(&vm, AT + KiB(4), KiB(4), 4);
 	check_at(&vm, &stage, far[7].address, KiB(4), 3);
+	/* a job that names it brings it, and leaves its addresses to the next one that uses these */
+	tsr_evict_set(tsr_bit(visible));
+	tsr_gpu_touch(&dev, vm.patched, &bo);
+	require_eq(tsr_bo_info(&dev, &bo).segment, visible->id);
+	check_at(&vm, &stage, far[FAR - 7].address, KiB(4), 3);
 	check_at(&vm, &stage, AT + KiB(8) * 3, KiB(4), 3);
 	tsr_bo_free(&dev, &bo);
 	tsr_bo_free(&dev, &stage);
