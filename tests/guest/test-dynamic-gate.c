@@ -311,6 +311,28 @@ static void swap_waits_for_nobody(void)
 	tsr_close(&a);
 }
 
+/* nor for a fence that somebody has put into the reservation of what was exported */
+static void swap_waits_for_no_fence(void)
+{
+	int fence, timeline = tsr_sw_sync_new(&fence), shared;
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = shareable(&dev);
+	long pages = 0;
+
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 2);
+	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_gart(&dev)));
+	shared = tsr_export(&dev, &bo);
+	tsr_dmabuf_put_fence(shared, fence, DMA_BUF_SYNC_WRITE);
+	require(swap_returns());
+	tsr_sw_sync_signal(timeline);
+	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
+	require_eq(last_word(&dev, &bo), 2);
+	close(shared);
+	close(fence);
+	close(timeline);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 who takes back what another device is at", lender_whole, 0, 0 },
 	{ "SCHED-2 SPLIT-35 who takes it back in parts", lender_parts, 0, 0 },
@@ -318,6 +340,7 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 SPLIT-35 who borrows it in parts", borrower_parts, 0, 0 },
 	{ "two devices use an object at once", both_at_once, 0, 0 },
 	{ "swapping out waits for nobody who has borrowed", swap_waits_for_nobody, 0, 0 },
+	{ "swapping out waits for no fence of others", swap_waits_for_no_fence, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
