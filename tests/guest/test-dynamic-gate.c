@@ -263,7 +263,7 @@ static void *swap_thread(void *arg)
 }
 
 /* false: it waits for something that a device does */
-static bool swap_returns(void)
+static bool swap_returns(void (*let_go)(void))
 {
 	struct swapper swapper = { .tid = 0 };
 	pthread_t thread;
@@ -274,7 +274,7 @@ static bool swap_returns(void)
 		     (swapper.tid && tsr_is_in(swapper.tid, "dma_fence_default_wait")));
 	returned = swapper.returned;
 	if (!returned)
-		tsr_engine_let_go();
+		let_go();
 	require(!pthread_join(thread, NULL));
 	return returned;
 }
@@ -298,10 +298,10 @@ static void swap_waits_for_nobody(void)
 	require_eq(tsr_bo_info(&b, &there).segment, tsr_seg_gart(&b)->id);
 	tsr_job_timeout("300000");
 	tsr_engine_hang_next(b.paging);
-	require(swap_returns());
+	require(swap_returns(tsr_engine_let_go));
 	tsr_wait_for(tsr_engine_hangs());
 	require_eq(tsr_bo_info(&b, &there).segment, 0);
-	require(swap_returns());
+	require(swap_returns(tsr_engine_let_go));
 	require_err(__tsr_bo_wait(b.fd, there.handle, 0, 0), -EBUSY);
 	tsr_engine_let_go();
 	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
@@ -311,20 +311,28 @@ static void swap_waits_for_nobody(void)
 	tsr_close(&a);
 }
 
+static int timeline;
+
+static void signal_timeline(void)
+{
+	tsr_sw_sync_signal(timeline);
+}
+
 /* nor for a fence that somebody has put into the reservation of what was exported */
 static void swap_waits_for_no_fence(void)
 {
-	int fence, timeline = tsr_sw_sync_new(&fence), shared;
+	int fence, shared;
 	struct tsr_device dev = tsr_open();
 	struct tsr_bo bo = shareable(&dev);
 	long pages = 0;
 
+	timeline = tsr_sw_sync_new(&fence);
 	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 2);
 	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_gart(&dev)));
 	shared = tsr_export(&dev, &bo);
 	tsr_dmabuf_put_fence(shared, fence, DMA_BUF_SYNC_WRITE);
-	require(swap_returns());
-	tsr_sw_sync_signal(timeline);
+	require(swap_returns(signal_timeline));
+	signal_timeline();
 	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
 	require_eq(last_word(&dev, &bo), 2);
 	close(shared);

@@ -621,9 +621,11 @@ static void kept_meanwhile(void)
 		require_ok(__tsr_import(dev.fd, kept_dmabuf, &kept.handle));
 		tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 		/* it waits for that, and no job has anything to do with what it keeps */
-		tsr_wait_for(tsr_client_asleep(&client) &&
-			     !__tsr_bo_wait(dev.fd, kept.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
-		proven = stays_beside_a_list(&dev, &kept);
+		tsr_wait_for(client.state->returned || has_signalled(fence) ||
+			     (tsr_client_asleep(&client) &&
+			      !__tsr_bo_wait(dev.fd, kept.handle, DRM_TESSERA_BO_WAIT_WRITE, 0)));
+		/* else the fence came too late */
+		proven = !client.state->returned && stays_beside_a_list(&dev, &kept);
 		source_signal(&source);
 		tsr_client_join(&client);
 		source_close(&source);

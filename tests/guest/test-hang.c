@@ -300,7 +300,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
-	{ "PAGE-3 a move hangs alone", paging_hangs_alone, 0, 60 },
+	{ "a move hangs alone", paging_hangs_alone, 0, 60 },
 	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
 };
 

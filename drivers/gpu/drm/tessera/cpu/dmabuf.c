@@ -66,43 +66,34 @@ static void dmabuf_unpin(struct tessera_bo *bo)
 	dma_resv_unlock(bo->tbo.base.resv);
 }
 
-/* Its moves wait for what others put into its reservation. Those of its client's other objects do not. */
-static int have_lent_queue(struct tessera_bo *bo)
-{
-	struct tessera_paging_queue *queue;
-
-	if (READ_ONCE(bo->lent_queue))
-		return 0;
-	queue = tessera_paging_queue_lent(bo->queue);
-	if (IS_ERR(queue))
-		return PTR_ERR(queue);
-	/* Whoever comes first; pairs with tessera_bo_queue(). */
-	if (cmpxchg(&bo->lent_queue, NULL, queue))
-		tessera_paging_queue_put(queue);
-
-	return 0;
-}
-
 static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *attach)
 {
+	struct tessera_paging_queue *queue;
 	struct tessera_lending *lending;
 	int ret, idx;
 
 	if (!tessera_residency_can_lend(bo))
 		return -EOPNOTSUPP;
+	queue = tessera_paging_queue_lent(bo->queue);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
 	lending = kzalloc(sizeof(*lending), GFP_KERNEL_ACCOUNT);
-	if (!lending)
-		return -ENOMEM;
-	ret = tessera_bo_enter(bo, &idx);
+	ret = lending ? tessera_bo_enter(bo, &idx) : -ENOMEM;
 	if (ret) {
 		kfree(lending);
+		tessera_paging_queue_put(queue);
 		return ret;
 	}
+	/* Its moves wait for other devices from now on. Those of its client's other objects do not. */
+	if (!bo->lent_queue)
+		swap(bo->lent_queue, queue);
 	lending->attach = attach;
 	attach->priv = lending;
 	list_add(&lending->node, &bo->lendings);
 	tessera_backing_clear_new(bo);
 	tessera_bo_exit(bo, idx);
+	if (queue)
+		tessera_paging_queue_put(queue);
 
 	return 0;
 }
@@ -263,13 +254,9 @@ struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 	struct dma_buf *dmabuf;
 	bool offered;
-	int ret;
 
 	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root || bo->user))
 		return ERR_PTR(-EINVAL);
-	ret = have_lent_queue(bo);
-	if (ret)
-		return ERR_PTR(ret);
 	/* Others would not know, and what was exported is not offered. */
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);

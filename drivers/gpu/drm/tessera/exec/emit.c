@@ -154,8 +154,8 @@ static bool emit_is_done(struct tessera_engine *engine, struct dma_fence *fence)
 
 /*
  * Whether the scheduler could run @job, which it has not asked for yet: it is the first of its queue, and what it depends on is
- * done. Others than the scheduler's worker, which asks, take jobs off queues, too, when a queue is killed: a listed job is
- * taken off the list before what it depends on goes, and fences are freed by RCU.
+ * done. Others than the scheduler's worker, which asks, take jobs off queues, too, when a queue is killed, and what
+ * those depend on: but fences are freed by RCU, and a listed job holds what its queue is part of.
  */
 static bool emit_is_ready_locked(struct tessera_engine *engine, struct tessera_job *job, u32 *left)
 {

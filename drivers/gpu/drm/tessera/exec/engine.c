@@ -170,6 +170,33 @@ int tessera_engines_start(struct tessera_device *tdev)
 	return 0;
 }
 
+/* Schedulers that were paused are to run, for all jobs to end. */
+struct tessera_unpause {
+	struct work_struct work;
+	struct tessera_device *tdev;
+};
+
+static void tessera_unpause_work(struct work_struct *work)
+{
+	struct tessera_device *tdev = container_of(work, struct tessera_unpause, work)->tdev;
+	u32 i;
+
+	for (i = 0; i < tdev->info.num_engines; i++)
+		if (tdev->engines[i])
+			drm_sched_wqueue_start(&tdev->engines[i]->sched);
+}
+
+/* Where recovery of a hang, which stops a scheduler and starts it, is not in the middle of that. */
+static void tessera_engines_unpause(struct tessera_device *tdev)
+{
+	struct tessera_unpause unpause = { .tdev = tdev };
+
+	INIT_WORK_ONSTACK(&unpause.work, tessera_unpause_work);
+	queue_work(tdev->reset_wq, &unpause.work);
+	flush_work(&unpause.work);
+	destroy_work_on_stack(&unpause.work);
+}
+
 /**
  * tessera_engines_cancel() - stop all engines
  * @tdev: the device; it may be gone
@@ -200,14 +227,8 @@ void tessera_engines_cancel(struct tessera_device *tdev)
 		dma_fence_end_signalling(cookie);
 		found = true;
 	}
-	if (!found)
-		return;
-	/* Recovery of a hang may be under way: it stops a scheduler, and starts it. It finds nothing to do any more. */
-	flush_workqueue(tdev->reset_wq);
-	/* They may have been paused. */
-	for (i = 0; i < tdev->info.num_engines; i++)
-		if (tdev->engines[i])
-			drm_sched_wqueue_start(&tdev->engines[i]->sched);
+	if (found)
+		tessera_engines_unpause(tdev);
 }
 
 /**

@@ -239,10 +239,11 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
  */
 void tessera_sched_fini(struct tessera_engine *engine)
 {
+	/* Running jobs is stopped before freeing them, which may have asked for more to be run. */
+	drm_sched_wqueue_stop(&engine->sched);
+	flush_workqueue(engine->tdev->submit_wq);
 	if (engine->span)
 		dma_fence_put(&engine->span->base);
 	dma_fence_put(engine->turn.job);
 	drm_sched_fini(&engine->sched);
-	/* It has stopped running jobs before freeing them, which may have asked for more to be run. */
-	flush_workqueue(engine->tdev->submit_wq);
 }

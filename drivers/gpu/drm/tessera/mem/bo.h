@@ -105,7 +105,7 @@ struct tessera_bo {
 	struct ttm_buffer_object tbo;
 	/** @queue: where its paging is queued; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @lent_queue: takes its place once it has been exported; likewise; NULL before */
+	/** @lent_queue: takes its place once another device is told of moves; likewise; NULL before */
 	struct tessera_paging_queue *lent_queue;
 	/** @account: who pays; @queue's */
 	struct tessera_account *account;
@@ -263,13 +263,10 @@ static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *
 	return to_tessera_device(bo->tbo.base.dev);
 }
 
-/* Where its next move is queued. */
+/* Where its next move is queued; its reservation is held. */
 static inline struct tessera_paging_queue *tessera_bo_queue(const struct tessera_bo *bo)
 {
-	/* Pairs with the exchange that sets it. */
-	struct tessera_paging_queue *queue = smp_load_acquire(&bo->lent_queue);
-
-	return queue ?: bo->queue;
+	return bo->lent_queue ?: bo->queue;
 }
 
 /*

@@ -9,7 +9,7 @@
  * Operations on one object form a batch. A batch is as many jobs as its commands
  * need (PAGE-5), all of one entity, so they run in order and only the first
  * needs the dependencies. Each client has a queue of its own, so what waits for one
- * client's jobs delays no other's paging. The queue's lock makes arming order the order of
+ * client's jobs delays no other's paging, and another for what it shares with other devices. The queue's lock makes arming order the order of
  * the entity; it is a leaf and nothing is allocated under it.
  *
  * Callers hold drm_dev_enter() from begin to commit.
@@ -61,7 +61,7 @@ struct tessera_paging {
 };
 
 /**
- * struct tessera_paging_queue - the paging queue of one client
+ * struct tessera_paging_queue - a paging queue of a client, or of an import
  */
 struct tessera_paging_queue {
 	/** @ref: the client, its objects and its jobs hold one each */
