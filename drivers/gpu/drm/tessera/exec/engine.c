@@ -170,6 +170,14 @@ int tessera_engines_start(struct tessera_device *tdev)
 	return 0;
 }
 
+/* Work on the stack, done where no timeout is in the middle of stopping a scheduler and starting it again. */
+static void tessera_engine_between_resets(struct tessera_device *tdev, struct work_struct *work)
+{
+	queue_work(tdev->reset_wq, work);
+	flush_work(work);
+	destroy_work_on_stack(work);
+}
+
 /* Schedulers that were paused are to run, for all jobs to end. */
 struct tessera_unpause {
 	struct work_struct work;
@@ -186,15 +194,12 @@ static void tessera_unpause_work(struct work_struct *work)
 			drm_sched_wqueue_start(&tdev->engines[i]->sched);
 }
 
-/* Where recovery of a hang, which stops a scheduler and starts it, is not in the middle of that. */
 static void tessera_engines_unpause(struct tessera_device *tdev)
 {
 	struct tessera_unpause unpause = { .tdev = tdev };
 
 	INIT_WORK_ONSTACK(&unpause.work, tessera_unpause_work);
-	queue_work(tdev->reset_wq, &unpause.work);
-	flush_work(&unpause.work);
-	destroy_work_on_stack(&unpause.work);
+	tessera_engine_between_resets(tdev, &unpause.work);
 }
 
 /**
@@ -286,7 +291,7 @@ static int tessera_engine_resume(struct tessera_engine *engine)
 	return ret;
 }
 
-/* One try to stop a scheduler, made where no timeout can start it again meanwhile. */
+/* One try to stop a scheduler. */
 struct tessera_pause {
 	struct work_struct work;
 	struct tessera_engine *engine;
@@ -313,9 +318,7 @@ static void tessera_engine_stop_jobs(struct tessera_engine *engine)
 
 	do {
 		INIT_WORK_ONSTACK(&pause.work, tessera_pause_work);
-		queue_work(engine->tdev->reset_wq, &pause.work);
-		flush_work(&pause.work);
-		destroy_work_on_stack(&pause.work);
+		tessera_engine_between_resets(engine->tdev, &pause.work);
 		if (pause.busy)
 			dma_fence_wait(pause.busy, false);
 		dma_fence_put(pause.busy);
