@@ -19,12 +19,6 @@
 #define WORDS (SIZE / 4)
 #define PARTS 6
 
-static void need_telling(void)
-{
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
-}
-
 static struct tsr_device second_device(void)
 {
 	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
@@ -141,7 +135,7 @@ static void beside_a_lender(uint32_t ctx_flags)
 	struct tsr_bo there;
 	int lent;
 
-	need_telling();
+	tsr_move_notify_need();
 	tsr_client_start(&client, lender, ctx_flags);
 	tsr_wait_for((tsr_client_check(&client), client.state->ready));
 	lent = tsr_client_take_fd(&client, client.state->sync_file);
@@ -163,7 +157,7 @@ static void beside_a_borrower(uint32_t ctx_flags)
 	struct tsr_client client;
 	struct tsr_stuck_vm slow;
 
-	need_telling();
+	tsr_move_notify_need();
 	tsr_stuck_vm_start(&slow, &dev, &bo, 5);
 	require(in_memory(&dev, &bo));
 	dmabuf = tsr_export(&dev, &bo);
@@ -235,7 +229,7 @@ static void both_at_once(void)
 	struct tsr_bo bo = shareable(&dev);
 	struct tsr_client client;
 
-	need_telling();
+	tsr_move_notify_need();
 	dmabuf = tsr_export(&dev, &bo);
 	tsr_client_start(&client, other_user, 0);
 	tsr_wait_for((tsr_client_check(&client), client.state->ready));
@@ -290,7 +284,7 @@ static void swap_waits_for_nobody(void)
 	long pages = 0;
 	int lent;
 
-	need_telling();
+	tsr_move_notify_need();
 	tsr_gpu_fill(&a, tsr_context_new(&a, 0), &bo, 2);
 	lent = tsr_export(&a, &bo);
 	there = import(&b, lent);

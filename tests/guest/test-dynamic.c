@@ -69,6 +69,17 @@ static struct pair pair_open(void)
 	return pair_of(a, tsr_pci_other(&a));
 }
 
+/* the exporter can be unbound, or the importer */
+static struct pair pair_to_unbind(bool exporter)
+{
+	struct tsr_device goes, stays;
+
+	tsr_pci_begin();
+	goes = tsr_pci_open();
+	stays = tsr_pci_other(&goes);
+	return exporter ? pair_of(goes, stays) : pair_of(stays, goes);
+}
+
 static void pair_close(struct pair *pair)
 {
 	close(pair->dmabuf);
@@ -199,8 +210,7 @@ static void holds_up_nobody(void)
 	struct tsr_bo other;
 	struct pair pair;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	pair = pair_of(tsr_pci_other(&b), b);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
 	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
@@ -219,8 +229,7 @@ static void swapped_out(void)
 {
 	struct pair pair;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	pair = pair_open();
 	for (uint32_t i = 2; i < 6; i++) {
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
@@ -239,8 +248,7 @@ static void nothing_is_pinned(void)
 	uint32_t ctx_a, ctx_b, word, out = 0;
 	struct tsr_bo bos[48], there[48];
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	a = tsr_open();
 	b = tsr_pci_other(&a);
 	ctx_a = tsr_context_new(&a, 0);
@@ -278,15 +286,11 @@ static void nothing_is_pinned(void)
 /* the importer goes, between its uses or in the midst of one: the exporter has its bytes, and moves on */
 static void importer_goes(void)
 {
-	struct tsr_device b, a;
 	struct tsr_held held;
 	struct pair pair;
 	uint32_t word;
 
-	tsr_pci_begin();
-	b = tsr_pci_open();
-	a = tsr_pci_other(&b);
-	pair = pair_of(a, b);
+	pair = pair_to_unbind(false);
 	there_is(&pair, 1);
 	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 2);
 	fill_later(&pair.a, pair.ctx_a, &pair.bo, 3);
@@ -306,16 +310,11 @@ static void importer_goes(void)
 /* likewise in the midst of a VM's job, which the exporter's move waits for, and which does not show */
 static void importer_goes_with_vm(void)
 {
-	struct tsr_device b, a;
 	struct tsr_stuck_vm stuck;
 	struct pair pair;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
-	tsr_pci_begin();
-	b = tsr_pci_open();
-	a = tsr_pci_other(&b);
-	pair = pair_of(a, b);
+	tsr_move_notify_need();
+	pair = pair_to_unbind(false);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 2);
 	fill_later(&pair.a, pair.ctx_a, &pair.bo, 3);
 	require(in_memory(&pair));
@@ -332,16 +331,11 @@ static void importer_goes_with_vm(void)
 /* the exporter goes when it has lent its pages: who has them has them, whatever becomes of him */
 static void exporter_goes_without(void)
 {
-	struct tsr_device a, b;
 	struct pair pair;
 	uint32_t word;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
-	tsr_pci_begin();
-	a = tsr_pci_open();
-	b = tsr_pci_other(&a);
-	pair = pair_of(a, b);
+	tsr_move_notify_need();
+	pair = pair_to_unbind(true);
 	there_is(&pair, 1);
 	tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, 2);
 	tsr_pci_unbind();
@@ -362,18 +356,13 @@ static void exporter_goes_without(void)
 static void exporter_goes(void)
 {
 	struct drm_tessera_submit args;
-	struct tsr_device a, b;
 	struct pair pair;
 	struct tsr_cmd cmd;
 	struct tsr_bo own;
 	uint32_t word;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
-	tsr_pci_begin();
-	a = tsr_pci_open();
-	b = tsr_pci_other(&a);
-	pair = pair_of(a, b);
+	tsr_move_notify_need();
+	pair = pair_to_unbind(true);
 	there_is(&pair, 1);
 	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 2);
 	require(in_memory(&pair));
@@ -426,8 +415,7 @@ static void shown(void)
 	struct tsr_cmd cmd;
 	int dmabuf;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	require_ok(tsr_ioctl(kms.dev.fd, DRM_IOCTL_MODE_CREATE_DUMB, &dumb));
 	fb.bo = (struct tsr_bo){ .handle = fb_cmd.handles[0] = dumb.handle, .size = dumb.size };
 	fb.pitch = fb_cmd.pitches[0] = dumb.pitch;
@@ -546,8 +534,7 @@ static void out_of_memory(void)
 	struct pair pair;
 	unsigned int nth;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	tsr_inject_init();
 	pair = pair_open();
 	for (nth = 1; more || more_there; nth++) {
@@ -590,8 +577,7 @@ static void move_fails(void)
 	struct tsr_device a, b;
 	uint32_t ctx_a, ctx_b;
 
-	if (!tap_slow())
-		tap_skip("the kernel tells nobody of moves");
+	tsr_move_notify_need();
 	a = tsr_open();
 	b = tsr_pci_other(&a);
 	ctx_a = tsr_context_new(&a, 0);

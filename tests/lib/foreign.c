@@ -86,6 +86,12 @@ void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags)
 	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in));
 }
 
+void tsr_move_notify_need(void)
+{
+	if (!tap_slow())
+		tap_skip("the kernel tells nobody of moves");
+}
+
 int tsr_vgem_open(void)
 {
 	for (int minor = 0; minor < 64; minor++) {

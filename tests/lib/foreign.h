@@ -23,6 +23,9 @@ void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 
+/* skips the test where importers are not told of moves; kernels for debugging tell them */
+void tsr_move_notify_need(void);
+
 /* vgem's card node, or -1 */
 int tsr_vgem_open(void);
 int tsr_vgem_need(void); /* skips the test there */
