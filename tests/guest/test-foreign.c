@@ -27,7 +27,9 @@ enum mode {
 	MOVED, /* one job that reads what is leaving a segment for another, behind a fence of a reader */
 	FORCED, /* in parts, for a test */
 	PARTED, /* in parts, since they do not fit */
-	QUEUED, /* one job that brings something in, when something else of the client's waits for a fence to leave */
+	TAKER, /* one job that brings something in where something else waits for a fence to leave */
+	EVICTER, /* one job that brings something in where something else is in the way and has a fence of a reader */
+	FORCED_EVICTER, /* the same in parts, for a test */
 	MOVED_WITH, /* one job that reads what has moved and shares a VM with what waits for a fence to move */
 	AT_ADDRESSES, /* one job in another VM that has that, too */
 	BEHIND_BIND, /* one job that waits for a change of that VM */
@@ -153,19 +155,46 @@ static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 	tsr_close(&dev);
 }
 
-static void submit_queued(struct tsr_client *client)
+static void submit_taker(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
 	struct tsr_cmd cmd;
 
+	/* its place is the lowest that is free */
 	moving_bo(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	require(has_signalled(fence));
+	tsr_close(&dev);
+}
+
+static void submit_evicter(struct tsr_client *client, uint32_t ctx_flags)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, ctx_flags);
+	struct tsr_bo there = tsr_bo_new(&dev, seg->size / 8 * 7, tsr_bit(seg), 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+	uint32_t words[PARTS];
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, ctx, &there);
+	fence_at(&dev, &there, DMA_BUF_SYNC_READ);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, i, 1, i + 1);
+	}
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(has_signalled(fence));
+	tsr_gpu_read(&dev, ctx, &bo, 0, PARTS, words);
+	for (uint32_t i = 0; i < PARTS; i++)
+		require_eq(words[i], i + 1);
 	tsr_close(&dev);
 }
 
@@ -264,8 +293,12 @@ static void submit(struct tsr_client *client)
 		return submit_rotation(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case PARTED:
 		return submit_rotation(client, 0);
-	case QUEUED:
-		return submit_queued(client);
+	case TAKER:
+		return submit_taker(client);
+	case EVICTER:
+		return submit_evicter(client, 0);
+	case FORCED_EVICTER:
+		return submit_evicter(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case MOVED_WITH:
 		return submit_moved_with(client);
 	case AT_ADDRESSES:
@@ -368,9 +401,19 @@ static void beside_what_is_moved(void)
 	b_passes_a(MOVED);
 }
 
-static void beside_what_queues(void)
+static void beside_a_taker(void)
 {
-	b_passes_a(QUEUED);
+	b_passes_a(TAKER);
+}
+
+static void beside_an_evicter(void)
+{
+	b_passes_a(EVICTER);
+}
+
+static void beside_a_forced_evicter(void)
+{
+	b_passes_a(FORCED_EVICTER);
 }
 
 static void beside_what_moved_with_it(void)
@@ -440,6 +483,29 @@ static void readers_share(void)
 		require(rounds++ < ROUNDS);
 		fence_at(&dev, &bo, DMA_BUF_SYNC_READ);
 		tsr_gpu_touch(&dev, ctx, &bo);
+		early = !has_signalled(fence);
+		source_signal(&source);
+		source_close(&source);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+/* what was exported moves behind a fence, and the client's other objects do not wait for that */
+static void others_move(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	bool early;
+
+	do {
+		struct source source = source_open();
+		struct tsr_bo shared = movable_bo(&dev, ctx), bo = movable_bo(&dev, ctx);
+
+		require(rounds++ < ROUNDS);
+		fence_at(&dev, &shared, DMA_BUF_SYNC_READ);
+		move_out(&dev, &shared);
+		require_ok(__tsr_lock(dev.fd, &bo.handle, DRM_TESSERA_LOCK_READ_ONLY));
+		require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
 		early = !has_signalled(fence);
 		source_signal(&source);
 		source_close(&source);
@@ -727,7 +793,10 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
 	{ "SCHED-2 a job behind a move that has a foreign fence", beside_what_is_moved, 0, 0 },
-	{ "SCHED-2 a job that pages behind a foreign fence", beside_what_queues, 0, 0 },
+	{ "SCHED-2 a job that takes a place behind a foreign fence", beside_a_taker, 0, 0 },
+	{ "SCHED-2 a job that evicts what has a foreign fence", beside_an_evicter, 0, 0 },
+	{ "SCHED-2 forced parts that evict what has a foreign fence", beside_a_forced_evicter, 0,
+	  0 },
 	{ "SCHED-2 a job with what has moved in a VM behind one", beside_what_moved_with_it, 0, 0 },
 	{ "SCHED-2 a job at addresses that change behind one", beside_addresses, 0, 0 },
 	{ "SCHED-2 a job that waits for a bind behind one", beside_a_bind, 0, 0 },
@@ -735,6 +804,7 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },
 	{ "readers do not wait for foreign readers", readers_share, 0, 0 },
+	{ "a move beside one that has a foreign fence", others_move, 0, 0 },
 	{ "SCHED-2 SPLIT-34 a foreign fence that comes between parts", comes_late, 0, 0 },
 	{ "SCHED-2 SPLIT-34 foreign fences that come between parts, in turn", come_late_in_turn, 0,
 	  0 },

@@ -68,32 +68,24 @@ static void dmabuf_unpin(struct tessera_bo *bo)
 
 static int attach_dynamic(struct tessera_bo *bo, struct dma_buf_attachment *attach)
 {
-	struct tessera_paging_queue *queue;
 	struct tessera_lending *lending;
 	int ret, idx;
 
 	if (!tessera_residency_can_lend(bo))
 		return -EOPNOTSUPP;
-	queue = tessera_paging_queue_lent(bo->queue);
-	if (IS_ERR(queue))
-		return PTR_ERR(queue);
 	lending = kzalloc(sizeof(*lending), GFP_KERNEL_ACCOUNT);
-	ret = lending ? tessera_bo_enter(bo, &idx) : -ENOMEM;
+	if (!lending)
+		return -ENOMEM;
+	ret = tessera_bo_enter(bo, &idx);
 	if (ret) {
 		kfree(lending);
-		tessera_paging_queue_put(queue);
 		return ret;
 	}
-	/* Its moves wait for other devices from now on. Those of its client's other objects do not. */
-	if (!bo->lent_queue)
-		swap(bo->lent_queue, queue);
 	lending->attach = attach;
 	attach->priv = lending;
 	list_add(&lending->node, &bo->lendings);
 	tessera_backing_clear_new(bo);
 	tessera_bo_exit(bo, idx);
-	if (queue)
-		tessera_paging_queue_put(queue);
 
 	return 0;
 }
@@ -247,22 +239,32 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
  * @gem: the object
  * @flags: DRM_CLOEXEC, DRM_RDWR
  *
- * Return: its dma-buf or an error pointer: -EINVAL if it is offered, private to a VM, or user memory.
+ * Return: its dma-buf or an error pointer: -EINVAL if it is offered, private to a VM, or user memory; -ENOMEM.
  */
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
+	struct tessera_paging_queue *queue;
 	struct dma_buf *dmabuf;
 	bool offered;
 
 	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root || bo->user))
 		return ERR_PTR(-EINVAL);
+	queue = tessera_paging_queue_shared(bo->queue);
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
 	/* Others would not know, and what was exported is not offered. */
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);
-	if (!offered)
+	if (!offered) {
 		WRITE_ONCE(bo->exported, true);
+		/* Its moves wait for others from now on. Those of its client's other objects do not. */
+		if (!bo->shared_queue)
+			swap(bo->shared_queue, queue);
+	}
 	dma_resv_unlock(gem->resv);
+	if (queue)
+		tessera_paging_queue_put(queue);
 	if (offered)
 		return ERR_PTR(-EINVAL);
 	dmabuf = drm_gem_prime_export(gem, flags);

@@ -105,8 +105,8 @@ struct tessera_bo {
 	struct ttm_buffer_object tbo;
 	/** @queue: where its paging is queued; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @lent_queue: takes its place once another device is told of moves; likewise; NULL before */
-	struct tessera_paging_queue *lent_queue;
+	/** @shared_queue: takes its place once the object was exported; likewise; NULL before */
+	struct tessera_paging_queue *shared_queue;
 	/** @account: who pays; @queue's */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
@@ -266,7 +266,7 @@ static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *
 /* Where its next move is queued; its reservation is held. */
 static inline struct tessera_paging_queue *tessera_bo_queue(const struct tessera_bo *bo)
 {
-	return bo->lent_queue ?: bo->queue;
+	return bo->shared_queue ?: bo->queue;
 }
 
 /*

@@ -74,8 +74,8 @@ struct tessera_paging_queue {
 	struct drm_sched_entity entity;
 	/** @lock: from arm to push, and protects what follows; a leaf */
 	struct mutex lock;
-	/** @lent: the client's other queue, or NULL; holds a reference, and is set once */
-	struct tessera_paging_queue *lent;
+	/** @shared: the client's other queue, or NULL; holds a reference, and is set once */
+	struct tessera_paging_queue *shared;
 	/** @late: fence of the last batch that waits for what others than this device signal, or NULL */
 	struct dma_fence *late;
 };
@@ -644,7 +644,7 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
 }
 
 /**
- * tessera_paging_queue_lent() - the queue of what a client shares with other devices
+ * tessera_paging_queue_shared() - the queue of what a client shares with other devices
  * @queue: the client's queue
  *
  * Moves there wait for as long as others like, and those in @queue do not wait for them. It is one for
@@ -652,23 +652,23 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
  *
  * Return: the queue, with a reference, or an error pointer.
  */
-struct tessera_paging_queue *tessera_paging_queue_lent(struct tessera_paging_queue *queue)
+struct tessera_paging_queue *tessera_paging_queue_shared(struct tessera_paging_queue *queue)
 {
 	/* Pairs with the exchange. */
-	struct tessera_paging_queue *lent = smp_load_acquire(&queue->lent), *other;
+	struct tessera_paging_queue *shared = smp_load_acquire(&queue->shared), *other;
 
-	if (!lent) {
-		lent = tessera_paging_queue_create(queue->tdev, queue->account);
-		if (IS_ERR(lent))
-			return lent;
-		other = cmpxchg(&queue->lent, NULL, lent);
+	if (!shared) {
+		shared = tessera_paging_queue_create(queue->tdev, queue->account);
+		if (IS_ERR(shared))
+			return shared;
+		other = cmpxchg(&queue->shared, NULL, shared);
 		if (other) {
-			tessera_paging_queue_put(lent);
-			lent = other;
+			tessera_paging_queue_put(shared);
+			shared = other;
 		}
 	}
 
-	return tessera_paging_queue_get(lent);
+	return tessera_paging_queue_get(shared);
 }
 
 /**
@@ -718,8 +718,8 @@ static void paging_queue_release(struct kref *ref)
 	struct tessera_paging_queue *queue =
 		container_of(ref, struct tessera_paging_queue, ref);
 
-	if (queue->lent)
-		tessera_paging_queue_put(queue->lent);
+	if (queue->shared)
+		tessera_paging_queue_put(queue->shared);
 	/* Empty: each of its jobs had a reference. */
 	drm_sched_entity_destroy(&queue->entity);
 	dma_fence_put(queue->late);

@@ -48,10 +48,13 @@ static int validate_objects(struct tessera_request *req)
 	/* In the order of first use (SPLIT-13). */
 	for (i = 0; i < req->num_uses; i++) {
 		u32 alloc = req->uses[i];
+		bool write = tessera_request_writes(req, alloc);
+		bool stays = tessera_residency_serves(req->bos[alloc], write);
 
-		ret = tessera_residency_validate(req->bos[alloc],
-						 tessera_request_writes(req, alloc),
-						 &rules);
+		ret = tessera_residency_validate(req->bos[alloc], write, &rules);
+		/* Who was there before may take as long as others like to leave. */
+		if (!ret && !stays)
+			ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
 		if (ret)
 			return ret;
 		/* Nothing is armed but paging, which stands. */

@@ -169,6 +169,10 @@ static int use_objects(struct tessera_split_run *run, struct tessera_part *part)
 		ret = tessera_residency_serves(req->bos[alloc], write);
 		if (ret <= 0)
 			return ret ?: -EAGAIN;
+		/* Moved by this window: who was there before may take as long as others like to leave. */
+		ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
+		if (ret)
+			return ret;
 		ret = tessera_part_use(part, req->bos[alloc], write) ?:
 		      tessera_request_pause(req, i);
 		if (ret)
@@ -585,8 +589,8 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  * Called with the context's lock, and nothing else but claims.
  *
  * Return: 0; -EAGAIN if others interfered, to be called again; -ESTALE, behind tessera_request_ready(); -EBUSY with
- * &tessera_split_run.wait_for_room set; -EINPROGRESS with &tessera_request.foreign set, and
- * nothing armed by this call; -EINTR, -ENODEV; or the error the submission ends
+ * &tessera_split_run.wait_for_room set; -EINPROGRESS with &tessera_request.foreign set, maybe
+ * behind some parts; -EINTR, -ENODEV; or the error the submission ends
  * with.
  */
 int tessera_window_run(struct tessera_split_run *run)
