@@ -72,8 +72,12 @@ static void test_unwritten(void)
 static void expect_poison(TsrTest *t, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes; i += 4) {
-        g_assert_cmphex(qpci_io_readl(t->dev, t->vram, offset + i), ==,
-                        TSR_POISON);
+        uint32_t word = qpci_io_readl(t->dev, t->vram, offset + i);
+
+        tsr_rule(word == TSR_POISON,
+                 "memory that was given up keeps its bytes: 0x%08x, not the "
+                 "poison, at 0x%" PRIx64 " of 0x%" PRIx64 " from 0x%" PRIx64,
+                 word, i, bytes, offset);
     }
 }
 
