@@ -195,6 +195,10 @@ static void test_write(void **state)
 		assert_int_equal(tessera_surface_lock(s.surface, s.ctx, &rect, WRITE | read,
 						      (void **)&p, &pitch),
 				 0);
+		promise(mock_count(s.mock, DRM_IOCTL_TESSERA_SUBMIT) == 1,
+			"a lock for writing has not fetched the bytes: those that are not written "
+			"are "
+			"lost at the unlock");
 		EXPECT_REQUESTS(&s, DRM_IOCTL_TESSERA_SUBMIT, DRM_IOCTL_TESSERA_LOCK,
 				DRM_IOCTL_SYNCOBJ_WAIT);
 		/* what is not written keeps its bytes */

@@ -157,7 +157,9 @@ static void test_bind_fails(void **state)
 	assert_int_equal(tessera_vm_unbind(vm, bo), -ENOMEM);
 	mock->fail_errno = 0;
 	second = mock_bo(dev_of(state), 4096);
-	assert_true(address_in(vm, second) != first);
+	promise(address_in(vm, second) != first,
+		"an address is given to another object although unmapping the first one there has "
+		"failed: jobs may still find that");
 	tessera_bo_del(bo);
 	tessera_bo_del(second);
 	tessera_vm_del(vm);
@@ -362,7 +364,8 @@ static void test_submit(void **state)
 	/* The bytes are there; it is mapped, read-only, and resident. */
 	assert_memory_equal(mock->memory, cb->cmds, 72);
 	assert_int_equal(mock->last_bind.address, first);
-	assert_int_equal(mock->last_bind.flags, DRM_TESSERA_VM_BIND_READ_ONLY);
+	promise(mock->last_bind.flags == DRM_TESSERA_VM_BIND_READ_ONLY,
+		"commands, which the GPU may only read, are mapped so that it can write them");
 	assert_int_equal(mock->last_handles[0], mock->last_bind.handle);
 
 	/* The job is not over: elsewhere. One that fails uses no point. */
@@ -372,7 +375,9 @@ static void test_submit(void **state)
 	mock->fail_errno = 0;
 	assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 	second = mock->last_submit_vm.cmds;
-	assert_true(second >= first + 65536 || second + 65536 <= first);
+	promise(second >= first + 65536 || second + 65536 <= first,
+		"commands are written over those of a job that is not over: both are at 0x%llx",
+		(unsigned long long)second);
 	assert_int_equal(mock->last_syncs[0].point, 2);
 	/* Over: the first block again, and no new one. */
 	mock->reached = 1;
@@ -403,7 +408,11 @@ static void test_submit_short(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
 		if (i)
-			assert_int_equal(mock->last_submit_vm.cmds, at + 72);
+			promise(mock->last_submit_vm.cmds == at + 72,
+				"short commands are at 0x%llx, not behind those of the job before, "
+				"which is not over, at 0x%llx",
+				(unsigned long long)mock->last_submit_vm.cmds,
+				(unsigned long long)at);
 		at = mock->last_submit_vm.cmds;
 	}
 	tessera_cmdbuf_del(cb);
@@ -429,7 +438,9 @@ static void test_submit_bounded(void **state)
 	assert_int_equal(mock->listed_bytes, 4 << 20);
 	for (uint32_t i = 1; i <= 64; i++) {
 		assert_int_equal(tessera_context_submit(ctx, cb, NULL), 0);
-		assert_int_equal(mock->waited, i);
+		promise(mock->waited == i, "commands are written over those of a job that is not "
+					   "over: its end was not "
+					   "waited for");
 	}
 	assert_int_equal(mock->listed_bytes, 4 << 20);
 	tessera_cmdbuf_del(cb);
