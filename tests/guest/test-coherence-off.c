@@ -740,33 +740,72 @@ static void moves_are_the_kernels(void)
 	tsr_close(&s.dev);
 }
 
+/* an object in a VM, and where the GPU puts what it reads of it */
+static struct tsr_vm vm_with(struct scene *s)
+{
+	struct tsr_vm vm = tsr_vm_open(&s->dev);
+
+	tsr_vm_map(&s->dev, vm.id, &s->seen, 0, MiB(512), BYTES, 0);
+	tsr_make_resident(&s->dev, &s->seen, 1);
+	return vm;
+}
+
+/* what is at MiB(256) */
+static void vm_read(struct scene *s, struct tsr_vm *vm)
+{
+	uint32_t done = tsr_syncobj_new(&s->dev);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, MiB(512), BYTES, true);
+	tsr_cmd_bind_address(&cmd, 1, MiB(256), BYTES, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, WORDS);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_invalidate_cache(&s->dev, &vm->cmds);
+	require_ok(__tsr_submit_vm(&s->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, done));
+	require_ok(tsr_syncobj_status(&s->dev, done));
+	tsr_cmd_fini(&cmd);
+}
+
 /* What is mapped in a VM is as CPUs have left it; after that it is the client's. */
 static void bound_as_it_is(void)
 {
 	struct scene s = scene_open();
-	struct tsr_vm vm = tsr_vm_open(&s.dev);
+	struct tsr_vm vm = vm_with(&s);
 	struct tsr_bo bo = mapped(&s, s.gart, cached), seen = { .map = s.seen.map, .size = BYTES };
-	uint32_t done = tsr_syncobj_new(&s.dev);
-	struct tsr_cmd cmd;
 
-	tsr_vm_map(&s.dev, vm.id, &s.seen, 0, MiB(512), BYTES, 0);
-	tsr_make_resident(&s.dev, &s.seen, 1);
 	/* in an aperture and listed, with all that was written before written back */
 	tsr_pattern_write(&bo, 1);
 	tsr_make_resident(&s.dev, &bo, 1);
 	gpu_sees(&s, &bo, 1);
 	tsr_pattern_write(&bo, 2);
 	tsr_vm_map(&s.dev, vm.id, &bo, 0, MiB(256), BYTES, 0);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_address(&cmd, 0, MiB(512), BYTES, true);
-	tsr_cmd_bind_address(&cmd, 1, MiB(256), BYTES, false);
-	tsr_cmd_copy(&cmd, 0, 0, 1, 0, WORDS);
-	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_invalidate_cache(&s.dev, &vm.cmds);
-	require_ok(__tsr_submit_vm(&s.dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, done));
-	require_ok(tsr_syncobj_status(&s.dev, done));
-	tsr_cmd_fini(&cmd);
+	vm_read(&s, &vm);
 	tsr_pattern_check(&seen, 2);
+	tsr_vm_close(&vm);
+	tsr_close(&s.dev);
+}
+
+/* Page tables say of each page whether CPUs have it in their caches: jobs get past none of these. */
+static void stale_at_an_address(void)
+{
+	struct scene s = scene_open();
+	struct tsr_vm vm = vm_with(&s);
+	struct tsr_bo bo = mapped(&s, s.gart, own), seen = { .map = s.seen.map, .size = BYTES };
+	const uint32_t *words = s.seen.map;
+
+	tsr_vm_map(&s.dev, vm.id, &bo, 0, MiB(256), BYTES, 0);
+	tsr_make_resident(&s.dev, &bo, 1);
+	tsr_pattern_write(&bo, 1);
+	vm_read(&s, &vm);
+	require_msg(
+		words[0] != tsr_pattern(1, 0),
+		"the GPU reads what is still in the CPU's cache: its page table does not say that "
+		"the page is cached");
+	tsr_words_check(words, WORDS, 0);
+	tsr_invalidate_cache(&s.dev, &bo);
+	vm_read(&s, &vm);
+	tsr_pattern_check(&seen, 1);
 	tsr_vm_close(&vm);
 	tsr_close(&s.dev);
 }
@@ -855,6 +894,8 @@ static const struct tap_test tests[] = {
 	{ "COH-9 exactly the range", exactly_the_range, 0, 60 },
 	{ "COH-8 moves are the kernel's", moves_are_the_kernels, 0, 60 },
 	{ "COH-8 COH-10 bound as it is", bound_as_it_is, 0, 60 },
+	{ "COH-2 COH-8 stale at an address without the call", stale_at_an_address,
+	  TSR_EXPECT(STRICT_COHERENCE), 60 },
 	{ "COH-9 the call for an object that is tracked", call_for_tracked, 0, 60 },
 	{ "COH-9 bad input", call_bad_input, 0, 60 },
 	{ "COH-6 no user memory", no_user_memory, 0, 60 },

@@ -88,7 +88,10 @@ static void await_picture(const struct screen *s, uint32_t rgb)
 
 	do {
 		crc = tsr_crc_next(fd, NULL);
-		require_msg(tap_now_ns() < until, "it never comes to the screen");
+		require_msg(tap_now_ns() < until,
+			    "what was drawn never comes to the screen, which has CRC 0x%08x, not "
+			    "0x%08x: bytes of before, if it was moved since",
+			    crc, want);
 	} while (crc != want);
 	tsr_crc_end(fd);
 }

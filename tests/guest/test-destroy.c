@@ -99,8 +99,10 @@ static void behind_earlier_work(void)
 		destroy(&dev, &bos[round], 0);
 		require(tsr_held_waits(&held));
 		see_through(&dev, ctx);
-		require_eq(total(&dev), before + BYTES);
-		require_eq(used(&dev), BYTES);
+		require_msg(total(&dev) == before + BYTES && used(&dev) == BYTES,
+			    "a destroyed object is gone before jobs that were submitted before "
+			    "that have "
+			    "ended");
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
 		tsr_wait_for(total(&dev) == before);
@@ -229,7 +231,7 @@ static uint64_t try_allocated(uint32_t contexts, uint32_t jobs)
 	}
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		tsr_held_fill(&held, &target, 16, i);
-		tsr_trace_start_allocs();
+		tsr_trace_start_own("kmem/kmalloc");
 		destroy(&dev, &bos[i], 0);
 		trace = tsr_trace_stop();
 		tsr_trace_for_each(&trace, "kmalloc", ev) bytes += tsr_event_u64(ev, "bytes_req");

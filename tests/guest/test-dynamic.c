@@ -93,8 +93,11 @@ static void there_is(struct pair *pair, uint32_t value)
 
 	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, 0, 1, &words[0]);
 	tsr_gpu_read(&pair->b, pair->ctx_b, &pair->there, WORDS - 1, 1, &words[1]);
-	require_eq(words[0], value);
-	require_eq(words[1], value);
+	require_msg(
+		words[0] == value && words[1] == value,
+		"the importer reads 0x%x, 0x%x, not 0x%x: pages that the exporter has left, or not "
+		"come to",
+		words[0], words[1], value);
 	require(!in_memory(pair));
 }
 
@@ -221,6 +224,42 @@ static void holds_up_nobody(void)
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_stuck_vm_end(&stuck);
 	here_is(&pair, 6);
+	pair_close(&pair);
+}
+
+/* what the kernel has unmapped for a device since tsr_trace_start_own() */
+static size_t unmapped(void)
+{
+	struct tsr_trace trace = tsr_trace_stop();
+	size_t count = tsr_trace_count(&trace, "dma_unmap_sg");
+
+	tsr_trace_free(&trace);
+	return count;
+}
+
+/* pages that are left stay mapped for the other device as long as its job uses them */
+static void stays_mapped(void)
+{
+	struct tsr_device b = tsr_open();
+	struct tsr_stuck_vm stuck;
+	struct pair pair;
+
+	tsr_move_notify_need();
+	pair = pair_of(tsr_pci_other(&b), b);
+	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
+	tsr_trace_start_own("dma/dma_unmap_sg");
+	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
+	require(in_memory(&pair));
+	require(tsr_stuck_vm_runs(&stuck));
+	require_msg(!unmapped(),
+		    "the exporter moves, and the pages are unmapped for the importer, whose job "
+		    "still uses them");
+	tsr_stuck_vm_end(&stuck);
+	here_is(&pair, 6);
+	/* they are when it next wants some */
+	tsr_trace_start_own("dma/dma_unmap_sg");
+	there_is(&pair, 6);
+	require(unmapped());
 	pair_close(&pair);
 }
 
@@ -616,6 +655,7 @@ static const struct tap_test tests[] = {
 	{ "an object moves that a VM of another device maps", idle_vm, 0, 0 },
 	{ "an object moves that jobs of another device use", in_flight, 0, 60 },
 	{ "an object that moves behind another device holds up nobody", holds_up_nobody, 0, 60 },
+	{ "pages stay mapped for another device's job", stays_mapped, 0, 60 },
 	{ "an object is swapped out that another device has", swapped_out, 0, 60 },
 	{ "attached objects are not pinned", nothing_is_pinned, 0, 60 },
 	{ "an object is imported again before the first import is gone", imported_again, 0, 60 },

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 #define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
 
@@ -294,6 +297,78 @@ static void paging_hangs_alone(void)
 	tsr_close(&dev);
 }
 
+/* What a move that hangs should have brought is lost. Where it would be, somebody else has left his bytes: nothing leads there. */
+static void lost_is_not_mapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	const struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = bo.handle,
+		.address = 0x100000000ull,
+		.range = bo.size,
+	};
+	uint32_t moved = tsr_syncobj_new(&dev), mapped = tsr_syncobj_new(&dev);
+
+	tsr_job_timeout_short();
+	tsr_engine_hang_next(dev.paging);
+	require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, moved, NULL));
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, &op, 1, 0, mapped));
+	require(tsr_syncobj_status(&dev, moved));
+	require_msg(
+		tsr_syncobj_status(&dev, mapped),
+		"an object whose bytes have not come is mapped: jobs find what others have left");
+	tsr_job_timeout_restore();
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+#define WHOLE_MS 4000 /* of the first half of which a test needs little to begin a job */
+
+/* a job whose second half lasts for good, if nobody was in the way of that; else it is let go */
+static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
+{
+	uint64_t half = tap_now_ns() + WHOLE_MS / 2 * 1000000ull;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_job_timeout("4000");
+	tsr_engine_hang_next(dev->render);
+	tsr_submit(dev, ctx, &cmd, 0, sync);
+	tsr_wait_for(tsr_engine_hangs());
+	/* for what begins from now on, be it the second half */
+	tsr_job_timeout("300000");
+	tsr_cmd_fini(&cmd);
+	if (tap_now_ns() < half)
+		return true;
+	tsr_engine_let_go();
+	tsr_syncobj_status(dev, sync);
+	return false;
+}
+
+/* The timeout of a job has two halves, as the machine may have stood still for one. The first ends nothing. */
+static void first_half(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t sync, ctx, tries = 0;
+	int64_t until;
+	int rc;
+
+	do {
+		require(++tries < 20);
+		ctx = tsr_context_new(&dev, 0);
+		sync = tsr_syncobj_new(&dev);
+	} while (!half_begin(&dev, ctx, sync));
+	until = (int64_t)tap_now_ns() + WHOLE_MS * 1000000ll;
+	rc = __tsr_syncobj_wait(dev.fd, sync, 0, until);
+	require_msg(rc == -ETIME, "a job was ended when half of its time was over");
+	tsr_engine_let_go();
+	require_ok(tsr_syncobj_status(&dev, sync));
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
@@ -301,7 +376,9 @@ static const struct tap_test tests[] = {
 	  60 },
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
 	{ "a move hangs alone", paging_hangs_alone, 0, 60 },
+	{ "RES-6 what a move that hangs loses is not mapped", lost_is_not_mapped, 0, 60 },
 	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
+	{ "the first half of a timeout", first_half, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -349,6 +349,35 @@ static void paging_takes_nothing(void)
 	tsr_client_kill(&a);
 }
 
+#define FAR_WORDS 800 /* of which each takes a packet: four pages of these */
+
+/* Each page of the commands is what the device reads. */
+static void long_commands(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_gart(&dev)), cpu);
+	const uint32_t *words = tsr_bo_map(&dev, &bo);
+	struct tsr_cmd cmd;
+
+	for (uint32_t key = 1; key < 4; key++) {
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		for (uint32_t i = 0; i < FAR_WORDS; i++)
+			tsr_cmd_fill(&cmd, 0, i, 1, tsr_pattern(key, i));
+		require(tsr_cmd_bytes(&cmd) > KiB(12));
+		tsr_submit_done(&dev, ctx, &cmd);
+		for (uint32_t i = 0; i < FAR_WORDS; i++)
+			require_msg(words[i] == tsr_pattern(key, i),
+				    "what the device has read of the commands, some %u bytes from "
+				    "their "
+				    "beginning, is not what was submitted",
+				    i * (tsr_cmd_bytes(&cmd) / FAR_WORDS));
+		tsr_cmd_fini(&cmd);
+	}
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-10 swapped pages come back", swapped_pages_come_back, 0, 0 },
 	{ "PAGE-7 spare pages are given up", pages_are_given_up, 0, 0 },
@@ -357,6 +386,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-5 parts behind destroyed objects", parts_behind_the_dying, 0, 0 },
 	{ "PAGE-6 memory the CPU cannot map reads as zero", unmappable_memory_reads_as_zero, 0, 0 },
 	{ "PAGE-5 paging keeps nothing of the kernel's memory", paging_takes_nothing, 0, 120 },
+	{ "PAGE-5 commands of several pages", long_commands, 0, 0 },
 	{ "objects are met when they are complete", met_while_made, 0, 0 },
 };
 

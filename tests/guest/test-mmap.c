@@ -438,8 +438,11 @@ static void debugger_sees_the_same(void)
 		require_ok(tsr_proc_mem_write(bytes + 4096 * 7 - 2, &word, sizeof(word)));
 		tsr_evict_set(sets[i]);
 		tsr_gpu_read(&dev, ctx, &bo, 1024 * 7 - 1, 2, words);
-		require_eq(words[0], 0x55554444);
-		require_eq(words[1], 0x44445555);
+		require_msg(words[0] == 0x55554444 && words[1] == 0x44445555,
+			    "what a debugger has written is lost when the object moves: 0x%08x, "
+			    "0x%08x are "
+			    "of a copy from before",
+			    words[0], words[1]);
 		tsr_bo_free(&dev, &bo);
 	}
 	tsr_close(&dev);

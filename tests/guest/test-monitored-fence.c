@@ -423,7 +423,8 @@ static void cpu_cannot_write(void)
 	}
 	private = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, dev.fd, (off_t)fence.mmap_offset);
 	require(private != MAP_FAILED);
-	require(mprotect(fence.page, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+	require_msg(mprotect(fence.page, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES,
+		    "the CPU can make the page of fence values writable");
 	require(mprotect(private, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
 	require(mprotect(fence.page, 4096, PROT_READ | PROT_EXEC) == -1 && errno == EACCES);
 	require(write_faults((volatile uint64_t *)fence.value));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "inject.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
@@ -423,6 +424,37 @@ static void good_input(void)
 	tsr_close(&dev);
 }
 
+/* Short of memory at any place there is no handle, neither for both nor for one. */
+static void no_memory(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), failed = 0;
+	const struct shape shape = { TSR_LAYOUT_MORTON, 50, 40, 256, 200, gart, gart };
+	struct drm_tessera_bo_info info;
+	struct request r;
+	bool hit = true;
+	int rc;
+
+	tsr_inject_init();
+	for (unsigned int nth = 1; hit; nth++) {
+		request_init(&r, &shape);
+		tsr_inject_set(nth);
+		rc = request_send(&dev, &r);
+		hit = tsr_inject_done();
+		require_msg(!rc || (hit && (rc == -ENOMEM || rc == -EFAULT)), "%u: %d", nth, rc);
+		failed += rc == -ENOMEM;
+		for (uint32_t handle = 1; handle < 4; handle++) {
+			require_msg(rc != -ENOMEM || __tsr_bo_info(dev.fd, handle, &info),
+				    "allocation %u: no memory, but handle %u is there", nth,
+				    handle);
+			/* -EFAULT: all is well but for the answer */
+			__tsr_bo_close(dev.fd, handle);
+		}
+	}
+	require(failed > 4);
+	tsr_close(&dev);
+}
+
 /* What moves them sees bytes: no layout in any packet, as many for the one as for the other. */
 static void same_path(void)
 {
@@ -804,6 +836,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-18 SWZ-19 one request, two objects", one_request, 0, 0 },
 	{ "SWZ-17 SWZ-18 SWZ-20 bad input makes none", bad_input, 0, 0 },
 	{ "SWZ-18 SWZ-20 good input", good_input, 0, 0 },
+	{ "SWZ-19 short of memory for two objects", no_memory, 0, 120 },
 	{ "SWZ-21 both move as bytes", same_path, 0, 0 },
 	{ "SWZ-24 SWZ-15 the bytes are the new ones", bytes_are_new, 0, 0 },
 	{ "SWZ-24 SWZ-13 evicted in between", evicted_between, 0, 0 },

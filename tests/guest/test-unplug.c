@@ -195,14 +195,15 @@ static void behind_a_foreign_fence(void)
 }
 
 /*
- * A job, and the move of another object, wait for a fence of somebody else at what they use. They end, and the
- * device is let go of, although it never signals.
+ * A job, and the move of another object, wait for a fence of somebody else at what they use; and an object with such a
+ * fence is being destroyed. The jobs end, all that was mapped for the device is unmapped, and it is let go of, although
+ * the fence never signals.
  */
 static void behind_a_fence_at_an_object(void)
 {
 	struct pollfd pollfd = { .events = POLLIN };
 	uint32_t ctx, sync, gart;
-	struct tsr_bo bos[2], big;
+	struct tsr_bo bos[3], big;
 	struct tsr_device dev;
 	int timeline, dmabuf;
 	struct tsr_cmd cmd;
@@ -215,13 +216,14 @@ static void behind_a_fence_at_an_object(void)
 	gart = tsr_bit(tsr_seg_gart(&dev));
 	ctx = tsr_context_new(&dev, 0);
 	sync = tsr_syncobj_new(&dev);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		bos[i] = tsr_bo_new(&dev, MiB(1), gart, mappable);
 		tsr_gpu_fill(&dev, ctx, &bos[i], 1);
 		dmabuf = tsr_export(&dev, &bos[i]);
 		tsr_dmabuf_put_fence(dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
 		close(dmabuf);
 	}
+	tsr_bo_free(&dev, &bos[2]);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bos[0], true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);

@@ -3,11 +3,13 @@
  * Memory of a process as an object, at virtual addresses: page tables lead to what is there when a job is submitted, and to nothing that
  * is the process's no more (RES-2, RES-5, RES-6).
  */
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "held.h"
+#include "host.h"
 #include "resident.h"
 #include "stall.h"
 #include "user.h"
@@ -121,7 +123,10 @@ static void gone(void)
 
 	tsr_vm_fill(&vm, AT, SIZE, 1);
 	require_ok(munmap(mine, KiB(4)));
-	require_err(run_empty(&vm), -EFAULT);
+	require_msg(
+		run_empty(&vm) == -EFAULT,
+		"a job runs although the process has listed memory no more: it may find the pages "
+		"of before");
 	require_err(__tsr_make_one(&dev, &bo), -EFAULT);
 	require_eq(tsr_context_status(&dev, vm.context).reset, DRM_TESSERA_RESET_NONE);
 	tsr_pages_at(mine, KiB(4));
@@ -335,6 +340,104 @@ static void all_changes_wait(void)
 		changes_wait(what);
 }
 
+/* each has a page table of its own, which takes its time to empty */
+#define MORE (tap_slow() ? 100u : 1023u)
+#define MORE_AT(i) ((1ull << 40) + MiB(2) * (uint64_t)(i))
+#define MORE_BYTES (MiB(2) - KiB(4))
+
+static int bind_more(struct tsr_vm *vm, uint32_t op)
+{
+	struct drm_tessera_vm_bind_op ops[1024] = { {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = TSR_STUCK_AT,
+		.range = SIZE,
+	} };
+	bool map = op == DRM_TESSERA_VM_BIND_MAP_NULL;
+
+	for (uint32_t i = 0; i < MORE; i++)
+		ops[1 + i] = (struct drm_tessera_vm_bind_op){
+			.op = op,
+			.address = MORE_AT(i),
+			.range = MORE_BYTES,
+		};
+	return __tsr_vm_bind(vm->dev->fd, vm->id, ops + map, 1 + MORE - map, 0, 0);
+}
+
+/* memory is unmapped first, and much else in the same call; what the memory's owner sees of that */
+static volatile struct beside {
+	bool ready, begun;
+	uint64_t delay_ns, took_ns;
+} * beside;
+
+static void change_beside(uint32_t *memory, uint64_t size)
+{
+	uint64_t begun;
+
+	beside->ready = true;
+	while (!beside->begun)
+		;
+	begun = tap_now_ns();
+	while (tap_now_ns() < begun + beside->delay_ns)
+		;
+	change_munmap(memory, size);
+}
+
+static void *unmap_and_more(void *arg)
+{
+	struct tsr_vm *vm = arg;
+	uint64_t begun;
+
+	tsr_wait_for(beside->ready);
+	begun = tap_now_ns();
+	beside->begun = true;
+	require_ok(bind_more(vm, DRM_TESSERA_VM_BIND_UNMAP));
+	beside->took_ns = tap_now_ns() - begun;
+	return NULL;
+}
+
+static void change_beside_unmap(struct tsr_device *dev)
+{
+	struct tsr_owner owner = {
+		.dev = dev,
+		.size = SIZE,
+		.change = change_beside,
+		.check = check_cpu,
+	};
+	struct tsr_bo bo = tsr_owner_start(&owner);
+	struct tsr_stuck_vm stuck;
+	pthread_t thread;
+
+	tsr_stuck_vm_start(&stuck, dev, &bo, JOB);
+	require_ok(bind_more(&stuck.vm, DRM_TESSERA_VM_BIND_MAP_NULL));
+	beside->ready = beside->begun = false;
+	require(!pthread_create(&thread, NULL, unmap_and_more, &stuck.vm));
+	tsr_owner_change(&owner);
+	require(tsr_stuck_vm_runs(&stuck));
+	require_msg(!owner.state->done,
+		    "memory was taken from a process while a job was using it: the job's VM was "
+		    "forgotten before what unmapped the memory there was over");
+	pthread_join(thread, NULL);
+	tsr_stuck_vm_end(&stuck);
+	tsr_owner_join(&owner);
+	tsr_bo_free(dev, &bo);
+}
+
+#define MOMENTS (tap_slow() ? 6u : 24u)
+
+/* The memory goes just while it is unmapped, at any moment of that. */
+static void changes_beside_unmap(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	beside = tsr_shared(sizeof(*beside));
+	for (uint32_t i = 0; i <= MOMENTS; i++) {
+		beside->delay_ns = beside->took_ns * i / MOMENTS;
+		change_beside_unmap(&dev);
+	}
+	tap_note("%llu us for the last call", (unsigned long long)beside->took_ns / 1000);
+	tsr_close(&dev);
+}
+
 /* ---- How many jobs they wait for -------------------------------------------------- */
 
 #define MANY 200
@@ -495,6 +598,8 @@ static const struct tap_test tests[] = {
 	{ "RES-6 user memory that is mapped, and no longer listed", closed, FAULTS, 0 },
 	{ "RES-6 read-only user memory", read_only, FAULTS, 0 },
 	{ "DESTROY-7 changes of user memory wait for jobs that do not name it", all_changes_wait, 0,
+	  100 },
+	{ "DESTROY-7 changes of user memory wait while it is unmapped", changes_beside_unmap, 0,
 	  100 },
 	{ "DESTROY-7 few jobs are waited for", few_jobs, 0, 100 },
 	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },

@@ -247,7 +247,7 @@ static void changes_show(void)
 	/* other pages at the same addresses */
 	tsr_pages_at(mine, SIZE);
 	tsr_gpu_read(&dev, ctx, &bo, 5, 1, &word);
-	require_eq(word, 0);
+	require_msg(!word, "a job uses pages that are the process's no more: 0x%08x", word);
 	require_ok(__fill(&dev, ctx, &bo, 2));
 	tsr_words_check(mine, WORDS, 2);
 	require_ok(madvise((char *)mine + SIZE / 2, SIZE / 2, MADV_DONTNEED));
@@ -280,7 +280,8 @@ static void changes_show(void)
 	/* memory of others in its place */
 	require(mmap(mine, KiB(4), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
 		     -1, 0) == mine);
-	require_err(__fill(&dev, ctx, &bo, 7), -EFAULT);
+	require_msg(__fill(&dev, ctx, &bo, 7) == -EFAULT,
+		    "a job gets memory that is not the process's own, as others have it, too");
 	require_eq(mine[0], 0);
 	tsr_bo_free(&dev, &bo);
 	tsr_close(&dev);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "stall.h"
+#include "trace.h"
 #include "vm.h"
 
 #define AT 0x100000000ull
@@ -223,6 +224,53 @@ static uint64_t take_all_tables(struct tsr_vm *vm)
 	return end << 30;
 }
 
+/* pages of the system's that so many mappings in new tables take */
+static uint32_t pages_of_far_nulls(struct tsr_vm *vm, uint64_t address)
+{
+	struct tsr_trace trace;
+	uint32_t pages = 0;
+
+	tsr_trace_start_own("kmem/mm_page_alloc");
+	require_ok(map_far_nulls(vm, address, FAR_NULLS));
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "mm_page_alloc", ev) pages += tsr_event_u64(ev, "order") == 0;
+	tsr_trace_free(&trace);
+	return pages;
+}
+
+/* another client, who has few tables */
+static void map_some(void *arg)
+{
+	volatile uint32_t *pages = arg;
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+
+	*pages = pages_of_far_nulls(&vm, 0);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* Hidden VRAM is for everybody's tables: who has a share has the rest in system memory, and leaves room. */
+static void share_of_hidden_memory(void)
+{
+	volatile uint32_t *pages = tsr_shared(2 * sizeof(*pages));
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+
+	tap_join(tap_fork(map_some, (void *)&pages[0]));
+	take_all_tables(&vm);
+	tap_join(tap_fork(map_some, (void *)&pages[1]));
+	tap_note("%u pages, and beside a client with many tables %u", pages[0], pages[1]);
+	require_msg(
+		pages[1] < pages[0] + FAR_NULLS,
+		"one client's page tables have left no hidden VRAM for those of others: %u pages "
+		"of system memory instead of %u",
+		pages[1], pages[0]);
+	tsr_vm_close(&vm);
+	wait_for_vm(&dev);
+	tsr_close(&dev);
+}
+
 /*
  * What moves while its client can have no more page tables is found nowhere, and its list says that it is missing:
  * jobs are refused until there are some.
@@ -251,7 +299,8 @@ static void no_tables_for_a_move(void)
 	tsr_cmd_nop(&cmd, 64);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
 	tsr_cmd_fini(&cmd);
-	require_err(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0), -ENOMEM);
+	require_msg(__tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, 0) == -ENOMEM,
+		    "a job may run although a listed object has no page tables at its addresses");
 	tsr_vm_unmap(&dev, vm.id, 0, end);
 	tsr_wait_for((rc = __tsr_submit_vm(&dev, vm.context, vm.at, 64, 0, done)) != -ENOMEM);
 	require_ok(rc);
@@ -295,6 +344,7 @@ static const struct tap_test tests[] = {
 	{ "RES-6 all VMs are taken", all_vms_are_taken, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
+	{ "RES-6 a share of hidden memory for page tables", share_of_hidden_memory, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
 };
 

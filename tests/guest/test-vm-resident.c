@@ -50,7 +50,9 @@ static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, 
 
 static void require_fault(struct tsr_vm *vm, uint64_t address)
 {
-	require_eq(tsr_vm_try_fill(vm, address, KiB(4), 0x66), -EFAULT);
+	require_msg(tsr_vm_try_fill(vm, address, KiB(4), 0x66) == -EFAULT,
+		    "a job finds memory at 0x%llx although what is mapped there is not listed",
+		    (unsigned long long)address);
 	tsr_vm_renew(vm);
 }
 

@@ -407,7 +407,9 @@ static void moves_wait_for_jobs(void)
 		stuck = tsr_stuck_start(&dev, vm.patched);
 		require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
 		tsr_stuck_during(moves[i], &vm);
-		require_ok(tsr_syncobj_status(&dev, sync));
+		require_msg(
+			!tsr_syncobj_status(&dev, sync),
+			"an object was moved from under a job that was to find it at its address");
 		tsr_gpu_read(&dev, vm.patched, &bo, 0, (uint32_t)(bo.size / 4), words);
 		tsr_words_check(words, bo.size / 4, 0x12121212);
 		tsr_stuck_end(&stuck);
@@ -563,7 +565,8 @@ static void syncs(void)
 		require_ok(__tsr_vm_bind(dev.fd, other, &null, 1, 0, later));
 		require_eq(tsr_syncobj_status(&dev, later), 0);
 	}
-	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
+		    "something was mapped before the fence that this was to wait for");
 	tsr_stuck_end(&stuck);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	check_at(&vm, &stage, AT, bo.size, 0x31313131);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pci.h"
 
+#include <fcntl.h>
 #include <glob.h>
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -142,4 +144,35 @@ void tsr_pci_can_reset(void)
 void tsr_pci_reset(void)
 {
 	require_ok(tsr_write_file(reset_path(), "1"));
+}
+
+/* where a register of the capability for interrupts lies in the configuration space */
+static off_t msix_control(int fd)
+{
+	uint8_t at, cap[2];
+
+	require_eq(pread(fd, &at, 1, PCI_CAPABILITY_LIST), 1);
+	for (; at; at = cap[1]) {
+		require_eq(pread(fd, cap, 2, at), 2);
+		if (cap[0] == PCI_CAP_ID_MSIX)
+			return at + PCI_MSIX_FLAGS;
+	}
+	tap_fail(__FILE__, __LINE__, "the function has no MSI-X");
+}
+
+void tsr_pci_hold_interrupts(bool hold)
+{
+	uint16_t flags;
+	char path[320];
+	off_t at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", slot());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
+	at = msix_control(fd);
+	require_eq(pread(fd, &flags, 2, at), 2);
+	flags = (uint16_t)(hold ? flags | PCI_MSIX_FLAGS_MASKALL : flags & ~PCI_MSIX_FLAGS_MASKALL);
+	require_eq(pwrite(fd, &flags, 2, at), 2);
+	close(fd);
 }

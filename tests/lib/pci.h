@@ -17,4 +17,7 @@ void tsr_pci_unbind(void);
 void tsr_pci_can_reset(void); /* skips the test where the function cannot be reset */
 void tsr_pci_reset(void); /* under the driver */
 
+/* interrupts of the function come late: what has happened meanwhile is told when they are let in */
+void tsr_pci_hold_interrupts(bool hold);
+
 #endif /* TSR_PCI_H */

@@ -146,15 +146,16 @@ void tsr_trace_start(const char *first, ...)
 }
 
 /* in an instance of its own, as nobody else wants these */
-void tsr_trace_start_allocs(void)
+void tsr_trace_start_own(const char *event)
 {
-	char tid[16];
+	char text[96];
 
 	make_instance(false);
 	put("events/tessera/tessera_destroy/enable", "1");
-	snprintf(tid, sizeof(tid), "%d", (int)gettid());
-	put("set_event_pid", tid);
-	put("events/kmem/kmalloc/enable", "1");
+	snprintf(text, sizeof(text), "%d", (int)gettid());
+	put("set_event_pid", text);
+	snprintf(text, sizeof(text), "events/%s/enable", event);
+	put(text, "1");
 	put("tracing_on", "1");
 }
 

@@ -28,8 +28,8 @@ void tsr_traces_end(void);
 void tsr_traces_leave(void);
 /* Start recording; names as in events/tessera/, without "tessera_", NULL-terminated; none: all. */
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
-/* What the kernel allocates for this thread ("kmalloc"), and "destroy". */
-void tsr_trace_start_allocs(void);
+/* Likewise "destroy", and an event of the kernel's, "kmem/kmalloc", where it is this thread's. */
+void tsr_trace_start_own(const char *event);
 /* How many events of that name there are so far. */
 size_t tsr_trace_so_far(const char *name);
 /* Stop, and read what was recorded. */

@@ -224,12 +224,23 @@ int tsr_vm_try_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t byte
 	return status;
 }
 
+/* of a job at addresses where something is mapped */
+static void require_found(int status, uint64_t address, uint64_t bytes)
+{
+	require_msg(
+		status != -EFAULT,
+		"a job finds nothing in 0x%llx bytes from 0x%llx on, or where it puts them, though "
+		"something is mapped there: the page tables do not lead to it",
+		(unsigned long long)bytes, (unsigned long long)address);
+	require_ok(status);
+}
+
 void tsr_vm_fill(struct tsr_vm *vm, uint64_t address, uint64_t bytes, uint32_t value)
 {
-	require_ok(tsr_vm_try_fill(vm, address, bytes, value));
+	require_found(tsr_vm_try_fill(vm, address, bytes, value), address, bytes);
 }
 
 void tsr_vm_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t bytes)
 {
-	require_ok(tsr_vm_try_copy(vm, to, from, bytes));
+	require_found(tsr_vm_try_copy(vm, to, from, bytes), from, bytes);
 }
