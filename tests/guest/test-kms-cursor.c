@@ -76,10 +76,16 @@ static void seen(struct bench *b, const struct tsr_fb *primary, const struct tsr
 		 int32_t y)
 {
 	struct tsr_show shows[2] = { tsr_show_at(primary, 0, 0) };
+	uint32_t now = tsr_crc_now(&b->kms, 0), want;
 
 	if (fb)
 		shows[1] = tsr_show_at(fb, x, y);
-	require_eq(tsr_crc_now(&b->kms, 0), tsr_crc_expect(&b->mode, shows, fb ? 2 : 1, NULL));
+	want = tsr_crc_expect(&b->mode, shows, fb ? 2 : 1, NULL);
+	require_msg(
+		now == want,
+		"the screen (CRC 0x%08x, not 0x%08x) does not show the cursor that was committed "
+		"last: its memory is another's, or an old one is still there",
+		now, want);
 }
 
 /* it comes, changes, moves, goes; each time what it showed can go at once */

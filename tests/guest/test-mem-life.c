@@ -366,7 +366,9 @@ static void long_commands(void)
 		for (uint32_t i = 0; i < FAR_WORDS; i++)
 			tsr_cmd_fill(&cmd, 0, i, 1, tsr_pattern(key, i));
 		require(tsr_cmd_bytes(&cmd) > KiB(12));
-		tsr_submit_done(&dev, ctx, &cmd);
+		require_msg(!tsr_submit_status(&dev, ctx, &cmd, NULL),
+			    "the device reads other commands than were submitted from where its "
+			    "error is on: that page has not got to it");
 		for (uint32_t i = 0; i < FAR_WORDS; i++)
 			require_msg(words[i] == tsr_pattern(key, i),
 				    "what the device has read of the commands, some %u bytes from "

@@ -34,9 +34,12 @@ void wv_reap(struct wv *wv, uint32_t left)
 		wv->num_jobs--;
 		memmove(wv->jobs, wv->jobs + 1, wv->num_jobs * sizeof(job));
 		status = tsr_syncobj_status(dev, job.sync);
-		require_msg(status == job.status, "seed 0x%llx: job %u ended with %d, not %d",
+		require_msg(status == job.status, "seed 0x%llx: job %u ended with %d, not %d%s",
 			    (unsigned long long)wv->plan->config.seed, job.number, status,
-			    job.status);
+			    job.status,
+			    status == -EFAULT && !job.status
+				    ? ": page tables do not lead to what is mapped and listed"
+				    : "");
 		tsr_syncobj_free(dev, job.sync);
 		free(job.uses);
 	}
