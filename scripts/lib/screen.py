@@ -45,8 +45,12 @@ class Picture:
 
 def is_panic(picture):
     """White letters, some of them, on black, and nothing of what was there before."""
-    white, black = picture.share((255, 255, 255)), picture.share((0, 0, 0))
-    return 0.001 < white < 0.2 and white + black > 0.999999
+    return 0.001 < picture.share((255, 255, 255)) < 0.2 and rest(picture) < 0.000001
+
+
+def rest(picture):
+    """The part of the picture that is neither black nor white."""
+    return 1 - picture.share((255, 255, 255)) - picture.share((0, 0, 0))
 
 
 def parse_ppm(data):

@@ -8,8 +8,8 @@
 #define HEIGHT 480
 #define ABOVE 32 /* rows of an object that are not in its framebuffer */
 
-/* one that does not begin where its object does */
-static struct tsr_fb fb_behind(struct tsr_kms *kms)
+/* one that does not begin where its object does, which is painted all over */
+static struct tsr_fb fb_behind(struct tsr_kms *kms, uint32_t seed)
 {
 	struct tsr_fb fb = tsr_fb_new(kms, WIDTH, HEIGHT + ABOVE, DRM_FORMAT_XRGB8888);
 	struct drm_mode_fb_cmd2 cmd = {
@@ -23,6 +23,7 @@ static struct tsr_fb fb_behind(struct tsr_kms *kms)
 
 	require_ok(__tsr_addfb(kms->dev.fd, &cmd));
 	fb.id = cmd.fb_id;
+	tsr_fb_paint(&fb, seed);
 	fb.height = HEIGHT;
 	return fb;
 }
@@ -38,11 +39,11 @@ static void panics(void)
 	struct tsr_show above;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(fb); i++) {
-		uint32_t part = i == TSR_OVERLAY || i == TSR_CURSOR ? 4 : 1;
-
-		fb[i] = part == 1 ? fb_behind(&kms)
-				  : tsr_fb_new(&kms, WIDTH / part, HEIGHT / part,
-					       DRM_FORMAT_XRGB8888);
+		if (i != TSR_OVERLAY && i != TSR_CURSOR) {
+			fb[i] = fb_behind(&kms, i);
+			continue;
+		}
+		fb[i] = tsr_fb_new(&kms, WIDTH / 4, HEIGHT / 4, DRM_FORMAT_XRGB8888);
 		tsr_fb_paint(&fb[i], i);
 	}
 	tsr_light(&kms, head, &mode, &fb[TSR_PRIMARY]);
