@@ -6,6 +6,7 @@
  * and nobody with him.
  */
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -18,6 +19,7 @@
 #define SIZE KiB(64)
 #define WORDS (SIZE / 4)
 #define PARTS 6
+#define MOST_CPU_SECONDS 5
 
 static struct tsr_device second_device(void)
 {
@@ -102,29 +104,81 @@ static void borrower(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/*
- * The client is in its call, and has not passed the gate: behind that a submission in parts would wait for its
- * job, and all others for that.
- */
-static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slow)
+/* has nothing to do with all that: a submission in parts, and a short one behind it */
+static void stranger(struct tsr_client *client)
 {
 	struct tsr_device dev = second_device();
 	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
 	struct tsr_rotation rot;
 	struct tsr_small small;
 
-	tsr_wait_for(client->state->begun);
-	tsr_wait_for(client->state->returned || tsr_client_asleep(client));
-	require(!client->state->returned);
 	tsr_rotation_init(&dev, &rot, PARTS, 0);
 	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_small_run(&dev, &small);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_rotation_check(&dev, ctx, &rot, PARTS);
+	client->state->ready = true;
+	tsr_close(&dev);
+}
+
+/*
+ * The client waits, or has returned. It is not to look again and again instead, which would be seconds of the CPU, of
+ * which a call takes hundredths.
+ */
+static void await_asleep(const struct tsr_client *client)
+{
+	clockid_t clock;
+	struct timespec used = { .tv_sec = 0 };
+
+	tsr_wait_for(client->state->begun);
+	require(!clock_getcpuclockid(client->pid, &clock));
+	tsr_wait_for((clock_gettime(clock, &used), used.tv_sec >= MOST_CPU_SECONDS) ||
+		     client->state->returned || tsr_client_asleep(client));
+	require_msg(used.tv_sec < MOST_CPU_SECONDS, "the client does not sleep");
+}
+
+#define ONE_SLEEP_NS 20000000000ull
+
+/* False: it sleeps in one and the same wait for so long as nobody has to who is behind jobs that end. */
+static bool comes_to_an_end(const struct tsr_client *client)
+{
+	uint64_t naps = 0, since = tap_now_ns();
+
+	while (!client->state->ready) {
+		uint64_t naps_now = tsr_naps(client->pid), now = tap_now_ns();
+
+		tsr_client_check(client);
+		if (naps_now != naps || !tsr_waits(client->pid))
+			since = now;
+		if (now - since > ONE_SLEEP_NS)
+			return false;
+		naps = naps_now;
+		usleep(1000);
+	}
+	return true;
+}
+
+/*
+ * The client is in its call, and has not passed the gate: behind that a submission in parts would wait for its
+ * job, and all others for that.
+ */
+static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slow)
+{
+	struct tsr_client other;
+	bool goes_on;
+
+	await_asleep(client);
+	require(!client->state->returned);
+	tsr_client_start(&other, stranger, 0);
+	goes_on = comes_to_an_end(&other);
 	require(tsr_stuck_vm_runs(slow));
 	require(!client->state->returned);
-	tsr_close(&dev);
+	/* also if the stranger waits: so that everybody can go */
+	tsr_stuck_vm_end(slow);
+	tsr_client_join(&other);
+	tsr_client_join(client);
+	require_msg(goes_on, "a stranger waits for another device");
 }
 
 static void beside_a_lender(uint32_t ctx_flags)
@@ -143,8 +197,6 @@ static void beside_a_lender(uint32_t ctx_flags)
 	tsr_stuck_vm_start(&slow, &dev, &there, 5);
 	client.state->stop = true;
 	stranger_goes_on(&client, &slow);
-	tsr_stuck_vm_end(&slow);
-	tsr_client_join(&client);
 	require_eq(last_word(&dev, &there), 5);
 	close(lent);
 	tsr_close(&dev);
@@ -163,8 +215,6 @@ static void beside_a_borrower(uint32_t ctx_flags)
 	dmabuf = tsr_export(&dev, &bo);
 	tsr_client_start(&client, borrower, ctx_flags);
 	stranger_goes_on(&client, &slow);
-	tsr_stuck_vm_end(&slow);
-	tsr_client_join(&client);
 	require_eq(last_word(&dev, &bo), 5);
 	close(dmabuf);
 	tsr_close(&dev);
@@ -256,16 +306,39 @@ static void *swap_thread(void *arg)
 	return NULL;
 }
 
-/* false: it waits for something that a device does */
-static bool swap_returns(void (*let_go)(void))
+static bool waits_for_fence(pid_t tid)
+{
+	return tsr_waits(tid) && tsr_is_in(tid, "dma_fence_default_wait");
+}
+
+/*
+ * Whether it sleeps in one and the same wait while a device that nobody holds up does something from beginning to end: then
+ * what it waits for is held.
+ */
+static bool swap_waits(const struct swapper *swapper, struct tsr_device *dev)
+{
+	struct tsr_bo bo;
+	uint64_t naps;
+
+	if (!swapper->tid || !waits_for_fence(swapper->tid))
+		return false;
+	naps = tsr_naps(swapper->tid);
+	bo = shareable(dev);
+	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, 3);
+	require_eq(last_word(dev, &bo), 3);
+	tsr_bo_free(dev, &bo);
+	return waits_for_fence(swapper->tid) && tsr_naps(swapper->tid) == naps;
+}
+
+/* false: it waits for what @let_go lets go, and is not @dev's */
+static bool swap_returns(struct tsr_device *dev, void (*let_go)(void))
 {
 	struct swapper swapper = { .tid = 0 };
 	pthread_t thread;
 	bool returned;
 
 	require(!pthread_create(&thread, NULL, swap_thread, &swapper));
-	tsr_wait_for(swapper.returned ||
-		     (swapper.tid && tsr_is_in(swapper.tid, "dma_fence_default_wait")));
+	tsr_wait_for(swapper.returned || swap_waits(&swapper, dev));
 	returned = swapper.returned;
 	if (!returned)
 		let_go();
@@ -292,10 +365,10 @@ static void swap_waits_for_nobody(void)
 	require_eq(tsr_bo_info(&b, &there).segment, tsr_seg_gart(&b)->id);
 	tsr_job_timeout("300000");
 	tsr_engine_hang_next(b.paging);
-	require(swap_returns(tsr_engine_let_go));
+	require(swap_returns(&a, tsr_engine_let_go));
 	tsr_wait_for(tsr_engine_hangs());
 	require_eq(tsr_bo_info(&b, &there).segment, 0);
-	require(swap_returns(tsr_engine_let_go));
+	require(swap_returns(&a, tsr_engine_let_go));
 	require_err(__tsr_bo_wait(b.fd, there.handle, 0, 0), -EBUSY);
 	tsr_engine_let_go();
 	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
@@ -325,7 +398,7 @@ static void swap_waits_for_no_fence(void)
 	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_gart(&dev)));
 	shared = tsr_export(&dev, &bo);
 	tsr_dmabuf_put_fence(shared, fence, DMA_BUF_SYNC_WRITE);
-	require(swap_returns(signal_timeline));
+	require(swap_returns(&dev, signal_timeline));
 	signal_timeline();
 	tsr_wait_for((pages += tsr_swap_out_objects()) >= (long)(SIZE / KiB(4)));
 	require_eq(last_word(&dev, &bo), 2);

@@ -4,7 +4,13 @@
  * kernel tells importers of moves. The kernel for debugging does, the distribution's does not: there it stays in
  * its pages.
  */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "foreign.h"
@@ -367,6 +373,178 @@ static void importer_goes_with_vm(void)
 	pair_close(&pair);
 }
 
+/* ---- an importer that is going -------------------------------------------------------------- */
+
+/* a call in a thread of its own */
+struct call {
+	void (*fn)(struct call *call);
+	struct tsr_device *dev;
+	const struct tsr_bo *bo;
+	uint32_t ctx;
+	pthread_t thread;
+	volatile pid_t tid;
+	volatile bool returned;
+};
+
+static void *call_thread(void *arg)
+{
+	struct call *call = arg;
+
+	call->tid = gettid();
+	call->fn(call);
+	call->returned = true;
+	return NULL;
+}
+
+static void call_start(struct call *call)
+{
+	require(!pthread_create(&call->thread, NULL, call_thread, call));
+}
+
+static bool call_is_in(const struct call *call, const char *function)
+{
+	return call->tid && tsr_is_in(call->tid, function) && tsr_waits(call->tid);
+}
+
+/* who unplugs the device waits until this is over, which is when the object's bytes have come */
+static void read_table(struct call *call)
+{
+	struct stat node;
+	char path[64];
+	int fd;
+
+	require_ok(fstat(call->dev->fd, &node));
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%u/segments", minor(node.st_rdev));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	require(fd >= 0);
+	require(read(fd, call->bo->map, KiB(4)) > 0);
+	close(fd);
+}
+
+static void unbind(struct call *call)
+{
+	tsr_pci_unbind();
+}
+
+static void write_first_word(struct call *call)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, call->bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 7);
+	tsr_submit(call->dev, call->ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+}
+
+/* a job of a VM that fills the object with 2, and has hardly begun */
+static void vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo)
+{
+	struct tsr_cmd cmd;
+
+	tsr_vm_place(vm, bo);
+	tsr_vm_map(vm->dev, vm->id, bo, 0, TSR_STUCK_AT, bo->size, 0);
+	tsr_vm_fill(vm, TSR_STUCK_AT, bo->size, 1);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, TSR_STUCK_AT, bo->size, true);
+	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo->size / 4), 2);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(vm->dev->render);
+	require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, 0));
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_cmd_fini(&cmd);
+}
+
+static int timeline = -1;
+
+static void bytes_come(void)
+{
+	if (timeline < 0)
+		return;
+	tsr_sw_sync_signal(timeline);
+	close(timeline);
+	timeline = -1;
+}
+
+/* the exporter waits for a second, and if this takes longer nothing can be said of what he finds */
+static uint64_t asked, let_go;
+
+static bool let_go_too_late(void)
+{
+	return let_go - asked > 900000000;
+}
+
+/* an object whose bytes are waited for */
+static struct tsr_bo bytes_to_come(struct tsr_device *dev)
+{
+	struct tsr_bo bo = shareable(dev);
+	int fence, dmabuf = tsr_export(dev, &bo);
+
+	timeline = tsr_sw_sync_new(&fence);
+	/* should the test fail: before the device is bound again, which waits for who unbinds it */
+	atexit(bytes_come);
+	tsr_bo_map(dev, &bo);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	fill_later(dev, tsr_context_new(dev, 0), &bo, 0);
+	close(dmabuf);
+	close(fence);
+	return bo;
+}
+
+/*
+ * The importer is on its way out and its engine has not stopped: who wants the object back waits for the job of a VM
+ * that is still at it.
+ */
+static void importer_is_going(void)
+{
+	struct call reader = { .fn = read_table }, unbinder = { .fn = unbind };
+	struct call writer = { .fn = write_first_word };
+	struct drm_tessera_query_device info;
+	struct tsr_device other;
+	struct pair pair;
+	struct tsr_bo late;
+	struct tsr_vm vm;
+	uint32_t one = 1;
+	bool waited;
+
+	tsr_move_notify_need();
+	tap_excuse(let_go_too_late);
+	pair = pair_to_unbind(false);
+	/* in another file, whose moves nobody else's wait for */
+	other = tsr_pci_other(&pair.b);
+	late = bytes_to_come(&other);
+	vm = tsr_vm_open(&pair.b);
+	vm_fill_later(&vm, &pair.there);
+	reader.dev = &pair.b;
+	reader.bo = &late;
+	call_start(&reader);
+	tsr_wait_for(call_is_in(&reader, "tessera_access_wait"));
+	call_start(&unbinder);
+	tsr_wait_for(__tsr_query(pair.b.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info) ==
+		     -ENODEV);
+
+	writer.dev = &pair.a;
+	writer.bo = &pair.bo;
+	writer.ctx = pair.ctx_a;
+	asked = let_go = tap_now_ns();
+	call_start(&writer);
+	tsr_wait_for(writer.returned || call_is_in(&writer, "import_moved"));
+	waited = !writer.returned;
+	tsr_engine_let_go();
+	let_go = tap_now_ns();
+	require(!pthread_join(writer.thread, NULL));
+	require(!unbinder.returned);
+	bytes_come();
+	require(!pthread_join(reader.thread, NULL));
+	require(!pthread_join(unbinder.thread, NULL));
+	tsr_pci_bind();
+	require(waited);
+	here_has(&pair, 2);
+	tsr_close(&other);
+	pair_close(&pair);
+}
+
 /* the exporter goes when it has lent its pages: who has them has them, whatever becomes of him */
 static void exporter_goes_without(void)
 {
@@ -494,19 +672,28 @@ static void shown(void)
 /* the importer closes it and imports it again, while a job has what he closed: that goes behind the job, and no more */
 static void imported_again(void)
 {
-	struct pair pair = pair_open();
-	struct tsr_bo own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
-	struct tsr_held held = tsr_held_open(&pair.b);
+	uint64_t closed = 0;
+	struct tsr_held held;
 	struct tsr_trace trace;
+	struct pair pair;
+	struct tsr_bo own;
 
+	tsr_trace_start("bo_create", NULL);
+	pair = pair_open();
+	trace = tsr_trace_stop();
+	/* the import comes last */
+	tsr_trace_for_each(&trace, "bo_create", ev) closed = tsr_event_u64(ev, "bo");
+	tsr_trace_free(&trace);
+	own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
+	held = tsr_held_open(&pair.b);
 	tsr_held_copy(&held, &own, &pair.there);
 	tsr_trace_start("destroy", NULL);
 	require_ok(__tsr_bo_close(pair.b.fd, pair.there.handle));
 	require_ok(__tsr_import(pair.b.fd, pair.dmabuf, &pair.there.handle));
 	fill_later(&pair.b, pair.ctx_b, &pair.there, 2);
-	require_eq(tsr_trace_so_far("destroy"), 0);
+	require_eq(tsr_trace_so_far("destroy", closed), 0);
 	tsr_held_go(&held);
-	tsr_wait_for(tsr_trace_so_far("destroy"));
+	tsr_wait_for(tsr_trace_so_far("destroy", closed));
 	trace = tsr_trace_stop();
 	tsr_trace_free(&trace);
 	there_is(&pair, 2);
@@ -667,6 +854,7 @@ static const struct tap_test tests[] = {
 	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
 	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
 	  TSR_NO_DEVICE, 0 },
+	{ "the importer of a moving object is going", importer_is_going, TSR_NO_DEVICE, 60 },
 	{ "the exporter of lent pages goes", exporter_goes_without, TSR_NO_DEVICE, 0 },
 	{ "the exporter of a moving object goes", exporter_goes, TSR_NO_DEVICE, 60 },
 };

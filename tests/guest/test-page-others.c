@@ -250,11 +250,11 @@ static void ring_is_not_full(void)
 	tsr_wait_for(tsr_engine_hangs());
 	for (uint32_t i = 0; i < IN_RING + 8; i++)
 		use_new(&dev, ctx);
-	tsr_wait_for(tsr_trace_so_far("job_run") >= IN_RING);
+	tsr_wait_for(tsr_trace_so_far("job_run", 0) >= IN_RING);
 	tsr_client_start(&b, uses_one, 0);
 	tsr_wait_for(b.state->ready);
 	/* which came behind all of A's */
-	tsr_wait_for(tsr_trace_so_far("job_run") > IN_RING);
+	tsr_wait_for(tsr_trace_so_far("job_run", 0) > IN_RING);
 	trace = tsr_trace_stop();
 	check_given(&trace, dev.paging);
 	tsr_trace_free(&trace);

@@ -188,13 +188,13 @@ static void turn_taker(struct tsr_client *client)
 /* the kernel says when it has come to wait */
 static void wait_at_gate(struct tsr_client *client, bool known)
 {
-	size_t before = tsr_trace_so_far("gate_wait");
+	size_t before = tsr_trace_so_far("gate_wait", 0);
 
 	if (!known)
 		tsr_client_start(client, turn_taker, 0);
 	tsr_wait_for(client->state->ready);
 	client->state->stop = true;
-	tsr_wait_for(tsr_trace_so_far("gate_wait") > before);
+	tsr_wait_for(tsr_trace_so_far("gate_wait", 0) > before);
 }
 
 /* clients in the order of their first turns: who meets objects that are being destroyed gives one back */

@@ -115,6 +115,21 @@ bool tsr_is_in(pid_t tid, const char *function)
 	return found;
 }
 
+uint64_t tsr_naps(pid_t tid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	char path[64], *text, *at;
+	uint64_t naps = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	text = tsr_read_file(path);
+	at = text ? strstr(text, key) : NULL;
+	if (at)
+		naps = strtoull(at + strlen(key), NULL, 0);
+	free(text);
+	return naps;
+}
+
 const char *tsr_debugfs(void)
 {
 	static char path[256];

@@ -191,17 +191,18 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	return true;
 }
 
-size_t tsr_trace_so_far(const char *name)
+size_t tsr_trace_so_far(const char *name, uint64_t bo)
 {
-	char path[320], word[64], *text;
+	char path[320], *text, *line, *save = NULL;
+	struct tsr_event ev;
 	size_t count = 0;
 
 	snprintf(path, sizeof(path), "%s/trace", instance);
 	text = tsr_read_file(path);
 	require(text);
-	snprintf(word, sizeof(word), ": tessera_%s: ", name);
-	for (const char *at = text; (at = strstr(at, word)); at++)
-		count++;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		count += parse_line(line, &ev) && !strcmp(ev.name, name) &&
+			 (!bo || tsr_event_u64(&ev, "bo") == bo);
 	free(text);
 	return count;
 }

@@ -30,8 +30,8 @@ void tsr_traces_leave(void);
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
 /* Likewise "destroy", and an event of the kernel's, "kmem/kmalloc", where it is this thread's. */
 void tsr_trace_start_own(const char *event);
-/* How many events of that name there are so far. */
-size_t tsr_trace_so_far(const char *name);
+/* How many events of that name there are so far; of one object unless @bo is 0. */
+size_t tsr_trace_so_far(const char *name, uint64_t bo);
 /* Stop, and read what was recorded. */
 struct tsr_trace tsr_trace_stop(void);
 void tsr_trace_free(struct tsr_trace *trace);

@@ -255,6 +255,7 @@ char tsr_task_state(pid_t tid); /* its letter in /proc, 0 if it is gone */
 bool tsr_sleeps(pid_t tid); /* a signal would wake it */
 bool tsr_waits(pid_t tid); /* whether or not one would */
 bool tsr_is_in(pid_t tid, const char *function); /* one of the kernel */
+uint64_t tsr_naps(pid_t tid); /* how often it has gone to sleep so far */
 /* a load raises SIGBUS; in one thread at a time */
 bool tsr_raises_sigbus(const void *address);
 const char *tsr_debugfs(void); /* folder of the device; skips the test if there is none */
