@@ -7,6 +7,7 @@
 #include "foreign.h"
 #include "host.h"
 #include "kms.h"
+#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 
@@ -224,6 +225,69 @@ static void waits_for_a_moment(void)
 	tsr_kms_close(&kms);
 }
 
+/* of the test, for its children */
+static struct tsr_device *inherited;
+static struct tsr_bo in_the_way, swapped;
+
+/* swaps out what can be, and waits for the job of what it has come to, whose lock it has */
+static void swap_out(struct tsr_client *client)
+{
+	tsr_swap_out_objects();
+}
+
+/* locks what is in the way, and waits for the lock of the other one */
+static void use_both(struct tsr_client *client)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_alloc(&cmd, in_the_way.handle, false);
+	tsr_cmd_alloc(&cmd, swapped.handle, false);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
+	tsr_cmd_fini(&cmd);
+}
+
+/* and for who has the lock of what is in the way */
+static void waits_for_a_lock(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	uint32_t ctx = tsr_context_new(&kms.dev, 0);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct tsr_head *head = &kms.heads[0];
+	struct picture picture = { .kms = &kms };
+	struct tsr_client swapper, user;
+	struct drm_mode_modeinfo mode;
+	struct tsr_stuck stuck;
+
+	/* the console's picture can go from now on */
+	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
+	tsr_dark(&kms, head);
+	tsr_add_mode(&kms, &picture.req, head, &mode);
+	tsr_add_show(&kms, &picture.req, head->crtc, head->planes[TSR_PRIMARY], &show);
+	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&kms.dev, seg->id).used));
+	inherited = &kms.dev;
+	in_the_way = tsr_bo_new(&kms.dev, seg->size, tsr_bit(seg), 0);
+	tsr_gpu_touch(&kms.dev, ctx, &in_the_way);
+	swapped = tsr_bo_new(&kms.dev, KiB(64), tsr_bit(tsr_seg_gart(&kms.dev)), 0);
+	tsr_gpu_touch(&kms.dev, ctx, &swapped);
+	stuck = tsr_stuck_start(&kms.dev, ctx);
+	require_ok(__tsr_submit_use(&kms.dev, ctx, &swapped, true));
+	tsr_client_start(&swapper, swap_out, 0);
+	tsr_wait_for(tsr_is_in(swapper.pid, "dma_fence_default_wait"));
+	tsr_client_start(&user, use_both, 0);
+	tsr_wait_for(tsr_is_in(user.pid, "drm_exec_lock_obj"));
+	require(!tsr_stuck_during(light_behind, &picture));
+	tsr_stuck_end(&stuck);
+	tsr_client_join(&swapper);
+	tsr_client_join(&user);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	tsr_dark(&kms, head);
+	tsr_kms_close(&kms);
+}
+
 #define PICTURES 12 /* that memory has no room for at once */
 
 /* what had to make room first has, when it is shown no more, nothing that counts as shown */
@@ -316,6 +380,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown is neither attached nor offered", others_wait, 0, 0 },
 	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
 	{ "a picture waits for a moment", waits_for_a_moment, 0, 0 },
+	{ "a picture waits for a lock", waits_for_a_lock, 0, 0 },
 	{ "pictures that make room", room_is_made_again, 0, 0 },
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
