@@ -284,7 +284,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-13 a mapping of a dma-buf follows the object", dmabuf_mapping_follows_moves, 0, 0 },
 	{ "SEG-16 bad mappings of a dma-buf", bad_mappings, 0, 0 },
 	{ "SYNC and poll wait for the GPU", cpu_access_waits, 0, 0 },
-	{ "PAGE-13 SEG-7 a place that is left is taken later", left_place_is_taken_later, 0, 0 },
+	{ "a place that is left is taken later", left_place_is_taken_later, 0, 0 },
 	{ "what is no dma-buf is refused", what_is_no_dmabuf, 0, 0 },
 };
 

@@ -210,7 +210,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-29 suspend empties apertures of eviction sets, too",
 	  eviction_sets_are_emptied, 0, 25 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },
-	{ "SEG-31 contents over suspend under load", contents_under_load, 0, 120 },
+	{ "SEG-31 contents over suspend under load", contents_under_load, 0, 30 },
 };
 
 TSR_TEST_MAIN(tests)
