@@ -6,6 +6,7 @@
  */
 #include <kunit/test.h>
 
+#include "patch_list.h"
 #include "pure/patch.h"
 
 #define NUM_SLOTS	8
@@ -40,15 +41,6 @@ static int patch_init(struct kunit *test)
 
 	return 0;
 }
-
-#define BIND(alloc, slot, split, patch) \
-	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
-	  .patch_offset = (patch) }
-#define BIND_AT(alloc, slot, split, patch, off) \
-	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
-	  .patch_offset = (patch), .alloc_offset = (off) }
-#define UNBIND(slot, split) \
-	{ .alloc_index = NUL, .slot_id = (slot), .split_offset = (split) }
 
 struct patch_case {
 	const char *name;
@@ -217,18 +209,6 @@ static void test_leaks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tessera_patch_check(&list, &f->table, &err), 0);
 	KUNIT_EXPECT_EQ(test, tessera_patch_check_leaks(&list, &f->table, &err), c->ret);
 	KUNIT_EXPECT_EQ(test, err.index, c->ret ? c->bad : 1234);
-}
-
-/* Calls that are still answered with 0. */
-static int check_down(void *ctx)
-{
-	u32 *left = ctx;
-
-	if (!*left)
-		return -EINTR;
-	--*left;
-
-	return 0;
 }
 
 /* Long walks look up, and end when told to: each of the two of one check, and that of the other. */

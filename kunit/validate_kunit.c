@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 
+#include "patch_list.h"
 #include "pure/validate.h"
 
 #define NUM_SLOTS	16
@@ -28,15 +29,6 @@ static const struct tessera_patch_alloc allocs[NUM_ALLOCS] = {
 #define RSURF32		(TSR_FORMAT_R32 | TSR_SURF_READ)
 #define BIND_HDR	P(TSR_OP_BIND_SLOT, 0, 10)
 #define NOP_HDR	P(TSR_OP_NOP, 0, 2)
-
-#define BIND(alloc, slot, split, patch) \
-	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
-	  .patch_offset = (patch) }
-#define BIND_AT(alloc, slot, split, patch, offset) \
-	{ .alloc_index = (alloc), .slot_id = (slot), .split_offset = (split), \
-	  .patch_offset = (patch), .alloc_offset = (offset) }
-#define UNBIND(slot, split) \
-	{ .alloc_index = NUL, .slot_id = (slot), .split_offset = (split) }
 
 struct validate_case {
 	const char *name;
@@ -362,18 +354,6 @@ static void test_empty(struct kunit *test)
 	make_list(&list, NULL, 0, 0);
 	KUNIT_EXPECT_EQ(test, tessera_validate(f->cmds, &list, f->order, &num_order, &err), 0);
 	KUNIT_EXPECT_EQ(test, num_order, 0);
-}
-
-/* Calls that are still answered with 0. */
-static int check_down(void *ctx)
-{
-	u32 *left = ctx;
-
-	if (!*left)
-		return -EINTR;
-	--*left;
-
-	return 0;
 }
 
 /* Long walks look up, and end when told to: over elements, over split points, over packets. */

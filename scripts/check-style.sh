@@ -83,7 +83,7 @@ check_spdx() {
 	for f in $(device_c); do
 		head -n 20 "$f" | grep -q 'GPL-2.0-or-later' || echo "$f is not GPL-2.0-or-later"
 	done
-	for f in include/uapi/drm/tessera_drm.h include/tessera/tessera_hw.h $(plain_c); do
+	for f in include/uapi/drm/tessera_drm.h include/tessera/*.h $(plain_c); do
 		head -n 20 "$f" | grep -q ': MIT' || echo "$f is not MIT"
 	done
 }

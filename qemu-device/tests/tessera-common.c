@@ -499,51 +499,6 @@ uint32_t tsr_err_total(TsrTest *t)
     return tsr_r32(t, TSR_ERR_TOTAL);
 }
 
-#define NAME(type) [TSR_ERR_##type] = #type
-
-static const char *const error_names[TSR_ERR_TYPES] = {
-    NAME(REGISTER),
-    NAME(PACKET),
-    NAME(PRIVILEGE),
-    NAME(SLOT_RANGE),
-    NAME(SLOT_UNBOUND),
-    NAME(SLOT_BOUNDS),
-    NAME(SLOT_ACCESS),
-    NAME(SURFACE),
-    NAME(ADDRESS),
-    NAME(READ_ONLY),
-    NAME(DMA),
-    NAME(RING),
-    NAME(FIRMWARE),
-    NAME(SEGMENT),
-    NAME(MMU),
-    NAME(HOST_APERTURE),
-    NAME(SWIZZLE_RANGE),
-    NAME(MMU_TABLE),
-    NAME(MODE),
-    NAME(SKIPPED),
-    NAME(STRICT_FREED),
-    NAME(STRICT_EVICTED),
-    NAME(STRICT_UNWRITTEN),
-    NAME(STRICT_STALE_SLOT),
-    NAME(STRICT_STATE),
-    NAME(STRICT_DUMMY),
-    NAME(STRICT_TLB),
-    NAME(STRICT_COHERENCE),
-    NAME(STRICT_OVERLAP),
-    NAME(STRICT_TRANSFER),
-    NAME(STRICT_SHOWN),
-    NAME(STRICT_INVALIDATE),
-};
-
-#undef NAME
-
-const char *tsr_error_name(uint32_t type)
-{
-    return type < TSR_ERR_TYPES && error_names[type] ? error_names[type] :
-                                                       "no error";
-}
-
 void tsr_err_clear(TsrTest *t)
 {
     tsr_w32(t, TSR_ERR_CLEAR, 1);

@@ -12,6 +12,7 @@
 #include "libqos/pci.h"
 #include "libqos/pci-pc.h"
 #include "tessera/tessera_hw.h"
+#include "tessera/tessera_hw_names.h"
 
 #define TSR_TEST_RING_BYTES 16384
 #define TSR_TEST_DEADLINE_US (100 * 1000000LL)  /* under sanitizers, too */
@@ -124,7 +125,6 @@ void tsr_load_firmware(TsrTest *t);
 
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
 
-const char *tsr_error_name(uint32_t type);
 uint32_t tsr_err_count(TsrTest *t, uint32_t type);
 uint32_t tsr_err_total(TsrTest *t);
 void tsr_err_clear(TsrTest *t);

@@ -15,46 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tessera/tessera_hw_names.h>
+
 #include "tsr.h"
 
 #define TRACING "/sys/kernel/tracing"
 #define INSTANCE TRACING "/instances/tessera-referee"
 #define DEVICES "/sys/bus/pci/devices"
-
-#define NAME(type) [TSR_ERR_##type] = #type
-static const char *const names[TSR_ERR_TYPES] = {
-	NAME(REGISTER),
-	NAME(PACKET),
-	NAME(PRIVILEGE),
-	NAME(SLOT_RANGE),
-	NAME(SLOT_UNBOUND),
-	NAME(SLOT_BOUNDS),
-	NAME(SLOT_ACCESS),
-	NAME(SURFACE),
-	NAME(ADDRESS),
-	NAME(READ_ONLY),
-	NAME(DMA),
-	NAME(RING),
-	NAME(FIRMWARE),
-	NAME(SEGMENT),
-	NAME(MMU),
-	NAME(HOST_APERTURE),
-	NAME(SWIZZLE_RANGE),
-	NAME(MMU_TABLE),
-	NAME(MODE),
-	NAME(STRICT_FREED),
-	NAME(STRICT_EVICTED),
-	NAME(STRICT_UNWRITTEN),
-	NAME(STRICT_STALE_SLOT),
-	NAME(STRICT_STATE),
-	NAME(STRICT_DUMMY),
-	NAME(STRICT_TLB),
-	NAME(STRICT_COHERENCE),
-	NAME(STRICT_OVERLAP),
-	NAME(STRICT_TRANSFER),
-	NAME(STRICT_SHOWN),
-	NAME(STRICT_INVALIDATE),
-};
 
 struct seen {
 	uint64_t count;
@@ -247,8 +214,7 @@ uint64_t referee_end(uint64_t expected)
 
 		if (!seen[type].count)
 			continue;
-		tap_note("  device error %s (%u) x%llu%s; first: %s",
-			 names[type] ? names[type] : "without a name", type,
+		tap_note("  device error %s (%u) x%llu%s; first: %s", tsr_error_name(type), type,
 			 (unsigned long long)seen[type].count, fine ? ", expected" : "",
 			 seen[type].first);
 		if (!fine)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the numbers of the hardware interface are called, for tests of the device and of its driver. */
+#ifndef TESSERA_HW_NAMES_H
+#define TESSERA_HW_NAMES_H
+
+#include "tessera_hw.h"
+
+static inline const char *tsr_error_name(unsigned int type)
+{
+	static const char * const names[TSR_ERR_TYPES] = {
+		[TSR_ERR_NONE] = "no error",
+		[TSR_ERR_REGISTER] = "REGISTER",
+		[TSR_ERR_PACKET] = "PACKET",
+		[TSR_ERR_PRIVILEGE] = "PRIVILEGE",
+		[TSR_ERR_SLOT_RANGE] = "SLOT_RANGE",
+		[TSR_ERR_SLOT_UNBOUND] = "SLOT_UNBOUND",
+		[TSR_ERR_SLOT_BOUNDS] = "SLOT_BOUNDS",
+		[TSR_ERR_SLOT_ACCESS] = "SLOT_ACCESS",
+		[TSR_ERR_SURFACE] = "SURFACE",
+		[TSR_ERR_ADDRESS] = "ADDRESS",
+		[TSR_ERR_READ_ONLY] = "READ_ONLY",
+		[TSR_ERR_DMA] = "DMA",
+		[TSR_ERR_RING] = "RING",
+		[TSR_ERR_FIRMWARE] = "FIRMWARE",
+		[TSR_ERR_SEGMENT] = "SEGMENT",
+		[TSR_ERR_MMU] = "MMU",
+		[TSR_ERR_HOST_APERTURE] = "HOST_APERTURE",
+		[TSR_ERR_SWIZZLE_RANGE] = "SWIZZLE_RANGE",
+		[TSR_ERR_MMU_TABLE] = "MMU_TABLE",
+		[TSR_ERR_MODE] = "MODE",
+		[TSR_ERR_SKIPPED] = "SKIPPED",
+		[TSR_ERR_STRICT_FREED] = "STRICT_FREED",
+		[TSR_ERR_STRICT_EVICTED] = "STRICT_EVICTED",
+		[TSR_ERR_STRICT_UNWRITTEN] = "STRICT_UNWRITTEN",
+		[TSR_ERR_STRICT_STALE_SLOT] = "STRICT_STALE_SLOT",
+		[TSR_ERR_STRICT_STATE] = "STRICT_STATE",
+		[TSR_ERR_STRICT_DUMMY] = "STRICT_DUMMY",
+		[TSR_ERR_STRICT_TLB] = "STRICT_TLB",
+		[TSR_ERR_STRICT_COHERENCE] = "STRICT_COHERENCE",
+		[TSR_ERR_STRICT_OVERLAP] = "STRICT_OVERLAP",
+		[TSR_ERR_STRICT_TRANSFER] = "STRICT_TRANSFER",
+		[TSR_ERR_STRICT_SHOWN] = "STRICT_SHOWN",
+		[TSR_ERR_STRICT_INVALIDATE] = "STRICT_INVALIDATE",
+	};
+
+	return type < TSR_ERR_TYPES && names[type] ? names[type] : "without a name";
+}
+
+#endif /* TESSERA_HW_NAMES_H */
