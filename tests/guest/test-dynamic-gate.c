@@ -220,6 +220,43 @@ static void beside_a_borrower(uint32_t ctx_flags)
 	tsr_close(&dev);
 }
 
+#define MANY_PARTS 100 /* more than one window has */
+
+/* SPLIT-34: what another device has is taken back when parts are armed already */
+static void lender_late(void)
+{
+	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
+	uint32_t ctx, forced, done;
+	struct tsr_rotation rot;
+	struct tsr_bo bo, there;
+
+	tsr_move_notify_need();
+	ctx = tsr_context_new(&second, 0);
+	/* one that might fit asks for all before it is cut */
+	forced = tsr_context_new(&second, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	done = tsr_syncobj_new(&second);
+	bo = shareable(&second);
+	tsr_gpu_fill(&second, ctx, &bo, 2);
+	dmabuf = tsr_export(&second, &bo);
+	there = import(&first, dmabuf);
+	close(dmabuf);
+	for (uint32_t round = 0; round < 3; round++) {
+		tsr_gpu_fill(&first, tsr_context_new(&first, 0), &there, 5 + round);
+		require(!in_memory(&second, &bo));
+		tsr_rotation_init(&second, &rot, MANY_PARTS, 0);
+		tsr_cmd_bind_buffer(&rot.cmd, 0, &bo, true);
+		tsr_cmd_fill(&rot.cmd, 0, 0, 1, 7);
+		tsr_submit(&second, forced, &rot.cmd, 0, done);
+		require_ok(tsr_syncobj_status(&second, done));
+		require(in_memory(&second, &bo));
+		require_eq(last_word(&second, &bo), 5 + round);
+		tsr_rotation_check(&second, ctx, &rot, MANY_PARTS);
+		tsr_rotation_fini(&second, &rot);
+	}
+	tsr_close(&second);
+	tsr_close(&first);
+}
+
 static void lender_whole(void)
 {
 	beside_a_lender(0);
@@ -411,6 +448,7 @@ static void swap_waits_for_no_fence(void)
 static const struct tap_test tests[] = {
 	{ "SCHED-2 who takes back what another device is at", lender_whole, 0, 0 },
 	{ "SCHED-2 SPLIT-35 who takes it back in parts", lender_parts, 0, 0 },
+	{ "SPLIT-34 who takes it back in a late part", lender_late, 0, 0 },
 	{ "SCHED-2 who borrows what another device is at", borrower_whole, 0, 0 },
 	{ "SCHED-2 SPLIT-35 who borrows it in parts", borrower_parts, 0, 0 },
 	{ "two devices use an object at once", both_at_once, 0, 0 },

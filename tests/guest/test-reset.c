@@ -264,6 +264,20 @@ static void behind_a_fence_of_an_object(void)
 	behind_fence(true);
 }
 
+/* waits in the call until who is evicted has left */
+static void submit_all(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev);
+	struct tsr_bo all = tsr_bo_new(&dev, hidden->size, tsr_bit(hidden), 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &all, true);
+	require_eq(tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &cmd, 0, 0), -EIO);
+	tsr_close(&dev);
+}
+
 /* told to leave for system memory, and kept from it by others: what comes there later is not its bytes */
 static void leaving(void)
 {
@@ -272,9 +286,8 @@ static void leaving(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bo =
 		tsr_bo_new(&dev, KiB(64), tsr_bit(hidden) | tsr_bit(tsr_seg_gart(&dev)), cpu);
-	struct tsr_bo all = tsr_bo_new(&dev, hidden->size, tsr_bit(hidden), 0);
 	struct tsr_foreign *foreign = tsr_foreign_need();
-	struct tsr_cmd cmd;
+	struct tsr_client client;
 
 	tsr_pci_can_reset();
 	tsr_gpu_fill(&dev, ctx, &bo, 8);
@@ -282,13 +295,11 @@ static void leaving(void)
 	tsr_bo_map(&dev, &bo);
 	fence = tsr_foreign_fence(foreign);
 	fence_at(&dev, &bo);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &all, true);
-	tsr_submit(&dev, ctx, &cmd, 0, tsr_syncobj_new(&dev));
-	tsr_bo_free(&dev, &all);
-	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	tsr_client_start(&client, submit_all, 0);
+	tsr_wait_for((tsr_client_check(&client), !tsr_bo_info(&dev, &bo).segment));
 	require(!has_signalled(fence));
 	tsr_pci_reset();
+	tsr_client_join(&client);
 	if (!has_signalled(fence))
 		tsr_foreign_signal(foreign, 0);
 	require(access_raises_sigbus(bo.map));

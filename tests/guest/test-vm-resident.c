@@ -167,7 +167,7 @@ static void early(void)
 	struct tsr_vm vm = tsr_vm_open(&dev);
 	struct tsr_bo stage = new_stage(&vm, MiB(4));
 	struct tsr_bo bos[3];
-	uint32_t handles[ARRAY_SIZE(bos)], pending = 0;
+	uint32_t handles[ARRAY_SIZE(bos)];
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		bos[i] = new_mapped(&vm, MiB(2), tsr_bit(tsr_seg_hidden(&dev)), AT + MiB(2) * i);
@@ -178,14 +178,15 @@ static void early(void)
 		struct drm_tessera_make_resident out;
 
 		tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)));
+		/* however slow we are, there is something to wait for */
+		tsr_engine_hang_next(dev.paging);
 		require_ok(__tsr_make_resident(dev.fd, handles, ARRAY_SIZE(bos), 0, &out));
-		pending += out.pending;
+		require(out.pending);
+		tsr_engine_let_go();
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			check_at(&vm, &stage, AT + MiB(2) * i, MiB(2), i + 1);
 		tsr_evict(&dev, bos, ARRAY_SIZE(bos));
 	}
-	/* at least once there was something to wait for */
-	require(pending);
 	tsr_close(&dev);
 }
 

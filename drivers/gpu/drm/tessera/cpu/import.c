@@ -274,18 +274,19 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 /**
  * tessera_import_fetch() - have the pages of an import
  * @bo: the import, reservation not held; nothing is done if it has them, or is none
+ * @interruptible: a signal ends it
  *
  * The exporter may have to move its object, and that shows in the reservation then.
  *
  * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
-int tessera_import_fetch(struct tessera_bo *bo)
+int tessera_import_fetch(struct tessera_bo *bo, bool interruptible)
 {
 	int ret, idx;
 
 	if (!bo->dmabuf || READ_ONCE(bo->tbo.sg))
 		return 0;
-	ret = tessera_bo_enter(bo, &idx);
+	ret = interruptible ? tessera_bo_enter(bo, &idx) : tessera_bo_enter_anyway(bo, &idx);
 	if (ret)
 		return ret;
 	ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);

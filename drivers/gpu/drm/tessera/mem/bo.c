@@ -421,6 +421,15 @@ struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 	return gem ? gem_to_tessera_bo(gem) : NULL;
 }
 
+static int enter_locked(struct tessera_bo *bo, int *idx)
+{
+	if (drm_dev_enter(bo->tbo.base.dev, idx))
+		return 0;
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return -ENODEV;
+}
+
 /**
  * tessera_bo_enter() - lock an object, to do with it what takes its device
  * @bo: the object, reservation not held
@@ -433,13 +442,22 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx)
 	int ret;
 
 	ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
-	if (ret)
-		return ret;
-	if (drm_dev_enter(bo->tbo.base.dev, idx))
-		return 0;
-	dma_resv_unlock(bo->tbo.base.resv);
 
-	return -ENODEV;
+	return ret ?: enter_locked(bo, idx);
+}
+
+/**
+ * tessera_bo_enter_anyway() - likewise, where a signal must not end it
+ * @bo: the object, reservation not held
+ * @idx: receives what tessera_bo_exit() wants
+ *
+ * Return: 0 with its reservation held, inside drm_dev_enter(); or -ENODEV if the device is gone.
+ */
+int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx)
+{
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+
+	return enter_locked(bo, idx);
 }
 
 /**

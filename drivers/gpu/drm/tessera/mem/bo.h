@@ -328,6 +328,7 @@ u64 tessera_bo_segment_offset(struct tessera_bo *bo);
 u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
 
 int tessera_bo_enter(struct tessera_bo *bo, int *idx);
+int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
 u32 tessera_bo_apertures(const struct tessera_bo *bo);

@@ -331,16 +331,17 @@ bool tessera_residency_asks_others(struct tessera_bo *bo)
 /**
  * tessera_residency_recall() - have others use an object's pages no more
  * @bo: the object, reservation not held
+ * @interruptible: a signal ends it
  *
  * When they have done so shows in the reservation then.
  *
  * Return: 0, -ENODEV or -EINTR.
  */
-int tessera_residency_recall(struct tessera_bo *bo)
+int tessera_residency_recall(struct tessera_bo *bo, bool interruptible)
 {
 	int ret, idx;
 
-	ret = tessera_bo_enter(bo, &idx);
+	ret = interruptible ? tessera_bo_enter(bo, &idx) : tessera_bo_enter_anyway(bo, &idx);
 	if (ret)
 		return ret;
 	tessera_ttm_recall(bo);

@@ -19,7 +19,7 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset);
 bool tessera_residency_can_lend(struct tessera_bo *bo);
 int tessera_residency_lend(struct tessera_bo *bo);
 bool tessera_residency_asks_others(struct tessera_bo *bo);
-int tessera_residency_recall(struct tessera_bo *bo);
+int tessera_residency_recall(struct tessera_bo *bo, bool interruptible);
 int tessera_residency_pin(struct tessera_bo *bo);
 void tessera_residency_unpin(struct tessera_bo *bo);
 void tessera_residency_written(struct tessera_bo *bo);

@@ -329,7 +329,7 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
  * @usage: fences that whatever is to be done with it waits for
  *
  * Return: 0, also where there is no gate; or -EINPROGRESS: to be called again after
- * tessera_request_wait_foreign().
+ * tessera_request_wait_foreign(), or, where &tessera_request.foreign was not set, after tessera_request_ask_others().
  */
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 				 enum dma_resv_usage usage)
@@ -345,8 +345,16 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 	return req->foreign ? -EINPROGRESS : 0;
 }
 
-/* What other devices have to do for us is to be seen before the gate. */
-static int request_ask_others(struct tessera_request *req)
+/**
+ * tessera_request_ask_others() - have other devices do what moves of the objects wait for
+ * @req: the request
+ * @interruptible: a signal ends it
+ *
+ * What that is shows in reservations then. No lock may be held but the context's.
+ *
+ * Return: 0, -ENODEV, -ERESTARTSYS, or an error of tessera_borrow_map().
+ */
+int tessera_request_ask_others(struct tessera_request *req, bool interruptible)
 {
 	u32 i;
 	int ret = 0;
@@ -355,9 +363,9 @@ static int request_ask_others(struct tessera_request *req)
 		return 0;
 	for (i = 0; !ret && i < req->list.num_allocs; i++) {
 		if (req->bos[i])
-			ret = tessera_import_fetch(req->bos[i]);
+			ret = tessera_import_fetch(req->bos[i], interruptible);
 		if (!ret && (req->allocs[i].flags & ALLOC_ASKS))
-			ret = tessera_residency_recall(req->bos[i]);
+			ret = tessera_residency_recall(req->bos[i], interruptible);
 		req->allocs[i].flags &= ~ALLOC_ASKS;
 		if (!ret)
 			ret = tessera_request_pause(req, i);
@@ -379,7 +387,7 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 	u32 i = 0;
 	int ret;
 
-	ret = request_ask_others(req);
+	ret = tessera_request_ask_others(req, true);
 	if (ret)
 		return ret;
 	do {

@@ -114,6 +114,7 @@ void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 				 enum dma_resv_usage usage);
+int tessera_request_ask_others(struct tessera_request *req, bool interruptible);
 int tessera_request_wait_foreign(struct tessera_request *req);
 
 bool tessera_request_is_ready(struct tessera_request *req);

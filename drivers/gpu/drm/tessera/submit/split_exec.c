@@ -40,6 +40,7 @@
 #include "submit/window.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_uobj.h"
 
 /* Attempts at a window that others disturb, before they are kept out of it. */
 #define MAX_MISSES	3
@@ -215,7 +216,7 @@ static int run_again(struct tessera_split_run *run, u32 *misses)
 }
 
 /*
- * Somebody has put a fence into an object that is being used. The engine is kept from others
+ * Somebody has put a fence into an object that is being used, or is to be asked for it first. The engine is kept from others
  * meanwhile, so that is not waited for as long as it may take.
  */
 static int run_wait_for_foreign(struct tessera_split_run *run)
@@ -225,13 +226,16 @@ static int run_wait_for_foreign(struct tessera_split_run *run)
 	int ret = -ETIME;
 
 	run_unclaim(run);
-	if (left)
+	if (left && req->foreign)
 		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes, req->foreign,
 						    left);
+	else if (left)
+		ret = tessera_request_ask_others(req, false);
 	dma_fence_put(req->foreign);
 	req->foreign = NULL;
 
-	return ret;
+	/* Other drivers may end with any signal. */
+	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
 }
 
 /*

@@ -52,9 +52,11 @@ static int validate_objects(struct tessera_request *req)
 		bool stays = tessera_residency_serves(req->bos[alloc], write);
 
 		ret = tessera_residency_validate(req->bos[alloc], write, &rules);
-		/* Who was there before may take as long as others like to leave. */
-		if (!ret && !stays)
+		/* Who was there before may take as long as others like to leave. Meanwhile it is no first victim. */
+		if (!ret && !stays) {
+			WRITE_ONCE(req->bos[alloc]->last_use, req->stamp);
 			ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
+		}
 		if (ret)
 			return ret;
 		/* Nothing is armed but paging, which stands. */

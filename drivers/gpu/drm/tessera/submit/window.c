@@ -589,7 +589,7 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  * Called with the context's lock, and nothing else but claims.
  *
  * Return: 0; -EAGAIN if others interfered, to be called again; -ESTALE, behind tessera_request_ready(); -EBUSY with
- * &tessera_split_run.wait_for_room set; -EINPROGRESS with &tessera_request.foreign set, maybe
+ * &tessera_split_run.wait_for_room set; -EINPROGRESS as of tessera_request_find_foreign(), maybe
  * behind some parts; -EINTR, -ENODEV; or the error the submission ends
  * with.
  */
