@@ -8,6 +8,7 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_exec.h>
@@ -387,6 +388,9 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 	u32 i = 0;
 	int ret;
 
+	/* What is asked for here others may take again before it is used, as often as they like. */
+	if (signal_pending(current))
+		return -ERESTARTSYS;
 	ret = tessera_request_ask_others(req, true);
 	if (ret)
 		return ret;
