@@ -14,6 +14,7 @@
 
 /* null mappings of a page, each of which takes two page tables */
 #define FAR_NULLS 64
+#define TRIES 4
 
 /* calls that are; more of them than tables that SPARE of these mappings take, and what a call may keep at hand */
 #define REFUSED 24
@@ -252,7 +253,14 @@ static void map_some(void *arg)
 	struct tsr_device dev = tsr_open();
 	struct tsr_vm vm = tsr_vm_open(&dev);
 
-	*pages = pages_of_far_nulls(&vm, 0);
+	/* other things take pages, too, now and then, on the debug kernel many */
+	*pages = UINT32_MAX;
+	for (uint64_t i = 0; i < TRIES; i++) {
+		uint32_t one = pages_of_far_nulls(&vm, (i * FAR_NULLS) << 30);
+
+		if (one < *pages)
+			*pages = one;
+	}
 	tsr_vm_close(&vm);
 	tsr_close(&dev);
 }
@@ -269,7 +277,7 @@ static void share_of_hidden_memory(void)
 	tap_join(tap_fork(map_some, (void *)&pages[1]));
 	tap_note("%u pages, and beside a client with many tables %u", pages[0], pages[1]);
 	require_msg(
-		pages[1] < pages[0] + FAR_NULLS,
+		pages[1] < pages[0] + FAR_NULLS * 3 / 2,
 		"one client's page tables have left no hidden VRAM for those of others: %u pages "
 		"of system memory instead of %u",
 		pages[1], pages[0]);
