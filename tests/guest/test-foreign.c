@@ -27,10 +27,11 @@ enum mode {
 	MOVED, /* one job that reads what is leaving a segment for another, behind a fence of a reader */
 	FORCED, /* in parts, for a test */
 	PARTED, /* in parts, since they do not fit */
-	TAKER, /* one job that brings something in where something else waits for a fence to leave */
 	EVICTER, /* one job that brings something in where something else is in the way and has a fence of a reader */
 	FORCED_EVICTER, /* the same in parts, for a test */
 	MOVED_WITH, /* one job that reads what has moved and shares a VM with what waits for a fence to move */
+	MOVES_WITH, /* one job that moves what shares a VM with what waits for a fence to move */
+	FORCED_MOVES_WITH, /* the same in parts, for a test */
 	AT_ADDRESSES, /* one job in another VM that has that, too */
 	BEHIND_BIND, /* one job that waits for a change of that VM */
 };
@@ -155,23 +156,6 @@ static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 	tsr_close(&dev);
 }
 
-static void submit_taker(struct tsr_client *client)
-{
-	struct tsr_device dev = tsr_client_open(client);
-	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
-	struct tsr_cmd cmd;
-
-	/* its place is the lowest that is free */
-	moving_bo(&dev, ctx);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
-	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
-	require_eq(tsr_syncobj_status(&dev, done), 0);
-	require(has_signalled(fence));
-	tsr_close(&dev);
-}
-
 static void submit_evicter(struct tsr_client *client, uint32_t ctx_flags)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -201,15 +185,15 @@ static void submit_evicter(struct tsr_client *client, uint32_t ctx_flags)
 #define AT 0x100000000ull
 
 /*
- * One object waits for the fence to move and is in the first VM. Another is in both VMs and has moved since: it
- * has no fence, but the tables of the first VM change in turn.
+ * One object waits for the fence to move and is in the first VM. Another is in both VMs and has moved since, or is to
+ * come to a segment: it has no fence, but the tables of the first VM change in turn.
  */
 struct coupled {
 	struct tsr_vm vms[2];
 	struct tsr_bo bo;
 };
 
-static struct coupled couple(struct tsr_device *dev, uint32_t ctx)
+static struct coupled couple(struct tsr_device *dev, uint32_t ctx, bool moves)
 {
 	struct coupled c = { .vms = { tsr_vm_open(dev), tsr_vm_open(dev) } };
 	struct tsr_bo first = movable_bo(dev, ctx);
@@ -223,17 +207,23 @@ static struct coupled couple(struct tsr_device *dev, uint32_t ctx)
 		/* so that the tables are written from now on */
 		require_ok(vm_nop(&c.vms[i], 0, 0));
 	}
+	if (moves) {
+		tsr_evict_set(UINT32_MAX);
+		tsr_gpu_touch(dev, ctx, &first);
+		require_eq(tsr_bo_info(dev, &c.bo).segment, 0);
+	}
 	fence_at(dev, &first, DMA_BUF_SYNC_READ);
 	move_out(dev, &first);
-	move_out(dev, &c.bo);
+	if (!moves)
+		move_out(dev, &c.bo);
 	return c;
 }
 
-static void submit_moved_with(struct tsr_client *client)
+static void submit_moved_with(struct tsr_client *client, bool moves, uint32_t ctx_flags)
 {
 	struct tsr_device dev = tsr_client_open(client);
-	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
-	struct coupled c = couple(&dev, ctx);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, ctx_flags);
+	struct coupled c = couple(&dev, tsr_context_new(&dev, 0), moves);
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
@@ -248,7 +238,7 @@ static void submit_at_addresses(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	uint32_t done = tsr_syncobj_new(&dev);
-	struct coupled c = couple(&dev, tsr_context_new(&dev, 0));
+	struct coupled c = couple(&dev, tsr_context_new(&dev, 0), false);
 
 	client->state->begun = 1;
 	require_ok(vm_nop(&c.vms[1], 0, done));
@@ -262,7 +252,7 @@ static void submit_behind_bind(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
-	struct coupled c = couple(&dev, ctx);
+	struct coupled c = couple(&dev, ctx, false);
 	struct drm_tessera_vm_bind_op op = {
 		.op = DRM_TESSERA_VM_BIND_UNMAP,
 		.address = AT,
@@ -293,14 +283,16 @@ static void submit(struct tsr_client *client)
 		return submit_rotation(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case PARTED:
 		return submit_rotation(client, 0);
-	case TAKER:
-		return submit_taker(client);
 	case EVICTER:
 		return submit_evicter(client, 0);
 	case FORCED_EVICTER:
 		return submit_evicter(client, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case MOVED_WITH:
-		return submit_moved_with(client);
+		return submit_moved_with(client, false, 0);
+	case MOVES_WITH:
+		return submit_moved_with(client, true, 0);
+	case FORCED_MOVES_WITH:
+		return submit_moved_with(client, true, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	case AT_ADDRESSES:
 		return submit_at_addresses(client);
 	case BEHIND_BIND:
@@ -401,11 +393,6 @@ static void beside_what_is_moved(void)
 	b_passes_a(MOVED);
 }
 
-static void beside_a_taker(void)
-{
-	b_passes_a(TAKER);
-}
-
 static void beside_an_evicter(void)
 {
 	b_passes_a(EVICTER);
@@ -419,6 +406,16 @@ static void beside_a_forced_evicter(void)
 static void beside_what_moved_with_it(void)
 {
 	b_passes_a(MOVED_WITH);
+}
+
+static void beside_what_moves_with_it(void)
+{
+	b_passes_a(MOVES_WITH);
+}
+
+static void beside_forced_parts_that_move_with_it(void)
+{
+	b_passes_a(FORCED_MOVES_WITH);
 }
 
 static void beside_addresses(void)
@@ -508,6 +505,60 @@ static void others_move(void)
 		require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
 		early = !has_signalled(fence);
 		source_signal(&source);
+		source_close(&source);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+static void holds(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t value)
+{
+	uint32_t words[2];
+
+	tsr_gpu_read(dev, ctx, bo, 0, 1, &words[0]);
+	tsr_gpu_read(dev, ctx, bo, bo->size / 4 - 1, 1, &words[1]);
+	require_eq(words[0], value);
+	require_eq(words[1], value);
+}
+
+/*
+ * What waits for a fence to leave keeps its place until then, and who needs room takes another, be it
+ * that somebody else has to go for it: nobody waits for the fence
+ */
+static void goes_elsewhere(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	uint64_t eighth = seg->size / 8, before, used;
+	bool early;
+
+	before = tsr_query_memory(&dev, seg->id).used;
+	do {
+		struct source source = source_open();
+		struct tsr_bo late = tsr_bo_new(&dev, eighth * 5, tsr_bit(seg), 0);
+		struct tsr_bo other = tsr_bo_new(&dev, eighth * 2, tsr_bit(seg), 0);
+		struct tsr_bo bo = tsr_bo_new(&dev, eighth * 2, tsr_bit(seg), 0);
+
+		require(rounds++ < ROUNDS);
+		tsr_gpu_fill(&dev, ctx, &late, 1);
+		tsr_gpu_fill(&dev, ctx, &other, 2);
+		fence_at(&dev, &late, DMA_BUF_SYNC_READ);
+		/* least recently used, it goes first */
+		tsr_gpu_fill(&dev, ctx, &bo, 3);
+		used = tsr_query_memory(&dev, seg->id).used;
+		early = !has_signalled(fence);
+		require_eq(tsr_bo_info(&dev, &late).segment, 0);
+		require_eq(tsr_bo_info(&dev, &other).segment, 0);
+		if (early)
+			require_eq(used, before + eighth * 7);
+		source_signal(&source);
+		tsr_wait_for(tsr_query_memory(&dev, seg->id).used == before + eighth * 2);
+		holds(&dev, ctx, &late, 1);
+		holds(&dev, ctx, &other, 2);
+		holds(&dev, ctx, &bo, 3);
+		tsr_bo_free(&dev, &late);
+		tsr_bo_free(&dev, &other);
+		tsr_bo_free(&dev, &bo);
 		source_close(&source);
 	} while (!early);
 	tsr_close(&dev);
@@ -793,13 +844,16 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
 	{ "SCHED-2 a job behind a move that has a foreign fence", beside_what_is_moved, 0, 0 },
-	{ "SCHED-2 a job that takes a place behind a foreign fence", beside_a_taker, 0, 0 },
 	{ "SCHED-2 a job that evicts what has a foreign fence", beside_an_evicter, 0, 0 },
 	{ "SCHED-2 forced parts that evict what has a foreign fence", beside_a_forced_evicter, 0,
 	  0 },
 	{ "SCHED-2 a job with what has moved in a VM behind one", beside_what_moved_with_it, 0, 0 },
+	{ "SCHED-2 a job that moves what is in a VM behind one", beside_what_moves_with_it, 0, 0 },
+	{ "SCHED-2 forced parts that move what is in a VM behind one",
+	  beside_forced_parts_that_move_with_it, 0, 0 },
 	{ "SCHED-2 a job at addresses that change behind one", beside_addresses, 0, 0 },
 	{ "SCHED-2 a job that waits for a bind behind one", beside_a_bind, 0, 0 },
+	{ "SCHED-2 a place that is left behind a foreign fence is nobody's", goes_elsewhere, 0, 0 },
 	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },

@@ -288,6 +288,59 @@ static void waits_for_a_lock(void)
 	tsr_kms_close(&kms);
 }
 
+/* what it has moved out may leave when others let it: it does not wait for that, but goes elsewhere if it can */
+static void goes_elsewhere(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	uint32_t ctx = tsr_context_new(&kms.dev, 0);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct picture picture = { .kms = &kms };
+	struct tsr_head *head = &kms.heads[0];
+	struct drm_mode_modeinfo mode;
+	struct tsr_bo halves[2];
+	int fence, dmabufs[2];
+
+	/* the console's picture can go from now on */
+	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
+	tsr_dark(&kms, head);
+	tsr_add_mode(&kms, &picture.req, head, &mode);
+	tsr_add_show(&kms, &picture.req, head->crtc, head->planes[TSR_PRIMARY], &show);
+	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&kms.dev, seg->id).used));
+	for (int i = 0; i < 2; i++) {
+		halves[i] = tsr_bo_new(&kms.dev, seg->size / 2, tsr_bit(seg), 0);
+		tsr_gpu_touch(&kms.dev, ctx, &halves[i]);
+	}
+	dmabufs[0] = tsr_export(&kms.dev, &halves[0]);
+	fence = tsr_foreign_fence(foreign);
+	tsr_dmabuf_put_fence(dmabufs[0], fence, DMA_BUF_SYNC_READ);
+	tsr_commit(&kms, &picture.req);
+	require_eq(tsr_bo_info(&kms.dev, &halves[0]).segment, 0);
+	require_eq(tsr_bo_info(&kms.dev, &halves[1]).segment, 0);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	tsr_dark(&kms, head);
+
+	/* it cannot: then it waits for a moment */
+	tsr_gpu_touch(&kms.dev, ctx, &halves[1]);
+	dmabufs[1] = tsr_export(&kms.dev, &halves[1]);
+	tsr_dmabuf_put_fence(dmabufs[1], fence, DMA_BUF_SYNC_READ);
+	tsr_knob("passing_ms", "100");
+	require_err(__tsr_commit(kms.dev.fd, &picture.req, DRM_MODE_ATOMIC_ALLOW_MODESET), -ENOSPC);
+	require_eq(tsr_bo_info(&kms.dev, &halves[1]).segment, 0);
+	tsr_foreign_signal(foreign, 0);
+	tsr_knob("passing_ms", TSR_FOR_GOOD);
+	tsr_commit(&kms, &picture.req);
+	require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+	tsr_dark(&kms, head);
+	for (int i = 0; i < 2; i++)
+		close(dmabufs[i]);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_kms_close(&kms);
+}
+
 #define PICTURES 12 /* that memory has no room for at once */
 
 /* what had to make room first has, when it is shown no more, nothing that counts as shown */
@@ -381,6 +434,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown leaves some of a segment", some_is_left, 0, 0 },
 	{ "a picture waits for a moment", waits_for_a_moment, 0, 0 },
 	{ "a picture waits for a lock", waits_for_a_lock, 0, 0 },
+	{ "a picture goes where nobody waits for others", goes_elsewhere, 0, 0 },
 	{ "pictures that make room", room_is_made_again, 0, 0 },
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },

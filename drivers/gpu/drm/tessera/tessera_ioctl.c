@@ -32,6 +32,7 @@
 #include "pure/surface.h"
 #include "segments/account.h"
 #include "segments/budget.h"
+#include "segments/manager.h"
 #include "segments/segment.h"
 #include "services/client.h"
 #include "submit/context.h"
@@ -238,7 +239,7 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 
 		info[i].segment = seg->id;
 		info[i].total = seg->commit;
-		info[i].used = tessera_segment_used(tdev, i);
+		info[i].used = tessera_manager_used(tdev, i);
 		info[i].client_used = tessera_account_used(client->account, i);
 		tessera_account_expire(tdev, i);
 		info[i].client_share = tessera_account_share(client->account, i);

@@ -23,6 +23,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "exec/engine.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
@@ -343,7 +344,10 @@ static int move_build(struct move *move)
 	return ret;
 }
 
-/* Give the old place back now; who takes it waits for @fence. The pages stay. */
+/*
+ * Give the old place back now; who takes it waits for @fence. But for what others than this device signal
+ * it waits itself. The pages stay.
+ */
 static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 				  struct ttm_resource *new_mem)
 {
@@ -354,8 +358,12 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	if (move->from) {
 		struct tessera_range *range = to_tessera_range(tbo->resource);
 
-		tessera_departures_set(&move->departures, fence);
-		list_splice_init(&move->departures, &range->departures);
+		if (tessera_engine_vouches(tessera_bo_device(move->bo), fence)) {
+			tessera_departures_set(&move->departures, fence);
+			list_splice_init(&move->departures, &range->departures);
+		} else {
+			range->leaver.fence = dma_fence_get(fence);
+		}
 		range->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
@@ -609,10 +617,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 				    tessera_bo_bytes(bo));
 	if (!ret && move.from)
 		trace_tessera_segment_usage(move.from->id,
-					    tessera_segment_used(tdev, move.from->index));
+					    tessera_manager_used(tdev, move.from->index));
 	if (!ret && move.to)
 		trace_tessera_segment_usage(move.to->id,
-					    tessera_segment_used(tdev, move.to->index));
+					    tessera_manager_used(tdev, move.to->index));
 
 	return ret;
 }

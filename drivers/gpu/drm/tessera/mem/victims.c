@@ -59,7 +59,7 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 	return ttm_bo_validate(&bo->tbo, &placement, &ctx);
 }
 
-/* An occupied run; @bo gets a reference unless the object is dying. */
+/* An occupied run; @bo gets a reference unless the object is dying, or elsewhere already. */
 static void block_fill(struct tessera_block *block, const struct tessera_run *run)
 {
 	struct tessera_range *range = run->range;
@@ -74,8 +74,8 @@ static void block_fill(struct tessera_block *block, const struct tessera_run *ru
 		.pinned = true,
 	};
 
-	/* Ghosts and the dying have no GEM reference left to take. */
-	if (!tessera_bo_is_tessera(tbo) || !kref_get_unless_zero(&tbo->base.refcount))
+	/* Ghosts and the dying have no GEM reference left to take; what is left late has no object. */
+	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_get_unless_zero(&tbo->base.refcount))
 		return;
 
 	block->bo = to_tessera_bo(tbo);
@@ -434,6 +434,20 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
 	return *locked;
 }
 
+/* What leaves late is in the way of others like what is being destroyed. */
+static int evict_now(const struct tessera_segment *seg, struct tessera_block *block, u32 reason,
+		     struct tessera_room_rules *rules)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(block->bo), seg->index);
+	int ret = tessera_victims_evict(block->bo, reason);
+
+	if (ret || !tessera_leaver_at(mgr, block->start))
+		return ret;
+	rules->dying = true;
+
+	return -EBUSY;
+}
+
 /**
  * tessera_victims_take() - evict what is in a block
  * @seg: the segment
@@ -442,7 +456,7 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
  * @rules: the rules
  *
  * Return: 0; -EBUSY if somebody else has the lock, or somebody has come to rely on its place,
- * or shows it, or has listed it as resident, since it was looked at; or another error.
+ * or shows it, or has listed it as resident, since it was looked at, or if it leaves late; or another error.
  */
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
 			 u32 requester, struct tessera_room_rules *rules)
@@ -461,7 +475,7 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 	    (block->bo->listed && !block->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(block->bo) == seg)
-		ret = tessera_victims_evict(block->bo, reason);
+		ret = evict_now(seg, block, reason, rules);
 	if (locked)
 		dma_resv_unlock(block->bo->tbo.base.resv);
 

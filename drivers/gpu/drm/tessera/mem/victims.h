@@ -87,7 +87,7 @@ struct tessera_room_rules {
 	bool (*spares)(struct tessera_bo *bo, void *data);
 	/** @data: for @spares */
 	void *data;
-	/** @dying: set if there was something in the way that is being destroyed */
+	/** @dying: set if there was something in the way that is being destroyed, or left late */
 	bool dying;
 	/** @held: set if a submission in parts relied on the place of something in the way */
 	bool held;

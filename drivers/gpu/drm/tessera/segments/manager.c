@@ -474,23 +474,30 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	return 0;
 }
 
+/* Others may have it. It is no longer TTM's. */
+static void range_release(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	range_remove(mgr, range);
+	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
+
+	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
+	tessera_account_put(range->account);
+	range_free(range);
+}
+
 static void tessera_manager_free(struct ttm_resource_manager *man,
 				 struct ttm_resource *res)
 {
 	struct tessera_manager *mgr = to_tessera_manager(man);
 	struct tessera_range *range = to_tessera_range(res);
-	u64 bytes = tessera_range_bytes(range);
 
 	if (mgr->freed)
 		mgr->freed(mgr, range);
-
-	range_remove(mgr, range);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
-
-	tessera_account_uncharge(range->account, mgr->seg->index, bytes);
-	tessera_account_put(range->account);
 	ttm_resource_fini(man, res);
-	range_free(range);
+	if (range->leaver.fence)
+		tessera_leaver_begin(mgr, range);
+	else
+		range_release(mgr, range);
 }
 
 static bool tessera_manager_intersects(struct ttm_resource_manager *man,
@@ -562,6 +569,7 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 	drm_mm_init(&mgr->mm, 0, seg->size >> PAGE_SHIFT);
 	mgr->departures = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&mgr->ages);
+	tessera_leavers_init(mgr, range_release);
 
 	mgr->base.func = &tessera_manager_func;
 	mgr->base.use_tt = use_tt;
@@ -579,6 +587,7 @@ void tessera_manager_fini(struct tessera_manager *mgr)
 	ttm_resource_manager_set_used(&mgr->base, false);
 	ttm_resource_manager_cleanup(&mgr->base);
 	ttm_set_driver_manager(&mgr->tdev->ttm, mgr->seg->mem_type, NULL);
+	tessera_leavers_fini(mgr);
 	mutex_lock(&mgr->lock);
 	tessera_departures_forget_locked(mgr);
 	mutex_unlock(&mgr->lock);
@@ -601,12 +610,26 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 }
 
 /**
+ * tessera_manager_used() - bytes of a segment that are occupied
+ * @tdev: the device
+ * @seg_index: segment index
+ *
+ * Return: bytes, a snapshot; also of what objects have yet to leave, if that may take long.
+ */
+u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tdev, seg_index);
+
+	return ttm_resource_manager_usage(&mgr->base) + READ_ONCE(mgr->leaving);
+}
+
+/**
  * tessera_manager_object_locked() - object at a place
  * @mgr: the manager, locked
  * @offset: byte offset in the segment
  *
  * Return: the object or one of TTM's ghosts, valid while the manager is locked; NULL if
- * the place is free.
+ * the place is free, or its object is elsewhere already.
  */
 struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *mgr, u64 offset)
 {

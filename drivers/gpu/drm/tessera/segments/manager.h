@@ -6,9 +6,12 @@
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_mm.h>
 #include <drm/ttm/ttm_resource.h>
+
+#include "segments/leaver.h"
 
 struct task_struct;
 struct tessera_account;		/* segments/account.h */
@@ -71,6 +74,8 @@ struct tessera_range {
 	bool declared;
 	/** @departures: what is to be left behind when it is given back, one for each run, or none */
 	struct list_head departures;
+	/** @leaver: if it is left late */
+	struct tessera_leaver leaver;
 };
 
 /**
@@ -117,6 +122,14 @@ struct tessera_manager {
 	struct rb_root_cached departures;
 	/** @ages: the same, oldest first */
 	struct list_head ages;
+	/** @leavers: ranges that are being left late, &tessera_leaver.node */
+	struct list_head leavers;
+	/** @leaving: bytes of those */
+	u64 leaving;
+	/** @release: others may have one of them; frees it */
+	void (*release)(struct tessera_manager *mgr, struct tessera_range *range);
+	/** @left: calls that for those that have been left */
+	struct work_struct left;
 	/** @claimed: the only one that may place anything here now, or NULL */
 	struct task_struct *claimed;
 	/** @mm: the segment in pages */
@@ -146,6 +159,8 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 void tessera_manager_fini(struct tessera_manager *mgr);
 
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
+
+u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index);
 
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);

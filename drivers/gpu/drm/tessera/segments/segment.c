@@ -193,22 +193,6 @@ const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tde
 }
 
 /**
- * tessera_segment_used() - bytes of a segment that are occupied
- * @tdev: the device
- * @index: segment index
- *
- * Return: bytes, a snapshot.
- */
-u64 tessera_segment_used(struct tessera_device *tdev, u32 index)
-{
-	struct ttm_resource_manager *man;
-
-	man = ttm_manager_type(&tdev->ttm, tdev->segments->seg[index].mem_type);
-
-	return man ? ttm_resource_manager_usage(man) : 0;
-}
-
-/**
  * tessera_segment_mask() - the ids that exist
  * @tdev: the device
  *

@@ -90,7 +90,7 @@ static int segments_show(struct seq_file *m, void *data)
 		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu",
 			   seg->id, seg->name, seg->base, seg->size, seg->commit);
 		drm_printf(&p, " page %u flags 0x%x used %llu\n", seg->page_size,
-			   seg->flags, tessera_segment_used(tdev, i));
+			   seg->flags, tessera_manager_used(tdev, i));
 		show_holes(&p, tessera_manager_of(tdev, i));
 		ret = show_shares(&p, tdev, i);
 		if (ret)

@@ -52,7 +52,7 @@ static int validate_objects(struct tessera_request *req)
 		bool stays = tessera_residency_serves(req->bos[alloc], write);
 
 		ret = tessera_residency_validate(req->bos[alloc], write, &rules);
-		/* Who was there before may take as long as others like to leave. Meanwhile it is no first victim. */
+		/* It may be late, by its queue or the page tables that change with it. Meanwhile it is no first victim. */
 		if (!ret && !stays) {
 			WRITE_ONCE(req->bos[alloc]->last_use, req->stamp);
 			ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);

@@ -169,7 +169,7 @@ static int use_objects(struct tessera_split_run *run, struct tessera_part *part)
 		ret = tessera_residency_serves(req->bos[alloc], write);
 		if (ret <= 0)
 			return ret ?: -EAGAIN;
-		/* Moved by this window: who was there before may take as long as others like to leave. */
+		/* Moved by this window, and maybe late, by its queue or the page tables that change with it. */
 		ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
 		if (ret)
 			return ret;
