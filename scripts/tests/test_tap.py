@@ -16,7 +16,7 @@ PROGRAM = r"""
 #include "tap.h"
 
 static void good(void) {}
-static void bad(void) { require_eq(1 + 1, 3); }
+static void bad(void) { tap_rule("sums are right"); require_eq(1 + 1, 3); }
 static void absent(void) { tap_skip("no %s here", "segment"); }
 static void hangs(void) { for (;;) pause(); }
 static void dies(void) { *(volatile int *)0 = 1; }
@@ -81,6 +81,7 @@ class Harness(unittest.TestCase):
             "not ok 6 - SPLIT-6 dies", "ok 7 - SPLIT-7 random"])
         text = "\n".join(lines)
         self.assertIn("1 + 1 is 2 (0x2), not 3 = 3 (0x3)", text)
+        self.assertEqual(text.count("the rule there: sums are right"), 1)
         self.assertIn("something is left", text)
         self.assertIn("killed by signal 14 (too slow, or hung)", text)
         self.assertIn("killed by signal 11", text)

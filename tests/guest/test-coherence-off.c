@@ -773,6 +773,7 @@ static void bound_as_it_is(void)
 	struct scene s = scene_open();
 	struct tsr_vm vm = vm_with(&s);
 	struct tsr_bo bo = mapped(&s, s.gart, cached), seen = { .map = s.seen.map, .size = BYTES };
+	const uint32_t *words = s.seen.map;
 
 	/* in an aperture and listed, with all that was written before written back */
 	tsr_pattern_write(&bo, 1);
@@ -781,6 +782,10 @@ static void bound_as_it_is(void)
 	tsr_pattern_write(&bo, 2);
 	tsr_vm_map(&s.dev, vm.id, &bo, 0, MiB(256), BYTES, 0);
 	vm_read(&s, &vm);
+	require_msg(words[0] != tsr_pattern(1, 0),
+		    "a job finds what was in the pages before the CPU wrote there: a bind of what "
+		    "is in "
+		    "an aperture and listed has not written the CPU's cache back");
 	tsr_pattern_check(&seen, 2);
 	tsr_vm_close(&vm);
 	tsr_close(&s.dev);

@@ -91,10 +91,16 @@ static void run_later(struct tsr_vm *vm)
 	}
 }
 
-static void require_waits(struct tsr_device *dev, uint32_t sync, struct tsr_vm *later)
+/* @what: what is wrong if the syncobj signals before what is held is let go */
+static void require_waits(struct tsr_device *dev, uint32_t sync, struct tsr_vm *later,
+			  const char *what)
 {
+	int rc;
+
 	run_later(later);
-	require_err(__tsr_syncobj_wait(dev->fd, sync, 0, 0), -ETIME);
+	rc = __tsr_syncobj_wait(dev->fd, sync, 0, 0);
+	require_msg(rc, "%s", what);
+	require_err(rc, -ETIME);
 }
 
 /* to the aperture, behind what is held */
@@ -127,7 +133,10 @@ static void behind_all_changes(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	queue(&vm, &cmd, 0, done);
-	require_waits(&dev, done, &later);
+	require_waits(
+		&dev, done, &later,
+		"a job has run before the move of what is mapped in its VM: it has waited for "
+		"the bind alone, which came behind");
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_cmd_fini(&cmd);
@@ -161,7 +170,14 @@ static void behind_the_move(bool mapped_before)
 	tsr_cmd_bind_address(&cmd, 1, AT, bo.size, false);
 	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(bo.size / 4));
 	queue(&vm, &cmd, 0, done);
-	require_waits(&dev, done, &later);
+	require_waits(
+		&dev, done, &later,
+		mapped_before
+			? "a job has found an object that was listed while it moved, before its "
+			  "bytes were there: what lets page tables lead to it does not wait for "
+			  "its moves"
+			: "a job has found an object that was mapped while it moved, before its "
+			  "bytes were there: the bind does not wait for its moves");
 	tsr_held_go(&held);
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	tsr_words_check(stage.map, stage.size / 4, 0x51515151);
@@ -249,7 +265,10 @@ static void null_lasts(void)
 		tsr_held_fill(&held, &target, 16, 1);
 		queue(&vm, &cmd, held.done, done);
 		require_ok(__tsr_vm_bind(dev.fd, vm.id, &ops[i], 1, 0, changed));
-		require_waits(&dev, changed, &later);
+		require_waits(
+			&dev, changed, &later,
+			"a null mapping has gone before a job that was queued before has used "
+			"it: the bind does not wait for jobs of its VM");
 		tsr_held_go(&held);
 		require_eq(tsr_syncobj_status(&dev, done), 0);
 		require_eq(tsr_syncobj_status(&dev, changed), 0);

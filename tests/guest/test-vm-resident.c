@@ -469,7 +469,10 @@ static void busy_stays(void)
 	require_ok(-pthread_join(thread, NULL));
 	require_ok(making.rc);
 	require(tsr_bo_info(&making.dev, &making.bo).segment);
-	require(!shared->moved);
+	require_msg(
+		!shared->moved,
+		"an object was moved to make a gap although a job of another client's VM, which "
+		"is busy, has it on its list, within that client's share");
 	tsr_close(&making.dev);
 }
 

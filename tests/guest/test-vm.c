@@ -34,6 +34,10 @@ static struct tsr_bo new_mapped(struct tsr_vm *vm, uint64_t size, uint32_t set, 
 	return bo;
 }
 
+static const char *const beside =
+	"what is mapped beside a part that changes is found: all entries of a table that have "
+	"changed since it was last written are written, those of a large page that was split too";
+
 /* bytes at an address are this word, and no others */
 static void check_at(struct tsr_vm *vm, struct tsr_bo *stage, uint64_t address, uint64_t bytes,
 		     uint32_t value)
@@ -120,6 +124,7 @@ static void parts(void)
 	struct tsr_bo other = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_visible(&dev)), 0);
 
 	tsr_vm_fill(&vm, AT, bo.size, 0x22222222);
+	tap_rule(beside);
 	tsr_vm_unmap(&dev, vm.id, AT + MiB(1), KiB(4));
 	check_at(&vm, &stage, AT, MiB(1), 0x22222222);
 	check_at(&vm, &stage, AT + MiB(1) + KiB(4), MiB(3) - KiB(4), 0x22222222);
@@ -134,6 +139,7 @@ static void parts(void)
 	check_at(&vm, &stage, AT + MiB(1) - KiB(64), MiB(1), 0x33333333);
 	check_at(&vm, &stage, AT + MiB(2) - KiB(64), MiB(2) + KiB(64), 0x22222222);
 	/* and the parts know where they begin: they move with their object */
+	tap_rule(NULL);
 	tsr_evict_set(tsr_bit(tsr_seg_hidden(&dev)) | tsr_bit(tsr_seg_visible(&dev)));
 	tsr_vm_fill(&vm, AT + MiB(4) - KiB(4), KiB(4), 0x44444444);
 	tsr_gpu_read(&dev, vm.patched, &bo, (MiB(4) - KiB(4)) / 4, 1024, stage.map);
@@ -217,6 +223,7 @@ static void null_mappings(void)
 	tsr_vm_fill(&vm, AT + KiB(4), MiB(4), 0x55555555);
 	check_at(&vm, &stage, AT + KiB(4), MiB(4), 0);
 	/* memory in the middle of it */
+	tap_rule(beside);
 	tsr_vm_place(&vm, &bo);
 	tsr_gpu_fill(&dev, vm.patched, &bo, 0x66666666);
 	tsr_vm_map(&dev, vm.id, &bo, 0, AT + MiB(3) + KiB(4), MiB(1), 0);
@@ -648,6 +655,7 @@ static void lifetime(void)
 		struct tsr_bo bo = new_mapped(&vm, MiB(1), tsr_bit(seg), AT);
 		uint32_t sync = tsr_syncobj_new(&dev);
 		struct tsr_cmd cmd;
+		int status;
 
 		tsr_cmd_init(&cmd);
 		tsr_cmd_bind_address(&cmd, 0, AT, bo.size, true);
@@ -660,7 +668,13 @@ static void lifetime(void)
 		tsr_context_free(&dev, vm.patched);
 		tsr_bo_free(&dev, &bo);
 		tsr_bo_free(&dev, &vm.cmds);
-		require_ok(tsr_syncobj_status(&dev, sync));
+		status = tsr_syncobj_status(&dev, sync);
+		require_msg(
+			status != -EFAULT,
+			"a job that was queued finds nothing, as its VM went with its last user: "
+			"what was mapped there, or the page tables, did not wait for the VM's jobs "
+			"before it was freed");
+		require_ok(status);
 		tsr_syncobj_free(&dev, sync);
 		tsr_cmd_fini(&cmd);
 		if (tap_slow() && i > 40)
@@ -813,6 +827,7 @@ static void random_changes(void)
 	}
 	for (uint32_t i = 0; i < PAGES; i++)
 		owner[i] = -1;
+	tap_rule(beside);
 	for (uint32_t round = 0; round < rounds; round++) {
 		uint32_t first = ANY(PAGES), count = 1 + ANY(PAGES - first), o = ANY(OBJECTS), from;
 		uint32_t kind = ANY(8);

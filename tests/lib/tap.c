@@ -66,6 +66,13 @@ void tap_excuse(bool (*fn)(void))
 	excuse = fn;
 }
 
+static const char *rule;
+
+void tap_rule(const char *text)
+{
+	rule = text;
+}
+
 void tap_fail(const char *file, int line, const char *fmt, ...)
 {
 	const char *base = strrchr(file, '/');
@@ -76,6 +83,8 @@ void tap_fail(const char *file, int line, const char *fmt, ...)
 	va_start(ap, fmt);
 	print_line(prefix, fmt, ap);
 	va_end(ap);
+	if (rule)
+		tap_note("  the rule there: %s", rule);
 	leave(excuse && excuse() ? TAP_EXIT_EXCUSED : TAP_EXIT_FAIL);
 }
 

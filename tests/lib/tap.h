@@ -34,6 +34,8 @@ int tap_run(int argc, char **argv, const struct tap_test *tests, size_t count,
 void tap_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 void tap_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* what the steps that follow are to show, told with the failure of one; NULL: nothing more */
+void tap_rule(const char *rule);
 void tap_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
