@@ -53,6 +53,25 @@ def rest(picture):
     return 1 - picture.share((255, 255, 255)) - picture.share((0, 0, 0))
 
 
+def rest_words(picture):
+    """Where that part lies, and what it means."""
+    line = 3 * picture.width
+    shades = (b"\0\0\0", b"\xff\xff\xff")
+    rows = [[x for x in range(picture.width)
+             if picture.data[at + 3 * x:at + 3 * x + 3] not in shades]
+            for at in range(0, len(picture.data), line)]
+    ys = [y for y, row in enumerate(rows) if row]
+    if not ys:
+        return "nowhere"
+    left, right = min(rows[y][0] for y in ys), max(rows[y][-1] for y in ys)
+    full = right - left + 1 == picture.width and ys[-1] - ys[0] + 1 == len(ys)
+    if full and ys[0] > 0 and ys[-1] == picture.height - 1:
+        return ("in the last %d rows: all is drawn that much too high, as if the framebuffer began "
+                "where its object does (is its offset taken?), or not all of it is drawn" % len(ys))
+    return ("in columns %d to %d of rows %d to %d: a plane that hides the message, or what was not "
+            "drawn" % (left, right, ys[0], ys[-1]))
+
+
 def parse_ppm(data):
     """The Picture in QEMU's binary PPM."""
     head = re.match(rb"P6\s+(\d+)\s+(\d+)\s+255\s", data)

@@ -61,6 +61,13 @@ class Panic(unittest.TestCase):
         self.assertFalse(screen.is_panic(
             screen.Picture(40, 10, bytes(3 * 389) + b"\xff" * 30 + b"\1\2\3")))
 
+    def test_where_the_rest_is(self):
+        late = screen.Picture(40, 10, bytes(3 * 320) + b"\1\2\3" * 80)
+        self.assertIn("in the last 2 rows", screen.rest_words(late))
+        plane = screen.Picture(40, 10, bytes(3 * 45) + b"\1\2\3" * 20 + bytes(3 * 335))
+        self.assertIn("in columns 5 to 24 of rows 1 to 1", screen.rest_words(plane))
+        self.assertEqual(screen.rest_words(plain((0, 0, 0))), "nowhere")
+
 
 class Clients(unittest.TestCase):
     def test_an_empty_screen_is_nobody(self):

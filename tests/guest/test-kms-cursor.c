@@ -22,6 +22,15 @@ struct bench {
 	struct tsr_fb primary, other, cursors[2];
 };
 
+/* what the state of the cursor's plane has; each change by the old ioctl makes a framebuffer */
+static uint32_t state_fb(struct bench *b)
+{
+	struct drm_mode_get_plane plane = { .plane_id = b->kms.heads[0].planes[TSR_CURSOR] };
+
+	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_GETPLANE, &plane));
+	return plane.fb_id;
+}
+
 /* the old ioctl; no framebuffer: nothing */
 static void cursor(struct bench *b, const struct tsr_fb *fb)
 {
@@ -32,8 +41,12 @@ static void cursor(struct bench *b, const struct tsr_fb *fb)
 		.width = fb ? SIZE : 0,
 		.height = fb ? SIZE : 0,
 	};
+	uint32_t before = state_fb(b);
 
 	require_ok(tsr_ioctl(b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args));
+	require_msg(!fb || state_fb(b) != before,
+		    "the cursor's plane keeps the framebuffer from before in its state: the update "
+		    "did not put the new one there, and lets go of that, not of the old one");
 }
 
 static void cursor_to(struct bench *b, int32_t x, int32_t y)

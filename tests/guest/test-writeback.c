@@ -270,7 +270,10 @@ static void behind_others(void)
 	require_ok(__tsr_commit(w.b.kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_ATOMIC_ALLOW_MODESET));
 	p = (struct pollfd){ .fd = fence, .events = POLLIN };
-	require_eq(poll(&p, 1, 300), 0);
+	require_msg(
+		!poll(&p, 1, 300),
+		"a frame is said to be written while a fence of somebody else at its target has "
+		"not signalled: the commit does not wait for the target's fences");
 	beside_end(&w, fence);
 }
 
@@ -315,6 +318,7 @@ static void lost_targets(void)
 	struct tsr_show s = tsr_show_at(&b.primary, 0, 0);
 	struct tsr_atomic req = {}, next = {};
 	int32_t fence = -1;
+	int status;
 
 	light(&b);
 	add_capture(&b, &req, &target, &fence);
@@ -329,7 +333,14 @@ static void lost_targets(void)
 	/* and the next one is written */
 	add_capture(&b, &next, &b.target, &fence);
 	require_ok(__tsr_commit(b.kms.dev.fd, &next, DRM_MODE_ATOMIC_ALLOW_MODESET));
-	require_eq(tsr_sync_file_status(fence), 0);
+	status = tsr_sync_file_status(fence);
+	require_msg(
+		!status,
+		"a frame is not written (%s) to a target of which nothing is lost: either it was "
+		"to "
+		"be written before the target had its memory, as the commit does not wait for the "
+		"target's fences, or the failure of the target before it has stayed",
+		strerror(-status));
 	close(fence);
 	same(&b, &b.target, &s, 1);
 	bench_end(&b);

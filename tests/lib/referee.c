@@ -30,12 +30,30 @@ struct seen {
 
 static struct seen seen[TSR_ERR_TYPES];
 
+/* who it was, if it was no engine: a plane of a CRTC, or its writeback */
+static void name_display(const char *first, char *text, size_t size)
+{
+	const char *engine = strstr(first, "engine="), *slot = strstr(first, "slot=");
+	int number, plane;
+
+	text[0] = '\0';
+	if (!engine || !slot || sscanf(engine, "engine=%d", &number) != 1 ||
+	    sscanf(slot, "slot=%d", &plane) != 1 || number < TSR_ERR_CRTC(0))
+		return;
+	if (plane == TSR_NUM_PLANES)
+		snprintf(text, size, " (writeback of CRTC %d)", number - TSR_ERR_CRTC(0));
+	else
+		snprintf(text, size, " (plane %d of CRTC %d)", plane, number - TSR_ERR_CRTC(0));
+}
+
 static void add(uint32_t type, uint64_t count, const char *first)
 {
 	struct seen *s = &seen[type % TSR_ERR_TYPES];
+	char who[48];
 
+	name_display(first, who, sizeof(who));
 	if (!s->count)
-		snprintf(s->first, sizeof(s->first), "%s", first);
+		snprintf(s->first, sizeof(s->first), "%s%s", first, who);
 	s->count += count;
 }
 
