@@ -257,10 +257,51 @@ static void behind_a_fence_at_an_object(void)
 	close(timeline);
 }
 
+/* Pages of an object with a fence of somebody else, which does not signal, are unmapped all the same. */
+static void unmaps_behind_a_fence(bool destroyed)
+{
+	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
+	int fence, timeline = tsr_sw_sync_new(&fence), dmabuf;
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), mappable);
+	uint64_t left;
+
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 1);
+	dmabuf = tsr_export(&dev, &bo);
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+	close(dmabuf);
+	if (destroyed)
+		tsr_bo_free(&dev, &bo);
+	tsr_pci_unbind();
+	left = tsr_pci_mapped();
+	require_eq(poll(&(struct pollfd){ .fd = fence, .events = POLLIN }, 1, 0), 0);
+	tsr_pci_bind();
+	tsr_sw_sync_signal(timeline);
+	tsr_close(&dev);
+	close(fence);
+	close(timeline);
+	require_msg(!left,
+		    "0x%llx bytes stay mapped for a device that is let go of: pages of an object "
+		    "that is %s, as it has a fence of somebody else that has not signalled",
+		    (unsigned long long)left,
+		    destroyed ? "being destroyed" : "alive, of an open file");
+}
+
+static void unmaps_the_living(void)
+{
+	unmaps_behind_a_fence(false);
+}
+
+static void unmaps_the_dying(void)
+{
+	unmaps_behind_a_fence(true);
+}
+
 static const struct tap_test tests[] = {
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
 	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },
+	{ "unplug unmaps the living behind a foreign fence", unmaps_the_living, TSR_NO_DEVICE, 60 },
+	{ "unplug unmaps the dying behind a foreign fence", unmaps_the_dying, TSR_NO_DEVICE, 60 },
 	{ "unplug with jobs behind a foreign fence at an object", behind_a_fence_at_an_object,
 	  TSR_NO_DEVICE, 90 },
 	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },

@@ -123,6 +123,22 @@ void tsr_pci_unbind(void)
 	require_ok(tsr_write_file(DRIVER "unbind", slot()));
 }
 
+uint64_t tsr_pci_mapped(void)
+{
+	char *text = tsr_read_file("/sys/kernel/debug/dma-api/dump"), *save = NULL;
+	uint64_t bytes = 0;
+
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		const char *size = strstr(line, " L=");
+
+		if (size && strstr(line, slot()))
+			bytes += strtoull(size + 3, NULL, 16);
+	}
+	free(text);
+	return bytes;
+}
+
 static const char *reset_path(void)
 {
 	static char path[320];

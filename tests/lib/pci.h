@@ -13,6 +13,8 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev);
 int __tsr_pci_bind(void); /* 0, or what probe says */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);
+/* bytes that are mapped for the device, which has no driver; 0 where the kernel does not tell */
+uint64_t tsr_pci_mapped(void);
 
 void tsr_pci_can_reset(void); /* skips the test where the function cannot be reset */
 void tsr_pci_reset(void); /* under the driver */
