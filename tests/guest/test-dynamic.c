@@ -93,6 +93,26 @@ static void pair_close(struct pair *pair)
 	tsr_close(&pair->a);
 }
 
+/* the exporter has moved the object, where it may: whoever has imported it has let go of its pages */
+static void here_now(struct pair *pair)
+{
+	require_eq(in_memory(pair), tap_slow());
+	if (!tap_slow())
+		return;
+	require_msg(
+		!tsr_bo_info(&pair->b, &pair->there).segment,
+		"the exporter has moved its object, and the importer still has it where it was: it "
+		"was not told (invalidate_mappings), or has not let go of the exporter's pages");
+}
+
+/* the importer has made a job: the object came for that, and stays */
+static void there_now(struct pair *pair)
+{
+	require_msg(!in_memory(pair),
+		    "a job of the importer has the object, which the exporter has not brought back "
+		    "from where the importer cannot reach it");
+}
+
 static void there_is(struct pair *pair, uint32_t value)
 {
 	uint32_t words[2];
@@ -104,7 +124,7 @@ static void there_is(struct pair *pair, uint32_t value)
 		"the importer reads 0x%x, 0x%x, not 0x%x: pages that the exporter has left, or not "
 		"come to",
 		words[0], words[1], value);
-	require(!in_memory(pair));
+	there_now(pair);
 }
 
 static void here_has(struct pair *pair, uint32_t value)
@@ -118,10 +138,7 @@ static void here_has(struct pair *pair, uint32_t value)
 static void here_is(struct pair *pair, uint32_t value)
 {
 	here_has(pair, value);
-	require_eq(in_memory(pair), tap_slow());
-	/* and who has imported it has no place any more */
-	if (tap_slow())
-		require_eq(tsr_bo_info(&pair->b, &pair->there).segment, 0);
+	here_now(pair);
 }
 
 /* to and fro, with nothing under way: whoever looks sees what the other has written */
@@ -132,7 +149,7 @@ static void idle(void)
 	there_is(&pair, 1);
 	for (uint32_t i = 2; i < 20; i += 2) {
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
-		require_eq(in_memory(&pair), tap_slow());
+		here_now(&pair);
 		there_is(&pair, i);
 		tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, i + 1);
 		/* and between segments of one's own */
@@ -158,11 +175,11 @@ static void idle_vm(void)
 	tsr_vm_map(&pair.b, vm.id, &own, 0, 0x50000000, MiB(1), 0);
 	for (uint32_t i = 2; i < 20; i += 2) {
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, i);
-		require_eq(in_memory(&pair), tap_slow());
+		here_now(&pair);
 		tsr_vm_copy(&vm, 0x50000000, 0x40000000, MiB(1));
 		tsr_gpu_read(&pair.b, pair.ctx_b, &own, WORDS - 1, 1, &word);
 		require_eq(word, i);
-		require(!in_memory(&pair));
+		there_now(&pair);
 		tsr_vm_fill(&vm, 0x40000000, MiB(1), i + 1);
 		here_is(&pair, i + 1);
 	}
@@ -196,9 +213,9 @@ static void in_flight(void)
 		tsr_held_copy(&held, &own, &pair.there);
 		for (uint32_t i = 1; i < 9; i += 2) {
 			fill_later(&pair.a, pair.ctx_a, &pair.bo, 10 * round + i);
-			require_eq(in_memory(&pair), tap_slow());
+			here_now(&pair);
 			fill_later(&pair.b, pair.ctx_b, &pair.there, 10 * round + i + 1);
-			require(!in_memory(&pair));
+			there_now(&pair);
 		}
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
@@ -223,10 +240,11 @@ static void holds_up_nobody(void)
 	pair = pair_of(tsr_pci_other(&b), b);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
 	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
-	require(in_memory(&pair));
+	here_now(&pair);
 	other = shareable(&pair.a);
 	tsr_gpu_fill(&pair.a, tsr_context_new(&pair.a, 0), &other, 7);
-	require_err(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0), -EBUSY);
+	require_msg(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0) == -EBUSY,
+		    "the exporter's move does not wait for the importer's job, which is running");
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_stuck_vm_end(&stuck);
 	here_is(&pair, 6);
@@ -255,7 +273,7 @@ static void stays_mapped(void)
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
 	tsr_trace_start_own("dma/dma_unmap_sg");
 	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
-	require(in_memory(&pair));
+	here_now(&pair);
 	require(tsr_stuck_vm_runs(&stuck));
 	require_msg(!unmapped(),
 		    "the exporter moves, and the pages are unmapped for the importer, whose job "
