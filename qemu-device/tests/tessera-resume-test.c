@@ -366,8 +366,9 @@ static uint64_t start_job(TsrTest *t, const Case *k)
     return seqno;
 }
 
-/* Kept at the next point, or through? */
-static bool is_held(TsrTest *t, const Case *k, uint64_t seqno)
+/* Kept at the next point, or through?  @stops: of the machine, until now. */
+static bool is_held(TsrTest *t, const Case *k, uint64_t seqno,
+                    unsigned int stops)
 {
     int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
 
@@ -376,8 +377,10 @@ static bool is_held(TsrTest *t, const Case *k, uint64_t seqno)
             return true;
         }
         tsr_rule(g_get_monotonic_time() < deadline,
-                 "the job does not end, nor get to where it would be held: "
-                 "the engine has lost it");
+                 "%s: the job does not end, nor get to where it would be held%s",
+                 k->name, stops ? ", as the machine was stopped in the midst "
+                 "of it and migrated: that did not wait until the engine "
+                 "stood still, or did not take along where it stood" : "");
     }
     return false;
 }
@@ -407,7 +410,7 @@ static void test_resume(const void *opaque)
     seqno = start_job(t, k);
     tsr_qom_set(t, "x-hold-after", 1);
     tsr_kick(t, k->engine);
-    while (is_held(t, k, seqno)) {
+    while (is_held(t, k, seqno, stops)) {
         qtest_qmp_assert_success(t->qts, "{'execute': 'stop'}");
         if (++stops == 2 || stops == 1) {
             t = tsr_migrate(t, PROPS);
