@@ -281,7 +281,7 @@ static void unmaps_behind_a_fence(bool destroyed)
 	close(timeline);
 	require_msg(!left,
 		    "0x%llx bytes stay mapped for a device that is let go of: pages of an object "
-		    "that is %s, as it has a fence of somebody else that has not signalled",
+		    "that is %s, and has a fence of somebody else that has not signalled",
 		    (unsigned long long)left,
 		    destroyed ? "being destroyed" : "alive, of an open file");
 }
