@@ -14,6 +14,7 @@
 
 #include "client.h"
 #include "foreign.h"
+#include "host.h"
 #include "resident.h"
 #include "stall.h"
 #include "vm.h"
@@ -520,19 +521,15 @@ static void holds(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 	require_eq(words[1], value);
 }
 
-/*
- * What waits for a fence to leave keeps its place until then, and who needs room takes another, be it
- * that somebody else has to go for it: nobody waits for the fence
- */
+/* who needs room has somebody else go than whom a fence keeps, though it is that one's turn */
 static void goes_elsewhere(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
-	uint64_t eighth = seg->size / 8, before, used;
+	uint64_t eighth = seg->size / 8;
 	bool early;
 
-	before = tsr_query_memory(&dev, seg->id).used;
 	do {
 		struct source source = source_open();
 		struct tsr_bo late = tsr_bo_new(&dev, eighth * 5, tsr_bit(seg), 0);
@@ -543,16 +540,12 @@ static void goes_elsewhere(void)
 		tsr_gpu_fill(&dev, ctx, &late, 1);
 		tsr_gpu_fill(&dev, ctx, &other, 2);
 		fence_at(&dev, &late, DMA_BUF_SYNC_READ);
-		/* least recently used, it goes first */
+		/* least recently used, it would go first */
 		tsr_gpu_fill(&dev, ctx, &bo, 3);
-		used = tsr_query_memory(&dev, seg->id).used;
 		early = !has_signalled(fence);
-		require_eq(tsr_bo_info(&dev, &late).segment, 0);
-		require_eq(tsr_bo_info(&dev, &other).segment, 0);
-		if (early)
-			require_eq(used, before + eighth * 7);
+		require_eq(tsr_bo_info(&dev, &late).segment, early ? seg->id : 0);
+		require_eq(tsr_bo_info(&dev, &other).segment, early ? 0 : seg->id);
 		source_signal(&source);
-		tsr_wait_for(tsr_query_memory(&dev, seg->id).used == before + eighth * 2);
 		holds(&dev, ctx, &late, 1);
 		holds(&dev, ctx, &other, 2);
 		holds(&dev, ctx, &bo, 3);
@@ -561,6 +554,124 @@ static void goes_elsewhere(void)
 		tsr_bo_free(&dev, &bo);
 		source_close(&source);
 	} while (!early);
+	tsr_close(&dev);
+}
+
+#define LATE 4
+
+/* where all others would not do, as many are told to leave as it takes, however often somebody asks, and no others */
+static void enough_leave(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	uint64_t eighth = seg->size / 8;
+	bool early;
+
+	tsr_job_timeout_short();
+	do {
+		struct source source = source_open();
+		struct tsr_bo late[LATE], other = tsr_bo_new(&dev, eighth * 2, tsr_bit(seg), 0);
+		struct tsr_bo bo = tsr_bo_new(&dev, eighth * 5, tsr_bit(seg), 0);
+		uint32_t gone = 0;
+		int rc = 0;
+
+		require(rounds++ < ROUNDS);
+		tsr_gpu_fill(&dev, ctx, &other, 2);
+		for (uint32_t i = 0; i < LATE; i++) {
+			late[i] = tsr_bo_new(&dev, eighth, tsr_bit(seg), 0);
+			tsr_gpu_fill(&dev, ctx, &late[i], 10 + i);
+			fence_at(&dev, &late[i], DMA_BUF_SYNC_READ);
+		}
+		for (int i = 0; i < 2 && !has_signalled(fence); i++)
+			rc = __tsr_make_one(&dev, &bo);
+		early = !has_signalled(fence);
+		if (early) {
+			require_eq(rc, -ENOMEM);
+			for (uint32_t i = 0; i < LATE; i++)
+				gone += !tsr_bo_info(&dev, &late[i]).segment;
+			require_eq(gone, 3);
+			require_eq(tsr_bo_info(&dev, &other).segment, seg->id);
+		}
+		source_signal(&source);
+		if (early)
+			require_ok(__tsr_make_one(&dev, &bo));
+		require_ok(__tsr_evict_one(&dev, &bo));
+		for (uint32_t i = 0; i < LATE; i++)
+			holds(&dev, ctx, &late[i], 10 + i);
+		holds(&dev, ctx, &other, 2);
+		for (uint32_t i = 0; i < LATE; i++)
+			tsr_bo_free(&dev, &late[i]);
+		tsr_bo_free(&dev, &other);
+		tsr_bo_free(&dev, &bo);
+		source_close(&source);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+/* what waits for a fence to leave keeps its place until then: who needs room takes another, and does not wait */
+static void nobodys_place(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	uint64_t before, used;
+	bool early;
+
+	do {
+		struct source source = source_open();
+		struct tsr_bo late, bo = tsr_bo_new(&dev, 4096, tsr_bit(seg), 0);
+
+		require(rounds++ < ROUNDS);
+		before = tsr_query_memory(&dev, seg->id).used;
+		/* its place is the lowest that was free */
+		late = moving_bo(&dev, ctx);
+		tsr_gpu_fill(&dev, ctx, &bo, 3);
+		used = tsr_query_memory(&dev, seg->id).used;
+		early = !has_signalled(fence);
+		if (early)
+			require_eq(used, before + 2 * 4096);
+		source_signal(&source);
+		tsr_wait_for(tsr_query_memory(&dev, seg->id).used == before + 4096);
+		holds(&dev, ctx, &bo, 3);
+		tsr_bo_free(&dev, &late);
+		tsr_bo_free(&dev, &bo);
+		source_close(&source);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+/* what moves behind a fence is late until that has signalled, and so is what moves behind it, and no longer */
+static void not_for_good(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct source source = source_open();
+	struct tsr_stuck stuck;
+	struct tsr_bo bos[3];
+	uint64_t used;
+
+	for (int i = 0; i < 3; i++) {
+		bos[i] = movable_bo(&dev, ctx);
+		close(tsr_export(&dev, &bos[i]));
+	}
+	stuck = tsr_stuck_start(&dev, ctx);
+	require_ok(__tsr_submit_use(&dev, ctx, &bos[1], false));
+	fence_at(&dev, &bos[0], DMA_BUF_SYNC_READ);
+	used = tsr_query_memory(&dev, seg->id).used;
+	for (int i = 0; i < 2; i++)
+		move_out(&dev, &bos[i]);
+	require(!has_signalled(fence));
+	require_eq(tsr_query_memory(&dev, seg->id).used, used);
+	source_signal(&source);
+	tsr_wait_for(tsr_query_memory(&dev, seg->id).used == used - bos[0].size);
+	/* the second has yet to leave, and the third leaves at once */
+	move_out(&dev, &bos[2]);
+	require_eq(tsr_query_memory(&dev, seg->id).used, used - 2 * bos[0].size);
+	tsr_stuck_end(&stuck);
+	tsr_wait_for(tsr_query_memory(&dev, seg->id).used == used - 3 * bos[0].size);
+	source_close(&source);
 	tsr_close(&dev);
 }
 
@@ -853,7 +964,11 @@ static const struct tap_test tests[] = {
 	  beside_forced_parts_that_move_with_it, 0, 0 },
 	{ "SCHED-2 a job at addresses that change behind one", beside_addresses, 0, 0 },
 	{ "SCHED-2 a job that waits for a bind behind one", beside_a_bind, 0, 0 },
-	{ "SCHED-2 a place that is left behind a foreign fence is nobody's", goes_elsewhere, 0, 0 },
+	{ "SCHED-2 a place that is left behind a foreign fence is nobody's", nobodys_place, 0, 0 },
+	{ "SCHED-2 who needs room passes over foreign fences", goes_elsewhere, 0, 0 },
+	{ "SCHED-2 moves behind a foreign fence are not late for good", not_for_good, 0, 0 },
+	{ "SCHED-2 RES-2 no more than enough wait for a foreign fence to leave", enough_leave, 0,
+	  0 },
 	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },
 	{ "SCHED-2 who waits for a foreign fence can be killed", waits_in_the_call, 0, 0 },

@@ -478,11 +478,12 @@ void tessera_job_set_late(struct tessera_job *job)
  * tessera_job_fence_is_late() - ask whether it does
  * @fence: of a job of the device
  *
- * Return: true if so, also after it has run.
+ * Return: true if so; not once it has come to the engine, as all it waited for has signalled then.
  */
-bool tessera_job_fence_is_late(const struct dma_fence *fence)
+bool tessera_job_fence_is_late(struct dma_fence *fence)
 {
-	return test_bit(JOB_LATE_BIT, &fence->flags);
+	return test_bit(JOB_LATE_BIT, &fence->flags) &&
+	       !dma_fence_is_signaled(&to_drm_sched_fence(fence)->scheduled);
 }
 
 /*

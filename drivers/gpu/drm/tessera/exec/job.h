@@ -189,7 +189,7 @@ void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outco
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
 void tessera_job_set_late(struct tessera_job *job);
-bool tessera_job_fence_is_late(const struct dma_fence *fence);
+bool tessera_job_fence_is_late(struct dma_fence *fence);
 void tessera_job_push(struct tessera_job *job);
 struct dma_fence *tessera_job_finished(struct tessera_job *job);
 struct tessera_job *tessera_job_get(struct tessera_job *job);

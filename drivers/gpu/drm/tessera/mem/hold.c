@@ -77,4 +77,6 @@ bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 void tessera_hold_changed(struct tessera_device *tdev)
 {
 	tessera_room_signal(tdev, TESSERA_ROOM_RELEASED);
+	/* Who waits for dying objects may have been short of that only. */
+	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
 }

@@ -22,7 +22,7 @@ struct tessera_block {
 	u64 start;
 	/** @size: bytes */
 	u64 size;
-	/** @bo: the object, with a reference; NULL if it is being destroyed */
+	/** @bo: the object, with a reference; NULL if it is being destroyed, or elsewhere already */
 	struct tessera_bo *bo;
 	/** @bo_id: its id, 0 if @bo is NULL */
 	u32 bo_id;
@@ -38,6 +38,10 @@ struct tessera_block {
 	bool busy;
 	/** @listed: some client has listed it as resident */
 	bool listed;
+	/** @late: told to leave it would do so as late as others like */
+	bool late;
+	/** @leaving: it has been told so */
+	bool leaving;
 	/** @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0 */
 	u8 offer;
 	/** @clean: its eviction copies nothing */
@@ -87,7 +91,7 @@ struct tessera_room_rules {
 	bool (*spares)(struct tessera_bo *bo, void *data);
 	/** @data: for @spares */
 	void *data;
-	/** @dying: set if there was something in the way that is being destroyed, or left late */
+	/** @dying: set if there was something in the way that is being destroyed, or leaves late */
 	bool dying;
 	/** @held: set if a submission in parts relied on the place of something in the way */
 	bool held;

@@ -527,15 +527,11 @@ static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 	}
 }
 
-/* Of those of the batch before, too: they run in order. */
-static bool paging_is_late(struct tessera_paging_batch *batch)
+static bool queue_is_late(struct tessera_paging_queue *queue)
 {
-	struct tessera_paging_queue *queue = batch->queue;
-
 	lockdep_assert_held(&queue->lock);
 
-	return (queue->late && !dma_fence_is_signaled(queue->late)) ||
-	       tessera_engine_job_is_late(tessera_paging_first_job(batch));
+	return queue->late && tessera_job_fence_is_late(queue->late);
 }
 
 /**
@@ -549,14 +545,16 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	struct dma_fence *fence = NULL;
-	bool late;
+	bool waits, late;
 
 	paging_hand_over_effects(batch);
 	list_for_each_entry(pjob, &batch->jobs, node)
 		paging_flush_lists(pjob);
 
 	mutex_lock(&queue->lock);
-	late = paging_is_late(batch);
+	waits = tessera_engine_job_is_late(tessera_paging_first_job(batch));
+	/* Behind one that is: they run in order. */
+	late = waits || queue_is_late(queue);
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		pjob->base.moves = pjob->moved;
 		tessera_job_arm(&pjob->base);
@@ -567,9 +565,10 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 		paging_trace(pjob);
 		tessera_job_push(&pjob->base);
 	}
-	if (late) {
+	/* What is behind it is late no longer than this. */
+	if (waits) {
 		dma_fence_put(queue->late);
-		queue->late = dma_fence_get(fence);
+		WRITE_ONCE(queue->late, dma_fence_get(fence));
 	}
 	mutex_unlock(&queue->lock);
 
@@ -705,8 +704,10 @@ struct dma_fence *tessera_paging_queue_late(struct tessera_paging_queue *queue)
 {
 	struct dma_fence *fence = NULL;
 
+	if (!READ_ONCE(queue->late))
+		return NULL;
 	mutex_lock(&queue->lock);
-	if (queue->late && !dma_fence_is_signaled(queue->late))
+	if (queue_is_late(queue))
 		fence = dma_fence_get(queue->late);
 	mutex_unlock(&queue->lock);
 

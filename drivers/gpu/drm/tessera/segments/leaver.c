@@ -13,7 +13,6 @@
 
 #include "segments/leaver.h"
 #include "segments/manager.h"
-#include "segments/room.h"
 
 static struct tessera_range *to_range(struct tessera_leaver *leaver)
 {
@@ -30,7 +29,7 @@ static void leavers_collect(struct tessera_manager *mgr, struct list_head *list,
 		if (all || dma_fence_is_signaled(leaver->fence)) {
 			dma_fence_remove_callback(leaver->fence, &leaver->cb);
 			list_move_tail(&leaver->node, list);
-			mgr->leaving -= to_range(leaver)->base.size;
+			mgr->leaving -= to_range(leaver)->pages << PAGE_SHIFT;
 		}
 		cond_resched();
 	}
@@ -90,8 +89,6 @@ void tessera_leavers_fini(struct tessera_manager *mgr)
  * tessera_leaver_begin() - keep a range until it has been left
  * @mgr: the manager
  * @range: the range, with its fence, and no longer TTM's
- *
- * Who found its object in the way looks again.
  */
 void tessera_leaver_begin(struct tessera_manager *mgr, struct tessera_range *range)
 {
@@ -101,11 +98,10 @@ void tessera_leaver_begin(struct tessera_manager *mgr, struct tessera_range *ran
 	range->base.bo = NULL;
 	leaver->mgr = mgr;
 	list_add_tail(&leaver->node, &mgr->leavers);
-	mgr->leaving += range->base.size;
+	mgr->leaving += range->pages << PAGE_SHIFT;
 	if (dma_fence_add_callback(leaver->fence, &leaver->cb, leaver_signalled))
 		queue_work(system_unbound_wq, &mgr->left);
 	mutex_unlock(&mgr->lock);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 }
 
 /**

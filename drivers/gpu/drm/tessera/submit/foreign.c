@@ -14,7 +14,6 @@
  * No locks, but those of leashes.
  */
 #include <linux/dma-fence.h>
-#include <linux/dma-resv.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
 
@@ -22,37 +21,8 @@
 
 #include "exec/engine.h"
 #include "exec/leash.h"
-#include "mem/bo.h"
-#include "paging/queue.h"
 #include "submit/foreign.h"
 #include "tessera_device.h"
-
-/**
- * tessera_foreign_find() - look for foreign fences at an object
- * @bo: the object; the answer lasts as long as its reservation is held
- * @usage: which fences count; DMA_RESV_USAGE_BOOKKEEP: it is to be moved
- *
- * Return: one that has not signalled, with a reference, or NULL.
- */
-struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usage usage)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	struct dma_fence *fence, *found = NULL;
-	struct dma_resv_iter cursor;
-
-	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
-	dma_resv_for_each_fence_unlocked(&cursor, fence) {
-		if (tessera_engine_vouches(tdev, fence) || dma_fence_is_signaled(fence))
-			continue;
-		found = dma_fence_get(fence);
-		break;
-	}
-	dma_resv_iter_end(&cursor);
-	if (!found && usage == DMA_RESV_USAGE_BOOKKEEP)
-		found = tessera_paging_queue_late(tessera_bo_queue(bo));
-
-	return found;
-}
 
 /* The leash has signalled. If it was cut, nobody may go on as if the fence had, too. */
 static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)

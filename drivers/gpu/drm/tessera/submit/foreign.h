@@ -2,7 +2,6 @@
 #ifndef __TESSERA_FOREIGN_H__
 #define __TESSERA_FOREIGN_H__
 
-#include <linux/dma-resv.h>
 #include <linux/types.h>
 
 struct dma_fence;
@@ -10,7 +9,6 @@ struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_leashes;		/* exec/leash.h */
 
-struct dma_fence *tessera_foreign_find(struct tessera_bo *bo, enum dma_resv_usage usage);
 int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
 			 struct dma_fence *fence);
 int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_leashes *leashes,

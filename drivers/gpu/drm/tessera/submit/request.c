@@ -20,6 +20,7 @@
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/instance.h"
+#include "mem/late.h"
 #include "mem/residency.h"
 #include "mem/user.h"
 #include "pure/validate.h"
@@ -341,7 +342,7 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
 		req->allocs[alloc].flags |= ALLOC_ASKS;
 		return -EINPROGRESS;
 	}
-	req->foreign = tessera_foreign_find(req->bos[alloc], usage);
+	req->foreign = tessera_late_find(req->bos[alloc], usage);
 
 	return req->foreign ? -EINPROGRESS : 0;
 }

@@ -164,6 +164,13 @@ static void run_waits_end(struct tessera_split_run *run)
 	run->waits_since = 0;
 }
 
+/* For places that are left late a group waits no longer than for others' fences, if that keeps the engine from the rest. */
+static u32 room_timeouts(const struct tessera_split_run *run)
+{
+	return run->leaving && tessera_gate_there(run->req->tdev, run->req->ctx->engine->id) ?
+	       1 : DYING_TIMEOUTS;
+}
+
 /*
  * What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. Behind
  * parts the former is bounded: they wait for jobs, some of which may hang, and, if they were exported,
@@ -176,7 +183,7 @@ static int run_wait_for_room(struct tessera_split_run *run)
 
 	run_unclaim(run);
 	if (run->last && run->dying)
-		timeout = run_patience(run, DYING_TIMEOUTS);
+		timeout = run_patience(run, room_timeouts(run));
 	else
 		run_waits_end(run);
 	/* Even if there is news all the time. */

@@ -117,6 +117,7 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 	ret = plan_window(run, in);
 	full = ret == -ENOSPC || (!ret && run->plan.late_error);
 	run->dying = model->dying;
+	run->leaving = model->leaving;
 	run->wait_for_room = full && (model->dying || model->held);
 	if (run->wait_for_room)
 		return -EBUSY;

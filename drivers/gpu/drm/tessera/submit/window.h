@@ -78,8 +78,10 @@ struct tessera_split_run {
 	u32 seen[TESSERA_ROOM_EVENTS];
 	/** @wait_for_room: there was none, but waiting will change that */
 	bool wait_for_room;
-	/** @dying: ... because objects are being destroyed, else because of older ones' holds */
+	/** @dying: ... because objects are being destroyed, or leave late, else because of older ones' holds */
 	bool dying;
+	/** @leaving: some leave late */
+	bool leaving;
 };
 
 struct tessera_manager *tessera_window_manager(struct tessera_split_run *run, u32 *index);
