@@ -9,6 +9,7 @@
 #include "foreign.h"
 #include "held.h"
 #include "pci.h"
+#include "stall.h"
 #include "tsr.h"
 #include "vm.h"
 
@@ -93,43 +94,26 @@ static void wander_check(struct side *a, struct side *b, uint32_t value)
 	tsr_words_check(words, STEPS, value);
 }
 
-/* all of the aperture is somebody else's, behind who was there; not waited for */
-static void push_out(struct side *side)
-{
-	uint32_t gart = tsr_bit(tsr_seg_gart(&side->dev));
-	uint64_t half = tsr_seg_gart(&side->dev)->size / 2;
-	uint32_t ctx = tsr_context_new(&side->dev, 0);
-	struct tsr_bo bos[2];
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
-		bos[i] = tsr_bo_new(&side->dev, half, gart, 0);
-		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
-		tsr_cmd_fill(&cmd, i, 0, 16, i);
-	}
-	tsr_submit(&side->dev, ctx, &cmd, 0, 0);
-	tsr_cmd_fini(&cmd);
-	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
-		require_ok(__tsr_bo_close(side->dev.fd, bos[i].handle));
-}
-
 /* the jobs of both are queued, and both lose the place of what the jobs use */
 static void moved_under_jobs(void)
 {
-	struct side a, b;
 	struct tsr_held held;
+	struct side a, b;
+	pid_t pids[2];
 
 	both_init(&a, &b, tsr_open());
 	held = tsr_held_open(&a.dev);
 	tsr_held_fill(&held, &a.ours, 1, 0x11);
 	wander(&a, &b);
 	require(tsr_held_waits(&held));
-	push_out(&a);
-	push_out(&b);
-	require_eq(tsr_bo_info(&b.dev, &b.theirs).segment, 0);
+	pids[0] = tsr_push_out(&a.dev);
+	pids[1] = tsr_push_out(&b.dev);
+	tsr_wait_for(tsr_bo_info(&a.dev, &a.theirs).segment == 0);
+	tsr_wait_for(tsr_bo_info(&b.dev, &b.theirs).segment == 0);
 	require(tsr_held_waits(&held));
 	tsr_held_go(&held);
+	for (int i = 0; i < 2; i++)
+		tap_join(pids[i]);
 	wander_check(&a, &b, 0x11);
 	tsr_held_close(&held);
 	both_fini(&a, &b);
@@ -174,7 +158,7 @@ static void resident_for_another(void)
 		/* pinned to its pages, where the kernel tells nobody of moves (test-dynamic.c) */
 		require_eq(tsr_bo_info(&a.dev, &a.ours).segment,
 			   (tap_slow() ? tsr_seg_visible(&a.dev) : tsr_seg_gart(&a.dev))->id);
-		push_out(&a);
+		tap_join(tsr_push_out(&a.dev));
 		tsr_vm_copy(&vm, 0x50000000, 0x40000000, MiB(1));
 		tsr_gpu_read(&b.dev, b.ctx, &own, 4711, 1, &word);
 		require_eq(word, round);

@@ -330,26 +330,9 @@ static void importing_races_with_unplug(void)
 	tsr_foreign_close(foreign);
 }
 
-/* others take all of the aperture, and their job waits for who was there */
-static void push_out(struct tsr_device *dev, uint32_t ctx)
-{
-	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
-	uint64_t half = tsr_seg_gart(dev)->size / 2;
-	struct tsr_bo bos[2];
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
-		bos[i] = tsr_bo_new(dev, half, gart, 0);
-		tsr_cmd_bind_buffer(&cmd, i, &bos[i], true);
-		tsr_cmd_fill(&cmd, i, 0, 16, i);
-	}
-	tsr_submit(dev, ctx, &cmd, 0, 0);
-	tsr_cmd_fini(&cmd);
-}
-
-/* the import of one file is moved, behind a fence of somebody else; returns the fence's timeline */
-static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence)
+/* the import of one file is moved, by a child, behind a fence of somebody else; returns the fence's timeline */
+static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence,
+			       pid_t *mover)
 {
 	int timeline = tsr_sw_sync_new(fence);
 	uint32_t ctx = tsr_context_new(dev, 0);
@@ -357,8 +340,8 @@ static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, in
 	*theirs = theirs_new(dev);
 	tsr_gpu_fill(dev, ctx, &theirs->bo, 4);
 	tsr_dmabuf_put_fence(theirs->dmabuf, *fence, DMA_BUF_SYNC_WRITE);
-	push_out(dev, ctx);
-	require_eq(tsr_bo_info(dev, &theirs->bo).segment, 0);
+	*mover = tsr_push_out(dev);
+	tsr_wait_for(tsr_bo_info(dev, &theirs->bo).segment == 0);
 	return timeline;
 }
 
@@ -369,13 +352,13 @@ static void importing_holds_nothing(void)
 	struct pollfd pollfd = { .events = POLLIN };
 	struct theirs theirs;
 	struct tsr_device a, b;
+	pid_t pid, mover;
 	int timeline;
-	pid_t pid;
 
 	tsr_pci_begin();
 	a = tsr_pci_open();
 	b = tsr_pci_other(&a);
-	timeline = moved_behind_others(&b, &theirs, &pollfd.fd);
+	timeline = moved_behind_others(&b, &theirs, &pollfd.fd, &mover);
 	importer->fd = a.fd;
 	importer->dmabuf = theirs.dmabuf;
 	pid = tap_fork(import_and_keep, (void *)importer);
@@ -388,6 +371,7 @@ static void importing_holds_nothing(void)
 	importer->enough = true;
 	tap_join(pid);
 	tsr_sw_sync_signal(timeline);
+	tap_join(mover);
 	tsr_bo_wait(&b, &theirs.bo);
 	tsr_close(&a);
 	tsr_pci_bind();
@@ -404,14 +388,16 @@ static void pages_come_late(void)
 	struct theirs theirs;
 	uint32_t handle, word;
 	int timeline, fence;
+	pid_t mover;
 
-	timeline = moved_behind_others(&dev, &theirs, &fence);
+	timeline = moved_behind_others(&dev, &theirs, &fence, &mover);
 	if (moves_are_told())
 		require_ok(__tsr_import(other.fd, theirs.dmabuf, &handle));
 	else
 		require_err(__tsr_import(other.fd, theirs.dmabuf, &handle), -EBUSY);
 	require_eq(import(&dev, theirs.dmabuf), theirs.bo.handle);
 	tsr_sw_sync_signal(timeline);
+	tap_join(mover);
 	tsr_bo_wait(&dev, &theirs.bo);
 	theirs.bo.handle = import(&other, theirs.dmabuf);
 	tsr_gpu_read(&other, tsr_context_new(&other, 0), &theirs.bo, 11, 1, &word);
@@ -636,7 +622,7 @@ static void exporter_goes(void)
 	tsr_gpu_read(&b, ctx, &own, 4711, 1, &word);
 	require_eq(word, 0x77);
 	tsr_gpu_fill(&b, ctx, &there, 0x78);
-	push_out(&b, ctx);
+	tap_join(tsr_push_out(&b));
 	tsr_gpu_read(&b, ctx, &there, 4711, 1, &word);
 	require_eq(word, 0x78);
 	file = tsr_pci_other(&a);

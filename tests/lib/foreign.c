@@ -199,6 +199,23 @@ void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left)
 	}
 }
 
+static void want_aperture(void *arg)
+{
+	struct tsr_device *dev = arg;
+	const struct drm_tessera_query_segment *seg = tsr_seg_gart(dev);
+	struct tsr_bo bo = tsr_bo_new(dev, seg->size, tsr_bit(seg), 0);
+	uint32_t ctx = tsr_context_new(dev, 0);
+
+	require_ok(__tsr_submit_use(dev, ctx, &bo, true));
+	tsr_context_free(dev, ctx);
+	tsr_bo_free(dev, &bo);
+}
+
+pid_t tsr_push_out(struct tsr_device *dev)
+{
+	return tap_fork(want_aperture, dev);
+}
+
 /* ---- sw_sync ----------------------------------------------------------------- */
 
 /* no header has this */

@@ -23,6 +23,12 @@ void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 
+/*
+ * A child wants all of an aperture. What others have fences at is told to leave, and its submission waits until it
+ * has: tap_join() when they have signalled.
+ */
+pid_t tsr_push_out(struct tsr_device *dev);
+
 /* skips the test where importers are not told of moves; kernels for debugging tell them */
 void tsr_move_notify_need(void);
 

@@ -358,12 +358,10 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	if (move->from) {
 		struct tessera_range *range = to_tessera_range(tbo->resource);
 
-		if (tessera_engine_vouches(tessera_bo_device(move->bo), fence)) {
-			tessera_departures_set(&move->departures, fence);
-			list_splice_init(&move->departures, &range->departures);
-		} else {
+		tessera_departures_set(&move->departures, fence);
+		list_splice_init(&move->departures, &range->departures);
+		if (!tessera_engine_vouches(tessera_bo_device(move->bo), fence))
 			range->leaver.fence = dma_fence_get(fence);
-		}
 		range->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);

@@ -399,6 +399,11 @@ static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
 	return to_tessera_bo(tbo)->account;
 }
 
+static u64 move_context(struct ttm_buffer_object *tbo)
+{
+	return tessera_paging_queue_context(tessera_bo_queue(to_tessera_bo(tbo)));
+}
+
 static void ttm_fini(struct drm_device *drm, void *arg)
 {
 	ttm_device_fini(&to_tessera_device(drm)->ttm);
@@ -460,6 +465,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 			ret = tessera_vram_mgr_init(tdev, seg, place_owner);
 		if (ret)
 			return ret;
+		tessera_manager_of(tdev, i)->context = move_context;
 	}
 
 	ret = tessera_backing_init(tdev);

@@ -695,6 +695,18 @@ struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue
 }
 
 /**
+ * tessera_paging_queue_context() - what the fences of a queue have in common
+ * @queue: the queue
+ *
+ * Return: the context of the fences that tessera_paging_push() returns.
+ */
+u64 tessera_paging_queue_context(const struct tessera_paging_queue *queue)
+{
+	/* Of the two that the scheduler has, that of the finished fences. */
+	return queue->entity.fence_context + 1;
+}
+
+/**
  * tessera_paging_queue_late() - what a batch waits for that is queued now
  * @queue: the queue
  *

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
+#include "segments/departure.h"
 #include "segments/leaver.h"
 #include "segments/manager.h"
 
@@ -19,7 +20,17 @@ static struct tessera_range *to_range(struct tessera_leaver *leaver)
 	return container_of(leaver, struct tessera_range, leaver);
 }
 
-/* To @list go those that have left, or all. Their callbacks have been called, or never will be. */
+/* Its callback has been called, or never will be. */
+static void leaver_end_locked(struct tessera_manager *mgr, struct tessera_leaver *leaver)
+{
+	lockdep_assert_held(&mgr->lock);
+
+	dma_fence_remove_callback(leaver->fence, &leaver->cb);
+	list_del(&leaver->node);
+	mgr->leaving -= to_range(leaver)->pages << PAGE_SHIFT;
+}
+
+/* To @list go those that have left, or all. */
 static void leavers_collect(struct tessera_manager *mgr, struct list_head *list, bool all)
 {
 	struct tessera_leaver *leaver, *next;
@@ -27,9 +38,8 @@ static void leavers_collect(struct tessera_manager *mgr, struct list_head *list,
 	mutex_lock(&mgr->lock);
 	list_for_each_entry_safe(leaver, next, &mgr->leavers, node) {
 		if (all || dma_fence_is_signaled(leaver->fence)) {
-			dma_fence_remove_callback(leaver->fence, &leaver->cb);
-			list_move_tail(&leaver->node, list);
-			mgr->leaving -= to_range(leaver)->pages << PAGE_SHIFT;
+			leaver_end_locked(mgr, leaver);
+			list_add_tail(&leaver->node, list);
 		}
 		cond_resched();
 	}
@@ -44,6 +54,7 @@ static void leavers_release(struct tessera_manager *mgr, bool all)
 	leavers_collect(mgr, &list, all);
 	list_for_each_entry_safe(leaver, next, &list, node) {
 		dma_fence_put(leaver->fence);
+		tessera_departures_destroy(&to_range(leaver)->departures);
 		mgr->release(mgr, to_range(leaver));
 		cond_resched();
 	}
@@ -102,6 +113,40 @@ void tessera_leaver_begin(struct tessera_manager *mgr, struct tessera_range *ran
 	if (dma_fence_add_callback(leaver->fence, &leaver->cb, leaver_signalled))
 		queue_work(system_unbound_wq, &mgr->left);
 	mutex_unlock(&mgr->lock);
+}
+
+/**
+ * tessera_leaver_take_locked() - find a place for who comes in any case after who is leaving it
+ * @mgr: the manager, locked
+ * @context: of the fences of both moves: they are in one order
+ * @pages: how many
+ * @lo: first page it may begin at
+ * @hi: where it must end
+ *
+ * An object that moves to and fro behind others' fences would have a place for each time otherwise.
+ *
+ * Return: a range that is the caller's now, in one run, or NULL.
+ */
+struct tessera_range *tessera_leaver_take_locked(struct tessera_manager *mgr, u64 context,
+						 u64 pages, u64 lo, u64 hi)
+{
+	struct tessera_leaver *leaver;
+	struct tessera_range *range;
+
+	lockdep_assert_held(&mgr->lock);
+
+	list_for_each_entry(leaver, &mgr->leavers, node) {
+		range = to_range(leaver);
+		if (leaver->fence->context == context && range->num_runs == 1 &&
+		    range->pages == pages && range->runs->node.start >= lo &&
+		    range->runs->node.start + pages <= hi) {
+			leaver_end_locked(mgr, leaver);
+			dma_fence_put(leaver->fence);
+			return range;
+		}
+	}
+
+	return NULL;
 }
 
 /**

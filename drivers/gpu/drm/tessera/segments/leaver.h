@@ -27,6 +27,8 @@ void tessera_leavers_init(struct tessera_manager *mgr,
 					  struct tessera_range *range));
 void tessera_leavers_fini(struct tessera_manager *mgr);
 void tessera_leaver_begin(struct tessera_manager *mgr, struct tessera_range *range);
+struct tessera_range *tessera_leaver_take_locked(struct tessera_manager *mgr, u64 context,
+						 u64 pages, u64 lo, u64 hi);
 bool tessera_leaver_at(struct tessera_manager *mgr, u64 offset);
 
 #endif /* __TESSERA_LEAVER_H__ */

@@ -315,16 +315,24 @@ static void range_set_addrs(struct tessera_manager *mgr, const struct tessera_ru
 		addrs[run->at + i] = mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
 }
 
+static void run_remove_locked(struct tessera_manager *mgr, struct tessera_run *run)
+{
+	struct list_head *departures = &run->range->departures;
+
+	lockdep_assert_held(&mgr->lock);
+
+	drm_mm_remove_node(&run->node);
+	if (!list_empty(departures))
+		tessera_departures_add_locked(mgr, run->node.start, run->node.size, departures);
+}
+
 static void range_remove(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_run *run;
 
 	mutex_lock(&mgr->lock);
 	tessera_range_for_each_run(run, range) {
-		drm_mm_remove_node(&run->node);
-		if (!list_empty(&range->departures))
-			tessera_departures_add_locked(mgr, run->node.start, run->node.size,
-						      &range->departures);
+		run_remove_locked(mgr, run);
 		cond_resched();
 	}
 	mgr->committed -= tessera_range_bytes(range);
@@ -416,14 +424,54 @@ static int range_scatter(struct tessera_manager *mgr, struct tessera_range *rang
 	return 0;
 }
 
-static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
-			    const struct ttm_place *place)
+/* Nobody is there any more, or another range is. */
+static void range_end(struct tessera_manager *mgr, struct tessera_range *range)
 {
-	int ret;
+	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
+	tessera_account_put(range->account);
+	range_free(range);
+}
+
+/* Where one is being left that is in front of the object's move in any case. */
+static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
+						 struct tessera_range *range,
+						 struct ttm_buffer_object *tbo,
+						 const struct ttm_place *place)
+{
+	struct tessera_range *left;
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (list_empty(&mgr->leavers) ||
+	    !may_commit_locked(mgr, 0, place->flags & TESSERA_PLACE_PASSES))
+		return NULL;
+	left = tessera_leaver_take_locked(mgr, mgr->context(tbo), range->pages, place->fpfn,
+					  place->lpfn ?: mgr->seg->size >> PAGE_SHIFT);
+	if (!left)
+		return NULL;
+	range->one.node.start = left->runs->node.start;
+	range->one.node.size = left->runs->node.size;
+	range->one.node.color = TESSERA_NODE_RANGE;
+	/* With its departure, in case the object does not come. */
+	run_remove_locked(mgr, left->runs);
+	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &range->one.node));
+
+	return left;
+}
+
+static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
+			    struct ttm_buffer_object *tbo, const struct ttm_place *place)
+{
+	struct tessera_range *left;
+	int ret = 0;
 
 	mutex_lock(&mgr->lock);
-	ret = range_insert_locked(mgr, range, place);
+	left = range_follow_locked(mgr, range, tbo, place);
+	if (!left)
+		ret = range_insert_locked(mgr, range, place);
 	mutex_unlock(&mgr->lock);
+	if (left)
+		range_end(mgr, left);
 
 	return ret;
 }
@@ -458,7 +506,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	ttm_resource_init(tbo, place, &range->base);
 
 	range->account = tessera_account_get(mgr->owner(tbo));
-	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
+	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, tbo, place) :
 						      range_scatter(mgr, range);
 	if (ret) {
 		tessera_account_put(range->account);
@@ -480,9 +528,7 @@ static void range_release(struct tessera_manager *mgr, struct tessera_range *ran
 	range_remove(mgr, range);
 	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
 
-	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
-	tessera_account_put(range->account);
-	range_free(range);
+	range_end(mgr, range);
 }
 
 static void tessera_manager_free(struct ttm_resource_manager *man,

@@ -114,6 +114,8 @@ struct tessera_manager {
 	const struct tessera_segment *seg;
 	/** @owner: who pays */
 	tessera_manager_owner_t owner;
+	/** @context: of the fences of an object's moves; its reservation is held */
+	u64 (*context)(struct ttm_buffer_object *tbo);
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
 	/** @lock: protects all below and the runs' nodes; a leaf */
