@@ -500,10 +500,10 @@ struct drm_tessera_offer_bo {
  * struct drm_tessera_offer - argument of DRM_IOCTL_TESSERA_OFFER (WDDM: OfferAllocations)
  *
  * The contents of the objects may be dropped, when the jobs that list them are done, instead of being moved, and before anything else has to give
- * way. Until they are reclaimed they are not to be used: SUBMIT, MAKE_RESIDENT, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
+ * way. Until they are reclaimed they are not to be used: SUBMIT, MAKE_RESIDENT, VM_BIND, LOCK, LOCK2 and exporting them return -EINVAL, and accesses to mappings raise SIGBUS.
  *
  * Errors, with nothing offered: -ENOENT: unknown handle. -EINVAL: unknown @priority, non-zero padding, an object twice, one that is offered already, or has a handle of another file or a name, or was
- * ever exported. -EBUSY: an object is locked, or shown. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
+ * ever exported, or of BO_FROM_USER. -EBUSY: an object is locked, or shown. -EIO: one is lost. -E2BIG: more objects than &drm_tessera_query_device.max_allocs.
  */
 struct drm_tessera_offer {
 	/** @bos: &struct drm_tessera_offer_bo */
@@ -634,7 +634,7 @@ struct drm_tessera_bo_wait {
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
- * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
+ * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use; an object that is offered. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
  * (WDDM: WasStillDrawing); or a swizzled object is locked the other way, with or without ACQUIRE_RANGE. -EIO: the object is lost.
  */
 struct drm_tessera_lock {
@@ -676,7 +676,7 @@ struct drm_tessera_unlock {
  * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from these. SUBMIT returns -EBUSY for an object that is
  * locked and may not go where a job could use it: one that supports memory segments only, and was in none when it was locked, or that stays out of them.
  *
- * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero. -EOPNOTSUPP: an object that would have to leave a
+ * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero, an object that is offered. -EPERM: one of BO_FROM_USER. -EOPNOTSUPP: an object that would have to leave a
  * memory segment and supports no aperture. -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE. -EIO: the object is lost.
  */
 struct drm_tessera_lock2 {
@@ -851,7 +851,7 @@ struct drm_tessera_sync {
  *  inside a packet or behind the end; a patch outside the range in which its binding holds; two allocations for one slot
  *  at one split offset; a NULL element with an offset; @alloc_offset not inside the object, or of a swizzled
  *  surface not a multiple of 4096; the same handle twice
- *  in the allocation list; an instance older than one that is in use, see &struct drm_tessera_lock; a written allocation that can only live in read-only apertures; a leak the context's leak check finds;
+ *  in the allocation list; an object that is offered, or has VM_PRIVATE; an instance older than one that is in use, see &struct drm_tessera_lock; a written allocation that is GPU_READ_ONLY, or can only live in read-only apertures; a leak the context's leak check finds;
  *  a wait without SYNC_WAIT_FOR_SUBMIT on a timeline point or syncobj without fence; a signal with that flag, or of a monitored fence that
  *  would not rise.
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
@@ -1064,7 +1064,7 @@ struct drm_tessera_budget {
  *
  * A VM is a space of GPU virtual addresses (WDDM: GPU virtual address space), where nothing is mapped to begin with.
  *
- * Errors: -EINVAL: @flags or @pad not zero; -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM;
+ * Errors: -EINVAL: @flags not zero; -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM;
  * -ENOSPC: too many VMs, or page tables, of this client, or VMs of all.
  */
 struct drm_tessera_vm_create {
@@ -1131,7 +1131,7 @@ struct drm_tessera_vm_bind_op {
  * Errors, with nothing changed: -ENOENT: unknown VM, handle or syncobj. -EINVAL: non-zero @flags or padding, an empty list, an
  * unknown operation or flag, READ_ONLY without MAP, a handle or offset that is there or not against what the operation needs, an address,
  * offset or range that is no multiple of the page size, a range that is empty or beyond the addresses there are or the object; an
- * object that is offered; a wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; a MAP_NULL of more than 64 GiB.
+ * object that is offered, or is private to another VM; a wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; a MAP_NULL of more than 64 GiB.
  * -ENOSPC: too many page tables of this client, or mappings of the VM. -EIO: the VM is lost, as a change of it failed or the device was reset, or an object is.
  */
 struct drm_tessera_vm_bind {
