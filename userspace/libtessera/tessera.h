@@ -17,8 +17,8 @@
  *    mapping raises SIGBUS, also inside tessera_bo_read() and tessera_bo_write(). There is
  *    nothing to do with it but to give it up.
  *
- * Threads: devices, buffer objects, surfaces, sync objects, fences and contexts may be used
- * by several threads at once. A command buffer belongs to one thread at a
+ * Threads: devices, buffer objects, caches, VMs, surfaces, sync objects, fences and contexts may be used
+ * by several threads at once. A command buffer and a struct tessera_buffer belong to one thread at a
  * time. Reference counts are atomic.
  */
 #ifndef TESSERA_H
@@ -316,7 +316,7 @@ TESSERA_API struct tessera_fence *tessera_fence_ref(struct tessera_fence *fence)
 TESSERA_API void tessera_fence_del(struct tessera_fence *fence);
 /*
  * Sleep until the job is over. *@job_error (may be NULL) gets 0 or the job's error: -EFAULT,
- * -ENOSPC, -ETIME, -ECANCELED, see &struct drm_tessera_submit. Returns -ETIME if it is not over by
+ * -ENOSPC, -ETIME, -ECANCELED, -EIO, see &struct drm_tessera_submit. Returns -ETIME if it is not over by
  * @deadline_ns: *@job_error is then -EINPROGRESS.
  */
 TESSERA_API int tessera_fence_wait(struct tessera_fence *fence, int64_t deadline_ns,
