@@ -194,9 +194,9 @@ struct drm_tessera_query_device {
 	__u64 host_aperture_bytes;
 	/** @host_aperture_page: bytes of a page of it */
 	__u32 host_aperture_page;
-	/** @max_fences: most monitored fences of a client */
+	/** @max_fences: most monitored fences of an open file */
 	__u32 max_fences;
-	/** @max_contexts: most contexts of a client */
+	/** @max_contexts: most contexts of an open file */
 	__u32 max_contexts;
 	/** @job_timeout_ms: how long a job may run; then it is taken to hang */
 	__u32 job_timeout_ms;
@@ -340,10 +340,10 @@ struct drm_tessera_query_client {
  * Errors:
  *  -ENOENT: VM_PRIVATE, and no such VM.
  *  -EINVAL: unknown flags; zero size or not a multiple of the page size; @supported
- *  empty or naming an unknown segment; a preference outside @supported or given twice;
+ *  empty or naming an unknown segment; a preference outside @supported, given twice, or behind @num_preferred, which is 5 at most;
  *  a non-aperture segment in @evict_to; CPU_CACHED without CPU_ACCESS; a CPU_ACCESS object
  *  that may live in a memory segment the CPU cannot see and in no aperture segment; only
- *  read-only apertures without GPU_READ_ONLY; a swizzled layout with a bad pitch or
+ *  read-only apertures without GPU_READ_ONLY; an unknown layout; a swizzled layout with a bad pitch (above 65536, too) or
  *  size, or with CPU_ACCESS where @supported has an aperture segment: see
  *  &struct drm_tessera_bo_create_twins; BO_TWIN; EXPLICIT_SYNC without CPU_CACHED; @vm not zero without
  *  VM_PRIVATE; VM_PRIVATE with CPU_ACCESS and a swizzled layout.
@@ -413,7 +413,7 @@ struct drm_tessera_bo_private {
  * refuses, or @layout, @pitch or @vm not zero, VM_PRIVATE, CPU_ACCESS for the swizzled one or none for the twin; of @private_data, an unknown
  * @version, flag or layout, @reserved not zero, not one twin and one swizzled object, another width or number of rows
  * in one than in the other, or none, more rows than 16384 or than there is room for, or a pitch that is too small, above
- * 262144, or not one of the layout. -E2BIG: as of BO_CREATE.
+ * 262144 (swizzled: 65536), or not one of the layout. -E2BIG: as of BO_CREATE.
  */
 struct drm_tessera_bo_create_twins {
 	/** @flags: must be zero */
@@ -721,7 +721,7 @@ struct drm_tessera_unlock2 {
  * that is ready, that one is next; so one of low priority goes on, unless others fill the ring.
  *
  * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
- * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this client; -ENOENT: unknown
+ * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this open file; -ENOENT: unknown
  * @vm; -EIO: that is lost.
  */
 struct drm_tessera_context_create {
@@ -907,7 +907,7 @@ struct drm_tessera_submit {
  * The page at @mmap_offset holds values of this client only, little endian, and is mapped to be read: -EACCES for anything
  * else. A mapping stays valid when the fence, or the device, has gone; with the fence the value is no longer its.
  *
- * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this client, see &drm_tessera_query_device.max_fences.
+ * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this open file, see &drm_tessera_query_device.max_fences.
  */
 struct drm_tessera_fence_create {
 	/** @value: the initial value, reached from the beginning */
