@@ -550,8 +550,10 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
-	if (move->to)
+	if (move->to) {
 		move->to_range->declared = true;
+		tessera_range_arrive(move->to_range);
+	}
 	move_finish(move, fence, new_mem);
 	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	dma_fence_put(fence);

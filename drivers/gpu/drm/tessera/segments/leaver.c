@@ -125,7 +125,7 @@ void tessera_leaver_begin(struct tessera_manager *mgr, struct tessera_range *ran
  *
  * An object that moves to and fro behind others' fences would have a place for each time otherwise.
  *
- * Return: a range that is the caller's now, in one run, or NULL.
+ * Return: a range that is the caller's now, in one run and with its fence, or NULL.
  */
 struct tessera_range *tessera_leaver_take_locked(struct tessera_manager *mgr, u64 context,
 						 u64 pages, u64 lo, u64 hi)
@@ -141,7 +141,6 @@ struct tessera_range *tessera_leaver_take_locked(struct tessera_manager *mgr, u6
 		    range->pages == pages && range->runs->node.start >= lo &&
 		    range->runs->node.start + pages <= hi) {
 			leaver_end_locked(mgr, leaver);
-			dma_fence_put(leaver->fence);
 			return range;
 		}
 	}

@@ -300,6 +300,7 @@ static void range_free(struct tessera_range *range)
 		kvfree(range->runs);
 	kvfree(range->addrs);
 	tessera_departures_destroy(&range->departures);
+	dma_fence_put(range->follows);
 	kfree(range);
 }
 
@@ -452,7 +453,7 @@ static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
 	range->one.node.start = left->runs->node.start;
 	range->one.node.size = left->runs->node.size;
 	range->one.node.color = TESSERA_NODE_RANGE;
-	/* With its departure, in case the object does not come. */
+	range->follows = left->leaver.fence;
 	run_remove_locked(mgr, left->runs);
 	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &range->one.node));
 
@@ -522,6 +523,18 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	return 0;
 }
 
+/**
+ * tessera_range_arrive() - what moves an object to a range is queued
+ * @range: the range
+ *
+ * What the object leaves here from now on it leaves behind that.
+ */
+void tessera_range_arrive(struct tessera_range *range)
+{
+	dma_fence_put(range->follows);
+	range->follows = NULL;
+}
+
 /* Others may have it. It is no longer TTM's. */
 static void range_release(struct tessera_manager *mgr, struct tessera_range *range)
 {
@@ -540,6 +553,9 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 	if (mgr->freed)
 		mgr->freed(mgr, range);
 	ttm_resource_fini(man, res);
+	/* Its object has not come: who was before it has yet to leave. */
+	if (range->follows && !dma_fence_is_signaled(range->follows))
+		range->leaver.fence = dma_fence_get(range->follows);
 	if (range->leaver.fence)
 		tessera_leaver_begin(mgr, range);
 	else

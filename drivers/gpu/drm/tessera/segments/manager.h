@@ -76,6 +76,11 @@ struct tessera_range {
 	struct list_head departures;
 	/** @leaver: if it is left late */
 	struct tessera_leaver leaver;
+	/**
+	 * @follows: of the leaver whose place it is, until its object is sure to come; holds a
+	 * reference. NULL: none
+	 */
+	struct dma_fence *follows;
 };
 
 /**
@@ -164,6 +169,7 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 
 u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index);
 
+void tessera_range_arrive(struct tessera_range *range);
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);
 u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left);
