@@ -443,8 +443,7 @@ static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (list_empty(&mgr->leavers) ||
-	    !may_commit_locked(mgr, 0, place->flags & TESSERA_PLACE_PASSES))
+	if (!may_commit_locked(mgr, 0, place->flags & TESSERA_PLACE_PASSES))
 		return NULL;
 	left = tessera_leaver_take_locked(mgr, mgr->context(tbo), range->pages, place->fpfn,
 					  place->lpfn ?: mgr->seg->size >> PAGE_SHIFT);
@@ -460,19 +459,31 @@ static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
 	return left;
 }
 
+/* Who renews what he has to leave behind could keep others out for good: so no more than his share. */
+static bool range_may_follow(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	return !list_empty_careful(&mgr->leavers) &&
+	       (!tessera_room_wanted(mgr->tdev, TESSERA_ROOM_FREED) ||
+		!tessera_account_is_over(range->account, mgr->seg->index));
+}
+
 static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
 			    struct ttm_buffer_object *tbo, const struct ttm_place *place)
 {
-	struct tessera_range *left;
+	bool may_follow = range_may_follow(mgr, range);
+	struct tessera_range *left = NULL;
 	int ret = 0;
 
 	mutex_lock(&mgr->lock);
-	left = range_follow_locked(mgr, range, tbo, place);
+	if (may_follow)
+		left = range_follow_locked(mgr, range, tbo, place);
 	if (!left)
 		ret = range_insert_locked(mgr, range, place);
 	mutex_unlock(&mgr->lock);
-	if (left)
+	if (left) {
 		range_end(mgr, left);
+		tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
+	}
 
 	return ret;
 }

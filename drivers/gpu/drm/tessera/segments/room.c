@@ -124,6 +124,18 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 }
 
 /**
+ * tessera_room_wanted() - ask whether somebody waits
+ * @tdev: the device
+ * @event: for which kind
+ *
+ * Return: true if so, at this moment.
+ */
+bool tessera_room_wanted(struct tessera_device *tdev, enum tessera_room_event event)
+{
+	return wq_has_sleeper(&tdev->room->events[event].wait);
+}
+
+/**
  * tessera_room_wait() - wait for the next event
  * @tdev: the device
  * @event: which kind

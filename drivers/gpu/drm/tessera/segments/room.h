@@ -8,7 +8,8 @@ struct tessera_device;
 
 /**
  * enum tessera_room_event - why there may be room now where there was none
- * @TESSERA_ROOM_FREED: a range was given back, say by an object that died, or may be taken again
+ * @TESSERA_ROOM_FREED: a range was given back, say by an object that died, or may be taken again, or
+ * what was to leave it is back and may be told again
  * @TESSERA_ROOM_RELEASED: a submission in parts gave up what it had held
  * @TESSERA_ROOM_UNCLAIMED: a segment may be used by everybody again
  * @TESSERA_ROOM_EVENTS: number of events
@@ -24,6 +25,7 @@ int tessera_room_init(struct tessera_device *tdev);
 u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event);
 void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event);
 void tessera_room_signal_all(struct tessera_device *tdev);
+bool tessera_room_wanted(struct tessera_device *tdev, enum tessera_room_event event);
 int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
 		      unsigned int state);
 int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
