@@ -16,7 +16,7 @@
 struct scene {
 	struct tsr_device dev;
 	struct tsr_foreign *foreign;
-	struct tsr_bo late;
+	struct tsr_bo late, small;
 	uint64_t bytes; /* that B wants */
 	pid_t b;
 };
@@ -56,6 +56,8 @@ static struct scene scene_begin(uint64_t ours, uint64_t theirs)
 	scene.late = hidden_bo(&scene.dev, ours * eighth);
 	scene.bytes = theirs * eighth;
 	tsr_gpu_fill(&scene.dev, tsr_context_new(&scene.dev, 0), &scene.late, 1);
+	scene.small = hidden_bo(&scene.dev, 4096);
+	tsr_gpu_fill(&scene.dev, tsr_context_new(&scene.dev, 0), &scene.small, 2);
 	put_fence(&scene);
 	scene.b = tap_fork(want, &scene);
 	tsr_wait_for(tsr_is_in(scene.b, "tessera_room_wait"));
@@ -88,6 +90,8 @@ static void make_ours(void *arg)
 {
 	struct scene *scene = arg;
 
+	/* B looks whether that is enough */
+	tsr_bo_free(&scene->dev, &scene->small);
 	__tsr_make_one(&scene->dev, &scene->late);
 	pause();
 }

@@ -56,6 +56,7 @@ struct scanout {
 	u32 seen;
 	/* &tessera_device.drops, likewise. */
 	int drops;
+	struct tessera_room_want want;
 };
 
 /* Where it may be shown: a set of segment ids. */
@@ -215,6 +216,7 @@ static int wait_for_room(struct scanout *scanout)
 	long left = scanout->end - jiffies;
 	int ret = -ENOSPC;
 
+	tessera_room_want(tessera_bo_device(scanout->bo), &scanout->want, scanout->set);
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
 		ret = wait_for_lock(rules->contended);
 	else if (signal_pending(current))
@@ -261,6 +263,7 @@ int tessera_scanout_pin(struct tessera_bo *bo)
 		else
 			break;
 	} while (!ret);
+	tessera_room_want_end(tdev, &scanout.want);
 	tessera_victims_forget(&scanout.rules);
 
 	return ret == -ERESTARTSYS ? -EINTR : ret;

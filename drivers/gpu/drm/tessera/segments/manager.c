@@ -463,7 +463,7 @@ static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
 static bool range_may_follow(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	return !list_empty_careful(&mgr->leavers) &&
-	       (!tessera_room_wanted(mgr->tdev, TESSERA_ROOM_FREED) ||
+	       (!tessera_room_wanted(mgr->tdev, mgr->seg->id) ||
 		!tessera_account_is_over(range->account, mgr->seg->index));
 }
 

@@ -99,6 +99,7 @@ static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 
 static void run_fini(struct tessera_split_run *run)
 {
+	tessera_room_want_end(run->req->tdev, &run->want);
 	tessera_part_put(run->closing);
 	tessera_part_put(run->last);
 	dma_fence_put(run->near);
@@ -171,6 +172,18 @@ static u32 room_timeouts(const struct tessera_split_run *run)
 	       1 : DYING_TIMEOUTS;
 }
 
+/* Who has left a place for it is not to be back first, if that is above his share. */
+static void run_want_room(struct tessera_split_run *run)
+{
+	struct tessera_request *req = run->req;
+	struct tessera_manager *mgr;
+	u32 i = 0;
+
+	while ((mgr = tessera_window_manager(run, &i)))
+		tessera_account_want(req->ctx->account, mgr->seg->index);
+	tessera_room_want(req->tdev, &run->want, run->segments);
+}
+
 /*
  * What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. Behind
  * parts the former is bounded: they wait for jobs, some of which may hang, and, if they were exported,
@@ -182,6 +195,8 @@ static int run_wait_for_room(struct tessera_split_run *run)
 	long timeout = MAX_SCHEDULE_TIMEOUT;
 
 	run_unclaim(run);
+	if (run->dying)
+		run_want_room(run);
 	if (run->last && run->dying)
 		timeout = run_patience(run, room_timeouts(run));
 	else
@@ -301,6 +316,8 @@ static int run_window(struct tessera_split_run *run)
 		else
 			break;
 	} while (!ret && run->num_parts == before);
+	if (!ret)
+		tessera_room_want_end(tdev, &run->want);
 	run_waits_end(run);
 	run_unclaim(run);
 

@@ -68,6 +68,8 @@ struct tessera_split_run {
 	u64 turn_jiffies;
 	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
 	u64 seniority;
+	/** @want: that it waits for room */
+	struct tessera_room_want want;
 	/** @waits_since: when it began to wait for others with the gate closed; 0 while it does not */
 	u64 waits_since;
 	/** @waited: how long it did so before, in jiffies */

@@ -87,6 +87,7 @@ struct make {
 	u32 segments;
 	/* When to wait for room no more; 0: it has not been waited for. */
 	u64 patience;
+	struct tessera_room_want want;
 	/* Of changes of page tables. */
 	struct tessera_fences shows;
 };
@@ -552,6 +553,8 @@ static int make_wait(struct make *make, const u32 *seen)
 	if (!make->rules.dying && !make->rules.held)
 		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
 
+	if (make->rules.dying)
+		tessera_room_want(tdev, &make->want, make->segments);
 	event = make->rules.dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
 	ret = tessera_room_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
 					make->patience - now);
@@ -619,6 +622,7 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 		else
 			break;
 	} while (!ret);
+	tessera_room_want_end(tdev, &make->want);
 	tessera_victims_forget(&make->rules);
 	tessera_fences_fini(&make->shows);
 
