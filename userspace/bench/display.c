@@ -205,9 +205,9 @@ static void compare(struct row *row, int (*once)(struct screen *screen), double 
 		double seconds[MAX_SCREENS] = { 0 }, best = 0, mine = 0;
 		uint64_t done[MAX_SCREENS] = { 0 };
 
-		for (int t = 0; t < TURNS * num_screens; t++)
-			seconds[t % num_screens] +=
-				take_turn(&screens[t % num_screens], once, &done[t % num_screens]);
+		for (int t = 0; t < TURNS; t++)
+			for (int s = 0; s < num_screens; s++)
+				seconds[s] += take_turn(&screens[s], once, &done[s]);
 		for (int s = 0; s < num_screens; s++) {
 			double rate = (double)done[s] * units / seconds[s];
 
