@@ -4,9 +4,7 @@
  * out of memory at more and more of its allocations: the place stays what it was, nobody's. Needs a kernel with
  * fault injection and sw_sync.
  */
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "foreign.h"
@@ -37,8 +35,7 @@ static void push_out(struct scene *scene)
 	pid_t pid = tap_fork(want_all, scene);
 
 	tsr_wait_for(tsr_bo_info(&scene->dev, &scene->bo).segment == 0);
-	require_ok(kill(pid, SIGKILL));
-	require_eq(waitpid(pid, NULL, 0), pid);
+	tap_kill(pid);
 }
 
 static uint64_t used(struct scene *scene)

@@ -3,8 +3,6 @@
  * Who waits for a place that an object of ours has yet to leave, behind others' fences, and what we may do meanwhile.
  * Where it fails for want of memory is in test-leave-fail.c.
  */
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "foreign.h"
@@ -102,10 +100,11 @@ static void not_taken_back(void)
 	struct scene scene = scene_begin(5, 5);
 	pid_t pid = tap_fork(make_ours, &scene);
 
-	tsr_wait_for(tsr_is_in(pid, "tessera_room_wait"));
+	/* else it would be given up for too slow */
+	tsr_wait_for(tsr_is_in(pid, "tessera_room_wait") ||
+		     tsr_bo_info(&scene.dev, &scene.late).segment);
 	require_eq(tsr_bo_info(&scene.dev, &scene.late).segment, 0);
-	require_ok(kill(pid, SIGKILL));
-	require_eq(waitpid(pid, NULL, 0), pid);
+	tap_kill(pid);
 	scene_end(&scene);
 }
 

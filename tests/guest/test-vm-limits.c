@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* So many VMs and page tables, and no more; and as many again when they are given back. */
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stall.h"
@@ -104,10 +102,8 @@ static void all_vms_are_taken(void)
 	for (uint32_t i = 0; i < 100; i++)
 		refused += try_vm(&dev, &id) == -ENOSPC;
 	require(refused > 50);
-	while (num--) {
-		require_ok(kill(pids[num], SIGKILL));
-		require_eq(waitpid(pids[num], NULL, 0), pids[num]);
-	}
+	while (num--)
+		tap_kill(pids[num]);
 	wait_for_vm(&dev);
 	goes_on(NULL);
 	tsr_close(&dev);

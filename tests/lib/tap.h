@@ -47,6 +47,7 @@ void tap_excuse(bool (*fn)(void));
 /* A child process of a test; its failure is the test's when joined. */
 pid_t tap_fork(void (*fn)(void *arg), void *arg);
 void tap_join(pid_t pid);
+void tap_kill(pid_t pid); /* ends it; how it went does not matter */
 
 uint64_t tap_now_ns(void);
 /* splitmix64: small, seedable, the same everywhere */
