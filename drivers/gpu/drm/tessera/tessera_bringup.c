@@ -43,6 +43,7 @@
 #include "submit/value_page.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
+#include "tessera_wait.h"
 #include "vm/pt.h"
 #include "vm/remap.h"
 #include "vm/listing.h"
@@ -145,6 +146,7 @@ static void tessera_device_prime_locks(struct tessera_device *tdev)
 	lockdep_init_map(&tdev->signalling, "tessera_signalling", &signalling_key, 0);
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
+	tessera_wait_prime();
 
 	dma_resv_init(&resv);
 	dma_resv_lock(&resv, NULL);

@@ -20,6 +20,7 @@
 #include "tessera_device.h"
 #include "tessera_firmware.h"
 #include "tessera_hwabi_check.h"
+#include "tessera_wait.h"
 
 #define TESSERA_FIRMWARE_CRC	0x07b62d8a
 #define TESSERA_FIRMWARE_WAIT	msecs_to_jiffies(10000)
@@ -94,7 +95,7 @@ static int tessera_firmware_wait(struct tessera_job *job)
 {
 	struct dma_fence *fence = tessera_job_finished(job);
 
-	if (!dma_fence_wait_timeout(fence, false, TESSERA_FIRMWARE_WAIT))
+	if (!tessera_wait_fence(TESSERA_WAIT_PROBE, fence, false, TESSERA_FIRMWARE_WAIT))
 		return -ETIMEDOUT;
 	return dma_fence_get_status(fence) < 0 ? fence->error : 0;
 }
@@ -124,7 +125,7 @@ static int tessera_firmware_run(struct tessera_device *tdev, struct tessera_ib *
 	job = NULL;
 
 err_destroy_entity:
-	drm_sched_entity_destroy(entity);
+	tessera_engine_entity_destroy(entity);
 err_free:
 	kfree(job);
 	kfree(entity);

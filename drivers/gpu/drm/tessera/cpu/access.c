@@ -28,6 +28,7 @@
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /**
  * tessera_access_prepare() - have part of an object where the CPU can see it
@@ -79,8 +80,8 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
  */
 int tessera_access_wait(struct tessera_bo *bo)
 {
-	long ret = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, true,
-					 MAX_SCHEDULE_TIMEOUT);
+	long ret = tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
+				     true, MAX_SCHEDULE_TIMEOUT);
 
 	return ret < 0 ? ret : 0;
 }
@@ -96,8 +97,8 @@ int tessera_access_wait(struct tessera_bo *bo)
  */
 int tessera_access_settle(struct tessera_bo *bo, u32 timeout_ms)
 {
-	long left = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, true,
-					  msecs_to_jiffies(timeout_ms));
+	long left = tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv,
+				      DMA_RESV_USAGE_KERNEL, true, msecs_to_jiffies(timeout_ms));
 
 	if (left <= 0)
 		return left ?: -EBUSY;

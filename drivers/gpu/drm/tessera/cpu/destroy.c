@@ -31,6 +31,7 @@
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /**
  * tessera_destroy_free() - &drm_gem_object_funcs.free
@@ -66,7 +67,8 @@ static int destroy_settle(struct tessera_bo *bo)
 	struct dma_resv *resv = bo->tbo.base.resv;
 	long ret;
 
-	ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_BOOKKEEP, true, MAX_SCHEDULE_TIMEOUT);
+	ret = tessera_wait_resv(TESSERA_WAIT_DESTROY, resv, DMA_RESV_USAGE_BOOKKEEP, true,
+				MAX_SCHEDULE_TIMEOUT);
 	if (ret < 0)
 		return ret;
 	ret = dma_resv_lock_interruptible(resv, NULL);

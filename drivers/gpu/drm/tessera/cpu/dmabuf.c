@@ -42,6 +42,7 @@
 #include "paging/queue.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
+#include "tessera_wait.h"
 
 /* For a move, and for short jobs before it. Those who attach wait in turn, and others for them all. */
 #define ATTACH_TIMEOUT_MS	250
@@ -214,8 +215,8 @@ static int tessera_dmabuf_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data
 	bool write = dir == DMA_BIDIRECTIONAL || dir == DMA_TO_DEVICE;
 	long ret;
 
-	ret = dma_resv_wait_timeout(dmabuf->resv, dma_resv_usage_rw(write), true,
-				    MAX_SCHEDULE_TIMEOUT);
+	ret = tessera_wait_resv(TESSERA_WAIT_IDLE, dmabuf->resv, dma_resv_usage_rw(write), true,
+				MAX_SCHEDULE_TIMEOUT);
 
 	return ret < 0 ? ret : tessera_access_sync(gem_to_tessera_bo(dmabuf->priv));
 }

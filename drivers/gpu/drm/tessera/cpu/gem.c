@@ -32,6 +32,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* What is private to a VM is so to the file that has the VM; user memory, to the one it is of. */
 static int gem_open(struct drm_gem_object *gem, struct drm_file *file)
@@ -306,8 +307,8 @@ int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *ar
 	do {
 		timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
 		waited |= timeout;
-		ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
-					    timeout);
+		ret = tessera_wait_resv(TESSERA_WAIT_IDLE, bo->tbo.base.resv,
+					dma_resv_usage_rw(write), true, timeout);
 	} while (!ret && timeout);
 	if (ret > 0) {
 		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);

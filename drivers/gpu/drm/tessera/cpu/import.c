@@ -55,6 +55,7 @@
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* As long as a client may be left without an answer; a signal ends it, too. */
 #define IMPORT_TIMEOUT_MS	2000
@@ -69,8 +70,8 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 	int ret;
 
 	do {
-		left = dma_resv_wait_timeout(dmabuf->resv, DMA_RESV_USAGE_KERNEL, true,
-					     max_t(long, end - jiffies, 0));
+		left = tessera_wait_resv(TESSERA_WAIT_IMPORT, dmabuf->resv, DMA_RESV_USAGE_KERNEL,
+					 true, max_t(long, end - jiffies, 0));
 		if (left < 0)
 			return left;
 		/* The descriptor may be of another one each time. */
@@ -162,7 +163,7 @@ static void import_wait_users(struct tessera_bo *bo)
 	struct dma_fence *fence;
 
 	while (left > 0 && (fence = tessera_bo_device(bo)->vm_ops->users(bo))) {
-		left = dma_fence_wait_timeout(fence, false, left);
+		left = tessera_wait_fence(TESSERA_WAIT_MOVED, fence, false, left);
 		dma_fence_put(fence);
 	}
 }
@@ -189,7 +190,7 @@ static void import_moved(struct dma_buf_attachment *attach)
 		import_wait_users(bo);
 	flags = memalloc_noreclaim_save();
 	while ((ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
-		schedule_timeout_uninterruptible(1);
+		tessera_wait_in(TESSERA_WAIT_MOVED, schedule_timeout_uninterruptible(1));
 	memalloc_noreclaim_restore(flags);
 	if (there)
 		drm_dev_exit(idx);

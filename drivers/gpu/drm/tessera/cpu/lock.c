@@ -24,6 +24,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 #define LOCK_FLAGS	(DRM_TESSERA_LOCK_READ_ONLY | \
 			 DRM_TESSERA_LOCK_WRITE_ONLY | \
@@ -89,8 +90,8 @@ static int lock_wait_jobs(struct tessera_bo *bo, u32 flags)
 		return 0;
 	if (flags & DRM_TESSERA_LOCK_DONT_WAIT)
 		return -EBUSY;
-	ret = dma_resv_wait_timeout(bo->tbo.base.resv, dma_resv_usage_rw(write), true,
-				    MAX_SCHEDULE_TIMEOUT);
+	ret = tessera_wait_resv(TESSERA_WAIT_IDLE, bo->tbo.base.resv, dma_resv_usage_rw(write),
+				true, MAX_SCHEDULE_TIMEOUT);
 	if (ret > 0)
 		tessera_trail_check_over(&bo->trail, tessera_trail_before(write), queued, bo->id);
 

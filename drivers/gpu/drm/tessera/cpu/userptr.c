@@ -38,6 +38,7 @@
 #include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 /**
  * tessera_userptr_offered() - ask whether the device can use memory of processes
@@ -150,7 +151,7 @@ static int lock_memory(struct tessera_user *user, u64 end)
 			return -EINTR;
 		if (!time_before64(get_jiffies_64(), end))
 			return -ETIME;
-		schedule_timeout_killable(1);
+		tessera_wait_in(TESSERA_WAIT_USER, schedule_timeout_killable(1));
 	}
 
 	return 0;

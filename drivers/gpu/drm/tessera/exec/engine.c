@@ -24,6 +24,7 @@
 #include "hw/irq.h"
 #include "hw/mmio.h"
 #include "hw/ring.h"
+#include "tessera_wait.h"
 
 #define TESSERA_TIMEOUT_MS	5000
 
@@ -320,7 +321,8 @@ static void tessera_engine_stop_jobs(struct tessera_engine *engine)
 		INIT_WORK_ONSTACK(&pause.work, tessera_pause_work);
 		tessera_engine_between_resets(engine->tdev, &pause.work);
 		if (pause.busy)
-			dma_fence_wait(pause.busy, false);
+			tessera_wait_fence(TESSERA_WAIT_SUSPEND, pause.busy, false,
+					   MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(pause.busy);
 	} while (pause.busy);
 }
@@ -428,6 +430,15 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 	struct drm_gpu_scheduler *sched = &engine->sched;
 
 	return drm_sched_entity_init(entity, prio, &sched, 1, guilty);
+}
+
+/**
+ * tessera_engine_entity_destroy() - let the jobs of a queue run or end, and remove the queue
+ * @entity: from tessera_engine_entity_init()
+ */
+void tessera_engine_entity_destroy(struct drm_sched_entity *entity)
+{
+	tessera_wait_in(TESSERA_WAIT_CLOSE, (drm_sched_entity_destroy(entity), 0));
 }
 
 /**

@@ -34,6 +34,7 @@ struct tessera_engine *tessera_engine_paging(struct tessera_device *tdev);
 int tessera_engine_entity_init(struct tessera_engine *engine,
 			       struct drm_sched_entity *entity,
 			       enum drm_sched_priority prio, atomic_t *guilty);
+void tessera_engine_entity_destroy(struct drm_sched_entity *entity);
 bool tessera_engine_vouches(struct tessera_device *tdev, struct dma_fence *fence);
 bool tessera_engine_job_is_late(struct tessera_job *job);
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev);

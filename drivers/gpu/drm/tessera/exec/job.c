@@ -26,6 +26,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* What a job is taken to cost, with its fences, their dependencies and its owner's struct. */
 #define JOB_COST	1536L
@@ -120,9 +121,11 @@ int tessera_work_begin(struct tessera_device *tdev)
 {
 	int ret;
 
-	ret = down_read_killable(&tdev->reset_lock);
-	if (ret)
-		return ret;
+	if (!down_read_trylock(&tdev->reset_lock)) {
+		ret = tessera_wait_in(TESSERA_WAIT_RESET, down_read_killable(&tdev->reset_lock));
+		if (ret)
+			return ret;
+	}
 	ret = tessera_job_queue_enter(tdev);
 	if (ret)
 		up_read(&tdev->reset_lock);
@@ -157,7 +160,8 @@ int tessera_work_end(struct tessera_device *tdev, int ret)
 void tessera_job_queue_drain(struct tessera_device *tdev)
 {
 	tessera_leashes_cut(&tdev->release->foreign);
-	wait_event(tdev->release->idle, !atomic_read(&tdev->release->live));
+	tessera_wait_event(TESSERA_WAIT_UNPLUG, tdev->release->idle,
+			   !atomic_read(&tdev->release->live), TASK_UNINTERRUPTIBLE);
 }
 
 static void tessera_job_queue_fini(struct drm_device *drm, void *data)

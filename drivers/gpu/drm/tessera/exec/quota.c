@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 
 #include "exec/quota.h"
+#include "tessera_wait.h"
 
 /**
  * tessera_quota_init() - set up a quota
@@ -66,8 +67,9 @@ static bool quota_has_few(struct tessera_quota *quota)
  */
 int tessera_quota_enter(struct tessera_quota *quota, long bytes)
 {
-	return wait_event_interruptible(quota->wait,
-					quota_has_few(quota) && quota_try(quota, bytes));
+	return tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait,
+				  quota_has_few(quota) && quota_try(quota, bytes),
+				  TASK_INTERRUPTIBLE);
 }
 
 /**
@@ -132,7 +134,8 @@ int tessera_quota_begin_few(struct tessera_quota *quota)
 	int ret;
 
 	atomic_inc(&quota->few);
-	ret = wait_event_interruptible(quota->wait, quota_has_few(quota));
+	ret = tessera_wait_event(TESSERA_WAIT_QUOTA, quota->wait, quota_has_few(quota),
+				 TASK_INTERRUPTIBLE);
 	if (ret)
 		tessera_quota_end_few(quota);
 

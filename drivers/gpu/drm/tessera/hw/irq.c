@@ -23,6 +23,7 @@
 #include "hw/irq.h"
 #include "hw/mmio.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 #define TESSERA_NUM_EVENTS	3
 #define TESSERA_PING_TIMEOUT	(2 * HZ)
@@ -236,7 +237,8 @@ int tessera_irq_ping(struct tessera_device *tdev, u64 *ns)
 	reinit_completion(&irqs->ping);
 	start = ktime_get();
 	tessera_write32(tdev, TSR_CTRL_PING, 1);
-	left = wait_for_completion_timeout(&irqs->ping, TESSERA_PING_TIMEOUT);
+	left = tessera_wait_in(TESSERA_WAIT_PROBE,
+			       wait_for_completion_timeout(&irqs->ping, TESSERA_PING_TIMEOUT));
 	*ns = ktime_to_ns(ktime_sub(ktime_get(), start));
 	mutex_unlock(&irqs->ping_lock);
 

@@ -25,6 +25,7 @@
 
 #include "kms/kms.h"
 #include "tessera_compat.h"
+#include "tessera_wait.h"
 
 #define PLANE_ROTATIONS	(DRM_MODE_ROTATE_MASK | DRM_MODE_REFLECT_MASK)
 
@@ -141,7 +142,8 @@ static int wait_for_cursor(struct drm_plane *plane, const struct drm_plane_state
 	if (!state->state->async_update || !state->fence || state->fb == plane->state->fb)
 		return 0;
 
-	return dma_fence_wait(state->fence, true);
+	return min(tessera_wait_fence(TESSERA_WAIT_DISPLAY, state->fence, true,
+				      MAX_SCHEDULE_TIMEOUT), 0L);
 }
 
 static int plane_prepare_fb(struct drm_plane *plane, struct drm_plane_state *state)

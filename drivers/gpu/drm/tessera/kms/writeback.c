@@ -30,6 +30,7 @@
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "tessera_compat.h"
+#include "tessera_wait.h"
 
 static const u32 writeback_formats[] = {
 	DRM_FORMAT_XRGB8888,
@@ -148,7 +149,8 @@ void tessera_writeback_wait(struct drm_atomic_commit *state)
 	for_each_new_connector_in_state(state, connector, new, i) {
 		job = state_job(new);
 		if (job && job->priv)
-			dma_fence_wait(job->priv, false);
+			tessera_wait_fence(TESSERA_WAIT_DISPLAY, job->priv, false,
+					   MAX_SCHEDULE_TIMEOUT);
 	}
 }
 
@@ -210,7 +212,9 @@ void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *s
  */
 void tessera_writeback_flush(struct tessera_device *tdev)
 {
-	wait_var_event(&tdev->kms->writebacks, !atomic_read(&tdev->kms->writebacks));
+	tessera_wait_in(TESSERA_WAIT_UNPLUG,
+			({ wait_var_event(&tdev->kms->writebacks,
+					  !atomic_read(&tdev->kms->writebacks)); 0; }));
 }
 
 /**

@@ -42,6 +42,7 @@
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* A part of the machine's memory that retained pages may take. */
 #define RETAIN_FRACTION		8
@@ -283,7 +284,8 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 
 	backing_end_retain(bdev_to_retain(bdev), backing);
 	if (backing->reader)
-		dma_fence_wait(backing->reader, false);
+		tessera_wait_fence(TESSERA_WAIT_PAGES, backing->reader, false,
+				   MAX_SCHEDULE_TIMEOUT);
 	backing_set_reader(backing, NULL);
 	backing_drop_list(backing);
 	backing_unmap_user(bdev, backing);

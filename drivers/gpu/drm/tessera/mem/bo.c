@@ -29,6 +29,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* What it costs its owner; not what another device or the process has. */
 static void bo_count(struct tessera_bo *bo, s64 bytes)
@@ -55,7 +56,7 @@ static void bo_give_back(struct ttm_buffer_object *tbo)
 	dma_resv_iter_begin(&cursor, tbo->base.resv, DMA_RESV_USAGE_KERNEL);
 	dma_resv_for_each_fence_unlocked(&cursor, fence)
 		if (tessera_job_made(tdev, fence))
-			dma_fence_wait(fence, false);
+			tessera_wait_fence(TESSERA_WAIT_PAGES, fence, false, MAX_SCHEDULE_TIMEOUT);
 	dma_resv_iter_end(&cursor);
 	tessera_borrow_end(tbo, &to_tessera_bo(tbo)->borrow);
 }

@@ -38,6 +38,7 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* A move in the making. */
 struct move {
@@ -378,7 +379,7 @@ static void move_finish_ghost(struct move *move, struct dma_fence *fence,
 	struct ttm_buffer_object *tbo = &move->bo->tbo;
 
 	if (ttm_bo_move_accel_cleanup(tbo, fence, false, true, new_mem)) {
-		dma_fence_wait(fence, false);
+		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		ttm_bo_move_sync_cleanup(tbo, new_mem);
 	}
 }

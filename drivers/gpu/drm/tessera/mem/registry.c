@@ -19,6 +19,7 @@
 
 #include "mem/registry.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 struct tessera_registry {
 	/* Held to remove an object, so that a walk can look at those it meets. */
@@ -106,7 +107,8 @@ void tessera_registry_remove(struct tessera_device *tdev, u32 id)
 	mutex_lock(&registry->lock);
 	while (registry->caught == id) {
 		mutex_unlock(&registry->lock);
-		wait_event(registry->removed, READ_ONCE(registry->caught) != id);
+		tessera_wait_event(TESSERA_WAIT_UNPLUG, registry->removed,
+				   READ_ONCE(registry->caught) != id, TASK_UNINTERRUPTIBLE);
 		mutex_lock(&registry->lock);
 	}
 	xa_erase(&registry->objects, id);
@@ -127,8 +129,9 @@ void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id)
 {
 	struct tessera_registry *registry = tdev->registry;
 
-	wait_event_state(registry->removed, !xa_load(&registry->objects, id),
-			 (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
+	tessera_wait_event(TESSERA_WAIT_DESTROY, registry->removed,
+			   !xa_load(&registry->objects, id),
+			   (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
 }
 
 /**
@@ -187,8 +190,10 @@ bool tessera_registry_see_out(struct tessera_device *tdev, unsigned long end)
 		mutex_unlock(&registry->lock);
 		if (!gem)
 			return true;
-		if (!wait_event_timeout(registry->removed, !xa_load(&registry->objects, id),
-					max_t(long, end - jiffies, 0)))
+		if (!tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, registry->removed,
+						!xa_load(&registry->objects, id),
+						TASK_UNINTERRUPTIBLE,
+						max_t(long, end - jiffies, 0)))
 			return false;
 	}
 }

@@ -39,6 +39,7 @@
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 /* How often somebody may have the lock of what is in the way. */
 #define LOCK_TRIES		16
@@ -187,16 +188,6 @@ static int pin_try(struct scanout *scanout)
 	return ret;
 }
 
-static int wait_for_lock(struct tessera_bo *bo)
-{
-	int ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
-
-	if (!ret)
-		dma_resv_unlock(bo->tbo.base.resv);
-
-	return ret;
-}
-
 /* Whether there was something in the way that passes by itself, or has done so since. */
 static bool passes(struct scanout *scanout)
 {
@@ -218,7 +209,8 @@ static int wait_for_room(struct scanout *scanout)
 
 	tessera_room_want(tessera_bo_device(scanout->bo), &scanout->want, scanout->set);
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
-		ret = wait_for_lock(rules->contended);
+		ret = tessera_wait_resv_lock(TESSERA_WAIT_CONTENDED,
+					     rules->contended->tbo.base.resv);
 	else if (signal_pending(current))
 		ret = -ERESTARTSYS;
 	else if (left > 0 && passes(scanout))

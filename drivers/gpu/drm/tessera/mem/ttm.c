@@ -37,6 +37,7 @@
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* A few jobs that hang may be on the way. */
 #define MOVES_TIMEOUT_MS	30000
@@ -176,8 +177,8 @@ static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
 				    to_tessera_bo(tbo)->id, ret);
 	/* A process's are unmapped next. Nobody else has this lock any more. */
 	if (to_tessera_bo(tbo)->user)
-		dma_resv_wait_timeout(tbo->base.resv, DMA_RESV_USAGE_KERNEL, false,
-				      MAX_SCHEDULE_TIMEOUT);
+		tessera_wait_resv(TESSERA_WAIT_PAGES, tbo->base.resv, DMA_RESV_USAGE_KERNEL,
+				  false, MAX_SCHEDULE_TIMEOUT);
 }
 
 static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
@@ -257,8 +258,8 @@ static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 	while (left > 0 && (bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		left = max_t(long, end - jiffies, 1);
-		left = dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, false,
-					     left);
+		left = tessera_wait_resv(TESSERA_WAIT_SUSPEND, bo->tbo.base.resv,
+					 DMA_RESV_USAGE_KERNEL, false, left);
 		tessera_bo_put(bo);
 	}
 
@@ -280,7 +281,8 @@ static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures, unsi
 
 		man = ttm_manager_type(&tdev->ttm, seg->mem_type);
 		do {
-			ret = ttm_resource_manager_evict_all(&tdev->ttm, man);
+			ret = tessera_wait_in(TESSERA_WAIT_SUSPEND,
+					      ttm_resource_manager_evict_all(&tdev->ttm, man));
 		} while (ret == -EBUSY && time_before(jiffies, end));
 		if (ret)
 			return ret;
@@ -326,7 +328,7 @@ static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
 	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence) {
 		left = max_t(long, end - jiffies, 0);
 		if (tessera_job_made(tdev, fence) &&
-		    dma_fence_wait_timeout(fence, false, left) <= 0)
+		    tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left) <= 0)
 			return false;
 	}
 

@@ -35,6 +35,7 @@
 #include "mem/registry.h"
 #include "mem/unplug.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 /* For imports that are under way, and all fences of others. */
 #define UNPLUG_TIMEOUT_MS	15000
@@ -151,8 +152,8 @@ static bool bo_detach(struct tessera_bo *bo, bool wait)
 
 static bool bo_idles(struct tessera_bo *bo, unsigned long end)
 {
-	return dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
-				     max_t(long, end - jiffies, 0)) > 0;
+	return tessera_wait_resv(TESSERA_WAIT_UNPLUG, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP,
+				 false, max_t(long, end - jiffies, 0)) > 0;
 }
 
 /* Others' fences are in nobody's way here; but pages that they may be for are not freed. */
@@ -251,12 +252,14 @@ static int unplug_thread(void *data)
 static bool unplug_join(struct tessera_unplug *unplug, unsigned long end)
 {
 	/* What is unmapped at once is, however late it is. */
-	if (wait_for_completion_timeout(&unplug->done, max_t(long, end - jiffies, HZ)))
+	if (tessera_wait_in(TESSERA_WAIT_UNPLUG,
+			    wait_for_completion_timeout(&unplug->done,
+							max_t(long, end - jiffies, HZ))))
 		return true;
 	if (!test_and_set_bit(UNPLUG_PARTED, &unplug->flags))
 		return false;
 	/* It is on its last lines. */
-	wait_for_completion(&unplug->done);
+	tessera_wait_in(TESSERA_WAIT_UNPLUG, (wait_for_completion(&unplug->done), 0));
 
 	return true;
 }
@@ -312,8 +315,9 @@ void tessera_unplug_objects(struct tessera_device *tdev)
 
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 
-	imports = !wait_event_timeout(unplug->idle, !atomic_read(&unplug->imports),
-				      end - jiffies);
+	imports = !tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, unplug->idle,
+					      !atomic_read(&unplug->imports),
+					      TASK_UNINTERRUPTIBLE, end - jiffies);
 	if (imports)
 		drm_warn(&tdev->drm, "gone while an exporter sleeps\n");
 	unplug_living(tdev, end, imports);

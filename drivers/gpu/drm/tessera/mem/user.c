@@ -34,6 +34,7 @@
 #include "mem/user.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* Pages at a time, as others wait for the lock. */
 #define DIRTY_PAGES	1024UL
@@ -171,7 +172,7 @@ static void user_wait_for_vms(struct tessera_user *user, u64 end)
 	u64 after = 0;
 
 	while ((fence = user_next_fence(user, &after, end))) {
-		dma_fence_wait(fence, false);
+		tessera_wait_fence(TESSERA_WAIT_INVALIDATE, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	}
 }
@@ -198,8 +199,8 @@ static bool user_invalidate(struct mmu_interval_notifier *notifier,
 	up_write(&users->lock);
 
 	user_wait_for_vms(user, end);
-	dma_resv_wait_timeout(user->obj->resv, DMA_RESV_USAGE_BOOKKEEP, false,
-			      MAX_SCHEDULE_TIMEOUT);
+	tessera_wait_resv(TESSERA_WAIT_INVALIDATE, user->obj->resv, DMA_RESV_USAGE_BOOKKEEP,
+			  false, MAX_SCHEDULE_TIMEOUT);
 
 	spin_lock(&users->changes_lock);
 	list_del(&change.node);
@@ -245,10 +246,13 @@ int tessera_user_wait(struct tessera_user *user, u64 end)
 	long ret;
 
 	if (!end)
-		return wait_event_interruptible(users->wait, !tessera_user_is_changing(user));
+		return tessera_wait_event(TESSERA_WAIT_USER, users->wait,
+					  !tessera_user_is_changing(user), TASK_INTERRUPTIBLE);
 	if (!time_before64(now, end))
 		return -ETIME;
-	ret = wait_event_killable_timeout(users->wait, !tessera_user_is_changing(user), end - now);
+	ret = tessera_wait_event_timeout(TESSERA_WAIT_USER, users->wait,
+					 !tessera_user_is_changing(user), TASK_KILLABLE,
+					 end - now);
 
 	return ret > 0 ? 0 : ret ? -EINTR : -ETIME;
 }

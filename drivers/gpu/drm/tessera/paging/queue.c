@@ -734,7 +734,7 @@ static void paging_queue_release(struct kref *ref)
 	if (queue->shared)
 		tessera_paging_queue_put(queue->shared);
 	/* Empty: each of its jobs had a reference. */
-	drm_sched_entity_destroy(&queue->entity);
+	tessera_engine_entity_destroy(&queue->entity);
 	dma_fence_put(queue->late);
 	tessera_account_put(queue->account);
 	mutex_destroy(&queue->lock);

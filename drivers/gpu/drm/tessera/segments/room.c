@@ -19,6 +19,7 @@
 
 #include "segments/room.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 struct room_event {
 	atomic_t count;
@@ -97,6 +98,12 @@ void tessera_room_signal_all(struct tessera_device *tdev)
 		tessera_room_signal(tdev, event);
 }
 
+static const enum tessera_wait_row wait_rows[TESSERA_ROOM_EVENTS] = {
+	[TESSERA_ROOM_FREED] = TESSERA_WAIT_SPACE,
+	[TESSERA_ROOM_RELEASED] = TESSERA_WAIT_HELD,
+	[TESSERA_ROOM_UNCLAIMED] = TESSERA_WAIT_CLAIM,
+};
+
 static bool room_changed(struct tessera_device *tdev, struct room_event *ev, u32 seen)
 {
 	return atomic_read(&ev->count) != seen || drm_dev_is_unplugged(&tdev->drm);
@@ -122,8 +129,8 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 	struct room_event *ev = &tdev->room->events[event];
 	long left;
 
-	left = ___wait_event(ev->wait, ___wait_cond_timeout(room_changed(tdev, ev, seen)), state,
-			     0, timeout, __ret = schedule_timeout(__ret));
+	left = tessera_wait_event_timeout(wait_rows[event], ev->wait,
+					  room_changed(tdev, ev, seen), state, timeout);
 	if (left < 0)
 		return state == TASK_INTERRUPTIBLE ? left : -EINTR;
 	if (drm_dev_is_unplugged(&tdev->drm))

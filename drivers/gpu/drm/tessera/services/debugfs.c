@@ -31,6 +31,7 @@
 #include "segments/segment.h"
 #include "services/debugfs.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 #define PING_SAMPLES	15
 
@@ -193,6 +194,15 @@ static int swizzle_ranges_show(struct seq_file *m, void *data)
 	return 0;
 }
 
+static int waits_show(struct seq_file *m, void *data)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	tessera_wait_print(&p);
+
+	return 0;
+}
+
 static const struct drm_debugfs_info tables[] = {
 	{ "segments", segments_show },
 	{ "allocations", allocations_show },
@@ -200,6 +210,7 @@ static const struct drm_debugfs_info tables[] = {
 	{ "errors", errors_show },
 	{ "host_aperture", host_aperture_show },
 	{ "swizzle_ranges", swizzle_ranges_show },
+	{ "waits", waits_show },
 };
 
 static int timeout_get(void *data, u64 *value)

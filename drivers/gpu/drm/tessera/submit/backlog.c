@@ -25,6 +25,7 @@
 #include "mem/bo.h"
 #include "submit/backlog.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 /* An object that is kept; a reference to it. Unplug waits for it. */
 struct backlog_object {
@@ -216,7 +217,8 @@ int tessera_backlog_wait(struct tessera_backlog *backlog)
 	number = backlog->num_jobs;
 	spin_unlock_irq(&backlog->lock);
 
-	return wait_event_interruptible(backlog->wait, is_done(backlog, number));
+	return tessera_wait_event(TESSERA_WAIT_DESTROY, backlog->wait, is_done(backlog, number),
+				  TASK_INTERRUPTIBLE);
 }
 
 /* False if nothing is unfinished. */

@@ -196,7 +196,7 @@ static void context_release(struct kref *ref)
 	struct tessera_context *ctx = container_of(ref, struct tessera_context, ref);
 
 	context_unlist(ctx);
-	drm_sched_entity_destroy(&ctx->entity);
+	tessera_engine_entity_destroy(&ctx->entity);
 	tessera_backlog_put(ctx->backlog);
 	context_fini_vm(ctx);
 	/* There may be some of submissions that failed. */

@@ -23,6 +23,7 @@
 #include "exec/leash.h"
 #include "submit/foreign.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 /* The leash has signalled. If it was cut, nobody may go on as if the fence had, too. */
 static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
@@ -53,7 +54,7 @@ int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *le
 	leash = tessera_leash_create(leashes, fence);
 	if (!leash)
 		return -ENOMEM;
-	ret = dma_fence_wait(leash, true);
+	ret = tessera_wait_fence(TESSERA_WAIT_FOREIGN, leash, true, MAX_SCHEDULE_TIMEOUT);
 	/* A wait that ended with a signal leaves nothing on the fence. */
 	tessera_leash_drop(leash);
 
@@ -94,8 +95,9 @@ int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_le
 		return -ENOMEM;
 	init_waitqueue_head(&waiter.wait);
 	if (!dma_fence_add_callback(leash, &waiter.cb, foreign_waiter_cb)) {
-		left = wait_event_killable_timeout(waiter.wait, dma_fence_is_signaled(leash),
-						   timeout);
+		left = tessera_wait_event_timeout(TESSERA_WAIT_FOREIGN_PARTS, waiter.wait,
+						  dma_fence_is_signaled(leash), TASK_KILLABLE,
+						  timeout);
 		/* Waits for one that is under way. */
 		dma_fence_remove_callback(leash, &waiter.cb);
 	}

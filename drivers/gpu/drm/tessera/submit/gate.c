@@ -41,6 +41,7 @@
 #include "submit/gate.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /*
  * Jobs of one client that a group, and who comes behind it, may have to wait for. The ring takes two
@@ -381,8 +382,8 @@ static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_pay
 
 	if (gate_try(gate, &waiter))
 		return 0;
-	ret = wait_event_interruptible(gate->wait, READ_ONCE(waiter.admitted) ||
-				       drm_dev_is_unplugged(&tdev->drm));
+	ret = tessera_wait_event(TESSERA_WAIT_GATE, gate->wait, READ_ONCE(waiter.admitted) ||
+				 drm_dev_is_unplugged(&tdev->drm), TASK_INTERRUPTIBLE);
 	if (gate_withdraw(gate, &waiter))
 		return 0;
 

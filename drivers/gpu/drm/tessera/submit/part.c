@@ -38,6 +38,7 @@
 #include "submit/part.h"
 #include "submit/sync.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 static struct tessera_part *to_tessera_part(struct tessera_job *job)
 {
@@ -254,8 +255,9 @@ int tessera_group_wait(struct tessera_group *group, u32 unfinished)
 {
 	int ret;
 
-	ret = wait_event_state(group->wait, atomic_read(&group->unfinished) <= unfinished,
-			       TESSERA_GROUP_WAIT);
+	ret = tessera_wait_event(TESSERA_WAIT_PARTS, group->wait,
+				 atomic_read(&group->unfinished) <= unfinished,
+				 TESSERA_GROUP_WAIT);
 
 	return ret ? -EINTR : 0;
 }

@@ -32,6 +32,7 @@
 #include "hw/mmio.h"
 #include "segments/account.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 #include "vm/listing.h"
 #include "vm/pt.h"
 #include "vm/pt_room.h"
@@ -927,11 +928,10 @@ void tessera_space_suspend(struct tessera_device *tdev)
 	struct dma_fence *fence;
 	long left = 1;
 
-	while (left > 0 && (fence = find_job_of_any(tdev))) {
-		left = dma_fence_wait_timeout(fence, false, max_t(long, end - jiffies, 1));
-		dma_fence_put(fence);
+	for (; left > 0 && (fence = find_job_of_any(tdev)); dma_fence_put(fence)) {
+		left = max_t(long, end - jiffies, 1);
+		left = tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left);
 	}
-
 	if (left <= 0)
 		lose_busy(tdev);
 }

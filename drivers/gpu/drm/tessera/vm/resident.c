@@ -44,6 +44,7 @@
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 #include "vm/listing.h"
 #include "vm/remap.h"
 #include "vm/resident.h"
@@ -519,17 +520,6 @@ static int make_fail(struct make *make)
 	return -ENOMEM;
 }
 
-/* Whoever has it does not keep it for long. */
-static int wait_for_lock(struct tessera_bo *bo)
-{
-	int ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
-
-	if (!ret)
-		dma_resv_unlock(bo->tbo.base.resv);
-
-	return ret;
-}
-
 /* -ENOMEM: there is nothing to wait for. Nothing is held. */
 static int make_wait(struct make *make, const u32 *seen)
 {
@@ -546,10 +536,11 @@ static int make_wait(struct make *make, const u32 *seen)
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
 	if (make->rules.contended)
-		return wait_for_lock(make->rules.contended);
+		return tessera_wait_resv_lock(TESSERA_WAIT_CONTENDED,
+					      make->rules.contended->tbo.base.resv);
 	if (make->rules.fence)
-		return min(dma_fence_wait_timeout(make->rules.fence, true, make->patience - now),
-			   0L);
+		return min(tessera_wait_fence(TESSERA_WAIT_VICTIM, make->rules.fence, true,
+					      make->patience - now), 0L);
 	if (!make->rules.dying && !make->rules.held)
 		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
 

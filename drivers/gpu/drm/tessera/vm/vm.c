@@ -21,6 +21,7 @@
 #include "paging/queue.h"
 #include "segments/account.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 #include "vm/pt.h"
 #include "vm/vm.h"
 
@@ -156,7 +157,8 @@ static void vm_wait_for_jobs(struct tessera_space *space)
 				fence = dma_fence_get(queue->last);
 		mutex_unlock(&space->lock);
 		if (fence)
-			dma_fence_wait(fence, false);
+			tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false,
+					   MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	} while (fence);
 }
@@ -169,7 +171,8 @@ static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
 		drm_gem_object_get(obj);
 		dma_resv_lock(obj->resv, NULL);
 		if (fence && dma_resv_reserve_fences(obj->resv, 1))
-			dma_fence_wait(fence, false);
+			tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false,
+					   MAX_SCHEDULE_TIMEOUT);
 		else if (fence)
 			dma_resv_add_fence(obj->resv, fence, DMA_RESV_USAGE_BOOKKEEP);
 	}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The kinds of waits, for tessera_wait.h: TESSERA_WAIT_ROW(id, name, who waits, for what, holding
+ * what, bounded by what). No include guard. "make check SUITE=check-waits" compares the table in
+ * Documentation/locking.rst with this list. "scripts/check-waits.py --write" updates it.
+ */
+TESSERA_WAIT_ROW(QUOTA, "quota",
+		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT",
+		 "the process has fewer unfinished jobs, or less memory for them",
+		 "nothing",
+		 "its own jobs")
+TESSERA_WAIT_ROW(GATE, "gate",
+		 "SUBMIT, SUBMIT_VM on an engine without preemption",
+		 "the turn of its process",
+		 "context lock",
+		 "the parts of the submissions before it")
+TESSERA_WAIT_ROW(FOREIGN, "foreign",
+		 "SUBMIT, SUBMIT_VM with nothing armed",
+		 "a foreign fence",
+		 "context lock",
+		 "the owner of the fence; a signal; the end of the context or device")
+TESSERA_WAIT_ROW(FOREIGN_PARTS, "foreign-parts",
+		 "SUBMIT behind armed parts",
+		 "a foreign fence, or another device's move",
+		 "context lock, gate, reset_lock (read)",
+		 "one job timeout, then -ETIME")
+TESSERA_WAIT_ROW(PARTS, "parts",
+		 "SUBMIT in parts",
+		 "few of its own parts are unfinished",
+		 "context lock, gate, reset_lock (read)",
+		 "its own jobs")
+TESSERA_WAIT_ROW(CLAIM, "claim",
+		 "any placement of objects",
+		 "the end of the claim of a segment",
+		 "context lock; behind armed parts the gate and reset_lock (read)",
+		 "arming one batch of the claiming submission")
+TESSERA_WAIT_ROW(SPACE, "space",
+		 "any placement of objects",
+		 "a range of a segment becomes free",
+		 "context lock; behind armed parts the gate and reset_lock (read)",
+		 "destroyed objects' jobs; a number of job timeouts")
+TESSERA_WAIT_ROW(HELD, "held",
+		 "any placement of objects",
+		 "another submission releases objects that it keeps over a cut",
+		 "context lock; behind armed parts the gate and reset_lock (read)",
+		 "that submission; for MAKE_RESIDENT a number of job timeouts")
+TESSERA_WAIT_ROW(VICTIM, "victim",
+		 "MAKE_RESIDENT",
+		 "a foreign fence of an object in the way",
+		 "nothing",
+		 "a number of job timeouts")
+TESSERA_WAIT_ROW(CONTENDED, "contended",
+		 "MAKE_RESIDENT, mode setting",
+		 "the reservation of an object in the way",
+		 "nothing",
+		 "the thread that has the reservation; a signal")
+TESSERA_WAIT_ROW(IDLE, "idle",
+		 "BO_WAIT, LOCK, DMA_BUF_IOCTL_SYNC",
+		 "jobs that use an object",
+		 "nothing",
+		 "those jobs; the caller's timeout; a signal")
+TESSERA_WAIT_ROW(BYTES, "bytes",
+		 "CPU access, attaching to a dma-buf, vmap",
+		 "moves of an object",
+		 "nothing; vmap and map_dma_buf the object's reservation",
+		 "paging jobs and what they wait for; a signal; vmap a timeout")
+TESSERA_WAIT_ROW(INVALIDATE, "invalidate",
+		 "MMU notifier",
+		 "jobs that use pages of a process",
+		 "whatever reclaim holds; no lock of the driver",
+		 "armed jobs that use the object")
+TESSERA_WAIT_ROW(USER, "user",
+		 "lookup of pages of a process",
+		 "a change of the same address space",
+		 "nothing; behind armed parts context lock, gate, reset_lock (read)",
+		 "that change; behind armed parts one job timeout; a signal")
+TESSERA_WAIT_ROW(IMPORT, "import",
+		 "PRIME_FD_TO_HANDLE",
+		 "moves of the exported object",
+		 "nothing",
+		 "2 s; a signal")
+TESSERA_WAIT_ROW(MOVED, "moved",
+		 "another driver that moves pages that were imported",
+		 "the unplugged device's jobs, or memory from the reserves",
+		 "reservation of the object",
+		 "1 s for jobs; reclaim for memory")
+TESSERA_WAIT_ROW(DESTROY, "destroy",
+		 "synchronous BO_DESTROY",
+		 "the client's jobs before it, and the object's last reference",
+		 "nothing",
+		 "those jobs; a signal")
+TESSERA_WAIT_ROW(PAGES, "pages",
+		 "the last holder of system pages",
+		 "the device's jobs that read the pages",
+		 "reservation of the object",
+		 "paging jobs and what they wait for")
+TESSERA_WAIT_ROW(NO_MEMORY, "no-memory",
+		 "a move or unmap without memory for a fence",
+		 "the job behind that fence",
+		 "reservation of the object, VM lock",
+		 "that job and what it waits for")
+TESSERA_WAIT_ROW(DISPLAY, "display",
+		 "a commit",
+		 "the moves of its framebuffers, jobs that use a writeback buffer",
+		 "modeset locks",
+		 "those jobs; for a cursor a signal")
+TESSERA_WAIT_ROW(CLOSE, "close",
+		 "the end of a context or file",
+		 "the scheduler takes over its queued jobs",
+		 "nothing",
+		 "1 s in drm_sched, then the jobs are killed")
+TESSERA_WAIT_ROW(RESET, "reset",
+		 "whatever makes jobs",
+		 "the end of a function-level reset",
+		 "context lock, or nothing",
+		 "the reset")
+TESSERA_WAIT_ROW(SUSPEND, "suspend",
+		 "suspend, evict_all in debugfs",
+		 "jobs in the rings, moves to system memory",
+		 "one object's reservation at a time",
+		 "job timeouts")
+TESSERA_WAIT_ROW(UNPLUG, "unplug",
+		 "unplug and unload",
+		 "imports that are under way, objects that are being destroyed, released jobs",
+		 "one object's reservation at a time, or nothing",
+		 "15 s, then a thread takes over")
+TESSERA_WAIT_ROW(PROBE, "probe",
+		 "probe, ping in debugfs",
+		 "the device's first answers",
+		 "nothing, or the lock of pings",
+		 "a timeout")
