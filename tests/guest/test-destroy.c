@@ -506,10 +506,10 @@ static void calls_that_have_it(void)
 	bo = tsr_bo_new(&dev, BYTES, tsr_bit(vis), 0);
 	require_eq(total(&dev), before + BYTES);
 	require(!pthread_create(&threads[0], NULL, looker_run, &looker));
-	tsr_wait_for(looker.tid && tsr_is_in(looker.tid, "tessera_room_wait_timeout"));
+	tsr_wait_for(looker.tid && tsr_is_waiting(looker.tid, "space"));
 	d.handle = bo.handle;
 	require(!pthread_create(&threads[1], NULL, destroyer_run, &d));
-	tsr_wait_for(d.done || (d.tid && tsr_is_in(d.tid, "tessera_registry_wait_removed")));
+	tsr_wait_for(d.done || (d.tid && tsr_is_waiting(d.tid, "destroy")));
 	tsr_held_go(&held);
 	require(!pthread_join(threads[0], NULL));
 	require(!pthread_join(threads[1], NULL));

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "pci.h"
 #include "stall.h"
+#include "trace.h"
 
 #define SIZE KiB(64)
 #define WORDS (SIZE / 4)
@@ -343,11 +344,6 @@ static void *swap_thread(void *arg)
 	return NULL;
 }
 
-static bool waits_for_fence(pid_t tid)
-{
-	return tsr_waits(tid) && tsr_is_in(tid, "dma_fence_default_wait");
-}
-
 /*
  * Whether it sleeps in one and the same wait while a device that nobody holds up does something from beginning to end: then
  * what it waits for is held.
@@ -357,14 +353,14 @@ static bool swap_waits(const struct swapper *swapper, struct tsr_device *dev)
 	struct tsr_bo bo;
 	uint64_t naps;
 
-	if (!swapper->tid || !waits_for_fence(swapper->tid))
+	if (!swapper->tid || !tsr_trace_waits_for_fence(swapper->tid))
 		return false;
 	naps = tsr_naps(swapper->tid);
 	bo = shareable(dev);
 	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, 3);
 	require_eq(last_word(dev, &bo), 3);
 	tsr_bo_free(dev, &bo);
-	return waits_for_fence(swapper->tid) && tsr_naps(swapper->tid) == naps;
+	return tsr_trace_waits_for_fence(swapper->tid) && tsr_naps(swapper->tid) == naps;
 }
 
 /* false: it waits for what @let_go lets go, and is not @dev's */
@@ -374,6 +370,7 @@ static bool swap_returns(struct tsr_device *dev, void (*let_go)(void))
 	pthread_t thread;
 	bool returned;
 
+	tsr_trace_start_waits();
 	require(!pthread_create(&thread, NULL, swap_thread, &swapper));
 	tsr_wait_for(swapper.returned || swap_waits(&swapper, dev));
 	returned = swapper.returned;

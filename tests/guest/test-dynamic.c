@@ -419,9 +419,9 @@ static void call_start(struct call *call)
 	require(!pthread_create(&call->thread, NULL, call_thread, call));
 }
 
-static bool call_is_in(const struct call *call, const char *function)
+static bool call_waits(const struct call *call, const char *row)
 {
-	return call->tid && tsr_is_in(call->tid, function) && tsr_waits(call->tid);
+	return call->tid && tsr_is_waiting(call->tid, row);
 }
 
 /* who unplugs the device waits until this is over, which is when the object's bytes have come */
@@ -537,7 +537,7 @@ static void importer_is_going(void)
 	reader.dev = &pair.b;
 	reader.bo = &late;
 	call_start(&reader);
-	tsr_wait_for(call_is_in(&reader, "tessera_access_wait"));
+	tsr_wait_for(call_waits(&reader, "bytes"));
 	call_start(&unbinder);
 	tsr_wait_for(__tsr_query(pair.b.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info) ==
 		     -ENODEV);
@@ -547,7 +547,7 @@ static void importer_is_going(void)
 	writer.ctx = pair.ctx_a;
 	asked = let_go = tap_now_ns();
 	call_start(&writer);
-	tsr_wait_for(writer.returned || call_is_in(&writer, "import_moved"));
+	tsr_wait_for(writer.returned || call_waits(&writer, "moved"));
 	waited = !writer.returned;
 	tsr_engine_let_go();
 	let_go = tap_now_ns();

@@ -806,7 +806,7 @@ static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kep
 	int error;
 
 	tsr_client_start(&b, list_one, 0);
-	tsr_wait_for(b.state->returned || tsr_is_in(b.pid, "tessera_room_wait"));
+	tsr_wait_for(b.state->returned || tsr_is_waiting(b.pid, "held"));
 	returned = b.state->returned;
 	error = b.state->error;
 	after = tsr_bo_info(dev, kept);

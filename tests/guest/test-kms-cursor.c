@@ -205,7 +205,7 @@ static void waits_for_its_bytes(void)
 	tsr_engine_hang_next(dev->paging);
 	pid = tap_fork(set_second, &setter);
 	tsr_wait_for(tsr_engine_hangs());
-	tsr_wait_for(*done || tsr_is_in(pid, "dma_fence"));
+	tsr_wait_for(*done || tsr_is_waiting(pid, "display"));
 	require_msg(!*done, "a cursor is shown before its bytes have come");
 	tsr_engine_let_go();
 	tap_join(pid);

@@ -58,7 +58,7 @@ static struct scene scene_begin(uint64_t ours, uint64_t theirs)
 	tsr_gpu_fill(&scene.dev, tsr_context_new(&scene.dev, 0), &scene.small, 2);
 	put_fence(&scene);
 	scene.b = tap_fork(want, &scene);
-	tsr_wait_for(tsr_is_in(scene.b, "tessera_room_wait"));
+	tsr_wait_for(tsr_is_waiting(scene.b, "space"));
 	require_eq(tsr_bo_info(&scene.dev, &scene.late).segment, 0);
 	return scene;
 }
@@ -101,8 +101,7 @@ static void not_taken_back(void)
 	pid_t pid = tap_fork(make_ours, &scene);
 
 	/* else it would be given up for too slow */
-	tsr_wait_for(tsr_is_in(pid, "tessera_room_wait") ||
-		     tsr_bo_info(&scene.dev, &scene.late).segment);
+	tsr_wait_for(tsr_is_waiting(pid, "space") || tsr_bo_info(&scene.dev, &scene.late).segment);
 	require_eq(tsr_bo_info(&scene.dev, &scene.late).segment, 0);
 	tap_kill(pid);
 	scene_end(&scene);

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "resident.h"
 #include "stall.h"
+#include "trace.h"
 
 static const struct drm_mode_modeinfo *mode_of(struct drm_mode_modeinfo *mode, uint16_t width,
 					       uint16_t height)
@@ -275,10 +276,11 @@ static void waits_for_a_lock(void)
 	tsr_gpu_touch(&kms.dev, ctx, &swapped);
 	stuck = tsr_stuck_start(&kms.dev, ctx);
 	require_ok(__tsr_submit_use(&kms.dev, ctx, &swapped, true));
+	tsr_trace_start_waits();
 	tsr_client_start(&swapper, swap_out, 0);
-	tsr_wait_for(tsr_is_in(swapper.pid, "dma_fence_default_wait"));
+	tsr_wait_for(tsr_trace_waits_for_fence(swapper.pid));
 	tsr_client_start(&user, use_both, 0);
-	tsr_wait_for(tsr_is_in(user.pid, "drm_exec_lock_obj"));
+	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
 	require(!tsr_stuck_during(light_behind, &picture));
 	tsr_stuck_end(&stuck);
 	tsr_client_join(&swapper);

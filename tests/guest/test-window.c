@@ -302,7 +302,7 @@ static void waits_asleep_for_what_is_kept(void)
 	tsr_engine_hold(dev.render);
 	tsr_client_start(&b, submit_big, 0);
 	tsr_wait_for(b.state->begun);
-	tsr_wait_for(tsr_is_in(b.pid, "tessera_room_wait"));
+	tsr_wait_for(tsr_is_waiting(b.pid, "held"));
 	require(!b.state->returned && !a.state->returned);
 	tsr_engine_let_go();
 	tsr_client_join(&b);

@@ -103,18 +103,6 @@ bool tsr_waits(pid_t tid)
 	return tsr_task_state(tid) == 'D' || tsr_sleeps(tid);
 }
 
-bool tsr_is_in(pid_t tid, const char *function)
-{
-	char path[64], *stack;
-	bool found;
-
-	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
-	stack = tsr_read_file(path);
-	found = stack && strstr(stack, function);
-	free(stack);
-	return found;
-}
-
 uint64_t tsr_naps(pid_t tid)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
@@ -145,6 +133,45 @@ const char *tsr_debugfs(void)
 		 found.gl_pathv[0]);
 	globfree(&found);
 	return path;
+}
+
+/* The line of a row: "NAME count N longest_us N waiting N pids PID …". The rows are the module's. */
+static char *read_waits(void)
+{
+	char *text = NULL;
+	glob_t found;
+
+	tsr_debugfs();
+	if (glob("/sys/kernel/debug/dri/*/waits", 0, NULL, &found))
+		return NULL;
+	/* one of the devices may go meanwhile */
+	for (size_t i = 0; !text && i < found.gl_pathc; i++)
+		text = tsr_read_file(found.gl_pathv[i]);
+	globfree(&found);
+	return text;
+}
+
+bool tsr_is_waiting(pid_t tid, const char *row)
+{
+	char *text = read_waits(), *line, *pid, *lines = NULL, *words = NULL;
+	bool known = false, found = false;
+
+	for (line = text ? strtok_r(text, "\n", &lines) : NULL; line;
+	     line = strtok_r(NULL, "\n", &lines)) {
+		size_t len = strlen(row);
+		char *pids = strstr(line, " pids");
+
+		if (strncmp(line, row, len) || line[len] != ' ')
+			continue;
+		require(pids);
+		known = true;
+		for (pid = strtok_r(pids + strlen(" pids"), " ", &words); pid;
+		     pid = strtok_r(NULL, " ", &words))
+			found |= strtol(pid, NULL, 10) == tid;
+	}
+	require_msg(known || !text, "debugfs waits has no row '%s'", row);
+	free(text);
+	return found;
 }
 
 char *tsr_debugfs_read(const char *name)

@@ -191,6 +191,64 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	return true;
 }
 
+void tsr_trace_start_waits(void)
+{
+	char text[32];
+
+	make_instance(false);
+	put("options/event-fork", "1");
+	snprintf(text, sizeof(text), "%d", (int)gettid());
+	put("set_event_pid", text);
+	put("events/dma_fence/dma_fence_wait_start/enable", "1");
+	put("events/dma_fence/dma_fence_wait_end/enable", "1");
+	put("events/lock/contention_begin/enable", "1");
+	put("events/lock/contention_end/enable", "1");
+	put("tracing_on", "1");
+}
+
+/* "task-12  [001]": names of tasks may have a dash, too */
+static bool is_line_of(const char *line, pid_t tid)
+{
+	const char *at = strstr(line, " [");
+
+	while (at && at > line && at[-1] == ' ')
+		at--;
+	while (at && at > line && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at && strtol(at, NULL, 10) == tid;
+}
+
+static bool is_between(pid_t tid, const char *begin, const char *end)
+{
+	char path[320], *text, *line, *save = NULL;
+	bool inside = false;
+	struct tsr_event ev;
+
+	snprintf(path, sizeof(path), "%s/trace", instance);
+	text = tsr_read_file(path);
+	require(text);
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (!is_line_of(line, tid) || !parse_line(line, &ev))
+			continue;
+		if (!strcmp(ev.name, begin))
+			inside = true;
+		else if (!strcmp(ev.name, end))
+			inside = false;
+	}
+	free(text);
+	return inside && tsr_waits(tid);
+}
+
+bool tsr_trace_waits_for_fence(pid_t tid)
+{
+	return is_between(tid, "dma_fence_wait_start", "dma_fence_wait_end");
+}
+
+bool tsr_trace_waits_for_lock(pid_t tid)
+{
+	return is_between(tid, "contention_begin", "contention_end");
+}
+
 size_t tsr_trace_so_far(const char *name, uint64_t bo)
 {
 	char path[320], *text, *line, *save = NULL;

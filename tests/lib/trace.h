@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct tsr_event {
 	char name[32]; /* without "tessera_" */
@@ -30,6 +31,13 @@ void tsr_traces_leave(void);
 void tsr_trace_start(const char *first, ...) __attribute__((sentinel));
 /* Likewise "destroy", and an event of the kernel's, "kmem/kmalloc", where it is this thread's. */
 void tsr_trace_start_own(const char *event);
+/*
+ * Likewise waits of the core: for fences and for contended locks, of this thread and those that it starts. A
+ * thread waits if its last event is the beginning of a wait.
+ */
+void tsr_trace_start_waits(void);
+bool tsr_trace_waits_for_fence(pid_t tid);
+bool tsr_trace_waits_for_lock(pid_t tid);
 /* How many events of that name there are so far; of one object unless @bo is 0. */
 size_t tsr_trace_so_far(const char *name, uint64_t bo);
 /* Stop, and read what was recorded. */

@@ -254,7 +254,8 @@ int tsr_proc_mem_write(void *address, const void *in, size_t bytes);
 char tsr_task_state(pid_t tid); /* its letter in /proc, 0 if it is gone */
 bool tsr_sleeps(pid_t tid); /* a signal would wake it */
 bool tsr_waits(pid_t tid); /* whether or not one would */
-bool tsr_is_in(pid_t tid, const char *function); /* one of the kernel */
+/* a thread is in a wait of the driver: one of the rows of debugfs "waits", of any device */
+bool tsr_is_waiting(pid_t tid, const char *row);
 uint64_t tsr_naps(pid_t tid); /* how often it has gone to sleep so far */
 /* a load raises SIGBUS; in one thread at a time */
 bool tsr_raises_sigbus(const void *address);
