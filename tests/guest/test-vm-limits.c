@@ -14,6 +14,9 @@
 #define FAR_NULLS 64
 #define TRIES 4
 
+/* of one process */
+#define MAX_TABLES 8192
+
 /* calls that are; more of them than tables that SPARE of these mappings take, and what a call may keep at hand */
 #define REFUSED 24
 #define SPARE 4
@@ -192,6 +195,38 @@ static void limit_of_tables(void)
 	tsr_close(&dev);
 }
 
+/*
+ * A VM in which no job has run may change what is mapped as often as any other: page tables that it
+ * gives up are free when the change is done. All these together have twice as many as a client may.
+ */
+static void no_job_yet(void)
+{
+	const uint32_t rounds = 2 * MAX_TABLES / (2 * FAR_NULLS);
+	struct tsr_device dev = tsr_open();
+	uint32_t vm = tsr_vm_new(&dev), done = tsr_syncobj_new(&dev);
+	const struct drm_tessera_vm_bind_op unmap = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.range = (uint64_t)FAR_NULLS << 30,
+	};
+	struct tsr_vm bare = { .dev = &dev, .id = vm }, used;
+	int rc;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		/* a worker frees what the round before has given back */
+		tsr_wait_for((rc = map_far_nulls(&bare, 0, FAR_NULLS)) != -ENOSPC);
+		require_ok(rc);
+		require_ok(__tsr_vm_bind(dev.fd, vm, &unmap, 1, 0, done));
+		require_ok(tsr_syncobj_status(&dev, done));
+	}
+	/* its first job finds what is mapped then, and nothing else */
+	tsr_vm_map_null(&dev, vm, AT, KiB(4));
+	used = tsr_vm_open_in(&dev, vm);
+	tsr_vm_fill(&used, AT, KiB(4), 1);
+	require_eq(tsr_vm_try_fill(&used, 0, KiB(4), 1), -EFAULT);
+	tsr_vm_close(&used);
+	tsr_close(&dev);
+}
+
 /* how many null mappings there are tables for now */
 static uint32_t take_tables(struct tsr_vm *vm)
 {
@@ -361,6 +396,7 @@ static const struct tap_test tests[] = {
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
 	{ "RES-6 a share of hidden memory for page tables", share_of_hidden_memory, 0, 0 },
 	{ "limit of page tables", limit_of_tables, FAULTS, 0 },
+	{ "RES-5 any number of changes before the first job", no_job_yet, FAULTS, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -347,7 +347,8 @@ static int bind_prepare(struct bind *bind)
 	mutex_lock(&vm->space->lock);
 	ret = atomic_read(&vm->space->lost) ? -EIO : tessera_space_reserve(vm->space, tables);
 	if (!ret)
-		ret = tessera_space_order(vm->space, &bind->batch, bind->takes);
+		ret = tessera_space_order(vm->space, &bind->batch, bind->change,
+					  bind->takes);
 	if (ret) {
 		tessera_space_trim(vm->space);
 		mutex_unlock(&vm->space->lock);

@@ -666,18 +666,21 @@ void tessera_pt_change_cancel(struct tessera_pt_change *change)
  * tessera_space_order() - have a batch run in its turn
  * @space: the tables, locked until the batch is queued
  * @batch: the batch, prepared
+ * @change: what the batch does to the tables; NULL: nothing
  * @behind_jobs: it takes or changes what jobs may find
  *
  * Return: 0 or -ENOMEM.
  */
 int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			bool behind_jobs)
+			struct tessera_pt_change *change, bool behind_jobs)
 {
 	struct tessera_space_queue *queue;
 	int ret = 0;
 
 	lockdep_assert_held(&space->lock);
 
+	if (change)
+		change->behind_jobs = behind_jobs;
 	if (space->update)
 		ret = tessera_paging_wait_for(batch, space->update);
 	if (!behind_jobs)
@@ -700,8 +703,11 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 {
 	lockdep_assert_held(&space->lock);
 
-	/* Of a stale one the device may know what it was, until everything is written. */
-	if (!space->stale)
+	/*
+	 * Without a flush, only jobs that were queued before may walk these tables: the next one
+	 * comes behind a flush of all addresses.
+	 */
+	if (!space->stale || change->behind_jobs)
 		list_splice_tail_init(&space->released, &change->released);
 	tessera_space_check_order(space, batch);
 	tessera_paging_attach(batch, &change->effect);
@@ -798,7 +804,7 @@ static int space_write_all(struct tessera_space *space)
 		ret = tessera_paging_prepare(&batch, NULL);
 	/* Jobs of before the tables became stale have ended. */
 	if (!ret)
-		ret = tessera_space_order(space, &batch, true);
+		ret = tessera_space_order(space, &batch, change, true);
 	if (ret) {
 		tessera_paging_abort(&batch);
 		tessera_pt_change_cancel(change);

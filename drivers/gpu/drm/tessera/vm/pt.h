@@ -107,6 +107,8 @@ struct tessera_pt_change {
 	struct tessera_space *space;
 	/** @released: tables that are free when the batch is over */
 	struct list_head released;
+	/** @behind_jobs: the batch runs when all jobs that were queued before have ended */
+	bool behind_jobs;
 	/** @lost: of the objects it maps, each valid until the batch is over; or NULL */
 	atomic_t **lost;
 	/** @num_lost: elements of @lost */
@@ -149,7 +151,7 @@ void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *roo
 struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space);
 void tessera_pt_change_cancel(struct tessera_pt_change *change);
 int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			bool behind_jobs);
+			struct tessera_pt_change *change, bool behind_jobs);
 void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
 			  struct tessera_paging_batch *batch);
 void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence);

@@ -412,7 +412,8 @@ static int remap_change(struct tessera_remap *remap)
 		/* A client that has too many keeps nobody else from moving. */
 		if (rs->shows && tessera_space_reserve(rs->space, rs->tables))
 			rs->shows = false;
-		ret = tessera_space_order(rs->space, remap->batch, rs->hides);
+		ret = tessera_space_order(rs->space, remap->batch, rs->change,
+					  rs->hides);
 	}
 	if (ret) {
 		remap_unlock(remap);
@@ -574,7 +575,8 @@ static struct dma_fence *group_push(struct group *group)
 	if (!ret)
 		ret = tessera_space_reserve(space, group->need.tables);
 	if (!ret)
-		ret = tessera_space_order(space, &group->batch, !group->show);
+		ret = tessera_space_order(space, &group->batch, group->change,
+					  !group->show);
 	if (ret) {
 		tessera_space_trim(space);
 		mutex_unlock(&space->lock);

@@ -132,7 +132,7 @@ static struct dma_fence *vm_last_fence(struct tessera_space *space)
 	ret = tessera_paging_prepare(&batch, NULL);
 	mutex_lock(&space->lock);
 	if (!ret)
-		ret = tessera_space_order(space, &batch, true);
+		ret = tessera_space_order(space, &batch, NULL, true);
 	if (ret)
 		tessera_paging_abort(&batch);
 	else
