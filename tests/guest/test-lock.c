@@ -432,31 +432,107 @@ static void stays_out_of_memory(void)
 	stage_close(&s);
 }
 
+/* an object of one file, in another that has a context */
+struct other {
+	struct tsr_device dev;
+	uint32_t ctx;
+	struct tsr_bo bo;
+};
+
+static struct other other_open(struct stage *s, const struct tsr_bo *bo)
+{
+	struct other other = { .dev = tsr_open() };
+	int dmabuf = tsr_export(&s->dev, bo);
+
+	other.ctx = tsr_context_new(&other.dev, 0);
+	other.bo.size = bo->size;
+	require_ok(__tsr_import(other.dev.fd, dmabuf, &other.bo.handle));
+	close(dmabuf);
+	return other;
+}
+
+/* whether there is a locked object of that size */
+static bool is_locked(uint64_t size)
+{
+	char *text = tsr_debugfs_read("allocations"), *save = NULL, *line, key[64];
+	bool locked = false;
+
+	snprintf(key, sizeof(key), " size %llu segment ", (unsigned long long)size);
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		locked |= strstr(line, key) && strstr(line, " locked");
+	free(text);
+	return locked;
+}
+
 /* Locks are the file's: another cannot end them, and they end with its handle. */
 static void locks_end_with_the_handle(void)
 {
 	struct stage s = stage_open();
-	struct tsr_device other = tsr_open();
-	struct tsr_bo bo = mapped(&s, tsr_bit(tsr_seg_visible(&s.dev)), 1);
-	struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
+	struct tsr_bo bo = tsr_bo_new(&s.dev, KiB(76), tsr_bit(tsr_seg_visible(&s.dev)), cpu);
 
+	tsr_bo_map(&s.dev, &bo);
+	tsr_pattern_write(&bo, 1);
 	for (uint32_t close_file = 0; close_file < 2; close_file++) {
-		require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
-		require_ok(tsr_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
-		close(prime.fd);
-		require_ok(__tsr_lock(other.fd, &prime.handle, 0));
-		require_ok(__tsr_lock(other.fd, &prime.handle, 0));
+		struct other other = other_open(&s, &bo);
+
+		require_ok(__tsr_lock(other.dev.fd, &other.bo.handle, 0));
+		require_ok(__tsr_lock(other.dev.fd, &other.bo.handle, 0));
 		require_err(__tsr_unlock(s.dev.fd, bo.handle), -EINVAL);
-		require_err(list(&s, &bo, NULL), -EBUSY);
+		require_err(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true), -EBUSY);
+		require(is_locked(bo.size));
 		if (close_file)
-			tsr_close(&other);
+			tsr_close(&other.dev);
 		else
-			require_ok(__tsr_bo_close(other.fd, prime.handle));
-		require_ok(list(&s, &bo, NULL));
+			require_ok(__tsr_bo_close(other.dev.fd, other.bo.handle));
+		require(!is_locked(bo.size));
+		if (!close_file)
+			tsr_close(&other.dev);
 		tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
-		prime = (struct drm_prime_handle){ .handle = bo.handle, .flags = DRM_CLOEXEC };
 	}
 	tsr_pattern_check(&bo, 1);
+	stage_close(&s);
+}
+
+/*
+ * A lock keeps its own file's jobs from an object that may be in memory only, and was nowhere. Those of another file
+ * bring it there, and both see its bytes.
+ */
+static void locks_bind_their_owner(void)
+{
+	struct stage s = stage_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&s.dev));
+	struct tsr_bo bo = mapped(&s, vis, 1);
+	struct other other = other_open(&s, &bo);
+	uint32_t words[16];
+
+	/* the importer's */
+	tsr_bo_map(&other.dev, &other.bo);
+	require_ok(__tsr_lock(other.dev.fd, &other.bo.handle, 0));
+	require_err(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true), -EBUSY);
+	require_msg(list(&s, &bo, NULL) == 0,
+		    "a client that has imported an object keeps the exporter's jobs from it");
+	require_eq(tsr_bo_info(&s.dev, &bo).segment, tsr_seg_visible(&s.dev)->id);
+	tsr_gpu_read(&s.dev, s.ctx, &bo, 0, 16, words);
+	require_ok(memcmp(words, bo.map, sizeof(words)));
+	tsr_pattern_check(&other.bo, 1);
+	tsr_pattern_write(&other.bo, 2);
+	tsr_pattern_check(&bo, 2);
+	require_err(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true), -EBUSY);
+	require_ok(__tsr_unlock(other.dev.fd, other.bo.handle));
+	require_ok(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true));
+
+	/* and the exporter's; the other one's own ends with the last of its locks */
+	tsr_evict_set(vis);
+	tsr_lock(&s.dev, &bo, 0);
+	require_err(list(&s, &bo, NULL), -EBUSY);
+	require_ok(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true));
+	tsr_lock(&s.dev, &bo, read_only);
+	tsr_unlock(&s.dev, &bo);
+	require_err(list(&s, &bo, NULL), -EBUSY);
+	tsr_unlock(&s.dev, &bo);
+	require_ok(list(&s, &bo, NULL));
+	tsr_pattern_check(&bo, 2);
+	tsr_close(&other.dev);
 	stage_close(&s);
 }
 
@@ -509,6 +585,7 @@ static const struct tap_test tests[] = {
 	{ "LOCK-24 LOCK-27 bad input", bad_input, 0, 0 },
 	{ "LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
 	{ "LOCK-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },
+	{ "LOCK-22 locks bind their owner", locks_bind_their_owner, 0, 0 },
 	{ "SWZ-10 LOCK-20 bytes are linear", bytes_are_linear, 0, 0 },
 };
 

@@ -375,6 +375,39 @@ static void stays_out_of_memory(void)
 	tsr_close(&dev);
 }
 
+/* Others' jobs bring it where they need it: also what the lock shows in its system pages only. */
+static void others_go_on(void)
+{
+	struct tsr_device dev = tsr_open(), other = tsr_open();
+	uint32_t flags[] = { cpu, cached, 0 }, ctx = tsr_context_new(&dev, 0);
+	uint32_t ro = tsr_bit(tsr_seg_ro(&dev)), ctx_other = tsr_context_new(&other, 0);
+
+	for (uint32_t i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
+		struct tsr_bo bo =
+			prefers(&dev, tsr_seg_visible(&dev), i % 2 ? ro : 0, flags[i / 2]);
+		struct tsr_bo theirs = { .size = bo.size };
+		int dmabuf = tsr_export(&dev, &bo);
+
+		require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
+		close(dmabuf);
+		lock2(&dev, &bo);
+		tsr_pattern_write(&bo, i);
+		require_msg(__tsr_submit_use(&other, ctx_other, &theirs, true) == 0,
+			    "a lock keeps another client's jobs from an object with flags 0x%x",
+			    flags[i / 2]);
+		require_eq(tsr_bo_info(&other, &theirs).segment, tsr_seg_visible(&dev)->id);
+		tsr_pattern_check(&bo, i);
+		tsr_gpu_fill(&other, ctx_other, &theirs, 0x44 + i);
+		tsr_words_check(bo.map, WORDS, 0x44 + i);
+		unlock2(&dev, &bo);
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+		tsr_bo_free(&dev, &bo);
+		require_ok(__tsr_bo_close(other.fd, theirs.handle));
+	}
+	tsr_close(&other);
+	tsr_close(&dev);
+}
+
 /* An aperture for reading is no place to write. */
 static void read_only_aperture(void)
 {
@@ -434,6 +467,7 @@ static const struct tap_test tests[] = {
 	{ "LOCK-12 LOCK-23 bad input", bad_input, 0, 0 },
 	{ "LOCK-15 LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
 	{ "LOCK-22 only a read-only aperture to be in", read_only_aperture, 0, 0 },
+	{ "LOCK-22 others go on", others_go_on, 0, 0 },
 	{ "LOCK-21 the view ends with the lock", view_ends_with_the_lock, 0, 0 },
 };
 

@@ -12,6 +12,7 @@
 #include "foreign.h"
 #include "resident.h"
 #include "stall.h"
+#include "vm.h"
 
 struct stage {
 	struct tsr_device dev;
@@ -421,6 +422,38 @@ static void locked_out(void)
 	require_eq(out.failed, 1);
 	tsr_unlock(&s.dev, &third);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
+	stage_close(&s);
+}
+
+/*
+ * LOCK-22: a client that locks what it was given by another keeps nothing of that one's from being resident, and
+ * no job from being run.
+ */
+static void locked_by_another(void)
+{
+	struct tsr_device other = tsr_open();
+	struct stage s = stage_open();
+	struct tsr_vm vm = tsr_vm_open(&s.dev);
+	struct tsr_bo bo = tsr_bo_new(&s.dev, KiB(516), tsr_bit(tsr_seg_visible(&s.dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo theirs = { .size = bo.size };
+	int dmabuf = tsr_export(&s.dev, &bo);
+
+	require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
+	close(dmabuf);
+	tsr_vm_map(&s.dev, vm.id, &bo, 0, 1 << 30, bo.size, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		require_ok(__tsr_lock(other.fd, &theirs.handle, 0));
+		require_err(__tsr_make_one(&other, &theirs), -EBUSY);
+		require_msg(i || __tsr_make_one(&s.dev, &bo) == 0,
+			    "another client's lock keeps an object from being resident");
+		tsr_vm_fill(&vm, 1 << 30, bo.size, 3 + i);
+		require_ok(__tsr_unlock(other.fd, theirs.handle));
+		/* the second time it is listed, and has been moved out */
+		tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
+	}
+	tsr_close(&other);
+	tsr_vm_close(&vm);
 	stage_close(&s);
 }
 
@@ -895,6 +928,7 @@ static const struct tap_test tests[] = {
 	{ "RES-4 paging fence", paging_fence, 0, 0 },
 	{ "RES-2 brought back", brought_back, 0, 0 },
 	{ "LOCK-22 locked out", locked_out, 0, 0 },
+	{ "LOCK-22 locked by another", locked_by_another, 0, 0 },
 	{ "SEG-8 RES-2 a share is kept", share_is_kept, 0, 0 },
 	{ "SEG-8 RES-2 RES-3 a share shrinks", share_shrinks, 0, 0 },
 	{ "RES-2 two lists", two_lists, 0, 0 },

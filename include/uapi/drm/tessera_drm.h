@@ -629,8 +629,9 @@ struct drm_tessera_bo_wait {
  * instance, in its allocation list or those before, an older one is refused with -EINVAL.
  *
  * Locks are counted per object and open file; closing the file or a handle of the object gives
- * them up. An object that is in no segment, and can be in memory segments only, is not
- * moved into one while it is locked: SUBMIT returns -EBUSY for it.
+ * them up. While an object is locked that was in no segment then, and can be in memory segments
+ * only, SUBMIT and MAKE_RESIDENT of the same open file return -EBUSY for it. Those of other files
+ * may move it.
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
@@ -673,8 +674,10 @@ struct drm_tessera_unlock {
  * until it is unlocked. So does an object without BO_CPU_ACCESS; its bytes are those that lie in system memory, in the order that they had
  * in memory, and mappings of it show nothing when nobody has it locked: accesses raise SIGBUS.
  *
- * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from these. SUBMIT returns -EBUSY for an object that is
- * locked and may not go where a job could use it: one that supports memory segments only, and was in none when it was locked, or that stays out of them.
+ * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from
+ * these. SUBMIT and MAKE_RESIDENT return -EBUSY for an object that the same open file has locked
+ * and that may not go where a job could use it: one that supports memory segments only, and was in
+ * none when it was locked, or that stays out of them. Those of other files may move it.
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero, an object that is offered. -EPERM: one of BO_FROM_USER. -EOPNOTSUPP: an object that would have to leave a
  * memory segment and supports no aperture. -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE. -EIO: the object is lost.
@@ -857,7 +860,7 @@ struct drm_tessera_sync {
  *  -E2BIG: more commands, allocations, patches or syncs than the limits.
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
- *  -EBUSY: an object is locked that may not move into memory meanwhile, see &struct drm_tessera_lock.
+ *  -EBUSY: the file has locked an object that may not move into memory, see &struct drm_tessera_lock.
  *  -EFAULT: user memory is not there, see &struct drm_tessera_bo_from_user; -EBUSY: it changes time and again.
  *  -EOPNOTSUPP: the context has a VM.
  *

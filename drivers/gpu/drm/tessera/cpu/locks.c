@@ -11,7 +11,10 @@
  * mappings are taken away when that changes. What has no CPU access of its own has mappings that
  * show something only while it is locked.
  *
- * What is in no segment, and has no aperture to go to, stays there while it is locked (LOCK-22).
+ * A client that has locked an object which is in no segment, and has no aperture to go to, gets no
+ * job that needs it in memory before it unlocks it (LOCK-22). A lock binds the submissions of its
+ * own file only: those of others move the object, and the next CPU access follows it or brings it
+ * back.
  */
 
 #include <linux/list.h>
@@ -33,6 +36,8 @@ struct lock_file {
 	/* Only compared. */
 	struct drm_file *file;
 	u64 counts[TESSERA_LOCK_KINDS];
+	/* It locked the object while that was in no segment, and had no aperture to go to. */
+	bool keeps_out;
 };
 
 static struct lock_file *locks_find(struct tessera_bo *bo, struct drm_file *file)
@@ -91,8 +96,6 @@ static void locks_release_locked(struct tessera_bo *bo, u64 tracked, u64 untrack
 
 	bo->locks.held -= tracked + untracked;
 	bo->locks.untracked -= untracked;
-	if (!bo->locks.held)
-		WRITE_ONCE(bo->locks.keep_out, false);
 }
 
 /* What mappings show is under the reservation. */
@@ -148,6 +151,8 @@ bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tesse
 	locked = entry && entry->counts[kind];
 	if (locked) {
 		entry->counts[kind]--;
+		if (!entry->counts[TESSERA_LOCK_TRACKED] && !entry->counts[TESSERA_LOCK_UNTRACKED])
+			entry->keeps_out = false;
 		locks_release_locked(bo, !untracked, untracked);
 	}
 	spin_unlock(&bo->locks.lock);
@@ -228,12 +233,17 @@ bool tessera_locks_conflict(struct tessera_bo *bo, bool raw)
 	return READ_ONCE(bo->locks.held) && bo->locks.raw != raw;
 }
 
-static void locks_keep_out(struct tessera_bo *bo)
+static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 {
+	struct lock_file *entry;
+
 	if (tessera_bo_segment(bo) || tessera_bo_apertures(bo))
 		return;
 	spin_lock(&bo->locks.lock);
-	WRITE_ONCE(bo->locks.keep_out, bo->locks.held > 0);
+	entry = locks_find(bo, file);
+	/* The handle may have been closed since. */
+	if (entry)
+		entry->keeps_out = true;
 	spin_unlock(&bo->locks.lock);
 }
 
@@ -257,7 +267,35 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
 	if (!locks_count(bo, file, kind))
 		return -ENXIO;
 	locks_set_raw(bo, raw);
-	locks_keep_out(bo);
+	locks_keep_out(bo, file);
 
 	return 0;
+}
+
+/**
+ * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from an object
+ * @bo: the object; final only under its reservation
+ * @file: the client
+ * @write: the job writes it
+ *
+ * Locks of other files do not count (LOCK-22): they may be those of a client to which this one has
+ * exported the object, or which has exported it to this one.
+ *
+ * Return: true if so, until the client unlocks it.
+ */
+bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
+{
+	struct lock_file *entry;
+	bool keeps = false;
+
+	if (!READ_ONCE(bo->locks.held))
+		return false;
+	spin_lock(&bo->locks.lock);
+	entry = locks_find(bo, file);
+	if (entry)
+		keeps = entry->keeps_out || (entry->counts[TESSERA_LOCK_UNTRACKED] &&
+					     tessera_bo_shows_pages_only(bo));
+	spin_unlock(&bo->locks.lock);
+
+	return keeps && !tessera_bo_serving_apertures(bo, write);
 }

@@ -547,48 +547,46 @@ u32 tessera_bo_apertures(const struct tessera_bo *bo)
 	return set;
 }
 
-/* Whether locks keep an object from memory. */
-static bool bo_is_kept_out(const struct tessera_bo *bo)
-{
-	return READ_ONCE(bo->locks.keep_out) ||
-	       (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo));
-}
-
 /**
- * tessera_bo_allowed() - where an object may be now
- * @bo: the object; final only under its reservation
+ * tessera_bo_serving_apertures() - apertures where a job can use an object
+ * @bo: the object
+ * @write: the job writes it
  *
- * Return: a set of segment ids: those it supports, without memory while its pages are pinned, or
- * locked. What has no aperture to be in is refused instead, see tessera_bo_is_locked_out().
+ * Return: a set of segment ids, of those it supports.
  */
-u32 tessera_bo_allowed(const struct tessera_bo *bo)
+u32 tessera_bo_serving_apertures(const struct tessera_bo *bo, bool write)
 {
-	if (!READ_ONCE(bo->pins) && !bo_is_kept_out(bo))
-		return bo->supported;
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 left, set = tessera_bo_apertures(bo);
 
-	return tessera_bo_apertures(bo) ?: bo->supported;
+	for (left = write ? set : 0; left; left &= left - 1)
+		if (tessera_segment_by_id(tdev, __ffs(left))->flags & TSR_SEGF_GPU_READ_ONLY)
+			set &= ~BIT(__ffs(left));
+
+	return set;
 }
 
 /**
- * tessera_bo_is_locked_out() - ask whether locks keep an object from wherever a job could use it
+ * tessera_bo_allowed() - where a job may have an object now
  * @bo: the object; final only under its reservation
  * @write: the job writes it
  *
- * Return: true if so, until it is unlocked.
+ * Memory is left out while the object's pages are pinned, or a lock shows them to the CPU, if there
+ * is an aperture that serves. A client that may not use its own locked object at all is refused
+ * before, see tessera_locks_refuse().
+ *
+ * Return: a set of segment ids: those that the object supports, or some of them.
  */
-bool tessera_bo_is_locked_out(const struct tessera_bo *bo, bool write)
+u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 {
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 left;
+	u32 set = 0;
 
-	if (!bo_is_kept_out(bo))
-		return false;
-	for (left = tessera_bo_apertures(bo); left; left &= left - 1)
-		if (!write || !(tessera_segment_by_id(tdev, __ffs(left))->flags &
-				TSR_SEGF_GPU_READ_ONLY))
-			return false;
+	if (READ_ONCE(bo->pins))
+		set = tessera_bo_apertures(bo);
+	else if (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo))
+		set = tessera_bo_serving_apertures(bo, write);
 
-	return true;
+	return set ?: bo->supported;
 }
 
 /**

@@ -44,8 +44,6 @@ struct tessera_bo_locks {
 	u64 untracked;
 	/** @raw: those are for the bytes as they lie in memory, not in linear order; under resv */
 	bool raw;
-	/** @keep_out: submissions may not bring it into memory; for anybody to read */
-	bool keep_out;
 };
 
 /**
@@ -331,9 +329,9 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx);
 int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
+u32 tessera_bo_serving_apertures(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_apertures(const struct tessera_bo *bo);
-u32 tessera_bo_allowed(const struct tessera_bo *bo);
-bool tessera_bo_is_locked_out(const struct tessera_bo *bo, bool write);
+u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
 bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
 void tessera_bo_fix(struct tessera_bo *bo);
 void tessera_bo_unfix(struct tessera_bo *bo);

@@ -77,14 +77,8 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 
 static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg, bool write)
 {
-	return seg && (tessera_bo_allowed(bo) & BIT(seg->id)) &&
+	return seg && (tessera_bo_allowed(bo, write) & BIT(seg->id)) &&
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
-}
-
-/* What Lock has locked meanwhile, submissions that are under way go on with. */
-static bool is_locked_out(struct tessera_bo *bo, bool write)
-{
-	return READ_ONCE(bo->locks.untracked) && tessera_bo_is_locked_out(bo, write);
 }
 
 /**
@@ -151,8 +145,7 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * by anybody are not evicted. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
- * see TESSERA_ROOM_UNCLAIMED; -EBUSY if it is locked and may not go where it could be used; or
- * another error.
+ * see TESSERA_ROOM_UNCLAIMED; or another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules)
@@ -169,8 +162,6 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			tessera_account_want(bo->account, seg->index);
 		return min(ret, 0);
 	}
-	if (is_locked_out(bo, write))
-		return -EBUSY;
 
 	for (evict = false; ; evict = true) {
 		for (i = 0; i < bo->num_preferred; i++) {
@@ -215,16 +206,17 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
 /**
  * tessera_residency_place() - put an object at an exact place
  * @bo: the object, reservation held
+ * @write: the GPU is going to write it
  * @segment_id: the segment
  * @offset: byte offset
  *
  * Inside a segment the old and the new place may overlap.
  *
- * Return: 0; -EAGAIN if somebody else is there, or has the segment for the moment, or the
- * object's pages have been pinned, or it is scanned out; -EBUSY if it has been locked and may not
- * go there; or another error.
+ * Return: 0; -EAGAIN if another object is there, or the segment is claimed, or the object may not
+ * go there any more, as its pages have been pinned, or locked, or it is scanned out; or another
+ * error.
  */
-int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
+int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_segment_by_id(tdev, segment_id);
@@ -243,9 +235,7 @@ int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset)
 	/* Since the plan was made. */
 	if (tessera_bo_is_fixed(bo))
 		return -EAGAIN;
-	if (is_locked_out(bo, false))
-		return -EBUSY;
-	if (!(tessera_bo_allowed(bo) & BIT(segment_id)))
+	if (!(tessera_bo_allowed(bo, write) & BIT(segment_id)))
 		return -EAGAIN;
 
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));

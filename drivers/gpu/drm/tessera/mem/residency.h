@@ -15,7 +15,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules);
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			    struct tessera_room_rules *rules);
-int tessera_residency_place(struct tessera_bo *bo, u32 segment_id, u64 offset);
+int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset);
 bool tessera_residency_can_lend(struct tessera_bo *bo);
 int tessera_residency_lend(struct tessera_bo *bo);
 bool tessera_residency_asks_others(struct tessera_bo *bo);

@@ -161,7 +161,7 @@ static int pin_locked(struct scanout *scanout)
 	if (!scanout->set || tessera_bo_is_offered(bo))
 		return -EINVAL;
 	/* Others rely on its being in system memory. */
-	if (!(tessera_bo_allowed(bo) & scanout->set))
+	if (!(tessera_bo_allowed(bo, false) & scanout->set))
 		return -EBUSY;
 	if (READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		return -EIO;

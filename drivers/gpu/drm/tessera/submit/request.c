@@ -15,6 +15,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/import.h"
+#include "cpu/locks.h"
 #include "cpu/userptr.h"
 #include "exec/engine_types.h"
 #include "exec/ib.h"
@@ -131,6 +132,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 
 	*req = (struct tessera_request) {
 		.tdev = tdev,
+		.file = file,
 		.ib = data->ib,
 		.cmds = tessera_ib_cpu(data->ib),
 		.list = {
@@ -228,14 +230,14 @@ static int request_check_cpu(struct tessera_request *req)
 	int ret;
 
 	for (i = 0; i < req->list.num_allocs; i++) {
-		const struct tessera_bo *bo = req->bos[i];
+		struct tessera_bo *bo = req->bos[i];
 
 		if (!bo)
 			continue;
 		renamed |= !!READ_ONCE(bo->instance.family);
 		if (tessera_ioctl_bad(req->tdev, tessera_bo_is_offered(bo)))
 			return -EINVAL;
-		if (tessera_bo_is_locked_out(bo, tessera_request_writes(req, i)))
+		if (tessera_locks_refuse(bo, req->file, tessera_request_writes(req, i)))
 			return -EBUSY;
 	}
 	if (!renamed)

@@ -65,6 +65,8 @@ struct tessera_request {
 	struct tessera_device *tdev;
 	/** @ctx: the context; holds a reference */
 	struct tessera_context *ctx;
+	/** @file: the client; for the call */
+	struct drm_file *file;
 	/** @ib: the commands; the ioctl's reference */
 	struct tessera_ib *ib;
 	/** @cmds: the commands, as the CPU sees them */

@@ -143,7 +143,7 @@ static void model_alloc(struct tessera_split_model *model, u32 index,
 		return;
 	}
 
-	alloc->supported = tessera_bo_allowed(bo);
+	alloc->supported = tessera_bo_allowed(bo, tessera_request_writes(req, index));
 	if (tessera_request_writes(req, index)) {
 		alloc->flags |= TESSERA_SPLIT_ALLOC_WRITTEN;
 		alloc->supported &= ~read_only;

@@ -362,7 +362,9 @@ static int run_op(struct tessera_split_run *run, const struct tessera_split_mode
 		return evict_planned(req->bos[op->id]);
 	case TESSERA_SPLIT_MOVE:
 	case TESSERA_SPLIT_PAGE_IN:
-		return tessera_residency_place(req->bos[op->id], op->seg, op->off);
+		return tessera_residency_place(req->bos[op->id],
+					       tessera_request_writes(req, op->id), op->seg,
+					       op->off);
 	case TESSERA_SPLIT_PART:
 		return run_part(run, op);
 	case TESSERA_SPLIT_PIN:

@@ -27,6 +27,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
+#include "cpu/locks.h"
 #include "cpu/userptr.h"
 #include "exec/engine.h"
 #include "exec/job.h"
@@ -234,7 +235,7 @@ static int make_place(struct make *make, u32 index)
 
 	if (!tessera_listing_find(make->set, bo) || !make_misses(make, index))
 		return 0;
-	if (tessera_bo_is_locked_out(bo, tessera_listing_writes(bo)))
+	if (tessera_locks_refuse(bo, make->set->file, tessera_listing_writes(bo)))
 		return -EBUSY;
 	if (!tessera_residency_serves(bo, tessera_listing_writes(bo))) {
 		if (!make->moves)
@@ -269,7 +270,7 @@ static u32 bo_segments(struct tessera_bo *bo)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if ((tessera_bo_allowed(bo) & BIT(seg->id)) &&
+		if ((tessera_bo_allowed(bo, tessera_listing_writes(bo)) & BIT(seg->id)) &&
 		    !(tessera_listing_writes(bo) && (seg->flags & TSR_SEGF_GPU_READ_ONLY)))
 			set |= BIT(i);
 	}
