@@ -324,6 +324,41 @@ static void lost_is_not_mapped(void)
 	tsr_close(&dev);
 }
 
+/* The same for a move that the device reports as failed, with the change of the page tables in the ring behind it. */
+static void failed_is_not_mapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	const uint64_t at = 0x100000000ull;
+	uint32_t sync = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, at, bo.size, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
+	/* so that the page tables are written by the change alone */
+	tsr_vm_map_null(&dev, vm.id, at + MiB(64), KiB(4));
+	tsr_vm_fill(&vm, at + MiB(64), KiB(4), 1);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev.paging);
+	require_ok(__tsr_make_resident(dev.fd, &bo.handle, 1, 0, NULL));
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_vm_map(&dev, vm.id, &bo, 0, at, bo.size, 0);
+	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
+	/* the commands of the move cannot be read */
+	tsr_host_set("x-fail-dma", "1");
+	tsr_engine_let_go();
+	require_msg(tsr_syncobj_status(&dev, sync) == -EIO,
+		    "a job has written where an object is mapped whose bytes have not come");
+	tsr_job_timeout_restore();
+	tsr_cmd_fini(&cmd);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 #define WHOLE_MS 4000 /* of the first half of which a test needs little to begin a job */
 
 /* a job whose second half lasts for good, if nobody was in the way of that; else it is let go */
@@ -377,6 +412,8 @@ static const struct tap_test tests[] = {
 	{ "hang after hang beside others' work", hangs_beside_work, 0, 90 },
 	{ "a move hangs alone", paging_hangs_alone, 0, 60 },
 	{ "RES-6 what a move that hangs loses is not mapped", lost_is_not_mapped, 0, 60 },
+	{ "PAGE-6 RES-6 what a move that fails loses is not mapped", failed_is_not_mapped,
+	  TSR_EXPECT(DMA), 60 },
 	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
 	{ "the first half of a timeout", first_half, 0, 0 },
 };

@@ -76,6 +76,11 @@ void tsr_host_set_bool(const char *name, bool value)
 	set_property(name, value ? "true" : "false");
 }
 
+void tsr_host_set(const char *name, const char *number)
+{
+	set_property(name, number);
+}
+
 bool tsr_engine_hangs(void)
 {
 	char line[4096];

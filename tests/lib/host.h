@@ -10,6 +10,7 @@
 
 /* a property of the device, from outside */
 void tsr_host_set_bool(const char *property, bool value);
+void tsr_host_set(const char *property, const char *number);
 
 /*
  * A job that runs until it is let go, so that nothing depends on how long something takes. The job timeout is lifted for

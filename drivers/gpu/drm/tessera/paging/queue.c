@@ -144,9 +144,12 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 	/* Before the fence signals, so that nobody who has waited for it misses it. */
 	if (error && pjob->lost)
 		atomic_set(pjob->lost, 1);
-	if (error)
-		list_for_each_entry(effect, paging_job_effects(pjob), node)
+	list_for_each_entry(effect, paging_job_effects(pjob), node) {
+		if (error)
 			effect->failed(effect);
+		else if (!pjob->last)
+			effect->done(effect);
+	}
 
 	/* A cancelled job is one of a device that is gone. */
 	if (error && error != -ECANCELED && error != -ENODEV)

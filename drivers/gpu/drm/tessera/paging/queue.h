@@ -61,6 +61,13 @@ struct tessera_paging_effect {
 	/** @prepare: as in &struct tessera_job_ops, or NULL */
 	int (*prepare)(struct tessera_paging_effect *effect);
 	/**
+	 * @done: all jobs of the batch have run; its fence is about to signal
+	 *
+	 * Paging that the batch waits for may still be in the ring when @prepare is called, and has
+	 * ended now. In atomic context.
+	 */
+	void (*done)(struct tessera_paging_effect *effect);
+	/**
 	 * @failed: a job of the batch did not do what it was to do; its fence is about to signal
 	 *
 	 * In atomic context, perhaps several times.

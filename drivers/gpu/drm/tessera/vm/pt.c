@@ -621,6 +621,13 @@ static void change_failed(struct tessera_paging_effect *effect)
 	atomic_set(&to_change(effect)->space->lost, 1);
 }
 
+/* The jobs that wait for the batch look at &tessera_space.lost before they run. */
+static void change_done(struct tessera_paging_effect *effect)
+{
+	if (change_prepare(effect))
+		change_failed(effect);
+}
+
 static void change_release(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
@@ -644,6 +651,7 @@ struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space)
 	if (!change)
 		return NULL;
 	change->effect.prepare = change_prepare;
+	change->effect.done = change_done;
 	change->effect.failed = change_failed;
 	change->effect.release = change_release;
 	change->space = tessera_space_get(space);
