@@ -15,7 +15,7 @@ set -euo pipefail
 
 # A boot for each line: properties of its device, and what is measured on it.
 groups=(
-	": copy_linear copy_swizzled draw_textured moves empty_job oversubscribed split_overhead cpu_bar cpu_aperture cpu_swizzle_range fault_rate lock_unlock vm_empty_job vm_submit_scaling bind_4k bind_2m residency_cycle vm_fill"
+	": copy_linear copy_swizzled draw_textured moves empty_job oversubscribed split_overhead cpu_bar cpu_aperture cpu_swizzle_range fault_rate lock_unlock vm_empty_job vm_submit_scaling user_invalidate bind_4k bind_2m residency_cycle vm_fill"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M: stall_split"
 	"vram-size=1M,vram-hidden-size=32M,gart-size=32M,preemption=on: stall_split_preempt stall_queue"
 	"vram-size=1M,vram-hidden-size=4M,gart-size=32M,x-render-delay-us=100000: client_memory"

@@ -111,6 +111,7 @@ void bench_destroy_scaling(void);
 /* vm.c */
 void bench_vm_empty_job(void);
 void bench_vm_submit_scaling(void);
+void bench_user_invalidate(void);
 void bench_bind_4k(void);
 void bench_bind_2m(void);
 void bench_residency_cycle(void);

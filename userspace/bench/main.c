@@ -40,6 +40,7 @@ static const struct {
 	{ "destroy_scaling", bench_destroy_scaling },
 	{ "vm_empty_job", bench_vm_empty_job },
 	{ "vm_submit_scaling", bench_vm_submit_scaling },
+	{ "user_invalidate", bench_user_invalidate },
 	{ "bind_4k", bench_bind_4k },
 	{ "bind_2m", bench_bind_2m },
 	{ "residency_cycle", bench_residency_cycle },

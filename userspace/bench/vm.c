@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #define PAGE UINT64_C(4096)
 #define LARGE (2 * MIB)
@@ -279,6 +280,91 @@ void bench_vm_submit_scaling(void)
 	drop_objects(many_bos, MANY);
 	space_close(&few);
 	space_close(&many);
+}
+
+/* ---- user_invalidate ------------------------------------------------------------------------- */
+
+#define USER_OBJECTS 200
+/* less than a process may have, as there are others */
+#define IDLE_CONTEXTS 1020
+#define CHANGES 9
+
+/* One page of this process under many objects of a VM. */
+struct user_page {
+	struct space space;
+	void *page;
+};
+
+static void user_page_open(struct user_page *user, uint32_t contexts)
+{
+	struct drm_tessera_context_create context = { .vm = user->space.vm };
+	uint32_t first = user->space.context;
+
+	user->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (user->page == MAP_FAILED)
+		die("page", -errno);
+	*(volatile char *)user->page = 1;
+	for (uint32_t i = 0; i < USER_OBJECTS; i++) {
+		struct drm_tessera_bo_from_user from = { .address = (uintptr_t)user->page,
+							 .size = PAGE };
+		struct drm_tessera_vm_bind_op op = { .op = DRM_TESSERA_VM_BIND_MAP,
+						     .address = BASE + i * PAGE,
+						     .range = PAGE };
+		struct drm_tessera_make_resident args = { 0 };
+
+		call(&user->space, "user memory", DRM_IOCTL_TESSERA_BO_FROM_USER, &from);
+		op.handle = from.handle;
+		bind_ops(&user->space, &op, 1, false);
+		args.handles = array_of(&from.handle, sizeof(from.handle), 1);
+		call(&user->space, "make resident", DRM_IOCTL_TESSERA_MAKE_RESIDENT, &args);
+	}
+	/* each has had a job */
+	for (uint32_t i = 0; i < contexts; i++) {
+		submit(&user->space, user->space.done);
+		wait_done(&user->space);
+		if (i + 1 == contexts)
+			break;
+		call(&user->space, "context", DRM_IOCTL_TESSERA_CONTEXT_CREATE, &context);
+		user->space.context = context.id;
+	}
+	user->space.context = first;
+}
+
+/* seconds that one change takes; a job in between has all objects have their page again */
+static double user_page_change(struct user_page *user)
+{
+	double start, seconds[CHANGES];
+
+	for (int i = 0; i < CHANGES; i++) {
+		submit(&user->space, user->space.done);
+		wait_done(&user->space);
+		start = now();
+		if (mprotect(user->page, PAGE, PROT_READ))
+			die("mprotect", -errno);
+		seconds[i] = now() - start;
+		if (mprotect(user->page, PAGE, PROT_READ | PROT_WRITE))
+			die("mprotect", -errno);
+	}
+	return median(seconds, CHANGES);
+}
+
+void bench_user_invalidate(void)
+{
+	struct row row = { "user_invalidate", "s", "lower", .goal = 3 };
+	struct user_page many, one;
+
+	if (!space_open(&many.space) || !space_open(&one.space))
+		return;
+	user_page_open(&many, IDLE_CONTEXTS);
+	user_page_open(&one, 1);
+	for (int i = 0; i < bench.runs; i++) {
+		double value = user_page_change(&many);
+
+		sample(&row, value, user_page_change(&one));
+	}
+	print_row(&row);
+	space_close(&many.space);
+	space_close(&one.space);
 }
 
 /* ---- bind_4k, bind_2m ---------------------------------------------------------------------------- */

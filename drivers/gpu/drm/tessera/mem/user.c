@@ -7,10 +7,14 @@
  * apertures and page tables say of its pages stays, and no job begins to use it until they have been looked up again
  * (cpu/userptr.c). Jobs that use it already are waited for. So no job reaches a page that is not the process's any more.
  *
- * One lock makes "not gone, and the job's fence is where it will be found" one step: whoever queues a job holds it
- * from looking until the fence is in the reservation, or, for jobs that name no objects, in the queue of their VM
- * (&struct tessera_user_queue). The kernel tells of pages while it is out of memory, too, so nothing is allocated
- * under that lock, nor waited for, and no lock taken under which anybody does so. Fences are waited for without it.
+ * One lock makes "not gone, and the job's fence is where it will be found" one step. A submission holds it for
+ * reading from the look until the fence is in the reservation or, for jobs that name no objects, in the queue of
+ * their VM (&struct tessera_vm_queue). The kernel tells of pages while it is out of memory, too. So nothing is
+ * allocated under that lock, nor waited for, and no lock taken under which memory is allocated. Fences are waited
+ * for without it.
+ *
+ * A VM lists its queues whose last job may not have ended. So a change of user memory costs as much as there are
+ * jobs to wait for, and nothing for contexts that are idle.
  *
  * A VM is in the object's list as long as it maps it, whether its tables lead there or not: when it leaves that, the fence of
  * what took the object away is in the reservation. The lists of VMs come first, therefore, then the reservation.
@@ -42,8 +46,8 @@
 struct tessera_users {
 	/* See above; what is called the lock everywhere here. */
 	struct rw_semaphore lock;
-	/* Number of the queue added last. */
-	u64 last_queue;
+	/* Number of the job of a VM that was queued last. */
+	atomic64_t last_job;
 	/* There has been an object of it. */
 	bool exist;
 	/* Protects @changes, a leaf. */
@@ -127,7 +131,7 @@ static void vm_settle_locked(struct tessera_user_vm *vm)
 	if (!gone)
 		list_del_init(&vm->gone);
 	else if (list_empty(&vm->gone))
-		list_add_tail(&vm->gone, &vm->space->gone);
+		list_add_tail(&vm->gone, &vm->jobs->gone);
 }
 
 static void user_set_gone_locked(struct tessera_user *user, bool gone)
@@ -142,36 +146,29 @@ static void user_set_gone_locked(struct tessera_user *user, bool gone)
 		vm_settle_locked(vm);
 }
 
-/* The last job of the first queue after @after and up to @end. */
-static struct dma_fence *user_next_fence(struct tessera_user *user, u64 *after, u64 end)
+/* A job with a number up to @end, of a VM that maps the memory, that has not ended. */
+static struct dma_fence *user_next_fence(struct tessera_user *user, u64 end)
 {
-	struct tessera_users *users = user->tdev->users;
-	struct tessera_user_queue *queue, *next = NULL;
 	struct dma_fence *fence = NULL;
 	struct tessera_user_vm *vm;
 
-	down_write(&users->lock);
-	list_for_each_entry(vm, &user->vms, node)
-		list_for_each_entry(queue, &vm->space->queues, node)
-			if (queue->id > *after && queue->id <= end && queue->last &&
-			    (!next || queue->id < next->id))
-				next = queue;
-	if (next) {
-		*after = next->id;
-		fence = dma_fence_get(next->last);
+	tessera_users_begin(user->tdev);
+	list_for_each_entry(vm, &user->vms, node) {
+		fence = tessera_vm_jobs_first(vm->jobs, end);
+		if (fence)
+			break;
 	}
-	up_write(&users->lock);
+	tessera_users_end(user->tdev);
 
 	return fence;
 }
 
-/* There are no new jobs that find it, so once for each queue is enough. */
+/* No job with a higher number finds the memory. */
 static void user_wait_for_vms(struct tessera_user *user, u64 end)
 {
 	struct dma_fence *fence;
-	u64 after = 0;
 
-	while ((fence = user_next_fence(user, &after, end))) {
+	while ((fence = user_next_fence(user, end))) {
 		tessera_wait_fence(TESSERA_WAIT_INVALIDATE, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	}
@@ -195,7 +192,7 @@ static bool user_invalidate(struct mmu_interval_notifier *notifier,
 	down_write(&users->lock);
 	mmu_interval_set_seq(notifier, seq);
 	user_set_gone_locked(user, true);
-	end = users->last_queue;
+	end = atomic64_read(&users->last_job);
 	up_write(&users->lock);
 
 	user_wait_for_vms(user, end);
@@ -402,57 +399,91 @@ bool tessera_user_settle(struct tessera_user *user, unsigned long seq, const uns
 /* ---- VMs --------------------------------------------------------------------- */
 
 /**
- * tessera_user_queue_add() - jobs of a queue may find what page tables lead to
- * @tdev: the device
- * @space: the page tables
- * @queue: the queue
+ * tessera_vm_jobs_init() - begin with no job
+ * @jobs: jobs of a VM
  */
-void tessera_user_queue_add(struct tessera_device *tdev, struct tessera_user_space *space,
-			    struct tessera_user_queue *queue)
+void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs)
 {
-	down_write(&tdev->users->lock);
-	queue->id = ++tdev->users->last_queue;
-	list_add_tail(&queue->node, &space->queues);
-	up_write(&tdev->users->lock);
+	spin_lock_init(&jobs->lock);
+	INIT_LIST_HEAD(&jobs->busy);
+	INIT_LIST_HEAD(&jobs->gone);
 }
 
 /**
- * tessera_user_queue_remove() - its jobs are over
+ * tessera_vm_queue_set() - a queue has another job
  * @tdev: the device
- * @queue: the queue
- */
-void tessera_user_queue_remove(struct tessera_device *tdev, struct tessera_user_queue *queue)
-{
-	down_write(&tdev->users->lock);
-	list_del(&queue->node);
-	up_write(&tdev->users->lock);
-	dma_fence_put(queue->last);
-}
-
-/**
- * tessera_user_queue_set() - there is another job
- * @queue: the queue, on which nobody else does so; after tessera_users_begin()
+ * @jobs: jobs of the VM
+ * @queue: the queue; &tessera_space.lock is held, and tessera_users_begin() was called
  * @fence: of the job
  */
-void tessera_user_queue_set(struct tessera_user_queue *queue, struct dma_fence *fence)
+void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,
+			  struct tessera_vm_queue *queue, struct dma_fence *fence)
 {
-	dma_fence_put(queue->last);
+	struct dma_fence *last = queue->last;
+
+	spin_lock(&jobs->lock);
+	queue->number = atomic64_inc_return(&tdev->users->last_job);
 	queue->last = dma_fence_get(fence);
+	list_move_tail(&queue->busy, &jobs->busy);
+	spin_unlock(&jobs->lock);
+	dma_fence_put(last);
+}
+
+/**
+ * tessera_vm_queue_fini() - a queue goes
+ * @jobs: jobs of the VM
+ * @queue: the queue, whose jobs have ended
+ */
+void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue *queue)
+{
+	spin_lock(&jobs->lock);
+	list_del(&queue->busy);
+	spin_unlock(&jobs->lock);
+	dma_fence_put(queue->last);
+}
+
+/**
+ * tessera_vm_jobs_first() - look for a job that has not ended
+ * @jobs: jobs of a VM
+ * @end: the highest number that counts
+ *
+ * Queues whose last job has ended are looked at once.
+ *
+ * Return: the fence of the last job of a queue, with a reference; NULL if all have ended.
+ */
+struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end)
+{
+	struct tessera_vm_queue *queue, *next;
+	struct dma_fence *fence = NULL;
+
+	spin_lock(&jobs->lock);
+	list_for_each_entry_safe(queue, next, &jobs->busy, busy) {
+		if (queue->number > end)
+			break;
+		if (!dma_fence_is_signaled(queue->last)) {
+			fence = dma_fence_get(queue->last);
+			break;
+		}
+		list_del_init(&queue->busy);
+	}
+	spin_unlock(&jobs->lock);
+
+	return fence;
 }
 
 /**
  * tessera_user_vm_join() - a VM maps user memory
  * @vm: what is known of that, zeroed; nothing is done if it has joined
  * @user: the memory
- * @space: the VM's page tables
+ * @jobs: those of the VM
  */
 void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
-			  struct tessera_user_space *space)
+			  struct tessera_vm_jobs *jobs)
 {
 	if (vm->user)
 		return;
 	vm->user = user;
-	vm->space = space;
+	vm->jobs = jobs;
 	INIT_LIST_HEAD(&vm->gone);
 	down_write(&user->tdev->users->lock);
 	list_add_tail(&vm->node, &user->vms);
@@ -498,16 +529,16 @@ void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown)
 /**
  * tessera_user_num_gone() - count what jobs may not find
  * @tdev: the device
- * @space: the page tables
+ * @jobs: those of a VM
  *
  * Return: how many objects.
  */
-u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_user_space *space)
+u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs)
 {
 	u32 num;
 
 	tessera_users_begin(tdev);
-	num = list_count_nodes(&space->gone);
+	num = list_count_nodes(&jobs->gone);
 	tessera_users_end(tdev);
 
 	return num;
@@ -516,18 +547,18 @@ u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_user_space
 /**
  * tessera_user_first_gone() - look for what jobs may not find
  * @tdev: the device
- * @space: the page tables
+ * @jobs: those of a VM
  *
  * Return: an object, with a reference, or NULL.
  */
 struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
-					       struct tessera_user_space *space)
+					       struct tessera_vm_jobs *jobs)
 {
 	struct drm_gem_object *obj = NULL;
 	struct tessera_user_vm *vm;
 
 	down_read(&tdev->users->lock);
-	vm = list_first_entry_or_null(&space->gone, struct tessera_user_vm, gone);
+	vm = list_first_entry_or_null(&jobs->gone, struct tessera_user_vm, gone);
 	if (vm) {
 		/* What is mapped is there. */
 		obj = vm->user->obj;

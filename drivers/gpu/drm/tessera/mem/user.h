@@ -4,6 +4,7 @@
 
 #include <linux/list.h>
 #include <linux/mmu_notifier.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct dma_fence;
@@ -44,24 +45,34 @@ struct tessera_user {
 };
 
 /**
- * struct tessera_user_space - page tables that may lead to user memory; part of &struct tessera_space
+ * struct tessera_vm_jobs - jobs of a VM that have not ended, and what keeps new ones away
  */
-struct tessera_user_space {
-	/** @queues: &struct tessera_user_queue; under the lock */
-	struct list_head queues;
-	/** @gone: &struct tessera_user_vm that jobs would find, and may not; likewise */
+struct tessera_vm_jobs {
+	/** @lock: protects @busy and what is in it; a leaf */
+	spinlock_t lock;
+	/** @busy: &struct tessera_vm_queue, the one with the oldest last job first */
+	struct list_head busy;
+	/**
+	 * @gone: &struct tessera_user_vm that jobs would find, and may not; under
+	 * tessera_users_begin()
+	 */
 	struct list_head gone;
 };
 
 /**
- * struct tessera_user_queue - a queue of jobs that use what page tables lead to
+ * struct tessera_vm_queue - a context that queues jobs of a VM
  */
-struct tessera_user_queue {
-	/** @node: in &tessera_user_space.queues; under the lock */
+struct tessera_vm_queue {
+	/** @node: in &tessera_space.queues; under its lock */
 	struct list_head node;
-	/** @id: greater than those of all queues before it */
-	u64 id;
-	/** @last: fence of the last job, or NULL; under the lock */
+	/** @busy: in &tessera_vm_jobs.busy, unless the last job was seen to have ended */
+	struct list_head busy;
+	/** @number: of the last job, greater than those of all jobs before it */
+	u64 number;
+	/**
+	 * @last: fence of the last job, or NULL; changes under &tessera_space.lock and
+	 * &tessera_vm_jobs.lock
+	 */
 	struct dma_fence *last;
 };
 
@@ -71,13 +82,13 @@ struct tessera_user_queue {
 struct tessera_user_vm {
 	/** @user: the memory; NULL: this is none */
 	struct tessera_user *user;
-	/** @space: the page tables */
-	struct tessera_user_space *space;
+	/** @jobs: those of the VM */
+	struct tessera_vm_jobs *jobs;
 	/** @shown: they lead to it; under the lock */
 	bool shown;
 	/** @node: in &tessera_user.vms; likewise */
 	struct list_head node;
-	/** @gone: in &tessera_user_space.gone, if it is @shown and the memory is; likewise */
+	/** @gone: in &tessera_vm_jobs.gone, if it is @shown and the memory is; likewise */
 	struct list_head gone;
 };
 
@@ -96,17 +107,19 @@ int tessera_user_wait(struct tessera_user *user, u64 end);
 bool tessera_user_settle(struct tessera_user *user, unsigned long seq,
 			 const unsigned long *pfns);
 
-void tessera_user_queue_add(struct tessera_device *tdev, struct tessera_user_space *space,
-			    struct tessera_user_queue *queue);
-void tessera_user_queue_remove(struct tessera_device *tdev, struct tessera_user_queue *queue);
-void tessera_user_queue_set(struct tessera_user_queue *queue, struct dma_fence *fence);
+void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs);
+void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,
+			  struct tessera_vm_queue *queue, struct dma_fence *fence);
+void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue *queue);
+struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end);
+
 void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
-			  struct tessera_user_space *space);
+			  struct tessera_vm_jobs *jobs);
 void tessera_user_vm_leave(struct tessera_user_vm *vm);
 void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown);
-u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_user_space *space);
+u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs);
 struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
-					       struct tessera_user_space *space);
+					       struct tessera_vm_jobs *jobs);
 
 /* Whether no job may begin to use it; final only after tessera_users_begin(). */
 static inline bool tessera_user_is_gone(const struct tessera_user *user)
@@ -114,16 +127,10 @@ static inline bool tessera_user_is_gone(const struct tessera_user *user)
 	return READ_ONCE(user->gone);
 }
 
-static inline void tessera_user_space_init(struct tessera_user_space *space)
+/* Whether a job finds nothing that is gone; after tessera_users_begin(). */
+static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
 {
-	INIT_LIST_HEAD(&space->queues);
-	INIT_LIST_HEAD(&space->gone);
-}
-
-/* Whether a job may find what is gone; after tessera_users_begin(). */
-static inline bool tessera_user_space_is_good(const struct tessera_user_space *space)
-{
-	return list_empty(&space->gone);
+	return list_empty(&jobs->gone);
 }
 
 #endif /* __TESSERA_USER_H__ */

@@ -79,7 +79,7 @@ struct tessera_context {
 	/** @space: page tables of @vm, or NULL; holds a reference */
 	struct tessera_space *space;
 	/** @vm_queue: for @space */
-	struct tessera_space_queue vm_queue;
+	struct tessera_vm_queue vm_queue;
 	/** @vm_last: how its last job at virtual addresses ended, or NULL; under @lock */
 	struct tessera_fence *vm_last;
 };

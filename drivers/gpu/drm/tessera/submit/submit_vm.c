@@ -65,27 +65,27 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		return ret;
 	ret = tessera_part_signal(part, syncs, false);
 	if (ret) {
-		tessera_space_end_job(ctx->space, &ctx->vm_queue, NULL);
+		tessera_space_end_job(ctx->space);
 		return ret;
 	}
 	tessera_users_begin(ctx->tdev);
-	if (!tessera_user_space_is_good(&ctx->space->users)) {
+	if (!tessera_vm_jobs_may_begin(&ctx->space->jobs)) {
 		tessera_users_end(ctx->tdev);
 		tessera_part_unsignal(syncs);
-		tessera_space_end_job(ctx->space, &ctx->vm_queue, NULL);
+		tessera_space_end_job(ctx->space);
 		return -ESTALE;
 	}
 
 	tessera_part_join_gate(part);
 	fence = tessera_part_arm(part);
-	tessera_user_queue_set(&ctx->vm_queue.user, fence);
+	tessera_vm_queue_set(ctx->tdev, &ctx->space->jobs, &ctx->vm_queue, fence);
 	tessera_users_end(ctx->tdev);
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
 	ctx->vm_last = tessera_job_outcome(&part->job);
 	tessera_syncs_signal(syncs, fence);
 	tessera_part_push(part);
-	tessera_space_end_job(ctx->space, &ctx->vm_queue, fence);
+	tessera_space_end_job(ctx->space);
 
 	return 0;
 }

@@ -209,7 +209,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&space->pool);
 	INIT_LIST_HEAD(&space->released);
 	INIT_LIST_HEAD(&space->queues);
-	tessera_user_space_init(&space->users);
+	tessera_vm_jobs_init(&space->jobs);
 	space->tdev = tdev;
 	space->account = tessera_account_get(account);
 	space->resident = tessera_resident_set_get(resident);
@@ -359,11 +359,11 @@ void tessera_space_unlock_many(struct tessera_device *tdev)
  * @space: the tables
  * @queue: the queue
  */
-void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_queue *queue)
+void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
 {
+	INIT_LIST_HEAD(&queue->busy);
 	mutex_lock(&space->lock);
 	list_add_tail(&queue->node, &space->queues);
-	tessera_user_queue_add(space->tdev, &space->users, &queue->user);
 	mutex_unlock(&space->lock);
 }
 
@@ -372,13 +372,12 @@ void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_q
  * @space: the tables
  * @queue: the queue, whose jobs are over
  */
-void tessera_space_remove_queue(struct tessera_space *space, struct tessera_space_queue *queue)
+void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue)
 {
 	mutex_lock(&space->lock);
 	list_del(&queue->node);
-	tessera_user_queue_remove(space->tdev, &queue->user);
 	mutex_unlock(&space->lock);
-	dma_fence_put(queue->last);
+	tessera_vm_queue_fini(&space->jobs, queue);
 }
 
 /* ---- Room ------------------------------------------------------------------ */
@@ -682,7 +681,7 @@ void tessera_pt_change_cancel(struct tessera_pt_change *change)
 int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
 			struct tessera_pt_change *change, bool behind_jobs)
 {
-	struct tessera_space_queue *queue;
+	struct tessera_vm_queue *queue;
 	int ret = 0;
 
 	lockdep_assert_held(&space->lock);
@@ -694,7 +693,7 @@ int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch
 	if (!behind_jobs)
 		return ret;
 	list_for_each_entry(queue, &space->queues, node)
-		if (!ret && queue->last)
+		if (!ret && queue->last && !dma_fence_is_signaled(queue->last))
 			ret = tessera_paging_wait_for(batch, queue->last);
 
 	return ret;
@@ -866,16 +865,9 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 /**
  * tessera_space_end_job() - the job is queued, or will not be
  * @space: the tables, after tessera_space_begin_job()
- * @queue: its queue
- * @fence: its fence; NULL: it will not be
  */
-void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
-			   struct dma_fence *fence)
+void tessera_space_end_job(struct tessera_space *space)
 {
-	if (fence) {
-		dma_fence_put(queue->last);
-		queue->last = dma_fence_get(fence);
-	}
 	mutex_unlock(&space->lock);
 }
 
@@ -887,16 +879,7 @@ void tessera_space_end_job(struct tessera_space *space, struct tessera_space_que
  */
 struct dma_fence *tessera_space_find_job(struct tessera_space *space)
 {
-	struct tessera_space_queue *queue;
-	struct dma_fence *fence = NULL;
-
-	mutex_lock(&space->lock);
-	list_for_each_entry(queue, &space->queues, node)
-		if (!fence && queue->last && !dma_fence_is_signaled(queue->last))
-			fence = dma_fence_get(queue->last);
-	mutex_unlock(&space->lock);
-
-	return fence;
+	return tessera_vm_jobs_first(&space->jobs, U64_MAX);
 }
 
 /* ---- The device ------------------------------------------------------------ */

@@ -67,22 +67,10 @@ struct tessera_space {
 	struct list_head released;
 	/** @update: fence of the last batch that writes tables, or NULL */
 	struct dma_fence *update;
-	/** @queues: &struct tessera_space_queue */
+	/** @queues: &struct tessera_vm_queue */
 	struct list_head queues;
-	/** @users: user memory they lead to; under its own lock */
-	struct tessera_user_space users;
-};
-
-/**
- * struct tessera_space_queue - a queue of jobs that work at addresses of a VM
- */
-struct tessera_space_queue {
-	/** @node: in &tessera_space.queues; under its lock */
-	struct list_head node;
-	/** @last: fence of the last job, or NULL; likewise */
-	struct dma_fence *last;
-	/** @user: the same, for who changes user memory */
-	struct tessera_user_queue user;
+	/** @jobs: those that have not ended; under a lock of its own */
+	struct tessera_vm_jobs jobs;
 };
 
 /**
@@ -134,8 +122,8 @@ void tessera_space_lock_many(struct tessera_device *tdev);
 void tessera_space_lock_one_of_many(struct tessera_space *space);
 void tessera_space_unlock_many(struct tessera_device *tdev);
 
-void tessera_space_add_queue(struct tessera_space *space, struct tessera_space_queue *queue);
-void tessera_space_remove_queue(struct tessera_space *space, struct tessera_space_queue *queue);
+void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
+void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
 
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
 u32 tessera_pt_writes_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
@@ -158,8 +146,7 @@ void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 struct dma_fence *tessera_space_find_late(struct tessera_space *space);
 
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate);
-void tessera_space_end_job(struct tessera_space *space, struct tessera_space_queue *queue,
-			   struct dma_fence *fence);
+void tessera_space_end_job(struct tessera_space *space);
 struct dma_fence *tessera_space_find_job(struct tessera_space *space);
 
 void tessera_space_suspend(struct tessera_device *tdev);

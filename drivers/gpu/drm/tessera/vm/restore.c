@@ -63,11 +63,11 @@ static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
  */
 int tessera_restore(struct tessera_space *space)
 {
-	u32 left = tessera_user_num_gone(space->tdev, &space->users) + TESSERA_USER_TRIES;
+	u32 left = tessera_user_num_gone(space->tdev, &space->jobs) + TESSERA_USER_TRIES;
 	struct drm_gem_object *obj;
 	int ret = 0;
 
-	while (!ret && (obj = tessera_user_first_gone(space->tdev, &space->users))) {
+	while (!ret && (obj = tessera_user_first_gone(space->tdev, &space->jobs))) {
 		if (signal_pending(current))
 			ret = -ERESTARTSYS;
 		else if (!left--)

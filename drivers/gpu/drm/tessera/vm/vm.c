@@ -70,7 +70,7 @@ void tessera_vm_bo_join(struct drm_gpuvm_bo *vm_bo)
 
 	if (user)
 		tessera_user_vm_join(&to_tessera_vm_bo(vm_bo)->user, user,
-				     &to_tessera_vm(vm_bo->vm)->space->users);
+				     &to_tessera_vm(vm_bo->vm)->space->jobs);
 }
 
 /**
@@ -146,21 +146,12 @@ static struct dma_fence *vm_last_fence(struct tessera_space *space)
 /* Without memory for a fence. */
 static void vm_wait_for_jobs(struct tessera_space *space)
 {
-	struct tessera_space_queue *queue;
 	struct dma_fence *fence;
 
-	do {
-		fence = NULL;
-		mutex_lock(&space->lock);
-		list_for_each_entry(queue, &space->queues, node)
-			if (!fence && queue->last && !dma_fence_is_signaled(queue->last))
-				fence = dma_fence_get(queue->last);
-		mutex_unlock(&space->lock);
-		if (fence)
-			tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false,
-					   MAX_SCHEDULE_TIMEOUT);
+	while ((fence = tessera_space_find_job(space))) {
+		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
-	} while (fence);
+	}
 }
 
 static void vm_unmap(struct drm_gpuva *va, struct dma_fence *fence)
