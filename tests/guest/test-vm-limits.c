@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "host.h"
+#include "resident.h"
 #include "stall.h"
 #include "trace.h"
 #include "vm.h"
@@ -53,7 +55,7 @@ static void wait_for_vm(struct tsr_device *dev)
 	tsr_vm_free(dev, id);
 }
 
-/* so many VMs, and no more; others have theirs */
+/* so many VMs of a process, and no more; others have theirs */
 static void limit_of_vms(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -64,7 +66,7 @@ static void limit_of_vms(void)
 	while (!(rc = try_vm(&dev, &ids[num])))
 		require(++num < ARRAY_SIZE(ids));
 	require_eq(rc, -ENOSPC);
-	require(num >= 16);
+	require(num >= 32);
 	tap_join(tap_fork(goes_on, NULL));
 	for (uint32_t i = 0; i < num; i++)
 		tsr_vm_free(&dev, ids[i]);
@@ -73,43 +75,256 @@ static void limit_of_vms(void)
 	tsr_close(&dev);
 }
 
-/* takes as many as it can have, says how many, and keeps them */
-static void take_vms(void *arg)
-{
-	const int *pipes = arg;
-	struct tsr_device dev = tsr_open();
-	uint32_t num = 0, id;
+#define PROCESSES 9
+#define VMS_OF_ONE 40 /* all together have more than the device tells apart */
+#define ROUNDS 3
 
-	while (!try_vm(&dev, &id))
-		num++;
-	require_eq(write(pipes[1], &num, sizeof(num)), sizeof(num));
-	pause();
+/* One process of many. */
+struct part {
+	int ready[2], go[2]; /* pipes */
+};
+
+/* a small VM whose first address leads to an object of its own */
+struct small {
+	uint32_t id, context;
+	struct tsr_bo bo;
+};
+
+static struct small small_open(struct tsr_device *dev, const struct tsr_bo *cmds)
+{
+	struct small small = { .id = tsr_vm_new(dev) };
+
+	small.context = tsr_vm_context_new(dev, small.id);
+	small.bo = tsr_bo_new(dev, KiB(4), tsr_bit(tsr_seg_visible(dev)), 0);
+	tsr_vm_map(dev, small.id, cmds, 0, TSR_VM_CMDS, cmds->size, 0);
+	tsr_vm_map(dev, small.id, &small.bo, 0, AT, small.bo.size, 0);
+	tsr_make_resident(dev, &small.bo, 1);
+	return small;
 }
 
-/* Who asks again and again while others have all there are has his own when they are gone. */
-static void all_vms_are_taken(void)
+/* a place for commands that all VMs of a process share */
+static struct tsr_bo new_cmds(struct tsr_device *dev)
+{
+	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+	struct tsr_bo cmds = tsr_bo_new(dev, KiB(4), tsr_bit(tsr_seg_gart(dev)), cached);
+
+	tsr_bo_map(dev, &cmds);
+	tsr_make_resident(dev, &cmds, 1);
+	return cmds;
+}
+
+static void put_fill(const struct tsr_bo *cmds, uint32_t value, uint32_t *bytes)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, KiB(4), true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, value);
+	memcpy(cmds->map, cmd.dw, tsr_cmd_bytes(&cmd));
+	*bytes = tsr_cmd_bytes(&cmd);
+	tsr_cmd_fini(&cmd);
+}
+
+/* a job in each of the VMs, each time with other values, which are where they belong */
+static void one_of_many(void *arg)
+{
+	struct part *part = arg;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev), bytes, got[16];
+	struct tsr_bo cmds = new_cmds(&dev);
+	struct small vms[VMS_OF_ONE];
+	char c = 0;
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < VMS_OF_ONE; i++) {
+			if (!round)
+				vms[i] = small_open(&dev, &cmds);
+			put_fill(&cmds, (uint32_t)getpid() << 12 | round << 8 | i, &bytes);
+			require_ok(
+				__tsr_submit_vm(&dev, vms[i].context, TSR_VM_CMDS, bytes, 0, sync));
+			require_ok(tsr_syncobj_status(&dev, sync));
+		}
+		for (uint32_t i = 0; i < VMS_OF_ONE; i++) {
+			tsr_gpu_read(&dev, ctx, &vms[i].bo, 0, 16, got);
+			tsr_words_check(got, 16, (uint32_t)getpid() << 12 | round << 8 | i);
+		}
+		if (round)
+			continue;
+		require_eq(write(part->ready[1], &c, 1), 1);
+		require_eq(read(part->go[0], &c, 1), 1);
+	}
+	tsr_close(&dev);
+}
+
+/*
+ * A process has VMs whatever others have: the device tells 256 apart, and those that have nothing to do make room for
+ * those that have. None finds what is mapped in another.
+ */
+static void more_vms_than_numbers(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t num = 0, refused = 0, taken, id;
-	pid_t pids[64];
-	int pipes[2];
+	struct part part;
+	pid_t pids[PROCESSES];
+	char c = 0;
 
 	tsr_vm_free(&dev, tsr_vm_new(&dev));
-	require_ok(pipe(pipes));
-	do {
-		require(num < ARRAY_SIZE(pids));
-		pids[num++] = tap_fork(take_vms, pipes);
-		require_eq(read(pipes[0], &taken, sizeof(taken)), sizeof(taken));
-	} while (taken);
-	/* one may have been given back late */
-	for (uint32_t i = 0; i < 100; i++)
-		refused += try_vm(&dev, &id) == -ENOSPC;
-	require(refused > 50);
-	while (num--)
-		tap_kill(pids[num]);
-	wait_for_vm(&dev);
+	require_ok(pipe(part.ready));
+	require_ok(pipe(part.go));
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		pids[i] = tap_fork(one_of_many, &part);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		require_eq(read(part.ready[0], &c, 1), 1);
+	goes_on(NULL);
+	/* now in all of them at once */
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		require_eq(write(part.go[1], &c, 1), 1);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		tap_join(pids[i]);
 	goes_on(NULL);
 	tsr_close(&dev);
+}
+
+#define NUMBERS 256
+#define MINE 56
+
+struct busy {
+	struct tsr_device dev;
+	struct tsr_bo cmds;
+	struct small vms[NUMBERS];
+	uint32_t num, sync[NUMBERS], bytes;
+};
+
+static void busy_init(struct busy *busy, uint32_t num)
+{
+	busy->dev = tsr_open();
+	busy->cmds = new_cmds(&busy->dev);
+	busy->num = num;
+	for (uint32_t i = 0; i < num; i++) {
+		busy->vms[i] = small_open(&busy->dev, &busy->cmds);
+		busy->sync[i] = tsr_syncobj_new(&busy->dev);
+	}
+	put_fill(&busy->cmds, 7, &busy->bytes);
+}
+
+static void busy_queue(struct busy *busy, uint32_t i)
+{
+	require_ok(__tsr_submit_vm(&busy->dev, busy->vms[i].context, TSR_VM_CMDS, busy->bytes, 0,
+				   busy->sync[i]));
+}
+
+static void busy_wait(struct busy *busy)
+{
+	for (uint32_t i = 0; i < busy->num; i++)
+		require_ok(tsr_syncobj_status(&busy->dev, busy->sync[i]));
+}
+
+/* all but MINE of them */
+static void others_are_busy(void *arg)
+{
+	static struct busy busy;
+	struct part *part = arg;
+	char c = 0;
+
+	busy_init(&busy, NUMBERS - MINE);
+	require_eq(write(part->ready[1], &c, 1), 1);
+	require_eq(read(part->go[0], &c, 1), 1);
+	for (uint32_t i = 0; i < busy.num; i++)
+		busy_queue(&busy, i);
+	require_eq(write(part->ready[1], &c, 1), 1);
+	busy_wait(&busy);
+	/* and again, each in its turn */
+	for (uint32_t i = 0; i < busy.num; i++)
+		busy_queue(&busy, i);
+	busy_wait(&busy);
+	tsr_close(&busy.dev);
+}
+
+static void queue_one_more(void *arg)
+{
+	struct busy *busy = arg;
+
+	tsr_stuck_last_call();
+	busy_queue(busy, MINE);
+}
+
+/* While as many VMs as the device tells apart have jobs, the next one waits for one of them. */
+static void all_numbers_are_busy(void)
+{
+	static struct busy busy;
+	struct tsr_device dev = tsr_open();
+	struct tsr_stuck stuck;
+	struct part part;
+	uint32_t got[16];
+	char c = 0;
+	pid_t pid;
+
+	tsr_vm_free(&dev, tsr_vm_new(&dev));
+	require_ok(pipe(part.ready));
+	require_ok(pipe(part.go));
+	pid = tap_fork(others_are_busy, &part);
+	require_eq(read(part.ready[0], &c, 1), 1);
+	busy_init(&busy, MINE + 1);
+	stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	require_eq(write(part.go[1], &c, 1), 1);
+	require_eq(read(part.ready[0], &c, 1), 1);
+	for (uint32_t i = 0; i < MINE; i++)
+		busy_queue(&busy, i);
+	require_msg(!tsr_stuck_during(queue_one_more, &busy),
+		    "a VM has a job queued while %u others have, too", NUMBERS);
+	tsr_stuck_end(&stuck);
+	busy_wait(&busy);
+	tsr_gpu_read(&busy.dev, tsr_context_new(&busy.dev, 0), &busy.vms[MINE].bo, 0, 16, got);
+	tsr_words_check(got, 16, 7);
+	tap_join(pid);
+	goes_on(NULL);
+	tsr_close(&busy.dev);
+	tsr_close(&dev);
+}
+
+static int try_context(struct tsr_device *dev)
+{
+	struct drm_tessera_context_create args = { .engine = dev->render };
+
+	return __tsr_context_create(dev->fd, &args);
+}
+
+static int try_fence(struct tsr_device *dev)
+{
+	struct drm_tessera_fence_create args = { 0 };
+
+	return __tsr_fence_create(dev->fd, &args);
+}
+
+static void has_its_own(void *arg)
+{
+	struct tsr_device dev = tsr_open();
+
+	require_ok(try_context(&dev));
+	require_ok(try_fence(&dev));
+	tsr_close(&dev);
+}
+
+/* so many contexts and fences of a process, through whatever files; others have theirs */
+static void limits_of_a_process(void)
+{
+	struct tsr_device files[2] = { tsr_open(), tsr_open() };
+	uint32_t contexts = 0, fences = 0;
+	int rc;
+
+	while (!(rc = try_context(&files[contexts % 2])))
+		require(++contexts <= files[0].info.max_contexts);
+	require_eq(rc, -ENOSPC);
+	while (!(rc = try_fence(&files[fences % 2])))
+		require(++fences <= files[0].info.max_fences);
+	require_eq(rc, -ENOSPC);
+	require_eq(contexts, files[0].info.max_contexts);
+	require_eq(fences, files[0].info.max_fences);
+	tap_join(tap_fork(has_its_own, NULL));
+	/* what one gives back the other can have */
+	tsr_close(&files[1]);
+	require_ok(try_context(&files[0]));
+	require_ok(try_fence(&files[0]));
+	tsr_close(&files[0]);
 }
 
 static int map_far_nulls(struct tsr_vm *vm, uint64_t address, uint32_t count)
@@ -391,7 +606,9 @@ static void limit_of_mappings(void)
 
 static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
-	{ "RES-6 all VMs are taken", all_vms_are_taken, 0, 0 },
+	{ "RES-5 more VMs than the device tells apart", more_vms_than_numbers, 0, 0 },
+	{ "RES-5 all that the device tells apart have jobs", all_numbers_are_busy, 0, 0 },
+	{ "limits of a process", limits_of_a_process, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
 	{ "RES-6 a share of hidden memory for page tables", share_of_hidden_memory, 0, 0 },

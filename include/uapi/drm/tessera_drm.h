@@ -194,9 +194,9 @@ struct drm_tessera_query_device {
 	__u64 host_aperture_bytes;
 	/** @host_aperture_page: bytes of a page of it */
 	__u32 host_aperture_page;
-	/** @max_fences: most monitored fences of an open file */
+	/** @max_fences: most monitored fences of a process */
 	__u32 max_fences;
-	/** @max_contexts: most contexts of an open file */
+	/** @max_contexts: most contexts of a process */
 	__u32 max_contexts;
 	/** @job_timeout_ms: how long a job may run; then it is taken to hang */
 	__u32 job_timeout_ms;
@@ -724,7 +724,7 @@ struct drm_tessera_unlock2 {
  * that is ready, that one is next; so one of low priority goes on, unless others fill the ring.
  *
  * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
- * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this open file; -ENOENT: unknown
+ * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this process; -ENOENT: unknown
  * @vm; -EIO: that is lost.
  */
 struct drm_tessera_context_create {
@@ -910,7 +910,7 @@ struct drm_tessera_submit {
  * The page at @mmap_offset holds values of this client only, little endian, and is mapped to be read: -EACCES for anything
  * else. A mapping stays valid when the fence, or the device, has gone; with the fence the value is no longer its.
  *
- * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this open file, see &drm_tessera_query_device.max_fences.
+ * Errors: -EINVAL: non-zero @flags; -ENOSPC: too many fences of this process, see &drm_tessera_query_device.max_fences.
  */
 struct drm_tessera_fence_create {
 	/** @value: the initial value, reached from the beginning */
@@ -1068,7 +1068,7 @@ struct drm_tessera_budget {
  * A VM is a space of GPU virtual addresses (WDDM: GPU virtual address space), where nothing is mapped to begin with.
  *
  * Errors: -EINVAL: @flags not zero; -EOPNOTSUPP: the device has no virtual addresses, see DRM_TESSERA_CAP_VM;
- * -ENOSPC: too many VMs, or page tables, of this client, or VMs of all.
+ * -ENOSPC: too many VMs, or page tables, of this process.
  */
 struct drm_tessera_vm_create {
 	/** @flags: must be zero */

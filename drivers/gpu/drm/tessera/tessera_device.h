@@ -38,6 +38,7 @@ struct tessera_remap;		/* vm/remap.c */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_segments;	/* segments/segment.h */
+struct tessera_asids;		/* vm/asid.c */
 struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_table_memory;	/* vm/table.c */
@@ -222,6 +223,8 @@ struct tessera_device {
 	const struct tessera_resident_ops *resident_ops;
 	/** @vm_ops: who has addresses of objects that move */
 	const struct tessera_vm_ops *vm_ops;
+	/** @asids: numbers of VMs */
+	struct tessera_asids *asids;
 	/** @spaces: page tables of all VMs */
 	struct tessera_spaces *spaces;
 	/** @table_memory: where page tables are */

@@ -694,11 +694,13 @@ static int tessera_ioctl_fence_create(struct drm_device *drm, void *data, struct
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_fence_create *args = data;
+	int ret;
 
 	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags))
 		return -EINVAL;
+	ret = tessera_account_bind(client->account);
 
-	return tessera_monitored_create(client->fences, args);
+	return ret ?: tessera_monitored_create(client->fences, args);
 }
 
 /* -ENOENT: unknown fence. -EINVAL: non-zero padding. */

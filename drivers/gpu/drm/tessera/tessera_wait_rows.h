@@ -45,15 +45,15 @@ TESSERA_WAIT_ROW(HELD, "held",
 		 "context lock; behind armed parts the gate and reset_lock (read)",
 		 "that submission; for MAKE_RESIDENT a number of job timeouts")
 TESSERA_WAIT_ROW(VICTIM, "victim",
-		 "MAKE_RESIDENT",
-		 "a foreign fence of an object in the way",
-		 "nothing",
-		 "a number of job timeouts")
-TESSERA_WAIT_ROW(CONTENDED, "contended",
 		 "MAKE_RESIDENT, mode setting",
-		 "the reservation of an object in the way",
+		 "a fence, or the reservation, of an object in the way",
 		 "nothing",
-		 "the thread that has the reservation; a signal")
+		 "a number of job timeouts; the thread that has the reservation; a signal")
+TESSERA_WAIT_ROW(ASID, "asid",
+		 "SUBMIT_VM while all address space numbers belong to VMs with jobs",
+		 "the queued jobs of one of these VMs, which queues no more meanwhile",
+		 "context lock, reset_lock (read)",
+		 "those jobs; a signal")
 TESSERA_WAIT_ROW(IDLE, "idle",
 		 "BO_WAIT, LOCK, DMA_BUF_IOCTL_SYNC",
 		 "jobs that use an object",

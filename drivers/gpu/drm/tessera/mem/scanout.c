@@ -209,7 +209,7 @@ static int wait_for_room(struct scanout *scanout)
 
 	tessera_room_want(tessera_bo_device(scanout->bo), &scanout->want, scanout->set);
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
-		ret = tessera_wait_resv_lock(TESSERA_WAIT_CONTENDED,
+		ret = tessera_wait_resv_lock(TESSERA_WAIT_VICTIM,
 					     rules->contended->tbo.base.resv);
 	else if (signal_pending(current))
 		ret = -ERESTARTSYS;

@@ -52,6 +52,12 @@ struct tessera_payer {
 	atomic_t hangs;
 	/** @vms: VMs it has whose page tables are in use */
 	atomic_t vms;
+	/** @asids: of these, those that have a number; under the lock of vm/asid.c */
+	u32 asids;
+	/** @contexts: contexts it has */
+	atomic_t contexts;
+	/** @fences: monitored fences it has */
+	atomic_t fences;
 	/** @tables: page tables it has */
 	atomic_t tables;
 	/** @work: kernel memory of its unfinished work */
@@ -122,6 +128,16 @@ struct tessera_account_view {
 	/** @demand: it competes for the segment now */
 	bool demand;
 };
+
+/* Count one more thing that a process may have @max of: 0 or -ENOSPC. */
+static inline int tessera_account_count(atomic_t *count, int max)
+{
+	if (atomic_inc_return(count) <= max)
+		return 0;
+	atomic_dec(count);
+
+	return -ENOSPC;
+}
 
 int tessera_account_init(struct tessera_device *tdev);
 void tessera_account_set_capacity(struct tessera_device *tdev, u32 seg_index, u64 bytes);

@@ -68,7 +68,7 @@ int tessera_client_open(struct tessera_device *tdev, struct drm_file *file)
 		goto err_put_account;
 	}
 	ret = -ENOMEM;
-	client->fences = tessera_monitored_set_create(tdev, file);
+	client->fences = tessera_monitored_set_create(tdev, file, client->account);
 	if (!client->fences)
 		goto err_put_paging;
 	client->resident = tessera_resident_set_create(tdev, file, client->account);

@@ -186,6 +186,7 @@ static void context_fini_vm(struct tessera_context *ctx)
 /* It is in its client's table no longer, so nobody looks at its VM. */
 static void context_leave(struct tessera_context *ctx)
 {
+	atomic_dec(&ctx->account->payer->contexts);
 	tessera_vm_put(ctx->vm);
 	ctx->vm = NULL;
 	tessera_context_put(ctx);
@@ -295,13 +296,13 @@ err_free:
  * tessera_context_create() - create a context
  * @tdev: the device
  * @contexts: the client's table
- * @account: who pays
+ * @account: who pays, bound
  * @backlog: the client's
  * @vm: at whose addresses it works, the reference becomes its own if this succeeds; or NULL
  * @args: flags and priority, checked, and engine
  * @id: receives its number in the table, written before others can look it up
  *
- * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC for too many
+ * Return: 0, -EINVAL for an engine that cannot have contexts, -ENOSPC if the process has too many
  * contexts, or -ENOMEM.
  */
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
@@ -315,14 +316,20 @@ int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
 
 	if (!engine)
 		return -EINVAL;
+	ret = tessera_account_count(&account->payer->contexts, TESSERA_MAX_CONTEXTS);
+	if (ret)
+		return ret;
 	ctx = context_alloc(tdev, engine, account, contexts, args);
-	if (IS_ERR(ctx))
+	if (IS_ERR(ctx)) {
+		atomic_dec(&account->payer->contexts);
 		return PTR_ERR(ctx);
+	}
 	ctx->backlog = tessera_backlog_get(backlog);
 	context_init_vm(ctx, vm);
 
 	ret = xa_alloc(contexts, id, ctx, XA_LIMIT(1, TESSERA_MAX_CONTEXTS), GFP_KERNEL);
 	if (ret) {
+		atomic_dec(&account->payer->contexts);
 		/* The caller's. */
 		ctx->vm = NULL;
 		tessera_context_put(ctx);

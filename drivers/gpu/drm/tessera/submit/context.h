@@ -23,7 +23,7 @@ struct tessera_fence;		/* hw/fence.h */
 struct tessera_vm;		/* vm/vm.h */
 struct xarray;
 
-/** TESSERA_MAX_CONTEXTS: contexts one client may have */
+/** TESSERA_MAX_CONTEXTS: contexts one process may have */
 #define TESSERA_MAX_CONTEXTS	1024
 
 /**

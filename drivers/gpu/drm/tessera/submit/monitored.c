@@ -32,6 +32,7 @@
 #include "exec/ib.h"
 #include "exec/job.h"
 #include "exec/quota.h"
+#include "segments/account.h"
 #include "submit/monitored.h"
 #include "submit/value_page.h"
 #include "tessera_assert.h"
@@ -41,6 +42,7 @@
 struct tessera_monitored_set {
 	struct tessera_device *tdev;
 	struct drm_file *file;
+	struct tessera_account *account;
 	/* Protects all below, and the order in which values are armed. */
 	struct mutex lock;
 	struct xarray fences;
@@ -202,13 +204,17 @@ static int monitored_add_locked(struct tessera_monitored_set *set,
 static int monitored_add(struct tessera_monitored_set *set, struct tessera_monitored *fence,
 			 u32 *id)
 {
-	int ret;
+	int ret = tessera_account_count(&set->account->payer->fences, TESSERA_MAX_MONITORED);
 
+	if (ret)
+		return ret;
 	mutex_lock(&set->lock);
 	ret = monitored_add_locked(set, fence, id);
 	if (!ret)
 		kref_get(&fence->ref);
 	mutex_unlock(&set->lock);
+	if (ret)
+		atomic_dec(&set->account->payer->fences);
 
 	return ret;
 }
@@ -255,10 +261,10 @@ static int monitored_init_syncobj(struct tessera_monitored *fence)
 
 /**
  * tessera_monitored_create() - make a monitored fence
- * @set: the client's
+ * @set: the client's, whose account is bound
  * @args: its initial value; receives the rest
  *
- * Return: 0, -ENOSPC for too many of them, -ENOMEM or -ENODEV.
+ * Return: 0, -ENOSPC if the process has too many of them, -ENOMEM or -ENODEV.
  */
 int tessera_monitored_create(struct tessera_monitored_set *set,
 			     struct drm_tessera_fence_create *args)
@@ -304,6 +310,7 @@ int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id)
 	mutex_unlock(&set->lock);
 	if (!fence)
 		return -ENOENT;
+	atomic_dec(&set->account->payer->fences);
 	monitored_put(fence);
 
 	return 0;
@@ -365,11 +372,13 @@ int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 valu
  * tessera_monitored_set_create() - begin a client's set of fences
  * @tdev: the device
  * @file: the client
+ * @account: who pays; outlives the set
  *
  * Return: the set, empty, or NULL without memory.
  */
 struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
-							   struct drm_file *file)
+							   struct drm_file *file,
+							   struct tessera_account *account)
 {
 	struct tessera_monitored_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
@@ -377,6 +386,7 @@ struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device
 		return NULL;
 	set->tdev = tdev;
 	set->file = file;
+	set->account = account;
 	mutex_init(&set->lock);
 	xa_init_flags(&set->fences, XA_FLAGS_ALLOC1);
 	hash_init(set->by_syncobj);
@@ -394,8 +404,10 @@ void tessera_monitored_set_destroy(struct tessera_monitored_set *set)
 	unsigned long id;
 	u32 i;
 
-	xa_for_each(&set->fences, id, fence)
+	xa_for_each(&set->fences, id, fence) {
+		atomic_dec(&set->account->payer->fences);
 		monitored_put(fence);
+	}
 	xa_destroy(&set->fences);
 	for (i = 0; i < set->num_pages; i++) {
 		tessera_value_page_revoke(set->pages[i], set->file);

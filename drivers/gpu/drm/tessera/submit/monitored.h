@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 struct drm_file;
+struct tessera_account;		/* segments/account.h */
 struct drm_syncobj;
 struct drm_tessera_fence_create;
 struct tessera_device;
@@ -13,11 +14,12 @@ struct tessera_monitored_set;	/* monitored.c */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_signals;		/* monitored.c */
 
-/** TESSERA_MAX_MONITORED: monitored fences one client may have */
+/** TESSERA_MAX_MONITORED: monitored fences one process may have */
 #define TESSERA_MAX_MONITORED	4096
 
 struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
-							   struct drm_file *file);
+							   struct drm_file *file,
+							   struct tessera_account *account);
 void tessera_monitored_set_destroy(struct tessera_monitored_set *set);
 int tessera_monitored_create(struct tessera_monitored_set *set,
 			     struct drm_tessera_fence_create *args);

@@ -161,7 +161,7 @@ static void part_faulted(struct tessera_part *part)
 	WRITE_ONCE(ctx->faulted, true);
 	atomic_set(&ctx->guilty, 1);
 	dev_warn_ratelimited(ctx->tdev->drm.dev, "%s: context %u, VM %u: bad access, context lost\n",
-			     ctx->engine->name, ctx->hw_id, ctx->space->asid);
+			     ctx->engine->name, ctx->hw_id, part->job.vm.asid);
 }
 
 static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, u64 end_ns)

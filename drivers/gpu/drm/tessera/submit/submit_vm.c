@@ -140,8 +140,6 @@ static int submit_once(struct tessera_context *ctx, const struct drm_tessera_sub
 	if (IS_ERR(part))
 		return PTR_ERR(part);
 	part->job.vm = (struct tessera_job_vm) {
-		.root = tessera_space_root(ctx->space),
-		.asid = ctx->space->asid,
 		.cmds = args->cmds,
 		.cmd_bytes = args->cmd_size,
 	};
@@ -164,7 +162,7 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 		ret = submit_once(ctx, args, syncs);
 		if (ret != -EINPROGRESS)
 			return ret;
-		ret = 0;
+		ret = tessera_asid_wait(ctx->tdev, &ctx->space->asid);
 	}
 
 	return ret;

@@ -21,7 +21,6 @@
  * Locks: tessera_space.lock. Who moves an object that several VMs map takes one lock of the device before theirs.
  */
 #include <linux/dma-fence.h>
-#include <linux/idr.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
@@ -29,10 +28,10 @@
 #include <drm/drm_print.h>
 
 #include "exec/job.h"
-#include "hw/mmio.h"
 #include "segments/account.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
+#include "vm/asid.h"
 #include "vm/listing.h"
 #include "vm/pt.h"
 #include "vm/pt_room.h"
@@ -52,8 +51,6 @@ struct tessera_spaces {
 	struct list_head list;
 	/* Taken by who takes the locks of several. */
 	struct mutex many;
-	struct ida asids;
-	u32 num_asids;
 };
 
 static void spaces_fini(struct drm_device *drm, void *data)
@@ -61,7 +58,6 @@ static void spaces_fini(struct drm_device *drm, void *data)
 	struct tessera_spaces *spaces = data;
 
 	drm_WARN_ON(drm, !list_empty(&spaces->list));
-	ida_destroy(&spaces->asids);
 	mutex_destroy(&spaces->many);
 	mutex_destroy(&spaces->lock);
 }
@@ -83,13 +79,10 @@ int tessera_space_init(struct tessera_device *tdev)
 	mutex_init(&spaces->lock);
 	mutex_init(&spaces->many);
 	INIT_LIST_HEAD(&spaces->list);
-	ida_init(&spaces->asids);
-	if (tdev->info.caps & TSR_CAP_VM)
-		spaces->num_asids = tessera_read32(tdev, TSR_VM_NUM_ASIDS);
 	tdev->spaces = spaces;
 	ret = drmm_add_action_or_reset(&tdev->drm, spaces_fini, spaces);
 
-	return ret ?: tessera_table_init(tdev);
+	return ret ?: tessera_asids_init(tdev) ?: tessera_table_init(tdev);
 }
 
 /* ---- What the tables say --------------------------------------------------- */
@@ -164,34 +157,6 @@ static int space_init_root(struct tessera_space *space)
 	return 0;
 }
 
-/* Not by so many that one client could keep all others from having any. */
-static int space_take_asid(struct tessera_space *space)
-{
-	struct tessera_spaces *spaces = space->tdev->spaces;
-	atomic_t *count = &space->account->payer->vms;
-	int asid;
-
-	if (atomic_inc_return(count) > max(spaces->num_asids / 8, 1U)) {
-		atomic_dec(count);
-		return -ENOSPC;
-	}
-	asid = spaces->num_asids ? ida_alloc_max(&spaces->asids, spaces->num_asids - 1,
-						 GFP_KERNEL) : -ENOSPC;
-	if (asid < 0) {
-		atomic_dec(count);
-		return asid;
-	}
-	space->asid = asid;
-
-	return 0;
-}
-
-static void space_give_asid(struct tessera_space *space)
-{
-	ida_free(&space->tdev->spaces->asids, space->asid);
-	atomic_dec(&space->account->payer->vms);
-}
-
 static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 						struct tessera_account *account,
 						struct tessera_resident_set *resident)
@@ -213,6 +178,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 	space->tdev = tdev;
 	space->account = tessera_account_get(account);
 	space->resident = tessera_resident_set_get(resident);
+	tessera_asid_init(&space->asid, account, &space->jobs);
 
 	return space;
 }
@@ -233,7 +199,7 @@ static void space_free_struct(struct tessera_space *space)
  * @account: who pays, bound
  * @resident: what they may lead to
  *
- * Return: the tables with one reference; -ENOSPC if the client, or all, have too many; or -ENOMEM.
+ * Return: the tables with one reference; -ENOSPC if the process has too many; or -ENOMEM.
  */
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_account *account,
@@ -244,13 +210,13 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 
 	if (!space)
 		return ERR_PTR(-ENOMEM);
-	ret = space_take_asid(space);
+	ret = tessera_account_count(&account->payer->vms, TESSERA_MAX_VMS);
 	if (ret)
 		goto err_free;
 	space->queue = tessera_paging_queue_create(tdev, account);
 	if (IS_ERR(space->queue)) {
 		ret = PTR_ERR(space->queue);
-		goto err_give_asid;
+		goto err_uncount;
 	}
 	ret = space_init_root(space);
 	if (ret)
@@ -264,8 +230,8 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 
 err_put_queue:
 	tessera_paging_queue_put(space->queue);
-err_give_asid:
-	space_give_asid(space);
+err_uncount:
+	atomic_dec(&account->payer->vms);
 err_free:
 	space_free_struct(space);
 	return ERR_PTR(ret);
@@ -287,7 +253,8 @@ static void space_release_ref(struct kref *ref)
 	tessera_table_destroy_list(tdev, &space->released);
 	dma_fence_put(space->update);
 	tessera_paging_queue_put(space->queue);
-	space_give_asid(space);
+	tessera_asid_fini(tdev, &space->asid);
+	atomic_dec(&space->account->payer->vms);
 	space_free_struct(space);
 }
 
@@ -468,7 +435,8 @@ static void emit_flush(struct tessera_space *space, struct tessera_pt_room *room
 	struct tessera_pt_tree *tree = &space->tree;
 
 	if (tree->flush_first <= tree->flush_last)
-		tessera_pt_room_flush(room, space->asid, tree->flush_first, tree->flush_last);
+		tessera_pt_room_flush(room, space->asid.number, tree->flush_first,
+				      tree->flush_last);
 	tree->flush_first = U64_MAX;
 	tree->flush_last = 0;
 }
@@ -491,7 +459,12 @@ void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *roo
 {
 	lockdep_assert_held(&space->lock);
 
-	/* The next job has everything written anyway, and so it has if there is not room for all. */
+	/*
+	 * The next job has everything written anyway, and so it has if there is not room for all.
+	 * Without a number, there is nothing that the device remembers, until the next job.
+	 */
+	if (READ_ONCE(space->asid.number) == TESSERA_NO_ASID)
+		space_make_stale(space);
 	if (!space->stale && room->flush && emit_dirty(space, room))
 		emit_flush(space, room);
 	else
@@ -828,20 +801,40 @@ static int space_write_all(struct tessera_space *space)
 	return ret;
 }
 
+static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
+{
+	int ret = tessera_asid_get(space->tdev, &space->asid);
+
+	if (ret < 0)
+		return ret;
+	if (ret)
+		space_make_stale(space);
+	ret = space->stale ? space_write_all(space) : 0;
+	if (!ret && space->update)
+		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
+	if (ret)
+		tessera_asid_put(space->tdev, &space->asid);
+	job->vm.root = tessera_space_root(space);
+	job->vm.asid = space->asid.number;
+
+	return ret;
+}
+
 /**
  * tessera_space_begin_job() - get ready to queue a job
  * @space: the tables; locked if this succeeds, tessera_space_end_job() follows
- * @job: the job, not armed; waits for all changes there were
+ * @job: the job, not armed; waits for all changes there were, and learns where the tables are
  * @gate: no change may wait for others than this device
  *
  * No job is queued while what its client has listed as resident is not (RES-2): who takes that away says so before he
  * takes the lock.
  *
- * Return: 0; -EAGAIN in that case; -EINPROGRESS if a change may wait; -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
+ * Return: 0; -EAGAIN in that case; -EINPROGRESS if a change may wait, or tessera_asid_wait() has to be called;
+ * -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
  */
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate)
 {
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&space->lock);
 	if (atomic_read(&space->lost))
@@ -852,10 +845,8 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 		ret = -EAGAIN;
 	else if (gate && is_late(space))
 		ret = -EINPROGRESS;
-	else if (space->stale)
-		ret = space_write_all(space);
-	if (!ret && space->update)
-		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
+	else
+		ret = space_begin_job(space, job);
 	if (ret)
 		mutex_unlock(&space->lock);
 
@@ -868,6 +859,7 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
  */
 void tessera_space_end_job(struct tessera_space *space)
 {
+	tessera_asid_put(space->tdev, &space->asid);
 	mutex_unlock(&space->lock);
 }
 

@@ -12,6 +12,7 @@
 #include "mem/user.h"
 #include "paging/queue.h"
 #include "pure/page_table.h"
+#include "vm/asid.h"
 
 struct dma_fence;
 struct tessera_account;		/* segments/account.h */
@@ -20,6 +21,9 @@ struct tessera_job;		/* exec/job.h */
 struct tessera_pt_room;		/* vm/pt_room.h */
 struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
+
+/** TESSERA_MAX_VMS: VMs one process may have */
+#define TESSERA_MAX_VMS		256
 
 /**
  * struct tessera_space - the page tables of a VM, and who runs jobs at its addresses
@@ -42,7 +46,7 @@ struct tessera_space {
 	/** @queue: for its own paging; holds a reference */
 	struct tessera_paging_queue *queue;
 	/** @asid: what the device knows it by */
-	u32 asid;
+	struct tessera_asid asid;
 	/** @lost: the device may find in the tables what is not so; no job runs there any more */
 	atomic_t lost;
 	/** @leashes: what user space wants changes to wait for */

@@ -537,7 +537,7 @@ static int make_wait(struct make *make, const u32 *seen)
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
 	if (make->rules.contended)
-		return tessera_wait_resv_lock(TESSERA_WAIT_CONTENDED,
+		return tessera_wait_resv_lock(TESSERA_WAIT_VICTIM,
 					      make->rules.contended->tbo.base.resv);
 	if (make->rules.fence)
 		return min(tessera_wait_fence(TESSERA_WAIT_VICTIM, make->rules.fence, true,

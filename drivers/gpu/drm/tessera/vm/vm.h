@@ -19,9 +19,6 @@ struct tessera_segment;		/* segments/segment.h */
 struct tessera_space;		/* vm/pt.h */
 struct xarray;
 
-/** TESSERA_MAX_VMS: VMs one open file may have; a process as many as the device allows */
-#define TESSERA_MAX_VMS		256
-
 /** TESSERA_MAX_MAPPINGS: of one VM: others wait while the addresses of an object change */
 #define TESSERA_MAX_MAPPINGS	65536
 
