@@ -5,14 +5,15 @@
  * registers (what the guest wrote), derived state (segments, engines, heads,
  * page states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
+ * strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
  * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, plane,
  * frame, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock; the locks of a TLB and of the coherence unit are for
  * themselves, inside all others. An engine thread never takes the BQL and holds no
- * lock while it touches guest memory.
+ * lock while it touches guest memory; behind an IOMMU it may sleep there until a
+ * thread with the BQL has translated the address (tessera_iommu.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -82,6 +83,18 @@ typedef struct TesseraWindow {
     uint8_t data[TSR_PAGE_SIZE];
 } TesseraWindow;
 
+/* What an engine asks the holder of the BQL: the RAM at a bus address. */
+typedef struct TesseraLookup {
+    enum {
+        TESSERA_LOOKUP_IDLE,
+        TESSERA_LOOKUP_ASKED,
+        TESSERA_LOOKUP_SERVED,  /* right now */
+    } state;
+    bool write;
+    uint64_t addr;
+    uint64_t len;
+} TesseraLookup;
+
 struct TesseraEngine {
     TesseraState *s;
     TesseraMaster m;            /* attention and stop are set under the lock */
@@ -92,7 +105,8 @@ struct TesseraEngine {
     /* Guards the fields up to "Thread only"; cond wakes the thread. */
     QemuMutex lock;
     QemuCond cond;
-    QemuCond ack_cond;          /* the thread parked or finished a reset */
+    QemuCond ack_cond;          /* parked, reset, exited; lookup changed */
+    TesseraLookup lookup;
     bool exiting;
     bool exited;
     bool pause_req;
@@ -289,6 +303,8 @@ struct TesseraState {
     uint32_t hold_after;
     uint32_t fail_reset;
     uint32_t refuse_width;
+
+    QLIST_ENTRY(TesseraState) next; /* tessera_iommu.c */
 };
 
 /* The device clock. */

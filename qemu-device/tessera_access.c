@@ -6,9 +6,9 @@
  * of VRAM before it is used; afterwards, and only as far as it was written,
  * pages become valid and dirty. Bus addresses go through the device's own
  * address space and are checked to be plain RAM before each access: no
- * callback of another device, nothing that needs the BQL. (What is left is a
- * vIOMMU that reports a fault.) Called from engine threads and, under the BQL,
- * for registers; no other lock is held.
+ * callback of another device, nothing that needs the BQL. An IOMMU on the way
+ * is tessera_iommu.c's. Called from engine threads and, under the BQL, for
+ * registers; no other lock is held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,6 +19,7 @@
 #include "exec/cpu-common.h"
 #include "migration/misc.h"
 #include "tessera.h"
+#include "tessera_iommu.h"
 #include "tessera_strict.h"
 #include "trace.h"
 
@@ -81,7 +82,7 @@ uint32_t tessera_leave(TesseraMaster *m)
 
 /* ---- Guest RAM ----------------------------------------------------------- */
 
-static AddressSpace *bus_space(TesseraMaster *m)
+static AddressSpace *bus_space(const TesseraMaster *m)
 {
     return pci_get_address_space(PCI_DEVICE(m->s));
 }
@@ -91,13 +92,13 @@ static AddressSpace *bus_space(TesseraMaster *m)
  * the map goes, and one that is found again at the same address is the same.
  * What an IOMMU said may be out of date until the piece of work ends: at most
  * a chunk or a row of tiles. (dma_memory_map(), which other devices use, holds
- * on to it for a whole request; nothing tells a device of an invalidation.)
+ * on to it for a whole request.)
  */
 void tessera_access_enter(TesseraMaster *m)
 {
     rcu_read_lock();
     if (!m->entered++) {
-        m->ram.map = NULL;
+        m->map = NULL;
     }
 }
 
@@ -149,38 +150,62 @@ void tessera_access_leave(TesseraMaster *m)
     rcu_read_unlock();
 }
 
+/* Of the runs found before, the number of the one that has @addr; or num. */
+static uint32_t find_again(const TesseraMaster *m, uint64_t addr)
+{
+    const TesseraFound *f = &m->found;
+
+    for (uint32_t i = 0; i < f->num; i++) {
+        uint32_t at = (m->last + i) % f->num;
+
+        if (addr >= f->run[at].addr &&
+            addr - f->run[at].addr < f->run[at].len) {
+            return at;
+        }
+    }
+    return f->num;
+}
+
+/*
+ * Look @addr up, unless that was done before. An IOMMU reports each address
+ * that it does not know, so it is asked once. False: there is no RAM.
+ */
+static bool find(TesseraMaster *m, uint64_t addr, uint64_t len, bool write)
+{
+    if (m->map == address_space_to_flatview(bus_space(m)) &&
+        m->found_to_write == write) {
+        m->last = find_again(m, addr);
+        if (m->last < m->found.num) {
+            return true;
+        }
+        if (m->found.ends && m->found.end == addr) {
+            return false;
+        }
+    }
+    tessera_iommu_find(m, addr, len, write);
+    return m->found.num;
+}
+
 /*
  * What address_space_map() does for RAM, and nothing for anything else: its
  * answer to ROM or a RAM device is a bounce buffer, filled through callbacks.
- * Behind an IOMMU what is found ends with the IOMMU's page.
+ * Behind an IOMMU a run ends with the IOMMU's page.
  */
 static uint8_t *map_ram(TesseraMaster *m, uint64_t addr, uint64_t *len,
                         bool write, MemoryRegion **mr_out)
 {
-    const MemTxAttrs attrs = { .memory = 1 };
-    FlatView *map = address_space_to_flatview(bus_space(m));
-    hwaddr n = UINT64_MAX - addr, at;
-    MemoryRegion *mr;
+    uint64_t in_run;
 
-    if (m->ram.map != map || m->ram.write != write || addr < m->ram.addr ||
-        addr - m->ram.addr >= m->ram.len) {
-        mr = flatview_translate(map, addr, &at, &n, write, attrs);
-        if (!memory_access_is_direct(mr, write, attrs)) {
-            return NULL;
-        }
-        m->ram.map = map;
-        m->ram.write = write;
-        m->ram.addr = addr;
-        m->ram.len = n;
-        m->ram.ptr = qemu_map_ram_ptr(mr->ram_block, at);
-        m->ram.mr = mr;
+    if (!find(m, addr, *len, write)) {
+        return NULL;
     }
-    *len = MIN(*len, m->ram.len - (addr - m->ram.addr));
+    in_run = addr - m->found.run[m->last].addr;
+    *len = MIN(*len, m->found.run[m->last].len - in_run);
+    *mr_out = m->found.run[m->last].mr;
     if (!write) {
-        fuzz_dma_read_cb(addr, *len, m->ram.mr);
+        fuzz_dma_read_cb(addr, *len, *mr_out);
     }
-    *mr_out = m->ram.mr;
-    return m->ram.ptr + (addr - m->ram.addr);
+    return m->found.run[m->last].ptr + in_run;
 }
 
 /*

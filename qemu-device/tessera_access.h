@@ -15,6 +15,7 @@ typedef struct TesseraTlb TesseraTlb;
 #define TESSERA_CHUNK_BYTES     (256 * 1024)    /* between two looks at stop */
 #define TESSERA_BOUNCE_BYTES    (64 * 1024)
 #define TESSERA_WRITTEN         64              /* runs marked at a time */
+#define TESSERA_FOUND           64              /* runs of RAM kept at a time */
 #define TESSERA_NULL_BYTES      4096            /* of nothing, in one run */
 #define TESSERA_NO_ENGINE       0xffffffffu
 #define TESSERA_NO_SLOT         0xffffffffu
@@ -22,6 +23,19 @@ typedef struct TesseraTlb TesseraTlb;
 /* What a packet returns beside TSR_ERR_*; see tessera_engine.h. */
 #define TESSERA_STOPPED         0x100
 #define TESSERA_RETRY           0x101
+
+/* Runs of RAM at bus addresses, each behind the one before. */
+typedef struct TesseraFound {
+    uint32_t num;
+    bool ends;                  /* there is none... */
+    uint64_t end;               /* ...from here on */
+    struct {
+        uint64_t addr;
+        uint64_t len;
+        uint8_t *ptr;
+        MemoryRegion *mr;
+    } run[TESSERA_FOUND];
+} TesseraFound;
 
 /*
  * Who reaches memory: an engine, a CPU through registers and windows, a
@@ -60,14 +74,10 @@ typedef struct TesseraMaster {
 
     /* RAM found last, good until tessera_access_leave(). */
     uint32_t entered;
-    struct {
-        void *map;              /* the flat view it was found in */
-        bool write;
-        uint64_t addr;
-        uint64_t len;
-        uint8_t *ptr;
-        MemoryRegion *mr;
-    } ram;
+    void *map;                  /* the flat view it was found in */
+    bool found_to_write;
+    uint32_t last;              /* the run used last */
+    TesseraFound found;
 
     /* RAM written since then, to be marked in tessera_access_leave(). */
     uint32_t num_written;

@@ -15,12 +15,11 @@
 #include "qemu/rcu.h"
 #include "tessera_engine.h"
 #include "tessera_fetch.h"
+#include "tessera_iommu.h"
 #include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "trace.h"
-
-#define ACK_WAIT_MS  1000       /* then the BQL is let go while waiting */
 
 /* ---- The thread ---------------------------------------------------------- */
 
@@ -264,43 +263,30 @@ static bool pause_acked(TesseraEngine *e)
 }
 
 /*
- * Wait for all engines, under the BQL. Engines do not need the BQL, but a bus
- * access of theirs might (a vIOMMU reporting a fault), so where the caller may
- * let go of it, that is done when the answer takes unreasonably long; else the
- * wait ends then.
+ * Wait for all engines, and keep the BQL: callers are in the middle of a change
+ * of the run state or of a reset. An engine on its way to an answer needs
+ * nothing but, behind an IOMMU, translations, which this thread makes for it.
  */
-static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *),
-                      bool may_unlock)
+static void wait_acks(TesseraState *s, bool (*acked)(TesseraEngine *))
 {
-    int64_t until = g_get_monotonic_time() + ACK_WAIT_MS * 1000;
-
     for (unsigned int i = 0; i < s->num_engines; i++) {
         TesseraEngine *e = &s->engines[i];
 
         qemu_mutex_lock(&e->lock);
         while (!acked(e)) {
-            int64_t left = (until - g_get_monotonic_time()) / 1000;
-
-            if (left > 0) {
-                qemu_cond_timedwait(&e->ack_cond, &e->lock, left);
-                continue;
+            if (e->lookup.state == TESSERA_LOOKUP_IDLE) {
+                qemu_cond_wait(&e->ack_cond, &e->lock);
+            } else {
+                tessera_iommu_serve_waited(e);
             }
-            if (!may_unlock) {
-                break;
-            }
-            qemu_mutex_unlock(&e->lock);
-            bql_unlock();
-            g_usleep(1000);
-            bql_lock();
-            qemu_mutex_lock(&e->lock);
         }
         qemu_mutex_unlock(&e->lock);
     }
 }
 
-void tessera_engines_reset_wait(TesseraState *s, bool may_unlock)
+void tessera_engines_reset_wait(TesseraState *s)
 {
-    wait_acks(s, reset_acked, may_unlock);
+    wait_acks(s, reset_acked);
 }
 
 static void set_pause(TesseraEngine *e, bool pause)
@@ -319,7 +305,7 @@ void tessera_engines_pause(TesseraState *s)
     for (unsigned int i = 0; i < s->num_engines; i++) {
         set_pause(&s->engines[i], true);
     }
-    wait_acks(s, pause_acked, true);
+    wait_acks(s, pause_acked);
 }
 
 void tessera_engines_resume(TesseraState *s)
@@ -423,7 +409,7 @@ void tessera_engines_stop(TesseraState *s)
         update_requests(e);
         qemu_mutex_unlock(&e->lock);
     }
-    wait_acks(s, exit_acked, true);
+    wait_acks(s, exit_acked);
     for (i = 0; i < s->num_engines; i++) {
         qemu_thread_join(&s->engines[i].thread);
     }

@@ -62,7 +62,7 @@ bool tessera_engine_enabled(TesseraEngine *e);
 uint32_t tessera_engine_status(TesseraEngine *e);
 void tessera_engine_let_go(TesseraEngine *e);
 void tessera_engines_reset_begin(TesseraState *s, bool counts);
-void tessera_engines_reset_wait(TesseraState *s, bool may_unlock);
+void tessera_engines_reset_wait(TesseraState *s);
 void tessera_engines_pause(TesseraState *s);
 void tessera_engines_resume(TesseraState *s);
 void tessera_engines_forget(TesseraState *s);

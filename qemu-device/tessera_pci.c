@@ -24,6 +24,7 @@
 #include "tessera_coherence.h"
 #include "tessera_display.h"
 #include "tessera_host_aperture.h"
+#include "tessera_iommu.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
 #include "tessera_mmio.h"
@@ -637,6 +638,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     tessera_irq_init(s);
     tessera_mark_init(s);
     tessera_reset_init(s);
+    tessera_iommu_init(s);
     tessera_engines_init(s);
     tessera_display_init(s);
     s->vmstate_entry = qdev_add_vm_change_state_handler(DEVICE(s),
@@ -665,6 +667,7 @@ static void tessera_exit(PCIDevice *pdev)
     qemu_remove_exit_notifier(&s->exit_notifier);
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     tessera_engines_stop(s);
+    tessera_iommu_fini(s);
     tessera_display_unplug(s);
     tessera_errors_log_totals(s);
     tessera_reset_fini(s);

@@ -119,8 +119,7 @@ static void reset_bh(void *opaque)
 
 /*
  * A machine's or a bus's reset: the engines let go of memory. The BQL is kept,
- * since only one reset may be in this phase; an engine that needs it to get
- * on is waited for in the next.
+ * since only one reset may be in this phase.
  */
 void tessera_device_reset_enter(TesseraState *s)
 {
@@ -134,13 +133,12 @@ void tessera_device_reset_enter(TesseraState *s)
      * this one too early. From here on no engine starts it again.
      */
     qemu_bh_cancel(s->reset_bh);
-    tessera_engines_reset_wait(s, false);
+    tessera_engines_reset_wait(s);
 }
 
 /* ...and then the rest goes. */
 void tessera_device_reset_hold(TesseraState *s)
 {
-    tessera_engines_reset_wait(s, true);
     if (s->distrusted) {
         tessera_device_forget(s);
     } else {

@@ -26,7 +26,7 @@ CACHE = os.environ.get("TESSERA_CACHE") or os.path.join(
 
 # What the stock guest needs beside the driver, and peers to compare with.
 STOCK_MODULES = """
-virtio_pci virtio_console virtio_blk 9p 9pnet_virtio
+virtio_pci virtio_console virtio_blk virtio-iommu 9p 9pnet_virtio
 drm drm_kms_helper ttm drm_ttm_helper gpu-sched drm_exec drm_gpuvm drm_buddy
 drm_suballoc_helper drm_shmem_helper drm_client_lib drm_display_helper
 vgem bochs cirrus virtio-gpu udmabuf

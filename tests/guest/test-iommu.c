@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device behind an IOMMU that translates and forgets at once (iommu.strict): see the .args file.
+ * Built several times, for IOMMUs that differ. The last test drives an engine without the driver.
+ */
+#include <fcntl.h>
+#include <linux/pci_regs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pci.h"
+#include "tsr.h"
+
+#define GROUPS "/sys/kernel/iommu_groups/"
+#define DEVICES "/sys/bus/pci/devices/"
+#define NOWHERE 0x40000000u /* nothing is mapped for a device without a driver */
+#define STATUS_MS 20000
+
+/* the PCI function that is the device, as a path */
+static void find_function(char *path, size_t size)
+{
+	for (unsigned int dev = 0; dev < 32; dev++) {
+		char name[128], *id;
+		bool ours;
+
+		snprintf(name, sizeof(name), DEVICES "0000:00:%02x.0/device", dev);
+		id = tsr_read_file(name);
+		ours = id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID;
+		free(id);
+		if (!ours)
+			continue;
+		snprintf(path, size, DEVICES "0000:00:%02x.0", dev);
+		return;
+	}
+	tap_fail(__FILE__, __LINE__, "no Tessera device on bus 0");
+}
+
+/* Else the tests that follow would show nothing. */
+static void dma_is_translated(void)
+{
+	char function[64], path[128], *type;
+
+	find_function(function, sizeof(function));
+	snprintf(path, sizeof(path), "%s/iommu_group/type", function);
+	type = tsr_read_file(path);
+	require_msg(type, "%s has no IOMMU group", function);
+	require_msg(!strncmp(type, "DMA", 3), "expected a translated domain, %s has %s", function,
+		    type);
+	free(type);
+}
+
+static void every_way_to_system_memory(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vram = tsr_seg_visible(&dev);
+	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t round = 1; round <= 3; round++) {
+		struct tsr_bo in = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
+		struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(vram), DRM_TESSERA_BO_CPU_ACCESS);
+		struct tsr_bo out = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
+
+		tsr_bo_map(&dev, &in);
+		tsr_pattern_write(&in, round);
+		tsr_gpu_copy(&dev, ctx, &bo, &in);
+		/* out to a list of pages, and in again */
+		tsr_evict_set(tsr_bit(vram) | tsr_bit(gart));
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+		tsr_gpu_copy(&dev, ctx, &out, &bo);
+		tsr_bo_wait(&dev, &out);
+		tsr_bo_map(&dev, &out);
+		tsr_pattern_check(&out, round);
+		tsr_bo_free(&dev, &in);
+		tsr_bo_free(&dev, &bo);
+		tsr_bo_free(&dev, &out);
+	}
+	tsr_close(&dev);
+}
+
+static volatile uint32_t *map_registers(const char *function)
+{
+	char path[128];
+	void *regs;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/enable", function);
+	require_ok(tsr_write_file(path, "1"));
+	snprintf(path, sizeof(path), "%s/resource0", function);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require(fd >= 0);
+	regs = mmap(NULL, TSR_MMIO_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	require(regs != MAP_FAILED);
+	close(fd);
+	return regs;
+}
+
+static void set_bus_master(const char *function)
+{
+	uint16_t command;
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/config", function);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require(fd >= 0);
+	require_eq(pread(fd, &command, sizeof(command), PCI_COMMAND), sizeof(command));
+	command |= PCI_COMMAND_MASTER;
+	require_eq(pwrite(fd, &command, sizeof(command), PCI_COMMAND), sizeof(command));
+	close(fd);
+}
+
+static void wait_register(volatile uint32_t *regs, uint32_t reg, uint32_t mask, uint32_t value)
+{
+	for (int ms = 0; (regs[reg / 4] & mask) != value; ms++) {
+		require_msg(ms < STATUS_MS, "register 0x%x is 0x%x, expected 0x%x of 0x%x", reg,
+			    regs[reg / 4], value, mask);
+		usleep(1000);
+	}
+}
+
+/* An engine whose ring is not mapped halts, and says why; then the driver has a good device. */
+static void unmapped_ring(void)
+{
+	volatile uint32_t *regs;
+	char function[64];
+
+	tsr_pci_begin();
+	find_function(function, sizeof(function));
+	tsr_pci_unbind();
+	regs = map_registers(function);
+	set_bus_master(function);
+	regs[TSR_ERR_CLEAR / 4] = 1;
+	for (uint32_t round = 1; round <= 20; round++) {
+		regs[(TSR_ENG(0) + TSR_ENG_RING_LO) / 4] = NOWHERE;
+		regs[(TSR_ENG(0) + TSR_ENG_RING_HI) / 4] = 0;
+		regs[(TSR_ENG(0) + TSR_ENG_RING_SIZE) / 4] = TSR_RING_MIN_BYTES;
+		regs[(TSR_ENG(0) + TSR_ENG_STATUS_PAGE_LO) / 4] = NOWHERE;
+		regs[(TSR_ENG(0) + TSR_ENG_STATUS_PAGE_HI) / 4] = 0;
+		regs[(TSR_ENG(0) + TSR_ENG_CONTROL) / 4] = TSR_ENG_ENABLE;
+		regs[TSR_DOORBELL(0) / 4] = 64;
+		wait_register(regs, TSR_ENG(0) + TSR_ENG_STATUS, TSR_ENGS_HALTED, TSR_ENGS_HALTED);
+		require_eq(regs[TSR_ERR_COUNT(TSR_ERR_DMA) / 4], round);
+		regs[(TSR_ENG(0) + TSR_ENG_CONTROL) / 4] = TSR_ENG_RESET;
+		wait_register(regs, TSR_ENG(0) + TSR_ENG_STATUS, TSR_ENGS_RESETTING, 0);
+	}
+	require_eq(regs[TSR_ERR_REC_ADDR_LO / 4], NOWHERE);
+	regs[TSR_CTRL_RESET / 4] = TSR_RESET_MAGIC;
+	wait_register(regs, TSR_CTRL_STATUS, TSR_STATUS_RESETTING, 0);
+	regs[TSR_ERR_CLEAR / 4] = 1;
+	require_ok(munmap((void *)regs, TSR_MMIO_SIZE));
+	tsr_pci_bind();
+	every_way_to_system_memory();
+}
+
+static const struct tap_test tests[] = {
+	{ "PAGE-2 the device's DMA is translated", dma_is_translated, 0, 0 },
+	{ "PAGE-2 PAGE-13 SEG-22 bytes come and go through an IOMMU", every_way_to_system_memory, 0,
+	  0 },
+	{ "PAGE-2 DMA to an address without a page is an error of the engine", unmapped_ring,
+	  TSR_EXPECT(DMA), 0 },
+};
+
+TSR_TEST_MAIN(tests)
