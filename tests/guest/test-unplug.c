@@ -296,7 +296,81 @@ static void unmaps_the_dying(void)
 	unmaps_behind_a_fence(true);
 }
 
+#define HANG_CLIENTS 4
+/* fewer than get a client banned */
+#define HANGS_EACH (DRM_TESSERA_MAX_HANGS - 1)
+
+struct hangs {
+	volatile bool go;
+	volatile uint32_t ready, submitted, num_signaled;
+};
+
+/* a client whose jobs hang, one after the other, as soon as they are let go */
+static void hang_until_gone(void *arg)
+{
+	struct hangs *hangs = arg;
+	struct pollfd pollfd = { .events = POLLIN };
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 4, tsr_bit(seg), 0);
+	uint32_t ctx[HANGS_EACH], sync[HANGS_EACH];
+	int fds[HANGS_EACH];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	for (uint32_t i = 0; i < 50000; i++)
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo.size / 4), i);
+	for (uint32_t i = 0; i < HANGS_EACH; i++) {
+		ctx[i] = tsr_context_new(&dev, 0);
+		sync[i] = tsr_syncobj_new(&dev);
+		tsr_gpu_touch(&dev, ctx[i], &bo);
+	}
+	__atomic_fetch_add(&hangs->ready, 1, __ATOMIC_SEQ_CST);
+	tsr_wait_for(hangs->go);
+	for (uint32_t i = 0; i < HANGS_EACH; i++) {
+		tsr_submit(&dev, ctx[i], &cmd, 0, sync[i]);
+		fds[i] = tsr_syncobj_export(&dev, sync[i]);
+	}
+	__atomic_fetch_add(&hangs->submitted, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < HANGS_EACH; i++) {
+		pollfd.fd = fds[i];
+		require_eq(poll(&pollfd, 1, 60000), 1);
+		__atomic_fetch_add(&hangs->num_signaled, 1, __ATOMIC_SEQ_CST);
+		close(fds[i]);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+/*
+ * Job timeouts fire all the time while the driver lets go of the device: also between the moment from
+ * which the device counts as gone and the one when its engines cancel all jobs.
+ */
+static void timeouts_during_unplug(void)
+{
+	struct hangs *hangs = tsr_shared(sizeof(*hangs));
+	pid_t clients[HANG_CLIENTS];
+
+	tsr_pci_begin();
+	for (int n = 0; n < (tap_slow() ? 8 : 16); n++) {
+		*hangs = (struct hangs){ 0 };
+		for (int i = 0; i < HANG_CLIENTS; i++)
+			clients[i] = tap_fork(hang_until_gone, hangs);
+		tsr_wait_for(hangs->ready == HANG_CLIENTS);
+		tsr_job_timeout(tap_slow() ? "240" : "60");
+		hangs->go = true;
+		tsr_wait_for(hangs->submitted == HANG_CLIENTS);
+		tsr_pci_unbind();
+		for (int i = 0; i < HANG_CLIENTS; i++)
+			tap_join(clients[i]);
+		require_eq(hangs->num_signaled, HANG_CLIENTS * HANGS_EACH);
+		tsr_pci_bind();
+	}
+}
+
 static const struct tap_test tests[] = {
+	{ "unplug while job timeouts fire", timeouts_during_unplug, TSR_NO_DEVICE, 180 },
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
 	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },

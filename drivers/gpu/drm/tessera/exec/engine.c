@@ -179,28 +179,39 @@ static void tessera_engine_between_resets(struct tessera_device *tdev, struct wo
 	destroy_work_on_stack(work);
 }
 
-/* Schedulers that were paused are to run, for all jobs to end. */
-struct tessera_unpause {
+/* Ends all jobs of all engines. */
+struct tessera_cancel {
 	struct work_struct work;
 	struct tessera_device *tdev;
 };
 
-static void tessera_unpause_work(struct work_struct *work)
+static void tessera_engine_cancel(struct tessera_engine *engine)
 {
-	struct tessera_device *tdev = container_of(work, struct tessera_unpause, work)->tdev;
+	unsigned long flags;
+	bool cookie;
+
+	/* First, so that no job rings at an engine that is stopped. */
+	spin_lock_irqsave(&engine->lock, flags);
+	engine->closed = true;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	/* A device that is really gone cannot write to the ring either. */
+	if (tessera_ring_stop(engine->ring))
+		drm_dbg_driver(&engine->tdev->drm, "%s does not answer\n", engine->name);
+	cookie = dma_fence_begin_signalling();
+	tessera_emit_cancel(engine, -ECANCELED);
+	dma_fence_end_signalling(cookie);
+	/* A scheduler that was paused has to run, for its jobs to end. */
+	drm_sched_wqueue_start(&engine->sched);
+}
+
+static void tessera_cancel_work(struct work_struct *work)
+{
+	struct tessera_device *tdev = container_of(work, struct tessera_cancel, work)->tdev;
 	u32 i;
 
 	for (i = 0; i < tdev->info.num_engines; i++)
 		if (tdev->engines[i])
-			drm_sched_wqueue_start(&tdev->engines[i]->sched);
-}
-
-static void tessera_engines_unpause(struct tessera_device *tdev)
-{
-	struct tessera_unpause unpause = { .tdev = tdev };
-
-	INIT_WORK_ONSTACK(&unpause.work, tessera_unpause_work);
-	tessera_engine_between_resets(tdev, &unpause.work);
+			tessera_engine_cancel(tdev->engines[i]);
 }
 
 /**
@@ -208,33 +219,18 @@ static void tessera_engines_unpause(struct tessera_device *tdev)
  * @tdev: the device; it may be gone
  *
  * All jobs in flight, and all that come later, end with -ECANCELED, until
- * tessera_engines_revive(). Not from &tessera_device.reset_wq.
+ * tessera_engines_revive(). Runs between two timeouts: one that is being handled could start an
+ * engine again that was stopped here. Not from &tessera_device.reset_wq.
  */
 void tessera_engines_cancel(struct tessera_device *tdev)
 {
-	struct tessera_engine *engine;
-	bool cookie, found = false;
-	unsigned long flags;
-	u32 i;
+	struct tessera_cancel cancel = { .tdev = tdev };
 
-	for (i = 0; i < tdev->info.num_engines; i++) {
-		engine = tdev->engines[i];
-		if (!engine)
-			continue;
-		/* First of all, so that nobody rings at an engine that is stopped. */
-		spin_lock_irqsave(&engine->lock, flags);
-		engine->closed = true;
-		spin_unlock_irqrestore(&engine->lock, flags);
-		/* A device that is really gone cannot write to the ring either. */
-		if (tessera_ring_stop(engine->ring))
-			drm_dbg_driver(&tdev->drm, "%s does not answer\n", engine->name);
-		cookie = dma_fence_begin_signalling();
-		tessera_emit_cancel(engine, -ECANCELED);
-		dma_fence_end_signalling(cookie);
-		found = true;
-	}
-	if (found)
-		tessera_engines_unpause(tdev);
+	/* Probe may have failed before there was one. */
+	if (!tdev->engines[0])
+		return;
+	INIT_WORK_ONSTACK(&cancel.work, tessera_cancel_work);
+	tessera_engine_between_resets(tdev, &cancel.work);
 }
 
 /**

@@ -53,7 +53,8 @@ static int tessera_reset_verdict(const struct tessera_job *job, const struct tes
 
 /*
  * Decide about each job of the stopped scheduler, and give it back its hardware fence,
- * which drm_sched_stop() took away. @hung is NULL if nothing was reset.
+ * which drm_sched_stop() took away. @hung is NULL if nothing was reset: the jobs are in
+ * &tessera_engine.inflight then, and must not be added to it again.
  */
 static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job *hung)
 {
@@ -79,15 +80,17 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 	}
 }
 
-static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
+/*
+ * False if the device is gone: nothing was reset, and tessera_engines_cancel() is about to
+ * complete all jobs.
+ */
+static bool tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
 {
 	struct tessera_device *tdev = engine->tdev;
 	int idx, ret;
 
-	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		/* tessera_engines_cancel() completes all there is. */
-		return;
-	}
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return false;
 	lock_map_acquire(&tdev->signalling);
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
 		 hung->seqno, hung->context_id);
@@ -102,6 +105,8 @@ static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 	}
 	lock_map_release(&tdev->signalling);
 	drm_dev_exit(idx);
+
+	return true;
 }
 
 static bool tessera_reset_is_halted(struct tessera_engine *engine)
@@ -159,8 +164,8 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	halted = tessera_reset_is_halted(engine);
 	tessera_emit_process(engine);
 	hung = tessera_reset_hung(engine, bad, halted);
-	if (hung)
-		tessera_reset_engine(engine, hung);
+	if (hung && !tessera_reset_engine(engine, hung))
+		hung = NULL;
 	tessera_reset_jobs(engine, hung);
 	dma_fence_end_signalling(cookie);
 
