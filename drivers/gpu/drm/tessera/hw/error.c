@@ -10,6 +10,7 @@
  * tessera_error_rearm() makes the next error of each type the first again.
  */
 
+#include <linux/device.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
@@ -166,10 +167,15 @@ static void tessera_error_event(void *data)
 	schedule_work(&errors->work);
 }
 
-static void tessera_error_fini(struct drm_device *drm, void *data)
+/*
+ * The work reads registers, so it ends with the bound device, before these are unmapped: also
+ * where probe fails, and the device has not been unplugged.
+ */
+static void tessera_error_stop(void *data)
 {
 	struct tessera_errors *errors = data;
 
+	tessera_irq_disable(errors->tdev);
 	cancel_work_sync(&errors->work);
 }
 
@@ -192,7 +198,7 @@ int tessera_error_init(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 	INIT_WORK(&errors->work, tessera_error_work);
-	ret = drmm_add_action_or_reset(&tdev->drm, tessera_error_fini, errors);
+	ret = devm_add_action_or_reset(tdev->drm.dev, tessera_error_stop, errors);
 	if (ret)
 		return ret;
 	tdev->errors = errors;
