@@ -402,6 +402,7 @@ struct call {
 	pthread_t thread;
 	volatile pid_t tid;
 	volatile bool returned;
+	int rc;
 };
 
 static void *call_thread(void *arg)
@@ -561,6 +562,49 @@ static void importer_is_going(void)
 	here_has(&pair, 2);
 	tsr_close(&other);
 	pair_close(&pair);
+}
+
+static void submit_from_late(struct call *call)
+{
+	struct tsr_cmd cmd = { .dw = call->bo->map, .num_dw = 1024 };
+	struct drm_tessera_submit args;
+
+	call->rc = __tsr_submit(call->dev, call->ctx, &cmd, 0, 0, &args);
+}
+
+/*
+ * A submission copies its commands, which takes as long as their memory likes. The device goes meanwhile: the
+ * buffer for them is not mapped for it any more.
+ */
+static void commands_are_unmapped(void)
+{
+	struct call submitter = { .fn = submit_from_late };
+	struct tsr_device dev, other;
+	struct tsr_bo late;
+	uint64_t left;
+
+	tsr_pci_begin();
+	dev = tsr_pci_open();
+	other = tsr_pci_other(&dev);
+	late = bytes_to_come(&other);
+	submitter.dev = &dev;
+	submitter.bo = &late;
+	submitter.ctx = tsr_context_new(&dev, 0);
+	call_start(&submitter);
+	tsr_wait_for(submitter.tid && tsr_waits(submitter.tid));
+	tsr_pci_unbind();
+	require(!submitter.returned);
+	left = tsr_pci_mapped();
+	bytes_come();
+	require(!pthread_join(submitter.thread, NULL));
+	require_err(submitter.rc, -ENODEV);
+	tsr_pci_bind();
+	tsr_close(&other);
+	tsr_close(&dev);
+	require_msg(!left,
+		    "0x%llx bytes stay mapped for a device that is let go of: commands of a "
+		    "submission that is still copying them",
+		    (unsigned long long)left);
 }
 
 /* the exporter goes when it has lent its pages: who has them has them, whatever becomes of him */
@@ -873,6 +917,7 @@ static const struct tap_test tests[] = {
 	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
 	  TSR_NO_DEVICE, 0 },
 	{ "the importer of a moving object is going", importer_is_going, TSR_NO_DEVICE, 60 },
+	{ "the device goes while commands are copied", commands_are_unmapped, TSR_NO_DEVICE, 60 },
 	{ "the exporter of lent pages goes", exporter_goes_without, TSR_NO_DEVICE, 0 },
 	{ "the exporter of a moving object goes", exporter_goes, TSR_NO_DEVICE, 60 },
 };

@@ -23,6 +23,7 @@
 
 #include "cpu/window.h"
 #include "exec/engine.h"
+#include "exec/ib.h"
 #include "exec/job.h"
 #include "hw/error.h"
 #include "hw/irq.h"
@@ -179,6 +180,9 @@ static int tessera_device_init_exec(struct tessera_device *tdev)
 	ret = tessera_error_init(tdev);
 	if (ret)
 		return ret;
+	ret = tessera_ib_init(tdev);
+	if (ret)
+		return ret;
 	ret = tessera_job_queue_init(tdev);
 	if (ret)
 		return ret;
@@ -302,6 +306,7 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	tessera_job_queue_drain(tdev);
+	tessera_ib_unplug(tdev);
 	/* Commits wait for moves of what they show, which have ended now. */
 	tessera_kms_unplug(tdev);
 	tessera_space_unplug(tdev);

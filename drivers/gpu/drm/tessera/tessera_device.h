@@ -24,6 +24,7 @@ struct tessera_bo;		/* mem/bo.h */
 struct tessera_budgets;		/* segments/budget.c */
 struct tessera_gates;		/* submit/gate.c */
 struct tessera_host_aperture;	/* cpu/host_aperture.c */
+struct tessera_ibs;		/* exec/ib.c */
 struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_kms;		/* kms/kms.h */
@@ -203,6 +204,9 @@ struct tessera_device {
 	struct workqueue_struct *release_wq;
 	/** @release: jobs waiting for that */
 	struct tessera_release_queue *release;
+
+	/** @ibs: indirect buffers that are mapped */
+	struct tessera_ibs *ibs;
 
 	/** @irq: interrupt vectors */
 	struct tessera_irq *irq;

@@ -3,23 +3,43 @@
  * DOC: indirect buffers
  *
  * Kernel memory the device fetches packets (or page lists, or data) from: single
- * pages, a list of their DMA addresses, and one kernel mapping of all. Nobody but the
+ * pages, a list of their DMA addresses, and one kernel mapping of all. Only the
  * kernel can write it, so what was checked in it stays checked. Shared by reference
  * between the parts of a submission.
+ *
+ * A submission has its buffer before it has looked at anything else, and may wait with it for
+ * user memory. Unplug does not wait for such a submission: the device has a list of all buffers
+ * that are mapped, and unplug unmaps what is left in it. The pages stay with the buffer.
  */
 
 #include <linux/dma-mapping.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/vmalloc.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
 
 #include "exec/ib.h"
 #include "exec/quota.h"
 #include "tessera_device.h"
 
+/* Buffers that are mapped for the device. */
+struct tessera_ibs {
+	/* Protects the list; a leaf. */
+	spinlock_t lock;
+	struct list_head mapped;
+	/* Held to unmap a buffer of a device that is gone. */
+	struct mutex gone_lock;
+};
+
 struct tessera_ib {
 	struct kref ref;
+	/* In &tessera_ibs.mapped, unless unplug has unmapped it. */
+	struct list_head node;
 	struct tessera_device *tdev;
 	/* Who is charged for it, or NULL. */
 	struct tessera_quota *quota;
@@ -37,37 +57,53 @@ static struct device *tessera_ib_dev(struct tessera_ib *ib)
 	return ib->tdev->drm.dev;
 }
 
-static void tessera_ib_unmap_pages(struct tessera_ib *ib, u32 count)
+static void ib_free_pages(struct tessera_ib *ib)
 {
-	while (count--) {
-		dma_unmap_page(tessera_ib_dev(ib), le64_to_cpu(ib->list[count]),
-			       PAGE_SIZE, DMA_TO_DEVICE);
-		__free_page(ib->pages[count]);
-	}
+	u32 i;
+
+	for (i = 0; i < ib->num_pages && ib->pages[i]; i++)
+		__free_page(ib->pages[i]);
 }
 
-static int tessera_ib_map_pages(struct tessera_ib *ib)
+static int ib_alloc_pages(struct tessera_ib *ib)
+{
+	u32 i;
+
+	for (i = 0; i < ib->num_pages; i++) {
+		ib->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!ib->pages[i]) {
+			ib_free_pages(ib);
+			return -ENOMEM;
+		}
+	}
+
+	return 0;
+}
+
+static void ib_unmap_pages(struct tessera_ib *ib, u32 count)
+{
+	while (count--)
+		dma_unmap_page(tessera_ib_dev(ib), le64_to_cpu(ib->list[count]), PAGE_SIZE,
+			       DMA_TO_DEVICE);
+}
+
+static int ib_map_pages(struct tessera_ib *ib)
 {
 	struct device *dev = tessera_ib_dev(ib);
 	dma_addr_t dma;
 	u32 i;
 
 	for (i = 0; i < ib->num_pages; i++) {
-		ib->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!ib->pages[i])
-			goto err_unmap;
 		dma = dma_map_page(dev, ib->pages[i], 0, PAGE_SIZE, DMA_TO_DEVICE);
-		if (dma_mapping_error(dev, dma)) {
-			__free_page(ib->pages[i]);
+		if (dma_mapping_error(dev, dma))
 			goto err_unmap;
-		}
 		ib->list[i] = cpu_to_le64(dma);
 	}
 
 	return 0;
 
 err_unmap:
-	tessera_ib_unmap_pages(ib, i);
+	ib_unmap_pages(ib, i);
 	return -ENOMEM;
 }
 
@@ -88,14 +124,119 @@ static void tessera_ib_unmap_cpu(struct tessera_ib *ib)
 		vunmap(ib->cpu);
 }
 
-static int tessera_ib_map_list(struct tessera_ib *ib)
+static size_t ib_list_bytes(const struct tessera_ib *ib)
+{
+	return ib->num_pages * sizeof(*ib->list);
+}
+
+static int ib_map(struct tessera_ib *ib)
 {
 	struct device *dev = tessera_ib_dev(ib);
+	int ret;
 
-	ib->list_dma = dma_map_single(dev, ib->list, ib->num_pages * sizeof(*ib->list),
-				      DMA_TO_DEVICE);
+	ret = ib_map_pages(ib);
+	if (ret)
+		return ret;
+	/* The device reads it, so it is mapped when it is complete. */
+	ib->list_dma = dma_map_single(dev, ib->list, ib_list_bytes(ib), DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, ib->list_dma)) {
+		ib_unmap_pages(ib, ib->num_pages);
+		return -ENOMEM;
+	}
 
-	return dma_mapping_error(dev, ib->list_dma) ? -ENOMEM : 0;
+	return 0;
+}
+
+static void ib_unmap(struct tessera_ib *ib)
+{
+	dma_unmap_single(tessera_ib_dev(ib), ib->list_dma, ib_list_bytes(ib), DMA_TO_DEVICE);
+	ib_unmap_pages(ib, ib->num_pages);
+}
+
+/* Map the buffer, and leave it to unplug. */
+static int ib_publish(struct tessera_ib *ib)
+{
+	struct tessera_ibs *ibs = ib->tdev->ibs;
+	int ret, idx;
+
+	if (!drm_dev_enter(&ib->tdev->drm, &idx))
+		return -ENODEV;
+	ret = ib_map(ib);
+	if (!ret) {
+		spin_lock(&ibs->lock);
+		list_add(&ib->node, &ibs->mapped);
+		spin_unlock(&ibs->lock);
+	}
+	drm_dev_exit(idx);
+
+	return ret;
+}
+
+/* Take a buffer from the list: true if it is still mapped, and the caller has to unmap it. */
+static bool ib_take(struct tessera_ib *ib)
+{
+	struct tessera_ibs *ibs = ib->tdev->ibs;
+	bool mapped;
+
+	spin_lock(&ibs->lock);
+	mapped = !list_empty(&ib->node);
+	list_del_init(&ib->node);
+	spin_unlock(&ibs->lock);
+
+	return mapped;
+}
+
+static void ib_withdraw(struct tessera_ib *ib)
+{
+	int idx;
+
+	/* Unplug begins when this section has ended, or has the lock. */
+	if (drm_dev_enter(&ib->tdev->drm, &idx)) {
+		if (ib_take(ib))
+			ib_unmap(ib);
+		drm_dev_exit(idx);
+		return;
+	}
+	mutex_lock(&ib->tdev->ibs->gone_lock);
+	if (ib_take(ib))
+		ib_unmap(ib);
+	mutex_unlock(&ib->tdev->ibs->gone_lock);
+}
+
+/**
+ * tessera_ib_init() - set up the list of mapped buffers
+ * @tdev: the device
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_ib_init(struct tessera_device *tdev)
+{
+	struct tessera_ibs *ibs = drmm_kzalloc(&tdev->drm, sizeof(*ibs), GFP_KERNEL);
+
+	if (!ibs)
+		return -ENOMEM;
+	spin_lock_init(&ibs->lock);
+	INIT_LIST_HEAD(&ibs->mapped);
+	tdev->ibs = ibs;
+
+	return drmm_mutex_init(&tdev->drm, &ibs->gone_lock);
+}
+
+/**
+ * tessera_ib_unplug() - unmap all buffers
+ * @tdev: the device, unplugged, its engines stopped
+ */
+void tessera_ib_unplug(struct tessera_device *tdev)
+{
+	struct tessera_ibs *ibs = tdev->ibs;
+	struct tessera_ib *ib;
+
+	mutex_lock(&ibs->gone_lock);
+	/* New ones do not come, and others take theirs with the mutex. */
+	while ((ib = list_first_entry_or_null(&ibs->mapped, struct tessera_ib, node)))
+		if (ib_take(ib))
+			ib_unmap(ib);
+	mutex_unlock(&ibs->gone_lock);
 }
 
 /**
@@ -104,7 +245,8 @@ static int tessera_ib_map_list(struct tessera_ib *ib)
  * @quota: who is charged for it, or NULL; outlives the buffer
  * @bytes: size, not 0; rounded up to pages
  *
- * Return: the buffer, zeroed, with one reference; or an error pointer.
+ * Return: the buffer, zeroed, with one reference; or an error pointer: -ENOMEM, or -ENODEV if
+ * the device is gone.
  */
 struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera_quota *quota,
 				     u32 bytes)
@@ -117,6 +259,7 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera
 	if (!ib)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ib->ref);
+	INIT_LIST_HEAD(&ib->node);
 	ib->tdev = tdev;
 	ib->bytes = bytes;
 	ib->num_pages = num_pages;
@@ -124,13 +267,13 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera
 	ib->list = kcalloc(num_pages, sizeof(*ib->list), GFP_KERNEL_ACCOUNT);
 	if (!ib->list)
 		goto err_free;
-	ret = tessera_ib_map_pages(ib);
+	ret = ib_alloc_pages(ib);
 	if (ret)
 		goto err_free_list;
 	ret = tessera_ib_map_cpu(ib);
 	if (ret)
-		goto err_unmap_pages;
-	ret = tessera_ib_map_list(ib);
+		goto err_free_pages;
+	ret = ib_publish(ib);
 	if (ret)
 		goto err_unmap_cpu;
 	ib->quota = quota;
@@ -140,8 +283,8 @@ struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera
 
 err_unmap_cpu:
 	tessera_ib_unmap_cpu(ib);
-err_unmap_pages:
-	tessera_ib_unmap_pages(ib, num_pages);
+err_free_pages:
+	ib_free_pages(ib);
 err_free_list:
 	kfree(ib->list);
 err_free:
@@ -153,10 +296,9 @@ static void tessera_ib_destroy(struct kref *ref)
 {
 	struct tessera_ib *ib = container_of(ref, struct tessera_ib, ref);
 
-	dma_unmap_single(tessera_ib_dev(ib), ib->list_dma,
-			 ib->num_pages * sizeof(*ib->list), DMA_TO_DEVICE);
+	ib_withdraw(ib);
 	tessera_ib_unmap_cpu(ib);
-	tessera_ib_unmap_pages(ib, ib->num_pages);
+	ib_free_pages(ib);
 	kfree(ib->list);
 	tessera_quota_uncharge(ib->quota, (long)ib->num_pages << PAGE_SHIFT);
 	kvfree(ib);

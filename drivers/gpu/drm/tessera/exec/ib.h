@@ -8,6 +8,8 @@ struct tessera_device;
 struct tessera_ib;
 struct tessera_quota;		/* exec/quota.h */
 
+int tessera_ib_init(struct tessera_device *tdev);
+void tessera_ib_unplug(struct tessera_device *tdev);
 struct tessera_ib *tessera_ib_create(struct tessera_device *tdev, struct tessera_quota *quota,
 				     u32 bytes);
 struct tessera_ib *tessera_ib_get(struct tessera_ib *ib);
