@@ -3,11 +3,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/sync_file.h>
 
 #include "host.h"
 #include "stall.h"
@@ -216,6 +220,113 @@ static void fences_of_a_lost_device(void)
 	work();
 }
 
+struct kept_fences {
+	int fds[2];
+	volatile bool unloading;
+	volatile int unloaded;
+};
+
+/* fences of a job that has run and of one that has not, in sync files; the device's file is closed */
+static void keep_fences(struct kept_fences *kept)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), sync = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(&dev, ctx, &cmd, 0, sync);
+	require_ok(tsr_syncobj_status(&dev, sync));
+	kept->fds[0] = tsr_syncobj_export(&dev, sync);
+	tsr_stuck_start(&dev, ctx);
+	/* more than get into the ring at a time */
+	for (uint32_t i = 0; i < 4; i++)
+		tsr_submit(&dev, ctx, &cmd, 0, sync);
+	kept->fds[1] = tsr_syncobj_export(&dev, sync);
+	tsr_cmd_fini(&cmd);
+	/* closing drops the last job, which has not begun */
+	tsr_close(&dev);
+	tsr_engine_let_go();
+	require_eq(poll(&(struct pollfd){ .fd = kept->fds[1], .events = POLLIN }, 1, 60000), 1);
+}
+
+/* the kernel asks the driver, or the scheduler, for the names */
+static void check_names(const struct kept_fences *kept)
+{
+	struct sync_fence_info fence;
+	struct sync_file_info info;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(kept->fds); i++) {
+		info = (struct sync_file_info){ .num_fences = 1,
+						.sync_fence_info = (uintptr_t)&fence };
+		require_ok(ioctl(kept->fds[i], SYNC_IOC_FILE_INFO, &info));
+		require_eq(info.num_fences, 1);
+		require_msg(!strncmp(fence.obj_name, "render", 6),
+			    "expected a fence of a render engine, its timeline is \"%s\"",
+			    fence.obj_name);
+		require_eq(fence.status, i ? -ECANCELED : 1);
+	}
+}
+
+/* the device goes, and its last file with it: who has fences still learns all about them */
+static void fences_outlive_the_device(void)
+{
+	struct kept_fences kept;
+	char name[NAME_MAX + 1];
+
+	keep_fences(&kept);
+	bound_device(name, sizeof(name));
+	bind_to(name, false);
+	/* the memory that the old device had is used again */
+	bind_to(name, true);
+	work();
+	check_names(&kept);
+	for (uint32_t i = 0; i < ARRAY_SIZE(kept.fds); i++)
+		close(kept.fds[i]);
+}
+
+static void unload_in_child(void *arg)
+{
+	struct kept_fences *kept = arg;
+	int rc;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(kept->fds); i++)
+		close(kept->fds[i]);
+	kept->unloading = true;
+	tsr_wait_for((rc = unload()) != -EAGAIN);
+	kept->unloaded = rc ? rc : 1;
+}
+
+static bool module_is_going(void)
+{
+	char *state = tsr_read_file("/sys/module/tessera/initstate");
+	bool going = state && !strncmp(state, "going", 5);
+
+	free(state);
+	return going;
+}
+
+/* Unloading the driver waits for the last fence of its devices. */
+static void fences_keep_the_module(void)
+{
+	struct kept_fences *kept = tsr_shared(sizeof(*kept));
+	pid_t pid;
+
+	keep_fences(kept);
+	pid = tap_fork(unload_in_child, kept);
+	tsr_wait_for(module_is_going());
+	/* the device is not bound any more, and nothing but the fences is left of it */
+	tsr_wait_for(__tsr_open_node() == -ENODEV);
+	check_names(kept);
+	close(kept->fds[0]);
+	require_eq(kept->unloaded, 0);
+	close(kept->fds[1]);
+	tap_join(pid);
+	require_eq(kept->unloaded, 1);
+	require_ok(load());
+	work();
+}
+
 static void bind_loop(void)
 {
 	char name[NAME_MAX + 1];
@@ -251,6 +362,8 @@ static const struct tap_test tests[] = {
 	{ "unbinding with open file, mapping and running jobs", unbind_under_load, TSR_NO_DEVICE,
 	  0 },
 	{ "fences of a device that is gone", fences_of_a_lost_device, TSR_NO_DEVICE, 0 },
+	{ "names of fences of a device that is gone", fences_outlive_the_device, TSR_NO_DEVICE, 0 },
+	{ "unloading waits for fences", fences_keep_the_module, TSR_NO_DEVICE, 0 },
 	{ "closing with jobs under way, then unloading", killed_client, TSR_NO_DEVICE, 0 },
 };
 

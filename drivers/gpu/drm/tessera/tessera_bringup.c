@@ -27,6 +27,7 @@
 #include "exec/job.h"
 #include "hw/error.h"
 #include "hw/irq.h"
+#include "hw/lifetime.h"
 #include "hw/mmio.h"
 #include "kms/kms.h"
 #include "mem/residency.h"
@@ -50,6 +51,8 @@
 #include "vm/listing.h"
 
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
+/* All jobs are cancelled; other drivers may hold reservations that their release wants. */
+#define TESSERA_DRAIN_TIMEOUT		(15 * HZ)
 
 static int tessera_device_map(struct tessera_device *tdev)
 {
@@ -164,7 +167,7 @@ static void tessera_device_prime_locks(struct tessera_device *tdev)
 
 static void tessera_device_drain(struct drm_device *drm, void *data)
 {
-	tessera_job_queue_drain(data);
+	tessera_job_queue_drain(data, MAX_SCHEDULE_TIMEOUT);
 }
 
 static int tessera_device_init_exec(struct tessera_device *tdev)
@@ -258,6 +261,9 @@ int tessera_device_init(struct tessera_device *tdev)
 	spin_lock_init(&tdev->window_lock);
 	tessera_device_prime_locks(tdev);
 
+	ret = tessera_lifetime_init(tdev);
+	if (ret)
+		return ret;
 	ret = tessera_device_map(tdev);
 	if (ret)
 		return ret;
@@ -283,7 +289,7 @@ int tessera_device_init(struct tessera_device *tdev)
 		tessera_engines_cancel(tdev);
 		/* The microcode's job may not be released yet, and has its engine. */
 		if (tdev->release)
-			tessera_job_queue_drain(tdev);
+			tessera_job_queue_drain(tdev, MAX_SCHEDULE_TIMEOUT);
 	}
 
 	return ret;
@@ -294,7 +300,7 @@ int tessera_device_init(struct tessera_device *tdev)
  * @tdev: the device; files may be open and jobs running
  *
  * Returns with the hardware stopped, every fence that depended on it signalled
- * and nothing of it mapped.
+ * and nothing of it mapped. Waits neither for fences nor for calls of other drivers without bound.
  */
 void tessera_device_unplug(struct tessera_device *tdev)
 {
@@ -305,7 +311,8 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_gate_unplug(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
-	tessera_job_queue_drain(tdev);
+	if (!tessera_job_queue_drain(tdev, TESSERA_DRAIN_TIMEOUT))
+		drm_warn(&tdev->drm, "gone with jobs that are not released\n");
 	tessera_ib_unplug(tdev);
 	/* Commits wait for moves of what they show, which have ended now. */
 	tessera_kms_unplug(tdev);

@@ -3,8 +3,10 @@
 #define __TESSERA_DEVICE_H__
 
 #include <linux/lockdep.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
 #include <drm/ttm/ttm_device.h>
@@ -13,7 +15,6 @@
 
 struct dma_fence;
 struct pci_dev;
-struct workqueue_struct;
 struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
@@ -116,6 +117,16 @@ struct tessera_device_info {
 };
 
 /**
+ * struct tessera_lifetime - references to a device, see hw/lifetime.c
+ */
+struct tessera_lifetime {
+	/** @refs: the bound device and its objects */
+	refcount_t refs;
+	/** @put_work: releases the DRM device behind the last of them */
+	struct work_struct put_work;
+};
+
+/**
  * struct tessera_cpu_window_ops - what mem/ asks of the CPU's windows, see cpu/window.c
  */
 struct tessera_cpu_window_ops {
@@ -168,6 +179,8 @@ struct tessera_vm_ops {
 struct tessera_device {
 	/** @drm: the DRM device */
 	struct drm_device drm;
+	/** @lifetime: what keeps the DRM device beside its files */
+	struct tessera_lifetime lifetime;
 	/** @ttm: the TTM device; set up by mem/ttm.c */
 	struct ttm_device ttm;
 

@@ -2,7 +2,8 @@
 /**
  * DOC: PCI driver
  *
- * Binds to the device and unbinds, also while files are open.
+ * Binds to the device and unbinds, also while files are open. Unloading waits until everything
+ * that keeps a device is gone (hw/lifetime.c).
  */
 
 #include <linux/module.h>
@@ -12,6 +13,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_module.h>
 
+#include "hw/lifetime.h"
 #include "kms/kms.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
@@ -94,7 +96,18 @@ static struct pci_driver tessera_pci_driver = {
 	.driver.pm = pm_sleep_ptr(&tessera_pm_ops),
 };
 
-drm_module_pci_driver(tessera_pci_driver);
+static int __init tessera_init(void)
+{
+	return drm_pci_register_driver(&tessera_pci_driver);
+}
+module_init(tessera_init);
+
+static void __exit tessera_exit(void)
+{
+	pci_unregister_driver(&tessera_pci_driver);
+	tessera_module_wait();
+}
+module_exit(tessera_exit);
 
 MODULE_DESCRIPTION("Tessera virtual GPU");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -123,7 +123,7 @@ TESSERA_WAIT_ROW(UNPLUG, "unplug",
 		 "unplug and unload",
 		 "imports that are under way, objects that are being destroyed, released jobs",
 		 "one object's reservation at a time, or nothing",
-		 "15 s, then a thread takes over")
+		 "unplug 15 s each; unloading the last fence or object that is kept")
 TESSERA_WAIT_ROW(PROBE, "probe",
 		 "probe, ping in debugfs",
 		 "the device's first answers",

@@ -249,9 +249,10 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
 		return ERR_PTR(-ENODEV);
 	gem = TESSERA_COMPAT_MOVE_NOTIFY ? import_dynamic(drm, dmabuf) :
 					   drm_gem_prime_import_dev(drm, dmabuf, drm->dev);
-	if (tessera_unplug_import_end(tdev) || IS_ERR(gem))
+	/* The core holds the lock of names. */
+	if (tessera_unplug_import_end(tdev, IS_ERR(gem) ? NULL : gem_to_tessera_bo(gem), true) ||
+	    IS_ERR(gem))
 		return gem;
-	tessera_unplug_detach(gem_to_tessera_bo(gem));
 	drm_gem_object_put(gem);
 
 	return ERR_PTR(-ENODEV);
@@ -277,21 +278,28 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
  * @bo: the import, reservation not held; nothing is done if it has them, or is none
  * @interruptible: a signal ends it
  *
- * The exporter may have to move its object, and that shows in the reservation then.
+ * The exporter may have to move its object, and that shows in the reservation then. It may take
+ * as long as it likes, so this is not called inside drm_dev_enter(), which unplug would wait for.
  *
  * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
 int tessera_import_fetch(struct tessera_bo *bo, bool interruptible)
 {
-	int ret, idx;
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	int ret = 0;
 
 	if (!bo->dmabuf || READ_ONCE(bo->tbo.sg))
 		return 0;
-	ret = interruptible ? tessera_bo_enter(bo, &idx) : tessera_bo_enter_anyway(bo, &idx);
-	if (ret)
-		return ret;
-	ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
-	tessera_bo_exit(bo, idx);
+	if (!tessera_unplug_import_begin(tdev))
+		return -ENODEV;
+	if (interruptible)
+		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	else
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+	if (!ret) {
+		ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+		dma_resv_unlock(bo->tbo.base.resv);
+	}
 
-	return ret;
+	return tessera_unplug_import_end(tdev, bo, false) ? ret : -ENODEV;
 }

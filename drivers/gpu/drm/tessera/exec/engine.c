@@ -2,13 +2,15 @@
 /**
  * DOC: engines
  *
- * One engine is a ring, the fences in flight and a scheduler. Engines live as
+ * One engine is a ring, the fences in flight and a scheduler. Engines work as
  * long as the DRM device, because open files have entities on their schedulers; the
- * hardware behind them may go earlier, from when on every job is cancelled.
+ * hardware behind them may go earlier, from when on every job is cancelled. The memory of
+ * an engine stays until its last fence is freed (hw/lifetime.c).
  */
 
 #include <linux/dma-fence.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
@@ -22,6 +24,7 @@
 #include "exec/sched.h"
 #include "hw/fence.h"
 #include "hw/irq.h"
+#include "hw/lifetime.h"
 #include "hw/mmio.h"
 #include "hw/ring.h"
 #include "tessera_wait.h"
@@ -65,6 +68,32 @@ static void tessera_engine_halt_event(void *data)
 	}
 }
 
+static void engine_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct tessera_engine, keeper.ref));
+	tessera_module_put();
+}
+
+static void engine_put(struct drm_device *drm, void *data)
+{
+	struct tessera_engine *engine = data;
+
+	kref_put(&engine->keeper.ref, engine_release);
+}
+
+static struct tessera_engine *engine_create(struct tessera_device *tdev)
+{
+	struct tessera_engine *engine = kzalloc(sizeof(*engine), GFP_KERNEL);
+
+	if (!engine)
+		return NULL;
+	tessera_module_get();
+	kref_init(&engine->keeper.ref);
+	engine->keeper.release = engine_release;
+
+	return drmm_add_action_or_reset(&tdev->drm, engine_put, engine) ? NULL : engine;
+}
+
 static void tessera_engine_fini(struct drm_device *drm, void *data)
 {
 	tessera_sched_fini(data);
@@ -76,7 +105,7 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 	u32 level;
 	int ret;
 
-	engine = drmm_kzalloc(&tdev->drm, sizeof(*engine), GFP_KERNEL);
+	engine = engine_create(tdev);
 	if (!engine)
 		return -ENOMEM;
 	engine->tdev = tdev;

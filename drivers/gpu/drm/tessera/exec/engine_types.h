@@ -8,10 +8,11 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "hw/fence.h"
+
 struct dma_fence;
 struct tessera_device;
 struct tessera_engine;
-struct tessera_fence;		/* hw/fence.h */
 struct tessera_job;		/* exec/job.h */
 struct tessera_ring;		/* hw/ring.h */
 
@@ -46,6 +47,8 @@ struct tessera_turn {
 struct tessera_engine {
 	/** @tdev: the device */
 	struct tessera_device *tdev;
+	/** @keeper: the DRM device, and the engine's fences, have references to the engine */
+	struct tessera_fence_keeper keeper;
 	/** @id: index in the device's engine registers */
 	u32 id;
 	/** @type: TSR_ENGINE_* */

@@ -113,7 +113,9 @@ void tessera_job_queue_leave(struct tessera_device *tdev)
 
 /**
  * tessera_work_begin() - begin what makes jobs
- * @tdev: the device: nobody lets go of the hardware, or resets it, until tessera_work_end()
+ * @tdev: the device: its function is not reset until tessera_work_end()
+ *
+ * Unplug does not wait for it: what needs the hardware is inside drm_dev_enter().
  *
  * Return: 0, -ENODEV, or -EINTR for a fatal signal.
  */
@@ -126,11 +128,11 @@ int tessera_work_begin(struct tessera_device *tdev)
 		if (ret)
 			return ret;
 	}
-	ret = tessera_job_queue_enter(tdev);
-	if (ret)
-		up_read(&tdev->reset_lock);
+	if (!drm_dev_is_unplugged(&tdev->drm))
+		return 0;
+	up_read(&tdev->reset_lock);
 
-	return ret;
+	return -ENODEV;
 }
 
 /**
@@ -142,7 +144,6 @@ int tessera_work_begin(struct tessera_device *tdev)
  */
 int tessera_work_end(struct tessera_device *tdev, int ret)
 {
-	tessera_job_queue_leave(tdev);
 	up_read(&tdev->reset_lock);
 	/* Paging that was cancelled under way loses objects; say why. */
 	if (ret == -EIO && drm_dev_is_unplugged(&tdev->drm))
@@ -153,15 +154,23 @@ int tessera_work_end(struct tessera_device *tdev, int ret)
 
 /**
  * tessera_job_queue_drain() - wait until all jobs are released
- * @tdev: the device, whose engines cancel all jobs; nobody makes new ones
+ * @tdev: the device, whose engines cancel all jobs; no new ones are made
+ * @timeout: how long, in jiffies, or MAX_SCHEDULE_TIMEOUT: the release of a job may wait for
+ *	reservations, which other drivers may hold
  *
  * None waits for fences of others any more. Not from a job's release callback.
+ *
+ * Return: false if that takes longer.
  */
-void tessera_job_queue_drain(struct tessera_device *tdev)
+bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout)
 {
-	tessera_leashes_cut(&tdev->release->foreign);
-	tessera_wait_event(TESSERA_WAIT_UNPLUG, tdev->release->idle,
-			   !atomic_read(&tdev->release->live), TASK_UNINTERRUPTIBLE);
+	struct tessera_release_queue *queue = tdev->release;
+
+	tessera_leashes_cut(&queue->foreign);
+
+	return tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, queue->idle,
+					  !atomic_read(&queue->live), TASK_UNINTERRUPTIBLE,
+					  timeout);
 }
 
 static void tessera_job_queue_fini(struct drm_device *drm, void *data)
@@ -227,7 +236,8 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 {
 	int ret;
 
-	job->hw_fence = tessera_fence_create(&engine->lock, tessera_job_fence_done, job);
+	job->hw_fence = tessera_fence_create(&engine->keeper, &engine->lock,
+					     tessera_job_fence_done, job);
 	if (!job->hw_fence)
 		return -ENOMEM;
 	ret = drm_sched_job_init(&job->base, entity, 1, quota, 0);

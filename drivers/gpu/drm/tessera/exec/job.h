@@ -200,6 +200,6 @@ int tessera_job_queue_enter(struct tessera_device *tdev);
 void tessera_job_queue_leave(struct tessera_device *tdev);
 int tessera_work_begin(struct tessera_device *tdev);
 int tessera_work_end(struct tessera_device *tdev, int ret);
-void tessera_job_queue_drain(struct tessera_device *tdev);
+bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout);
 
 #endif /* __TESSERA_JOB_H__ */

@@ -153,10 +153,17 @@ static enum drm_gpu_sched_stat tessera_sched_timedout_job(struct drm_sched_job *
 
 static void tessera_sched_free_job(struct drm_sched_job *sched_job)
 {
+	struct drm_sched_fence *s_fence = sched_job->s_fence;
 	struct tessera_job *job = to_tessera_job(sched_job);
 
 	/* It may have been cancelled before. */
 	tessera_emit_forget(job->engine, job);
+	/*
+	 * Then its fence has no parent. It gets one, as the parent keeps the scheduler. Pairs with
+	 * the load in drm_sched_fence_set_deadline_finished().
+	 */
+	if (!s_fence->parent)
+		smp_store_release(&s_fence->parent, dma_fence_get(&job->hw_fence->base));
 	drm_sched_job_cleanup(sched_job);
 	tessera_job_put(job);
 }

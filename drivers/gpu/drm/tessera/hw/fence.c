@@ -5,6 +5,11 @@
  * Preallocated hardware fences. The engine keeps those in flight in ring order
  * and completes them from its interrupt handler, from a reset, or when the device
  * goes away; the scheduler's own fences, which are what others wait for, follow.
+ *
+ * A scheduler's fence has a reference to the hardware fence, its parent, until it is freed
+ * (tessera_sched_free_job() sees to jobs that never ran). The hardware fence has one to what its
+ * engine is part of. So the scheduler, which has the name of the fence, and this module are there
+ * as long as the fence is.
  */
 
 #include <linux/slab.h>
@@ -22,21 +27,32 @@ static const char *tessera_fence_get_timeline_name(struct dma_fence *base)
 	return "tessera-hw";
 }
 
+static void tessera_fence_release(struct dma_fence *base)
+{
+	struct tessera_fence_keeper *keeper =
+		container_of(base, struct tessera_fence, base)->keeper;
+
+	dma_fence_free(base);
+	kref_put(&keeper->ref, keeper->release);
+}
+
 static const struct dma_fence_ops tessera_fence_ops = {
 	.get_driver_name = tessera_fence_get_driver_name,
 	.get_timeline_name = tessera_fence_get_timeline_name,
+	.release = tessera_fence_release,
 };
 
 /**
  * tessera_fence_create() - make an unsignalled fence
- * @lock: its lock; must outlive the signalling, not the fence
+ * @keeper: what @lock is part of; the fence keeps it
+ * @lock: its lock
  * @done: called when it is completed, may be NULL
  * @data: for @done
  *
  * Return: the fence with one reference, or NULL.
  */
-struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_t done,
-					   void *data)
+struct tessera_fence *tessera_fence_create(struct tessera_fence_keeper *keeper, spinlock_t *lock,
+					   tessera_fence_done_t done, void *data)
 {
 	struct tessera_fence *fence;
 
@@ -44,6 +60,8 @@ struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_
 	if (!fence)
 		return NULL;
 	INIT_LIST_HEAD(&fence->link);
+	kref_get(&keeper->ref);
+	fence->keeper = keeper;
 	fence->done = done;
 	fence->data = data;
 	dma_fence_init(&fence->base, &tessera_fence_ops, lock,

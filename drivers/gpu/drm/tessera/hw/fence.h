@@ -3,6 +3,7 @@
 #define __TESSERA_FENCE_H__
 
 #include <linux/dma-fence.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -21,6 +22,16 @@ typedef void (*tessera_fence_done_t)(struct tessera_fence *fence, int error,
 				     u64 start_ns, u64 end_ns);
 
 /**
+ * struct tessera_fence_keeper - part of what fences read as long as they are there
+ */
+struct tessera_fence_keeper {
+	/** @ref: each fence holds one */
+	struct kref ref;
+	/** @release: the last one is gone; in any context */
+	void (*release)(struct kref *ref);
+};
+
+/**
  * struct tessera_fence - the hardware's fence of one job
  *
  * Each is a dma_fence context of its own: after a reset a job gets a new place in
@@ -29,6 +40,8 @@ typedef void (*tessera_fence_done_t)(struct tessera_fence *fence, int error,
 struct tessera_fence {
 	/** @base: the fence */
 	struct dma_fence base;
+	/** @keeper: what its lock is part of; holds a reference */
+	struct tessera_fence_keeper *keeper;
 	/** @link: in &tessera_engine.inflight, which holds a reference */
 	struct list_head link;
 	/** @hw_seqno: value of the FENCE packet */
@@ -41,8 +54,8 @@ struct tessera_fence {
 	void *data;
 };
 
-struct tessera_fence *tessera_fence_create(spinlock_t *lock, tessera_fence_done_t done,
-					   void *data);
+struct tessera_fence *tessera_fence_create(struct tessera_fence_keeper *keeper, spinlock_t *lock,
+					   tessera_fence_done_t done, void *data);
 void tessera_fence_complete_locked(struct tessera_fence *fence, int error,
 				   u64 start_ns, u64 end_ns);
 

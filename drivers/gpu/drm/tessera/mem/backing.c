@@ -23,9 +23,11 @@
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/hmm.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include <drm/drm_managed.h>
 #include <drm/drm_prime.h>
@@ -77,6 +79,8 @@ struct tessera_backing {
 	u32 mapped;
 	/** @dir: in which direction */
 	enum dma_data_direction dir;
+	/** @orphan: they are no object's any more, and counted in &tessera_retain.orphans */
+	bool orphan;
 };
 
 static struct tessera_backing *to_backing(struct ttm_tt *tt)
@@ -151,6 +155,44 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	return &backing->base;
 }
 
+static void backing_set_orphan(struct tessera_retain *retain, struct tessera_backing *backing,
+			       bool orphan)
+{
+	if (backing->orphan == orphan)
+		return;
+	backing->orphan = orphan;
+	if (orphan)
+		atomic_inc(&retain->orphans);
+	else if (atomic_dec_and_test(&retain->orphans))
+		wake_up_all(&retain->no_orphans);
+}
+
+/**
+ * tessera_backing_set_orphan() - an object's pages are left to TTM
+ * @bo: the object, reservation held, which has them still
+ * @orphan: false: they stay the object's after all
+ */
+void tessera_backing_set_orphan(struct tessera_bo *bo, bool orphan)
+{
+	backing_set_orphan(bo_to_retain(bo), to_backing(bo->tbo.ttm), orphan);
+}
+
+/**
+ * tessera_backing_wait_orphans() - wait until TTM has freed all pages that were left to it
+ * @tdev: the device; no more come, and what reads them has ended
+ * @end: how long, in jiffies
+ *
+ * Return: false if that takes longer.
+ */
+bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end)
+{
+	struct tessera_retain *retain = tdev->retain;
+
+	return tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, retain->no_orphans,
+					  !atomic_read(&retain->orphans), TASK_UNINTERRUPTIBLE,
+					  max_t(long, end - jiffies, 1));
+}
+
 /**
  * tessera_backing_destroy() - &ttm_device_funcs.ttm_tt_destroy
  * @bdev: the TTM device
@@ -158,6 +200,7 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
  */
 void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
 {
+	backing_set_orphan(bdev_to_retain(bdev), to_backing(tt), false);
 	ttm_tt_fini(tt);
 	kfree(to_backing(tt));
 }
@@ -653,6 +696,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 	retain = drmm_kzalloc(&tdev->drm, sizeof(*retain), GFP_KERNEL);
 	if (!retain)
 		return -ENOMEM;
+	init_waitqueue_head(&retain->no_orphans);
 	tdev->retain = retain;
 	retain->limit = totalram_pages() / RETAIN_FRACTION;
 	retain->keep_copy = true;

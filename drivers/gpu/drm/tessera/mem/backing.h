@@ -27,6 +27,10 @@ struct tessera_retain {
 	unsigned long limit;
 	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
 	bool keep_copy;
+	/** @orphans: objects' pages that a page-in has left to TTM, which frees them behind it */
+	atomic_t orphans;
+	/** @no_orphans: for the end of all of them */
+	wait_queue_head_t no_orphans;
 };
 
 /**
@@ -74,6 +78,8 @@ const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
 void tessera_backing_detach(struct tessera_bo *bo);
+void tessera_backing_set_orphan(struct tessera_bo *bo, bool orphan);
+bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end);
 void tessera_backing_lose(struct tessera_bo *bo);
 void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);

@@ -16,6 +16,7 @@
 #include <drm/drm_print.h>
 
 #include "exec/job.h"
+#include "hw/lifetime.h"
 #include "mem/bo.h"
 #include "mem/borrow.h"
 #include "mem/registry.h"
@@ -69,14 +70,15 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	trace_tessera_destroy(bo->id);
 	bo_count(bo, -tessera_bo_bytes(bo));
 
-	tessera_registry_remove(tdev, bo->id);
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->locks.files));
 	drm_WARN_ON(&tdev->drm, !list_empty(&bo->listings));
-	tessera_instance_put(&bo->instance);
 	bo_give_back(tbo);
 	/* This is a worker then, see bo_init(). */
 	if (bo->user)
 		tessera_user_destroy(bo->user);
+	/* Nothing is mapped for the device from now on: unplug looks at it no more. */
+	tessera_registry_remove(tdev, bo->id);
+	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
 	if (bo->dmabuf)
 		dma_buf_put(bo->dmabuf);
@@ -89,6 +91,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	kfree(bo->label);
 	vfree(bo->nowhere);
 	kfree(bo);
+	tessera_device_put(tdev);
 }
 
 /**
@@ -270,6 +273,7 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 	struct tessera_device *tdev = bo->account->tdev;
 	int ret;
 
+	tessera_device_get(tdev);
 	drm_gem_private_object_init(&tdev->drm, &bo->tbo.base, args->size);
 	bo->tbo.base.funcs = funcs;
 	bo_count(bo, args->size);
@@ -420,6 +424,30 @@ struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 	struct drm_gem_object *gem = tessera_registry_next(tdev, id);
 
 	return gem ? gem_to_tessera_bo(gem) : NULL;
+}
+
+static bool get_dying(struct drm_gem_object *gem)
+{
+	return ttm_bo_get_unless_zero(&gem_to_tessera_bo(gem)->tbo);
+}
+
+/**
+ * tessera_bo_next_dying() - walk all objects whose last reference is gone
+ * @tdev: the device
+ * @id: id of the object before, 0 to begin; receives that of the next one
+ * @bo: receives the object, to be put with ttm_bo_put(); NULL: somebody is destroying it at
+ *	this moment, or leaves it to TTM's worker
+ *
+ * Return: false if there are no more.
+ */
+bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo)
+{
+	struct drm_gem_object *gem;
+	bool found = tessera_registry_next_dying(tdev, id, get_dying, &gem);
+
+	*bo = gem ? gem_to_tessera_bo(gem) : NULL;
+
+	return found;
 }
 
 static int enter_locked(struct tessera_bo *bo, int *idx)

@@ -298,6 +298,7 @@ static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 ha
 }
 
 struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
+bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo);
 u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr);
 bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
 

@@ -378,7 +378,10 @@ static void move_finish_ghost(struct move *move, struct dma_fence *fence,
 {
 	struct ttm_buffer_object *tbo = &move->bo->tbo;
 
+	/* It may be gone when that returns. */
+	tessera_backing_set_orphan(move->bo, true);
 	if (ttm_bo_move_accel_cleanup(tbo, fence, false, true, new_mem)) {
+		tessera_backing_set_orphan(move->bo, false);
 		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		ttm_bo_move_sync_cleanup(tbo, new_mem);
 	}

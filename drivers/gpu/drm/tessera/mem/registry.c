@@ -8,7 +8,6 @@
  * under it only by the reservation of a number, which the shrinker therefore never waits for.
  */
 
-#include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
@@ -27,10 +26,8 @@ struct tessera_registry {
 	struct xarray objects;
 	/* Where the shrinker goes on. */
 	unsigned long walk_from;
-	/* For an object to be removed, or to be let go of. */
+	/* For an object to be removed. */
 	wait_queue_head_t removed;
-	/* One being destroyed that somebody looks at: it is not removed meanwhile. */
-	u32 caught;
 	u32 next_id;
 };
 
@@ -105,12 +102,6 @@ void tessera_registry_remove(struct tessera_device *tdev, u32 id)
 	struct tessera_registry *registry = tdev->registry;
 
 	mutex_lock(&registry->lock);
-	while (registry->caught == id) {
-		mutex_unlock(&registry->lock);
-		tessera_wait_event(TESSERA_WAIT_UNPLUG, registry->removed,
-				   READ_ONCE(registry->caught) != id, TASK_UNINTERRUPTIBLE);
-		mutex_lock(&registry->lock);
-	}
 	xa_erase(&registry->objects, id);
 	mutex_unlock(&registry->lock);
 	if (wq_has_sleeper(&registry->removed))
@@ -159,78 +150,35 @@ struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id
 	return gem;
 }
 
-/* The next one whose last reference is gone. The registry is locked. */
-static struct drm_gem_object *registry_dying(struct tessera_registry *registry, unsigned long *id)
-{
-	struct drm_gem_object *gem;
-
-	do {
-		gem = xa_find_after(&registry->objects, id, ULONG_MAX, XA_PRESENT);
-	} while (gem && kref_read(&gem->refcount));
-
-	return gem;
-}
-
 /**
- * tessera_registry_see_out() - wait for objects that are being destroyed
+ * tessera_registry_next_dying() - walk all objects whose last reference is gone
  * @tdev: the device
- * @end: how long, in jiffies
+ * @id: id of the object before, 0 to begin; receives that of the next one
+ * @get: called with the registry locked, while the memory of the object is still there; takes
+ *	a reference of another kind, or returns false
+ * @gem: receives the object, or NULL if @get returned false
  *
- * Return: true if all of them have gone.
+ * Return: false if there are no more.
  */
-bool tessera_registry_see_out(struct tessera_device *tdev, unsigned long end)
+bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
+				 bool (*get)(struct drm_gem_object *gem),
+				 struct drm_gem_object **gem)
 {
 	struct tessera_registry *registry = tdev->registry;
-	struct drm_gem_object *gem;
-	unsigned long id = 0;
-
-	for (;;) {
-		mutex_lock(&registry->lock);
-		gem = registry_dying(registry, &id);
-		mutex_unlock(&registry->lock);
-		if (!gem)
-			return true;
-		if (!tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, registry->removed,
-						!xa_load(&registry->objects, id),
-						TASK_UNINTERRUPTIBLE,
-						max_t(long, end - jiffies, 0)))
-			return false;
-	}
-}
-
-/**
- * tessera_registry_catch() - look at an object that is being destroyed
- * @tdev: the device
- * @id: id of the object before, 0 to begin
- *
- * It may be destroyed meanwhile, under its reservation, but for the object itself, what it is imported from, and
- * its number. Only one caller at a time.
- *
- * Return: the object with the next id, NULL if there is none; tessera_registry_let_go() follows.
- */
-struct drm_gem_object *tessera_registry_catch(struct tessera_device *tdev, u32 id)
-{
-	struct tessera_registry *registry = tdev->registry;
-	struct drm_gem_object *gem;
-	unsigned long index = id;
+	unsigned long index = *id;
+	bool found;
 
 	mutex_lock(&registry->lock);
-	gem = registry_dying(registry, &index);
-	if (gem)
-		registry->caught = index;
+	do {
+		*gem = xa_find_after(&registry->objects, &index, ULONG_MAX, XA_PRESENT);
+	} while (*gem && kref_read(&(*gem)->refcount));
+	found = *gem;
+	*id = index;
+	if (found && !get(*gem))
+		*gem = NULL;
 	mutex_unlock(&registry->lock);
 
-	return gem;
-}
-
-/**
- * tessera_registry_let_go() - let it be destroyed
- * @tdev: the device, after tessera_registry_catch()
- */
-void tessera_registry_let_go(struct tessera_device *tdev)
-{
-	WRITE_ONCE(tdev->registry->caught, 0);
-	wake_up_all(&tdev->registry->removed);
+	return found;
 }
 
 /**

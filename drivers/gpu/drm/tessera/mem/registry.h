@@ -12,9 +12,9 @@ int tessera_registry_reserve(struct tessera_device *tdev, u32 *id);
 void tessera_registry_publish(struct tessera_device *tdev, u32 id,
 			      struct drm_gem_object *gem);
 void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id);
-bool tessera_registry_see_out(struct tessera_device *tdev, unsigned long end);
-struct drm_gem_object *tessera_registry_catch(struct tessera_device *tdev, u32 id);
-void tessera_registry_let_go(struct tessera_device *tdev);
+bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
+				 bool (*get)(struct drm_gem_object *gem),
+				 struct drm_gem_object **gem);
 void tessera_registry_remove(struct tessera_device *tdev, u32 id);
 struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id);
 bool tessera_registry_try_walk(struct tessera_device *tdev,

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: objects and the end of the device
+ * DOC: objects of a device that is unplugged
  *
- * When the device goes its objects lose what is the bus device's: places, mappings of pages for it, attachments
- * to others' dma-bufs. They live on, with neither place nor pages, until user space lets go of
- * them. Who unplugs has to wait for others with three things: fences of others at objects, which may keep what is being
- * destroyed, too; and imports that are under way, in which an exporter may sleep. All of it together is waited for once,
- * and not for ever. What takes longer is unmapped as it is, and seen out by a thread, which detaches what an exporter keeps it
- * from, too; or undone by who imports it. The thread has the DRM device and the module. Unloading the module waits for it, as
- * nothing else keeps the code that ends objects.
+ * When the device goes its objects lose what is the bus device's: places, mappings of pages for it,
+ * attachments to other drivers' dma-bufs. They live on, with neither place nor pages, until
+ * user space lets go of them; each keeps the DRM device (hw/lifetime.c). An object that is being
+ * destroyed already may wait for fences of other drivers: its pages are unmapped, and the rest
+ * is TTM's, as before.
+ *
+ * Unplug waits for no fence of another driver. It waits for exporters that sleep in a call of an
+ * import, but not for ever: then the thread that made the last of these calls unmaps and
+ * detaches what unplug could not lock.
  *
  * Called with nothing held; takes reservations one at a time.
  */
 
 #include <linux/atomic.h>
-#include <linux/bitops.h>
-#include <linux/completion.h>
 #include <linux/dma-resv.h>
 #include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
-#include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
 
 #include <drm/drm_drv.h>
@@ -37,23 +36,16 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* For imports that are under way, and all fences of others. */
+/* For imports that are under way, and for objects that are just being destroyed. */
 #define UNPLUG_TIMEOUT_MS	15000
 
 struct tessera_unplug {
-	/* Imports that are under way. */
+	/* Calls of exporters that are under way. */
 	atomic_t imports;
 	wait_queue_head_t idle;
-	/* Some are attached still, as an exporter sleeps. */
-	bool attached;
-	/* The thread that sees objects out has done so, and who unplugs waits for it. */
-	struct completion done;
-	/* UNPLUG_* */
-	unsigned long flags;
+	/* Unplug waits for them no longer, and the last of them has to detach what it left. */
+	bool gave_up;
 };
-
-/* Set by the thread when it is done, or by who unplugs when he waits no more: who comes second cares for the rest. */
-#define UNPLUG_PARTED	0
 
 /**
  * tessera_unplug_init() - set up what unplug has to know
@@ -67,27 +59,77 @@ int tessera_unplug_init(struct tessera_device *tdev)
 	if (!tdev->unplug)
 		return -ENOMEM;
 	init_waitqueue_head(&tdev->unplug->idle);
-	init_completion(&tdev->unplug->done);
 
 	return 0;
 }
 
-static bool is_there(struct tessera_device *tdev)
+/* The lock keeps off the core, which looks who has exported an object. */
+static void bo_detach(struct tessera_bo *bo, bool named)
 {
-	int idx;
+	struct mutex *lock = &bo->tbo.base.dev->object_name_lock;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return false;
-	drm_dev_exit(idx);
+	if (!named)
+		mutex_lock(lock);
+	tessera_borrow_end(&bo->tbo, &bo->borrow);
+	if (!named)
+		mutex_unlock(lock);
+}
 
-	return true;
+static void bo_unmap(struct tessera_bo *bo, bool named)
+{
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	tessera_backing_detach(bo);
+	dma_resv_unlock(bo->tbo.base.resv);
+	if (bo->dmabuf)
+		bo_detach(bo, named);
+}
+
+/*
+ * Objects whose last reference is gone: the @imports, or all others. True if one is left that no
+ * fence keeps: TTM, or its worker, is about to destroy it. It is not worth leaving that open.
+ */
+static bool unmap_dying(struct tessera_device *tdev, bool imports)
+{
+	struct tessera_bo *bo;
+	bool again = false;
+	u32 id = 0;
+
+	while (tessera_bo_next_dying(tdev, &id, &bo)) {
+		if (!bo) {
+			again = true;
+			continue;
+		}
+		/* It has no handle, so the core does not look at it. */
+		if (!bo->dmabuf == !imports) {
+			bo_unmap(bo, true);
+			again |= dma_resv_test_signaled(bo->tbo.base.resv,
+							DMA_RESV_USAGE_BOOKKEEP);
+		}
+		ttm_bo_put(&bo->tbo);
+	}
+
+	return again;
+}
+
+static void detach_imports(struct tessera_device *tdev, bool named)
+{
+	struct tessera_bo *bo;
+	u32 id = 0;
+
+	while ((bo = tessera_bo_next(tdev, id))) {
+		id = bo->id;
+		if (bo->dmabuf)
+			bo_unmap(bo, named);
+		tessera_bo_put(bo);
+	}
+	unmap_dying(tdev, true);
 }
 
 /**
- * tessera_unplug_import_begin() - the device is going to be attached to a dma-buf
+ * tessera_unplug_import_begin() - an exporter is going to be called for an import
  * @tdev: the device
  *
- * No section of drm_dev_enter(), as nobody knows how long the exporter takes.
+ * Not inside drm_dev_enter(): the exporter may take as long as it likes.
  *
  * Return: false if the device is gone; else tessera_unplug_import_end() follows.
  */
@@ -104,60 +146,60 @@ bool tessera_unplug_import_begin(struct tessera_device *tdev)
 }
 
 /**
- * tessera_unplug_import_end() - it is, or it has not worked
+ * tessera_unplug_import_end() - the exporter has returned
  * @tdev: the device
+ * @bo: the import, to be unmapped and detached if the device has gone; or NULL; reservation
+ *	not held
+ * @named: &drm_device.object_name_lock is held
  *
- * Return: false if the device has gone meanwhile, and it may be that nobody detaches it but the caller.
+ * Return: false if the device has gone meanwhile.
  */
-bool tessera_unplug_import_end(struct tessera_device *tdev)
+bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *bo, bool named)
 {
 	struct tessera_unplug *unplug = tdev->unplug;
-	bool there = is_there(tdev);
+	bool there;
+	int idx;
 
-	if (atomic_dec_and_test(&unplug->imports))
+	there = drm_dev_enter(&tdev->drm, &idx);
+	if (there)
+		drm_dev_exit(idx);
+	else if (bo)
+		bo_unmap(bo, named);
+
+	/* Pairs with the barrier in unplug_gives_up(). */
+	if (atomic_dec_and_test(&unplug->imports)) {
 		wake_up_all(&unplug->idle);
+		if (READ_ONCE(unplug->gave_up))
+			detach_imports(tdev, named);
+	}
 
 	return there;
 }
 
-/**
- * tessera_unplug_detach() - an import came too late
- * @bo: the object, which has no handle yet; &drm_device.object_name_lock is held
- */
-void tessera_unplug_detach(struct tessera_bo *bo)
+/* True if an exporter sleeps on; what it holds locked is not waited for. */
+static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
 {
-	dma_resv_lock(bo->tbo.base.resv, NULL);
-	tessera_backing_detach(bo);
-	dma_resv_unlock(bo->tbo.base.resv);
-	tessera_borrow_end(&bo->tbo, &bo->borrow);
-}
+	struct tessera_unplug *unplug = tdev->unplug;
 
-/*
- * Mappings of imported pages are the bus device's. The lock keeps off those who look who has exported
- * them; an exporter that sleeps in an import has it, too.
- */
-static bool bo_detach(struct tessera_bo *bo, bool wait)
-{
-	struct mutex *lock = &bo->tbo.base.dev->object_name_lock;
-
-	if (wait)
-		mutex_lock(lock);
-	else if (!mutex_trylock(lock))
+	if (tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, unplug->idle,
+				       !atomic_read(&unplug->imports), TASK_UNINTERRUPTIBLE,
+				       max_t(long, end - jiffies, 1)))
 		return false;
-	tessera_borrow_end(&bo->tbo, &bo->borrow);
-	mutex_unlock(lock);
+	WRITE_ONCE(unplug->gave_up, true);
+	/* Either that is seen by the last call that ends, or its end is seen here. */
+	smp_mb();
+	if (!atomic_read(&unplug->imports))
+		return false;
+	drm_warn(&tdev->drm, "gone while an exporter sleeps\n");
 
 	return true;
 }
 
-static bool bo_idles(struct tessera_bo *bo, unsigned long end)
-{
-	return tessera_wait_resv(TESSERA_WAIT_UNPLUG, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP,
-				 false, max_t(long, end - jiffies, 0)) > 0;
-}
-
-/* Others' fences are in nobody's way here; but pages that they may be for are not freed. */
-static int bo_unplug(struct tessera_bo *bo, unsigned long end)
+/*
+ * Fences of other drivers do not matter here; but pages that they may be for are not freed. TTM
+ * would hand pages that are not idle to a ghost, mapped as they are.
+ */
+static int bo_leave(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
 	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
@@ -166,8 +208,9 @@ static int bo_unplug(struct tessera_bo *bo, unsigned long end)
 	int ret;
 
 	tessera_bo_unfix(bo);
-	/* TTM would hand pages that are not idle to a ghost, mapped as they are. */
-	if (!bo->dmabuf && !bo->pins && !bo->lent && bo_idles(bo, end))
+	bo->copy_valid = false;
+	if (!bo->dmabuf && !bo->pins && !bo->lent &&
+	    dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return ttm_bo_validate(&bo->tbo, &nowhere, &ctx);
 	ret = ttm_bo_validate(&bo->tbo, &pages, &ctx);
 	tessera_backing_detach(bo);
@@ -175,7 +218,7 @@ static int bo_unplug(struct tessera_bo *bo, unsigned long end)
 	return ret;
 }
 
-static void unplug_living(struct tessera_device *tdev, unsigned long end, bool imports)
+static void unplug_living(struct tessera_device *tdev, bool sleeps)
 {
 	struct tessera_bo *bo;
 	u32 id = 0;
@@ -183,119 +226,18 @@ static void unplug_living(struct tessera_device *tdev, unsigned long end, bool i
 
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
-		dma_resv_lock(bo->tbo.base.resv, NULL);
-		ret = bo_unplug(bo, end);
-		if (ret)
-			drm_warn(&tdev->drm, "object %u keeps its place: %d\n", id, ret);
-		bo->copy_valid = false;
-		dma_resv_unlock(bo->tbo.base.resv);
-		if (bo->dmabuf && !bo_detach(bo, !imports))
-			tdev->unplug->attached = true;
-		tessera_bo_put(bo);
-	}
-}
-
-/*
- * Objects that are being destroyed, but not as long as others have fences there: their pages are unmapped as well. What
- * is private to a VM nobody else has.
- */
-static void unplug_dying(struct tessera_device *tdev)
-{
-	struct drm_gem_object *gem;
-	u32 id = 0;
-
-	while ((gem = tessera_registry_catch(tdev, id))) {
-		struct tessera_bo *bo = gem_to_tessera_bo(gem);
-
-		id = bo->id;
-		if (!bo->root) {
-			dma_resv_lock(gem->resv, NULL);
-			tessera_backing_detach(bo);
-			dma_resv_unlock(gem->resv);
+		/* See tessera_unplug_import_end() for imports that are left out. */
+		if (!bo->dmabuf || !sleeps) {
+			dma_resv_lock(bo->tbo.base.resv, NULL);
+			ret = bo_leave(bo);
+			if (ret)
+				drm_warn(&tdev->drm, "object %u keeps its place: %d\n", id, ret);
+			dma_resv_unlock(bo->tbo.base.resv);
 			if (bo->dmabuf)
-				tessera_borrow_end(&bo->tbo, &bo->borrow);
+				bo_detach(bo, false);
 		}
-		tessera_registry_let_go(tdev);
-	}
-}
-
-/* As long as it takes, with what an exporter, or others' fences, have kept. */
-static void unplug_rest(struct tessera_device *tdev)
-{
-	struct tessera_bo *bo;
-	u32 id = 0;
-
-	while (tdev->unplug->attached && (bo = tessera_bo_next(tdev, id))) {
-		id = bo->id;
-		if (bo->dmabuf)
-			bo_detach(bo, true);
 		tessera_bo_put(bo);
 	}
-	tessera_registry_see_out(tdev, jiffies + MAX_JIFFY_OFFSET);
-	/* And what moves have left behind. */
-	flush_workqueue(tdev->ttm.wq);
-}
-
-static int unplug_thread(void *data)
-{
-	struct tessera_device *tdev = data;
-	struct tessera_unplug *unplug = tdev->unplug;
-
-	unplug_rest(tdev);
-	/* Who waits may unload the module next: it is not for this to keep it. */
-	if (!test_and_set_bit(UNPLUG_PARTED, &unplug->flags))
-		kthread_complete_and_exit(&unplug->done, 0);
-	drm_dev_put(&tdev->drm);
-	module_put_and_kthread_exit(0);
-}
-
-static bool unplug_join(struct tessera_unplug *unplug, unsigned long end)
-{
-	/* What is unmapped at once is, however late it is. */
-	if (tessera_wait_in(TESSERA_WAIT_UNPLUG,
-			    wait_for_completion_timeout(&unplug->done,
-							max_t(long, end - jiffies, HZ))))
-		return true;
-	if (!test_and_set_bit(UNPLUG_PARTED, &unplug->flags))
-		return false;
-	/* It is on its last lines. */
-	tessera_wait_in(TESSERA_WAIT_UNPLUG, (wait_for_completion(&unplug->done), 0));
-
-	return true;
-}
-
-/* Before any wait: who has been killed meanwhile gets no thread. NULL: the module is on its way out, or memory short. */
-static struct task_struct *unplug_prepare(struct tessera_device *tdev)
-{
-	struct task_struct *task;
-
-	if (!try_module_get(THIS_MODULE))
-		return NULL;
-	task = kthread_create(unplug_thread, tdev, "tessera-unplug");
-	if (IS_ERR(task)) {
-		module_put(THIS_MODULE);
-		return NULL;
-	}
-	drm_dev_get(&tdev->drm);
-
-	return task;
-}
-
-/* False if the thread is left to do it. Without one it is waited for. */
-static bool unplug_see_out(struct tessera_device *tdev, struct task_struct *task,
-			   unsigned long end)
-{
-	if (!task) {
-		unplug_rest(tdev);
-		return true;
-	}
-	wake_up_process(task);
-	if (!unplug_join(tdev->unplug, end))
-		return false;
-	drm_dev_put(&tdev->drm);
-	module_put(THIS_MODULE);
-
-	return true;
 }
 
 /**
@@ -304,23 +246,24 @@ static bool unplug_see_out(struct tessera_device *tdev, struct task_struct *task
  *
  * CPU mappings refault to a dummy page; contents are lost. Objects whose pages another device
  * uses keep these, mapped for that one only, and so do those at which others have fences that do not
- * signal. What was imported is detached. Objects that are being destroyed already are seen out, or left to a thread.
+ * signal. What was imported is detached.
  */
 void tessera_unplug_objects(struct tessera_device *tdev)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(UNPLUG_TIMEOUT_MS);
-	struct tessera_unplug *unplug = tdev->unplug;
-	struct task_struct *task = unplug_prepare(tdev);
-	bool imports;
+	bool sleeps, again;
 
 	unmap_mapping_range(tdev->drm.anon_inode->i_mapping, 0, 0, 1);
 
-	imports = !tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, unplug->idle,
-					      !atomic_read(&unplug->imports),
-					      TASK_UNINTERRUPTIBLE, end - jiffies);
-	if (imports)
-		drm_warn(&tdev->drm, "gone while an exporter sleeps\n");
-	unplug_living(tdev, end, imports);
-	if (!unplug_see_out(tdev, task, end))
-		unplug_dying(tdev);
+	sleeps = unplug_gives_up(tdev, end);
+	unplug_living(tdev, sleeps);
+	do {
+		again = unmap_dying(tdev, false);
+		if (!sleeps)
+			again |= unmap_dying(tdev, true);
+		if (again)
+			tessera_wait_in(TESSERA_WAIT_UNPLUG, schedule_timeout_uninterruptible(1));
+	} while (again && time_before(jiffies, end));
+	if (!tessera_backing_wait_orphans(tdev, end))
+		drm_warn(&tdev->drm, "gone with pages mapped that page-ins have left\n");
 }

@@ -9,8 +9,7 @@ struct tessera_device;
 
 int tessera_unplug_init(struct tessera_device *tdev);
 bool tessera_unplug_import_begin(struct tessera_device *tdev);
-bool tessera_unplug_import_end(struct tessera_device *tdev);
-void tessera_unplug_detach(struct tessera_bo *bo);
+bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *bo, bool named);
 void tessera_unplug_objects(struct tessera_device *tdev);
 
 #endif /* __TESSERA_UNPLUG_H__ */

@@ -45,6 +45,7 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 {
 	struct tessera_patch_alloc *alloc = &req->allocs[index];
 	struct tessera_bo *bo;
+	int ret;
 
 	if (tessera_ioctl_bad(req->tdev, user->flags & ~DRM_TESSERA_ALLOC_WRITE))
 		return -EINVAL;
@@ -59,6 +60,10 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 	req->bos[index] = bo;
 	if (tessera_ioctl_bad(req->tdev, bo->root))
 		return -EINVAL;
+	/* The exporter may take its time: before anything that unplug waits for. */
+	ret = tessera_import_fetch(bo, true);
+	if (ret)
+		return ret == -EINTR ? -ERESTARTSYS : ret;
 	alloc->size = tessera_bo_bytes(bo);
 	req->num_users += !!bo->user;
 	if (!(user->flags & DRM_TESSERA_ALLOC_WRITE))

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: what outlives a device
+ *
+ * Two things may outlive the unbinding of a device and its last open file:
+ *
+ * - fences of its jobs. A sync file, a syncobj or the reservation of another driver's object keeps
+ *   them. The core asks a fence for its names at any time, which reads the scheduler, and calls
+ *   the operations of its parent, which are in the module's text. So the memory of an engine, with
+ *   the scheduler, stays as long as one of its fences (exec/engine.c);
+ * - objects whose destruction waits for fences of other drivers. All of them together have one
+ *   reference to the DRM device. The last object may go in a worker of TTM, which the release of
+ *   the DRM device waits for. Then another worker drops that reference.
+ *
+ * Unloading the module waits for both. A reference to the module would not do: the objects of a
+ * bound device, and the fences in their reservations, would keep the module for ever.
+ */
+
+#include <linux/atomic.h>
+#include <linux/device.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+
+#include "hw/lifetime.h"
+#include "tessera_device.h"
+#include "tessera_wait.h"
+
+/* DRM devices, and engines of which there are fences. */
+static atomic_t num_users;
+static DECLARE_WAIT_QUEUE_HEAD(no_users);
+
+/**
+ * tessera_module_get() - have the unloading of the module wait
+ */
+void tessera_module_get(void)
+{
+	atomic_inc(&num_users);
+}
+
+/**
+ * tessera_module_put() - have it wait no longer
+ *
+ * Any context.
+ */
+void tessera_module_put(void)
+{
+	if (atomic_dec_and_test(&num_users))
+		wake_up_all(&no_users);
+}
+
+/**
+ * tessera_module_wait() - wait until the module can be unloaded
+ *
+ * No device is bound any more. Waits for as long as a fence or an object of a device is kept.
+ */
+void tessera_module_wait(void)
+{
+	tessera_wait_event(TESSERA_WAIT_UNPLUG, no_users, !atomic_read(&num_users), TASK_IDLE);
+	/* And until the callers of tessera_module_put() have left the module's text. */
+	synchronize_rcu_tasks();
+	synchronize_rcu();
+}
+
+static void lifetime_put_work(struct work_struct *work)
+{
+	struct tessera_device *tdev = container_of(work, struct tessera_device, lifetime.put_work);
+
+	/* Frees the work, too. */
+	drm_dev_put(&tdev->drm);
+}
+
+static void lifetime_unbind(void *data)
+{
+	tessera_device_put(data);
+}
+
+static void lifetime_fini(struct drm_device *drm, void *data)
+{
+	tessera_module_put();
+}
+
+/**
+ * tessera_lifetime_init() - begin to count references to a device
+ * @tdev: the device, before anything else is managed
+ *
+ * The bound device has the first one.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_lifetime_init(struct tessera_device *tdev)
+{
+	int ret;
+
+	tessera_module_get();
+	ret = drmm_add_action_or_reset(&tdev->drm, lifetime_fini, NULL);
+	if (ret)
+		return ret;
+	drm_dev_get(&tdev->drm);
+	refcount_set(&tdev->lifetime.refs, 1);
+	INIT_WORK(&tdev->lifetime.put_work, lifetime_put_work);
+
+	return devm_add_action_or_reset(tdev->drm.dev, lifetime_unbind, tdev);
+}
+
+/**
+ * tessera_device_get() - keep a device
+ * @tdev: the device, which the caller knows to be kept
+ */
+void tessera_device_get(struct tessera_device *tdev)
+{
+	refcount_inc(&tdev->lifetime.refs);
+}
+
+/**
+ * tessera_device_put() - keep it no longer
+ * @tdev: the device
+ *
+ * Process context.
+ */
+void tessera_device_put(struct tessera_device *tdev)
+{
+	if (!refcount_dec_and_test(&tdev->lifetime.refs))
+		return;
+	if (current->flags & PF_WQ_WORKER)
+		queue_work(system_unbound_wq, &tdev->lifetime.put_work);
+	else
+		/* At once, so that a device that is bound again finds its number free. */
+		drm_dev_put(&tdev->drm);
+}
