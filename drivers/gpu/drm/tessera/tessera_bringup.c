@@ -144,10 +144,8 @@ static int tessera_device_dummy_page(struct tessera_device *tdev)
 /* Teach lockdep the order of the locking DOC before anybody can get it wrong. */
 static void tessera_device_prime_locks(struct tessera_device *tdev)
 {
-	static struct lock_class_key signalling_key;
 	struct dma_resv resv;
 
-	lockdep_init_map(&tdev->signalling, "tessera_signalling", &signalling_key, 0);
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
 	tessera_wait_prime();
@@ -157,12 +155,6 @@ static void tessera_device_prime_locks(struct tessera_device *tdev)
 	might_alloc(GFP_KERNEL);
 	dma_resv_unlock(&resv);
 	dma_resv_fini(&resv);
-
-	/* Reclaim waits for fences, and so for the sections that end in one. */
-	fs_reclaim_acquire(GFP_KERNEL);
-	lock_map_acquire(&tdev->signalling);
-	lock_map_release(&tdev->signalling);
-	fs_reclaim_release(GFP_KERNEL);
 }
 
 static void tessera_device_drain(struct drm_device *drm, void *data)

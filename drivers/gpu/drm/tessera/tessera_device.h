@@ -197,13 +197,6 @@ struct tessera_device {
 	/** @memory_lost: a reset has taken the contents of memory; under @reset_lock */
 	bool memory_lost;
 
-	/**
-	 * @signalling: for lockdep: held in each drm_dev_enter() section of a path to a fence,
-	 * where nothing may wait for memory. dma_fence_begin_signalling() does not reach in there,
-	 * for SRCU is read recursively and lockdep follows no chain through that.
-	 */
-	struct lockdep_map signalling;
-
 	/** @dummy_page: what unmapped aperture pages show; zero-filled, device readable */
 	void *dummy_page;
 	/** @dummy_dma: its DMA address */

@@ -11,7 +11,6 @@
 #include <linux/dma-fence.h>
 #include <linux/lockdep.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "exec/emit.h"
@@ -247,9 +246,12 @@ void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
  * @engine: the engine
  * @job: the job; its hardware fence completes when it is done
  *
- * The scheduler's credits keep the ring from overflowing. While the device goes away or its
- * engines are being cancelled, a job is listed and not written: it ends with all
- * others, in order.
+ * The scheduler's credits keep the ring from overflowing. While the engine is being cancelled,
+ * a job is listed and not written: it ends with all others, in order.
+ *
+ * Not inside drm_dev_enter(). A thread that waits for a job in such a section keeps
+ * drm_dev_unplug() from returning, so jobs have to go on until the engine is cancelled behind
+ * that. The registers are there until then.
  *
  * Return: 0, or the error every job gets from an engine that is dead.
  */
@@ -258,11 +260,8 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 	struct tessera_fence *fence = job->hw_fence;
 	struct tessera_ring_job ring_job = { };
 	unsigned long flags;
-	bool there;
-	int idx, ret;
+	int ret;
 
-	there = drm_dev_enter(&engine->tdev->drm, &idx);
-	lock_map_acquire(&engine->tdev->signalling);
 	tessera_emit_fill(job, &ring_job);
 
 	spin_lock_irqsave(&engine->lock, flags);
@@ -277,14 +276,11 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 		dma_fence_get(&fence->base);
 		fence->hw_seqno = engine->next_seqno++;
 		list_add_tail(&fence->link, &engine->inflight);
-		if (there && !engine->closed)
+		if (!engine->closed)
 			fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
 		engine->jobs++;
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
-	lock_map_release(&engine->tdev->signalling);
-	if (there)
-		drm_dev_exit(idx);
 
 	return ret;
 }

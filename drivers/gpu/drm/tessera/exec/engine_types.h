@@ -80,7 +80,10 @@ struct tessera_engine {
 	u64 run_ahead_moves;
 	/** @next_seqno: value of the next FENCE packet; under @lock */
 	u64 next_seqno;
-	/** @closed: jobs are listed and not written, until @dead is set; under @lock */
+	/**
+	 * @closed: the registers may be gone; jobs are listed and not written, until @dead is
+	 * set. Under @lock; set on &tessera_device.reset_wq
+	 */
 	bool closed;
 	/** @dead: 0, or the error every job gets instead of being run; under @lock */
 	int dead;

@@ -24,7 +24,6 @@
 #include <linux/lockdep.h>
 #include <linux/workqueue.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
@@ -81,17 +80,16 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 }
 
 /*
- * False if the device is gone: nothing was reset, and tessera_engines_cancel() is about to
- * complete all jobs.
+ * False if the engine has been cancelled: nothing is reset. An engine is cancelled on the
+ * workqueue of the timeouts, so until this returns it stays what it is, with its registers.
  */
 static bool tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
 {
 	struct tessera_device *tdev = engine->tdev;
-	int idx, ret;
+	int ret;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
+	if (engine->closed)
 		return false;
-	lock_map_acquire(&tdev->signalling);
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
 		 hung->seqno, hung->context_id);
 	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
@@ -103,23 +101,8 @@ static bool tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 		drm_err(&tdev->drm, "%s cannot be reset: %pe\n", engine->name, ERR_PTR(ret));
 		tessera_emit_cancel(engine, -ECANCELED);
 	}
-	lock_map_release(&tdev->signalling);
-	drm_dev_exit(idx);
 
 	return true;
-}
-
-static bool tessera_reset_is_halted(struct tessera_engine *engine)
-{
-	bool halted;
-	int idx;
-
-	if (!drm_dev_enter(&engine->tdev->drm, &idx))
-		return false;
-	halted = tessera_engine_halted(engine);
-	drm_dev_exit(idx);
-
-	return halted;
 }
 
 /*
@@ -161,7 +144,7 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	/* Not earlier: stopping waits for fences that are about to signal. */
 	cookie = dma_fence_begin_signalling();
 	/* Asked first: then all that ended before the engine halted is known to have ended. */
-	halted = tessera_reset_is_halted(engine);
+	halted = !engine->closed && tessera_engine_halted(engine);
 	tessera_emit_process(engine);
 	hung = tessera_reset_hung(engine, bad, halted);
 	if (hung && !tessera_reset_engine(engine, hung))
