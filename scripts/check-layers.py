@@ -38,7 +38,7 @@ E  paging/cursor.h paging/cache paging/pages paging/queue paging/ops
 E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/late mem/backing mem/coherence mem/mapped mem/move mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer mem/hold
 E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/vmap cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
 F  vm/listing submit/backlog submit/foreign submit/value_page submit/monitored submit/sync
-F  vm/asid vm/table vm/pt_room vm/pt vm/vm vm/remap vm/bind vm/resident vm/restore
+F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident vm/restore
 F  submit/gate submit/context submit/part submit/request submit/split_input
 F  submit/window submit/split_exec submit/submit submit/submit_vm
 G  kms/clock kms/kms.h kms/fb.c kms/panic.c kms/writeback.c kms/events.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c

@@ -32,13 +32,11 @@ struct tessera_kms;		/* kms/kms.h */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_release_queue;	/* exec/job.c */
-struct tessera_range;		/* segments/manager.h */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
 struct tessera_remap;		/* vm/remap.c */
 struct tessera_room;		/* segments/room.c */
-struct tessera_segment;		/* segments/segment.h */
 struct tessera_segments;	/* segments/segment.h */
 struct tessera_asids;		/* vm/asid.c */
 struct tessera_spaces;		/* vm/pt.c */
@@ -157,9 +155,6 @@ struct tessera_resident_ops {
 struct tessera_vm_ops {
 	/** @begin: a batch, still empty, is to move an object */
 	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch);
-	/** @arrive: all it does to get it to a place in a segment, or to system memory, is in the batch */
-	int (*arrive)(struct tessera_remap *remap, const struct tessera_segment *to,
-		      const struct tessera_range *range);
 	/** @change: the batch is prepared, and pushed if this succeeds */
 	int (*change)(struct tessera_remap *remap);
 	/** @end: it is, with that fence; NULL: it never will be */

@@ -527,8 +527,6 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	}
 	ret = build(move);
 	if (!ret)
-		ret = vm_ops->arrive(move->remap, move->to, move->to_range);
-	if (!ret)
 		ret = move_prepare(move);
 	if (ret) {
 		vm_ops->end(move->remap, NULL);

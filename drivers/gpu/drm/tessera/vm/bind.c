@@ -3,9 +3,9 @@
  * DOC: binds
  *
  * Changes what is mapped in a VM: a list of operations that takes effect as a whole. First everything is looked up
- * and allocated: mappings for what the core's splitting may need, page tables, room in a batch. Then the
- * core's books, the tables and the batch are changed, which cannot fail, and the batch is queued. It waits for the
- * moves of what it maps, for what user space names, and for the jobs that may use what it unmaps.
+ * and allocated: mappings for what the core's splitting may need, page tables, a batch. Then the core's books
+ * and the tables are changed, which cannot fail, and the batch is queued. It writes nothing (vm/pt.c), but waits for
+ * the moves of what it maps, for what user space names, and for the jobs that may use what it unmaps.
  *
  * What others than this device signal is waited for at the beginning, with nothing held: paging of other clients
  * that move an object of the VM waits for its batches.
@@ -35,7 +35,6 @@
 #include "tessera_device.h"
 #include "vm/bind.h"
 #include "vm/pt.h"
-#include "vm/pt_room.h"
 #include "vm/remap.h"
 #include "vm/table.h"
 #include "vm/vm.h"
@@ -47,7 +46,6 @@ struct bind_op {
 	struct drm_gpuvm_bo *vm_bo;
 	/* What it may put in place; NULL once it has. */
 	struct tessera_mapping *mapping, *prev, *next;
-	struct tessera_pt_room room;
 	/* Addresses lead to @bo. */
 	bool shows;
 };
@@ -62,6 +60,8 @@ struct bind {
 	struct tessera_syncs syncs;
 	struct tessera_paging_batch batch;
 	struct tessera_pt_change *change;
+	/* &struct tessera_table, that the change may take, and those that it did not. */
+	struct list_head tables;
 	/* Jobs may use what is unmapped. */
 	bool takes;
 	/* Mappings that are gone. */
@@ -146,7 +146,6 @@ static void op_fini(struct bind_op *op)
 	}
 	if (op->bo)
 		tessera_bo_put(op->bo);
-	tessera_pt_room_fini(&op->room);
 	kfree(op->mapping);
 	kfree(op->prev);
 	kfree(op->next);
@@ -160,6 +159,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 
 	*bind = (struct bind) { .vm = vm };
 	INIT_LIST_HEAD(&bind->dead);
+	INIT_LIST_HEAD(&bind->tables);
 	bind->ops = kvcalloc(data->num_ops, sizeof(*bind->ops), GFP_KERNEL_ACCOUNT);
 	if (!bind->ops)
 		return -ENOMEM;
@@ -197,6 +197,7 @@ static void bind_fini(struct bind *bind)
 		op_fini(&bind->ops[i]);
 	kvfree(bind->ops);
 	tessera_pt_change_cancel(bind->change);
+	tessera_table_destroy_list(bind->vm->tdev, &bind->tables);
 	tessera_syncs_fini(&bind->syncs);
 }
 
@@ -261,9 +262,7 @@ static bool op_source(const struct bind_op *op, struct tessera_pt_source *source
 
 static int op_prepare(struct bind *bind, struct bind_op *op)
 {
-	const struct drm_tessera_vm_bind_op *args = op->args;
-	struct tessera_pt_source source, *there = NULL;
-	bool lists = false;
+	struct tessera_pt_source source;
 
 	if (op->bo && atomic_read(&op->bo->lost))
 		return -EIO;
@@ -271,17 +270,10 @@ static int op_prepare(struct bind *bind, struct bind_op *op)
 		return -EINVAL;
 	if (op->shows)
 		bind->change->lost[bind->change->num_lost++] = &op->bo->lost;
-	if (op_source(op, &source)) {
-		there = &source;
-		/* Many tables in no order, or many pages. */
-		lists = source.pages || args->range >> 32;
-		if (op->bo && !(source.bits & TSR_PTE_VRAM))
-			tessera_coherence_for_job(op->bo, source.bits & TSR_PTE_WRITE);
-	}
+	if (op->bo && op_source(op, &source) && !(source.bits & TSR_PTE_VRAM))
+		tessera_coherence_for_job(op->bo, source.bits & TSR_PTE_WRITE);
 
-	return tessera_pt_room_init(&op->room, &bind->batch,
-				    tessera_pt_writes_bound(args->address, args->range, there),
-				    lists);
+	return 0;
 }
 
 /* Of what is mapped the bytes have to be there. */
@@ -341,16 +333,19 @@ static int bind_prepare(struct bind *bind)
 					      tessera_paging_first_job(&bind->batch));
 	if (!ret)
 		ret = wait_for_moves(bind);
+	if (!ret)
+		ret = tessera_space_prepare(vm->space, tables, &bind->tables);
 	if (ret)
 		return ret;
 
 	mutex_lock(&vm->space->lock);
-	ret = atomic_read(&vm->space->lost) ? -EIO : tessera_space_reserve(vm->space, tables);
+	ret = atomic_read(&vm->space->lost) ? -EIO :
+	      tessera_space_reserve(vm->space, tables, &bind->tables);
 	if (!ret)
 		ret = tessera_space_order(vm->space, &bind->batch, bind->change,
 					  bind->takes);
 	if (ret) {
-		tessera_space_trim(vm->space);
+		tessera_space_trim(vm->space, &bind->tables);
 		mutex_unlock(&vm->space->lock);
 	}
 
@@ -475,7 +470,6 @@ static void op_apply(struct bind *bind, struct bind_op *op)
 	else
 		ret = drm_gpuvm_sm_map(gpuvm, bind, &req);
 	drm_WARN_ON(gpuvm->drm, ret);
-	tessera_space_emit(bind->vm->space, &op->room);
 }
 
 static void check_moves(struct bind *bind)
@@ -504,7 +498,7 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	bind->change = NULL;
 	fence = tessera_paging_push(&bind->batch);
 	tessera_space_updated(space, fence);
-	tessera_space_trim(space);
+	tessera_space_trim(space, &bind->tables);
 	mutex_unlock(&space->lock);
 
 	return fence;

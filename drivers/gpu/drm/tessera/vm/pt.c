@@ -2,23 +2,23 @@
 /**
  * DOC: page tables
  *
- * The tables of a VM are kept by pure/page_table.c in memory that the CPU sees. What has changed there is
- * written to what the device sees by packets of a paging batch, one batch for each change. All that can fail
- * is done before: tables are reserved, and the batch has room for as many packets as it may take, empty ones
- * until it is known what they say. So a change is made in full, or not at all.
+ * The tables of a VM are kept by pure/page_table.c in memory that the CPU sees. A change is made there and
+ * nowhere else. What differs from what the device sees is *dirty*, and a batch in front of the VM's next job
+ * writes it, at the cost of the client whose job it is. So whatever moves an object only says so here.
  *
- * Batches of one VM run in the order in which they change its tables: each waits for the one before
- * (&tessera_space.update). One that takes or changes what jobs could find waits for all jobs of the VM that are
- * queued, and every job waits for all batches queued before it. So no job ever runs while something that it could
- * have found changes, and unused tables are freed when the batch that flushes what the device remembers is over.
+ * A change that takes away or replaces what jobs could find belongs to a batch that waits for all jobs of
+ * the VM that are queued: that of the move, or one that does nothing else. Every job waits for all such
+ * batches that were queued before (&tessera_space.update), and comes behind a write of all that is dirty.
+ * So no job runs while something that it could have found changes, and nothing that the device remembers of
+ * a change is used before it is flushed. For the same reason unused tables are free when the batch of the
+ * change is over.
  *
- * A VM whose tables the device does not have, as it is new or memory was lost in a suspend, is *stale*: changes
- * are made on the CPU's side only, until the next job has everything written. So is one where a change takes more
- * than others are to pay for, who move an object.
+ * All tables are dirty when memory was lost in a suspend. All addresses are flushed then, and when the VM
+ * gets a number (vm/asid.c).
  *
- * If such a batch fails, the device may find what is not there any more: then the VM is lost.
+ * If a batch fails, the device may find what is not there any more: then the VM is lost.
  *
- * Locks: tessera_space.lock. Who moves an object that several VMs map takes one lock of the device before theirs.
+ * Locks: tessera_space.lock. A move of an object that several VMs map takes a lock of the device before theirs.
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
@@ -34,7 +34,7 @@
 #include "vm/asid.h"
 #include "vm/listing.h"
 #include "vm/pt.h"
-#include "vm/pt_room.h"
+#include "vm/pt_write.h"
 #include "vm/table.h"
 
 /* Tables kept for the next change. */
@@ -133,10 +133,9 @@ static const struct tessera_pt_ops space_ops = {
 	.write = space_write,
 };
 
-/* Everything is to be written, and whatever the device remembers of the number is another's. */
-static void space_make_stale(struct tessera_space *space)
+/* Whatever the device remembers of the number may be another VM's, or of tables that are gone. */
+static void space_flush_all(struct tessera_space *space)
 {
-	space->stale = true;
 	space->tree.flush_first = 0;
 	space->tree.flush_last = LAST_VA;
 }
@@ -150,9 +149,9 @@ static int space_init_root(struct tessera_space *space)
 	root = tessera_table_create(space->tdev, space->account->payer);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
-	list_add(&root->node, &space->clean);
+	list_add(&root->node, &space->dirty);
+	root->dirty_end = TSR_PT_ENTRIES;
 	tessera_pt_init(&space->tree, &space_ops, space, &root->pt);
-	space_make_stale(space);
 
 	return 0;
 }
@@ -365,15 +364,7 @@ static bool has_leaves(u64 va, const struct tessera_pt_source *source)
 			    !((source->addr ^ va) & (TESSERA_PT_BLOCK - 1))));
 }
 
-/* Those of pages: only at the ends, where the rest is large leaves. */
-static u32 span_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
-{
-	u32 tables = span(va, bytes, 0);
-
-	return has_leaves(va, source) ? min(tables, 2U) : tables;
-}
-
-/* Of those the new ones: where an end lies inside of a block. */
+/* New tables of pages: where large leaves make up the rest, those of ends inside of a block. */
 static u32 span_new_pages(u64 va, u64 bytes, const struct tessera_pt_source *source)
 {
 	u32 tables = span(va, bytes, 0);
@@ -397,134 +388,79 @@ u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *s
 	return source ? tables + span(va, bytes, 1) + span(va, bytes, 2) : tables;
 }
 
-/**
- * tessera_pt_writes_bound() - how many tables a change may have written
- * @va: where the range begins
- * @bytes: its size
- * @source: what is to be there; NULL: nothing
- *
- * Return: the most it does.
- */
-u32 tessera_pt_writes_bound(u64 va, u64 bytes, const struct tessera_pt_source *source)
-{
-	u32 tables = span_pages(va, bytes, source) + 1;
-
-	/* Without a source those in the middle are released. */
-	if (!source)
-		return tables + min(span(va, bytes, 1), 2U) + min(span(va, bytes, 2), 2U);
-
-	return tables + span(va, bytes, 1) + span(va, bytes, 2);
-}
-
-/* What is named comes before what names it: others may walk there. */
-static bool emit_dirty(struct tessera_space *space, struct tessera_pt_room *room)
-{
-	struct tessera_table *table;
-	u32 level;
-
-	for (level = 0; level < TSR_PT_LEVELS; level++)
-		list_for_each_entry(table, &space->dirty, node)
-			if (table->pt.level == level && !tessera_pt_room_write(room, table))
-				return false;
-
-	return true;
-}
-
-static void emit_flush(struct tessera_space *space, struct tessera_pt_room *room)
-{
-	struct tessera_pt_tree *tree = &space->tree;
-
-	if (tree->flush_first <= tree->flush_last)
-		tessera_pt_room_flush(room, space->asid.number, tree->flush_first,
-				      tree->flush_last);
-	tree->flush_first = U64_MAX;
-	tree->flush_last = 0;
-}
-
-static void space_cleaned(struct tessera_space *space)
-{
-	struct tessera_table *table;
-
-	list_for_each_entry(table, &space->dirty, node)
-		table->dirty_end = 0;
-	list_splice_tail_init(&space->dirty, &space->clean);
-}
-
-/**
- * tessera_space_emit() - have what has changed written, and the rest forgotten
- * @space: the tables, locked
- * @room: place in the batch that does it
- */
-void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *room)
-{
-	lockdep_assert_held(&space->lock);
-
-	/*
-	 * The next job has everything written anyway, and so it has if there is not room for all.
-	 * Without a number, there is nothing that the device remembers, until the next job.
-	 */
-	if (READ_ONCE(space->asid.number) == TESSERA_NO_ASID)
-		space_make_stale(space);
-	if (!space->stale && room->flush && emit_dirty(space, room))
-		emit_flush(space, room);
-	else
-		space_make_stale(space);
-	space_cleaned(space);
-}
-
-/**
- * tessera_space_forget() - what has changed is not written, for the device has lost it all
- * @space: the tables, locked
- */
-void tessera_space_forget(struct tessera_space *space)
-{
-	lockdep_assert_held(&space->lock);
-
-	space_make_stale(space);
-	space_cleaned(space);
-}
-
 /* ---- Changes --------------------------------------------------------------- */
 
-/**
- * tessera_space_reserve() - have tables ready
- * @space: the tables, locked
- * @tables: how many a change may take
- *
- * Return: 0, -ENOSPC if the client has too many, or -ENOMEM.
- */
-int tessera_space_reserve(struct tessera_space *space, u32 tables)
+static int space_create_tables(struct tessera_space *space, u32 num, struct list_head *tables)
 {
 	struct tessera_table *table;
 
-	lockdep_assert_held(&space->lock);
-
-	while (space->pooled < tables) {
+	while (num--) {
 		table = tessera_table_create(space->tdev, space->account->payer);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
-		list_add(&table->node, &space->pool);
-		space->pooled++;
+		list_add(&table->node, tables);
 	}
 
 	return 0;
 }
 
 /**
- * tessera_space_trim() - give back what was not needed
- * @space: the tables, locked
+ * tessera_space_prepare() - make tables for a large change
+ * @space: the tables, not locked: a move that waits for the lock is another client's
+ * @num: how many the change may take
+ * @tables: receives &struct tessera_table, for tessera_space_reserve()
+ *
+ * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
  */
-void tessera_space_trim(struct tessera_space *space)
+int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head *tables)
 {
-	struct tessera_table *table;
+	u32 pooled;
+
+	mutex_lock(&space->lock);
+	pooled = space->pooled;
+	mutex_unlock(&space->lock);
+
+	return num > pooled ? space_create_tables(space, num - pooled, tables) : 0;
+}
+
+/**
+ * tessera_space_reserve() - have tables ready
+ * @space: the tables, locked
+ * @num: how many a change may take
+ * @tables: some that were made for it, empty afterwards; or NULL
+ *
+ * Return: 0, -ENOSPC if the process has too many, or -ENOMEM.
+ */
+int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables)
+{
+	LIST_HEAD(more);
+	int ret = 0;
 
 	lockdep_assert_held(&space->lock);
 
-	for (; space->pooled > POOL_KEEPS; space->pooled--) {
-		table = list_first_entry(&space->pool, struct tessera_table, node);
-		list_del(&table->node);
-		tessera_table_destroy(space->tdev, table);
+	if (tables) {
+		space->pooled += list_count_nodes(tables);
+		list_splice_init(tables, &space->pool);
 	}
+	if (num > space->pooled)
+		ret = space_create_tables(space, num - space->pooled, &more);
+	space->pooled += list_count_nodes(&more);
+	list_splice(&more, &space->pool);
+
+	return ret;
+}
+
+/**
+ * tessera_space_trim() - give back what was not needed
+ * @space: the tables, locked
+ * @spare: receives &struct tessera_table, to be destroyed without the lock
+ */
+void tessera_space_trim(struct tessera_space *space, struct list_head *spare)
+{
+	lockdep_assert_held(&space->lock);
+
+	for (; space->pooled > POOL_KEEPS; space->pooled--)
+		list_move(space->pool.next, spare);
 }
 
 static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
@@ -683,11 +619,8 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 {
 	lockdep_assert_held(&space->lock);
 
-	/*
-	 * Without a flush, only jobs that were queued before may walk these tables: the next one
-	 * comes behind a flush of all addresses.
-	 */
-	if (!space->stale || change->behind_jobs)
+	/* Later jobs come behind a flush: only those that were queued before may walk these tables. */
+	if (change->behind_jobs)
 		list_splice_tail_init(&space->released, &change->released);
 	tessera_space_check_order(space, batch);
 	tessera_paging_attach(batch, &change->effect);
@@ -734,71 +667,69 @@ struct dma_fence *tessera_space_find_late(struct tessera_space *space)
 
 /* ---- Jobs ------------------------------------------------------------------ */
 
-static int room_for_all(struct tessera_space *space, struct tessera_pt_room *room,
-			struct tessera_paging_batch *batch)
+static bool is_dirty(const struct tessera_space *space)
+{
+	return !list_empty(&space->dirty) || space->tree.flush_first <= space->tree.flush_last;
+}
+
+/* What is named comes before what names it: jobs that were queued before may walk there. */
+static int write_tables(struct tessera_space *space, struct tessera_paging_batch *batch)
 {
 	struct tessera_table *table;
-	u32 num = 0;
-	int ret;
+	u32 level;
+	int ret = 0;
+
+	for (level = 0; level < TSR_PT_LEVELS; level++)
+		list_for_each_entry(table, &space->dirty, node)
+			if (!ret && table->pt.level == level)
+				ret = tessera_pt_write(batch, table);
+
+	if (ret || space->tree.flush_first > space->tree.flush_last)
+		return ret;
+
+	return tessera_pt_flush(batch, space->asid.number, space->tree.flush_first,
+				space->tree.flush_last);
+}
+
+static void space_cleaned(struct tessera_space *space)
+{
+	struct tessera_table *table;
 
 	list_for_each_entry(table, &space->dirty, node)
-		num++;
-	ret = tessera_pt_room_alloc(room, num);
-	/* In the order in which it is used. */
-	for (u32 level = 0; !ret && level < TSR_PT_LEVELS; level++) {
-		list_for_each_entry(table, &space->dirty, node) {
-			if (!ret && table->pt.level == level)
-				ret = tessera_pt_room_add(room, batch, table);
-		}
-	}
-
-	return ret ?: tessera_pt_room_add_flush(room, batch);
+		table->dirty_end = 0;
+	list_splice_tail_init(&space->dirty, &space->clean);
+	space->tree.flush_first = U64_MAX;
+	space->tree.flush_last = 0;
 }
 
-static void all_dirty(struct tessera_space *space)
-{
-	struct tessera_table *table;
-
-	list_splice_tail_init(&space->clean, &space->dirty);
-	list_for_each_entry(table, &space->dirty, node) {
-		table->dirty_first = 0;
-		table->dirty_end = TSR_PT_ENTRIES;
-	}
-}
-
-/* The device is told all there is. */
-static int space_write_all(struct tessera_space *space)
+/* Have the device see what the tables say. */
+static int space_write_dirty(struct tessera_space *space)
 {
 	struct tessera_pt_change *change = tessera_pt_change_create(space);
 	struct tessera_paging_batch batch;
-	struct tessera_pt_room room = { };
 	struct dma_fence *fence;
 	int ret;
 
 	if (!change)
 		return -ENOMEM;
-	all_dirty(space);
 	tessera_paging_begin(&batch, space->queue, 0, NULL);
-	ret = room_for_all(space, &room, &batch);
+	ret = write_tables(space, &batch);
 	if (!ret)
 		ret = tessera_paging_prepare(&batch, NULL);
-	/* Jobs of before the tables became stale have ended. */
 	if (!ret)
-		ret = tessera_space_order(space, &batch, change, true);
+		ret = tessera_space_order(space, &batch, change, false);
 	if (ret) {
 		tessera_paging_abort(&batch);
 		tessera_pt_change_cancel(change);
-	} else {
-		space->stale = false;
-		tessera_space_emit(space, &room);
-		tessera_space_attach(space, change, &batch);
-		fence = tessera_paging_push(&batch);
-		tessera_space_updated(space, fence);
-		dma_fence_put(fence);
+		return ret;
 	}
-	tessera_pt_room_fini(&room);
+	space_cleaned(space);
+	tessera_space_attach(space, change, &batch);
+	fence = tessera_paging_push(&batch);
+	tessera_space_updated(space, fence);
+	dma_fence_put(fence);
 
-	return ret;
+	return 0;
 }
 
 static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
@@ -808,8 +739,8 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
 	if (ret < 0)
 		return ret;
 	if (ret)
-		space_make_stale(space);
-	ret = space->stale ? space_write_all(space) : 0;
+		space_flush_all(space);
+	ret = is_dirty(space) ? space_write_dirty(space) : 0;
 	if (!ret && space->update)
 		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
 	if (ret)
@@ -925,6 +856,18 @@ void tessera_space_suspend(struct tessera_device *tdev)
 		lose_busy(tdev);
 }
 
+static void space_all_dirty(struct tessera_space *space)
+{
+	struct tessera_table *table;
+
+	list_splice_tail_init(&space->clean, &space->dirty);
+	list_for_each_entry(table, &space->dirty, node) {
+		table->dirty_first = 0;
+		table->dirty_end = TSR_PT_ENTRIES;
+	}
+	space_flush_all(space);
+}
+
 /**
  * tessera_space_resume() - hidden VRAM has lost what was there
  * @tdev: the device; no job runs
@@ -936,7 +879,7 @@ void tessera_space_resume(struct tessera_device *tdev)
 	mutex_lock(&tdev->spaces->lock);
 	list_for_each_entry(space, &tdev->spaces->list, node) {
 		mutex_lock(&space->lock);
-		space_make_stale(space);
+		space_all_dirty(space);
 		mutex_unlock(&space->lock);
 	}
 	mutex_unlock(&tdev->spaces->lock);

@@ -18,7 +18,6 @@ struct dma_fence;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_job;		/* exec/job.h */
-struct tessera_pt_room;		/* vm/pt_room.h */
 struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 
@@ -55,8 +54,6 @@ struct tessera_space {
 	struct mutex lock;
 	/** @closed: the VM is gone: there are no new jobs; set once */
 	bool closed;
-	/** @stale: nothing of the tables is written; all has to be before the next job */
-	bool stale;
 	/** @tree: the tables, as they are when all that is queued has been done */
 	struct tessera_pt_tree tree;
 	/** @clean: &struct tessera_table, all but those of the other lists */
@@ -130,15 +127,13 @@ void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queu
 void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
 
 u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
-u32 tessera_pt_writes_bound(u64 va, u64 bytes, const struct tessera_pt_source *source);
 
-int tessera_space_reserve(struct tessera_space *space, u32 tables);
-void tessera_space_trim(struct tessera_space *space);
+int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head *tables);
+int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables);
+void tessera_space_trim(struct tessera_space *space, struct list_head *spare);
 void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
 		       const struct tessera_pt_source *source);
 void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes);
-void tessera_space_forget(struct tessera_space *space);
-void tessera_space_emit(struct tessera_space *space, struct tessera_pt_room *room);
 
 struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space);
 void tessera_pt_change_cancel(struct tessera_pt_change *change);

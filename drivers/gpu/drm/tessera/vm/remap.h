@@ -6,7 +6,6 @@
 
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
-struct tessera_fences;		/* segments/departure.h */
 struct tessera_mapping;		/* vm/vm.h */
 struct tessera_pt_source;	/* vm/pt.h */
 struct tessera_range;		/* segments/manager.h */
@@ -18,8 +17,7 @@ void tessera_remap_init(struct tessera_device *tdev);
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
 			  const struct tessera_range *range,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source);
-int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num,
-		       struct tessera_fences *fences);
+int tessera_remap_show(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num);
 void tessera_remap_hide(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num);
 bool tessera_remap_may_show(struct tessera_vm *vm, struct tessera_bo *bo);
 void tessera_remap_settle(struct tessera_bo *bo);

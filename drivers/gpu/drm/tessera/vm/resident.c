@@ -90,8 +90,6 @@ struct make {
 	/* When to wait for room no more; 0: it has not been waited for. */
 	u64 patience;
 	struct tessera_room_want want;
-	/* Of changes of page tables. */
-	struct tessera_fences shows;
 };
 
 static bool make_spares(struct tessera_bo *bo, void *data)
@@ -387,7 +385,7 @@ static int make_show_all(struct make *make)
 	u32 i;
 	int ret;
 
-	ret = tessera_remap_show(make->set, make->bos, make->num, &make->shows);
+	ret = tessera_remap_show(make->set, make->bos, make->num);
 	for (i = 0; i < make->num; i++)
 		tessera_listing_settle(make->bos[i]);
 
@@ -419,9 +417,6 @@ static int make_fence(struct make *make)
 	u32 i;
 	int ret = 0;
 
-	for (i = 0; i < make->shows.num && !ret; i++)
-		if (!dma_fence_is_signaled(make->shows.fence[i]))
-			ret = tessera_fences_add(&fences, make->shows.fence[i]);
 	for (i = 0; i < make->num && !ret; i++)
 		ret = add_moves(&fences, make->bos[i]);
 	if (ret)
@@ -616,7 +611,6 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 	} while (!ret);
 	tessera_room_want_end(tdev, &make->want);
 	tessera_victims_forget(&make->rules);
-	tessera_fences_fini(&make->shows);
 
 	return ret;
 }

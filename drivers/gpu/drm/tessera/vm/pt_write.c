@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: packets that write page tables
+ *
+ * A batch gets the packets that bring the device's copy of a table up to date: a few packets, each for
+ * entries that follow each other, or one packet with a list of entries where these are in no order.
+ *
+ * No locks: the caller has that of the tables.
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+
+#include "paging/queue.h"
+#include "vm/pt_write.h"
+#include "vm/table.h"
+
+/* Packets for one table, before a list takes less. */
+#define WRITE_PACKETS	16U
+
+#define GROUP		16U	/* entries of a leaf of 64 KiB */
+
+/* Entries that one packet can write. */
+struct run {
+	u64 value, step;
+	u32 first, count;
+	bool groups;
+};
+
+/* What the device is to find. */
+static u64 entry_of(const struct tessera_pt *pt, u32 index)
+{
+	u64 slot = pt->slot[index];
+
+	if (!slot || !pt->level || (slot & TSR_PTE_VALID))
+		return slot;
+
+	return ((struct tessera_pt *)(uintptr_t)slot)->entry;
+}
+
+static void run_of_groups(const struct tessera_pt *pt, u32 end, struct run *run)
+{
+	u32 i = run->first + GROUP;
+
+	run->groups = true;
+	run->step = GROUP * TSR_PAGE_SIZE;
+	while (i + GROUP <= end && pt->slot[i] == run->value +
+	       (i - run->first) / GROUP * run->step)
+		i += GROUP;
+	run->count = i - run->first;
+}
+
+static void run_of_entries(const struct tessera_pt *pt, u32 end, struct run *run)
+{
+	u32 i = run->first + 1;
+
+	if (i < end)
+		run->step = entry_of(pt, i) - run->value;
+	while (i < end && entry_of(pt, i) == run->value + (i - run->first) * run->step)
+		i++;
+	run->count = i - run->first;
+}
+
+/* The entries from @first on that one packet can write. */
+static struct run run_at(const struct tessera_pt *pt, u32 first, u32 end)
+{
+	struct run run = { .value = entry_of(pt, first), .first = first };
+	bool group = !pt->level && (run.value & TSR_PTE_64K);
+
+	/* A part of a group is as good as any entries. */
+	if (group && first % GROUP == 0 && first + GROUP <= end)
+		run_of_groups(pt, end, &run);
+	else
+		run_of_entries(pt, end, &run);
+
+	return run;
+}
+
+static u32 count_runs(const struct tessera_pt *pt, u32 first, u32 end)
+{
+	u32 runs = 0;
+
+	for (; first < end; runs++)
+		first += run_at(pt, first, end).count;
+
+	return runs;
+}
+
+static void put_words(__le32 *at, const u32 *words, u32 dwords)
+{
+	u32 i;
+
+	for (i = 0; i < dwords; i++)
+		at[i] = cpu_to_le32(words[i]);
+}
+
+static void put_write(__le32 *at, const struct tessera_table *table, const struct run *run,
+		      u32 flags)
+{
+	u64 addr = table->addr + run->first * sizeof(__le64);
+
+	flags |= table->cpu ? 0 : TSR_PTES_VRAM;
+	put_words(at, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_WRITE_PTES, flags, TSR_WRITE_PTES_DWORDS), run->count,
+		lower_32_bits(addr), upper_32_bits(addr),
+		lower_32_bits(run->value), upper_32_bits(run->value),
+		lower_32_bits(run->step), upper_32_bits(run->step),
+	}, TSR_WRITE_PTES_DWORDS);
+}
+
+static int write_runs(struct tessera_paging_batch *batch, const struct tessera_table *table, u32 runs)
+{
+	u32 first = table->dirty_first;
+	struct tessera_paging_job *pjob;
+	__le32 *at;
+
+	at = tessera_paging_reserve(batch, runs * TSR_WRITE_PTES_DWORDS, &pjob);
+	if (IS_ERR(at))
+		return PTR_ERR(at);
+	while (first < table->dirty_end) {
+		struct run run = run_at(&table->pt, first, table->dirty_end);
+
+		put_write(at, table, &run, run.groups ? TSR_PTES_GROUPS : 0);
+		at += TSR_WRITE_PTES_DWORDS;
+		first += run.count;
+	}
+
+	return 0;
+}
+
+static int write_list(struct tessera_paging_batch *batch, const struct tessera_table *table)
+{
+	struct run run = {
+		.first = table->dirty_first,
+		.count = table->dirty_end - table->dirty_first,
+	};
+	struct tessera_paging_list *list;
+	struct tessera_paging_job *pjob;
+	__le32 *at;
+	u32 i;
+
+	at = tessera_paging_reserve(batch, TSR_WRITE_PTES_DWORDS, &pjob);
+	if (IS_ERR(at))
+		return PTR_ERR(at);
+	list = tessera_paging_list_create(pjob);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+	for (i = 0; i < run.count; i++)
+		list->cpu[i] = cpu_to_le64(entry_of(&table->pt, run.first + i));
+	run.value = list->dma;
+	put_write(at, table, &run, TSR_PTES_LIST);
+
+	return 0;
+}
+
+/**
+ * tessera_pt_write() - write what has changed of a table
+ * @batch: the batch, not prepared
+ * @table: the table, with entries that are not written
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_pt_write(struct tessera_paging_batch *batch, const struct tessera_table *table)
+{
+	u32 runs = count_runs(&table->pt, table->dirty_first, table->dirty_end);
+
+	return runs <= WRITE_PACKETS ? write_runs(batch, table, runs) : write_list(batch, table);
+}
+
+/**
+ * tessera_pt_flush() - have the device forget translations, behind all that is written
+ * @batch: the batch, not prepared
+ * @asid: of this address space
+ * @first: from this address on
+ * @last: up to here
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_pt_flush(struct tessera_paging_batch *batch, u32 asid, u64 first, u64 last)
+{
+	struct tessera_paging_job *pjob;
+	u64 bytes = last - first + 1;
+	__le32 *at;
+
+	at = tessera_paging_reserve(batch, TSR_TLB_FLUSH_DWORDS, &pjob);
+	if (IS_ERR(at))
+		return PTR_ERR(at);
+	put_words(at, (u32 []) {
+		TSR_PKT_HEADER(TSR_OP_TLB_FLUSH, 0, TSR_TLB_FLUSH_DWORDS), asid,
+		lower_32_bits(first), upper_32_bits(first),
+		lower_32_bits(bytes), upper_32_bits(bytes),
+	}, TSR_TLB_FLUSH_DWORDS);
+
+	return 0;
+}
