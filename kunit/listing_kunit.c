@@ -51,7 +51,6 @@ static int lists_init(struct kunit *test)
 						    DRIVER_GEM);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, l->tdev);
 	KUNIT_ASSERT_EQ(test, tessera_residency_init(l->tdev), 0);
-	tessera_listing_init(l->tdev);
 	for (i = 0; i < ARRAY_SIZE(l->sets); i++) {
 		l->files[i] = kunit_kzalloc(test, sizeof(*l->files[i]), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, l->files[i]);
@@ -111,7 +110,7 @@ static void move(struct kunit *test, u32 bo)
 	struct lists *l = test->priv;
 
 	dma_resv_lock(l->bos[bo]->tbo.base.resv, NULL);
-	l->tdev->resident_ops->moves(l->bos[bo]);
+	tessera_listing_moves(l->bos[bo]);
 	dma_resv_unlock(l->bos[bo]->tbo.base.resv);
 }
 

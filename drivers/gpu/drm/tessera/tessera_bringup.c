@@ -193,10 +193,24 @@ static int tessera_device_init_exec(struct tessera_device *tdev)
 	return tessera_firmware_load(tdev);
 }
 
+static const struct tessera_upcalls upcalls = {
+	.window_close = tessera_cpu_window_close,
+	.window_pfn = tessera_cpu_window_pfn,
+	.moves = tessera_listing_moves,
+	.moved = tessera_listing_moved,
+	.handle_closed = tessera_listing_close,
+	.remap_begin = tessera_remap_begin,
+	.remap_change = tessera_remap_change,
+	.remap_end = tessera_remap_end,
+	.remap_drop = tessera_remap_drop,
+	.remap_users = tessera_remap_users,
+};
+
 static int tessera_device_init_mem(struct tessera_device *tdev)
 {
 	int ret;
 
+	tdev->upcalls = &upcalls;
 	ret = tessera_room_init(tdev);
 	if (ret)
 		return ret;
@@ -225,11 +239,9 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_unplug_init(tdev);
 	if (ret)
 		return ret;
-	tessera_listing_init(tdev);
 	ret = tessera_cpu_window_init(tdev);
 	if (ret)
 		return ret;
-	tessera_remap_init(tdev);
 	ret = tessera_space_init(tdev);
 	if (ret)
 		return ret;

@@ -125,44 +125,39 @@ struct tessera_lifetime {
 };
 
 /**
- * struct tessera_cpu_window_ops - what mem/ asks of the CPU's windows, see cpu/window.c
- */
-struct tessera_cpu_window_ops {
-	/** @close: an object leaves its place; reservation held, CPU mappings gone */
-	void (*close)(struct tessera_bo *bo);
-	/** @pfn: page frame number of a page of an object in a memory segment */
-	unsigned long (*pfn)(struct tessera_bo *bo, unsigned long page);
-};
-
-/**
- * struct tessera_resident_ops - what mem/ and cpu/ tell residency lists, see vm/listing.c
- */
-struct tessera_resident_ops {
-	/** @moves: an object is going to; reservation held */
-	void (*moves)(struct tessera_bo *bo);
-	/** @moved: it has, or it has not worked; reservation held */
-	void (*moved)(struct tessera_bo *bo);
-	/** @close: a file closes its handle of an object */
-	void (*close)(struct tessera_bo *bo, struct drm_file *file);
-};
-
-/**
- * struct tessera_vm_ops - what mem/ tells VMs that map an object, see vm/remap.c
+ * struct tessera_upcalls - what mem/ and cpu/ ask of layers above them, one table for the device
  *
- * With the object's reservation held. One that none maps has no &struct tessera_remap, which may be
- * NULL everywhere.
+ * All are called with the object's reservation held, but for @handle_closed.
  */
-struct tessera_vm_ops {
-	/** @begin: a batch, still empty, is to move an object */
-	struct tessera_remap *(*begin)(struct tessera_bo *bo, struct tessera_paging_batch *batch);
-	/** @change: the batch is prepared, and pushed if this succeeds */
-	int (*change)(struct tessera_remap *remap);
-	/** @end: it is, with that fence; NULL: it never will be */
-	void (*end)(struct tessera_remap *remap, struct dma_fence *fence);
-	/** @drop: an object has left its segment, and the device is not asked for it */
-	void (*drop)(struct tessera_bo *bo);
-	/** @users: a fence of jobs that may use an object and do not say so, with a reference; or NULL */
-	struct dma_fence *(*users)(struct tessera_bo *bo);
+struct tessera_upcalls {
+	/** @window_close: cpu/window.c: an object leaves its place; CPU mappings are gone */
+	void (*window_close)(struct tessera_bo *bo);
+	/** @window_pfn: cpu/window.c: page frame number of a page of an object in a memory segment */
+	unsigned long (*window_pfn)(struct tessera_bo *bo, unsigned long page);
+	/** @moves: vm/listing.c: an object is going to move */
+	void (*moves)(struct tessera_bo *bo);
+	/** @moved: vm/listing.c: it has moved, or the move has failed */
+	void (*moved)(struct tessera_bo *bo);
+	/** @handle_closed: vm/listing.c: a file closes its handle of an object */
+	void (*handle_closed)(struct tessera_bo *bo, struct drm_file *file);
+	/**
+	 * @remap_begin: vm/remap.c: a batch, still empty, is to move an object
+	 *
+	 * One that no VM maps has no &struct tessera_remap, which may be NULL in the next two.
+	 */
+	struct tessera_remap *(*remap_begin)(struct tessera_bo *bo,
+					     struct tessera_paging_batch *batch);
+	/** @remap_change: vm/remap.c: the batch is prepared, and pushed if this succeeds */
+	int (*remap_change)(struct tessera_remap *remap);
+	/** @remap_end: vm/remap.c: it is, with that fence; NULL: it never will be */
+	void (*remap_end)(struct tessera_remap *remap, struct dma_fence *fence);
+	/** @remap_drop: vm/remap.c: an object has left its segment without the device */
+	void (*remap_drop)(struct tessera_bo *bo);
+	/**
+	 * @remap_users: vm/remap.c: the fence, with a reference, of jobs that may use an object and do
+	 * not name it; or NULL
+	 */
+	struct dma_fence *(*remap_users)(struct tessera_bo *bo);
 };
 
 /**
@@ -222,12 +217,8 @@ struct tessera_device {
 	struct tessera_room *room;
 	/** @paging: the paging queue */
 	struct tessera_paging *paging;
-	/** @window_ops: through what the CPU sees memory */
-	const struct tessera_cpu_window_ops *window_ops;
-	/** @resident_ops: who wants objects to stay */
-	const struct tessera_resident_ops *resident_ops;
-	/** @vm_ops: who has addresses of objects that move */
-	const struct tessera_vm_ops *vm_ops;
+	/** @upcalls: to layers above mem/; set before there are objects */
+	const struct tessera_upcalls *upcalls;
 	/** @asids: numbers of VMs */
 	struct tessera_asids *asids;
 	/** @spaces: page tables of all VMs */

@@ -162,7 +162,7 @@ static void import_wait_users(struct tessera_bo *bo)
 	long left = msecs_to_jiffies(UNPLUG_TIMEOUT_MS);
 	struct dma_fence *fence;
 
-	while (left > 0 && (fence = tessera_bo_device(bo)->vm_ops->users(bo))) {
+	while (left > 0 && (fence = tessera_bo_device(bo)->upcalls->remap_users(bo))) {
 		left = tessera_wait_fence(TESSERA_WAIT_MOVED, fence, false, left);
 		dma_fence_put(fence);
 	}

@@ -149,15 +149,7 @@ u32 tessera_cpu_window_backing(struct tessera_bo *bo)
  */
 int tessera_cpu_window_init(struct tessera_device *tdev)
 {
-	static const struct tessera_cpu_window_ops ops = {
-		.close = tessera_cpu_window_close,
-		.pfn = tessera_cpu_window_pfn,
-	};
-
-	int ret;
-
-	tdev->window_ops = &ops;
-	ret = tessera_host_aperture_init(tdev);
+	int ret = tessera_host_aperture_init(tdev);
 
 	return ret ? ret : tessera_swizzle_range_init(tdev);
 }

@@ -99,7 +99,7 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 
 	if (is_own(c, bo))
 		return true;
-	fence = find_pending(bo->tbo.base.resv) ?: tessera_bo_device(bo)->vm_ops->users(bo) ?:
+	fence = find_pending(bo->tbo.base.resv) ?: tessera_bo_device(bo)->upcalls->remap_users(bo) ?:
 		tessera_paging_queue_late(tessera_bo_queue(bo));
 	if (fence)
 		note_fence(c->rules, fence);

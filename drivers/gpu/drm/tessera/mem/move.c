@@ -435,7 +435,7 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	if (tessera_segment_by_type(tessera_bo_device(bo), new_mem->mem_type))
 		return -ENODEV;
 
-	tessera_bo_device(bo)->vm_ops->drop(bo);
+	tessera_bo_device(bo)->upcalls->remap_drop(bo);
 	if (bo->tbo.ttm)
 		ttm_tt_mark_for_clear(bo->tbo.ttm);
 	ttm_bo_move_null(&bo->tbo, new_mem);
@@ -463,7 +463,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 		else
 			atomic_set(&bo->lost, 1);
 	}
-	tessera_bo_device(bo)->vm_ops->drop(bo);
+	tessera_bo_device(bo)->upcalls->remap_drop(bo);
 	to_tessera_range(bo->tbo.resource)->declared = false;
 	tessera_backing_use(bo);
 	bo->copy_valid = false;
@@ -493,7 +493,7 @@ static int move_prepare(struct move *move)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
 
-	return ret ?: tdev->vm_ops->change(move->remap);
+	return ret ?: tdev->upcalls->remap_change(move->remap);
 }
 
 /* Nothing shows the CPU where it was. */
@@ -512,7 +512,7 @@ static void check_unseen(struct move *move)
  */
 static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move))
 {
-	const struct tessera_vm_ops *vm_ops = tessera_bo_device(move->bo)->vm_ops;
+	const struct tessera_upcalls *upcalls = tessera_bo_device(move->bo)->upcalls;
 	struct tessera_bo *bo = move->bo;
 	struct dma_fence *fence;
 	int ret;
@@ -520,7 +520,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	check_unseen(move);
 	tessera_paging_begin(&move->batch, tessera_bo_queue(bo), bo->id,
 			     move->dropped ? NULL : &bo->lost);
-	move->remap = vm_ops->begin(bo, &move->batch);
+	move->remap = upcalls->remap_begin(bo, &move->batch);
 	if (IS_ERR(move->remap)) {
 		tessera_paging_abort(&move->batch);
 		return ERR_CAST(move->remap);
@@ -529,7 +529,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	if (!ret)
 		ret = move_prepare(move);
 	if (ret) {
-		vm_ops->end(move->remap, NULL);
+		upcalls->remap_end(move->remap, NULL);
 		tessera_paging_abort(&move->batch);
 		tessera_departures_destroy(&move->departures);
 		return ERR_PTR(ret);
@@ -537,7 +537,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	tessera_trail_check_job(&bo->trail, tessera_trail_before(true),
 				tessera_paging_first_job(&move->batch), bo->id);
 	fence = tessera_paging_push(&move->batch);
-	vm_ops->end(move->remap, fence);
+	upcalls->remap_end(move->remap, fence);
 
 	return fence;
 }
@@ -608,10 +608,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	/* What others use of it are its pages. */
 	tessera_assert(tdev, !bo->pins || !move.to || in_aperture(move.to) ||
 		       !tessera_bo_apertures(bo));
-	tdev->resident_ops->moves(bo);
+	tdev->upcalls->moves(bo);
 	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
 					     move_run(&move, new_mem);
-	tdev->resident_ops->moved(bo);
+	tdev->upcalls->moved(bo);
 	drm_dev_exit(idx);
 
 	if (!ret && move.to)
@@ -839,8 +839,8 @@ static int inside_begin(struct move *move, int *idx)
 		return -ENODEV;
 
 	ttm_bo_unmap_virtual(&bo->tbo);
-	tdev->window_ops->close(bo);
-	tdev->resident_ops->moves(bo);
+	tdev->upcalls->window_close(bo);
+	tdev->upcalls->moves(bo);
 
 	return 0;
 }
@@ -849,7 +849,7 @@ static int inside_end(struct move *move, int ret, int idx)
 {
 	struct tessera_bo *bo = move->bo;
 
-	tessera_bo_device(bo)->resident_ops->moved(bo);
+	tessera_bo_device(bo)->upcalls->moved(bo);
 	drm_dev_exit(idx);
 	if (!ret)
 		trace_tessera_place(bo->id, move->to->id, tessera_range_offset(move->to_range),

@@ -164,14 +164,14 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 {
 	/* Accesses fault from now on, and find nothing. */
 	ttm_bo_unmap_virtual(&bo->tbo);
-	tessera_bo_device(bo)->window_ops->close(bo);
+	tessera_bo_device(bo)->upcalls->window_close(bo);
 	tessera_mapped_check_none(bo);
 	bo->offer.lost = false;
 	WRITE_ONCE(bo->offer.priority, priority);
 	if (!tessera_bo_segment(bo))
 		tessera_backing_count_offered(bo, true);
 	/* Whoever has listed it as resident does not miss it, wherever it was. */
-	tessera_bo_device(bo)->resident_ops->moved(bo);
+	tessera_bo_device(bo)->upcalls->moved(bo);
 	trace_tessera_offer(bo->id, priority);
 }
 
@@ -245,7 +245,7 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	tessera_backing_count_offered(bo, false);
 	WRITE_ONCE(bo->offer.priority, 0);
 	/* Whoever has listed it as resident misses it from now on. */
-	tessera_bo_device(bo)->resident_ops->moved(bo);
+	tessera_bo_device(bo)->upcalls->moved(bo);
 }
 
 static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *list)

@@ -195,7 +195,7 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 							      new_mem->mem_type)))
 		tessera_ttm_recall(to_tessera_bo(tbo));
 	/* TTM has taken the CPU's mappings away. */
-	bdev_to_tessera(tbo->bdev)->window_ops->close(to_tessera_bo(tbo));
+	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */
 	if (evict)
 		trace_evict(to_tessera_bo(tbo));
@@ -227,7 +227,7 @@ static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resour
 
 static unsigned long tessera_ttm_io_mem_pfn(struct ttm_buffer_object *tbo, unsigned long page)
 {
-	return bdev_to_tessera(tbo->bdev)->window_ops->pfn(to_tessera_bo(tbo), page);
+	return bdev_to_tessera(tbo->bdev)->upcalls->window_pfn(to_tessera_bo(tbo), page);
 }
 
 static struct ttm_device_funcs tessera_ttm_funcs = {
@@ -351,7 +351,7 @@ static void begin_anew(struct tessera_bo *bo)
 		return;
 	/* Accesses fault from now on: the pages go. */
 	ttm_bo_unmap_virtual(&bo->tbo);
-	tessera_bo_device(bo)->window_ops->close(bo);
+	tessera_bo_device(bo)->upcalls->window_close(bo);
 	if (!ttm_bo_validate(&bo->tbo, &nowhere, &ctx) &&
 	    !ttm_bo_validate(&bo->tbo, &placement, &ctx))
 		atomic_set_release(&bo->lost, 0);

@@ -123,7 +123,7 @@ bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
 EXPORT_SYMBOL_IF_KUNIT(tessera_listing_drop);
 
 /**
- * tessera_listing_close() - &tessera_resident_ops.close
+ * tessera_listing_close() - &tessera_upcalls.handle_closed
  * @bo: the object
  * @file: has no handle of it any more
  *
@@ -218,15 +218,24 @@ void tessera_listing_settle(struct tessera_bo *bo)
 		listing_mark(listing, !offered && (!serves || listing->hidden));
 }
 
-static void listing_moves(struct tessera_bo *bo)
+/**
+ * tessera_listing_moves() - &tessera_upcalls.moves
+ * @bo: the object, reservation held
+ */
+void tessera_listing_moves(struct tessera_bo *bo)
 {
 	struct tessera_listing *listing;
 
 	list_for_each_entry(listing, &bo->listings, node)
 		listing_mark(listing, true);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_listing_moves);
 
-static void listing_moved(struct tessera_bo *bo)
+/**
+ * tessera_listing_moved() - &tessera_upcalls.moved
+ * @bo: the object, reservation held
+ */
+void tessera_listing_moved(struct tessera_bo *bo)
 {
 	/* Jobs that do not name it may write it where it is now. */
 	if (!list_empty(&bo->listings) && tessera_listing_writes(bo))
@@ -234,23 +243,7 @@ static void listing_moved(struct tessera_bo *bo)
 	tessera_listing_settle(bo);
 }
 
-static const struct tessera_resident_ops listing_ops = {
-	.moves = listing_moves,
-	.moved = listing_moved,
-	.close = tessera_listing_close,
-};
-
 /* ---- Life -------------------------------------------------------------------------- */
-
-/**
- * tessera_listing_init() - have moves keep the lists
- * @tdev: the device
- */
-void tessera_listing_init(struct tessera_device *tdev)
-{
-	tdev->resident_ops = &listing_ops;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_listing_init);
 
 /**
  * tessera_resident_set_create() - make a list

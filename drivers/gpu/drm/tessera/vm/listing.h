@@ -57,7 +57,6 @@ struct tessera_listing {
 	struct list_head evicted;
 };
 
-void tessera_listing_init(struct tessera_device *tdev);
 struct tessera_resident_set *tessera_resident_set_create(struct tessera_device *tdev,
 							 struct drm_file *file,
 							 struct tessera_account *account);
@@ -71,6 +70,8 @@ struct tessera_listing *tessera_listing_find(struct tessera_resident_set *set,
 					     const struct tessera_bo *bo);
 void tessera_listing_set_hidden(struct tessera_resident_set *set, const struct tessera_bo *bo,
 				bool hidden);
+void tessera_listing_moves(struct tessera_bo *bo);
+void tessera_listing_moved(struct tessera_bo *bo);
 void tessera_listing_settle(struct tessera_bo *bo);
 bool tessera_listing_writes(const struct tessera_bo *bo);
 u32 tessera_listing_get_evicted(struct tessera_resident_set *set, struct tessera_bo **bos, u32 max);

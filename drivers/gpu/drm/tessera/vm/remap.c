@@ -14,7 +14,7 @@
  *
  * Pages in an aperture are mapped as what they are, pages of the system: the GPU reaches them either way.
  *
- * Called by mem/move.c through &tessera_device.vm_ops, with the object's reservation held, which is what protects
+ * Called by mem/move.c through &tessera_device.upcalls, with the object's reservation held, which is what protects
  * the list of its mappings.
  */
 #include <linux/dma-fence.h>
@@ -195,8 +195,14 @@ err_free:
 	return NULL;
 }
 
-/* &tessera_vm_ops.begin */
-static struct tessera_remap *remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch)
+/**
+ * tessera_remap_begin() - &tessera_upcalls.remap_begin
+ * @bo: the object, reservation held
+ * @batch: the batch that is to move it, still empty
+ *
+ * Return: for the next two; NULL if no VM leads to the object; or -ENOMEM.
+ */
+struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch)
 {
 	struct tessera_remap *remap;
 	u32 num = count_spaces(bo);
@@ -238,8 +244,13 @@ static void remap_unlock(struct tessera_remap *remap)
 	remap->locked = false;
 }
 
-/* &tessera_vm_ops.change */
-static int remap_change(struct tessera_remap *remap)
+/**
+ * tessera_remap_change() - &tessera_upcalls.remap_change
+ * @remap: of tessera_remap_begin(), with the batch prepared
+ *
+ * Return: 0, and the batch is pushed; or -ENOMEM.
+ */
+int tessera_remap_change(struct tessera_remap *remap)
 {
 	struct remap_space *rs;
 	int ret = 0;
@@ -266,8 +277,12 @@ static int remap_change(struct tessera_remap *remap)
 	return 0;
 }
 
-/* &tessera_vm_ops.end */
-static void remap_end(struct tessera_remap *remap, struct dma_fence *fence)
+/**
+ * tessera_remap_end() - &tessera_upcalls.remap_end
+ * @remap: of tessera_remap_begin(); freed
+ * @fence: of the batch; NULL: it is not pushed
+ */
+void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 {
 	u32 i;
 
@@ -281,8 +296,11 @@ static void remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 	remap_free(remap);
 }
 
-/* &tessera_vm_ops.drop */
-static void remap_drop(struct tessera_bo *bo)
+/**
+ * tessera_remap_drop() - &tessera_upcalls.remap_drop
+ * @bo: the object, reservation held
+ */
+void tessera_remap_drop(struct tessera_bo *bo)
 {
 	struct drm_gpuvm_bo *vm_bo;
 
@@ -298,8 +316,13 @@ static void remap_drop(struct tessera_bo *bo)
 	tell_lists(bo);
 }
 
-/* &tessera_vm_ops.users */
-static struct dma_fence *remap_users(struct tessera_bo *bo)
+/**
+ * tessera_remap_users() - &tessera_upcalls.remap_users
+ * @bo: the object, reservation held
+ *
+ * Return: a fence with a reference, or NULL.
+ */
+struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 {
 	struct dma_fence *fence = NULL;
 	struct drm_gpuvm_bo *vm_bo;
@@ -313,14 +336,6 @@ static struct dma_fence *remap_users(struct tessera_bo *bo)
 
 	return fence;
 }
-
-static const struct tessera_vm_ops remap_ops = {
-	.begin = remap_begin,
-	.change = remap_change,
-	.end = remap_end,
-	.drop = remap_drop,
-	.users = remap_users,
-};
 
 /* ---- Where the object stays ------------------------------------------------ */
 
@@ -580,13 +595,4 @@ void tessera_remap_settle(struct tessera_bo *bo)
 {
 	tell_lists(bo);
 	tessera_listing_settle(bo);
-}
-
-/**
- * tessera_remap_init() - have moves know of VMs
- * @tdev: the device
- */
-void tessera_remap_init(struct tessera_device *tdev)
-{
-	tdev->vm_ops = &remap_ops;
 }

@@ -4,16 +4,22 @@
 
 #include <linux/types.h>
 
+struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
-struct tessera_device;
 struct tessera_mapping;		/* vm/vm.h */
+struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_pt_source;	/* vm/pt.h */
 struct tessera_range;		/* segments/manager.h */
+struct tessera_remap;		/* remap.c */
 struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_vm;		/* vm/vm.h */
 
-void tessera_remap_init(struct tessera_device *tdev);
+struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch);
+int tessera_remap_change(struct tessera_remap *remap);
+void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence);
+void tessera_remap_drop(struct tessera_bo *bo);
+struct dma_fence *tessera_remap_users(struct tessera_bo *bo);
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,
 			  const struct tessera_range *range,
 			  const struct tessera_mapping *mapping, struct tessera_pt_source *source);
