@@ -53,14 +53,13 @@ def run_all(tiers, names):
                 RESULTS.add(False, "check.py itself", traceback.format_exception(error))
 
 
-def coverage():
-    script = os.path.join(ROOT, "scripts", "check-requirements.py")
-    if not os.path.exists(script):
-        return
-    text, code = run_program([script], 120)
+def coverage(results):
+    """Which requirements the results cover, and which of them wait."""
+    text, code = run_program([os.path.join(ROOT, "scripts", "check-requirements.py"), results], 120)
     OUTPUTS.keep("requirements", text)
     print("-- requirement coverage")
     report("requirements", text, code)
+    print("".join(line[2:] + "\n" for line in text.split("\n") if line.startswith("# ")), end="")
 
 
 def timed(title, call, *args):
@@ -99,8 +98,9 @@ def main():
     kernels = [line for line in map(kernel_identity, ("stock", "debug")) if line]
     print("\n".join(kernels), flush=True)
     run_all(ready, names)
+    results = OUTPUTS.keep_results(RESULTS, not names and not RESULTS.enough())
     if not names:
-        coverage()
+        coverage(results)
     TIMES.save()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print("\n%.0f s in all, %.0f s of the processors; outputs are in %s/" % (

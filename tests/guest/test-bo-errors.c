@@ -511,9 +511,9 @@ static void bad_mmap(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-5 SEG-10 SEG-11 SEG-29 BO_CREATE refuses bad sets", bad_segments, 0, 0 },
-	{ "SEG-20 BO_CREATE refuses bad flags", bad_flags, 0, 0 },
-	{ "SWZ-17 BO_CREATE refuses bad layouts and sizes", bad_layouts_and_sizes, 0, 0 },
+	{ "SEG-5 SEG-10 SEG-11 SEG-29 ERR-39 BO_CREATE refuses bad sets", bad_segments, 0, 0 },
+	{ "SEG-20 LOCK-18 ERR-35 ERR-36 BO_CREATE refuses bad flags", bad_flags, 0, 0 },
+	{ "SWZ-17 ERR-40 BO_CREATE refuses bad layouts and sizes", bad_layouts_and_sizes, 0, 0 },
 	{ "BO_CREATE takes each good kind, BO_INFO repeats it", good_create, 0, 0 },
 	{ "BO_INFO and BO_WAIT refuse bad input", bad_info_and_wait, 0, 0 },
 	{ "CONTEXT_CREATE and CONTEXT_DESTROY refuse bad input", bad_context, 0, 0 },
@@ -522,7 +522,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "CONTEXT_CREATE is bounded", too_many_contexts, 0, 0 },
 	{ "unknown ioctls and bad pointers", bad_ioctls, 0, 0 },
-	{ "SEG-16 mmap reaches the client's own objects only", bad_mmap, 0, 0 },
+	{ "SEG-16 ERR-43 mmap reaches the client's own objects only", bad_mmap, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -877,8 +877,8 @@ static void no_user_memory(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "COH-4 COH-6 CPU write, GPU read: written back before the part", cleaned_before_the_part,
-	  0, 60 },
+	{ "COH-4 COH-6 MODEL-15 CPU write, GPU read: written back before the part",
+	  cleaned_before_the_part, 0, 60 },
 	{ "COH-6 COH-7 likewise behind a debugger", cleaned_behind_a_debugger, 0, 60 },
 	{ "COH-4 COH-7 GPU write, CPU read: invalidated before lock returns",
 	  invalidated_before_lock_returns, 0, 60 },
@@ -894,7 +894,7 @@ static const struct tap_test tests[] = {
 	{ "COH-5 state of an object", state_follows, 0, 60 },
 	{ "COH-2 PAGE-8 entries say which pages are cached", entries_say_cached, 0, 60 },
 	{ "COH-4 other devices get no cached pages", not_for_other_devices, 0, 60 },
-	{ "COH-8 COH-10 COH-11 stale without the call", stale_without_the_call,
+	{ "COH-8 COH-10 COH-11 MODEL-15 stale without the call", stale_without_the_call,
 	  TSR_EXPECT(STRICT_COHERENCE), 60 },
 	{ "COH-9 exactly the range", exactly_the_range, 0, 60 },
 	{ "COH-8 moves are the kernel's", moves_are_the_kernels, 0, 60 },
@@ -902,7 +902,7 @@ static const struct tap_test tests[] = {
 	{ "COH-2 COH-8 stale at an address without the call", stale_at_an_address,
 	  TSR_EXPECT(STRICT_COHERENCE), 60 },
 	{ "COH-9 the call for an object that is tracked", call_for_tracked, 0, 60 },
-	{ "COH-9 bad input", call_bad_input, 0, 60 },
+	{ "COH-9 ERR-42 bad input", call_bad_input, 0, 60 },
 	{ "COH-6 no user memory", no_user_memory, 0, 60 },
 };
 

@@ -540,8 +540,8 @@ static void bad_input(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 behind all earlier work", behind_earlier_work, 0,
-	  0 },
+	{ "DESTROY-1 DESTROY-2 DESTROY-5 DESTROY-6 MODEL-14 behind all earlier work",
+	  behind_earlier_work, 0, 0 },
 	{ "DESTROY-5 behind all contexts", behind_all_contexts, 0, 0 },
 	{ "DESTROY-5 not behind later work", not_behind_later_work, 0, 0 },
 	{ "DESTROY-3 as cheap behind many jobs", costs_the_same, 0, 0 },
@@ -552,7 +552,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-8 the memory is free on return", memory_is_free_on_return, 0, 0 },
 	{ "DESTROY-8 the wait is interrupted", wait_is_interrupted, 0, 0 },
 	{ "DESTROY-8 behind calls that have it", calls_that_have_it, 0, 0 },
-	{ "DESTROY-9 bad input", bad_input, 0, 0 },
+	{ "DESTROY-9 ERR-41 bad input", bad_input, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

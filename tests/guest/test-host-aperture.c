@@ -442,7 +442,7 @@ static const struct tap_test tests[] = {
 	{ "CHA-2 CHA-5 pages run out", pages_run_out, 0, 0 },
 	{ "CHA-5 who comes back stays", who_comes_back_stays, 0, 0 },
 	{ "CHA-3 pages need not lie together", pages_need_not_lie_together, 0, 0 },
-	{ "CHA-5 SWZ-9 no pages left", no_pages_left, 0, 0 },
+	{ "CHA-5 SWZ-9 ERR-27 no pages left", no_pages_left, 0, 0 },
 	{ "CHA-5 LOCK-19 beside a process that locks all pages", beside_one_who_locks_all, 0, 0 },
 	{ "CHA-5 SWZ-9 an access that needs more than there is", no_access_goes_round_for_ever, 0,
 	  60 },

@@ -2,8 +2,10 @@
 /* Lock and Unlock: waiting or not, discard and instances, who may lock what, who unlocks. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -208,6 +210,67 @@ static void lock_waits_for_readers(void)
 	pthread_join(thread, NULL);
 	require_ok(w.rc);
 	tsr_pattern_check(&copy, 1);
+	stage_close(&s);
+}
+
+static volatile sig_atomic_t handled;
+
+static void count_signal(int sig)
+{
+	handled++;
+}
+
+static void *lock_once(void *arg)
+{
+	struct waiter *w = arg;
+	struct drm_tessera_lock args = { .handle = w->bo.handle };
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_SEQ_CST);
+	w->rc = ioctl(w->s->dev.fd, DRM_IOCTL_TESSERA_LOCK, &args) ? -errno : 0;
+	return NULL;
+}
+
+/* a thread that is asleep in LOCK */
+static pthread_t lock_in_thread(struct waiter *w)
+{
+	pthread_t thread;
+	pid_t tid;
+
+	w->tid = 0;
+	require(!pthread_create(&thread, NULL, lock_once, w));
+	while (!(tid = __atomic_load_n(&w->tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
+		usleep(1000);
+	return thread;
+}
+
+/* A signal ends the call with -EINTR and no lock, or the call goes on, as its handler asks. */
+static void lock_is_interrupted(void)
+{
+	struct stage s = stage_open();
+	struct waiter w = { .s = &s, .bo = mapped(&s, s.set, 1) };
+	struct sigaction action = { .sa_handler = count_signal };
+	pthread_t thread;
+
+	held_fill(&s, &w.bo, w.bo.size / 4, 0x77777777);
+	require(!sigaction(SIGUSR1, &action, NULL));
+	thread = lock_in_thread(&w);
+	require(!pthread_kill(thread, SIGUSR1));
+	pthread_join(thread, NULL);
+	require_eq(w.rc, -EINTR);
+	require_eq(handled, 1);
+	require_err(__tsr_unlock(s.dev.fd, w.bo.handle), -EINVAL);
+
+	action.sa_flags = SA_RESTART;
+	require(!sigaction(SIGUSR1, &action, NULL));
+	thread = lock_in_thread(&w);
+	require(!pthread_kill(thread, SIGUSR1));
+	while (handled < 2 || !tsr_sleeps(w.tid))
+		usleep(1000);
+	require_err(__tsr_unlock(s.dev.fd, w.bo.handle), -EINVAL);
+	stage_go(&s);
+	pthread_join(thread, NULL);
+	require_ok(w.rc);
+	require_ok(__tsr_unlock(s.dev.fd, w.bo.handle));
 	stage_close(&s);
 }
 
@@ -575,17 +638,18 @@ static void bytes_are_linear(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "LOCK-6 LOCK-25 do-not-wait answers at once", busy_says_so, 0, 0 },
-	{ "LOCK-7 LOCK-8 lock waits, asleep", lock_waits, 0, 0 },
+	{ "LOCK-6 LOCK-25 ERR-29 do-not-wait answers at once", busy_says_so, 0, 0 },
+	{ "LOCK-7 LOCK-8 MODEL-9 lock waits, asleep", lock_waits, 0, 0 },
 	{ "LOCK-7 lock waits for those who read", lock_waits_for_readers, 0, 0 },
+	{ "ERR-30 a signal interrupts a lock that waits", lock_is_interrupted, 0, 0 },
 	{ "LOCK-4 no-overwrite beside a job", no_overwrite, 0, 0 },
-	{ "LOCK-5 LOCK-25 discard gives another instance", discard_gives_another, 0, 0 },
+	{ "LOCK-5 LOCK-25 MODEL-11 discard gives another instance", discard_gives_another, 0, 0 },
 	{ "LOCK-25 another instance goes where the old one did", discard_keeps_places, 0, 0 },
 	{ "LOCK-26 older instances are refused", older_instances_are_refused, 0, 0 },
-	{ "LOCK-24 LOCK-27 bad input", bad_input, 0, 0 },
-	{ "LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
-	{ "LOCK-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },
-	{ "LOCK-22 locks bind their owner", locks_bind_their_owner, 0, 0 },
+	{ "LOCK-24 LOCK-27 ERR-32 ERR-33 bad input", bad_input, 0, 0 },
+	{ "LOCK-22 ERR-37 stays out of memory while locked", stays_out_of_memory, 0, 0 },
+	{ "LOCK-10 MODEL-10 locks end with the handle", locks_end_with_the_handle, 0, 0 },
+	{ "LOCK-22 LOCK-30 locks bind their owner", locks_bind_their_owner, 0, 0 },
 	{ "SWZ-10 LOCK-20 bytes are linear", bytes_are_linear, 0, 0 },
 };
 

@@ -459,12 +459,12 @@ static void view_ends_with_the_lock(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "LOCK-14 LOCK-15 LOCK-17 LOCK-19 LOCK-20 LOCK-21 matrix", matrix, 0, 0 },
+	{ "LOCK-14 LOCK-15 LOCK-17 LOCK-19 LOCK-20 LOCK-21 ERR-34 matrix", matrix, 0, 0 },
 	{ "LOCK-16 visible memory, always", visible_memory_always, 0, 0 },
-	{ "LOCK-1 LOCK-2 never waits", never_waits, 0, 0 },
+	{ "LOCK-1 LOCK-2 MODEL-9 never waits", never_waits, 0, 0 },
 	{ "LOCK-11 locked for life", locked_for_life, 0, 0 },
 	{ "LOCK-13 no swizzling range", no_swizzling_range, 0, 0 },
-	{ "LOCK-12 LOCK-23 bad input", bad_input, 0, 0 },
+	{ "LOCK-12 LOCK-23 ERR-31 MODEL-10 bad input", bad_input, 0, 0 },
 	{ "LOCK-15 LOCK-22 stays out of memory while locked", stays_out_of_memory, 0, 0 },
 	{ "LOCK-22 only a read-only aperture to be in", read_only_aperture, 0, 0 },
 	{ "LOCK-22 others go on", others_go_on, 0, 0 },

@@ -436,10 +436,10 @@ static const struct tap_test tests[] = {
 	{ "RES-8 PAGE-7 dropped for room, first and without a copy", dropped_for_room, 0, 0 },
 	{ "RES-8 lost contents read as zero", lost_reads_as_zero, 0, 0 },
 	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
-	{ "RES-8 behind the jobs that use it", behind_jobs, 0, 0 },
+	{ "RES-8 MODEL-16 behind the jobs that use it", behind_jobs, 0, 0 },
 	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
-	{ "RES-8 LOCK-24 refused while offered", refused_while_offered, 0, 0 },
+	{ "RES-8 LOCK-24 ERR-33 MODEL-16 refused while offered", refused_while_offered, 0, 0 },
 	{ "RES-8 RES-1 not missed while offered", not_missed, 0, 0 },
 	{ "RES-8 bad input", bad_input, 0, 0 },
 };

@@ -54,8 +54,8 @@ static void overlapping_segments_are_refused(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SEG-6 a device with overlapping segments is refused", overlapping_segments_are_refused,
-	  TSR_NO_DEVICE, 0 },
+	{ "SEG-6 ERR-44 a device with overlapping segments is refused",
+	  overlapping_segments_are_refused, TSR_NO_DEVICE, 0 },
 };
 
 TSR_TEST_MAIN(tests)

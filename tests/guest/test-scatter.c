@@ -651,7 +651,7 @@ static void makes_room_by_bytes(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "RES-3 holes of a page", holes_of_a_page, 0, 90 },
+	{ "RES-3 MODEL-6 holes of a page", holes_of_a_page, 0, 90 },
 	{ "RES-5 moves in pieces", moves_in_pieces, 0, 90 },
 	{ "RES-5 aperture in pieces", aperture_in_pieces, 0, 90 },
 	{ "large blocks first", large_blocks_first, 0, 0 },

@@ -457,6 +457,7 @@ static void does_not_fit(void)
 	tsr_cmd_bind_buffer(&cmd, 1, &b, true);
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENOSPC);
 	require_eq(args.error_offset, 40 + 64);
+	require_eq(args.num_parts, 0);
 	/* not live at once: it runs */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &a, true);
@@ -540,19 +541,20 @@ static void stale_names(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SPLIT-5 SPLIT-6 SPLIT-12 SPLIT-21 SPLIT-33 SPLIT-36 SUBMIT refuses bad input", bad_rows,
-	  0, 0 },
+	{ "SPLIT-5 SPLIT-6 SPLIT-12 SPLIT-21 SPLIT-33 SPLIT-36 ERR-1..14 MODEL-17 SUBMIT refuses "
+	  "bad input",
+	  bad_rows, 0, 0 },
 	{ "SUBMIT says where the error is", errors_have_a_place, 0, 0 },
 	{ "SUBMIT ignores [out] fields on input", out_fields_are_ignored, 0, 0 },
 	{ "SPLIT-6 SPLIT-12 SPLIT-21 SPLIT-33 SPLIT-36 boundary values are accepted",
 	  good_boundaries, 0, 0 },
-	{ "SEG-20 SPLIT-31 a written allocation keeps out of read-only apertures",
+	{ "SEG-20 SPLIT-31 ERR-19 a written allocation keeps out of read-only apertures",
 	  written_read_only, 0, 0 },
-	{ "SCHED-6 the leak check", leak_check, 0, 0 },
-	{ "SPLIT-34 what cannot fit is refused and nothing runs", does_not_fit, 0, 0 },
+	{ "SCHED-6 ERR-18 the leak check", leak_check, 0, 0 },
+	{ "SPLIT-34 ERR-15 what cannot fit is refused and nothing runs", does_not_fit, 0, 0 },
 	{ "longer array elements of newer userspace", longer_elements, 0, 0 },
 	{ "arrays that end in unmapped memory", arrays_half_readable, 0, 0 },
-	{ "destroyed handles and contexts are unknown", stale_names, 0, 0 },
+	{ "ERR-2 destroyed handles and contexts are unknown", stale_names, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

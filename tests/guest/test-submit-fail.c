@@ -216,8 +216,8 @@ static void evicts(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "short of memory in a submission that fits", fits, 0, 120 },
-	{ "short of memory in a submission that pages in", pages_in, 0, 200 },
+	{ "ERR-17 short of memory in a submission that fits", fits, 0, 120 },
+	{ "ERR-17 short of memory in a submission that pages in", pages_in, 0, 200 },
 	{ "PAGE-7 short of memory in an eviction", evicts, 0, 120 },
 	{ "SPLIT-34 SPLIT-35 short of memory in a split submission", splits, 0, 250 },
 };

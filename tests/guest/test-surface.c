@@ -842,7 +842,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-24 SWZ-13 evicted in between", evicted_between, 0, 0 },
 	{ "SWZ-22 SWZ-19 the copy comes before the lock", copy_comes_first, 0, 0 },
 	{ "SWZ-24 the lock sleeps until the copy is made", lock_waits_for_copy, 0, 0 },
-	{ "SWZ-23 no do-not-wait", no_do_not_wait, 0, 0 },
+	{ "SWZ-23 ERR-26 no do-not-wait", no_do_not_wait, 0, 0 },
 	{ "SWZ-25 the pointer is the twin's", pointer_is_the_twins, 0, 0 },
 	{ "SWZ-23 LOCK-5 discard gives another twin", discard_whole, 0, 0 },
 	{ "SWZ-24 two contexts", two_contexts, 0, 0 },

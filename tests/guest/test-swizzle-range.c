@@ -831,7 +831,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-6 SWZ-7 SWZ-8 SWZ-9 SWZ-11 SWZ-12 SWZ-15 SWZ-26 seen linear", seen_linear, 0, 0 },
 	{ "SWZ-6 SWZ-13 a debugger and a child see it", others_see_it, 0, 0 },
 	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
-	{ "SWZ-9 SWZ-30 locks keep ranges", locks_keep_ranges, 0, 0 },
+	{ "SWZ-9 SWZ-30 ERR-23 locks keep ranges", locks_keep_ranges, 0, 0 },
 	{ "SWZ-27 without the flag, no range and raw bytes", without_the_flag, 0, 0 },
 	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },
 	{ "SWZ-26 nobody is locked out", nobody_is_locked_out, 0, 0 },

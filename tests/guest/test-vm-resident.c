@@ -674,7 +674,7 @@ static void random_lists(void)
 
 static const struct tap_test tests[] = {
 	{ "RES-2 what was evicted is back before a job", brought_back, 0, 0 },
-	{ "RES-2 RES-6 the list alone decides", list_decides, FAULTS, 0 },
+	{ "RES-2 RES-6 MODEL-3 the list alone decides", list_decides, FAULTS, 0 },
 	{ "RES-4 RES-6 page tables are written before a job", fence_of_tables, 0, 0 },
 	{ "RES-4 RES-2 submitted while it is on its way", early, 0, 0 },
 	{ "RES-6 taken from the list behind a job", late, FAULTS, 0 },

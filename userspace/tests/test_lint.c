@@ -85,7 +85,6 @@ static void test_good(void **state)
 	assert_int_equal(t.lint.first_offset, UINT32_MAX);
 }
 
-/* SPLIT-20 */
 static void test_bind_without_entry(void **state)
 {
 	struct stream t;
@@ -110,7 +109,6 @@ static void test_bind_without_entry(void **state)
 	assert_int_equal(t.lint.bind_without_entry, 1);
 }
 
-/* SPLIT-20, SPLIT-21 */
 static void test_unbind_without_entry(void **state)
 {
 	struct stream t;
@@ -297,13 +295,20 @@ static void test_addresses(void **state)
 	assert_int_equal(tessera_stream_lint(&t.s, &t.lint), -EINVAL);
 }
 
+/* a name with the numbers that the test shows */
+#define NAMED_TEST(name, f)                                                                        \
+	{                                                                                          \
+		name, f, NULL, NULL, NULL                                                          \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_bind_without_entry),
-		cmocka_unit_test(test_unbind_without_entry),
+		NAMED_TEST("SPLIT-20 a bind without an entry", test_bind_without_entry),
+		NAMED_TEST("SPLIT-20 SPLIT-21 an unbind without an entry",
+			   test_unbind_without_entry),
 		cmocka_unit_test(test_entry_without_packet),
 		cmocka_unit_test(test_order_and_place),
 		cmocka_unit_test(test_stale_state),

@@ -22,6 +22,7 @@ class Results:
         self.lock = threading.Lock()
         self.passed = self.failed = self.skipped = 0
         self.failures = []
+        self.lines = []
         self.not_set_up = 0
         self.seconds = []
 
@@ -50,6 +51,7 @@ class Results:
 
     def add(self, ok, name, detail=()):
         with self.lock:
+            self.lines.append("%s %s" % ("PASS" if ok else "FAIL", name))
             if ok:
                 self.passed += 1
                 print("PASS %s" % name, flush=True)
@@ -64,6 +66,7 @@ class Results:
     def skip(self, name, why):
         with self.lock:
             self.skipped += 1
+            self.lines.append("SKIP %s: %s" % (name, why))
             print("SKIP %s: %s" % (name, why), flush=True)
 
 
@@ -110,6 +113,14 @@ class Outputs:
     def path(self, name):
         os.makedirs(self.folder, exist_ok=True)
         return os.path.join(self.folder, re.sub(r"[^A-Za-z0-9._-]+", "-", name) + ".log")
+
+    def keep_results(self, results, whole):
+        """results.txt: a line for each result, below one that says whether everything ran."""
+        head = "# whole suite" if whole and not results.not_set_up else "# a part of the suite"
+        path = os.path.join(self.folder, "results.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("\n".join([head] + results.lines) + "\n")
+        return path
 
     def keep(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as f:

@@ -509,7 +509,7 @@ static const struct {
 	void (*run)(bool vm);
 } tests[] = {
 	{ "SPLIT-2 RES-2 RES-5 more than memory, against a model", same_bytes },
-	{ "LOCK-3 LOCK-5 discards by objects", rename_objects },
+	{ "LOCK-3 LOCK-5 MODEL-11 discards by objects", rename_objects },
 	{ "LOCK-3 LOCK-5 discards by slices", rename_slices },
 	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite, and a wait", no_overwrite },
 	{ "RES-8 objects used again behind a fence", use_again },
