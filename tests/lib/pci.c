@@ -6,6 +6,7 @@
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +122,84 @@ void tsr_pci_bind(void)
 void tsr_pci_unbind(void)
 {
 	require_ok(tsr_write_file(DRIVER "unbind", slot()));
+}
+
+static uint32_t reg32(const volatile uint32_t *bar, uint32_t offset)
+{
+	return bar[offset / 4];
+}
+
+static uint64_t reg64(const volatile uint32_t *bar, uint32_t offset)
+{
+	return reg32(bar, offset) | (uint64_t)reg32(bar, offset + 4) << 32;
+}
+
+static void read_segment(const volatile uint32_t *bar, struct drm_tessera_query_segment *seg)
+{
+	const uint32_t told = DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_VISIBLE |
+			      DRM_TESSERA_SEGMENT_GPU_READ_ONLY |
+			      DRM_TESSERA_SEGMENT_CACHE_COHERENT | DRM_TESSERA_SEGMENT_CPU_CACHED |
+			      DRM_TESSERA_SEGMENT_HOST_APERTURE;
+
+	seg->id = reg32(bar, TSR_SEG_ID);
+	seg->flags = reg32(bar, TSR_SEG_FLAGS) & told;
+	seg->gpu_base = reg64(bar, TSR_SEG_BASE_LO);
+	seg->size = reg64(bar, TSR_SEG_SIZE_LO);
+	seg->commit_limit = reg64(bar, TSR_SEG_COMMIT_LO);
+	seg->page_size = reg32(bar, TSR_SEG_PAGE_SIZE);
+	for (uint32_t i = 0; i < TSR_SEG_NAME_BYTES; i += 4) {
+		uint32_t word = reg32(bar, TSR_SEG_NAME + i);
+
+		memcpy(seg->name + i, &word, 4);
+	}
+}
+
+/* BAR 0 may be mapped while no driver has it; the function answers when it is enabled. */
+struct tsr_registers tsr_pci_registers(void)
+{
+	struct tsr_registers regs = { 0 };
+	const uint32_t bytes = 0x4000;
+	char path[320];
+	void *bar;
+	int fd;
+
+	tsr_pci_unbind();
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", slot());
+	require_ok(tsr_write_file(path, "1"));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", slot());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
+	bar = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	require_msg(bar != MAP_FAILED, "%s: %s", path, strerror(errno));
+	require_eq(reg32(bar, TSR_ID_MAGIC), TSR_ID_MAGIC_VALUE);
+	regs.num_segs = reg32(bar, TSR_ID_NUM_SEGMENTS);
+	require(regs.num_segs >= 1 && regs.num_segs <= TSR_MAX_SEGMENTS);
+	for (uint32_t i = 0; i < regs.num_segs; i++)
+		read_segment((volatile uint32_t *)bar + TSR_SEG(i) / 4, &regs.segs[i]);
+	regs.hidden_base = reg64(bar, TSR_ID_HIDDEN_BASE_LO);
+	regs.hidden_size = reg64(bar, TSR_ID_HIDDEN_SIZE_LO);
+	munmap(bar, bytes);
+	close(fd);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", slot());
+	require_ok(tsr_write_file(path, "0"));
+	tsr_pci_bind();
+	return regs;
+}
+
+/* descriptors may stand in any order, the answer of the driver is in that of their ids */
+void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_device *dev)
+{
+	require_eq(dev->num_segs, regs->num_segs);
+	for (uint32_t i = 0; i < regs->num_segs; i++) {
+		const struct drm_tessera_query_segment *want = &regs->segs[i], *got = NULL;
+
+		for (uint32_t j = 0; j < dev->num_segs; j++)
+			if (dev->segs[j].id == want->id)
+				got = &dev->segs[j];
+		require_msg(got, "the driver has no segment %u", want->id);
+		require_msg(!memcmp(got, want, sizeof(*got)),
+			    "segment %u is not what the registers say", want->id);
+	}
 }
 
 uint64_t tsr_pci_mapped(void)

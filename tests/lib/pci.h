@@ -13,6 +13,16 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev);
 int __tsr_pci_bind(void); /* 0, or what probe says */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);
+/* what the device says about its memory in its registers, as the driver has to tell it */
+struct tsr_registers {
+	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
+	uint32_t num_segs;
+	uint64_t hidden_base, hidden_size; /* video memory in no segment */
+};
+
+struct tsr_registers tsr_pci_registers(void); /* takes the device from the driver for that */
+/* the segments of a file are those of the registers, byte for byte */
+void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_device *dev);
 /* bytes that are mapped for the device, which has no driver; 0 where the kernel does not tell */
 uint64_t tsr_pci_mapped(void);
 
