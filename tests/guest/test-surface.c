@@ -572,7 +572,7 @@ static void evicted_between(void)
 	tsr_close(&dev);
 }
 
-/* In the trace: the job that copies, then the lock, of the twin. */
+/* In the trace: the job that copies, its end, then the lock, of the twin. */
 static void copy_comes_first(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -597,10 +597,17 @@ static void copy_comes_first(void)
 	require(entry);
 	require_eq(tsr_event_u64(entry, "slot"), 0);
 	require_eq(tsr_event_u64(entry, "bo"), twin);
-	/* what the render engine did was over */
+	/* the copy is the only job of the render engine, and was over */
 	done = NULL;
-	tsr_trace_for_each(&trace, "job_done", ev) if (ev < lock) done = ev;
-	require(done);
+	tsr_trace_for_each(&trace, "job_done", ev)
+	{
+		if (tsr_event_u64(ev, "engine") != dev.render)
+			continue;
+		require_msg(!done, "expected one job on the render engine, saw two");
+		done = ev;
+	}
+	require_msg(done && done < lock, "expected the copy to be done before the lock");
+	require_eq(tsr_event_u64(done, "error"), 0);
 	tsr_trace_free(&trace);
 	surface_free(&dev, &s);
 	tsr_close(&dev);
