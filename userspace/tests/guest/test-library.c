@@ -532,6 +532,36 @@ static void user_memory(bool vm)
 	client_close(&c);
 }
 
+/* ---- Usages ------------------------------------------------------------------------ */
+
+/* Textures, render targets, vertices, commands of a VM: all that jobs use is in a segment. */
+static void every_usage(bool vm)
+{
+	static const enum tessera_usage usages[] = { TESSERA_USAGE_TEXTURE,
+						     TESSERA_USAGE_RENDER_TARGET,
+						     TESSERA_USAGE_VERTEX, TESSERA_USAGE_STAGING };
+	struct client c = client_open(vm);
+
+	for (uint32_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++) {
+		struct tessera_bo_desc desc;
+		struct drm_tessera_bo_info info;
+		struct tessera_bo *bo;
+
+		require_ok(tessera_bo_desc_init(c.dev, &desc, usages[i], OBJECT_BYTES, NULL));
+		require_ok(tessera_bo_new(c.dev, &desc, &bo));
+		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
+		require(!info.segment);
+		require_ok(tessera_vm_make_resident(c.vm, &bo, 1));
+		bind(&c, 0, bo, 0, false);
+		submit(&c);
+		finish(&c);
+		require_ok(tessera_bo_info(bo, &info, sizeof(info)));
+		require(info.segment && desc.supported >> info.segment & 1);
+		tessera_bo_del(bo);
+	}
+	client_close(&c);
+}
+
 /* ---- All of them ---------------------------------------------------------------- */
 
 static const struct {
@@ -544,6 +574,7 @@ static const struct {
 	{ "LOCK-4 LOCK-6 LOCK-7 no-overwrite, and a wait", no_overwrite },
 	{ "RES-8 objects used again behind a fence", use_again },
 	{ "RES-5 memory of the process", user_memory },
+	{ "SEG-15 every usage is resident in a segment", every_usage },
 };
 
 /* In a process of its own, so that all it has goes with it. */
