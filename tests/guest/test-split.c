@@ -330,9 +330,13 @@ static void page_ins_in_order_of_use(void)
 	for (uint32_t i = 0; i < 3; i++)
 		bos[i] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "bo_create", ev) order[n++] = (uint32_t)tsr_event_u64(ev, "bo");
+	tsr_trace_for_each(&trace, "bo_create", ev)
+	{
+		require(n < 3);
+		order[n++] = (uint32_t)tsr_event_u64(ev, "bo");
+	}
 	tsr_trace_free(&trace);
-	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
+	require_msg(n == 3, "expected 3 objects to be created, the trace has %u", n);
 	tsr_cmd_init(&cmd);
 	for (uint32_t i = 3; i--;)
 		tsr_cmd_alloc(&cmd, bos[i].handle, false);
@@ -344,10 +348,16 @@ static void page_ins_in_order_of_use(void)
 	n = 0;
 	tsr_trace_for_each(&trace, "paging_op", ev)
 	{
-		if (tsr_event_is(ev, "kind", "fill"))
-			require_eq(tsr_event_u64(ev, "bo"), order[n++]);
+		uint64_t bo = tsr_event_u64(ev, "bo");
+
+		if (!tsr_event_is(ev, "kind", "fill"))
+			continue;
+		require_msg(n < 3 && bo == order[n],
+			    "expected page-in %u of 3 in the order of use, saw object %llu", n + 1,
+			    (unsigned long long)bo);
+		n++;
 	}
-	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
+	require_msg(n == 3, "expected 3 page-ins, saw %u", n);
 	tsr_trace_free(&trace);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
@@ -397,7 +407,7 @@ static void parts_and_paging_alternate(void)
 		part_end[n++] = tsr_event_u64(ev, "end_ns");
 		require_eq(tsr_event_u64(ev, "error"), 0);
 	}
-	require_msg(n == 3, "the fence of the submission signalled behind part %u of 3", n);
+	require_msg(n == 3, "expected 3 parts to run, saw %u", n);
 	require(part_end[0] <= part_start[1] && part_end[1] <= part_start[2]);
 	tsr_trace_for_each(&trace, "job_done", ev)
 	{
@@ -603,11 +613,30 @@ static void rotating(void)
 	tsr_close(&dev);
 }
 
+/* objects pinned at the cut behind part @n - 1: not moved until the next part, or the end */
+static uint32_t pins_stay(const struct tsr_trace *trace, uint32_t n)
+{
+	uint32_t pins = 0;
+
+	tsr_trace_for_each(trace, "split_pin", ev)
+	{
+		uint32_t bo = (uint32_t)tsr_event_u64(ev, "bo");
+
+		if (tsr_event_u64(ev, "part") != n)
+			continue;
+		require_msg(!between(trace, n, "place", bo) && !between(trace, n, "evict", bo),
+			    "object %u is pinned at the cut behind part %u, and moves there", bo,
+			    n - 1);
+		pins++;
+	}
+	return pins;
+}
+
 static void fails_late(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint32_t offsets[TSR_PUZZLE_STEPS + 1], num, part = 0, end = 0, ran = 0;
+	uint32_t offsets[TSR_PUZZLE_STEPS + 1], num, part = 0, end = 0, ran = 0, units = 0;
 	struct tsr_bo bos[TSR_PUZZLE_OBJECTS], log = tsr_puzzle_objects(&dev, bos);
 	const uint32_t *steps = log.map;
 	struct tsr_trace trace;
@@ -632,6 +661,16 @@ static void fails_late(void)
 	require_eq(offsets[ran], end);
 	for (uint32_t s = 0; s < TSR_PUZZLE_STEPS; s++)
 		require_eq(steps[s], s < ran);
+	/* there is room for what the next step needs, but not in one piece beside the pinned */
+	for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++)
+		if (tsr_puzzle[i].from <= ran && tsr_puzzle[i].to > ran)
+			units += tsr_puzzle[i].units;
+	require(units <= 8);
+	require_msg(pins_stay(&trace, part),
+		    "expected objects to be pinned at the cut that failed");
+	for (uint32_t n = 1; n < part; n++)
+		pins_stay(&trace, n);
+	tsr_trace_free(&trace);
 	tap_note("%u parts, %u of %u steps ran", part, ran, TSR_PUZZLE_STEPS);
 
 	/* the context is not banned, and nothing is left behind */
