@@ -24,6 +24,8 @@ struct client {
 	volatile uint32_t files; /* more than one: use as many open files in turn */
 	volatile bool go, stop, ready, rests;
 	volatile uint64_t used, share, resident, jobs;
+	/* of those that work in turns: turns it may take, and when the last one began */
+	volatile uint64_t asked, began;
 };
 
 static struct client *clients;
@@ -382,6 +384,119 @@ static void idle_share_is_lent(void)
 	tsr_close(&dev);
 }
 
+/* ---- with the window that ships ---------------------------------------------------- */
+
+/* a job for each turn, on the next object in a circle */
+static void run_in_turns(void *arg)
+{
+	struct client *c = arg;
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(&dev, c->segment);
+	uint32_t ctx = tsr_context_new(&dev, 0), count = (uint32_t)(c->want / c->object);
+	struct tsr_bo *bos = calloc(count, sizeof(*bos));
+
+	require(bos);
+	for (uint32_t i = 0; i < count; i++)
+		bos[i] = tsr_bo_new(&dev, c->object, tsr_bit(seg), 0);
+	c->ready = true;
+	while (!c->stop) {
+		if (c->jobs == c->asked) {
+			usleep(100);
+			continue;
+		}
+		c->began = tap_now_ns();
+		tsr_gpu_touch(&dev, ctx, &bos[c->jobs % count]);
+		c->used = tsr_query_memory(&dev, c->segment).client_used;
+		c->jobs++;
+	}
+	free(bos);
+	tsr_close(&dev);
+}
+
+static uint64_t window_ns; /* as it ships */
+static bool turn_was_late;
+
+/* Then a client had no demand for a while, and others had a right to its memory. */
+static bool was_late(void)
+{
+	return turn_was_late;
+}
+
+static void take_turn(int n)
+{
+	struct client *c = &clients[n];
+	uint64_t before = c->began;
+
+	c->asked++;
+	tsr_wait_for(c->jobs == c->asked);
+	turn_was_late |= before && c->began - before >= window_ns;
+}
+
+static double part_of(int n, const struct drm_tessera_query_segment *seg)
+{
+	return (double)clients[n].used / (double)seg->size;
+}
+
+/*
+ * Two that want twice the segment get half of what a small one leaves, and the small one keeps
+ * all it uses. What one of the two has is lent when it has not used it for the whole window, and
+ * not before.
+ */
+static void with_the_window_that_ships(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	char *text = tsr_debugfs_read("demand_window_ms");
+	const uint64_t want[] = { 2 * seg->size, 2 * seg->size, seg->size / 8 };
+	uint64_t idle;
+	pid_t pids[3];
+
+	share_memory();
+	tsr_knob_restore("demand_window_ms");
+	window_ns = strtoull(text, NULL, 10) * 1000000;
+	free(text);
+	require(window_ns >= 100000000);
+	tap_excuse(was_late);
+	for (int i = 0; i < 3; i++) {
+		clients[i].segment = seg->id;
+		clients[i].want = want[i];
+		clients[i].object = seg->size / 32;
+		pids[i] = tap_fork(run_in_turns, &clients[i]);
+		tsr_wait_for(clients[i].ready);
+	}
+	for (int i = 0; i < 4; i++)
+		take_turn(2);
+	for (int i = 0; i < 64; i++) {
+		take_turn(0);
+		take_turn(2);
+	}
+	require_eq(clients[0].used + clients[2].used, seg->size);
+	/* the second comes late */
+	for (int i = 0; i < 128; i++) {
+		take_turn(0);
+		take_turn(1);
+		take_turn(2);
+		require_eq(clients[2].used, seg->size / 8);
+	}
+	for (int i = 0; i < 2; i++)
+		require_msg(part_of(i, seg) > 0.33 && part_of(i, seg) < 0.55,
+			    "expected client %d to have 0.44 of the segment, it has %.2f", i,
+			    part_of(i, seg));
+	idle = clients[1].began;
+	do {
+		take_turn(0);
+		take_turn(2);
+	} while (part_of(0, seg) < 0.6);
+	require_msg(clients[0].began - idle >= window_ns,
+		    "what was used %llu ms ago was lent, in a window of %llu ms",
+		    (unsigned long long)(clients[0].began - idle) / 1000000,
+		    (unsigned long long)window_ns / 1000000);
+	require_eq(clients[2].used, seg->size / 8);
+	for (int i = 0; i < 3; i++)
+		stop_client(i, pids[i]);
+	tsr_close(&dev);
+}
+
 static void take_everything(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -590,6 +705,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-9 a share does not depend on what is held elsewhere",
 	  shares_do_not_depend_on_other_segments, 0, 0 },
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
+	{ "SEG-8 shares with the window that ships", with_the_window_that_ships, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
 	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
