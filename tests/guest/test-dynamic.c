@@ -199,7 +199,10 @@ static void fill_later(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
-/* the object moves while jobs of either side are queued: each is behind the ones before */
+/*
+ * Jobs of either side are queued, each behind the ones before. The object stays in its pages meanwhile, for who uses it
+ * first waits for the host, and the exporter's jobs find it there.
+ */
 static void in_flight(void)
 {
 	struct pair pair = pair_open();
@@ -209,11 +212,13 @@ static void in_flight(void)
 	for (uint32_t round = 0; round < 3; round++) {
 		struct tsr_held held = tsr_held_open(&pair.b);
 
+		tsr_evict_set(UINT32_MAX);
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 10 * round);
+		here_now(&pair);
 		tsr_held_copy(&held, &own, &pair.there);
 		for (uint32_t i = 1; i < 9; i += 2) {
 			fill_later(&pair.a, pair.ctx_a, &pair.bo, 10 * round + i);
-			here_now(&pair);
+			there_now(&pair);
 			fill_later(&pair.b, pair.ctx_b, &pair.there, 10 * round + i + 1);
 			there_now(&pair);
 		}
@@ -221,32 +226,85 @@ static void in_flight(void)
 		tsr_held_go(&held);
 		tsr_gpu_read(&pair.b, pair.ctx_b, &own, WORDS - 1, 1, &word);
 		require_eq(word, 10 * round);
-		here_is(&pair, 10 * round + 8);
+		here_has(&pair, 10 * round + 8);
 		there_is(&pair, 10 * round + 8);
 		tsr_held_close(&held);
 	}
 	pair_close(&pair);
 }
 
-/* a move waits for the other device's job, and no other move of the client's does */
+/* a call in a thread of its own */
+struct call {
+	void (*fn)(struct call *call);
+	struct tsr_device *dev;
+	const struct tsr_bo *bo;
+	uint32_t ctx;
+	pthread_t thread;
+	volatile pid_t tid;
+	volatile bool returned;
+	int rc;
+};
+
+static void *call_thread(void *arg)
+{
+	struct call *call = arg;
+
+	call->tid = gettid();
+	call->fn(call);
+	call->returned = true;
+	return NULL;
+}
+
+static void call_start(struct call *call)
+{
+	require(!pthread_create(&call->thread, NULL, call_thread, call));
+}
+
+static bool call_waits(const struct call *call, const char *row)
+{
+	return call->tid && tsr_is_waiting(call->tid, row);
+}
+
+static void fill_with_6(struct call *call)
+{
+	fill_later(call->dev, call->ctx, call->bo, 6);
+}
+
+/* the exporter's call has taken the object back from the importer, and waits for the importer's job */
+static void take_back(struct pair *pair, struct call *call)
+{
+	*call = (struct call){
+		.fn = fill_with_6,
+		.dev = &pair->a,
+		.bo = &pair->bo,
+		.ctx = pair->ctx_a,
+	};
+	call_start(call);
+	tsr_wait_for(call->returned || call_waits(call, "foreign"));
+	require(!tsr_bo_info(&pair->b, &pair->there).segment);
+	require(!in_memory(pair));
+}
+
+/* who wants the object in memory waits in the call for the other device's job, and its client's other calls do not */
 static void holds_up_nobody(void)
 {
 	struct tsr_device b = tsr_open();
 	struct tsr_stuck_vm stuck;
 	struct tsr_bo other;
+	struct call call;
 	struct pair pair;
 
 	tsr_move_notify_need();
 	pair = pair_of(tsr_pci_other(&b), b);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
-	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
-	here_now(&pair);
+	take_back(&pair, &call);
 	other = shareable(&pair.a);
 	tsr_gpu_fill(&pair.a, tsr_context_new(&pair.a, 0), &other, 7);
-	require_msg(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0) == -EBUSY,
+	require_msg(!call.returned,
 		    "the exporter's move does not wait for the importer's job, which is running");
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_stuck_vm_end(&stuck);
+	require(!pthread_join(call.thread, NULL));
 	here_is(&pair, 6);
 	pair_close(&pair);
 }
@@ -266,19 +324,20 @@ static void stays_mapped(void)
 {
 	struct tsr_device b = tsr_open();
 	struct tsr_stuck_vm stuck;
+	struct call call;
 	struct pair pair;
 
 	tsr_move_notify_need();
 	pair = pair_of(tsr_pci_other(&b), b);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 5);
 	tsr_trace_start_own("dma/dma_unmap_sg");
-	fill_later(&pair.a, pair.ctx_a, &pair.bo, 6);
-	here_now(&pair);
+	take_back(&pair, &call);
 	require(tsr_stuck_vm_runs(&stuck));
 	require_msg(!unmapped(),
 		    "the exporter moves, and the pages are unmapped for the importer, whose job "
 		    "still uses them");
 	tsr_stuck_vm_end(&stuck);
+	require(!pthread_join(call.thread, NULL));
 	here_is(&pair, 6);
 	/* they are when it next wants some */
 	tsr_trace_start_own("dma/dma_unmap_sg");
@@ -374,56 +433,25 @@ static void importer_goes(void)
 static void importer_goes_with_vm(void)
 {
 	struct tsr_stuck_vm stuck;
+	struct call call;
 	struct pair pair;
 
 	tsr_move_notify_need();
 	pair = pair_to_unbind(false);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 2);
-	fill_later(&pair.a, pair.ctx_a, &pair.bo, 3);
-	require(in_memory(&pair));
-	require_err(__tsr_bo_wait(pair.a.fd, pair.bo.handle, 0, 0), -EBUSY);
+	take_back(&pair, &call);
+	require(!call.returned);
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_pci_unbind();
+	require(!pthread_join(call.thread, NULL));
 	tsr_bo_wait(&pair.a, &pair.bo);
-	here_has(&pair, 3);
+	here_has(&pair, 6);
 	tsr_engine_let_go();
 	tsr_pci_bind();
 	pair_close(&pair);
 }
 
 /* ---- an importer that is going -------------------------------------------------------------- */
-
-/* a call in a thread of its own */
-struct call {
-	void (*fn)(struct call *call);
-	struct tsr_device *dev;
-	const struct tsr_bo *bo;
-	uint32_t ctx;
-	pthread_t thread;
-	volatile pid_t tid;
-	volatile bool returned;
-	int rc;
-};
-
-static void *call_thread(void *arg)
-{
-	struct call *call = arg;
-
-	call->tid = gettid();
-	call->fn(call);
-	call->returned = true;
-	return NULL;
-}
-
-static void call_start(struct call *call)
-{
-	require(!pthread_create(&call->thread, NULL, call_thread, call));
-}
-
-static bool call_waits(const struct call *call, const char *row)
-{
-	return call->tid && tsr_is_waiting(call->tid, row);
-}
 
 /* who unplugs the device waits until this is over, which is when the object's bytes have come */
 static void read_table(struct call *call)
@@ -498,14 +526,21 @@ static bool let_go_too_late(void)
 static struct tsr_bo bytes_to_come(struct tsr_device *dev)
 {
 	struct tsr_bo bo = shareable(dev);
-	int fence, dmabuf = tsr_export(dev, &bo);
+	int fence, dmabuf = tsr_export(dev, &bo), vgem = tsr_vgem_need();
+	uint32_t handle;
 
 	timeline = tsr_sw_sync_new(&fence);
 	/* should the test fail: before the device is bound again, which waits for who unbinds it */
 	atexit(bytes_come);
+	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, 0);
 	tsr_bo_map(dev, &bo);
+	/* the job waits for the fence, and the move for the job */
 	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	fill_later(dev, tsr_context_new(dev, 0), &bo, 0);
+	/* vgem wants the pages, and does not wait for long */
+	require_err(__tsr_import(vgem, dmabuf, &handle), -EBUSY);
+	require(!tsr_bo_info(dev, &bo).segment);
+	close(vgem);
 	close(dmabuf);
 	close(fence);
 	return bo;

@@ -330,16 +330,21 @@ static void importing_races_with_unplug(void)
 	tsr_foreign_close(foreign);
 }
 
-/* the import of one file is moved, by a child, behind a fence of somebody else; returns the fence's timeline */
+/* the import of one file is moved, by a child, behind a job that waits for a fence; returns the fence's timeline */
 static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence,
 			       pid_t *mover)
 {
 	int timeline = tsr_sw_sync_new(fence);
-	uint32_t ctx = tsr_context_new(dev, 0);
+	uint32_t ctx = tsr_context_new(dev, 0), in = tsr_syncobj_new(dev);
+	struct tsr_cmd cmd;
 
 	*theirs = theirs_new(dev);
-	tsr_gpu_fill(dev, ctx, &theirs->bo, 4);
-	tsr_dmabuf_put_fence(theirs->dmabuf, *fence, DMA_BUF_SYNC_WRITE);
+	tsr_syncobj_import(dev, in, *fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &theirs->bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, WORDS, 4);
+	tsr_submit(dev, ctx, &cmd, in, 0);
+	tsr_cmd_fini(&cmd);
 	*mover = tsr_push_out(dev);
 	tsr_wait_for(tsr_bo_info(dev, &theirs->bo).segment == 0);
 	return timeline;

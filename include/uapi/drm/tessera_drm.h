@@ -264,7 +264,7 @@ struct drm_tessera_query_memory {
 	__u32 pad;
 	/** @total: capacity (the commit limit) */
 	__u64 total;
-	/** @used: resident bytes of all clients and the kernel, and what has yet to be left behind others' fences */
+	/** @used: resident bytes of all clients and the kernel */
 	__u64 used;
 	/** @client_used: resident bytes of this client: of all files of the process that pays for this one */
 	__u64 client_used;

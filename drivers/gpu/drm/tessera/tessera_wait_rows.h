@@ -15,9 +15,9 @@ TESSERA_WAIT_ROW(GATE, "gate",
 		 "context lock",
 		 "the parts of the submissions before it")
 TESSERA_WAIT_ROW(FOREIGN, "foreign",
-		 "SUBMIT, SUBMIT_VM with nothing armed",
+		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT with nothing armed",
 		 "a foreign fence",
-		 "context lock",
+		 "context lock and reset_lock (read), or nothing",
 		 "the owner of the fence; a signal; the end of the context or device")
 TESSERA_WAIT_ROW(FOREIGN_PARTS, "foreign-parts",
 		 "SUBMIT behind armed parts",
@@ -46,7 +46,7 @@ TESSERA_WAIT_ROW(HELD, "held",
 		 "that submission; for MAKE_RESIDENT a number of job timeouts")
 TESSERA_WAIT_ROW(VICTIM, "victim",
 		 "MAKE_RESIDENT, mode setting",
-		 "a fence, or the reservation, of an object in the way",
+		 "jobs that use an object in the way, or its reservation",
 		 "nothing",
 		 "a number of job timeouts; the thread that has the reservation; a signal")
 TESSERA_WAIT_ROW(ASID, "asid",
@@ -101,9 +101,9 @@ TESSERA_WAIT_ROW(NO_MEMORY, "no-memory",
 		 "that job and what it waits for")
 TESSERA_WAIT_ROW(DISPLAY, "display",
 		 "a commit",
-		 "the moves of its framebuffers, jobs that use a writeback buffer",
+		 "the moves of its framebuffers, jobs that use a writeback buffer, foreign fences before a move",
 		 "modeset locks",
-		 "those jobs; for a cursor a signal")
+		 "those jobs; for a cursor a signal; for foreign fences passing_ms, then -EBUSY")
 TESSERA_WAIT_ROW(CLOSE, "close",
 		 "the end of a context or file",
 		 "the scheduler takes over its queued jobs",

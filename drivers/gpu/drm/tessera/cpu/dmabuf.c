@@ -12,8 +12,8 @@
  *
  * A static importer need not look at the reservation before it reads. So attaching waits until the bytes
  * are in the pages: before that these may hold what somebody else has left there. The importer
- * holds locks meanwhile, such as that of all names of its device, and the move may be behind what takes
- * others as long as they like. So it does not wait for long. Importers of this driver let the pages come
+ * holds locks meanwhile, such as that of all names of its device, and the move waits for the jobs that use
+ * the object. So it does not wait for long. Importers of this driver let the pages come
  * before they lock anything (cpu/import.c).
  *
  * What the importer has mapped are mappings for its own device, of pages that stay when this one
@@ -39,7 +39,6 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
-#include "paging/queue.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_wait.h"
@@ -245,27 +244,17 @@ static const struct dma_buf_ops tessera_dmabuf_ops = {
 struct dma_buf *tessera_dmabuf_export(struct drm_gem_object *gem, int flags)
 {
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
-	struct tessera_paging_queue *queue;
 	struct dma_buf *dmabuf;
 	bool offered;
 
 	if (tessera_ioctl_bad(tessera_bo_device(bo), bo->root || bo->user))
 		return ERR_PTR(-EINVAL);
-	queue = tessera_paging_queue_shared(bo->queue);
-	if (IS_ERR(queue))
-		return ERR_CAST(queue);
 	/* Others would not know, and what was exported is not offered. */
 	dma_resv_lock(gem->resv, NULL);
 	offered = tessera_bo_is_offered(bo);
-	if (!offered) {
+	if (!offered)
 		WRITE_ONCE(bo->exported, true);
-		/* Its moves wait for others from now on. Those of its client's other objects do not. */
-		if (!bo->shared_queue)
-			swap(bo->shared_queue, queue);
-	}
 	dma_resv_unlock(gem->resv);
-	if (queue)
-		tessera_paging_queue_put(queue);
 	if (offered)
 		return ERR_PTR(-EINVAL);
 	dmabuf = drm_gem_prime_export(gem, flags);

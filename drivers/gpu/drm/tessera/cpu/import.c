@@ -16,11 +16,12 @@
  * in others' memory (P2P).
  *
  * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
- * exporter and other importers do. Their fences may take as long as they like (submit/foreign.c). Moves
- * wait for them, too: so each import has a paging queue of its own, where nothing else waits behind it.
+ * exporter and other importers do. Their fences may take as long as they like (submit/foreign.c), so no move of an
+ * import waits for them: it comes to an aperture when the exporter's moves are done, and leaves it behind jobs of
+ * this device only ("Moves and foreign fences" in mem/residency.c).
  *
  * The core attaches under locks of the device and of the file, and a static importer's exporter may wait there for moves,
- * which may be behind what takes others as long as they like. So those are waited for before, with nothing locked.
+ * which may be behind long jobs. So those are waited for before, with nothing locked.
  *
  * The CPU's mappings are the exporter's.
  */
@@ -271,35 +272,4 @@ struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 					       struct sg_table *sgt)
 {
 	return import_new(to_tessera_device(drm), attach->dmabuf, sgt);
-}
-
-/**
- * tessera_import_fetch() - have the pages of an import
- * @bo: the import, reservation not held; nothing is done if it has them, or is none
- * @interruptible: a signal ends it
- *
- * The exporter may have to move its object, and that shows in the reservation then. It may take
- * as long as it likes, so this is not called inside drm_dev_enter(), which unplug would wait for.
- *
- * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
- */
-int tessera_import_fetch(struct tessera_bo *bo, bool interruptible)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	int ret = 0;
-
-	if (!bo->dmabuf || READ_ONCE(bo->tbo.sg))
-		return 0;
-	if (!tessera_unplug_import_begin(tdev))
-		return -ENODEV;
-	if (interruptible)
-		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
-	else
-		dma_resv_lock(bo->tbo.base.resv, NULL);
-	if (!ret) {
-		ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
-		dma_resv_unlock(bo->tbo.base.resv);
-	}
-
-	return tessera_unplug_import_end(tdev, bo, false) ? ret : -ENODEV;
 }

@@ -17,6 +17,5 @@ struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dm
 struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,
 					       struct sg_table *sgt);
-int tessera_import_fetch(struct tessera_bo *bo, bool interruptible);
 
 #endif /* __TESSERA_IMPORT_H__ */

@@ -467,37 +467,6 @@ void tessera_engine_entity_destroy(struct drm_sched_entity *entity)
 }
 
 /**
- * tessera_engine_vouches() - ask whether a fence signals whatever others do
- * @tdev: the device
- * @fence: the fence, of no container
- *
- * Return: true if a job of the device signals it that waits for no other fences than such.
- */
-bool tessera_engine_vouches(struct tessera_device *tdev, struct dma_fence *fence)
-{
-	return tessera_job_made(tdev, fence) && !tessera_job_fence_is_late(fence);
-}
-
-/**
- * tessera_engine_job_is_late() - ask whether a job waits for what may take others as long as they like
- * @job: the job, not armed
- *
- * Return: true if so; then tessera_job_set_late() is to be called when it is armed.
- */
-bool tessera_engine_job_is_late(struct tessera_job *job)
-{
-	struct dma_fence *fence;
-	unsigned long i;
-
-	xa_for_each(&job->base.dependencies, i, fence)
-		if (!tessera_engine_vouches(job->engine->tdev, fence) &&
-		    !dma_fence_is_signaled(fence))
-			return true;
-
-	return false;
-}
-
-/**
  * tessera_engine_timeout_ms() - how long a job may run
  * @tdev: the device
  *

@@ -35,8 +35,6 @@ int tessera_engine_entity_init(struct tessera_engine *engine,
 			       struct drm_sched_entity *entity,
 			       enum drm_sched_priority prio, atomic_t *guilty);
 void tessera_engine_entity_destroy(struct drm_sched_entity *entity);
-bool tessera_engine_vouches(struct tessera_device *tdev, struct dma_fence *fence);
-bool tessera_engine_job_is_late(struct tessera_job *job);
 u32 tessera_engine_timeout_ms(struct tessera_device *tdev);
 void tessera_engine_set_timeout_ms(struct tessera_device *tdev, u32 ms);
 bool tessera_engine_halted(struct tessera_engine *engine);

@@ -39,8 +39,6 @@ struct tessera_release_queue {
 	/* Jobs that are not released yet, in whatever state. */
 	atomic_t live;
 	wait_queue_head_t idle;
-	/* What jobs wait for, found at objects, that others signal. */
-	struct tessera_leashes foreign;
 };
 
 static void tessera_job_release(struct tessera_job *job)
@@ -158,15 +156,13 @@ int tessera_work_end(struct tessera_device *tdev, int ret)
  * @timeout: how long, in jiffies, or MAX_SCHEDULE_TIMEOUT: the release of a job may wait for
  *	reservations, which other drivers may hold
  *
- * None waits for fences of others any more. Not from a job's release callback.
+ * No context waits for foreign fences any more. Not from a job's release callback.
  *
  * Return: false if that takes longer.
  */
 bool tessera_job_queue_drain(struct tessera_device *tdev, long timeout)
 {
 	struct tessera_release_queue *queue = tdev->release;
-
-	tessera_leashes_cut(&queue->foreign);
 
 	return tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, queue->idle,
 					  !atomic_read(&queue->live), TASK_UNINTERRUPTIBLE,
@@ -178,7 +174,6 @@ static void tessera_job_queue_fini(struct drm_device *drm, void *data)
 	struct tessera_device *tdev = data;
 
 	flush_delayed_work(&tdev->release->work);
-	tessera_leashes_cut(&tdev->release->foreign);
 	destroy_workqueue(tdev->release_wq);
 }
 
@@ -196,7 +191,6 @@ int tessera_job_queue_init(struct tessera_device *tdev)
 	init_llist_head(&tdev->release->jobs);
 	INIT_DELAYED_WORK(&tdev->release->work, tessera_job_release_work);
 	init_waitqueue_head(&tdev->release->idle);
-	tessera_leashes_init(&tdev->release->foreign);
 
 	/* Releasing jobs frees memory. */
 	tdev->release_wq = alloc_workqueue("tessera-release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -295,7 +289,7 @@ int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 
 	dma_fence_get(fence);
 	ret = drm_sched_job_add_dependency(&job->base, fence);
-	/* Nobody else knows it, if it is a leash. */
+	/* The job had the only reference, if it is a leash. */
 	if (ret)
 		tessera_leash_drop(fence);
 	else
@@ -324,29 +318,39 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 	return false;
 }
 
-/*
- * All on one leash. They are charged to whose work it is, if it is paging the owner of the object, who has let others get at it; and not to whoever
- * happens to want the place.
- */
-static int job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
+static int job_begin_leash(struct tessera_job *job)
 {
-	struct dma_fence *leash;
 	int ret;
+
+	job->leash = tessera_leash_begin(job->leashes, GFP_KERNEL_ACCOUNT);
+	if (!job->leash)
+		return -ENOMEM;
+	ret = tessera_job_add_dependency(job, tessera_leash_fence(job->leash));
+	if (ret)
+		job->leash = NULL;
+
+	return ret;
+}
+
+/**
+ * tessera_job_add_foreign() - do not run before a foreign fence has signalled
+ * @job: the job, not armed, with &tessera_job.leashes
+ * @fence: the fence, of no container; the reference stays the caller's
+ *
+ * A job has one leash for all of them. Each is charged to the job's quota.
+ *
+ * Return: 0 or a negative error.
+ */
+int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
+{
+	int ret = 0;
 
 	if (dma_fence_is_signaled(fence))
 		return 0;
-	if (!job->leash) {
-		job->leash = tessera_leash_begin(&job->engine->tdev->release->foreign, GFP_KERNEL);
-		if (!job->leash)
-			return -ENOMEM;
-		leash = tessera_leash_fence(job->leash);
-		ret = tessera_job_add_dependency(job, leash);
-		if (ret) {
-			job->leash = NULL;
-			return ret;
-		}
-	}
-	ret = tessera_leash_add(job->leash, fence, GFP_KERNEL);
+	if (!job->leash)
+		ret = job_begin_leash(job);
+	if (!ret)
+		ret = tessera_leash_add(job->leash, fence, GFP_KERNEL_ACCOUNT);
 	if (ret <= 0)
 		return ret;
 	job->num_foreign++;
@@ -359,10 +363,7 @@ static int job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
  * tessera_job_add_resv() - do not run before fences of a reservation
  * @job: the job, not armed
  * @resv: the reservation, held
- * @usage: which fences
- *
- * They guard memory, so those of others are waited for as long as the device is there; then the job does nothing to
- * memory any more.
+ * @usage: which fences; foreign ones only if the job waits for such
  *
  * Return: 0 or a negative error.
  */
@@ -376,8 +377,8 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
 		if (tessera_job_made(job->engine->tdev, fence))
 			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		else
-			ret = job_add_foreign(job, fence);
+		else if (job->leashes)
+			ret = tessera_job_add_foreign(job, fence);
 		if (ret)
 			break;
 	}
@@ -472,32 +473,6 @@ void tessera_job_arm(struct tessera_job *job)
 	job->seqno = job->finished->seqno;
 	tessera_quota_add_job(job->quota);
 	dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
-}
-
-/* Beside those of the scheduler, of its fences only. */
-#define JOB_LATE_BIT	(DMA_FENCE_FLAG_USER_BITS + 2)
-
-static_assert(JOB_LATE_BIT > DRM_SCHED_FENCE_FLAG_HAS_DEADLINE_BIT);
-
-/**
- * tessera_job_set_late() - remember that a job waits for what others than this device signal
- * @job: the job, armed, not pushed
- */
-void tessera_job_set_late(struct tessera_job *job)
-{
-	set_bit(JOB_LATE_BIT, &job->finished->flags);
-}
-
-/**
- * tessera_job_fence_is_late() - ask whether it does
- * @fence: of a job of the device
- *
- * Return: true if so; not once it has come to the engine, as all it waited for has signalled then.
- */
-bool tessera_job_fence_is_late(struct dma_fence *fence)
-{
-	return test_bit(JOB_LATE_BIT, &fence->flags) &&
-	       !dma_fence_is_signaled(&to_drm_sched_fence(fence)->scheduled);
 }
 
 /*

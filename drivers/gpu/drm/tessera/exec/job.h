@@ -16,6 +16,7 @@ struct tessera_engine;		/* exec/engine.h */
 struct tessera_fence;		/* hw/fence.h */
 struct tessera_ib;		/* exec/ib.h */
 struct tessera_leash;		/* exec/leash.h */
+struct tessera_leashes;		/* exec/leash.h */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_job;
 
@@ -135,6 +136,12 @@ struct tessera_job {
 	/** @seqno: number within its entity, from arm on; for traces */
 	u64 seqno;
 
+	/**
+	 * @leashes: of the context that waits for foreign fences; NULL, as for paging: the job waits
+	 * for jobs of this device only
+	 */
+	struct tessera_leashes *leashes;
+
 	/** @overdue: half of its time was over when somebody looked; only services/reset.c knows */
 	bool overdue;
 
@@ -147,7 +154,7 @@ struct tessera_job {
 	struct tessera_fence *span;
 	/* In &tessera_engine.waiting until it is handed to the engine; under the engine's lock. */
 	struct list_head waiting;
-	/* For others' fences, until it is armed; among its dependencies, which have the reference. */
+	/* For foreign fences, until the job is armed; one of its dependencies, which hold the reference. */
 	struct tessera_leash *leash;
 	/* How many of them there are. */
 	unsigned int num_foreign;
@@ -180,6 +187,7 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user);
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
+int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence);
 bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);
@@ -188,8 +196,6 @@ struct tessera_fence *tessera_job_outcome(struct tessera_job *job);
 void tessera_job_run_behind(struct tessera_job *job, struct tessera_fence *outcome);
 void tessera_job_span(struct tessera_job *job, struct tessera_job *last);
 void tessera_job_arm(struct tessera_job *job);
-void tessera_job_set_late(struct tessera_job *job);
-bool tessera_job_fence_is_late(struct dma_fence *fence);
 void tessera_job_push(struct tessera_job *job);
 struct dma_fence *tessera_job_finished(struct tessera_job *job);
 struct tessera_job *tessera_job_get(struct tessera_job *job);

@@ -7,12 +7,8 @@
  * in others' way, although its client may be long gone. So a job waits for such a
  * fence on a leash: a fence of ours that signals with it, or when the leash is cut.
  *
- * Fences of others that a job finds in reservations guard memory. Their leashes are the device's, and cut
- * when that has gone, as jobs do nothing then but end. A leash also has its fence signal by itself, which
- * some do only for those who have asked.
- *
- * Others may put as many fences into a reservation as they like. So a leash may have several, and a job has one leash for all that
- * it finds: what it takes to make one is in proportion to their number, and the scheduler has one thing more to wait for.
+ * A job has one leash for all of them, found in sync objects or in reservations, which is its context's. Where it is cut the job does
+ * nothing but end. A leash also has its fence signal by itself, which some do only for those who have asked.
  */
 #include <linux/dma-fence.h>
 #include <linux/slab.h>

@@ -13,7 +13,7 @@ struct tessera_leash;
 #define TESSERA_LEASH_BYTES	96L
 
 /**
- * struct tessera_leashes - foreign fences that jobs wait for: of one context, or of the device
+ * struct tessera_leashes - foreign fences that jobs and calls of one context, or changes of one VM, wait for
  */
 struct tessera_leashes {
 	/** @lock: protects all below; taken in any context */

@@ -85,8 +85,6 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	if (bo->root)
 		drm_gem_object_put(bo->root);
 	tessera_paging_queue_put(bo->queue);
-	if (bo->shared_queue)
-		tessera_paging_queue_put(bo->shared_queue);
 	tessera_trail_fini(&bo->trail);
 	kfree(bo->label);
 	vfree(bo->nowhere);

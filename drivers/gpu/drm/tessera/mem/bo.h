@@ -103,8 +103,6 @@ struct tessera_bo {
 	struct ttm_buffer_object tbo;
 	/** @queue: where its paging is queued; holds a reference */
 	struct tessera_paging_queue *queue;
-	/** @shared_queue: takes its place once the object was exported; likewise; NULL before */
-	struct tessera_paging_queue *shared_queue;
 	/** @account: who pays; @queue's */
 	struct tessera_account *account;
 	/** @id: unique per device, for traces and debugfs; never 0 */
@@ -259,12 +257,6 @@ static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
 static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *bo)
 {
 	return to_tessera_device(bo->tbo.base.dev);
-}
-
-/* Where its next move is queued; its reservation is held. */
-static inline struct tessera_paging_queue *tessera_bo_queue(const struct tessera_bo *bo)
-{
-	return bo->shared_queue ?: bo->queue;
 }
 
 /*

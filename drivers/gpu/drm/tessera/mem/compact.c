@@ -24,23 +24,25 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "exec/job.h"
 #include "mem/bo.h"
 #include "mem/compact.h"
 #include "mem/move.h"
 #include "mem/victims.h"
-#include "paging/queue.h"
 #include "segments/departure.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 
-static struct dma_fence *find_pending(struct dma_resv *resv)
+/* A job of this device that has not ended. A move does not wait for foreign fences. */
+static struct dma_fence *find_pending(struct tessera_bo *bo)
 {
+	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
 
-	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_BOOKKEEP, fence)
-		if (!dma_fence_is_signaled(fence))
+	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
+		if (tessera_job_made(tdev, fence) && !dma_fence_is_signaled(fence))
 			return dma_fence_get(fence);
 
 	return NULL;
@@ -90,8 +92,8 @@ static bool is_own(const struct compaction *c, struct tessera_bo *bo)
 }
 
 /*
- * Others' jobs are not to wait for it, nor is it for them: neither those that list it nor those of VMs. Nor is it to wait
- * for what its owner's paging waits for, be that of other objects.
+ * Jobs of other clients must not wait for the move, nor the move for them: neither jobs that list the object nor
+ * jobs of VMs.
  */
 static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 {
@@ -99,8 +101,7 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 
 	if (is_own(c, bo))
 		return true;
-	fence = find_pending(bo->tbo.base.resv) ?: tessera_bo_device(bo)->upcalls->remap_users(bo) ?:
-		tessera_paging_queue_late(tessera_bo_queue(bo));
+	fence = find_pending(bo) ?: tessera_bo_device(bo)->upcalls->remap_users(bo);
 	if (fence)
 		note_fence(c->rules, fence);
 

@@ -23,7 +23,6 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "exec/engine.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
@@ -345,10 +344,7 @@ static int move_build(struct move *move)
 	return ret;
 }
 
-/*
- * Give the old place back now; who takes it waits for @fence. But for what others than this device signal
- * it waits itself. The pages stay.
- */
+/* Give the old place back now: whatever is placed there next waits for @fence. The pages stay. */
 static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 				  struct ttm_resource *new_mem)
 {
@@ -361,8 +357,6 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 
 		tessera_departures_set(&move->departures, fence);
 		list_splice_init(&move->departures, &range->departures);
-		if (!tessera_engine_vouches(tessera_bo_device(move->bo), fence))
-			range->leaver.fence = dma_fence_get(fence);
 		range->declared = false;
 	}
 	ttm_resource_free(tbo, &tbo->resource);
@@ -518,7 +512,7 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	int ret;
 
 	check_unseen(move);
-	tessera_paging_begin(&move->batch, tessera_bo_queue(bo), bo->id,
+	tessera_paging_begin(&move->batch, bo->queue, bo->id,
 			     move->dropped ? NULL : &bo->lost);
 	move->remap = upcalls->remap_begin(bo, &move->batch);
 	if (IS_ERR(move->remap)) {
@@ -552,10 +546,8 @@ static int move_run(struct move *move, struct ttm_resource *new_mem)
 	fence = move_queue(move, move_build);
 	if (IS_ERR(fence))
 		return PTR_ERR(fence);
-	if (move->to) {
+	if (move->to)
 		move->to_range->declared = true;
-		tessera_range_arrive(move->to_range);
-	}
 	move_finish(move, fence, new_mem);
 	tessera_trail_add(&move->bo->trail, TESSERA_TRAIL_MOVE, fence);
 	dma_fence_put(fence);

@@ -9,7 +9,32 @@
  *
  * While its pages are pinned an object is in an aperture or in system memory, and moves between
  * these. Nobody can fill a segment like this with what does not give way.
+ *
+ * Moves and foreign fences
+ * ------------------------
+ *
+ * A foreign fence is one that no job of this device signals. Other devices and user space put foreign
+ * fences into the reservations of exported and imported objects.
+ *
+ * No move waits for one. Only this device reaches its memory segments (there is no peer-to-peer), so what a foreign
+ * fence guards are an object's system pages:
+ *
+ * - A move out of a memory segment, or inside one, waits for jobs of this device only. No other device uses the
+ *   pages of an object that is in memory: see the next two rules.
+ * - An object comes from its pages to a memory segment when no other device has the pages (&tessera_bo.lent) and
+ *   no foreign fence at the object is unsignalled.
+ * - An aperture and page tables show the pages as they are. An object comes to an aperture when the exporter's moves
+ *   are done (DMA_RESV_USAGE_KERNEL), so that jobs at virtual addresses find the bytes.
+ *
+ * An object that may not come to memory yet is used in an aperture, if that serves. Otherwise the client that wants the
+ * object waits, with nothing held and before anything is armed (&struct tessera_blocker), and the rules are applied again
+ * under the reservation. So the time that an eviction, a range, a paging queue or a page table takes depends on jobs of
+ * this device alone. The alternative, to let moves wait for foreign fences, makes a range, a queue and page tables
+ * unavailable for as long as user space likes, and needs an order between those moves and all others.
  */
+
+#include <linux/dma-fence.h>
+#include <linux/sched/signal.h>
 
 #include <kunit/visibility.h>
 #include <drm/drm_drv.h>
@@ -18,6 +43,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
+#include "exec/job.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
@@ -25,6 +51,7 @@
 #include "mem/move.h"
 #include "mem/residency.h"
 #include "mem/ttm.h"
+#include "mem/unplug.h"
 #include "mem/victims.h"
 #include "segments/account.h"
 #include "segments/manager.h"
@@ -81,6 +108,76 @@ static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
 }
 
+static bool has_aperture(struct tessera_bo *bo, bool write)
+{
+	const struct tessera_segment *seg;
+	u32 i;
+
+	for (i = 0; i < bo->num_preferred; i++) {
+		seg = tessera_segment_by_id(tessera_bo_device(bo), bo->preferred[i]);
+		if (segment_serves(bo, seg, write) && tessera_segment_is_aperture(seg))
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * tessera_residency_foreign() - look for a foreign fence at an object
+ * @bo: the object; the answer lasts as long as its reservation is held
+ * @usage: which fences count
+ *
+ * Return: one that has not signalled, with a reference, or NULL.
+ */
+struct dma_fence *tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage)
+{
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	struct dma_fence *fence, *found = NULL;
+	struct dma_resv_iter cursor;
+
+	if (!READ_ONCE(bo->exported))
+		return NULL;
+	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
+	dma_resv_for_each_fence_unlocked(&cursor, fence) {
+		if (tessera_job_made(tdev, fence) || dma_fence_is_signaled(fence))
+			continue;
+		found = dma_fence_get(fence);
+		break;
+	}
+	dma_resv_iter_end(&cursor);
+
+	return found;
+}
+
+/**
+ * tessera_residency_may_come() - ask whether an object may come to a segment now
+ * @bo: the object, reservation held
+ * @seg: the segment
+ * @blocker: receives why not; without an object before
+ *
+ * Return: 0, or -EINPROGRESS: to be called again after tessera_residency_unblock().
+ */
+int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_blocker *blocker)
+{
+	bool memory = tessera_segment_is_memory(seg);
+
+	if (tessera_segment_is_memory(tessera_bo_segment(bo)))
+		return 0;
+	dma_fence_put(blocker->fence);
+	blocker->fence = tessera_residency_foreign(bo, memory ? DMA_RESV_USAGE_BOOKKEEP :
+								DMA_RESV_USAGE_KERNEL);
+	if (blocker->fence)
+		return -EINPROGRESS;
+	if (!(bo->dmabuf && !bo->tbo.sg) && !(memory && bo->lent))
+		return 0;
+	/* Idle, as far as can be seen. */
+	tessera_bo_get(bo);
+	blocker->bo = bo;
+
+	return -EINPROGRESS;
+}
+
 /**
  * tessera_residency_bring() - bring an object into a segment
  * @bo: the object, reservation held, not in that segment
@@ -89,7 +186,7 @@ static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *
  * @rules: how room may be made for it then
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if the segment is closed for the moment, and
- * @rules do not pass over that; or another error.
+ * @rules do not pass over that; -EINPROGRESS as of tessera_residency_may_come(); or another error.
  */
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			    struct tessera_room_rules *rules)
@@ -98,6 +195,9 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 	int ret;
 
 	tessera_account_want(bo->account, seg->index);
+	ret = tessera_residency_may_come(bo, seg, rules->blocker);
+	if (ret)
+		return ret;
 	if (!evict)
 		return place_in(bo, seg, 0, 0, rules->passes);
 	if (tessera_bo_may_scatter(bo)) {
@@ -142,16 +242,17 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
  * An object that is in a segment that serves stays there. Otherwise its segments are tried
  * in order of preference, first as they are, then with eviction of what others
  * hold above their share and of what was not used for longest. Objects locked
- * by anybody are not evicted. Does not wait for the GPU.
+ * by anybody are not evicted. An object that has to wait for foreign fences before it may come to memory goes
+ * to an aperture, if one serves. Does not wait for the GPU.
  *
  * Return: 0; -ENOSPC if it does not fit; -EAGAIN if a segment is closed for the moment,
- * see TESSERA_ROOM_UNCLAIMED; or another error.
+ * see TESSERA_ROOM_UNCLAIMED; -EINPROGRESS as of tessera_residency_may_come(); or another error.
  */
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	const struct tessera_segment *seg = tessera_bo_segment(bo), *blocked = NULL;
 	bool evict;
 	u32 i;
 	int ret;
@@ -173,12 +274,17 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 				return -ENOSPC;
 			rules->evictions -= evict;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
-			if (ret != -ENOSPC)
+			if (ret == -EINPROGRESS && rules->blocker->fence &&
+			    has_aperture(bo, write))
+				blocked = seg;
+			else if (ret != -ENOSPC)
 				return ret;
 		}
 		if (evict)
-			return -ENOSPC;
+			break;
 	}
+
+	return (blocked ? tessera_residency_may_come(bo, blocked, rules->blocker) : 0) ?: -ENOSPC;
 }
 
 /* Nobody but @bo itself is in the range. */
@@ -209,14 +315,16 @@ static bool range_is_clear(struct tessera_bo *bo, const struct tessera_segment *
  * @write: the GPU is going to write it
  * @segment_id: the segment
  * @offset: byte offset
+ * @blocker: receives why it cannot come yet
  *
  * Inside a segment the old and the new place may overlap.
  *
  * Return: 0; -EAGAIN if another object is there, or the segment is claimed, or the object may not
- * go there any more, as its pages have been pinned, or locked, or it is scanned out; or another
- * error.
+ * go there any more, as its pages have been pinned, or locked, or it is scanned out; -EINPROGRESS as
+ * of tessera_residency_may_come(); or another error.
  */
-int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset)
+int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
+			    struct tessera_blocker *blocker)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	const struct tessera_segment *seg = tessera_segment_by_id(tdev, segment_id);
@@ -237,6 +345,9 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 		return -EAGAIN;
 	if (!(tessera_bo_allowed(bo, write) & BIT(segment_id)))
 		return -EAGAIN;
+	ret = now == seg ? 0 : tessera_residency_may_come(bo, seg, blocker);
+	if (ret)
+		return ret;
 
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
 	if (!range_is_clear(bo, seg, offset, offset + size))
@@ -307,30 +418,45 @@ static int to_pages(struct tessera_bo *bo, bool interruptible)
 	return ret ?: tessera_backing_populate(bo, &ctx);
 }
 
-/**
- * tessera_residency_asks_others() - ask whether moving an object makes another device move it, too
- * @bo: the object, reservation held
- *
- * Return: true if who moves it may come behind fences of that device that do not show yet.
+/*
+ * The exporter may take as long as it likes, so this is not called inside drm_dev_enter(), which unplug would
+ * wait for.
  */
-bool tessera_residency_asks_others(struct tessera_bo *bo)
+static int ask_exporter(struct tessera_bo *bo, bool interruptible)
 {
-	return bo->lent || (bo->dmabuf && !bo->tbo.sg);
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	int ret = 0;
+
+	if (!tessera_unplug_import_begin(tdev))
+		return -ENODEV;
+	if (interruptible)
+		ret = dma_resv_lock_interruptible(bo->tbo.base.resv, NULL);
+	else
+		dma_resv_lock(bo->tbo.base.resv, NULL);
+	if (!ret) {
+		ret = bo->tbo.sg ? 0 : tessera_borrow_map(&bo->tbo, &bo->borrow);
+		dma_resv_unlock(bo->tbo.base.resv);
+	}
+
+	return tessera_unplug_import_end(tdev, bo, false) ? ret : -ENODEV;
 }
 
 /**
- * tessera_residency_recall() - have others use an object's pages no more
+ * tessera_residency_ask() - ask another device for an object's pages
  * @bo: the object, reservation not held
  * @interruptible: a signal ends it
  *
- * When they have done so shows in the reservation then.
+ * An import gets its pages from the exporter. What is lent is called back from its importers. What the other device
+ * has to do for that shows in the reservation afterwards, as a foreign fence.
  *
- * Return: 0, -ENODEV or -EINTR.
+ * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
-int tessera_residency_recall(struct tessera_bo *bo, bool interruptible)
+int tessera_residency_ask(struct tessera_bo *bo, bool interruptible)
 {
 	int ret, idx;
 
+	if (bo->dmabuf)
+		return ask_exporter(bo, interruptible);
 	ret = interruptible ? tessera_bo_enter(bo, &idx) : tessera_bo_enter_anyway(bo, &idx);
 	if (ret)
 		return ret;
@@ -338,6 +464,65 @@ int tessera_residency_recall(struct tessera_bo *bo, bool interruptible)
 	tessera_bo_exit(bo, idx);
 
 	return 0;
+}
+
+/* A foreign fence does not tell that this device is gone. */
+static int wait_for_foreign(struct tessera_device *tdev, struct dma_fence *fence,
+			    enum tessera_wait_row row, long timeout)
+{
+	long left, part;
+
+	do {
+		part = min_t(long, timeout, HZ);
+		left = tessera_wait_fence(row, fence, true, part);
+		if (left)
+			return min(left, 0L);
+		if (drm_dev_is_unplugged(&tdev->drm))
+			return -ENODEV;
+		timeout -= part;
+	} while (timeout);
+
+	return -ETIME;
+}
+
+/**
+ * tessera_residency_unblock() - deal with what keeps an object from coming
+ * @tdev: the device
+ * @blocker: from tessera_residency_may_come(); cleared
+ * @row: the kind of wait
+ * @timeout: jiffies
+ *
+ * For calls that are no submissions, which wait in submit/foreign.c. No lock may be held that another client needs.
+ *
+ * Return: 0, and the object may be blocked again; -ETIME; -ENODEV; -ERESTARTSYS; or an error of
+ * tessera_residency_ask().
+ */
+int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
+			      enum tessera_wait_row row, long timeout)
+{
+	int ret = signal_pending(current) ? -ERESTARTSYS : 0;
+
+	if (!ret && blocker->bo) {
+		ret = tessera_residency_ask(blocker->bo, true);
+		blocker->fence = tessera_residency_foreign(blocker->bo, DMA_RESV_USAGE_BOOKKEEP);
+	}
+	if (!ret && blocker->fence)
+		ret = wait_for_foreign(tdev, blocker->fence, row, timeout);
+	tessera_blocker_clear(blocker);
+
+	return ret == -EINTR ? -ERESTARTSYS : ret;
+}
+
+/**
+ * tessera_blocker_clear() - forget what kept an object from coming
+ * @blocker: the blocker, zeroed at first; no reservation may be held
+ */
+void tessera_blocker_clear(struct tessera_blocker *blocker)
+{
+	dma_fence_put(blocker->fence);
+	if (blocker->bo)
+		tessera_bo_put(blocker->bo);
+	*blocker = (struct tessera_blocker) { };
 }
 
 /**

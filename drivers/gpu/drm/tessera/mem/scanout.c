@@ -57,7 +57,7 @@ struct scanout {
 	u32 seen;
 	/* &tessera_device.drops, likewise. */
 	int drops;
-	struct tessera_room_want want;
+	struct tessera_blocker blocker;
 };
 
 /* Where it may be shown: a set of segment ids. */
@@ -207,7 +207,6 @@ static int wait_for_room(struct scanout *scanout)
 	long left = scanout->end - jiffies;
 	int ret = -ENOSPC;
 
-	tessera_room_want(tessera_bo_device(scanout->bo), &scanout->want, scanout->set);
 	if (rules->contended && scanout->tries++ < LOCK_TRIES)
 		ret = tessera_wait_resv_lock(TESSERA_WAIT_VICTIM,
 					     rules->contended->tbo.base.resv);
@@ -223,6 +222,18 @@ static int wait_for_room(struct scanout *scanout)
 	return ret == -ETIME ? -ENOSPC : ret;
 }
 
+/* Locks of the display are held, so other devices and user space have a moment only. */
+static int wait_for_others(struct scanout *scanout)
+{
+	long left = scanout->end - jiffies;
+	int ret;
+
+	ret = tessera_residency_unblock(tessera_bo_device(scanout->bo), &scanout->blocker,
+					TESSERA_WAIT_DISPLAY, max(left, 1L));
+
+	return left <= 0 || ret == -ETIME ? -EBUSY : ret;
+}
+
 /**
  * tessera_scanout_pin() - have an object where it can be shown, for as long as it is
  * @bo: the object, with a reference for as long; reservation not held
@@ -231,8 +242,8 @@ static int wait_for_room(struct scanout *scanout)
  * (DMA_RESV_USAGE_KERNEL) are done.
  *
  * Return: 0; -ENOSPC if there is no room that others can do without; -EINVAL if it is never in
- * memory, private to a VM, or offered; -EBUSY if it is attached to a dma-buf, or locked so that it
- * is not to be in memory; -EIO if it is lost, or the device is being reset; -ENODEV; -EINTR; or
+ * memory, private to a VM, or offered; -EBUSY if it is attached to a dma-buf, locked so that it
+ * is not to be in memory, or has yet to come there and a foreign fence at it does not signal in a moment; -EIO if it is lost, or the device is being reset; -ENODEV; -EINTR; or
  * another error.
  */
 int tessera_scanout_pin(struct tessera_bo *bo)
@@ -246,16 +257,18 @@ int tessera_scanout_pin(struct tessera_bo *bo)
 	};
 	int ret;
 
+	scanout.rules.blocker = &scanout.blocker;
 	do {
 		scanout.drops = atomic_read(&tdev->drops);
 		scanout.seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
 		ret = pin_try(&scanout);
 		if (ret == -ENOSPC)
 			ret = wait_for_room(&scanout);
+		else if (ret == -EINPROGRESS)
+			ret = wait_for_others(&scanout);
 		else
 			break;
 	} while (!ret);
-	tessera_room_want_end(tdev, &scanout.want);
 	tessera_victims_forget(&scanout.rules);
 
 	return ret == -ERESTARTSYS ? -EINTR : ret;

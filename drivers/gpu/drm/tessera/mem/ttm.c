@@ -191,9 +191,11 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 	/* It was chosen before that. */
 	if (tbo->pin_count)
 		return -EBUSY;
-	if (tessera_segment_is_memory(tessera_segment_by_type(bdev_to_tessera(tbo->bdev),
+	/* Another device uses the pages: see tessera_residency_ask(). */
+	if (to_tessera_bo(tbo)->lent &&
+	    tessera_segment_is_memory(tessera_segment_by_type(bdev_to_tessera(tbo->bdev),
 							      new_mem->mem_type)))
-		tessera_ttm_recall(to_tessera_bo(tbo));
+		return -EBUSY;
 	/* TTM has taken the CPU's mappings away. */
 	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
 	/* By TTM itself, which empties whole segments. */
@@ -401,11 +403,6 @@ static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
 	return to_tessera_bo(tbo)->account;
 }
 
-static u64 move_context(struct ttm_buffer_object *tbo)
-{
-	return tessera_paging_queue_context(tessera_bo_queue(to_tessera_bo(tbo)));
-}
-
 static void ttm_fini(struct drm_device *drm, void *arg)
 {
 	ttm_device_fini(&to_tessera_device(drm)->ttm);
@@ -467,7 +464,6 @@ int tessera_ttm_init(struct tessera_device *tdev)
 			ret = tessera_vram_mgr_init(tdev, seg, place_owner);
 		if (ret)
 			return ret;
-		tessera_manager_of(tdev, i)->context = move_context;
 	}
 
 	ret = tessera_backing_init(tdev);

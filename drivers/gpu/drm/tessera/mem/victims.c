@@ -21,7 +21,6 @@
 #include <drm/ttm/ttm_placement.h>
 
 #include "mem/bo.h"
-#include "mem/late.h"
 #include "mem/victims.h"
 #include "pure/victim.h"
 #include "segments/account.h"
@@ -73,10 +72,9 @@ static void block_fill(struct tessera_block *block, const struct tessera_run *ru
 		.total = tessera_range_bytes(range),
 		.owner = range->account->id,
 		.pinned = true,
-		.leaving = range->leaver.fence,
 	};
 
-	/* Ghosts and the dying have no GEM reference left to take; what is left late has no object. */
+	/* Ghosts and the dying have no GEM reference left to take. */
 	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_get_unless_zero(&tbo->base.refcount))
 		return;
 
@@ -322,14 +320,9 @@ struct gap {
 	u32 first, last;
 };
 
-/* @late: it may do so as late as others like. */
-static bool block_goes(const struct tessera_block *block, u32 limit, bool late)
+static bool block_goes(const struct tessera_block *block, u32 limit)
 {
-	if (block->leaving)
-		return late;
-
-	return block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN && block->rank < limit &&
-	       (late || !block->late);
+	return block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN && block->rank < limit;
 }
 
 /*
@@ -337,7 +330,7 @@ static bool block_goes(const struct tessera_block *block, u32 limit, bool late)
  * in it, [first, last).
  */
 static bool find_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
-		     u32 num, u32 limit, bool late, u64 size, struct gap *gap)
+		     u32 num, u32 limit, u64 size, struct gap *gap)
 {
 	u64 start = 0;
 	u32 first = 0;
@@ -346,7 +339,7 @@ static bool find_gap(const struct tessera_segment *seg, const struct tessera_blo
 	for (i = 0; i <= num; i++) {
 		u64 end = i < num ? blocks[i].start : seg->size;
 
-		if (i < num && block_goes(&blocks[i], limit, late))
+		if (i < num && block_goes(&blocks[i], limit))
 			continue;
 		if (end > start && end - start >= size) {
 			*gap = (struct gap) { start, start + size, first, i };
@@ -362,24 +355,24 @@ static bool find_gap(const struct tessera_segment *seg, const struct tessera_blo
 
 /* The fewest from the front of the order that open a gap; bisection over how many. */
 static bool choose_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
-		       u32 num, bool late, u64 size, struct gap *gap)
+		       u32 num, u64 size, struct gap *gap)
 {
 	u32 lo = 0, hi = num;
 
-	if (!find_gap(seg, blocks, num, hi, late, size, gap))
+	if (!find_gap(seg, blocks, num, hi, size, gap))
 		return false;
 
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (find_gap(seg, blocks, num, mid, late, size, gap))
+		if (find_gap(seg, blocks, num, mid, size, gap))
 			hi = mid;
 		else
 			lo = mid + 1;
 		cond_resched();
 	}
 
-	return find_gap(seg, blocks, num, hi, late, size, gap);
+	return find_gap(seg, blocks, num, hi, size, gap);
 }
 
 /**
@@ -448,14 +441,12 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
  * @requester: id of the account that wants the room
  * @rules: the rules
  *
- * Return: 0; -EINPROGRESS if it has gone, but leaves its place late; -EBUSY if somebody else has the lock, or somebody
- * has come to rely on its place, or shows it, or has listed it as resident, since it was looked at; or another
- * error.
+ * Return: 0; -EBUSY if the object is locked by another task or, since it was looked at, is held by a submission in
+ * parts, scanned out, or listed as resident; or another error.
  */
 int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
 			 u32 requester, struct tessera_room_rules *rules)
 {
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(block->bo), seg->index);
 	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
 	bool locked;
 	int ret = 0;
@@ -473,52 +464,37 @@ int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block
 		ret = tessera_victims_evict(block->bo, reason);
 	if (locked)
 		dma_resv_unlock(block->bo->tbo.base.resv);
-	if (ret || !tessera_leaver_at(mgr, block->start))
-		return ret;
-	/* In the way like what is being destroyed. */
-	rules->dying = true;
-	block->leaving = true;
 
-	return -EINPROGRESS;
+	return ret;
 }
 
-/*
- * Evict what is in the gap; a block that resists is pinned for the next choice. Of what leaves late all of it,
- * if @late says that nothing else will do.
- */
-static int evict_gap(const struct tessera_segment *seg, struct tessera_block *blocks,
-		     const struct gap *gap, bool late, u32 requester,
-		     struct tessera_room_rules *rules)
+/* Evict what is in the gap; a block that resists is pinned for the next choice. */
+static int evict_gap(const struct tessera_segment *seg, struct tessera_blocks *blocks,
+		     const struct gap *gap, u32 requester, struct tessera_room_rules *rules)
 {
-	bool leaving = false;
 	u32 i;
 	int ret;
 
 	for (i = gap->first; i < gap->last; i++) {
-		struct tessera_block *block = &blocks[i];
+		struct tessera_block *block = &blocks->block[i];
 
 		if (block->start + block->size <= gap->start || block->start >= gap->end)
 			continue;
 
-		ret = block->leaving ? -EINPROGRESS :
-				       tessera_victims_take(seg, block, requester, rules);
+		ret = tessera_victims_take(seg, block, requester, rules);
 		if (ret == -EBUSY)
-			blocks[block->first].pinned = true;
-		if (ret == -EINPROGRESS && !late)
-			return -EBUSY;
-		if (ret && ret != -EINPROGRESS)
+			blocks->block[block->first].pinned = true;
+		if (ret)
 			return ret;
-		leaving |= ret;
 	}
 
-	return leaving ? -ENOSPC : 0;
+	return 0;
 }
 
 static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_blocks *blocks, u64 size, struct tessera_room_rules *rules,
 		    u64 *start)
 {
-	bool late = false;
 	struct gap gap;
 	u32 try;
 	int ret;
@@ -527,13 +503,10 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 		ret = rank_for(bo, seg, size, rules, blocks);
 		if (ret)
 			return ret;
-		late |= !choose_gap(seg, blocks->block, blocks->num, false, size, &gap);
-		/* Compaction finds a gap without them, or has them leave. */
-		if (late && (rules->compact ||
-			     !choose_gap(seg, blocks->block, blocks->num, true, size, &gap)))
+		if (!choose_gap(seg, blocks->block, blocks->num, size, &gap))
 			return -ENOSPC;
 
-		ret = evict_gap(seg, blocks->block, &gap, late, bo->account->id, rules);
+		ret = evict_gap(seg, blocks, &gap, bo->account->id, rules);
 		if (!ret)
 			*start = gap.start;
 		if (ret != -EBUSY)
@@ -543,10 +516,9 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 	return -ENOSPC;
 }
 
-/* In order, what leaves late or what does not. */
 static int take_in_order(struct tessera_bo *bo, const struct tessera_segment *seg,
-			 struct tessera_blocks *blocks, const u32 *order, u32 num, bool late,
-			 u64 size, struct tessera_room_rules *rules)
+			 struct tessera_blocks *blocks, const u32 *order, u32 num, u64 size,
+			 struct tessera_room_rules *rules)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	u32 i;
@@ -554,34 +526,17 @@ static int take_in_order(struct tessera_bo *bo, const struct tessera_segment *se
 
 	for (i = 0; i < num && !ret; i++) {
 		struct tessera_block *block = &blocks->block[order[i]];
-		u64 room = late ? READ_ONCE(mgr->leaving) : 0;
 
-		if (READ_ONCE(mgr->committed) + size <= seg->commit + room)
+		if (READ_ONCE(mgr->committed) + size <= seg->commit)
 			break;
-		if (!tessera_victims_may_take(block) || block->late != late)
+		if (!tessera_victims_may_take(block))
 			continue;
 		ret = tessera_victims_take(seg, block, bo->account->id, rules);
-		if (ret == -EBUSY || ret == -EINPROGRESS)
+		if (ret == -EBUSY)
 			ret = 0;
 	}
 
 	return ret;
-}
-
-/* Without anybody who leaves late. */
-static bool can_take_now(struct tessera_manager *mgr, const struct tessera_blocks *blocks, u64 size)
-{
-	u64 room = mgr->seg->commit - READ_ONCE(mgr->committed);
-	u32 i;
-
-	for (i = 0; i < blocks->num; i++) {
-		const struct tessera_block *block = &blocks->block[i];
-
-		if (tessera_victims_may_take(block) && !block->late)
-			room += block->size;
-	}
-
-	return room >= size;
 }
 
 /**
@@ -592,16 +547,12 @@ static bool can_take_now(struct tessera_manager *mgr, const struct tessera_block
  * @size: bytes that are to be free, as far as those who give way leave them
  * @rules: the rules
  *
- * Who leaves late goes if there is not enough without, and then first: it has to be waited for, and
- * what others have is not taken before.
- *
  * Return: 0 or an error.
  */
 int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocks *blocks, u64 size,
 			       struct tessera_room_rules *rules)
 {
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	u32 *order, num = 0, i;
 	int ret;
 
@@ -614,8 +565,7 @@ int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segme
 		order[blocks->block[i].rank] = i;
 		num++;
 	}
-	ret = take_in_order(bo, seg, blocks, order, num, !can_take_now(mgr, blocks, size), size,
-			    rules);
+	ret = take_in_order(bo, seg, blocks, order, num, size, rules);
 	kvfree(order);
 
 	return ret;
@@ -640,7 +590,6 @@ static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules
 		struct tessera_block *block = &blocks->block[i];
 
 		rules->dying |= !block->bo;
-		block->late = block->bo && tessera_late_to_leave(block->bo);
 		block->held &= !rules->passes;
 		rules->held |= block->held;
 		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))

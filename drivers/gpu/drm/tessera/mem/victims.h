@@ -6,6 +6,7 @@
 
 struct dma_fence;
 struct tessera_account;		/* segments/account.h */
+struct tessera_blocker;		/* mem/residency.h */
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_segment;		/* segments/segment.h */
@@ -38,10 +39,6 @@ struct tessera_block {
 	bool busy;
 	/** @listed: some client has listed it as resident */
 	bool listed;
-	/** @late: told to leave it would do so as late as others like */
-	bool late;
-	/** @leaving: it has been told so */
-	bool leaving;
 	/** @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0 */
 	u8 offer;
 	/** @clean: its eviction copies nothing */
@@ -91,7 +88,7 @@ struct tessera_room_rules {
 	bool (*spares)(struct tessera_bo *bo, void *data);
 	/** @data: for @spares */
 	void *data;
-	/** @dying: set if there was something in the way that is being destroyed, or leaves late */
+	/** @dying: set if there was something in the way that is being destroyed */
 	bool dying;
 	/** @held: set if a submission in parts relied on the place of something in the way */
 	bool held;
@@ -99,6 +96,8 @@ struct tessera_room_rules {
 	struct tessera_bo *contended;
 	/** @fence: likewise: something could not be pushed before that; a reference, or NULL */
 	struct dma_fence *fence;
+	/** @blocker: receives why the object cannot come yet, see tessera_residency_bring() */
+	struct tessera_blocker *blocker;
 };
 
 int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,

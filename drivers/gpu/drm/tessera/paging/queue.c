@@ -9,8 +9,12 @@
  * Operations on one object form a batch. A batch is as many jobs as its commands
  * need (PAGE-5), all of one entity, so they run in order and only the first
  * needs the dependencies. Each client has a queue of its own, so what waits for one
- * client's jobs delays no other's paging, and another for what it shares with other devices. The queue's lock makes arming order the order of
+ * client's jobs delays no other's paging. The queue's lock makes arming order the order of
  * the entity; it is a leaf and nothing is allocated under it.
+ *
+ * A batch waits for jobs of this device only, never for a foreign fence (see "Moves and
+ * foreign fences" in mem/residency.c). So a range that was left, a paging queue and page tables
+ * become available within the time that this device's own jobs take.
  *
  * Callers hold drm_dev_enter() from begin to commit.
  */
@@ -72,12 +76,8 @@ struct tessera_paging_queue {
 	struct tessera_account *account;
 	/** @entity: queue of the paging engine's scheduler */
 	struct drm_sched_entity entity;
-	/** @lock: from arm to push, and protects what follows; a leaf */
+	/** @lock: from arm to push; a leaf */
 	struct mutex lock;
-	/** @shared: the client's other queue, or NULL; holds a reference, and is set once */
-	struct tessera_paging_queue *shared;
-	/** @late: fence of the last batch that waits for what others than this device signal, or NULL */
-	struct dma_fence *late;
 };
 
 /**
@@ -446,7 +446,7 @@ static void paging_flush_lists(struct tessera_paging_job *pjob)
  * @batch: the batch; to be aborted if this fails
  * @resv: what to wait for before it runs, held; may be NULL
  *
- * The batch waits for everything @resv has, readers included.
+ * The batch waits for all jobs of this device that @resv has, readers included.
  *
  * Return: 0 or an error.
  */
@@ -530,13 +530,6 @@ static void paging_hand_over_effects(struct tessera_paging_batch *batch)
 	}
 }
 
-static bool queue_is_late(struct tessera_paging_queue *queue)
-{
-	lockdep_assert_held(&queue->lock);
-
-	return queue->late && tessera_job_fence_is_late(queue->late);
-}
-
 /**
  * tessera_paging_push() - queue a prepared batch
  * @batch: the batch; over after this call
@@ -548,30 +541,19 @@ struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch)
 	struct tessera_paging_queue *queue = batch->queue;
 	struct tessera_paging_job *pjob;
 	struct dma_fence *fence = NULL;
-	bool waits, late;
 
 	paging_hand_over_effects(batch);
 	list_for_each_entry(pjob, &batch->jobs, node)
 		paging_flush_lists(pjob);
 
 	mutex_lock(&queue->lock);
-	waits = tessera_engine_job_is_late(tessera_paging_first_job(batch));
-	/* Behind one that is: they run in order. */
-	late = waits || queue_is_late(queue);
 	list_for_each_entry(pjob, &batch->jobs, node) {
 		pjob->base.moves = pjob->moved;
 		tessera_job_arm(&pjob->base);
-		if (late)
-			tessera_job_set_late(&pjob->base);
 		if (list_is_last(&pjob->node, &batch->jobs))
 			fence = dma_fence_get(tessera_job_finished(&pjob->base));
 		paging_trace(pjob);
 		tessera_job_push(&pjob->base);
-	}
-	/* What is behind it is late no longer than this. */
-	if (waits) {
-		dma_fence_put(queue->late);
-		WRITE_ONCE(queue->late, dma_fence_get(fence));
 	}
 	mutex_unlock(&queue->lock);
 
@@ -646,34 +628,6 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
 }
 
 /**
- * tessera_paging_queue_shared() - the queue of what a client shares with other devices
- * @queue: the client's queue
- *
- * Moves there wait for as long as others like, and those in @queue do not wait for them. It is one for
- * all such objects: the scheduler looks through its queues, and they cost their client nothing.
- *
- * Return: the queue, with a reference, or an error pointer.
- */
-struct tessera_paging_queue *tessera_paging_queue_shared(struct tessera_paging_queue *queue)
-{
-	/* Pairs with the exchange. */
-	struct tessera_paging_queue *shared = smp_load_acquire(&queue->shared), *other;
-
-	if (!shared) {
-		shared = tessera_paging_queue_create(queue->tdev, queue->account);
-		if (IS_ERR(shared))
-			return shared;
-		other = cmpxchg(&queue->shared, NULL, shared);
-		if (other) {
-			tessera_paging_queue_put(shared);
-			shared = other;
-		}
-	}
-
-	return tessera_paging_queue_get(shared);
-}
-
-/**
  * tessera_paging_queue_get() - take a reference
  * @queue: the queue
  *
@@ -697,48 +651,13 @@ struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue
 	return queue->account;
 }
 
-/**
- * tessera_paging_queue_context() - what the fences of a queue have in common
- * @queue: the queue
- *
- * Return: the context of the fences that tessera_paging_push() returns.
- */
-u64 tessera_paging_queue_context(const struct tessera_paging_queue *queue)
-{
-	/* Of the two that the scheduler has, that of the finished fences. */
-	return queue->entity.fence_context + 1;
-}
-
-/**
- * tessera_paging_queue_late() - what a batch waits for that is queued now
- * @queue: the queue
- *
- * Return: a fence behind what others than this device signal, with a reference; or NULL.
- */
-struct dma_fence *tessera_paging_queue_late(struct tessera_paging_queue *queue)
-{
-	struct dma_fence *fence = NULL;
-
-	if (!READ_ONCE(queue->late))
-		return NULL;
-	mutex_lock(&queue->lock);
-	if (queue_is_late(queue))
-		fence = dma_fence_get(queue->late);
-	mutex_unlock(&queue->lock);
-
-	return fence;
-}
-
 static void paging_queue_release(struct kref *ref)
 {
 	struct tessera_paging_queue *queue =
 		container_of(ref, struct tessera_paging_queue, ref);
 
-	if (queue->shared)
-		tessera_paging_queue_put(queue->shared);
 	/* Empty: each of its jobs had a reference. */
 	tessera_engine_entity_destroy(&queue->entity);
-	dma_fence_put(queue->late);
 	tessera_account_put(queue->account);
 	mutex_destroy(&queue->lock);
 	kfree(queue);

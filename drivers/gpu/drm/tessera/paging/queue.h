@@ -104,9 +104,6 @@ int tessera_paging_init(struct tessera_device *tdev);
 struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *tdev,
 							 struct tessera_account *account);
 struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queue *queue);
-struct tessera_paging_queue *tessera_paging_queue_shared(struct tessera_paging_queue *queue);
-u64 tessera_paging_queue_context(const struct tessera_paging_queue *queue);
-struct dma_fence *tessera_paging_queue_late(struct tessera_paging_queue *queue);
 void tessera_paging_queue_put(struct tessera_paging_queue *queue);
 struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue *queue);
 

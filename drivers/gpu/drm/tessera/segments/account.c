@@ -454,26 +454,6 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index)
 }
 
 /**
- * tessera_account_is_over() - ask whether a process has more of a segment than its fair share
- * @account: one of its accounts
- * @seg_index: index of the segment
- *
- * Return: true if so, at this moment.
- */
-bool tessera_account_is_over(struct tessera_account *account, u32 seg_index)
-{
-	struct tessera_clients *clients = account->tdev->clients;
-	bool over;
-
-	mutex_lock(&clients->lock);
-	over = tessera_share_is_over(&clients->share[seg_index], &account->payer->share[seg_index],
-				     0);
-	mutex_unlock(&clients->lock);
-
-	return over;
-}
-
-/**
  * tessera_account_reserve() - set what a process has reserved in a segment
  * @account: one of its accounts
  * @seg_index: index of the segment

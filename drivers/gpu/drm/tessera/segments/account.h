@@ -159,7 +159,6 @@ void tessera_account_add_engine_time(struct tessera_account *account, u32 engine
 bool tessera_account_banned(struct tessera_account *account);
 u64 tessera_account_used(struct tessera_account *account, u32 seg_index);
 void tessera_account_expire(struct tessera_device *tdev, u32 seg_index);
-bool tessera_account_is_over(struct tessera_account *account, u32 seg_index);
 u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
 int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
 u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);

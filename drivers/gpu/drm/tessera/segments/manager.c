@@ -300,7 +300,6 @@ static void range_free(struct tessera_range *range)
 		kvfree(range->runs);
 	kvfree(range->addrs);
 	tessera_departures_destroy(&range->departures);
-	dma_fence_put(range->follows);
 	kfree(range);
 }
 
@@ -425,65 +424,14 @@ static int range_scatter(struct tessera_manager *mgr, struct tessera_range *rang
 	return 0;
 }
 
-/* Nobody is there any more, or another range is. */
-static void range_end(struct tessera_manager *mgr, struct tessera_range *range)
-{
-	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
-	tessera_account_put(range->account);
-	range_free(range);
-}
-
-/* Where one is being left that is in front of the object's move in any case. */
-static struct tessera_range *range_follow_locked(struct tessera_manager *mgr,
-						 struct tessera_range *range,
-						 struct ttm_buffer_object *tbo,
-						 const struct ttm_place *place)
-{
-	struct tessera_range *left;
-
-	lockdep_assert_held(&mgr->lock);
-
-	if (!may_commit_locked(mgr, 0, place->flags & TESSERA_PLACE_PASSES))
-		return NULL;
-	left = tessera_leaver_take_locked(mgr, mgr->context(tbo), range->pages, place->fpfn,
-					  place->lpfn ?: mgr->seg->size >> PAGE_SHIFT);
-	if (!left)
-		return NULL;
-	range->one.node.start = left->runs->node.start;
-	range->one.node.size = left->runs->node.size;
-	range->one.node.color = TESSERA_NODE_RANGE;
-	range->follows = left->leaver.fence;
-	run_remove_locked(mgr, left->runs);
-	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &range->one.node));
-
-	return left;
-}
-
-/* Who renews what he has to leave behind could keep others out for good: so no more than his share. */
-static bool range_may_follow(struct tessera_manager *mgr, struct tessera_range *range)
-{
-	return !list_empty_careful(&mgr->leavers) &&
-	       (!tessera_room_wanted(mgr->tdev, mgr->seg->id) ||
-		!tessera_account_is_over(range->account, mgr->seg->index));
-}
-
 static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
-			    struct ttm_buffer_object *tbo, const struct ttm_place *place)
+			    const struct ttm_place *place)
 {
-	bool may_follow = range_may_follow(mgr, range);
-	struct tessera_range *left = NULL;
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&mgr->lock);
-	if (may_follow)
-		left = range_follow_locked(mgr, range, tbo, place);
-	if (!left)
-		ret = range_insert_locked(mgr, range, place);
+	ret = range_insert_locked(mgr, range, place);
 	mutex_unlock(&mgr->lock);
-	if (left) {
-		range_end(mgr, left);
-		tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
-	}
 
 	return ret;
 }
@@ -518,7 +466,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	ttm_resource_init(tbo, place, &range->base);
 
 	range->account = tessera_account_get(mgr->owner(tbo));
-	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, tbo, place) :
+	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
 						      range_scatter(mgr, range);
 	if (ret) {
 		tessera_account_put(range->account);
@@ -534,27 +482,6 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	return 0;
 }
 
-/**
- * tessera_range_arrive() - what moves an object to a range is queued
- * @range: the range
- *
- * What the object leaves here from now on it leaves behind that.
- */
-void tessera_range_arrive(struct tessera_range *range)
-{
-	dma_fence_put(range->follows);
-	range->follows = NULL;
-}
-
-/* Others may have it. It is no longer TTM's. */
-static void range_release(struct tessera_manager *mgr, struct tessera_range *range)
-{
-	range_remove(mgr, range);
-	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
-
-	range_end(mgr, range);
-}
-
 static void tessera_manager_free(struct ttm_resource_manager *man,
 				 struct ttm_resource *res)
 {
@@ -564,13 +491,11 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 	if (mgr->freed)
 		mgr->freed(mgr, range);
 	ttm_resource_fini(man, res);
-	/* Its object has not come: who was before it has yet to leave. */
-	if (range->follows && !dma_fence_is_signaled(range->follows))
-		range->leaver.fence = dma_fence_get(range->follows);
-	if (range->leaver.fence)
-		tessera_leaver_begin(mgr, range);
-	else
-		range_release(mgr, range);
+	range_remove(mgr, range);
+	tessera_room_signal(mgr->tdev, TESSERA_ROOM_FREED);
+	tessera_account_uncharge(range->account, mgr->seg->index, tessera_range_bytes(range));
+	tessera_account_put(range->account);
+	range_free(range);
 }
 
 static bool tessera_manager_intersects(struct ttm_resource_manager *man,
@@ -642,7 +567,6 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 	drm_mm_init(&mgr->mm, 0, seg->size >> PAGE_SHIFT);
 	mgr->departures = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&mgr->ages);
-	tessera_leavers_init(mgr, range_release);
 
 	mgr->base.func = &tessera_manager_func;
 	mgr->base.use_tt = use_tt;
@@ -660,7 +584,6 @@ void tessera_manager_fini(struct tessera_manager *mgr)
 	ttm_resource_manager_set_used(&mgr->base, false);
 	ttm_resource_manager_cleanup(&mgr->base);
 	ttm_set_driver_manager(&mgr->tdev->ttm, mgr->seg->mem_type, NULL);
-	tessera_leavers_fini(mgr);
 	mutex_lock(&mgr->lock);
 	tessera_departures_forget_locked(mgr);
 	mutex_unlock(&mgr->lock);
@@ -687,13 +610,13 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
  * @tdev: the device
  * @seg_index: segment index
  *
- * Return: bytes, a snapshot; also of what objects have yet to leave, if that may take long.
+ * Return: bytes, a snapshot.
  */
 u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tdev, seg_index);
 
-	return ttm_resource_manager_usage(&mgr->base) + READ_ONCE(mgr->leaving);
+	return ttm_resource_manager_usage(&mgr->base);
 }
 
 /**

@@ -6,12 +6,9 @@
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
 
 #include <drm/drm_mm.h>
 #include <drm/ttm/ttm_resource.h>
-
-#include "segments/leaver.h"
 
 struct task_struct;
 struct tessera_account;		/* segments/account.h */
@@ -74,13 +71,6 @@ struct tessera_range {
 	bool declared;
 	/** @departures: what is to be left behind when it is given back, one for each run, or none */
 	struct list_head departures;
-	/** @leaver: if it is left late */
-	struct tessera_leaver leaver;
-	/**
-	 * @follows: of the leaver whose place it is, until its object is sure to come; holds a
-	 * reference. NULL: none
-	 */
-	struct dma_fence *follows;
 };
 
 /**
@@ -119,8 +109,6 @@ struct tessera_manager {
 	const struct tessera_segment *seg;
 	/** @owner: who pays */
 	tessera_manager_owner_t owner;
-	/** @context: of the fences of an object's moves; its reservation is held */
-	u64 (*context)(struct ttm_buffer_object *tbo);
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
 	/** @lock: protects all below and the runs' nodes; a leaf */
@@ -129,14 +117,6 @@ struct tessera_manager {
 	struct rb_root_cached departures;
 	/** @ages: the same, oldest first */
 	struct list_head ages;
-	/** @leavers: ranges that are being left late, &tessera_leaver.node */
-	struct list_head leavers;
-	/** @leaving: bytes of those */
-	u64 leaving;
-	/** @release: others may have one of them; frees it */
-	void (*release)(struct tessera_manager *mgr, struct tessera_range *range);
-	/** @left: calls that for those that have been left */
-	struct work_struct left;
 	/** @claimed: the only one that may place anything here now, or NULL */
 	struct task_struct *claimed;
 	/** @mm: the segment in pages */
@@ -169,7 +149,6 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 
 u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index);
 
-void tessera_range_arrive(struct tessera_range *range);
 u64 tessera_range_bytes(struct tessera_range *range);
 u64 tessera_range_offset(struct tessera_range *range);
 u64 tessera_range_at(const struct tessera_range *range, u64 at, u64 *left);

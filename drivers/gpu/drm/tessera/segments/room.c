@@ -8,10 +8,7 @@
  */
 
 #include <linux/atomic.h>
-#include <linux/bits.h>
-#include <linux/list.h>
 #include <linux/sched/signal.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include <drm/drm_drv.h>
@@ -28,10 +25,6 @@ struct room_event {
 
 struct tessera_room {
 	struct room_event events[TESSERA_ROOM_EVENTS];
-	/* &tessera_room_want.node */
-	struct list_head wants;
-	/* Protects that; a leaf. */
-	spinlock_t lock;
 };
 
 /**
@@ -50,8 +43,6 @@ int tessera_room_init(struct tessera_device *tdev)
 		return -ENOMEM;
 	for (i = 0; i < TESSERA_ROOM_EVENTS; i++)
 		init_waitqueue_head(&room->events[i].wait);
-	INIT_LIST_HEAD(&room->wants);
-	spin_lock_init(&room->lock);
 	tdev->room = room;
 
 	return 0;
@@ -137,62 +128,6 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 		return -ENODEV;
 
 	return left ? 0 : -ETIME;
-}
-
-/**
- * tessera_room_want() - be one of those who wait, also while looking again
- * @tdev: the device
- * @want: zeroed at first; tessera_room_want_end() by the same task
- * @segments: where there may be room, ids
- */
-void tessera_room_want(struct tessera_device *tdev, struct tessera_room_want *want, u32 segments)
-{
-	struct tessera_room *room = tdev->room;
-
-	spin_lock(&room->lock);
-	want->segments = segments;
-	if (!want->task)
-		list_add_tail(&want->node, &room->wants);
-	want->task = current;
-	spin_unlock(&room->lock);
-}
-
-/**
- * tessera_room_want_end() - wait no more
- * @tdev: the device
- * @want: zeroed, or after tessera_room_want()
- */
-void tessera_room_want_end(struct tessera_device *tdev, struct tessera_room_want *want)
-{
-	struct tessera_room *room = tdev->room;
-
-	if (!want->task)
-		return;
-	spin_lock(&room->lock);
-	list_del(&want->node);
-	spin_unlock(&room->lock);
-	want->task = NULL;
-}
-
-/**
- * tessera_room_wanted() - ask whether somebody else waits for room
- * @tdev: the device
- * @segment: where, an id
- *
- * Return: true if so, at this moment.
- */
-bool tessera_room_wanted(struct tessera_device *tdev, u32 segment)
-{
-	struct tessera_room *room = tdev->room;
-	struct tessera_room_want *want;
-	bool wanted = false;
-
-	spin_lock(&room->lock);
-	list_for_each_entry(want, &room->wants, node)
-		wanted |= want->task != current && (want->segments & BIT(segment));
-	spin_unlock(&room->lock);
-
-	return wanted;
 }
 
 /**

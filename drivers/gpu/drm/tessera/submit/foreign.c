@@ -6,10 +6,8 @@
  * come in sync objects, and in the reservations of objects that were exported: an importer
  * puts them there, or DMA_BUF_IOCTL_IMPORT_SYNC_FILE does. They may take as long as
  * somebody else likes. On a device with gates a job that waits for one makes
- * others wait, too; so there they are waited for before the gate, with nothing locked or armed.
- *
- * A move waits for all there is at its object, and paging for the paging before: so a job of the device may be
- * *late*, and its fence is then as good as foreign, wherever it is found (tessera_engine_vouches()).
+ * others wait, too; so there they are waited for before the gate, with nothing locked or armed. On others the
+ * job waits. No move waits for one (mem/residency.c).
  *
  * No locks, but those of leashes.
  */

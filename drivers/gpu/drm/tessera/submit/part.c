@@ -7,9 +7,8 @@
  * another of the same submission does not run if that one failed. Called with the
  * context's lock and the objects' reservations held.
  *
- * A part is never marked late, as paging is: only gates need to know, and where there are any nothing late gets
- * past them (submit/foreign.c). Where there are none a part may wait for fences of others, and whoever waits for
- * it waits for these as well; they signal in finite time, as all fences do.
+ * Where there is no gate a part may wait for foreign fences, and what waits for the part waits for these as
+ * well. They signal in finite time, as all fences do.
  *
  * On a device that cannot preempt, the parts of a submission have their engine to themselves from
  * the first to the last. None of them runs into its timeout, but all together may take
@@ -291,6 +290,7 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_us
 		goto err_free_lost;
 	tessera_quota_charge(part->job.quota, part_lost_bytes(part));
 	part->job.context_id = ctx->hw_id;
+	part->job.leashes = &ctx->leashes;
 	part->ctx = tessera_context_get(ctx);
 
 	return part;

@@ -14,14 +14,12 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/import.h"
 #include "cpu/locks.h"
 #include "cpu/userptr.h"
 #include "exec/engine_types.h"
 #include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/instance.h"
-#include "mem/late.h"
 #include "mem/residency.h"
 #include "mem/user.h"
 #include "pure/validate.h"
@@ -33,19 +31,14 @@
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 
-/*
- * In &tessera_patch_alloc.flags, which leave them alone: is in &tessera_request.uses; others are
- * to be asked before it moves.
- */
+/* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
 #define ALLOC_USED	BIT(31)
-#define ALLOC_ASKS	BIT(30)
 
 static int request_get_alloc(struct tessera_request *req, struct drm_file *file, u32 index,
 			     const struct drm_tessera_submit_alloc *user)
 {
 	struct tessera_patch_alloc *alloc = &req->allocs[index];
 	struct tessera_bo *bo;
-	int ret;
 
 	if (tessera_ioctl_bad(req->tdev, user->flags & ~DRM_TESSERA_ALLOC_WRITE))
 		return -EINVAL;
@@ -60,10 +53,6 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 	req->bos[index] = bo;
 	if (tessera_ioctl_bad(req->tdev, bo->root))
 		return -EINVAL;
-	/* The exporter may take its time: before anything that unplug waits for. */
-	ret = tessera_import_fetch(bo, true);
-	if (ret)
-		return ret == -EINTR ? -ERESTARTSYS : ret;
 	alloc->size = tessera_bo_bytes(bo);
 	req->num_users += !!bo->user;
 	if (!(user->flags & DRM_TESSERA_ALLOC_WRITE))
@@ -174,7 +163,7 @@ void tessera_request_fini(struct tessera_request *req)
 {
 	u32 i;
 
-	dma_fence_put(req->foreign);
+	tessera_blocker_clear(&req->blocker);
 	tessera_syncs_fini(&req->syncs);
 	if (req->bos)
 		for (i = 0; i < req->list.num_allocs; i++)
@@ -332,50 +321,49 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 }
 
 /**
- * tessera_request_find_foreign() - ask whether there is a fence to wait for before the gate
- * @req: the request, none of whose objects was found to have one
+ * tessera_request_find_foreign() - look for a foreign fence to wait for before the gate
+ * @req: the request, with an empty blocker
  * @alloc: an object of it, reservation held if the answer is to last
- * @usage: fences that whatever is to be done with it waits for
  *
  * Return: 0, also where there is no gate; or -EINPROGRESS: to be called again after
- * tessera_request_wait_foreign(), or, where &tessera_request.foreign was not set, after tessera_request_ask_others().
+ * tessera_request_wait_foreign().
  */
-int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
-				 enum dma_resv_usage usage)
+int tessera_request_find_foreign(struct tessera_request *req, u32 alloc)
 {
 	if (!req->bos[alloc] || !tessera_gate_there(req->tdev, req->ctx->engine->id))
 		return 0;
-	if (usage == DMA_RESV_USAGE_BOOKKEEP && tessera_residency_asks_others(req->bos[alloc])) {
-		req->allocs[alloc].flags |= ALLOC_ASKS;
-		return -EINPROGRESS;
-	}
-	req->foreign = tessera_late_find(req->bos[alloc], usage);
+	req->blocker.fence =
+		tessera_residency_foreign(req->bos[alloc],
+					  dma_resv_usage_rw(tessera_request_writes(req, alloc)));
 
-	return req->foreign ? -EINPROGRESS : 0;
+	return req->blocker.fence ? -EINPROGRESS : 0;
 }
 
 /**
- * tessera_request_ask_others() - have other devices do what moves of the objects wait for
- * @req: the request
+ * tessera_request_ask_others() - ask other devices for what the request needs
+ * @req: the request, blocked by an object
  * @interruptible: a signal ends it
  *
- * What that is shows in reservations then. No lock may be held but the context's.
+ * For the object that blocks it, and for all imports that have no pages. Afterwards a fence of what the other device
+ * has to do for the former blocks the request. No lock may be held but the context's.
  *
  * Return: 0, -ENODEV, -ERESTARTSYS, or an error of tessera_borrow_map().
  */
 int tessera_request_ask_others(struct tessera_request *req, bool interruptible)
 {
+	struct tessera_bo *bo = req->blocker.bo;
+	struct dma_fence *fence;
 	u32 i;
-	int ret = 0;
+	int ret;
 
-	if (!tessera_gate_there(req->tdev, req->ctx->engine->id))
-		return 0;
+	ret = tessera_residency_ask(bo, interruptible);
+	fence = tessera_residency_foreign(bo, DMA_RESV_USAGE_BOOKKEEP);
+	tessera_blocker_clear(&req->blocker);
+	req->blocker.fence = fence;
 	for (i = 0; !ret && i < req->list.num_allocs; i++) {
-		if (req->bos[i])
-			ret = tessera_import_fetch(req->bos[i], interruptible);
-		if (!ret && (req->allocs[i].flags & ALLOC_ASKS))
-			ret = tessera_residency_recall(req->bos[i], interruptible);
-		req->allocs[i].flags &= ~ALLOC_ASKS;
+		bo = req->bos[i];
+		if (bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
+			ret = tessera_residency_ask(bo, interruptible);
 		if (!ret)
 			ret = tessera_request_pause(req, i);
 	}
@@ -384,10 +372,10 @@ int tessera_request_ask_others(struct tessera_request *req, bool interruptible)
 }
 
 /**
- * tessera_request_wait_foreign() - wait for others' fences at the objects
+ * tessera_request_wait_foreign() - wait for what was found to block the request
  * @req: the request, nothing of it armed; no lock is held but its context's
  *
- * For the one that was found, and for those that can be seen now.
+ * Where there is a gate, also for the foreign fences that its job would wait for.
  *
  * Return: 0, -ENODEV, -EIO, -ENOMEM, -ERESTARTSYS, or an error of tessera_borrow_map().
  */
@@ -396,25 +384,20 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 	u32 i = 0;
 	int ret;
 
-	/* What is asked for here others may take again before it is used, as often as they like. */
-	if (signal_pending(current))
-		return -ERESTARTSYS;
-	ret = tessera_request_ask_others(req, true);
-	if (ret)
-		return ret;
 	do {
-		ret = 0;
-		if (req->foreign)
-			ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes, req->foreign);
-		dma_fence_put(req->foreign);
-		req->foreign = NULL;
+		/* Others may block it again, as often as they like. */
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		ret = req->blocker.bo ? tessera_request_ask_others(req, true) : 0;
+		if (!ret && req->blocker.fence)
+			ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes,
+						   req->blocker.fence);
+		tessera_blocker_clear(&req->blocker);
 		if (ret)
 			return ret;
-		while (i < req->list.num_allocs &&
-		       !tessera_request_find_foreign(req, i, dma_resv_usage_rw
-						     (tessera_request_writes(req, i))))
+		while (i < req->list.num_allocs && !tessera_request_find_foreign(req, i))
 			i++;
-	} while (req->foreign);
+	} while (req->blocker.fence);
 
 	return 0;
 }

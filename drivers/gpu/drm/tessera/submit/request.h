@@ -2,13 +2,12 @@
 #ifndef __TESSERA_REQUEST_H__
 #define __TESSERA_REQUEST_H__
 
-#include <linux/dma-resv.h>
 #include <linux/types.h>
 
+#include "mem/residency.h"
 #include "pure/patch.h"
 #include "submit/sync.h"
 
-struct dma_fence;
 struct drm_exec;
 struct drm_file;
 struct drm_tessera_submit_alloc;
@@ -97,8 +96,8 @@ struct tessera_request {
 	u32 num_order;
 	/** @syncs: fences in and out */
 	struct tessera_syncs syncs;
-	/** @foreign: a fence that was found at an object, to be waited for; or NULL */
-	struct dma_fence *foreign;
+	/** @blocker: what an object was found to wait for, see tessera_request_wait_foreign() */
+	struct tessera_blocker blocker;
 	/** @err: where the fault is */
 	struct tessera_patch_error err;
 	/** @job: number of the submission in its context, for traces */
@@ -114,8 +113,7 @@ void tessera_request_fini(struct tessera_request *req);
 int tessera_request_check(struct tessera_request *req);
 void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
-int tessera_request_find_foreign(struct tessera_request *req, u32 alloc,
-				 enum dma_resv_usage usage);
+int tessera_request_find_foreign(struct tessera_request *req, u32 alloc);
 int tessera_request_ask_others(struct tessera_request *req, bool interruptible);
 int tessera_request_wait_foreign(struct tessera_request *req);
 

@@ -99,7 +99,6 @@ static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 
 static void run_fini(struct tessera_split_run *run)
 {
-	tessera_room_want_end(run->req->tdev, &run->want);
 	tessera_part_put(run->closing);
 	tessera_part_put(run->last);
 	dma_fence_put(run->near);
@@ -165,25 +164,6 @@ static void run_waits_end(struct tessera_split_run *run)
 	run->waits_since = 0;
 }
 
-/* For places that are left late a group waits no longer than for others' fences, if that keeps the engine from the rest. */
-static u32 room_timeouts(const struct tessera_split_run *run)
-{
-	return run->leaving && tessera_gate_there(run->req->tdev, run->req->ctx->engine->id) ?
-	       1 : DYING_TIMEOUTS;
-}
-
-/* Who has left a place for it is not to be back first, if that is above his share. */
-static void run_want_room(struct tessera_split_run *run)
-{
-	struct tessera_request *req = run->req;
-	struct tessera_manager *mgr;
-	u32 i = 0;
-
-	while ((mgr = tessera_window_manager(run, &i)))
-		tessera_account_want(req->ctx->account, mgr->seg->index);
-	tessera_room_want(req->tdev, &run->want, run->segments);
-}
-
 /*
  * What passes by itself is waited for, with nothing claimed: dying objects, older ones' holds. Behind
  * parts the former is bounded: they wait for jobs, some of which may hang, and, if they were exported,
@@ -195,10 +175,8 @@ static int run_wait_for_room(struct tessera_split_run *run)
 	long timeout = MAX_SCHEDULE_TIMEOUT;
 
 	run_unclaim(run);
-	if (run->dying)
-		run_want_room(run);
 	if (run->last && run->dying)
-		timeout = run_patience(run, room_timeouts(run));
+		timeout = run_patience(run, DYING_TIMEOUTS);
 	else
 		run_waits_end(run);
 	/* Even if there is news all the time. */
@@ -238,8 +216,8 @@ static int run_again(struct tessera_split_run *run, u32 *misses)
 }
 
 /*
- * Somebody has put a fence into an object that is being used, or is to be asked for it first. The engine is kept from others
- * meanwhile, so that is not waited for as long as it may take.
+ * An object waits for a foreign fence, or another device has to be asked for it. The engine is kept from others
+ * meanwhile, so all such waits behind parts together are limited to one job timeout.
  */
 static int run_wait_for_foreign(struct tessera_split_run *run)
 {
@@ -248,13 +226,12 @@ static int run_wait_for_foreign(struct tessera_split_run *run)
 	int ret = -ETIME;
 
 	run_unclaim(run);
-	if (left && req->foreign)
-		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes, req->foreign,
-						    left);
-	else if (left)
-		ret = tessera_request_ask_others(req, false);
-	dma_fence_put(req->foreign);
-	req->foreign = NULL;
+	if (left)
+		ret = req->blocker.bo ? tessera_request_ask_others(req, false) : 0;
+	if (!ret && req->blocker.fence)
+		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes,
+						    req->blocker.fence, left);
+	tessera_blocker_clear(&req->blocker);
 
 	/* Other drivers may end with any signal. */
 	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
@@ -316,8 +293,6 @@ static int run_window(struct tessera_split_run *run)
 		else
 			break;
 	} while (!ret && run->num_parts == before);
-	if (!ret)
-		tessera_room_want_end(tdev, &run->want);
 	run_waits_end(run);
 	run_unclaim(run);
 
@@ -439,6 +414,8 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 		/* Nothing is armed yet: others are let in while it waits, for room or for a fence. */
 		if (ret == -EBUSY && run->wait_for_room)
 			ret = run_wait_for_room(run) ?: -EINPROGRESS;
+		if (ret == -EINPROGRESS)
+			ret = tessera_request_wait_foreign(req) ?: -EINPROGRESS;
 	} while (ret == -EINPROGRESS);
 	*num_parts = run->num_parts;
 

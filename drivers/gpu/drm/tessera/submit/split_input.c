@@ -19,7 +19,6 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/hold.h"
-#include "mem/late.h"
 #include "mem/victims.h"
 #include "pure/victim.h"
 #include "segments/account.h"
@@ -200,7 +199,6 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 	};
 	if (!block->bo)
 		model->dying = true;
-	model->leaving |= block->leaving;
 	model->block_bos[index] = block->bo;
 	block->bo = NULL;
 }
@@ -236,8 +234,7 @@ static void look_closer(struct tessera_split_model *model, struct tessera_block 
 	/* Nobody likes to lose what it holds, but an older submission may take it. */
 	block->busy = (holder && holder != stamp) ||
 		      !dma_resv_test_signaled(block->bo->tbo.base.resv,
-					      DMA_RESV_USAGE_BOOKKEEP) ||
-		      tessera_late_to_leave(block->bo);
+					      DMA_RESV_USAGE_BOOKKEEP);
 	block->held = tessera_hold_keeps_off(block->bo, stamp);
 	model->held |= block->held;
 }

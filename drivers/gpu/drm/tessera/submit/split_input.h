@@ -67,10 +67,8 @@ struct tessera_split_model {
 	struct tessera_bo **block_bos;
 	/** @max_blocks: room in @blocks and @block_bos */
 	u32 max_blocks;
-	/** @dying: some block is being destroyed, or left late */
+	/** @dying: some block is being destroyed */
 	bool dying;
-	/** @leaving: the latter */
-	bool leaving;
 };
 
 bool tessera_split_is_forced(const struct tessera_request *req);

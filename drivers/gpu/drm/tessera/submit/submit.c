@@ -41,22 +41,19 @@
 
 static int validate_objects(struct tessera_request *req)
 {
-	struct tessera_room_rules rules = { .evictions = MAX_EVICTIONS };
+	struct tessera_room_rules rules = {
+		.evictions = MAX_EVICTIONS,
+		.blocker = &req->blocker,
+	};
 	u32 i;
 	int ret;
 
 	/* In the order of first use (SPLIT-13). */
 	for (i = 0; i < req->num_uses; i++) {
 		u32 alloc = req->uses[i];
-		bool write = tessera_request_writes(req, alloc);
-		bool stays = tessera_residency_serves(req->bos[alloc], write);
 
-		ret = tessera_residency_validate(req->bos[alloc], write, &rules);
-		/* It may be late, by its queue or the page tables that change with it. Meanwhile it is no first victim. */
-		if (!ret && !stays) {
-			WRITE_ONCE(req->bos[alloc]->last_use, req->stamp);
-			ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
-		}
+		ret = tessera_residency_validate(req->bos[alloc],
+						 tessera_request_writes(req, alloc), &rules);
 		if (ret)
 			return ret;
 		/* Nothing is armed but paging, which stands. */
@@ -67,21 +64,14 @@ static int validate_objects(struct tessera_request *req)
 	return 0;
 }
 
-/* What is not where it is needed moves, and that waits for whoever has anything to do with it. */
+/* Whether foreign fences have come in since the wait before the gate. */
 static int look_for_foreign(struct tessera_request *req)
 {
 	u32 i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < req->num_uses; i++) {
-		u32 alloc = req->uses[i];
-		bool write = tessera_request_writes(req, alloc);
-		enum dma_resv_usage usage = DMA_RESV_USAGE_BOOKKEEP;
-
-		if (tessera_residency_serves(req->bos[alloc], write))
-			usage = dma_resv_usage_rw(write);
-		ret = tessera_request_find_foreign(req, alloc, usage);
-	}
+	for (i = 0; !ret && i < req->num_uses; i++)
+		ret = tessera_request_find_foreign(req, req->uses[i]);
 
 	return ret;
 }
@@ -111,7 +101,7 @@ static int add_dependencies(struct tessera_request *req, struct tessera_part *pa
 	u32 i;
 	int ret;
 
-	ret = tessera_syncs_add_waits(&req->syncs, &req->ctx->leashes, &part->job);
+	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
 	if (!ret)
 		ret = tessera_gate_order(req->tdev, req->ctx->engine->id, &part->job);
 	for (i = 0; !ret && i < req->list.num_allocs; i++)
@@ -229,8 +219,8 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 }
 
 /*
- * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: others' fences have
- * come in that were not there before the gate. -ESTALE: user memory has changed.
+ * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: tessera_request_wait_foreign() has
+ * something to do. -ESTALE: user memory has changed.
  */
 static int submit_try(struct tessera_request *req)
 {

@@ -9,8 +9,8 @@
  * No job is queued while anything is missing that its client has listed as resident (RES-2), nor while page tables lead to
  * user memory that has other pages by now (vm/restore.c).
  *
- * What others than this device signal is waited for first, with nothing held: so whoever moves an object
- * of the VM waits for jobs of this device only; where there are no gates these may wait for others (submit/part.c).
+ * Foreign fences among the in-fences are waited for first, with nothing held but the context's lock. So a move of an
+ * object of the VM waits for jobs of this device only.
  * Then the engine's gate, then the lock of the page tables, where the job learns of the changes before it and
  * those after it learn of the job.
  *
@@ -28,7 +28,6 @@
 #include "mem/user.h"
 #include "segments/account.h"
 #include "submit/context.h"
-#include "submit/foreign.h"
 #include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/submit_vm.h"
@@ -42,7 +41,7 @@ static int order_job(struct tessera_context *ctx, const struct tessera_syncs *sy
 {
 	int ret;
 
-	ret = tessera_syncs_add_waits(syncs, &ctx->leashes, job);
+	ret = tessera_syncs_add_waits(syncs, job);
 	if (!ret)
 		ret = tessera_gate_order(ctx->tdev, ctx->engine->id, job);
 	if (!ret && ctx->vm_last)
@@ -59,8 +58,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 
 	ret = order_job(ctx, syncs, &part->job);
 	if (!ret)
-		ret = tessera_space_begin_job(ctx->space, &part->job,
-					      tessera_gate_there(ctx->tdev, ctx->engine->id));
+		ret = tessera_space_begin_job(ctx->space, &part->job);
 	if (ret)
 		return ret;
 	ret = tessera_part_signal(part, syncs, false);
@@ -111,31 +109,12 @@ static int submit_try(struct tessera_context *ctx, struct tessera_syncs *syncs,
 	return ret;
 }
 
-/* Whoever has passed the gate may keep all others waiting. */
-static int wait_for_changes(struct tessera_context *ctx)
-{
-	struct dma_fence *fence;
-	int ret = 0;
-
-	if (!tessera_gate_there(ctx->tdev, ctx->engine->id))
-		return 0;
-	fence = tessera_space_find_late(ctx->space);
-	if (fence)
-		ret = tessera_foreign_wait(ctx->tdev, &ctx->leashes, fence);
-	dma_fence_put(fence);
-
-	return ret;
-}
-
 static int submit_once(struct tessera_context *ctx, const struct drm_tessera_submit_vm *args,
 		       struct tessera_syncs *syncs)
 {
 	struct tessera_part *part;
 	int ret;
 
-	ret = wait_for_changes(ctx);
-	if (ret)
-		return ret;
 	part = tessera_part_create(ctx, 0);
 	if (IS_ERR(part))
 		return PTR_ERR(part);
@@ -157,7 +136,6 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
 	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->leashes, NULL);
-	/* A change may have come in behind the wait for those before. */
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
 		if (ret != -EINPROGRESS)

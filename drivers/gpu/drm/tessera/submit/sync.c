@@ -19,7 +19,6 @@
 #include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "exec/job.h"
-#include "exec/leash.h"
 #include "submit/foreign.h"
 #include "submit/monitored.h"
 #include "submit/sync.h"
@@ -208,43 +207,59 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 	syncs->count = 0;
 }
 
+/* Own fences are ordinary dependencies. A job that waits for no foreign ones has none left to wait for. */
+static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
+{
+	struct tessera_device *tdev = job->engine->tdev;
+	struct dma_fence_unwrap cursor;
+	struct dma_fence *fence;
+	int ret = 0;
+
+	dma_fence_unwrap_for_each(fence, &cursor, wait) {
+		if (dma_fence_is_signaled(fence))
+			continue;
+		if (tessera_job_made(tdev, fence))
+			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
+		else if (job->leashes)
+			ret = tessera_job_add_foreign(job, fence);
+		else
+			ret = -EBUSY;
+		if (ret) {
+			dma_fence_put(cursor.chain);
+			break;
+		}
+	}
+
+	return ret;
+}
+
 /**
  * tessera_syncs_add_waits() - make a job wait for the fences of the list
  * @syncs: the list
- * @leashes: of the job's context
- * @job: a job that is not armed yet
+ * @job: a job that is not armed yet; if it waits for no foreign fences, tessera_syncs_wait() was called
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_leashes *leashes,
-			    struct tessera_job *job)
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job)
 {
-	struct dma_fence *wait;
 	u32 i;
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < syncs->count; i++) {
-		if (!syncs->items[i].wait)
-			continue;
-		wait = tessera_leash_create(leashes, syncs->items[i].wait);
-		if (!wait)
-			return -ENOMEM;
-		ret = tessera_job_add_dependency(job, wait);
-		if (ret)
-			return ret;
-	}
+	for (i = 0; !ret && i < syncs->count; i++)
+		if (syncs->items[i].wait)
+			ret = sync_add_wait(job, syncs->items[i].wait);
 
-	return 0;
+	return ret;
 }
 
-/* Of a job of @engine, or of any of the device that waits for nobody else. */
+/* Of a job of @engine, or of any of the device. */
 static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
 			 struct dma_fence *fence)
 {
 	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
 
 	return engine ? s_fence && s_fence->sched == &engine->sched :
-			tessera_engine_vouches(tdev, fence);
+			tessera_job_made(tdev, fence);
 }
 
 /**

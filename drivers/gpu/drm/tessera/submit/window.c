@@ -117,7 +117,6 @@ static int plan_run(struct tessera_split_run *run, struct tessera_split_model *m
 	ret = plan_window(run, in);
 	full = ret == -ENOSPC || (!ret && run->plan.late_error);
 	run->dying = model->dying;
-	run->leaving = model->leaving;
 	run->wait_for_room = full && (model->dying || model->held);
 	if (run->wait_for_room)
 		return -EBUSY;
@@ -170,10 +169,6 @@ static int use_objects(struct tessera_split_run *run, struct tessera_part *part)
 		ret = tessera_residency_serves(req->bos[alloc], write);
 		if (ret <= 0)
 			return ret ?: -EAGAIN;
-		/* Moved by this window, and maybe late, by its queue or the page tables that change with it. */
-		ret = tessera_request_find_foreign(req, alloc, DMA_RESV_USAGE_KERNEL);
-		if (ret)
-			return ret;
 		ret = tessera_part_use(part, req->bos[alloc], write) ?:
 		      tessera_request_pause(req, i);
 		if (ret)
@@ -228,7 +223,7 @@ static int order_part(struct tessera_split_run *run, struct tessera_part *part)
 		tessera_job_run_after(&part->job, &run->last->job);
 		return 0;
 	}
-	ret = tessera_syncs_add_waits(&req->syncs, &req->ctx->leashes, &part->job);
+	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
 	if (ret)
 		return ret;
 
@@ -364,7 +359,7 @@ static int run_op(struct tessera_split_run *run, const struct tessera_split_mode
 	case TESSERA_SPLIT_PAGE_IN:
 		return tessera_residency_place(req->bos[op->id],
 					       tessera_request_writes(req, op->id), op->seg,
-					       op->off);
+					       op->off, &req->blocker);
 	case TESSERA_SPLIT_PART:
 		return run_part(run, op);
 	case TESSERA_SPLIT_PIN:
@@ -453,22 +448,26 @@ static int lock_bo(struct drm_exec *exec, struct tessera_bo *bo)
 	return bo ? drm_exec_prepare_obj(exec, &bo->tbo.base, 1) : 0;
 }
 
-/*
- * An object of the submission. Others' fences that have come to it since the gate was
- * closed are no dependencies: they are waited for first.
- */
-static int lock_alloc(struct tessera_split_run *run, u32 alloc, enum dma_resv_usage usage,
-		      struct drm_exec *exec)
+/* Foreign fences that have come to an object since the gate was closed are waited for first. */
+static int lock_use(struct tessera_split_run *run, u32 alloc, struct drm_exec *exec)
 {
 	int ret = lock_bo(exec, run->req->bos[alloc]);
 
-	return ret ?: tessera_request_find_foreign(run->req, alloc, usage);
+	return ret ?: tessera_request_find_foreign(run->req, alloc);
 }
 
-static int lock_use(struct tessera_split_run *run, u32 alloc, struct drm_exec *exec)
+/* Before anything else has moved for it. */
+static int lock_arrival(struct tessera_split_run *run, const struct tessera_split_op *op,
+			struct drm_exec *exec)
 {
-	return lock_alloc(run, alloc, dma_resv_usage_rw(tessera_request_writes(run->req, alloc)),
-			  exec);
+	const struct tessera_segment *seg = tessera_segment_by_id(run->req->tdev, op->seg);
+	struct tessera_bo *bo = run->req->bos[op->id];
+	int ret = lock_bo(exec, bo);
+
+	if (!ret && seg && tessera_bo_segment(bo) != seg)
+		ret = tessera_residency_may_come(bo, seg, &run->req->blocker);
+
+	return ret;
 }
 
 static int lock_op(struct tessera_split_run *run, const struct tessera_split_model *model,
@@ -480,8 +479,10 @@ static int lock_op(struct tessera_split_run *run, const struct tessera_split_mod
 
 	if (op->type == TESSERA_SPLIT_EVICT_FOREIGN)
 		return lock_bo(exec, model->block_bos[op->id]);
+	if (op->type == TESSERA_SPLIT_MOVE || op->type == TESSERA_SPLIT_PAGE_IN)
+		return lock_arrival(run, op, exec);
 	if (op->type != TESSERA_SPLIT_PART)
-		return lock_alloc(run, op->id, DMA_RESV_USAGE_BOOKKEEP, exec);
+		return lock_bo(exec, run->req->bos[op->id]);
 
 	for (i = op->first; i < op->first + op->count; i++) {
 		ret = lock_use(run, req->patches[i].alloc_index, exec) ?:
@@ -592,8 +593,8 @@ static int arm_window(struct tessera_split_run *run, const struct tessera_split_
  * Called with the context's lock, and nothing else but claims.
  *
  * Return: 0; -EAGAIN if others interfered, to be called again; -ESTALE, behind tessera_request_ready(); -EBUSY with
- * &tessera_split_run.wait_for_room set; -EINPROGRESS as of tessera_request_find_foreign(), maybe
- * behind some parts; -EINTR, -ENODEV; or the error the submission ends
+ * &tessera_split_run.wait_for_room set; -EINPROGRESS, maybe behind some
+ * parts, with &tessera_request.blocker set; -EINTR, -ENODEV; or the error the submission ends
  * with.
  */
 int tessera_window_run(struct tessera_split_run *run)

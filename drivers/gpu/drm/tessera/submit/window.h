@@ -68,8 +68,6 @@ struct tessera_split_run {
 	u64 turn_jiffies;
 	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
 	u64 seniority;
-	/** @want: that it waits for room */
-	struct tessera_room_want want;
 	/** @waits_since: when it began to wait for others with the gate closed; 0 while it does not */
 	u64 waits_since;
 	/** @waited: how long it did so before, in jiffies */
@@ -80,10 +78,8 @@ struct tessera_split_run {
 	u32 seen[TESSERA_ROOM_EVENTS];
 	/** @wait_for_room: there was none, but waiting will change that */
 	bool wait_for_room;
-	/** @dying: ... because objects are being destroyed, or leave late, else because of older ones' holds */
+	/** @dying: ... because objects are being destroyed, else because of older ones' holds */
 	bool dying;
-	/** @leaving: some leave late */
-	bool leaving;
 };
 
 struct tessera_manager *tessera_window_manager(struct tessera_split_run *run, u32 *index);

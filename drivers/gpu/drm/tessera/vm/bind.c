@@ -329,8 +329,7 @@ static int bind_prepare(struct bind *bind)
 	if (!ret)
 		ret = tessera_paging_prepare(&bind->batch, NULL);
 	if (!ret)
-		ret = tessera_syncs_add_waits(&bind->syncs, &vm->space->leashes,
-					      tessera_paging_first_job(&bind->batch));
+		ret = tessera_syncs_add_waits(&bind->syncs, tessera_paging_first_job(&bind->batch));
 	if (!ret)
 		ret = wait_for_moves(bind);
 	if (!ret)

@@ -640,31 +640,6 @@ void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 	tessera_trail_add(&space->trail, TESSERA_TRAIL_MOVE, fence);
 }
 
-/* The last change waits for those before. */
-static bool is_late(const struct tessera_space *space)
-{
-	return space->update && tessera_job_fence_is_late(space->update) &&
-	       !dma_fence_is_signaled(space->update);
-}
-
-/**
- * tessera_space_find_late() - look for a change that waits for others than this device
- * @space: the tables
- *
- * Return: its fence, with a reference, if it has not signalled; or NULL.
- */
-struct dma_fence *tessera_space_find_late(struct tessera_space *space)
-{
-	struct dma_fence *fence = NULL;
-
-	mutex_lock(&space->lock);
-	if (is_late(space))
-		fence = dma_fence_get(space->update);
-	mutex_unlock(&space->lock);
-
-	return fence;
-}
-
 /* ---- Jobs ------------------------------------------------------------------ */
 
 static bool is_dirty(const struct tessera_space *space)
@@ -755,15 +730,14 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
  * tessera_space_begin_job() - get ready to queue a job
  * @space: the tables; locked if this succeeds, tessera_space_end_job() follows
  * @job: the job, not armed; waits for all changes there were, and learns where the tables are
- * @gate: no change may wait for others than this device
  *
  * No job is queued while what its client has listed as resident is not (RES-2): who takes that away says so before he
  * takes the lock.
  *
- * Return: 0; -EAGAIN in that case; -EINPROGRESS if a change may wait, or tessera_asid_wait() has to be called;
+ * Return: 0; -EAGAIN in that case; -EINPROGRESS if tessera_asid_wait() has to be called;
  * -EIO if the tables are lost; -ENOENT if the VM is gone; or -ENOMEM.
  */
-int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate)
+int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job)
 {
 	int ret;
 
@@ -774,8 +748,6 @@ int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job
 		ret = -ENOENT;
 	else if (!tessera_resident_complete(space->resident))
 		ret = -EAGAIN;
-	else if (gate && is_late(space))
-		ret = -EINPROGRESS;
 	else
 		ret = space_begin_job(space, job);
 	if (ret)

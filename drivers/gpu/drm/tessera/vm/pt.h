@@ -142,9 +142,8 @@ int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch
 void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
 			  struct tessera_paging_batch *batch);
 void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence);
-struct dma_fence *tessera_space_find_late(struct tessera_space *space);
 
-int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job, bool gate);
+int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job);
 void tessera_space_end_job(struct tessera_space *space);
 struct dma_fence *tessera_space_find_job(struct tessera_space *space);
 

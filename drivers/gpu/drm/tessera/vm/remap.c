@@ -331,8 +331,7 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		if (!fence && is_shown(vm_bo))
-			fence = tessera_space_find_job(space_of(vm_bo)) ?:
-				tessera_space_find_late(space_of(vm_bo));
+			fence = tessera_space_find_job(space_of(vm_bo));
 
 	return fence;
 }

@@ -89,7 +89,7 @@ struct make {
 	u32 segments;
 	/* When to wait for room no more; 0: it has not been waited for. */
 	u64 patience;
-	struct tessera_room_want want;
+	struct tessera_blocker blocker;
 };
 
 static bool make_spares(struct tessera_bo *bo, void *data)
@@ -477,6 +477,7 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 			.ticket = &make->exec.ticket,
 			.spares = make_spares,
 			.data = make->set,
+			.blocker = &make->blocker,
 		};
 		make->moves = ROUND_MOVES;
 		ret = make_lock(make);
@@ -540,8 +541,6 @@ static int make_wait(struct make *make, const u32 *seen)
 	if (!make->rules.dying && !make->rules.held)
 		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
 
-	if (make->rules.dying)
-		tessera_room_want(tdev, &make->want, make->segments);
 	event = make->rules.dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
 	ret = tessera_room_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
 					make->patience - now);
@@ -599,7 +598,10 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			seen[event] = tessera_room_seen(tdev, event);
 		ret = make_ready(make, bos, num) ?: make_round(make, bos, num);
-		if (ret == -EINPROGRESS)
+		if (ret == -EINPROGRESS && (make->blocker.bo || make->blocker.fence))
+			ret = tessera_residency_unblock(tdev, &make->blocker, TESSERA_WAIT_FOREIGN,
+							MAX_SCHEDULE_TIMEOUT);
+		else if (ret == -EINPROGRESS)
 			ret = ++make->rounds < MAX_ROUNDS ? 0 : make_fail(make);
 		else if (ret == -EAGAIN)
 			ret = tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
@@ -609,7 +611,6 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 		else
 			break;
 	} while (!ret);
-	tessera_room_want_end(tdev, &make->want);
 	tessera_victims_forget(&make->rules);
 
 	return ret;

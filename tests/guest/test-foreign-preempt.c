@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Foreign fences in reservations, on a device with preemption: jobs wait for them on the GPU, moves do not wait for
+ * them. An object that has one stays out of memory until it has signalled. The fences are vgem's, which signals
+ * them by itself after ten seconds: if that was too soon to prove anything, the test is done again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+
+#include "client.h"
+#include "foreign.h"
+#include "resident.h"
+#include "stall.h"
+
+#define ROUNDS 2
+#define VALUE 0x600d
+
+static int fence; /* inherited */
+
+static bool has_signalled(void)
+{
+	struct pollfd pollfd = { .fd = fence, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file)
+{
+	int dmabuf = tsr_export(dev, bo);
+
+	tsr_dmabuf_put_fence(dmabuf, sync_file, DMA_BUF_SYNC_WRITE);
+	close(dmabuf);
+}
+
+/* memory is its first choice; an aperture serves, too, if there is one in @more */
+static struct tsr_bo bo_in(struct tsr_device *dev, uint32_t more)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
+	struct drm_tessera_bo_create args = {
+		.size = 4096,
+		.supported = tsr_bit(seg) | more,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)seg->id },
+	};
+	struct tsr_bo bo = { .size = args.size };
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	bo.handle = args.handle;
+	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, VALUE);
+	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);
+	tsr_evict_set(UINT32_MAX);
+	require_eq(tsr_bo_info(dev, &bo).segment, 0);
+	return bo;
+}
+
+static void read_word(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
+{
+	uint32_t word;
+
+	tsr_gpu_read(dev, ctx, bo, bo->size / 4 - 1, 1, &word);
+	require_eq(word, VALUE);
+}
+
+/* ---- an object that can be in memory only --------------------------------------------- */
+
+static void submit_it(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t done = tsr_syncobj_new(&dev), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = bo_in(&dev, 0);
+	struct tsr_cmd cmd;
+
+	fence_at(&dev, &bo, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require(has_signalled());
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_hidden(&dev)->id);
+	require_ok(tsr_syncobj_status(&dev, done));
+	read_word(&dev, ctx, &bo);
+	tsr_close(&dev);
+}
+
+static void list_it(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_bo bo = bo_in(&dev, 0);
+
+	fence_at(&dev, &bo, fence);
+	client->state->begun = 1;
+	require_ok(__tsr_make_one(&dev, &bo));
+	client->state->returned = 1;
+	require(has_signalled());
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_hidden(&dev)->id);
+	tsr_close(&dev);
+}
+
+/* the call waits, with nothing in the engine, and a signal ends that; others do not wait */
+static void waits_in_the_call(void (*fn)(struct tsr_client *client))
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client client;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (int kill = 0; kill < 2; kill++) {
+		struct tsr_foreign *foreign = tsr_foreign_need();
+
+		fence = tsr_foreign_fence(foreign);
+		tsr_client_start(&client, fn, 0);
+		tsr_wait_for(client.state->begun);
+		tsr_wait_for(has_signalled() || tsr_client_asleep(&client));
+		tsr_small_run(&dev, &small);
+		if (kill) {
+			tsr_client_kill(&client);
+		} else {
+			tsr_foreign_signal(foreign, 0);
+			tsr_client_join(&client);
+		}
+		tsr_small_run(&dev, &small);
+		close(fence);
+		tsr_foreign_close(foreign);
+	}
+	tsr_small_fini(&dev, &small);
+	tsr_close(&dev);
+}
+
+static void submission_waits(void)
+{
+	waits_in_the_call(submit_it);
+}
+
+static void list_waits(void)
+{
+	waits_in_the_call(list_it);
+}
+
+/* ---- an object that can be in an aperture, too ---------------------------------------- */
+
+/* SUBMIT does not wait: the object goes to the aperture, and its job waits on the GPU */
+static void goes_to_an_aperture(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	bool early;
+
+	do {
+		struct tsr_foreign *foreign = tsr_foreign_need();
+		struct tsr_bo bo = bo_in(&dev, tsr_bit(tsr_seg_gart(&dev)));
+
+		require_msg(rounds++ < ROUNDS, "a submission waits for a foreign fence");
+		fence = tsr_foreign_fence(foreign);
+		fence_at(&dev, &bo, fence);
+		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+		require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
+		require_err(__tsr_bo_wait(dev.fd, bo.handle, 0, 0), -EBUSY);
+		early = !has_signalled();
+		tsr_foreign_signal(foreign, 0);
+		read_word(&dev, ctx, &bo);
+		tsr_bo_free(&dev, &bo);
+		close(fence);
+		tsr_foreign_close(foreign);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+/* ---- many at one object ------------------------------------------------------------------ */
+
+#define MANY 12
+
+/* what the client is charged for when a job waits for so many fences at an object */
+static uint64_t job_behind(struct tsr_device *dev, uint32_t ctx, uint32_t fences)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_bo bo = bo_in(dev, tsr_bit(tsr_seg_gart(dev)));
+	uint64_t bytes;
+	int sync_file;
+
+	for (uint32_t i = 0; i < fences; i++) {
+		sync_file = tsr_foreign_fence(foreign);
+		fence_at(dev, &bo, sync_file);
+		close(sync_file);
+	}
+	tsr_wait_for(tsr_query_client(dev).work_bytes == 0);
+	require_ok(__tsr_submit_use(dev, ctx, &bo, true));
+	bytes = tsr_query_client(dev).work_bytes;
+	tsr_foreign_signal(foreign, 1);
+	require_err(__tsr_bo_wait(dev->fd, bo.handle, 0, 0), -EBUSY);
+	tsr_foreign_close(foreign);
+	tsr_bo_wait(dev, &bo);
+	tsr_bo_free(dev, &bo);
+	return bytes;
+}
+
+/* who submits is charged for what it takes to wait for them */
+static void many_at_one_object(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t one = job_behind(&dev, ctx, 1), many = job_behind(&dev, ctx, MANY);
+
+	tap_note("%llu bytes behind one, %llu behind %u", (unsigned long long)one,
+		 (unsigned long long)many, MANY);
+	require(many >= one + (MANY - 1) * 64);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 a job that moves what has a foreign fence waits in the call", submission_waits,
+	  0, 0 },
+	{ "SCHED-2 RES-2 making resident what has a foreign fence waits in the call", list_waits, 0,
+	  0 },
+	{ "SCHED-5 what has a foreign fence goes to an aperture", goes_to_an_aperture, 0, 0 },
+	{ "SCHED-2 a job behind many foreign fences", many_at_one_object, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
