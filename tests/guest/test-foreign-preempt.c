@@ -12,6 +12,8 @@
 
 #include "client.h"
 #include "foreign.h"
+#include "held.h"
+#include "memory.h"
 #include "resident.h"
 #include "stall.h"
 
@@ -208,6 +210,84 @@ static void many_at_one_object(void)
 	tsr_close(&dev);
 }
 
+/* ---- fences of this device ---------------------------------------------------------------- */
+
+#define WAITS 1024
+#define JOBS 64
+
+static void submit_syncs(struct tsr_device *dev, uint32_t ctx, const struct drm_tessera_sync *syncs,
+			 uint32_t count)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(__tsr_submit_syncs(dev, ctx, &cmd, syncs, count));
+	tsr_cmd_fini(&cmd);
+}
+
+/* a job that waits for one fence a thousand times takes no more memory than one that waits for it once */
+static void many_waits_for_one(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct drm_tessera_sync syncs[WAITS];
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t before, most = 0, now;
+
+	if (tap_slow())
+		tap_skip("this kernel keeps freed memory for a while");
+	tsr_held_fill(&held, &bo, 1, 1);
+	for (uint32_t i = 0; i < WAITS; i++)
+		syncs[i] = (struct drm_tessera_sync){ .handle = held.done };
+	submit_syncs(&dev, ctx, syncs, WAITS);
+	before = tsr_meminfo("SUnreclaim");
+	for (uint32_t i = 0; i < JOBS; i++) {
+		submit_syncs(&dev, ctx, syncs, WAITS);
+		now = tsr_meminfo("SUnreclaim");
+		most = now > before + most ? now - before : most;
+	}
+	tap_note("%llu KiB for %u jobs", (unsigned long long)most >> 10, JOBS);
+	require(tsr_held_waits(&held));
+	/* of which a hundred bytes for each wait would be 6 MiB */
+	require(most < MiB(4));
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* points of a timeline that a job is to signal are charged to its client */
+static void points_are_charged(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), timeline = tsr_syncobj_new(&dev);
+	struct drm_tessera_sync syncs[1 + MANY] = { { .handle = held.done } };
+	uint64_t none, one, many;
+
+	for (uint32_t i = 1; i <= MANY; i++)
+		syncs[i] = (struct drm_tessera_sync){ .handle = timeline,
+						      .flags = DRM_TESSERA_SYNC_SIGNAL |
+							       DRM_TESSERA_SYNC_TIMELINE,
+						      .point = i };
+	tsr_held_fill(&held, &bo, 1, 1);
+	none = tsr_query_client(&dev).work_bytes;
+	submit_syncs(&dev, ctx, syncs, 1);
+	one = tsr_query_client(&dev).work_bytes - none;
+	submit_syncs(&dev, ctx, syncs, 1 + MANY);
+	many = tsr_query_client(&dev).work_bytes - none - one;
+	require(tsr_held_waits(&held));
+	tap_note("%llu bytes with none, %llu with %u", (unsigned long long)one,
+		 (unsigned long long)many, MANY);
+	require(many >= one + MANY * 64);
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that moves what has a foreign fence waits in the call", submission_waits,
 	  0, 0 },
@@ -215,6 +295,8 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SCHED-5 what has a foreign fence goes to an aperture", goes_to_an_aperture, 0, 0 },
 	{ "SCHED-2 a job behind many foreign fences", many_at_one_object, 0, 0 },
+	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
+	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

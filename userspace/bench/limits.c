@@ -27,6 +27,8 @@ struct hammer {
 	struct tessera_cmdbuf *cb;
 	struct drm_tessera_submit_alloc *allocs; /* beside those of @cb */
 	uint32_t num_allocs;
+	struct drm_tessera_sync *syncs;
+	uint32_t num_syncs;
 };
 
 static void hammer_submit(const struct hammer *hammer)
@@ -45,6 +47,8 @@ static void hammer_submit(const struct hammer *hammer)
 						    (uintptr_t)hammer->allocs };
 	submit.patches = (struct drm_tessera_array){ sizeof(*stream.patches), stream.num_patches,
 						     (uintptr_t)stream.patches };
+	submit.syncs = (struct drm_tessera_array){ sizeof(*hammer->syncs), hammer->num_syncs,
+						   (uintptr_t)hammer->syncs };
 	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_TESSERA_SUBMIT, &submit) &&
 	    errno != ENOMEM)
 		die("submit", -errno);
@@ -93,6 +97,26 @@ static void record_list(struct hammer *hammer)
 	hammer_submit(hammer);
 }
 
+#define WAITS 1024
+
+/* Each waits for the one before, as often as a submission can. */
+static void record_waits(struct hammer *hammer)
+{
+	struct drm_syncobj_create last = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
+
+	must("nop", tessera_cmdbuf_nop(hammer->cb, 2));
+	if (ioctl(tessera_device_fd(bench.dev), DRM_IOCTL_SYNCOBJ_CREATE, &last))
+		die("sync object", -errno);
+	hammer->syncs = calloc(WAITS, sizeof(*hammer->syncs));
+	if (!hammer->syncs)
+		die("sync list", -ENOMEM);
+	for (uint32_t i = 0; i < WAITS; i++)
+		hammer->syncs[i].handle = last.handle;
+	hammer->syncs[WAITS - 1].flags = DRM_TESSERA_SYNC_SIGNAL;
+	hammer->num_syncs = WAITS;
+	hammer_submit(hammer);
+}
+
 static const struct kind {
 	const char *name;
 	void (*record)(struct hammer *hammer);
@@ -100,6 +124,7 @@ static const struct kind {
 	{ "empty jobs", record_tiny },
 	{ "jobs in parts", record_parts },
 	{ "jobs that list objects", record_list },
+	{ "jobs that wait for sync objects", record_waits },
 };
 
 /* ---- the client --------------------------------------------------------------------------- */

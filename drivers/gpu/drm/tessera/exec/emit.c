@@ -158,15 +158,13 @@ static bool emit_is_done(struct tessera_engine *engine, struct dma_fence *fence)
  */
 static bool emit_is_ready_locked(struct tessera_engine *engine, struct tessera_job *job, u32 *left)
 {
-	struct dma_fence *fence;
-
 	lockdep_assert_held(&engine->lock);
 
 	if (spsc_queue_peek(&job->base.entity->job_queue) != &job->base.queue_node ||
 	    (job->after && !emit_is_done(engine, &job->after->base)))
 		return false;
-	while ((fence = xa_load(&job->base.dependencies, job->num_done))) {
-		if (!*left || !emit_is_done(engine, fence))
+	while (job->num_done < job->waits.num) {
+		if (!*left || !emit_is_done(engine, job->waits.fence[job->num_done]))
 			return false;
 		job->num_done++;
 		(*left)--;

@@ -18,6 +18,7 @@
 #include <drm/drm_managed.h>
 
 #include "exec/engine_types.h"
+#include "exec/fences.h"
 #include "exec/ib.h"
 #include "exec/job.h"
 #include "exec/leash.h"
@@ -28,7 +29,7 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/* What a job is taken to cost, with its fences, their dependencies and its owner's struct. */
+/* What a job is taken to cost, with its fences and its owner's struct. */
 #define JOB_COST	1536L
 
 /* Jobs whose last reference is gone. */
@@ -46,7 +47,9 @@ static void tessera_job_release(struct tessera_job *job)
 	struct tessera_release_queue *queue = job->engine->tdev->release;
 	unsigned int i;
 
-	tessera_quota_uncharge(job->quota, JOB_COST + job->num_foreign * TESSERA_LEASH_BYTES);
+	tessera_quota_uncharge(job->quota, JOB_COST + job->bytes);
+	tessera_fences_fini(&job->waits);
+	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_put(job->ranges[i].ib);
 	if (job->after)
@@ -277,25 +280,63 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 }
 
 /**
+ * tessera_job_charge() - charge memory that is kept as long as the job
+ * @job: the job, not armed
+ * @bytes: how much
+ */
+void tessera_job_charge(struct tessera_job *job, long bytes)
+{
+	job->bytes += bytes;
+	tessera_quota_charge(job->quota, bytes);
+}
+
+static int job_add_wait(struct tessera_job *job, struct dma_fence *fence)
+{
+	u32 max = job->waits.max;
+	int ret = tessera_fences_add(&job->waits, fence);
+
+	tessera_job_charge(job, (job->waits.max - max) * TESSERA_FENCES_BYTES);
+
+	return ret;
+}
+
+/**
  * tessera_job_add_dependency() - do not run before a fence has signalled
  * @job: the job, not armed
  * @fence: the fence; the reference is consumed, also on failure
+ *
+ * Of several fences of one context the job waits for the latest.
  *
  * Return: 0 or a negative error.
  */
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 {
-	int ret;
+	int ret = dma_fence_is_signaled(fence) ? 0 : job_add_wait(job, fence);
 
-	dma_fence_get(fence);
-	ret = drm_sched_job_add_dependency(&job->base, fence);
-	/* The job had the only reference, if it is a leash. */
-	if (ret)
-		tessera_leash_drop(fence);
-	else
-		dma_fence_put(fence);
+	dma_fence_put(fence);
 
 	return ret;
+}
+
+/**
+ * tessera_job_next_wait() - hand the next fence to the scheduler
+ * @job: the job, pushed; called by the scheduler's worker
+ *
+ * drm_sched_job_add_dependency() compares a new fence with all the job has. So the scheduler gets the job's
+ * fences one by one, in &drm_sched_backend_ops.prepare_job. A queue is only torn down when its jobs are gone.
+ *
+ * Return: a reference to a fence that has not signalled; NULL if there is none left.
+ */
+struct dma_fence *tessera_job_next_wait(struct tessera_job *job)
+{
+	while (job->next_wait < job->waits.num) {
+		struct dma_fence *fence = job->waits.fence[job->next_wait++];
+
+		if (!dma_fence_is_signaled(fence))
+			return dma_fence_get(fence);
+	}
+
+	return NULL;
 }
 
 /**
@@ -320,16 +361,19 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 
 static int job_begin_leash(struct tessera_job *job)
 {
+	struct tessera_leash *leash = tessera_leash_begin(job->leashes, GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	job->leash = tessera_leash_begin(job->leashes, GFP_KERNEL_ACCOUNT);
-	if (!job->leash)
+	if (!leash)
 		return -ENOMEM;
-	ret = tessera_job_add_dependency(job, tessera_leash_fence(job->leash));
-	if (ret)
-		job->leash = NULL;
+	ret = job_add_wait(job, tessera_leash_fence(leash));
+	if (ret) {
+		tessera_leash_drop(leash);
+		return ret;
+	}
+	job->leash = leash;
 
-	return ret;
+	return 0;
 }
 
 /**
@@ -343,6 +387,7 @@ static int job_begin_leash(struct tessera_job *job)
  */
 int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 {
+	u32 num = job->foreign.num;
 	int ret = 0;
 
 	if (dma_fence_is_signaled(fence))
@@ -350,13 +395,13 @@ int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 	if (!job->leash)
 		ret = job_begin_leash(job);
 	if (!ret)
+		ret = tessera_fences_add(&job->foreign, fence);
+	if (!ret)
 		ret = tessera_leash_add(job->leash, fence, GFP_KERNEL_ACCOUNT);
-	if (ret <= 0)
-		return ret;
-	job->num_foreign++;
-	tessera_quota_charge(job->quota, TESSERA_LEASH_BYTES);
+	if (job->foreign.num != num)
+		tessera_job_charge(job, TESSERA_LEASH_BYTES);
 
-	return 0;
+	return ret;
 }
 
 /**
@@ -465,6 +510,7 @@ void tessera_job_arm(struct tessera_job *job)
 	if (job->leash)
 		tessera_leash_seal(job->leash);
 	job->leash = NULL;
+	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_flush(job->ranges[i].ib, job->ranges[i].start,
 				 job->ranges[i].end);
@@ -525,23 +571,14 @@ struct tessera_job *tessera_job_get(struct tessera_job *job)
 	return job;
 }
 
-/* Of a job that was not armed: else leashes stay until the fences signal. */
-static void job_forget_waits(struct tessera_job *job)
-{
-	struct dma_fence *fence;
-	unsigned long i;
-
-	xa_for_each(&job->base.dependencies, i, fence)
-		tessera_leash_drop(dma_fence_get(fence));
-}
-
 static void tessera_job_last_put(struct kref *ref)
 {
 	struct tessera_job *job = container_of(ref, struct tessera_job, ref);
 	struct tessera_device *tdev = job->engine->tdev;
 
 	if (!job->finished) {
-		job_forget_waits(job);
+		if (job->leash)
+			tessera_leash_drop(job->leash);
 		drm_sched_job_cleanup(&job->base);
 		tessera_job_release(job);
 		return;

@@ -10,6 +10,8 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "exec/fences.h"
+
 struct dma_fence;
 struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
@@ -154,12 +156,18 @@ struct tessera_job {
 	struct tessera_fence *span;
 	/* In &tessera_engine.waiting until it is handed to the engine; under the engine's lock. */
 	struct list_head waiting;
-	/* For foreign fences, until the job is armed; one of its dependencies, which hold the reference. */
+	/* What it waits for, the scheduler's own knowledge apart; does not change once it is armed. */
+	struct tessera_fences waits;
+	/* Those of @waits before this one are behind it. */
+	u32 next_wait;
+	/* Those before this one have been seen to be done. */
+	u32 num_done;
+	/* For foreign fences, until the job is armed; one of @waits, which hold the reference. */
 	struct tessera_leash *leash;
-	/* How many of them there are. */
-	unsigned int num_foreign;
-	/* Dependencies before this one have been seen to be done. */
-	unsigned long num_done;
+	/* Those fences, likewise. */
+	struct tessera_fences foreign;
+	/* What is charged beyond what each job costs. */
+	long bytes;
 	struct llist_node release_node;
 };
 
@@ -188,6 +196,8 @@ void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user);
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
 int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence);
+void tessera_job_charge(struct tessera_job *job, long bytes);
+struct dma_fence *tessera_job_next_wait(struct tessera_job *job);
 bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence);
 int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 			 enum dma_resv_usage usage);

@@ -12,7 +12,6 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 
 #include "exec/leash.h"
 
@@ -37,8 +36,6 @@ struct tessera_leash {
 	struct leash_target *targets;
 	/* Somebody ends it, and has the reference of whoever does; likewise. */
 	bool ended;
-	/* Targets by context, until it is sealed. */
-	struct xarray contexts;
 };
 
 static const char *leash_get_driver_name(struct dma_fence *fence)
@@ -176,7 +173,6 @@ struct tessera_leash *tessera_leash_begin(struct tessera_leashes *leashes, gfp_t
 	if (!leash)
 		return NULL;
 	spin_lock_init(&leash->lock);
-	xa_init(&leash->contexts);
 	atomic_set(&leash->pending, 1);
 	leash->set = leashes;
 	dma_fence_init(&leash->base, &leash_ops, &leash->lock, dma_fence_context_alloc(1), 1);
@@ -206,13 +202,6 @@ static bool leash_is_ended(struct tessera_leash *leash)
 	return ended;
 }
 
-static bool leash_has(struct tessera_leash *leash, struct dma_fence *fence)
-{
-	struct dma_fence *there = xa_load(&leash->contexts, fence->context);
-
-	return there && there->context == fence->context && !dma_fence_is_later(fence, there);
-}
-
 /* False if it is cut: then nobody waits for more. */
 static bool leash_add_target(struct tessera_leash *leash, struct leash_target *target)
 {
@@ -235,14 +224,12 @@ static bool leash_add_target(struct tessera_leash *leash, struct leash_target *t
  * @fence: the fence; the reference stays the caller's
  * @gfp: how to allocate
  *
- * Return: 1; 0 if there is nothing more to wait for; or -ENOMEM, and the leash is to be dropped.
+ * Return: 0, or -ENOMEM, and the leash is to be dropped.
  */
 int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_t gfp)
 {
 	struct leash_target *target;
 
-	if (dma_fence_is_signaled(fence) || leash_has(leash, fence))
-		return 0;
 	target = kzalloc(sizeof(*target), gfp);
 	if (!target)
 		return -ENOMEM;
@@ -254,8 +241,6 @@ int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_
 		kfree(target);
 		return 0;
 	}
-	if (xa_err(xa_store(&leash->contexts, fence->context, fence, gfp)))
-		return -ENOMEM;
 	atomic_inc(&leash->pending);
 	if (dma_fence_add_callback(fence, &target->cb, leash_target_cb))
 		leash_done(leash);
@@ -263,7 +248,7 @@ int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_
 	else if (leash_is_ended(leash))
 		dma_fence_remove_callback(fence, &target->cb);
 
-	return 1;
+	return 0;
 }
 
 /**
@@ -272,7 +257,6 @@ int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_
  */
 void tessera_leash_seal(struct tessera_leash *leash)
 {
-	xa_destroy(&leash->contexts);
 	leash_done(leash);
 }
 
@@ -288,43 +272,14 @@ struct dma_fence *tessera_leash_fence(struct tessera_leash *leash)
 }
 
 /**
- * tessera_leash_create() - put a fence on a leash
- * @leashes: of who is to wait for it; outlives all that are not signalled
- * @fence: the fence; the reference stays the caller's
- *
- * Return: a reference to what to wait for; NULL without memory.
+ * tessera_leash_drop() - wait for a leash no more
+ * @leash: the leash, sealed or not; the reference of tessera_leash_begin() is gone afterwards
  */
-struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct dma_fence *fence)
+void tessera_leash_drop(struct tessera_leash *leash)
 {
-	struct tessera_leash *leash;
+	struct dma_fence *fence = &leash->base;
 
-	if (dma_fence_is_signaled(fence))
-		return dma_fence_get(fence);
-	leash = tessera_leash_begin(leashes, GFP_KERNEL_ACCOUNT);
-	if (!leash)
-		return NULL;
-	if (tessera_leash_add(leash, fence, GFP_KERNEL_ACCOUNT) < 0) {
-		tessera_leash_drop(&leash->base);
-		return NULL;
-	}
-	tessera_leash_seal(leash);
-
-	return &leash->base;
-}
-
-/**
- * tessera_leash_drop() - wait for one no more
- * @fence: from tessera_leash_create(), or of a leash that is not to be sealed any more; the reference is gone afterwards
- */
-void tessera_leash_drop(struct dma_fence *fence)
-{
-	struct tessera_leash *leash = container_of(fence, struct tessera_leash, base);
-
-	/* It may have been the target itself. */
-	if (fence->ops == &leash_ops) {
-		xa_destroy(&leash->contexts);
-		if (leash_end(leash))
-			leash_cut(leash);
-	}
+	if (leash_end(leash))
+		leash_cut(leash);
 	dma_fence_put(fence);
 }

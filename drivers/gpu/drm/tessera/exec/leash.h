@@ -26,11 +26,10 @@ struct tessera_leashes {
 
 void tessera_leashes_init(struct tessera_leashes *leashes);
 void tessera_leashes_cut(struct tessera_leashes *leashes);
-struct dma_fence *tessera_leash_create(struct tessera_leashes *leashes, struct dma_fence *fence);
 struct tessera_leash *tessera_leash_begin(struct tessera_leashes *leashes, gfp_t gfp);
 int tessera_leash_add(struct tessera_leash *leash, struct dma_fence *fence, gfp_t gfp);
 void tessera_leash_seal(struct tessera_leash *leash);
 struct dma_fence *tessera_leash_fence(struct tessera_leash *leash);
-void tessera_leash_drop(struct dma_fence *fence);
+void tessera_leash_drop(struct tessera_leash *leash);
 
 #endif /* __TESSERA_LEASH_H__ */

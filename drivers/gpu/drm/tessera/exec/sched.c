@@ -81,9 +81,11 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 {
 	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
 	struct tessera_job *job = to_tessera_job(sched_job);
-	struct dma_fence *ahead;
+	struct dma_fence *wait = tessera_job_next_wait(job), *ahead;
 
 	/* The scheduler consumes a reference and asks again until there is none. */
+	if (wait)
+		return wait;
 	if (job->after && !dma_fence_is_signaled(&job->after->base))
 		return dma_fence_get(&job->after->base);
 	if (engine->span && engine->span != job->span &&

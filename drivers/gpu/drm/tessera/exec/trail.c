@@ -16,14 +16,12 @@
 #include <linux/dma-fence.h>
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
-#include <linux/xarray.h>
 
 #include "exec/job.h"
 #include "exec/trail.h"
 
 /* One of these is what somebody waits for. */
 struct waits {
-	struct xarray *xa;
 	struct dma_fence **fences;
 	u32 num;
 };
@@ -151,13 +149,8 @@ static bool covers(struct dma_fence *have, struct dma_fence *fence)
 
 static bool waits_for(const struct waits *waits, struct dma_fence *fence)
 {
-	struct dma_fence *have;
-	unsigned long i;
+	u32 i;
 
-	if (waits->xa)
-		xa_for_each(waits->xa, i, have)
-			if (covers(have, fence))
-				return true;
 	for (i = 0; i < waits->num; i++)
 		if (covers(waits->fences[i], fence))
 			return true;
@@ -204,7 +197,7 @@ static void check(struct tessera_trail *trail, u32 kinds, const struct waits *wa
 void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
 			     u32 id)
 {
-	const struct waits waits = { .xa = &job->base.dependencies };
+	const struct waits waits = { .fences = job->waits.fence, .num = job->waits.num };
 
 	check(trail, kinds, &waits, U64_MAX, id, "a job is queued that does not wait for");
 }

@@ -23,6 +23,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
+#include "exec/fences.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"

@@ -14,6 +14,7 @@
 
 #include <drm/drm_mm.h>
 
+#include "exec/fences.h"
 #include "segments/departure.h"
 #include "segments/manager.h"
 #include "tessera_assert.h"
@@ -151,43 +152,6 @@ void tessera_departures_forget_locked(struct tessera_manager *mgr)
 		departure_drop_locked(mgr, d);
 }
 
-/* -ENOSPC: no room in @fences. */
-static int fences_try_add(struct tessera_fences *fences, struct dma_fence *fence)
-{
-	u32 i;
-
-	for (i = 0; i < fences->num; i++) {
-		struct dma_fence *have = fences->fence[i];
-
-		if (have->context != fence->context)
-			continue;
-		if (dma_fence_is_later(fence, have)) {
-			fences->fence[i] = dma_fence_get(fence);
-			dma_fence_put(have);
-		}
-		return 0;
-	}
-	if (fences->num == fences->max)
-		return -ENOSPC;
-	fences->fence[fences->num++] = dma_fence_get(fence);
-
-	return 0;
-}
-
-static int fences_grow(struct tessera_fences *fences)
-{
-	u32 max = max(8u, 2 * fences->max);
-	struct dma_fence **more;
-
-	more = krealloc_array(fences->fence, max, sizeof(*more), GFP_KERNEL);
-	if (!more)
-		return -ENOMEM;
-	fences->fence = more;
-	fences->max = max;
-
-	return 0;
-}
-
 static int departures_collect(struct tessera_manager *mgr, const struct tessera_run *run,
 			      struct tessera_fences *fences)
 {
@@ -201,7 +165,7 @@ static int departures_collect(struct tessera_manager *mgr, const struct tessera_
 		if (dma_fence_is_signaled(d->fence))
 			departure_drop_locked(mgr, d);
 		else
-			ret = fences_try_add(fences, d->fence);
+			ret = tessera_fences_try_add(fences, d->fence);
 	}
 	mutex_unlock(&mgr->lock);
 
@@ -226,7 +190,7 @@ int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera
 
 	tessera_range_for_each_run(run, range) {
 		while (!ret && departures_collect(mgr, run, fences))
-			ret = fences_grow(fences);
+			ret = tessera_fences_grow(fences);
 		cond_resched();
 	}
 
@@ -255,33 +219,4 @@ struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u
 	mutex_unlock(&mgr->lock);
 
 	return fence;
-}
-
-/**
- * tessera_fences_add() - take a fence in
- * @fences: zeroed at first; tessera_fences_fini() even after a failure
- * @fence: the fence; the reference stays the caller's
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence)
-{
-	int ret = 0;
-
-	while (!ret && fences_try_add(fences, fence))
-		ret = fences_grow(fences);
-
-	return ret;
-}
-
-/**
- * tessera_fences_fini() - drop fences
- * @fences: the fences
- */
-void tessera_fences_fini(struct tessera_fences *fences)
-{
-	while (fences->num)
-		dma_fence_put(fences->fence[--fences->num]);
-	kfree(fences->fence);
-	*fences = (struct tessera_fences) { };
 }

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct dma_fence;
+struct tessera_fences;		/* exec/fences.h */
 struct tessera_manager;		/* segments/manager.h */
 struct tessera_range;		/* segments/manager.h */
 
@@ -33,18 +34,6 @@ struct tessera_departure {
 	struct list_head list;
 };
 
-/**
- * struct tessera_fences - a few fences, one of each context
- */
-struct tessera_fences {
-	/** @fence: the fences, with a reference each */
-	struct dma_fence **fence;
-	/** @num: used elements of @fence */
-	u32 num;
-	/** @max: room in @fence */
-	u32 max;
-};
-
 int tessera_departures_create(struct list_head *departures, u32 num);
 void tessera_departures_destroy(struct list_head *departures);
 void tessera_departures_set(struct list_head *departures, struct dma_fence *fence);
@@ -54,7 +43,5 @@ void tessera_departures_forget_locked(struct tessera_manager *mgr);
 int tessera_manager_departures(struct tessera_manager *mgr, const struct tessera_range *range,
 			       struct tessera_fences *fences);
 struct dma_fence *tessera_manager_leaving(struct tessera_manager *mgr, u64 lo, u64 hi);
-int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
-void tessera_fences_fini(struct tessera_fences *fences);
 
 #endif /* __TESSERA_DEPARTURE_H__ */

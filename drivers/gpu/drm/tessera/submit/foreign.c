@@ -32,6 +32,23 @@ static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
 	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : -EIO;
 }
 
+/* A leash with the fence. */
+static struct tessera_leash *foreign_leash(struct tessera_leashes *leashes,
+					   struct dma_fence *fence)
+{
+	struct tessera_leash *leash = tessera_leash_begin(leashes, GFP_KERNEL_ACCOUNT);
+
+	if (!leash)
+		return NULL;
+	if (tessera_leash_add(leash, fence, GFP_KERNEL_ACCOUNT)) {
+		tessera_leash_drop(leash);
+		return NULL;
+	}
+	tessera_leash_seal(leash);
+
+	return leash;
+}
+
 /**
  * tessera_foreign_wait() - wait for a fence as long as it takes
  * @tdev: the device
@@ -46,13 +63,14 @@ static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
 int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
 			 struct dma_fence *fence)
 {
-	struct dma_fence *leash;
+	struct tessera_leash *leash;
 	long ret;
 
-	leash = tessera_leash_create(leashes, fence);
+	leash = foreign_leash(leashes, fence);
 	if (!leash)
 		return -ENOMEM;
-	ret = tessera_wait_fence(TESSERA_WAIT_FOREIGN, leash, true, MAX_SCHEDULE_TIMEOUT);
+	ret = tessera_wait_fence(TESSERA_WAIT_FOREIGN, tessera_leash_fence(leash), true,
+				 MAX_SCHEDULE_TIMEOUT);
 	/* A wait that ended with a signal leaves nothing on the fence. */
 	tessera_leash_drop(leash);
 
@@ -85,19 +103,19 @@ int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_le
 				  struct dma_fence *fence, long timeout)
 {
 	struct foreign_waiter waiter;
-	struct dma_fence *leash;
+	struct tessera_leash *leash;
 	long left = timeout;
 
-	leash = tessera_leash_create(leashes, fence);
+	leash = foreign_leash(leashes, fence);
 	if (!leash)
 		return -ENOMEM;
 	init_waitqueue_head(&waiter.wait);
-	if (!dma_fence_add_callback(leash, &waiter.cb, foreign_waiter_cb)) {
+	if (!dma_fence_add_callback(tessera_leash_fence(leash), &waiter.cb, foreign_waiter_cb)) {
 		left = tessera_wait_event_timeout(TESSERA_WAIT_FOREIGN_PARTS, waiter.wait,
-						  dma_fence_is_signaled(leash), TASK_KILLABLE,
-						  timeout);
+						  dma_fence_is_signaled(tessera_leash_fence(leash)),
+						  TASK_KILLABLE, timeout);
 		/* Waits for one that is under way. */
-		dma_fence_remove_callback(leash, &waiter.cb);
+		dma_fence_remove_callback(tessera_leash_fence(leash), &waiter.cb);
 	}
 	tessera_leash_drop(leash);
 	if (left <= 0)

@@ -380,6 +380,7 @@ int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *s
 {
 	int ret;
 
+	tessera_syncs_charge(syncs, &part->job);
 	if (!syncs->signals)
 		return 0;
 	ret = tessera_signals_begin(syncs->signals, part->error ? NULL : &part->job, part->ctx,

@@ -252,6 +252,22 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_jo
 	return ret;
 }
 
+/**
+ * tessera_syncs_charge() - charge a job for what signalling the list leaves in syncobjs
+ * @syncs: the list
+ * @job: the job that signals it, not armed
+ *
+ * The core frees a point of a timeline some time after its fence has signalled.
+ */
+void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job)
+{
+	u32 i, num = 0;
+
+	for (i = 0; i < syncs->count; i++)
+		num += !!syncs->items[i].chain;
+	tessera_job_charge(job, num * sizeof(struct dma_fence_chain));
+}
+
 /* Of a job of @engine, or of any of the device. */
 static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
 			 struct dma_fence *fence)

@@ -35,6 +35,7 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 		       const struct drm_tessera_sync *list, u32 count);
 void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job);
+void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job);
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
 		       struct tessera_leashes *leashes, const struct tessera_engine *engine);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);

@@ -336,6 +336,7 @@ static int bind_prepare(struct bind *bind)
 		ret = tessera_space_prepare(vm->space, tables, &bind->tables);
 	if (ret)
 		return ret;
+	tessera_syncs_charge(&bind->syncs, tessera_paging_first_job(&bind->batch));
 
 	mutex_lock(&vm->space->lock);
 	ret = atomic_read(&vm->space->lost) ? -EIO :
