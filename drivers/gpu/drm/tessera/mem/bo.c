@@ -24,7 +24,6 @@
 #include "paging/cache.h"
 #include "paging/queue.h"
 #include "segments/account.h"
-#include "segments/fixed.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_assert.h"
@@ -660,7 +659,7 @@ void tessera_bo_unfix(struct tessera_bo *bo)
 	dma_resv_assert_held(bo->tbo.base.resv);
 	if (!tessera_bo_is_fixed(bo))
 		return;
-	tessera_fixed_unbook(bo_manager(bo), tessera_bo_bytes(bo));
+	tessera_manager_unfix(bo_manager(bo), tessera_bo_bytes(bo));
 	WRITE_ONCE(bo->fixed_at, 0);
 	ttm_bo_unpin(&bo->tbo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);

@@ -17,7 +17,7 @@
  *
  * Who pays is the object's owner, whose share counts as ever. Only who is master of the display
  * gets here, and needs no more than a few objects for each plane; so that others keep some of each
- * segment all the same, what is fixed there is limited (segments/fixed.c).
+ * segment all the same, what is fixed there is limited (tessera_manager_fix()).
  *
  * When the contents of memory are lost nothing is shown any more, whatever is pinned here. Only what
  * the kernel has mapped keeps its place, for it must not draw into what is another's by then.
@@ -34,7 +34,6 @@
 #include "mem/residency.h"
 #include "mem/scanout.h"
 #include "mem/victims.h"
-#include "segments/fixed.h"
 #include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
@@ -117,13 +116,13 @@ static int bring_to(struct scanout *scanout, const struct tessera_segment *seg, 
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	int ret;
 
-	ret = tessera_fixed_book(mgr, tessera_bo_bytes(bo));
+	ret = tessera_manager_fix(mgr, tessera_bo_bytes(bo));
 	if (ret)
 		return ret;
 	if (tessera_bo_segment(bo) != seg)
 		ret = tessera_residency_bring(bo, seg, evict, &scanout->rules);
 	if (ret)
-		tessera_fixed_unbook(mgr, tessera_bo_bytes(bo));
+		tessera_manager_unfix(mgr, tessera_bo_bytes(bo));
 	else
 		tessera_bo_fix(bo);
 
@@ -322,8 +321,8 @@ int tessera_scanout_hold(struct tessera_bo *bo)
 	if (!bo->mapped)
 		atomic_inc(&tdev->drawn);
 	if (!tessera_bo_is_fixed(bo)) {
-		ret = tessera_fixed_book(tessera_manager_of(tdev, tessera_bo_segment(bo)->index),
-					 tessera_bo_bytes(bo));
+		ret = tessera_manager_fix(tessera_manager_of(tdev, tessera_bo_segment(bo)->index),
+					  tessera_bo_bytes(bo));
 		if (!ret)
 			tessera_bo_fix(bo);
 	}

@@ -23,6 +23,7 @@
 
 #include "exec/job.h"
 #include "hw/error.h"
+#include "hw/mmio.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
@@ -30,10 +31,8 @@
 #include "mem/registry.h"
 #include "mem/ttm.h"
 #include "paging/queue.h"
-#include "segments/aperture_mgr.h"
 #include "segments/manager.h"
 #include "segments/segment.h"
-#include "segments/vram_mgr.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -403,6 +402,46 @@ static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
 	return to_tessera_bo(tbo)->account;
 }
 
+/*
+ * The device is told when a range of a memory segment becomes free (strict mode). The range is idle: TTM frees what a
+ * destroyed object held only after its last fence. What was moved away has been declared evicted by the job that did
+ * it. A range whose move failed was never owned, but an object may have left it whose bytes are still on their way out.
+ */
+static void memory_freed(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_device *tdev = mgr->tdev;
+	struct tessera_run *run;
+	int idx;
+
+	if (!range->declared || !drm_dev_enter(&tdev->drm, &idx))
+		return;
+
+	tessera_range_for_each_run(run, range)
+		tessera_mark(tdev, mgr->seg->base + tessera_run_offset(run),
+			     tessera_run_bytes(run), TSR_MARK_FREE);
+	drm_dev_exit(idx);
+}
+
+static void manager_fini(struct drm_device *drm, void *arg)
+{
+	tessera_manager_fini(arg);
+}
+
+/* Objects in an aperture keep their ttm_tt. */
+static int ttm_init_manager(struct tessera_device *tdev, const struct tessera_segment *seg)
+{
+	struct tessera_manager *mgr = drmm_kzalloc(&tdev->drm, sizeof(*mgr), GFP_KERNEL);
+	bool aperture = tessera_segment_is_aperture(seg);
+
+	if (!mgr)
+		return -ENOMEM;
+	if (!aperture)
+		mgr->freed = memory_freed;
+	tessera_manager_init(mgr, tdev, seg, place_owner, aperture);
+
+	return drmm_add_action_or_reset(&tdev->drm, manager_fini, mgr);
+}
+
 static void ttm_fini(struct drm_device *drm, void *arg)
 {
 	ttm_device_fini(&to_tessera_device(drm)->ttm);
@@ -458,10 +497,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if (tessera_segment_is_aperture(seg))
-			ret = tessera_aperture_mgr_init(tdev, seg, place_owner);
-		else
-			ret = tessera_vram_mgr_init(tdev, seg, place_owner);
+		ret = ttm_init_manager(tdev, seg);
 		if (ret)
 			return ret;
 	}

@@ -769,3 +769,42 @@ bool tessera_manager_closed(struct tessera_manager *mgr)
 
 	return claimed && claimed != current;
 }
+
+/* Of a segment: what may be fixed. In the rest most jobs still run, in parts. */
+#define FIXED_QUARTERS	3
+
+/**
+ * tessera_manager_fix() - count bytes that stay where they are
+ * @mgr: the manager of the segment
+ * @bytes: how many
+ *
+ * What is scanned out (mem/scanout.c) is never evicted, whatever process pays for it. So the limit leaves other
+ * processes some of the segment. A display that needs more is too large for the device.
+ *
+ * Return: 0, or -ENOSPC if there are too many of them in the segment.
+ */
+int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes)
+{
+	int ret = 0;
+
+	mutex_lock(&mgr->lock);
+	if (mgr->fixed + bytes > mgr->seg->commit / 4 * FIXED_QUARTERS)
+		ret = -ENOSPC;
+	else
+		mgr->fixed += bytes;
+	mutex_unlock(&mgr->lock);
+
+	return ret;
+}
+
+/**
+ * tessera_manager_unfix() - count bytes no more that may move again
+ * @mgr: the manager of the segment
+ * @bytes: how many
+ */
+void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes)
+{
+	mutex_lock(&mgr->lock);
+	mgr->fixed -= bytes;
+	mutex_unlock(&mgr->lock);
+}

@@ -125,7 +125,7 @@ struct tessera_manager {
 	u64 committed;
 	/** @peak: most bytes ever handed out */
 	u64 peak;
-	/** @fixed: bytes that stay where they are, see segments/fixed.c */
+	/** @fixed: bytes that stay where they are, see tessera_manager_fix() */
 	u64 fixed;
 };
 
@@ -169,5 +169,8 @@ int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *ra
 int tessera_manager_claim(struct tessera_manager *mgr);
 void tessera_manager_unclaim(struct tessera_manager *mgr);
 bool tessera_manager_closed(struct tessera_manager *mgr);
+
+int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes);
+void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes);
 
 #endif /* __TESSERA_MANAGER_H__ */

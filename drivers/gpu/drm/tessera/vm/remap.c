@@ -26,7 +26,6 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "exec/fences.h"
 #include "exec/job.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
