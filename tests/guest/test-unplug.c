@@ -250,7 +250,6 @@ static void behind_a_fence_at_an_object(void)
 	file_is_dead(&dev, ctx, &cmd);
 	tsr_cmd_fini(&cmd);
 	tsr_pci_bind();
-	/* the last file of a device that is gone waits for the end of its objects */
 	tsr_sw_sync_signal(timeline);
 	tsr_close(&dev);
 	close(pollfd.fd);
