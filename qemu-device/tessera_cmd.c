@@ -191,22 +191,19 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
                                                    : &s->render_delay_us;
     uint32_t us = qatomic_read(delay);
 
-    if (p[3] || (p[2] & ~TSR_JOB_KEEP_SLOTS) || in_virtual_ib(e) ||
-        take_halt(e)) {
+    if (p[2] || p[3] || in_virtual_ib(e) || take_halt(e)) {
         return TSR_ERR_PACKET;
     }
     qatomic_set(&e->m.context, p[1]);
     if (take_hang(e)) {
         return TESSERA_RETRY;
     }
-    trace_tessera_job_begin(e->index, p[1], p[2]);
+    trace_tessera_job_begin(e->index, p[1]);
     e->job_start_ns = tessera_clock_ns();
     if (us && !inject_delay(e, us)) {
         return TESSERA_STOPPED;
     }
-    if (!(p[2] & TSR_JOB_KEEP_SLOTS) || e->m.vm.active) {
-        tessera_slots_set_vm(e, 0, 0);
-    }
+    tessera_slots_set_vm(e, 0, 0);
     if (s->cfg.strict) {
         for (unsigned int i = 0; i < TSR_STATE_COUNT; i++) {
             e->state[i] = TSR_POISON;

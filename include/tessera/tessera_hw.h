@@ -578,12 +578,11 @@
 #define TSR_OP_PRIVILEGED		0x80
 
 /*
- * JOB_BEGIN: 1 context id, 2 flags, 3 zero. Unbinds all slots, ends the address space of
+ * JOB_BEGIN: 1 context id, 2-3 zero. Unbinds all slots, ends the address space of
  * the job before, makes engine state undefined, clears the job status and latches the start time.
  */
 #define TSR_OP_JOB_BEGIN		0x80
 #define TSR_JOB_BEGIN_DWORDS		4
-#define TSR_JOB_KEEP_SLOTS		0x00000001 /* do not unbind, unless there is an address space to end: tests of PAGE-12 */
 
 /*
  * IB_CALL: header flag TSR_IB_USER for an unprivileged buffer; 1 total bytes, 2-3 DMA

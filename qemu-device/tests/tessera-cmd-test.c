@@ -47,10 +47,9 @@ static void test_slot_window(void)
     tsr_run_ok(t, RENDER, c);
     tsr_w32(t, eng + TSR_ENG_SLOT_SELECT, 5);
     g_assert_cmphex(tsr_r32(t, eng + TSR_ENG_SLOT_SURFACE), ==, 0);
-    /* JOB_BEGIN inside a kernel IB may keep them; paging leaves them alone. */
+    /* They stay behind a job; paging leaves them alone. */
     c->n = 0;
     tsr_bind(c, 5, &s);
-    tsr_put(c, TSR_OP_JOB_BEGIN, 0, 4, 3, TSR_JOB_KEEP_SLOTS, 0);
     tsr_run_ok(t, RENDER, c);
     c->n = 0;
     tsr_page_fill(c, 0, vram, 4096);

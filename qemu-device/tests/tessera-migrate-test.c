@@ -105,9 +105,9 @@ static void render_work(TsrTest *t, Work *w, uint64_t gate)
         uint32_t dst = MIN(src + 1 + any(1000), WORDS - STEP);
 
         begin_job(w, job, gate);
+        tsr_bind_buffer(w->cmd, 0, tsr_seg_base(t, 1), WORDS * 4,
+                        TSR_FORMAT_R32, RW);
         if (job == 0) {
-            tsr_bind_buffer(w->cmd, 0, tsr_seg_base(t, 1), WORDS * 4,
-                            TSR_FORMAT_R32, RW);
             tsr_fill(w->cmd, 0, 0, 0, WORDS, 1, 0x5a5a5a5a);
             for (uint32_t i = 0; i < WORDS; i++) {
                 w->vram[i] = 0x5a5a5a5a;
@@ -174,7 +174,7 @@ static void start_work(TsrTest *t, uint32_t e, Work *w)
     for (uint32_t job = 0; job < JOBS; job++) {
         uint32_t begin[] = {
             TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, TSR_JOB_BEGIN_DWORDS), 1 + job,
-            TSR_JOB_KEEP_SLOTS, 0,
+            0, 0,
         };
         uint32_t call[] = {
             TSR_PKT_HEADER(TSR_OP_IB_CALL, 0, TSR_IB_CALL_DWORDS),

@@ -31,8 +31,7 @@ struct tessera_record {
 struct tessera_pkt_job_begin {
 	__le32 header;
 	__le32 context;
-	__le32 flags;
-	__le32 zero;
+	__le64 zero;
 };
 
 struct tessera_pkt_ib_call {

@@ -35,7 +35,6 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 	unsigned int i;
 
 	ring_job->context_id = job->context_id;
-	ring_job->begin_flags = job->begin_flags;
 	ring_job->vm_root = job->vm.root;
 	ring_job->vm_cmds = job->vm.cmds;
 	ring_job->vm_asid = job->vm.asid;

@@ -123,8 +123,6 @@ struct tessera_job {
 	struct tessera_quota *quota;
 	/** @context_id: shown in the device's registers, error records and traces */
 	u32 context_id;
-	/** @begin_flags: TSR_JOB_* of its JOB_BEGIN */
-	u32 begin_flags;
 	/** @ranges: what it executes, in this order; set with tessera_job_add_range() */
 	struct tessera_ib_range ranges[TESSERA_JOB_MAX_RANGES];
 	/** @num_ranges: used elements of @ranges; 0 makes an empty job */

@@ -177,7 +177,6 @@ static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
 	begin->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0,
 						   TSR_JOB_BEGIN_DWORDS));
 	begin->context = cpu_to_le32(job->context_id);
-	begin->flags = cpu_to_le32(job->begin_flags);
 	begin->zero = 0;
 	if (job->after)
 		bytes += tessera_ring_write_after(ring, at + bytes, job->after_slot);

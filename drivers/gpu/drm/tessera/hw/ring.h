@@ -37,8 +37,6 @@ struct tessera_ring_job {
 	bool empty;
 	/** @context_id: for JOB_BEGIN */
 	u32 context_id;
-	/** @begin_flags: TSR_JOB_* for JOB_BEGIN */
-	u32 begin_flags;
 	/** @after: of users' commands it executes none unless the job of the slot @after_slot, still in the ring, succeeds */
 	bool after;
 	/** @after_slot: see @after */
