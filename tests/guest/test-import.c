@@ -623,12 +623,114 @@ static void exporter_goes(void)
 	tsr_pci_bind();
 }
 
+/* ---- two objects of one dma-buf --------------------------------------------------------- */
+
+#define MOST_READERS 16
+
+/*
+ * Imported, opened by a second name, closed and imported again: two objects, one reservation.
+ * The first one keeps the name's handle.
+ */
+static struct tsr_bo import_twice(struct tsr_device *dev, struct theirs *theirs)
+{
+	struct drm_gem_flink flink = { .handle = theirs->bo.handle };
+	struct drm_gem_open name = { 0 };
+	struct tsr_bo again = theirs->bo;
+
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_GEM_FLINK, &flink));
+	name.name = flink.name;
+	require_ok(tsr_ioctl(dev->fd, DRM_IOCTL_GEM_OPEN, &name));
+	require_ok(__tsr_bo_close(dev->fd, theirs->bo.handle));
+	theirs->bo.handle = name.handle;
+	again.handle = import(dev, theirs->dmabuf);
+	require(again.handle != theirs->bo.handle);
+	return again;
+}
+
+/* fences of @count contexts come to the reservation; they stay until @fence signals */
+static void readers_come(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t *ctx,
+			 uint32_t count, int fence)
+{
+	uint32_t wait = tsr_syncobj_new(dev);
+	struct tsr_cmd cmd;
+
+	tsr_syncobj_import(dev, wait, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, bo, false);
+	for (uint32_t i = 0; i < count; i++)
+		tsr_submit(dev, ctx[i], &cmd, wait, 0);
+	tsr_cmd_fini(&cmd);
+	tsr_syncobj_free(dev, wait);
+}
+
+/*
+ * One job writes through the one and reads through the other, whole or in parts, while fences of
+ * @count contexts are in the reservation.
+ */
+static void listed_together(struct tsr_device *dev, struct tsr_foreign *foreign, uint32_t ctx,
+			    uint32_t *readers, uint32_t count)
+{
+	struct tsr_bo again, copy = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
+	struct theirs theirs = theirs_new(dev);
+	uint32_t done = tsr_syncobj_new(dev), out[16];
+	int fence = tsr_foreign_fence(foreign);
+	struct tsr_cmd cmd;
+
+	again = import_twice(dev, &theirs);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &theirs.bo, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &again, false);
+	tsr_cmd_bind_buffer(&cmd, 2, &copy, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 0, 0, 16, 5);
+	tsr_cmd_copy(&cmd, 2, 0, 1, 0, 16);
+	/* both are in place, so that nothing but the readers' fences stays in the reservation */
+	tsr_gpu_touch(dev, readers[0], &theirs.bo);
+	tsr_gpu_touch(dev, readers[0], &again);
+	readers_come(dev, &again, readers, count, fence);
+	tsr_submit(dev, ctx, &cmd, 0, done);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(tsr_syncobj_status(dev, done));
+	tsr_gpu_read(dev, readers[0], &copy, 0, 16, out);
+	tsr_words_check(out, 16, 5);
+	tsr_cmd_fini(&cmd);
+	tsr_syncobj_free(dev, done);
+	close(fence);
+	tsr_bo_free(dev, &copy);
+	require_ok(__tsr_bo_close(dev->fd, again.handle));
+	require_ok(__tsr_bo_close(dev->fd, theirs.bo.handle));
+	theirs_free(&theirs);
+}
+
+static void two_objects_of_one_buffer(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	uint32_t whole, parts, readers[MOST_READERS];
+	struct tsr_device dev;
+	int card = __tsr_open_primary();
+
+	require(card >= 0);
+	dev = tsr_open_fd(card);
+	whole = tsr_context_new(&dev, 0);
+	parts = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	for (uint32_t i = 0; i < MOST_READERS; i++)
+		readers[i] = tsr_context_new(&dev, 0);
+	for (uint32_t count = 0; count <= MOST_READERS; count++) {
+		listed_together(&dev, foreign, whole, readers, count);
+		listed_together(&dev, foreign, parts, readers, count);
+	}
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
 	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
 	{ "imported pages stay the exporter's", they_stay_theirs, 0, 0 },
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
 	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
+	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },
 	{ "pages between two devices", second_device, 0, 0 },
 	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
 	{ "the device goes that has imported", importer_goes, 0, 0 },

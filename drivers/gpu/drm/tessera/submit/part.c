@@ -318,7 +318,8 @@ void tessera_part_put(struct tessera_part *part)
  * @bo: an object it uses, resident
  * @write: the submission writes it
  *
- * Makes room for the part's own fence as well, and sees to caches.
+ * Makes room for the part's own fence as well, and sees to caches. Nothing else may be added to the
+ * reservation until tessera_part_publish().
  *
  * Return: 0 or -ENOMEM.
  */
@@ -329,7 +330,8 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 
 	if (drm_WARN_ON(bo->tbo.base.dev, part->num_lost == part->max_lost))
 		return -EINVAL;
-	ret = dma_resv_reserve_fences(resv, 1);
+	/* Another object of the part may share the reservation: one is read then, and one written. */
+	ret = dma_resv_reserve_fences(resv, 2);
 	if (ret)
 		return ret;
 	part->lost[part->num_lost++] = &bo->lost;

@@ -7,9 +7,12 @@
  * the checks use the context's slot table, under its lock.
  */
 #include <linux/dma-fence.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
@@ -34,6 +37,45 @@
 /* In &tessera_patch_alloc.flags, which leave it alone: is in &tessera_request.uses. */
 #define ALLOC_USED	BIT(31)
 
+/* Where the object is in the hash table, or would be. There is always a free slot. */
+static u32 *request_slot(const struct tessera_request *req, u32 bo_id)
+{
+	u32 mask = BIT(req->slot_bits) - 1;
+	u32 at = hash_32(bo_id, req->slot_bits);
+
+	while (req->slots[at] != TESSERA_REQUEST_NONE && req->bos[req->slots[at]]->id != bo_id)
+		at = (at + 1) & mask;
+
+	return &req->slots[at];
+}
+
+/**
+ * tessera_request_find() - find an object in the allocation list
+ * @req: the request
+ * @bo_id: id of the object
+ *
+ * Return: its element of the allocation list, or %TESSERA_REQUEST_NONE.
+ */
+u32 tessera_request_find(const struct tessera_request *req, u32 bo_id)
+{
+	return req->slots ? *request_slot(req, bo_id) : TESSERA_REQUEST_NONE;
+}
+
+/*
+ * An object is listed once: which element it is says what a submission does with it. Two objects may
+ * share one reservation (two imports of one dma-buf), and both may be listed.
+ */
+static int request_note_object(struct tessera_request *req, u32 index)
+{
+	u32 *slot = request_slot(req, req->bos[index]->id);
+
+	if (tessera_ioctl_bad(req->tdev, *slot != TESSERA_REQUEST_NONE))
+		return -EINVAL;
+	*slot = index;
+
+	return 0;
+}
+
 static int request_get_alloc(struct tessera_request *req, struct drm_file *file, u32 index,
 			     const struct drm_tessera_submit_alloc *user)
 {
@@ -51,7 +93,7 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 	if (!bo)
 		return -ENOENT;
 	req->bos[index] = bo;
-	if (tessera_ioctl_bad(req->tdev, bo->root))
+	if (tessera_ioctl_bad(req->tdev, bo->root) || request_note_object(req, index))
 		return -EINVAL;
 	alloc->size = tessera_bo_bytes(bo);
 	req->num_users += !!bo->user;
@@ -77,8 +119,12 @@ static int request_get_allocs(struct tessera_request *req, struct drm_file *file
 	req->bos = kvcalloc(data->num_allocs, sizeof(*req->bos), GFP_KERNEL_ACCOUNT);
 	req->allocs = kvcalloc(data->num_allocs, sizeof(*req->allocs), GFP_KERNEL_ACCOUNT);
 	req->uses = kvmalloc_array(data->num_allocs, sizeof(*req->uses), GFP_KERNEL_ACCOUNT);
-	if (!req->bos || !req->allocs || !req->uses)
+	/* At most half of the slots are taken. */
+	req->slot_bits = order_base_2(data->num_allocs) + 1;
+	req->slots = kvmalloc_array(BIT(req->slot_bits), sizeof(*req->slots), GFP_KERNEL_ACCOUNT);
+	if (!req->bos || !req->allocs || !req->uses || !req->slots)
 		return -ENOMEM;
+	memset32(req->slots, TESSERA_REQUEST_NONE, BIT(req->slot_bits));
 	req->list.num_allocs = data->num_allocs;
 	req->list.allocs = req->allocs;
 
@@ -172,6 +218,7 @@ void tessera_request_fini(struct tessera_request *req)
 	kvfree(req->bos);
 	kvfree(req->allocs);
 	kvfree(req->uses);
+	kvfree(req->slots);
 	kvfree(req->order);
 	tessera_context_put(req->ctx);
 }
@@ -295,11 +342,11 @@ int tessera_request_check(struct tessera_request *req)
 /**
  * tessera_request_lock() - lock the objects of the allocation list
  * @req: the request
- * @exec: inside drm_exec_until_all_locked()
+ * @exec: inside drm_exec_until_all_locked(), ignores duplicates
  *
- * Also reserves room for the fence of one job in each. On contention the caller starts over.
+ * On contention the caller starts over.
  *
- * Return: 0, -EINVAL if an object is listed twice, -ENOMEM, -EINTR, or -EDEADLK on contention.
+ * Return: 0, -ENOMEM, -EINTR, or -EDEADLK on contention.
  */
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 {
@@ -309,10 +356,8 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 	for (i = 0; i < req->list.num_allocs; i++) {
 		if (!req->bos[i])
 			continue;
-		ret = drm_exec_prepare_obj(exec, &req->bos[i]->tbo.base, 1);
-		if (ret)
-			return ret == -EALREADY ? -EINVAL : ret;
-		ret = tessera_request_pause(req, i);
+		ret = drm_exec_prepare_obj(exec, &req->bos[i]->tbo.base, 1) ?:
+		      tessera_request_pause(req, i);
 		if (ret)
 			return ret;
 	}

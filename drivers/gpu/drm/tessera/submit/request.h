@@ -24,6 +24,9 @@ struct xarray;
 #define TESSERA_MAX_PATCHES	1048576
 #define TESSERA_MAX_SYNCS	1024
 
+/* No element of the allocation list. */
+#define TESSERA_REQUEST_NONE	U32_MAX
+
 /**
  * struct tessera_submit_data - the kernel's copy of what a submission brought
  *
@@ -72,6 +75,10 @@ struct tessera_request {
 	void *cmds;
 	/** @bos: one for each element of the allocation list, NULL for a NULL element */
 	struct tessera_bo **bos;
+	/** @slots: elements of @bos by object: a hash table, %TESSERA_REQUEST_NONE where it is free */
+	u32 *slots;
+	/** @slot_bits: log2 of the length of @slots */
+	u32 slot_bits;
 	/** @uses: elements of the allocation list that are not NULL, by first use */
 	u32 *uses;
 	/** @num_uses: length of @uses */
@@ -110,6 +117,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 			 struct drm_file *file, struct xarray *contexts,
 			 const struct tessera_submit_data *data);
 void tessera_request_fini(struct tessera_request *req);
+u32 tessera_request_find(const struct tessera_request *req, u32 bo_id);
 int tessera_request_check(struct tessera_request *req);
 void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);

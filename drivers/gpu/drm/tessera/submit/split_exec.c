@@ -80,9 +80,6 @@ static int run_init(struct tessera_split_run *run, struct tessera_request *req)
 	run->group = tessera_group_create(req->ctx);
 	if (!run->used || !run->mark || !run->holding || !run->group)
 		return -ENOMEM;
-	ret = tessera_split_map_init(&run->map, req);
-	if (ret)
-		return ret;
 	run->closing = tessera_part_create(req->ctx, 0);
 	if (IS_ERR(run->closing)) {
 		ret = PTR_ERR(run->closing);
@@ -104,7 +101,6 @@ static void run_fini(struct tessera_split_run *run)
 	dma_fence_put(run->near);
 	if (run->group)
 		tessera_group_put(run->group);
-	tessera_split_map_fini(&run->map);
 	kvfree(run->plan.op);
 	kvfree(run->cursor_mem);
 	kvfree(run->holding);
@@ -390,7 +386,7 @@ static int close_gate(struct tessera_request *req)
  * Return: 0, also if the submission ends early: then its fence carries the error.
  * -EINTR for a fatal signal and -ENODEV, maybe after some parts. Otherwise nothing
  * runs: -EIO if the context is lost, -ENOSPC if one split point needs more than its segments
- * hold, -EINVAL if an object is listed twice, -ENOMEM, or -ERESTARTSYS.
+ * hold, -ENOMEM, or -ERESTARTSYS.
  */
 int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 {

@@ -9,10 +9,8 @@
  * their windows (mem/hold.c). No lock is held: what is described may have changed when the
  * plan is carried out, which notices.
  */
-#include <linux/bsearch.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 
 #include <drm/tessera_drm.h>
 
@@ -28,62 +26,6 @@
 #include "submit/split_input.h"
 #include "tessera_device.h"
 #include "tessera_uobj.h"
-
-static int bo_index_cmp(const void *a, const void *b)
-{
-	const struct tessera_split_index *x = a, *y = b;
-
-	return x->bo_id < y->bo_id ? -1 : x->bo_id > y->bo_id;
-}
-
-/**
- * tessera_split_map_init() - prepare to find elements of the allocation list by object
- * @map: the result; tessera_split_map_fini() even after a failure
- * @req: the submission
- *
- * Return: 0, -ENOMEM, or -EINVAL if an object is listed twice.
- */
-int tessera_split_map_init(struct tessera_split_map *map, const struct tessera_request *req)
-{
-	u32 i;
-
-	map->num = 0;
-	map->index = kvmalloc_array(max(req->list.num_allocs, 1u), sizeof(*map->index),
-				    TESSERA_GFP_LISTS);
-	if (!map->index)
-		return -ENOMEM;
-	for (i = 0; i < req->list.num_allocs; i++) {
-		if (!req->bos[i])
-			continue;
-		map->index[map->num].bo_id = req->bos[i]->id;
-		map->index[map->num++].alloc = i;
-	}
-	sort(map->index, map->num, sizeof(*map->index), bo_index_cmp, NULL);
-	for (i = 1; i < map->num; i++)
-		if (map->index[i].bo_id == map->index[i - 1].bo_id)
-			return -EINVAL;
-
-	return 0;
-}
-
-/**
- * tessera_split_map_fini() - free a map
- * @map: the map, zeroed or initialised
- */
-void tessera_split_map_fini(struct tessera_split_map *map)
-{
-	kvfree(map->index);
-}
-
-static u32 map_find(const struct tessera_split_map *map, u32 bo_id)
-{
-	struct tessera_split_index key = { .bo_id = bo_id };
-	const struct tessera_split_index *hit;
-
-	hit = bsearch(&key, map->index, map->num, sizeof(*map->index), bo_index_cmp);
-
-	return hit ? hit->alloc : TESSERA_SPLIT_NONE;
-}
 
 /**
  * tessera_split_segments() - segments a submission may touch
@@ -204,8 +146,7 @@ static void model_block(struct tessera_split_model *model, u32 segment,
 }
 
 /* Bytes the submission may come to hold in a segment beyond what it has there. */
-static u64 segment_want(const struct tessera_split_model *model,
-			const struct tessera_request *req, u32 segment,
+static u64 segment_want(const struct tessera_request *req, u32 segment,
 			const struct tessera_blocks *blocks)
 {
 	u64 want = 0, have = 0;
@@ -216,7 +157,7 @@ static u64 segment_want(const struct tessera_split_model *model,
 			want += tessera_bo_bytes(req->bos[i]);
 	for (i = 0; i < blocks->num; i++)
 		if (blocks->block[i].bo &&
-		    map_find(model->map, blocks->block[i].bo_id) != TESSERA_SPLIT_NONE)
+		    tessera_request_find(req, blocks->block[i].bo_id) != TESSERA_REQUEST_NONE)
 			have += blocks->block[i].size;
 
 	return want - min(want, have);
@@ -255,12 +196,15 @@ static int model_segment_blocks(struct tessera_split_model *model,
 	for (i = 0; i < blocks.num; i++)
 		look_closer(model, &blocks.block[i], model->seniority);
 	ret = tessera_victims_rank(req->tdev, seg, req->ctx->account,
-				   segment_want(model, req, segment, &blocks), &blocks);
+				   segment_want(req, segment, &blocks), &blocks);
 	if (!ret)
 		ret = model_reserve(model, blocks.num);
 	for (i = 0; !ret && i < blocks.num; i++) {
 		struct tessera_block *block = &blocks.block[i];
-		u32 alloc = block->bo ? map_find(model->map, block->bo_id) : TESSERA_SPLIT_NONE;
+		u32 alloc = TESSERA_SPLIT_NONE;
+
+		if (block->bo)
+			alloc = tessera_request_find(req, block->bo_id);
 
 		/* Where it cannot stay, being written now, it is not in the planner's eyes. */
 		if (alloc != TESSERA_SPLIT_NONE &&
@@ -313,7 +257,7 @@ static void model_force(struct tessera_split_model *model, const struct tessera_
 
 /**
  * tessera_split_model_init() - describe a submission and memory to the planner
- * @model: zeroed but for the map; tessera_split_model_fini() even after a failure
+ * @model: zeroed but for its seniority; tessera_split_model_fini() even after a failure
  * @req: the submission, checked
  * @segments: set of segment ids
  *

@@ -24,26 +24,6 @@ struct tessera_request;		/* submit/request.h */
 #define TESSERA_GFP_LISTS	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL)
 
 /**
- * struct tessera_split_index - which element of the allocation list an object is
- */
-struct tessera_split_index {
-	/** @bo_id: id of the object */
-	u32 bo_id;
-	/** @alloc: the element */
-	u32 alloc;
-};
-
-/**
- * struct tessera_split_map - all of them, by object
- */
-struct tessera_split_map {
-	/** @index: sorted by object */
-	struct tessera_split_index *index;
-	/** @num: elements of @index */
-	u32 num;
-};
-
-/**
  * struct tessera_split_model - what the planner is told, and what its numbers mean
  */
 struct tessera_split_model {
@@ -57,8 +37,6 @@ struct tessera_split_model {
 	unsigned long *placed;
 	/** @blocks: occupied ranges */
 	struct tessera_split_block *blocks;
-	/** @map: the allocation list by object */
-	const struct tessera_split_map *map;
 	/** @seniority: how old the submission is among those that hold objects */
 	u64 seniority;
 	/** @held: older submissions hold something in these segments */
@@ -73,8 +51,6 @@ struct tessera_split_model {
 
 bool tessera_split_is_forced(const struct tessera_request *req);
 u32 tessera_split_segments(const struct tessera_request *req);
-int tessera_split_map_init(struct tessera_split_map *map, const struct tessera_request *req);
-void tessera_split_map_fini(struct tessera_split_map *map);
 int tessera_split_model_init(struct tessera_split_model *model,
 			     const struct tessera_request *req, u32 segments);
 void tessera_split_model_fini(struct tessera_split_model *model);

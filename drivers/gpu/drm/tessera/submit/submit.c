@@ -208,7 +208,8 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 
 	if (!drm_dev_enter(&req->tdev->drm, &idx))
 		return -ENODEV;
-	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, req->list.num_allocs);
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
+		      req->list.num_allocs);
 	ret = lock_objects(req, &exec);
 	if (!ret)
 		ret = run_whole(req, part);

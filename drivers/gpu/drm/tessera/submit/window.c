@@ -603,7 +603,6 @@ int tessera_window_run(struct tessera_split_run *run)
 	int ret;
 
 	memset(model, 0, sizeof(*model));
-	model->map = &run->map;
 	model->seniority = run->seniority;
 	run->wait_for_room = false;
 	ret = tessera_split_model_init(model, run->req, run->segments);

@@ -30,8 +30,6 @@ struct tessera_split_run {
 	struct tessera_request *req;
 	/** @segments: ids of the segments it may touch */
 	u32 segments;
-	/** @map: its allocation list by object */
-	struct tessera_split_map map;
 	/** @cursor: how far it is armed */
 	struct tessera_split_cursor cursor;
 	/** @cursor_mem: what @cursor points into; NULL before the first window */
