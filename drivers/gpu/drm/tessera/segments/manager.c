@@ -8,6 +8,7 @@
  * mutex per manager. Charges the account of the object's owner.
  */
 
+#include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -135,7 +136,7 @@ static bool may_commit_locked(struct tessera_manager *mgr, u64 pages, bool passe
 {
 	lockdep_assert_held(&mgr->lock);
 
-	return (passes || !mgr->claimed || mgr->claimed == current) &&
+	return (passes || !tessera_manager_closed(mgr)) &&
 	       mgr->committed + (pages << PAGE_SHIFT) <= mgr->seg->commit;
 }
 
@@ -701,14 +702,23 @@ bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes)
 	return room >= need;
 }
 
+/*
+ * A claim is for some attempts of one submission at its next parts, tens of milliseconds. It ends by
+ * itself, as its owner may not get to run. The owner then places objects like all others: what it
+ * relies on it looks at each time.
+ */
+#define CLAIM_JIFFIES	HZ
+
 static bool claim_try(struct tessera_manager *mgr)
 {
 	bool free;
 
 	mutex_lock(&mgr->lock);
-	free = !mgr->claimed;
-	if (free)
-		mgr->claimed = current;
+	free = !tessera_manager_closed(mgr);
+	if (free) {
+		WRITE_ONCE(mgr->claimed, current);
+		WRITE_ONCE(mgr->claimed_until, jiffies + CLAIM_JIFFIES);
+	}
 	mutex_unlock(&mgr->lock);
 
 	return free;
@@ -718,7 +728,7 @@ static bool claim_try(struct tessera_manager *mgr)
  * tessera_manager_claim() - be the only one to place objects in a segment
  * @mgr: the manager
  *
- * For somebody who was disturbed too often, and for a moment: others find the segment
+ * For a submission that was disturbed too often, and for a second at most: others find the segment
  * closed and wait, with no lock held. Claims of several segments are taken in their order,
  * before any other lock.
  *
@@ -733,8 +743,7 @@ int tessera_manager_claim(struct tessera_manager *mgr)
 		seen = tessera_room_seen(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
 		if (claim_try(mgr))
 			return 0;
-		/* The owner sleeps nowhere where it could be frozen: this does not last. */
-		ret = tessera_room_wait(mgr->tdev, TESSERA_ROOM_UNCLAIMED, seen, TASK_KILLABLE);
+		ret = tessera_manager_wait_closed(mgr->tdev, seen, TASK_KILLABLE);
 		if (ret)
 			return ret;
 	}
@@ -751,7 +760,7 @@ void tessera_manager_unclaim(struct tessera_manager *mgr)
 	mutex_lock(&mgr->lock);
 	mine = mgr->claimed == current;
 	if (mine)
-		mgr->claimed = NULL;
+		WRITE_ONCE(mgr->claimed, NULL);
 	mutex_unlock(&mgr->lock);
 	if (mine)
 		tessera_room_signal(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
@@ -767,7 +776,26 @@ bool tessera_manager_closed(struct tessera_manager *mgr)
 {
 	struct task_struct *claimed = READ_ONCE(mgr->claimed);
 
-	return claimed && claimed != current;
+	return claimed && claimed != current &&
+	       time_before(jiffies, READ_ONCE(mgr->claimed_until));
+}
+
+/**
+ * tessera_manager_wait_closed() - wait until segments may have become free of claims
+ * @tdev: the device
+ * @seen: from tessera_room_seen(), of %TESSERA_ROOM_UNCLAIMED
+ * @state: see tessera_room_wait()
+ *
+ * No lock may be held that anybody else needs. After the time of a claim the caller looks again.
+ *
+ * Return: 0, or an error of tessera_room_wait().
+ */
+int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state)
+{
+	int ret = tessera_room_wait_timeout(tdev, TESSERA_ROOM_UNCLAIMED, seen, state,
+					    CLAIM_JIFFIES);
+
+	return ret == -ETIME ? 0 : ret;
 }
 
 /* Of a segment: what may be fixed. In the rest most jobs still run, in parts. */

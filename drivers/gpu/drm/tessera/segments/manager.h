@@ -119,6 +119,8 @@ struct tessera_manager {
 	struct list_head ages;
 	/** @claimed: the only one that may place anything here now, or NULL */
 	struct task_struct *claimed;
+	/** @claimed_until: when that ends, in jiffies */
+	unsigned long claimed_until;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
 	/** @committed: bytes handed out, never above the commit limit */
@@ -169,6 +171,7 @@ int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *ra
 int tessera_manager_claim(struct tessera_manager *mgr);
 void tessera_manager_unclaim(struct tessera_manager *mgr);
 bool tessera_manager_closed(struct tessera_manager *mgr);
+int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state);
 
 int tessera_manager_fix(struct tessera_manager *mgr, u64 bytes);
 void tessera_manager_unfix(struct tessera_manager *mgr, u64 bytes);

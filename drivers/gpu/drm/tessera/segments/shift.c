@@ -58,7 +58,7 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 		return -EINVAL;
 
 	mutex_lock(&mgr->lock);
-	if (mgr->claimed && mgr->claimed != current) {
+	if (tessera_manager_closed(mgr)) {
 		mutex_unlock(&mgr->lock);
 		return -ENOSPC;
 	}

@@ -604,8 +604,8 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 		else if (ret == -EINPROGRESS)
 			ret = ++make->rounds < MAX_ROUNDS ? 0 : make_fail(make);
 		else if (ret == -EAGAIN)
-			ret = tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
-						seen[TESSERA_ROOM_UNCLAIMED], TASK_INTERRUPTIBLE);
+			ret = tessera_manager_wait_closed(tdev, seen[TESSERA_ROOM_UNCLAIMED],
+							  TASK_INTERRUPTIBLE);
 		else if (ret == -ENOSPC)
 			ret = make_wait(make, seen);
 		else
