@@ -7,8 +7,11 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -468,6 +471,90 @@ static void one_that_takes_too_long(void)
 	tsr_close(&dev);
 }
 
+/* ---- A: a thread that does not get to run --------------------------------------------------- */
+
+#define FREEZER "/run/test-stall-freezer"
+#define FROZEN_PARTS 2000
+
+/* The freezer of cgroup v1 stops a thread that sleeps in a submission. */
+static void freezer_open(pid_t pid)
+{
+	char text[16];
+
+	mkdir(FREEZER, 0700);
+	if (mount("none", FREEZER, "cgroup", 0, "freezer"))
+		tap_skip("the kernel has no freezer of cgroup v1");
+	mkdir(FREEZER "/a", 0700);
+	snprintf(text, sizeof(text), "%d", pid);
+	require_ok(tsr_write_file(FREEZER "/a/cgroup.procs", text));
+}
+
+static bool frozen(void)
+{
+	char *state = tsr_read_file(FREEZER "/a/freezer.state");
+	bool yes = state && !strncmp(state, "FROZEN", 6);
+
+	free(state);
+	return yes;
+}
+
+/* The kernel stops what sleeps at that moment. */
+static bool freeze(void)
+{
+	require_ok(tsr_write_file(FREEZER "/a/freezer.state", "FROZEN"));
+	return frozen();
+}
+
+static void submit_and_freeze(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev), ran;
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, FROZEN_PARTS, 0);
+	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
+	ran = tsr_rotation_ran(&dev, ctx, &rot);
+	require(ran && ran < FROZEN_PARTS);
+	/* it is no hang, and the context works */
+	require_eq(tsr_query_client(&dev).hangs, 0);
+	client->state->rounds = ran;
+	tsr_close(&dev);
+}
+
+/*
+ * A is frozen between two of its windows, with the gate closed: B's job runs all the same, behind the
+ * last part of A that was armed. A's submission ends there.
+ */
+static void frozen_group_gives_way(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client a;
+	struct tsr_small small;
+	uint64_t start;
+
+	if (preempts(&dev))
+		tap_skip("no gate on a device that preempts");
+	tsr_knob("group_timeouts", "0");
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_client_start(&a, submit_and_freeze, 0);
+	freezer_open(a.pid);
+	tsr_client_wait_running(&a);
+	tsr_wait_for(freeze());
+	still_inside(&a);
+	start = tap_now_ns();
+	tsr_small_run(&dev, &small);
+	tap_note("B: %llu ms", (unsigned long long)(tap_now_ns() - start) / 1000000);
+	require(frozen());
+	still_inside(&a);
+	require_ok(tsr_write_file(FREEZER "/a/freezer.state", "THAWED"));
+	tsr_client_join(&a);
+	tap_note("%u parts of A ran", a.state->rounds);
+	rmdir(FREEZER "/a");
+	umount(FREEZER);
+	tsr_close(&dev);
+}
+
 /* ---- A: submissions after each other, from several contexts ---------------------- */
 
 struct queue {
@@ -869,6 +956,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
 	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,
 	  120 },
+	{ "SCHED-2 a submission whose thread does not run gives its engine up",
+	  frozen_group_gives_way, 0, 120 },
 	{ "SCHED-2 SCHED-5 submissions of 20 parts, four at a time", beside_short_ones, 0, 0 },
 	{ "SCHED-2 SCHED-5 submissions of 500 parts, four at a time", beside_long_ones, 0, 200 },
 	{ "one context with a long queue", beside_one_queue, 0, 0 },

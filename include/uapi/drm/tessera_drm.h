@@ -867,7 +867,7 @@ struct drm_tessera_sync {
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
  * bound allocations found at a cut, the parts before it have run; -ETIME: the job hung and was killed, or its parts kept an engine
- * that cannot preempt for too long, or others' fence came in between them and did not signal in time; -ECANCELED: not run because
+ * that cannot preempt for too long, or kept others waiting and made nothing of it, or others' fence came in between them and did not signal in time; -ECANCELED: not run because
  * an earlier job of the context hung, or the device went away or was reset; -EIO: not run because paging failed meanwhile (a fault of the
  * device). An object whose paging failed is lost: submissions that name it fail, accesses to mappings of it raise SIGBUS.
  */

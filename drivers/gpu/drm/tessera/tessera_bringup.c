@@ -312,7 +312,6 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_irq_disable(tdev);
 	tessera_context_drop_all(tdev);
 	tessera_space_lose_all(tdev);
-	tessera_gate_unplug(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);
 	if (!tessera_job_queue_drain(tdev, TESSERA_DRAIN_TIMEOUT))

@@ -609,8 +609,8 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 }
 
 /* Once more behind -ESTALE. What is mapped for the device is given back before it may go. */
-static int submit_try(struct tessera_device *tdev, struct drm_file *file,
-		      struct tessera_request *req, struct tessera_submit_data *data)
+static int submit_attempt(struct tessera_device *tdev, struct drm_file *file,
+			  struct tessera_request *req, struct tessera_submit_data *data)
 {
 	int ret;
 
@@ -637,7 +637,7 @@ static int submit_run(struct tessera_device *tdev, struct drm_file *file,
 	int ret;
 
 	do {
-		ret = submit_try(tdev, file, &req, data);
+		ret = submit_attempt(tdev, file, &req, data);
 		if (ret != -ESTALE)
 			break;
 		ret = tessera_submit_ready(&req);

@@ -298,6 +298,11 @@ DEFINE_EVENT(tessera_gate, tessera_gate_pass,
 	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
 );
 
+/* All passes have become void: those who have them kept others waiting for nothing. */
+DEFINE_EVENT(tessera_gate, tessera_gate_void,
+	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
+);
+
 /* A job was written to the ring. */
 TRACE_EVENT(tessera_job_run,
 	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),

@@ -11,9 +11,9 @@ TESSERA_WAIT_ROW(QUOTA, "quota",
 		 "its own jobs")
 TESSERA_WAIT_ROW(GATE, "gate",
 		 "SUBMIT, SUBMIT_VM on an engine without preemption",
-		 "the turn of its process",
+		 "few unfinished jobs of its process there, then the turn of its process",
 		 "context lock",
-		 "the parts of the submissions before it")
+		 "the jobs before it; 1 s and a share for a submission whose thread does not run")
 TESSERA_WAIT_ROW(FOREIGN, "foreign",
 		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT with nothing armed",
 		 "a foreign fence",
@@ -33,7 +33,7 @@ TESSERA_WAIT_ROW(CLAIM, "claim",
 		 "any placement of objects",
 		 "the end of the claim of a segment",
 		 "context lock; behind armed parts the gate and reset_lock (read)",
-		 "arming one batch of the claiming submission")
+		 "arming one batch of the claiming submission; 1 s")
 TESSERA_WAIT_ROW(SPACE, "space",
 		 "any placement of objects",
 		 "a range of a segment becomes free",

@@ -10,12 +10,25 @@
  *
  * That is tens of thousands of small jobs. A client for all of whose jobs somebody may have to wait who cannot give up (mem/user.c)
  * is to have few of them, and waits in the same place.
+ *
+ * On an engine that cannot preempt a submission in parts waits for all jobs before it
+ * (submit/gate.c). So each process has little unfinished work there, in any case: jobs of a few
+ * milliseconds altogether, by what its last ones took, but always enough for the ring not to run
+ * dry, and never more than a fixed number.
  */
 
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/sched/signal.h>
+#include <linux/time64.h>
 
 #include "exec/quota.h"
 #include "tessera_wait.h"
+
+/* Work of a process on an engine that cannot preempt: time of the engine, and number of jobs. */
+#define ENGINE_NS	(20 * NSEC_PER_MSEC)
+#define MIN_ENGINE_JOBS	8
+#define MAX_ENGINE_JOBS	64
 
 /**
  * tessera_quota_init() - set up a quota
@@ -24,7 +37,14 @@
  */
 void tessera_quota_init(struct tessera_quota *quota, long limit)
 {
+	u32 i;
+
 	atomic_long_set(&quota->bytes, 0);
+	for (i = 0; i < TSR_MAX_ENGINES; i++) {
+		atomic_set(&quota->engines[i].jobs, 0);
+		quota->engines[i].job_ns = ENGINE_NS / MIN_ENGINE_JOBS;
+		init_waitqueue_head(&quota->engines[i].wait);
+	}
 	atomic_set(&quota->jobs, 0);
 	atomic_set(&quota->few, 0);
 	quota->limit = limit;
@@ -118,6 +138,93 @@ void tessera_quota_remove_job(struct tessera_quota *quota)
 {
 	if (quota && atomic_dec_return(&quota->jobs) < TESSERA_FEW_JOBS)
 		quota_wake(quota);
+}
+
+static int quota_engine_limit(const struct tessera_engine_quota *engine)
+{
+	u64 jobs = div64_u64(ENGINE_NS, READ_ONCE(engine->job_ns) + 1);
+
+	return clamp_t(u64, jobs, MIN_ENGINE_JOBS, MAX_ENGINE_JOBS);
+}
+
+static bool quota_try_engine(struct tessera_engine_quota *engine)
+{
+	int limit = quota_engine_limit(engine);
+	int jobs = atomic_read(&engine->jobs);
+
+	do {
+		if (jobs >= limit)
+			return false;
+	} while (!atomic_try_cmpxchg(&engine->jobs, &jobs, jobs + 1));
+
+	return true;
+}
+
+/**
+ * tessera_quota_enter_engine() - wait until a process may have one more job on an engine
+ * @quota: the quota
+ * @engine: the engine, which cannot preempt
+ *
+ * No lock may be held but the context's. What is waited for is armed, and depends on no thread of
+ * the process but one that arms the parts of a submission.
+ *
+ * Return: 0, to be followed by tessera_quota_leave_engine() when the job has finished, or there is
+ * to be none; or -ERESTARTSYS.
+ */
+int tessera_quota_enter_engine(struct tessera_quota *quota, u32 engine)
+{
+	struct tessera_engine_quota *mine = &quota->engines[engine];
+
+	if (quota_try_engine(mine))
+		return 0;
+
+	/* Each job that finishes wakes one thread. */
+	return tessera_wait_in(TESSERA_WAIT_GATE,
+			       wait_event_interruptible_exclusive(mine->wait,
+								  quota_try_engine(mine)));
+}
+
+/**
+ * tessera_quota_add_engine_job() - count a job that has not waited
+ * @quota: the quota
+ * @engine: the engine
+ *
+ * For all parts of a submission but the first.
+ */
+void tessera_quota_add_engine_job(struct tessera_quota *quota, u32 engine)
+{
+	atomic_inc(&quota->engines[engine].jobs);
+}
+
+/**
+ * tessera_quota_leave_engine() - such a job has finished, or does not come
+ * @quota: the quota
+ * @engine: the engine
+ *
+ * Any context.
+ */
+void tessera_quota_leave_engine(struct tessera_quota *quota, u32 engine)
+{
+	struct tessera_engine_quota *mine = &quota->engines[engine];
+
+	if (atomic_dec_return(&mine->jobs) < MAX_ENGINE_JOBS && wq_has_sleeper(&mine->wait))
+		wake_up(&mine->wait);
+}
+
+/**
+ * tessera_quota_job_ran() - a job has run on an engine that cannot preempt
+ * @quota: the quota
+ * @engine: the engine, whose lock is held
+ * @ns: what it took
+ *
+ * A longer one counts at once, shorter ones by and by.
+ */
+void tessera_quota_job_ran(struct tessera_quota *quota, u32 engine, u64 ns)
+{
+	struct tessera_engine_quota *mine = &quota->engines[engine];
+	u64 old = mine->job_ns;
+
+	WRITE_ONCE(mine->job_ns, ns >= old ? ns : old - DIV_ROUND_UP_ULL(old - ns, 8));
 }
 
 /**

@@ -42,10 +42,6 @@ struct tessera_payer {
 	struct pid *pid;
 	/** @gate_turn: last turn at each engine's gate; under the gate's lock */
 	u64 gate_turn[TSR_MAX_ENGINES];
-	/** @gate_groups: submissions in parts that wait at each gate; likewise */
-	u32 gate_groups[TSR_MAX_ENGINES];
-	/** @gate_jobs: jobs past each gate that are not finished; likewise */
-	u32 gate_jobs[TSR_MAX_ENGINES];
 	/** @aperture_pages: scratch of cpu/host_aperture.c, under its lock: pages it has locked */
 	u32 aperture_pages;
 	/** @hangs: jobs of it that hung an engine */

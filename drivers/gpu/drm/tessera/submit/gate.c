@@ -2,31 +2,52 @@
 /**
  * DOC: gates
  *
- * An engine that cannot save and restore a context has to run the parts of one submission
- * back to back (SCHED-2). So such a group closes the engine's gate before its first
- * window and opens it after its last part is armed. An ordinary submission to the engine
- * passes the gate before it locks or arms anything, and waits there while it is closed;
- * afterwards it depends on the group's last part. The group's first part depends on
- * all that was armed since the group before. Paging, other engines, and devices with
- * preemption have nothing to do with it (SCHED-3, SCHED-5).
+ * The gate of an engine keeps the parts of one submission together. An engine that cannot save and
+ * restore a context has to run them back to back (SCHED-2). Such a submission, a group, closes the
+ * gate before its first part is armed and opens it after its last part. All other submissions pass
+ * the gate before they lock or arm anything, and wait there while it is closed. Their jobs depend
+ * on the last part of the group before them. The first part of a group depends on all jobs that
+ * were armed before it. Paging, other engines, and devices with preemption have no gate (SCHED-3,
+ * SCHED-5).
  *
- * The gate is handed round: of those who wait, the client whose last turn is longest ago
- * is next, whatever number of submissions the others have waiting; one who has never had a turn is
- * taken to have had the last one, or new clients would pass those who wait. And a client's next
- * group does not pass before its last one has come to its last part, or short groups would
- * line up behind the gate, in front of everybody else.
+ * Epochs
+ * ------
  *
- * A long queue of one client is not to become everybody's: a group does not close the gate while
- * some client has more than a few jobs there that are not finished. Others pass
- * meanwhile; but while a group waits for that, a client that has a few gets no more of them in.
+ * An epoch is a fence that signals when the last of the jobs that joined it has finished. Each job
+ * joins the current epoch when it is armed. The first part of a group depends on the current epoch
+ * and begins the next one.
  *
- * "All that was armed since" is an epoch: a fence that signals when the last of the jobs
- * that joined it has finished. Jobs join between enter and leave; a group closes the gate when
- * nobody is inside, and begins a new epoch.
+ * Turns
+ * -----
  *
- * Each gate has a spinlock, a leaf; waiting is done without any lock.
+ * Of the waiting submissions the one is next whose process had its last turn longest ago. A process
+ * that has never had a turn counts as having had the last one, or new processes would pass the
+ * waiting ones.
+ *
+ * Depth
+ * -----
+ *
+ * A process has few unfinished jobs on such an engine (exec/quota.c), and beyond that the parts of
+ * one group: its next submission waits in tessera_gate_enter(), in front of the gate. So what a
+ * group waits for is bounded by that number times the processes, however much a process has to
+ * submit.
+ *
+ * Watchdog
+ * --------
+ *
+ * A thread that has passed the gate, or has closed it, may not get to run (SCHED_IDLE, cpu.max,
+ * memory.high). The waiting threads watch it: each looks at the gate sixteen times a second, and
+ * such a look counts against the gate if it keeps others waiting for nothing. That is, no group
+ * has it, or the group has no unfinished part. When a second more than four times the other looks
+ * has come together, all passes become void, and the gate is open. A void pass arms nothing any
+ * more (tessera_gate_arm()). A submission that has armed nothing passes the gate again. A group
+ * that has armed parts ends with -ETIME: to go on would put jobs of others between its parts.
+ *
+ * Each gate has a spinlock, for process context. It is held while a job is armed, so that a pass
+ * cannot become void between the look at it and the arming.
  */
 #include <linux/dma-fence.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -37,20 +58,19 @@
 #include <drm/drm_managed.h>
 
 #include "exec/job.h"
+#include "exec/quota.h"
 #include "segments/account.h"
 #include "submit/gate.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
-/*
- * Jobs of one client that a group, and who comes behind it, may have to wait for. The ring takes two
- * at a time; with twice as many it does not run dry while submissions wait.
- */
-#define FEW_JOBS	4
+/* How often the waiting threads look at the gate. */
+#define TICK_JIFFIES	DIV_ROUND_UP(HZ, 16)
 
-/* Admitted with interrupts off, before others get the processor; each hands on when it leaves. */
-#define HAND_ON_AT_ONCE	8
+/* Looks at which the gate may be kept for nothing, beyond four for each at which it is not. */
+#define IDLE_TICKS	16
+#define IDLE_PER_BUSY	4
 
 struct tessera_epoch {
 	struct dma_fence base;
@@ -61,41 +81,32 @@ struct tessera_epoch {
 };
 
 struct tessera_gate {
-	/* Protects all below; taken in any context. */
+	/* Protects all below; process context. */
 	spinlock_t lock;
+	struct tessera_device *tdev;
 	u32 engine;
+	/* &tessera_pass.node of those that wait. */
 	struct list_head waiters;
-	/* Groups among them. */
-	u32 groups;
-	wait_queue_head_t wait;
 	/* Number of the last turn, see &tessera_payer.gate_turn. */
 	u64 turn;
-	/* Submissions between enter and leave. */
+	/* Passes that were given out with another number are void. */
+	u32 number;
+	/* Submissions that have passed, and not left; no group has closed the gate then. */
 	u32 inside;
-	/* Payers with more than a few jobs. */
-	u32 deep;
-	bool closed;
+	/* The group that has closed it, or NULL. */
+	struct tessera_pass *owner;
+	/* When a waiting thread has last looked, in jiffies. */
+	unsigned long ticked;
+	/* What the looks have seen since somebody has last passed or left. */
+	u32 idle, busy;
 	/* Last part of the last group, or NULL. */
-	struct dma_fence *group;
-	/* The part before that; and whose they are, NULL when it has finished: until then they live. */
-	struct dma_fence *near;
-	struct tessera_payer *near_payer;
-	struct dma_fence_cb near_cb;
+	struct dma_fence *last;
 	/* What jobs join now. */
 	struct tessera_epoch *epoch;
-	/* What the group that has closed the gate waits for. */
-	struct tessera_epoch *before;
 };
 
 struct tessera_gates {
 	struct tessera_gate gate[TSR_MAX_ENGINES];
-};
-
-struct gate_waiter {
-	struct list_head node;
-	struct tessera_payer *payer;
-	bool closes;
-	bool admitted;
 };
 
 static const char *epoch_get_driver_name(struct dma_fence *fence)
@@ -126,14 +137,24 @@ static struct tessera_epoch *epoch_create(void)
 	return epoch;
 }
 
+static struct tessera_epoch *epoch_join(struct tessera_epoch *epoch)
+{
+	atomic_inc(&epoch->jobs);
+	dma_fence_get(&epoch->base);
+
+	return epoch;
+}
+
 static void epoch_part(struct tessera_epoch *epoch)
 {
+	if (!epoch)
+		return;
 	if (atomic_dec_and_test(&epoch->jobs))
 		dma_fence_signal(&epoch->base);
 	dma_fence_put(&epoch->base);
 }
 
-/* NULL: nobody has to wait for anybody. */
+/* NULL: the engine can preempt. */
 static struct tessera_gate *gate_of(struct tessera_device *tdev, u32 engine)
 {
 	if (tdev->info.caps & TSR_CAP_PREEMPTION)
@@ -160,10 +181,8 @@ static void gates_fini(struct drm_device *drm, void *data)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(gates->gate); i++) {
-		dma_fence_put(gates->gate[i].group);
-		dma_fence_put(gates->gate[i].near);
-		if (gates->gate[i].epoch)
-			epoch_part(gates->gate[i].epoch);
+		dma_fence_put(gates->gate[i].last);
+		epoch_part(gates->gate[i].epoch);
 	}
 }
 
@@ -189,9 +208,9 @@ int tessera_gate_init(struct tessera_device *tdev)
 		struct tessera_gate *gate = &gates->gate[i];
 
 		spin_lock_init(&gate->lock);
+		gate->tdev = tdev;
 		gate->engine = i;
 		INIT_LIST_HEAD(&gate->waiters);
-		init_waitqueue_head(&gate->wait);
 		gate->epoch = epoch_create();
 		if (!gate->epoch)
 			return -ENOMEM;
@@ -201,416 +220,340 @@ int tessera_gate_init(struct tessera_device *tdev)
 	return 0;
 }
 
-/**
- * tessera_gate_unplug() - let nobody wait any more
- * @tdev: the device, after drm_dev_unplug()
- */
-void tessera_gate_unplug(struct tessera_device *tdev)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(tdev->gates->gate); i++)
-		wake_up_all(&tdev->gates->gate[i].wait);
-}
-
-/* A payer does not begin a group while its last one is far from its end. */
-static bool gate_too_soon_locked(const struct tessera_gate *gate, const struct gate_waiter *waiter)
-{
-	lockdep_assert_held(&gate->lock);
-
-	return waiter->closes && gate->near_payer == waiter->payer;
-}
-
-static bool gate_group_waits_locked(const struct tessera_gate *gate)
-{
-	lockdep_assert_held(&gate->lock);
-
-	/* Those of the payer whose last one is far from its end do not count. */
-	return gate->groups > (gate->near_payer ?
-			       gate->near_payer->gate_groups[gate->engine] : 0);
-}
-
-static void gate_add_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
-{
-	lockdep_assert_held(&gate->lock);
-
-	list_add_tail(&waiter->node, &gate->waiters);
-	gate->groups += waiter->closes;
-	waiter->payer->gate_groups[gate->engine] += waiter->closes;
-	trace_tessera_gate_wait(gate->engine, waiter->payer->id, waiter->closes);
-}
-
-static void gate_remove_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
-{
-	lockdep_assert_held(&gate->lock);
-
-	list_del(&waiter->node);
-	gate->groups -= waiter->closes;
-	waiter->payer->gate_groups[gate->engine] -= waiter->closes;
-}
-
-/* A newcomer is behind all who wait already, and no further back than one who has just had a turn. */
-static void gate_meet_locked(struct tessera_gate *gate, struct tessera_payer *payer)
-{
-	lockdep_assert_held(&gate->lock);
-
-	if (!payer->gate_turn[gate->engine])
-		payer->gate_turn[gate->engine] = gate->turn;
-}
-
-/* Whether it waits for something else than its turn, so that others pass it by. */
-static bool gate_keeps_back_locked(const struct tessera_gate *gate,
-				   const struct gate_waiter *waiter, bool group_waits)
-{
-	lockdep_assert_held(&gate->lock);
-
-	if (waiter->closes)
-		return gate->deep || gate_too_soon_locked(gate, waiter);
-
-	return group_waits && waiter->payer->gate_jobs[gate->engine] >= FEW_JOBS;
-}
-
 /* Whose last turn is longest ago; among equals the first. */
-static struct gate_waiter *gate_next_locked(struct tessera_gate *gate)
+static struct tessera_pass *gate_next_locked(struct tessera_gate *gate)
 {
-	bool group_waits = gate_group_waits_locked(gate);
-	struct gate_waiter *waiter, *next = NULL;
+	struct tessera_pass *pass, *next = NULL;
 
 	lockdep_assert_held(&gate->lock);
 
-	list_for_each_entry(waiter, &gate->waiters, node) {
-		if (gate_keeps_back_locked(gate, waiter, group_waits))
-			continue;
-		if (!next || waiter->payer->gate_turn[gate->engine] <
+	list_for_each_entry(pass, &gate->waiters, node)
+		if (!next || pass->payer->gate_turn[gate->engine] <
 			     next->payer->gate_turn[gate->engine])
-			next = waiter;
-	}
+			next = pass;
 
 	return next;
 }
 
-static void gate_count_locked(struct tessera_gate *gate, struct tessera_payer *payer)
+static void gate_progress_locked(struct tessera_gate *gate)
 {
 	lockdep_assert_held(&gate->lock);
 
-	if (payer->gate_jobs[gate->engine]++ == FEW_JOBS)
-		gate->deep++;
+	gate->idle = 0;
+	gate->busy = 0;
 }
 
-static void gate_uncount_locked(struct tessera_gate *gate, struct tessera_payer *payer)
+static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_pass *pass)
 {
+	bool group = pass->unfinished;
+
 	lockdep_assert_held(&gate->lock);
 
-	if (--payer->gate_jobs[gate->engine] == FEW_JOBS)
-		gate->deep--;
-}
-
-/* Nothing keeps it back. */
-static bool gate_admit_locked(struct tessera_gate *gate, struct gate_waiter *waiter)
-{
-	lockdep_assert_held(&gate->lock);
-
-	if (gate->closed || (waiter->closes && gate->inside))
+	if (gate->owner || (group && gate->inside))
 		return false;
-	if (waiter->closes) {
-		gate->closed = true;
-	} else {
+	if (group)
+		gate->owner = pass;
+	else
 		gate->inside++;
-		gate_count_locked(gate, waiter->payer);
-	}
-	waiter->payer->gate_turn[gate->engine] = ++gate->turn;
-	trace_tessera_gate_pass(gate->engine, waiter->payer->id, waiter->closes);
+	pass->number = gate->number;
+	pass->payer->gate_turn[gate->engine] = ++gate->turn;
+	gate_progress_locked(gate);
+	trace_tessera_gate_pass(gate->engine, pass->payer->id, group);
 
 	return true;
 }
 
+/* One at a time: each admitted submission does the same for the next one. */
 static void gate_hand_on_locked(struct tessera_gate *gate)
 {
-	struct gate_waiter *waiter;
-	bool any = false;
-	u32 i;
+	struct tessera_pass *next = gate_next_locked(gate);
 
-	for (i = 0; i < HAND_ON_AT_ONCE; i++) {
-		waiter = gate_next_locked(gate);
-		if (!waiter || !gate_admit_locked(gate, waiter))
-			break;
-		gate_remove_locked(gate, waiter);
-		WRITE_ONCE(waiter->admitted, true);
-		any = true;
-	}
-	if (any)
-		wake_up_all(&gate->wait);
+	lockdep_assert_held(&gate->lock);
+
+	if (!next || !gate_admit_locked(gate, next))
+		return;
+	list_del(&next->node);
+	WRITE_ONCE(next->admitted, true);
+	/* Its thread takes the lock before it goes on. */
+	wake_up(&next->wait);
 }
 
-static bool gate_try(struct tessera_gate *gate, struct gate_waiter *waiter)
+static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 {
+	struct tessera_payer *payer = pass->payer;
 	bool admitted;
 
-	spin_lock_irq(&gate->lock);
-	gate_meet_locked(gate, waiter->payer);
-	/* Whoever could pass stands in line; those who are kept back do not count. */
-	admitted = !gate_next_locked(gate) &&
-		   !gate_keeps_back_locked(gate, waiter, gate_group_waits_locked(gate)) &&
-		   gate_admit_locked(gate, waiter);
-	if (!admitted)
-		gate_add_locked(gate, waiter);
-	spin_unlock_irq(&gate->lock);
+	spin_lock(&gate->lock);
+	/* A newcomer is behind all that wait already, and no further back than one that has just had a turn. */
+	if (!payer->gate_turn[gate->engine])
+		payer->gate_turn[gate->engine] = gate->turn;
+	admitted = list_empty(&gate->waiters) && gate_admit_locked(gate, pass);
+	if (!admitted) {
+		if (list_empty(&gate->waiters))
+			gate_progress_locked(gate);
+		list_add_tail(&pass->node, &gate->waiters);
+		trace_tessera_gate_wait(gate->engine, payer->id, pass->unfinished);
+	}
+	spin_unlock(&gate->lock);
 
 	return admitted;
 }
 
-/* True if the waiter was admitted after all. */
-static bool gate_withdraw(struct tessera_gate *gate, struct gate_waiter *waiter)
+/* Whether those who have passed have kept others waiting for nothing for too long. */
+static bool gate_stalls_locked(struct tessera_gate *gate)
 {
-	spin_lock_irq(&gate->lock);
-	if (!waiter->admitted) {
-		gate_remove_locked(gate, waiter);
-		/* It may have been what others stood behind. */
-		gate_hand_on_locked(gate);
+	const struct tessera_pass *owner = gate->owner;
+
+	lockdep_assert_held(&gate->lock);
+
+	if (owner && READ_ONCE(owner->excused))
+		return false;
+	if (owner && atomic_read(owner->unfinished))
+		gate->busy++;
+	else if (owner || gate->inside)
+		gate->idle++;
+
+	return gate->idle > IDLE_TICKS + IDLE_PER_BUSY * gate->busy;
+}
+
+/* The watchdog: a submission that waits looks at the gate. */
+static void gate_tick(struct tessera_gate *gate)
+{
+	spin_lock(&gate->lock);
+	/* However many wait, and however long this one did not run. */
+	if (time_after_eq(jiffies, gate->ticked + TICK_JIFFIES)) {
+		gate->ticked = jiffies;
+		if (gate_stalls_locked(gate)) {
+			trace_tessera_gate_void(gate->engine,
+						gate->owner ? gate->owner->payer->id : 0,
+						gate->owner);
+			gate->number++;
+			gate->inside = 0;
+			gate->owner = NULL;
+			gate_hand_on_locked(gate);
+		}
 	}
-	spin_unlock_irq(&gate->lock);
-
-	return waiter->admitted;
+	spin_unlock(&gate->lock);
 }
 
-static int gate_pass(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
-		     bool closes)
+/* True if it was admitted after all. Then the next one may be, too. */
+static bool gate_wait_ends(struct tessera_gate *gate, struct tessera_pass *pass)
 {
-	struct tessera_gate *gate = gate_of(tdev, engine);
-	struct gate_waiter waiter = { .payer = payer, .closes = closes };
-	int ret;
-
-	if (gate_try(gate, &waiter))
-		return 0;
-	ret = tessera_wait_event(TESSERA_WAIT_GATE, gate->wait, READ_ONCE(waiter.admitted) ||
-				 drm_dev_is_unplugged(&tdev->drm), TASK_INTERRUPTIBLE);
-	if (gate_withdraw(gate, &waiter))
-		return 0;
-
-	return ret ?: -ENODEV;
-}
-
-/**
- * tessera_gate_enter() - begin an ordinary submission
- * @tdev: the device
- * @engine: engine it is for
- * @payer: whose it is
- *
- * No lock may be held but the context's, and nothing be armed. Ends with
- * tessera_gate_leave().
- *
- * Return: 0, -ERESTARTSYS or -ENODEV.
- */
-int tessera_gate_enter(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer)
-{
-	return gate_of(tdev, engine) ? gate_pass(tdev, engine, payer, false) : 0;
-}
-
-/**
- * tessera_gate_leave() - all of an ordinary submission is armed, or nothing will be
- * @tdev: the device
- * @engine: engine it is for
- * @payer: whose it is
- * @joined: tessera_gate_join() was called for its job
- */
-void tessera_gate_leave(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
-			bool joined)
-{
-	struct tessera_gate *gate = gate_of(tdev, engine);
-
-	if (!gate)
-		return;
-	spin_lock_irq(&gate->lock);
-	gate->inside--;
-	if (!joined)
-		gate_uncount_locked(gate, payer);
+	spin_lock(&gate->lock);
+	if (!pass->admitted)
+		list_del(&pass->node);
+	/* It may have been what others stood behind. */
 	gate_hand_on_locked(gate);
-	spin_unlock_irq(&gate->lock);
+	spin_unlock(&gate->lock);
+
+	return pass->admitted;
 }
 
-/**
- * tessera_gate_join() - count a job among those the next group waits for
- * @tdev: the device
- * @engine: engine of the job, whose gate its submission has passed
- *
- * At most one for each submission.
- *
- * Return: what tessera_gate_done() wants when the job has finished; NULL if there is nothing
- * to count.
- */
-struct tessera_epoch *tessera_gate_join(struct tessera_device *tdev, u32 engine)
+static bool gate_lets_go(struct tessera_gate *gate, struct tessera_pass *pass)
 {
-	struct tessera_gate *gate = gate_of(tdev, engine);
-
-	if (!gate)
-		return NULL;
-	/* Nobody begins another epoch while somebody is inside. */
-	atomic_inc(&gate->epoch->jobs);
-	dma_fence_get(&gate->epoch->base);
-
-	return gate->epoch;
+	return READ_ONCE(pass->admitted) || drm_dev_is_unplugged(&gate->tdev->drm);
 }
 
-/**
- * tessera_gate_done() - a job that has joined has finished
- * @tdev: the device
- * @engine: engine of the job
- * @payer: whose it is
- * @epoch: from tessera_gate_join(), or NULL
- *
- * Any context.
- */
-void tessera_gate_done(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
-		       struct tessera_epoch *epoch)
+static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 {
-	struct tessera_gate *gate = gate_of(tdev, engine);
-	unsigned long flags;
+	/* One wait, although the thread looks at the gate now and then. */
+	long ret = tessera_wait_in(TESSERA_WAIT_GATE, ({
+		long left;
 
-	if (!epoch)
-		return;
-	epoch_part(epoch);
-	spin_lock_irqsave(&gate->lock, flags);
-	gate_uncount_locked(gate, payer);
-	if (!gate->closed)
-		gate_hand_on_locked(gate);
-	spin_unlock_irqrestore(&gate->lock, flags);
-}
+		while (!(left = wait_event_interruptible_timeout(pass->wait,
+								 gate_lets_go(gate, pass),
+								 TICK_JIFFIES)))
+			gate_tick(gate);
+		left;
+	}));
 
-/**
- * tessera_gate_order() - run after the engine's last group
- * @tdev: the device
- * @engine: engine of the job, whose gate is passed or closed by the caller
- * @job: the job, not armed yet
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_gate_order(struct tessera_device *tdev, u32 engine, struct tessera_job *job)
-{
-	struct tessera_gate *gate = gate_of(tdev, engine);
-
-	if (!gate || !gate->group || dma_fence_is_signaled(gate->group))
+	if (gate_wait_ends(gate, pass))
 		return 0;
 
-	return tessera_job_add_dependency(job, dma_fence_get(gate->group));
+	return ret < 0 ? ret : -ENODEV;
 }
 
 /**
- * tessera_gate_close() - begin a group
+ * tessera_gate_enter() - pass the gate of an engine
+ * @pass: receives the pass; tessera_gate_leave() after success
  * @tdev: the device
- * @engine: engine it is for
+ * @engine: engine the submission is for
  * @payer: whose it is
+ * @unfinished: for a group, which closes the gate: the number of its unfinished parts, which lives
+ * as long as the pass; else NULL
  *
- * As tessera_gate_enter(); ends with tessera_gate_open().
+ * No lock may be held but the context's, and nothing be armed.
  *
  * Return: 0, -ERESTARTSYS, -ENOMEM or -ENODEV.
  */
-int tessera_gate_close(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer)
+int tessera_gate_enter(struct tessera_pass *pass, struct tessera_device *tdev, u32 engine,
+		       struct tessera_payer *payer, const atomic_t *unfinished)
 {
 	struct tessera_gate *gate = gate_of(tdev, engine);
-	struct tessera_epoch *epoch;
 	int ret;
 
+	*pass = (struct tessera_pass) {
+		.gate = gate,
+		.payer = payer,
+		.unfinished = unfinished,
+	};
 	if (!gate)
 		return 0;
-	epoch = epoch_create();
-	if (!epoch)
-		return -ENOMEM;
-	ret = gate_pass(tdev, engine, payer, true);
-	if (ret) {
-		epoch_part(epoch);
-		return ret;
+	if (unfinished) {
+		pass->epoch = epoch_create();
+		if (!pass->epoch)
+			return -ENOMEM;
 	}
-	gate->before = gate->epoch;
-	gate->epoch = epoch;
-	/* The group's reference, and no more jobs join. */
-	dma_fence_get(&gate->before->base);
-	epoch_part(gate->before);
+	init_waitqueue_head(&pass->wait);
+	tessera_wait_might(TESSERA_WAIT_GATE);
+	ret = tessera_quota_enter_engine(&payer->work, engine);
+	pass->slot = !ret;
+	if (!ret && !gate_try(gate, pass))
+		ret = gate_wait(gate, pass);
+	if (!ret)
+		return 0;
+	if (pass->slot)
+		tessera_quota_leave_engine(&payer->work, engine);
+	epoch_part(pass->epoch);
 
-	return 0;
-}
-
-static void gate_near_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
-{
-	struct tessera_gate *gate = container_of(cb, struct tessera_gate, near_cb);
-	unsigned long flags;
-
-	spin_lock_irqsave(&gate->lock, flags);
-	gate->near_payer = NULL;
-	gate_hand_on_locked(gate);
-	spin_unlock_irqrestore(&gate->lock, flags);
-}
-
-static void gate_set_near_payer(struct tessera_gate *gate, struct tessera_payer *payer)
-{
-	spin_lock_irq(&gate->lock);
-	gate->near_payer = payer;
-	spin_unlock_irq(&gate->lock);
-}
-
-/* The gate is closed, so nobody else changes it; but others look at whose it is. */
-static void gate_set_near(struct tessera_gate *gate, struct dma_fence *near,
-			  struct tessera_payer *payer)
-{
-	if (gate->near)
-		dma_fence_remove_callback(gate->near, &gate->near_cb);
-	dma_fence_put(gate->near);
-	gate->near = near ? dma_fence_get(near) : NULL;
-	gate_set_near_payer(gate, near ? payer : NULL);
-	if (near && dma_fence_add_callback(near, &gate->near_cb, gate_near_cb))
-		gate_set_near_payer(gate, NULL);
+	return ret;
 }
 
 /**
- * tessera_gate_open() - all parts of a group are armed, or no more will be
- * @tdev: the device
- * @engine: engine it was for
- * @payer: whose it was
- * @near: fence of the part before the last one that was armed, or NULL
- * @last: fence of that one, or NULL
- */
-void tessera_gate_open(struct tessera_device *tdev, u32 engine, struct tessera_payer *payer,
-		       struct dma_fence *near, struct dma_fence *last)
-{
-	struct tessera_gate *gate = gate_of(tdev, engine);
-
-	if (!gate)
-		return;
-	if (last) {
-		dma_fence_put(gate->group);
-		gate->group = dma_fence_get(last);
-		gate_set_near(gate, near, payer);
-	}
-	if (!last && atomic_inc_not_zero(&gate->before->jobs)) {
-		/* No part waits for those before; so the next group has to. */
-		epoch_part(gate->epoch);
-		gate->epoch = gate->before;
-	} else {
-		dma_fence_put(&gate->before->base);
-	}
-	gate->before = NULL;
-
-	spin_lock_irq(&gate->lock);
-	gate->closed = false;
-	gate_hand_on_locked(gate);
-	spin_unlock_irq(&gate->lock);
-}
-
-/**
- * tessera_gate_order_group() - run after all that was armed on the engine
- * @tdev: the device
- * @engine: engine of the job, whose gate the caller has closed
- * @job: first part of the group, not armed yet
+ * tessera_gate_order() - have a job run after what the gate says
+ * @pass: the pass
+ * @job: the job, not armed yet; of a group, its first part
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_gate_order_group(struct tessera_device *tdev, u32 engine, struct tessera_job *job)
+int tessera_gate_order(struct tessera_pass *pass, struct tessera_job *job)
 {
-	struct tessera_gate *gate = gate_of(tdev, engine);
-	int ret;
+	struct dma_fence *last = NULL, *before = NULL;
+	struct tessera_gate *gate = pass->gate;
+	int ret = 0;
 
-	ret = tessera_gate_order(tdev, engine, job);
-	if (ret || !gate || dma_fence_is_signaled(&gate->before->base))
-		return ret;
+	if (!gate)
+		return 0;
+	spin_lock(&gate->lock);
+	if (gate->last && !dma_fence_is_signaled(gate->last))
+		last = dma_fence_get(gate->last);
+	/* Others join no more, unless the pass becomes void. */
+	if (pass->unfinished && atomic_read(&gate->epoch->jobs) > 1)
+		before = dma_fence_get(&gate->epoch->base);
+	spin_unlock(&gate->lock);
+	if (last)
+		ret = tessera_job_add_dependency(job, last);
+	if (before && !ret)
+		return tessera_job_add_dependency(job, before);
+	dma_fence_put(before);
 
-	return tessera_job_add_dependency(job, dma_fence_get(&gate->before->base));
+	return ret;
+}
+
+/* The gate's lock is held. Returns what is of no use any more. */
+static struct tessera_epoch *gate_arm_group_locked(struct tessera_gate *gate,
+						   struct tessera_pass *pass,
+						   struct tessera_job *job)
+{
+	struct tessera_epoch *before = NULL;
+
+	lockdep_assert_held(&gate->lock);
+
+	/* A fence is freed by RCU at the earliest. */
+	dma_fence_put(gate->last);
+	gate->last = dma_fence_get(tessera_job_finished(job));
+	if (pass->epoch) {
+		before = gate->epoch;
+		gate->epoch = pass->epoch;
+		pass->epoch = NULL;
+	}
+
+	return before;
+}
+
+/**
+ * tessera_gate_arm() - arm a job behind the gate
+ * @pass: the pass
+ * @job: the job; see tessera_job_arm()
+ * @epoch: receives what tessera_gate_done() wants when the job has finished
+ *
+ * Return: true; or false if the pass is void. Then the job is not armed.
+ */
+bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
+		      struct tessera_epoch **epoch)
+{
+	struct tessera_gate *gate = pass->gate;
+	struct tessera_epoch *before = NULL;
+	bool valid;
+
+	if (!gate) {
+		tessera_job_arm(job);
+		return true;
+	}
+	spin_lock(&gate->lock);
+	valid = pass->number == gate->number;
+	if (valid) {
+		tessera_job_arm(job);
+		if (pass->unfinished)
+			before = gate_arm_group_locked(gate, pass, job);
+		else
+			*epoch = epoch_join(gate->epoch);
+		if (!pass->slot)
+			tessera_quota_add_engine_job(&pass->payer->work, gate->engine);
+		pass->slot = false;
+	}
+	spin_unlock(&gate->lock);
+	epoch_part(before);
+
+	return valid;
+}
+
+/**
+ * tessera_gate_is_void() - ask whether a pass has become void
+ * @pass: the pass
+ *
+ * Return: true if so; tessera_gate_arm() has the last word.
+ */
+bool tessera_gate_is_void(const struct tessera_pass *pass)
+{
+	return pass->gate && pass->number != READ_ONCE(pass->gate->number);
+}
+
+/**
+ * tessera_gate_leave() - all of a submission is armed, or nothing more will be
+ * @pass: the pass
+ */
+void tessera_gate_leave(struct tessera_pass *pass)
+{
+	struct tessera_gate *gate = pass->gate;
+
+	if (!gate)
+		return;
+	spin_lock(&gate->lock);
+	if (pass->number == gate->number) {
+		if (pass->unfinished)
+			gate->owner = NULL;
+		else
+			gate->inside--;
+		gate_progress_locked(gate);
+		gate_hand_on_locked(gate);
+	}
+	spin_unlock(&gate->lock);
+	if (pass->slot)
+		tessera_quota_leave_engine(&pass->payer->work, gate->engine);
+	epoch_part(pass->epoch);
+}
+
+/**
+ * tessera_gate_done() - a job that was armed behind a gate has finished
+ * @payer: whose it is
+ * @engine: engine of the job
+ * @epoch: from tessera_gate_arm(), or NULL
+ *
+ * Any context.
+ */
+void tessera_gate_done(struct tessera_payer *payer, u32 engine, struct tessera_epoch *epoch)
+{
+	epoch_part(epoch);
+	tessera_quota_leave_engine(&payer->work, engine);
 }

@@ -122,8 +122,8 @@ static void tessera_part_finished(struct tessera_job *job)
 
 	tessera_signals_publish(part->signals);
 	tessera_backlog_done(part->ctx->backlog, &part->backlog);
-	tessera_gate_done(part->ctx->tdev, job->engine->id, part->ctx->account->payer,
-			  part->epoch);
+	if (part->gated)
+		tessera_gate_done(part->ctx->account->payer, job->engine->id, part->epoch);
 	if (part->group) {
 		atomic_dec_return(&part->group->unfinished);
 		if (wq_has_sleeper(&part->group->wait))
@@ -174,6 +174,8 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 	if (end_ns <= start_ns)
 		return;
 	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);
+	tessera_quota_job_ran(&part->ctx->account->payer->work, job->engine->id,
+			      end_ns - start_ns);
 	if (part->group)
 		group_spend(part->group, start_ns, end_ns);
 }
@@ -239,6 +241,17 @@ static void group_release(struct kref *ref)
 void tessera_group_put(struct tessera_group *group)
 {
 	kref_put(&group->ref, group_release);
+}
+
+/**
+ * tessera_group_unfinished() - where to see how many of its parts are armed and not finished
+ * @group: the group
+ *
+ * Return: their number, which changes.
+ */
+const atomic_t *tessera_group_unfinished(const struct tessera_group *group)
+{
+	return &group->unfinished;
 }
 
 /**
@@ -347,15 +360,6 @@ int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool writ
 }
 
 /**
- * tessera_part_join_gate() - a group that comes later waits for this part
- * @part: the part, not armed, whose submission has passed the gate
- */
-void tessera_part_join_gate(struct tessera_part *part)
-{
-	part->epoch = tessera_gate_join(part->ctx->tdev, part->ctx->engine->id);
-}
-
-/**
  * tessera_part_join_group() - count this part among those of a submission
  * @part: the part, not armed
  * @group: the submission
@@ -406,14 +410,21 @@ void tessera_part_unsignal(const struct tessera_syncs *syncs)
 /**
  * tessera_part_arm() - point of no return
  * @part: the part
+ * @pass: what its submission has passed the gate with; NULL: the part has no commands, so the order
+ * of parts on the engine does not concern it
  *
- * Return: its fence, valid as long as the caller's reference to the part.
+ * Return: its fence, valid as long as the caller's reference to the part; or NULL if the pass has
+ * become void. Then nothing was done.
  */
-struct dma_fence *tessera_part_arm(struct tessera_part *part)
+struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pass *pass)
 {
 	lockdep_assert_held(&part->ctx->lock);
 
-	tessera_job_arm(&part->job);
+	if (!pass)
+		tessera_job_arm(&part->job);
+	else if (!tessera_gate_arm(pass, &part->job, &part->epoch))
+		return NULL;
+	part->gated = pass && pass->gate;
 	tessera_backlog_add(part->ctx->backlog, &part->backlog);
 
 	return tessera_job_finished(&part->job);

@@ -15,6 +15,7 @@ struct dma_fence;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_context;		/* submit/context.h */
 struct tessera_epoch;		/* submit/gate.c */
+struct tessera_pass;		/* submit/gate.h */
 struct tessera_signals;		/* submit/monitored.c */
 struct tessera_syncs;		/* submit/sync.h */
 
@@ -28,7 +29,9 @@ struct tessera_part {
 	struct tessera_context *ctx;
 	/** @backlog: its place among what its client has queued; from arming until it is finished */
 	struct tessera_backlog_job backlog;
-	/** @epoch: see tessera_gate_join(); NULL for parts of a group */
+	/** @gated: it was armed behind a gate */
+	bool gated;
+	/** @epoch: see tessera_gate_arm(); NULL for parts of a group */
 	struct tessera_epoch *epoch;
 	/** @group: the submission it is a part of, or NULL; holds a reference */
 	struct tessera_group *group;
@@ -86,16 +89,16 @@ struct tessera_group {
 struct tessera_group *tessera_group_create(struct tessera_context *ctx);
 void tessera_group_put(struct tessera_group *group);
 int tessera_group_overran(const struct tessera_group *group);
+const atomic_t *tessera_group_unfinished(const struct tessera_group *group);
 int tessera_group_wait(struct tessera_group *group, u32 unfinished);
 
 struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_uses);
 void tessera_part_put(struct tessera_part *part);
 int tessera_part_use(struct tessera_part *part, struct tessera_bo *bo, bool write);
-void tessera_part_join_gate(struct tessera_part *part);
 void tessera_part_join_group(struct tessera_part *part, struct tessera_group *group);
 int tessera_part_signal(struct tessera_part *part, const struct tessera_syncs *syncs, bool late);
 void tessera_part_unsignal(const struct tessera_syncs *syncs);
-struct dma_fence *tessera_part_arm(struct tessera_part *part);
+struct dma_fence *tessera_part_arm(struct tessera_part *part, struct tessera_pass *pass);
 void tessera_part_publish(struct tessera_part *part, struct tessera_bo *bo,
 			  bool write, u64 stamp);
 void tessera_part_push(struct tessera_part *part);

@@ -28,7 +28,6 @@
 #include "pure/validate.h"
 #include "submit/context.h"
 #include "submit/foreign.h"
-#include "submit/gate.h"
 #include "submit/request.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"

@@ -6,6 +6,7 @@
 
 #include "mem/residency.h"
 #include "pure/patch.h"
+#include "submit/gate.h"
 #include "submit/sync.h"
 
 struct drm_exec;
@@ -103,6 +104,8 @@ struct tessera_request {
 	u32 num_order;
 	/** @syncs: fences in and out */
 	struct tessera_syncs syncs;
+	/** @pass: the gate's, while it is inside */
+	struct tessera_pass pass;
 	/** @blocker: what an object was found to wait for, see tessera_request_wait_foreign() */
 	struct tessera_blocker blocker;
 	/** @err: where the fault is */

@@ -98,7 +98,6 @@ static void run_fini(struct tessera_split_run *run)
 {
 	tessera_part_put(run->closing);
 	tessera_part_put(run->last);
-	dma_fence_put(run->near);
 	if (run->group)
 		tessera_group_put(run->group);
 	kvfree(run->plan.op);
@@ -148,6 +147,8 @@ static long run_patience(struct tessera_split_run *run, u32 timeouts)
 
 	if (!run->waits_since)
 		run->waits_since = now;
+	/* The watchdog of the gate leaves that to these limits. */
+	WRITE_ONCE(run->req->pass.excused, true);
 	waited = run->waited + now - run->waits_since;
 
 	return waited < limit ? limit - waited : 0;
@@ -158,6 +159,7 @@ static void run_waits_end(struct tessera_split_run *run)
 	if (run->waits_since)
 		run->waited += get_jiffies_64() - run->waits_since;
 	run->waits_since = 0;
+	WRITE_ONCE(run->req->pass.excused, false);
 }
 
 /*
@@ -202,9 +204,8 @@ static int run_again(struct tessera_split_run *run, u32 *misses)
 	}
 	if (tessera_window_closed(run)) {
 		*misses = MAX_MISSES - 1;
-		return tessera_room_wait(tdev, TESSERA_ROOM_UNCLAIMED,
-					 run->seen[TESSERA_ROOM_UNCLAIMED],
-					 run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
+		return tessera_manager_wait_closed(tdev, run->seen[TESSERA_ROOM_UNCLAIMED],
+						   run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
 	}
 	*misses = 0;
 
@@ -252,13 +253,15 @@ static int run_ready(struct tessera_split_run *run)
 	return left ? tessera_request_ready(run->req, get_jiffies_64() + left) : -ETIME;
 }
 
-/* Nothing of it would run any more. */
+/* Nothing of it would run any more, or the engine was given to others. */
 static int run_dropped(const struct tessera_split_run *run)
 {
-	if (!READ_ONCE(run->req->ctx->dropped))
-		return 0;
+	if (READ_ONCE(run->req->ctx->dropped))
+		return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
+	if (tessera_gate_is_void(&run->req->pass))
+		return run->last ? -ETIME : -EINPROGRESS;
 
-	return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
+	return 0;
 }
 
 /* One window, in as many attempts as it takes. Without parts the caller waits, for room and for fences. */
@@ -362,8 +365,9 @@ static int run_all(struct tessera_split_run *run)
  * A group that waited for somebody's fence behind a closed gate would make everybody else wait
  * for that, too. Jobs of the engine are waited for in any case.
  */
-static int close_gate(struct tessera_request *req)
+static int close_gate(struct tessera_split_run *run)
 {
+	struct tessera_request *req = run->req;
 	struct tessera_engine *engine = req->ctx->engine;
 	int ret;
 
@@ -375,7 +379,8 @@ static int close_gate(struct tessera_request *req)
 			return ret;
 	}
 
-	return tessera_gate_close(req->tdev, engine->id, req->ctx->account->payer);
+	return tessera_gate_enter(&req->pass, req->tdev, engine->id, req->ctx->account->payer,
+				  tessera_group_unfinished(run->group));
 }
 
 /**
@@ -390,7 +395,6 @@ static int close_gate(struct tessera_request *req)
  */
 int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 {
-	u32 engine = req->ctx->engine->id;
 	struct tessera_split_run *run;
 	int ret;
 
@@ -401,12 +405,11 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 	if (ret)
 		goto out_fini;
 	do {
-		ret = close_gate(req);
+		ret = close_gate(run);
 		if (ret)
 			break;
 		ret = run_all(run);
-		tessera_gate_open(req->tdev, engine, req->ctx->account->payer, run->near,
-				  run->last ? tessera_job_finished(&run->last->job) : NULL);
+		tessera_gate_leave(&req->pass);
 		/* Nothing is armed yet: others are let in while it waits, for room or for a fence. */
 		if (ret == -EBUSY && run->wait_for_room)
 			ret = run_wait_for_room(run) ?: -EINPROGRESS;

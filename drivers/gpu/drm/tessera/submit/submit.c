@@ -21,6 +21,7 @@
 #include "mem/user.h"
 #include "mem/victims.h"
 #include "segments/account.h"
+#include "segments/manager.h"
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "submit/context.h"
@@ -103,7 +104,7 @@ static int add_dependencies(struct tessera_request *req, struct tessera_part *pa
 
 	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
 	if (!ret)
-		ret = tessera_gate_order(req->tdev, req->ctx->engine->id, &part->job);
+		ret = tessera_gate_order(&req->pass, &part->job);
 	for (i = 0; !ret && i < req->list.num_allocs; i++)
 		if (req->bos[i])
 			ret = tessera_part_use(part, req->bos[i],
@@ -151,9 +152,6 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 		return ret;
 	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
 	trace_entries(req);
-	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
-				 req->list.num_patches);
-
 	ret = tessera_part_signal(part, &req->syncs, false);
 	if (ret)
 		return ret;
@@ -162,8 +160,14 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 		tessera_part_unsignal(&req->syncs);
 		return ret;
 	}
-	tessera_part_join_gate(part);
-	fence = tessera_part_arm(part);
+	fence = tessera_part_arm(part, &req->pass);
+	if (!fence) {
+		tessera_request_end_users(req);
+		tessera_part_unsignal(&req->syncs);
+		return -EINPROGRESS;
+	}
+	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
+				 req->list.num_patches);
 	for (i = 0; i < req->list.num_allocs; i++)
 		if (req->bos[i])
 			tessera_part_publish(part, req->bos[i],
@@ -221,9 +225,9 @@ static int submit_inside(struct tessera_request *req, struct tessera_part *part)
 
 /*
  * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: tessera_request_wait_foreign() has
- * something to do. -ESTALE: user memory has changed.
+ * something to do, or the pass has become void. -ESTALE: user memory has changed.
  */
-static int submit_try(struct tessera_request *req)
+static int try_whole(struct tessera_request *req)
 {
 	struct tessera_payer *payer = req->ctx->account->payer;
 	u32 engine = req->ctx->engine->id;
@@ -233,10 +237,10 @@ static int submit_try(struct tessera_request *req)
 	part = tessera_part_create(req->ctx, req->num_uses);
 	if (IS_ERR(part))
 		return PTR_ERR(part);
-	ret = tessera_gate_enter(req->tdev, engine, payer);
+	ret = tessera_gate_enter(&req->pass, req->tdev, engine, payer, NULL);
 	if (!ret) {
 		ret = submit_inside(req, part);
-		tessera_gate_leave(req->tdev, engine, payer, part->epoch);
+		tessera_gate_leave(&req->pass);
 	}
 	tessera_part_put(part);
 
@@ -271,12 +275,11 @@ static int submit_whole(struct tessera_request *req)
 		return ret;
 	for (;;) {
 		seen = tessera_room_seen(req->tdev, TESSERA_ROOM_UNCLAIMED);
-		ret = submit_try(req);
+		ret = try_whole(req);
 		if (ret == -EINPROGRESS)
 			ret = tessera_request_wait_foreign(req);
 		else if (ret == -EAGAIN)
-			ret = tessera_room_wait(req->tdev, TESSERA_ROOM_UNCLAIMED, seen,
-						TASK_INTERRUPTIBLE);
+			ret = tessera_manager_wait_closed(req->tdev, seen, TASK_INTERRUPTIBLE);
 		else
 			return ret;
 		if (ret)

@@ -37,13 +37,13 @@
 #include "vm/restore.h"
 
 static int order_job(struct tessera_context *ctx, const struct tessera_syncs *syncs,
-		     struct tessera_job *job)
+		     struct tessera_pass *pass, struct tessera_job *job)
 {
 	int ret;
 
 	ret = tessera_syncs_add_waits(syncs, job);
 	if (!ret)
-		ret = tessera_gate_order(ctx->tdev, ctx->engine->id, job);
+		ret = tessera_gate_order(pass, job);
 	if (!ret && ctx->vm_last)
 		tessera_job_run_behind(job, ctx->vm_last);
 
@@ -51,12 +51,12 @@ static int order_job(struct tessera_context *ctx, const struct tessera_syncs *sy
 }
 
 static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *syncs,
-			 struct tessera_part *part)
+			 struct tessera_pass *pass, struct tessera_part *part)
 {
-	struct dma_fence *fence;
+	struct dma_fence *fence = NULL;
 	int ret;
 
-	ret = order_job(ctx, syncs, &part->job);
+	ret = order_job(ctx, syncs, pass, &part->job);
 	if (!ret)
 		ret = tessera_space_begin_job(ctx->space, &part->job);
 	if (ret)
@@ -66,16 +66,19 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 		tessera_space_end_job(ctx->space);
 		return ret;
 	}
+	ret = -ESTALE;
 	tessera_users_begin(ctx->tdev);
-	if (!tessera_vm_jobs_may_begin(&ctx->space->jobs)) {
+	if (tessera_vm_jobs_may_begin(&ctx->space->jobs)) {
+		fence = tessera_part_arm(part, pass);
+		ret = -EINPROGRESS;
+	}
+	if (!fence) {
 		tessera_users_end(ctx->tdev);
 		tessera_part_unsignal(syncs);
 		tessera_space_end_job(ctx->space);
-		return -ESTALE;
+		return ret;
 	}
 
-	tessera_part_join_gate(part);
-	fence = tessera_part_arm(part);
 	tessera_vm_queue_set(ctx->tdev, &ctx->space->jobs, &ctx->vm_queue, fence);
 	tessera_users_end(ctx->tdev);
 	if (ctx->vm_last)
@@ -88,23 +91,23 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 	return 0;
 }
 
-static int submit_try(struct tessera_context *ctx, struct tessera_syncs *syncs,
-		      struct tessera_part *part)
+static int pass_gate(struct tessera_context *ctx, struct tessera_syncs *syncs,
+		     struct tessera_part *part)
 {
 	struct tessera_payer *payer = ctx->account->payer;
 	struct tessera_device *tdev = ctx->tdev;
-	u32 engine = ctx->engine->id;
+	struct tessera_pass pass;
 	int ret, idx;
 
-	ret = tessera_gate_enter(tdev, engine, payer);
+	ret = tessera_gate_enter(&pass, tdev, ctx->engine->id, payer, NULL);
 	if (ret)
 		return ret;
 	ret = -ENODEV;
 	if (drm_dev_enter(&tdev->drm, &idx)) {
-		ret = submit_inside(ctx, syncs, part);
+		ret = submit_inside(ctx, syncs, &pass, part);
 		drm_dev_exit(idx);
 	}
-	tessera_gate_leave(tdev, engine, payer, part->epoch);
+	tessera_gate_leave(&pass);
 
 	return ret;
 }
@@ -122,7 +125,7 @@ static int submit_once(struct tessera_context *ctx, const struct drm_tessera_sub
 		.cmds = args->cmds,
 		.cmd_bytes = args->cmd_size,
 	};
-	ret = submit_try(ctx, syncs, part);
+	ret = pass_gate(ctx, syncs, part);
 	tessera_part_put(part);
 
 	return ret;

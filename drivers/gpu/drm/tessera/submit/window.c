@@ -227,33 +227,43 @@ static int order_part(struct tessera_split_run *run, struct tessera_part *part)
 	if (ret)
 		return ret;
 
-	return tessera_gate_order_group(req->tdev, req->ctx->engine->id, &part->job);
+	return tessera_gate_order(&req->pass, &part->job);
 }
 
 /*
  * The last one signals what the submission does; tessera_part_signal() was called for it, and
- * tessera_request_begin_users() for each.
+ * tessera_request_begin_users() for each. False if the gate was given to others: then nothing was done.
  */
-static void push_part(struct tessera_split_run *run, struct tessera_part *part, bool last)
+static bool push_part(struct tessera_split_run *run, struct tessera_part *part,
+		      struct tessera_pass *pass, const struct tessera_split_op *op, bool last)
 {
 	struct tessera_request *req = run->req;
+	struct dma_fence *fence = tessera_part_arm(part, pass);
 	u32 i;
 
+	if (!fence) {
+		tessera_request_end_users(req);
+		if (last)
+			tessera_part_unsignal(&req->syncs);
+		return false;
+	}
+	if (op)
+		trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
+					 op->first, op->count);
 	tessera_part_join_group(part, run->group);
-	tessera_part_arm(part);
 	for (i = 0; i < run->num_used; i++)
 		tessera_part_publish(part, req->bos[run->used[i]],
 				     tessera_request_writes(req, run->used[i]), req->stamp);
 	tessera_request_end_users(req);
 	if (last)
-		tessera_syncs_signal(&req->syncs, tessera_job_finished(&part->job));
+		tessera_syncs_signal(&req->syncs, fence);
 	tessera_part_push(part);
 
-	dma_fence_put(run->near);
-	run->near = run->last ? dma_fence_get(tessera_job_finished(&run->last->job)) : NULL;
 	tessera_part_put(run->last);
 	run->last = part;
 	run->num_parts++;
+
+	return true;
 }
 
 /*
@@ -307,15 +317,14 @@ static int run_part(struct tessera_split_run *run, const struct tessera_split_op
 		if (ret && last)
 			tessera_part_unsignal(&req->syncs);
 	}
+	/* Parts that are armed cannot go on behind others' jobs; without any it begins anew. */
+	if (!ret && !push_part(run, part, &req->pass, op, last))
+		ret = run->last ? -ETIME : -EINPROGRESS;
 	if (ret) {
 		tessera_part_put(part);
 		return ret;
 	}
-
 	tessera_patch_replay_advance(&run->replay, op->end);
-	trace_tessera_split_part(req->ctx->hw_id, req->job, op->id, op->start, op->end,
-				 op->first, op->count);
-	push_part(run, part, last);
 
 	return 0;
 }
@@ -638,7 +647,7 @@ int tessera_window_close(struct tessera_split_run *run, int error)
 	run->num_used = 0;
 	tessera_part_signal(part, &req->syncs, true);
 	tessera_request_begin_users(req, NULL, 0);
-	push_part(run, part, true);
+	push_part(run, part, NULL, NULL, true);
 	/* Not a part that the user's commands are in. */
 	run->num_parts--;
 	drm_dev_exit(idx);

@@ -56,8 +56,6 @@ struct tessera_split_run {
 	struct tessera_part *closing;
 	/** @last: the part pushed last */
 	struct tessera_part *last;
-	/** @near: fence of the part before that */
-	struct dma_fence *near;
 	/** @num_parts: parts pushed */
 	u32 num_parts;
 	/** @turn_parts: value of @num_parts at which it is to become the youngest */
