@@ -106,6 +106,10 @@ void bench_split_overhead(void);
 void bench_stall_split(void);
 void bench_stall_split_preempt(void);
 void bench_stall_queue(void);
+/* queue.c */
+void bench_submit_many_fences(void);
+void bench_long_queue(void);
+void bench_stalled_owner(void);
 /* destroy.c */
 void bench_destroy_scaling(void);
 /* vm.c */
