@@ -378,7 +378,7 @@ void tessera_part_join_group(struct tessera_part *part, struct tessera_group *gr
  * @late: other parts of it are armed already
  *
  * The last step that can fail, but for tessera_users_begin() and what it finds. After success the part is armed and
- * tessera_syncs_signal() called, before it is pushed; or tessera_part_unsignal() is.
+ * tessera_syncs_commit() called, before it is pushed; or tessera_part_unsignal() is.
  *
  * Return: 0, or, unless @late, -EINVAL if others have signalled more meanwhile.
  */

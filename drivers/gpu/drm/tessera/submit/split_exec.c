@@ -416,6 +416,8 @@ int tessera_split_exec(struct tessera_request *req, u32 *num_parts)
 		if (ret == -EINPROGRESS)
 			ret = tessera_request_wait_foreign(req) ?: -EINPROGRESS;
 	} while (ret == -EINPROGRESS);
+	if (run->ended)
+		tessera_syncs_signal(&req->syncs, tessera_job_finished(&run->last->job));
 	*num_parts = run->num_parts;
 
 out_fini:

@@ -173,7 +173,7 @@ static int run_whole(struct tessera_request *req, struct tessera_part *part)
 			tessera_part_publish(part, req->bos[i],
 					     tessera_request_writes(req, i), req->stamp);
 	tessera_request_end_users(req);
-	tessera_syncs_signal(&req->syncs, fence);
+	tessera_syncs_commit(&req->syncs, fence);
 	tessera_part_push(part);
 
 	return 0;
@@ -242,6 +242,8 @@ static int try_whole(struct tessera_request *req)
 		ret = submit_inside(req, part);
 		tessera_gate_leave(&req->pass);
 	}
+	if (!ret)
+		tessera_syncs_signal(&req->syncs, tessera_job_finished(&part->job));
 	tessera_part_put(part);
 
 	return ret;

@@ -84,7 +84,7 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 	if (ctx->vm_last)
 		dma_fence_put(&ctx->vm_last->base);
 	ctx->vm_last = tessera_job_outcome(&part->job);
-	tessera_syncs_signal(syncs, fence);
+	tessera_syncs_commit(syncs, fence);
 	tessera_part_push(part);
 	tessera_space_end_job(ctx->space);
 
@@ -108,6 +108,8 @@ static int pass_gate(struct tessera_context *ctx, struct tessera_syncs *syncs,
 		drm_dev_exit(idx);
 	}
 	tessera_gate_leave(&pass);
+	if (!ret)
+		tessera_syncs_signal(syncs, tessera_job_finished(&part->job));
 
 	return ret;
 }

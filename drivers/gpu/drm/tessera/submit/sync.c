@@ -315,30 +315,50 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 	return ret;
 }
 
+static void sync_signal(struct tessera_sync_item *item, struct dma_fence *fence)
+{
+	if (item->chain) {
+		drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
+		/* Now the syncobj's. */
+		item->chain = NULL;
+	} else {
+		drm_syncobj_replace_fence(item->signal, fence);
+	}
+}
+
 /**
- * tessera_syncs_signal() - put a fence into the syncobjs of the list
+ * tessera_syncs_commit() - put a fence into the monitored fences of the list
  * @syncs: the list
- * @fence: fence of an armed job, which tessera_part_signal() was called for
+ * @fence: fence of an armed job, which tessera_part_signal() was called for; before it is pushed
+ */
+void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence)
+{
+	u32 i;
+
+	if (!syncs->signals)
+		return;
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		if (item->value && tessera_signals_live(syncs->signals, item->value - 1))
+			sync_signal(item, fence);
+	}
+	tessera_signals_commit(syncs->signals);
+}
+
+/**
+ * tessera_syncs_signal() - put a fence into all other syncobjs of the list
+ * @syncs: the list
+ * @fence: fence of a job that was pushed
+ *
+ * The core walks the points of a timeline, however many a client has made. So no lock may be held
+ * but the context's.
  */
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
 {
 	u32 i;
 
-	for (i = 0; i < syncs->count; i++) {
-		struct tessera_sync_item *item = &syncs->items[i];
-
-		if (!item->signal)
-			continue;
-		if (item->value && !tessera_signals_live(syncs->signals, item->value - 1))
-			continue;
-		if (item->chain) {
-			drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
-			/* Now the syncobj's. */
-			item->chain = NULL;
-		} else {
-			drm_syncobj_replace_fence(item->signal, fence);
-		}
-	}
-	if (syncs->signals)
-		tessera_signals_commit(syncs->signals);
+	for (i = 0; i < syncs->count; i++)
+		if (syncs->items[i].signal && !syncs->items[i].value)
+			sync_signal(&syncs->items[i], fence);
 }

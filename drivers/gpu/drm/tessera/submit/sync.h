@@ -38,6 +38,7 @@ int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_jo
 void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job);
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
 		       struct tessera_leashes *leashes, const struct tessera_engine *engine);
+void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 
 #endif /* __TESSERA_SYNC_H__ */

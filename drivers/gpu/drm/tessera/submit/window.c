@@ -256,9 +256,10 @@ static bool push_part(struct tessera_split_run *run, struct tessera_part *part,
 				     tessera_request_writes(req, run->used[i]), req->stamp);
 	tessera_request_end_users(req);
 	if (last)
-		tessera_syncs_signal(&req->syncs, fence);
+		tessera_syncs_commit(&req->syncs, fence);
 	tessera_part_push(part);
 
+	run->ended = last;
 	tessera_part_put(run->last);
 	run->last = part;
 	run->num_parts++;

@@ -56,6 +56,8 @@ struct tessera_split_run {
 	struct tessera_part *closing;
 	/** @last: the part pushed last */
 	struct tessera_part *last;
+	/** @ended: it is the one that the submission ends with */
+	bool ended;
 	/** @num_parts: parts pushed */
 	u32 num_parts;
 	/** @turn_parts: value of @num_parts at which it is to become the youngest */
