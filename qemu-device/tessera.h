@@ -5,7 +5,7 @@
  * registers (what the guest wrote), derived state (segments, engines, heads,
  * page states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
- * strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
+ * dirty, strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
  * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, plane,
  * frame, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
@@ -159,8 +159,10 @@ struct TesseraEngine {
 
 typedef struct TesseraHostAperture {
     MemoryRegion bar;           /* a power of two */
-    MemoryRegion window;        /* what answers in it: RAM, or traps */
-    uint8_t *ptr;               /* its RAM; NULL: it traps */
+    MemoryRegion window;        /* what answers in it: RAM... */
+    MemoryRegion trap;          /* ...or code */
+    bool is_ram;                /* window is there, used or not */
+    uint8_t *ptr;               /* its RAM; NULL: code answers */
     int ones_fd;                /* what unmapped pages of the RAM show */
     MemoryListener listener;
     NotifierWithReturn postcopy;
@@ -303,6 +305,7 @@ struct TesseraState {
     uint32_t hold_after;
     uint32_t fail_reset;
     uint32_t refuse_width;
+    uint32_t fail_mapping;
 
     QLIST_ENTRY(TesseraState) next; /* tessera_iommu.c */
 };

@@ -24,19 +24,31 @@
 #include "migration/postcopy-ram.h"
 #include "system/qtest.h"
 #include "tessera_host_aperture.h"
+#include "tessera_dirty.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
 #include "trace.h"
 
 #define ONES_BYTES  (2 * MiB)   /* of the file that unmapped pages show */
 
-/*
- * Each page may take a mapping of this process, of which Linux by default
- * grants 65530. Devices that would need more of them trap.
- */
-#define MAX_MAPPINGS    (48 * KiB)
+#define BLOCK_PAGES 64          /* looked at in one go */
 
 static uint32_t mappings;       /* that all devices may need (BQL) */
+
+/*
+ * Each page may take a mapping of this process. Windows may use three quarters
+ * of those that Linux grants; devices that would need more of them trap.
+ */
+static uint32_t max_mappings(void)
+{
+    g_autofree char *text = NULL;
+    uint64_t granted = 65530;
+
+    if (g_file_get_contents("/proc/sys/vm/max_map_count", &text, NULL, NULL)) {
+        granted = g_ascii_strtoull(text, NULL, 10);
+    }
+    return MIN(granted / 4 * 3, INT32_MAX);
+}
 
 static uint64_t window_bytes(const TesseraState *s)
 {
@@ -135,43 +147,77 @@ static void advise(void *ptr, uint64_t len)
     }
 }
 
-/* A failure may have left a hole, which no vCPU may touch. */
-static void map_over(TesseraState *s, uint64_t at, uint64_t len, bool shared,
+static bool map_over(TesseraState *s, uint64_t at, uint64_t len, bool shared,
                      int fd, uint64_t offset)
 {
 #ifdef CONFIG_POSIX
     void *ptr = s->ha.ptr + at;
     int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);
 
+    if (unlikely(s->fail_mapping)) {
+        s->fail_mapping--;
+        errno = ENOMEM;
+        return false;
+    }
     if (mmap(ptr, len, PROT_READ | PROT_WRITE, flags, fd, offset) ==
         MAP_FAILED) {
-        error_report("tessera: cannot remap the host aperture: %s",
-                     strerror(errno));
-        exit(1);
+        return false;
     }
     advise(ptr, len);
+    return true;
 #else
     /* There is no file behind VRAM, so the window traps. */
     g_assert_not_reached();
 #endif
 }
 
-static void show_ones(TesseraState *s, uint64_t at, uint64_t len)
+static bool show_ones(TesseraState *s, uint64_t at, uint64_t len)
 {
     while (len) {
         uint64_t offset = at % ONES_BYTES;
         uint64_t n = MIN(len, ONES_BYTES - offset);
 
-        map_over(s, at, n, false, s->ha.ones_fd, offset);
+        if (!map_over(s, at, n, false, s->ha.ones_fd, offset)) {
+            return false;
+        }
         at += n;
         len -= n;
     }
+    return true;
 }
 
-static void show_vram(TesseraState *s, uint64_t at, uint64_t len,
+static bool show_vram(TesseraState *s, uint64_t at, uint64_t len,
                       uint64_t offset)
 {
-    map_over(s, at, len, true, memory_region_get_fd(&s->vram), offset);
+    return map_over(s, at, len, true, memory_region_get_fd(&s->vram), offset);
+}
+
+static void take_all_written(TesseraState *s);
+
+static void init_trap(TesseraState *s)
+{
+    memory_region_init_io(&s->ha.trap, OBJECT(s), &window_ops, s,
+                          "tessera.host-aperture-trap", window_bytes(s));
+}
+
+/*
+ * The host refuses a mapping: from now on the window traps. A page whose
+ * mapping failed may be a hole until vCPUs have the new memory map.
+ * max_mappings() makes this unlikely.
+ */
+static void fall_back(TesseraState *s)
+{
+    TesseraHostAperture *ha = &s->ha;
+
+    warn_report("tessera: cannot remap the host aperture (%s); accesses to it "
+                "are emulated from now on", strerror(errno));
+    ha->ptr = NULL;
+    init_trap(s);
+    memory_region_transaction_begin();
+    memory_region_del_subregion(&ha->bar, &ha->window);
+    memory_region_add_subregion(&ha->bar, 0, &ha->trap);
+    memory_region_transaction_commit();
+    take_all_written(s);
 }
 
 /* How many pages from @first on show nothing, or what follows in VRAM. */
@@ -195,13 +241,36 @@ static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
         uint64_t at = (uint64_t)first * s->cfg.page_size;
         uint64_t len = (uint64_t)n * s->cfg.page_size;
 
-        if (s->ha.table[first]) {
-            show_vram(s, at, len, page_offset(s, first));
-        } else {
-            show_ones(s, at, len);
+        if (s->ha.table[first] ? !show_vram(s, at, len, page_offset(s, first))
+                               : !show_ones(s, at, len)) {
+            fall_back(s);
+            return;
         }
         first += n;
         count -= n;
+    }
+}
+
+/*
+ * Something was written through a page. In VRAM it is dirty. Where nothing is
+ * shown it is an error of the CPU's, which is counted with the next command
+ * about the page (@settle) and remembered until then.
+ */
+static void page_written(TesseraState *s, uint32_t page, bool settle)
+{
+    const uint64_t bytes = s->cfg.page_size, at = page * bytes;
+
+    if (s->ha.table[page]) {
+        memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
+    } else if (settle) {
+        touch_error(s, at);
+        if (s->ha.ptr && !show_ones(s, at, bytes)) {
+            fall_back(s);
+        }
+    } else {
+        cpu_physical_memory_set_dirty_range(
+            memory_region_get_ram_addr(&s->ha.window) + at, bytes,
+            1 << DIRTY_MEMORY_VGA);
     }
 }
 
@@ -211,46 +280,101 @@ static bool all_ones(const uint8_t *p, uint64_t len)
 }
 
 /*
+ * Whether a page counts as written. While memory migrates, each page that shows
+ * VRAM does: a store may still be under way. Without a log, so do these pages
+ * and those that should show ones and do not.
+ */
+static bool is_written(TesseraState *s, DirtyBitmapSnapshot *snap,
+                       uint32_t page)
+{
+    const uint64_t bytes = s->cfg.page_size;
+
+    if (s->ha.table[page] &&
+        (global_dirty_tracking || !tessera_dirty_known())) {
+        return true;
+    }
+    if (!tessera_dirty_known()) {
+        return s->ha.ptr && !all_ones(s->ha.ptr + page * bytes, bytes);
+    }
+    return memory_region_snapshot_get_dirty(&s->ha.window, snap, page * bytes,
+                                            bytes);
+}
+
+/* Look at the pages of [@from, @end) that @snap names as written. */
+static void take_written(TesseraState *s, DirtyBitmapSnapshot *snap,
+                         uint32_t from, uint32_t end, uint32_t first,
+                         uint32_t count)
+{
+    const uint64_t bytes = s->cfg.page_size;
+    const bool all = global_dirty_tracking || !tessera_dirty_known();
+
+    while (from < end) {
+        uint32_t n = MIN(BLOCK_PAGES, end - from);
+
+        if (all || memory_region_snapshot_get_dirty(&s->ha.window, snap,
+                                                    from * bytes, n * bytes)) {
+            for (uint32_t i = from; i < from + n; i++) {
+                if (is_written(s, snap, i)) {
+                    page_written(s, i, i >= first && i - first < count);
+                }
+            }
+        }
+        from += n;
+    }
+}
+
+/* All of what was written in VRAM is dirty there. */
+static void take_all_written(TesseraState *s)
+{
+    g_autofree DirtyBitmapSnapshot *snap =
+        tessera_dirty_take(&s->ha.window, 0, window_bytes(s));
+
+    take_written(s, snap, 0, s->ha.num_pages, 0, 0);
+}
+
+/*
  * Pages are about to show something else: what has been done through them
- * counts now. (Dirty marks are taken up under the BQL, so not before they are
- * remapped.)
+ * counts now.
  */
 static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
     const uint64_t bytes = s->cfg.page_size;
+    /* The log is cleared by blocks, so neighbours are looked at, too. */
+    const uint32_t block = MAX(TESSERA_DIRTY_BLOCK / bytes, 1);
+    g_autofree DirtyBitmapSnapshot *snap = NULL;
 
-    for (uint32_t page = first; s->ha.ptr && page < first + count; page++) {
-        if (s->ha.table[page]) {
-            memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
-        } else if (!all_ones(s->ha.ptr + page * bytes, bytes)) {
-            touch_error(s, page * bytes);
-        }
+    if (s->ha.ptr && count) {
+        snap = tessera_dirty_take(&s->ha.window, first * bytes, count * bytes);
+        take_written(s, snap, QEMU_ALIGN_DOWN(first, block),
+                     MIN(ROUND_UP((uint64_t)first + count, block),
+                         s->ha.num_pages), first, count);
     }
 }
 
 /*
- * A round of migration: what was written here is dirty in VRAM. Accelerators
- * have had their turn, and the pages are sent afterwards.
+ * A round of migration. Accelerators have had their turn, and the pages are
+ * sent afterwards.
  */
 static void sync_dirty(MemoryListener *listener, bool last_stage)
 {
     TesseraState *s = container_of(listener, TesseraState, ha.listener);
-    const uint64_t bytes = s->cfg.page_size;
-    g_autofree DirtyBitmapSnapshot *snap = NULL;
 
     /* A table that was loaded and refused is of no use to anybody. */
-    if (!global_dirty_tracking || s->distrusted) {
-        return;
+    if (s->ha.ptr && global_dirty_tracking && !s->distrusted) {
+        g_autofree DirtyBitmapSnapshot *snap =
+            cpu_physical_memory_snapshot_and_clear_dirty(&s->ha.window, 0,
+                                                         window_bytes(s),
+                                                         DIRTY_MEMORY_VGA);
+
+        take_written(s, snap, 0, s->ha.num_pages, 0, 0);
     }
-    snap = cpu_physical_memory_snapshot_and_clear_dirty(&s->ha.window, 0,
-                                                        window_bytes(s),
-                                                        DIRTY_MEMORY_VGA);
-    for (uint32_t page = 0; page < s->ha.num_pages; page++) {
-        if (s->ha.table[page] &&
-            memory_region_snapshot_get_dirty(&s->ha.window, snap, page * bytes,
-                                             bytes)) {
-            memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
-        }
+}
+
+/* For the display: carry what was written here over into VRAM's own log. */
+void tessera_host_aperture_take_written(TesseraState *s)
+{
+    if (s->ha.ptr && s->ha.mapped) {
+        take_all_written(s);
     }
 }
 
@@ -380,6 +504,26 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
     s->ha.addr += bytes;
 }
 
+/* Pages that show VRAM show ones; the others do already. */
+static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
+{
+    const uint64_t bytes = s->cfg.page_size;
+    uint32_t end = first + count;
+
+    while (first < end) {
+        uint32_t n = 0;
+
+        while (first + n < end && s->ha.table[first + n]) {
+            set_entry(s, first + n, 0);
+            n++;
+        }
+        if (n && s->ha.ptr && !show_ones(s, first * bytes, n * bytes)) {
+            fall_back(s);
+        }
+        first += MAX(n, 1);
+    }
+}
+
 void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
 {
     if (!pages_exist(s, first)) {
@@ -387,10 +531,7 @@ void tessera_host_aperture_unmap(TesseraState *s, uint32_t first)
     }
     trace_tessera_host_aperture_unmap(first, s->ha.count);
     settle_pages(s, first, s->ha.count);
-    for (uint32_t i = 0; i < s->ha.count; i++) {
-        set_entry(s, first + i, 0);
-    }
-    show_pages(s, first, s->ha.count);
+    hide_pages(s, first, s->ha.count);
 }
 
 /* The table may have been loaded, and not checked. */
@@ -401,13 +542,15 @@ void tessera_host_aperture_reset(TesseraState *s)
     if (!s->ha.num_pages) {
         return;
     }
-    if (!s->distrusted) {
+    if (s->distrusted) {
+        memset(s->ha.table, 0, s->ha.num_pages * sizeof(*s->ha.table));
+        s->ha.mapped = 0;
+        qatomic_set(&s->ha.end, 0);
+        show_pages(s, 0, s->ha.num_pages);
+    } else {
         settle_pages(s, 0, s->ha.num_pages);
+        hide_pages(s, 0, s->ha.num_pages);
     }
-    memset(s->ha.table, 0, s->ha.num_pages * sizeof(*s->ha.table));
-    s->ha.mapped = 0;
-    qatomic_set(&s->ha.end, 0);
-    show_pages(s, 0, s->ha.num_pages);
 }
 
 /* A table was loaded; false if it cannot be. */
@@ -447,15 +590,38 @@ static int make_ones(void)
     return fd;
 }
 
+/* Why the window cannot be RAM; NULL: it can. */
+static const char *why_not_ram(TesseraState *s)
+{
+    if (memory_region_get_fd(&s->vram) < 0) {
+        return "no file is behind video memory";
+    }
+    if (qemu_real_host_page_size() > s->cfg.page_size) {
+        return "its pages are smaller than the host's";
+    }
+    if (s->ha.num_pages > max_mappings() ||
+        mappings > max_mappings() - s->ha.num_pages) {
+        return "the host grants too few mappings, vm.max_map_count";
+    }
+    if (ram_block_discard_require(true)) {
+        return "other devices pin guest memory";
+    }
+    return NULL;
+}
+
 /* RAM whose pages come and go: nobody may count on those it has found. */
 static bool init_ram(TesseraState *s)
 {
     TesseraHostAperture *ha = &s->ha;
+    const char *why;
 
-    if (s->cfg.strict || memory_region_get_fd(&s->vram) < 0 ||
-        qemu_real_host_page_size() > s->cfg.page_size ||
-        ha->num_pages > MAX_MAPPINGS - mappings ||
-        ram_block_discard_require(true)) {
+    if (s->cfg.strict) {
+        return false;
+    }
+    why = why_not_ram(s);
+    if (why) {
+        warn_report("tessera: accesses to the host aperture are emulated: %s",
+                    why);
         return false;
     }
     ha->ones_fd = make_ones();
@@ -472,8 +638,12 @@ static bool init_ram(TesseraState *s)
         return false;
     }
     mappings += ha->num_pages;
+    ha->is_ram = true;
     ha->ptr = memory_region_get_ram_ptr(&ha->window);
+    /* RAM begins as dirty for everybody; nobody has written here yet. */
     memory_region_set_log(&ha->window, true, DIRTY_MEMORY_VGA);
+    memory_region_reset_dirty(&ha->window, 0, window_bytes(s),
+                              DIRTY_MEMORY_VGA);
     ha->listener = (MemoryListener) {
         .name = "tessera",
         .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
@@ -496,14 +666,15 @@ void tessera_host_aperture_init(TesseraState *s)
         return;
     }
     ha->table = g_new0(uint32_t, ha->num_pages);
-    if (!init_ram(s)) {
-        memory_region_init_io(&ha->window, OBJECT(s), &window_ops, s,
-                              "tessera.host-aperture-trap", bytes);
-    }
-    show_pages(s, 0, ha->num_pages);
     memory_region_init(&ha->bar, OBJECT(s), "tessera.host-aperture-bar",
                        pow2ceil(bytes));
-    memory_region_add_subregion(&ha->bar, 0, &ha->window);
+    if (init_ram(s)) {
+        memory_region_add_subregion(&ha->bar, 0, &ha->window);
+        show_pages(s, 0, ha->num_pages);
+    } else {
+        init_trap(s);
+        memory_region_add_subregion(&ha->bar, 0, &ha->trap);
+    }
     pci_register_bar(PCI_DEVICE(s), TSR_BAR_HOST_APERTURE,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
@@ -518,8 +689,8 @@ void tessera_host_aperture_fini(TesseraState *s)
         return;
     }
     /* The container holds a reference to the device as long as it is filled. */
-    memory_region_del_subregion(&ha->bar, &ha->window);
-    if (ha->ptr) {
+    memory_region_del_subregion(&ha->bar, ha->ptr ? &ha->window : &ha->trap);
+    if (ha->is_ram) {
         memory_listener_unregister(&ha->listener);
         migration_remove_notifier(&ha->background);
         postcopy_remove_notifier(&ha->postcopy);
@@ -532,9 +703,10 @@ void tessera_host_aperture_free(TesseraState *s)
 {
     g_free(s->ha.table);
     s->ha.table = NULL;
-    if (s->ha.ptr) {
+    if (s->ha.is_ram) {
         mappings -= s->ha.num_pages;
         close(s->ha.ones_fd);
     }
+    s->ha.is_ram = false;
     s->ha.ptr = NULL;
 }

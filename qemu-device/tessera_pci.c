@@ -19,6 +19,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
+#include "system/replay.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "tessera_coherence.h"
@@ -288,6 +289,8 @@ static const FaultProperty fault_properties[] = {
     { "x-fail-reset", "Device resets by the guest that do not end: bit 0 the "
       "next one, bit 1 the one behind it, and so on",
       offsetof(TesseraState, fail_reset) },
+    { "x-fail-mapping", "Mappings of the host aperture that the host refuses "
+      "from now on", offsetof(TesseraState, fail_mapping) },
     { "x-refuse-width", "Width of surfaces that planes refuse; 0: none",
       offsetof(TesseraState, refuse_width) },
 };
@@ -603,9 +606,15 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
 {
     TesseraState *s = TESSERA(pdev);
 
+    if (sizeof(void *) < sizeof(uint64_t)) {
+        error_setg(errp, "tessera: 32-bit hosts are not supported");
+        return;
+    }
     if (!check_config(&s->cfg, errp)) {
         return;
     }
+    /* Engines are threads, and the device clock goes on while they work. */
+    replay_add_blocker(TYPE_TESSERA);
     if (!pci_bus_is_express(pci_get_bus(pdev))) {
         pdev->cap_present &= ~QEMU_PCI_CAP_EXPRESS;
     } else if (pcie_endpoint_cap_init(pdev, 0) < 0) {

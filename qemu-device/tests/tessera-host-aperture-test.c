@@ -214,6 +214,35 @@ static void test_unmapped(void)
     g_assert_cmphex(rd(&a, 3 * 4096 + 8), ==, ONES);
     unmap(&a, 0, 4);
     tsr_expect_no_errors(a.t);
+    /* A store of what is there is a store. */
+    wr(&a, 2 * 4096, ONES);
+    unmap(&a, 2, 1);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    tsr_stop(a.t);
+}
+
+/* The host refuses a mapping: the window goes on, by code. */
+static void test_refused(void)
+{
+    Aperture a = start("strict=off,host-aperture-size=8M");
+
+    expect_region(a.t, RAM);
+    fill(&a, 0x77777777, a.hidden, 4 << 20);
+    map(&a, 0, 1024, a.hidden);
+    wr(&a, 5 * PAGE, 1);
+    tsr_qom_set(a.t, "x-fail-mapping", 1);
+    unmap(&a, 512, 512);
+    tsr_expect_no_errors(a.t);
+    g_assert_cmphex(rd(&a, 5 * PAGE), ==, 1);
+    g_assert_cmphex(rd(&a, 6 * PAGE), ==, 0x7777777777777777);
+    wr(&a, 6 * PAGE, 2);
+    g_assert_cmphex(rd(&a, 600 * PAGE), ==, ONES);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
+    map(&a, 600, 1, a.hidden + 6 * PAGE);
+    g_assert_cmphex(rd(&a, 600 * PAGE), ==, 2);
+    tsr_device_reset(a.t);
+    g_assert_cmphex(rd(&a, 5 * PAGE), ==, ONES);
+    tsr_expect_errors(a.t, TSR_ERR_HOST_APERTURE, 1);
     tsr_stop(a.t);
 }
 
@@ -813,6 +842,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/CHA-5-sizes", test_sizes);
     qtest_add_func("/tessera/host-aperture/CHA-7-first", test_first);
     qtest_add_func("/tessera/host-aperture/CHA-8-unmapped", test_unmapped);
+    qtest_add_func("/tessera/host-aperture/refused", test_refused);
     qtest_add_func("/tessera/host-aperture/CHA-8-strict", test_strict);
     qtest_add_func("/tessera/host-aperture/CHA-8-overlap", test_overlap);
     qtest_add_func("/tessera/host-aperture/CHA-8-shown", test_shown);

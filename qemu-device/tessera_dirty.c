@@ -1,0 +1,33 @@
+/*
+ * Tessera virtual GPU: dirty logs of displays
+ *
+ * memory_region_snapshot_and_clear_dirty() waits until each emulated CPU has
+ * ended what it executes, and drops the BQL meanwhile. In the middle of a
+ * register access another CPU's doorbell would then be refused as re-entrant,
+ * and be lost. So marks are taken without waiting. The mark of a store under
+ * way may be taken before its bytes are there, so callers look once more later.
+ * Called under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "exec/ram_addr.h"
+#include "system/kvm.h"
+#include "tessera_dirty.h"
+
+/* Whether the marks can be had: KVM's dirty rings need the BQL let go, too. */
+bool tessera_dirty_known(void)
+{
+    return !kvm_enabled() || !kvm_dirty_ring_enabled();
+}
+
+/* The marks of a range, and of the rest of its blocks, which are cleared. */
+DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
+                                        uint64_t bytes)
+{
+    if (kvm_enabled() && tessera_dirty_known()) {
+        memory_global_dirty_log_sync(false);
+    }
+    return cpu_physical_memory_snapshot_and_clear_dirty(mr, offset, bytes,
+                                                        DIRTY_MEMORY_VGA);
+}
