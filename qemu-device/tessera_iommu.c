@@ -7,6 +7,17 @@
  * (amd-iommu), take locks that the BQL's holder has (virtio-iommu), switch
  * address spaces, log a fault or raise an interrupt.
  *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "exec/address-spaces.h"
+#include "exec/cpu-common.h"
+#include "tessera_iommu.h"
+#include "trace.h"
+
+/*
  * An engine thread never takes the BQL, because the BQL's holder may be waiting
  * for that engine. The engine posts a request and sleeps. One thread of the
  * process, the translator, takes the BQL and serves the requests of all
@@ -21,17 +32,7 @@
  * mappings only listeners that shadow the page tables. One request translates
  * up to TESSERA_FOUND pages of the bytes asked for, so a piece of work mostly
  * needs one.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "qemu/osdep.h"
-#include "qemu/main-loop.h"
-#include "qemu/rcu.h"
-#include "exec/address-spaces.h"
-#include "exec/cpu-common.h"
-#include "tessera_iommu.h"
-#include "trace.h"
-
 static QemuEvent asked;                 /* some engine has posted a request */
 static QLIST_HEAD(, TesseraState) devices;      /* BQL */
 

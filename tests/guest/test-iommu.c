@@ -59,9 +59,12 @@ static void every_way_to_system_memory(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
 	for (uint32_t round = 1; round <= 3; round++) {
-		struct tsr_bo in = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
-		struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(vram), DRM_TESSERA_BO_CPU_ACCESS);
-		struct tsr_bo out = tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
+		struct tsr_bo in =
+			tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
+		struct tsr_bo bo =
+			tsr_bo_new(&dev, MiB(1), tsr_bit(vram), DRM_TESSERA_BO_CPU_ACCESS);
+		struct tsr_bo out =
+			tsr_bo_new(&dev, MiB(1), tsr_bit(gart), DRM_TESSERA_BO_CPU_ACCESS);
 
 		tsr_bo_map(&dev, &in);
 		tsr_pattern_write(&in, round);
