@@ -7,7 +7,7 @@
  * own; a unit calls only units below it, in this order from the bottom: irq,
  * dirty, strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
  * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, plane,
- * frame, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
+ * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
  * TesseraState.err_lock; the locks of a TLB and of the coherence unit are for
@@ -289,6 +289,7 @@ struct TesseraState {
     uint32_t num_engines;
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
+    uint32_t pictures;          /* drawn for consoles (BQL) */
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines yet to reset, atomic */
     bool resetting;             /* atomic */

@@ -12,6 +12,7 @@
 #include "tessera_display.h"
 #include "tessera_capture.h"
 #include "tessera_crtc.h"
+#include "tessera_damage.h"
 #include "tessera_irq.h"
 #include "tessera_output.h"
 #include "tessera_screen.h"
@@ -392,6 +393,7 @@ static void head_init(TesseraState *s, uint32_t index)
     h->s = s;
     h->index = index;
     h->row = g_new0(uint32_t, TESSERA_MAX_WIDTH);
+    h->drawn = g_new0(TesseraScanout, 1);
     tessera_master_init(&h->m, s, TSR_ERR_CRTC(index));
     tessera_crtc_init(h);
     tessera_output_init(h);
@@ -402,6 +404,9 @@ void tessera_display_init(TesseraState *s)
 {
     s->num_heads = s->cfg.outputs;
     s->heads = g_new0(TesseraHead, s->num_heads);
+    if (s->num_heads) {
+        tessera_damage_init(s);
+    }
     for (uint32_t i = 0; i < s->num_heads; i++) {
         head_init(s, i);
     }
@@ -422,6 +427,7 @@ void tessera_display_free(TesseraState *s)
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_master_fini(&s->heads[i].m);
         g_free(s->heads[i].row);
+        g_free(s->heads[i].drawn);
     }
     g_free(s->heads);
     s->heads = NULL;
@@ -431,6 +437,7 @@ void tessera_display_free(TesseraState *s)
 /* All but the monitor, which stays plugged, and what it would like to show. */
 static void head_reset(TesseraHead *h)
 {
+    tessera_damage_all(h);
     timer_del(h->timer);
     h->enabled = false;
     h->int_status = h->int_mask = 0;

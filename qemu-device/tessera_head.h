@@ -43,6 +43,8 @@ struct TesseraHead {
     QEMUTimer *timer;           /* the next vblank, if anybody wants it */
     QemuConsole *con;           /* NULL: unplugged */
     uint32_t *row;              /* TESSERA_MAX_WIDTH pixels */
+    TesseraScanout *drawn;      /* what the console has... */
+    uint32_t damaged;           /* ...and as often it is to be drawn again */
 
     /* Registers */
     bool enabled;

@@ -382,6 +382,12 @@ static void errors_get(Object *obj, Visitor *v, const char *name,
     visit_type_uint32(v, name, &value, errp);
 }
 
+static void pictures_get(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
+{
+    visit_type_uint32(v, name, &TESSERA(obj)->pictures, errp);
+}
+
 static void add_fault_properties(ObjectClass *klass)
 {
     for (unsigned int i = 0; i < ARRAY_SIZE(fault_properties); i++) {
@@ -405,6 +411,10 @@ static void add_fault_properties(ObjectClass *klass)
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-error-total",
         "Guest errors counted since the last clear (read-only)");
+    object_class_property_add(klass, "x-pictures", "uint32", pictures_get,
+                              NULL, NULL, NULL);
+    object_class_property_set_description(klass, "x-pictures",
+        "Pictures drawn for consoles (read-only)");
 }
 
 /* ---- Monitors, plugged while the device runs ---------------------------- */

@@ -103,6 +103,19 @@ static uint64_t surface_bytes(const TesseraPlane *p)
     return tessera_swizzle_end(&r);
 }
 
+/* Where in VRAM the whole surface of a plane is, if it shows one. */
+bool tessera_plane_memory(TesseraState *s, const uint32_t *regs,
+                          uint64_t *offset, uint64_t *bytes)
+{
+    TesseraPlane p = decode(regs);
+
+    if (!p.enabled) {
+        return false;
+    }
+    *bytes = surface_bytes(&p);
+    return tessera_vram_find(s, p.addr, *bytes, offset);
+}
+
 /* Whether the registers of a plane can be committed. */
 uint32_t tessera_plane_check(TesseraMaster *m, const uint32_t *regs,
                              uint32_t slot)

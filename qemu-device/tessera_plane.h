@@ -43,6 +43,8 @@ typedef struct TesseraPlaneScan {
     uint32_t *offset;           /* of each: in the run, of the first row */
 } TesseraPlaneScan;
 
+bool tessera_plane_memory(TesseraState *s, const uint32_t *regs,
+                          uint64_t *offset, uint64_t *bytes);
 uint32_t tessera_plane_check(TesseraMaster *m, const uint32_t *regs,
                              uint32_t slot);
 uint32_t tessera_plane_refuse(TesseraMaster *m, const uint32_t *regs,

@@ -1,15 +1,16 @@
 /*
  * Tessera virtual GPU: consoles
  *
- * What a head shows goes to its QEMU console when that asks. Memory that is
- * shown is written by engines, CPUs through several BARs and other devices, so
- * what has changed is found by looking: rows that differ from what the console
- * has. Called under the BQL, in the main loop.
+ * What a head shows goes to its QEMU console when that asks. A picture is drawn
+ * if something that it depends on has changed (tessera_damage.c); the console is
+ * told of rows that differ from what it has. Called under the BQL, in the main
+ * loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "tessera_screen.h"
+#include "tessera_damage.h"
 #include "tessera_frame.h"
 
 /* The console's surface, of the mode's size. */
@@ -60,7 +61,7 @@ static void draw(TesseraHead *h, DisplaySurface *ds)
 void tessera_screen_update(TesseraHead *h)
 {
     DisplaySurface *ds;
-    bool fresh;
+    bool fresh, damaged;
 
     if (!h->enabled || !h->connected) {
         ds = qemu_console_surface(h->con);
@@ -70,7 +71,11 @@ void tessera_screen_update(TesseraHead *h)
         return;
     }
     ds = screen_surface(h, &fresh);
-    draw(h, ds);
+    damaged = tessera_damage_take(h);
+    if (fresh || damaged) {
+        h->s->pictures++;
+        draw(h, ds);
+    }
     if (fresh) {
         dpy_gfx_update_full(h->con);
     }

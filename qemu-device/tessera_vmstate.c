@@ -15,6 +15,7 @@
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
 #include "tessera_crtc.h"
+#include "tessera_damage.h"
 #include "tessera_host_aperture.h"
 #include "tessera_mmu.h"
 #include "tessera_output.h"
@@ -180,6 +181,7 @@ static int tessera_post_load(void *opaque, int version_id)
     }
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_output_loaded(&s->heads[i]);
+        tessera_damage_all(&s->heads[i]);
         tessera_crtc_rearm(&s->heads[i]);
     }
     s->distrusted = false;

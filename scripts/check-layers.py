@@ -53,7 +53,7 @@ B  tessera_host_aperture tessera_swizzle tessera_swizzle_range
 B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_texture tessera_raster.h
 B  tessera_blit.c tessera_raster.c
 C  tessera_cmd tessera_fetch tessera_engine
-C  tessera_plane tessera_frame tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
+C  tessera_plane tessera_frame tessera_damage tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
 C  tessera_reset tessera_mmio
 C  tessera_vmstate tessera_pci.c
 """

@@ -625,6 +625,90 @@ static void test_screen(void)
     g_rand_free(rng);
 }
 
+/*
+ * Whether looking at a head, which shows what it should, takes a new picture. One
+ * follows behind each, as marks may come before the bytes.
+ */
+static bool looked(TsrHead *h, int head)
+{
+    int64_t before = tsr_qom_get(h->t, "x-pictures"), taken;
+
+    check_screen(h, head);
+    check_screen(h, head);
+    check_screen(h, head);
+    taken = tsr_qom_get(h->t, "x-pictures") - before;
+    g_assert_cmpint(taken, <=, 2);
+    return taken;
+}
+
+static void write_texel(TsrHead *h, QPCIBar bar, uint32_t x, uint32_t y,
+                        uint32_t value)
+{
+    qpci_io_writel(h->t->dev, bar, y * h->plane[0].pitch + x * 4, value);
+    h->plane[0].texels[y * h->width + x] = value;
+}
+
+/* A picture is drawn once, until something that it depends on has changed. */
+static void test_still(void)
+{
+    TsrTest *t = tsr_start(SMALL ",outputs=2,host-aperture-size=1M");
+    QPCIBar window = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    uint64_t vram = tsr_seg_base(t, 1);
+    TsrHead h[2];
+
+    rng = g_rand_new_with_seed(7);
+    for (int i = 0; i < 2; i++) {
+        tsr_head_on(&h[i], t, i, 80 + 20 * i, 60);
+        /* Near enough for the marks of one to be cleared with the other's. */
+        tsr_head_full_plane(&h[i], 0, TSR_FORMAT_XRGB8888, 0,
+                            vram + i * 65536);
+        tsr_head_commit(&h[i], TSR_COMMIT_ASYNC);
+    }
+    for (int i = 0; i < 2; i++) {
+        g_assert_true(looked(&h[i], i));
+        g_assert_false(looked(&h[i], i));
+    }
+    g_assert_false(looked(&h[0], 0));
+    /* A CPU: of the other head it is found here, and not forgotten. */
+    write_texel(&h[1], (QPCIBar) { .addr = t->vram.addr + 65536 }, 3, 4,
+                0x123456);
+    g_assert_false(looked(&h[0], 0));
+    g_assert_true(looked(&h[1], 1));
+    g_assert_false(looked(&h[1], 1));
+    /* Memory that nobody shows. */
+    qpci_io_writel(t->dev, t->vram, 3 << 20, 1);
+    g_assert_false(looked(&h[0], 0));
+    /* An engine. */
+    tsr_plane_fill(t, &h[0].plane[0], rng);
+    g_assert_true(looked(&h[0], 0));
+    g_assert_false(looked(&h[0], 0));
+    g_assert_false(looked(&h[1], 1));
+    /* The host aperture. */
+    tsr_w64(t, TSR_HA_ADDR_LO, vram);
+    tsr_w32(t, TSR_HA_COUNT, 16);
+    tsr_w32(t, TSR_HA_MAP, 0);
+    g_assert_false(looked(&h[0], 0));
+    write_texel(&h[0], window, 70, 50, 0x654321);
+    g_assert_true(looked(&h[0], 0));
+    write_texel(&h[0], window, 70, 50, 0x654322);
+    tsr_w32(t, TSR_HA_UNMAP, 0);
+    g_assert_true(looked(&h[0], 0));
+    g_assert_false(looked(&h[0], 0));
+    /* Colours. */
+    h[1].gamma_on = true;
+    h[1].gamma[0x12] = 0x0a0b0c;
+    tsr_head_write_color(&h[1]);
+    g_assert_false(looked(&h[0], 0));
+    tsr_head_commit(&h[1], TSR_COMMIT_ASYNC);
+    g_assert_true(looked(&h[1], 1));
+    g_assert_false(looked(&h[1], 1));
+    free_texels(&h[0]);
+    free_texels(&h[1]);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+    g_rand_free(rng);
+}
+
 /* Taken away while it shows something, and come back. */
 static void test_unplug(void)
 {
@@ -885,6 +969,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/scanout/referee", test_referee);
     qtest_add_func("/tessera/scanout/referee-exact", test_referee_exact);
     qtest_add_func("/tessera/scanout/screen", test_screen);
+    qtest_add_func("/tessera/scanout/still", test_still);
     qtest_add_func("/tessera/scanout/unplug", test_unplug);
     qtest_add_func("/tessera/scanout/migrate", test_migrate);
     qtest_add_func("/tessera/scanout/damaged", test_damaged);

@@ -1,0 +1,87 @@
+/*
+ * Tessera virtual GPU: what of the screens has changed
+ *
+ * Tells a console whether a head shows another picture than the one that was
+ * drawn last. The picture depends on the latched registers and on the memory of
+ * the planes. VRAM has a dirty log for displays: CPUs, engines, swizzling
+ * windows and other devices mark it where they write. The host aperture has a
+ * log of its own, which is carried over first. In strict mode the referee may
+ * change its verdict on a page without a write, so there every picture is new.
+ * Called under the BQL, in the main loop.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "tessera_damage.h"
+#include "tessera_dirty.h"
+#include "tessera_host_aperture.h"
+#include "tessera_plane.h"
+
+/* A mark may be taken before the bytes are there: see tessera_dirty.c. */
+#define DRAW_TWICE  2
+
+/* Damage heads with planes that were written inside [@from, @end). */
+static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
+                         uint64_t from, uint64_t end)
+{
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        TesseraHead *h = &s->heads[i];
+
+        for (uint32_t p = 0; p < TSR_NUM_PLANES; p++) {
+            uint64_t at, bytes, last;
+
+            if (!tessera_plane_memory(s, h->shown.plane[p], &at, &bytes)) {
+                continue;
+            }
+            last = MIN(at + bytes, end);
+            at = MAX(at, from);
+            if (at < last && memory_region_snapshot_get_dirty(&s->vram, snap,
+                                                              at, last - at)) {
+                h->damaged = DRAW_TWICE;
+            }
+        }
+    }
+}
+
+/* Take the marks of a plane's memory: they are other planes' marks, too. */
+static void take_marks(TesseraState *s, const uint32_t *regs)
+{
+    g_autofree DirtyBitmapSnapshot *snap = NULL;
+    uint64_t at, bytes;
+
+    if (!tessera_plane_memory(s, regs, &at, &bytes)) {
+        return;
+    }
+    snap = tessera_dirty_take(&s->vram, at, bytes);
+    damage_heads(s, snap, QEMU_ALIGN_DOWN(at, TESSERA_DIRTY_BLOCK),
+                 MIN(ROUND_UP(at + bytes, TESSERA_DIRTY_BLOCK),
+                     s->vram_bytes));
+}
+
+/* Whether the head's picture is to be drawn now, since it has changed. */
+bool tessera_damage_take(TesseraHead *h)
+{
+    TesseraState *s = h->s;
+    bool latched = memcmp(h->drawn, &h->shown, sizeof(h->shown));
+    bool damaged;
+
+    tessera_host_aperture_take_written(s);
+    for (uint32_t p = 0; p < TSR_NUM_PLANES; p++) {
+        take_marks(s, h->shown.plane[p]);
+    }
+    damaged = h->damaged || latched || s->cfg.strict || !tessera_dirty_known();
+    *h->drawn = h->shown;
+    h->damaged -= !!h->damaged;
+    return damaged;
+}
+
+/* The picture is to be drawn, whatever has changed. */
+void tessera_damage_all(TesseraHead *h)
+{
+    h->damaged = DRAW_TWICE;
+}
+
+void tessera_damage_init(TesseraState *s)
+{
+    memory_region_set_log(&s->vram, true, DIRTY_MEMORY_VGA);
+}

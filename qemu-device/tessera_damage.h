@@ -1,0 +1,15 @@
+/*
+ * Tessera virtual GPU: what of the screens has changed
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_DAMAGE_H
+#define HW_DISPLAY_TESSERA_DAMAGE_H
+
+#include "tessera_head.h"
+
+bool tessera_damage_take(TesseraHead *h);
+void tessera_damage_all(TesseraHead *h);
+void tessera_damage_init(TesseraState *s);
+
+#endif /* HW_DISPLAY_TESSERA_DAMAGE_H */
