@@ -290,6 +290,7 @@ struct TesseraState {
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
     uint32_t pictures;          /* drawn for consoles (BQL) */
+    uint64_t picture_ns;        /* no CRC or writeback before (BQL) */
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines yet to reset, atomic */
     bool resetting;             /* atomic */
@@ -307,6 +308,7 @@ struct TesseraState {
     uint32_t fail_reset;
     uint32_t refuse_width;
     uint32_t fail_mapping;
+    uint32_t picture_us;
 
     QLIST_ENTRY(TesseraState) next; /* tessera_iommu.c */
 };

@@ -154,6 +154,21 @@ bool tessera_capture_wanted(const TesseraHead *h)
     return h->crc_enabled || h->wb.status == TSR_WB_PENDING;
 }
 
+/* Whether the next vblank has no picture taken, or there is time for it. */
+bool tessera_capture_now(const TesseraHead *h)
+{
+    return !tessera_capture_wanted(h) ||
+           tessera_clock_ns() >= h->s->picture_ns;
+}
+
+/* The device's other half of the time, of all heads together, is for others. */
+static void spend(TesseraState *s, uint64_t begin)
+{
+    uint64_t now = tessera_clock_ns();
+
+    s->picture_ns = now + MAX(now - begin, s->picture_us * 1000ULL);
+}
+
 /* One pass over the rows: their CRC, and themselves to @to, if not NULL. */
 static uint32_t take_rows(TesseraHead *h, uint8_t *to)
 {
@@ -185,6 +200,7 @@ void tessera_capture_frame(TesseraHead *h, uint64_t frames)
     bool write = writeback_due(h);
     TesseraRun run = { .ptr = NULL };
     uint32_t err = write ? writeback_open(h, &run) : TSR_ERR_NONE, crc;
+    uint64_t begin = tessera_clock_ns();
 
     if (!h->crc_enabled && !write) {
         return;
@@ -200,4 +216,5 @@ void tessera_capture_frame(TesseraHead *h, uint64_t frames)
         trace_tessera_crc(h->index, h->vblank_count, crc);
         tessera_irq_head(h, TSR_CRTC_INT_CRC);
     }
+    spend(h->s, begin);
 }

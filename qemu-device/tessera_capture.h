@@ -13,6 +13,7 @@ uint32_t tessera_crc_pop(TesseraHead *h);
 uint32_t tessera_writeback_check(TesseraHead *h);
 void tessera_writeback_begin(TesseraHead *h);
 void tessera_writeback_cancel(TesseraHead *h);
+bool tessera_capture_now(const TesseraHead *h);
 bool tessera_capture_wanted(const TesseraHead *h);
 void tessera_capture_frame(TesseraHead *h, uint64_t frames);
 

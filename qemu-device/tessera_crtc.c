@@ -121,8 +121,8 @@ static void vblank(TesseraHead *h, uint64_t frames)
     tessera_irq_head(h, TSR_CRTC_INT_VBLANK);
 }
 
-/* All vblanks up to now. */
-void tessera_crtc_sync(TesseraHead *h)
+/* The vblanks up to now; unless they @must, none that there is no time for. */
+static void pass_vblanks(TesseraHead *h, bool must)
 {
     uint64_t now = tessera_clock_ns(), step;
 
@@ -132,7 +132,8 @@ void tessera_crtc_sync(TesseraHead *h)
     /* The clock may be another one's, who sent us this state. */
     h->vblank_ns = MIN(h->vblank_ns, now);
     h->arm_ns = MIN(h->arm_ns, now);
-    while (now - h->vblank_ns >= (step = interval_ns(h))) {
+    while (now - h->vblank_ns >= (step = interval_ns(h)) &&
+           (must || tessera_capture_now(h))) {
         uint64_t frames = h->armed ? 1 : (now - h->vblank_ns) / step;
 
         h->vblank_ns += frames * step;
@@ -142,6 +143,23 @@ void tessera_crtc_sync(TesseraHead *h)
         h->vblank_count += frames;
         vblank(h, frames);
     }
+}
+
+/* Before a write that the vblanks up to now come before. */
+void tessera_crtc_sync(TesseraHead *h)
+{
+    pass_vblanks(h, true);
+}
+
+/*
+ * Before a register is read. Vblanks that want a picture wait while the device
+ * has spent more than half of the time on pictures: a guest that reads all the
+ * time would leave the BQL to no other thread. Neither their times nor the
+ * order of events change.
+ */
+void tessera_crtc_look(TesseraHead *h)
+{
+    pass_vblanks(h, false);
 }
 
 static bool shows_anything(const TesseraHead *h)
@@ -172,6 +190,9 @@ static void rearm(TesseraHead *h, uint64_t not_before_ns)
         return;
     }
     at = MAX(h->vblank_ns + interval_ns(h), not_before_ns);
+    if (tessera_capture_wanted(h)) {
+        at = MAX(at, h->s->picture_ns);
+    }
     /* To set it wakes the main loop, which wants the BQL then. */
     if (timer_expire_time_ns(h->timer) != at) {
         timer_mod(h->timer, at);
@@ -186,15 +207,14 @@ void tessera_crtc_rearm(TesseraHead *h)
 
 /*
  * The guest says how much there is to do for a frame, and others want the BQL:
- * they have it for as long as that took. A vblank that is seen late is none the
- * later.
+ * they have it for as long as that took.
  */
 static void timer_cb(void *opaque)
 {
     uint64_t begin = tessera_clock_ns(), now;
     TesseraHead *h = opaque;
 
-    tessera_crtc_sync(h);
+    tessera_crtc_look(h);
     now = tessera_clock_ns();
     rearm(h, now + (now - begin));
 }

@@ -11,6 +11,7 @@
 void tessera_crtc_init(TesseraHead *h);
 void tessera_crtc_fini(TesseraHead *h);
 void tessera_crtc_sync(TesseraHead *h);
+void tessera_crtc_look(TesseraHead *h);
 void tessera_crtc_rearm(TesseraHead *h);
 bool tessera_crtc_control(TesseraHead *h, uint32_t value);
 bool tessera_crtc_commit(TesseraHead *h, uint32_t how);

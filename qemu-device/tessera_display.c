@@ -319,7 +319,7 @@ static uint32_t pending_heads(TesseraState *s)
     for (uint32_t i = 0; i < s->num_heads; i++) {
         TesseraHead *h = &s->heads[i];
 
-        tessera_crtc_sync(h);
+        tessera_crtc_look(h);
         heads |= (h->int_status & h->int_mask ? 1u : 0) << i;
     }
     return heads;
@@ -338,7 +338,7 @@ bool tessera_display_read(TesseraState *s, uint32_t addr, uint32_t *value)
     if (!h) {
         return false;
     }
-    tessera_crtc_sync(h);
+    tessera_crtc_look(h);
     plane = plane_reg(h, reg, &bits);
     if (plane) {
         *value = *plane;
@@ -348,17 +348,29 @@ bool tessera_display_read(TesseraState *s, uint32_t addr, uint32_t *value)
            signal_read(h, reg, value);
 }
 
+/* Others take effect with a commit, or without regard to vblanks. */
+static bool follows_vblanks(uint32_t reg)
+{
+    return reg == TSR_CRTC_COMMIT || reg == TSR_CRTC_CONTROL ||
+           reg == TSR_CRTC_CRC_CONTROL;
+}
+
 /* False where there is no such register, or none to write now. */
 bool tessera_display_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
     TesseraHead *h = find_head(s, addr);
+    uint32_t reg = addr % TSR_CRTC_BYTES;
     bool ok;
 
     if (!h) {
         return false;
     }
-    tessera_crtc_sync(h);
-    ok = head_write(h, addr % TSR_CRTC_BYTES, value);
+    if (follows_vblanks(reg)) {
+        tessera_crtc_sync(h);
+    } else {
+        tessera_crtc_look(h);
+    }
+    ok = head_write(h, reg, value);
     tessera_crtc_rearm(h);
     return ok;
 }
@@ -373,7 +385,7 @@ static void gfx_update(void *opaque)
     if (h->s->distrusted) {
         return;
     }
-    tessera_crtc_sync(h);
+    tessera_crtc_look(h);
     tessera_screen_update(h);
 }
 
@@ -467,6 +479,7 @@ static void head_reset(TesseraHead *h)
 
 void tessera_display_reset(TesseraState *s)
 {
+    s->picture_ns = 0;
     for (uint32_t i = 0; i < s->num_heads; i++) {
         head_reset(&s->heads[i]);
     }

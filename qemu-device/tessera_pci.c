@@ -291,6 +291,9 @@ static const FaultProperty fault_properties[] = {
       offsetof(TesseraState, fail_reset) },
     { "x-fail-mapping", "Mappings of the host aperture that the host refuses "
       "from now on", offsetof(TesseraState, fail_mapping) },
+    { "x-picture-us", "Microseconds that a picture for a CRC or a writeback "
+      "takes at least, for the device's budget",
+      offsetof(TesseraState, picture_us) },
     { "x-refuse-width", "Width of surfaces that planes refuse; 0: none",
       offsetof(TesseraState, refuse_width) },
 };

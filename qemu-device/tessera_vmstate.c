@@ -179,6 +179,7 @@ static int tessera_post_load(void *opaque, int version_id)
         tessera_device_forget(s);
         return -EINVAL;
     }
+    s->picture_ns = 0;          /* of another clock */
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_output_loaded(&s->heads[i]);
         tessera_damage_all(&s->heads[i]);

@@ -511,6 +511,57 @@ static void check_crc(TsrHead *h, const uint32_t *pixels)
                     model_crc(h, pixels));
 }
 
+/*
+ * Pictures that take long: vblanks wait for half of the time, whatever head they
+ * are of and however often a CPU looks, but not behind a commit.
+ */
+static void test_budget(void)
+{
+    TsrTest *t = tsr_start(SMALL ",outputs=2");
+    uint32_t first[2], crcs = 0, late;
+    TsrHead h[2];
+
+    rng = g_rand_new_with_seed(8);
+    for (int i = 0; i < 2; i++) {
+        tsr_head_on(&h[i], t, i, 64, 40);
+        tsr_head_full_plane(&h[i], 0, TSR_FORMAT_XRGB8888, 0,
+                            tsr_seg_base(t, 1));
+        tsr_head_commit(&h[i], TSR_COMMIT_ASYNC);
+        free_texels(&h[i]);
+    }
+    tsr_qom_set(t, "x-picture-us", 1000000);
+    for (int i = 0; i < 2; i++) {
+        first[i] = tsr_head_r32(&h[i], TSR_CRTC_VBLANK_COUNT);
+        tsr_head_w32(&h[i], TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
+    }
+    for (int n = 0; n < 20; n++) {
+        qtest_clock_step(t->qts, h[0].frame_ns);
+        tsr_r32(t, TSR_DISPLAY_INT);
+        crcs = tsr_head_r32(&h[0], TSR_CRTC_CRC_COUNT) +
+               tsr_head_r32(&h[1], TSR_CRTC_CRC_COUNT);
+        g_assert_cmpuint(crcs, ==, 1);
+    }
+    late = tsr_head_r32(&h[0], TSR_CRTC_CRC_COUNT);
+    g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_VBLANK_COUNT), ==,
+                     first[late]);
+    g_assert_cmpuint(tsr_head_r32(&h[!late], TSR_CRTC_VBLANK_COUNT), ==,
+                     first[!late] + 1);
+    /* What comes behind vblanks comes behind them. */
+    tsr_head_commit(&h[late], TSR_COMMIT_ASYNC);
+    g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_VBLANK_COUNT), ==,
+                     first[late] + 20);
+    g_assert_cmpuint(tsr_head_r32(&h[late], TSR_CRTC_CRC_COUNT), ==,
+                     TSR_CRC_QUEUE);
+    tsr_head_w32(&h[late], TSR_CRTC_CRC_CONTROL, 0);
+    /* There is time again: none was lost. */
+    qtest_clock_step(t->qts, 1000000000 + h[0].frame_ns);
+    g_assert_cmpuint(tsr_head_r32(&h[!late], TSR_CRTC_CRC_COUNT), ==,
+                     TSR_CRC_QUEUE);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+    g_rand_free(rng);
+}
+
 /* One plane at once, past a commit that waits, and nothing of the others. */
 static void test_plane(void)
 {
@@ -964,6 +1015,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/scanout/rotation", test_rotation);
     qtest_add_func("/tessera/scanout/random", test_random);
     qtest_add_func("/tessera/scanout/crc", test_crc);
+    qtest_add_func("/tessera/scanout/budget", test_budget);
     qtest_add_func("/tessera/scanout/plane", test_plane);
     qtest_add_func("/tessera/scanout/writeback", test_writeback);
     qtest_add_func("/tessera/scanout/referee", test_referee);
