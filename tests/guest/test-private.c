@@ -11,6 +11,7 @@
 #include "foreign.h"
 #include "host.h"
 #include "resident.h"
+#include "stall.h"
 #include "vm.h"
 
 static const uint32_t private = DRM_TESSERA_BO_VM_PRIVATE;
@@ -630,6 +631,55 @@ static void unmapped_last(void)
 	stage_fini(&s);
 }
 
+/* ---- The shrinker ---------------------------------------------------------------------- */
+
+#define SHRUNK 64
+#define SHRUNK_ROUNDS (tap_slow() ? 4u : 40u)
+
+static void shrink(struct tsr_client *client)
+{
+	while (!client->state->stop) {
+		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+		client->state->rounds++;
+	}
+}
+
+/*
+ * The kernel takes spare pages of objects in memory while the objects are destroyed. Both frees pages, and TTM gives an
+ * object a lock of its own for that, where the shrinker knew the VM's.
+ */
+static void shrinks_while_destroyed(void)
+{
+	uint32_t handles[SHRUNK];
+	struct tsr_client shrinkers[2];
+	struct tsr_bo bos[SHRUNK];
+	struct stage s;
+
+	stage_init(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(shrinkers); i++)
+		tsr_client_start(&shrinkers[i], shrink, 0);
+	for (uint32_t round = 0; round < SHRUNK_ROUNDS; round++) {
+		for (uint32_t i = 0; i < SHRUNK; i++) {
+			bos[i] =
+				new_in(&s, s.vm.id, KiB(64), tsr_bit(tsr_seg_visible(&s.dev)), cpu);
+			*(uint32_t *)tsr_bo_map(&s.dev, &bos[i]) = i;
+			tsr_bo_unmap(&bos[i]);
+			handles[i] = bos[i].handle;
+		}
+		for (uint32_t i = 0; i < SHRUNK; i++)
+			tsr_make_resident(&s.dev, &bos[i], 1);
+		tsr_bo_wait(&s.dev, &bos[SHRUNK - 1]);
+		/* without a wait in between */
+		for (uint32_t i = 0; i < SHRUNK; i++)
+			require_ok(__tsr_bo_close(s.dev.fd, handles[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(shrinkers); i++) {
+		shrinkers[i].state->stop = true;
+		tsr_client_join(&shrinkers[i]);
+	}
+	stage_fini(&s);
+}
+
 static const struct tap_test tests[] = {
 	{ "DESTROY-7 unmapped when nothing else keeps it", unmapped_last, 0, 0 },
 	{ "refused to create", refused_to_create, 0, 0 },
@@ -644,6 +694,7 @@ static const struct tap_test tests[] = {
 	{ "RES-5 moves keep bytes", moves_keep_bytes, 0, 90 },
 	{ "RES-5 gives way to lists", gives_way_to_lists, 0, 90 },
 	{ "lives and dies", lives_and_dies, 0, 60 },
+	{ "RES-5 the kernel shrinks what is being destroyed", shrinks_while_destroyed, 0, 120 },
 };
 
 TSR_TEST_MAIN(tests)

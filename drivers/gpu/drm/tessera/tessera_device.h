@@ -63,7 +63,7 @@ struct tessera_value_pages;	/* submit/value_page.c */
  *    only by who has taken one lock of the device for that before. Memory is allocated under it, and
  *    nothing waited for.
  * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
- *    registry's, the instances', the host aperture's, the swizzling ranges', the residency
+ *    registry's, that of the shrinker's list, the instances', the host aperture's, the swizzling ranges', the residency
  *    lists', one per paging queue, that of the pages of values. They do not nest, but the last one
  *    in that of a client's monitored fences.
  *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken

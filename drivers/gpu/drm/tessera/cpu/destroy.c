@@ -42,7 +42,7 @@ void tessera_destroy_free(struct drm_gem_object *gem)
 	struct tessera_bo *bo = gem_to_tessera_bo(gem);
 
 	trace_tessera_bo_destroy(bo->id);
-	tessera_backing_count_offered(bo, false);
+	tessera_backing_forget(bo);
 	tessera_cpu_window_close(bo);
 	ttm_bo_fini(&bo->tbo);
 }

@@ -13,6 +13,12 @@
  * Both states end when the object leaves its memory segment. They are protected by
  * the object's reservation, which the shrinker only tries to take.
  *
+ * The shrinker looks at a list of objects that may have pages for it, the donors. An object becomes
+ * one when pages of it are retained, or it is offered. It is removed when the shrinker finds nothing,
+ * and when its last GEM reference goes. From then on its reservation may change: TTM gives an
+ * object that is private to a VM a reservation of its own before it frees its memory. So the shrinker
+ * holds the lock of the list as long as it uses an object.
+ *
  * TTM takes it that pages of an object in memory are of no use to anybody: when a move to
  * pages fails it frees them at once. Here the page-in may still be reading them, so whoever
  * frees them waits for it.
@@ -38,7 +44,6 @@
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/borrow.h"
-#include "mem/registry.h"
 #include "paging/pages.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
@@ -421,6 +426,62 @@ void tessera_backing_clear_new(struct tessera_bo *bo)
 		bo->tbo.ttm->page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
 }
 
+/* Not an object whose last reference is gone: for that, tessera_backing_forget() is the last call. */
+static void backing_add_donor_locked(struct tessera_retain *retain, struct tessera_bo *bo)
+{
+	lockdep_assert_held(&retain->lock);
+
+	if (list_empty(&bo->donor) && kref_read(&bo->tbo.base.refcount))
+		list_add_tail(&bo->donor, &retain->donors);
+}
+
+static void backing_count_offered_locked(struct tessera_retain *retain, struct tessera_bo *bo,
+					 bool offered)
+{
+	long pages = tessera_bo_bytes(bo) >> PAGE_SHIFT;
+
+	lockdep_assert_held(&retain->lock);
+
+	if (bo->offer.counted == offered)
+		return;
+	WRITE_ONCE(bo->offer.counted, offered);
+	atomic_long_add(offered ? pages : -pages, &retain->offered);
+}
+
+/**
+ * tessera_backing_count_offered() - count an object among those whose pages may be given up
+ * @bo: the object, reservation held
+ * @offered: count it, if it has any, or do so no longer
+ */
+void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
+{
+	struct tessera_retain *retain = bo_to_retain(bo);
+
+	if (offered && !tessera_backing_users(bo))
+		return;
+	mutex_lock(&retain->lock);
+	if (offered)
+		backing_add_donor_locked(retain, bo);
+	backing_count_offered_locked(retain, bo, offered && !list_empty(&bo->donor));
+	mutex_unlock(&retain->lock);
+}
+
+/**
+ * tessera_backing_forget() - keep the shrinker from an object
+ * @bo: the object, whose last GEM reference is gone
+ *
+ * To be called before TTM is told. The shrinker does not use the object after the call.
+ */
+void tessera_backing_forget(struct tessera_bo *bo)
+{
+	struct tessera_retain *retain = bo_to_retain(bo);
+
+	mutex_lock(&retain->lock);
+	backing_count_offered_locked(retain, bo, false);
+	list_del_init(&bo->donor);
+	mutex_unlock(&retain->lock);
+}
+
 /**
  * tessera_backing_retain() - keep the pages of an object that was paged in
  * @bo: the object, reservation held, with pages
@@ -441,6 +502,9 @@ bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 	}
 	backing->retained = true;
 	backing_set_reader(backing, reader);
+	mutex_lock(&retain->lock);
+	backing_add_donor_locked(retain, bo);
+	mutex_unlock(&retain->lock);
 
 	return true;
 }
@@ -531,22 +595,6 @@ void tessera_backing_use(struct tessera_bo *bo)
 	backing_end_retain(bo_to_retain(bo), to_backing(bo->tbo.ttm));
 }
 
-/**
- * tessera_backing_count_offered() - count an object among those whose pages may be given up
- * @bo: the object
- * @offered: count it, if it has any, or do so no longer; the reservation is held then
- */
-void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
-{
-	long pages = tessera_bo_bytes(bo) >> PAGE_SHIFT;
-
-	if (offered && !tessera_backing_users(bo))
-		return;
-	if (atomic_xchg(&bo->offer.counted, offered) == offered)
-		return;
-	atomic_long_add(offered ? pages : -pages, &bo_to_retain(bo)->offered);
-}
-
 /* Gives pages up that TTM goes on counting. Nobody uses them any more. */
 static unsigned long backing_empty(struct tessera_bo *bo, struct tessera_backing *backing)
 {
@@ -603,14 +651,14 @@ void tessera_backing_detach(struct tessera_bo *bo)
 		backing_unmap(&bo->tbo.bdev->pool, tt);
 }
 
-/* Of an object that is offered: what its client can do without. The reservation is held. */
+/* The pages of an offered object, whose client can do without them. The reservation is held. */
 static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tessera_backing *backing)
 {
-	if (!atomic_read(&bo->offer.counted) || tessera_bo_segment(bo) ||
+	if (!bo->offer.counted || tessera_bo_segment(bo) ||
 	    !ttm_tt_is_populated(&backing->base) || backing->empty ||
 	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return 0;
-	tessera_backing_count_offered(bo, false);
+	backing_count_offered_locked(bo_to_retain(bo), bo, false);
 	bo->offer.lost = true;
 	trace_tessera_offer_drop(bo->id);
 
@@ -618,8 +666,7 @@ static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tesser
 }
 
 /* Pages given up, or 0. A page-in that still reads them shows in the reservation. */
-static unsigned long backing_shrink_bo(struct tessera_retain *retain,
-				       struct tessera_bo *bo)
+static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tessera_bo *bo)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 	struct tessera_backing *backing;
@@ -637,6 +684,8 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain,
 	} else if (backing) {
 		freed = backing_shrink_offered(bo, backing);
 	}
+	if (!bo->offer.counted && !(backing && backing->retained))
+		list_del_init(&bo->donor);
 	dma_resv_unlock(resv);
 
 	return freed;
@@ -651,40 +700,38 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
 	return pages > 0 ? pages : SHRINK_EMPTY;
 }
 
-struct backing_shrink {
-	struct tessera_retain *retain;
-	unsigned long freed;
-	unsigned long wanted;
-};
-
-static bool backing_shrink_visit(struct drm_gem_object *gem, void *data)
-{
-	struct backing_shrink *shrink = data;
-
-	shrink->freed += backing_shrink_bo(shrink->retain, gem_to_tessera_bo(gem));
-
-	return shrink->freed < shrink->wanted;
-}
-
+/* Objects that are busy come last the next time. */
 static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct tessera_device *tdev = shrinker->private_data;
-	struct backing_shrink shrink = { .retain = tdev->retain, .wanted = sc->nr_to_scan };
+	struct tessera_retain *retain = tdev->retain;
+	unsigned long freed = 0;
+	struct tessera_bo *bo;
+	LIST_HEAD(seen);
 
-	if (!tessera_registry_try_walk(tdev, backing_shrink_visit, &shrink))
+	if (!mutex_trylock(&retain->lock))
 		return SHRINK_STOP;
+	while (freed < sc->nr_to_scan && !list_empty(&retain->donors)) {
+		bo = list_first_entry(&retain->donors, struct tessera_bo, donor);
+		list_move_tail(&bo->donor, &seen);
+		freed += backing_shrink_bo(retain, bo);
+		cond_resched();
+	}
+	list_splice_tail(&seen, &retain->donors);
+	mutex_unlock(&retain->lock);
 
-	return shrink.freed ? shrink.freed : SHRINK_STOP;
+	return freed ?: SHRINK_STOP;
 }
 
 static void backing_fini(struct drm_device *drm, void *shrinker)
 {
 	shrinker_free(shrinker);
+	mutex_destroy(&to_tessera_device(drm)->retain->lock);
 }
 
 /**
  * tessera_backing_init() - let the kernel take retained pages
- * @tdev: the device; its registry is set up
+ * @tdev: the device
  *
  * Return: 0 or an error.
  */
@@ -700,6 +747,8 @@ int tessera_backing_init(struct tessera_device *tdev)
 	tdev->retain = retain;
 	retain->limit = totalram_pages() / RETAIN_FRACTION;
 	retain->keep_copy = true;
+	mutex_init(&retain->lock);
+	INIT_LIST_HEAD(&retain->donors);
 
 	shrinker = shrinker_alloc(0, "drm-tessera:%s", dev_name(tdev->drm.dev));
 	if (!shrinker)

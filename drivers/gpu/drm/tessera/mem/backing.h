@@ -4,6 +4,8 @@
 
 #include <linux/atomic.h>
 #include <linux/dma-direction.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 struct tessera_bo;		/* mem/bo.h */
@@ -31,6 +33,10 @@ struct tessera_retain {
 	atomic_t orphans;
 	/** @no_orphans: for the end of all of them */
 	wait_queue_head_t no_orphans;
+	/** @lock: protects @donors; taken with a reservation held, and in reclaim */
+	struct mutex lock;
+	/** @donors: objects that may have pages for the shrinker, &tessera_bo.donor */
+	struct list_head donors;
 };
 
 /**
@@ -84,5 +90,6 @@ void tessera_backing_lose(struct tessera_bo *bo);
 void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
 void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
+void tessera_backing_forget(struct tessera_bo *bo);
 
 #endif /* __TESSERA_BACKING_H__ */

@@ -237,6 +237,7 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&bo->listings);
 	INIT_LIST_HEAD(&bo->borrow.maps);
 	INIT_LIST_HEAD(&bo->lendings);
+	INIT_LIST_HEAD(&bo->donor);
 	if (root)
 		drm_gem_object_get(root);
 	bo->root = root;

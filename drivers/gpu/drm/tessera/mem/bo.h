@@ -56,8 +56,8 @@ struct tessera_bo_offer {
 	bool lost;
 	/** @seen: a list being looked at has named it; under resv */
 	bool seen;
-	/** @counted: it is in &tessera_retain.offered */
-	atomic_t counted;
+	/** @counted: it is in &tessera_retain.offered; under &tessera_retain.lock */
+	bool counted;
 };
 
 /*
@@ -185,6 +185,8 @@ struct tessera_bo {
 	struct tessera_cpu_window window;
 	/** @offer: whether its contents may be dropped */
 	struct tessera_bo_offer offer;
+	/** @donor: in &tessera_retain.donors, see mem/backing.c */
+	struct list_head donor;
 	/** @locks: CPU access */
 	struct tessera_bo_locks locks;
 	/** @trail: jobs that use it */

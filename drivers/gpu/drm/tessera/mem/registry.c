@@ -2,10 +2,9 @@
 /**
  * DOC: object registry
  *
- * All buffer objects of a device by id: for debugfs, for unplug and for the shrinker. A
- * number is reserved before the object exists, and the object is published when it is
- * complete, so nobody meets half of one. The mutex is a leaf; memory is allocated
- * under it only by the reservation of a number, which the shrinker therefore never waits for.
+ * All buffer objects of a device by id, for debugfs and for unplug. A number is reserved before the
+ * object exists, and the object is published when it is complete, so a walk never meets half of one.
+ * The mutex is a leaf.
  */
 
 #include <linux/mutex.h>
@@ -24,8 +23,6 @@ struct tessera_registry {
 	/* Held to remove an object, so that a walk can look at those it meets. */
 	struct mutex lock;
 	struct xarray objects;
-	/* Where the shrinker goes on. */
-	unsigned long walk_from;
 	/* For an object to be removed. */
 	wait_queue_head_t removed;
 	u32 next_id;
@@ -179,38 +176,4 @@ bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
 	mutex_unlock(&registry->lock);
 
 	return found;
-}
-
-/**
- * tessera_registry_try_walk() - visit objects without waiting, from reclaim
- * @tdev: the device
- * @visit: called with the registry locked, maybe for an object whose last reference is
- *	gone but whose memory is not; may try locks but not wait; false ends the walk
- * @data: for @visit
- *
- * The next walk goes on where this one ended.
- *
- * Return: false if somebody else has the registry.
- */
-bool tessera_registry_try_walk(struct tessera_device *tdev,
-			       bool (*visit)(struct drm_gem_object *gem, void *data), void *data)
-{
-	struct tessera_registry *registry = tdev->registry;
-	struct drm_gem_object *gem;
-	unsigned long index;
-
-	if (!mutex_trylock(&registry->lock))
-		return false;
-
-	xa_for_each_start(&registry->objects, index, gem, registry->walk_from) {
-		registry->walk_from = index + 1;
-		if (!visit(gem, data))
-			goto out_unlock;
-		cond_resched();
-	}
-	registry->walk_from = 0;
-
-out_unlock:
-	mutex_unlock(&registry->lock);
-	return true;
 }

@@ -17,7 +17,5 @@ bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
 				 struct drm_gem_object **gem);
 void tessera_registry_remove(struct tessera_device *tdev, u32 id);
 struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id);
-bool tessera_registry_try_walk(struct tessera_device *tdev,
-			       bool (*visit)(struct drm_gem_object *gem, void *data), void *data);
 
 #endif /* __TESSERA_REGISTRY_H__ */
