@@ -161,21 +161,28 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 }
 
 /*
- * By a worker that has waited for all users, with the reservation held, which is others', too: the pages of
- * another device are about to be its own again. Whoever gives them back waits for this (mem/bo.c).
+ * The pages are freed next, or become another device's own again. No job uses the object. Its
+ * reservation is held, which may be an exporter's, too.
+ *
+ * An object with pages of its own is still in an aperture here if another thread had its reservation
+ * during tessera_ttm_release_notify(). Then its pages must stay until the aperture has let go of them.
+ * mem/bo.c waits for that on behalf of an import.
  */
 static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
 {
+	const struct tessera_segment *seg;
 	int ret;
 
-	if (tbo->type != ttm_bo_type_sg || !tessera_bo_is_tessera(tbo))
+	if (!tessera_bo_is_tessera(tbo))
+		return;
+	seg = tessera_bo_segment(to_tessera_bo(tbo));
+	if (!seg || !tessera_segment_is_aperture(seg))
 		return;
 	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
 	if (ret)
 		drm_err_ratelimited(tbo->base.dev, "object %u stays mapped: %d\n",
 				    to_tessera_bo(tbo)->id, ret);
-	/* A process's are unmapped next. Nobody else has this lock any more. */
-	if (to_tessera_bo(tbo)->user)
+	if (!tbo->base.import_attach)
 		tessera_wait_resv(TESSERA_WAIT_PAGES, tbo->base.resv, DMA_RESV_USAGE_KERNEL,
 				  false, MAX_SCHEDULE_TIMEOUT);
 }
