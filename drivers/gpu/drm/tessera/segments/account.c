@@ -34,9 +34,8 @@
 /* A payer that used or asked for memory this recently competes for it; debugfs may change that. */
 #define DEMAND_WINDOW_MS	2000
 
-/* Parts of the machine's memory that one payer, and all, may keep from being swapped out. */
-#define PIN_FRACTION		16
-#define PIN_FRACTION_ALL	8
+/* The part of the machine's memory that all processes may keep from being swapped out. */
+#define PIN_FRACTION		8
 
 /**
  * tessera_account_init() - set up the list of payers
@@ -295,35 +294,32 @@ void tessera_account_uncharge(struct tessera_account *account, u32 seg_index, u6
 	tell_changed(account->tdev);
 }
 
-static bool pin_charge(atomic64_t *pinned, u64 bytes, u32 fraction)
-{
-	s64 limit = (u64)totalram_pages() / fraction << PAGE_SHIFT;
-	s64 have = atomic64_read(pinned);
-
-	do {
-		if (have + (s64)bytes > limit)
-			return false;
-	} while (!atomic64_try_cmpxchg(pinned, &have, have + bytes));
-
-	return true;
-}
-
 /**
  * tessera_account_pin() - book pages that stay what they are
  * @account: who
  * @bytes: how much
  *
- * Return: 0, or -EDQUOT if that is too much for the one who pays, or for all together.
+ * A process may pin as much as it leaves to all others. So some is left however many processes pin all
+ * they can.
+ *
+ * Return: 0, or -EDQUOT if that is too much.
  */
 int tessera_account_pin(struct tessera_account *account, u64 bytes)
 {
-	if (!pin_charge(&account->payer->pinned, bytes, PIN_FRACTION))
-		return -EDQUOT;
-	if (pin_charge(&account->tdev->clients->pinned, bytes, PIN_FRACTION_ALL))
-		return 0;
-	atomic64_sub(bytes, &account->payer->pinned);
+	s64 limit = (u64)totalram_pages() / PIN_FRACTION << PAGE_SHIFT;
+	struct tessera_clients *clients = account->tdev->clients;
+	bool fits;
 
-	return -EDQUOT;
+	mutex_lock(&clients->lock);
+	fits = atomic64_read(&account->payer->pinned) + (s64)bytes <=
+	       limit - atomic64_read(&clients->pinned) - (s64)bytes;
+	if (fits) {
+		atomic64_add(bytes, &clients->pinned);
+		atomic64_add(bytes, &account->payer->pinned);
+	}
+	mutex_unlock(&clients->lock);
+
+	return fits ? 0 : -EDQUOT;
 }
 
 /**
