@@ -141,6 +141,37 @@ static void bad_mappings(void)
 	tsr_close(&dev);
 }
 
+/* A dma-buf that was exported without DRM_RDWR cannot be written, by a debugger either. */
+static void read_only_mappings(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
+							   tsr_seg_gart(&dev) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, 8192, tsr_bit(segs[i]), cpu);
+		int dmabuf = tsr_export_flags(dev.fd, bo.handle, DRM_CLOEXEC);
+		uint32_t *words = mmap(NULL, bo.size, PROT_READ, MAP_SHARED, dmabuf, 0), word = 9;
+
+		require(words != MAP_FAILED);
+		require(mprotect(words, bo.size, PROT_READ | PROT_WRITE) < 0);
+		tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 7);
+		for (int moved = 0; moved < 2; moved++) {
+			require_eq(tsr_bo_info(&dev, &bo).segment, moved ? 0 : segs[i]->id);
+			require_err(tsr_proc_mem_write(words + 3, &word, sizeof(word)), -EIO);
+			require_ok(tsr_proc_mem_read(words + 3, &word, sizeof(word)));
+			require_eq(word, 7);
+			require_eq(words[3], 7);
+			tsr_evict_set(tsr_bit(segs[i]));
+			word = 9;
+		}
+		munmap(words, bo.size);
+		close(dmabuf);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
 static void sync_dmabuf(int dmabuf, uint64_t access)
 {
 	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | access };
@@ -283,6 +314,7 @@ static const struct tap_test tests[] = {
 	{ "jobs on a shared object are ordered", jobs_are_ordered, 0, 0 },
 	{ "SWZ-13 a mapping of a dma-buf follows the object", dmabuf_mapping_follows_moves, 0, 0 },
 	{ "SEG-16 bad mappings of a dma-buf", bad_mappings, 0, 0 },
+	{ "LOCK-2 a read-only dma-buf stays as it is", read_only_mappings, 0, 0 },
 	{ "SYNC and poll wait for the GPU", cpu_access_waits, 0, 0 },
 	{ "a place that is left is taken later", left_place_is_taken_later, 0, 0 },
 	{ "what is no dma-buf is refused", what_is_no_dmabuf, 0, 0 },

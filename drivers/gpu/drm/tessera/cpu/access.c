@@ -210,8 +210,10 @@ static int access_try(struct tessera_bo *bo, u64 offset, void *buf, int len, boo
  * @len: how many
  * @write: which of the two
  *
- * Return: @len; -EIO beyond the object's end or if it is lost; -ENODEV if the device is
- * gone; -ERESTARTSYS; or an error of allocation or eviction.
+ * A mapping that may not become writable, as the file was opened to be read, is not written.
+ *
+ * Return: @len; -EACCES for a write to such a mapping; -EIO beyond the object's end or if it is lost;
+ * -ENODEV if the device is gone; -ERESTARTSYS; or an error of allocation or eviction.
  */
 int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
 		      int write)
@@ -223,6 +225,8 @@ int tessera_access_vm(struct vm_area_struct *vma, unsigned long addr, void *buf,
 	offset += (u64)(vma->vm_pgoff - drm_vma_node_start(&bo->tbo.base.vma_node)) << PAGE_SHIFT;
 	if (len < 1 || offset + len > tessera_bo_bytes(bo))
 		return -EIO;
+	if (write && !(vma->vm_flags & VM_MAYWRITE))
+		return -EACCES;
 
 	do {
 		ret = access_try(bo, offset, buf, len, write);
