@@ -7,10 +7,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "foreign.h"
+#include "memory.h"
 #include "stall.h"
 
 #define DRIVER "/sys/bus/pci/drivers/tessera/"
@@ -287,10 +289,44 @@ static void attaching_races_with_unplug(void)
 	}
 }
 
+#define DUMMY_MAPPINGS 8192u
+
+/* What mappings show when the device is gone is one page for an object, however often it is mapped. */
+static void dummy_pages_are_few(void)
+{
+	struct world w;
+	uint64_t before, after;
+	char name[32];
+	int dmabuf;
+
+	find_device(name);
+	make_world(&w, name);
+	dmabuf = tsr_export(&w.dev, &w.gart);
+	unplug(name);
+	poke(&w.gart);
+	before = tsr_meminfo("MemAvailable");
+	for (uint32_t i = 0; i < DUMMY_MAPPINGS; i++) {
+		volatile uint32_t *word =
+			mmap(NULL, KiB(4), PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+
+		require(word != MAP_FAILED);
+		word[0] = i;
+		munmap((void *)word, KiB(4));
+	}
+	after = tsr_meminfo("MemAvailable");
+	require_msg(after + DUMMY_MAPPINGS * KiB(4) / 2 > before,
+		    "%llu KiB have gone for %u mappings of one object",
+		    (unsigned long long)(before - after) >> 10, DUMMY_MAPPINGS);
+	close(dmabuf);
+	check_gone(&w);
+	replug(name);
+}
+
 static const struct tap_test tests[] = {
 	{ "SWZ-14 an idle device goes, mappings stay harmless", idle_device_goes, TSR_NO_DEVICE,
 	  0 },
 	{ "a busy device goes and comes back", busy_device_goes, TSR_NO_DEVICE, 0 },
+	{ "SWZ-14 one dummy page for an object", dummy_pages_are_few, TSR_NO_DEVICE, 0 },
 	{ "faults race with unplug", faults_race_with_unplug, TSR_NO_DEVICE, 0 },
 	{ "a device goes whose pages another uses", attached_device_goes, TSR_NO_DEVICE, 0 },
 	{ "attaching races with unplug", attaching_races_with_unplug, TSR_NO_DEVICE, 0 },

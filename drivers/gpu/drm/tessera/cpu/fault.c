@@ -95,6 +95,28 @@ static int cpu_fault_insert(struct tessera_bo *bo, struct vm_fault *vmf, vm_faul
 }
 
 /*
+ * The device is gone: one page shows at all addresses of the mapping. It is the object's, for as long as
+ * there are mappings, and charged to the process that needs it first. The kernel need not be told when
+ * it is written.
+ */
+static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
+{
+	pgprot_t prot = vm_get_page_prot(vmf->vma->vm_flags);
+	vm_fault_t fault = VM_FAULT_NOPAGE;
+	unsigned long addr;
+
+	cpu_fault_trace(bo, vmf, true);
+	if (!bo->dummy)
+		bo->dummy = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!bo->dummy)
+		return VM_FAULT_OOM;
+	for (addr = vmf->vma->vm_start; addr < vmf->vma->vm_end; addr += PAGE_SIZE)
+		fault = vmf_insert_pfn_prot(vmf->vma, addr, page_to_pfn(bo->dummy), prot);
+
+	return fault;
+}
+
+/*
  * Wait for a move with no reservation held, and without the mmap lock if the kernel lets
  * us drop it. The access is made again then, and comes back here.
  */
@@ -131,9 +153,7 @@ static vm_fault_t tessera_cpu_fault(struct vm_fault *vmf)
 		ret = cpu_fault_insert(bo, vmf, &fault);
 		drm_dev_exit(idx);
 	} else {
-		cpu_fault_trace(bo, vmf, true);
-		/* Nobody has to know when that is written. */
-		fault = ttm_bo_vm_dummy_page(vmf, vm_get_page_prot(vmf->vma->vm_flags));
+		fault = cpu_fault_dummy(bo, vmf);
 	}
 	dma_resv_unlock(tbo->base.resv);
 

@@ -87,6 +87,8 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	tessera_trail_fini(&bo->trail);
 	kfree(bo->label);
 	vfree(bo->nowhere);
+	if (bo->dummy)
+		__free_page(bo->dummy);
 	kfree(bo);
 	tessera_device_put(tdev);
 }

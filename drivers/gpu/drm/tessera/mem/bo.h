@@ -142,6 +142,8 @@ struct tessera_bo {
 	unsigned int mapped;
 	/** @fixed_at: GPU address while it is fixed, else 0; changes under resv */
 	u64 fixed_at;
+	/** @dummy: page that mappings show since the device is gone, or NULL; under resv */
+	struct page *dummy;
 	/** @nowhere: what the kernel has mapped since the device is gone, see cpu/vmap.c; or NULL; under resv */
 	void *nowhere;
 	/** @listed: how often it is in residency lists, see vm/resident.c; under resv */
