@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* CPU mappings: what they show, over moves and between clients. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "host.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -448,6 +452,66 @@ static void debugger_sees_the_same(void)
 	tsr_close(&dev);
 }
 
+struct copier {
+	const struct tsr_bo *bo;
+	int pipe;
+	volatile pid_t tid;
+	volatile ssize_t written;
+};
+
+/* the kernel copies from the mapping */
+static void *copier_thread(void *arg)
+{
+	struct copier *copier = arg;
+
+	copier->tid = gettid();
+	copier->written = write(copier->pipe, copier->bo->map, KiB(4));
+	return NULL;
+}
+
+static void on_signal(int sig)
+{
+}
+
+/*
+ * A signal does not end an access that a system call makes, nor may the call spin until the bytes have come: the
+ * thread goes on sleeping, and the signal is handled when the call returns.
+ */
+static void system_call_waits_asleep(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t set = tsr_bit(tsr_seg_visible(&dev)), ctx = tsr_context_new(&dev, 0), words[1024];
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), set, cpu);
+	struct copier copier = { .bo = &bo };
+	pthread_t thread;
+	int fds[2];
+
+	require(signal(SIGUSR1, on_signal) != SIG_ERR);
+	require_ok(pipe(fds));
+	copier.pipe = fds[1];
+	tsr_bo_map(&dev, &bo);
+	tsr_gpu_fill(&dev, ctx, &bo, 7);
+	tsr_evict_set(set);
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev.paging);
+	require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
+	tsr_wait_for(tsr_engine_hangs());
+	require(!pthread_create(&thread, NULL, copier_thread, &copier));
+	tsr_wait_for(copier.tid && tsr_is_waiting(copier.tid, "bytes"));
+	require(!pthread_kill(thread, SIGUSR1));
+	tsr_wait_for(tsr_task_state(copier.tid) == 'D');
+	require(!copier.written);
+	tsr_engine_let_go();
+	require(!pthread_join(thread, NULL));
+	require_eq(copier.written, KiB(4));
+	require_eq(read(fds[0], words, sizeof(words)), KiB(4));
+	tsr_words_check(words, ARRAY_SIZE(words), 7);
+	close(fds[0]);
+	close(fds[1]);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-18 SWZ-1 SWZ-2 SWZ-4 visible memory is mapped through the BAR",
 	  visible_memory_goes_through_the_bar, 0, 0 },
@@ -468,6 +532,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-19 the CPU never sees hidden memory", hidden_memory_is_not_shown, 0, 0 },
 	{ "SEG-20 the GPU reads through the read-only aperture", read_only_aperture_reads, 0, 0 },
 	{ "a mapping outlives handle and file", mapping_outlives_the_handle, 0, 0 },
+	{ "SWZ-13 a system call waits asleep for a moving object", system_call_waits_asleep, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -30,6 +30,9 @@
 #include "tessera_trace.h"
 #include "tessera_wait.h"
 
+/* How long a fatal signal may wait for its effect, in jiffies. */
+#define KILL_LATENCY	(HZ / 10)
+
 /**
  * tessera_access_prepare() - have part of an object where the CPU can see it
  * @bo: the object, reservation held; inside drm_dev_enter()
@@ -84,6 +87,24 @@ int tessera_access_wait(struct tessera_bo *bo)
 				     true, MAX_SCHEDULE_TIMEOUT);
 
 	return ret < 0 ? ret : 0;
+}
+
+/**
+ * tessera_access_wait_killable() - wait for the moves of an object, unless the caller is killed
+ * @bo: the object, reservation not held
+ *
+ * No wait for a fence ends with fatal signals only, so they are looked for now and then.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int tessera_access_wait_killable(struct tessera_bo *bo)
+{
+	while (!fatal_signal_pending(current))
+		if (tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
+				      false, KILL_LATENCY))
+			return 0;
+
+	return -EINTR;
 }
 
 /**

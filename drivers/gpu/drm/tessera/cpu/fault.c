@@ -119,11 +119,18 @@ static vm_fault_t cpu_fault_dummy(struct tessera_bo *bo, struct vm_fault *vmf)
 /*
  * Wait for a move with no reservation held, and without the mmap lock if the kernel lets
  * us drop it. The access is made again then, and comes back here.
+ *
+ * A signal ends the wait of a program's own access, which is made again after the signal. An access
+ * that the kernel makes on behalf of a system call is made again at once, and the signal stays
+ * pending. Only a fatal signal ends that wait, and the access fails.
  */
 static vm_fault_t cpu_fault_wait(struct tessera_bo *bo, struct vm_fault *vmf)
 {
 	if (!fault_flag_allow_retry_first(vmf->flags)) {
-		tessera_access_wait(bo);
+		if (vmf->flags & FAULT_FLAG_USER)
+			tessera_access_wait(bo);
+		else if (tessera_access_wait_killable(bo))
+			return VM_FAULT_SIGBUS;
 		return VM_FAULT_NOPAGE;
 	}
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
