@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "pure/space.h"
+#include "pure/plan_map.h"
 #include "pure/surface.h"
 #include "segments/manager.h"
 
@@ -134,18 +134,18 @@ static void test_sizes(struct kunit *test)
  * SWZ-21: what looks for room, in the planner's model and in the segments, is told bytes and
  * alignment. A layout among the arguments does not compile.
  */
-FUNCTION_IS(tessera_space_find_hole, u64 (*)(struct tessera_space *space, u32 seg, u64 size,
-					     u64 align, u32 *prev));
-FUNCTION_IS(tessera_space_find_gap, bool (*)(struct tessera_space *space, u32 seg, u64 size,
-					     u64 align, struct tessera_space_gap *gap));
+FUNCTION_IS(tessera_plan_map_find_hole, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
+						u64 align, u32 *prev));
+FUNCTION_IS(tessera_plan_map_find_gap, bool (*)(struct tessera_plan_map *map, u32 seg, u64 size,
+						u64 align, struct tessera_plan_map_gap *gap));
 FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi));
 FUNCTION_IS(tessera_range_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
 
 struct room {
-	struct tessera_space space;
-	struct tessera_space_seg seg;
-	struct tessera_space_node node[TESSERA_NUM_TWINS + 2];
-	struct tessera_space_chunk chunk[TESSERA_NUM_TWINS + 2];
+	struct tessera_plan_map map;
+	struct tessera_plan_map_seg seg;
+	struct tessera_plan_map_node node[TESSERA_NUM_TWINS + 2];
+	struct tessera_plan_map_chunk chunk[TESSERA_NUM_TWINS + 2];
 };
 
 /* So the second goes right behind the first, whichever of the two comes first. */
@@ -156,17 +156,17 @@ static void test_same_path(struct kunit *test)
 	u32 i, prev;
 
 	KUNIT_ASSERT_NOT_NULL(test, room);
-	room->space.seg = &room->seg;
-	room->space.node = room->node;
-	room->space.chunk = room->chunk;
-	room->space.n_seg = 1;
-	room->space.n_node = TESSERA_NUM_TWINS;
-	tessera_space_reset(&room->space, &segment);
+	room->map.seg = &room->seg;
+	room->map.node = room->node;
+	room->map.chunk = room->chunk;
+	room->map.n_seg = 1;
+	room->map.n_node = TESSERA_NUM_TWINS;
+	tessera_plan_map_reset(&room->map, &segment);
 	for (i = 0; i < TESSERA_NUM_TWINS; i++) {
-		u64 at = tessera_space_find_hole(&room->space, 0, BYTES, TSR_PAGE_SIZE, &prev);
+		u64 at = tessera_plan_map_find_hole(&room->map, 0, BYTES, TSR_PAGE_SIZE, &prev);
 
 		KUNIT_EXPECT_EQ(test, at, i * BYTES);
-		tessera_space_insert(&room->space, prev, i, at, BYTES);
+		tessera_plan_map_insert(&room->map, prev, i, at, BYTES);
 	}
 	KUNIT_EXPECT_EQ(test, room->seg.used, TESSERA_NUM_TWINS * BYTES);
 }

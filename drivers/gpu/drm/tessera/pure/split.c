@@ -77,7 +77,7 @@ static void sweep(struct split *split)
 		u32 id = split->member[i];
 
 		/* Needed here, so it stays: later than any sweep. */
-		if (split->sp.node[id].linked && !split_is_ghost(split, id))
+		if (split->map.node[id].linked && !split_is_ghost(split, id))
 			split->al[id].idle = U32_MAX;
 	}
 	split->clock++;
@@ -313,7 +313,7 @@ static void populate(struct split *split)
 {
 	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
 
-	tessera_space_reset(&split->sp, split->seg_size);
+	tessera_plan_map_reset(&split->map, split->seg_size);
 	for (i = 0; i < split->in->n_blocks; i++) {
 		const struct tessera_split_block *block = &split->in->blocks[i];
 		bool foreign = block->alloc == TESSERA_SPLIT_NONE;
@@ -321,13 +321,13 @@ static void populate(struct split *split)
 
 		if (block->seg != seg) {
 			seg = block->seg;
-			prev = split->sp.seg[seg].head;
+			prev = split->map.seg[seg].head;
 		}
-		tessera_space_insert(&split->sp, prev, id, block->start, block->size);
+		tessera_plan_map_insert(&split->map, prev, id, block->start, block->size);
 		prev = id;
 		if (foreign ? block->tier >= TESSERA_VICTIM_LAST_RESORT :
 			      split->al[id].fixed)
-			tessera_space_protect(&split->sp, id, true);
+			tessera_plan_map_protect(&split->map, id, true);
 		else
 			split_offer(split, id);
 	}

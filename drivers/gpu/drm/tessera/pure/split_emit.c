@@ -66,7 +66,7 @@ static inline struct tessera_split_op *op_add(struct split *split, u8 type, u32 
 /* Bytes that move with a node: what its place has beyond them is padding. */
 static u64 node_bytes(const struct split *split, u32 id)
 {
-	return split_is_foreign(split, id) ? split->sp.node[id].size : split->al[id].size;
+	return split_is_foreign(split, id) ? split->map.node[id].size : split->al[id].size;
 }
 
 /* Bytes that cross the bus for a transfer in or out of @seg. */
@@ -180,7 +180,7 @@ void split_emit_part(struct split *split, u32 end, u32 entry, u8 flags)
  */
 void split_emit_pin(struct split *split, u32 id)
 {
-	const struct tessera_space_node *n = &split->sp.node[id];
+	const struct tessera_plan_map_node *n = &split->map.node[id];
 	struct tessera_split_op *op;
 
 	if (split->in->flags & TESSERA_SPLIT_NO_PINS)

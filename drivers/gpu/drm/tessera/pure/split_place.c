@@ -70,7 +70,7 @@ u64 split_victim_key(const struct split *split, u32 id)
  */
 bool split_is_ghost(const struct split *split, u32 id)
 {
-	return split->plain && split->al[id].idle < split->seg_swept[split->sp.node[id].seg];
+	return split->plain && split->al[id].idle < split->seg_swept[split->map.node[id].seg];
 }
 
 /**
@@ -82,7 +82,7 @@ bool split_is_ghost(const struct split *split, u32 id)
  */
 bool split_is_usable(const struct split *split, u32 id)
 {
-	const struct tessera_space_node *n = &split->sp.node[id];
+	const struct tessera_plan_map_node *n = &split->map.node[id];
 
 	if (split->al[id].fixed)
 		return true;
@@ -101,7 +101,9 @@ bool split_is_usable(const struct split *split, u32 id)
  */
 void split_offer(struct split *split, u32 id)
 {
-	if (!tessera_space_heap_push(&split->sp, id, split_victim_key(split, id)) && !split->err)
+	u64 key = split_victim_key(split, id);
+
+	if (!tessera_plan_map_heap_push(&split->map, id, key) && !split->err)
 		split->err = -EAGAIN;
 }
 
@@ -114,8 +116,8 @@ void split_enter_w(struct split *split, u32 id)
 {
 	struct split_alloc *alloc = &split->al[id];
 
-	tessera_space_heap_remove(&split->sp, id);
-	tessera_space_protect(&split->sp, id, true);
+	tessera_plan_map_heap_remove(&split->map, id);
+	tessera_plan_map_protect(&split->map, id, true);
 	alloc->in_w = true;
 	split->wset[split->n_w++] = id;
 }
@@ -131,7 +133,7 @@ void split_leave_w(struct split *split, u32 id)
 	if (split->al[id].fixed)
 		return;
 	split->al[id].idle = ++split->clock;
-	tessera_space_protect(&split->sp, id, false);
+	tessera_plan_map_protect(&split->map, id, false);
 	split_offer(split, id);
 }
 
@@ -145,7 +147,7 @@ void split_leave_w(struct split *split, u32 id)
  */
 struct split_log *split_log_add(struct split *split, u8 type, u32 id)
 {
-	const struct tessera_space_node *n = &split->sp.node[id];
+	const struct tessera_plan_map_node *n = &split->map.node[id];
 	struct split_log *log = &split->log[split->n_log++];
 
 	log->type = type;
@@ -166,9 +168,9 @@ struct split_log *split_log_add(struct split *split, u8 type, u32 id)
  */
 void split_evict(struct split *split, u32 id)
 {
-	tessera_space_heap_remove(&split->sp, id);
+	tessera_plan_map_heap_remove(&split->map, id);
 	split_log_add(split, TESSERA_SPLIT_EVICT, id);
-	tessera_space_remove(&split->sp, id);
+	tessera_plan_map_remove(&split->map, id);
 }
 
 /**
@@ -184,7 +186,7 @@ void split_did_page_in(struct split *split, u32 id)
 	split->al[id].clean = flags & TESSERA_SPLIT_ALLOC_KEEP_COPY &&
 			  !(flags & TESSERA_SPLIT_ALLOC_WRITTEN);
 	if (split->al[id].in_w)
-		tessera_space_protect(&split->sp, id, true);
+		tessera_plan_map_protect(&split->map, id, true);
 	else
 		split_enter_w(split, id);
 }
@@ -199,11 +201,11 @@ void split_did_page_in(struct split *split, u32 id)
  */
 u32 split_node_below(const struct split *split, u32 prev, u64 off)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u32 n = node[prev].next;
 
-	while (node[n].next != TESSERA_SPACE_NONE &&
-	       tessera_space_end(&node[n]) <= off) {
+	while (node[n].next != TESSERA_PLAN_MAP_NONE &&
+	       tessera_plan_map_end(&node[n]) <= off) {
 		prev = n;
 		n = node[n].next;
 	}
@@ -213,22 +215,22 @@ u32 split_node_below(const struct split *split, u32 prev, u64 off)
 /* Page @id in at @off, evicting what is there; @prev lies somewhere below. */
 static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 {
-	struct tessera_space_node *node = split->sp.node;
+	struct tessera_plan_map_node *node = split->map.node;
 	u64 size = split_bytes(split, id, node[prev].seg), end = off + size;
 	u32 n;
 
 	prev = split_node_below(split, prev, off);
 	n = node[prev].next;
 	if (node[n].start < end && node[node[n].next].start >= end) {
-		tessera_space_heap_remove(&split->sp, n);
+		tessera_plan_map_heap_remove(&split->map, n);
 		split_log_add(split, TESSERA_SPLIT_EVICT, n);
-		tessera_space_replace(&split->sp, n, id, off, size);
+		tessera_plan_map_replace(&split->map, n, id, off, size);
 	} else {
 		while (node[n].start < end) {
 			split_evict(split, n);
 			n = node[prev].next;
 		}
-		tessera_space_insert(&split->sp, prev, id, off, size);
+		tessera_plan_map_insert(&split->map, prev, id, off, size);
 	}
 	split_did_page_in(split, id);
 }
@@ -239,7 +241,7 @@ static void do_place(struct split *split, u32 id, u64 off, u32 prev)
  */
 static void do_place_by_move(struct split *split, u32 id, u64 off, u32 prev)
 {
-	struct tessera_space_node *node = split->sp.node;
+	struct tessera_plan_map_node *node = split->map.node;
 	u64 src = node[id].start, size = split_bytes(split, id, node[prev].seg);
 	u8 src_seg = node[id].seg;
 	u32 src_prev, n, next;
@@ -252,9 +254,9 @@ static void do_place_by_move(struct split *split, u32 id, u64 off, u32 prev)
 			split_evict(split, n);
 	}
 	src_prev = node[id].prev;
-	tessera_space_heap_remove(&split->sp, id);
-	tessera_space_remove(&split->sp, id);
-	tessera_space_insert(&split->sp, split_node_below(split, prev, off), id, off, size);
+	tessera_plan_map_heap_remove(&split->map, id);
+	tessera_plan_map_remove(&split->map, id);
+	tessera_plan_map_insert(&split->map, split_node_below(split, prev, off), id, off, size);
 	log = split_log_add(split, TESSERA_SPLIT_MOVE, id);
 	log->src = src;
 	log->src_seg = src_seg;
@@ -264,18 +266,18 @@ static void do_place_by_move(struct split *split, u32 id, u64 off, u32 prev)
 
 static void undo_one(struct split *split, const struct split_log *log)
 {
-	u64 size = split_is_foreign(split, log->id) ? split->sp.node[log->id].size :
+	u64 size = split_is_foreign(split, log->id) ? split->map.node[log->id].size :
 						split_bytes(split, log->id, log->src_seg);
 
 	if (log->type != TESSERA_SPLIT_EVICT) {
-		tessera_space_remove(&split->sp, log->id);
+		tessera_plan_map_remove(&split->map, log->id);
 		split->al[log->id].in_w = false;
 	}
 	if (log->type == TESSERA_SPLIT_PAGE_IN)
 		return;
 	if (!split_is_foreign(split, log->id))
 		split->al[log->id].clean = log->clean;
-	tessera_space_insert(&split->sp, log->prev, log->id, log->src, size);
+	tessera_plan_map_insert(&split->map, log->prev, log->id, log->src, size);
 	split_offer(split, log->id);
 }
 
@@ -293,7 +295,7 @@ static void undo_to(struct split *split, u32 n_log, u32 n_w)
 			continue;
 		/* It entered without paging: a place kept by the plain way. */
 		split->al[id].in_w = false;
-		tessera_space_protect(&split->sp, id, false);
+		tessera_plan_map_protect(&split->map, id, false);
 		split_offer(split, id);
 	}
 	split->n_w = n_w;
@@ -331,7 +333,7 @@ static u64 next_use_distance(const struct split *split, u32 id)
  */
 static void window_charge(const struct split *split, struct window *window, u32 id)
 {
-	const struct tessera_space_node *n = &split->sp.node[id];
+	const struct tessera_plan_map_node *n = &split->map.node[id];
 	u64 bytes = n->size;
 
 	if (split->in->segs[n->seg].flags & TESSERA_SPLIT_SEG_APERTURE)
@@ -348,12 +350,12 @@ static void window_charge(const struct split *split, struct window *window, u32 
 static void window_charge_all(const struct split *split, struct window *window, u32 n,
 			      u64 size)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 
 	window->cost = 0;
 	window->n_after_own = 0;
 	for (; node[n].start < window->off + size; n = node[n].next)
-		if (tessera_space_end(&node[n]) > window->off)
+		if (tessera_plan_map_end(&node[n]) > window->off)
 			window_charge(split, window, n);
 }
 
@@ -379,7 +381,7 @@ static bool window_is_better(const struct window *window, const struct window *t
 /* Widen the room of @victim to its idle neighbours until @id fits. */
 static bool window_around(const struct split *split, u32 victim, u32 id, struct window *window)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u64 size = split_bytes(split, id, node[victim].seg);
 	u64 align = split_align(split, id, node[victim].seg);
 	u32 low = victim, high = victim;
@@ -387,8 +389,8 @@ static bool window_around(const struct split *split, u32 victim, u32 id, struct 
 	for (;;) {
 		u32 below = node[low].prev, above = node[high].next;
 
-		window->off = tessera_space_fit(tessera_space_end(&node[below]),
-						node[above].start, size, align);
+		window->off = tessera_plan_map_fit(tessera_plan_map_end(&node[below]),
+						   node[above].start, size, align);
 		if (window->off != U64_MAX)
 			break;
 		if (node[below].prot && node[above].prot)
@@ -409,14 +411,14 @@ static bool window_around(const struct split *split, u32 victim, u32 id, struct 
 /* Cheapest range around the likeliest victims of a segment. */
 static bool find_window(const struct split *split, u32 seg, u32 id, struct window *best)
 {
-	const struct tessera_space_seg *seg_space = &split->sp.seg[seg];
-	u32 n = min(seg_space->n_heap, PLACE_CANDIDATES), i;
+	const struct tessera_plan_map_seg *seg_map = &split->map.seg[seg];
+	u32 n = min(seg_map->n_heap, PLACE_CANDIDATES), i;
 	bool found = false;
 
 	for (i = 0; i < n; i++) {
 		struct window window;
 
-		if (!window_around(split, seg_space->heap[i].node, id, &window))
+		if (!window_around(split, seg_map->heap[i].node, id, &window))
 			continue;
 		if (!found || window_is_better(&window, best))
 			*best = window;
@@ -431,10 +433,10 @@ static bool find_window(const struct split *split, u32 seg, u32 id, struct windo
  * The window of a gap's upper end, if it is another than that of the lower one; charged on
  * the way down.
  */
-static bool window_at_top(const struct split *split, const struct tessera_space_gap *gap,
+static bool window_at_top(const struct split *split, const struct tessera_plan_map_gap *gap,
 			  u64 size, u64 align, struct window *window)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u32 n = node[gap->above].prev;
 
 	window->off = ALIGN_DOWN(node[gap->above].start - size, align);
@@ -442,7 +444,7 @@ static bool window_at_top(const struct split *split, const struct tessera_space_
 		return false;
 	window->cost = 0;
 	window->n_after_own = 0;
-	for (; tessera_space_end(&node[n]) > window->off; n = node[n].prev)
+	for (; tessera_plan_map_end(&node[n]) > window->off; n = node[n].prev)
 		if (node[n].start < window->off + size)
 			window_charge(split, window, n);
 	window->prev = n;
@@ -464,18 +466,18 @@ static void try_window(struct split *split, struct window *window, u32 n, u64 si
 }
 
 /* Cheapest range that begins or ends where a node of the gap does. */
-static void try_inside(struct split *split, const struct tessera_space_gap *gap, u64 size,
+static void try_inside(struct split *split, const struct tessera_plan_map_gap *gap, u64 size,
 		       u64 align, struct window *best)
 {
-	const struct tessera_space_node *node = split->sp.node;
-	u64 lo = tessera_space_end(&node[gap->below]), hi = node[gap->above].start;
+	const struct tessera_plan_map_node *node = split->map.node;
+	u64 lo = tessera_plan_map_end(&node[gap->below]), hi = node[gap->above].start;
 	u32 n, first, steps = 0;
 
 	for (n = gap->below; n != gap->above && steps++ < INSIDE_STEPS; n = node[n].next) {
 		struct window window = { .prev = n };
 		u64 above = node[node[n].next].start;
 
-		window.off = ALIGN(tessera_space_end(&node[n]), align);
+		window.off = ALIGN(tessera_plan_map_end(&node[n]), align);
 		if (window.off + size <= hi)
 			try_window(split, &window, n, size, best);
 		if (above < lo + size)
@@ -485,7 +487,7 @@ static void try_inside(struct split *split, const struct tessera_space_gap *gap,
 			continue;
 		for (first = n; node[first].start > window.off; first = node[first].prev)
 			;
-		window.prev = tessera_space_end(&node[first]) <= window.off ? first :
+		window.prev = tessera_plan_map_end(&node[first]) <= window.off ? first :
 								   node[first].prev;
 		try_window(split, &window, first, size, best);
 	}
@@ -493,16 +495,16 @@ static void try_inside(struct split *split, const struct tessera_space_gap *gap,
 
 /* The gap between protected nodes that @victim is in; does it take the size? */
 static bool gap_around(const struct split *split, u32 victim, u64 size, u64 align,
-		       struct tessera_space_gap *gap)
+		       struct tessera_plan_map_gap *gap)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 
 	for (gap->below = node[victim].prev; !node[gap->below].prot; )
 		gap->below = node[gap->below].prev;
 	for (gap->above = node[victim].next; !node[gap->above].prot; )
 		gap->above = node[gap->above].next;
-	gap->off = tessera_space_fit(tessera_space_end(&node[gap->below]),
-				     node[gap->above].start, size, align);
+	gap->off = tessera_plan_map_fit(tessera_plan_map_end(&node[gap->below]),
+					node[gap->above].start, size, align);
 	return gap->off != U64_MAX;
 }
 
@@ -513,11 +515,11 @@ static bool gap_around(const struct split *split, u32 victim, u64 size, u64 alig
 static bool find_fast(struct split *split, u32 seg, u32 id, struct window *best)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	const struct tessera_space_seg *seg_space = &split->sp.seg[seg];
-	struct tessera_space_gap gap;
+	const struct tessera_plan_map_seg *seg_map = &split->map.seg[seg];
+	struct tessera_plan_map_gap gap;
 	struct window window;
 
-	if (!seg_space->n_heap || !gap_around(split, seg_space->heap[0].node, size, align, &gap))
+	if (!seg_map->n_heap || !gap_around(split, seg_map->heap[0].node, size, align, &gap))
 		return false;
 	best->off = gap.off;
 	best->prev = gap.below;
@@ -535,10 +537,10 @@ static bool find_fast(struct split *split, u32 seg, u32 id, struct window *best)
 static bool find_edge(struct split *split, u32 seg, u32 id, struct window *best)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_space_gap gap;
+	struct tessera_plan_map_gap gap;
 	u32 n = 0;
 
-	if (!tessera_space_find_gap(&split->sp, seg, size, align, &gap))
+	if (!tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
 		return false;
 	best->cost = U64_MAX;
 	best->n_after_own = U32_MAX;
@@ -551,7 +553,7 @@ static bool find_edge(struct split *split, u32 seg, u32 id, struct window *best)
 		if (split->variant)
 			try_inside(split, &gap, size, align, best);
 	} while (++n < PLACE_CANDIDATES &&
-		 tessera_space_next_gap(&split->sp, size, align, &gap));
+		 tessera_plan_map_next_gap(&split->map, size, align, &gap));
 	return true;
 }
 
@@ -593,7 +595,7 @@ static u64 return_bytes(const struct split *split, u32 id)
  */
 static bool is_worth_cut(struct split *split, const struct window *window, u64 size)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u32 n = node[split_node_below(split, window->prev, window->off)].next, far = 0;
 
 	for (; node[n].start < window->off + size; n = node[n].next) {
@@ -617,7 +619,7 @@ static bool is_worth_cut(struct split *split, const struct window *window, u64 s
 /* As many bytes must go as the commit limit asks for, wherever they are. */
 static bool meet_commit(struct split *split, u32 seg, u64 size)
 {
-	struct tessera_space_seg *at = &split->sp.seg[seg];
+	struct tessera_plan_map_seg *at = &split->map.seg[seg];
 
 	if (at->kept + size > split->seg_commit[seg])
 		return false;
@@ -629,16 +631,16 @@ static bool meet_commit(struct split *split, u32 seg, u64 size)
 static bool place_in_seg(struct split *split, u32 id, u32 seg)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_space_gap gap;
+	struct tessera_plan_map_gap gap;
 	struct window window = {};
 
 	if (split->seg_commit[seg] < split->seg_size[seg] && !meet_commit(split, seg, size))
 		return false;
-	window.off = tessera_space_find_hole(&split->sp, seg, size, align, &window.prev);
-	if (window.off == U64_MAX && !split->sp.seg[seg].n_heap)
+	window.off = tessera_plan_map_find_hole(&split->map, seg, size, align, &window.prev);
+	if (window.off == U64_MAX && !split->map.seg[seg].n_heap)
 		return false;
 	if (window.off == U64_MAX && split->uniform && !find_window(split, seg, id, &window)) {
-		if (!tessera_space_find_gap(&split->sp, seg, size, align, &gap))
+		if (!tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
 			return false;
 		window.off = gap.off;
 		window.prev = gap.below;
@@ -657,7 +659,7 @@ static bool place_in_seg(struct split *split, u32 id, u32 seg)
 /* Does the commit limit let @size more in, with what is idle gone or not? */
 static bool commit_allows(const struct split *split, u32 seg, u64 size, bool idle_gone)
 {
-	const struct tessera_space_seg *at = &split->sp.seg[seg];
+	const struct tessera_plan_map_seg *at = &split->map.seg[seg];
 
 	return (idle_gone ? at->kept : at->used) + size <= split->seg_commit[seg];
 }
@@ -669,20 +671,20 @@ static bool commit_allows(const struct split *split, u32 seg, u64 size, bool idl
 static bool place_plain_in_seg(struct split *split, u32 id, u32 seg)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_space_node *n = &split->sp.node[id];
-	struct tessera_space_gap gap = {};
+	struct tessera_plan_map_node *n = &split->map.node[id];
+	struct tessera_plan_map_gap gap = {};
 	u64 off = U64_MAX;
 
 	if (!split->seg_swept[seg]) {
 		if (commit_allows(split, seg, size, false))
-			off = tessera_space_find_hole(&split->sp, seg, size, align,
-						      &gap.below);
+			off = tessera_plan_map_find_hole(&split->map, seg, size, align,
+							 &gap.below);
 		if (off == U64_MAX)
 			split->seg_swept[seg] = ++split->clock;
 	}
 	if (split->seg_swept[seg]) {
 		if (!commit_allows(split, seg, size, true) ||
-		    !tessera_space_find_gap(&split->sp, seg, size, align, &gap))
+		    !tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
 			return false;
 		off = gap.off;
 	}
@@ -710,7 +712,7 @@ static bool place_one(struct split *split, u32 id)
 	u8 seg;
 
 	/* Resident where it is of no use; a ghost may yet keep its place. */
-	if (split->sp.node[id].linked && !split_is_ghost(split, id))
+	if (split->map.node[id].linked && !split_is_ghost(split, id))
 		split_evict(split, id);
 	while (!split->wants_cut &&
 	       (seg = tessera_pack_seg_at(split->al[id].mask, alloc->pref, alloc->n_pref,

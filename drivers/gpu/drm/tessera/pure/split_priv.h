@@ -6,7 +6,7 @@
 #define __TESSERA_PURE_SPLIT_PRIV_H__
 
 #include "pack.h"
-#include "space.h"
+#include "plan_map.h"
 #include "split.h"
 
 /* Distance at which a next use counts as "never". */
@@ -91,7 +91,7 @@ struct split_log {
  * @cur: where to start
  * @limits: where to end, or NULL
  * @mark: the plan's counts behind its last part
- * @sp: segment space; nodes 0 to n_allocs - 1 are allocations, then blocks
+ * @map: plan map; nodes 0 to n_allocs - 1 are allocations, then blocks
  * @al: state per allocation
  * @table: allocation per slot
  * @wset: working set: what the pending part touches, and what a cut pinned
@@ -136,7 +136,7 @@ struct split {
 	const struct tessera_split_cursor *cur;
 	const struct tessera_split_limits *limits;
 	struct tessera_split_plan mark;
-	struct tessera_space sp;
+	struct tessera_plan_map map;
 	struct split_alloc *al;
 	u32 *table;
 	u32 *wset;

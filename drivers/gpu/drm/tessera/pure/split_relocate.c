@@ -14,11 +14,11 @@
 /* Does node @id stand in the way at a cut, members aside, if tiers up to @hard may go? */
 static bool is_obstacle(const struct split *split, u32 id, u32 hard, bool members_stay)
 {
-	const struct tessera_space_node *n = &split->sp.node[id];
+	const struct tessera_plan_map_node *n = &split->map.node[id];
 
 	if (!n->prot)
 		return false;
-	if (id >= split->sp.n_node)
+	if (id >= split->map.n_node)
 		return true;
 	if (split_is_foreign(split, id))
 		return split_block(split, id)->tier > hard;
@@ -27,26 +27,26 @@ static bool is_obstacle(const struct split *split, u32 id, u32 hard, bool member
 
 static void collect_gaps(struct split *split, u32 mask, u32 hard, bool members_stay)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u32 seg;
 
 	split->pack.n_gap = 0;
 	for (seg = 0; seg < split->in->n_segs; seg++) {
 		u64 *room = &split->pack.seg[seg].room;
-		u32 below = split->sp.seg[seg].head, n;
+		u32 below = split->map.seg[seg].head, n;
 
 		*room = split->seg_commit[seg];
 
 		if (!(mask & BIT(seg)))
 			continue;
-		for (n = node[below].next; n != TESSERA_SPACE_NONE;
+		for (n = node[below].next; n != TESSERA_PLAN_MAP_NONE;
 		     n = node[n].next) {
 			struct tessera_pack_gap *gap =
 				&split->pack.gap[split->pack.n_gap];
 
 			if (!is_obstacle(split, n, hard, members_stay))
 				continue;
-			gap->start = tessera_space_end(&node[below]);
+			gap->start = tessera_plan_map_end(&node[below]);
 			gap->end = node[n].start;
 			gap->cur = gap->start;
 			gap->below = below;
@@ -55,7 +55,7 @@ static void collect_gaps(struct split *split, u32 mask, u32 hard, bool members_s
 			*room -= min(*room, node[n].size);
 			below = n;
 		}
-		split_tick(split, split->sp.seg[seg].n_heap);
+		split_tick(split, split->map.seg[seg].n_heap);
 	}
 	tessera_pack_rewind(&split->pack);
 }
@@ -80,7 +80,7 @@ static u32 collect_items(struct split *split)
 	u32 mask = 0, n_item = 0, i;
 
 	for (i = 0; i < split->n_member; i++) {
-		const struct tessera_space_node *n = &split->sp.node[split->member[i]];
+		const struct tessera_plan_map_node *n = &split->map.node[split->member[i]];
 
 		if (split->al[split->member[i]].fixed)
 			continue;
@@ -125,7 +125,7 @@ static void free_all_items(struct split *split)
 static bool target_is_clear(const struct split *split,
 			    const struct tessera_pack_item *item)
 {
-	const struct tessera_space_node *node = split->sp.node;
+	const struct tessera_plan_map_node *node = split->map.node;
 	u32 n = node[split_node_below(split, split->pack.gap[item->gap].below, item->off)].next;
 
 	for (; node[n].start < item->off + tessera_pack_bytes(&split->pack, item, item->seg);
@@ -137,7 +137,7 @@ static bool target_is_clear(const struct split *split,
 
 static bool is_at_target(const struct split *split, const struct tessera_pack_item *item)
 {
-	const struct tessera_space_node *n = &split->sp.node[item->id];
+	const struct tessera_plan_map_node *n = &split->map.node[item->id];
 
 	return n->linked && n->seg == item->seg && n->start == item->off;
 }
@@ -145,7 +145,7 @@ static bool is_at_target(const struct split *split, const struct tessera_pack_it
 /* Evict what lies in the target of an item and is not to be moved itself. */
 static void clear_target(struct split *split, const struct tessera_pack_item *item)
 {
-	struct tessera_space_node *node = split->sp.node;
+	struct tessera_plan_map_node *node = split->map.node;
 	u32 n, next;
 
 	n = node[split_node_below(split, split->pack.gap[item->gap].below, item->off)].next;
@@ -161,7 +161,7 @@ static void clear_target(struct split *split, const struct tessera_pack_item *it
 /* One more of what is idle goes, or, if there is none, of the last resort and beyond. */
 static bool evict_any(struct split *split, u32 seg)
 {
-	const struct tessera_space_seg *at = &split->sp.seg[seg];
+	const struct tessera_plan_map_seg *at = &split->map.seg[seg];
 	u32 n, tier;
 
 	if (at->n_heap) {
@@ -169,8 +169,8 @@ static bool evict_any(struct split *split, u32 seg)
 		return true;
 	}
 	for (tier = TESSERA_VICTIM_LAST_RESORT; tier < TESSERA_VICTIM_IMMOVABLE; tier++)
-		for (n = split->sp.node[at->head].next; n != at->tail;
-		     n = split->sp.node[n].next)
+		for (n = split->map.node[at->head].next; n != at->tail;
+		     n = split->map.node[n].next)
 			if (split_is_foreign(split, n) &&
 			    split_block(split, n)->tier == tier) {
 				split_evict(split, n);
@@ -190,7 +190,7 @@ static void meet_commits(struct split *split)
 	u32 i, seg;
 
 	for (i = 0; i < split->pack.n_item; i++) {
-		const struct tessera_space_node *n = &split->sp.node[item[i].id];
+		const struct tessera_plan_map_node *n = &split->map.node[item[i].id];
 		bool limited = split->seg_commit[item[i].seg] < split->seg_size[item[i].seg];
 
 		if (n->linked && n->seg == item[i].seg)
@@ -204,7 +204,7 @@ static void meet_commits(struct split *split)
 			going[n->seg] += n->size;
 	}
 	for (seg = 0; seg < split->in->n_segs; seg++)
-		while (coming[seg] && split->sp.seg[seg].used + coming[seg] >
+		while (coming[seg] && split->map.seg[seg].used + coming[seg] >
 				      split->seg_commit[seg] + going[seg])
 			if (!evict_any(split, seg))
 				break;
@@ -212,18 +212,17 @@ static void meet_commits(struct split *split)
 
 static void do_move(struct split *split, const struct tessera_pack_item *item)
 {
-	struct tessera_space_node *n = &split->sp.node[item->id];
+	struct tessera_plan_map_node *n = &split->map.node[item->id];
 	u64 src = n->start;
+	u32 below = split->pack.gap[item->gap].below;
 	u8 src_seg = n->seg;
 	struct split_log *log;
 
-	tessera_space_remove(&split->sp, item->id);
-	tessera_space_insert(&split->sp,
-			     split_node_below(split, split->pack.gap[item->gap].below, item->off),
-			     item->id, item->off,
-			     tessera_pack_bytes(&split->pack, item, item->seg));
+	tessera_plan_map_remove(&split->map, item->id);
+	tessera_plan_map_insert(&split->map, split_node_below(split, below, item->off), item->id,
+				item->off, tessera_pack_bytes(&split->pack, item, item->seg));
 	if (split->al[item->id].in_w)
-		tessera_space_protect(&split->sp, item->id, true);
+		tessera_plan_map_protect(&split->map, item->id, true);
 	log = split_log_add(split, TESSERA_SPLIT_MOVE, item->id);
 	log->src = src;
 	log->src_seg = src_seg;
@@ -237,7 +236,7 @@ static u32 move_round(struct split *split, bool evict, bool *progress)
 
 	*progress = false;
 	for (i = 0; i < split->pack.n_item; i++) {
-		if (!split->sp.node[item[i].id].linked || is_at_target(split, &item[i]))
+		if (!split->map.node[item[i].id].linked || is_at_target(split, &item[i]))
 			continue;
 		if (evict) {
 			split_evict(split, item[i].id);
@@ -276,16 +275,16 @@ static void execute_targets(struct split *split)
 		u32 id = split->member[i];
 		const struct tessera_pack_item *target = &item[split->al[id].item];
 
-		if (split->sp.node[id].linked) {
+		if (split->map.node[id].linked) {
 			if (!split->al[id].in_w)
 				split_enter_w(split, id);
 			continue;
 		}
-		tessera_space_insert(&split->sp,
-				     split_node_below(split, split->pack.gap[target->gap].below,
-						      target->off),
-				     id, target->off,
-				     tessera_pack_bytes(&split->pack, target, target->seg));
+		tessera_plan_map_insert(&split->map,
+					split_node_below(split, split->pack.gap[target->gap].below,
+							 target->off),
+					id, target->off,
+					tessera_pack_bytes(&split->pack, target, target->seg));
 		split_did_page_in(split, id);
 	}
 }
@@ -298,7 +297,7 @@ static void evict_unusable(struct split *split)
 	for (i = 0; i < split->n_member; i++) {
 		u32 id = split->member[i];
 
-		if (!split->al[id].in_w && split->sp.node[id].linked)
+		if (!split->al[id].in_w && split->map.node[id].linked)
 			split_evict(split, id);
 	}
 }

@@ -79,9 +79,9 @@ static void layout(const struct tessera_split_input *in, struct arena *arena,
 	split->home_cap = arena_take(arena, in->n_segs, sizeof(u64));
 	split->seg_swept = arena_take(arena, in->n_segs, sizeof(u32));
 	split->al = arena_take(arena, in->n_allocs, sizeof(*split->al));
-	split->sp.seg = arena_take(arena, in->n_segs, sizeof(*split->sp.seg));
-	split->sp.node = arena_take(arena, all, sizeof(*split->sp.node));
-	split->sp.chunk = arena_take(arena, all, sizeof(*split->sp.chunk));
+	split->map.seg = arena_take(arena, in->n_segs, sizeof(*split->map.seg));
+	split->map.node = arena_take(arena, all, sizeof(*split->map.node));
+	split->map.chunk = arena_take(arena, all, sizeof(*split->map.chunk));
 	split->table = arena_take(arena, in->n_slots, sizeof(u32));
 	split->wset = arena_take(arena, in->n_allocs, sizeof(u32));
 	split->member = arena_take(arena, in->n_allocs, sizeof(u32));
@@ -94,13 +94,13 @@ static void layout(const struct tessera_split_input *in, struct arena *arena,
 				       sizeof(*split->pack.frame));
 	count_victims(in, n_victim);
 	for (i = 0; i < in->n_segs; i++) {
-		struct tessera_space_victim *heap;
+		struct tessera_plan_map_victim *heap;
 
 		heap = arena_take(arena, n_victim[i], sizeof(*heap));
 		if (!arena->base)
 			continue;
-		split->sp.seg[i].heap = heap;
-		split->sp.seg[i].max_heap = n_victim[i];
+		split->map.seg[i].heap = heap;
+		split->map.seg[i].max_heap = n_victim[i];
 	}
 }
 
@@ -162,8 +162,8 @@ static struct split *take_split(const struct tessera_split_input *in,
 	split = arena_take(&arena, 1, sizeof(*split));
 	layout(in, &arena, split);
 	split->in = in;
-	split->sp.n_seg = in->n_segs;
-	split->sp.n_node = in->n_allocs + in->n_blocks;
+	split->map.n_seg = in->n_segs;
+	split->map.n_node = in->n_allocs + in->n_blocks;
 	split->pack.n_seg = in->n_segs;
 	split->pack.budget = &split->budget;
 	return split;

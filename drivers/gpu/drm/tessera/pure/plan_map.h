@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The planner's model of segment space: who holds which range, where the holes
- * are, and who may be evicted first.
+ * Plan map, the planner's model of the segments: which node holds which range,
+ * where the holes are, and which node may be evicted first.
  */
-#ifndef __TESSERA_PURE_SPACE_H__
-#define __TESSERA_PURE_SPACE_H__
+#ifndef __TESSERA_PURE_PLAN_MAP_H__
+#define __TESSERA_PURE_PLAN_MAP_H__
 
 #include "pure.h"
 
-#define TESSERA_SPACE_NONE	U32_MAX
+#define TESSERA_PLAN_MAP_NONE	U32_MAX
 
 /* Nodes a chunk may hold before it is cut in two; tests make it small. */
-#ifndef TESSERA_SPACE_CHUNK_MAX
-#define TESSERA_SPACE_CHUNK_MAX	32U
+#ifndef TESSERA_PLAN_MAP_CHUNK_MAX
+#define TESSERA_PLAN_MAP_CHUNK_MAX	32U
 #endif
 
 /**
- * struct tessera_space_node - one occupied range of a segment
+ * struct tessera_plan_map_node - one occupied range of a segment
  * @start: first byte, an offset in the segment
  * @size: length in bytes
  * @prev: node below it in the same segment
  * @next: node above it in the same segment
  * @chunk: chunk of the address-ordered list the node is in
- * @heap: index in the segment's heap of victims, or TESSERA_SPACE_NONE
+ * @heap: index in the segment's heap of victims, or TESSERA_PLAN_MAP_NONE
  * @seg: segment index, meaningful while @linked
  * @linked: the node is in its segment's list, i.e. resident
  * @prot: the node may not be evicted or moved now
  */
-struct tessera_space_node {
+struct tessera_plan_map_node {
 	u64 start;
 	u64 size;
 	u32 prev;
@@ -40,7 +40,7 @@ struct tessera_space_node {
 };
 
 /**
- * struct tessera_space_chunk - a short run of the list, with its summary
+ * struct tessera_plan_map_chunk - a short run of the list, with its summary
  * @hole: largest hole between two nodes of this chunk
  * @gap: largest run between two protected nodes of this chunk
  * @prot_first: start of the chunk's first protected node
@@ -54,7 +54,7 @@ struct tessera_space_node {
  * @gap_dirty: @gap, @prot_first, @prot_last, @has_prot must be computed again
  * @has_prot: the chunk has a protected node
  */
-struct tessera_space_chunk {
+struct tessera_plan_map_chunk {
 	u64 hole;
 	u64 gap;
 	u64 prot_first;
@@ -70,17 +70,17 @@ struct tessera_space_chunk {
 };
 
 /**
- * struct tessera_space_victim - one element of a segment's heap
+ * struct tessera_plan_map_victim - one element of a segment's heap
  * @key: the greater, the sooner the node is given up
  * @node: node index
  */
-struct tessera_space_victim {
+struct tessera_plan_map_victim {
 	u64 key;
 	u32 node;
 };
 
 /**
- * struct tessera_space_seg - one segment
+ * struct tessera_plan_map_seg - one segment
  * @hole_max: no hole is larger than this
  * @gap_max: no run between protected nodes is larger than this
  * @used: bytes taken
@@ -92,12 +92,12 @@ struct tessera_space_victim {
  * @tail: node of size 0 at the top; never removed
  * @chunk_first: first chunk of the list
  */
-struct tessera_space_seg {
+struct tessera_plan_map_seg {
 	u64 hole_max;
 	u64 gap_max;
 	u64 used;
 	u64 kept;
-	struct tessera_space_victim *heap;
+	struct tessera_plan_map_victim *heap;
 	u32 n_heap;
 	u32 max_heap;
 	u32 head;
@@ -106,7 +106,7 @@ struct tessera_space_seg {
 };
 
 /**
- * struct tessera_space - all segments of one plan
+ * struct tessera_plan_map - all segments of one plan
  * @seg: segments, @n_seg of them
  * @node: nodes, the caller's ids first, then two sentinels per segment
  * @chunk: as many chunks as nodes
@@ -114,34 +114,34 @@ struct tessera_space_seg {
  * @n_node: number of nodes the caller uses
  * @chunk_free: list of unused chunks
  */
-struct tessera_space {
-	struct tessera_space_seg *seg;
-	struct tessera_space_node *node;
-	struct tessera_space_chunk *chunk;
+struct tessera_plan_map {
+	struct tessera_plan_map_seg *seg;
+	struct tessera_plan_map_node *node;
+	struct tessera_plan_map_chunk *chunk;
 	u32 n_seg;
 	u32 n_node;
 	u32 chunk_free;
 };
 
 /**
- * struct tessera_space_gap - room between two protected nodes
+ * struct tessera_plan_map_gap - room between two protected nodes
  * @off: lowest place in it for what was looked for
  * @below: protected node at its lower end
  * @above: protected node at its upper end
  */
-struct tessera_space_gap {
+struct tessera_plan_map_gap {
 	u64 off;
 	u32 below;
 	u32 above;
 };
 
 /* Sentinels take the node indices behind the caller's. */
-static inline u32 tessera_space_nodes(u32 n_node, u32 n_seg)
+static inline u32 tessera_plan_map_nodes(u32 n_node, u32 n_seg)
 {
 	return n_node + 2 * n_seg;
 }
 
-static inline u64 tessera_space_end(const struct tessera_space_node *n)
+static inline u64 tessera_plan_map_end(const struct tessera_plan_map_node *n)
 {
 	return n->start + n->size;
 }
@@ -150,27 +150,27 @@ static inline u64 tessera_space_end(const struct tessera_space_node *n)
  * Lowest place for @size at @align inside [@lo, @hi); U64_MAX if there is none.
  * Alignments are powers of two and all values stay far below 2^63.
  */
-static inline u64 tessera_space_fit(u64 lo, u64 hi, u64 size, u64 align)
+static inline u64 tessera_plan_map_fit(u64 lo, u64 hi, u64 size, u64 align)
 {
 	u64 off = ALIGN(lo, align);
 
 	return off <= hi && hi - off >= size ? off : U64_MAX;
 }
 
-void tessera_space_reset(struct tessera_space *sp, const u64 *seg_size);
-void tessera_space_insert(struct tessera_space *sp, u32 prev, u32 id,
-			  u64 start, u64 size);
-void tessera_space_remove(struct tessera_space *sp, u32 id);
-void tessera_space_replace(struct tessera_space *sp, u32 old, u32 id,
-			   u64 start, u64 size);
-void tessera_space_protect(struct tessera_space *sp, u32 id, bool prot);
-u64 tessera_space_find_hole(struct tessera_space *sp, u32 seg, u64 size,
-			    u64 align, u32 *prev);
-bool tessera_space_find_gap(struct tessera_space *sp, u32 seg, u64 size,
-			    u64 align, struct tessera_space_gap *gap);
-bool tessera_space_next_gap(struct tessera_space *sp, u64 size, u64 align,
-			    struct tessera_space_gap *gap);
-bool tessera_space_heap_push(struct tessera_space *sp, u32 id, u64 key);
-void tessera_space_heap_remove(struct tessera_space *sp, u32 id);
+void tessera_plan_map_reset(struct tessera_plan_map *map, const u64 *seg_size);
+void tessera_plan_map_insert(struct tessera_plan_map *map, u32 prev, u32 id,
+			     u64 start, u64 size);
+void tessera_plan_map_remove(struct tessera_plan_map *map, u32 id);
+void tessera_plan_map_replace(struct tessera_plan_map *map, u32 old, u32 id,
+			      u64 start, u64 size);
+void tessera_plan_map_protect(struct tessera_plan_map *map, u32 id, bool prot);
+u64 tessera_plan_map_find_hole(struct tessera_plan_map *map, u32 seg, u64 size,
+			       u64 align, u32 *prev);
+bool tessera_plan_map_find_gap(struct tessera_plan_map *map, u32 seg, u64 size,
+			       u64 align, struct tessera_plan_map_gap *gap);
+bool tessera_plan_map_next_gap(struct tessera_plan_map *map, u64 size, u64 align,
+			       struct tessera_plan_map_gap *gap);
+bool tessera_plan_map_heap_push(struct tessera_plan_map *map, u32 id, u64 key);
+void tessera_plan_map_heap_remove(struct tessera_plan_map *map, u32 id);
 
-#endif /* __TESSERA_PURE_SPACE_H__ */
+#endif /* __TESSERA_PURE_PLAN_MAP_H__ */
