@@ -228,39 +228,30 @@ static void do_move(struct split *split, const struct tessera_pack_item *item)
 	log->src_seg = src_seg;
 }
 
-/* One round over the residents; the number that still have to move. */
-static u32 move_round(struct split *split, bool evict, bool *progress)
+/* One round over the residents; true if one of them could move. */
+static bool move_some(struct split *split)
 {
 	struct tessera_pack_item *item = split->pack.item;
-	u32 left = 0, i;
+	bool moved = false;
+	u32 i;
 
-	*progress = false;
 	for (i = 0; i < split->pack.n_item; i++) {
-		if (!split->map.node[item[i].id].linked || is_at_target(split, &item[i]))
+		if (!split->map.node[item[i].id].linked || is_at_target(split, &item[i]) ||
+		    !target_is_clear(split, &item[i]))
 			continue;
-		if (evict) {
-			split_evict(split, item[i].id);
-			evict = split->pack.n_item > PLACE_MOVES_MAX;
-			*progress = true;
-		} else if (target_is_clear(split, &item[i])) {
-			do_move(split, &item[i]);
-			*progress = true;
-		} else {
-			left++;
-		}
+		do_move(split, &item[i]);
+		moved = true;
 	}
-	return left;
+	return moved;
 }
 
 /*
  * Bring every member to its target. A move may overlap only its own source, so
- * moves wait for each other; where they wait in a ring, one goes through the
- * system.
+ * moves wait for each other; those that wait in a ring go through the system.
  */
 static void execute_targets(struct split *split)
 {
 	struct tessera_pack_item *item = split->pack.item;
-	bool progress = split->pack.n_item <= PLACE_MOVES_MAX;
 	u32 i;
 
 	for (i = 0; i < split->pack.n_item; i++)
@@ -269,8 +260,12 @@ static void execute_targets(struct split *split)
 		if (!is_at_target(split, &item[i]))
 			clear_target(split, &item[i]);
 	meet_commits(split);
-	while (move_round(split, !progress, &progress))
-		;
+	if (split->pack.n_item <= PLACE_MOVES_MAX)
+		while (move_some(split))
+			;
+	for (i = 0; i < split->pack.n_item; i++)
+		if (split->map.node[item[i].id].linked && !is_at_target(split, &item[i]))
+			split_evict(split, item[i].id);
 	for (i = 0; i < split->n_member; i++) {
 		u32 id = split->member[i];
 		const struct tessera_pack_item *target = &item[split->al[id].item];
