@@ -216,6 +216,100 @@ static void after_some(const struct tsr_run *runs, size_t count)
 	require(passed <= MANY * 2 / 3);
 }
 
+/* so many of higher priority pass one */
+#define PASS 16
+/*
+ * A job is asked for again when one of the two that its client may have in the ring has ended:
+ * first one of higher priority, and then, if the client is at that limit itself, one of its own.
+ */
+#define LATE 8
+
+/* @of has its turn behind @PASS jobs of the contexts behind it, not sooner, and not much later */
+static void require_turns(const struct tsr_run *runs, size_t count, uint32_t of, uint32_t highest)
+{
+	uint32_t passed = 0, turns = 0, left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		left += runs[i].ctx == highest;
+	for (size_t i = 0; left && i < count; i++) {
+		if (runs[i].ctx > of) {
+			passed++;
+			left -= runs[i].ctx == highest;
+			require(passed <= PASS + LATE);
+		} else if (runs[i].ctx == of) {
+			/* the first may have been passed before the test */
+			require(!turns || passed >= PASS);
+			passed = 0;
+			turns++;
+		}
+	}
+	tap_note("%u turns", turns);
+	require(turns >= 2);
+}
+
+static void low_has_turns(const struct tsr_run *runs, size_t count)
+{
+	require_turns(runs, count, LOWER, HIGHER);
+}
+
+static void low_has_every_seventeenth(void)
+{
+	run_against(true, 20, MANY, low_has_turns);
+	run_against(false, 20, MANY, low_has_turns);
+}
+
+/* queues of all three at once, the highest longer than the others can pass */
+static void each_level_has_turns(void)
+{
+	static const uint32_t jobs[] = { 20, 20, MANY };
+	uint32_t ends[3], own;
+	struct tsr_trace trace;
+	struct tsr_run *runs;
+	struct queue_run r;
+	size_t count;
+
+	run_begin(&r);
+	tsr_trace_start("job_done", NULL);
+	own = queue(&r.dev, r.ctx, 1);
+	for (int i = LOW; i <= HIGH; i++)
+		ends[i] = queue(&r.dev, tsr_context_prio(&r.dev, levels[i]), jobs[i]);
+	tsr_stuck_end(&r.stuck);
+	drain(&r.dev, own);
+	for (int i = LOW; i <= HIGH; i++)
+		drain(&r.dev, ends[i]);
+	trace = tsr_trace_stop();
+	runs = tsr_trace_runs(&trace, r.dev.render, &count);
+	number_contexts(runs, count, 4);
+	require_turns(runs, count, 1 + NORMAL, 1 + HIGH);
+	require_turns(runs, count, 1 + LOW, 1 + HIGH);
+	free(runs);
+	tsr_close(&r.dev);
+}
+
+/* a job that is not ready keeps none of lower priority waiting, nor do those behind it */
+static void high_waits_for_low(void)
+{
+	uint32_t low, high, end, own;
+	struct queue_run r;
+	struct tsr_cmd cmd;
+
+	run_begin(&r);
+	low = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW);
+	high = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_HIGH);
+	own = queue(&r.dev, r.ctx, 1);
+	end = queue(&r.dev, low, JOBS);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(&r.dev, high, &cmd, end, 0);
+	tsr_cmd_fini(&cmd);
+	high = queue(&r.dev, high, JOBS);
+	tsr_stuck_end(&r.stuck);
+	drain(&r.dev, own);
+	drain(&r.dev, high);
+	drain(&r.dev, end);
+	tsr_close(&r.dev);
+}
+
 static void low_is_not_starved(void)
 {
 	run_against(true, 1, MANY, after_some);
@@ -334,6 +428,9 @@ static const struct tap_test tests[] = {
 	{ "priorities of one client's contexts", levels_in_order, 0, 0 },
 	{ "priorities between clients", between_clients, 0, 0 },
 	{ "a job of low priority has its turn", low_is_not_starved, 0, 0 },
+	{ "every 17th job is one of low priority", low_has_every_seventeenth, 0, 0 },
+	{ "each of three priorities has its turns", each_level_has_turns, 0, 0 },
+	{ "a job of high priority waits for one of low priority", high_waits_for_low, 0, 0 },
 	{ "a job of low priority has its turn beside many clients", low_is_not_starved_by_many, 0,
 	  120 },
 	{ "high priority needs privilege", high_needs_privilege, 0, 0 },

@@ -24,8 +24,11 @@
 
 static_assert(TESSERA_JOB_MAX_RANGES <= TESSERA_RING_MAX_CALLS);
 
-/* Jobs of a level, and dependencies, that are looked at a time, with interrupts off. */
-#define TESSERA_MAX_LOOKS	32
+/*
+ * Jobs in a ring that takes those only whose turn it is. The scheduler runs out of credits
+ * behind that; it must not, as it would ask for no job then, whatever its priority.
+ */
+#define RING_FULL		(TESSERA_RING_JOBS - 7)
 
 /* So many times as many jobs of a client may be in the ring if they move little. */
 #define MANY_AHEAD		4
@@ -73,159 +76,65 @@ static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tess
 	return 0;
 }
 
-/**
- * tessera_emit_ahead() - what a job waits for that would run too far ahead
- * @engine: the engine
- * @job: the job, all else it waits for done
- *
- * A few jobs may always be in the ring, and more as long as all of them do not move more than one job may.
- *
- * Return: a reference to the fence of the oldest job of the same client in the ring, and of no higher priority, if
- * there are enough of them, else NULL.
- */
-struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job)
+/* What of the ring a job may have to wait for: NULL, or the first job of each kind. */
+struct ahead {
+	/* Of the same client and of no higher priority, how many those are and what they move. */
+	struct tessera_fence *own;
+	u32 num_own;
+	u64 moves;
+	/* Of higher priority. */
+	struct tessera_fence *above;
+	/* In the middle of a full ring. */
+	struct tessera_fence *middle;
+};
+
+static void emit_look_ahead_locked(struct tessera_engine *engine, struct tessera_job *job,
+				   struct ahead *ahead)
 {
-	struct tessera_fence *fence, *oldest = NULL;
-	unsigned long flags;
-	u64 moves = job->moves;
+	struct tessera_fence *fence, *middle = NULL;
 	u32 num = 0;
 
-	if (!job->quota)
-		return NULL;
+	lockdep_assert_held(&engine->lock);
 
-	spin_lock_irqsave(&engine->lock, flags);
 	list_for_each_entry(fence, &engine->inflight, link) {
 		struct tessera_job *other = fence->data;
 
-		if (other->quota != job->quota || tessera_job_is_above(other, job))
-			continue;
-		oldest = oldest ?: fence;
-		moves += other->moves;
-		num++;
+		if (++num == RING_FULL / 2)
+			middle = fence;
+		if (other->level > job->level) {
+			ahead->above = ahead->above ?: fence;
+		} else if (job->quota && other->quota == job->quota) {
+			ahead->own = ahead->own ?: fence;
+			ahead->moves += other->moves;
+			ahead->num_own++;
+		}
 	}
-	if (num < engine->run_ahead ||
-	    (num < MANY_AHEAD * engine->run_ahead && moves <= engine->run_ahead_moves &&
-	     engine->run_ahead_moves))
-		oldest = NULL;
-	else
-		dma_fence_get(&oldest->base);
-	spin_unlock_irqrestore(&engine->lock, flags);
-
-	return oldest ? &oldest->base : NULL;
+	if (num >= RING_FULL)
+		ahead->middle = middle;
 }
 
-/**
- * tessera_emit_above() - look for jobs of higher priority in the ring
- * @engine: the engine
- * @job: the job
- *
- * Return: a reference to the fence of the oldest of them, or NULL.
- */
-struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tessera_job *job)
+/* A few jobs of a client may be in the ring, and more if all of them move no more than one may. */
+static bool emit_is_far_ahead(struct tessera_engine *engine, const struct ahead *ahead)
 {
-	struct dma_fence *above = NULL;
-	struct tessera_fence *fence;
-	unsigned long flags;
+	if (ahead->num_own < engine->run_ahead)
+		return false;
 
-	spin_lock_irqsave(&engine->lock, flags);
-	list_for_each_entry(fence, &engine->inflight, link) {
-		if (!tessera_job_is_above(fence->data, job))
-			continue;
-		above = dma_fence_get(&fence->base);
-		break;
-	}
-	spin_unlock_irqrestore(&engine->lock, flags);
-
-	return above;
+	return ahead->num_own >= MANY_AHEAD * engine->run_ahead ||
+	       !engine->run_ahead_moves || ahead->moves > engine->run_ahead_moves;
 }
 
-/* Of what the scheduler waits for: a job of its own need only be handed over. Others' fences are not asked. */
-static bool emit_is_done(struct tessera_engine *engine, struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
-
-	if (s_fence && s_fence->sched == &engine->sched)
-		fence = &s_fence->scheduled;
-
-	return test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags);
-}
-
-/*
- * Whether the scheduler could run @job, which it has not asked for yet: it is the first of its queue, and what it depends on is
- * done. Others than the scheduler's worker, which asks, take jobs off queues, too, when a queue is killed, and what
- * those depend on: but fences are freed by RCU, and a listed job holds what its queue is part of.
- */
-static bool emit_is_ready_locked(struct tessera_engine *engine, struct tessera_job *job, u32 *left)
+static void emit_forget_locked(struct tessera_engine *engine, struct tessera_job *job)
 {
 	lockdep_assert_held(&engine->lock);
 
-	if (spsc_queue_peek(&job->base.entity->job_queue) != &job->base.queue_node ||
-	    (job->after && !emit_is_done(engine, &job->after->base)))
-		return false;
-	while (job->num_done < job->waits.num) {
-		if (!*left || !emit_is_done(engine, job->waits.fence[job->num_done]))
-			return false;
-		job->num_done++;
-		(*left)--;
-	}
-
-	return true;
-}
-
-static struct tessera_job *emit_find_locked(struct tessera_engine *engine, u32 level, u32 *left)
-{
-	struct list_head *waiting = &engine->waiting[level];
-	struct tessera_job *job;
-	u32 num = TESSERA_MAX_LOOKS;
-
-	while (num-- && !list_empty(waiting)) {
-		job = list_first_entry(waiting, struct tessera_job, waiting);
-		/* The next look begins with others. */
-		list_move_tail(&job->waiting, waiting);
-		if (emit_is_ready_locked(engine, job, left))
-			return job;
-	}
-
-	return NULL;
+	list_del_init(&job->ready);
+	if (job->is_unready)
+		job->queue->unready--;
+	job->is_unready = false;
 }
 
 /**
- * tessera_emit_below() - look for a job of lower priority that could run
- * @engine: the engine
- * @job: the job, which is about to; the caller is the scheduler's worker
- * @priority: receives the other's
- *
- * Return: a reference to the fence that signals when the other is handed to the engine, or NULL.
- */
-struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job,
-				     enum drm_sched_priority *priority)
-{
-	u32 levels = min(tessera_job_level(job), TESSERA_WAITING_LEVELS);
-	u32 i, level, left = TESSERA_MAX_LOOKS;
-	struct dma_fence *scheduled = NULL;
-	struct tessera_job *below = NULL;
-	unsigned long flags;
-
-	rcu_read_lock();
-	spin_lock_irqsave(&engine->lock, flags);
-	for (i = 0; !below && i < levels; i++) {
-		level = (engine->next_level + i) % levels;
-		below = emit_find_locked(engine, level, &left);
-	}
-	if (below) {
-		scheduled = dma_fence_get(&below->base.s_fence->scheduled);
-		*priority = below->base.s_priority;
-		/* All levels have their turns. */
-		engine->next_level = tessera_job_level(below) + 1;
-	}
-	spin_unlock_irqrestore(&engine->lock, flags);
-	rcu_read_unlock();
-
-	return scheduled;
-}
-
-/**
- * tessera_emit_forget() - a job waits for the engine no longer
+ * tessera_emit_forget() - a job that may not have been handed over is gone
  * @engine: the engine
  * @job: the job
  */
@@ -234,8 +143,65 @@ void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job)
 	unsigned long flags;
 
 	spin_lock_irqsave(&engine->lock, flags);
-	list_del_init(&job->waiting);
+	emit_forget_locked(engine, job);
 	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+/*
+ * The fence that signals when a ready job of a level above @level is handed over, or never will
+ * be. NULL if there is none. Of the highest: that one waits for the ring only.
+ */
+static struct dma_fence *emit_ready_above_locked(struct tessera_engine *engine, u32 level)
+{
+	struct tessera_job *above;
+	u32 i;
+
+	lockdep_assert_held(&engine->lock);
+
+	for (i = TESSERA_LEVELS - 1; i > level; i--) {
+		above = list_first_entry_or_null(&engine->ready[i], struct tessera_job, ready);
+		if (above)
+			return &above->base.s_fence->scheduled;
+	}
+
+	return NULL;
+}
+
+/**
+ * tessera_emit_stand_back() - decide whether a job goes to the ring now
+ * @engine: the engine
+ * @job: the job, all it depends on done; the caller is the scheduler's worker
+ * @turn: jobs of higher priority have passed it for long enough
+ *
+ * Return: a reference to the fence that the job waits for before it is asked for again: of a job
+ * in the ring, or of one of higher priority that is about to be there. NULL if the job goes.
+ */
+struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
+					  struct tessera_job *job, bool turn)
+{
+	struct ahead ahead = { .moves = job->moves };
+	struct dma_fence *wait = NULL;
+	struct tessera_fence *in_ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	emit_look_ahead_locked(engine, job, &ahead);
+	if (emit_is_far_ahead(engine, &ahead))
+		in_ring = ahead.own;
+	else
+		in_ring = turn ? NULL : ahead.above ?: ahead.middle;
+	if (in_ring)
+		wait = &in_ring->base;
+	else if (!turn)
+		wait = emit_ready_above_locked(engine, job->level);
+
+	emit_forget_locked(engine, job);
+	if (wait && job->queue)
+		list_add_tail(&job->ready, &engine->ready[job->level]);
+	dma_fence_get(wait);
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return wait;
 }
 
 /**
@@ -262,7 +228,6 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 	tessera_emit_fill(job, &ring_job);
 
 	spin_lock_irqsave(&engine->lock, flags);
-	list_del_init(&job->waiting);
 	ret = engine->dead;
 	if (!ret) {
 		job->refused = job->refused ?:

@@ -7,10 +7,8 @@
 struct tessera_engine;
 struct tessera_job;
 
-struct dma_fence *tessera_emit_ahead(struct tessera_engine *engine, struct tessera_job *job);
-struct dma_fence *tessera_emit_above(struct tessera_engine *engine, struct tessera_job *job);
-struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job,
-				     enum drm_sched_priority *priority);
+struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
+					  struct tessera_job *job, bool turn);
 void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job);
 int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job);
 void tessera_emit_finish(struct tessera_engine *engine, struct tessera_job *job, int error);

@@ -119,8 +119,8 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 		 engine->type == TSR_ENGINE_PAGING ? "paging" : "render", id);
 	spin_lock_init(&engine->lock);
 	INIT_LIST_HEAD(&engine->inflight);
-	for (level = 0; level < TESSERA_WAITING_LEVELS; level++)
-		INIT_LIST_HEAD(&engine->waiting[level]);
+	for (level = 0; level < TESSERA_LEVELS; level++)
+		INIT_LIST_HEAD(&engine->ready[level]);
 	engine->run_ahead = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_PAGING :
 								TESSERA_RUN_AHEAD_RENDER;
 	engine->run_ahead_moves = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_MOVES : 0;

@@ -26,19 +26,26 @@ struct tessera_ring;		/* hw/ring.h */
 typedef enum drm_gpu_sched_stat (*tessera_engine_timedout_t)(struct tessera_engine *engine,
 							     struct tessera_job *bad);
 
-/* Low and normal: see tessera_job_level(). */
-#define TESSERA_WAITING_LEVELS	2
+/**
+ * enum tessera_level - priorities of jobs of one engine, see exec/sched.c
+ * @TESSERA_LEVEL_LOW: of contexts of low priority
+ * @TESSERA_LEVEL_NORMAL: of all other contexts
+ * @TESSERA_LEVEL_HIGH: of contexts of high priority, and the driver's own jobs
+ * @TESSERA_LEVELS: how many there are
+ */
+enum tessera_level {
+	TESSERA_LEVEL_LOW,
+	TESSERA_LEVEL_NORMAL,
+	TESSERA_LEVEL_HIGH,
+	TESSERA_LEVELS,
+};
 
 /**
- * struct tessera_turn - whose turn it is after some jobs of higher priority
+ * struct tessera_queue - what the engine keeps of one queue of jobs
  */
-struct tessera_turn {
-	/** @job: signals when the job that stands back is handed to the engine, or never will; or NULL */
-	struct dma_fence *job;
-	/** @priority: its priority */
-	enum drm_sched_priority priority;
-	/** @passed: jobs of higher priority that were handed to the engine meanwhile */
-	u32 passed;
+struct tessera_queue {
+	/** @unready: jobs pushed, not handed over and not known to be ready; under the engine's lock */
+	unsigned int unready;
 };
 
 /**
@@ -68,12 +75,16 @@ struct tessera_engine {
 	 * scheduler's worker looks at it, or reset while that is stopped
 	 */
 	struct tessera_fence *span;
-	/** @turn: who stands back; as @span */
-	struct tessera_turn turn;
-	/** @waiting: jobs that others may be above, in the scheduler, by level; under @lock */
-	struct list_head waiting[TESSERA_WAITING_LEVELS];
-	/** @next_level: where to look first for one whose turn it may be; as @span */
-	u32 next_level;
+	/**
+	 * @ready: by level, jobs of clients that wait for nothing but jobs before them in their
+	 * queue, which wait for nothing either, and for the ring; under @lock
+	 */
+	struct list_head ready[TESSERA_LEVELS];
+	/**
+	 * @passed: by level, how many jobs above it were handed to the engine since the last
+	 * one of it was; as @span
+	 */
+	u32 passed[TESSERA_LEVELS];
 	/** @run_ahead: most jobs of one client in the ring, unless they move little */
 	u32 run_ahead;
 	/** @run_ahead_moves: what the jobs of one client in the ring may move, if they are more than that */

@@ -244,7 +244,8 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 		return ret;
 	}
 	kref_init(&job->ref);
-	INIT_LIST_HEAD(&job->waiting);
+	INIT_LIST_HEAD(&job->ready);
+	job->level = TESSERA_LEVEL_HIGH;
 	job->ops = ops;
 	job->engine = engine;
 	job->quota = quota;
@@ -521,19 +522,48 @@ void tessera_job_arm(struct tessera_job *job)
 	dma_fence_add_callback(job->finished, &job->finished_cb, tessera_job_finished_cb);
 }
 
+/* Whether the scheduler asks for an armed job as soon as it is the first of its queue. */
+static bool job_is_ready(struct tessera_job *job)
+{
+	struct drm_sched_fence *s_fence;
+	struct dma_fence *fence;
+	u32 i;
+
+	if (job->after)
+		return false;
+	for (i = 0; i < job->waits.num; i++) {
+		fence = job->waits.fence[i];
+		s_fence = to_drm_sched_fence(fence);
+		/* A job of the same engine need only be handed over. */
+		if (s_fence && s_fence->sched == &job->engine->sched)
+			fence = &s_fence->scheduled;
+		if (fence->context != job->base.s_fence->scheduled.context &&
+		    !test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags))
+			return false;
+	}
+
+	return true;
+}
+
 /*
- * The scheduler asks for a job when it is the first that could run, and so for one below others too late, or
- * never: they find it here.
+ * The scheduler may ask for jobs of lower priority before it asks for this one. If it is ready
+ * they stand back for it. Jobs of a queue come one after the other.
  */
-static void job_wait(struct tessera_job *job)
+static void job_expect(struct tessera_job *job)
 {
 	struct tessera_engine *engine = job->engine;
-	u32 level = tessera_job_level(job);
+	bool ready;
 
-	if (level >= TESSERA_WAITING_LEVELS)
+	if (!job->queue)
 		return;
+	ready = job_is_ready(job);
+
 	spin_lock_irq(&engine->lock);
-	list_add_tail(&job->waiting, &engine->waiting[level]);
+	job->is_unready = !ready || job->queue->unready;
+	if (job->is_unready)
+		job->queue->unready++;
+	else
+		list_add_tail(&job->ready, &engine->ready[job->level]);
 	spin_unlock_irq(&engine->lock);
 }
 
@@ -544,7 +574,7 @@ static void job_wait(struct tessera_job *job)
 void tessera_job_push(struct tessera_job *job)
 {
 	kref_get(&job->ref);
-	job_wait(job);
+	job_expect(job);
 	drm_sched_entity_push_job(&job->base);
 }
 

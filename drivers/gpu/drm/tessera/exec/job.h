@@ -10,6 +10,7 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "exec/engine_types.h"
 #include "exec/fences.h"
 
 struct dma_fence;
@@ -121,6 +122,10 @@ struct tessera_job {
 	struct tessera_engine *engine;
 	/** @quota: whose work it is, or NULL */
 	struct tessera_quota *quota;
+	/** @level: its priority on the engine, TESSERA_LEVEL_HIGH unless its owner says else */
+	enum tessera_level level;
+	/** @queue: of its entity, outlives the job; NULL: jobs of other levels need not know of it */
+	struct tessera_queue *queue;
 	/** @context_id: shown in the device's registers, error records and traces */
 	u32 context_id;
 	/** @ranges: what it executes, in this order; set with tessera_job_add_range() */
@@ -152,14 +157,14 @@ struct tessera_job {
 	struct tessera_fence *after;
 	struct tessera_fence *behind;
 	struct tessera_fence *span;
-	/* In &tessera_engine.waiting until it is handed to the engine; under the engine's lock. */
-	struct list_head waiting;
+	/* In &tessera_engine.ready, or empty; under the engine's lock, as is the next. */
+	struct list_head ready;
+	/* Counted in &tessera_queue.unready. */
+	bool is_unready;
 	/* What it waits for, the scheduler's own knowledge apart; does not change once it is armed. */
 	struct tessera_fences waits;
 	/* Those of @waits before this one are behind it. */
 	u32 next_wait;
-	/* Those before this one have been seen to be done. */
-	u32 num_done;
 	/* For foreign fences, until the job is armed; one of @waits, which hold the reference. */
 	struct tessera_leash *leash;
 	/* Those fences, likewise. */
@@ -172,19 +177,6 @@ struct tessera_job {
 static inline struct tessera_job *to_tessera_job(struct drm_sched_job *sched_job)
 {
 	return container_of(sched_job, struct tessera_job, base);
-}
-
-/* Whether @job is of higher priority than @other. */
-static inline bool tessera_job_is_above(const struct tessera_job *job,
-					const struct tessera_job *other)
-{
-	return job->base.s_priority < other->base.s_priority;
-}
-
-/* Of those that others may be above: 0 for the lowest priority. */
-static inline u32 tessera_job_level(const struct tessera_job *job)
-{
-	return DRM_SCHED_PRIORITY_LOW - job->base.s_priority;
 }
 
 int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,

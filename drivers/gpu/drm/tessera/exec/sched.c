@@ -5,14 +5,28 @@
  * The drm_sched callbacks of an engine. One credit is one ring slot. run_job
  * allocates nothing: the hardware fence came with the job.
  *
- * The ring runs in order and cannot be taken back, so only a few jobs of one client are
- * in it at a time: another client's job finds the ring near its end, however much the
- * first has queued. A job that has to stand back waits for one that is in the ring already.
+ * The ring runs in order and cannot be taken back. So what is fair between jobs is decided
+ * before they are handed over, by prepare_job. A job that has to stand back waits for a fence,
+ * and the scheduler asks for it again when that has signalled:
  *
- * Of the jobs that are ready the scheduler takes those of the highest priority, always. As the ring is past choosing, a job also stands
- * back for those of higher priority that are in it. One at a time of those that do is remembered: when enough of higher priority have
- * passed it, they wait for that one. So of so many jobs that an engine gets, one has stood back, if there is any. It may be that the scheduler
- * never asks for such a job, as there is always one above that could run if there were room in the ring: so those above look for it.
+ * 1. Only a few jobs of one client are in the ring at a time. Another client's job finds the
+ *    ring near its end, however much the first has queued.
+ * 2. A job stands back for jobs of higher priority that are in the ring, or that are ready.
+ * 3. A job whose turn it is does not: when 16 jobs of higher priority have been handed over
+ *    since the last job of its priority was, the next one that is asked for goes.
+ * 4. A full ring takes only jobs whose turn it is.
+ *
+ * For the scheduler all clients' jobs have the same priority. It asks for the one that was
+ * pushed first, and by 4 it always has a credit left to do so. So each job is asked for, and
+ * jobs pushed later cannot keep it from that. A job that stands back waits for jobs in the
+ * ring, which end, or for ready jobs of higher priority, which are asked for, too, and of which
+ * those of the highest wait for the ring only: no wait is part of a circle. With 3 at least
+ * every 17th job handed over is one of low priority, if one is ready, and at least every 17th
+ * of the others one of normal priority.
+ *
+ * A job is ready when it waits for nothing but the ring. The driver knows that of jobs that have
+ * been asked for, and of those that had nothing to wait for when they were pushed, behind such
+ * jobs only.
  */
 
 #include <linux/dma-fence.h>
@@ -35,53 +49,15 @@ static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
 	return container_of(sched, struct tessera_engine, sched);
 }
 
-#define TESSERA_MAX_PASSED	16
-
-/* Whether @job has to let the one go first that has stood back for long. */
-static bool sched_owes_turn(struct tessera_engine *engine, struct tessera_job *job)
-{
-	struct tessera_turn *turn = &engine->turn;
-
-	if (turn->job && dma_fence_is_signaled(turn->job)) {
-		dma_fence_put(turn->job);
-		turn->job = NULL;
-	}
-
-	return turn->job && turn->passed >= TESSERA_MAX_PASSED &&
-	       job->base.s_priority < turn->priority;
-}
-
-/* What a job stands back for, or NULL. */
-static struct dma_fence *sched_stand_back(struct tessera_engine *engine, struct tessera_job *job)
-{
-	struct dma_fence *me = &job->base.s_fence->scheduled;
-	struct tessera_turn *turn = &engine->turn;
-	struct dma_fence *above;
-
-	if (sched_owes_turn(engine, job))
-		return dma_fence_get(turn->job);
-	if (turn->job == me && turn->passed >= TESSERA_MAX_PASSED)
-		return NULL;
-	above = tessera_emit_above(engine, job);
-	if (turn->job)
-		return above;
-	*turn = (struct tessera_turn) { };
-	if (above) {
-		turn->job = dma_fence_get(me);
-		turn->priority = job->base.s_priority;
-	} else {
-		turn->job = tessera_emit_below(engine, job, &turn->priority);
-	}
-
-	return above;
-}
+/* So many jobs of higher priority pass one before its turn comes. */
+#define TESSERA_MAX_PASSED	16U
 
 static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
 						   struct drm_sched_entity *entity)
 {
 	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
 	struct tessera_job *job = to_tessera_job(sched_job);
-	struct dma_fence *wait = tessera_job_next_wait(job), *ahead;
+	struct dma_fence *wait = tessera_job_next_wait(job);
 
 	/* The scheduler consumes a reference and asks again until there is none. */
 	if (wait)
@@ -95,9 +71,8 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	if (engine->span && engine->span == job->span)
 		return NULL;
 
-	ahead = tessera_emit_ahead(engine, job);
-
-	return ahead ?: sched_stand_back(engine, job);
+	return tessera_emit_stand_back(engine, job,
+				       engine->passed[job->level] >= TESSERA_MAX_PASSED);
 }
 
 /* @job is handed to the engine: from now on, or no longer, are others kept out. */
@@ -112,6 +87,14 @@ static void tessera_sched_span(struct tessera_engine *engine, struct tessera_job
 	}
 	if (old)
 		dma_fence_put(&old->base);
+}
+
+/* A job of @level is handed over: it had its turn, and has passed all below it. */
+static void sched_count_turns(struct tessera_engine *engine, u32 level)
+{
+	engine->passed[level] = 0;
+	while (level--)
+		engine->passed[level]++;
 }
 
 /* Why the job must not run: its owner's reason is better than the scheduler's. */
@@ -133,8 +116,7 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	struct dma_fence *ret = dma_fence_get(&job->hw_fence->base);
 	int error;
 
-	if (job->base.s_priority < job->engine->turn.priority)
-		job->engine->turn.passed++;
+	sched_count_turns(job->engine, job->level);
 	tessera_sched_span(job->engine, job);
 	/* A job that does not run has its turn all the same: fences signal in order. */
 	job->refused = tessera_sched_refused(job);
@@ -253,6 +235,5 @@ void tessera_sched_fini(struct tessera_engine *engine)
 	flush_workqueue(engine->tdev->submit_wq);
 	if (engine->span)
 		dma_fence_put(&engine->span->base);
-	dma_fence_put(engine->turn.job);
 	drm_sched_fini(&engine->sched);
 }

@@ -244,10 +244,10 @@ static struct tessera_engine *render_engine(struct tessera_device *tdev, u32 id)
 	return engine && engine->type == TSR_ENGINE_RENDER ? engine : NULL;
 }
 
-static const enum drm_sched_priority priorities[] = {
-	[DRM_TESSERA_PRIORITY_NORMAL] = DRM_SCHED_PRIORITY_NORMAL,
-	[DRM_TESSERA_PRIORITY_LOW] = DRM_SCHED_PRIORITY_LOW,
-	[DRM_TESSERA_PRIORITY_HIGH] = DRM_SCHED_PRIORITY_HIGH,
+static const enum tessera_level levels[] = {
+	[DRM_TESSERA_PRIORITY_NORMAL] = TESSERA_LEVEL_NORMAL,
+	[DRM_TESSERA_PRIORITY_LOW] = TESSERA_LEVEL_LOW,
+	[DRM_TESSERA_PRIORITY_HIGH] = TESSERA_LEVEL_HIGH,
 };
 
 static struct tessera_context *context_alloc(struct tessera_device *tdev,
@@ -268,6 +268,7 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	tessera_leashes_init(&ctx->leashes);
 	ctx->tdev = tdev;
 	ctx->engine = engine;
+	ctx->level = levels[args->priority];
 	ctx->flags = args->flags;
 	ctx->split_seed = args->split_seed;
 	ctx->table = table;
@@ -275,7 +276,8 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 	ret = context_init_slots(ctx);
 	if (ret)
 		goto err_free;
-	ret = tessera_engine_entity_init(engine, &ctx->entity, priorities[args->priority],
+	/* The same for all: the driver tells jobs apart by their level. */
+	ret = tessera_engine_entity_init(engine, &ctx->entity, DRM_SCHED_PRIORITY_NORMAL,
 					 &ctx->guilty);
 	if (ret)
 		goto err_fini_slots;

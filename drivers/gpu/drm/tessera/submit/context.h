@@ -9,6 +9,7 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "exec/engine_types.h"
 #include "exec/leash.h"
 #include "pure/slot.h"
 #include "vm/pt.h"
@@ -46,6 +47,10 @@ struct tessera_context {
 	u32 hw_id;
 	/** @flags: DRM_TESSERA_CONTEXT_* */
 	u32 flags;
+	/** @level: priority of its jobs */
+	enum tessera_level level;
+	/** @queue: the engine's account of @entity */
+	struct tessera_queue queue;
 	/** @entity: queue of the engine's scheduler */
 	struct drm_sched_entity entity;
 	/** @backlog: of its client; holds a reference */
