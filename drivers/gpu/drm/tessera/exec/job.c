@@ -508,8 +508,11 @@ void tessera_job_arm(struct tessera_job *job)
 {
 	unsigned int i;
 
-	if (job->leash)
+	if (job->leash) {
 		tessera_leash_seal(job->leash);
+		/* &tessera_job.waits has a reference of its own. */
+		dma_fence_put(tessera_leash_fence(job->leash));
+	}
 	job->leash = NULL;
 	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
