@@ -642,7 +642,8 @@ void tessera_backing_detach(struct tessera_bo *bo)
 		tt->sg = NULL;
 		return;
 	}
-	if (!ttm_tt_is_populated(tt) || to_backing(tt)->empty)
+	/* Without addresses they are unmapped already. */
+	if (!ttm_tt_is_populated(tt) || to_backing(tt)->empty || !tt->dma_address)
 		return;
 	tessera_backing_use(bo);
 	if (tessera_backing_is_private(bo))
