@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qobject/qdict.h"
 #include "tessera-head.h"
 
 uint32_t tsr_head_r32(TsrHead *h, uint32_t reg)
@@ -294,5 +295,34 @@ uint32_t *tsr_head_model(const TsrHead *h)
         }
         out[i] = after_colour(h, c);
     }
+    return out;
+}
+
+char *tsr_screen_file(void)
+{
+    return g_strdup_printf("%s/tessera-screen-%d.ppm", g_get_tmp_dir(),
+                           getpid());
+}
+
+uint32_t *tsr_screendump(TsrTest *t, int head, uint32_t width, uint32_t height)
+{
+    g_autofree char *path = tsr_screen_file(), *data = NULL;
+    g_autofree char *magic = g_strdup_printf("P6\n%u %u\n255\n", width,
+                                             height);
+    uint32_t *out = g_new(uint32_t, width * height);
+    const uint8_t *p;
+    gsize bytes;
+
+    qtest_qmp_assert_success(t->qts, "{'execute': 'screendump', 'arguments': {"
+                             "'filename': %s, 'device': 'gpu', 'head': %d}}",
+                             path, head);
+    g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
+    g_assert_cmpuint(bytes, ==, strlen(magic) + width * height * 3);
+    g_assert_cmpint(memcmp(data, magic, strlen(magic)), ==, 0);
+    p = (uint8_t *)data + strlen(magic);
+    for (uint32_t i = 0; i < width * height; i++, p += 3) {
+        out[i] = p[0] << 16 | p[1] << 8 | p[2];
+    }
+    unlink(path);
     return out;
 }

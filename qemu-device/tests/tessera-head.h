@@ -65,5 +65,11 @@ void tsr_head_frame(TsrHead *h);
 void tsr_head_write_color(TsrHead *h);
 /* What should be seen, after the manual; XRGB8888, X 0. To be freed. */
 uint32_t *tsr_head_model(const TsrHead *h);
+/* Where tsr_screendump() has QEMU write; the test's own. To be freed. */
+char *tsr_screen_file(void);
+/*
+ * The console of a head, as XRGB8888; its size must be as expected. To be freed.
+ */
+uint32_t *tsr_screendump(TsrTest *t, int head, uint32_t width, uint32_t height);
 
 #endif

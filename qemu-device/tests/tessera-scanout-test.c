@@ -469,39 +469,6 @@ static void test_referee_exact(void)
     tsr_stop(t);
 }
 
-/* ---- Consoles ------------------------------------------------------------ */
-
-static char *screen_file(void)
-{
-    return g_strdup_printf("%s/tessera-screen-%d.ppm", g_get_tmp_dir(),
-                           getpid());
-}
-
-/* The console of a head, as XRGB8888; its size must be as expected. */
-static uint32_t *screendump(TsrTest *t, int head, uint32_t width,
-                            uint32_t height)
-{
-    g_autofree char *path = screen_file(), *data = NULL;
-    g_autofree char *magic = g_strdup_printf("P6\n%u %u\n255\n", width,
-                                             height);
-    uint32_t *out = g_new(uint32_t, width * height);
-    const uint8_t *p;
-    gsize bytes;
-
-    qtest_qmp_assert_success(t->qts, "{'execute': 'screendump', 'arguments': {"
-                             "'filename': %s, 'device': 'gpu', 'head': %d}}",
-                             path, head);
-    g_assert_true(g_file_get_contents(path, &data, &bytes, NULL));
-    g_assert_cmpuint(bytes, ==, strlen(magic) + width * height * 3);
-    g_assert_cmpint(memcmp(data, magic, strlen(magic)), ==, 0);
-    p = (uint8_t *)data + strlen(magic);
-    for (uint32_t i = 0; i < width * height; i++, p += 3) {
-        out[i] = p[0] << 16 | p[1] << 8 | p[2];
-    }
-    unlink(path);
-    return out;
-}
-
 /* ---- Planes by themselves ------------------------------------------------ */
 
 static void check_crc(TsrHead *h, const uint32_t *pixels)
@@ -596,7 +563,7 @@ static void test_plane(void)
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_INT_STATUS), ==, 0);
     h.plane[0].dst_y = 0;
     {
-        g_autofree uint32_t *got = screendump(t, 0, 64, 40);
+        g_autofree uint32_t *got = tsr_screendump(t, 0, 64, 40);
 
         compare(&h, got, "at once");
     }
@@ -626,7 +593,7 @@ static void test_plane(void)
 
 static void check_screen(TsrHead *h, int head)
 {
-    g_autofree uint32_t *got = screendump(h->t, head, h->width, h->height);
+    g_autofree uint32_t *got = tsr_screendump(h->t, head, h->width, h->height);
 
     compare(h, got, "screen");
 }
@@ -640,7 +607,7 @@ static void test_screen(void)
     TsrHead h[2];
 
     rng = g_rand_new_with_seed(5);
-    placeholder = screendump(t, 0, 640, 480);
+    placeholder = tsr_screendump(t, 0, 640, 480);
     for (int i = 0; i < 2; i++) {
         tsr_head_on(&h[i], t, i, 80 + 20 * i, 60);
         tsr_head_full_plane(&h[i], 0, TSR_FORMAT_XRGB8888, i,
@@ -665,13 +632,13 @@ static void test_screen(void)
     check_screen(&h[0], 0);
     check_screen(&h[1], 1);
     tsr_head_w32(&h[0], TSR_CRTC_CONTROL, 0);
-    g_free(screendump(t, 0, 36, 77));
+    g_free(tsr_screendump(t, 0, 36, 77));
     free_texels(&h[0]);
     free_texels(&h[1]);
     tsr_expect_no_errors(t);
     /* A reset takes the picture away. */
     tsr_device_reset(t);
-    g_free(screendump(t, 1, 100, 60));
+    g_free(tsr_screendump(t, 1, 100, 60));
     tsr_stop(t);
     g_rand_free(rng);
 }
@@ -792,7 +759,7 @@ static void test_unplug(void)
                                  "'vram-size': 4194304, "
                                  "'vram-hidden-size': 0}}");
         /* Where the last picture was there is none of the new device's. */
-        got = screendump(t, 0, 80, 60);
+        got = tsr_screendump(t, 0, 80, 60);
         g_free(got);
         tsr_map_device(t);
     }
@@ -849,7 +816,7 @@ static void test_migrate(void)
     g_assert_cmpuint(tsr_head_r32(&h, TSR_CRTC_CRC_FRAME), ==, 2);
     g_assert_cmphex(tsr_head_r32(&h, TSR_CRTC_CRC_VALUE), ==,
                     model_crc(&h, want));
-    got = screendump(t, 1, 60, 40);
+    got = tsr_screendump(t, 1, 60, 40);
     compare(&h, got, "migrated");
     /* Over there nobody has plugged in the first monitor. */
     g_assert_cmphex(tsr_r32(t, TSR_CRTC(0) + TSR_CRTC_INT_STATUS), ==,
@@ -970,7 +937,7 @@ static const struct {
 
 static void test_bad_fields(void)
 {
-    g_autofree char *path = tsr_state_file(), *screen = screen_file();
+    g_autofree char *path = tsr_state_file(), *screen = tsr_screen_file();
     g_autofree char *data = NULL;
     TsrTest *t = tsr_start(MOVED);
     gsize bytes, from;

@@ -419,6 +419,8 @@ static void long_lists_are_charged(void)
 	tsr_submit_done(&dev, ctx, &many);
 	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	stuck = tsr_stuck_start(&dev, ctx);
+	/* From the second one on, each job waits for the one before. */
+	charged_for(&dev, ctx, &few);
 	diff = charged_for(&dev, ctx, &few);
 	diff = charged_for(&dev, ctx, &many) - diff;
 	tsr_stuck_end(&stuck);

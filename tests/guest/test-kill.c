@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a client: a SIGKILL ends SUBMIT at once, jobs of the dead that have not begun
- * are dropped, whatever they wait for, and nothing of them stays. Each job takes the device
- * 200 ms (test-kill.args), so that what is not dropped is seen.
+ * The end of a client: a SIGKILL ends SUBMIT at once. Its jobs that have not begun are dropped, also
+ * those that wait for foreign fences, and nothing of them stays. Each job takes the device 200 ms
+ * (test-kill.args), so that a job that is not dropped is seen.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "stall.h"
 
 /* 100 ms is meant; but the machine may be busy, and what is not dropped takes many times as long */
@@ -335,30 +337,27 @@ static void wait_for_a_fence(struct tsr_client *client)
 	pause();
 }
 
-/*
- * The fence A's jobs wait for is that of the last of C's jobs, seconds away, on the other engine:
- * when A dies its objects go at once, not when the fence comes.
- */
+/* A's jobs wait for a foreign fence. When A dies its objects go at once, not when the fence comes. */
 static void with_jobs_behind_a_fence(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t done = tsr_syncobj_new(&dev), objects;
-	uint32_t c = tsr_context_on(&dev, tsr_second_engine(&dev));
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct pollfd p = { .events = POLLIN };
 	struct tsr_client a;
-	struct tsr_small small;
+	uint32_t objects;
 	uint64_t used;
 
-	tsr_small_init(&dev, &small, dev.render);
-	for (uint32_t i = 0; i < QUEUED; i++)
-		tsr_submit(&dev, c, &small.cmd, 0, done);
 	objects = count_objects();
 	used = tsr_query_memory(&dev, tsr_seg_visible(&dev)->id).used;
-	in_fence = tsr_syncobj_export(&dev, done);
+	in_fence = tsr_foreign_fence(foreign);
 	tsr_client_start(&a, wait_for_a_fence, 0);
 	tsr_wait_for(a.state->ready);
 	require(tsr_client_kill(&a) < SOON_NS);
 	nothing_is_left(&dev, objects, used);
-	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	p.fd = in_fence;
+	require_eq(poll(&p, 1, 0), 0);
+	tsr_foreign_signal(foreign, 0);
+	tsr_foreign_close(foreign);
 	close(in_fence);
 	tsr_close(&dev);
 }
@@ -398,7 +397,7 @@ static const struct tap_test tests[] = {
 	{ "killed with jobs queued", with_a_queue, 0, 0 },
 	{ "killed with parts queued", with_parts_queued, 0, 0 },
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },
-	{ "killed with jobs that wait for somebody's fence", with_jobs_behind_a_fence, 0, 0 },
+	{ "killed with jobs that wait for a foreign fence", with_jobs_behind_a_fence, 0, 0 },
 	{ "fences of dropped jobs", fences_of_the_dead, 0, 0 },
 };
 

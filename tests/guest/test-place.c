@@ -485,8 +485,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
 	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
 	{ "SEG-7 no more goes than lies in its place", no_more_than_its_place_goes, 0, 0 },
-	{ "SEG-2 SEG-13 every object lives in a segment", everything_lives_in_a_segment, 0,
-	  0 },
+	{ "SEG-2 SEG-13 every object lives in a segment", everything_lives_in_a_segment, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -256,7 +256,10 @@ static void behind_itself(void)
 	beside_end(&w, fence);
 }
 
-/* who writes to the target already comes before the frame */
+/*
+ * A frame is written behind a foreign fence at its target. The target is in memory before it has the
+ * fence, as the commit would else wait until it may come there.
+ */
 static void behind_others(void)
 {
 	struct tsr_atomic req = {};
@@ -265,6 +268,10 @@ static void behind_others(void)
 	struct pollfd p;
 
 	beside_begin(&w);
+	add_capture(&w.b, &req, &w.b.target, &fence);
+	require_ok(__tsr_commit(w.b.kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET));
+	await(fence);
+	req.num = 0;
 	tsr_dmabuf_put_fence(w.dmabuf, w.held, DMA_BUF_SYNC_RW);
 	add_capture(&w.b, &req, &w.b.target, &fence);
 	require_ok(__tsr_commit(w.b.kms.dev.fd, &req,

@@ -191,6 +191,9 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	return true;
 }
 
+/* Of contention_begin: a thread sleeps for a mutex. */
+#define LCB_F_MUTEX 32
+
 void tsr_trace_start_waits(void)
 {
 	char text[32];
@@ -199,6 +202,14 @@ void tsr_trace_start_waits(void)
 	put("options/event-fork", "1");
 	snprintf(text, sizeof(text), "%d", (int)gettid());
 	put("set_event_pid", text);
+	/*
+	 * A kernel with lockdep reports each lock of a mutex as contention that spins. Those of this
+	 * thread, which looks at the trace, would soon overwrite all else.
+	 */
+	snprintf(text, sizeof(text), "common_pid != %d", (int)gettid());
+	put("events/lock/contention_end/filter", text);
+	snprintf(text, sizeof(text), "flags == %d", LCB_F_MUTEX);
+	put("events/lock/contention_begin/filter", text);
 	put("events/dma_fence/dma_fence_wait_start/enable", "1");
 	put("events/dma_fence/dma_fence_wait_end/enable", "1");
 	put("events/lock/contention_begin/enable", "1");

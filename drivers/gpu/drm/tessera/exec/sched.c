@@ -142,11 +142,9 @@ static void tessera_sched_free_job(struct drm_sched_job *sched_job)
 
 	/* It may have been cancelled before. */
 	tessera_emit_forget(job->engine, job);
-	/*
-	 * Then its fence has no parent. It gets one, as the parent keeps the scheduler. Pairs with
-	 * the load in drm_sched_fence_set_deadline_finished().
-	 */
+	/* Then its fence has no parent. It gets one, as the parent keeps the scheduler. */
 	if (!s_fence->parent)
+		/* Pairs with the load in drm_sched_fence_set_deadline_finished(). */
 		smp_store_release(&s_fence->parent, dma_fence_get(&job->hw_fence->base));
 	drm_sched_job_cleanup(sched_job);
 	tessera_job_put(job);

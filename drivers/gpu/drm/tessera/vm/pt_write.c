@@ -107,7 +107,8 @@ static void put_write(__le32 *at, const struct tessera_table *table, const struc
 	}, TSR_WRITE_PTES_DWORDS);
 }
 
-static int write_runs(struct tessera_paging_batch *batch, const struct tessera_table *table, u32 runs)
+static int write_runs(struct tessera_paging_batch *batch, const struct tessera_table *table,
+		      u32 runs)
 {
 	u32 first = table->dirty_first;
 	struct tessera_paging_job *pjob;

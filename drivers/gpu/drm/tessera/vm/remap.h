@@ -15,7 +15,8 @@ struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_vm;		/* vm/vm.h */
 
-struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch);
+struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo,
+					  struct tessera_paging_batch *batch);
 int tessera_remap_change(struct tessera_remap *remap);
 void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence);
 void tessera_remap_drop(struct tessera_bo *bo);
