@@ -319,6 +319,8 @@ static void low_is_not_starved(void)
 /* clients, each a process: their jobs do not fit into the ring, two of each */
 #define CROWD 130
 #define CROWD_JOBS 3
+/* jobs that the ring takes, beside one that is stuck, from others than those whose turn it is */
+#define RING 247
 
 /* they wait for the ends of pipes, and asleep: so many that look now and then keep a machine busy */
 struct crowd {
@@ -380,10 +382,12 @@ static void low_is_not_starved_by_many(void)
 	tsr_wait_for(__atomic_load_n(&crowd->open, __ATOMIC_SEQ_CST) == CROWD);
 	run_begin(&r);
 	low = tsr_context_prio(&r.dev, DRM_TESSERA_PRIORITY_LOW);
-	tsr_trace_start("job_done", NULL);
+	tsr_trace_start("job_run", "job_done", NULL);
 	close(crowd->go[1]);
 	tsr_wait_for(__atomic_load_n(&crowd->queued, __ATOMIC_SEQ_CST) == CROWD);
 	end = queue(&r.dev, low, 1);
+	/* The scheduler asks for jobs in the order of pushing: it has asked for the last one. */
+	tsr_wait_for(tsr_trace_so_far("job_run", 0) > RING);
 	tsr_stuck_end(&r.stuck);
 	close(crowd->enough[1]);
 	for (uint32_t i = 0; i < CROWD; i++)
