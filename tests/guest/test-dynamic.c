@@ -626,7 +626,7 @@ static void commands_are_unmapped(void)
 	submitter.bo = &late;
 	submitter.ctx = tsr_context_new(&dev, 0);
 	call_start(&submitter);
-	tsr_wait_for(submitter.tid && tsr_waits(submitter.tid));
+	tsr_wait_for(call_waits(&submitter, "bytes"));
 	tsr_pci_unbind();
 	require(!submitter.returned);
 	left = tsr_pci_mapped();

@@ -5,7 +5,6 @@
  * them by itself after ten seconds: if that was too soon to prove anything, the test is done again.
  */
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <linux/dma-buf.h>
@@ -21,21 +20,6 @@
 #define VALUE 0x600d
 
 static int fence; /* inherited */
-
-static bool has_signalled(void)
-{
-	struct pollfd pollfd = { .fd = fence, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
-}
-
-static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file)
-{
-	int dmabuf = tsr_export(dev, bo);
-
-	tsr_dmabuf_put_fence(dmabuf, sync_file, DMA_BUF_SYNC_WRITE);
-	close(dmabuf);
-}
 
 /* memory is its first choice; an aperture serves, too, if there is one in @more */
 static struct tsr_bo bo_in(struct tsr_device *dev, uint32_t more)
@@ -75,11 +59,11 @@ static void submit_it(struct tsr_client *client)
 	struct tsr_bo bo = bo_in(&dev, 0);
 	struct tsr_cmd cmd;
 
-	fence_at(&dev, &bo, fence);
+	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_WRITE);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
-	require(has_signalled());
+	require(tsr_fence_signalled(fence));
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_hidden(&dev)->id);
 	require_ok(tsr_syncobj_status(&dev, done));
 	read_word(&dev, ctx, &bo);
@@ -91,11 +75,11 @@ static void list_it(struct tsr_client *client)
 	struct tsr_device dev = tsr_client_open(client);
 	struct tsr_bo bo = bo_in(&dev, 0);
 
-	fence_at(&dev, &bo, fence);
+	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_WRITE);
 	client->state->begun = 1;
 	require_ok(__tsr_make_one(&dev, &bo));
 	client->state->returned = 1;
-	require(has_signalled());
+	require(tsr_fence_signalled(fence));
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_hidden(&dev)->id);
 	tsr_close(&dev);
 }
@@ -114,7 +98,7 @@ static void waits_in_the_call(void (*fn)(struct tsr_client *client))
 		fence = tsr_foreign_fence(foreign);
 		tsr_client_start(&client, fn, 0);
 		tsr_wait_for(client.state->begun);
-		tsr_wait_for(has_signalled() || tsr_client_asleep(&client));
+		tsr_wait_for(tsr_fence_signalled(fence) || tsr_client_asleep(&client));
 		tsr_small_run(&dev, &small);
 		if (kill) {
 			tsr_client_kill(&client);
@@ -155,11 +139,11 @@ static void goes_to_an_aperture(void)
 
 		require_msg(rounds++ < ROUNDS, "a submission waits for a foreign fence");
 		fence = tsr_foreign_fence(foreign);
-		fence_at(&dev, &bo, fence);
+		tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_WRITE);
 		require_ok(__tsr_submit_use(&dev, ctx, &bo, true));
 		require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
 		require_err(__tsr_bo_wait(dev.fd, bo.handle, 0, 0), -EBUSY);
-		early = !has_signalled();
+		early = !tsr_fence_signalled(fence);
 		tsr_foreign_signal(foreign, 0);
 		read_word(&dev, ctx, &bo);
 		tsr_bo_free(&dev, &bo);
@@ -183,7 +167,7 @@ static uint64_t job_behind(struct tsr_device *dev, uint32_t ctx, uint32_t fences
 
 	for (uint32_t i = 0; i < fences; i++) {
 		sync_file = tsr_foreign_fence(foreign);
-		fence_at(dev, &bo, sync_file);
+		tsr_fence_at(dev, &bo, sync_file, DMA_BUF_SYNC_WRITE);
 		close(sync_file);
 	}
 	tsr_wait_for(tsr_query_client(dev).work_bytes == 0);
@@ -226,34 +210,63 @@ static void submit_syncs(struct tsr_device *dev, uint32_t ctx, const struct drm_
 	tsr_cmd_fini(&cmd);
 }
 
+/* The kernel's memory for jobs each of which waits for a fence so many times. */
+static uint64_t kernel_memory_for(struct tsr_device *dev, uint32_t ctx, uint32_t handle)
+{
+	struct drm_tessera_sync syncs[WAITS];
+	uint64_t before, most = 0, now;
+
+	for (uint32_t i = 0; i < WAITS; i++)
+		syncs[i] = (struct drm_tessera_sync){ .handle = handle };
+	submit_syncs(dev, ctx, syncs, WAITS);
+	before = tsr_meminfo("SUnreclaim");
+	for (uint32_t i = 0; i < JOBS; i++) {
+		submit_syncs(dev, ctx, syncs, WAITS);
+		now = tsr_meminfo("SUnreclaim");
+		most = now > before + most ? now - before : most;
+	}
+	tap_note("%llu KiB for %u jobs", (unsigned long long)most >> 10, JOBS);
+	return most;
+}
+
 /* a job that waits for one fence a thousand times takes no more memory than one that waits for it once */
 static void many_waits_for_one(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_held held = tsr_held_open(&dev);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
-	struct drm_tessera_sync syncs[WAITS];
-	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint64_t before, most = 0, now;
+	uint64_t most;
 
 	if (tap_slow())
 		tap_skip("this kernel keeps freed memory for a while");
 	tsr_held_fill(&held, &bo, 1, 1);
-	for (uint32_t i = 0; i < WAITS; i++)
-		syncs[i] = (struct drm_tessera_sync){ .handle = held.done };
-	submit_syncs(&dev, ctx, syncs, WAITS);
-	before = tsr_meminfo("SUnreclaim");
-	for (uint32_t i = 0; i < JOBS; i++) {
-		submit_syncs(&dev, ctx, syncs, WAITS);
-		now = tsr_meminfo("SUnreclaim");
-		most = now > before + most ? now - before : most;
-	}
-	tap_note("%llu KiB for %u jobs", (unsigned long long)most >> 10, JOBS);
+	most = kernel_memory_for(&dev, tsr_context_new(&dev, 0), held.done);
 	require(tsr_held_waits(&held));
 	/* of which a hundred bytes for each wait would be 6 MiB */
 	require(most < MiB(4));
 	tsr_held_go(&held);
 	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* nor one that waits for a foreign fence a thousand times */
+static void many_waits_for_a_foreign_one(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	uint32_t in = tsr_syncobj_new(&dev);
+	int sync_file = tsr_foreign_fence(foreign);
+	uint64_t most;
+
+	if (tap_slow())
+		tap_skip("this kernel keeps freed memory for a while");
+	tsr_syncobj_import(&dev, in, sync_file);
+	most = kernel_memory_for(&dev, tsr_context_new(&dev, 0), in);
+	require(!tsr_fence_signalled(sync_file));
+	require(most < MiB(4));
+	tsr_foreign_signal(foreign, 0);
+	close(sync_file);
+	tsr_foreign_close(foreign);
 	tsr_close(&dev);
 }
 
@@ -296,6 +309,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-5 what has a foreign fence goes to an aperture", goes_to_an_aperture, 0, 0 },
 	{ "SCHED-2 a job behind many foreign fences", many_at_one_object, 0, 0 },
 	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
+	{ "SCHED-2 a job that waits for one foreign fence many times", many_waits_for_a_foreign_one,
+	  0, 0 },
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 };
 

@@ -6,7 +6,6 @@
  * seconds: if that was too soon to prove anything, the test is done again.
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,21 +39,6 @@ enum mode {
 
 static int fence; /* inherited */
 
-static bool has_signalled(int sync_file)
-{
-	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
-}
-
-static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t flags)
-{
-	int dmabuf = tsr_export(dev, bo);
-
-	tsr_dmabuf_put_fence(dmabuf, fence, flags);
-	close(dmabuf);
-}
-
 /* ---- A ------------------------------------------------------------------------------ */
 
 static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write)
@@ -68,10 +52,10 @@ static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, write);
 	if (write)
 		tsr_gpu_touch(&dev, ctx, &bo);
-	fence_at(&dev, &bo, flags);
+	tsr_fence_at(&dev, &bo, fence, flags);
 	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), 0);
-	require(has_signalled(fence));
+	require(tsr_fence_signalled(fence));
 	tsr_close(&dev);
 }
 
@@ -107,7 +91,7 @@ static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
 {
 	struct tsr_bo bo = movable_bo(dev, ctx);
 
-	fence_at(dev, &bo, DMA_BUF_SYNC_READ);
+	tsr_fence_at(dev, &bo, fence, DMA_BUF_SYNC_READ);
 	move_out(dev, &bo);
 	return bo;
 }
@@ -148,10 +132,10 @@ static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 
 	tsr_rotation_init(&dev, &rot, PARTS, 0);
 	/* of the second part, and for reading: what is to be moved waits for that, too */
-	fence_at(&dev, &rot.bos[1], DMA_BUF_SYNC_READ);
+	tsr_fence_at(&dev, &rot.bos[1], fence, DMA_BUF_SYNC_READ);
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), 0);
-	require(has_signalled(fence));
+	require(tsr_fence_signalled(fence));
 	tsr_rotation_check(&dev, ctx, &rot, PARTS);
 	tsr_close(&dev);
 }
@@ -167,7 +151,7 @@ static void submit_evicter(struct tsr_client *client, uint32_t ctx_flags)
 	struct tsr_cmd cmd;
 
 	tsr_gpu_touch(&dev, ctx, &there);
-	fence_at(&dev, &there, DMA_BUF_SYNC_READ);
+	tsr_fence_at(&dev, &there, fence, DMA_BUF_SYNC_READ);
 	tsr_cmd_init(&cmd);
 	for (uint32_t i = 0; i < PARTS; i++) {
 		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
@@ -211,7 +195,7 @@ static struct coupled couple(struct tsr_device *dev, uint32_t ctx, bool moves)
 		tsr_gpu_touch(dev, ctx, &first);
 		require_eq(tsr_bo_info(dev, &c.bo).segment, 0);
 	}
-	fence_at(dev, &first, DMA_BUF_SYNC_READ);
+	tsr_fence_at(dev, &first, fence, DMA_BUF_SYNC_READ);
 	move_out(dev, &first);
 	if (!moves)
 		move_out(dev, &c.bo);
@@ -351,7 +335,7 @@ static bool b_passes(struct tsr_device *dev, enum mode mode)
 	tsr_small_run(dev, &small);
 	require_eq(tsr_syncobj_status(dev, done), 0);
 	tsr_rotation_check(dev, ctx, &rot, PARTS);
-	passes = !has_signalled(fence);
+	passes = !tsr_fence_signalled(fence);
 	source_signal(&source);
 	tsr_client_join(&client);
 	source_close(&source);
@@ -405,7 +389,7 @@ static void at_once(enum mode mode)
 		require_msg(rounds++ < ROUNDS, "a move waits for a foreign fence");
 		tsr_client_start(&client, submit, mode);
 		tsr_client_join(&client);
-		early = !has_signalled(fence);
+		early = !tsr_fence_signalled(fence);
 		source_signal(&source);
 		source_close(&source);
 	} while (!early);
@@ -468,7 +452,7 @@ static void waits_in_the_call(void)
 		tsr_wait_for(tsr_client_asleep(&client));
 		/* asked in this order, as vgem's may signal meanwhile */
 		returned = client.state->returned;
-		if (!has_signalled(fence))
+		if (!tsr_fence_signalled(fence))
 			require(!returned);
 		tsr_client_kill(&client);
 		tsr_small_run(&dev, &small);
@@ -491,9 +475,9 @@ static void readers_share(void)
 		struct source source = source_open();
 
 		require(rounds++ < ROUNDS);
-		fence_at(&dev, &bo, DMA_BUF_SYNC_READ);
+		tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
 		tsr_gpu_touch(&dev, ctx, &bo);
-		early = !has_signalled(fence);
+		early = !tsr_fence_signalled(fence);
 		source_signal(&source);
 		source_close(&source);
 	} while (!early);
@@ -513,10 +497,10 @@ static void leaves_at_once(void)
 
 		require_msg(rounds++ < ROUNDS, "a move waits for a foreign fence");
 		tsr_gpu_fill(&dev, ctx, &bo, 6);
-		fence_at(&dev, &bo, DMA_BUF_SYNC_READ);
+		tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
 		move_out(&dev, &bo);
 		tsr_words_check(tsr_bo_map(&dev, &bo), bo.size / 4, 6);
-		early = !has_signalled(fence);
+		early = !tsr_fence_signalled(fence);
 		source_signal(&source);
 		source_close(&source);
 		tsr_bo_free(&dev, &bo);
@@ -552,9 +536,9 @@ static void keeps_no_place(void)
 		require_msg(rounds++ < ROUNDS, "an eviction waits for a foreign fence");
 		tsr_gpu_fill(&dev, ctx, &first, 1);
 		tsr_gpu_fill(&dev, ctx, &other, 2);
-		fence_at(&dev, &first, DMA_BUF_SYNC_WRITE);
+		tsr_fence_at(&dev, &first, fence, DMA_BUF_SYNC_WRITE);
 		tsr_gpu_fill(&dev, ctx, &bo, 3);
-		early = !has_signalled(fence);
+		early = !tsr_fence_signalled(fence);
 		require_eq(tsr_bo_info(&dev, &first).segment, 0);
 		require_eq(tsr_bo_info(&dev, &other).segment, seg->id);
 		source_signal(&source);
@@ -746,7 +730,7 @@ static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kep
 	error = b.state->error;
 	after = tsr_bo_info(dev, kept);
 	tsr_client_kill(&b);
-	if (has_signalled(fence))
+	if (tsr_fence_signalled(fence))
 		return false;
 	require_eq(before.segment, tsr_seg_visible(dev)->id);
 	require_msg(after.segment == before.segment &&
@@ -784,7 +768,7 @@ static void kept_meanwhile(void)
 		require_ok(__tsr_import(dev.fd, kept_dmabuf, &kept.handle));
 		tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 		/* it waits for that, and no job has anything to do with what it keeps */
-		tsr_wait_for(client.state->returned || has_signalled(fence) ||
+		tsr_wait_for(client.state->returned || tsr_fence_signalled(fence) ||
 			     (tsr_client_asleep(&client) &&
 			      !__tsr_bo_wait(dev.fd, kept.handle, DRM_TESSERA_BO_WAIT_WRITE, 0)));
 		/* else the fence came too late */

@@ -13,41 +13,19 @@
 #include "pci.h"
 #include "tsr.h"
 
-#define GROUPS "/sys/kernel/iommu_groups/"
 #define DEVICES "/sys/bus/pci/devices/"
 #define NOWHERE 0x40000000u /* nothing is mapped for a device without a driver */
 #define STATUS_MS 20000
 
-/* the PCI function that is the device, as a path */
-static void find_function(char *path, size_t size)
-{
-	for (unsigned int dev = 0; dev < 32; dev++) {
-		char name[128], *id;
-		bool ours;
-
-		snprintf(name, sizeof(name), DEVICES "0000:00:%02x.0/device", dev);
-		id = tsr_read_file(name);
-		ours = id && strtoul(id, NULL, 16) == TSR_PCI_DEVICE_ID;
-		free(id);
-		if (!ours)
-			continue;
-		snprintf(path, size, DEVICES "0000:00:%02x.0", dev);
-		return;
-	}
-	tap_fail(__FILE__, __LINE__, "no Tessera device on bus 0");
-}
-
 /* Else the tests that follow would show nothing. */
 static void dma_is_translated(void)
 {
-	char function[64], path[128], *type;
+	char path[320], *type;
 
-	find_function(function, sizeof(function));
-	snprintf(path, sizeof(path), "%s/iommu_group/type", function);
+	snprintf(path, sizeof(path), DEVICES "%s/iommu_group/type", tsr_pci_slot());
 	type = tsr_read_file(path);
-	require_msg(type, "%s has no IOMMU group", function);
-	require_msg(!strncmp(type, "DMA", 3), "expected a translated domain, %s has %s", function,
-		    type);
+	require_msg(type, "the device has no IOMMU group");
+	require_msg(!strncmp(type, "DMA", 3), "expected a translated domain, it has %s", type);
 	free(type);
 }
 
@@ -83,30 +61,13 @@ static void every_way_to_system_memory(void)
 	tsr_close(&dev);
 }
 
-static volatile uint32_t *map_registers(const char *function)
-{
-	char path[128];
-	void *regs;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/enable", function);
-	require_ok(tsr_write_file(path, "1"));
-	snprintf(path, sizeof(path), "%s/resource0", function);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	require(fd >= 0);
-	regs = mmap(NULL, TSR_MMIO_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	require(regs != MAP_FAILED);
-	close(fd);
-	return regs;
-}
-
-static void set_bus_master(const char *function)
+static void set_bus_master(void)
 {
 	uint16_t command;
-	char path[128];
+	char path[320];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/config", function);
+	snprintf(path, sizeof(path), DEVICES "%s/config", tsr_pci_slot());
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	require(fd >= 0);
 	require_eq(pread(fd, &command, sizeof(command), PCI_COMMAND), sizeof(command));
@@ -128,13 +89,11 @@ static void wait_register(volatile uint32_t *regs, uint32_t reg, uint32_t mask, 
 static void unmapped_ring(void)
 {
 	volatile uint32_t *regs;
-	char function[64];
 
 	tsr_pci_begin();
-	find_function(function, sizeof(function));
 	tsr_pci_unbind();
-	regs = map_registers(function);
-	set_bus_master(function);
+	regs = tsr_pci_map_registers();
+	set_bus_master();
 	regs[TSR_ERR_CLEAR / 4] = 1;
 	for (uint32_t round = 1; round <= 20; round++) {
 		regs[(TSR_ENG(0) + TSR_ENG_RING_LO) / 4] = NOWHERE;

@@ -11,6 +11,7 @@
 
 #include "foreign.h"
 #include "trace.h"
+#include "stall.h"
 #include "tsr.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
@@ -234,12 +235,10 @@ static void *lock_once(void *arg)
 static pthread_t lock_in_thread(struct waiter *w)
 {
 	pthread_t thread;
-	pid_t tid;
 
 	w->tid = 0;
 	require(!pthread_create(&thread, NULL, lock_once, w));
-	while (!(tid = __atomic_load_n(&w->tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
-		usleep(1000);
+	tsr_wait_for(__atomic_load_n(&w->tid, __ATOMIC_SEQ_CST) && tsr_is_waiting(w->tid, "idle"));
 	return thread;
 }
 
@@ -264,8 +263,7 @@ static void lock_is_interrupted(void)
 	require(!sigaction(SIGUSR1, &action, NULL));
 	thread = lock_in_thread(&w);
 	require(!pthread_kill(thread, SIGUSR1));
-	while (handled < 2 || !tsr_sleeps(w.tid))
-		usleep(1000);
+	tsr_wait_for(handled == 2 && tsr_is_waiting(w.tid, "idle"));
 	require_err(__tsr_unlock(s.dev.fd, w.bo.handle), -EINVAL);
 	stage_go(&s);
 	pthread_join(thread, NULL);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The PCI function is reset under the driver (test-reset.args puts it behind a port of its own). */
-#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -163,14 +162,6 @@ static void jobs_end(void)
 
 static int fence; /* inherited */
 
-static void fence_at(struct tsr_device *dev, const struct tsr_bo *bo)
-{
-	int dmabuf = tsr_export(dev, bo);
-
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-	close(dmabuf);
-}
-
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -180,7 +171,7 @@ static void submit_behind_fence(struct tsr_client *client)
 
 	tsr_small_init(&dev, &small, dev.render);
 	if (client->arg)
-		fence_at(&dev, &small.bo);
+		tsr_fence_at(&dev, &small.bo, fence, DMA_BUF_SYNC_WRITE);
 	else
 		tsr_syncobj_import(&dev, in, fence);
 	rc = tsr_client_submit(client, &dev, small.ctx, &small.cmd, client->arg ? 0 : in, done);
@@ -212,13 +203,6 @@ static void behind_fence(uint64_t in_reservation)
 /* vgem's fences last for ten seconds: what is done before that has not waited for one */
 #define ROUNDS 3
 
-static bool has_signalled(int sync_file)
-{
-	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
-}
-
 /* objects that others work with: no reset waits for that, and nothing of them is lost by it */
 static void others_go_on(void)
 {
@@ -240,9 +224,9 @@ static void others_go_on(void)
 			tsr_gpu_fill(&dev, ctx, &bos[i], 10 * rounds + i);
 		fence = tsr_foreign_fence(foreign);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
-			fence_at(&dev, &bos[i]);
+			tsr_fence_at(&dev, &bos[i], fence, DMA_BUF_SYNC_WRITE);
 		tsr_pci_reset();
-		early = !has_signalled(fence);
+		early = !tsr_fence_signalled(fence);
 		for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 			tsr_words_check(bos[i].map, KiB(64) / 4, 10 * rounds + i);
 		tsr_foreign_signal(foreign, 0);
@@ -301,7 +285,7 @@ static void submit_without_room(struct tsr_client *client)
 	struct tsr_cmd cmd;
 
 	tsr_gpu_touch(&dev, ctx, &dying);
-	fence_at(&dev, &dying);
+	tsr_fence_at(&dev, &dying, fence, DMA_BUF_SYNC_WRITE);
 	tsr_bo_free(&dev, &dying);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
@@ -323,7 +307,7 @@ static void without_room(void)
 	tsr_wait_for(tsr_client_asleep(&client));
 	require(!client.state->returned);
 	tsr_pci_reset();
-	require_msg(!has_signalled(fence), "a reset waits for others' fences");
+	require_msg(!tsr_fence_signalled(fence), "a reset waits for others' fences");
 	tsr_client_join(&client);
 	tsr_foreign_signal(foreign, 0);
 	new_work_runs(&dev);

@@ -4,7 +4,6 @@
  * cut to the last part that may use it, for whoever waits for the object or wants its memory. And
  * what a submission in parts waits for before the first of them.
  */
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -244,13 +243,6 @@ static void eviction_waits_for_the_last_part(void)
 
 /* ---- SPLIT-35: what comes before the first part -------------------------------------------- */
 
-static bool has_signalled(int sync_file)
-{
-	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
-}
-
 static int fence; /* inherited */
 
 /* submit parts that wait for it, forced or needed; then see that they have run */
@@ -290,7 +282,7 @@ static void first_part_waits(void)
 		for (uint32_t i = 0; i < 20; i++)
 			tsr_small_run(&dev, &small);
 		ran = tsr_client_engine_ns(&client, "render0");
-		if (!has_signalled(fence))
+		if (!tsr_fence_signalled(fence))
 			require_eq(ran, 0);
 		else
 			tap_note("this took longer than the fence could wait");
@@ -341,7 +333,7 @@ static void group_passes_who_waits(void)
 	tsr_trace_start("split_part", "job_done", NULL);
 	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
 	/* until now nothing of the other could pass the gate */
-	late = has_signalled(fence);
+	late = tsr_fence_signalled(fence);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_foreign_signal(foreign, 0);
 	tsr_client_join(&client);

@@ -808,7 +808,8 @@ static void beside_many_queues(void)
 /* ---- plain jobs and a group behind them ---------------------------------------------- */
 
 #define MOST_JOBS 2048
-#define SOME 12 /* two in the ring, four of a client that a group waits for, its parts */
+/* Eight unfinished jobs of a client (exec/quota.c; these take 5 ms), two in the ring, two parts. */
+#define SOME 12
 
 /* a long queue, and behind it a submission in parts */
 static void queue_and_split(struct tsr_client *client)
@@ -886,7 +887,10 @@ static void beside_a_queue_and_a_group(void)
 #define KEPT 50
 #define ALL_KEPT 1500
 
-/* never fewer than KEPT queued, for a long time */
+/*
+ * Keeps KEPT jobs queued for a long time, on a device that preempts. Else SUBMIT waits once there are
+ * as many as a process may have unfinished.
+ */
 static void keep_a_queue(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);

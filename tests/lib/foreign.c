@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,6 +85,21 @@ void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags)
 	struct dma_buf_import_sync_file in = { .flags = flags, .fd = sync_file };
 
 	require_ok(tsr_ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in));
+}
+
+void tsr_fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file, uint32_t flags)
+{
+	int dmabuf = tsr_export(dev, bo);
+
+	tsr_dmabuf_put_fence(dmabuf, sync_file, flags);
+	close(dmabuf);
+}
+
+bool tsr_fence_signalled(int sync_file)
+{
+	struct pollfd pollfd = { .fd = sync_file, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
 }
 
 void tsr_move_notify_need(void)

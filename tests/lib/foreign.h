@@ -22,10 +22,13 @@ int __tsr_import(int fd, int dmabuf, uint32_t *handle);
 void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
 /* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
+/* the same for an object, which is exported for that */
+void tsr_fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file, uint32_t flags);
+bool tsr_fence_signalled(int sync_file);
 
 /*
- * A child wants all of an aperture. What others have fences at is told to leave, and its submission waits until it
- * has: tap_join() when they have signalled.
+ * A child uses all of an aperture. Objects that were there move out, behind the jobs that use them:
+ * tap_join() when these have ended.
  */
 pid_t tsr_push_out(struct tsr_device *dev);
 

@@ -12,9 +12,4 @@ void tsr_inject_set(unsigned int nth);
 /* whether that has happened; none is pending afterwards. The calls made here may be what it hits */
 bool tsr_inject_done(void);
 
-/* all small allocations of this thread in the kernel fail after so many bytes of them: trying again does not help */
-void tsr_inject_from(unsigned int bytes);
-/* whether any has; none fails from now on */
-bool tsr_inject_end(void);
-
 #endif /* TSR_INJECT_H */

@@ -42,7 +42,7 @@ static bool find_slot(const char *pattern, char *name, size_t size)
 }
 
 /* of the device the driver is bound to when first asked; the guest may have others */
-static const char *slot(void)
+const char *tsr_pci_slot(void)
 {
 	static char name[256];
 
@@ -54,7 +54,7 @@ static const char *slot(void)
 
 static void bind_again(void)
 {
-	tsr_write_file(DRIVER "bind", slot());
+	tsr_write_file(DRIVER "bind", tsr_pci_slot());
 }
 
 void tsr_pci_begin(void)
@@ -81,7 +81,7 @@ struct tsr_device tsr_pci_open(void)
 	char path[320];
 	glob_t found;
 
-	snprintf(path, sizeof(path), DRIVER "%s/drm/renderD*", slot());
+	snprintf(path, sizeof(path), DRIVER "%s/drm/renderD*", tsr_pci_slot());
 	require(!glob(path, 0, NULL, &found));
 	snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(found.gl_pathv[0], '/') + 1);
 	dev = open_path(path);
@@ -111,7 +111,7 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev)
 
 int __tsr_pci_bind(void)
 {
-	return tsr_write_file(DRIVER "bind", slot());
+	return tsr_write_file(DRIVER "bind", tsr_pci_slot());
 }
 
 void tsr_pci_bind(void)
@@ -121,7 +121,7 @@ void tsr_pci_bind(void)
 
 void tsr_pci_unbind(void)
 {
-	require_ok(tsr_write_file(DRIVER "unbind", slot()));
+	require_ok(tsr_write_file(DRIVER "unbind", tsr_pci_slot()));
 }
 
 static uint32_t reg32(const volatile uint32_t *bar, uint32_t offset)
@@ -154,33 +154,41 @@ static void read_segment(const volatile uint32_t *bar, struct drm_tessera_query_
 	}
 }
 
-/* BAR 0 may be mapped while no driver has it; the function answers when it is enabled. */
-struct tsr_registers tsr_pci_registers(void)
+/* The function answers when it is enabled. */
+volatile uint32_t *tsr_pci_map_registers(void)
 {
-	struct tsr_registers regs = { 0 };
-	const uint32_t bytes = 0x4000;
 	char path[320];
 	void *bar;
 	int fd;
 
-	tsr_pci_unbind();
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", slot());
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", tsr_pci_slot());
 	require_ok(tsr_write_file(path, "1"));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", slot());
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", tsr_pci_slot());
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
-	bar = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	bar = mmap(NULL, TSR_MMIO_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	require_msg(bar != MAP_FAILED, "%s: %s", path, strerror(errno));
+	close(fd);
+	return bar;
+}
+
+struct tsr_registers tsr_pci_registers(void)
+{
+	struct tsr_registers regs = { 0 };
+	volatile uint32_t *bar;
+	char path[320];
+
+	tsr_pci_unbind();
+	bar = tsr_pci_map_registers();
 	require_eq(reg32(bar, TSR_ID_MAGIC), TSR_ID_MAGIC_VALUE);
 	regs.num_segs = reg32(bar, TSR_ID_NUM_SEGMENTS);
 	require(regs.num_segs >= 1 && regs.num_segs <= TSR_MAX_SEGMENTS);
 	for (uint32_t i = 0; i < regs.num_segs; i++)
-		read_segment((volatile uint32_t *)bar + TSR_SEG(i) / 4, &regs.segs[i]);
+		read_segment(bar + TSR_SEG(i) / 4, &regs.segs[i]);
 	regs.hidden_base = reg64(bar, TSR_ID_HIDDEN_BASE_LO);
 	regs.hidden_size = reg64(bar, TSR_ID_HIDDEN_SIZE_LO);
-	munmap(bar, bytes);
-	close(fd);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", slot());
+	munmap((void *)bar, TSR_MMIO_SIZE);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/enable", tsr_pci_slot());
 	require_ok(tsr_write_file(path, "0"));
 	tsr_pci_bind();
 	return regs;
@@ -211,7 +219,7 @@ uint64_t tsr_pci_mapped(void)
 	     line = strtok_r(NULL, "\n", &save)) {
 		const char *size = strstr(line, " L=");
 
-		if (size && strstr(line, slot()))
+		if (size && strstr(line, tsr_pci_slot()))
 			bytes += strtoull(size + 3, NULL, 16);
 	}
 	free(text);
@@ -262,7 +270,7 @@ void tsr_pci_hold_interrupts(bool hold)
 	off_t at;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", slot());
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", tsr_pci_slot());
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
 	at = msix_control(fd);

@@ -13,6 +13,10 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev);
 int __tsr_pci_bind(void); /* 0, or what probe says */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);
+/* name of the function in /sys/bus/pci/devices, of the device the driver is bound to when first asked */
+const char *tsr_pci_slot(void);
+/* BAR 0, while no driver has it; stays mapped until munmap() or the end */
+volatile uint32_t *tsr_pci_map_registers(void);
 /* what the device says about its memory in its registers, as the driver has to tell it */
 struct tsr_registers {
 	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
