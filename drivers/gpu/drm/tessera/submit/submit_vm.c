@@ -144,9 +144,12 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
 		if (ret != -EINPROGRESS)
-			return ret;
+			break;
 		ret = tessera_asid_wait(ctx->tdev, &ctx->space->asid);
 	}
+	/* Else the number that the VM is the heir of would be kept for it. */
+	if (ret)
+		tessera_asid_give_up(ctx->tdev, &ctx->space->asid);
 
 	return ret;
 }

@@ -234,17 +234,22 @@ int tessera_asid_get(struct tessera_device *tdev, struct tessera_asid *asid)
 	return ret;
 }
 
-/* Whose jobs keep a VM from a number: its own if it has to give one up; or NULL. */
+/*
+ * The VM whose jobs keep @asid from a number: itself if it has to give one up. NULL if none does, so
+ * that tessera_asid_get() gets further.
+ */
 static struct tessera_asid *asid_obstacle_locked(struct tessera_asids *asids,
 						 struct tessera_asid *asid)
 {
-	if (asid->heir)
-		return asid;
-	if (asid->number != TESSERA_NO_ASID)
+	struct tessera_asid *obstacle = asid->heir ? asid : asid->from;
+
+	if (obstacle)
+		return asid_is_idle_locked(obstacle) ? NULL : obstacle;
+	if (asid->number != TESSERA_NO_ASID || asids->num_free || asid_victim_locked(asids))
 		return NULL;
 
-	/* If all have heirs already, one of those gets its turn next. */
-	return asid->from ?: list_first_entry_or_null(&asids->list, struct tessera_asid, node);
+	/* All have heirs already. One of those gets its turn next. */
+	return list_first_entry_or_null(&asids->list, struct tessera_asid, node);
 }
 
 /**
@@ -254,7 +259,7 @@ static struct tessera_asid *asid_obstacle_locked(struct tessera_asids *asids,
  *
  * No lock may be held but a context's.
  *
- * Return: 0 or -ERESTARTSYS; then the VM does not wait any more.
+ * Return: 0 or -ERESTARTSYS.
  */
 int tessera_asid_wait(struct tessera_device *tdev, struct tessera_asid *asid)
 {
@@ -280,8 +285,6 @@ int tessera_asid_wait(struct tessera_device *tdev, struct tessera_asid *asid)
 		ret = tessera_wait_event(TESSERA_WAIT_ASID, asids->wait,
 					 READ_ONCE(asids->changes) != seen, TASK_INTERRUPTIBLE);
 	dma_fence_put(fence);
-	if (ret)
-		tessera_asid_give_up(tdev, asid);
 
 	return ret;
 }
