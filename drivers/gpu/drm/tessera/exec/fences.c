@@ -64,6 +64,20 @@ int tessera_fences_try_add(struct tessera_fences *fences, struct dma_fence *fenc
 }
 
 /**
+ * tessera_fences_has() - ask whether a fence is in a set, or one of its context that is later
+ * @fences: the set
+ * @fence: the fence
+ *
+ * Return: true if so.
+ */
+bool tessera_fences_has(const struct tessera_fences *fences, struct dma_fence *fence)
+{
+	u32 slot = fences->max ? *fences_find(fences, fence->context) : 0;
+
+	return slot && !dma_fence_is_later(fence, fences->fence[slot - 1]);
+}
+
+/**
  * tessera_fences_grow() - make room for more
  * @fences: the set
  *
@@ -75,7 +89,8 @@ int tessera_fences_grow(struct tessera_fences *fences)
 	u32 i;
 
 	more.max = max(2 * fences->max, MIN_FENCES);
-	more.fence = kzalloc(array_size(more.max, TESSERA_FENCES_BYTES), GFP_KERNEL_ACCOUNT);
+	more.fence = kzalloc(array_size(more.max, TESSERA_FENCES_BYTES),
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!more.fence)
 		return -ENOMEM;
 	if (fences->num)

@@ -26,6 +26,7 @@ struct tessera_fences {
 };
 
 int tessera_fences_try_add(struct tessera_fences *fences, struct dma_fence *fence);
+bool tessera_fences_has(const struct tessera_fences *fences, struct dma_fence *fence);
 int tessera_fences_grow(struct tessera_fences *fences);
 int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
 void tessera_fences_fini(struct tessera_fences *fences);

@@ -82,7 +82,7 @@ static void tessera_job_release_work(struct work_struct *work)
 }
 
 /**
- * tessera_job_queue_enter() - begin something that has buffers mapped for the device
+ * tessera_job_queue_enter() - begin to keep something that unplug waits for
  * @tdev: the device
  *
  * Unplug waits for it as for a job, so it must not wait for user space; whatever it waits
@@ -296,7 +296,8 @@ static int job_add_wait(struct tessera_job *job, struct dma_fence *fence)
 	u32 max = job->waits.max;
 	int ret = tessera_fences_add(&job->waits, fence);
 
-	tessera_job_charge(job, (job->waits.max - max) * TESSERA_FENCES_BYTES);
+	if (job->waits.max != max)
+		tessera_job_charge(job, (job->waits.max - max) * TESSERA_FENCES_BYTES);
 
 	return ret;
 }
@@ -388,10 +389,9 @@ static int job_begin_leash(struct tessera_job *job)
  */
 int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 {
-	u32 num = job->foreign.num;
 	int ret = 0;
 
-	if (dma_fence_is_signaled(fence))
+	if (dma_fence_is_signaled(fence) || tessera_fences_has(&job->foreign, fence))
 		return 0;
 	if (!job->leash)
 		ret = job_begin_leash(job);
@@ -399,7 +399,7 @@ int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 		ret = tessera_fences_add(&job->foreign, fence);
 	if (!ret)
 		ret = tessera_leash_add(job->leash, fence, GFP_KERNEL_ACCOUNT);
-	if (job->foreign.num != num)
+	if (!ret)
 		tessera_job_charge(job, TESSERA_LEASH_BYTES);
 
 	return ret;

@@ -289,8 +289,10 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 		payer->gate_turn[gate->engine] = gate->turn;
 	admitted = list_empty(&gate->waiters) && gate_admit_locked(gate, pass);
 	if (!admitted) {
-		if (list_empty(&gate->waiters))
+		if (list_empty(&gate->waiters)) {
 			gate_progress_locked(gate);
+			gate->ticked = jiffies;
+		}
 		list_add_tail(&pass->node, &gate->waiters);
 		trace_tessera_gate_wait(gate->engine, payer->id, pass->unfinished);
 	}

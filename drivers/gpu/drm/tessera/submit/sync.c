@@ -16,12 +16,12 @@
 #include <drm/gpu_scheduler.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/engine.h"
 #include "exec/engine_types.h"
 #include "exec/job.h"
 #include "submit/foreign.h"
 #include "submit/monitored.h"
 #include "submit/sync.h"
+#include "tessera_device.h"
 
 /* Either a fence to wait for, or a syncobj to signal. */
 struct tessera_sync_item {
@@ -265,7 +265,8 @@ void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job 
 
 	for (i = 0; i < syncs->count; i++)
 		num += !!syncs->items[i].chain;
-	tessera_job_charge(job, num * sizeof(struct dma_fence_chain));
+	if (num)
+		tessera_job_charge(job, num * sizeof(struct dma_fence_chain));
 }
 
 /* Of a job of @engine, or of any of the device. */
