@@ -275,10 +275,12 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			rules->evictions -= evict;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->fence &&
-			    has_aperture(bo, write))
+			    has_aperture(bo, write)) {
 				blocked = seg;
-			else if (ret != -ENOSPC)
+				tessera_blocker_clear(rules->blocker);
+			} else if (ret != -ENOSPC) {
 				return ret;
+			}
 		}
 		if (evict)
 			break;

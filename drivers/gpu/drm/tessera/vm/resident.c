@@ -612,6 +612,7 @@ static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
 			break;
 	} while (!ret);
 	tessera_victims_forget(&make->rules);
+	tessera_blocker_clear(&make->blocker);
 
 	return ret;
 }
