@@ -13,7 +13,6 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
-#include <linux/lockdep.h>
 #include <linux/pci.h>
 #include <linux/sched/mm.h>
 

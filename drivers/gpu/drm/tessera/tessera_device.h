@@ -2,7 +2,6 @@
 #ifndef __TESSERA_DEVICE_H__
 #define __TESSERA_DEVICE_H__
 
-#include <linux/lockdep.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -64,8 +63,8 @@ struct tessera_value_pages;	/* submit/value_page.c */
  *    nothing waited for.
  * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, that of the shrinker's list, the instances', the host aperture's, the swizzling ranges', the residency
- *    lists', one per paging queue, that of the pages of values. They do not nest, but the last one
- *    in that of a client's monitored fences.
+ *    lists', one per paging queue, that of the numbers of VMs, that of the pages of values. They do not
+ *    nest, but the last one in that of a client's monitored fences.
  *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken
  *    in reclaim: nothing is allocated under it, nor under any lock that is taken with it held.
  * 5. Gates and backlogs (spinlocks), leaves.

@@ -61,7 +61,7 @@ void tessera_wait_prime(void)
 	struct dma_fence *fence = dma_fence_get_stub();
 	u32 i;
 
-	for (i = 0; IS_ENABLED(CONFIG_LOCKDEP) && i < TESSERA_WAIT_ROWS; i++) {
+	for (i = 0; i < TESSERA_WAIT_ROWS; i++) {
 		lock_map_acquire(&rows[i].map);
 		dma_fence_wait(fence, false);
 		lock_map_release(&rows[i].map);

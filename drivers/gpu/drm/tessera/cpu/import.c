@@ -47,7 +47,6 @@
 #include "cpu/import.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
-#include "mem/borrow.h"
 #include "mem/unplug.h"
 #include "mem/victims.h"
 #include "paging/queue.h"

@@ -20,7 +20,6 @@
 
 #include "exec/emit.h"
 #include "exec/engine.h"
-#include "exec/job.h"
 #include "exec/sched.h"
 #include "hw/fence.h"
 #include "hw/irq.h"

@@ -10,7 +10,6 @@
 
 #include "hw/fence.h"
 
-struct dma_fence;
 struct tessera_device;
 struct tessera_engine;
 struct tessera_job;		/* exec/job.h */

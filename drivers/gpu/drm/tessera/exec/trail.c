@@ -17,14 +17,9 @@
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
 
+#include "exec/fences.h"
 #include "exec/job.h"
 #include "exec/trail.h"
-
-/* One of these is what somebody waits for. */
-struct waits {
-	struct dma_fence **fences;
-	u32 num;
-};
 
 /**
  * tessera_trail_init() - begin where no job has been
@@ -141,31 +136,14 @@ bool tessera_trail_is_written(struct tessera_trail *trail)
 	return written;
 }
 
-static bool covers(struct dma_fence *have, struct dma_fence *fence)
-{
-	return have == fence ||
-	       (have->context == fence->context && have->seqno >= fence->seqno);
-}
-
-static bool waits_for(const struct waits *waits, struct dma_fence *fence)
-{
-	u32 i;
-
-	for (i = 0; i < waits->num; i++)
-		if (covers(waits->fences[i], fence))
-			return true;
-
-	return dma_fence_is_signaled(fence);
-}
-
 static const char *kind_name(u32 kind)
 {
 	return kind == TESSERA_TRAIL_MOVE ? "moves it" :
 	       kind == TESSERA_TRAIL_WRITE ? "writes it" : "reads it";
 }
 
-static void check(struct tessera_trail *trail, u32 kinds, const struct waits *waits, u64 stamp,
-		  u32 id, const char *who)
+static void check(struct tessera_trail *trail, u32 kinds, const struct tessera_fences *waits,
+		  u64 stamp, u32 id, const char *who)
 {
 	struct tessera_trail_step *step;
 	struct dma_fence *fence;
@@ -180,7 +158,7 @@ static void check(struct tessera_trail *trail, u32 kinds, const struct waits *wa
 		spin_unlock(&trail->lock);
 		if (!fence)
 			continue;
-		WARN_RATELIMIT(!waits_for(waits, fence),
+		WARN_RATELIMIT(!tessera_fences_has(waits, fence) && !dma_fence_is_signaled(fence),
 			       "tessera: object %u: %s the job that %s (fence %llu:%llu)\n",
 			       id, who, kind_name(kind), fence->context, fence->seqno);
 		dma_fence_put(fence);
@@ -197,9 +175,7 @@ static void check(struct tessera_trail *trail, u32 kinds, const struct waits *wa
 void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
 			     u32 id)
 {
-	const struct waits waits = { .fences = job->waits.fence, .num = job->waits.num };
-
-	check(trail, kinds, &waits, U64_MAX, id, "a job is queued that does not wait for");
+	check(trail, kinds, &job->waits, U64_MAX, id, "a job is queued that does not wait for");
 }
 
 /**
@@ -207,15 +183,12 @@ void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tess
  * @trail: of what it is about
  * @kinds: what it has to wait for
  * @fences: what it waits for
- * @num: how many they are
  * @id: of the object
  */
-void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds, struct dma_fence **fences,
-				u32 num, u32 id)
+void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
+				const struct tessera_fences *fences, u32 id)
 {
-	const struct waits waits = { .fences = fences, .num = num };
-
-	check(trail, kinds, &waits, U64_MAX, id, "a fence is given out that does not wait for");
+	check(trail, kinds, fences, U64_MAX, id, "a fence is given out that does not wait for");
 }
 
 /**
@@ -227,6 +200,6 @@ void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds, struct d
  */
 void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp, u32 id)
 {
-	check(trail, kinds, &(const struct waits) { }, stamp, id,
+	check(trail, kinds, &(const struct tessera_fences) { }, stamp, id,
 	      "it is taken to be idle, without having waited for");
 }

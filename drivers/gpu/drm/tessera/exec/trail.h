@@ -8,6 +8,7 @@
 
 struct dma_fence;
 struct tessera_device;
+struct tessera_fences;		/* exec/fences.h */
 struct tessera_job;		/* exec/job.h */
 
 /* What jobs do to an object, or to page tables, whose changes are moves. */
@@ -59,8 +60,8 @@ u64 tessera_trail_now(struct tessera_trail *trail);
 bool tessera_trail_is_written(struct tessera_trail *trail);
 void tessera_trail_check_job(struct tessera_trail *trail, u32 kinds, struct tessera_job *job,
 			     u32 id);
-void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds, struct dma_fence **fences,
-				u32 num, u32 id);
+void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
+				const struct tessera_fences *fences, u32 id);
 void tessera_trail_check_over(struct tessera_trail *trail, u32 kinds, u64 stamp, u32 id);
 #else
 static inline void tessera_trail_init(struct tessera_trail *trail)
@@ -92,7 +93,7 @@ static inline void tessera_trail_check_job(struct tessera_trail *trail, u32 kind
 }
 
 static inline void tessera_trail_check_fences(struct tessera_trail *trail, u32 kinds,
-					      struct dma_fence **fences, u32 num, u32 id)
+					      const struct tessera_fences *fences, u32 id)
 {
 }
 

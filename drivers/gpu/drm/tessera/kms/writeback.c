@@ -212,9 +212,11 @@ void tessera_writeback_drop(struct tessera_crtc *tc, struct drm_atomic_commit *s
  */
 void tessera_writeback_flush(struct tessera_device *tdev)
 {
-	tessera_wait_in(TESSERA_WAIT_UNPLUG,
-			({ wait_var_event(&tdev->kms->writebacks,
-					  !atomic_read(&tdev->kms->writebacks)); 0; }));
+	tessera_wait_might(TESSERA_WAIT_UNPLUG);
+	if (atomic_read(&tdev->kms->writebacks))
+		tessera_wait_in(TESSERA_WAIT_UNPLUG,
+				({ wait_var_event(&tdev->kms->writebacks,
+						  !atomic_read(&tdev->kms->writebacks)); 0; }));
 }
 
 /**

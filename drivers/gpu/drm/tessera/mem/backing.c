@@ -502,9 +502,12 @@ bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 	}
 	backing->retained = true;
 	backing_set_reader(backing, reader);
-	mutex_lock(&retain->lock);
-	backing_add_donor_locked(retain, bo);
-	mutex_unlock(&retain->lock);
+	/* It becomes a donor, and the shrinker removes it, under its reservation only. */
+	if (list_empty_careful(&bo->donor)) {
+		mutex_lock(&retain->lock);
+		backing_add_donor_locked(retain, bo);
+		mutex_unlock(&retain->lock);
+	}
 
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 struct tessera_bo;		/* mem/bo.h */
 struct dma_fence;

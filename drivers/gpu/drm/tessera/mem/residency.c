@@ -102,24 +102,19 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 	return ret;
 }
 
-static bool segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg, bool write)
+/**
+ * tessera_residency_segment_serves() - ask whether a job can use an object in a segment
+ * @bo: the object
+ * @seg: the segment, or NULL
+ * @write: the job writes it
+ *
+ * Return: true if so.
+ */
+bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
+				      bool write)
 {
 	return seg && (tessera_bo_allowed(bo, write) & BIT(seg->id)) &&
 	       !(write && (seg->flags & TSR_SEGF_GPU_READ_ONLY));
-}
-
-static bool has_aperture(struct tessera_bo *bo, bool write)
-{
-	const struct tessera_segment *seg;
-	u32 i;
-
-	for (i = 0; i < bo->num_preferred; i++) {
-		seg = tessera_segment_by_id(tessera_bo_device(bo), bo->preferred[i]);
-		if (segment_serves(bo, seg, write) && tessera_segment_is_aperture(seg))
-			return true;
-	}
-
-	return false;
 }
 
 /**
@@ -230,7 +225,7 @@ int tessera_residency_serves(struct tessera_bo *bo, bool write)
 	if (tessera_bo_is_offered(bo))
 		return -EINVAL;
 
-	return segment_serves(bo, tessera_bo_segment(bo), write);
+	return tessera_residency_segment_serves(bo, tessera_bo_segment(bo), write);
 }
 
 /**
@@ -267,7 +262,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 	for (evict = false; ; evict = true) {
 		for (i = 0; i < bo->num_preferred; i++) {
 			seg = tessera_segment_by_id(tdev, bo->preferred[i]);
-			if (!segment_serves(bo, seg, write))
+			if (!tessera_residency_segment_serves(bo, seg, write))
 				continue;
 
 			if (evict && !rules->evictions)
@@ -275,7 +270,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			rules->evictions -= evict;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->fence &&
-			    has_aperture(bo, write)) {
+			    tessera_bo_serving_apertures(bo, write)) {
 				blocked = seg;
 				tessera_blocker_clear(rules->blocker);
 			} else if (ret != -ENOSPC) {

@@ -26,6 +26,8 @@ struct tessera_blocker {
 };
 
 int tessera_residency_init(struct tessera_device *tdev);
+bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
+				      bool write);
 int tessera_residency_serves(struct tessera_bo *bo, bool write);
 int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			       struct tessera_room_rules *rules);

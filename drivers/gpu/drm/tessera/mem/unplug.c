@@ -85,10 +85,10 @@ static void bo_unmap(struct tessera_bo *bo, bool named)
 }
 
 /*
- * Objects whose last reference is gone: the @imports, or all others. True if one is left that no
+ * Objects whose last reference is gone: @imports, @others, or both. True if one is left that no
  * fence keeps: TTM, or its worker, is about to destroy it. It is not worth leaving that open.
  */
-static bool unmap_dying(struct tessera_device *tdev, bool imports)
+static bool unmap_dying(struct tessera_device *tdev, bool others, bool imports)
 {
 	struct tessera_bo *bo;
 	bool again = false;
@@ -100,7 +100,7 @@ static bool unmap_dying(struct tessera_device *tdev, bool imports)
 			continue;
 		}
 		/* It has no handle, so the core does not look at it. */
-		if (!bo->dmabuf == !imports) {
+		if (bo->dmabuf ? imports : others) {
 			bo_unmap(bo, true);
 			again |= dma_resv_test_signaled(bo->tbo.base.resv,
 							DMA_RESV_USAGE_BOOKKEEP);
@@ -122,7 +122,7 @@ static void detach_imports(struct tessera_device *tdev, bool named)
 			bo_unmap(bo, named);
 		tessera_bo_put(bo);
 	}
-	unmap_dying(tdev, true);
+	unmap_dying(tdev, false, true);
 }
 
 /**
@@ -258,9 +258,7 @@ void tessera_unplug_objects(struct tessera_device *tdev)
 	sleeps = unplug_gives_up(tdev, end);
 	unplug_living(tdev, sleeps);
 	do {
-		again = unmap_dying(tdev, false);
-		if (!sleeps)
-			again |= unmap_dying(tdev, true);
+		again = unmap_dying(tdev, true, !sleeps);
 		if (again)
 			tessera_wait_in(TESSERA_WAIT_UNPLUG, schedule_timeout_uninterruptible(1));
 	} while (again && time_before(jiffies, end));

@@ -21,7 +21,6 @@
  */
 
 #include <linux/dma-fence.h>
-#include <linux/lockdep.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_managed.h>
@@ -79,17 +78,11 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 	}
 }
 
-/*
- * False if the engine has been cancelled: nothing is reset. An engine is cancelled on the
- * workqueue of the timeouts, so until this returns it stays what it is, with its registers.
- */
-static bool tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
+static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
 {
 	struct tessera_device *tdev = engine->tdev;
 	int ret;
 
-	if (engine->closed)
-		return false;
 	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
 		 hung->seqno, hung->context_id);
 	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
@@ -101,8 +94,6 @@ static bool tessera_reset_engine(struct tessera_engine *engine, struct tessera_j
 		drm_err(&tdev->drm, "%s cannot be reset: %pe\n", engine->name, ERR_PTR(ret));
 		tessera_emit_cancel(engine, -ECANCELED);
 	}
-
-	return true;
 }
 
 /*
@@ -136,7 +127,7 @@ static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine,
 static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *engine,
 						      struct tessera_job *bad)
 {
-	struct tessera_job *hung;
+	struct tessera_job *hung = NULL;
 	bool cookie, halted;
 
 	drm_sched_stop(&engine->sched, &bad->base);
@@ -146,9 +137,14 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	/* Asked first: then all that ended before the engine halted is known to have ended. */
 	halted = !engine->closed && tessera_engine_halted(engine);
 	tessera_emit_process(engine);
-	hung = tessera_reset_hung(engine, bad, halted);
-	if (hung && !tessera_reset_engine(engine, hung))
-		hung = NULL;
+	/*
+	 * Nothing is reset once the engine has been cancelled. That happens on this workqueue, so
+	 * until this function returns the engine stays what it is, with its registers.
+	 */
+	if (!engine->closed)
+		hung = tessera_reset_hung(engine, bad, halted);
+	if (hung)
+		tessera_reset_engine(engine, hung);
 	tessera_reset_jobs(engine, hung);
 	dma_fence_end_signalling(cookie);
 

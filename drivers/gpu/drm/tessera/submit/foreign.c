@@ -66,6 +66,8 @@ int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *le
 	struct tessera_leash *leash;
 	long ret;
 
+	if (dma_fence_is_signaled(fence))
+		return 0;
 	leash = foreign_leash(leashes, fence);
 	if (!leash)
 		return -ENOMEM;
@@ -106,6 +108,8 @@ int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_le
 	struct tessera_leash *leash;
 	long left = timeout;
 
+	if (dma_fence_is_signaled(fence))
+		return 0;
 	leash = foreign_leash(leashes, fence);
 	if (!leash)
 		return -ENOMEM;

@@ -174,8 +174,9 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 	if (end_ns <= start_ns)
 		return;
 	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);
-	tessera_quota_job_ran(&part->ctx->account->payer->work, job->engine->id,
-			      end_ns - start_ns);
+	if (part->gated)
+		tessera_quota_job_ran(&part->ctx->account->payer->work, job->engine->id,
+				      end_ns - start_ns);
 	if (part->group)
 		group_spend(part->group, start_ns, end_ns);
 }

@@ -395,15 +395,12 @@ int tessera_request_find_foreign(struct tessera_request *req, u32 alloc)
  */
 int tessera_request_ask_others(struct tessera_request *req, bool interruptible)
 {
-	struct tessera_bo *bo = req->blocker.bo;
-	struct dma_fence *fence;
+	struct tessera_bo *bo;
 	u32 i;
 	int ret;
 
-	ret = tessera_residency_ask(bo, interruptible);
-	fence = tessera_residency_foreign(bo, DMA_RESV_USAGE_BOOKKEEP);
-	tessera_blocker_clear(&req->blocker);
-	req->blocker.fence = fence;
+	ret = tessera_residency_ask(req->blocker.bo, interruptible);
+	req->blocker.fence = tessera_residency_foreign(req->blocker.bo, DMA_RESV_USAGE_BOOKKEEP);
 	for (i = 0; !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
 		if (bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))

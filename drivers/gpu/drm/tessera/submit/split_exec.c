@@ -15,7 +15,6 @@
  * the device just ends it.
  */
 #include <linux/bitmap.h>
-#include <linux/dma-fence.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
@@ -29,7 +28,6 @@
 #include "mem/user.h"
 #include "segments/manager.h"
 #include "segments/room.h"
-#include "segments/segment.h"
 #include "submit/context.h"
 #include "submit/foreign.h"
 #include "submit/gate.h"

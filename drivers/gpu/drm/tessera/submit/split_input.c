@@ -27,6 +27,9 @@
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 
+/* model_segment_blocks() takes one for the other. */
+static_assert(TESSERA_REQUEST_NONE == TESSERA_SPLIT_NONE);
+
 /**
  * tessera_split_segments() - segments a submission may touch
  * @req: the submission

@@ -9,7 +9,6 @@
 #include "segments/room.h"
 #include "submit/split_input.h"
 
-struct dma_fence;
 struct tessera_manager;		/* segments/manager.h */
 struct tessera_group;		/* submit/part.h */
 struct tessera_part;		/* submit/part.h */

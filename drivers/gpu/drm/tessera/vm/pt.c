@@ -282,13 +282,8 @@ void tessera_space_put(struct tessera_space *space)
 		kref_put(&space->ref, space_release_ref);
 }
 
-/**
- * tessera_space_root() - what names the tables for the device
- * @space: the tables
- *
- * Return: a directory entry.
- */
-u64 tessera_space_root(const struct tessera_space *space)
+/* The directory entry that names the tables for the device. */
+static u64 space_root(const struct tessera_space *space)
 {
 	return space->tree.root->entry;
 }
@@ -642,9 +637,14 @@ void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence)
 
 /* ---- Jobs ------------------------------------------------------------------ */
 
+static bool needs_flush(const struct tessera_space *space)
+{
+	return space->tree.flush_first <= space->tree.flush_last;
+}
+
 static bool is_dirty(const struct tessera_space *space)
 {
-	return !list_empty(&space->dirty) || space->tree.flush_first <= space->tree.flush_last;
+	return !list_empty(&space->dirty) || needs_flush(space);
 }
 
 /* What is named comes before what names it: jobs that were queued before may walk there. */
@@ -659,7 +659,7 @@ static int write_tables(struct tessera_space *space, struct tessera_paging_batch
 			if (!ret && table->pt.level == level)
 				ret = tessera_pt_write(batch, table);
 
-	if (ret || space->tree.flush_first > space->tree.flush_last)
+	if (ret || !needs_flush(space))
 		return ret;
 
 	return tessera_pt_flush(batch, space->asid.number, space->tree.flush_first,
@@ -720,7 +720,7 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
 		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
 	if (ret)
 		tessera_asid_put(space->tdev, &space->asid);
-	job->vm.root = tessera_space_root(space);
+	job->vm.root = space_root(space);
 	job->vm.asid = space->asid.number;
 
 	return ret;

@@ -117,7 +117,6 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_resident_set *resident);
 struct tessera_space *tessera_space_get(struct tessera_space *space);
 void tessera_space_put(struct tessera_space *space);
-u64 tessera_space_root(const struct tessera_space *space);
 
 void tessera_space_lock_many(struct tessera_device *tdev);
 void tessera_space_lock_one_of_many(struct tessera_space *space);

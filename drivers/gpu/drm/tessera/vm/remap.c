@@ -55,7 +55,6 @@ struct tessera_remap {
 	struct tessera_paging_batch *batch;
 	struct remap_space *spaces;
 	u32 num_spaces;
-	bool locked;
 };
 
 /**
@@ -223,7 +222,6 @@ static void remap_lock(struct tessera_remap *remap)
 {
 	u32 i;
 
-	remap->locked = true;
 	if (remap->num_spaces == 1) {
 		mutex_lock(&remap->spaces[0].space->lock);
 		return;
@@ -241,7 +239,6 @@ static void remap_unlock(struct tessera_remap *remap)
 		mutex_unlock(&remap->spaces[i].space->lock);
 	if (remap->num_spaces > 1)
 		tessera_space_unlock_many(tessera_bo_device(remap->bo));
-	remap->locked = false;
 }
 
 /**
@@ -288,10 +285,11 @@ void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence)
 
 	if (!remap)
 		return;
-	for (i = 0; fence && i < remap->num_spaces; i++)
-		tessera_space_updated(remap->spaces[i].space, fence);
-	if (remap->locked)
+	if (fence) {
+		for (i = 0; i < remap->num_spaces; i++)
+			tessera_space_updated(remap->spaces[i].space, fence);
 		remap_unlock(remap);
+	}
 	tell_lists(remap->bo);
 	remap_free(remap);
 }

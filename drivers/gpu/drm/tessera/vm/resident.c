@@ -268,8 +268,7 @@ static u32 bo_segments(struct tessera_bo *bo)
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if ((tessera_bo_allowed(bo, tessera_listing_writes(bo)) & BIT(seg->id)) &&
-		    !(tessera_listing_writes(bo) && (seg->flags & TSR_SEGF_GPU_READ_ONLY)))
+		if (tessera_residency_segment_serves(bo, seg, tessera_listing_writes(bo)))
 			set |= BIT(i);
 	}
 
@@ -422,8 +421,8 @@ static int make_fence(struct make *make)
 	if (ret)
 		goto out;
 	for (i = 0; i < make->num; i++)
-		tessera_trail_check_fences(&make->bos[i]->trail, TESSERA_TRAIL_MOVE, fences.fence,
-					   fences.num, make->bos[i]->id);
+		tessera_trail_check_fences(&make->bos[i]->trail, TESSERA_TRAIL_MOVE, &fences,
+					   make->bos[i]->id);
 
 	if (!fences.num) {
 		make->answer->fence = dma_fence_get_stub();

@@ -110,11 +110,11 @@ struct tessera_table *tessera_table_create(struct tessera_device *tdev,
 					   struct tessera_payer *payer)
 {
 	struct tessera_table *table;
+	int ret;
 
-	if (atomic_inc_return(&payer->tables) > TESSERA_MAX_TABLES) {
-		atomic_dec(&payer->tables);
-		return ERR_PTR(-ENOSPC);
-	}
+	ret = tessera_account_count(&payer->tables, TESSERA_MAX_TABLES);
+	if (ret)
+		return ERR_PTR(ret);
 	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
 	if (!table)
 		goto err_uncount;
@@ -147,12 +147,7 @@ void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_ta
 	table->addr = 0;
 }
 
-/**
- * tessera_table_destroy() - free a page table
- * @tdev: the device; it does not look at the table
- * @table: the table
- */
-void tessera_table_destroy(struct tessera_device *tdev, struct tessera_table *table)
+static void table_destroy(struct tessera_device *tdev, struct tessera_table *table)
 {
 	tessera_table_release_memory(tdev, table);
 	atomic_dec(&table->payer->tables);
@@ -170,6 +165,6 @@ void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *t
 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
-		tessera_table_destroy(tdev, table);
+		table_destroy(tdev, table);
 	}
 }

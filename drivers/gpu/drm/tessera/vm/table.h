@@ -42,7 +42,6 @@ int tessera_table_init(struct tessera_device *tdev);
 struct tessera_table *tessera_table_create(struct tessera_device *tdev,
 					   struct tessera_payer *payer);
 void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_table *table);
-void tessera_table_destroy(struct tessera_device *tdev, struct tessera_table *table);
 void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *tables);
 
 #endif /* __TESSERA_VM_TABLE_H__ */
