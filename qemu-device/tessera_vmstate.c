@@ -10,8 +10,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qemu/error-report.h"
 #include "hw/pci/msix.h"
+#include "migration/qemu-file-types.h"
 #include "migration/vmstate.h"
 #include "tessera_vmstate.h"
 #include "tessera_crtc.h"
@@ -147,8 +149,10 @@ static int tessera_pre_load(void *opaque)
     TesseraState *s = opaque;
 
     s->distrusted = true;
-    s->err_select = 0;          /* comes in a subsection, or not at all */
+    /* What comes in a subsection, or not at all. */
+    s->err_select = 0;
     memset(s->err_recs, 0, sizeof(s->err_recs));
+    memset(s->page_state, TESSERA_PAGE_NEVER, s->num_vram_pages);
     for (uint32_t i = 0; i < s->num_engines; i++) {
         memset(&s->engines[i].m.vm, 0, sizeof(s->engines[i].m.vm));
         s->engines[i].ib.vm = false;
@@ -282,10 +286,110 @@ static const VMStateDescription vmstate_engine = {
     }
 };
 
+/*
+ * Page tables are mostly empty, and may have four million entries. So the
+ * format is runs of entries that are not 0, by ascending index: the first
+ * index and the count, 32 bits each, then the entries, 64 bits each. A count of
+ * 0 ends the table. All are big-endian, like the rest of the stream.
+ */
+static void put_table(QEMUFile *f, const void *table, uint32_t num,
+                      unsigned int bytes)
+{
+    const uint8_t *entry = table;
+    uint32_t i = 0, n;
+
+    while (i < num) {
+        for (n = 0; i + n < num && ldn_he_p(entry + (i + n) * bytes, bytes);) {
+            n++;
+        }
+        if (n) {
+            qemu_put_be32(f, i);
+            qemu_put_be32(f, n);
+            for (uint32_t end = i + n; i < end; i++) {
+                qemu_put_be64(f, ldn_he_p(entry + i * bytes, bytes));
+            }
+        }
+        i++;                    /* of which the entry is known to be 0 */
+    }
+    qemu_put_be32(f, 0);
+    qemu_put_be32(f, 0);
+}
+
+static int get_table(QEMUFile *f, void *table, uint32_t num,
+                     unsigned int bytes)
+{
+    uint8_t *entry = table;
+    uint32_t next = 0, i, n;
+
+    if (num) {
+        memset(table, 0, (size_t)num * bytes);
+    }
+    for (;;) {
+        i = qemu_get_be32(f);
+        n = qemu_get_be32(f);
+        if (!n) {
+            return 0;
+        }
+        if (i < next || i > num || n > num - i) {
+            error_report("tessera: bad page table");
+            return -EINVAL;
+        }
+        for (next = i + n; i < next; i++) {
+            stn_he_p(entry + i * bytes, bytes, qemu_get_be64(f));
+        }
+    }
+}
+
+static int put_ptes(QEMUFile *f, void *pv, size_t size,
+                    const VMStateField *field, JSONWriter *vmdesc)
+{
+    const TesseraSegment *seg = pv;
+
+    put_table(f, seg->ptes, seg->num_pages, sizeof(*seg->ptes));
+    return 0;
+}
+
+static int get_ptes(QEMUFile *f, void *pv, size_t size,
+                    const VMStateField *field)
+{
+    TesseraSegment *seg = pv;
+
+    return get_table(f, seg->ptes, seg->num_pages, sizeof(*seg->ptes));
+}
+
+static const VMStateInfo info_ptes = {
+    .name = "tessera page table",
+    .get = get_ptes,
+    .put = put_ptes,
+};
+
+static int put_window(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field, JSONWriter *vmdesc)
+{
+    const TesseraHostAperture *ha = pv;
+
+    put_table(f, ha->table, ha->num_pages, sizeof(*ha->table));
+    return 0;
+}
+
+static int get_window(QEMUFile *f, void *pv, size_t size,
+                      const VMStateField *field)
+{
+    TesseraHostAperture *ha = pv;
+
+    return get_table(f, ha->table, ha->num_pages, sizeof(*ha->table));
+}
+
+static const VMStateInfo info_window = {
+    .name = "tessera host aperture table",
+    .get = get_window,
+    .put = put_window,
+};
+
 static const VMStateDescription vmstate_segment = {
     .name = "tessera/segment",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(id, TesseraSegment, NULL),
         VMSTATE_UINT64_EQUAL(base, TesseraSegment, NULL),
@@ -295,8 +399,13 @@ static const VMStateDescription vmstate_segment = {
                              "agp-ro-commit or gart-commit differs"),
         VMSTATE_UINT32_EQUAL(page_size, TesseraSegment, "page-size differs"),
         VMSTATE_UINT32_EQUAL(num_pages, TesseraSegment, NULL),
-        VMSTATE_VARRAY_UINT32(ptes, TesseraSegment, num_pages, 1,
-                              vmstate_info_uint64, uint64_t),
+        {
+            .name = "ptes",
+            .info = &info_ptes,
+            .size = sizeof(TesseraSegment),
+            .flags = VMS_SINGLE,
+            .offset = 0,
+        },
         VMSTATE_END_OF_LIST()
     }
 };
@@ -338,6 +447,25 @@ static const VMStateDescription vmstate_error_records = {
     }
 };
 
+static bool page_states_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->cfg.strict;
+}
+
+static const VMStateDescription vmstate_page_states = {
+    .name = "tessera/page-states",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = page_states_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_VBUFFER_UINT32(page_state, TesseraState, 1, NULL,
+                               num_vram_pages),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static bool host_aperture_needed(void *opaque)
 {
     TesseraState *s = opaque;
@@ -347,16 +475,15 @@ static bool host_aperture_needed(void *opaque)
 
 static const VMStateDescription vmstate_host_aperture = {
     .name = "tessera/host-aperture",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = host_aperture_needed,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_EQUAL(ha.num_pages, TesseraState,
                              "host-aperture-size differs"),
         VMSTATE_UINT64(ha.addr, TesseraState),
         VMSTATE_UINT32(ha.count, TesseraState),
-        VMSTATE_VARRAY_UINT32(ha.table, TesseraState, ha.num_pages, 1,
-                              vmstate_info_uint32, uint32_t),
+        VMSTATE_SINGLE(ha, TesseraState, 0, info_window, TesseraHostAperture),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -515,8 +642,8 @@ static const VMStateDescription vmstate_heads = {
 
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
@@ -548,8 +675,6 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_UINT32(err_total, TesseraState),
         VMSTATE_STRUCT(err_rec, TesseraState, 1, vmstate_error,
                        TesseraErrorRecord),
-        VMSTATE_VBUFFER_UINT32(page_state, TesseraState, 1, NULL,
-                               num_vram_pages),
         VMSTATE_STRUCT_VARRAY_UINT32(segs, TesseraState, num_segs, 1,
                                      vmstate_segment, TesseraSegment),
         VMSTATE_STRUCT_VARRAY_UINT32(engines, TesseraState, num_engines, 1,
@@ -558,6 +683,7 @@ const VMStateDescription vmstate_tessera = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_error_records,
+        &vmstate_page_states,
         &vmstate_host_aperture,
         &vmstate_swizzle_ranges,
         &vmstate_heads,

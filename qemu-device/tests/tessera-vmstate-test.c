@@ -225,6 +225,89 @@ static void test_in_draw(void)
     tsr_stop(t);
 }
 
+/* The bytes of a machine's state, RAM and all. */
+static gsize state_bytes(TsrTest *t, char **data)
+{
+    g_autofree char *path = tsr_state_file();
+    gsize bytes;
+
+    tsr_save(t, path);
+    g_assert_true(g_file_get_contents(path, data, &bytes, NULL));
+    unlink(path);
+    return bytes;
+}
+
+/* Empty tables cost nothing, nor does what only strict mode knows. */
+static void test_bytes(void)
+{
+    static const char *const props[] = {
+        SIZES ",vram-size=4M,gart-size=4M,host-aperture-size=4M",
+        SIZES ",vram-size=4M,gart-size=1G,host-aperture-size=64M",
+    };
+    gsize bytes[2];
+
+    for (int i = 0; i < 2; i++) {
+        g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+        g_autofree char *data = NULL;
+        TsrTest *t = tsr_start(props[i]);
+        uint64_t pte = t->bounce | TSR_APTE_VALID;
+
+        tsr_map(c, 4, 7, 1, tsr_list(t, &pte, 1));
+        tsr_run_ok(t, PAGING, c);
+        bytes[i] = state_bytes(t, &data);
+        /* Field names, from the description behind the state. */
+        g_assert_nonnull(memmem(data, bytes[i], "vram_pages", 10));
+        g_assert_null(memmem(data, bytes[i], "page_state", 10));
+        tsr_stop(t);
+    }
+    tsr_rule(bytes[1] < bytes[0] + 4096, "the state has %zu bytes more where "
+             "tables are larger, with the same few entries",
+             (size_t)(bytes[1] - bytes[0]));
+}
+
+static uint64_t entry_of(uint64_t ram, uint32_t i)
+{
+    /* Runs of all lengths, gaps, and both ends of the table. */
+    return i % 7 < i / 7 % 7 || i == 1023
+           ? (ram + i % 16 * 4096) | TSR_APTE_VALID | TSR_APTE_WRITE : 0;
+}
+
+/* Each entry of a page table is what it was. */
+static void test_tables(void)
+{
+    static const char props[] = SIZES ",vram-size=4M,vram-hidden-size=8M,"
+                                "gart-size=4M";
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    g_autofree uint64_t *ptes = g_new0(uint64_t, 1024);
+    TsrTest *t = tsr_start(props);
+    uint64_t ram = tsr_alloc(t, 16 * 4096), gart = tsr_seg_base(t, 4), got;
+    uint64_t vram = tsr_seg_base(t, 1);
+
+    for (uint32_t i = 0; i < 16; i++) {
+        qtest_writeq(t->qts, ram + i * 4096, 1000 + i);
+    }
+    for (uint32_t i = 0; i < 1024; i++) {
+        ptes[i] = entry_of(ram, i);
+    }
+    tsr_map(c, 4, 0, 1024, tsr_list(t, ptes, 512));
+    tsr_list(t, ptes + 512, 512);
+    tsr_run_ok(t, PAGING, c);
+    t = tsr_migrate(t, props);
+    for (uint32_t i = 0; i < 1024; i++) {
+        c->n = 0;
+        tsr_transfer(c, 0, 0, gart + i * 4096, vram, 8, 0, 0, 0);
+        if (!entry_of(ram, i)) {
+            tsr_run_err(t, PAGING, c, TSR_ERR_DMA);
+            continue;
+        }
+        tsr_run_ok(t, PAGING, c);
+        got = qpci_io_readq(t->dev, t->vram, 0);
+        tsr_rule(got == 1000 + i % 16, "entry %u of a page table has come along "
+                 "as one of page %" PRIu64, i, got - 1000);
+    }
+    tsr_stop(t);
+}
+
 static void test_hung_and_halted(void)
 {
     TsrTest *t = tsr_start(PROPS ",x-hang-engine=0");
@@ -349,6 +432,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/vmstate/in-ib", test_in_ib);
     qtest_add_func("/tessera/vmstate/in-virtual-ib", test_in_virtual_ib);
     qtest_add_func("/tessera/vmstate/in-draw", test_in_draw);
+    qtest_add_func("/tessera/vmstate/bytes", test_bytes);
+    qtest_add_func("/tessera/vmstate/tables", test_tables);
     qtest_add_func("/tessera/vmstate/hung-and-halted", test_hung_and_halted);
     qtest_add_func("/tessera/vmstate/mismatch", test_mismatch);
     qtest_add_func("/tessera/vmstate/damaged", test_damaged);
