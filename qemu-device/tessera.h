@@ -141,6 +141,8 @@ struct TesseraEngine {
     uint32_t state[TSR_STATE_COUNT];
     uint32_t state_defined;     /* bit per state register */
     uint64_t progress[2];       /* of a packet that left with TESSERA_RETRY */
+    uint32_t wait_seen;         /* TesseraState.signals before a WAIT looked */
+    uint32_t wait_timeouts;     /* times that WAIT has slept in vain */
     uint32_t packet[TSR_PKT_MAX_DWORDS];
     TesseraWindow window;
     bool transfer_open;         /* START seen, END not yet */
@@ -287,6 +289,7 @@ struct TesseraState {
     uint32_t caps;              /* TSR_CAP_* */
     TesseraEngine engines[TSR_MAX_ENGINES];
     uint32_t num_engines;
+    uint32_t signals;           /* occasions for WAITs to look; atomic */
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
     uint32_t pictures;          /* drawn for consoles (BQL) */
@@ -309,6 +312,7 @@ struct TesseraState {
     uint32_t refuse_width;
     uint32_t fail_mapping;
     uint32_t picture_us;
+    uint32_t wait_poll_ms;
 
     QLIST_ENTRY(TesseraState) next; /* tessera_iommu.c */
 };

@@ -41,15 +41,38 @@ static uint32_t packet_flags(uint32_t header)
     return (header & TSR_PKT_FLAGS_MASK) >> TSR_PKT_FLAGS_SHIFT;
 }
 
+/*
+ * Let WAITs of other engines look again, behind a store. One that has looked
+ * before the store finds that signals has changed, or is woken.
+ */
+static void wake_waits(TesseraState *s)
+{
+    smp_mb__before_rmw();
+    qatomic_inc(&s->signals);
+    smp_mb__after_rmw();
+    for (unsigned int i = 0; i < s->num_engines; i++) {
+        TesseraEngine *e = &s->engines[i];
+
+        if (qatomic_read(&e->waiting)) {
+            qemu_mutex_lock(&e->lock);
+            qemu_cond_broadcast(&e->cond);
+            qemu_mutex_unlock(&e->lock);
+        }
+    }
+}
+
 static uint32_t write_u64(TesseraEngine *e, uint64_t addr, uint64_t value)
 {
     uint64_t le = cpu_to_le64(value);
+    uint32_t err;
 
     if (addr % 8) {
         return TSR_ERR_PACKET;
     }
     smp_mb(); /* what was done before is seen before the value is */
-    return tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
+    err = tessera_dma_rw(&e->m, addr, &le, sizeof(le), true, true);
+    wake_waits(e->s);
+    return err;
 }
 
 static uint32_t run_nop(TesseraEngine *e, const uint32_t *p)
@@ -348,6 +371,7 @@ static uint32_t run_fence(TesseraEngine *e, const uint32_t *p)
                              sizeof(head), true, false);
         fence_gap(e);
     }
+    wake_waits(e->s);
     if (!err && irq) {
         err = fence_interrupt(e);
     }
@@ -362,6 +386,8 @@ static uint32_t run_wait(TesseraEngine *e, const uint32_t *p)
     if (p[1] || addr % 8) {
         return TSR_ERR_PACKET;
     }
+    e->wait_seen = qatomic_read(&e->s->signals);
+    smp_rmb(); /* signals before the value: pairs with wake_waits() */
     err = tessera_dma_rw(&e->m, addr, &now, sizeof(now), false, true);
     if (err) {
         return err;
@@ -380,28 +406,10 @@ static uint32_t run_timestamp(TesseraEngine *e, const uint32_t *p)
                 : write_u64(e, tessera_u64(&p[2]), tessera_clock_ns());
 }
 
-/* Let WAITs look again. */
-static void wake_waits(TesseraState *s)
-{
-    for (unsigned int i = 0; i < s->num_engines; i++) {
-        if (qatomic_read(&s->engines[i].waiting)) {
-            qemu_cond_broadcast(&s->engines[i].cond);
-        }
-    }
-}
-
 static uint32_t run_signal(TesseraEngine *e, const uint32_t *p)
 {
-    uint32_t err;
-
-    if (p[1]) {
-        return TSR_ERR_PACKET;
-    }
-    err = write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]));
-    if (!err) {
-        wake_waits(e->s);
-    }
-    return err;
+    return p[1] ? TSR_ERR_PACKET
+                : write_u64(e, tessera_u64(&p[2]), tessera_u64(&p[4]));
 }
 
 static const Opcode opcodes[256] = {

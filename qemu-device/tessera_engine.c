@@ -57,6 +57,7 @@ static void reset_engine(TesseraEngine *e)
     e->job_start_ns = 0;
     e->transfer_open = false;
     e->progress[0] = e->progress[1] = 0;
+    e->wait_timeouts = 0;
     e->m.packet = 0;
     e->m.packet_offset = 0;
     memset(e->state, 0, sizeof(e->state));
@@ -179,6 +180,7 @@ void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail)
          tail < e->ring_size;
     if (ok) {
         qatomic_set(&e->tail, tail);
+        qatomic_inc(&e->s->signals);
         qemu_cond_signal(&e->cond);
     }
     qemu_mutex_unlock(&e->lock);

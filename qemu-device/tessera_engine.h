@@ -48,7 +48,8 @@
  * STOPPED     given up for a reset or exit.
  *
  * waiting     the packet is a WAIT whose value is not there yet; it returned
- *             RETRY and runs again after a while or a SIGNAL.
+ *             RETRY and runs again when a packet of another engine stores a
+ *             value, at a doorbell, or after a while.
  * hung        fault injection: nothing runs until a reset, or until it is let
  *             go. The status register shows a busy engine.
  * halted      a packet of the ring itself failed: nothing runs until a reset.

@@ -16,7 +16,7 @@
 #include "tessera_view.h"
 #include "trace.h"
 
-#define WAIT_POLL_MS 1          /* WAIT looks at memory this often */
+#define MAX_TIMEOUT_SHIFT 16    /* x-wait-poll-ms is what limits timeouts */
 
 /* ---- Fetching ------------------------------------------------------------ */
 
@@ -204,6 +204,7 @@ static uint32_t run_packet(TesseraEngine *e)
         return err;
     }
     e->progress[0] = e->progress[1] = 0;
+    e->wait_timeouts = 0;
     qatomic_set(&e->waiting, false);
     if (err) {
         packet_failed(e, err);
@@ -213,11 +214,26 @@ static uint32_t run_packet(TesseraEngine *e)
     return TSR_ERR_NONE;
 }
 
-static void poll_wait(TesseraEngine *e)
+/*
+ * Sleep between two looks of a WAIT. Packets that store a value and doorbells
+ * count TesseraState.signals up and wake this engine. A store of a CPU or of
+ * another device cannot, so the WAIT looks again after 1, 2, 4... ms, up to
+ * wait_poll_ms (0: not by itself).
+ */
+static void sleep_in_wait(TesseraEngine *e)
 {
+    uint32_t limit = qatomic_read(&e->s->wait_poll_ms);
+
     qemu_mutex_lock(&e->lock);
-    if (!e->m.attention) {
-        qemu_cond_timedwait(&e->cond, &e->lock, WAIT_POLL_MS);
+    smp_mb(); /* waiting before signals: pairs with wake_waits() */
+    if (!e->m.attention && qatomic_read(&e->s->signals) == e->wait_seen) {
+        if (!limit) {
+            qemu_cond_wait(&e->cond, &e->lock);
+        } else if (!qemu_cond_timedwait(&e->cond, &e->lock,
+                                        MIN(1u << e->wait_timeouts, limit)) &&
+                   e->wait_timeouts < MAX_TIMEOUT_SHIFT) {
+            e->wait_timeouts++;
+        }
     }
     qemu_mutex_unlock(&e->lock);
 }
@@ -231,7 +247,7 @@ void tessera_fetch_run(TesseraEngine *e)
         } else if (!e->ib.active && e->head == qatomic_read(&e->tail)) {
             break;
         } else if (run_packet(e) == TESSERA_RETRY && e->waiting) {
-            poll_wait(e);
+            sleep_in_wait(e);
         }
     }
 }

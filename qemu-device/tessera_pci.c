@@ -39,6 +39,7 @@
 #define MAX_SEGMENT_BYTES   (16 * GiB)
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
+#define WAIT_POLL_MS        64
 
 /* ---- Configuration ----------------------------------------------------- */
 
@@ -294,6 +295,9 @@ static const FaultProperty fault_properties[] = {
     { "x-picture-us", "Microseconds that a picture for a CRC or a writeback "
       "takes at least, for the device's budget",
       offsetof(TesseraState, picture_us) },
+    { "x-wait-poll-ms", "Most milliseconds between two looks of a WAIT that "
+      "nothing wakes, default 64; 0: it looks only when it is woken",
+      offsetof(TesseraState, wait_poll_ms) },
     { "x-refuse-width", "Width of surfaces that planes refuse; 0: none",
       offsetof(TesseraState, refuse_width) },
 };
@@ -719,6 +723,7 @@ static void tessera_instance_init(Object *obj)
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
     s->hang_engine = -1;
+    s->wait_poll_ms = WAIT_POLL_MS;
     s->cfg.connected = (1u << TSR_MAX_CRTCS) - 1;
     tessera_errors_init(s);
     tessera_master_init(&s->cpu, s, TESSERA_NO_ENGINE);

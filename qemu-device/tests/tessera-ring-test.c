@@ -455,6 +455,125 @@ static void test_wait_signal(void)
     tsr_stop(t);
 }
 
+/* A WAIT for @value at @addr, and a fence behind it: the fence. */
+static uint64_t emit_wait(TsrTest *t, uint64_t addr, uint64_t value)
+{
+    uint32_t wait[] = {
+        TSR_PKT_HEADER(TSR_OP_WAIT, 0, TSR_WAIT_DWORDS), 0,
+        addr, addr >> 32, value, value >> 32,
+    };
+    uint64_t seqno;
+
+    tsr_emit(t, RENDER, wait, TSR_WAIT_DWORDS);
+    seqno = tsr_emit_fence(t, RENDER, 0, 0);
+    tsr_kick(t, RENDER);
+    tsr_wait_reg(t, TSR_ENG(RENDER) + TSR_ENG_STATUS, ~0, TSR_ENGS_WAITING);
+    return seqno;
+}
+
+/* A WAIT that never looks by itself is woken by all that tells the device. */
+static void test_wait_woken(void)
+{
+    TsrTest *t = tsr_start("x-wait-poll-ms=0");
+    uint64_t sem = tsr_alloc(t, 4096), seqno, fence;
+    uint64_t sp = t->eng[PAGING].status_page;
+    uint32_t signal[] = {
+        TSR_PKT_HEADER(TSR_OP_SIGNAL, 0, TSR_SIGNAL_DWORDS), 0,
+        sem, sem >> 32, 5, 0,
+    };
+    uint32_t timestamp[] = {
+        TSR_PKT_HEADER(TSR_OP_TIMESTAMP, 0, TSR_TIMESTAMP_DWORDS), 0,
+        sem, sem >> 32,
+    };
+
+    for (uint32_t i = 1; i <= 100; i++) {
+        /* SIGNAL */
+        signal[4] = i;
+        seqno = emit_wait(t, sem, i);
+        tsr_emit(t, PAGING, signal, TSR_SIGNAL_DWORDS);
+        tsr_kick(t, PAGING);
+        tsr_wait(t, RENDER, seqno);
+        /* The number of a fence, and its record. */
+        seqno = emit_wait(t, sp + TSR_SP_SEQNO, 2 * i - 1);
+        fence = tsr_emit_fence(t, PAGING, 0, 0);
+        g_assert_cmpuint(fence, ==, 2 * i - 1);
+        tsr_kick(t, PAGING);
+        tsr_wait(t, RENDER, seqno);
+        seqno = emit_wait(t, t->record + TSR_REC_SEQNO, 2 * i);
+        tsr_emit_fence(t, PAGING, 0, t->record);
+        tsr_kick(t, PAGING);
+        tsr_wait(t, RENDER, seqno);
+        /* A CPU, which rings the doorbell behind its store. */
+        seqno = emit_wait(t, sem, 1000 + i);
+        qtest_writeq(t->qts, sem, 1000 + i);
+        tsr_kick(t, RENDER);
+        tsr_wait(t, RENDER, seqno);
+        qtest_writeq(t->qts, sem, 0);
+    }
+    /* TIMESTAMP */
+    qtest_clock_step(t->qts, 1000000);
+    seqno = emit_wait(t, sem, 1000000);
+    tsr_emit(t, PAGING, timestamp, TSR_TIMESTAMP_DWORDS);
+    tsr_kick(t, PAGING);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* How often a thread of QEMU's has gone to sleep. */
+static uint64_t sleeps(TsrTest *t, const char *thread)
+{
+    g_autofree char *tasks = g_strdup_printf("/proc/%d/task",
+                                             (int)qtest_pid(t->qts));
+    g_autoptr(GDir) dir = g_dir_open(tasks, 0, NULL);
+    const char *tid;
+
+    g_assert_nonnull(dir);
+    while ((tid = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(tasks, tid, "status", NULL);
+        g_autofree char *text = NULL;
+        const char *at;
+
+        if (g_file_get_contents(path, &text, NULL, NULL) &&
+            strstr(text, thread)) {
+            at = strstr(text, "\nvoluntary_ctxt_switches:");
+            g_assert_nonnull(at);
+            return g_ascii_strtoull(strchr(at, ':') + 1, NULL, 10);
+        }
+    }
+    g_error("there is no thread %s", thread);
+}
+
+/*
+ * What only a CPU's store can end is looked at less and less often. The verdict
+ * is a number of looks for each span of time, so a slow machine changes nothing.
+ */
+static void test_wait_backs_off(void)
+{
+    TsrTest *t = tsr_start_machine("", "-name guest,debug-threads=on");
+    uint64_t sem, seqno, slept;
+    int64_t begin, ms;
+
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
+    sem = tsr_alloc(t, 4096);
+    seqno = emit_wait(t, sem, 1);
+    begin = g_get_monotonic_time();
+    slept = sleeps(t, "tessera-render0");
+    while (g_get_monotonic_time() - begin < G_USEC_PER_SEC / 2) {
+        qtest_readq(t->qts, sem);
+    }
+    slept = sleeps(t, "tessera-render0") - slept;
+    ms = (g_get_monotonic_time() - begin) / 1000;
+    tsr_rule(slept <= 7 + ms / 64 + 1, "a WAIT has looked %" PRIu64 " times in "
+             "%" PRId64 " ms, with nothing to wake it", slept, ms);
+    qtest_writeq(t->qts, sem, 1);
+    tsr_wait(t, RENDER, seqno);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 static void test_hang(void)
 {
     TsrTest *t = tsr_start("x-hang-engine=0");
@@ -814,6 +933,8 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/SPLIT-28-ib-pages", test_ib_pages);
     qtest_add_func("/tessera/ring/dma-hits-ram-only", test_dma_hits_ram_only);
     qtest_add_func("/tessera/ring/wait-signal", test_wait_signal);
+    qtest_add_func("/tessera/ring/wait-woken", test_wait_woken);
+    qtest_add_func("/tessera/ring/wait-backs-off", test_wait_backs_off);
     qtest_add_func("/tessera/ring/hang", test_hang);
     qtest_add_func("/tessera/ring/delay", test_delay);
     qtest_add_func("/tessera/ring/fence-gap", test_fence_gap);
