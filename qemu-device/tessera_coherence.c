@@ -9,10 +9,9 @@
  * write back by themselves, and always hold what was there before an engine
  * wrote, as if a CPU had just loaded it. So what is forgotten shows.
  *
- * Pages are told apart by where they are in the host, so there are as many
- * copies as pages of guest RAM at most, whatever addresses an IOMMU has for
- * them. They never go while the device lives: what the memory holds is no
- * part of the device's state that a reset clears.
+ * Pages are told apart by their host addresses, so there are at most as many
+ * copies as pages of guest RAM, whatever addresses an IOMMU has for them. A
+ * copy lives as long as its RAM and the device. A reset keeps it.
  *
  * Commands come under the BQL, runs from engine threads. The lock is for the
  * table only and is the innermost.
@@ -40,6 +39,7 @@ typedef struct CachedPage {
 struct TesseraCoherence {
     QemuMutex lock;
     GHashTable *pages;              /* host page: CachedPage */
+    RAMBlockNotifier notifier;
     Error *migration_blocker;
     uint64_t addr;                  /* registers (BQL) */
     uint32_t size;
@@ -318,6 +318,46 @@ void tessera_coherence_reset(TesseraState *s)
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
+typedef struct HostRange {
+    const uint8_t *start;
+    size_t bytes;
+} HostRange;
+
+static gboolean page_in_range(gpointer key, gpointer value, gpointer opaque)
+{
+    const HostRange *range = opaque;
+
+    return (uintptr_t)key - (uintptr_t)range->start < range->bytes;
+}
+
+/*
+ * RAM goes, and other RAM may get its host addresses: so its copies go. No
+ * engine has one any more. An engine finds RAM in a memory map and
+ * uses it inside one RCU critical section, and the map holds the RAM until such
+ * sections have ended.
+ */
+static void ram_removed(RAMBlockNotifier *n, void *host, size_t size,
+                        size_t max_size)
+{
+    TesseraCoherence *c = container_of(n, TesseraCoherence, notifier);
+    HostRange range = { host, max_size };
+
+    QEMU_LOCK_GUARD(&c->lock);
+    g_hash_table_foreach_remove(c->pages, page_in_range, &range);
+}
+
+/* How many pages have a copy. */
+uint32_t tessera_coherence_pages(TesseraState *s)
+{
+    TesseraCoherence *c = s->coherence;
+
+    if (!c) {
+        return 0;
+    }
+    QEMU_LOCK_GUARD(&c->lock);
+    return g_hash_table_size(c->pages);
+}
+
 bool tessera_coherence_init(TesseraState *s, Error **errp)
 {
     TesseraCoherence *c;
@@ -335,6 +375,8 @@ bool tessera_coherence_init(TesseraState *s, Error **errp)
     c->migration_blocker = blocker;
     qemu_mutex_init(&c->lock);
     c->pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    c->notifier.ram_block_removed = ram_removed;
+    ram_block_notifier_add(&c->notifier);
     s->coherence = c;
     return true;
 }
@@ -343,6 +385,7 @@ bool tessera_coherence_init(TesseraState *s, Error **errp)
 void tessera_coherence_fini(TesseraState *s)
 {
     if (s->coherence) {
+        ram_block_notifier_remove(&s->coherence->notifier);
         migrate_del_blocker(&s->coherence->migration_blocker);
     }
 }

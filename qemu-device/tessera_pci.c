@@ -395,6 +395,14 @@ static void pictures_get(Object *obj, Visitor *v, const char *name,
     visit_type_uint32(v, name, &TESSERA(obj)->pictures, errp);
 }
 
+static void cached_get(Object *obj, Visitor *v, const char *name,
+                       void *opaque, Error **errp)
+{
+    uint32_t value = tessera_coherence_pages(TESSERA(obj));
+
+    visit_type_uint32(v, name, &value, errp);
+}
+
 static void add_fault_properties(ObjectClass *klass)
 {
     for (unsigned int i = 0; i < ARRAY_SIZE(fault_properties); i++) {
@@ -422,6 +430,10 @@ static void add_fault_properties(ObjectClass *klass)
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-pictures",
         "Pictures drawn for consoles (read-only)");
+    object_class_property_add(klass, "x-cached-pages", "uint32", cached_get,
+                              NULL, NULL, NULL);
+    object_class_property_set_description(klass, "x-cached-pages",
+        "Pages of RAM whose memory is kept apart from CPU caches (read-only)");
 }
 
 /* ---- Monitors, plugged while the device runs ---------------------------- */

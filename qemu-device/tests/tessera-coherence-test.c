@@ -464,6 +464,51 @@ static void test_own_memory(void)
     tsr_stop(t);
 }
 
+#define DIMM_ADDR       0x100000000ull  /* the first one, behind 4 GiB */
+#define MEM_HP_SLOT     0xa00
+#define MEM_HP_CONTROL  0xa14
+#define MEM_HP_EJECT    8
+
+static void wait_cached_pages(TsrTest *t, int64_t pages)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+
+    while (tsr_qom_get(t, "x-cached-pages") != pages) {
+        tsr_rule(g_get_monotonic_time() < deadline, "the device still keeps "
+                 "%" PRId64 " pages apart from their caches, not %" PRId64,
+                 tsr_qom_get(t, "x-cached-pages"), pages);
+        g_usleep(100);
+    }
+}
+
+/* RAM that is unplugged takes along what the device knew of it. */
+static void test_unplugged_ram(void)
+{
+    TsrTest *t = tsr_start_machine(PROPS, "-m 128M,slots=2,maxmem=1G "
+                                   "-object memory-backend-ram,id=mem,size=128M "
+                                   "-device pc-dimm,id=dimm,memdev=mem");
+    uint64_t page;
+
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    page = tsr_alloc(t, 4096);
+    maintain(t, TSR_COH_CLEAN, page, 4096);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 1);
+    maintain(t, TSR_COH_CLEAN, DIMM_ADDR + 4096, 3 * 4096);
+    maintain(t, TSR_COH_CLEAN, DIMM_ADDR + (128 << 20) - 4096, 4096);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 5);
+    tsr_expect_no_errors(t);
+    qtest_outl(t->qts, MEM_HP_SLOT, 0);
+    qtest_outb(t->qts, MEM_HP_CONTROL, MEM_HP_EJECT);
+    qtest_qmp_eventwait(t->qts, "DEVICE_DELETED");
+    qtest_qmp_assert_success(t->qts, "{'execute': 'object-del', "
+                             "'arguments': {'id': 'mem'}}");
+    wait_cached_pages(t, 1);
+    maintain(t, TSR_COH_CLEAN, DIMM_ADDR + 4096, 4096);
+    tsr_expect_errors(t, TSR_ERR_DMA, 1);
+    tsr_stop(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -483,5 +528,6 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/COH-1-coherent", test_coherent);
     qtest_add_func("/tessera/coherence/migrate", test_migrate);
     qtest_add_func("/tessera/coherence/own-memory", test_own_memory);
+    qtest_add_func("/tessera/coherence/unplugged-ram", test_unplugged_ram);
     return g_test_run();
 }
