@@ -166,6 +166,8 @@ typedef struct TesseraHostAperture {
     bool is_ram;                /* window is there, used or not */
     uint8_t *ptr;               /* its RAM; NULL: code answers */
     int ones_fd;                /* what unmapped pages of the RAM show */
+    int pagemap_fd;             /* whether they are still that */
+    bool locked;                /* the host copies all pages at once */
     MemoryListener listener;
     NotifierWithReturn postcopy;
     NotifierWithReturn background;
@@ -293,6 +295,9 @@ struct TesseraState {
     TesseraHead *heads;         /* of the display (BQL) */
     uint32_t num_heads;
     uint32_t pictures;          /* drawn for consoles (BQL) */
+    QEMUTimer *log_timer;       /* NULL: no display */
+    bool logging;               /* stores to VRAM, for consoles (BQL) */
+    bool looked;                /* at a console, since the timer was set */
     uint64_t picture_ns;        /* no CRC or writeback before (BQL) */
     uint32_t irq_pending;       /* vector bits, atomic */
     uint32_t reset_pending;     /* engines yet to reset, atomic */

@@ -5,9 +5,10 @@
  * drawn last. The picture depends on the latched registers and on the memory of
  * the planes. VRAM has a dirty log for displays: CPUs, engines, swizzling
  * windows and other devices mark it where they write. The host aperture has a
- * log of its own, which is carried over first. In strict mode the referee may
- * change its verdict on a page without a write, so there every picture is new.
- * Called under the BQL, in the main loop.
+ * log of its own, which is carried over first. Both logs are on only while
+ * consoles are looked at: under KVM they cost a fault for each page written.
+ * In strict mode the referee may change its verdict on a page without a write,
+ * so there every picture is new. Called under the BQL, in the main loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,6 +20,9 @@
 
 /* A mark may be taken before the bytes are there: see tessera_dirty.c. */
 #define DRAW_TWICE  2
+
+/* A console that nobody has looked at for once or twice as long is unwatched. */
+#define UNWATCHED_NS    (5 * NANOSECONDS_PER_SECOND)
 
 /* Damage heads with planes that were written inside [@from, @end). */
 static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
@@ -58,18 +62,57 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
                      s->vram_bytes));
 }
 
+static void set_log(TesseraState *s, bool log)
+{
+    s->logging = log;
+    memory_region_transaction_begin();
+    memory_region_set_log(&s->vram, log, DIRTY_MEMORY_VGA);
+    tessera_host_aperture_log(s, log);
+    memory_region_transaction_commit();
+}
+
+/* Somebody looks. What was written while nobody did has left no marks. */
+static void watch(TesseraState *s)
+{
+    s->looked = true;
+    if (s->logging) {
+        return;
+    }
+    set_log(s, true);
+    for (uint32_t i = 0; i < s->num_heads; i++) {
+        tessera_damage_all(&s->heads[i]);
+    }
+    timer_mod(s->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+}
+
+static void log_timer(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    if (s->looked) {
+        s->looked = false;
+        timer_mod(s->log_timer, tessera_clock_ns() + UNWATCHED_NS);
+    } else {
+        set_log(s, false);
+    }
+}
+
 /* Whether the head's picture is to be drawn now, since it has changed. */
 bool tessera_damage_take(TesseraHead *h)
 {
     TesseraState *s = h->s;
-    bool latched = memcmp(h->drawn, &h->shown, sizeof(h->shown));
     bool damaged;
 
+    if (s->cfg.strict || !tessera_dirty_known()) {
+        return true;
+    }
+    watch(s);
+    tessera_dirty_sync();
     tessera_host_aperture_take_written(s);
     for (uint32_t p = 0; p < TSR_NUM_PLANES; p++) {
         take_marks(s, h->shown.plane[p]);
     }
-    damaged = h->damaged || latched || s->cfg.strict || !tessera_dirty_known();
+    damaged = h->damaged || memcmp(h->drawn, &h->shown, sizeof(h->shown));
     *h->drawn = h->shown;
     h->damaged -= !!h->damaged;
     return damaged;
@@ -83,5 +126,14 @@ void tessera_damage_all(TesseraHead *h)
 
 void tessera_damage_init(TesseraState *s)
 {
-    memory_region_set_log(&s->vram, true, DIRTY_MEMORY_VGA);
+    s->log_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, log_timer, s);
+}
+
+void tessera_damage_fini(TesseraState *s)
+{
+    timer_free(s->log_timer);
+    s->log_timer = NULL;
+    if (s->logging) {
+        set_log(s, false);
+    }
 }

@@ -11,5 +11,6 @@
 bool tessera_damage_take(TesseraHead *h);
 void tessera_damage_all(TesseraHead *h);
 void tessera_damage_init(TesseraState *s);
+void tessera_damage_fini(TesseraState *s);
 
 #endif /* HW_DISPLAY_TESSERA_DAMAGE_H */

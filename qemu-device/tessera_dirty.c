@@ -21,13 +21,18 @@ bool tessera_dirty_known(void)
     return !kvm_enabled() || !kvm_dirty_ring_enabled();
 }
 
-/* The marks of a range, and of the rest of its blocks, which are cleared. */
-DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
-                                        uint64_t bytes)
+/* Fetch the marks of all memory from KVM, before some of them are taken. */
+void tessera_dirty_sync(void)
 {
     if (kvm_enabled() && tessera_dirty_known()) {
         memory_global_dirty_log_sync(false);
     }
+}
+
+/* The marks of a range, and of the rest of its blocks, which are cleared. */
+DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
+                                        uint64_t bytes)
+{
     return cpu_physical_memory_snapshot_and_clear_dirty(mr, offset, bytes,
                                                         DIRTY_MEMORY_VGA);
 }

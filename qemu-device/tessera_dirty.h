@@ -12,6 +12,7 @@
 #define TESSERA_DIRTY_BLOCK (64 * 4096)
 
 bool tessera_dirty_known(void);
+void tessera_dirty_sync(void);
 DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
                                         uint64_t bytes);
 

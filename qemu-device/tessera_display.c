@@ -432,6 +432,9 @@ void tessera_display_unplug(TesseraState *s)
         graphic_console_close(s->heads[i].con);
         s->heads[i].con = NULL;
     }
+    if (s->num_heads) {
+        tessera_damage_fini(s);
+    }
 }
 
 void tessera_display_free(TesseraState *s)

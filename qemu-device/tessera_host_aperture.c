@@ -7,7 +7,9 @@
  * the guest's memory map, which must not change while vCPUs use it, stays as it
  * is. Else, and in strict mode, which wants to see every access, the BAR traps.
  * The table is written under the BQL; the RAM is only another way to VRAM, so
- * it does not travel, and what is written through it is dirty in VRAM.
+ * it does not travel, and what is written through it is dirty in VRAM. Who
+ * needs to know that: a migration, for which each mapped page counts as written,
+ * and a viewer of a screen, while which the window has a dirty log.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -192,7 +194,8 @@ static bool show_vram(TesseraState *s, uint64_t at, uint64_t len,
     return map_over(s, at, len, true, memory_region_get_fd(&s->vram), offset);
 }
 
-static void take_all_written(TesseraState *s);
+static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
+                            uint32_t from, uint32_t end);
 
 static void init_trap(TesseraState *s)
 {
@@ -217,7 +220,7 @@ static void fall_back(TesseraState *s)
     memory_region_del_subregion(&ha->bar, &ha->window);
     memory_region_add_subregion(&ha->bar, 0, &ha->trap);
     memory_region_transaction_commit();
-    take_all_written(s);
+    set_shown_dirty(s, NULL, 0, ha->end);
 }
 
 /* How many pages from @first on show nothing, or what follows in VRAM. */
@@ -252,25 +255,56 @@ static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 }
 
 /*
- * Something was written through a page. In VRAM it is dirty. Where nothing is
- * shown it is an error of the CPU's, which is counted with the next command
- * about the page (@settle) and remembered until then.
+ * VRAM that was written through pages of [@from, @end) is dirty. Those are the
+ * pages that @snap names; without it, all that show VRAM.
  */
-static void page_written(TesseraState *s, uint32_t page, bool settle)
+static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
+                            uint32_t from, uint32_t end)
 {
-    const uint64_t bytes = s->cfg.page_size, at = page * bytes;
+    const uint64_t bytes = s->cfg.page_size;
 
-    if (s->ha.table[page]) {
-        memory_region_set_dirty(&s->vram, page_offset(s, page), bytes);
-    } else if (settle) {
-        touch_error(s, at);
-        if (s->ha.ptr && !show_ones(s, at, bytes)) {
-            fall_back(s);
+    while (from < end) {
+        uint32_t n = MIN(BLOCK_PAGES, end - from);
+
+        if (!snap || memory_region_snapshot_get_dirty(&s->ha.window, snap,
+                                                      from * bytes,
+                                                      n * bytes)) {
+            for (uint32_t i = from; i < from + n; i++) {
+                if (s->ha.table[i] &&
+                    (!snap || memory_region_snapshot_get_dirty(&s->ha.window,
+                                                               snap, i * bytes,
+                                                               bytes))) {
+                    memory_region_set_dirty(&s->vram, page_offset(s, i),
+                                            bytes);
+                }
+            }
         }
-    } else {
-        cpu_physical_memory_set_dirty_range(
-            memory_region_get_ram_addr(&s->ha.window) + at, bytes,
-            1 << DIRTY_MEMORY_VGA);
+        from += n;
+    }
+}
+
+/*
+ * Pages are about to show something else: what was written through them is
+ * dirty now. While memory migrates, each counts as written, for a store may
+ * still be under way.
+ */
+static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
+{
+    const uint64_t bytes = s->cfg.page_size;
+    /* The log is cleared by blocks, so neighbours are looked at, too. */
+    const uint32_t block = MAX(TESSERA_DIRTY_BLOCK / bytes, 1);
+
+    if (global_dirty_tracking) {
+        set_shown_dirty(s, NULL, first, first + count);
+    }
+    if (s->logging) {
+        g_autofree DirtyBitmapSnapshot *snap = NULL;
+
+        tessera_dirty_sync();
+        snap = tessera_dirty_take(&s->ha.window, first * bytes, count * bytes);
+        set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
+                        MIN(ROUND_UP((uint64_t)first + count, block),
+                            s->ha.num_pages));
     }
 }
 
@@ -280,74 +314,89 @@ static bool all_ones(const uint8_t *p, uint64_t len)
 }
 
 /*
- * Whether a page counts as written. While memory migrates, each page that shows
- * VRAM does: a store may still be under way. Without a log, so do these pages
- * and those that should show ones and do not.
+ * Whether one of the host's pages, mapped privately, has become a copy: an
+ * entry of /proc/self/pagemap. It is written then, unless the host copies all
+ * of them at once (mlockall), when only other contents than ones tell.
  */
-static bool is_written(TesseraState *s, DirtyBitmapSnapshot *snap,
-                       uint32_t page)
+static bool is_copy(uint64_t entry)
 {
-    const uint64_t bytes = s->cfg.page_size;
+    const uint64_t present = 1ULL << 63, swapped = 1ULL << 62;
+    const uint64_t of_file = 1ULL << 61;
 
-    if (s->ha.table[page] &&
-        (global_dirty_tracking || !tessera_dirty_known())) {
-        return true;
-    }
-    if (!tessera_dirty_known()) {
-        return s->ha.ptr && !all_ones(s->ha.ptr + page * bytes, bytes);
-    }
-    return memory_region_snapshot_get_dirty(&s->ha.window, snap, page * bytes,
-                                            bytes);
+    return (entry & (present | swapped)) && !(entry & of_file);
 }
 
-/* Look at the pages of [@from, @end) that @snap names as written. */
-static void take_written(TesseraState *s, DirtyBitmapSnapshot *snap,
-                         uint32_t from, uint32_t end, uint32_t first,
-                         uint32_t count)
+static bool any_copy(const uint64_t *entries, uint32_t num)
 {
-    const uint64_t bytes = s->cfg.page_size;
-    const bool all = global_dirty_tracking || !tessera_dirty_known();
-
-    while (from < end) {
-        uint32_t n = MIN(BLOCK_PAGES, end - from);
-
-        if (all || memory_region_snapshot_get_dirty(&s->ha.window, snap,
-                                                    from * bytes, n * bytes)) {
-            for (uint32_t i = from; i < from + n; i++) {
-                if (is_written(s, snap, i)) {
-                    page_written(s, i, i >= first && i - first < count);
-                }
-            }
+    for (uint32_t i = 0; i < num; i++) {
+        if (is_copy(entries[i])) {
+            return true;
         }
-        from += n;
     }
+    return false;
 }
 
-/* All of what was written in VRAM is dirty there. */
-static void take_all_written(TesseraState *s)
+/* The entries of /proc/self/pagemap for pages of the window. */
+static bool read_pagemap(TesseraState *s, uint32_t first, uint32_t count,
+                         uint64_t *entries)
 {
-    g_autofree DirtyBitmapSnapshot *snap =
-        tessera_dirty_take(&s->ha.window, 0, window_bytes(s));
+    const uint64_t host = qemu_real_host_page_size();
+    const uint32_t per_page = s->cfg.page_size / host;
+    size_t bytes = (size_t)count * per_page * sizeof(*entries);
+    uint64_t at = (uintptr_t)s->ha.ptr / host + (uint64_t)first * per_page;
 
-    take_written(s, snap, 0, s->ha.num_pages, 0, 0);
+    return pread(s->ha.pagemap_fd, entries, bytes, at * sizeof(*entries)) ==
+           bytes;
 }
 
 /*
- * Pages are about to show something else: what has been done through them
- * counts now.
+ * Pages are about to show something else: if they show nothing, and were
+ * written all the same, that is an error of the CPU's.
  */
-static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
+static void settle_unmapped(TesseraState *s, uint32_t first, uint32_t count)
 {
     const uint64_t bytes = s->cfg.page_size;
-    /* The log is cleared by blocks, so neighbours are looked at, too. */
-    const uint32_t block = MAX(TESSERA_DIRTY_BLOCK / bytes, 1);
-    g_autofree DirtyBitmapSnapshot *snap = NULL;
+    const uint32_t per_page = bytes / qemu_real_host_page_size();
+    uint64_t entries[BLOCK_PAGES * 16];
+    uint32_t most = ARRAY_SIZE(entries) / per_page, end = first + count;
 
+    while (first < end && s->ha.ptr) {
+        uint32_t n = MIN(most, end - first);
+        bool known = read_pagemap(s, first, n, entries);
+
+        for (uint32_t i = 0; i < n && s->ha.ptr; i++) {
+            uint64_t at = (first + i) * bytes;
+
+            if (s->ha.table[first + i] ||
+                (known && !any_copy(entries + i * per_page, per_page)) ||
+                ((!known || s->ha.locked) && all_ones(s->ha.ptr + at, bytes))) {
+                continue;
+            }
+            touch_error(s, at);
+            if (!show_ones(s, at, bytes)) {
+                fall_back(s);
+            }
+        }
+        first += n;
+    }
+}
+
+/* Of a page that nobody has written. */
+static void look_whether_locked(TesseraState *s)
+{
+    uint64_t entry;
+
+    s->ha.locked = s->ha.ptr &&
+                   pread(s->ha.pagemap_fd, &entry, sizeof(entry),
+                         (uintptr_t)s->ha.ptr / qemu_real_host_page_size() *
+                         sizeof(entry)) == sizeof(entry) && is_copy(entry);
+}
+
+static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
+{
     if (s->ha.ptr && count) {
-        snap = tessera_dirty_take(&s->ha.window, first * bytes, count * bytes);
-        take_written(s, snap, QEMU_ALIGN_DOWN(first, block),
-                     MIN(ROUND_UP((uint64_t)first + count, block),
-                         s->ha.num_pages), first, count);
+        settle_mapped(s, first, count);
+        settle_unmapped(s, first, count);
     }
 }
 
@@ -361,12 +410,7 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
 
     /* A table that was loaded and refused is of no use to anybody. */
     if (s->ha.ptr && global_dirty_tracking && !s->distrusted) {
-        g_autofree DirtyBitmapSnapshot *snap =
-            cpu_physical_memory_snapshot_and_clear_dirty(&s->ha.window, 0,
-                                                         window_bytes(s),
-                                                         DIRTY_MEMORY_VGA);
-
-        take_written(s, snap, 0, s->ha.num_pages, 0, 0);
+        set_shown_dirty(s, NULL, 0, s->ha.end);
     }
 }
 
@@ -374,7 +418,18 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
 void tessera_host_aperture_take_written(TesseraState *s)
 {
     if (s->ha.ptr && s->ha.mapped) {
-        take_all_written(s);
+        g_autofree DirtyBitmapSnapshot *snap =
+            tessera_dirty_take(&s->ha.window, 0, window_bytes(s));
+
+        set_shown_dirty(s, snap, 0, s->ha.end);
+    }
+}
+
+/* Log stores through the window, or no more. */
+void tessera_host_aperture_log(TesseraState *s, bool log)
+{
+    if (s->ha.is_ram) {
+        memory_region_set_log(&s->ha.window, log, DIRTY_MEMORY_VGA);
     }
 }
 
@@ -590,6 +645,27 @@ static int make_ones(void)
     return fd;
 }
 
+static void close_files(TesseraHostAperture *ha)
+{
+    if (ha->ones_fd >= 0) {
+        close(ha->ones_fd);
+    }
+    if (ha->pagemap_fd >= 0) {
+        close(ha->pagemap_fd);
+    }
+}
+
+static bool open_files(TesseraHostAperture *ha)
+{
+    ha->ones_fd = make_ones();
+    ha->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
+    if (ha->ones_fd < 0 || ha->pagemap_fd < 0) {
+        close_files(ha);
+        return false;
+    }
+    return true;
+}
+
 /* Why the window cannot be RAM; NULL: it can. */
 static const char *why_not_ram(TesseraState *s)
 {
@@ -624,8 +700,7 @@ static bool init_ram(TesseraState *s)
                     why);
         return false;
     }
-    ha->ones_fd = make_ones();
-    if (ha->ones_fd < 0) {
+    if (!open_files(ha)) {
         ram_block_discard_require(false);
         return false;
     }
@@ -633,17 +708,13 @@ static bool init_ram(TesseraState *s)
                                                 "tessera.host-aperture",
                                                 window_bytes(s),
                                                 RAM_PRIVATE, NULL)) {
-        close(ha->ones_fd);
+        close_files(ha);
         ram_block_discard_require(false);
         return false;
     }
     mappings += ha->num_pages;
     ha->is_ram = true;
     ha->ptr = memory_region_get_ram_ptr(&ha->window);
-    /* RAM begins as dirty for everybody; nobody has written here yet. */
-    memory_region_set_log(&ha->window, true, DIRTY_MEMORY_VGA);
-    memory_region_reset_dirty(&ha->window, 0, window_bytes(s),
-                              DIRTY_MEMORY_VGA);
     ha->listener = (MemoryListener) {
         .name = "tessera",
         .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
@@ -671,6 +742,7 @@ void tessera_host_aperture_init(TesseraState *s)
     if (init_ram(s)) {
         memory_region_add_subregion(&ha->bar, 0, &ha->window);
         show_pages(s, 0, ha->num_pages);
+        look_whether_locked(s);
     } else {
         init_trap(s);
         memory_region_add_subregion(&ha->bar, 0, &ha->trap);
@@ -691,6 +763,10 @@ void tessera_host_aperture_fini(TesseraState *s)
     /* The container holds a reference to the device as long as it is filled. */
     memory_region_del_subregion(&ha->bar, ha->ptr ? &ha->window : &ha->trap);
     if (ha->is_ram) {
+        /* It may live on for a while, but not with a mapping for each page. */
+        ha->ptr = memory_region_get_ram_ptr(&ha->window);
+        show_ones(s, 0, window_bytes(s));
+        mappings -= ha->num_pages;
         memory_listener_unregister(&ha->listener);
         migration_remove_notifier(&ha->background);
         postcopy_remove_notifier(&ha->postcopy);
@@ -704,8 +780,7 @@ void tessera_host_aperture_free(TesseraState *s)
     g_free(s->ha.table);
     s->ha.table = NULL;
     if (s->ha.is_ram) {
-        mappings -= s->ha.num_pages;
-        close(s->ha.ones_fd);
+        close_files(&s->ha);
     }
     s->ha.is_ram = false;
     s->ha.ptr = NULL;

@@ -16,6 +16,7 @@ bool tessera_host_aperture_shows(TesseraState *s, uint64_t offset,
 void tessera_host_aperture_map(TesseraState *s, uint32_t first);
 void tessera_host_aperture_unmap(TesseraState *s, uint32_t first);
 void tessera_host_aperture_take_written(TesseraState *s);
+void tessera_host_aperture_log(TesseraState *s, bool log);
 void tessera_host_aperture_reset(TesseraState *s);
 bool tessera_host_aperture_load(TesseraState *s);
 

@@ -403,6 +403,17 @@ static void cached_get(Object *obj, Visitor *v, const char *name,
     visit_type_uint32(v, name, &value, errp);
 }
 
+static void log_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                    Error **errp)
+{
+    TesseraState *s = TESSERA(obj);
+    uint32_t value = memory_region_is_logging(&s->vram, DIRTY_MEMORY_VGA) |
+                     (s->ha.is_ram && memory_region_is_logging(&s->ha.window,
+                                                    DIRTY_MEMORY_VGA)) << 1;
+
+    visit_type_uint32(v, name, &value, errp);
+}
+
 static void add_fault_properties(ObjectClass *klass)
 {
     for (unsigned int i = 0; i < ARRAY_SIZE(fault_properties); i++) {
@@ -430,6 +441,11 @@ static void add_fault_properties(ObjectClass *klass)
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-pictures",
         "Pictures drawn for consoles (read-only)");
+    object_class_property_add(klass, "x-dirty-log", "uint32", log_get, NULL,
+                              NULL, NULL);
+    object_class_property_set_description(klass, "x-dirty-log",
+        "Whether stores are logged for consoles: bit 0 to VRAM, bit 1 through "
+        "the host aperture (read-only)");
     object_class_property_add(klass, "x-cached-pages", "uint32", cached_get,
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-cached-pages",
