@@ -18,6 +18,7 @@
 #include "hw/pci/pci.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
+#include "migration/cpr.h"
 #include "migration/vmstate.h"
 #include "system/replay.h"
 #include "system/runstate.h"
@@ -612,8 +613,24 @@ static bool init_vram(TesseraState *s, Error **errp)
     return true;
 }
 
+/*
+ * QEMU 10.0 keeps the file of shared RAM in a list, by the path of its device.
+ * qemu_ram_free() comes when the device has no path any more, and so leaves the
+ * entry. The next device at this path would take the number of a closed file,
+ * or of another one.
+ */
+static void forget_vram_file(TesseraState *s)
+{
+    g_autofree char *path = qdev_get_dev_path(DEVICE(s));
+    g_autofree char *name = g_strdup_printf("%s/%s", path,
+                                            memory_region_name(&s->vram));
+
+    cpr_delete_fd(name, 0);
+}
+
 static void fini_vram(TesseraState *s)
 {
+    forget_vram_file(s);
     /* The container holds a reference to the device as long as it is filled. */
     memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {

@@ -495,6 +495,25 @@ static void test_many(void)
     tsr_stop(t);
 }
 
+/* A device that goes gives back its mappings at once. */
+static void test_unplug(void)
+{
+    TsrTest *t = tsr_start_machine(SIZES ",host-aperture-size=128M", "");
+
+    expect_region(t, RAM);
+    for (int round = 0; round < 8; round++) {
+        qpci_unplug_acpi_device_test(t->qts, "gpu", 4);
+        qtest_qmp_assert_success(t->qts, "{'execute': 'device_add', "
+                                 "'arguments': {'driver': 'tessera', "
+                                 "'id': 'gpu', 'addr': '04.0', "
+                                 "'vram-size': 4194304, "
+                                 "'vram-hidden-size': 8388608, "
+                                 "'host-aperture-size': 134217728}}");
+        expect_region(t, RAM);
+    }
+    tsr_stop(t);
+}
+
 /* Table, registers and contents travel; a bad table is refused. */
 /* Each page of memory has its number all over it, but where it is written. */
 static uint64_t number_of(uint32_t at)
@@ -851,6 +870,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/host-aperture/reset", test_reset);
     qtest_add_func("/tessera/host-aperture/peer", test_peer);
     qtest_add_func("/tessera/host-aperture/many", test_many);
+    qtest_add_func("/tessera/host-aperture/unplug", test_unplug);
     qtest_add_func("/tessera/host-aperture/migrate", test_migrate);
     qtest_add_func("/tessera/host-aperture/background-snapshot",
                    test_background_snapshot);
