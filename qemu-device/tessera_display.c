@@ -16,6 +16,7 @@
 #include "tessera_irq.h"
 #include "tessera_output.h"
 #include "tessera_screen.h"
+#include "ui/console-priv.h"
 
 #define HIGH 32
 
@@ -389,13 +390,27 @@ static void gfx_update(void *opaque)
     tessera_screen_update(h);
 }
 
-/*
- * Without ui_info: a console that is closed keeps the timer that calls it, and
- * QEMU does not look whether there is somebody to call.
- */
+static void ui_info(void *opaque, uint32_t head, QemuUIInfo *info)
+{
+    tessera_output_resize(opaque, info->width, info->height);
+}
+
 static const GraphicHwOps head_ops = {
     .gfx_update = gfx_update,
+    .ui_info = ui_info,
 };
+
+/*
+ * The console stays, and says what has become of the device. QEMU calls ui_info
+ * from a timer of the console, which graphic_console_close() leaves armed and
+ * which does not look whether the function is still there. No public function
+ * disarms it.
+ */
+static void close_console(QemuConsole *con)
+{
+    graphic_console_close(con);
+    timer_del(con->ui_timer);
+}
 
 /* Everything a reset does not bring about by itself. */
 static void head_init(TesseraState *s, uint32_t index)
@@ -424,12 +439,11 @@ void tessera_display_init(TesseraState *s)
     }
 }
 
-/* The consoles stay, and say what has become of the device. */
 void tessera_display_unplug(TesseraState *s)
 {
     for (uint32_t i = 0; i < s->num_heads; i++) {
         tessera_crtc_fini(&s->heads[i]);
-        graphic_console_close(s->heads[i].con);
+        close_console(s->heads[i].con);
         s->heads[i].con = NULL;
     }
     if (s->num_heads) {

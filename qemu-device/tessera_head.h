@@ -84,6 +84,8 @@ struct TesseraHead {
 
     /* Output */
     bool connected;
+    uint32_t wanted_width;      /* by the console; 0: it has no wish */
+    uint32_t wanted_height;
     uint32_t edid_size;
     uint8_t edid[TSR_EDID_MAX_BYTES];
     bool seen_connected;        /* by the guest, before it was migrated... */

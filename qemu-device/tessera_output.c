@@ -2,8 +2,8 @@
  * Tessera virtual GPU: outputs
  *
  * The monitor of each head: plugged or not, and its EDID. The preferred mode
- * is the console's wish, if it has one (somebody makes its window larger),
- * else a property's. Called under the BQL.
+ * has the size of the console's window, once a viewer has told that, and before
+ * that the size that properties give. Called under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,6 +17,8 @@
 #define EDID_FEATURES               24
 #define EDID_CONTINUOUS_FREQUENCY   1
 #define EDID_CHECKSUM               127
+
+#define TESSERA_MIN_WISH            64  /* as for the properties */
 
 /* QEMU's monitors name a range of rates, and not that they can do all of it. */
 static void vary_rate(uint8_t *edid)
@@ -37,6 +39,10 @@ static void make_edid(TesseraHead *h)
     info.serial = serial;
     info.maxx = info.maxx ?: TESSERA_MAX_WIDTH;
     info.maxy = info.maxy ?: TESSERA_MAX_HEIGHT;
+    if (h->wanted_width) {
+        info.prefx = h->wanted_width;
+        info.prefy = h->wanted_height;
+    }
     memset(h->edid, 0, sizeof(h->edid));
     qemu_edid_generate(h->edid, sizeof(h->edid), &info);
     if (h->s->cfg.variable_refresh) {
@@ -61,6 +67,36 @@ void tessera_output_plug(TesseraHead *h, bool connected)
 {
     if (h->connected != connected) {
         h->connected = connected;
+        changed(h);
+    }
+}
+
+static uint32_t within(uint32_t pixels, uint32_t max, uint32_t device_max)
+{
+    return MIN(MAX(pixels, TESSERA_MIN_WISH), MIN(max ?: device_max,
+                                                  device_max));
+}
+
+/*
+ * The console's window has another size: the monitor becomes one that prefers
+ * it. A window that is hidden has no size, and changes nothing.
+ */
+void tessera_output_resize(TesseraHead *h, uint32_t width, uint32_t height)
+{
+    const qemu_edid_info *e = &h->s->cfg.edid;
+
+    if (!width || !height) {
+        return;
+    }
+    width = within(width, e->maxx, TESSERA_MAX_WIDTH);
+    height = within(height, e->maxy, TESSERA_MAX_HEIGHT);
+    if (width == h->wanted_width && height == h->wanted_height) {
+        return;
+    }
+    h->wanted_width = width;
+    h->wanted_height = height;
+    make_edid(h);
+    if (h->connected) {
         changed(h);
     }
 }

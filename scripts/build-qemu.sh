@@ -224,6 +224,8 @@ store() {
 	find "$fetched"/root/usr/share/{seabios,qemu} -type f \
 		\( -name '*.bin' -o -name '*.rom' -o -name '*.img' \) -size -2M \
 		-exec cp -t "$entry.tmp/share" {} +
+	# Without a keymap there is no VNC server.
+	install -D -m 644 -t "$entry.tmp/share/keymaps" "$fetched/root/usr/share/qemu/keymaps/en-us"
 	rm -rf "$entry"
 	mv "$entry.tmp" "$entry"
 }

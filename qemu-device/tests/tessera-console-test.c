@@ -1,0 +1,309 @@
+/*
+ * QTest: QEMU's consoles: what viewers cost, and what they wish
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "qobject/qdict.h"
+#include "tessera-head.h"
+
+#define SMALL "vram-size=4M,vram-hidden-size=4M,gart-size=4M"
+#define EJECT "o /w 0xae08 0x10"    /* the guest lets slot 4 go */
+#define UNWATCHED_NS (10 * 1000000000LL)
+
+enum { LOG_VRAM = 1, LOG_APERTURE = 2 };
+
+/* ---- Dirty logs ---------------------------------------------------------- */
+
+static void expect_log(TsrTest *t, int64_t log, const char *when)
+{
+    int64_t got = tsr_qom_get(t, "x-dirty-log");
+
+    tsr_rule(got == log, "stores are logged for consoles (1 to VRAM, 2 through "
+             "the host aperture) as %" PRId64 ", not as %" PRId64 ", %s", got,
+             log, when);
+}
+
+/* The picture is what it should be. */
+static void look(TsrHead *h)
+{
+    g_autofree uint32_t *want = tsr_head_model(h);
+    g_autofree uint32_t *got = tsr_screendump(h->t, 0, h->width, h->height);
+
+    g_assert_cmpmem(got, h->width * h->height * 4, want,
+                    h->width * h->height * 4);
+}
+
+static void write_texel(TsrHead *h, QPCIBar bar, uint32_t texel, uint32_t value)
+{
+    qpci_io_writel(h->t->dev, bar, texel * 4, value);
+    h->plane[0].texels[texel] = value;
+}
+
+/* Stores are logged while somebody looks, and none is missed by who comes. */
+static void test_log(void)
+{
+    TsrTest *t = tsr_start(SMALL ",host-aperture-size=1M");
+    QPCIBar window = qpci_iomap(t->dev, TSR_BAR_HOST_APERTURE, NULL);
+    uint64_t vram = tsr_seg_base(t, 1);
+    TsrHead h;
+
+    expect_log(t, 0, "before anybody looked");
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_head_full_plane(&h, 0, TSR_FORMAT_XRGB8888, 0, vram);
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    tsr_w64(t, TSR_HA_ADDR_LO, vram);
+    tsr_w32(t, TSR_HA_COUNT, 3);
+    tsr_w32(t, TSR_HA_MAP, 0);
+    expect_log(t, 0, "with a picture that nobody looks at");
+    for (uint32_t round = 0; round < 3; round++) {
+        look(&h);
+        expect_log(t, LOG_VRAM | LOG_APERTURE, "while somebody looks");
+        look(&h);
+        look(&h);
+        /* Not in the middle of it. */
+        qtest_clock_step(t->qts, UNWATCHED_NS / 2);
+        look(&h);
+        qtest_clock_step(t->qts, UNWATCHED_NS / 2);
+        expect_log(t, LOG_VRAM | LOG_APERTURE, "after half the time");
+        qtest_clock_step(t->qts, UNWATCHED_NS);
+        expect_log(t, 0, "when nobody has looked for long");
+        /* What nobody saw. */
+        write_texel(&h, t->vram, 100 + round, 0x010203 + round);
+        write_texel(&h, window, 200 + round, 0x040506 + round);
+    }
+    look(&h);
+    g_free(h.plane[0].texels);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* The referee draws all pictures anew, and needs no log. */
+static void test_log_strict(void)
+{
+    TsrTest *t = tsr_start(SMALL ",strict=on");
+    TsrHead h;
+
+    tsr_head_on(&h, t, 0, 64, 40);
+    tsr_head_full_plane(&h, 0, TSR_FORMAT_XRGB8888, 0, tsr_seg_base(t, 1));
+    tsr_head_commit(&h, TSR_COMMIT_ASYNC);
+    look(&h);
+    expect_log(t, 0, "in strict mode");
+    g_free(h.plane[0].texels);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* ---- A VNC client -------------------------------------------------------- */
+
+static char *socket_path(const char *name)
+{
+    return g_strdup_printf("%s/tessera-%s-%d", g_get_tmp_dir(), name, getpid());
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un addr = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_assert_cmpint(g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path)), <,
+                    sizeof(addr.sun_path));
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), ==, 0);
+    return fd;
+}
+
+static void receive(int fd, void *buf, size_t bytes)
+{
+    g_assert_cmpint(recv(fd, buf, bytes, MSG_WAITALL), ==, bytes);
+}
+
+static void transmit(int fd, const void *buf, size_t bytes)
+{
+    g_assert_cmpint(send(fd, buf, bytes, MSG_NOSIGNAL), ==, bytes);
+}
+
+/* RFB 3.8 without a password, up to where the server waits for requests. */
+static int vnc_connect(const char *path)
+{
+    static const char version[] = "RFB 003.008\n";
+    int fd = connect_to(path);
+    uint8_t buf[256];
+
+    receive(fd, buf, strlen(version));
+    transmit(fd, version, strlen(version));
+    receive(fd, buf, 1);
+    receive(fd, buf + 1, buf[0]);           /* kinds of security */
+    transmit(fd, "\1", 1);                  /* none */
+    receive(fd, buf, 4);
+    g_assert_cmphex(ldl_be_p(buf), ==, 0);
+    transmit(fd, "\1", 1);                  /* shared */
+    receive(fd, buf, 24);
+    g_assert_cmpuint(ldl_be_p(buf + 20), <=, sizeof(buf));
+    receive(fd, buf, ldl_be_p(buf + 20));   /* a name */
+    return fd;
+}
+
+/* The viewer's window has another size: SetDesktopSize. */
+static void vnc_resize(int fd, uint16_t width, uint16_t height)
+{
+    uint8_t msg[8 + 16] = { 251 };
+
+    stw_be_p(msg + 2, width);
+    stw_be_p(msg + 4, height);
+    msg[6] = 1;
+    stw_be_p(msg + 16, width);
+    stw_be_p(msg + 18, height);
+    transmit(fd, msg, sizeof(msg));
+}
+
+/* ---- Sizes of windows ---------------------------------------------------- */
+
+static void preferred(TsrHead *h, uint32_t *width, uint32_t *height)
+{
+    uint8_t edid[128];
+    uint8_t sum = 0;
+
+    tsr_head_w32(h, TSR_CRTC_EDID_INDEX, 0);
+    for (int i = 0; i < sizeof(edid); i += 4) {
+        stl_le_p(edid + i, tsr_head_r32(h, TSR_CRTC_EDID_DATA));
+    }
+    for (int i = 0; i < sizeof(edid); i++) {
+        sum += edid[i];
+    }
+    g_assert_cmphex(sum, ==, 0);
+    *width = edid[56] | (edid[58] & 0xf0) << 4;
+    *height = edid[59] | (edid[61] & 0xf0) << 4;
+}
+
+static void expect_preferred(TsrHead *h, uint32_t width, uint32_t height)
+{
+    uint32_t w, v;
+
+    preferred(h, &w, &v);
+    tsr_rule(w == width && v == height, "the monitor prefers %ux%u, not the "
+             "window's %ux%u", w, v, width, height);
+}
+
+/* A window is resized: the guest is told, and finds a mode of that size. */
+static void expect_resize(TsrHead *h, int fd, uint64_t msix, uint32_t width,
+                          uint32_t height, uint32_t mode_width,
+                          uint32_t mode_height)
+{
+    vnc_resize(fd, width, height);
+    tsr_msix_wait(h->t, msix, TSR_VECTOR_DISPLAY);
+    g_assert_cmphex(tsr_head_r32(h, TSR_CRTC_INT_STATUS), ==,
+                    TSR_CRTC_INT_HOTPLUG);
+    tsr_head_w32(h, TSR_CRTC_INT_STATUS, TSR_CRTC_INT_HOTPLUG);
+    expect_preferred(h, mode_width, mode_height);
+}
+
+/* Head 1 has a viewer, head 0 has none. */
+static TsrTest *start_viewed(const char *props, const char *path,
+                             const char *more)
+{
+    g_autofree char *all = g_strdup_printf(SMALL ",outputs=2%s", props);
+    g_autofree char *args = g_strdup_printf("-vnc unix:%s,display=gpu,head=1 %s",
+                                            path, more);
+    TsrTest *t = tsr_start_machine(all, args);
+
+    tsr_map_device(t);
+    tsr_set_up_memory(t);
+    return t;
+}
+
+static void test_resize(void)
+{
+    g_autofree char *path = socket_path("vnc");
+    TsrTest *t = start_viewed(",xmax=2000", path, "");
+    TsrHead h0 = { .t = t, .regs = TSR_CRTC(0) };
+    TsrHead h = { .t = t, .regs = TSR_CRTC(1) };
+    uint64_t msix = tsr_msix_enable(t);
+    int fd = vnc_connect(path);
+
+    expect_preferred(&h, 1280, 800);
+    tsr_head_w32(&h, TSR_CRTC_INT_MASK, TSR_CRTC_INT_HOTPLUG);
+    expect_resize(&h, fd, msix, 1023, 601, 1023, 601);
+    /* Not larger than a property allows, nor smaller than can be. */
+    expect_resize(&h, fd, msix, 3000, 900, 2000, 900);
+    expect_resize(&h, fd, msix, 10, 20, 64, 64);
+    /* A window without a size is hidden: nothing changes. */
+    vnc_resize(fd, 0, 0);
+    expect_resize(&h, fd, msix, 700, 500, 700, 500);
+    /* The other monitor stays as it was; so does this one over a reset. */
+    expect_preferred(&h0, 1280, 800);
+    g_assert_cmphex(tsr_head_r32(&h0, TSR_CRTC_INT_STATUS), ==, 0);
+    tsr_device_reset(t);
+    expect_preferred(&h, 700, 500);
+    tsr_expect_no_errors(t);
+    close(fd);
+    tsr_stop(t);
+    unlink(path);
+}
+
+/* QEMU has read all that was sent. */
+static void wait_taken(int fd)
+{
+    int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
+    int left = 1;
+
+    while (left) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        g_assert_cmpint(ioctl(fd, TIOCOUTQ, &left), ==, 0);
+    }
+}
+
+/*
+ * The device goes in the same turn of the main loop in which the viewer tells a
+ * new size, behind that: QEMU is stopped while both are sent. The monitor is
+ * connected later than the viewer, so QEMU looks at it later.
+ */
+static void test_resize_unplug(void)
+{
+    g_autofree char *path = socket_path("vnc"), *hmp = socket_path("hmp");
+    g_autofree char *more = g_strdup_printf("-chardev socket,id=hmp,path=%s,"
+                                            "server=on,wait=off -mon hmp", hmp);
+    TsrTest *t = start_viewed("", path, more);
+    int fd = vnc_connect(path), monitor = connect_to(hmp);
+
+    for (int round = 0; round < 4; round++) {
+        TsrHead h = { .t = t, .regs = TSR_CRTC(1) };
+
+        expect_preferred(&h, 1280, 800);
+        g_free(t->dev);
+        t->dev = NULL;
+        qpci_free_pc(t->bus);
+        t->bus = NULL;
+        qtest_qmp_device_del_send(t->qts, "gpu");
+        transmit(monitor, EJECT, strlen(EJECT));
+        wait_taken(monitor);
+        g_assert_cmpint(kill(qtest_pid(t->qts), SIGSTOP), ==, 0);
+        vnc_resize(fd, 800 + round, 600);
+        transmit(monitor, "\n", 1);
+        g_assert_cmpint(kill(qtest_pid(t->qts), SIGCONT), ==, 0);
+        qtest_qmp_eventwait(t->qts, "DEVICE_DELETED");
+        qtest_qmp_assert_success(t->qts, "{'execute': 'device_add', "
+                                 "'arguments': {'driver': 'tessera', "
+                                 "'id': 'gpu', 'addr': '04.0', 'outputs': 2, "
+                                 "'vram-size': 4194304, "
+                                 "'vram-hidden-size': 0}}");
+        tsr_map_device(t);
+    }
+    close(monitor);
+    close(fd);
+    tsr_stop(t);
+    unlink(path);
+    unlink(hmp);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/tessera/console/log", test_log);
+    qtest_add_func("/tessera/console/log-strict", test_log_strict);
+    qtest_add_func("/tessera/console/resize", test_resize);
+    qtest_add_func("/tessera/console/resize-unplug", test_resize_unplug);
+    return g_test_run();
+}
