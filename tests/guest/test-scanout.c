@@ -2,6 +2,7 @@
 /* What is shown stays where it is; and what that keeps others from. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "foreign.h"
@@ -410,6 +411,72 @@ static void parts_hold_up_none(void)
 	tsr_kms_close(&kms);
 }
 
+/* A lock keeps an object out of memory, and what its client would show of it with that. */
+static void locks_keep_out(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&kms.dev);
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct tsr_head *head = &kms.heads[0];
+	struct drm_mode_modeinfo mode;
+	struct tsr_atomic req = {};
+
+	tsr_add_mode(&kms, &req, head, mode_of(&mode, 640, 480));
+	tsr_add_show(&kms, &req, head->crtc, head->planes[TSR_PRIMARY], &show);
+	for (uint32_t lock2 = 0; lock2 < 2; lock2++) {
+		tsr_fb_paint(&fb, lock2);
+		tsr_evict_set(UINT32_MAX);
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
+		require_ok(lock2 ? __tsr_lock2(kms.dev.fd, fb.bo.handle, 0, NULL) :
+				   __tsr_lock(kms.dev.fd, &fb.bo.handle, 0));
+		require_msg(__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET) == -EBUSY,
+			    "expected EBUSY for an object that is locked out of memory, it is in "
+			    "segment %u",
+			    tsr_bo_info(&kms.dev, &fb.bo).segment);
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
+		require_ok(lock2 ? __tsr_unlock2(kms.dev.fd, fb.bo.handle) :
+				   __tsr_unlock(kms.dev.fd, fb.bo.handle));
+		tsr_commit(&kms, &req);
+		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
+		/* where it is by now a lock keeps it from nothing */
+		tsr_lock(&kms.dev, &fb.bo, 0);
+		tsr_commit(&kms, &req);
+		require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
+		tsr_unlock(&kms.dev, &fb.bo);
+		tsr_dark(&kms, head);
+	}
+	tsr_kms_close(&kms);
+}
+
+/* The lock of a client that shares the object keeps nobody else from showing it. */
+static void locks_of_others(void)
+{
+	struct tsr_kms kms = tsr_kms_open();
+	struct tsr_device other = tsr_open();
+	struct tsr_fb fb = tsr_fb_new(&kms, 640, 480, DRM_FORMAT_XRGB8888);
+	struct tsr_show show = tsr_show_at(&fb, 0, 0);
+	struct tsr_bo theirs = { .size = fb.bo.size };
+	int dmabuf = tsr_export(&kms.dev, &fb.bo);
+	struct drm_mode_modeinfo mode;
+
+	require_ok(__tsr_import(other.fd, dmabuf, &theirs.handle));
+	close(dmabuf);
+	tsr_fb_paint(&fb, 1);
+	tsr_evict_set(UINT32_MAX);
+	require_ok(__tsr_lock(other.fd, &theirs.handle, 0));
+	tsr_bo_map(&other, &theirs);
+	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
+	require_eq(tsr_bo_info(&other, &theirs).segment, tsr_seg_visible(&other)->id);
+	/* whose address is the object's as before */
+	memset(theirs.map, 0x55, fb.bo.size);
+	require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
+	tsr_unlock(&other, &theirs);
+	tsr_dark(&kms, &kms.heads[0]);
+	tsr_close(&other);
+	tsr_kms_close(&kms);
+}
+
 /* their pages are where they are, and the display reads memory segments */
 static void imports_are_not_shown(void)
 {
@@ -440,6 +507,8 @@ static const struct tap_test tests[] = {
 	{ "a picture and foreign fences", foreign_fences, 0, 0 },
 	{ "pictures that make room", room_is_made_again, 0, 0 },
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
+	{ "LOCK-22 a lock keeps its client's picture out of memory", locks_keep_out, 0, 0 },
+	{ "LOCK-30 others show what a client has locked", locks_of_others, 0, 0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
 };
 

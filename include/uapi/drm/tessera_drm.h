@@ -630,8 +630,8 @@ struct drm_tessera_bo_wait {
  *
  * Locks are counted per object and open file; closing the file or a handle of the object gives
  * them up. While an object is locked that was in no segment then, and can be in memory segments
- * only, SUBMIT and MAKE_RESIDENT of the same open file return -EBUSY for it. Those of other files
- * may move it.
+ * only, SUBMIT and MAKE_RESIDENT of the same open file return -EBUSY for it, and so does a commit
+ * that shows a framebuffer which that file has made of it. Other files may move it, and show it.
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EPERM: an object without BO_CPU_ACCESS. -EINVAL: unknown
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
@@ -677,7 +677,8 @@ struct drm_tessera_unlock {
  * Locks are counted, and given up, like those of &struct drm_tessera_lock, and counted apart from
  * these. SUBMIT and MAKE_RESIDENT return -EBUSY for an object that the same open file has locked
  * and that may not go where a job could use it: one that supports memory segments only, and was in
- * none when it was locked, or that stays out of them. Those of other files may move it.
+ * none when it was locked, or that stays out of them. Those of other files may move it. Commits
+ * return -EBUSY for a framebuffer that the file has made of such an object.
  *
  * Errors, with nothing locked: -ENOENT: unknown handle. -EINVAL: @flags not zero, an object that is offered. -EPERM: one of BO_FROM_USER. -EOPNOTSUPP: an object that would have to leave a
  * memory segment and supports no aperture. -EBUSY: a swizzled object is locked with LOCK_ACQUIRE_RANGE. -EIO: the object is lost.

@@ -20,6 +20,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "cpu/locks.h"
 #include "cpu/window.h"
 #include "exec/engine.h"
 #include "exec/ib.h"
@@ -195,6 +196,7 @@ static int tessera_device_init_exec(struct tessera_device *tdev)
 static const struct tessera_upcalls upcalls = {
 	.window_close = tessera_cpu_window_close,
 	.window_pfn = tessera_cpu_window_pfn,
+	.keep_out = tessera_locks_keep_out,
 	.moves = tessera_listing_moves,
 	.moved = tessera_listing_moved,
 	.handle_closed = tessera_listing_close,

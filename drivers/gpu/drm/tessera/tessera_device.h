@@ -133,6 +133,8 @@ struct tessera_upcalls {
 	void (*window_close)(struct tessera_bo *bo);
 	/** @window_pfn: cpu/window.c: page frame number of a page of an object in a memory segment */
 	unsigned long (*window_pfn)(struct tessera_bo *bo, unsigned long page);
+	/** @keep_out: cpu/locks.c: a file's own locks keep an object out of memory segments */
+	bool (*keep_out)(struct tessera_bo *bo, struct drm_file *file);
 	/** @moves: vm/listing.c: an object is going to move */
 	void (*moves)(struct tessera_bo *bo);
 	/** @moved: vm/listing.c: it has moved, or the move has failed */

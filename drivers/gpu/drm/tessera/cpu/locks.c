@@ -12,9 +12,9 @@
  * show something only while it is locked.
  *
  * A client that has locked an object which is in no segment, and has no aperture to go to, gets no
- * job that needs it in memory before it unlocks it (LOCK-22). A lock binds the submissions of its
- * own file only: those of others move the object, and the next CPU access follows it or brings it
- * back.
+ * job that needs it in memory before it unlocks it (LOCK-22), and no framebuffer that it has made of
+ * the object is shown. A lock binds its own file only: others move the object, and the next CPU
+ * access follows it or brings it back.
  */
 
 #include <linux/list.h>
@@ -273,17 +273,16 @@ int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera
 }
 
 /**
- * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from an object
+ * tessera_locks_keep_out() - ask whether a client's own locks keep an object out of memory segments
  * @bo: the object; final only under its reservation
  * @file: the client
- * @write: the job writes it
  *
- * Locks of other files do not count (LOCK-22): they may be those of a client to which this one has
+ * Locks of other files do not count (LOCK-30): they may be those of a client to which this one has
  * exported the object, or which has exported it to this one.
  *
  * Return: true if so, until the client unlocks it.
  */
-bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
+bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 	bool keeps = false;
@@ -297,5 +296,18 @@ bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool wri
 					     tessera_bo_shows_pages_only(bo));
 	spin_unlock(&bo->locks.lock);
 
-	return keeps && !tessera_bo_serving_apertures(bo, write);
+	return keeps;
+}
+
+/**
+ * tessera_locks_refuse() - ask whether a client's own locks keep its jobs from an object
+ * @bo: the object; final only under its reservation
+ * @file: the client
+ * @write: the job writes it
+ *
+ * Return: true if tessera_locks_keep_out() does and no aperture serves the job.
+ */
+bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
+{
+	return tessera_locks_keep_out(bo, file) && !tessera_bo_serving_apertures(bo, write);
 }

@@ -25,6 +25,7 @@ bool tessera_locks_conflict(struct tessera_bo *bo, bool raw);
 int tessera_locks_add(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind,
 		      bool raw);
 bool tessera_locks_drop(struct tessera_bo *bo, struct drm_file *file, enum tessera_lock_kind kind);
+bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file);
 bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write);
 void tessera_locks_close(struct drm_gem_object *gem, struct drm_file *file);
 

@@ -90,6 +90,15 @@ static u32 modifier_layout(u64 modifier)
 	return layout;
 }
 
+/* A framebuffer; the core frees it by the pointer to @base. */
+struct tessera_fb {
+	struct drm_framebuffer base;
+	/* Who has made it. Only compared: it may outlive the file. */
+	struct drm_file *file;
+};
+
+static_assert(!offsetof(struct tessera_fb, base));
+
 static struct tessera_bo *fb_bo(const struct drm_framebuffer *fb)
 {
 	return gem_to_tessera_bo(fb->obj[0]);
@@ -156,7 +165,7 @@ bool tessera_fb_is_ready(const struct drm_framebuffer *fb)
  */
 int tessera_fb_pin(struct drm_framebuffer *fb)
 {
-	return tessera_scanout_pin(fb_bo(fb));
+	return tessera_scanout_pin(fb_bo(fb), container_of(fb, struct tessera_fb, base)->file);
 }
 
 /**
@@ -228,7 +237,7 @@ struct drm_framebuffer *tessera_fb_create(struct drm_device *drm, struct drm_fil
 					  const struct drm_mode_fb_cmd2 *cmd)
 {
 	struct tessera_bo *bo = tessera_bo_lookup(file, cmd->handles[0]);
-	struct drm_framebuffer *fb;
+	struct tessera_fb *fb;
 	int ret;
 
 	if (!bo)
@@ -241,13 +250,14 @@ struct drm_framebuffer *tessera_fb_create(struct drm_device *drm, struct drm_fil
 	fb = kzalloc(sizeof(*fb), GFP_KERNEL);
 	if (!fb)
 		goto err_put;
-	fb->obj[0] = &bo->tbo.base;
-	drm_helper_mode_fill_fb_struct(drm, fb, info, cmd);
-	ret = drm_framebuffer_init(drm, fb, &fb_funcs);
+	fb->file = file;
+	fb->base.obj[0] = &bo->tbo.base;
+	drm_helper_mode_fill_fb_struct(drm, &fb->base, info, cmd);
+	ret = drm_framebuffer_init(drm, &fb->base, &fb_funcs);
 	if (ret)
 		goto err_free;
 
-	return fb;
+	return &fb->base;
 
 err_free:
 	kfree(fb);

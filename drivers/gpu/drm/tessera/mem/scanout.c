@@ -46,6 +46,8 @@
 /* An attempt, in several tries. */
 struct scanout {
 	struct tessera_bo *bo;
+	/* Whose locks count. */
+	struct drm_file *file;
 	/* Where it may be shown. */
 	u32 set;
 	struct tessera_room_rules rules;
@@ -159,8 +161,9 @@ static int pin_locked(struct scanout *scanout)
 		return -EIO;
 	if (!scanout->set || tessera_bo_is_offered(bo))
 		return -EINVAL;
-	/* Others rely on its being in system memory. */
-	if (!(tessera_bo_allowed(bo, false) & scanout->set))
+	/* Others rely on its being in system memory, or the client itself does. */
+	if (!(tessera_bo_allowed(bo, false) & scanout->set) ||
+	    tessera_bo_device(bo)->upcalls->keep_out(bo, scanout->file))
 		return -EBUSY;
 	if (READ_ONCE(tessera_bo_device(bo)->memory_lost))
 		return -EIO;
@@ -236,20 +239,22 @@ static int wait_for_others(struct scanout *scanout)
 /**
  * tessera_scanout_pin() - have an object where it can be shown, for as long as it is
  * @bo: the object, with a reference for as long; reservation not held
+ * @file: the client whose locks may keep it out of memory; only compared
  *
  * May be called again; each call wants a tessera_scanout_unpin(). It can be shown when its moves
  * (DMA_RESV_USAGE_KERNEL) are done.
  *
  * Return: 0; -ENOSPC if there is no room that others can do without; -EINVAL if it is never in
- * memory, private to a VM, or offered; -EBUSY if it is attached to a dma-buf, locked so that it
- * is not to be in memory, or has yet to come there and a foreign fence at it does not signal in a moment; -EIO if it is lost, or the device is being reset; -ENODEV; -EINTR; or
- * another error.
+ * memory, private to a VM, or offered; -EBUSY if it is attached to a dma-buf, if a lock keeps it out
+ * of memory, or if it has yet to come there and a foreign fence at it does not signal in a moment;
+ * -EIO if it is lost, or the device is being reset; -ENODEV; -EINTR; or another error.
  */
-int tessera_scanout_pin(struct tessera_bo *bo)
+int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct scanout scanout = {
 		.bo = bo,
+		.file = file,
 		.set = scanout_segments(bo),
 		.rules = { .evictions = U32_MAX, .compact = true, .passes = true },
 		.end = jiffies + msecs_to_jiffies(READ_ONCE(tdev->passing_ms)),

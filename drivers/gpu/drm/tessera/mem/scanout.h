@@ -7,11 +7,12 @@
 /* For what is being destroyed to be gone, and what is being drawn into to be let go. */
 #define TESSERA_PASSING_TIMEOUT_MS	1000
 
+struct drm_file;
 struct tessera_bo;		/* mem/bo.h */
 
 bool tessera_scanout_possible(struct tessera_bo *bo);
 bool tessera_scanout_is_there(struct tessera_bo *bo);
-int tessera_scanout_pin(struct tessera_bo *bo);
+int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file);
 void tessera_scanout_unpin(struct tessera_bo *bo);
 int tessera_scanout_hold(struct tessera_bo *bo);
 void tessera_scanout_drop(struct tessera_bo *bo);
