@@ -94,28 +94,39 @@ static void wander_check(struct side *a, struct side *b, uint32_t value)
 	tsr_words_check(words, STEPS, value);
 }
 
-/* the jobs of both are queued, and both lose the place of what the jobs use */
+/*
+ * The jobs of both are queued, and both lose the place of what the jobs use.
+ *
+ * The first job of each device uses the other's object and waits. So each exporter sees a foreign fence
+ * at its own object, and uses it in its pages. No job needs a move that waits for the first jobs.
+ */
 static void moved_under_jobs(void)
 {
-	struct tsr_held held;
+	struct tsr_held held[2];
 	struct side a, b;
 	pid_t pids[2];
 
 	both_init(&a, &b, tsr_open());
-	held = tsr_held_open(&a.dev);
-	tsr_held_fill(&held, &a.ours, 1, 0x11);
+	held[0] = tsr_held_open(&a.dev);
+	held[1] = tsr_held_open(&b.dev);
+	tsr_held_fill(&held[0], &a.theirs, 1, 0x22);
+	tsr_held_fill(&held[1], &b.theirs, 1, 0x11);
 	wander(&a, &b);
-	require(tsr_held_waits(&held));
+	for (int i = 0; i < 2; i++)
+		require(tsr_held_waits(&held[i]));
 	pids[0] = tsr_push_out(&a.dev);
 	pids[1] = tsr_push_out(&b.dev);
 	tsr_wait_for(tsr_bo_info(&a.dev, &a.theirs).segment == 0);
 	tsr_wait_for(tsr_bo_info(&b.dev, &b.theirs).segment == 0);
-	require(tsr_held_waits(&held));
-	tsr_held_go(&held);
+	for (int i = 0; i < 2; i++)
+		require(tsr_held_waits(&held[i]));
+	for (int i = 0; i < 2; i++)
+		tsr_held_go(&held[i]);
 	for (int i = 0; i < 2; i++)
 		tap_join(pids[i]);
 	wander_check(&a, &b, 0x11);
-	tsr_held_close(&held);
+	for (int i = 0; i < 2; i++)
+		tsr_held_close(&held[i]);
 	both_fini(&a, &b);
 }
 
