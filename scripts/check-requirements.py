@@ -48,7 +48,6 @@ WAITING = {
     "ERR-21": ABSENT,
     "ERR-24": ABSENT,  # LOCK-28
     "ERR-25": ABSENT,  # SWZ-33
-    "ERR-28": UNTESTED,
     "MODEL-7": ABSENT,  # SEG-38
     "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
     "MODEL-12": ABSENT,  # SWZ-33

@@ -43,7 +43,8 @@
  * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
  * move is under way: to be called again after tessera_access_wait(), without the
  * reservation; -EIO if the object is lost; -EINVAL if it is offered; -EACCES if it is not for
- * the CPU; or an error of its eviction.
+ * the CPU; -ENOSPC if it is scanned out and no host aperture pages are left for it; -EBUSY if it is
+ * scanned out and has no swizzling range; or another error of its eviction.
  */
 int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
 {
@@ -64,7 +65,8 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 
 	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
 					     tessera_cpu_window_open(bo, first, count, raw);
-	if (ret == -ENOSPC)
+	/* A linear object that is scanned out stays, and no host aperture page is left for it (ERR-28). */
+	if (ret == -ENOSPC && (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_fixed(bo)))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
 		return ret;
