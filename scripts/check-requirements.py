@@ -51,7 +51,6 @@ WAITING = {
     "MODEL-7": ABSENT,  # SEG-38
     "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
     "MODEL-12": ABSENT,  # SWZ-33
-    "MODEL-13": UNTESTED,
     "MODEL-18": ABSENT,  # SCHED-7
 }
 

@@ -8,6 +8,7 @@
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 
@@ -436,6 +437,63 @@ static void no_access_goes_round_for_ever(void)
 	tsr_close(&dev);
 }
 
+/* ---- both models ------------------------------------------------------------------------ */
+
+#define VM_AT 0x40000000ull
+
+/* Hidden memory is seen through pages of the host aperture. What is too large for that is in system memory. */
+static void seen_by_cpu(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t value)
+{
+	struct pages now = aperture_pages();
+	bool fits = bo->size <= (uint64_t)now.num * now.bytes;
+
+	require_eq(now.num - now.free, fits ? bo->size / now.bytes : 0);
+	require_eq(is_hidden(dev, bo), fits);
+	tsr_words_check(bo->map, bo->size / 4, value);
+	require_eq(is_hidden(dev, bo), fits);
+}
+
+/* Lock after a job with lists */
+static void seen_by_lock(struct tsr_device *dev, uint64_t size)
+{
+	struct tsr_bo bo = filled_bo(dev, tsr_context_new(dev, 0), size, 21);
+
+	tsr_lock(dev, &bo, 0);
+	seen_by_cpu(dev, &bo, 21);
+	tsr_unlock(dev, &bo);
+	tsr_bo_free(dev, &bo);
+}
+
+/* Lock2 after a job at virtual addresses */
+static void seen_by_lock2(struct tsr_device *dev, struct tsr_vm *vm, uint64_t size)
+{
+	struct tsr_bo bo = hidden_bo(dev, size);
+	uint64_t offset;
+
+	tsr_vm_place(vm, &bo);
+	tsr_vm_map(dev, vm->id, &bo, 0, VM_AT, size, 0);
+	tsr_vm_fill(vm, VM_AT, size, 22);
+	require(is_hidden(dev, &bo));
+	require_ok(__tsr_lock2(dev->fd, bo.handle, 0, &offset));
+	seen_by_cpu(dev, &bo, 22);
+	require_ok(__tsr_unlock2(dev->fd, bo.handle));
+	tsr_vm_unmap(dev, vm->id, VM_AT, size);
+	tsr_bo_free(dev, &bo);
+}
+
+static void hidden_memory_in_both_models(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+
+	for (uint64_t size = KiB(256); size <= MiB(2); size *= 8) {
+		seen_by_lock(&dev, size);
+		seen_by_lock2(&dev, &vm, size);
+	}
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "CHA-1 CHA-2 CHA-4 CHA-6 CHA-9 hidden memory is seen where it is", hidden_memory_is_seen,
 	  0, 0 },
@@ -450,6 +508,7 @@ static const struct tap_test tests[] = {
 	{ "CHA-8 PAGE-13 pointers follow moves inside the segment", pointers_follow_moves_inside, 0,
 	  0 },
 	{ "CHA-8 SWZ-14 kept pointers in a storm", kept_pointers_in_a_storm, 0, 0 },
+	{ "MODEL-13 hidden memory in both models", hidden_memory_in_both_models, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
