@@ -39,8 +39,8 @@ E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherenc
 E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/vmap cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
 F  vm/listing submit/backlog submit/foreign submit/value_page submit/monitored submit/sync
 F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident vm/restore
-F  submit/gate submit/context submit/part submit/request submit/split_input
-F  submit/window submit/split_exec submit/submit submit/submit_vm
+F  submit/context submit/gate submit/part submit/request submit/split_input
+F  submit/run submit/plan submit/submit submit/submit_vm
 G  kms/clock kms/kms.h kms/fb.c kms/panic.c kms/writeback.c kms/events.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c
 H  services/client services/fdinfo services/debugfs services/reset
 I  tessera_firmware tessera_ioctl_bo tessera_ioctl_vm tessera_ioctl tessera_drv tessera_bringup.c tessera_pci

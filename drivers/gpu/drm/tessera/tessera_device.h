@@ -73,7 +73,7 @@ struct tessera_value_pages;	/* submit/value_page.c */
  * 7. The spinlock of a monitored fence, a leaf.
  *
  * Nothing of that but a context's lock is held while waiting for a GPU job, for an object
- * being destroyed, for a gate, for a hold or for room in a quota. A window holds
+ * being destroyed, for a gate, for a hold or for room in a quota. A batch holds
  * reservations while it is armed, and waits for nobody meanwhile.
  *
  * A submission that has to freeze returns from those waits and begins anew. Once parts of it are armed

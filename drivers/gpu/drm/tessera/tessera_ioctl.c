@@ -608,45 +608,6 @@ static long submit_list_bytes(const struct drm_tessera_submit *args)
 	       min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
 }
 
-/* Once more behind -ESTALE. What is mapped for the device is given back before it may go. */
-static int submit_attempt(struct tessera_device *tdev, struct drm_file *file,
-			  struct tessera_request *req, struct tessera_submit_data *data)
-{
-	int ret;
-
-	ret = tessera_work_begin(tdev);
-	if (ret)
-		return ret;
-	if (!req->tdev)
-		ret = tessera_submit_begin(req, tdev, file, &to_tessera_client(file)->contexts,
-					   data);
-	if (!ret)
-		ret = tessera_submit(req, data);
-	if (ret != -ESTALE) {
-		tessera_submit_end(req, data);
-		submit_put_data(data);
-	}
-
-	return tessera_work_end(tdev, ret);
-}
-
-static int submit_run(struct tessera_device *tdev, struct drm_file *file,
-		      struct tessera_submit_data *data)
-{
-	struct tessera_request req = { };
-	int ret;
-
-	do {
-		ret = submit_attempt(tdev, file, &req, data);
-		if (ret != -ESTALE)
-			break;
-		ret = tessera_submit_ready(&req);
-	} while (!ret);
-	tessera_submit_end(&req, data);
-
-	return ret;
-}
-
 /* See &struct drm_tessera_submit. */
 static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_file *file)
 {
@@ -676,7 +637,7 @@ static int tessera_ioctl_submit(struct drm_device *drm, void *arg, struct drm_fi
 		/* Charged as a buffer by now, if there is one. */
 		tessera_quota_uncharge(&client->account->payer->work, cmd_bytes);
 		if (!ret)
-			ret = submit_run(tdev, file, &data);
+			ret = tessera_submit(tdev, file, &client->contexts, &data);
 		submit_put_data(&data);
 		tessera_quota_uncharge(&client->account->payer->work, list_bytes);
 	}

@@ -2,7 +2,7 @@
 /**
  * DOC: holds
  *
- * A submission in parts keeps no lock between two windows, but what stays bound over the cut
+ * A submission in parts keeps no lock between two batches, but what stays bound over the cut
  * there is to stay where it is (SPLIT-17). So it holds those objects: nobody evicts or
  * moves them for room, and who needs that room waits, with no lock held, until they are
  * given up (TESSERA_ROOM_RELEASED).
@@ -15,7 +15,7 @@
  * of everything from time to time and becomes the youngest.
  *
  * An object has one holder at a time, the oldest of those who want to; the others hold it
- * again, if they still need it, with their next window.
+ * again, if they still need it, with their next batch.
  */
 
 #include <linux/atomic.h>

@@ -57,9 +57,11 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
+#include "exec/engine_types.h"
 #include "exec/job.h"
 #include "exec/quota.h"
 #include "segments/account.h"
+#include "submit/context.h"
 #include "submit/gate.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
@@ -378,9 +380,7 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 /**
  * tessera_gate_enter() - pass the gate of an engine
  * @pass: receives the pass; tessera_gate_leave() after success
- * @tdev: the device
- * @engine: engine the submission is for
- * @payer: whose it is
+ * @ctx: the context of the submission
  * @unfinished: for a group, which closes the gate: the number of its unfinished parts, which lives
  * as long as the pass; else NULL
  *
@@ -388,10 +388,12 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
  *
  * Return: 0, -ERESTARTSYS, -ENOMEM or -ENODEV.
  */
-int tessera_gate_enter(struct tessera_pass *pass, struct tessera_device *tdev, u32 engine,
-		       struct tessera_payer *payer, const atomic_t *unfinished)
+int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
+		       const atomic_t *unfinished)
 {
-	struct tessera_gate *gate = gate_of(tdev, engine);
+	struct tessera_payer *payer = ctx->account->payer;
+	u32 engine = ctx->engine->id;
+	struct tessera_gate *gate = gate_of(ctx->tdev, engine);
 	int ret;
 
 	*pass = (struct tessera_pass) {

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
+struct tessera_context;		/* submit/context.h */
 struct tessera_device;
 struct tessera_epoch;		/* gate.c */
 struct tessera_gate;		/* gate.c */
@@ -44,8 +45,8 @@ struct tessera_pass {
 int tessera_gate_init(struct tessera_device *tdev);
 bool tessera_gate_there(struct tessera_device *tdev, u32 engine);
 
-int tessera_gate_enter(struct tessera_pass *pass, struct tessera_device *tdev, u32 engine,
-		       struct tessera_payer *payer, const atomic_t *unfinished);
+int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
+		       const atomic_t *unfinished);
 int tessera_gate_order(struct tessera_pass *pass, struct tessera_job *job);
 bool tessera_gate_arm(struct tessera_pass *pass, struct tessera_job *job,
 		      struct tessera_epoch **epoch);

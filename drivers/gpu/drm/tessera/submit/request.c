@@ -485,8 +485,8 @@ int tessera_request_ready(struct tessera_request *req, u64 end)
  * @allocs: elements of the allocation list, not NULL ones
  * @num: how many
  *
- * Return: 0, to be followed by tessera_request_end_users(); or -ESTALE: to be called again after
- * tessera_request_ready().
+ * Return: 0, to be followed by tessera_request_end_users(); or %TESSERA_AGAIN_PAGES: to be called
+ * again after tessera_request_ready().
  */
 int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, u32 num)
 {
@@ -500,7 +500,7 @@ int tessera_request_begin_users(struct tessera_request *req, const u32 *allocs, 
 
 		if (user && tessera_user_is_gone(user)) {
 			tessera_users_end(req->tdev);
-			return -ESTALE;
+			return TESSERA_AGAIN_PAGES;
 		}
 	}
 

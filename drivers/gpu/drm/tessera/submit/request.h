@@ -29,6 +29,30 @@ struct xarray;
 #define TESSERA_REQUEST_NONE	U32_MAX
 
 /**
+ * enum tessera_again - why a submission begins again, with nothing armed by the last attempt
+ * @TESSERA_AGAIN_DISTURBED: others have changed what the attempt relied on
+ * @TESSERA_AGAIN_CLOSED: another submission has claimed a segment
+ * @TESSERA_AGAIN_SPLIT: it does not fit as a whole
+ * @TESSERA_AGAIN_DYING: it does not fit, but objects are being destroyed
+ * @TESSERA_AGAIN_HELD: it does not fit, but older submissions hold objects
+ * @TESSERA_AGAIN_FOREIGN: an object waits for another device: &tessera_request.blocker
+ * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
+ * @TESSERA_AGAIN_VOID: the gate was given to others
+ *
+ * Positive, for functions that return 0 or an error, too.
+ */
+enum tessera_again {
+	TESSERA_AGAIN_DISTURBED = 1,
+	TESSERA_AGAIN_CLOSED,
+	TESSERA_AGAIN_SPLIT,
+	TESSERA_AGAIN_DYING,
+	TESSERA_AGAIN_HELD,
+	TESSERA_AGAIN_FOREIGN,
+	TESSERA_AGAIN_PAGES,
+	TESSERA_AGAIN_VOID,
+};
+
+/**
  * struct tessera_submit_data - the kernel's copy of what a submission brought
  *
  * The ioctl owns the arrays and the reference to @ib.
@@ -86,7 +110,7 @@ struct tessera_request {
 	u32 num_uses;
 	/** @checked: tessera_request_check() was called, and is not to be again */
 	bool checked;
-	/** @changes: times user memory has changed before anything was armed */
+	/** @changes: times user memory has changed since something was armed, or the beginning */
 	u32 changes;
 	/** @num_users: elements of @bos that are user memory */
 	u32 num_users;
@@ -106,6 +130,8 @@ struct tessera_request {
 	struct tessera_syncs syncs;
 	/** @pass: the gate's, while it is inside */
 	struct tessera_pass pass;
+	/** @num_parts: parts it was cut into */
+	u32 num_parts;
 	/** @blocker: what an object was found to wait for, see tessera_request_wait_foreign() */
 	struct tessera_blocker blocker;
 	/** @err: where the fault is */

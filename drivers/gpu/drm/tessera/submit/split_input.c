@@ -6,7 +6,7 @@
  * others are worth is decided by the order of victims: one that is busy, or whose
  * owner has no more than its fair share, goes only as the last resort; one that is
  * being destroyed cannot go at all. So it is with what older submissions hold between two of
- * their windows (mem/hold.c). No lock is held: what is described may have changed when the
+ * their batches (mem/hold.c). No lock is held: what is described may have changed when the
  * plan is carried out, which notices.
  */
 #include <linux/sizes.h>

@@ -2,20 +2,35 @@
 /**
  * DOC: submission
  *
- * A submission: look up, validate, lock, make resident, patch, arm, push. A
- * submission all of whose objects fit at once is one job and costs nothing for the
- * splitting of others: the planner is not asked. Only if memory does not suffice, or
- * the context is to be split for a test, does the split path take over.
+ * A submission is armed in batches. Each attempt at a batch takes the same steps: wait for what
+ * other devices signal, pass the engine's gate, lock objects, look for foreign fences once
+ * more, bring the objects to their places, arm (submit/run.c). A submission is one batch of one part
+ * if all its objects fit at once. It needs no plan and costs nothing for the splitting of others.
+ * Batches are planned only if memory does not suffice, or if the context is to be split for a test
+ * (submit/plan.c).
+ *
+ * An attempt that cannot be finished has a reason to begin again (&enum tessera_again), and
+ * begin_again() says for each reason what the submission waits for. Until a part is armed, the submission
+ * leaves the gate for that, all waits end with a signal, and the call can be made again. Behind
+ * armed parts the gate stays closed: no wait for others is without a limit then, and only a fatal
+ * signal ends one. Few parts are unfinished at any time. Beyond that the caller waits, with no lock
+ * held but its context's.
+ *
+ * A failure before the first part fails the ioctl. After that, what has been pushed
+ * stands, and a job without commands ends the submission with the error, so that user
+ * space sees one fence (SPLIT-34, SPLIT-35). A fatal signal or the end of
+ * the device just ends it.
  *
  * Locks: the context's, then reservations. Between the two the engine's gate is passed.
  */
+#include <linux/jiffies.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
 
 #include "exec/engine.h"
-#include "exec/ib.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "mem/user.h"
@@ -25,20 +40,252 @@
 #include "segments/room.h"
 #include "segments/segment.h"
 #include "submit/context.h"
+#include "submit/foreign.h"
 #include "submit/gate.h"
 #include "submit/part.h"
 #include "submit/request.h"
-#include "submit/split_exec.h"
+#include "submit/run.h"
 #include "submit/split_input.h"
 #include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_uobj.h"
 
 /*
- * Each time room is made for one object, all others of the segment are ranked. Whoever needs
- * that often is better off with a plan, for which it is done once.
+ * Each time room is made for one object, all others of the segment are ranked. A plan ranks them
+ * once, so it is better for a submission that needs that often.
  */
-#define MAX_EVICTIONS	256
+#define MAX_EVICTIONS		256
+
+/* Disturbed attempts at a batch before other submissions are kept out of it. */
+#define MAX_MISSES		3
+
+/* Further ones before they are let in again. The client disturbs these itself. */
+#define MAX_CLAIMED_MISSES	8
+
+/* Job timeouts of waiting for dying objects with the gate closed. Some jobs on the way may hang. */
+#define DYING_TIMEOUTS		12
+
+/* ---- Claims -------------------------------------------------------------- */
+
+/* The managers of the segments that it may touch, in the order of segments, then NULL. */
+static struct tessera_manager *run_next_manager(struct tessera_submit_run *run, u32 *index)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u32 i;
+
+	while (*index < tessera_segment_count(tdev)) {
+		i = (*index)++;
+		if (run->segments & BIT(tessera_segment_by_index(tdev, i)->id))
+			return tessera_manager_of(tdev, i);
+	}
+
+	return NULL;
+}
+
+/* Another submission has claimed a segment. */
+static bool run_closed(struct tessera_submit_run *run)
+{
+	struct tessera_manager *mgr;
+	u32 i = 0;
+
+	while ((mgr = run_next_manager(run, &i)))
+		if (tessera_manager_closed(mgr))
+			return true;
+
+	return false;
+}
+
+static void run_unclaim(struct tessera_submit_run *run)
+{
+	struct tessera_manager *mgr;
+	u32 i = 0;
+
+	if (!run->claimed)
+		return;
+	while ((mgr = run_next_manager(run, &i)))
+		tessera_manager_unclaim(mgr);
+	run->claimed = false;
+}
+
+static int run_claim(struct tessera_submit_run *run)
+{
+	struct tessera_manager *mgr;
+	u32 i = 0;
+	int ret = 0;
+
+	run->claimed = true;
+	while (!ret && (mgr = run_next_manager(run, &i)))
+		ret = tessera_manager_claim(mgr);
+
+	return ret;
+}
+
+/* ---- Waiting ------------------------------------------------------------- */
+
+/*
+ * Jiffies that are left of some job timeouts for waits behind armed parts that other clients may
+ * prolong. All such waits of the submission count together. The clock runs until run_waits_end().
+ */
+static long run_patience(struct tessera_submit_run *run, u32 timeouts)
+{
+	u64 limit = timeouts * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(run->req->tdev));
+	u64 now = get_jiffies_64(), waited;
+
+	if (!run->last)
+		return MAX_SCHEDULE_TIMEOUT;
+	if (!run->waits_since)
+		run->waits_since = now;
+	/* The watchdog of the gate leaves that to these limits. */
+	WRITE_ONCE(run->req->pass.excused, true);
+	waited = run->waited + now - run->waits_since;
+
+	return waited < limit ? limit - waited : 0;
+}
+
+static void run_waits_end(struct tessera_submit_run *run)
+{
+	if (run->waits_since)
+		run->waited += get_jiffies_64() - run->waits_since;
+	run->waits_since = 0;
+	WRITE_ONCE(run->req->pass.excused, false);
+}
+
+/* For objects that are being destroyed, or that older submissions hold. */
+static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event event,
+			 long timeout)
+{
+	/* Even if there are events all the time. */
+	if (!timeout)
+		return -ETIME;
+
+	return tessera_room_wait_timeout(run->req->tdev, event, run->seen[event],
+					 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE,
+					 timeout);
+}
+
+/* An object waits for a foreign fence, or another device has to be asked for it, behind armed parts. */
+static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
+{
+	struct tessera_request *req = run->req;
+	int ret = -ETIME;
+
+	if (timeout)
+		ret = req->blocker.bo ? tessera_request_ask_others(req, false) : 0;
+	if (!ret && req->blocker.fence)
+		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes,
+						    req->blocker.fence, timeout);
+	tessera_blocker_clear(&req->blocker);
+
+	/* Other drivers may end with any signal. */
+	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
+}
+
+/* Pages of processes, behind armed parts. */
+static int wait_for_pages(struct tessera_submit_run *run, long timeout)
+{
+	if (!timeout)
+		return -ETIME;
+	if (++run->req->changes >= TESSERA_USER_TRIES)
+		return -EBUSY;
+
+	return tessera_request_ready(run->req, get_jiffies_64() + timeout);
+}
+
+/*
+ * Claim the segments after some disturbed attempts. A submission waits for nothing while it has a
+ * claim, and each other submission that is placing objects at that moment can disturb it once. So
+ * the claim is kept until the batch is armed.
+ */
+static int keep_others_out(struct tessera_submit_run *run)
+{
+	if (!run->group || ++run->misses < (run->claimed ? MAX_CLAIMED_MISSES : MAX_MISSES))
+		return 0;
+	run->misses = 0;
+	if (!run->claimed)
+		return run_claim(run);
+	run_unclaim(run);
+
+	return 0;
+}
+
+static void run_leave(struct tessera_submit_run *run)
+{
+	run_unclaim(run);
+	if (run->inside)
+		tessera_gate_leave(&run->req->pass);
+	run->inside = false;
+}
+
+/*
+ * Wait for what an attempt could not be finished without. Only the context's lock is held, and
+ * behind armed parts the gate.
+ */
+static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
+{
+	struct tessera_device *tdev = run->req->tdev;
+
+	if (why == TESSERA_AGAIN_DISTURBED)
+		return keep_others_out(run);
+	if (run->last)
+		run_unclaim(run);
+	else
+		run_leave(run);
+
+	switch (why) {
+	case TESSERA_AGAIN_CLOSED:
+		return tessera_manager_wait_closed(tdev, run->seen[TESSERA_ROOM_UNCLAIMED],
+						   run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
+	case TESSERA_AGAIN_SPLIT:
+		return tessera_plan_init(run);
+	case TESSERA_AGAIN_DYING:
+		return wait_for_room(run, TESSERA_ROOM_FREED, run_patience(run, DYING_TIMEOUTS));
+	case TESSERA_AGAIN_HELD:
+		run_waits_end(run);
+		return wait_for_room(run, TESSERA_ROOM_RELEASED, MAX_SCHEDULE_TIMEOUT);
+	case TESSERA_AGAIN_FOREIGN:
+		/* Without parts run_enter() waits. */
+		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : 0;
+	case TESSERA_AGAIN_PAGES:
+		/* Without parts tessera_submit() waits, with nothing held. */
+		return run->last ? wait_for_pages(run, run_patience(run, 1)) : why;
+	case TESSERA_AGAIN_VOID:
+		/* Armed parts cannot go on behind others' jobs. */
+		return run->last ? -ETIME : 0;
+	default:
+		drm_WARN_ON(&tdev->drm, 1);
+		return -EINVAL;
+	}
+}
+
+/* ---- An attempt ---------------------------------------------------------- */
+
+/*
+ * Other submissions may have to wait for one that has passed the gate. So it waits for foreign fences
+ * before that. Jobs of this device have done so. A group waits for jobs of other engines, too, since
+ * its parts are ordered behind jobs of its own engine only.
+ */
+static int run_enter(struct tessera_submit_run *run)
+{
+	struct tessera_request *req = run->req;
+	struct tessera_context *ctx = req->ctx;
+	struct tessera_group *group = run->group;
+	int ret = 0;
+
+	if (run->inside)
+		return 0;
+	if (tessera_gate_there(req->tdev, ctx->engine->id))
+		ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes,
+					 group ? ctx->engine : NULL);
+	if (!ret)
+		ret = tessera_request_wait_foreign(req);
+	if (!ret)
+		ret = tessera_gate_enter(&req->pass, ctx,
+					 group ? tessera_group_unfinished(group) : NULL);
+	run->inside = !ret;
+
+	return ret;
+}
 
 static int validate_objects(struct tessera_request *req)
 {
@@ -65,231 +312,200 @@ static int validate_objects(struct tessera_request *req)
 	return 0;
 }
 
-/* Whether foreign fences have come in since the wait before the gate. */
-static int look_for_foreign(struct tessera_request *req)
+static int lock_whole(struct tessera_request *req, struct drm_exec *exec)
 {
+	int ret = tessera_request_lock(req, exec);
 	u32 i;
-	int ret = 0;
 
+	/* Foreign fences may have come in since the wait before the gate. */
 	for (i = 0; !ret && i < req->num_uses; i++)
 		ret = tessera_request_find_foreign(req, req->uses[i]);
 
-	return ret;
+	return ret ?: validate_objects(req);
 }
 
-static int lock_objects(struct tessera_request *req, struct drm_exec *exec)
+static int run_whole(struct tessera_submit_run *run)
 {
-	int ret = 0;
+	const struct tessera_split_op op = {
+		.type = TESSERA_SPLIT_PART,
+		.end = run->req->list.cmd_bytes,
+		.count = run->req->list.num_patches,
+	};
 
-	drm_exec_until_all_locked(exec) {
-		ret = tessera_request_lock(req, exec);
-		drm_exec_retry_on_contention(exec);
-		if (!ret)
-			ret = look_for_foreign(req);
-		if (ret)
-			break;
-		ret = validate_objects(req);
-		drm_exec_retry_on_contention(exec);
-		if (ret)
-			break;
+	if (trace_tessera_split_entry_enabled()) {
+		tessera_run_rewind(run);
+		tessera_patch_replay_advance(&run->replay, op.end);
 	}
 
-	return ret;
+	return tessera_run_part(run, &op);
 }
 
-static int add_dependencies(struct tessera_request *req, struct tessera_part *part)
+static int arm_batch(struct tessera_submit_run *run)
 {
-	u32 i;
-	int ret;
-
-	ret = tessera_syncs_add_waits(&req->syncs, &part->job);
-	if (!ret)
-		ret = tessera_gate_order(&req->pass, &part->job);
-	for (i = 0; !ret && i < req->list.num_allocs; i++)
-		if (req->bos[i])
-			ret = tessera_part_use(part, req->bos[i],
-					       tessera_request_writes(req, i)) ?:
-			      tessera_request_pause(req, i);
-
-	return ret;
-}
-
-static void trace_entries(struct tessera_request *req)
-{
-	struct tessera_slot_table *table = &req->ctx->slots;
-	u32 i;
-
-	if (!trace_tessera_split_entry_enabled())
-		return;
-
-	tessera_slot_reset(table);
-	for (i = 0; i < req->list.num_patches; i++) {
-		const struct tessera_patch *patch = &req->patches[i];
-		struct tessera_bo *bo = req->bos[patch->alloc_index];
-
-		tessera_slot_set(table, patch->slot_id,
-				 bo ? patch->alloc_index : TESSERA_SLOT_NULL,
-				 patch->split_offset);
-		trace_tessera_split_entry(req->ctx->hw_id, req->job, i, patch->slot_id,
-					  bo ? bo->id : 0, patch->split_offset,
-					  table->num_live);
-	}
-}
-
-/* All objects are locked and resident. */
-static int run_whole(struct tessera_request *req, struct tessera_part *part)
-{
-	struct dma_fence *fence;
-	u32 i;
-	int ret;
-
-	ret = add_dependencies(req, part);
-	for (i = 0; !ret && i < req->list.num_patches; i++) {
-		tessera_request_patch(req, i);
-		ret = tessera_request_pause(req, i);
-	}
-	if (ret)
-		return ret;
-	tessera_job_add_range(&part->job, req->ib, 0, req->list.cmd_bytes, true);
-	trace_entries(req);
-	ret = tessera_part_signal(part, &req->syncs, false);
-	if (ret)
-		return ret;
-	ret = tessera_request_begin_users(req, req->uses, req->num_uses);
-	if (ret) {
-		tessera_part_unsignal(&req->syncs);
-		return ret;
-	}
-	fence = tessera_part_arm(part, &req->pass);
-	if (!fence) {
-		tessera_request_end_users(req);
-		tessera_part_unsignal(&req->syncs);
-		return -EINPROGRESS;
-	}
-	trace_tessera_split_part(req->ctx->hw_id, req->job, 0, 0, req->list.cmd_bytes, 0,
-				 req->list.num_patches);
-	for (i = 0; i < req->list.num_allocs; i++)
-		if (req->bos[i])
-			tessera_part_publish(part, req->bos[i],
-					     tessera_request_writes(req, i), req->stamp);
-	tessera_request_end_users(req);
-	tessera_syncs_commit(&req->syncs, fence);
-	tessera_part_push(part);
-
-	return 0;
-}
-
-/*
- * Whether all objects could be resident at once if nothing else were. Paging in what
- * fits of a submission that does not would be for nothing.
- */
-static bool may_fit(const struct tessera_request *req)
-{
-	const struct tessera_segment *seg;
-	u64 wanted = 0, room = 0;
-	u32 segments = 0;
-	u32 i;
-
-	for (i = 0; i < req->num_uses; i++) {
-		const struct tessera_bo *bo = req->bos[req->uses[i]];
-
-		wanted += tessera_bo_bytes(bo);
-		segments |= bo->supported;
-	}
-	for (i = 0; i < tessera_segment_count(req->tdev); i++) {
-		seg = tessera_segment_by_index(req->tdev, i);
-		if (segments & BIT(seg->id))
-			room += seg->commit;
-	}
-
-	return wanted <= room;
-}
-
-static int submit_inside(struct tessera_request *req, struct tessera_part *part)
-{
+	struct tessera_request *req = run->req;
+	u32 flags = DRM_EXEC_IGNORE_DUPLICATES;
 	struct drm_exec exec;
 	int ret, idx;
 
 	if (!drm_dev_enter(&req->tdev->drm, &idx))
 		return -ENODEV;
-	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
-		      req->list.num_allocs);
-	ret = lock_objects(req, &exec);
+	/* Once there are parts the call cannot be made again, and locks are held for one batch. */
+	if (!run->last)
+		flags |= DRM_EXEC_INTERRUPTIBLE_WAIT;
+	drm_exec_init(&exec, flags, run->group ? 0 : req->list.num_allocs);
+	drm_exec_until_all_locked(&exec) {
+		ret = run->group ? tessera_plan_lock(run, &exec) : lock_whole(req, &exec);
+		drm_exec_retry_on_contention(&exec);
+		if (ret)
+			break;
+	}
+	/* Do not disturb the owner of a claim by a batch that cannot be finished. */
+	if (!ret && run->group && run_closed(run))
+		ret = -EAGAIN;
 	if (!ret)
-		ret = run_whole(req, part);
+		ret = run->group ? tessera_plan_follow(run) : run_whole(run);
 	drm_exec_fini(&exec);
 	drm_dev_exit(idx);
 
 	return ret;
 }
 
-/*
- * -ENOSPC: it does not fit as a whole. -EAGAIN: for the moment. -EINPROGRESS: tessera_request_wait_foreign() has
- * something to do, or the pass has become void. -ESTALE: user memory has changed.
- */
-static int try_whole(struct tessera_request *req)
+/* No job of it would run, or the engine was given to others. */
+static int run_dropped(const struct tessera_submit_run *run)
 {
-	struct tessera_payer *payer = req->ctx->account->payer;
-	u32 engine = req->ctx->engine->id;
-	struct tessera_part *part;
+	if (READ_ONCE(run->req->ctx->dropped))
+		return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
+
+	return tessera_gate_is_void(&run->req->pass) ? TESSERA_AGAIN_VOID : 0;
+}
+
+/* One attempt at a batch, inside the gate. Returns an error, or a reason to begin again. */
+static int try_batch(struct tessera_submit_run *run)
+{
+	u32 event;
 	int ret;
 
-	part = tessera_part_create(req->ctx, req->num_uses);
-	if (IS_ERR(part))
-		return PTR_ERR(part);
-	ret = tessera_gate_enter(&req->pass, req->tdev, engine, payer, NULL);
-	if (!ret) {
-		ret = submit_inside(req, part);
-		tessera_gate_leave(&req->pass);
-	}
+	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
+		run->seen[event] = tessera_room_seen(run->req->tdev, event);
+	/* Behind that, as these are signalled, too, when the context is dropped. */
+	ret = run_dropped(run);
+	if (!ret && run->group)
+		ret = tessera_plan_make(run);
 	if (!ret)
-		tessera_syncs_signal(&req->syncs, tessera_job_finished(&part->job));
-	tessera_part_put(part);
+		ret = arm_batch(run);
+	if (run->group)
+		tessera_plan_drop(run);
+
+	/* Errors of the layers below that are reasons. */
+	switch (ret) {
+	case -EAGAIN:
+		return run_closed(run) ? TESSERA_AGAIN_CLOSED : TESSERA_AGAIN_DISTURBED;
+	case -EINPROGRESS:
+		return TESSERA_AGAIN_FOREIGN;
+	case -ENOSPC:
+		return run->group ? -ENOSPC : TESSERA_AGAIN_SPLIT;
+	default:
+		return ret;
+	}
+}
+
+/* ---- The submission ------------------------------------------------------ */
+
+/*
+ * Whether all objects could be resident at once if nothing else were. Paging in what
+ * fits of a submission that does not would be for nothing.
+ */
+static bool may_fit(const struct tessera_submit_run *run)
+{
+	const struct tessera_request *req = run->req;
+	const struct tessera_segment *seg;
+	u64 wanted = 0, room = 0;
+	u32 i;
+
+	for (i = 0; i < req->num_uses; i++)
+		wanted += tessera_bo_bytes(req->bos[req->uses[i]]);
+	for (i = 0; i < tessera_segment_count(req->tdev); i++) {
+		seg = tessera_segment_by_index(req->tdev, i);
+		if (run->segments & BIT(seg->id))
+			room += seg->commit;
+	}
+
+	return wanted <= room;
+}
+
+/* Parts are armed, and more of them are to come. */
+static int run_advance(struct tessera_submit_run *run)
+{
+	run_waits_end(run);
+	run_unclaim(run);
+	/* The next attempt finds again what has kept this one from more parts. */
+	tessera_blocker_clear(&run->req->blocker);
+	run->misses = 0;
+	run->req->changes = 0;
+	tessera_plan_take_turns(run);
+
+	return tessera_group_wait(run->group, TESSERA_GROUP_PARTS - TESSERA_BATCH_PARTS) ?:
+	       tessera_group_overran(run->group);
+}
+
+static int run_batch(struct tessera_submit_run *run)
+{
+	u32 before = run->num_parts;
+	int ret = TESSERA_AGAIN_PAGES;
+
+	/* Before the gate. Whether it still is when a part is armed is looked at then. */
+	if (tessera_request_is_ready(run->req))
+		ret = run_enter(run) ?: try_batch(run);
+
+	if (run->num_parts == before)
+		return ret > 0 ? begin_again(run, ret) : ret;
+	if (ret < 0 || run->ended)
+		return ret;
+
+	/* Some parts of a batch are one, too. */
+	return run_advance(run);
+}
+
+static int run_all(struct tessera_submit_run *run)
+{
+	int ret = 0;
+
+	if (tessera_split_is_forced(run->req) || !may_fit(run))
+		ret = tessera_plan_init(run);
+	while (!ret && !run->ended)
+		ret = run_batch(run);
+	/* A submission of a dying thread or device needs no end. */
+	if (ret && run->last && ret != -EINTR && ret != -ENODEV)
+		ret = tessera_run_close(run, ret);
+	tessera_plan_drop_holds(run);
+	run_leave(run);
+	if (run->ended)
+		tessera_syncs_signal(&run->req->syncs, tessera_job_finished(&run->last->job));
 
 	return ret;
 }
 
-/*
- * What has passed the gate everybody may have to wait for. So it waits for what others than this
- * device signal before that; jobs of the device have done so.
- */
-static int wait_for_others(struct tessera_request *req)
+static int submit_run(struct tessera_request *req)
 {
-	struct tessera_context *ctx = req->ctx;
+	struct tessera_submit_run *run = kzalloc(sizeof(*run), GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	if (!tessera_gate_there(req->tdev, ctx->engine->id))
-		return 0;
-	ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes, NULL);
+	if (!run)
+		return -ENOMEM;
+	run->req = req;
+	run->segments = tessera_split_segments(req);
+	run->used = req->uses;
+	run->num_used = req->num_uses;
+	ret = run_all(run);
+	req->num_parts = run->num_parts;
+	tessera_plan_fini(run);
+	tessera_part_put(run->last);
+	kfree(run);
 
-	return ret ?: tessera_request_wait_foreign(req);
+	return ret;
 }
 
-static int submit_whole(struct tessera_request *req)
-{
-	u32 seen;
-	int ret;
-
-	if (!may_fit(req))
-		return -ENOSPC;
-	ret = wait_for_others(req);
-	if (ret)
-		return ret;
-	for (;;) {
-		seen = tessera_room_seen(req->tdev, TESSERA_ROOM_UNCLAIMED);
-		ret = try_whole(req);
-		if (ret == -EINPROGRESS)
-			ret = tessera_request_wait_foreign(req);
-		else if (ret == -EAGAIN)
-			ret = tessera_manager_wait_closed(req->tdev, seen, TASK_INTERRUPTIBLE);
-		else
-			return ret;
-		if (ret)
-			return ret;
-	}
-}
-
-static int submit_locked(struct tessera_request *req, u32 *num_parts)
+static int submit_locked(struct tessera_request *req)
 {
 	struct tessera_context *ctx = req->ctx;
 	int ret = 0;
@@ -302,15 +518,9 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	if (ret)
 		return ret;
 	req->checked = true;
-	if (!tessera_request_is_ready(req))
-		return -ESTALE;
-
 	req->stamp = tessera_residency_next_stamp(req->tdev);
 	req->job = ctx->next_job;
-	*num_parts = 1;
-	ret = tessera_split_is_forced(req) ? -ENOSPC : submit_whole(req);
-	if (ret == -ENOSPC)
-		ret = tessera_split_exec(req, num_parts);
+	ret = submit_run(req);
 	if (!ret) {
 		tessera_request_accepted(req);
 		ctx->next_job++;
@@ -319,71 +529,53 @@ static int submit_locked(struct tessera_request *req, u32 *num_parts)
 	return ret;
 }
 
+static int submit_once(struct tessera_request *req)
+{
+	int ret = tessera_work_begin(req->tdev);
+
+	if (ret)
+		return ret;
+	ret = mutex_lock_interruptible(&req->ctx->lock);
+	if (!ret) {
+		ret = submit_locked(req);
+		mutex_unlock(&req->ctx->lock);
+	}
+
+	return tessera_work_end(req->tdev, ret);
+}
+
 /**
- * tessera_submit_begin() - look up what a submission names
- * @req: the request; tessera_submit_end() even after a failure
+ * tessera_submit() - run a submission, in as many parts as memory makes necessary
  * @tdev: the device
  * @file: the client
  * @contexts: the client's contexts
- * @data: what it brought; outlives the request
+ * @data: what it brought; receives the number of parts, or where the fault is
  *
- * Return: 0, or one of the errors of &struct drm_tessera_submit.
+ * No lock may be held.
+ *
+ * Return: 0, also if the submission ends early: then its fence carries the error. -EINTR for a fatal
+ * signal and -ENODEV, maybe after some parts. Otherwise one of the errors of
+ * &struct drm_tessera_submit, and nothing was run.
  */
-int tessera_submit_begin(struct tessera_request *req, struct tessera_device *tdev,
-			 struct drm_file *file, struct xarray *contexts,
-			 struct tessera_submit_data *data)
+int tessera_submit(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
+		   struct tessera_submit_data *data)
 {
-	int ret = tessera_request_init(req, tdev, file, contexts, data);
-
-	return !ret && req->ctx->space ? -EOPNOTSUPP : ret;
-}
-
-/**
- * tessera_submit() - run it
- * @req: the request
- * @data: receives the number of parts
- *
- * Between tessera_work_begin() and tessera_work_end().
- *
- * Return: 0; -ESTALE: to be called again behind tessera_submit_ready(); or one of the errors of
- * &struct drm_tessera_submit; then nothing was run.
- */
-int tessera_submit(struct tessera_request *req, struct tessera_submit_data *data)
-{
-	u32 num_parts = 0;
+	struct tessera_request req;
 	int ret;
 
-	ret = mutex_lock_interruptible(&req->ctx->lock);
-	if (ret)
-		return ret;
-	ret = submit_locked(req, &num_parts);
-	mutex_unlock(&req->ctx->lock);
-	data->num_parts = ret ? 0 : num_parts;
+	ret = tessera_request_init(&req, tdev, file, contexts, data);
+	if (!ret && req.ctx->space)
+		ret = -EOPNOTSUPP;
+	if (!ret)
+		ret = submit_once(&req);
+	while (ret == TESSERA_AGAIN_PAGES) {
+		ret = -EBUSY;
+		if (++req.changes < TESSERA_USER_TRIES)
+			ret = tessera_request_ready(&req, 0) ?: submit_once(&req);
+	}
+	data->num_parts = ret ? 0 : req.num_parts;
+	data->err = req.err;
+	tessera_request_fini(&req);
 
 	return ret;
-}
-
-/**
- * tessera_submit_ready() - have user memory ready that a submission uses
- * @req: the request, nothing of it armed; no lock is held
- *
- * Return: 0, or an error of tessera_userptr_ready().
- */
-int tessera_submit_ready(struct tessera_request *req)
-{
-	return ++req->changes < TESSERA_USER_TRIES ? tessera_request_ready(req, 0) : -EBUSY;
-}
-
-/**
- * tessera_submit_end() - forget it
- * @req: the request; nothing is done if it has not begun, or has ended
- * @data: receives where the fault is
- */
-void tessera_submit_end(struct tessera_request *req, struct tessera_submit_data *data)
-{
-	if (!req->tdev)
-		return;
-	data->err = req->err;
-	tessera_request_fini(req);
-	req->tdev = NULL;
 }

@@ -4,15 +4,10 @@
 
 struct drm_file;
 struct tessera_device;
-struct tessera_request;		/* submit/request.h */
 struct tessera_submit_data;	/* submit/request.h */
 struct xarray;
 
-int tessera_submit_begin(struct tessera_request *req, struct tessera_device *tdev,
-			 struct drm_file *file, struct xarray *contexts,
-			 struct tessera_submit_data *data);
-int tessera_submit(struct tessera_request *req, struct tessera_submit_data *data);
-int tessera_submit_ready(struct tessera_request *req);
-void tessera_submit_end(struct tessera_request *req, struct tessera_submit_data *data);
+int tessera_submit(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
+		   struct tessera_submit_data *data);
 
 #endif /* __TESSERA_SUBMIT_H__ */

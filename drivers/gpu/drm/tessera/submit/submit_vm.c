@@ -94,12 +94,11 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 static int pass_gate(struct tessera_context *ctx, struct tessera_syncs *syncs,
 		     struct tessera_part *part)
 {
-	struct tessera_payer *payer = ctx->account->payer;
 	struct tessera_device *tdev = ctx->tdev;
 	struct tessera_pass pass;
 	int ret, idx;
 
-	ret = tessera_gate_enter(&pass, tdev, ctx->engine->id, payer, NULL);
+	ret = tessera_gate_enter(&pass, ctx, NULL);
 	if (ret)
 		return ret;
 	ret = -ENODEV;

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: plans
+ *
+ * A submission that does not fit as it is, or that is to be cut for a test, is planned and armed
+ * in batches. A batch is a few parts, planned on a snapshot of memory and then
+ * armed in one go. The plan is made with no lock held. Then the objects it touches are
+ * locked, and its operations are carried out one by one: evictions, moves and page-ins
+ * become paging jobs, a part becomes a job of the context. The CPU waits for none of them:
+ * an eviction depends on the fence of the part that used the object last, and the next part
+ * on the paging it needs, all through reservations.
+ *
+ * Meanwhile other submissions may have evicted what the plan found resident, or have placed
+ * something where the plan has a hole. Each operation finds that out before it does anything
+ * (-EAGAIN). The parts armed so far stand, and the rest is planned again. Locked objects do not
+ * change, so only places matter, and those can be claimed.
+ *
+ * Between two batches nothing is kept but the engine's gate, where the device needs one,
+ * and holds on what stays bound over the cut.
+ */
+#include <linux/bitmap.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+
+#include <drm/drm_exec.h>
+#include <drm/drm_print.h>
+
+#include "exec/engine.h"
+#include "mem/bo.h"
+#include "mem/hold.h"
+#include "mem/residency.h"
+#include "mem/victims.h"
+#include "segments/manager.h"
+#include "segments/segment.h"
+#include "submit/context.h"
+#include "submit/part.h"
+#include "submit/request.h"
+#include "submit/run.h"
+#include "tessera_device.h"
+#include "tessera_trace.h"
+#include "tessera_uobj.h"
+
+/* Parts, and job timeouts, for which a submission keeps its age among those that hold objects. */
+#define PARTS_PER_TURN		1024
+#define TIMEOUTS_PER_TURN	12
+
+/* ---- Planning ------------------------------------------------------------ */
+
+static int plan_grow(struct tessera_split_plan *plan, u32 want)
+{
+	struct tessera_split_op *op;
+
+	want = max(want, 2 * plan->cap);
+	op = kvrealloc(plan->op, array_size(want, sizeof(*op)), TESSERA_GFP_LISTS);
+	if (!op)
+		return -ENOMEM;
+	plan->op = op;
+	plan->cap = want;
+
+	return 0;
+}
+
+static int plan_begin(struct tessera_submit_run *run, const struct tessera_split_input *in,
+		      void *scratch, size_t size)
+{
+	size_t bytes = tessera_split_cursor_size(in);
+	int ret;
+
+	run->cursor_mem = kvmalloc(bytes, TESSERA_GFP_LISTS);
+	if (!run->cursor_mem)
+		return -ENOMEM;
+	ret = tessera_split_begin(in, run->cursor_mem, bytes, scratch, size, &run->cursor,
+				  &run->plan);
+	if (ret) {
+		kvfree(run->cursor_mem);
+		run->cursor_mem = NULL;
+	}
+
+	return ret;
+}
+
+static int plan_batch(struct tessera_submit_run *run, const struct tessera_split_input *in)
+{
+	const struct tessera_split_limits limits = {
+		.max_parts = TESSERA_BATCH_PARTS,
+		.max_ops = TESSERA_BATCH_OPS,
+	};
+	size_t size = tessera_split_scratch_size(in);
+	void *scratch;
+	int ret = 0;
+
+	scratch = kvmalloc(size, TESSERA_GFP_LISTS);
+	if (!scratch)
+		return -ENOMEM;
+	run->plan.grow = plan_grow;
+	if (!run->cursor_mem)
+		ret = plan_begin(run, in, scratch, size);
+	if (!ret)
+		ret = tessera_split_window(in, &run->cursor, &limits, scratch, size, &run->plan);
+	kvfree(scratch);
+
+	return ret;
+}
+
+/* Only when it ends with that: what the plan foresees may not come true. */
+static void note_place(struct tessera_submit_run *run)
+{
+	run->req->err.offset = run->plan.error_offset;
+	run->req->err.index = run->plan.error_entry;
+}
+
+/**
+ * tessera_plan_make() - plan the next parts
+ * @run: the submission
+ *
+ * Called with the context's lock, and nothing else but claims.
+ *
+ * Return: 0; -EAGAIN if memory changed too much meanwhile; a reason of &enum tessera_again; or the
+ * error the submission ends with.
+ */
+int tessera_plan_make(struct tessera_submit_run *run)
+{
+	struct tessera_split_model *model = &run->model;
+	int ret;
+
+	if (!run->seniority)
+		tessera_plan_take_turns(run);
+	model->seniority = run->seniority;
+	ret = tessera_split_model_init(model, run->req, run->segments);
+	if (ret)
+		return ret;
+	if (!trace_tessera_split_pin_enabled())
+		model->in.flags |= TESSERA_SPLIT_NO_PINS;
+	ret = plan_batch(run, &model->in);
+	if (ret == -ENOSPC || (!ret && run->plan.late_error)) {
+		if (model->dying)
+			return TESSERA_AGAIN_DYING;
+		if (model->held)
+			return TESSERA_AGAIN_HELD;
+	}
+	if (ret == -ENOSPC)
+		note_place(run);
+
+	return ret;
+}
+
+/**
+ * tessera_plan_drop() - forget the snapshot that a plan was made on
+ * @run: the submission, after tessera_plan_make(); none of its objects is locked
+ */
+void tessera_plan_drop(struct tessera_submit_run *run)
+{
+	tessera_split_model_fini(&run->model);
+	memset(&run->model, 0, sizeof(run->model));
+}
+
+/* ---- One part -------------------------------------------------------------- */
+
+static void use_alloc(struct tessera_submit_run *run, u32 alloc)
+{
+	if (!run->req->bos[alloc] || run->mark[alloc] == run->marks)
+		return;
+	run->mark[alloc] = run->marks;
+	run->collected[run->num_used++] = alloc;
+}
+
+/* What the part's own entries and the slots left bound at its start name (SPLIT-32). */
+static int collect_used(struct tessera_submit_run *run, const struct tessera_split_op *op)
+{
+	const struct tessera_slot_table *table = run->replay.table;
+	const struct tessera_patch *patches = run->req->patches;
+	u32 i;
+	int ret = 0;
+
+	run->marks++;
+	run->num_used = 0;
+	for (i = 0; i < table->num_live; i++)
+		use_alloc(run, table->rows[table->live[i]].alloc);
+	for (i = 0; !ret && i < op->count; i++) {
+		use_alloc(run, patches[op->first + i].alloc_index);
+		ret = tessera_request_pause(run->req, i);
+	}
+
+	return ret;
+}
+
+static int run_part(struct tessera_submit_run *run, const struct tessera_split_op *op)
+{
+	int ret;
+
+	tessera_patch_replay_cut(&run->replay, op->start);
+	ret = collect_used(run, op) ?: tessera_run_part(run, op);
+	if (!ret)
+		tessera_patch_replay_advance(&run->replay, op->end);
+
+	return ret;
+}
+
+/* ---- Following the plan ---------------------------------------------------- */
+
+/* It may be scanned out since the plan was made. */
+static int evict_planned(struct tessera_bo *bo)
+{
+	return tessera_bo_is_fixed(bo) ? -EAGAIN : tessera_victims_evict(bo, TESSERA_EVICT_PLAN);
+}
+
+/* The object may have left that place since, or by the plan itself. */
+static int evict_foreign(struct tessera_submit_run *run, u32 index)
+{
+	const struct tessera_split_block *block = &run->model.blocks[index];
+	struct tessera_bo *bo = run->model.block_bos[index];
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	if (!seg || seg->id != block->seg ||
+	    !tessera_range_run(tessera_bo_range(bo), block->start))
+		return 0;
+	if (tessera_hold_keeps_off(bo, run->seniority))
+		return -EAGAIN;
+
+	return evict_planned(bo);
+}
+
+static int run_op(struct tessera_submit_run *run, const struct tessera_split_op *op)
+{
+	struct tessera_request *req = run->req;
+
+	switch (op->type) {
+	case TESSERA_SPLIT_EVICT_FOREIGN:
+		return evict_foreign(run, op->id);
+	case TESSERA_SPLIT_EVICT:
+		return evict_planned(req->bos[op->id]);
+	case TESSERA_SPLIT_MOVE:
+	case TESSERA_SPLIT_PAGE_IN:
+		return tessera_residency_place(req->bos[op->id],
+					       tessera_request_writes(req, op->id), op->seg,
+					       op->off, &req->blocker);
+	case TESSERA_SPLIT_PART:
+		return run_part(run, op);
+	case TESSERA_SPLIT_PIN:
+		trace_tessera_split_pin(req->ctx->hw_id, req->job, run->num_parts,
+					req->bos[op->id]->id, op->seg, op->off);
+		return 0;
+	default:
+		drm_WARN_ON(&req->tdev->drm, 1);
+		return -EINVAL;
+	}
+}
+
+/* ---- Locking --------------------------------------------------------------- */
+
+static int lock_bo(struct drm_exec *exec, struct tessera_bo *bo)
+{
+	/* With a slot for the fence of a move. */
+	return bo ? drm_exec_prepare_obj(exec, &bo->tbo.base, 1) : 0;
+}
+
+/* Foreign fences that have come to an object since the gate was closed are waited for first. */
+static int lock_use(struct tessera_submit_run *run, u32 alloc, struct drm_exec *exec)
+{
+	int ret = lock_bo(exec, run->req->bos[alloc]);
+
+	return ret ?: tessera_request_find_foreign(run->req, alloc);
+}
+
+/* Before anything else has moved for it. */
+static int lock_arrival(struct tessera_submit_run *run, const struct tessera_split_op *op,
+			struct drm_exec *exec)
+{
+	const struct tessera_segment *seg = tessera_segment_by_id(run->req->tdev, op->seg);
+	struct tessera_bo *bo = run->req->bos[op->id];
+	int ret = lock_bo(exec, bo);
+
+	if (!ret && seg && tessera_bo_segment(bo) != seg)
+		ret = tessera_residency_may_come(bo, seg, &run->req->blocker);
+
+	return ret;
+}
+
+static int lock_op(struct tessera_submit_run *run, const struct tessera_split_op *op,
+		   struct drm_exec *exec)
+{
+	struct tessera_request *req = run->req;
+	u32 i;
+	int ret;
+
+	if (op->type == TESSERA_SPLIT_EVICT_FOREIGN)
+		return lock_bo(exec, run->model.block_bos[op->id]);
+	if (op->type == TESSERA_SPLIT_MOVE || op->type == TESSERA_SPLIT_PAGE_IN)
+		return lock_arrival(run, op, exec);
+	if (op->type != TESSERA_SPLIT_PART)
+		return lock_bo(exec, run->req->bos[op->id]);
+
+	for (i = op->first; i < op->first + op->count; i++) {
+		ret = lock_use(run, req->patches[i].alloc_index, exec) ?:
+		      tessera_request_pause(req, i);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_plan_lock() - lock the objects that a batch touches
+ * @run: the submission, planned
+ * @exec: inside drm_exec_until_all_locked(), ignores duplicates
+ *
+ * That is what the batch begins with, and what its operations are about.
+ *
+ * Return: 0; -EINPROGRESS with &tessera_request.blocker set; -ENOMEM; -EINTR; or -EDEADLK on
+ * contention.
+ */
+int tessera_plan_lock(struct tessera_submit_run *run, struct drm_exec *exec)
+{
+	const struct tessera_slot_table *table = run->replay.table;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < table->num_live; i++) {
+		ret = lock_use(run, table->rows[table->live[i]].alloc, exec);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < run->plan.n_op; i++) {
+		ret = lock_op(run, &run->plan.op[i], exec);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/* ---- Holds ----------------------------------------------------------------- */
+
+/* What stays bound over the cut that comes next stays where it is; nothing else is held. */
+static void change_holds(struct tessera_submit_run *run)
+{
+	const struct tessera_slot_table *table = run->replay.table;
+	struct tessera_request *req = run->req;
+	bool dropped = false;
+	u32 i, alloc;
+
+	tessera_patch_replay_cut(&run->replay, run->cursor.byte);
+	run->marks++;
+	for (i = 0; i < table->num_live; i++) {
+		const struct tessera_slot_row *row = &table->rows[table->live[i]];
+
+		if (row->split_offset == run->cursor.byte)
+			continue;
+		run->mark[row->alloc] = run->marks;
+		set_bit(row->alloc, run->holding);
+		tessera_hold_take(req->bos[row->alloc], run->seniority);
+	}
+	for_each_set_bit(alloc, run->holding, req->list.num_allocs) {
+		if (run->mark[alloc] == run->marks)
+			continue;
+		clear_bit(alloc, run->holding);
+		tessera_hold_drop(req->bos[alloc], run->seniority);
+		dropped = true;
+	}
+	if (dropped)
+		tessera_hold_changed(req->tdev);
+}
+
+/**
+ * tessera_plan_drop_holds() - rely on no object's place any more
+ * @run: the submission, in parts or not
+ */
+void tessera_plan_drop_holds(struct tessera_submit_run *run)
+{
+	struct tessera_request *req = run->req;
+	u32 num = req->list.num_allocs;
+	u32 i;
+
+	if (!run->holding || bitmap_empty(run->holding, num))
+		return;
+	for_each_set_bit(i, run->holding, num)
+		tessera_hold_drop(req->bos[i], run->seniority);
+	bitmap_zero(run->holding, num);
+	tessera_hold_changed(req->tdev);
+}
+
+/**
+ * tessera_plan_take_turns() - become the youngest submission now and then
+ * @run: the submission, in parts, between two batches
+ *
+ * Younger submissions wait for the objects that this one holds. So they wait for a bounded number of
+ * parts, however many there are.
+ */
+void tessera_plan_take_turns(struct tessera_submit_run *run)
+{
+	struct tessera_device *tdev = run->req->tdev;
+	u64 now = get_jiffies_64();
+
+	if (run->seniority && run->num_parts < run->turn_parts &&
+	    time_before64(now, run->turn_jiffies))
+		return;
+	tessera_plan_drop_holds(run);
+	run->seniority = tessera_residency_next_stamp(tdev);
+	run->turn_parts = run->num_parts + PARTS_PER_TURN;
+	run->turn_jiffies = now + TIMEOUTS_PER_TURN *
+				  (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
+}
+
+/* ---- A batch --------------------------------------------------------------- */
+
+/**
+ * tessera_plan_follow() - arm the parts of a batch
+ * @run: the submission, planned and locked
+ *
+ * Return: 0; -EAGAIN if the plan does not hold any more, or -EINPROGRESS with
+ * &tessera_request.blocker set; a reason of &enum tessera_again; or the error the submission
+ * ends with. Some parts may have been armed.
+ */
+int tessera_plan_follow(struct tessera_submit_run *run)
+{
+	u32 num_ops = 0, before = run->num_parts;
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; i < run->plan.n_op && !ret; i++) {
+		ret = tessera_uobj_may_go_on(NULL) ?: run_op(run, &run->plan.op[i]);
+		if (!ret && run->plan.op[i].type == TESSERA_SPLIT_PART)
+			num_ops = i + 1;
+	}
+	/* Tell the planner what was armed: the whole plan or less. */
+	run->plan.n_op = num_ops;
+	run->plan.n_parts = run->num_parts - before;
+	tessera_split_commit(&run->model.in, &run->cursor, &run->plan);
+	if (!ret && run->plan.late_error)
+		note_place(run);
+	if (run->plan.n_parts && !run->ended)
+		change_holds(run);
+
+	return ret ?: run->plan.late_error;
+}
+
+/**
+ * tessera_plan_init() - run a submission in parts
+ * @run: the submission, nothing of it armed
+ *
+ * tessera_plan_fini() has to be called even after a failure.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_plan_init(struct tessera_submit_run *run)
+{
+	struct tessera_request *req = run->req;
+	u32 num = max(req->list.num_allocs, 1u);
+	struct tessera_part *closing;
+
+	run->collected = kvmalloc_array(num, sizeof(*run->collected), TESSERA_GFP_LISTS);
+	run->mark = kvcalloc(num, sizeof(*run->mark), TESSERA_GFP_LISTS);
+	run->holding = kvcalloc(BITS_TO_LONGS(num), sizeof(long), TESSERA_GFP_LISTS);
+	run->group = tessera_group_create(req->ctx);
+	if (!run->collected || !run->mark || !run->holding || !run->group)
+		return -ENOMEM;
+	closing = tessera_part_create(req->ctx, 0);
+	if (IS_ERR(closing))
+		return PTR_ERR(closing);
+	run->closing = closing;
+	run->used = run->collected;
+	tessera_run_rewind(run);
+
+	return 0;
+}
+
+/**
+ * tessera_plan_fini() - free what tessera_plan_init() has made
+ * @run: the submission, in parts or not
+ */
+void tessera_plan_fini(struct tessera_submit_run *run)
+{
+	tessera_part_put(run->closing);
+	if (run->group)
+		tessera_group_put(run->group);
+	kvfree(run->plan.op);
+	kvfree(run->cursor_mem);
+	kvfree(run->holding);
+	kvfree(run->collected);
+	kvfree(run->mark);
+}
