@@ -49,36 +49,6 @@ static struct tessera_leash *foreign_leash(struct tessera_leashes *leashes,
 	return leash;
 }
 
-/**
- * tessera_foreign_wait() - wait for a fence as long as it takes
- * @tdev: the device
- * @leashes: of the context that waits; cutting them ends the wait
- * @fence: the fence
- *
- * No lock may be held but the context's, and nothing be armed.
- *
- * Return: 0; -ENODEV or -EIO if the leashes were cut, as the device is gone or the context is
- * lost; -ENOMEM or -ERESTARTSYS.
- */
-int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
-			 struct dma_fence *fence)
-{
-	struct tessera_leash *leash;
-	long ret;
-
-	if (dma_fence_is_signaled(fence))
-		return 0;
-	leash = foreign_leash(leashes, fence);
-	if (!leash)
-		return -ENOMEM;
-	ret = tessera_wait_fence(TESSERA_WAIT_FOREIGN, tessera_leash_fence(leash), true,
-				 MAX_SCHEDULE_TIMEOUT);
-	/* A wait that ended with a signal leaves nothing on the fence. */
-	tessera_leash_drop(leash);
-
-	return ret < 0 ? ret : foreign_result(tdev, fence);
-}
-
 struct foreign_waiter {
 	struct dma_fence_cb cb;
 	wait_queue_head_t wait;
@@ -90,20 +60,24 @@ static void foreign_waiter_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
 }
 
 /**
- * tessera_foreign_wait_killable() - wait for a fence, but not for ever
+ * tessera_foreign_wait() - wait for a fence
  * @tdev: the device
  * @leashes: of the context that waits; cutting them ends the wait
  * @fence: the fence
+ * @row: TESSERA_WAIT_FOREIGN: any signal ends the wait, and nothing may be armed; or
+ * TESSERA_WAIT_FOREIGN_PARTS: for calls that cannot be made again
  * @timeout: jiffies
  *
- * For calls that cannot be made again. No lock may be held but the context's.
+ * No lock may be held but the context's.
  *
  * Return: 0; -ETIME; -ENODEV or -EIO if the leashes were cut, as the device is gone or the
- * context is lost; -ENOMEM; or -EINTR for a fatal signal.
+ * context is lost; -ENOMEM; -ERESTARTSYS; or, behind parts, -EINTR for a fatal signal.
  */
-int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_leashes *leashes,
-				  struct dma_fence *fence, long timeout)
+int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
+			 struct dma_fence *fence, enum tessera_wait_row row, long timeout)
 {
+	bool parts = row == TESSERA_WAIT_FOREIGN_PARTS;
+	unsigned int state = parts ? TASK_KILLABLE : TASK_INTERRUPTIBLE;
 	struct foreign_waiter waiter;
 	struct tessera_leash *leash;
 	long left = timeout;
@@ -115,15 +89,16 @@ int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_le
 		return -ENOMEM;
 	init_waitqueue_head(&waiter.wait);
 	if (!dma_fence_add_callback(tessera_leash_fence(leash), &waiter.cb, foreign_waiter_cb)) {
-		left = tessera_wait_event_timeout(TESSERA_WAIT_FOREIGN_PARTS, waiter.wait,
+		left = tessera_wait_event_timeout(row, waiter.wait,
 						  dma_fence_is_signaled(tessera_leash_fence(leash)),
-						  TASK_KILLABLE, timeout);
+						  state, timeout);
 		/* Waits for one that is under way. */
 		dma_fence_remove_callback(tessera_leash_fence(leash), &waiter.cb);
 	}
+	/* A wait that ended with a signal leaves nothing on the fence. */
 	tessera_leash_drop(leash);
-	if (left <= 0)
-		return left ? -EINTR : -ETIME;
+	if (left < 0)
+		return parts ? -EINTR : left;
 
-	return foreign_result(tdev, fence);
+	return left ? foreign_result(tdev, fence) : -ETIME;
 }

@@ -4,14 +4,13 @@
 
 #include <linux/types.h>
 
+#include "tessera_wait.h"
+
 struct dma_fence;
-struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 struct tessera_leashes;		/* exec/leash.h */
 
 int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
-			 struct dma_fence *fence);
-int tessera_foreign_wait_killable(struct tessera_device *tdev, struct tessera_leashes *leashes,
-				  struct dma_fence *fence, long timeout);
+			 struct dma_fence *fence, enum tessera_wait_row row, long timeout);
 
 #endif /* __TESSERA_FOREIGN_H__ */

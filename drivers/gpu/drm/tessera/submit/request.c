@@ -432,7 +432,8 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 		ret = req->blocker.bo ? tessera_request_ask_others(req, true) : 0;
 		if (!ret && req->blocker.fence)
 			ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes,
-						   req->blocker.fence);
+						   req->blocker.fence, TESSERA_WAIT_FOREIGN,
+						   MAX_SCHEDULE_TIMEOUT);
 		tessera_blocker_clear(&req->blocker);
 		if (ret)
 			return ret;

@@ -173,8 +173,8 @@ static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 	if (timeout)
 		ret = req->blocker.bo ? tessera_request_ask_others(req, false) : 0;
 	if (!ret && req->blocker.fence)
-		ret = tessera_foreign_wait_killable(req->tdev, &req->ctx->leashes,
-						    req->blocker.fence, timeout);
+		ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes, req->blocker.fence,
+					   TESSERA_WAIT_FOREIGN_PARTS, timeout);
 	tessera_blocker_clear(&req->blocker);
 
 	/* Other drivers may end with any signal. */

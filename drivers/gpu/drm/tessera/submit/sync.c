@@ -305,7 +305,8 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 		dma_fence_unwrap_for_each(fence, &cursor, syncs->items[i].wait) {
 			if (sync_is_ours(tdev, engine, fence))
 				continue;
-			ret = tessera_foreign_wait(tdev, leashes, fence);
+			ret = tessera_foreign_wait(tdev, leashes, fence, TESSERA_WAIT_FOREIGN,
+						   MAX_SCHEDULE_TIMEOUT);
 			if (ret) {
 				dma_fence_put(cursor.chain);
 				break;
