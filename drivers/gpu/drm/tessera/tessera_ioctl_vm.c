@@ -4,17 +4,13 @@
  *
  * As in tessera_ioctl.c: check every field, look up, call, put. Called without locks.
  */
-#include <linux/jiffies.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/engine.h"
 #include "exec/job.h"
 #include "exec/quota.h"
-#include "mem/user.h"
 #include "segments/account.h"
 #include "services/client.h"
 #include "submit/request.h"
@@ -144,39 +140,11 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	return ret;
 }
 
-static int submit_vm_charged(struct tessera_device *tdev, struct drm_file *file,
-			     const struct drm_tessera_submit_vm *args,
-			     const struct drm_tessera_sync *syncs)
-{
-	struct tessera_client *client = to_tessera_client(file);
-	struct tessera_quota *quota = &client->account->payer->work;
-	long bytes = min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
-	int ret;
-
-	ret = tessera_quota_enter(quota, bytes);
-	if (ret)
-		return ret;
-	ret = tessera_work_begin(tdev);
-	if (!ret) {
-		ret = tessera_submit_vm(tdev, file, &client->contexts, client->fences, args,
-					syncs);
-		ret = tessera_work_end(tdev, ret);
-	}
-	tessera_quota_uncharge(quota, bytes);
-
-	return ret;
-}
-
-/* Job timeouts for which others may take away what a job needs time and again before it is queued. */
-#define READY_TIMEOUTS	2
-
 static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 			 const struct drm_tessera_submit_vm *args)
 {
 	struct tessera_client *client = to_tessera_client(file);
 	struct drm_tessera_sync *syncs;
-	u32 changes = 0;
-	u64 patience;
 	int ret;
 
 	ret = tessera_uobj_get_array(&args->syncs, sizeof(*syncs), sizeof(*syncs),
@@ -184,23 +152,8 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 	if (ret)
 		return ret;
 	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);
-	patience = get_jiffies_64() +
-		   READY_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
-	while (!ret) {
-		ret = tessera_resident_ready(client->resident);
-		if (!ret)
-			ret = submit_vm_charged(tdev, file, args, syncs);
-		if (ret == -ESTALE) {
-			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
-			      tessera_submit_vm_ready(&client->contexts, args->context);
-			continue;
-		}
-		if (ret != -EAGAIN)
-			break;
-		ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;
-		if (signal_pending(current))
-			ret = -ERESTARTSYS;
-	}
+	if (!ret)
+		ret = tessera_submit_vm(file, &client->contexts, client->fences, args, syncs);
 	kvfree(syncs);
 
 	return ret;

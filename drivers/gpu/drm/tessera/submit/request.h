@@ -38,6 +38,8 @@ struct xarray;
  * @TESSERA_AGAIN_FOREIGN: an object waits for another device: &tessera_request.blocker
  * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
  * @TESSERA_AGAIN_VOID: the gate was given to others
+ * @TESSERA_AGAIN_ABSENT: SUBMIT_VM: a listed object is not resident
+ * @TESSERA_AGAIN_ASID: SUBMIT_VM: no address space number is free
  *
  * Positive, for functions that return 0 or an error, too.
  */
@@ -50,6 +52,8 @@ enum tessera_again {
 	TESSERA_AGAIN_FOREIGN,
 	TESSERA_AGAIN_PAGES,
 	TESSERA_AGAIN_VOID,
+	TESSERA_AGAIN_ABSENT,
+	TESSERA_AGAIN_ASID,
 };
 
 /**

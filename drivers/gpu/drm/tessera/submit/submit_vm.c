@@ -19,22 +19,31 @@
  *
  * Locks: the context's, then that of the page tables.
  */
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
 #include "exec/engine.h"
+#include "exec/quota.h"
 #include "hw/fence.h"
 #include "mem/user.h"
 #include "segments/account.h"
 #include "submit/context.h"
 #include "submit/gate.h"
 #include "submit/part.h"
+#include "submit/request.h"
 #include "submit/submit_vm.h"
 #include "submit/sync.h"
 #include "tessera_device.h"
 #include "vm/pt.h"
+#include "vm/resident.h"
 #include "vm/restore.h"
+
+/* Job timeouts for which others may take away what a job needs time and again before it is queued. */
+#define READY_TIMEOUTS	2
 
 static int order_job(struct tessera_context *ctx, const struct tessera_syncs *syncs,
 		     struct tessera_pass *pass, struct tessera_job *job)
@@ -59,24 +68,25 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 	ret = order_job(ctx, syncs, pass, &part->job);
 	if (!ret)
 		ret = tessera_space_begin_job(ctx->space, &part->job);
+	if (ret == -EAGAIN)
+		return TESSERA_AGAIN_ABSENT;
+	if (ret == -EINPROGRESS)
+		return TESSERA_AGAIN_ASID;
 	if (ret)
 		return ret;
 	ret = tessera_part_signal(part, syncs, false);
-	if (ret) {
-		tessera_space_end_job(ctx->space);
-		return ret;
-	}
-	ret = -ESTALE;
+	if (ret)
+		goto out_end_job;
 	tessera_users_begin(ctx->tdev);
+	ret = TESSERA_AGAIN_PAGES;
 	if (tessera_vm_jobs_may_begin(&ctx->space->jobs)) {
 		fence = tessera_part_arm(part, pass);
-		ret = -EINPROGRESS;
+		ret = fence ? 0 : TESSERA_AGAIN_VOID;
 	}
-	if (!fence) {
+	if (ret) {
 		tessera_users_end(ctx->tdev);
 		tessera_part_unsignal(syncs);
-		tessera_space_end_job(ctx->space);
-		return ret;
+		goto out_end_job;
 	}
 
 	tessera_vm_queue_set(ctx->tdev, &ctx->space->jobs, &ctx->vm_queue, fence);
@@ -86,9 +96,10 @@ static int submit_inside(struct tessera_context *ctx, struct tessera_syncs *sync
 	ctx->vm_last = tessera_job_outcome(&part->job);
 	tessera_syncs_commit(syncs, fence);
 	tessera_part_push(part);
-	tessera_space_end_job(ctx->space);
 
-	return 0;
+out_end_job:
+	tessera_space_end_job(ctx->space);
+	return ret;
 }
 
 static int pass_gate(struct tessera_context *ctx, struct tessera_syncs *syncs,
@@ -142,9 +153,12 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->leashes, NULL);
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
-		if (ret != -EINPROGRESS)
+		if (ret == TESSERA_AGAIN_ASID)
+			ret = tessera_asid_wait(ctx->tdev, &ctx->space->asid);
+		else if (ret == TESSERA_AGAIN_VOID)
+			ret = 0;
+		else
 			break;
-		ret = tessera_asid_wait(ctx->tdev, &ctx->space->asid);
 	}
 	/* Else the number that the VM is the heir of would be kept for it. */
 	if (ret)
@@ -153,15 +167,16 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 	return ret;
 }
 
-static int submit_to(struct tessera_context *ctx, struct drm_file *file,
-		     struct tessera_monitored_set *fences,
-		     const struct drm_tessera_submit_vm *args, const struct drm_tessera_sync *list)
+static int submit_work(struct tessera_context *ctx, struct drm_file *file,
+		       struct tessera_monitored_set *fences,
+		       const struct drm_tessera_submit_vm *args,
+		       const struct drm_tessera_sync *list)
 {
 	struct tessera_syncs syncs = { };
-	int ret;
+	int ret = tessera_work_begin(ctx->tdev);
 
-	if (!ctx->space)
-		return -EOPNOTSUPP;
+	if (ret)
+		return ret;
 	ret = tessera_syncs_init(&syncs, file, fences, &ctx->account->payer->work, list,
 				 args->syncs.count);
 	if (!ret)
@@ -172,23 +187,56 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 	}
 	tessera_syncs_fini(&syncs);
 
+	return tessera_work_end(ctx->tdev, ret);
+}
+
+static int submit_to(struct tessera_context *ctx, struct drm_file *file,
+		     struct tessera_monitored_set *fences,
+		     const struct drm_tessera_submit_vm *args, const struct drm_tessera_sync *list)
+{
+	long bytes = min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
+	u64 patience = get_jiffies_64() +
+		       READY_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(ctx->tdev));
+	struct tessera_quota *quota = &ctx->account->payer->work;
+	u32 changes = 0;
+	int ret;
+
+	do {
+		/* With nothing charged. */
+		ret = tessera_resident_ready(ctx->space->resident) ?:
+		      tessera_quota_enter(quota, bytes);
+		if (ret)
+			return ret;
+		ret = submit_work(ctx, file, fences, args, list);
+		tessera_quota_uncharge(quota, bytes);
+		if (ret == TESSERA_AGAIN_PAGES) {
+			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
+			      tessera_restore(ctx->space);
+		} else if (ret == TESSERA_AGAIN_ABSENT) {
+			ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;
+			if (signal_pending(current))
+				ret = -ERESTARTSYS;
+		} else {
+			return ret;
+		}
+	} while (!ret);
+
 	return ret;
 }
 
 /**
  * tessera_submit_vm() - run a submission at virtual addresses
- * @tdev: the device
  * @file: the client
  * @contexts: its contexts
  * @fences: its monitored fences
  * @args: what it brought, checked
  * @syncs: the kernel's copy of the sync list
  *
- * Return: 0; -EAGAIN: tessera_resident_ready() has to be called again, with nothing held; -ESTALE: likewise
- * tessera_submit_vm_ready(); or one of the errors of
- * &struct drm_tessera_submit_vm. Then nothing was run.
+ * No lock may be held.
+ *
+ * Return: 0; or one of the errors of &struct drm_tessera_submit_vm. Then nothing was run.
  */
-int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
+int tessera_submit_vm(struct drm_file *file, struct xarray *contexts,
 		      struct tessera_monitored_set *fences,
 		      const struct drm_tessera_submit_vm *args,
 		      const struct drm_tessera_sync *syncs)
@@ -198,29 +246,7 @@ int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct
 
 	if (!ctx)
 		return -ENOENT;
-	ret = submit_to(ctx, file, fences, args, syncs);
-	tessera_context_put(ctx);
-
-	return ret;
-}
-
-/**
- * tessera_submit_vm_ready() - have a context's page tables lead to user memory as it is
- * @contexts: the client's contexts
- * @id: which of them
- *
- * No lock may be held.
- *
- * Return: 0, -ENOENT, or an error of tessera_restore().
- */
-int tessera_submit_vm_ready(struct xarray *contexts, u32 id)
-{
-	struct tessera_context *ctx = tessera_context_lookup(contexts, id);
-	int ret;
-
-	if (!ctx)
-		return -ENOENT;
-	ret = ctx->space ? tessera_restore(ctx->space) : 0;
+	ret = ctx->space ? submit_to(ctx, file, fences, args, syncs) : -EOPNOTSUPP;
 	tessera_context_put(ctx);
 
 	return ret;

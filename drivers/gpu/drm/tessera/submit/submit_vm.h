@@ -2,20 +2,15 @@
 #ifndef __TESSERA_SUBMIT_VM_H__
 #define __TESSERA_SUBMIT_VM_H__
 
-#include <linux/types.h>
-
 struct drm_file;
 struct drm_tessera_submit_vm;
 struct drm_tessera_sync;
-struct tessera_device;
 struct tessera_monitored_set;	/* submit/monitored.c */
 struct xarray;
 
-int tessera_submit_vm(struct tessera_device *tdev, struct drm_file *file, struct xarray *contexts,
+int tessera_submit_vm(struct drm_file *file, struct xarray *contexts,
 		      struct tessera_monitored_set *fences,
 		      const struct drm_tessera_submit_vm *args,
 		      const struct drm_tessera_sync *syncs);
-
-int tessera_submit_vm_ready(struct xarray *contexts, u32 id);
 
 #endif /* __TESSERA_SUBMIT_VM_H__ */
