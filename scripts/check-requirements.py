@@ -37,7 +37,6 @@ WAITING = {
     "SCHED-10": ABSENT,
     "SWZ-32": UNTESTED,
     "SWZ-33": ABSENT,
-    "PAGE-14": ABSENT,
     "LOCK-28..29": ABSENT,
     "CHA-10..11": ABSENT,
     "COH-13": ABSENT,

@@ -74,6 +74,42 @@ static void segments_are_emptied(void)
 }
 
 /*
+ * Another kernel has the device between hibernation and the restore of its image. So nothing stays in a memory
+ * segment, one that keeps its contents over standby included.
+ */
+static void hibernation_empties_all(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
+							   tsr_seg_hidden(&dev) };
+	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	struct tsr_bo bos[ARRAY_SIZE(segs)];
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		bos[i] = tsr_bo_new(&dev, MiB(2), tsr_bit(segs[i]), 0);
+		tsr_gpu_fill(&dev, ctx, &bos[i], 0x71 + i);
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, segs[i]->id);
+	}
+	tsr_trace_start("evict", NULL);
+	tsr_hibernate_devices();
+	trace = tsr_trace_stop();
+	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		require_msg(was_evicted(&trace, segs[i]),
+			    "objects stay in segment %u, which another kernel will use",
+			    segs[i]->id);
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, 0);
+		require_eq(tsr_query_memory(&dev, segs[i]->id).used, 0);
+	}
+	tsr_trace_free(&trace);
+	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
+		tsr_gpu_read(&dev, ctx, &bos[i], 4711, 1, &word);
+		require_eq(word, 0x71 + i);
+	}
+	tsr_close(&dev);
+}
+
+/*
  * Memory whose objects go to an aperture when they are evicted is emptied, and the aperture with
  * what came from there.
  */
@@ -211,6 +247,8 @@ static void jobs_run_after_resume(void)
 static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
 	  segments_are_emptied, 0, 25 },
+	/* the kernel waits for 5 s when it tests this */
+	{ "PAGE-14 hibernation empties all segments", hibernation_empties_all, 0, 180 },
 	{ "SEG-31 SEG-29 suspend empties apertures of eviction sets, too",
 	  eviction_sets_are_emptied, 0, 25 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },

@@ -326,31 +326,39 @@ void tessera_device_unplug(struct tessera_device *tdev)
 	tessera_error_unplug(tdev);
 }
 
-/**
- * tessera_device_suspend() - prepare for losing power
- * @tdev: the device; user space is frozen
- *
- * Segments that are not preserved over standby are emptied (SEG-31). Jobs that are not in
- * a ring yet stay queued.
- *
- * Return: 0, or a negative error with everything running again.
- */
-int tessera_device_suspend(struct tessera_device *tdev)
+/* Segments that have other contents after standby or, with @hibernate, after hibernation: ids. */
+static u32 lost_segments(struct tessera_device *tdev, bool hibernate)
 {
 	u32 i, lost = 0;
-	int ret;
 
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
-		if (!(seg->flags & TSR_SEGF_PRESERVED_STANDBY))
+		if (hibernate || !(seg->flags & TSR_SEGF_PRESERVED_STANDBY))
 			lost |= BIT(seg->id);
 	}
+
+	return lost;
+}
+
+/**
+ * tessera_device_suspend() - prepare for losing power
+ * @tdev: the device; user space is frozen
+ * @hibernate: another kernel may use the device before tessera_device_resume()
+ *
+ * Segments that are not preserved over standby are emptied (SEG-31). No segment is preserved over
+ * hibernation. Jobs that are not in a ring yet stay queued.
+ *
+ * Return: 0, or a negative error with everything running again.
+ */
+int tessera_device_suspend(struct tessera_device *tdev, bool hibernate)
+{
+	int ret;
 
 	ret = tessera_kms_suspend(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_ttm_evict_segments(tdev, lost);
+	ret = tessera_ttm_evict_segments(tdev, lost_segments(tdev, hibernate));
 	if (ret)
 		goto err_kms;
 	tessera_space_suspend(tdev);

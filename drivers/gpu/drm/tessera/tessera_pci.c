@@ -55,7 +55,12 @@ static void tessera_pci_shutdown(struct pci_dev *pdev)
 
 static int tessera_pci_suspend(struct device *dev)
 {
-	return tessera_device_suspend(dev_get_drvdata(dev));
+	return tessera_device_suspend(dev_get_drvdata(dev), false);
+}
+
+static int tessera_pci_hibernate(struct device *dev)
+{
+	return tessera_device_suspend(dev_get_drvdata(dev), true);
 }
 
 static int tessera_pci_resume(struct device *dev)
@@ -63,7 +68,15 @@ static int tessera_pci_resume(struct device *dev)
 	return tessera_device_resume(dev_get_drvdata(dev));
 }
 
-static DEFINE_SIMPLE_DEV_PM_OPS(tessera_pm_ops, tessera_pci_suspend, tessera_pci_resume);
+/* The kernel that loads an image freezes the device, too, before that image's restore. */
+static const struct dev_pm_ops tessera_pm_ops = {
+	.suspend = pm_sleep_ptr(tessera_pci_suspend),
+	.resume = pm_sleep_ptr(tessera_pci_resume),
+	.freeze = pm_sleep_ptr(tessera_pci_hibernate),
+	.thaw = pm_sleep_ptr(tessera_pci_resume),
+	.poweroff = pm_sleep_ptr(tessera_pci_hibernate),
+	.restore = pm_sleep_ptr(tessera_pci_resume),
+};
 
 static void tessera_pci_reset_prepare(struct pci_dev *pdev)
 {
