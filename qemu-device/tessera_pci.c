@@ -672,11 +672,17 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
         error_setg(errp, "tessera: 32-bit hosts are not supported");
         return;
     }
+    /*
+     * Engines are threads, and the device clock goes on while they work. A
+     * replay blocker would be looked at when the machine starts only.
+     */
+    if (replay_mode != REPLAY_MODE_NONE) {
+        error_setg(errp, "tessera: record and replay are not supported");
+        return;
+    }
     if (!check_config(&s->cfg, errp)) {
         return;
     }
-    /* Engines are threads, and the device clock goes on while they work. */
-    replay_add_blocker(TYPE_TESSERA);
     if (!pci_bus_is_express(pci_get_bus(pdev))) {
         pdev->cap_present &= ~QEMU_PCI_CAP_EXPRESS;
     } else if (pcie_endpoint_cap_init(pdev, 0) < 0) {

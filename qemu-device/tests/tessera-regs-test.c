@@ -401,6 +401,28 @@ static void test_device_reset(void)
     tsr_stop(t);
 }
 
+/* A machine that is being recorded takes no device. */
+static void test_record(void)
+{
+    g_autofree char *path = g_strdup_printf("%s/tessera-record-%d",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *icount = g_strdup_printf("shift=1,rr=record,rrfile=%s",
+                                              path);
+    g_autofree char *text = NULL;
+    g_autofree char *dir = g_path_get_dirname(getenv("QTEST_QEMU_BINARY"));
+    g_autofree char *share = g_build_filename(dir, "share", NULL);
+    const char *argv[] = {
+        getenv("QTEST_QEMU_BINARY"), "-L", share, "-M", "pc", "-nodefaults",
+        "-display", "none", "-S", "-icount", icount, "-device", "tessera", NULL,
+    };
+
+    g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, 0, NULL, NULL, NULL,
+                               &text, NULL, NULL));
+    tsr_rule(strstr(text, "tessera: record and replay are not supported"),
+             "a device in a machine that is recorded says: %s", text);
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -420,6 +442,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/regs/CHA-1-resizable-bar", test_resizable_bar);
     qtest_add_func("/tessera/regs/SEG-14-SEG-16-firmware", test_firmware);
     qtest_add_func("/tessera/regs/device-reset", test_device_reset);
+    qtest_add_func("/tessera/regs/record", test_record);
     qtest_add_func("/tessera/regs/device-reset-stuck",
                    test_device_reset_stuck);
     return g_test_run();
