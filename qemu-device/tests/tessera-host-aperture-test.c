@@ -498,14 +498,15 @@ static void test_many(void)
 /* A device that goes gives back its mappings at once. */
 static void test_unplug(void)
 {
-    TsrTest *t = tsr_start_machine(SIZES ",host-aperture-size=128M", "");
+    TsrTest *t = tsr_start_machine(SIZES ",outputs=0,host-aperture-size=128M",
+                                   "");
 
     expect_region(t, RAM);
     for (int round = 0; round < 8; round++) {
         qpci_unplug_acpi_device_test(t->qts, "gpu", 4);
         qtest_qmp_assert_success(t->qts, "{'execute': 'device_add', "
                                  "'arguments': {'driver': 'tessera', "
-                                 "'id': 'gpu', 'addr': '04.0', "
+                                 "'id': 'gpu', 'addr': '04.0', 'outputs': 0, "
                                  "'vram-size': 4194304, "
                                  "'vram-hidden-size': 8388608, "
                                  "'host-aperture-size': 134217728}}");
