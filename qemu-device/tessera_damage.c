@@ -57,6 +57,9 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
         return;
     }
     snap = tessera_dirty_take(&s->vram, at, bytes);
+    if (!snap) {
+        return;
+    }
     damage_heads(s, snap, QEMU_ALIGN_DOWN(at, TESSERA_DIRTY_BLOCK),
                  MIN(ROUND_UP(at + bytes, TESSERA_DIRTY_BLOCK),
                      s->vram_bytes));

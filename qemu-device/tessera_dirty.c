@@ -29,10 +29,19 @@ void tessera_dirty_sync(void)
     }
 }
 
-/* The marks of a range, and of the rest of its blocks, which are cleared. */
+/*
+ * The marks of a range, and of the rest of its blocks, which are cleared. NULL:
+ * the range has none, and nothing is cleared. To clear marks that are not there
+ * would make TCG look through all entries of all TLBs.
+ */
 DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,
                                         uint64_t bytes)
 {
+    ram_addr_t start = memory_region_get_ram_addr(mr) + offset;
+
+    if (!cpu_physical_memory_get_dirty(start, bytes, DIRTY_MEMORY_VGA)) {
+        return NULL;
+    }
     return cpu_physical_memory_snapshot_and_clear_dirty(mr, offset, bytes,
                                                         DIRTY_MEMORY_VGA);
 }

@@ -302,9 +302,11 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
 
         tessera_dirty_sync();
         snap = tessera_dirty_take(&s->ha.window, first * bytes, count * bytes);
-        set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
-                        MIN(ROUND_UP((uint64_t)first + count, block),
-                            s->ha.num_pages));
+        if (snap) {
+            set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
+                            MIN(ROUND_UP((uint64_t)first + count, block),
+                                s->ha.num_pages));
+        }
     }
 }
 
@@ -421,7 +423,9 @@ void tessera_host_aperture_take_written(TesseraState *s)
         g_autofree DirtyBitmapSnapshot *snap =
             tessera_dirty_take(&s->ha.window, 0, window_bytes(s));
 
-        set_shown_dirty(s, snap, 0, s->ha.end);
+        if (snap) {
+            set_shown_dirty(s, snap, 0, s->ha.end);
+        }
     }
 }
 
