@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The benchmark: tessera-bench in guests, answered by the host's memcpy in turn, and the
-# split planner on the host; all merged into build/bench.json and a table.
+# The benchmark: tessera-bench in guests, answered by the host's memcpy in turn, what a still
+# picture costs the host, and the split planner on the host; all merged into build/bench.json
+# and a table.
 #
 #   scripts/bench.sh [BENCH…]     default: all
 #
@@ -82,7 +83,7 @@ chosen() {
 	return 0
 }
 
-all=$(for group in "${groups[@]}"; do chosen "$group"; done)
+all=$(for group in "${groups[@]}"; do chosen "$group"; done)$'\n'idle_screen
 for name in "$@"; do
 	grep -qx -e "$name" <<<"$all" || die "there is no bench '$name'" "there are ${all//$'\n'/, }"
 done
@@ -96,6 +97,13 @@ for ((n = 1; n <= boots; n++)); do
 		[ ${#benches[@]} -eq 0 ] || boot "${group%%:*}" "${benches[@]}"
 	done
 done
+
+if [[ $# -eq 0 || " $* " == *" idle_screen "* ]]; then
+	echo "-- boot two guests and measure idle_screen"
+	for ((n = 1; n <= ($# ? boots : 1); n++)); do
+		"$ROOT/scripts/bench-idle.py" >>"$rows"
+	done
+fi
 
 files=("$rows")
 if [ $# -eq 0 ]; then
