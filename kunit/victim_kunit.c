@@ -359,6 +359,139 @@ static void victim_converges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, market_held(m, 2), 5);
 }
 
+/* The blocks of one owner as a search for victims meets them, see mem/order.c. */
+struct queue {
+	struct tessera_victim_block *blocks[N_BLOCKS];
+	u32 num, next;
+};
+
+/* Offered ones first, then those not listed; the least recently used first. */
+static bool meets_before(const struct tessera_victim_block *a, const struct tessera_victim_block *b)
+{
+	u8 a_listed = a->flags & TESSERA_VICTIM_BLOCK_LISTED;
+	u8 b_listed = b->flags & TESSERA_VICTIM_BLOCK_LISTED;
+
+	if (a->offer != b->offer)
+		return (u8)(a->offer - 1) < (u8)(b->offer - 1);
+	if (a_listed != b_listed)
+		return b_listed;
+	return a->last_use < b->last_use;
+}
+
+static void queue_add(struct queue *queue, struct tessera_victim_block *block)
+{
+	u32 i = queue->num++;
+
+	for (; i && meets_before(block, queue->blocks[i - 1]); i--)
+		queue->blocks[i] = queue->blocks[i - 1];
+	queue->blocks[i] = block;
+}
+
+static void queue_classify(struct setting *s, const struct tessera_victim_wish *wish,
+			   struct queue *queue, u32 owner)
+{
+	if (queue->next < queue->num)
+		tessera_victim_classify(wish, &s->owners[owner], queue->blocks[queue->next]);
+}
+
+static u32 rnd(u64 *state, u32 below)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (u32)(*state >> 33) % below;
+}
+
+static void randomize(struct setting *s, u64 *state)
+{
+	u32 i;
+
+	memset(s->owners, 0, sizeof(s->owners));
+	memset(s->blocks, 0, sizeof(s->blocks));
+	s->req.n_blocks = 0;
+	s->req.fair = rnd(state, 60);
+	s->req.want = rnd(state, 40);
+	for (i = 0; i < N_BLOCKS; i++) {
+		struct tessera_victim_block *b = add(s, rnd(state, N_OWNERS), 1 + rnd(state, 9),
+						     ((u64)rnd(state, 1000) << 8) + i);
+
+		if (!rnd(state, 5))
+			b->offer = 1 + rnd(state, 3);
+		if (!rnd(state, 4))
+			b->flags = TESSERA_VICTIM_BLOCK_LISTED;
+	}
+	for (i = 0; i < N_OWNERS; i++) {
+		s->owners[i].demand = rnd(state, 4);
+		s->owners[i].reserved = rnd(state, 2) ? 0 : rnd(state, 20);
+	}
+}
+
+/* The first one of the next blocks of all owners; NULL: there is none. */
+static struct tessera_victim_block *take_next(struct setting *s,
+					      const struct tessera_victim_wish *wish,
+					      struct queue *queues)
+{
+	struct tessera_victim_block *block, *first = NULL;
+	u32 i, owner = 0;
+
+	for (i = 0; i < N_OWNERS; i++) {
+		block = queues[i].next < queues[i].num ? queues[i].blocks[queues[i].next] : NULL;
+		if (block && (!first || tessera_victim_before(block, first))) {
+			first = block;
+			owner = i;
+		}
+	}
+	if (first) {
+		queues[owner].next++;
+		queue_classify(s, wish, &queues[owner], owner);
+	}
+	return first;
+}
+
+static void find_order(struct kunit *test, struct setting *s, struct queue *queues, u32 *cookies,
+		       u8 *tiers)
+{
+	struct tessera_victim_wish wish = { .fair = s->req.fair };
+	u32 i;
+
+	memset(queues, 0, sizeof(*queues) * N_OWNERS);
+	wish.requester = &s->owners[s->req.requester];
+	wish.after = wish.requester->used + s->req.want;
+	for (i = 0; i < N_OWNERS; i++)
+		s->owners[i].left = s->owners[i].used;
+	for (i = 0; i < N_BLOCKS; i++) {
+		struct tessera_victim_block *b = &s->blocks[i];
+
+		queue_add(&queues[b->owner], b);
+		if (b->offer)
+			s->owners[b->owner].left -= b->size;
+	}
+	for (i = 0; i < N_OWNERS; i++)
+		queue_classify(s, &wish, &queues[i], i);
+	for (i = 0; i < N_BLOCKS; i++) {
+		struct tessera_victim_block *next = take_next(s, &wish, queues);
+
+		KUNIT_ASSERT_NOT_NULL(test, next);
+		cookies[i] = next->cookie;
+		tiers[i] = next->tier;
+	}
+}
+
+/* SEG-8: the next block of each owner is enough to find the order of all blocks. */
+static void victim_next_of_each_owner(struct kunit *test)
+{
+	struct queue *queues = kunit_kzalloc(test, sizeof(*queues) * N_OWNERS, GFP_KERNEL);
+	struct setting *s = setting_new(test, 0, 0);
+	u32 round, cookies[N_BLOCKS];
+	u8 tiers[N_BLOCKS];
+	u64 state = 1;
+
+	KUNIT_ASSERT_NOT_NULL(test, queues);
+	for (round = 0; round < 1000; round++) {
+		randomize(s, &state);
+		find_order(test, s, queues, cookies, tiers);
+		expect_order(test, s, N_BLOCKS, cookies, tiers);
+	}
+}
+
 static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_offered),
 	KUNIT_CASE(victim_requester_within),
@@ -373,6 +506,7 @@ static struct kunit_case victim_tests[] = {
 	KUNIT_CASE(victim_listed_protected),
 	KUNIT_CASE(victim_bad_owner),
 	KUNIT_CASE(victim_converges),
+	KUNIT_CASE(victim_next_of_each_owner),
 	{}
 };
 

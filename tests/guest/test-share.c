@@ -699,6 +699,113 @@ static void what_it_has_counts_once(void)
 	tsr_close(&dev);
 }
 
+#define SMALL 100 /* objects of a page */
+/*
+ * Of an eviction with one victim, beside another process: the newest object of the client, which was used after
+ * it came; the oldest one of each process; and the one behind the victim.
+ */
+#define LOOKS 4
+
+/* small objects, and one that takes all of the segment but for so many bytes */
+static void hold_small(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	uint64_t rest = seg->size - SMALL * 4096 - client->arg;
+	struct tsr_cmd cmd;
+	struct tsr_bo bo;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < SMALL; i++) {
+		bo = tsr_bo_new(&dev, 4096, tsr_bit(seg), 0);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, 0, 16, i);
+	}
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+	if (rest) {
+		bo = tsr_bo_new(&dev, rest, tsr_bit(seg), 0);
+		tsr_gpu_touch(&dev, ctx, &bo);
+	}
+	client->state->ready = true;
+	pause();
+}
+
+/* placements that searches for victims have looked at, as debugfs counts them */
+static uint64_t looked(const struct drm_tessera_query_segment *seg)
+{
+	char *segments = tsr_debugfs_read("segments"), *at, key[32];
+	uint64_t count;
+
+	snprintf(key, sizeof(key), "segment %u ", seg->id);
+	at = strstr(segments, key);
+	require(at);
+	at = strstr(at, " looked ");
+	require(at);
+	count = strtoull(at + strlen(" looked "), NULL, 10);
+	free(segments);
+	return count;
+}
+
+/* uses objects in turn, each of which takes the place of another one */
+static void evict_in_turn(struct tsr_device *dev, struct tsr_bo *bos, uint32_t count,
+			  uint32_t settled, uint32_t rounds)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+	uint32_t ctx = tsr_context_new(dev, 0);
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint64_t before = looked(seg), looks;
+
+		require(tsr_bo_info(dev, &bos[i % count]).segment != seg->id);
+		tsr_gpu_touch(dev, ctx, &bos[i % count]);
+		require_eq(tsr_bo_info(dev, &bos[i % count]).segment, seg->id);
+		looks = looked(seg) - before;
+		tap_note("eviction %u looked at %llu objects", i, (unsigned long long)looks);
+		/* the first ones sort what was used since it came */
+		if (i >= settled)
+			require_eq(looks, LOOKS);
+	}
+}
+
+/* The victims are the other process's, one after the other. */
+static void looks_at_victims_only(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo bos[8];
+	struct tsr_client other;
+
+	share_memory();
+	tsr_client_start(&other, hold_small, 0);
+	tsr_wait_for(other.state->ready);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, 4096, tsr_bit(seg), 0);
+	evict_in_turn(&dev, bos, ARRAY_SIZE(bos), 1, ARRAY_SIZE(bos));
+	tsr_client_kill(&other);
+	tsr_close(&dev);
+}
+
+/* The victims are the client's own: the other process is within its share. */
+static void looks_past_the_protected(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint64_t mine = seg->size - MiB(2);
+	struct tsr_bo bos[4];
+	struct tsr_client other;
+
+	share_memory();
+	tsr_client_start(&other, hold_small, mine);
+	tsr_wait_for(other.state->ready);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, MiB(4), tsr_bit(seg), 0);
+	evict_in_turn(&dev, bos, ARRAY_SIZE(bos), ARRAY_SIZE(bos), 3 * ARRAY_SIZE(bos));
+	tsr_client_kill(&other);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-8 two that want everything get half each, a small one keeps its own",
 	  converges_to_half, 0, 0 },
@@ -710,6 +817,10 @@ static const struct tap_test tests[] = {
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
 	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
 	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
+	{ "SEG-8 an eviction looks at its victims, not at all objects of another process",
+	  looks_at_victims_only, 0, 0 },
+	{ "SEG-8 an eviction looks at one object of a process within its share",
+	  looks_past_the_protected, 0, 0 },
 	{ "SEG-17 each process can have the whole of every segment", each_can_have_everything, 0,
 	  0 },
 };

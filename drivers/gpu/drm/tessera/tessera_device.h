@@ -64,7 +64,8 @@ struct tessera_value_pages;	/* submit/value_page.c */
  * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, that of the shrinker's list, the instances', the host aperture's, the swizzling ranges', the residency
  *    lists', one per paging queue, that of the numbers of VMs, that of the pages of values. They do not
- *    nest, but the last one in that of a client's monitored fences.
+ *    nest, but the last one in that of a client's monitored fences, and the client table's in that of a
+ *    resource manager.
  *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken
  *    in reclaim: nothing is allocated under it, nor under any lock that is taken with it held.
  * 5. Gates and backlogs (spinlocks), leaves.

@@ -132,6 +132,8 @@ struct tessera_bo {
 	u32 caching;
 	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
 	u64 last_use;
+	/** @passed: the search for victims that it resisted, see tessera_order_pass() */
+	u64 passed;
 	/** @holder: stamp of the submission in parts that relies on its place, see mem/hold.c */
 	atomic64_t holder;
 	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */

@@ -27,6 +27,7 @@
 #include "mem/bo.h"
 #include "mem/mapped.h"
 #include "mem/offer.h"
+#include "mem/order.h"
 #include "mem/victims.h"
 #include "segments/segment.h"
 #include "tessera_assert.h"
@@ -168,6 +169,7 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	tessera_mapped_check_none(bo);
 	bo->offer.lost = false;
 	WRITE_ONCE(bo->offer.priority, priority);
+	tessera_order_update(bo);
 	if (!tessera_bo_segment(bo))
 		tessera_backing_count_offered(bo, true);
 	/* Whoever has listed it as resident does not miss it, wherever it was. */
@@ -244,6 +246,7 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	bo->offer.lost = false;
 	tessera_backing_count_offered(bo, false);
 	WRITE_ONCE(bo->offer.priority, 0);
+	tessera_order_update(bo);
 	/* Whoever has listed it as resident misses it from now on. */
 	tessera_bo_device(bo)->upcalls->moved(bo);
 }

@@ -190,12 +190,33 @@ static int pin_try(struct scanout *scanout)
 	return ret;
 }
 
+/* Whether an object is being destroyed in a segment that it can be shown in. */
+static bool any_dies(struct scanout *scanout)
+{
+	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
+	unsigned long set = scanout->set;
+	struct tessera_blocks blocks;
+	bool dies = false;
+	u32 id, i;
+
+	for_each_set_bit(id, &set, BITS_PER_TYPE(scanout->set)) {
+		if (tessera_victims_collect(tdev, tessera_segment_by_id(tdev, id), &blocks))
+			continue;
+		for (i = 0; i < blocks.num; i++)
+			dies |= !blocks.block[i].bo;
+		tessera_victims_put(&blocks);
+	}
+
+	return dies;
+}
+
 /* Whether there was something in the way that passes by itself, or has done so since. */
 static bool passes(struct scanout *scanout)
 {
 	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
 
-	if (scanout->rules.dying || atomic_read_acquire(&tdev->drawn))
+	if (atomic_read_acquire(&tdev->drawn) || any_dies(scanout) ||
+	    tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen)
 		return true;
 
 	/* In this order: see tessera_scanout_drop(). */
@@ -218,7 +239,6 @@ static int wait_for_room(struct scanout *scanout)
 		ret = tessera_room_wait_timeout(tessera_bo_device(scanout->bo),
 						TESSERA_ROOM_FREED, scanout->seen,
 						TASK_INTERRUPTIBLE, left);
-	rules->dying = false;
 	tessera_victims_forget(rules);
 
 	return ret == -ETIME ? -ENOSPC : ret;

@@ -28,6 +28,7 @@
 #include "mem/bo.h"
 #include "mem/coherence.h"
 #include "mem/move.h"
+#include "mem/order.h"
 #include "mem/registry.h"
 #include "mem/ttm.h"
 #include "paging/queue.h"
@@ -404,11 +405,6 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 	}
 }
 
-static struct tessera_account *place_owner(struct ttm_buffer_object *tbo)
-{
-	return to_tessera_bo(tbo)->account;
-}
-
 /*
  * The device is told when a range of a memory segment becomes free (strict mode). The range is idle: TTM frees what a
  * destroyed object held only after its last fence. What was moved away has been declared evicted by the job that did
@@ -444,7 +440,7 @@ static int ttm_init_manager(struct tessera_device *tdev, const struct tessera_se
 		return -ENOMEM;
 	if (!aperture)
 		mgr->freed = memory_freed;
-	tessera_manager_init(mgr, tdev, seg, place_owner, aperture);
+	tessera_manager_init(mgr, tdev, seg, tessera_order_describe, aperture);
 
 	return drmm_add_action_or_reset(&tdev->drm, manager_fini, mgr);
 }

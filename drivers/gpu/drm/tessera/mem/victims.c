@@ -2,13 +2,18 @@
 /**
  * DOC: victims
  *
- * Who has to go when there is no room. Victims are chosen here, not by TTM: blocks of a
- * segment are ranked by the pure code (least recently used, over its fair share first),
- * and the fewest from the front of that order that open a contiguous gap are evicted.
- * Evictions are paging jobs that wait for the victim's users on the GPU; the CPU does not.
+ * Make room in a segment. Victims are chosen here, not by TTM. Objects are taken
+ * in the order of eviction (mem/order.c), and the fewest from its front that open
+ * a contiguous gap are evicted. The search for the gap is drm_mm's scan, which
+ * takes the same time for each object. Evictions are paging jobs that wait for
+ * the victim's users on the GPU; the CPU does not wait.
  *
- * Other objects' locks are only tried: what cannot be locked is no victim. Costs n log n
- * in the number of blocks.
+ * Other objects' locks are only tried: an object that cannot be locked is no
+ * victim.
+ *
+ * Plans, compaction, and MAKE_RESIDENT when it reports what is missing, look at
+ * all blocks of a segment (tessera_victims_collect()). They do that once per
+ * attempt, not once per eviction.
  */
 
 #include <linux/bsearch.h>
@@ -21,6 +26,7 @@
 #include <drm/ttm/ttm_placement.h>
 
 #include "mem/bo.h"
+#include "mem/order.h"
 #include "mem/victims.h"
 #include "pure/victim.h"
 #include "segments/account.h"
@@ -31,6 +37,9 @@
 
 /* Victims may be taken by others between choice and lock: choose again. */
 #define MAKE_ROOM_TRIES		4
+
+/* The same where each try takes what it can. */
+#define MAKE_BYTES_TRIES	256
 
 /**
  * tessera_victims_evict() - make an object leave its segment
@@ -299,93 +308,6 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 	return ret;
 }
 
-/* What must go only for what could not be done at all otherwise, goes for those who pass. */
-static int rank_for(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
-		    const struct tessera_room_rules *rules, struct tessera_blocks *blocks)
-{
-	u32 i;
-	int ret;
-
-	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
-	for (i = 0; !ret && rules->passes && i < blocks->num; i++)
-		if (blocks->block[i].tier < TESSERA_VICTIM_IMMOVABLE)
-			blocks->block[i].tier = TESSERA_VICTIM_TAKE_AFTER_OWN;
-
-	return ret;
-}
-
-/* A gap in the making: what must go to get it. */
-struct gap {
-	u64 start, end;
-	u32 first, last;
-};
-
-static bool block_goes(const struct tessera_block *block, u32 limit)
-{
-	return block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN && block->rank < limit;
-}
-
-/*
- * Lowest gap of @size if the first @limit blocks in order went. @gap gets the blocks
- * in it, [first, last).
- */
-static bool find_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
-		     u32 num, u32 limit, u64 size, struct gap *gap)
-{
-	u64 start = 0;
-	u32 first = 0;
-	u32 i;
-
-	for (i = 0; i <= num; i++) {
-		u64 end = i < num ? blocks[i].start : seg->size;
-
-		if (i < num && block_goes(&blocks[i], limit))
-			continue;
-		if (end > start && end - start >= size) {
-			*gap = (struct gap) { start, start + size, first, i };
-			return true;
-		}
-		if (i < num)
-			start = ALIGN(blocks[i].start + blocks[i].size, seg->page_size);
-		first = i + 1;
-	}
-
-	return false;
-}
-
-/* The fewest from the front of the order that open a gap; bisection over how many. */
-static bool choose_gap(const struct tessera_segment *seg, const struct tessera_block *blocks,
-		       u32 num, u64 size, struct gap *gap)
-{
-	u32 lo = 0, hi = num;
-
-	if (!find_gap(seg, blocks, num, hi, size, gap))
-		return false;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (find_gap(seg, blocks, num, mid, size, gap))
-			hi = mid;
-		else
-			lo = mid + 1;
-		cond_resched();
-	}
-
-	return find_gap(seg, blocks, num, hi, size, gap);
-}
-
-/**
- * tessera_victims_may_take() - ask whether a block gives way without need
- * @block: the block, ranked
- *
- * Return: true if it does.
- */
-bool tessera_victims_may_take(const struct tessera_block *block)
-{
-	return block->bo && !block->pinned && block->tier <= TESSERA_VICTIM_TAKE_AFTER_OWN;
-}
-
 /**
  * tessera_victims_contend() - note that somebody has the lock of what is in the way
  * @rules: where to
@@ -434,81 +356,255 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
 	return *locked;
 }
 
-/**
- * tessera_victims_take() - evict what is in a block
- * @seg: the segment
- * @block: the block, with an object
- * @requester: id of the account that wants the room
- * @rules: the rules
- *
- * Return: 0; -EBUSY if the object is locked by another task or, since it was looked at, is held by a submission in
- * parts, scanned out, or listed as resident; or another error.
- */
-int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
-			 u32 requester, struct tessera_room_rules *rules)
+/* ---- Making room ------------------------------------------------------------- */
+
+/* An object that is to leave. */
+struct victim {
+	/* With a reference. */
+	struct tessera_bo *bo;
+	/* It was in a residency list when it was chosen. */
+	bool listed;
+};
+
+/* Room for one object. */
+struct eviction {
+	struct tessera_bo *bo;
+	const struct tessera_segment *seg;
+	struct tessera_manager *mgr;
+	struct tessera_room_rules *rules;
+	/* Bytes that it takes. */
+	u64 size;
+	/* From tessera_order_pass(). */
+	u64 pass;
+	/* Those chosen, in an array with room for @room: @few or an allocation. */
+	struct victim *victims, few[8];
+	u32 num, room;
+};
+
+static void eviction_init(struct eviction *ev, struct tessera_bo *bo,
+			  const struct tessera_segment *seg, struct tessera_room_rules *rules)
 {
-	u32 reason = block->owner == requester ? TESSERA_EVICT_LRU : TESSERA_EVICT_SHARE;
-	bool locked;
-	int ret = 0;
-
-	cond_resched();
-	if (!tessera_victims_lock(block->bo, rules, &locked)) {
-		tessera_victims_contend(rules, block->bo);
-		return -EBUSY;
-	}
-
-	if ((!rules->passes && atomic64_read(&block->bo->holder)) ||
-	    (block->bo->listed && !block->listed))
-		ret = -EBUSY;
-	else if (tessera_bo_segment(block->bo) == seg)
-		ret = tessera_victims_evict(block->bo, reason);
-	if (locked)
-		dma_resv_unlock(block->bo->tbo.base.resv);
-
-	return ret;
+	*ev = (struct eviction) {
+		.bo = bo,
+		.seg = seg,
+		.mgr = tessera_manager_of(tessera_bo_device(bo), seg->index),
+		.rules = rules,
+		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
+	};
+	ev->pass = tessera_order_pass(ev->mgr);
+	ev->victims = ev->few;
+	ev->room = ARRAY_SIZE(ev->few);
 }
 
-/* Evict what is in the gap; a block that resists is pinned for the next choice. */
-static int evict_gap(const struct tessera_segment *seg, struct tessera_blocks *blocks,
-		     const struct gap *gap, u32 requester, struct tessera_room_rules *rules)
+static void put_victims(struct eviction *ev)
 {
-	u32 i;
-	int ret;
-
-	for (i = gap->first; i < gap->last; i++) {
-		struct tessera_block *block = &blocks->block[i];
-
-		if (block->start + block->size <= gap->start || block->start >= gap->end)
-			continue;
-
-		ret = tessera_victims_take(seg, block, requester, rules);
-		if (ret == -EBUSY)
-			blocks->block[block->first].pinned = true;
-		if (ret)
-			return ret;
+	while (ev->num) {
+		tessera_bo_put(ev->victims[--ev->num].bo);
+		cond_resched();
 	}
+}
+
+static void free_array(struct eviction *ev)
+{
+	if (ev->victims != ev->few)
+		kvfree(ev->victims);
+}
+
+static int grow_array(struct eviction *ev)
+{
+	struct victim *victims = kvmalloc_array(2 * (size_t)ev->room, sizeof(*victims),
+						GFP_KERNEL_ACCOUNT);
+
+	if (!victims)
+		return -ENOMEM;
+	free_array(ev);
+	ev->victims = victims;
+	ev->room *= 2;
 
 	return 0;
 }
 
-static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
-		    struct tessera_blocks *blocks, u64 size, struct tessera_room_rules *rules,
-		    u64 *start)
+static void eviction_fini(struct eviction *ev)
 {
-	struct gap gap;
-	u32 try;
+	put_victims(ev);
+	free_array(ev);
+}
+
+/* -E2BIG: the array has to grow. -EAGAIN: it has begun to die. */
+static int add_victim_locked(struct eviction *ev, struct tessera_range *range)
+{
+	struct ttm_buffer_object *tbo = range->base.bo;
+
+	lockdep_assert_held(&ev->mgr->lock);
+
+	if (ev->num == ev->room)
+		return -E2BIG;
+	if (!kref_get_unless_zero(&tbo->base.refcount))
+		return -EAGAIN;
+	ev->victims[ev->num++] = (struct victim) {
+		.bo = to_tessera_bo(tbo),
+		.listed = range->listed,
+	};
+
+	return 0;
+}
+
+static bool scan_add(struct drm_mm_scan *scan, struct tessera_range *range,
+		     struct tessera_run **last)
+{
+	struct tessera_run *run;
+
+	tessera_range_for_each_run(run, range) {
+		run->scanned = *last;
+		*last = run;
+		if (drm_mm_scan_add_block(scan, &run->node))
+			return true;
+		cond_resched();
+	}
+
+	return false;
+}
+
+/* Adds victims until there is a gap. */
+static bool scan_locked(struct eviction *ev, struct drm_mm_scan *scan)
+{
+	u64 pages = ev->seg->size >> PAGE_SHIFT;
+	struct tessera_run *last = NULL;
+	struct tessera_range *range;
+	struct tessera_walk walk;
+	bool found = false;
+
+	lockdep_assert_held(&ev->mgr->lock);
+
+	tessera_order_begin_locked(&walk, ev->mgr, ev->bo, ev->size, ev->rules, ev->pass);
+	drm_mm_scan_init_with_range(scan, &ev->mgr->mm, ev->size >> PAGE_SHIFT,
+				    ev->seg->page_size >> PAGE_SHIFT, TESSERA_NODE_RANGE, 0, pages,
+				    DRM_MM_INSERT_LOW);
+	while (!found) {
+		range = tessera_order_next_locked(&walk);
+		if (!range)
+			break;
+		found = scan_add(scan, range, &last);
+	}
+	/* In reverse order. */
+	for (; last; last = last->scanned)
+		drm_mm_scan_remove_block(scan, &last->node);
+
+	return found;
+}
+
+static int choose_gap_locked(struct eviction *ev, u64 *start)
+{
+	struct drm_mm_node *node;
+	struct drm_mm_scan scan;
+	int ret = 0;
+
+	lockdep_assert_held(&ev->mgr->lock);
+
+	if (tessera_manager_gap_locked(ev->mgr, ev->size, 0, 0, start))
+		return 0;
+	if (!scan_locked(ev, &scan))
+		return -ENOSPC;
+	*start = scan.hit_start << PAGE_SHIFT;
+	drm_mm_for_each_node_in_range(node, &ev->mgr->mm, scan.hit_start, scan.hit_end) {
+		ret = add_victim_locked(ev, container_of(node, struct tessera_run, node)->range);
+		if (ret)
+			break;
+	}
+
+	return ret;
+}
+
+/* The first ones that leave enough bytes, wherever they are. */
+static int choose_bytes_locked(struct eviction *ev, u64 *unused)
+{
+	u64 need = ev->mgr->committed + ev->size, sum = ev->seg->commit;
+	struct tessera_range *range;
+	struct tessera_walk walk;
+	int ret;
+
+	lockdep_assert_held(&ev->mgr->lock);
+
+	if (need <= sum)
+		return 0;
+	tessera_order_begin_locked(&walk, ev->mgr, ev->bo, ev->size, ev->rules, ev->pass);
+	do {
+		range = tessera_order_next_locked(&walk);
+		if (!range)
+			return -ENOSPC;
+		sum += tessera_range_bytes(range);
+		ret = add_victim_locked(ev, range);
+	} while (!ret && sum < need);
+
+	return ret;
+}
+
+static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *start), u64 *start)
+{
+	int ret;
+
+	do {
+		put_victims(ev);
+		mutex_lock(&ev->mgr->lock);
+		ret = locked(ev, start);
+		mutex_unlock(&ev->mgr->lock);
+		if (ret == -E2BIG) {
+			put_victims(ev);
+			ret = grow_array(ev) ?: -EAGAIN;
+		}
+	} while (ret == -EAGAIN);
+
+	return ret;
+}
+
+/*
+ * -EBUSY: the object is locked by another task or, since it was chosen, is held
+ * by a submission in parts, scanned out, or listed as resident.
+ */
+static int take(struct eviction *ev, const struct victim *victim)
+{
+	struct tessera_bo *bo = victim->bo;
+	u32 reason = bo->account->id == ev->bo->account->id ? TESSERA_EVICT_LRU :
+							      TESSERA_EVICT_SHARE;
+	bool locked;
+	int ret = 0;
+
+	cond_resched();
+	if (!tessera_victims_lock(bo, ev->rules, &locked)) {
+		tessera_victims_contend(ev->rules, bo);
+		return -EBUSY;
+	}
+
+	if ((!ev->rules->passes && atomic64_read(&bo->holder)) || (bo->listed && !victim->listed))
+		ret = -EBUSY;
+	else if (tessera_bo_segment(bo) == ev->seg)
+		ret = tessera_victims_evict(bo, reason);
+	if (locked)
+		dma_resv_unlock(bo->tbo.base.resv);
+
+	return ret;
+}
+
+/* What resists is no victim of this eviction any more. */
+static int take_or_pass(struct eviction *ev, const struct victim *victim)
+{
+	int ret = take(ev, victim);
+
+	if (ret == -EBUSY)
+		WRITE_ONCE(victim->bo->passed, ev->pass);
+
+	return ret;
+}
+
+static int open_gap(struct eviction *ev, u64 *start)
+{
+	u32 try, i;
 	int ret;
 
 	for (try = 0; try < MAKE_ROOM_TRIES; try++) {
-		ret = rank_for(bo, seg, size, rules, blocks);
-		if (ret)
-			return ret;
-		if (!choose_gap(seg, blocks->block, blocks->num, size, &gap))
-			return -ENOSPC;
-
-		ret = evict_gap(seg, blocks, &gap, bo->account->id, rules);
-		if (!ret)
-			*start = gap.start;
+		ret = choose(ev, choose_gap_locked, start);
+		for (i = 0; !ret && i < ev->num; i++)
+			ret = take_or_pass(ev, &ev->victims[i]);
 		if (ret != -EBUSY)
 			return ret;
 	}
@@ -516,70 +612,75 @@ static int open_gap(struct tessera_bo *bo, const struct tessera_segment *seg,
 	return -ENOSPC;
 }
 
-static int take_in_order(struct tessera_bo *bo, const struct tessera_segment *seg,
-			 struct tessera_blocks *blocks, const u32 *order, u32 num, u64 size,
-			 struct tessera_room_rules *rules)
+static int free_bytes(struct eviction *ev)
 {
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
-	u32 i;
-	int ret = 0;
+	u32 try, i;
+	int ret;
 
-	for (i = 0; i < num && !ret; i++) {
-		struct tessera_block *block = &blocks->block[order[i]];
-
-		if (READ_ONCE(mgr->committed) + size <= seg->commit)
-			break;
-		if (!tessera_victims_may_take(block))
-			continue;
-		ret = tessera_victims_take(seg, block, bo->account->id, rules);
-		if (ret == -EBUSY)
-			ret = 0;
+	for (try = 0; try < MAKE_BYTES_TRIES; try++) {
+		ret = choose(ev, choose_bytes_locked, NULL);
+		if (ret || !ev->num)
+			return ret;
+		for (i = 0; i < ev->num; i++) {
+			ret = take_or_pass(ev, &ev->victims[i]);
+			if (ret && ret != -EBUSY)
+				return ret;
+		}
 	}
+
+	return -ENOSPC;
+}
+
+/**
+ * tessera_victims_make_bytes() - evict others so that an object fits in pieces
+ * @bo: the object, reservation held
+ * @seg: the segment
+ * @rules: the rules
+ *
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
+ */
+int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_room_rules *rules)
+{
+	struct eviction ev;
+	int ret;
+
+	eviction_init(&ev, bo, seg, rules);
+	ret = free_bytes(&ev);
+	eviction_fini(&ev);
 
 	return ret;
 }
 
 /**
- * tessera_victims_take_bytes() - evict as many as it takes, wherever they are
- * @bo: the object that wants room
+ * tessera_victims_make_room() - evict others so that an object fits
+ * @bo: the object, reservation held
  * @seg: the segment
- * @blocks: its blocks, ranked
- * @size: bytes that are to be free, as far as those who give way leave them
  * @rules: the rules
+ * @start: receives the lower end of the gap, a byte offset
  *
- * Return: 0 or an error.
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
  */
-int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-			       struct tessera_blocks *blocks, u64 size,
-			       struct tessera_room_rules *rules)
+int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
+			      struct tessera_room_rules *rules, u64 *start)
 {
-	u32 *order, num = 0, i;
-	int ret;
+	struct eviction ev;
+	int ret = 0;
 
-	order = kvmalloc_array(blocks->num + 1, sizeof(*order), GFP_KERNEL_ACCOUNT);
-	if (!order)
-		return -ENOMEM;
-	for (i = 0; i < blocks->num; i++) {
-		if (blocks->block[i].first != i)
-			continue;
-		order[blocks->block[i].rank] = i;
-		num++;
-	}
-	ret = take_in_order(bo, seg, blocks, order, num, size, rules);
-	kvfree(order);
+	eviction_init(&ev, bo, seg, rules);
+	if (ev.size > seg->size)
+		return -ENOSPC;
+	/* It may be full by its commit limit though it has holes. */
+	if (tessera_segment_is_aperture(seg))
+		ret = free_bytes(&ev);
+	if (!ret)
+		ret = open_gap(&ev, start);
+	eviction_fini(&ev);
 
 	return ret;
 }
 
-/* An aperture may be full by its commit limit though it has holes. */
-static int meet_commit_limit(struct tessera_bo *bo, const struct tessera_segment *seg,
-			     struct tessera_blocks *blocks, u64 size,
-			     struct tessera_room_rules *rules)
-{
-	int ret = rank_for(bo, seg, size, rules, blocks);
-
-	return ret ?: tessera_victims_take_bytes(bo, seg, blocks, size, rules);
-}
+/* ---- Looking ----------------------------------------------------------------- */
 
 /* What stays whatever its rank says; and whether it is something that passes by itself. */
 static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules *rules)
@@ -597,17 +698,6 @@ static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules
 	}
 }
 
-static int collect_by_rules(struct tessera_bo *bo, const struct tessera_segment *seg,
-			    struct tessera_room_rules *rules, struct tessera_blocks *blocks)
-{
-	int ret = tessera_victims_collect(tessera_bo_device(bo), seg, blocks);
-
-	if (!ret)
-		apply_rules(blocks, rules);
-
-	return ret;
-}
-
 /**
  * tessera_victims_look() - who would give way for an object
  * @bo: the object
@@ -623,10 +713,11 @@ int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *se
 {
 	int ret;
 
-	ret = collect_by_rules(bo, seg, rules, blocks);
+	ret = tessera_victims_collect(tessera_bo_device(bo), seg, blocks);
 	if (ret)
 		return ret;
-	ret = rank_for(bo, seg, want, rules, blocks);
+	apply_rules(blocks, rules);
+	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
 	if (ret)
 		tessera_victims_put(blocks);
 
@@ -650,70 +741,10 @@ u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera
 	for (i = 0; i < blocks->num; i++) {
 		const struct tessera_block *block = &blocks->block[i];
 
-		if (block->bo && !block->held && !tessera_victims_may_take(block))
+		if (block->bo && !block->held &&
+		    (block->pinned || block->tier > TESSERA_VICTIM_TAKE_AFTER_OWN))
 			room -= min(room, block->size);
 	}
 
 	return room;
-}
-
-/**
- * tessera_victims_make_bytes() - evict others so that an object fits in pieces
- * @bo: the object, reservation held
- * @seg: the segment
- * @rules: the rules
- *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
- */
-int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-			       struct tessera_room_rules *rules)
-{
-	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
-	struct tessera_blocks blocks;
-	int ret;
-
-	ret = tessera_victims_look(bo, seg, size, rules, &blocks);
-	if (ret)
-		return ret;
-	ret = tessera_victims_room(seg, &blocks) < size ? -ENOSPC :
-	      tessera_victims_take_bytes(bo, seg, &blocks, size, rules);
-	tessera_victims_put(&blocks);
-
-	return ret;
-}
-
-/**
- * tessera_victims_make_room() - evict others so that an object fits
- * @bo: the object, reservation held
- * @seg: the segment
- * @rules: the rules
- * @start: receives the lower end of the gap, a byte offset
- *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
- */
-int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
-			      struct tessera_room_rules *rules, u64 *start)
-{
-	u64 size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	struct tessera_blocks blocks;
-	int ret;
-
-	ret = collect_by_rules(bo, seg, rules, &blocks);
-	if (ret)
-		return ret;
-
-	if (tessera_segment_is_aperture(seg) &&
-	    READ_ONCE(tessera_manager_of(tdev, seg->index)->committed) + size > seg->commit) {
-		ret = meet_commit_limit(bo, seg, &blocks, size, rules);
-		tessera_victims_put(&blocks);
-		if (!ret)
-			ret = collect_by_rules(bo, seg, rules, &blocks);
-		if (ret)
-			return ret;
-	}
-	ret = open_gap(bo, seg, &blocks, size, rules, start);
-	tessera_victims_put(&blocks);
-
-	return ret;
 }

@@ -88,9 +88,9 @@ struct tessera_room_rules {
 	bool (*spares)(struct tessera_bo *bo, void *data);
 	/** @data: for @spares */
 	void *data;
-	/** @dying: set if there was something in the way that is being destroyed */
+	/** @dying: set by tessera_victims_look() if an object in the segment is being destroyed */
 	bool dying;
-	/** @held: set if a submission in parts relied on the place of something in the way */
+	/** @held: the same if a submission in parts relies on the place of one */
 	bool held;
 	/** @contended: with @compact: in the way, as somebody had its lock; a reference, or NULL */
 	struct tessera_bo *contended;
@@ -112,16 +112,10 @@ int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *se
 u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
 bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
 			  bool *locked);
-int tessera_victims_take(const struct tessera_segment *seg, struct tessera_block *block,
-			 u32 requester, struct tessera_room_rules *rules);
-int tessera_victims_take_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
-			       struct tessera_blocks *blocks, u64 size,
-			       struct tessera_room_rules *rules);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_room_rules *rules);
 void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);
 void tessera_victims_forget(struct tessera_room_rules *rules);
-bool tessera_victims_may_take(const struct tessera_block *block);
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
 			      struct tessera_room_rules *rules, u64 *start);
 

@@ -2,9 +2,12 @@
 /**
  * DOC: victim choice across submissions
  *
- * Orders the blocks of a segment by who has to give way to a given requester, and
- * says how hard each is to get. Called by residency when it makes room, and by
- * submission before it plans a split; the caller serialises access.
+ * Says which class a block of a segment is in for a given requester, and how hard
+ * it is to get. The blocks of one owner are classified in the order of their use.
+ * Their classes never get easier then, so the next victim is one of the next
+ * blocks of all owners, and what comes behind those need not be looked at
+ * (mem/order.c). A plan wants to know the order of all blocks at once:
+ * tessera_victim_rank() sorts them. The caller serialises access.
  *
  * The rules, first to last:
  *
@@ -60,8 +63,15 @@ static bool before_by_use(const struct tessera_victim_block *a,
 	return a->cookie < b->cookie;
 }
 
-static bool before_by_class(const struct tessera_victim_block *a,
-			    const struct tessera_victim_block *b)
+/**
+ * tessera_victim_before() - compare two classified blocks
+ * @a: a block
+ * @b: another one
+ *
+ * Return: true if @a gives way before @b.
+ */
+bool tessera_victim_before(const struct tessera_victim_block *a,
+			   const struct tessera_victim_block *b)
 {
 	if (a->class != b->class)
 		return a->class < b->class;
@@ -69,6 +79,7 @@ static bool before_by_class(const struct tessera_victim_block *a,
 		return a->offer < b->offer;
 	return before_by_use(a, b);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_victim_before);
 
 static void sift(struct tessera_victim_block *b, u32 i, u32 n, before_fn before)
 {
@@ -99,14 +110,14 @@ static void sort_blocks(struct tessera_victim_block *b, u32 n, before_fn before)
 	}
 }
 
-static u64 share_of(const struct tessera_victim_req *req, const struct tessera_victim_owner *o)
+static u64 share_of(const struct tessera_victim_wish *wish, const struct tessera_victim_owner *o)
 {
-	return req->fair + o->reserved;
+	return wish->fair + o->reserved;
 }
 
-static bool is_over(const struct tessera_victim_req *req, u64 after)
+static bool is_over(const struct tessera_victim_wish *wish)
 {
-	return after > share_of(req, &req->owners[req->requester]);
+	return wish->after > share_of(wish, wish->requester);
 }
 
 /* Goes whoever wants it, whatever its owner has: it is nobody's use. */
@@ -131,39 +142,33 @@ static void leave_given(struct tessera_victim_req *req)
 }
 
 /* Within its owner's share, and whoever wants it above: SEG-8. */
-static bool is_protected(const struct tessera_victim_req *req,
-			 const struct tessera_victim_block *b, u64 after)
+static bool is_protected(const struct tessera_victim_wish *wish,
+			 const struct tessera_victim_owner *o)
 {
-	const struct tessera_victim_owner *o;
-
-	if (b->owner == TESSERA_VICTIM_NO_OWNER || b->owner == req->requester)
-		return false;
-	o = &req->owners[b->owner];
-	return o->demand && o->left <= share_of(req, o) && is_over(req, after);
+	return o && o != wish->requester && o->demand && o->left <= share_of(wish, o) &&
+	       is_over(wish);
 }
 
 /* Class of a block that nothing holds in place, and that is not protected. */
-static u8 classify(const struct tessera_victim_req *req,
-		   const struct tessera_victim_block *b, u64 after)
+static u8 class_of(const struct tessera_victim_wish *wish, struct tessera_victim_owner *o,
+		   const struct tessera_victim_block *b)
 {
-	struct tessera_victim_owner *o;
-	bool over = is_over(req, after);
+	bool over = is_over(wish);
 	u64 left;
 
-	if (b->owner == TESSERA_VICTIM_NO_OWNER)
+	if (!o)
 		return CLASS_LENT;
-	if (b->owner == req->requester)
+	if (o == wish->requester)
 		return is_listed(b) ? CLASS_LISTED : CLASS_OWN;
-	o = &req->owners[b->owner];
 	if (!o->demand)
 		return CLASS_LENT;
 	left = o->left;
-	if (is_listed(b) && (left <= share_of(req, o) || (over && left <= after)))
+	if (is_listed(b) && (left <= share_of(wish, o) || (over && left <= wish->after)))
 		return CLASS_LISTED;
-	if (left <= share_of(req, o))
+	if (left <= share_of(wish, o))
 		return CLASS_OTHERS;
 	o->left -= min(left, b->size);
-	return over && left <= after ? CLASS_OTHERS : CLASS_OVER;
+	return over && left <= wish->after ? CLASS_OTHERS : CLASS_OVER;
 }
 
 static u8 tier_of(u8 class)
@@ -187,6 +192,33 @@ static u8 tier_of(u8 class)
 }
 
 /**
+ * tessera_victim_classify() - say how hard a block is to get
+ * @wish: who wants it
+ * @owner: its owner, or NULL; what it has left becomes less
+ * @block: the block; receives class and tier
+ *
+ * The blocks of one owner come in this order: those not listed first, and the least
+ * recently used first.
+ */
+void tessera_victim_classify(const struct tessera_victim_wish *wish,
+			     struct tessera_victim_owner *owner,
+			     struct tessera_victim_block *block)
+{
+	if (block->flags & TESSERA_VICTIM_BLOCK_FIXED)
+		block->class = CLASS_FIXED;
+	else if (is_given(block))
+		block->class = CLASS_OFFERED;
+	else if (is_protected(wish, owner))
+		block->class = CLASS_PROTECTED;
+	else if (block->flags & TESSERA_VICTIM_BLOCK_BUSY)
+		block->class = is_listed(block) ? CLASS_LISTED : CLASS_BUSY;
+	else
+		block->class = class_of(wish, owner, block);
+	block->tier = tier_of(block->class);
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_victim_classify);
+
+/**
  * tessera_victim_rank() - sort blocks into the order in which they give way
  * @req: request; its blocks are sorted, their results set
  *
@@ -196,7 +228,7 @@ static u8 tier_of(u8 class)
  */
 int tessera_victim_rank(struct tessera_victim_req *req)
 {
-	u64 after;
+	struct tessera_victim_wish wish = { .fair = req->fair };
 	u32 i;
 
 	if (req->requester >= req->n_owners)
@@ -206,26 +238,17 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 		    req->blocks[i].owner >= req->n_owners)
 			return -EINVAL;
 	leave_given(req);
-	if (check_add_overflow(req->owners[req->requester].used, req->want,
-			       &after))
-		after = U64_MAX;
+	wish.requester = &req->owners[req->requester];
+	if (check_add_overflow(wish.requester->used, req->want, &wish.after))
+		wish.after = U64_MAX;
 	sort_blocks(req->blocks, req->n_blocks, before_by_use);
 	for (i = 0; i < req->n_blocks; i++) {
-		struct tessera_victim_block *b = &req->blocks[i];
+		u32 owner = req->blocks[i].owner;
 
-		if (b->flags & TESSERA_VICTIM_BLOCK_FIXED)
-			b->class = CLASS_FIXED;
-		else if (is_given(b))
-			b->class = CLASS_OFFERED;
-		else if (is_protected(req, b, after))
-			b->class = CLASS_PROTECTED;
-		else if (b->flags & TESSERA_VICTIM_BLOCK_BUSY)
-			b->class = is_listed(b) ? CLASS_LISTED : CLASS_BUSY;
-		else
-			b->class = classify(req, b, after);
-		b->tier = tier_of(b->class);
+		tessera_victim_classify(&wish, owner == TESSERA_VICTIM_NO_OWNER ?
+				NULL : &req->owners[owner], &req->blocks[i]);
 	}
-	sort_blocks(req->blocks, req->n_blocks, before_by_class);
+	sort_blocks(req->blocks, req->n_blocks, tessera_victim_before);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_victim_rank);

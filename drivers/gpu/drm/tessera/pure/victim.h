@@ -73,6 +73,18 @@ struct tessera_victim_block {
 };
 
 /**
+ * struct tessera_victim_wish - who wants memory
+ * @fair: fair share of a client with demand there that has reserved nothing
+ * @after: bytes that @requester holds once it has what it wants
+ * @requester: the one that wants it
+ */
+struct tessera_victim_wish {
+	u64 fair;
+	u64 after;
+	const struct tessera_victim_owner *requester;
+};
+
+/**
  * struct tessera_victim_req - who wants memory of which segment
  * @fair: fair share of a client with demand there that has reserved nothing
  * @want: bytes it wants beyond what it holds
@@ -92,6 +104,11 @@ struct tessera_victim_req {
 	u32 requester;
 };
 
+void tessera_victim_classify(const struct tessera_victim_wish *wish,
+			     struct tessera_victim_owner *owner,
+			     struct tessera_victim_block *block);
+bool tessera_victim_before(const struct tessera_victim_block *a,
+			   const struct tessera_victim_block *b);
 int tessera_victim_rank(struct tessera_victim_req *req);
 
 #endif /* __TESSERA_PURE_VICTIM_H__ */

@@ -494,6 +494,39 @@ u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64
 	return reserved;
 }
 
+/**
+ * tessera_account_owners() - note how all processes use a segment
+ * @account: an account of the process that wants memory there
+ * @seg_index: index of the segment, whose manager is locked
+ *
+ * Fills in &tessera_tenant.owner of all processes.
+ *
+ * Return: the fair share of a process that has reserved nothing.
+ */
+u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
+{
+	struct tessera_clients *clients = account->tdev->clients;
+	const struct tessera_share_client *mine = &account->payer->share[seg_index];
+	struct tessera_payer *payer;
+	u64 fair;
+
+	mutex_lock(&clients->lock);
+	expire_locked(account->tdev, seg_index);
+	list_for_each_entry(payer, &clients->payers, node) {
+		const struct tessera_share_client *client = &payer->share[seg_index];
+
+		payer->tenants[seg_index].owner = (struct tessera_victim_owner) {
+			.used = client->used,
+			.reserved = client->reserved,
+			.demand = client->demand,
+		};
+	}
+	fair = tessera_share_fair(&clients->share[seg_index], mine) - mine->reserved;
+	mutex_unlock(&clients->lock);
+
+	return fair;
+}
+
 static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
 			     struct tessera_account_view *views, u32 room)
 {

@@ -6,6 +6,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 
@@ -13,6 +14,7 @@
 
 #include "exec/quota.h"
 #include "pure/share.h"
+#include "pure/victim.h"
 
 struct pid;
 struct tessera_device;
@@ -22,6 +24,27 @@ struct tessera_device;
 
 /** TESSERA_MAX_MANAGED_SEGMENTS - TTM has eight memory types, two of them its own */
 #define TESSERA_MAX_MANAGED_SEGMENTS 6
+
+/**
+ * struct tessera_tenant - the placements of a process in one segment, in the order of eviction
+ *
+ * Everything is under the lock of the segment's manager. The last three members belong to the walk
+ * that holds the lock, see mem/order.c.
+ */
+struct tessera_tenant {
+	/** @node: in &tessera_manager.tenants, while @order is not empty */
+	struct list_head node;
+	/** @order: its &struct tessera_range, the one that is evicted first at the left */
+	struct rb_root_cached order;
+	/** @offered: bytes of those that are offered */
+	u64 offered;
+	/** @owner: its use and share when the walk began */
+	struct tessera_victim_owner owner;
+	/** @next: its next candidate in @order, or NULL */
+	struct rb_node *next;
+	/** @block: that candidate, classified */
+	struct tessera_victim_block block;
+};
 
 /**
  * struct tessera_payer - a process, as far as memory is concerned
@@ -62,6 +85,8 @@ struct tessera_payer {
 	atomic64_t pinned;
 	/** @share: use and demand per segment */
 	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
+	/** @tenants: placements per segment */
+	struct tessera_tenant tenants[TESSERA_MAX_MANAGED_SEGMENTS];
 };
 
 /**
@@ -159,6 +184,7 @@ u64 tessera_account_share(struct tessera_account *account, u32 seg_index);
 int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 bytes);
 u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
 
+u64 tessera_account_owners(struct tessera_account *account, u32 seg_index);
 int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
 			  struct tessera_account_view **views, u32 *num);
 

@@ -6,6 +6,9 @@
  * drm_mm, lowest place first, so that the split planner can predict it; and, for who does not ask
  * for one piece, whatever pages are free (pure/scatter.c). One leaf
  * mutex per manager. Charges the account of the object's owner.
+ *
+ * A manager keeps the placements of each process sorted in the order of eviction,
+ * so that a search for victims does not look at all of them (mem/order.c).
  */
 
 #include <linux/jiffies.h>
@@ -131,6 +134,99 @@ u64 tessera_run_bytes(const struct tessera_run *run)
 {
 	return run->node.size << PAGE_SHIFT;
 }
+
+/* ---- Order of eviction ------------------------------------------------------ */
+
+/**
+ * tessera_range_tenant() - the process that a range belongs to
+ * @mgr: the manager
+ * @range: the range
+ *
+ * Return: its placements in the segment.
+ */
+struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
+					    struct tessera_range *range)
+{
+	return &range->account->payer->tenants[mgr->seg->index];
+}
+
+/* 0 is not offered, and comes last. */
+static u8 offer_order(const struct tessera_range *range)
+{
+	return range->offer - 1;
+}
+
+static bool range_before(struct rb_node *node, const struct rb_node *other)
+{
+	const struct tessera_range *a = rb_entry(node, struct tessera_range, order);
+	const struct tessera_range *b = rb_entry(other, struct tessera_range, order);
+
+	if (a->offer != b->offer)
+		return offer_order(a) < offer_order(b);
+	if (a->listed != b->listed)
+		return b->listed;
+
+	return a->last_use < b->last_use;
+}
+
+/**
+ * tessera_range_enter_locked() - make a range a possible victim
+ * @mgr: the manager, locked
+ * @range: the range; all of its runs are in the manager
+ */
+void tessera_range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
+		list_add_tail(&tenant->node, &mgr->tenants);
+	rb_add_cached(&range->order, &tenant->order, range_before);
+	if (range->offer)
+		tenant->offered += tessera_range_bytes(range);
+}
+
+/**
+ * tessera_range_leave_locked() - no longer offer a range as a victim
+ * @mgr: the manager, locked
+ * @range: the range
+ */
+void tessera_range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (range->offer)
+		tenant->offered -= tessera_range_bytes(range);
+	rb_erase_cached(&range->order, &tenant->order);
+	if (RB_EMPTY_ROOT(&tenant->order.rb_root))
+		list_del(&tenant->node);
+}
+
+/**
+ * tessera_range_reorder_locked() - put a range where it belongs in the order of eviction
+ * @mgr: the manager, locked
+ * @range: the range of an object that is not being destroyed
+ */
+void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_range *range)
+{
+	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
+
+	lockdep_assert_held(&mgr->lock);
+
+	/* The tenant stays in its list, which the caller may be going through. */
+	rb_erase_cached(&range->order, &tenant->order);
+	if (range->offer)
+		tenant->offered -= tessera_range_bytes(range);
+	mgr->describe(range->base.bo, range);
+	if (range->offer)
+		tenant->offered += tessera_range_bytes(range);
+	rb_add_cached(&range->order, &tenant->order, range_before);
+}
+
+/* ---- Allocation ------------------------------------------------------------- */
 
 static bool may_commit_locked(struct tessera_manager *mgr, u64 pages, bool passes)
 {
@@ -332,6 +428,7 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 	struct tessera_run *run;
 
 	mutex_lock(&mgr->lock);
+	tessera_range_leave_locked(mgr, range);
 	tessera_range_for_each_run(run, range) {
 		run_remove_locked(mgr, run);
 		cond_resched();
@@ -466,7 +563,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 		return -ENOMEM;
 	ttm_resource_init(tbo, place, &range->base);
 
-	range->account = tessera_account_get(mgr->owner(tbo));
+	range->account = tessera_account_get(mgr->describe(tbo, range));
 	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
 						      range_scatter(mgr, range);
 	if (ret) {
@@ -478,6 +575,9 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 
 	range->base.start = range->runs->node.start;
 	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
+	mutex_lock(&mgr->lock);
+	tessera_range_enter_locked(mgr, range);
+	mutex_unlock(&mgr->lock);
 	*res = &range->base;
 
 	return 0;
@@ -554,20 +654,21 @@ static const struct ttm_resource_manager_func tessera_manager_func = {
  * @mgr: zeroed manager
  * @tdev: the device
  * @seg: the segment
- * @owner: tells who pays for an object's place
+ * @describe: tells who pays for an object's place, and what its eviction depends on
  * @use_tt: objects in the segment are backed by system pages
  */
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
-			  const struct tessera_segment *seg, tessera_manager_owner_t owner,
-			  bool use_tt)
+			  const struct tessera_segment *seg,
+			  tessera_manager_describe_t describe, bool use_tt)
 {
 	mgr->tdev = tdev;
 	mgr->seg = seg;
-	mgr->owner = owner;
+	mgr->describe = describe;
 	mutex_init(&mgr->lock);
 	drm_mm_init(&mgr->mm, 0, seg->size >> PAGE_SHIFT);
 	mgr->departures = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&mgr->ages);
+	INIT_LIST_HEAD(&mgr->tenants);
 
 	mgr->base.func = &tessera_manager_func;
 	mgr->base.use_tt = use_tt;
@@ -640,6 +741,33 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 			return container_of(node, struct tessera_run, node)->range->base.bo;
 
 	return NULL;
+}
+
+/**
+ * tessera_manager_gap_locked() - look for a hole
+ * @mgr: the manager, locked
+ * @bytes: size of it
+ * @lo: byte offset it may start at
+ * @hi: byte offset it must end at; 0: the end of the segment
+ * @start: receives its byte offset, the lowest there is
+ *
+ * Return: true if there is one.
+ */
+bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start)
+{
+	u64 need = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
+	struct drm_mm_node node = { };
+
+	lockdep_assert_held(&mgr->lock);
+
+	if (drm_mm_insert_node_in_range(&mgr->mm, &node, need, mgr->seg->page_size >> PAGE_SHIFT,
+					TESSERA_NODE_LEFT, lo >> PAGE_SHIFT,
+					(hi ?: mgr->seg->size) >> PAGE_SHIFT, DRM_MM_INSERT_LOW))
+		return false;
+	*start = node.start << PAGE_SHIFT;
+	drm_mm_remove_node(&node);
+
+	return true;
 }
 
 /**

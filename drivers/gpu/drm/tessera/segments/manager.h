@@ -14,10 +14,15 @@ struct task_struct;
 struct tessera_account;		/* segments/account.h */
 struct tessera_device;
 struct tessera_manager;
+struct tessera_range;
 struct tessera_segment;		/* segments/segment.h */
 
-/* Who pays for an object's place: its account, no reference taken. */
-typedef struct tessera_account *(*tessera_manager_owner_t)(struct ttm_buffer_object *tbo);
+/*
+ * Fills in what the order of eviction depends on: &tessera_range.last_use, offer and listed of a
+ * placement. Returns the account that pays for it, no reference taken.
+ */
+typedef struct tessera_account *(*tessera_manager_describe_t)(struct ttm_buffer_object *tbo,
+							      struct tessera_range *range);
 
 /*
  * &ttm_place.flags, beside TTM's own: in a segment that somebody else has claimed, too. They plan
@@ -39,6 +44,8 @@ struct tessera_run {
 	struct tessera_range *range;
 	/** @at: which page of that is its first */
 	u64 at;
+	/** @scanned: the run that was added to the same drm_mm scan before it, or NULL */
+	struct tessera_run *scanned;
 };
 
 /**
@@ -64,6 +71,14 @@ struct tessera_range {
 	u32 seen;
 	/** @account: who pays; holds a reference */
 	struct tessera_account *account;
+	/** @order: in &tessera_tenant.order of that; this and the three below under the manager's lock */
+	struct rb_node order;
+	/** @last_use: what &tessera_bo.last_use was when the range got its place in the order */
+	u64 last_use;
+	/** @offer: DRM_TESSERA_OFFER_* of its object, or 0 */
+	u8 offer;
+	/** @listed: its object is in a residency list */
+	bool listed;
 	/**
 	 * @declared: a job tells the device that the range is owned; under the owner's
 	 * resv. Not so before that, nor when the contents have left.
@@ -107,8 +122,8 @@ struct tessera_manager {
 	struct tessera_device *tdev;
 	/** @seg: the segment */
 	const struct tessera_segment *seg;
-	/** @owner: who pays */
-	tessera_manager_owner_t owner;
+	/** @describe: tells who pays, and the place in the order */
+	tessera_manager_describe_t describe;
 	/** @freed: called when a range is given back, before others can have it; may be NULL */
 	void (*freed)(struct tessera_manager *mgr, struct tessera_range *range);
 	/** @lock: protects all below and the runs' nodes; a leaf */
@@ -121,6 +136,12 @@ struct tessera_manager {
 	struct task_struct *claimed;
 	/** @claimed_until: when that ends, in jiffies */
 	unsigned long claimed_until;
+	/** @tenants: &struct tessera_tenant of all processes that have something here */
+	struct list_head tenants;
+	/** @walks: number of walks through the order of eviction */
+	u64 walks;
+	/** @looked: ranges that those walks have looked at */
+	u64 looked;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
 	/** @committed: bytes handed out, never above the commit limit */
@@ -143,8 +164,8 @@ to_tessera_manager(struct ttm_resource_manager *man)
 }
 
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
-			  const struct tessera_segment *seg, tessera_manager_owner_t owner,
-			  bool use_tt);
+			  const struct tessera_segment *seg,
+			  tessera_manager_describe_t describe, bool use_tt);
 void tessera_manager_fini(struct tessera_manager *mgr);
 
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
@@ -162,6 +183,14 @@ struct ttm_buffer_object *tessera_manager_object_locked(struct tessera_manager *
 							u64 offset);
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi);
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
+
+bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start);
+
+struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
+					    struct tessera_range *range);
+void tessera_range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range);
+void tessera_range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range);
+void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_range *range);
 
 int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *pieces, bool commit);
 void tessera_pieces_free_locked(struct tessera_pieces *pieces);

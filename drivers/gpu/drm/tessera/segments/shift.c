@@ -212,10 +212,12 @@ static void count_left(struct tessera_vacate *vacate)
 	}
 }
 
-static void free_room(struct tessera_manager *mgr, struct tessera_vacate *vacate)
+static void free_room(struct tessera_manager *mgr, struct tessera_vacate *vacate, bool enter)
 {
 	mutex_lock(&mgr->lock);
 	tessera_pieces_free_locked(&vacate->room);
+	if (enter)
+		tessera_range_enter_locked(mgr, vacate->range);
 	mutex_unlock(&mgr->lock);
 	kvfree(vacate->room.runs);
 }
@@ -257,14 +259,18 @@ int tessera_manager_vacate(struct tessera_manager *mgr, struct tessera_range *ra
 	vacate->new_runs = kvcalloc(3 * (size_t)vacate->num_runs + vacate->room.num,
 				    sizeof(*vacate->new_runs), GFP_KERNEL_ACCOUNT);
 	if (!vacate->new_runs) {
-		free_room(mgr, vacate);
+		free_room(mgr, vacate, false);
 		return -ENOMEM;
 	}
 	add_all(vacate);
+	/* Who looks for victims counts on all of its runs being in the manager. */
+	mutex_lock(&mgr->lock);
+	tessera_range_leave_locked(mgr, range);
+	mutex_unlock(&mgr->lock);
 	ret = tessera_range_set_runs(mgr, range, vacate->new_runs, vacate->num_new);
 	if (ret) {
 		kvfree(vacate->new_runs);
-		free_room(mgr, vacate);
+		free_room(mgr, vacate, true);
 	}
 
 	return ret;
@@ -309,6 +315,7 @@ void tessera_manager_vacated(struct tessera_manager *mgr, struct tessera_vacate 
 {
 	mutex_lock(&mgr->lock);
 	vacated_locked(mgr, vacate, departures);
+	tessera_range_enter_locked(mgr, vacate->range);
 	mutex_unlock(&mgr->lock);
 	kvfree(vacate->room.runs);
 	kvfree(vacate->addrs);
@@ -332,5 +339,5 @@ void tessera_manager_stay(struct tessera_manager *mgr, struct tessera_vacate *va
 	range->num_runs = vacate->num_runs;
 	range->addrs = vacate->addrs;
 	range->base.start = range->runs->node.start;
-	free_room(mgr, vacate);
+	free_room(mgr, vacate, true);
 }

@@ -90,8 +90,9 @@ static int segments_show(struct seq_file *m, void *data)
 
 		drm_printf(&p, "segment %u %s base 0x%llx size %llu commit %llu",
 			   seg->id, seg->name, seg->base, seg->size, seg->commit);
-		drm_printf(&p, " page %u flags 0x%x used %llu\n", seg->page_size,
-			   seg->flags, tessera_manager_used(tdev, i));
+		drm_printf(&p, " page %u flags 0x%x used %llu looked %llu\n", seg->page_size,
+			   seg->flags, tessera_manager_used(tdev, i),
+			   READ_ONCE(tessera_manager_of(tdev, i)->looked));
 		show_holes(&p, tessera_manager_of(tdev, i));
 		ret = show_shares(&p, tdev, i);
 		if (ret)

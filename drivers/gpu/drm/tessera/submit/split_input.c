@@ -8,6 +8,9 @@
  * being destroyed cannot go at all. So it is with what older submissions hold between two of
  * their batches (mem/hold.c). No lock is held: what is described may have changed when the
  * plan is carried out, which notices.
+ *
+ * The input describes all blocks of each segment, those of other clients included, as any of them may be what a plan
+ * evicts. It is made once for each window, and its time and memory grow with their number.
  */
 #include <linux/sizes.h>
 #include <linux/slab.h>

@@ -52,8 +52,8 @@
 #include "tessera_uobj.h"
 
 /*
- * Each time room is made for one object, all others of the segment are ranked. A plan ranks them
- * once, so it is better for a submission that needs that often.
+ * Victims are chosen for one object at a time. A plan knows what else the submission uses, so it is
+ * better for a submission that needs many of them.
  */
 #define MAX_EVICTIONS		256
 

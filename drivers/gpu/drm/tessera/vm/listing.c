@@ -25,6 +25,7 @@
 #include <drm/tessera_drm.h>
 
 #include "mem/bo.h"
+#include "mem/order.h"
 #include "mem/residency.h"
 #include "tessera_device.h"
 #include "vm/listing.h"
@@ -88,6 +89,8 @@ int tessera_listing_add(struct tessera_resident_set *set, struct tessera_bo *bo)
 	}
 	listing->count++;
 	WRITE_ONCE(bo->listed, bo->listed + 1);
+	if (bo->listed == 1)
+		tessera_order_update(bo);
 
 	return 0;
 }
@@ -113,6 +116,8 @@ bool tessera_listing_drop(struct tessera_listing *listing, u64 count)
 
 	/* Jobs have used it until now, for all anybody knows. */
 	WRITE_ONCE(bo->last_use, tessera_residency_next_stamp(tessera_bo_device(bo)));
+	if (!bo->listed)
+		tessera_order_update(bo);
 	listing_mark(listing, false);
 	list_del(&listing->node);
 	xa_erase(&listing->set->listings, bo->id);
