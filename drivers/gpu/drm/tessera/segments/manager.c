@@ -292,27 +292,29 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_piece
 	return ret;
 }
 
-/* All holes are offered, in order; those that come up are before the node that is looked at. */
+/* Offers all holes, the lowest first. Taking pages changes the tree before @next only. */
 static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces,
 				struct tessera_scatter *scatter)
 {
-	u64 end = mgr->seg->size >> PAGE_SHIFT, lo = pieces->lo;
-	struct drm_mm_node *node;
-	int ret;
+	struct rb_node *next, *hole;
+	struct drm_mm_node *before;
+	u64 start, end;
+	int ret = 0;
 
 	lockdep_assert_held(&mgr->lock);
 
-	drm_mm_for_each_node_in_range(node, &mgr->mm, lo, end) {
-		if (!scatter->left)
-			return 0;
-		ret = scatter_hole_locked(mgr, pieces, scatter, lo, max(lo, node->start));
-		if (ret)
-			return ret;
-		lo = node->start + node->size;
+	for (hole = rb_first(&mgr->mm.holes_addr); hole && scatter->left && !ret; hole = next) {
+		next = rb_next(hole);
+		before = rb_entry(hole, struct drm_mm_node, rb_hole_addr);
+		start = drm_mm_hole_node_start(before);
+		end = start + before->hole_size;
+		if (end > pieces->lo)
+			ret = scatter_hole_locked(mgr, pieces, scatter, max(start, pieces->lo),
+						  end);
 		cond_resched();
 	}
 
-	return scatter_hole_locked(mgr, pieces, scatter, lo, max(lo, end));
+	return ret;
 }
 
 /**
@@ -781,25 +783,12 @@ bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, 
  */
 bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi)
 {
-	u64 need = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
-	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
-	struct drm_mm_node *entry;
-	u64 start, end;
-	bool fits = false;
+	u64 need = tessera_range_footprint(mgr->seg, bytes), start;
+	bool fits;
 
 	mutex_lock(&mgr->lock);
-	if (mgr->committed + (need << PAGE_SHIFT) <= mgr->seg->commit) {
-		drm_mm_for_each_hole(entry, &mgr->mm, start, end) {
-			start = ALIGN(max(start, lo >> PAGE_SHIFT), align);
-			if (hi)
-				end = min(end, hi >> PAGE_SHIFT);
-			if (start <= end && end - start >= need) {
-				fits = true;
-				break;
-			}
-			cond_resched();
-		}
-	}
+	fits = mgr->committed + need <= mgr->seg->commit &&
+	       tessera_manager_gap_locked(mgr, bytes, lo, hi, &start);
 	mutex_unlock(&mgr->lock);
 
 	return fits;
