@@ -94,6 +94,7 @@ uint64_t traced_bytes(void); /* since it was emptied */
 void bench_moves(void);
 void bench_oversubscribed(void);
 void bench_many_objects(void);
+void bench_evict_many_blocks(void);
 /* submit.c */
 /*
  * The driver's debugfs file `ping`: nanoseconds from a register write that raises an interrupt to

@@ -34,6 +34,7 @@ static const struct {
 	{ "oversubscribed", bench_oversubscribed },
 	{ "split_overhead", bench_split_overhead },
 	{ "many_objects", bench_many_objects },
+	{ "evict_many_blocks", bench_evict_many_blocks },
 	{ "stall_split", bench_stall_split },
 	{ "stall_split_preempt", bench_stall_split_preempt },
 	{ "stall_queue", bench_stall_queue },

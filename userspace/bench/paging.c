@@ -270,3 +270,66 @@ void bench_many_objects(void)
 	tessera_cmdbuf_set_rebind(bench.cb, 0);
 	print_row(&row);
 }
+
+/* ---- evict_many_blocks -------------------------------------------------------------------- */
+
+#define FEW_BLOCKS 64
+#define EVICTIONS 48
+
+static const char *const held_name = "vram-hidden-from-cpu";
+static uint32_t held_count;
+
+/* Fills the segment: small objects, used first, and one that takes the rest. */
+static void hold_segment(struct client_state *state)
+{
+	const struct drm_tessera_query_segment *seg = tessera_device_segment(bench.dev, held_name);
+	struct tessera_bo *rest;
+
+	if (!seg)
+		die(held_name, -EINVAL);
+	tessera_cmdbuf_set_rebind(bench.cb, UINT64_MAX);
+	(void)fill_segment(held_name, held_count);
+	if (held_count % BATCH)
+		run_cb("fill");
+	rest = bo_in(held_name, seg->size - (uint64_t)held_count * PAGE, 0);
+	touch_by_gpu(rest, 1);
+	state->ready = true;
+	for (;;)
+		pause();
+}
+
+/* Seconds for a job whose object takes the place of a small one of another process. */
+static double eviction_seconds(uint32_t count)
+{
+	double seconds[EVICTIONS];
+	struct client holder;
+	struct tessera_bo *bos[EVICTIONS];
+
+	held_count = count;
+	client_start(&holder, hold_segment);
+	client_wait_ready(&holder);
+	for (int i = 0; i < EVICTIONS; i++) {
+		double start;
+
+		bos[i] = bo_in(held_name, PAGE, 0);
+		start = now();
+		touch_by_gpu(bos[i], 1);
+		seconds[i] = now() - start;
+	}
+	client_kill(&holder);
+	for (int i = 0; i < EVICTIONS; i++)
+		tessera_bo_del(bos[i]);
+	return median(seconds, EVICTIONS);
+}
+
+void bench_evict_many_blocks(void)
+{
+	struct row row = { "evict_many_blocks", "s", "lower", .goal = 3 };
+
+	for (int i = 0; i < 3; i++) {
+		double few = eviction_seconds(FEW_BLOCKS);
+
+		sample(&row, eviction_seconds(MANY_OBJECTS), few);
+	}
+	print_row(&row);
+}
