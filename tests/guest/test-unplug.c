@@ -6,9 +6,14 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "host.h"
+#include "memory.h"
 #include "pci.h"
+#include "resident.h"
 #include "stall.h"
+#include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 static const uint32_t mappable = DRM_TESSERA_BO_CPU_ACCESS;
 
@@ -366,9 +371,101 @@ static void timeouts_during_unplug(void)
 	}
 }
 
+/* of the test, for its children */
+static struct tsr_device shared;
+static struct tsr_bo locked;
+static uint32_t vm;
+
+/* swaps out what can be, and waits for the job of what it has come to, whose lock it has */
+static void swap_out(struct tsr_client *client)
+{
+	tsr_swap_out_objects();
+}
+
+/* what waits for the lock of an object */
+enum { SUBMIT_WHOLE, SUBMIT_PARTS, RESIDENT, BIND, LOCKERS };
+
+static int lock_it(uint32_t how)
+{
+	const struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP,
+		.handle = locked.handle,
+		.address = 0x40000000,
+		.range = locked.size,
+	};
+
+	switch (how) {
+	case SUBMIT_WHOLE:
+		return __tsr_submit_use(&shared, tsr_context_new(&shared, 0), &locked, true);
+	case SUBMIT_PARTS:
+		return __tsr_submit_use(
+			&shared,
+			tsr_context_new(&shared, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL), &locked,
+			true);
+	case RESIDENT:
+		return __tsr_make_resident(shared.fd, &locked.handle, 1, 0, NULL);
+	default:
+		return __tsr_vm_bind(shared.fd, vm, &op, 1, 0, 0);
+	}
+}
+
+static void want_lock(struct tsr_client *client)
+{
+	require_err(lock_it((uint32_t)client->arg), -ENODEV);
+}
+
+/* TTM gives up waiting for a job after 15 s; if the device goes later, the lock may be free by then */
+static uint64_t locked_at, gone_at;
+
+static bool gone_too_late(void)
+{
+	return gone_at - locked_at > 15000000000;
+}
+
+/*
+ * The lock of an object may be held as long as another driver likes. Here its holder waits for a job that does not
+ * end. Unplug does not wait for those who wait for the lock: who gets it finds that the device is gone.
+ */
+static void waits_for_no_lock(void)
+{
+	struct tsr_client swapper, lockers[LOCKERS];
+	uint32_t ctx, count;
+	pid_t pid;
+
+	tap_excuse(gone_too_late);
+	tsr_pci_begin();
+	shared = tsr_open();
+	ctx = tsr_context_new(&shared, 0);
+	vm = tsr_vm_new(&shared);
+	locked = tsr_bo_new(&shared, KiB(64), tsr_bit(tsr_seg_gart(&shared)), 0);
+	tsr_gpu_touch(&shared, ctx, &locked);
+	tsr_job_timeout("300000");
+	tsr_stuck_start(&shared, ctx);
+	require_ok(__tsr_submit_use(&shared, ctx, &locked, true));
+	tsr_trace_start_waits();
+	locked_at = tap_now_ns();
+	tsr_client_start(&swapper, swap_out, 0);
+	tsr_wait_for(tsr_trace_waits_for_fence(swapper.pid));
+	for (uint32_t i = 0; i < LOCKERS; i++) {
+		tsr_client_start(&lockers[i], want_lock, i);
+		tsr_wait_for(tsr_trace_waits_for_lock(lockers[i].pid));
+	}
+	pid = tap_fork(unplug_in_child, NULL);
+	tsr_wait_for(__tsr_query(shared.fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL) == -ENODEV);
+	gone_at = tap_now_ns();
+	tap_join(pid);
+	tsr_client_join(&swapper);
+	for (uint32_t i = 0; i < LOCKERS; i++)
+		tsr_client_join(&lockers[i]);
+	tsr_engine_let_go();
+	tsr_close(&shared);
+	tsr_pci_bind();
+}
+
 static const struct tap_test tests[] = {
 	{ "unplug while job timeouts fire", timeouts_during_unplug, TSR_NO_DEVICE, 180 },
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
+	{ "unplug waits for nobody who waits for a lock", waits_for_no_lock, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
 	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },
 	{ "unplug unmaps the living behind a foreign fence", unmaps_the_living, TSR_NO_DEVICE, 60 },

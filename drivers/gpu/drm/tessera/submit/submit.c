@@ -321,7 +321,7 @@ static int lock_whole(struct tessera_request *req, struct drm_exec *exec)
 	for (i = 0; !ret && i < req->num_uses; i++)
 		ret = tessera_request_find_foreign(req, req->uses[i]);
 
-	return ret ?: validate_objects(req);
+	return ret;
 }
 
 static int run_whole(struct tessera_submit_run *run)
@@ -331,7 +331,10 @@ static int run_whole(struct tessera_submit_run *run)
 		.end = run->req->list.cmd_bytes,
 		.count = run->req->list.num_patches,
 	};
+	int ret = validate_objects(run->req);
 
+	if (ret)
+		return ret;
 	if (trace_tessera_split_entry_enabled()) {
 		tessera_run_rewind(run);
 		tessera_patch_replay_advance(&run->replay, op.end);
@@ -347,8 +350,6 @@ static int arm_batch(struct tessera_submit_run *run)
 	struct drm_exec exec;
 	int ret, idx;
 
-	if (!drm_dev_enter(&req->tdev->drm, &idx))
-		return -ENODEV;
 	/* Once there are parts the call cannot be made again, and locks are held for one batch. */
 	if (!run->last)
 		flags |= DRM_EXEC_INTERRUPTIBLE_WAIT;
@@ -362,10 +363,14 @@ static int arm_batch(struct tessera_submit_run *run)
 	/* Do not disturb the owner of a claim by a batch that cannot be finished. */
 	if (!ret && run->group && run_closed(run))
 		ret = -EAGAIN;
-	if (!ret)
+	/* Unplug does not wait for locks, which other drivers may hold. */
+	if (!ret && !drm_dev_enter(&req->tdev->drm, &idx))
+		ret = -ENODEV;
+	if (!ret) {
 		ret = run->group ? tessera_plan_follow(run) : run_whole(run);
+		drm_dev_exit(idx);
+	}
 	drm_exec_fini(&exec);
-	drm_dev_exit(idx);
 
 	return ret;
 }

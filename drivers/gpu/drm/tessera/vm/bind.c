@@ -538,8 +538,6 @@ static int bind_run(struct bind *bind)
 	struct drm_exec exec;
 	int ret = 0, idx;
 
-	if (!drm_dev_enter(&bind->vm->tdev->drm, &idx))
-		return -ENODEV;
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
 		      bind->num_ops);
 	drm_exec_until_all_locked(&exec) {
@@ -548,10 +546,14 @@ static int bind_run(struct bind *bind)
 		if (ret)
 			break;
 	}
-	if (!ret)
+	/* Unplug does not wait for locks, which other drivers may hold. */
+	if (!ret && !drm_dev_enter(&bind->vm->tdev->drm, &idx))
+		ret = -ENODEV;
+	if (!ret) {
 		ret = bind_locked(bind, &exec);
+		drm_dev_exit(idx);
+	}
 	drm_exec_fini(&exec);
-	drm_dev_exit(idx);
 
 	return ret;
 }

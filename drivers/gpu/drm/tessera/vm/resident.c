@@ -465,8 +465,6 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 	int ret, idx;
 
 	ret = make_collect(make, bos, num);
-	if (!ret && !drm_dev_enter(&make->set->tdev->drm, &idx))
-		ret = -ENODEV;
 	if (!ret) {
 		drm_exec_init(&make->exec, DRM_EXEC_INTERRUPTIBLE_WAIT |
 					   DRM_EXEC_IGNORE_DUPLICATES, make->num);
@@ -480,10 +478,14 @@ static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
 		};
 		make->moves = ROUND_MOVES;
 		ret = make_lock(make);
-		if (!ret)
+		/* Unplug does not wait for locks, which other drivers may hold. */
+		if (!ret && !drm_dev_enter(&make->set->tdev->drm, &idx))
+			ret = -ENODEV;
+		if (!ret) {
 			ret = make_locked(make);
+			drm_dev_exit(idx);
+		}
 		drm_exec_fini(&make->exec);
-		drm_dev_exit(idx);
 	}
 	make_put(make);
 
