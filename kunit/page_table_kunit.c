@@ -192,7 +192,6 @@ static bool check_page(struct fixture *f, u32 page)
 	f->shift[page] = shift;
 
 	return page_entry(f, leaf, va, shift) == f->want[page] &&
-	       tessera_pt_lookup(&f->tree, va) == f->want[page] &&
 	       (same || will_be_flushed(f, va));
 }
 
@@ -207,6 +206,15 @@ static void check(struct fixture *f)
 	f->tree.flush_last = 0;
 }
 
+/*
+ * For each block: a leaf made smaller and its table named; ends of groups, pages, groups, pages. A range may begin and
+ * end in the middle of a block, and cross into other directories.
+ */
+static u64 max_writes(u64 bytes)
+{
+	return ((bytes >> 21) + 2) * 8 + 4 * TSR_PT_LEVELS;
+}
+
 static void set(struct fixture *f, u32 first, u32 count, u64 entry)
 {
 	u32 i;
@@ -215,7 +223,7 @@ static void set(struct fixture *f, u32 first, u32 count, u64 entry)
 	KUNIT_ASSERT_EQ(f->test, tessera_pt_prepare(&f->tree, page_at(first), count * PAGE, entry),
 			0);
 	tessera_pt_set(&f->tree, page_at(first), count * PAGE, entry);
-	KUNIT_EXPECT_LE(f->test, f->writes, tessera_pt_max_writes(count * PAGE));
+	KUNIT_EXPECT_LE(f->test, f->writes, max_writes(count * PAGE));
 	for (i = 0; i < count; i++)
 		f->want[first + i] = entry & TSR_PTE_NULL || !entry ? entry : entry + i * PAGE;
 }
@@ -347,8 +355,8 @@ static void sparse(struct kunit *test)
 	}
 	for (i = 0; i < ARRAY_SIZE(at); i++)
 		KUNIT_EXPECT_EQ(test, walk(f, at[i], &shift), (0x5000 + i * PAGE) | MAPPED);
-	KUNIT_EXPECT_EQ(test, tessera_pt_lookup(&f->tree, PAGE), 0);
-	KUNIT_EXPECT_EQ(test, tessera_pt_lookup(&f->tree, 1ULL << 46), 0);
+	KUNIT_EXPECT_EQ(test, walk(f, PAGE, &shift), 0);
+	KUNIT_EXPECT_EQ(test, walk(f, 1ULL << 46, &shift), 0);
 	KUNIT_ASSERT_EQ(test, tessera_pt_prepare(&f->tree, 0, 1ULL << 48, 0), 0);
 	tessera_pt_set(&f->tree, 0, 1ULL << 48, 0);
 	KUNIT_EXPECT_EQ(test, f->num_alive, 1);

@@ -58,7 +58,8 @@ static void test_encode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pte, c->pte);
 }
 
-static void test_round_trip(struct kunit *test)
+/* Each address bit goes where it belongs, and no other bit is set. */
+static void test_address_bits(struct kunit *test)
 {
 	static const u32 flags[] = { GART, NONCOH, AGP_RO };
 	unsigned int bit, f, cached;
@@ -67,42 +68,24 @@ static void test_round_trip(struct kunit *test)
 		for (f = 0; f < ARRAY_SIZE(flags); f++) {
 			for (cached = 0; cached < 2; cached++) {
 				bool snoops = flags[f] != NONCOH;
-				struct tessera_aperture_pte out;
-				u64 pte;
+				u64 want = BIT_ULL(bit) | TSR_APTE_VALID, pte;
 
+				if (flags[f] != AGP_RO)
+					want |= TSR_APTE_WRITE;
+				if (cached)
+					want |= snoops ? TSR_APTE_COHERENT : TSR_APTE_CACHED;
 				KUNIT_ASSERT_EQ(test, 0,
 						tessera_pte_aperture_encode(BIT_ULL(bit), flags[f],
 									    cached, snoops, &pte));
-				KUNIT_ASSERT_EQ(test, 0, tessera_pte_aperture_decode(pte, &out));
-				KUNIT_EXPECT_EQ(test, out.dma, BIT_ULL(bit));
-				KUNIT_EXPECT_TRUE(test, out.valid);
-				KUNIT_EXPECT_EQ(test, out.write, flags[f] != AGP_RO);
-				KUNIT_EXPECT_EQ(test, out.coherent, cached && snoops);
-				KUNIT_EXPECT_EQ(test, out.cached, cached && !snoops);
+				KUNIT_EXPECT_EQ(test, pte, want);
 			}
 		}
 	}
 }
 
-static void test_decode_reserved(struct kunit *test)
-{
-	struct tessera_aperture_pte out;
-	unsigned int bit;
-
-	for (bit = 0; bit < 64; bit++) {
-		bool known = bit < 4 || (bit >= TSR_PAGE_SHIFT && bit < TSR_ADDRESS_BITS);
-
-		KUNIT_EXPECT_EQ_MSG(test, tessera_pte_aperture_decode(BIT_ULL(bit), &out),
-				    known ? 0 : -EINVAL, "bit %u", bit);
-	}
-	KUNIT_EXPECT_EQ(test, tessera_pte_aperture_decode(0, &out), 0);
-	KUNIT_EXPECT_FALSE(test, out.valid);
-}
-
 static struct kunit_case pte_cases[] = {
 	KUNIT_CASE_PARAM(test_encode, encode_gen_params),
-	KUNIT_CASE(test_round_trip),
-	KUNIT_CASE(test_decode_reserved),
+	KUNIT_CASE(test_address_bits),
 	{ }
 };
 

@@ -171,7 +171,42 @@ static void test_same_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, room->seg.used, TESSERA_NUM_TWINS * BYTES);
 }
 
+struct geometry_case {
+	const char *name;
+	u32 layout;
+	u32 pitch;
+	u64 size;
+	bool ok;
+};
+
+static const struct geometry_case geometry_cases[] = {
+	{ "linear", TSR_LAYOUT_LINEAR, 0, 4096, true },
+	{ "linear with a pitch", TSR_LAYOUT_LINEAR, 128, 4096, false },
+	{ "tile4k smallest", TSR_LAYOUT_TILE4K, 128, 4096, true },
+	{ "morton smallest", TSR_LAYOUT_MORTON, 128, 4096, true },
+	{ "tile4k without a pitch", TSR_LAYOUT_TILE4K, 0, 4096, false },
+	{ "pitch below a tile", TSR_LAYOUT_TILE4K, 64, 4096, false },
+	{ "pitch not a multiple of a tile", TSR_LAYOUT_TILE4K, 192, 12288, false },
+	{ "size below a band", TSR_LAYOUT_TILE4K, 256, 4096, false },
+	{ "size of one band", TSR_LAYOUT_TILE4K, 256, 8192, true },
+	{ "size of one band and a tile", TSR_LAYOUT_MORTON, 256, 12288, false },
+	{ "size 0", TSR_LAYOUT_MORTON, 256, 0, false },
+	{ "largest pitch", TSR_LAYOUT_MORTON, 0xffffff80, 0xffffff80ULL * 32, true },
+	{ "unknown layout", TSR_LAYOUT_COUNT, 128, 4096, false },
+	{ "layout out of range", U32_MAX, 128, 4096, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(geometry, geometry_cases, name);
+
+static void test_geometry(struct kunit *test)
+{
+	const struct geometry_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, tessera_swizzle_geometry_ok(c->layout, c->pitch, c->size), c->ok);
+}
+
 static struct kunit_case surface_cases[] = {
+	KUNIT_CASE_PARAM(test_geometry, geometry_gen_params),
 	KUNIT_CASE_PARAM(test_private, private_gen_params),
 	KUNIT_CASE(test_reserved),
 	KUNIT_CASE(test_twins),

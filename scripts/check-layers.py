@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DRIVER = """
 A  tessera_hwabi.h tessera_hwabi_check.h
 B  pure/pure.h
-B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte pure/swizzle
+B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte
 B  pure/surface
 B  pure/segment_desc pure/page_pool pure/page_table pure/range_lru pure/scatter pure/share pure/victim pure/trim pure/plan_map pure/pack
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_feasible

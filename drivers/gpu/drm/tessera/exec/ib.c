@@ -361,17 +361,7 @@ dma_addr_t tessera_ib_pages_dma(struct tessera_ib *ib)
 	return ib->list_dma;
 }
 
-/**
- * tessera_ib_page_dma() - DMA address of one page
- * @ib: the buffer
- * @page: index of the page
- *
- * For things inside the buffer that must be contiguous, such as page lists of up
- * to one page.
- *
- * Return: its DMA address.
- */
-dma_addr_t tessera_ib_page_dma(struct tessera_ib *ib, u32 page)
+static dma_addr_t ib_page_dma(struct tessera_ib *ib, u32 page)
 {
 	return le64_to_cpu(ib->list[page]);
 }
@@ -390,10 +380,10 @@ void tessera_ib_flush(struct tessera_ib *ib, u32 start, u32 end)
 	struct device *dev = tessera_ib_dev(ib);
 	u32 page, last;
 
-	if (!dma_need_sync(dev, tessera_ib_page_dma(ib, 0)) || start >= end)
+	if (!dma_need_sync(dev, ib_page_dma(ib, 0)) || start >= end)
 		return;
 	last = (end - 1) / PAGE_SIZE;
 	for (page = start / PAGE_SIZE; page <= last; page++)
-		dma_sync_single_for_device(dev, tessera_ib_page_dma(ib, page),
+		dma_sync_single_for_device(dev, ib_page_dma(ib, page),
 					   PAGE_SIZE, DMA_TO_DEVICE);
 }

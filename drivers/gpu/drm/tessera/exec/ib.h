@@ -17,7 +17,6 @@ void tessera_ib_put(struct tessera_ib *ib);
 void *tessera_ib_cpu(struct tessera_ib *ib);
 u32 tessera_ib_bytes(struct tessera_ib *ib);
 dma_addr_t tessera_ib_pages_dma(struct tessera_ib *ib);
-dma_addr_t tessera_ib_page_dma(struct tessera_ib *ib, u32 page);
 void tessera_ib_flush(struct tessera_ib *ib, u32 start, u32 end);
 
 #endif /* __TESSERA_IB_H__ */

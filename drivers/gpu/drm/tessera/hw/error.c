@@ -40,7 +40,7 @@ struct tessera_errors {
 	tessera_error_find_t find;
 };
 
-static const char * const tessera_error_names[TSR_ERR_TYPES] = {
+static const char * const error_names[TSR_ERR_TYPES] = {
 	[TSR_ERR_REGISTER] = "register",
 	[TSR_ERR_PACKET] = "packet",
 	[TSR_ERR_PRIVILEGE] = "privilege",
@@ -75,6 +75,11 @@ static const char * const tessera_error_names[TSR_ERR_TYPES] = {
 	[TSR_ERR_STRICT_INVALIDATE] = "strict-invalidate",
 };
 
+static const char *error_name(u32 type)
+{
+	return type < TSR_ERR_TYPES && error_names[type] ? error_names[type] : "unknown";
+}
+
 static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
 {
 	const struct tessera_error_record *rec = &tdev->errors->first[type];
@@ -83,7 +88,7 @@ static void tessera_error_log(struct tessera_device *tdev, u32 type, u32 count)
 				   rec->context, rec->slot, rec->addr, rec->object);
 	drm_dbg_driver(&tdev->drm,
 		       "device error %s (%u) x%u; first: engine %d ctx %u packet 0x%08x at 0x%x slot %d addr 0x%llx object %u\n",
-		       tessera_error_name(type), type, count, rec->engine, rec->context,
+		       error_name(type), type, count, rec->engine, rec->context,
 		       rec->packet, rec->offset, rec->slot, rec->addr, rec->object);
 }
 
@@ -240,7 +245,7 @@ void tessera_error_report_stale(struct tessera_device *tdev)
 		count = tessera_read32(tdev, TSR_ERR_COUNT(type));
 		if (count)
 			drm_warn(&tdev->drm, "device error %s x%u while no driver had it\n",
-				 tessera_error_name(type), count);
+				 error_name(type), count);
 	}
 	drm_warn(&tdev->drm, "the first: packet 0x%08x at 0x%x engine %d slot %d addr 0x%llx\n",
 		 tessera_read32(tdev, TSR_ERR_REC_PACKET),
@@ -292,26 +297,6 @@ void tessera_error_rearm(struct tessera_device *tdev)
 }
 
 /**
- * tessera_error_count() - errors of one type since the driver was loaded
- * @tdev: the device
- * @type: TSR_ERR_*
- *
- * Return: the count as of the last tessera_error_collect().
- */
-u64 tessera_error_count(struct tessera_device *tdev, u32 type)
-{
-	u64 count;
-
-	if (type >= TSR_ERR_TYPES)
-		return 0;
-	mutex_lock(&tdev->errors->lock);
-	count = tdev->errors->count[type];
-	mutex_unlock(&tdev->errors->lock);
-
-	return count;
-}
-
-/**
  * tessera_error_total() - all errors since the driver was loaded
  * @tdev: the device
  *
@@ -329,19 +314,6 @@ u64 tessera_error_total(struct tessera_device *tdev)
 	mutex_unlock(&tdev->errors->lock);
 
 	return total;
-}
-
-/**
- * tessera_error_name() - name of an error type
- * @type: TSR_ERR_*
- *
- * Return: a constant string, "unknown" for types without a name.
- */
-const char *tessera_error_name(u32 type)
-{
-	if (type >= TSR_ERR_TYPES || !tessera_error_names[type])
-		return "unknown";
-	return tessera_error_names[type];
 }
 
 static void tessera_error_print_record(struct drm_printer *p,
@@ -370,7 +342,7 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
 	for (type = 1; type < TSR_ERR_TYPES; type++) {
 		if (!errors->count[type])
 			continue;
-		drm_printf(p, "%u %s %llu recent %llu", type, tessera_error_name(type),
+		drm_printf(p, "%u %s %llu recent %llu", type, error_name(type),
 			   errors->count[type], errors->recent[type]);
 		if (errors->recent[type])
 			tessera_error_print_record(p, &errors->first[type]);

@@ -38,9 +38,7 @@ void tessera_error_report_stale(struct tessera_device *tdev);
 void tessera_error_unplug(struct tessera_device *tdev);
 void tessera_error_rearm(struct tessera_device *tdev);
 void tessera_error_collect(struct tessera_device *tdev);
-u64 tessera_error_count(struct tessera_device *tdev, u32 type);
 u64 tessera_error_total(struct tessera_device *tdev);
-const char *tessera_error_name(u32 type);
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 
 #endif /* __TESSERA_ERROR_H__ */

@@ -35,14 +35,3 @@ int tessera_fw_start(struct tessera_device *tdev, u64 gpu_addr, u32 bytes)
 
 	return 0;
 }
-
-/**
- * tessera_fw_running() - is microcode loaded and started
- * @tdev: the device
- *
- * Return: the status bit.
- */
-bool tessera_fw_running(struct tessera_device *tdev)
-{
-	return tessera_read32(tdev, TSR_CTRL_STATUS) & TSR_STATUS_FW_RUNNING;
-}

@@ -7,6 +7,5 @@
 struct tessera_device;
 
 int tessera_fw_start(struct tessera_device *tdev, u64 gpu_addr, u32 bytes);
-bool tessera_fw_running(struct tessera_device *tdev);
 
 #endif /* __TESSERA_FW_H__ */

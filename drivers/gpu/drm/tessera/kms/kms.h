@@ -30,8 +30,6 @@ struct drm_pending_vblank_event;
 struct drm_plane_state;
 struct drm_scanout_buffer;
 
-#define TESSERA_MAX_EDID_BYTES	512
-
 /* Words of a CRTC's registers up to the last of its planes. */
 #define TESSERA_NUM_LATCHED	(TSR_PLANE(TSR_NUM_PLANES) / sizeof(u32))
 

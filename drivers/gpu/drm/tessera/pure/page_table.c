@@ -17,9 +17,6 @@
 #define GROUP_BYTES	((u64)GROUP * TSR_PAGE_SIZE)
 #define ADDR		TSR_PTE_ADDR_MASK
 
-/* Writes for a block: a leaf made smaller and its table named; ends of groups, pages, groups, pages. */
-#define BLOCK_WRITES	8U
-
 static u32 slot_of(u64 va, u32 level)
 {
 	return (va >> (TSR_PAGE_SHIFT + 9 * level)) % TSR_PT_ENTRIES;
@@ -365,40 +362,3 @@ void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pt_set);
-
-/**
- * tessera_pt_lookup() - ask what an address is
- * @tree: the address space
- * @va: the address
- *
- * For tests and dumps.
- *
- * Return: the entry of the page, with its own address whatever the leaf; 0 if it is not mapped.
- */
-u64 tessera_pt_lookup(const struct tessera_pt_tree *tree, u64 va)
-{
-	const struct tessera_pt *pt = tree->root;
-	u64 entry, size;
-
-	while (pt->level && table_at(pt, slot_of(va, pt->level)))
-		pt = table_at(pt, slot_of(va, pt->level));
-	entry = pt->slot[slot_of(va, pt->level)];
-	size = entry & TSR_PTE_64K ? GROUP_BYTES : slot_bytes(pt->level);
-	entry = entry_at(entry, ALIGN_DOWN(va & (size - 1), TSR_PAGE_SIZE));
-
-	return entry & ~(TSR_PTE_64K | TSR_PTE_LEAF);
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_pt_lookup);
-
-/**
- * tessera_pt_max_writes() - ask how often tessera_pt_prepare() and tessera_pt_set() may write
- * @bytes: size of the range
- *
- * Return: the most they do together.
- */
-u64 tessera_pt_max_writes(u64 bytes)
-{
-	/* A range may begin and end in the middle of a block, and cross into other directories. */
-	return ((bytes >> 21) + 2) * BLOCK_WRITES + 4 * TSR_PT_LEVELS;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_pt_max_writes);

@@ -59,7 +59,5 @@ void tessera_pt_init(struct tessera_pt_tree *tree, const struct tessera_pt_ops *
 		     void *owner, struct tessera_pt *root);
 int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry);
 void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry);
-u64 tessera_pt_lookup(const struct tessera_pt_tree *tree, u64 va);
-u64 tessera_pt_max_writes(u64 bytes);
 
 #endif /* __TESSERA_PURE_PAGE_TABLE_H__ */

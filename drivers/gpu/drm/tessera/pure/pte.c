@@ -2,13 +2,10 @@
 /**
  * DOC: page table entries
  *
- * Encoding of aperture page table entries, and its inverse for tests and dumps.
+ * Encoding of aperture page table entries.
  * Called by the paging code. No locks, no state.
  */
 #include "pte.h"
-
-#define APTE_BITS	(TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_COHERENT | \
-			 TSR_APTE_CACHED | TSR_APTE_ADDR_MASK)
 
 /**
  * tessera_pte_aperture_encode() - make an aperture page table entry
@@ -43,27 +40,3 @@ int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pte_aperture_encode);
-
-/**
- * tessera_pte_aperture_decode() - take an aperture page table entry apart
- * @pte: the entry
- * @out: receives its fields
- *
- * Return: 0, or -EINVAL if reserved bits are set.
- */
-int tessera_pte_aperture_decode(u64 pte, struct tessera_aperture_pte *out)
-{
-	if (pte & ~APTE_BITS)
-		return -EINVAL;
-
-	*out = (struct tessera_aperture_pte) {
-		.dma = pte & TSR_APTE_ADDR_MASK,
-		.valid = pte & TSR_APTE_VALID,
-		.write = pte & TSR_APTE_WRITE,
-		.coherent = pte & TSR_APTE_COHERENT,
-		.cached = pte & TSR_APTE_CACHED,
-	};
-
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_pte_aperture_decode);

@@ -7,7 +7,7 @@
  * locks, no state.
  */
 #include "segment_desc.h"
-#include "swizzle.h"
+#include "surface.h"
 
 /* A flag, and what a segment that carries it must and must not be. */
 struct flag_rule {

@@ -179,25 +179,6 @@ u64 tessera_share_fair(const struct tessera_share_seg *seg,
 EXPORT_SYMBOL_IF_KUNIT(tessera_share_fair);
 
 /**
- * tessera_share_is_over() - whether a client holds more than its share
- * @seg: segment
- * @client: client
- * @want: bytes it is about to get
- *
- * Return: true if it would be above its share with @want more.
- */
-bool tessera_share_is_over(const struct tessera_share_seg *seg,
-			   const struct tessera_share_client *client, u64 want)
-{
-	u64 total;
-
-	if (check_add_overflow(client->used, want, &total))
-		return true;
-	return total > tessera_share_fair(seg, client);
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_share_is_over);
-
-/**
  * tessera_share_budget() - what a client can count on
  * @seg: segment
  * @client: client

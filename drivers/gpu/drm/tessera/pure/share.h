@@ -58,8 +58,6 @@ u64 tessera_share_reservable(const struct tessera_share_seg *seg,
 			     const struct tessera_share_client *client);
 u64 tessera_share_fair(const struct tessera_share_seg *seg,
 		       const struct tessera_share_client *client);
-bool tessera_share_is_over(const struct tessera_share_seg *seg,
-			   const struct tessera_share_client *client, u64 want);
 u64 tessera_share_budget(const struct tessera_share_seg *seg,
 			 const struct tessera_share_client *client);
 

@@ -68,25 +68,6 @@ struct tessera_slot_row *tessera_slot_row(struct tessera_slot_table *table,
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_slot_row);
 
-/**
- * tessera_slot_alloc() - what a slot holds
- * @table: the table
- * @slot: slot id
- *
- * Return: the allocation index, or TESSERA_SLOT_NULL.
- */
-u32 tessera_slot_alloc(const struct tessera_slot_table *table, u32 slot)
-{
-	const struct tessera_slot_row *row;
-
-	if (slot >= table->num_slots)
-		return TESSERA_SLOT_NULL;
-	row = &table->rows[array_index_nospec(slot, table->num_slots)];
-
-	return row->generation == table->generation ? row->alloc : TESSERA_SLOT_NULL;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_slot_alloc);
-
 static void slot_make_live(struct tessera_slot_table *table,
 			   struct tessera_slot_row *row, u32 slot)
 {

@@ -55,7 +55,6 @@ void tessera_slot_init(struct tessera_slot_table *table,
 void tessera_slot_reset(struct tessera_slot_table *table);
 int tessera_slot_set(struct tessera_slot_table *table, u32 slot, u32 alloc,
 		     u32 split_offset);
-u32 tessera_slot_alloc(const struct tessera_slot_table *table, u32 slot);
 struct tessera_slot_row *tessera_slot_row(struct tessera_slot_table *table,
 					  u32 slot);
 

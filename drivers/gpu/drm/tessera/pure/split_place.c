@@ -30,17 +30,12 @@
 #define KEY_FIRST		BIT_ULL(62)
 #define KEY_CLEAN		BIT_ULL(32)
 
-/**
- * split_victim_key() - place of a node in the order of eviction
- * @split: planner
- * @id: node
- *
- * Of those that are not named again, what is clean goes first, and then what has been idle for
- * longest: its job has ended by then, so that the eviction waits for nobody.
- *
- * Return: key; the greatest goes first.
+/*
+ * Place of a node in the order of eviction; the greatest key goes first. Of those
+ * that are not named again, a clean one goes first, and then the one that has been
+ * idle for longest: its job has ended by then, so that the eviction does not wait.
  */
-u64 split_victim_key(const struct split *split, u32 id)
+static u64 split_victim_key(const struct split *split, u32 id)
 {
 	const struct tessera_split_block *block;
 

@@ -236,7 +236,6 @@ int split_setup_begin(const struct tessera_split_input *in,
 int split_setup_window(const struct tessera_split_input *in,
 		       const struct tessera_split_cursor *cur, struct split **out,
 		       void *scratch, size_t scratch_size);
-void split_set_budget(struct split *split);
 
 /* split_emit.c */
 void split_discard(struct tessera_split_plan *plan, u32 n_op);
@@ -254,7 +253,6 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 void split_offer(struct split *split, u32 id);
 void split_enter_w(struct split *split, u32 id);
 void split_leave_w(struct split *split, u32 id);
-u64 split_victim_key(const struct split *split, u32 id);
 bool split_is_ghost(const struct split *split, u32 id);
 bool split_is_usable(const struct split *split, u32 id);
 struct split_log *split_log_add(struct split *split, u8 type, u32 id);

@@ -319,16 +319,6 @@ static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 	return 0;
 }
 
-/**
- * split_set_budget() - let the packers search, but not for ever
- * @split: planner
- */
-void split_set_budget(struct split *split)
-{
-	split->budget = BUDGET_MIN + BUDGET_PER_ITEM *
-		    ((u64)split->in->n_entries + split->in->n_blocks);
-}
-
 /*
  * Somebody may have closed segments to an allocation since the submission was checked. It is in
  * none of them again: there is no room for it among their victims.
@@ -361,7 +351,9 @@ static int setup_state(struct split *split, const struct tessera_split_cursor *c
 	if (ret)
 		return ret;
 	find_ranks(split);
-	split_set_budget(split);
+	/* The packers search, but not for ever. */
+	split->budget = BUDGET_MIN + BUDGET_PER_ITEM *
+		    ((u64)split->in->n_entries + split->in->n_blocks);
 	return 0;
 }
 

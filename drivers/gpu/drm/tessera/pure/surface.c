@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /**
- * DOC: private data
+ * DOC: layouts and private data
+ *
+ * Both swizzled layouts are made of tiles of 4 KiB, 128 bytes by 32 rows, in
+ * row-major order. The driver moves bytes between layouts by the paging engine
+ * alone: all that it has to know is which allocations tiles fill.
  *
  * What user space says is in the two allocations of a surface that the GPU wants swizzled and
  * the CPU linear. It is understood when they are created, and nowhere else: to
@@ -8,7 +12,28 @@
  * of twins. No locks, no state.
  */
 #include "surface.h"
-#include "swizzle.h"
+
+/**
+ * tessera_swizzle_geometry_ok() - whether an allocation can have a layout
+ * @layout: TSR_LAYOUT_*
+ * @pitch: bytes per row; 0 for the linear layout
+ * @size: bytes of the allocation
+ *
+ * Return: true if tiles fill the allocation exactly.
+ */
+bool tessera_swizzle_geometry_ok(u32 layout, u32 pitch, u64 size)
+{
+	u64 rest;
+
+	if (layout == TSR_LAYOUT_LINEAR)
+		return !pitch;
+	if (layout >= TSR_LAYOUT_COUNT || !pitch || !IS_ALIGNED(pitch, TSR_TILE_WIDTH_BYTES))
+		return false;
+	div64_u64_rem(size, (u64)pitch * TSR_TILE_ROWS, &rest);
+
+	return size && !rest;
+}
+EXPORT_SYMBOL_IF_KUNIT(tessera_swizzle_geometry_ok);
 
 /* Bytes a surface takes: of the last row of a linear one only what belongs to it. */
 static u64 private_bytes(const struct tessera_private *priv)

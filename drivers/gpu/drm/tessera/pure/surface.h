@@ -33,6 +33,7 @@ struct tessera_private {
 	u64 reserved;
 };
 
+bool tessera_swizzle_geometry_ok(u32 layout, u32 pitch, u64 size);
 int tessera_private_check(const struct tessera_private *priv, u64 size);
 int tessera_twins_check(const struct tessera_private *privs, const u64 *sizes);
 

@@ -901,11 +901,11 @@ bool tessera_manager_closed(struct tessera_manager *mgr)
  * tessera_manager_wait_closed() - wait until segments may have become free of claims
  * @tdev: the device
  * @seen: from tessera_room_seen(), of %TESSERA_ROOM_UNCLAIMED
- * @state: see tessera_room_wait()
+ * @state: see tessera_room_wait_timeout()
  *
  * No lock may be held that anybody else needs. After the time of a claim the caller looks again.
  *
- * Return: 0, or an error of tessera_room_wait().
+ * Return: 0, or an error of tessera_room_wait_timeout().
  */
 int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state)
 {

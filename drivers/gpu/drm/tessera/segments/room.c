@@ -53,7 +53,7 @@ int tessera_room_init(struct tessera_device *tdev)
  * @tdev: the device
  * @event: which kind
  *
- * Return: what tessera_room_wait() wants, read before looking for room.
+ * Return: what tessera_room_wait_timeout() wants, read before looking for room.
  */
 u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event)
 {
@@ -128,21 +128,4 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 		return -ENODEV;
 
 	return left ? 0 : -ETIME;
-}
-
-/**
- * tessera_room_wait() - wait for the next event
- * @tdev: the device
- * @event: which kind
- * @seen: from tessera_room_seen()
- * @state: as for tessera_room_wait_timeout()
- *
- * No lock may be held that anybody else needs.
- *
- * Return: 0; -ERESTARTSYS, or -EINTR for a fatal signal; or -ENODEV if the device went away.
- */
-int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-		      unsigned int state)
-{
-	return tessera_room_wait_timeout(tdev, event, seen, state, MAX_SCHEDULE_TIMEOUT);
 }

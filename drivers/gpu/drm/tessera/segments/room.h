@@ -24,8 +24,6 @@ int tessera_room_init(struct tessera_device *tdev);
 u32 tessera_room_seen(struct tessera_device *tdev, enum tessera_room_event event);
 void tessera_room_signal(struct tessera_device *tdev, enum tessera_room_event event);
 void tessera_room_signal_all(struct tessera_device *tdev);
-int tessera_room_wait(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
-		      unsigned int state);
 int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_event event, u32 seen,
 			      unsigned int state, long timeout);
 

@@ -191,20 +191,3 @@ const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tde
 
 	return &segments->seg[mem_type - FIRST_MEM_TYPE];
 }
-
-/**
- * tessera_segment_mask() - the ids that exist
- * @tdev: the device
- *
- * Return: a set with bit n for segment id n.
- */
-u32 tessera_segment_mask(struct tessera_device *tdev)
-{
-	u32 mask = 0;
-	u32 i;
-
-	for (i = 0; i < tdev->segments->num; i++)
-		mask |= BIT(tdev->segments->seg[i].id);
-
-	return mask;
-}
