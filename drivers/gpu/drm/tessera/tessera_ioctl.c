@@ -60,40 +60,29 @@ static_assert(DRM_TESSERA_SEGMENT_HOST_APERTURE == TSR_SEGF_HOST_APERTURE);
 static_assert(DRM_TESSERA_ENGINE_RENDER == TSR_ENGINE_RENDER);
 static_assert(DRM_TESSERA_ENGINE_PAGING == TSR_ENGINE_PAGING);
 
+#define ASSERT_SAME(ours, theirs, member) \
+	static_assert(offsetof(struct ours, member) == offsetof(struct theirs, member))
+
 /* The user's patch list is copied straight into an array of struct tessera_patch. */
-static_assert(offsetof(struct tessera_patch, alloc_index) ==
-	      offsetof(struct drm_tessera_submit_patch, alloc_index));
-static_assert(offsetof(struct tessera_patch, slot_id) ==
-	      offsetof(struct drm_tessera_submit_patch, slot_id));
-static_assert(offsetof(struct tessera_patch, driver_id) ==
-	      offsetof(struct drm_tessera_submit_patch, driver_id));
-static_assert(offsetof(struct tessera_patch, patch_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, patch_offset));
-static_assert(offsetof(struct tessera_patch, split_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, split_offset));
-static_assert(offsetof(struct tessera_patch, pad) ==
-	      offsetof(struct drm_tessera_submit_patch, pad));
-static_assert(offsetof(struct tessera_patch, alloc_offset) ==
-	      offsetof(struct drm_tessera_submit_patch, alloc_offset));
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, alloc_index);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, slot_id);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, driver_id);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, patch_offset);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, split_offset);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, pad);
+ASSERT_SAME(tessera_patch, drm_tessera_submit_patch, alloc_offset);
 static_assert(sizeof(struct tessera_patch) == sizeof(struct drm_tessera_submit_patch));
 
-/* Likewise. */
+/* So are private data. */
 static_assert(TESSERA_PRIVATE_VERSION == DRM_TESSERA_PRIVATE_VERSION);
 static_assert(TESSERA_PRIVATE_TWIN == DRM_TESSERA_PRIVATE_TWIN);
-static_assert(offsetof(struct tessera_private, version) ==
-	      offsetof(struct drm_tessera_bo_private, version));
-static_assert(offsetof(struct tessera_private, flags) ==
-	      offsetof(struct drm_tessera_bo_private, flags));
-static_assert(offsetof(struct tessera_private, layout) ==
-	      offsetof(struct drm_tessera_bo_private, layout));
-static_assert(offsetof(struct tessera_private, pitch) ==
-	      offsetof(struct drm_tessera_bo_private, pitch));
-static_assert(offsetof(struct tessera_private, width) ==
-	      offsetof(struct drm_tessera_bo_private, width));
-static_assert(offsetof(struct tessera_private, rows) ==
-	      offsetof(struct drm_tessera_bo_private, rows));
-static_assert(offsetof(struct tessera_private, reserved) ==
-	      offsetof(struct drm_tessera_bo_private, reserved));
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, version);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, flags);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, layout);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, pitch);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, width);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, rows);
+ASSERT_SAME(tessera_private, drm_tessera_bo_private, reserved);
 static_assert(sizeof(struct tessera_private) == sizeof(struct drm_tessera_bo_private));
 
 #define SEGMENT_FLAGS	(DRM_TESSERA_SEGMENT_APERTURE | \
@@ -332,11 +321,9 @@ static int twins_get_data(const struct drm_tessera_bo_create_twins *args,
 {
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->bos, sizeof(**bos), sizeof(**bos),
-				     TESSERA_NUM_TWINS, (void **)bos);
+	ret = tessera_uobj_get_array(&args->bos, bos, TESSERA_NUM_TWINS);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->private_data, sizeof(**privs), sizeof(**privs),
-					     TESSERA_NUM_TWINS, (void **)privs);
+		ret = tessera_uobj_get_array(&args->private_data, privs, TESSERA_NUM_TWINS);
 
 	return ret;
 }
@@ -373,46 +360,6 @@ static int tessera_ioctl_bo_create_twins(struct drm_device *drm, void *data,
 	kvfree(bos);
 
 	return ret;
-}
-
-/* -ENOENT: unknown handle. -EINVAL: non-zero padding. */
-static int tessera_ioctl_bo_info(struct drm_device *drm, void *data,
-				 struct drm_file *file)
-{
-	struct tessera_device *tdev = to_tessera_device(drm);
-	struct drm_tessera_bo_info *args = data;
-
-	if (tessera_ioctl_bad(tdev, args->pad))
-		return -EINVAL;
-
-	return tessera_gem_info(file, args);
-}
-
-/*
- * -ENOENT: unknown handle. -EINVAL: unknown flag. -EBUSY: not idle, asked without
- * a timeout. -ETIME: the timeout passed. -EINTR.
- */
-static int tessera_ioctl_bo_wait(struct drm_device *drm, void *data,
-				 struct drm_file *file)
-{
-	struct tessera_device *tdev = to_tessera_device(drm);
-	struct drm_tessera_bo_wait *args = data;
-
-	if (tessera_ioctl_bad(tdev, args->flags & ~DRM_TESSERA_BO_WAIT_WRITE))
-		return -EINVAL;
-
-	return tessera_gem_wait(file, args);
-}
-
-/* -ENOENT: unknown handle. -EINVAL: non-zero padding, a bad label. -ENOMEM. -EINTR. */
-static int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const struct drm_tessera_bo_label *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_gem_label(file, args);
 }
 
 static int context_permit(struct drm_file *file, const struct drm_tessera_context_create *args)
@@ -556,14 +503,9 @@ static int submit_get_data(struct tessera_device *tdev, struct tessera_account *
 
 	ret = submit_get_cmds(tdev, account, args, data);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->allocs, sizeof(*data->allocs),
-					     sizeof(*data->allocs), TESSERA_MAX_ALLOCS,
-					     (void **)&data->allocs);
+		ret = tessera_uobj_get_array(&args->allocs, &data->allocs, TESSERA_MAX_ALLOCS);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->patches,
-					     sizeof(struct drm_tessera_submit_patch),
-					     sizeof(*data->patches), TESSERA_MAX_PATCHES,
-					     (void **)&data->patches);
+		ret = tessera_uobj_get_array(&args->patches, &data->patches, TESSERA_MAX_PATCHES);
 
 	return ret;
 }
@@ -576,8 +518,7 @@ static int submit_get_syncs(struct tessera_device *tdev, struct drm_file *file,
 	int ret;
 
 	data->num_syncs = args->syncs.count;
-	ret = tessera_uobj_get_array(&args->syncs, sizeof(*data->syncs), sizeof(*data->syncs),
-				     TESSERA_MAX_SYNCS, (void **)&data->syncs);
+	ret = tessera_uobj_get_array(&args->syncs, &data->syncs, TESSERA_MAX_SYNCS);
 
 	return ret ?: tessera_syncs_await(tdev, file, data->syncs, data->num_syncs);
 }
@@ -703,17 +644,6 @@ static int tessera_ioctl_lock(struct drm_device *drm, void *data, struct drm_fil
 	return tessera_lock(file, client->paging, args);
 }
 
-/* -ENOENT: unknown handle. -EINVAL: non-zero padding, or not locked by this file. */
-static int tessera_ioctl_unlock(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const struct drm_tessera_unlock *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_unlock(file, args);
-}
-
 static int resident_get_handles(struct tessera_device *tdev, const struct drm_tessera_array *in,
 				u32 **handles)
 {
@@ -721,8 +651,7 @@ static int resident_get_handles(struct tessera_device *tdev, const struct drm_te
 	if (tessera_ioctl_bad(tdev, in->count && in->stride != sizeof(**handles)))
 		return -EINVAL;
 
-	return tessera_uobj_get_array(in, sizeof(**handles), sizeof(**handles),
-				      TESSERA_MAX_ALLOCS, (void **)handles);
+	return tessera_uobj_get_array(in, handles, TESSERA_MAX_ALLOCS);
 }
 
 /* All that is done with the paging fence is to signal. */
@@ -735,8 +664,7 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 	u32 i;
 	int ret;
 
-	ret = tessera_uobj_get_array(in, sizeof(*list), sizeof(*list), TESSERA_MAX_SYNCS,
-				     (void **)&list);
+	ret = tessera_uobj_get_array(in, &list, TESSERA_MAX_SYNCS);
 	for (i = 0; !ret && i < in->count; i++)
 		if (tessera_ioctl_bad(tdev, !(list[i].flags & DRM_TESSERA_SYNC_SIGNAL)))
 			ret = -EINVAL;
@@ -908,40 +836,38 @@ static int tessera_ioctl_budget(struct drm_device *drm, void *data, struct drm_f
 	return ret;
 }
 
+#define TESSERA_IOCTL(name, handler) \
+	DRM_IOCTL_DEF_DRV(TESSERA_##name, tessera_ioctl_##handler, DRM_RENDER_ALLOW)
+
 /** tessera_ioctls - ioctl table, for the driver's &struct drm_driver */
 const struct drm_ioctl_desc tessera_ioctls[TESSERA_NUM_IOCTLS] = {
-	DRM_IOCTL_DEF_DRV(TESSERA_QUERY, tessera_ioctl_query, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_CREATE, tessera_ioctl_bo_create, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_INFO, tessera_ioctl_bo_info, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_WAIT, tessera_ioctl_bo_wait, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_CREATE, tessera_ioctl_context_create,
-			  DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_DESTROY, tessera_ioctl_context_destroy,
-			  DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT, tessera_ioctl_submit, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_LOCK, tessera_ioctl_lock, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK, tessera_ioctl_unlock, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_CREATE_TWINS, tessera_ioctl_bo_create_twins,
-			  DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_LOCK2, tessera_ioctl_lock2, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_UNLOCK2, tessera_ioctl_unlock2, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_DESTROY, tessera_ioctl_bo_destroy, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_OFFER, tessera_ioctl_offer, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_RECLAIM, tessera_ioctl_reclaim, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_INVALIDATE_CACHE, tessera_ioctl_invalidate_cache,
-			  DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_LABEL, tessera_ioctl_bo_label, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BO_FROM_USER, tessera_ioctl_bo_from_user, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_CONTEXT_STATUS, tessera_ioctl_context_status,
-			  DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_CREATE, tessera_ioctl_fence_create, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_DESTROY, tessera_ioctl_fence_destroy, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_FENCE_SIGNAL, tessera_ioctl_fence_signal, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_VM_CREATE, tessera_ioctl_vm_create, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_VM_DESTROY, tessera_ioctl_vm_destroy, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_VM_BIND, tessera_ioctl_vm_bind, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_SUBMIT_VM, tessera_ioctl_submit_vm, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_MAKE_RESIDENT, tessera_ioctl_make_resident, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_EVICT, tessera_ioctl_evict, DRM_RENDER_ALLOW),
-	DRM_IOCTL_DEF_DRV(TESSERA_BUDGET, tessera_ioctl_budget, DRM_RENDER_ALLOW),
+	TESSERA_IOCTL(QUERY, query),
+	TESSERA_IOCTL(BO_CREATE, bo_create),
+	TESSERA_IOCTL(BO_INFO, bo_info),
+	TESSERA_IOCTL(BO_WAIT, bo_wait),
+	TESSERA_IOCTL(CONTEXT_CREATE, context_create),
+	TESSERA_IOCTL(CONTEXT_DESTROY, context_destroy),
+	TESSERA_IOCTL(SUBMIT, submit),
+	TESSERA_IOCTL(LOCK, lock),
+	TESSERA_IOCTL(UNLOCK, unlock),
+	TESSERA_IOCTL(BO_CREATE_TWINS, bo_create_twins),
+	TESSERA_IOCTL(LOCK2, lock2),
+	TESSERA_IOCTL(UNLOCK2, unlock2),
+	TESSERA_IOCTL(BO_DESTROY, bo_destroy),
+	TESSERA_IOCTL(OFFER, offer),
+	TESSERA_IOCTL(RECLAIM, reclaim),
+	TESSERA_IOCTL(INVALIDATE_CACHE, invalidate_cache),
+	TESSERA_IOCTL(BO_LABEL, bo_label),
+	TESSERA_IOCTL(BO_FROM_USER, bo_from_user),
+	TESSERA_IOCTL(CONTEXT_STATUS, context_status),
+	TESSERA_IOCTL(FENCE_CREATE, fence_create),
+	TESSERA_IOCTL(FENCE_DESTROY, fence_destroy),
+	TESSERA_IOCTL(FENCE_SIGNAL, fence_signal),
+	TESSERA_IOCTL(VM_CREATE, vm_create),
+	TESSERA_IOCTL(VM_DESTROY, vm_destroy),
+	TESSERA_IOCTL(VM_BIND, vm_bind),
+	TESSERA_IOCTL(SUBMIT_VM, submit_vm),
+	TESSERA_IOCTL(MAKE_RESIDENT, make_resident),
+	TESSERA_IOCTL(EVICT, evict),
+	TESSERA_IOCTL(BUDGET, budget),
 };

@@ -2,8 +2,8 @@
 /**
  * DOC: ioctls on objects
  *
- * Those that leave synchronisation to user space, or say what becomes of an object: called
- * like those of tessera_ioctl.c.
+ * The ioctls that make an object of other memory, or say what becomes of one. Called like those
+ * of tessera_ioctl.c.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -13,9 +13,7 @@
 
 #include "cpu/destroy.h"
 #include "cpu/dumb.h"
-#include "cpu/gem.h"
 #include "cpu/import.h"
-#include "cpu/lock2.h"
 #include "cpu/userptr.h"
 #include "mem/bo.h"
 #include "mem/offer.h"
@@ -89,41 +87,6 @@ int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_fi
 		return ret;
 
 	return tessera_userptr_create(to_tessera_device(drm), file, client->paging, args);
-}
-
-/**
- * tessera_ioctl_lock2() - get an address for the CPU
- * @drm: the device
- * @data: &struct drm_tessera_lock2
- * @file: the client
- *
- * Return: 0, or one of the errors of the struct.
- */
-int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_tessera_lock2 *args = data;
-
-	args->mmap_offset = 0;
-
-	return tessera_lock2(file, args);
-}
-
-/**
- * tessera_ioctl_unlock2() - give it up
- * @drm: the device
- * @data: &struct drm_tessera_unlock2
- * @file: the client
- *
- * Return: 0, or one of the errors of the struct.
- */
-int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const struct drm_tessera_unlock2 *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_unlock2(file, args);
 }
 
 static int destroy_behind_work(struct drm_file *file, struct tessera_backlog *backlog, u32 handle)
@@ -201,8 +164,7 @@ int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *fil
 	    tessera_ioctl_bad(tdev, args->priority < DRM_TESSERA_OFFER_LOW ||
 			      args->priority > DRM_TESSERA_OFFER_HIGH))
 		return -EINVAL;
-	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
-				     (void **)&list);
+	ret = tessera_uobj_get_array(&args->bos, &list, TESSERA_MAX_ALLOCS);
 	if (ret || !list)
 		return ret;
 	for (i = 0; i < args->bos.count && !ret; i++)
@@ -231,8 +193,7 @@ int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *f
 	struct drm_tessera_reclaim_bo *list;
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->bos, sizeof(*list), sizeof(*list), TESSERA_MAX_ALLOCS,
-				     (void **)&list);
+	ret = tessera_uobj_get_array(&args->bos, &list, TESSERA_MAX_ALLOCS);
 	if (ret || !list)
 		return ret;
 	ret = tessera_uobj_put_array(&args->bos, sizeof(*list), args->bos.count, list);
@@ -243,22 +204,4 @@ int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *f
 	kvfree(list);
 
 	return ret;
-}
-
-/**
- * tessera_ioctl_invalidate_cache() - write back and invalidate CPU caches
- * @drm: the device
- * @data: &struct drm_tessera_invalidate_cache
- * @file: the client
- *
- * Return: 0, or one of the errors of the struct.
- */
-int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	const struct drm_tessera_invalidate_cache *args = data;
-
-	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
-		return -EINVAL;
-
-	return tessera_gem_invalidate_cache(file, args);
 }

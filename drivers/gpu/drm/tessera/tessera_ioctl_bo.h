@@ -12,11 +12,8 @@ int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 			      struct drm_mode_create_dumb *args);
 int tessera_ioctl_import(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle);
 int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file);
-int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file);
-int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_reclaim(struct drm_device *drm, void *data, struct drm_file *file);
-int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* __TESSERA_IOCTL_BO_H__ */

@@ -120,12 +120,9 @@ int tessera_ioctl_vm_bind(struct drm_device *drm, void *arg, struct drm_file *fi
 	ret = tessera_account_bind(client->account);
 	if (ret)
 		return ret;
-	ret = tessera_uobj_get_array(&args->ops, sizeof(*data.ops), sizeof(*data.ops),
-				     TESSERA_MAX_BINDS, (void **)&data.ops);
+	ret = tessera_uobj_get_array(&args->ops, &data.ops, TESSERA_MAX_BINDS);
 	if (!ret)
-		ret = tessera_uobj_get_array(&args->syncs, sizeof(*data.syncs),
-					     sizeof(*data.syncs), TESSERA_MAX_SYNCS,
-					     (void **)&data.syncs);
+		ret = tessera_uobj_get_array(&args->syncs, &data.syncs, TESSERA_MAX_SYNCS);
 	if (!ret)
 		ret = tessera_syncs_await(tdev, file, data.syncs, data.num_syncs);
 	if (!ret)
@@ -147,8 +144,7 @@ static int submit_vm_run(struct tessera_device *tdev, struct drm_file *file,
 	struct drm_tessera_sync *syncs;
 	int ret;
 
-	ret = tessera_uobj_get_array(&args->syncs, sizeof(*syncs), sizeof(*syncs),
-				     TESSERA_MAX_SYNCS, (void **)&syncs);
+	ret = tessera_uobj_get_array(&args->syncs, &syncs, TESSERA_MAX_SYNCS);
 	if (ret)
 		return ret;
 	ret = tessera_syncs_await(tdev, file, syncs, args->syncs.count);

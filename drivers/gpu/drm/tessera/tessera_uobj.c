@@ -53,18 +53,17 @@ static int copy_elements(void *dst, const struct drm_tessera_array *in, size_t o
 }
 
 /**
- * tessera_uobj_get_array() - copy an array of structs from user space
+ * tessera_uobj_get() - copy an array of structs from user space
  * @in: where it is
- * @min_stride: size of the first published version of the struct
- * @obj_size: size of the struct as the kernel knows it
+ * @obj_size: size of the struct as the kernel knows it; no older version of it is shorter
  * @max_count: most elements allowed
  * @out: receives the copy, NULL if there are no elements; free with kvfree()
  *
  * Return: 0, -E2BIG for too many elements, -EINVAL for a bad stride or non-zero data the
  * kernel does not know, -EFAULT, -ENOMEM, or -EINTR for a fatal signal.
  */
-int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride,
-			   size_t obj_size, u32 max_count, void **out)
+int tessera_uobj_get(const struct drm_tessera_array *in, size_t obj_size, u32 max_count,
+		     void **out)
 {
 	size_t bytes;
 	void *objs;
@@ -75,7 +74,7 @@ int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride
 		return 0;
 	if (in->count > max_count)
 		return -E2BIG;
-	if (in->stride < min_stride || in->stride > PAGE_SIZE)
+	if (in->stride < obj_size || in->stride > PAGE_SIZE)
 		return -EINVAL;
 	if (check_mul_overflow((size_t)in->count, obj_size, &bytes))
 		return -E2BIG;

@@ -6,11 +6,15 @@
 
 struct drm_tessera_array;
 
-int tessera_uobj_get_array(const struct drm_tessera_array *in, size_t min_stride,
-			   size_t obj_size, u32 max_count, void **out);
+int tessera_uobj_get(const struct drm_tessera_array *in, size_t obj_size, u32 max_count,
+		     void **out);
 int tessera_uobj_get_bytes(void *dst, u64 user, size_t bytes);
 int tessera_uobj_may_go_on(void *unused);
 int tessera_uobj_put_array(struct drm_tessera_array *out, size_t obj_size,
 			   u32 count, const void *objs);
+
+/* The same, of the structs that *@out points to; free with kvfree(). */
+#define tessera_uobj_get_array(in, out, max_count) \
+	tessera_uobj_get(in, sizeof(**(out)), max_count, (void **)(out))
 
 #endif /* __TESSERA_UOBJ_H__ */

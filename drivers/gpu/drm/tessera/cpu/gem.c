@@ -189,18 +189,22 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 }
 
 /**
- * tessera_gem_info() - tell about an object
+ * tessera_ioctl_bo_info() - tell about an object
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_info
  * @file: whose handle it is
- * @args: the handle; receives the rest
  *
- * Return: 0, -ENOENT, or -EINTR.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args)
+int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct drm_tessera_bo_info *args = data;
 	const struct tessera_segment *seg;
 	struct tessera_bo *bo;
 	int ret;
 
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
@@ -255,20 +259,23 @@ static bool gem_label_is_good(const u8 *label, size_t length)
 }
 
 /**
- * tessera_gem_label() - name an object
+ * tessera_ioctl_bo_label() - name an object
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_label
  * @file: whose handle it is
- * @args: the handle, and the name
  *
- * Return: 0, -EINVAL, -ENOENT, -ENOMEM or -ERESTARTSYS.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_gem_label(struct drm_file *file, const struct drm_tessera_bo_label *args)
+int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	const struct drm_tessera_bo_label *args = data;
 	size_t length = strnlen((const char *)args->label, sizeof(args->label));
 	const char *label = NULL;
 	struct tessera_bo *bo;
 	int ret = -ENOMEM;
 
-	if (length == sizeof(args->label) || !gem_label_is_good(args->label, length))
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad) ||
+	    length == sizeof(args->label) || !gem_label_is_good(args->label, length))
 		return -EINVAL;
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
@@ -283,21 +290,24 @@ int tessera_gem_label(struct drm_file *file, const struct drm_tessera_bo_label *
 }
 
 /**
- * tessera_gem_wait() - wait until an object is idle, and the CPU sees it so
+ * tessera_ioctl_bo_wait() - wait until an object is idle, and the CPU sees it so
+ * @drm: the device
+ * @data: &struct drm_tessera_bo_wait
  * @file: whose handle it is
- * @args: the handle, for what, and how long
  *
- * Return: 0, -ENOENT, -EBUSY if it is not idle and the timeout has passed already,
- * -ETIME, or -ERESTARTSYS.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args)
+int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	const struct drm_tessera_bo_wait *args = data;
 	bool write = args->flags & DRM_TESSERA_BO_WAIT_WRITE;
 	bool waited = false;
 	struct tessera_bo *bo;
 	long timeout, ret;
 	u64 queued;
 
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags & ~DRM_TESSERA_BO_WAIT_WRITE))
+		return -EINVAL;
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
@@ -343,21 +353,24 @@ static int gem_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
 }
 
 /**
- * tessera_gem_invalidate_cache() - write back and invalidate what CPUs have cached of an object
+ * tessera_ioctl_invalidate_cache() - write back and invalidate what CPUs have cached of an object
+ * @drm: the device
+ * @data: &struct drm_tessera_invalidate_cache
  * @file: whose handle it is
- * @args: the handle, and which bytes
  *
  * Does nothing where the device snoops.
  *
- * Return: 0, -ENOENT, -EINVAL for a range that is not inside or an object that is not cached, or
- * -EINTR.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_gem_invalidate_cache(struct drm_file *file,
-				 const struct drm_tessera_invalidate_cache *args)
+int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	const struct drm_tessera_invalidate_cache *args = data;
+	struct tessera_bo *bo;
 	int ret;
 
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->pad))
+		return -EINVAL;
+	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
 		return -ENOENT;
 	ret = gem_flush(bo, args->offset, args->size);

@@ -3,13 +3,10 @@
 #define __TESSERA_GEM_H__
 
 struct dma_buf;
+struct drm_device;
 struct drm_file;
 struct drm_gem_object;
-struct drm_tessera_bo_label;
 struct drm_tessera_bo_create;
-struct drm_tessera_bo_info;
-struct drm_tessera_bo_wait;
-struct drm_tessera_invalidate_cache;
 struct sg_table;
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
@@ -29,10 +26,9 @@ int tessera_gem_create(struct tessera_device *tdev, struct drm_file *file,
 		       struct drm_tessera_bo_create *args, struct drm_gem_object *root);
 int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
 			    struct drm_tessera_bo_create *args, struct tessera_user *user);
-int tessera_gem_info(struct drm_file *file, struct drm_tessera_bo_info *args);
-int tessera_gem_invalidate_cache(struct drm_file *file,
-				 const struct drm_tessera_invalidate_cache *args);
-int tessera_gem_label(struct drm_file *file, const struct drm_tessera_bo_label *args);
-int tessera_gem_wait(struct drm_file *file, const struct drm_tessera_bo_wait *args);
+int tessera_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
+int tessera_ioctl_invalidate_cache(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* __TESSERA_GEM_H__ */

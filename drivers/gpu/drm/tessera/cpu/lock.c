@@ -262,24 +262,48 @@ int tessera_lock(struct drm_file *file, struct tessera_paging_queue *queue,
 
 /**
  * tessera_unlock() - end CPU access to an object
+ * @tdev: the device
  * @file: who had it
- * @args: the object
+ * @handle: the object
+ * @pad: zero
+ * @kind: TESSERA_LOCK_*
  *
- * Return: 0, -ENOENT, or -EINVAL if the file has not locked it.
+ * Return: 0, -ENOENT, or -EINVAL if the file has not locked it like this.
  */
-int tessera_unlock(struct drm_file *file, const struct drm_tessera_unlock *args)
+int tessera_unlock(struct tessera_device *tdev, struct drm_file *file, u32 handle, u32 pad,
+		   enum tessera_lock_kind kind)
 {
-	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
+	struct tessera_bo *bo;
 	int ret = 0;
 
+	if (tessera_ioctl_bad(tdev, pad))
+		return -EINVAL;
+	bo = tessera_bo_lookup(file, handle);
 	if (!bo)
 		return -ENOENT;
-	if (tessera_ioctl_bad(tessera_bo_device(bo),
-			      !tessera_locks_drop(bo, file, TESSERA_LOCK_TRACKED)))
+	if (tessera_ioctl_bad(tdev, !tessera_locks_drop(bo, file, kind)))
 		ret = -EINVAL;
-	else
+	else if (kind == TESSERA_LOCK_TRACKED)
 		trace_tessera_unlock(bo->id);
+	else
+		trace_tessera_unlock2(bo->id);
 	tessera_bo_put(bo);
 
 	return ret;
+}
+
+/**
+ * tessera_ioctl_unlock() - end CPU access that is synchronised
+ * @drm: the device
+ * @data: &struct drm_tessera_unlock
+ * @file: who had it
+ *
+ * Return: 0, or one of the errors of the struct.
+ */
+int tessera_ioctl_unlock(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_tessera_unlock *args = data;
+
+	return tessera_unlock(to_tessera_device(drm), file, args->handle, args->pad,
+			      TESSERA_LOCK_TRACKED);
 }

@@ -18,7 +18,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/access.h"
-#include "cpu/lock2.h"
+#include "cpu/lock.h"
 #include "cpu/locks.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
@@ -93,18 +93,21 @@ static int lock2_take(struct tessera_bo *bo, struct drm_file *file, u32 handle)
 }
 
 /**
- * tessera_lock2() - get an address for the CPU
+ * tessera_ioctl_lock2() - get an address for the CPU
+ * @drm: the device
+ * @data: &struct drm_tessera_lock2
  * @file: who wants it
- * @args: the object; receives where to map it
  *
- * Return: 0, or one of the errors of &struct drm_tessera_lock2.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_lock2(struct drm_file *file, struct drm_tessera_lock2 *args)
+int tessera_ioctl_lock2(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct drm_tessera_lock2 *args = data;
 	struct tessera_bo *bo;
 	int ret;
 
-	if (tessera_ioctl_bad(to_tessera_device(file->minor->dev), args->flags))
+	args->mmap_offset = 0;
+	if (tessera_ioctl_bad(to_tessera_device(drm), args->flags))
 		return -EINVAL;
 	bo = tessera_bo_lookup(file, args->handle);
 	if (!bo)
@@ -121,25 +124,17 @@ int tessera_lock2(struct drm_file *file, struct drm_tessera_lock2 *args)
 }
 
 /**
- * tessera_unlock2() - give the address up
+ * tessera_ioctl_unlock2() - give the address up
+ * @drm: the device
+ * @data: &struct drm_tessera_unlock2
  * @file: who had it
- * @args: the object
  *
- * Return: 0, -ENOENT, or -EINVAL if the file has not locked it like this.
+ * Return: 0, or one of the errors of the struct.
  */
-int tessera_unlock2(struct drm_file *file, const struct drm_tessera_unlock2 *args)
+int tessera_ioctl_unlock2(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct tessera_bo *bo = tessera_bo_lookup(file, args->handle);
-	int ret = 0;
+	const struct drm_tessera_unlock2 *args = data;
 
-	if (!bo)
-		return -ENOENT;
-	if (tessera_ioctl_bad(tessera_bo_device(bo),
-			      !tessera_locks_drop(bo, file, TESSERA_LOCK_UNTRACKED)))
-		ret = -EINVAL;
-	else
-		trace_tessera_unlock2(bo->id);
-	tessera_bo_put(bo);
-
-	return ret;
+	return tessera_unlock(to_tessera_device(drm), file, args->handle, args->pad,
+			      TESSERA_LOCK_UNTRACKED);
 }
