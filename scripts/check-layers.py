@@ -31,18 +31,18 @@ B  pure/segment_desc pure/page_pool pure/page_table pure/range_lru pure/scatter 
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_feasible
 B  pure/split_place pure/split_relocate pure/split
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
-C  hw/mmio.h hw/lifetime hw/irq hw/error hw/ring hw/fence hw/fw
+C  hw/mmio.h hw/lifetime hw/irq hw/error hw/ring hw/fence
 D  exec/engine_types.h exec/quota exec/ib exec/fences exec/leash exec/job exec/trail exec/emit exec/sched exec/engine
 E  segments/account segments/room segments/segment segments/budget segments/manager.h segments/departure segments/manager segments/shift
-E  paging/cursor.h paging/cache paging/pages paging/queue paging/ops
+E  paging/cache paging/pages paging/queue paging/ops
 E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/victims.h mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer mem/hold
-E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2 cpu/destroy cpu/dmabuf cpu/vmap cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
+E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf cpu/vmap cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
 F  vm/listing submit/backlog submit/foreign submit/value_page submit/monitored submit/sync
-F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident vm/restore
+F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident
 F  submit/context submit/gate submit/part submit/request submit/split_input
 F  submit/run submit/plan submit/submit submit/submit_vm
-G  kms/clock kms/kms.h kms/fb.c kms/panic.c kms/writeback.c kms/events.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c
-H  services/client services/fdinfo services/debugfs services/reset
+G  kms/clock kms/kms.h kms/fb.c kms/panic.c kms/writeback.c kms/crc.c kms/vblank.c kms/plane.c kms/output.c kms/crtc.c kms/kms.c
+H  services/client services/debugfs services/reset
 I  tessera_firmware tessera_ioctl_bo tessera_ioctl_vm tessera_ioctl tessera_drv tessera_bringup.c tessera_pci
 """
 

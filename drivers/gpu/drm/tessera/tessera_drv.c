@@ -16,7 +16,6 @@
 #include "cpu/import.h"
 #include "services/client.h"
 #include "services/debugfs.h"
-#include "services/fdinfo.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"

@@ -16,7 +16,7 @@
 #include "exec/engine.h"
 #include "exec/ib.h"
 #include "exec/job.h"
-#include "hw/fw.h"
+#include "hw/mmio.h"
 #include "tessera_device.h"
 #include "tessera_firmware.h"
 #include "tessera_hwabi_check.h"
@@ -24,6 +24,7 @@
 
 #define TESSERA_FIRMWARE_CRC	0x07b62d8a
 #define TESSERA_FIRMWARE_WAIT	msecs_to_jiffies(10000)
+#define TESSERA_FIRMWARE_START_US	(2 * USEC_PER_SEC)
 
 static const u8 tessera_firmware_payload[] = {
 	0x54, 0x65, 0x73, 0x73, 0x65, 0x72, 0x61, 0x20, 0x66, 0x69, 0x78, 0x65,
@@ -132,6 +133,22 @@ err_free:
 	return ret;
 }
 
+/* The device checks the image that is in hidden VRAM now. */
+static int tessera_firmware_start(struct tessera_device *tdev, u64 gpu_addr, u32 bytes)
+{
+	tessera_write64(tdev, TSR_FW_ADDR_LO, gpu_addr);
+	tessera_write32(tdev, TSR_FW_SIZE, bytes);
+	tessera_write32(tdev, TSR_FW_START, 1);
+
+	if (tessera_poll32(tdev, TSR_CTRL_STATUS, TSR_STATUS_FW_RUNNING,
+			   TSR_STATUS_FW_RUNNING, TESSERA_FIRMWARE_START_US)) {
+		drm_err(&tdev->drm, "the device refuses the microcode\n");
+		return -EIO;
+	}
+
+	return 0;
+}
+
 /**
  * tessera_firmware_load() - put the microcode into hidden VRAM and start it
  * @tdev: the device, its engines started
@@ -162,5 +179,5 @@ int tessera_firmware_load(struct tessera_device *tdev)
 	tessera_ib_put(ib);
 	tessera_ib_put(image);
 
-	return ret ?: tessera_fw_start(tdev, addr, TESSERA_FIRMWARE_BYTES);
+	return ret ?: tessera_firmware_start(tdev, addr, TESSERA_FIRMWARE_BYTES);
 }

@@ -303,18 +303,22 @@ DEFINE_EVENT(tessera_gate, tessera_gate_void,
 	     TP_PROTO(u32 engine, u32 client, bool group), TP_ARGS(engine, client, group)
 );
 
+DECLARE_EVENT_CLASS(tessera_job,
+		    TP_PROTO(u32 engine, u32 ctx, u64 seqno),
+		    TP_ARGS(engine, ctx, seqno),
+		    TP_STRUCT__entry(__field(u32, engine)
+				     __field(u32, ctx)
+				     __field(u64, seqno)),
+		    TP_fast_assign(__entry->engine = engine;
+				   __entry->ctx = ctx;
+				   __entry->seqno = seqno;),
+		    TP_printk("engine=%u ctx=%u seqno=%llu", __entry->engine, __entry->ctx,
+			      __entry->seqno)
+);
+
 /* A job was written to the ring. */
-TRACE_EVENT(tessera_job_run,
-	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),
-	    TP_ARGS(engine, ctx, seqno),
-	    TP_STRUCT__entry(__field(u32, engine)
-			     __field(u32, ctx)
-			     __field(u64, seqno)),
-	    TP_fast_assign(__entry->engine = engine;
-			   __entry->ctx = ctx;
-			   __entry->seqno = seqno;),
-	    TP_printk("engine=%u ctx=%u seqno=%llu", __entry->engine, __entry->ctx,
-		      __entry->seqno)
+DEFINE_EVENT(tessera_job, tessera_job_run,
+	     TP_PROTO(u32 engine, u32 ctx, u64 seqno), TP_ARGS(engine, ctx, seqno)
 );
 
 /* A job ended; device clock. */
@@ -339,17 +343,8 @@ TRACE_EVENT(tessera_job_done,
 );
 
 /* The engine was reset because of this job. */
-TRACE_EVENT(tessera_engine_reset,
-	    TP_PROTO(u32 engine, u32 ctx, u64 seqno),
-	    TP_ARGS(engine, ctx, seqno),
-	    TP_STRUCT__entry(__field(u32, engine)
-			     __field(u32, ctx)
-			     __field(u64, seqno)),
-	    TP_fast_assign(__entry->engine = engine;
-			   __entry->ctx = ctx;
-			   __entry->seqno = seqno;),
-	    TP_printk("engine=%u ctx=%u seqno=%llu", __entry->engine, __entry->ctx,
-		      __entry->seqno)
+DEFINE_EVENT(tessera_job, tessera_engine_reset,
+	     TP_PROTO(u32 engine, u32 ctx, u64 seqno), TP_ARGS(engine, ctx, seqno)
 );
 
 /* A CPU access faulted on page @page of the object. */

@@ -3,9 +3,8 @@
  * DOC: user objects
  *
  * The only place that copies to and from user space. Arrays of structs come with the
- * stride user space was built with: a shorter element is extended with zeroes, what a
- * longer one brings must be zero. Called by the ioctls, with no lock held but the
- * submitting context's.
+ * stride user space was built with: what a longer element brings must be zero. Called
+ * by the ioctls, with no lock held but the submitting context's.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>

@@ -2,8 +2,7 @@
 /**
  * DOC: GEM
  *
- * Handles for buffer objects and what can be asked about one. Arguments have been
- * checked for flags and padding by the ioctl layer.
+ * Handles for buffer objects, and the ioctls that ask about one.
  *
  * What others can do with a dma-buf of an object is in cpu/dmabuf.c.
  */

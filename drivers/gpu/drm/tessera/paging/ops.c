@@ -10,13 +10,68 @@
 #include <linux/sizes.h>
 
 #include "paging/cache.h"
-#include "paging/cursor.h"
 #include "paging/ops.h"
 #include "paging/pages.h"
 #include "paging/queue.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+
+/*
+ * Walks a transfer in passes.
+ *
+ * A pass ends where the page list of one packet is full. Where the layout
+ * changes, a pass is made of whole rows of tiles. A pass never splits a page.
+ */
+struct res_cursor {
+	/* Bytes in all. */
+	u64 total;
+	/* Where the pass starts. */
+	u64 pos;
+	/* Length of the pass, 0 at the end. */
+	u64 bytes;
+	/* Longest pass. */
+	u64 limit;
+	/* Passes go from the end to the start. */
+	bool reverse;
+	/* This is the last pass. */
+	bool last;
+};
+
+/* @unit is what passes are multiples of; a multiple of the page size, @max at least as large. */
+static void res_cursor_first(struct res_cursor *cur, u64 total, u32 max, u32 unit)
+{
+	*cur = (struct res_cursor) { .total = total, .limit = max - max % unit };
+	cur->bytes = min(total, cur->limit);
+	cur->last = cur->bytes == total;
+}
+
+/* Go the other way; right after res_cursor_first(). */
+static void res_cursor_reverse(struct res_cursor *cur)
+{
+	cur->reverse = true;
+	cur->pos = cur->total - cur->bytes;
+}
+
+static void res_cursor_next(struct res_cursor *cur)
+{
+	if (cur->last) {
+		cur->bytes = 0;
+	} else if (cur->reverse) {
+		cur->bytes = min(cur->pos, cur->limit);
+		cur->pos -= cur->bytes;
+		cur->last = !cur->pos;
+	} else {
+		cur->pos += cur->bytes;
+		cur->bytes = min(cur->total - cur->pos, cur->limit);
+		cur->last = cur->pos + cur->bytes == cur->total;
+	}
+}
+
+static bool res_cursor_is_first(const struct res_cursor *cur)
+{
+	return cur->reverse ? cur->pos + cur->bytes == cur->total : !cur->pos;
+}
 
 /* What one page list covers. */
 #define LIST_COVERS	(TESSERA_PAGING_LIST_ENTRIES * TSR_PAGE_SIZE)
@@ -30,7 +85,7 @@ static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
 /* GPU address of a pass, or the DMA address of a page list, kept or made for it. */
 static int paging_side_addr(struct tessera_paging_job *pjob,
 			    const struct tessera_paging_side *side,
-			    const struct tessera_res_cursor *cur, u64 *addr)
+			    const struct res_cursor *cur, u64 *addr)
 {
 	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
 	u64 first = cur->pos >> TSR_PAGE_SHIFT;
@@ -64,7 +119,7 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 static int paging_transfer_pass(struct tessera_paging_batch *batch,
 				const struct tessera_paging_side *src,
 				const struct tessera_paging_side *dst,
-				const struct tessera_res_cursor *cur, u32 pitch)
+				const struct res_cursor *cur, u32 pitch)
 {
 	struct tessera_paging_job *pjob;
 	struct tessera_paging_record rec = {
@@ -94,9 +149,9 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 		flags |= TSR_TRANSFER_SRC_PAGES | (src->cached ? TSR_TRANSFER_SRC_CACHED : 0);
 	if (dst->pages)
 		flags |= TSR_TRANSFER_DST_PAGES | (dst->cached ? TSR_TRANSFER_DST_CACHED : 0);
-	if (tessera_res_cursor_is_first(cur))
+	if (res_cursor_is_first(cur))
 		flags |= TSR_TRANSFER_START;
-	if (tessera_res_cursor_is_last(cur))
+	if (cur->last)
 		flags |= TSR_TRANSFER_END;
 
 	tessera_paging_emit(pjob, (u32 []) {
@@ -135,15 +190,15 @@ int tessera_paging_transfer(struct tessera_paging_batch *batch,
 {
 	bool pages = src->pages || dst->pages;
 	bool swizzle = src->layout != dst->layout;
-	struct tessera_res_cursor cur;
+	struct res_cursor cur;
 	int ret;
 
-	tessera_res_cursor_first(&cur, bytes, pages ? LIST_COVERS : PACKET_MOVES,
-				 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
+	res_cursor_first(&cur, bytes, pages ? LIST_COVERS : PACKET_MOVES,
+			 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
 	/* Upwards into itself: the upper end has to get out of the way first. */
 	if (!pages && dst->seg == src->seg && dst->offset > src->offset)
-		tessera_res_cursor_reverse(&cur);
-	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+		res_cursor_reverse(&cur);
+	for (; cur.bytes; res_cursor_next(&cur)) {
 		ret = paging_transfer_pass(batch, src, dst, &cur, pitch);
 		if (ret)
 			return ret;
@@ -153,7 +208,7 @@ int tessera_paging_transfer(struct tessera_paging_batch *batch,
 }
 
 static int paging_fill_pass(struct tessera_paging_batch *batch, u64 addr,
-			    const struct tessera_res_cursor *cur, u32 value)
+			    const struct res_cursor *cur, u32 value)
 {
 	struct tessera_paging_job *pjob;
 
@@ -184,11 +239,11 @@ static int paging_fill_pass(struct tessera_paging_batch *batch, u64 addr,
 int tessera_paging_fill(struct tessera_paging_batch *batch,
 			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value)
 {
-	struct tessera_res_cursor cur;
+	struct res_cursor cur;
 	int ret;
 
-	tessera_res_cursor_first(&cur, bytes, PACKET_MOVES, TSR_PAGE_SIZE);
-	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+	res_cursor_first(&cur, bytes, PACKET_MOVES, TSR_PAGE_SIZE);
+	for (; cur.bytes; res_cursor_next(&cur)) {
 		ret = paging_fill_pass(batch, seg->base + offset, &cur, value);
 		if (ret)
 			return ret;
@@ -203,7 +258,7 @@ int tessera_paging_fill(struct tessera_paging_batch *batch,
 
 static int paging_map_pass(struct tessera_paging_batch *batch,
 			   const struct tessera_segment *seg, u64 offset,
-			   const struct tessera_res_cursor *cur,
+			   const struct res_cursor *cur,
 			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
 {
 	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
@@ -255,12 +310,12 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 		       const struct tessera_segment *seg, u64 offset, u64 bytes,
 		       const dma_addr_t *pages, enum ttm_caching caching)
 {
-	struct tessera_res_cursor cur;
+	struct res_cursor cur;
 	u32 flags = 0;
 	int ret;
 
-	tessera_res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
-	for (; cur.bytes; tessera_res_cursor_next(&cur)) {
+	res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
+	for (; cur.bytes; res_cursor_next(&cur)) {
 		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching, &flags);
 		if (ret)
 			return ret;

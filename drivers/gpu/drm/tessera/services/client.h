@@ -5,6 +5,7 @@
 #include <linux/xarray.h>
 
 struct drm_file;
+struct drm_printer;
 struct tessera_account;		/* segments/account.h */
 struct tessera_budget_watch;	/* segments/budget.c */
 struct tessera_backlog;		/* submit/backlog.h */
@@ -39,6 +40,7 @@ struct tessera_client {
 
 int tessera_client_open(struct tessera_device *tdev, struct drm_file *file);
 void tessera_client_close(struct drm_file *file);
+void tessera_fdinfo_show(struct drm_printer *p, struct drm_file *file);
 struct tessera_client *to_tessera_client(struct drm_file *file);
 
 #endif /* __TESSERA_CLIENT_H__ */

@@ -7,7 +7,7 @@
  * reach is what the page tables say.
  *
  * No job is queued while anything is missing that its client has listed as resident (RES-2), nor while page tables lead to
- * user memory that has other pages by now (vm/restore.c).
+ * user memory that has other pages by now (tessera_resident_restore()).
  *
  * Foreign fences among the in-fences are waited for first, with nothing held but the context's lock. So a move of an
  * object of the VM waits for jobs of this device only.
@@ -40,7 +40,6 @@
 #include "tessera_device.h"
 #include "vm/pt.h"
 #include "vm/resident.h"
-#include "vm/restore.h"
 
 /* Job timeouts for which others may take away what a job needs time and again before it is queued. */
 #define READY_TIMEOUTS	2
@@ -211,7 +210,7 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		tessera_quota_uncharge(quota, bytes);
 		if (ret == TESSERA_AGAIN_PAGES) {
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
-			      tessera_restore(ctx->space);
+			      tessera_resident_restore(ctx->space);
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
 			ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;
 			if (signal_pending(current))

@@ -47,6 +47,7 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 #include "vm/listing.h"
+#include "vm/pt.h"
 #include "vm/remap.h"
 #include "vm/resident.h"
 
@@ -803,6 +804,68 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 	}
 	ret = tessera_resident_make(set, NULL, 0, &answer);
 	dma_fence_put(answer.fence);
+
+	return ret;
+}
+
+/* ---- User memory ------------------------------------------------------------------ */
+
+/* The handle is closed, and the VM maps it: so it is found until it moves. */
+static bool hide_unlisted(struct tessera_space *space, struct tessera_bo *bo)
+{
+	bool listed;
+
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	listed = tessera_listing_find(space->resident, bo);
+	if (!listed)
+		tessera_remap_hide(space->resident, &bo, 1);
+	dma_resv_unlock(bo->tbo.base.resv);
+
+	return !listed;
+}
+
+/* That makes jobs. */
+static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
+{
+	struct tessera_device *tdev = space->tdev;
+	bool hidden = false;
+	int ret;
+
+	ret = tessera_work_begin(tdev);
+	if (!ret) {
+		hidden = hide_unlisted(space, bo);
+		ret = tessera_work_end(tdev, 0);
+	}
+
+	return ret || hidden ? ret : tessera_userptr_ready(bo, 0);
+}
+
+/**
+ * tessera_resident_restore() - have page tables lead to user memory as it is
+ * @space: the page tables
+ *
+ * Page tables may lead to pages that are a process's no more (mem/user.c). Before the
+ * next job of the VM they lead to those that are at the addresses now or, where the
+ * client does not list the object any more, nowhere. That may change again before a job
+ * is armed. No lock may be held. Takes one reservation after the other.
+ *
+ * Return: 0, or an error of tessera_userptr_ready().
+ */
+int tessera_resident_restore(struct tessera_space *space)
+{
+	u32 left = tessera_user_num_gone(space->tdev, &space->jobs) + TESSERA_USER_TRIES;
+	struct drm_gem_object *obj;
+	int ret = 0;
+
+	while (!ret && (obj = tessera_user_first_gone(space->tdev, &space->jobs))) {
+		if (signal_pending(current))
+			ret = -ERESTARTSYS;
+		else if (!left--)
+			ret = -EBUSY;
+		else
+			ret = restore_one(space, gem_to_tessera_bo(obj));
+		drm_gem_object_put(obj);
+	}
 
 	return ret;
 }

@@ -6,6 +6,7 @@
 
 struct dma_fence;
 struct tessera_resident_set;	/* vm/listing.h */
+struct tessera_space;		/* vm/pt.h */
 
 /**
  * struct tessera_resident_answer - what there is to know about a call that makes objects resident
@@ -25,5 +26,6 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 			  struct tessera_resident_answer *answer);
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num);
 int tessera_resident_ready(struct tessera_resident_set *set);
+int tessera_resident_restore(struct tessera_space *space);
 
 #endif /* __TESSERA_RESIDENT_H__ */
