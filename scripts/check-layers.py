@@ -36,7 +36,7 @@ D  exec/engine_types.h exec/quota exec/ib exec/fences exec/leash exec/job exec/t
 E  segments/account segments/room segments/segment segments/budget segments/manager.h segments/departure segments/manager segments/shift
 E  paging/cache paging/pages paging/queue paging/ops
 E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/victims.h mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer mem/hold
-E  cpu/swizzle_range cpu/host_aperture cpu/window cpu/access cpu/fault cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf cpu/vmap cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
+E  cpu/cpu.h cpu/swizzle_range cpu/host_aperture cpu/window cpu/access.c cpu/fault.c cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf.c cpu/vmap.c cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
 F  vm/listing submit/backlog submit/foreign submit/value_page submit/monitored submit/sync
 F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident
 F  submit/context submit/gate submit/part submit/request submit/split_input

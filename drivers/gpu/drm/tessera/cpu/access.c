@@ -19,7 +19,7 @@
 #include <drm/drm_drv.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "cpu/access.h"
+#include "cpu/cpu.h"
 #include "cpu/window.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"

@@ -21,7 +21,7 @@
 #include <drm/drm_file.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "cpu/access.h"
+#include "cpu/cpu.h"
 #include "cpu/destroy.h"
 #include "cpu/window.h"
 #include "mem/backing.h"

@@ -34,8 +34,7 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "cpu/access.h"
-#include "cpu/dmabuf.h"
+#include "cpu/cpu.h"
 #include "mem/backing.h"
 #include "mem/bo.h"
 #include "mem/residency.h"

@@ -18,13 +18,10 @@
 #include <drm/drm_utils.h>
 #include <drm/drm_vma_manager.h>
 
-#include "cpu/access.h"
+#include "cpu/cpu.h"
 #include "cpu/destroy.h"
-#include "cpu/dmabuf.h"
-#include "cpu/fault.h"
 #include "cpu/gem.h"
 #include "cpu/locks.h"
-#include "cpu/vmap.h"
 #include "mem/bo.h"
 #include "mem/coherence.h"
 #include "segments/segment.h"

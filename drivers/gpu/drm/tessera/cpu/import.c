@@ -46,7 +46,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/dmabuf.h"
+#include "cpu/cpu.h"
 #include "cpu/gem.h"
 #include "cpu/import.h"
 #include "mem/backing.h"

@@ -17,7 +17,7 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/access.h"
+#include "cpu/cpu.h"
 #include "cpu/lock.h"
 #include "cpu/locks.h"
 #include "mem/bo.h"

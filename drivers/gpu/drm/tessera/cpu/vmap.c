@@ -21,8 +21,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/access.h"
-#include "cpu/vmap.h"
+#include "cpu/cpu.h"
 #include "mem/bo.h"
 #include "mem/residency.h"
 #include "mem/scanout.h"
