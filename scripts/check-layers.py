@@ -32,7 +32,7 @@ B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit pure/split_fe
 B  pure/split_place pure/split_relocate pure/split
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/mmio.h hw/lifetime hw/irq hw/error hw/ring hw/fence
-D  exec/engine_types.h exec/quota exec/ib exec/fences exec/leash exec/job exec/trail exec/emit exec/sched exec/engine
+D  exec/engine_types.h exec/quota exec/ib exec/fences exec/proxy exec/job exec/trail exec/emit exec/sched exec/engine
 E  segments/account segments/room segments/segment segments/budget segments/manager.h segments/departure segments/manager segments/shift
 E  paging/cache paging/pages paging/queue paging/ops
 E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/victims.h mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer mem/hold

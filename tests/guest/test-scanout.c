@@ -428,15 +428,15 @@ static void locks_keep_out(void)
 		tsr_fb_paint(&fb, lock2);
 		tsr_evict_set(UINT32_MAX);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
-		require_ok(lock2 ? __tsr_lock2(kms.dev.fd, fb.bo.handle, 0, NULL) :
-				   __tsr_lock(kms.dev.fd, &fb.bo.handle, 0));
+		require_ok(lock2 ? __tsr_lock2(kms.dev.fd, fb.bo.handle, 0, NULL)
+				 : __tsr_lock(kms.dev.fd, &fb.bo.handle, 0));
 		require_msg(__tsr_commit(kms.dev.fd, &req, DRM_MODE_ATOMIC_ALLOW_MODESET) == -EBUSY,
 			    "expected EBUSY for an object that is locked out of memory, it is in "
 			    "segment %u",
 			    tsr_bo_info(&kms.dev, &fb.bo).segment);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, 0);
-		require_ok(lock2 ? __tsr_unlock2(kms.dev.fd, fb.bo.handle) :
-				   __tsr_unlock(kms.dev.fd, fb.bo.handle));
+		require_ok(lock2 ? __tsr_unlock2(kms.dev.fd, fb.bo.handle)
+				 : __tsr_unlock(kms.dev.fd, fb.bo.handle));
 		tsr_commit(&kms, &req);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
 		/* where it is by now a lock keeps it from nothing */
@@ -521,8 +521,9 @@ static void no_pages_to_lock_it(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
 	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&kms.dev);
-	struct tsr_fb fb = { .width = 640, .height = 480, .pitch = 640 * 4,
-			     .format = DRM_FORMAT_XRGB8888 };
+	struct tsr_fb fb = {
+		.width = 640, .height = 480, .pitch = 640 * 4, .format = DRM_FORMAT_XRGB8888
+	};
 	struct drm_mode_fb_cmd2 cmd = { .width = fb.width,
 					.height = fb.height,
 					.pixel_format = fb.format,
@@ -567,7 +568,8 @@ static const struct tap_test tests[] = {
 	{ "a picture beside a submission in parts", parts_hold_up_none, 0, 0 },
 	{ "LOCK-22 a lock keeps its client's picture out of memory", locks_keep_out, 0, 0 },
 	{ "LOCK-30 others show what a client has locked", locks_of_others, 0, 0 },
-	{ "ERR-28 a picture that is shown is locked, and no pages are left", no_pages_to_lock_it, 0, 0 },
+	{ "ERR-28 a picture that is shown is locked, and no pages are left", no_pages_to_lock_it, 0,
+	  0 },
 	{ "imports are not shown", imports_are_not_shown, 0, 0 },
 };
 

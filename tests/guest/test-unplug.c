@@ -383,7 +383,13 @@ static void swap_out(struct tsr_client *client)
 }
 
 /* what waits for the lock of an object */
-enum { SUBMIT_WHOLE, SUBMIT_PARTS, RESIDENT, BIND, LOCKERS };
+enum {
+	SUBMIT_WHOLE,
+	SUBMIT_PARTS,
+	RESIDENT,
+	BIND,
+	LOCKERS
+};
 
 static int lock_it(uint32_t how)
 {
@@ -399,9 +405,8 @@ static int lock_it(uint32_t how)
 		return __tsr_submit_use(&shared, tsr_context_new(&shared, 0), &locked, true);
 	case SUBMIT_PARTS:
 		return __tsr_submit_use(
-			&shared,
-			tsr_context_new(&shared, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL), &locked,
-			true);
+			&shared, tsr_context_new(&shared, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL),
+			&locked, true);
 	case RESIDENT:
 		return __tsr_make_resident(shared.fd, &locked.handle, 1, 0, NULL);
 	default:

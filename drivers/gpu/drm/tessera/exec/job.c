@@ -21,7 +21,7 @@
 #include "exec/fences.h"
 #include "exec/ib.h"
 #include "exec/job.h"
-#include "exec/leash.h"
+#include "exec/proxy.h"
 #include "exec/quota.h"
 #include "hw/fence.h"
 #include "tessera_assert.h"
@@ -361,29 +361,29 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 	return false;
 }
 
-static int job_begin_leash(struct tessera_job *job)
+static int job_begin_proxy(struct tessera_job *job)
 {
-	struct tessera_leash *leash = tessera_leash_begin(job->leashes, GFP_KERNEL_ACCOUNT);
+	struct tessera_proxy *proxy = tessera_proxy_begin(job->proxies, GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	if (!leash)
+	if (!proxy)
 		return -ENOMEM;
-	ret = job_add_wait(job, tessera_leash_fence(leash));
+	ret = job_add_wait(job, tessera_proxy_fence(proxy));
 	if (ret) {
-		tessera_leash_drop(leash);
+		tessera_proxy_drop(proxy);
 		return ret;
 	}
-	job->leash = leash;
+	job->proxy = proxy;
 
 	return 0;
 }
 
 /**
  * tessera_job_add_foreign() - do not run before a foreign fence has signalled
- * @job: the job, not armed, with &tessera_job.leashes
+ * @job: the job, not armed, with &tessera_job.proxies
  * @fence: the fence, of no container; the reference stays the caller's
  *
- * A job has one leash for all of them. Each is charged to the job's quota.
+ * A job has one proxy for all of them. Each is charged to the job's quota.
  *
  * Return: 0 or a negative error.
  */
@@ -393,14 +393,14 @@ int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
 
 	if (dma_fence_is_signaled(fence) || tessera_fences_has(&job->foreign, fence))
 		return 0;
-	if (!job->leash)
-		ret = job_begin_leash(job);
+	if (!job->proxy)
+		ret = job_begin_proxy(job);
 	if (!ret)
 		ret = tessera_fences_add(&job->foreign, fence);
 	if (!ret)
-		ret = tessera_leash_add(job->leash, fence, GFP_KERNEL_ACCOUNT);
+		ret = tessera_proxy_add(job->proxy, fence, GFP_KERNEL_ACCOUNT);
 	if (!ret)
-		tessera_job_charge(job, TESSERA_LEASH_BYTES);
+		tessera_job_charge(job, TESSERA_PROXY_BYTES);
 
 	return ret;
 }
@@ -423,7 +423,7 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
 		if (tessera_job_made(job->engine->tdev, fence))
 			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		else if (job->leashes)
+		else if (job->proxies)
 			ret = tessera_job_add_foreign(job, fence);
 		if (ret)
 			break;
@@ -508,12 +508,12 @@ void tessera_job_arm(struct tessera_job *job)
 {
 	unsigned int i;
 
-	if (job->leash) {
-		tessera_leash_seal(job->leash);
+	if (job->proxy) {
+		tessera_proxy_seal(job->proxy);
 		/* &tessera_job.waits has a reference of its own. */
-		dma_fence_put(tessera_leash_fence(job->leash));
+		dma_fence_put(tessera_proxy_fence(job->proxy));
 	}
-	job->leash = NULL;
+	job->proxy = NULL;
 	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_flush(job->ranges[i].ib, job->ranges[i].start,
@@ -610,8 +610,8 @@ static void tessera_job_last_put(struct kref *ref)
 	struct tessera_device *tdev = job->engine->tdev;
 
 	if (!job->finished) {
-		if (job->leash)
-			tessera_leash_drop(job->leash);
+		if (job->proxy)
+			tessera_proxy_drop(job->proxy);
 		drm_sched_job_cleanup(&job->base);
 		tessera_job_release(job);
 		return;

@@ -18,8 +18,8 @@ struct tessera_device;
 struct tessera_engine;		/* exec/engine.h */
 struct tessera_fence;		/* hw/fence.h */
 struct tessera_ib;		/* exec/ib.h */
-struct tessera_leash;		/* exec/leash.h */
-struct tessera_leashes;		/* exec/leash.h */
+struct tessera_proxy;		/* exec/proxy.h */
+struct tessera_proxies;		/* exec/proxy.h */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_job;
 
@@ -142,10 +142,10 @@ struct tessera_job {
 	u64 seqno;
 
 	/**
-	 * @leashes: of the context that waits for foreign fences; NULL, as for paging: the job waits
+	 * @proxies: of the context that waits for foreign fences; NULL, as for paging: the job waits
 	 * for jobs of this device only
 	 */
-	struct tessera_leashes *leashes;
+	struct tessera_proxies *proxies;
 
 	/** @overdue: half of its time was over when somebody looked; only services/reset.c knows */
 	bool overdue;
@@ -166,7 +166,7 @@ struct tessera_job {
 	/* Those of @waits before this one are behind it. */
 	u32 next_wait;
 	/* For foreign fences, until the job is armed; one of @waits, which hold the reference. */
-	struct tessera_leash *leash;
+	struct tessera_proxy *proxy;
 	/* Those fences, likewise. */
 	struct tessera_fences foreign;
 	/* What is charged beyond what each job costs. */

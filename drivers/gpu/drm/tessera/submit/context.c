@@ -64,7 +64,7 @@ int tessera_context_init(struct tessera_device *tdev)
 static void context_drop(struct tessera_context *ctx)
 {
 	WRITE_ONCE(ctx->dropped, true);
-	tessera_leashes_cut(&ctx->leashes);
+	tessera_proxies_cut(&ctx->proxies);
 }
 
 /**
@@ -201,7 +201,7 @@ static void context_release(struct kref *ref)
 	tessera_backlog_put(ctx->backlog);
 	context_fini_vm(ctx);
 	/* There may be some of submissions that failed. */
-	tessera_leashes_cut(&ctx->leashes);
+	tessera_proxies_cut(&ctx->proxies);
 	context_fini_slots(ctx);
 	tessera_account_put(ctx->account);
 	mutex_destroy(&ctx->lock);
@@ -265,7 +265,7 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
-	tessera_leashes_init(&ctx->leashes);
+	tessera_proxies_init(&ctx->proxies);
 	ctx->tdev = tdev;
 	ctx->engine = engine;
 	ctx->level = levels[args->priority];

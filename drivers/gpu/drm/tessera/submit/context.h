@@ -10,7 +10,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "exec/engine_types.h"
-#include "exec/leash.h"
+#include "exec/proxy.h"
 #include "pure/slot.h"
 #include "vm/pt.h"
 
@@ -55,8 +55,8 @@ struct tessera_context {
 	struct drm_sched_entity entity;
 	/** @backlog: of its client; holds a reference */
 	struct tessera_backlog *backlog;
-	/** @leashes: what user space wants its jobs to wait for */
-	struct tessera_leashes leashes;
+	/** @proxies: what user space wants its jobs to wait for */
+	struct tessera_proxies proxies;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
 	/** @faulted: a job of it was ended for what it did at an address */

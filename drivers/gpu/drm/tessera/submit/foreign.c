@@ -9,7 +9,7 @@
  * others wait, too; so there they are waited for before the gate, with nothing locked or armed. On others the
  * job waits. No move waits for one (mem/residency.c).
  *
- * No locks, but those of leashes.
+ * No locks, but those of proxies.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -18,12 +18,12 @@
 #include <drm/drm_drv.h>
 
 #include "exec/engine.h"
-#include "exec/leash.h"
+#include "exec/proxy.h"
 #include "submit/foreign.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-/* The leash has signalled. If it was cut, nobody may go on as if the fence had, too. */
+/* The proxy has signalled. If it was cut, nobody may go on as if the fence had, too. */
 static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
 {
 	if (dma_fence_is_signaled(fence))
@@ -32,21 +32,21 @@ static int foreign_result(struct tessera_device *tdev, struct dma_fence *fence)
 	return drm_dev_is_unplugged(&tdev->drm) ? -ENODEV : -EIO;
 }
 
-/* A leash with the fence. */
-static struct tessera_leash *foreign_leash(struct tessera_leashes *leashes,
+/* A proxy with the fence. */
+static struct tessera_proxy *foreign_proxy(struct tessera_proxies *proxies,
 					   struct dma_fence *fence)
 {
-	struct tessera_leash *leash = tessera_leash_begin(leashes, GFP_KERNEL_ACCOUNT);
+	struct tessera_proxy *proxy = tessera_proxy_begin(proxies, GFP_KERNEL_ACCOUNT);
 
-	if (!leash)
+	if (!proxy)
 		return NULL;
-	if (tessera_leash_add(leash, fence, GFP_KERNEL_ACCOUNT)) {
-		tessera_leash_drop(leash);
+	if (tessera_proxy_add(proxy, fence, GFP_KERNEL_ACCOUNT)) {
+		tessera_proxy_drop(proxy);
 		return NULL;
 	}
-	tessera_leash_seal(leash);
+	tessera_proxy_seal(proxy);
 
-	return leash;
+	return proxy;
 }
 
 struct foreign_waiter {
@@ -62,7 +62,7 @@ static void foreign_waiter_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
 /**
  * tessera_foreign_wait() - wait for a fence
  * @tdev: the device
- * @leashes: of the context that waits; cutting them ends the wait
+ * @proxies: of the context that waits; cutting them ends the wait
  * @fence: the fence
  * @row: TESSERA_WAIT_FOREIGN: any signal ends the wait, and nothing may be armed; or
  * TESSERA_WAIT_FOREIGN_PARTS: for calls that cannot be made again
@@ -70,33 +70,33 @@ static void foreign_waiter_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
  *
  * No lock may be held but the context's.
  *
- * Return: 0; -ETIME; -ENODEV or -EIO if the leashes were cut, as the device is gone or the
+ * Return: 0; -ETIME; -ENODEV or -EIO if the proxies were cut, as the device is gone or the
  * context is lost; -ENOMEM; -ERESTARTSYS; or, behind parts, -EINTR for a fatal signal.
  */
-int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
+int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_proxies *proxies,
 			 struct dma_fence *fence, enum tessera_wait_row row, long timeout)
 {
 	bool parts = row == TESSERA_WAIT_FOREIGN_PARTS;
 	unsigned int state = parts ? TASK_KILLABLE : TASK_INTERRUPTIBLE;
 	struct foreign_waiter waiter;
-	struct tessera_leash *leash;
+	struct tessera_proxy *proxy;
 	long left = timeout;
 
 	if (dma_fence_is_signaled(fence))
 		return 0;
-	leash = foreign_leash(leashes, fence);
-	if (!leash)
+	proxy = foreign_proxy(proxies, fence);
+	if (!proxy)
 		return -ENOMEM;
 	init_waitqueue_head(&waiter.wait);
-	if (!dma_fence_add_callback(tessera_leash_fence(leash), &waiter.cb, foreign_waiter_cb)) {
+	if (!dma_fence_add_callback(tessera_proxy_fence(proxy), &waiter.cb, foreign_waiter_cb)) {
 		left = tessera_wait_event_timeout(row, waiter.wait,
-						  dma_fence_is_signaled(tessera_leash_fence(leash)),
+						  dma_fence_is_signaled(tessera_proxy_fence(proxy)),
 						  state, timeout);
 		/* Waits for one that is under way. */
-		dma_fence_remove_callback(tessera_leash_fence(leash), &waiter.cb);
+		dma_fence_remove_callback(tessera_proxy_fence(proxy), &waiter.cb);
 	}
 	/* A wait that ended with a signal leaves nothing on the fence. */
-	tessera_leash_drop(leash);
+	tessera_proxy_drop(proxy);
 	if (left < 0)
 		return parts ? -EINTR : left;
 

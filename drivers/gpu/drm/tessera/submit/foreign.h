@@ -8,9 +8,9 @@
 
 struct dma_fence;
 struct tessera_device;
-struct tessera_leashes;		/* exec/leash.h */
+struct tessera_proxies;		/* exec/proxy.h */
 
-int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_leashes *leashes,
+int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_proxies *proxies,
 			 struct dma_fence *fence, enum tessera_wait_row row, long timeout);
 
 #endif /* __TESSERA_FOREIGN_H__ */

@@ -304,7 +304,7 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_us
 		goto err_free_lost;
 	tessera_quota_charge(part->job.quota, part_lost_bytes(part));
 	part->job.context_id = ctx->hw_id;
-	part->job.leashes = &ctx->leashes;
+	part->job.proxies = &ctx->proxies;
 	part->job.level = ctx->level;
 	part->job.queue = &ctx->queue;
 	part->ctx = tessera_context_get(ctx);

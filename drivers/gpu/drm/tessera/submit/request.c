@@ -431,7 +431,7 @@ int tessera_request_wait_foreign(struct tessera_request *req)
 			return -ERESTARTSYS;
 		ret = req->blocker.bo ? tessera_request_ask_others(req, true) : 0;
 		if (!ret && req->blocker.fence)
-			ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes,
+			ret = tessera_foreign_wait(req->tdev, &req->ctx->proxies,
 						   req->blocker.fence, TESSERA_WAIT_FOREIGN,
 						   MAX_SCHEDULE_TIMEOUT);
 		tessera_blocker_clear(&req->blocker);

@@ -173,7 +173,7 @@ static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 	if (timeout)
 		ret = req->blocker.bo ? tessera_request_ask_others(req, false) : 0;
 	if (!ret && req->blocker.fence)
-		ret = tessera_foreign_wait(req->tdev, &req->ctx->leashes, req->blocker.fence,
+		ret = tessera_foreign_wait(req->tdev, &req->ctx->proxies, req->blocker.fence,
 					   TESSERA_WAIT_FOREIGN_PARTS, timeout);
 	tessera_blocker_clear(&req->blocker);
 
@@ -275,7 +275,7 @@ static int run_enter(struct tessera_submit_run *run)
 	if (run->inside)
 		return 0;
 	if (tessera_gate_there(req->tdev, ctx->engine->id))
-		ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->leashes,
+		ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->proxies,
 					 group ? ctx->engine : NULL);
 	if (!ret)
 		ret = tessera_request_wait_foreign(req);

@@ -149,7 +149,7 @@ static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_s
 
 	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
-	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->leashes, NULL);
+	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->proxies, NULL);
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
 		if (ret == TESSERA_AGAIN_ASID)

@@ -220,7 +220,7 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 			continue;
 		if (tessera_job_made(tdev, fence))
 			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		else if (job->leashes)
+		else if (job->proxies)
 			ret = tessera_job_add_foreign(job, fence);
 		else
 			ret = -EBUSY;
@@ -283,15 +283,15 @@ static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engin
  * tessera_syncs_wait() - wait for the fences of the list, but for those of one's own jobs
  * @syncs: the list
  * @tdev: the device
- * @leashes: of the context that waits; cutting them ends the wait
+ * @proxies: of the context that waits; cutting them ends the wait
  * @engine: the engine whose jobs are not waited for; NULL: nor are those of the others
  *
  * No lock may be held but the context's, and nothing be armed.
  *
- * Return: 0; -ENODEV or -EIO if the leashes were cut; -ENOMEM or -ERESTARTSYS.
+ * Return: 0; -ENODEV or -EIO if the proxies were cut; -ENOMEM or -ERESTARTSYS.
  */
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
-		       struct tessera_leashes *leashes, const struct tessera_engine *engine)
+		       struct tessera_proxies *proxies, const struct tessera_engine *engine)
 {
 	struct dma_fence_unwrap cursor;
 	struct dma_fence *fence;
@@ -305,7 +305,7 @@ int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device 
 		dma_fence_unwrap_for_each(fence, &cursor, syncs->items[i].wait) {
 			if (sync_is_ours(tdev, engine, fence))
 				continue;
-			ret = tessera_foreign_wait(tdev, leashes, fence, TESSERA_WAIT_FOREIGN,
+			ret = tessera_foreign_wait(tdev, proxies, fence, TESSERA_WAIT_FOREIGN,
 						   MAX_SCHEDULE_TIMEOUT);
 			if (ret) {
 				dma_fence_put(cursor.chain);

@@ -10,7 +10,7 @@ struct drm_tessera_sync;
 struct tessera_device;
 struct tessera_engine;		/* exec/engine_types.h */
 struct tessera_job;		/* exec/job.h */
-struct tessera_leashes;		/* exec/leash.h */
+struct tessera_proxies;		/* exec/proxy.h */
 struct tessera_monitored_set;	/* submit/monitored.c */
 struct tessera_quota;		/* exec/quota.h */
 struct tessera_signals;		/* submit/monitored.c */
@@ -37,7 +37,7 @@ void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job);
 void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job);
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
-		       struct tessera_leashes *leashes, const struct tessera_engine *engine);
+		       struct tessera_proxies *proxies, const struct tessera_engine *engine);
 void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 

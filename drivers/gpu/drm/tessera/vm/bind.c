@@ -574,7 +574,7 @@ int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 
 	ret = bind_init(&bind, vm, file, data);
 	if (!ret)
-		ret = tessera_syncs_wait(&bind.syncs, vm->tdev, &vm->space->leashes, NULL);
+		ret = tessera_syncs_wait(&bind.syncs, vm->tdev, &vm->space->proxies, NULL);
 	if (!ret)
 		ret = mutex_lock_interruptible(&vm->lock);
 	if (!ret) {

@@ -167,7 +167,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 	kref_init(&space->ref);
 	mutex_init(&space->lock);
 	tessera_trail_init(&space->trail);
-	tessera_leashes_init(&space->leashes);
+	tessera_proxies_init(&space->proxies);
 	INIT_LIST_HEAD(&space->clean);
 	INIT_LIST_HEAD(&space->dirty);
 	INIT_LIST_HEAD(&space->pool);
@@ -184,7 +184,7 @@ static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
 
 static void space_free_struct(struct tessera_space *space)
 {
-	tessera_leashes_cut(&space->leashes);
+	tessera_proxies_cut(&space->proxies);
 	tessera_trail_fini(&space->trail);
 	tessera_account_put(space->account);
 	tessera_resident_set_put(space->resident);
@@ -870,7 +870,7 @@ void tessera_space_lose_all(struct tessera_device *tdev)
 	mutex_lock(&tdev->spaces->lock);
 	list_for_each_entry(space, &tdev->spaces->list, node) {
 		atomic_set(&space->lost, 1);
-		tessera_leashes_cut(&space->leashes);
+		tessera_proxies_cut(&space->proxies);
 	}
 	mutex_unlock(&tdev->spaces->lock);
 }

@@ -7,7 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-#include "exec/leash.h"
+#include "exec/proxy.h"
 #include "exec/trail.h"
 #include "mem/user.h"
 #include "paging/queue.h"
@@ -48,8 +48,8 @@ struct tessera_space {
 	struct tessera_asid asid;
 	/** @lost: the device may find in the tables what is not so; no job runs there any more */
 	atomic_t lost;
-	/** @leashes: what user space wants changes to wait for */
-	struct tessera_leashes leashes;
+	/** @proxies: what user space wants changes to wait for */
+	struct tessera_proxies proxies;
 	/** @lock: protects what follows; see the locking DOC */
 	struct mutex lock;
 	/** @closed: the VM is gone: there are no new jobs; set once */
