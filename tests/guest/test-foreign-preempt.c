@@ -157,14 +157,18 @@ static void goes_to_an_aperture(void)
 
 #define MANY 12
 
-/* what the client is charged for when a job waits for so many fences at an object */
+/*
+ * What the client is charged for when a job waits for so many fences at an object. The object is in its
+ * segment already: a paging job would be charged, too, until it has ended.
+ */
 static uint64_t job_behind(struct tsr_device *dev, uint32_t ctx, uint32_t fences)
 {
 	struct tsr_foreign *foreign = tsr_foreign_need();
-	struct tsr_bo bo = bo_in(dev, tsr_bit(tsr_seg_gart(dev)));
+	struct tsr_bo bo = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
 	uint64_t bytes;
 	int sync_file;
 
+	tsr_gpu_fill(dev, ctx, &bo, VALUE);
 	for (uint32_t i = 0; i < fences; i++) {
 		sync_file = tsr_foreign_fence(foreign);
 		tsr_fence_at(dev, &bo, sync_file, DMA_BUF_SYNC_WRITE);
@@ -285,6 +289,9 @@ static void points_are_charged(void)
 						      .flags = DRM_TESSERA_SYNC_SIGNAL |
 							       DRM_TESSERA_SYNC_TIMELINE,
 						      .point = i };
+	/* no paging job is charged later on */
+	tsr_gpu_fill(&dev, ctx, &bo, VALUE);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	tsr_held_fill(&held, &bo, 1, 1);
 	none = tsr_query_client(&dev).work_bytes;
 	submit_syncs(&dev, ctx, syncs, 1);
