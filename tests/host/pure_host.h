@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's helpers on the host, for files in pure/ and their tests. Included by pure/pure.h.
  */
