@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,9 +16,7 @@
 #include "foreign.h"
 #include "held.h"
 #include "pci.h"
-#include "memory.h"
 #include "stall.h"
-#include "trace.h"
 #include "tsr.h"
 #include "vm.h"
 
@@ -727,50 +724,6 @@ static void two_objects_of_one_buffer(void)
 	tsr_close(&dev);
 }
 
-/* the queue of a paging job: as it is printed */
-static const char *entity_of(const struct tsr_event *ev)
-{
-	const char *entity = strstr(ev->text, "entity=");
-
-	require_msg(entity, "no entity in '%s'", ev->text);
-	return entity;
-}
-
-/* The moves of all imports of a client are in its one queue: the scheduler looks at queues, and each client has one. */
-static void one_queue(void)
-{
-	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
-	struct theirs theirs[] = { theirs_new(&dev), theirs_new(&dev) };
-	struct tsr_bo own = tsr_bo_new(&dev, MiB(1), gart, 0);
-	const char *first = NULL;
-	struct tsr_trace trace;
-	size_t count = 0;
-
-	tsr_trace_start_own("gpu_scheduler/drm_sched_job");
-	tsr_gpu_touch(&dev, ctx, &own);
-	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
-		tsr_gpu_touch(&dev, ctx, &theirs[i].bo);
-	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "drm_sched_job", ev)
-	{
-		if (!strstr(ev->text, "ring=paging"))
-			continue;
-		count++;
-		first = first ?: entity_of(ev);
-		require_msg(!strncmp(first, entity_of(ev), strcspn(first, ",")),
-			    "two queues, %.32s and %.32s", first, entity_of(ev));
-	}
-	require_eq(count, 1 + ARRAY_SIZE(theirs));
-	tsr_trace_free(&trace);
-	tsr_bo_free(&dev, &own);
-	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++) {
-		require_ok(__tsr_bo_close(dev.fd, theirs[i].bo.handle));
-		theirs_free(&theirs[i]);
-	}
-	tsr_close(&dev);
-}
-
 static const struct tap_test tests[] = {
 	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
 	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
@@ -778,7 +731,6 @@ static const struct tap_test tests[] = {
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
 	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
 	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },
-	{ "moves of imports are in their client's queue", one_queue, 0, 0 },
 	{ "pages between two devices", second_device, 0, 0 },
 	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
 	{ "the device goes that has imported", importer_goes, 0, 0 },

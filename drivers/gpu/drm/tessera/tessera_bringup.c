@@ -264,8 +264,6 @@ int tessera_device_init(struct tessera_device *tdev)
 
 	init_rwsem(&tdev->reset_lock);
 	spin_lock_init(&tdev->window_lock);
-	spin_lock_init(&tdev->imports_lock);
-	INIT_LIST_HEAD(&tdev->imports);
 	tessera_device_prime_locks(tdev);
 
 	ret = tessera_lifetime_init(tdev);

@@ -233,10 +233,6 @@ struct tessera_device {
 	struct tessera_swizzle_ranges *swizzle_ranges;
 	/** @instances: lock of objects that took each other's place */
 	struct tessera_instances *instances;
-	/** @imports_lock: protects @imports, a leaf */
-	spinlock_t imports_lock;
-	/** @imports: calls of tessera_import_fd() */
-	struct list_head imports;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
 	/** @unplug: what the end of the device has to wait for */

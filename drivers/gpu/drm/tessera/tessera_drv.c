@@ -47,7 +47,7 @@ const struct drm_driver tessera_drm_driver = {
 	.open = tessera_open,
 	.postclose = tessera_postclose,
 	.dumb_create = tessera_ioctl_dumb_create,
-	.prime_fd_to_handle = tessera_ioctl_import,
+	.prime_fd_to_handle = tessera_import_fd,
 	.gem_prime_import = tessera_import,
 	.gem_prime_import_sg_table = tessera_import_sg_table,
 	DRM_FBDEV_TTM_DRIVER_OPS,

@@ -13,7 +13,6 @@
 
 #include "cpu/destroy.h"
 #include "cpu/dumb.h"
-#include "cpu/import.h"
 #include "cpu/userptr.h"
 #include "mem/bo.h"
 #include "mem/offer.h"
@@ -44,25 +43,6 @@ int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 		return ret;
 
 	return tessera_dumb_create(to_tessera_device(drm), file, client->paging, args);
-}
-
-/**
- * tessera_ioctl_import() - &drm_driver.prime_fd_to_handle
- * @drm: the device
- * @file: the client
- * @fd: its file descriptor of a dma-buf
- * @handle: receives the handle
- *
- * Return: 0, or an error of tessera_import_fd().
- */
-int tessera_ioctl_import(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
-{
-	struct tessera_client *client = to_tessera_client(file);
-	int ret;
-
-	ret = tessera_account_bind(client->account);
-
-	return ret ?: tessera_import_fd(client->paging, file, fd, handle);
 }
 
 /**

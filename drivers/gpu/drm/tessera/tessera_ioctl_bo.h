@@ -2,15 +2,12 @@
 #ifndef __TESSERA_IOCTL_BO_H__
 #define __TESSERA_IOCTL_BO_H__
 
-#include <linux/types.h>
-
 struct drm_device;
 struct drm_file;
 struct drm_mode_create_dumb;
 
 int tessera_ioctl_dumb_create(struct drm_file *file, struct drm_device *drm,
 			      struct drm_mode_create_dumb *args);
-int tessera_ioctl_import(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle);
 int tessera_ioctl_bo_from_user(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_bo_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int tessera_ioctl_offer(struct drm_device *drm, void *data, struct drm_file *file);

@@ -2,11 +2,10 @@
 /**
  * DOC: imports
  *
- * Objects whose pages are another device's: of another driver, or of a second device of this one.
- * They are seen through apertures, where they have places like any other object, and are never in
- * memory: nobody may take the pages' place. The pages count as nobody's here. Only the places have a
- * payer, the client that was the first to import them. Its paging queue has their moves, like those
- * of its own objects.
+ * Objects whose pages are another device's: of another driver, or of a second device of this one. They
+ * are seen through apertures, where they have places like any other object, and are never in memory:
+ * nobody may take the pages' place. The pages count as nobody's here; only the places have a payer, the
+ * process that has imported them.
  *
  * The device is a dynamic importer where the kernel has such. The pages are mapped when a job needs them, and the
  * exporter says before it moves them. Then the import leaves its aperture, like anything that is evicted, and page tables
@@ -32,15 +31,12 @@
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
-#include <linux/list.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/spinlock.h>
 
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
-#include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -54,6 +50,7 @@
 #include "mem/unplug.h"
 #include "mem/victims.h"
 #include "paging/queue.h"
+#include "segments/account.h"
 #include "segments/segment.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
@@ -64,13 +61,6 @@
 #define IMPORT_TIMEOUT_MS	2000
 /* Of a device that is unplugged, until its engines have stopped. */
 #define UNPLUG_TIMEOUT_MS	1000
-
-/* A call of tessera_import_fd(), on its stack: the core does not tell tessera_import() who calls. */
-struct import_call {
-	struct list_head node;
-	const struct task_struct *task;
-	struct tessera_paging_queue *queue;
-};
 
 static int import_when_ready(struct drm_device *drm, struct drm_file *file, struct dma_buf *dmabuf,
 			     int fd, u32 *handle)
@@ -93,7 +83,17 @@ static int import_when_ready(struct drm_device *drm, struct drm_file *file, stru
 	return ret == -EINPROGRESS ? -EBUSY : ret;
 }
 
-static int import_called(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
+/**
+ * tessera_import_fd() - &drm_driver.prime_fd_to_handle
+ * @drm: the device
+ * @file: who gets a handle
+ * @fd: its file descriptor of a dma-buf
+ * @handle: receives the handle
+ *
+ * Return: 0, -EBADF, -EINVAL, -ENOMEM; -EBUSY if the dma-buf's bytes do not come; -ERESTARTSYS; or an error of
+ * tessera_import().
+ */
+int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
 {
 	struct dma_buf *dmabuf;
 	int ret;
@@ -114,45 +114,20 @@ static int import_called(struct drm_device *drm, struct drm_file *file, int fd, 
 	return ret;
 }
 
-/**
- * tessera_import_fd() - import a dma-buf
- * @queue: of who pays for its places, which is the first client that imports it
- * @file: who gets a handle
- * @fd: its file descriptor of a dma-buf
- * @handle: receives the handle
- *
- * Return: 0, -EBADF, -EINVAL, -ENOMEM; -EBUSY if the dma-buf's bytes do not come; -ERESTARTSYS; or
- * an error of tessera_import().
- */
-int tessera_import_fd(struct tessera_paging_queue *queue, struct drm_file *file, int fd,
-		      u32 *handle)
-{
-	struct tessera_device *tdev = to_tessera_device(file->minor->dev);
-	struct import_call call = { .task = current, .queue = queue };
-	int ret;
-
-	spin_lock(&tdev->imports_lock);
-	list_add(&call.node, &tdev->imports);
-	spin_unlock(&tdev->imports_lock);
-	ret = import_called(&tdev->drm, file, fd, handle);
-	spin_lock(&tdev->imports_lock);
-	list_del(&call.node);
-	spin_unlock(&tdev->imports_lock);
-
-	return ret;
-}
-
-/* Of the calling thread. */
+/* Of the calling process, for one object. */
 static struct tessera_paging_queue *import_queue(struct tessera_device *tdev)
 {
-	struct tessera_paging_queue *queue = NULL;
-	struct import_call *call;
+	struct tessera_account *account = tessera_account_create(tdev);
+	struct tessera_paging_queue *queue;
+	int ret;
 
-	spin_lock(&tdev->imports_lock);
-	list_for_each_entry(call, &tdev->imports, node)
-		if (call->task == current)
-			queue = call->queue;
-	spin_unlock(&tdev->imports_lock);
+	if (IS_ERR(account))
+		return ERR_CAST(account);
+	ret = tessera_account_bind(account);
+	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
+	/* It is no open file's. */
+	tessera_account_close(account);
+	tessera_account_put(account);
 
 	return queue;
 }
@@ -165,12 +140,14 @@ static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma
 		.supported = tessera_segment_set(tdev->segments->desc, tdev->segments->num,
 						 TSR_SEGF_APERTURE, TSR_SEGF_APERTURE),
 	};
-	struct tessera_paging_queue *queue = import_queue(tdev);
+	struct tessera_paging_queue *queue;
 	struct tessera_bo *bo;
 
-	if (drm_WARN_ON(&tdev->drm, !queue))
-		return ERR_PTR(-EINVAL);
+	queue = import_queue(tdev);
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
 	bo = tessera_gem_import(tdev, queue, &args, dmabuf, sgt);
+	tessera_paging_queue_put(queue);
 
 	return IS_ERR(bo) ? ERR_CAST(bo) : &bo->tbo.base;
 }

@@ -10,10 +10,9 @@ struct drm_device;
 struct drm_file;
 struct drm_gem_object;
 struct sg_table;
-struct tessera_paging_queue;	/* paging/queue.c */
+struct tessera_bo;		/* mem/bo.h */
 
-int tessera_import_fd(struct tessera_paging_queue *queue, struct drm_file *file, int fd,
-		      u32 *handle);
+int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle);
 struct drm_gem_object *tessera_import(struct drm_device *drm, struct dma_buf *dmabuf);
 struct drm_gem_object *tessera_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,

@@ -65,7 +65,7 @@ struct tessera_paging {
 };
 
 /**
- * struct tessera_paging_queue - a paging queue of a client
+ * struct tessera_paging_queue - a paging queue of a client, or of an import
  */
 struct tessera_paging_queue {
 	/** @ref: the client, its objects and its jobs hold one each */
