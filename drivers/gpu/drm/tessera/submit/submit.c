@@ -378,7 +378,8 @@ static int arm_batch(struct tessera_submit_run *run)
 /* No job of it would run, or the engine was given to others. */
 static int run_dropped(const struct tessera_submit_run *run)
 {
-	if (READ_ONCE(run->req->ctx->dropped))
+	/* The fence of a job that fits tells its client, behind a group there may be more parts. */
+	if (run->group && READ_ONCE(run->req->ctx->dropped))
 		return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
 
 	return tessera_gate_is_void(&run->req->pass) ? TESSERA_AGAIN_VOID : 0;
