@@ -184,12 +184,26 @@ static int collect_used(struct tessera_submit_run *run, const struct tessera_spl
 	return ret;
 }
 
+/* The plan may have been disturbed: each object has to be where the part can use it. */
+static int check_used(struct tessera_submit_run *run)
+{
+	struct tessera_request *req = run->req;
+	u32 i;
+	int ret = 1;
+
+	for (i = 0; ret > 0 && i < run->num_used; i++)
+		ret = tessera_residency_serves(req->bos[run->used[i]],
+					       tessera_request_writes(req, run->used[i]));
+
+	return ret > 0 ? 0 : ret ?: -EAGAIN;
+}
+
 static int run_part(struct tessera_submit_run *run, const struct tessera_split_op *op)
 {
 	int ret;
 
 	tessera_patch_replay_cut(&run->replay, op->start);
-	ret = collect_used(run, op) ?: tessera_run_part(run, op);
+	ret = collect_used(run, op) ?: check_used(run) ?: tessera_run_part(run, op);
 	if (!ret)
 		tessera_patch_replay_advance(&run->replay, op->end);
 

@@ -17,7 +17,6 @@
 
 #include "exec/ib.h"
 #include "mem/bo.h"
-#include "mem/residency.h"
 #include "segments/account.h"
 #include "submit/context.h"
 #include "submit/gate.h"
@@ -61,12 +60,8 @@ static int use_objects(struct tessera_submit_run *run, struct tessera_part *part
 
 	for (i = 0; i < run->num_used; i++) {
 		u32 alloc = run->used[i];
-		bool write = tessera_request_writes(req, alloc);
 
-		ret = tessera_residency_serves(req->bos[alloc], write);
-		if (ret <= 0)
-			return ret ?: -EAGAIN;
-		ret = tessera_part_use(part, req->bos[alloc], write) ?:
+		ret = tessera_part_use(part, req->bos[alloc], tessera_request_writes(req, alloc)) ?:
 		      tessera_request_pause(req, i);
 		if (ret)
 			return ret;
@@ -197,11 +192,14 @@ err_unsignal:
 
 /**
  * tessera_run_part() - make, arm and push a job for some of the commands, or all
- * @run: the submission; &tessera_submit_run.used are locked
+ * @run: the submission; &tessera_submit_run.used are locked, and where the job can use them
  * @op: the part, of type TESSERA_SPLIT_PART
  *
- * Return: 0; -EAGAIN if an object is not where the job could use it; a reason of &enum tessera_again;
- * or the error the submission ends with. Unless it is 0 nothing is armed.
+ * An object whose move has failed meanwhile is lost. The job finds that when it is to run, and its
+ * fence says so.
+ *
+ * Return: 0; a reason of &enum tessera_again; or the error the submission ends with. Unless it is 0
+ * nothing is armed.
  */
 int tessera_run_part(struct tessera_submit_run *run, const struct tessera_split_op *op)
 {

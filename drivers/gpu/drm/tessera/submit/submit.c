@@ -375,10 +375,12 @@ static int arm_batch(struct tessera_submit_run *run)
 	return ret;
 }
 
-/* No job of it would run, or the engine was given to others. */
+/*
+ * No further part would run, or the gate was given to others. A submission that fits is not asked
+ * whether its client has gone: the fence of its job says that.
+ */
 static int run_dropped(const struct tessera_submit_run *run)
 {
-	/* The fence of a job that fits tells its client, behind a group there may be more parts. */
 	if (run->group && READ_ONCE(run->req->ctx->dropped))
 		return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
 
