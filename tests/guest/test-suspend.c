@@ -30,6 +30,29 @@ static bool is_preserved(const struct drm_tessera_query_segment *seg)
 	       seg->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE;
 }
 
+/* an object in each of some segments, each with another value */
+static void fill_segments(struct tsr_device *dev, uint32_t ctx,
+			  const struct drm_tessera_query_segment *const *segs, struct tsr_bo *bos,
+			  uint32_t num, uint32_t value)
+{
+	for (uint32_t i = 0; i < num; i++) {
+		bos[i] = tsr_bo_new(dev, MiB(2), tsr_bit(segs[i]), 0);
+		tsr_gpu_fill(dev, ctx, &bos[i], value + i);
+		require_eq(tsr_bo_info(dev, &bos[i]).segment, segs[i]->id);
+	}
+}
+
+static void check_objects(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bos,
+			  uint32_t num, uint32_t value)
+{
+	uint32_t word;
+
+	for (uint32_t i = 0; i < num; i++) {
+		tsr_gpu_read(dev, ctx, &bos[i], 4711, 1, &word);
+		require_eq(word, value + i);
+	}
+}
+
 /*
  * What is not preserved is emptied, what is preserved stays. The segment table is that of the
  * device's registers afterwards.
@@ -41,15 +64,11 @@ static void segments_are_emptied(void)
 	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
 							   tsr_seg_hidden(&dev),
 							   tsr_seg_gart(&dev) };
-	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bos[ARRAY_SIZE(segs)];
 	struct tsr_trace trace;
 
-	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
-		bos[i] = tsr_bo_new(&dev, MiB(2), tsr_bit(segs[i]), 0);
-		tsr_gpu_fill(&dev, ctx, &bos[i], 0x51 + i);
-		require_eq(tsr_bo_info(&dev, &bos[i]).segment, segs[i]->id);
-	}
+	fill_segments(&dev, ctx, segs, bos, ARRAY_SIZE(segs), 0x51);
 
 	tsr_trace_start("evict", NULL);
 	tsr_suspend_devices();
@@ -62,10 +81,7 @@ static void segments_are_emptied(void)
 	}
 	tsr_trace_free(&trace);
 
-	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
-		tsr_gpu_read(&dev, ctx, &bos[i], 4711, 1, &word);
-		require_eq(word, 0x51 + i);
-	}
+	check_objects(&dev, ctx, bos, ARRAY_SIZE(segs), 0x51);
 	tsr_gpu_blit(&dev, ctx);
 	after = tsr_pci_open();
 	tsr_pci_same_segments(&regs, &after);
@@ -82,15 +98,11 @@ static void hibernation_empties_all(void)
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *segs[] = { tsr_seg_visible(&dev),
 							   tsr_seg_hidden(&dev) };
-	uint32_t ctx = tsr_context_new(&dev, 0), word;
+	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bos[ARRAY_SIZE(segs)];
 	struct tsr_trace trace;
 
-	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
-		bos[i] = tsr_bo_new(&dev, MiB(2), tsr_bit(segs[i]), 0);
-		tsr_gpu_fill(&dev, ctx, &bos[i], 0x71 + i);
-		require_eq(tsr_bo_info(&dev, &bos[i]).segment, segs[i]->id);
-	}
+	fill_segments(&dev, ctx, segs, bos, ARRAY_SIZE(segs), 0x71);
 	tsr_trace_start("evict", NULL);
 	tsr_hibernate_devices();
 	trace = tsr_trace_stop();
@@ -102,10 +114,7 @@ static void hibernation_empties_all(void)
 		require_eq(tsr_query_memory(&dev, segs[i]->id).used, 0);
 	}
 	tsr_trace_free(&trace);
-	for (uint32_t i = 0; i < ARRAY_SIZE(segs); i++) {
-		tsr_gpu_read(&dev, ctx, &bos[i], 4711, 1, &word);
-		require_eq(word, 0x71 + i);
-	}
+	check_objects(&dev, ctx, bos, ARRAY_SIZE(segs), 0x71);
 	tsr_close(&dev);
 }
 
