@@ -25,16 +25,8 @@ static int fence; /* inherited */
 static struct tsr_bo bo_in(struct tsr_device *dev, uint32_t more)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(dev);
-	struct drm_tessera_bo_create args = {
-		.size = 4096,
-		.supported = tsr_bit(seg) | more,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)seg->id },
-	};
-	struct tsr_bo bo = { .size = args.size };
+	struct tsr_bo bo = tsr_bo_prefers(dev, 4096, seg, more, 0);
 
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	bo.handle = args.handle;
 	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, VALUE);
 	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);
 	tsr_evict_set(UINT32_MAX);

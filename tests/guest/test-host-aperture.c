@@ -32,18 +32,9 @@ static struct pages aperture_pages(void)
 /* may live in hidden memory, which it prefers, and in an aperture */
 static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 {
-	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(dev);
-	struct drm_tessera_bo_create args = {
-		.size = size,
-		.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(dev)),
-		.flags = cpu,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)hid->id },
-	};
-	struct tsr_bo bo = { .size = size };
+	struct tsr_bo bo =
+		tsr_bo_prefers(dev, size, tsr_seg_hidden(dev), tsr_bit(tsr_seg_gart(dev)), cpu);
 
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	bo.handle = args.handle;
 	tsr_bo_map(dev, &bo);
 	return bo;
 }

@@ -30,16 +30,7 @@ static const struct drm_tessera_query_segment *hidden(struct tsr_device *dev)
 static struct tsr_bo prefers(struct tsr_device *dev, const struct drm_tessera_query_segment *home,
 			     uint32_t more, uint32_t flags)
 {
-	struct drm_tessera_bo_create args = {
-		.size = BYTES,
-		.supported = tsr_bit(home) | more,
-		.flags = flags,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)home->id },
-	};
-
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	return (struct tsr_bo){ .handle = args.handle, .size = BYTES };
+	return tsr_bo_prefers(dev, BYTES, home, more, flags);
 }
 
 static void lock2(struct tsr_device *dev, struct tsr_bo *bo)

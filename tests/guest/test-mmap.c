@@ -338,19 +338,10 @@ static void hidden_memory_is_not_shown(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(&dev);
-	struct drm_tessera_bo_create args = {
-		.size = MiB(1),
-		.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(&dev)),
-		.flags = cached,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)hid->id },
-	};
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bo = { .size = args.size };
+	struct tsr_bo bo = tsr_bo_prefers(&dev, MiB(1), hid, tsr_bit(tsr_seg_gart(&dev)), cached);
 	struct tsr_trace trace;
 
-	require_ok(__tsr_bo_create(dev.fd, &args));
-	bo.handle = args.handle;
 	tsr_bo_map(&dev, &bo);
 	for (uint32_t i = 1; i <= 3; i++) {
 		tsr_gpu_fill(&dev, ctx, &bo, i);

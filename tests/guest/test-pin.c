@@ -54,17 +54,8 @@ static void *map_dmabuf(int dmabuf, uint64_t size)
 /* in memory by preference, or where pages can be seen */
 static struct tsr_bo movable(struct tsr_device *dev, uint64_t size)
 {
-	const struct drm_tessera_query_segment *vis = tsr_seg_visible(dev);
-	struct drm_tessera_bo_create args = {
-		.size = size,
-		.supported = tsr_bit(vis) | tsr_bit(tsr_seg_gart(dev)),
-		.flags = cpu | DRM_TESSERA_BO_CPU_CACHED,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)vis->id },
-	};
-
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	return (struct tsr_bo){ .handle = args.handle, .size = size };
+	return tsr_bo_prefers(dev, size, tsr_seg_visible(dev), tsr_bit(tsr_seg_gart(dev)),
+			      cpu | DRM_TESSERA_BO_CPU_CACHED);
 }
 
 static void in_parts(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t value)

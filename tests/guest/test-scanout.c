@@ -500,17 +500,8 @@ static void imports_are_not_shown(void)
 /* in hidden memory, and in pages where the CPU cannot see it there */
 static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 {
-	const struct drm_tessera_query_segment *hid = tsr_seg_hidden(dev);
-	struct drm_tessera_bo_create args = {
-		.size = size,
-		.supported = tsr_bit(hid) | tsr_bit(tsr_seg_gart(dev)),
-		.flags = DRM_TESSERA_BO_CPU_ACCESS,
-		.num_preferred = 1,
-		.preferred = { (uint8_t)hid->id },
-	};
-
-	require_ok(__tsr_bo_create(dev->fd, &args));
-	return (struct tsr_bo){ .size = size, .handle = args.handle };
+	return tsr_bo_prefers(dev, size, tsr_seg_hidden(dev), tsr_bit(tsr_seg_gart(dev)),
+			      DRM_TESSERA_BO_CPU_ACCESS);
 }
 
 /*

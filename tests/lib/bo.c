@@ -25,6 +25,22 @@ struct tsr_bo tsr_bo_new(struct tsr_device *dev, uint64_t size, uint32_t support
 	return (struct tsr_bo){ .handle = args.handle, .size = size };
 }
 
+struct tsr_bo tsr_bo_prefers(struct tsr_device *dev, uint64_t size,
+			     const struct drm_tessera_query_segment *home, uint32_t more,
+			     uint32_t flags)
+{
+	struct drm_tessera_bo_create args = {
+		.size = size,
+		.supported = tsr_bit(home) | more,
+		.flags = flags,
+		.num_preferred = 1,
+		.preferred = { (uint8_t)home->id },
+	};
+
+	require_ok(__tsr_bo_create(dev->fd, &args));
+	return (struct tsr_bo){ .handle = args.handle, .size = size };
+}
+
 int __tsr_bo_info(int fd, uint32_t handle, struct drm_tessera_bo_info *info)
 {
 	memset(info, 0, sizeof(*info));

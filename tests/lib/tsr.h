@@ -76,6 +76,10 @@ struct tsr_bo {
 
 int __tsr_bo_create(int fd, struct drm_tessera_bo_create *args);
 struct tsr_bo tsr_bo_new(struct tsr_device *dev, uint64_t size, uint32_t supported, uint32_t flags);
+/* prefers @home, and may be in the segments of the set @more */
+struct tsr_bo tsr_bo_prefers(struct tsr_device *dev, uint64_t size,
+			     const struct drm_tessera_query_segment *home, uint32_t more,
+			     uint32_t flags);
 int __tsr_bo_info(int fd, uint32_t handle, struct drm_tessera_bo_info *info);
 struct drm_tessera_bo_info tsr_bo_info(struct tsr_device *dev, const struct tsr_bo *bo);
 void *tsr_bo_map(struct tsr_device *dev, struct tsr_bo *bo);
