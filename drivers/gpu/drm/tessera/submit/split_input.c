@@ -9,8 +9,8 @@
  * their batches (mem/hold.c). No lock is held: what is described may have changed when the
  * plan is carried out, which notices.
  *
- * The input describes all blocks of each segment, those of other clients included, as any of them may be what a plan
- * evicts. It is made once for each window, and its time and memory grow with their number.
+ * The input describes all blocks of each segment, those of other clients included, since a plan may
+ * evict any of them. It is made once for each batch. Its time and memory grow with their number.
  */
 #include <linux/sizes.h>
 #include <linux/slab.h>
