@@ -171,6 +171,16 @@ class Culprits(unittest.TestCase):
             run = guests.GuestRun("", "  | before\n  > [ 3.0] WARNING: bad\n", 90, log.name)
             self.assertEqual(guests.culprits(run), ["test-a: y"])
 
+    def test_first_words_of_a_problem(self):
+        err = ("guest: the kernel reported 1 problem (log: x)\n"
+               "  | [   51.1] tessera-test: begin test-a: y\n"
+               "  > [   52.1][  T12] BUG: kernel NULL pointer dereference\n"
+               "  > [   52.2][  T12] RIP: 0010:tessera_x+0x1/0x2 [tessera]\n"
+               "  > [   52.3][  T12] RIP: 0010:other+0x1/0x2\n")
+        self.assertEqual(guests.first_words(err), ": BUG: kernel NULL pointer dereference"
+                         ": RIP: 0010:tessera_x+0x1/0x2 [tessera]")
+        self.assertEqual(guests.first_words("guest: stopped after 3 s\n"), "")
+
 
 class Boots(unittest.TestCase):
     class Test:

@@ -54,9 +54,18 @@ def kernel_result(name, run):
         RESULTS.add_missing("%s: %s" % (name, what), detail)
     elif what:
         during = "; ".join(culprits(run))
-        RESULTS.add(False, "%s: %s%s" % (name, what, during and " during " + during), detail)
+        RESULTS.add(False, "%s: %s%s%s" % (name, what, during and " during " + during,
+                                           first_words(run.err)), detail)
     else:
         RESULTS.add(True, "%s: the kernel log is clean" % name)
+
+
+def first_words(err):
+    """What the kernel said first, and where: for the list of failures at the end of a run."""
+    said = [re.sub(r"^(\[[^]]*\]\s*)+", "", line)
+            for line in re.findall(r"^  > (.*)$", err, re.M)]
+    where = [line for line in said if re.match(r"RIP: 0010:", line)]
+    return "".join(": " + line for line in said[:1] + where[:1])
 
 
 def culprits(run):
