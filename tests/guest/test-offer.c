@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* OFFER and RECLAIM: what may be dropped, when it is, and that nobody uses it meanwhile. */
 #include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "held.h"
 #include "memory.h"
 #include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 #include "vm.h"
@@ -367,6 +371,133 @@ static void not_missed(void)
 	tsr_close(&dev);
 }
 
+/* ---- offered and brought back at the same time ------------------------------------------- */
+
+#define MANY 400
+#define AT 0x100000000ull
+#define ROUNDS 16
+
+/* A thread that makes one call in each round. The test says when. */
+struct caller {
+	atomic_uint *round;
+	/* when the call of the round began; 0 before */
+	atomic_ullong *begun;
+	atomic_uint *done;
+	int shared;
+	struct tsr_device *dev;
+	struct tsr_bo bo;
+};
+
+static struct caller caller_new(struct tsr_device *dev)
+{
+	return (struct caller) {
+		.round = tsr_shared(sizeof(atomic_uint)),
+		.begun = tsr_shared(sizeof(atomic_ullong)),
+		.done = tsr_shared(sizeof(atomic_uint)),
+		.dev = dev,
+	};
+}
+
+static void caller_go(struct caller *caller, uint32_t round)
+{
+	atomic_store(caller->begun, 0);
+	atomic_store(caller->round, round);
+	while (!atomic_load(caller->begun))
+		sched_yield();
+}
+
+static void caller_wait(struct caller *caller, uint32_t round)
+{
+	while (atomic_load(caller->done) < round)
+		sched_yield();
+}
+
+static void call_in_turn(struct caller *caller, struct tsr_device *dev, const struct tsr_bo *bo)
+{
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		while (atomic_load(caller->round) < round)
+			sched_yield();
+		atomic_store(caller->begun, tap_now_ns());
+		require_ok(__tsr_make_one(dev, bo));
+		atomic_store(caller->done, round);
+	}
+}
+
+/* Another client, with much to bring back. It has the shared object locked for that long. */
+static void holds_shared(void *data)
+{
+	struct caller *caller = data;
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bos[MANY], shared = { .size = KiB(4) };
+
+	for (uint32_t i = 0; i < MANY; i++)
+		bos[i] = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_make_resident(&dev, bos, MANY);
+	require_ok(__tsr_import(dev.fd, caller->shared, &shared.handle));
+	atomic_store(caller->done, UINT32_MAX);
+	call_in_turn(caller, &dev, &shared);
+	tsr_close(&dev);
+}
+
+/* For the kernel another thread of the client: it has the same open file. */
+static void brings_back(void *data)
+{
+	struct caller *caller = data;
+
+	call_in_turn(caller, caller->dev, &caller->bo);
+}
+
+/*
+ * MAKE_RESIDENT has found what was moved out, and waits for the lock of another object. What is
+ * offered meanwhile is not brought back. So it has no place, and its addresses lead nowhere.
+ */
+static void offered_meanwhile(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	uint32_t visible = tsr_bit(tsr_seg_visible(&dev)), away = 0;
+	struct tsr_bo bo = tsr_bo_new(&dev, KiB(4), visible, 0);
+	struct caller holder = caller_new(&dev), bringer = caller_new(&dev);
+	pid_t pids[2];
+
+	bringer.bo = tsr_bo_new(&dev, KiB(4), visible, 0);
+	holder.shared = tsr_export(&dev, &bringer.bo);
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, KiB(4), 0);
+	tsr_make_resident(&dev, &bo, 1);
+	pids[0] = tap_fork(holds_shared, &holder);
+	pids[1] = tap_fork(brings_back, &bringer);
+	caller_wait(&holder, UINT32_MAX);
+	atomic_store(holder.done, 0);
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		/* differs, as nobody knows how long the calls take to get to their locks */
+		uint64_t later = round * 1000000ull, until;
+
+		tsr_evict_set(visible | tsr_bit(tsr_seg_gart(&dev)));
+		caller_go(&holder, round);
+		until = atomic_load(holder.begun) + later;
+		while (tap_now_ns() < until)
+			;
+		caller_go(&bringer, round);
+		until = atomic_load(bringer.begun) + later;
+		while (tap_now_ns() < until)
+			;
+		require_ok(offer(&dev, &bo, normal));
+		caller_wait(&holder, round);
+		caller_wait(&bringer, round);
+		away += !tsr_bo_info(&dev, &bo).segment;
+		reclaim(&dev, &bo);
+		require_ok(__tsr_bring_back(&dev, NULL));
+		require(tsr_bo_info(&dev, &bo).segment);
+	}
+	tap_note("offered before it was back: %u times of %u", away, ROUNDS);
+	require(away);
+	tap_join(pids[0]);
+	tap_join(pids[1]);
+	close(holder.shared);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
 /* All of a list, or nothing. */
 static void bad_input(void)
 {
@@ -441,6 +572,7 @@ static const struct tap_test tests[] = {
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
 	{ "RES-8 LOCK-24 ERR-33 MODEL-16 refused while offered", refused_while_offered, 0, 0 },
 	{ "RES-8 RES-1 not missed while offered", not_missed, 0, 0 },
+	{ "RES-8 RES-1 offered while it is brought back", offered_meanwhile, 0, 0 },
 	{ "RES-8 bad input", bad_input, 0, 0 },
 };
 

@@ -493,8 +493,11 @@ static int group_add_all(struct group *group, struct tessera_resident_set *set,
 	struct drm_gpuvm_bo *vm_bo;
 	int ret = 0;
 
-	/* It may have been taken from the list again before it was locked. */
-	if (group->show && !tessera_listing_find(set, bo))
+	/*
+	 * Before the object was locked its client may have taken it from the list again, or offered
+	 * it. What is offered is not brought back, so it may be in no segment.
+	 */
+	if (group->show && (!tessera_bo_segment(bo) || !tessera_listing_find(set, bo)))
 		return 0;
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
 		if (set_of(vm_bo) != set || is_shown(vm_bo) == group->show || is_lost(vm_bo))
