@@ -267,7 +267,6 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 
 			if (evict && !rules->evictions)
 				return -ENOSPC;
-			rules->evictions -= evict;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->fence &&
 			    tessera_bo_serving_apertures(bo, write)) {

@@ -18,7 +18,7 @@
 
 #include <linux/bsearch.h>
 #include <linux/dma-fence.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_print.h>
@@ -35,11 +35,8 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* Victims may be taken by others between choice and lock: choose again. */
-#define MAKE_ROOM_TRIES		4
-
-/* The same where each try takes what it can. */
-#define MAKE_BYTES_TRIES	256
+/* Others may have locked a victim, or taken it: choose again without it. */
+#define MAX_CHOICES		256
 
 /**
  * tessera_victims_evict() - make an object leave its segment
@@ -557,6 +554,19 @@ static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *s
 	return ret;
 }
 
+/* -ENOSPC: that is enough for a round. -ERESTARTSYS: the call can be made again. */
+static int evict_counted(struct tessera_room_rules *rules, struct tessera_bo *bo, u32 reason)
+{
+	/* Of a display nobody makes the call again. */
+	if (signal_pending(current) && !rules->passes)
+		return -ERESTARTSYS;
+	if (!rules->evictions)
+		return -ENOSPC;
+	rules->evictions--;
+
+	return tessera_victims_evict(bo, reason);
+}
+
 /*
  * -EBUSY: the object is locked by another task or, since it was chosen, is held
  * by a submission in parts, scanned out, or listed as resident.
@@ -578,7 +588,7 @@ static int take(struct eviction *ev, const struct victim *victim)
 	if ((!ev->rules->passes && atomic64_read(&bo->holder)) || (bo->listed && !victim->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(bo) == ev->seg)
-		ret = tessera_victims_evict(bo, reason);
+		ret = evict_counted(ev->rules, bo, reason);
 	if (locked)
 		dma_resv_unlock(bo->tbo.base.resv);
 
@@ -601,7 +611,7 @@ static int open_gap(struct eviction *ev, u64 *start)
 	u32 try, i;
 	int ret;
 
-	for (try = 0; try < MAKE_ROOM_TRIES; try++) {
+	for (try = 0; try < MAX_CHOICES; try++) {
 		ret = choose(ev, choose_gap_locked, start);
 		for (i = 0; !ret && i < ev->num; i++)
 			ret = take_or_pass(ev, &ev->victims[i]);
@@ -617,7 +627,7 @@ static int free_bytes(struct eviction *ev)
 	u32 try, i;
 	int ret;
 
-	for (try = 0; try < MAKE_BYTES_TRIES; try++) {
+	for (try = 0; try < MAX_CHOICES; try++) {
 		ret = choose(ev, choose_bytes_locked, NULL);
 		if (ret || !ev->num)
 			return ret;
@@ -637,7 +647,8 @@ static int free_bytes(struct eviction *ev)
  * @seg: the segment
  * @rules: the rules
  *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough, or no evictions are left;
+ * -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_room_rules *rules)
@@ -659,7 +670,8 @@ int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segme
  * @rules: the rules
  * @start: receives the lower end of the gap, a byte offset
  *
- * Return: 0; -ENOSPC if those who may be evicted do not leave enough; or another error.
+ * Return: 0; -ENOSPC if those who may be evicted do not leave enough, or no evictions are left;
+ * -ERESTARTSYS; or another error.
  */
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
 			      struct tessera_room_rules *rules, u64 *start)

@@ -67,7 +67,7 @@ struct tessera_blocks {
  * struct tessera_room_rules - how room may be made for an object
  */
 struct tessera_room_rules {
-	/** @evictions: how often others may have to go; counted down */
+	/** @evictions: how many objects may be evicted or pushed; counted down */
 	u32 evictions;
 	/**
 	 * @compact: objects may be pushed together where there is room, but no gap. The caller

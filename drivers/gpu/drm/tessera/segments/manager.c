@@ -844,14 +844,15 @@ static bool claim_try(struct tessera_manager *mgr)
 /**
  * tessera_manager_claim() - be the only one to place objects in a segment
  * @mgr: the manager
+ * @state: see tessera_room_wait_timeout()
  *
  * For a submission that was disturbed too often, and for a second at most: others find the segment
  * closed and wait, with no lock held. Claims of several segments are taken in their order,
  * before any other lock.
  *
- * Return: 0, -EINTR, or -ENODEV.
+ * Return: 0, or an error of tessera_room_wait_timeout().
  */
-int tessera_manager_claim(struct tessera_manager *mgr)
+int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state)
 {
 	u32 seen;
 	int ret;
@@ -860,7 +861,7 @@ int tessera_manager_claim(struct tessera_manager *mgr)
 		seen = tessera_room_seen(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
 		if (claim_try(mgr))
 			return 0;
-		ret = tessera_manager_wait_closed(mgr->tdev, seen, TASK_KILLABLE);
+		ret = tessera_manager_wait_closed(mgr->tdev, seen, state);
 		if (ret)
 			return ret;
 	}

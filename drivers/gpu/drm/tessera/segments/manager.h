@@ -197,7 +197,7 @@ void tessera_pieces_free_locked(struct tessera_pieces *pieces);
 int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *range,
 			   struct tessera_run *runs, u32 num);
 
-int tessera_manager_claim(struct tessera_manager *mgr);
+int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state);
 void tessera_manager_unclaim(struct tessera_manager *mgr);
 bool tessera_manager_closed(struct tessera_manager *mgr);
 int tessera_manager_wait_closed(struct tessera_device *tdev, u32 seen, unsigned int state);

@@ -66,6 +66,12 @@
 /* Job timeouts of waiting for dying objects with the gate closed. Some jobs on the way may hang. */
 #define DYING_TIMEOUTS		12
 
+/* Behind armed parts the call cannot be made again: only a fatal signal ends a wait. */
+static unsigned int run_state(const struct tessera_submit_run *run)
+{
+	return run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE;
+}
+
 /* ---- Claims -------------------------------------------------------------- */
 
 /* The managers of the segments that it may touch, in the order of segments, then NULL. */
@@ -116,7 +122,7 @@ static int run_claim(struct tessera_submit_run *run)
 
 	run->claimed = true;
 	while (!ret && (mgr = run_next_manager(run, &i)))
-		ret = tessera_manager_claim(mgr);
+		ret = tessera_manager_claim(mgr, run_state(run));
 
 	return ret;
 }
@@ -160,8 +166,7 @@ static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event
 		return -ETIME;
 
 	return tessera_room_wait_timeout(run->req->tdev, event, run->seen[event],
-					 run->last ? TESSERA_GROUP_WAIT : TASK_INTERRUPTIBLE,
-					 timeout);
+					 run_state(run), timeout);
 }
 
 /* An object waits for a foreign fence, or another device has to be asked for it, behind armed parts. */
@@ -235,7 +240,7 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 	switch (why) {
 	case TESSERA_AGAIN_CLOSED:
 		return tessera_manager_wait_closed(tdev, run->seen[TESSERA_ROOM_UNCLAIMED],
-						   run->last ? TASK_KILLABLE : TASK_INTERRUPTIBLE);
+						   run_state(run));
 	case TESSERA_AGAIN_SPLIT:
 		return tessera_plan_init(run);
 	case TESSERA_AGAIN_DYING:
@@ -287,10 +292,18 @@ static int run_enter(struct tessera_submit_run *run)
 	return ret;
 }
 
-static int validate_objects(struct tessera_request *req)
+/* The submission has locked it, so it is among those that it needs. */
+static bool is_locked(struct tessera_bo *bo, void *ticket)
+{
+	return dma_resv_locking_ctx(bo->tbo.base.resv) == ticket;
+}
+
+static int validate_objects(struct tessera_request *req, struct drm_exec *exec)
 {
 	struct tessera_room_rules rules = {
 		.evictions = MAX_EVICTIONS,
+		.spares = is_locked,
+		.data = &exec->ticket,
 		.blocker = &req->blocker,
 	};
 	u32 i;
@@ -324,14 +337,14 @@ static int lock_whole(struct tessera_request *req, struct drm_exec *exec)
 	return ret;
 }
 
-static int run_whole(struct tessera_submit_run *run)
+static int run_whole(struct tessera_submit_run *run, struct drm_exec *exec)
 {
 	const struct tessera_split_op op = {
 		.type = TESSERA_SPLIT_PART,
 		.end = run->req->list.cmd_bytes,
 		.count = run->req->list.num_patches,
 	};
-	int ret = validate_objects(run->req);
+	int ret = validate_objects(run->req, exec);
 
 	if (ret)
 		return ret;
@@ -367,7 +380,7 @@ static int arm_batch(struct tessera_submit_run *run)
 	if (!ret && !drm_dev_enter(&req->tdev->drm, &idx))
 		ret = -ENODEV;
 	if (!ret) {
-		ret = run->group ? tessera_plan_follow(run) : run_whole(run);
+		ret = run->group ? tessera_plan_follow(run) : run_whole(run, &exec);
 		drm_dev_exit(idx);
 	}
 	drm_exec_fini(&exec);

@@ -194,9 +194,10 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		     const struct drm_tessera_submit_vm *args, const struct drm_tessera_sync *list)
 {
 	long bytes = min(args->syncs.count, TESSERA_MAX_SYNCS) * 64L;
-	u64 patience = get_jiffies_64() +
-		       READY_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(ctx->tdev));
+	u64 patience = READY_TIMEOUTS *
+		       (u64)msecs_to_jiffies(tessera_engine_timeout_ms(ctx->tdev));
 	struct tessera_quota *quota = &ctx->account->payer->work;
+	u64 absent_since = 0;
 	u32 changes = 0;
 	int ret;
 
@@ -212,7 +213,9 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 			ret = ++changes == TESSERA_USER_TRIES ? -EBUSY :
 			      tessera_resident_restore(ctx->space);
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
-			ret = time_before64(get_jiffies_64(), patience) ? 0 : -ENOMEM;
+			/* What the submission has waited for before does not count. */
+			absent_since = absent_since ?: get_jiffies_64();
+			ret = time_before64(get_jiffies_64(), absent_since + patience) ? 0 : -ENOMEM;
 			if (signal_pending(current))
 				ret = -ERESTARTSYS;
 		} else {
