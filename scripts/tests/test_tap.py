@@ -18,7 +18,8 @@ PROGRAM = r"""
 static void good(void) {}
 static void bad(void) { tap_rule("sums are right"); require_eq(1 + 1, 3); }
 static void absent(void) { tap_skip("no %s here", "segment"); }
-static void hangs(void) { for (;;) pause(); }
+static void hang(void *arg) { for (;;) pause(); }
+static void hangs(void) { tap_join(tap_fork(hang, NULL)); }
 static void dies(void) { *(volatile int *)0 = 1; }
 static void random_one(void) { tap_seed(7); }
 
@@ -85,6 +86,15 @@ class Harness(unittest.TestCase):
         self.assertIn("something is left", text)
         self.assertIn("killed by signal 14 (too slow, or hung)", text)
         self.assertIn("killed by signal 11", text)
+
+    def test_a_hang_is_looked_at(self):
+        text = "\n".join(self.run_it("SPLIT-5")[0])
+        for look in "look 1:", "look 2:":
+            seen = text.split(look)[1].split("look")[0]
+            tasks = re.findall(r"^#   /proc/(\d+)/task/\1\n#     comm: t$", seen, re.M)
+            self.assertEqual(len(tasks), 2, text)   # the test and its child
+            self.assertIn("wchan: ", seen)
+        self.assertEqual(text.count("killed by signal 14 (too slow, or hung)"), 1)
 
     def test_selection(self):
         lines, code = self.run_it("SPLIT-1", "SPLIT-3")

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +26,9 @@
 /* what a killed test may take to go; the kernel holds it if it takes longer */
 #define TAP_KILL_MS 20000
 #define TAP_STUCK -1
+/* what is told at most of a test that hangs */
+#define TELL_TASKS 12
+#define TELL_LINES 24
 
 /* written by the test's process, read by the one that counts */
 static char *skip_reason;
@@ -216,32 +221,95 @@ static bool wait_for_exit(pid_t pid, uint64_t ms)
 	return rc > 0;
 }
 
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+static void note_file(const char *folder, const char *name)
+{
+	char path[PATH_MAX], text[4096], *line, *save = NULL;
+	int lines = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	read_text(path, text, sizeof(text));
+	for (line = strtok_r(text, "\n", &save); line && lines < TELL_LINES;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *end = strrchr(line, ' ');
+
+		/* a row of `waits` that nobody is in */
+		if (end && !strcmp(end, " pids"))
+			continue;
+		tap_note("    %s: %s", name, line);
+		lines++;
+	}
+}
+
+static bool in_group(const char *task, pid_t group)
+{
+	char path[PATH_MAX], text[512], *end;
+	int found = 0;
+
+	snprintf(path, sizeof(path), "%s/stat", task);
+	end = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return end && sscanf(end, ") %*c %*d %d", &found) == 1 && found == group;
+}
+
+/* where the threads of a test and of its children are, and who waits for what in the driver */
+static void tell_tasks(pid_t group)
+{
+	glob_t found;
+	int told = 0;
+
+	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc && told < TELL_TASKS; i++) {
+			if (!in_group(found.gl_pathv[i], group))
+				continue;
+			tap_note("  %s", found.gl_pathv[i]);
+			note_file(found.gl_pathv[i], "comm");
+			note_file(found.gl_pathv[i], "wchan");
+			note_file(found.gl_pathv[i], "stack");
+			told++;
+		}
+		globfree(&found);
+	}
+	/* the rows are the module's, and every device's file has them */
+	if (!glob("/sys/kernel/debug/dri/*/waits", 0, NULL, &found)) {
+		*strrchr(found.gl_pathv[0], '/') = 0;
+		note_file(found.gl_pathv[0], "waits");
+		globfree(&found);
+	}
+}
+
+/* two looks, as one does not tell a loop from a wait */
+static void tell_hung(pid_t pid)
+{
+	for (int i = 0; i < 2; i++) {
+		if (i && wait_for_exit(pid, 1000))
+			return;
+		tap_note("  it runs into its time limit; look %d:", i + 1);
+		tell_tasks(pid);
+	}
+}
+
 /* a test that not even SIGKILL ends: tell where it is, and who else waits */
 static void tell_stuck(pid_t pid)
 {
-	char path[64], text[2048];
-	ssize_t n;
-	int fd;
+	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
 
 	tap_note("  stuck in the kernel; the kernel log has the tasks that wait");
-	snprintf(path, sizeof(path), "/proc/%d/stack", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (n > 0) {
-		char *line, *save = NULL;
-
-		text[n] = 0;
-		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			tap_note("    %s", line);
-	}
-	if (fd >= 0)
-		close(fd);
-	fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (write(fd, "w", 1) != 1)
-			tap_note("  no list of tasks: %s", strerror(errno));
-		close(fd);
-	}
+	tell_tasks(pid);
+	if (fd < 0)
+		return;
+	if (write(fd, "w", 1) != 1)
+		tap_note("  no list of tasks: %s", strerror(errno));
+	close(fd);
 }
 
 static int run_one(const struct tap_test *test)
@@ -259,13 +327,17 @@ static int run_one(const struct tap_test *test)
 		/* a process group, so that the children of a test end with it */
 		setpgid(0, 0);
 		test_pid = getpid();
-		alarm(timeout);
+		/* should the runner have ended */
+		alarm(timeout + TAP_KILL_MS / 1000);
 		test->fn();
 		leave(0);
 	}
 	setpgid(pid, pid);
-	if (!wait_for_exit(pid, timeout * 1000ull + TAP_KILL_MS)) {
-		kill(-pid, SIGKILL);
+	if (!wait_for_exit(pid, timeout * 1000ull)) {
+		tell_hung(pid);
+		kill(pid, SIGALRM);
+		if (!wait_for_exit(pid, TAP_KILL_MS))
+			kill(-pid, SIGKILL);
 		if (!wait_for_exit(pid, TAP_KILL_MS)) {
 			tell_stuck(pid);
 			return TAP_STUCK;
