@@ -704,27 +704,34 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
 	return pages > 0 ? pages : SHRINK_EMPTY;
 }
 
-/* Objects that are busy come last the next time. */
+/*
+ * An object has a page at least, so no more objects are looked at than pages are asked for: many may be
+ * busy. Those come last the next time.
+ */
 static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct tessera_device *tdev = shrinker->private_data;
 	struct tessera_retain *retain = tdev->retain;
-	unsigned long freed = 0;
+	unsigned long freed = 0, looked;
 	struct tessera_bo *bo;
 	LIST_HEAD(seen);
+	bool all;
 
 	if (!mutex_trylock(&retain->lock))
 		return SHRINK_STOP;
-	while (freed < sc->nr_to_scan && !list_empty(&retain->donors)) {
+	for (looked = 0; max(freed, looked) < sc->nr_to_scan && !list_empty(&retain->donors);
+	     looked++) {
 		bo = list_first_entry(&retain->donors, struct tessera_bo, donor);
 		list_move_tail(&bo->donor, &seen);
 		freed += backing_shrink_bo(retain, bo);
 		cond_resched();
 	}
+	all = list_empty(&retain->donors);
 	list_splice_tail(&seen, &retain->donors);
 	mutex_unlock(&retain->lock);
+	sc->nr_scanned = max(freed, looked);
 
-	return freed ?: SHRINK_STOP;
+	return all && !freed ? SHRINK_STOP : freed;
 }
 
 static void backing_fini(struct drm_device *drm, void *shrinker)
