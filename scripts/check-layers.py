@@ -35,7 +35,7 @@ C  hw/mmio.h hw/lifetime hw/irq hw/error hw/ring hw/fence
 D  exec/engine_types.h exec/quota exec/ib exec/fences exec/proxy exec/job exec/trail exec/emit exec/sched exec/engine
 E  segments/account segments/room segments/segment segments/budget segments/manager.h segments/departure segments/manager segments/shift
 E  paging/cache paging/pages paging/queue paging/ops
-E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/victims.h mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer mem/hold
+E  mem/registry mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/hold mem/victims.h mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer
 E  cpu/cpu.h cpu/swizzle_range cpu/host_aperture cpu/window cpu/access.c cpu/fault.c cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf.c cpu/vmap.c cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
 F  vm/listing submit/backlog submit/foreign submit/value_page submit/monitored submit/sync
 F  vm/asid vm/table vm/pt_write vm/pt vm/vm vm/remap vm/bind vm/resident

@@ -134,8 +134,10 @@ struct tessera_bo {
 	u64 last_use;
 	/** @passed: the search for victims that it resisted, see tessera_order_pass() */
 	u64 passed;
-	/** @holder: stamp of the submission in parts that relies on its place, see mem/hold.c */
+	/** @holder: stamp of the submission in parts that relies on its place, see tessera_holder() */
 	atomic64_t holder;
+	/** @held_until: when that is over at the latest, in jiffies */
+	unsigned long held_until;
 	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
 	unsigned int pins;
 	/** @shown: how often it has been pinned to be scanned out, see mem/scanout.c; under resv */

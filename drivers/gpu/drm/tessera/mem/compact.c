@@ -27,6 +27,7 @@
 #include "exec/job.h"
 #include "mem/bo.h"
 #include "mem/compact.h"
+#include "mem/hold.h"
 #include "mem/move.h"
 #include "mem/victims.h"
 #include "segments/departure.h"
@@ -112,7 +113,7 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 static bool may_move(const struct compaction *c, struct tessera_bo *bo)
 {
 	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_fixed(bo) &&
-	       !atomic64_read(&bo->holder) && !atomic_read(&bo->lost) && is_idle(c, bo);
+	       !tessera_holder(bo) && !atomic_read(&bo->lost) && is_idle(c, bo);
 }
 
 static bool lock_bo(const struct compaction *c, struct tessera_bo *bo, bool *locked)

@@ -12,13 +12,15 @@
  * one holds. Each wait is for somebody older, and the oldest waits for nobody. What
  * was passed over is brought back by its holder: a part is given the addresses of today.
  * CPU accesses and suspend pass over all holds, at once. A submission of many parts lets go
- * of everything from time to time and becomes the youngest.
+ * of everything from time to time and becomes the youngest. Its thread does that; if the thread
+ * does not get to run, its holds end at that time by themselves.
  *
  * An object has one holder at a time, the oldest of those who want to; the others hold it
  * again, if they still need it, with their next batch.
  */
 
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
 
 #include "mem/bo.h"
 #include "mem/hold.h"
@@ -26,22 +28,36 @@
 #include "tessera_device.h"
 
 /**
+ * tessera_holder() - ask which submission relies on an object's place
+ * @bo: the object
+ *
+ * Return: its stamp, or 0; final only under the reservation.
+ */
+u64 tessera_holder(struct tessera_bo *bo)
+{
+	u64 holder = atomic64_read(&bo->holder);
+
+	return time_before(jiffies, READ_ONCE(bo->held_until)) ? holder : 0;
+}
+
+/**
  * tessera_hold_take() - rely on an object's place
  * @bo: the object, reservation held, with a reference for as long
  * @stamp: number of the submission, from tessera_residency_next_stamp()
+ * @until: when it does so no longer, in jiffies, even if its thread does not get to run
  *
  * May be called again by the same submission.
  */
-void tessera_hold_take(struct tessera_bo *bo, u64 stamp)
+void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 {
-	s64 holder = atomic64_read(&bo->holder);
+	u64 holder = tessera_holder(bo);
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	do {
-		if (holder && (u64)holder <= stamp)
-			return;
-	} while (!atomic64_try_cmpxchg(&bo->holder, &holder, stamp));
+	if (holder && holder <= stamp)
+		return;
+	WRITE_ONCE(bo->held_until, until);
+	atomic64_set(&bo->holder, stamp);
 }
 
 /**
@@ -65,7 +81,7 @@ void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
  */
 bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 {
-	u64 holder = atomic64_read(&bo->holder);
+	u64 holder = tessera_holder(bo);
 
 	return holder && holder < stamp;
 }

@@ -7,7 +7,8 @@
 struct tessera_bo;		/* mem/bo.h */
 struct tessera_device;
 
-void tessera_hold_take(struct tessera_bo *bo, u64 stamp);
+u64 tessera_holder(struct tessera_bo *bo);
+void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until);
 void tessera_hold_drop(struct tessera_bo *bo, u64 stamp);
 bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp);
 void tessera_hold_changed(struct tessera_device *tdev);

@@ -27,6 +27,7 @@
 #include <linux/sched.h>
 
 #include "mem/bo.h"
+#include "mem/hold.h"
 #include "mem/order.h"
 #include "mem/victims.h"
 #include "segments/account.h"
@@ -101,7 +102,7 @@ static struct tessera_bo *candidate(const struct tessera_walk *walk,
 	bo = to_tessera_bo(tbo);
 	if (tessera_bo_is_fixed(bo) || READ_ONCE(bo->passed) == walk->pass)
 		return NULL;
-	if (!rules->passes && atomic64_read(&bo->holder))
+	if (!rules->passes && tessera_holder(bo))
 		return NULL;
 	if (rules->spares && rules->spares(bo, rules->data))
 		return NULL;

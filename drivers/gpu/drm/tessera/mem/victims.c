@@ -26,6 +26,7 @@
 #include <drm/ttm/ttm_placement.h>
 
 #include "mem/bo.h"
+#include "mem/hold.h"
 #include "mem/order.h"
 #include "mem/victims.h"
 #include "pure/victim.h"
@@ -87,7 +88,7 @@ static void block_fill(struct tessera_block *block, const struct tessera_run *ru
 	block->bo = to_tessera_bo(tbo);
 	block->bo_id = block->bo->id;
 	block->pinned = tessera_bo_is_fixed(block->bo);
-	block->held = atomic64_read(&block->bo->holder);
+	block->held = tessera_holder(block->bo);
 	block->listed = READ_ONCE(block->bo->listed);
 	block->last_use = READ_ONCE(block->bo->last_use);
 	block->offer = READ_ONCE(block->bo->offer.priority);
@@ -585,7 +586,7 @@ static int take(struct eviction *ev, const struct victim *victim)
 		return -EBUSY;
 	}
 
-	if ((!ev->rules->passes && atomic64_read(&bo->holder)) || (bo->listed && !victim->listed))
+	if ((!ev->rules->passes && tessera_holder(bo)) || (bo->listed && !victim->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(bo) == ev->seg)
 		ret = evict_counted(ev->rules, bo, reason);

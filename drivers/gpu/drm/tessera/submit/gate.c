@@ -41,7 +41,9 @@
  * has it, or the group has no unfinished part. When a second more than four times the other looks
  * has come together, all passes become void, and the gate is open. A void pass arms nothing any
  * more (tessera_gate_arm()). A submission that has armed nothing passes the gate again. A group
- * that has armed parts ends with -ETIME: to go on would put jobs of others between its parts.
+ * that has armed parts ends with -ETIME: to go on would put jobs of others between its parts. A
+ * group may only have been slow to plan its first part, so it is given twice the time then, and
+ * once more.
  *
  * Each gate has a spinlock, for process context. It is held while a job is armed, so that a pass
  * cannot become void between the look at it and the arming.
@@ -73,6 +75,9 @@
 /* Looks at which the gate may be kept for nothing, beyond four for each at which it is not. */
 #define IDLE_TICKS	16
 #define IDLE_PER_BUSY	4
+
+/* For a submission that was passed over, twice as many each time, so often. */
+#define MAX_DOUBLINGS	2
 
 struct tessera_epoch {
 	struct dma_fence base;
@@ -307,17 +312,20 @@ static bool gate_try(struct tessera_gate *gate, struct tessera_pass *pass)
 static bool gate_stalls_locked(struct tessera_gate *gate)
 {
 	const struct tessera_pass *owner = gate->owner;
+	unsigned long excused = owner ? READ_ONCE(owner->excused) : 0;
+	u32 doublings = owner ? min_t(u32, owner->voids, MAX_DOUBLINGS) : 0;
 
 	lockdep_assert_held(&gate->lock);
 
-	if (owner && READ_ONCE(owner->excused))
+	/* Its own thread, which is to end that wait, may not get to run either. */
+	if (excused && time_before(jiffies, excused))
 		return false;
 	if (owner && atomic_read(owner->unfinished))
 		gate->busy++;
 	else if (owner || gate->inside)
 		gate->idle++;
 
-	return gate->idle > IDLE_TICKS + IDLE_PER_BUSY * gate->busy;
+	return gate->idle > (IDLE_TICKS << doublings) + IDLE_PER_BUSY * gate->busy;
 }
 
 /* The watchdog: a submission that waits looks at the gate. */
@@ -379,7 +387,8 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 
 /**
  * tessera_gate_enter() - pass the gate of an engine
- * @pass: receives the pass; tessera_gate_leave() after success
+ * @pass: zeroed, or from an earlier call for the same submission; receives the pass, which
+ * tessera_gate_leave() gives back
  * @ctx: the context of the submission
  * @unfinished: for a group, which closes the gate: the number of its unfinished parts, which lives
  * as long as the pass; else NULL
@@ -400,6 +409,7 @@ int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 		.gate = gate,
 		.payer = payer,
 		.unfinished = unfinished,
+		.voids = pass->voids,
 	};
 	if (!gate)
 		return 0;

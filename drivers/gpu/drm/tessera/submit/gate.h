@@ -17,7 +17,7 @@ struct tessera_payer;		/* segments/account.h */
 /**
  * struct tessera_pass - a submission at the gate of its engine
  *
- * Everything but @excused is private to gate.c.
+ * Everything but @excused and @voids is private to gate.c.
  */
 struct tessera_pass {
 	/** @gate: the gate, or NULL: the engine can preempt and has none */
@@ -32,8 +32,10 @@ struct tessera_pass {
 	u32 number;
 	/** @slot: counts as an unfinished job of the process until one is armed */
 	bool slot;
-	/** @excused: waits for others, in a time that is bounded elsewhere; the watchdog passes it over */
-	bool excused;
+	/** @voids: how often its submission was passed over; the caller's */
+	u32 voids;
+	/** @excused: until then, in jiffies, it waits for others, and the watchdog passes it over; or 0 */
+	unsigned long excused;
 	/** @node: among the waiting submissions */
 	struct list_head node;
 	/** @wait: for admission */

@@ -57,14 +57,14 @@ static bool lost_any(const struct tessera_part *part)
 }
 
 /**
- * tessera_group_overran() - ask whether a submission had its engine for too long
+ * tessera_group_error() - ask whether a submission in parts has failed
  * @group: the submission
  *
- * Return: 0, or -ETIME.
+ * Return: 0; -ETIME if it had its engine for too long; or the error of a part.
  */
-int tessera_group_overran(const struct tessera_group *group)
+int tessera_group_error(const struct tessera_group *group)
 {
-	return READ_ONCE(group->overran) ? -ETIME : 0;
+	return READ_ONCE(group->overran) ? -ETIME : READ_ONCE(group->error);
 }
 
 /* Parts of one engine are prepared one after the other. */
@@ -73,7 +73,7 @@ static int part_overran(struct tessera_part *part)
 	struct tessera_context *ctx = part->ctx;
 	struct tessera_group *group = part->group;
 
-	if (!group || !tessera_group_overran(group))
+	if (!group || !READ_ONCE(group->overran))
 		return 0;
 	if (!group->told) {
 		group->told = true;
@@ -171,6 +171,9 @@ static void tessera_part_done(struct tessera_job *job, int error, u64 start_ns, 
 		part_faulted(part);
 	/* Who sees the fence signalled sees the values, too. */
 	tessera_signals_publish(part->signals);
+	/* Its thread arms no more parts, which would not run. */
+	if (error && part->group && !part->group->error)
+		WRITE_ONCE(part->group->error, error);
 	if (end_ns <= start_ns)
 		return;
 	tessera_account_add_engine_time(part->ctx->account, job->engine->id, end_ns - start_ns);

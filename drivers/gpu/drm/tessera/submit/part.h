@@ -67,6 +67,8 @@ struct tessera_group {
 	u64 waited_ns;
 	/** @end_ns: device clock when its last part ended, 0 before that; likewise */
 	u64 end_ns;
+	/** @error: of a part; no part behind it runs */
+	int error;
 	/** @overran: it has spent more; what has not begun does not */
 	bool overran;
 	/** @hogged: its parts alone have; set before @overran */
@@ -88,7 +90,7 @@ struct tessera_group {
 
 struct tessera_group *tessera_group_create(struct tessera_context *ctx);
 void tessera_group_put(struct tessera_group *group);
-int tessera_group_overran(const struct tessera_group *group);
+int tessera_group_error(const struct tessera_group *group);
 const atomic_t *tessera_group_unfinished(const struct tessera_group *group);
 int tessera_group_wait(struct tessera_group *group, u32 unfinished);
 

@@ -363,7 +363,8 @@ static void change_holds(struct tessera_submit_run *run)
 			continue;
 		run->mark[row->alloc] = run->marks;
 		set_bit(row->alloc, run->holding);
-		tessera_hold_take(req->bos[row->alloc], run->seniority);
+		tessera_hold_take(req->bos[row->alloc], run->seniority,
+				  run->turn_jiffies);
 	}
 	for_each_set_bit(alloc, run->holding, req->list.num_allocs) {
 		if (run->mark[alloc] == run->marks)
@@ -404,16 +405,15 @@ void tessera_plan_drop_holds(struct tessera_submit_run *run)
 void tessera_plan_take_turns(struct tessera_submit_run *run)
 {
 	struct tessera_device *tdev = run->req->tdev;
-	u64 now = get_jiffies_64();
 
 	if (run->seniority && run->num_parts < run->turn_parts &&
-	    time_before64(now, run->turn_jiffies))
+	    time_before(jiffies, run->turn_jiffies))
 		return;
 	tessera_plan_drop_holds(run);
 	run->seniority = tessera_residency_next_stamp(tdev);
 	run->turn_parts = run->num_parts + PARTS_PER_TURN;
-	run->turn_jiffies = now + TIMEOUTS_PER_TURN *
-				  (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
+	run->turn_jiffies = jiffies + TIMEOUTS_PER_TURN *
+				      msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 }
 
 /* ---- A batch --------------------------------------------------------------- */

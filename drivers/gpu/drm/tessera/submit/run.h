@@ -79,7 +79,7 @@ struct tessera_submit_run {
 	/** @turn_parts: value of @num_parts at which it is to become the youngest */
 	u32 turn_parts;
 	/** @turn_jiffies: or when */
-	u64 turn_jiffies;
+	unsigned long turn_jiffies;
 	/** @seniority: how old it is among those that hold objects, see mem/hold.c */
 	u64 seniority;
 };

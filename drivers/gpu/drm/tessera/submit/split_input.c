@@ -177,7 +177,7 @@ static void look_closer(struct tessera_split_model *model, struct tessera_block 
 
 	if (!block->bo)
 		return;
-	holder = atomic64_read(&block->bo->holder);
+	holder = tessera_holder(block->bo);
 	/* Nobody likes to lose what it holds, but an older submission may take it. */
 	block->busy = (holder && holder != stamp) ||
 		      !dma_resv_test_signaled(block->bo->tbo.base.resv,

@@ -66,6 +66,9 @@
 /* Job timeouts of waiting for dying objects with the gate closed. Some jobs on the way may hang. */
 #define DYING_TIMEOUTS		12
 
+/* How often a submission that waits for objects that others hold looks at them. */
+#define HOLD_LOOK_JIFFIES	HZ
+
 /* Behind armed parts the call cannot be made again: only a fatal signal ends a wait. */
 static unsigned int run_state(const struct tessera_submit_run *run)
 {
@@ -142,11 +145,13 @@ static long run_patience(struct tessera_submit_run *run, u32 timeouts)
 		return MAX_SCHEDULE_TIMEOUT;
 	if (!run->waits_since)
 		run->waits_since = now;
-	/* The watchdog of the gate leaves that to these limits. */
-	WRITE_ONCE(run->req->pass.excused, true);
 	waited = run->waited + now - run->waits_since;
+	if (waited >= limit)
+		return 0;
+	/* The watchdog of the gate leaves such a wait to this limit. */
+	WRITE_ONCE(run->req->pass.excused, (jiffies + (long)(limit - waited)) ?: 1);
 
-	return waited < limit ? limit - waited : 0;
+	return limit - waited;
 }
 
 static void run_waits_end(struct tessera_submit_run *run)
@@ -154,7 +159,7 @@ static void run_waits_end(struct tessera_submit_run *run)
 	if (run->waits_since)
 		run->waited += get_jiffies_64() - run->waits_since;
 	run->waits_since = 0;
-	WRITE_ONCE(run->req->pass.excused, false);
+	WRITE_ONCE(run->req->pass.excused, 0);
 }
 
 /* For objects that are being destroyed, or that older submissions hold. */
@@ -167,6 +172,14 @@ static int wait_for_room(struct tessera_submit_run *run, enum tessera_room_event
 
 	return tessera_room_wait_timeout(run->req->tdev, event, run->seen[event],
 					 run_state(run), timeout);
+}
+
+/* Nobody signals that a hold has ended by time. */
+static int wait_for_holds(struct tessera_submit_run *run)
+{
+	int ret = wait_for_room(run, TESSERA_ROOM_RELEASED, HOLD_LOOK_JIFFIES);
+
+	return ret == -ETIME ? 0 : ret;
 }
 
 /* An object waits for a foreign fence, or another device has to be asked for it, behind armed parts. */
@@ -247,7 +260,7 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 		return wait_for_room(run, TESSERA_ROOM_FREED, run_patience(run, DYING_TIMEOUTS));
 	case TESSERA_AGAIN_HELD:
 		run_waits_end(run);
-		return wait_for_room(run, TESSERA_ROOM_RELEASED, MAX_SCHEDULE_TIMEOUT);
+		return wait_for_holds(run);
 	case TESSERA_AGAIN_FOREIGN:
 		/* Without parts run_enter() waits. */
 		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : 0;
@@ -255,7 +268,8 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 		/* Without parts tessera_submit() waits, with nothing held. */
 		return run->last ? wait_for_pages(run, run_patience(run, 1)) : why;
 	case TESSERA_AGAIN_VOID:
-		/* Armed parts cannot go on behind others' jobs. */
+		/* Armed parts cannot go on behind others' jobs. Else it may have been slow, not stuck. */
+		run->req->pass.voids++;
 		return run->last ? -ETIME : 0;
 	default:
 		drm_WARN_ON(&tdev->drm, 1);
@@ -466,7 +480,7 @@ static int run_advance(struct tessera_submit_run *run)
 	tessera_plan_take_turns(run);
 
 	return tessera_group_wait(run->group, TESSERA_GROUP_PARTS - TESSERA_BATCH_PARTS) ?:
-	       tessera_group_overran(run->group);
+	       tessera_group_error(run->group);
 }
 
 static int run_batch(struct tessera_submit_run *run)

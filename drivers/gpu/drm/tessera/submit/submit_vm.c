@@ -105,7 +105,7 @@ static int pass_gate(struct tessera_context *ctx, struct tessera_syncs *syncs,
 		     struct tessera_part *part)
 {
 	struct tessera_device *tdev = ctx->tdev;
-	struct tessera_pass pass;
+	struct tessera_pass pass = { };
 	int ret, idx;
 
 	ret = tessera_gate_enter(&pass, ctx, NULL);
