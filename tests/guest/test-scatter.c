@@ -412,9 +412,19 @@ static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)
 	return count;
 }
 
+/* evictions of objects of a size, by compaction */
+static uint32_t cleared_of(const struct tsr_trace *trace, uint64_t size)
+{
+	uint32_t count = 0;
+
+	tsr_trace_for_each(trace, "evict", ev)
+		count += tsr_event_u64(ev, "size") == size && tsr_event_is(ev, "reason", "compact");
+	return count;
+}
+
 /*
- * An object that lists may name needs a gap where there are only holes: pieces are pushed together for it, with what
- * is in them, and all that an object has in the way at once (RES-3).
+ * An object that lists may name needs a gap where there are only holes. An object in pieces that does not fit twice is
+ * evicted for it, once, and comes back with its bytes. Small ones move (RES-3).
  */
 static void pieces_are_pushed(void)
 {
@@ -436,10 +446,12 @@ static void pieces_are_pushed(void)
 	}
 
 	whole = tsr_bo_new(&s.dev, KiB(900), s.set, 0);
-	tsr_trace_start("place", NULL);
+	tsr_trace_start("place", "evict", NULL);
 	require_ok(__tsr_make_one(&s.dev, &whole));
 	trace = tsr_trace_stop();
-	require_eq(moves_of(&trace, bo.size), 1);
+	require_eq(cleared_of(&trace, bo.size), 1);
+	require_eq(moves_of(&trace, bo.size), 0);
+	require_eq(cleared_of(&trace, hole()), 0);
 	/* and none that is not in the way */
 	require(moves_of(&trace, hole()) <= whole.size / hole() / 2 + 1);
 	tsr_trace_free(&trace);
@@ -457,9 +469,38 @@ static void pieces_are_pushed(void)
 	stage_fini(&s);
 }
 
+/* One call names what is in pieces, and what needs a gap: both are there when it returns (RES-3). */
+static void gap_beside_pieces(void)
+{
+	struct tsr_bo *small, both[2];
+	struct tsr_trace trace;
+	struct stage s;
+	uint32_t num;
+
+	stage_init(&s);
+	small = make_holes(&s, hole(), &num);
+	both[0] = new_bo(&s, MiB(3));
+	both[1] = tsr_bo_new(&s.dev, KiB(900), s.set, 0);
+	map_at(&s, &both[0], AT);
+	tsr_trace_start("place", "evict", NULL);
+	tsr_make_resident(&s.dev, both, 2);
+	trace = tsr_trace_stop();
+	require_eq(cleared_of(&trace, both[0].size), 1);
+	require_eq(moves_of(&trace, both[0].size), 2);
+	tsr_trace_free(&trace);
+	require_eq(used(&s), s.seg.size / 2 + both[0].size + both[1].size);
+	require_eq(runs_of(both[1].size), 1);
+	write_key(&s, AT, both[0].size, 7);
+	check_key(&s, AT, both[0].size, 7);
+	tsr_bo_free(&s.dev, &both[1]);
+	tsr_bo_free(&s.dev, &both[0]);
+	free_all(&s, small, num);
+	stage_fini(&s);
+}
+
 /*
- * What is in the way is another client's, who is within its share and loses nothing: its pieces leave at once, and what
- * is in them is found where it was (RES-2, RES-3).
+ * Objects of two clients are in the way, and one of them is within its share. Which of the large ones do not fit twice
+ * depends on where they are. Those are evicted, once, and are back with their bytes before the next job (RES-2, RES-3).
  */
 static void others_pieces_are_moved(void)
 {
@@ -467,6 +508,7 @@ static void others_pieces_are_moved(void)
 	struct tsr_trace trace;
 	struct stage s, other;
 	uint32_t num, kept = 0;
+	uint64_t gone;
 
 	stage_init(&s);
 	stage_init(&other);
@@ -492,16 +534,20 @@ static void others_pieces_are_moved(void)
 	filler = new_bo(&other, s.seg.size - used(&s) - whole.size);
 	tsr_make_resident(&other.dev, &filler, 1);
 	require_eq(used(&s), s.seg.size - whole.size);
-	tsr_trace_start("place", NULL);
+	tsr_trace_start("place", "evict", NULL);
 	require_ok(__tsr_make_one(&other.dev, &whole));
 	trace = tsr_trace_stop();
-	require_eq(used(&s), s.seg.size);
+	gone = cleared_of(&trace, bo.size) * bo.size + cleared_of(&trace, filler.size) * filler.size;
+	require(gone);
+	require_eq(used(&s), s.seg.size - gone);
 	require_eq(runs_of(whole.size), 1);
-	require_eq(moves_of(&trace, bo.size), 1);
+	require_eq(cleared_of(&trace, hole()), 0);
 	require(moves_of(&trace, hole()) <= whole.size / hole() / 8 + 1);
 	tsr_trace_free(&trace);
+	require_ok(__tsr_bring_back(&other.dev, NULL));
 	tsr_gpu_fill(&other.dev, other.vm.patched, &whole, 0x77777777);
 	tsr_vm_fill(&s.vm, AT + MiB(1), PAGE, 0x55);
+	require_eq(used(&s), s.seg.size);
 	check_key(&s, AT, MiB(1), 50);
 	for (uint32_t i = 0; i < 8; i++)
 		check_key(&s, AT + MiB(64) + hole() * i, PAGE, 60 + i);
@@ -546,12 +592,12 @@ static void both_are_pushed(void)
 		free = s.seg.size - used(&s);
 		whole = tsr_bo_new(&s.dev, free, s.set, 0);
 		require_ok(__tsr_make_one(&s.dev, &whole));
-		require_eq(used(&s), s.seg.size);
 		tsr_gpu_fill(&s.dev, s.vm.patched, &whole, 0x33333333);
 		for (uint32_t i = 2; i < ARRAY_SIZE(one); i += 3)
 			check_key(&s, AT + MiB(i), one[i].size, i);
 		for (uint32_t i = round; i < ARRAY_SIZE(pieces); i++)
 			check_key(&s, AT + MiB(64 + 2 * i), pieces[i].size, 100 + i);
+		require_eq(used(&s), s.seg.size);
 		tsr_bo_free(&s.dev, &whole);
 		if (!round)
 			require_ok(__tsr_bo_destroy(s.dev.fd, pieces[0].handle,
@@ -658,6 +704,7 @@ static const struct tap_test tests[] = {
 	{ "RES-3 fills to the last page", fills_to_the_last_page, 0, 120 },
 	{ "CHA-2 the CPU sees pieces", cpu_sees_pieces, 0, 120 },
 	{ "RES-3 pieces are pushed", pieces_are_pushed, 0, 150 },
+	{ "RES-3 a gap beside pieces", gap_beside_pieces, 0, 150 },
 	{ "RES-2 RES-3 others' pieces are moved", others_pieces_are_moved, 0, 150 },
 	{ "RES-3 both are pushed", both_are_pushed, 0, 150 },
 	{ "SPLIT-17 lists beside pieces", lists_beside_pieces, 0, 120 },

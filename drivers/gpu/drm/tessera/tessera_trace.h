@@ -37,6 +37,7 @@
 #define TESSERA_EVICT_CPU	2
 #define TESSERA_EVICT_SHARE	3
 #define TESSERA_EVICT_OTHER	4
+#define TESSERA_EVICT_COMPACT	5
 
 #define tessera_show_evict(reason) \
 	__print_symbolic(reason, \
@@ -44,7 +45,8 @@
 			 { TESSERA_EVICT_PLAN, "plan" }, \
 			 { TESSERA_EVICT_CPU, "cpu" }, \
 			 { TESSERA_EVICT_SHARE, "share" }, \
-			 { TESSERA_EVICT_OTHER, "other" })
+			 { TESSERA_EVICT_OTHER, "other" }, \
+			 { TESSERA_EVICT_COMPACT, "compact" })
 
 #define TESSERA_BACKING_DUMMY	0
 #define TESSERA_BACKING_SYSTEM	1

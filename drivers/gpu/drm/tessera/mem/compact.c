@@ -2,27 +2,34 @@
 /**
  * DOC: compaction
  *
- * Room is not enough where a place has to be in one piece. If those who give way leave enough
- * bytes, but no gap, what stays in one piece is pushed together towards the low end of the segment, up to a gap.
- * What may be in pieces is not pushed: it is *loose*, and goes behind the gap with all it has in the way at once, so that
- * it costs one batch however many pieces it is in. There is always room for it: what is loose in front of the gap's end is as much as
- * the gap lacks, and that is free behind it. Moves are paging jobs; the CPU does not wait.
+ * An object in one piece may find enough free bytes and no gap. If those who
+ * give way leave enough bytes, objects in one piece are pushed together
+ * towards the low end of the segment, up to a gap.
  *
- * What moves waits for those who have yet to leave its new place, and whoever uses it waits
- * for the move. Nobody but the requester is to wait like that: objects of others are pushed
- * only if no job uses them, and to where all have left. What has to be waited for before they
- * can be is noted, for the caller to do with nothing held. Each object that is moved counts as an eviction of the
- * requester's round.
+ * An object that may be in pieces is *loose*. If it has pages in front of the
+ * gap's end it moves to free pages behind the gap, as long as it fits there
+ * beside what it has. Otherwise it is evicted: its client's list brings it
+ * back in front of the next job, and the bytes that it needs are free then.
  *
- * Called by residency with the object's reservation held. Others' locks are only tried: what
- * cannot be locked stays, and so does what a submission in parts relies on, and what is scanned
- * out.
+ * Moves are paging jobs; the CPU does not wait. A moving object waits for
+ * those who have yet to leave its new place, and its users wait for the move.
+ * Only the requester may have to wait like that: objects of others are pushed
+ * only if no job uses them, and to where all have left. What has to be waited
+ * for before that is noted, and the caller waits with nothing held. Each
+ * object that moves counts as an eviction of the requester's round.
+ *
+ * Called by residency with the object's reservation held. Others' locks are
+ * only tried: what cannot be locked stays, and so does what a submission in
+ * parts relies on, and what is scanned out.
  */
 
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
 
 #include "exec/job.h"
 #include "mem/bo.h"
@@ -34,6 +41,7 @@
 #include "segments/manager.h"
 #include "segments/segment.h"
 #include "tessera_device.h"
+#include "tessera_trace.h"
 
 /* A job of this device that has not ended. A move does not wait for foreign fences. */
 static struct dma_fence *find_pending(struct tessera_bo *bo)
@@ -58,8 +66,8 @@ struct spot {
 	u64 to;
 	bool stays;
 	bool loose;
-	/* The object, of whose blocks this is the first, has been moved. */
-	bool moved;
+	/* The object, of whose blocks this is the first, is done with in this pass and those before. */
+	u8 pass;
 };
 
 struct compaction {
@@ -74,6 +82,8 @@ struct compaction {
 	u64 gap, lo;
 	/* Blocks up to there. */
 	u32 num;
+	/* Of two over what is loose. In the second one what does not fit behind the gap is evicted. */
+	u8 pass;
 	/* Objects that did not move when they were to. */
 	u32 stay[COMPACT_TRIES];
 	u32 num_stay;
@@ -200,12 +210,44 @@ static int push_down(struct compaction *c, struct tessera_bo *bo, u64 to,
 	u64 start = tessera_bo_segment_offset(bo);
 
 	if (!is_own(c, bo)) {
-		*leaving = tessera_manager_leaving(mgr, to, min(start, to + tessera_bo_bytes(bo)));
+		u64 size = tessera_range_footprint(c->seg, tessera_bo_bytes(bo));
+
+		*leaving = tessera_manager_leaving(mgr, to, min(start, to + size));
 		if (*leaving)
 			return -EBUSY;
 	}
 
 	return tessera_move_within(bo, to);
+}
+
+/*
+ * Out of the way of all that comes down. 1: not yet, what fits behind the gap moves first. The pages
+ * of an object that is evicted are not free for others' objects before they have been left.
+ */
+static int clear_off(struct compaction *c, struct tessera_bo *bo)
+{
+	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), c->seg->index);
+	u64 end = c->gap + c->size;
+	struct ttm_operation_ctx ctx = { .interruptible = false };
+	struct ttm_place behind = {
+		.fpfn = end >> PAGE_SHIFT,
+		.mem_type = c->seg->mem_type,
+		.flags = tessera_bo_place_flags(bo),
+	};
+	struct ttm_placement placement = { .num_placement = 1, .placement = &behind };
+	struct dma_fence *leaving = NULL;
+	int ret = -ENOMEM;
+
+	if (!is_own(c, bo))
+		leaving = tessera_manager_leaving(mgr, end, c->seg->size);
+	if (!leaving && end < c->seg->size)
+		ret = ttm_bo_validate(&bo->tbo, &placement, &ctx);
+	dma_fence_put(leaving);
+
+	if (ret != -ENOMEM)
+		return ret;
+
+	return c->pass == 2 ? tessera_victims_evict(bo, TESSERA_EVICT_COMPACT) : 1;
 }
 
 /* With its reservation held. */
@@ -220,18 +262,17 @@ static int move_locked(struct compaction *c, u32 index)
 	if (!may_move(c, bo))
 		return -EBUSY;
 	if (spot->loose)
-		ret = tessera_move_behind(bo, c->lo, c->gap + c->size,
-					  is_own(c, bo) ? NULL : &leaving);
-	else
-		ret = tessera_bo_segment_offset(bo) == block->start ?
-		      push_down(c, bo, spot->to, &leaving) : -EBUSY;
+		return clear_off(c, bo);
+	if (tessera_bo_segment_offset(bo) != block->start)
+		return -EBUSY;
+	ret = push_down(c, bo, spot->to, &leaving);
 	if (leaving)
 		note_fence(c->rules, leaving);
 
 	return ret == -ENOSPC ? -EBUSY : ret;
 }
 
-/* -EBUSY: it stays. -ENOSPC: that is enough for a round, others are to have their turn. */
+/* 1: not yet. -EBUSY: it stays. -ENOSPC: enough for a round, others are to have their turn. */
 static int move_block(struct compaction *c, u32 index)
 {
 	struct tessera_bo *bo = c->blocks.block[index].bo;
@@ -253,31 +294,43 @@ static int move_block(struct compaction *c, u32 index)
 	}
 	if (ret == -EBUSY)
 		c->stay[c->num_stay++] = bo->id;
+	c->rules->evictions += ret > 0;
 
 	return ret;
 }
 
-/* What is loose goes first, for it is in the way of what comes down. */
-static int move_loose(struct compaction *c)
+static int move_loose_once(struct compaction *c)
 {
 	u32 i;
 	int ret;
 
 	for (i = 0; i < c->blocks.num; i++) {
 		struct tessera_block *block = &c->blocks.block[i];
+		struct spot *first = &c->spots[block->first];
 
 		if (block->start >= c->gap + c->size)
 			break;
-		if (!c->spots[i].loose || c->spots[block->first].moved ||
+		if (!c->spots[i].loose || first->pass >= c->pass ||
 		    block->start + block->size <= c->lo)
 			continue;
 		ret = move_block(c, i);
-		if (ret)
+		if (ret < 0)
 			return ret;
-		c->spots[block->first].moved = true;
+		first->pass = ret ? c->pass : 2;
 	}
 
 	return 0;
+}
+
+/* What is loose goes first, for it is in the way of what comes down. */
+static int move_loose(struct compaction *c)
+{
+	int ret = 0;
+
+	for (c->pass = 1; !ret && c->pass <= 2; c->pass++)
+		ret = move_loose_once(c);
+
+	return ret;
 }
 
 static int move_rest(struct compaction *c)

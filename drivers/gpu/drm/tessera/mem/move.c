@@ -47,9 +47,8 @@ struct move {
 	/* Segments, NULL for system memory, and places there. */
 	const struct tessera_segment *from, *to;
 	struct tessera_range *from_range, *to_range;
-	/* Inside a segment: of what is in one piece, byte offsets; of what is in pieces, what moves. */
+	/* Byte offsets of what is shifted inside a segment. */
 	u64 from_offset, to_offset;
-	struct tessera_vacate vacate;
 	/* Runs that are left behind in @from. */
 	u32 num_left;
 	/* The bytes stay behind. */
@@ -685,135 +684,6 @@ static int within_run(struct move *move)
 	return 0;
 }
 
-/* Pages of the object, from its page @at on: to where they are now, from where they were. */
-static int vacate_bytes(struct move *move, u64 offset, u64 at, u64 bytes)
-{
-	struct tessera_paging_side src = { .seg = move->from }, dst = { .seg = move->to };
-	u64 done, part;
-	int ret = 0;
-
-	for (done = 0; !ret && done < bytes; done += part) {
-		src.offset = offset + done;
-		dst.offset = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
-		part = min(part, bytes - done);
-		ret = tessera_paging_transfer(&move->batch, &src, &dst, part, 0);
-		cond_resched();
-	}
-
-	return ret;
-}
-
-static int vacate_mark_new(struct move *move, u64 at, u64 bytes)
-{
-	u64 done, part, offset;
-	int ret = 0;
-
-	for (done = 0; !ret && done < bytes; done += part) {
-		offset = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
-		part = min(part, bytes - done);
-		ret = tessera_paging_mark(&move->batch, move->to, offset, part, TSR_MARK_ALLOCATED);
-	}
-
-	return ret;
-}
-
-static int vacate_map(struct move *move, u64 offset, u64 at, u64 bytes)
-{
-	struct ttm_tt *tt = move->bo->tbo.ttm;
-	u64 done, part, to;
-	int ret;
-
-	ret = tessera_paging_unmap(&move->batch, move->from, offset, bytes);
-	for (done = 0; !ret && done < bytes; done += part) {
-		to = tessera_range_at(move->to_range, (at << PAGE_SHIFT) + done, &part);
-		part = min(part, bytes - done);
-		ret = tessera_paging_map(&move->batch, move->to, to, part,
-					 tt->dma_address + at + (done >> PAGE_SHIFT), tt->caching);
-	}
-
-	return ret;
-}
-
-/* What one of its runs gives up; the last one may be larger than the object. */
-static int vacate_run(struct move *move, const struct tessera_run *run)
-{
-	u64 at, size = tessera_vacate_left(&move->vacate, run, &at) << PAGE_SHIFT;
-	u64 offset = tessera_run_offset(run) + ((at - run->at) << PAGE_SHIFT);
-	u64 end = tessera_bo_bytes(move->bo) - min(tessera_bo_bytes(move->bo), at << PAGE_SHIFT);
-	int ret;
-
-	if (!size)
-		return 0;
-	if (in_aperture(move->to))
-		return vacate_map(move, offset, at, min(size, end));
-	ret = vacate_mark_new(move, at, size);
-	if (!ret)
-		ret = vacate_bytes(move, offset, at, min(size, end));
-	if (!ret)
-		ret = tessera_paging_mark(&move->batch, move->from, offset, size,
-					  TSR_MARK_EVICTED);
-
-	return ret;
-}
-
-static int vacate_build(struct move *move)
-{
-	u32 i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < move->vacate.num_runs; i++)
-		ret = vacate_run(move, &move->vacate.runs[i]);
-
-	return ret;
-}
-
-/* Whether somebody has yet to leave where it goes. */
-static struct dma_fence *vacate_leaving(struct move *move, struct tessera_manager *mgr)
-{
-	struct dma_fence *fence = NULL;
-	struct tessera_run *run;
-
-	tessera_range_for_each_run(run, move->to_range) {
-		u64 offset = tessera_run_offset(run);
-
-		fence = tessera_manager_leaving(mgr, offset, offset + tessera_run_bytes(run));
-		if (fence)
-			break;
-		cond_resched();
-	}
-
-	return fence;
-}
-
-static int vacate_go(struct move *move, u64 lo, u64 hi, struct dma_fence **leaving)
-{
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(move->bo),
-							 move->to->index);
-	struct dma_fence *fence;
-	int ret;
-
-	ret = tessera_manager_vacate(mgr, move->to_range, lo, hi, &move->vacate);
-	if (ret || !move->vacate.num_left)
-		return ret;
-	if (leaving)
-		*leaving = vacate_leaving(move, mgr);
-	if (leaving && *leaving) {
-		tessera_manager_stay(mgr, &move->vacate);
-		return -EBUSY;
-	}
-	move->num_left = move->vacate.num_left;
-	fence = move_queue(move, vacate_build);
-	if (IS_ERR(fence)) {
-		tessera_manager_stay(mgr, &move->vacate);
-		return PTR_ERR(fence);
-	}
-	within_finish(move, fence);
-	tessera_manager_vacated(mgr, &move->vacate, &move->departures);
-	dma_fence_put(fence);
-
-	return 0;
-}
-
 static int inside_begin(struct move *move, int *idx)
 {
 	struct tessera_bo *bo = move->bo;
@@ -899,28 +769,4 @@ int tessera_move_rebind(struct tessera_bo *bo)
 	}
 
 	return inside_end(&move, PTR_ERR_OR_ZERO(fence), idx);
-}
-
-/**
- * tessera_move_behind() - move what an object has in a part of its segment to behind it
- * @bo: the object, reservation held, in a segment; one that may be in pieces
- * @lo: where the part begins, a byte offset
- * @hi: where it ends
- * @leaving: NULL, or receives a fence, with a reference, in case of -EBUSY
- *
- * All of it in one batch, and its addresses change once. It goes to any free pages.
- *
- * Return: 0, also if it has nothing there; -ENOSPC if there is not enough room; -EBUSY if @leaving is given and
- * somebody still has to leave that; -ENODEV; or another error.
- */
-int tessera_move_behind(struct tessera_bo *bo, u64 lo, u64 hi, struct dma_fence **leaving)
-{
-	struct move move = { .bo = bo };
-	int ret, idx;
-
-	ret = inside_begin(&move, &idx);
-	if (ret)
-		return ret;
-
-	return inside_end(&move, vacate_go(&move, lo, hi, leaving), idx);
 }

@@ -13,6 +13,5 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		    struct ttm_resource *new_mem, struct ttm_place *hop);
 int tessera_move_rebind(struct tessera_bo *bo);
 int tessera_move_within(struct tessera_bo *bo, u64 offset);
-int tessera_move_behind(struct tessera_bo *bo, u64 lo, u64 hi, struct dma_fence **leaving);
 
 #endif /* __TESSERA_MOVE_H__ */

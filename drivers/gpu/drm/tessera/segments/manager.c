@@ -169,12 +169,8 @@ static bool range_before(struct rb_node *node, const struct rb_node *other)
 	return a->last_use < b->last_use;
 }
 
-/**
- * tessera_range_enter_locked() - make a range a possible victim
- * @mgr: the manager, locked
- * @range: the range; all of its runs are in the manager
- */
-void tessera_range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range)
+/* The range can be chosen as a victim from now on. */
+static void range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
 
@@ -187,12 +183,8 @@ void tessera_range_enter_locked(struct tessera_manager *mgr, struct tessera_rang
 		tenant->offered += tessera_range_bytes(range);
 }
 
-/**
- * tessera_range_leave_locked() - no longer offer a range as a victim
- * @mgr: the manager, locked
- * @range: the range
- */
-void tessera_range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range)
+/* It cannot any more. */
+static void range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range)
 {
 	struct tessera_tenant *tenant = tessera_range_tenant(mgr, range);
 
@@ -266,11 +258,22 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 	return ret;
 }
 
+/* Pages of a segment that are taken, wherever they are. */
+struct pieces {
+	/* For which range. */
+	struct tessera_range *range;
+	/* The first page that may be taken. */
+	u64 lo;
+	/* Those taken, and for how many there is room. */
+	struct tessera_run *runs;
+	u32 num, room;
+};
+
 /* A hole is offered: take what is wanted of it. -E2BIG: no room for one more run. */
-static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces,
+static int scatter_hole_locked(struct tessera_manager *mgr, struct pieces *pieces,
 			       struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
-	u64 start, at = pieces->pages - scatter->left;
+	u64 start, at = pieces->range->pages - scatter->left;
 	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
 	struct tessera_run *run;
 	int ret;
@@ -285,7 +288,7 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_piece
 	*run = (struct tessera_run) { .range = pieces->range, .at = at };
 	run->node.start = start;
 	run->node.size = pages;
-	run->node.color = pieces->color;
+	run->node.color = TESSERA_NODE_RANGE;
 	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
 	pieces->num += !ret;
 
@@ -293,7 +296,7 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_piece
 }
 
 /* Offers all holes, the lowest first. Taking pages changes the tree before @next only. */
-static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces,
+static int scatter_round_locked(struct tessera_manager *mgr, struct pieces *pieces,
 				struct tessera_scatter *scatter)
 {
 	struct rb_node *next, *hole;
@@ -317,38 +320,36 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_piec
 	return ret;
 }
 
-/**
- * tessera_pieces_free_locked() - give pages back
- * @pieces: the pages, of a locked manager
- */
-void tessera_pieces_free_locked(struct tessera_pieces *pieces)
+static void pieces_free_locked(struct tessera_manager *mgr, struct pieces *pieces)
 {
+	lockdep_assert_held(&mgr->lock);
+
 	while (pieces->num)
 		drm_mm_remove_node(&pieces->runs[--pieces->num].node);
 }
 
-static int pieces_take_locked(struct tessera_manager *mgr, struct tessera_pieces *pieces)
+static int pieces_take_locked(struct tessera_manager *mgr, struct pieces *pieces)
 {
 	struct tessera_scatter scatter;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	tessera_scatter_begin(&scatter, pieces->pages, mgr->seg->page_size >> PAGE_SHIFT);
+	tessera_scatter_begin(&scatter, pieces->range->pages, mgr->seg->page_size >> PAGE_SHIFT);
 	do {
 		ret = scatter_round_locked(mgr, pieces, &scatter);
 	} while (!ret && tessera_scatter_next(&scatter));
 	if (!ret && scatter.left)
 		ret = -ENOSPC;
 	if (ret)
-		tessera_pieces_free_locked(pieces);
+		pieces_free_locked(mgr, pieces);
 
 	return ret;
 }
 
-static int pieces_grow(struct tessera_pieces *pieces)
+static int pieces_grow(struct pieces *pieces)
 {
-	u32 room = min_t(u64, max(2 * pieces->room, 8U), pieces->pages);
+	u32 room = min_t(u64, max(2 * pieces->room, 8U), pieces->range->pages);
 	struct tessera_run *runs = kvcalloc(room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
 
 	/* Not -ENOMEM: who leaves for here has elsewhere to go. */
@@ -361,15 +362,8 @@ static int pieces_grow(struct tessera_pieces *pieces)
 	return 0;
 }
 
-/**
- * tessera_pieces_take() - take pages, wherever they are
- * @mgr: the manager
- * @pieces: how many, and from where on
- * @commit: they count among those that are handed out
- *
- * Return: 0; -ENOSPC if there are not enough, or too little memory to say which, with nothing taken.
- */
-int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *pieces, bool commit)
+/* -ENOSPC: not enough pages, or too little memory to say which. Nothing is taken then. */
+static int pieces_take(struct tessera_manager *mgr, struct pieces *pieces)
 {
 	int ret;
 
@@ -379,10 +373,10 @@ int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *piec
 			break;
 		mutex_lock(&mgr->lock);
 		ret = -ENOSPC;
-		if (may_commit_locked(mgr, commit ? pieces->pages : 0, false))
+		if (may_commit_locked(mgr, pieces->range->pages, false))
 			ret = pieces_take_locked(mgr, pieces);
-		if (!ret && commit)
-			commit_locked(mgr, pieces->pages);
+		if (!ret)
+			commit_locked(mgr, pieces->range->pages);
 		mutex_unlock(&mgr->lock);
 	} while (ret == -E2BIG);
 	if (ret) {
@@ -408,8 +402,6 @@ static void range_set_addrs(struct tessera_manager *mgr, const struct tessera_ru
 	dma_addr_t *addrs = run->range->addrs;
 	u64 i;
 
-	if (run == run->range->runs)
-		run->range->base.start = run->node.start;
 	for (i = 0; addrs && i < run->node.size; i++)
 		addrs[run->at + i] = mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
 }
@@ -430,7 +422,7 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 	struct tessera_run *run;
 
 	mutex_lock(&mgr->lock);
-	tessera_range_leave_locked(mgr, range);
+	range_leave_locked(mgr, range);
 	tessera_range_for_each_run(run, range) {
 		run_remove_locked(mgr, run);
 		cond_resched();
@@ -439,39 +431,8 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 	mutex_unlock(&mgr->lock);
 }
 
-/**
- * tessera_range_set_runs() - a range has other runs
- * @mgr: the manager
- * @range: the range
- * @runs: the runs, in order, filled in
- * @num: how many
- *
- * What it had stays the caller's.
- *
- * Return: 0, or -ENOMEM with nothing changed.
- */
-int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *range,
-			   struct tessera_run *runs, u32 num)
-{
-	dma_addr_t *addrs = NULL;
-	struct tessera_run *run;
-
-	if (num > 1 && !tessera_segment_is_aperture(mgr->seg)) {
-		addrs = kvcalloc(range->pages, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
-		if (!addrs)
-			return -ENOMEM;
-	}
-	range->runs = runs;
-	range->num_runs = num;
-	range->addrs = addrs;
-	tessera_range_for_each_run(run, range)
-		range_set_addrs(mgr, run);
-
-	return 0;
-}
-
 /* In no more memory than it takes, if there is that. */
-static void pieces_settle(struct tessera_manager *mgr, struct tessera_pieces *pieces)
+static void pieces_settle(struct tessera_manager *mgr, struct pieces *pieces)
 {
 	struct tessera_run *runs, *from = pieces->runs;
 	u32 i;
@@ -487,7 +448,7 @@ static void pieces_settle(struct tessera_manager *mgr, struct tessera_pieces *pi
 		runs[i] = (struct tessera_run) { .range = from[i].range, .at = from[i].at };
 		runs[i].node.start = from[i].node.start;
 		runs[i].node.size = from[i].node.size;
-		runs[i].node.color = from[i].node.color;
+		runs[i].node.color = TESSERA_NODE_RANGE;
 		drm_mm_remove_node(&from[i].node);
 		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &runs[i].node));
 		cond_resched();
@@ -497,31 +458,38 @@ static void pieces_settle(struct tessera_manager *mgr, struct tessera_pieces *pi
 	pieces->runs = runs;
 }
 
-static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range)
+static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range, u64 lo)
 {
-	struct tessera_pieces pieces = {
-		.range = range,
-		.pages = range->pages,
-		.color = TESSERA_NODE_RANGE,
-	};
+	struct pieces pieces = { .range = range, .lo = lo };
+	dma_addr_t *addrs = NULL;
+	struct tessera_run *run;
 	int ret;
 
-	ret = tessera_pieces_take(mgr, &pieces, true);
+	ret = pieces_take(mgr, &pieces);
 	if (ret)
 		return ret;
 	pieces_settle(mgr, &pieces);
-	ret = tessera_range_set_runs(mgr, range, pieces.runs, pieces.num);
-	if (ret) {
-		mutex_lock(&mgr->lock);
-		tessera_pieces_free_locked(&pieces);
-		mgr->committed -= tessera_range_bytes(range);
-		mutex_unlock(&mgr->lock);
-		if (pieces.runs != &range->one)
-			kvfree(pieces.runs);
-		return -ENOSPC;
+	if (pieces.num > 1 && !tessera_segment_is_aperture(mgr->seg)) {
+		addrs = kvcalloc(range->pages, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
+		if (!addrs)
+			goto err_free;
 	}
+	range->runs = pieces.runs;
+	range->num_runs = pieces.num;
+	range->addrs = addrs;
+	tessera_range_for_each_run(run, range)
+		range_set_addrs(mgr, run);
 
 	return 0;
+
+err_free:
+	mutex_lock(&mgr->lock);
+	pieces_free_locked(mgr, &pieces);
+	mgr->committed -= tessera_range_bytes(range);
+	mutex_unlock(&mgr->lock);
+	if (pieces.runs != &range->one)
+		kvfree(pieces.runs);
+	return -ENOSPC;
 }
 
 static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
@@ -567,7 +535,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 
 	range->account = tessera_account_get(mgr->describe(tbo, range));
 	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
-						      range_scatter(mgr, range);
+						      range_scatter(mgr, range, place->fpfn);
 	if (ret) {
 		tessera_account_put(range->account);
 		ttm_resource_fini(man, &range->base);
@@ -578,7 +546,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	range->base.start = range->runs->node.start;
 	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
 	mutex_lock(&mgr->lock);
-	tessera_range_enter_locked(mgr, range);
+	range_enter_locked(mgr, range);
 	mutex_unlock(&mgr->lock);
 	*res = &range->base;
 

@@ -88,26 +88,6 @@ struct tessera_range {
 	struct list_head departures;
 };
 
-/**
- * struct tessera_pieces - pages of a segment that are taken, wherever they are
- */
-struct tessera_pieces {
-	/** @range: for which range */
-	struct tessera_range *range;
-	/** @pages: how many */
-	u64 pages;
-	/** @lo: the first that may be taken */
-	u64 lo;
-	/** @color: TESSERA_NODE_* */
-	unsigned long color;
-	/** @runs: those taken, to be freed with kvfree(); or NULL */
-	struct tessera_run *runs;
-	/** @num: elements of @runs */
-	u32 num;
-	/** @room: for how many */
-	u32 room;
-};
-
 /* Goes through the runs of a range, in the order of the object. */
 #define tessera_range_for_each_run(run, range)	\
 	for ((run) = (range)->runs; (run) < (range)->runs + (range)->num_runs; (run)++)
@@ -188,14 +168,7 @@ bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, 
 
 struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
 					    struct tessera_range *range);
-void tessera_range_enter_locked(struct tessera_manager *mgr, struct tessera_range *range);
-void tessera_range_leave_locked(struct tessera_manager *mgr, struct tessera_range *range);
 void tessera_range_reorder_locked(struct tessera_manager *mgr, struct tessera_range *range);
-
-int tessera_pieces_take(struct tessera_manager *mgr, struct tessera_pieces *pieces, bool commit);
-void tessera_pieces_free_locked(struct tessera_pieces *pieces);
-int tessera_range_set_runs(struct tessera_manager *mgr, struct tessera_range *range,
-			   struct tessera_run *runs, u32 num);
 
 int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state);
 void tessera_manager_unclaim(struct tessera_manager *mgr);

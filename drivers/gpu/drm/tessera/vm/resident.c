@@ -376,6 +376,10 @@ static int make_place_all(struct make *make)
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 	}
+	/* Compaction may have evicted an object that had its place already. */
+	for (i = 0; i < make->num; i++)
+		if (make_needs(make, i))
+			return -EINPROGRESS;
 
 	return 0;
 }
