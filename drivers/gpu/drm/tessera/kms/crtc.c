@@ -136,6 +136,14 @@ static void write_planes(struct tessera_crtc *tc, struct drm_atomic_commit *stat
 	}
 }
 
+/* Commit with the event and the writeback of @state, which need a CRTC that is on. */
+static void commit_frame(struct tessera_crtc *tc, struct drm_atomic_commit *state, u32 how)
+{
+	tessera_writeback_begin(tc, state);
+	if (!tessera_vblank_commit(tc, how, true))
+		tessera_writeback_refused(tc);
+}
+
 /* A CRTC that is to be switched on, or off, is committed without its event. */
 static void commit(struct tessera_crtc *tc, struct drm_atomic_commit *state,
 		   const struct drm_crtc_state *new)
@@ -146,11 +154,10 @@ static void commit(struct tessera_crtc *tc, struct drm_atomic_commit *state,
 	if (modeset || new->color_mgmt_changed)
 		write_color(tc, new);
 	tessera_latched_write(tc, TSR_CRTC_VRR_TOTAL, vrr_total(tc, new));
-	/* It takes a CRTC that is on to write a frame. */
-	if (!modeset)
-		tessera_writeback_begin(tc, state);
-	if (!tessera_vblank_commit(tc, how, new->active && !modeset))
-		tessera_writeback_refused(tc);
+	if (new->active && !modeset)
+		commit_frame(tc, state, how);
+	else
+		tessera_vblank_commit(tc, how, false);
 }
 
 static void crtc_flush(struct drm_crtc *crtc, struct drm_atomic_commit *state)
@@ -160,7 +167,7 @@ static void crtc_flush(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 
 	if (!drm_dev_enter(crtc->dev, &idx)) {
 		if (!state->legacy_cursor_update) {
-			tessera_vblank_finish(tc);
+			tessera_vblank_end(tc, true);
 			tessera_writeback_drop(tc, state);
 		}
 		return;
@@ -175,47 +182,44 @@ static void crtc_flush(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 	drm_dev_exit(idx);
 }
 
-/* The first commit of a CRTC that is on, if there is more to do than show what was committed before. */
-static void crtc_first_commit(struct tessera_crtc *tc, struct drm_atomic_commit *state)
+/* False if the device does not take the mode. */
+static bool switch_on(struct tessera_crtc *tc, const struct drm_display_mode *mode)
 {
-	mutex_lock(&tc->commit_lock);
-	if (!tessera_writeback_begin(tc, state))
-		tessera_vblank_arm(tc);
-	else if (!tessera_vblank_commit(tc, TSR_COMMIT_VBLANK, true))
-		tessera_writeback_refused(tc);
-	mutex_unlock(&tc->commit_lock);
-}
-
-static void crtc_enable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
-{
-	const struct drm_display_mode *mode = &crtc->state->adjusted_mode;
-	struct tessera_crtc *tc = to_tessera_crtc(crtc);
-	int idx;
-
-	if (!drm_dev_enter(crtc->dev, &idx)) {
-		drm_crtc_vblank_on(crtc);
-		tessera_vblank_finish(tc);
-		tessera_writeback_drop(tc, state);
-		return;
-	}
 	tessera_crtc_write(tc, TSR_CRTC_ACTIVE, mode->vdisplay << 16 | mode->hdisplay);
 	tessera_crtc_write(tc, TSR_CRTC_TOTAL, mode->vtotal << 16 | mode->htotal);
 	tessera_crtc_write(tc, TSR_CRTC_CLOCK, mode->clock);
 	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, READ_ONCE(tc->crc) ? TSR_CRC_ENABLE : 0);
 	tessera_crtc_write(tc, TSR_CRTC_CONTROL, TSR_CRTC_ENABLE);
 	tessera_vblank_forget(tc);
-	drm_crtc_vblank_on(crtc);
 	/* Of one that stays off, too: its commits are latched at once. */
 	tessera_events_unmask(tc, TSR_CRTC_INT_LATCH);
-	if (tessera_crtc_read(tc, TSR_CRTC_CONTROL) & TSR_CRTC_ENABLE) {
-		crtc_first_commit(tc, state);
+	if (tessera_crtc_read(tc, TSR_CRTC_CONTROL) & TSR_CRTC_ENABLE)
+		return true;
+	drm_err(tc->base.dev, "[CRTC:%d:%s] the device refuses a mode\n", tc->base.base.id,
+		tc->base.name);
+
+	return false;
+}
+
+static void crtc_enable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
+{
+	struct tessera_crtc *tc = to_tessera_crtc(crtc);
+	int idx;
+	bool present = drm_dev_enter(crtc->dev, &idx);
+	bool on = present && switch_on(tc, &crtc->state->adjusted_mode);
+
+	drm_crtc_vblank_on(crtc);
+	if (on) {
+		/* The planes were committed before: this has the event, and the writeback. */
+		mutex_lock(&tc->commit_lock);
+		commit_frame(tc, state, TSR_COMMIT_VBLANK);
+		mutex_unlock(&tc->commit_lock);
 	} else {
-		drm_err(crtc->dev, "[CRTC:%d:%s] the device refuses a mode\n", crtc->base.id,
-			crtc->name);
-		tessera_vblank_finish(tc);
+		tessera_vblank_end(tc, true);
 		tessera_writeback_drop(tc, state);
 	}
-	drm_dev_exit(idx);
+	if (present)
+		drm_dev_exit(idx);
 }
 
 static void crtc_disable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
@@ -232,9 +236,7 @@ static void crtc_disable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 		drm_dev_exit(idx);
 	}
 	/* There is none, unless the device has kept somebody waiting for too long. */
-	tessera_vblank_cancel(tc);
-	if (!crtc->state->active)
-		tessera_vblank_finish(tc);
+	tessera_vblank_end(tc, !crtc->state->active);
 }
 
 static const struct drm_crtc_helper_funcs crtc_helper_funcs = {

@@ -443,7 +443,7 @@ void tessera_kms_unplug(struct tessera_device *tdev)
 	tessera_irq_sync_display(tdev);
 	for (i = 0; i < kms->num_crtcs; i++) {
 		cancel_work_sync(&kms->crtcs[i]->hotplug);
-		tessera_vblank_cancel(kms->crtcs[i]);
+		tessera_vblank_end(kms->crtcs[i], false);
 		tessera_writeback_end(kms->crtcs[i], -ENODEV);
 	}
 	drm_kms_helper_poll_fini(&tdev->drm);

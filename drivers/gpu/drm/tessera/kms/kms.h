@@ -186,9 +186,7 @@ bool tessera_vblank_timestamp(struct drm_crtc *crtc, int *max_error, ktime_t *vb
 bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event);
 void tessera_vblank_commit_cursor(struct tessera_crtc *tc);
 void tessera_vblank_forget(struct tessera_crtc *tc);
-void tessera_vblank_arm(struct tessera_crtc *tc);
-void tessera_vblank_cancel(struct tessera_crtc *tc);
-void tessera_vblank_finish(struct tessera_crtc *tc);
+void tessera_vblank_end(struct tessera_crtc *tc, bool new_too);
 void tessera_vblank_interrupt(struct tessera_crtc *tc);
 
 /* crtc.c */

@@ -290,47 +290,20 @@ bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event)
 }
 
 /**
- * tessera_vblank_arm() - send the event of a CRTC that was switched on at its first vblank
- * @tc: the CRTC, whose state was committed before
+ * tessera_vblank_end() - send events that no latch will tell of
+ * @tc: the CRTC, which is off or gone
+ * @new_too: not only that of the commit that waits, also that of the state being committed
  */
-void tessera_vblank_arm(struct tessera_crtc *tc)
+void tessera_vblank_end(struct tessera_crtc *tc, bool new_too)
 {
 	struct drm_device *drm = tc->base.dev;
 	unsigned long flags;
 
 	spin_lock_irqsave(&drm->event_lock, flags);
-	arm(tc);
-	spin_unlock_irqrestore(&drm->event_lock, flags);
-}
-
-/**
- * tessera_vblank_cancel() - send the event of a commit that will not be latched any more
- * @tc: the CRTC, which is off or gone
- */
-void tessera_vblank_cancel(struct tessera_crtc *tc)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&tc->base.dev->event_lock, flags);
 	send(tc);
-	spin_unlock_irqrestore(&tc->base.dev->event_lock, flags);
-}
-
-/**
- * tessera_vblank_finish() - send the event of the state that is being committed
- * @tc: the CRTC, which is off or gone
- */
-void tessera_vblank_finish(struct tessera_crtc *tc)
-{
-	struct drm_crtc *crtc = &tc->base;
-	unsigned long flags;
-
-	spin_lock_irqsave(&crtc->dev->event_lock, flags);
-	if (crtc->state->event) {
-		drm_crtc_send_vblank_event(crtc, crtc->state->event);
-		crtc->state->event = NULL;
-	}
-	spin_unlock_irqrestore(&crtc->dev->event_lock, flags);
+	if (new_too)
+		send_at_once(tc);
+	spin_unlock_irqrestore(&drm->event_lock, flags);
 }
 
 /* @number: of the commit that was latched last. */
