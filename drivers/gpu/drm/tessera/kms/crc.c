@@ -13,33 +13,20 @@
 #include "kms/kms.h"
 
 /**
- * tessera_events_unmask() - have events raise interrupts
+ * tessera_events_set() - say which events raise interrupts
  * @tc: the CRTC; held with drm_dev_enter()
  * @events: TSR_CRTC_INT_*
+ * @on: whether these do; others stay as they are
  */
-void tessera_events_unmask(struct tessera_crtc *tc, u32 events)
+void tessera_events_set(struct tessera_crtc *tc, u32 events, bool on)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&tc->lock, flags);
 	/* Those of the past are nobody's. */
-	tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, events & ~tc->int_mask);
-	tc->int_mask |= events;
-	tessera_crtc_write(tc, TSR_CRTC_INT_MASK, tc->int_mask);
-	spin_unlock_irqrestore(&tc->lock, flags);
-}
-
-/**
- * tessera_events_mask() - have events raise none any more
- * @tc: the CRTC; held with drm_dev_enter()
- * @events: TSR_CRTC_INT_*
- */
-void tessera_events_mask(struct tessera_crtc *tc, u32 events)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&tc->lock, flags);
-	tc->int_mask &= ~events;
+	if (on)
+		tessera_crtc_write(tc, TSR_CRTC_INT_STATUS, events & ~tc->int_mask);
+	tc->int_mask = on ? tc->int_mask | events : tc->int_mask & ~events;
 	tessera_crtc_write(tc, TSR_CRTC_INT_MASK, tc->int_mask);
 	spin_unlock_irqrestore(&tc->lock, flags);
 }
@@ -95,10 +82,10 @@ int tessera_crc_set_source(struct drm_crtc *crtc, const char *source)
 		return -ENODEV;
 	/* Frames of before are nobody's. */
 	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, 0);
-	tessera_events_mask(tc, TSR_CRTC_INT_CRC);
+	tessera_events_set(tc, TSR_CRTC_INT_CRC, false);
 	WRITE_ONCE(tc->crc, source);
 	if (source) {
-		tessera_events_unmask(tc, TSR_CRTC_INT_CRC);
+		tessera_events_set(tc, TSR_CRTC_INT_CRC, true);
 		tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, TSR_CRC_ENABLE);
 	}
 	drm_dev_exit(idx);

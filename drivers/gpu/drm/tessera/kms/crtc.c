@@ -192,7 +192,7 @@ static bool switch_on(struct tessera_crtc *tc, const struct drm_display_mode *mo
 	tessera_crtc_write(tc, TSR_CRTC_CONTROL, TSR_CRTC_ENABLE);
 	tessera_vblank_forget(tc);
 	/* Of one that stays off, too: its commits are latched at once. */
-	tessera_events_unmask(tc, TSR_CRTC_INT_LATCH);
+	tessera_events_set(tc, TSR_CRTC_INT_LATCH, true);
 	if (tessera_crtc_read(tc, TSR_CRTC_CONTROL) & TSR_CRTC_ENABLE)
 		return true;
 	drm_err(tc->base.dev, "[CRTC:%d:%s] the device refuses a mode\n", tc->base.base.id,
@@ -229,7 +229,7 @@ static void crtc_disable(struct drm_crtc *crtc, struct drm_atomic_commit *state)
 
 	drm_crtc_vblank_off(crtc);
 	if (drm_dev_enter(crtc->dev, &idx)) {
-		tessera_events_mask(tc, TSR_CRTC_INT_LATCH);
+		tessera_events_set(tc, TSR_CRTC_INT_LATCH, false);
 		tessera_crtc_write(tc, TSR_CRTC_CONTROL, 0);
 		/* That ends one that is under way. */
 		tessera_writeback_look(tc);

@@ -192,7 +192,7 @@ static void kms_start(struct tessera_device *tdev)
 
 	tessera_kms_forget(tdev);
 	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_events_unmask(kms->crtcs[i], KMS_EVENTS);
+		tessera_events_set(kms->crtcs[i], KMS_EVENTS, true);
 }
 
 static int kms_init_config(struct tessera_device *tdev)
@@ -305,7 +305,7 @@ static void kms_ignore_hotplug(struct tessera_device *tdev)
 	u32 i;
 
 	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_events_mask(kms->crtcs[i], TSR_CRTC_INT_HOTPLUG);
+		tessera_events_set(kms->crtcs[i], TSR_CRTC_INT_HOTPLUG, false);
 	tessera_irq_sync_display(tdev);
 	for (i = 0; i < kms->num_crtcs; i++)
 		cancel_work_sync(&kms->crtcs[i]->hotplug);
@@ -437,7 +437,7 @@ void tessera_kms_unplug(struct tessera_device *tdev)
 	if (!kms || !kms->num_crtcs)
 		return;
 	for (i = 0; i < kms->num_crtcs; i++) {
-		tessera_events_mask(kms->crtcs[i], TSR_CRTC_INT_ALL);
+		tessera_events_set(kms->crtcs[i], TSR_CRTC_INT_ALL, false);
 		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_CONTROL, 0);
 	}
 	tessera_irq_sync_display(tdev);

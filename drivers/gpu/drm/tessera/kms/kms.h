@@ -167,11 +167,8 @@ void tessera_plane_write(struct tessera_crtc *tc, struct drm_plane *plane,
 			 const struct drm_plane_state *state);
 struct drm_plane *tessera_plane_create(struct tessera_device *tdev, u32 crtc, u32 index);
 
-/* events.c */
-void tessera_events_unmask(struct tessera_crtc *tc, u32 events);
-void tessera_events_mask(struct tessera_crtc *tc, u32 events);
-
 /* crc.c */
+void tessera_events_set(struct tessera_crtc *tc, u32 events, bool on);
 const char *const *tessera_crc_get_sources(struct drm_crtc *crtc, size_t *count);
 int tessera_crc_verify_source(struct drm_crtc *crtc, const char *source, size_t *values_cnt);
 int tessera_crc_set_source(struct drm_crtc *crtc, const char *source);

@@ -32,7 +32,7 @@ int tessera_vblank_enable(struct drm_crtc *crtc)
 
 	if (!drm_dev_enter(crtc->dev, &idx))
 		return -ENODEV;
-	tessera_events_unmask(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK);
+	tessera_events_set(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK, true);
 	drm_dev_exit(idx);
 
 	return 0;
@@ -48,7 +48,7 @@ void tessera_vblank_disable(struct drm_crtc *crtc)
 
 	if (!drm_dev_enter(crtc->dev, &idx))
 		return;
-	tessera_events_mask(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK);
+	tessera_events_set(to_tessera_crtc(crtc), TSR_CRTC_INT_VBLANK, false);
 	drm_dev_exit(idx);
 }
 
