@@ -43,7 +43,7 @@ void tessera_panic_init(struct tessera_device *tdev)
 
 /**
  * tessera_panic_get_buffer() - &drm_plane_helper_funcs.get_scanout_buffer
- * @plane: a primary plane
+ * @plane: a plane; those over the primary one are switched off
  * @buffer: receives what to draw on
  *
  * Return: 0, or -ENODEV if it shows nothing that can be drawn on.
@@ -55,7 +55,7 @@ int tessera_panic_get_buffer(struct drm_plane *plane, struct drm_scanout_buffer 
 	const struct drm_framebuffer *fb;
 	u64 offset;
 
-	if (!state || !state->visible || !tdev->kms->vram)
+	if (plane->type != DRM_PLANE_TYPE_PRIMARY || !state || !state->visible || !tdev->kms->vram)
 		return -ENODEV;
 	fb = state->fb;
 	if (tessera_fb_layout(fb) != TSR_LAYOUT_LINEAR ||

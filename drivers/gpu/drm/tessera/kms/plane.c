@@ -254,17 +254,6 @@ static void plane_async_update(struct drm_plane *plane, struct drm_atomic_commit
 	drm_dev_exit(idx);
 }
 
-TESSERA_COMPAT_ASYNC_CHECK(plane_async_check)
-
-static const struct drm_plane_helper_funcs plane_helper_funcs = {
-	.prepare_fb = plane_prepare_fb,
-	.cleanup_fb = plane_cleanup_fb,
-	.atomic_check = plane_check,
-	.atomic_update = plane_update,
-	.atomic_async_check = plane_async_check_compat,
-	.atomic_async_update = plane_async_update,
-};
-
 /* What has been drawn on is shown, with nothing before it, however far a commit has come. */
 static void plane_panic_flush(struct drm_plane *plane)
 {
@@ -282,11 +271,15 @@ static void plane_panic_flush(struct drm_plane *plane)
 	tc->committed = tessera_crtc_read(tc, TSR_CRTC_COMMITTED);
 }
 
-static const struct drm_plane_helper_funcs primary_helper_funcs = {
+TESSERA_COMPAT_ASYNC_CHECK(plane_async_check)
+
+static const struct drm_plane_helper_funcs plane_helper_funcs = {
 	.prepare_fb = plane_prepare_fb,
 	.cleanup_fb = plane_cleanup_fb,
 	.atomic_check = plane_check,
 	.atomic_update = plane_update,
+	.atomic_async_check = plane_async_check_compat,
+	.atomic_async_update = plane_async_update,
 	.get_scanout_buffer = tessera_panic_get_buffer,
 	.panic_flush = plane_panic_flush,
 };
@@ -349,8 +342,7 @@ struct drm_plane *tessera_plane_create(struct tessera_device *tdev, u32 crtc, u3
 	if (IS_ERR(tp))
 		return ERR_CAST(tp);
 	tp->regs = TSR_PLANE(index);
-	drm_plane_helper_add(&tp->base, index == TSR_PLANE_PRIMARY ? &primary_helper_funcs :
-								      &plane_helper_funcs);
+	drm_plane_helper_add(&tp->base, &plane_helper_funcs);
 	ret = plane_add_properties(&tp->base, index);
 
 	return ret ? ERR_PTR(ret) : &tp->base;
