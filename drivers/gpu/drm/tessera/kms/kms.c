@@ -35,33 +35,36 @@
 
 TESSERA_COMPAT_FB_CREATE(tessera_fb_create);
 
-static int kms_check(struct drm_device *drm, struct drm_atomic_commit *state)
+/* What a commit does: it sets a mode or switches a CRTC; a CRTC is on afterwards. */
+#define KMS_MODESET	BIT(0)
+#define KMS_LIGHTS	BIT(1)
+
+static u32 kms_does(struct drm_atomic_commit *state)
 {
-	int i, ret = drm_atomic_helper_check(drm, state);
-	struct drm_crtc_state *crtc_state;
+	struct drm_crtc_state *new;
 	struct drm_crtc *crtc;
-
-	/* Such a one waits for vblanks, like all that is more than a cursor. */
-	for_each_new_crtc_in_state(state, crtc, crtc_state, i) {
-		if (drm_atomic_crtc_needs_modeset(crtc_state))
-			state->legacy_cursor_update = false;
-	}
-
-	return ret;
-}
-
-static bool kms_sets_modes(struct drm_atomic_commit *state)
-{
-	struct drm_crtc_state *crtc_state;
-	struct drm_crtc *crtc;
+	u32 does = 0;
 	int i;
 
-	for_each_new_crtc_in_state(state, crtc, crtc_state, i) {
-		if (drm_atomic_crtc_needs_modeset(crtc_state))
-			return true;
+	for_each_new_crtc_in_state(state, crtc, new, i) {
+		if (drm_atomic_crtc_needs_modeset(new))
+			does |= KMS_MODESET;
+		if (new->active)
+			does |= KMS_LIGHTS;
 	}
 
-	return false;
+	return does;
+}
+
+static int kms_check(struct drm_device *drm, struct drm_atomic_commit *state)
+{
+	int ret = drm_atomic_helper_check(drm, state);
+
+	/* A mode setting waits for vblanks, like all that is more than a cursor. */
+	if (kms_does(state) & KMS_MODESET)
+		state->legacy_cursor_update = false;
+
+	return ret;
 }
 
 /*
@@ -71,7 +74,7 @@ static bool kms_sets_modes(struct drm_atomic_commit *state)
 static void kms_commit_tail(struct drm_atomic_commit *state)
 {
 	struct drm_device *drm = state->dev;
-	bool modes = kms_sets_modes(state);
+	bool modes = kms_does(state) & KMS_MODESET;
 
 	tessera_writeback_wait(state);
 	if (modes)
@@ -118,20 +121,6 @@ static bool kms_is_immediate(struct drm_atomic_commit *state)
 	return flips;
 }
 
-static bool kms_lights(struct drm_atomic_commit *state)
-{
-	struct drm_crtc_state *new;
-	struct drm_crtc *crtc;
-	int i;
-
-	for_each_new_crtc_in_state(state, crtc, new, i) {
-		if (new->active)
-			return true;
-	}
-
-	return false;
-}
-
 /*
  * What waits for nobody is done here and now: a worker would have to be woken, and then wake whoever waits for the
  * event. All else is left to one, or refused if the client gets ahead of it.
@@ -139,7 +128,7 @@ static bool kms_lights(struct drm_atomic_commit *state)
 static int kms_commit(struct drm_device *drm, struct drm_atomic_commit *state, bool nonblock)
 {
 	/* With the locks that switching off takes: what is lit before that is found by it. */
-	if (READ_ONCE(to_tessera_device(drm)->kms->stopped) && kms_lights(state))
+	if (READ_ONCE(to_tessera_device(drm)->kms->stopped) && (kms_does(state) & KMS_LIGHTS))
 		return -EIO;
 
 	return drm_atomic_helper_commit(drm, state, nonblock && !kms_is_immediate(state));
