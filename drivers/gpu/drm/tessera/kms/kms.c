@@ -147,12 +147,12 @@ static const struct drm_mode_config_helper_funcs kms_helper_funcs = {
 static void kms_interrupt(void *data)
 {
 	struct tessera_device *tdev = data;
-	struct tessera_kms *kms = tdev->kms;
-	u32 i, pending = tessera_read32(tdev, TSR_DISPLAY_INT);
+	u32 pending = tessera_read32(tdev, TSR_DISPLAY_INT);
+	struct drm_crtc *crtc;
 
-	for (i = 0; i < kms->num_crtcs; i++) {
-		if (pending & BIT(i))
-			tessera_vblank_interrupt(kms->crtcs[i]);
+	drm_for_each_crtc(crtc, &tdev->drm) {
+		if (pending & drm_crtc_mask(crtc))
+			tessera_vblank_interrupt(to_tessera_crtc(crtc));
 	}
 }
 
@@ -163,10 +163,12 @@ static void kms_interrupt(void *data)
 void tessera_kms_forget(struct tessera_device *tdev)
 {
 	struct tessera_crtc *tc;
-	u32 i;
+	struct drm_crtc *crtc;
 
-	for (i = 0; tdev->kms && i < tdev->kms->num_crtcs; i++) {
-		tc = tdev->kms->crtcs[i];
+	if (!tdev->kms)
+		return;
+	drm_for_each_crtc(crtc, &tdev->drm) {
+		tc = to_tessera_crtc(crtc);
 		mutex_lock(&tc->commit_lock);
 		tessera_latched_forget(tc);
 		tc->committed = tessera_crtc_read(tc, TSR_CRTC_COMMITTED);
@@ -176,12 +178,11 @@ void tessera_kms_forget(struct tessera_device *tdev)
 
 static void kms_start(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
-	u32 i;
+	struct drm_crtc *crtc;
 
 	tessera_kms_forget(tdev);
-	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_events_set(kms->crtcs[i], KMS_EVENTS, true);
+	drm_for_each_crtc(crtc, &tdev->drm)
+		tessera_events_set(to_tessera_crtc(crtc), KMS_EVENTS, true);
 }
 
 static int kms_init_config(struct tessera_device *tdev)
@@ -216,8 +217,6 @@ static int kms_init_crtc(struct tessera_device *tdev, u32 index)
 
 	if (IS_ERR(tc))
 		return PTR_ERR(tc);
-	tdev->kms->crtcs[index] = tc;
-
 	ret = tessera_output_init(tc);
 
 	return ret ?: tessera_writeback_init(tc);
@@ -258,7 +257,6 @@ int tessera_kms_init(struct tessera_device *tdev)
 		if (ret)
 			return ret;
 	}
-	kms->num_crtcs = num;
 
 	drm->max_vblank_count = U32_MAX;
 	ret = drm_vblank_init(drm, num);
@@ -290,14 +288,23 @@ void tessera_kms_console(struct tessera_device *tdev)
 /* Nobody commits anything on behalf of a monitor from now on, until kms_start(). */
 static void kms_ignore_hotplug(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
-	u32 i;
+	struct drm_crtc *crtc;
 
-	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_events_set(kms->crtcs[i], TSR_CRTC_INT_HOTPLUG, false);
+	drm_for_each_crtc(crtc, &tdev->drm)
+		tessera_events_set(to_tessera_crtc(crtc), TSR_CRTC_INT_HOTPLUG, false);
 	tessera_irq_sync_display(tdev);
-	for (i = 0; i < kms->num_crtcs; i++)
-		cancel_work_sync(&kms->crtcs[i]->hotplug);
+	drm_for_each_crtc(crtc, &tdev->drm)
+		cancel_work_sync(&to_tessera_crtc(crtc)->hotplug);
+}
+
+/* All is off: unpin writeback targets, and raise nothing. kms_start() restores the events. */
+static void kms_end(struct tessera_device *tdev)
+{
+	struct drm_crtc *crtc;
+
+	tessera_writeback_flush(tdev);
+	drm_for_each_crtc(crtc, &tdev->drm)
+		tessera_crtc_write(to_tessera_crtc(crtc), TSR_CRTC_INT_MASK, 0);
 }
 
 /**
@@ -310,33 +317,27 @@ static void kms_ignore_hotplug(struct tessera_device *tdev)
  */
 int tessera_kms_suspend(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
 	int ret;
-	u32 i;
 
-	if (!kms)
+	if (!tdev->kms)
 		return 0;
 	kms_ignore_hotplug(tdev);
 	ret = drm_mode_config_helper_suspend(&tdev->drm);
-	if (ret) {
+	if (ret)
 		kms_start(tdev);
-		return ret;
-	}
-	tessera_writeback_flush(tdev);
-	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_INT_MASK, 0);
+	else
+		kms_end(tdev);
 
-	return 0;
+	return ret;
 }
 
 /* They may have come and gone while nobody was told. */
 static void kms_look_at_monitors(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
-	u32 i;
+	struct drm_crtc *crtc;
 
-	for (i = 0; i < kms->num_crtcs; i++)
-		schedule_work(&kms->crtcs[i]->hotplug);
+	drm_for_each_crtc(crtc, &tdev->drm)
+		schedule_work(&to_tessera_crtc(crtc)->hotplug);
 }
 
 /**
@@ -365,17 +366,12 @@ void tessera_kms_resume(struct tessera_device *tdev)
  */
 void tessera_kms_reset_prepare(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
-	u32 i;
-
-	if (!kms)
+	if (!tdev->kms)
 		return;
 	kms_ignore_hotplug(tdev);
-	WRITE_ONCE(kms->stopped, true);
+	WRITE_ONCE(tdev->kms->stopped, true);
 	drm_atomic_helper_shutdown(&tdev->drm);
-	tessera_writeback_flush(tdev);
-	for (i = 0; i < kms->num_crtcs; i++)
-		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_INT_MASK, 0);
+	kms_end(tdev);
 }
 
 /* The console's picture is gone, and it has another copy of it. */
@@ -419,21 +415,19 @@ void tessera_kms_reset_done(struct tessera_device *tdev)
  */
 void tessera_kms_unplug(struct tessera_device *tdev)
 {
-	struct tessera_kms *kms = tdev->kms;
-	u32 i;
+	struct drm_crtc *crtc;
 
 	/* Probe may have failed half way, and then nothing is on. */
-	if (!kms || !kms->num_crtcs)
+	if (!tdev->kms || !drm_dev_has_vblank(&tdev->drm))
 		return;
-	for (i = 0; i < kms->num_crtcs; i++) {
-		tessera_events_set(kms->crtcs[i], TSR_CRTC_INT_ALL, false);
-		tessera_crtc_write(kms->crtcs[i], TSR_CRTC_CONTROL, 0);
+	drm_for_each_crtc(crtc, &tdev->drm) {
+		tessera_events_set(to_tessera_crtc(crtc), TSR_CRTC_INT_ALL, false);
+		tessera_crtc_write(to_tessera_crtc(crtc), TSR_CRTC_CONTROL, 0);
 	}
-	tessera_irq_sync_display(tdev);
-	for (i = 0; i < kms->num_crtcs; i++) {
-		cancel_work_sync(&kms->crtcs[i]->hotplug);
-		tessera_vblank_end(kms->crtcs[i], false);
-		tessera_writeback_end(kms->crtcs[i], -ENODEV);
+	kms_ignore_hotplug(tdev);
+	drm_for_each_crtc(crtc, &tdev->drm) {
+		tessera_vblank_end(to_tessera_crtc(crtc), false);
+		tessera_writeback_end(to_tessera_crtc(crtc), -ENODEV);
 	}
 	drm_kms_helper_poll_fini(&tdev->drm);
 	drm_atomic_helper_shutdown(&tdev->drm);

@@ -89,10 +89,6 @@ struct tessera_kms {
 	u32 max_width;
 	/** @max_height: of a mode */
 	u32 max_height;
-	/** @num_crtcs: elements of @crtcs */
-	u32 num_crtcs;
-	/** @crtcs: all CRTCs */
-	struct tessera_crtc *crtcs[TSR_MAX_CRTCS];
 	/** @stopped: it stays off, as the device is being reset */
 	bool stopped;
 	/** @writebacks: writeback jobs that have something pinned */
