@@ -190,7 +190,6 @@ static bool switch_on(struct tessera_crtc *tc, const struct drm_display_mode *mo
 	tessera_crtc_write(tc, TSR_CRTC_CLOCK, mode->clock);
 	tessera_crtc_write(tc, TSR_CRTC_CRC_CONTROL, READ_ONCE(tc->crc) ? TSR_CRC_ENABLE : 0);
 	tessera_crtc_write(tc, TSR_CRTC_CONTROL, TSR_CRTC_ENABLE);
-	tessera_vblank_forget(tc);
 	/* Of one that stays off, too: its commits are latched at once. */
 	tessera_events_set(tc, TSR_CRTC_INT_LATCH, true);
 	if (tessera_crtc_read(tc, TSR_CRTC_CONTROL) & TSR_CRTC_ENABLE)

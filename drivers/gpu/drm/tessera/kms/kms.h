@@ -3,7 +3,6 @@
 #define __TESSERA_KMS_H__
 
 #include <linux/bitmap.h>
-#include <linux/ktime.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -54,12 +53,8 @@ struct tessera_crtc {
 	struct work_struct hotplug;
 	/** @regs: offset of its registers */
 	u32 regs;
-	/** @lock: @int_mask, @last_vblank, @last_error, and registers that latch others */
+	/** @lock: @int_mask, and registers that latch others */
 	spinlock_t lock;
-	/** @last_vblank: when a vblank was, which may be the last one; 0: none is known */
-	ktime_t last_vblank;
-	/** @last_error: by how many ns that may be wrong */
-	int last_error;
 	/** @commit_lock: @latched, @known, and from the first write to latched registers to their commit */
 	struct mutex commit_lock;
 	/** @latched: what is in latched registers, by their offset */
@@ -178,7 +173,6 @@ bool tessera_vblank_timestamp(struct drm_crtc *crtc, int *max_error, ktime_t *vb
 			      bool in_vblank_irq);
 bool tessera_vblank_commit(struct tessera_crtc *tc, u32 how, bool arm_event);
 void tessera_vblank_commit_cursor(struct tessera_crtc *tc);
-void tessera_vblank_forget(struct tessera_crtc *tc);
 void tessera_vblank_end(struct tessera_crtc *tc, bool new_too);
 void tessera_vblank_interrupt(struct tessera_crtc *tc);
 

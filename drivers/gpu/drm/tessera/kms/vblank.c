@@ -87,47 +87,26 @@ u32 tessera_vblank_count(struct drm_crtc *crtc)
 }
 
 /*
- * When the last vblank was, if it is known to be the last one: for most of a frame behind it, however wrong its time is,
- * there can be no other. That is asked for each commit, and the device answers by five reads.
+ * When the last vblank was, if the core knows it: for most of a frame there can
+ * be no other. The helpers ask twice for each commit, and the device answers by
+ * five reads.
  */
-static bool recall_vblank(struct tessera_crtc *tc, ktime_t *time, int *max_error)
+static bool recall_vblank(struct drm_crtc *crtc, ktime_t *time)
 {
-	u32 frame_ns = tc->base.dev->vblank[drm_crtc_index(&tc->base)].framedur_ns;
-	unsigned long flags;
-	ktime_t last;
+	const struct drm_vblank_crtc *vblank = &crtc->dev->vblank[drm_crtc_index(crtc)];
 
-	spin_lock_irqsave(&tc->lock, flags);
-	last = tc->last_vblank;
-	*max_error = tc->last_error;
-	spin_unlock_irqrestore(&tc->lock, flags);
-	*time = last;
+	/* False when a CRTC is switched on, which moves its vblanks. */
+	if (!READ_ONCE(vblank->enabled))
+		return false;
+	drm_crtc_vblank_count_and_time(crtc, time);
 
-	return last && ktime_sub(ktime_get(), last) + *max_error < frame_ns - frame_ns / 8;
-}
-
-static void remember_vblank(struct tessera_crtc *tc, ktime_t time, int max_error)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&tc->lock, flags);
-	tc->last_vblank = time;
-	tc->last_error = max_error;
-	spin_unlock_irqrestore(&tc->lock, flags);
-}
-
-/**
- * tessera_vblank_forget() - vblanks are where they were no more
- * @tc: the CRTC, which was switched on
- */
-void tessera_vblank_forget(struct tessera_crtc *tc)
-{
-	remember_vblank(tc, 0, 0);
+	return ktime_sub(ktime_get(), *time) < vblank->framedur_ns / 4 * 3;
 }
 
 /**
  * tessera_vblank_timestamp() - &drm_crtc_funcs.get_vblank_timestamp
  * @crtc: the CRTC
- * @max_error: receives by how many ns the time may be wrong
+ * @max_error: receives by how many ns the time may be wrong, if the device was asked
  * @vblank_time: receives when the last vblank was
  * @in_vblank_irq: whether that is asked by the vblank's interrupt
  *
@@ -137,16 +116,14 @@ bool tessera_vblank_timestamp(struct drm_crtc *crtc, int *max_error, ktime_t *vb
 			      bool in_vblank_irq)
 {
 	struct tessera_device *tdev = to_tessera_device(crtc->dev);
-	struct tessera_crtc *tc = to_tessera_crtc(crtc);
 	u64 ns;
 	int idx;
 
 	if (!drm_dev_enter(crtc->dev, &idx))
 		return false;
-	if (in_vblank_irq || !recall_vblank(tc, vblank_time, max_error)) {
-		read_vblank(tc, &ns);
+	if (in_vblank_irq || !recall_vblank(crtc, vblank_time)) {
+		read_vblank(to_tessera_crtc(crtc), &ns);
 		*vblank_time = tessera_kms_clock_convert(tdev, &tdev->kms->clock, ns, max_error);
-		remember_vblank(tc, *vblank_time, *max_error);
 	}
 	drm_dev_exit(idx);
 
