@@ -48,14 +48,6 @@ struct tessera_host_aperture {
 	u32 page_size;
 };
 
-static void host_aperture_fini(struct drm_device *drm, void *data)
-{
-	struct tessera_host_aperture *aperture = data;
-
-	bitmap_free(aperture->pool.taken);
-	mutex_destroy(&aperture->lock);
-}
-
 /**
  * tessera_host_aperture_init() - set the aperture up, if there is one
  * @tdev: the device, just reset: no page is mapped
@@ -67,7 +59,8 @@ int tessera_host_aperture_init(struct tessera_device *tdev)
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
 	struct tessera_host_aperture *aperture;
 	unsigned long *taken;
-	u64 size;
+	u64 size, num;
+	int ret;
 
 	if (!(tdev->info.caps & TSR_CAP_HOST_APERTURE))
 		return 0;
@@ -85,17 +78,20 @@ int tessera_host_aperture_init(struct tessera_device *tdev)
 			size, aperture->page_size);
 		return -EINVAL;
 	}
-	taken = bitmap_zalloc(size / aperture->page_size, GFP_KERNEL);
+	num = size / aperture->page_size;
+	taken = drmm_kcalloc(&tdev->drm, BITS_TO_LONGS(num), sizeof(*taken), GFP_KERNEL);
 	if (!taken)
 		return -ENOMEM;
+	ret = drmm_mutex_init(&tdev->drm, &aperture->lock);
+	if (ret)
+		return ret;
 
-	mutex_init(&aperture->lock);
 	INIT_LIST_HEAD(&aperture->mapped);
-	tessera_page_pool_init(&aperture->pool, taken, size / aperture->page_size);
+	tessera_page_pool_init(&aperture->pool, taken, num);
 	aperture->bus = pci_resource_start(pdev, TSR_BAR_HOST_APERTURE);
 	tdev->host_aperture = aperture;
 
-	return drmm_add_action_or_reset(&tdev->drm, host_aperture_fini, aperture);
+	return 0;
 }
 
 /**

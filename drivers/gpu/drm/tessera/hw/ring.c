@@ -115,13 +115,11 @@ int tessera_ring_stop(struct tessera_ring *ring)
 			      TESSERA_STOP_TIMEOUT_US);
 }
 
-static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *call)
+static u32 tessera_ring_write_call(void *at, const struct tessera_ring_call *call, u32 flags)
 {
 	struct tessera_pkt_ib_call *pkt = at;
 
-	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_IB_CALL,
-						 call->user ? TSR_IB_USER : 0,
-						 TSR_IB_CALL_DWORDS));
+	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_IB_CALL, flags, TSR_IB_CALL_DWORDS));
 	pkt->total = cpu_to_le32(call->total);
 	pkt->pages_lo = cpu_to_le32(lower_32_bits(call->pages));
 	pkt->pages_hi = cpu_to_le32(upper_32_bits(call->pages));
@@ -147,21 +145,17 @@ static u32 tessera_ring_write_after(const struct tessera_ring *ring, void *at, u
 static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
 {
 	struct tessera_pkt_set_vm *set = at;
-	struct tessera_pkt_ib_call *call = at + sizeof(*set);
+	const struct tessera_ring_call call = {
+		.pages = job->vm_cmds, .total = job->vm_bytes, .end = job->vm_bytes,
+	};
 
 	set->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_SET_VM, 0, TSR_SET_VM_DWORDS));
 	set->asid = cpu_to_le32(job->vm_asid);
 	set->root_lo = cpu_to_le32(lower_32_bits(job->vm_root));
 	set->root_hi = cpu_to_le32(upper_32_bits(job->vm_root));
-	call->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_IB_CALL, TSR_IB_USER | TSR_IB_VM,
-						  TSR_IB_CALL_DWORDS));
-	call->total = cpu_to_le32(job->vm_bytes);
-	call->pages_lo = cpu_to_le32(lower_32_bits(job->vm_cmds));
-	call->pages_hi = cpu_to_le32(upper_32_bits(job->vm_cmds));
-	call->start = 0;
-	call->end = cpu_to_le32(job->vm_bytes);
 
-	return sizeof(*set) + sizeof(*call);
+	return sizeof(*set) + tessera_ring_write_call(at + sizeof(*set), &call,
+						      TSR_IB_USER | TSR_IB_VM);
 }
 
 /* Bytes written. */
@@ -183,7 +177,8 @@ static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
 	if (job->vm_root)
 		bytes += tessera_ring_write_vm(at + bytes, job);
 	for (i = 0; i < job->num_calls; i++)
-		bytes += tessera_ring_write_call(at + bytes, &job->calls[i]);
+		bytes += tessera_ring_write_call(at + bytes, &job->calls[i],
+						 job->calls[i].user ? TSR_IB_USER : 0);
 
 	return bytes;
 }

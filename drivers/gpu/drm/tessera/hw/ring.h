@@ -17,8 +17,8 @@ struct tessera_ring;
  * struct tessera_ring_call - one IB_CALL
  */
 struct tessera_ring_call {
-	/** @pages: DMA address of the page list */
-	dma_addr_t pages;
+	/** @pages: DMA address of the page list, or virtual address of the buffer */
+	u64 pages;
 	/** @total: bytes of the whole buffer */
 	u32 total;
 	/** @start: first byte to execute */

@@ -96,7 +96,7 @@ int tessera_crc_set_source(struct drm_crtc *crtc, const char *source)
 /* What clients call the vblank that the device calls @frame. */
 static u32 vblank_number(struct drm_crtc *crtc, u32 frame)
 {
-	struct drm_vblank_crtc *vblank = &crtc->dev->vblank[drm_crtc_index(crtc)];
+	struct drm_vblank_crtc *vblank = drm_crtc_vblank_crtc(crtc);
 	u32 number;
 
 	/* The two are of one moment under that lock only. */

@@ -78,22 +78,14 @@ static void write_gamma(struct tessera_crtc *tc, const struct drm_property_blob 
 				   drm_color_lut_extract(lut[i].blue, 8));
 }
 
-/* S31.32, sign and magnitude, to S15.16 in two's complement; what is beyond saturates either way. */
-static u32 encode_coefficient(u64 value)
-{
-	u64 magnitude = value & ~BIT_ULL(63);
-	s32 fixed = min_t(u64, (magnitude + BIT_ULL(15)) >> 16, S32_MAX);
-
-	return value & BIT_ULL(63) ? -fixed : fixed;
-}
-
 static void write_matrix(struct tessera_crtc *tc, const struct drm_property_blob *blob)
 {
 	const struct drm_color_ctm *ctm = blob->data;
 	unsigned int i;
 
 	for (i = 0; i < TSR_CTM_ENTRIES; i++)
-		tessera_crtc_write(tc, TSR_CRTC_CTM(i), encode_coefficient(ctm->matrix[i]));
+		tessera_crtc_write(tc, TSR_CRTC_CTM(i),
+				   drm_color_ctm_s31_32_to_qm_n(ctm->matrix[i], 16, 16));
 }
 
 static void write_color(struct tessera_crtc *tc, const struct drm_crtc_state *state)

@@ -284,19 +284,13 @@ static const struct drm_plane_helper_funcs plane_helper_funcs = {
 	.panic_flush = plane_panic_flush,
 };
 
-/* Every layout is one of every format. */
-static bool plane_format_mod_supported(struct drm_plane *plane, u32 format, u64 modifier)
-{
-	return true;
-}
-
+/* Without .format_mod_supported: every layout is one of every format. */
 static const struct drm_plane_funcs plane_funcs = {
 	.update_plane = drm_atomic_helper_update_plane,
 	.disable_plane = drm_atomic_helper_disable_plane,
 	.reset = drm_atomic_helper_plane_reset,
 	.atomic_duplicate_state = drm_atomic_helper_plane_duplicate_state,
 	.atomic_destroy_state = drm_atomic_helper_plane_destroy_state,
-	.format_mod_supported = plane_format_mod_supported,
 };
 
 static int plane_add_properties(struct drm_plane *plane, u32 index)

@@ -93,7 +93,7 @@ u32 tessera_vblank_count(struct drm_crtc *crtc)
  */
 static bool recall_vblank(struct drm_crtc *crtc, ktime_t *time)
 {
-	const struct drm_vblank_crtc *vblank = &crtc->dev->vblank[drm_crtc_index(crtc)];
+	const struct drm_vblank_crtc *vblank = drm_crtc_vblank_crtc(crtc);
 
 	/* False when a CRTC is switched on, which moves its vblanks. */
 	if (!READ_ONCE(vblank->enabled))
@@ -155,7 +155,7 @@ static void arm(struct tessera_crtc *tc)
 static void send_at_once(struct tessera_crtc *tc)
 {
 	struct drm_crtc *crtc = &tc->base;
-	bool get = !READ_ONCE(crtc->dev->vblank[drm_crtc_index(crtc)].enabled);
+	bool get = !READ_ONCE(drm_crtc_vblank_crtc(crtc)->enabled);
 
 	lockdep_assert_held(&crtc->dev->event_lock);
 	if (!crtc->state->event)

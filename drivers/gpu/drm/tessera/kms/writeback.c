@@ -247,14 +247,10 @@ void tessera_writeback_refused(struct tessera_crtc *tc)
  */
 void tessera_writeback_look(struct tessera_crtc *tc)
 {
-	switch (tessera_crtc_read(tc, TSR_CRTC_WB_STATUS)) {
-	case TSR_WB_DONE:
-		tessera_writeback_end(tc, 0);
-		break;
-	case TSR_WB_FAILED:
-		tessera_writeback_end(tc, -EIO);
-		break;
-	}
+	u32 status = tessera_crtc_read(tc, TSR_CRTC_WB_STATUS);
+
+	if (status == TSR_WB_DONE || status == TSR_WB_FAILED)
+		tessera_writeback_end(tc, status == TSR_WB_DONE ? 0 : -EIO);
 }
 
 static void writeback_fini(struct drm_device *drm, void *data)

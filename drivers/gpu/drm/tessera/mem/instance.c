@@ -33,13 +33,6 @@ struct tessera_family {
 	u32 listed;
 };
 
-static void instances_fini(struct drm_device *drm, void *data)
-{
-	struct tessera_instances *instances = data;
-
-	mutex_destroy(&instances->lock);
-}
-
 /**
  * tessera_instance_init() - set up the numbers
  * @tdev: the device
@@ -51,9 +44,8 @@ int tessera_instance_init(struct tessera_device *tdev)
 	tdev->instances = drmm_kzalloc(&tdev->drm, sizeof(*tdev->instances), GFP_KERNEL);
 	if (!tdev->instances)
 		return -ENOMEM;
-	mutex_init(&tdev->instances->lock);
 
-	return drmm_add_action_or_reset(&tdev->drm, instances_fini, tdev->instances);
+	return drmm_mutex_init(&tdev->drm, &tdev->instances->lock);
 }
 
 static void family_free(struct kref *ref)
