@@ -366,7 +366,7 @@ int tessera_device_suspend(struct tessera_device *tdev, bool hibernate)
 	if (ret)
 		goto err_kms;
 	tessera_cpu_window_close_all(tdev);
-	tessera_error_collect(tdev);
+	tessera_error_collect(tdev, false);
 	tessera_irq_disable(tdev);
 
 	return 0;
@@ -386,7 +386,7 @@ static int tessera_device_restore(struct tessera_device *tdev)
 		return ret;
 	tessera_write64(tdev, TSR_CTRL_DUMMY_PAGE_LO, tdev->dummy_dma);
 	/* The reset cleared the device's counters. */
-	tessera_error_collect(tdev);
+	tessera_error_collect(tdev, false);
 	tessera_irq_enable(tdev);
 
 	return 0;

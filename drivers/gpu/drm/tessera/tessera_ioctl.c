@@ -157,7 +157,6 @@ static int query_device(struct tessera_device *tdev, struct tessera_client *clie
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	tessera_error_collect(tdev);
 	info.guest_errors = tessera_error_total(tdev);
 	info.timestamp_ns = tessera_read_timestamp(tdev);
 	drm_dev_exit(idx);

@@ -95,7 +95,7 @@ void tessera_trail_add(struct tessera_trail *trail, u32 kind, struct dma_fence *
 		.fence = dma_fence_get(fence), .kind = kind, .stamp = ++trail->stamp,
 	};
 	if (kind != TESSERA_TRAIL_READ)
-		trail->written = kind == TESSERA_TRAIL_WRITE;
+		WRITE_ONCE(trail->written, kind == TESSERA_TRAIL_WRITE);
 	spin_unlock(&trail->lock);
 
 	for (i = 0; i < ARRAY_SIZE(over); i++)
@@ -127,13 +127,7 @@ u64 tessera_trail_now(struct tessera_trail *trail)
  */
 bool tessera_trail_is_written(struct tessera_trail *trail)
 {
-	bool written;
-
-	spin_lock(&trail->lock);
-	written = trail->written;
-	spin_unlock(&trail->lock);
-
-	return written;
+	return READ_ONCE(trail->written);
 }
 
 static const char *kind_name(u32 kind)

@@ -7,7 +7,7 @@
  * the totals collect first, so that they never miss what just happened. The counters
  * themselves are left alone: the device keeps a record of the first error of each type,
  * which is read once, while the object that was hit may still be there.
- * tessera_error_rearm() makes the next error of each type the first again.
+ * A test may make the next error of each type the first again.
  */
 
 #include <linux/device.h>
@@ -142,10 +142,12 @@ static void tessera_error_collect_locked(struct tessera_device *tdev)
 /**
  * tessera_error_collect() - bring the totals up to date
  * @tdev: the device
+ * @rearm: make the next error of each type the first again
  *
- * May sleep. Does nothing once the device is gone.
+ * Tests rearm, as they want a record of what they did themselves. The totals
+ * stay. May sleep. Does nothing once the device is gone.
  */
-void tessera_error_collect(struct tessera_device *tdev)
+void tessera_error_collect(struct tessera_device *tdev, bool rearm)
 {
 	struct tessera_errors *errors = tdev->errors;
 	int idx;
@@ -154,6 +156,12 @@ void tessera_error_collect(struct tessera_device *tdev)
 		return;
 	mutex_lock(&errors->lock);
 	tessera_error_collect_locked(tdev);
+	if (rearm) {
+		tessera_write32(tdev, TSR_ERR_CLEAR, 1);
+		memset(errors->seen, 0, sizeof(errors->seen));
+		memset(errors->recent, 0, sizeof(errors->recent));
+		errors->seen_total = 0;
+	}
 	mutex_unlock(&errors->lock);
 	drm_dev_exit(idx);
 }
@@ -162,7 +170,7 @@ static void tessera_error_work(struct work_struct *work)
 {
 	struct tessera_errors *errors = container_of(work, struct tessera_errors, work);
 
-	tessera_error_collect(errors->tdev);
+	tessera_error_collect(errors->tdev, false);
 }
 
 static void tessera_error_event(void *data)
@@ -273,30 +281,6 @@ void tessera_error_unplug(struct tessera_device *tdev)
 }
 
 /**
- * tessera_error_rearm() - make the next error of each type the first again
- * @tdev: the device
- *
- * For tests, which want a record of what they did themselves. The totals stay. May
- * sleep. Does nothing once the device is gone.
- */
-void tessera_error_rearm(struct tessera_device *tdev)
-{
-	struct tessera_errors *errors = tdev->errors;
-	int idx;
-
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return;
-	mutex_lock(&errors->lock);
-	tessera_error_collect_locked(tdev);
-	tessera_write32(tdev, TSR_ERR_CLEAR, 1);
-	memset(errors->seen, 0, sizeof(errors->seen));
-	memset(errors->recent, 0, sizeof(errors->recent));
-	errors->seen_total = 0;
-	mutex_unlock(&errors->lock);
-	drm_dev_exit(idx);
-}
-
-/**
  * tessera_error_total() - all errors since the driver was loaded
  * @tdev: the device
  *
@@ -308,7 +292,7 @@ u64 tessera_error_total(struct tessera_device *tdev)
 {
 	u64 total;
 
-	tessera_error_collect(tdev);
+	tessera_error_collect(tdev, false);
 	mutex_lock(&tdev->errors->lock);
 	total = tdev->errors->total;
 	mutex_unlock(&tdev->errors->lock);
@@ -330,7 +314,8 @@ static void tessera_error_print_record(struct drm_printer *p,
  * @tdev: the device
  * @p: where to
  *
- * Behind the total what came since tessera_error_rearm(), and the first of it.
+ * Collects first. Behind the total of a type what came since the records were
+ * rearmed, and the first of it.
  */
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p)
 {

@@ -36,8 +36,7 @@ int tessera_error_init(struct tessera_device *tdev);
 void tessera_error_set_finder(struct tessera_device *tdev, tessera_error_find_t find);
 void tessera_error_report_stale(struct tessera_device *tdev);
 void tessera_error_unplug(struct tessera_device *tdev);
-void tessera_error_rearm(struct tessera_device *tdev);
-void tessera_error_collect(struct tessera_device *tdev);
+void tessera_error_collect(struct tessera_device *tdev, bool rearm);
 u64 tessera_error_total(struct tessera_device *tdev);
 void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 

@@ -164,15 +164,9 @@ static int rings_show(struct seq_file *m, void *data)
 
 static int errors_show(struct seq_file *m, void *data)
 {
-	struct tessera_device *tdev = entry_to_tdev(m);
 	struct drm_printer p = drm_seq_file_printer(m);
-	int idx;
 
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
-	tessera_error_collect(tdev);
-	tessera_error_print(tdev, &p);
-	drm_dev_exit(idx);
+	tessera_error_print(entry_to_tdev(m), &p);
 
 	return 0;
 }
@@ -259,7 +253,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 /* Any value: the records of the errors are those of the next ones. */
 static int errors_rearm_set(void *data, u64 value)
 {
-	tessera_error_rearm(data);
+	tessera_error_collect(data, true);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(errors_rearm_fops, NULL, errors_rearm_set, "%llu\n");
