@@ -413,6 +413,72 @@ err_destroy_user:
 }
 
 /**
+ * tessera_bos_lookup() - find the objects that a call names
+ * @bos: receives them; to be followed by tessera_bos_put(), also if this fails
+ * @file: the client
+ * @list: elements that begin with a handle, of 32 bits
+ * @stride: bytes of an element
+ * @num: how many
+ *
+ * Return: 0; -ENOENT if the handle of the element with the index
+ * &tessera_bos.num is unknown; or -ENOMEM.
+ */
+int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const void *list,
+		       size_t stride, u32 num)
+{
+	bos->num = 0;
+	bos->bos = kvmalloc_array(num, sizeof(*bos->bos), GFP_KERNEL_ACCOUNT);
+	if (!bos->bos)
+		return -ENOMEM;
+	for (; bos->num < num; bos->num++, list += stride) {
+		bos->bos[bos->num] = tessera_bo_lookup(file, *(const u32 *)list);
+		if (!bos->bos[bos->num])
+			return -ENOENT;
+	}
+
+	return 0;
+}
+
+/**
+ * tessera_bos_lock() - take the reservations of all, with a fence slot each
+ * @bos: the objects; one may come several times
+ *
+ * Return: 0, and the caller calls drm_exec_fini(); or -EINTR or -ENOMEM with nothing locked.
+ */
+int tessera_bos_lock(struct tessera_bos *bos)
+{
+	int ret = 0;
+	u32 i;
+
+	drm_exec_init(&bos->exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
+		      bos->num);
+	drm_exec_until_all_locked(&bos->exec) {
+		ret = 0;
+		for (i = 0; i < bos->num && !ret; i++)
+			ret = drm_exec_prepare_obj(&bos->exec, &bos->bos[i]->tbo.base, 1);
+		drm_exec_retry_on_contention(&bos->exec);
+		if (ret)
+			break;
+	}
+	if (ret)
+		drm_exec_fini(&bos->exec);
+
+	return ret;
+}
+
+/**
+ * tessera_bos_put() - drop the references of a list
+ * @bos: the objects, not locked; the list is empty afterwards
+ */
+void tessera_bos_put(struct tessera_bos *bos)
+{
+	while (bos->num)
+		tessera_bo_put(bos->bos[--bos->num]);
+	kvfree(bos->bos);
+	bos->bos = NULL;
+}
+
+/**
  * tessera_bo_next() - walk all objects
  * @tdev: the device
  * @id: id of the object before, 0 to begin

@@ -5,6 +5,7 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
+#include <drm/drm_exec.h>
 #include <drm/drm_gem.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
@@ -203,6 +204,18 @@ struct tessera_bo {
 	u8 num_evict_places;
 };
 
+/**
+ * struct tessera_bos - objects that a call names
+ */
+struct tessera_bos {
+	/** @bos: the objects, with a reference each */
+	struct tessera_bo **bos;
+	/** @num: elements of @bos */
+	u32 num;
+	/** @exec: holds their reservations between tessera_bos_lock() and drm_exec_fini() */
+	struct drm_exec exec;
+};
+
 static inline struct tessera_bo *to_tessera_bo(struct ttm_buffer_object *tbo)
 {
 	return container_of(tbo, struct tessera_bo, tbo);
@@ -296,6 +309,11 @@ static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 ha
 
 	return gem ? gem_to_tessera_bo(gem) : NULL;
 }
+
+int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const void *list,
+		       size_t stride, u32 num);
+int tessera_bos_lock(struct tessera_bos *bos);
+void tessera_bos_put(struct tessera_bos *bos);
 
 struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
 bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo);

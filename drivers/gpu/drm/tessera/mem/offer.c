@@ -17,8 +17,6 @@
 
 #include <linux/slab.h>
 
-#include <drm/drm_exec.h>
-#include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
@@ -34,43 +32,8 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
-/* What a call is about, locked. */
-struct offer_set {
-	struct tessera_bo **bos;
-	u32 num;
-	struct drm_exec exec;
-};
-
-static void set_put(struct offer_set *set)
-{
-	u32 i;
-
-	for (i = 0; i < set->num; i++)
-		tessera_bo_put(set->bos[i]);
-	kvfree(set->bos);
-}
-
-static int set_add(struct offer_set *set, struct drm_file *file, u32 handle)
-{
-	struct tessera_bo *bo = tessera_bo_lookup(file, handle);
-
-	if (!bo)
-		return -ENOENT;
-	set->bos[set->num++] = bo;
-
-	return 0;
-}
-
-static int set_alloc(struct offer_set *set, u32 num)
-{
-	set->num = 0;
-	set->bos = kvmalloc_array(num, sizeof(*set->bos), GFP_KERNEL_ACCOUNT);
-
-	return set->bos ? 0 : -ENOMEM;
-}
-
 /* Objects of a VM have one lock, so that taking it again does not tell who comes again. */
-static bool set_names_twice(struct offer_set *set)
+static bool set_names_twice(struct tessera_bos *set)
 {
 	bool twice = false;
 	u32 i;
@@ -85,52 +48,26 @@ static bool set_names_twice(struct offer_set *set)
 	return twice;
 }
 
-/* -EINVAL: an object twice. */
-static int set_lock(struct offer_set *set)
-{
-	int ret = 0;
-	u32 i;
-
-	drm_exec_init(&set->exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
-		      set->num);
-	drm_exec_until_all_locked(&set->exec) {
-		ret = 0;
-		for (i = 0; i < set->num && !ret; i++)
-			ret = drm_exec_prepare_obj(&set->exec, &set->bos[i]->tbo.base, 1);
-		drm_exec_retry_on_contention(&set->exec);
-		if (ret)
-			break;
-	}
-
-	return ret ?: set_names_twice(set) ? -EINVAL : 0;
-}
-
-static void set_end(struct offer_set *set)
-{
-	drm_exec_fini(&set->exec);
-	set_put(set);
-}
-
-/* All that a list names, whose elements begin with a handle, is locked then; on failure nothing is. */
-static int set_begin(struct offer_set *set, struct drm_file *file, const void *list, size_t stride,
+/* All that a list names is locked then; on failure nothing is. -EINVAL: an object twice. */
+static int set_begin(struct tessera_bos *set, struct drm_file *file, const void *list, size_t stride,
 		     u32 num)
 {
-	u32 i;
-	int ret = set_alloc(set, num);
+	int ret = tessera_bos_lookup(set, file, list, stride, num) ?: tessera_bos_lock(set);
 
-	if (ret)
-		return ret;
-	for (i = 0; i < num && !ret; i++)
-		ret = set_add(set, file, *(const u32 *)(list + i * stride));
-	if (ret) {
-		set_put(set);
-		return ret;
+	if (!ret && set_names_twice(set)) {
+		drm_exec_fini(&set->exec);
+		ret = -EINVAL;
 	}
-	ret = set_lock(set);
 	if (ret)
-		set_end(set);
+		tessera_bos_put(set);
 
 	return ret;
+}
+
+static void set_end(struct tessera_bos *set)
+{
+	drm_exec_fini(&set->exec);
+	tessera_bos_put(set);
 }
 
 /* ---- Offer -------------------------------------------------------------------- */
@@ -177,7 +114,7 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	trace_tessera_offer(bo->id, priority);
 }
 
-static int offer_locked(struct offer_set *set, u32 priority)
+static int offer_locked(struct tessera_bos *set, u32 priority)
 {
 	int ret = 0;
 	u32 i;
@@ -205,7 +142,7 @@ static int offer_locked(struct offer_set *set, u32 priority)
 int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
 		  u32 priority)
 {
-	struct offer_set set;
+	struct tessera_bos set;
 	int ret;
 
 	static_assert(!offsetof(struct drm_tessera_offer_bo, handle));
@@ -251,7 +188,7 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	tessera_bo_device(bo)->upcalls->moved(bo);
 }
 
-static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *list)
+static int reclaim_locked(struct tessera_bos *set, struct drm_tessera_reclaim_bo *list)
 {
 	int ret = 0;
 	u32 i;
@@ -281,7 +218,7 @@ static int reclaim_locked(struct offer_set *set, struct drm_tessera_reclaim_bo *
  */
 int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num)
 {
-	struct offer_set set;
+	struct tessera_bos set;
 	int ret;
 
 	static_assert(!offsetof(struct drm_tessera_reclaim_bo, handle));
