@@ -629,7 +629,9 @@ u64 tessera_residency_next_stamp(struct tessera_device *tdev)
  */
 void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp)
 {
-	WRITE_ONCE(bo->last_use, stamp);
+	/* A call that takes long may have begun before one that used the object since. */
+	if (stamp > bo->last_use)
+		WRITE_ONCE(bo->last_use, stamp);
 	if (write)
 		tessera_residency_written(bo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
