@@ -725,6 +725,11 @@ static void bad_operations(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++)
 		require_msg(__tsr_vm_bind(dev.fd, vm.id, &rows[i].op, 1, 0, 0) == rows[i].rc,
 			    "row %u", i);
+	const struct drm_tessera_vm_bind_op too_much[] = {
+		{ .op = 2, .address = AT, .range = 32ull << 30 },
+		{ .op = 2, .address = AT, .range = (32ull << 30) + KiB(4) },
+	};
+	require_err(__tsr_vm_bind(dev.fd, vm.id, too_much, 2, 0, 0), -E2BIG);
 	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
 	tsr_bo_free(&dev, &bo);
 	tsr_vm_close(&vm);

@@ -47,6 +47,7 @@ typedef u64 __le64;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define fallthrough __attribute__((__fallthrough__))
+#define cond_resched() ((void)0)
 #define __must_check __attribute__((__warn_unused_result__))
 #define __maybe_unused __attribute__((__unused__))
 #define __packed __attribute__((__packed__))

@@ -1137,7 +1137,7 @@ struct drm_tessera_vm_bind_op {
  * Errors, with nothing changed: -ENOENT: unknown VM, handle or syncobj. -EINVAL: non-zero @flags or padding, an empty list, an
  * unknown operation or flag, READ_ONLY without MAP, a handle or offset that is there or not against what the operation needs, an address,
  * offset or range that is no multiple of the page size, a range that is empty or beyond the addresses there are or the object; an
- * object that is offered, or is private to another VM; a wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; a MAP_NULL of more than 64 GiB.
+ * object that is offered, or is private to another VM; a wait on a timeline point or syncobj without fence. -E2BIG: more elements than the limits; MAP_NULLs of more than 64 GiB together.
  * -ENOSPC: too many page tables of this client, or mappings of the VM. -EIO: the VM is lost, as a change of it failed or the device was reset, or an object is.
  */
 struct drm_tessera_vm_bind {

@@ -204,6 +204,7 @@ int tessera_pt_prepare(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entr
 	int ret;
 
 	for (; va < end; va += part, entry = entry_at(entry, part)) {
+		cond_resched();
 		part = block_part(va, end - va);
 		blocks = blocks_of(tree, va, entry, &skip);
 		if (!blocks && entry)
@@ -349,6 +350,7 @@ void tessera_pt_set(struct tessera_pt_tree *tree, u64 va, u64 bytes, u64 entry)
 	if (bytes)
 		stale(tree, va, end - 1);
 	for (; va < end; va += part, entry = entry_at(entry, part)) {
+		cond_resched();
 		part = block_part(va, end - va);
 		blocks = blocks_of(tree, va, false, &skip);
 		if (blocks) {

@@ -30,6 +30,7 @@
 #include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>

@@ -92,9 +92,6 @@ static int check_op(struct tessera_device *tdev, const struct drm_tessera_vm_bin
 	    tessera_ioctl_bad(tdev, !op->range || op->address >= top ||
 			      op->range > top - op->address))
 		return -EINVAL;
-	if (tessera_ioctl_bad(tdev, op->op == DRM_TESSERA_VM_BIND_MAP_NULL &&
-			      op->range > TESSERA_MAX_NULL_BYTES))
-		return -E2BIG;
 
 	return 0;
 }
@@ -154,6 +151,7 @@ static void op_fini(struct bind_op *op)
 static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *file,
 		     const struct tessera_bind_data *data)
 {
+	u64 null_bytes = 0;
 	u32 i;
 	int ret;
 
@@ -169,6 +167,11 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 		ret = op_init(&bind->ops[i], vm, file);
 		if (ret)
 			return ret;
+		/* Moves of other clients wait while the tables change. */
+		if (data->ops[i].op == DRM_TESSERA_VM_BIND_MAP_NULL)
+			null_bytes += data->ops[i].range;
+		if (tessera_ioctl_bad(vm->tdev, null_bytes > TESSERA_MAX_NULL_BYTES))
+			return -E2BIG;
 	}
 	bind->change = tessera_pt_change_create(vm->space);
 	if (!bind->change)
@@ -492,8 +495,10 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	lockdep_assert_held(&space->lock);
 
 	check_moves(bind);
-	for (i = 0; i < bind->num_ops; i++)
+	for (i = 0; i < bind->num_ops; i++) {
 		op_apply(bind, &bind->ops[i]);
+		cond_resched();
+	}
 	tessera_space_attach(space, bind->change, &bind->batch);
 	bind->change = NULL;
 	fence = tessera_paging_push(&bind->batch);
