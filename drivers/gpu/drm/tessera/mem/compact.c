@@ -123,7 +123,8 @@ static bool is_idle(const struct compaction *c, struct tessera_bo *bo)
 static bool may_move(const struct compaction *c, struct tessera_bo *bo)
 {
 	return tessera_bo_segment(bo) == c->seg && !tessera_bo_is_fixed(bo) &&
-	       !tessera_holder(bo) && !atomic_read(&bo->lost) && is_idle(c, bo);
+	       (c->rules->passes || !tessera_holder(bo)) &&
+	       !atomic_read(&bo->lost) && is_idle(c, bo);
 }
 
 static bool lock_bo(const struct compaction *c, struct tessera_bo *bo, bool *locked)
@@ -232,7 +233,8 @@ static int clear_off(struct compaction *c, struct tessera_bo *bo)
 	struct ttm_place behind = {
 		.fpfn = end >> PAGE_SHIFT,
 		.mem_type = c->seg->mem_type,
-		.flags = tessera_bo_place_flags(bo),
+		.flags = tessera_bo_place_flags(bo) |
+			 (c->rules->passes ? TESSERA_PLACE_PASSES : 0),
 	};
 	struct ttm_placement placement = { .num_placement = 1, .placement = &behind };
 	struct dma_fence *leaving = NULL;
@@ -246,7 +248,6 @@ static int clear_off(struct compaction *c, struct tessera_bo *bo)
 
 	if (ret != -ENOMEM)
 		return ret;
-
 	return c->pass == 2 ? tessera_victims_evict(bo, TESSERA_EVICT_COMPACT) : 1;
 }
 
@@ -261,6 +262,9 @@ static int move_locked(struct compaction *c, u32 index)
 
 	if (!may_move(c, bo))
 		return -EBUSY;
+	if (!c->rules->passes &&
+	    tessera_manager_closed(tessera_manager_of(tessera_bo_device(bo), c->seg->index)))
+		return -EAGAIN;
 	if (spot->loose)
 		return clear_off(c, bo);
 	if (tessera_bo_segment_offset(bo) != block->start)
@@ -272,7 +276,10 @@ static int move_locked(struct compaction *c, u32 index)
 	return ret == -ENOSPC ? -EBUSY : ret;
 }
 
-/* 1: not yet. -EBUSY: it stays. -ENOSPC: enough for a round, others are to have their turn. */
+/*
+ * 1: not yet. -EBUSY: it stays. -ENOSPC: enough for a round, others are to have their turn. -EAGAIN: the
+ * segment is claimed.
+ */
 static int move_block(struct compaction *c, u32 index)
 {
 	struct tessera_bo *bo = c->blocks.block[index].bo;
@@ -380,7 +387,8 @@ static int compact_once(struct compaction *c, struct tessera_device *tdev)
  * @start: receives the lower end of the gap, a byte offset
  *
  * Return: 0; -ENOSPC if there is not enough room, too much of it stays where it is, or no evictions are
- * left; -ERESTARTSYS; or another error.
+ * left; -EAGAIN if the segment is claimed, and @rules do not pass over that; -ERESTARTSYS; or another
+ * error.
  */
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start)

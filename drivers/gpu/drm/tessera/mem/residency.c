@@ -346,7 +346,8 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 		return ret;
 
 	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
-	if (!range_is_clear(bo, seg, offset, offset + size))
+	if (tessera_manager_closed(tessera_manager_of(tdev, seg->index)) ||
+	    !range_is_clear(bo, seg, offset, offset + size))
 		return -EAGAIN;
 	ret = now == seg ? tessera_move_within(bo, offset) :
 			   place_in(bo, seg, offset, offset + size, false);

@@ -704,8 +704,9 @@ static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules
 		struct tessera_block *block = &blocks->block[i];
 
 		rules->dying |= !block->bo;
-		block->held &= !rules->passes;
-		rules->held |= block->held;
+		/* A hold ends. What becomes of the object then is the order's affair. */
+		rules->held |= block->held && !rules->passes;
+		block->held = false;
 		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
 			block->pinned = true;
 	}
@@ -754,7 +755,7 @@ u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera
 	for (i = 0; i < blocks->num; i++) {
 		const struct tessera_block *block = &blocks->block[i];
 
-		if (block->bo && !block->held &&
+		if (block->bo &&
 		    (block->pinned || block->tier > TESSERA_VICTIM_TAKE_AFTER_OWN))
 			room -= min(room, block->size);
 	}

@@ -34,10 +34,9 @@ static void node_outside(struct drm_mm_node *left, u64 start, u64 other, u64 pag
  * @offset: the new place in bytes; may overlap the old one
  * @left: on success keeps what was left from others until tessera_manager_leave()
  *
- * Only the books change; the caller moves the contents.
+ * Only the books change; the caller moves the contents, and has looked for claims.
  *
- * Return: 0, -EINVAL for a place that is not in the segment, or -ENOSPC if it
- * is not free, or the segment is somebody else's for the moment.
+ * Return: 0; -EINVAL for a place that is not in the segment; or -ENOSPC if it is not free.
  */
 int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 			  u64 offset, struct drm_mm_node *left)
@@ -51,10 +50,6 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 		return -EINVAL;
 
 	mutex_lock(&mgr->lock);
-	if (tessera_manager_closed(mgr)) {
-		mutex_unlock(&mgr->lock);
-		return -ENOSPC;
-	}
 	drm_mm_remove_node(&run->node);
 	run->node.size = pages;
 	run->node.start = offset >> PAGE_SHIFT;
