@@ -100,7 +100,7 @@ static bool recall_vblank(struct drm_crtc *crtc, ktime_t *time)
 		return false;
 	drm_crtc_vblank_count_and_time(crtc, time);
 
-	return ktime_sub(ktime_get(), *time) < vblank->framedur_ns / 4 * 3;
+	return ktime_sub(ktime_get(), *time) < vblank->framedur_ns - vblank->framedur_ns / 8;
 }
 
 /**
