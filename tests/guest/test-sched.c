@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -314,6 +315,37 @@ static void dependencies_across_contexts(void)
 	tsr_close(&dev);
 }
 
+/* parts that may be armed and not finished, and parts that are planned at once */
+#define PARTS_IN_FLIGHT (64 + 32)
+
+/* The first part reaches behind its object. The parts behind it would not run, so none is armed. */
+static void failed_part_is_the_last(void)
+{
+	const uint32_t parts = 4 * PARTS_IN_FLIGHT;
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct drm_tessera_submit args;
+	struct tsr_rotation rot;
+	struct tsr_cmd cmd;
+
+	tsr_rotation_init(&dev, &rot, parts, 0);
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < parts; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &rot.bos[i % 2], true);
+		tsr_cmd_fill(&cmd, 0, i ? 0 : rot.bos[0].size / 4, 1, i + 1);
+	}
+	require_ok(__tsr_submit(&dev, ctx, &cmd, 0, done, &args));
+	require_err(tsr_syncobj_status(&dev, done), -EFAULT);
+	require(args.num_parts <= PARTS_IN_FLIGHT);
+	/* the context goes on */
+	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_rotation_check(&dev, ctx, &rot, parts);
+	tsr_cmd_fini(&cmd);
+	tsr_rotation_fini(&dev, &rot);
+	tsr_close(&dev);
+}
+
 /* SCHED-6 belongs to the preempting mode: the leak check refuses, else SPLIT-17 holds */
 static void leak_check_and_pins(void)
 {
@@ -354,6 +386,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-3 SCHED-4 paging between parts", paging_between_parts, 0, 0 },
 	{ "SCHED-3 dependencies between split and plain contexts", dependencies_across_contexts, 0,
 	  0 },
+	{ "SCHED-2 SPLIT-35 the part that fails is the last one", failed_part_is_the_last,
+	  TSR_EXPECT(SLOT_BOUNDS), 0 },
 	{ "SCHED-6 SPLIT-17 PAGE-12 a slot left bound over a cut", leak_check_and_pins, 0, 0 },
 };
 

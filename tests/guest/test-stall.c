@@ -307,37 +307,6 @@ static void behind_a_fence(void)
  * A job that was armed before a group waits for a fence, and the group before that failed with nothing
  * armed: the group waits for the job all the same, so that it does not get between its parts.
  */
-/* parts that may be armed and not finished, and parts that are planned at once */
-#define PARTS_IN_FLIGHT (64 + 32)
-
-/* The first part reaches behind its object. The parts behind it would not run, so none is armed. */
-static void failed_part_is_the_last(void)
-{
-	const uint32_t parts = 4 * PARTS_IN_FLIGHT;
-	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
-	struct drm_tessera_submit args;
-	struct tsr_rotation rot;
-	struct tsr_cmd cmd;
-
-	tsr_rotation_init(&dev, &rot, parts, 0);
-	tsr_cmd_init(&cmd);
-	for (uint32_t i = 0; i < parts; i++) {
-		tsr_cmd_bind_buffer(&cmd, 0, &rot.bos[i % 2], true);
-		tsr_cmd_fill(&cmd, 0, i ? 0 : rot.bos[0].size / 4, 1, i + 1);
-	}
-	require_ok(__tsr_submit(&dev, ctx, &cmd, 0, done, &args));
-	require_err(tsr_syncobj_status(&dev, done), -EFAULT);
-	require(args.num_parts <= PARTS_IN_FLIGHT);
-	/* the context goes on */
-	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
-	require_ok(tsr_syncobj_status(&dev, done));
-	tsr_rotation_check(&dev, ctx, &rot, parts);
-	tsr_cmd_fini(&cmd);
-	tsr_rotation_fini(&dev, &rot);
-	tsr_close(&dev);
-}
-
 static void failed_group_forgets_nobody(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -989,8 +958,6 @@ static const struct tap_test tests[] = {
 	  waits_with_the_gate_open, 0, 120 },
 	{ "SCHED-2 new clients do not pass who waits", newcomers_wait, 0, 120 },
 	{ "SCHED-2 a group that fails forgets nobody", failed_group_forgets_nobody, 0, 0 },
-	{ "SCHED-2 SPLIT-35 the part that fails is the last one", failed_part_is_the_last,
-	  TSR_EXPECT(SLOT_BOUNDS), 120 },
 	{ "SCHED-2 a submission that keeps its engine for too long", one_that_takes_too_long, 0,
 	  120 },
 	{ "SCHED-2 a submission whose thread does not run gives its engine up",
