@@ -574,12 +574,25 @@ static void newcomer_among_private(void)
 	newcomer("private");
 }
 
+/* In each turn. A submission fails if objects are taken from it for two job timeouts on end. */
+#define EVICTIONS 6
+
 static void *evict_all(void *arg)
 {
 	struct tsr_device *dev = arg;
 
-	while (!shared->stop)
-		tsr_evict_set(everywhere(dev));
+	for (uint32_t turn = 0, left = 0; !shared->stop;) {
+		if (turn != shared->turns) {
+			turn = shared->turns;
+			left = EVICTIONS;
+		}
+		if (left) {
+			tsr_evict_set(everywhere(dev));
+			left--;
+		} else {
+			usleep(100);
+		}
+	}
 	return NULL;
 }
 
@@ -603,7 +616,9 @@ static void storm(void)
 	for (uint32_t round = 0; round < rounds; round++) {
 		uint64_t at = AT + KiB(256) * (round % ARRAY_SIZE(bos));
 
+		shared->turns++;
 		tsr_vm_fill(&vm, at, KiB(256), round);
+		shared->turns++;
 		check_at(&vm, &stage, at, KiB(256), round);
 	}
 	shared->stop = true;
