@@ -418,7 +418,10 @@ static uint32_t cleared_of(const struct tsr_trace *trace, uint64_t size)
 	uint32_t count = 0;
 
 	tsr_trace_for_each(trace, "evict", ev)
-		count += tsr_event_u64(ev, "size") == size && tsr_event_is(ev, "reason", "compact");
+	{
+		if (tsr_event_u64(ev, "size") == size && tsr_event_is(ev, "reason", "compact"))
+			count++;
+	}
 	return count;
 }
 
@@ -537,7 +540,8 @@ static void others_pieces_are_moved(void)
 	tsr_trace_start("place", "evict", NULL);
 	require_ok(__tsr_make_one(&other.dev, &whole));
 	trace = tsr_trace_stop();
-	gone = cleared_of(&trace, bo.size) * bo.size + cleared_of(&trace, filler.size) * filler.size;
+	gone = cleared_of(&trace, bo.size) * bo.size +
+	       cleared_of(&trace, filler.size) * filler.size;
 	require(gone);
 	require_eq(used(&s), s.seg.size - gone);
 	require_eq(runs_of(whole.size), 1);

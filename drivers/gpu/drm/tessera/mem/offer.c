@@ -49,8 +49,8 @@ static bool set_names_twice(struct tessera_bos *set)
 }
 
 /* All that a list names is locked then; on failure nothing is. -EINVAL: an object twice. */
-static int set_begin(struct tessera_bos *set, struct drm_file *file, const void *list, size_t stride,
-		     u32 num)
+static int set_begin(struct tessera_bos *set, struct drm_file *file, const void *list,
+		     size_t stride, u32 num)
 {
 	int ret = tessera_bos_lookup(set, file, list, stride, num) ?: tessera_bos_lock(set);
 

@@ -215,7 +215,10 @@ static int submit_to(struct tessera_context *ctx, struct drm_file *file,
 		} else if (ret == TESSERA_AGAIN_ABSENT) {
 			/* What the submission has waited for before does not count. */
 			absent_since = absent_since ?: get_jiffies_64();
-			ret = time_before64(get_jiffies_64(), absent_since + patience) ? 0 : -ENOMEM;
+			if (time_after_eq64(get_jiffies_64(), absent_since + patience))
+				ret = -ENOMEM;
+			else
+				ret = 0;
 			if (signal_pending(current))
 				ret = -ERESTARTSYS;
 		} else {
