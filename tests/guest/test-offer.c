@@ -397,11 +397,14 @@ static struct caller caller_new(struct tsr_device *dev)
 	};
 }
 
-static void caller_go(struct caller *caller, uint32_t round)
+/* until it has been in its call for so many nanoseconds */
+static void caller_go(struct caller *caller, uint32_t round, uint64_t ns)
 {
 	atomic_store(caller->begun, 0);
 	atomic_store(caller->round, round);
 	tsr_wait_for(atomic_load(caller->begun));
+	while (tap_now_ns() < atomic_load(caller->begun) + ns)
+		;
 }
 
 static void caller_wait(struct caller *caller, uint32_t round)
@@ -466,17 +469,11 @@ static void offered_meanwhile(void)
 	atomic_store(holder.done, 0);
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
 		/* differs, as nobody knows how long the calls take to get to their locks */
-		uint64_t later = round * 1000000ull, until;
+		uint64_t ns = round * 1000000ull;
 
 		tsr_evict_set(visible | tsr_bit(tsr_seg_gart(&dev)));
-		caller_go(&holder, round);
-		until = atomic_load(holder.begun) + later;
-		while (tap_now_ns() < until)
-			;
-		caller_go(&bringer, round);
-		until = atomic_load(bringer.begun) + later;
-		while (tap_now_ns() < until)
-			;
+		caller_go(&holder, round, ns);
+		caller_go(&bringer, round, ns);
 		require_ok(offer(&dev, &bo, normal));
 		caller_wait(&holder, round);
 		caller_wait(&bringer, round);
