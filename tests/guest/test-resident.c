@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "foreign.h"
+#include "host.h"
 #include "resident.h"
 #include "stall.h"
 #include "vm.h"
@@ -726,6 +728,8 @@ static void bystander(void *arg)
 struct making {
 	struct stage s;
 	struct tsr_bo bo;
+	const uint32_t *handles;
+	uint32_t count;
 	volatile pid_t tid;
 	volatile bool done;
 	int rc;
@@ -736,7 +740,7 @@ static void *make_thread(void *arg)
 	struct making *making = arg;
 
 	making->tid = gettid();
-	making->rc = __tsr_make_resident(making->s.dev.fd, &making->bo.handle, 1, 0, NULL);
+	making->rc = __tsr_make_resident(making->s.dev.fd, making->handles, making->count, 0, NULL);
 	making->done = true;
 	return NULL;
 }
@@ -767,6 +771,8 @@ static void bystander_goes_on(void)
 	tsr_submit(&s->dev, s->ctx, &cmd, ready, done);
 
 	making.bo = new_bo(s, MiB(6)); /* of 7 without the busy one, but 5 in one piece */
+	making.handles = &making.bo.handle;
+	making.count = 1;
 	require(!pthread_create(&thread, NULL, make_thread, &making));
 	while (!making.done && !(making.tid && tsr_sleeps(making.tid)))
 		usleep(1000);
@@ -781,6 +787,49 @@ static void bystander_goes_on(void)
 	tsr_cmd_fini(&cmd);
 	close(fence);
 	tsr_foreign_close(foreign);
+	stage_close(s);
+}
+
+/* ---- A list that is long ------------------------------------------------------------------------------ */
+
+#define LONG_LIST 1500
+#define ROUND_BYTES (512 * KiB(10)) /* what one round of the driver is charged */
+
+static void make_long_list(void *arg)
+{
+	struct making *list = arg;
+
+	tsr_stuck_last_call();
+	make_thread(list);
+}
+
+/*
+ * The segment is in use by a job that does not run, and queued jobs leave room in the work limit for one round of
+ * MAKE_RESIDENT. Its paging is charged, too, so the next round waits until some of that has been done.
+ */
+static void long_list_keeps_the_limit(void)
+{
+	uint32_t handles[LONG_LIST];
+	struct making list = { .s = stage_open(), .handles = handles, .count = LONG_LIST };
+	struct stage *s = &list.s;
+	const uint64_t most = tsr_query_client(&s->dev).work_limit - ROUND_BYTES - KiB(128);
+	struct tsr_bo busy = new_bo(s, s->seg.size);
+	struct tsr_stuck stuck;
+	struct tsr_cmd cmd;
+
+	for (uint32_t i = 0; i < LONG_LIST; i++)
+		handles[i] = new_bo(s, KiB(4)).handle;
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
+	tsr_cmd_nop(&cmd, KiB(64));
+	stuck = tsr_stuck_start(&s->dev, s->ctx);
+	while (tsr_query_client(&s->dev).work_bytes < most)
+		tsr_submit(&s->dev, s->ctx, &cmd, 0, 0);
+	require_msg(!tsr_stuck_during(make_long_list, &list), "expected it to wait for its jobs");
+	tsr_stuck_end(&stuck);
+	require_eq(list.rc, 0);
+	require_eq(tsr_listed(KiB(4)), LONG_LIST);
+	tsr_cmd_fini(&cmd);
 	stage_close(s);
 }
 
@@ -935,6 +984,7 @@ static const struct tap_test tests[] = {
 	{ "RES-1 RES-3 borrowed", borrowed, 0, 0 },
 	{ "RES-2 an idle list", idle_list, 0, 0 },
 	{ "RES-3 a bystander goes on", bystander_goes_on, 0, 0 },
+	{ "RES-3 a long list keeps the work limit", long_list_keeps_the_limit, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
 	{ "RES-1 closed meanwhile", closed_meanwhile, 0, 0 },
 };

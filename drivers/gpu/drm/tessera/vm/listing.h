@@ -47,8 +47,6 @@ struct tessera_listing {
 	struct tessera_bo *bo;
 	/** @count: how often it was made resident, never 0; under the object's resv */
 	u64 count;
-	/** @dropping: how often one call evicts it; likewise */
-	u64 dropping;
 	/** @hidden: a VM of the file maps it, and its page tables do not say so; likewise */
 	bool hidden;
 	/** @node: in &tessera_bo.listings; likewise */

@@ -11,8 +11,14 @@
  * waits for nobody. What is listed is not taken from one who holds no more than the one
  * who wants it, so two clients do not take turns in taking the same memory from each other.
  *
- * Locks: none on entry; then reservations, then &tessera_resident_set.lock. What passes by
- * itself, dying objects and holds, is waited for with nothing held, and not for ever.
+ * A call works in rounds. Each is charged to the process's quota, locks all
+ * objects, and moves a limited number of them. A round that has used that up,
+ * or fails for a reason that passes by itself (dying objects, holds, locks,
+ * foreign fences), lets go of everything. The call waits for the reason, and
+ * another round begins. The call fails when no round has left fewer objects
+ * for two job timeouts. Waits for the quota and foreign fences do not count.
+ *
+ * Locks: none on entry; then reservations, then &tessera_resident_set.lock.
  */
 
 #include <linux/dma-fence-array.h>
@@ -51,15 +57,11 @@
 #include "vm/remap.h"
 #include "vm/resident.h"
 
-/* Attempts to find room that is there by the numbers, and others keep taking. */
+/* Rounds without progress when there is nothing to wait for: room that others keep taking. */
 #define MAKE_TRIES	8
 
-/* Objects that are moved, and times others are evicted for it, between two looks at who waits. */
-#define ROUND_MOVES	512
-#define ROUND_EVICTIONS	256
-
-/* Rounds after which others must have taken away what the ones before brought. */
-#define MAX_ROUNDS	1024
+/* Objects that one round moves, in or out, before other clients have a turn. */
+#define ROUND_MOVES	512U
 
 /* How often a client says that it uses what it has: much more often than that is forgotten. */
 #define WANT_JIFFIES	(HZ / 8)
@@ -67,28 +69,25 @@
 /* Kernel memory of a move: a paging job, its buffer and page list, and a victim's. */
 #define MOVE_BYTES	(10 * 1024L)
 
-/* Job timeouts for which dying objects and others' holds are waited for. */
+/* Job timeouts without progress after which a call fails. */
 #define ROOM_TIMEOUTS	2
 
 /* A call that makes objects resident. */
 struct make {
 	struct tessera_resident_set *set;
 	struct tessera_resident_answer *answer;
-	struct drm_exec exec;
 	struct tessera_room_rules rules;
-	/* What was moved out; then what is asked for. With references. */
-	struct tessera_bo **bos;
-	u32 num_back, num;
-	u32 tries;
-	u32 rounds;
-	/* Moves left in this round. */
-	u32 moves;
+	/* In one round: @num_back objects that were moved out, then those that are asked for. */
+	struct tessera_bos bos;
+	u32 num_back;
 	/* Stamp of use. */
 	u64 stamp;
 	/* Bytes that had no place, and ids of the segments where they might have one. */
 	u64 missing;
 	u32 segments;
-	/* When to wait for room no more; 0: it has not been waited for. */
+	/* Fewest objects that a round had left when it failed. */
+	u32 left;
+	/* When to give up unless a round leaves fewer, in jiffies. */
 	u64 patience;
 	struct tessera_blocker blocker;
 };
@@ -100,74 +99,41 @@ static bool make_spares(struct tessera_bo *bo, void *data)
 
 /* ---- Making resident ---------------------------------------------------------- */
 
-static void put_bos(struct tessera_bo **bos, u32 num)
+/* Error of an object at @index of make.bos. What was moved out is not what the caller named. */
+static void make_blame(struct make *make, u32 index, int error)
 {
-	while (num--)
-		if (bos[num])
-			tessera_bo_put(bos[num]);
+	if (index >= make->num_back &&
+	    (error == -EINVAL || error == -EBUSY || error == -EIO || error == -EFAULT))
+		make->answer->failed = index - make->num_back;
 }
 
-/* @failed: receives the index of a handle that is not known. */
-static int get_bos(struct drm_file *file, const u32 *handles, struct tessera_bo **bos, u32 num,
-		   u32 *failed)
-{
-	u32 i;
-
-	for (i = 0; i < num; i++) {
-		bos[i] = tessera_bo_lookup(file, handles[i]);
-		if (!bos[i]) {
-			put_bos(bos, i);
-			*failed = i;
-			return -ENOENT;
-		}
-	}
-
-	return 0;
-}
-
-/* All that has been moved out, in front of all that is asked for. */
-static int make_collect(struct make *make, struct tessera_bo **bos, u32 num)
+/*
+ * Collects all that has been moved out, in front of all that is asked for. User
+ * memory gets its pages here, where nothing is held. They may change again: the
+ * next job has that put right.
+ */
+static int make_collect(struct make *make, const struct tessera_bos *asked)
 {
 	struct tessera_resident_set *set = make->set;
 	u32 room = READ_ONCE(set->num_evicted);
-	u32 i;
-
-	make->bos = kvcalloc(room + num + 1, sizeof(*make->bos), GFP_KERNEL_ACCOUNT);
-	if (!make->bos)
-		return -ENOMEM;
-	make->num_back = tessera_listing_get_evicted(set, make->bos, room);
-	make->num = make->num_back;
-
-	for (i = 0; i < num; i++) {
-		tessera_bo_get(bos[i]);
-		make->bos[make->num++] = bos[i];
-	}
-
-	return 0;
-}
-
-static void make_put(struct make *make)
-{
-	put_bos(make->bos, make->num);
-	kvfree(make->bos);
-	make->bos = NULL;
-	make->num = 0;
-}
-
-static int make_lock(struct make *make)
-{
-	u32 i;
+	u32 i, index;
 	int ret = 0;
 
-	drm_exec_until_all_locked(&make->exec) {
-		for (i = 0; i < make->num; i++) {
-			ret = drm_exec_prepare_obj(&make->exec, &make->bos[i]->tbo.base, 1);
-			if (ret)
-				break;
-		}
-		drm_exec_retry_on_contention(&make->exec);
-		if (ret)
-			break;
+	make->bos.bos = kvcalloc(room + asked->num, sizeof(*make->bos.bos), GFP_KERNEL_ACCOUNT);
+	if (!make->bos.bos)
+		return -ENOMEM;
+	make->num_back = tessera_listing_get_evicted(set, make->bos.bos, room);
+	make->bos.num = make->num_back;
+	for (i = 0; i < asked->num; i++) {
+		tessera_bo_get(asked->bos[i]);
+		make->bos.bos[make->bos.num++] = asked->bos[i];
+	}
+
+	/* Those asked for first: the answer can only name one of these. */
+	for (i = 0; !ret && i < make->bos.num; i++) {
+		index = (i + make->num_back) % make->bos.num;
+		ret = tessera_userptr_ready(make->bos.bos[index], 0);
+		make_blame(make, index, ret);
 	}
 
 	return ret;
@@ -191,7 +157,7 @@ static u32 drop_bos(struct tessera_resident_set *set, struct tessera_bo **bos, u
 /* Only what is asked for is counted; what has been moved out has been. Some of it may be shown. */
 static void make_unlist(struct make *make, u32 end)
 {
-	struct tessera_bo **bos = make->bos + make->num_back;
+	struct tessera_bo **bos = make->bos.bos + make->num_back;
 
 	tessera_remap_hide(make->set, bos, drop_bos(make->set, bos, end - make->num_back));
 }
@@ -201,8 +167,8 @@ static int make_list(struct make *make)
 	u32 i;
 	int ret;
 
-	for (i = make->num_back; i < make->num; i++) {
-		ret = tessera_listing_add(make->set, make->bos[i]);
+	for (i = make->num_back; i < make->bos.num; i++) {
+		ret = tessera_listing_add(make->set, make->bos.bos[i]);
 		if (ret) {
 			make_unlist(make, i);
 			return ret;
@@ -215,12 +181,12 @@ static int make_list(struct make *make)
 /* What is offered is not missed: it looked so while somebody moved it, or was offered since. */
 static bool make_misses(struct make *make, u32 index)
 {
-	return index >= make->num_back || !tessera_bo_is_offered(make->bos[index]);
+	return index >= make->num_back || !tessera_bo_is_offered(make->bos.bos[index]);
 }
 
 static bool make_needs(struct make *make, u32 index)
 {
-	struct tessera_bo *bo = make->bos[index];
+	struct tessera_bo *bo = make->bos.bos[index];
 
 	/* It may have been evicted, or closed, since. */
 	return tessera_listing_find(make->set, bo) && make_misses(make, index) &&
@@ -229,7 +195,7 @@ static bool make_needs(struct make *make, u32 index)
 
 static int make_place(struct make *make, u32 index)
 {
-	struct tessera_bo *bo = make->bos[index];
+	struct tessera_bo *bo = make->bos.bos[index];
 	int ret;
 
 	if (!tessera_listing_find(make->set, bo) || !make_misses(make, index))
@@ -237,9 +203,9 @@ static int make_place(struct make *make, u32 index)
 	if (tessera_locks_refuse(bo, make->set->file, tessera_listing_writes(bo)))
 		return -EBUSY;
 	if (!tessera_residency_serves(bo, tessera_listing_writes(bo))) {
-		if (!make->moves)
-			return -EINPROGRESS;
-		make->moves--;
+		if (!make->rules.evictions)
+			return -ENOSPC;
+		make->rules.evictions--;
 	}
 
 	ret = tessera_residency_validate(bo, tessera_listing_writes(bo), &make->rules);
@@ -276,39 +242,45 @@ static u32 bo_segments(struct tessera_bo *bo)
 	return set;
 }
 
-/* Bytes that what has no place yet may want in a segment. */
-static u64 make_want(struct make *make, u32 seg_index, struct tessera_bo **first)
+/*
+ * Sums up, for each segment, the bytes that objects without a place may want
+ * there. Others give way to the account of @first, which is the caller's if that
+ * has any such object.
+ */
+static void make_want(struct make *make, u64 *want, struct tessera_bo **first)
 {
-	u64 want = 0;
-	u32 i;
+	u32 i, left;
 
-	for (i = 0; i < make->num; i++) {
-		if (!make_needs(make, i) || !(bo_segments(make->bos[i]) & BIT(seg_index)))
+	for (i = 0; i < make->bos.num; i++) {
+		struct tessera_bo *bo = make->bos.bos[i];
+
+		if (!make_needs(make, i))
 			continue;
-		*first = make->bos[i];
-		want += tessera_bo_bytes(make->bos[i]);
+		for (left = bo_segments(bo); left; left &= left - 1) {
+			want[__ffs(left)] += tessera_bo_bytes(bo);
+			if (!first[__ffs(left)] || bo->account->id == make->set->account->id)
+				first[__ffs(left)] = bo;
+		}
 	}
-
-	return want;
 }
 
 static int make_look(struct make *make, struct tessera_trim_seg *segs)
 {
+	struct tessera_bo *first[TESSERA_MAX_MANAGED_SEGMENTS] = { };
+	u64 want[TESSERA_MAX_MANAGED_SEGMENTS] = { };
 	struct tessera_device *tdev = make->set->tdev;
 	struct tessera_blocks blocks;
-	struct tessera_bo *bo;
-	u64 want;
 	u32 i;
 	int ret;
 
+	make_want(make, want, first);
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
 		segs[i] = (struct tessera_trim_seg) { .page_size = seg->page_size };
-		want = make_want(make, i, &bo);
-		if (!want)
+		if (!first[i])
 			continue;
-		ret = tessera_victims_look(bo, seg, want, &make->rules, &blocks);
+		ret = tessera_victims_look(first[i], seg, want[i], &make->rules, &blocks);
 		if (ret)
 			return ret;
 		segs[i].room = tessera_victims_room(seg, &blocks);
@@ -332,8 +304,8 @@ static int make_sum(struct make *make)
 	make->rules.held = false;
 	make->missing = 0;
 	ret = make_look(make, segs);
-	for (i = 0; !ret && i < make->num; i++) {
-		struct tessera_bo *bo = make->bos[i];
+	for (i = 0; !ret && i < make->bos.num; i++) {
+		struct tessera_bo *bo = make->bos.bos[i];
 
 		if (!make_needs(make, i))
 			continue;
@@ -351,11 +323,19 @@ static int make_sum(struct make *make)
 	return -ENOSPC;
 }
 
-/* What has been moved out is none of those that are asked for. */
-static void make_blame(struct make *make, u32 index, int error)
+static u64 patience_jiffies(struct tessera_device *tdev)
 {
-	if (index >= make->num_back && (error == -EINVAL || error == -EBUSY || error == -EIO))
-		make->answer->failed = index - make->num_back;
+	return ROOM_TIMEOUTS * (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
+}
+
+/* A round that leaves fewer objects than any before was worth it. */
+static void make_stop(struct make *make, u32 index, int error)
+{
+	make_blame(make, index, error);
+	if (make->bos.num - index >= make->left)
+		return;
+	make->left = make->bos.num - index;
+	make->patience = get_jiffies_64() + patience_jiffies(make->set->tdev);
 }
 
 static int make_place_all(struct make *make)
@@ -363,13 +343,13 @@ static int make_place_all(struct make *make)
 	u32 i;
 	int ret;
 
-	for (i = 0; i < make->num; i++) {
+	for (i = 0; i < make->bos.num; i++) {
 		ret = make_place(make, i);
-		if (ret == -ENOSPC)
-			return make->rules.evictions ? make_sum(make) : -EINPROGRESS;
 		if (ret) {
-			make_blame(make, i, ret);
-			return ret;
+			make_stop(make, i, ret);
+			if (ret != -ENOSPC)
+				return ret;
+			return make->rules.evictions ? make_sum(make) : -EINPROGRESS;
 		}
 		cond_resched();
 		/* Nothing is armed but paging, which stands. */
@@ -377,9 +357,12 @@ static int make_place_all(struct make *make)
 			return -ERESTARTSYS;
 	}
 	/* Compaction may have evicted an object that had its place already. */
-	for (i = 0; i < make->num; i++)
-		if (make_needs(make, i))
+	for (i = 0; i < make->bos.num; i++) {
+		if (make_needs(make, i)) {
+			make_stop(make, i, 0);
 			return -EINPROGRESS;
+		}
+	}
 
 	return 0;
 }
@@ -389,9 +372,9 @@ static int make_show_all(struct make *make)
 	u32 i;
 	int ret;
 
-	ret = tessera_remap_show(make->set, make->bos, make->num);
-	for (i = 0; i < make->num; i++)
-		tessera_listing_settle(make->bos[i]);
+	ret = tessera_remap_show(make->set, make->bos.bos, make->bos.num);
+	for (i = 0; i < make->bos.num; i++)
+		tessera_listing_settle(make->bos.bos[i]);
 
 	/* The client has too many page tables: no room in a segment helps. */
 	return ret == -ENOSPC ? -ENOMEM : ret;
@@ -421,13 +404,13 @@ static int make_fence(struct make *make)
 	u32 i;
 	int ret = 0;
 
-	for (i = 0; i < make->num && !ret; i++)
-		ret = add_moves(&fences, make->bos[i]);
+	for (i = 0; i < make->bos.num && !ret; i++)
+		ret = add_moves(&fences, make->bos.bos[i]);
 	if (ret)
 		goto out;
-	for (i = 0; i < make->num; i++)
-		tessera_trail_check_fences(&make->bos[i]->trail, TESSERA_TRAIL_MOVE, &fences,
-					   make->bos[i]->id);
+	for (i = 0; i < make->bos.num; i++)
+		tessera_trail_check_fences(&make->bos.bos[i]->trail, TESSERA_TRAIL_MOVE, &fences,
+					   make->bos.bos[i]->id);
 
 	if (!fences.num) {
 		make->answer->fence = dma_fence_get_stub();
@@ -451,6 +434,14 @@ static int make_locked(struct make *make)
 {
 	int ret;
 
+	make->rules = (struct tessera_room_rules) {
+		.evictions = ROUND_MOVES,
+		.compact = true,
+		.ticket = &make->bos.exec.ticket,
+		.spares = make_spares,
+		.data = make->set,
+		.blocker = &make->blocker,
+	};
 	ret = make_list(make);
 	if (ret)
 		return ret;
@@ -460,57 +451,58 @@ static int make_locked(struct make *make)
 	if (!ret)
 		ret = make_fence(make);
 	if (ret)
-		make_unlist(make, make->num);
+		make_unlist(make, make->bos.num);
 
 	return ret;
 }
 
-static int make_once(struct make *make, struct tessera_bo **bos, u32 num)
+static int make_once(struct make *make)
 {
 	int ret, idx;
 
-	ret = make_collect(make, bos, num);
-	if (!ret) {
-		drm_exec_init(&make->exec, DRM_EXEC_INTERRUPTIBLE_WAIT |
-					   DRM_EXEC_IGNORE_DUPLICATES, make->num);
-		make->rules = (struct tessera_room_rules) {
-			.evictions = ROUND_EVICTIONS,
-			.compact = true,
-			.ticket = &make->exec.ticket,
-			.spares = make_spares,
-			.data = make->set,
-			.blocker = &make->blocker,
-		};
-		make->moves = ROUND_MOVES;
-		ret = make_lock(make);
-		/* Unplug does not wait for locks, which other drivers may hold. */
-		if (!ret && !drm_dev_enter(&make->set->tdev->drm, &idx))
-			ret = -ENODEV;
-		if (!ret) {
-			ret = make_locked(make);
-			drm_dev_exit(idx);
-		}
-		drm_exec_fini(&make->exec);
+	ret = tessera_bos_lock(&make->bos);
+	if (ret)
+		return ret;
+	/* Unplug does not wait for locks, which other drivers may hold. */
+	ret = -ENODEV;
+	if (drm_dev_enter(&make->set->tdev->drm, &idx)) {
+		ret = make_locked(make);
+		drm_dev_exit(idx);
 	}
-	make_put(make);
+	drm_exec_fini(&make->bos.exec);
 
 	return ret;
 }
 
 /*
- * Nobody lets go of the hardware meanwhile. A reset between two rounds is nothing special: what
- * it has moved out is moved in again.
+ * One attempt, charged as long as it takes. The device is not reset meanwhile. A
+ * reset between two rounds is nothing special: what it has moved out is moved in
+ * again.
  */
-static int make_round(struct make *make, struct tessera_bo **bos, u32 num)
+static int make_round(struct make *make, const struct tessera_bos *asked)
 {
+	struct tessera_quota *work = &make->set->account->payer->work;
 	struct tessera_device *tdev = make->set->tdev;
+	u64 start = get_jiffies_64();
+	long bytes;
 	int ret;
 
 	tessera_victims_forget(&make->rules);
+	ret = make_collect(make, asked);
+	bytes = min(make->bos.num, ROUND_MOVES) * MOVE_BYTES;
+	if (!ret)
+		ret = tessera_quota_enter(work, bytes);
+	if (ret)
+		goto out_put;
+	/* The process has to wait for its own jobs: no room comes of that. */
+	make->patience += get_jiffies_64() - start;
 	ret = tessera_work_begin(tdev);
 	if (!ret)
-		ret = tessera_work_end(tdev, make_once(make, bos, num));
+		ret = tessera_work_end(tdev, make_once(make));
+	tessera_quota_uncharge(work, bytes);
 
+out_put:
+	tessera_bos_put(&make->bos);
 	return ret;
 }
 
@@ -523,8 +515,8 @@ static int make_fail(struct make *make)
 	return -ENOMEM;
 }
 
-/* -ENOMEM: there is nothing to wait for. Nothing is held. */
-static int make_wait(struct make *make, const u32 *seen)
+/* Waits, with nothing held, until a round may do better than that with @error. */
+static int make_wait(struct make *make, int error, const u32 *seen)
 {
 	struct tessera_device *tdev = make->set->tdev;
 	u64 now = get_jiffies_64();
@@ -533,19 +525,29 @@ static int make_wait(struct make *make, const u32 *seen)
 
 	if (make->answer->bytes_to_trim)
 		return -ENOMEM;
-	if (!make->patience)
-		make->patience = now + ROOM_TIMEOUTS *
-				 (u64)msecs_to_jiffies(tessera_engine_timeout_ms(tdev));
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
+	if (make->blocker.bo || make->blocker.fence) {
+		ret = tessera_residency_unblock(tdev, &make->blocker, TESSERA_WAIT_FOREIGN,
+						MAX_SCHEDULE_TIMEOUT);
+		make->patience += get_jiffies_64() - now;
+		return ret;
+	}
+	if (error == -EINPROGRESS)
+		return 0;
+	if (error == -EAGAIN)
+		return tessera_manager_wait_closed(tdev, seen[TESSERA_ROOM_UNCLAIMED],
+						   TASK_INTERRUPTIBLE);
 	if (make->rules.contended)
 		return tessera_wait_resv_lock(TESSERA_WAIT_VICTIM,
 					      make->rules.contended->tbo.base.resv);
 	if (make->rules.fence)
 		return min(tessera_wait_fence(TESSERA_WAIT_VICTIM, make->rules.fence, true,
 					      make->patience - now), 0L);
-	if (!make->rules.dying && !make->rules.held)
-		return ++make->tries < MAKE_TRIES ? 0 : make_fail(make);
+	if (!make->rules.dying && !make->rules.held) {
+		make->patience -= patience_jiffies(tdev) / MAKE_TRIES;
+		return 0;
+	}
 
 	event = make->rules.dying ? TESSERA_ROOM_FREED : TESSERA_ROOM_RELEASED;
 	ret = tessera_room_wait_timeout(tdev, event, seen[event], TASK_INTERRUPTIBLE,
@@ -554,103 +556,37 @@ static int make_wait(struct make *make, const u32 *seen)
 	return ret == -ETIME ? 0 : ret;
 }
 
-/* What was moved out, and is user memory. */
-static int make_ready_evicted(struct make *make)
-{
-	u32 i, num, room = READ_ONCE(make->set->num_evicted);
-	struct tessera_bo **bos;
-	int ret = 0;
-
-	if (!room)
-		return 0;
-	bos = kvcalloc(room, sizeof(*bos), GFP_KERNEL_ACCOUNT);
-	if (!bos)
-		return -ENOMEM;
-	num = tessera_listing_get_evicted(make->set, bos, room);
-	for (i = 0; !ret && i < num; i++)
-		ret = tessera_userptr_ready(bos[i], 0);
-	put_bos(bos, num);
-	kvfree(bos);
-
-	return ret;
-}
-
-/* Pages of processes are found with nothing held. They may change again: then the next job has that put right. */
-static int make_ready(struct make *make, struct tessera_bo **bos, u32 num)
-{
-	u32 i;
-	int ret;
-
-	if (!tessera_users_exist(make->set->tdev))
-		return 0;
-	for (i = 0; i < num; i++) {
-		ret = tessera_userptr_ready(bos[i], 0);
-		if (ret) {
-			make->answer->failed = i;
-			return ret;
-		}
-	}
-
-	return make_ready_evicted(make);
-}
-
-static int make_all(struct make *make, struct tessera_bo **bos, u32 num)
+static int make_all(struct make *make, const struct tessera_bos *asked)
 {
 	struct tessera_device *tdev = make->set->tdev;
 	u32 seen[TESSERA_ROOM_EVENTS], event;
-	int ret;
+	int error, ret;
 
 	do {
 		for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 			seen[event] = tessera_room_seen(tdev, event);
-		ret = make_ready(make, bos, num) ?: make_round(make, bos, num);
-		if (ret == -EINPROGRESS && (make->blocker.bo || make->blocker.fence))
-			ret = tessera_residency_unblock(tdev, &make->blocker, TESSERA_WAIT_FOREIGN,
-							MAX_SCHEDULE_TIMEOUT);
-		else if (ret == -EINPROGRESS)
-			ret = ++make->rounds < MAX_ROUNDS ? 0 : make_fail(make);
-		else if (ret == -EAGAIN)
-			ret = tessera_manager_wait_closed(tdev, seen[TESSERA_ROOM_UNCLAIMED],
-							  TASK_INTERRUPTIBLE);
-		else if (ret == -ENOSPC)
-			ret = make_wait(make, seen);
-		else
-			break;
-	} while (!ret);
+		error = make_round(make, asked);
+		ret = error;
+		if (error == -EINPROGRESS || error == -EAGAIN || error == -ENOSPC)
+			ret = make_wait(make, error, seen);
+	} while (error && !ret);
 	tessera_victims_forget(&make->rules);
 	tessera_blocker_clear(&make->blocker);
 
 	return ret;
 }
 
-/* Charged for as long as it takes. A round moves no more than that at once. */
-static int make_charged(struct make *make, struct tessera_bo **bos, u32 num)
-{
-	struct tessera_quota *work = &make->set->account->payer->work;
-	u64 moves = (u64)num + READ_ONCE(make->set->num_evicted);
-	long bytes = min_t(u64, moves, ROUND_MOVES) * MOVE_BYTES;
-	int ret;
-
-	ret = tessera_quota_enter(work, bytes);
-	if (ret)
-		return ret;
-	ret = make_all(make, bos, num);
-	tessera_quota_uncharge(work, bytes);
-
-	return ret;
-}
-
 /* What has lost its handle meanwhile is listed no longer. */
 static void check_handles(struct tessera_resident_set *set, const u32 *handles,
-			  struct tessera_bo **bos, u32 num)
+			  const struct tessera_bos *asked)
 {
 	struct tessera_bo *now;
 	u32 i;
 
-	for (i = 0; i < num; i++) {
+	for (i = 0; i < asked->num; i++) {
 		now = tessera_bo_lookup(set->file, handles[i]);
-		if (now != bos[i])
-			tessera_listing_close(bos[i], set->file);
+		if (now != asked->bos[i])
+			tessera_listing_close(asked->bos[i], set->file);
 		if (now)
 			tessera_bo_put(now);
 	}
@@ -690,69 +626,44 @@ int tessera_resident_make(struct tessera_resident_set *set, const u32 *handles, 
 		.set = set,
 		.answer = answer,
 		.stamp = tessera_residency_next_stamp(set->tdev),
+		.left = U32_MAX,
 	};
-	struct tessera_bo **bos;
+	struct tessera_bos asked;
 	int ret;
 
 	resident_want(set);
 	/* Kept until the handles have been looked at once more. */
-	bos = kvcalloc(num + 1, sizeof(*bos), GFP_KERNEL_ACCOUNT);
-	if (!bos)
-		return -ENOMEM;
-	ret = get_bos(set->file, handles, bos, num, &answer->failed);
-	if (!ret) {
-		ret = make_charged(&make, bos, num);
-		if (!ret)
-			check_handles(set, handles, bos, num);
-		put_bos(bos, num);
-	}
-	kvfree(bos);
+	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num);
+	if (ret == -ENOENT)
+		answer->failed = asked.num;
+	if (!ret)
+		ret = make_all(&make, &asked);
+	if (!ret)
+		check_handles(set, handles, &asked);
+	tessera_bos_put(&asked);
 
 	return ret;
 }
 
 /* ---- Evicting ------------------------------------------------------------------ */
 
+/* -EINVAL: one is named more often than it is listed. */
 static int evict_check(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
 {
 	struct tessera_listing *listing;
 	u32 i;
 	int ret = 0;
 
-	for (i = 0; i < num && !ret; i++) {
+	for (i = 0; i < num; i++) {
 		listing = tessera_listing_find(set, bos[i]);
-		if (tessera_ioctl_bad(set->tdev, !listing || listing->dropping == listing->count))
+		if (tessera_ioctl_bad(set->tdev, !listing || !listing->count)) {
 			ret = -EINVAL;
-		else
-			listing->dropping++;
+			break;
+		}
+		listing->count--;
 	}
-	while (ret && --i)
-		tessera_listing_find(set, bos[i - 1])->dropping--;
-
-	return ret;
-}
-
-static void evict_apply(struct tessera_resident_set *set, struct tessera_bo **bos, u32 num)
-{
-	u32 i;
-
-	for (i = 0; i < num; i++)
-		tessera_listing_find(set, bos[i])->dropping--;
-	tessera_remap_hide(set, bos, drop_bos(set, bos, num));
-}
-
-static int evict_bos(struct make *make)
-{
-	int ret;
-
-	drm_exec_init(&make->exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES,
-		      make->num);
-	ret = make_lock(make);
-	if (!ret)
-		ret = evict_check(make->set, make->bos, make->num);
-	if (!ret)
-		evict_apply(make->set, make->bos, make->num);
-	drm_exec_fini(&make->exec);
+	while (i--)
+		tessera_listing_find(set, bos[i])->count++;
 
 	return ret;
 }
@@ -769,19 +680,18 @@ static int evict_bos(struct make *make)
  */
 int tessera_resident_evict(struct tessera_resident_set *set, const u32 *handles, u32 num)
 {
-	struct make make = { .set = set };
-	u32 failed;
+	struct tessera_bos asked;
 	int ret;
 
-	make.bos = kvcalloc(num + 1, sizeof(*make.bos), GFP_KERNEL_ACCOUNT);
-	if (!make.bos)
-		return -ENOMEM;
-	ret = get_bos(set->file, handles, make.bos, num, &failed);
+	ret = tessera_bos_lookup(&asked, set->file, handles, sizeof(*handles), num) ?:
+	      tessera_bos_lock(&asked);
 	if (!ret) {
-		make.num = num;
-		ret = evict_bos(&make);
+		ret = evict_check(set, asked.bos, num);
+		if (!ret)
+			tessera_remap_hide(set, asked.bos, drop_bos(set, asked.bos, num));
+		drm_exec_fini(&asked.exec);
 	}
-	make_put(&make);
+	tessera_bos_put(&asked);
 
 	return ret;
 }
@@ -814,34 +724,24 @@ int tessera_resident_ready(struct tessera_resident_set *set)
 
 /* ---- User memory ------------------------------------------------------------------ */
 
-/* The handle is closed, and the VM maps it: so it is found until it moves. */
-static bool hide_unlisted(struct tessera_space *space, struct tessera_bo *bo)
-{
-	bool listed;
-
-	dma_resv_lock(bo->tbo.base.resv, NULL);
-	listed = tessera_listing_find(space->resident, bo);
-	if (!listed)
-		tessera_remap_hide(space->resident, &bo, 1);
-	dma_resv_unlock(bo->tbo.base.resv);
-
-	return !listed;
-}
-
 /* That makes jobs. */
 static int restore_one(struct tessera_space *space, struct tessera_bo *bo)
 {
-	struct tessera_device *tdev = space->tdev;
-	bool hidden = false;
+	bool listed;
 	int ret;
 
-	ret = tessera_work_begin(tdev);
-	if (!ret) {
-		hidden = hide_unlisted(space, bo);
-		ret = tessera_work_end(tdev, 0);
-	}
+	ret = tessera_work_begin(space->tdev);
+	if (ret)
+		return ret;
+	dma_resv_lock(bo->tbo.base.resv, NULL);
+	listed = tessera_listing_find(space->resident, bo);
+	/* The handle is closed, and the VM maps it: so it is found until it moves. */
+	if (!listed)
+		tessera_remap_hide(space->resident, &bo, 1);
+	dma_resv_unlock(bo->tbo.base.resv);
+	tessera_work_end(space->tdev, 0);
 
-	return ret || hidden ? ret : tessera_userptr_ready(bo, 0);
+	return listed ? tessera_userptr_ready(bo, 0) : 0;
 }
 
 /**
