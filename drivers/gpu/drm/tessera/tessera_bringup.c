@@ -200,9 +200,7 @@ static const struct tessera_upcalls upcalls = {
 	.moves = tessera_listing_moves,
 	.moved = tessera_listing_moved,
 	.handle_closed = tessera_listing_close,
-	.remap_begin = tessera_remap_begin,
-	.remap_change = tessera_remap_change,
-	.remap_end = tessera_remap_end,
+	.remap_push = tessera_remap_push,
 	.remap_drop = tessera_remap_drop,
 	.remap_users = tessera_remap_users,
 };

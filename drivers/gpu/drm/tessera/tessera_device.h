@@ -34,7 +34,6 @@ struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/backing.h */
-struct tessera_remap;		/* vm/remap.c */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segment.h */
 struct tessera_asids;		/* vm/asid.c */
@@ -143,16 +142,10 @@ struct tessera_upcalls {
 	/** @handle_closed: vm/listing.c: a file closes its handle of an object */
 	void (*handle_closed)(struct tessera_bo *bo, struct drm_file *file);
 	/**
-	 * @remap_begin: vm/remap.c: a batch, still empty, is to move an object
-	 *
-	 * One that no VM maps has no &struct tessera_remap, which may be NULL in the next two.
+	 * @remap_push: vm/remap.c: queue a prepared batch that moves an object, and have the addresses of
+	 * all VMs lead nowhere; the batch's fence with a reference, or -ENOMEM and nothing is queued
 	 */
-	struct tessera_remap *(*remap_begin)(struct tessera_bo *bo,
-					     struct tessera_paging_batch *batch);
-	/** @remap_change: vm/remap.c: the batch is prepared, and pushed if this succeeds */
-	int (*remap_change)(struct tessera_remap *remap);
-	/** @remap_end: vm/remap.c: it is, with that fence; NULL: it never will be */
-	void (*remap_end)(struct tessera_remap *remap, struct dma_fence *fence);
+	struct dma_fence *(*remap_push)(struct tessera_bo *bo, struct tessera_paging_batch *batch);
 	/** @remap_drop: vm/remap.c: an object has left its segment without the device */
 	void (*remap_drop)(struct tessera_bo *bo);
 	/**

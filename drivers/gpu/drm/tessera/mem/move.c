@@ -56,8 +56,6 @@ struct move {
 	/* What is left behind in @from. */
 	struct list_head departures;
 	struct tessera_paging_batch batch;
-	/* VMs that map it, or NULL. */
-	struct tessera_remap *remap;
 };
 
 static bool in_aperture(const struct tessera_segment *seg)
@@ -487,7 +485,7 @@ static int move_prepare(struct move *move)
 		ret = tessera_paging_wait_for(&move->batch, fences.fence[i]);
 	tessera_fences_fini(&fences);
 
-	return ret ?: tdev->upcalls->remap_change(move->remap);
+	return ret;
 }
 
 /* Nothing shows the CPU where it was. */
@@ -506,7 +504,6 @@ static void check_unseen(struct move *move)
  */
 static struct dma_fence *move_queue(struct move *move, int (*build)(struct move *move))
 {
-	const struct tessera_upcalls *upcalls = tessera_bo_device(move->bo)->upcalls;
 	struct tessera_bo *bo = move->bo;
 	struct dma_fence *fence;
 	int ret;
@@ -514,24 +511,16 @@ static struct dma_fence *move_queue(struct move *move, int (*build)(struct move 
 	check_unseen(move);
 	tessera_paging_begin(&move->batch, bo->queue, bo->id,
 			     move->dropped ? NULL : &bo->lost);
-	move->remap = upcalls->remap_begin(bo, &move->batch);
-	if (IS_ERR(move->remap)) {
-		tessera_paging_abort(&move->batch);
-		return ERR_CAST(move->remap);
-	}
-	ret = build(move);
+	ret = build(move) ?: move_prepare(move);
 	if (!ret)
-		ret = move_prepare(move);
-	if (ret) {
-		upcalls->remap_end(move->remap, NULL);
+		tessera_trail_check_job(&bo->trail, tessera_trail_before(true),
+					tessera_paging_first_job(&move->batch), bo->id);
+	fence = ret ? ERR_PTR(ret) :
+		tessera_bo_device(bo)->upcalls->remap_push(bo, &move->batch);
+	if (IS_ERR(fence)) {
 		tessera_paging_abort(&move->batch);
 		tessera_departures_destroy(&move->departures);
-		return ERR_PTR(ret);
 	}
-	tessera_trail_check_job(&bo->trail, tessera_trail_before(true),
-				tessera_paging_first_job(&move->batch), bo->id);
-	fence = tessera_paging_push(&move->batch);
-	upcalls->remap_end(move->remap, fence);
 
 	return fence;
 }

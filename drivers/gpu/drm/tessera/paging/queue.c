@@ -126,7 +126,7 @@ static int paging_job_prepare(struct tessera_job *job)
 	int ret = 0;
 
 	list_for_each_entry(effect, paging_job_effects(to_paging_job(job)), node)
-		if (!ret && effect->prepare)
+		if (!ret)
 			ret = effect->prepare(effect);
 
 	return ret;
@@ -144,12 +144,9 @@ static void paging_job_done(struct tessera_job *job, int error, u64 start_ns, u6
 	/* Before the fence signals, so that nobody who has waited for it misses it. */
 	if (error && pjob->lost)
 		atomic_set(pjob->lost, 1);
-	list_for_each_entry(effect, paging_job_effects(pjob), node) {
-		if (error)
+	list_for_each_entry(effect, paging_job_effects(pjob), node)
+		if (error || (!pjob->last && effect->prepare(effect)))
 			effect->failed(effect);
-		else if (!pjob->last)
-			effect->done(effect);
-	}
 
 	/* A cancelled job is one of a device that is gone. */
 	if (error && error != -ECANCELED && error != -ENODEV)

@@ -58,17 +58,16 @@ struct tessera_paging_record {
 struct tessera_paging_effect {
 	/** @node: in the effects of its batch */
 	struct list_head node;
-	/** @prepare: as in &struct tessera_job_ops, or NULL */
+	/**
+	 * @prepare: as in &struct tessera_job_ops
+	 *
+	 * Called once more when all jobs of the batch have run: paging that the batch waits for may
+	 * still be in the ring before, and has ended then. In atomic context.
+	 */
 	int (*prepare)(struct tessera_paging_effect *effect);
 	/**
-	 * @done: all jobs of the batch have run; its fence is about to signal
-	 *
-	 * Paging that the batch waits for may still be in the ring when @prepare is called, and has
-	 * ended now. In atomic context.
-	 */
-	void (*done)(struct tessera_paging_effect *effect);
-	/**
-	 * @failed: a job of the batch did not do what it was to do; its fence is about to signal
+	 * @failed: a job of the batch did not do what it was to do, or @prepare has failed after the
+	 * last one; the batch's fence is about to signal
 	 *
 	 * In atomic context, perhaps several times.
 	 */

@@ -62,8 +62,6 @@ struct bind {
 	struct tessera_pt_change *change;
 	/* &struct tessera_table, that the change may take, and those that it did not. */
 	struct list_head tables;
-	/* Jobs may use what is unmapped. */
-	bool takes;
 	/* Mappings that are gone. */
 	struct list_head dead;
 };
@@ -173,7 +171,7 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 		if (tessera_ioctl_bad(vm->tdev, null_bytes > TESSERA_MAX_NULL_BYTES))
 			return -E2BIG;
 	}
-	bind->change = tessera_pt_change_create(vm->space);
+	bind->change = tessera_pt_change_create(vm->space, false);
 	if (!bind->change)
 		return -ENOMEM;
 	bind->change->lost = kvcalloc(data->num_ops, sizeof(*bind->change->lost),
@@ -214,7 +212,8 @@ static int lock_range(struct bind *bind, const struct drm_tessera_vm_bind_op *ar
 
 	drm_gpuvm_for_each_va_range(va, &bind->vm->base, args->address,
 				    args->address + args->range) {
-		bind->takes = true;
+		/* Jobs may use what is unmapped. */
+		bind->change->behind_jobs = true;
 		if (!va->gem.obj)
 			continue;
 		ret = drm_exec_prepare_obj(exec, va->gem.obj, 1);
@@ -345,8 +344,7 @@ static int bind_prepare(struct bind *bind)
 	ret = atomic_read(&vm->space->lost) ? -EIO :
 	      tessera_space_reserve(vm->space, tables, &bind->tables);
 	if (!ret)
-		ret = tessera_space_order(vm->space, &bind->batch, bind->change,
-					  bind->takes);
+		ret = tessera_space_order(vm->space, &bind->batch, bind->change);
 	if (ret) {
 		tessera_space_trim(vm->space, &bind->tables);
 		mutex_unlock(&vm->space->lock);

@@ -45,14 +45,6 @@
 /* As long as a suspend may wait for jobs. */
 #define JOBS_TIMEOUT_MS	30000
 
-struct tessera_spaces {
-	/* Protects the list. */
-	struct mutex lock;
-	struct list_head list;
-	/* Taken by who takes the locks of several. */
-	struct mutex many;
-};
-
 static void spaces_fini(struct drm_device *drm, void *data)
 {
 	struct tessera_spaces *spaces = data;
@@ -92,14 +84,15 @@ static struct tessera_pt *space_alloc(void *owner)
 	struct tessera_space *space = owner;
 	struct tessera_table *table;
 
-	table = list_first_entry_or_null(&space->pool, struct tessera_table, node);
+	table = list_first_entry_or_null(&space->tables[TESSERA_TABLES_POOL], struct tessera_table,
+					 node);
 	if (drm_WARN_ON_ONCE(&space->tdev->drm, !table))
 		return NULL;
 	space->pooled--;
 	/* What the device finds there is another's. */
 	table->dirty_first = 0;
 	table->dirty_end = TSR_PT_ENTRIES;
-	list_move(&table->node, &space->dirty);
+	list_move(&table->node, &space->tables[TESSERA_TABLES_DIRTY]);
 
 	return &table->pt;
 }
@@ -108,7 +101,7 @@ static void space_release(void *owner, struct tessera_pt *pt)
 {
 	struct tessera_space *space = owner;
 
-	list_move_tail(&to_tessera_table(pt)->node, &space->released);
+	list_move_tail(&to_tessera_table(pt)->node, &space->tables[TESSERA_TABLES_RELEASED]);
 }
 
 static void space_write(void *owner, const struct tessera_pt *pt, u32 first, u32 count,
@@ -120,7 +113,7 @@ static void space_write(void *owner, const struct tessera_pt *pt, u32 first, u32
 	if (!table->dirty_end) {
 		table->dirty_first = first;
 		table->dirty_end = first + count;
-		list_move(&table->node, &space->dirty);
+		list_move(&table->node, &space->tables[TESSERA_TABLES_DIRTY]);
 		return;
 	}
 	table->dirty_first = min(table->dirty_first, first);
@@ -149,43 +142,33 @@ static int space_init_root(struct tessera_space *space)
 	root = tessera_table_create(space->tdev, space->account->payer);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
-	list_add(&root->node, &space->dirty);
+	list_add(&root->node, &space->tables[TESSERA_TABLES_DIRTY]);
 	root->dirty_end = TSR_PT_ENTRIES;
 	tessera_pt_init(&space->tree, &space_ops, space, &root->pt);
 
 	return 0;
 }
 
-static struct tessera_space *space_alloc_struct(struct tessera_device *tdev,
-						struct tessera_account *account,
-						struct tessera_resident_set *resident)
+static void space_release_ref(struct kref *ref)
 {
-	struct tessera_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	struct tessera_space *space = container_of(ref, struct tessera_space, ref);
+	struct tessera_device *tdev = space->tdev;
+	u32 i;
 
-	if (!space)
-		return NULL;
-	kref_init(&space->ref);
-	mutex_init(&space->lock);
-	tessera_trail_init(&space->trail);
-	tessera_proxies_init(&space->proxies);
-	INIT_LIST_HEAD(&space->clean);
-	INIT_LIST_HEAD(&space->dirty);
-	INIT_LIST_HEAD(&space->pool);
-	INIT_LIST_HEAD(&space->released);
-	INIT_LIST_HEAD(&space->queues);
-	tessera_vm_jobs_init(&space->jobs);
-	space->tdev = tdev;
-	space->account = tessera_account_get(account);
-	space->resident = tessera_resident_set_get(resident);
-	tessera_asid_init(&space->asid, account, &space->jobs);
+	mutex_lock(&tdev->spaces->lock);
+	list_del(&space->node);
+	mutex_unlock(&tdev->spaces->lock);
 
-	return space;
-}
-
-static void space_free_struct(struct tessera_space *space)
-{
+	drm_WARN_ON(&tdev->drm, !list_empty(&space->queues));
+	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
+		tessera_table_destroy_list(tdev, &space->tables[i]);
+	dma_fence_put(space->update);
+	if (!IS_ERR(space->queue))
+		tessera_paging_queue_put(space->queue);
+	tessera_asid_fini(tdev, &space->asid);
 	tessera_proxies_cut(&space->proxies);
 	tessera_trail_fini(&space->trail);
+	atomic_dec(&space->account->payer->vms);
 	tessera_account_put(space->account);
 	tessera_resident_set_put(space->resident);
 	mutex_destroy(&space->lock);
@@ -204,57 +187,43 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_account *account,
 					   struct tessera_resident_set *resident)
 {
-	struct tessera_space *space = space_alloc_struct(tdev, account, resident);
+	struct tessera_space *space;
 	int ret;
+	u32 i;
 
-	if (!space)
-		return ERR_PTR(-ENOMEM);
 	ret = tessera_account_count(&account->payer->vms, TESSERA_MAX_VMS);
 	if (ret)
-		goto err_free;
-	space->queue = tessera_paging_queue_create(tdev, account);
-	if (IS_ERR(space->queue)) {
-		ret = PTR_ERR(space->queue);
-		goto err_uncount;
+		return ERR_PTR(ret);
+	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	if (!space) {
+		atomic_dec(&account->payer->vms);
+		return ERR_PTR(-ENOMEM);
 	}
-	ret = space_init_root(space);
-	if (ret)
-		goto err_put_queue;
+	kref_init(&space->ref);
+	mutex_init(&space->lock);
+	tessera_trail_init(&space->trail);
+	tessera_proxies_init(&space->proxies);
+	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
+		INIT_LIST_HEAD(&space->tables[i]);
+	INIT_LIST_HEAD(&space->node);
+	INIT_LIST_HEAD(&space->queues);
+	tessera_vm_jobs_init(&space->jobs);
+	space->tdev = tdev;
+	space->account = tessera_account_get(account);
+	space->resident = tessera_resident_set_get(resident);
+	tessera_asid_init(&space->asid, account, &space->jobs);
+	space->queue = tessera_paging_queue_create(tdev, account);
+	ret = PTR_ERR_OR_ZERO(space->queue) ?: space_init_root(space);
+	if (ret) {
+		space_release_ref(&space->ref);
+		return ERR_PTR(ret);
+	}
 
 	mutex_lock(&tdev->spaces->lock);
 	list_add_tail(&space->node, &tdev->spaces->list);
 	mutex_unlock(&tdev->spaces->lock);
 
 	return space;
-
-err_put_queue:
-	tessera_paging_queue_put(space->queue);
-err_uncount:
-	atomic_dec(&account->payer->vms);
-err_free:
-	space_free_struct(space);
-	return ERR_PTR(ret);
-}
-
-static void space_release_ref(struct kref *ref)
-{
-	struct tessera_space *space = container_of(ref, struct tessera_space, ref);
-	struct tessera_device *tdev = space->tdev;
-
-	mutex_lock(&tdev->spaces->lock);
-	list_del(&space->node);
-	mutex_unlock(&tdev->spaces->lock);
-
-	drm_WARN_ON(&tdev->drm, !list_empty(&space->queues));
-	tessera_table_destroy_list(tdev, &space->clean);
-	tessera_table_destroy_list(tdev, &space->dirty);
-	tessera_table_destroy_list(tdev, &space->pool);
-	tessera_table_destroy_list(tdev, &space->released);
-	dma_fence_put(space->update);
-	tessera_paging_queue_put(space->queue);
-	tessera_asid_fini(tdev, &space->asid);
-	atomic_dec(&space->account->payer->vms);
-	space_free_struct(space);
 }
 
 /**
@@ -280,39 +249,6 @@ void tessera_space_put(struct tessera_space *space)
 {
 	if (space)
 		kref_put(&space->ref, space_release_ref);
-}
-
-/* The directory entry that names the tables for the device. */
-static u64 space_root(const struct tessera_space *space)
-{
-	return space->tree.root->entry;
-}
-
-/**
- * tessera_space_lock_many() - get ready to take the locks of several
- * @tdev: the device
- */
-void tessera_space_lock_many(struct tessera_device *tdev)
-{
-	mutex_lock(&tdev->spaces->many);
-}
-
-/**
- * tessera_space_lock_one_of_many() - take one of them
- * @space: the tables
- */
-void tessera_space_lock_one_of_many(struct tessera_space *space)
-{
-	mutex_lock_nest_lock(&space->lock, &space->tdev->spaces->many);
-}
-
-/**
- * tessera_space_unlock_many() - they have all been given back
- * @tdev: the device
- */
-void tessera_space_unlock_many(struct tessera_device *tdev)
-{
-	mutex_unlock(&tdev->spaces->many);
 }
 
 /**
@@ -385,11 +321,13 @@ u32 tessera_pt_tables_bound(u64 va, u64 bytes, const struct tessera_pt_source *s
 
 /* ---- Changes --------------------------------------------------------------- */
 
-static int space_create_tables(struct tessera_space *space, u32 num, struct list_head *tables)
+/* Fills a list up to @num, of which there are @have. */
+static int space_create_tables(struct tessera_space *space, struct list_head *tables, u32 *have,
+			       u32 num)
 {
 	struct tessera_table *table;
 
-	while (num--) {
+	for (; *have < num; (*have)++) {
 		table = tessera_table_create(space->tdev, space->account->payer);
 		if (IS_ERR(table))
 			return PTR_ERR(table);
@@ -409,13 +347,9 @@ static int space_create_tables(struct tessera_space *space, u32 num, struct list
  */
 int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head *tables)
 {
-	u32 pooled;
+	u32 pooled = READ_ONCE(space->pooled);
 
-	mutex_lock(&space->lock);
-	pooled = space->pooled;
-	mutex_unlock(&space->lock);
-
-	return num > pooled ? space_create_tables(space, num - pooled, tables) : 0;
+	return space_create_tables(space, tables, &pooled, num);
 }
 
 /**
@@ -428,21 +362,16 @@ int tessera_space_prepare(struct tessera_space *space, u32 num, struct list_head
  */
 int tessera_space_reserve(struct tessera_space *space, u32 num, struct list_head *tables)
 {
-	LIST_HEAD(more);
-	int ret = 0;
+	struct list_head *pool = &space->tables[TESSERA_TABLES_POOL];
 
 	lockdep_assert_held(&space->lock);
 
 	if (tables) {
 		space->pooled += list_count_nodes(tables);
-		list_splice_init(tables, &space->pool);
+		list_splice_init(tables, pool);
 	}
-	if (num > space->pooled)
-		ret = space_create_tables(space, num - space->pooled, &more);
-	space->pooled += list_count_nodes(&more);
-	list_splice(&more, &space->pool);
 
-	return ret;
+	return space_create_tables(space, pool, &space->pooled, num);
 }
 
 /**
@@ -455,7 +384,7 @@ void tessera_space_trim(struct tessera_space *space, struct list_head *spare)
 	lockdep_assert_held(&space->lock);
 
 	for (; space->pooled > POOL_KEEPS; space->pooled--)
-		list_move(space->pool.next, spare);
+		list_move(space->tables[TESSERA_TABLES_POOL].next, spare);
 }
 
 static void space_set(struct tessera_space *space, u64 va, u64 bytes, u64 entry)
@@ -524,13 +453,6 @@ static void change_failed(struct tessera_paging_effect *effect)
 	atomic_set(&to_change(effect)->space->lost, 1);
 }
 
-/* The jobs that wait for the batch look at &tessera_space.lost before they run. */
-static void change_done(struct tessera_paging_effect *effect)
-{
-	if (change_prepare(effect))
-		change_failed(effect);
-}
-
 static void change_release(struct tessera_paging_effect *effect)
 {
 	struct tessera_pt_change *change = to_change(effect);
@@ -544,20 +466,21 @@ static void change_release(struct tessera_paging_effect *effect)
 /**
  * tessera_pt_change_create() - what a batch has to remember of a VM it changes
  * @space: the tables
+ * @behind_jobs: &tessera_pt_change.behind_jobs
  *
  * Return: the change, for tessera_space_attach(), or NULL.
  */
-struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space)
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, bool behind_jobs)
 {
 	struct tessera_pt_change *change = kzalloc(sizeof(*change), GFP_KERNEL_ACCOUNT);
 
 	if (!change)
 		return NULL;
 	change->effect.prepare = change_prepare;
-	change->effect.done = change_done;
 	change->effect.failed = change_failed;
 	change->effect.release = change_release;
 	change->space = tessera_space_get(space);
+	change->behind_jobs = behind_jobs;
 	INIT_LIST_HEAD(&change->released);
 
 	return change;
@@ -577,24 +500,21 @@ void tessera_pt_change_cancel(struct tessera_pt_change *change)
  * tessera_space_order() - have a batch run in its turn
  * @space: the tables, locked until the batch is queued
  * @batch: the batch, prepared
- * @change: what the batch does to the tables; NULL: nothing
- * @behind_jobs: it takes or changes what jobs may find
+ * @change: what the batch does to the tables; NULL: it is an end of all jobs
  *
  * Return: 0 or -ENOMEM.
  */
 int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			struct tessera_pt_change *change, bool behind_jobs)
+			const struct tessera_pt_change *change)
 {
 	struct tessera_vm_queue *queue;
 	int ret = 0;
 
 	lockdep_assert_held(&space->lock);
 
-	if (change)
-		change->behind_jobs = behind_jobs;
 	if (space->update)
 		ret = tessera_paging_wait_for(batch, space->update);
-	if (!behind_jobs)
+	if (change && !change->behind_jobs)
 		return ret;
 	list_for_each_entry(queue, &space->queues, node)
 		if (!ret && queue->last && !dma_fence_is_signaled(queue->last))
@@ -616,8 +536,9 @@ void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change 
 
 	/* Later jobs come behind a flush: only those that were queued before may walk these tables. */
 	if (change->behind_jobs)
-		list_splice_tail_init(&space->released, &change->released);
-	tessera_space_check_order(space, batch);
+		list_splice_tail_init(&space->tables[TESSERA_TABLES_RELEASED], &change->released);
+	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
+				0);
 	tessera_paging_attach(batch, &change->effect);
 }
 
@@ -644,7 +565,7 @@ static bool needs_flush(const struct tessera_space *space)
 
 static bool is_dirty(const struct tessera_space *space)
 {
-	return !list_empty(&space->dirty) || needs_flush(space);
+	return !list_empty(&space->tables[TESSERA_TABLES_DIRTY]) || needs_flush(space);
 }
 
 /* What is named comes before what names it: jobs that were queued before may walk there. */
@@ -655,7 +576,7 @@ static int write_tables(struct tessera_space *space, struct tessera_paging_batch
 	int ret = 0;
 
 	for (level = 0; level < TSR_PT_LEVELS; level++)
-		list_for_each_entry(table, &space->dirty, node)
+		list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node)
 			if (!ret && table->pt.level == level)
 				ret = tessera_pt_write(batch, table);
 
@@ -670,9 +591,10 @@ static void space_cleaned(struct tessera_space *space)
 {
 	struct tessera_table *table;
 
-	list_for_each_entry(table, &space->dirty, node)
+	list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node)
 		table->dirty_end = 0;
-	list_splice_tail_init(&space->dirty, &space->clean);
+	list_splice_tail_init(&space->tables[TESSERA_TABLES_DIRTY],
+			      &space->tables[TESSERA_TABLES_CLEAN]);
 	space->tree.flush_first = U64_MAX;
 	space->tree.flush_last = 0;
 }
@@ -680,7 +602,7 @@ static void space_cleaned(struct tessera_space *space)
 /* Have the device see what the tables say. */
 static int space_write_dirty(struct tessera_space *space)
 {
-	struct tessera_pt_change *change = tessera_pt_change_create(space);
+	struct tessera_pt_change *change = tessera_pt_change_create(space, false);
 	struct tessera_paging_batch batch;
 	struct dma_fence *fence;
 	int ret;
@@ -692,7 +614,7 @@ static int space_write_dirty(struct tessera_space *space)
 	if (!ret)
 		ret = tessera_paging_prepare(&batch, NULL);
 	if (!ret)
-		ret = tessera_space_order(space, &batch, change, false);
+		ret = tessera_space_order(space, &batch, change);
 	if (ret) {
 		tessera_paging_abort(&batch);
 		tessera_pt_change_cancel(change);
@@ -720,7 +642,7 @@ static int space_begin_job(struct tessera_space *space, struct tessera_job *job)
 		ret = tessera_job_add_dependency(job, dma_fence_get(space->update));
 	if (ret)
 		tessera_asid_put(space->tdev, &space->asid);
-	job->vm.root = space_root(space);
+	job->vm.root = space->tree.root->entry;
 	job->vm.asid = space->asid.number;
 
 	return ret;
@@ -766,18 +688,17 @@ void tessera_space_end_job(struct tessera_space *space)
 	mutex_unlock(&space->lock);
 }
 
-/**
- * tessera_space_find_job() - look for a job that has not ended
- * @space: the tables
- *
- * Return: the fence of one, with a reference; or NULL.
- */
-struct dma_fence *tessera_space_find_job(struct tessera_space *space)
-{
-	return tessera_vm_jobs_first(&space->jobs, U64_MAX);
-}
-
 /* ---- The device ------------------------------------------------------------ */
+
+static void for_each_space(struct tessera_device *tdev, void (*call)(struct tessera_space *space))
+{
+	struct tessera_space *space;
+
+	mutex_lock(&tdev->spaces->lock);
+	list_for_each_entry(space, &tdev->spaces->list, node)
+		call(space);
+	mutex_unlock(&tdev->spaces->lock);
+}
 
 static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 {
@@ -786,26 +707,20 @@ static struct dma_fence *find_job_of_any(struct tessera_device *tdev)
 
 	mutex_lock(&tdev->spaces->lock);
 	list_for_each_entry(space, &tdev->spaces->list, node)
-		fence = fence ?: tessera_space_find_job(space);
+		fence = fence ?: tessera_vm_jobs_first(&space->jobs, U64_MAX);
 	mutex_unlock(&tdev->spaces->lock);
 
 	return fence;
 }
 
 /* What is not in the ring does not run any more. */
-static void lose_busy(struct tessera_device *tdev)
+static void lose_busy(struct tessera_space *space)
 {
-	struct tessera_space *space;
-	struct dma_fence *fence;
+	struct dma_fence *fence = tessera_vm_jobs_first(&space->jobs, U64_MAX);
 
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node) {
-		fence = tessera_space_find_job(space);
-		if (fence)
-			atomic_set(&space->lost, 1);
-		dma_fence_put(fence);
-	}
-	mutex_unlock(&tdev->spaces->lock);
+	if (fence)
+		atomic_set(&space->lost, 1);
+	dma_fence_put(fence);
 }
 
 /**
@@ -825,19 +740,22 @@ void tessera_space_suspend(struct tessera_device *tdev)
 		left = tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left);
 	}
 	if (left <= 0)
-		lose_busy(tdev);
+		for_each_space(tdev, lose_busy);
 }
 
 static void space_all_dirty(struct tessera_space *space)
 {
 	struct tessera_table *table;
 
-	list_splice_tail_init(&space->clean, &space->dirty);
-	list_for_each_entry(table, &space->dirty, node) {
+	mutex_lock(&space->lock);
+	list_splice_tail_init(&space->tables[TESSERA_TABLES_CLEAN],
+			      &space->tables[TESSERA_TABLES_DIRTY]);
+	list_for_each_entry(table, &space->tables[TESSERA_TABLES_DIRTY], node) {
 		table->dirty_first = 0;
 		table->dirty_end = TSR_PT_ENTRIES;
 	}
 	space_flush_all(space);
+	mutex_unlock(&space->lock);
 }
 
 /**
@@ -846,15 +764,13 @@ static void space_all_dirty(struct tessera_space *space)
  */
 void tessera_space_resume(struct tessera_device *tdev)
 {
-	struct tessera_space *space;
+	for_each_space(tdev, space_all_dirty);
+}
 
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node) {
-		mutex_lock(&space->lock);
-		space_all_dirty(space);
-		mutex_unlock(&space->lock);
-	}
-	mutex_unlock(&tdev->spaces->lock);
+static void space_lose(struct tessera_space *space)
+{
+	atomic_set(&space->lost, 1);
+	tessera_proxies_cut(&space->proxies);
 }
 
 /**
@@ -865,22 +781,19 @@ void tessera_space_resume(struct tessera_device *tdev)
  */
 void tessera_space_lose_all(struct tessera_device *tdev)
 {
-	struct tessera_space *space;
-
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node) {
-		atomic_set(&space->lost, 1);
-		tessera_proxies_cut(&space->proxies);
-	}
-	mutex_unlock(&tdev->spaces->lock);
+	for_each_space(tdev, space_lose);
 }
 
-static void release_memory(struct tessera_space *space, struct list_head *tables)
+static void space_release_memory(struct tessera_space *space)
 {
 	struct tessera_table *table;
+	u32 i;
 
-	list_for_each_entry(table, tables, node)
-		tessera_table_release_memory(space->tdev, table);
+	mutex_lock(&space->lock);
+	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
+		list_for_each_entry(table, &space->tables[i], node)
+			tessera_table_release_memory(space->tdev, table);
+	mutex_unlock(&space->lock);
 }
 
 /**
@@ -889,16 +802,5 @@ static void release_memory(struct tessera_space *space, struct list_head *tables
  */
 void tessera_space_unplug(struct tessera_device *tdev)
 {
-	struct tessera_space *space;
-
-	mutex_lock(&tdev->spaces->lock);
-	list_for_each_entry(space, &tdev->spaces->list, node) {
-		mutex_lock(&space->lock);
-		release_memory(space, &space->clean);
-		release_memory(space, &space->dirty);
-		release_memory(space, &space->pool);
-		release_memory(space, &space->released);
-		mutex_unlock(&space->lock);
-	}
-	mutex_unlock(&tdev->spaces->lock);
+	for_each_space(tdev, space_release_memory);
 }

@@ -25,6 +25,34 @@ struct tessera_segment;		/* segments/segment.h */
 #define TESSERA_MAX_VMS		256
 
 /**
+ * struct tessera_spaces - the page tables of all VMs
+ */
+struct tessera_spaces {
+	/** @lock: protects @list */
+	struct mutex lock;
+	/** @list: &struct tessera_space */
+	struct list_head list;
+	/** @many: taken before the &tessera_space.lock of several */
+	struct mutex many;
+};
+
+/**
+ * enum tessera_table_list - what is known of a table
+ */
+enum tessera_table_list {
+	/** @TESSERA_TABLES_CLEAN: it is in use, and written */
+	TESSERA_TABLES_CLEAN,
+	/** @TESSERA_TABLES_DIRTY: it is in use, with entries that are not written */
+	TESSERA_TABLES_DIRTY,
+	/** @TESSERA_TABLES_POOL: it is not in use */
+	TESSERA_TABLES_POOL,
+	/** @TESSERA_TABLES_RELEASED: it is no longer in use, but the device may not know */
+	TESSERA_TABLES_RELEASED,
+	/** @TESSERA_TABLES_LISTS: how many there are */
+	TESSERA_TABLES_LISTS,
+};
+
+/**
  * struct tessera_space - the page tables of a VM, and who runs jobs at its addresses
  *
  * What jobs need of a VM, and paging that is under way: it outlives the VM itself.
@@ -56,16 +84,10 @@ struct tessera_space {
 	bool closed;
 	/** @tree: the tables, as they are when all that is queued has been done */
 	struct tessera_pt_tree tree;
-	/** @clean: &struct tessera_table, all but those of the other lists */
-	struct list_head clean;
-	/** @dirty: those with entries that are not written */
-	struct list_head dirty;
-	/** @pool: those not in use */
-	struct list_head pool;
-	/** @pooled: how many */
+	/** @tables: &struct tessera_table, by &enum tessera_table_list */
+	struct list_head tables[TESSERA_TABLES_LISTS];
+	/** @pooled: how many are in the pool */
 	u32 pooled;
-	/** @released: no longer in use, but the device may not know */
-	struct list_head released;
 	/** @update: fence of the last batch that writes tables, or NULL */
 	struct dma_fence *update;
 	/** @queues: &struct tessera_vm_queue */
@@ -96,7 +118,10 @@ struct tessera_pt_change {
 	struct tessera_space *space;
 	/** @released: tables that are free when the batch is over */
 	struct list_head released;
-	/** @behind_jobs: the batch runs when all jobs that were queued before have ended */
+	/**
+	 * @behind_jobs: it takes or changes what jobs may find: the batch runs when all that were queued
+	 * before have ended
+	 */
 	bool behind_jobs;
 	/** @lost: of the objects it maps, each valid until the batch is over; or NULL */
 	atomic_t **lost;
@@ -105,22 +130,11 @@ struct tessera_pt_change {
 };
 
 int tessera_space_init(struct tessera_device *tdev);
-static inline void tessera_space_check_order(struct tessera_space *space,
-					     struct tessera_paging_batch *batch)
-{
-	tessera_trail_check_job(&space->trail, TESSERA_TRAIL_MOVE, tessera_paging_first_job(batch),
-				0);
-}
-
 struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 					   struct tessera_account *account,
 					   struct tessera_resident_set *resident);
 struct tessera_space *tessera_space_get(struct tessera_space *space);
 void tessera_space_put(struct tessera_space *space);
-
-void tessera_space_lock_many(struct tessera_device *tdev);
-void tessera_space_lock_one_of_many(struct tessera_space *space);
-void tessera_space_unlock_many(struct tessera_device *tdev);
 
 void tessera_space_add_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
 void tessera_space_remove_queue(struct tessera_space *space, struct tessera_vm_queue *queue);
@@ -134,17 +148,16 @@ void tessera_space_map(struct tessera_space *space, u64 va, u64 bytes,
 		       const struct tessera_pt_source *source);
 void tessera_space_unmap(struct tessera_space *space, u64 va, u64 bytes);
 
-struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space);
+struct tessera_pt_change *tessera_pt_change_create(struct tessera_space *space, bool behind_jobs);
 void tessera_pt_change_cancel(struct tessera_pt_change *change);
 int tessera_space_order(struct tessera_space *space, struct tessera_paging_batch *batch,
-			struct tessera_pt_change *change, bool behind_jobs);
+			const struct tessera_pt_change *change);
 void tessera_space_attach(struct tessera_space *space, struct tessera_pt_change *change,
 			  struct tessera_paging_batch *batch);
 void tessera_space_updated(struct tessera_space *space, struct dma_fence *fence);
 
 int tessera_space_begin_job(struct tessera_space *space, struct tessera_job *job);
 void tessera_space_end_job(struct tessera_space *space);
-struct dma_fence *tessera_space_find_job(struct tessera_space *space);
 
 void tessera_space_suspend(struct tessera_device *tdev);
 void tessera_space_resume(struct tessera_device *tdev);

@@ -50,11 +50,11 @@ struct remap_space {
 	struct tessera_pt_change *change;
 };
 
-struct tessera_remap {
-	struct tessera_bo *bo;
-	struct tessera_paging_batch *batch;
+/* What becomes of all that lead to an object. */
+struct remap {
+	struct tessera_spaces *all;
 	struct remap_space *spaces;
-	u32 num_spaces;
+	u32 num;
 };
 
 /**
@@ -153,145 +153,114 @@ static void unmap_all(struct drm_gpuvm_bo *vm_bo)
 	tessera_vm_bo_show(vm_bo, false);
 }
 
-static void remap_free(struct tessera_remap *remap)
+static void remap_fini(struct remap *remap)
 {
-	u32 i;
-
-	for (i = 0; i < remap->num_spaces; i++)
-		tessera_pt_change_cancel(remap->spaces[i].change);
+	while (remap->num)
+		tessera_pt_change_cancel(remap->spaces[--remap->num].change);
 	kvfree(remap->spaces);
-	kfree(remap);
 }
 
-static struct tessera_remap *remap_alloc(struct tessera_bo *bo, u32 num)
+static int remap_init(struct remap *remap, struct tessera_bo *bo)
 {
-	struct tessera_remap *remap = kzalloc(sizeof(*remap), GFP_KERNEL_ACCOUNT);
 	struct drm_gpuvm_bo *vm_bo;
 
-	if (!remap)
-		return NULL;
-	remap->bo = bo;
-	remap->spaces = kvcalloc(num, sizeof(*remap->spaces), GFP_KERNEL_ACCOUNT);
+	*remap = (struct remap) { .all = tessera_bo_device(bo)->spaces };
+	remap->spaces = kvcalloc(count_spaces(bo), sizeof(*remap->spaces), GFP_KERNEL_ACCOUNT);
 	if (!remap->spaces)
-		goto err_free;
+		return -ENOMEM;
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base) {
-		struct remap_space *rs = &remap->spaces[remap->num_spaces];
+		struct remap_space *rs = &remap->spaces[remap->num];
 
 		if (!is_shown(vm_bo))
 			continue;
 		rs->vm_bo = vm_bo;
 		rs->space = space_of(vm_bo);
-		rs->change = tessera_pt_change_create(rs->space);
+		rs->change = tessera_pt_change_create(rs->space, true);
 		if (!rs->change)
-			goto err_free;
-		remap->num_spaces++;
-	}
-
-	return remap;
-
-err_free:
-	remap_free(remap);
-	return NULL;
-}
-
-/**
- * tessera_remap_begin() - &tessera_upcalls.remap_begin
- * @bo: the object, reservation held
- * @batch: the batch that is to move it, still empty
- *
- * Return: for the next two; NULL if no VM leads to the object; or -ENOMEM.
- */
-struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo, struct tessera_paging_batch *batch)
-{
-	struct tessera_remap *remap;
-	u32 num = count_spaces(bo);
-
-	dma_resv_assert_held(bo->tbo.base.resv);
-
-	if (!num)
-		return NULL;
-	remap = remap_alloc(bo, num);
-	if (!remap)
-		return ERR_PTR(-ENOMEM);
-	remap->batch = batch;
-
-	return remap;
-}
-
-static void remap_lock(struct tessera_remap *remap)
-{
-	u32 i;
-
-	if (remap->num_spaces == 1) {
-		mutex_lock(&remap->spaces[0].space->lock);
-		return;
-	}
-	tessera_space_lock_many(tessera_bo_device(remap->bo));
-	for (i = 0; i < remap->num_spaces; i++)
-		tessera_space_lock_one_of_many(remap->spaces[i].space);
-}
-
-static void remap_unlock(struct tessera_remap *remap)
-{
-	u32 i;
-
-	for (i = 0; i < remap->num_spaces; i++)
-		mutex_unlock(&remap->spaces[i].space->lock);
-	if (remap->num_spaces > 1)
-		tessera_space_unlock_many(tessera_bo_device(remap->bo));
-}
-
-/**
- * tessera_remap_change() - &tessera_upcalls.remap_change
- * @remap: of tessera_remap_begin(), with the batch prepared
- *
- * Return: 0, and the batch is pushed; or -ENOMEM.
- */
-int tessera_remap_change(struct tessera_remap *remap)
-{
-	struct remap_space *rs;
-	int ret = 0;
-	u32 i;
-
-	if (!remap)
-		return 0;
-	remap_lock(remap);
-	for (i = 0; !ret && i < remap->num_spaces; i++) {
-		rs = &remap->spaces[i];
-		ret = tessera_space_order(rs->space, remap->batch, rs->change, true);
-	}
-	if (ret) {
-		remap_unlock(remap);
-		return ret;
-	}
-	for (i = 0; i < remap->num_spaces; i++) {
-		rs = &remap->spaces[i];
-		unmap_all(rs->vm_bo);
-		tessera_space_attach(rs->space, rs->change, remap->batch);
-		rs->change = NULL;
+			return -ENOMEM;
+		remap->num++;
 	}
 
 	return 0;
 }
 
-/**
- * tessera_remap_end() - &tessera_upcalls.remap_end
- * @remap: of tessera_remap_begin(); freed
- * @fence: of the batch; NULL: it is not pushed
- */
-void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence)
+static void remap_lock(struct remap *remap)
 {
 	u32 i;
 
-	if (!remap)
+	if (remap->num == 1) {
+		mutex_lock(&remap->spaces[0].space->lock);
 		return;
-	if (fence) {
-		for (i = 0; i < remap->num_spaces; i++)
-			tessera_space_updated(remap->spaces[i].space, fence);
-		remap_unlock(remap);
 	}
-	tell_lists(remap->bo);
-	remap_free(remap);
+	mutex_lock(&remap->all->many);
+	for (i = 0; i < remap->num; i++)
+		mutex_lock_nest_lock(&remap->spaces[i].space->lock, &remap->all->many);
+}
+
+static void remap_unlock(struct remap *remap)
+{
+	u32 i;
+
+	for (i = 0; i < remap->num; i++)
+		mutex_unlock(&remap->spaces[i].space->lock);
+	if (remap->num > 1)
+		mutex_unlock(&remap->all->many);
+}
+
+static struct dma_fence *remap_run(struct remap *remap, struct tessera_paging_batch *batch)
+{
+	struct dma_fence *fence;
+	struct remap_space *rs;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < remap->num; i++) {
+		rs = &remap->spaces[i];
+		ret = tessera_space_order(rs->space, batch, rs->change);
+		if (ret)
+			return ERR_PTR(ret);
+	}
+	for (i = 0; i < remap->num; i++) {
+		rs = &remap->spaces[i];
+		unmap_all(rs->vm_bo);
+		tessera_space_attach(rs->space, rs->change, batch);
+		rs->change = NULL;
+	}
+	fence = tessera_paging_push(batch);
+	for (i = 0; i < remap->num; i++)
+		tessera_space_updated(remap->spaces[i].space, fence);
+
+	return fence;
+}
+
+/**
+ * tessera_remap_push() - &tessera_upcalls.remap_push
+ * @bo: the object, reservation held
+ * @batch: the batch that moves it, prepared
+ *
+ * Return: the fence of the batch, with a reference; or -ENOMEM, and the batch is to be aborted.
+ */
+struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_paging_batch *batch)
+{
+	struct dma_fence *fence;
+	struct remap remap;
+	int ret;
+
+	dma_resv_assert_held(bo->tbo.base.resv);
+
+	if (!count_spaces(bo))
+		return tessera_paging_push(batch);
+	ret = remap_init(&remap, bo);
+	fence = ERR_PTR(ret);
+	if (!ret) {
+		remap_lock(&remap);
+		fence = remap_run(&remap, batch);
+		remap_unlock(&remap);
+	}
+	tell_lists(bo);
+	remap_fini(&remap);
+
+	return fence;
 }
 
 /**
@@ -329,7 +298,7 @@ struct dma_fence *tessera_remap_users(struct tessera_bo *bo)
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->tbo.base)
 		if (!fence && is_shown(vm_bo))
-			fence = tessera_space_find_job(space_of(vm_bo));
+			fence = tessera_vm_jobs_first(&space_of(vm_bo)->jobs, U64_MAX);
 
 	return fence;
 }
@@ -389,7 +358,7 @@ static int group_prepare(struct group *group)
 	u32 i;
 	int ret;
 
-	group->change = tessera_pt_change_create(group->space);
+	group->change = tessera_pt_change_create(group->space, !group->show);
 	if (!group->change)
 		return -ENOMEM;
 	group->change->lost = kvcalloc(group->num, sizeof(*group->change->lost),
@@ -418,7 +387,7 @@ static int group_push(struct group *group, struct dma_fence **fence)
 
 	mutex_lock(&space->lock);
 	ret = atomic_read(&space->lost) ? -EIO :
-	      tessera_space_order(space, &group->batch, group->change, !group->show);
+	      tessera_space_order(space, &group->batch, group->change);
 	if (ret)
 		goto unlock;
 	for (i = 0; !ret && i < group->num; i++) {

@@ -10,15 +10,11 @@ struct tessera_mapping;		/* vm/vm.h */
 struct tessera_paging_batch;	/* paging/queue.h */
 struct tessera_pt_source;	/* vm/pt.h */
 struct tessera_range;		/* segments/manager.h */
-struct tessera_remap;		/* remap.c */
 struct tessera_resident_set;	/* vm/listing.h */
 struct tessera_segment;		/* segments/segment.h */
 struct tessera_vm;		/* vm/vm.h */
 
-struct tessera_remap *tessera_remap_begin(struct tessera_bo *bo,
-					  struct tessera_paging_batch *batch);
-int tessera_remap_change(struct tessera_remap *remap);
-void tessera_remap_end(struct tessera_remap *remap, struct dma_fence *fence);
+struct dma_fence *tessera_remap_push(struct tessera_bo *bo, struct tessera_paging_batch *batch);
 void tessera_remap_drop(struct tessera_bo *bo);
 struct dma_fence *tessera_remap_users(struct tessera_bo *bo);
 bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *seg,

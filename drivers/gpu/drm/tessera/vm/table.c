@@ -147,13 +147,6 @@ void tessera_table_release_memory(struct tessera_device *tdev, struct tessera_ta
 	table->addr = 0;
 }
 
-static void table_destroy(struct tessera_device *tdev, struct tessera_table *table)
-{
-	tessera_table_release_memory(tdev, table);
-	atomic_dec(&table->payer->tables);
-	kvfree(table);
-}
-
 /**
  * tessera_table_destroy_list() - free page tables
  * @tdev: the device; it does not look at them
@@ -165,6 +158,8 @@ void tessera_table_destroy_list(struct tessera_device *tdev, struct list_head *t
 
 	list_for_each_entry_safe(table, next, tables, node) {
 		list_del(&table->node);
-		table_destroy(tdev, table);
+		tessera_table_release_memory(tdev, table);
+		atomic_dec(&table->payer->tables);
+		kvfree(table);
 	}
 }

@@ -132,7 +132,7 @@ static struct dma_fence *vm_last_fence(struct tessera_space *space)
 	ret = tessera_paging_prepare(&batch, NULL);
 	mutex_lock(&space->lock);
 	if (!ret)
-		ret = tessera_space_order(space, &batch, NULL, true);
+		ret = tessera_space_order(space, &batch, NULL);
 	if (ret)
 		tessera_paging_abort(&batch);
 	else
@@ -148,7 +148,7 @@ static void vm_wait_for_jobs(struct tessera_space *space)
 {
 	struct dma_fence *fence;
 
-	while ((fence = tessera_space_find_job(space))) {
+	while ((fence = tessera_vm_jobs_first(&space->jobs, U64_MAX))) {
 		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
 		dma_fence_put(fence);
 	}
