@@ -5,7 +5,7 @@
 #include <kunit/test.h>
 #include <linux/time64.h>
 
-#include "kms/clock.h"
+#include "kms/kms.h"
 
 #define AHEAD	(123 * NSEC_PER_SEC)
 

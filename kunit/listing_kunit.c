@@ -9,10 +9,9 @@
 #include <drm/drm_file.h>
 #include <drm/drm_kunit_helpers.h>
 
-#include "mem/bo.h"
-#include "mem/residency.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
-#include "vm/listing.h"
+#include "vm/vm.h"
 
 #define NUM_BOS 3
 

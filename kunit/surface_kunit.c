@@ -7,7 +7,7 @@
 
 #include "pure/plan_map.h"
 #include "pure/surface.h"
-#include "segments/manager.h"
+#include "segments/segments.h"
 
 #define ROWS	100U
 #define WIDTH	200U

@@ -17,10 +17,10 @@ struct pci_dev;
 struct drm_file;
 
 struct tessera_contexts;	/* submit/context.c */
-struct tessera_clients;		/* segments/account.h */
-struct tessera_engine;		/* exec/engine.h */
+struct tessera_clients;		/* segments/segments.h */
+struct tessera_engine;		/* exec/exec.h */
 struct tessera_errors;		/* hw/error.c */
-struct tessera_bo;		/* mem/bo.h */
+struct tessera_bo;		/* mem/mem.h */
 struct tessera_budgets;		/* segments/budget.c */
 struct tessera_gates;		/* submit/gate.c */
 struct tessera_host_aperture;	/* cpu/host_aperture.c */
@@ -29,20 +29,20 @@ struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_kms;		/* kms/kms.h */
 struct tessera_paging;		/* paging/queue.c */
-struct tessera_paging_batch;	/* paging/queue.h */
+struct tessera_paging_batch;	/* paging/paging.h */
 struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/registry.c */
 struct tessera_residency;	/* mem/residency.c */
-struct tessera_retain;		/* mem/backing.h */
+struct tessera_retain;		/* mem/mem.h */
 struct tessera_room;		/* segments/room.c */
-struct tessera_segments;	/* segments/segment.h */
+struct tessera_segments;	/* segments/segments.h */
 struct tessera_asids;		/* vm/asid.c */
 struct tessera_spaces;		/* vm/pt.c */
 struct tessera_swizzle_ranges;	/* cpu/swizzle_range.c */
 struct tessera_table_memory;	/* vm/table.c */
 struct tessera_unplug;		/* mem/unplug.c */
 struct tessera_users;		/* mem/user.c */
-struct tessera_value_pages;	/* submit/value_page.c */
+struct tessera_value_pages;	/* sync/value_page.c */
 
 /**
  * DOC: locking

@@ -13,14 +13,11 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
-#include "cpu/import.h"
-#include "services/client.h"
-#include "services/debugfs.h"
+#include "cpu/cpu.h"
+#include "services/services.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"
-#include "tessera_ioctl.h"
-#include "tessera_ioctl_bo.h"
 
 #define TESSERA_DRIVER_MAJOR	1
 #define TESSERA_DRIVER_MINOR	0

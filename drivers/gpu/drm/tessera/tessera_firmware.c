@@ -13,12 +13,10 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
-#include "exec/engine.h"
-#include "exec/ib.h"
-#include "exec/job.h"
-#include "hw/mmio.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
-#include "tessera_firmware.h"
+#include "tessera_drv.h"
 #include "tessera_hwabi_check.h"
 #include "tessera_wait.h"
 

@@ -11,17 +11,14 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/destroy.h"
-#include "cpu/dumb.h"
-#include "cpu/userptr.h"
-#include "mem/bo.h"
-#include "mem/offer.h"
-#include "services/client.h"
-#include "submit/backlog.h"
-#include "submit/request.h"
+#include "cpu/cpu.h"
+#include "mem/mem.h"
+#include "services/services.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
-#include "tessera_ioctl_bo.h"
+#include "tessera_drv.h"
 #include "tessera_uobj.h"
 
 /**

@@ -9,19 +9,15 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/job.h"
-#include "exec/quota.h"
-#include "segments/account.h"
-#include "services/client.h"
-#include "submit/request.h"
-#include "submit/submit_vm.h"
-#include "submit/sync.h"
+#include "exec/exec.h"
+#include "segments/segments.h"
+#include "services/services.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
-#include "tessera_ioctl_vm.h"
+#include "tessera_drv.h"
 #include "tessera_uobj.h"
-#include "vm/bind.h"
-#include "vm/resident.h"
 #include "vm/vm.h"
 
 /**

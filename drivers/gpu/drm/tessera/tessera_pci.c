@@ -13,7 +13,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_module.h>
 
-#include "hw/lifetime.h"
+#include "hw/hw.h"
 #include "kms/kms.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"

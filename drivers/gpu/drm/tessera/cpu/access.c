@@ -20,12 +20,8 @@
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/cpu.h"
-#include "cpu/window.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/residency.h"
-#include "mem/victims.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"

@@ -8,7 +8,7 @@
  *
  * Jobs may use what they do not name. So a destroy that makes no promise keeps the object,
  * without a handle, until everything is done that its client had queued before, and only then lets
- * go of it (submit/backlog.c). Meanwhile it may be evicted like any other. A promise that does not
+ * go of it (sync/backlog.c). Meanwhile it may be evicted like any other. A promise that does not
  * hold (DESTROY-7) changes nothing for jobs that name the object.
  *
  * An aperture must not show pages that are somebody else's by then (PAGE-9), so an object in
@@ -22,12 +22,7 @@
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/cpu.h"
-#include "cpu/destroy.h"
-#include "cpu/window.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/registry.h"
-#include "mem/ttm.h"
+#include "mem/mem.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -35,9 +35,7 @@
 #include <drm/ttm/ttm_tt.h>
 
 #include "cpu/cpu.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/residency.h"
+#include "mem/mem.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_wait.h"

@@ -15,9 +15,8 @@
 #include <drm/drm_mode.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/dumb.h"
-#include "cpu/gem.h"
-#include "segments/segment.h"
+#include "cpu/cpu.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 

@@ -19,11 +19,8 @@
 #include <drm/ttm/ttm_bo.h>
 
 #include "cpu/cpu.h"
-#include "cpu/window.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/residency.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"

@@ -19,12 +19,8 @@
 #include <drm/drm_vma_manager.h>
 
 #include "cpu/cpu.h"
-#include "cpu/destroy.h"
-#include "cpu/gem.h"
-#include "cpu/locks.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -27,13 +27,11 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/host_aperture.h"
-#include "hw/mmio.h"
-#include "mem/bo.h"
-#include "mem/mapped.h"
+#include "cpu/cpu.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
 #include "pure/page_pool.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

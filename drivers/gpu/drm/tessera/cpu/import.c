@@ -16,7 +16,7 @@
  * in others' memory (P2P).
  *
  * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
- * exporter and other importers do. Their fences may take as long as they like (submit/foreign.c), so no move of an
+ * exporter and other importers do. Their fences may take as long as they like (sync/foreign.c), so no move of an
  * import waits for them: it comes to an aperture when the exporter's moves are done, and leaves it behind jobs of
  * this device only ("Moves and foreign fences" in mem/residency.c).
  *
@@ -43,15 +43,9 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
-#include "cpu/gem.h"
-#include "cpu/import.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/unplug.h"
-#include "mem/victims.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -16,11 +16,7 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
-#include "cpu/lock.h"
-#include "cpu/locks.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/instance.h"
+#include "mem/mem.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -18,12 +18,8 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
-#include "cpu/lock.h"
-#include "cpu/locks.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/victims.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

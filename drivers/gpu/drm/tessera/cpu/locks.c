@@ -25,9 +25,9 @@
 #include <drm/drm_gem.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/locks.h"
-#include "mem/bo.h"
-#include "segments/segment.h"
+#include "cpu/cpu.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /* Locks of one object by one open file. */

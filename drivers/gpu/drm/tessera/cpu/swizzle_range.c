@@ -29,11 +29,11 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/swizzle_range.h"
-#include "hw/mmio.h"
-#include "mem/bo.h"
+#include "cpu/cpu.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
 #include "pure/range_lru.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

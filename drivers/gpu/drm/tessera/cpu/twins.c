@@ -12,9 +12,8 @@
 #include <drm/drm_gem.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/gem.h"
-#include "cpu/twins.h"
-#include "mem/bo.h"
+#include "cpu/cpu.h"
+#include "mem/mem.h"
 #include "pure/surface.h"
 #include "tessera_assert.h"
 

@@ -26,16 +26,11 @@
 #include <drm/drm_file.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/gem.h"
-#include "cpu/userptr.h"
-#include "exec/job.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/move.h"
-#include "mem/user.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/segment.h"
+#include "cpu/cpu.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"

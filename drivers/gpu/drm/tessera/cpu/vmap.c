@@ -22,10 +22,8 @@
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
-#include "mem/bo.h"
-#include "mem/residency.h"
-#include "mem/scanout.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 

@@ -11,12 +11,9 @@
 #include <drm/tessera_drm.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "cpu/host_aperture.h"
-#include "cpu/swizzle_range.h"
-#include "cpu/window.h"
-#include "mem/bo.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "cpu/cpu.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

@@ -13,12 +13,8 @@
 
 #include <drm/drm_print.h>
 
-#include "exec/emit.h"
-#include "exec/engine_types.h"
-#include "exec/ib.h"
-#include "exec/job.h"
-#include "hw/fence.h"
-#include "hw/ring.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

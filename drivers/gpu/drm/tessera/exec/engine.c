@@ -18,14 +18,8 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
-#include "exec/emit.h"
-#include "exec/engine.h"
-#include "exec/sched.h"
-#include "hw/fence.h"
-#include "hw/irq.h"
-#include "hw/lifetime.h"
-#include "hw/mmio.h"
-#include "hw/ring.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
 #include "tessera_wait.h"
 
 #define TESSERA_TIMEOUT_MS	5000

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "exec/fences.h"
+#include "exec/exec.h"
 
 #define MIN_FENCES	8
 

@@ -23,8 +23,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "exec/ib.h"
-#include "exec/quota.h"
+#include "exec/exec.h"
 #include "tessera_device.h"
 
 /* Buffers that are mapped for the device. */

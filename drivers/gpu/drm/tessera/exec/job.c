@@ -17,13 +17,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "exec/engine_types.h"
-#include "exec/fences.h"
-#include "exec/ib.h"
-#include "exec/job.h"
-#include "exec/proxy.h"
-#include "exec/quota.h"
-#include "hw/fence.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -18,7 +18,7 @@
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
-#include "exec/proxy.h"
+#include "exec/exec.h"
 
 /* A fence that is waited for; a reference to it. */
 struct proxy_target {

@@ -22,7 +22,7 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
-#include "exec/quota.h"
+#include "exec/exec.h"
 #include "tessera_wait.h"
 
 /* Work of a process on an engine that cannot preempt: time of the engine, and number of jobs. */

@@ -35,12 +35,8 @@
 #include <drm/drm_managed.h>
 #include <drm/gpu_scheduler.h>
 
-#include "exec/emit.h"
-#include "exec/engine_types.h"
-#include "exec/job.h"
-#include "exec/sched.h"
-#include "hw/fence.h"
-#include "hw/ring.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 

@@ -17,9 +17,7 @@
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
 
-#include "exec/fences.h"
-#include "exec/job.h"
-#include "exec/trail.h"
+#include "exec/exec.h"
 
 /**
  * tessera_trail_init() - begin where no job has been

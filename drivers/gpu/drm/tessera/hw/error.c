@@ -18,9 +18,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "hw/error.h"
-#include "hw/irq.h"
-#include "hw/mmio.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

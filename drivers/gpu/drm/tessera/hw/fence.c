@@ -14,7 +14,7 @@
 
 #include <linux/slab.h>
 
-#include "hw/fence.h"
+#include "hw/hw.h"
 #include "tessera_compat.h"
 
 static const char *tessera_fence_get_driver_name(struct dma_fence *base)

@@ -20,8 +20,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "hw/irq.h"
-#include "hw/mmio.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

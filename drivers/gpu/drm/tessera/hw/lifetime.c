@@ -26,7 +26,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "hw/lifetime.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

@@ -14,8 +14,7 @@
 
 #include <drm/drm_managed.h>
 
-#include "hw/mmio.h"
-#include "hw/ring.h"
+#include "hw/hw.h"
 #include "tessera_device.h"
 #include "tessera_hwabi_check.h"
 

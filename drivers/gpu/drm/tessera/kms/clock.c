@@ -14,8 +14,8 @@
 #include <linux/minmax.h>
 #include <linux/timekeeping.h>
 
-#include "hw/mmio.h"
-#include "kms/clock.h"
+#include "hw/hw.h"
+#include "kms/kms.h"
 
 /* The clocks drift apart by at most one part in so many. */
 #define CLOCK_DRIFT	5000

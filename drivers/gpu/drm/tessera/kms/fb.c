@@ -23,8 +23,7 @@
 #include <drm/tessera_drm.h>
 
 #include "kms/kms.h"
-#include "mem/bo.h"
-#include "mem/scanout.h"
+#include "mem/mem.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 

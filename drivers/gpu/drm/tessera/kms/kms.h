@@ -3,6 +3,7 @@
 #define __TESSERA_KMS_H__
 
 #include <linux/bitmap.h>
+#include <linux/ktime.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -16,8 +17,7 @@
 
 #include <tessera/tessera_hw.h>
 
-#include "hw/mmio.h"
-#include "kms/clock.h"
+#include "hw/hw.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 
@@ -28,6 +28,24 @@ struct drm_mode_fb_cmd2;
 struct drm_pending_vblank_event;
 struct drm_plane_state;
 struct drm_scanout_buffer;
+
+/**
+ * struct tessera_kms_clock - what is known of the difference between the device clock and ours
+ */
+struct tessera_kms_clock {
+	/** @lock: a leaf, taken in interrupts */
+	spinlock_t lock;
+	/** @least: CLOCK_MONOTONIC is at least so much ahead, in ns */
+	s64 least;
+	/** @most: and at most so much */
+	s64 most;
+	/** @at: when that was found, on our clock; 0: never */
+	s64 at;
+};
+
+s64 tessera_kms_clock_learn(struct tessera_kms_clock *clock, s64 before, s64 device, s64 after);
+ktime_t tessera_kms_clock_convert(struct tessera_device *tdev, struct tessera_kms_clock *clock,
+				  u64 device_ns, int *max_error);
 
 /* Words of a CRTC's registers up to the last of its planes. */
 #define TESSERA_NUM_LATCHED	(TSR_PLANE(TSR_NUM_PLANES) / sizeof(u32))

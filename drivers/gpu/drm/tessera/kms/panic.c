@@ -19,8 +19,7 @@
 #include <drm/drm_print.h>
 
 #include "kms/kms.h"
-#include "mem/bo.h"
-#include "mem/scanout.h"
+#include "mem/mem.h"
 
 /**
  * tessera_panic_init() - map what the CPU sees of video memory

@@ -27,8 +27,7 @@
 #include <drm/drm_writeback.h>
 
 #include "kms/kms.h"
-#include "mem/bo.h"
-#include "mem/residency.h"
+#include "mem/mem.h"
 #include "tessera_compat.h"
 #include "tessera_wait.h"
 

@@ -41,10 +41,8 @@
 #include <drm/ttm/ttm_pool.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/borrow.h"
-#include "paging/pages.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"

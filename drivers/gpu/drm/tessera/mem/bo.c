@@ -15,17 +15,11 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
-#include "exec/job.h"
-#include "hw/lifetime.h"
-#include "mem/bo.h"
-#include "mem/borrow.h"
-#include "mem/registry.h"
-#include "mem/user.h"
-#include "paging/cache.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

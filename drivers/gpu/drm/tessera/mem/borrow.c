@@ -21,7 +21,7 @@
 #include <drm/drm_prime.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "mem/borrow.h"
+#include "mem/mem.h"
 
 /* A mapping that the exporter has made invalid, or the one in use. */
 struct borrow_map {

@@ -32,11 +32,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "hw/mmio.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "segments/segment.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

@@ -31,15 +31,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "exec/job.h"
-#include "mem/bo.h"
-#include "mem/compact.h"
-#include "mem/hold.h"
-#include "mem/move.h"
-#include "mem/victims.h"
-#include "segments/departure.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

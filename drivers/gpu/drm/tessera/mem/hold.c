@@ -22,9 +22,8 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 
-#include "mem/bo.h"
-#include "mem/hold.h"
-#include "segments/room.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /**

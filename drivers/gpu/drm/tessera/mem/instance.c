@@ -17,7 +17,7 @@
 
 #include <drm/drm_managed.h>
 
-#include "mem/instance.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
 
 struct tessera_instances {

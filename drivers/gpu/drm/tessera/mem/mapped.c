@@ -17,8 +17,7 @@
 #include <drm/drm_vma_manager.h>
 #include <drm/ttm/ttm_bo.h>
 
-#include "mem/bo.h"
-#include "mem/mapped.h"
+#include "mem/mem.h"
 
 /* Looked at from either end: it takes a while. */
 #define ENDS	16UL

@@ -23,18 +23,10 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "exec/fences.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/mapped.h"
-#include "mem/move.h"
-#include "paging/ops.h"
-#include "paging/queue.h"
-#include "segments/departure.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
-#include "segments/shift.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -21,13 +21,8 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/mapped.h"
-#include "mem/offer.h"
-#include "mem/order.h"
-#include "mem/victims.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -26,13 +26,8 @@
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 
-#include "mem/bo.h"
-#include "mem/hold.h"
-#include "mem/order.h"
-#include "mem/victims.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /**

@@ -15,7 +15,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_managed.h>
 
-#include "mem/registry.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

@@ -43,19 +43,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "exec/job.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/compact.h"
-#include "mem/move.h"
-#include "mem/residency.h"
-#include "mem/ttm.h"
-#include "mem/unplug.h"
-#include "mem/victims.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
@@ -489,7 +479,7 @@ static int wait_for_foreign(struct tessera_device *tdev, struct dma_fence *fence
  * @row: the kind of wait
  * @timeout: jiffies
  *
- * For calls that are no submissions, which wait in submit/foreign.c. No lock may be held that another client needs.
+ * For calls that are no submissions, which wait in sync/foreign.c. No lock may be held that another client needs.
  *
  * Return: 0, and the object may be blocked again; -ETIME; -ENODEV; -ERESTARTSYS; or an error of
  * tessera_residency_ask().

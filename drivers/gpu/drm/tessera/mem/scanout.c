@@ -30,13 +30,8 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/tessera_drm.h>
 
-#include "mem/bo.h"
-#include "mem/residency.h"
-#include "mem/scanout.h"
-#include "mem/victims.h"
-#include "segments/manager.h"
-#include "segments/room.h"
-#include "segments/segment.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

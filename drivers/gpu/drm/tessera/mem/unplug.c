@@ -28,11 +28,7 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/borrow.h"
-#include "mem/registry.h"
-#include "mem/unplug.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

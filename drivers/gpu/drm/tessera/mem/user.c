@@ -34,8 +34,8 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_managed.h>
 
-#include "exec/quota.h"
-#include "mem/user.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"

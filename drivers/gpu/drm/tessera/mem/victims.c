@@ -25,14 +25,9 @@
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
 
-#include "mem/bo.h"
-#include "mem/hold.h"
-#include "mem/order.h"
-#include "mem/victims.h"
+#include "mem/mem.h"
 #include "pure/victim.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

@@ -6,9 +6,9 @@
  * may snoop. Stateless.
  */
 
-#include "paging/cache.h"
+#include "paging/paging.h"
 #include "pure/pte.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 #include <drm/tessera_drm.h>

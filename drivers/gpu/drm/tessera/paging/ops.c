@@ -9,11 +9,8 @@
 
 #include <linux/sizes.h>
 
-#include "paging/cache.h"
-#include "paging/ops.h"
-#include "paging/pages.h"
-#include "paging/queue.h"
-#include "segments/segment.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

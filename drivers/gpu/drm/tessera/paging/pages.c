@@ -17,7 +17,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "paging/pages.h"
+#include "paging/paging.h"
 #include "tessera_device.h"
 
 #define LIST_BYTES	(TESSERA_PAGING_LIST_ENTRIES * sizeof(__le64))

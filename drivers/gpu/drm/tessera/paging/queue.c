@@ -32,12 +32,9 @@
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
-#include "exec/engine.h"
-#include "exec/ib.h"
-#include "exec/job.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/segment.h"
+#include "exec/exec.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

@@ -28,7 +28,7 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "segments/account.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /* A payer that used or asked for memory this recently competes for it; debugfs may change that. */

@@ -17,9 +17,7 @@
 
 #include <drm/drm_managed.h>
 
-#include "segments/account.h"
-#include "segments/budget.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /* Part of the segments' size by which a budget changes before anybody is told. */

@@ -14,9 +14,8 @@
 
 #include <drm/drm_mm.h>
 
-#include "exec/fences.h"
-#include "segments/departure.h"
-#include "segments/manager.h"
+#include "exec/exec.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 

@@ -20,11 +20,7 @@
 #include <drm/ttm/ttm_placement.h>
 
 #include "pure/scatter.h"
-#include "segments/account.h"
-#include "segments/departure.h"
-#include "segments/manager.h"
-#include "segments/room.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /**

@@ -14,7 +14,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "segments/room.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

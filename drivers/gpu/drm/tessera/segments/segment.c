@@ -14,8 +14,8 @@
 #include <drm/ttm/ttm_placement.h>
 #include <drm/ttm/ttm_resource.h>
 
-#include "hw/mmio.h"
-#include "segments/segment.h"
+#include "hw/hw.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /* TTM_PL_SYSTEM and TTM_PL_TT keep their meaning; segments take the rest. */

@@ -11,11 +11,7 @@
 
 #include <drm/drm_print.h>
 
-#include "segments/departure.h"
-#include "segments/manager.h"
-#include "segments/room.h"
-#include "segments/segment.h"
-#include "segments/shift.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 
 /* The part of [start, start + pages) that is not in [other, other + pages). */

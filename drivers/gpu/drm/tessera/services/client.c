@@ -13,18 +13,13 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
-#include "exec/engine.h"
-#include "exec/job.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/budget.h"
-#include "segments/segment.h"
-#include "services/client.h"
-#include "submit/backlog.h"
-#include "submit/context.h"
-#include "submit/monitored.h"
+#include "exec/exec.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
+#include "services/services.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_device.h"
-#include "vm/listing.h"
 #include "vm/vm.h"
 
 /**

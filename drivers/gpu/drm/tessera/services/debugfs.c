@@ -16,20 +16,13 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
-#include "cpu/host_aperture.h"
-#include "cpu/swizzle_range.h"
-#include "exec/engine.h"
-#include "hw/error.h"
-#include "hw/irq.h"
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/ttm.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
-#include "services/debugfs.h"
+#include "cpu/cpu.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
+#include "services/services.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

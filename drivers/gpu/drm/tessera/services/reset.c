@@ -26,11 +26,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "exec/emit.h"
-#include "exec/engine.h"
-#include "exec/job.h"
-#include "hw/fence.h"
-#include "services/reset.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "services/services.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"

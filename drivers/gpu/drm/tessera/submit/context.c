@@ -15,11 +15,11 @@
 #include <drm/drm_managed.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/engine.h"
-#include "hw/fence.h"
-#include "segments/account.h"
-#include "submit/backlog.h"
-#include "submit/context.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_device.h"
 #include "vm/vm.h"
 

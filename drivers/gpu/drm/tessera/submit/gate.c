@@ -59,12 +59,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "exec/engine_types.h"
-#include "exec/job.h"
-#include "exec/quota.h"
-#include "segments/account.h"
-#include "submit/context.h"
-#include "submit/gate.h"
+#include "exec/exec.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"

@@ -23,19 +23,12 @@
 
 #include <drm/drm_print.h>
 
-#include "exec/engine.h"
-#include "exec/quota.h"
-#include "hw/fence.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "mem/residency.h"
-#include "segments/account.h"
-#include "segments/segment.h"
-#include "submit/context.h"
-#include "submit/gate.h"
-#include "submit/monitored.h"
-#include "submit/part.h"
-#include "submit/sync.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
 

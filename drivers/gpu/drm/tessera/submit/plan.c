@@ -25,17 +25,10 @@
 #include <drm/drm_exec.h>
 #include <drm/drm_print.h>
 
-#include "exec/engine.h"
-#include "mem/bo.h"
-#include "mem/hold.h"
-#include "mem/residency.h"
-#include "mem/victims.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
-#include "submit/context.h"
-#include "submit/part.h"
-#include "submit/request.h"
-#include "submit/run.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_uobj.h"

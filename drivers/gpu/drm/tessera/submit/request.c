@@ -17,18 +17,12 @@
 #include <drm/drm_exec.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/locks.h"
-#include "cpu/userptr.h"
-#include "exec/engine_types.h"
-#include "exec/ib.h"
-#include "mem/bo.h"
-#include "mem/instance.h"
-#include "mem/residency.h"
-#include "mem/user.h"
+#include "cpu/cpu.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
 #include "pure/validate.h"
-#include "submit/context.h"
-#include "submit/foreign.h"
-#include "submit/request.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_uobj.h"

@@ -15,14 +15,10 @@
 
 #include <drm/drm_drv.h>
 
-#include "exec/ib.h"
-#include "mem/bo.h"
-#include "segments/account.h"
-#include "submit/context.h"
-#include "submit/gate.h"
-#include "submit/part.h"
-#include "submit/request.h"
-#include "submit/run.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 

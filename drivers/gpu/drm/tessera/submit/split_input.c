@@ -17,16 +17,10 @@
 
 #include <drm/tessera_drm.h>
 
-#include "mem/backing.h"
-#include "mem/bo.h"
-#include "mem/hold.h"
-#include "mem/victims.h"
+#include "mem/mem.h"
 #include "pure/victim.h"
-#include "segments/account.h"
-#include "segments/segment.h"
-#include "submit/context.h"
-#include "submit/request.h"
-#include "submit/split_input.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
 #include "tessera_device.h"
 #include "tessera_uobj.h"
 

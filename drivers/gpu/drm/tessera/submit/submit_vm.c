@@ -26,20 +26,14 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/engine.h"
-#include "exec/quota.h"
-#include "hw/fence.h"
-#include "mem/user.h"
-#include "segments/account.h"
-#include "submit/context.h"
-#include "submit/gate.h"
-#include "submit/part.h"
-#include "submit/request.h"
-#include "submit/submit_vm.h"
-#include "submit/sync.h"
+#include "exec/exec.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
+#include "submit/submit.h"
+#include "sync/sync.h"
 #include "tessera_device.h"
-#include "vm/pt.h"
-#include "vm/resident.h"
+#include "vm/vm.h"
 
 /* Job timeouts for which others may take away what a job needs time and again before it is queued. */
 #define READY_TIMEOUTS	2

@@ -22,12 +22,12 @@
 
 #include <drm/drm_managed.h>
 
-#include "hw/mmio.h"
-#include "mem/user.h"
-#include "segments/account.h"
+#include "hw/hw.h"
+#include "mem/mem.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
-#include "vm/asid.h"
+#include "vm/vm.h"
 
 struct tessera_asids {
 	/* Protects all below, and what is in the list. */

@@ -23,20 +23,14 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "exec/job.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "paging/queue.h"
-#include "segments/account.h"
-#include "segments/segment.h"
-#include "submit/sync.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
+#include "sync/sync.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
-#include "vm/bind.h"
-#include "vm/pt.h"
-#include "vm/remap.h"
-#include "vm/table.h"
 #include "vm/vm.h"
 
 /* One operation. */

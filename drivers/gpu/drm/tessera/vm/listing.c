@@ -24,11 +24,9 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "mem/bo.h"
-#include "mem/order.h"
-#include "mem/residency.h"
+#include "mem/mem.h"
 #include "tessera_device.h"
-#include "vm/listing.h"
+#include "vm/vm.h"
 
 static void listing_mark(struct tessera_listing *listing, bool evicted)
 {

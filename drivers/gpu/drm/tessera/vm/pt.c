@@ -27,15 +27,11 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "exec/job.h"
-#include "segments/account.h"
+#include "exec/exec.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
-#include "vm/asid.h"
-#include "vm/listing.h"
-#include "vm/pt.h"
-#include "vm/pt_write.h"
-#include "vm/table.h"
+#include "vm/vm.h"
 
 /* Tables kept for the next change. */
 #define POOL_KEEPS	8U

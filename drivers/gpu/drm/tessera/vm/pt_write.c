@@ -10,9 +10,8 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 
-#include "paging/queue.h"
-#include "vm/pt_write.h"
-#include "vm/table.h"
+#include "paging/paging.h"
+#include "vm/vm.h"
 
 /* Packets for one table, before a list takes less. */
 #define WRITE_PACKETS	16U

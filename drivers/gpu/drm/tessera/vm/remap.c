@@ -26,18 +26,11 @@
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_tt.h>
 
-#include "exec/job.h"
-#include "mem/bo.h"
-#include "mem/coherence.h"
-#include "paging/cache.h"
-#include "paging/queue.h"
-#include "segments/manager.h"
-#include "segments/segment.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
-#include "vm/listing.h"
-#include "vm/pt.h"
-#include "vm/table.h"
-#include "vm/remap.h"
 #include "vm/vm.h"
 
 /* Objects whose addresses change in one batch. */

@@ -33,29 +33,16 @@
 #include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
-#include "cpu/locks.h"
-#include "cpu/userptr.h"
-#include "exec/engine.h"
-#include "exec/fences.h"
-#include "exec/job.h"
-#include "exec/quota.h"
-#include "mem/bo.h"
-#include "mem/residency.h"
-#include "mem/user.h"
-#include "mem/victims.h"
+#include "cpu/cpu.h"
+#include "exec/exec.h"
+#include "mem/mem.h"
 #include "pure/trim.h"
-#include "segments/account.h"
-#include "segments/manager.h"
-#include "segments/room.h"
-#include "segments/segment.h"
+#include "segments/segments.h"
 #include "tessera_assert.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
-#include "vm/listing.h"
-#include "vm/pt.h"
-#include "vm/remap.h"
-#include "vm/resident.h"
+#include "vm/vm.h"
 
 /* Rounds without progress when there is nothing to wait for: room that others keep taking. */
 #define MAKE_TRIES	8

@@ -15,9 +15,9 @@
 
 #include <drm/drm_managed.h>
 
-#include "segments/account.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
-#include "vm/table.h"
+#include "vm/vm.h"
 
 struct tessera_table_memory {
 	/* Protects what is in use. */

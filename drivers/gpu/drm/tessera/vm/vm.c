@@ -17,12 +17,11 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 
-#include "mem/bo.h"
-#include "paging/queue.h"
-#include "segments/account.h"
+#include "mem/mem.h"
+#include "paging/paging.h"
+#include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_wait.h"
-#include "vm/pt.h"
 #include "vm/vm.h"
 
 /**

@@ -1,0 +1,875 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the layers above may use of mem/: buffer objects, and where they are. */
+#ifndef __TESSERA_MEM_H__
+#define __TESSERA_MEM_H__
+
+#include <linux/atomic.h>
+#include <linux/dma-direction.h>
+#include <linux/dma-resv.h>
+#include <linux/kconfig.h>
+#include <linux/list.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include <drm/drm_exec.h>
+#include <drm/drm_gem.h>
+#include <drm/ttm/ttm_bo.h>
+#include <drm/ttm/ttm_placement.h>
+
+#include <drm/tessera_drm.h>
+
+#include "exec/exec.h"
+#include "pure/victim.h"
+#include "segments/segments.h"
+#include "tessera_device.h"
+#include "tessera_wait.h"
+
+struct dma_buf;
+struct dma_buf_attachment;
+struct dma_fence;
+struct drm_file;
+struct drm_gem_object;
+struct drm_printer;
+struct drm_tessera_offer_bo;
+struct drm_tessera_reclaim_bo;
+struct sg_table;
+struct tessera_blocker;
+struct tessera_family;		/* mem/instance.c */
+struct tessera_pages;		/* paging/paging.h */
+struct tessera_paging_queue;	/* paging/queue.c */
+struct ttm_buffer_object;
+struct ttm_device;
+struct ttm_operation_ctx;
+struct ttm_place;
+struct ttm_resource;
+struct ttm_tt;
+struct ww_acquire_ctx;		/* mem/registry.c */
+int tessera_registry_init(struct tessera_device *tdev);
+int tessera_registry_reserve(struct tessera_device *tdev, u32 *id);
+void tessera_registry_publish(struct tessera_device *tdev, u32 id,
+			      struct drm_gem_object *gem);
+void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id);
+bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
+				 bool (*get)(struct drm_gem_object *gem),
+				 struct drm_gem_object **gem);
+void tessera_registry_remove(struct tessera_device *tdev, u32 id);
+struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id);
+
+/* mem/instance.c */
+
+/**
+ * struct tessera_instance - one of several objects that took each other's place
+ */
+struct tessera_instance {
+	/** @family: all of them; NULL for an object that was never replaced */
+	struct tessera_family *family;
+	/** @number: which of them; a newer one has a greater number */
+	u32 number;
+};
+
+int tessera_instance_init(struct tessera_device *tdev);
+
+int tessera_instance_replace(struct tessera_device *tdev, struct tessera_instance *old,
+			     struct tessera_instance *new);
+bool tessera_instance_is_old(struct tessera_device *tdev, struct tessera_instance *instance);
+void tessera_instance_put(struct tessera_instance *instance);
+
+void tessera_instance_lock(struct tessera_device *tdev);
+void tessera_instance_unlock(struct tessera_device *tdev);
+void tessera_instance_look_locked(struct tessera_instance *instance);
+bool tessera_instance_list_locked(struct tessera_instance *instance);
+void tessera_instance_use_locked(struct tessera_instance *instance);
+
+/* mem/user.c */
+
+/* Times somebody may change memory before a job that uses it is armed, between two successes. */
+#define TESSERA_USER_TRIES	64
+
+/**
+ * struct tessera_user - memory of a process that is an object
+ */
+struct tessera_user {
+	/** @notifier: hears when the pages at the addresses become others; holds the mm_struct */
+	struct mmu_interval_notifier notifier;
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @quota: of the client whose jobs use it */
+	struct tessera_quota *quota;
+	/** @obj: the object; outlives this */
+	struct drm_gem_object *obj;
+	/** @id: of the object, for traces */
+	u32 id;
+	/** @read_only: the GPU may not write it */
+	bool read_only;
+	/** @watched: @notifier is in use */
+	bool watched;
+	/**
+	 * @gone: the object's pages, if it has any, may not be those at the addresses: no job may begin to use it.
+	 * Under the lock; for anybody to read
+	 */
+	bool gone;
+	/** @start: the first address */
+	unsigned long start;
+	/** @vms: &struct tessera_user_vm; under the lock */
+	struct list_head vms;
+};
+
+/**
+ * struct tessera_vm_jobs - jobs of a VM that have not ended, and what keeps new ones away
+ */
+struct tessera_vm_jobs {
+	/** @lock: protects @busy and what is in it; a leaf */
+	spinlock_t lock;
+	/** @busy: &struct tessera_vm_queue, the one with the oldest last job first */
+	struct list_head busy;
+	/**
+	 * @gone: &struct tessera_user_vm that jobs would find, and may not; under
+	 * tessera_users_begin()
+	 */
+	struct list_head gone;
+};
+
+/**
+ * struct tessera_vm_queue - a context that queues jobs of a VM
+ */
+struct tessera_vm_queue {
+	/** @node: in &tessera_space.queues; under its lock */
+	struct list_head node;
+	/** @busy: in &tessera_vm_jobs.busy, unless the last job was seen to have ended */
+	struct list_head busy;
+	/** @number: of the last job, greater than those of all jobs before it */
+	u64 number;
+	/**
+	 * @last: fence of the last job, or NULL; changes under &tessera_space.lock and
+	 * &tessera_vm_jobs.lock
+	 */
+	struct dma_fence *last;
+};
+
+/**
+ * struct tessera_user_vm - user memory that a VM maps; part of &struct tessera_vm_bo
+ */
+struct tessera_user_vm {
+	/** @user: the memory; NULL: this is none */
+	struct tessera_user *user;
+	/** @jobs: those of the VM */
+	struct tessera_vm_jobs *jobs;
+	/** @shown: they lead to it; under the lock */
+	bool shown;
+	/** @node: in &tessera_user.vms; likewise */
+	struct list_head node;
+	/** @gone: in &tessera_vm_jobs.gone, if it is @shown and the memory is; likewise */
+	struct list_head gone;
+};
+
+bool tessera_users_exist(struct tessera_device *tdev);
+int tessera_users_init(struct tessera_device *tdev);
+void tessera_users_begin(struct tessera_device *tdev);
+void tessera_users_end(struct tessera_device *tdev);
+
+struct tessera_user *tessera_user_create(struct tessera_device *tdev, struct tessera_quota *quota,
+					 unsigned long start, bool read_only);
+int tessera_user_watch(struct tessera_user *user, struct drm_gem_object *obj, u32 id);
+void tessera_user_destroy(struct tessera_user *user);
+bool tessera_user_may_change(struct tessera_user *user, unsigned long seq);
+bool tessera_user_is_changing(struct tessera_user *user);
+int tessera_user_wait(struct tessera_user *user, u64 end);
+bool tessera_user_settle(struct tessera_user *user, unsigned long seq,
+			 const unsigned long *pfns);
+
+void tessera_vm_jobs_init(struct tessera_vm_jobs *jobs);
+void tessera_vm_queue_set(struct tessera_device *tdev, struct tessera_vm_jobs *jobs,
+			  struct tessera_vm_queue *queue, struct dma_fence *fence);
+void tessera_vm_queue_fini(struct tessera_vm_jobs *jobs, struct tessera_vm_queue *queue);
+struct dma_fence *tessera_vm_jobs_first(struct tessera_vm_jobs *jobs, u64 end);
+
+void tessera_user_vm_join(struct tessera_user_vm *vm, struct tessera_user *user,
+			  struct tessera_vm_jobs *jobs);
+void tessera_user_vm_leave(struct tessera_user_vm *vm);
+void tessera_user_vm_show(struct tessera_user_vm *vm, bool shown);
+u32 tessera_user_num_gone(struct tessera_device *tdev, struct tessera_vm_jobs *jobs);
+struct drm_gem_object *tessera_user_first_gone(struct tessera_device *tdev,
+					       struct tessera_vm_jobs *jobs);
+
+/* Whether no job may begin to use it; final only after tessera_users_begin(). */
+static inline bool tessera_user_is_gone(const struct tessera_user *user)
+{
+	return READ_ONCE(user->gone);
+}
+
+/* Whether a job finds nothing that is gone; after tessera_users_begin(). */
+static inline bool tessera_vm_jobs_may_begin(const struct tessera_vm_jobs *jobs)
+{
+	return list_empty(&jobs->gone);
+}
+
+/* mem/borrow.c */
+
+/**
+ * struct tessera_borrow - what an object has of another device, see mem/borrow.c
+ */
+struct tessera_borrow {
+	/** @maps: mappings by a dynamic attachment, of which the object's may be one; under resv */
+	struct list_head maps;
+};
+
+int tessera_borrow_map(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
+void tessera_borrow_moved(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
+void tessera_borrow_end(struct ttm_buffer_object *tbo, struct tessera_borrow *borrow);
+
+/* mem/bo.c */
+
+/**
+ * struct tessera_bo_locks - who has locked an object for CPU access, see cpu/locks.c
+ */
+struct tessera_bo_locks {
+	/** @lock: protects what follows */
+	spinlock_t lock;
+	/** @files: open files that have locked it, with a count each */
+	struct list_head files;
+	/** @held: sum of the counts; of a swizzled layout it changes under resv only */
+	u64 held;
+	/**
+	 * @untracked: of those, locks by Lock2; where they change what the CPU sees, it changes under
+	 * resv only, and else grows there
+	 */
+	u64 untracked;
+	/** @raw: those are for the bytes as they lie in memory, not in linear order; under resv */
+	bool raw;
+};
+
+/**
+ * struct tessera_bo_offer - what an object's client can do without, see mem/offer.c
+ */
+struct tessera_bo_offer {
+	/** @priority: DRM_TESSERA_OFFER_*, or 0: not offered; changes under resv */
+	u32 priority;
+	/** @lost: the contents were dropped; under resv */
+	bool lost;
+	/** @seen: a list being looked at has named it; under resv */
+	bool seen;
+	/** @counted: it is in &tessera_retain.offered; under &tessera_retain.lock */
+	bool counted;
+};
+
+/*
+ * Times others may take what shows an object before it goes to system memory: an instruction that copies
+ * from one object to another, where only one can be seen at a time, would take turns with itself for ever.
+ */
+#define TESSERA_WINDOW_MAX_LOSSES	16
+
+/**
+ * struct tessera_cpu_window - what shows an object to the CPU, see cpu/window.c
+ */
+struct tessera_cpu_window {
+	/** @node: in the host aperture's list, if there are pages */
+	struct list_head node;
+	/** @pages: numbers of its pages of the host aperture, or NULL; changes under resv */
+	u32 *pages;
+	/** @num_pages: elements of @pages */
+	u32 num_pages;
+	/** @num_ranges: swizzling ranges it has, see cpu/swizzle_range.c; changes under resv */
+	u32 num_ranges;
+	/** @losses: how often others have taken from these since it came to its place; under resv */
+	u32 losses;
+};
+
+/**
+ * struct tessera_lending - a device that is told when an object's pages change
+ */
+struct tessera_lending {
+	/** @node: in &tessera_bo.lendings */
+	struct list_head node;
+	/** @attach: how it is attached */
+	struct dma_buf_attachment *attach;
+};
+
+/**
+ * struct tessera_bo - a buffer object (WDDM: allocation)
+ *
+ * A reference is a GEM reference: drm_gem_object_get(&bo->tbo.base). A GEM count
+ * of 0 means the object is being destroyed and only its memory lives on.
+ */
+struct tessera_bo {
+	/** @tbo: TTM object, embeds the GEM object */
+	struct ttm_buffer_object tbo;
+	/** @queue: where its paging is queued; holds a reference */
+	struct tessera_paging_queue *queue;
+	/** @account: who pays; @queue's */
+	struct tessera_account *account;
+	/** @id: unique per device, for traces and debugfs; never 0 */
+	u32 id;
+	/**
+	 * @root: of the VM it is private to, which has the reservation of all such; a
+	 * reference. NULL: the object's reservation is its own
+	 */
+	struct drm_gem_object *root;
+	/** @file: with @root or @user: the only one that may have handles of it; not to be followed */
+	const struct drm_file *file;
+	/** @flags: DRM_TESSERA_BO_* */
+	u32 flags;
+	/** @supported: set of segment ids it may live in */
+	u32 supported;
+	/** @evict_to: set of aperture segment ids to prefer on eviction */
+	u32 evict_to;
+	/** @preferred: segment ids in order: those asked for, then the rest of @supported */
+	u8 preferred[32];
+	/** @num_preferred: elements of @preferred */
+	u8 num_preferred;
+	/** @layout: DRM_TESSERA_LAYOUT_* in memory segments */
+	u32 layout;
+	/** @pitch: bytes per row of a swizzled layout, else 0 */
+	u32 pitch;
+	/** @caching: of system pages, &enum ttm_caching */
+	u32 caching;
+	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
+	u64 last_use;
+	/** @passed: the search for victims that it resisted, see tessera_order_pass() */
+	u64 passed;
+	/** @holder: stamp of the submission in parts that relies on its place, see tessera_holder() */
+	atomic64_t holder;
+	/** @held_until: when that is over at the latest, in jiffies */
+	unsigned long held_until;
+	/** @pins: who uses its pages, see tessera_residency_pin(); under resv */
+	unsigned int pins;
+	/** @shown: how often it has been pinned to be scanned out, see mem/scanout.c; under resv */
+	unsigned int shown;
+	/** @mapped: how often the kernel has mapped it where it is, see cpu/vmap.c; under resv */
+	unsigned int mapped;
+	/** @fixed_at: GPU address while it is fixed, else 0; changes under resv */
+	u64 fixed_at;
+	/** @dummy: page that mappings show since the device is gone, or NULL; under resv */
+	struct page *dummy;
+	/** @nowhere: what the kernel has mapped since the device is gone, see cpu/vmap.c; or NULL; under resv */
+	void *nowhere;
+	/** @listed: how often it is in residency lists, see vm/resident.c; under resv */
+	u64 listed;
+	/** @listings: those lists, &struct tessera_listing; under resv */
+	struct list_head listings;
+	/** @num_vmas: CPU mappings */
+	atomic_t num_vmas;
+	/** @dmabuf: whose pages it has, another device's; a reference. NULL: its own */
+	struct dma_buf *dmabuf;
+	/** @borrow: how it has them */
+	struct tessera_borrow borrow;
+	/** @lendings: to other devices that are told when the pages change, see cpu/dmabuf.c; under resv */
+	struct list_head lendings;
+	/** @lent: one of those may use the pages; under resv */
+	bool lent;
+	/** @user: whose memory it is, a process's; NULL: it is no user memory */
+	struct tessera_user *user;
+	/**
+	 * @exported: it was, once, or was imported; so others may have put fences into its
+	 * reservation
+	 */
+	bool exported;
+	/** @copy_valid: system pages hold the bytes of a memory segment too; under resv */
+	bool copy_valid;
+	/**
+	 * @lost: a move failed, so that the contents are gone and what the object's
+	 * memory holds may be another's: it cannot be used any more
+	 */
+	atomic_t lost;
+	/**
+	 * @redrawn: a client inside the kernel has it, which draws all of it again when asked to: it is
+	 * empty where another one would be lost with its memory
+	 */
+	bool redrawn;
+	/** @label: what user space calls it, or NULL; under resv */
+	const char *label;
+	/** @instance: what it took the place of, and what takes its place */
+	struct tessera_instance instance;
+	/** @window: what shows it to the CPU, where it takes one */
+	struct tessera_cpu_window window;
+	/** @offer: whether its contents may be dropped */
+	struct tessera_bo_offer offer;
+	/** @donor: in &tessera_retain.donors, see mem/backing.c */
+	struct list_head donor;
+	/** @locks: CPU access */
+	struct tessera_bo_locks locks;
+	/** @trail: jobs that use it */
+	struct tessera_trail trail;
+	/** @evict_places: where it goes on eviction, in order; the last is system memory */
+	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
+	/** @num_evict_places: elements of @evict_places */
+	u8 num_evict_places;
+};
+
+/**
+ * struct tessera_bos - objects that a call names
+ */
+struct tessera_bos {
+	/** @bos: the objects, with a reference each */
+	struct tessera_bo **bos;
+	/** @num: elements of @bos */
+	u32 num;
+	/** @exec: holds their reservations between tessera_bos_lock() and drm_exec_fini() */
+	struct drm_exec exec;
+};
+
+static inline struct tessera_bo *to_tessera_bo(struct ttm_buffer_object *tbo)
+{
+	return container_of(tbo, struct tessera_bo, tbo);
+}
+
+static inline struct tessera_bo *gem_to_tessera_bo(struct drm_gem_object *gem)
+{
+	return container_of(gem, struct tessera_bo, tbo.base);
+}
+
+static inline void tessera_bo_get(struct tessera_bo *bo)
+{
+	drm_gem_object_get(&bo->tbo.base);
+}
+
+static inline void tessera_bo_put(struct tessera_bo *bo)
+{
+	drm_gem_object_put(&bo->tbo.base);
+}
+
+static inline u64 tessera_bo_bytes(const struct tessera_bo *bo)
+{
+	return bo->tbo.base.size;
+}
+
+/* Whether the lock of the one is that of the other, as both are private to one VM. */
+static inline bool tessera_bo_shares_lock(const struct tessera_bo *bo,
+					  const struct tessera_bo *other)
+{
+	return bo->root && bo->root == other->root;
+}
+
+/*
+ * Whether any pages of a segment are good for it: only page tables lead to it, and what the CPU sees it sees page by
+ * page.
+ */
+static inline bool tessera_bo_may_scatter(const struct tessera_bo *bo)
+{
+	return bo->root;
+}
+
+/* How to ask for a place in a segment: as it is, without TTM making room. */
+static inline u32 tessera_bo_place_flags(const struct tessera_bo *bo)
+{
+	return TTM_PL_FLAG_DESIRED | (tessera_bo_may_scatter(bo) ? 0 : TTM_PL_FLAG_CONTIGUOUS);
+}
+
+/* Whether it stays where it is, as it is scanned out; final only under its reservation. */
+static inline bool tessera_bo_is_fixed(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->fixed_at);
+}
+
+/* Whether a VM maps it; its reservation is held. */
+static inline bool tessera_bo_is_in_vm(const struct tessera_bo *bo)
+{
+	return !list_empty(&bo->tbo.base.gpuva.list);
+}
+
+static inline struct tessera_device *tessera_bo_device(const struct tessera_bo *bo)
+{
+	return to_tessera_device(bo->tbo.base.dev);
+}
+
+/*
+ * Whether the CPU sees the system pages of an object only: what may not be in memory to be locked, or
+ * has no CPU access of its own.
+ */
+static inline bool tessera_bo_shows_pages_only(const struct tessera_bo *bo)
+{
+	return (bo->flags & (DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED)) !=
+	       DRM_TESSERA_BO_CPU_ACCESS;
+}
+
+/* Whether an object is offered, and not to be used; final only under its reservation. */
+static inline bool tessera_bo_is_offered(const struct tessera_bo *bo)
+{
+	return READ_ONCE(bo->offer.priority);
+}
+
+/* Whether mappings of an object show anything. */
+static inline bool tessera_bo_has_view(const struct tessera_bo *bo)
+{
+	return (bo->flags & DRM_TESSERA_BO_CPU_ACCESS) || READ_ONCE(bo->locks.untracked);
+}
+
+/* NULL if there is no such handle; drop with tessera_bo_put(). */
+static inline struct tessera_bo *tessera_bo_lookup(struct drm_file *file, u32 handle)
+{
+	struct drm_gem_object *gem = drm_gem_object_lookup(file, handle);
+
+	return gem ? gem_to_tessera_bo(gem) : NULL;
+}
+
+int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const void *list,
+		       size_t stride, u32 num);
+int tessera_bos_lock(struct tessera_bos *bos);
+void tessera_bos_put(struct tessera_bos *bos);
+
+struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
+bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo);
+u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr);
+bool tessera_bo_is_tessera(const struct ttm_buffer_object *tbo);
+
+struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
+				     struct tessera_paging_queue *queue,
+				     const struct drm_gem_object_funcs *funcs,
+				     const struct drm_tessera_bo_create *args,
+				     struct drm_gem_object *root);
+
+struct tessera_bo *tessera_bo_import(struct tessera_device *tdev,
+				     struct tessera_paging_queue *queue,
+				     const struct drm_gem_object_funcs *funcs,
+				     const struct drm_tessera_bo_create *args,
+				     struct dma_buf *dmabuf, struct sg_table *sgt);
+
+struct tessera_bo *tessera_bo_create_user(struct tessera_device *tdev,
+					  struct tessera_paging_queue *queue,
+					  const struct drm_gem_object_funcs *funcs,
+					  const struct drm_tessera_bo_create *args,
+					  struct tessera_user *user);
+
+/* Both valid while the reservation is held. */
+const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
+struct tessera_range *tessera_bo_range(struct tessera_bo *bo);
+u64 tessera_bo_segment_offset(struct tessera_bo *bo);
+u64 tessera_bo_gpu_addr(struct tessera_bo *bo);
+
+int tessera_bo_enter(struct tessera_bo *bo, int *idx);
+int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx);
+void tessera_bo_exit(struct tessera_bo *bo, int idx);
+
+u32 tessera_bo_serving_apertures(const struct tessera_bo *bo, bool write);
+u32 tessera_bo_apertures(const struct tessera_bo *bo);
+u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
+bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
+void tessera_bo_fix(struct tessera_bo *bo);
+void tessera_bo_unfix(struct tessera_bo *bo);
+void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
+
+/* mem/backing.c */
+
+/**
+ * struct tessera_retain - spare system pages of objects in memory segments
+ */
+struct tessera_retain {
+	/** @pages: how many there are */
+	atomic_long_t pages;
+	/** @offered: pages of objects that are offered, and in no segment; there may be fewer */
+	atomic_long_t offered;
+	/** @limit: most of @pages; a debugfs knob */
+	unsigned long limit;
+	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
+	bool keep_copy;
+	/** @orphans: objects' pages that a page-in has left to TTM, which frees them behind it */
+	atomic_t orphans;
+	/** @no_orphans: for the end of all of them */
+	wait_queue_head_t no_orphans;
+	/** @lock: protects @donors; taken with a reservation held, and in reclaim */
+	struct mutex lock;
+	/** @donors: objects that may have pages for the shrinker, &tessera_bo.donor */
+	struct list_head donors;
+};
+
+/**
+ * enum tessera_page_use - what somebody has done with pages since they were the other's
+ */
+enum tessera_page_use {
+	/** @TESSERA_PAGES_UNUSED: nothing */
+	TESSERA_PAGES_UNUSED,
+	/** @TESSERA_PAGES_READ: read, or had them mapped */
+	TESSERA_PAGES_READ,
+	/** @TESSERA_PAGES_WRITTEN: written, maybe */
+	TESSERA_PAGES_WRITTEN,
+	/** @TESSERA_PAGES_NEW: they are new: cleared, or as somebody else has written them */
+	TESSERA_PAGES_NEW,
+};
+
+/**
+ * struct tessera_page_users - who uses the pages of an object, see mem/coherence.c
+ */
+struct tessera_page_users {
+	/** @cpu: since the device's use of them began */
+	enum tessera_page_use cpu;
+	/** @gpu: since the CPU's use of them began */
+	enum tessera_page_use gpu;
+	/** @unseen: jobs may have written them that the kernel did not look at, see there */
+	bool unseen;
+};
+
+int tessera_backing_init(struct tessera_device *tdev);
+
+struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_flags);
+int tessera_backing_fill(struct ttm_device *bdev, struct ttm_tt *tt,
+			 struct ttm_operation_ctx *ctx);
+int tessera_backing_set_user(struct tessera_bo *bo, const unsigned long *pfns,
+			     enum dma_data_direction dir);
+void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt);
+void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
+
+bool tessera_backing_has_bytes(struct tessera_bo *bo);
+int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
+bool tessera_backing_is_retained(struct tessera_bo *bo);
+u64 tessera_backing_first_page(struct tessera_bo *bo);
+const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
+struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
+bool tessera_backing_is_private(struct tessera_bo *bo);
+void tessera_backing_detach(struct tessera_bo *bo);
+void tessera_backing_set_orphan(struct tessera_bo *bo, bool orphan);
+bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end);
+void tessera_backing_lose(struct tessera_bo *bo);
+void tessera_backing_clear_new(struct tessera_bo *bo);
+void tessera_backing_use(struct tessera_bo *bo);
+void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
+void tessera_backing_forget(struct tessera_bo *bo);
+
+/* mem/coherence.c */
+bool tessera_coherence_tracks(const struct tessera_bo *bo);
+void tessera_coherence_for_device(struct tessera_bo *bo, bool write);
+void tessera_coherence_for_job(struct tessera_bo *bo, bool write);
+void tessera_coherence_for_cpu_pages(struct tessera_bo *bo, u32 first, u32 pages, bool write);
+void tessera_coherence_for_cpu(struct tessera_bo *bo, bool write);
+void tessera_coherence_for_swap(struct tessera_bo *bo);
+void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes);
+void tessera_coherence_device_resets(struct tessera_bo *bo);
+void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
+
+/* mem/mapped.c */
+
+#if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
+void tessera_mapped_check_none(struct tessera_bo *bo);
+#else
+static inline void tessera_mapped_check_none(struct tessera_bo *bo)
+{
+}
+#endif
+
+/* mem/move.c */
+int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
+		    struct ttm_resource *new_mem, struct ttm_place *hop);
+int tessera_move_rebind(struct tessera_bo *bo);
+int tessera_move_within(struct tessera_bo *bo, u64 offset);
+
+/* mem/hold.c */
+u64 tessera_holder(struct tessera_bo *bo);
+void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until);
+void tessera_hold_drop(struct tessera_bo *bo, u64 stamp);
+bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp);
+void tessera_hold_changed(struct tessera_device *tdev);
+
+/* mem/victims.c */
+
+/**
+ * struct tessera_block - an occupied run of a segment
+ *
+ * What was there when somebody looked. Nothing but the reference to @bo lasts. The blocks of one object
+ * give way together.
+ */
+struct tessera_block {
+	/** @start: byte offset in the segment */
+	u64 start;
+	/** @size: bytes */
+	u64 size;
+	/** @bo: the object, with a reference; NULL if it is being destroyed, or elsewhere already */
+	struct tessera_bo *bo;
+	/** @bo_id: its id, 0 if @bo is NULL */
+	u32 bo_id;
+	/** @first: index of the first block of the same object; of that, what is said counts */
+	u32 first;
+	/** @total: bytes of all of them */
+	u64 total;
+	/** @pinned: may not be moved nor evicted */
+	bool pinned;
+	/** @held: a submission in parts relies on its place */
+	bool held;
+	/** @busy: some job may still use it */
+	bool busy;
+	/** @listed: some client has listed it as resident */
+	bool listed;
+	/** @offer: DRM_TESSERA_OFFER_* if its contents may be dropped, else 0 */
+	u8 offer;
+	/** @clean: its eviction copies nothing */
+	bool clean;
+	/** @last_use: stamp of the last submission that used it */
+	u64 last_use;
+	/** @owner: id of the account that pays for it */
+	u32 owner;
+	/** @tier: &enum tessera_victim_tier, set by tessera_victims_rank() */
+	u8 tier;
+	/** @rank: order in which objects give way, lower goes first; likewise */
+	u32 rank;
+};
+
+/**
+ * struct tessera_blocks - all occupied runs of a segment, in offset order
+ */
+struct tessera_blocks {
+	/** @block: the runs */
+	struct tessera_block *block;
+	/** @num: elements of @block */
+	u32 num;
+};
+
+/**
+ * struct tessera_room_rules - how room may be made for an object
+ */
+struct tessera_room_rules {
+	/** @evictions: how many objects may be evicted or pushed; counted down */
+	u32 evictions;
+	/**
+	 * @compact: objects may be pushed together where there is room, but no gap. The caller
+	 * looks at what is in the way, and calls tessera_victims_forget() then
+	 */
+	bool compact;
+	/**
+	 * @passes: over holds and claims: who relied on a place finds another; and over what is listed, or
+	 * within its owner's share, which goes last
+	 */
+	bool passes;
+	/**
+	 * @ticket: objects locked with it count as not locked, be it for others that share their
+	 * lock; may be NULL
+	 */
+	struct ww_acquire_ctx *ticket;
+	/** @spares: whether an object stays whatever its rank says; no locks; may be NULL */
+	bool (*spares)(struct tessera_bo *bo, void *data);
+	/** @data: for @spares */
+	void *data;
+	/** @dying: set by tessera_victims_look() if an object in the segment is being destroyed */
+	bool dying;
+	/** @held: the same if a submission in parts relies on the place of one */
+	bool held;
+	/** @contended: with @compact: in the way, as somebody had its lock; a reference, or NULL */
+	struct tessera_bo *contended;
+	/** @fence: likewise: something could not be pushed before that; a reference, or NULL */
+	struct dma_fence *fence;
+	/** @blocker: receives why the object cannot come yet, see tessera_residency_bring() */
+	struct tessera_blocker *blocker;
+};
+
+int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
+			    struct tessera_blocks *blocks);
+void tessera_victims_put(struct tessera_blocks *blocks);
+int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segment *seg,
+			 struct tessera_account *requester, u64 want,
+			 struct tessera_blocks *blocks);
+int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
+int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
+u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
+bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
+			  bool *locked);
+int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_room_rules *rules);
+void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);
+void tessera_victims_forget(struct tessera_room_rules *rules);
+int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
+			      struct tessera_room_rules *rules, u64 *start);
+
+/* mem/order.c */
+
+/**
+ * struct tessera_walk - a walk through the ranges of a segment in the order of eviction
+ */
+struct tessera_walk {
+	/** @mgr: the manager of the segment, locked while the walk lasts */
+	struct tessera_manager *mgr;
+	/** @wish: who wants memory */
+	struct tessera_victim_wish wish;
+	/** @rules: how room may be made */
+	const struct tessera_room_rules *rules;
+	/** @pass: objects that have this number in &tessera_bo.passed are not victims */
+	u64 pass;
+	/** @last: the last &enum tessera_victim_tier that the walk visits */
+	u8 last;
+};
+
+struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
+					       struct tessera_range *range);
+void tessera_order_update(struct tessera_bo *bo);
+u64 tessera_order_pass(struct tessera_manager *mgr);
+void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
+				struct tessera_bo *bo, u64 want,
+				const struct tessera_room_rules *rules, u64 pass);
+struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk);
+
+/* mem/ttm.c */
+int tessera_ttm_init(struct tessera_device *tdev);
+void tessera_ttm_lose_memory(struct tessera_device *tdev);
+void tessera_ttm_recall(struct tessera_bo *bo);
+int tessera_ttm_leave_aperture(struct tessera_bo *bo);
+int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids);
+
+/* mem/unplug.c */
+int tessera_unplug_init(struct tessera_device *tdev);
+bool tessera_unplug_import_begin(struct tessera_device *tdev);
+bool tessera_unplug_import_end(struct tessera_device *tdev, struct tessera_bo *bo, bool named);
+void tessera_unplug_objects(struct tessera_device *tdev);
+
+/* mem/compact.c */
+int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
+		    struct tessera_room_rules *rules, u64 *start);
+
+/* mem/residency.c */
+
+/**
+ * struct tessera_blocker - why an object cannot come to a segment yet
+ *
+ * Either the fence or the object is set. It is dealt with while no lock is held, see tessera_residency_unblock().
+ */
+struct tessera_blocker {
+	/** @fence: a foreign fence to wait for; a reference, or NULL */
+	struct dma_fence *fence;
+	/** @bo: an object that another device has to be asked for; a reference, or NULL */
+	struct tessera_bo *bo;
+};
+
+int tessera_residency_init(struct tessera_device *tdev);
+bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
+				      bool write);
+int tessera_residency_serves(struct tessera_bo *bo, bool write);
+int tessera_residency_validate(struct tessera_bo *bo, bool write,
+			       struct tessera_room_rules *rules);
+int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
+			    struct tessera_room_rules *rules);
+int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
+			    struct tessera_blocker *blocker);
+struct dma_fence *tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage);
+int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
+			       struct tessera_blocker *blocker);
+int tessera_residency_ask(struct tessera_bo *bo, bool interruptible);
+int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
+			      enum tessera_wait_row row, long timeout);
+void tessera_blocker_clear(struct tessera_blocker *blocker);
+bool tessera_residency_can_lend(struct tessera_bo *bo);
+int tessera_residency_lend(struct tessera_bo *bo);
+int tessera_residency_pin(struct tessera_bo *bo);
+void tessera_residency_unpin(struct tessera_bo *bo);
+void tessera_residency_written(struct tessera_bo *bo);
+void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp);
+u64 tessera_residency_next_stamp(struct tessera_device *tdev);
+
+/* mem/scanout.c */
+
+/* For what is being destroyed to be gone, and what is being drawn into to be let go. */
+#define TESSERA_PASSING_TIMEOUT_MS	1000
+
+bool tessera_scanout_possible(struct tessera_bo *bo);
+bool tessera_scanout_is_there(struct tessera_bo *bo);
+int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file);
+void tessera_scanout_unpin(struct tessera_bo *bo);
+int tessera_scanout_hold(struct tessera_bo *bo);
+void tessera_scanout_drop(struct tessera_bo *bo);
+u64 tessera_scanout_addr(struct tessera_bo *bo);
+bool tessera_scanout_bar_offset(struct tessera_bo *bo, u64 *offset);
+
+/* mem/offer.c */
+int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list, u32 num,
+		  u32 priority);
+int tessera_reclaim(struct drm_file *file, struct drm_tessera_reclaim_bo *list, u32 num);
+
+#endif /* __TESSERA_MEM_H__ */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the layers above may use of paging/: batches of commands that move and map memory. */
+#ifndef __TESSERA_PAGING_H__
+#define __TESSERA_PAGING_H__
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include <drm/ttm/ttm_caching.h>
+
+#include <tessera/tessera_hw.h>
+
+struct dma_fence;
+struct dma_resv;
+struct tessera_account;		/* segments/segments.h */
+struct tessera_device;
+struct tessera_job;		/* exec/exec.h */
+struct tessera_pages;		/* pages.c */
+struct tessera_paging_job;	/* queue.c */
+struct tessera_paging_queue;	/* queue.c */
+struct tessera_segment;		/* segments/segments.h */
+
+/* paging/cache.c */
+
+enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
+int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
+			       enum ttm_caching caching, dma_addr_t dma, u64 *pte);
+u64 tessera_cache_vm_bits(struct tessera_device *tdev, const struct tessera_segment *seg,
+			  enum ttm_caching caching);
+
+/* paging/pages.c */
+
+/* A page list is one page: 512 entries, 2 MiB in a pass. */
+#define TESSERA_PAGING_LIST_ENTRIES	(TSR_PAGE_SIZE / sizeof(__le64))
+
+struct tessera_pages *tessera_pages_create(struct tessera_device *tdev, const dma_addr_t *dma,
+					   u32 num);
+void tessera_pages_destroy(struct tessera_pages *pages);
+void tessera_pages_check(const struct tessera_pages *pages, dma_addr_t dma, dma_addr_t first);
+bool tessera_pages_find(const struct tessera_pages *pages, u64 first, u32 count,
+			dma_addr_t *dma);
+
+/* paging/queue.c */
+
+/**
+ * struct tessera_paging_list - a page list in use by a job
+ */
+struct tessera_paging_list {
+	/** @node: in the job's lists */
+	struct list_head node;
+	/** @cpu: the entries, TESSERA_PAGING_LIST_ENTRIES of them */
+	__le64 *cpu;
+	/** @dma: where the device finds them */
+	dma_addr_t dma;
+	/** @used: entries of some command; those behind are free */
+	u32 used;
+};
+
+/**
+ * struct tessera_paging_record - what the trace says about an operation
+ */
+struct tessera_paging_record {
+	/** @node: in the job's records */
+	struct list_head node;
+	/** @kind: TESSERA_PAGING_* */
+	u32 kind;
+	/** @src_segment: id of the segment, 0: system memory or none */
+	u32 src_segment;
+	/** @dst_segment: likewise */
+	u32 dst_segment;
+	/** @flags: meaning depends on @kind */
+	u32 flags;
+	/** @src_offset: byte offset */
+	u64 src_offset;
+	/** @dst_offset: byte offset */
+	u64 dst_offset;
+	/** @size: bytes */
+	u64 size;
+};
+
+/**
+ * struct tessera_paging_effect - what a batch means to somebody
+ */
+struct tessera_paging_effect {
+	/** @node: in the effects of its batch */
+	struct list_head node;
+	/**
+	 * @prepare: as in &struct tessera_job_ops
+	 *
+	 * Called once more when all jobs of the batch have run: paging that the batch waits for may
+	 * still be in the ring before, and has ended then. In atomic context.
+	 */
+	int (*prepare)(struct tessera_paging_effect *effect);
+	/**
+	 * @failed: a job of the batch did not do what it was to do, or @prepare has failed after the
+	 * last one; the batch's fence is about to signal
+	 *
+	 * In atomic context, perhaps several times.
+	 */
+	void (*failed)(struct tessera_paging_effect *effect);
+	/** @release: the batch is over, whatever became of it; may sleep */
+	void (*release)(struct tessera_paging_effect *effect);
+};
+
+/**
+ * struct tessera_paging_batch - operations on one object that end in one fence
+ *
+ * Lives on the stack between tessera_paging_begin() and tessera_paging_commit().
+ */
+struct tessera_paging_batch {
+	/** @tdev: the device */
+	struct tessera_device *tdev;
+	/** @queue: where it is queued */
+	struct tessera_paging_queue *queue;
+	/** @bo_id: for traces */
+	u32 bo_id;
+	/** @lost: set to 1 if a job of the batch fails; valid until its fence has signalled */
+	atomic_t *lost;
+	/** @jobs: built so far, in order */
+	struct list_head jobs;
+	/** @effects: &struct tessera_paging_effect */
+	struct list_head effects;
+	/** @cur: the last of @jobs, if it has room left */
+	struct tessera_paging_job *cur;
+};
+
+int tessera_paging_init(struct tessera_device *tdev);
+
+struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *tdev,
+							 struct tessera_account *account);
+struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queue *queue);
+void tessera_paging_queue_put(struct tessera_paging_queue *queue);
+struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue *queue);
+
+void tessera_paging_begin(struct tessera_paging_batch *batch, struct tessera_paging_queue *queue,
+			  u32 bo_id, atomic_t *lost);
+struct tessera_paging_job *tessera_paging_job_for(struct tessera_paging_batch *batch,
+						  u32 bytes, u64 moves);
+void tessera_paging_emit(struct tessera_paging_job *pjob, const u32 *words, u32 dwords);
+__le32 *tessera_paging_reserve(struct tessera_paging_batch *batch, u32 dwords,
+			       struct tessera_paging_job **pjob);
+struct tessera_paging_list *tessera_paging_list_create(struct tessera_paging_job *pjob);
+__le64 *tessera_paging_list_take(struct tessera_paging_job *pjob, u32 count, dma_addr_t *dma);
+void tessera_paging_note(struct tessera_paging_job *pjob,
+			 const struct tessera_paging_record *what);
+int tessera_paging_prepare(struct tessera_paging_batch *batch, struct dma_resv *resv);
+struct tessera_job *tessera_paging_first_job(struct tessera_paging_batch *batch);
+int tessera_paging_wait_for(struct tessera_paging_batch *batch, struct dma_fence *fence);
+void tessera_paging_attach(struct tessera_paging_batch *batch,
+			   struct tessera_paging_effect *effect);
+struct dma_fence *tessera_paging_push(struct tessera_paging_batch *batch);
+void tessera_paging_abort(struct tessera_paging_batch *batch);
+
+u32 tessera_paging_ib_bytes(struct tessera_device *tdev);
+void tessera_paging_set_ib_bytes(struct tessera_device *tdev, u32 bytes);
+
+/* paging/ops.c */
+
+/**
+ * struct tessera_paging_side - source or destination of a transfer
+ */
+struct tessera_paging_side {
+	/** @seg: the segment; NULL for system memory */
+	const struct tessera_segment *seg;
+	/** @offset: byte offset in @seg */
+	u64 offset;
+	/** @pages: DMA addresses of system pages; NULL: use the GPU address */
+	const dma_addr_t *pages;
+	/** @list: a kept list that has them, or NULL */
+	const struct tessera_pages *list;
+	/** @first: the first of @pages in @list */
+	u64 first;
+	/** @cached: CPUs have @pages in their caches, and the device does not snoop */
+	bool cached;
+	/** @layout: TSR_LAYOUT_* */
+	u32 layout;
+};
+
+int tessera_paging_transfer(struct tessera_paging_batch *batch,
+			    const struct tessera_paging_side *src,
+			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch);
+int tessera_paging_fill(struct tessera_paging_batch *batch,
+			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value);
+int tessera_paging_map(struct tessera_paging_batch *batch,
+		       const struct tessera_segment *seg, u64 offset, u64 bytes,
+		       const dma_addr_t *pages, enum ttm_caching caching);
+int tessera_paging_unmap(struct tessera_paging_batch *batch,
+			 const struct tessera_segment *seg, u64 offset, u64 bytes);
+int tessera_paging_mark(struct tessera_paging_batch *batch,
+			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 mark);
+int tessera_paging_discard(struct tessera_paging_batch *batch,
+			   const struct tessera_segment *seg, u64 offset, u64 bytes);
+
+#endif /* __TESSERA_PAGING_H__ */

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/**
+ * DOC: syncobj lists
+ *
+ * Fences a submission waits for and syncobjs it signals, binary and timeline. All that
+ * can fail is done when the list is read, and what concerns monitored fences before the job is armed; signalling
+ * allocates nothing. No locks.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-fence-unwrap.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_syncobj.h>
+#include <drm/gpu_scheduler.h>
+#include <drm/tessera_drm.h>
+
+#include "exec/exec.h"
+#include "sync/sync.h"
+#include "tessera_device.h"
+
+/* Either a fence to wait for, or a syncobj to signal. */
+struct tessera_sync_item {
+	struct dma_fence *wait;
+	struct drm_syncobj *signal;
+	struct dma_fence_chain *chain;
+	u64 point;
+	/* Of the value of a monitored fence, counted from 1; 0: of none. */
+	u32 value;
+};
+
+static int sync_check(const struct drm_tessera_sync *sync)
+{
+	bool timeline = sync->flags & DRM_TESSERA_SYNC_TIMELINE;
+
+	if (sync->flags & ~(DRM_TESSERA_SYNC_SIGNAL | DRM_TESSERA_SYNC_TIMELINE |
+			    DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT))
+		return -EINVAL;
+	if ((sync->flags & DRM_TESSERA_SYNC_SIGNAL) &&
+	    (sync->flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT))
+		return -EINVAL;
+
+	return timeline == !!sync->point ? 0 : -EINVAL;
+}
+
+/* The core gives up after some seconds, and knows nothing of devices that go. */
+static int sync_await(struct tessera_device *tdev, struct drm_file *file,
+		      const struct drm_tessera_sync *sync)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	do {
+		if (drm_dev_is_unplugged(&tdev->drm))
+			return -ENODEV;
+		/* It may come at the moment the core gives up, with a reference. */
+		fence = NULL;
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point,
+					     DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, &fence);
+		dma_fence_put(fence);
+	} while (ret == -ETIME && !fence);
+
+	return ret == -ETIME ? 0 : ret;
+}
+
+/**
+ * tessera_syncs_await() - wait for others to submit what a submission is to wait for
+ * @tdev: the device
+ * @file: the client
+ * @list: a copy of the list
+ * @count: its length
+ *
+ * As long as it takes, so nothing at all may be held, nor charged.
+ *
+ * Return: 0, -EINVAL for bad flags, -ENOENT for an unknown syncobj, -ENODEV or -ERESTARTSYS.
+ */
+int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
+			const struct drm_tessera_sync *list, u32 count)
+{
+	u32 i;
+	int ret = 0;
+
+	/* No wait for what is refused afterwards. */
+	for (i = 0; i < count && !ret; i++)
+		ret = sync_check(&list[i]);
+	for (i = 0; i < count && !ret; i++)
+		if (list[i].flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT)
+			ret = sync_await(tdev, file, &list[i]);
+
+	return ret;
+}
+
+static int sync_item_init(struct tessera_sync_item *item, struct drm_file *file,
+			  const struct drm_tessera_sync *sync)
+{
+	struct dma_fence *wait;
+	int ret;
+
+	ret = sync_check(sync);
+	if (ret)
+		return ret;
+
+	if (!(sync->flags & DRM_TESSERA_SYNC_SIGNAL)) {
+		/* On failure it may leave a fence behind that it has dropped. */
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &wait);
+		if (!ret)
+			item->wait = wait;
+		return ret;
+	}
+
+	if (sync->flags & DRM_TESSERA_SYNC_TIMELINE) {
+		item->chain = dma_fence_chain_alloc();
+		if (!item->chain)
+			return -ENOMEM;
+		item->point = sync->point;
+	}
+	item->signal = drm_syncobj_find(file, sync->handle);
+
+	return item->signal ? 0 : -ENOENT;
+}
+
+static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monitored_set *fences,
+			      struct tessera_quota *quota)
+{
+	u32 i, max = 0, num = 0;
+	int ret;
+
+	if (!fences)
+		return 0;
+	for (i = 0; i < syncs->count; i++)
+		max += !!syncs->items[i].point;
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		if (!item->point)
+			continue;
+		ret = tessera_signals_add(&syncs->signals, fences, quota, item->signal,
+					  item->point, max);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			item->value = ++num;
+	}
+
+	return syncs->signals ? tessera_signals_prepare(syncs->signals) : 0;
+}
+
+/**
+ * tessera_syncs_init() - look up what a user's list names
+ * @syncs: the result; tessera_syncs_fini() even after a failure
+ * @file: the client
+ * @fences: its monitored fences, or NULL: their values stay as they are
+ * @quota: its quota
+ * @list: a copy of the list
+ * @count: its length
+ *
+ * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags, a wait for
+ * what has no fence or a monitored fence that would not rise, or -ENOMEM.
+ */
+int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
+		       const struct drm_tessera_sync *list, u32 count)
+{
+	u32 i;
+	int ret;
+
+	if (!count)
+		return 0;
+	syncs->items = kvcalloc(count, sizeof(*syncs->items), GFP_KERNEL_ACCOUNT);
+	if (!syncs->items)
+		return -ENOMEM;
+	syncs->count = count;
+
+	for (i = 0; i < count; i++) {
+		ret = sync_item_init(&syncs->items[i], file, &list[i]);
+		if (ret)
+			return ret;
+	}
+
+	return syncs_init_signals(syncs, fences, quota);
+}
+
+/**
+ * tessera_syncs_fini() - drop all that a list holds
+ * @syncs: the list, zeroed or initialised
+ */
+void tessera_syncs_fini(struct tessera_syncs *syncs)
+{
+	u32 i;
+
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		dma_fence_put(item->wait);
+		if (item->signal)
+			drm_syncobj_put(item->signal);
+		dma_fence_chain_free(item->chain);
+	}
+	tessera_signals_put(syncs->signals);
+	kvfree(syncs->items);
+	syncs->items = NULL;
+	syncs->signals = NULL;
+	syncs->count = 0;
+}
+
+/* Own fences are ordinary dependencies. A job that waits for no foreign ones has none left to wait for. */
+static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
+{
+	struct tessera_device *tdev = job->engine->tdev;
+	struct dma_fence_unwrap cursor;
+	struct dma_fence *fence;
+	int ret = 0;
+
+	dma_fence_unwrap_for_each(fence, &cursor, wait) {
+		if (dma_fence_is_signaled(fence))
+			continue;
+		if (tessera_job_made(tdev, fence))
+			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
+		else if (job->proxies)
+			ret = tessera_job_add_foreign(job, fence);
+		else
+			ret = -EBUSY;
+		if (ret) {
+			dma_fence_put(cursor.chain);
+			break;
+		}
+	}
+
+	return ret;
+}
+
+/**
+ * tessera_syncs_add_waits() - make a job wait for the fences of the list
+ * @syncs: the list
+ * @job: a job that is not armed yet; if it waits for no foreign fences, tessera_syncs_wait() was called
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < syncs->count; i++)
+		if (syncs->items[i].wait)
+			ret = sync_add_wait(job, syncs->items[i].wait);
+
+	return ret;
+}
+
+/**
+ * tessera_syncs_charge() - charge a job for what signalling the list leaves in syncobjs
+ * @syncs: the list
+ * @job: the job that signals it, not armed
+ *
+ * The core frees a point of a timeline some time after its fence has signalled.
+ */
+void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job)
+{
+	u32 i, num = 0;
+
+	for (i = 0; i < syncs->count; i++)
+		num += !!syncs->items[i].chain;
+	if (num)
+		tessera_job_charge(job, num * sizeof(struct dma_fence_chain));
+}
+
+/* Of a job of @engine, or of any of the device. */
+static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
+			 struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
+
+	return engine ? s_fence && s_fence->sched == &engine->sched :
+			tessera_job_made(tdev, fence);
+}
+
+/**
+ * tessera_syncs_wait() - wait for the fences of the list, but for those of one's own jobs
+ * @syncs: the list
+ * @tdev: the device
+ * @proxies: of the context that waits; cutting them ends the wait
+ * @engine: the engine whose jobs are not waited for; NULL: nor are those of the others
+ *
+ * No lock may be held but the context's, and nothing be armed.
+ *
+ * Return: 0; -ENODEV or -EIO if the proxies were cut; -ENOMEM or -ERESTARTSYS.
+ */
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct tessera_proxies *proxies, const struct tessera_engine *engine)
+{
+	struct dma_fence_unwrap cursor;
+	struct dma_fence *fence;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < syncs->count; i++) {
+		if (!syncs->items[i].wait)
+			continue;
+		/* What makes several objects resident is an array. */
+		dma_fence_unwrap_for_each(fence, &cursor, syncs->items[i].wait) {
+			if (sync_is_ours(tdev, engine, fence))
+				continue;
+			ret = tessera_foreign_wait(tdev, proxies, fence, TESSERA_WAIT_FOREIGN,
+						   MAX_SCHEDULE_TIMEOUT);
+			if (ret) {
+				dma_fence_put(cursor.chain);
+				break;
+			}
+		}
+	}
+
+	return ret;
+}
+
+static void sync_signal(struct tessera_sync_item *item, struct dma_fence *fence)
+{
+	if (item->chain) {
+		drm_syncobj_add_point(item->signal, item->chain, fence, item->point);
+		/* Now the syncobj's. */
+		item->chain = NULL;
+	} else {
+		drm_syncobj_replace_fence(item->signal, fence);
+	}
+}
+
+/**
+ * tessera_syncs_commit() - put a fence into the monitored fences of the list
+ * @syncs: the list
+ * @fence: fence of an armed job, which tessera_part_signal() was called for; before it is pushed
+ */
+void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence)
+{
+	u32 i;
+
+	if (!syncs->signals)
+		return;
+	for (i = 0; i < syncs->count; i++) {
+		struct tessera_sync_item *item = &syncs->items[i];
+
+		if (item->value && tessera_signals_live(syncs->signals, item->value - 1))
+			sync_signal(item, fence);
+	}
+	tessera_signals_commit(syncs->signals);
+}
+
+/**
+ * tessera_syncs_signal() - put a fence into all other syncobjs of the list
+ * @syncs: the list
+ * @fence: fence of a job that was pushed
+ *
+ * The core walks the points of a timeline, however many a client has made. So no lock may be held
+ * but the context's.
+ */
+void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < syncs->count; i++)
+		if (syncs->items[i].signal && !syncs->items[i].value)
+			sync_signal(&syncs->items[i], fence);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the layers above may use of sync/: fences that user space names or waits for. */
+#ifndef __TESSERA_SYNC_H__
+#define __TESSERA_SYNC_H__
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "tessera_wait.h"
+
+struct dma_fence;
+struct drm_file;
+struct drm_syncobj;
+struct drm_tessera_fence_create;
+struct drm_tessera_sync;
+struct tessera_account;		/* segments/segments.h */
+struct tessera_backlog;		/* backlog.c */
+struct tessera_bo;		/* mem/mem.h */
+struct tessera_device;
+struct tessera_engine;		/* exec/exec.h */
+struct tessera_job;		/* exec/exec.h */
+struct tessera_monitored_set;	/* monitored.c */
+struct tessera_proxies;		/* exec/exec.h */
+struct tessera_quota;		/* exec/exec.h */
+struct tessera_signals;		/* monitored.c */
+struct tessera_sync_item;	/* sync.c */
+struct tessera_value_page;	/* value_page.c */
+
+/* sync/backlog.c */
+
+/**
+ * struct tessera_backlog_job - a job of a client that is not finished
+ */
+struct tessera_backlog_job {
+	/** @node: in the client's, under its lock */
+	struct list_head node;
+	/** @number: how many the client had queued with it */
+	u64 number;
+};
+
+struct tessera_backlog *tessera_backlog_create(struct tessera_device *tdev);
+struct tessera_backlog *tessera_backlog_get(struct tessera_backlog *backlog);
+void tessera_backlog_put(struct tessera_backlog *backlog);
+
+void tessera_backlog_add(struct tessera_backlog *backlog, struct tessera_backlog_job *job);
+void tessera_backlog_done(struct tessera_backlog *backlog, struct tessera_backlog_job *job);
+
+int tessera_backlog_wait(struct tessera_backlog *backlog);
+int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo);
+
+/* sync/foreign.c */
+int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_proxies *proxies,
+			 struct dma_fence *fence, enum tessera_wait_row row, long timeout);
+
+/* sync/value_page.c */
+int tessera_value_pages_init(struct tessera_device *tdev);
+void tessera_value_pages_unplug(struct tessera_device *tdev);
+struct tessera_value_page *tessera_value_page_create(struct tessera_device *tdev,
+						     struct drm_file *file);
+void tessera_value_page_revoke(struct tessera_value_page *page, struct drm_file *file);
+void tessera_value_page_get(struct tessera_value_page *page);
+void tessera_value_page_put(struct tessera_value_page *page);
+int tessera_value_page_take(struct tessera_value_page *page);
+void tessera_value_page_give(struct tessera_value_page *page, u32 slot);
+u64 *tessera_value_page_cpu(struct tessera_value_page *page, u32 slot);
+dma_addr_t tessera_value_page_dma(struct tessera_value_page *page, u32 slot);
+u64 tessera_value_page_offset(struct tessera_value_page *page);
+
+/* sync/monitored.c */
+
+/** TESSERA_MAX_MONITORED: monitored fences one process may have */
+#define TESSERA_MAX_MONITORED	4096
+
+struct tessera_monitored_set *tessera_monitored_set_create(struct tessera_device *tdev,
+							   struct drm_file *file,
+							   struct tessera_account *account);
+void tessera_monitored_set_destroy(struct tessera_monitored_set *set);
+int tessera_monitored_create(struct tessera_monitored_set *set,
+			     struct drm_tessera_fence_create *args);
+int tessera_monitored_destroy(struct tessera_monitored_set *set, u32 id);
+int tessera_monitored_signal(struct tessera_monitored_set *set, u32 id, u64 value);
+
+int tessera_signals_add(struct tessera_signals **signals, struct tessera_monitored_set *set,
+			struct tessera_quota *quota, struct drm_syncobj *syncobj, u64 value,
+			u32 max);
+int tessera_signals_prepare(struct tessera_signals *signals);
+int tessera_signals_begin(struct tessera_signals *signals, struct tessera_job *job,
+			  const void *queue, bool late);
+bool tessera_signals_live(const struct tessera_signals *signals, u32 index);
+void tessera_signals_cancel(struct tessera_signals *signals);
+void tessera_signals_commit(struct tessera_signals *signals);
+void tessera_signals_publish(struct tessera_signals *signals);
+struct tessera_signals *tessera_signals_get(struct tessera_signals *signals);
+void tessera_signals_put(struct tessera_signals *signals);
+
+/* sync/sync.c */
+
+/**
+ * struct tessera_syncs - fences a submission waits for, and syncobjs it signals
+ */
+struct tessera_syncs {
+	/** @items: one for each element of the user's list */
+	struct tessera_sync_item *items;
+	/** @count: elements of @items */
+	u32 count;
+	/** @signals: values of monitored fences among them, or NULL */
+	struct tessera_signals *signals;
+};
+
+int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
+			const struct drm_tessera_sync *list, u32 count);
+int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
+		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
+		       const struct drm_tessera_sync *list, u32 count);
+void tessera_syncs_fini(struct tessera_syncs *syncs);
+int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job);
+void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job);
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct tessera_proxies *proxies, const struct tessera_engine *engine);
+void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence);
+void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
+
+#endif /* __TESSERA_SYNC_H__ */
