@@ -686,7 +686,7 @@ void tessera_space_end_job(struct tessera_space *space)
 
 /* ---- The device ------------------------------------------------------------ */
 
-static void for_each_space(struct tessera_device *tdev, void (*call)(struct tessera_space *space))
+static void call_spaces(struct tessera_device *tdev, void (*call)(struct tessera_space *space))
 {
 	struct tessera_space *space;
 
@@ -736,7 +736,7 @@ void tessera_space_suspend(struct tessera_device *tdev)
 		left = tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left);
 	}
 	if (left <= 0)
-		for_each_space(tdev, lose_busy);
+		call_spaces(tdev, lose_busy);
 }
 
 static void space_all_dirty(struct tessera_space *space)
@@ -760,7 +760,7 @@ static void space_all_dirty(struct tessera_space *space)
  */
 void tessera_space_resume(struct tessera_device *tdev)
 {
-	for_each_space(tdev, space_all_dirty);
+	call_spaces(tdev, space_all_dirty);
 }
 
 static void space_lose(struct tessera_space *space)
@@ -777,7 +777,7 @@ static void space_lose(struct tessera_space *space)
  */
 void tessera_space_lose_all(struct tessera_device *tdev)
 {
-	for_each_space(tdev, space_lose);
+	call_spaces(tdev, space_lose);
 }
 
 static void space_release_memory(struct tessera_space *space)
@@ -798,5 +798,5 @@ static void space_release_memory(struct tessera_space *space)
  */
 void tessera_space_unplug(struct tessera_device *tdev)
 {
-	for_each_space(tdev, space_release_memory);
+	call_spaces(tdev, space_release_memory);
 }

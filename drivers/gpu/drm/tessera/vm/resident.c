@@ -466,7 +466,7 @@ static int make_once(struct make *make)
  * reset between two rounds is nothing special: what it has moved out is moved in
  * again.
  */
-static int make_round(struct make *make, const struct tessera_bos *asked)
+static noinline_for_stack int make_round(struct make *make, const struct tessera_bos *asked)
 {
 	struct tessera_quota *work = &make->set->account->payer->work;
 	struct tessera_device *tdev = make->set->tdev;
