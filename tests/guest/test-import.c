@@ -17,6 +17,7 @@
 #include "held.h"
 #include "pci.h"
 #include "stall.h"
+#include "trace.h"
 #include "tsr.h"
 #include "vm.h"
 
@@ -724,6 +725,40 @@ static void two_objects_of_one_buffer(void)
 	tsr_close(&dev);
 }
 
+/*
+ * A process brings two imports to an aperture and takes them away again. All these paging jobs go through one queue
+ * of the scheduler: it looks at each queue that has jobs whenever it chooses one, so thousands of imports
+ * would slow down the paging of everybody.
+ */
+static void one_queue_for_a_process(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_seg_gart(&dev)->id;
+	struct theirs theirs[2] = { theirs_new(&dev), theirs_new(&dev) };
+	char queue[32] = "";
+	struct tsr_trace trace;
+	size_t jobs = 0;
+
+	for (int i = 0; i < 2; i++)
+		tsr_gpu_fill(&dev, ctx, &theirs[i].bo, 1);
+	tsr_trace_start_own("gpu_scheduler/drm_sched_job");
+	tsr_evict_set(1u << gart);
+	trace = tsr_trace_stop();
+	for (int i = 0; i < 2; i++)
+		require_eq(tsr_bo_info(&dev, &theirs[i].bo).segment, 0);
+	tsr_trace_for_each(&trace, "drm_sched_job", ev) {
+		if (!jobs++)
+			require_msg(sscanf(ev->text, " entity=%31[0-9a-fx]", queue) == 1, "%s",
+				    ev->text);
+		require_msg(tsr_event_is(ev, "entity", queue), "not of %s: %s", queue, ev->text);
+	}
+	require(jobs >= 2);
+	tsr_trace_free(&trace);
+	for (int i = 0; i < 2; i++)
+		theirs_free(&theirs[i]);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "patched jobs use imported pages", patched_jobs, 0, 0 },
 	{ "VM jobs use imported pages", vm_jobs, 0, 0 },
@@ -731,6 +766,7 @@ static const struct tap_test tests[] = {
 	{ "exporter or importer closes first", either_closes_first, 0, 0 },
 	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
 	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },
+	{ "paging of a process's imports goes through one queue", one_queue_for_a_process, 0, 0 },
 	{ "pages between two devices", second_device, 0, 0 },
 	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
 	{ "the device goes that has imported", importer_goes, 0, 0 },

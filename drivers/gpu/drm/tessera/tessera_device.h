@@ -62,7 +62,7 @@ struct tessera_value_pages;	/* sync/value_page.c */
  *    nothing waited for.
  * 4. Leaf mutexes: one per TTM resource manager, the client table's, the
  *    registry's, that of the shrinker's list, the instances', the host aperture's, the swizzling ranges', the residency
- *    lists', one per paging queue, that of the numbers of VMs, that of the pages of values. They do not
+ *    lists', one per paging queue, that of the queues that imports share, that of the numbers of VMs, that of the pages of values. They do not
  *    nest, but the last one in that of a client's monitored fences, and the client table's in that of a
  *    resource manager.
  *    That of user memory (mem/user.c) comes behind all of them, the monitored fences' included. It is taken

@@ -108,24 +108,6 @@ int tessera_import_fd(struct drm_device *drm, struct drm_file *file, int fd, u32
 	return ret;
 }
 
-/* Of the calling process, for one object. */
-static struct tessera_paging_queue *import_queue(struct tessera_device *tdev)
-{
-	struct tessera_account *account = tessera_account_create(tdev);
-	struct tessera_paging_queue *queue;
-	int ret;
-
-	if (IS_ERR(account))
-		return ERR_CAST(account);
-	ret = tessera_account_bind(account);
-	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
-	/* It is no open file's. */
-	tessera_account_close(account);
-	tessera_account_put(account);
-
-	return queue;
-}
-
 static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma_buf *dmabuf,
 					 struct sg_table *sgt)
 {
@@ -137,7 +119,7 @@ static struct drm_gem_object *import_new(struct tessera_device *tdev, struct dma
 	struct tessera_paging_queue *queue;
 	struct tessera_bo *bo;
 
-	queue = import_queue(tdev);
+	queue = tessera_paging_queue_share(tdev);
 	if (IS_ERR(queue))
 		return ERR_CAST(queue);
 	bo = tessera_gem_import(tdev, queue, &args, dmabuf, sgt);

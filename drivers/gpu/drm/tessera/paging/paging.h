@@ -129,6 +129,7 @@ int tessera_paging_init(struct tessera_device *tdev);
 
 struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *tdev,
 							 struct tessera_account *account);
+struct tessera_paging_queue *tessera_paging_queue_share(struct tessera_device *tdev);
 struct tessera_paging_queue *tessera_paging_queue_get(struct tessera_paging_queue *queue);
 void tessera_paging_queue_put(struct tessera_paging_queue *queue);
 struct tessera_account *tessera_paging_queue_account(struct tessera_paging_queue *queue);

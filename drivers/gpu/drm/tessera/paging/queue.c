@@ -24,6 +24,7 @@
 #include <linux/gfp.h>
 #include <linux/kmemleak.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -59,6 +60,10 @@ struct tessera_paging {
 	struct tessera_engine *engine;
 	/** @ib_bytes: size of an indirect buffer, a debugfs knob */
 	u32 ib_bytes;
+	/** @lock: protects @shared; a leaf */
+	struct mutex lock;
+	/** @shared: &tessera_paging_queue.shared of the queues that belong to processes, not to files */
+	struct list_head shared;
 };
 
 /**
@@ -75,6 +80,8 @@ struct tessera_paging_queue {
 	struct drm_sched_entity entity;
 	/** @lock: from arm to push; a leaf */
 	struct mutex lock;
+	/** @shared: in &tessera_paging.shared, or empty */
+	struct list_head shared;
 };
 
 /**
@@ -615,10 +622,62 @@ struct tessera_paging_queue *tessera_paging_queue_create(struct tessera_device *
 	}
 	kref_init(&queue->ref);
 	mutex_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->shared);
 	queue->tdev = tdev;
 	queue->account = tessera_account_get(account);
 
 	return queue;
+}
+
+/* With a reference; or NULL. */
+static struct tessera_paging_queue *paging_queue_find_locked(struct tessera_paging *paging,
+							     struct tessera_account *account)
+{
+	struct tessera_paging_queue *queue;
+
+	lockdep_assert_held(&paging->lock);
+
+	list_for_each_entry(queue, &paging->shared, shared)
+		if (queue->account->payer == account->payer && kref_get_unless_zero(&queue->ref))
+			return queue;
+
+	return NULL;
+}
+
+/**
+ * tessera_paging_queue_share() - the paging queue of the calling process
+ * @tdev: the device
+ *
+ * For objects that are not created through an open file. All those of a process share one queue:
+ * the scheduler looks at each queue that has jobs whenever it chooses one.
+ *
+ * Return: the queue with one reference, or an error pointer.
+ */
+struct tessera_paging_queue *tessera_paging_queue_share(struct tessera_device *tdev)
+{
+	struct tessera_account *account = tessera_account_create(tdev);
+	struct tessera_paging *paging = tdev->paging;
+	struct tessera_paging_queue *queue, *other;
+	int ret;
+
+	if (IS_ERR(account))
+		return ERR_CAST(account);
+	ret = tessera_account_bind(account);
+	queue = ret ? ERR_PTR(ret) : tessera_paging_queue_create(tdev, account);
+	tessera_account_close(account);
+	tessera_account_put(account);
+	if (IS_ERR(queue))
+		return queue;
+	mutex_lock(&paging->lock);
+	other = paging_queue_find_locked(paging, queue->account);
+	if (!other)
+		list_add_tail(&queue->shared, &paging->shared);
+	mutex_unlock(&paging->lock);
+	if (!other)
+		return queue;
+	tessera_paging_queue_put(queue);
+
+	return other;
 }
 
 /**
@@ -650,6 +709,9 @@ static void paging_queue_release(struct kref *ref)
 	struct tessera_paging_queue *queue =
 		container_of(ref, struct tessera_paging_queue, ref);
 
+	mutex_lock(&queue->tdev->paging->lock);
+	list_del(&queue->shared);
+	mutex_unlock(&queue->tdev->paging->lock);
 	/* Empty: each of its jobs had a reference. */
 	tessera_engine_entity_destroy(&queue->entity);
 	tessera_account_put(queue->account);
@@ -677,10 +739,15 @@ void tessera_paging_queue_put(struct tessera_paging_queue *queue)
 int tessera_paging_init(struct tessera_device *tdev)
 {
 	struct tessera_paging *paging;
+	int ret;
 
 	paging = drmm_kzalloc(&tdev->drm, sizeof(*paging), GFP_KERNEL);
 	if (!paging)
 		return -ENOMEM;
+	INIT_LIST_HEAD(&paging->shared);
+	ret = drmm_mutex_init(&tdev->drm, &paging->lock);
+	if (ret)
+		return ret;
 	paging->engine = tessera_engine_paging(tdev);
 	if (!paging->engine) {
 		drm_err(&tdev->drm, "device has no paging engine\n");
