@@ -65,8 +65,7 @@ static uint32_t maintained(const struct tsr_trace *trace, const char *command)
 {
 	uint32_t count = 0;
 
-	tsr_trace_for_each(trace, "cache_maintenance", ev)
-	{
+	tsr_trace_for_each(trace, "cache_maintenance", ev) {
 		require_eq(tsr_event_u64(ev, "offset"), 0);
 		require_eq(tsr_event_u64(ev, "bytes"), BYTES);
 		count += tsr_event_is(ev, "command", command);
@@ -569,8 +568,7 @@ static void entries_say_cached(void)
 		tsr_trace_start("paging_op", NULL);
 		tsr_gpu_touch(&s.dev, s.ctx, &bo);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "paging_op", ev)
-		{
+		tsr_trace_for_each(&trace, "paging_op", ev) {
 			if (!tsr_event_is(ev, "kind", "map"))
 				continue;
 			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,

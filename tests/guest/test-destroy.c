@@ -108,7 +108,8 @@ static void behind_earlier_work(void)
 		tsr_wait_for(total(&dev) == before);
 		require_eq(used(&dev), 0);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "job_done", job) done = job;
+		tsr_trace_for_each(&trace, "job_done", job)
+			done = job;
 		require_eq(tsr_trace_count(&trace, "destroy"), 2);
 		ev = tsr_trace_next(&trace, "destroy", NULL);
 		ev = tsr_trace_next(&trace, "destroy", ev + 1);
@@ -234,7 +235,8 @@ static uint64_t try_allocated(uint32_t contexts, uint32_t jobs)
 		tsr_trace_start_own("kmem/kmalloc");
 		destroy(&dev, &bos[i], 0);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "kmalloc", ev) bytes += tsr_event_u64(ev, "bytes_req");
+		tsr_trace_for_each(&trace, "kmalloc", ev)
+			bytes += tsr_event_u64(ev, "bytes_req");
 		tsr_trace_free(&trace);
 	}
 	if (!tsr_held_waits(&held))

@@ -779,7 +779,8 @@ static void imported_again(void)
 	pair = pair_open();
 	trace = tsr_trace_stop();
 	/* the import comes last */
-	tsr_trace_for_each(&trace, "bo_create", ev) closed = tsr_event_u64(ev, "bo");
+	tsr_trace_for_each(&trace, "bo_create", ev)
+		closed = tsr_event_u64(ev, "bo");
 	tsr_trace_free(&trace);
 	own = tsr_bo_new(&pair.b, MiB(1), tsr_bit(tsr_seg_visible(&pair.b)), 0);
 	held = tsr_held_open(&pair.b);

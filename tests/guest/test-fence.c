@@ -343,8 +343,7 @@ static void jobs_of_a_context_are_ordered(void)
 		tsr_submit(&dev, ctx, &cmd, 0, 0);
 	tsr_submit_done(&dev, ctx, &cmd);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
 		require(tsr_event_u64(ev, "start_ns") >= end);

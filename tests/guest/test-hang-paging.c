@@ -101,8 +101,7 @@ static void clear_hangs(void)
 	tsr_trace_start("engine_reset", NULL);
 	lost = lost_bo(&dev, ctx);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "engine_reset", ev)
-	{
+	tsr_trace_for_each(&trace, "engine_reset", ev) {
 		require(tsr_event_u64(ev, "engine") != dev.render);
 		count++;
 	}

@@ -67,8 +67,7 @@ static uint32_t resets(const struct tsr_trace *trace, uint32_t engine)
 {
 	uint32_t n = 0;
 
-	tsr_trace_for_each(trace, "engine_reset", ev)
-	{
+	tsr_trace_for_each(trace, "engine_reset", ev) {
 		require_eq(tsr_event_u64(ev, "engine"), engine);
 		n++;
 	}

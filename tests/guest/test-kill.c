@@ -90,7 +90,8 @@ static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr
 	took = tap_now_ns() - took;
 	trace = tsr_trace_stop();
 	/* B's is the last job armed */
-	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	tsr_trace_for_each(&trace, "split_part", ev)
+		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	strangers = strangers_after(&dev, &trace, dead, b);
 	tap_note("the next job: %llu ms, behind %u jobs of the dead",
 		 (unsigned long long)took / 1000000, strangers);

@@ -181,7 +181,8 @@ static void lock_all_of(struct tsr_device *dev, uint32_t ctx,
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "evict"), 0);
 	require_eq(tsr_trace_count(&trace, "place"), 0);
-	tsr_trace_for_each(&trace, "cpu_fault", ev) require(tsr_event_is(ev, "backing", "bar"));
+	tsr_trace_for_each(&trace, "cpu_fault", ev)
+		require(tsr_event_is(ev, "backing", "bar"));
 	require(tsr_trace_count(&trace, "cpu_fault") >= num);
 	tsr_trace_free(&trace);
 	for (uint32_t i = 0; i < num; i++)

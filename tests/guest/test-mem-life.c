@@ -71,8 +71,7 @@ static uint64_t evicted_bytes(const struct drm_tessera_query_segment *seg, const
 	tsr_trace_start("paging_op", NULL);
 	tsr_evict_set(tsr_bit(seg));
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", kind))
 			bytes += tsr_event_u64(ev, "size");
 	}

@@ -195,8 +195,7 @@ static void aperture_eviction_copies_nothing(void)
 	tsr_bo_wait(&dev, &bo);
 	trace = tsr_trace_stop();
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		require(tsr_event_is(ev, "kind", "unmap"));
 		unmaps++;
 	}

@@ -221,8 +221,7 @@ static void check_given(const struct tsr_trace *trace, uint32_t engine)
 	uint64_t first = 0, last = 0;
 	uint32_t given = 0;
 
-	tsr_trace_for_each(trace, "job_run", ev)
-	{
+	tsr_trace_for_each(trace, "job_run", ev) {
 		uint64_t seqno = tsr_event_u64(ev, "seqno");
 
 		require_eq(tsr_event_u64(ev, "engine"), engine);

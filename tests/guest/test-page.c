@@ -13,7 +13,8 @@ static uint64_t last_created(const struct tsr_trace *trace)
 {
 	uint64_t bo = 0;
 
-	tsr_trace_for_each(trace, "bo_create", ev) bo = tsr_event_u64(ev, "bo");
+	tsr_trace_for_each(trace, "bo_create", ev)
+		bo = tsr_event_u64(ev, "bo");
 	require(bo);
 	return bo;
 }
@@ -52,8 +53,7 @@ static void eviction_is_a_transfer(void)
 
 	trace = page_in_and_out(&dev, seg, &bo, MiB(3), true);
 	id = last_created(&trace);
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		uint64_t seqno = tsr_event_u64(ev, "seqno");
 		bool ran = false;
 
@@ -64,8 +64,7 @@ static void eviction_is_a_transfer(void)
 		else
 			out += tsr_event_u64(ev, "size");
 		/* it ran as a job of the paging engine, in the kernel's context */
-		tsr_trace_for_each(&trace, "job_done", done)
-		{
+		tsr_trace_for_each(&trace, "job_done", done) {
 			if (tsr_event_u64(done, "engine") == dev.render ||
 			    tsr_event_u64(done, "seqno") != seqno)
 				continue;
@@ -80,8 +79,7 @@ static void eviction_is_a_transfer(void)
 	require_eq(out, MiB(3));
 	require(jobs >= 2);
 	/* a user's job is never the kernel's */
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") == dev.render)
 			require(tsr_event_u64(ev, "ctx") != 0);
 	}
@@ -104,8 +102,7 @@ static void new_memory_is_filled(void)
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_paged(&trace, "fill", last_created(&trace)), size);
 	require_eq(tsr_trace_paged(&trace, "transfer", last_created(&trace)), 0);
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", "fill"))
 			require_eq(tsr_event_u64(ev, "dst"), seg->id);
 	}
@@ -150,8 +147,7 @@ static void check_passes(const struct tsr_trace *trace, uint64_t bo, uint64_t si
 	uint64_t open_bo = 0, sum = 0, last_job = 0, total = 0;
 
 	*jobs = 0;
-	tsr_trace_for_each(trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(trace, "paging_op", ev) {
 		uint64_t flags = tsr_event_u64(ev, "flags"), id = tsr_event_u64(ev, "bo");
 
 		if (!tsr_event_is(ev, "kind", "transfer"))
@@ -338,8 +334,7 @@ static void unmapping_leaves_neighbours_alone(void)
 	tsr_gpu_read(&dev, other, &above, words - 1, 1, &last);
 	tsr_bo_wait(&dev, &below);
 
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (!tsr_event_is(ev, "kind", "unmap"))
 			continue;
 		require_msg(tsr_event_is(ev, "src", place), "not %s: %s", place, ev->text);
@@ -384,8 +379,7 @@ static void entries_fit_the_pages(void)
 		tsr_trace_start("paging_op", NULL);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		trace = tsr_trace_stop();
-		tsr_trace_for_each(&trace, "paging_op", ev)
-		{
+		tsr_trace_for_each(&trace, "paging_op", ev) {
 			if (!tsr_event_is(ev, "kind", "map"))
 				continue;
 			require_msg(tsr_event_u64(ev, "flags") == rows[i].want, "row %zu: %s", i,
@@ -448,13 +442,11 @@ static void busy_object_is_moved_when_idle(bool read)
 	tsr_bo_wait(&dev, &bo);
 	trace = tsr_trace_stop();
 	id = last_created(&trace);
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_u64(ev, "bo") == id && tsr_event_u64(ev, "src") == seg->id)
 			seqno = tsr_event_u64(ev, "seqno");
 	}
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
 		/* the other context has one job only */
@@ -464,8 +456,7 @@ static void busy_object_is_moved_when_idle(bool read)
 			end = tsr_event_u64(ev, "end_ns");
 	}
 	require(end && seqno);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render &&
 		    tsr_event_u64(ev, "seqno") == seqno)
 			require(tsr_event_u64(ev, "start_ns") >= end);
@@ -518,8 +509,7 @@ static void overlapping_moves(void)
 	tsr_trace_start("paging_op", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", "transfer") && tsr_event_u64(ev, "src") == seg->id &&
 		    tsr_event_u64(ev, "dst") == seg->id)
 			moved += tsr_event_u64(ev, "size");
@@ -581,8 +571,7 @@ static void packets_are_bounded(void)
 	tsr_submit_done(&dev, ctx, &cmd);
 	tsr_cmd_fini(&cmd);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		uint64_t size = tsr_event_u64(ev, "size");
 
 		if (!tsr_event_is(ev, "kind", "transfer") || tsr_event_u64(ev, "src") != seg->id ||
@@ -740,8 +729,7 @@ static void sources_and_destinations(void)
 		tsr_bo_unmap(&bo);
 	}
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (!tsr_event_is(ev, "kind", "transfer"))
 			continue;
 		to_pages += tsr_event_u64(ev, "dst") == 0 || tsr_event_u64(ev, "dst") == gart->id;

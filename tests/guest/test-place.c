@@ -316,8 +316,7 @@ static void segments_are_independent(void)
 		tsr_gpu_fill(&dev, ctx, &bos[i], i);
 	}
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "evict", ev)
-	{
+	tsr_trace_for_each(&trace, "evict", ev) {
 		require_eq(tsr_event_u64(ev, "segment"), vis->id);
 		evictions++;
 	}

@@ -408,7 +408,8 @@ static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)
 	uint32_t count = 0;
 
 	require(!trace->lost);
-	tsr_trace_for_each(trace, "place", ev) count += tsr_event_u64(ev, "size") == size;
+	tsr_trace_for_each(trace, "place", ev)
+		count += tsr_event_u64(ev, "size") == size;
 	return count;
 }
 
@@ -417,8 +418,7 @@ static uint32_t cleared_of(const struct tsr_trace *trace, uint64_t size)
 {
 	uint32_t count = 0;
 
-	tsr_trace_for_each(trace, "evict", ev)
-	{
+	tsr_trace_for_each(trace, "evict", ev) {
 		if (tsr_event_u64(ev, "size") == size && tsr_event_is(ev, "reason", "compact"))
 			count++;
 	}

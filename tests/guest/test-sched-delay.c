@@ -26,8 +26,7 @@ static void delay_shifts_parts(void)
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
 	trace = tsr_trace_stop();
 	require_eq(parts, 4);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
 		if (n++)
@@ -93,8 +92,7 @@ static void first_part_waits_for_others(void)
 
 	part = tsr_trace_next(&trace, "split_part", NULL);
 	require(part);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
 		/* the first to run is the one submitted first */

@@ -114,8 +114,7 @@ static struct run *render_runs(struct tsr_device *dev, const struct tsr_trace *t
 	size_t n = 0;
 
 	require(runs);
-	tsr_trace_for_each(trace, "job_done", ev)
-	{
+	tsr_trace_for_each(trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev->render)
 			continue;
 		runs[n].ctx = (uint32_t)tsr_event_u64(ev, "ctx");
@@ -139,16 +138,14 @@ static uint32_t count_intrusions(struct tsr_device *dev, const struct tsr_trace 
 	struct run *runs = render_runs(dev, trace, &count);
 
 	*split_jobs = 0;
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		uint64_t ctx = tsr_event_u64(ev, "ctx"), job = tsr_event_u64(ev, "job");
 		uint32_t parts = 0, before = 0, seen = 0;
 
 		if (tsr_event_u64(ev, "part"))
 			continue;
 		/* parts of this job, and of those before it in its context */
-		tsr_trace_for_each(trace, "split_part", other)
-		{
+		tsr_trace_for_each(trace, "split_part", other) {
 			if (tsr_event_u64(other, "ctx") != ctx)
 				continue;
 			parts += tsr_event_u64(other, "job") == job;
@@ -266,8 +263,7 @@ static void paging_alternates_with_parts(bool read)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t here = 0;
 
-		tsr_trace_for_each(&trace, "job_done", ev)
-		{
+		tsr_trace_for_each(&trace, "job_done", ev) {
 			uint64_t start = tsr_event_u64(ev, "start_ns");
 
 			if (tsr_event_u64(ev, "engine") == dev.render)

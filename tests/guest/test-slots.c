@@ -217,18 +217,15 @@ static void eviction_waits_for_the_last_part(void)
 	trace = tsr_trace_stop();
 	tsr_pattern_check(&kept.written, 5);
 	tsr_pattern_check(&kept.read, 5);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") == kept.dev.render)
 			end = tsr_event_u64(ev, "end_ns");
 	}
-	tsr_trace_for_each(&trace, "paging_op", op)
-	{
+	tsr_trace_for_each(&trace, "paging_op", op) {
 		if (!tsr_event_is(op, "kind", "transfer") ||
 		    tsr_event_u64(op, "src") != kept.seg->id)
 			continue;
-		tsr_trace_for_each(&trace, "job_done", ev)
-		{
+		tsr_trace_for_each(&trace, "job_done", ev) {
 			if (tsr_event_u64(ev, "engine") == kept.dev.render ||
 			    tsr_event_u64(ev, "seqno") != tsr_event_u64(op, "seqno"))
 				continue;
@@ -338,8 +335,7 @@ static void group_passes_who_waits(void)
 	tsr_foreign_signal(foreign, 0);
 	tsr_client_join(&client);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		if (tsr_event_u64(ev, "part"))
 			ours = (uint32_t)tsr_event_u64(ev, "ctx");
 	}
@@ -383,8 +379,7 @@ static void parts_in_an_aperture(void)
 	trace = tsr_trace_stop();
 	require(parts > 1);
 	/* in the order of the paging engine's queue: never more than the limit is mapped */
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", "map"))
 			mapped += tsr_event_u64(ev, "size");
 		else if (tsr_event_is(ev, "kind", "unmap"))
@@ -533,8 +528,7 @@ static void small_beside_large(void)
 		clients[i].state->stop = true;
 	for (uint32_t i = 0; i < 2; i++)
 		tsr_client_join(&clients[i]);
-	tsr_trace_for_each(&trace, "evict", ev)
-	{
+	tsr_trace_for_each(&trace, "evict", ev) {
 		if (tsr_event_u64(ev, "bo") < first ||
 		    tsr_event_u64(ev, "bo") >= first + ARRAY_SIZE(bos))
 			continue;

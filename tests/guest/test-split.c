@@ -143,8 +143,7 @@ static uint32_t find_parts(const struct tsr_trace *trace, struct part *parts, ui
 {
 	uint32_t count = 0;
 
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		require(count < max);
 		parts[count].start = (uint32_t)tsr_event_u64(ev, "start");
 		parts[count].end = (uint32_t)tsr_event_u64(ev, "end");
@@ -170,8 +169,7 @@ static uint32_t bo_id(const struct tsr_trace *trace, uint32_t which)
 {
 	uint32_t n = 0;
 
-	tsr_trace_for_each(trace, "bo_create", ev)
-	{
+	tsr_trace_for_each(trace, "bo_create", ev) {
 		if (n++ == which)
 			return (uint32_t)tsr_event_u64(ev, "bo");
 	}
@@ -181,8 +179,7 @@ static uint32_t bo_id(const struct tsr_trace *trace, uint32_t which)
 /* event of part @n */
 static const struct tsr_event *part_event(const struct tsr_trace *trace, uint32_t n)
 {
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		if (tsr_event_u64(ev, "part") == n)
 			return ev;
 	}
@@ -205,8 +202,7 @@ static bool between(const struct tsr_trace *trace, uint32_t n, const char *name,
 
 static bool pinned(const struct tsr_trace *trace, uint32_t part, uint32_t bo)
 {
-	tsr_trace_for_each(trace, "split_pin", ev)
-	{
+	tsr_trace_for_each(trace, "split_pin", ev) {
 		if (tsr_event_u64(ev, "part") == part && tsr_event_u64(ev, "bo") == bo)
 			return true;
 	}
@@ -269,8 +265,7 @@ static void entries_and_table(void)
 	require_eq(status, 0);
 	const uint32_t bos[] = { ids[1], ids[2], ids[0], ids[2], 0, ids[1] };
 
-	tsr_trace_for_each(&trace, "split_entry", ev)
-	{
+	tsr_trace_for_each(&trace, "split_entry", ev) {
 		require_eq(tsr_event_u64(ev, "index"), n);
 		require_eq(tsr_event_u64(ev, "slot"), slots[n]);
 		require_eq(tsr_event_u64(ev, "bo"), bos[n]);
@@ -301,8 +296,7 @@ static void page_ins_in_list_order(void)
 	const uint32_t order[] = { ids[1], ids[2], ids[0], ids[1] };
 
 	/* the first transfer of each page-in */
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		uint32_t bo = (uint32_t)tsr_event_u64(ev, "bo");
 
 		if (!tsr_event_is(ev, "kind", "transfer") || tsr_event_u64(ev, "src") != 0 ||
@@ -330,8 +324,7 @@ static void page_ins_in_order_of_use(void)
 	for (uint32_t i = 0; i < 3; i++)
 		bos[i] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), 0);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "bo_create", ev)
-	{
+	tsr_trace_for_each(&trace, "bo_create", ev) {
 		require(n < 3);
 		order[n++] = (uint32_t)tsr_event_u64(ev, "bo");
 	}
@@ -346,8 +339,7 @@ static void page_ins_in_order_of_use(void)
 	tsr_submit_done(&dev, ctx, &cmd);
 	trace = tsr_trace_stop();
 	n = 0;
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		uint64_t bo = tsr_event_u64(ev, "bo");
 
 		if (!tsr_event_is(ev, "kind", "fill"))
@@ -398,8 +390,7 @@ static void parts_and_paging_alternate(void)
 
 	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != x.dev.render)
 			continue;
 		require(n < 8);
@@ -409,8 +400,7 @@ static void parts_and_paging_alternate(void)
 	}
 	require_msg(n == 3, "expected 3 parts to run, saw %u", n);
 	require(part_end[0] <= part_start[1] && part_end[1] <= part_start[2]);
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		uint64_t start = tsr_event_u64(ev, "start_ns"), end = tsr_event_u64(ev, "end_ns");
 
 		if (tsr_event_u64(ev, "engine") == x.dev.render)
@@ -618,8 +608,7 @@ static uint32_t pins_stay(const struct tsr_trace *trace, uint32_t n)
 {
 	uint32_t pins = 0;
 
-	tsr_trace_for_each(trace, "split_pin", ev)
-	{
+	tsr_trace_for_each(trace, "split_pin", ev) {
 		uint32_t bo = (uint32_t)tsr_event_u64(ev, "bo");
 
 		if (tsr_event_u64(ev, "part") != n)
@@ -649,8 +638,7 @@ static void fails_late(void)
 	trace = tsr_trace_stop();
 
 	/* exactly the parts in the trace have run: a run of whole steps from the first */
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		require_eq(tsr_event_u64(ev, "part"), part++);
 		require_eq(tsr_event_u64(ev, "start"), end);
 		end = (uint32_t)tsr_event_u64(ev, "end");
@@ -694,8 +682,7 @@ static void rebinding_lets_them_move(void)
 	tsr_trace_start("paging_op", "evict", "place", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), 0);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		uint32_t seg = tsr_seg_visible(&dev)->id;
 
 		moved += tsr_event_is(ev, "kind", "transfer") && tsr_event_u64(ev, "src") == seg &&
@@ -748,21 +735,18 @@ static void replaced_stays_until_the_part_ends(void)
 
 	uint32_t ids[] = { bo_id(&trace, 0), bo_id(&trace, 1) };
 
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") == dev.render && !part_end)
 			part_end = tsr_event_u64(ev, "end_ns");
 	}
 	require(part_end);
 	/* moves out of B and A: the job of that number started after part 0 */
-	tsr_trace_for_each(&trace, "paging_op", op)
-	{
+	tsr_trace_for_each(&trace, "paging_op", op) {
 		uint64_t seqno = tsr_event_u64(op, "seqno"), bo = tsr_event_u64(op, "bo");
 
 		if ((bo != ids[0] && bo != ids[1]) || tsr_event_u64(op, "src") != seg->id)
 			continue;
-		tsr_trace_for_each(&trace, "job_done", ev)
-		{
+		tsr_trace_for_each(&trace, "job_done", ev) {
 			if (tsr_event_u64(ev, "engine") != dev.render &&
 			    tsr_event_u64(ev, "seqno") == seqno)
 				require(tsr_event_u64(ev, "start_ns") >= part_end);
@@ -805,7 +789,8 @@ static void written_is_never_discarded(void)
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
 	trace = tsr_trace_stop();
 	require_eq(parts, 3);
-	tsr_trace_for_each(&trace, "paging_op", ev) require(!tsr_event_is(ev, "kind", "discard"));
+	tsr_trace_for_each(&trace, "paging_op", ev)
+		require(!tsr_event_is(ev, "kind", "discard"));
 	tsr_words_check(out.map, 1024, 0x77);
 	tsr_close(&dev);
 }

@@ -111,7 +111,8 @@ static void one_of_many_parts(void)
 	tsr_small_run(&dev, &small);
 	trace = tsr_trace_stop();
 	/* A had 16,000 parts; what runs are those that were in the ring when it died */
-	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	tsr_trace_for_each(&trace, "split_part", ev)
+		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	for (size_t i = 0; i < n; i++)
 		after += runs[i].ctx != b && runs[i].start > dead;
@@ -205,8 +206,7 @@ static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, ui
 {
 	uint32_t num = 0, i;
 
-	tsr_trace_for_each(trace, "gate_pass", ev)
-	{
+	tsr_trace_for_each(trace, "gate_pass", ev) {
 		uint64_t client = tsr_event_u64(ev, "client");
 
 		for (i = 0; i < num && clients[i] != client; i++)
@@ -235,7 +235,8 @@ static void newcomers_wait(void)
 	tsr_client_start(&known, turn_taker, 3);
 	tsr_wait_for(known.state->ready);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "gate_pass", ev) first = tsr_event_u64(ev, "client");
+	tsr_trace_for_each(&trace, "gate_pass", ev)
+		first = tsr_event_u64(ev, "client");
 	tsr_trace_free(&trace);
 	require(first);
 
@@ -342,8 +343,7 @@ static void failed_group_forgets_nobody(void)
 	trace = tsr_trace_stop();
 
 	/* the first one armed */
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		waiter = (uint32_t)tsr_event_u64(ev, "ctx");
 		break;
 	}
@@ -604,8 +604,7 @@ static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_
 {
 	size_t n = 0;
 
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		require(n < room);
 		ctx[n++] = (uint32_t)tsr_event_u64(ev, "ctx");
 	}
@@ -665,8 +664,7 @@ static uint32_t most_parts_before(struct tsr_device *dev, const struct tsr_trace
 	size_t n;
 
 	runs = tsr_trace_runs(trace, dev->render, &n);
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		size_t armed = (size_t)(ev - trace->events), mine = 0;
 		uint32_t parts = 0;
 
@@ -785,7 +783,8 @@ static void beside_queued(uint32_t contexts)
 	asked = tsr_device_clock(&dev);
 	tsr_small_run(&dev, &small);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	tsr_trace_for_each(&trace, "split_part", ev)
+		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	for (size_t i = 0; i < n && runs[i].ctx != b; i++)
 		others += runs[i].start > asked;
@@ -874,7 +873,8 @@ static void beside_a_queue_and_a_group(void)
 		tsr_small_run(&dev, &small);
 	}
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "split_part", ev) b = (uint32_t)tsr_event_u64(ev, "ctx");
+	tsr_trace_for_each(&trace, "split_part", ev)
+		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	runs = tsr_trace_runs(&trace, dev.render, &n);
 	most = most_between(runs, n, b, asked, count);
 	tap_note("%u jobs of B, each behind at most %u of A's %u", count, most, QUEUED);
@@ -934,8 +934,7 @@ static void group_beside_a_queue(void)
 	a.state->stop = true;
 	tsr_client_join(&a);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		if (tsr_event_u64(ev, "part"))
 			ours = (uint32_t)tsr_event_u64(ev, "ctx");
 	}

@@ -476,8 +476,7 @@ static void same_path(void)
 	tsr_bo_wait(&dev, &s.twin);
 	tsr_bo_wait(&dev, &s.swizzled);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (!tsr_event_is(ev, "kind", "transfer"))
 			continue;
 		moves++;
@@ -599,8 +598,7 @@ static void copy_comes_first(void)
 	require_eq(tsr_event_u64(entry, "bo"), twin);
 	/* the copy is the only job of the render engine, and was over */
 	done = NULL;
-	tsr_trace_for_each(&trace, "job_done", ev)
-	{
+	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
 		require_msg(!done, "expected one job on the render engine, saw two");

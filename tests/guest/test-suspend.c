@@ -13,8 +13,7 @@
 
 static bool was_evicted(const struct tsr_trace *trace, const struct drm_tessera_query_segment *seg)
 {
-	tsr_trace_for_each(trace, "evict", ev)
-	{
+	tsr_trace_for_each(trace, "evict", ev) {
 		if (tsr_event_u64(ev, "segment") == seg->id)
 			return true;
 	}

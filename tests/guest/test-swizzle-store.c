@@ -23,7 +23,8 @@ static void require_events(uint32_t acquire, uint32_t release, uint32_t refuse, 
 	require_eq(tsr_trace_count(&trace, "swizzle_release"), release);
 	require_eq(tsr_trace_count(&trace, "swizzle_refuse"), refuse);
 	require_eq(tsr_trace_count(&trace, "evict"), evict);
-	tsr_trace_for_each(&trace, "swizzle_refuse", ev) require(tsr_event_is(ev, "status", why));
+	tsr_trace_for_each(&trace, "swizzle_refuse", ev)
+		require(tsr_event_is(ev, "status", why));
 	tsr_trace_free(&trace);
 }
 

@@ -91,8 +91,7 @@ static bool overlap(const struct tsr_trace *trace, const char *error)
 	uint32_t runs = 0, dones = 0;
 	bool two = false;
 
-	tsr_trace_for_each(trace, "job_done", ev)
-	{
+	tsr_trace_for_each(trace, "job_done", ev) {
 		if (tsr_event_is(ev, "error", error))
 			context = tsr_event_u64(ev, "ctx");
 	}

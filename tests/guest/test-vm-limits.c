@@ -487,7 +487,8 @@ static uint32_t pages_of_far_nulls(struct tsr_vm *vm, uint64_t address)
 	tsr_trace_start_own("kmem/mm_page_alloc");
 	require_ok(map_far_nulls(vm, address, FAR_NULLS));
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "mm_page_alloc", ev) pages += tsr_event_u64(ev, "order") == 0;
+	tsr_trace_for_each(&trace, "mm_page_alloc", ev)
+		pages += tsr_event_u64(ev, "order") == 0;
 	tsr_trace_free(&trace);
 	return pages;
 }

@@ -29,8 +29,7 @@ static void check_tiling(const struct tsr_trace *trace, const struct tsr_cmd *cm
 {
 	uint32_t end = 0, patch = 0, n = 0;
 
-	tsr_trace_for_each(trace, "split_part", ev)
-	{
+	tsr_trace_for_each(trace, "split_part", ev) {
 		require_eq(tsr_event_u64(ev, "part"), n++);
 		require_eq(tsr_event_u64(ev, "start"), end);
 		require_eq(tsr_event_u64(ev, "first_patch"), patch);
@@ -131,8 +130,7 @@ static void check_pins(const struct tsr_trace *trace, uint32_t parts)
 	} kept[8] = { 0 };
 	uint32_t num = 0, found = 0;
 
-	tsr_trace_for_each(trace, "split_pin", ev)
-	{
+	tsr_trace_for_each(trace, "split_pin", ev) {
 		uint64_t bo = tsr_event_u64(ev, "bo");
 		uint32_t i;
 
@@ -382,8 +380,7 @@ static void turns_of_holds_end(void)
 	require_ok(tsr_syncobj_status(&dev, done));
 	trace = tsr_trace_stop();
 	/* A's first part was before that */
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		ours = ours || !tsr_event_u64(ev, "part");
 		parts += !ours;
 	}
@@ -442,8 +439,7 @@ static void late_fragmentation(void)
 	tsr_trace_start("split_part", NULL);
 	require_eq(tsr_submit_status(&dev, ctx, &rot.cmd, &num), -ENOSPC);
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "split_part", ev)
-	{
+	tsr_trace_for_each(&trace, "split_part", ev) {
 		require_eq(tsr_event_u64(ev, "part"), n++);
 		require_eq(tsr_event_u64(ev, "start"), end);
 		end = (uint32_t)tsr_event_u64(ev, "end");
@@ -850,8 +846,7 @@ static void searches_for_room(void)
 	tsr_trace_start("evict", NULL);
 	require_ok(tsr_submit_status(&dev, ctx, &cmd, &parts));
 	trace = tsr_trace_stop();
-	tsr_trace_for_each(&trace, "evict", ev)
-	{
+	tsr_trace_for_each(&trace, "evict", ev) {
 		if (tsr_event_is(ev, "reason", "plan"))
 			planned++;
 		else

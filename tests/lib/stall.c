@@ -241,8 +241,7 @@ struct tsr_run *tsr_trace_runs(const struct tsr_trace *trace, uint32_t engine, s
 	size_t n = 0;
 
 	require(runs);
-	tsr_trace_for_each(trace, "job_done", ev)
-	{
+	tsr_trace_for_each(trace, "job_done", ev) {
 		/* without times: it was refused */
 		if (tsr_event_u64(ev, "engine") != engine || !tsr_event_u64(ev, "start_ns"))
 			continue;

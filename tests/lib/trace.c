@@ -327,7 +327,8 @@ size_t tsr_trace_count(const struct tsr_trace *trace, const char *name)
 {
 	size_t count = 0;
 
-	tsr_trace_for_each(trace, name, ev) count++;
+	tsr_trace_for_each(trace, name, ev)
+		count++;
 	return count;
 }
 
@@ -368,8 +369,7 @@ uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64
 {
 	uint64_t bytes = 0;
 
-	tsr_trace_for_each(trace, "paging_op", ev)
-	{
+	tsr_trace_for_each(trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", kind) && (!bo || tsr_event_u64(ev, "bo") == bo))
 			bytes += tsr_event_u64(ev, "size");
 	}
@@ -378,8 +378,7 @@ uint64_t tsr_trace_paged(const struct tsr_trace *trace, const char *kind, uint64
 
 bool tsr_trace_faulted(const struct tsr_trace *trace, const char *backing)
 {
-	tsr_trace_for_each(trace, "cpu_fault", ev)
-	{
+	tsr_trace_for_each(trace, "cpu_fault", ev) {
 		if (tsr_event_is(ev, "backing", backing))
 			return true;
 	}
