@@ -232,44 +232,45 @@ static void commit_locked(struct tessera_manager *mgr, u64 pages)
 	mgr->peak = max(mgr->peak, mgr->committed);
 }
 
+/**
+ * tessera_run_reserve_locked() - give a run its pages
+ * @mgr: the manager, locked
+ * @run: the run, which has none
+ * @start: the first page
+ * @pages: how many
+ *
+ * Return: 0, or -ENOSPC if they are not free.
+ */
+int tessera_run_reserve_locked(struct tessera_manager *mgr, struct tessera_run *run, u64 start,
+			       u64 pages)
+{
+	lockdep_assert_held(&mgr->lock);
+
+	run->node.start = start;
+	run->node.size = pages;
+	run->node.color = TESSERA_NODE_RANGE;
+
+	return drm_mm_reserve_node(&mgr->mm, &run->node);
+}
+
 /* In one piece. */
 static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range *range,
 			       const struct ttm_place *place)
 {
 	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
 	u64 end = place->lpfn ? place->lpfn : mgr->seg->size >> PAGE_SHIFT;
-	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	if (!may_commit_locked(mgr, range->pages, place->flags & TESSERA_PLACE_PASSES))
-		return -ENOSPC;
-
-	ret = drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
-					  TESSERA_NODE_RANGE,
-					  place->fpfn, end, DRM_MM_INSERT_LOW);
-	if (!ret)
-		commit_locked(mgr, range->pages);
-
-	return ret;
+	return drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
+					   TESSERA_NODE_RANGE, place->fpfn, end, DRM_MM_INSERT_LOW);
 }
 
-/* Pages of a segment that are taken, wherever they are. */
-struct pieces {
-	/* For which range. */
-	struct tessera_range *range;
-	/* The first page that may be taken. */
-	u64 lo;
-	/* Those taken, and for how many there is room. */
-	struct tessera_run *runs;
-	u32 num, room;
-};
-
-/* A hole is offered: take what is wanted of it. -E2BIG: no room for one more run. */
-static int scatter_hole_locked(struct tessera_manager *mgr, struct pieces *pieces,
+/* A hole is offered: take what is wanted of it. -E2BIG: there is no room for one more run. */
+static int scatter_hole_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
 			       struct tessera_scatter *scatter, u64 lo, u64 hi)
 {
-	u64 start, at = pieces->range->pages - scatter->left;
+	u64 start, at = range->pages - scatter->left;
 	u64 pages = tessera_scatter_take(scatter, lo, hi, &start);
 	struct tessera_run *run;
 	int ret;
@@ -278,22 +279,19 @@ static int scatter_hole_locked(struct tessera_manager *mgr, struct pieces *piece
 
 	if (!pages)
 		return 0;
-	if (pieces->num == pieces->room)
+	if (range->num_runs == room)
 		return -E2BIG;
-	run = &pieces->runs[pieces->num];
-	*run = (struct tessera_run) { .range = pieces->range, .at = at };
-	run->node.start = start;
-	run->node.size = pages;
-	run->node.color = TESSERA_NODE_RANGE;
-	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
-	pieces->num += !ret;
+	run = &range->runs[range->num_runs];
+	*run = (struct tessera_run) { .range = range, .at = at };
+	ret = tessera_run_reserve_locked(mgr, run, start, pages);
+	range->num_runs += !ret;
 
 	return ret;
 }
 
 /* Offers all holes, the lowest first. Taking pages changes the tree before @next only. */
-static int scatter_round_locked(struct tessera_manager *mgr, struct pieces *pieces,
-				struct tessera_scatter *scatter)
+static int scatter_round_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+				struct tessera_scatter *scatter, u64 lo)
 {
 	struct rb_node *next, *hole;
 	struct drm_mm_node *before;
@@ -307,78 +305,74 @@ static int scatter_round_locked(struct tessera_manager *mgr, struct pieces *piec
 		before = rb_entry(hole, struct drm_mm_node, rb_hole_addr);
 		start = drm_mm_hole_node_start(before);
 		end = start + before->hole_size;
-		if (end > pieces->lo)
-			ret = scatter_hole_locked(mgr, pieces, scatter, max(start, pieces->lo),
-						  end);
+		if (end > lo)
+			ret = scatter_hole_locked(mgr, range, room, scatter, max(start, lo), end);
 		cond_resched();
 	}
 
 	return ret;
 }
 
-static void pieces_free_locked(struct tessera_manager *mgr, struct pieces *pieces)
-{
-	lockdep_assert_held(&mgr->lock);
-
-	while (pieces->num)
-		drm_mm_remove_node(&pieces->runs[--pieces->num].node);
-}
-
-static int pieces_take_locked(struct tessera_manager *mgr, struct pieces *pieces)
+/* In whatever pages are free. If it fails nothing is taken. */
+static int range_scatter_locked(struct tessera_manager *mgr, struct tessera_range *range, u32 room,
+				u64 lo)
 {
 	struct tessera_scatter scatter;
 	int ret;
 
 	lockdep_assert_held(&mgr->lock);
 
-	tessera_scatter_begin(&scatter, pieces->range->pages, mgr->seg->page_size >> PAGE_SHIFT);
+	range->num_runs = 0;
+	tessera_scatter_begin(&scatter, range->pages, mgr->seg->page_size >> PAGE_SHIFT);
 	do {
-		ret = scatter_round_locked(mgr, pieces, &scatter);
+		ret = scatter_round_locked(mgr, range, room, &scatter, lo);
 	} while (!ret && tessera_scatter_next(&scatter));
 	if (!ret && scatter.left)
 		ret = -ENOSPC;
-	if (ret)
-		pieces_free_locked(mgr, pieces);
+	while (ret && range->num_runs)
+		drm_mm_remove_node(&range->runs[--range->num_runs].node);
 
 	return ret;
 }
 
-static int pieces_grow(struct pieces *pieces)
+/* Room for twice as many runs, but not for more than there are pages. */
+static int range_grow(struct tessera_manager *mgr, struct tessera_range *range, u32 *room)
 {
-	u32 room = min_t(u64, max(2 * pieces->room, 8U), pieces->range->pages);
-	struct tessera_run *runs = kvcalloc(room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
+	struct tessera_run *runs;
+
+	*room = min_t(u64, max(2 * *room, 8U), range->pages);
+	if (!range->addrs && !tessera_segment_is_aperture(mgr->seg))
+		range->addrs = kvcalloc(range->pages, sizeof(*range->addrs), GFP_KERNEL_ACCOUNT);
+	runs = kvcalloc(*room, sizeof(*runs), GFP_KERNEL_ACCOUNT);
+	if (range->runs != &range->one)
+		kvfree(range->runs);
+	range->runs = runs;
 
 	/* Not -ENOMEM: who leaves for here has elsewhere to go. */
-	if (!runs)
-		return -ENOSPC;
-	kvfree(pieces->runs);
-	pieces->runs = runs;
-	pieces->room = room;
-
-	return 0;
+	return runs && (range->addrs || tessera_segment_is_aperture(mgr->seg)) ? 0 : -ENOSPC;
 }
 
-/* -ENOSPC: not enough pages, or too little memory to say which. Nothing is taken then. */
-static int pieces_take(struct tessera_manager *mgr, struct pieces *pieces)
+static int range_place(struct tessera_manager *mgr, struct tessera_range *range,
+		       const struct ttm_place *place)
 {
+	u32 room = 1;
 	int ret;
 
 	do {
-		ret = pieces_grow(pieces);
-		if (ret)
-			break;
 		mutex_lock(&mgr->lock);
-		ret = -ENOSPC;
-		if (may_commit_locked(mgr, pieces->range->pages, false))
-			ret = pieces_take_locked(mgr, pieces);
+		if (!may_commit_locked(mgr, range->pages, place->flags & TESSERA_PLACE_PASSES))
+			ret = -ENOSPC;
+		else if (place->flags & TTM_PL_FLAG_CONTIGUOUS)
+			ret = range_insert_locked(mgr, range, place);
+		else
+			ret = range_scatter_locked(mgr, range, room, place->fpfn);
 		if (!ret)
-			commit_locked(mgr, pieces->range->pages);
+			commit_locked(mgr, range->pages);
 		mutex_unlock(&mgr->lock);
-	} while (ret == -E2BIG);
-	if (ret) {
-		kvfree(pieces->runs);
-		pieces->runs = NULL;
-	}
+		if (ret != -E2BIG)
+			return ret;
+		ret = range_grow(mgr, range, &room);
+	} while (!ret);
 
 	return ret;
 }
@@ -392,14 +386,18 @@ static void range_free(struct tessera_range *range)
 	kfree(range);
 }
 
-/* Where the GPU finds the pages of a run. */
-static void range_set_addrs(struct tessera_manager *mgr, const struct tessera_run *run)
+/* Where the GPU finds the pages. */
+static void range_set_addrs(struct tessera_manager *mgr, struct tessera_range *range)
 {
-	dma_addr_t *addrs = run->range->addrs;
+	struct tessera_run *run;
 	u64 i;
 
-	for (i = 0; addrs && i < run->node.size; i++)
-		addrs[run->at + i] = mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
+	if (!range->addrs)
+		return;
+	tessera_range_for_each_run(run, range)
+		for (i = 0; i < run->node.size; i++)
+			range->addrs[run->at + i] =
+				mgr->seg->base + ((run->node.start + i) << PAGE_SHIFT);
 }
 
 static void run_remove_locked(struct tessera_manager *mgr, struct tessera_run *run)
@@ -425,79 +423,6 @@ static void range_remove(struct tessera_manager *mgr, struct tessera_range *rang
 	}
 	mgr->committed -= tessera_range_bytes(range);
 	mutex_unlock(&mgr->lock);
-}
-
-/* In no more memory than it takes, if there is that. */
-static void pieces_settle(struct tessera_manager *mgr, struct pieces *pieces)
-{
-	struct tessera_run *runs, *from = pieces->runs;
-	u32 i;
-
-	if (pieces->num == pieces->room && pieces->num > 1)
-		return;
-	runs = pieces->num == 1 ? &pieces->range->one :
-				  kvcalloc(pieces->num, sizeof(*runs), GFP_KERNEL_ACCOUNT);
-	if (!runs)
-		return;
-	mutex_lock(&mgr->lock);
-	for (i = 0; i < pieces->num; i++) {
-		runs[i] = (struct tessera_run) { .range = from[i].range, .at = from[i].at };
-		runs[i].node.start = from[i].node.start;
-		runs[i].node.size = from[i].node.size;
-		runs[i].node.color = TESSERA_NODE_RANGE;
-		drm_mm_remove_node(&from[i].node);
-		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &runs[i].node));
-		cond_resched();
-	}
-	mutex_unlock(&mgr->lock);
-	kvfree(from);
-	pieces->runs = runs;
-}
-
-static int range_scatter(struct tessera_manager *mgr, struct tessera_range *range, u64 lo)
-{
-	struct pieces pieces = { .range = range, .lo = lo };
-	dma_addr_t *addrs = NULL;
-	struct tessera_run *run;
-	int ret;
-
-	ret = pieces_take(mgr, &pieces);
-	if (ret)
-		return ret;
-	pieces_settle(mgr, &pieces);
-	if (pieces.num > 1 && !tessera_segment_is_aperture(mgr->seg)) {
-		addrs = kvcalloc(range->pages, sizeof(*addrs), GFP_KERNEL_ACCOUNT);
-		if (!addrs)
-			goto err_free;
-	}
-	range->runs = pieces.runs;
-	range->num_runs = pieces.num;
-	range->addrs = addrs;
-	tessera_range_for_each_run(run, range)
-		range_set_addrs(mgr, run);
-
-	return 0;
-
-err_free:
-	mutex_lock(&mgr->lock);
-	pieces_free_locked(mgr, &pieces);
-	mgr->committed -= tessera_range_bytes(range);
-	mutex_unlock(&mgr->lock);
-	if (pieces.runs != &range->one)
-		kvfree(pieces.runs);
-	return -ENOSPC;
-}
-
-static int range_contiguous(struct tessera_manager *mgr, struct tessera_range *range,
-			    const struct ttm_place *place)
-{
-	int ret;
-
-	mutex_lock(&mgr->lock);
-	ret = range_insert_locked(mgr, range, place);
-	mutex_unlock(&mgr->lock);
-
-	return ret;
 }
 
 static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes)
@@ -530,8 +455,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	ttm_resource_init(tbo, place, &range->base);
 
 	range->account = tessera_account_get(mgr->describe(tbo, range));
-	ret = place->flags & TTM_PL_FLAG_CONTIGUOUS ? range_contiguous(mgr, range, place) :
-						      range_scatter(mgr, range, place->fpfn);
+	ret = range_place(mgr, range, place);
 	if (ret) {
 		tessera_account_put(range->account);
 		ttm_resource_fini(man, &range->base);
@@ -540,6 +464,7 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	}
 
 	range->base.start = range->runs->node.start;
+	range_set_addrs(mgr, range);
 	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
 	mutex_lock(&mgr->lock);
 	range_enter_locked(mgr, range);

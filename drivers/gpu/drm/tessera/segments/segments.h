@@ -345,7 +345,7 @@ struct tessera_range {
 	struct tessera_run one;
 	/** @pages: of all runs */
 	u64 pages;
-	/** @addrs: GPU address of each page of memory, if it lies in pieces; else NULL */
+	/** @addrs: GPU address of each page of memory, if it may lie in pieces, or NULL */
 	dma_addr_t *addrs;
 	/** @seen: for who looks at all runs of a segment, while the manager is locked */
 	u32 seen;
@@ -445,6 +445,9 @@ bool tessera_manager_fits(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi
 bool tessera_manager_has(struct tessera_manager *mgr, u64 bytes);
 
 bool tessera_manager_gap_locked(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi, u64 *start);
+
+int tessera_run_reserve_locked(struct tessera_manager *mgr, struct tessera_run *run, u64 start,
+			       u64 pages);
 
 struct tessera_tenant *tessera_range_tenant(struct tessera_manager *mgr,
 					    struct tessera_range *range);

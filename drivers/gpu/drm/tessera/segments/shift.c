@@ -47,15 +47,10 @@ int tessera_manager_shift(struct tessera_manager *mgr, struct tessera_run *run,
 
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(&run->node);
-	run->node.size = pages;
-	run->node.start = offset >> PAGE_SHIFT;
-	run->node.color = TESSERA_NODE_RANGE;
-	ret = drm_mm_reserve_node(&mgr->mm, &run->node);
+	ret = tessera_run_reserve_locked(mgr, run, offset >> PAGE_SHIFT, pages);
 	if (ret) {
 		/* Nobody can have taken the old place meanwhile. */
-		run->node.start = start;
-		run->node.size = pages;
-		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
+		drm_WARN_ON(&mgr->tdev->drm, tessera_run_reserve_locked(mgr, run, start, pages));
 	} else {
 		node_outside(left, start, run->node.start, pages);
 		drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, left));
@@ -81,9 +76,8 @@ void tessera_manager_unshift(struct tessera_manager *mgr, struct tessera_run *ru
 	mutex_lock(&mgr->lock);
 	drm_mm_remove_node(left);
 	drm_mm_remove_node(&run->node);
-	run->node.size = pages;
-	run->node.start = offset >> PAGE_SHIFT;
-	drm_WARN_ON(&mgr->tdev->drm, drm_mm_reserve_node(&mgr->mm, &run->node));
+	drm_WARN_ON(&mgr->tdev->drm,
+		    tessera_run_reserve_locked(mgr, run, offset >> PAGE_SHIFT, pages));
 	mutex_unlock(&mgr->lock);
 	run->range->base.start = run->node.start;
 }
