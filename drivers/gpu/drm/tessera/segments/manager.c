@@ -490,21 +490,6 @@ static void tessera_manager_free(struct ttm_resource_manager *man,
 	range_free(range);
 }
 
-static bool tessera_manager_intersects(struct ttm_resource_manager *man,
-				       struct ttm_resource *res,
-				       const struct ttm_place *place, size_t size)
-{
-	struct tessera_range *range = to_tessera_range(res);
-	struct tessera_run *run;
-
-	tessera_range_for_each_run(run, range)
-		if (place->fpfn < run->node.start + run->node.size &&
-		    (!place->lpfn || place->lpfn > run->node.start))
-			return true;
-
-	return false;
-}
-
 static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 				       struct ttm_resource *res,
 				       const struct ttm_place *place, size_t size)
@@ -520,24 +505,10 @@ static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 	return true;
 }
 
-static void tessera_manager_debug(struct ttm_resource_manager *man,
-				  struct drm_printer *printer)
-{
-	struct tessera_manager *mgr = to_tessera_manager(man);
-
-	mutex_lock(&mgr->lock);
-	drm_printf(printer, "  %s: committed %llu of %llu\n", mgr->seg->name,
-		   mgr->committed, mgr->seg->commit);
-	drm_mm_print(&mgr->mm, printer);
-	mutex_unlock(&mgr->lock);
-}
-
 static const struct ttm_resource_manager_func tessera_manager_func = {
 	.alloc = tessera_manager_alloc,
 	.free = tessera_manager_free,
-	.intersects = tessera_manager_intersects,
 	.compatible = tessera_manager_compatible,
-	.debug = tessera_manager_debug,
 };
 
 /**
