@@ -33,7 +33,7 @@ static int lock2_leave_memory(struct tessera_bo *bo)
 		return -EINVAL;
 	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return 0;
-	if (!tessera_bo_apertures(bo))
+	if (!tessera_bo_apertures(bo, false))
 		return -EOPNOTSUPP;
 
 	return tessera_victims_evict(bo, TESSERA_EVICT_CPU);

@@ -237,7 +237,7 @@ static void locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
 {
 	struct lock_file *entry;
 
-	if (tessera_bo_segment(bo) || tessera_bo_apertures(bo))
+	if (tessera_bo_segment(bo) || tessera_bo_apertures(bo, false))
 		return;
 	spin_lock(&bo->locks.lock);
 	entry = locks_find(bo, file);
@@ -309,5 +309,5 @@ bool tessera_locks_keep_out(struct tessera_bo *bo, struct drm_file *file)
  */
 bool tessera_locks_refuse(struct tessera_bo *bo, struct drm_file *file, bool write)
 {
-	return tessera_locks_keep_out(bo, file) && !tessera_bo_serving_apertures(bo, write);
+	return tessera_locks_keep_out(bo, file) && !tessera_bo_apertures(bo, write);
 }

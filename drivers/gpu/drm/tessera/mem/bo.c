@@ -620,38 +620,15 @@ u64 tessera_bo_gpu_addr(struct tessera_bo *bo)
 /**
  * tessera_bo_apertures() - which apertures an object may be in
  * @bo: the object
+ * @write: only those where a job can write it
  *
  * Return: a set of segment ids, of those it supports.
  */
-u32 tessera_bo_apertures(const struct tessera_bo *bo)
+u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write)
 {
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 left, set = 0;
-
-	for (left = bo->supported; left; left &= left - 1)
-		if (tessera_segment_is_aperture(tessera_segment_by_id(tdev, __ffs(left))))
-			set |= BIT(__ffs(left));
-
-	return set;
-}
-
-/**
- * tessera_bo_serving_apertures() - apertures where a job can use an object
- * @bo: the object
- * @write: the job writes it
- *
- * Return: a set of segment ids, of those it supports.
- */
-u32 tessera_bo_serving_apertures(const struct tessera_bo *bo, bool write)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 left, set = tessera_bo_apertures(bo);
-
-	for (left = write ? set : 0; left; left &= left - 1)
-		if (tessera_segment_by_id(tdev, __ffs(left))->flags & TSR_SEGF_GPU_READ_ONLY)
-			set &= ~BIT(__ffs(left));
-
-	return set;
+	return tessera_segment_with(tessera_bo_device(bo), bo->supported,
+				    TSR_SEGF_APERTURE | (write ? TSR_SEGF_GPU_READ_ONLY : 0),
+				    TSR_SEGF_APERTURE);
 }
 
 /**
@@ -670,30 +647,11 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 	u32 set = 0;
 
 	if (READ_ONCE(bo->pins))
-		set = tessera_bo_apertures(bo);
+		set = tessera_bo_apertures(bo, false);
 	else if (READ_ONCE(bo->locks.untracked) && tessera_bo_shows_pages_only(bo))
-		set = tessera_bo_serving_apertures(bo, write);
+		set = tessera_bo_apertures(bo, write);
 
 	return set ?: bo->supported;
-}
-
-/**
- * tessera_bo_can_write_somewhere() - ask whether the GPU could write an object
- * @bo: the object
- *
- * Return: true unless it may live in read-only apertures only.
- */
-bool tessera_bo_can_write_somewhere(struct tessera_bo *bo)
-{
-	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
-	u32 i;
-
-	for (i = 0; i < bo->num_preferred; i++)
-		if (!(tessera_segment_by_id(tdev, bo->preferred[i])->flags &
-		      TSR_SEGF_GPU_READ_ONLY))
-			return true;
-
-	return false;
 }
 
 static struct tessera_manager *bo_manager(struct tessera_bo *bo)

@@ -542,10 +542,8 @@ int tessera_bo_enter(struct tessera_bo *bo, int *idx);
 int tessera_bo_enter_anyway(struct tessera_bo *bo, int *idx);
 void tessera_bo_exit(struct tessera_bo *bo, int idx);
 
-u32 tessera_bo_serving_apertures(const struct tessera_bo *bo, bool write);
-u32 tessera_bo_apertures(const struct tessera_bo *bo);
+u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
-bool tessera_bo_can_write_somewhere(struct tessera_bo *bo);
 void tessera_bo_fix(struct tessera_bo *bo);
 void tessera_bo_unfix(struct tessera_bo *bo);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);

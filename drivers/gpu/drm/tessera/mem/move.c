@@ -580,7 +580,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 
 	/* What others use of it are its pages. */
 	tessera_assert(tdev, !bo->pins || !move.to || in_aperture(move.to) ||
-		       !tessera_bo_apertures(bo));
+		       !tessera_bo_apertures(bo, false));
 	tdev->upcalls->moves(bo);
 	ret = READ_ONCE(tdev->memory_lost) ? move_from_lost(&move, new_mem) :
 					     move_run(&move, new_mem);

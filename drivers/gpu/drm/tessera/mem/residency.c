@@ -259,7 +259,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 				return -ENOSPC;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
 			if (ret == -EINPROGRESS && rules->blocker->fence &&
-			    tessera_bo_serving_apertures(bo, write)) {
+			    tessera_bo_apertures(bo, write)) {
 				blocked = seg;
 				tessera_blocker_clear(rules->blocker);
 			} else if (ret != -ENOSPC) {
@@ -348,16 +348,12 @@ int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u
 /* Jobs go on using a pinned object: in an aperture where the GPU can do all it may. */
 static bool has_place_for_pages(struct tessera_bo *bo)
 {
-	u32 left;
+	u32 set = tessera_bo_apertures(bo, !(bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY));
+	const struct tessera_segment *seg;
 
-	for (left = bo->supported; left; left &= left - 1) {
-		const struct tessera_segment *seg =
-			tessera_segment_by_id(tessera_bo_device(bo), __ffs(left));
-
-		if (tessera_segment_is_aperture(seg) &&
-		    (bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY ||
-		     !(seg->flags & TSR_SEGF_GPU_READ_ONLY)) &&
-		    tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit)
+	for (; set; set &= set - 1) {
+		seg = tessera_segment_by_id(tessera_bo_device(bo), __ffs(set));
+		if (tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit)
 			return true;
 	}
 

@@ -60,18 +60,12 @@ struct scanout {
 static u32 scanout_segments(const struct tessera_bo *bo)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 left, memory = 0, visible = 0;
+	u32 memory = tessera_segment_with(tdev, bo->supported, TSR_SEGF_APERTURE, 0);
+	u32 visible = tessera_segment_with(tdev, memory, TSR_SEGF_CPU_VISIBLE,
+					   TSR_SEGF_CPU_VISIBLE);
 
 	if (bo->root)
 		return 0;
-	for (left = bo->supported; left; left &= left - 1) {
-		const struct tessera_segment *seg = tessera_segment_by_id(tdev, __ffs(left));
-
-		if (tessera_segment_is_memory(seg))
-			memory |= BIT(seg->id);
-		if (tessera_segment_cpu_visible(seg))
-			visible |= BIT(seg->id);
-	}
 
 	return (bo->flags & DRM_TESSERA_BO_CPU_ACCESS) && visible ? visible : memory;
 }

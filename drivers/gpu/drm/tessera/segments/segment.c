@@ -191,3 +191,17 @@ const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tde
 
 	return &segments->seg[mem_type - FIRST_MEM_TYPE];
 }
+
+/**
+ * tessera_segment_with() - choose segments by their flags
+ * @tdev: the device
+ * @set: set of segment ids to choose from
+ * @mask: TSR_SEGF_* that matter
+ * @flags: those of @mask that the segments have
+ *
+ * Return: the ones of @set that are like that.
+ */
+u32 tessera_segment_with(struct tessera_device *tdev, u32 set, u32 mask, u32 flags)
+{
+	return set & tessera_segment_set(tdev->segments->desc, tdev->segments->num, mask, flags);
+}

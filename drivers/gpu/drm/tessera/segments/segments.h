@@ -270,6 +270,7 @@ u32 tessera_segment_count(struct tessera_device *tdev);
 const struct tessera_segment *tessera_segment_by_index(struct tessera_device *tdev, u32 index);
 const struct tessera_segment *tessera_segment_by_id(struct tessera_device *tdev, u32 id);
 const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tdev, u32 mem_type);
+u32 tessera_segment_with(struct tessera_device *tdev, u32 set, u32 mask, u32 flags);
 
 static inline bool tessera_segment_is_aperture(const struct tessera_segment *seg)
 {

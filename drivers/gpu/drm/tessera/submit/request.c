@@ -21,6 +21,7 @@
 #include "exec/exec.h"
 #include "mem/mem.h"
 #include "pure/validate.h"
+#include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
 #include "tessera_assert.h"
@@ -95,7 +96,8 @@ static int request_get_alloc(struct tessera_request *req, struct drm_file *file,
 
 	alloc->flags = TESSERA_PATCH_ALLOC_WRITE;
 	if (tessera_ioctl_bad(req->tdev, bo->flags & DRM_TESSERA_BO_GPU_READ_ONLY) ||
-	    tessera_ioctl_bad(req->tdev, !tessera_bo_can_write_somewhere(bo)))
+	    tessera_ioctl_bad(req->tdev, !tessera_segment_with(req->tdev, bo->supported,
+							       TSR_SEGF_GPU_READ_ONLY, 0)))
 		return -EINVAL;
 
 	return 0;
