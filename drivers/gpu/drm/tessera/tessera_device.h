@@ -31,7 +31,7 @@ struct tessera_kms;		/* kms/kms.h */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_paging_batch;	/* paging/paging.h */
 struct tessera_release_queue;	/* exec/job.c */
-struct tessera_registry;	/* mem/registry.c */
+struct tessera_registry;	/* mem/bo.c */
 struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/mem.h */
 struct tessera_room;		/* segments/room.c */

@@ -120,7 +120,7 @@ int tessera_destroy_now(struct drm_file *file, u32 handle, struct tessera_bo *bo
 	shared = ret || destroy_is_shared(bo);
 	tessera_bo_put(bo);
 	if (!shared)
-		tessera_registry_wait_removed(tdev, id);
+		tessera_bo_wait_destroyed(tdev, id);
 
 	return ret;
 }

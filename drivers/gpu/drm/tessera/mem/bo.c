@@ -9,10 +9,15 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "exec/exec.h"
@@ -24,6 +29,72 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"
+
+/* All objects of a device by id. One is in @objects when it is complete, so a walk never meets half of one. */
+struct tessera_registry {
+	/* Held to remove an object, so that a walk can look at those it meets; a leaf. */
+	struct mutex lock;
+	struct xarray objects;
+	/* For an object to be removed. */
+	wait_queue_head_t removed;
+	u32 next_id;
+};
+
+static void registry_fini(struct drm_device *drm, void *data)
+{
+	struct tessera_registry *registry = data;
+
+	xa_destroy(&registry->objects);
+	mutex_destroy(&registry->lock);
+}
+
+/**
+ * tessera_bo_init_registry() - set up the registry of objects
+ * @tdev: the device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tessera_bo_init_registry(struct tessera_device *tdev)
+{
+	struct tessera_registry *registry;
+
+	registry = drmm_kzalloc(&tdev->drm, sizeof(*registry), GFP_KERNEL);
+	if (!registry)
+		return -ENOMEM;
+
+	mutex_init(&registry->lock);
+	init_waitqueue_head(&registry->removed);
+	xa_init_flags(&registry->objects, XA_FLAGS_ALLOC1);
+	tdev->registry = registry;
+
+	return drmm_add_action_or_reset(&tdev->drm, registry_fini, registry);
+}
+
+static void registry_remove(struct tessera_registry *registry, u32 id)
+{
+	mutex_lock(&registry->lock);
+	xa_erase(&registry->objects, id);
+	mutex_unlock(&registry->lock);
+	if (wq_has_sleeper(&registry->removed))
+		wake_up_all(&registry->removed);
+}
+
+/**
+ * tessera_bo_wait_destroyed() - wait until an object has gone, with all that it has
+ * @tdev: the device
+ * @id: its number; nobody has a reference to it any more
+ *
+ * A fatal signal ends the wait, too, and a suspend does not wait for it. Numbers do not come again so soon
+ * that it mattered.
+ */
+void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id)
+{
+	struct tessera_registry *registry = tdev->registry;
+
+	tessera_wait_event(TESSERA_WAIT_DESTROY, registry->removed,
+			   !xa_load(&registry->objects, id),
+			   (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE));
+}
 
 /* What it costs its owner; not what another device or the process has. */
 static void bo_count(struct tessera_bo *bo, s64 bytes)
@@ -70,7 +141,7 @@ static void bo_destroy(struct ttm_buffer_object *tbo)
 	if (bo->user)
 		tessera_user_destroy(bo->user);
 	/* Nothing is mapped for the device from now on: unplug looks at it no more. */
-	tessera_registry_remove(tdev, bo->id);
+	registry_remove(tdev->registry, bo->id);
 	tessera_instance_put(&bo->instance);
 	drm_gem_object_release(&tbo->base);
 	if (bo->dmabuf)
@@ -217,12 +288,14 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 				   const struct drm_tessera_bo_create *args,
 				   struct drm_gem_object *root)
 {
+	struct tessera_registry *registry = tdev->registry;
 	struct tessera_bo *bo;
 
 	bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
 	if (!bo)
 		return NULL;
-	if (tessera_registry_reserve(tdev, &bo->id)) {
+	if (xa_alloc_cyclic(&registry->objects, &bo->id, NULL, xa_limit_32b, &registry->next_id,
+			    GFP_KERNEL_ACCOUNT) < 0) {
 		kfree(bo);
 		return NULL;
 	}
@@ -277,7 +350,8 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
 				   bo_destroy);
 	if (ret)
 		return ret;
-	tessera_registry_publish(tdev, bo->id, &bo->tbo.base);
+	/* Into a reserved place: allocates nothing. */
+	xa_store(&tdev->registry->objects, bo->id, bo, GFP_NOWAIT);
 	ttm_bo_unreserve(&bo->tbo);
 
 	trace_tessera_bo_create(bo->id, bo->account->id, args->size, bo->supported, bo->flags,
@@ -477,18 +551,24 @@ void tessera_bos_put(struct tessera_bos *bos)
  * @tdev: the device
  * @id: id of the object before, 0 to begin
  *
+ * Objects being destroyed are left out.
+ *
  * Return: the object with the next id, with a reference, or NULL.
  */
 struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id)
 {
-	struct drm_gem_object *gem = tessera_registry_next(tdev, id);
+	struct tessera_registry *registry = tdev->registry;
+	unsigned long index = id;
+	struct tessera_bo *bo;
 
-	return gem ? gem_to_tessera_bo(gem) : NULL;
-}
+	cond_resched();
+	mutex_lock(&registry->lock);
+	do {
+		bo = xa_find_after(&registry->objects, &index, ULONG_MAX, XA_PRESENT);
+	} while (bo && !kref_get_unless_zero(&bo->tbo.base.refcount));
+	mutex_unlock(&registry->lock);
 
-static bool get_dying(struct drm_gem_object *gem)
-{
-	return ttm_bo_get_unless_zero(&gem_to_tessera_bo(gem)->tbo);
+	return bo;
 }
 
 /**
@@ -502,10 +582,19 @@ static bool get_dying(struct drm_gem_object *gem)
  */
 bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo)
 {
-	struct drm_gem_object *gem;
-	bool found = tessera_registry_next_dying(tdev, id, get_dying, &gem);
+	struct tessera_registry *registry = tdev->registry;
+	unsigned long index = *id;
+	bool found;
 
-	*bo = gem ? gem_to_tessera_bo(gem) : NULL;
+	mutex_lock(&registry->lock);
+	do {
+		*bo = xa_find_after(&registry->objects, &index, ULONG_MAX, XA_PRESENT);
+	} while (*bo && kref_read(&(*bo)->tbo.base.refcount));
+	found = *bo;
+	*id = index;
+	if (found && !ttm_bo_get_unless_zero(&(*bo)->tbo))
+		*bo = NULL;
+	mutex_unlock(&registry->lock);
 
 	return found;
 }

@@ -46,17 +46,7 @@ struct ttm_operation_ctx;
 struct ttm_place;
 struct ttm_resource;
 struct ttm_tt;
-struct ww_acquire_ctx;		/* mem/registry.c */
-int tessera_registry_init(struct tessera_device *tdev);
-int tessera_registry_reserve(struct tessera_device *tdev, u32 *id);
-void tessera_registry_publish(struct tessera_device *tdev, u32 id,
-			      struct drm_gem_object *gem);
-void tessera_registry_wait_removed(struct tessera_device *tdev, u32 id);
-bool tessera_registry_next_dying(struct tessera_device *tdev, u32 *id,
-				 bool (*get)(struct drm_gem_object *gem),
-				 struct drm_gem_object **gem);
-void tessera_registry_remove(struct tessera_device *tdev, u32 id);
-struct drm_gem_object *tessera_registry_next(struct tessera_device *tdev, u32 id);
+struct ww_acquire_ctx;
 
 /* mem/instance.c */
 
@@ -509,6 +499,8 @@ int tessera_bos_lookup(struct tessera_bos *bos, struct drm_file *file, const voi
 int tessera_bos_lock(struct tessera_bos *bos);
 void tessera_bos_put(struct tessera_bos *bos);
 
+int tessera_bo_init_registry(struct tessera_device *tdev);
+void tessera_bo_wait_destroyed(struct tessera_device *tdev, u32 id);
 struct tessera_bo *tessera_bo_next(struct tessera_device *tdev, u32 id);
 bool tessera_bo_next_dying(struct tessera_device *tdev, u32 *id, struct tessera_bo **bo);
 u32 tessera_bo_id_at(struct tessera_device *tdev, u64 addr);

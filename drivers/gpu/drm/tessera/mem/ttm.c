@@ -473,7 +473,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	u32 i;
 	int ret;
 
-	ret = tessera_registry_init(tdev);
+	ret = tessera_bo_init_registry(tdev);
 	if (!ret)
 		ret = tessera_instance_init(tdev);
 	if (ret)
