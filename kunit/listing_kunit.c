@@ -49,7 +49,6 @@ static int lists_init(struct kunit *test)
 	l->tdev = drm_kunit_helper_alloc_drm_device(test, dev, struct tessera_device, drm,
 						    DRIVER_GEM);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, l->tdev);
-	KUNIT_ASSERT_EQ(test, tessera_residency_init(l->tdev), 0);
 	for (i = 0; i < ARRAY_SIZE(l->sets); i++) {
 		l->files[i] = kunit_kzalloc(test, sizeof(*l->files[i]), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, l->files[i]);

@@ -216,9 +216,6 @@ static int tessera_device_init_mem(struct tessera_device *tdev)
 	ret = tessera_users_init(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_residency_init(tdev);
-	if (ret)
-		return ret;
 	ret = tessera_unplug_init(tdev);
 	if (ret)
 		return ret;

@@ -25,14 +25,12 @@ struct tessera_budgets;		/* segments/budget.c */
 struct tessera_gates;		/* submit/gate.c */
 struct tessera_host_aperture;	/* cpu/host_aperture.c */
 struct tessera_ibs;		/* exec/ib.c */
-struct tessera_instances;	/* mem/instance.c */
 struct tessera_irq;		/* hw/irq.c */
 struct tessera_kms;		/* kms/kms.h */
 struct tessera_paging;		/* paging/queue.c */
 struct tessera_paging_batch;	/* paging/paging.h */
 struct tessera_release_queue;	/* exec/job.c */
 struct tessera_registry;	/* mem/bo.c */
-struct tessera_residency;	/* mem/residency.c */
 struct tessera_retain;		/* mem/mem.h */
 struct tessera_room;		/* segments/room.c */
 struct tessera_segments;	/* segments/segments.h */
@@ -224,8 +222,8 @@ struct tessera_device {
 	struct tessera_host_aperture *host_aperture;
 	/** @swizzle_ranges: swizzling ranges, or NULL */
 	struct tessera_swizzle_ranges *swizzle_ranges;
-	/** @instances: lock of objects that took each other's place */
-	struct tessera_instances *instances;
+	/** @instance_lock: of objects that took each other's place, see mem/instance.c */
+	struct mutex instance_lock;
 	/** @registry: all buffer objects */
 	struct tessera_registry *registry;
 	/** @unplug: what the end of the device has to wait for */
@@ -238,8 +236,8 @@ struct tessera_device {
 	atomic_t drawn;
 	/** @drops: how often one less */
 	atomic_t drops;
-	/** @residency: placement policy */
-	struct tessera_residency *residency;
+	/** @last_stamp: of submissions and searches, see tessera_residency_next_stamp() */
+	atomic64_t last_stamp;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */
 	u32 force_split;
 	/** @force_split_seed: debugfs: seed of the random ones */

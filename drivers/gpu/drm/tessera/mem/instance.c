@@ -7,23 +7,16 @@
  * family (WDDM: renaming). Once a newer instance is listed in a submission, older ones are
  * not to be listed any more (LOCK-26): they would bring back what was given up.
  *
- * A mutex per device, taken only by what concerns replaced objects, protects all numbers; it
- * is a leaf.
+ * A mutex per device, taken only by what concerns replaced objects, protects all numbers, and which
+ * family an object belongs to; it is a leaf.
  */
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
-#include <drm/drm_managed.h>
-
 #include "mem/mem.h"
 #include "tessera_device.h"
-
-struct tessera_instances {
-	/* Protects the numbers of all families, and which family an object belongs to. */
-	struct mutex lock;
-};
 
 struct tessera_family {
 	struct kref ref;
@@ -32,21 +25,6 @@ struct tessera_family {
 	u32 used;
 	u32 listed;
 };
-
-/**
- * tessera_instance_init() - set up the numbers
- * @tdev: the device
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_instance_init(struct tessera_device *tdev)
-{
-	tdev->instances = drmm_kzalloc(&tdev->drm, sizeof(*tdev->instances), GFP_KERNEL);
-	if (!tdev->instances)
-		return -ENOMEM;
-
-	return drmm_mutex_init(&tdev->drm, &tdev->instances->lock);
-}
 
 static void family_free(struct kref *ref)
 {
@@ -138,7 +116,7 @@ void tessera_instance_put(struct tessera_instance *instance)
  */
 void tessera_instance_lock(struct tessera_device *tdev)
 {
-	mutex_lock(&tdev->instances->lock);
+	mutex_lock(&tdev->instance_lock);
 }
 
 /**
@@ -147,7 +125,7 @@ void tessera_instance_lock(struct tessera_device *tdev)
  */
 void tessera_instance_unlock(struct tessera_device *tdev)
 {
-	mutex_unlock(&tdev->instances->lock);
+	mutex_unlock(&tdev->instance_lock);
 }
 
 /**

@@ -60,8 +60,6 @@ struct tessera_instance {
 	u32 number;
 };
 
-int tessera_instance_init(struct tessera_device *tdev);
-
 int tessera_instance_replace(struct tessera_device *tdev, struct tessera_instance *old,
 			     struct tessera_instance *new);
 bool tessera_instance_is_old(struct tessera_device *tdev, struct tessera_instance *instance);
@@ -818,7 +816,6 @@ struct tessera_blocker {
 	struct tessera_bo *bo;
 };
 
-int tessera_residency_init(struct tessera_device *tdev);
 bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tessera_segment *seg,
 				      bool write);
 int tessera_residency_serves(struct tessera_bo *bo, bool write);

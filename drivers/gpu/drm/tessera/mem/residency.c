@@ -36,9 +36,7 @@
 #include <linux/dma-fence.h>
 #include <linux/sched/signal.h>
 
-#include <kunit/visibility.h>
 #include <drm/drm_drv.h>
-#include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_placement.h>
@@ -51,11 +49,6 @@
 
 /* Room may come and go between an attempt and a look at what it failed for. */
 #define PLACE_TRIES		4
-
-struct tessera_residency {
-	/* Submissions so far, see &tessera_bo.last_use. */
-	atomic64_t stamp;
-};
 
 /*
  * Move to one place of one segment, or fail: "desired" keeps TTM from evicting.
@@ -605,7 +598,7 @@ void tessera_residency_written(struct tessera_bo *bo)
  */
 u64 tessera_residency_next_stamp(struct tessera_device *tdev)
 {
-	return atomic64_inc_return(&tdev->residency->stamp);
+	return atomic64_inc_return(&tdev->last_stamp);
 }
 
 /**
@@ -623,17 +616,3 @@ void tessera_residency_commit(struct tessera_bo *bo, bool write, u64 stamp)
 		tessera_residency_written(bo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);
 }
-
-/**
- * tessera_residency_init() - set up placement
- * @tdev: the device
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_residency_init(struct tessera_device *tdev)
-{
-	tdev->residency = drmm_kzalloc(&tdev->drm, sizeof(*tdev->residency), GFP_KERNEL);
-
-	return tdev->residency ? 0 : -ENOMEM;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_residency_init);

@@ -475,7 +475,7 @@ int tessera_ttm_init(struct tessera_device *tdev)
 
 	ret = tessera_bo_init_registry(tdev);
 	if (!ret)
-		ret = tessera_instance_init(tdev);
+		ret = drmm_mutex_init(drm, &tdev->instance_lock);
 	if (ret)
 		return ret;
 
