@@ -776,6 +776,37 @@ void tessera_bo_unfix(struct tessera_bo *bo)
 }
 
 /**
+ * tessera_bo_to_system() - have an object leave its segment for system memory
+ * @bo: the object, reservation held
+ * @ctx: how to sleep and allocate
+ *
+ * Return: 0 or an error.
+ */
+int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
+{
+	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
+	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
+
+	return ttm_bo_validate(&bo->tbo, &placement, ctx);
+}
+
+/**
+ * tessera_bo_drop_pages() - take an object's place and pages away
+ * @bo: the object, reservation held
+ * @ctx: how to sleep and allocate
+ *
+ * Does not wait for those who use the pages: TTM frees them behind these.
+ *
+ * Return: 0 or an error.
+ */
+int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
+{
+	struct ttm_placement nowhere = { };
+
+	return ttm_bo_validate(&bo->tbo, &nowhere, ctx);
+}
+
+/**
  * tessera_bo_evict_placement() - where an object goes when it is evicted
  * @bo: the object, reservation held
  * @placement: receives the places, in order; they are the object's

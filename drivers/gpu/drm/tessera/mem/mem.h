@@ -536,6 +536,8 @@ u32 tessera_bo_apertures(const struct tessera_bo *bo, bool write);
 u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write);
 void tessera_bo_fix(struct tessera_bo *bo);
 void tessera_bo_unfix(struct tessera_bo *bo);
+int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 
 /* mem/backing.c */

@@ -159,16 +159,11 @@ int tessera_offer(struct drm_file *file, const struct drm_tessera_offer_bo *list
 static int reclaim_as_new(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = true };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
-	struct ttm_placement nowhere = { };
-	int ret;
 
 	if (!bo->offer.lost)
 		return 0;
-	ret = ttm_bo_validate(&bo->tbo, &nowhere, &ctx);
 
-	return ret ?: ttm_bo_validate(&bo->tbo, &placement, &ctx);
+	return tessera_bo_drop_pages(bo, &ctx) ?: tessera_bo_to_system(bo, &ctx);
 }
 
 static void reclaim_one(struct tessera_bo *bo, u32 *result)

@@ -122,13 +122,28 @@ static void trace_evict(struct tessera_bo *bo)
  */
 int tessera_ttm_leave_aperture(struct tessera_bo *bo)
 {
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
 	struct ttm_operation_ctx ctx = { .no_wait_gpu = true };
 	const struct tessera_segment *seg = tessera_bo_segment(bo);
 
-	return seg && tessera_segment_is_aperture(seg) ?
-		ttm_bo_validate(&bo->tbo, &placement, &ctx) : 0;
+	return seg && tessera_segment_is_aperture(seg) ? tessera_bo_to_system(bo, &ctx) : 0;
+}
+
+/*
+ * True if an object that goes was in an aperture. If it cannot leave, the device goes on seeing the pages
+ * until the range is mapped again; users do not.
+ */
+static bool leave_for_good(struct tessera_bo *bo)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+	int ret;
+
+	if (!seg || !tessera_segment_is_aperture(seg))
+		return false;
+	ret = tessera_ttm_leave_aperture(bo);
+	if (ret)
+		drm_err_ratelimited(bo->tbo.base.dev, "object %u stays mapped: %d\n", bo->id, ret);
+
+	return true;
 }
 
 /*
@@ -137,20 +152,13 @@ int tessera_ttm_leave_aperture(struct tessera_bo *bo)
  */
 static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
 {
-	int ret;
-
 	/* The reservation of what was imported is others', too: see tessera_ttm_delete_notify(). */
 	if (tbo->type == ttm_bo_type_sg || !tessera_bo_is_tessera(tbo) ||
 	    !dma_resv_trylock(tbo->base.resv))
 		return;
 
-	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
+	leave_for_good(to_tessera_bo(tbo));
 	dma_resv_unlock(tbo->base.resv);
-
-	/* The device goes on seeing the pages until the range is mapped again; users do not. */
-	if (ret)
-		drm_err_ratelimited(tbo->base.dev, "object %u stays mapped: %d\n",
-				    to_tessera_bo(tbo)->id, ret);
 }
 
 /*
@@ -163,19 +171,8 @@ static void tessera_ttm_release_notify(struct ttm_buffer_object *tbo)
  */
 static void tessera_ttm_delete_notify(struct ttm_buffer_object *tbo)
 {
-	const struct tessera_segment *seg;
-	int ret;
-
-	if (!tessera_bo_is_tessera(tbo))
-		return;
-	seg = tessera_bo_segment(to_tessera_bo(tbo));
-	if (!seg || !tessera_segment_is_aperture(seg))
-		return;
-	ret = tessera_ttm_leave_aperture(to_tessera_bo(tbo));
-	if (ret)
-		drm_err_ratelimited(tbo->base.dev, "object %u stays mapped: %d\n",
-				    to_tessera_bo(tbo)->id, ret);
-	if (!tbo->base.import_attach)
+	if (tessera_bo_is_tessera(tbo) && leave_for_good(to_tessera_bo(tbo)) &&
+	    !tbo->base.import_attach)
 		tessera_wait_resv(TESSERA_WAIT_PAGES, tbo->base.resv, DMA_RESV_USAGE_KERNEL,
 				  false, MAX_SCHEDULE_TIMEOUT);
 }
@@ -343,9 +340,6 @@ static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
 static void begin_anew(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
-	struct ttm_placement nowhere = { };
 
 	if (!bo->redrawn || !atomic_read(&bo->lost) || bo->mapped || bo->pins || bo->lent ||
 	    tessera_bo_segment(bo))
@@ -353,8 +347,7 @@ static void begin_anew(struct tessera_bo *bo)
 	/* Accesses fault from now on: the pages go. */
 	ttm_bo_unmap_virtual(&bo->tbo);
 	tessera_bo_device(bo)->upcalls->window_close(bo);
-	if (!ttm_bo_validate(&bo->tbo, &nowhere, &ctx) &&
-	    !ttm_bo_validate(&bo->tbo, &placement, &ctx))
+	if (!tessera_bo_drop_pages(bo, &ctx) && !tessera_bo_to_system(bo, &ctx))
 		atomic_set_release(&bo->lost, 0);
 }
 
@@ -371,8 +364,6 @@ static void begin_anew(struct tessera_bo *bo)
 void tessera_ttm_lose_memory(struct tessera_device *tdev)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement placement = { .num_placement = 1, .placement = &system };
 	unsigned long end = jiffies + msecs_to_jiffies(CANCEL_TIMEOUT_MS);
 	struct tessera_bo *bo;
 	u32 id = 0;
@@ -385,7 +376,7 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 			tessera_bo_unfix(bo);
 		/* One in no segment may be about to get its bytes from what is lost. */
 		if (!wait_for_jobs(bo, end) ||
-		    (tessera_bo_segment(bo) && ttm_bo_validate(&bo->tbo, &placement, &ctx))) {
+		    (tessera_bo_segment(bo) && tessera_bo_to_system(bo, &ctx))) {
 			drm_warn(&tdev->drm, "object %u is lost, it is not idle\n", id);
 			atomic_set(&bo->lost, 1);
 		} else {

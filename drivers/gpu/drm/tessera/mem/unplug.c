@@ -198,17 +198,14 @@ static bool unplug_gives_up(struct tessera_device *tdev, unsigned long end)
 static int bo_leave(struct tessera_bo *bo)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	const struct ttm_place system = { .mem_type = TTM_PL_SYSTEM };
-	struct ttm_placement pages = { .num_placement = 1, .placement = &system };
-	struct ttm_placement nowhere = { };
 	int ret;
 
 	tessera_bo_unfix(bo);
 	bo->copy_valid = false;
 	if (!bo->dmabuf && !bo->pins && !bo->lent &&
 	    dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
-		return ttm_bo_validate(&bo->tbo, &nowhere, &ctx);
-	ret = ttm_bo_validate(&bo->tbo, &pages, &ctx);
+		return tessera_bo_drop_pages(bo, &ctx);
+	ret = tessera_bo_to_system(bo, &ctx);
 	tessera_backing_detach(bo);
 
 	return ret;
