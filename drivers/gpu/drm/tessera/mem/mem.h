@@ -315,7 +315,7 @@ struct tessera_bo {
 	u32 caching;
 	/** @last_use: submission stamp, see tessera_residency_commit(); under resv */
 	u64 last_use;
-	/** @passed: the search for victims that it resisted, see tessera_order_pass() */
+	/** @passed: number of the search for victims that it resisted last */
 	u64 passed;
 	/** @holder: stamp of the submission in parts that relies on its place, see tessera_holder() */
 	atomic64_t holder;
@@ -781,7 +781,6 @@ struct tessera_walk {
 struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 					       struct tessera_range *range);
 void tessera_order_update(struct tessera_bo *bo);
-u64 tessera_order_pass(struct tessera_manager *mgr);
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
 				const struct tessera_room_rules *rules, u64 pass);

@@ -66,23 +66,6 @@ void tessera_order_update(struct tessera_bo *bo)
 	mutex_unlock(&mgr->lock);
 }
 
-/**
- * tessera_order_pass() - get a number for tessera_bo.passed
- * @mgr: the manager of the segment
- *
- * Return: a number that no other call for any segment has got.
- */
-u64 tessera_order_pass(struct tessera_manager *mgr)
-{
-	u64 pass;
-
-	mutex_lock(&mgr->lock);
-	pass = ++mgr->walks * TESSERA_MAX_MANAGED_SEGMENTS + mgr->seg->index;
-	mutex_unlock(&mgr->lock);
-
-	return pass;
-}
-
 /* The object that may have to leave a range, or NULL. Valid while the manager is locked. */
 static struct tessera_bo *candidate(const struct tessera_walk *walk,
 				    const struct tessera_range *range)
@@ -157,7 +140,7 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
  * @bo: the object that wants a place there
  * @want: bytes that its process wants there beyond what it has
  * @rules: how room may be made
- * @pass: from tessera_order_pass()
+ * @pass: number of the search, see &tessera_bo.passed
  */
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,

@@ -367,10 +367,10 @@ struct eviction {
 	struct tessera_room_rules *rules;
 	/* Bytes that it takes. */
 	u64 size;
-	/* From tessera_order_pass(). */
+	/* No other search has the number. */
 	u64 pass;
-	/* Those chosen, in an array with room for @room: @few or an allocation. */
-	struct victim *victims, few[8];
+	/* Those chosen, in an array with room for @room. */
+	struct victim *victims;
 	u32 num, room;
 };
 
@@ -383,10 +383,8 @@ static void eviction_init(struct eviction *ev, struct tessera_bo *bo,
 		.mgr = tessera_manager_of(tessera_bo_device(bo), seg->index),
 		.rules = rules,
 		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
+		.pass = atomic64_inc_return(&tessera_bo_device(bo)->last_stamp),
 	};
-	ev->pass = tessera_order_pass(ev->mgr);
-	ev->victims = ev->few;
-	ev->room = ARRAY_SIZE(ev->few);
 }
 
 static void put_victims(struct eviction *ev)
@@ -397,30 +395,20 @@ static void put_victims(struct eviction *ev)
 	}
 }
 
-static void free_array(struct eviction *ev)
-{
-	if (ev->victims != ev->few)
-		kvfree(ev->victims);
-}
-
 static int grow_array(struct eviction *ev)
 {
-	struct victim *victims = kvmalloc_array(2 * (size_t)ev->room, sizeof(*victims),
-						GFP_KERNEL_ACCOUNT);
+	put_victims(ev);
+	kvfree(ev->victims);
+	ev->room = max(2 * ev->room, 8U);
+	ev->victims = kvmalloc_array(ev->room, sizeof(*ev->victims), GFP_KERNEL_ACCOUNT);
 
-	if (!victims)
-		return -ENOMEM;
-	free_array(ev);
-	ev->victims = victims;
-	ev->room *= 2;
-
-	return 0;
+	return ev->victims ? 0 : -ENOMEM;
 }
 
 static void eviction_fini(struct eviction *ev)
 {
 	put_victims(ev);
-	free_array(ev);
+	kvfree(ev->victims);
 }
 
 /* -E2BIG: the array has to grow. -EAGAIN: it has begun to die. */
@@ -541,10 +529,8 @@ static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *s
 		mutex_lock(&ev->mgr->lock);
 		ret = locked(ev, start);
 		mutex_unlock(&ev->mgr->lock);
-		if (ret == -E2BIG) {
-			put_victims(ev);
+		if (ret == -E2BIG)
 			ret = grow_array(ev) ?: -EAGAIN;
-		}
 	} while (ret == -EAGAIN);
 
 	return ret;

@@ -399,9 +399,7 @@ struct tessera_manager {
 	unsigned long claimed_until;
 	/** @tenants: &struct tessera_tenant of all processes that have something here */
 	struct list_head tenants;
-	/** @walks: number of walks through the order of eviction */
-	u64 walks;
-	/** @looked: ranges that those walks have looked at */
+	/** @looked: ranges that walks through the order of eviction have looked at */
 	u64 looked;
 	/** @mm: the segment in pages */
 	struct drm_mm mm;
