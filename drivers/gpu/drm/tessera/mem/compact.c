@@ -121,21 +121,6 @@ static bool may_move(const struct compaction *c, struct tessera_bo *bo)
 	       !atomic_read(&bo->lost) && is_idle(c, bo);
 }
 
-static bool lock_bo(const struct compaction *c, struct tessera_bo *bo, bool *locked)
-{
-	if (tessera_victims_lock(bo, c->rules, locked))
-		return true;
-	tessera_victims_contend(c->rules, bo);
-
-	return false;
-}
-
-static void unlock_bo(struct tessera_bo *bo, bool locked)
-{
-	if (locked)
-		dma_resv_unlock(bo->tbo.base.resv);
-}
-
 static bool bo_stays(const struct compaction *c, struct tessera_bo *bo)
 {
 	bool locked, stays;
@@ -146,10 +131,10 @@ static bool bo_stays(const struct compaction *c, struct tessera_bo *bo)
 	for (i = 0; i < c->num_stay; i++)
 		if (c->stay[i] == bo->id)
 			return true;
-	if (!lock_bo(c, bo, &locked))
+	if (!tessera_victims_lock(bo, c->rules, &locked))
 		return true;
 	stays = !may_move(c, bo);
-	unlock_bo(bo, locked);
+	tessera_victims_unlock(bo, locked);
 
 	return stays;
 }
@@ -289,9 +274,9 @@ static int move_block(struct compaction *c, u32 index)
 	c->rules->evictions--;
 
 	ret = -EBUSY;
-	if (lock_bo(c, bo, &locked)) {
+	if (tessera_victims_lock(bo, c->rules, &locked)) {
 		ret = move_locked(c, index);
-		unlock_bo(bo, locked);
+		tessera_victims_unlock(bo, locked);
 	}
 	if (ret == -EBUSY)
 		c->stay[c->num_stay++] = bo->id;

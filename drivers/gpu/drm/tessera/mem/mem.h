@@ -751,11 +751,10 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
 int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
 			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
 u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
-bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
-			  bool *locked);
+bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked);
+void tessera_victims_unlock(struct tessera_bo *bo, bool locked);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_room_rules *rules);
-void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo);
 void tessera_victims_forget(struct tessera_room_rules *rules);
 int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segment *seg,
 			      struct tessera_room_rules *rules, u64 *start);

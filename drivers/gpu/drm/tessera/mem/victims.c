@@ -302,19 +302,6 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 }
 
 /**
- * tessera_victims_contend() - note that somebody has the lock of what is in the way
- * @rules: where to
- * @bo: the object, with a reference
- */
-void tessera_victims_contend(struct tessera_room_rules *rules, struct tessera_bo *bo)
-{
-	if (!rules->compact || rules->contended)
-		return;
-	tessera_bo_get(bo);
-	rules->contended = bo;
-}
-
-/**
  * tessera_victims_forget() - drop what is noted of what is in the way
  * @rules: the rules; no lock may be held
  */
@@ -334,10 +321,9 @@ void tessera_victims_forget(struct tessera_room_rules *rules)
  *	another object of its VM
  * @locked: set if it has to be unlocked afterwards
  *
- * Return: false if somebody else has it.
+ * Return: false if somebody else has it, which is noted then.
  */
-bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules *rules,
-			  bool *locked)
+bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 
@@ -345,8 +331,23 @@ bool tessera_victims_lock(struct tessera_bo *bo, const struct tessera_room_rules
 	if (rules->ticket && dma_resv_locking_ctx(resv) == rules->ticket)
 		return true;
 	*locked = dma_resv_trylock(resv);
+	if (!*locked && rules->compact && !rules->contended) {
+		tessera_bo_get(bo);
+		rules->contended = bo;
+	}
 
 	return *locked;
+}
+
+/**
+ * tessera_victims_unlock() - unlock it
+ * @bo: the object, after tessera_victims_lock()
+ * @locked: what that has set
+ */
+void tessera_victims_unlock(struct tessera_bo *bo, bool locked)
+{
+	if (locked)
+		dma_resv_unlock(bo->tbo.base.resv);
 }
 
 /* ---- Making room ------------------------------------------------------------- */
@@ -562,17 +563,14 @@ static int take(struct eviction *ev, const struct victim *victim)
 	int ret = 0;
 
 	cond_resched();
-	if (!tessera_victims_lock(bo, ev->rules, &locked)) {
-		tessera_victims_contend(ev->rules, bo);
+	if (!tessera_victims_lock(bo, ev->rules, &locked))
 		return -EBUSY;
-	}
 
 	if ((!ev->rules->passes && tessera_holder(bo)) || (bo->listed && !victim->listed))
 		ret = -EBUSY;
 	else if (tessera_bo_segment(bo) == ev->seg)
 		ret = evict_counted(ev->rules, bo, reason);
-	if (locked)
-		dma_resv_unlock(bo->tbo.base.resv);
+	tessera_victims_unlock(bo, locked);
 
 	return ret;
 }
