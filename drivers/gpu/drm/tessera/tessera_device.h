@@ -234,8 +234,6 @@ struct tessera_device {
 	struct tessera_users *users;
 	/** @drawn: objects that the kernel has mapped where they are, see mem/scanout.c */
 	atomic_t drawn;
-	/** @drops: how often one less */
-	atomic_t drops;
 	/** @last_stamp: of submissions and searches, see tessera_residency_next_stamp() */
 	atomic64_t last_stamp;
 	/** @force_split: debugfs: 0, 1 to cut at every split point, 2 at random ones */

@@ -729,7 +729,7 @@ struct tessera_room_rules {
 	bool (*spares)(struct tessera_bo *bo, void *data);
 	/** @data: for @spares */
 	void *data;
-	/** @dying: set by tessera_victims_look() if an object in the segment is being destroyed */
+	/** @dying: set by a search that meets an object that is being destroyed */
 	bool dying;
 	/** @held: the same if a submission in parts relies on the place of one */
 	bool held;
@@ -770,7 +770,7 @@ struct tessera_walk {
 	/** @wish: who wants memory */
 	struct tessera_victim_wish wish;
 	/** @rules: how room may be made */
-	const struct tessera_room_rules *rules;
+	struct tessera_room_rules *rules;
 	/** @pass: objects that have this number in &tessera_bo.passed are not victims */
 	u64 pass;
 	/** @last: the last &enum tessera_victim_tier that the walk visits */
@@ -782,7 +782,7 @@ struct tessera_account *tessera_order_describe(struct ttm_buffer_object *tbo,
 void tessera_order_update(struct tessera_bo *bo);
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
-				const struct tessera_room_rules *rules, u64 pass);
+				struct tessera_room_rules *rules, u64 pass);
 struct tessera_range *tessera_order_next_locked(struct tessera_walk *walk);
 
 /* mem/ttm.c */

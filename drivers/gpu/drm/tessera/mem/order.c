@@ -70,13 +70,15 @@ void tessera_order_update(struct tessera_bo *bo)
 static struct tessera_bo *candidate(const struct tessera_walk *walk,
 				    const struct tessera_range *range)
 {
-	const struct tessera_room_rules *rules = walk->rules;
 	struct ttm_buffer_object *tbo = range->base.bo;
+	struct tessera_room_rules *rules = walk->rules;
 	struct tessera_bo *bo;
 
 	/* Ghosts and dying objects leave by themselves. */
-	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_read(&tbo->base.refcount))
+	if (!tbo || !tessera_bo_is_tessera(tbo) || !kref_read(&tbo->base.refcount)) {
+		rules->dying = true;
 		return NULL;
+	}
 	bo = to_tessera_bo(tbo);
 	if (tessera_bo_is_fixed(bo) || READ_ONCE(bo->passed) == walk->pass)
 		return NULL;
@@ -144,7 +146,7 @@ static void settle(struct tessera_walk *walk, struct tessera_tenant *tenant, str
  */
 void tessera_order_begin_locked(struct tessera_walk *walk, struct tessera_manager *mgr,
 				struct tessera_bo *bo, u64 want,
-				const struct tessera_room_rules *rules, u64 pass)
+				struct tessera_room_rules *rules, u64 pass)
 {
 	struct tessera_victim_owner *requester =
 		&bo->account->payer->tenants[mgr->seg->index].owner;

@@ -51,8 +51,6 @@ struct scanout {
 	u32 tries;
 	/* Room that was freed before the try. */
 	u32 seen;
-	/* &tessera_device.drops, likewise. */
-	int drops;
 	struct tessera_blocker blocker;
 };
 
@@ -179,37 +177,17 @@ static int pin_try(struct scanout *scanout)
 	return ret;
 }
 
-/* Whether an object is being destroyed in a segment that it can be shown in. */
-static bool any_dies(struct scanout *scanout)
-{
-	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
-	unsigned long set = scanout->set;
-	struct tessera_blocks blocks;
-	bool dies = false;
-	u32 id, i;
-
-	for_each_set_bit(id, &set, BITS_PER_TYPE(scanout->set)) {
-		if (tessera_victims_collect(tdev, tessera_segment_by_id(tdev, id), &blocks))
-			continue;
-		for (i = 0; i < blocks.num; i++)
-			dies |= !blocks.block[i].bo;
-		tessera_victims_put(&blocks);
-	}
-
-	return dies;
-}
-
-/* Whether there was something in the way that passes by itself, or has done so since. */
+/*
+ * Whether there was something in the way that passes by itself, or has done so since. A search for room that finds
+ * none has looked at all objects. What is no longer counted as drawn was before room was freed, in this order: see
+ * end_drawing().
+ */
 static bool passes(struct scanout *scanout)
 {
 	struct tessera_device *tdev = tessera_bo_device(scanout->bo);
 
-	if (atomic_read_acquire(&tdev->drawn) || any_dies(scanout) ||
-	    tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen)
-		return true;
-
-	/* In this order: see tessera_scanout_drop(). */
-	return atomic_read(&tdev->drops) != scanout->drops;
+	return scanout->rules.dying || atomic_read_acquire(&tdev->drawn) ||
+	       tessera_room_seen(tdev, TESSERA_ROOM_FREED) != scanout->seen;
 }
 
 /* 0: there may be room now. Nothing is held. */
@@ -272,7 +250,7 @@ int tessera_scanout_pin(struct tessera_bo *bo, struct drm_file *file)
 
 	scanout.rules.blocker = &scanout.blocker;
 	do {
-		scanout.drops = atomic_read(&tdev->drops);
+		scanout.rules.dying = false;
 		scanout.seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
 		ret = pin_try(&scanout);
 		if (ret == -ENOSPC)
@@ -312,8 +290,7 @@ void tessera_scanout_unpin(struct tessera_bo *bo)
 
 static void end_drawing(struct tessera_device *tdev)
 {
-	/* Who does not see it counted any more sees that, and whoever waits wakes up. */
-	atomic_inc(&tdev->drops);
+	/* Whoever waits wakes up, and a thread that sees it counted no more sees that room was freed. */
 	tessera_room_signal(tdev, TESSERA_ROOM_FREED);
 	atomic_dec(&tdev->drawn);
 }
