@@ -125,45 +125,60 @@ static int move_bytes(struct move *move, const struct place *from, const struct 
 	return ret;
 }
 
-static int move_mark(struct move *move, const struct tessera_segment *seg,
-		     struct tessera_range *range, u32 mark)
+/* Bytes of the object in one of its runs: the last one may be larger. */
+static u64 run_covers(struct move *move, const struct tessera_run *run)
+{
+	return min(tessera_run_bytes(run),
+		   tessera_bo_bytes(move->bo) - (run->at << PAGE_SHIFT));
+}
+
+/* Operations on a run of the object's old or new range. */
+static int run_allocate(struct move *move, const struct tessera_run *run)
+{
+	return tessera_paging_mark(&move->batch, move->to, tessera_run_offset(run),
+				   tessera_run_bytes(run), TSR_MARK_ALLOCATED);
+}
+
+static int run_evict(struct move *move, const struct tessera_run *run)
+{
+	return tessera_paging_mark(&move->batch, move->from, tessera_run_offset(run),
+				   tessera_run_bytes(run), TSR_MARK_EVICTED);
+}
+
+static int run_clear(struct move *move, const struct tessera_run *run)
+{
+	return tessera_paging_clear(&move->batch, move->to, tessera_run_offset(run),
+				    tessera_run_bytes(run));
+}
+
+static int run_discard(struct move *move, const struct tessera_run *run)
+{
+	return tessera_paging_discard(&move->batch, move->from, tessera_run_offset(run),
+				      tessera_run_bytes(run));
+}
+
+static int run_map(struct move *move, const struct tessera_run *run)
+{
+	struct ttm_tt *tt = move->bo->tbo.ttm;
+
+	return tessera_paging_map(&move->batch, move->to, tessera_run_offset(run),
+				  run_covers(move, run), tt->dma_address + run->at, tt->caching);
+}
+
+static int run_unmap(struct move *move, const struct tessera_run *run)
+{
+	return tessera_paging_unmap(&move->batch, move->from, tessera_run_offset(run),
+				    run_covers(move, run));
+}
+
+static int each_run(struct move *move, struct tessera_range *range,
+		    int (*op)(struct move *move, const struct tessera_run *run))
 {
 	struct tessera_run *run;
 	int ret = 0;
 
 	tessera_range_for_each_run(run, range) {
-		ret = tessera_paging_mark(&move->batch, seg, tessera_run_offset(run),
-					  tessera_run_bytes(run), mark);
-		if (ret)
-			break;
-	}
-
-	return ret;
-}
-
-static int move_clear(struct move *move)
-{
-	struct tessera_run *run;
-	int ret = 0;
-
-	tessera_range_for_each_run(run, move->to_range) {
-		ret = tessera_paging_fill(&move->batch, move->to, tessera_run_offset(run),
-					  tessera_run_bytes(run), 0);
-		if (ret)
-			break;
-	}
-
-	return ret;
-}
-
-static int move_discard(struct move *move)
-{
-	struct tessera_run *run;
-	int ret = 0;
-
-	tessera_range_for_each_run(run, move->from_range) {
-		ret = tessera_paging_discard(&move->batch, move->from, tessera_run_offset(run),
-					     tessera_run_bytes(run));
+		ret = op(move, run);
 		if (ret)
 			break;
 	}
@@ -178,12 +193,12 @@ static int move_in(struct move *move)
 	struct place src, dst;
 	int ret;
 
-	ret = move_mark(move, move->to, move->to_range, TSR_MARK_ALLOCATED);
+	ret = each_run(move, move->to_range, run_allocate);
 	if (ret)
 		return ret;
 
 	if (!tessera_backing_has_bytes(bo))
-		return move_clear(move);
+		return each_run(move, move->to_range, run_clear);
 
 	ret = tessera_backing_populate(bo, move->ctx);
 	if (ret)
@@ -200,7 +215,7 @@ static int move_keep_copy(struct move *move)
 {
 	tessera_assert(tessera_bo_device(move->bo), !tessera_trail_is_written(&move->bo->trail));
 
-	return move_discard(move);
+	return each_run(move, move->from_range, run_discard);
 }
 
 /* Memory to pages, unless the pages still have the same bytes. */
@@ -229,8 +244,8 @@ static bool may_drop(struct tessera_bo *bo)
 /* What its client can do without does not travel. */
 static int move_drop(struct move *move)
 {
-	return move_discard(move) ?:
-	       move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
+	return each_run(move, move->from_range, run_discard) ?:
+	       each_run(move, move->from_range, run_evict);
 }
 
 static int move_out(struct move *move)
@@ -240,74 +255,18 @@ static int move_out(struct move *move)
 	if (move->dropped)
 		return move_drop(move);
 	ret = tessera_backing_populate(move->bo, move->ctx);
-	if (!ret)
-		ret = move_out_bytes(move);
-	if (!ret)
-		ret = move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
 
-	return ret;
-}
-
-/* Bytes of the object in one of its runs: the last one may be larger. */
-static u64 run_covers(struct move *move, const struct tessera_run *run)
-{
-	return min(tessera_run_bytes(run),
-		   tessera_bo_bytes(move->bo) - (run->at << PAGE_SHIFT));
-}
-
-static int map_run(struct move *move, const struct tessera_run *run)
-{
-	struct ttm_tt *tt = move->bo->tbo.ttm;
-
-	return tessera_paging_map(&move->batch, move->to, tessera_run_offset(run),
-				  run_covers(move, run), tt->dma_address + run->at, tt->caching);
-}
-
-static int move_map(struct move *move)
-{
-	struct tessera_run *run;
-	int ret;
-
-	ret = tessera_backing_populate(move->bo, move->ctx);
-	if (ret)
-		return ret;
-	tessera_range_for_each_run(run, move->to_range) {
-		ret = map_run(move, run);
-		if (ret)
-			break;
-	}
-
-	return ret;
-}
-
-static int move_unmap(struct move *move)
-{
-	struct tessera_run *run;
-	int ret = 0;
-
-	tessera_range_for_each_run(run, move->from_range) {
-		ret = tessera_paging_unmap(&move->batch, move->from, tessera_run_offset(run),
-					   run_covers(move, run));
-		if (ret)
-			break;
-	}
-
-	return ret;
+	return ret ?: move_out_bytes(move) ?: each_run(move, move->from_range, run_evict);
 }
 
 static int move_memory_to_memory(struct move *move)
 {
 	const struct place src = { .seg = move->from, .range = move->from_range };
 	const struct place dst = { .seg = move->to, .range = move->to_range };
-	int ret;
 
-	ret = move_mark(move, move->to, move->to_range, TSR_MARK_ALLOCATED);
-	if (!ret)
-		ret = move_bytes(move, &src, &dst, 0);
-	if (!ret)
-		ret = move_mark(move, move->from, move->from_range, TSR_MARK_EVICTED);
-
-	return ret;
+	return each_run(move, move->to_range, run_allocate) ?:
+	       move_bytes(move, &src, &dst, 0) ?:
+	       each_run(move, move->from_range, run_evict);
 }
 
 static int move_build(struct move *move)
@@ -323,11 +282,12 @@ static int move_build(struct move *move)
 
 	/* Apertures: the pages stay, only what shows them changes. */
 	if (in_aperture(move->from)) {
-		ret = move_unmap(move);
+		ret = each_run(move, move->from_range, run_unmap);
 		if (ret || !move->to)
 			return ret;
 	}
-	ret = move_map(move);
+	ret = tessera_backing_populate(move->bo, move->ctx) ?:
+	      each_run(move, move->to_range, run_map);
 	if (!ret && tessera_segment_is_memory(move->from))
 		ret = move_out(move);
 
@@ -621,16 +581,12 @@ static int within_build(struct move *move)
 
 	if (in_aperture(move->to)) {
 		ret = tessera_paging_unmap(&move->batch, move->from, move->from_offset, bytes);
-		return ret ?: map_run(move, move->to_range->runs);
+		return ret ?: run_map(move, move->to_range->runs);
 	}
 
-	ret = within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED);
-	if (!ret)
-		ret = tessera_paging_transfer(&move->batch, &src, &dst, bytes, 0);
-	if (!ret)
-		ret = within_mark(move, move->from_offset, move->to_offset, TSR_MARK_EVICTED);
-
-	return ret;
+	return within_mark(move, move->to_offset, move->from_offset, TSR_MARK_ALLOCATED) ?:
+	       tessera_paging_transfer(&move->batch, &src, &dst, bytes, 0) ?:
+	       within_mark(move, move->from_offset, move->to_offset, TSR_MARK_EVICTED);
 }
 
 static void within_finish(struct move *move, struct dma_fence *fence)

@@ -7,7 +7,6 @@
  */
 
 #include "paging/paging.h"
-#include "pure/pte.h"
 #include "segments/segments.h"
 #include "tessera_device.h"
 
@@ -35,31 +34,12 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
 }
 
 /**
- * tessera_cache_aperture_pte() - page table entry for a system page
- * @tdev: the device
- * @seg: an aperture segment
- * @caching: of the page
- * @dma: DMA address of the page
- * @pte: result
- *
- * The entry snoops only for cacheable pages in a coherent segment (PAGE-8).
- *
- * Return: 0, or -EINVAL for a DMA address the device cannot reach.
- */
-int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
-			       enum ttm_caching caching, dma_addr_t dma, u64 *pte)
-{
-	return tessera_pte_aperture_encode(dma, seg->flags, caching == ttm_cached,
-					   tdev->info.caps & TSR_CAP_IO_COHERENT, pte);
-}
-
-/**
  * tessera_cache_vm_bits() - what the entry of a virtual address says of a system page
  * @tdev: the device
  * @seg: the aperture segment it is in
  * @caching: of the page
  *
- * As tessera_cache_aperture_pte() says of the same page in the aperture.
+ * As the entry of the same page in the aperture says, see tessera_paging_map().
  *
  * Return: TSR_PTE_* bits.
  */

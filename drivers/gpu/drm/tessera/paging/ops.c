@@ -10,65 +10,23 @@
 #include <linux/sizes.h>
 
 #include "paging/paging.h"
+#include "pure/pte.h"
 #include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
 /*
- * Walks a transfer in passes.
+ * A piece of a transfer, with a packet of its own.
  *
  * A pass ends where the page list of one packet is full. Where the layout
  * changes, a pass is made of whole rows of tiles. A pass never splits a page.
  */
-struct res_cursor {
-	/* Bytes in all. */
-	u64 total;
-	/* Where the pass starts. */
-	u64 pos;
-	/* Length of the pass, 0 at the end. */
-	u64 bytes;
-	/* Longest pass. */
-	u64 limit;
-	/* Passes go from the end to the start. */
-	bool reverse;
-	/* This is the last pass. */
-	bool last;
+struct pass {
+	/* Where it starts, and its length. */
+	u64 pos, bytes;
+	/* TSR_TRANSFER_START, TSR_TRANSFER_END */
+	u32 flags;
 };
-
-/* @unit is what passes are multiples of; a multiple of the page size, @max at least as large. */
-static void res_cursor_first(struct res_cursor *cur, u64 total, u32 max, u32 unit)
-{
-	*cur = (struct res_cursor) { .total = total, .limit = max - max % unit };
-	cur->bytes = min(total, cur->limit);
-	cur->last = cur->bytes == total;
-}
-
-/* Go the other way; right after res_cursor_first(). */
-static void res_cursor_reverse(struct res_cursor *cur)
-{
-	cur->reverse = true;
-	cur->pos = cur->total - cur->bytes;
-}
-
-static void res_cursor_next(struct res_cursor *cur)
-{
-	if (cur->last) {
-		cur->bytes = 0;
-	} else if (cur->reverse) {
-		cur->bytes = min(cur->pos, cur->limit);
-		cur->pos -= cur->bytes;
-		cur->last = !cur->pos;
-	} else {
-		cur->pos += cur->bytes;
-		cur->bytes = min(cur->total - cur->pos, cur->limit);
-		cur->last = cur->pos + cur->bytes == cur->total;
-	}
-}
-
-static bool res_cursor_is_first(const struct res_cursor *cur)
-{
-	return cur->reverse ? cur->pos + cur->bytes == cur->total : !cur->pos;
-}
 
 /* What one page list covers. */
 #define LIST_COVERS	(TESSERA_PAGING_LIST_ENTRIES * TSR_PAGE_SIZE)
@@ -82,17 +40,17 @@ static_assert(TSR_TILE_ROWS * TSR_SURF_MAX_DIM * 4 <= LIST_COVERS);
 /* GPU address of a pass, or the DMA address of a page list, kept or made for it. */
 static int paging_side_addr(struct tessera_paging_job *pjob,
 			    const struct tessera_paging_side *side,
-			    const struct res_cursor *cur, u64 *addr)
+			    const struct pass *pass, u64 *addr)
 {
-	u32 count = DIV_ROUND_UP_ULL(cur->bytes, TSR_PAGE_SIZE);
-	u64 first = cur->pos >> TSR_PAGE_SHIFT;
+	u32 count = DIV_ROUND_UP_ULL(pass->bytes, TSR_PAGE_SIZE);
+	u64 first = pass->pos >> TSR_PAGE_SHIFT;
 	const dma_addr_t *pages;
 	__le64 *entries;
 	dma_addr_t dma;
 	u32 i;
 
 	if (!side->pages) {
-		*addr = side->seg->base + side->offset + cur->pos;
+		*addr = side->seg->base + side->offset + pass->pos;
 		return 0;
 	}
 	if (side->list && tessera_pages_find(side->list, side->first + first, count, &dma)) {
@@ -116,29 +74,29 @@ static int paging_side_addr(struct tessera_paging_job *pjob,
 static int paging_transfer_pass(struct tessera_paging_batch *batch,
 				const struct tessera_paging_side *src,
 				const struct tessera_paging_side *dst,
-				const struct res_cursor *cur, u32 pitch)
+				const struct pass *pass, u32 pitch)
 {
 	struct tessera_paging_job *pjob;
 	struct tessera_paging_record rec = {
 		.kind = TESSERA_PAGING_TRANSFER,
 		.src_segment = src->seg ? src->seg->id : 0,
-		.src_offset = src->seg ? src->offset + cur->pos : cur->pos,
+		.src_offset = src->seg ? src->offset + pass->pos : pass->pos,
 		.dst_segment = dst->seg ? dst->seg->id : 0,
-		.dst_offset = dst->seg ? dst->offset + cur->pos : cur->pos,
-		.size = cur->bytes,
+		.dst_offset = dst->seg ? dst->offset + pass->pos : pass->pos,
+		.size = pass->bytes,
 	};
 	bool swizzle = src->layout != dst->layout;
 	u64 src_addr, dst_addr;
-	u32 flags = 0;
+	u32 flags = pass->flags;
 	int ret;
 
-	pjob = tessera_paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32), cur->bytes);
+	pjob = tessera_paging_job_for(batch, TSR_TRANSFER_DWORDS * sizeof(u32), pass->bytes);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
-	ret = paging_side_addr(pjob, src, cur, &src_addr);
+	ret = paging_side_addr(pjob, src, pass, &src_addr);
 	if (!ret)
-		ret = paging_side_addr(pjob, dst, cur, &dst_addr);
+		ret = paging_side_addr(pjob, dst, pass, &dst_addr);
 	if (ret)
 		return ret;
 
@@ -146,17 +104,13 @@ static int paging_transfer_pass(struct tessera_paging_batch *batch,
 		flags |= TSR_TRANSFER_SRC_PAGES | (src->cached ? TSR_TRANSFER_SRC_CACHED : 0);
 	if (dst->pages)
 		flags |= TSR_TRANSFER_DST_PAGES | (dst->cached ? TSR_TRANSFER_DST_CACHED : 0);
-	if (res_cursor_is_first(cur))
-		flags |= TSR_TRANSFER_START;
-	if (cur->last)
-		flags |= TSR_TRANSFER_END;
 
 	tessera_paging_emit(pjob, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_TRANSFER, flags, TSR_TRANSFER_DWORDS),
 		src->layout | dst->layout << 8,
 		lower_32_bits(src_addr), upper_32_bits(src_addr),
 		lower_32_bits(dst_addr), upper_32_bits(dst_addr),
-		lower_32_bits(cur->bytes), upper_32_bits(cur->bytes),
+		lower_32_bits(pass->bytes), upper_32_bits(pass->bytes),
 		0, 0, 0, 0,
 		swizzle ? pitch : 0, 0,
 	}, TSR_TRANSFER_DWORDS);
@@ -186,62 +140,61 @@ int tessera_paging_transfer(struct tessera_paging_batch *batch,
 			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch)
 {
 	bool pages = src->pages || dst->pages;
-	bool swizzle = src->layout != dst->layout;
-	struct res_cursor cur;
-	int ret;
-
-	res_cursor_first(&cur, bytes, pages ? LIST_COVERS : PACKET_MOVES,
-			 swizzle ? TSR_TILE_ROWS * pitch : TSR_PAGE_SIZE);
 	/* Upwards into itself: the upper end has to get out of the way first. */
-	if (!pages && dst->seg == src->seg && dst->offset > src->offset)
-		res_cursor_reverse(&cur);
-	for (; cur.bytes; res_cursor_next(&cur)) {
-		ret = paging_transfer_pass(batch, src, dst, &cur, pitch);
-		if (ret)
-			return ret;
+	bool reverse = !pages && dst->seg == src->seg && dst->offset > src->offset;
+	u32 limit = pages ? LIST_COVERS : PACKET_MOVES, i, num;
+	struct pass pass;
+	int ret = 0;
+
+	if (src->layout != dst->layout)
+		limit -= limit % (TSR_TILE_ROWS * pitch);
+	num = DIV_ROUND_UP_ULL(bytes, limit);
+	for (i = 0; i < num && !ret; i++) {
+		pass.pos = (u64)limit * (reverse ? num - 1 - i : i);
+		pass.bytes = min(bytes - pass.pos, limit);
+		pass.flags = (i ? 0 : TSR_TRANSFER_START) |
+			     (i + 1 < num ? 0 : TSR_TRANSFER_END);
+		ret = paging_transfer_pass(batch, src, dst, &pass, pitch);
 	}
 
-	return 0;
+	return ret;
 }
 
-static int paging_fill_pass(struct tessera_paging_batch *batch, u64 addr,
-			    const struct res_cursor *cur, u32 value)
+static int paging_clear_pass(struct tessera_paging_batch *batch, u64 addr, u64 bytes)
 {
 	struct tessera_paging_job *pjob;
 
-	pjob = tessera_paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32), cur->bytes);
+	pjob = tessera_paging_job_for(batch, TSR_PAGE_FILL_DWORDS * sizeof(u32), bytes);
 	if (IS_ERR(pjob))
 		return PTR_ERR(pjob);
 
-	addr += cur->pos;
 	tessera_paging_emit(pjob, (u32 []) {
-		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), value,
+		TSR_PKT_HEADER(TSR_OP_PAGE_FILL, 0, TSR_PAGE_FILL_DWORDS), 0,
 		lower_32_bits(addr), upper_32_bits(addr),
-		lower_32_bits(cur->bytes), upper_32_bits(cur->bytes),
+		lower_32_bits(bytes), upper_32_bits(bytes),
 	}, TSR_PAGE_FILL_DWORDS);
 
 	return 0;
 }
 
 /**
- * tessera_paging_fill() - fill a range of a memory segment
+ * tessera_paging_clear() - fill a range of a memory segment with zero
  * @batch: the batch
  * @seg: the segment, not an aperture (PAGE-6)
  * @offset: byte offset
  * @bytes: how much
- * @value: the word to fill with
  *
  * Return: 0 or an error.
  */
-int tessera_paging_fill(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value)
+int tessera_paging_clear(struct tessera_paging_batch *batch,
+			 const struct tessera_segment *seg, u64 offset, u64 bytes)
 {
-	struct res_cursor cur;
+	u64 pos;
 	int ret;
 
-	res_cursor_first(&cur, bytes, PACKET_MOVES, TSR_PAGE_SIZE);
-	for (; cur.bytes; res_cursor_next(&cur)) {
-		ret = paging_fill_pass(batch, seg->base + offset, &cur, value);
+	for (pos = 0; pos < bytes; pos += PACKET_MOVES) {
+		ret = paging_clear_pass(batch, seg->base + offset + pos,
+					min(bytes - pos, PACKET_MOVES));
 		if (ret)
 			return ret;
 	}
@@ -253,13 +206,12 @@ int tessera_paging_fill(struct tessera_paging_batch *batch,
 	return 0;
 }
 
-static int paging_map_pass(struct tessera_paging_batch *batch,
-			   const struct tessera_segment *seg, u64 offset,
-			   const struct res_cursor *cur,
-			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
+/* Returns the flags of the entries, or an error. */
+static s64 paging_map_pass(struct tessera_paging_batch *batch,
+			   const struct tessera_segment *seg, u64 offset, u32 count,
+			   const dma_addr_t *pages, enum ttm_caching caching)
 {
-	u32 count = cur->bytes >> TSR_PAGE_SHIFT;
-	u64 first = cur->pos >> TSR_PAGE_SHIFT;
+	bool coherent = batch->tdev->info.caps & TSR_CAP_IO_COHERENT;
 	struct tessera_paging_job *pjob;
 	__le64 *entries;
 	dma_addr_t dma;
@@ -276,20 +228,21 @@ static int paging_map_pass(struct tessera_paging_batch *batch,
 		return PTR_ERR(entries);
 
 	for (i = 0; i < count; i++) {
-		ret = tessera_cache_aperture_pte(batch->tdev, seg, caching, pages[first + i], &pte);
+		/* It snoops only for cacheable pages in a coherent segment (PAGE-8). */
+		ret = tessera_pte_aperture_encode(pages[i], seg->flags, caching == ttm_cached,
+						  coherent, &pte);
 		if (ret)
 			return ret;
 		entries[i] = cpu_to_le64(pte);
 	}
-	*flags = pte & ~TSR_APTE_ADDR_MASK;
 
 	tessera_paging_emit(pjob, (u32 []) {
 		TSR_PKT_HEADER(TSR_OP_MAP_APERTURE, 0, TSR_MAP_APERTURE_DWORDS), seg->id,
-		(offset + cur->pos) >> TSR_PAGE_SHIFT, count,
+		offset >> TSR_PAGE_SHIFT, count,
 		lower_32_bits(dma), upper_32_bits(dma),
 	}, TSR_MAP_APERTURE_DWORDS);
 
-	return 0;
+	return lower_32_bits(pte & ~TSR_APTE_ADDR_MASK);
 }
 
 /**
@@ -307,15 +260,15 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 		       const struct tessera_segment *seg, u64 offset, u64 bytes,
 		       const dma_addr_t *pages, enum ttm_caching caching)
 {
-	struct res_cursor cur;
-	u32 flags = 0;
-	int ret;
+	s64 flags = 0;
+	u64 pos;
 
-	res_cursor_first(&cur, bytes, LIST_COVERS, TSR_PAGE_SIZE);
-	for (; cur.bytes; res_cursor_next(&cur)) {
-		ret = paging_map_pass(batch, seg, offset, &cur, pages, caching, &flags);
-		if (ret)
-			return ret;
+	for (pos = 0; pos < bytes; pos += LIST_COVERS) {
+		flags = paging_map_pass(batch, seg, offset + pos,
+					min(bytes - pos, LIST_COVERS) >> TSR_PAGE_SHIFT,
+					pages + (pos >> TSR_PAGE_SHIFT), caching);
+		if (flags < 0)
+			return flags;
 	}
 	tessera_paging_note(batch->cur, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_MAP, .dst_segment = seg->id,

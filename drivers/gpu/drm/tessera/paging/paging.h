@@ -24,8 +24,6 @@ struct tessera_segment;		/* segments/segments.h */
 /* paging/cache.c */
 
 enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags);
-int tessera_cache_aperture_pte(struct tessera_device *tdev, const struct tessera_segment *seg,
-			       enum ttm_caching caching, dma_addr_t dma, u64 *pte);
 u64 tessera_cache_vm_bits(struct tessera_device *tdev, const struct tessera_segment *seg,
 			  enum ttm_caching caching);
 
@@ -181,8 +179,8 @@ struct tessera_paging_side {
 int tessera_paging_transfer(struct tessera_paging_batch *batch,
 			    const struct tessera_paging_side *src,
 			    const struct tessera_paging_side *dst, u64 bytes, u32 pitch);
-int tessera_paging_fill(struct tessera_paging_batch *batch,
-			const struct tessera_segment *seg, u64 offset, u64 bytes, u32 value);
+int tessera_paging_clear(struct tessera_paging_batch *batch,
+			 const struct tessera_segment *seg, u64 offset, u64 bytes);
 int tessera_paging_map(struct tessera_paging_batch *batch,
 		       const struct tessera_segment *seg, u64 offset, u64 bytes,
 		       const dma_addr_t *pages, enum ttm_caching caching);
