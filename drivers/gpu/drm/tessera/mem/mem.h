@@ -748,9 +748,8 @@ int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segme
 			 struct tessera_account *requester, u64 want,
 			 struct tessera_blocks *blocks);
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
-int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
-			 struct tessera_room_rules *rules, struct tessera_blocks *blocks);
-u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks);
+int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			 struct tessera_room_rules *rules, u64 *room);
 bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked);
 void tessera_victims_unlock(struct tessera_bo *bo, bool locked);
 int tessera_victims_make_bytes(struct tessera_bo *bo, const struct tessera_segment *seg,

@@ -674,59 +674,8 @@ int tessera_victims_make_room(struct tessera_bo *bo, const struct tessera_segmen
 
 /* ---- Looking ----------------------------------------------------------------- */
 
-/* What stays whatever its rank says; and whether it is something that passes by itself. */
-static void apply_rules(struct tessera_blocks *blocks, struct tessera_room_rules *rules)
-{
-	u32 i;
-
-	for (i = 0; i < blocks->num; i++) {
-		struct tessera_block *block = &blocks->block[i];
-
-		rules->dying |= !block->bo;
-		/* A hold ends. What becomes of the object then is the order's affair. */
-		rules->held |= block->held && !rules->passes;
-		block->held = false;
-		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
-			block->pinned = true;
-	}
-}
-
-/**
- * tessera_victims_look() - who would give way for an object
- * @bo: the object
- * @seg: the segment
- * @want: bytes that its owner wants there beyond what it has
- * @rules: the rules
- * @blocks: result, ranked; tessera_victims_put() if it succeeds
- *
- * Return: 0 or an error.
- */
-int tessera_victims_look(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
-			 struct tessera_room_rules *rules, struct tessera_blocks *blocks)
-{
-	int ret;
-
-	ret = tessera_victims_collect(tessera_bo_device(bo), seg, blocks);
-	if (ret)
-		return ret;
-	apply_rules(blocks, rules);
-	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, blocks);
-	if (ret)
-		tessera_victims_put(blocks);
-
-	return ret;
-}
-
-/**
- * tessera_victims_room() - how much of a segment could be had
- * @seg: the segment
- * @blocks: its blocks, from tessera_victims_look()
- *
- * With all that gives way gone, and all that passes by itself.
- *
- * Return: bytes.
- */
-u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
+/* With all that gives way gone, and all that passes by itself. */
+static u64 room_of(const struct tessera_segment *seg, const struct tessera_blocks *blocks)
 {
 	u64 room = seg->commit;
 	u32 i;
@@ -740,4 +689,41 @@ u64 tessera_victims_room(const struct tessera_segment *seg, const struct tessera
 	}
 
 	return room;
+}
+
+/**
+ * tessera_victims_room() - how much of a segment could be had for an object
+ * @bo: the object
+ * @seg: the segment
+ * @want: bytes that its owner wants there beyond what it has
+ * @rules: the rules
+ * @room: receives the bytes, with all that passes by itself gone
+ *
+ * Return: 0 or an error.
+ */
+int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
+			 struct tessera_room_rules *rules, u64 *room)
+{
+	struct tessera_blocks blocks;
+	u32 i;
+	int ret;
+
+	ret = tessera_victims_collect(tessera_bo_device(bo), seg, &blocks);
+	if (ret)
+		return ret;
+	for (i = 0; i < blocks.num; i++) {
+		struct tessera_block *block = &blocks.block[i];
+
+		rules->dying |= !block->bo;
+		/* A hold ends. What becomes of the object then is the order's affair. */
+		rules->held |= block->held;
+		block->held = false;
+		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
+			block->pinned = true;
+	}
+	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, &blocks);
+	*room = room_of(seg, &blocks);
+	tessera_victims_put(&blocks);
+
+	return ret;
 }

@@ -256,7 +256,6 @@ static int make_look(struct make *make, struct tessera_trim_seg *segs)
 	struct tessera_bo *first[TESSERA_MAX_MANAGED_SEGMENTS] = { };
 	u64 want[TESSERA_MAX_MANAGED_SEGMENTS] = { };
 	struct tessera_device *tdev = make->set->tdev;
-	struct tessera_blocks blocks;
 	u32 i;
 	int ret;
 
@@ -267,11 +266,9 @@ static int make_look(struct make *make, struct tessera_trim_seg *segs)
 		segs[i] = (struct tessera_trim_seg) { .page_size = seg->page_size };
 		if (!first[i])
 			continue;
-		ret = tessera_victims_look(first[i], seg, want[i], &make->rules, &blocks);
+		ret = tessera_victims_room(first[i], seg, want[i], &make->rules, &segs[i].room);
 		if (ret)
 			return ret;
-		segs[i].room = tessera_victims_room(seg, &blocks);
-		tessera_victims_put(&blocks);
 	}
 
 	return 0;
