@@ -103,7 +103,9 @@ struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
 				   const struct drm_tessera_bo_create *args,
 				   struct drm_gem_object *root)
 {
-	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args, root);
+	const struct tessera_bo_source from = { .root = root };
+
+	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args, &from);
 }
 
 /**
@@ -114,14 +116,16 @@ struct tessera_bo *tessera_gem_new(struct tessera_device *tdev,
  * @dmabuf: whose pages they are
  * @sgt: the pages
  *
- * Return: the object with one reference, or an error of tessera_bo_import().
+ * Return: the object with one reference, or an error of tessera_bo_create().
  */
 struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
 				      struct tessera_paging_queue *queue,
 				      const struct drm_tessera_bo_create *args,
 				      struct dma_buf *dmabuf, struct sg_table *sgt)
 {
-	return tessera_bo_import(tdev, queue, &tessera_gem_funcs, args, dmabuf, sgt);
+	const struct tessera_bo_source from = { .dmabuf = dmabuf, .sgt = sgt };
+
+	return tessera_bo_create(tdev, queue, &tessera_gem_funcs, args, &from);
 }
 
 /**
@@ -131,16 +135,17 @@ struct tessera_bo *tessera_gem_import(struct tessera_device *tdev,
  * @args: what it shall be; receives the handle
  * @user: the memory, consumed
  *
- * Return: 0 or an error of tessera_bo_create_user().
+ * Return: 0 or an error of tessera_bo_create().
  */
 int tessera_gem_create_user(struct drm_file *file, struct tessera_paging_queue *queue,
 			    struct drm_tessera_bo_create *args, struct tessera_user *user)
 {
+	const struct tessera_bo_source from = { .user = user };
 	struct tessera_bo *bo;
 	int ret;
 
-	bo = tessera_bo_create_user(to_tessera_device(file->minor->dev), queue,
-				    &tessera_gem_funcs, args, user);
+	bo = tessera_bo_create(to_tessera_device(file->minor->dev), queue, &tessera_gem_funcs, args,
+			       &from);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	bo->file = file;

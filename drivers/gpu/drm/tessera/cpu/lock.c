@@ -182,12 +182,13 @@ static struct tessera_bo *instance_create(struct tessera_bo *old,
 		.layout = old->layout,
 		.pitch = old->pitch,
 	};
+	const struct tessera_bo_source from = { .root = old->root };
 	struct tessera_device *tdev = tessera_bo_device(old);
 	struct tessera_bo *new;
 	int ret;
 
 	memcpy(args.preferred, old->preferred, args.num_preferred);
-	new = tessera_bo_create(tdev, queue, old->tbo.base.funcs, &args, old->root);
+	new = tessera_bo_create(tdev, queue, old->tbo.base.funcs, &args, &from);
 	if (IS_ERR(new))
 		return new;
 	new->file = old->file;

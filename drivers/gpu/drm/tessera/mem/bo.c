@@ -286,7 +286,7 @@ static u32 bo_page_alignment(struct tessera_device *tdev, u32 supported)
 static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 				   struct tessera_paging_queue *queue,
 				   const struct drm_tessera_bo_create *args,
-				   struct drm_gem_object *root)
+				   const struct tessera_bo_source *from)
 {
 	struct tessera_registry *registry = tdev->registry;
 	struct tessera_bo *bo;
@@ -307,9 +307,14 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	INIT_LIST_HEAD(&bo->borrow.maps);
 	INIT_LIST_HEAD(&bo->lendings);
 	INIT_LIST_HEAD(&bo->donor);
-	if (root)
-		drm_gem_object_get(root);
-	bo->root = root;
+	if (from->root)
+		drm_gem_object_get(from->root);
+	bo->root = from->root;
+	if (from->dmabuf)
+		get_dma_buf(from->dmabuf);
+	bo->dmabuf = from->dmabuf;
+	bo->exported = from->dmabuf;
+	bo->user = from->user;
 	bo->flags = args->flags;
 	bo->supported = args->supported;
 	bo->evict_to = args->evict_to;
@@ -366,118 +371,47 @@ static int bo_init(struct tessera_bo *bo, const struct drm_gem_object_funcs *fun
  * @queue: of who pays
  * @funcs: GEM operations
  * @args: what it shall be; checked here
- * @root: of the VM it is private to, whose reservation it gets; or NULL
+ * @from: whose memory or reservation it gets
  *
- * The object has no pages and no place yet, and reads as zero.
+ * The object has no place yet. Unless it gets memory of others it has no pages, and reads as zero.
  *
- * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
+ * Return: the object with one reference; or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS, or an error of
+ * tessera_user_watch().
  */
 struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args,
-				     struct drm_gem_object *root)
+				     const struct tessera_bo_source *from)
 {
-	struct tessera_bo *bo;
+	struct dma_resv *resv = from->root ? from->root->resv :
+				from->dmabuf ? from->dmabuf->resv : NULL;
+	struct tessera_bo *bo = NULL;
 	int ret;
 
 	ret = bo_check(tdev, args);
-	if (ret)
-		return ERR_PTR(ret);
-
-	ret = root ? dma_resv_lock_interruptible(root->resv, NULL) : 0;
-	if (ret)
-		return ERR_PTR(ret == -EINTR ? -ERESTARTSYS : ret);
-	bo = bo_alloc(tdev, queue, args, root);
-	ret = bo ? bo_init(bo, funcs, args, root ? root->resv : NULL, NULL) : -ENOMEM;
-	if (!ret)
-		return bo;
-	if (root)
-		dma_resv_unlock(root->resv);
-
-	return ERR_PTR(ret);
-}
-
-/**
- * tessera_bo_import() - make a buffer object of another device's pages
- * @tdev: the device
- * @queue: of who pays for places in apertures, the only ones it may have
- * @funcs: GEM operations
- * @args: what it shall be; checked here
- * @dmabuf: whose pages they are, and whose reservation it gets
- * @sgt: the pages as this device sees them; NULL: it sees them when they are needed
- *
- * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, -ERESTARTSYS.
- */
-struct tessera_bo *tessera_bo_import(struct tessera_device *tdev,
-				     struct tessera_paging_queue *queue,
-				     const struct drm_gem_object_funcs *funcs,
-				     const struct drm_tessera_bo_create *args,
-				     struct dma_buf *dmabuf, struct sg_table *sgt)
-{
-	struct tessera_bo *bo;
-	int ret;
-
-	ret = bo_check(tdev, args);
-	if (ret)
-		return ERR_PTR(ret);
-	bo = bo_alloc(tdev, queue, args, NULL);
-	if (!bo)
-		return ERR_PTR(-ENOMEM);
-	get_dma_buf(dmabuf);
-	bo->dmabuf = dmabuf;
-	bo->exported = true;
-
-	dma_resv_lock(dmabuf->resv, NULL);
-	ret = bo_init(bo, funcs, args, dmabuf->resv, sgt);
-	if (!ret)
-		return bo;
-	dma_resv_unlock(dmabuf->resv);
-
-	return ERR_PTR(ret);
-}
-
-/**
- * tessera_bo_create_user() - make a buffer object of memory of the calling process
- * @tdev: the device
- * @queue: of who pays for places in apertures, the only ones it may have
- * @funcs: GEM operations
- * @args: what it shall be; checked here
- * @user: the memory; the object's, if this succeeds
- *
- * It has no pages yet.
- *
- * Return: the object with one reference, or -EINVAL, -E2BIG, -ENOMEM, or an error of mmu_interval_notifier_insert().
- */
-struct tessera_bo *tessera_bo_create_user(struct tessera_device *tdev,
-					  struct tessera_paging_queue *queue,
-					  const struct drm_gem_object_funcs *funcs,
-					  const struct drm_tessera_bo_create *args,
-					  struct tessera_user *user)
-{
-	struct tessera_bo *bo;
-	int ret;
-
-	ret = bo_check(tdev, args);
+	if (!ret && resv)
+		ret = dma_resv_lock_interruptible(resv, NULL);
 	if (ret)
 		goto err_destroy_user;
-	bo = bo_alloc(tdev, queue, args, NULL);
-	ret = -ENOMEM;
-	if (!bo)
-		goto err_destroy_user;
-	bo->user = user;
-	ret = bo_init(bo, funcs, args, NULL, NULL);
+	bo = bo_alloc(tdev, queue, args, from);
+	ret = bo ? bo_init(bo, funcs, args, resv, from->sgt) : -ENOMEM;
+	if (ret && resv)
+		dma_resv_unlock(resv);
 	if (ret)
-		return ERR_PTR(ret);
-	ret = tessera_user_watch(user, &bo->tbo.base, bo->id);
+		goto err_destroy_user;
+	if (bo->user)
+		ret = tessera_user_watch(bo->user, &bo->tbo.base, bo->id);
 	if (!ret)
 		return bo;
 	tessera_bo_put(bo);
 	return ERR_PTR(ret);
 
 err_destroy_user:
-	tessera_user_destroy(user);
-	return ERR_PTR(ret);
+	/* If there was an object it is destroyed by that. */
+	if (!bo && from->user)
+		tessera_user_destroy(from->user);
+	return ERR_PTR(ret == -EINTR ? -ERESTARTSYS : ret);
 }
 
 /**

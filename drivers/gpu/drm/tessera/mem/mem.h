@@ -387,6 +387,20 @@ struct tessera_bo {
 };
 
 /**
+ * struct tessera_bo_source - what a new object has of others
+ */
+struct tessera_bo_source {
+	/** @root: of the VM it is private to, whose reservation it gets; or NULL */
+	struct drm_gem_object *root;
+	/** @dmabuf: whose pages and reservation it gets, another device's; or NULL */
+	struct dma_buf *dmabuf;
+	/** @sgt: those pages as this device sees them; NULL: it sees them when they are needed */
+	struct sg_table *sgt;
+	/** @user: memory of the calling process, consumed even if the call fails; or NULL */
+	struct tessera_user *user;
+};
+
+/**
  * struct tessera_bos - objects that a call names
  */
 struct tessera_bos {
@@ -508,19 +522,7 @@ struct tessera_bo *tessera_bo_create(struct tessera_device *tdev,
 				     struct tessera_paging_queue *queue,
 				     const struct drm_gem_object_funcs *funcs,
 				     const struct drm_tessera_bo_create *args,
-				     struct drm_gem_object *root);
-
-struct tessera_bo *tessera_bo_import(struct tessera_device *tdev,
-				     struct tessera_paging_queue *queue,
-				     const struct drm_gem_object_funcs *funcs,
-				     const struct drm_tessera_bo_create *args,
-				     struct dma_buf *dmabuf, struct sg_table *sgt);
-
-struct tessera_bo *tessera_bo_create_user(struct tessera_device *tdev,
-					  struct tessera_paging_queue *queue,
-					  const struct drm_gem_object_funcs *funcs,
-					  const struct drm_tessera_bo_create *args,
-					  struct tessera_user *user);
+				     const struct tessera_bo_source *from);
 
 /* Both valid while the reservation is held. */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo);
