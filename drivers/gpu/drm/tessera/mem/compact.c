@@ -68,7 +68,7 @@ struct compaction {
 	const struct tessera_segment *seg;
 	struct tessera_room_rules *rules;
 	/* Who wants the gap. */
-	u32 requester;
+	struct tessera_account *requester;
 	u64 size;
 	struct tessera_blocks blocks;
 	struct spot *spots;
@@ -93,7 +93,7 @@ static void note_fence(struct tessera_room_rules *rules, struct dma_fence *fence
 
 static bool is_own(const struct compaction *c, struct tessera_bo *bo)
 {
-	return bo->account->id == c->requester && !READ_ONCE(bo->exported);
+	return bo->account->id == c->requester->id && !READ_ONCE(bo->exported);
 }
 
 /*
@@ -335,11 +335,11 @@ static int move_rest(struct compaction *c)
 	return 0;
 }
 
-static int compact_once(struct compaction *c, struct tessera_device *tdev)
+static int compact_once(struct compaction *c)
 {
 	int ret;
 
-	ret = tessera_victims_collect(tdev, c->seg, &c->blocks);
+	ret = tessera_victims_collect(c->requester, c->seg, &c->blocks);
 	if (ret)
 		return ret;
 	c->spots = kvcalloc(c->blocks.num + 1, sizeof(*c->spots), GFP_KERNEL_ACCOUNT);
@@ -376,7 +376,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	struct compaction c = {
 		.seg = seg,
 		.rules = rules,
-		.requester = bo->account->id,
+		.requester = bo->account,
 		.size = tessera_range_footprint(seg, tessera_bo_bytes(bo)),
 	};
 	int ret;
@@ -388,7 +388,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		return -ENOSPC;
 
 	do {
-		ret = compact_once(&c, tessera_bo_device(bo));
+		ret = compact_once(&c);
 	} while (ret == -EBUSY && c.num_stay < COMPACT_TRIES);
 	*start = c.gap;
 

@@ -688,7 +688,7 @@ struct tessera_block {
 	bool clean;
 	/** @last_use: stamp of the last submission that used it */
 	u64 last_use;
-	/** @owner: id of the account that pays for it */
+	/** @owner: index of the process that pays for it in &tessera_blocks.owners */
 	u32 owner;
 	/** @tier: &enum tessera_victim_tier, set by tessera_victims_rank() */
 	u8 tier;
@@ -704,6 +704,12 @@ struct tessera_blocks {
 	struct tessera_block *block;
 	/** @num: elements of @block */
 	u32 num;
+	/** @owners: the processes that have them, and, as the last one, who has looked */
+	struct tessera_victim_owner *owners;
+	/** @num_owners: elements of @owners */
+	u32 num_owners;
+	/** @fair: fair share of a process that has reserved nothing */
+	u64 fair;
 };
 
 /**
@@ -743,12 +749,10 @@ struct tessera_room_rules {
 	struct tessera_blocker *blocker;
 };
 
-int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
+int tessera_victims_collect(struct tessera_account *requester, const struct tessera_segment *seg,
 			    struct tessera_blocks *blocks);
 void tessera_victims_put(struct tessera_blocks *blocks);
-int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segment *seg,
-			 struct tessera_account *requester, u64 want,
-			 struct tessera_blocks *blocks);
+int tessera_victims_rank(u64 want, struct tessera_blocks *blocks);
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
 int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
 			 struct tessera_room_rules *rules, u64 *room);

@@ -16,7 +16,6 @@
  * attempt, not once per eviction.
  */
 
-#include <linux/bsearch.h>
 #include <linux/dma-fence.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -62,7 +61,8 @@ int tessera_victims_evict(struct tessera_bo *bo, u32 reason)
 }
 
 /* An occupied run; @bo gets a reference unless the object is dying, or elsewhere already. */
-static void block_fill(struct tessera_block *block, const struct tessera_run *run)
+static void block_fill(struct tessera_manager *mgr, struct tessera_block *block,
+		       const struct tessera_run *run)
 {
 	struct tessera_range *range = run->range;
 	struct ttm_buffer_object *tbo = READ_ONCE(range->base.bo);
@@ -72,7 +72,7 @@ static void block_fill(struct tessera_block *block, const struct tessera_run *ru
 		.size = tessera_run_bytes(run),
 		.first = range->seen,
 		.total = tessera_range_bytes(range),
-		.owner = range->account->id,
+		.owner = tessera_range_tenant(mgr, range)->index,
 		.pinned = true,
 	};
 
@@ -104,6 +104,7 @@ void tessera_victims_put(struct tessera_blocks *blocks)
 		cond_resched();
 	}
 	kvfree(blocks->block);
+	kvfree(blocks->owners);
 	*blocks = (struct tessera_blocks) { };
 }
 
@@ -147,156 +148,134 @@ static void collect_locked(struct tessera_manager *mgr, struct tessera_blocks *b
 		if (!run)
 			continue;
 		run->range->seen = min(run->range->seen, blocks->num);
-		block_fill(&blocks->block[blocks->num++], run);
+		block_fill(mgr, &blocks->block[blocks->num++], run);
 		cond_resched();
 	}
 }
 
+/* The one who looks may have nothing there. If it has, its blocks are those of the last element. */
+static void collect_owners_locked(struct tessera_manager *mgr, struct tessera_account *requester,
+				  struct tessera_blocks *blocks)
+{
+	struct tessera_tenant *tenant;
+
+	lockdep_assert_held(&mgr->lock);
+
+	blocks->fair = tessera_account_owners(requester, mgr->seg->index);
+	list_for_each_entry(tenant, &mgr->tenants, node) {
+		tenant->index = blocks->num_owners;
+		blocks->owners[blocks->num_owners++] = tenant->owner;
+	}
+	tenant = &requester->payer->tenants[mgr->seg->index];
+	tenant->index = blocks->num_owners;
+	blocks->owners[blocks->num_owners++] = tenant->owner;
+}
+
 /**
  * tessera_victims_collect() - look at a segment
- * @tdev: the device
+ * @requester: an account of the process that wants memory there
  * @seg: the segment
  * @blocks: result; tessera_victims_put() if it succeeds
  *
  * Return: 0 or -ENOMEM.
  */
-int tessera_victims_collect(struct tessera_device *tdev, const struct tessera_segment *seg,
+int tessera_victims_collect(struct tessera_account *requester, const struct tessera_segment *seg,
 			    struct tessera_blocks *blocks)
 {
-	struct tessera_manager *mgr = tessera_manager_of(tdev, seg->index);
-	u32 room;
+	struct tessera_manager *mgr = tessera_manager_of(requester->tdev, seg->index);
+	u32 room, room_owners;
 
 	*blocks = (struct tessera_blocks) { };
 	mutex_lock(&mgr->lock);
 	for (;;) {
 		room = count_nodes_locked(mgr);
+		room_owners = list_count_nodes(&mgr->tenants) + 1;
 		mutex_unlock(&mgr->lock);
 
 		/* The client's for as long as it takes. */
 		blocks->block = kvmalloc_array(room + 1, sizeof(*blocks->block),
 					       GFP_KERNEL_ACCOUNT);
-		if (!blocks->block)
+		blocks->owners = kvmalloc_array(room_owners, sizeof(*blocks->owners),
+						GFP_KERNEL_ACCOUNT);
+		if (!blocks->block || !blocks->owners) {
+			tessera_victims_put(blocks);
 			return -ENOMEM;
+		}
 
 		mutex_lock(&mgr->lock);
-		if (count_nodes_locked(mgr) <= room)
+		if (count_nodes_locked(mgr) <= room &&
+		    list_count_nodes(&mgr->tenants) < room_owners)
 			break;
 		kvfree(blocks->block);
+		kvfree(blocks->owners);
 	}
+	collect_owners_locked(mgr, requester, blocks);
 	collect_locked(mgr, blocks);
 	mutex_unlock(&mgr->lock);
 
 	return 0;
 }
 
-static int cmp_view_id(const void *key, const void *elem)
-{
-	const struct tessera_account_view *view = elem;
-	u32 id = *(const u32 *)key;
-
-	return id < view->id ? -1 : id > view->id;
-}
-
-static u32 owner_index(const struct tessera_account_view *views, u32 num, u32 id)
-{
-	const struct tessera_account_view *view;
-
-	view = bsearch(&id, views, num, sizeof(*views), cmp_view_id);
-
-	return view ? view - views : TESSERA_VICTIM_NO_OWNER;
-}
-
-static int rank_run(struct tessera_victim_req *req, struct tessera_block *blocks, u32 num)
-{
-	u32 i;
-	int ret;
-
-	ret = tessera_victim_rank(req);
-	if (ret)
-		return ret;
-
-	for (i = 0; i < req->n_blocks; i++) {
-		struct tessera_block *block = &blocks[req->blocks[i].cookie];
-
-		block->tier = req->blocks[i].tier;
-		block->rank = i;
-	}
-	for (i = 0; i < num; i++) {
-		blocks[i].tier = blocks[blocks[i].first].tier;
-		blocks[i].rank = blocks[blocks[i].first].rank;
-	}
-
-	return 0;
-}
-
-static void rank_fill(struct tessera_victim_req *req, const struct tessera_account_view *views,
-		      const struct tessera_block *blocks, u32 num, u32 requester)
+static void rank_fill(struct tessera_victim_req *req, const struct tessera_blocks *blocks)
 {
 	u32 i;
 
-	for (i = 0; i < req->n_owners; i++) {
-		req->owners[i].used = views[i].used;
-		req->owners[i].reserved = views[i].reserved;
-		req->owners[i].demand = views[i].demand;
-		if (views[i].id == requester) {
-			req->requester = i;
-			req->fair = views[i].fair - views[i].reserved;
-		}
-	}
+	for (i = 0; i < blocks->num; i++) {
+		struct tessera_victim_block *out = &req->blocks[req->n_blocks];
+		const struct tessera_block *block = &blocks->block[i];
 
-	for (i = 0; i < num; i++) {
-		struct tessera_victim_block *block = &req->blocks[req->n_blocks];
-
-		if (blocks[i].first != i)
+		if (block->first != i)
 			continue;
 		req->n_blocks++;
-		block->size = blocks[i].total;
-		block->last_use = blocks[i].last_use;
-		block->owner = owner_index(views, req->n_owners, blocks[i].owner);
-		block->cookie = i;
-		block->offer = blocks[i].offer;
-		if (blocks[i].pinned || blocks[i].held || !blocks[i].bo)
-			block->flags |= TESSERA_VICTIM_BLOCK_FIXED;
-		if (blocks[i].busy)
-			block->flags |= TESSERA_VICTIM_BLOCK_BUSY;
-		if (blocks[i].listed)
-			block->flags |= TESSERA_VICTIM_BLOCK_LISTED;
+		out->size = block->total;
+		out->last_use = block->last_use;
+		out->owner = block->owner;
+		out->cookie = i;
+		out->offer = block->offer;
+		if (block->pinned || block->held || !block->bo)
+			out->flags |= TESSERA_VICTIM_BLOCK_FIXED;
+		if (block->busy)
+			out->flags |= TESSERA_VICTIM_BLOCK_BUSY;
+		if (block->listed)
+			out->flags |= TESSERA_VICTIM_BLOCK_LISTED;
 	}
 }
 
 /**
  * tessera_victims_rank() - in which order a segment's blocks may be taken
- * @tdev: the device
- * @seg: the segment
- * @requester: who wants memory there
- * @want: bytes it wants beyond what it has
+ * @want: bytes that the one who has looked wants there beyond what it has
  * @blocks: the segment's blocks; tier and rank are set
  *
  * Return: 0 or an error.
  */
-int tessera_victims_rank(struct tessera_device *tdev, const struct tessera_segment *seg,
-			 struct tessera_account *requester, u64 want,
-			 struct tessera_blocks *blocks)
+int tessera_victims_rank(u64 want, struct tessera_blocks *blocks)
 {
-	struct tessera_victim_req req = { .want = want };
-	struct tessera_account_view *views;
+	struct tessera_victim_req req = {
+		.want = want,
+		.fair = blocks->fair,
+		.owners = blocks->owners,
+		.n_owners = blocks->num_owners,
+		.requester = blocks->num_owners - 1,
+	};
+	struct tessera_block *block = blocks->block;
+	u32 i;
 	int ret;
 
-	ret = tessera_account_views(tdev, seg->index, &views, &req.n_owners);
-	if (ret)
-		return ret;
-
-	req.owners = kvcalloc(req.n_owners, sizeof(*req.owners), GFP_KERNEL);
 	req.blocks = kvcalloc(blocks->num + 1, sizeof(*req.blocks), GFP_KERNEL_ACCOUNT);
-	ret = -ENOMEM;
-	if (req.owners && req.blocks) {
-		rank_fill(&req, views, blocks->block, blocks->num, requester->id);
-		ret = rank_run(&req, blocks->block, blocks->num);
-		cond_resched();
+	if (!req.blocks)
+		return -ENOMEM;
+	rank_fill(&req, blocks);
+	ret = tessera_victim_rank(&req);
+	for (i = 0; !ret && i < req.n_blocks; i++) {
+		block[req.blocks[i].cookie].tier = req.blocks[i].tier;
+		block[req.blocks[i].cookie].rank = i;
+	}
+	for (i = 0; !ret && i < blocks->num; i++) {
+		block[i].tier = block[block[i].first].tier;
+		block[i].rank = block[block[i].first].rank;
 	}
 	kvfree(req.blocks);
-	kvfree(req.owners);
-	kvfree(views);
+	cond_resched();
 
 	return ret;
 }
@@ -708,7 +687,7 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 	u32 i;
 	int ret;
 
-	ret = tessera_victims_collect(tessera_bo_device(bo), seg, &blocks);
+	ret = tessera_victims_collect(bo->account, seg, &blocks);
 	if (ret)
 		return ret;
 	for (i = 0; i < blocks.num; i++) {
@@ -721,7 +700,7 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 		if (block->bo && rules->spares && rules->spares(block->bo, rules->data))
 			block->pinned = true;
 	}
-	ret = tessera_victims_rank(tessera_bo_device(bo), seg, bo->account, want, &blocks);
+	ret = tessera_victims_rank(want, &blocks);
 	*room = room_of(seg, &blocks);
 	tessera_victims_put(&blocks);
 

@@ -527,61 +527,27 @@ u64 tessera_account_owners(struct tessera_account *account, u32 seg_index)
 	return fair;
 }
 
-static u32 fill_views_locked(struct tessera_clients *clients, u32 seg_index,
-			     struct tessera_account_view *views, u32 room)
+/**
+ * tessera_account_print() - how all processes use a segment, for debugfs
+ * @tdev: the device
+ * @seg_index: index of the segment
+ * @p: where to
+ */
+void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p)
 {
+	struct tessera_clients *clients = tdev->clients;
 	struct tessera_payer *payer;
-	u32 n = 0;
 
-	lockdep_assert_held(&clients->lock);
-
+	mutex_lock(&clients->lock);
+	expire_locked(tdev, seg_index);
 	list_for_each_entry(payer, &clients->payers, node) {
 		const struct tessera_share_client *client = &payer->share[seg_index];
 
-		if (n == room)
-			break;
-		views[n++] = (struct tessera_account_view) {
-			.id = payer->id,
-			.pid = pid_nr(payer->pid),
-			.used = client->used,
-			.fair = tessera_share_fair(&clients->share[seg_index], client),
-			.reserved = client->reserved,
-			.demand = client->demand,
-		};
+		if (client->used || client->demand)
+			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n", payer->id,
+				   pid_nr(payer->pid), client->used,
+				   tessera_share_fair(&clients->share[seg_index], client),
+				   client->demand ? "" : " idle");
 	}
-
-	return n;
-}
-
-/**
- * tessera_account_views() - how all processes use a segment
- * @tdev: the device
- * @seg_index: index of the segment
- * @views: result, in the order of their ids; kvfree() it
- * @num: elements of @views
- *
- * Return: 0 or -ENOMEM.
- */
-int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
-			  struct tessera_account_view **views, u32 *num)
-{
-	struct tessera_clients *clients = tdev->clients;
-	u32 room;
-
-	do {
-		room = READ_ONCE(clients->num_payers) + 4;
-		*views = kvmalloc_array(room, sizeof(**views), GFP_KERNEL);
-		if (!*views)
-			return -ENOMEM;
-
-		mutex_lock(&clients->lock);
-		if (room >= clients->num_payers) {
-			expire_locked(tdev, seg_index);
-			*num = fill_views_locked(clients, seg_index, *views, room);
-			mutex_unlock(&clients->lock);
-			return 0;
-		}
-		mutex_unlock(&clients->lock);
-		kvfree(*views);
-	} while (1);
+	mutex_unlock(&clients->lock);
 }

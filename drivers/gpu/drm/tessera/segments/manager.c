@@ -366,8 +366,10 @@ static int range_place(struct tessera_manager *mgr, struct tessera_range *range,
 			ret = range_insert_locked(mgr, range, place);
 		else
 			ret = range_scatter_locked(mgr, range, room, place->fpfn);
-		if (!ret)
+		if (!ret) {
 			commit_locked(mgr, range->pages);
+			range_enter_locked(mgr, range);
+		}
 		mutex_unlock(&mgr->lock);
 		if (ret != -E2BIG)
 			return ret;
@@ -466,9 +468,6 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 	range->base.start = range->runs->node.start;
 	range_set_addrs(mgr, range);
 	tessera_account_charge(range->account, mgr->seg->index, tessera_range_bytes(range));
-	mutex_lock(&mgr->lock);
-	range_enter_locked(mgr, range);
-	mutex_unlock(&mgr->lock);
 	*res = &range->base;
 
 	return 0;

@@ -23,6 +23,7 @@
 
 struct dma_fence;
 struct eventfd_ctx;
+struct drm_printer;
 struct pid;
 struct task_struct;
 struct tessera_budget_watch;	/* budget.c */
@@ -49,6 +50,8 @@ struct tessera_tenant {
 	u64 offered;
 	/** @owner: its use and share when the walk began */
 	struct tessera_victim_owner owner;
+	/** @index: of that in &tessera_blocks.owners, while blocks are collected */
+	u32 index;
 	/** @next: its next candidate in @order, or NULL */
 	struct rb_node *next;
 	/** @block: that candidate, classified */
@@ -141,24 +144,6 @@ struct tessera_clients {
 	atomic64_t pinned;
 };
 
-/**
- * struct tessera_account_view - a payer as far as one segment is concerned
- */
-struct tessera_account_view {
-	/** @id: of the payer */
-	u32 id;
-	/** @pid: of the process */
-	pid_t pid;
-	/** @used: bytes it has there */
-	u64 used;
-	/** @fair: its fair share */
-	u64 fair;
-	/** @reserved: what of that it has reserved */
-	u64 reserved;
-	/** @demand: it competes for the segment now */
-	bool demand;
-};
-
 /* Count one more thing that a process may have @max of: 0 or -ENOSPC. */
 static inline int tessera_account_count(atomic_t *count, int max)
 {
@@ -194,8 +179,7 @@ int tessera_account_reserve(struct tessera_account *account, u32 seg_index, u64 
 u64 tessera_account_reserved(struct tessera_account *account, u32 seg_index, u64 *reservable);
 
 u64 tessera_account_owners(struct tessera_account *account, u32 seg_index);
-int tessera_account_views(struct tessera_device *tdev, u32 seg_index,
-			  struct tessera_account_view **views, u32 *num);
+void tessera_account_print(struct tessera_device *tdev, u32 seg_index, struct drm_printer *p);
 
 /* segments/room.c */
 

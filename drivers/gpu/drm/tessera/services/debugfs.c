@@ -51,32 +51,11 @@ static void show_holes(struct drm_printer *p, struct tessera_manager *mgr)
 	mutex_unlock(&mgr->lock);
 }
 
-static int show_shares(struct drm_printer *p, struct tessera_device *tdev, u32 index)
-{
-	struct tessera_account_view *views;
-	u32 num, i;
-	int ret;
-
-	ret = tessera_account_views(tdev, index, &views, &num);
-	if (ret)
-		return ret;
-
-	for (i = 0; i < num; i++)
-		if (views[i].used || views[i].demand)
-			drm_printf(p, "  client %u pid %d used %llu share %llu%s\n",
-				   views[i].id, views[i].pid, views[i].used, views[i].fair,
-				   views[i].demand ? "" : " idle");
-	kvfree(views);
-
-	return 0;
-}
-
 static int segments_show(struct seq_file *m, void *data)
 {
 	struct tessera_device *tdev = entry_to_tdev(m);
 	struct drm_printer p = drm_seq_file_printer(m);
 	u32 i;
-	int ret;
 
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
@@ -87,9 +66,7 @@ static int segments_show(struct seq_file *m, void *data)
 			   seg->flags, tessera_manager_used(tdev, i),
 			   READ_ONCE(tessera_manager_of(tdev, i)->looked));
 		show_holes(&p, tessera_manager_of(tdev, i));
-		ret = show_shares(&p, tdev, i);
-		if (ret)
-			return ret;
+		tessera_account_print(tdev, i, &p);
 	}
 
 	return 0;

@@ -190,13 +190,12 @@ static int model_segment_blocks(struct tessera_split_model *model,
 
 	if (!seg)
 		return 0;
-	ret = tessera_victims_collect(req->tdev, seg, &blocks);
+	ret = tessera_victims_collect(req->ctx->account, seg, &blocks);
 	if (ret)
 		return ret;
 	for (i = 0; i < blocks.num; i++)
 		look_closer(model, &blocks.block[i], model->seniority);
-	ret = tessera_victims_rank(req->tdev, seg, req->ctx->account,
-				   segment_want(req, segment, &blocks), &blocks);
+	ret = tessera_victims_rank(segment_want(req, segment, &blocks), &blocks);
 	if (!ret)
 		ret = model_reserve(model, blocks.num);
 	for (i = 0; !ret && i < blocks.num; i++) {
