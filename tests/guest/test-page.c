@@ -2,7 +2,9 @@
 /* Paging operations as the tracepoints and the bytes show them. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -249,6 +251,41 @@ static void only_clean_content_is_dropped(void)
 	require_eq(written[1][1], MiB(2));
 	require_eq(written[1][0], 0);
 	tsr_knob("keep_system_copy", "1");
+	tsr_close(&dev);
+}
+
+static uint32_t num_clean(void)
+{
+	char *list = tsr_debugfs_read("allocations");
+	uint32_t num = 0;
+
+	for (const char *at = list; (at = strstr(at, " clean")); at++)
+		num++;
+	free(list);
+	return num;
+}
+
+/* above the limit kept copies go, the oldest first, once nothing reads them any more */
+static void kept_copies_have_a_limit(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[8];
+
+	tsr_knob("retain_limit_pages", "512");
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+		tsr_bo_map(&dev, &bos[i]);
+		tsr_pattern_write(&bos[i], i);
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	tsr_wait_for(num_clean() <= 2);
+	require_eq(num_clean(), 2);
+	tsr_evict_set(tsr_bit(seg));
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		tsr_pattern_check(&bos[i], i);
+	tsr_knob_restore("retain_limit_pages");
 	tsr_close(&dev);
 }
 
@@ -747,6 +784,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "PAGE-4 PAGE-5 transfers in several passes", several_passes, 0, 0 },
 	{ "PAGE-7 only clean content is dropped", only_clean_content_is_dropped, 0, 0 },
+	{ "PAGE-7 kept copies have a limit", kept_copies_have_a_limit, 0, 0 },
 	{ "PAGE-7 what was only cleared is not dropped", cleared_memory_is_not_dropped, 0, 0 },
 	{ "PAGE-7 what the CPU wrote through the BAR is not dropped", cpu_writes_are_not_dropped, 0,
 	  0 },

@@ -95,7 +95,7 @@ TESSERA_WAIT_ROW(PAGES, "pages",
 		 "reservation of the object",
 		 "paging jobs and what they wait for")
 TESSERA_WAIT_ROW(NO_MEMORY, "no-memory",
-		 "a move or unmap without memory for a fence",
+		 "an unmap without memory for a fence",
 		 "the job behind that fence",
 		 "reservation of the object, VM lock",
 		 "that job and what it waits for")

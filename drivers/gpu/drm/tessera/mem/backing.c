@@ -5,8 +5,8 @@
  * The system pages of an object. An object that was paged in keeps the pages it came
  * from, so that its eviction need not allocate, clear and map new ones: they are
  * "retained". What they hold counts only while &tessera_bo.copy_valid says so. Retained pages
- * are bounded, and given up when the kernel wants memory; then the ttm_tt is
- * "empty", which TTM does not know: it goes on counting the pages.
+ * are given up when the kernel wants memory, and when there are more than a limit; then the
+ * ttm_tt is "empty", which TTM does not know: it goes on counting the pages.
  *
  * Pages of objects that are offered (mem/offer.c) are given up, too, when they are in no segment.
  *
@@ -33,7 +33,7 @@
 #include <linux/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_managed.h>
 #include <drm/drm_prime.h>
@@ -51,6 +51,9 @@
 
 /* A part of the machine's memory that retained pages may take. */
 #define RETAIN_FRACTION		8
+
+/* Pages that are given up before others get the lock. */
+#define TRIM_PAGES		4096UL
 
 /* Pages that are mapped between two looks at who else wants the processor. */
 #define RESCHED_PAGES		1024
@@ -82,8 +85,6 @@ struct tessera_backing {
 	u32 mapped;
 	/** @dir: in which direction */
 	enum dma_data_direction dir;
-	/** @orphan: they are no object's any more, and counted in &tessera_retain.orphans */
-	bool orphan;
 };
 
 static struct tessera_backing *to_backing(struct ttm_tt *tt)
@@ -158,44 +159,6 @@ struct ttm_tt *tessera_backing_create(struct ttm_buffer_object *tbo, u32 page_fl
 	return &backing->base;
 }
 
-static void backing_set_orphan(struct tessera_retain *retain, struct tessera_backing *backing,
-			       bool orphan)
-{
-	if (backing->orphan == orphan)
-		return;
-	backing->orphan = orphan;
-	if (orphan)
-		atomic_inc(&retain->orphans);
-	else if (atomic_dec_and_test(&retain->orphans))
-		wake_up_all(&retain->no_orphans);
-}
-
-/**
- * tessera_backing_set_orphan() - an object's pages are left to TTM
- * @bo: the object, reservation held, which has them still
- * @orphan: false: they stay the object's after all
- */
-void tessera_backing_set_orphan(struct tessera_bo *bo, bool orphan)
-{
-	backing_set_orphan(bo_to_retain(bo), to_backing(bo->tbo.ttm), orphan);
-}
-
-/**
- * tessera_backing_wait_orphans() - wait until TTM has freed all pages that were left to it
- * @tdev: the device; no more come, and what reads them has ended
- * @end: how long, in jiffies
- *
- * Return: false if that takes longer.
- */
-bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end)
-{
-	struct tessera_retain *retain = tdev->retain;
-
-	return tessera_wait_event_timeout(TESSERA_WAIT_UNPLUG, retain->no_orphans,
-					  !atomic_read(&retain->orphans), TASK_UNINTERRUPTIBLE,
-					  max_t(long, end - jiffies, 1));
-}
-
 /**
  * tessera_backing_destroy() - &ttm_device_funcs.ttm_tt_destroy
  * @bdev: the TTM device
@@ -203,7 +166,6 @@ bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end
  */
 void tessera_backing_destroy(struct ttm_device *bdev, struct ttm_tt *tt)
 {
-	backing_set_orphan(bdev_to_retain(bdev), to_backing(tt), false);
 	ttm_tt_fini(tt);
 	kfree(to_backing(tt));
 }
@@ -424,44 +386,34 @@ void tessera_backing_clear_new(struct tessera_bo *bo)
 		bo->tbo.ttm->page_flags |= TTM_TT_FLAG_ZERO_ALLOC;
 }
 
-/* Not an object whose last reference is gone: for that, tessera_backing_forget() is the last call. */
-static void backing_add_donor_locked(struct tessera_retain *retain, struct tessera_bo *bo)
-{
-	lockdep_assert_held(&retain->lock);
-
-	if (list_empty(&bo->donor) && kref_read(&bo->tbo.base.refcount))
-		list_add_tail(&bo->donor, &retain->donors);
-}
-
-static void backing_count_offered_locked(struct tessera_retain *retain, struct tessera_bo *bo,
-					 bool offered)
-{
-	long pages = tessera_bo_bytes(bo) >> PAGE_SHIFT;
-
-	lockdep_assert_held(&retain->lock);
-
-	if (bo->offer.counted == offered)
-		return;
-	WRITE_ONCE(bo->offer.counted, offered);
-	atomic_long_add(offered ? pages : -pages, &retain->offered);
-}
-
 /**
- * tessera_backing_count_offered() - count an object among those whose pages may be given up
- * @bo: the object, reservation held
- * @offered: count it, if it has any, or do so no longer
+ * tessera_backing_add_donor() - an object may have pages for the shrinker
+ * @bo: the object, reservation held; nothing is done if it has none
  */
-void tessera_backing_count_offered(struct tessera_bo *bo, bool offered)
+void tessera_backing_add_donor(struct tessera_bo *bo)
 {
 	struct tessera_retain *retain = bo_to_retain(bo);
 
-	if (offered && !tessera_backing_users(bo))
+	/* It becomes a donor, and the shrinker removes it, under its reservation only. */
+	if (!tessera_backing_users(bo) || !list_empty_careful(&bo->donor))
 		return;
 	mutex_lock(&retain->lock);
-	if (offered)
-		backing_add_donor_locked(retain, bo);
-	backing_count_offered_locked(retain, bo, offered && !list_empty(&bo->donor));
+	/* Not if its last reference is gone: for that, tessera_backing_forget() is the last call. */
+	if (kref_read(&bo->tbo.base.refcount)) {
+		list_add_tail(&bo->donor, &retain->donors);
+		retain->donated += tessera_bo_bytes(bo) >> PAGE_SHIFT;
+	}
 	mutex_unlock(&retain->lock);
+}
+
+static void backing_remove_donor_locked(struct tessera_retain *retain, struct tessera_bo *bo)
+{
+	lockdep_assert_held(&retain->lock);
+
+	if (list_empty(&bo->donor))
+		return;
+	list_del_init(&bo->donor);
+	retain->donated -= tessera_bo_bytes(bo) >> PAGE_SHIFT;
 }
 
 /**
@@ -475,8 +427,7 @@ void tessera_backing_forget(struct tessera_bo *bo)
 	struct tessera_retain *retain = bo_to_retain(bo);
 
 	mutex_lock(&retain->lock);
-	backing_count_offered_locked(retain, bo, false);
-	list_del_init(&bo->donor);
+	backing_remove_donor_locked(retain, bo);
 	mutex_unlock(&retain->lock);
 }
 
@@ -485,29 +436,19 @@ void tessera_backing_forget(struct tessera_bo *bo)
  * @bo: the object, reservation held, with pages
  * @reader: signals when the pages have been read
  *
- * Return: false if there are too many retained pages already.
+ * If there are too many retained pages then, others are given up soon.
  */
-bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
+void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 {
 	struct tessera_retain *retain = bo_to_retain(bo);
 	struct tessera_backing *backing = to_backing(bo->tbo.ttm);
-	long pages = backing->base.num_pages;
 
-	if (atomic_long_add_return(pages, &retain->pages) >
-	    READ_ONCE(retain->limit)) {
-		atomic_long_sub(pages, &retain->pages);
-		return false;
-	}
 	backing->retained = true;
 	backing_set_reader(backing, reader);
-	/* It becomes a donor, and the shrinker removes it, under its reservation only. */
-	if (list_empty_careful(&bo->donor)) {
-		mutex_lock(&retain->lock);
-		backing_add_donor_locked(retain, bo);
-		mutex_unlock(&retain->lock);
-	}
-
-	return true;
+	tessera_backing_add_donor(bo);
+	if (atomic_long_add_return(backing->base.num_pages, &retain->pages) >
+	    READ_ONCE(retain->limit))
+		queue_work(system_unbound_wq, &retain->trim);
 }
 
 /**
@@ -656,11 +597,9 @@ void tessera_backing_detach(struct tessera_bo *bo)
 /* The pages of an offered object, whose client can do without them. The reservation is held. */
 static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tessera_backing *backing)
 {
-	if (!bo->offer.counted || tessera_bo_segment(bo) ||
-	    !ttm_tt_is_populated(&backing->base) || backing->empty ||
+	if (!tessera_bo_is_offered(bo) || tessera_bo_segment(bo) || !tessera_backing_users(bo) ||
 	    !dma_resv_test_signaled(bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP))
 		return 0;
-	backing_count_offered_locked(bo_to_retain(bo), bo, false);
 	bo->offer.lost = true;
 	trace_tessera_offer_drop(bo->id);
 
@@ -686,8 +625,8 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tes
 	} else if (backing) {
 		freed = backing_shrink_offered(bo, backing);
 	}
-	if (!bo->offer.counted && !(backing && backing->retained))
-		list_del_init(&bo->donor);
+	if (!tessera_backing_users(bo) || !(backing->retained || tessera_bo_is_offered(bo)))
+		backing_remove_donor_locked(retain, bo);
 	dma_resv_unlock(resv);
 
 	return freed;
@@ -696,45 +635,70 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tes
 static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct tessera_device *tdev = shrinker->private_data;
-	struct tessera_retain *retain = tdev->retain;
-	long pages = atomic_long_read(&retain->pages) + atomic_long_read(&retain->offered);
 
-	return pages > 0 ? pages : SHRINK_EMPTY;
+	return READ_ONCE(tdev->retain->donated) ?: SHRINK_EMPTY;
 }
 
 /*
- * An object has a page at least, so no more objects are looked at than pages are asked for: many may be
- * busy. Those come last the next time.
+ * Gives up about so many pages. An object has a page at least, so no more objects are looked at than
+ * that: many may be busy. Those come last the next time.
  */
-static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
+static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned long pages,
+					 unsigned long *looked)
 {
-	struct tessera_device *tdev = shrinker->private_data;
-	struct tessera_retain *retain = tdev->retain;
-	unsigned long freed = 0, looked;
+	unsigned long freed = 0;
 	struct tessera_bo *bo;
 	LIST_HEAD(seen);
-	bool all;
 
-	if (!mutex_trylock(&retain->lock))
-		return SHRINK_STOP;
-	for (looked = 0; max(freed, looked) < sc->nr_to_scan && !list_empty(&retain->donors);
-	     looked++) {
+	lockdep_assert_held(&retain->lock);
+
+	for (*looked = 0; max(freed, *looked) < pages && !list_empty(&retain->donors);
+	     (*looked)++) {
 		bo = list_first_entry(&retain->donors, struct tessera_bo, donor);
 		list_move_tail(&bo->donor, &seen);
 		freed += backing_shrink_bo(retain, bo);
 		cond_resched();
 	}
-	all = list_empty(&retain->donors);
 	list_splice_tail(&seen, &retain->donors);
-	mutex_unlock(&retain->lock);
+
+	return freed;
+}
+
+/* More pages were retained than may be. Those that are still being read stay, until the next page-in. */
+static void backing_trim(struct work_struct *work)
+{
+	struct tessera_retain *retain = container_of(work, struct tessera_retain, trim);
+	unsigned long pages, limit, looked, freed;
+
+	do {
+		pages = atomic_long_read(&retain->pages);
+		limit = READ_ONCE(retain->limit);
+		if (pages <= limit)
+			break;
+		mutex_lock(&retain->lock);
+		freed = backing_scan_locked(retain, min(pages - limit, TRIM_PAGES), &looked);
+		mutex_unlock(&retain->lock);
+	} while (freed);
+}
+
+static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct tessera_device *tdev = shrinker->private_data;
+	unsigned long freed, looked;
+
+	if (!mutex_trylock(&tdev->retain->lock))
+		return SHRINK_STOP;
+	freed = backing_scan_locked(tdev->retain, sc->nr_to_scan, &looked);
+	mutex_unlock(&tdev->retain->lock);
 	sc->nr_scanned = max(freed, looked);
 
-	return all && !freed ? SHRINK_STOP : freed;
+	return sc->nr_scanned < sc->nr_to_scan && !freed ? SHRINK_STOP : freed;
 }
 
 static void backing_fini(struct drm_device *drm, void *shrinker)
 {
 	shrinker_free(shrinker);
+	cancel_work_sync(&to_tessera_device(drm)->retain->trim);
 	mutex_destroy(&to_tessera_device(drm)->retain->lock);
 }
 
@@ -752,7 +716,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 	retain = drmm_kzalloc(&tdev->drm, sizeof(*retain), GFP_KERNEL);
 	if (!retain)
 		return -ENOMEM;
-	init_waitqueue_head(&retain->no_orphans);
+	INIT_WORK(&retain->trim, backing_trim);
 	tdev->retain = retain;
 	retain->limit = totalram_pages() / RETAIN_FRACTION;
 	retain->keep_copy = true;

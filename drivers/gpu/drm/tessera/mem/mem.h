@@ -12,7 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_exec.h>
 #include <drm/drm_gem.h>
@@ -239,8 +239,6 @@ struct tessera_bo_offer {
 	bool lost;
 	/** @seen: a list being looked at has named it; under resv */
 	bool seen;
-	/** @counted: it is in &tessera_retain.offered; under &tessera_retain.lock */
-	bool counted;
 };
 
 /*
@@ -550,20 +548,18 @@ void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *pla
 struct tessera_retain {
 	/** @pages: how many there are */
 	atomic_long_t pages;
-	/** @offered: pages of objects that are offered, and in no segment; there may be fewer */
-	atomic_long_t offered;
-	/** @limit: most of @pages; a debugfs knob */
+	/** @limit: most of @pages, but for those that are being read; a debugfs knob */
 	unsigned long limit;
 	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
 	bool keep_copy;
-	/** @orphans: objects' pages that a page-in has left to TTM, which frees them behind it */
-	atomic_t orphans;
-	/** @no_orphans: for the end of all of them */
-	wait_queue_head_t no_orphans;
-	/** @lock: protects @donors; taken with a reservation held, and in reclaim */
+	/** @trim: gives up what is above that */
+	struct work_struct trim;
+	/** @lock: protects what follows; taken with a reservation held, and in reclaim */
 	struct mutex lock;
 	/** @donors: objects that may have pages for the shrinker, &tessera_bo.donor */
 	struct list_head donors;
+	/** @donated: pages of these; there may be fewer */
+	unsigned long donated;
 };
 
 /**
@@ -604,19 +600,17 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt);
 
 bool tessera_backing_has_bytes(struct tessera_bo *bo);
 int tessera_backing_populate(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
-bool tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
+void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader);
 bool tessera_backing_is_retained(struct tessera_bo *bo);
 u64 tessera_backing_first_page(struct tessera_bo *bo);
 const struct tessera_pages *tessera_backing_list(struct tessera_bo *bo);
 struct tessera_page_users *tessera_backing_users(struct tessera_bo *bo);
 bool tessera_backing_is_private(struct tessera_bo *bo);
 void tessera_backing_detach(struct tessera_bo *bo);
-void tessera_backing_set_orphan(struct tessera_bo *bo, bool orphan);
-bool tessera_backing_wait_orphans(struct tessera_device *tdev, unsigned long end);
 void tessera_backing_lose(struct tessera_bo *bo);
 void tessera_backing_clear_new(struct tessera_bo *bo);
 void tessera_backing_use(struct tessera_bo *bo);
-void tessera_backing_count_offered(struct tessera_bo *bo, bool offered);
+void tessera_backing_add_donor(struct tessera_bo *bo);
 void tessera_backing_forget(struct tessera_bo *bo);
 
 /* mem/coherence.c */

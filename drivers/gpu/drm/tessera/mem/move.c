@@ -30,7 +30,6 @@
 #include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
-#include "tessera_wait.h"
 
 /* A move in the making. */
 struct move {
@@ -313,24 +312,6 @@ static void move_finish_pipelined(struct move *move, struct dma_fence *fence,
 	ttm_bo_assign_mem(tbo, new_mem);
 }
 
-/*
- * Leave the pages to a ghost that frees them when the engine has read them; without memory for one
- * wait until it has. It must not fail: page tables show the new place already.
- */
-static void move_finish_ghost(struct move *move, struct dma_fence *fence,
-			      struct ttm_resource *new_mem)
-{
-	struct ttm_buffer_object *tbo = &move->bo->tbo;
-
-	/* It may be gone when that returns. */
-	tessera_backing_set_orphan(move->bo, true);
-	if (ttm_bo_move_accel_cleanup(tbo, fence, false, true, new_mem)) {
-		tessera_backing_set_orphan(move->bo, false);
-		tessera_wait_fence(TESSERA_WAIT_NO_MEMORY, fence, false, MAX_SCHEDULE_TIMEOUT);
-		ttm_bo_move_sync_cleanup(tbo, new_mem);
-	}
-}
-
 /* The bytes are in memory now. What to do with the pages they came from? */
 static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 				struct ttm_resource *new_mem)
@@ -338,11 +319,8 @@ static void move_finish_page_in(struct move *move, struct dma_fence *fence,
 	struct tessera_bo *bo = move->bo;
 	bool had_pages = tessera_backing_has_bytes(bo);
 
-	if (had_pages && !tessera_backing_retain(bo, fence)) {
-		move_finish_ghost(move, fence, new_mem);
-		return;
-	}
-
+	if (had_pages)
+		tessera_backing_retain(bo, fence);
 	/*
 	 * Pages allocated later are written by an eviction before anybody reads them. Only those
 	 * who have borrowed them do not ask how it went.
@@ -370,7 +348,7 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 	if (move->dropped)
 		move->bo->offer.lost = true;
 	if (!move->to && tessera_bo_is_offered(move->bo))
-		tessera_backing_count_offered(move->bo, true);
+		tessera_backing_add_donor(move->bo);
 }
 
 /* The device is gone and the contents of its memory with it. */

@@ -103,7 +103,7 @@ static void offer_one(struct tessera_bo *bo, u32 priority)
 	WRITE_ONCE(bo->offer.priority, priority);
 	tessera_order_update(bo);
 	if (!tessera_bo_segment(bo))
-		tessera_backing_count_offered(bo, true);
+		tessera_backing_add_donor(bo);
 	/* Whoever has listed it as resident does not miss it, wherever it was. */
 	tessera_bo_device(bo)->upcalls->moved(bo);
 	trace_tessera_offer(bo->id, priority);
@@ -171,7 +171,6 @@ static void reclaim_one(struct tessera_bo *bo, u32 *result)
 	*result = bo->offer.lost ? DRM_TESSERA_RECLAIM_DISCARDED : DRM_TESSERA_RECLAIM_KEPT;
 	trace_tessera_reclaim(bo->id, bo->offer.lost);
 	bo->offer.lost = false;
-	tessera_backing_count_offered(bo, false);
 	WRITE_ONCE(bo->offer.priority, 0);
 	tessera_order_update(bo);
 	/* Whoever has listed it as resident misses it from now on. */

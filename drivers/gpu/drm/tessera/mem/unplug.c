@@ -255,6 +255,4 @@ void tessera_unplug_objects(struct tessera_device *tdev)
 		if (again)
 			tessera_wait_in(TESSERA_WAIT_UNPLUG, schedule_timeout_uninterruptible(1));
 	} while (again && time_before(jiffies, end));
-	if (!tessera_backing_wait_orphans(tdev, end))
-		drm_warn(&tdev->drm, "gone with pages mapped that page-ins have left\n");
 }
