@@ -9,6 +9,7 @@
 
 #include "optimum.h"
 #include "pattern.h"
+#include "split/oracle.h"
 
 #define RUNS 11
 #define SMALL 10000U
@@ -79,8 +80,7 @@ static void measure(enum pattern p, u64 cut_cost, double *small, double *large)
 
 /*
  * The slowest pattern of equal sizes stands for all. Unequal sizes, oversubscribed
- * eight times, have a row of their own. Asked for the fewest parts the planner
- * tries the plain algorithm, too, if sizes differ.
+ * eight times, have a row of their own.
  */
 static void bench_speed(void)
 {
@@ -177,14 +177,12 @@ static void bench_equal(void)
 }
 
 /* Modelled time of a plan, in MiB: a part takes as long as so many bytes. */
-static double modelled(struct job *job, u64 knob, u64 cost, u32 flags,
-		       enum tessera_split_force force)
+static double modelled(struct job *job, u64 knob, u64 cost, enum tessera_split_force force)
 {
 	struct tessera_split_plan plan = {};
 	double mib;
 
 	job->in.cut_cost_bytes = knob;
-	job->in.flags = flags;
 	job->in.force = force;
 	plan_once(job, &plan);
 	mib = (plan_bytes(&plan) + (double)plan.n_parts * cost) / 1048576.0;
@@ -192,20 +190,20 @@ static double modelled(struct job *job, u64 knob, u64 cost, u32 flags,
 	return mib;
 }
 
-/* Against the better of the plain algorithm and a cut at every split point. */
+/* Against the better of the fewest parts and a cut at every split point. */
 static void cost_row(enum pattern p, u64 cost, struct worst *worst)
 {
 	char name[64];
 	struct job job;
-	double own, plain, all;
+	double own, fewest, all;
 
 	job_make(&job, p, SMALL, N_ALLOCS, N_SLOTS, ROOM);
-	own = modelled(&job, cost, cost, 0, TESSERA_SPLIT_FORCE_NONE);
-	plain = modelled(&job, U64_MAX, cost, TESSERA_SPLIT_PLAIN, TESSERA_SPLIT_FORCE_NONE);
-	all = modelled(&job, U64_MAX, cost, 0, TESSERA_SPLIT_FORCE_ALL);
+	own = modelled(&job, cost, cost, TESSERA_SPLIT_FORCE_NONE);
+	fewest = modelled(&job, U64_MAX, cost, TESSERA_SPLIT_FORCE_NONE);
+	all = modelled(&job, U64_MAX, cost, TESSERA_SPLIT_FORCE_ALL);
 	snprintf(name, sizeof(name), "%s_%lluk", pattern_names[p], cost >> 10);
-	row("plan_cost", name, own, "MiB", min(plain, all), "null");
-	keep_worst(worst, own, min(plain, all));
+	row("plan_cost", name, own, "MiB", min(fewest, all), "null");
+	keep_worst(worst, own, min(fewest, all));
 	job_free(&job);
 }
 
@@ -219,31 +217,27 @@ static void bench_cost(void)
 	for (p = 0; p < PATTERN_COUNT; p++)
 		for (i = 0; i < ARRAY_SIZE(costs) && p != PATTERN_FITS; i++)
 			cost_row(p, costs[i], &worst);
-	row("plan_cost", "", worst.own, "MiB", worst.best, "1.0");
+	row("plan_cost", "", worst.own, "MiB", worst.best, "1.05");
 }
 
 struct unequal {
 	u64 own;
 	u64 best;
 	u64 lru;
-	u64 plain;
 	u64 parts;
 	u64 plain_parts;
-	/* Of those cases where both make as many parts. */
-	u64 own_alike;
-	u64 plain_alike;
 };
 
-static void unequal_compare(struct unequal *sum, u64 own, u32 parts,
-			    const struct tessera_split_plan *plain)
+static void unequal_compare(struct unequal *sum, const struct tessera_split_input *in, u32 parts)
 {
-	sum->plain += plan_bytes(plain);
-	sum->parts += parts;
-	sum->plain_parts += plain->n_parts;
-	if (parts != plain->n_parts)
+	static struct oracle oracle;
+	struct oracle_plain plain;
+
+	oracle_run_plain(&oracle, in, &plain);
+	if (plain.failed || plain.unsure)
 		return;
-	sum->own_alike += own;
-	sum->plain_alike += plan_bytes(plain);
+	sum->parts += parts;
+	sum->plain_parts += plain.parts;
 }
 
 static void unequal_make(struct job *job, u64 seed)
@@ -263,20 +257,13 @@ static void unequal_make(struct job *job, u64 seed)
 static void unequal_add(struct unequal *sum, struct job *job, u64 cut_cost)
 {
 	struct tessera_split_plan plan = {};
-	u32 parts;
-	u64 own;
 
 	job->in.cut_cost_bytes = cut_cost;
 	if (!job_plan(job, &plan) && !plan.late_error) {
-		own = plan_bytes(&plan);
-		parts = plan.n_parts;
-		sum->own += own;
+		sum->own += plan_bytes(&plan);
 		sum->best += exhaustive_bytes(&job->in, &plan);
 		sum->lru += parts_bytes(&job->in, &plan, POLICY_LRU);
-		job->in.flags = TESSERA_SPLIT_PLAIN;
-		job->in.cut_cost_bytes = U64_MAX;
-		if (!job_plan(job, &plan) && !plan.late_error)
-			unequal_compare(sum, own, parts, &plan);
+		unequal_compare(sum, &job->in, plan.n_parts);
 	}
 	free(plan.op);
 }
@@ -302,7 +289,7 @@ static struct unequal unequal_sum(u64 cut_cost)
 
 /*
  * A unit for a part, which is cheap; and the other end, where not one part may be added, whatever bytes
- * it saves: there the plan is the plain algorithm's or better, in parts, and among as many in bytes.
+ * it saves: there the plain algorithm's parts are the measure.
  */
 static void bench_unequal(void)
 {
@@ -310,11 +297,9 @@ static void bench_unequal(void)
 
 	row("paging_unequal", "", some.own, "units", some.best, "1.06");
 	row("paging_lru", "unequal", some.lru, "units", some.best, "null");
-	row("paging_plain", "unequal", some.plain, "units", some.best, "null");
 	row("paging_unequal", "fewest_parts", fewest.own, "units", fewest.best, "null");
 	row("paging_lru", "unequal_fewest_parts", fewest.lru, "units", fewest.best, "null");
 	row("parts_vs_plain", "", fewest.parts, "parts", fewest.plain_parts, "1.0");
-	row("paging_vs_plain", "", fewest.own_alike, "units", fewest.plain_alike, "1.0");
 }
 
 int main(void)

@@ -20,11 +20,8 @@
  * A cut is taken before that, too, if it saves more bytes than a part costs.
  *
  * Idle allocations stay resident until their room is needed. With unequal sizes what
- * that choice of places leads to is hard to foresee: it can make more parts than
- * the plain algorithm does, which evicts all that is idle and takes the lowest hole.
- * Where the fewest parts are asked for, the plain algorithm is run as well. Else a
- * short list is planned again in other ways, as often as that pays, and the plan
- * that costs least is taken.
+ * that choice of places leads to is hard to foresee: a short list is planned again in
+ * other ways, as often as that pays, and the plan that costs least is taken.
  */
 #include "split_priv.h"
 
@@ -68,23 +65,6 @@ static void add_members(struct split *split, u32 first, u32 end)
 			add_member(split, split->in->entries[i].alloc_index);
 }
 
-/* The plain algorithm gives up all that is idle at a cut and not needed here. */
-static void sweep(struct split *split)
-{
-	u32 i;
-
-	for (i = 0; i < split->n_member; i++) {
-		u32 id = split->member[i];
-
-		/* Needed here, so it stays: later than any sweep. */
-		if (split->map.node[id].linked && !split_is_ghost(split, id))
-			split->al[id].idle = U32_MAX;
-	}
-	split->clock++;
-	for (i = 0; i < split->in->n_segs; i++)
-		split->seg_swept[i] = split->clock;
-}
-
 /*
  * The rows that the group reprograms are as good as empty: what only they hold
  * is free to go. What other rows hold is pinned and makes the new working set.
@@ -112,11 +92,8 @@ static void release(struct split *split, u32 first, u32 end, bool cut)
 /* Places for the group, with what is not pinned free to go, or even to move. */
 static int place_released(struct split *split)
 {
-	int ret;
+	int ret = split_place_members(split);
 
-	if (split->plain)
-		sweep(split);
-	ret = split_place_members(split);
 	if (ret == -ENOSPC)
 		ret = split_relocate_members(split);
 	return ret;
@@ -244,7 +221,7 @@ static int step(struct split *split, u32 first, u32 end, u32 group)
 		if (!forced) {
 			begin_members(split);
 			add_members(split, first, end);
-			split->may_cut = !split->plain && n_w && at > split->start &&
+			split->may_cut = n_w && at > split->start &&
 				     split->in->cut_cost_bytes != U64_MAX;
 			split->wants_cut = false;
 			split->group_end = end;
@@ -284,20 +261,17 @@ static void rewind(struct split *split)
 	split->forgone = 0;
 	split->far = 0;
 	split->may_cut = false;
-	for (i = 0; i < split->in->n_segs; i++)
-		split->seg_swept[i] = 0;
 	split_discard(plan, split->op_base);
 	plan->late_error = 0;
 	plan->error_offset = 0;
 	plan->error_entry = TESSERA_SPLIT_NONE;
-	plan->plain = split->plain;
 	plan->variant = split->variant;
 	for (i = 0; i < split->in->n_allocs; i++) {
 		struct split_alloc *alloc = &split->al[i];
 
 		alloc->next_use = split->cur->alloc[i].next_use;
 		alloc->n_slots = 0;
-		alloc->idle = alloc->fixed ? U32_MAX : 0;
+		alloc->idle = 0;
 		alloc->in_w = false;
 		alloc->clean = split->in->allocs[i].flags & TESSERA_SPLIT_ALLOC_CLEAN;
 	}
@@ -343,13 +317,12 @@ static bool is_late(const struct split *split, int ret)
 					    ret == -EINVAL && split->cur->part);
 }
 
-/* One walk over the list, given up when it has made more than @max_parts parts. */
-static int run(struct split *split, bool plain, u32 max_parts)
+/* One walk over the list. */
+static int run(struct split *split)
 {
 	u32 i, end, group = split->cur->group;
 	int ret;
 
-	split->plain = plain;
 	rewind(split);
 	populate(split);
 	for (i = split->cur->entry; i < split->in->n_entries; i = end) {
@@ -365,8 +338,6 @@ static int run(struct split *split, bool plain, u32 max_parts)
 		}
 		if (ret)
 			return ret;
-		if (split->plan->n_parts >= max_parts)
-			return -ERANGE;
 	}
 	split_emit_part(split, split->in->length, split->in->n_entries, TESSERA_SPLIT_OP_LAST);
 	return split->err;
@@ -478,19 +449,15 @@ struct best {
 };
 
 /* Plan another way behind the best plan's operations, and keep the better of the two. */
-static int challenge(struct split *split, struct best *best, bool plain, u32 variant)
+static int challenge(struct split *split, struct best *best, u32 variant)
 {
 	struct tessera_split_plan *plan = split->plan;
-	u32 max_parts = U32_MAX;
 	int ret;
 
-	if (!best->plan.late_error && best->entry == split->in->n_entries &&
-	    split->in->cut_cost_bytes == U64_MAX)
-		max_parts = best->plan.n_parts;
 	split->op_base = best->plan.n_op;
 	split->variant = variant;
 	split->random = variant;
-	ret = run(split, plain, max_parts);
+	ret = run(split);
 	if (split->err)
 		return split->err;
 	if (!ret && is_better(split, &best->plan, best->entry)) {
@@ -522,38 +489,26 @@ static u32 max_tries(const struct split *split, const struct best *best)
 	return min3(tries, TRY_MAX, div64_u64(allowed, steps));
 }
 
-/* Are parts to be compared with what the plain algorithm makes? */
-static bool wants_plain(const struct split *split, const struct best *best)
-{
-	const struct tessera_split_plan *plan = &best->plan;
-
-	return plan->late_error || (plan->n_parts > 1 + split->n_forced &&
-				 split->in->cut_cost_bytes == U64_MAX);
-}
-
 /*
- * Plan, and where sizes differ, plan again if that may be better: the plain way, and
- * if time allows in ways that look further.
+ * Plan, and where sizes differ, plan again as often as time allows, in ways that look
+ * further.
  */
 static int plan_best(struct split *split)
 {
 	struct best best;
-	u32 tries, i;
+	u32 tries = 0, i;
 	int ret;
 
 	split->variant = 0;
-	ret = run(split, split->in->flags & TESSERA_SPLIT_PLAIN, U32_MAX);
-	if (ret || split->in->flags & TESSERA_SPLIT_PLAIN || split->uniform)
+	ret = run(split);
+	if (ret || split->uniform)
 		return ret;
 	best.plan = *split->plan;
 	best.entry = split->first;
-	if (wants_plain(split, &best))
-		ret = challenge(split, &best, true, 0);
-	if (!ret && (best.plan.late_error || best.plan.n_parts > 1)) {
+	if (best.plan.late_error || best.plan.n_parts > 1)
 		tries = max_tries(split, &best);
-		for (i = 1; i <= tries && !ret; i++)
-			ret = challenge(split, &best, false, i);
-	}
+	for (i = 1; i <= tries && !ret; i++)
+		ret = challenge(split, &best, i);
 	if (!ret)
 		*split->plan = best.plan;
 	return ret;
@@ -565,7 +520,6 @@ static void reset_plan(struct tessera_split_plan *plan)
 	plan->late_error = 0;
 	plan->error_offset = 0;
 	plan->error_entry = TESSERA_SPLIT_NONE;
-	plan->plain = false;
 	plan->variant = 0;
 }
 

@@ -110,8 +110,6 @@ enum tessera_split_force {
 #define TESSERA_SPLIT_LEAK_CHECK	BIT(0)
 /** TESSERA_SPLIT_NO_PINS: leave out PIN operations */
 #define TESSERA_SPLIT_NO_PINS		BIT(1)
-/** TESSERA_SPLIT_PLAIN: place exactly as the plain algorithm does */
-#define TESSERA_SPLIT_PLAIN		BIT(2)
 
 /**
  * struct tessera_split_input - all that a plan depends on
@@ -239,7 +237,6 @@ struct tessera_split_op {
  * @bytes_out: bytes that evictions copy
  * @bytes_moved: bytes that moves copy
  * @variant: the way places were chosen: 0 is the fast one, others look further
- * @plain: the plan is the plain algorithm's, because that makes fewer parts
  */
 struct tessera_split_plan {
 	struct tessera_split_op *op;
@@ -258,7 +255,6 @@ struct tessera_split_plan {
 	u64 bytes_out;
 	u64 bytes_moved;
 	u32 variant;
-	bool plain;
 };
 
 /**

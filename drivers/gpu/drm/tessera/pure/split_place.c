@@ -54,21 +54,6 @@ static u64 split_victim_key(const struct split *split, u32 id)
 }
 
 /**
- * split_is_ghost() - whether the plain algorithm has given up a resident allocation
- * @split: planner
- * @id: resident allocation outside the working set
- *
- * The plain algorithm evicts all that is idle at once. Here the eviction is put
- * off until the room is taken, but places are chosen as if it had happened.
- *
- * Return: true if the allocation counts as evicted.
- */
-bool split_is_ghost(const struct split *split, u32 id)
-{
-	return split->plain && split->al[id].idle < split->seg_swept[split->map.node[id].seg];
-}
-
-/**
  * split_is_usable() - whether an allocation can be used where it is
  * @split: planner
  * @id: allocation
@@ -82,8 +67,7 @@ bool split_is_usable(const struct split *split, u32 id)
 	if (split->al[id].fixed)
 		return true;
 	return n->linked && split->al[id].mask & BIT(n->seg) &&
-	       IS_ALIGNED(n->start, split_align(split, id, n->seg)) &&
-	       !split_is_ghost(split, id);
+	       IS_ALIGNED(n->start, split_align(split, id, n->seg));
 }
 
 /**
@@ -230,35 +214,6 @@ static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 	split_did_page_in(split, id);
 }
 
-/*
- * Move @id, which is idle, to @off of segment @seg, evicting what else is there.
- * @prev lies somewhere below, and is not @id.
- */
-static void do_place_by_move(struct split *split, u32 id, u64 off, u32 prev)
-{
-	struct tessera_plan_map_node *node = split->map.node;
-	u64 src = node[id].start, size = split_bytes(split, id, node[prev].seg);
-	u8 src_seg = node[id].seg;
-	u32 src_prev, n, next;
-	struct split_log *log;
-
-	for (n = node[split_node_below(split, prev, off)].next; node[n].start < off + size;
-	     n = next) {
-		next = node[n].next;
-		if (n != id)
-			split_evict(split, n);
-	}
-	src_prev = node[id].prev;
-	tessera_plan_map_heap_remove(&split->map, id);
-	tessera_plan_map_remove(&split->map, id);
-	tessera_plan_map_insert(&split->map, split_node_below(split, prev, off), id, off, size);
-	log = split_log_add(split, TESSERA_SPLIT_MOVE, id);
-	log->src = src;
-	log->src_seg = src_seg;
-	log->prev = src_prev;
-	split_enter_w(split, id);
-}
-
 static void undo_one(struct split *split, const struct split_log *log)
 {
 	u64 size = split_is_foreign(split, log->id) ? split->map.node[log->id].size :
@@ -279,20 +234,8 @@ static void undo_one(struct split *split, const struct split_log *log)
 /* Take back what the log has from @n_log on, and the working set from @n_w on. */
 static void undo_to(struct split *split, u32 n_log, u32 n_w)
 {
-	u32 i;
-
 	while (split->n_log > n_log)
 		undo_one(split, &split->log[--split->n_log]);
-	for (i = n_w; i < split->n_w; i++) {
-		u32 id = split->wset[i];
-
-		if (!split->al[id].in_w)
-			continue;
-		/* It entered without paging: a place kept by the plain way. */
-		split->al[id].in_w = false;
-		tessera_plan_map_protect(&split->map, id, false);
-		split_offer(split, id);
-	}
 	split->n_w = n_w;
 }
 
@@ -651,69 +594,19 @@ static bool place_in_seg(struct split *split, u32 id, u32 seg)
 	return true;
 }
 
-/* Does the commit limit let @size more in, with what is idle gone or not? */
-static bool commit_allows(const struct split *split, u32 seg, u64 size, bool idle_gone)
-{
-	const struct tessera_plan_map_seg *at = &split->map.seg[seg];
-
-	return (idle_gone ? at->kept : at->used) + size <= split->seg_commit[seg];
-}
-
-/*
- * The plain algorithm: the lowest hole; failing that all that is idle leaves the
- * segment, and then the lowest hole.
- */
-static bool place_plain_in_seg(struct split *split, u32 id, u32 seg)
-{
-	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_plan_map_node *n = &split->map.node[id];
-	struct tessera_plan_map_gap gap = {};
-	u64 off = U64_MAX;
-
-	if (!split->seg_swept[seg]) {
-		if (commit_allows(split, seg, size, false))
-			off = tessera_plan_map_find_hole(&split->map, seg, size, align,
-							 &gap.below);
-		if (off == U64_MAX)
-			split->seg_swept[seg] = ++split->clock;
-	}
-	if (split->seg_swept[seg]) {
-		if (!commit_allows(split, seg, size, true) ||
-		    !tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
-			return false;
-		off = gap.off;
-	}
-	if (n->linked && n->seg == seg && n->start == off) {
-		split_enter_w(split, id);
-		return true;
-	}
-	if (!commit_allows(split, seg, size, false)) {
-		/* It leaves, too, and comes back: moves do not count well here. */
-		if (n->linked)
-			split_evict(split, id);
-		meet_commit(split, seg, size);
-	}
-	if (n->linked)
-		do_place_by_move(split, id, off, gap.below);
-	else
-		do_place(split, id, off, gap.below);
-	return true;
-}
-
 static bool place_one(struct split *split, u32 id)
 {
 	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
 	u32 cursor = 0;
 	u8 seg;
 
-	/* Resident where it is of no use; a ghost may yet keep its place. */
-	if (split->map.node[id].linked && !split_is_ghost(split, id))
+	/* Resident where it is of no use. */
+	if (split->map.node[id].linked)
 		split_evict(split, id);
 	while (!split->wants_cut &&
 	       (seg = tessera_pack_seg_at(split->al[id].mask, alloc->pref, alloc->n_pref,
 					  &cursor)) != 0xff)
-		if (split->plain ? place_plain_in_seg(split, id, seg) :
-			       place_in_seg(split, id, seg))
+		if (place_in_seg(split, id, seg))
 			return true;
 	return false;
 }

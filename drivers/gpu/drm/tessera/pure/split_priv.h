@@ -39,7 +39,7 @@ struct split_cursor_alloc {
  * @next_use: entry that names it next, or SPLIT_NEVER
  * @n_slots: slots that hold it
  * @stamp: group that listed it as a member
- * @idle: when it left the working set; see split_is_ghost()
+ * @idle: when it left the working set
  * @item: its index in the packing problem
  * @home: segment its size is charged to in the quick feasibility check
  * @in_w: touched by the pending part, or pinned by it
@@ -101,7 +101,6 @@ struct split_log {
  * @seg_commit: bytes that may be taken, per segment
  * @home_sum: per segment, bytes charged to it in the quick feasibility check
  * @home_cap: per segment, bytes that surely fit
- * @seg_swept: plain: time idle allocations of the segment were given up
  * @pack: packing problem, with its arrays
  * @max_held: feasibility check: most allocations that one split point can require
  * @n_over: segments where the quick feasibility check does not answer
@@ -110,7 +109,7 @@ struct split_log {
  * @n_member: elements of @member
  * @n_log: elements of @log
  * @stamp: number of the current group
- * @clock: time for @seg_swept and &split_alloc.idle
+ * @clock: time for &split_alloc.idle
  * @now: entry being processed
  * @start: first byte of the pending part
  * @first: first entry of the pending part
@@ -128,7 +127,6 @@ struct split_log {
  * @may_cut: the group at hand may begin a part
  * @wants_cut: it should, for the bytes that saves
  * @uniform: all allocations are alike, and so are all places
- * @plain: place as the plain algorithm does
  */
 struct split {
 	const struct tessera_split_input *in;
@@ -146,7 +144,6 @@ struct split {
 	u64 *seg_commit;
 	u64 *home_sum;
 	u64 *home_cap;
-	u32 *seg_swept;
 	struct tessera_pack pack;
 	u64 budget;
 	u32 max_held;
@@ -173,7 +170,6 @@ struct split {
 	bool may_cut;
 	bool wants_cut;
 	bool uniform;
-	bool plain;
 };
 
 static inline bool split_is_foreign(const struct split *split, u32 id)
@@ -253,7 +249,6 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 void split_offer(struct split *split, u32 id);
 void split_enter_w(struct split *split, u32 id);
 void split_leave_w(struct split *split, u32 id);
-bool split_is_ghost(const struct split *split, u32 id);
 bool split_is_usable(const struct split *split, u32 id);
 struct split_log *split_log_add(struct split *split, u8 type, u32 id);
 void split_evict(struct split *split, u32 id);

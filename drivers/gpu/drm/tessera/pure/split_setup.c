@@ -77,7 +77,6 @@ static void layout(const struct tessera_split_input *in, struct arena *arena,
 	split->seg_commit = arena_take(arena, in->n_segs, sizeof(u64));
 	split->home_sum = arena_take(arena, in->n_segs, sizeof(u64));
 	split->home_cap = arena_take(arena, in->n_segs, sizeof(u64));
-	split->seg_swept = arena_take(arena, in->n_segs, sizeof(u32));
 	split->al = arena_take(arena, in->n_allocs, sizeof(*split->al));
 	split->map.seg = arena_take(arena, in->n_segs, sizeof(*split->map.seg));
 	split->map.node = arena_take(arena, all, sizeof(*split->map.node));
