@@ -135,9 +135,9 @@ static void test_sizes(struct kunit *test)
  * alignment. A layout among the arguments does not compile.
  */
 FUNCTION_IS(tessera_plan_map_find_hole, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
-						u64 align, u32 *prev));
-FUNCTION_IS(tessera_plan_map_find_gap, bool (*)(struct tessera_plan_map *map, u32 seg, u64 size,
-						u64 align, struct tessera_plan_map_gap *gap));
+						u64 align, u32 *below));
+FUNCTION_IS(tessera_plan_map_find_gap, u64 (*)(struct tessera_plan_map *map, u32 seg, u64 size,
+					       u64 align, u32 *below));
 FUNCTION_IS(tessera_manager_fits, bool (*)(struct tessera_manager *mgr, u64 bytes, u64 lo, u64 hi));
 FUNCTION_IS(tessera_range_footprint, u64 (*)(const struct tessera_segment *seg, u64 bytes));
 
@@ -145,7 +145,6 @@ struct room {
 	struct tessera_plan_map map;
 	struct tessera_plan_map_seg seg;
 	struct tessera_plan_map_node node[TESSERA_NUM_TWINS + 2];
-	struct tessera_plan_map_chunk chunk[TESSERA_NUM_TWINS + 2];
 };
 
 /* So the second goes right behind the first, whichever of the two comes first. */
@@ -158,7 +157,6 @@ static void test_same_path(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, room);
 	room->map.seg = &room->seg;
 	room->map.node = room->node;
-	room->map.chunk = room->chunk;
 	room->map.n_seg = 1;
 	room->map.n_node = TESSERA_NUM_TWINS;
 	tessera_plan_map_reset(&room->map, &segment);

@@ -533,7 +533,7 @@ static void leak_check(struct kunit *test)
 	/* C is unbound before the second cut. */
 	put_entry(f, 5, 0x200, 2, NUL);
 	expect_plan(test, f,
-		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)4 -A +B@40 [280,400)1.");
+		    "+B@0 +C@24 [0,100)2 -B C@24>0 +A@16 [100,280)4 -A +B@16 [280,400)1.");
 	f = example_base(test, 72);
 	f->in.flags = TESSERA_SPLIT_LEAK_CHECK;
 	expect_plan(test, f, EXAMPLE_WHOLE);
@@ -854,6 +854,35 @@ static void asks_whether_to_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run_plan(test, &f->in, &f->plan), 0);
 }
 
+/* ... and as often where a few placements look at thousands of blocks. */
+static void asks_in_large_segments(struct kunit *test)
+{
+	const u32 n = 5000, places = MAX_ALLOCS - 1;
+	struct fixture *f = fixture_new(test, n);
+	struct countdown c = { .left = U32_MAX };
+	struct tessera_split_block *blocks;
+	u32 i;
+
+	blocks = kunit_kcalloc(test, n, sizeof(*blocks), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, blocks);
+	for (i = 0; i < n; i++) {
+		blocks[i].start = i * MIB;
+		blocks[i].size = MIB;
+		blocks[i].alloc = TESSERA_SPLIT_NONE;
+	}
+	for (i = 0; i < places; i++) {
+		add_alloc(f, 1);
+		add_entry(f, 0x40 * i, i % 4, A + i);
+	}
+	f->in.blocks = blocks;
+	f->in.n_blocks = n;
+	f->in.check = countdown_check;
+	f->in.check_ctx = &c;
+	KUNIT_EXPECT_EQ(test, plan_it(test, f), 0);
+	KUNIT_EXPECT_EQ(test, f->plan.n_page_ins, places);
+	KUNIT_EXPECT_GE(test, c.calls, places);
+}
+
 /* Room for victims is taken for segments that can have any, not for every id. */
 static void scratch_follows_segments(struct kunit *test)
 {
@@ -870,7 +899,7 @@ static void scratch_follows_segments(struct kunit *test)
 	f->in.segs = segs;
 	f->in.n_segs = TESSERA_SPLIT_MAX_SEGS;
 	f->in.n_allocs = 4;
-	/* What remains per segment is its own record, lists' ends and chunks. */
+	/* What remains per segment is its own record, and the ends of its list. */
 	KUNIT_EXPECT_LT(test, tessera_split_scratch_size(&f->in), one + 31 * 512);
 	expect_plan(test, f, EXAMPLE_CUT);
 }
@@ -909,6 +938,7 @@ static struct kunit_case split_tests[] = {
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(windows_of_example),
 	KUNIT_CASE(asks_whether_to_go_on),
+	KUNIT_CASE(asks_in_large_segments),
 	KUNIT_CASE(scratch_follows_segments),
 	{}
 };

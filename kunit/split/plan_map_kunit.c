@@ -13,7 +13,6 @@ struct small_map {
 	struct tessera_plan_map map;
 	struct tessera_plan_map_seg seg;
 	struct tessera_plan_map_node node[NODES + 2];
-	struct tessera_plan_map_chunk chunk[NODES + 2];
 	struct tessera_plan_map_victim heap[NODES];
 };
 
@@ -26,7 +25,6 @@ static struct small_map *four_nodes(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	s->map.seg = &s->seg;
 	s->map.node = s->node;
-	s->map.chunk = s->chunk;
 	s->map.n_seg = 1;
 	s->map.n_node = NODES;
 	s->seg.heap = s->heap;

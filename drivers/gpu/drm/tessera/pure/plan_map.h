@@ -10,18 +10,12 @@
 
 #define TESSERA_PLAN_MAP_NONE	U32_MAX
 
-/* Nodes a chunk may hold before it is cut in two; tests make it small. */
-#ifndef TESSERA_PLAN_MAP_CHUNK_MAX
-#define TESSERA_PLAN_MAP_CHUNK_MAX	32U
-#endif
-
 /**
  * struct tessera_plan_map_node - one occupied range of a segment
  * @start: first byte, an offset in the segment
  * @size: length in bytes
  * @prev: node below it in the same segment
  * @next: node above it in the same segment
- * @chunk: chunk of the address-ordered list the node is in
  * @heap: index in the segment's heap of victims, or TESSERA_PLAN_MAP_NONE
  * @seg: segment index, meaningful while @linked
  * @linked: the node is in its segment's list, i.e. resident
@@ -32,41 +26,10 @@ struct tessera_plan_map_node {
 	u64 size;
 	u32 prev;
 	u32 next;
-	u32 chunk;
 	u32 heap;
 	u8 seg;
 	bool linked;
 	bool prot;
-};
-
-/**
- * struct tessera_plan_map_chunk - a short run of the list, with its summary
- * @hole: largest hole between two nodes of this chunk
- * @gap: largest run between two protected nodes of this chunk
- * @prot_first: start of the chunk's first protected node
- * @prot_last: end of the chunk's last protected node
- * @first: first node
- * @last: last node
- * @prev: chunk before
- * @next: chunk after, also links the list of unused chunks
- * @count: nodes in the chunk
- * @hole_dirty: @hole must be computed again
- * @gap_dirty: @gap, @prot_first, @prot_last, @has_prot must be computed again
- * @has_prot: the chunk has a protected node
- */
-struct tessera_plan_map_chunk {
-	u64 hole;
-	u64 gap;
-	u64 prot_first;
-	u64 prot_last;
-	u32 first;
-	u32 last;
-	u32 prev;
-	u32 next;
-	u16 count;
-	bool hole_dirty;
-	bool gap_dirty;
-	bool has_prot;
 };
 
 /**
@@ -90,7 +53,6 @@ struct tessera_plan_map_victim {
  * @max_heap: room in @heap
  * @head: node of size 0 at the bottom; never removed
  * @tail: node of size 0 at the top; never removed
- * @chunk_first: first chunk of the list
  */
 struct tessera_plan_map_seg {
 	u64 hole_max;
@@ -102,44 +64,21 @@ struct tessera_plan_map_seg {
 	u32 max_heap;
 	u32 head;
 	u32 tail;
-	u32 chunk_first;
 };
 
 /**
  * struct tessera_plan_map - all segments of one plan
  * @seg: segments, @n_seg of them
  * @node: nodes, the caller's ids first, then two sentinels per segment
- * @chunk: as many chunks as nodes
  * @n_seg: number of segments
  * @n_node: number of nodes the caller uses
- * @chunk_free: list of unused chunks
  */
 struct tessera_plan_map {
 	struct tessera_plan_map_seg *seg;
 	struct tessera_plan_map_node *node;
-	struct tessera_plan_map_chunk *chunk;
 	u32 n_seg;
 	u32 n_node;
-	u32 chunk_free;
 };
-
-/**
- * struct tessera_plan_map_gap - room between two protected nodes
- * @off: lowest place in it for what was looked for
- * @below: protected node at its lower end
- * @above: protected node at its upper end
- */
-struct tessera_plan_map_gap {
-	u64 off;
-	u32 below;
-	u32 above;
-};
-
-/* Sentinels take the node indices behind the caller's. */
-static inline u32 tessera_plan_map_nodes(u32 n_node, u32 n_seg)
-{
-	return n_node + 2 * n_seg;
-}
 
 static inline u64 tessera_plan_map_end(const struct tessera_plan_map_node *n)
 {
@@ -161,15 +100,11 @@ void tessera_plan_map_reset(struct tessera_plan_map *map, const u64 *seg_size);
 void tessera_plan_map_insert(struct tessera_plan_map *map, u32 prev, u32 id,
 			     u64 start, u64 size);
 void tessera_plan_map_remove(struct tessera_plan_map *map, u32 id);
-void tessera_plan_map_replace(struct tessera_plan_map *map, u32 old, u32 id,
-			      u64 start, u64 size);
 void tessera_plan_map_protect(struct tessera_plan_map *map, u32 id, bool prot);
 u64 tessera_plan_map_find_hole(struct tessera_plan_map *map, u32 seg, u64 size,
-			       u64 align, u32 *prev);
-bool tessera_plan_map_find_gap(struct tessera_plan_map *map, u32 seg, u64 size,
-			       u64 align, struct tessera_plan_map_gap *gap);
-bool tessera_plan_map_next_gap(struct tessera_plan_map *map, u64 size, u64 align,
-			       struct tessera_plan_map_gap *gap);
+			       u64 align, u32 *below);
+u64 tessera_plan_map_find_gap(struct tessera_plan_map *map, u32 seg, u64 size,
+			      u64 align, u32 *below);
 bool tessera_plan_map_heap_push(struct tessera_plan_map *map, u32 id, u64 key);
 void tessera_plan_map_heap_remove(struct tessera_plan_map *map, u32 id);
 

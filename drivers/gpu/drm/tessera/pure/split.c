@@ -343,66 +343,6 @@ static int run(struct split *split)
 	return split->err;
 }
 
-static bool allocs_are_alike(const struct tessera_split_alloc *a,
-			     const struct tessera_split_alloc *b)
-{
-	u32 i;
-
-	if (a->size != b->size || a->supported != b->supported ||
-	    a->n_pref != b->n_pref)
-		return false;
-	for (i = 0; i < a->n_pref; i++)
-		if (a->pref[i] != b->pref[i])
-			return false;
-	return true;
-}
-
-/* Does an allocation leave no rest anywhere it may be? */
-static bool is_on_grid(const struct split *split, u32 id)
-{
-	u32 mask;
-
-	for (mask = split->al[id].mask; mask; mask &= mask - 1)
-		if (!IS_ALIGNED(split->al[id].size, split_align(split, id, __ffs(mask))))
-			return false;
-	return true;
-}
-
-/*
- * With equal allocations on a common grid one place is as good as another, and
- * no choice of places can make more parts than another.
- */
-static bool is_uniform(const struct split *split)
-{
-	const struct tessera_split_input *in = split->in;
-	const struct tessera_split_alloc *one = NULL;
-	u64 rem;
-	u32 i;
-
-	for (i = 0; i < in->n_allocs; i++) {
-		const struct tessera_split_alloc *alloc = &in->allocs[i];
-
-		if (alloc->flags & TESSERA_SPLIT_ALLOC_NULL)
-			continue;
-		if (!one)
-			one = alloc;
-		if (!allocs_are_alike(one, alloc) || !is_on_grid(split, i) ||
-		    split->al[i].mask != alloc->supported)
-			return false;
-	}
-	for (i = 0; one && i < in->n_blocks; i++) {
-		const struct tessera_split_block *block = &in->blocks[i];
-
-		div64_u64_rem(block->start, one->size, &rem);
-		if (rem)
-			return false;
-		div64_u64_rem(block->size, one->size, &rem);
-		if (rem)
-			return false;
-	}
-	return true;
-}
-
 static u64 plan_bytes(const struct tessera_split_plan *plan)
 {
 	return plan->bytes_in + plan->bytes_out + plan->bytes_moved;
@@ -490,8 +430,7 @@ static u32 max_tries(const struct split *split, const struct best *best)
 }
 
 /*
- * Plan, and where sizes differ, plan again as often as time allows, in ways that look
- * further.
+ * Plan, and plan again as often as time allows, with other guesses.
  */
 static int plan_best(struct split *split)
 {
@@ -501,7 +440,7 @@ static int plan_best(struct split *split)
 
 	split->variant = 0;
 	ret = run(split);
-	if (ret || split->uniform)
+	if (ret)
 		return ret;
 	best.plan = *split->plan;
 	best.entry = split->first;
@@ -595,7 +534,6 @@ int tessera_split_window(const struct tessera_split_input *in,
 		return ret;
 	split->plan = plan;
 	split->limits = limits;
-	split->uniform = is_uniform(split);
 	ret = plan_best(split);
 	if (ret)
 		split_discard(plan, 0);

@@ -236,7 +236,7 @@ struct tessera_split_op {
  * @bytes_in: bytes that page-ins copy
  * @bytes_out: bytes that evictions copy
  * @bytes_moved: bytes that moves copy
- * @variant: the way places were chosen: 0 is the fast one, others look further
+ * @variant: the way places were chosen: 0 is the fast one, others guess differently
  */
 struct tessera_split_plan {
 	struct tessera_split_op *op;

@@ -14,10 +14,6 @@
 
 /* Candidates looked at when room must be made. */
 #define PLACE_CANDIDATES	8U
-/* Nodes looked at inside a gap by a variant that looks further. */
-#define INSIDE_STEPS		64U
-/* The first variant whose guesses differ. */
-#define VARIANT_RANDOM		2U
 /* Distance to a next use that never comes. */
 #define DISTANCE_NEVER		BIT_ULL(32)
 /* Distances to the next use that foreign blocks count with, by rank. */
@@ -200,17 +196,11 @@ static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 
 	prev = split_node_below(split, prev, off);
 	n = node[prev].next;
-	if (node[n].start < end && node[node[n].next].start >= end) {
-		tessera_plan_map_heap_remove(&split->map, n);
-		split_log_add(split, TESSERA_SPLIT_EVICT, n);
-		tessera_plan_map_replace(&split->map, n, id, off, size);
-	} else {
-		while (node[n].start < end) {
-			split_evict(split, n);
-			n = node[prev].next;
-		}
-		tessera_plan_map_insert(&split->map, prev, id, off, size);
+	while (node[n].start < end) {
+		split_evict(split, n);
+		n = node[prev].next;
 	}
+	tessera_plan_map_insert(&split->map, prev, id, off, size);
 	split_did_page_in(split, id);
 }
 
@@ -245,7 +235,6 @@ struct window {
 	u64 cost;
 	u32 prev;
 	u32 n_after_own;
-	bool exact;
 };
 
 /* Distance to the next use of an idle node; the oldest foreign ones are furthest. */
@@ -284,29 +273,31 @@ static void window_charge(const struct split *split, struct window *window, u32 
 	window->cost += div64_u64(bytes << 14, next_use_distance(split, id));
 }
 
-/* Charge all that lies in the window; @n is a node at or below its start. */
-static void window_charge_all(const struct split *split, struct window *window, u32 n,
-			      u64 size)
-{
-	const struct tessera_plan_map_node *node = split->map.node;
-
-	window->cost = 0;
-	window->n_after_own = 0;
-	for (; node[n].start < window->off + size; n = node[n].next)
-		if (tessera_plan_map_end(&node[n]) > window->off)
-			window_charge(split, window, n);
-}
-
 /*
  * The cost is a guess about what lies ahead. A variant gets some of the guesses
  * wrong, each its own, and what comes of that is compared.
  */
 static void window_vary(struct split *split, struct window *window)
 {
-	if (split->variant < VARIANT_RANDOM)
+	if (!split->variant)
 		return;
 	split->random = split->random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
 	window->cost += (window->cost + 1) * (split->random >> 54) >> (9 + (split->variant & 1));
+}
+
+/* The window of @size at @off, charged with all that lies in it; @n lies no higher. */
+static struct window window_at(struct split *split, u32 n, u64 off, u64 size)
+{
+	const struct tessera_plan_map_node *node = split->map.node;
+	struct window window = { .off = off };
+
+	while (tessera_plan_map_end(&node[n]) <= off)
+		n = node[n].next;
+	window.prev = node[n].prev;
+	for (; node[n].start < off + size; n = node[n].next)
+		window_charge(split, &window, n);
+	window_vary(split, &window);
+	return window;
 }
 
 static bool window_is_better(const struct window *window, const struct window *than)
@@ -316,20 +307,24 @@ static bool window_is_better(const struct window *window, const struct window *t
 	return window->cost < than->cost;
 }
 
-/* Widen the room of @victim to its idle neighbours until @id fits. */
-static bool window_around(const struct split *split, u32 victim, u32 id, struct window *window)
+/*
+ * Widen the room of @victim to its idle neighbours until @id fits, at its lower end; a
+ * variant looks at the upper one, too.
+ */
+static bool window_around(struct split *split, u32 victim, u32 id, struct window *window)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
 	u64 size = split_bytes(split, id, node[victim].seg);
-	u64 align = split_align(split, id, node[victim].seg);
+	u64 align = split_align(split, id, node[victim].seg), off;
 	u32 low = victim, high = victim;
+	struct window top;
 
 	for (;;) {
 		u32 below = node[low].prev, above = node[high].next;
 
-		window->off = tessera_plan_map_fit(tessera_plan_map_end(&node[below]),
-						   node[above].start, size, align);
-		if (window->off != U64_MAX)
+		off = tessera_plan_map_fit(tessera_plan_map_end(&node[below]),
+					   node[above].start, size, align);
+		if (off != U64_MAX)
 			break;
 		if (node[below].prot && node[above].prot)
 			return false;
@@ -340,168 +335,41 @@ static bool window_around(const struct split *split, u32 victim, u32 id, struct 
 		else
 			high = above;
 	}
-	window->prev = node[low].prev;
-	window->exact = low == high && node[victim].size == size;
-	window_charge_all(split, window, low, size);
+	*window = window_at(split, low, off, size);
+	if (!split->variant)
+		return true;
+	off = ALIGN_DOWN(node[node[high].next].start - size, align);
+	top = window_at(split, low, off, size);
+	if (window_is_better(&top, window))
+		*window = top;
 	return true;
 }
 
-/* Cheapest range around the likeliest victims of a segment. */
-static bool find_window(const struct split *split, u32 seg, u32 id, struct window *best)
+/* Cheapest range around the likeliest victims of a segment, or else any. */
+static bool find_window(struct split *split, u32 seg, u32 id, struct window *best)
 {
+	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
 	const struct tessera_plan_map_seg *seg_map = &split->map.seg[seg];
 	u32 n = min(seg_map->n_heap, PLACE_CANDIDATES), i;
+	struct window window;
 	bool found = false;
 
 	for (i = 0; i < n; i++) {
-		struct window window;
+		u32 victim = seg_map->heap[i].node;
 
-		if (!window_around(split, seg_map->heap[i].node, id, &window))
+		if (!window_around(split, victim, id, &window))
 			continue;
 		if (!found || window_is_better(&window, best))
 			*best = window;
 		found = true;
-		if (best->exact && !i)
+		/* No place is better than that of the likeliest victim. */
+		if (!i && split->map.node[victim].size == size)
 			break;
 	}
-	return found;
-}
-
-/*
- * The window of a gap's upper end, if it is another than that of the lower one; charged on
- * the way down.
- */
-static bool window_at_top(const struct split *split, const struct tessera_plan_map_gap *gap,
-			  u64 size, u64 align, struct window *window)
-{
-	const struct tessera_plan_map_node *node = split->map.node;
-	u32 n = node[gap->above].prev;
-
-	window->off = ALIGN_DOWN(node[gap->above].start - size, align);
-	if (window->off == gap->off)
-		return false;
-	window->cost = 0;
-	window->n_after_own = 0;
-	for (; tessera_plan_map_end(&node[n]) > window->off; n = node[n].prev)
-		if (node[n].start < window->off + size)
-			window_charge(split, window, n);
-	window->prev = n;
-	return true;
-}
-
-static void consider_window(struct split *split, struct window *window, struct window *best)
-{
-	window_vary(split, window);
-	if (window_is_better(window, best))
-		*best = *window;
-}
-
-static void try_window(struct split *split, struct window *window, u32 n, u64 size,
-		       struct window *best)
-{
-	window_charge_all(split, window, n, size);
-	consider_window(split, window, best);
-}
-
-/* Cheapest range that begins or ends where a node of the gap does. */
-static void try_inside(struct split *split, const struct tessera_plan_map_gap *gap, u64 size,
-		       u64 align, struct window *best)
-{
-	const struct tessera_plan_map_node *node = split->map.node;
-	u64 lo = tessera_plan_map_end(&node[gap->below]), hi = node[gap->above].start;
-	u32 n, first, steps = 0;
-
-	for (n = gap->below; n != gap->above && steps++ < INSIDE_STEPS; n = node[n].next) {
-		struct window window = { .prev = n };
-		u64 above = node[node[n].next].start;
-
-		window.off = ALIGN(tessera_plan_map_end(&node[n]), align);
-		if (window.off + size <= hi)
-			try_window(split, &window, n, size, best);
-		if (above < lo + size)
-			continue;
-		window.off = ALIGN_DOWN(above - size, align);
-		if (window.off < lo)
-			continue;
-		for (first = n; node[first].start > window.off; first = node[first].prev)
-			;
-		window.prev = tessera_plan_map_end(&node[first]) <= window.off ? first :
-								   node[first].prev;
-		try_window(split, &window, first, size, best);
-	}
-}
-
-/* The gap between protected nodes that @victim is in; does it take the size? */
-static bool gap_around(const struct split *split, u32 victim, u64 size, u64 align,
-		       struct tessera_plan_map_gap *gap)
-{
-	const struct tessera_plan_map_node *node = split->map.node;
-
-	for (gap->below = node[victim].prev; !node[gap->below].prot; )
-		gap->below = node[gap->below].prev;
-	for (gap->above = node[victim].next; !node[gap->above].prot; )
-		gap->above = node[gap->above].next;
-	gap->off = tessera_plan_map_fit(tessera_plan_map_end(&node[gap->below]),
-					node[gap->above].start, size, align);
-	return gap->off != U64_MAX;
-}
-
-/*
- * Cheaper end of the gap that the likeliest victim is in. Nearly as good as a look at
- * several gaps, in a third of the time; where it matters, other variants follow.
- */
-static bool find_fast(struct split *split, u32 seg, u32 id, struct window *best)
-{
-	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	const struct tessera_plan_map_seg *seg_map = &split->map.seg[seg];
-	struct tessera_plan_map_gap gap;
-	struct window window;
-
-	if (!seg_map->n_heap || !gap_around(split, seg_map->heap[0].node, size, align, &gap))
-		return false;
-	best->off = gap.off;
-	best->prev = gap.below;
-	window_charge_all(split, best, gap.below, size);
-	if (window_at_top(split, &gap, size, align, &window) && window_is_better(&window, best))
-		*best = window;
-	return true;
-}
-
-/*
- * Cheapest range at the end of some gap between protected nodes. What is placed
- * there leaves the rest of the gap in one piece, which with unequal sizes is
- * worth more than the choice among all ranges.
- */
-static bool find_edge(struct split *split, u32 seg, u32 id, struct window *best)
-{
-	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_plan_map_gap gap;
-	u32 n = 0;
-
-	if (!tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
-		return false;
-	best->cost = U64_MAX;
-	best->n_after_own = U32_MAX;
-	do {
-		struct window window = { .off = gap.off, .prev = gap.below };
-
-		try_window(split, &window, gap.below, size, best);
-		if (window_at_top(split, &gap, size, align, &window))
-			consider_window(split, &window, best);
-		if (split->variant)
-			try_inside(split, &gap, size, align, best);
-	} while (++n < PLACE_CANDIDATES &&
-		 tessera_plan_map_next_gap(&split->map, size, align, &gap));
-	return true;
-}
-
-/* With unequal sizes: the cheapest range that a look of the variant's length finds. */
-static bool find_range(struct split *split, u32 seg, u32 id, struct window *best)
-{
-	if (!split->variant && split->in->cut_cost_bytes != U64_MAX &&
-	    find_fast(split, seg, id, best))
-		return true;
-	return find_edge(split, seg, id, best);
+	if (!found)
+		best->off = tessera_plan_map_find_gap(&split->map, seg, size, align,
+						      &best->prev);
+	return best->off != U64_MAX;
 }
 
 /* Latest next use of what a cut here would set free. */
@@ -569,23 +437,15 @@ static bool meet_commit(struct split *split, u32 seg, u64 size)
 static bool place_in_seg(struct split *split, u32 id, u32 seg)
 {
 	u64 size = split_bytes(split, id, seg), align = split_align(split, id, seg);
-	struct tessera_plan_map_gap gap;
 	struct window window = {};
 
+	/* The searches may look at all that is there. */
+	split_tick(split, split->map.seg[seg].n_heap);
 	if (split->seg_commit[seg] < split->seg_size[seg] && !meet_commit(split, seg, size))
 		return false;
 	window.off = tessera_plan_map_find_hole(&split->map, seg, size, align, &window.prev);
-	if (window.off == U64_MAX && !split->map.seg[seg].n_heap)
+	if (window.off == U64_MAX && !find_window(split, seg, id, &window))
 		return false;
-	if (window.off == U64_MAX && split->uniform && !find_window(split, seg, id, &window)) {
-		if (!tessera_plan_map_find_gap(&split->map, seg, size, align, &gap))
-			return false;
-		window.off = gap.off;
-		window.prev = gap.below;
-	} else if (window.off == U64_MAX && !split->uniform &&
-		   !find_range(split, seg, id, &window)) {
-		return false;
-	}
 	if (split->may_cut && is_worth_cut(split, &window, size)) {
 		split->wants_cut = true;
 		return false;

@@ -121,12 +121,11 @@ struct split_log {
  * @op_base: operations before it belong to another plan
  * @forgone: bytes that an earlier end of the pending part would have saved
  * @far: latest next use of what the pending part has done with
- * @variant: how places are chosen: 0 is the fast way, others look further
+ * @variant: how places are chosen: 0 is the fast way, others guess differently
  * @random: state of the random numbers of a variant
  * @group_end: entry behind the group at hand
  * @may_cut: the group at hand may begin a part
  * @wants_cut: it should, for the bytes that saves
- * @uniform: all allocations are alike, and so are all places
  */
 struct split {
 	const struct tessera_split_input *in;
@@ -169,7 +168,6 @@ struct split {
 	u32 group_end;
 	bool may_cut;
 	bool wants_cut;
-	bool uniform;
 };
 
 static inline bool split_is_foreign(const struct split *split, u32 id)

@@ -80,7 +80,6 @@ static void layout(const struct tessera_split_input *in, struct arena *arena,
 	split->al = arena_take(arena, in->n_allocs, sizeof(*split->al));
 	split->map.seg = arena_take(arena, in->n_segs, sizeof(*split->map.seg));
 	split->map.node = arena_take(arena, all, sizeof(*split->map.node));
-	split->map.chunk = arena_take(arena, all, sizeof(*split->map.chunk));
 	split->table = arena_take(arena, in->n_slots, sizeof(u32));
 	split->wset = arena_take(arena, in->n_allocs, sizeof(u32));
 	split->member = arena_take(arena, in->n_allocs, sizeof(u32));
