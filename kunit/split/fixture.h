@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/slab.h>
 
-#include "pure/split.h"
+#include "whole.h"
 
 #define MIB		BIT_ULL(20)
 #define MAX_OPS		128
@@ -119,14 +119,14 @@ static inline int op_text(const struct tessera_split_op *op, char *to, size_t ro
 static inline int run_plan(struct kunit *test, const struct tessera_split_input *in,
 			   struct tessera_split_plan *plan)
 {
-	size_t size = tessera_split_plan_size(in);
+	size_t size = split_whole_size(in);
 	void *scratch = kunit_kmalloc(test, size, GFP_KERNEL);
 	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(test, scratch);
 	/* Whatever the planner does not set itself must not matter. */
 	memset(scratch, 0x5a, size);
-	ret = tessera_split_plan(in, scratch, size, plan);
+	ret = split_whole(in, scratch, size, plan);
 	kunit_kfree(test, scratch);
 	return ret;
 }

@@ -710,6 +710,7 @@ static void spoil(struct fixture *f, u32 how)
 /* What the checks before the planner should have caught is refused all the same. */
 static void bad_input(struct kunit *test)
 {
+	struct tessera_split_cursor cur;
 	struct fixture *f;
 	u32 i;
 
@@ -722,10 +723,10 @@ static void bad_input(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, f->plan.n_op, 0);
 	}
 	f = example_base(test, 64);
-	f->plan.op = f->op;
-	f->plan.cap = MAX_OPS;
-	KUNIT_EXPECT_EQ(test, tessera_split_plan(&f->in, f->text, 16, &f->plan),
-			-EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_split_begin(&f->in, f->text, 16, f->op, sizeof(f->op), &cur,
+						  &f->plan), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tessera_split_begin(&f->in, f->text, sizeof(f->text), f->op, 16, &cur,
+						  &f->plan), -EINVAL);
 }
 
 static int grow_never(struct tessera_split_plan *plan, u32 want)
@@ -748,7 +749,7 @@ static void no_memory(struct kunit *test)
 	}
 }
 
-/* Plan the fixture in windows, in place of tessera_split_plan(). */
+/* Plan the fixture in windows, not in one go. */
 static void plan_windows(struct kunit *test, struct fixture *f, u32 max_parts, u32 max_ops)
 {
 	struct tessera_split_limits limits = { .max_parts = max_parts, .max_ops = max_ops };

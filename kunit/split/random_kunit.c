@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "oracle.h"
+#include "whole.h"
 
 /* Some seconds on the emulated debug kernel; tests/host has 200,000 and sanitizers. */
 static unsigned long split_cases = 6000;
@@ -38,9 +39,9 @@ static bool random_case(struct kunit *test, struct random_run *r, u64 seed)
 	memset(&r->plan, 0, sizeof(r->plan));
 	r->plan.op = r->c.op;
 	r->plan.cap = ORACLE_OPS;
-	size = tessera_split_plan_size(&r->c.in);
+	size = split_whole_size(&r->c.in);
 	KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
-	ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
+	ret = split_whole(&r->c.in, r->scratch, size, &r->plan);
 	if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret)) {
 		KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
 		return false;
@@ -97,9 +98,9 @@ static void random_tight(struct kunit *test)
 		oracle_generate_tight(&r->c, seed);
 		r->plan.op = r->c.op;
 		r->plan.cap = ORACLE_OPS;
-		size = tessera_split_plan_size(&r->c.in);
+		size = split_whole_size(&r->c.in);
 		KUNIT_ASSERT_LE(test, size, sizeof(r->scratch));
-		ret = tessera_split_plan(&r->c.in, r->scratch, size, &r->plan);
+		ret = split_whole(&r->c.in, r->scratch, size, &r->plan);
 		if (!oracle_judge(&r->o, &r->c.in, &r->plan, ret) || r->plan.late_error) {
 			KUNIT_FAIL(test, "case %llu: %s", seed, r->o.why);
 			break;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "split/oracle.h"
+#include "split/whole.h"
 
 struct tally {
 	unsigned long infeasible;
@@ -38,7 +39,7 @@ static size_t scratch_size;
 
 static int run_plan(struct oracle_case *c, struct tessera_split_plan *plan)
 {
-	size_t want = tessera_split_plan_size(&c->in);
+	size_t want = split_whole_size(&c->in);
 
 	if (want > scratch_size) {
 		free(scratch);
@@ -48,7 +49,7 @@ static int run_plan(struct oracle_case *c, struct tessera_split_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 	plan->op = c->op;
 	plan->cap = ORACLE_OPS;
-	return tessera_split_plan(&c->in, scratch, want, plan);
+	return split_whole(&c->in, scratch, want, plan);
 }
 
 static void show_case(const struct oracle_case *c)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "pattern.h"
+#include "split/whole.h"
 
 #define UNIT (64ULL << 10)
 
@@ -157,7 +158,7 @@ int job_plan(struct job *job, struct tessera_split_plan *plan)
 {
 	static void *scratch;
 	static size_t size;
-	size_t want = tessera_split_plan_size(&job->in);
+	size_t want = split_whole_size(&job->in);
 
 	if (want > size) {
 		free(scratch);
@@ -167,5 +168,5 @@ int job_plan(struct job *job, struct tessera_split_plan *plan)
 	if (!scratch)
 		return -ENOMEM;
 	plan->grow = grow;
-	return tessera_split_plan(&job->in, scratch, want, plan);
+	return split_whole(&job->in, scratch, want, plan);
 }

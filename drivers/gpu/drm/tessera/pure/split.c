@@ -156,7 +156,7 @@ static int cut(struct split *split, u32 first, u32 end, u32 n_w, bool forced)
 	release(split, first, end, real);
 	if (real && split->n_w && split->in->flags & TESSERA_SPLIT_LEAK_CHECK)
 		return -EINVAL;
-	if (real && split->limits && split->plan->n_parts >= split->limits->max_parts)
+	if (real && split->plan->n_parts >= split->limits->max_parts)
 		return SPLIT_WINDOW_ENDS;
 	begin_members(split);
 	add_members(split, first, end);
@@ -501,7 +501,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
  * @in: what is planned; @in->blocks, which allocations are clean, and where they may be, as of
  *	now: a segment that an allocation may not be in any more is not used for it, a new one neither
  * @cur: where to start; not changed
- * @limits: where to stop, or NULL for the end of the submission
+ * @limits: where to stop
  * @scratch: memory for the time of the call, aligned to 8 bytes
  * @size: bytes at @scratch, at least tessera_split_scratch_size()
  * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
@@ -583,48 +583,3 @@ void tessera_split_commit(const struct tessera_split_input *in,
 	cur->done = part->flags & TESSERA_SPLIT_OP_LAST;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_split_commit);
-
-/**
- * tessera_split_plan_size() - memory that planning in one go needs
- * @in: what will be planned
- *
- * Return: bytes, or 0 if the counts are beyond reason.
- */
-size_t tessera_split_plan_size(const struct tessera_split_input *in)
-{
-	size_t keep = tessera_split_cursor_size(in);
-	size_t size = size_add(ALIGN(keep, 8), tessera_split_scratch_size(in));
-
-	return !keep || size == keep || size == SIZE_MAX ? 0 : size;
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan_size);
-
-/**
- * tessera_split_plan() - make the plan for one submission in one go
- * @in: what to plan
- * @scratch: memory for the time of the call, aligned to 8 bytes
- * @size: bytes at @scratch, at least tessera_split_plan_size()
- * @plan: where the plan goes; the caller sets @op, @cap, @grow and @ctx
- *
- * Return: as tessera_split_begin() and tessera_split_window() do. On error nothing
- * may run, and the plan holds no operations.
- */
-int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
-		       size_t size, struct tessera_split_plan *plan)
-{
-	size_t want = tessera_split_plan_size(in);
-	size_t keep = ALIGN(tessera_split_cursor_size(in), 8);
-	struct tessera_split_cursor cur;
-	void *rest;
-	int ret;
-
-	reset_plan(plan);
-	if (!want || want > size)
-		return -EINVAL;
-	rest = (char *)scratch + keep;
-	ret = tessera_split_begin(in, scratch, keep, rest, size - keep, &cur, plan);
-	if (ret)
-		return ret;
-	return tessera_split_window(in, &cur, NULL, rest, size - keep, plan);
-}
-EXPORT_SYMBOL_IF_KUNIT(tessera_split_plan);

@@ -293,7 +293,6 @@ struct tessera_split_limits {
 
 size_t tessera_split_cursor_size(const struct tessera_split_input *in);
 size_t tessera_split_scratch_size(const struct tessera_split_input *in);
-size_t tessera_split_plan_size(const struct tessera_split_input *in);
 int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t size,
 			void *scratch, size_t scratch_size,
 			struct tessera_split_cursor *cur,
@@ -306,7 +305,5 @@ int tessera_split_window(const struct tessera_split_input *in,
 void tessera_split_commit(const struct tessera_split_input *in,
 			  struct tessera_split_cursor *cur,
 			  const struct tessera_split_plan *plan);
-int tessera_split_plan(const struct tessera_split_input *in, void *scratch,
-		       size_t size, struct tessera_split_plan *plan);
 
 #endif /* __TESSERA_PURE_SPLIT_H__ */

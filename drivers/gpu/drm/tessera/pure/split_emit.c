@@ -125,7 +125,7 @@ static bool is_too_long(const struct split *split)
 {
 	const struct tessera_split_plan *plan = split->plan;
 
-	return split->limits && plan->n_parts &&
+	return plan->n_parts &&
 	       plan->n_evicts + plan->n_moves + plan->n_page_ins > split->limits->max_ops;
 }
 

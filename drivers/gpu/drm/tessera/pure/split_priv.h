@@ -89,7 +89,7 @@ struct split_log {
  * @in: what to plan
  * @plan: where the result goes
  * @cur: where to start
- * @limits: where to end, or NULL
+ * @limits: where to end
  * @mark: the plan's counts behind its last part
  * @map: plan map; nodes 0 to n_allocs - 1 are allocations, then blocks
  * @al: state per allocation

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A submission planned in one go, for tests: one window without limits.
+ */
+#ifndef __TESSERA_SPLIT_WHOLE_H__
+#define __TESSERA_SPLIT_WHOLE_H__
+
+#include "pure/split.h"
+
+/* Bytes of scratch memory that planning in one go needs. */
+static inline size_t split_whole_size(const struct tessera_split_input *in)
+{
+	return ALIGN(tessera_split_cursor_size(in), 8) + tessera_split_scratch_size(in);
+}
+
+/*
+ * Plan all of a submission. Returns what tessera_split_begin() and
+ * tessera_split_window() do.
+ */
+static inline int split_whole(const struct tessera_split_input *in, void *scratch,
+			      size_t size, struct tessera_split_plan *plan)
+{
+	static const struct tessera_split_limits limits = {
+		.max_parts = U32_MAX,
+		.max_ops = U32_MAX,
+	};
+	size_t keep = ALIGN(tessera_split_cursor_size(in), 8);
+	void *rest = (char *)scratch + keep;
+	struct tessera_split_cursor cur;
+	int ret;
+
+	ret = tessera_split_begin(in, scratch, keep, rest, size - keep, &cur, plan);
+	return ret ?: tessera_split_window(in, &cur, &limits, rest, size - keep, plan);
+}
+
+#endif /* __TESSERA_SPLIT_WHOLE_H__ */
