@@ -7,15 +7,9 @@
  *
  * tessera_pack_solve() is what decides whether a split point is feasible, and what
  * finds the places when nothing else does; so what is accepted can be placed. It
- * refuses what sums show to be impossible, tries a few orders by first fit and best
- * fit, and then all ways, within a budget of steps.
+ * tries a few orders, and then all ways, within a budget of steps.
  */
 #include "pack.h"
-
-/* As many as TTM knows. With more only some of their subsets are summed up. */
-#define SUBSET_SEGS	6U
-/* Items whose masks are looked at then. */
-#define SUBSET_ITEMS	64U
 
 /* Lowest place for an item in what is left of a gap, or U64_MAX. */
 static u64 gap_fit(const struct tessera_pack *pack, const struct tessera_pack_gap *gap,
@@ -110,50 +104,6 @@ bool tessera_pack_first_fit(struct tessera_pack *pack)
 	return true;
 }
 
-/* The gap in which an item leaves the least; false if it fits nowhere. */
-static bool item_best_fit(struct tessera_pack *pack, struct tessera_pack_item *item)
-{
-	u64 least = U64_MAX, best_off = 0;
-	u32 best = 0, i;
-
-	for (i = 0; i < pack->n_gap; i++) {
-		const struct tessera_pack_gap *gap = &pack->gap[i];
-		u64 off, left;
-
-		if (!(item->mask & BIT(gap->seg)))
-			continue;
-		off = gap_fit(pack, gap, item);
-		if (off == U64_MAX)
-			continue;
-		left = min(gap->end - off, pack->seg[gap->seg].left) -
-		       tessera_pack_bytes(pack, item, gap->seg);
-		if (left >= least)
-			continue;
-		least = left;
-		best_off = off;
-		best = i;
-	}
-	if (least == U64_MAX)
-		return false;
-	put_in_gap(pack, item, best, best_off);
-	return true;
-}
-
-static bool best_fit(struct tessera_pack *pack, u64 limit)
-{
-	u64 cost = (u64)pack->n_item * pack->n_gap;
-	u32 i;
-
-	if (cost > min(limit, *pack->budget))
-		return false;
-	*pack->budget -= cost;
-	tessera_pack_rewind(pack);
-	for (i = 0; i < pack->n_item; i++)
-		if (!item_best_fit(pack, &pack->item[i]))
-			return false;
-	return true;
-}
-
 /* Least that an item takes anywhere. */
 static u64 least_bytes(const struct tessera_pack *pack,
 		       const struct tessera_pack_item *item)
@@ -164,85 +114,6 @@ static u64 least_bytes(const struct tessera_pack *pack,
 	for (mask = item->mask; mask; mask &= mask - 1)
 		least = min(least, tessera_pack_bytes(pack, item, __ffs(mask)));
 	return least;
-}
-
-/* Most that can be in a segment. */
-static u64 seg_capacity(const struct tessera_pack *pack, u32 seg)
-{
-	const struct tessera_pack_seg *at = &pack->seg[seg];
-	u64 sum = 0;
-	u32 i;
-
-	for (i = at->first; i < at->end; i++) {
-		u64 start = ALIGN(pack->gap[i].start, at->granularity);
-		u64 end = ALIGN_DOWN(pack->gap[i].end, at->granularity);
-
-		sum += end > start ? end - start : 0;
-	}
-	return min(sum, at->room);
-}
-
-/*
- * Sums over every subset of segments: whether what can only be in the subset is
- * more than the subset holds.
- */
-static bool overfills_subset(const struct tessera_pack *pack, u32 all)
-{
-	u64 need[BIT(SUBSET_SEGS)] = {}, have[SUBSET_SEGS];
-	u32 n = 0, i, bit, set, mask;
-	u8 place[32];
-
-	for (mask = all; mask; mask &= mask - 1) {
-		place[__ffs(mask)] = n;
-		have[n++] = seg_capacity(pack, __ffs(mask));
-	}
-	for (i = 0; i < pack->n_item; i++) {
-		for (set = 0, mask = pack->item[i].mask; mask; mask &= mask - 1)
-			set |= BIT(place[__ffs(mask)]);
-		need[set] += least_bytes(pack, &pack->item[i]);
-	}
-	for (bit = 0; bit < n; bit++)
-		for (set = 0; set < BIT(n); set++)
-			if (set & BIT(bit))
-				need[set] += need[set & ~BIT(bit)];
-	for (set = 1; set < BIT(n); set++) {
-		u64 sum = 0;
-
-		for (bit = 0; bit < n; bit++)
-			sum += set & BIT(bit) ? have[bit] : 0;
-		if (need[set] > sum)
-			return true;
-	}
-	return false;
-}
-
-/* The same for one subset. */
-static bool overfills(const struct tessera_pack *pack, u32 set)
-{
-	u64 need = 0, have = 0;
-	u32 i;
-
-	for (i = 0; i < pack->n_item; i++)
-		if (!(pack->item[i].mask & ~set))
-			need += least_bytes(pack, &pack->item[i]);
-	for (; set; set &= set - 1)
-		have += seg_capacity(pack, __ffs(set));
-	return need > have;
-}
-
-/* Is it plain from sums that the items are too many? */
-static bool is_too_much(const struct tessera_pack *pack)
-{
-	u32 all = 0, i;
-
-	for (i = 0; i < pack->n_item; i++)
-		all |= pack->item[i].mask;
-	if (hweight32(all) <= SUBSET_SEGS)
-		return overfills_subset(pack, all);
-	for (i = 0; i < min(pack->n_item, SUBSET_ITEMS); i++)
-		if (overfills(pack, pack->item[i].mask))
-			return true;
-	return overfills(pack, all);
 }
 
 static void find_largest_gaps(const struct tessera_pack *pack, u32 *largest)
@@ -439,7 +310,7 @@ static void search_undo(struct tessera_pack *pack, struct search *search)
  * until each item touches the one below it, so it is enough to fill the gaps one
  * after the other with items in every order.
  */
-static int search_all(struct tessera_pack *pack, u64 limit)
+static bool search_all(struct tessera_pack *pack, u64 limit)
 {
 	u64 cost = (u64)pack->n_item + pack->n_seg + 1;
 	struct search search;
@@ -448,10 +319,8 @@ static int search_all(struct tessera_pack *pack, u64 limit)
 	limit = min(limit, *pack->budget);
 	search_begin(pack, &search);
 	while (search.left) {
-		if (!pack->n_gap)
-			return 0;
-		if (limit < cost)
-			return -EAGAIN;
+		if (!pack->n_gap || limit < cost)
+			return false;
 		limit -= cost;
 		*pack->budget -= cost;
 		choice = search_choice(pack, &search);
@@ -460,9 +329,9 @@ static int search_all(struct tessera_pack *pack, u64 limit)
 		else if (search.depth)
 			search_undo(pack, &search);
 		else
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 static bool before_by_size(const struct tessera_pack_item *a,
@@ -492,34 +361,30 @@ static bool before_by_align(const struct tessera_pack_item *a,
 	return a->align != b->align ? a->align > b->align : before_by_size(a, b);
 }
 
-static bool try_order(struct tessera_pack *pack, u64 limit,
+static bool try_order(struct tessera_pack *pack,
 		      bool (*before)(const struct tessera_pack_item *a,
 				     const struct tessera_pack_item *b))
 {
 	tessera_pack_sort(pack->item, pack->n_item, before);
 	tessera_pack_rewind(pack);
-	return tessera_pack_first_fit(pack) || best_fit(pack, limit);
+	return tessera_pack_first_fit(pack);
 }
 
 /**
- * tessera_pack_solve() - place all items, or find that they cannot be placed
+ * tessera_pack_solve() - place all items
  * @pack: the problem; its items are sorted, @fixed must not be set
  * @limit: steps the exhaustive search may take at most
  *
- * Return: 1 if all items were placed, 0 if it is certain that they cannot be,
- * -EAGAIN if no way was found within the limit or the budget.
+ * Return: true if all items were placed, false if there is no way, or none was found
+ * within the limit or the budget.
  */
-int tessera_pack_solve(struct tessera_pack *pack, u64 limit)
+bool tessera_pack_solve(struct tessera_pack *pack, u64 limit)
 {
-	tessera_pack_rewind(pack);
-	if (is_too_much(pack))
-		return 0;
-	if (try_order(pack, limit, before_by_hardness) ||
-	    try_order(pack, limit, before_by_size))
-		return 1;
+	if (try_order(pack, before_by_hardness) || try_order(pack, before_by_size))
+		return true;
 	tessera_pack_sort(pack->item, pack->n_item, before_by_align);
 	if (fit_homes(pack))
-		return 1;
+		return true;
 	tessera_pack_sort(pack->item, pack->n_item, before_by_hardness);
 	return search_all(pack, limit);
 }

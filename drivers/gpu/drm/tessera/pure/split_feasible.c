@@ -188,7 +188,7 @@ static int check_by_packing(struct split *split, u32 first, u32 end)
 	split->budget -= min(split->budget, cost);
 	collect_live(split);
 	collect_passing(split, first, end);
-	return tessera_pack_solve(&split->pack, SPLIT_SEARCH_LIMIT) == 1 ? 0 : -ENOSPC;
+	return tessera_pack_solve(&split->pack, SPLIT_SEARCH_LIMIT) ? 0 : -ENOSPC;
 }
 
 static void drop(struct split *split, u32 id)
