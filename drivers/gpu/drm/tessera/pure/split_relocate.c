@@ -12,7 +12,7 @@
 #define PLACE_MOVES_MAX		64U
 
 /* Does node @id stand in the way at a cut, members aside, if tiers up to @hard may go? */
-static bool is_obstacle(const struct split *split, u32 id, u32 hard, bool members_stay)
+static bool is_obstacle(const struct split *split, u32 id, u32 hard)
 {
 	const struct tessera_plan_map_node *n = &split->map.node[id];
 
@@ -22,10 +22,10 @@ static bool is_obstacle(const struct split *split, u32 id, u32 hard, bool member
 		return true;
 	if (split_is_foreign(split, id))
 		return split_block(split, id)->tier > hard;
-	return members_stay || split->al[id].fixed || split->al[id].stamp != split->stamp;
+	return split->al[id].fixed || split->al[id].stamp != split->stamp;
 }
 
-static void collect_gaps(struct split *split, u32 mask, u32 hard, bool members_stay)
+static void collect_gaps(struct split *split, u32 mask, u32 hard)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
 	u32 seg;
@@ -44,7 +44,7 @@ static void collect_gaps(struct split *split, u32 mask, u32 hard, bool members_s
 			struct tessera_pack_gap *gap =
 				&split->pack.gap[split->pack.n_gap];
 
-			if (!is_obstacle(split, n, hard, members_stay))
+			if (!is_obstacle(split, n, hard))
 				continue;
 			gap->start = tessera_plan_map_end(&node[below]);
 			gap->end = node[n].start;
@@ -301,11 +301,7 @@ static bool find_targets(struct split *split, u32 hard)
 {
 	u32 mask = collect_items(split);
 
-	collect_gaps(split, mask, hard, true);
-	if (tessera_pack_first_fit(&split->pack))
-		return true;
-	mask = collect_items(split);
-	collect_gaps(split, mask, hard, false);
+	collect_gaps(split, mask, hard);
 	slide(split);
 	if (tessera_pack_first_fit(&split->pack))
 		return true;
