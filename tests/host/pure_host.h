@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -56,6 +57,14 @@ typedef u64 __le64;
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
 #define __counted_by(member)
+
+/* Orders in pure/ are strict, so that any sort has the same result. */
+static inline void sort(void *base, size_t num, size_t size,
+			int (*cmp)(const void *a, const void *b), void *swap)
+{
+	if (num)
+		qsort(base, num, size, cmp);
+}
 
 #ifndef static_assert
 #define static_assert _Static_assert

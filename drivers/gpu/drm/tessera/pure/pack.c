@@ -334,38 +334,43 @@ static bool search_all(struct tessera_pack *pack, u64 limit)
 	return true;
 }
 
-static bool before_by_size(const struct tessera_pack_item *a,
-			   const struct tessera_pack_item *b)
+static int by_size(const void *va, const void *vb)
 {
+	const struct tessera_pack_item *a = va, *b = vb;
+
 	if (a->size != b->size)
-		return a->size > b->size;
+		return a->size > b->size ? -1 : 1;
 	if (a->align != b->align)
-		return a->align > b->align;
+		return a->align > b->align ? -1 : 1;
 	if (a->mask != b->mask)
-		return a->mask < b->mask;
-	return a->id < b->id;
+		return a->mask < b->mask ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
 }
 
 /* The hardest first. */
-static bool before_by_hardness(const struct tessera_pack_item *a,
-			       const struct tessera_pack_item *b)
+static int by_hardness(const void *va, const void *vb)
 {
-	unsigned int choices_a = hweight32(a->mask), choices_b = hweight32(b->mask);
+	const struct tessera_pack_item *a = va, *b = vb;
+	int choices = hweight32(a->mask) - hweight32(b->mask);
 
-	return choices_a != choices_b ? choices_a < choices_b : before_by_size(a, b);
+	return choices ?: by_size(a, b);
 }
 
-static bool before_by_align(const struct tessera_pack_item *a,
-			    const struct tessera_pack_item *b)
+static int by_align(const void *va, const void *vb)
 {
-	return a->align != b->align ? a->align > b->align : before_by_size(a, b);
+	const struct tessera_pack_item *a = va, *b = vb;
+
+	return a->align != b->align ? (a->align > b->align ? -1 : 1) : by_size(a, b);
 }
 
-static bool try_order(struct tessera_pack *pack,
-		      bool (*before)(const struct tessera_pack_item *a,
-				     const struct tessera_pack_item *b))
+static void sort_items(struct tessera_pack *pack, int (*cmp)(const void *a, const void *b))
 {
-	tessera_pack_sort(pack->item, pack->n_item, before);
+	sort(pack->item, pack->n_item, sizeof(*pack->item), cmp, NULL);
+}
+
+static bool try_order(struct tessera_pack *pack, int (*cmp)(const void *a, const void *b))
+{
+	sort_items(pack, cmp);
 	tessera_pack_rewind(pack);
 	return tessera_pack_first_fit(pack);
 }
@@ -380,50 +385,12 @@ static bool try_order(struct tessera_pack *pack,
  */
 bool tessera_pack_solve(struct tessera_pack *pack, u64 limit)
 {
-	if (try_order(pack, before_by_hardness) || try_order(pack, before_by_size))
+	if (try_order(pack, by_hardness) || try_order(pack, by_size))
 		return true;
-	tessera_pack_sort(pack->item, pack->n_item, before_by_align);
+	sort_items(pack, by_align);
 	if (fit_homes(pack))
 		return true;
-	tessera_pack_sort(pack->item, pack->n_item, before_by_hardness);
+	sort_items(pack, by_hardness);
 	return search_all(pack, limit);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pack_solve);
-
-static void sort_sift(struct tessera_pack_item *item, u32 i, u32 n,
-		      bool (*before)(const struct tessera_pack_item *a,
-				     const struct tessera_pack_item *b))
-{
-	u32 c;
-
-	while ((c = 2 * i + 1) < n) {
-		if (c + 1 < n && before(&item[c], &item[c + 1]))
-			c++;
-		if (!before(&item[i], &item[c]))
-			break;
-		swap(item[i], item[c]);
-		i = c;
-	}
-}
-
-/**
- * tessera_pack_sort() - heap sort, in place and without recursion
- * @item: items
- * @n: number of items
- * @before: strict order
- */
-void tessera_pack_sort(struct tessera_pack_item *item, u32 n,
-		       bool (*before)(const struct tessera_pack_item *a,
-				      const struct tessera_pack_item *b))
-{
-	u32 i;
-
-	if (n < 2)
-		return;
-	for (i = n / 2; i--; )
-		sort_sift(item, i, n, before);
-	for (i = n - 1; i; i--) {
-		swap(item[0], item[i]);
-		sort_sift(item, 0, i, before);
-	}
-}

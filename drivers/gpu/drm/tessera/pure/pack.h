@@ -147,8 +147,5 @@ static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
 void tessera_pack_rewind(struct tessera_pack *pack);
 bool tessera_pack_first_fit(struct tessera_pack *pack);
 bool tessera_pack_solve(struct tessera_pack *pack, u64 limit);
-void tessera_pack_sort(struct tessera_pack_item *item, u32 n,
-		       bool (*before)(const struct tessera_pack_item *a,
-				      const struct tessera_pack_item *b));
 
 #endif /* __TESSERA_PURE_PACK_H__ */

@@ -31,6 +31,7 @@
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
+#include <linux/sort.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>

@@ -61,16 +61,17 @@ static void collect_gaps(struct split *split, u32 mask, u32 hard)
 }
 
 /* Residents first, from the bottom up; then the others in list order. */
-static bool item_before(const struct tessera_pack_item *a,
-			const struct tessera_pack_item *b)
+static int cmp_items(const void *va, const void *vb)
 {
+	const struct tessera_pack_item *a = va, *b = vb;
+
 	if (a->fixed != b->fixed)
-		return a->fixed;
+		return a->fixed ? -1 : 1;
 	if (a->fixed && a->seg != b->seg)
-		return a->seg < b->seg;
+		return a->seg < b->seg ? -1 : 1;
 	if (a->fixed)
-		return a->off < b->off;
-	return a->order < b->order;
+		return a->off < b->off ? -1 : a->off > b->off;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 /* One item per movable member; residents count as fixed, where they are now. */
@@ -91,7 +92,7 @@ static u32 collect_items(struct split *split)
 		mask |= item[n_item++].mask;
 	}
 	split->pack.n_item = n_item;
-	tessera_pack_sort(item, n_item, item_before);
+	sort(item, n_item, sizeof(*item), cmp_items, NULL);
 	return mask;
 }
 

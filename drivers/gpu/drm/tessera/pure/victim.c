@@ -45,9 +45,6 @@ enum {
 	CLASS_FIXED,
 };
 
-typedef bool (*before_fn)(const struct tessera_victim_block *a,
-			  const struct tessera_victim_block *b);
-
 static bool is_listed(const struct tessera_victim_block *b)
 {
 	return b->flags & TESSERA_VICTIM_BLOCK_LISTED;
@@ -81,33 +78,14 @@ bool tessera_victim_before(const struct tessera_victim_block *a,
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_victim_before);
 
-static void sift(struct tessera_victim_block *b, u32 i, u32 n, before_fn before)
+static int cmp_use(const void *a, const void *b)
 {
-	u32 c;
-
-	while ((c = 2 * i + 1) < n) {
-		if (c + 1 < n && before(&b[c], &b[c + 1]))
-			c++;
-		if (!before(&b[i], &b[c]))
-			break;
-		swap(b[i], b[c]);
-		i = c;
-	}
+	return before_by_use(a, b) ? -1 : before_by_use(b, a);
 }
 
-/* Heap sort: in place, no recursion. */
-static void sort_blocks(struct tessera_victim_block *b, u32 n, before_fn before)
+static int cmp_victims(const void *a, const void *b)
 {
-	u32 i;
-
-	if (n < 2)
-		return;
-	for (i = n / 2; i--; )
-		sift(b, i, n, before);
-	for (i = n - 1; i; i--) {
-		swap(b[0], b[i]);
-		sift(b, 0, i, before);
-	}
+	return tessera_victim_before(a, b) ? -1 : tessera_victim_before(b, a);
 }
 
 static u64 share_of(const struct tessera_victim_wish *wish, const struct tessera_victim_owner *o)
@@ -241,14 +219,14 @@ int tessera_victim_rank(struct tessera_victim_req *req)
 	wish.requester = &req->owners[req->requester];
 	if (check_add_overflow(wish.requester->used, req->want, &wish.after))
 		wish.after = U64_MAX;
-	sort_blocks(req->blocks, req->n_blocks, before_by_use);
+	sort(req->blocks, req->n_blocks, sizeof(*req->blocks), cmp_use, NULL);
 	for (i = 0; i < req->n_blocks; i++) {
 		u32 owner = req->blocks[i].owner;
 
 		tessera_victim_classify(&wish, owner == TESSERA_VICTIM_NO_OWNER ?
 				NULL : &req->owners[owner], &req->blocks[i]);
 	}
-	sort_blocks(req->blocks, req->n_blocks, tessera_victim_before);
+	sort(req->blocks, req->n_blocks, sizeof(*req->blocks), cmp_victims, NULL);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_victim_rank);
