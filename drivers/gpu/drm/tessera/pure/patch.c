@@ -10,14 +10,6 @@
  */
 #include "patch.h"
 
-static int patch_fail(struct tessera_patch_error *err, u32 index, u32 offset)
-{
-	err->index = index;
-	err->offset = offset;
-
-	return -EINVAL;
-}
-
 static int check_null(const struct tessera_patch *patch)
 {
 	return patch->patch_offset || patch->alloc_offset ? -EINVAL : 0;
@@ -100,13 +92,13 @@ static int check_ranges(const struct tessera_patch_list *list,
 		/* Both are known good, so that this sets the row and nothing else. */
 		if (tessera_slot_set(table, patch->slot_id, TESSERA_SLOT_NULL,
 				     patch->split_offset))
-			return patch_fail(err, i, patch->split_offset);
+			return tessera_patch_refuse(err, patch->split_offset, i);
 		row = tessera_slot_row(table, patch->slot_id);
 		row->next_split = later;
 
 		if (!tessera_patch_is_null(list, patch) &&
 		    patch->patch_offset + TSR_BIND_PATCH_BYTES > later)
-			return patch_fail(err, i, patch->patch_offset);
+			return tessera_patch_refuse(err, patch->patch_offset, i);
 	}
 
 	return 0;
@@ -134,7 +126,7 @@ int tessera_patch_check(const struct tessera_patch_list *list,
 		if (ret)
 			return ret;
 		if (check_element(list, i, prev_split, table))
-			return patch_fail(err, i, list->patches[i].split_offset);
+			return tessera_patch_refuse(err, list->patches[i].split_offset, i);
 		prev_split = list->patches[i].split_offset;
 	}
 
@@ -189,10 +181,10 @@ int tessera_patch_check_leaks(const struct tessera_patch_list *list,
 				named++;
 			if (tessera_slot_set(table, patch->slot_id,
 					     element_alloc(list, patch), split))
-				return patch_fail(err, i, split);
+				return tessera_patch_refuse(err, split, i);
 		}
 		if (split > 0 && split < list->cmd_bytes && named < live)
-			return patch_fail(err, first, split);
+			return tessera_patch_refuse(err, split, first);
 	}
 
 	return 0;

@@ -87,6 +87,22 @@ struct tessera_patch_error {
 };
 
 /**
+ * tessera_patch_refuse() - say what is wrong with a submission
+ * @err: where to say it
+ * @offset: as in &tessera_patch_error
+ * @index: likewise
+ *
+ * Return: -EINVAL.
+ */
+static inline int tessera_patch_refuse(struct tessera_patch_error *err, u32 offset, u32 index)
+{
+	err->offset = offset;
+	err->index = index;
+
+	return -EINVAL;
+}
+
+/**
  * tessera_patch_is_null() - whether an element unbinds its slot
  * @list: a checked list
  * @patch: element of it

@@ -29,14 +29,6 @@ struct validate_walk {
 	u32 split_pos;
 };
 
-static int validate_fail(struct tessera_patch_error *err, u32 offset, u32 index)
-{
-	err->offset = offset;
-	err->index = index;
-
-	return -EINVAL;
-}
-
 static bool element_at(const struct tessera_patch_list *list, u32 index, u32 patch_offset)
 {
 	if (index >= list->num_patches)
@@ -72,7 +64,7 @@ static int number_patches(struct validate_walk *walk, u32 *num_bound)
 		base = (__le32 *)(walk->cmds + offset);
 		before = le32_to_cpu(*base) & ~NUMBER_NOT_ZERO;
 		if (before < i && element_at(list, before, offset))
-			return validate_fail(walk->err, offset, i);
+			return tessera_patch_refuse(walk->err, offset, i);
 		used = base[0] || base[1] || base[2] || base[3];
 		*base = cpu_to_le32(i | (used ? NUMBER_NOT_ZERO : 0));
 		count++;
@@ -94,10 +86,10 @@ static int unused_patch(struct validate_walk *walk)
 
 		if (!tessera_patch_is_null(list, patch) &&
 		    *base != cpu_to_le32(TESSERA_PATCH_NOWHERE))
-			return validate_fail(walk->err, patch->patch_offset, i);
+			return tessera_patch_refuse(walk->err, patch->patch_offset, i);
 	}
 
-	return validate_fail(walk->err, TESSERA_PATCH_NOWHERE, TESSERA_PATCH_NOWHERE);
+	return tessera_patch_refuse(walk->err, TESSERA_PATCH_NOWHERE, TESSERA_PATCH_NOWHERE);
 }
 
 static bool surface_ok(u32 surface)
@@ -207,16 +199,16 @@ static int validate_bind(struct validate_walk *walk, u32 offset)
 	BUILD_BUG_ON(TSR_BIND_PATCH_OFFSET != 2 * sizeof(__le32));
 
 	if (!shape_ok(packet) || !element_at(list, index, offset + TSR_BIND_PATCH_OFFSET))
-		return validate_fail(walk->err, offset, TESSERA_PATCH_NOWHERE);
+		return tessera_patch_refuse(walk->err, offset, TESSERA_PATCH_NOWHERE);
 	index = array_index_nospec(index, list->num_patches);
 	patch = &list->patches[index];
 
 	if ((number & NUMBER_NOT_ZERO) || le32_to_cpu(packet[1]) != patch->slot_id ||
 	    !alloc_offset_ok(packet, patch))
-		return validate_fail(walk->err, offset, index);
+		return tessera_patch_refuse(walk->err, offset, index);
 	if ((le32_to_cpu(packet[6]) & TSR_SURF_WRITE) &&
 	    !(list->allocs[patch->alloc_index].flags & TESSERA_PATCH_ALLOC_WRITE))
-		return validate_fail(walk->err, offset, index);
+		return tessera_patch_refuse(walk->err, offset, index);
 
 	packet[2] = cpu_to_le32(TESSERA_PATCH_NOWHERE);
 	walk->order[walk->num_order++] = index;
@@ -263,7 +255,7 @@ static int validate_packet(struct validate_walk *walk, u32 offset, u32 remaining
 	return dwords * sizeof(*packet);
 
 err_packet:
-	return validate_fail(walk->err, offset, TESSERA_PATCH_NOWHERE);
+	return tessera_patch_refuse(walk->err, offset, TESSERA_PATCH_NOWHERE);
 }
 
 /* Every split point up to the end of the packet must be where it starts. */
@@ -278,7 +270,7 @@ static int validate_splits(struct validate_walk *walk, u32 offset, u32 next)
 		if (split >= next)
 			break;
 		if (split != offset)
-			return validate_fail(walk->err, split, walk->split_pos);
+			return tessera_patch_refuse(walk->err, split, walk->split_pos);
 		ret = tessera_patch_pause(list, walk->split_pos);
 		if (ret)
 			return ret;
@@ -314,7 +306,7 @@ int tessera_validate(void *cmds, const struct tessera_patch_list *list,
 	int ret;
 
 	if (!IS_ALIGNED(list->cmd_bytes, TSR_PKT_ALIGN))
-		return validate_fail(err, list->cmd_bytes, TESSERA_PATCH_NOWHERE);
+		return tessera_patch_refuse(err, list->cmd_bytes, TESSERA_PATCH_NOWHERE);
 
 	ret = number_patches(&walk, &num_bound);
 	if (ret)
