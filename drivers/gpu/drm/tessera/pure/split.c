@@ -245,6 +245,16 @@ static int step(struct split *split, u32 first, u32 end, u32 group)
 	return split_tick(split, end - first);
 }
 
+/* Empty a plan but for operations that belong to another one. */
+static void reset_plan(struct tessera_split_plan *plan, u32 n_op)
+{
+	split_discard(plan, n_op);
+	plan->late_error = 0;
+	plan->error_offset = 0;
+	plan->error_entry = TESSERA_SPLIT_NONE;
+	plan->variant = 0;
+}
+
 /* Back to the state at the cursor. */
 static void rewind(struct split *split)
 {
@@ -261,15 +271,12 @@ static void rewind(struct split *split)
 	split->forgone = 0;
 	split->far = 0;
 	split->may_cut = false;
-	split_discard(plan, split->op_base);
-	plan->late_error = 0;
-	plan->error_offset = 0;
-	plan->error_entry = TESSERA_SPLIT_NONE;
+	reset_plan(plan, split->op_base);
 	plan->variant = split->variant;
 	for (i = 0; i < split->in->n_allocs; i++) {
 		struct split_alloc *alloc = &split->al[i];
 
-		alloc->next_use = split->cur->alloc[i].next_use;
+		alloc->next_use = split->cur->next_use[i];
 		alloc->n_slots = 0;
 		alloc->idle = 0;
 		alloc->in_w = false;
@@ -279,31 +286,6 @@ static void rewind(struct split *split)
 		split->table[i] = split->cur->table[i];
 		if (split->table[i] != TESSERA_SPLIT_NONE)
 			split->al[split->table[i]].n_slots++;
-	}
-}
-
-/* Fill the segments with what is there at the start. */
-static void populate(struct split *split)
-{
-	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
-
-	tessera_plan_map_reset(&split->map, split->seg_size);
-	for (i = 0; i < split->in->n_blocks; i++) {
-		const struct tessera_split_block *block = &split->in->blocks[i];
-		bool foreign = block->alloc == TESSERA_SPLIT_NONE;
-		u32 id = foreign ? split->in->n_allocs + i : block->alloc;
-
-		if (block->seg != seg) {
-			seg = block->seg;
-			prev = split->map.seg[seg].head;
-		}
-		tessera_plan_map_insert(&split->map, prev, id, block->start, block->size);
-		prev = id;
-		if (foreign ? block->tier >= TESSERA_VICTIM_LAST_RESORT :
-			      split->al[id].fixed)
-			tessera_plan_map_protect(&split->map, id, true);
-		else
-			split_offer(split, id);
 	}
 }
 
@@ -324,7 +306,7 @@ static int run(struct split *split)
 	int ret;
 
 	rewind(split);
-	populate(split);
+	split_populate(split);
 	for (i = split->cur->entry; i < split->in->n_entries; i = end) {
 		end = split_group_end(split, i);
 		ret = step(split, i, end, group++);
@@ -453,15 +435,6 @@ static int plan_best(struct split *split)
 	return ret;
 }
 
-static void reset_plan(struct tessera_split_plan *plan)
-{
-	split_discard(plan, 0);
-	plan->late_error = 0;
-	plan->error_offset = 0;
-	plan->error_entry = TESSERA_SPLIT_NONE;
-	plan->variant = 0;
-}
-
 /**
  * tessera_split_begin() - check a submission, and prepare to plan it in windows
  * @in: what will be planned
@@ -487,7 +460,7 @@ int tessera_split_begin(const struct tessera_split_input *in, void *mem, size_t 
 	struct split *split;
 	int ret;
 
-	reset_plan(errors);
+	reset_plan(errors, 0);
 	ret = split_setup_begin(in, cur, mem, size, &split, scratch, scratch_size);
 	if (ret)
 		return ret;
@@ -499,7 +472,7 @@ EXPORT_SYMBOL_IF_KUNIT(tessera_split_begin);
 /**
  * tessera_split_window() - plan the next parts of a submission
  * @in: what is planned; @in->blocks, which allocations are clean, and where they may be, as of
- *	now: a segment that an allocation may not be in any more is not used for it, a new one neither
+ *	now
  * @cur: where to start; not changed
  * @limits: where to stop
  * @scratch: memory for the time of the call, aligned to 8 bytes
@@ -528,7 +501,7 @@ int tessera_split_window(const struct tessera_split_input *in,
 	struct split *split;
 	int ret;
 
-	reset_plan(plan);
+	reset_plan(plan, 0);
 	ret = split_setup_window(in, cur, &split, scratch, size);
 	if (ret)
 		return ret;
@@ -573,7 +546,7 @@ void tessera_split_commit(const struct tessera_split_input *in,
 		bool null = in->allocs[patch->alloc_index].flags & TESSERA_SPLIT_ALLOC_NULL;
 
 		cur->table[patch->slot_id] = null ? TESSERA_SPLIT_NONE : patch->alloc_index;
-		cur->alloc[patch->alloc_index].next_use = cur->next_ref[i];
+		cur->next_use[patch->alloc_index] = cur->next_ref[i];
 		if (i + 1 == in->n_entries || patch[1].split_offset != patch->split_offset)
 			cur->group++;
 	}

@@ -267,7 +267,7 @@ struct tessera_split_plan {
  * @table: private: per slot, the allocation that the entries before @entry have
  *	bound, or TESSERA_SPLIT_NONE
  * @next_ref: private: per entry, the next one that names the same allocation
- * @alloc: private: what never changes about an allocation, and its next use
+ * @next_use: private: per allocation, the entry that names it next
  */
 struct tessera_split_cursor {
 	u32 entry;
@@ -277,7 +277,7 @@ struct tessera_split_cursor {
 	u32 group;
 	u32 *table;
 	u32 *next_ref;
-	struct split_cursor_alloc *alloc;
+	u32 *next_use;
 };
 
 /**

@@ -30,15 +30,11 @@ void split_discard(struct tessera_split_plan *plan, u32 n_op)
 void split_drop_to_mark(struct split *split)
 {
 	struct tessera_split_plan *plan = split->plan;
-	const struct tessera_split_plan *mark = &split->mark;
 
-	plan->n_op = mark->n_op;
-	plan->n_page_ins = mark->n_page_ins;
-	plan->n_moves = mark->n_moves;
-	plan->n_evicts = mark->n_evicts;
-	plan->bytes_in = mark->bytes_in;
-	plan->bytes_out = mark->bytes_out;
-	plan->bytes_moved = mark->bytes_moved;
+	/* It may have grown since. */
+	split->mark.op = plan->op;
+	split->mark.cap = plan->cap;
+	*plan = split->mark;
 }
 
 static noinline int make_room(struct split *split)

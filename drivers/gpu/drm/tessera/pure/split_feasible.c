@@ -33,45 +33,6 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 	item->used = false;
 }
 
-static void gap_add(struct split *split, u32 seg, u64 start, u64 end)
-{
-	struct tessera_pack_gap *gap = &split->pack.gap[split->pack.n_gap];
-
-	if (end <= start)
-		return;
-	gap->start = start;
-	gap->end = end;
-	gap->cur = start;
-	gap->seg = seg;
-	split->pack.n_gap++;
-}
-
-/* Free ranges when everything that can go is gone. */
-static void collect_free(struct split *split)
-{
-	const struct tessera_split_input *in = split->in;
-	u32 seg, next = 0;
-
-	split->pack.n_gap = 0;
-	for (seg = 0; seg < in->n_segs; seg++) {
-		u64 *room = &split->pack.seg[seg].room;
-		u64 start = 0;
-
-		*room = split->seg_commit[seg];
-
-		for (; next < in->n_blocks && in->blocks[next].seg == seg; next++) {
-			const struct tessera_split_block *block = &in->blocks[next];
-
-			if (block->tier != TESSERA_VICTIM_IMMOVABLE)
-				continue;
-			gap_add(split, seg, start, block->start);
-			start = block->start + block->size;
-			*room -= min(*room, block->size);
-		}
-		gap_add(split, seg, start, in->segs[seg].size);
-	}
-}
-
 /* Segment with the largest free range that an allocation may be in. */
 static u32 find_home(const struct split *split, u32 mask, const u64 *largest)
 {
@@ -266,7 +227,8 @@ int split_feasible(struct split *split)
 
 	for (i = 0; i < split->in->n_segs; i++)
 		split->home_sum[i] = 0;
-	collect_free(split);
+	split_populate(split);
+	split_collect_gaps(split, U32_MAX, TESSERA_VICTIM_PROTECTED);
 	choose_homes(split);
 	if (always_fits(split))
 		return 0;

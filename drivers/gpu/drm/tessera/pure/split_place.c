@@ -66,20 +66,44 @@ bool split_is_usable(const struct split *split, u32 id)
 	       IS_ALIGNED(n->start, split_align(split, id, n->seg));
 }
 
-/**
- * split_offer() - let a linked node be a victim
- * @split: planner
- * @id: node
- *
- * There is room for all that the input says can be in a segment. An input that changes
- * meanwhile makes no plan (-EAGAIN).
+/*
+ * Let a linked node be a victim. There is room for all that the input says can be in a
+ * segment. An input that changes meanwhile makes no plan (-EAGAIN).
  */
-void split_offer(struct split *split, u32 id)
+static void offer(struct split *split, u32 id)
 {
 	u64 key = split_victim_key(split, id);
 
 	if (!tessera_plan_map_heap_push(&split->map, id, key) && !split->err)
 		split->err = -EAGAIN;
+}
+
+/**
+ * split_populate() - fill the segments with what is there at the start
+ * @split: planner
+ */
+void split_populate(struct split *split)
+{
+	u32 i, seg = TESSERA_SPLIT_NONE, prev = 0;
+
+	tessera_plan_map_reset(&split->map, split->seg_size);
+	for (i = 0; i < split->in->n_blocks; i++) {
+		const struct tessera_split_block *block = &split->in->blocks[i];
+		bool foreign = block->alloc == TESSERA_SPLIT_NONE;
+		u32 id = foreign ? split->in->n_allocs + i : block->alloc;
+
+		if (block->seg != seg) {
+			seg = block->seg;
+			prev = split->map.seg[seg].head;
+		}
+		tessera_plan_map_insert(&split->map, prev, id, block->start, block->size);
+		prev = id;
+		if (foreign ? block->tier >= TESSERA_VICTIM_LAST_RESORT :
+			      split->al[id].fixed)
+			tessera_plan_map_protect(&split->map, id, true);
+		else
+			offer(split, id);
+	}
 }
 
 /**
@@ -109,7 +133,7 @@ void split_leave_w(struct split *split, u32 id)
 		return;
 	split->al[id].idle = ++split->clock;
 	tessera_plan_map_protect(&split->map, id, false);
-	split_offer(split, id);
+	offer(split, id);
 }
 
 /**
@@ -218,7 +242,7 @@ static void undo_one(struct split *split, const struct split_log *log)
 	if (!split_is_foreign(split, log->id))
 		split->al[log->id].clean = log->clean;
 	tessera_plan_map_insert(&split->map, log->prev, log->id, log->src, size);
-	split_offer(split, log->id);
+	offer(split, log->id);
 }
 
 /* Take back what the log has from @n_log on, and the working set from @n_w on. */

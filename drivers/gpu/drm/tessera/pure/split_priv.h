@@ -19,18 +19,6 @@
 #define SPLIT_WINDOW_ENDS	1
 
 /**
- * struct split_cursor_alloc - what is kept of an allocation between windows
- * @align: alignment beyond the granularity of segments
- * @mask: segments it may be in, read-only ones dropped if it is written
- * @next_use: entry that names it next, or SPLIT_NEVER
- */
-struct split_cursor_alloc {
-	u64 align;
-	u32 mask;
-	u32 next_use;
-};
-
-/**
  * struct split_alloc - state of one allocation while planning
  * @size: bytes, before they are rounded up to a segment's granularity
  * @pad: what it takes of @home at most
@@ -244,7 +232,7 @@ void split_item_init(const struct split *split, struct tessera_pack_item *item,
 		     u32 id, bool fixed);
 
 /* split_place.c */
-void split_offer(struct split *split, u32 id);
+void split_populate(struct split *split);
 void split_enter_w(struct split *split, u32 id);
 void split_leave_w(struct split *split, u32 id);
 bool split_is_usable(const struct split *split, u32 id);
@@ -255,6 +243,7 @@ u32 split_node_below(const struct split *split, u32 prev, u64 off);
 int split_place_members(struct split *split);
 
 /* split_relocate.c */
+void split_collect_gaps(struct split *split, u32 mask, u32 hard);
 int split_relocate_members(struct split *split);
 
 #endif /* __TESSERA_PURE_SPLIT_PRIV_H__ */

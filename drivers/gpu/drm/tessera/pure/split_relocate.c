@@ -25,7 +25,15 @@ static bool is_obstacle(const struct split *split, u32 id, u32 hard)
 	return split->al[id].fixed || split->al[id].stamp != split->stamp;
 }
 
-static void collect_gaps(struct split *split, u32 mask, u32 hard)
+/**
+ * split_collect_gaps() - find the room between what must stay
+ * @split: planner
+ * @mask: segments to look at
+ * @hard: the hardest tier of foreign blocks that may go
+ *
+ * What the group at hand names may go, too.
+ */
+void split_collect_gaps(struct split *split, u32 mask, u32 hard)
 {
 	const struct tessera_plan_map_node *node = split->map.node;
 	u32 seg;
@@ -302,7 +310,7 @@ static bool find_targets(struct split *split, u32 hard)
 {
 	u32 mask = collect_items(split);
 
-	collect_gaps(split, mask, hard);
+	split_collect_gaps(split, mask, hard);
 	slide(split);
 	if (tessera_pack_first_fit(&split->pack))
 		return true;

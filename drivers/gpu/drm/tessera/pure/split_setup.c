@@ -34,7 +34,7 @@ static void *arena_take(struct arena *arena, size_t n, size_t each)
 static void layout_cursor(const struct tessera_split_input *in, struct arena *arena,
 			  struct tessera_split_cursor *cur)
 {
-	cur->alloc = arena_take(arena, in->n_allocs, sizeof(*cur->alloc));
+	cur->next_use = arena_take(arena, in->n_allocs, sizeof(u32));
 	cur->next_ref = arena_take(arena, in->n_entries, sizeof(u32));
 	cur->table = arena_take(arena, in->n_slots, sizeof(u32));
 }
@@ -187,30 +187,25 @@ static bool alloc_is_sane(const struct tessera_split_input *in,
 }
 
 /* A written allocation may not be where the GPU can only read. */
-static int check_alloc(const struct tessera_split_input *in, u32 id,
-		       struct split_cursor_alloc *out)
+static u32 usable_segs(const struct tessera_split_input *in,
+		       const struct tessera_split_alloc *alloc)
 {
-	const struct tessera_split_alloc *alloc = &in->allocs[id];
-	u32 seg;
+	u32 seg, mask = 0;
 
-	out->align = 1;
-	out->mask = 0;
-	out->next_use = SPLIT_NEVER;
+	for (seg = 0; seg < in->n_segs; seg++)
+		if (alloc->supported & BIT(seg) &&
+		    !(in->segs[seg].flags & TESSERA_SPLIT_SEG_READ_ONLY &&
+		      alloc->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
+			mask |= BIT(seg);
+	return alloc->flags & TESSERA_SPLIT_ALLOC_NULL ? 0 : mask;
+}
+
+static int check_alloc(const struct tessera_split_input *in,
+		       const struct tessera_split_alloc *alloc)
+{
 	if (alloc->flags & TESSERA_SPLIT_ALLOC_NULL)
 		return 0;
-	if (!alloc_is_sane(in, alloc))
-		return -EINVAL;
-	out->align = max(alloc->align, 1ULL);
-	for (seg = 0; seg < in->n_segs; seg++) {
-		const struct tessera_split_seg *desc = &in->segs[seg];
-
-		if (!(alloc->supported & BIT(seg)) ||
-		    (desc->flags & TESSERA_SPLIT_SEG_READ_ONLY &&
-		     alloc->flags & TESSERA_SPLIT_ALLOC_WRITTEN))
-			continue;
-		out->mask |= BIT(seg);
-	}
-	return out->mask ? 0 : -EINVAL;
+	return alloc_is_sane(in, alloc) && usable_segs(in, alloc) ? 0 : -EINVAL;
 }
 
 static int check_segs(struct split *split)
@@ -308,8 +303,8 @@ static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 		max_group = max(max_group, group);
 		n_slots = max(n_slots, patch->slot_id + 1);
 		limit = patch->split_offset;
-		cur->next_ref[i] = cur->alloc[patch->alloc_index].next_use;
-		cur->alloc[patch->alloc_index].next_use = i;
+		cur->next_ref[i] = cur->next_use[patch->alloc_index];
+		cur->next_use[patch->alloc_index] = i;
 		if (split_tick(split, 1))
 			return split->err;
 	}
@@ -317,19 +312,8 @@ static int link_uses(struct split *split, struct tessera_split_cursor *cur)
 	return 0;
 }
 
-/*
- * Somebody may have closed segments to an allocation since the submission was checked. It is in
- * none of them again: there is no room for it among their victims.
- */
-static u32 mask_now(const struct split *split, const struct tessera_split_cursor *cur, u32 id)
-{
-	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
-
-	return alloc->flags & TESSERA_SPLIT_ALLOC_NULL ? 0 : cur->alloc[id].mask & alloc->supported;
-}
-
-/* What the cursor and the input say about allocations and blocks now. */
-static int setup_state(struct split *split, const struct tessera_split_cursor *cur)
+/* What the input says about allocations and blocks now. */
+static int setup_state(struct split *split)
 {
 	u32 i;
 	int ret;
@@ -338,8 +322,8 @@ static int setup_state(struct split *split, const struct tessera_split_cursor *c
 		struct split_alloc *alloc = &split->al[i];
 
 		memset(alloc, 0, sizeof(*alloc));
-		alloc->align = cur->alloc[i].align;
-		alloc->mask = mask_now(split, cur, i);
+		alloc->align = max(split->in->allocs[i].align, 1ULL);
+		alloc->mask = usable_segs(split->in, &split->in->allocs[i]);
 		alloc->size = split->in->allocs[i].size;
 		alloc->next_use = SPLIT_NEVER;
 	}
@@ -386,13 +370,15 @@ int split_setup_begin(const struct tessera_split_input *in,
 		return -EINVAL;
 	ret = check_segs(split);
 	for (i = 0; i < in->n_allocs && !ret; i++)
-		ret = check_alloc(in, i, &cur->alloc[i]) ?: split_tick(split, 1);
+		ret = check_alloc(in, &in->allocs[i]) ?: split_tick(split, 1);
 	if (ret)
 		return ret;
+	for (i = 0; i < in->n_allocs; i++)
+		cur->next_use[i] = SPLIT_NEVER;
 	for (i = 0; i < in->n_slots; i++)
 		cur->table[i] = TESSERA_SPLIT_NONE;
 	*out = split;
-	return link_uses(split, cur) ?: setup_state(split, cur);
+	return link_uses(split, cur) ?: setup_state(split);
 }
 
 /**
@@ -415,5 +401,5 @@ int split_setup_window(const struct tessera_split_input *in,
 		return -EINVAL;
 	split->cur = cur;
 	*out = split;
-	return check_segs(split) ?: setup_state(split, cur);
+	return check_segs(split) ?: setup_state(split);
 }
