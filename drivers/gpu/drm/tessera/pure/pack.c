@@ -11,6 +11,9 @@
  */
 #include "pack.h"
 
+/* Steps one exhaustive search may take. */
+#define SEARCH_LIMIT		400000ULL
+
 /* Lowest place for an item in what is left of a gap, or U64_MAX. */
 static u64 gap_fit(const struct tessera_pack *pack, const struct tessera_pack_gap *gap,
 		   const struct tessera_pack_item *item)
@@ -74,7 +77,7 @@ static bool item_first_fit(struct tessera_pack *pack, struct tessera_pack_item *
 		for (i = at->first; i < at->end; i++) {
 			u64 off = gap_fit(pack, &pack->gap[i], item);
 
-			*pack->budget -= !!*pack->budget;
+			pack->budget -= !!pack->budget;
 			if (off != U64_MAX) {
 				put_in_gap(pack, item, i, off);
 				return true;
@@ -98,7 +101,7 @@ bool tessera_pack_first_fit(struct tessera_pack *pack)
 	for (i = 0; i < pack->n_item; i++) {
 		if (pack->item[i].fixed)
 			continue;
-		if (!*pack->budget || !item_first_fit(pack, &pack->item[i]))
+		if (!pack->budget || !item_first_fit(pack, &pack->item[i]))
 			return false;
 	}
 	return true;
@@ -170,22 +173,6 @@ static bool is_like(const struct tessera_pack_item *a, const struct tessera_pack
 	return a->size == b->size && a->align == b->align && a->mask == b->mask;
 }
 
-/* Do items of a gap of this segment lie as well in one order as in any other? */
-static bool order_is_free(const struct tessera_pack *pack, u32 seg)
-{
-	u64 align = 1;
-	u32 i;
-
-	for (i = 0; i < pack->n_item; i++)
-		if (pack->item[i].mask & BIT(seg))
-			align = max(align, pack->item[i].align);
-	for (i = 0; i < pack->n_item; i++)
-		if (pack->item[i].mask & BIT(seg) &&
-		    !IS_ALIGNED(tessera_pack_bytes(pack, &pack->item[i], seg), align))
-			return false;
-	return true;
-}
-
 /**
  * struct search - state of the exhaustive search
  * @need: bytes that the items not placed yet take at least
@@ -193,7 +180,6 @@ static bool order_is_free(const struct tessera_pack *pack, u32 seg)
  * @gap: gap that is being filled
  * @from: first item to try
  * @depth: choices made
- * @free_order: segments in whose gaps items are taken in rising order only
  */
 struct search {
 	u64 need;
@@ -201,7 +187,6 @@ struct search {
 	u32 gap;
 	u32 from;
 	u32 depth;
-	u32 free_order;
 };
 
 static void search_begin(struct tessera_pack *pack, struct search *search)
@@ -211,9 +196,6 @@ static void search_begin(struct tessera_pack *pack, struct search *search)
 
 	memset(search, 0, sizeof(*search));
 	search->left = pack->n_item;
-	for (i = 0; i < pack->n_seg; i++)
-		if (order_is_free(pack, i))
-			search->free_order |= BIT(i);
 	tessera_pack_rewind(pack);
 	for (i = 0; i < pack->n_item; i++) {
 		pack->item[i].used = false;
@@ -282,8 +264,6 @@ static void search_take(struct tessera_pack *pack, struct search *search, u32 ch
 	item->used = true;
 	search->need -= least_bytes(pack, item);
 	search->left--;
-	if (search->free_order & BIT(item->seg))
-		search->from = choice + 1;
 }
 
 /* Take back the last choice, and go on behind it. */
@@ -310,19 +290,19 @@ static void search_undo(struct tessera_pack *pack, struct search *search)
  * until each item touches the one below it, so it is enough to fill the gaps one
  * after the other with items in every order.
  */
-static bool search_all(struct tessera_pack *pack, u64 limit)
+static bool search_all(struct tessera_pack *pack)
 {
 	u64 cost = (u64)pack->n_item + pack->n_seg + 1;
+	u64 limit = min(SEARCH_LIMIT, pack->budget);
 	struct search search;
 	u32 choice;
 
-	limit = min(limit, *pack->budget);
 	search_begin(pack, &search);
 	while (search.left) {
 		if (!pack->n_gap || limit < cost)
 			return false;
 		limit -= cost;
-		*pack->budget -= cost;
+		pack->budget -= cost;
 		choice = search_choice(pack, &search);
 		if (choice <= pack->n_item)
 			search_take(pack, &search, choice);
@@ -378,12 +358,11 @@ static bool try_order(struct tessera_pack *pack, int (*cmp)(const void *a, const
 /**
  * tessera_pack_solve() - place all items
  * @pack: the problem; its items are sorted, @fixed must not be set
- * @limit: steps the exhaustive search may take at most
  *
  * Return: true if all items were placed, false if there is no way, or none was found
- * within the limit or the budget.
+ * within the steps that a search may take, or the budget.
  */
-bool tessera_pack_solve(struct tessera_pack *pack, u64 limit)
+bool tessera_pack_solve(struct tessera_pack *pack)
 {
 	if (try_order(pack, by_hardness) || try_order(pack, by_size))
 		return true;
@@ -391,6 +370,6 @@ bool tessera_pack_solve(struct tessera_pack *pack, u64 limit)
 	if (fit_homes(pack))
 		return true;
 	sort_items(pack, by_hardness);
-	return search_all(pack, limit);
+	return search_all(pack);
 }
 EXPORT_SYMBOL_IF_KUNIT(tessera_pack_solve);

@@ -104,7 +104,7 @@ struct tessera_pack {
 	u32 n_item;
 	u32 n_gap;
 	u32 n_seg;
-	u64 *budget;
+	u64 budget;
 };
 
 /* Bytes that an item takes in a segment. */
@@ -146,6 +146,6 @@ static inline u8 tessera_pack_seg_at(u32 mask, const u8 *pref, u32 n_pref,
 
 void tessera_pack_rewind(struct tessera_pack *pack);
 bool tessera_pack_first_fit(struct tessera_pack *pack);
-bool tessera_pack_solve(struct tessera_pack *pack, u64 limit);
+bool tessera_pack_solve(struct tessera_pack *pack);
 
 #endif /* __TESSERA_PURE_PACK_H__ */

@@ -146,10 +146,10 @@ static int check_by_packing(struct split *split, u32 first, u32 end)
 {
 	u64 cost = (u64)split->in->n_slots + end - first;
 
-	split->budget -= min(split->budget, cost);
+	split->pack.budget -= min(split->pack.budget, cost);
 	collect_live(split);
 	collect_passing(split, first, end);
-	return tessera_pack_solve(&split->pack, SPLIT_SEARCH_LIMIT) ? 0 : -ENOSPC;
+	return tessera_pack_solve(&split->pack) ? 0 : -ENOSPC;
 }
 
 static void drop(struct split *split, u32 id)

@@ -11,8 +11,6 @@
 
 /* Distance at which a next use counts as "never". */
 #define SPLIT_NEVER		TESSERA_SPLIT_NONE
-/* Steps one exhaustive search may take. */
-#define SPLIT_SEARCH_LIMIT	400000ULL
 /* Steps after which the caller is asked whether to go on. */
 #define SPLIT_TICKS		4096U
 /* The window has all that it may have: not an error. */
@@ -92,7 +90,6 @@ struct split_log {
  * @pack: packing problem, with its arrays
  * @max_held: feasibility check: most allocations that one split point can require
  * @n_over: segments where the quick feasibility check does not answer
- * @budget: steps the packers may take in all
  * @n_w: elements of @wset
  * @n_member: elements of @member
  * @n_log: elements of @log
@@ -132,7 +129,6 @@ struct split {
 	u64 *home_sum;
 	u64 *home_cap;
 	struct tessera_pack pack;
-	u64 budget;
 	u32 max_held;
 	u32 n_over;
 	u32 n_w;

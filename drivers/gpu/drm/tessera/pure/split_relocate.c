@@ -315,7 +315,7 @@ static bool find_targets(struct split *split, u32 hard)
 	if (tessera_pack_first_fit(&split->pack))
 		return true;
 	free_all_items(split);
-	return tessera_pack_solve(&split->pack, SPLIT_SEARCH_LIMIT);
+	return tessera_pack_solve(&split->pack);
 }
 
 /**

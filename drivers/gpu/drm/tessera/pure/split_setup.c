@@ -163,7 +163,6 @@ static struct split *take_split(const struct tessera_split_input *in,
 	split->map.n_seg = in->n_segs;
 	split->map.n_node = in->n_allocs + in->n_blocks;
 	split->pack.n_seg = in->n_segs;
-	split->pack.budget = &split->budget;
 	return split;
 }
 
@@ -334,7 +333,7 @@ static int setup_state(struct split *split)
 		return ret;
 	find_ranks(split);
 	/* The packers search, but not for ever. */
-	split->budget = BUDGET_MIN + BUDGET_PER_ITEM *
+	split->pack.budget = BUDGET_MIN + BUDGET_PER_ITEM *
 		    ((u64)split->in->n_entries + split->in->n_blocks);
 	return 0;
 }
