@@ -634,7 +634,7 @@ static void unmapped_last(void)
 /* ---- The shrinker ---------------------------------------------------------------------- */
 
 #define SHRUNK 64
-#define SHRUNK_ROUNDS (tap_slow() ? 4u : 40u)
+#define SHRUNK_ROUNDS (tap_slow() ? 4u : 12u)
 
 static void shrink(struct tsr_client *client)
 {

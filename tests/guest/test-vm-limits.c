@@ -76,8 +76,8 @@ static void limit_of_vms(void)
 }
 
 #define PROCESSES 9
-#define VMS_OF_ONE 40 /* all together have more than the device tells apart */
-#define ROUNDS 3
+#define VMS_OF_ONE 32 /* all together have more than the device tells apart */
+#define ROUNDS 2
 
 /* One process of many. */
 struct part {
