@@ -218,6 +218,7 @@ typedef struct TesseraConfig {
     bool preemption;
     bool vm;
     bool resizable_bar;
+    uint64_t resizable_bar_size;
     bool vram_preserved;
     bool strict;
     bool variable_refresh;
@@ -244,7 +245,9 @@ struct TesseraState {
     uint64_t swizzle_window_offset; /* in BAR 2 */
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
-    uint64_t visible_bytes;     /* of it, in BAR 2 */
+    uint64_t memory_bytes;      /* of it, segments 1 and 2 */
+    uint64_t bar_bytes;         /* size of BAR 2 now */
+    uint16_t rebar;             /* Resizable BAR capability, or 0 */
     TesseraHostAperture ha;     /* its table and registers: BQL */
     TesseraCoherence *coherence; /* NULL: accesses snoop */
     QEMUBH *irq_bh;

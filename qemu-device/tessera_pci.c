@@ -23,6 +23,7 @@
 #include "system/replay.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "tessera_bar.h"
 #include "tessera_coherence.h"
 #include "tessera_display.h"
 #include "tessera_host_aperture.h"
@@ -38,6 +39,7 @@
 #include "trace.h"
 
 #define MAX_SEGMENT_BYTES   (16 * GiB)
+#define MAX_BAR_BYTES       (512 * GiB)
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
 #define WAIT_POLL_MS        64
@@ -69,6 +71,20 @@ static bool check_fault_name(const char *name, Error **errp)
     }
     error_setg(errp, "tessera: x-descriptor-fault=%s is not known", name);
     return false;
+}
+
+/* What a Resizable BAR capability can say. */
+static bool check_bar_size(const TesseraConfig *c, Error **errp)
+{
+    uint64_t bytes = c->resizable_bar_size;
+
+    if (bytes && (!is_power_of_2(bytes) || bytes < 4 * c->vram_size ||
+                  bytes < MiB || bytes > MAX_BAR_BYTES)) {
+        error_setg(errp, "tessera: resizable-bar-size must be a power of two, "
+                   "up to 512G and four times vram-size at least");
+        return false;
+    }
+    return true;
 }
 
 static bool check_config(TesseraConfig *c, Error **errp)
@@ -115,6 +131,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
                       errp) &&
            check_size("refresh_rate", c->edid.refresh_rate, 1000, 500000, 1,
                       errp) &&
+           check_bar_size(c, errp) &&
            check_fault_name(c->descriptor_fault, errp);
 }
 
@@ -186,14 +203,10 @@ static void build_segments(TesseraState *s)
                 TSR_SEGF_CPU_VISIBLE |
                 (c->swizzle_ranges ? TSR_SEGF_SWIZZLE_RANGES : 0) |
                 (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
-    s->visible_bytes = s->vram_bytes;
     add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
                 c->vram_hidden_size,
-                c->resizable_bar ? TSR_SEGF_CPU_VISIBLE :
                 c->host_aperture_size ? TSR_SEGF_HOST_APERTURE : 0);
-    if (c->resizable_bar) {
-        s->visible_bytes = s->vram_bytes;
-    }
+    s->memory_bytes = s->vram_bytes;
     add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
                 TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY);
     add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
@@ -245,6 +258,7 @@ static void reset_hold(Object *obj, ResetType type)
 
     if (!s->gone) {
         tessera_device_reset_hold(s);
+        tessera_bar_reset(s);
     }
 }
 
@@ -517,6 +531,8 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
     DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
     DEFINE_PROP_BOOL("resizable-bar", TesseraState, cfg.resizable_bar, false),
+    DEFINE_PROP_SIZE("resizable-bar-size", TesseraState,
+                     cfg.resizable_bar_size, 0),
     DEFINE_PROP_BOOL("vm", TesseraState, cfg.vm, true),
     DEFINE_PROP_BOOL("vram-preserved", TesseraState, cfg.vram_preserved,
                      false),
@@ -565,7 +581,10 @@ static const char *const property_docs[][2] = {
       "missing of cache maintenance, and does not migrate" },
     { "preemption",
       "Announce context save and restore between parts, default off" },
-    { "resizable-bar", "BAR 2 shows segment 2 as well, default off" },
+    { "resizable-bar",
+      "The guest can have BAR 2 show segment 2 as well, default off" },
+    { "resizable-bar-size",
+      "Size of BAR 2 that it can choose; 0 (default): what that takes" },
     { "vm", "GPU virtual addresses, default on" },
     { "vram-preserved",
       "Announce that segment 1 keeps its contents over standby, default off" },
@@ -588,7 +607,6 @@ static const char *const property_docs[][2] = {
 static bool init_vram(TesseraState *s, Error **errp)
 {
     DeviceState *dev = DEVICE(s);
-    uint64_t half = pow2ceil(s->visible_bytes);
 
     /* Shared, so that a file descriptor backs it wherever the host can. */
     if (!memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s),
@@ -598,18 +616,7 @@ static bool init_vram(TesseraState *s, Error **errp)
     }
     vmstate_register_ram(&s->vram, dev);
     s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
-    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
-                       s->cfg.swizzle_ranges ? 2 * half : half);
-    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
-                             &s->vram, 0, s->visible_bytes);
-    memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
-    if (s->cfg.swizzle_ranges) {
-        s->swizzle_window_offset = half;
-        memory_region_init_io(&s->swizzle_window, OBJECT(s),
-                              &tessera_swizzle_window_ops, s,
-                              "tessera.swizzle-window", s->cfg.vram_size);
-        memory_region_add_subregion(&s->vram_bar, half, &s->swizzle_window);
-    }
+    tessera_bar_init(s);
     return true;
 }
 
@@ -631,11 +638,7 @@ static void forget_vram_file(TesseraState *s)
 static void fini_vram(TesseraState *s)
 {
     forget_vram_file(s);
-    /* The container holds a reference to the device as long as it is filled. */
-    memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
-    if (s->cfg.swizzle_ranges) {
-        memory_region_del_subregion(&s->vram_bar, &s->swizzle_window);
-    }
+    tessera_bar_fini(s);
     vmstate_unregister_ram(&s->vram, DEVICE(s));
 }
 
@@ -650,6 +653,7 @@ static bool init_bars(TesseraState *s, Error **errp)
     pci_register_bar(pdev, TSR_BAR_VRAM, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &s->vram_bar);
+    tessera_bar_offer(s);
     if (msix_init_exclusive_bar(pdev, TSR_NUM_VECTORS, TSR_BAR_MSIX, errp)) {
         return false;
     }
@@ -704,7 +708,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
               (s->cfg.strict ? TSR_CAP_STRICT : 0) |
               (s->cfg.host_aperture_size ? TSR_CAP_HOST_APERTURE : 0) |
               (s->cfg.swizzle_ranges ? TSR_CAP_SWIZZLE_RANGES : 0) |
-              (s->cfg.resizable_bar ? TSR_CAP_RESIZABLE_BAR : 0) |
+              (s->rebar ? TSR_CAP_RESIZABLE_BAR : 0) |
               (s->cfg.vm ? TSR_CAP_VM : 0) |
               (s->cfg.outputs ? TSR_CAP_DISPLAY : 0);
     s->num_vram_pages = s->vram_bytes >> TSR_PAGE_SHIFT;
@@ -797,6 +801,7 @@ static void tessera_class_init(ObjectClass *klass, void *data)
 
     k->realize = tessera_realize;
     k->exit = tessera_exit;
+    k->config_write = tessera_bar_config_write;
     k->vendor_id = TSR_PCI_VENDOR_ID;
     k->device_id = TSR_PCI_DEVICE_ID;
     k->revision = TSR_PCI_REVISION;

@@ -18,6 +18,7 @@
 #include "tessera_vmstate.h"
 #include "tessera_crtc.h"
 #include "tessera_damage.h"
+#include "tessera_bar.h"
 #include "tessera_host_aperture.h"
 #include "tessera_mmu.h"
 #include "tessera_output.h"
@@ -163,7 +164,8 @@ static int tessera_pre_load(void *opaque)
 static int tessera_post_load(void *opaque, int version_id)
 {
     TesseraState *s = opaque;
-    bool ok = registers_valid(s) && tessera_host_aperture_load(s);
+    bool ok = registers_valid(s) && tessera_host_aperture_load(s) &&
+              tessera_bar_load(s);
 
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
         ok = ok && range_valid(s, i);

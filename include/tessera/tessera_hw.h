@@ -61,7 +61,7 @@
 #define TSR_CAP_IO_COHERENT		0x00000002 /* system page accesses snoop CPU caches */
 #define TSR_CAP_STRICT			0x00000004 /* the device referees memory ownership */
 #define TSR_CAP_HOST_APERTURE		0x00000008 /* BAR 4 present */
-#define TSR_CAP_RESIZABLE_BAR		0x00000010 /* BAR 2 has been resized: it shows all memory segments */
+#define TSR_CAP_RESIZABLE_BAR		0x00000010 /* BAR 2 has a Resizable BAR capability */
 #define TSR_CAP_VM			0x00000020 /* GPU virtual addresses */
 #define TSR_CAP_SWIZZLE_RANGES		0x00000040
 #define TSR_CAP_DISPLAY			0x00000080

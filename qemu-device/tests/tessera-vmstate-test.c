@@ -369,7 +369,6 @@ static void test_mismatch(void)
     expect_refused(t, path, PROPS ",host-aperture-size=0");
     expect_refused(t, path, PROPS ",host-aperture-size=32M");
     expect_refused(t, path, PROPS ",swizzle-ranges=0");
-    expect_refused(t, path, PROPS ",resizable-bar=on");
     expect_refused(t, path, PROPS ",swizzle-ranges=9");
     expect_refused(t, path, PROPS ",outputs=2");
     expect_refused(t, path, PROPS ",outputs=0");

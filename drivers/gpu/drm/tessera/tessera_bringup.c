@@ -29,6 +29,7 @@
 #include "services/services.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
+#include "tessera_compat.h"
 #include "tessera_device.h"
 #include "tessera_drv.h"
 #include "tessera_wait.h"
@@ -37,6 +38,30 @@
 #define TESSERA_RESET_TIMEOUT_US	(5 * USEC_PER_SEC)
 /* All jobs are cancelled; other drivers may hold reservations that their release wants. */
 #define TESSERA_DRAIN_TIMEOUT		(15 * HZ)
+
+/*
+ * Has BAR 2 show all video memory, where the device offers that (CHA-11). Where the kernel has no
+ * addresses for so much the BAR keeps its size, and the host aperture shows the rest. Other BARs of
+ * the device may move, so none is mapped yet.
+ */
+static void tessera_device_resize_bar(struct tessera_device *tdev)
+{
+	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
+	int size = fls64(pci_rebar_get_possible_sizes(pdev, TSR_BAR_VRAM)) - 1;
+	u64 old = pci_resource_len(pdev, TSR_BAR_VRAM);
+	u16 command;
+	int ret;
+
+	if (!old || size <= pci_rebar_bytes_to_size(old))
+		return;
+	pci_read_config_word(pdev, PCI_COMMAND, &command);
+	pci_write_config_word(pdev, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY);
+	ret = tessera_compat_resize_bar(pdev, TSR_BAR_VRAM, size);
+	pci_write_config_word(pdev, PCI_COMMAND, command);
+	if (ret)
+		drm_info(&tdev->drm, "BAR %u stays at %llu MiB, %llu MiB are refused: %d\n",
+			 TSR_BAR_VRAM, old >> 20, 1ull << size, ret);
+}
 
 static int tessera_device_map(struct tessera_device *tdev)
 {
@@ -50,6 +75,7 @@ static int tessera_device_map(struct tessera_device *tdev)
 		drm_err(&tdev->drm, "register BAR too small\n");
 		return -ENODEV;
 	}
+	tessera_device_resize_bar(tdev);
 	tdev->split_cut_cost_kib = TESSERA_SPLIT_CUT_COST_KIB;
 	tdev->group_timeouts = TESSERA_GROUP_TIMEOUTS;
 	tdev->mmio = pcim_iomap_region(pdev, TSR_BAR_MMIO, "tessera");

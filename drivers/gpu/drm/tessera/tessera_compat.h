@@ -11,6 +11,7 @@
 #include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
+#include <linux/pci.h>
 
 #ifdef TESSERA_HAVE_CLIENTS_H
 #include <drm/clients/drm_client_setup.h>
@@ -37,6 +38,16 @@
 #ifndef TESSERA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
+
+/* Resizing a BAR in one call, which moves those beside it, too: 6.19. Without that a BAR keeps its size. */
+static inline int tessera_compat_resize_bar(struct pci_dev *pdev, int bar, int size)
+{
+#ifdef TESSERA_HAVE_RESIZE_EXCLUDE
+	return pci_resize_resource(pdev, bar, size, 0);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
 
 /* The scheduler's parameters in a structure: 6.15. */
 #ifndef TESSERA_HAVE_SCHED_INIT_ARGS

@@ -14,6 +14,7 @@ ccflags-y += \
 	$(call tessera-has,GPUVM_MAP_REQ,drm/drm_gpuvm.h,struct drm_gpuvm_map_req {) \
 	$(call tessera-has,IMPORT_NS_STRING,linux/module.h,MODULE_INFO(import_ns. ns)) \
 	$(call tessera-has,INVALIDATE_MAPPINGS,linux/dma-buf.h,dma_buf_invalidate_mappings) \
+	$(call tessera-has,RESIZE_EXCLUDE,linux/pci.h,int exclude_bars) \
 	$(call tessera-has,SCHED_INIT_ARGS,drm/gpu_scheduler.h,struct drm_sched_init_args) \
 	$(call tessera-has,SCHED_START_ERRNO,drm/gpu_scheduler.h,drm_sched_start(.*errno)) \
 	$(call tessera-has,SCHED_STAT_RESET,drm/gpu_scheduler.h,DRM_GPU_SCHED_STAT_RESET) \

@@ -1,0 +1,195 @@
+/*
+ * Tessera virtual GPU: BAR 2
+ *
+ * The lower half is video memory, the upper half the window of the swizzling
+ * ranges; without ranges all of it is memory. At first it shows segment 1. A
+ * PCIe device with resizable-bar=on has the Resizable BAR capability, and the
+ * guest may choose a second size, at which the BAR shows segment 2 as well.
+ * The segment table says what the present size shows.
+ *
+ * The PCI Express specification leaves it open what happens if a guest chooses
+ * a size that is not offered, or does so while the BAR is decoded. Here nothing
+ * changes then, and the control register says so. Runs under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/host-utils.h"
+#include "qemu/range.h"
+#include "qemu/units.h"
+#include "hw/pci/pci_device.h"
+#include "tessera_bar.h"
+#include "tessera_swizzle_range.h"
+#include "trace.h"
+
+#define REBAR_BYTES 12
+#define BAR_REG (PCI_BASE_ADDRESS_0 + 4 * TSR_BAR_VRAM)
+
+/* How large the BAR has to be to show so much memory. */
+static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
+{
+    uint64_t half = pow2ceil(memory);
+    uint64_t bytes = s->cfg.swizzle_ranges ? 2 * half : half;
+
+    return s->cfg.resizable_bar ? MAX(bytes, MiB) : bytes;
+}
+
+static uint64_t bytes_at_first(const TesseraState *s)
+{
+    return bytes_to_show(s, s->cfg.vram_size);
+}
+
+static uint64_t bytes_at_last(const TesseraState *s)
+{
+    return s->cfg.resizable_bar_size ?: bytes_to_show(s, s->memory_bytes);
+}
+
+/* Nothing of it is mapped, or it is mapped anew after this. */
+static void set_bytes(TesseraState *s, uint64_t bytes)
+{
+    uint64_t half = s->cfg.swizzle_ranges ? bytes / 2 : bytes;
+    bool all = s->rebar && half >= s->memory_bytes;
+
+    memory_region_transaction_begin();
+    memory_region_set_size(&s->vram_bar, bytes);
+    memory_region_set_size(&s->vram_alias,
+                           all ? s->memory_bytes : s->cfg.vram_size);
+    if (s->cfg.swizzle_ranges) {
+        memory_region_set_address(&s->swizzle_window, half);
+        s->swizzle_window_offset = half;
+    }
+    memory_region_transaction_commit();
+    if (s->cfg.vram_hidden_size) {
+        s->descs[1].flags = all ? TSR_SEGF_CPU_VISIBLE : s->segs[1].flags;
+        s->descs[1].cpu_offset = all ? s->segs[1].vram_offset : 0;
+    }
+    s->bar_bytes = bytes;
+}
+
+/* The control register says which size the BAR has. */
+static void show_size(TesseraState *s)
+{
+    uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
+
+    pci_set_long_by_mask(ctrl, PCI_REBAR_CTRL_BAR_SIZE,
+                         ctz64(s->bar_bytes / MiB));
+}
+
+static uint64_t chosen_bytes(TesseraState *s)
+{
+    uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
+
+    return MiB << ((pci_get_long(ctrl) & PCI_REBAR_CTRL_BAR_SIZE) >>
+                   PCI_REBAR_CTRL_BAR_SHIFT);
+}
+
+static bool is_offered(const TesseraState *s, uint64_t bytes)
+{
+    return bytes == bytes_at_first(s) || bytes == bytes_at_last(s);
+}
+
+/* Address bits below the size read zero, as of any BAR. */
+static void resize(TesseraState *s, uint64_t bytes)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+    uint64_t addr = pci_get_quad(pdev->config + BAR_REG);
+
+    trace_tessera_bar_resize(s->bar_bytes, bytes);
+    set_bytes(s, bytes);
+    pdev->io_regions[TSR_BAR_VRAM].size = bytes;
+    pci_set_quad(pdev->wmask + BAR_REG, ~(bytes - 1));
+    pci_set_quad(pdev->config + BAR_REG,
+                 addr & (~(bytes - 1) | ~PCI_BASE_ADDRESS_MEM_MASK));
+}
+
+void tessera_bar_init(TesseraState *s)
+{
+    memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
+                       bytes_at_first(s));
+    memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
+                             &s->vram, 0, s->cfg.vram_size);
+    memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
+    if (s->cfg.swizzle_ranges) {
+        memory_region_init_io(&s->swizzle_window, OBJECT(s),
+                              &tessera_swizzle_window_ops, s,
+                              "tessera.swizzle-window", s->cfg.vram_size);
+        memory_region_add_subregion(&s->vram_bar, bytes_at_first(s) / 2,
+                                    &s->swizzle_window);
+    }
+    set_bytes(s, bytes_at_first(s));
+}
+
+/* The container holds a reference to the device as long as it is filled. */
+void tessera_bar_fini(TesseraState *s)
+{
+    memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
+    if (s->cfg.swizzle_ranges) {
+        memory_region_del_subregion(&s->vram_bar, &s->swizzle_window);
+    }
+}
+
+void tessera_bar_offer(TesseraState *s)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+    uint64_t sizes = bytes_at_first(s) | bytes_at_last(s);
+
+    if (!s->cfg.resizable_bar || !pci_is_express(pdev)) {
+        return;
+    }
+    s->rebar = PCI_CONFIG_SPACE_SIZE;
+    pcie_add_capability(pdev, PCI_EXT_CAP_ID_REBAR, 1, s->rebar, REBAR_BYTES);
+    pci_set_long(pdev->config + s->rebar + PCI_REBAR_CAP, sizes / MiB << 4);
+    pci_set_long(pdev->config + s->rebar + PCI_REBAR_CTRL,
+                 TSR_BAR_VRAM | 1 << PCI_REBAR_CTRL_NBAR_SHIFT);
+    pci_set_long(pdev->wmask + s->rebar + PCI_REBAR_CTRL,
+                 PCI_REBAR_CTRL_BAR_SIZE);
+    show_size(s);
+    set_bytes(s, s->bar_bytes);
+}
+
+void tessera_bar_config_write(PCIDevice *pdev, uint32_t addr, uint32_t val,
+                              int len)
+{
+    TesseraState *s = TESSERA(pdev);
+    uint64_t bytes;
+
+    pci_default_write_config(pdev, addr, val, len);
+    if (!s->rebar ||
+        !ranges_overlap(addr, len, s->rebar + PCI_REBAR_CTRL, 4)) {
+        return;
+    }
+    bytes = chosen_bytes(s);
+    if (pci_get_word(pdev->config + PCI_COMMAND) & PCI_COMMAND_MEMORY ||
+        !is_offered(s, bytes)) {
+        show_size(s);
+    } else if (bytes != s->bar_bytes) {
+        resize(s, bytes);
+    }
+}
+
+void tessera_bar_reset(TesseraState *s)
+{
+    if (s->rebar && s->bar_bytes != bytes_at_first(s)) {
+        resize(s, bytes_at_first(s));
+        show_size(s);
+    }
+}
+
+bool tessera_bar_load(TesseraState *s)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+    uint16_t command = pci_get_word(pdev->config + PCI_COMMAND);
+
+    if (!s->rebar || chosen_bytes(s) == s->bar_bytes) {
+        return true;
+    }
+    if (!is_offered(s, chosen_bytes(s))) {
+        return false;
+    }
+    /* It has been mapped with the size that it had here. */
+    pci_default_write_config(pdev, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY,
+                             2);
+    resize(s, chosen_bytes(s));
+    pci_default_write_config(pdev, PCI_COMMAND, command, 2);
+    return true;
+}

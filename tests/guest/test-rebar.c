@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The BAR of video memory has a second size, of which the driver makes use when it binds to the device.
+ * The CPU must then see hidden memory through the BAR, and through the host aperture where the BAR could not be resized.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pci.h"
+#include "trace.h"
+#include "tsr.h"
+
+/* What is to be expected; test-rebar-*.c have others of that. */
+#ifndef BAR_BYTES
+#define BAR_BYTES MiB(128)
+#define SEEN_THROUGH "bar"
+#define OTHER_WAY "host-aperture"
+#endif
+
+#define HIDDEN 2 /* id of the second memory segment */
+
+static uint64_t bar_bytes(void)
+{
+	unsigned long long first, last;
+	char path[128], *text, *line;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource", tsr_pci_slot());
+	text = tsr_read_file(path);
+	require(text);
+	line = text;
+	for (int i = 0; i < TSR_BAR_VRAM; i++)
+		line = strchr(line, '\n') + 1;
+	require(sscanf(line, "%llx %llx", &first, &last) == 2);
+	free(text);
+	return last - first + 1;
+}
+
+/* An object that takes all of hidden memory: the CPU writes its last word where the GPU finds it. */
+static void check_hidden(struct tsr_device *dev)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(dev, HIDDEN);
+	uint32_t ctx = tsr_context_new(dev, 0), last = (uint32_t)(seg->size / 4) - 1, word;
+	struct tsr_bo bo = tsr_bo_prefers(dev, seg->size, seg, tsr_bit(tsr_seg_gart(dev)),
+					  DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_trace trace;
+
+	tsr_bo_map(dev, &bo);
+	tsr_gpu_fill(dev, ctx, &bo, 0x5a5a0001);
+	require_eq(tsr_bo_info(dev, &bo).segment, HIDDEN);
+	tsr_trace_start("cpu_fault", "paging_op", NULL);
+	require_eq(((uint32_t *)bo.map)[last], 0x5a5a0001);
+	((uint32_t *)bo.map)[last] = 0x5a5a0002;
+	trace = tsr_trace_stop();
+	require(tsr_trace_faulted(&trace, SEEN_THROUGH));
+	require(!tsr_trace_faulted(&trace, OTHER_WAY) && !tsr_trace_faulted(&trace, "system"));
+	require_eq(tsr_trace_count(&trace, "paging_op"), 0);
+	tsr_trace_free(&trace);
+	tsr_gpu_read(dev, ctx, &bo, last, 1, &word);
+	require_eq(word, 0x5a5a0002);
+	tsr_bo_free(dev, &bo);
+	tsr_context_free(dev, ctx);
+}
+
+static void resized(void)
+{
+	struct tsr_device dev = tsr_open();
+
+	require_eq(bar_bytes(), BAR_BYTES);
+	require_eq(!!(tsr_seg_by_id(&dev, HIDDEN)->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE),
+		   !strcmp(SEEN_THROUGH, "bar"));
+	check_hidden(&dev);
+	tsr_close(&dev);
+}
+
+/* The BAR has the size that the last driver gave it. */
+static void bound_again(void)
+{
+	struct tsr_device dev;
+
+	tsr_pci_begin();
+	tsr_pci_unbind();
+	require_eq(bar_bytes(), BAR_BYTES);
+	tsr_pci_bind();
+	require_eq(bar_bytes(), BAR_BYTES);
+	dev = tsr_open();
+	check_hidden(&dev);
+	tsr_close(&dev);
+}
+
+/* A reset of the function takes the size away, and the kernel gives it back. */
+static void reset(void)
+{
+	struct tsr_device dev;
+
+	tsr_pci_can_reset();
+	tsr_pci_reset();
+	require_eq(bar_bytes(), BAR_BYTES);
+	dev = tsr_open();
+	check_hidden(&dev);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "CHA-1 CHA-11 the CPU sees hidden memory", resized, 0, 0 },
+	{ "CHA-11 the size of the BAR when another driver takes over", bound_again, TSR_NO_DEVICE,
+	  0 },
+	{ "CHA-11 the size of the BAR after a reset", reset, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
