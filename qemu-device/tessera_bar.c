@@ -23,7 +23,14 @@
 #include "trace.h"
 
 #define REBAR_BYTES 12
+/* Of the control register, as the specification has it since PCIe 4.0. */
+#define BAR_SIZE_BITS 0x00003f00
 #define BAR_REG (PCI_BASE_ADDRESS_0 + 4 * TSR_BAR_VRAM)
+
+static bool can_resize(const TesseraState *s)
+{
+    return s->cfg.resizable_bar && pci_is_express(PCI_DEVICE(s));
+}
 
 /* How large the BAR has to be to show so much memory. */
 static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
@@ -31,7 +38,7 @@ static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
     uint64_t half = pow2ceil(memory);
     uint64_t bytes = s->cfg.swizzle_ranges ? 2 * half : half;
 
-    return s->cfg.resizable_bar ? MAX(bytes, MiB) : bytes;
+    return can_resize(s) ? MAX(bytes, MiB) : bytes;
 }
 
 static uint64_t bytes_at_first(const TesseraState *s)
@@ -44,7 +51,7 @@ static uint64_t bytes_at_last(const TesseraState *s)
     return s->cfg.resizable_bar_size ?: bytes_to_show(s, s->memory_bytes);
 }
 
-/* Nothing of it is mapped, or it is mapped anew after this. */
+/* The BAR is mapped nowhere, or is taken out and mapped anew after this. */
 static void set_bytes(TesseraState *s, uint64_t bytes)
 {
     uint64_t half = s->cfg.swizzle_ranges ? bytes / 2 : bytes;
@@ -66,20 +73,20 @@ static void set_bytes(TesseraState *s, uint64_t bytes)
     s->bar_bytes = bytes;
 }
 
-/* The control register says which size the BAR has. */
-static void show_size(TesseraState *s)
+void tessera_bar_tell(TesseraState *s)
 {
     uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
 
-    pci_set_long_by_mask(ctrl, PCI_REBAR_CTRL_BAR_SIZE,
-                         ctz64(s->bar_bytes / MiB));
+    if (s->rebar) {
+        pci_set_long_by_mask(ctrl, BAR_SIZE_BITS, ctz64(s->bar_bytes / MiB));
+    }
 }
 
 static uint64_t chosen_bytes(TesseraState *s)
 {
     uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
 
-    return MiB << ((pci_get_long(ctrl) & PCI_REBAR_CTRL_BAR_SIZE) >>
+    return MiB << ((pci_get_long(ctrl) & BAR_SIZE_BITS) >>
                    PCI_REBAR_CTRL_BAR_SHIFT);
 }
 
@@ -133,7 +140,7 @@ void tessera_bar_offer(TesseraState *s)
     PCIDevice *pdev = PCI_DEVICE(s);
     uint64_t sizes = bytes_at_first(s) | bytes_at_last(s);
 
-    if (!s->cfg.resizable_bar || !pci_is_express(pdev)) {
+    if (!can_resize(s)) {
         return;
     }
     s->rebar = PCI_CONFIG_SPACE_SIZE;
@@ -142,8 +149,8 @@ void tessera_bar_offer(TesseraState *s)
     pci_set_long(pdev->config + s->rebar + PCI_REBAR_CTRL,
                  TSR_BAR_VRAM | 1 << PCI_REBAR_CTRL_NBAR_SHIFT);
     pci_set_long(pdev->wmask + s->rebar + PCI_REBAR_CTRL,
-                 PCI_REBAR_CTRL_BAR_SIZE);
-    show_size(s);
+                 BAR_SIZE_BITS);
+    tessera_bar_tell(s);
     set_bytes(s, s->bar_bytes);
 }
 
@@ -161,7 +168,7 @@ void tessera_bar_config_write(PCIDevice *pdev, uint32_t addr, uint32_t val,
     bytes = chosen_bytes(s);
     if (pci_get_word(pdev->config + PCI_COMMAND) & PCI_COMMAND_MEMORY ||
         !is_offered(s, bytes)) {
-        show_size(s);
+        tessera_bar_tell(s);
     } else if (bytes != s->bar_bytes) {
         resize(s, bytes);
     }
@@ -171,8 +178,8 @@ void tessera_bar_reset(TesseraState *s)
 {
     if (s->rebar && s->bar_bytes != bytes_at_first(s)) {
         resize(s, bytes_at_first(s));
-        show_size(s);
     }
+    tessera_bar_tell(s);
 }
 
 bool tessera_bar_load(TesseraState *s)
@@ -187,9 +194,11 @@ bool tessera_bar_load(TesseraState *s)
         return false;
     }
     /* It has been mapped with the size that it had here. */
+    memory_region_transaction_begin();
     pci_default_write_config(pdev, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY,
                              2);
     resize(s, chosen_bytes(s));
     pci_default_write_config(pdev, PCI_COMMAND, command, 2);
+    memory_region_transaction_commit();
     return true;
 }

@@ -19,6 +19,8 @@ void tessera_bar_config_write(PCIDevice *pdev, uint32_t addr, uint32_t val,
                               int len);
 /* Back to the first size. */
 void tessera_bar_reset(TesseraState *s);
+/* The control register says what size the BAR has, whatever was written there. */
+void tessera_bar_tell(TesseraState *s);
 /* The configuration space has been loaded: false if the BAR cannot have its size. */
 bool tessera_bar_load(TesseraState *s);
 

@@ -12,6 +12,7 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "tessera_reset.h"
+#include "tessera_bar.h"
 #include "tessera_coherence.h"
 #include "tessera_display.h"
 #include "tessera_engine.h"
@@ -71,6 +72,7 @@ void tessera_device_forget(TesseraState *s)
     tessera_engines_forget(s);
     tessera_device_reset(s);
     tessera_strict_forget(s);
+    tessera_bar_tell(s);
     s->timestamp_hi = 0;
     s->distrusted = false;
 }

@@ -150,6 +150,8 @@ static int tessera_pre_load(void *opaque)
     TesseraState *s = opaque;
 
     s->distrusted = true;
+    /* The loaded configuration space is checked against the BAR as it is. */
+    tessera_bar_reset(s);
     /* What comes in a subsection, or not at all. */
     s->err_select = 0;
     memset(s->err_recs, 0, sizeof(s->err_recs));

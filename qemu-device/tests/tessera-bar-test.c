@@ -158,7 +158,7 @@ static void test_refused(void)
     choose(t, LAST);
     check_shows_first(t);
     decode(t, false);
-    for (uint32_t n = 0; n < 32; n++) {
+    for (uint32_t n = 0; n < 64; n++) {
         if (n != ctz32(LAST >> 20)) {
             qtest_writel(t->qts, config_at(REBAR + PCI_REBAR_CTRL),
                          n << PCI_REBAR_CTRL_BAR_SHIFT | 0xff);
@@ -185,10 +185,8 @@ static void test_small(void)
     tsr_stop(t);
 }
 
-static void test_machine_reset(void)
+static void reset_machine(TsrTest *t)
 {
-    TsrTest *t = start_resized();
-
     qtest_qmp_assert_success(t->qts, "{'execute': 'system_reset'}");
     qtest_qmp_eventwait(t->qts, "RESET");
     map_config(t);
@@ -196,6 +194,28 @@ static void test_machine_reset(void)
     t->regs = qpci_iomap(t->dev, TSR_BAR_MMIO, NULL);
     g_assert_cmphex(map_bar(t), ==, FIRST);
     check_shows_first(t);
+}
+
+static void test_machine_reset(void)
+{
+    TsrTest *t = start_resized();
+
+    reset_machine(t);
+    tsr_stop(t);
+}
+
+/* A load fails when the configuration space is there already. */
+static void test_failed_load(void)
+{
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    TsrTest *t = start_resized(), *to;
+
+    tsr_save(t, path);
+    to = tsr_load_machine(t, PROPS ",num-slots=65", MACHINE, path, &status);
+    g_assert_cmpstr(status, ==, "failed");
+    reset_machine(to);
+    tsr_stop(to);
+    unlink(path);
     tsr_stop(t);
 }
 
@@ -231,5 +251,6 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/bar/CHA-11-small", test_small);
     qtest_add_func("/tessera/bar/CHA-11-machine-reset", test_machine_reset);
     qtest_add_func("/tessera/bar/CHA-11-migration", test_migration);
+    qtest_add_func("/tessera/bar/CHA-11-failed-load", test_failed_load);
     return g_test_run();
 }

@@ -42,7 +42,8 @@
 /*
  * Has BAR 2 show all video memory, where the device offers that (CHA-11). Where the kernel has no
  * addresses for so much the BAR keeps its size, and the host aperture shows the rest. Other BARs of
- * the device may move, so none is mapped yet.
+ * the device may move. So this comes first: enabling the device then refuses a BAR without addresses,
+ * and turns decoding on.
  */
 static void tessera_device_resize_bar(struct tessera_device *tdev)
 {
@@ -57,7 +58,7 @@ static void tessera_device_resize_bar(struct tessera_device *tdev)
 	pci_read_config_word(pdev, PCI_COMMAND, &command);
 	pci_write_config_word(pdev, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY);
 	ret = tessera_compat_resize_bar(pdev, TSR_BAR_VRAM, size);
-	pci_write_config_word(pdev, PCI_COMMAND, command);
+	pci_assign_unassigned_bus_resources(pdev->bus);
 	if (ret)
 		drm_info(&tdev->drm, "BAR %u stays at %llu MiB, %llu MiB are refused: %d\n",
 			 TSR_BAR_VRAM, old >> 20, 1ull << size, ret);
@@ -68,6 +69,7 @@ static int tessera_device_map(struct tessera_device *tdev)
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
 	int ret;
 
+	tessera_device_resize_bar(tdev);
 	ret = pcim_enable_device(pdev);
 	if (ret)
 		return ret;
@@ -75,7 +77,6 @@ static int tessera_device_map(struct tessera_device *tdev)
 		drm_err(&tdev->drm, "register BAR too small\n");
 		return -ENODEV;
 	}
-	tessera_device_resize_bar(tdev);
 	tdev->split_cut_cost_kib = TESSERA_SPLIT_CUT_COST_KIB;
 	tdev->group_timeouts = TESSERA_GROUP_TIMEOUTS;
 	tdev->mmio = pcim_iomap_region(pdev, TSR_BAR_MMIO, "tessera");
