@@ -215,7 +215,9 @@ u32 split_node_below(const struct split *split, u32 prev, u64 off)
 static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 {
 	struct tessera_plan_map_node *node = split->map.node;
+	struct tessera_plan_map_seg *seg = &split->map.seg[node[prev].seg];
 	u64 size = split_bytes(split, id, node[prev].seg), end = off + size;
+	u64 hole_max = seg->hole_max;
 	u32 n;
 
 	prev = split_node_below(split, prev, off);
@@ -224,6 +226,9 @@ static void do_place(struct split *split, u32 id, u64 off, u32 prev)
 		split_evict(split, n);
 		n = node[prev].next;
 	}
+	/* Holes are what they were, but for what is left beside it of the room that was cleared. */
+	seg->hole_max = max3(hole_max, off - tessera_plan_map_end(&node[prev]),
+			     node[n].start - end);
 	tessera_plan_map_insert(&split->map, prev, id, off, size);
 	split_did_page_in(split, id);
 }
