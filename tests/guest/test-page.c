@@ -265,23 +265,39 @@ static uint32_t num_clean(void)
 	return num;
 }
 
-/* above the limit kept copies go, the oldest first, once nothing reads them any more */
+/*
+ * One submission brings in more than may have a kept copy, and has all of it locked meanwhile. The copies above
+ * the limit must go once it is over, and an offered object must keep its bytes.
+ */
 static void kept_copies_have_a_limit(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_bo bos[8];
+	uint32_t ctx = tsr_context_new(&dev, 0), result;
+	struct tsr_bo bos[8], offered = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
+	struct tsr_cmd cmd;
 
+	tsr_bo_map(&dev, &offered);
+	tsr_pattern_write(&offered, 99);
+	tsr_gpu_touch(&dev, ctx, &offered);
+	tsr_evict_set(tsr_bit(seg));
+	tsr_bo_wait(&dev, &offered);
+	require_ok(__tsr_offer(dev.fd, &offered.handle, 1, DRM_TESSERA_OFFER_NORMAL));
 	tsr_knob("retain_limit_pages", "512");
+	tsr_cmd_init(&cmd);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
 		bos[i] = tsr_bo_new(&dev, MiB(1), tsr_bit(seg), cpu);
 		tsr_bo_map(&dev, &bos[i]);
 		tsr_pattern_write(&bos[i], i);
-		tsr_gpu_touch(&dev, ctx, &bos[i]);
+		tsr_cmd_bind_buffer(&cmd, i, &bos[i], false);
 	}
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
 	tsr_wait_for(num_clean() <= 2);
 	require_eq(num_clean(), 2);
+	require_ok(__tsr_reclaim(dev.fd, &offered.handle, &result, 1));
+	require_eq(result, DRM_TESSERA_RECLAIM_KEPT);
+	tsr_pattern_check(&offered, 99);
 	tsr_evict_set(tsr_bit(seg));
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		tsr_pattern_check(&bos[i], i);

@@ -54,6 +54,8 @@
 
 /* Pages that are given up before others get the lock. */
 #define TRIM_PAGES		4096UL
+/* When it is tried again to give up pages that are in use, or whose object is locked. */
+#define TRIM_DELAY		(HZ / 10)
 
 /* Pages that are mapped between two looks at who else wants the processor. */
 #define RESCHED_PAGES		1024
@@ -448,7 +450,7 @@ void tessera_backing_retain(struct tessera_bo *bo, struct dma_fence *reader)
 	tessera_backing_add_donor(bo);
 	if (atomic_long_add_return(backing->base.num_pages, &retain->pages) >
 	    READ_ONCE(retain->limit))
-		queue_work(system_unbound_wq, &retain->trim);
+		queue_delayed_work(system_unbound_wq, &retain->trim, 0);
 }
 
 /**
@@ -606,8 +608,16 @@ static unsigned long backing_shrink_offered(struct tessera_bo *bo, struct tesser
 	return backing_empty(bo, backing);
 }
 
-/* Pages given up, or 0. A page-in that still reads them shows in the reservation. */
-static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tessera_bo *bo)
+/* The reservation is held. */
+static bool backing_is_spare(const struct tessera_backing *backing)
+{
+	return backing->retained &&
+	       (!backing->reader || dma_fence_is_signaled(backing->reader));
+}
+
+/* Pages given up, or 0. */
+static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tessera_bo *bo,
+				       bool offered_too)
 {
 	struct dma_resv *resv = bo->tbo.base.resv;
 	struct tessera_backing *backing;
@@ -617,12 +627,11 @@ static unsigned long backing_shrink_bo(struct tessera_retain *retain, struct tes
 		return 0;
 
 	backing = bo->tbo.ttm ? to_backing(bo->tbo.ttm) : NULL;
-	if (backing && backing->retained &&
-	    dma_resv_test_signaled(resv, DMA_RESV_USAGE_KERNEL)) {
+	if (backing && backing_is_spare(backing)) {
 		tessera_trail_check_over(&bo->trail, TESSERA_TRAIL_MOVE, U64_MAX, bo->id);
 		backing_end_retain(retain, backing);
 		freed = backing_empty(bo, backing);
-	} else if (backing) {
+	} else if (backing && offered_too) {
 		freed = backing_shrink_offered(bo, backing);
 	}
 	if (!tessera_backing_users(bo) || !(backing->retained || tessera_bo_is_offered(bo)))
@@ -644,7 +653,7 @@ static unsigned long backing_shrink_count(struct shrinker *shrinker, struct shri
  * that: many may be busy. Those come last the next time.
  */
 static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned long pages,
-					 unsigned long *looked)
+					 bool offered_too, unsigned long *looked)
 {
 	unsigned long freed = 0;
 	struct tessera_bo *bo;
@@ -656,7 +665,7 @@ static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned
 	     (*looked)++) {
 		bo = list_first_entry(&retain->donors, struct tessera_bo, donor);
 		list_move_tail(&bo->donor, &seen);
-		freed += backing_shrink_bo(retain, bo);
+		freed += backing_shrink_bo(retain, bo, offered_too);
 		cond_resched();
 	}
 	list_splice_tail(&seen, &retain->donors);
@@ -664,21 +673,27 @@ static unsigned long backing_scan_locked(struct tessera_retain *retain, unsigned
 	return freed;
 }
 
-/* More pages were retained than may be. Those that are still being read stay, until the next page-in. */
+/*
+ * More pages were retained than may be. Offered objects have none of these: what they have is taken
+ * only when the kernel needs memory. Pages that are still being read, and those of objects that
+ * others have locked, are tried again later.
+ */
 static void backing_trim(struct work_struct *work)
 {
-	struct tessera_retain *retain = container_of(work, struct tessera_retain, trim);
+	struct tessera_retain *retain = container_of(work, struct tessera_retain, trim.work);
 	unsigned long pages, limit, looked, freed;
 
 	do {
 		pages = atomic_long_read(&retain->pages);
 		limit = READ_ONCE(retain->limit);
 		if (pages <= limit)
-			break;
+			return;
 		mutex_lock(&retain->lock);
-		freed = backing_scan_locked(retain, min(pages - limit, TRIM_PAGES), &looked);
+		freed = backing_scan_locked(retain, min(pages - limit, TRIM_PAGES), false,
+					    &looked);
 		mutex_unlock(&retain->lock);
 	} while (freed);
+	queue_delayed_work(system_unbound_wq, &retain->trim, TRIM_DELAY);
 }
 
 static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
@@ -688,7 +703,7 @@ static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrin
 
 	if (!mutex_trylock(&tdev->retain->lock))
 		return SHRINK_STOP;
-	freed = backing_scan_locked(tdev->retain, sc->nr_to_scan, &looked);
+	freed = backing_scan_locked(tdev->retain, sc->nr_to_scan, true, &looked);
 	mutex_unlock(&tdev->retain->lock);
 	sc->nr_scanned = max(freed, looked);
 
@@ -698,7 +713,7 @@ static unsigned long backing_shrink_scan(struct shrinker *shrinker, struct shrin
 static void backing_fini(struct drm_device *drm, void *shrinker)
 {
 	shrinker_free(shrinker);
-	cancel_work_sync(&to_tessera_device(drm)->retain->trim);
+	cancel_delayed_work_sync(&to_tessera_device(drm)->retain->trim);
 	mutex_destroy(&to_tessera_device(drm)->retain->lock);
 }
 
@@ -716,7 +731,7 @@ int tessera_backing_init(struct tessera_device *tdev)
 	retain = drmm_kzalloc(&tdev->drm, sizeof(*retain), GFP_KERNEL);
 	if (!retain)
 		return -ENOMEM;
-	INIT_WORK(&retain->trim, backing_trim);
+	INIT_DELAYED_WORK(&retain->trim, backing_trim);
 	tdev->retain = retain;
 	retain->limit = totalram_pages() / RETAIN_FRACTION;
 	retain->keep_copy = true;

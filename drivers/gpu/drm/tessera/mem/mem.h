@@ -553,7 +553,7 @@ struct tessera_retain {
 	/** @keep_copy: page-in leaves the copy in them valid; a debugfs knob */
 	bool keep_copy;
 	/** @trim: gives up what is above that */
-	struct work_struct trim;
+	struct delayed_work trim;
 	/** @lock: protects what follows; taken with a reservation held, and in reclaim */
 	struct mutex lock;
 	/** @donors: objects that may have pages for the shrinker, &tessera_bo.donor */
