@@ -11,28 +11,6 @@
  */
 #include "split_priv.h"
 
-/**
- * split_item_init() - set up one item of the packing problem
- * @split: planner
- * @item: item
- * @id: allocation
- * @fixed: it is placed already
- */
-void split_item_init(const struct split *split, struct tessera_pack_item *item,
-		     u32 id, bool fixed)
-{
-	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
-
-	item->size = split->al[id].size;
-	item->align = split->al[id].align;
-	item->mask = split->al[id].mask;
-	item->id = id;
-	item->n_pref = alloc->n_pref;
-	memcpy(item->pref, alloc->pref, sizeof(item->pref));
-	item->fixed = fixed;
-	item->used = false;
-}
-
 /* Segment with the largest free range that an allocation may be in. */
 static u32 find_home(const struct split *split, u32 mask, const u64 *largest)
 {

@@ -224,8 +224,6 @@ void split_emit_pin(struct split *split, u32 id);
 
 /* split_feasible.c */
 int split_feasible(struct split *split);
-void split_item_init(const struct split *split, struct tessera_pack_item *item,
-		     u32 id, bool fixed);
 
 /* split_place.c */
 void split_populate(struct split *split);
@@ -239,6 +237,8 @@ u32 split_node_below(const struct split *split, u32 prev, u64 off);
 int split_place_members(struct split *split);
 
 /* split_relocate.c */
+void split_item_init(const struct split *split, struct tessera_pack_item *item,
+		     u32 id, bool fixed);
 void split_collect_gaps(struct split *split, u32 mask, u32 hard);
 int split_relocate_members(struct split *split);
 

@@ -26,6 +26,28 @@ static bool is_obstacle(const struct split *split, u32 id, u32 hard)
 }
 
 /**
+ * split_item_init() - set up one item of the packing problem
+ * @split: planner
+ * @item: item
+ * @id: allocation
+ * @fixed: it is placed already
+ */
+void split_item_init(const struct split *split, struct tessera_pack_item *item,
+		     u32 id, bool fixed)
+{
+	const struct tessera_split_alloc *alloc = &split->in->allocs[id];
+
+	item->size = split->al[id].size;
+	item->align = split->al[id].align;
+	item->mask = split->al[id].mask;
+	item->id = id;
+	item->n_pref = alloc->n_pref;
+	memcpy(item->pref, alloc->pref, sizeof(item->pref));
+	item->fixed = fixed;
+	item->used = false;
+}
+
+/**
  * split_collect_gaps() - find the room between what must stay
  * @split: planner
  * @mask: segments to look at
