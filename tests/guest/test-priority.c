@@ -235,7 +235,8 @@ static void require_turns(const struct tsr_run *runs, size_t count, uint32_t of,
 		if (runs[i].ctx > of) {
 			passed++;
 			left -= runs[i].ctx == highest;
-			require(passed <= PASS + LATE);
+			require_msg(passed <= PASS + LATE, "%u passed one after %u turns", passed,
+				    turns);
 		} else if (runs[i].ctx == of) {
 			/* the first may have been passed before the test */
 			require(!turns || passed >= PASS);
