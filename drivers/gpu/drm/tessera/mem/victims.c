@@ -502,8 +502,10 @@ static int choose_bytes_locked(struct eviction *ev, u64 *unused)
 
 static int choose(struct eviction *ev, int (*locked)(struct eviction *ev, u64 *start), u64 *start)
 {
-	int ret;
+	int ret = ev->victims ? 0 : grow_array(ev);
 
+	if (ret)
+		return ret;
 	do {
 		put_victims(ev);
 		mutex_lock(&ev->mgr->lock);
