@@ -73,20 +73,22 @@ static void set_bytes(TesseraState *s, uint64_t bytes)
     s->bar_bytes = bytes;
 }
 
+static uint8_t *control(TesseraState *s)
+{
+    return PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
+}
+
 void tessera_bar_tell(TesseraState *s)
 {
-    uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
-
     if (s->rebar) {
-        pci_set_long_by_mask(ctrl, BAR_SIZE_BITS, ctz64(s->bar_bytes / MiB));
+        pci_set_long_by_mask(control(s), BAR_SIZE_BITS,
+                             ctz64(s->bar_bytes / MiB));
     }
 }
 
 static uint64_t chosen_bytes(TesseraState *s)
 {
-    uint8_t *ctrl = PCI_DEVICE(s)->config + s->rebar + PCI_REBAR_CTRL;
-
-    return MiB << ((pci_get_long(ctrl) & BAR_SIZE_BITS) >>
+    return MiB << ((pci_get_long(control(s)) & BAR_SIZE_BITS) >>
                    PCI_REBAR_CTRL_BAR_SHIFT);
 }
 
@@ -146,10 +148,8 @@ void tessera_bar_offer(TesseraState *s)
     s->rebar = PCI_CONFIG_SPACE_SIZE;
     pcie_add_capability(pdev, PCI_EXT_CAP_ID_REBAR, 1, s->rebar, REBAR_BYTES);
     pci_set_long(pdev->config + s->rebar + PCI_REBAR_CAP, sizes / MiB << 4);
-    pci_set_long(pdev->config + s->rebar + PCI_REBAR_CTRL,
-                 TSR_BAR_VRAM | 1 << PCI_REBAR_CTRL_NBAR_SHIFT);
-    pci_set_long(pdev->wmask + s->rebar + PCI_REBAR_CTRL,
-                 BAR_SIZE_BITS);
+    pci_set_long(control(s), TSR_BAR_VRAM | 1 << PCI_REBAR_CTRL_NBAR_SHIFT);
+    pci_set_long(pdev->wmask + s->rebar + PCI_REBAR_CTRL, BAR_SIZE_BITS);
     tessera_bar_tell(s);
     set_bytes(s, s->bar_bytes);
 }

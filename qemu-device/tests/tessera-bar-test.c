@@ -187,8 +187,7 @@ static void test_small(void)
 
 static void reset_machine(TsrTest *t)
 {
-    qtest_qmp_assert_success(t->qts, "{'execute': 'system_reset'}");
-    qtest_qmp_eventwait(t->qts, "RESET");
+    qtest_system_reset(t->qts);
     map_config(t);
     qpci_device_enable(t->dev);
     t->regs = qpci_iomap(t->dev, TSR_BAR_MMIO, NULL);
