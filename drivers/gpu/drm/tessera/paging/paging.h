@@ -104,7 +104,7 @@ struct tessera_paging_effect {
 /**
  * struct tessera_paging_batch - operations on one object that end in one fence
  *
- * Lives on the stack between tessera_paging_begin() and tessera_paging_commit().
+ * Lives on the stack between tessera_paging_begin() and tessera_paging_push().
  */
 struct tessera_paging_batch {
 	/** @tdev: the device */
