@@ -13,6 +13,11 @@
 #include <linux/mm.h>
 #include <linux/pci.h>
 
+/* Kconfig says so, but not to a build out of the kernel's tree. */
+#ifndef CONFIG_64BIT
+#error "The Tessera driver needs a 64-bit kernel"
+#endif
+
 #ifdef TESSERA_HAVE_CLIENTS_H
 #include <drm/clients/drm_client_setup.h>
 #else
