@@ -126,6 +126,40 @@ static void clear_hangs(void)
 	tsr_close(&dev);
 }
 
+/* Nor does a job that only reads the object. */
+static void lost_is_not_read(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), set = tsr_bit(tsr_seg_visible(&dev)), tries = 0;
+	struct tsr_bo to = tsr_bo_new(&dev, KiB(4), set, DRM_TESSERA_BO_CPU_ACCESS), from;
+	struct tsr_cmd cmd;
+	int status;
+
+	tsr_bo_map(&dev, &to);
+	tsr_cmd_init(&cmd);
+	for (;;) {
+		tsr_gpu_fill(&dev, ctx, &to, 3);
+		from = tsr_bo_new(&dev, MiB(1), set, 0);
+		tsr_cmd_reset(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &to, true);
+		tsr_cmd_bind_buffer(&cmd, 1, &from, false);
+		tsr_cmd_copy(&cmd, 0, 0, 1, 0, 16);
+		tsr_job_timeout("300");
+		status = tsr_submit_status(&dev, ctx, &cmd, NULL);
+		tsr_job_timeout_restore();
+		if (status)
+			break;
+		require_msg(!__tsr_submit_use(&dev, ctx, &from, false),
+			    "a job has read an object whose bytes did not come");
+		tsr_bo_free(&dev, &from);
+		again(&tries);
+	}
+	require_eq(status, -EIO);
+	tsr_words_check(to.map, to.size / 4, 3);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 /* A move that hangs between two parts: the parts behind it do not run. */
 static void paging_between_parts_hangs(void)
 {
@@ -355,6 +389,7 @@ static void fault_waits_without_the_object(void)
 
 static const struct tap_test tests[] = {
 	{ "PAGE-6 a clear that hangs shows nobody's bytes", clear_hangs, 0, 60 },
+	{ "PAGE-6 a clear that hangs is not read", lost_is_not_read, 0, 0 },
 	{ "SPLIT-34 SPLIT-35 paging between parts hangs", paging_between_parts_hangs, 0, 60 },
 	{ "PAGE-6 SWZ-13 a debugger waits for moves", debugger_waits_for_the_move, 0, 60 },
 	{ "PAGE-6 an eviction that hangs shows nobody's bytes", eviction_hangs, 0, 60 },

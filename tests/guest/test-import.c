@@ -624,6 +624,47 @@ static void exporter_goes(void)
 	tsr_pci_bind();
 }
 
+#define TAKERS 8
+
+/* the exporter goes while all is idle: its pages are not given to others as long as another device has them */
+static void exporter_goes_idle(void)
+{
+	struct tsr_device a, b;
+	struct tsr_bo bo, there, takers[TAKERS];
+	uint32_t ctx, *words;
+	int dmabuf;
+
+	tsr_pci_begin();
+	a = tsr_pci_open();
+	b = tsr_pci_other(&a);
+	ctx = tsr_context_new(&b, 0);
+	bo = tsr_bo_new(&a, MiB(1), tsr_bit(tsr_seg_gart(&a)), DRM_TESSERA_BO_CPU_ACCESS);
+	tsr_gpu_fill(&a, tsr_context_new(&a, 0), &bo, 0x77);
+	dmabuf = tsr_export(&a, &bo);
+	there = (struct tsr_bo){ .handle = import(&b, dmabuf), .size = bo.size };
+	tsr_gpu_touch(&b, ctx, &there);
+	words = malloc(there.size);
+	require(words);
+	tsr_pci_unbind();
+	/* these would get what is free */
+	for (uint32_t i = 0; i < TAKERS; i++) {
+		takers[i] = tsr_bo_new(&b, there.size, tsr_bit(tsr_seg_gart(&b)), 0);
+		tsr_gpu_fill(&b, ctx, &takers[i], i);
+	}
+	tsr_gpu_read(&b, ctx, &there, 0, WORDS, words);
+	tsr_words_check(words, WORDS, 0x77);
+	tsr_gpu_fill(&b, ctx, &there, 0x78);
+	for (uint32_t i = 0; i < TAKERS; i++) {
+		tsr_gpu_read(&b, ctx, &takers[i], 0, WORDS, words);
+		tsr_words_check(words, WORDS, i);
+	}
+	free(words);
+	close(dmabuf);
+	tsr_close(&b);
+	tsr_close(&a);
+	tsr_pci_bind();
+}
+
 /* ---- two objects of one dma-buf --------------------------------------------------------- */
 
 #define MOST_READERS 16
@@ -725,6 +766,40 @@ static void two_objects_of_one_buffer(void)
 	tsr_close(&dev);
 }
 
+static void keep_import(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct theirs theirs = theirs_new(&dev);
+
+	tsr_gpu_fill(&dev, ctx, &theirs.bo, 1);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
+/* the process that imports pays, whoever has done so before */
+static void importer_pays(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_seg_gart(&dev)->id;
+	struct theirs theirs;
+	struct tsr_client other;
+	uint64_t before;
+
+	tsr_client_start(&other, keep_import, 0);
+	tsr_wait_for(other.state->ready);
+	before = tsr_query_memory(&dev, gart).client_used;
+	theirs = theirs_new(&dev);
+	tsr_gpu_fill(&dev, ctx, &theirs.bo, 2);
+	require_eq(tsr_query_memory(&dev, gart).client_used - before, theirs.bo.size);
+	other.state->stop = true;
+	tsr_client_join(&other);
+	theirs_free(&theirs);
+	tsr_close(&dev);
+}
+
 /*
  * A process brings two imports to an aperture and takes them away again. All these paging jobs go through one queue
  * of the scheduler: it looks at each queue that has jobs whenever it chooses one, so thousands of imports
@@ -767,6 +842,7 @@ static const struct tap_test tests[] = {
 	{ "fences of an import go both ways", fences_go_both_ways, 0, 0 },
 	{ "SPLIT-2 a job lists two objects with one reservation", two_objects_of_one_buffer, 0, 0 },
 	{ "paging of a process's imports goes through one queue", one_queue_for_a_process, 0, 0 },
+	{ "the process that imports pays", importer_pays, 0, 0 },
 	{ "pages between two devices", second_device, 0, 0 },
 	{ "later jobs of another device", later_jobs_of_another, 0, 60 },
 	{ "the device goes that has imported", importer_goes, 0, 0 },
@@ -779,6 +855,8 @@ static const struct tap_test tests[] = {
 	{ "the device goes before others are done with what is closed", closed_before_others,
 	  TSR_NO_DEVICE, 120 },
 	{ "the exporter goes, another device goes on", exporter_goes, TSR_NO_DEVICE, 60 },
+	{ "the exporter goes and leaves pages that another device has", exporter_goes_idle,
+	  TSR_NO_DEVICE, 60 },
 	{ "the device goes before others are done with what is closed meanwhile", closed_meanwhile,
 	  TSR_NO_DEVICE, 120 },
 };

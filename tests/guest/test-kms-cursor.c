@@ -3,6 +3,8 @@
  * The cursor, as clients without atomic commits have it: it waits for nobody, and what it showed before
  * is let go of. That it is scanned no more by then is what the referee sees to, who judges each frame.
  */
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <drm.h>
@@ -213,11 +215,66 @@ static void waits_for_its_bytes(void)
 	bench_end(&b);
 }
 
+static void on_signal(int sig)
+{
+}
+
+/* the call is not made again */
+static void set_second_once(void *arg)
+{
+	const struct setter *setter = arg;
+	const struct sigaction action = { .sa_handler = on_signal };
+	struct drm_mode_cursor args = {
+		.flags = DRM_MODE_CURSOR_BO,
+		.crtc_id = setter->b->kms.heads[0].crtc,
+		.handle = setter->b->cursors[1].bo.handle,
+		.width = SIZE,
+		.height = SIZE,
+	};
+
+	sigaction(SIGUSR1, &action, NULL);
+	require(ioctl(setter->b->kms.dev.fd, DRM_IOCTL_MODE_CURSOR, &args) < 0);
+	require_eq(errno, EINTR);
+	*setter->done = true;
+}
+
+/* a picture whose wait for its bytes was interrupted is free to go */
+static void waits_until_interrupted(void)
+{
+	struct bench b = bench_begin();
+	struct tsr_device *dev = &b.kms.dev;
+	uint32_t set = tsr_bit(tsr_seg_visible(dev));
+	volatile bool *done = tsr_shared(sizeof(*done));
+	struct setter setter = { &b, done };
+	pid_t pid;
+
+	cursor(&b, &b.cursors[0]);
+	tsr_evict_set(set);
+	require_eq(tsr_bo_info(dev, &b.cursors[1].bo).segment, 0);
+	tsr_bo_wait(dev, &b.cursors[1].bo);
+	tsr_job_timeout("300000");
+	tsr_engine_hang_next(dev->paging);
+	pid = tap_fork(set_second_once, &setter);
+	tsr_wait_for(tsr_engine_hangs());
+	tsr_wait_for(*done || tsr_is_waiting(pid, "display"));
+	require_ok(kill(pid, SIGUSR1));
+	tsr_wait_for(*done);
+	tsr_engine_let_go();
+	tap_join(pid);
+	tsr_bo_wait(dev, &b.cursors[1].bo);
+	tsr_evict_set(set);
+	require_msg(!tsr_bo_info(dev, &b.cursors[1].bo).segment,
+		    "what is not shown is kept in video memory");
+	seen(&b, &b.primary, &b.cursors[0], 0, 0);
+	bench_end(&b);
+}
+
 static const struct tap_test tests[] = {
 	{ "cursor comes and goes", comes_and_goes, 0, 0 },
 	{ "cursor waits for nobody", waits_for_nobody, 0, 0 },
 	{ "cursor moves behind fences", moves_behind_fences, 0, 0 },
 	{ "cursor waits for its bytes", waits_for_its_bytes, 0, 0 },
+	{ "cursor waits until it is interrupted", waits_until_interrupted, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -281,6 +281,23 @@ static void swapped_is_kept(void)
 	tsr_close(&dev);
 }
 
+/* What was lost and is the client's again is swapped out like any other object. */
+static void reclaimed_is_swapped(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bo = patterned(&dev, ctx, vis, 1);
+
+	tsr_gpu_fill(&dev, ctx, &bo, 0x5555);
+	require_ok(offer(&dev, &bo, normal));
+	tsr_evict_set(vis);
+	require_eq(reclaim(&dev, &bo), DRM_TESSERA_RECLAIM_DISCARDED);
+	tsr_pattern_write(&bo, 2);
+	require(tsr_swap_out_objects() >= (long)(bo.size / 4096));
+	tsr_pattern_check(&bo, 2);
+	tsr_close(&dev);
+}
+
 /* ---- not to be used ----------------------------------------------------------------------- */
 
 static void refused_while_offered(void)
@@ -563,6 +580,7 @@ static const struct tap_test tests[] = {
 	{ "RES-8 MODEL-16 behind the jobs that use it", behind_jobs, 0, 0 },
 	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
+	{ "RES-8 reclaimed, and swapped out", reclaimed_is_swapped, 0, 0 },
 	{ "RES-8 LOCK-24 ERR-33 MODEL-16 refused while offered", refused_while_offered, 0, 0 },
 	{ "RES-8 RES-1 not missed while offered", not_missed, 0, 0 },
 	{ "RES-8 RES-1 offered while it is brought back", offered_meanwhile, 0, 0 },

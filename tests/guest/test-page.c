@@ -642,6 +642,87 @@ static void packets_are_bounded(void)
 }
 
 /*
+ * A plan moves an object up by less than its size, in several packets: the upper
+ * end goes first. For that the object is not at the bottom of its segment. Pushed
+ * down it would leave room for the small object, which the list names next, and
+ * not for the last one any more. So all three are packed anew.
+ */
+static void moves_up_over_itself(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), more = tsr_bit(tsr_seg_visible(&dev)), parts;
+	uint64_t unit = seg->size / 8, moved = 0;
+	struct tsr_bo below = tsr_bo_new(&dev, unit, tsr_bit(seg), 0);
+	struct tsr_bo bo = tsr_bo_prefers(&dev, 5 * unit, seg, more, 0);
+	struct tsr_bo small = tsr_bo_prefers(&dev, unit / 2, seg, more, 0);
+	struct tsr_bo large = tsr_bo_new(&dev, 3 * unit, tsr_bit(seg), 0);
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	require(bo.size > PACKET_MOVES);
+	tsr_gpu_touch(&dev, ctx, &below);
+	write_marks(&dev, ctx, &bo);
+	require_eq(tsr_bo_info(&dev, &bo).segment_offset, unit);
+	tsr_bo_free(&dev, &below);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_group_begin(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+	tsr_cmd_bind_buffer(&cmd, 1, &small, true);
+	tsr_cmd_bind_buffer(&cmd, 2, &large, true);
+	tsr_cmd_group_end(&cmd);
+	tsr_cmd_fill(&cmd, 1, 0, 16, 44);
+	tsr_trace_start("paging_op", NULL);
+	require_ok(tsr_submit_status(&dev, ctx, &cmd, &parts));
+	trace = tsr_trace_stop();
+	tsr_trace_for_each(&trace, "paging_op", ev) {
+		if (!tsr_event_is(ev, "kind", "transfer") || tsr_event_u64(ev, "src") != seg->id ||
+		    tsr_event_u64(ev, "dst") != seg->id)
+			continue;
+		moved += tsr_event_u64(ev, "size");
+	}
+	tsr_trace_free(&trace);
+	/* else it has not moved, or by way of the system */
+	require_eq(moved, bo.size);
+	require_eq(tsr_bo_info(&dev, &bo).segment_offset, 3 * unit);
+	check_marks(&dev, ctx, &bo);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+#define MIXED_ROUNDS (tap_slow() ? 30 : 100)
+
+/* brings an object in and has it evicted, with a job of the kernel for each packet */
+static void comes_and_goes(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 4, tsr_bit(seg), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	write_marks(&dev, ctx, &bo);
+	for (int i = 0; i < MIXED_ROUNDS; i++) {
+		tsr_evict_set(tsr_bit(seg));
+		tsr_gpu_touch(&dev, ctx, &bo);
+	}
+	check_marks(&dev, ctx, &bo);
+	tsr_close(&dev);
+}
+
+/* Packets of other transfers do not come between those of one: the device would count an error. */
+static void transfers_do_not_mix(void)
+{
+	struct tsr_client clients[4];
+
+	tsr_knob("paging_ib_bytes", "64");
+	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++)
+		tsr_client_start(&clients[i], comes_and_goes, i);
+	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++)
+		tsr_client_join(&clients[i]);
+	tsr_knob_restore("paging_ib_bytes");
+}
+
+/*
  * The same object, mapped and touched before: the pointer shows its bytes at the new place, what
  * the CPU writes is what the GPU reads there, and the other way round.
  */
@@ -811,6 +892,9 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "PAGE-13 a move that overlaps itself", overlapping_moves, 0, 0 },
 	{ "PAGE-4 PAGE-13 packets are bounded", packets_are_bounded, 0, 0 },
+	{ "PAGE-13 a move up that overlaps itself takes several packets", moves_up_over_itself, 0,
+	  0 },
+	{ "PAGE-4 transfers of several clients do not mix", transfers_do_not_mix, 0, 60 },
 	{ "SWZ-13 PAGE-13 a mapped object moves inside its segment", mapped_object_moves_inside, 0,
 	  0 },
 	{ "PAGE-9 DESTROY-1 the range of a busy object that was destroyed", ranges_of_the_destroyed,

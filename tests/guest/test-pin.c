@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "foreign.h"
 #include "host.h"
+#include "inject.h"
 #include "memory.h"
 #include "stall.h"
 
@@ -303,6 +305,41 @@ static void pin_and_keep(struct tsr_client *client)
 
 #define PINNERS 3
 
+/* An attempt to attach that fails for want of memory leaves nothing pinned. */
+static void refused_pins(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), theirs[MAX_PIECES], handle, failures = 0;
+	int vgem = tsr_vgem_open(), dmabuf, rc;
+	struct tsr_bo bo;
+	bool hit = true;
+
+	need_vgem();
+	tsr_inject_init();
+	/* one that keeps its bytes booked shows; the first ones are all but the pages themselves */
+	for (unsigned int nth = 1; hit && nth < 40; nth++) {
+		bo = movable(&dev, PIECE);
+		tsr_gpu_touch(&dev, ctx, &bo);
+		dmabuf = tsr_export(&dev, &bo);
+		tsr_inject_set(nth);
+		rc = __tsr_import(vgem, dmabuf, &handle);
+		hit = tsr_inject_done();
+		/* what is copied from user space may be short of memory, too */
+		require_msg(!rc || (hit && (rc == -ENOMEM || rc == -EFAULT)), "allocation %u: %s",
+			    nth, strerror(-rc));
+		failures += !!rc;
+		if (!rc)
+			require_ok(__tsr_bo_close(vgem, handle));
+		tsr_bo_free(&dev, &bo);
+		close(dmabuf);
+	}
+	tap_note("%u of the attempts failed", failures);
+	require(failures);
+	pin_all(&dev, vgem, theirs);
+	close(vgem);
+	tsr_close(&dev);
+}
+
 /* However many processes pin, most of the machine's memory can be swapped out, and another one can pin. */
 static void pins_are_limited_together(void)
 {
@@ -493,6 +530,7 @@ static const struct tap_test tests[] = {
 	{ "what nobody has touched is zero for another device", never_touched, 0, 0 },
 	{ "an attached object stays useful", must_stay_useful, 0, 0 },
 	{ "pinned bytes are limited", pins_are_limited, 0, 0 },
+	{ "pins that are refused are given back", refused_pins, 0, 0 },
 	{ "pinned bytes of all are limited", pins_are_limited_together, 0, 0 },
 	{ "jobs are in the way of pages, foreign fences are not", jobs_are_in_the_way, 0, 60 },
 	{ "pages stay beside a storm", beside_a_storm, 0, 0 },

@@ -71,7 +71,9 @@ static void contents(void)
 	struct tsr_device dev = tsr_open();
 	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), gart = tsr_bit(tsr_seg_gart(&dev));
 	uint32_t ctx = tsr_context_new(&dev, 0), word;
-	struct tsr_bo drawn = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	/* the pages of the second one have what was there before */
+	struct tsr_bo drawn[] = { tsr_bo_new(&dev, MiB(1), vis, cpu),
+				  tsr_bo_new(&dev, MiB(1), vis, cpu) };
 	struct tsr_bo texture = tsr_bo_new(&dev, MiB(1), vis, cpu);
 	struct tsr_bo window = tsr_bo_new(&dev, MiB(1), gart, cpu | DRM_TESSERA_BO_CPU_CACHED);
 	struct tsr_bo away = tsr_bo_new(&dev, MiB(1), vis, cpu);
@@ -85,9 +87,12 @@ static void contents(void)
 	tsr_pattern_write(&texture, 1);
 	tsr_bo_map(&dev, &away);
 	tsr_pattern_write(&away, 2);
-	tsr_gpu_fill(&dev, ctx, &drawn, 3);
-	tsr_bo_map(&dev, &drawn);
-	tsr_words_check(drawn.map, drawn.size / 4, 3);
+	tsr_bo_map(&dev, &drawn[1]);
+	tsr_pattern_write(&drawn[1], 5);
+	for (uint32_t i = 0; i < ARRAY_SIZE(drawn); i++)
+		tsr_gpu_fill(&dev, ctx, &drawn[i], 3);
+	tsr_bo_map(&dev, &drawn[0]);
+	tsr_words_check(drawn[0].map, drawn[0].size / 4, 3);
 	tsr_gpu_fill(&dev, ctx, &window, 4);
 	tsr_bo_map(&dev, &window);
 	tsr_cmd_init(&cmd);
@@ -117,11 +122,13 @@ static void contents(void)
 	tsr_gpu_read(&dev, ctx, &window, 17, 1, &word);
 	require_eq(word, 4);
 
-	require(access_raises_sigbus(drawn.map));
-	require_err(tsr_proc_mem_read(drawn.map, &word, sizeof(word)), -EIO);
-	tsr_cmd_reset(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &drawn, false);
-	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+	for (uint32_t i = 0; i < ARRAY_SIZE(drawn); i++) {
+		require(access_raises_sigbus(drawn[i].map));
+		require_err(tsr_proc_mem_read(drawn[i].map, &word, sizeof(word)), -EIO);
+		tsr_cmd_reset(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &drawn[i], false);
+		require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
+	}
 	new_work_runs(&dev);
 	tsr_close(&dev);
 }

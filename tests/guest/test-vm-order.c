@@ -3,8 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "held.h"
 #include "resident.h"
+#include "stall.h"
 #include "vm.h"
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
@@ -197,6 +199,78 @@ static void listed_behind_the_move(void)
 	behind_the_move(true);
 }
 
+/* A submission is charged for its list of syncs while the call lasts, and for its job. */
+static void nothing_stays_charged(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		run_empty(&vm);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* Objects that a queued job reaches, and that are unmapped meanwhile: nobody else gets their memory. */
+static void memory_lasts_once(bool closed)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), done = tsr_syncobj_new(&dev);
+	uint32_t filled = tsr_syncobj_new(&dev);
+	struct tsr_bo target = tsr_bo_new(&dev, KiB(64), gart, 0), other;
+	struct tsr_bo stage = mapped(&vm, KiB(64), gart, STAGE);
+	/* the segment has room for one such */
+	struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 8 * 5, tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	tsr_gpu_fill(&dev, vm.patched, &bo, 0x37373737);
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, bo.size, 0);
+	tsr_make_resident(&dev, &bo, 1);
+	run_empty(&vm);
+	if (closed)
+		tsr_bo_free(&dev, &bo);
+	tsr_held_fill(&held, &target, 16, 1);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, STAGE, stage.size, true);
+	tsr_cmd_bind_address(&cmd, 1, AT, stage.size, false);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, (uint32_t)(stage.size / 4));
+	queue(&vm, &cmd, held.done, done);
+	tsr_cmd_fini(&cmd);
+
+	tsr_vm_unmap(&dev, vm.id, AT, bo.size);
+	if (closed) {
+		require_msg(tsr_query_memory(&dev, seg->id).used >= bo.size,
+			    "memory is free while a queued job may use it");
+	} else {
+		tsr_evict(&dev, &bo, 1);
+		other = tsr_bo_new(&dev, bo.size, tsr_bit(seg), 0);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &other, true);
+		tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(other.size / 4), 0x11111111);
+		tsr_submit(&dev, vm.patched, &cmd, 0, filled);
+		tsr_cmd_fini(&cmd);
+		require_err(__tsr_syncobj_wait(dev.fd, filled, 0, 0), -ETIME);
+	}
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	tsr_held_go(&held);
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	tsr_words_check(stage.map, stage.size / 4, 0x37373737);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+static void memory_lasts(void)
+{
+	memory_lasts_once(false);
+	memory_lasts_once(true);
+}
+
 /* What is unmapped behind a job that is queued has its tables until that is over. */
 static void tables_last(void)
 {
@@ -374,6 +448,8 @@ static const struct tap_test tests[] = {
 	{ "RES-5 a job waits for all changes", behind_all_changes, 0, 0 },
 	{ "RES-5 a job waits for a move before the mapping", mapped_behind_the_move, 0, 0 },
 	{ "RES-2 a job waits for a move before the listing", listed_behind_the_move, 0, 0 },
+	{ "nothing stays charged", nothing_stays_charged, 0, 0 },
+	{ "RES-6 memory lasts until jobs are over", memory_lasts, 0, 0 },
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
 	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
 	{ "RES-6 nothing is left of a VM", nothing_is_left, FAULTS, 0 },
