@@ -23,6 +23,7 @@
 #define WORDS   MIB             /* of each engine's 4 MiB */
 #define PAGES   256             /* of system memory, for the paging engine */
 #define JOBS    200
+#define FIRST   20              /* these wait until memory is being sent */
 #define GATE    (JOBS - 20)     /* these wait until the memory has arrived */
 #define STEP    (64 * 1024)     /* words that one packet moves */
 
@@ -61,15 +62,28 @@ static void wait_completed(QTestState *qts)
     }
 }
 
-/* The machine @to, listening at @uri, in the place of this one. */
-static void migrate_live(TsrTest *t, TsrTest *to, const char *uri)
+static void set_bandwidth(QTestState *qts, int bytes)
 {
-    /* Slow enough for some hundred packets, and an end that is sure. */
-    qtest_qmp_assert_success(t->qts, "{'execute': 'migrate-set-parameters', "
-                             "'arguments': {'max-bandwidth': 20000000, "
-                             "'downtime-limit': 2000}}");
+    qtest_qmp_assert_success(qts, "{'execute': 'migrate-set-parameters', "
+                             "'arguments': {'max-bandwidth': %d, "
+                             "'downtime-limit': 2000}}", bytes);
+}
+
+/*
+ * The machine @to, listening at @uri, in the place of this one. Nearly nothing
+ * is sent until both engines work; then it is sent slowly enough for some
+ * hundred packets, and comes to an end.
+ */
+static void migrate_live(TsrTest *t, TsrTest *to, const char *uri,
+                         uint64_t gate)
+{
+    set_bandwidth(t->qts, 100000);
     qtest_qmp_assert_success(t->qts, "{'execute': 'migrate', "
                              "'arguments': {'uri': %s}}", uri);
+    qtest_writeq(t->qts, gate, 1);
+    tsr_wait(t, RENDER, FIRST + 1);
+    tsr_wait(t, PAGING, FIRST + 1);
+    set_bandwidth(t->qts, 20000000);
     wait_completed(t->qts);
     wait_completed(to->qts);
     g_free(t->dev);
@@ -90,9 +104,9 @@ static uint32_t any(uint32_t bound)
 static void begin_job(Work *w, uint32_t job, uint64_t gate)
 {
     w->start[job] = w->cmd->n;
-    if (job == GATE) {
+    if (job == FIRST || job == GATE) {
         tsr_put(w->cmd, TSR_OP_WAIT, 0, TSR_WAIT_DWORDS, 0, (uint32_t)gate, 0,
-                1, 0);
+                job == FIRST ? 1 : 2, 0);
     }
 }
 
@@ -229,7 +243,7 @@ static void test_live(void)
     TsrTest *to = tsr_start_machine(PROPS, args), *t = tsr_start(PROPS);
     Work *render = new_work(), *paging = new_work();
     uint64_t gate = tsr_alloc(t, 4096), system = tsr_alloc(t, PAGES * 4096);
-    uint64_t pages[PAGES], list, before[2];
+    uint64_t pages[PAGES], list;
     g_autofree uint8_t *got = g_malloc(PAGES * 4096);
 
     for (uint32_t i = 0; i < PAGES; i++) {
@@ -242,22 +256,19 @@ static void test_live(void)
     paging_work(t, paging, gate, list);
     start_work(t, RENDER, render);
     start_work(t, PAGING, paging);
-    tsr_wait(t, RENDER, 1);
-    tsr_wait(t, PAGING, 1);
-    before[RENDER] = tsr_seqno(t, RENDER);
-    before[PAGING] = tsr_seqno(t, PAGING);
-    g_assert_cmpuint(before[RENDER], <, GATE);
+    tsr_wait(t, RENDER, FIRST);
+    tsr_wait(t, PAGING, FIRST);
 
-    migrate_live(t, to, uri);
+    migrate_live(t, to, uri, gate);
     g_unlink(path);
     for (uint32_t e = RENDER; e <= PAGING; e++) {
-        g_test_message("engine %u: %" PRIu64 " jobs done before, %" PRIu64
-                       " on arrival", e, before[e], tsr_seqno(t, e));
+        g_test_message("engine %u: %u jobs done before, %" PRIu64
+                       " on arrival", e, FIRST, tsr_seqno(t, e));
         /* It has worked meanwhile, and is not done. */
-        g_assert_cmpuint(tsr_seqno(t, e), >, before[e]);
+        g_assert_cmpuint(tsr_seqno(t, e), >, FIRST);
         g_assert_cmpuint(tsr_seqno(t, e), <=, GATE);
     }
-    qtest_writeq(t->qts, gate, 1);
+    qtest_writeq(t->qts, gate, 2);
     tsr_wait(t, RENDER, render->last);
     tsr_wait(t, PAGING, paging->last);
     tsr_expect_no_errors(t);

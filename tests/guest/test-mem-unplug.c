@@ -289,7 +289,7 @@ static void attaching_races_with_unplug(void)
 	}
 }
 
-#define DUMMY_MAPPINGS 8192u
+#define DUMMY_MAPPINGS (tap_slow() ? 4096u : 8192u)
 
 /* What mappings show when the device is gone is one page for an object, however often it is mapped. */
 static void dummy_pages_are_few(void)

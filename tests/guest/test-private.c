@@ -666,8 +666,7 @@ static void shrinks_while_destroyed(void)
 			tsr_bo_unmap(&bos[i]);
 			handles[i] = bos[i].handle;
 		}
-		for (uint32_t i = 0; i < SHRUNK; i++)
-			tsr_make_resident(&s.dev, &bos[i], 1);
+		tsr_make_resident(&s.dev, bos, SHRUNK);
 		tsr_bo_wait(&s.dev, &bos[SHRUNK - 1]);
 		/* without a wait in between */
 		for (uint32_t i = 0; i < SHRUNK; i++)

@@ -792,7 +792,7 @@ static void bystander_goes_on(void)
 
 /* ---- A list that is long ------------------------------------------------------------------------------ */
 
-#define LONG_LIST 1500
+#define LONG_LIST 640 /* two rounds of the driver */
 #define ROUND_BYTES (512 * KiB(10)) /* what one round of the driver is charged */
 
 static void make_long_list(void *arg)

@@ -355,7 +355,7 @@ static void timeouts_during_unplug(void)
 	pid_t clients[HANG_CLIENTS];
 
 	tsr_pci_begin();
-	for (int n = 0; n < (tap_slow() ? 8 : 16); n++) {
+	for (int n = 0; n < (tap_slow() ? 4 : 16); n++) {
 		*hangs = (struct hangs){ 0 };
 		for (int i = 0; i < HANG_CLIENTS; i++)
 			clients[i] = tap_fork(hang_until_gone, hangs);

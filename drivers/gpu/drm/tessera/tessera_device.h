@@ -248,6 +248,8 @@ struct tessera_device {
 	u32 passing_ms;
 	/** @demand_window_ms: debugfs: for how long who has used memory competes for it */
 	u32 demand_window_ms;
+	/** @max_tables: debugfs: page tables that one client may have, of all its VMs */
+	u32 max_tables;
 	/** @gates: order between submissions in parts and all others */
 	struct tessera_gates *gates;
 	/** @value_pages: values of monitored fences */

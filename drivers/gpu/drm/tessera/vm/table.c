@@ -52,6 +52,7 @@ int tessera_table_init(struct tessera_device *tdev)
 	if (!memory->used)
 		return -ENOMEM;
 	tdev->table_memory = memory;
+	tdev->max_tables = TESSERA_MAX_TABLES;
 
 	return 0;
 }
@@ -112,7 +113,7 @@ struct tessera_table *tessera_table_create(struct tessera_device *tdev,
 	struct tessera_table *table;
 	int ret;
 
-	ret = tessera_account_count(&payer->tables, TESSERA_MAX_TABLES);
+	ret = tessera_account_count(&payer->tables, READ_ONCE(tdev->max_tables));
 	if (ret)
 		return ERR_PTR(ret);
 	table = kvzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
