@@ -19,6 +19,7 @@
  * again, if they still need it, with their next batch.
  */
 
+#include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 
@@ -38,6 +39,7 @@ u64 tessera_holder(struct tessera_bo *bo)
 
 	return time_before(jiffies, READ_ONCE(bo->held_until)) ? holder : 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_holder);
 
 /**
  * tessera_hold_take() - rely on an object's place
@@ -58,6 +60,7 @@ void tessera_hold_take(struct tessera_bo *bo, u64 stamp, unsigned long until)
 	WRITE_ONCE(bo->held_until, until);
 	atomic64_set(&bo->holder, stamp);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_hold_take);
 
 /**
  * tessera_hold_drop() - do so no longer
@@ -70,6 +73,7 @@ void tessera_hold_drop(struct tessera_bo *bo, u64 stamp)
 {
 	atomic64_cmpxchg(&bo->holder, stamp, 0);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_hold_drop);
 
 /**
  * tessera_hold_keeps_off() - ask whether a submission has to wait for an object's place
@@ -84,6 +88,7 @@ bool tessera_hold_keeps_off(struct tessera_bo *bo, u64 stamp)
 
 	return holder && holder < stamp;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_hold_keeps_off);
 
 /**
  * tessera_hold_changed() - wake those who wait for holds

@@ -11,6 +11,7 @@
  * so that a search for victims does not look at all of them (mem/order.c).
  */
 
+#include <kunit/visibility.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -725,6 +726,7 @@ int tessera_manager_claim(struct tessera_manager *mgr, unsigned int state)
 			return ret;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_manager_claim);
 
 /**
  * tessera_manager_unclaim() - let others place objects again
@@ -742,6 +744,7 @@ void tessera_manager_unclaim(struct tessera_manager *mgr)
 	if (mine)
 		tessera_room_signal(mgr->tdev, TESSERA_ROOM_UNCLAIMED);
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_manager_unclaim);
 
 /**
  * tessera_manager_closed() - ask whether somebody else has claimed a segment
@@ -756,6 +759,7 @@ bool tessera_manager_closed(struct tessera_manager *mgr)
 	return claimed && claimed != current &&
 	       time_before(jiffies, READ_ONCE(mgr->claimed_until));
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_manager_closed);
 
 /**
  * tessera_manager_wait_closed() - wait until segments may have become free of claims

@@ -7,6 +7,7 @@
  * Waiting takes no lock and ends with a signal, if only a fatal one.
  */
 
+#include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
@@ -47,6 +48,7 @@ int tessera_room_init(struct tessera_device *tdev)
 
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(tessera_room_init);
 
 /**
  * tessera_room_seen() - number of the last event
