@@ -351,13 +351,23 @@ static void hang_set(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
     TesseraState *s = TESSERA(obj);
+    int64_t only;
     int32_t value;
 
     if (!visit_type_int32(v, name, &value, errp)) {
         return;
     }
+    if (value < -1) {
+        /* A hang that is pending for another engine stays. */
+        only = -2 - (int64_t)value;
+        if (only < s->num_engines) {
+            qatomic_cmpxchg(&s->hang_engine, only, -1);
+            tessera_engine_let_go(&s->engines[only]);
+        }
+        return;
+    }
     qatomic_set(&s->hang_engine, value);
-    if (value < 0) {
+    if (value == -1) {
         for (unsigned int i = 0; i < s->num_engines; i++) {
             tessera_engine_let_go(&s->engines[i]);
         }
@@ -442,7 +452,7 @@ static void add_fault_properties(ObjectClass *klass)
                               hang_set, NULL, NULL);
     object_class_property_set_description(klass, "x-hang-engine",
         "Engine whose next job hangs until a reset; -1: none, and those that "
-        "hang go on");
+        "hang go on; -2 - N: engine N goes on");
     object_class_property_add(klass, "x-halt-job", "uint32", halt_get,
                               halt_set, NULL, NULL);
     object_class_property_set_description(klass, "x-halt-job",

@@ -621,6 +621,38 @@ static void test_hang(void)
     tsr_stop(t);
 }
 
+/* Two engines hang, and each is let go alone. */
+static void test_hang_two(void)
+{
+    TsrTest *t = tsr_start("");
+    const uint32_t engines[] = { RENDER, PAGING };
+    uint64_t seqno[2];
+
+    for (int i = 0; i < 2; i++) {
+        tsr_qom_set(t, "x-hang-engine", engines[i]);
+        emit_job(t, engines[i], 9);
+        seqno[i] = tsr_emit_fence(t, engines[i], 0, 0);
+        tsr_kick(t, engines[i]);
+        tsr_wait_reg(t, TSR_ENG(engines[i]) + TSR_ENG_CONTEXT, ~0, 9);
+        g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, -1);
+    }
+    /* There is no such engine. */
+    tsr_qom_set(t, "x-hang-engine", INT32_MIN);
+    g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, -1);
+    /* A hang that is pending for the other engine stays. */
+    tsr_qom_set(t, "x-hang-engine", PAGING);
+    tsr_qom_set(t, "x-hang-engine", -2 - RENDER);
+    g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, PAGING);
+    tsr_wait(t, RENDER, seqno[0]);
+    g_usleep(20000);
+    g_assert_cmpuint(tsr_seqno(t, PAGING), ==, seqno[1] - 1);
+    tsr_qom_set(t, "x-hang-engine", -2 - PAGING);
+    g_assert_cmpint(tsr_qom_get(t, "x-hang-engine"), ==, -1);
+    tsr_wait(t, PAGING, seqno[1]);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
 /* A delayed job delays its fence, and a reset does not wait for it. */
 static void test_delay(void)
 {
@@ -936,6 +968,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/ring/wait-woken", test_wait_woken);
     qtest_add_func("/tessera/ring/wait-backs-off", test_wait_backs_off);
     qtest_add_func("/tessera/ring/hang", test_hang);
+    qtest_add_func("/tessera/ring/hang-two", test_hang_two);
     qtest_add_func("/tessera/ring/delay", test_delay);
     qtest_add_func("/tessera/ring/fence-gap", test_fence_gap);
     qtest_add_func("/tessera/ring/halt-job", test_halt_job);

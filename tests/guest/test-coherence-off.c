@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "held.h"
 #include "memory.h"
 #include "resident.h"
 #include "trace.h"
@@ -170,50 +171,33 @@ static void invalidated_before_a_fault_maps(void)
 
 /* ---- both at once ------------------------------------------------------------------ */
 
-struct held {
-	struct tsr_foreign *foreign;
-	uint32_t done;
-};
-
 /* a fill of the first words that does not begin before held_go() */
-static struct held held_fill(struct scene *s, const struct tsr_bo *bo, uint32_t words,
-			     uint32_t value)
+static struct tsr_held held_fill(struct scene *s, const struct tsr_bo *bo, uint32_t words,
+				 uint32_t value)
 {
-	struct held held = { .foreign = tsr_foreign_need() };
-	uint32_t gate = tsr_syncobj_new(&s->dev);
-	struct tsr_cmd cmd;
-	int fence;
+	struct tsr_held held = tsr_held_open(&s->dev);
 
-	held.done = tsr_syncobj_new(&s->dev);
-	fence = tsr_foreign_fence(held.foreign);
-	tsr_syncobj_import(&s->dev, gate, fence);
-	close(fence);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
-	tsr_cmd_fill(&cmd, 0, 0, words, value);
-	tsr_submit(&s->dev, s->ctx, &cmd, gate, held.done);
-	tsr_cmd_fini(&cmd);
+	tsr_held_fill(&held, bo, words, value);
 	return held;
 }
 
-static void held_go(struct scene *s, struct held *held)
+static void held_go(struct tsr_held *held)
 {
-	tsr_foreign_signal(held->foreign, 0);
-	require_ok(__tsr_syncobj_wait(s->dev.fd, held->done, 0, INT64_MAX));
-	tsr_foreign_close(held->foreign);
+	tsr_held_go(held);
+	tsr_held_close(held);
 }
 
 /* An object whose lines the CPU has got while a job was to write it. */
 static struct tsr_bo stale(struct scene *s)
 {
 	struct tsr_bo bo = mapped(s, s->gart, cached);
-	struct held held;
+	struct tsr_held held;
 
 	tsr_pattern_write(&bo, 1);
 	tsr_gpu_touch(&s->dev, s->ctx, &bo);
 	held = held_fill(s, &bo, WORDS, 0x55);
 	tsr_pattern_check(&bo, 1);
-	held_go(s, &held);
+	held_go(&held);
 	/* Nobody has seen that it was read too early. */
 	tsr_pattern_check(&bo, 1);
 	return bo;
@@ -257,7 +241,7 @@ static void halves(struct scene *s, bool lock)
 {
 	const uint64_t half = WORDS / 2;
 	struct tsr_bo bo = mapped(s, s->gart, cached);
-	struct held held;
+	struct tsr_held held;
 
 	tsr_pattern_write(&bo, 1);
 	tsr_gpu_touch(&s->dev, s->ctx, &bo);
@@ -266,7 +250,7 @@ static void halves(struct scene *s, bool lock)
 	for (uint64_t i = half; i < WORDS; i++)
 		((uint32_t *)bo.map)[i] = 0x66;
 	tsr_unlock(&s->dev, &bo);
-	held_go(s, &held);
+	held_go(&held);
 	if (lock) {
 		tsr_lock(&s->dev, &bo, 0);
 		tsr_unlock(&s->dev, &bo);
@@ -372,7 +356,7 @@ static void no_store_is_flushed_away(void)
 	struct scene s = scene_open();
 	struct beside b = { .bo = mapped(&s, s.gart, cached) };
 	pthread_t writer;
-	struct held held;
+	struct tsr_held held;
 
 	b.words = b.bo.map;
 	tsr_gpu_fill(&s.dev, s.ctx, &b.bo, 0);
@@ -384,7 +368,7 @@ static void no_store_is_flushed_away(void)
 	}
 	b.stop = true;
 	require(!pthread_join(writer, NULL));
-	held_go(&s, &held);
+	held_go(&held);
 	require_msg(!b.lost, "%u stores of the CPU beside running jobs were lost", b.lost);
 	tsr_close(&s.dev);
 }
@@ -511,7 +495,7 @@ static void state_follows(void)
 	struct scene s = scene_open();
 	struct tsr_bo bo = mapped(&s, s.gart, cached);
 	volatile uint32_t *word = bo.map;
-	struct held held;
+	struct tsr_held held;
 
 	require_eq(*word, 0);
 	expect_state(" cpu new gpu none");
@@ -533,7 +517,7 @@ static void state_follows(void)
 	expect_state(" cpu none gpu write");
 	require_eq(*word, 2);
 	expect_state(" cpu read gpu write"); /* and so it stays until the job has ended */
-	held_go(&s, &held);
+	held_go(&held);
 	tsr_bo_wait(&s.dev, &bo);
 	expect_state(" cpu read gpu none");
 	require_eq(*word, 3);

@@ -420,7 +420,7 @@ static void importer_goes(void)
 	tsr_held_fill(&held, &pair.there, WORDS, 4);
 	tsr_pci_unbind();
 	tsr_bo_wait(&pair.a, &pair.bo);
-	tsr_foreign_signal(held.foreign, 0);
+	tsr_held_let_go(&held);
 	tsr_gpu_read(&pair.a, pair.ctx_a, &pair.bo, WORDS - 1, 1, &word);
 	require_eq(word, 3);
 	require_eq(in_memory(&pair), tap_slow());

@@ -328,60 +328,51 @@ static void importing_races_with_unplug(void)
 	tsr_foreign_close(foreign);
 }
 
-/* the import of one file is moved, by a child, behind a job that waits for a fence; returns the fence's timeline */
-static int moved_behind_others(struct tsr_device *dev, struct theirs *theirs, int *fence,
-			       pid_t *mover)
+/* the import of one file is moved, by a child, behind a job that is held */
+static struct tsr_held moved_behind_others(struct tsr_device *dev, struct theirs *theirs,
+					   pid_t *mover)
 {
-	int timeline = tsr_sw_sync_new(fence);
-	uint32_t ctx = tsr_context_new(dev, 0), in = tsr_syncobj_new(dev);
-	struct tsr_cmd cmd;
+	struct tsr_held held = tsr_held_open(dev);
 
 	*theirs = theirs_new(dev);
-	tsr_syncobj_import(dev, in, *fence);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &theirs->bo, true);
-	tsr_cmd_fill(&cmd, 0, 0, WORDS, 4);
-	tsr_submit(dev, ctx, &cmd, in, 0);
-	tsr_cmd_fini(&cmd);
+	tsr_held_fill(&held, &theirs->bo, WORDS, 4);
 	*mover = tsr_push_out(dev);
 	tsr_wait_for(tsr_bo_info(dev, &theirs->bo).segment == 0);
-	return timeline;
+	return held;
 }
 
 /* pages that do not come, as another device moves, are waited for with nothing held: the device goes meanwhile */
 static void importing_holds_nothing(void)
 {
 	volatile struct importer *importer = tsr_shared(sizeof(*importer));
-	struct pollfd pollfd = { .events = POLLIN };
 	struct theirs theirs;
 	struct tsr_device a, b;
+	struct tsr_held held;
 	pid_t pid, mover;
-	int timeline;
 
 	tsr_pci_begin();
 	a = tsr_pci_open();
 	b = tsr_pci_other(&a);
-	timeline = moved_behind_others(&b, &theirs, &pollfd.fd, &mover);
+	held = moved_behind_others(&b, &theirs, &mover);
 	importer->fd = a.fd;
 	importer->dmabuf = theirs.dmabuf;
 	pid = tap_fork(import_and_keep, (void *)importer);
 	tsr_wait_for(importer->done || tsr_waits(pid));
 	tsr_pci_unbind();
-	require_eq(poll(&pollfd, 1, 0), 0);
+	require(tsr_held_waits(&held));
 	tsr_wait_for(importer->done);
 	require(importer->rc == -EBUSY || importer->rc == -ENODEV ||
 		(moves_are_told() && !importer->rc));
 	importer->enough = true;
 	tap_join(pid);
-	tsr_sw_sync_signal(timeline);
+	tsr_held_go(&held);
 	tap_join(mover);
 	tsr_bo_wait(&b, &theirs.bo);
 	tsr_close(&a);
 	tsr_pci_bind();
+	tsr_held_close(&held);
 	tsr_close(&b);
 	theirs_free(&theirs);
-	close(pollfd.fd);
-	close(timeline);
 }
 
 /* pages that do not come are not imported, unless that waits for nobody; those that come late are */
@@ -390,24 +381,23 @@ static void pages_come_late(void)
 	struct tsr_device dev = tsr_open(), other = tsr_open();
 	struct theirs theirs;
 	uint32_t handle, word;
-	int timeline, fence;
+	struct tsr_held held;
 	pid_t mover;
 
-	timeline = moved_behind_others(&dev, &theirs, &fence, &mover);
+	held = moved_behind_others(&dev, &theirs, &mover);
 	if (moves_are_told())
 		require_ok(__tsr_import(other.fd, theirs.dmabuf, &handle));
 	else
 		require_err(__tsr_import(other.fd, theirs.dmabuf, &handle), -EBUSY);
 	require_eq(import(&dev, theirs.dmabuf), theirs.bo.handle);
-	tsr_sw_sync_signal(timeline);
+	tsr_held_go(&held);
 	tap_join(mover);
 	tsr_bo_wait(&dev, &theirs.bo);
 	theirs.bo.handle = import(&other, theirs.dmabuf);
 	tsr_gpu_read(&other, tsr_context_new(&other, 0), &theirs.bo, 11, 1, &word);
 	require_eq(word, 4);
 	theirs_free(&theirs);
-	close(fence);
-	close(timeline);
+	tsr_held_close(&held);
 	tsr_close(&other);
 	tsr_close(&dev);
 }
@@ -689,33 +679,29 @@ static struct tsr_bo import_twice(struct tsr_device *dev, struct theirs *theirs)
 	return again;
 }
 
-/* fences of @count contexts come to the reservation; they stay until @fence signals */
+/* fences of @count contexts come to the reservation; they stay until @gate signals */
 static void readers_come(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t *ctx,
-			 uint32_t count, int fence)
+			 uint32_t count, uint32_t gate)
 {
-	uint32_t wait = tsr_syncobj_new(dev);
 	struct tsr_cmd cmd;
 
-	tsr_syncobj_import(dev, wait, fence);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, bo, false);
 	for (uint32_t i = 0; i < count; i++)
-		tsr_submit(dev, ctx[i], &cmd, wait, 0);
+		tsr_submit(dev, ctx[i], &cmd, gate, 0);
 	tsr_cmd_fini(&cmd);
-	tsr_syncobj_free(dev, wait);
 }
 
 /*
  * One job writes through the one and reads through the other, whole or in parts, while fences of
  * @count contexts are in the reservation.
  */
-static void listed_together(struct tsr_device *dev, struct tsr_foreign *foreign, uint32_t ctx,
-			    uint32_t *readers, uint32_t count)
+static void listed_together(struct tsr_device *dev, uint32_t ctx, uint32_t *readers, uint32_t count)
 {
 	struct tsr_bo again, copy = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
 	struct theirs theirs = theirs_new(dev);
 	uint32_t done = tsr_syncobj_new(dev), out[16];
-	int fence = tsr_foreign_fence(foreign);
+	struct tsr_held held = tsr_held_open(dev);
 	struct tsr_cmd cmd;
 
 	again = import_twice(dev, &theirs);
@@ -730,15 +716,15 @@ static void listed_together(struct tsr_device *dev, struct tsr_foreign *foreign,
 	/* both are in place, so that nothing but the readers' fences stays in the reservation */
 	tsr_gpu_touch(dev, readers[0], &theirs.bo);
 	tsr_gpu_touch(dev, readers[0], &again);
-	readers_come(dev, &again, readers, count, fence);
+	readers_come(dev, &again, readers, count, held.gate);
 	tsr_submit(dev, ctx, &cmd, 0, done);
-	tsr_foreign_signal(foreign, 0);
+	tsr_held_let_go(&held);
 	require_ok(tsr_syncobj_status(dev, done));
 	tsr_gpu_read(dev, readers[0], &copy, 0, 16, out);
 	tsr_words_check(out, 16, 5);
 	tsr_cmd_fini(&cmd);
 	tsr_syncobj_free(dev, done);
-	close(fence);
+	tsr_held_close(&held);
 	tsr_bo_free(dev, &copy);
 	require_ok(__tsr_bo_close(dev->fd, again.handle));
 	require_ok(__tsr_bo_close(dev->fd, theirs.bo.handle));
@@ -747,7 +733,6 @@ static void listed_together(struct tsr_device *dev, struct tsr_foreign *foreign,
 
 static void two_objects_of_one_buffer(void)
 {
-	struct tsr_foreign *foreign = tsr_foreign_need();
 	uint32_t whole, parts, readers[MOST_READERS];
 	struct tsr_device dev;
 	int card = __tsr_open_primary();
@@ -759,10 +744,9 @@ static void two_objects_of_one_buffer(void)
 	for (uint32_t i = 0; i < MOST_READERS; i++)
 		readers[i] = tsr_context_new(&dev, 0);
 	for (uint32_t count = 0; count <= MOST_READERS; count++) {
-		listed_together(&dev, foreign, whole, readers, count);
-		listed_together(&dev, foreign, parts, readers, count);
+		listed_together(&dev, whole, readers, count);
+		listed_together(&dev, parts, readers, count);
 	}
-	tsr_foreign_close(foreign);
 	tsr_close(&dev);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "held.h"
 #include "trace.h"
 #include "stall.h"
 #include "tsr.h"
@@ -25,37 +26,32 @@ static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
 struct stage {
 	struct tsr_device dev;
-	struct tsr_foreign *foreign;
+	struct tsr_held held;
 	uint32_t ctx;
-	uint32_t gate; /* what jobs wait for */
-	uint32_t done; /* the last one's end */
 	uint32_t set; /* gart */
 };
 
 static struct stage stage_open(void)
 {
-	struct stage s = { .dev = tsr_open(), .foreign = tsr_foreign_need() };
-	int fence;
+	/* jobs are held on this one: a test has one stage */
+	static struct tsr_device dev;
+	struct stage s;
 
-	s.ctx = tsr_context_new(&s.dev, 0);
-	s.gate = tsr_syncobj_new(&s.dev);
-	s.done = tsr_syncobj_new(&s.dev);
+	dev = s.dev = tsr_open();
+	s.held = tsr_held_open(&dev);
+	s.ctx = s.held.ctx;
 	s.set = tsr_bit(tsr_seg_gart(&s.dev));
-	fence = tsr_foreign_fence(s.foreign);
-	tsr_syncobj_import(&s.dev, s.gate, fence);
-	close(fence);
 	return s;
 }
 
 static void stage_go(struct stage *s)
 {
-	tsr_foreign_signal(s->foreign, 0);
-	require_ok(__tsr_syncobj_wait(s->dev.fd, s->done, 0, INT64_MAX));
+	tsr_held_go(&s->held);
 }
 
 static void stage_close(struct stage *s)
 {
-	tsr_foreign_close(s->foreign);
+	tsr_held_close(&s->held);
 	tsr_close(&s->dev);
 }
 
@@ -66,29 +62,6 @@ static struct tsr_bo mapped(struct stage *s, uint32_t set, uint32_t key)
 	tsr_bo_map(&s->dev, &bo);
 	tsr_pattern_write(&bo, key);
 	return bo;
-}
-
-static void held_fill(struct stage *s, const struct tsr_bo *bo, uint32_t words, uint32_t value)
-{
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, bo, true);
-	tsr_cmd_fill(&cmd, 0, 0, words, value);
-	tsr_submit(&s->dev, s->ctx, &cmd, s->gate, s->done);
-	tsr_cmd_fini(&cmd);
-}
-
-static void held_copy(struct stage *s, const struct tsr_bo *dst, const struct tsr_bo *src)
-{
-	struct tsr_cmd cmd;
-
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, dst, true);
-	tsr_cmd_bind_buffer(&cmd, 1, src, false);
-	tsr_cmd_copy(&cmd, 0, 0, 1, 0, src->size / 4);
-	tsr_submit(&s->dev, s->ctx, &cmd, s->gate, s->done);
-	tsr_cmd_fini(&cmd);
 }
 
 /* 0 or -errno of a job that only lists objects */
@@ -118,7 +91,7 @@ static void busy_says_so(void)
 	/* a move would be waited for, too */
 	tsr_gpu_touch(&s.dev, s.ctx, &written);
 	tsr_gpu_touch(&s.dev, s.ctx, &read);
-	held_copy(&s, &written, &read);
+	tsr_held_copy(&s.held, &written, &read);
 	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait), -EBUSY);
 	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait | read_only), -EBUSY);
 	require_err(__tsr_lock(s.dev.fd, &read.handle, dont_wait), -EBUSY);
@@ -170,7 +143,7 @@ static void lock_waits(void)
 	pthread_t thread;
 	pid_t tid;
 
-	held_fill(&s, &w.bo, w.bo.size / 4, 0x77777777);
+	tsr_held_fill(&s.held, &w.bo, w.bo.size / 4, 0x77777777);
 	require(!pthread_create(&thread, NULL, waiter_run, &w));
 	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
 		usleep(1000);
@@ -199,7 +172,7 @@ static void lock_waits_for_readers(void)
 	pthread_t thread;
 	pid_t tid;
 
-	held_copy(&s, &copy, &w.bo);
+	tsr_held_copy(&s.held, &copy, &w.bo);
 	require(!pthread_create(&thread, NULL, waiter_run, &w));
 	do {
 		usleep(1000);
@@ -250,7 +223,7 @@ static void lock_is_interrupted(void)
 	struct sigaction action = { .sa_handler = count_signal };
 	pthread_t thread;
 
-	held_fill(&s, &w.bo, w.bo.size / 4, 0x77777777);
+	tsr_held_fill(&s.held, &w.bo, w.bo.size / 4, 0x77777777);
 	require(!sigaction(SIGUSR1, &action, NULL));
 	thread = lock_in_thread(&w);
 	require(!pthread_kill(thread, SIGUSR1));
@@ -285,13 +258,13 @@ static void no_overwrite(void)
 		tsr_gpu_touch(&s.dev, s.ctx, &bos[i]);
 	}
 	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		held_fill(&s, &bos[i], half, 0x11111111);
+		tsr_held_fill(&s.held, &bos[i], half, 0x11111111);
 		tsr_lock(&s.dev, &bos[i], ignore_sync);
 		for (uint32_t w = half; w < 2 * half; w++)
 			((uint32_t *)bos[i].map)[w] = 0x22222222;
 		tsr_unlock(&s.dev, &bos[i]);
 	}
-	require_err(__tsr_syncobj_wait(s.dev.fd, s.done, 0, 0), -ETIME);
+	require_err(__tsr_syncobj_wait(s.dev.fd, s.held.done, 0, 0), -ETIME);
 	stage_go(&s);
 	for (uint32_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		tsr_words_check(bos[i].map, half, 0x11111111);
@@ -314,7 +287,7 @@ static void discard_gives_another(void)
 	require_eq(new.handle, old.handle);
 	tsr_unlock(&s.dev, &new);
 
-	held_copy(&s, &dst, &old);
+	tsr_held_copy(&s.held, &dst, &old);
 	/* do-not-wait makes no difference */
 	tsr_lock(&s.dev, &new, discard | dont_wait);
 	require(new.handle != old.handle);
@@ -329,7 +302,7 @@ static void discard_gives_another(void)
 	tsr_words_check(new.map, new.size / 4, 0);
 	tsr_pattern_write(&new, 2);
 	tsr_unlock(&s.dev, &new);
-	held_copy(&s, &later, &new);
+	tsr_held_copy(&s.held, &later, &new);
 
 	/* the jobs see what was there when each was submitted */
 	stage_go(&s);
@@ -358,7 +331,7 @@ static void discard_keeps_places(void)
 
 	require_ok(__tsr_bo_create(s.dev.fd, &args));
 	old.handle = args.handle;
-	held_fill(&s, &old, 16, 1);
+	tsr_held_fill(&s.held, &old, 16, 1);
 	new = old;
 	tsr_lock(&s.dev, &new, discard);
 	require(new.handle != old.handle);
@@ -376,7 +349,7 @@ static void instances(struct stage *s, struct tsr_bo *bos, uint32_t num)
 {
 	bos[0] = mapped(s, s->set, 0);
 	for (uint32_t i = 1; i < num; i++) {
-		held_fill(s, &bos[i - 1], 16, i);
+		tsr_held_fill(&s->held, &bos[i - 1], 16, i);
 		bos[i] = bos[i - 1];
 		tsr_lock(&s->dev, &bos[i], discard);
 		require(bos[i].handle != bos[i - 1].handle);

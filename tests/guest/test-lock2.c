@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "held.h"
 #include "trace.h"
 #include "tsr.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Monitored fences: signalled and waited for by CPU and GPU, in all four directions; what their memory shows meanwhile,
- * and when jobs do not end well. The device preempts, so that a job can be held up by a fence of vgem while others run.
+ * Monitored fences: signalled and waited for by CPU and GPU, in all four directions;
+ * what their memory shows meanwhile, and when jobs do not end well. A job is held up
+ * by one of another engine while others run.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "foreign.h"
+#include "held.h"
 #include "host.h"
 #include "inject.h"
 #include "pci.h"
@@ -53,17 +54,10 @@ static uint32_t mark_read(const struct mark *mark)
 	return *(volatile uint32_t *)mark->bo.map;
 }
 
-/* what keeps a job from running until it is let go */
-static struct tsr_foreign *hold_new(struct tsr_device *dev, uint32_t *sync)
+/* the @n-th gate for jobs, which run on the first two render engines */
+static struct tsr_held hold_new(struct tsr_device *dev, uint32_t n)
 {
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	int fd;
-
-	fd = tsr_foreign_fence(foreign);
-	*sync = tsr_syncobj_new(dev);
-	tsr_syncobj_import(dev, *sync, fd);
-	close(fd);
-	return foreign;
+	return tsr_held_open_on(dev, tsr_further_engine(dev, 1 + n));
 }
 
 static void submit_signal(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd,
@@ -192,24 +186,23 @@ static void waits_sleep(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	uint32_t held;
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct tsr_cmd cmd = nothing();
 	struct waiter w;
 	uint64_t start;
 
-	submit_signal(&dev, ctx, &cmd, held, &fence, 1);
+	submit_signal(&dev, ctx, &cmd, hold.gate, &fence, 1);
 	waiter_start(&w, &dev, &fence, 1);
 	start = tap_now_ns();
 	usleep(500000);
-	tsr_foreign_signal(hold, 0);
+	tsr_held_let_go(&hold);
 	waiter_end(&w);
 	tap_note("%llu ms: %ld switches, %llu us of CPU",
 		 (unsigned long long)(tap_now_ns() - start) / 1000000, w.switches,
 		 (unsigned long long)w.cpu_ns / 1000);
 	/* one for the wait; the odd one for a lock or a fault */
 	require(w.switches <= 5);
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
 	tsr_close(&dev);
 }
 
@@ -344,8 +337,8 @@ static void gpu_to_gpu(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t first = tsr_context_on(&dev, dev.render);
-	uint32_t second = tsr_context_on(&dev, tsr_second_engine(&dev)), held;
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	uint32_t second = tsr_context_on(&dev, tsr_second_engine(&dev));
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct mark mark;
 	struct tsr_bo copy = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cached);
 	struct drm_tessera_sync sync = tsr_sync_wait(&fence, 3);
@@ -358,7 +351,7 @@ static void gpu_to_gpu(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &copy, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 44);
 	early_start(&e, &dev, second, &cmd, &fence, 3);
-	submit_signal(&dev, first, &mark.cmd, held, &fence, 3);
+	submit_signal(&dev, first, &mark.cmd, hold.gate, &fence, 3);
 	early_end(&e);
 	/* submitted now; and again, without having to wait for that */
 	sync.flags = DRM_TESSERA_SYNC_TIMELINE;
@@ -366,12 +359,12 @@ static void gpu_to_gpu(void)
 	require_eq(*fence.value, 0);
 	require_err(__tsr_bo_wait(dev.fd, copy.handle, 0, 0), -EBUSY);
 	require_eq(*(volatile uint32_t *)copy.map, 0);
-	tsr_foreign_signal(hold, 0);
+	tsr_held_let_go(&hold);
 	tsr_bo_wait(&dev, &copy);
 	require_eq(*fence.value, 3);
 	require_eq(mark_read(&mark), 33);
 	require_eq(*(volatile uint32_t *)copy.map, 44);
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
 	tsr_close(&dev);
 }
 
@@ -522,13 +515,13 @@ static void reached_in_order(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
-	uint32_t first = tsr_context_on(&dev, dev.render), held;
+	uint32_t first = tsr_context_on(&dev, dev.render);
 	uint32_t second = tsr_context_on(&dev, tsr_second_engine(&dev));
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct tsr_cmd cmd = nothing();
 	struct waiter w;
 
-	submit_signal(&dev, first, &cmd, held, &fence, 1);
+	submit_signal(&dev, first, &cmd, hold.gate, &fence, 1);
 	submit_signal(&dev, second, &cmd, 0, &fence, 2);
 	tsr_fence_signal(&dev, &fence, 3);
 	submit_signal(&dev, second, &cmd, 0, &fence, 4);
@@ -538,10 +531,37 @@ static void reached_in_order(void)
 	waiter_start(&w, &dev, &fence, 5);
 	require_eq(*fence.value, 0);
 	require_eq(tsr_syncobj_point(&dev, fence.syncobj), 0);
-	tsr_foreign_signal(hold, 0);
+	tsr_held_let_go(&hold);
 	waiter_end(&w);
 	require_eq(*fence.value, 5);
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
+	tsr_close(&dev);
+}
+
+/* nor are those of a context that had one before and has another one behind the other's */
+static void reached_in_turns(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_fence fence = tsr_fence_new(&dev, 0);
+	uint32_t first = tsr_context_on(&dev, dev.render);
+	uint32_t second = tsr_context_on(&dev, tsr_second_engine(&dev));
+	struct tsr_held holds[] = { hold_new(&dev, 0), hold_new(&dev, 1) };
+	struct tsr_cmd cmd = nothing();
+	struct waiter w;
+
+	submit_signal(&dev, first, &cmd, holds[0].gate, &fence, 1);
+	submit_signal(&dev, second, &cmd, holds[1].gate, &fence, 2);
+	submit_signal(&dev, first, &cmd, 0, &fence, 3);
+	tsr_held_let_go(&holds[0]);
+	/* all of the first engine are over now */
+	tsr_submit_done(&dev, first, &cmd);
+	require_eq(*fence.value, 1);
+	waiter_start(&w, &dev, &fence, 3);
+	tsr_held_let_go(&holds[1]);
+	waiter_end(&w);
+	require_eq(*fence.value, 3);
+	for (uint32_t i = 0; i < ARRAY_SIZE(holds); i++)
+		tsr_held_close(&holds[i]);
 	tsr_close(&dev);
 }
 
@@ -626,9 +646,9 @@ static void never_backwards(void)
 static void parts_wait(void)
 {
 	struct tsr_device dev = tsr_open();
-	uint32_t ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL), held;
+	uint32_t ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	uint32_t other = tsr_context_new(&dev, 0);
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct mark marks[2], later;
 	struct tsr_cmd cmd;
 
@@ -640,17 +660,17 @@ static void parts_wait(void)
 		tsr_cmd_bind_buffer(&cmd, i, &marks[i].bo, true);
 		tsr_cmd_fill(&cmd, i, 0, 1024, 5 + i);
 	}
-	require_eq(tsr_submit(&dev, ctx, &cmd, held, 0), 2);
+	require_eq(tsr_submit(&dev, ctx, &cmd, hold.gate, 0), 2);
 	/* of the same engine, and submitted behind it */
 	tsr_submit_done(&dev, other, &later.cmd);
 	require_eq(mark_read(&marks[0]), 0);
-	require_err(__tsr_syncobj_wait(dev.fd, held, 0, 0), -ETIME);
-	tsr_foreign_signal(hold, 0);
+	require_err(__tsr_syncobj_wait(dev.fd, hold.gate, 0, 0), -ETIME);
+	tsr_held_let_go(&hold);
 	for (uint32_t i = 0; i < 2; i++) {
 		tsr_bo_wait(&dev, &marks[i].bo);
 		require_eq(mark_read(&marks[i]), 5 + i);
 	}
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
@@ -721,19 +741,19 @@ static void destroyed_under_jobs(void)
 {
 	struct tsr_device dev = tsr_open(), other;
 	struct tsr_fence fence = tsr_fence_new(&dev, 0), next;
-	uint32_t ctx = tsr_context_new(&dev, 0), held;
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct tsr_cmd cmd = nothing();
 	void *page;
 
-	submit_signal(&dev, ctx, &cmd, held, &fence, 1);
+	submit_signal(&dev, ctx, &cmd, hold.gate, &fence, 1);
 	require_ok(__tsr_fence_destroy(dev.fd, fence.id));
 	require_err(__tsr_fence_destroy(dev.fd, fence.id), -ENOENT);
 	require_err(__tsr_fence_signal(dev.fd, fence.id, 2), -ENOENT);
 	/* the place is taken until the job is over */
 	next = tsr_fence_new(&dev, 50);
 	require(((uintptr_t)next.value ^ (uintptr_t)fence.value) & 4095);
-	tsr_foreign_signal(hold, 0);
+	tsr_held_let_go(&hold);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 1, INT64_MAX));
 	require_eq(*next.value, 50);
 
@@ -746,7 +766,7 @@ static void destroyed_under_jobs(void)
 	tsr_close(&other);
 	require(*fence.value <= 99);
 	require(!munmap(page, 4096));
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
 	tsr_close(&dev);
 }
 
@@ -844,13 +864,13 @@ static void device_goes(void)
 {
 	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
 	struct tsr_fence fence = tsr_fence_new(&dev, 1), waited = tsr_fence_new(&dev, 0);
-	uint32_t ctx = tsr_context_new(&dev, 0), held;
-	struct tsr_foreign *hold = hold_new(&dev, &held);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_held hold = hold_new(&dev, 0);
 	struct tsr_cmd cmd = nothing();
 	struct waiter w;
 	struct early e;
 
-	submit_signal(&dev, ctx, &cmd, held, &fence, 2);
+	submit_signal(&dev, ctx, &cmd, hold.gate, &fence, 2);
 	tsr_fence_signal(&dev, &fence, 3);
 	waiter_start(&w, &dev, &fence, 3);
 	early_start(&e, &dev, ctx, &cmd, &waited, 1);
@@ -865,7 +885,7 @@ static void device_goes(void)
 	require_err(__tsr_fence_signal(dev.fd, fence.id, 4), -ENODEV);
 	tsr_close(&dev);
 	require_eq(*fence.value, 3);
-	tsr_foreign_close(hold);
+	tsr_held_close(&hold);
 }
 
 static const struct tap_test tests[] = {
@@ -880,6 +900,7 @@ static const struct tap_test tests[] = {
 	{ "RES-7 pages belong to one client", pages_of_one_client, 0, 0 },
 	{ "RES-7 values that do not rise are refused", values_rise, 0, 0 },
 	{ "RES-7 values are reached in the order they were asked for", reached_in_order, 0, 0 },
+	{ "RES-7 values of contexts that take turns", reached_in_turns, 0, 0 },
 	{ "RES-7 the value never goes backwards", never_backwards, TSR_EXPECT(SLOT_UNBOUND), 0 },
 	{ "SPLIT-35 SCHED-5 a submission in parts waits", parts_wait, 0, 0 },
 	{ "RES-7 SPLIT-35 a submission in parts signals at its end", parts, 0, 0 },

@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "foreign.h"
+#include "held.h"
 #include "host.h"
 #include "resident.h"
 #include "stall.h"
@@ -270,24 +271,14 @@ static void trim_is_enough(void)
 static void room_of_the_dying(void)
 {
 	struct stage s = stage_open();
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	uint32_t ready = tsr_syncobj_new(&s.dev);
+	struct tsr_held held = tsr_held_open(&s.dev);
 	struct tsr_bo old = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
-	struct tsr_cmd cmd;
-	int fence;
 
-	fence = tsr_foreign_fence(foreign);
-	tsr_syncobj_import(&s.dev, ready, fence);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &old, true);
-	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
-	tsr_submit(&s.dev, s.ctx, &cmd, ready, 0);
+	tsr_held_fill(&held, &old, 16, 1);
 	tsr_bo_free(&s.dev, &old);
-	tsr_foreign_signal(foreign, 0);
+	tsr_held_let_go(&held);
 	require_ok(__tsr_make_one(&s.dev, &bo));
-	tsr_cmd_fini(&cmd);
-	close(fence);
-	tsr_foreign_close(foreign);
+	tsr_held_close(&held);
 	stage_close(&s);
 }
 
@@ -322,32 +313,23 @@ static void which_failed(void)
 static void paging_fence(void)
 {
 	struct stage s = stage_open();
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	uint32_t ready = tsr_syncobj_new(&s.dev), done = tsr_syncobj_new(&s.dev);
+	struct tsr_held held = tsr_held_open(&s.dev);
+	uint32_t done = tsr_syncobj_new(&s.dev);
 	struct tsr_bo busy = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
 	struct drm_tessera_make_resident out;
-	struct tsr_cmd cmd;
-	int fence;
 
-	fence = tsr_foreign_fence(foreign);
-	tsr_syncobj_import(&s.dev, ready, fence);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
-	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
-	tsr_submit(&s.dev, s.ctx, &cmd, ready, 0);
+	tsr_held_fill(&held, &busy, 16, 1);
 
 	require_ok(__tsr_make_resident(s.dev.fd, &bo.handle, 1, done, &out));
 	require_eq(out.pending, 1);
 	require(is_in(&s, &bo));
 	require_eq(__tsr_syncobj_wait(s.dev.fd, done, 0, 0), -ETIME);
-	tsr_foreign_signal(foreign, 0);
+	tsr_held_let_go(&held);
 	require_eq(tsr_syncobj_status(&s.dev, done), 0);
 	require_ok(__tsr_make_resident(s.dev.fd, &bo.handle, 1, done, &out));
 	require_eq(out.pending, 0);
 	require_eq(tsr_syncobj_status(&s.dev, done), 0);
-	tsr_cmd_fini(&cmd);
-	close(fence);
-	tsr_foreign_close(foreign);
+	tsr_held_close(&held);
 	stage_close(&s);
 }
 
@@ -750,25 +732,16 @@ static void bystander_goes_on(void)
 {
 	struct making making = { .s = stage_open() };
 	struct stage *s = &making.s;
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	uint32_t ready = tsr_syncobj_new(&s->dev), done = tsr_syncobj_new(&s->dev);
+	struct tsr_held held = tsr_held_open(&s->dev);
 	struct tsr_bo busy = new_bo(s, MiB(2));
-	struct tsr_cmd cmd;
 	pthread_t thread;
-	int fence;
 	pid_t pid;
 
-	tsr_job_timeout("30000");
 	tsr_gpu_touch(&s->dev, s->ctx, &busy); /* 0 to 2 */
 	share_memory();
 	pid = tap_fork(bystander, NULL); /* 2 to 3 */
 	wait_for_turns(1);
-	fence = tsr_foreign_fence(foreign);
-	tsr_syncobj_import(&s->dev, ready, fence);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &busy, true);
-	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
-	tsr_submit(&s->dev, s->ctx, &cmd, ready, done);
+	tsr_held_fill(&held, &busy, 16, 1);
 
 	making.bo = new_bo(s, MiB(6)); /* of 7 without the busy one, but 5 in one piece */
 	making.handles = &making.bo.handle;
@@ -777,16 +750,14 @@ static void bystander_goes_on(void)
 	while (!making.done && !(making.tid && tsr_sleeps(making.tid)))
 		usleep(1000);
 	wait_for_turns(5);
-	require_eq(__tsr_syncobj_wait(s->dev.fd, done, 0, 0), -ETIME);
-	tsr_foreign_signal(foreign, 0);
+	require(tsr_held_waits(&held));
+	tsr_held_let_go(&held);
 	shared->stop = true;
 	tap_join(pid);
 	require(!pthread_join(thread, NULL));
 	require_eq(making.rc, 0);
 	require(is_in(s, &making.bo));
-	tsr_cmd_fini(&cmd);
-	close(fence);
-	tsr_foreign_close(foreign);
+	tsr_held_close(&held);
 	stage_close(s);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "held.h"
 #include "inject.h"
 #include "stall.h"
 #include "trace.h"
@@ -629,23 +630,12 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* what jobs wait for until it is signalled */
-static uint32_t closed_gate(struct tsr_device *dev, struct tsr_foreign *foreign)
-{
-	uint32_t gate = tsr_syncobj_new(dev);
-	int fence = tsr_foreign_fence(foreign);
-
-	tsr_syncobj_import(dev, gate, fence);
-	close(fence);
-	return gate;
-}
-
 /* As long as the copy has not begun, the lock sleeps; another object's does not. */
 static void lock_waits_for_copy(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	uint32_t ctx = tsr_context_new(&dev, 0), gate = closed_gate(&dev, foreign);
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct shape shape = shape_of(&dev, 0);
 	struct surface s = surface_new(&dev, &shape), other = surface_new(&dev, &shape);
 	struct painter painter = painter_new(&dev, &s);
@@ -655,7 +645,7 @@ static void lock_waits_for_copy(void)
 
 	paint(&dev, ctx, &painter, &s, 5);
 	tsr_bo_wait(&dev, &s.swizzled);
-	unswizzle(&dev, ctx, &s, gate);
+	unswizzle(&dev, ctx, &s, held.gate);
 	require(!pthread_create(&thread, NULL, waiter_run, &w));
 	tsr_wait_for((tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) && tsr_sleeps(tid));
 	tsr_lock(&dev, &other.twin, 0);
@@ -663,12 +653,12 @@ static void lock_waits_for_copy(void)
 	/* by the CPU, without a lock: not yet */
 	require_eq(*(volatile uint32_t *)s.twin.map, 0);
 	require(!__atomic_load_n(&w.locked, __ATOMIC_SEQ_CST));
-	tsr_foreign_signal(foreign, 0);
+	tsr_held_let_go(&held);
 	pthread_join(thread, NULL);
 	require_ok(w.rc);
 	check_rows(s.twin.map, &s.lines, 5);
 	tsr_unlock(&dev, &s.twin);
-	tsr_foreign_close(foreign);
+	tsr_held_close(&held);
 	tsr_close(&dev);
 }
 
@@ -743,13 +733,13 @@ static void pointer_is_the_twins(void)
 static void discard_whole(void)
 {
 	struct tsr_device dev = tsr_open();
-	struct tsr_foreign *foreign = tsr_foreign_need();
-	uint32_t ctx = tsr_context_new(&dev, 0), gate = closed_gate(&dev, foreign), handle;
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), handle;
 	struct shape shape = shape_of(&dev, 0);
 	struct surface s = surface_new(&dev, &shape), renamed = s;
 
 	write_rows(s.twin.map, &s.lines, 1);
-	copy(&dev, ctx, &s.swizzled, &s.tiles, &s.twin, &s.lines, gate, 0);
+	copy(&dev, ctx, &s.swizzled, &s.tiles, &s.twin, &s.lines, held.gate, 0);
 	tsr_lock(&dev, &renamed.twin, discard);
 	require(renamed.twin.handle != s.twin.handle);
 	require_eq(tsr_bo_info(&dev, &renamed.twin).flags, tsr_bo_info(&dev, &s.twin).flags);
@@ -760,7 +750,7 @@ static void discard_whole(void)
 	write_rows(renamed.twin.map, &s.lines, 2);
 	tsr_unlock(&dev, &renamed.twin);
 	swizzle(&dev, ctx, &renamed);
-	tsr_foreign_signal(foreign, 0);
+	tsr_held_let_go(&held);
 	tsr_bo_wait(&dev, &renamed.swizzled);
 	memset(renamed.twin.map, 0, 4);
 	unswizzle(&dev, ctx, &renamed, 0);
@@ -769,7 +759,7 @@ static void discard_whole(void)
 	tsr_unlock(&dev, &renamed.twin);
 	tsr_bo_free(&dev, &s.twin);
 	surface_free(&dev, &renamed);
-	tsr_foreign_close(foreign);
+	tsr_held_close(&held);
 	tsr_close(&dev);
 }
 

@@ -283,7 +283,7 @@ static void do_meanwhile(enum meanwhile what, struct tsr_vm *vm, struct tsr_bo *
 	}
 }
 
-/* a job that waits for one of this device, which waits for vgem */
+/* a job that waits for one that is held */
 static void queue_fill(struct tsr_vm *vm, struct tsr_held *held, uint32_t done)
 {
 	struct tsr_bo gate = tsr_bo_new(vm->dev, KiB(4), tsr_bit(tsr_seg_hidden(vm->dev)), 0);

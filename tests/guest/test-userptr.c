@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "foreign.h"
 #include "held.h"
 #include "pci.h"
 #include "stall.h"
@@ -170,20 +169,12 @@ static const struct {
 	{ "exit", change_exit, NULL, -EFAULT },
 };
 
-/* where others' fences are waited for before a job is queued it cannot be held */
-static struct tsr_held held_open(struct tsr_device *dev)
-{
-	if (!(dev->info.caps & DRM_TESSERA_CAP_PREEMPTION))
-		tap_skip("the device cannot preempt");
-	return tsr_held_open(dev);
-}
-
 /* Whoever changes memory waits for the jobs that use it, whatever becomes of the object meanwhile. */
 static void changes_wait(bool close)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	struct tsr_held held = held_open(&dev);
+	struct tsr_held held = tsr_held_open(&dev);
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		struct tsr_owner owner = {
@@ -786,7 +777,7 @@ static void unplug(void)
 
 	tsr_pci_begin();
 	dev = tsr_pci_open();
-	held = held_open(&dev);
+	held = tsr_held_open(&dev);
 	owner.dev = &dev;
 	bo = tsr_bo_from_user(&dev, mine, SIZE, 0);
 	its = tsr_owner_start(&owner);

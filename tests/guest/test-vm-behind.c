@@ -30,10 +30,17 @@ static void queue_submit(struct queue *q, uint32_t context, uint32_t job, uint32
 /* None begins before all are queued: how fast they are decides nothing. */
 static void queue_submit_all(struct queue *q)
 {
+	q->held = tsr_held_open(&q->dev);
 	tsr_held_fill(&q->held, &q->gate, 1, 0);
 	for (uint32_t i = 0; i < JOBS; i++)
 		queue_submit(q, q->vm.context, i, i ? 0 : q->held.done);
 	require(tsr_held_waits(&q->held));
+}
+
+static void queue_go(struct queue *q)
+{
+	tsr_held_go(&q->held);
+	tsr_held_close(&q->held);
 }
 
 static void queue_init(struct queue *q, uint32_t bad)
@@ -48,7 +55,6 @@ static void queue_init(struct queue *q, uint32_t bad)
 	memset(q->bo.map, 0, q->bo.size);
 	tsr_vm_map(&q->dev, q->vm.id, &q->bo, 0, AT, q->bo.size, 0);
 	tsr_vm_place(&q->vm, &q->bo);
-	q->held = tsr_held_open(&q->dev);
 	q->gate = tsr_bo_new(&q->dev, KiB(4), tsr_bit(tsr_seg_gart(&q->dev)), 0);
 	for (uint32_t i = 0; i < JOBS; i++) {
 		q->sync[i] = tsr_syncobj_new(&q->dev);
@@ -67,7 +73,6 @@ static void queue_init(struct queue *q, uint32_t bad)
 
 static void queue_fini(struct queue *q)
 {
-	tsr_held_close(&q->held);
 	tsr_bo_free(&q->dev, &q->gate);
 	for (uint32_t i = 0; i < JOBS; i++)
 		tsr_syncobj_free(&q->dev, q->sync[i]);
@@ -117,7 +122,7 @@ static void are_in_the_ring(void)
 	queue_init(&q, NONE);
 	tsr_trace_start("job_run", "job_done", NULL);
 	queue_submit_all(&q);
-	tsr_held_go(&q.held);
+	queue_go(&q);
 	for (uint32_t i = 0; i < JOBS; i++)
 		require_ok(tsr_syncobj_status(&q.dev, q.sync[i]));
 	trace = tsr_trace_stop();
@@ -139,7 +144,7 @@ static void do_nothing_behind_a_fault(void)
 	tsr_trace_start("job_run", "job_done", NULL);
 	/* a process has two in the ring: these come first */
 	queue_submit_all(&q);
-	tsr_held_go(&q.held);
+	queue_go(&q);
 	for (uint32_t i = 0; i < JOBS; i++)
 		queue_submit(&other, other.vm.context, i, 0);
 	require_eq(tsr_syncobj_status(&q.dev, q.sync[0]), -EFAULT);

@@ -212,18 +212,23 @@ static void map_knobs(void)
 	close(fd);
 }
 
-/* the device may be another one by now, or none */
-static void turn_back(uint32_t i)
+static void turn_everywhere(const char *name, const char *value)
 {
 	char pattern[128];
 	glob_t found;
 
-	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/dri/*/%s", knobs->list[i].name);
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/dri/*/%s", name);
 	if (glob(pattern, 0, NULL, &found))
 		return;
 	for (size_t n = 0; n < found.gl_pathc; n++)
-		tsr_write_file(found.gl_pathv[n], knobs->list[i].before);
+		tsr_write_file(found.gl_pathv[n], value);
 	globfree(&found);
+}
+
+/* the device may be another one by now, or none */
+static void turn_back(uint32_t i)
+{
+	turn_everywhere(knobs->list[i].name, knobs->list[i].before);
 }
 
 /* a program that keeps them otherwise may have left the file */
@@ -284,6 +289,13 @@ void tsr_knob_restore(const char *name)
 void tsr_job_timeout(const char *ms)
 {
 	tsr_knob("job_timeout_ms", ms);
+}
+
+void tsr_job_timeout_lift(void)
+{
+	/* the first device's is remembered */
+	tsr_job_timeout("300000");
+	turn_everywhere("job_timeout_ms", "300000");
 }
 
 void tsr_job_timeout_short(void)

@@ -1,25 +1,59 @@
 // SPDX-License-Identifier: MIT
-#include <unistd.h>
-
 #include "held.h"
 
-void tsr_held_again(struct tsr_held *held)
-{
-	int fence = tsr_foreign_fence(held->foreign);
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "stall.h"
+
+/* the stuck job has a file of its own: BO_DESTROY waits for all jobs of a file */
+static struct tsr_device *open_again(struct tsr_device *dev)
+{
+	struct tsr_device *other = malloc(sizeof(*other));
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dev->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
+	require(other);
+	*other = tsr_open_fd(fd);
+	return other;
+}
+
+static void close_gate(struct tsr_held *held)
+{
+	int fence;
+
+	held->stuck = tsr_stuck_start_on(held->other, held->stuck_ctx, held->stuck.engine);
+	fence = tsr_syncobj_export(held->other, held->stuck.sync);
 	tsr_syncobj_import(held->dev, held->gate, fence);
 	close(fence);
 }
 
-struct tsr_held tsr_held_open(struct tsr_device *dev)
+void tsr_held_again(struct tsr_held *held)
 {
-	struct tsr_held held = { .dev = dev, .foreign = tsr_foreign_need() };
+	tsr_syncobj_free(held->other, held->stuck.sync);
+	close_gate(held);
+}
 
+struct tsr_held tsr_held_open_on(struct tsr_device *dev, uint32_t engine)
+{
+	struct tsr_held held = { .dev = dev, .other = open_again(dev), .stuck.engine = engine };
+
+	held.stuck_ctx = tsr_context_on(held.other, engine);
 	held.ctx = tsr_context_new(dev, 0);
 	held.gate = tsr_syncobj_new(dev);
 	held.done = tsr_syncobj_new(dev);
-	tsr_held_again(&held);
+	close_gate(&held);
 	return held;
+}
+
+struct tsr_held tsr_held_open(struct tsr_device *dev)
+{
+	return tsr_held_open_on(dev, tsr_second_engine(dev));
 }
 
 void tsr_held_fill(struct tsr_held *held, const struct tsr_bo *bo, uint32_t words, uint32_t value)
@@ -50,13 +84,22 @@ bool tsr_held_waits(struct tsr_held *held)
 	return __tsr_syncobj_wait(held->dev->fd, held->done, 0, 0) == -ETIME;
 }
 
+void tsr_held_let_go(struct tsr_held *held)
+{
+	tsr_stuck_let_go(&held->stuck);
+}
+
 void tsr_held_go(struct tsr_held *held)
 {
-	tsr_foreign_signal(held->foreign, 0);
+	tsr_held_let_go(held);
 	require_ok(__tsr_syncobj_wait(held->dev->fd, held->done, 0, INT64_MAX));
 }
 
 void tsr_held_close(struct tsr_held *held)
 {
-	tsr_foreign_close(held->foreign);
+	tsr_held_let_go(held);
+	/* the next stuck job may be on this engine; a device without a driver fails this */
+	__tsr_syncobj_wait(held->other->fd, held->stuck.sync, 0, INT64_MAX);
+	tsr_close(held->other);
+	free(held->other);
 }

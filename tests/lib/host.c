@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call.h"
+#include "pci.h"
 #include "stall.h"
 #include "tap.h"
 
@@ -40,10 +41,9 @@ static void execute(int fd, const char *id, const char *command, char *line, siz
 	while (!strstr(line, wanted));
 }
 
-/* one of the device's properties: reads it, or writes it if there is a @value */
-static void property(const char *name, const char *value, char *line, size_t size)
+/* a property of the device @number: reads it, or writes it if there is a @value */
+static void property(uint32_t number, const char *name, const char *value, char *line, size_t size)
 {
-	const char *number = getenv("TESSERA_NUMBER");
 	char command[256];
 	int fd;
 
@@ -56,52 +56,82 @@ static void property(const char *name, const char *value, char *line, size_t siz
 	execute(fd, "begin", "{\"execute\": \"qmp_capabilities\", \"id\": \"begin\"}", line, size);
 	snprintf(command, sizeof(command),
 		 "{\"execute\": \"qom-%s\", \"id\": \"it\", \"arguments\": {\"path\": "
-		 "\"/machine/peripheral/tessera%s\", \"property\": \"%s\"%s%s}}",
-		 value ? "set" : "get", number ? number : "0", name, value ? ", \"value\": " : "",
+		 "\"/machine/peripheral/tessera%u\", \"property\": \"%s\"%s%s}}",
+		 value ? "set" : "get", number, name, value ? ", \"value\": " : "",
 		 value ? value : "");
 	execute(fd, "it", command, line, size);
 	close(fd);
 	require_msg(strstr(line, "\"return\""), "%s: %s", name, line);
 }
 
-static void set_property(const char *name, const char *value)
+/* the device that the program is run for, also while it has no driver */
+static uint32_t own_number(void)
+{
+	const char *number = getenv("TESSERA_NUMBER");
+
+	return number ? (uint32_t)strtoul(number, NULL, 10) : 0;
+}
+
+static void set_property(uint32_t number, const char *name, const char *value)
 {
 	char line[4096];
 
-	property(name, value, line, sizeof(line));
+	property(number, name, value, line, sizeof(line));
 }
 
 void tsr_host_set_bool(const char *name, bool value)
 {
-	set_property(name, value ? "true" : "false");
+	set_property(own_number(), name, value ? "true" : "false");
 }
 
 void tsr_host_set(const char *name, const char *number)
 {
-	set_property(name, number);
+	set_property(own_number(), name, number);
+}
+
+/* no hang is pending on the device @number */
+static bool hang_has_come(uint32_t number)
+{
+	char line[4096];
+
+	property(number, "x-hang-engine", NULL, line, sizeof(line));
+	return strstr(line, "\"return\": -1");
 }
 
 bool tsr_engine_hangs(void)
 {
-	char line[4096];
-
-	property("x-hang-engine", NULL, line, sizeof(line));
-	return strstr(line, "\"return\": -1");
+	return hang_has_come(own_number());
 }
 
-/* something hangs, or will; the test's parent lets it go, however the test ends */
-static bool *held;
+#define MOST_DEVICES 32
+
+/* engines of each device that hang or will; the test's parent lets them go in the end */
+static uint32_t *hung;
+
+static void set_hang(uint32_t number, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	set_property(number, "x-hang-engine", text);
+}
 
 void tsr_engine_let_go(void)
 {
-	set_property("x-hang-engine", "-1");
-	*held = false;
+	for (uint32_t i = 0; i < MOST_DEVICES; i++) {
+		if (!hung[i])
+			continue;
+		set_hang(i, -1);
+		hung[i] = 0;
+	}
 }
 
-static void let_go_of_held(void)
+static void let_go_of_one(uint32_t number, uint32_t engine)
 {
-	if (*held)
-		tsr_engine_let_go();
+	if (!(hung[number] & 1u << engine))
+		return;
+	set_hang(number, -2 - (int)engine);
+	__atomic_and_fetch(&hung[number], ~(1u << engine), __ATOMIC_SEQ_CST);
 }
 
 static void let_go_for_parent(void *arg)
@@ -111,56 +141,77 @@ static void let_go_for_parent(void *arg)
 
 void tsr_hangs_begin(void)
 {
-	if (!held)
-		held = tsr_shared(sizeof(*held));
-	*held = false;
+	if (!hung)
+		hung = tsr_shared(MOST_DEVICES * sizeof(*hung));
+	memset(hung, 0, MOST_DEVICES * sizeof(*hung));
 }
 
 void tsr_hangs_end(void)
 {
-	if (!*held)
+	uint32_t any = 0;
+
+	for (uint32_t i = 0; i < MOST_DEVICES; i++)
+		any |= hung[i];
+	if (!any)
 		return;
 	/* the device may be gone, which ends only the process that asks for it */
 	waitpid(tap_fork(let_go_for_parent, NULL), NULL, 0);
-	*held = false;
+	memset(hung, 0, MOST_DEVICES * sizeof(*hung));
+}
+
+static void hang_next(uint32_t number, uint32_t engine)
+{
+	static bool first = true;
+
+	require(number < MOST_DEVICES);
+	if (first)
+		atexit(tsr_engine_let_go); /* should the test fail: what waits for it can end */
+	first = false;
+	__atomic_or_fetch(&hung[number], 1u << engine, __ATOMIC_SEQ_CST);
+	set_hang(number, (int)engine);
 }
 
 void tsr_engine_hang_next(uint32_t engine)
 {
-	static bool first = true;
-	char text[16];
-
-	if (first)
-		atexit(let_go_of_held); /* should the test fail: what waits for it can end */
-	first = false;
-	*held = true;
-	snprintf(text, sizeof(text), "%u", engine);
-	set_property("x-hang-engine", text);
-}
-
-static void hold_next(uint32_t engine)
-{
-	tsr_job_timeout("300000");
-	tsr_engine_hang_next(engine);
+	hang_next(own_number(), engine);
 }
 
 void tsr_engine_hold(uint32_t engine)
 {
-	hold_next(engine);
+	tsr_job_timeout_lift();
+	tsr_engine_hang_next(engine);
 	tsr_wait_for(tsr_engine_hangs());
+}
+
+struct tsr_stuck tsr_stuck_next(struct tsr_device *dev, uint32_t engine)
+{
+	struct tsr_stuck stuck = {
+		.dev = dev,
+		.number = tsr_pci_number(dev),
+		.engine = engine,
+	};
+
+	tsr_job_timeout_lift();
+	hang_next(stuck.number, engine);
+	return stuck;
+}
+
+void tsr_stuck_begun(const struct tsr_stuck *stuck)
+{
+	tsr_wait_for(hang_has_come(stuck->number));
 }
 
 struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32_t engine)
 {
-	struct tsr_stuck stuck = { .dev = dev, .sync = tsr_syncobj_new(dev) };
+	struct tsr_stuck stuck = tsr_stuck_next(dev, engine);
 	struct tsr_cmd cmd;
 
+	stuck.sync = tsr_syncobj_new(dev);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
-	hold_next(engine);
 	tsr_submit(dev, ctx, &cmd, 0, stuck.sync);
 	/* not another's job instead */
-	tsr_wait_for(tsr_engine_hangs());
+	tsr_stuck_begun(&stuck);
 	tsr_cmd_fini(&cmd);
 	return stuck;
 }
@@ -170,9 +221,14 @@ struct tsr_stuck tsr_stuck_start(struct tsr_device *dev, uint32_t ctx)
 	return tsr_stuck_start_on(dev, ctx, dev->render);
 }
 
+void tsr_stuck_let_go(const struct tsr_stuck *stuck)
+{
+	let_go_of_one(stuck->number, stuck->engine);
+}
+
 void tsr_stuck_end(struct tsr_stuck *stuck)
 {
-	tsr_engine_let_go();
+	tsr_stuck_let_go(stuck);
 	require_ok(tsr_syncobj_status(stuck->dev, stuck->sync));
 	tsr_syncobj_free(stuck->dev, stuck->sync);
 }
@@ -209,23 +265,6 @@ void tsr_stuck_vm_end(struct tsr_stuck_vm *stuck)
 	tsr_vm_close(&stuck->vm);
 }
 
-struct during {
-	void (*fn)(void *arg);
-	void *arg;
-	volatile pid_t tid;
-	volatile bool returned;
-};
-
-static void *during_thread(void *arg)
-{
-	struct during *during = arg;
-
-	during->tid = gettid();
-	during->fn(during->arg);
-	during->returned = true;
-	return NULL;
-}
-
 static volatile bool last_call;
 
 void tsr_stuck_last_call(void)
@@ -235,15 +274,14 @@ void tsr_stuck_last_call(void)
 
 bool tsr_stuck_during(void (*fn)(void *arg), void *arg)
 {
-	struct during during = { .fn = fn, .arg = arg };
-	pthread_t thread;
+	struct tsr_call call;
 	bool returned;
 
 	last_call = false;
-	require(!pthread_create(&thread, NULL, during_thread, &during));
-	tsr_wait_for(during.returned || (last_call && tsr_waits(during.tid)));
-	returned = during.returned;
+	tsr_call_start(&call, fn, arg);
+	tsr_wait_for(call.returned || (last_call && tsr_waits(call.tid)));
+	returned = call.returned;
 	tsr_engine_let_go();
-	require(!pthread_join(thread, NULL));
+	tsr_call_join(&call);
 	return returned;
 }

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define DRIVER "/sys/bus/pci/drivers/tessera/"
@@ -107,6 +109,28 @@ struct tsr_device tsr_pci_other(const struct tsr_device *dev)
 	if (!path[0])
 		tap_skip("there is one device");
 	return open_path(path);
+}
+
+uint32_t tsr_pci_number(const struct tsr_device *dev)
+{
+	uint32_t number = 0;
+	char path[64], slot[PATH_MAX];
+	struct stat node;
+	glob_t found;
+	bool passed = false;
+
+	require_ok(fstat(dev->fd, &node));
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(node.st_rdev),
+		 minor(node.st_rdev));
+	require_msg(realpath(path, slot), "%s: %s", path, strerror(errno));
+	require(!glob("/sys/bus/pci/devices/*", 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc && !passed; i++) {
+		passed = !strcmp(strrchr(found.gl_pathv[i], '/'), strrchr(slot, '/'));
+		number += !passed && is_ours(found.gl_pathv[i]);
+	}
+	globfree(&found);
+	require(passed);
+	return number;
 }
 
 int __tsr_pci_bind(void)

@@ -10,6 +10,8 @@ void tsr_pci_begin(void);
 struct tsr_device tsr_pci_open(void); /* the device that is taken, where there are several */
 /* one that is not @dev; skips the test where there is none */
 struct tsr_device tsr_pci_other(const struct tsr_device *dev);
+/* its number among the machine's Tessera devices: from 0, by address, as QEMU creates them */
+uint32_t tsr_pci_number(const struct tsr_device *dev);
 int __tsr_pci_bind(void); /* 0, or what probe says */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);

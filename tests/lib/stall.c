@@ -210,13 +210,18 @@ void tsr_small_fini(struct tsr_device *dev, struct tsr_small *small)
 	tsr_bo_free(dev, &small->bo);
 }
 
-uint32_t tsr_second_engine(struct tsr_device *dev)
+uint32_t tsr_further_engine(struct tsr_device *dev, uint32_t n)
 {
 	for (uint32_t i = 0; i < dev->num_engines; i++)
 		if (dev->engines[i].type == DRM_TESSERA_ENGINE_RENDER &&
-		    dev->engines[i].id != dev->render)
+		    dev->engines[i].id != dev->render && !n--)
 			return dev->engines[i].id;
-	tap_skip("the device has one render engine");
+	tap_skip("the device has too few render engines");
+}
+
+uint32_t tsr_second_engine(struct tsr_device *dev)
+{
+	return tsr_further_engine(dev, 0);
 }
 
 uint64_t tsr_device_clock(struct tsr_device *dev)

@@ -98,6 +98,7 @@ void tsr_small_fini(struct tsr_device *dev, struct tsr_small *small);
 
 /* a render engine beside dev->render; skips the test if there is none */
 uint32_t tsr_second_engine(struct tsr_device *dev);
+uint32_t tsr_further_engine(struct tsr_device *dev, uint32_t n); /* the @n-th of those, from 0 */
 
 /* ---- what the device did, in its own order ---- */
 

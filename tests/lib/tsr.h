@@ -277,6 +277,7 @@ void tsr_knobs_end(void);
 /* how long a job may run, likewise */
 void tsr_job_timeout(const char *ms);
 void tsr_job_timeout_restore(void);
+void tsr_job_timeout_lift(void); /* for all devices */
 void tsr_job_timeout_short(void); /* but long enough for the kernel and the emulator at hand */
 /* bytes of a drm-* memory key of fdinfo, or nanoseconds of an engine; -1: no such key */
 int64_t tsr_fdinfo(struct tsr_device *dev, const char *key);
