@@ -238,7 +238,12 @@ struct TesseraState {
 
     /* Elements */
     MemoryRegion mmio;
-    MemoryRegion vram;          /* segment 1, segment 2, hidden VRAM */
+    HostMemoryBackend *memdev;  /* property: whose memory VRAM is, or NULL */
+    HostMemoryBackend *backend; /* the same, with a reference; to the end */
+    bool vram_stays;            /* the backend had it allocated */
+    bool vram_not_dumped;       /* the backend keeps it out of core dumps */
+    MemoryRegion own_vram;      /* without memdev */
+    MemoryRegion *vram;         /* segment 1, segment 2, hidden VRAM */
     MemoryRegion vram_bar;
     MemoryRegion vram_alias;
     MemoryRegion swizzle_window;

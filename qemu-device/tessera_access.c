@@ -378,7 +378,7 @@ static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
 void tessera_access_flush(TesseraMaster *m)
 {
     if (m->dirty_lo < m->dirty_hi) {
-        memory_region_set_dirty(&m->s->vram, m->dirty_lo,
+        memory_region_set_dirty(m->s->vram, m->dirty_lo,
                                 m->dirty_hi - m->dirty_lo);
     }
     m->dirty_lo = m->dirty_hi = 0;
@@ -422,17 +422,19 @@ void tessera_run_fail(TesseraMaster *m, TesseraRun *run)
 
 /*
  * VRAM becomes zero. Of much of it the host gives back the memory, which is
- * quicker than to write it, the more so where nobody ever did.
+ * quicker than to write it, the more so where nobody ever did. What was
+ * allocated on purpose stays.
  */
 void tessera_vram_discard(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
     TesseraState *s = m->s;
 
     /* Pages that were received or saved must not be taken away again. */
-    if (ram_block_discard_is_disabled() || migration_in_incoming_postcopy() ||
+    if (s->vram_stays || ram_block_discard_is_disabled() ||
+        migration_in_incoming_postcopy() ||
         migration_in_bg_snapshot() ||
-        !QEMU_IS_ALIGNED(offset | len, qemu_real_host_page_size()) ||
-        ram_block_discard_range(s->vram.ram_block, offset, len)) {
+        !QEMU_IS_ALIGNED(offset | len, qemu_ram_pagesize(s->vram->ram_block)) ||
+        ram_block_discard_range(s->vram->ram_block, offset, len)) {
         memset(s->vram_ptr + offset, 0, len);
     }
     mark_dirty(m, offset, len);

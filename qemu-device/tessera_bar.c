@@ -116,7 +116,7 @@ void tessera_bar_init(TesseraState *s)
     memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
                        bytes_at_first(s));
     memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
-                             &s->vram, 0, s->cfg.vram_size);
+                             s->vram, 0, s->cfg.vram_size);
     memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {
         memory_region_init_io(&s->swizzle_window, OBJECT(s),

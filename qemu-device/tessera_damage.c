@@ -39,7 +39,7 @@ static void damage_heads(TesseraState *s, DirtyBitmapSnapshot *snap,
             }
             last = MIN(at + bytes, end);
             at = MAX(at, from);
-            if (at < last && memory_region_snapshot_get_dirty(&s->vram, snap,
+            if (at < last && memory_region_snapshot_get_dirty(s->vram, snap,
                                                               at, last - at)) {
                 h->damaged = DRAW_TWICE;
             }
@@ -56,7 +56,7 @@ static void take_marks(TesseraState *s, const uint32_t *regs)
     if (!tessera_plane_memory(s, regs, &at, &bytes)) {
         return;
     }
-    snap = tessera_dirty_take(&s->vram, at, bytes);
+    snap = tessera_dirty_take(s->vram, at, bytes);
     if (!snap) {
         return;
     }
@@ -69,7 +69,7 @@ static void set_log(TesseraState *s, bool log)
 {
     s->logging = log;
     memory_region_transaction_begin();
-    memory_region_set_log(&s->vram, log, DIRTY_MEMORY_VGA);
+    memory_region_set_log(s->vram, log, DIRTY_MEMORY_VGA);
     tessera_host_aperture_log(s, log);
     memory_region_transaction_commit();
 }

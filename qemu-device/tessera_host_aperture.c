@@ -21,6 +21,7 @@
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
 #include "exec/ram_addr.h"
+#include "exec/ramblock.h"
 #include "hw/boards.h"
 #include "migration/misc.h"
 #include "migration/postcopy-ram.h"
@@ -191,7 +192,14 @@ static bool show_ones(TesseraState *s, uint64_t at, uint64_t len)
 static bool show_vram(TesseraState *s, uint64_t at, uint64_t len,
                       uint64_t offset)
 {
-    return map_over(s, at, len, true, memory_region_get_fd(&s->vram), offset);
+    if (!map_over(s, at, len, true, memory_region_get_fd(s->vram),
+                  s->vram->ram_block->fd_offset + offset)) {
+        return false;
+    }
+    if (s->vram_not_dumped) {
+        qemu_madvise(s->ha.ptr + at, len, QEMU_MADV_DONTDUMP);
+    }
+    return true;
 }
 
 static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
@@ -274,7 +282,7 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
                     (!snap || memory_region_snapshot_get_dirty(&s->ha.window,
                                                                snap, i * bytes,
                                                                bytes))) {
-                    memory_region_set_dirty(&s->vram, page_offset(s, i),
+                    memory_region_set_dirty(s->vram, page_offset(s, i),
                                             bytes);
                 }
             }
@@ -670,11 +678,29 @@ static bool open_files(TesseraHostAperture *ha)
     return true;
 }
 
+/* Files with large pages, and memory devices, want larger mappings. */
+static bool can_map_page(TesseraState *s)
+{
+#ifdef CONFIG_POSIX
+    size_t len = s->cfg.page_size;
+    void *ptr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     memory_region_get_fd(s->vram),
+                     s->vram->ram_block->fd_offset + len);
+
+    return ptr != MAP_FAILED && !munmap(ptr, len);
+#else
+    return false;
+#endif
+}
+
 /* Why the window cannot be RAM; NULL: it can. */
 static const char *why_not_ram(TesseraState *s)
 {
-    if (memory_region_get_fd(&s->vram) < 0) {
+    if (memory_region_get_fd(s->vram) < 0) {
         return "no file is behind video memory";
+    }
+    if (!can_map_page(s)) {
+        return "the file of video memory cannot be mapped by pages";
     }
     if (qemu_real_host_page_size() > s->cfg.page_size) {
         return "its pages are smaller than the host's";

@@ -18,8 +18,10 @@
 #include "hw/pci/pci.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
+#include "exec/cpu-common.h"
 #include "migration/cpr.h"
 #include "migration/vmstate.h"
+#include "system/hostmem.h"
 #include "system/replay.h"
 #include "system/runstate.h"
 #include "system/system.h"
@@ -432,7 +434,7 @@ static void log_get(Object *obj, Visitor *v, const char *name, void *opaque,
                     Error **errp)
 {
     TesseraState *s = TESSERA(obj);
-    uint32_t value = memory_region_is_logging(&s->vram, DIRTY_MEMORY_VGA) |
+    uint32_t value = memory_region_is_logging(s->vram, DIRTY_MEMORY_VGA) |
                      (s->ha.is_ram && memory_region_is_logging(&s->ha.window,
                                                     DIRTY_MEMORY_VGA)) << 1;
 
@@ -522,6 +524,8 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_SIZE("vram-size", TesseraState, cfg.vram_size, 64 * MiB),
     DEFINE_PROP_SIZE("vram-hidden-size", TesseraState, cfg.vram_hidden_size,
                      192 * MiB),
+    DEFINE_PROP_LINK("memdev", TesseraState, memdev, TYPE_MEMORY_BACKEND,
+                     HostMemoryBackend *),
     DEFINE_PROP_SIZE("agp-ro-size", TesseraState, cfg.agp_ro_size, 64 * MiB),
     DEFINE_PROP_SIZE("agp-ro-commit", TesseraState, cfg.agp_ro_commit, 0),
     DEFINE_PROP_SIZE("gart-size", TesseraState, cfg.gart_size, 256 * MiB),
@@ -565,6 +569,7 @@ static const Property tessera_properties[] = {
 
 static const char *const property_docs[][2] = {
     { "vram-size", "CPU-visible VRAM (segment 1), default 64M" },
+    { "memdev", "Backend whose memory all VRAM is; default: the device's own" },
     { "vram-hidden-size",
       "VRAM the CPU does not see (segment 2), default 192M; 0: none" },
     { "agp-ro-size",
@@ -614,18 +619,72 @@ static const char *const property_docs[][2] = {
 
 /* ---- Life cycle -------------------------------------------------------- */
 
-static bool init_vram(TesseraState *s, Error **errp)
+/* Shared, as the host aperture maps pages of its file. */
+static bool use_memdev(TesseraState *s, Error **errp)
 {
-    DeviceState *dev = DEVICE(s);
+    g_autofree char *name = host_memory_backend_get_name(s->memdev);
+    MemoryRegion *mr = host_memory_backend_get_memory(s->memdev);
+    Object *obj = OBJECT(s->memdev);
 
-    /* Shared, so that a file descriptor backs it wherever the host can. */
-    if (!memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s),
-                                                "tessera.vram", s->vram_bytes,
-                                                RAM_SHARED, errp)) {
+    /* Not every device that uses one says so, but its memory has a name then. */
+    if (host_memory_backend_is_mapped(s->memdev) ||
+        *qemu_ram_get_idstr(mr->ram_block)) {
+        error_setg(errp, "tessera: memdev %s is in use", name);
         return false;
     }
-    vmstate_register_ram(&s->vram, dev);
-    s->vram_ptr = memory_region_get_ram_ptr(&s->vram);
+    if (memory_region_size(mr) != s->vram_bytes) {
+        error_setg(errp, "tessera: memdev %s has %" PRIu64 " bytes, video "
+                   "memory takes %" PRIu64, name, memory_region_size(mr),
+                   s->vram_bytes);
+        return false;
+    }
+    if (!qemu_ram_is_shared(mr->ram_block)) {
+        error_setg(errp, "tessera: memdev %s needs share=on", name);
+        return false;
+    }
+    if (memory_region_is_rom(mr)) {
+        error_setg(errp, "tessera: memdev %s is read-only", name);
+        return false;
+    }
+    /* Nobody else could look at such memory, or note what is written. */
+    if (memory_region_has_guest_memfd(mr)) {
+        error_setg(errp, "tessera: memdev %s is the guest's alone", name);
+        return false;
+    }
+    s->vram_stays = object_property_get_bool(obj, "prealloc", &error_abort);
+    s->vram_not_dumped = !object_property_get_bool(obj, "dump", &error_abort);
+    host_memory_backend_set_mapped(s->memdev, true);
+    s->backend = s->memdev;
+    object_ref(obj);
+    s->vram = mr;
+    return true;
+}
+
+/* Nobody may use the memory, or its file, any more. */
+static void free_backend(TesseraState *s)
+{
+    if (s->backend) {
+        host_memory_backend_set_mapped(s->backend, false);
+        object_unref(OBJECT(s->backend));
+    }
+}
+
+static bool init_own_vram(TesseraState *s, Error **errp)
+{
+    /* Shared, so that a file descriptor backs it wherever the host can. */
+    return memory_region_init_ram_flags_nomigrate(s->vram, OBJECT(s),
+                                                  "tessera.vram",
+                                                  s->vram_bytes, RAM_SHARED,
+                                                  errp);
+}
+
+static bool init_vram(TesseraState *s, Error **errp)
+{
+    if (!(s->memdev ? use_memdev(s, errp) : init_own_vram(s, errp))) {
+        return false;
+    }
+    vmstate_register_ram(s->vram, DEVICE(s));
+    s->vram_ptr = memory_region_get_ram_ptr(s->vram);
     tessera_bar_init(s);
     return true;
 }
@@ -640,16 +699,18 @@ static void forget_vram_file(TesseraState *s)
 {
     g_autofree char *path = qdev_get_dev_path(DEVICE(s));
     g_autofree char *name = g_strdup_printf("%s/%s", path,
-                                            memory_region_name(&s->vram));
+                                            memory_region_name(s->vram));
 
     cpr_delete_fd(name, 0);
 }
 
 static void fini_vram(TesseraState *s)
 {
-    forget_vram_file(s);
+    if (!s->backend) {
+        forget_vram_file(s);
+    }
     tessera_bar_fini(s);
-    vmstate_unregister_ram(&s->vram, DEVICE(s));
+    vmstate_unregister_ram(s->vram, DEVICE(s));
 }
 
 static bool init_bars(TesseraState *s, Error **errp)
@@ -787,6 +848,7 @@ static void tessera_instance_init(Object *obj)
     TesseraState *s = TESSERA(obj);
 
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+    s->vram = &s->own_vram;
     s->hang_engine = -1;
     s->wait_poll_ms = WAIT_POLL_MS;
     s->cfg.connected = (1u << TSR_MAX_CRTCS) - 1;
@@ -799,6 +861,7 @@ static void tessera_instance_finalize(Object *obj)
     TesseraState *s = TESSERA(obj);
 
     free_state(s);
+    free_backend(s);
     tessera_master_fini(&s->cpu);
     tessera_errors_fini(s);
 }

@@ -388,10 +388,7 @@ static void test_tiled_aperture(void)
     log.f = fdopen(fd, "r");
     args = g_strdup_printf("-trace tessera_dma -D %s", log.path);
     t = tsr_start_machine(SMALL, args);
-    tsr_map_device(t);
-    tsr_set_up_memory(t);
-    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
-    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+    tsr_set_up(t);
     tsr_load_firmware(t);
     for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT;
          layout++) {

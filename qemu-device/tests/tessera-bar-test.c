@@ -63,11 +63,8 @@ static TsrTest *start(const char *props)
 {
     TsrTest *t = tsr_start_machine(props, MACHINE);
 
-    tsr_map_device(t);
+    tsr_set_up(t);
     map_config(t);
-    tsr_set_up_memory(t);
-    tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
-    tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
     return t;
 }
 

@@ -83,14 +83,20 @@ void tsr_run_firmware(TsrTest *t)
     qtest_qmp_assert_success(t->qts, "{'execute': 'cont'}");
 }
 
-TsrTest *tsr_start(const char *props)
+/* BARs, memory for the test, and the first two engines. */
+void tsr_set_up(TsrTest *t)
 {
-    TsrTest *t = tsr_start_machine(props, "");
-
     tsr_map_device(t);
     tsr_set_up_memory(t);
     tsr_engine_start(t, RENDER, TSR_TEST_RING_BYTES);
     tsr_engine_start(t, PAGING, TSR_TEST_RING_BYTES);
+}
+
+TsrTest *tsr_start(const char *props)
+{
+    TsrTest *t = tsr_start_machine(props, "");
+
+    tsr_set_up(t);
     return t;
 }
 

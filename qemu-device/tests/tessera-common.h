@@ -66,6 +66,7 @@ char *tsr_firmware_args(const char *firmware, const char *more);
 void tsr_run_firmware(TsrTest *t);
 void tsr_map_device(TsrTest *t);
 void tsr_set_up_memory(TsrTest *t);
+void tsr_set_up(TsrTest *t);
 void tsr_stop(TsrTest *t);
 
 uint32_t tsr_r32(TsrTest *t, uint32_t reg);

@@ -47,7 +47,7 @@ def fixed_addresses():
 FAST, SLOW = "fast_unwind_on_malloc=1", "fast_unwind_on_malloc=0"
 LEAK = re.compile(r"^==\d+==ERROR: LeakSanitizer.*?^SUMMARY[^\n]*\n", re.M | re.S)
 # Programs in which QEMU itself leaks: suppressions.lsan.
-LEAKY = ("console", "scanout", "unplug")
+LEAKY = ("console", "memdev", "scanout", "unplug", "vmstate")
 
 
 def asan_environment(program):
