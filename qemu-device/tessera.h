@@ -6,7 +6,7 @@
  * page states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
  * dirty, strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
- * paging, copy, pixel, texture, blit and raster, cmd, fetch, engine, plane,
+ * paging, copy, pixel, microcode, texture, blit and raster, cmd, fetch, engine, plane,
  * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
@@ -40,6 +40,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
 typedef struct TesseraEngine TesseraEngine;
 typedef struct TesseraHead TesseraHead; /* tessera_head.h */
+typedef struct TesseraMicrocode TesseraMicrocode; /* tessera_microcode.h */
 typedef struct TesseraCoherence TesseraCoherence; /* tessera_coherence.c */
 
 typedef struct TesseraSegment {
@@ -150,6 +151,7 @@ struct TesseraEngine {
     uint8_t *band;              /* one band of tile rows, grown on demand */
     size_t band_bytes;
     uint32_t *frags;            /* one row of fragments */
+    TesseraMicrocode *microcode; /* as last read */
     uint64_t *texpage;          /* TESSERA_TEXPAGES addresses + 1; 0: empty */
     uint8_t *texdata;           /* and their pages */
 
@@ -271,6 +273,7 @@ struct TesseraState {
     uint64_t fw_addr;
     uint32_t fw_size;
     bool fw_running;            /* atomic */
+    uint64_t fw_base;           /* GPU address of what runs; atomic */
     uint64_t mark_addr;
     uint64_t mark_size;
     uint32_t timestamp_hi;

@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "tessera_raster.h"
+#include "tessera_microcode.h"
 #include "tessera_pixel.h"
 #include "tessera_strict.h"
 #include "tessera_texture.h"
@@ -19,22 +19,23 @@ typedef struct BlitJob {
     TesseraView view;
     TesseraTexture tex;
     uint32_t x, y, w, h;
-    uint32_t blend;
+    const TesseraBlend *blend;
     uint32_t color;
     uint32_t work;              /* since the last look at requests */
 } BlitJob;
 
-static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p)
+static uint32_t blit_decode(TesseraEngine *e, BlitJob *b, const uint32_t *p,
+                            const TesseraMicrocode *mc)
 {
-    uint32_t sampler = p[7] & 0xff, err;
+    uint32_t sampler = p[7] & 0xff, blend = p[7] >> 8, err;
 
-    b->blend = p[7] >> 8;
+    b->blend = tessera_microcode_blend(mc, blend);
     b->color = p[8];
     b->x = p[3] & 0xffff;
     b->y = p[3] >> 16;
     b->w = p[4] & 0xffff;
     b->h = p[4] >> 16;
-    if (p[9] || b->blend >= TSR_BLEND_COUNT ||
+    if (p[9] || blend >= TSR_BLEND_COUNT ||
         (sampler & ~TSR_SAMPLER_LINEAR)) {
         return TSR_ERR_PACKET;
     }
@@ -112,13 +113,14 @@ static uint32_t blit_row(TesseraEngine *e, BlitJob *b)
 uint32_t tessera_blit(TesseraEngine *e, const uint32_t *p)
 {
     uint32_t sw = p[6] & 0xffff, sh = p[6] >> 16, err;
+    const TesseraMicrocode *mc;
     BlitJob *b = e->scratch;
 
     QEMU_BUILD_BUG_ON(sizeof(BlitJob) > TESSERA_SCRATCH_BYTES);
-    if (!qatomic_read(&e->s->fw_running)) {
-        return TSR_ERR_FIRMWARE;
+    err = tessera_microcode_get(e, &mc);
+    if (!err) {
+        err = blit_decode(e, b, p, mc);
     }
-    err = blit_decode(e, b, p);
     if (err || !b->w || !b->h) {
         return err;
     }

@@ -16,6 +16,7 @@
 #include "tessera_engine.h"
 #include "tessera_fetch.h"
 #include "tessera_iommu.h"
+#include "tessera_microcode.h"
 #include "tessera_mmu.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
@@ -360,6 +361,7 @@ static void engine_init(TesseraState *s, unsigned int index, uint32_t type)
     tessera_mmu_init(&e->m);
     e->scratch = g_malloc0(TESSERA_SCRATCH_BYTES);
     e->frags = g_new0(uint32_t, TSR_SURF_MAX_DIM);
+    e->microcode = g_new0(TesseraMicrocode, 1);
     e->texpage = g_new0(uint64_t, TESSERA_TEXPAGES);
     e->texdata = g_malloc(TESSERA_TEXPAGES * TSR_PAGE_SIZE);
     e->num_slots = s->cfg.num_slots;
@@ -432,6 +434,7 @@ void tessera_engines_free(TesseraState *s)
         g_free(e->scratch);
         g_free(e->band);
         g_free(e->frags);
+        g_free(e->microcode);
         g_free(e->texpage);
         g_free(e->texdata);
         g_free(e->slots);

@@ -9,7 +9,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include <zlib.h>
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "tessera_mmio.h"
@@ -19,6 +18,7 @@
 #include "tessera_host_aperture.h"
 #include "tessera_irq.h"
 #include "tessera_mark.h"
+#include "tessera_microcode.h"
 #include "tessera_mmu.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
@@ -160,36 +160,9 @@ static void fw_write(TesseraState *s, uint32_t addr, uint32_t value)
     }
 }
 
-static bool fw_check(TesseraState *s)
-{
-    uint64_t off = s->fw_addr - s->hidden.base;
-    uint32_t size = s->fw_size, payload;
-    g_autofree uint8_t *image = NULL;
-    TesseraRun run;
-
-    if (size < TSR_FW_HEADER_BYTES || size > TSR_FW_MAX_BYTES ||
-        s->fw_addr % 256 || s->fw_addr < s->hidden.base ||
-        off > s->hidden.size || size > s->hidden.size - off) {
-        return false;
-    }
-    if (tessera_vram_begin(&s->cpu, s->hidden.vram_offset + off, size, false,
-                           TESSERA_NO_SLOT, &run)) {
-        return false;
-    }
-    /* An engine might be writing there: look at a copy. */
-    image = g_memdup2(run.ptr, size);
-    tessera_run_end(&s->cpu, &run, size);
-    payload = ldl_le_p(image + 8);
-    return ldl_le_p(image) == TSR_FW_MAGIC &&
-           ldl_le_p(image + 4) == TSR_FW_VERSION &&
-           payload == size - TSR_FW_HEADER_BYTES &&
-           ldl_le_p(image + 12) ==
-           crc32(0, image + TSR_FW_HEADER_BYTES, payload);
-}
-
 static void fw_start_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
-    bool ok = value == 1 && fw_check(s);
+    bool ok = value == 1 && tessera_microcode_start(s);
 
     trace_tessera_fw_start(s->fw_addr, s->fw_size, ok);
     qatomic_set(&s->fw_running, ok);

@@ -85,40 +85,79 @@ static inline uint32_t blend_premultiplied(uint32_t s, uint32_t d)
                            tessera_saturate_lanes(ga));
 }
 
-/* With constants for format and blend, a loop of its own for each. */
+static uint32_t factor_value(uint8_t factor, uint32_t s, uint32_t d)
+{
+    switch (factor) {
+    case TSR_FACTOR_ONE:
+        return 255;
+    case TSR_FACTOR_SRC_ALPHA:
+        return s >> 24;
+    case TSR_FACTOR_INV_SRC_ALPHA:
+        return 255 - (s >> 24);
+    case TSR_FACTOR_DST_ALPHA:
+        return d >> 24;
+    case TSR_FACTOR_INV_DST_ALPHA:
+        return 255 - (d >> 24);
+    default:
+        return 0;
+    }
+}
+
+/* Any recipe. Of those that have a loop of their own it makes the same. */
+static uint32_t blend_by_factors(const TesseraBlend *b, uint32_t s, uint32_t d)
+{
+    uint32_t out = 0;
+
+    for (unsigned int shift = 0; shift < 32; shift += 8) {
+        const uint8_t *f = &b->factor[shift == 24 ? 2 : 0];
+        uint32_t v = div255(channel(s, shift) * factor_value(f[0], s, d) +
+                            channel(d, shift) * factor_value(f[1], s, d));
+
+        out |= MIN(v, 255) << shift;
+    }
+    return out;
+}
+
+/* With constants for format and kind, a loop of its own for each. */
 static inline QEMU_ALWAYS_INLINE void
-blend_pixels(uint32_t format, uint32_t bpp, uint32_t blend, uint8_t *p,
-             const uint32_t *frags, uint32_t n)
+blend_pixels(uint32_t format, uint32_t bpp, uint32_t kind,
+             const TesseraBlend *blend, uint8_t *p, const uint32_t *frags,
+             uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++, p += bpp) {
         uint32_t c = frags[i];
 
-        if (blend == TSR_BLEND_ALPHA) {
+        if (kind == TSR_BLEND_ALPHA) {
             c = blend_alpha(c, tessera_pixel_unpack(format, p));
-        } else if (blend == TSR_BLEND_PREMULTIPLIED) {
+        } else if (kind == TSR_BLEND_PREMULTIPLIED) {
             c = blend_premultiplied(c, tessera_pixel_unpack(format, p));
+        } else if (kind == TESSERA_BLEND_OTHER) {
+            c = blend_by_factors(blend, c, tessera_pixel_unpack(format, p));
         }
         pack(format, p, c);
     }
 }
 
 static inline QEMU_ALWAYS_INLINE void
-blend_format(uint32_t format, uint32_t bpp, uint32_t blend, uint8_t *p,
-             const uint32_t *frags, uint32_t n)
+blend_format(uint32_t format, uint32_t bpp, const TesseraBlend *blend,
+             uint8_t *p, const uint32_t *frags, uint32_t n)
 {
-    switch (blend) {
+    switch (blend->kind) {
+    case TSR_BLEND_NONE:
+        blend_pixels(format, bpp, TSR_BLEND_NONE, blend, p, frags, n);
+        break;
     case TSR_BLEND_ALPHA:
-        blend_pixels(format, bpp, TSR_BLEND_ALPHA, p, frags, n);
+        blend_pixels(format, bpp, TSR_BLEND_ALPHA, blend, p, frags, n);
         break;
     case TSR_BLEND_PREMULTIPLIED:
-        blend_pixels(format, bpp, TSR_BLEND_PREMULTIPLIED, p, frags, n);
+        blend_pixels(format, bpp, TSR_BLEND_PREMULTIPLIED, blend, p, frags, n);
         break;
     default:
-        blend_pixels(format, bpp, TSR_BLEND_NONE, p, frags, n);
+        blend_pixels(format, bpp, TESSERA_BLEND_OTHER, blend, p, frags, n);
     }
 }
 
-static void blend_run(uint32_t format, uint32_t blend, uint8_t *p,
+static void blend_run(uint32_t format, const TesseraBlend *blend, uint8_t *p,
                       const uint32_t *frags, uint32_t n)
 {
     switch (format) {
@@ -138,7 +177,7 @@ static void blend_run(uint32_t format, uint32_t blend, uint8_t *p,
 /* Part of row @row of one tile, from byte @x. */
 static void blend_tile(const TesseraSurface *surf, uint8_t *tile, uint32_t row,
                        uint32_t x, const uint32_t *frags, uint32_t n,
-                       uint32_t blend)
+                       const TesseraBlend *blend)
 {
     uint8_t line[TSR_TILE_WIDTH_BYTES];
     uint32_t nb = n * surf->bpp;
@@ -148,7 +187,7 @@ static void blend_tile(const TesseraSurface *surf, uint8_t *tile, uint32_t row,
                   frags, n);
         return;
     }
-    if (blend != TSR_BLEND_NONE) {
+    if (blend->kind != TSR_BLEND_NONE) {
         tessera_morton_row(tile, row, x, nb, line, false);
     }
     blend_run(surf->format, blend, line, frags, n);
@@ -172,7 +211,7 @@ static uint64_t row_range(const TesseraRect *r, uint64_t *len)
 /* As many pixels as there are in one run; they follow each other in it. */
 static uint32_t blend_in_run(const TesseraSurface *surf, const TesseraRect *r,
                              TesseraRun *run, const uint32_t *frags,
-                             uint32_t n, uint32_t blend)
+                             uint32_t n, const TesseraBlend *blend)
 {
     uint32_t x = r->xb % TSR_TILE_WIDTH_BYTES, done = 0;
     uint64_t tile;
@@ -197,7 +236,7 @@ static uint32_t blend_in_run(const TesseraSurface *surf, const TesseraRect *r,
 /* Blend @n fragments into row @y of a surface, from column @x. */
 uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
                            uint32_t x, uint32_t y, uint32_t n,
-                           const uint32_t *frags, uint32_t blend)
+                           const uint32_t *frags, const TesseraBlend *blend)
 {
     uint32_t err = TSR_ERR_NONE;
 
@@ -211,7 +250,7 @@ uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
         if (err) {
             break;
         }
-        if (run.is_vram && blend != TSR_BLEND_NONE) {
+        if (run.is_vram && blend->kind != TSR_BLEND_NONE) {
             err = tessera_strict_access(v->m, run.vram_offset, run.len, false,
                                         v->slot);
         }

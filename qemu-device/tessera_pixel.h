@@ -63,11 +63,19 @@ static inline uint32_t tessera_pixel_unpack(uint32_t format, const uint8_t *p)
     return format == TSR_FORMAT_XRGB8888 ? v | 0xff000000u : v;
 }
 
+/* How a mode combines the colour of a fragment with that of the target. */
+typedef struct TesseraBlend {
+    uint32_t kind;              /* the TSR_BLEND_* that does the same, or: */
+    uint8_t factor[4];          /* TSR_FACTOR_*, in the order of the table */
+} TesseraBlend;
+
+#define TESSERA_BLEND_OTHER     TSR_BLEND_COUNT
+
 bool tessera_pixel_format_ok(uint32_t format);
 uint32_t tessera_pixel_mul(uint32_t a, uint32_t b);
 void tessera_pixels_mul(uint32_t *frags, uint32_t n, uint32_t c);
 uint32_t tessera_pixel_row(TesseraView *v, const TesseraSurface *surf,
                            uint32_t x, uint32_t y, uint32_t n,
-                           const uint32_t *frags, uint32_t blend);
+                           const uint32_t *frags, const TesseraBlend *blend);
 
 #endif /* HW_DISPLAY_TESSERA_PIXEL_H */

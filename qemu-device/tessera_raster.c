@@ -10,10 +10,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "qemu/host-utils.h"
 #include "qemu/int128.h"
 #include "tessera_raster.h"
+#include "tessera_microcode.h"
 #include "tessera_pixel.h"
 #include "tessera_strict.h"
 #include "tessera_texture.h"
@@ -50,7 +50,8 @@ typedef struct DrawJob {
     TesseraSurface vertices;
     TesseraView vview;
     bool textured;
-    uint32_t blend;
+    const TesseraMicrocode *mc;
+    const TesseraBlend *blend;
     uint32_t color;
     int32_t sx0, sy0, sx1, sy1; /* scissor, clipped to the target */
     uint32_t work;              /* since the last look at requests */
@@ -136,23 +137,34 @@ static uint32_t draw_decode(TesseraEngine *e, DrawJob *d, const uint32_t *p)
     if (!err && d->textured) {
         err = draw_texture(e, d);
     }
-    d->blend = e->state[TSR_STATE_BLEND];
+    d->blend = tessera_microcode_blend(d->mc, e->state[TSR_STATE_BLEND]);
     d->color = e->state[TSR_STATE_COLOR];
     return err;
 }
 
 /* ---- Triangles --------------------------------------------------------- */
 
-static bool vertex_decode(Vertex *v, const uint8_t *p)
+/* No step overflows: a product has 62 bits, and what is too large is refused. */
+static bool transform(const TesseraMicrocode *mc, unsigned int axis,
+                      int32_t in, int32_t *out)
 {
-    v->x = ldl_le_p(p + TSR_VERTEX_X);
-    v->y = ldl_le_p(p + TSR_VERTEX_Y);
-    v->u = ldl_le_p(p + TSR_VERTEX_U);
-    v->v = ldl_le_p(p + TSR_VERTEX_V);
-    v->color = ldl_le_p(p + TSR_VERTEX_COLOR);
-    return !ldl_le_p(p + TSR_VERTEX_PAD) &&
-           v->x >= -TSR_VERTEX_COORD_MAX && v->x <= TSR_VERTEX_COORD_MAX &&
-           v->y >= -TSR_VERTEX_COORD_MAX && v->y <= TSR_VERTEX_COORD_MAX;
+    int64_t v = ((int64_t)in * mc->scale[axis] >> 16) + mc->bias[axis];
+
+    *out = v;
+    return v >= -TSR_VERTEX_COORD_MAX && v <= TSR_VERTEX_COORD_MAX;
+}
+
+static bool vertex_decode(const TesseraMicrocode *mc, Vertex *v,
+                          const uint8_t *p)
+{
+    int32_t x = ldl_le_p(p + mc->fetch[TESSERA_FETCH_X]);
+    int32_t y = ldl_le_p(p + mc->fetch[TESSERA_FETCH_Y]);
+
+    v->u = ldl_le_p(p + mc->fetch[TESSERA_FETCH_U]);
+    v->v = ldl_le_p(p + mc->fetch[TESSERA_FETCH_V]);
+    v->color = ldl_le_p(p + mc->fetch[TESSERA_FETCH_COLOR]);
+    return !ldl_le_p(p + TSR_VERTEX_PAD) && transform(mc, 0, x, &v->x) &&
+           transform(mc, 1, y, &v->y);
 }
 
 static void edge_setup(Edge *edge, const Vertex *a, const Vertex *b)
@@ -419,7 +431,8 @@ static uint32_t draw_triangle(TesseraEngine *e, DrawJob *d, uint32_t index)
         return err;
     }
     for (unsigned int i = 0; i < 3; i++) {
-        if (!vertex_decode(&d->tri.vtx[i], raw + i * TSR_VERTEX_BYTES)) {
+        if (!vertex_decode(d->mc, &d->tri.vtx[i],
+                           raw + i * TSR_VERTEX_BYTES)) {
             return tessera_fault(&e->m, TSR_ERR_PACKET, d->vertices.slot,
                                  d->vview.base + index * sizeof(raw));
         }
@@ -438,10 +451,10 @@ uint32_t tessera_raster_draw(TesseraEngine *e, const uint32_t *p)
     uint32_t err;
 
     QEMU_BUILD_BUG_ON(sizeof(DrawJob) > TESSERA_SCRATCH_BYTES);
-    if (!qatomic_read(&e->s->fw_running)) {
-        return TSR_ERR_FIRMWARE;
+    err = tessera_microcode_get(e, &d->mc);
+    if (!err) {
+        err = draw_decode(e, d, p);
     }
-    err = draw_decode(e, d, p);
     d->work = 0;
     while (!err && e->progress[0] < p[3] / 3) {
         err = draw_triangle(e, d, e->progress[0]);

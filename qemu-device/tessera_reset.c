@@ -48,6 +48,7 @@ void tessera_device_reset(TesseraState *s)
     s->mark_size = 0;
     s->err_select = 0;
     qatomic_set(&s->fw_running, false);
+    qatomic_set__nocheck(&s->fw_base, 0);
     qatomic_set__nocheck(&s->dummy_page, 0);
     tessera_engines_clear_setup(s);
     tessera_host_aperture_reset(s);

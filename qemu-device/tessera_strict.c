@@ -151,6 +151,25 @@ static uint32_t page_fault(TesseraMaster *m, uint32_t err, uint64_t page,
     return tessera_fault(m, err, slot, vram_to_gpa(m->s, at));
 }
 
+/* Refuse writes to the image of the microcode that runs. */
+static uint32_t microcode_fault(TesseraMaster *m, uint64_t vram_offset,
+                                uint64_t len, uint32_t slot)
+{
+    TesseraState *s = m->s;
+    uint64_t at, base;
+
+    if (!qatomic_read(&s->fw_running)) {
+        return TSR_ERR_NONE;
+    }
+    base = qatomic_read__nocheck(&s->fw_base);
+    at = s->hidden.vram_offset + (base - s->hidden.base);
+    if (vram_offset >= at + TSR_FW_BYTES || vram_offset + len <= at) {
+        return TSR_ERR_NONE;
+    }
+    return tessera_fault(m, TSR_ERR_STRICT_MICROCODE, slot,
+                         vram_to_gpa(s, MAX(vram_offset, at)));
+}
+
 /* Referee one access to VRAM, before it is made. */
 uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,
                                uint64_t len, bool write, uint32_t slot)
@@ -168,7 +187,7 @@ uint32_t tessera_strict_access(TesseraMaster *m, uint64_t vram_offset,
             return page_fault(m, err, page, vram_offset, slot);
         }
     }
-    return TSR_ERR_NONE;
+    return write ? microcode_fault(m, vram_offset, len, slot) : TSR_ERR_NONE;
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "tessera_damage.h"
 #include "tessera_bar.h"
 #include "tessera_host_aperture.h"
+#include "tessera_microcode.h"
 #include "tessera_mmu.h"
 #include "tessera_output.h"
 #include "tessera_reset.h"
@@ -113,6 +114,7 @@ static bool registers_valid(const TesseraState *s)
     if ((s->int_mask & ~events) || (s->int_status & ~events) ||
         s->irq_pending >> TSR_NUM_VECTORS ||
         (s->dummy_page & ~TSR_APTE_ADDR_MASK) ||
+        !tessera_microcode_valid(s) ||
         s->err_rec.type >= TSR_ERR_TYPES || s->err_select >= TSR_ERR_TYPES) {
         error_report("tessera: bad register state");
         return false;
@@ -646,8 +648,8 @@ static const VMStateDescription vmstate_heads = {
 
 const VMStateDescription vmstate_tessera = {
     .name = "tessera",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
@@ -669,6 +671,7 @@ const VMStateDescription vmstate_tessera = {
         VMSTATE_UINT64(fw_addr, TesseraState),
         VMSTATE_UINT32(fw_size, TesseraState),
         VMSTATE_BOOL(fw_running, TesseraState),
+        VMSTATE_UINT64(fw_base, TesseraState),
         VMSTATE_UINT64(mark_addr, TesseraState),
         VMSTATE_UINT64(mark_size, TesseraState),
         VMSTATE_UINT32(timestamp_hi, TesseraState),

@@ -90,16 +90,32 @@
 #define TSR_CTRL_SCRATCH		0x0110	/* RW, no function */
 #define TSR_CTRL_PING			0x0114	/* WO: raise vector 0 with TSR_INT_PING */
 
-/* Microcode. It lives in hidden VRAM and is loaded once. */
+/* Microcode: the steps of BLIT and DRAW, which read them in hidden VRAM at each packet. It is loaded once. */
 #define TSR_FW_ADDR_LO			0x0120	/* GPU address inside hidden VRAM, 256-byte aligned */
 #define TSR_FW_ADDR_HI			0x0124
 #define TSR_FW_SIZE			0x0128	/* bytes, header included */
 #define TSR_FW_START			0x012c	/* WO: write 1 to check and start */
-/* Image: magic, version, payload bytes, CRC-32 (IEEE, reflected) of the payload, payload. */
+/* Image: magic, version, table bytes, CRC-32 (IEEE, reflected) of the table, table. */
 #define TSR_FW_MAGIC			0x57465354	/* "TSFW" */
-#define TSR_FW_VERSION			1
+#define TSR_FW_VERSION			2
 #define TSR_FW_HEADER_BYTES		16
-#define TSR_FW_MAX_BYTES		65536
+#define TSR_FW_MAX_BYTES		65536		/* of images to come */
+/* The table: dwords at these bytes, all others zero. */
+#define TSR_FW_BLEND(mode)		((mode) * 4)	/* TSR_FW_FACTORS() of each TSR_BLEND_* */
+#define TSR_FW_FETCH			0x10	/* bytes into a vertex of x, y, u, v, colour: multiples of 4 */
+#define TSR_FW_SCALE			0x24	/* x, y: s32, 1/65536; a position is multiplied by it, rounded down... */
+#define TSR_FW_BIAS			0x2c	/* x, y: s32, 1/256 pixel; ...and this is added */
+#define TSR_FW_TABLE_BYTES		64
+#define TSR_FW_BYTES			(TSR_FW_HEADER_BYTES + TSR_FW_TABLE_BYTES)
+/* What the source and the target are multiplied by: first their R, G, B, then their A. */
+#define TSR_FW_FACTORS(src, dst, src_a, dst_a)	((src) | (dst) << 8 | (src_a) << 16 | (dst_a) << 24)
+#define TSR_FACTOR_ZERO			0
+#define TSR_FACTOR_ONE			1
+#define TSR_FACTOR_SRC_ALPHA		2
+#define TSR_FACTOR_INV_SRC_ALPHA	3	/* 1 - it */
+#define TSR_FACTOR_DST_ALPHA		4
+#define TSR_FACTOR_INV_DST_ALPHA	5
+#define TSR_FACTOR_COUNT		6
 
 /* Ownership declarations outside the paging ring (TSR_CAP_STRICT). */
 #define TSR_MARK_ADDR_LO		0x0140
@@ -177,6 +193,7 @@
 #define TSR_ERR_STRICT_TRANSFER		41	/* TRANSFER_START while another was open; counted, not failed */
 #define TSR_ERR_STRICT_SHOWN		42	/* VRAM given up that the host aperture shows; counted, not failed */
 #define TSR_ERR_STRICT_INVALIDATE	43	/* lines invalidated that CPUs have changed; counted, not failed */
+#define TSR_ERR_STRICT_MICROCODE	44	/* write to microcode that runs */
 
 /* ---- Segment descriptors, 0x1000 (read-only) ----------------------------- */
 

@@ -41,6 +41,7 @@ static inline const char *tsr_error_name(unsigned int type)
 		[TSR_ERR_STRICT_TRANSFER] = "STRICT_TRANSFER",
 		[TSR_ERR_STRICT_SHOWN] = "STRICT_SHOWN",
 		[TSR_ERR_STRICT_INVALIDATE] = "STRICT_INVALIDATE",
+		[TSR_ERR_STRICT_MICROCODE] = "STRICT_MICROCODE",
 	};
 
 	return type < TSR_ERR_TYPES && names[type] ? names[type] : "without a name";

@@ -463,6 +463,35 @@ void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes)
 }
 
 /* IEEE CRC-32, reflected, bit by bit. */
+uint32_t tsr_ref_div255(uint32_t x)
+{
+    return (x + 128 + ((x + 128) >> 8)) >> 8;
+}
+
+uint32_t tsr_ref_channel(uint32_t c, int i)
+{
+    return c >> (8 * i) & 0xff;
+}
+
+uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d)
+{
+    uint32_t a = s >> 24, out = 0;
+
+    for (int i = 0; i < 4; i++) {
+        uint32_t sc = tsr_ref_channel(s, i), dc = tsr_ref_channel(d, i);
+        uint32_t c = sc;
+
+        if (mode == TSR_BLEND_ALPHA) {
+            c = i == 3 ? a + tsr_ref_div255(dc * (255 - a))
+                       : tsr_ref_div255(sc * a + dc * (255 - a));
+        } else if (mode == TSR_BLEND_PREMULTIPLIED) {
+            c = MIN(255, sc + tsr_ref_div255(dc * (255 - a)));
+        }
+        out |= c << (8 * i);
+    }
+    return out;
+}
+
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
 {
     uint32_t crc = 0xffffffff;
@@ -476,20 +505,48 @@ uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
     return ~crc;
 }
 
-void tsr_load_firmware(TsrTest *t)
+void tsr_firmware_table(uint32_t *table)
 {
-    uint8_t image[TSR_FW_HEADER_BYTES + 64];
-    uint64_t base = tsr_hidden_base(t);
+    const uint32_t one = TSR_FACTOR_ONE, rest = TSR_FACTOR_INV_SRC_ALPHA;
 
-    memset(image, 0x5a, sizeof(image));
+    memset(table, 0, TSR_FW_TABLE_BYTES);
+    table[TSR_FW_BLEND(TSR_BLEND_NONE) / 4] = TSR_FW_FACTORS(one, 0, one, 0);
+    table[TSR_FW_BLEND(TSR_BLEND_ALPHA) / 4] =
+        TSR_FW_FACTORS(TSR_FACTOR_SRC_ALPHA, rest, one, rest);
+    table[TSR_FW_BLEND(TSR_BLEND_PREMULTIPLIED) / 4] =
+        TSR_FW_FACTORS(one, rest, one, rest);
+    table[TSR_FW_FETCH / 4] = TSR_VERTEX_X;
+    table[TSR_FW_FETCH / 4 + 1] = TSR_VERTEX_Y;
+    table[TSR_FW_FETCH / 4 + 2] = TSR_VERTEX_U;
+    table[TSR_FW_FETCH / 4 + 3] = TSR_VERTEX_V;
+    table[TSR_FW_FETCH / 4 + 4] = TSR_VERTEX_COLOR;
+    table[TSR_FW_SCALE / 4] = table[TSR_FW_SCALE / 4 + 1] = 65536;
+}
+
+void tsr_start_firmware(TsrTest *t, const uint32_t *table)
+{
+    uint64_t base = tsr_hidden_base(t);
+    uint8_t image[TSR_FW_BYTES], *p = image + TSR_FW_HEADER_BYTES;
+
     stl_le_p(image, TSR_FW_MAGIC);
     stl_le_p(image + 4, TSR_FW_VERSION);
-    stl_le_p(image + 8, 64);
-    stl_le_p(image + 12, tsr_crc32(image + TSR_FW_HEADER_BYTES, 64));
+    stl_le_p(image + 8, TSR_FW_TABLE_BYTES);
+    for (unsigned int i = 0; i < TSR_FW_TABLE_BYTES / 4; i++) {
+        stl_le_p(p + i * 4, table[i]);
+    }
+    stl_le_p(image + 12, tsr_crc32(p, TSR_FW_TABLE_BYTES));
     tsr_gpu_write(t, base, image, sizeof(image));
     tsr_w64(t, TSR_FW_ADDR_LO, base);
     tsr_w32(t, TSR_FW_SIZE, sizeof(image));
     tsr_w32(t, TSR_FW_START, 1);
+}
+
+void tsr_load_firmware(TsrTest *t)
+{
+    uint32_t table[TSR_FW_TABLE_BYTES / 4];
+
+    tsr_firmware_table(table);
+    tsr_start_firmware(t, table);
     g_assert_cmphex(tsr_r32(t, TSR_CTRL_STATUS), ==, TSR_STATUS_FW_RUNNING);
 }
 

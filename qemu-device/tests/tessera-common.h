@@ -121,8 +121,20 @@ void tsr_set_state(TsrCmd *c, uint32_t first, uint32_t count, ...);
 void tsr_gpu_write(TsrTest *t, uint64_t gpa, const void *buf, uint32_t bytes);
 void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes);
 
-/* Microcode, so that BLIT and DRAW run. */
+/* Microcode that does what chapter 10 of the manual says. */
+void tsr_firmware_table(uint32_t *table);
+/* An image of this table at the start of hidden VRAM, and start it. */
+void tsr_start_firmware(TsrTest *t, const uint32_t *table);
+/* Both, so that BLIT and DRAW run. */
 void tsr_load_firmware(TsrTest *t);
+
+/*
+ * The arithmetic of chapter 10: x / 255 rounded, a channel of 0xAARRGGBB, and
+ * pixel s blended over pixel d.
+ */
+uint32_t tsr_ref_div255(uint32_t x);
+uint32_t tsr_ref_channel(uint32_t c, int i);
+uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d);
 
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes);
 

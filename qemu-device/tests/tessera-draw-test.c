@@ -33,22 +33,14 @@ static const uint32_t formats[] = {
 
 /* ---- Reference --------------------------------------------------------- */
 
-static uint32_t ref_div255(uint32_t x)
-{
-    return (x + 128 + ((x + 128) >> 8)) >> 8;
-}
-
-static uint32_t get_channel(uint32_t c, int i)
-{
-    return c >> (8 * i) & 0xff;
-}
-
 static uint32_t ref_mul(uint32_t a, uint32_t b)
 {
     uint32_t out = 0;
 
     for (int i = 0; i < 4; i++) {
-        out |= ref_div255(get_channel(a, i) * get_channel(b, i)) << (8 * i);
+        uint32_t ac = tsr_ref_channel(a, i), bc = tsr_ref_channel(b, i);
+
+        out |= tsr_ref_div255(ac * bc) << (8 * i);
     }
     return out;
 }
@@ -72,31 +64,13 @@ static uint32_t ref_pack(uint32_t format, uint32_t c)
 {
     switch (format) {
     case TSR_FORMAT_RGB565:
-        return get_channel(c, 2) / 8 << 11 | get_channel(c, 1) / 4 << 5 |
-               get_channel(c, 0) / 8;
+        return tsr_ref_channel(c, 2) / 8 << 11 |
+               tsr_ref_channel(c, 1) / 4 << 5 | tsr_ref_channel(c, 0) / 8;
     case TSR_FORMAT_XRGB8888:
         return c | 0xff000000;
     default:
         return c;
     }
-}
-
-static uint32_t ref_blend(uint32_t mode, uint32_t s, uint32_t d)
-{
-    uint32_t a = s >> 24, out = 0;
-
-    for (int i = 0; i < 4; i++) {
-        uint32_t sc = get_channel(s, i), dc = get_channel(d, i), c = sc;
-
-        if (mode == TSR_BLEND_ALPHA) {
-            c = i == 3 ? a + ref_div255(dc * (255 - a))
-                       : ref_div255(sc * a + dc * (255 - a));
-        } else if (mode == TSR_BLEND_PREMULTIPLIED) {
-            c = MIN(255, sc + ref_div255(dc * (255 - a)));
-        }
-        out |= c << (8 * i);
-    }
-    return out;
 }
 
 static int64_t ref_floor(__int128_t a, __int128_t b)
@@ -142,10 +116,10 @@ static uint32_t ref_sample(const RefTex *t, int64_t u, int64_t v)
     for (int i = 0; i < 4; i++) {
         uint32_t sum = 32768;
 
-        sum += get_channel(ref_texel(t, x, y), i) * (256 - fx) * (256 - fy);
-        sum += get_channel(ref_texel(t, x + 1, y), i) * fx * (256 - fy);
-        sum += get_channel(ref_texel(t, x, y + 1), i) * (256 - fx) * fy;
-        sum += get_channel(ref_texel(t, x + 1, y + 1), i) * fx * fy;
+        sum += tsr_ref_channel(ref_texel(t, x, y), i) * (256 - fx) * (256 - fy);
+        sum += tsr_ref_channel(ref_texel(t, x + 1, y), i) * fx * (256 - fy);
+        sum += tsr_ref_channel(ref_texel(t, x, y + 1), i) * (256 - fx) * fy;
+        sum += tsr_ref_channel(ref_texel(t, x + 1, y + 1), i) * fx * fy;
         out |= sum / 65536 << (8 * i);
     }
     return out;
@@ -197,7 +171,7 @@ static void ref_draw(Image *dst, const Vtx *in, const RefTex *tex,
                 __int128_t sum = area / 2;
 
                 for (int j = 0; j < 3; j++) {
-                    sum += (__int128_t)w[j] * get_channel(v[j].color, i);
+                    sum += (__int128_t)w[j] * tsr_ref_channel(v[j].color, i);
                 }
                 c |= (uint32_t)ref_floor(sum, area) << (8 * i);
             }
@@ -213,7 +187,7 @@ static void ref_draw(Image *dst, const Vtx *in, const RefTex *tex,
             }
             c = ref_mul(c, color);
             *p = ref_pack(dst->format,
-                          ref_blend(blend, c, ref_unpack(dst->format, *p)));
+                          tsr_ref_blend(blend, c, ref_unpack(dst->format, *p)));
         }
     }
 }
@@ -229,7 +203,7 @@ static void ref_blit(Image *dst, const uint32_t *d, const RefTex *tex,
             uint32_t c = ref_mul(ref_sample(tex, u, v), color);
 
             *p = ref_pack(dst->format,
-                          ref_blend(blend, c, ref_unpack(dst->format, *p)));
+                          tsr_ref_blend(blend, c, ref_unpack(dst->format, *p)));
         }
     }
 }
@@ -835,7 +809,7 @@ static void test_long_draw(void)
     uint32_t px = 0, got;
 
     for (int i = 0; i < 64; i++) {
-        px = ref_blend(TSR_BLEND_PREMULTIPLIED, 0x01020304, px);
+        px = tsr_ref_blend(TSR_BLEND_PREMULTIPLIED, 0x01020304, px);
     }
     tsr_gpu_read(g.t, s.base, &got, 4);
     g_assert_cmphex(got, ==, px);

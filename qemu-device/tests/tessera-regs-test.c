@@ -308,6 +308,13 @@ static void test_firmware(void)
     tsr_w32(t, TSR_FW_SIZE, 4096);
     tsr_w32(t, TSR_FW_START, 1);
     tsr_expect_errors(t, TSR_ERR_FIRMWARE, 1);
+    /* More or less of it than there is. */
+    tsr_load_firmware(t);
+    tsr_w32(t, TSR_FW_SIZE, TSR_FW_BYTES + 4);
+    tsr_w32(t, TSR_FW_START, 1);
+    tsr_w32(t, TSR_FW_SIZE, TSR_FW_HEADER_BYTES);
+    tsr_w32(t, TSR_FW_START, 1);
+    tsr_expect_errors(t, TSR_ERR_FIRMWARE, 2);
     /* One flipped bit. */
     tsr_load_firmware(t);
     tsr_gpu_write(t, base + 40, "x", 1);

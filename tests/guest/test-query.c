@@ -311,7 +311,7 @@ static void hidden_memory_is_in_no_list(void)
 	uint64_t end = regs.hidden_base + regs.hidden_size;
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
-	require(regs.hidden_base && regs.hidden_size >= TSR_FW_HEADER_BYTES);
+	require(regs.hidden_base && regs.hidden_size >= TSR_FW_BYTES);
 	tsr_gpu_blit(&dev, ctx);
 	for (uint32_t i = 0; i < dev.num_segs; i++) {
 		const struct drm_tessera_query_segment *seg = &dev.segs[i];
@@ -324,7 +324,70 @@ static void hidden_memory_is_in_no_list(void)
 	tsr_close(&dev);
 }
 
-/* it is there for every context of everybody, whatever is evicted */
+#define SIZE 16u /* of the picture that a context draws */
+
+/*
+ * Blend a triangle of half transparent green over red, in each mode. The microcode says how modes
+ * blend, and where a vertex has its position and colour.
+ */
+static void draw_exactly(struct tsr_device *dev, uint32_t ctx)
+{
+	static const struct {
+		uint32_t mode, color, want;
+	} rows[] = {
+		{ TSR_BLEND_NONE, 0x8000ff00, 0x8000ff00 },
+		{ TSR_BLEND_ALPHA, 0x8000ff00, 0xff7f8000 },
+		{ TSR_BLEND_PREMULTIPLIED, 0x80008000, 0xff7f8000 },
+	};
+	const struct tsr_surface surface = {
+		.format = TSR_FORMAT_ARGB8888,
+		.access = TSR_SURF_READ | TSR_SURF_WRITE,
+		.pitch = 4 * SIZE,
+		.width = SIZE,
+		.height = SIZE,
+	};
+	const int32_t corners[3][2] = { { 0, 0 }, { 2 * SIZE * 256, 0 }, { 0, SIZE / 2 * 256 } };
+	const uint32_t gart = tsr_bit(tsr_seg_gart(dev));
+	struct tsr_bo vertices = tsr_bo_new(dev, 4096, gart, DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo bo = tsr_bo_new(dev, 4096, gart, 0);
+	uint32_t words[SIZE * SIZE], *p, *v = tsr_bo_map(dev, &vertices);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tsr_cmd cmd;
+
+		memset(v, 0, 3 * TSR_VERTEX_BYTES);
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t *vertex = v + k * TSR_VERTEX_BYTES / 4;
+
+			vertex[TSR_VERTEX_X / 4] = (uint32_t)corners[k][0];
+			vertex[TSR_VERTEX_Y / 4] = (uint32_t)corners[k][1];
+			vertex[TSR_VERTEX_COLOR / 4] = rows[i].color;
+		}
+		tsr_gpu_fill(dev, ctx, &bo, 0xffff0000);
+		tsr_cmd_init(&cmd);
+		tsr_cmd_bind(&cmd, 0, &bo, &surface);
+		tsr_cmd_bind_buffer(&cmd, 1, &vertices, false);
+		p = tsr_cmd_packet(&cmd, TSR_OP_SET_STATE, 0, 2 + TSR_STATE_COUNT + 1);
+		p[1] = TSR_STATE_TARGET_SLOT | TSR_STATE_COUNT << 16;
+		p[2 + TSR_STATE_SCISSOR_MAX] = SIZE | SIZE << 16;
+		p[2 + TSR_STATE_BLEND] = rows[i].mode;
+		p[2 + TSR_STATE_COLOR] = 0xffffffff;
+		p = tsr_cmd_packet(&cmd, TSR_OP_DRAW, 0, TSR_DRAW_DWORDS);
+		p[1] = 1;
+		p[3] = 3;
+		tsr_submit_done(dev, ctx, &cmd);
+		tsr_cmd_fini(&cmd);
+		tsr_gpu_read(dev, ctx, &bo, 0, ARRAY_SIZE(words), words);
+		/* its edge goes from the left end of row 8 to the right, half as far up */
+		require_eq(words[0], rows[i].want);
+		require_eq(words[3 * SIZE + SIZE - 1], rows[i].want);
+		tsr_words_check(words + SIZE / 2 * SIZE, SIZE / 2 * SIZE, 0xffff0000);
+	}
+	tsr_bo_free(dev, &bo);
+	tsr_bo_free(dev, &vertices);
+}
+
+/* it is there for every context of everybody, whatever is evicted, and of each step the right one */
 static void microcode_is_there_for_all(void)
 {
 	struct tsr_device dev[2] = { tsr_open(), tsr_open() };
@@ -335,10 +398,13 @@ static void microcode_is_there_for_all(void)
 	for (uint32_t i = 0; i < 4; i++) {
 		ctx[i] = tsr_context_new(&dev[i % 2], 0);
 		tsr_gpu_blit(&dev[i % 2], ctx[i]);
+		draw_exactly(&dev[i % 2], ctx[i]);
 	}
 	tsr_evict_set(all);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < 4; i++) {
 		tsr_gpu_blit(&dev[i % 2], ctx[i]);
+		draw_exactly(&dev[i % 2], ctx[i]);
+	}
 	tsr_close(&dev[0]);
 	tsr_close(&dev[1]);
 }
@@ -358,7 +424,7 @@ static const struct tap_test tests[] = {
 	{ "fdinfo: totals follow objects as they come and go", totals_follow_objects, 0, 0 },
 	{ "query: engines and limits", engines_and_limits, 0, 0 },
 	{ "SEG-12 SEG-14 memory in no segment is in no list", hidden_memory_is_in_no_list, 0, 0 },
-	{ "SEG-14 microcode works in every context", microcode_is_there_for_all, 0, 0 },
+	{ "SEG-14 microcode draws the same in every context", microcode_is_there_for_all, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)

@@ -2,9 +2,10 @@
 /**
  * DOC: microcode
  *
- * The render engines need microcode in hidden VRAM, memory that is in no segment
- * and so belongs to no process and is never paged. It is put there once, at probe, by the
- * paging engine, and stays until the device is reset.
+ * The render engines read the steps of BLIT and DRAW in hidden VRAM, memory that is in no segment
+ * and so belongs to no process and is never paged: how modes blend, where attributes are in a
+ * vertex, how positions are transformed. The paging engine puts them there once, at probe, and
+ * again after a reset of the device. They do as the manual's chapter on exact arithmetic says.
  */
 
 #include <linux/dma-fence.h>
@@ -20,23 +21,29 @@
 #include "tessera_hwabi_check.h"
 #include "tessera_wait.h"
 
-#define TESSERA_FIRMWARE_CRC	0x07b62d8a
+#define TESSERA_FIRMWARE_CRC	0x548b5842
 #define TESSERA_FIRMWARE_WAIT	msecs_to_jiffies(10000)
 #define TESSERA_FIRMWARE_START_US	(2 * USEC_PER_SEC)
 
-static const u8 tessera_firmware_payload[] = {
-	0x54, 0x65, 0x73, 0x73, 0x65, 0x72, 0x61, 0x20, 0x66, 0x69, 0x78, 0x65,
-	0x64, 0x2d, 0x66, 0x75, 0x6e, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x20, 0x6d,
-	0x69, 0x63, 0x72, 0x6f, 0x63, 0x6f, 0x64, 0x65, 0x20, 0x31, 0x2e, 0x30,
-	0x3a, 0x20, 0x66, 0x69, 0x6c, 0x6c, 0x2c, 0x20, 0x63, 0x6f, 0x70, 0x79,
-	0x2c, 0x20, 0x62, 0x6c, 0x69, 0x74, 0x2c, 0x20, 0x64, 0x72, 0x61, 0x77,
-	0x2e, 0x00, 0x00, 0x00,
+/* Dwords of the table; those without a name are zero. */
+#define DWORD(byte)	((byte) / sizeof(u32))
+
+static const u32 tessera_firmware_table[DWORD(TSR_FW_TABLE_BYTES)] = {
+	[DWORD(TSR_FW_BLEND(TSR_BLEND_NONE))] =
+		TSR_FW_FACTORS(TSR_FACTOR_ONE, TSR_FACTOR_ZERO, TSR_FACTOR_ONE, TSR_FACTOR_ZERO),
+	[DWORD(TSR_FW_BLEND(TSR_BLEND_ALPHA))] =
+		TSR_FW_FACTORS(TSR_FACTOR_SRC_ALPHA, TSR_FACTOR_INV_SRC_ALPHA,
+			       TSR_FACTOR_ONE, TSR_FACTOR_INV_SRC_ALPHA),
+	[DWORD(TSR_FW_BLEND(TSR_BLEND_PREMULTIPLIED))] =
+		TSR_FW_FACTORS(TSR_FACTOR_ONE, TSR_FACTOR_INV_SRC_ALPHA,
+			       TSR_FACTOR_ONE, TSR_FACTOR_INV_SRC_ALPHA),
+	[DWORD(TSR_FW_FETCH)] = TSR_VERTEX_X, TSR_VERTEX_Y, TSR_VERTEX_U, TSR_VERTEX_V,
+				TSR_VERTEX_COLOR,
+	[DWORD(TSR_FW_SCALE)] = 65536, 65536,
 };
 
-#define TESSERA_FIRMWARE_BYTES	(TSR_FW_HEADER_BYTES + sizeof(tessera_firmware_payload))
-
-static_assert(TESSERA_FIRMWARE_BYTES % TSR_PKT_ALIGN == 0);
-static_assert(TESSERA_FIRMWARE_BYTES <= TSR_FW_MAX_BYTES);
+static_assert(TSR_FW_BYTES % TSR_PKT_ALIGN == 0);
+static_assert(TSR_FW_BYTES <= TSR_FW_MAX_BYTES);
 
 static void tessera_firmware_job_release(struct tessera_job *job)
 {
@@ -49,18 +56,22 @@ static const struct tessera_job_ops tessera_firmware_job_ops = {
 
 static struct tessera_ib *tessera_firmware_image(struct tessera_device *tdev)
 {
-	struct tessera_ib *image = tessera_ib_create(tdev, NULL, TESSERA_FIRMWARE_BYTES);
+	struct tessera_ib *image = tessera_ib_create(tdev, NULL, TSR_FW_BYTES);
 	struct tessera_fw_header *header;
+	__le32 *table;
+	u32 i;
 
 	if (IS_ERR(image))
 		return image;
 	header = tessera_ib_cpu(image);
 	header->magic = cpu_to_le32(TSR_FW_MAGIC);
 	header->version = cpu_to_le32(TSR_FW_VERSION);
-	header->bytes = cpu_to_le32(sizeof(tessera_firmware_payload));
+	header->bytes = cpu_to_le32(TSR_FW_TABLE_BYTES);
 	header->crc = cpu_to_le32(TESSERA_FIRMWARE_CRC);
-	memcpy(header + 1, tessera_firmware_payload, sizeof(tessera_firmware_payload));
-	tessera_ib_flush(image, 0, TESSERA_FIRMWARE_BYTES);
+	table = (__le32 *)(header + 1);
+	for (i = 0; i < ARRAY_SIZE(tessera_firmware_table); i++)
+		table[i] = cpu_to_le32(tessera_firmware_table[i]);
+	tessera_ib_flush(image, 0, TSR_FW_BYTES);
 
 	return image;
 }
@@ -85,7 +96,7 @@ static struct tessera_ib *tessera_firmware_commands(struct tessera_device *tdev,
 	pkt->src_hi = cpu_to_le32(upper_32_bits(pages));
 	pkt->dst_lo = cpu_to_le32(lower_32_bits(addr));
 	pkt->dst_hi = cpu_to_le32(upper_32_bits(addr));
-	pkt->bytes_lo = cpu_to_le32(TESSERA_FIRMWARE_BYTES);
+	pkt->bytes_lo = cpu_to_le32(TSR_FW_BYTES);
 
 	return ib;
 }
@@ -159,7 +170,7 @@ int tessera_firmware_load(struct tessera_device *tdev)
 	struct tessera_ib *image, *ib;
 	int ret;
 
-	if (tdev->info.hidden_size < TESSERA_FIRMWARE_BYTES) {
+	if (tdev->info.hidden_size < TSR_FW_BYTES) {
 		drm_err(&tdev->drm, "no hidden VRAM for the microcode\n");
 		return -ENODEV;
 	}
@@ -177,5 +188,5 @@ int tessera_firmware_load(struct tessera_device *tdev)
 	tessera_ib_put(ib);
 	tessera_ib_put(image);
 
-	return ret ?: tessera_firmware_start(tdev, addr, TESSERA_FIRMWARE_BYTES);
+	return ret ?: tessera_firmware_start(tdev, addr, TSR_FW_BYTES);
 }

@@ -71,6 +71,7 @@ static const char * const error_names[TSR_ERR_TYPES] = {
 	[TSR_ERR_STRICT_TRANSFER] = "strict-transfer",
 	[TSR_ERR_STRICT_SHOWN] = "strict-shown",
 	[TSR_ERR_STRICT_INVALIDATE] = "strict-invalidate",
+	[TSR_ERR_STRICT_MICROCODE] = "strict-microcode",
 };
 
 static const char *error_name(u32 type)
