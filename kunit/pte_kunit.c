@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Aperture page table entries: PAGE-8, SEG-20, COH-4.
+ * Aperture page table entries: PAGE-8, SEG-20, COH-4, COH-13.
  */
 #include <kunit/test.h>
 
@@ -15,35 +15,32 @@ struct encode_case {
 	u64 dma;
 	u32 flags;
 	bool cacheable;
-	bool incoherent;
 	int ret;
 	u64 pte;
 };
 
 static const struct encode_case encode_cases[] = {
-	{ "PAGE-8 cacheable page in a coherent segment snoops", 0x123000, GART, true, false, 0,
-	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_COHERENT },
-	{ "PAGE-8 uncached page in a coherent segment does not", 0x123000, GART, false, false, 0,
+	{ "PAGE-8 COH-13 cacheable page in a coherent segment snoops", 0x123000, GART, true, 0,
+	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_CACHED | TSR_APTE_COHERENT },
+	{ "PAGE-8 COH-13 uncached page in a coherent segment does not", 0x123000, GART, false, 0,
 	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE },
-	{ "PAGE-8 cacheable page in a non-coherent segment does not", 0x123000, NONCOH, true,
-	  false, 0, 0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE },
-	{ "COH-4 the device is told where it would have to", 0x123000, NONCOH, true, true, 0,
-	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_CACHED },
+	{ "PAGE-8 COH-4 cacheable page in a non-coherent segment does not", 0x123000, NONCOH, true,
+	  0, 0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE | TSR_APTE_CACHED },
 	{ "COH-4 whatever the segment", 0x123000, TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY, true,
-	  true, 0, 0x123000 | TSR_APTE_VALID | TSR_APTE_CACHED },
-	{ "COH-4 but not of uncached pages", 0x123000, NONCOH, false, true, 0,
+	  0, 0x123000 | TSR_APTE_VALID | TSR_APTE_CACHED },
+	{ "COH-4 uncached page in a non-coherent segment", 0x123000, NONCOH, false, 0,
 	  0x123000 | TSR_APTE_VALID | TSR_APTE_WRITE },
-	{ "SEG-20 read-only segment gives no write access", 0x123000, AGP_RO, true, false, 0,
-	  0x123000 | TSR_APTE_VALID | TSR_APTE_COHERENT },
-	{ "page 0", 0, GART, false, false, 0, TSR_APTE_VALID | TSR_APTE_WRITE },
-	{ "highest page", 0xfffffffff000, GART, false, false, 0,
+	{ "SEG-20 read-only segment gives no write access", 0x123000, AGP_RO, true, 0,
+	  0x123000 | TSR_APTE_VALID | TSR_APTE_CACHED | TSR_APTE_COHERENT },
+	{ "page 0", 0, GART, false, 0, TSR_APTE_VALID | TSR_APTE_WRITE },
+	{ "highest page", 0xfffffffff000, GART, false, 0,
 	  0xfffffffff000 | TSR_APTE_VALID | TSR_APTE_WRITE },
-	{ "first page out of reach", 0x1000000000000, GART, false, false, -EINVAL, 0 },
-	{ "highest address", U64_MAX, GART, false, false, -EINVAL, 0 },
-	{ "address inside a page", 0x123008, GART, false, false, -EINVAL, 0 },
-	{ "last byte of a page", 0x123fff, GART, false, false, -EINVAL, 0 },
-	{ "memory segment", 0x123000, TSR_SEGF_CPU_VISIBLE, false, false, -EINVAL, 0 },
-	{ "no flags", 0x123000, 0, false, false, -EINVAL, 0 },
+	{ "first page out of reach", 0x1000000000000, GART, false, -EINVAL, 0 },
+	{ "highest address", U64_MAX, GART, false, -EINVAL, 0 },
+	{ "address inside a page", 0x123008, GART, false, -EINVAL, 0 },
+	{ "last byte of a page", 0x123fff, GART, false, -EINVAL, 0 },
+	{ "memory segment", 0x123000, TSR_SEGF_CPU_VISIBLE, false, -EINVAL, 0 },
+	{ "no flags", 0x123000, 0, false, -EINVAL, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(encode, encode_cases, name);
@@ -53,8 +50,8 @@ static void test_encode(struct kunit *test)
 	const struct encode_case *c = test->param_value;
 	u64 pte = 0;
 
-	KUNIT_EXPECT_EQ(test, tessera_pte_aperture_encode(c->dma, c->flags, c->cacheable,
-							  !c->incoherent, &pte), c->ret);
+	KUNIT_EXPECT_EQ(test, tessera_pte_aperture_encode(c->dma, c->flags, c->cacheable, &pte),
+			c->ret);
 	KUNIT_EXPECT_EQ(test, pte, c->pte);
 }
 
@@ -67,16 +64,17 @@ static void test_address_bits(struct kunit *test)
 	for (bit = TSR_PAGE_SHIFT; bit < TSR_ADDRESS_BITS; bit++) {
 		for (f = 0; f < ARRAY_SIZE(flags); f++) {
 			for (cached = 0; cached < 2; cached++) {
-				bool snoops = flags[f] != NONCOH;
 				u64 want = BIT_ULL(bit) | TSR_APTE_VALID, pte;
 
 				if (flags[f] != AGP_RO)
 					want |= TSR_APTE_WRITE;
 				if (cached)
-					want |= snoops ? TSR_APTE_COHERENT : TSR_APTE_CACHED;
+					want |= TSR_APTE_CACHED;
+				if (cached && flags[f] != NONCOH)
+					want |= TSR_APTE_COHERENT;
 				KUNIT_ASSERT_EQ(test, 0,
 						tessera_pte_aperture_encode(BIT_ULL(bit), flags[f],
-									    cached, snoops, &pte));
+									    cached, &pte));
 				KUNIT_EXPECT_EQ(test, pte, want);
 			}
 		}

@@ -256,7 +256,7 @@ struct TesseraState {
     uint64_t bar_bytes;         /* size of BAR 2 now */
     uint16_t rebar;             /* Resizable BAR capability, or 0 */
     TesseraHostAperture ha;     /* its table and registers: BQL */
-    TesseraCoherence *coherence; /* NULL: accesses snoop */
+    TesseraCoherence *coherence;
     QEMUBH *irq_bh;
     QEMUBH *reset_bh;
     QEMUBH *poison_bh;
@@ -276,6 +276,8 @@ struct TesseraState {
     uint64_t fw_base;           /* GPU address of what runs; atomic */
     uint64_t mark_addr;
     uint64_t mark_size;
+    uint64_t coh_addr;
+    uint32_t coh_size;
     uint32_t timestamp_hi;
     TesseraSwizzleRange ranges[TSR_MAX_SWIZZLE_RANGES];
     uint32_t int_mask;          /* atomic */

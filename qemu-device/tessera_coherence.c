@@ -1,20 +1,19 @@
 /*
  * Tessera virtual GPU: memory behind CPU caches
  *
- * With io-coherent=off, engines do not see what CPUs have in their caches, nor
- * CPUs what engines write. The host has no such caches: guest RAM plays them,
- * and for each page that was used as cached there is a second copy here, which
- * plays the memory itself. Engines use that one. Maintenance commands carry
- * lines from the one to the other, and nothing else does: caches here never
+ * An access to a page that CPUs have cached snoops their caches if its mapping
+ * says so. Otherwise it goes past them: engines do not see what CPUs have
+ * written, nor CPUs what engines write. Guest RAM plays the caches, and a page
+ * that was reached past them has a second copy here, which plays the memory.
+ * Accesses that snoop use guest RAM, others the copy. Maintenance commands
+ * carry lines from one to the other, and nothing else does: caches here never
  * write back by themselves, and always hold what was there before an engine
  * wrote, as if a CPU had just loaded it. So what is forgotten shows.
  *
- * Pages are told apart by their host addresses, so there are at most as many
- * copies as pages of guest RAM, whatever addresses an IOMMU has for them. A
- * copy lives as long as its RAM and the device. A reset keeps it.
- *
- * Commands come under the BQL, runs from engine threads. The lock is for the
- * table only and is the innermost.
+ * Copies are found by the host address of their page, whatever addresses an
+ * IOMMU has for it. One lives as long as its RAM and the device; a reset keeps
+ * it. Commands come under the BQL, accesses from engine threads. The lock is
+ * for the table only and is the innermost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -40,9 +39,7 @@ struct TesseraCoherence {
     QemuMutex lock;
     GHashTable *pages;              /* host page: CachedPage */
     RAMBlockNotifier notifier;
-    Error *migration_blocker;
-    uint64_t addr;                  /* registers (BQL) */
-    uint32_t size;
+    Error *migration_blocker;       /* with io-coherent=off */
 };
 
 QEMU_BUILD_BUG_ON(LINES != 64);
@@ -121,7 +118,7 @@ static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     return err;
 }
 
-/* As tessera_ram_begin(), of a page that CPUs have cached: to its end. */
+/* As tessera_ram_begin(), past the caches that have the page: to its end. */
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
                                  bool write, TesseraRun *run)
 {
@@ -210,16 +207,15 @@ static uint64_t maintain_page(TesseraState *s, uint32_t command, uint64_t addr,
 /* Whole lines, in the order of addresses, up to the first that is no RAM. */
 static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
 {
-    TesseraCoherence *c = s->coherence;
     uint64_t end, done;
 
-    *at = c->addr;
-    if (c->addr >> TSR_ADDRESS_BITS) {
+    *at = s->coh_addr;
+    if (s->coh_addr >> TSR_ADDRESS_BITS) {
         return TSR_ERR_DMA;
     }
-    end = ROUND_UP(c->addr + c->size, LINE);
-    *at = QEMU_ALIGN_DOWN(c->addr, LINE);
-    while (c->size && *at < end) {
+    end = ROUND_UP(s->coh_addr + s->coh_size, LINE);
+    *at = QEMU_ALIGN_DOWN(s->coh_addr, LINE);
+    while (s->coh_size && *at < end) {
         TesseraRun run;
         uint32_t err = ram_begin(&s->cpu, *at, end - *at,
                                  invalidates(command), false, &run);
@@ -243,14 +239,14 @@ static uint32_t maintain(TesseraState *s, uint32_t command, uint64_t *at)
 
 static bool command_write(TesseraState *s, uint32_t command)
 {
-    TesseraCoherence *c = s->coherence;
     uint64_t at;
     uint32_t err;
 
-    if (!command || command > TSR_COH_WRITE_BACK || c->size > TSR_COH_MAX_BYTES) {
+    if (!command || command > TSR_COH_WRITE_BACK ||
+        s->coh_size > TSR_COH_MAX_BYTES) {
         return false;
     }
-    trace_tessera_cache_maintenance(command, c->addr, c->size);
+    trace_tessera_cache_maintenance(command, s->coh_addr, s->coh_size);
     err = maintain(s, command, &at);
     if (err) {
         tessera_guest_error(&s->cpu, err, at);
@@ -263,20 +259,15 @@ static bool command_write(TesseraState *s, uint32_t command)
 /* False if there is no such register to be read. */
 bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value)
 {
-    const TesseraCoherence *c = s->coherence;
-
-    if (!c) {
-        return false;
-    }
     switch (addr) {
     case TSR_COH_ADDR_LO:
-        *value = c->addr;
+        *value = s->coh_addr;
         return true;
     case TSR_COH_ADDR_HI:
-        *value = c->addr >> 32;
+        *value = s->coh_addr >> 32;
         return true;
     case TSR_COH_SIZE:
-        *value = c->size;
+        *value = s->coh_size;
         return true;
     default:
         return false;
@@ -286,20 +277,15 @@ bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value)
 /* False if there is none to be written, or it does not take the value. */
 bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value)
 {
-    TesseraCoherence *c = s->coherence;
-
-    if (!c) {
-        return false;
-    }
     switch (addr) {
     case TSR_COH_ADDR_LO:
-        c->addr = deposit64(c->addr, 0, 32, value);
+        s->coh_addr = deposit64(s->coh_addr, 0, 32, value);
         return true;
     case TSR_COH_ADDR_HI:
-        c->addr = deposit64(c->addr, 32, 32, value);
+        s->coh_addr = deposit64(s->coh_addr, 32, 32, value);
         return true;
     case TSR_COH_SIZE:
-        c->size = value;
+        s->coh_size = value;
         return true;
     case TSR_COH_COMMAND:
         return command_write(s, value);
@@ -310,10 +296,8 @@ bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value)
 
 void tessera_coherence_reset(TesseraState *s)
 {
-    if (s->coherence) {
-        s->coherence->addr = 0;
-        s->coherence->size = 0;
-    }
+    s->coh_addr = 0;
+    s->coh_size = 0;
 }
 
 /* ---- Life cycle ---------------------------------------------------------- */
@@ -358,18 +342,27 @@ uint32_t tessera_coherence_pages(TesseraState *s)
     return g_hash_table_size(c->pages);
 }
 
+/* Guest RAM is about to be loaded: copies are of what was there before. */
+void tessera_coherence_forget(TesseraState *s)
+{
+    QEMU_LOCK_GUARD(&s->coherence->lock);
+    g_hash_table_remove_all(s->coherence->pages);
+}
+
 bool tessera_coherence_init(TesseraState *s, Error **errp)
 {
     TesseraCoherence *c;
     Error *blocker = NULL;
 
-    if (s->cfg.io_coherent) {
-        return true;
-    }
-    /* The copies would have to travel, by names that both sides know. */
-    error_setg(&blocker, "tessera: io-coherent=off does not migrate");
-    if (migrate_add_blocker(&blocker, errp) < 0) {
-        return false;
+    /*
+     * The copies would have to travel, by names that both sides know. A device
+     * that can snoop rarely has any; see tessera_pre_save().
+     */
+    if (!s->cfg.io_coherent) {
+        error_setg(&blocker, "tessera: io-coherent=off does not migrate");
+        if (migrate_add_blocker(&blocker, errp) < 0) {
+            return false;
+        }
     }
     c = g_new0(TesseraCoherence, 1);
     c->migration_blocker = blocker;

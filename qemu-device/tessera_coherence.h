@@ -13,6 +13,7 @@ void tessera_coherence_fini(TesseraState *s);
 void tessera_coherence_free(TesseraState *s);
 void tessera_coherence_reset(TesseraState *s);
 uint32_t tessera_coherence_pages(TesseraState *s);
+void tessera_coherence_forget(TesseraState *s);
 bool tessera_coherence_read(TesseraState *s, uint32_t addr, uint32_t *value);
 bool tessera_coherence_write(TesseraState *s, uint32_t addr, uint32_t value);
 uint32_t tessera_coherence_begin(TesseraMaster *m, uint64_t addr, uint64_t len,

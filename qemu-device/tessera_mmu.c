@@ -97,7 +97,9 @@ static uint64_t leaf_excludes(const TesseraState *s, uint64_t pte,
 {
     uint64_t bits = ~PTE_KNOWN | (level ? TSR_PTE_64K : TSR_PTE_LEAF);
 
-    bits |= s->cfg.io_coherent ? TSR_PTE_CACHED : TSR_PTE_COHERENT;
+    if (!s->cfg.io_coherent) {
+        bits |= TSR_PTE_COHERENT;
+    }
     if (pte & (TSR_PTE_VRAM | TSR_PTE_NULL)) {
         bits |= TSR_PTE_CACHED | TSR_PTE_COHERENT;
     }

@@ -52,13 +52,13 @@ static bool transfer_decode(Transfer *t, const uint32_t *p)
              ? t->dst % 8 || t->dst_off >> TSR_ADDRESS_BITS : t->dst_off);
 }
 
-/* Lists of cached pages there are only where accesses do not snoop. */
+/* A device that can snoop always does in lists, which are no mappings. */
 static bool cached_flags_ok(TesseraState *s, uint32_t flags)
 {
     if (!(flags & (TSR_TRANSFER_SRC_CACHED | TSR_TRANSFER_DST_CACHED))) {
         return true;
     }
-    return s->coherence &&
+    return !s->cfg.io_coherent &&
            ((flags & TSR_TRANSFER_SRC_PAGES) ||
             !(flags & TSR_TRANSFER_SRC_CACHED)) &&
            ((flags & TSR_TRANSFER_DST_PAGES) ||
@@ -223,8 +223,8 @@ uint32_t tessera_paging_transfer(TesseraEngine *e, const uint32_t *p)
     if (err) {
         return err;
     }
-    t->sview.cached = flags & TSR_TRANSFER_SRC_CACHED;
-    t->dview.cached = flags & TSR_TRANSFER_DST_CACHED;
+    t->sview.past_caches = flags & TSR_TRANSFER_SRC_CACHED;
+    t->dview.past_caches = flags & TSR_TRANSFER_DST_CACHED;
     if (differ) {
         return transfer_swizzle(e, t);
     }
@@ -290,8 +290,8 @@ static TesseraSegment *aperture_range(TesseraEngine *e, uint32_t id,
 static uint32_t check_pte(TesseraEngine *e, TesseraSegment *seg, uint64_t pte)
 {
     const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
-                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK |
-                           (e->s->coherence ? TSR_APTE_CACHED : 0);
+                           TSR_APTE_COHERENT | TSR_APTE_CACHED |
+                           TSR_APTE_ADDR_MASK;
 
     if (pte & ~known) {
         return tessera_fault(&e->m, TSR_ERR_PACKET, TESSERA_NO_SLOT, pte);

@@ -199,6 +199,7 @@ static void spoil_descriptors(TesseraState *s)
 static void build_segments(TesseraState *s)
 {
     TesseraConfig *c = &s->cfg;
+    uint32_t snoops = c->io_coherent ? TSR_SEGF_CACHE_COHERENT : 0;
     uint64_t next = TSR_SEG_FIRST_BASE;
 
     add_segment(s, &next, 1, "vram", c->vram_size, c->vram_size,
@@ -210,10 +211,9 @@ static void build_segments(TesseraState *s)
                 c->host_aperture_size ? TSR_SEGF_HOST_APERTURE : 0);
     s->memory_bytes = s->vram_bytes;
     add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
-                TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY);
+                TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY | snoops);
     add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
-                TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED |
-                (c->io_coherent ? TSR_SEGF_CACHE_COHERENT : 0));
+                TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED | snoops);
     s->hidden = (TesseraSegment) {
         .base = next,
         .size = c->firmware_size,
@@ -592,8 +592,8 @@ static const char *const property_docs[][2] = {
     { "num-slots", "Binding slots of each engine, default 64" },
     { "max-ib-bytes", "Largest indirect buffer, default 16M" },
     { "io-coherent",
-      "System page accesses snoop CPU caches, default on; off shows what is "
-      "missing of cache maintenance, and does not migrate" },
+      "Accesses to system pages can snoop CPU caches, default on; off shows "
+      "what is missing of cache maintenance, and does not migrate" },
     { "preemption",
       "Announce context save and restore between parts, default off" },
     { "resizable-bar",

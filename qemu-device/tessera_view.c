@@ -58,7 +58,7 @@ uint32_t tessera_view_gpu(TesseraMaster *m, TesseraView *v, uint64_t gpa,
     v->base = gpa;
     v->slot = slot;
     v->is_vram = false;
-    v->cached = false;
+    v->past_caches = false;
     v->vm = false;
     v->stream = false;
     if (!seg) {
@@ -87,7 +87,7 @@ void tessera_view_vm(TesseraMaster *m, TesseraView *v, uint64_t va,
     v->seg = NULL;
     v->base = va;
     v->slot = slot;
-    v->cached = false;
+    v->past_caches = false;
     v->vm = true;
     v->stream = false;
     v->is_vram = !tessera_mmu_translate(m, va, write, slot, &place) &&
@@ -107,7 +107,7 @@ void tessera_view_pages(TesseraMaster *m, TesseraView *v, uint64_t list,
     v->list = list;
     v->slot = TESSERA_NO_SLOT;
     v->is_vram = false;
-    v->cached = false;
+    v->past_caches = false;
     v->vm = false;
     v->stream = false;
     v->win_count = 0;
@@ -122,8 +122,19 @@ static uint64_t aperture_pte(const TesseraView *v, uint64_t gpa)
     return qatomic_read__nocheck(&v->seg->ptes[page]);
 }
 
+/* CPUs have the page in caches that an access does not snoop. */
+static bool apte_past_caches(uint64_t pte)
+{
+    return (pte & (TSR_APTE_COHERENT | TSR_APTE_CACHED)) == TSR_APTE_CACHED;
+}
+
+static bool pte_past_caches(uint64_t pte)
+{
+    return (pte & (TSR_PTE_COHERENT | TSR_PTE_CACHED)) == TSR_PTE_CACHED;
+}
+
 static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
-                              uint64_t *dma, bool *cached)
+                              uint64_t *dma, bool *past_caches)
 {
     uint64_t pte = aperture_pte(v, gpa);
     TesseraMaster *m = v->m;
@@ -133,7 +144,7 @@ static uint32_t aperture_page(TesseraView *v, uint64_t gpa, bool write,
             return tessera_fault(m, TSR_ERR_READ_ONLY, v->slot, gpa);
         }
         *dma = pte & TSR_APTE_ADDR_MASK;
-        *cached = pte & TSR_APTE_CACHED;
+        *past_caches = apte_past_caches(pte);
         return TSR_ERR_NONE;
     }
     if (m->s->cfg.strict) {
@@ -180,10 +191,10 @@ static uint32_t list_page(TesseraView *v, uint64_t page, uint64_t *dma)
 }
 
 static uint32_t view_page(TesseraView *v, uint64_t pos, bool write,
-                          uint64_t *dma, bool *cached)
+                          uint64_t *dma, bool *past_caches)
 {
-    *cached = v->cached;
-    return v->seg ? aperture_page(v, pos, write, dma, cached)
+    *past_caches = v->past_caches;
+    return v->seg ? aperture_page(v, pos, write, dma, past_caches)
                   : list_page(v, pos >> TSR_PAGE_SHIFT, dma);
 }
 
@@ -198,7 +209,7 @@ static bool page_follows(const TesseraView *v, uint64_t pos, bool write,
                le64_to_cpu(v->win[page - v->win_first]) == dma;
     }
     pte = aperture_pte(v, pos);
-    return (pte & TSR_APTE_VALID) && !(pte & TSR_APTE_CACHED) &&
+    return (pte & TSR_APTE_VALID) && !apte_past_caches(pte) &&
            (!write || (pte & TSR_APTE_WRITE)) &&
            (pte & TSR_APTE_ADDR_MASK) == dma;
 }
@@ -219,7 +230,7 @@ static uint32_t vm_begin(TesseraView *v, uint64_t va, uint64_t len,
     if (place.pte & TSR_PTE_NULL) {
         return tessera_null_begin(m, MIN(len, place.left), write, run);
     }
-    if (place.pte & TSR_PTE_CACHED) {
+    if (pte_past_caches(place.pte)) {
         return tessera_coherence_begin(m, place.addr, MIN(len, place.left),
                                        write, run);
     }
@@ -242,7 +253,7 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
 {
     uint64_t pos = v->base + off, in_page = pos & (TSR_PAGE_SIZE - 1);
     uint64_t dma = 0, n = MIN(len, TSR_PAGE_SIZE - in_page);
-    bool cached;
+    bool past_caches;
     uint32_t err;
 
     if (v->is_vram) {
@@ -253,12 +264,12 @@ uint32_t tessera_view_begin(TesseraView *v, uint64_t off, uint64_t len,
         return vm_begin(v, pos, len, write, run);
     }
     v->m->fault_slot = v->slot;
-    err = view_page(v, pos, write, &dma, &cached);
+    err = view_page(v, pos, write, &dma, &past_caches);
     if (err) {
         return err;
     }
     dma += in_page;
-    if (cached) {
+    if (past_caches) {
         return tessera_coherence_begin(v->m, dma, n, write, run);
     }
     while (n < len && page_follows(v, pos + n, write, dma + n)) {

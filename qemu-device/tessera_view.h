@@ -24,7 +24,7 @@ typedef struct TesseraView {
     uint64_t vram_offset;       /* memory segments */
     uint32_t slot;              /* for error records */
     bool is_vram;               /* all of it, in one piece */
-    bool cached;                /* page list: CPU caches may be ahead of it */
+    bool past_caches;           /* page list: CPUs have its pages cached */
     bool vm;                    /* base is virtual */
     bool stream;                /* goes past the caches */
     uint64_t win_first;         /* page list read-ahead */

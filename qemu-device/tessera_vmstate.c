@@ -19,6 +19,7 @@
 #include "tessera_crtc.h"
 #include "tessera_damage.h"
 #include "tessera_bar.h"
+#include "tessera_coherence.h"
 #include "tessera_host_aperture.h"
 #include "tessera_microcode.h"
 #include "tessera_mmu.h"
@@ -81,7 +82,8 @@ static bool engine_valid(const TesseraEngine *e)
 static bool segment_valid(const TesseraSegment *seg)
 {
     const uint64_t known = TSR_APTE_VALID | TSR_APTE_WRITE |
-                           TSR_APTE_COHERENT | TSR_APTE_ADDR_MASK;
+                           TSR_APTE_COHERENT | TSR_APTE_CACHED |
+                           TSR_APTE_ADDR_MASK;
 
     for (uint32_t i = 0; i < seg->num_pages; i++) {
         uint64_t pte = seg->ptes[i];
@@ -144,6 +146,23 @@ static bool head_valid(TesseraHead *h)
 }
 
 /*
+ * Memory behind CPU caches does not travel. On a device that can snoop only
+ * mappings that do not, and maintenance, give it a copy of its own.
+ */
+static int tessera_pre_save(void *opaque)
+{
+    TesseraState *s = opaque;
+    uint32_t pages = tessera_coherence_pages(s);
+
+    if (pages) {
+        error_report("tessera: %u pages that were reached past CPU caches do "
+                     "not migrate", pages);
+        return -EBUSY;
+    }
+    return 0;
+}
+
+/*
  * From here on the state is not to be trusted. A stream that breaks off never
  * gets to tessera_post_load(): then the state goes before the machine runs.
  */
@@ -152,9 +171,12 @@ static int tessera_pre_load(void *opaque)
     TesseraState *s = opaque;
 
     s->distrusted = true;
+    tessera_coherence_forget(s);
     /* The loaded configuration space is checked against the BAR as it is. */
     tessera_bar_reset(s);
     /* What comes in a subsection, or not at all. */
+    s->coh_addr = 0;
+    s->coh_size = 0;
     s->err_select = 0;
     memset(s->err_recs, 0, sizeof(s->err_recs));
     memset(s->page_state, TESSERA_PAGE_NEVER, s->num_vram_pages);
@@ -453,6 +475,25 @@ static const VMStateDescription vmstate_error_records = {
     }
 };
 
+static bool maintenance_needed(void *opaque)
+{
+    TesseraState *s = opaque;
+
+    return s->coh_addr || s->coh_size;
+}
+
+static const VMStateDescription vmstate_maintenance = {
+    .name = "tessera/cache-maintenance",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = maintenance_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(coh_addr, TesseraState),
+        VMSTATE_UINT32(coh_size, TesseraState),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static bool page_states_needed(void *opaque)
 {
     TesseraState *s = opaque;
@@ -650,6 +691,7 @@ const VMStateDescription vmstate_tessera = {
     .name = "tessera",
     .version_id = 3,
     .minimum_version_id = 3,
+    .pre_save = tessera_pre_save,
     .pre_load = tessera_pre_load,
     .post_load = tessera_post_load,
     .fields = (const VMStateField[]) {
@@ -690,6 +732,7 @@ const VMStateDescription vmstate_tessera = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_error_records,
+        &vmstate_maintenance,
         &vmstate_page_states,
         &vmstate_host_aperture,
         &vmstate_swizzle_ranges,

@@ -39,7 +39,6 @@ WAITING = {
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,
     "CHA-10": ABSENT,
-    "COH-13": ABSENT,
     "RES-9..14": ABSENT,
     "CG-1..3": ABSENT,
     "DUMP-1..2": ABSENT,

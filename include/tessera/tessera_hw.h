@@ -58,7 +58,7 @@
 #define TSR_ID_VERSION_VALUE		0x00010000
 #define TSR_ID_CAPS			0x0008
 #define TSR_CAP_PREEMPTION		0x00000001 /* context save/restore between parts */
-#define TSR_CAP_IO_COHERENT		0x00000002 /* system page accesses snoop CPU caches */
+#define TSR_CAP_IO_COHERENT		0x00000002 /* system page accesses can snoop CPU caches */
 #define TSR_CAP_STRICT			0x00000004 /* the device referees memory ownership */
 #define TSR_CAP_HOST_APERTURE		0x00000008 /* BAR 4 present */
 #define TSR_CAP_RESIZABLE_BAR		0x00000010 /* BAR 2 has a Resizable BAR capability */
@@ -263,7 +263,7 @@
 #define TSR_VM_VA_BITS			0x3404	/* RO: bits of a virtual address */
 #define TSR_VM_ADDRESS_BITS		48
 
-/* ---- Cache maintenance, 0x3800 (without TSR_CAP_IO_COHERENT) --------------- */
+/* ---- Cache maintenance, 0x3800 ---------------------------------------------- */
 
 #define TSR_COHERENCE_BLOCK		0x3800
 #define TSR_COH_ADDR_LO			0x3800	/* RW: DMA address */
@@ -713,8 +713,8 @@
 /* Aperture PTE: 64 bits. */
 #define TSR_APTE_VALID			0x0000000000000001ULL
 #define TSR_APTE_WRITE			0x0000000000000002ULL
-#define TSR_APTE_COHERENT		0x0000000000000004ULL /* snoop; coherent aperture segments only */
-#define TSR_APTE_CACHED			0x0000000000000008ULL /* in CPU caches; reserved with TSR_CAP_IO_COHERENT */
+#define TSR_APTE_COHERENT		0x0000000000000004ULL /* accesses snoop CPU caches; coherent aperture segments only */
+#define TSR_APTE_CACHED			0x0000000000000008ULL /* CPUs have the page cached; without COHERENT accesses miss that */
 #define TSR_APTE_ADDR_MASK		0x0000fffffffff000ULL /* DMA address */
 
 /*
@@ -731,7 +731,7 @@
 #define TSR_PTE_LEAF			0x0000000000000010ULL /* level 1: 2 MiB, of that alignment */
 #define TSR_PTE_64K			0x0000000000000020ULL /* level 0: 64 KiB, of that alignment; 16 equal entries */
 #define TSR_PTE_NULL			0x0000000000000040ULL /* memory: none; reads zero, writes are dropped. No address */
-#define TSR_PTE_CACHED			0x0000000000000080ULL /* memory of the system: in CPU caches; reserved with TSR_CAP_IO_COHERENT */
+#define TSR_PTE_CACHED			0x0000000000000080ULL /* memory of the system: CPUs have it cached; without COHERENT accesses miss that */
 #define TSR_PTE_ADDR_MASK		0x0000fffffffff000ULL
 
 #endif /* TESSERA_HW_H */

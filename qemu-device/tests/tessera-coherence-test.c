@@ -1,8 +1,9 @@
 /*
- * QTest: a device whose accesses do not snoop CPU caches
+ * QTest: accesses that do not snoop CPU caches
  *
  * What the CPU does is in guest RAM, what the memory holds is in the device:
- * see chapter 3.6 of the hardware manual.
+ * see chapter 3.6 of the hardware manual. Most tests run on a device that
+ * cannot snoop; the last ones on one that does where a mapping says so.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,6 +12,7 @@
 #include "tessera-common.h"
 
 #define PROPS   "io-coherent=off,strict=on,gart-size=4M,vram-size=4M"
+#define SNOOPS  "strict=on,gart-size=4M,vram-size=4M"
 #define RW      (TSR_SURF_READ | TSR_SURF_WRITE)
 #define ENTRY   (TSR_APTE_VALID | TSR_APTE_WRITE)
 #define LINE    TSR_COH_LINE_BYTES
@@ -409,31 +411,191 @@ static void test_errors(void)
     tsr_stop(t);
 }
 
-/* COH-1: with snooping there is no maintenance, nor anything that asks for it. */
+/* ---- A device that can snoop --------------------------------------------- */
+
+/* COH-1: with snooping both sides see current bytes without maintenance. */
 static void test_coherent(void)
 {
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    TsrTest *t = tsr_start("strict=on,gart-size=4M");
-    uint64_t page = tsr_alloc(t, 8192), pte = page | ENTRY | TSR_APTE_CACHED;
+    TsrTest *t = tsr_start(SNOOPS);
+    uint64_t page = tsr_alloc(t, 8192);
 
-    for (uint32_t reg = TSR_COH_ADDR_LO; reg <= TSR_COH_COMMAND; reg += 4) {
-        tsr_w32(t, reg, 1);
-        tsr_r32(t, reg);
+    for (unsigned int round = 0; round < 2; round++) {
+        uint64_t cached = round ? TSR_APTE_CACHED : 0;
+
+        qtest_memset(t->qts, page, 0x11, 8192);
+        map_pages(t, page, 2, ENTRY | TSR_APTE_COHERENT | cached);
+        gpu_expect(t, 0, 8192, 0x11);
+        gpu_fill(t, 0, 8192, 0x55);
+        cpu_expect(t, page, 8192, 0x55);
+        tsr_unmap(c, 4, 0, 2);
+        tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, t->bounce);
+        tsr_run_ok(t, PAGING, c);
     }
-    tsr_expect_errors(t, TSR_ERR_REGISTER, 8);
-    tsr_map(c, 4, 0, 1, tsr_list(t, &pte, 1));
-    tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 0);
+    tsr_expect_no_errors(t);
+    /* Lists snoop, and nothing says otherwise. */
     c->n = 0;
     tsr_transfer(c, TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_SRC_CACHED, 0,
                  tsr_list(t, &page, 1), tsr_seg_base(t, 1), 8, 0, 0, 0);
     tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);
-    tsr_err_clear(t);
+    tsr_stop(t);
+}
+
+/*
+ * COH-13: two pages, in the aperture first as they should be mapped, then by a
+ * driver that has forgotten C.
+ */
+#define FORGOTTEN       8192            /* offset of the second mapping */
+
+static uint64_t map_both_ways(TsrTest *t)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    uint64_t page = tsr_alloc(t, 8192);
+    uint64_t cached = page | ENTRY | TSR_APTE_CACHED;
+    uint64_t ptes[4] = {
+        cached | TSR_APTE_COHERENT, (cached + 4096) | TSR_APTE_COHERENT,
+        cached, cached + 4096,
+    };
+
     qtest_memset(t->qts, page, 0x11, 8192);
-    map_pages(t, page, 2, ENTRY | TSR_APTE_COHERENT);
+    tsr_map(c, 4, 0, 4, tsr_list(t, ptes, 4));
+    tsr_run_ok(t, PAGING, c);
+    return page;
+}
+
+static void test_forgotten_read(void)
+{
+    TsrTest *t = tsr_start(SNOOPS);
+    uint64_t page = map_both_ways(t);
+
     gpu_expect(t, 0, 8192, 0x11);
-    gpu_fill(t, 0, 8192, 0x55);
-    cpu_expect(t, page, 8192, 0x55);
     tsr_expect_no_errors(t);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_expect(t, FORGOTTEN, 8192, 0x11);
+    tsr_expect_no_errors(t);
+    /* What a CPU writes then is seen by the mapping with C only. */
+    qtest_memset(t->qts, page, 0x22, 8192);
+    gpu_expect(t, 0, 8192, 0x22);
+    tsr_expect_no_errors(t);
+    gpu_expect(t, FORGOTTEN, 8192, 0x11);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 2);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_expect(t, FORGOTTEN, 8192, 0x22);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+
+    /* Without strict mode nothing is counted, and the bytes are as old. */
+    t = tsr_start("gart-size=4M,vram-size=4M");
+    page = map_both_ways(t);
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    qtest_memset(t->qts, page, 0x22, 8192);
+    gpu_expect(t, FORGOTTEN, 8192, 0x11);
+    gpu_expect(t, 0, 8192, 0x22);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+static void test_forgotten_write(void)
+{
+    TsrTest *t = tsr_start(SNOOPS);
+    uint64_t page = map_both_ways(t);
+
+    maintain(t, TSR_COH_CLEAN, page, 8192);
+    gpu_fill(t, FORGOTTEN, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    cpu_expect(t, page, 8192, 0x11);
+    gpu_expect(t, 0, 8192, 0x11);       /* snoops what the CPU sees */
+    gpu_expect(t, FORGOTTEN, 8192, 0x55);
+    maintain(t, TSR_COH_INVALIDATE, page, 8192);
+    cpu_expect(t, page, 8192, 0x55);
+    gpu_expect(t, 0, 8192, 0x55);
+    tsr_expect_no_errors(t);
+    /* A write that snoops changes the caches, not the memory behind them. */
+    gpu_fill(t, 0, 4096, 0x66);
+    cpu_expect(t, page, 4096, 0x66);
+    gpu_expect(t, FORGOTTEN, 4096, 0x55);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    gpu_expect(t, FORGOTTEN + 4096, 4096, 0x55);
+    tsr_expect_no_errors(t);
+    tsr_stop(t);
+}
+
+/* Of a page that was never maintained nobody knows what the memory holds. */
+static void test_forgotten_at_once(void)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(SNOOPS);
+    uint64_t page = map_both_ways(t);
+
+    tsr_bind_buffer(c, 0, tsr_seg_base(t, 4) + FORGOTTEN, 4096, TSR_FORMAT_R32,
+                    RW);
+    tsr_bind_buffer(c, 1, tsr_seg_base(t, 1), 4096, TSR_FORMAT_R32, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 1024, 1);
+    g_assert_cmpuint(tsr_run(t, RENDER, true, c, NULL), ==, TSR_ERR_NONE);
+    expect_poison(t);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    tsr_stop(t);
+}
+
+/* An address space with these pages at its first addresses. */
+static uint64_t new_space(TsrTest *t, const uint64_t *ptes, uint32_t count)
+{
+    uint64_t entry = 0;
+
+    for (uint32_t level = 0; level < TSR_PT_LEVELS; level++) {
+        uint64_t table = tsr_alloc(t, 4096);
+
+        qtest_memset(t->qts, table, 0, 4096);
+        if (level) {
+            qtest_writeq(t->qts, table, entry);
+        } else {
+            qtest_memwrite(t->qts, table, ptes, count * sizeof(ptes[0]));
+        }
+        entry = table | TSR_PTE_VALID;
+    }
+    return entry;
+}
+
+/* What a word at @va is; page 2 is VRAM. */
+static uint32_t vm_read(TsrTest *t, uint64_t root, uint64_t va)
+{
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+
+    tsr_put(c, TSR_OP_SET_VM, 0, TSR_SET_VM_DWORDS, 1, (uint32_t)root,
+            (uint32_t)(root >> 32));
+    tsr_bind_buffer(c, 0, va, 4, TSR_FORMAT_R32, RW);
+    tsr_bind_buffer(c, 1, 2 * 4096, 4, TSR_FORMAT_R32, RW);
+    tsr_copy(c, 1, 0, 0, 0, 0, 0, 1, 1);
+    g_assert_cmpuint(tsr_run(t, RENDER, false, c, NULL), ==, TSR_ERR_NONE);
+    return qpci_io_readl(t->dev, t->vram, 0);
+}
+
+/* COH-13: entries of virtual addresses say the same. */
+static void test_forgotten_vm(void)
+{
+    TsrTest *t = tsr_start(SNOOPS);
+    uint64_t page = tsr_alloc(t, 4096);
+    uint64_t cached = page | TSR_PTE_VALID | TSR_PTE_WRITE | TSR_PTE_CACHED;
+    uint64_t root = new_space(t, (uint64_t[]) {
+        cached | TSR_PTE_COHERENT, cached,
+        tsr_seg_base(t, 1) | TSR_PTE_VALID | TSR_PTE_WRITE | TSR_PTE_VRAM,
+    }, 3);
+
+    qtest_memset(t->qts, page, 0x11, 4096);
+    g_assert_cmphex(vm_read(t, root, 64), ==, 0x11111111);
+    tsr_expect_no_errors(t);
+    g_assert_cmphex(vm_read(t, root, 4096 + 64), ==, TSR_POISON);
+    g_assert_cmphex(tsr_r64(t, TSR_ERR_REC_ADDR_LO), ==, page + 64);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
+    maintain(t, TSR_COH_CLEAN, page, 4096);
+    qtest_memset(t->qts, page, 0x22, 4096);
+    g_assert_cmphex(vm_read(t, root, 64), ==, 0x22222222);
+    tsr_expect_no_errors(t);
+    g_assert_cmphex(vm_read(t, root, 4096 + 64), ==, 0x11111111);
+    tsr_expect_errors(t, TSR_ERR_STRICT_COHERENCE, 1);
     tsr_stop(t);
 }
 
@@ -526,6 +688,10 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/coherence/reset", test_reset);
     qtest_add_func("/tessera/coherence/errors", test_errors);
     qtest_add_func("/tessera/coherence/COH-1-coherent", test_coherent);
+    qtest_add_func("/tessera/coherence/COH-13-read", test_forgotten_read);
+    qtest_add_func("/tessera/coherence/COH-13-write", test_forgotten_write);
+    qtest_add_func("/tessera/coherence/COH-13-at-once", test_forgotten_at_once);
+    qtest_add_func("/tessera/coherence/COH-13-vm", test_forgotten_vm);
     qtest_add_func("/tessera/coherence/migrate", test_migrate);
     qtest_add_func("/tessera/coherence/own-memory", test_own_memory);
     qtest_add_func("/tessera/coherence/unplugged-ram", test_unplugged_ram);

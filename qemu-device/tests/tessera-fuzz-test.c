@@ -194,7 +194,7 @@ static void storm(const char *props)
         uint64_t seqno;
         int64_t deadline = g_get_monotonic_time() + TSR_TEST_DEADLINE_US;
 
-        if (round % 4 == 0 && strstr(props, "io-coherent=off")) {
+        if (round % 4 == 0) {
             /* Not beyond what the storm may spoil. */
             tsr_w64(t, TSR_COH_ADDR_LO, t->bounce + rnd((1 << 20) - 8192));
             tsr_w32(t, TSR_COH_SIZE, rnd(9) ? rnd(8192) : 0xffffffff);

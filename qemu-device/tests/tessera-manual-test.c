@@ -306,14 +306,10 @@ static void test_entries(void)
         uint32_t segment;
         uint32_t err;
     } bad[] = {
-        { RAM | TSR_APTE_VALID | TSR_APTE_CACHED, 4, TSR_ERR_PACKET },
-        { RAM | TSR_APTE_CACHED, 4, TSR_ERR_PACKET },
         { RAM | TSR_APTE_VALID | 16, 4, TSR_ERR_PACKET },
         { 0x800, 4, TSR_ERR_PACKET },
         { RAM | TSR_APTE_VALID | 1ULL << 48, 4, TSR_ERR_PACKET },
         { 1ULL << 63, 4, TSR_ERR_PACKET },
-        { RAM | TSR_APTE_VALID | TSR_APTE_COHERENT, 3, TSR_ERR_SEGMENT },
-        { RAM | TSR_APTE_COHERENT, 3, TSR_ERR_SEGMENT },
     };
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start("");
@@ -405,8 +401,8 @@ static void test_registers(void)
         { TSR_ENG(0) + TSR_ENG_SLOT_SURFACE, 0, TSR_ERR_REGISTER },
         { TSR_ENG(0) + 0xfc, 0, TSR_ERR_REGISTER },
         { TSR_VM_BLOCK, 0, TSR_ERR_REGISTER },
-        { TSR_COH_ADDR_LO, 0, TSR_ERR_REGISTER },
-        { TSR_COH_COMMAND, TSR_COH_CLEAN, TSR_ERR_REGISTER },
+        { TSR_COH_COMMAND, 0, TSR_ERR_REGISTER },
+        { TSR_COH_COMMAND + 4, 0, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_STATUS, 0, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_STATUS + 4, 0, TSR_ERR_REGISTER },
         { TSR_SWR(0) + TSR_SWR_CONTROL, 2, TSR_ERR_REGISTER },
@@ -425,6 +421,7 @@ static void test_registers(void)
     static const uint32_t write_only[] = {
         TSR_CTRL_RESET, TSR_CTRL_PING, TSR_FW_START, TSR_MARK_COMMAND,
         TSR_ERR_CLEAR, TSR_DOORBELL(0), TSR_HA_MAP, TSR_HA_UNMAP,
+        TSR_COH_COMMAND,
     };
     TsrTest *t = tsr_start("");
     unsigned int i;

@@ -300,7 +300,7 @@ static void test_bad_entries(void)
     } rows[] = {
         { 0, 1ULL << 48, TSR_ERR_MMU_TABLE },
         { 0, 1ULL << 8, TSR_ERR_MMU_TABLE },
-        { 0, ram | TSR_PTE_CACHED, TSR_ERR_MMU_TABLE },
+        { 0, vram | TSR_PTE_VRAM | TSR_PTE_CACHED, TSR_ERR_MMU_TABLE },
         { 0, vram | TSR_PTE_VRAM | TSR_PTE_COHERENT, TSR_ERR_MMU_TABLE },
         { 0, ram | TSR_PTE_LEAF, TSR_ERR_MMU_TABLE },
         { 0, (vram + PAGE) | TSR_PTE_VRAM | TSR_PTE_64K, TSR_ERR_MMU_TABLE },

@@ -335,10 +335,7 @@ static void test_map(void)
     tsr_run_ok(t, PAGING, c);
     tsr_gpu_read(t, gart + 1023 * 4096, got, 16);
     g_assert_cmphex(got[0], ==, 0x3c);
-    c->n = 0;
-    tsr_map(c, 3, 0, 1, tsr_list(t, &pte, 1)); /* agp-ro is not coherent */
-    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
-    pte = page | TSR_APTE_VALID | 8;
+    pte = page | TSR_APTE_VALID | 16;
     c->n = 0;
     tsr_map(c, 4, 0, 1, tsr_list(t, &pte, 1));
     tsr_run_err(t, PAGING, c, TSR_ERR_PACKET);

@@ -80,8 +80,8 @@ static void test_descriptors(void)
     check_segment(t, 0, 1, VISIBLE, 0x80000000, 64 * mib, "vram");
     check_segment(t, 1, 2, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
                   "vram-hidden-from-cpu");
-    check_segment(t, 2, 3, TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY,
-                  0xa0000000, 64 * mib, "agp-ro");
+    check_segment(t, 2, 3, TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY |
+                  TSR_SEGF_CACHE_COHERENT, 0xa0000000, 64 * mib, "agp-ro");
     check_segment(t, 3, 4, TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED |
                   TSR_SEGF_CACHE_COHERENT, 0xb0000000, 256 * mib, "gart");
     g_assert_cmphex(tsr_hidden_base(t), ==, 0xc0000000);

@@ -380,6 +380,27 @@ static void test_mismatch(void)
     tsr_stop(t);
 }
 
+/* What the memory behind caches holds does not travel. */
+static void test_past_caches(void)
+{
+    g_autofree char *path = tsr_state_file(), *status = NULL;
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t page = tsr_alloc(t, 4096);
+
+    tsr_w64(t, TSR_COH_ADDR_LO, page);
+    tsr_w32(t, TSR_COH_SIZE, 4096);
+    t = migrate(t);
+    g_assert_cmphex(tsr_r64(t, TSR_COH_ADDR_LO), ==, page);
+    g_assert_cmphex(tsr_r32(t, TSR_COH_SIZE), ==, 4096);
+    tsr_w32(t, TSR_COH_COMMAND, TSR_COH_CLEAN);
+    tsr_expect_no_errors(t);
+    status = tsr_try_save(t, path);
+    g_assert_cmpstr(status, ==, "failed");
+    g_assert_cmpint(tsr_qom_get(t, "x-cached-pages"), ==, 1);
+    unlink(path);
+    tsr_stop(t);
+}
+
 /* Damaged state is refused or harmless, but never fatal. */
 static void test_damaged(void)
 {
@@ -435,6 +456,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/vmstate/tables", test_tables);
     qtest_add_func("/tessera/vmstate/hung-and-halted", test_hung_and_halted);
     qtest_add_func("/tessera/vmstate/mismatch", test_mismatch);
+    qtest_add_func("/tessera/vmstate/past-caches", test_past_caches);
     qtest_add_func("/tessera/vmstate/damaged", test_damaged);
     return g_test_run();
 }

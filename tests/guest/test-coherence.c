@@ -4,6 +4,7 @@
 
 #include "trace.h"
 #include "tsr.h"
+#include "vm.h"
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
@@ -58,6 +59,50 @@ static void nothing_is_done(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Each mapping of cached pages snoops: the device would count an access that does not, and read old
+ * bytes. Of the CPU's stores, in each aperture, and through a VM.
+ */
+static void each_mapping_snoops(void)
+{
+	const uint32_t read_only = DRM_TESSERA_BO_GPU_READ_ONLY;
+	struct tsr_device dev = tsr_open();
+	const struct {
+		uint32_t set, flags;
+	} rows[] = {
+		{ tsr_bit(tsr_seg_gart(&dev)), cached },
+		{ tsr_bit(tsr_seg_gart(&dev)), DRM_TESSERA_BO_CPU_ACCESS },
+		{ tsr_bit(tsr_seg_ro(&dev)), cached | read_only },
+		{ tsr_bit(tsr_seg_ro(&dev)), DRM_TESSERA_BO_CPU_ACCESS | read_only },
+	};
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo copy = tsr_bo_new(&dev, KiB(64), rows[0].set, cached);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	const uint64_t from = 0x10000000, to = 0x20000000;
+
+	tsr_bo_map(&dev, &copy);
+	tsr_vm_place(&vm, &copy);
+	tsr_vm_map(&dev, vm.id, &copy, 0, to, copy.size, 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, KiB(64), rows[i].set, rows[i].flags);
+
+		tsr_bo_map(&dev, &bo);
+		tsr_vm_place(&vm, &bo);
+		tsr_vm_map(&dev, vm.id, &bo, 0, from, bo.size, 0);
+		for (uint32_t round = 1; round < 4; round++) {
+			tsr_pattern_write(&bo, 10 * i + round);
+			tsr_gpu_copy(&dev, ctx, &copy, &bo);
+			tsr_pattern_check(&copy, 10 * i + round);
+			tsr_pattern_write(&bo, 100 * i + round);
+			tsr_vm_copy(&vm, to, from, bo.size);
+			tsr_pattern_check(&copy, 100 * i + round);
+		}
+		tsr_vm_unmap(&dev, vm.id, from, bo.size);
+		tsr_bo_free(&dev, &bo);
+	}
+	tsr_close(&dev);
+}
+
 /* The call takes the same arguments, and there is nothing to do. */
 static void call_does_nothing(void)
 {
@@ -86,6 +131,7 @@ static void call_does_nothing(void)
 
 static const struct tap_test tests[] = {
 	{ "COH-1 COH-3 coherent: current bytes, no maintenance", nothing_is_done, 0, 60 },
+	{ "COH-13 each mapping of cached pages snoops", each_mapping_snoops, 0, 60 },
 	{ "COH-12 the call does nothing", call_does_nothing, 0, 60 },
 };
 

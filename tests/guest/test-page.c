@@ -403,22 +403,23 @@ static void unmapping_leaves_neighbours_alone(void)
 	tsr_close(&dev);
 }
 
-/* entries say what the pages and the segment are: snooped, written */
+/* entries say what the pages and the segment are: cached and snooped, written */
 static void entries_fit_the_pages(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev), *ro = tsr_seg_ro(&dev);
 	const uint32_t wc = DRM_TESSERA_BO_CPU_ACCESS, read = DRM_TESSERA_BO_GPU_READ_ONLY;
 	const uint32_t write = TSR_APTE_VALID | TSR_APTE_WRITE;
+	const uint32_t snooped = TSR_APTE_CACHED | TSR_APTE_COHERENT;
 	const struct {
 		const struct drm_tessera_query_segment *seg;
 		uint32_t flags, want;
 	} rows[] = {
-		{ gart, cached, write | TSR_APTE_COHERENT },
+		{ gart, cached, write | snooped },
 		{ gart, wc, write },
 		/* nobody but the device sees these: cached, as it snoops */
-		{ gart, 0, write | TSR_APTE_COHERENT },
-		{ ro, cached | read, TSR_APTE_VALID },
+		{ gart, 0, write | snooped },
+		{ ro, cached | read, TSR_APTE_VALID | snooped },
 		{ ro, wc | read, TSR_APTE_VALID },
 	};
 	uint32_t ctx = tsr_context_new(&dev, 0);
@@ -885,7 +886,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-7 what was only cleared is not dropped", cleared_memory_is_not_dropped, 0, 0 },
 	{ "PAGE-7 what the CPU wrote through the BAR is not dropped", cpu_writes_are_not_dropped, 0,
 	  0 },
-	{ "PAGE-8 entries say how pages are cached and used", entries_fit_the_pages, 0, 0 },
+	{ "PAGE-8 COH-13 entries say how pages are cached and used", entries_fit_the_pages, 0, 0 },
 	{ "PAGE-9 unmapping leaves the rest of the aperture alone",
 	  unmapping_leaves_neighbours_alone, 0, 0 },
 	{ "PAGE-10 a busy object is moved when it is idle", busy_objects_are_moved_when_idle, 0,

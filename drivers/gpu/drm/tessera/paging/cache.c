@@ -35,7 +35,6 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
 
 /**
  * tessera_cache_vm_bits() - what the entry of a virtual address says of a system page
- * @tdev: the device
  * @seg: the aperture segment it is in
  * @caching: of the page
  *
@@ -43,13 +42,10 @@ enum ttm_caching tessera_cache_choose(struct tessera_device *tdev, u32 bo_flags)
  *
  * Return: TSR_PTE_* bits.
  */
-u64 tessera_cache_vm_bits(struct tessera_device *tdev, const struct tessera_segment *seg,
-			  enum ttm_caching caching)
+u64 tessera_cache_vm_bits(const struct tessera_segment *seg, enum ttm_caching caching)
 {
 	if (caching != ttm_cached)
 		return 0;
-	if (!(tdev->info.caps & TSR_CAP_IO_COHERENT))
-		return TSR_PTE_CACHED;
 
-	return seg->flags & TSR_SEGF_CACHE_COHERENT ? TSR_PTE_COHERENT : 0;
+	return TSR_PTE_CACHED | (seg->flags & TSR_SEGF_CACHE_COHERENT ? TSR_PTE_COHERENT : 0);
 }

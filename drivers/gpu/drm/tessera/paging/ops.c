@@ -206,12 +206,11 @@ int tessera_paging_clear(struct tessera_paging_batch *batch,
 	return 0;
 }
 
-/* Returns the flags of the entries, or an error. */
-static s64 paging_map_pass(struct tessera_paging_batch *batch,
+/* @flags receives those of the entries. */
+static int paging_map_pass(struct tessera_paging_batch *batch,
 			   const struct tessera_segment *seg, u64 offset, u32 count,
-			   const dma_addr_t *pages, enum ttm_caching caching)
+			   const dma_addr_t *pages, enum ttm_caching caching, u32 *flags)
 {
-	bool coherent = batch->tdev->info.caps & TSR_CAP_IO_COHERENT;
 	struct tessera_paging_job *pjob;
 	__le64 *entries;
 	dma_addr_t dma;
@@ -228,9 +227,8 @@ static s64 paging_map_pass(struct tessera_paging_batch *batch,
 		return PTR_ERR(entries);
 
 	for (i = 0; i < count; i++) {
-		/* It snoops only for cacheable pages in a coherent segment (PAGE-8). */
 		ret = tessera_pte_aperture_encode(pages[i], seg->flags, caching == ttm_cached,
-						  coherent, &pte);
+						  &pte);
 		if (ret)
 			return ret;
 		entries[i] = cpu_to_le64(pte);
@@ -242,7 +240,9 @@ static s64 paging_map_pass(struct tessera_paging_batch *batch,
 		lower_32_bits(dma), upper_32_bits(dma),
 	}, TSR_MAP_APERTURE_DWORDS);
 
-	return lower_32_bits(pte & ~TSR_APTE_ADDR_MASK);
+	*flags = lower_32_bits(pte & ~TSR_APTE_ADDR_MASK);
+
+	return 0;
 }
 
 /**
@@ -260,15 +260,16 @@ int tessera_paging_map(struct tessera_paging_batch *batch,
 		       const struct tessera_segment *seg, u64 offset, u64 bytes,
 		       const dma_addr_t *pages, enum ttm_caching caching)
 {
-	s64 flags = 0;
+	u32 flags = 0;
 	u64 pos;
+	int ret;
 
 	for (pos = 0; pos < bytes; pos += LIST_COVERS) {
-		flags = paging_map_pass(batch, seg, offset + pos,
-					min(bytes - pos, LIST_COVERS) >> TSR_PAGE_SHIFT,
-					pages + (pos >> TSR_PAGE_SHIFT), caching);
-		if (flags < 0)
-			return flags;
+		ret = paging_map_pass(batch, seg, offset + pos,
+				      min(bytes - pos, LIST_COVERS) >> TSR_PAGE_SHIFT,
+				      pages + (pos >> TSR_PAGE_SHIFT), caching, &flags);
+		if (ret)
+			return ret;
 	}
 	tessera_paging_note(batch->cur, &(struct tessera_paging_record) {
 		.kind = TESSERA_PAGING_MAP, .dst_segment = seg->id,

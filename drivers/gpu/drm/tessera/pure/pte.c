@@ -12,18 +12,16 @@
  * @dma: DMA address of the page
  * @segment_flags: TSR_SEGF_* of the aperture segment
  * @cacheable: the CPU may have the page in its caches
- * @snoops: the device can snoop them
  * @pte: receives the entry
  *
- * The GPU may write the page unless the segment is read-only to it. The coherent
- * attribute is set for cacheable pages in a coherent segment only (PAGE-8). A device that cannot
- * snoop is told which pages are cacheable, so that it can tell what is missing of maintenance.
+ * The GPU may write the page unless the segment is read-only to it. The entry says that the page
+ * is cacheable, and that accesses snoop caches for cacheable pages in a coherent segment only
+ * (PAGE-8, COH-13). Without the latter a cacheable page needs cache maintenance.
  *
  * Return: 0, or -EINVAL if the segment is no aperture or the address is not that
  * of a page the device can reach.
  */
-int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool snoops,
-				u64 *pte)
+int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, u64 *pte)
 {
 	u64 entry = TSR_APTE_VALID | dma;
 
@@ -31,10 +29,10 @@ int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool
 		return -EINVAL;
 	if (!(segment_flags & TSR_SEGF_GPU_READ_ONLY))
 		entry |= TSR_APTE_WRITE;
+	if (cacheable)
+		entry |= TSR_APTE_CACHED;
 	if (cacheable && (segment_flags & TSR_SEGF_CACHE_COHERENT))
 		entry |= TSR_APTE_COHERENT;
-	if (cacheable && !snoops)
-		entry |= TSR_APTE_CACHED;
 	*pte = entry;
 
 	return 0;

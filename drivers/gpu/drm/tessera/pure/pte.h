@@ -6,7 +6,6 @@
 
 #include "tessera/tessera_hw.h"
 
-int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, bool snoops,
-				u64 *pte);
+int tessera_pte_aperture_encode(u64 dma, u32 segment_flags, bool cacheable, u64 *pte);
 
 #endif /* __TESSERA_PURE_PTE_H__ */

@@ -75,7 +75,7 @@ bool tessera_remap_source(struct tessera_bo *bo, const struct tessera_segment *s
 	    !(seg->flags & TSR_SEGF_GPU_READ_ONLY))
 		source->bits |= TSR_PTE_WRITE;
 	if (tessera_segment_is_aperture(seg)) {
-		source->bits |= tessera_cache_vm_bits(tessera_bo_device(bo), seg, tt->caching);
+		source->bits |= tessera_cache_vm_bits(seg, tt->caching);
 		source->pages = tt->dma_address + (at >> TSR_PAGE_SHIFT);
 	} else {
 		source->bits |= TSR_PTE_VRAM;
