@@ -27,7 +27,7 @@ A  tessera_hwabi.h tessera_hwabi_check.h
 B  pure/pure.h
 B  pure/cmd_defs pure/slot pure/patch pure/validate pure/pte
 B  pure/surface
-B  pure/segment_desc pure/page_pool pure/page_table pure/range_lru pure/scatter pure/share pure/victim pure/trim pure/plan_map pure/pack
+B  pure/segment_desc pure/page_table pure/range_lru pure/scatter pure/share pure/victim pure/trim pure/plan_map pure/pack
 B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit
 B  pure/split_place pure/split_relocate pure/split_feasible pure/split
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c

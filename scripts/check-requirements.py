@@ -38,7 +38,6 @@ WAITING = {
     "SWZ-32": UNTESTED,
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,
-    "CHA-10": ABSENT,
     "RES-9..14": ABSENT,
     "CG-1..3": ABSENT,
     "DUMP-1..2": ABSENT,

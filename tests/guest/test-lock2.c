@@ -476,7 +476,7 @@ static void view_ends_with_the_lock(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "LOCK-14 LOCK-15 LOCK-17 LOCK-19 LOCK-20 LOCK-21 ERR-34 matrix", matrix, 0, 0 },
+	{ "LOCK-14 LOCK-15 LOCK-17 LOCK-19 LOCK-20 LOCK-21 ERR-27 ERR-34 matrix", matrix, 0, 0 },
 	{ "LOCK-16 visible memory, always", visible_memory_always, 0, 0 },
 	{ "LOCK-1 LOCK-2 MODEL-9 never waits", never_waits, 0, 0 },
 	{ "LOCK-11 locked for life", locked_for_life, 0, 0 },

@@ -177,7 +177,7 @@ static const struct tap_test tests[] = {
 	{ "SWZ-4 SWZ-14 short of memory through the BAR", through_the_bar, 0, 60 },
 	{ "CHA-2 SWZ-14 short of memory through the host aperture", through_the_host_aperture, 0,
 	  60 },
-	{ "SWZ-9 SWZ-14 short of memory where the host aperture is too small",
+	{ "CHA-10 SWZ-14 short of memory with an object larger than the host aperture",
 	  beyond_the_host_aperture, 0, 120 },
 	{ "SWZ-6 SWZ-14 short of memory in a swizzled object", swizzled, 0, 120 },
 };

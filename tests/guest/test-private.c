@@ -420,7 +420,7 @@ static void two_vms_of_a_file(void)
 
 /*
  * The CPU looks at two objects that are as large as the host aperture, one after the other: the second takes the
- * pages of the first, with which it shares its lock, and neither has to move.
+ * slots of the first, with which it shares its lock, and neither has to move.
  */
 static void shares_the_host_aperture(void)
 {

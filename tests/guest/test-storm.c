@@ -250,7 +250,7 @@ static void eviction_storm(void)
 	require_eq(tsr_trace_faulted(&trace, "swizzle-range"),
 		   the_storm.dev.info.num_swizzle_ranges != 0);
 	require_eq(tsr_trace_faulted(&trace, "host-aperture"),
-		   the_storm.dev.info.host_aperture_bytes >= SIZE);
+		   the_storm.dev.info.host_aperture_bytes != 0);
 	require(tsr_trace_faulted(&trace, "system"));
 	tsr_trace_free(&trace);
 	for (uint32_t i = 0; i < OBJECTS; i++) {

@@ -637,8 +637,8 @@ struct drm_tessera_bo_wait {
  * flags; READ_ONLY with WRITE_ONLY or DISCARD; IGNORE_SYNC with DISCARD, or for an object with a
  * swizzled layout; DONT_WAIT or IGNORE_SYNC for a twin; DISCARD for an object that was exported, or of which a newer instance is in use; an object that is offered. -EBUSY: with LOCK_DONT_WAIT, a wait would be needed
  * (WDDM: WasStillDrawing); or a swizzled object is locked the other way, with or without ACQUIRE_RANGE. -EIO: the object is lost.
- * An object that is scanned out cannot move: -ENOSPC if other locks have all host aperture pages that it
- * needs, -EBUSY if they have all swizzling ranges.
+ * An object that is scanned out cannot move: -ENOSPC if it is in memory that the CPU cannot see, and there is
+ * no host aperture; -EBUSY if other locks have all swizzling ranges that it needs.
  */
 struct drm_tessera_lock {
 	/** @handle: the object; with LOCK_DISCARD the one to go on with [in/out] */

@@ -39,7 +39,7 @@
  * Return: 0 if the bytes are there as long as the reservation is held; -EINPROGRESS if a
  * move is under way: to be called again after tessera_access_wait(), without the
  * reservation; -EIO if the object is lost; -EINVAL if it is offered; -EACCES if it is not for
- * the CPU; -ENOSPC if it is scanned out and no host aperture pages are left for it; -EBUSY if it is
+ * the CPU; -ENOSPC if it is scanned out where the CPU sees nothing; -EBUSY if it is
  * scanned out and has no swizzling range; or another error of its eviction.
  */
 int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw)
@@ -61,7 +61,7 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 
 	ret = READ_ONCE(tdev->memory_lost) ? -ENOSPC :
 					     tessera_cpu_window_open(bo, first, count, raw);
-	/* A linear object that is scanned out stays, and no host aperture page is left for it (ERR-28). */
+	/* A linear object that is scanned out stays, also where the CPU cannot see it (ERR-28). */
 	if (ret == -ENOSPC && (bo->layout != DRM_TESSERA_LAYOUT_LINEAR || !tessera_bo_is_fixed(bo)))
 		ret = tessera_victims_evict(bo, TESSERA_EVICT_CPU);
 	if (ret)
@@ -74,7 +74,7 @@ int tessera_access_prepare(struct tessera_bo *bo, u64 first, u64 count, bool raw
 }
 
 /**
- * tessera_access_wait() - wait for the moves of an object
+ * tessera_access_wait() - wait for the moves of an object, or for a slot of the host aperture
  * @bo: the object, reservation not held
  *
  * Return: 0, or -ERESTARTSYS.
@@ -84,7 +84,7 @@ int tessera_access_wait(struct tessera_bo *bo)
 	long ret = tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
 				     true, MAX_SCHEDULE_TIMEOUT);
 
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : tessera_host_aperture_make_room(bo);
 }
 
 /**
@@ -99,8 +99,11 @@ int tessera_access_wait_killable(struct tessera_bo *bo)
 {
 	while (!fatal_signal_pending(current))
 		if (tessera_wait_resv(TESSERA_WAIT_BYTES, bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL,
-				      false, KILL_LATENCY))
+				      false, KILL_LATENCY)) {
+			/* A signal that does not kill only has the caller come back. */
+			tessera_host_aperture_make_room(bo);
 			return 0;
+		}
 
 	return -EINTR;
 }
@@ -194,7 +197,8 @@ static int access_bytes(struct tessera_bo *bo, u64 offset, void *buf, int len, b
 
 	for (; !ret && len; offset += part, buf += part, len -= part) {
 		part = min_t(int, len, PAGE_SIZE - offset_in_page(offset));
-		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1, bo->locks.raw);
+		ret = tessera_access_prepare(bo, offset >> PAGE_SHIFT, 1, bo->locks.raw) ?:
+		      tessera_cpu_window_show(bo, offset >> PAGE_SHIFT);
 		if (ret)
 			break;
 		if (write)

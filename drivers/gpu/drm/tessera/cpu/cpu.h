@@ -39,9 +39,11 @@ int tessera_host_aperture_init(struct tessera_device *tdev);
 
 u64 tessera_host_aperture_bytes(struct tessera_device *tdev, u32 *page_size);
 bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_segment *seg);
-int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg);
+int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg, u64 page);
+int tessera_host_aperture_make_room(struct tessera_bo *bo);
 void tessera_host_aperture_unmap(struct tessera_bo *bo);
 unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long page);
+u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page);
 
 void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer *p);
 
@@ -49,6 +51,7 @@ void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer
 int tessera_cpu_window_init(struct tessera_device *tdev);
 
 int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool raw);
+int tessera_cpu_window_show(struct tessera_bo *bo, u64 page);
 void tessera_cpu_window_close(struct tessera_bo *bo);
 void tessera_cpu_window_close_all(struct tessera_device *tdev);
 unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page);

@@ -2,24 +2,27 @@
 /**
  * DOC: CPU host aperture
  *
- * Pages of BAR 4 that show memory the CPU does not see otherwise (WDDM: CpuHostAperture). An
- * object is mapped as a whole, over any free pages. When there are too few, objects that
- * faulted longest ago lose theirs, unless they are locked; what still does not fit is
- * seen in system memory (cpu/access.c). Locks keep at most half of the pages from other
- * processes: what one has locked beyond that gives way to others, too.
+ * Pages of BAR 4 that show memory which the CPU does not see otherwise (WDDM: CpuHostAperture).
+ * The aperture is cut into slots of equal size, and each object into parts of that size. A fault
+ * maps the part it is in to a slot: a free one, else the one whose last fault was longest ago. So
+ * an object of any size stays where it is while the CPU uses it, through the slots of an aperture
+ * of any size. A lock keeps no slot: who touches a part that lost its slot faults, and gets one.
  *
- * The pages of an object change with its reservation held. So nobody is in the
- * middle of a fault on an object that loses its pages to another: its reservation
- * is tried, and who is busy keeps them. CPU mappings are taken away before pages are used again.
+ * A part gets or loses its slot with the object's reservation held, so nobody is in the middle of
+ * a fault on a part that loses its slot. Who holds the reservation of his own object only tries that
+ * of another. If all slots are those of objects that somebody is busy with, he lets go of his own and
+ * waits for the reservation of one of them. CPU mappings of a part are taken away before its slot is
+ * used again.
  *
- * The mutex, a leaf but for the locks of CPU mappings, protects pool, registers and list.
+ * The mutex, a leaf but for the locks of CPU mappings, protects slots, registers and list.
  */
 
-#include <linux/bitmap.h>
 #include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
-#include <linux/slab.h>
+#include <linux/sizes.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
@@ -30,21 +33,72 @@
 #include "cpu/cpu.h"
 #include "hw/hw.h"
 #include "mem/mem.h"
-#include "pure/page_pool.h"
 #include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 
+/*
+ * A slot is a 64th of the aperture, but as large as what one fault maps, and not so large that
+ * showing it takes long. One instruction may touch four parts, two by reading and two by writing:
+ * an aperture has at least as many slots, or is not used.
+ */
+#define SLOTS		64
+#define SLOT_MIN	SZ_64K
+#define SLOT_MAX	SZ_2M
+#define SLOTS_MIN	4
+
+/**
+ * struct aperture_slot - pages of the aperture that show a part of one object
+ */
+struct aperture_slot {
+	/** @node: in &tessera_host_aperture.lru */
+	struct list_head node;
+	/** @bo: the object, or NULL */
+	struct tessera_bo *bo;
+	/** @part: which part of it */
+	u32 part;
+};
+
 struct tessera_host_aperture {
 	/* Protects what follows, and the registers. */
 	struct mutex lock;
-	struct tessera_page_pool pool;
-	/* Objects that have pages, by the time of the last fault. */
-	struct list_head mapped;
-	/* CPU bus address of the first page; bytes of a page. */
+	/* All slots: free ones, then the others by the time of their last fault. */
+	struct list_head lru;
+	struct aperture_slot *slots;
+	/* Pages in all slots, and of these the ones that show nothing. */
+	u32 num_pages;
+	u32 num_free;
+	/* CPU bus address of the first page; bytes of a page and of a slot. */
 	u64 bus;
 	u32 page_size;
+	u32 slot_size;
 };
+
+static u32 slot_size(u64 size, u32 page_size)
+{
+	u64 bytes = min(clamp_t(u64, size / SLOTS, SLOT_MIN, SLOT_MAX), size / SLOTS_MIN);
+
+	return rounddown_pow_of_two(max_t(u64, bytes, page_size));
+}
+
+static int slots_init(struct tessera_device *tdev, struct tessera_host_aperture *aperture,
+		      u64 size)
+{
+	u32 i, num;
+
+	aperture->slot_size = slot_size(size, aperture->page_size);
+	num = div_u64(size, aperture->slot_size);
+	aperture->slots = drmm_kcalloc(&tdev->drm, num, sizeof(*aperture->slots), GFP_KERNEL);
+	if (!aperture->slots)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&aperture->lru);
+	for (i = 0; i < num; i++)
+		list_add_tail(&aperture->slots[i].node, &aperture->lru);
+	aperture->num_pages = num * (aperture->slot_size / aperture->page_size);
+	aperture->num_free = aperture->num_pages;
+
+	return drmm_mutex_init(&tdev->drm, &aperture->lock);
+}
 
 /**
  * tessera_host_aperture_init() - set the aperture up, if there is one
@@ -56,8 +110,7 @@ int tessera_host_aperture_init(struct tessera_device *tdev)
 {
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
 	struct tessera_host_aperture *aperture;
-	unsigned long *taken;
-	u64 size, num;
+	u64 size;
 	int ret;
 
 	if (!(tdev->info.caps & TSR_CAP_HOST_APERTURE))
@@ -76,16 +129,14 @@ int tessera_host_aperture_init(struct tessera_device *tdev)
 			size, aperture->page_size);
 		return -EINVAL;
 	}
-	num = size / aperture->page_size;
-	taken = drmm_kcalloc(&tdev->drm, BITS_TO_LONGS(num), sizeof(*taken), GFP_KERNEL);
-	if (!taken)
-		return -ENOMEM;
-	ret = drmm_mutex_init(&tdev->drm, &aperture->lock);
+	if (size / aperture->page_size < SLOTS_MIN) {
+		drm_info(&tdev->drm, "host aperture of %llu bytes is too small to be used\n", size);
+		return 0;
+	}
+	ret = slots_init(tdev, aperture, size);
 	if (ret)
 		return ret;
 
-	INIT_LIST_HEAD(&aperture->mapped);
-	tessera_page_pool_init(&aperture->pool, taken, num);
 	aperture->bus = pci_resource_start(pdev, TSR_BAR_HOST_APERTURE);
 	tdev->host_aperture = aperture;
 
@@ -105,7 +156,7 @@ u64 tessera_host_aperture_bytes(struct tessera_device *tdev, u32 *page_size)
 
 	*page_size = aperture ? aperture->page_size : 0;
 
-	return aperture ? (u64)aperture->pool.num * aperture->page_size : 0;
+	return aperture ? (u64)aperture->num_pages * aperture->page_size : 0;
 }
 
 /**
@@ -116,7 +167,7 @@ u64 tessera_host_aperture_bytes(struct tessera_device *tdev, u32 *page_size)
  * Pages show memory as it lies (CHA-4), so swizzled objects are none for it. They are as large
  * as those of the segment (CHA-9).
  *
- * Return: true if it could, with pages enough.
+ * Return: true if it could.
  */
 bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_segment *seg)
 {
@@ -127,7 +178,31 @@ bool tessera_host_aperture_serves(struct tessera_bo *bo, const struct tessera_se
 	       bo->layout == DRM_TESSERA_LAYOUT_LINEAR;
 }
 
-/* ---- Pages ------------------------------------------------------------------- */
+/* ---- Slots ------------------------------------------------------------------- */
+
+static u64 part_begin(const struct tessera_host_aperture *aperture, u32 part)
+{
+	return (u64)part * aperture->slot_size;
+}
+
+/* In bytes; the last part of an object may be shorter than the others. */
+static u32 part_size(const struct tessera_host_aperture *aperture, struct tessera_bo *bo, u32 part)
+{
+	return min_t(u64, aperture->slot_size,
+		     tessera_bo_bytes(bo) - part_begin(aperture, part));
+}
+
+static u32 part_pages(const struct tessera_host_aperture *aperture, struct tessera_bo *bo,
+		      u32 part)
+{
+	return DIV_ROUND_UP(part_size(aperture, bo, part), aperture->page_size);
+}
+
+static u32 slot_first_page(const struct tessera_host_aperture *aperture,
+			   const struct aperture_slot *slot)
+{
+	return (slot - aperture->slots) * (aperture->slot_size / aperture->page_size);
+}
 
 static void program_run(struct tessera_device *tdev, u32 reg, u32 first, u32 count)
 {
@@ -135,210 +210,178 @@ static void program_run(struct tessera_device *tdev, u32 reg, u32 first, u32 cou
 	tessera_write32(tdev, reg, first);
 }
 
-/* All pages of an object lead somewhere: those that follow each other here and there at once. */
-static void program_map_locked(struct tessera_bo *bo, const struct tessera_segment *seg)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	u32 page_size = tdev->host_aperture->page_size;
-	const struct tessera_cpu_window *window = &bo->window;
-	u64 offset, left;
-	u32 i, run;
-
-	lockdep_assert_held(&tdev->host_aperture->lock);
-
-	for (i = 0; i < window->num_pages; i += run) {
-		offset = tessera_range_at(tessera_bo_range(bo), (u64)i * page_size, &left);
-		run = min_t(u64, tessera_page_pool_run(window->pages + i, window->num_pages - i),
-			    div_u64(left, page_size));
-		tessera_write64(tdev, TSR_HA_ADDR_LO, seg->base + offset);
-		program_run(tdev, TSR_HA_MAP, window->pages[i], run);
-		cond_resched();
-	}
-}
-
-static void program_unmap_locked(struct tessera_device *tdev,
-				 const struct tessera_cpu_window *window)
-{
-	u32 i, run;
-
-	lockdep_assert_held(&tdev->host_aperture->lock);
-
-	for (i = 0; i < window->num_pages; i += run) {
-		run = tessera_page_pool_run(window->pages + i, window->num_pages - i);
-		program_run(tdev, TSR_HA_UNMAP, window->pages[i], run);
-		cond_resched();
-	}
-}
-
-static void unmap_locked(struct tessera_bo *bo)
+static void show_locked(struct tessera_bo *bo, const struct tessera_segment *seg, u32 part,
+			struct aperture_slot *slot)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct tessera_host_aperture *aperture = tdev->host_aperture;
-	struct tessera_cpu_window *window = &bo->window;
+	u32 i, run, count = part_pages(aperture, bo, part);
+	u64 offset, left;
+
+	lockdep_assert_held(&aperture->lock);
+
+	/* Each run of the object's memory is one command. */
+	for (i = 0; i < count; i += run) {
+		offset = tessera_range_at(tessera_bo_range(bo), part_begin(aperture, part) +
+					  (u64)i * aperture->page_size, &left);
+		run = min_t(u64, count - i, div_u64(left, aperture->page_size));
+		tessera_write64(tdev, TSR_HA_ADDR_LO, seg->base + offset);
+		program_run(tdev, TSR_HA_MAP, slot_first_page(aperture, slot) + i, run);
+	}
+	slot->bo = bo;
+	slot->part = part;
+	bo->window.slots[part] = slot - aperture->slots + 1;
+	aperture->num_free -= count;
+	trace_tessera_host_aperture_map(bo->id, count, aperture->num_free);
+}
+
+/* The CPU's mappings of the part are gone. */
+static void hide_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot)
+{
+	struct tessera_bo *bo = slot->bo;
+	struct tessera_device *tdev = tessera_bo_device(bo);
+	u32 count = part_pages(aperture, bo, slot->part);
 	int idx;
 
 	lockdep_assert_held(&aperture->lock);
 
 	if (drm_dev_enter(&tdev->drm, &idx)) {
-		program_unmap_locked(tdev, window);
+		program_run(tdev, TSR_HA_UNMAP, slot_first_page(aperture, slot), count);
 		drm_dev_exit(idx);
 	}
-	tessera_page_pool_give(&aperture->pool, window->pages, window->num_pages);
-	list_del(&window->node);
-	trace_tessera_host_aperture_unmap(bo->id, window->num_pages, aperture->pool.num_free);
-	kvfree(window->pages);
-	window->pages = NULL;
-	window->num_pages = 0;
+	bo->window.slots[slot->part] = 0;
+	slot->bo = NULL;
+	list_move(&slot->node, &aperture->lru);
+	aperture->num_free += count;
+	trace_tessera_host_aperture_unmap(bo->id, count, aperture->num_free);
 }
 
-static struct tessera_bo *window_bo(struct tessera_cpu_window *window)
+/* The slot of an object whose reservation is held. */
+static void free_slot_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot)
 {
-	return container_of(window, struct tessera_bo, window);
+	u64 first = part_begin(aperture, slot->part) >> PAGE_SHIFT;
+	u64 pages = part_size(aperture, slot->bo, slot->part) >> PAGE_SHIFT;
+
+	tessera_bo_unmap_pages(slot->bo, first, pages);
+	tessera_mapped_check_part(slot->bo, first, pages);
+	hide_locked(aperture, slot);
 }
 
-/* How many pages each payer has locked. */
-static void count_locks_locked(struct tessera_host_aperture *aperture)
+/* False if somebody is busy with the object that has the slot; @bo is the one that wants it. */
+static bool take_away_locked(struct tessera_host_aperture *aperture, struct aperture_slot *slot,
+			     struct tessera_bo *bo)
 {
-	struct tessera_cpu_window *window;
+	struct tessera_bo *victim = slot->bo;
+	bool shares = victim == bo || tessera_bo_shares_lock(victim, bo);
 
-	lockdep_assert_held(&aperture->lock);
-
-	list_for_each_entry(window, &aperture->mapped, node)
-		window_bo(window)->account->payer->aperture_pages = 0;
-	list_for_each_entry(window, &aperture->mapped, node)
-		if (READ_ONCE(window_bo(window)->locks.held))
-			window_bo(window)->account->payer->aperture_pages += window->num_pages;
-}
-
-/*
- * Whether an object gives way to one of @to; after count_locks_locked(), and what gives way does
- * not count any more. Nobody takes what he has locked from himself.
- */
-static bool gives_way_locked(struct tessera_host_aperture *aperture, struct tessera_bo *bo,
-			     const struct tessera_payer *to)
-{
-	struct tessera_payer *payer = bo->account->payer;
-
-	lockdep_assert_held(&aperture->lock);
-
-	if (!READ_ONCE(bo->locks.held))
-		return true;
-	if (payer == to || tessera_page_pool_guards(&aperture->pool, payer->aperture_pages))
+	if (!shares && !dma_resv_trylock(victim->tbo.base.resv))
 		return false;
-	payer->aperture_pages -= min(payer->aperture_pages, bo->window.num_pages);
+	free_slot_locked(aperture, slot);
+	if (!shares)
+		dma_resv_unlock(victim->tbo.base.resv);
 
 	return true;
 }
 
-/* Whether it would be for nothing that others lose theirs. */
-static bool may_have_locked(struct tessera_host_aperture *aperture, u32 count,
-			    const struct tessera_payer *payer)
+static struct aperture_slot *get_slot_locked(struct tessera_host_aperture *aperture,
+					     struct tessera_bo *bo)
 {
-	struct tessera_cpu_window *window;
-	u32 num = aperture->pool.num_free;
-
-	count_locks_locked(aperture);
-	list_for_each_entry(window, &aperture->mapped, node)
-		if (gives_way_locked(aperture, window_bo(window), payer))
-			num += window->num_pages;
-
-	return num >= count;
-}
-
-/* Take pages from those who did not come for longest, until there are enough. */
-static int make_room_locked(struct tessera_host_aperture *aperture, u32 count,
-			    const struct tessera_bo *to)
-{
-	const struct tessera_payer *payer = to->account->payer;
-	struct tessera_cpu_window *window, *next;
+	struct aperture_slot *slot;
 
 	lockdep_assert_held(&aperture->lock);
 
-	if (aperture->pool.num_free >= count)
-		return 0;
-	if (to->window.losses >= TESSERA_WINDOW_MAX_LOSSES ||
-	    !may_have_locked(aperture, count, payer))
-		return -ENOSPC;
-	count_locks_locked(aperture);
-	list_for_each_entry_safe(window, next, &aperture->mapped, node) {
-		struct tessera_bo *bo = window_bo(window);
+	list_for_each_entry(slot, &aperture->lru, node)
+		if (!slot->bo || take_away_locked(aperture, slot, bo))
+			return slot;
 
-		if (aperture->pool.num_free >= count)
-			break;
-		if (!tessera_bo_shares_lock(bo, to) && !dma_resv_trylock(bo->tbo.base.resv))
-			continue;
-		if (gives_way_locked(aperture, bo, payer)) {
-			ttm_bo_unmap_virtual(&bo->tbo);
-			tessera_mapped_check_none(bo);
-			unmap_locked(bo);
-			window->losses++;
-		}
-		if (!tessera_bo_shares_lock(bo, to))
-			dma_resv_unlock(bo->tbo.base.resv);
-	}
-
-	return aperture->pool.num_free >= count ? 0 : -ENOSPC;
-}
-
-static int map_locked(struct tessera_bo *bo, const struct tessera_segment *seg, u32 *pages,
-		      u32 count)
-{
-	struct tessera_device *tdev = tessera_bo_device(bo);
-	struct tessera_host_aperture *aperture = tdev->host_aperture;
-	struct tessera_cpu_window *window = &bo->window;
-	int ret;
-
-	ret = make_room_locked(aperture, count, bo);
-	if (!ret)
-		ret = tessera_page_pool_take(&aperture->pool, pages, count);
-	if (ret)
-		return ret;
-
-	window->pages = pages;
-	window->num_pages = count;
-	list_add_tail(&window->node, &aperture->mapped);
-	program_map_locked(bo, seg);
-	trace_tessera_host_aperture_map(bo->id, count, aperture->pool.num_free);
-
-	return 0;
+	return NULL;
 }
 
 /**
- * tessera_host_aperture_map() - have an object in the aperture
+ * tessera_host_aperture_map() - have the part of an object around a page in the aperture
  * @bo: the object, reservation held, in a segment the aperture serves; inside drm_dev_enter()
  * @seg: that segment
+ * @page: which of its pages
  *
- * Return: 0, also if it is there already; -ENOSPC if there are not enough pages that
- * others can do without; or -ENOMEM.
+ * Return: 0, also if it is there already; -EINPROGRESS if somebody is busy with each of the objects
+ * that have a slot: to be called again after tessera_host_aperture_make_room(), without the
+ * reservation; or -ENOMEM.
  */
-int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg)
+int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segment *seg, u64 page)
 {
 	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
-	u64 count = DIV_ROUND_UP_ULL(tessera_bo_bytes(bo), aperture->page_size);
-	u32 *pages;
-	int ret;
+	u32 part = div_u64(page << PAGE_SHIFT, aperture->slot_size);
+	struct aperture_slot *slot = NULL;
 
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	if (bo->window.pages) {
-		mutex_lock(&aperture->lock);
-		list_move_tail(&bo->window.node, &aperture->mapped);
-		mutex_unlock(&aperture->lock);
-		return 0;
-	}
-	if (count > aperture->pool.num)
-		return -ENOSPC;
-	pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
+	if (!bo->window.slots)
+		bo->window.slots = kvcalloc(DIV_ROUND_UP_ULL(tessera_bo_bytes(bo),
+							     aperture->slot_size),
+					    sizeof(*bo->window.slots), GFP_KERNEL_ACCOUNT);
+	if (!bo->window.slots)
 		return -ENOMEM;
 
 	mutex_lock(&aperture->lock);
-	ret = map_locked(bo, seg, pages, count);
+	if (bo->window.slots[part]) {
+		slot = &aperture->slots[bo->window.slots[part] - 1];
+	} else {
+		slot = get_slot_locked(aperture, bo);
+		if (slot)
+			show_locked(bo, seg, part, slot);
+	}
+	if (slot)
+		list_move_tail(&slot->node, &aperture->lru);
 	mutex_unlock(&aperture->lock);
-	if (ret)
-		kvfree(pages);
+	WRITE_ONCE(bo->window.wants_slot, !slot);
 
-	return ret;
+	return slot ? 0 : -EINPROGRESS;
+}
+
+/* The slot that goes next, with a reference to the object that has it; false if none has it. */
+static bool next_slot(struct tessera_host_aperture *aperture, struct aperture_slot **slot,
+		      struct tessera_bo **bo)
+{
+	bool had;
+
+	mutex_lock(&aperture->lock);
+	*slot = list_first_entry(&aperture->lru, struct aperture_slot, node);
+	*bo = (*slot)->bo;
+	had = *bo && kref_get_unless_zero(&(*bo)->tbo.base.refcount);
+	mutex_unlock(&aperture->lock);
+
+	return had;
+}
+
+/**
+ * tessera_host_aperture_make_room() - free a slot for an object that found none
+ * @bo: the object, no reservation held
+ *
+ * Waits for whoever holds the reservation of the object that loses it. Does nothing if @bo did
+ * not fail to get one. Others may be faster: the caller tries again.
+ *
+ * Return: 0, or -ERESTARTSYS.
+ */
+int tessera_host_aperture_make_room(struct tessera_bo *bo)
+{
+	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
+	struct aperture_slot *slot;
+	struct tessera_bo *victim;
+	int ret;
+
+	if (!READ_ONCE(bo->window.wants_slot) || !next_slot(aperture, &slot, &victim))
+		return 0;
+	ret = dma_resv_lock_interruptible(victim->tbo.base.resv, NULL);
+	if (!ret) {
+		mutex_lock(&aperture->lock);
+		if (slot->bo == victim)
+			free_slot_locked(aperture, slot);
+		mutex_unlock(&aperture->lock);
+		dma_resv_unlock(victim->tbo.base.resv);
+	}
+	tessera_bo_put(victim);
+
+	return ret ? -ERESTARTSYS : 0;
 }
 
 /**
@@ -348,18 +391,23 @@ int tessera_host_aperture_map(struct tessera_bo *bo, const struct tessera_segmen
 void tessera_host_aperture_unmap(struct tessera_bo *bo)
 {
 	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
+	struct aperture_slot *slot, *next;
 
-	if (!aperture)
+	if (!aperture || !bo->window.slots)
 		return;
 	mutex_lock(&aperture->lock);
-	if (bo->window.pages)
-		unmap_locked(bo);
+	list_for_each_entry_safe(slot, next, &aperture->lru, node)
+		if (slot->bo == bo)
+			hide_locked(aperture, slot);
 	mutex_unlock(&aperture->lock);
+	kvfree(bo->window.slots);
+	bo->window.slots = NULL;
+	WRITE_ONCE(bo->window.wants_slot, false);
 }
 
 /**
  * tessera_host_aperture_pfn() - where the CPU finds a page of an object
- * @bo: the object, reservation held, in the aperture
+ * @bo: the object, reservation held, that page in the aperture
  * @page: which of its pages
  *
  * Return: page frame number.
@@ -367,13 +415,27 @@ void tessera_host_aperture_unmap(struct tessera_bo *bo)
 unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long page)
 {
 	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
-	u64 offset = (u64)page << PAGE_SHIFT;
-	u32 in_page = offset & (aperture->page_size - 1);
-	u64 bus = aperture->bus + in_page;
+	u32 in_part;
+	u32 part = div_u64_rem((u64)page << PAGE_SHIFT, aperture->slot_size, &in_part);
+	u32 slot = bo->window.slots[part] - 1;
 
-	bus += (u64)bo->window.pages[offset / aperture->page_size] * aperture->page_size;
+	return (aperture->bus + (u64)slot * aperture->slot_size + in_part) >> PAGE_SHIFT;
+}
 
-	return bus >> PAGE_SHIFT;
+/**
+ * tessera_host_aperture_left() - how many pages are shown, if one is
+ * @bo: the object, reservation held, that page in the aperture
+ * @page: which of its pages
+ *
+ * Return: number of pages, @page the first; those behind them are in another slot or in none.
+ */
+u64 tessera_host_aperture_left(struct tessera_bo *bo, u64 page)
+{
+	struct tessera_host_aperture *aperture = tessera_bo_device(bo)->host_aperture;
+	u32 in_part;
+	u32 part = div_u64_rem(page << PAGE_SHIFT, aperture->slot_size, &in_part);
+
+	return (part_size(aperture, bo, part) - in_part) >> PAGE_SHIFT;
 }
 
 /**
@@ -384,20 +446,19 @@ unsigned long tessera_host_aperture_pfn(struct tessera_bo *bo, unsigned long pag
 void tessera_host_aperture_print(struct tessera_device *tdev, struct drm_printer *p)
 {
 	struct tessera_host_aperture *aperture = tdev->host_aperture;
-	struct tessera_cpu_window *window;
+	struct aperture_slot *slot;
 
 	if (!aperture) {
 		drm_printf(p, "pages 0\n");
 		return;
 	}
 	mutex_lock(&aperture->lock);
-	drm_printf(p, "pages %u of %u bytes free %u bus 0x%llx\n", aperture->pool.num,
-		   aperture->page_size, aperture->pool.num_free, aperture->bus);
-	list_for_each_entry(window, &aperture->mapped, node) {
-		struct tessera_bo *bo = window_bo(window);
-
-		drm_printf(p, "bo %u pages %u first %u%s\n", bo->id, window->num_pages,
-			   window->pages[0], READ_ONCE(bo->locks.held) ? " locked" : "");
-	}
+	drm_printf(p, "pages %u of %u bytes free %u bus 0x%llx\n", aperture->num_pages,
+		   aperture->page_size, aperture->num_free, aperture->bus);
+	list_for_each_entry(slot, &aperture->lru, node)
+		if (slot->bo)
+			drm_printf(p, "bo %u part %u pages %u first %u\n", slot->bo->id, slot->part,
+				   part_pages(aperture, slot->bo, slot->part),
+				   slot_first_page(aperture, slot));
 	mutex_unlock(&aperture->lock);
 }

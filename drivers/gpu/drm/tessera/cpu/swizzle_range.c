@@ -26,7 +26,6 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
-#include <drm/drm_vma_manager.h>
 #include <drm/tessera_drm.h>
 
 #include "cpu/cpu.h"
@@ -202,11 +201,8 @@ static void release_locked(struct tessera_device *tdev, u32 index)
 
 static void unmap_part(struct tessera_bo *bo, u32 part)
 {
-	struct drm_vma_offset_node *node = &bo->tbo.base.vma_node;
-
-	unmap_mapping_range(bo->tbo.bdev->dev_mapping,
-			    drm_vma_node_offset_addr(node) + part_begin(bo, part),
-			    part_size(bo, part), 1);
+	tessera_bo_unmap_pages(bo, part_begin(bo, part) >> PAGE_SHIFT,
+			       PFN_UP(part_size(bo, part)));
 }
 
 /* False if somebody is busy with the object that has it; @bo is the one that wants it. */

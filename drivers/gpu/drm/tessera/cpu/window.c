@@ -24,6 +24,8 @@
  * @count: its pages, not 0
  * @raw: as they lie in memory; else in linear order
  *
+ * Of the host aperture nothing is had yet, see tessera_cpu_window_show().
+ *
  * Return: 0 as long as the reservation is held and the object is not moved; -ENOSPC if it
  * cannot be seen where it is; or -ENOMEM.
  */
@@ -34,12 +36,27 @@ int tessera_cpu_window_open(struct tessera_bo *bo, u64 first, u64 count, bool ra
 	if (!tessera_segment_is_memory(seg))
 		return 0;
 	if (tessera_host_aperture_serves(bo, seg))
-		return tessera_host_aperture_map(bo, seg);
+		return 0;
 	if (!raw && tessera_swizzle_range_serves(bo, seg))
 		return tessera_swizzle_range_acquire(bo, first, count);
 
 	return tessera_segment_cpu_visible(seg) &&
 	       (raw || bo->layout == DRM_TESSERA_LAYOUT_LINEAR) ? 0 : -ENOSPC;
+}
+
+/**
+ * tessera_cpu_window_show() - have a page of an object in the host aperture, if that shows it
+ * @bo: the object, reservation held, after tessera_cpu_window_open(); inside drm_dev_enter()
+ * @page: which of its pages
+ *
+ * Return: 0 or an error of tessera_host_aperture_map().
+ */
+int tessera_cpu_window_show(struct tessera_bo *bo, u64 page)
+{
+	const struct tessera_segment *seg = tessera_bo_segment(bo);
+
+	return tessera_host_aperture_serves(bo, seg) ?
+	       tessera_host_aperture_map(bo, seg, page) : 0;
 }
 
 /**
@@ -67,7 +84,7 @@ void tessera_cpu_window_close_all(struct tessera_device *tdev)
 	while ((bo = tessera_bo_next(tdev, id))) {
 		id = bo->id;
 		dma_resv_lock(bo->tbo.base.resv, NULL);
-		if (bo->window.pages || bo->window.num_ranges) {
+		if (bo->window.slots || bo->window.num_ranges) {
 			ttm_bo_unmap_virtual(&bo->tbo);
 			tessera_cpu_window_close(bo);
 		}
@@ -97,7 +114,7 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
 	struct tessera_device *tdev = tessera_bo_device(bo);
 	u64 offset;
 
-	if (bo->window.pages)
+	if (bo->window.slots)
 		return tessera_host_aperture_pfn(bo, page);
 	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_pfn(bo, page);
@@ -116,6 +133,8 @@ unsigned long tessera_cpu_window_pfn(struct tessera_bo *bo, unsigned long page)
  */
 u64 tessera_cpu_window_left(struct tessera_bo *bo, u64 page)
 {
+	if (bo->window.slots)
+		return tessera_host_aperture_left(bo, page);
 	if (shown_by_ranges(bo))
 		return tessera_swizzle_range_left(bo, page);
 
@@ -132,7 +151,7 @@ u32 tessera_cpu_window_backing(struct tessera_bo *bo)
 {
 	if (!tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return TESSERA_BACKING_SYSTEM;
-	if (bo->window.pages)
+	if (bo->window.slots)
 		return TESSERA_BACKING_HOST_APERTURE;
 
 	return shown_by_ranges(bo) ? TESSERA_BACKING_SWIZZLE_RANGE : TESSERA_BACKING_BAR;

@@ -9,6 +9,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -19,6 +20,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+#include <drm/drm_vma_manager.h>
 
 #include "exec/exec.h"
 #include "hw/hw.h"
@@ -738,6 +740,19 @@ int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx)
 	struct ttm_placement nowhere = { };
 
 	return ttm_bo_validate(&bo->tbo, &nowhere, ctx);
+}
+
+/**
+ * tessera_bo_unmap_pages() - take the CPU's mappings of part of an object away
+ * @bo: the object, reservation held, so that nobody maps it again meanwhile
+ * @first: first page of the part
+ * @pages: pages of the part
+ */
+void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages)
+{
+	u64 begin = drm_vma_node_offset_addr(&bo->tbo.base.vma_node) + (first << PAGE_SHIFT);
+
+	unmap_mapping_range(bo->tbo.bdev->dev_mapping, begin, pages << PAGE_SHIFT, 1);
 }
 
 /**

@@ -28,7 +28,6 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
-#include <drm/drm_vma_manager.h>
 #include <drm/ttm/ttm_bo.h>
 #include <drm/ttm/ttm_tt.h>
 
@@ -164,15 +163,6 @@ void tessera_coherence_for_job(struct tessera_bo *bo, bool write)
 	users->unseen |= write;
 }
 
-static void unmap_pages(struct tessera_bo *bo, u32 first, u32 pages)
-{
-	u64 at = (u64)first << PAGE_SHIFT;
-
-	unmap_mapping_range(bo->tbo.bdev->dev_mapping,
-			    drm_vma_node_offset_addr(&bo->tbo.base.vma_node) + at,
-			    (u64)pages << PAGE_SHIFT, 1);
-}
-
 /*
  * Let the CPU see what the device has written to some pages. Nobody may store to them meanwhile: that
  * could come behind the clean and before the invalidation.
@@ -181,7 +171,7 @@ static void invalidate(struct tessera_bo *bo, const struct tessera_page_users *u
 		       u32 pages)
 {
 	if (users->cpu == TESSERA_PAGES_WRITTEN) {
-		unmap_pages(bo, first, pages);
+		tessera_bo_unmap_pages(bo, first, pages);
 		maintain(bo, first, pages, TSR_COH_FLUSH);
 	} else {
 		maintain(bo, first, pages, TSR_COH_INVALIDATE);
@@ -285,7 +275,7 @@ void tessera_coherence_flush(struct tessera_bo *bo, u64 offset, u64 bytes)
 		return;
 	settle_new(bo, users);
 	if (users->cpu == TESSERA_PAGES_WRITTEN)
-		unmap_pages(bo, first, DIV_ROUND_UP_ULL(end, PAGE_SIZE) - first);
+		tessera_bo_unmap_pages(bo, first, DIV_ROUND_UP_ULL(end, PAGE_SIZE) - first);
 	offset = ALIGN_DOWN(offset, TSR_COH_LINE_BYTES);
 	maintain_lines(bo, offset, end - offset, TSR_COH_FLUSH);
 }

@@ -53,10 +53,12 @@ static unsigned long first_mapped(struct vm_area_struct *vma, unsigned long firs
 }
 
 /**
- * tessera_mapped_check_none() - warn of a mapping that shows an object
- * @bo: the object, reservation held, just unmapped
+ * tessera_mapped_check_part() - warn of a mapping that shows part of an object
+ * @bo: the object, reservation held
+ * @first: first page of the part, which was just unmapped
+ * @pages: pages of the part
  */
-void tessera_mapped_check_none(struct tessera_bo *bo)
+void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
 	struct address_space *mapping = bo->tbo.bdev->dev_mapping;
 	struct drm_vma_offset_node *node = &bo->tbo.base.vma_node;
@@ -70,8 +72,7 @@ void tessera_mapped_check_none(struct tessera_bo *bo)
 		struct vm_area_struct *vma = rb_entry(rb, struct vm_area_struct, shared.rb);
 
 		if (vma->vm_private_data == &bo->tbo)
-			address = first_mapped(vma, drm_vma_node_start(node),
-					       drm_vma_node_size(node));
+			address = first_mapped(vma, drm_vma_node_start(node) + first, pages);
 	}
 	i_mmap_unlock_read(mapping);
 	WARN_RATELIMIT(address,

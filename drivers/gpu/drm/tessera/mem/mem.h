@@ -251,15 +251,16 @@ struct tessera_bo_offer {
  * struct tessera_cpu_window - what shows an object to the CPU, see cpu/window.c
  */
 struct tessera_cpu_window {
-	/** @node: in the host aperture's list, if there are pages */
-	struct list_head node;
-	/** @pages: numbers of its pages of the host aperture, or NULL; changes under resv */
-	u32 *pages;
-	/** @num_pages: elements of @pages */
-	u32 num_pages;
+	/**
+	 * @slots: for each part of the object, one more than the number of the host aperture's slot
+	 * that shows it, or 0; NULL if none ever did where the object is; changes under resv
+	 */
+	u32 *slots;
+	/** @wants_slot: it found none when it was touched; written under resv */
+	bool wants_slot;
 	/** @num_ranges: swizzling ranges it has, see cpu/swizzle_range.c; changes under resv */
 	u32 num_ranges;
-	/** @losses: how often others have taken from these since it came to its place; under resv */
+	/** @losses: how often others have taken one of these since it came to its place; under resv */
 	u32 losses;
 };
 
@@ -538,6 +539,7 @@ void tessera_bo_fix(struct tessera_bo *bo);
 void tessera_bo_unfix(struct tessera_bo *bo);
 int tessera_bo_to_system(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
 int tessera_bo_drop_pages(struct tessera_bo *bo, struct ttm_operation_ctx *ctx);
+void tessera_bo_unmap_pages(struct tessera_bo *bo, u64 first, u64 pages);
 void tessera_bo_evict_placement(struct tessera_bo *bo, struct ttm_placement *placement);
 
 /* mem/backing.c */
@@ -627,12 +629,17 @@ void tessera_coherence_print(struct tessera_bo *bo, struct drm_printer *p);
 /* mem/mapped.c */
 
 #if IS_ENABLED(CONFIG_DRM_TESSERA_DEBUG)
-void tessera_mapped_check_none(struct tessera_bo *bo);
+void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages);
 #else
-static inline void tessera_mapped_check_none(struct tessera_bo *bo)
+static inline void tessera_mapped_check_part(struct tessera_bo *bo, u64 first, u64 pages)
 {
 }
 #endif
+
+static inline void tessera_mapped_check_none(struct tessera_bo *bo)
+{
+	tessera_mapped_check_part(bo, 0, tessera_bo_bytes(bo) >> PAGE_SHIFT);
+}
 
 /* mem/move.c */
 int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,

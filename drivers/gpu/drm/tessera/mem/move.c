@@ -423,7 +423,7 @@ static void check_unseen(struct move *move)
 {
 	struct tessera_device *tdev = tessera_bo_device(move->bo);
 
-	tessera_assert(tdev, !move->bo->window.pages);
+	tessera_assert(tdev, !move->bo->window.slots);
 	tessera_assert(tdev, !move->bo->window.num_ranges);
 	tessera_mapped_check_none(move->bo);
 }

@@ -77,8 +77,6 @@ struct tessera_payer {
 	struct pid *pid;
 	/** @gate_turn: last turn at each engine's gate; under the gate's lock */
 	u64 gate_turn[TSR_MAX_ENGINES];
-	/** @aperture_pages: scratch of cpu/host_aperture.c, under its lock: pages it has locked */
-	u32 aperture_pages;
 	/** @hangs: jobs of it that hung an engine */
 	atomic_t hangs;
 	/** @vms: VMs it has whose page tables are in use */
