@@ -38,12 +38,13 @@
  * A thread that has passed the gate, or has closed it, may not get to run (SCHED_IDLE, cpu.max,
  * memory.high). The waiting threads watch it: each looks at the gate sixteen times a second, and
  * such a look counts against the gate if it keeps others waiting for nothing. That is, no group
- * has it, or the group has no unfinished part. When a second more than four times the other looks
- * has come together, all passes become void, and the gate is open. A void pass arms nothing any
- * more (tessera_gate_arm()). A submission that has armed nothing passes the gate again. A group
- * that has armed parts ends with -ETIME: to go on would put jobs of others between its parts. A
- * group may only have been slow to plan its first part, so it is given twice the time then, and
- * once more.
+ * has it, or the group has no unfinished part. A group may keep the engine idle for a second, four
+ * times as long as the engine works on its parts, and eight times as long as its thread runs, of
+ * which ten seconds count. Beyond that all passes become void, and the gate is open. So a thread
+ * that is slow because its work is long, or because the machine is busy, keeps its turn; one that
+ * gets less than an eighth of a CPU loses it, and one that plans without end. A void pass arms nothing any more (tessera_gate_arm()). A submission that has
+ * armed nothing passes the gate again. A group that has armed parts ends with -ETIME: to go on
+ * would put jobs of others between its parts.
  *
  * Each gate has a spinlock, for process context. It is held while a job is armed, so that a pass
  * cannot become void between the look at it and the arming.
@@ -51,7 +52,8 @@
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/sched/signal.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -69,12 +71,14 @@
 /* How often the waiting threads look at the gate. */
 #define TICK_JIFFIES	DIV_ROUND_UP(HZ, 16)
 
-/* Looks at which the gate may be kept for nothing, beyond four for each at which it is not. */
+/* Looks at which the gate may be kept for nothing: in any case, and for each at which it is not. */
 #define IDLE_TICKS	16
 #define IDLE_PER_BUSY	4
 
-/* For a submission that was passed over, twice as many each time, so often. */
-#define MAX_DOUBLINGS	2
+/* The same for each tick that the thread of the group has run, and for all of them. */
+#define IDLE_PER_RUN	8ULL
+#define MAX_IDLE_RUN	160ULL
+#define TICK_NS		(NSEC_PER_SEC / 16)
 
 struct tessera_epoch {
 	struct dma_fence base;
@@ -103,6 +107,8 @@ struct tessera_gate {
 	unsigned long ticked;
 	/* What the looks have seen since somebody has last passed or left. */
 	u32 idle, busy;
+	/* CPU time of the owner's thread at that moment, in ns. */
+	u64 ran;
 	/* Last part of the last group, or NULL. */
 	struct dma_fence *last;
 	/* What jobs join now. */
@@ -239,12 +245,19 @@ static struct tessera_pass *gate_next_locked(struct tessera_gate *gate)
 	return next;
 }
 
-static void gate_progress_locked(struct tessera_gate *gate)
+/* CPU time of the thread that has closed the gate. It is in a system call until it opens it. */
+static u64 gate_runtime_locked(const struct tessera_gate *gate)
 {
 	lockdep_assert_held(&gate->lock);
 
+	return gate->owner ? READ_ONCE(gate->owner->task->se.sum_exec_runtime) : 0;
+}
+
+static void gate_progress_locked(struct tessera_gate *gate)
+{
 	gate->idle = 0;
 	gate->busy = 0;
+	gate->ran = gate_runtime_locked(gate);
 }
 
 static bool gate_admit_locked(struct tessera_gate *gate, struct tessera_pass *pass)
@@ -310,9 +323,7 @@ static bool gate_stalls_locked(struct tessera_gate *gate)
 {
 	const struct tessera_pass *owner = gate->owner;
 	unsigned long excused = owner ? READ_ONCE(owner->excused) : 0;
-	u32 doublings = owner ? min_t(u32, owner->voids, MAX_DOUBLINGS) : 0;
-
-	lockdep_assert_held(&gate->lock);
+	u64 ran = div_u64(gate_runtime_locked(gate) - gate->ran, TICK_NS);
 
 	/* Its own thread, which is to end that wait, may not get to run either. */
 	if (excused && time_before(jiffies, excused))
@@ -322,7 +333,8 @@ static bool gate_stalls_locked(struct tessera_gate *gate)
 	else if (owner || gate->inside)
 		gate->idle++;
 
-	return gate->idle > (IDLE_TICKS << doublings) + IDLE_PER_BUSY * gate->busy;
+	return gate->idle > IDLE_TICKS + IDLE_PER_BUSY * gate->busy +
+			    min(IDLE_PER_RUN * ran, MAX_IDLE_RUN);
 }
 
 /* The watchdog: a submission that waits looks at the gate. */
@@ -339,6 +351,7 @@ static void gate_tick(struct tessera_gate *gate)
 			gate->number++;
 			gate->inside = 0;
 			gate->owner = NULL;
+			gate_progress_locked(gate);
 			gate_hand_on_locked(gate);
 		}
 	}
@@ -384,8 +397,7 @@ static int gate_wait(struct tessera_gate *gate, struct tessera_pass *pass)
 
 /**
  * tessera_gate_enter() - pass the gate of an engine
- * @pass: zeroed, or from an earlier call for the same submission; receives the pass, which
- * tessera_gate_leave() gives back
+ * @pass: receives the pass, which tessera_gate_leave() gives back
  * @ctx: the context of the submission
  * @unfinished: for a group, which closes the gate: the number of its unfinished parts, which lives
  * as long as the pass; else NULL
@@ -406,7 +418,7 @@ int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 		.gate = gate,
 		.payer = payer,
 		.unfinished = unfinished,
-		.voids = pass->voids,
+		.task = current,
 	};
 	if (!gate)
 		return 0;

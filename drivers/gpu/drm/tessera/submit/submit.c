@@ -256,8 +256,7 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 		/* Without parts tessera_submit() waits, with nothing held. */
 		return run->last ? wait_for_pages(run, run_patience(run, 1)) : why;
 	case TESSERA_AGAIN_VOID:
-		/* Armed parts cannot go on behind others' jobs. Else it may have been slow, not stuck. */
-		run->req->pass.voids++;
+		/* Armed parts cannot go on behind others' jobs. */
 		return run->last ? -ETIME : 0;
 	default:
 		drm_WARN_ON(&tdev->drm, 1);

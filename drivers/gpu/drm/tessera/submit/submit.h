@@ -128,7 +128,7 @@ void tessera_context_put(struct tessera_context *ctx);
 /**
  * struct tessera_pass - a submission at the gate of its engine
  *
- * Everything but @excused and @voids is private to gate.c.
+ * Everything but @excused is private to gate.c.
  */
 struct tessera_pass {
 	/** @gate: the gate, or NULL: the engine can preempt and has none */
@@ -143,8 +143,8 @@ struct tessera_pass {
 	u32 number;
 	/** @slot: counts as an unfinished job of the process until one is armed */
 	bool slot;
-	/** @voids: how often its submission was passed over; the caller's */
-	u32 voids;
+	/** @task: the thread of the submission */
+	const struct task_struct *task;
 	/** @excused: until then, in jiffies, it waits for others, and the watchdog passes it over; or 0 */
 	unsigned long excused;
 	/** @node: among the waiting submissions */
