@@ -32,12 +32,12 @@ B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit
 B  pure/split_place pure/split_relocate pure/split_feasible pure/split
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/hw.h hw/lifetime hw/irq hw/error hw/ring hw/fence
-D  exec/exec.h exec/quota exec/ib exec/fences exec/proxy exec/job exec/trail exec/emit exec/sched exec/engine
+D  exec/exec.h exec/quota exec/ib exec/fences exec/foreign exec/job exec/trail exec/emit exec/sched exec/engine
 E  segments/segments.h segments/account segments/room segments/segment segments/budget segments/departure segments/manager segments/shift
 E  paging/paging.h paging/cache paging/pages paging/queue paging/ops
 E  mem/mem.h mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/hold mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer
 E  cpu/cpu.h cpu/swizzle_range cpu/host_aperture cpu/window cpu/access.c cpu/fault.c cpu/locks cpu/lock cpu/lock2.c cpu/destroy cpu/dmabuf.c cpu/vmap.c cpu/gem cpu/import cpu/dumb cpu/twins cpu/userptr
-F  sync/sync.h sync/backlog sync/foreign sync/value_page sync/monitored sync/sync.c
+F  sync/sync.h sync/backlog sync/value_page sync/monitored sync/sync.c
 F  vm/vm.h vm/listing vm/asid vm/table vm/pt_write vm/pt vm/vm.c vm/remap vm/bind vm/resident
 F  submit/submit.h submit/context submit/gate submit/part submit/request submit/split_input
 F  submit/run submit/plan submit/submit.c submit/submit_vm

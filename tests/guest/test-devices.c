@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "held.h"
 #include "pci.h"
@@ -94,6 +95,14 @@ static void wander_check(struct side *a, struct side *b, uint32_t value)
 	tsr_words_check(words, STEPS, value);
 }
 
+/* wander() of two sides in a thread, as a call waits for a job of the other device */
+static void wander_call(void *arg)
+{
+	struct side **sides = arg;
+
+	wander(sides[0], sides[1]);
+}
+
 /*
  * The jobs of both are queued, and both lose the place of what the jobs use.
  *
@@ -104,6 +113,8 @@ static void moved_under_jobs(void)
 {
 	struct tsr_held held[2];
 	struct side a, b;
+	struct side *sides[] = { &a, &b };
+	struct tsr_call call;
 	pid_t pids[2];
 
 	both_init(&a, &b, tsr_open());
@@ -111,7 +122,9 @@ static void moved_under_jobs(void)
 	held[1] = tsr_held_open(&b.dev);
 	tsr_held_fill(&held[0], &a.theirs, 1, 0x22);
 	tsr_held_fill(&held[1], &b.theirs, 1, 0x11);
-	wander(&a, &b);
+	tsr_call_start(&call, wander_call, sides);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "foreign"));
+	require(!call.returned);
 	for (int i = 0; i < 2; i++)
 		require(tsr_held_waits(&held[i]));
 	pids[0] = tsr_push_out(&a.dev);
@@ -124,6 +137,7 @@ static void moved_under_jobs(void)
 		tsr_held_go(&held[i]);
 	for (int i = 0; i < 2; i++)
 		tap_join(pids[i]);
+	tsr_call_join(&call);
 	wander_check(&a, &b, 0x11);
 	for (int i = 0; i < 2; i++)
 		tsr_held_close(&held[i]);

@@ -5,7 +5,6 @@
  * its pages.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "held.h"
 #include "host.h"
@@ -199,10 +199,29 @@ static void fill_later(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
-/*
- * Jobs of either side are queued, each behind the ones before. The object stays in its pages meanwhile, for who uses it
- * first waits for the host, and the exporter's jobs find it there.
- */
+/* what a call in a thread of its own works with */
+struct call {
+	struct tsr_call in;
+	struct tsr_device *dev;
+	const struct tsr_bo *bo;
+	uint32_t ctx, value;
+	struct pair *pair;
+	int rc;
+};
+
+/* jobs of either side, each behind the ones before: the exporter's call waits for the importer's jobs */
+static void use_in_turns(void *arg)
+{
+	struct call *call = arg;
+	struct pair *pair = call->pair;
+
+	for (uint32_t i = 1; i < 9; i += 2) {
+		fill_later(&pair->a, pair->ctx_a, &pair->bo, call->value + i);
+		fill_later(&pair->b, pair->ctx_b, &pair->there, call->value + i + 1);
+	}
+}
+
+/* The object stays in its pages while a job of the importer has yet to use it. */
 static void in_flight(void)
 {
 	struct pair pair = pair_open();
@@ -210,20 +229,19 @@ static void in_flight(void)
 	uint32_t word;
 
 	for (uint32_t round = 0; round < 3; round++) {
+		struct call call = { .pair = &pair, .value = 10 * round };
 		struct tsr_held held = tsr_held_open(&pair.b);
 
 		tsr_evict_set(UINT32_MAX);
 		tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 10 * round);
 		here_now(&pair);
 		tsr_held_copy(&held, &own, &pair.there);
-		for (uint32_t i = 1; i < 9; i += 2) {
-			fill_later(&pair.a, pair.ctx_a, &pair.bo, 10 * round + i);
-			there_now(&pair);
-			fill_later(&pair.b, pair.ctx_b, &pair.there, 10 * round + i + 1);
-			there_now(&pair);
-		}
+		tsr_call_start(&call.in, use_in_turns, &call);
+		tsr_wait_for(call.in.returned || tsr_call_waits(&call.in, "foreign"));
+		there_now(&pair);
 		require(tsr_held_waits(&held));
 		tsr_held_go(&held);
+		tsr_call_join(&call.in);
 		tsr_gpu_read(&pair.b, pair.ctx_b, &own, WORDS - 1, 1, &word);
 		require_eq(word, 10 * round);
 		here_has(&pair, 10 * round + 8);
@@ -233,40 +251,9 @@ static void in_flight(void)
 	pair_close(&pair);
 }
 
-/* a call in a thread of its own */
-struct call {
-	void (*fn)(struct call *call);
-	struct tsr_device *dev;
-	const struct tsr_bo *bo;
-	uint32_t ctx;
-	pthread_t thread;
-	volatile pid_t tid;
-	volatile bool returned;
-	int rc;
-};
-
-static void *call_thread(void *arg)
+static void fill_with_6(void *arg)
 {
 	struct call *call = arg;
-
-	call->tid = gettid();
-	call->fn(call);
-	call->returned = true;
-	return NULL;
-}
-
-static void call_start(struct call *call)
-{
-	require(!pthread_create(&call->thread, NULL, call_thread, call));
-}
-
-static bool call_waits(const struct call *call, const char *row)
-{
-	return call->tid && tsr_is_waiting(call->tid, row);
-}
-
-static void fill_with_6(struct call *call)
-{
 	fill_later(call->dev, call->ctx, call->bo, 6);
 }
 
@@ -274,13 +261,12 @@ static void fill_with_6(struct call *call)
 static void take_back(struct pair *pair, struct call *call)
 {
 	*call = (struct call){
-		.fn = fill_with_6,
 		.dev = &pair->a,
 		.bo = &pair->bo,
 		.ctx = pair->ctx_a,
 	};
-	call_start(call);
-	tsr_wait_for(call->returned || call_waits(call, "foreign"));
+	tsr_call_start(&call->in, fill_with_6, call);
+	tsr_wait_for(call->in.returned || tsr_call_waits(&call->in, "foreign"));
 	require(!tsr_bo_info(&pair->b, &pair->there).segment);
 	require(!in_memory(pair));
 }
@@ -300,11 +286,11 @@ static void holds_up_nobody(void)
 	take_back(&pair, &call);
 	other = shareable(&pair.a);
 	tsr_gpu_fill(&pair.a, tsr_context_new(&pair.a, 0), &other, 7);
-	require_msg(!call.returned,
+	require_msg(!call.in.returned,
 		    "the exporter's move does not wait for the importer's job, which is running");
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_stuck_vm_end(&stuck);
-	require(!pthread_join(call.thread, NULL));
+	tsr_call_join(&call.in);
 	here_is(&pair, 6);
 	pair_close(&pair);
 }
@@ -337,7 +323,7 @@ static void stays_mapped(void)
 		    "the exporter moves, and the pages are unmapped for the importer, whose job "
 		    "still uses them");
 	tsr_stuck_vm_end(&stuck);
-	require(!pthread_join(call.thread, NULL));
+	tsr_call_join(&call.in);
 	here_is(&pair, 6);
 	/* they are when it next wants some */
 	tsr_trace_start_own("dma/dma_unmap_sg");
@@ -440,10 +426,10 @@ static void importer_goes_with_vm(void)
 	pair = pair_to_unbind(false);
 	tsr_stuck_vm_start(&stuck, &pair.b, &pair.there, 2);
 	take_back(&pair, &call);
-	require(!call.returned);
+	require(!call.in.returned);
 	require(tsr_stuck_vm_runs(&stuck));
 	tsr_pci_unbind();
-	require(!pthread_join(call.thread, NULL));
+	tsr_call_join(&call.in);
 	tsr_bo_wait(&pair.a, &pair.bo);
 	here_has(&pair, 6);
 	tsr_engine_let_go();
@@ -454,8 +440,9 @@ static void importer_goes_with_vm(void)
 /* ---- an importer that is going -------------------------------------------------------------- */
 
 /* who unplugs the device waits until this is over, which is when the object's bytes have come */
-static void read_table(struct call *call)
+static void read_table(void *arg)
 {
+	struct call *call = arg;
 	struct stat node;
 	char path[64];
 	int fd;
@@ -468,13 +455,14 @@ static void read_table(struct call *call)
 	close(fd);
 }
 
-static void unbind(struct call *call)
+static void unbind(void *arg)
 {
 	tsr_pci_unbind();
 }
 
-static void write_first_word(struct call *call)
+static void write_first_word(void *arg)
 {
+	struct call *call = arg;
 	struct tsr_cmd cmd;
 
 	tsr_cmd_init(&cmd);
@@ -485,8 +473,9 @@ static void write_first_word(struct call *call)
 }
 
 /* a job of a VM that fills the object with 2, and has hardly begun */
-static void vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo)
+static struct tsr_stuck vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo)
 {
+	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 
 	tsr_vm_place(vm, bo);
@@ -496,22 +485,11 @@ static void vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo)
 	tsr_cmd_bind_address(&cmd, 0, TSR_STUCK_AT, bo->size, true);
 	tsr_cmd_fill(&cmd, 0, 0, (uint32_t)(bo->size / 4), 2);
 	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	tsr_job_timeout("300000");
-	tsr_engine_hang_next(vm->dev->render);
+	stuck = tsr_stuck_next(vm->dev, vm->dev->render);
 	require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, 0));
-	tsr_wait_for(tsr_engine_hangs());
+	tsr_stuck_begun(&stuck);
 	tsr_cmd_fini(&cmd);
-}
-
-static int timeline = -1;
-
-static void bytes_come(void)
-{
-	if (timeline < 0)
-		return;
-	tsr_sw_sync_signal(timeline);
-	close(timeline);
-	timeline = -1;
+	return stuck;
 }
 
 /* the exporter waits for a second, and if this takes longer nothing can be said of what he finds */
@@ -522,27 +500,23 @@ static bool let_go_too_late(void)
 	return let_go - asked > 900000000;
 }
 
-/* an object whose bytes are waited for */
-static struct tsr_bo bytes_to_come(struct tsr_device *dev)
+/* an object whose bytes are waited for, until @held goes */
+static struct tsr_bo bytes_to_come(struct tsr_device *dev, struct tsr_held *held)
 {
 	struct tsr_bo bo = shareable(dev);
-	int fence, dmabuf = tsr_export(dev, &bo), vgem = tsr_vgem_need();
+	int dmabuf = tsr_export(dev, &bo), vgem = tsr_vgem_need();
 	uint32_t handle;
 
-	timeline = tsr_sw_sync_new(&fence);
-	/* should the test fail: before the device is bound again, which waits for who unbinds it */
-	atexit(bytes_come);
+	*held = tsr_held_open(dev);
 	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, 0);
 	tsr_bo_map(dev, &bo);
-	/* the job waits for the fence, and the move for the job */
-	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-	fill_later(dev, tsr_context_new(dev, 0), &bo, 0);
+	/* the move waits for the job */
+	tsr_held_fill(held, &bo, WORDS, 0);
 	/* vgem wants the pages, and does not wait for long */
 	require_err(__tsr_import(vgem, dmabuf, &handle), -EBUSY);
 	require(!tsr_bo_info(dev, &bo).segment);
 	close(vgem);
 	close(dmabuf);
-	close(fence);
 	return bo;
 }
 
@@ -552,10 +526,12 @@ static struct tsr_bo bytes_to_come(struct tsr_device *dev)
  */
 static void importer_is_going(void)
 {
-	struct call reader = { .fn = read_table }, unbinder = { .fn = unbind };
-	struct call writer = { .fn = write_first_word };
+	struct call reader = {}, writer = {};
+	struct tsr_call unbinder;
 	struct drm_tessera_query_device info;
+	struct tsr_stuck stuck;
 	struct tsr_device other;
+	struct tsr_held held;
 	struct pair pair;
 	struct tsr_bo late;
 	struct tsr_vm vm;
@@ -567,14 +543,14 @@ static void importer_is_going(void)
 	pair = pair_to_unbind(false);
 	/* in another file, whose moves nobody else's wait for */
 	other = tsr_pci_other(&pair.b);
-	late = bytes_to_come(&other);
+	late = bytes_to_come(&other, &held);
 	vm = tsr_vm_open(&pair.b);
-	vm_fill_later(&vm, &pair.there);
+	stuck = vm_fill_later(&vm, &pair.there);
 	reader.dev = &pair.b;
 	reader.bo = &late;
-	call_start(&reader);
-	tsr_wait_for(call_waits(&reader, "bytes"));
-	call_start(&unbinder);
+	tsr_call_start(&reader.in, read_table, &reader);
+	tsr_wait_for(tsr_call_waits(&reader.in, "bytes"));
+	tsr_call_start(&unbinder, unbind, NULL);
 	tsr_wait_for(__tsr_query(pair.b.fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info) ==
 		     -ENODEV);
 
@@ -582,25 +558,27 @@ static void importer_is_going(void)
 	writer.bo = &pair.bo;
 	writer.ctx = pair.ctx_a;
 	asked = let_go = tap_now_ns();
-	call_start(&writer);
-	tsr_wait_for(writer.returned || call_waits(&writer, "moved"));
-	waited = !writer.returned;
-	tsr_engine_let_go();
+	tsr_call_start(&writer.in, write_first_word, &writer);
+	tsr_wait_for(writer.in.returned || tsr_call_waits(&writer.in, "moved"));
+	waited = !writer.in.returned;
+	tsr_stuck_let_go(&stuck);
 	let_go = tap_now_ns();
-	require(!pthread_join(writer.thread, NULL));
+	tsr_call_join(&writer.in);
 	require(!unbinder.returned);
-	bytes_come();
-	require(!pthread_join(reader.thread, NULL));
-	require(!pthread_join(unbinder.thread, NULL));
+	tsr_held_go(&held);
+	tsr_call_join(&reader.in);
+	tsr_call_join(&unbinder);
 	tsr_pci_bind();
 	require(waited);
 	here_has(&pair, 2);
+	tsr_held_close(&held);
 	tsr_close(&other);
 	pair_close(&pair);
 }
 
-static void submit_from_late(struct call *call)
+static void submit_from_late(void *arg)
 {
+	struct call *call = arg;
 	struct tsr_cmd cmd = { .dw = call->bo->map, .num_dw = 1024 };
 	struct drm_tessera_submit args;
 
@@ -613,27 +591,29 @@ static void submit_from_late(struct call *call)
  */
 static void commands_are_unmapped(void)
 {
-	struct call submitter = { .fn = submit_from_late };
+	struct call submitter = {};
 	struct tsr_device dev, other;
+	struct tsr_held held;
 	struct tsr_bo late;
 	uint64_t left;
 
 	tsr_pci_begin();
 	dev = tsr_pci_open();
 	other = tsr_pci_other(&dev);
-	late = bytes_to_come(&other);
+	late = bytes_to_come(&other, &held);
 	submitter.dev = &dev;
 	submitter.bo = &late;
 	submitter.ctx = tsr_context_new(&dev, 0);
-	call_start(&submitter);
-	tsr_wait_for(call_waits(&submitter, "bytes"));
+	tsr_call_start(&submitter.in, submit_from_late, &submitter);
+	tsr_wait_for(tsr_call_waits(&submitter.in, "bytes"));
 	tsr_pci_unbind();
-	require(!submitter.returned);
+	require(!submitter.in.returned);
 	left = tsr_pci_mapped();
-	bytes_come();
-	require(!pthread_join(submitter.thread, NULL));
+	tsr_held_go(&held);
+	tsr_call_join(&submitter.in);
 	require_err(submitter.rc, -ENODEV);
 	tsr_pci_bind();
+	tsr_held_close(&held);
 	tsr_close(&other);
 	tsr_close(&dev);
 	require_msg(!left,

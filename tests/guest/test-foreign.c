@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Foreign fences in reservations, on a device without preemption. A, a process, submits what has to
- * wait for one; B is the test. A waits, and B does not wait with it. No move waits for such a fence. The
- * fences are sw_sync's, or where the kernel has none, vgem's, which signals them by itself after ten
+ * Foreign fences, as in-fences and in reservations. Built twice: for devices without preemption and with it.
+ * A, a process, submits what has to wait for one; B is the test. A waits in the call, and B does not
+ * wait with it. No job and no move waits for such a fence. The fences are sw_sync's, or where the kernel has none, vgem's, which signals them by itself after ten
  * seconds: if that was too soon to prove anything, the test is done again.
  */
 #include <errno.h>
@@ -22,6 +22,7 @@
 
 enum mode {
 	/* wait for the fence */
+	BEHIND, /* one job; an in-fence */
 	WRITER, /* one job; a fence of a writer, or of a reader, at what it writes */
 	MOVER, /* one job that reads what is not in a segment yet; a fence of a reader */
 	FORCED, /* in parts, for a test */
@@ -54,6 +55,20 @@ static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write
 		tsr_gpu_touch(&dev, ctx, &bo);
 	tsr_fence_at(&dev, &bo, fence, flags);
 	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_eq(tsr_syncobj_status(&dev, done), 0);
+	require(tsr_fence_signalled(fence));
+	tsr_close(&dev);
+}
+
+static void submit_behind(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t in = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_syncobj_import(&dev, in, fence);
+	require_ok(tsr_client_submit(client, &dev, small.ctx, &small.cmd, in, done));
 	require_eq(tsr_syncobj_status(&dev, done), 0);
 	require(tsr_fence_signalled(fence));
 	tsr_close(&dev);
@@ -251,6 +266,8 @@ static void submit_behind_bind(struct tsr_client *client)
 static void submit(struct tsr_client *client)
 {
 	switch ((enum mode)client->arg) {
+	case BEHIND:
+		return submit_behind(client);
 	case WRITER:
 		return submit_one_job(client, DMA_BUF_SYNC_WRITE, true);
 	case MOVER:
@@ -356,6 +373,11 @@ static void b_passes_a(enum mode mode)
 	tsr_close(&dev);
 }
 
+static void beside_one_behind(void)
+{
+	b_passes_a(BEHIND);
+}
+
 static void beside_a_writer(void)
 {
 	b_passes_a(WRITER);
@@ -444,7 +466,7 @@ static void waits_in_the_call(void)
 	uint32_t returned;
 
 	tsr_small_init(&dev, &small, dev.render);
-	for (uint64_t mode = WRITER; mode <= PARTED; mode++) {
+	for (uint64_t mode = BEHIND; mode <= PARTED; mode++) {
 		struct source source = source_open();
 
 		tsr_client_start(&client, submit, mode);
@@ -825,7 +847,78 @@ static void come_late_in_turn(void)
 	tsr_close(&dev);
 }
 
+/* what has a fence of a reader can be read in an aperture at once, as it cannot come to memory yet */
+static void goes_to_an_aperture(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), rounds = 0;
+	bool early;
+
+	do {
+		struct source source = source_open();
+		struct tsr_bo bo = movable_bo(&dev, ctx);
+
+		require_msg(rounds++ < ROUNDS, "a submission waits for a fence of a reader");
+		tsr_gpu_fill(&dev, ctx, &bo, 6);
+		tsr_evict_set(UINT32_MAX);
+		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+		tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
+		holds(&dev, ctx, &bo, 6);
+		require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
+		early = !tsr_fence_signalled(fence);
+		source_signal(&source);
+		source_close(&source);
+		tsr_bo_free(&dev, &bo);
+	} while (!early);
+	tsr_close(&dev);
+}
+
+static void list_it(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_hidden(&dev)), 0);
+
+	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_WRITE);
+	client->state->begun = 1;
+	require_ok(__tsr_make_one(&dev, &bo));
+	client->state->returned = 1;
+	require(tsr_fence_signalled(fence));
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_hidden(&dev)->id);
+	tsr_close(&dev);
+}
+
+/* the call waits, and a signal ends that; others do not wait */
+static void list_waits(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client client;
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (int kill = 0; kill < 2; kill++) {
+		struct source source = source_open();
+
+		tsr_client_start(&client, list_it, 0);
+		tsr_wait_for(client.state->begun);
+		tsr_wait_for(tsr_fence_signalled(fence) || tsr_is_waiting(client.pid, "foreign"));
+		tsr_small_run(&dev, &small);
+		if (kill) {
+			tsr_client_kill(&client);
+		} else {
+			source_signal(&source);
+			tsr_client_join(&client);
+		}
+		tsr_small_run(&dev, &small);
+		if (kill)
+			source_signal(&source);
+		source_close(&source);
+	}
+	tsr_small_fini(&dev, &small);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
+	{ "SCHED-2 a job behind a foreign in-fence", beside_one_behind, 0, 0 },
 	{ "SCHED-2 a job that writes what has a foreign fence", beside_a_writer, 0, 0 },
 	{ "SCHED-2 a job that moves what has a foreign fence", beside_a_mover, 0, 0 },
 	{ "SCHED-2 a job behind a move of what has a foreign fence", moved_at_once, 0, 0 },
@@ -839,6 +932,9 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job at addresses that change behind that", addresses_at_once, 0, 0 },
 	{ "SCHED-2 a job that waits for a bind behind that", bind_at_once, 0, 0 },
 	{ "SCHED-2 a job at addresses behind a bind that waits for a job", behind_late_bind, 0, 0 },
+	{ "SCHED-2 RES-2 making resident what has a foreign fence waits in the call", list_waits, 0,
+	  0 },
+	{ "SCHED-5 what has a foreign fence goes to an aperture", goes_to_an_aperture, 0, 0 },
 	{ "SCHED-2 SEG-8 a foreign fence keeps no place", keeps_no_place, 0, 0 },
 	{ "SCHED-2 SPLIT-35 forced parts with a foreign fence", beside_forced_parts, 0, 0 },
 	{ "SCHED-2 SPLIT-35 parts with a foreign fence", beside_parts, 0, 0 },

@@ -13,6 +13,7 @@
 
 #include <linux/dma-buf.h>
 
+#include "call.h"
 #include "foreign.h"
 #include "held.h"
 #include "pci.h"
@@ -477,20 +478,38 @@ static void closed_meanwhile(void)
 	}
 }
 
+/* a submission in a thread, as it waits for another device, and the end of its job */
+struct job {
+	struct tsr_device *dev;
+	uint32_t ctx, done;
+	const struct tsr_cmd *cmd;
+};
+
+static void job_call(void *arg)
+{
+	struct job *job = arg;
+
+	tsr_submit(job->dev, job->ctx, job->cmd, 0, job->done);
+	require_ok(tsr_syncobj_status(job->dev, job->done));
+}
+
 /* Jobs of one context of another device are waited for up to the last one, though that is at another object. */
 static void later_jobs_of_another(void)
 {
-	struct tsr_foreign *foreign = tsr_foreign_need();
 	struct tsr_device a = tsr_open(), b = tsr_pci_other(&a);
 	uint32_t ctx_a = tsr_context_new(&a, 0), ctx_b = tsr_context_new(&b, 0);
-	uint32_t done = tsr_syncobj_new(&a), gate = tsr_syncobj_new(&b);
+	struct tsr_held held[] = {
+		tsr_held_open(&b),
+		tsr_held_open_on(&b, tsr_further_engine(&b, 1)),
+	};
 	struct tsr_bo out =
 		tsr_bo_new(&a, KiB(4), tsr_bit(tsr_seg_visible(&a)), DRM_TESSERA_BO_CPU_ACCESS);
 	struct tsr_bo bos[2], there[2];
 	struct tsr_cmd cmd;
-	int dmabufs[2], fences[2];
+	struct job job = { .dev = &a, .ctx = ctx_a, .done = tsr_syncobj_new(&a), .cmd = &cmd };
+	struct tsr_call call;
+	int dmabufs[2];
 
-	tsr_cmd_init(&cmd);
 	for (uint32_t i = 0; i < 2; i++) {
 		bos[i] = tsr_bo_new(&b, KiB(4), tsr_bit(tsr_seg_gart(&b)),
 				    DRM_TESSERA_BO_CPU_ACCESS);
@@ -502,36 +521,32 @@ static void later_jobs_of_another(void)
 	}
 	tsr_gpu_touch(&a, ctx_a, &out);
 	for (uint32_t i = 0; i < 2; i++) {
-		fences[i] = tsr_foreign_fence(foreign);
-		tsr_syncobj_import(&b, gate, fences[i]);
-		tsr_cmd_reset(&cmd);
-		tsr_cmd_bind_buffer(&cmd, 0, &bos[i], true);
-		tsr_cmd_fill(&cmd, 0, 0, 16, 5 + i);
-		tsr_submit(&b, ctx_b, &cmd, gate, 0);
+		held[i].ctx = ctx_b;
+		tsr_held_fill(&held[i], &bos[i], 16, 5 + i);
 	}
-	tsr_cmd_reset(&cmd);
+	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &out, true);
 	for (uint32_t i = 0; i < 2; i++) {
 		tsr_cmd_bind_buffer(&cmd, 1 + i, &there[i], false);
 		tsr_cmd_copy(&cmd, 0, 16 * i, 1 + i, 0, 16);
 	}
-	tsr_submit(&a, ctx_a, &cmd, 0, done);
-	tsr_foreign_signal(foreign, 1);
-	require_ok(__tsr_bo_wait(b.fd, bos[0].handle, 0, INT64_MAX));
+	tsr_call_start(&call, job_call, &job);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "foreign"));
+	tsr_held_go(&held[0]);
 	/* others' jobs have run since */
 	for (uint32_t i = 0; i < 4; i++)
 		tsr_gpu_blit(&a, tsr_context_new(&a, 0));
-	require_err(__tsr_syncobj_wait(a.fd, done, 0, 0), -ETIME);
-	tsr_foreign_signal(foreign, 0);
-	require_ok(tsr_syncobj_status(&a, done));
+	require(!call.returned);
+	require(tsr_held_waits(&held[1]));
+	tsr_held_go(&held[1]);
+	tsr_call_join(&call);
 	tsr_bo_map(&a, &out);
 	for (uint32_t i = 0; i < 2; i++) {
 		tsr_words_check((uint32_t *)out.map + 16 * i, 16, 5 + i);
 		close(dmabufs[i]);
-		close(fences[i]);
+		tsr_held_close(&held[i]);
 	}
 	tsr_cmd_fini(&cmd);
-	tsr_foreign_close(foreign);
 	tsr_close(&b);
 	tsr_close(&a);
 }

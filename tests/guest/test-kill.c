@@ -315,7 +315,7 @@ static void closes_its_file(void)
 	dies(queue_and_close, is_ready);
 }
 
-/* ---- jobs that wait for others' ------------------------------------------------------ */
+/* ---- fences -------------------------------------------------------------------------- */
 
 static int in_fence; /* sync file, inherited */
 
@@ -331,14 +331,11 @@ static void wait_for_a_fence(struct tsr_client *client)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
-	for (uint32_t i = 0; i < 16; i++)
-		tsr_submit(&dev, ctx, &cmd, in, 0);
-	client->state->ready = true;
-	pause();
+	tsr_submit(&dev, ctx, &cmd, in, 0);
 }
 
-/* A's jobs wait for a foreign fence. When A dies its objects go at once, not when the fence comes. */
-static void with_jobs_behind_a_fence(void)
+/* A waits for a foreign fence. When A dies its objects go at once, not when the fence comes. */
+static void in_a_wait(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_foreign *foreign = tsr_foreign_need();
@@ -350,7 +347,7 @@ static void with_jobs_behind_a_fence(void)
 	used = tsr_query_memory(&dev, tsr_seg_visible(&dev)->id).used;
 	in_fence = tsr_foreign_fence(foreign);
 	tsr_client_start(&a, wait_for_a_fence, 0);
-	tsr_wait_for(a.state->ready);
+	tsr_wait_for(tsr_is_waiting(a.pid, "foreign"));
 	require(tsr_client_kill(&a) < SOON_NS);
 	nothing_is_left(&dev, objects, used);
 	require(!tsr_fence_signalled(in_fence));
@@ -395,7 +392,7 @@ static const struct tap_test tests[] = {
 	{ "killed with jobs queued", with_a_queue, 0, 0 },
 	{ "killed with parts queued", with_parts_queued, 0, 0 },
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },
-	{ "killed with jobs that wait for a foreign fence", with_jobs_behind_a_fence, 0, 0 },
+	{ "killed while it waits for a foreign fence", in_a_wait, 0, 0 },
 	{ "fences of dropped jobs", fences_of_the_dead, 0, 0 },
 };
 

@@ -172,18 +172,10 @@ static int fence; /* inherited */
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
-	uint32_t in = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
 	struct tsr_small small;
-	int rc;
 
-	tsr_small_init(&dev, &small, dev.render);
-	if (client->arg)
-		tsr_fence_at(&dev, &small.bo, fence, DMA_BUF_SYNC_WRITE);
-	else
-		tsr_syncobj_import(&dev, in, fence);
-	rc = tsr_client_submit(client, &dev, small.ctx, &small.cmd, client->arg ? 0 : in, done);
-	/* it is in a context that is lost */
-	require_eq(rc ? rc : tsr_syncobj_status(&dev, done), rc ? -EIO : -ECANCELED);
+	/* its context is lost */
+	require_err(tsr_small_behind(client, &dev, &small, fence), -EIO);
 	tsr_close(&dev);
 }
 
@@ -196,11 +188,11 @@ static void behind_fence(uint64_t in_reservation)
 
 	tsr_pci_can_reset();
 	tsr_client_start(&client, submit_behind_fence, in_reservation);
-	tsr_wait_for(client.state->begun);
-	usleep(100000);
+	tsr_wait_for(tsr_is_waiting(client.pid, "foreign"));
 	tsr_pci_reset();
-	tsr_client_join(&client);
+	require(!client.state->returned);
 	tsr_sw_sync_signal(timeline);
+	tsr_client_join(&client);
 	new_work_runs(&dev);
 	close(fence);
 	close(timeline);
@@ -429,8 +421,8 @@ static const struct tap_test tests[] = {
 	{ "a function reset: contents", contents, 0, 0 },
 	{ "a function reset: jobs end", jobs_end, 0, 0 },
 	{ "function resets under load", resets_under_load, 0, 0 },
-	{ "a function reset beside a job behind a foreign fence", behind_a_fence, 0, 0 },
-	{ "a function reset beside a job that uses what has a foreign fence",
+	{ "a function reset beside who waits for a foreign fence", behind_a_fence, 0, 0 },
+	{ "a function reset beside who waits for a foreign fence at an object",
 	  behind_a_fence_of_an_object, 0, 0 },
 	{ "a function reset beside others' work on objects", others_go_on, 0, 0 },
 	{ "a function reset beside an eviction that has not ended", leaving, 0, 0 },

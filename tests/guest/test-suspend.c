@@ -4,8 +4,11 @@
  * does lose what it does not announce as preserved (x-lose-vram). Built three times: for devices
  * that preserve nothing, visible memory, and with the segments numbered the other way round.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "foreign.h"
 #include "pci.h"
 #include "stall.h"
 #include "trace.h"
@@ -252,6 +255,51 @@ static void jobs_run_after_resume(void)
 	tsr_close(&dev);
 }
 
+static int fence; /* inherited */
+
+/* has an object in memory that it is going to write, and waits in SUBMIT for somebody else's fence */
+static void submit_behind_fence(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_hidden(&dev)), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), in = tsr_syncobj_new(&dev), word;
+	struct tsr_cmd cmd;
+
+	tsr_gpu_fill(&dev, ctx, &bo, 1);
+	tsr_syncobj_import(&dev, in, fence);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1, 2);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, in, 0));
+	require(tsr_fence_signalled(fence));
+	tsr_gpu_read(&dev, ctx, &bo, 0, 1, &word);
+	require_eq(word, 2);
+	tsr_gpu_read(&dev, ctx, &bo, 1, 1, &word);
+	require_eq(word, 1);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+/* Nothing of the submission holds on to memory meanwhile: a suspend empties the segments, and it goes on after that. */
+static void beside_a_fence(void)
+{
+	struct tsr_device dev = tsr_open();
+	int timeline = tsr_sw_sync_new(&fence);
+	struct tsr_client client;
+
+	tsr_client_start(&client, submit_behind_fence, 0);
+	tsr_wait_for(tsr_is_waiting(client.pid, "foreign"));
+	require_eq(tsr_query_memory(&dev, tsr_seg_hidden(&dev)->id).used, MiB(1));
+	tsr_suspend_devices();
+	require_eq(tsr_query_memory(&dev, tsr_seg_hidden(&dev)->id).used, 0);
+	require(!client.state->returned);
+	tsr_sw_sync_signal(timeline);
+	tsr_client_join(&client);
+	close(fence);
+	close(timeline);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
 	  segments_are_emptied, 0, 25 },
@@ -261,6 +309,7 @@ static const struct tap_test tests[] = {
 	  eviction_sets_are_emptied, 0, 25 },
 	{ "SEG-31 jobs queued over suspend end, later ones run", jobs_run_after_resume, 0, 25 },
 	{ "SEG-31 contents over suspend under load", contents_under_load, 0, 30 },
+	{ "SEG-31 a suspend beside who waits for a foreign fence", beside_a_fence, 0, 25 },
 };
 
 TSR_TEST_MAIN(tests)

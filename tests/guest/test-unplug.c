@@ -142,59 +142,36 @@ static void again_and_again(void)
 	}
 }
 
-static void unplug_in_child(void *arg)
+static int fence; /* inherited */
+
+/* waits in SUBMIT for somebody else's fence: an in-fence, or one at an object */
+static void submit_behind_fence(struct tsr_client *client)
 {
-	tsr_pci_unbind();
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_small small;
+
+	require_err(tsr_small_behind(client, &dev, &small, fence), -ENODEV);
+	file_is_dead(&dev, small.ctx, &small.cmd);
+	tsr_close(&dev);
 }
 
-#define FOREIGN_PARTS 20
-
-/*
- * A job waits for somebody else's fence, paging for that job, and many parts of another job
- * for the paging. All of them end, and give back what they had mapped, before the device is
- * let go.
- */
+/* Unplug ends submissions that wait for a foreign fence, and does not wait for it. */
 static void behind_a_foreign_fence(void)
 {
-	struct tsr_device dev;
-	const struct drm_tessera_query_segment *seg;
-	uint32_t ctx[2], sync[3], count;
-	struct tsr_cmd cmd[2];
-	struct tsr_bo bos[2];
-	int timeline, fence;
-	pid_t pid;
+	struct tsr_client clients[2];
+	int timeline;
 
 	tsr_pci_begin();
 	timeline = tsr_sw_sync_new(&fence);
-	dev = tsr_open();
-	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
-		tap_skip("a job waits for such a fence before it is one");
-	seg = tsr_seg_visible(&dev);
-	for (int i = 0; i < 3; i++)
-		sync[i] = tsr_syncobj_new(&dev);
-	tsr_syncobj_import(&dev, sync[2], fence);
-	for (int i = 0; i < 2; i++) {
-		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 4 & ~UINT64_C(4095), tsr_bit(seg),
-				    mappable);
-		ctx[i] = tsr_context_new(&dev, 0);
-		tsr_gpu_fill(&dev, ctx[i], &bos[i], 1);
-		tsr_cmd_init(&cmd[i]);
+	for (uint64_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		tsr_client_start(&clients[i], submit_behind_fence, i);
+		tsr_wait_for(tsr_is_waiting(clients[i].pid, "foreign"));
 	}
-	for (int i = 0; i < FOREIGN_PARTS; i++) {
-		tsr_cmd_bind_buffer(&cmd[i > 0], 0, &bos[i % 2], true);
-		tsr_cmd_fill(&cmd[i > 0], 0, 0, 1024, 1);
-	}
-	for (int i = 0; i < 2; i++)
-		tsr_submit(&dev, ctx[i], &cmd[i], i ? 0 : sync[2], sync[i]);
-	require_err(__tsr_syncobj_wait(dev.fd, sync[1], 0, 0), -ETIME);
-
-	pid = tap_fork(unplug_in_child, NULL);
-	while (__tsr_query(dev.fd, DRM_TESSERA_QUERY_DEVICE, 0, &count, NULL) != -ENODEV)
-		usleep(1000);
+	tsr_pci_unbind();
+	for (uint32_t i = 0; i < ARRAY_SIZE(clients); i++)
+		tsr_client_join(&clients[i]);
+	require(!tsr_fence_signalled(fence));
 	tsr_sw_sync_signal(timeline);
-	tap_join(pid);
-	file_is_dead(&dev, ctx[0], &cmd[0]);
-	tsr_close(&dev);
 	close(fence);
 	close(timeline);
 }
@@ -211,51 +188,35 @@ static void use_aperture(void *arg)
 }
 
 /*
- * Three objects have a foreign fence that never signals. A job that uses the first one waits for
- * it, the second one is being destroyed, and the third one has been evicted to its pages. Unplug
- * ends the job, unmaps all pages, and does not wait for the fence.
+ * Three objects have a foreign fence that never signals. The first is being destroyed, the second has been
+ * evicted to its pages. Unplug unmaps all pages, and does not wait for the fence.
  */
 static void behind_a_fence_at_an_object(void)
 {
-	struct pollfd pollfd = { .events = POLLIN };
-	uint32_t ctx, sync, gart;
-	struct tsr_device dev;
-	int timeline, dmabuf;
+	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
+	int timeline = tsr_sw_sync_new(&fence);
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), ctx = tsr_context_new(&dev, 0);
 	struct tsr_bo bos[3];
 	struct tsr_cmd cmd;
 
-	tsr_pci_begin();
-	timeline = tsr_sw_sync_new(&pollfd.fd);
-	dev = tsr_open();
-	if (!(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
-		tap_skip("a job waits for such a fence before it is one");
-	gart = tsr_bit(tsr_seg_gart(&dev));
-	ctx = tsr_context_new(&dev, 0);
-	sync = tsr_syncobj_new(&dev);
 	for (int i = 0; i < 3; i++) {
 		bos[i] = tsr_bo_new(&dev, MiB(1), gart, mappable);
 		tsr_gpu_fill(&dev, ctx, &bos[i], 1);
-		dmabuf = tsr_export(&dev, &bos[i]);
-		tsr_dmabuf_put_fence(dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
-		close(dmabuf);
+		tsr_fence_at(&dev, &bos[i], fence, DMA_BUF_SYNC_WRITE);
 	}
-	tsr_bo_free(&dev, &bos[1]);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &bos[0], true);
-	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
-	tsr_submit(&dev, ctx, &cmd, 0, sync);
+	tsr_bo_free(&dev, &bos[0]);
 	tap_join(tap_fork(use_aperture, NULL));
-	require_eq(tsr_bo_info(&dev, &bos[2]).segment, 0);
-	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
 
 	tsr_pci_unbind();
-	require_eq(poll(&pollfd, 1, 0), 0);
+	require(!tsr_fence_signalled(fence));
+	tsr_cmd_init(&cmd);
 	file_is_dead(&dev, ctx, &cmd);
 	tsr_cmd_fini(&cmd);
 	tsr_pci_bind();
 	tsr_sw_sync_signal(timeline);
 	tsr_close(&dev);
-	close(pollfd.fd);
+	close(fence);
 	close(timeline);
 }
 
@@ -263,7 +224,7 @@ static void behind_a_fence_at_an_object(void)
 static void unmaps_behind_a_fence(bool destroyed)
 {
 	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
-	int fence, timeline = tsr_sw_sync_new(&fence), dmabuf;
+	int timeline = tsr_sw_sync_new(&fence), dmabuf;
 	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), mappable);
 	uint64_t left;
 
@@ -427,6 +388,11 @@ static bool gone_too_late(void)
 	return gone_at - locked_at > 15000000000;
 }
 
+static void unplug_in_child(void *arg)
+{
+	tsr_pci_unbind();
+}
+
 /*
  * The lock of an object may be held as long as another driver likes. Here its holder waits for a job that does not
  * end. Unplug does not wait for those who wait for the lock: who gets it finds that the device is gone.
@@ -472,11 +438,12 @@ static const struct tap_test tests[] = {
 	{ "unplug with jobs and mappings", with_jobs_and_mappings, TSR_NO_DEVICE, 60 },
 	{ "unplug waits for nobody who waits for a lock", waits_for_no_lock, TSR_NO_DEVICE, 60 },
 	{ "unplug under paging load", under_paging_load, TSR_NO_DEVICE, 90 },
-	{ "unplug with jobs behind a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE, 60 },
+	{ "unplug beside who waits for a foreign fence", behind_a_foreign_fence, TSR_NO_DEVICE,
+	  60 },
 	{ "unplug unmaps the living behind a foreign fence", unmaps_the_living, TSR_NO_DEVICE, 60 },
 	{ "unplug unmaps the dying behind a foreign fence", unmaps_the_dying, TSR_NO_DEVICE, 60 },
-	{ "unplug with jobs behind a foreign fence at an object", behind_a_fence_at_an_object,
-	  TSR_NO_DEVICE, 90 },
+	{ "unplug with a foreign fence at objects", behind_a_fence_at_an_object, TSR_NO_DEVICE,
+	  90 },
 	{ "unbind and bind, files open or not", again_and_again, TSR_NO_DEVICE, 90 },
 };
 

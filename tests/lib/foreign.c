@@ -102,6 +102,19 @@ bool tsr_fence_signalled(int sync_file)
 	return poll(&pollfd, 1, 0) == 1;
 }
 
+int tsr_small_behind(struct tsr_client *client, struct tsr_device *dev, struct tsr_small *small,
+		     int sync_file)
+{
+	uint32_t in = client->arg ? 0 : tsr_syncobj_new(dev);
+
+	tsr_small_init(dev, small, dev->render);
+	if (in)
+		tsr_syncobj_import(dev, in, sync_file);
+	else
+		tsr_fence_at(dev, &small->bo, sync_file, DMA_BUF_SYNC_WRITE);
+	return tsr_client_submit(client, dev, small->ctx, &small->cmd, in, 0);
+}
+
 void tsr_move_notify_need(void)
 {
 	if (!tap_slow())

@@ -12,7 +12,9 @@
 
 #include "tsr.h"
 
+struct tsr_client;
 struct tsr_foreign;
+struct tsr_small;
 
 /* dma-bufs */
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
@@ -25,6 +27,9 @@ void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
 /* the same for an object, which is exported for that */
 void tsr_fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file, uint32_t flags);
 bool tsr_fence_signalled(int sync_file);
+/* in a client: sets @small up, and has SUBMIT wait for a fence: at its object if client->arg, else an in-fence */
+int tsr_small_behind(struct tsr_client *client, struct tsr_device *dev, struct tsr_small *small,
+		     int sync_file);
 
 /*
  * A child uses all of an aperture. Objects that were there move out, behind the jobs that use them:

@@ -823,7 +823,7 @@ struct drm_tessera_submit_patch {
 
 #define DRM_TESSERA_SYNC_SIGNAL		(1U << 0) /* signal after the job; else wait before it */
 #define DRM_TESSERA_SYNC_TIMELINE	(1U << 1) /* use @point of a timeline syncobj */
-#define DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT	(1U << 2) /* nobody may have submitted what signals it: SUBMIT waits for that */
+#define DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT	(1U << 2) /* nobody may have submitted what signals it: the call waits for that */
 
 /**
  * struct drm_tessera_sync - element of the sync list
@@ -831,8 +831,8 @@ struct drm_tessera_submit_patch {
  * A point that is signalled, of the syncobj of a monitored fence, becomes the fence's value. The points of one fence rise from
  * submission to submission, and from element to element.
  *
- * SYNC_WAIT_FOR_SUBMIT goes with a wait. SUBMIT returns when somebody has submitted what will signal the syncobj, or
- * signalled it; a signal ends that wait (-EINTR). Nothing of the submission is begun, and nobody is kept
+ * SYNC_WAIT_FOR_SUBMIT goes with a wait. The call goes on when somebody has submitted what will signal the syncobj, or
+ * signalled it; a POSIX signal ends that wait (-EINTR). Nothing of the submission is begun, and nobody is kept
  * waiting, meanwhile. Without the flag there has to be something to wait for.
  */
 struct drm_tessera_sync {
@@ -864,8 +864,12 @@ struct drm_tessera_sync {
  *  -ENOSPC: one split point needs more than its segments hold, whatever is evicted.
  *  -EIO: the context was lost to a hang or a reset of the device, or an object was lost when paging it failed.
  *  -EBUSY: the file has locked an object that may not move into memory, see &struct drm_tessera_lock.
- *  -EFAULT: user memory is not there, see &struct drm_tessera_bo_from_user; -EBUSY: it changes time and again.
+ *  -EFAULT: user memory is not there, see &struct drm_tessera_bo_from_user; -EBUSY: it changes time and again,
+ *  or others put fence after fence at the objects.
  *  -EOPNOTSUPP: the context has a VM.
+ *
+ * The call waits for in-fences, and for fences at the objects, that no job of this device signals. A POSIX
+ * signal ends that (-EINTR).
  *
  * The job's fence, signalled through @syncs and the objects' reservations, carries: 0;
  * -EFAULT: the device stopped at a bad access (slot bounds, unbound slot, …); -ENOSPC: fragmentation by
@@ -971,7 +975,8 @@ struct drm_tessera_fence_signal {
  * themselves. Room is made by moving out what nobody has listed, and of what others have listed only what they have
  * above their share of a segment (WDDM: budget), or have not used for two seconds; never what the caller has listed. Where there is room, but
  * not in one piece, objects are moved together. Memory of objects that are being destroyed, what submissions in parts hold, and objects of others
- * that would have to be moved, but are in use, are waited for, for two job timeouts at most.
+ * that would have to be moved, but are in use, are waited for, for two job timeouts at most. Fences at objects that have to move, and that no
+ * job of this device signals, are waited for as long as they take.
  *
  * All or nothing: if not everything fits, nothing is added, and @bytes_to_trim says how many bytes the caller has to
  * EVICT first of what it has listed in @trim_segments, so that a second call finds room unless others take it meanwhile. An

@@ -317,7 +317,6 @@ void tessera_device_unplug(struct tessera_device *tdev)
 {
 	drm_dev_unplug(&tdev->drm);
 	tessera_irq_disable(tdev);
-	tessera_context_drop_all(tdev);
 	tessera_space_lose_all(tdev);
 	tessera_room_signal_all(tdev);
 	tessera_engines_cancel(tdev);

@@ -649,8 +649,8 @@ static int resident_get_syncs(struct drm_file *file, const struct drm_tessera_ar
 		if (tessera_ioctl_bad(tdev, !(list[i].flags & DRM_TESSERA_SYNC_SIGNAL)))
 			ret = -EINVAL;
 	if (!ret)
-		ret = tessera_syncs_init(syncs, file, client->fences, &client->account->payer->work,
-					 list, in->count);
+		ret = tessera_syncs_init(syncs, tdev, file, client->fences,
+					 &client->account->payer->work, list, in->count);
 	/* Only a job writes the value of a monitored fence. */
 	if (!ret && tessera_ioctl_bad(tdev, syncs->signals))
 		ret = -EINVAL;

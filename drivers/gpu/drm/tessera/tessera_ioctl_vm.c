@@ -77,11 +77,7 @@ static int bind_run(struct tessera_device *tdev, struct drm_file *file, u32 id,
 	vm = tessera_vm_lookup(&client->vms, id);
 	if (!vm)
 		return -ENOENT;
-	ret = tessera_work_begin(tdev);
-	if (!ret) {
-		ret = tessera_bind(vm, file, data);
-		ret = tessera_work_end(tdev, ret);
-	}
+	ret = tessera_bind(vm, file, data);
 	tessera_vm_put(vm);
 
 	return ret;

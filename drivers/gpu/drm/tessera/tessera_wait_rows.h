@@ -8,7 +8,7 @@ TESSERA_WAIT_ROW(QUOTA, "quota",
 		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT",
 		 "the process has fewer unfinished jobs, or less memory for them",
 		 "nothing",
-		 "its own jobs")
+		 "its own jobs and calls")
 TESSERA_WAIT_ROW(GATE, "gate",
 		 "SUBMIT, SUBMIT_VM on an engine without preemption",
 		 "few unfinished jobs of its process there, then the turn of its process",
@@ -16,9 +16,9 @@ TESSERA_WAIT_ROW(GATE, "gate",
 		 "the jobs before it; 1 s and a share for a submission whose thread does not run")
 TESSERA_WAIT_ROW(FOREIGN, "foreign",
 		 "SUBMIT, SUBMIT_VM, VM_BIND, MAKE_RESIDENT with nothing armed",
-		 "a foreign fence",
-		 "context lock and reset_lock (read), or nothing",
-		 "the owner of the fence; a signal; the end of the context or device")
+		 "foreign fences; before a submission in parts closes a gate, jobs of other engines, too",
+		 "nothing; for jobs of other engines context lock and reset_lock (read)",
+		 "the owner of the fence; a signal; the end of the device within a second")
 TESSERA_WAIT_ROW(FOREIGN_PARTS, "foreign-parts",
 		 "SUBMIT behind armed parts",
 		 "a foreign fence, or another device's move",

@@ -16,7 +16,7 @@
  * in others' memory (P2P).
  *
  * Jobs and moves are ordered by the reservation, which is the dma-buf's, and so with whatever the
- * exporter and other importers do. Their fences may take as long as they like (sync/foreign.c), so no move of an
+ * exporter and other importers do. Their fences may take as long as they like (exec/foreign.c), so no move of an
  * import waits for them: it comes to an aperture when the exporter's moves are done, and leaves it behind jobs of
  * this device only ("Moves and foreign fences" in mem/residency.c).
  *

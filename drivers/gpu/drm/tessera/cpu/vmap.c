@@ -31,8 +31,8 @@
 #define VMAP_TIMEOUT_MS		10000
 
 /*
- * What only the kernel draws into has moves of ours alone, which end. And the console is told of no
- * failure: it would take it for a bug.
+ * What only the kernel draws into has moves of ours alone. They end, behind the jobs of whoever had
+ * the place before. And the console is told of no failure: it would take it for a bug.
  */
 static u32 timeout_ms(struct tessera_bo *bo)
 {

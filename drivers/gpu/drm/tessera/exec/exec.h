@@ -19,13 +19,13 @@
 
 #include "hw/hw.h"
 #include "tessera_device.h"
+#include "tessera_wait.h"
 
 struct dma_fence;
 struct drm_printer;
 struct tessera_engine;
 struct tessera_ib;
 struct tessera_job;
-struct tessera_proxy;
 struct tessera_ring;		/* hw/hw.h */
 
 /* exec/engine.c */
@@ -222,30 +222,9 @@ int tessera_fences_grow(struct tessera_fences *fences);
 int tessera_fences_add(struct tessera_fences *fences, struct dma_fence *fence);
 void tessera_fences_fini(struct tessera_fences *fences);
 
-/* exec/proxy.c */
-
-/** TESSERA_PROXY_BYTES - what one more fence on a proxy is taken to cost */
-#define TESSERA_PROXY_BYTES	96L
-
-/**
- * struct tessera_proxies - foreign fences that jobs and calls of one context, or changes of one VM, wait for
- */
-struct tessera_proxies {
-	/** @lock: protects all below; taken in any context */
-	spinlock_t lock;
-	/** @list: those not signalled */
-	struct list_head list;
-	/** @cut: nothing is waited for any more */
-	bool cut;
-};
-
-void tessera_proxies_init(struct tessera_proxies *proxies);
-void tessera_proxies_cut(struct tessera_proxies *proxies);
-struct tessera_proxy *tessera_proxy_begin(struct tessera_proxies *proxies, gfp_t gfp);
-int tessera_proxy_add(struct tessera_proxy *proxy, struct dma_fence *fence, gfp_t gfp);
-void tessera_proxy_seal(struct tessera_proxy *proxy);
-struct dma_fence *tessera_proxy_fence(struct tessera_proxy *proxy);
-void tessera_proxy_drop(struct tessera_proxy *proxy);
+/* exec/foreign.c */
+int tessera_foreign_wait(struct tessera_device *tdev, const struct tessera_fences *fences,
+			 enum tessera_wait_row row, long timeout);
 
 /* exec/job.c */
 
@@ -367,12 +346,6 @@ struct tessera_job {
 	/** @seqno: number within its entity, from arm on; for traces */
 	u64 seqno;
 
-	/**
-	 * @proxies: of the context that waits for foreign fences; NULL, as for paging: the job waits
-	 * for jobs of this device only
-	 */
-	struct tessera_proxies *proxies;
-
 	/** @overdue: half of its time was over when somebody looked; only services/reset.c knows */
 	bool overdue;
 
@@ -391,10 +364,6 @@ struct tessera_job {
 	struct tessera_fences waits;
 	/* Those of @waits before this one are behind it. */
 	u32 next_wait;
-	/* For foreign fences, until the job is armed; one of @waits, which hold the reference. */
-	struct tessera_proxy *proxy;
-	/* Those fences, likewise. */
-	struct tessera_fences foreign;
 	/* What is charged beyond what each job costs. */
 	long bytes;
 	struct llist_node release_node;
@@ -411,7 +380,6 @@ int tessera_job_init(struct tessera_job *job, struct tessera_engine *engine,
 void tessera_job_add_range(struct tessera_job *job, struct tessera_ib *ib,
 			   u32 start, u32 end, bool user);
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence);
-int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence);
 void tessera_job_charge(struct tessera_job *job, long bytes);
 struct dma_fence *tessera_job_next_wait(struct tessera_job *job);
 bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence);

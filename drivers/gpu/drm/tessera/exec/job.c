@@ -19,7 +19,6 @@
 
 #include "exec/exec.h"
 #include "hw/hw.h"
-#include "tessera_assert.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"
@@ -44,7 +43,6 @@ static void tessera_job_release(struct tessera_job *job)
 
 	tessera_quota_uncharge(job->quota, JOB_COST + job->bytes);
 	tessera_fences_fini(&job->waits);
-	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_put(job->ranges[i].ib);
 	if (job->after)
@@ -154,7 +152,7 @@ int tessera_work_end(struct tessera_device *tdev, int ret)
  * @timeout: how long, in jiffies, or MAX_SCHEDULE_TIMEOUT: the release of a job may wait for
  *	reservations, which other drivers may hold
  *
- * No context waits for foreign fences any more. Not from a job's release callback.
+ * Not from a job's release callback.
  *
  * Return: false if that takes longer.
  */
@@ -286,17 +284,6 @@ void tessera_job_charge(struct tessera_job *job, long bytes)
 	tessera_quota_charge(job->quota, bytes);
 }
 
-static int job_add_wait(struct tessera_job *job, struct dma_fence *fence)
-{
-	u32 max = job->waits.max;
-	int ret = tessera_fences_add(&job->waits, fence);
-
-	if (job->waits.max != max)
-		tessera_job_charge(job, (job->waits.max - max) * TESSERA_FENCES_BYTES);
-
-	return ret;
-}
-
 /**
  * tessera_job_add_dependency() - do not run before a fence has signalled
  * @job: the job, not armed
@@ -308,8 +295,11 @@ static int job_add_wait(struct tessera_job *job, struct dma_fence *fence)
  */
 int tessera_job_add_dependency(struct tessera_job *job, struct dma_fence *fence)
 {
-	int ret = dma_fence_is_signaled(fence) ? 0 : job_add_wait(job, fence);
+	u32 max = job->waits.max;
+	int ret = dma_fence_is_signaled(fence) ? 0 : tessera_fences_add(&job->waits, fence);
 
+	if (job->waits.max != max)
+		tessera_job_charge(job, (job->waits.max - max) * TESSERA_FENCES_BYTES);
 	dma_fence_put(fence);
 
 	return ret;
@@ -356,55 +346,11 @@ bool tessera_job_made(struct tessera_device *tdev, struct dma_fence *fence)
 	return false;
 }
 
-static int job_begin_proxy(struct tessera_job *job)
-{
-	struct tessera_proxy *proxy = tessera_proxy_begin(job->proxies, GFP_KERNEL_ACCOUNT);
-	int ret;
-
-	if (!proxy)
-		return -ENOMEM;
-	ret = job_add_wait(job, tessera_proxy_fence(proxy));
-	if (ret) {
-		tessera_proxy_drop(proxy);
-		return ret;
-	}
-	job->proxy = proxy;
-
-	return 0;
-}
-
-/**
- * tessera_job_add_foreign() - do not run before a foreign fence has signalled
- * @job: the job, not armed, with &tessera_job.proxies
- * @fence: the fence, of no container; the reference stays the caller's
- *
- * A job has one proxy for all of them. Each is charged to the job's quota.
- *
- * Return: 0 or a negative error.
- */
-int tessera_job_add_foreign(struct tessera_job *job, struct dma_fence *fence)
-{
-	int ret = 0;
-
-	if (dma_fence_is_signaled(fence) || tessera_fences_has(&job->foreign, fence))
-		return 0;
-	if (!job->proxy)
-		ret = job_begin_proxy(job);
-	if (!ret)
-		ret = tessera_fences_add(&job->foreign, fence);
-	if (!ret)
-		ret = tessera_proxy_add(job->proxy, fence, GFP_KERNEL_ACCOUNT);
-	if (!ret)
-		tessera_job_charge(job, TESSERA_PROXY_BYTES);
-
-	return ret;
-}
-
 /**
  * tessera_job_add_resv() - do not run before fences of a reservation
  * @job: the job, not armed
  * @resv: the reservation, held
- * @usage: which fences; foreign ones only if the job waits for such
+ * @usage: which fences; foreign ones are passed over (exec/foreign.c)
  *
  * Return: 0 or a negative error.
  */
@@ -416,10 +362,9 @@ int tessera_job_add_resv(struct tessera_job *job, struct dma_resv *resv,
 	int ret = 0;
 
 	dma_resv_for_each_fence(&cursor, resv, usage, fence) {
-		if (tessera_job_made(job->engine->tdev, fence))
-			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		else if (job->proxies)
-			ret = tessera_job_add_foreign(job, fence);
+		if (!tessera_job_made(job->engine->tdev, fence))
+			continue;
+		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret)
 			break;
 	}
@@ -503,13 +448,6 @@ void tessera_job_arm(struct tessera_job *job)
 {
 	unsigned int i;
 
-	if (job->proxy) {
-		tessera_proxy_seal(job->proxy);
-		/* &tessera_job.waits has a reference of its own. */
-		dma_fence_put(tessera_proxy_fence(job->proxy));
-	}
-	job->proxy = NULL;
-	tessera_fences_fini(&job->foreign);
 	for (i = 0; i < job->num_ranges; i++)
 		tessera_ib_flush(job->ranges[i].ib, job->ranges[i].start,
 				 job->ranges[i].end);
@@ -605,8 +543,6 @@ static void tessera_job_last_put(struct kref *ref)
 	struct tessera_device *tdev = job->engine->tdev;
 
 	if (!job->finished) {
-		if (job->proxy)
-			tessera_proxy_drop(job->proxy);
 		drm_sched_job_cleanup(&job->base);
 		tessera_job_release(job);
 		return;

@@ -813,11 +813,11 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 /**
  * struct tessera_blocker - why an object cannot come to a segment yet
  *
- * Either the fence or the object is set. It is dealt with while no lock is held, see tessera_residency_unblock().
+ * There are fences, or an object. It is dealt with while no lock is held, see tessera_residency_unblock().
  */
 struct tessera_blocker {
-	/** @fence: a foreign fence to wait for; a reference, or NULL */
-	struct dma_fence *fence;
+	/** @foreign: foreign fences to wait for */
+	struct tessera_fences foreign;
 	/** @bo: an object that another device has to be asked for; a reference, or NULL */
 	struct tessera_bo *bo;
 };
@@ -831,7 +831,8 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 			    struct tessera_room_rules *rules);
 int tessera_residency_place(struct tessera_bo *bo, bool write, u32 segment_id, u64 offset,
 			    struct tessera_blocker *blocker);
-struct dma_fence *tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage);
+int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
+			      struct tessera_fences *found);
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker);
 int tessera_residency_ask(struct tessera_bo *bo, bool interruptible);

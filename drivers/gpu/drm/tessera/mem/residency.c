@@ -31,6 +31,8 @@
  * under the reservation. So the time that an eviction, a range, a paging queue or a page table takes depends on jobs of
  * this device alone. The alternative, to let moves wait for foreign fences, makes a range, a queue and page tables
  * unavailable for as long as user space likes, and needs an order between those moves and all others.
+ *
+ * No job of this device waits for a foreign fence either: its client has waited in the call (exec/foreign.c).
  */
 
 #include <linux/dma-fence.h>
@@ -101,30 +103,34 @@ bool tessera_residency_segment_serves(struct tessera_bo *bo, const struct tesser
 }
 
 /**
- * tessera_residency_foreign() - look for a foreign fence at an object
+ * tessera_residency_foreign() - look for foreign fences at an object
  * @bo: the object; the answer lasts as long as its reservation is held
  * @usage: which fences count
+ * @found: those that have not signalled are added
  *
- * Return: one that has not signalled, with a reference, or NULL.
+ * Return: 0 or -ENOMEM.
  */
-struct dma_fence *tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage)
+int tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv_usage usage,
+			      struct tessera_fences *found)
 {
 	struct tessera_device *tdev = tessera_bo_device(bo);
-	struct dma_fence *fence, *found = NULL;
 	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	int ret = 0;
 
 	if (!READ_ONCE(bo->exported))
-		return NULL;
+		return 0;
 	dma_resv_iter_begin(&cursor, bo->tbo.base.resv, usage);
 	dma_resv_for_each_fence_unlocked(&cursor, fence) {
 		if (tessera_job_made(tdev, fence) || dma_fence_is_signaled(fence))
 			continue;
-		found = dma_fence_get(fence);
-		break;
+		ret = tessera_fences_add(found, fence);
+		if (ret)
+			break;
 	}
 	dma_resv_iter_end(&cursor);
 
-	return found;
+	return ret;
 }
 
 /**
@@ -133,20 +139,21 @@ struct dma_fence *tessera_residency_foreign(struct tessera_bo *bo, enum dma_resv
  * @seg: the segment
  * @blocker: receives why not; without an object before
  *
- * Return: 0, or -EINPROGRESS: to be called again after tessera_residency_unblock().
+ * Return: 0; -EINPROGRESS: to be called again after tessera_residency_unblock(); or -ENOMEM.
  */
 int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segment *seg,
 			       struct tessera_blocker *blocker)
 {
 	bool memory = tessera_segment_is_memory(seg);
+	int ret;
 
 	if (tessera_segment_is_memory(tessera_bo_segment(bo)))
 		return 0;
-	dma_fence_put(blocker->fence);
-	blocker->fence = tessera_residency_foreign(bo, memory ? DMA_RESV_USAGE_BOOKKEEP :
-								DMA_RESV_USAGE_KERNEL);
-	if (blocker->fence)
-		return -EINPROGRESS;
+	tessera_fences_fini(&blocker->foreign);
+	ret = tessera_residency_foreign(bo, memory ? DMA_RESV_USAGE_BOOKKEEP :
+						     DMA_RESV_USAGE_KERNEL, &blocker->foreign);
+	if (ret || blocker->foreign.num)
+		return ret ?: -EINPROGRESS;
 	if (!(bo->dmabuf && !bo->tbo.sg) && !(memory && bo->lent))
 		return 0;
 	/* Idle, as far as can be seen. */
@@ -251,7 +258,7 @@ int tessera_residency_validate(struct tessera_bo *bo, bool write,
 			if (evict && !rules->evictions)
 				return -ENOSPC;
 			ret = tessera_residency_bring(bo, seg, evict, rules);
-			if (ret == -EINPROGRESS && rules->blocker->fence &&
+			if (ret == -EINPROGRESS && rules->blocker->foreign.num &&
 			    tessera_bo_apertures(bo, write)) {
 				blocked = seg;
 				tessera_blocker_clear(rules->blocker);
@@ -423,7 +430,7 @@ static int ask_exporter(struct tessera_bo *bo, bool interruptible)
  * @interruptible: a signal ends it
  *
  * An import gets its pages from the exporter. What is lent is called back from its importers. What the other device
- * has to do for that shows in the reservation afterwards, as a foreign fence.
+ * has to do for that shows in the reservation afterwards, as foreign fences.
  *
  * Return: 0, -ENODEV, -EINTR or an error of tessera_borrow_map().
  */
@@ -442,25 +449,6 @@ int tessera_residency_ask(struct tessera_bo *bo, bool interruptible)
 	return 0;
 }
 
-/* A foreign fence does not tell that this device is gone. */
-static int wait_for_foreign(struct tessera_device *tdev, struct dma_fence *fence,
-			    enum tessera_wait_row row, long timeout)
-{
-	long left, part;
-
-	do {
-		part = min_t(long, timeout, HZ);
-		left = tessera_wait_fence(row, fence, true, part);
-		if (left)
-			return min(left, 0L);
-		if (drm_dev_is_unplugged(&tdev->drm))
-			return -ENODEV;
-		timeout -= part;
-	} while (timeout);
-
-	return -ETIME;
-}
-
 /**
  * tessera_residency_unblock() - deal with what keeps an object from coming
  * @tdev: the device
@@ -468,7 +456,7 @@ static int wait_for_foreign(struct tessera_device *tdev, struct dma_fence *fence
  * @row: the kind of wait
  * @timeout: jiffies
  *
- * For calls that are no submissions, which wait in sync/foreign.c. No lock may be held that another client needs.
+ * No lock may be held that another client needs.
  *
  * Return: 0, and the object may be blocked again; -ETIME; -ENODEV; -ERESTARTSYS; or an error of
  * tessera_residency_ask().
@@ -476,14 +464,15 @@ static int wait_for_foreign(struct tessera_device *tdev, struct dma_fence *fence
 int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocker *blocker,
 			      enum tessera_wait_row row, long timeout)
 {
-	int ret = signal_pending(current) ? -ERESTARTSYS : 0;
+	bool parts = row == TESSERA_WAIT_FOREIGN_PARTS;
+	int ret = signal_pending(current) && !parts ? -ERESTARTSYS : 0;
 
 	if (!ret && blocker->bo) {
-		ret = tessera_residency_ask(blocker->bo, true);
-		blocker->fence = tessera_residency_foreign(blocker->bo, DMA_RESV_USAGE_BOOKKEEP);
+		ret = tessera_residency_ask(blocker->bo, !parts);
+		ret = ret ?: tessera_residency_foreign(blocker->bo, DMA_RESV_USAGE_BOOKKEEP,
+						       &blocker->foreign);
 	}
-	if (!ret && blocker->fence)
-		ret = wait_for_foreign(tdev, blocker->fence, row, timeout);
+	ret = ret ?: tessera_foreign_wait(tdev, &blocker->foreign, row, timeout);
 	tessera_blocker_clear(blocker);
 
 	return ret == -EINTR ? -ERESTARTSYS : ret;
@@ -495,7 +484,7 @@ int tessera_residency_unblock(struct tessera_device *tdev, struct tessera_blocke
  */
 void tessera_blocker_clear(struct tessera_blocker *blocker)
 {
-	dma_fence_put(blocker->fence);
+	tessera_fences_fini(&blocker->foreign);
 	if (blocker->bo)
 		tessera_bo_put(blocker->bo);
 	*blocker = (struct tessera_blocker) { };

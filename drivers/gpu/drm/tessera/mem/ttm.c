@@ -34,9 +34,6 @@
 /* A few jobs that hang may be on the way. */
 #define MOVES_TIMEOUT_MS	30000
 
-/* And for all jobs that a function reset has cancelled, and fences of others. */
-#define CANCEL_TIMEOUT_MS	15000
-
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
 	return container_of(bdev, struct tessera_device, ttm);
@@ -245,7 +242,7 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 
 /*
  * All objects have their bytes where they are to be, also those that were told to go there
- * before. That includes the jobs that use an object where it was, and so what those wait for.
+ * before. That includes the jobs that use an object where it was.
  */
 static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
 {
@@ -316,21 +313,15 @@ int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
  * Only for what the device does: others, who may take as long as they like, have nothing to do
  * with places in segments, and pages stay what they are.
  */
-static bool wait_for_jobs(struct tessera_bo *bo, unsigned long end)
+static void wait_for_jobs(struct tessera_bo *bo)
 {
-	struct tessera_device *tdev = tessera_bo_device(bo);
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
-	long left;
 
-	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence) {
-		left = max_t(long, end - jiffies, 0);
-		if (tessera_job_made(tdev, fence) &&
-		    tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false, left) <= 0)
-			return false;
-	}
-
-	return true;
+	dma_resv_for_each_fence(&cursor, bo->tbo.base.resv, DMA_RESV_USAGE_BOOKKEEP, fence)
+		if (tessera_job_made(tessera_bo_device(bo), fence))
+			tessera_wait_fence(TESSERA_WAIT_SUSPEND, fence, false,
+					   MAX_SCHEDULE_TIMEOUT);
 }
 
 /*
@@ -355,16 +346,13 @@ static void begin_anew(struct tessera_bo *bo)
  * tessera_ttm_lose_memory() - take all objects out of segments whose contents are lost
  * @tdev: the device; &tessera_device.memory_lost is set, its engines cancel all jobs
  *
- * Objects that have a copy in system memory go on with it; others are lost. So are those that
- * jobs have to do with that do not end, as they wait for what others do not signal: that is waited
- * for once, not for each.
+ * Objects that have a copy in system memory go on with it; others are lost.
  *
  * What jobs have written to pages is made visible to the CPU, as that takes a device that answers.
  */
 void tessera_ttm_lose_memory(struct tessera_device *tdev)
 {
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	unsigned long end = jiffies + msecs_to_jiffies(CANCEL_TIMEOUT_MS);
 	struct tessera_bo *bo;
 	u32 id = 0;
 
@@ -375,9 +363,9 @@ void tessera_ttm_lose_memory(struct tessera_device *tdev)
 		if (!bo->mapped)
 			tessera_bo_unfix(bo);
 		/* One in no segment may be about to get its bytes from what is lost. */
-		if (!wait_for_jobs(bo, end) ||
-		    (tessera_bo_segment(bo) && tessera_bo_to_system(bo, &ctx))) {
-			drm_warn(&tdev->drm, "object %u is lost, it is not idle\n", id);
+		wait_for_jobs(bo);
+		if (tessera_bo_segment(bo) && tessera_bo_to_system(bo, &ctx)) {
+			drm_warn(&tdev->drm, "object %u is lost\n", id);
 			atomic_set(&bo->lost, 1);
 		} else {
 			begin_anew(bo);

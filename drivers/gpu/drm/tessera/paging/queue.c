@@ -14,7 +14,7 @@
  *
  * A batch waits for jobs of this device only, never for a foreign fence (see "Moves and
  * foreign fences" in mem/residency.c). So a range that was left, a paging queue and page tables
- * become available within the time that this device's own jobs take.
+ * become available within the time that this device's own jobs take, and wait for before they begin.
  *
  * Callers hold drm_dev_enter() from begin to commit.
  */

@@ -8,7 +8,6 @@
  * client that has gone do not, unless they have begun. A context one of whose jobs hung
  * takes no more of them.
  */
-#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
@@ -16,7 +15,6 @@
 #include <drm/tessera_drm.h>
 
 #include "exec/exec.h"
-#include "hw/hw.h"
 #include "segments/segments.h"
 #include "submit/submit.h"
 #include "sync/sync.h"
@@ -61,37 +59,17 @@ int tessera_context_init(struct tessera_device *tdev)
 	return drmm_add_action_or_reset(&tdev->drm, contexts_fini, contexts);
 }
 
-static void context_drop(struct tessera_context *ctx)
-{
-	WRITE_ONCE(ctx->dropped, true);
-	tessera_proxies_cut(&ctx->proxies);
-}
-
-/**
- * tessera_context_drop_all() - let no job, and no submission, wait for what others signal
- * @tdev: the device; nobody makes jobs that are to run in the contexts there are
- */
-void tessera_context_drop_all(struct tessera_device *tdev)
-{
-	struct tessera_context *ctx;
-
-	mutex_lock(&tdev->contexts->lock);
-	list_for_each_entry(ctx, &tdev->contexts->list, node)
-		context_drop(ctx);
-	mutex_unlock(&tdev->contexts->lock);
-}
-
 static void context_lose(struct tessera_context *ctx)
 {
 	atomic_set(&ctx->guilty, 1);
-	context_drop(ctx);
+	WRITE_ONCE(ctx->dropped, true);
 }
 
 /**
  * tessera_context_lose_all() - refuse all contexts there are, and those that come
  * @tdev: the device; tessera_context_accept() follows
  *
- * As if a job of each had hung. Who is in a submission stops waiting for fences of others.
+ * As if a job of each had hung.
  */
 void tessera_context_lose_all(struct tessera_device *tdev)
 {
@@ -200,8 +178,6 @@ static void context_release(struct kref *ref)
 	tessera_engine_entity_destroy(&ctx->entity);
 	tessera_backlog_put(ctx->backlog);
 	context_fini_vm(ctx);
-	/* There may be some of submissions that failed. */
-	tessera_proxies_cut(&ctx->proxies);
 	context_fini_slots(ctx);
 	tessera_account_put(ctx->account);
 	mutex_destroy(&ctx->lock);
@@ -265,7 +241,6 @@ static struct tessera_context *context_alloc(struct tessera_device *tdev,
 
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
-	tessera_proxies_init(&ctx->proxies);
 	ctx->tdev = tdev;
 	ctx->engine = engine;
 	ctx->level = levels[args->priority];
@@ -366,7 +341,7 @@ int tessera_context_destroy(struct xarray *contexts, u32 id)
  * @tdev: the device
  * @contexts: the table
  *
- * What has not begun of its jobs is dropped, whatever it waits for.
+ * What has not begun of its jobs is dropped.
  */
 void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *contexts)
 {
@@ -377,7 +352,7 @@ void tessera_context_destroy_all(struct tessera_device *tdev, struct xarray *con
 	mutex_lock(&tdev->contexts->lock);
 	list_for_each_entry(ctx, &tdev->contexts->list, node) {
 		if (ctx->table == contexts)
-			context_drop(ctx);
+			WRITE_ONCE(ctx->dropped, true);
 	}
 	mutex_unlock(&tdev->contexts->lock);
 

@@ -173,18 +173,6 @@ static struct tessera_gate *gate_of(struct tessera_device *tdev, u32 engine)
 	return &tdev->gates->gate[engine];
 }
 
-/**
- * tessera_gate_there() - ask whether groups keep others from an engine
- * @tdev: the device
- * @engine: the engine
- *
- * Return: true if so: it cannot preempt.
- */
-bool tessera_gate_there(struct tessera_device *tdev, u32 engine)
-{
-	return gate_of(tdev, engine);
-}
-
 static void gates_fini(struct drm_device *drm, void *data)
 {
 	struct tessera_gates *gates = data;

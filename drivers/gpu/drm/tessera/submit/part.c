@@ -7,9 +7,6 @@
  * another of the same submission does not run if that one failed. Called with the
  * context's lock and the objects' reservations held.
  *
- * Where there is no gate a part may wait for foreign fences, and what waits for the part waits for these as
- * well. They signal in finite time, as all fences do.
- *
  * On a device that cannot preempt, the parts of a submission have their engine to themselves from
  * the first to the last. None of them runs into its timeout, but all together may take
  * as long as their number allows. So their time is summed, with the engine's waiting for the
@@ -300,7 +297,6 @@ struct tessera_part *tessera_part_create(struct tessera_context *ctx, u32 max_us
 		goto err_free_lost;
 	tessera_quota_charge(part->job.quota, part_lost_bytes(part));
 	part->job.context_id = ctx->hw_id;
-	part->job.proxies = &ctx->proxies;
 	part->job.level = ctx->level;
 	part->job.queue = &ctx->queue;
 	part->ctx = tessera_context_get(ctx);

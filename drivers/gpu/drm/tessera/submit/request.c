@@ -6,11 +6,8 @@
  * and checked, and only the copy is patched and run (SPLIT-29). Looking up needs no lock;
  * the checks use the context's slot table, under its lock.
  */
-#include <linux/dma-fence.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
-#include <linux/overflow.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -189,7 +186,7 @@ int tessera_request_init(struct tessera_request *req, struct tessera_device *tde
 	if (!ret)
 		ret = request_get_patches(req, data);
 	if (!ret)
-		ret = tessera_syncs_init(&req->syncs, file, data->fences,
+		ret = tessera_syncs_init(&req->syncs, req->tdev, file, data->fences,
 					 &req->ctx->account->payer->work, data->syncs,
 					 data->num_syncs);
 
@@ -305,19 +302,10 @@ void tessera_request_accepted(struct tessera_request *req)
 	tessera_instance_unlock(req->tdev);
 }
 
-/**
- * tessera_request_check() - validate commands and patch list
- * @req: the request, whose context's lock is held
- *
- * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; -EBUSY if
- * an object is locked that may not move; or -EINTR for a fatal signal.
- */
-int tessera_request_check(struct tessera_request *req)
+static int request_check_lists(struct tessera_request *req)
 {
 	struct tessera_context *ctx = req->ctx;
 	int ret;
-
-	lockdep_assert_held(&ctx->lock);
 
 	ret = tessera_patch_check(&req->list, &ctx->slots, &req->err);
 	if (!ret && (ctx->flags & DRM_TESSERA_CONTEXT_LEAK_CHECK))
@@ -330,6 +318,29 @@ int tessera_request_check(struct tessera_request *req)
 	else if (ret != -EINTR)
 		drm_dbg_driver(&req->tdev->drm, "refused at offset 0x%x, patch %u\n",
 			       req->err.offset, req->err.index);
+	req->checked = !ret;
+
+	return ret;
+}
+
+/**
+ * tessera_request_check() - validate commands and patch list, and see what the CPU does with the objects
+ * @req: the request, whose context's lock is held
+ *
+ * The lists are looked at once. The context's lock may have been dropped for a wait since, so the objects are looked at
+ * each time.
+ *
+ * Return: 0; -EINVAL with &tessera_request.err saying where, if it is the lists; -EBUSY if
+ * an object is locked that may not move; or -EINTR for a fatal signal.
+ */
+int tessera_request_check(struct tessera_request *req)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&req->ctx->lock);
+
+	if (!req->checked)
+		ret = request_check_lists(req);
 
 	return ret ?: request_check_cpu(req);
 }
@@ -361,83 +372,53 @@ int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec)
 }
 
 /**
- * tessera_request_find_foreign() - look for a foreign fence to wait for before the gate
- * @req: the request, with an empty blocker
+ * tessera_request_find_foreign() - look for foreign fences that guard what the request's job uses
+ * @req: the request
  * @alloc: an object of it, reservation held if the answer is to last
  *
- * Return: 0, also where there is no gate; or -EINPROGRESS: to be called again after
- * tessera_request_wait_foreign().
+ * Return: 0; -EINPROGRESS: to be called again after tessera_request_unblock(); or -ENOMEM.
  */
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc)
 {
-	if (!req->bos[alloc] || !tessera_gate_there(req->tdev, req->ctx->engine->id))
-		return 0;
-	req->blocker.fence =
-		tessera_residency_foreign(req->bos[alloc],
-					  dma_resv_usage_rw(tessera_request_writes(req, alloc)));
+	enum dma_resv_usage usage = dma_resv_usage_rw(tessera_request_writes(req, alloc));
+	struct tessera_fences *found = &req->blocker.foreign;
+	int ret = 0;
 
-	return req->blocker.fence ? -EINPROGRESS : 0;
+	if (req->bos[alloc])
+		ret = tessera_residency_foreign(req->bos[alloc], usage, found);
+
+	return ret ?: (found->num ? -EINPROGRESS : 0);
 }
 
 /**
- * tessera_request_ask_others() - ask other devices for what the request needs
- * @req: the request, blocked by an object
- * @interruptible: a signal ends it
+ * tessera_request_unblock() - deal with what was found to block the request
+ * @req: the request
+ * @row: TESSERA_WAIT_FOREIGN: nothing is armed, and no lock held; or TESSERA_WAIT_FOREIGN_PARTS
+ * @timeout: jiffies
  *
- * For the object that blocks it, and for all imports that have no pages. Afterwards a fence of what the other device
- * has to do for the former blocks the request. No lock may be held but the context's.
- *
- * Return: 0, -ENODEV, -ERESTARTSYS, or an error of tessera_borrow_map().
+ * Return: 0, and it may be blocked again; -ETIME; -ENODEV; -ENOMEM; -ERESTARTSYS; or an error of
+ * tessera_borrow_map().
  */
-int tessera_request_ask_others(struct tessera_request *req, bool interruptible)
+int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row row, long timeout)
 {
+	bool ask = req->blocker.bo, parts = row == TESSERA_WAIT_FOREIGN_PARTS;
 	struct tessera_bo *bo;
+	int ret = 0;
 	u32 i;
-	int ret;
 
-	ret = tessera_residency_ask(req->blocker.bo, interruptible);
-	req->blocker.fence = tessera_residency_foreign(req->blocker.bo, DMA_RESV_USAGE_BOOKKEEP);
+	/* All that further attempts would find one after the other, as each has a price. */
 	for (i = 0; !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
-		if (bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
-			ret = tessera_residency_ask(bo, interruptible);
-		if (!ret)
+		if (ask && bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
+			ret = tessera_residency_ask(bo, !parts);
+		if (!ret && !parts)
+			ret = tessera_request_find_foreign(req, i);
+		if (!ret || ret == -EINPROGRESS)
 			ret = tessera_request_pause(req, i);
 	}
+	ret = ret ?: tessera_residency_unblock(req->tdev, &req->blocker, row, timeout);
 
 	return ret == -EINTR ? -ERESTARTSYS : ret;
-}
-
-/**
- * tessera_request_wait_foreign() - wait for what was found to block the request
- * @req: the request, nothing of it armed; no lock is held but its context's
- *
- * Where there is a gate, also for the foreign fences that its job would wait for.
- *
- * Return: 0, -ENODEV, -EIO, -ENOMEM, -ERESTARTSYS, or an error of tessera_borrow_map().
- */
-int tessera_request_wait_foreign(struct tessera_request *req)
-{
-	u32 i = 0;
-	int ret;
-
-	do {
-		/* Others may block it again, as often as they like. */
-		if (signal_pending(current))
-			return -ERESTARTSYS;
-		ret = req->blocker.bo ? tessera_request_ask_others(req, true) : 0;
-		if (!ret && req->blocker.fence)
-			ret = tessera_foreign_wait(req->tdev, &req->ctx->proxies,
-						   req->blocker.fence, TESSERA_WAIT_FOREIGN,
-						   MAX_SCHEDULE_TIMEOUT);
-		tessera_blocker_clear(&req->blocker);
-		if (ret)
-			return ret;
-		while (i < req->list.num_allocs && !tessera_request_find_foreign(req, i))
-			i++;
-	} while (req->blocker.fence);
-
-	return 0;
 }
 
 /**

@@ -2,9 +2,8 @@
 /**
  * DOC: submission
  *
- * A submission is armed in batches. Each attempt at a batch takes the same steps: wait for what
- * other devices signal, pass the engine's gate, lock objects, look for foreign fences once
- * more, bring the objects to their places, arm (submit/run.c). A submission is one batch of one part
+ * A submission is armed in batches. Each attempt at a batch takes the same steps: pass the engine's
+ * gate, lock objects, look for foreign fences at them, bring the objects to their places, arm (submit/run.c). A submission is one batch of one part
  * if all its objects fit at once. It needs no plan and costs nothing for the splitting of others.
  * Batches are planned only if memory does not suffice, or if the context is to be split for a test
  * (submit/plan.c).
@@ -173,15 +172,15 @@ static int wait_for_holds(struct tessera_submit_run *run)
 /* An object waits for a foreign fence, or another device has to be asked for it, behind armed parts. */
 static int wait_for_foreign(struct tessera_submit_run *run, long timeout)
 {
-	struct tessera_request *req = run->req;
-	int ret = -ETIME;
+	int ret;
 
-	if (timeout)
-		ret = req->blocker.bo ? tessera_request_ask_others(req, false) : 0;
-	if (!ret && req->blocker.fence)
-		ret = tessera_foreign_wait(req->tdev, &req->ctx->proxies, req->blocker.fence,
-					   TESSERA_WAIT_FOREIGN_PARTS, timeout);
-	tessera_blocker_clear(&req->blocker);
+	if (!timeout)
+		return -ETIME;
+	ret = tessera_request_unblock(run->req, TESSERA_WAIT_FOREIGN_PARTS,
+				      min_t(long, timeout, HZ));
+	/* The next attempt finds whether the context was lost meanwhile. */
+	if (ret == -ETIME)
+		return 0;
 
 	/* Other drivers may end with any signal. */
 	return ret == -ERESTARTSYS ? tessera_uobj_may_go_on(NULL) : ret;
@@ -250,8 +249,8 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 		run_waits_end(run);
 		return wait_for_holds(run);
 	case TESSERA_AGAIN_FOREIGN:
-		/* Without parts run_enter() waits. */
-		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : 0;
+		/* Without parts tessera_submit() waits, with nothing held. */
+		return run->last ? wait_for_foreign(run, run_patience(run, 1)) : why;
 	case TESSERA_AGAIN_PAGES:
 		/* Without parts tessera_submit() waits, with nothing held. */
 		return run->last ? wait_for_pages(run, run_patience(run, 1)) : why;
@@ -267,9 +266,8 @@ static int begin_again(struct tessera_submit_run *run, enum tessera_again why)
 /* ---- An attempt ---------------------------------------------------------- */
 
 /*
- * Other submissions may have to wait for one that has passed the gate. So it waits for foreign fences
- * before that. Jobs of this device have done so. A group waits for jobs of other engines, too, since
- * its parts are ordered behind jobs of its own engine only.
+ * A group that is going to close a gate waits for jobs of other engines before, since its parts are
+ * ordered behind jobs of its own engine only.
  */
 static int run_enter(struct tessera_submit_run *run)
 {
@@ -280,11 +278,8 @@ static int run_enter(struct tessera_submit_run *run)
 
 	if (run->inside)
 		return 0;
-	if (tessera_gate_there(req->tdev, ctx->engine->id))
-		ret = tessera_syncs_wait(&req->syncs, req->tdev, &ctx->proxies,
-					 group ? ctx->engine : NULL);
-	if (!ret)
-		ret = tessera_request_wait_foreign(req);
+	if (group && !(req->tdev->info.caps & TSR_CAP_PREEMPTION))
+		ret = tessera_syncs_wait(&req->syncs, req->tdev, ctx->engine);
 	if (!ret)
 		ret = tessera_gate_enter(&req->pass, ctx,
 					 group ? tessera_group_unfinished(group) : NULL);
@@ -331,7 +326,6 @@ static int lock_whole(struct tessera_request *req, struct drm_exec *exec)
 	int ret = tessera_request_lock(req, exec);
 	u32 i;
 
-	/* Foreign fences may have come in since the wait before the gate. */
 	for (i = 0; !ret && i < req->num_uses; i++)
 		ret = tessera_request_find_foreign(req, req->uses[i]);
 
@@ -395,8 +389,10 @@ static int arm_batch(struct tessera_submit_run *run)
  */
 static int run_dropped(const struct tessera_submit_run *run)
 {
+	if (run->group && drm_dev_is_unplugged(&run->req->tdev->drm))
+		return -ENODEV;
 	if (run->group && READ_ONCE(run->req->ctx->dropped))
-		return drm_dev_is_unplugged(&run->req->tdev->drm) ? -ENODEV : -EIO;
+		return -EIO;
 
 	return tessera_gate_is_void(&run->req->pass) ? TESSERA_AGAIN_VOID : 0;
 }
@@ -409,7 +405,7 @@ static int try_batch(struct tessera_submit_run *run)
 
 	for (event = 0; event < TESSERA_ROOM_EVENTS; event++)
 		run->seen[event] = tessera_room_seen(run->req->tdev, event);
-	/* Behind that, as these are signalled, too, when the context is dropped. */
+	/* Behind that, as these are signalled, too, when the context is lost or the device goes. */
 	ret = run_dropped(run);
 	if (!ret && run->group)
 		ret = tessera_plan_make(run);
@@ -530,16 +526,13 @@ static int submit_run(struct tessera_request *req)
 static int submit_locked(struct tessera_request *req)
 {
 	struct tessera_context *ctx = req->ctx;
-	int ret = 0;
+	int ret;
 
 	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
-	/* It cannot be done twice. */
-	if (!req->checked)
-		ret = tessera_request_check(req);
+	ret = tessera_request_check(req);
 	if (ret)
 		return ret;
-	req->checked = true;
 	req->stamp = tessera_residency_next_stamp(req->tdev);
 	req->job = ctx->next_job;
 	ret = submit_run(req);
@@ -566,6 +559,18 @@ static int submit_once(struct tessera_request *req)
 	return tessera_work_end(req->tdev, ret);
 }
 
+/* With nothing armed and nothing held. Others may change things in between, as often as they like. */
+static int wait_unlocked(struct tessera_request *req, enum tessera_again why)
+{
+	if (why == TESSERA_AGAIN_PAGES)
+		return ++req->changes < TESSERA_USER_TRIES ? tessera_request_ready(req, 0) : -EBUSY;
+	/* One round for each object may be needed in any case. */
+	if (++req->blocks >= TESSERA_USER_TRIES + req->list.num_allocs)
+		return -EBUSY;
+
+	return tessera_request_unblock(req, TESSERA_WAIT_FOREIGN, MAX_SCHEDULE_TIMEOUT);
+}
+
 /**
  * tessera_submit() - run a submission, in as many parts as memory makes necessary
  * @tdev: the device
@@ -588,12 +593,11 @@ int tessera_submit(struct tessera_device *tdev, struct drm_file *file, struct xa
 	ret = tessera_request_init(&req, tdev, file, contexts, data);
 	if (!ret && req.ctx->space)
 		ret = -EOPNOTSUPP;
-	if (!ret)
+	while (!ret) {
 		ret = submit_once(&req);
-	while (ret == TESSERA_AGAIN_PAGES) {
-		ret = -EBUSY;
-		if (++req.changes < TESSERA_USER_TRIES)
-			ret = tessera_request_ready(&req, 0) ?: submit_once(&req);
+		if (ret != TESSERA_AGAIN_PAGES && ret != TESSERA_AGAIN_FOREIGN)
+			break;
+		ret = wait_unlocked(&req, ret);
 	}
 	data->num_parts = ret ? 0 : req.num_parts;
 	data->err = req.err;

@@ -71,8 +71,6 @@ struct tessera_context {
 	struct drm_sched_entity entity;
 	/** @backlog: of its client; holds a reference */
 	struct tessera_backlog *backlog;
-	/** @proxies: what user space wants its jobs to wait for */
-	struct tessera_proxies proxies;
 	/** @guilty: set by the scheduler when a job of it hung; then no more are taken */
 	atomic_t guilty;
 	/** @faulted: a job of it was ended for what it did at an address */
@@ -106,7 +104,6 @@ struct tessera_context {
 };
 
 int tessera_context_init(struct tessera_device *tdev);
-void tessera_context_drop_all(struct tessera_device *tdev);
 void tessera_context_lose_all(struct tessera_device *tdev);
 void tessera_context_accept(struct tessera_device *tdev);
 int tessera_context_create(struct tessera_device *tdev, struct xarray *contexts,
@@ -156,7 +153,6 @@ struct tessera_pass {
 };
 
 int tessera_gate_init(struct tessera_device *tdev);
-bool tessera_gate_there(struct tessera_device *tdev, u32 engine);
 
 int tessera_gate_enter(struct tessera_pass *pass, struct tessera_context *ctx,
 		       const atomic_t *unfinished);
@@ -272,7 +268,7 @@ void tessera_part_push(struct tessera_part *part);
  * @TESSERA_AGAIN_SPLIT: it does not fit as a whole
  * @TESSERA_AGAIN_DYING: it does not fit, but objects are being destroyed
  * @TESSERA_AGAIN_HELD: it does not fit, but older submissions hold objects
- * @TESSERA_AGAIN_FOREIGN: an object waits for another device: &tessera_request.blocker
+ * @TESSERA_AGAIN_FOREIGN: an object waits for foreign fences, or another device: &tessera_request.blocker
  * @TESSERA_AGAIN_PAGES: user memory that it uses has changed
  * @TESSERA_AGAIN_VOID: the gate was given to others
  * @TESSERA_AGAIN_ABSENT: SUBMIT_VM: a listed object is not resident
@@ -373,8 +369,10 @@ struct tessera_request {
 	struct tessera_pass pass;
 	/** @num_parts: parts it was cut into */
 	u32 num_parts;
-	/** @blocker: what an object was found to wait for, see tessera_request_wait_foreign() */
+	/** @blocker: what an object was found to wait for, see tessera_request_unblock() */
 	struct tessera_blocker blocker;
+	/** @blocks: how often something has, with nothing armed */
+	u32 blocks;
 	/** @err: where the fault is */
 	struct tessera_patch_error err;
 	/** @job: number of the submission in its context, for traces */
@@ -392,8 +390,7 @@ int tessera_request_check(struct tessera_request *req);
 void tessera_request_accepted(struct tessera_request *req);
 int tessera_request_lock(struct tessera_request *req, struct drm_exec *exec);
 int tessera_request_find_foreign(struct tessera_request *req, u32 alloc);
-int tessera_request_ask_others(struct tessera_request *req, bool interruptible);
-int tessera_request_wait_foreign(struct tessera_request *req);
+int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row row, long timeout);
 
 bool tessera_request_is_ready(struct tessera_request *req);
 int tessera_request_ready(struct tessera_request *req, u64 end);

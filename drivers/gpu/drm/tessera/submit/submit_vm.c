@@ -9,7 +9,7 @@
  * No job is queued while anything is missing that its client has listed as resident (RES-2), nor while page tables lead to
  * user memory that has other pages by now (tessera_resident_restore()).
  *
- * Foreign fences among the in-fences are waited for first, with nothing held but the context's lock. So a move of an
+ * Foreign fences among the in-fences are waited for first, with no lock held. So a move of an
  * object of the VM waits for jobs of this device only.
  * Then the engine's gate, then the lock of the page tables, where the job learns of the changes before it and
  * those after it learn of the job.
@@ -23,11 +23,9 @@
 #include <linux/sched/signal.h>
 
 #include <drm/drm_drv.h>
-#include <drm/drm_print.h>
 #include <drm/tessera_drm.h>
 
 #include "exec/exec.h"
-#include "hw/hw.h"
 #include "mem/mem.h"
 #include "segments/segments.h"
 #include "submit/submit.h"
@@ -139,11 +137,10 @@ static int submit_once(struct tessera_context *ctx, const struct drm_tessera_sub
 static int submit_locked(struct tessera_context *ctx, const struct drm_tessera_submit_vm *args,
 			 struct tessera_syncs *syncs)
 {
-	int ret;
+	int ret = 0;
 
 	if (atomic_read(&ctx->guilty) || tessera_account_banned(ctx->account))
 		return -EIO;
-	ret = tessera_syncs_wait(syncs, ctx->tdev, &ctx->proxies, NULL);
 	while (!ret) {
 		ret = submit_once(ctx, args, syncs);
 		if (ret == TESSERA_AGAIN_ASID)
@@ -166,21 +163,23 @@ static int submit_work(struct tessera_context *ctx, struct drm_file *file,
 		       const struct drm_tessera_sync *list)
 {
 	struct tessera_syncs syncs = { };
-	int ret = tessera_work_begin(ctx->tdev);
+	int ret;
 
-	if (ret)
-		return ret;
-	ret = tessera_syncs_init(&syncs, file, fences, &ctx->account->payer->work, list,
+	ret = tessera_syncs_init(&syncs, ctx->tdev, file, fences, &ctx->account->payer->work, list,
 				 args->syncs.count);
 	if (!ret)
-		ret = mutex_lock_interruptible(&ctx->lock);
+		ret = tessera_work_begin(ctx->tdev);
 	if (!ret) {
-		ret = submit_locked(ctx, args, &syncs);
-		mutex_unlock(&ctx->lock);
+		ret = mutex_lock_interruptible(&ctx->lock);
+		if (!ret) {
+			ret = submit_locked(ctx, args, &syncs);
+			mutex_unlock(&ctx->lock);
+		}
+		ret = tessera_work_end(ctx->tdev, ret);
 	}
 	tessera_syncs_fini(&syncs);
 
-	return tessera_work_end(ctx->tdev, ret);
+	return ret;
 }
 
 static int submit_to(struct tessera_context *ctx, struct drm_file *file,

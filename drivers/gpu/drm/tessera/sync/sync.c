@@ -44,28 +44,63 @@ static int sync_check(const struct drm_tessera_sync *sync)
 	return timeline == !!sync->point ? 0 : -EINVAL;
 }
 
-/* The core gives up after some seconds, and knows nothing of devices that go. */
-static int sync_await(struct tessera_device *tdev, struct drm_file *file,
-		      const struct drm_tessera_sync *sync)
+/* Those of a container's fences that have not signalled, and are of no job of @engine, or of the device. */
+static int add_foreign(struct tessera_fences *found, struct tessera_device *tdev,
+		       const struct tessera_engine *engine, struct dma_fence *wait)
 {
+	struct drm_sched_fence *s_fence;
+	struct dma_fence_unwrap cursor;
+	struct dma_fence *fence;
+	int ret;
+
+	dma_fence_unwrap_for_each(fence, &cursor, wait) {
+		s_fence = to_drm_sched_fence(fence);
+		if (dma_fence_is_signaled(fence) ||
+		    (engine ? s_fence && s_fence->sched == &engine->sched :
+			      tessera_job_made(tdev, fence)))
+			continue;
+		ret = tessera_fences_add(found, fence);
+		if (ret) {
+			dma_fence_put(cursor.chain);
+			return ret;
+		}
+	}
+
+	return 0;
+}
+
+/*
+ * Wait until there is a fence, if the element says so, and note what of it is foreign. The core gives up
+ * after some seconds, and knows nothing of devices that go.
+ */
+static int sync_await(struct tessera_device *tdev, struct drm_file *file,
+		      const struct drm_tessera_sync *sync, struct tessera_fences *found)
+{
+	bool wait = sync->flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT;
 	struct dma_fence *fence;
 	int ret;
 
 	do {
 		if (drm_dev_is_unplugged(&tdev->drm))
 			return -ENODEV;
-		/* It may come at the moment the core gives up, with a reference. */
 		fence = NULL;
 		ret = drm_syncobj_find_fence(file, sync->handle, sync->point,
-					     DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, &fence);
-		dma_fence_put(fence);
-	} while (ret == -ETIME && !fence);
+					     wait ? DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT : 0,
+					     &fence);
+	} while (wait && ret == -ETIME && !fence);
+	/* What it leaves behind on failure it has dropped, unless it has waited. */
+	if (!wait && ret)
+		return ret;
+	/* It may come at the moment the core gives up. */
+	if (!ret || ret == -ETIME)
+		ret = add_foreign(found, tdev, NULL, fence);
+	dma_fence_put(fence);
 
-	return ret == -ETIME ? 0 : ret;
+	return ret;
 }
 
 /**
- * tessera_syncs_await() - wait for others to submit what a submission is to wait for
+ * tessera_syncs_await() - wait for others to submit what a submission is to wait for, and for what is foreign of it
  * @tdev: the device
  * @file: the client
  * @list: a copy of the list
@@ -73,11 +108,13 @@ static int sync_await(struct tessera_device *tdev, struct drm_file *file,
  *
  * As long as it takes, so nothing at all may be held, nor charged.
  *
- * Return: 0, -EINVAL for bad flags, -ENOENT for an unknown syncobj, -ENODEV or -ERESTARTSYS.
+ * Return: 0, -EINVAL for bad flags or nothing to wait for, -ENOENT for an unknown syncobj, -ENODEV, -ENOMEM or
+ * -ERESTARTSYS.
  */
 int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 			const struct drm_tessera_sync *list, u32 count)
 {
+	struct tessera_fences found = { };
 	u32 i;
 	int ret = 0;
 
@@ -85,8 +122,12 @@ int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 	for (i = 0; i < count && !ret; i++)
 		ret = sync_check(&list[i]);
 	for (i = 0; i < count && !ret; i++)
-		if (list[i].flags & DRM_TESSERA_SYNC_WAIT_FOR_SUBMIT)
-			ret = sync_await(tdev, file, &list[i]);
+		if (!(list[i].flags & DRM_TESSERA_SYNC_SIGNAL))
+			ret = sync_await(tdev, file, &list[i], &found);
+	if (!ret)
+		ret = tessera_foreign_wait(tdev, &found, TESSERA_WAIT_FOREIGN,
+					   MAX_SCHEDULE_TIMEOUT);
+	tessera_fences_fini(&found);
 
 	return ret;
 }
@@ -147,20 +188,52 @@ static int syncs_init_signals(struct tessera_syncs *syncs, struct tessera_monito
 }
 
 /**
+ * tessera_syncs_wait() - wait for fences of the list
+ * @syncs: the list
+ * @tdev: the device
+ * @engine: all but those of its jobs; NULL: the foreign ones
+ *
+ * Nothing may be armed. With NULL no lock may be held, else none but the context's.
+ *
+ * Return: 0, -ENODEV, -ENOMEM or -ERESTARTSYS.
+ */
+int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       const struct tessera_engine *engine)
+{
+	struct tessera_fences found = { };
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < syncs->count; i++)
+		if (syncs->items[i].wait)
+			ret = add_foreign(&found, tdev, engine, syncs->items[i].wait);
+	if (!ret)
+		ret = tessera_foreign_wait(tdev, &found, TESSERA_WAIT_FOREIGN,
+					   MAX_SCHEDULE_TIMEOUT);
+	tessera_fences_fini(&found);
+
+	return ret;
+}
+
+/**
  * tessera_syncs_init() - look up what a user's list names
  * @syncs: the result; tessera_syncs_fini() even after a failure
+ * @tdev: the device
  * @file: the client
  * @fences: its monitored fences, or NULL: their values stay as they are
  * @quota: its quota
  * @list: a copy of the list
  * @count: its length
  *
+ * Waits for foreign fences, which others may have put into a syncobj since tessera_syncs_await(). No lock may be
+ * held.
+ *
  * Return: 0, -ENOENT for an unknown syncobj, -EINVAL for bad flags, a wait for
- * what has no fence or a monitored fence that would not rise, or -ENOMEM.
+ * what has no fence or a monitored fence that would not rise, or an error of tessera_syncs_wait().
  */
-int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
-		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
-		       const struct drm_tessera_sync *list, u32 count)
+int tessera_syncs_init(struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct drm_file *file, struct tessera_monitored_set *fences,
+		       struct tessera_quota *quota, const struct drm_tessera_sync *list, u32 count)
 {
 	u32 i;
 	int ret;
@@ -178,7 +251,7 @@ int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
 			return ret;
 	}
 
-	return syncs_init_signals(syncs, fences, quota);
+	return tessera_syncs_wait(syncs, tdev, NULL) ?: syncs_init_signals(syncs, fences, quota);
 }
 
 /**
@@ -204,7 +277,7 @@ void tessera_syncs_fini(struct tessera_syncs *syncs)
 	syncs->count = 0;
 }
 
-/* Own fences are ordinary dependencies. A job that waits for no foreign ones has none left to wait for. */
+/* Own fences are ordinary dependencies. */
 static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 {
 	struct tessera_device *tdev = job->engine->tdev;
@@ -213,14 +286,9 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 	int ret = 0;
 
 	dma_fence_unwrap_for_each(fence, &cursor, wait) {
-		if (dma_fence_is_signaled(fence))
+		if (dma_fence_is_signaled(fence) || !tessera_job_made(tdev, fence))
 			continue;
-		if (tessera_job_made(tdev, fence))
-			ret = tessera_job_add_dependency(job, dma_fence_get(fence));
-		else if (job->proxies)
-			ret = tessera_job_add_foreign(job, fence);
-		else
-			ret = -EBUSY;
+		ret = tessera_job_add_dependency(job, dma_fence_get(fence));
 		if (ret) {
 			dma_fence_put(cursor.chain);
 			break;
@@ -233,7 +301,9 @@ static int sync_add_wait(struct tessera_job *job, struct dma_fence *wait)
 /**
  * tessera_syncs_add_waits() - make a job wait for the fences of the list
  * @syncs: the list
- * @job: a job that is not armed yet; if it waits for no foreign fences, tessera_syncs_wait() was called
+ * @job: a job that is not armed yet
+ *
+ * tessera_syncs_init() has waited for the foreign ones.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -264,54 +334,6 @@ void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job 
 		num += !!syncs->items[i].chain;
 	if (num)
 		tessera_job_charge(job, num * sizeof(struct dma_fence_chain));
-}
-
-/* Of a job of @engine, or of any of the device. */
-static bool sync_is_ours(struct tessera_device *tdev, const struct tessera_engine *engine,
-			 struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence = to_drm_sched_fence(fence);
-
-	return engine ? s_fence && s_fence->sched == &engine->sched :
-			tessera_job_made(tdev, fence);
-}
-
-/**
- * tessera_syncs_wait() - wait for the fences of the list, but for those of one's own jobs
- * @syncs: the list
- * @tdev: the device
- * @proxies: of the context that waits; cutting them ends the wait
- * @engine: the engine whose jobs are not waited for; NULL: nor are those of the others
- *
- * No lock may be held but the context's, and nothing be armed.
- *
- * Return: 0; -ENODEV or -EIO if the proxies were cut; -ENOMEM or -ERESTARTSYS.
- */
-int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
-		       struct tessera_proxies *proxies, const struct tessera_engine *engine)
-{
-	struct dma_fence_unwrap cursor;
-	struct dma_fence *fence;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < syncs->count; i++) {
-		if (!syncs->items[i].wait)
-			continue;
-		/* What makes several objects resident is an array. */
-		dma_fence_unwrap_for_each(fence, &cursor, syncs->items[i].wait) {
-			if (sync_is_ours(tdev, engine, fence))
-				continue;
-			ret = tessera_foreign_wait(tdev, proxies, fence, TESSERA_WAIT_FOREIGN,
-						   MAX_SCHEDULE_TIMEOUT);
-			if (ret) {
-				dma_fence_put(cursor.chain);
-				break;
-			}
-		}
-	}
-
-	return ret;
 }
 
 static void sync_signal(struct tessera_sync_item *item, struct dma_fence *fence)

@@ -20,7 +20,6 @@ struct tessera_device;
 struct tessera_engine;		/* exec/exec.h */
 struct tessera_job;		/* exec/exec.h */
 struct tessera_monitored_set;	/* monitored.c */
-struct tessera_proxies;		/* exec/exec.h */
 struct tessera_quota;		/* exec/exec.h */
 struct tessera_signals;		/* monitored.c */
 struct tessera_sync_item;	/* sync.c */
@@ -47,10 +46,6 @@ void tessera_backlog_done(struct tessera_backlog *backlog, struct tessera_backlo
 
 int tessera_backlog_wait(struct tessera_backlog *backlog);
 int tessera_backlog_keep(struct tessera_backlog *backlog, struct tessera_bo *bo);
-
-/* sync/foreign.c */
-int tessera_foreign_wait(struct tessera_device *tdev, struct tessera_proxies *proxies,
-			 struct dma_fence *fence, enum tessera_wait_row row, long timeout);
 
 /* sync/value_page.c */
 int tessera_value_pages_init(struct tessera_device *tdev);
@@ -109,14 +104,14 @@ struct tessera_syncs {
 
 int tessera_syncs_await(struct tessera_device *tdev, struct drm_file *file,
 			const struct drm_tessera_sync *list, u32 count);
-int tessera_syncs_init(struct tessera_syncs *syncs, struct drm_file *file,
-		       struct tessera_monitored_set *fences, struct tessera_quota *quota,
-		       const struct drm_tessera_sync *list, u32 count);
+int tessera_syncs_init(struct tessera_syncs *syncs, struct tessera_device *tdev,
+		       struct drm_file *file, struct tessera_monitored_set *fences,
+		       struct tessera_quota *quota, const struct drm_tessera_sync *list, u32 count);
 void tessera_syncs_fini(struct tessera_syncs *syncs);
 int tessera_syncs_add_waits(const struct tessera_syncs *syncs, struct tessera_job *job);
 void tessera_syncs_charge(const struct tessera_syncs *syncs, struct tessera_job *job);
 int tessera_syncs_wait(const struct tessera_syncs *syncs, struct tessera_device *tdev,
-		       struct tessera_proxies *proxies, const struct tessera_engine *engine);
+		       const struct tessera_engine *engine);
 void tessera_syncs_commit(struct tessera_syncs *syncs, struct dma_fence *fence);
 void tessera_syncs_signal(struct tessera_syncs *syncs, struct dma_fence *fence);
 

@@ -174,8 +174,8 @@ static int bind_init(struct bind *bind, struct tessera_vm *vm, struct drm_file *
 		return -ENOMEM;
 
 	/* No job signals the values of monitored fences. */
-	return tessera_syncs_init(&bind->syncs, file, NULL, &vm->space->account->payer->work,
-				  data->syncs, data->num_syncs);
+	return tessera_syncs_init(&bind->syncs, vm->tdev, file, NULL,
+				  &vm->space->account->payer->work, data->syncs, data->num_syncs);
 }
 
 static void bind_fini(struct bind *bind)
@@ -571,12 +571,14 @@ int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 
 	ret = bind_init(&bind, vm, file, data);
 	if (!ret)
-		ret = tessera_syncs_wait(&bind.syncs, vm->tdev, &vm->space->proxies, NULL);
-	if (!ret)
-		ret = mutex_lock_interruptible(&vm->lock);
+		ret = tessera_work_begin(vm->tdev);
 	if (!ret) {
-		ret = bind_run(&bind);
-		mutex_unlock(&vm->lock);
+		ret = mutex_lock_interruptible(&vm->lock);
+		if (!ret) {
+			ret = bind_run(&bind);
+			mutex_unlock(&vm->lock);
+		}
+		ret = tessera_work_end(vm->tdev, ret);
 	}
 	bind_fini(&bind);
 

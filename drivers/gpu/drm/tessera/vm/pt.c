@@ -162,7 +162,6 @@ static void space_release_ref(struct kref *ref)
 	if (!IS_ERR(space->queue))
 		tessera_paging_queue_put(space->queue);
 	tessera_asid_fini(tdev, &space->asid);
-	tessera_proxies_cut(&space->proxies);
 	tessera_trail_fini(&space->trail);
 	atomic_dec(&space->account->payer->vms);
 	tessera_account_put(space->account);
@@ -198,7 +197,6 @@ struct tessera_space *tessera_space_create(struct tessera_device *tdev,
 	kref_init(&space->ref);
 	mutex_init(&space->lock);
 	tessera_trail_init(&space->trail);
-	tessera_proxies_init(&space->proxies);
 	for (i = 0; i < TESSERA_TABLES_LISTS; i++)
 		INIT_LIST_HEAD(&space->tables[i]);
 	INIT_LIST_HEAD(&space->node);
@@ -766,14 +764,11 @@ void tessera_space_resume(struct tessera_device *tdev)
 static void space_lose(struct tessera_space *space)
 {
 	atomic_set(&space->lost, 1);
-	tessera_proxies_cut(&space->proxies);
 }
 
 /**
  * tessera_space_lose_all() - let no job run in the VMs there are
  * @tdev: the device
- *
- * Who waits for fences of others to change one stops that.
  */
 void tessera_space_lose_all(struct tessera_device *tdev)
 {

@@ -511,7 +511,7 @@ static int make_wait(struct make *make, int error, const u32 *seen)
 		return -ENOMEM;
 	if (!time_before64(now, make->patience))
 		return make_fail(make);
-	if (make->blocker.bo || make->blocker.fence) {
+	if (make->blocker.bo || make->blocker.foreign.num) {
 		ret = tessera_residency_unblock(tdev, &make->blocker, TESSERA_WAIT_FOREIGN,
 						MAX_SCHEDULE_TIMEOUT);
 		make->patience += get_jiffies_64() - now;

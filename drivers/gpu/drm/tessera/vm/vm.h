@@ -225,8 +225,6 @@ struct tessera_space {
 	struct tessera_asid asid;
 	/** @lost: the device may find in the tables what is not so; no job runs there any more */
 	atomic_t lost;
-	/** @proxies: what user space wants changes to wait for */
-	struct tessera_proxies proxies;
 	/** @lock: protects what follows; see the locking DOC */
 	struct mutex lock;
 	/** @closed: the VM is gone: there are no new jobs; set once */

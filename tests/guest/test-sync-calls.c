@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/* What calls with fences take of the kernel's memory, and what they look at behind a wait for a foreign fence. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+
+#include "call.h"
+#include "client.h"
+#include "foreign.h"
+#include "held.h"
+#include "memory.h"
+#include "resident.h"
+#include "stall.h"
+#include "vm.h"
+
+#define MANY 12
+#define VALUE 0x600d
+#define WAITS 1024
+#define JOBS 64
+
+static void submit_syncs(struct tsr_device *dev, uint32_t ctx, const struct drm_tessera_sync *syncs,
+			 uint32_t count)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(__tsr_submit_syncs(dev, ctx, &cmd, syncs, count));
+	tsr_cmd_fini(&cmd);
+}
+
+/* The kernel's memory for jobs each of which waits for a fence so many times. */
+static uint64_t kernel_memory_for(struct tsr_device *dev, uint32_t ctx, uint32_t handle)
+{
+	struct drm_tessera_sync syncs[WAITS];
+	uint64_t before, most = 0, now;
+
+	for (uint32_t i = 0; i < WAITS; i++)
+		syncs[i] = (struct drm_tessera_sync){ .handle = handle };
+	submit_syncs(dev, ctx, syncs, WAITS);
+	before = tsr_meminfo("SUnreclaim");
+	for (uint32_t i = 0; i < JOBS; i++) {
+		submit_syncs(dev, ctx, syncs, WAITS);
+		now = tsr_meminfo("SUnreclaim");
+		most = now > before + most ? now - before : most;
+	}
+	tap_note("%llu KiB for %u jobs", (unsigned long long)most >> 10, JOBS);
+	return most;
+}
+
+/* a job that waits for one fence a thousand times takes no more memory than one that waits for it once */
+static void many_waits_for_one(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	uint64_t most;
+
+	if (tap_slow())
+		tap_skip("this kernel keeps freed memory for a while");
+	tsr_held_fill(&held, &bo, 1, 1);
+	most = kernel_memory_for(&dev, tsr_context_new(&dev, 0), held.done);
+	require(tsr_held_waits(&held));
+	/* of which a hundred bytes for each wait would be 6 MiB */
+	require(most < MiB(4));
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
+/* points of a timeline that a job is to signal are charged to its client */
+static void points_are_charged(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	uint32_t ctx = tsr_context_new(&dev, 0), timeline = tsr_syncobj_new(&dev);
+	struct drm_tessera_sync syncs[1 + MANY];
+	struct tsr_held held;
+	uint64_t none, one, many;
+
+	for (uint32_t i = 1; i <= MANY; i++)
+		syncs[i] = (struct drm_tessera_sync){ .handle = timeline,
+						      .flags = DRM_TESSERA_SYNC_SIGNAL |
+							       DRM_TESSERA_SYNC_TIMELINE,
+						      .point = i };
+	/* no paging job is charged later on */
+	tsr_gpu_fill(&dev, ctx, &bo, VALUE);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	held = tsr_held_open(&dev);
+	syncs[0] = (struct drm_tessera_sync){ .handle = held.done };
+	tsr_held_fill(&held, &bo, 1, 1);
+	none = tsr_query_client(&dev).work_bytes;
+	submit_syncs(&dev, ctx, syncs, 1);
+	one = tsr_query_client(&dev).work_bytes - none;
+	submit_syncs(&dev, ctx, syncs, 1 + MANY);
+	many = tsr_query_client(&dev).work_bytes - none - one;
+	require(tsr_held_waits(&held));
+	tap_note("%llu bytes with none, %llu with %u", (unsigned long long)one,
+		 (unsigned long long)many, MANY);
+	require(many >= one + MANY * 64);
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+	tsr_close(&dev);
+}
+
+/* ---- calls that wait for a foreign fence ---------------------------------------------------- */
+
+struct waiting {
+	struct tsr_call in;
+	int (*fn)(struct waiting *waiting);
+	struct tsr_device *dev;
+	struct tsr_vm *vm;
+	const struct tsr_cmd *cmd;
+	uint32_t ctx, sync;
+	int rc;
+};
+
+static void waiting_call(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	waiting->rc = waiting->fn(waiting);
+}
+
+/* returns when it waits for the fence */
+static void waiting_start(struct waiting *waiting)
+{
+	tsr_call_start(&waiting->in, waiting_call, waiting);
+	tsr_wait_for(waiting->in.returned || tsr_call_waits(&waiting->in, "foreign"));
+	require(!waiting->in.returned);
+}
+
+static int waiting_end(struct waiting *waiting)
+{
+	tsr_call_join(&waiting->in);
+	return waiting->rc;
+}
+
+static int call_submit(struct waiting *waiting)
+{
+	struct drm_tessera_submit args;
+
+	return __tsr_submit(waiting->dev, waiting->ctx, waiting->cmd, waiting->sync, 0, &args);
+}
+
+static int call_submit_vm(struct waiting *waiting)
+{
+	struct tsr_vm *vm = waiting->vm;
+
+	return __tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(waiting->cmd),
+			       waiting->sync, 0);
+}
+
+static int call_vm_bind(struct waiting *waiting)
+{
+	struct drm_tessera_vm_bind_op op = {
+		.op = DRM_TESSERA_VM_BIND_MAP_NULL,
+		.address = 0x40000000,
+		.range = MiB(1),
+	};
+
+	return __tsr_vm_bind(waiting->dev->fd, waiting->vm->id, &op, 1, waiting->sync, 0);
+}
+
+/*
+ * Nothing is charged while an in-fence is waited for: the fence may be behind another call of the process, which has to
+ * find room.
+ */
+static void waits_uncharged(void)
+{
+	int (*const calls[])(struct waiting *) = { call_submit, call_submit_vm, call_vm_bind };
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_device dev = tsr_open();
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_cmd cmd;
+	struct waiting waiting = {
+		.dev = &dev,
+		.vm = &vm,
+		.cmd = &cmd,
+		.ctx = tsr_context_new(&dev, 0),
+		.sync = tsr_syncobj_new(&dev),
+	};
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	for (uint32_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		int fence = tsr_foreign_fence(foreign);
+
+		tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
+		tsr_syncobj_import(&dev, waiting.sync, fence);
+		waiting.fn = calls[i];
+		waiting_start(&waiting);
+		require_eq(tsr_query_client(&dev).work_bytes, 0);
+		tsr_foreign_signal(foreign, 0);
+		require_ok(waiting_end(&waiting));
+		close(fence);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_foreign_close(foreign);
+	tsr_vm_close(&vm);
+	tsr_close(&dev);
+}
+
+/* What the CPU does meanwhile counts: an object is locked in its pages, and may not come to memory. */
+static void locked_meanwhile(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo locked =
+		tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_visible(&dev)), DRM_TESSERA_BO_CPU_ACCESS);
+	struct tsr_bo fenced = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	int fence = tsr_foreign_fence(foreign);
+	struct tsr_cmd cmd;
+	struct waiting waiting = {
+		.fn = call_submit,
+		.dev = &dev,
+		.cmd = &cmd,
+		.ctx = tsr_context_new(&dev, 0),
+	};
+
+	tsr_fence_at(&dev, &fenced, fence, DMA_BUF_SYNC_WRITE);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &locked, true);
+	tsr_cmd_bind_buffer(&cmd, 1, &fenced, true);
+	waiting_start(&waiting);
+	require_ok(__tsr_lock(dev.fd, &locked.handle, 0));
+	tsr_foreign_signal(foreign, 0);
+	require_err(waiting_end(&waiting), -EBUSY);
+	require_ok(__tsr_unlock(dev.fd, locked.handle));
+	require_ok(call_submit(&waiting));
+	tsr_cmd_fini(&cmd);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
+	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
+	{ "SCHED-2 in-fences are waited for before anything is charged", waits_uncharged, 0, 0 },
+	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
