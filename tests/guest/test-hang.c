@@ -203,6 +203,51 @@ static void reset_keeps_the_device(void)
 	tsr_close(&dev);
 }
 
+/*
+ * Jobs end while the engine is being reset for them: between the end of each and
+ * its fence value the device waits until then. Nobody is to blame, and all have run.
+ */
+static void ends_at_the_last_moment(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&dev, 0), sync[3];
+	const uint32_t contexts[3] = { ctx, ctx, other };
+	struct drm_tessera_context_status status;
+	struct tsr_bo bo = staging(&dev);
+	struct tsr_trace trace;
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_gpu_touch(&dev, ctx, &bo);
+	tsr_trace_start("engine_reset", NULL);
+	tsr_job_timeout_short();
+	tsr_host_set("x-fence-gap-us", "1000000000");
+	for (uint32_t i = 0; i < 3; i++) {
+		sync[i] = tsr_syncobj_new(&dev);
+		tsr_cmd_reset(&cmd);
+		tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+		tsr_cmd_fill(&cmd, 0, i * 64, 64, i + 1);
+		tsr_submit(&dev, contexts[i], &cmd, 0, sync[i]);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		int rc = tsr_syncobj_status(&dev, sync[i]);
+
+		tsr_host_set("x-fence-gap-us", "0");
+		require_msg(!rc, "job %u has run, and ends with %s", i, strerror(-rc));
+	}
+	tsr_job_timeout_restore();
+	trace = tsr_trace_stop();
+	require(resets(&trace, dev.render));
+	for (uint32_t i = 0; i < 3; i++) {
+		status = tsr_context_status(&dev, contexts[i]);
+		require(!status.reset && !status.flags && !status.hangs);
+		tsr_words_check((uint32_t *)bo.map + i * 64, 64, i + 1);
+		tsr_gpu_touch(&dev, contexts[i], &bo);
+	}
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 #define HANGS 3
 
 static void fill_until_told(void *arg)
@@ -429,6 +474,7 @@ static const struct tap_test tests[] = {
 	{ "PAGE-6 RES-6 what a move that fails loses is not mapped", failed_is_not_mapped,
 	  TSR_EXPECT(DMA), 60 },
 	{ "interrupts come again after a hang", interrupts_after_a_reset, 0, 60 },
+	{ "jobs end while their engine is being reset", ends_at_the_last_moment, 0, 60 },
 	{ "the first half of a timeout", first_half, 0, 0 },
 };
 

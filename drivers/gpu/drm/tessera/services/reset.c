@@ -12,8 +12,8 @@
  *   written to the ring again, in order. So are the kernel's own: a paging job that
  *   hangs ends with -ETIME, and only it.
  *
- * A job whose fence turns out to have been written (a lost interrupt) is not a hang; if the engine
- * has halted, the job behind it is. A machine may stand still as a whole: a virtual one that is not
+ * A job whose fence turns out to have been written (a lost interrupt, or an end just before the
+ * engine stopped) is not a hang; if the engine has halted, the job behind it is. A machine may stand still as a whole: a virtual one that is not
  * scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
  * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. An
  * engine that cannot be reset is of no use any more: all its jobs end with
@@ -49,10 +49,11 @@ static int tessera_reset_verdict(const struct tessera_job *job, const struct tes
 
 /*
  * Decide about each job of the stopped scheduler, and give it back its hardware fence,
- * which drm_sched_stop() took away. @hung is NULL if nothing was reset: the jobs are in
- * &tessera_engine.inflight then, and must not be added to it again.
+ * which drm_sched_stop() took away. @hung is NULL if no job is to blame. Unless the engine
+ * was @reset the jobs are in &tessera_engine.inflight, and must not be added to it again.
  */
-static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job *hung)
+static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job *hung,
+			       bool reset)
 {
 	struct drm_sched_job *sched_job;
 
@@ -61,8 +62,8 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 		struct dma_fence *fence = &job->hw_fence->base;
 		int error = 0;
 
-		if (hung && !dma_fence_is_signaled(fence)) {
-			error = tessera_reset_verdict(job, hung);
+		if (reset && !dma_fence_is_signaled(fence)) {
+			error = hung ? tessera_reset_verdict(job, hung) : 0;
 			/* By this hang its client may have lost the right to run it. */
 			if (!error && !job->refused && job->ops->prepare)
 				job->refused = job->ops->prepare(job);
@@ -76,22 +77,36 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 	}
 }
 
-static void tessera_reset_engine(struct tessera_engine *engine, struct tessera_job *hung)
+/*
+ * Blame the job that hangs. The engine goes on until it has stopped, so the job may have ended before that:
+ * then no job is to blame. Returns the job that is, or NULL.
+ */
+static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
+						struct tessera_job *hung)
 {
-	struct tessera_device *tdev = engine->tdev;
+	const char *how = "hangs";
 	int ret;
 
-	drm_warn(&tdev->drm, "%s: job %llu of context %u hangs, reset\n", engine->name,
-		 hung->seqno, hung->context_id);
 	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
-	if (hung->ops->hung)
-		hung->ops->hung(hung);
-	drm_sched_increase_karma(&hung->base);
 	ret = tessera_engine_reset(engine);
+	if (dma_fence_is_signaled(&hung->hw_fence->base)) {
+		how = "has stopped too late";
+		hung = NULL;
+	} else {
+		if (hung->ops->hung)
+			hung->ops->hung(hung);
+		drm_sched_increase_karma(&hung->base);
+	}
+	drm_warn(&engine->tdev->drm, "%s %s, reset: job %llu of context %u\n", engine->name, how,
+		 hung ? hung->seqno : 0, hung ? hung->context_id : 0);
+	/* An engine that could not be reset is of no use any more. */
 	if (ret) {
-		drm_err(&tdev->drm, "%s cannot be reset: %pe\n", engine->name, ERR_PTR(ret));
+		drm_err(&engine->tdev->drm, "%s cannot be reset: %pe\n", engine->name,
+			ERR_PTR(ret));
 		tessera_emit_cancel(engine, -ECANCELED);
 	}
+
+	return hung;
 }
 
 /*
@@ -126,7 +141,7 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 						      struct tessera_job *bad)
 {
 	struct tessera_job *hung = NULL;
-	bool cookie, halted;
+	bool cookie, halted, reset;
 
 	drm_sched_stop(&engine->sched, &bad->base);
 
@@ -141,9 +156,10 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	 */
 	if (!engine->closed)
 		hung = tessera_reset_hung(engine, bad, halted);
-	if (hung)
-		tessera_reset_engine(engine, hung);
-	tessera_reset_jobs(engine, hung);
+	reset = hung;
+	if (reset)
+		hung = tessera_reset_engine(engine, hung);
+	tessera_reset_jobs(engine, hung, reset);
 	dma_fence_end_signalling(cookie);
 
 	drm_sched_start(&engine->sched, 0);
