@@ -6,7 +6,7 @@
  * page states) and fault injection. Each unit has its interface in a header of its
  * own; a unit calls only units below it, in this order from the bottom: irq,
  * dirty, strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
- * paging, copy, pixel, microcode, texture, blit and raster, cmd, fetch, engine, plane,
+ * paging, copy, pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
  * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
@@ -114,11 +114,16 @@ struct TesseraEngine {
     bool parked;
     bool reset_req;
     bool reset_counts;          /* part of a device reset under way */
+    bool preempt_req;           /* also read without it, atomically */
+    bool preempt_stuck;         /* fault injection: nothing answers it */
+    bool preempted;             /* answered; neither enabled nor reset since */
     bool enabled;
     bool busy;
     uint64_t ring_reg;
     uint32_t ring_size_reg;
     uint64_t status_page_reg;
+    uint64_t save_reg;
+    uint64_t save_addr;         /* of preempt_req */
     uint32_t slot_select;
 
     /* Read without the lock, atomically. */
@@ -136,6 +141,8 @@ struct TesseraEngine {
     uint64_t status_page;
     uint32_t irq_sent;
     TesseraIb ib;
+    bool job_begun;             /* in this ring, since it was enabled... */
+    uint32_t job_head;          /* ...at this offset */
     uint32_t job_status;
     uint32_t job_status_offset;
     uint64_t job_start_ns;
@@ -326,6 +333,7 @@ struct TesseraState {
     uint32_t fence_gap_us;
     uint32_t fail_dma;
     uint32_t hold_after;
+    uint32_t stick_preempt;
     uint32_t fail_reset;
     uint32_t refuse_width;
     uint32_t fail_mapping;

@@ -23,6 +23,7 @@ typedef struct TesseraTlb TesseraTlb;
 /* What a packet returns beside TSR_ERR_*; see tessera_engine.h. */
 #define TESSERA_STOPPED         0x100
 #define TESSERA_RETRY           0x101
+#define TESSERA_RESUMED         0x102
 
 /* Runs of RAM at bus addresses, each behind the one before. */
 typedef struct TesseraFound {

@@ -15,6 +15,7 @@
 #include "tessera_mmu.h"
 #include "tessera_paging.h"
 #include "tessera_raster.h"
+#include "tessera_save.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "trace.h"
@@ -225,6 +226,16 @@ static uint32_t run_job_begin(TesseraEngine *e, const uint32_t *p)
     e->job_start_ns = tessera_clock_ns();
     if (us && !inject_delay(e, us)) {
         return TESSERA_STOPPED;
+    }
+    /* Not begun: with its delay before it, it begins another time. */
+    if (us && qatomic_read(&e->preempt_req) &&
+        qatomic_read(&e->m.attention)) {
+        return TESSERA_RETRY;
+    }
+    /* One in a buffer of the kernel is part of the ring's job. */
+    if (!e->ib.active) {
+        e->job_begun = true;
+        e->job_head = e->head;
     }
     tessera_slots_set_vm(e, 0, 0);
     if (s->cfg.strict) {
@@ -439,6 +450,8 @@ static const Opcode opcodes[256] = {
     [TSR_OP_SIGNAL] = { "SIGNAL", TSR_SIGNAL_DWORDS, ON_ANY, 0, run_signal },
     [TSR_OP_JOB_AFTER] = { "JOB_AFTER", TSR_JOB_AFTER_DWORDS, ON_ANY, 0,
                            run_job_after },
+    [TSR_OP_RESUME] = { "RESUME", TSR_RESUME_DWORDS, ON_ANY, 0,
+                        tessera_resume },
     [TSR_OP_SET_VM] = { "SET_VM", TSR_SET_VM_DWORDS, ON_ANY, 0, run_set_vm },
     [TSR_OP_TRANSFER] = { "TRANSFER", TSR_TRANSFER_DWORDS, ON_PAGING,
                           TSR_TRANSFER_SRC_PAGES | TSR_TRANSFER_DST_PAGES |

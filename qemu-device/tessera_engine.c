@@ -16,8 +16,10 @@
 #include "tessera_engine.h"
 #include "tessera_fetch.h"
 #include "tessera_iommu.h"
+#include "tessera_irq.h"
 #include "tessera_microcode.h"
 #include "tessera_mmu.h"
+#include "tessera_save.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "trace.h"
@@ -27,7 +29,8 @@
 static void update_requests(TesseraEngine *e)
 {
     qatomic_set(&e->m.stop, e->exiting || e->reset_req);
-    qatomic_set(&e->m.attention, e->exiting || e->reset_req || e->pause_req);
+    qatomic_set(&e->m.attention, e->exiting || e->reset_req || e->pause_req ||
+                                 (e->preempt_req && !e->preempt_stuck));
     qemu_cond_broadcast(&e->cond);
 }
 
@@ -39,10 +42,13 @@ static void reset_counted(TesseraState *s)
     }
 }
 
-static void reset_engine(TesseraEngine *e)
+/* Disabled, with no ring, job or translation. */
+static void clear_engine(TesseraEngine *e)
 {
-    trace_tessera_engine_reset(e->index, e->head, e->tail);
     e->enabled = false;
+    e->preempted = false;
+    e->preempt_stuck = false;
+    qatomic_set(&e->preempt_req, false);
     qatomic_set(&e->halted, false);
     qatomic_set(&e->hung, false);
     qatomic_set(&e->waiting, false);
@@ -51,6 +57,8 @@ static void reset_engine(TesseraEngine *e)
     qatomic_set(&e->m.context, 0);
     qatomic_set(&e->ib_offset, 0);
     memset(&e->ib, 0, sizeof(e->ib));
+    e->job_begun = false;
+    e->job_head = 0;
     e->window.bytes = 0;
     e->irq_sent = 0;
     e->job_status = 0;
@@ -65,6 +73,12 @@ static void reset_engine(TesseraEngine *e)
     e->state_defined = 0;
     tessera_slots_set_vm(e, 0, 0);
     tessera_mmu_forget(&e->m);
+}
+
+static void reset_engine(TesseraEngine *e)
+{
+    trace_tessera_engine_reset(e->index, e->head, e->tail);
+    clear_engine(e);
     e->reset_req = false;
     update_requests(e);
     if (e->reset_counts) {
@@ -78,6 +92,46 @@ static bool runnable(TesseraEngine *e)
 {
     return e->enabled && !e->halted && !e->hung &&
            (e->ib.active || e->head != e->tail);
+}
+
+static bool preemptible(TesseraEngine *e)
+{
+    return e->preempt_req && !e->preempt_stuck && !e->halted && !e->hung;
+}
+
+/*
+ * The area is written without the lock. A reset that comes meanwhile takes the
+ * engine, and the area is worth nothing; a pause waits until all is done.
+ */
+static void preempt_engine(TesseraEngine *e)
+{
+    uint32_t err;
+
+    e->parked = false;
+    e->busy = true;
+    qemu_mutex_unlock(&e->lock);
+    e->m.fault_slot = TESSERA_NO_SLOT;
+    err = tessera_save(e);
+    if (err) {
+        tessera_guest_error(&e->m, err, e->save_addr);
+    }
+    qemu_mutex_lock(&e->lock);
+    e->busy = false;
+    if (e->reset_req) {
+        return;
+    }
+    if (err) {
+        trace_tessera_engine_halt(e->index, e->head, err);
+        qatomic_set(&e->halted, true);
+        qatomic_set(&e->waiting, false);
+        qatomic_set(&e->preempt_req, false);
+        tessera_irq_event(e->s, TSR_INT_ENGINE_HALT);
+    } else {
+        clear_engine(e);
+        e->preempted = true;
+        tessera_irq_event(e->s, TSR_INT_PREEMPTED);
+    }
+    update_requests(e);
 }
 
 static void park(TesseraEngine *e)
@@ -101,6 +155,8 @@ static void *engine_thread(void *opaque)
             reset_engine(e);
         } else if (e->pause_req) {
             park(e);
+        } else if (preemptible(e)) {
+            preempt_engine(e);
         } else if (runnable(e)) {
             e->parked = false;
             e->busy = true;
@@ -147,18 +203,54 @@ static bool enable(TesseraEngine *e)
     e->window.bytes = 0;
     qatomic_set(&e->head, 0);
     qatomic_set(&e->tail, 0);
+    e->job_begun = false;
+    e->preempted = false;
     e->enabled = true;
+    return true;
+}
+
+/* Fault injection: this request is one that sticks. */
+static bool take_stick(TesseraState *s)
+{
+    uint32_t left = qatomic_read(&s->stick_preempt);
+
+    while (left) {
+        uint32_t seen = qatomic_cmpxchg(&s->stick_preempt, left, left - 1);
+
+        if (seen == left) {
+            return true;
+        }
+        left = seen;
+    }
+    return false;
+}
+
+static bool request_preemption(TesseraEngine *e)
+{
+    if (!(e->s->caps & TSR_CAP_PREEMPTION) || !e->enabled || e->reset_req ||
+        e->preempt_req || !e->save_reg || e->save_reg % TSR_PAGE_SIZE ||
+        e->save_reg >= 1ULL << TSR_ADDRESS_BITS) {
+        return false;
+    }
+    trace_tessera_engine_preempt(e->index, e->head, e->save_reg);
+    e->save_addr = e->save_reg;
+    e->preempt_stuck = take_stick(e->s);
+    qatomic_set(&e->preempt_req, true);
+    update_requests(e);
     return true;
 }
 
 /* A write of TSR_ENG_CONTROL. Clearing ENABLE is a reset too. */
 void tessera_engine_control(TesseraEngine *e, uint32_t value)
 {
-    bool ok = !(value & ~(TSR_ENG_ENABLE | TSR_ENG_RESET));
+    bool ok = !(value & ~(TSR_ENG_ENABLE | TSR_ENG_RESET | TSR_ENG_PREEMPT));
 
     qemu_mutex_lock(&e->lock);
-    if (ok && ((value & TSR_ENG_RESET) ||
-               (e->enabled && !(value & TSR_ENG_ENABLE)))) {
+    if (value & TSR_ENG_PREEMPT) {
+        ok = value == (TSR_ENG_ENABLE | TSR_ENG_PREEMPT) &&
+             request_preemption(e);
+    } else if (ok && ((value & TSR_ENG_RESET) ||
+                      (e->enabled && !(value & TSR_ENG_ENABLE)))) {
         e->reset_req = true;
         update_requests(e);
     } else if (ok && (value & TSR_ENG_ENABLE) && !e->enabled) {
@@ -212,6 +304,10 @@ uint32_t tessera_engine_status(TesseraEngine *e)
     }
     if (qatomic_read(&e->waiting)) {
         status |= TSR_ENGS_WAITING;
+    }
+    if (!e->reset_req) {
+        status |= (e->preempt_req ? TSR_ENGS_PREEMPTING : 0) |
+                  (e->preempted ? TSR_ENGS_PREEMPTED : 0);
     }
     qemu_mutex_unlock(&e->lock);
     return status;
@@ -330,6 +426,14 @@ void tessera_engines_forget(TesseraState *s)
     }
 }
 
+/* Requests may have come with a state that was loaded. It is parked. */
+void tessera_engine_loaded(TesseraEngine *e)
+{
+    qemu_mutex_lock(&e->lock);
+    update_requests(e);
+    qemu_mutex_unlock(&e->lock);
+}
+
 /* The set-up registers are part of a device reset only. */
 void tessera_engines_clear_setup(TesseraState *s)
 {
@@ -340,6 +444,7 @@ void tessera_engines_clear_setup(TesseraState *s)
         e->ring_reg = 0;
         e->ring_size_reg = 0;
         e->status_page_reg = 0;
+        e->save_reg = 0;
         e->slot_select = 0;
         qemu_mutex_unlock(&e->lock);
     }

@@ -22,6 +22,10 @@
  *      ASLEEP, BUSY ---------------> PARKED -+    acknowledged by parked
  *           ^                                |
  *           +--------------------------------+    the machine runs
+ *                    preempt_req                  CONTROL
+ *      ASLEEP, BUSY ---------------> preempt_engine(), which saves the job;
+ *                                                 acknowledged by preempted;
+ *                                                 then ASLEEP, disabled
  *
  *               doorbell, enabled, not halted, not hung
  *      ASLEEP ------------------------------------------> BUSY (no lock held)
@@ -30,7 +34,10 @@
  *               ring empty, halted, hung, or any request
  *
  * A paused engine resets and exits all the same. While it is parked nobody
- * but migration and tessera_device_forget() touches what is the thread's.
+ * but migration and tessera_device_forget() touches what is the thread's. A
+ * request for preemption waits until the machine runs, and travels. One that
+ * sticks (fault injection), and one of an engine that is halted or hung, is
+ * answered by a reset only.
  *
  * attention   some request is there: BUSY is left at the next packet, or where
  *             the packet can be interrupted (tessera_leave()). No packet runs
@@ -46,6 +53,7 @@
  *             handler against the packet, for neither migration nor memory
  *             the packet is fetched from again are to be trusted.
  * STOPPED     given up for a reset or exit.
+ * RESUMED     done, and the engine is elsewhere: in the middle of a saved job.
  *
  * waiting     the packet is a WAIT whose value is not there yet; it returned
  *             RETRY and runs again when a packet of another engine stores a
@@ -62,6 +70,7 @@ void tessera_engine_doorbell(TesseraEngine *e, uint32_t tail);
 bool tessera_engine_enabled(TesseraEngine *e);
 uint32_t tessera_engine_status(TesseraEngine *e);
 void tessera_engine_let_go(TesseraEngine *e);
+void tessera_engine_loaded(TesseraEngine *e);
 void tessera_engines_reset_begin(TesseraState *s, bool counts);
 void tessera_engines_reset_wait(TesseraState *s);
 void tessera_engines_pause(TesseraState *s);

@@ -185,7 +185,7 @@ static void packet_done(TesseraEngine *e, uint32_t bytes, bool was_in_ib)
     }
 }
 
-/* Run one packet; what it returns is TESSERA_RETRY, TESSERA_STOPPED or 0. */
+/* Run one packet; what it returns is 0, or a TESSERA_* that is no error. */
 static uint32_t run_packet(TesseraEngine *e)
 {
     bool in_ib = e->ib.active;
@@ -200,7 +200,8 @@ static uint32_t run_packet(TesseraEngine *e)
         err = tessera_cmd_execute(e, e->packet, in_ib, in_ib && e->ib.user);
     }
     tessera_access_flush(&e->m);
-    if (err == TESSERA_RETRY || err == TESSERA_STOPPED) {
+    if (err == TESSERA_RETRY || err == TESSERA_STOPPED ||
+        err == TESSERA_RESUMED) {
         return err;
     }
     e->progress[0] = e->progress[1] = 0;

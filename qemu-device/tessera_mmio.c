@@ -211,7 +211,8 @@ static void int_write(TesseraState *s, uint32_t addr, uint32_t value)
     } else {
         qatomic_set(&s->int_mask, value & (TSR_INT_ERROR |
                                            TSR_INT_ENGINE_HALT |
-                                           TSR_INT_PING));
+                                           TSR_INT_PING |
+                                           TSR_INT_PREEMPTED));
         tessera_irq_mask_changed(s);
     }
 }
@@ -523,6 +524,9 @@ static uint32_t eng_read(TesseraEngine *e, uint32_t reg)
         return qatomic_read(&e->m.context);
     case TSR_ENG_IB_OFFSET:
         return qatomic_read(&e->ib_offset);
+    case TSR_ENG_SAVE_LO:
+    case TSR_ENG_SAVE_HI:
+        return half(e->save_reg, reg == TSR_ENG_SAVE_HI);
     default:
         return e->slot_select;
     }
@@ -547,6 +551,10 @@ static void eng_write(TesseraEngine *e, uint32_t reg, uint32_t value)
     case TSR_ENG_STATUS_PAGE_HI:
         e->status_page_reg = with_half(e->status_page_reg,
                                        reg == TSR_ENG_STATUS_PAGE_HI, value);
+        break;
+    case TSR_ENG_SAVE_LO:
+    case TSR_ENG_SAVE_HI:
+        e->save_reg = with_half(e->save_reg, reg == TSR_ENG_SAVE_HI, value);
         break;
     default:
         e->slot_select = value;
@@ -588,6 +596,8 @@ static const EngineReg engine_regs[ENGINE_BYTES / 4] = {
     REG(TSR_ENG_STATUS_PAGE_HI) = { eng_read, eng_write },
     REG(TSR_ENG_CONTEXT) = { eng_read },
     REG(TSR_ENG_IB_OFFSET) = { eng_read },
+    REG(TSR_ENG_SAVE_LO) = { eng_read, eng_write },
+    REG(TSR_ENG_SAVE_HI) = { eng_read, eng_write },
     REG(TSR_ENG_SLOT_SELECT) = { eng_read, eng_write },
     REGS(TSR_ENG_SLOT_BASE_LO, TSR_ENG_SLOT_SURFACE) = { slot_read },
 };

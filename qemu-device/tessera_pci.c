@@ -304,6 +304,8 @@ static const FaultProperty fault_properties[] = {
     { "x-hold-after", "Points where packets can be interrupted that are passed "
       "before an engine stays at one, until a pause or reset; 0: never",
       offsetof(TesseraState, hold_after) },
+    { "x-stick-preempt", "Preemption requests from now on that only a reset "
+      "answers", offsetof(TesseraState, stick_preempt) },
     { "x-fail-reset", "Device resets by the guest that do not end: bit 0 the "
       "next one, bit 1 the one behind it, and so on",
       offsetof(TesseraState, fail_reset) },
@@ -595,7 +597,7 @@ static const char *const property_docs[][2] = {
       "Accesses to system pages can snoop CPU caches, default on; off shows "
       "what is missing of cache maintenance, and does not migrate" },
     { "preemption",
-      "Announce context save and restore between parts, default off" },
+      "Engines can be preempted: jobs are saved and go on later, default off" },
     { "resizable-bar",
       "The guest can have BAR 2 show segment 2 as well, default off" },
     { "resizable-bar-size",

@@ -18,6 +18,7 @@
 #include "tessera_vmstate.h"
 #include "tessera_crtc.h"
 #include "tessera_damage.h"
+#include "tessera_engine.h"
 #include "tessera_bar.h"
 #include "tessera_coherence.h"
 #include "tessera_host_aperture.h"
@@ -25,17 +26,10 @@
 #include "tessera_mmu.h"
 #include "tessera_output.h"
 #include "tessera_reset.h"
+#include "tessera_save.h"
 #include "tessera_strict.h"
 #include "tessera_surface.h"
 #include "tessera_swizzle_range.h"
-
-static bool ib_valid(const TesseraState *s, const TesseraIb *ib)
-{
-    return !ib->active ||
-           (ib->total <= s->cfg.max_ib_bytes && ib->end <= ib->total &&
-            ib->cur <= ib->end && ib->list % 8 == 0 &&
-            (ib->total | ib->cur | ib->end) % TSR_PKT_ALIGN == 0);
-}
 
 static bool ring_valid(const TesseraEngine *e)
 {
@@ -63,9 +57,25 @@ static bool vm_valid(const TesseraEngine *e)
            e->m.vm.root && tessera_mmu_root_ok(e->m.vm.root);
 }
 
+/* A subsection, too, of which the defaults are valid. */
+static bool preemption_valid(const TesseraEngine *e)
+{
+    if (e->preempt_req && (!e->enabled || !e->save_addr ||
+                           e->save_addr % TSR_PAGE_SIZE ||
+                           e->save_addr >= 1ULL << TSR_ADDRESS_BITS)) {
+        return false;
+    }
+    if (!e->job_begun) {
+        return true;
+    }
+    return e->enabled && e->job_head < e->ring_size &&
+           e->job_head % TSR_PKT_ALIGN == 0;
+}
+
 static bool engine_valid(const TesseraEngine *e)
 {
-    if (!ring_valid(e) || !ib_valid(e->s, &e->ib) || !vm_valid(e) ||
+    if (!ring_valid(e) || !tessera_ib_valid(e->s, &e->ib) || !vm_valid(e) ||
+        !preemption_valid(e) || (e->preempted && e->enabled) ||
         e->state_defined >> TSR_STATE_COUNT) {
         error_report("tessera: bad state of engine %u", e->index);
         return false;
@@ -111,7 +121,7 @@ static bool range_valid(TesseraState *s, uint32_t index)
 static bool registers_valid(const TesseraState *s)
 {
     const uint32_t events = TSR_INT_ERROR | TSR_INT_ENGINE_HALT |
-                            TSR_INT_PING;
+                            TSR_INT_PING | TSR_INT_PREEMPTED;
 
     if ((s->int_mask & ~events) || (s->int_status & ~events) ||
         s->irq_pending >> TSR_NUM_VECTORS ||
@@ -183,6 +193,13 @@ static int tessera_pre_load(void *opaque)
     for (uint32_t i = 0; i < s->num_engines; i++) {
         memset(&s->engines[i].m.vm, 0, sizeof(s->engines[i].m.vm));
         s->engines[i].ib.vm = false;
+        s->engines[i].save_reg = 0;
+        s->engines[i].save_addr = 0;
+        s->engines[i].preempt_req = false;
+        s->engines[i].preempt_stuck = false;
+        s->engines[i].preempted = false;
+        s->engines[i].job_begun = false;
+        s->engines[i].job_head = 0;
     }
     return 0;
 }
@@ -203,6 +220,7 @@ static int tessera_post_load(void *opaque, int version_id)
         ok = ok && engine_valid(&s->engines[i]);
         s->engines[i].window.bytes = 0;
         tessera_mmu_forget(&s->engines[i].m);
+        tessera_engine_loaded(&s->engines[i]);
     }
     for (uint32_t i = 0; i < s->num_heads; i++) {
         ok = ok && head_valid(&s->heads[i]);
@@ -273,6 +291,30 @@ static const VMStateDescription vmstate_engine_vm = {
     }
 };
 
+static bool engine_preemption_needed(void *opaque)
+{
+    TesseraEngine *e = opaque;
+
+    return (e->s->caps & TSR_CAP_PREEMPTION) || e->save_reg;
+}
+
+static const VMStateDescription vmstate_engine_preemption = {
+    .name = "tessera/engine/preemption",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = engine_preemption_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(save_reg, TesseraEngine),
+        VMSTATE_UINT64(save_addr, TesseraEngine),
+        VMSTATE_BOOL(preempt_req, TesseraEngine),
+        VMSTATE_BOOL(preempt_stuck, TesseraEngine),
+        VMSTATE_BOOL(preempted, TesseraEngine),
+        VMSTATE_BOOL(job_begun, TesseraEngine),
+        VMSTATE_UINT32(job_head, TesseraEngine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_engine = {
     .name = "tessera/engine",
     .version_id = 1,
@@ -310,6 +352,7 @@ static const VMStateDescription vmstate_engine = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_engine_vm,
+        &vmstate_engine_preemption,
         NULL
     }
 };

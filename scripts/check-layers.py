@@ -51,7 +51,7 @@ A  trace.h tessera_access.h tessera.h tessera_head.h tessera_stream.h tessera_ts
 B  tessera_irq tessera_dirty tessera_strict tessera_iommu tessera_access.c tessera_coherence tessera_mmu tessera_view
 B  tessera_host_aperture tessera_swizzle tessera_swizzle_range tessera_bar
 B  tessera_surface tessera_mark tessera_paging tessera_copy tessera_pixel tessera_microcode tessera_texture tessera_raster.h
-B  tessera_blit.c tessera_raster.c
+B  tessera_blit.c tessera_raster.c tessera_save
 C  tessera_cmd tessera_fetch tessera_engine
 C  tessera_plane tessera_frame tessera_damage tessera_screen tessera_capture tessera_output tessera_crtc tessera_display
 C  tessera_reset tessera_mmio

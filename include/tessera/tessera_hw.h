@@ -57,7 +57,7 @@
 #define TSR_ID_VERSION			0x0004	/* major << 16 | minor */
 #define TSR_ID_VERSION_VALUE		0x00010000
 #define TSR_ID_CAPS			0x0008
-#define TSR_CAP_PREEMPTION		0x00000001 /* context save/restore between parts */
+#define TSR_CAP_PREEMPTION		0x00000001 /* TSR_ENG_PREEMPT and RESUME: jobs are saved and go on later */
 #define TSR_CAP_IO_COHERENT		0x00000002 /* system page accesses can snoop CPU caches */
 #define TSR_CAP_STRICT			0x00000004 /* the device referees memory ownership */
 #define TSR_CAP_HOST_APERTURE		0x00000008 /* BAR 4 present */
@@ -136,6 +136,7 @@
 #define TSR_INT_ERROR			0x00000001 /* an error counter moved */
 #define TSR_INT_ENGINE_HALT		0x00000002 /* an engine halted, see its status */
 #define TSR_INT_PING			0x00000004
+#define TSR_INT_PREEMPTED		0x00000008 /* an engine has answered TSR_ENG_PREEMPT, see its status */
 
 /* ---- Error block, 0x0400 (read-only but TSR_ERR_CLEAR) ------------------- */
 
@@ -181,6 +182,7 @@
 #define TSR_ERR_MMU_TABLE		18	/* page table entry unusable */
 #define TSR_ERR_MODE			19	/* timings of a CRTC unusable */
 #define TSR_ERR_SKIPPED			20	/* of job records only: not run, as JOB_AFTER says; not counted */
+#define TSR_ERR_CONTEXT			21	/* RESUME: no saved job, one that was resumed already, or not usable */
 #define TSR_ERR_STRICT_FREED		32	/* access to a range declared free */
 #define TSR_ERR_STRICT_EVICTED		33	/* access to a range declared evicted */
 #define TSR_ERR_STRICT_UNWRITTEN	34	/* read of VRAM never written since it was allocated */
@@ -399,11 +401,22 @@
 #define TSR_ENG_ENABLE			0x00000001 /* 0 -> 1 starts at head = tail = 0 with the set-up below */
 #define TSR_ENG_RESET			0x00000002 /* WO: stop at the next packet, drop the ring, clear ENABLE */
 /* Clearing ENABLE of an enabled engine is a reset too. Poll TSR_ENGS_RESETTING. */
+/*
+ * WO, TSR_CAP_PREEMPTION, together with ENABLE: save the running job to the context save area, then
+ * drop the ring and clear ENABLE. TSR_ERR_RING, and no effect, if the engine is not enabled or resets,
+ * if a request is not answered yet, or if the area's address is 0, not page aligned or beyond
+ * TSR_ADDRESS_BITS. An engine that runs answers within 10 ms, without a vIOMMU; one that is halted does not answer.
+ * The answer is TSR_ENGS_PREEMPTED and TSR_INT_PREEMPTED. Where the area cannot be written, the engine
+ * halts with TSR_ERR_DMA instead.
+ */
+#define TSR_ENG_PREEMPT			0x00000004
 #define TSR_ENG_STATUS			0x08	/* RO */
 #define TSR_ENGS_IDLE			0x00000001
 #define TSR_ENGS_HALTED			0x00000002 /* ring-level error; only a reset helps */
 #define TSR_ENGS_RESETTING		0x00000004
 #define TSR_ENGS_WAITING		0x00000008 /* blocked in WAIT */
+#define TSR_ENGS_PREEMPTING		0x00000010 /* TSR_ENG_PREEMPT is not answered yet */
+#define TSR_ENGS_PREEMPTED		0x00000020 /* it is; until the engine is enabled or reset */
 #define TSR_ENG_RING_LO			0x10	/* DMA address, page aligned, contiguous */
 #define TSR_ENG_RING_HI			0x14
 #define TSR_ENG_RING_SIZE		0x18	/* bytes, power of two, 4 KiB .. 1 MiB */
@@ -415,6 +428,8 @@
 #define TSR_ENG_STATUS_PAGE_HI		0x2c
 #define TSR_ENG_CONTEXT			0x30	/* RO: context id of the running job */
 #define TSR_ENG_IB_OFFSET		0x34	/* RO: byte offset in the running IB */
+#define TSR_ENG_SAVE_LO			0x38	/* RW, TSR_CAP_PREEMPTION: DMA address of the context save area, page aligned */
+#define TSR_ENG_SAVE_HI			0x3c
 /* A window on the engine's slot file, for debugging and tests. */
 #define TSR_ENG_SLOT_SELECT		0x40
 #define TSR_ENG_SLOT_BASE_LO		0x44	/* RO */
@@ -447,9 +462,48 @@
 #define TSR_REC_SEQNO			0x00	/* u64 */
 #define TSR_REC_STATUS			0x08	/* u32: TSR_ERR_*; 0: no error since JOB_BEGIN */
 #define TSR_REC_OFFSET			0x0c	/* u32: byte offset in the IB of the failing packet */
-#define TSR_REC_START_NS		0x10	/* u64: device clock at JOB_BEGIN */
+#define TSR_REC_START_NS		0x10	/* u64: device clock at JOB_BEGIN, plus the time between preemption and RESUME */
 #define TSR_REC_END_NS			0x18	/* u64: device clock at FENCE */
 #define TSR_REC_BYTES			32
+
+/*
+ * Context save area, in guest memory, contiguous, TSR_SAVE_BYTES(slots of the engine) bytes. Written
+ * by TSR_ENG_PREEMPT, MAGIC last, and read by RESUME.
+ */
+#define TSR_SAVE_MAGIC			0x00	/* u32 */
+#define TSR_SAVE_NONE			0	/* no JOB_BEGIN since the engine was enabled: only HEAD is written */
+#define TSR_SAVE_JOB			0x56534354	/* "TCSV": a job that can be resumed */
+#define TSR_SAVE_RESUMED		0x44534354	/* "TCSD": RESUME has taken it, once */
+#define TSR_SAVE_HEAD			0x04	/* u32: ring offset of the packet that was to be executed next, or resumed */
+#define TSR_SAVE_OFFSET			0x08	/* u32: bytes from the job's JOB_BEGIN, or RESUME, to that packet */
+#define TSR_SAVE_FLAGS			0x0c	/* u32 */
+#define TSR_SAVEF_IB			0x00000001 /* inside of an IB; else the four below are 0 */
+#define TSR_SAVEF_IB_USER		0x00000002
+#define TSR_SAVEF_IB_VM			0x00000004
+#define TSR_SAVEF_TRANSFER		0x00000008 /* a transfer is open (TSR_TRANSFER_START) */
+#define TSR_SAVEF_ALL			0x0000000f
+#define TSR_SAVE_ACTIVE_NS		0x10	/* u64: time that the job has had the engine, in ns */
+#define TSR_SAVE_CONTEXT		0x18	/* u32: context id */
+#define TSR_SAVE_STATUS			0x1c	/* u32: as TSR_REC_STATUS and TSR_REC_OFFSET */
+#define TSR_SAVE_STATUS_OFFSET		0x20
+#define TSR_SAVE_IB_TOTAL		0x24	/* u32: as in IB_CALL */
+#define TSR_SAVE_IB_CUR			0x28	/* u32: byte offset of the packet */
+#define TSR_SAVE_IB_END			0x2c	/* u32 */
+#define TSR_SAVE_IB_LIST		0x30	/* u64: page list or virtual address */
+#define TSR_SAVE_PROGRESS(i)		(0x38 + 8 * (i)) /* u64, i = 0, 1: of the packet; the device's own */
+#define TSR_SAVE_VM_ROOT		0x48	/* u64: as in SET_VM; 0: no address space */
+#define TSR_SAVE_VM_ASID		0x50	/* u32 */
+#define TSR_SAVE_STATE_DEFINED		0x54	/* u32: bit r: state register r is defined */
+#define TSR_SAVE_STATE(r)		(0x58 + 4 * (r)) /* u32, r = 0 .. TSR_STATE_COUNT - 1; zeroes up to the slots */
+#define TSR_SAVE_SLOT(i)		(0x80 + TSR_SAVE_SLOT_BYTES * (i)) /* i = 0 .. TSR_ID_NUM_SLOTS - 1 */
+#define TSR_SAVE_SLOT_BASE		0x00	/* u64 */
+#define TSR_SAVE_SLOT_LIMIT		0x08	/* u64 */
+#define TSR_SAVE_SLOT_SURFACE		0x10	/* u32: dwords 6 to 8 of BIND_SLOT; SURFACE 0: unbound */
+#define TSR_SAVE_SLOT_PITCH		0x14
+#define TSR_SAVE_SLOT_SIZE		0x18
+#define TSR_SAVE_SLOT_STALE		0x1c	/* u32: 1: evicted since it was bound, strict mode */
+#define TSR_SAVE_SLOT_BYTES		0x20
+#define TSR_SAVE_BYTES(slots)		TSR_SAVE_SLOT(slots)
 
 /* ---- Packets -------------------------------------------------------------- */
 
@@ -647,6 +701,15 @@
  */
 #define TSR_OP_JOB_AFTER		0x87
 #define TSR_JOB_AFTER_DWORDS		4
+
+/*
+ * RESUME, TSR_CAP_PREEMPTION, in the ring only: 1 zero, 2-3 DMA address of a context save area, a multiple
+ * of 8. Stands in the place of the JOB_BEGIN of the job that was saved there, with the same packets behind
+ * it; any engine of the type and number of slots will do. Restores the job and goes on at the packet
+ * TSR_SAVE_OFFSET bytes behind, which has to lie at or before the tail. Sets MAGIC to TSR_SAVE_RESUMED.
+ */
+#define TSR_OP_RESUME			0x88
+#define TSR_RESUME_DWORDS		4
 
 /*
  * Paging packets: paging engine only.

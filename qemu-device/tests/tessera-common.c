@@ -213,6 +213,16 @@ void tsr_engine_reset(TsrTest *t, uint32_t e)
     tsr_engine_start(t, e, t->eng[e].size);
 }
 
+/* Have a running engine save its job to @area, and drop the ring. */
+void tsr_preempt(TsrTest *t, uint32_t e, uint64_t area)
+{
+    tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO, area);
+    tsr_w32(t, TSR_ENG(e) + TSR_ENG_CONTROL, TSR_ENG_ENABLE | TSR_ENG_PREEMPT);
+    tsr_wait_reg(t, TSR_ENG(e) + TSR_ENG_STATUS,
+                 TSR_ENGS_PREEMPTING | TSR_ENGS_PREEMPTED, TSR_ENGS_PREEMPTED);
+    g_assert_cmphex(tsr_r32(t, TSR_ENG(e) + TSR_ENG_CONTROL), ==, 0);
+}
+
 void tsr_device_reset(TsrTest *t)
 {
     tsr_w32(t, TSR_CTRL_RESET, TSR_RESET_MAGIC);

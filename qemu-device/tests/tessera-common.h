@@ -81,6 +81,7 @@ uint64_t tsr_hidden_base(TsrTest *t);
 
 void tsr_engine_start(TsrTest *t, uint32_t e, uint32_t ring_bytes);
 void tsr_engine_reset(TsrTest *t, uint32_t e);
+void tsr_preempt(TsrTest *t, uint32_t e, uint64_t area);
 void tsr_device_reset(TsrTest *t);
 void tsr_emit(TsrTest *t, uint32_t e, const uint32_t *d, uint32_t dwords);
 void tsr_kick(TsrTest *t, uint32_t e);

@@ -29,6 +29,7 @@ static const struct {
     { TSR_OP_JOB_AFTER, TSR_JOB_AFTER_DWORDS },
     { TSR_OP_WRITE_PTES, TSR_WRITE_PTES_DWORDS },
     { TSR_OP_TLB_FLUSH, TSR_TLB_FLUSH_DWORDS },
+    { TSR_OP_RESUME, TSR_RESUME_DWORDS },
 };
 
 #define SELF_PAGE   250     /* of the bounce buffer */
@@ -241,7 +242,7 @@ static void test_packets(void)
 static void test_packets_strict(void)
 {
     storm("strict=on,vram-size=4M,vram-hidden-size=4M,agp-ro-size=1M,"
-          "gart-size=4M");
+          "gart-size=4M,preemption=on");
 }
 
 /* Engines meanwhile write what the storm cleans. */
@@ -254,7 +255,8 @@ static void test_packets_cached(void)
 /* Random ring contents: halts all the time, never worse. */
 static void test_rings(void)
 {
-    TsrTest *t = tsr_start("vram-size=4M,vram-hidden-size=4M,gart-size=4M");
+    TsrTest *t = tsr_start("vram-size=4M,vram-hidden-size=4M,gart-size=4M,"
+                           "preemption=on");
     uint32_t p[64];
 
     rng = g_rand_new_with_seed(7);
@@ -264,18 +266,27 @@ static void test_rings(void)
 
         for (uint32_t i = 0; i < n; i++) {
             p[i] = rnd(2) ? odd_number(t)
-                          : TSR_PKT_HEADER(known[rnd(22)].code, 0, 2 * rnd(8));
+                          : TSR_PKT_HEADER(known[rnd(ARRAY_SIZE(known))].code,
+                                           0, 2 * rnd(8));
             if ((p[i] & 0xff) == TSR_OP_WAIT) {
                 p[i] = 0;
             }
         }
         tsr_emit(t, e, p, n);
         tsr_kick(t, e);
+        /* Saved to where the next RESUME may find it. */
+        if (rnd(3) == 0) {
+            tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO,
+                    t->bounce + rnd(256) * 4096);
+            tsr_w32(t, TSR_ENG(e) + TSR_ENG_CONTROL,
+                    TSR_ENG_ENABLE | TSR_ENG_PREEMPT);
+        }
         /* Tails that jump about while the engine is fetching. */
         for (uint32_t i = rnd(4); i; i--) {
             tsr_w32(t, TSR_DOORBELL(e), rnd(TSR_TEST_RING_BYTES) & ~7);
         }
-        if (tsr_r32(t, TSR_ENG(e) + TSR_ENG_STATUS) & TSR_ENGS_HALTED) {
+        if (tsr_r32(t, TSR_ENG(e) + TSR_ENG_STATUS) &
+            (TSR_ENGS_HALTED | TSR_ENGS_PREEMPTED)) {
             tsr_engine_reset(t, e);
         }
     }
@@ -321,7 +332,8 @@ static void registers(const char *props)
 
 static void test_registers(void)
 {
-    registers("strict=on,vram-size=4M,vram-hidden-size=4M,gart-size=4M");
+    registers("strict=on,vram-size=4M,vram-hidden-size=4M,gart-size=4M,"
+              "preemption=on");
 }
 
 static void test_registers_cached(void)

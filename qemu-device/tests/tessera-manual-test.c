@@ -441,7 +441,8 @@ static void test_registers(void)
     /* Bits that are not there are not kept, and no error. */
     tsr_w32(t, TSR_INT_MASK, 0xffffffff);
     g_assert_cmphex(tsr_r32(t, TSR_INT_MASK), ==, TSR_INT_ERROR |
-                    TSR_INT_ENGINE_HALT | TSR_INT_PING);
+                    TSR_INT_ENGINE_HALT | TSR_INT_PING |
+                    TSR_INT_PREEMPTED);
     tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, ~0ULL);
     g_assert_cmphex(tsr_r64(t, TSR_CTRL_DUMMY_PAGE_LO), ==,
                     TSR_APTE_ADDR_MASK);

@@ -18,7 +18,7 @@
 #define PIECE 65536
 #define LAYOUTS(src, dst) ((src) | (dst) << 8)
 #define PROPS "vram-size=4M,vram-hidden-size=0,agp-ro-size=0,gart-size=512M," \
-              "firmware-size=1M,strict=on"
+              "firmware-size=1M,strict=on,preemption=on"
 
 typedef struct Case {
     const char *name;
@@ -427,6 +427,60 @@ static void test_resume(const void *opaque)
     tsr_stop(t);
 }
 
+/* Preempted at each of these points, with another job in between. */
+static void test_preempted(const void *opaque)
+{
+    const Case *k = opaque;
+    g_autofree Image *want = NULL, *got = NULL;
+    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
+    TsrTest *t = tsr_start(PROPS);
+    uint64_t area = tsr_alloc(t, TSR_SAVE_BYTES(64)), seqno;
+    uint32_t resume[] = {
+        TSR_PKT_HEADER(TSR_OP_RESUME, 0, TSR_RESUME_DWORDS), 0, area, 0,
+    };
+    uint32_t ring[TSR_IB_CALL_DWORDS];
+    unsigned int times = 0;
+
+    tsr_load_firmware(t);
+    tsr_w64(t, TSR_CTRL_DUMMY_PAGE_LO, tsr_alloc(t, 4096));
+    seqno = start_job(t, k);
+    tsr_kick(t, k->engine);
+    finish(t, k, seqno);
+    want = memory_look(t);
+
+    tsr_engine_reset(t, k->engine);
+    seqno = start_job(t, k);
+    /* Behind JOB_BEGIN, and the same each time. */
+    qtest_memread(t->qts, t->eng[k->engine].ring +
+                  (t->eng[k->engine].tail - TSR_FENCE_DWORDS * 4 -
+                   sizeof(ring)), ring, sizeof(ring));
+    tsr_qom_set(t, "x-hold-after", 1);
+    tsr_kick(t, k->engine);
+    while (is_held(t, k, seqno, 0)) {
+        tsr_preempt(t, k->engine, area);
+        tsr_engine_start(t, k->engine, TSR_TEST_RING_BYTES);
+        /* A job that forgets all slots, and the buffer stays. */
+        tsr_emit(t, k->engine, (uint32_t[]) {
+                 TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 9, 0, 0 }, 4);
+        seqno = tsr_emit_fence(t, k->engine, 0, 0);
+        tsr_kick(t, k->engine);
+        tsr_wait(t, k->engine, seqno);
+        tsr_qom_set(t, "x-hold-after", 1);
+        tsr_emit(t, k->engine, resume, 4);
+        tsr_emit(t, k->engine, ring, TSR_IB_CALL_DWORDS);
+        seqno = tsr_emit_fence(t, k->engine, 0, t->record);
+        tsr_kick(t, k->engine);
+        times++;
+    }
+    tsr_qom_set(t, "x-hold-after", 0);
+    finish(t, k, seqno);
+    g_assert_cmpuint(times, >, 0);
+    got = memory_look(t);
+    g_assert_true(!memcmp(want->pages, got->pages, PAGES_BYTES));
+    g_assert_true(!memcmp(want->vram, got->vram, VRAM_BYTES));
+    tsr_stop(t);
+}
+
 /* A packet of seconds does not keep the machine from stopping, or a reset. */
 static void test_bounded(void)
 {
@@ -506,7 +560,11 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/tessera/resume/%s",
                                                 cases[i].name);
 
+        g_autofree char *preempted = g_strdup_printf(
+            "/tessera/resume/preempted/%s", cases[i].name);
+
         qtest_add_data_func(name, &cases[i], test_resume);
+        qtest_add_data_func(preempted, &cases[i], test_preempted);
     }
     qtest_add_func("/tessera/resume/bounded", test_bounded);
     qtest_add_func("/tessera/resume/live-migration", test_live);

@@ -134,22 +134,31 @@ static void fill_ring(TsrTest *t, uint32_t e, bool paging)
     qtest_memwrite(t->qts, t->eng[e].ring, ring, TSR_TEST_RING_BYTES);
 }
 
+/* Asked to save its job, in the midst of which the device goes. */
+static void preempt(TsrTest *t, uint32_t e, uint64_t area)
+{
+    tsr_w64(t, TSR_ENG(e) + TSR_ENG_SAVE_LO, area);
+    tsr_w32(t, TSR_ENG(e) + TSR_ENG_CONTROL, TSR_ENG_ENABLE | TSR_ENG_PREEMPT);
+}
+
 static void unplug_loop(uint32_t render, uint32_t paging)
 {
     g_autofree char *firmware = write_firmware();
     g_autofree char *args = tsr_firmware_args(firmware, "-smp 3");
     g_autofree char *props = g_strdup_printf("strict=on,vram-size=4M,"
                                              "vram-hidden-size=0,"
-                                             "render-engines=%u,"
+                                             "render-engines=%u,preemption=on,"
                                              "paging-engines=%u",
                                              render, paging);
     TsrTest *t = tsr_start_machine(props, args);
+    uint64_t area[TSR_MAX_ENGINES];
 
     tsr_map_device(t);
     tsr_set_up_memory(t);
     tsr_run_firmware(t);
     for (uint32_t e = 0; e < render + paging; e++) {
         fill_ring(t, e, e >= render);
+        area[e] = tsr_alloc(t, TSR_SAVE_BYTES(64));
     }
     qtest_writel(t->qts, PASSES_WORD, 0);
     qtest_writel(t->qts, BAR_WORD, qpci_config_readl(t->dev,
@@ -160,6 +169,9 @@ static void unplug_loop(uint32_t render, uint32_t paging)
         }
         wait_passes(t, 2);
         g_assert_cmpuint(tsr_err_count(t, TSR_ERR_PACKET), ==, 0);
+        for (uint32_t e = 0; e < round % 2 * (render + paging); e++) {
+            preempt(t, e, area[e]);
+        }
         g_free(t->dev);
         t->dev = NULL;
         qpci_free_pc(t->bus);
@@ -172,6 +184,7 @@ static void unplug_loop(uint32_t render, uint32_t paging)
                                  "'id': 'gpu', 'addr': '04.0', "
                                  "'strict': true, 'vram-size': 4194304, "
                                  "'vram-hidden-size': 0, "
+                                 "'preemption': true, "
                                  "'render-engines': %u, "
                                  "'paging-engines': %u}}", render, paging);
         /* Always at the same address. */
