@@ -32,7 +32,7 @@ B  pure/split.h pure/split_priv.h pure/split_setup pure/split_emit
 B  pure/split_place pure/split_relocate pure/split_feasible pure/split
 C  tessera_wait_rows.h tessera_wait tessera_uobj tessera_device.h tessera_assert.h tessera_compat.h tessera_trace.h tessera_trace_points.c
 C  hw/hw.h hw/lifetime hw/irq hw/error hw/ring hw/fence
-D  exec/exec.h exec/quota exec/ib exec/fences exec/foreign exec/job exec/trail exec/emit exec/sched exec/engine
+D  exec/exec.h exec/quota exec/ib exec/fences exec/foreign exec/job exec/trail exec/preempt exec/emit exec/answer exec/sched exec/engine
 E  segments/segments.h segments/account segments/room segments/segment segments/budget segments/departure segments/manager segments/shift
 E  paging/paging.h paging/cache paging/pages paging/queue paging/ops
 E  mem/mem.h mem/instance mem/user mem/borrow mem/bo mem/backing mem/coherence mem/mapped mem/move mem/hold mem/order mem/ttm mem/unplug mem/victims mem/compact mem/residency mem/scanout mem/offer

@@ -33,8 +33,6 @@ WHOLE = "# whole suite"
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
     "SEG-33..38": ABSENT,
-    "SCHED-7..8": ABSENT,
-    "SCHED-10": ABSENT,
     "SWZ-32": UNTESTED,
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,
@@ -48,7 +46,6 @@ WAITING = {
     "MODEL-7": ABSENT,  # SEG-38
     "MODEL-8": ABSENT,  # Paging works on segment addresses in both models.
     "MODEL-12": ABSENT,  # SWZ-33
-    "MODEL-18": ABSENT,  # SCHED-7
 }
 
 REQUIREMENT = re.compile(r"^- \*\*([A-Z]+)-(\d+)\*\*|^\| ([A-Z]+)-(\d+) \|", re.M)

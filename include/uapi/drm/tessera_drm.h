@@ -152,7 +152,7 @@ struct drm_tessera_query {
 };
 
 /** enum drm_tessera_cap: bits of &drm_tessera_query_device.caps */
-#define DRM_TESSERA_CAP_PREEMPTION	(1ULL << 0) /* other contexts may run between parts */
+#define DRM_TESSERA_CAP_PREEMPTION	(1ULL << 0) /* jobs are interrupted for others */
 #define DRM_TESSERA_CAP_IO_COHERENT	(1ULL << 1) /* no cache maintenance needed */
 #define DRM_TESSERA_CAP_STRICT		(1ULL << 2) /* the device checks memory ownership */
 #define DRM_TESSERA_CAP_HOST_APERTURE	(1ULL << 3) /* CPU host aperture present */
@@ -724,7 +724,8 @@ struct drm_tessera_unlock2 {
  * SUBMIT_VM; the VM lives as long as the context.
  *
  * Of the jobs that are ready an engine gets those of the highest priority first. But when 16 have passed one of lower priority
- * that is ready, that one is next; so one of low priority goes on, unless others fill the ring.
+ * that is ready, that one is next; so one of low priority goes on, unless others fill the ring. With
+ * DRM_TESSERA_CAP_PREEMPTION a job that runs is interrupted for one of higher priority, and goes on later.
  *
  * Errors: -EINVAL: any flag with @vm, unknown flags or priority, both force-split flags, @split_seed without FORCE_SPLIT_RANDOM, unknown or non-render
  * @engine; -EPERM: a force-split flag without CAP_SYS_ADMIN; -EACCES: PRIORITY_HIGH without the right to it; -ENOSPC: too many contexts of this process; -ENOENT: unknown

@@ -50,6 +50,22 @@ struct tessera_pkt_job_after {
 	__le32 record_hi;
 };
 
+struct tessera_pkt_resume {
+	__le32 header;
+	__le32 zero;
+	__le32 save_lo;
+	__le32 save_hi;
+};
+
+/* Context save area, as far as the driver reads it. */
+struct tessera_save {
+	__le32 magic;
+	__le32 head;
+	__le32 offset;
+	__le32 flags;
+	__le64 active_ns;
+};
+
 struct tessera_pkt_set_vm {
 	__le32 header;
 	__le32 asid;

@@ -349,6 +349,22 @@ DEFINE_EVENT(tessera_job, tessera_engine_reset,
 	     TP_PROTO(u32 engine, u32 ctx, u64 seqno), TP_ARGS(engine, ctx, seqno)
 );
 
+/* A job stands back for one of higher priority: saved in its middle, or not begun yet. */
+TRACE_EVENT(tessera_preempt,
+	    TP_PROTO(u32 engine, u32 ctx, u64 seqno, bool begun),
+	    TP_ARGS(engine, ctx, seqno, begun),
+	    TP_STRUCT__entry(__field(u32, engine)
+			     __field(u32, ctx)
+			     __field(u64, seqno)
+			     __field(bool, begun)),
+	    TP_fast_assign(__entry->engine = engine;
+			   __entry->ctx = ctx;
+			   __entry->seqno = seqno;
+			   __entry->begun = begun;),
+	    TP_printk("engine=%u ctx=%u seqno=%llu begun=%d", __entry->engine, __entry->ctx,
+		      __entry->seqno, __entry->begun)
+);
+
 /* A CPU access faulted on page @page of the object. */
 TRACE_EVENT(tessera_cpu_fault,
 	    TP_PROTO(u32 bo, u64 page, u32 backing),

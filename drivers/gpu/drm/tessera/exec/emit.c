@@ -33,6 +33,9 @@ static void tessera_emit_fill(struct tessera_job *job, struct tessera_ring_job *
 {
 	unsigned int i;
 
+	ring_job->resume = job->saved;
+	ring_job->save = job->saved - 1;
+	ring_job->may_be_after = job->behind;
 	ring_job->context_id = job->context_id;
 	ring_job->vm_root = job->vm.root;
 	ring_job->vm_cmds = job->vm.cmds;
@@ -74,7 +77,10 @@ static int tessera_emit_behind_locked(struct tessera_engine *engine, struct tess
 
 /* What of the ring a job may have to wait for: NULL, or the first job of each kind. */
 struct ahead {
-	/* Of the same client and of no higher priority, how many those are and what they move. */
+	/*
+	 * Of the same client and of no higher priority, how many those are and what they move. Those
+	 * of lower priority do not count where the job can come before them.
+	 */
 	struct tessera_fence *own;
 	u32 num_own;
 	u64 moves;
@@ -99,7 +105,8 @@ static void emit_look_ahead_locked(struct tessera_engine *engine, struct tessera
 			middle = fence;
 		if (other->level > job->level) {
 			ahead->above = ahead->above ?: fence;
-		} else if (job->quota && other->quota == job->quota) {
+		} else if (job->quota && other->quota == job->quota &&
+			   (other->level == job->level || !engine->preempt.able)) {
 			ahead->own = ahead->own ?: fence;
 			ahead->moves += other->moves;
 			ahead->num_own++;
@@ -201,12 +208,100 @@ struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
 }
 
 /**
+ * tessera_emit_below() - find a job of lower priority in the ring that a job depends on
+ * @engine: the engine
+ * @job: the job, all else it depends on done; the caller is the scheduler's worker
+ *
+ * The scheduler takes a dependency on a job of the same engine for done once that job is in the ring.
+ * But a job of higher priority comes before it there. So it is kept out of the ring for as long.
+ *
+ * Return: a reference to the fence to wait for, or NULL.
+ */
+struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job)
+{
+	struct dma_fence *wait = NULL;
+	struct tessera_fence *fence;
+	unsigned long flags;
+
+	if (!engine->preempt.able || !job->waits.num || job->level == TESSERA_LEVEL_LOW)
+		return NULL;
+	spin_lock_irqsave(&engine->lock, flags);
+	list_for_each_entry(fence, &engine->inflight, link) {
+		struct tessera_job *other = fence->data;
+
+		if (other->level < job->level &&
+		    tessera_fences_has(&job->waits, other->finished))
+			wait = &fence->base;
+	}
+	dma_fence_get(wait);
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return wait;
+}
+
+static void emit_write_locked(struct tessera_engine *engine, struct tessera_job *job,
+			      struct tessera_ring_job *ring_job)
+{
+	struct tessera_fence *fence = job->hw_fence;
+
+	lockdep_assert_held(&engine->lock);
+
+	job->refused = job->refused ?: tessera_emit_behind_locked(engine, job, ring_job);
+	ring_job->empty = job->refused;
+	fence->hw_seqno = engine->next_seqno++;
+	if (!engine->closed && !engine->preempt.asked)
+		fence->slot = tessera_ring_emit(engine->ring, ring_job, fence->hw_seqno);
+}
+
+/**
+ * tessera_emit_again_locked() - write all jobs in flight to an empty ring, in the order of their list
+ * @engine: the engine, just started
+ */
+void tessera_emit_again_locked(struct tessera_engine *engine)
+{
+	struct tessera_fence *fence;
+
+	lockdep_assert_held(&engine->lock);
+
+	engine->head_since = jiffies;
+	list_for_each_entry(fence, &engine->inflight, link) {
+		struct tessera_ring_job ring_job = { };
+
+		tessera_emit_fill(fence->data, &ring_job);
+		emit_write_locked(engine, fence->data, &ring_job);
+	}
+	if (!list_empty(&engine->inflight))
+		tessera_ring_kick(engine->ring);
+}
+
+/**
+ * tessera_emit_running() - the job that the engine is at
+ * @engine: the engine
+ * @since: when it became that, in jiffies
+ *
+ * Return: the job, which the scheduler keeps as long as that is stopped; or NULL.
+ */
+struct tessera_job *tessera_emit_running(struct tessera_engine *engine, unsigned long *since)
+{
+	struct tessera_fence *head;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	head = list_first_entry_or_null(&engine->inflight, struct tessera_fence, link);
+	*since = engine->head_since;
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	return head ? head->data : NULL;
+}
+
+/**
  * tessera_emit_job() - write a job to the ring
  * @engine: the engine
  * @job: the job; its hardware fence completes when it is done
  *
- * The scheduler's credits keep the ring from overflowing. While the engine is being cancelled,
- * a job is listed and not written: it ends with all others, in order.
+ * The scheduler's credits keep the ring from overflowing. While the engine is being cancelled, or
+ * preempted, a job is listed and not written: it ends with all others, in order, or is written when the
+ * engine goes on.
  *
  * Not inside drm_dev_enter(). A thread that waits for a job in such a section keeps
  * drm_dev_unplug() from returning, so jobs have to go on until the engine is cancelled behind
@@ -226,17 +321,17 @@ int tessera_emit_job(struct tessera_engine *engine, struct tessera_job *job)
 	spin_lock_irqsave(&engine->lock, flags);
 	ret = engine->dead;
 	if (!ret) {
-		job->refused = job->refused ?:
-			       tessera_emit_behind_locked(engine, job, &ring_job);
-		ring_job.empty = job->refused;
+		emit_write_locked(engine, job, &ring_job);
 		if (!job->refused)
 			trace_tessera_job_run(engine->id, job->context_id, job->seqno);
 		dma_fence_get(&fence->base);
-		fence->hw_seqno = engine->next_seqno++;
+		if (list_empty(&engine->inflight))
+			engine->head_since = jiffies;
 		list_add_tail(&fence->link, &engine->inflight);
-		if (!engine->closed)
-			fence->slot = tessera_ring_emit(engine->ring, &ring_job, fence->hw_seqno);
+		if (!engine->closed && !engine->preempt.asked)
+			tessera_ring_kick(engine->ring);
 		engine->jobs++;
+		tessera_preempt_consider_locked(engine);
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
 
@@ -273,18 +368,16 @@ static void tessera_emit_complete_locked(struct tessera_engine *engine,
 }
 
 /**
- * tessera_emit_process() - complete what the engine reports as done
+ * tessera_emit_process_locked() - complete what the engine reports as done
  * @engine: the engine
- *
- * Any context, inside dma_fence_begin_signalling().
  */
-void tessera_emit_process(struct tessera_engine *engine)
+void tessera_emit_process_locked(struct tessera_engine *engine)
 {
 	struct tessera_fence *fence, *next;
-	unsigned long flags;
 	u64 seqno;
 
-	spin_lock_irqsave(&engine->lock, flags);
+	lockdep_assert_held(&engine->lock);
+
 	/* The ring's memory may be gone with the hardware. */
 	seqno = engine->dead ? 0 : tessera_ring_ack(engine->ring);
 	if (seqno >= engine->next_seqno) {
@@ -297,7 +390,23 @@ void tessera_emit_process(struct tessera_engine *engine)
 		if (fence->hw_seqno > seqno)
 			break;
 		tessera_emit_complete_locked(engine, fence);
+		engine->head_since = jiffies;
 	}
+}
+
+/**
+ * tessera_emit_process() - complete what the engine reports as done, and see who is next
+ * @engine: the engine
+ *
+ * Any context, inside dma_fence_begin_signalling().
+ */
+void tessera_emit_process(struct tessera_engine *engine)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	tessera_emit_process_locked(engine);
+	tessera_preempt_consider_locked(engine);
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
@@ -336,6 +445,7 @@ void tessera_emit_cancel(struct tessera_engine *engine, int error)
 
 	spin_lock_irqsave(&engine->lock, flags);
 	engine->dead = error;
+	engine->preempt.asked = false;
 	list_for_each_entry_safe(fence, next, &engine->inflight, link) {
 		list_del_init(&fence->link);
 		tessera_fence_complete_locked(fence, error, 0, 0);

@@ -28,7 +28,7 @@
 #define TESSERA_RUN_AHEAD_RENDER	2
 #define TESSERA_RUN_AHEAD_PAGING	4
 
-/* Moves of a few milliseconds, so that the engine does not wait for who fills the ring; see tessera_emit_ahead(). */
+/* Moves of a few milliseconds, so that the engine does not wait for who fills the ring. */
 #define TESSERA_RUN_AHEAD_MOVES		SZ_64M
 
 static void tessera_engine_irq(void *data)
@@ -89,6 +89,7 @@ static struct tessera_engine *engine_create(struct tessera_device *tdev)
 
 static void tessera_engine_fini(struct drm_device *drm, void *data)
 {
+	tessera_preempt_fini(data);
 	tessera_sched_fini(data);
 }
 
@@ -118,6 +119,7 @@ static int tessera_engine_init(struct tessera_device *tdev, u32 id)
 								TESSERA_RUN_AHEAD_RENDER;
 	engine->run_ahead_moves = engine->type == TSR_ENGINE_PAGING ? TESSERA_RUN_AHEAD_MOVES : 0;
 	engine->next_seqno = 1;
+	tessera_preempt_init(engine);
 
 	engine->ring = tessera_ring_create(tdev, id);
 	if (IS_ERR(engine->ring))
@@ -159,6 +161,7 @@ int tessera_engines_init(struct tessera_device *tdev)
 		return -ENODEV;
 	}
 	tessera_irq_on_event(tdev, TSR_INT_ENGINE_HALT, tessera_engine_halt_event, tdev);
+	tessera_irq_on_event(tdev, TSR_INT_PREEMPTED, tessera_preempt_event, tdev);
 
 	return 0;
 }
@@ -350,6 +353,7 @@ static int tessera_engine_pause(struct tessera_engine *engine)
 	int ret;
 
 	tessera_engine_stop_jobs(engine);
+	tessera_preempt_drop(engine);
 	ret = tessera_ring_stop(engine->ring);
 	if (ret)
 		tessera_engine_resume(engine);
@@ -498,6 +502,7 @@ int tessera_engine_reset(struct tessera_engine *engine)
 	unsigned long flags;
 	int ret;
 
+	tessera_preempt_drop(engine);
 	ret = tessera_ring_stop(engine->ring);
 
 	/* Nothing more comes from the device: what it has done so far counts. */
@@ -522,7 +527,7 @@ void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 {
 	struct tessera_device *tdev = engine->tdev;
 	unsigned long flags;
-	u64 next, jobs, busy;
+	u64 next, jobs, busy, preempted;
 	int dead, idx;
 
 	spin_lock_irqsave(&engine->lock, flags);
@@ -530,11 +535,13 @@ void tessera_engine_print(struct tessera_engine *engine, struct drm_printer *p)
 	jobs = engine->jobs;
 	busy = engine->busy_ns;
 	dead = engine->dead;
+	preempted = engine->preempt.count;
 	spin_unlock_irqrestore(&engine->lock, flags);
 
 	drm_printf(p, "%s: next seqno %llu jobs %llu busy_ns %llu resets %u queued %d dead %d\n",
 		   engine->name, next, jobs, busy, engine->resets,
 		   atomic_read(&engine->sched.credit_count), dead);
+	drm_printf(p, "%s: preempted %llu\n", engine->name, preempted);
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
 	drm_printf(p, "%s: head 0x%x tail 0x%x free up to 0x%x status 0x%x context %u\n",

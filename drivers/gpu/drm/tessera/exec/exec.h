@@ -10,6 +10,7 @@
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -54,12 +55,42 @@ enum tessera_level {
 	TESSERA_LEVELS,
 };
 
+/* So many jobs of higher priority pass one before its turn comes. */
+#define TESSERA_MAX_PASSED	16U
+
 /**
  * struct tessera_queue - what the engine keeps of one queue of jobs
  */
 struct tessera_queue {
 	/** @unready: jobs pushed, not handed over and not known to be ready; under the engine's lock */
 	unsigned int unready;
+};
+
+/**
+ * struct tessera_preemption - a request to an engine to save its job, see exec/preempt.c
+ *
+ * All but @able is under the engine's lock.
+ */
+struct tessera_preemption {
+	/** @able: the device can do it; constant */
+	bool able;
+	/** @held: a reset is about to begin, or under way: nothing is asked, no answer is taken */
+	bool held;
+	/** @asked: the engine has not answered; jobs are listed and not written meanwhile */
+	bool asked;
+	/** @save: the save area of the request */
+	u32 save;
+	/**
+	 * @seqno: value of the next FENCE packet then: jobs with that one, and later ones, are not
+	 * written; 0 when the engine has answered, and forgotten its ring, but does not start
+	 */
+	u64 seqno;
+	/** @ticks: how often @timer went off since the request */
+	u32 ticks;
+	/** @count: requests that were answered */
+	u64 count;
+	/** @timer: for the answer, or for the end of a job's slice */
+	struct timer_list timer;
 };
 
 /**
@@ -84,6 +115,10 @@ struct tessera_engine {
 	spinlock_t lock;
 	/** @inflight: &tessera_fence in ring order; under @lock */
 	struct list_head inflight;
+	/** @head_since: when the first of @inflight became the first, in jiffies; under @lock */
+	unsigned long head_since;
+	/** @preempt: how jobs come before others that have begun */
+	struct tessera_preemption preempt;
 	/**
 	 * @span: fence of the last job of a span that has begun, or NULL; only the
 	 * scheduler's worker looks at it, or reset while that is stopped
@@ -346,7 +381,10 @@ struct tessera_job {
 	/** @seqno: number within its entity, from arm on; for traces */
 	u64 seqno;
 
-	/** @overdue: half of its time was over when somebody looked; only services/reset.c knows */
+	/**
+	 * @overdue: half of its time was over when somebody looked; for services/reset.c. Its time
+	 * begins anew when it is resumed
+	 */
 	bool overdue;
 
 	/* private: exec/job.c and exec/sched.c */
@@ -356,6 +394,18 @@ struct tessera_job {
 	struct tessera_fence *after;
 	struct tessera_fence *behind;
 	struct tessera_fence *span;
+	/* Jobs that came before it in the ring, when it was there already; under the engine's lock. */
+	u32 passed;
+	/* No job comes before it until it has had the engine for a slice; likewise. */
+	bool turn;
+	/* Level that it is sorted by when the engine is preempted; likewise. */
+	u32 rank;
+	/* Last saved in this area, minus 1; 0: never; likewise. */
+	u32 saved;
+	/* When it was saved for the first time, in jiffies; likewise. */
+	unsigned long first_saved;
+	/* What it has had of the engine until then, in ns. */
+	u64 active_ns;
 	/* In &tessera_engine.ready, or empty; under the engine's lock, as is the next. */
 	struct list_head ready;
 	/* Counted in &tessera_queue.unready. */
@@ -496,7 +546,30 @@ static inline void tessera_trail_check_over(struct tessera_trail *trail, u32 kin
 }
 #endif
 
+/* exec/preempt.c */
+
+/* The timer goes off so often before a hang is declared: one stop of the machine is none. */
+#define TESSERA_ANSWER_TICKS	2
+
+void tessera_preempt_tick_locked(struct tessera_engine *engine);
+void tessera_preempt_consider_locked(struct tessera_engine *engine);
+void tessera_preempt_sort_locked(struct tessera_engine *engine);
+void tessera_preempt_note_saved_locked(struct tessera_engine *engine);
+void tessera_preempt_drop(struct tessera_engine *engine);
+bool tessera_preempt_is_dry(struct tessera_engine *engine);
+
+/* exec/answer.c */
+void tessera_preempt_init(struct tessera_engine *engine);
+void tessera_preempt_fini(struct tessera_engine *engine);
+void tessera_preempt_event(void *data);
+bool tessera_preempt_hold(struct tessera_engine *engine);
+void tessera_preempt_release(struct tessera_engine *engine);
+
 /* exec/emit.c */
+struct dma_fence *tessera_emit_below(struct tessera_engine *engine, struct tessera_job *job);
+void tessera_emit_process_locked(struct tessera_engine *engine);
+void tessera_emit_again_locked(struct tessera_engine *engine);
+struct tessera_job *tessera_emit_running(struct tessera_engine *engine, unsigned long *since);
 struct dma_fence *tessera_emit_stand_back(struct tessera_engine *engine,
 					  struct tessera_job *job, bool turn);
 void tessera_emit_forget(struct tessera_engine *engine, struct tessera_job *job);

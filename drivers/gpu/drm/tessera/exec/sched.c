@@ -5,7 +5,8 @@
  * The drm_sched callbacks of an engine. One credit is one ring slot. run_job
  * allocates nothing: the hardware fence came with the job.
  *
- * The ring runs in order and cannot be taken back. So what is fair between jobs is decided
+ * The ring runs in order, but for jobs of higher priority on an engine that can preempt
+ * (exec/preempt.c). So what is fair between jobs is decided
  * before they are handed over, by prepare_job. A job that has to stand back waits for a fence,
  * and the scheduler asks for it again when that has signalled:
  *
@@ -40,19 +41,11 @@
 #include "tessera_compat.h"
 #include "tessera_device.h"
 
-static struct tessera_engine *to_tessera_engine(struct drm_gpu_scheduler *sched)
-{
-	return container_of(sched, struct tessera_engine, sched);
-}
-
-/* So many jobs of higher priority pass one before its turn comes. */
-#define TESSERA_MAX_PASSED	16U
-
 static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_job,
 						   struct drm_sched_entity *entity)
 {
-	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
 	struct tessera_job *job = to_tessera_job(sched_job);
+	struct tessera_engine *engine = job->engine;
 	struct dma_fence *wait = tessera_job_next_wait(job);
 
 	/* The scheduler consumes a reference and asks again until there is none. */
@@ -66,9 +59,12 @@ static struct dma_fence *tessera_sched_prepare_job(struct drm_sched_job *sched_j
 	/* What has begun must be able to end. */
 	if (engine->span && engine->span == job->span)
 		return NULL;
+	wait = tessera_emit_below(engine, job);
+	if (wait)
+		return wait;
+	job->turn = engine->passed[job->level] >= TESSERA_MAX_PASSED;
 
-	return tessera_emit_stand_back(engine, job,
-				       engine->passed[job->level] >= TESSERA_MAX_PASSED);
+	return tessera_emit_stand_back(engine, job, job->turn);
 }
 
 /* @job is handed to the engine: from now on, or no longer, are others kept out. */
@@ -105,6 +101,25 @@ static int tessera_sched_refused(struct tessera_job *job)
 	return error ?: job->base.s_fence->finished.error;
 }
 
+/*
+ * The scheduler frees jobs in the order in which it handed them over, and what their clients were
+ * charged for them with that. Move those that have ended before a job that was preempted to the
+ * front, so that they do not wait for its end. That is done whenever a job is handed over.
+ */
+static void sched_free_passed(struct tessera_engine *engine)
+{
+	struct drm_gpu_scheduler *sched = &engine->sched;
+	struct drm_sched_job *job, *next;
+
+	if (!engine->preempt.able)
+		return;
+	spin_lock(&sched->job_list_lock);
+	list_for_each_entry_safe(job, next, &sched->pending_list, list)
+		if (dma_fence_is_signaled(&job->s_fence->finished))
+			list_move(&job->list, &sched->pending_list);
+	spin_unlock(&sched->job_list_lock);
+}
+
 static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 {
 	struct tessera_job *job = to_tessera_job(sched_job);
@@ -112,6 +127,7 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	struct dma_fence *ret = dma_fence_get(&job->hw_fence->base);
 	int error;
 
+	sched_free_passed(job->engine);
 	sched_count_turns(job->engine, job->level);
 	tessera_sched_span(job->engine, job);
 	/* A job that does not run has its turn all the same: fences signal in order. */
@@ -126,9 +142,9 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 
 static enum drm_gpu_sched_stat tessera_sched_timedout_job(struct drm_sched_job *sched_job)
 {
-	struct tessera_engine *engine = to_tessera_engine(sched_job->sched);
+	struct tessera_job *job = to_tessera_job(sched_job);
 
-	return engine->timedout(engine, to_tessera_job(sched_job));
+	return job->engine->timedout(job->engine, job);
 }
 
 static void tessera_sched_free_job(struct drm_sched_job *sched_job)

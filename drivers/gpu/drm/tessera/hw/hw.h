@@ -176,6 +176,9 @@ void tessera_error_print(struct tessera_device *tdev, struct drm_printer *p);
 #define TESSERA_RING_JOBS	(TESSERA_RING_SLOTS - 1)
 #define TESSERA_RING_MAX_CALLS	3
 
+/* Context save areas: for a job of each of two priorities that stand back, and the next one. */
+#define TESSERA_RING_SAVES	3
+
 /**
  * struct tessera_ring_call - one IB_CALL
  */
@@ -198,8 +201,14 @@ struct tessera_ring_call {
 struct tessera_ring_job {
 	/** @empty: write a fence and nothing else; it has no result */
 	bool empty;
+	/** @resume: go on with a saved job, see tessera_ring_preempt(), instead of beginning one */
+	bool resume;
+	/** @save: the save area of that job */
+	u32 save;
 	/** @context_id: for JOB_BEGIN */
 	u32 context_id;
+	/** @may_be_after: leave a place for @after, so that a resumed job finds its packets where they were */
+	bool may_be_after;
 	/** @after: of users' commands it executes none unless the job of the slot @after_slot, still in the ring, succeeds */
 	bool after;
 	/** @after_slot: see @after */
@@ -232,11 +241,26 @@ struct tessera_ring_result {
 	u64 end_ns;
 };
 
+/**
+ * struct tessera_ring_saved - what the device says of an engine that was preempted
+ */
+struct tessera_ring_saved {
+	/** @begun: a job was saved, which had begun and not ended */
+	bool begun;
+	/** @slot: its slot */
+	u32 slot;
+	/** @active_ns: time that the job has had of the engine so far */
+	u64 active_ns;
+};
+
 struct tessera_ring *tessera_ring_create(struct tessera_device *tdev, u32 engine);
 int tessera_ring_start(struct tessera_ring *ring);
 int tessera_ring_stop(struct tessera_ring *ring);
 u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *job,
 		      u64 seqno);
+void tessera_ring_kick(struct tessera_ring *ring);
+void tessera_ring_preempt(struct tessera_ring *ring, u32 save);
+void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved);
 u64 tessera_ring_ack(struct tessera_ring *ring);
 void tessera_ring_result(struct tessera_ring *ring, u32 slot,
 			 struct tessera_ring_result *result);

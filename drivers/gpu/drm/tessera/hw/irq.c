@@ -24,7 +24,7 @@
 #include "tessera_device.h"
 #include "tessera_wait.h"
 
-#define TESSERA_NUM_EVENTS	3
+#define TESSERA_NUM_EVENTS	4
 #define TESSERA_PING_TIMEOUT	(2 * HZ)
 
 /* A registered callback. */
@@ -198,7 +198,8 @@ void tessera_irq_enable(struct tessera_device *tdev)
 {
 	tessera_write32(tdev, TSR_INT_STATUS, U32_MAX);
 	tessera_write32(tdev, TSR_INT_MASK,
-			TSR_INT_ERROR | TSR_INT_ENGINE_HALT | TSR_INT_PING);
+			TSR_INT_ERROR | TSR_INT_ENGINE_HALT | TSR_INT_PING |
+			TSR_INT_PREEMPTED);
 }
 
 /**

@@ -5,9 +5,10 @@
  * The ring of one engine, with its status page and its job records. A ring is an
  * array of slots of TESSERA_RING_SLOT_BYTES; each job fills exactly one with
  * JOB_BEGIN, JOB_AFTER if need be, its IB_CALLs, padding and a FENCE, and has the record of the same index.
- * So space is counted in jobs, which is what the scheduler's credits count.
+ * So space is counted in jobs, which is what the scheduler's credits count. A job that was preempted has
+ * RESUME in the place of JOB_BEGIN, and the same packets behind it.
  *
- * Not locked here: the engine calls everything but start and stop under its spinlock.
+ * Not locked here: the engine calls everything but stop under its spinlock, or alone.
  */
 
 #include <linux/dma-mapping.h>
@@ -40,7 +41,28 @@ struct tessera_ring {
 	dma_addr_t status_dma;
 	struct tessera_record *records;
 	dma_addr_t records_dma;
+	/* Context save areas, if the device can preempt. */
+	struct tessera_save *saves[TESSERA_RING_SAVES];
+	dma_addr_t saves_dma[TESSERA_RING_SAVES];
 };
+
+static bool ring_create_saves(struct tessera_ring *ring)
+{
+	struct tessera_device *tdev = ring->tdev;
+	u32 i;
+
+	if (!(tdev->info.caps & TSR_CAP_PREEMPTION))
+		return true;
+	for (i = 0; i < TESSERA_RING_SAVES; i++) {
+		ring->saves[i] = dmam_alloc_coherent(tdev->drm.dev,
+						     TSR_SAVE_BYTES(tdev->info.num_slots),
+						     &ring->saves_dma[i], GFP_KERNEL);
+		if (!ring->saves[i])
+			return false;
+	}
+
+	return true;
+}
 
 /**
  * tessera_ring_create() - allocate a ring
@@ -67,7 +89,7 @@ struct tessera_ring *tessera_ring_create(struct tessera_device *tdev, u32 engine
 					   GFP_KERNEL);
 	ring->records = dmam_alloc_coherent(dev, TESSERA_RECORD_BYTES,
 					    &ring->records_dma, GFP_KERNEL);
-	if (!ring->cpu || !ring->status || !ring->records)
+	if (!ring->cpu || !ring->status || !ring->records || !ring_create_saves(ring))
 		return ERR_PTR(-ENOMEM);
 
 	return ring;
@@ -141,6 +163,25 @@ static u32 tessera_ring_write_after(const struct tessera_ring *ring, void *at, u
 	return sizeof(*pkt);
 }
 
+static u32 ring_write_resume(const struct tessera_ring *ring, void *at, u32 save)
+{
+	struct tessera_pkt_resume *pkt = at;
+
+	pkt->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_RESUME, 0, TSR_RESUME_DWORDS));
+	pkt->zero = 0;
+	pkt->save_lo = cpu_to_le32(lower_32_bits(ring->saves_dma[save]));
+	pkt->save_hi = cpu_to_le32(upper_32_bits(ring->saves_dma[save]));
+
+	return sizeof(*pkt);
+}
+
+static u32 ring_write_nop(void *at, u32 dwords)
+{
+	*(__le32 *)at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, dwords));
+
+	return dwords * sizeof(u32);
+}
+
 static u32 tessera_ring_write_vm(void *at, const struct tessera_ring_job *job)
 {
 	struct tessera_pkt_set_vm *set = at;
@@ -171,8 +212,12 @@ static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
 						   TSR_JOB_BEGIN_DWORDS));
 	begin->context = cpu_to_le32(job->context_id);
 	begin->zero = 0;
+	if (job->resume)
+		ring_write_resume(ring, at, job->save);
 	if (job->after)
 		bytes += tessera_ring_write_after(ring, at + bytes, job->after_slot);
+	else if (job->may_be_after)
+		bytes += ring_write_nop(at + bytes, TSR_JOB_AFTER_DWORDS);
 	if (job->vm_root)
 		bytes += tessera_ring_write_vm(at + bytes, job);
 	for (i = 0; i < job->num_calls; i++)
@@ -183,10 +228,12 @@ static u32 tessera_ring_write_job(const struct tessera_ring *ring, void *at,
 }
 
 /**
- * tessera_ring_emit() - write a job into the next slot and ring the doorbell
+ * tessera_ring_emit() - write a job into the next slot
  * @ring: the ring; the caller knows that a slot is free
  * @job: the job
  * @seqno: value of its fence, larger than any before
+ *
+ * The device sees it after tessera_ring_kick().
  *
  * Return: the index of the slot, for tessera_ring_result().
  */
@@ -198,13 +245,11 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 	u8 *at = ring->cpu + ring->tail;
 	u8 *end = at + TESSERA_RING_SLOT_BYTES;
 	struct tessera_pkt_fence *fence = (void *)(end - sizeof(*fence));
-	u32 pad;
 
 	if (job->empty)
 		record = 0;
 	at += tessera_ring_write_job(ring, at, job);
-	pad = (u8 *)fence - at;
-	*(__le32 *)at = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_NOP, 0, pad / sizeof(u32)));
+	ring_write_nop(at, ((u8 *)fence - at) / sizeof(u32));
 
 	fence->header = cpu_to_le32(TSR_PKT_HEADER(TSR_OP_FENCE, TSR_FENCE_INTERRUPT,
 						   TSR_FENCE_DWORDS));
@@ -215,10 +260,53 @@ u32 tessera_ring_emit(struct tessera_ring *ring, const struct tessera_ring_job *
 	fence->record_hi = cpu_to_le32(upper_32_bits(record));
 
 	ring->tail = (ring->tail + TESSERA_RING_SLOT_BYTES) % TESSERA_RING_BYTES;
-	/* The slot is in memory before the device can look: writel() orders the two. */
-	tessera_write32(ring->tdev, TSR_DOORBELL(ring->engine), ring->tail);
 
 	return slot;
+}
+
+/**
+ * tessera_ring_kick() - ring the doorbell
+ * @ring: the ring, of an engine that is enabled
+ */
+void tessera_ring_kick(struct tessera_ring *ring)
+{
+	/* The slots are in memory before the device can look: writel() orders the two. */
+	tessera_write32(ring->tdev, TSR_DOORBELL(ring->engine), ring->tail);
+}
+
+/**
+ * tessera_ring_preempt() - ask the engine to save its job and to stop
+ * @ring: the ring, of an engine that is enabled and has answered all requests before
+ * @save: the save area, below TESSERA_RING_SAVES; no job waits there
+ *
+ * The engine has stopped, and forgotten the ring, when its status has TSR_ENGS_PREEMPTED.
+ */
+void tessera_ring_preempt(struct tessera_ring *ring, u32 save)
+{
+	u32 base = TSR_ENG(ring->engine);
+
+	tessera_write64(ring->tdev, base + TSR_ENG_SAVE_LO, ring->saves_dma[save]);
+	tessera_write32(ring->tdev, base + TSR_ENG_CONTROL, TSR_ENG_ENABLE | TSR_ENG_PREEMPT);
+}
+
+/**
+ * tessera_ring_saved() - read what an engine has saved
+ * @ring: the ring; the engine is preempted
+ * @save: the area of the request
+ * @saved: filled in
+ */
+void tessera_ring_saved(struct tessera_ring *ring, u32 save, struct tessera_ring_saved *saved)
+{
+	struct tessera_save *area = ring->saves[save];
+	u32 head;
+
+	/* The device writes the area before its status. */
+	dma_rmb();
+	head = le32_to_cpu(READ_ONCE(area->head));
+	saved->slot = head / TESSERA_RING_SLOT_BYTES;
+	saved->begun = le32_to_cpu(READ_ONCE(area->magic)) == TSR_SAVE_JOB &&
+		       head % TESSERA_RING_SLOT_BYTES;
+	saved->active_ns = saved->begun ? le64_to_cpu(READ_ONCE(area->active_ns)) : 0;
 }
 
 /**

@@ -8,14 +8,17 @@
  * - the job that hung ends with -ETIME, and its context is guilty: the scheduler
  *   cancels what is still queued in it, the submit ioctl refuses more;
  * - jobs of the same context that were in the ring behind it end with -ECANCELED;
- * - jobs of other contexts had not begun (an engine runs its ring in order) and are
- *   written to the ring again, in order. So are the kernel's own: a paging job that
- *   hangs ends with -ETIME, and only it.
+ * - jobs of other contexts had not begun (an engine runs its ring in order), or were saved when
+ *   they were preempted, and are written to the ring again, in order. So are the kernel's own: a
+ *   paging job that hangs ends with -ETIME, and only it.
  *
  * A job whose fence turns out to have been written (a lost interrupt, or an end just before the
- * engine stopped) is not a hang; if the engine has halted, the job behind it is. A machine may stand still as a whole: a virtual one that is not
- * scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
- * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. An
+ * engine stopped) is not a hang; if the engine has halted, the job behind it is. A machine may
+ * stand still as a whole: a virtual one that is not scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
+ * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. The
+ * scheduler's timer is that of the job that was handed over first. The job that hangs is the one
+ * that the engine is at, and that may be another one where jobs are preempted. An engine that does not
+ * answer a request for preemption hangs, too (exec/preempt.c). An
  * engine that cannot be reset is of no use any more: all its jobs end with
  * -ECANCELED, at once and for ever.
  */
@@ -27,7 +30,6 @@
 #include <drm/drm_print.h>
 
 #include "exec/exec.h"
-#include "hw/hw.h"
 #include "services/services.h"
 #include "tessera_compat.h"
 #include "tessera_device.h"
@@ -78,21 +80,24 @@ static void tessera_reset_jobs(struct tessera_engine *engine, struct tessera_job
 }
 
 /*
- * Blame the job that hangs. The engine goes on until it has stopped, so the job may have ended before that:
- * then no job is to blame. Returns the job that is, or NULL.
+ * Blame the job that hangs, or none: the engine owes an answer, and no job keeps it from giving one. The
+ * engine goes on until it has stopped, so the job may have ended before that: then no job is to blame.
+ * Returns the job that is, or NULL.
  */
 static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 						struct tessera_job *hung)
 {
-	const char *how = "hangs";
+	const char *how = "hangs without a job";
 	int ret;
 
-	trace_tessera_engine_reset(engine->id, hung->context_id, hung->seqno);
+	trace_tessera_engine_reset(engine->id, hung ? hung->context_id : 0,
+				   hung ? hung->seqno : 0);
 	ret = tessera_engine_reset(engine);
-	if (dma_fence_is_signaled(&hung->hw_fence->base)) {
+	if (hung && dma_fence_is_signaled(&hung->hw_fence->base)) {
 		how = "has stopped too late";
 		hung = NULL;
-	} else {
+	} else if (hung) {
+		how = "hangs";
 		if (hung->ops->hung)
 			hung->ops->hung(hung);
 		drm_sched_increase_karma(&hung->base);
@@ -110,29 +115,21 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 }
 
 /*
- * The job to blame: @bad, unless it has ended, or has half of its time left. If it has ended, the time
- * of the job behind it begins now; but an engine that has halted will never end that one.
+ * The job to blame: the one that the engine is at, unless half of its time is left. If the timer was
+ * that of another job, it may have only just begun; but an engine that has @stopped for good will never
+ * end it.
  */
-static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine,
-					      struct tessera_job *bad, bool halted)
+static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine, bool stopped)
 {
-	struct drm_sched_job *sched_job;
+	unsigned long since;
+	struct tessera_job *job = tessera_emit_running(engine, &since);
 
-	if (!dma_fence_is_signaled(&bad->hw_fence->base)) {
-		if (halted || bad->overdue)
-			return bad;
-		bad->overdue = true;
-		return NULL;
-	}
-	drm_dbg_driver(&engine->tdev->drm, "%s: the oldest job has ended\n", engine->name);
-	if (!halted)
-		return NULL;
-	list_for_each_entry(sched_job, &engine->sched.pending_list, list) {
-		struct tessera_job *job = to_tessera_job(sched_job);
-
-		if (!dma_fence_is_signaled(&job->hw_fence->base))
-			return job;
-	}
+	if (!job || stopped || job->overdue)
+		return job;
+	if (time_before(jiffies, since + engine->sched.timeout / 2))
+		drm_dbg_driver(&engine->tdev->drm, "%s: the job has just begun\n", engine->name);
+	else
+		job->overdue = true;
 
 	return NULL;
 }
@@ -141,25 +138,27 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 						      struct tessera_job *bad)
 {
 	struct tessera_job *hung = NULL;
-	bool cookie, halted, reset;
+	bool cookie, stopped, reset;
 
 	drm_sched_stop(&engine->sched, &bad->base);
 
 	/* Not earlier: stopping waits for fences that are about to signal. */
 	cookie = dma_fence_begin_signalling();
 	/* Asked first: then all that ended before the engine halted is known to have ended. */
-	halted = !engine->closed && tessera_engine_halted(engine);
+	stopped = tessera_preempt_hold(engine);
+	stopped |= !engine->closed && tessera_engine_halted(engine);
 	tessera_emit_process(engine);
 	/*
 	 * Nothing is reset once the engine has been cancelled. That happens on this workqueue, so
 	 * until this function returns the engine stays what it is, with its registers.
 	 */
-	if (!engine->closed)
-		hung = tessera_reset_hung(engine, bad, halted);
-	reset = hung;
+	if (!engine->closed && !tessera_preempt_is_dry(engine))
+		hung = tessera_reset_hung(engine, stopped);
+	reset = hung || (!engine->closed && stopped && tessera_preempt_is_dry(engine));
 	if (reset)
 		hung = tessera_reset_engine(engine, hung);
 	tessera_reset_jobs(engine, hung, reset);
+	tessera_preempt_release(engine);
 	dma_fence_end_signalling(cookie);
 
 	drm_sched_start(&engine->sched, 0);

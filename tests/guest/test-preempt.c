@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Preemption: a job of high priority comes before one of low priority that runs, which goes on
+ * afterwards as if nobody had been there. An engine that does not let go of its job hangs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "host.h"
+#include "stall.h"
+#include "trace.h"
+#include "tsr.h"
+#include "vm.h"
+
+#define BYTES (4u << 20)
+#define WORDS (BYTES / 4)
+
+/* a scene: two contexts, and what their jobs work on */
+struct scene {
+	struct tsr_device dev;
+	uint32_t low, high;
+	struct tsr_bo work; /* of the long job */
+	struct tsr_bo other; /* of the short ones */
+	struct tsr_bo seen; /* to look at the first through */
+	struct tsr_cmd brief;
+};
+
+static struct tsr_bo staging(struct tsr_device *dev, uint64_t size)
+{
+	struct tsr_bo bo = tsr_bo_new(dev, size, tsr_bit(tsr_seg_gart(dev)),
+				      DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
+
+	tsr_bo_map(dev, &bo);
+	return bo;
+}
+
+static void scene_begin(struct scene *s)
+{
+	const struct drm_tessera_query_segment *seg;
+
+	s->dev = tsr_open();
+	if (!(s->dev.info.caps & DRM_TESSERA_CAP_PREEMPTION))
+		tap_skip("the device cannot preempt");
+	seg = tsr_seg_hidden(&s->dev);
+	s->low = tsr_context_prio(&s->dev, DRM_TESSERA_PRIORITY_LOW);
+	s->high = tsr_context_prio(&s->dev, DRM_TESSERA_PRIORITY_HIGH);
+	s->work = tsr_bo_new(&s->dev, BYTES, tsr_bit(seg), 0);
+	s->other = tsr_bo_new(&s->dev, BYTES, tsr_bit(seg), 0);
+	s->seen = staging(&s->dev, BYTES);
+	/* the slots that the long job has, too */
+	tsr_cmd_init(&s->brief);
+	for (uint32_t slot = 0; slot < 4; slot++) {
+		tsr_cmd_bind_buffer(&s->brief, slot, &s->other, true);
+		tsr_cmd_fill(&s->brief, slot, slot * 64, 64, 0xbad);
+	}
+	tsr_submit_done(&s->dev, s->high, &s->brief);
+	tsr_gpu_fill(&s->dev, s->low, &s->work, 0);
+}
+
+static void scene_end(struct scene *s)
+{
+	tsr_cmd_fini(&s->brief);
+	tsr_close(&s->dev);
+}
+
+/* fills of all the memory, the last with @last */
+static void fills(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t count, uint32_t last)
+{
+	tsr_cmd_init(cmd);
+	tsr_cmd_bind_buffer(cmd, 0, bo, true);
+	for (uint32_t i = count; i--;)
+		tsr_cmd_fill(cmd, 0, 0, WORDS, last + i);
+}
+
+/* so many fills as take that long */
+static uint32_t fills_in(struct scene *s, uint32_t ms)
+{
+	struct tsr_cmd cmd;
+	uint64_t begin;
+	double each;
+
+	fills(&cmd, &s->work, 100, 0);
+	begin = tap_now_ns();
+	tsr_submit_done(&s->dev, s->low, &cmd);
+	each = (double)(tap_now_ns() - begin) / 100;
+	tsr_cmd_fini(&cmd);
+	return (uint32_t)(ms * 1e6 / each) + 1;
+}
+
+static bool is_over(struct scene *s, uint32_t sync)
+{
+	return __tsr_syncobj_wait(s->dev.fd, sync, 0, 0) != -ETIME;
+}
+
+/* a job of low priority that has begun, for so long; its end */
+static uint32_t begin_long(struct scene *s, const struct tsr_cmd *cmd)
+{
+	uint32_t sync = tsr_syncobj_new(&s->dev);
+
+	tsr_submit(&s->dev, s->low, cmd, 0, sync);
+	usleep(50000);
+	return sync;
+}
+
+static void look(struct scene *s, uint32_t *words)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init_pair(&cmd, &s->seen, &s->work);
+	tsr_cmd_copy(&cmd, 0, 0, 1, 0, WORDS);
+	tsr_submit_done(&s->dev, s->low, &cmd);
+	tsr_cmd_fini(&cmd);
+	memcpy(words, s->seen.map, BYTES);
+}
+
+#define PASSES 5
+
+/* how many jobs of high priority end before one of low priority that takes so long */
+static int passes_in(struct scene *s, uint32_t ms)
+{
+	uint64_t ns, worst = 0, begin;
+	struct tsr_cmd cmd;
+	uint32_t sync;
+	int passes;
+
+	fills(&cmd, &s->work, fills_in(s, ms), 7);
+	begin = tap_now_ns();
+	sync = begin_long(s, &cmd);
+	for (passes = 0; passes < PASSES; passes++) {
+		ns = tap_now_ns();
+		tsr_submit_done(&s->dev, s->high, &s->brief);
+		ns = tap_now_ns() - ns;
+		worst = ns > worst ? ns : worst;
+		if (is_over(s, sync))
+			break;
+	}
+	tap_note("a job of high priority took up to %.1f ms", (double)worst / 1e6);
+	require_ok(tsr_syncobj_status(&s->dev, sync));
+	tap_note("the long one took %.1f ms", (double)(tap_now_ns() - begin) / 1e6);
+	tsr_cmd_fini(&cmd);
+	return passes;
+}
+
+/* On a busy machine fewer jobs pass a short one; if none waits for its end all pass one that is long enough. */
+static void high_does_not_wait(void)
+{
+	struct scene s;
+
+	scene_begin(&s);
+	for (uint32_t ms = 1000; passes_in(&s, ms) < PASSES; ms *= 2)
+		require_msg(ms < 8000,
+			    "jobs of high priority wait for the end of one of low priority");
+	scene_end(&s);
+}
+
+/* Each packet depends on those before it: one that is lost, or runs twice, shows. */
+static void chain(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t packets)
+{
+	uint32_t x = 1;
+
+	tsr_cmd_init(cmd);
+	tsr_cmd_bind_buffer(cmd, 1, bo, true);
+	tsr_cmd_bind_buffer(cmd, 3, bo, true);
+	tsr_cmd_fill(cmd, 1, 0, WORDS, 0x5a5a5a5a);
+	for (uint32_t i = 0; i < packets; i++) {
+		x = x * 1664525 + 1013904223;
+		tsr_cmd_fill(cmd, 1, (x >> 8) % (WORDS - 4096), 1 + i % 4096, i << 16 | x >> 16);
+		tsr_cmd_copy(cmd, 3, (x >> 4) % (WORDS / 2), 1, (x >> 9) % (WORDS / 2), WORDS / 2);
+	}
+}
+
+/* how often a job was saved that had begun; the trace is of no use any more */
+static uint32_t times_preempted(void)
+{
+	struct tsr_trace trace = tsr_trace_stop();
+	uint32_t begun = 0;
+
+	tsr_trace_for_each(&trace, "preempt", ev)
+		begun += tsr_event_u64(ev, "begun");
+	tsr_trace_free(&trace);
+	return begun;
+}
+
+static void same_result(void)
+{
+	uint32_t *want = malloc(BYTES), *got = malloc(BYTES), sync, begun, rounds = 0;
+	struct tsr_cmd cmd;
+	struct scene s;
+	uint64_t ns;
+
+	require(want && got);
+	scene_begin(&s);
+	/* so long that it is preempted often, also where a preemption takes long */
+	chain(&cmd, &s.work, tap_slow() ? 6000 : 2000);
+	ns = tap_now_ns();
+	tsr_submit_done(&s.dev, s.low, &cmd);
+	tap_note("the job takes %.1f ms by itself", (double)(tap_now_ns() - ns) / 1e6);
+	look(&s, want);
+	tsr_trace_start("preempt", NULL);
+	sync = tsr_syncobj_new(&s.dev);
+	tsr_submit(&s.dev, s.low, &cmd, 0, sync);
+	while (!is_over(&s, sync)) {
+		tsr_submit_done(&s.dev, s.high, &s.brief);
+		rounds++;
+	}
+	require_ok(tsr_syncobj_status(&s.dev, sync));
+	begun = times_preempted();
+	tap_note("preempted in its middle %u times by %u jobs", begun, rounds);
+	look(&s, got);
+	require_msg(!memcmp(want, got, BYTES), "a job that was preempted leaves other bytes");
+	require_msg(begun >= 10, "the job was preempted %u times only", begun);
+	tsr_cmd_fini(&cmd);
+	scene_end(&s);
+	free(want);
+	free(got);
+}
+
+#define AT 0x100000000ull
+#define BESIDE 0x200000000ull /* where the VM has other things that come and go */
+#define FILLS 1500
+
+/* A VM whose first address leads to an object of its own, and a context of @priority in it. */
+static struct tsr_vm vm_with(struct tsr_device *dev, uint32_t priority, struct tsr_bo *bo)
+{
+	struct tsr_vm vm = tsr_vm_open(dev);
+	struct drm_tessera_context_create args = {
+		.engine = dev->render,
+		.priority = priority,
+		.vm = vm.id,
+	};
+
+	tsr_context_free(dev, vm.context);
+	require_ok(__tsr_context_create(dev->fd, &args));
+	vm.context = args.id;
+	*bo = tsr_bo_new(dev, BYTES, tsr_bit(tsr_seg_hidden(dev)), 0);
+	tsr_vm_map(dev, vm.id, bo, 0, AT, bo->size, 0);
+	tsr_vm_place(&vm, bo);
+	return vm;
+}
+
+static uint32_t vm_begin_long(struct tsr_vm *vm)
+{
+	uint32_t sync = tsr_syncobj_new(vm->dev);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_address(&cmd, 0, AT, BYTES, true);
+	for (uint32_t i = 1; i <= FILLS; i++)
+		tsr_cmd_fill(&cmd, 0, 0, WORDS, i);
+	require(tsr_cmd_bytes(&cmd) <= vm->cmds.size);
+	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
+	require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, sync));
+	tsr_cmd_fini(&cmd);
+	return sync;
+}
+
+/*
+ * Each time the job goes on it writes to where its own tables lead, although a job of another VM has
+ * used the same address for something else, and its VM has got other mappings meanwhile.
+ */
+static void page_tables_stay(void)
+{
+	uint32_t sync, begun, rounds = 0;
+	struct tsr_bo mine, others, seen;
+	struct tsr_vm low, high;
+	struct scene s;
+
+	scene_begin(&s);
+	low = vm_with(&s.dev, DRM_TESSERA_PRIORITY_LOW, &mine);
+	high = vm_with(&s.dev, DRM_TESSERA_PRIORITY_HIGH, &others);
+	seen = staging(&s.dev, BYTES);
+	tsr_vm_map(&s.dev, low.id, &seen, 0, BESIDE + BYTES, BYTES, 0);
+	tsr_vm_map(&s.dev, high.id, &seen, 0, BESIDE + BYTES, BYTES, 0);
+	tsr_vm_place(&low, &seen);
+	tsr_trace_start("preempt", NULL);
+	do {
+		sync = vm_begin_long(&low);
+		while (!is_over(&s, sync)) {
+			tsr_vm_map(&s.dev, low.id, &others, 0, BESIDE, BYTES, 0);
+			tsr_vm_fill(&high, AT, BYTES, 0xbad0000 + rounds++);
+			tsr_vm_unmap(&s.dev, low.id, BESIDE, BYTES);
+		}
+		require_ok(tsr_syncobj_status(&s.dev, sync));
+	} while (tsr_trace_so_far("preempt", 0) < 10);
+	begun = times_preempted();
+	tap_note("preempted in its middle %u times by %u jobs", begun, rounds);
+	require(begun);
+	tsr_vm_copy(&high, BESIDE + BYTES, AT, BYTES);
+	tsr_words_check(seen.map, WORDS, 0xbad0000 + rounds - 1);
+	tsr_vm_copy(&low, BESIDE + BYTES, AT, BYTES);
+	tsr_words_check(seen.map, WORDS, FILLS);
+	tsr_vm_close(&high);
+	tsr_vm_close(&low);
+	scene_end(&s);
+}
+
+/* What depends on a job of low priority does not come before it. */
+static void behind_what_it_needs(void)
+{
+	struct tsr_cmd cmd, last;
+	struct scene s;
+	uint32_t sync, *words = malloc(BYTES);
+
+	require(words);
+	scene_begin(&s);
+	fills(&cmd, &s.work, fills_in(&s, 500), 7);
+	fills(&last, &s.work, 1, 8);
+	sync = begin_long(&s, &cmd);
+	tsr_submit_done(&s.dev, s.high, &last);
+	require_msg(is_over(&s, sync), "a job came before the one that writes the same object");
+	require_ok(tsr_syncobj_status(&s.dev, sync));
+	look(&s, words);
+	tsr_words_check(words, WORDS, 8);
+	tsr_cmd_fini(&cmd);
+	tsr_cmd_fini(&last);
+	scene_end(&s);
+	free(words);
+}
+
+/*
+ * Two jobs of one context in the ring, while jobs of high priority pass both so often that both have
+ * their turn: the second still comes behind the first. On a busy machine few pass a short one.
+ */
+static void low_keeps_its_order(void)
+{
+	uint32_t first, second, rounds, *words = malloc(BYTES), ms = 2500;
+	struct tsr_cmd cmd, last;
+	struct scene s;
+
+	require(words);
+	scene_begin(&s);
+	fills(&last, &s.work, 1, 8);
+	do {
+		fills(&cmd, &s.work, fills_in(&s, ms), 7);
+		first = begin_long(&s, &cmd);
+		second = tsr_syncobj_new(&s.dev);
+		tsr_submit(&s.dev, s.low, &last, 0, second);
+		for (rounds = 0; !is_over(&s, second); rounds++)
+			tsr_submit_done(&s.dev, s.high, &s.brief);
+		require_msg(is_over(&s, first),
+			    "the second job of a context ended before the first");
+		require_ok(tsr_syncobj_status(&s.dev, first));
+		require_ok(tsr_syncobj_status(&s.dev, second));
+		tap_note("passed by %u jobs in %u ms", rounds, ms);
+		look(&s, words);
+		tsr_words_check(words, WORDS, 8);
+		tsr_cmd_fini(&cmd);
+		ms *= 2;
+	} while (rounds <= 20);
+	tsr_cmd_fini(&last);
+	scene_end(&s);
+	free(words);
+}
+
+#define QUEUE 6
+
+/*
+ * The engine never lacks jobs of @ctx, each of @ms. One of low priority, of @low_ms, ends all the same:
+ * before how many of them did.
+ */
+static uint32_t jobs_before_low(struct scene *s, uint32_t ctx, uint32_t ms, uint32_t low_ms)
+{
+	uint32_t sync, ends[QUEUE], rounds = 0;
+	struct tsr_cmd cmd, busy;
+	uint64_t until;
+
+	fills(&cmd, &s->work, fills_in(s, low_ms), 7);
+	fills(&busy, &s->other, fills_in(s, ms), 9);
+	for (int i = 0; i < QUEUE; i++) {
+		ends[i] = tsr_syncobj_new(&s->dev);
+		tsr_submit(&s->dev, ctx, &busy, 0, ends[i]);
+	}
+	sync = tsr_syncobj_new(&s->dev);
+	tsr_submit(&s->dev, s->low, &cmd, 0, sync);
+	until = tsr_patience();
+	while (!is_over(s, sync)) {
+		require_msg(tap_now_ns() < until,
+			    "%u jobs of higher priority kept one of low priority from its end",
+			    rounds);
+		require_ok(tsr_syncobj_status(&s->dev, ends[rounds % QUEUE]));
+		tsr_submit(&s->dev, ctx, &busy, 0, ends[rounds % QUEUE]);
+		rounds++;
+	}
+	tap_note("%u jobs of higher priority while it ran", rounds);
+	require_ok(tsr_syncobj_status(&s->dev, sync));
+	for (int i = 0; i < QUEUE; i++)
+		require_ok(tsr_syncobj_status(&s->dev, ends[i]));
+	tsr_cmd_fini(&cmd);
+	tsr_cmd_fini(&busy);
+	return rounds;
+}
+
+static void low_gets_on(void)
+{
+	struct scene s;
+
+	scene_begin(&s);
+	jobs_before_low(&s, s.high, 4, 200);
+	scene_end(&s);
+}
+
+/*
+ * By its slices it would end behind 150 jobs of 100 ms. It is kept from its end for four job timeouts,
+ * which are as long as 20 of them.
+ */
+static void low_ends(void)
+{
+	uint32_t rounds;
+	struct scene s;
+
+	scene_begin(&s);
+	tsr_job_timeout("500");
+	rounds = jobs_before_low(&s, tsr_context_prio(&s.dev, DRM_TESSERA_PRIORITY_NORMAL), 100,
+				 300);
+	tsr_job_timeout_restore();
+	require_msg(rounds < 80, "one of low priority had to wait for %u jobs", rounds);
+	scene_end(&s);
+}
+
+#define PASSING 20
+
+/* Jobs that have passed one that was preempted, and have ended, are charged no longer, though that one has not. */
+static void ended_are_not_charged(void)
+{
+	uint64_t before, each, charged;
+	struct tsr_cmd cmd;
+	struct scene s;
+	uint32_t sync;
+
+	scene_begin(&s);
+	/* the machine may become slower */
+	tsr_job_timeout("300000");
+	fills(&cmd, &s.work, fills_in(&s, 2000), 7);
+	sync = begin_long(&s, &cmd);
+	before = tsr_query_client(&s.dev).work_bytes;
+	tsr_submit(&s.dev, s.high, &s.brief, 0, 0);
+	each = tsr_query_client(&s.dev).work_bytes - before;
+	for (uint32_t i = 0; i < PASSING; i++)
+		tsr_submit_done(&s.dev, s.high, &s.brief);
+	/* a thread of the kernel frees them, and looks when a job ends */
+	do {
+		tsr_submit_done(&s.dev, s.high, &s.brief);
+		charged = tsr_query_client(&s.dev).work_bytes - before;
+		require_msg(!is_over(&s, sync), "%llu bytes are charged, %llu for each job",
+			    (unsigned long long)charged, (unsigned long long)each);
+	} while (charged > PASSING / 4 * each);
+	require_ok(tsr_syncobj_status(&s.dev, sync));
+	tsr_job_timeout_restore();
+	tsr_cmd_fini(&cmd);
+	scene_end(&s);
+}
+
+/* The request sticks: the job is lost, and it alone. */
+static void no_answer(void)
+{
+	uint32_t sync, others, queued, bystander;
+	struct tsr_cmd cmd, one;
+	struct scene s;
+	uint64_t ns;
+
+	scene_begin(&s);
+	/* on an object of its own: nothing else makes the one wait for the other */
+	fills(&one, &s.seen, 1, 1);
+	bystander = tsr_context_prio(&s.dev, DRM_TESSERA_PRIORITY_LOW);
+	/* longer than a job may take: it is lost long before */
+	fills(&cmd, &s.work, fills_in(&s, 20000), 7);
+	sync = begin_long(&s, &cmd);
+	queued = tsr_syncobj_new(&s.dev);
+	tsr_submit(&s.dev, bystander, &one, 0, queued);
+	others = tsr_syncobj_new(&s.dev);
+	tsr_host_set("x-stick-preempt", "1");
+	ns = tap_now_ns();
+	tsr_submit(&s.dev, s.high, &s.brief, 0, others);
+	require_ok(tsr_syncobj_status(&s.dev, others));
+	ns = tap_now_ns() - ns;
+	tap_note("%.1f ms until the engine was reset, and the job ran", (double)ns / 1e6);
+	require_eq(tsr_syncobj_status(&s.dev, sync), -ETIME);
+	require_ok(tsr_syncobj_status(&s.dev, queued));
+	require_msg(ns < 4800000000ull, "the engine was reset by the job timeout only");
+	tsr_submit_done(&s.dev, bystander, &one);
+	tsr_cmd_fini(&one);
+	tsr_cmd_fini(&cmd);
+	scene_end(&s);
+}
+
+/* The request sticks, and the job ends by itself: nobody is lost, whoever comes then. */
+static void no_answer_no_job(void)
+{
+	struct tsr_cmd cmd;
+	struct scene s;
+	uint32_t sync;
+
+	scene_begin(&s);
+	fills(&cmd, &s.work, fills_in(&s, 150), 7);
+	sync = begin_long(&s, &cmd);
+	tsr_host_set("x-stick-preempt", "1");
+	tsr_submit_done(&s.dev, s.high, &s.brief);
+	require_ok(tsr_syncobj_status(&s.dev, sync));
+	for (int i = 0; i < 3; i++)
+		tsr_submit_done(&s.dev, s.low, &s.brief);
+	tsr_host_set("x-stick-preempt", "0");
+	tsr_cmd_fini(&cmd);
+	scene_end(&s);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-8 high priority does not wait for a job that runs", high_does_not_wait, 0, 60 },
+	{ "SCHED-7 a job that is preempted leaves the same bytes", same_result, 0, 90 },
+	{ "SCHED-7 MODEL-18 a job at addresses goes on with its page tables", page_tables_stay, 0,
+	  90 },
+	{ "SCHED-8 a job comes behind what it depends on", behind_what_it_needs, 0, 60 },
+	{ "SCHED-8 jobs of a context keep their order", low_keeps_its_order, 0, 60 },
+	{ "SCHED-8 low priority gets on", low_gets_on, 0, 90 },
+	{ "SCHED-8 low priority comes to an end", low_ends, 0, 120 },
+	{ "SCHED-8 jobs that have passed another are not charged when they have ended",
+	  ended_are_not_charged, 0, 60 },
+	{ "SCHED-10 an engine that does not answer loses its job", no_answer, 0, 60 },
+	{ "SCHED-10 one that does not answer without a job loses none", no_answer_no_job, 0, 60 },
+};
+
+TSR_TEST_MAIN(tests)
