@@ -107,6 +107,7 @@ void bench_split_overhead(void);
 void bench_stall_split(void);
 void bench_stall_split_preempt(void);
 void bench_stall_queue(void);
+void bench_preempt_latency(void);
 /* queue.c */
 void bench_submit_many_fences(void);
 void bench_long_queue(void);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define QUEUED 10000
+#define QUEUED 7000 /* more than one client may have would wait */
 /* Turn and turn about, so that both see the same machine. */
 #define TURNS 33
 #define OBJECTS 128

@@ -38,6 +38,7 @@ static const struct {
 	{ "stall_split", bench_stall_split },
 	{ "stall_split_preempt", bench_stall_split_preempt },
 	{ "stall_queue", bench_stall_queue },
+	{ "preempt_latency", bench_preempt_latency },
 	{ "submit_many_fences", bench_submit_many_fences },
 	{ "long_queue", bench_long_queue },
 	{ "stalled_owner", bench_stalled_owner },

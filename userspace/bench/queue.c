@@ -19,6 +19,7 @@
 #define OBJECTS 1000
 #define LISTS 15 /* submissions that list all of them */
 
+static struct tessera_bo *bos[OBJECTS];
 static uint32_t handles[OBJECTS];
 static bool many; /* a context for each object and process, else one for each process */
 
@@ -94,8 +95,10 @@ static double beside_writers(bool contexts)
 
 	many = contexts;
 	bench_open();
-	for (int i = 0; i < OBJECTS; i++)
-		handles[i] = tessera_bo_handle(bo_in("gart", 4096, 0));
+	for (int i = 0; i < OBJECTS; i++) {
+		bos[i] = bo_in("gart", 4096, 0);
+		handles[i] = tessera_bo_handle(bos[i]);
+	}
 	client_fork(&second, second_writer);
 	client_wait_ready(&second);
 	write_all();
@@ -104,6 +107,9 @@ static double beside_writers(bool contexts)
 	for (int i = 0; i < LISTS; i++)
 		seconds[i] = submit_list(tessera_context_id(bench.ctx), allocs, OBJECTS);
 	client_kill(&second);
+	/* Each holds the device open, and so all contexts. */
+	for (int i = 0; i < OBJECTS; i++)
+		tessera_bo_del(bos[i]);
 	bench_close();
 	bench = parent;
 	return median(seconds, LISTS);
@@ -182,7 +188,7 @@ void bench_long_queue(void)
 	struct tessera_bo *bos[2];
 
 	if (tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION)
-		die("long_queue is for a device without preemption", -EINVAL);
+		die("long_queue needs a device with preemption=off", -EINVAL);
 	two_parts_record(bos);
 	for (int i = 0; i < 5; i++) {
 		double value = behind_queue(LONG_QUEUE);
@@ -257,7 +263,7 @@ void bench_stalled_owner(void)
 	int jobs = 0;
 
 	if (tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION)
-		die("stalled_owner is for a device without preemption", -EINVAL);
+		die("stalled_owner needs a device with preemption=off", -EINVAL);
 	(void)tessera_cmdbuf_bind(bench.cb, SLOT, bo, &view);
 	(void)tessera_cmdbuf_fill(bench.cb, SLOT, &few, 1);
 	must("small job", tessera_context_run(bench.ctx, bench.cb));

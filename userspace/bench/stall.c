@@ -216,7 +216,7 @@ void bench_stall_split(void)
 	int count;
 
 	if (tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION)
-		die("stall_split is for a device without preemption", -EINVAL);
+		die("stall_split needs a device with preemption=off", -EINVAL);
 	client_start(&a, submissions_in_parts);
 	client_wait_ready(&a);
 	small_run(&waits, 100, 120);
@@ -313,7 +313,7 @@ void bench_stall_split_preempt(void)
 	struct waits parts, burners;
 
 	if (!(tessera_device_info(bench.dev)->caps & DRM_TESSERA_CAP_PREEMPTION))
-		die("stall_split_preempt is for a device with preemption", -EINVAL);
+		die("stall_split_preempt needs a device with preemption=on", -EINVAL);
 	burn_share = beside_parts(&parts);
 	beside_burners(&burners);
 	sample(&row, percentile_99(&parts), percentile_99(&burners));
@@ -332,20 +332,37 @@ void bench_stall_split_preempt(void)
 struct queue {
 	struct tessera_context *ctx;
 	struct tessera_cmdbuf *cb;
+	uint32_t bytes; /* of its object */
 	struct tessera_fence *fences[2]; /* of the jobs in flight */
 };
 
-static void queue_init(struct queue *queue)
+static int context_of(uint32_t priority, struct tessera_context **ctx)
 {
-	const struct tessera_rect all = { 0, 0, LONG_BYTES / 4, 1 };
-	struct tessera_view view = buffer_view();
-	struct tessera_bo *bo = bo_in("vram-hidden-from-cpu", LONG_BYTES, 0);
+	struct tessera_context_desc desc;
 
-	must("context", tessera_context_new_default(bench.dev, &queue->ctx));
+	must("engine", tessera_context_desc_init(bench.dev, &desc));
+	desc.priority = priority;
+	return tessera_context_new_desc(bench.dev, &desc, ctx);
+}
+
+static void queue_fill(struct queue *queue)
+{
+	const struct tessera_rect all = { 0, 0, queue->bytes / 4, 1 };
+
+	(void)tessera_cmdbuf_fill(queue->cb, SLOT, &all, 1);
+}
+
+static void queue_init(struct queue *queue, uint32_t priority, uint32_t bytes)
+{
+	struct tessera_view view = buffer_view();
+	struct tessera_bo *bo = bo_in("vram-hidden-from-cpu", bytes, 0);
+
+	queue->bytes = bytes;
+	must("context", context_of(priority, &queue->ctx));
 	must("command buffer", tessera_cmdbuf_new(bench.dev, &queue->cb));
 	(void)tessera_cmdbuf_bind(queue->cb, SLOT, bo, &view);
 	for (uint32_t i = 0; i < LONG_FILLS; i++)
-		(void)tessera_cmdbuf_fill(queue->cb, SLOT, &all, i);
+		queue_fill(queue);
 }
 
 static void queue_submit(struct queue *queue, int which)
@@ -360,7 +377,7 @@ static void long_jobs(struct client_state *state)
 	static struct queue queues[CONTEXTS];
 
 	for (int i = 0; i < CONTEXTS; i++)
-		queue_init(&queues[i]);
+		queue_init(&queues[i], DRM_TESSERA_PRIORITY_NORMAL, LONG_BYTES);
 	for (int n = 0;; n++) {
 		for (int i = 0; i < CONTEXTS; i++) {
 			struct tessera_fence **fence = &queues[i].fences[n % 2];
@@ -398,5 +415,56 @@ void bench_stall_queue(void)
 	tell("256 contexts of long jobs", &waits);
 	client_kill(&a);
 	print_row(&row);
+	small_forget(bo);
+}
+
+/* ---- A: one job of seconds, of low priority ------------------------------------------------------ */
+
+#define LONG_SECONDS 5.0
+#define LARGE_BYTES (4u << 20) /* so that a command buffer can be that long */
+
+static void one_long_job(struct client_state *state)
+{
+	struct tessera_fence *fence = NULL;
+	struct tessera_submit_args args = { .fence = &fence };
+	struct queue queue;
+	double each;
+
+	queue_init(&queue, DRM_TESSERA_PRIORITY_LOW, LARGE_BYTES);
+	each = now();
+	queue_submit(&queue, 0);
+	must("wait", tessera_fence_wait(queue.fences[0], TESSERA_FOREVER, NULL));
+	each = (now() - each) / LONG_FILLS;
+	for (double seconds = 0; seconds < LONG_SECONDS; seconds += each)
+		queue_fill(&queue);
+	must("long job", tessera_context_submit(queue.ctx, queue.cb, &args));
+	state->ready = true;
+	must("wait", tessera_fence_wait(fence, TESSERA_FOREVER, NULL));
+	state->rounds = 1;
+	tessera_fence_del(fence);
+}
+
+/* The reference: what the job takes without the long one, and 20 ms. */
+void bench_preempt_latency(void)
+{
+	struct row row = { "preempt_latency", "s", "lower", .goal = 1 };
+	struct tessera_context *normal = bench.ctx;
+	struct tessera_bo *bo = small_record();
+	struct waits alone, beside;
+	struct client a;
+
+	must("context", context_of(DRM_TESSERA_PRIORITY_HIGH, &bench.ctx));
+	small_run(&alone, 100, 60);
+	client_start(&a, one_long_job);
+	client_wait_ready(&a);
+	small_run(&beside, 100, 2);
+	if (a.state->rounds)
+		die("the long job has ended before the small ones", -ETIME);
+	sample(&row, percentile_99(&beside), percentile_99(&alone) + 0.02);
+	tell("a job of low priority", &beside);
+	client_kill(&a);
+	print_row(&row);
+	tessera_context_del(bench.ctx);
+	bench.ctx = normal;
 	small_forget(bo);
 }
