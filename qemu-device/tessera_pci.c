@@ -545,7 +545,7 @@ static const Property tessera_properties[] = {
     DEFINE_PROP_SIZE32("max-ib-bytes", TesseraState, cfg.max_ib_bytes,
                        16 * MiB),
     DEFINE_PROP_BOOL("io-coherent", TesseraState, cfg.io_coherent, true),
-    DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, false),
+    DEFINE_PROP_BOOL("preemption", TesseraState, cfg.preemption, true),
     DEFINE_PROP_BOOL("resizable-bar", TesseraState, cfg.resizable_bar, false),
     DEFINE_PROP_SIZE("resizable-bar-size", TesseraState,
                      cfg.resizable_bar_size, 0),
@@ -597,7 +597,7 @@ static const char *const property_docs[][2] = {
       "Accesses to system pages can snoop CPU caches, default on; off shows "
       "what is missing of cache maintenance, and does not migrate" },
     { "preemption",
-      "Engines can be preempted: jobs are saved and go on later, default off" },
+      "Engines can be preempted: jobs are saved and go on later, default on" },
     { "resizable-bar",
       "The guest can have BAR 2 show segment 2 as well, default off" },
     { "resizable-bar-size",

@@ -26,8 +26,9 @@ static void test_identity(void)
     g_assert_cmphex(tsr_r32(t, TSR_ID_MAGIC), ==, TSR_ID_MAGIC_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_VERSION), ==, TSR_ID_VERSION_VALUE);
     g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
-                    TSR_CAP_IO_COHERENT | TSR_CAP_HOST_APERTURE |
-                    TSR_CAP_SWIZZLE_RANGES | TSR_CAP_VM | TSR_CAP_DISPLAY);
+                    TSR_CAP_PREEMPTION | TSR_CAP_IO_COHERENT |
+                    TSR_CAP_HOST_APERTURE | TSR_CAP_SWIZZLE_RANGES |
+                    TSR_CAP_VM | TSR_CAP_DISPLAY);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 2);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 64);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SWIZZLE_RANGES), ==, 8);
@@ -39,11 +40,10 @@ static void test_identity(void)
     tsr_expect_no_errors(t);
     tsr_stop(t);
 
-    t = tsr_start("strict=on,preemption=on,io-coherent=off,num-slots=7,"
+    t = tsr_start("strict=on,preemption=off,io-coherent=off,num-slots=7,"
                   "render-engines=2,paging-engines=2,host-aperture-size=0,"
                   "swizzle-ranges=0,vm=off,outputs=0");
-    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==,
-                    TSR_CAP_STRICT | TSR_CAP_PREEMPTION);
+    g_assert_cmphex(tsr_r32(t, TSR_ID_CAPS), ==, TSR_CAP_STRICT);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_ENGINES), ==, 4);
     g_assert_cmpuint(tsr_r32(t, TSR_ID_NUM_SLOTS), ==, 7);
     g_assert_cmpuint(tsr_r32(t, TSR_ENG(3) + TSR_ENG_TYPE), ==,

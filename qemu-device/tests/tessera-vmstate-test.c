@@ -356,7 +356,7 @@ static void test_mismatch(void)
     expect_refused(t, path, PROPS ",num-slots=65");
     expect_refused(t, path, PROPS ",render-engines=2");
     expect_refused(t, path, PROPS ",paging-engines=2");
-    expect_refused(t, path, PROPS ",preemption=on");
+    expect_refused(t, path, PROPS ",preemption=off");
     expect_refused(t, path, PROPS ",io-coherent=off");
     expect_refused(t, path, PROPS ",vram-preserved=on");
     expect_refused(t, path, PROPS ",swizzle-store=4096");

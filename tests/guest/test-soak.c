@@ -166,7 +166,7 @@ static void soak_all(void)
 }
 
 static const struct tap_test tests[] = {
-	{ "SPLIT-2 SPLIT-3 SCHED-2 SCHED-3 SEG-8 soak: split jobs, checksums, clients killed",
+	{ "SPLIT-2 SPLIT-3 SCHED-3 SCHED-5 SEG-8 soak: split jobs, checksums, clients killed",
 	  soak_all, 0, 7200 },
 };
 

@@ -438,6 +438,7 @@ static void takes_too_long(struct tsr_client *client)
 	struct tsr_rotation rot;
 	struct tsr_cmd short_one;
 
+	require_eq(dev.info.group_timeout_ms, dev.info.job_timeout_ms);
 	tsr_rotation_init(&dev, &rot, TOO_MANY_PARTS, 0);
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), -ETIME);

@@ -111,7 +111,7 @@ static const struct tap_test tests[] = {
 	{ "SPLIT-2 SPLIT-17 SPLIT-27 SWZ-11 SWZ-12 SWZ-13 SEG-30 PAGE-4 random workload, alone",
 	  one_process, 0, 240 },
 	{ "SPLIT-3 SPLIT-17 random workload, forced cuts", forced_cuts, 0, 240 },
-	{ "SEG-8 SCHED-2 SPLIT-2 random workload, four processes", several_processes, 0, 240 },
+	{ "SEG-8 SCHED-9 SPLIT-2 random workload, four processes", several_processes, 0, 240 },
 };
 
 TSR_TEST_MAIN(tests)

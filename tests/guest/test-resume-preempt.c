@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+/* The same on a device that can preempt (test-resume-preempt.args). */
+#include "test-resume.c"
