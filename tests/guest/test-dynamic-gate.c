@@ -199,6 +199,7 @@ static void beside_a_lender(uint32_t ctx_flags)
 	client.state->stop = true;
 	stranger_goes_on(&client, &slow);
 	require_eq(last_word(&dev, &there), 5);
+	tsr_stuck_vm_close(&slow);
 	close(lent);
 	tsr_close(&dev);
 }
@@ -217,6 +218,7 @@ static void beside_a_borrower(uint32_t ctx_flags)
 	tsr_client_start(&client, borrower, ctx_flags);
 	stranger_goes_on(&client, &slow);
 	require_eq(last_word(&dev, &bo), 5);
+	tsr_stuck_vm_close(&slow);
 	close(dmabuf);
 	tsr_close(&dev);
 }

@@ -292,6 +292,7 @@ static void holds_up_nobody(void)
 	tsr_stuck_vm_end(&stuck);
 	tsr_call_join(&call.in);
 	here_is(&pair, 6);
+	tsr_stuck_vm_close(&stuck);
 	pair_close(&pair);
 }
 
@@ -329,6 +330,7 @@ static void stays_mapped(void)
 	tsr_trace_start_own("dma/dma_unmap_sg");
 	there_is(&pair, 6);
 	require(unmapped());
+	tsr_stuck_vm_close(&stuck);
 	pair_close(&pair);
 }
 

@@ -418,6 +418,7 @@ static void change_beside_unmap(struct tsr_device *dev)
 		    "forgotten before what unmapped the memory there was over");
 	pthread_join(thread, NULL);
 	tsr_stuck_vm_end(&stuck);
+	tsr_stuck_vm_close(&stuck);
 	tsr_owner_join(&owner);
 	tsr_bo_free(dev, &bo);
 }

@@ -262,6 +262,10 @@ bool tsr_stuck_vm_runs(struct tsr_stuck_vm *stuck)
 void tsr_stuck_vm_end(struct tsr_stuck_vm *stuck)
 {
 	tsr_stuck_end(&stuck->stuck);
+}
+
+void tsr_stuck_vm_close(struct tsr_stuck_vm *stuck)
+{
 	tsr_vm_close(&stuck->vm);
 }
 

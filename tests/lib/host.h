@@ -50,7 +50,12 @@ struct tsr_stuck_vm {
 void tsr_stuck_vm_start(struct tsr_stuck_vm *stuck, struct tsr_device *dev, const struct tsr_bo *bo,
 			uint32_t value);
 bool tsr_stuck_vm_runs(struct tsr_stuck_vm *stuck); /* it has not ended */
+/*
+ * Lets the job go, and waits for it. The VM stays until tsr_stuck_vm_close(): its end writes page tables, whose fence
+ * at the object would be one more that the exporter of the object finds.
+ */
 void tsr_stuck_vm_end(struct tsr_stuck_vm *stuck);
+void tsr_stuck_vm_close(struct tsr_stuck_vm *stuck);
 
 /* The next job of an engine of that device hangs until it is let go, or its timeout has passed. */
 void tsr_engine_hang_next(uint32_t engine);
