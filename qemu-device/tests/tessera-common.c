@@ -472,7 +472,6 @@ void tsr_gpu_read(TsrTest *t, uint64_t gpa, void *buf, uint32_t bytes)
     qtest_bufread(t->qts, t->bounce, buf, bytes);
 }
 
-/* IEEE CRC-32, reflected, bit by bit. */
 uint32_t tsr_ref_div255(uint32_t x)
 {
     return (x + 128 + ((x + 128) >> 8)) >> 8;
@@ -502,6 +501,7 @@ uint32_t tsr_ref_blend(uint32_t mode, uint32_t s, uint32_t d)
     return out;
 }
 
+/* IEEE CRC-32, reflected, bit by bit. */
 uint32_t tsr_crc32(const uint8_t *p, size_t bytes)
 {
     uint32_t crc = 0xffffffff;
