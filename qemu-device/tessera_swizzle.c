@@ -1,9 +1,8 @@
 /*
  * Tessera virtual GPU: surface layouts
  *
- * The device's own address mapping, written apart from the driver's so that
- * the two must agree. Rectangles move between a view in any layout and a
- * linear buffer. Called from engine threads, with no lock held.
+ * Rectangles move between a view in any layout and a linear buffer. Called from
+ * engine threads, with no lock held.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,46 +10,6 @@
 #include "tessera_swizzle.h"
 #include "tessera_strict.h"
 #include "tessera_stream.h"
-
-#define TILE_WORDS 32           /* 4-byte columns of a tile, and its rows */
-
-/* Bit n of the index moved to bit 2n. */
-const uint16_t tessera_spread[TILE_WORDS] = {
-    0x000, 0x001, 0x004, 0x005, 0x010, 0x011, 0x014, 0x015,
-    0x040, 0x041, 0x044, 0x045, 0x050, 0x051, 0x054, 0x055,
-    0x100, 0x101, 0x104, 0x105, 0x110, 0x111, 0x114, 0x115,
-    0x140, 0x141, 0x144, 0x145, 0x150, 0x151, 0x154, 0x155,
-};
-
-static uint32_t morton_offset(uint32_t x, uint32_t row)
-{
-    return (tessera_spread[x >> 2] | tessera_spread[row] << 1) * 4 + (x & 3);
-}
-
-static uint64_t tile_offset(uint32_t pitch, uint64_t xb, uint32_t y)
-{
-    uint64_t tile = (uint64_t)(y / TSR_TILE_ROWS) *
-                    (pitch / TSR_TILE_WIDTH_BYTES) + xb / TSR_TILE_WIDTH_BYTES;
-
-    return tile * TSR_TILE_BYTES;
-}
-
-/* Where byte @xb of row @y lies, counted from the surface's start. */
-uint64_t tessera_swizzle_offset(uint32_t layout, uint32_t pitch, uint64_t xb,
-                                uint32_t y)
-{
-    uint32_t x = xb % TSR_TILE_WIDTH_BYTES;
-    uint32_t row = y % TSR_TILE_ROWS;
-
-    switch (layout) {
-    case TSR_LAYOUT_TILE4K:
-        return tile_offset(pitch, xb, y) + row * TSR_TILE_WIDTH_BYTES + x;
-    case TSR_LAYOUT_MORTON:
-        return tile_offset(pitch, xb, y) + morton_offset(x, row);
-    default:
-        return (uint64_t)y * pitch + xb;
-    }
-}
 
 /* One past the last byte a rectangle touches; whole tiles where tiled. */
 uint64_t tessera_swizzle_end(const TesseraRect *r)
@@ -60,7 +19,7 @@ uint64_t tessera_swizzle_end(const TesseraRect *r)
     if (r->layout == TSR_LAYOUT_LINEAR) {
         return (uint64_t)y * r->pitch + r->xb + r->nb;
     }
-    return tile_offset(r->pitch, r->xb + r->nb - 1, y) + TSR_TILE_BYTES;
+    return tessera_tile_offset(r->pitch, r->xb + r->nb - 1, y) + TSR_TILE_BYTES;
 }
 
 /* A scratch buffer of the engine, good until the next call. */
@@ -218,7 +177,7 @@ void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
                         uint8_t *lin, bool store)
 {
     while (nb) {
-        uint8_t *p = tile + morton_offset(x, row);
+        uint8_t *p = tile + tessera_morton_offset(x, row);
         uint32_t n;
 
         if (!(x & 7) && nb >= 8) {
@@ -465,7 +424,7 @@ static uint32_t band_access(TesseraView *v, const Band *b, uint32_t y,
                             bool write)
 {
     const TesseraRect *r = b->r;
-    uint64_t off = tile_offset(r->pitch, r->xb, y), x = 0;
+    uint64_t off = tessera_tile_offset(r->pitch, r->xb, y), x = 0;
     uint64_t left = DIV_ROUND_UP(r->xb % TSR_TILE_WIDTH_BYTES + r->nb,
                                  TSR_TILE_WIDTH_BYTES) * TSR_TILE_BYTES;
     uint32_t err = TSR_ERR_NONE, end;

@@ -6,6 +6,7 @@
 #ifndef HW_DISPLAY_TESSERA_SWIZZLE_H
 #define HW_DISPLAY_TESSERA_SWIZZLE_H
 
+#include "tessera_layout.h"
 #include "tessera_view.h"
 
 typedef struct TesseraRect {
@@ -18,8 +19,6 @@ typedef struct TesseraRect {
     bool stream;                /* the destination is not read again soon */
 } TesseraRect;
 
-uint64_t tessera_swizzle_offset(uint32_t layout, uint32_t pitch, uint64_t xb,
-                                uint32_t y);
 uint64_t tessera_swizzle_end(const TesseraRect *r);
 uint32_t tessera_rect_read(TesseraView *v, const TesseraRect *r, uint8_t *dst,
                            uint64_t stride);
@@ -32,7 +31,6 @@ bool tessera_rect_scattered(TesseraView *tiled, const TesseraRect *t,
                             TesseraView *linear, const TesseraRect *l,
                             bool store, uint32_t *err);
 
-extern const uint16_t tessera_spread[];
 void tessera_morton_row(uint8_t *tile, uint32_t row, uint32_t x, uint32_t nb,
                         uint8_t *lin, bool store);
 uint8_t *tessera_band(TesseraEngine *e, size_t bytes);
