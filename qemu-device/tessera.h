@@ -2,18 +2,20 @@
  * Tessera virtual GPU: device state
  *
  * The state is in four parts: configuration (properties, fixed at realize),
- * registers (what the guest wrote), derived state (segments, engines, heads,
- * page states) and fault injection. Each unit has its interface in a header of its
- * own; a unit calls only units below it, in this order from the bottom: irq,
- * dirty, strict, iommu, access, coherence, mmu, view, host aperture, swizzle, swizzle range, surface, mark,
- * paging, copy, pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
- * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate, pci.
+ * registers (what the guest wrote), derived state and fault injection. Each unit
+ * has its interface in a header of its own; a unit calls only units below it:
+ * irq, dirty, written, layout, strict, range view, iommu, access, coherence, mmu,
+ * view, host aperture, swizzle, swizzle range, surface, mark, paging, copy,
+ * pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
+ * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate,
+ * pci.
  *
  * Locks, outermost first: BQL, TesseraEngine.lock, TesseraEngine.slot_lock,
- * TesseraState.err_lock; the locks of a TLB and of the coherence unit are for
- * themselves, inside all others. An engine thread never takes the BQL and holds no
- * lock while it touches guest memory; behind an IOMMU it may sleep there until a
- * thread with the BQL has translated the address (tessera_iommu.c).
+ * TesseraState.err_lock; the locks of a TLB, of the coherence unit and of the
+ * range views are for themselves, inside all others. An engine thread never
+ * takes the BQL and holds no lock but the last while it touches guest memory;
+ * behind an IOMMU it may sleep there until a thread with the BQL has translated
+ * the address (tessera_iommu.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,6 +30,7 @@
 #include "qom/object.h"
 #include "tessera/tessera_hw.h"
 #include "tessera_access.h"
+#include "tessera_written.h"
 
 #define TYPE_TESSERA "tessera"
 OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
@@ -196,6 +199,13 @@ typedef struct TesseraSwizzleRange {
     bool enabled;               /* only what was checked */
 } TesseraSwizzleRange;
 
+/* What a range that is on shows (tessera_range_view.c). */
+typedef struct TesseraRangeView {
+    TesseraSwizzleRange range;
+    uint64_t bytes;             /* of VRAM: whole tiles */
+    uint8_t *last;              /* VRAM, when it was last alike; NULL: off */
+} TesseraRangeView;
+
 typedef struct TesseraErrorRecord {
     uint32_t type;
     uint32_t engine;
@@ -287,6 +297,14 @@ struct TesseraState {
     uint32_t coh_size;
     uint32_t timestamp_hi;
     TesseraSwizzleRange ranges[TSR_MAX_SWIZZLE_RANGES];
+    struct {
+        uint8_t *ptr;           /* the window's RAM; NULL: it traps */
+        TesseraWritten written;
+        MemoryListener listener;
+        QemuMutex lock;         /* guards what follows, rows and VRAM */
+        uint32_t num;           /* that are on; atomic */
+        TesseraRangeView of[TSR_MAX_SWIZZLE_RANGES];
+    } views;
     uint32_t int_mask;          /* atomic */
     uint32_t int_status;        /* atomic */
 

@@ -20,10 +20,12 @@
 #include "migration/misc.h"
 #include "tessera.h"
 #include "tessera_iommu.h"
+#include "tessera_range_view.h"
 #include "tessera_strict.h"
 #include "trace.h"
 
 #define DIRTY_GAP_BYTES (64 * 1024)
+#define DIRTY_MAX_BYTES (4 * 1024 * 1024)   /* collected in one go */
 #define HOLD_POLL_US    200
 
 void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
@@ -226,7 +228,8 @@ uint32_t tessera_ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
     run->len = len;
     tessera_access_enter(m);
     run->ptr = map_ram(m, addr, &run->len, write, &run->mr);
-    if (!run->ptr) {
+    /* What ranges show is a copy, for CPUs. */
+    if (!run->ptr || run->mr == &m->s->swizzle_window) {
         tessera_access_leave(m);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }
@@ -363,7 +366,8 @@ static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
 
     if (m->dirty_lo < m->dirty_hi) {
         if (offset <= m->dirty_hi + DIRTY_GAP_BYTES &&
-            end + DIRTY_GAP_BYTES >= m->dirty_lo) {
+            end + DIRTY_GAP_BYTES >= m->dirty_lo &&
+            m->dirty_hi - m->dirty_lo < DIRTY_MAX_BYTES) {
             m->dirty_lo = MIN(m->dirty_lo, offset);
             m->dirty_hi = MAX(m->dirty_hi, end);
             return;
@@ -380,6 +384,8 @@ void tessera_access_flush(TesseraMaster *m)
     if (m->dirty_lo < m->dirty_hi) {
         memory_region_set_dirty(m->s->vram, m->dirty_lo,
                                 m->dirty_hi - m->dirty_lo);
+        tessera_range_views_refresh(m->s, m->dirty_lo,
+                                    m->dirty_hi - m->dirty_lo);
     }
     m->dirty_lo = m->dirty_hi = 0;
 }

@@ -19,6 +19,7 @@
 #include "qemu/units.h"
 #include "hw/pci/pci_device.h"
 #include "tessera_bar.h"
+#include "tessera_range_view.h"
 #include "tessera_swizzle_range.h"
 #include "trace.h"
 
@@ -119,9 +120,11 @@ void tessera_bar_init(TesseraState *s)
                              s->vram, 0, s->cfg.vram_size);
     memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {
-        memory_region_init_io(&s->swizzle_window, OBJECT(s),
-                              &tessera_swizzle_window_ops, s,
-                              "tessera.swizzle-window", s->cfg.vram_size);
+        if (!tessera_range_views_init(s)) {
+            memory_region_init_io(&s->swizzle_window, OBJECT(s),
+                                  &tessera_swizzle_window_ops, s,
+                                  "tessera.swizzle-window", s->cfg.vram_size);
+        }
         memory_region_add_subregion(&s->vram_bar, bytes_at_first(s) / 2,
                                     &s->swizzle_window);
     }
@@ -134,6 +137,7 @@ void tessera_bar_fini(TesseraState *s)
     memory_region_del_subregion(&s->vram_bar, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {
         memory_region_del_subregion(&s->vram_bar, &s->swizzle_window);
+        tessera_range_views_fini(s);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "tessera_capture.h"
 #include "tessera_frame.h"
 #include "tessera_irq.h"
+#include "tessera_range_view.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
 #include "trace.h"
@@ -205,6 +206,7 @@ void tessera_capture_frame(TesseraHead *h, uint64_t frames)
     if (!h->crc_enabled && !write) {
         return;
     }
+    tessera_range_views_write_back(h->s);
     crc = take_rows(h, run.ptr);
     if (write) {
         writeback_close(h, &run, err);

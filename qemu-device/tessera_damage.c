@@ -4,7 +4,7 @@
  * Tells a console whether a head shows another picture than the one that was
  * drawn last. The picture depends on the latched registers and on the memory of
  * the planes. VRAM has a dirty log for displays: CPUs, engines, swizzling
- * windows and other devices mark it where they write. The host aperture has a
+ * ranges and other devices mark it where they write. The host aperture has a
  * log of its own, which is carried over first. Both logs are on only while
  * consoles are looked at: under KVM they cost a fault for each page written.
  * In strict mode the referee may change its verdict on a page without a write,
@@ -17,6 +17,7 @@
 #include "tessera_dirty.h"
 #include "tessera_host_aperture.h"
 #include "tessera_plane.h"
+#include "tessera_range_view.h"
 
 /* A mark may be taken before the bytes are there: see tessera_dirty.c. */
 #define DRAW_TWICE  2
@@ -106,6 +107,7 @@ bool tessera_damage_take(TesseraHead *h)
     TesseraState *s = h->s;
     bool damaged;
 
+    tessera_range_views_write_back(s);
     if (s->cfg.strict || !tessera_dirty_known()) {
         return true;
     }

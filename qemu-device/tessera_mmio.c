@@ -22,6 +22,7 @@
 #include "tessera_mmu.h"
 #include "tessera_reset.h"
 #include "tessera_strict.h"
+#include "tessera_range_view.h"
 #include "tessera_swizzle_range.h"
 #include "trace.h"
 
@@ -678,6 +679,7 @@ static bool reg_write(TesseraState *s, uint32_t addr, uint32_t value)
     uint32_t range;
 
     if (addr >= TSR_DOORBELL(0) && addr < TSR_DOORBELL(s->num_engines)) {
+        tessera_range_views_write_back(s);
         tessera_engine_doorbell(&s->engines[(addr - TSR_DOORBELL(0)) / 4],
                                 value);
         return true;

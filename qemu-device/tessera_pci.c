@@ -34,6 +34,7 @@
 #include "tessera_mark.h"
 #include "tessera_mmio.h"
 #include "tessera_engine.h"
+#include "tessera_range_view.h"
 #include "tessera_reset.h"
 #include "tessera_vmstate.h"
 #include "tessera_strict.h"
@@ -280,6 +281,7 @@ static void run_state_changed(void *opaque, bool running, RunState state)
     }
     tessera_engines_pause(s);
     tessera_device_reset_stop(s);
+    tessera_range_views_write_back(s);
 }
 
 /* ---- Fault injection, settable while the device runs ------------------- */
@@ -424,6 +426,14 @@ static void pictures_get(Object *obj, Visitor *v, const char *name,
     visit_type_uint32(v, name, &TESSERA(obj)->pictures, errp);
 }
 
+static void views_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                      Error **errp)
+{
+    uint32_t is_ram = TESSERA(obj)->views.ptr != NULL;
+
+    visit_type_uint32(v, name, &is_ram, errp);
+}
+
 static void cached_get(Object *obj, Visitor *v, const char *name,
                        void *opaque, Error **errp)
 {
@@ -466,6 +476,10 @@ static void add_fault_properties(ObjectClass *klass)
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-error-total",
         "Guest errors counted since the last clear (read-only)");
+    object_class_property_add(klass, "x-range-views", "uint32", views_get, NULL,
+                              NULL, NULL);
+    object_class_property_set_description(klass, "x-range-views",
+        "1 if what swizzling ranges show is memory, 0 if it traps (read-only)");
     object_class_property_add(klass, "x-pictures", "uint32", pictures_get,
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "x-pictures",

@@ -3,13 +3,15 @@
  *
  * Each makes a swizzled surface of segment 1 appear linear in a second picture
  * of that segment in BAR 2, at the place where the surface lies. All of that
- * picture traps: ranges come and go without a change of the guest's memory map.
- * Runs under the BQL.
+ * picture is RAM (tessera_range_view.c), or all of it traps, which is the second
+ * half of this file: ranges come and go without a change of the guest's memory
+ * map. Runs under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "tessera_swizzle_range.h"
+#include "tessera_range_view.h"
 #include "tessera_strict.h"
 #include "tessera_swizzle.h"
 #include "trace.h"
@@ -57,23 +59,26 @@ static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
     return TSR_ERR_NONE;
 }
 
-/* A row of each range that is on is kept in a store that they share. */
+/*
+ * A row of each range that is on is kept in a store that they share. And all of
+ * them together show so many bytes: to copy those takes time, with the BQL.
+ */
 static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
 {
-    uint64_t used = r->pitch;
+    const uint64_t store = s->cfg.swizzle_store ?: UINT64_MAX;
+    uint64_t row = r->pitch, bytes = surface_bytes(r);
 
-    if (!s->cfg.swizzle_store) {
-        return TSR_SWR_READY;
-    }
-    if (r->pitch > s->cfg.swizzle_store) {
+    if (row > store || bytes > TSR_SWR_MAX_BYTES) {
         return TSR_SWR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
         if (&s->ranges[i] != r && s->ranges[i].enabled) {
-            used += s->ranges[i].pitch;
+            row += s->ranges[i].pitch;
+            bytes += surface_bytes(&s->ranges[i]);
         }
     }
-    return used > s->cfg.swizzle_store ? TSR_SWR_UNAVAILABLE : TSR_SWR_READY;
+    return row > store || bytes > TSR_SWR_MAX_BYTES ? TSR_SWR_UNAVAILABLE
+                                                    : TSR_SWR_READY;
 }
 
 /* What becomes of enabling it now. */
@@ -102,6 +107,9 @@ void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
         return;
     }
     status = check_store(s, r);
+    if (status == TSR_SWR_READY && !tessera_range_view_show(s, index)) {
+        status = TSR_SWR_UNAVAILABLE;
+    }
     if (status != TSR_SWR_READY) {
         trace_tessera_swizzle_range_refuse(index, r->base, r->pitch, status);
         return;
@@ -114,15 +122,31 @@ void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
 void tessera_swizzle_range_disable(TesseraState *s, uint32_t index)
 {
     trace_tessera_swizzle_range_disable(index);
+    tessera_range_view_hide(s, index);
     s->ranges[index].enabled = false;
 }
 
 void tessera_swizzle_range_reset(TesseraState *s)
 {
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
+        tessera_range_view_hide(s, i);
+    }
     memset(s->ranges, 0, sizeof(s->ranges));
 }
 
-/* ---- The window ---------------------------------------------------------- */
+/* Ranges were loaded, and checked; false if the host has no memory for them. */
+bool tessera_swizzle_range_loaded(TesseraState *s)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
+        tessera_range_view_hide(s, i);
+        ok = ok && (!s->ranges[i].enabled || tessera_range_view_show(s, i));
+    }
+    return ok;
+}
+
+/* ---- Accesses that trap -------------------------------------------------- */
 
 /* The range that shows some bytes, counted from the start of its surface. */
 static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,

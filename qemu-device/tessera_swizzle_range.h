@@ -13,6 +13,7 @@ extern const MemoryRegionOps tessera_swizzle_window_ops;
 void tessera_swizzle_range_enable(TesseraState *s, uint32_t index);
 void tessera_swizzle_range_disable(TesseraState *s, uint32_t index);
 void tessera_swizzle_range_reset(TesseraState *s);
+bool tessera_swizzle_range_loaded(TesseraState *s);
 uint32_t tessera_swizzle_range_status(TesseraState *s, uint32_t index);
 bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index);
 

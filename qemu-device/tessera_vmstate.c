@@ -225,7 +225,7 @@ static int tessera_post_load(void *opaque, int version_id)
     for (uint32_t i = 0; i < s->num_heads; i++) {
         ok = ok && head_valid(&s->heads[i]);
     }
-    if (!ok) {
+    if (!ok || !tessera_swizzle_range_loaded(s)) {
         tessera_device_forget(s);
         return -EINVAL;
     }

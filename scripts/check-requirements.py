@@ -33,7 +33,6 @@ WHOLE = "# whole suite"
 ABSENT, UNTESTED = "feature not there yet", "no test yet"
 WAITING = {
     "SEG-33..38": ABSENT,
-    "SWZ-32": UNTESTED,
     "SWZ-33": ABSENT,
     "LOCK-28..29": ABSENT,
     "RES-9..14": ABSENT,

@@ -46,6 +46,7 @@
 #define TSR_MAX_ENGINES			8
 #define TSR_MAX_SLOTS			4096
 #define TSR_MAX_SWIZZLE_RANGES		64
+#define TSR_SWR_MAX_BYTES		0x06000000 /* of surfaces, all ranges that are on together */
 #define TSR_PAGE_SIZE			4096
 #define TSR_PAGE_SHIFT			12
 #define TSR_ADDRESS_BITS		48	/* GPU physical and DMA addresses */

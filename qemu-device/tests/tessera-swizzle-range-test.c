@@ -1,5 +1,6 @@
 /*
- * QTest: swizzling ranges, against a loop over address bits
+ * QTest: swizzling ranges, against a loop over address bits. In strict mode, so
+ * that each access traps; tessera-range-view-test.c has the others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -168,7 +169,7 @@ static void check_surfaces(const char *props)
 static void test_surfaces(void)
 {
     check_surfaces("vram-size=9M,swizzle-ranges=64,strict=on");
-    check_surfaces("vram-size=9M,swizzle-ranges=1");
+    check_surfaces("vram-size=9M,swizzle-ranges=1,strict=on");
 }
 
 /* SWZ-6: what the GPU swizzled the CPU sees linear, and the other way round. */
@@ -217,7 +218,7 @@ static void test_gpu(void)
 /* SWZ-31: set while an engine works, and while others are used. */
 static void test_busy(void)
 {
-    TsrTest *t = tsr_start(SIZES ",x-hang-engine=0");
+    TsrTest *t = tsr_start(SIZES ",x-hang-engine=0,strict=on");
     uint32_t job[] = { TSR_PKT_HEADER(TSR_OP_JOB_BEGIN, 0, 4), 3, 0, 0 };
     Range a = { TSR_LAYOUT_MORTON, 256, 64, 0 };
 
@@ -244,7 +245,7 @@ static void test_store(void)
     const Range half = { TSR_LAYOUT_MORTON, 512, 32, 1 << 20 };
     const Range other = { TSR_LAYOUT_TILE4K, 384, 32, 2 << 20 };
     const Range third = { TSR_LAYOUT_TILE4K, 256, 32, 3 << 20 };
-    TsrTest *t = tsr_start(SIZES ",swizzle-store=1K");
+    TsrTest *t = tsr_start(SIZES ",swizzle-store=1K,strict=on");
 
     fill(t, 4 << 20);
     expect_status(t, 0, &wide, TSR_SWR_UNSUPPORTED);
@@ -273,9 +274,33 @@ static void test_store(void)
     g_assert_cmphex(tsr_r32(t, TSR_SWR(3) + TSR_SWR_STATUS), ==,
                     TSR_SWR_UNSUPPORTED);
     set_range(t, 3, &third);
-    t = tsr_migrate(t, SIZES ",swizzle-store=1K");
+    t = tsr_migrate(t, SIZES ",swizzle-store=1K,strict=on");
     check_surface(t, &half);
     expect_status(t, 2, &other, TSR_SWR_UNAVAILABLE);
+    tsr_stop(t);
+}
+
+/* SWZ-28: so much do all of them show together. */
+static void test_bytes(void)
+{
+    const char *props = "vram-size=128M,vram-hidden-size=4M,"
+                        "host-aperture-size=1M,strict=on";
+    const Range most = { TSR_LAYOUT_TILE4K, TSR_SURF_MAX_PITCH, 384, 0 };
+    const Range more = { TSR_LAYOUT_TILE4K, TSR_SURF_MAX_PITCH, 385, 0 };
+    const Range half = { TSR_LAYOUT_MORTON, TSR_SURF_MAX_PITCH, 192, 0 };
+    const Range rest = { TSR_LAYOUT_MORTON, TSR_SURF_MAX_PITCH, 192, 48 << 20 };
+    const Range one = { TSR_LAYOUT_TILE4K, 128, 1, 96 << 20 };
+    TsrTest *t = tsr_start(props);
+
+    expect_status(t, 0, &more, TSR_SWR_UNSUPPORTED);
+    set_range(t, 0, &most);
+    expect_status(t, 1, &one, TSR_SWR_UNAVAILABLE);
+    set_range(t, 0, &half);
+    set_range(t, 1, &rest);
+    expect_status(t, 2, &one, TSR_SWR_UNAVAILABLE);
+    tsr_w32(t, TSR_SWR(1) + TSR_SWR_CONTROL, 0);
+    set_range(t, 2, &one);
+    expect_status(t, 1, &rest, TSR_SWR_UNAVAILABLE);
     tsr_stop(t);
 }
 
@@ -309,13 +334,13 @@ static void test_strict(void)
 /* A reset ends them all; migration brings them. */
 static void test_reset_migrate(void)
 {
-    TsrTest *t = tsr_start(SIZES);
+    TsrTest *t = tsr_start(SIZES ",strict=on");
     Range r = { TSR_LAYOUT_MORTON, 1024, 70, 8192 };
 
     fill(t, 1 << 20);
     set_range(t, 7, &r);
     tsr_w32(t, TSR_SWR(2) + TSR_SWR_PITCH, 77);
-    t = tsr_migrate(t, SIZES);
+    t = tsr_migrate(t, SIZES ",strict=on");
     check_surface(t, &r);
     g_assert_cmpuint(tsr_r32(t, TSR_SWR(2) + TSR_SWR_PITCH), ==, 77);
     tsr_device_reset(t);
@@ -360,6 +385,7 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/swizzle-range/SWZ-6-gpu", test_gpu);
     qtest_add_func("/tessera/swizzle-range/SWZ-31-busy", test_busy);
     qtest_add_func("/tessera/swizzle-range/SWZ-28-store", test_store);
+    qtest_add_func("/tessera/swizzle-range/SWZ-28-bytes", test_bytes);
     qtest_add_func("/tessera/swizzle-range/strict", test_strict);
     qtest_add_func("/tessera/swizzle-range/reset-migrate",
                    test_reset_migrate);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Swizzling ranges: swizzled objects seen linear where they are, ranges running out, moves.
- * Run on devices with 8 ranges, one, and none.
+ * Run on devices with 8 ranges, one, and none, whose accesses trap (strict mode); and with 8 that are memory.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -181,6 +181,47 @@ static void others_see_it(void)
 	tap_join(tap_fork(child_reads, &s));
 	tsr_swizzled_write(&s, 77, tsr_pattern(1, 77));
 	tsr_swizzled_gpu_check(&dev, ctx, &s, 1);
+	tsr_close(&dev);
+}
+
+#define TURN_WORDS 64u
+
+/* a job writes every other word of some */
+static void gpu_writes_odd(struct tsr_device *dev, uint32_t ctx, const struct tsr_swizzled *s,
+			   uint32_t first, uint32_t key)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &s->bo, true);
+	for (uint32_t w = first + 1; w < first + TURN_WORDS; w += 2)
+		tsr_cmd_fill(&cmd, 0, (uint32_t)tsr_swizzled_word(&s->rows, w), 1,
+			     tsr_pattern(key, w));
+	tsr_submit_done(dev, ctx, &cmd);
+	tsr_cmd_fini(&cmd);
+}
+
+/* Neighbouring words, one from the CPU, one from the GPU: each sees what the other has written so far. */
+static void in_turns(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_swizzled s[2] = { tsr_swizzled_small(&dev, ctx, 1),
+				     tsr_swizzled_small(&dev, ctx, 2) };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t words = (uint32_t)(s[i].bo.size / 4);
+
+		for (uint32_t first = 0; first < words; first += TURN_WORDS) {
+			for (uint32_t w = first; w < first + TURN_WORDS; w += 2)
+				tsr_swizzled_write(&s[i], w, tsr_pattern(3, w));
+			gpu_writes_odd(&dev, ctx, &s[i], first, 3);
+			for (uint32_t w = first; w < first + TURN_WORDS; w++)
+				require_eq(tsr_swizzled_read(&s[i], w), tsr_pattern(3, w));
+		}
+		tsr_pattern_check(&s[i].bo, 3);
+		tsr_swizzled_gpu_check(&dev, ctx, &s[i], 3);
+	}
 	tsr_close(&dev);
 }
 
@@ -394,6 +435,28 @@ static void without_the_flag(void)
 	tsr_lock(&dev, &s.bo, 0);
 	tsr_pattern_check(&s.bo, 1);
 	tsr_bo_free(&dev, &s.bo);
+	tsr_close(&dev);
+}
+
+/* Through a range and without: the same bytes, with no job in between. */
+static void raw_and_linear(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, ctx, 2);
+	uint64_t raw = tsr_swizzled_word(&s.rows, 500);
+
+	if (!dev.info.num_swizzle_ranges)
+		tap_skip("no ranges");
+	for (uint32_t i = 0; i < 8; i += 2) {
+		tsr_swizzled_write(&s, 500, i);
+		require_eq(tsr_ranges_now().used, 1);
+		tsr_lock(&dev, &s.bo, 0);
+		require_eq(tsr_swizzled_read(&s, raw), i);
+		tsr_swizzled_write(&s, raw, i + 1);
+		tsr_unlock(&dev, &s.bo);
+		require_eq(tsr_swizzled_read(&s, 500), i + 1);
+	}
 	tsr_close(&dev);
 }
 
@@ -830,9 +893,11 @@ static void kept_pointers_in_a_storm(void)
 static const struct tap_test tests[] = {
 	{ "SWZ-6 SWZ-7 SWZ-8 SWZ-9 SWZ-11 SWZ-12 SWZ-15 SWZ-26 seen linear", seen_linear, 0, 0 },
 	{ "SWZ-6 SWZ-13 a debugger and a child see it", others_see_it, 0, 0 },
+	{ "SWZ-32 in turns", in_turns, 0, 0 },
 	{ "SWZ-7 SWZ-26 SWZ-30 ranges go round", ranges_go_round, 0, 0 },
 	{ "SWZ-9 SWZ-30 ERR-23 locks keep ranges", locks_keep_ranges, 0, 0 },
 	{ "SWZ-27 without the flag, no range and raw bytes", without_the_flag, 0, 0 },
+	{ "SWZ-27 SWZ-32 raw bytes and linear ones", raw_and_linear, 0, 0 },
 	{ "SWZ-27 one kind of lock at a time", one_kind_at_a_time, 0, 0 },
 	{ "SWZ-26 nobody is locked out", nobody_is_locked_out, 0, 0 },
 	{ "SWZ-29 parts have ranges of their own", parts_have_their_own, 0, 0 },

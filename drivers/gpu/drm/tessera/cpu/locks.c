@@ -118,6 +118,14 @@ static void locks_set_raw(struct tessera_bo *bo, bool raw)
 		return;
 	WRITE_ONCE(bo->locks.raw, raw);
 	ttm_bo_unmap_virtual(&bo->tbo);
+	if (!bo->window.num_ranges)
+		return;
+	/*
+	 * A range is a buffer: what went through it is in memory, and found by the next one, when it ends.
+	 * To set one up takes the device long, so an object that changes too often is evicted.
+	 */
+	tessera_swizzle_range_release(bo);
+	bo->window.losses++;
 }
 
 static void locks_end(struct tessera_bo *bo)

@@ -1,0 +1,19 @@
+/*
+ * Tessera virtual GPU: what swizzling ranges show, as RAM
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_RANGE_VIEW_H
+#define HW_DISPLAY_TESSERA_RANGE_VIEW_H
+
+#include "tessera.h"
+
+bool tessera_range_views_init(TesseraState *s);
+void tessera_range_views_fini(TesseraState *s);
+bool tessera_range_view_show(TesseraState *s, uint32_t index);
+void tessera_range_view_hide(TesseraState *s, uint32_t index);
+void tessera_range_views_write_back(TesseraState *s);
+void tessera_range_views_refresh(TesseraState *s, uint64_t offset,
+                                 uint64_t len);
+
+#endif /* HW_DISPLAY_TESSERA_RANGE_VIEW_H */

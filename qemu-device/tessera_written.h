@@ -1,0 +1,24 @@
+/*
+ * Tessera virtual GPU: which pages of a mapping were written
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_DISPLAY_TESSERA_WRITTEN_H
+#define HW_DISPLAY_TESSERA_WRITTEN_H
+
+/* A mapping of this process that the host's kernel watches. */
+typedef struct TesseraWritten {
+    uint8_t *ptr;
+    int uffd;
+    int pagemap_fd;
+} TesseraWritten;
+
+/* Bytes [@from, @end) of the mapping, whole pages of the host. */
+typedef void TesseraWrittenFn(void *opaque, uint64_t from, uint64_t end);
+
+bool tessera_written_init(TesseraWritten *w, void *ptr, uint64_t bytes);
+void tessera_written_fini(TesseraWritten *w);
+bool tessera_written_take(TesseraWritten *w, uint64_t from, uint64_t end,
+                          TesseraWrittenFn *fn, void *opaque);
+
+#endif /* HW_DISPLAY_TESSERA_WRITTEN_H */
