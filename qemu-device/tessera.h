@@ -4,7 +4,7 @@
  * The state is in four parts: configuration (properties, fixed at realize),
  * registers (what the guest wrote), derived state and fault injection. Each unit
  * has its interface in a header of its own; a unit calls only units below it:
- * irq, dirty, written, layout, strict, range view, iommu, access, coherence, mmu,
+ * irq, dirty, written, layout, remap, strict, range view, iommu, access, coherence, mmu,
  * view, host aperture, swizzle, swizzle range, surface, mark, paging, copy,
  * pixel, microcode, texture, blit and raster, save, cmd, fetch, engine, plane,
  * frame, damage, screen, capture, output, crtc, display, reset, mmio, vmstate,
@@ -30,6 +30,7 @@
 #include "qom/object.h"
 #include "tessera/tessera_hw.h"
 #include "tessera_access.h"
+#include "tessera_remap.h"
 #include "tessera_written.h"
 
 #define TYPE_TESSERA "tessera"
@@ -173,13 +174,10 @@ struct TesseraEngine {
 
 typedef struct TesseraHostAperture {
     MemoryRegion bar;           /* a power of two */
-    MemoryRegion window;        /* what answers in it: RAM... */
+    TesseraRemap ram;           /* what answers in it... */
     MemoryRegion trap;          /* ...or code */
-    bool is_ram;                /* window is there, used or not */
-    uint8_t *ptr;               /* its RAM; NULL: code answers */
-    int ones_fd;                /* what unmapped pages of the RAM show */
-    int pagemap_fd;             /* whether they are still that */
-    bool locked;                /* the host copies all pages at once */
+    bool is_ram;                /* the RAM is there, used or not */
+    bool remapped;              /* it is what answers */
     MemoryListener listener;
     NotifierWithReturn postcopy;
     NotifierWithReturn background;

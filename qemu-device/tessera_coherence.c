@@ -111,7 +111,7 @@ static uint32_t ram_begin(TesseraMaster *m, uint64_t addr, uint64_t len,
 {
     uint32_t err = tessera_ram_begin(m, addr, len, write, injectable, run);
 
-    if (!err && (run->mr == m->s->vram || run->mr == &m->s->ha.window)) {
+    if (!err && (run->mr == m->s->vram || run->mr == &m->s->ha.ram.mr)) {
         tessera_run_end(m, run, 0);
         return tessera_fault(m, TSR_ERR_DMA, m->fault_slot, addr);
     }

@@ -2,10 +2,9 @@
  * Tessera virtual GPU: CPU host aperture
  *
  * BAR 4 and its page table. Where the host can, the BAR is RAM, and each page
- * of it host memory that is mapped over: by the file behind VRAM or, of a page
- * that shows none, by a private copy of ones. Accesses cost nothing then, and
- * the guest's memory map, which must not change while vCPUs use it, stays as it
- * is. Else, and in strict mode, which wants to see every access, the BAR traps.
+ * of it mapped over: by the file behind VRAM or, of a page that shows none, by
+ * ones (tessera_remap.c). Accesses cost nothing then. Else, and in strict mode,
+ * which wants to see every access, the BAR traps.
  * The table is written under the BQL; the RAM is only another way to VRAM, so
  * it does not travel, and what is written through it is dirty in VRAM. Who
  * needs to know that: a migration, for which each mapped page counts as written,
@@ -15,43 +14,19 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "qemu/madvise.h"
-#include "qemu/memfd.h"
-#include "qemu/units.h"
+#include "qemu/thread.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
-#include "exec/ram_addr.h"
-#include "exec/ramblock.h"
-#include "hw/boards.h"
 #include "migration/misc.h"
 #include "migration/postcopy-ram.h"
-#include "system/qtest.h"
 #include "tessera_host_aperture.h"
 #include "tessera_dirty.h"
+#include "tessera_remap.h"
 #include "tessera_strict.h"
 #include "tessera_view.h"
 #include "trace.h"
 
-#define ONES_BYTES  (2 * MiB)   /* of the file that unmapped pages show */
-
 #define BLOCK_PAGES 64          /* looked at in one go */
-
-static uint32_t mappings;       /* that all devices may need (BQL) */
-
-/*
- * Each page may take a mapping of this process. Windows may use three quarters
- * of those that Linux grants; devices that would need more of them trap.
- */
-static uint32_t max_mappings(void)
-{
-    g_autofree char *text = NULL;
-    uint64_t granted = 65530;
-
-    if (g_file_get_contents("/proc/sys/vm/max_map_count", &text, NULL, NULL)) {
-        granted = g_ascii_strtoull(text, NULL, 10);
-    }
-    return MIN(granted / 4 * 3, INT32_MAX);
-}
 
 static uint64_t window_bytes(const TesseraState *s)
 {
@@ -138,70 +113,6 @@ static const MemoryRegionOps window_ops = {
 
 /* ---- Accesses that do not ------------------------------------------------ */
 
-/* As QEMU does with RAM: advice goes with what was mapped before. */
-static void advise(void *ptr, uint64_t len)
-{
-    if (!machine_dump_guest_core(current_machine)) {
-        qemu_madvise(ptr, len, QEMU_MADV_DONTDUMP);
-    }
-    /* qtest forks. */
-    if (!qtest_enabled()) {
-        qemu_madvise(ptr, len, QEMU_MADV_DONTFORK);
-    }
-}
-
-static bool map_over(TesseraState *s, uint64_t at, uint64_t len, bool shared,
-                     int fd, uint64_t offset)
-{
-#ifdef CONFIG_POSIX
-    void *ptr = s->ha.ptr + at;
-    int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);
-
-    if (unlikely(s->fail_mapping)) {
-        s->fail_mapping--;
-        errno = ENOMEM;
-        return false;
-    }
-    if (mmap(ptr, len, PROT_READ | PROT_WRITE, flags, fd, offset) ==
-        MAP_FAILED) {
-        return false;
-    }
-    advise(ptr, len);
-    return true;
-#else
-    /* There is no file behind VRAM, so the window traps. */
-    g_assert_not_reached();
-#endif
-}
-
-static bool show_ones(TesseraState *s, uint64_t at, uint64_t len)
-{
-    while (len) {
-        uint64_t offset = at % ONES_BYTES;
-        uint64_t n = MIN(len, ONES_BYTES - offset);
-
-        if (!map_over(s, at, n, false, s->ha.ones_fd, offset)) {
-            return false;
-        }
-        at += n;
-        len -= n;
-    }
-    return true;
-}
-
-static bool show_vram(TesseraState *s, uint64_t at, uint64_t len,
-                      uint64_t offset)
-{
-    if (!map_over(s, at, len, true, memory_region_get_fd(s->vram),
-                  s->vram->ram_block->fd_offset + offset)) {
-        return false;
-    }
-    if (s->vram_not_dumped) {
-        qemu_madvise(s->ha.ptr + at, len, QEMU_MADV_DONTDUMP);
-    }
-    return true;
-}
-
 static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
                             uint32_t from, uint32_t end);
 
@@ -214,7 +125,7 @@ static void init_trap(TesseraState *s)
 /*
  * The host refuses a mapping: from now on the window traps. A page whose
  * mapping failed may be a hole until vCPUs have the new memory map.
- * max_mappings() makes this unlikely.
+ * The limit of mappings in tessera_remap.c makes this unlikely.
  */
 static void fall_back(TesseraState *s)
 {
@@ -222,10 +133,10 @@ static void fall_back(TesseraState *s)
 
     warn_report("tessera: cannot remap the host aperture (%s); accesses to it "
                 "are emulated from now on", strerror(errno));
-    ha->ptr = NULL;
+    ha->remapped = false;
     init_trap(s);
     memory_region_transaction_begin();
-    memory_region_del_subregion(&ha->bar, &ha->window);
+    memory_region_del_subregion(&ha->bar, &ha->ram.mr);
     memory_region_add_subregion(&ha->bar, 0, &ha->trap);
     memory_region_transaction_commit();
     set_shown_dirty(s, NULL, 0, ha->end);
@@ -247,13 +158,14 @@ static uint32_t run_length(const TesseraState *s, uint32_t first,
 /* Show what the table says. */
 static void show_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    while (s->ha.ptr && count) {
-        uint32_t n = run_length(s, first, count);
-        uint64_t at = (uint64_t)first * s->cfg.page_size;
-        uint64_t len = (uint64_t)n * s->cfg.page_size;
+    TesseraRemap *ram = &s->ha.ram;
 
-        if (s->ha.table[first] ? !show_vram(s, at, len, page_offset(s, first))
-                               : !show_ones(s, at, len)) {
+    while (s->ha.remapped && count) {
+        uint32_t n = run_length(s, first, count);
+
+        if (s->ha.table[first] ?
+            !tessera_remap_show_file(ram, first, n, page_offset(s, first)) :
+            !tessera_remap_show_ones(ram, first, n)) {
             fall_back(s);
             return;
         }
@@ -274,12 +186,12 @@ static void set_shown_dirty(TesseraState *s, DirtyBitmapSnapshot *snap,
     while (from < end) {
         uint32_t n = MIN(BLOCK_PAGES, end - from);
 
-        if (!snap || memory_region_snapshot_get_dirty(&s->ha.window, snap,
+        if (!snap || memory_region_snapshot_get_dirty(&s->ha.ram.mr, snap,
                                                       from * bytes,
                                                       n * bytes)) {
             for (uint32_t i = from; i < from + n; i++) {
                 if (s->ha.table[i] &&
-                    (!snap || memory_region_snapshot_get_dirty(&s->ha.window,
+                    (!snap || memory_region_snapshot_get_dirty(&s->ha.ram.mr,
                                                                snap, i * bytes,
                                                                bytes))) {
                     memory_region_set_dirty(s->vram, page_offset(s, i),
@@ -309,7 +221,7 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
         g_autofree DirtyBitmapSnapshot *snap = NULL;
 
         tessera_dirty_sync();
-        snap = tessera_dirty_take(&s->ha.window, first * bytes, count * bytes);
+        snap = tessera_dirty_take(&s->ha.ram.mr, first * bytes, count * bytes);
         if (snap) {
             set_shown_dirty(s, snap, QEMU_ALIGN_DOWN(first, block),
                             MIN(ROUND_UP((uint64_t)first + count, block),
@@ -318,95 +230,24 @@ static void settle_mapped(TesseraState *s, uint32_t first, uint32_t count)
     }
 }
 
-static bool all_ones(const uint8_t *p, uint64_t len)
+static bool settle_written(void *opaque, uint32_t page)
 {
-    return ldq_he_p(p) == UINT64_MAX && !memcmp(p, p + 8, len - 8);
-}
+    TesseraState *s = opaque;
 
-/*
- * Whether one of the host's pages, mapped privately, has become a copy: an
- * entry of /proc/self/pagemap. It is written then, unless the host copies all
- * of them at once (mlockall), when only other contents than ones tell.
- */
-static bool is_copy(uint64_t entry)
-{
-    const uint64_t present = 1ULL << 63, swapped = 1ULL << 62;
-    const uint64_t of_file = 1ULL << 61;
-
-    return (entry & (present | swapped)) && !(entry & of_file);
-}
-
-static bool any_copy(const uint64_t *entries, uint32_t num)
-{
-    for (uint32_t i = 0; i < num; i++) {
-        if (is_copy(entries[i])) {
-            return true;
-        }
+    touch_error(s, (uint64_t)page * s->cfg.page_size);
+    if (!tessera_remap_show_ones(&s->ha.ram, page, 1)) {
+        fall_back(s);
     }
-    return false;
-}
-
-/* The entries of /proc/self/pagemap for pages of the window. */
-static bool read_pagemap(TesseraState *s, uint32_t first, uint32_t count,
-                         uint64_t *entries)
-{
-    const uint64_t host = qemu_real_host_page_size();
-    const uint32_t per_page = s->cfg.page_size / host;
-    size_t bytes = (size_t)count * per_page * sizeof(*entries);
-    uint64_t at = (uintptr_t)s->ha.ptr / host + (uint64_t)first * per_page;
-
-    return pread(s->ha.pagemap_fd, entries, bytes, at * sizeof(*entries)) ==
-           bytes;
-}
-
-/*
- * Pages are about to show something else: if they show nothing, and were
- * written all the same, that is an error of the CPU's.
- */
-static void settle_unmapped(TesseraState *s, uint32_t first, uint32_t count)
-{
-    const uint64_t bytes = s->cfg.page_size;
-    const uint32_t per_page = bytes / qemu_real_host_page_size();
-    uint64_t entries[BLOCK_PAGES * 16];
-    uint32_t most = ARRAY_SIZE(entries) / per_page, end = first + count;
-
-    while (first < end && s->ha.ptr) {
-        uint32_t n = MIN(most, end - first);
-        bool known = read_pagemap(s, first, n, entries);
-
-        for (uint32_t i = 0; i < n && s->ha.ptr; i++) {
-            uint64_t at = (first + i) * bytes;
-
-            if (s->ha.table[first + i] ||
-                (known && !any_copy(entries + i * per_page, per_page)) ||
-                ((!known || s->ha.locked) && all_ones(s->ha.ptr + at, bytes))) {
-                continue;
-            }
-            touch_error(s, at);
-            if (!show_ones(s, at, bytes)) {
-                fall_back(s);
-            }
-        }
-        first += n;
-    }
-}
-
-/* Of a page that nobody has written. */
-static void look_whether_locked(TesseraState *s)
-{
-    uint64_t entry;
-
-    s->ha.locked = s->ha.ptr &&
-                   pread(s->ha.pagemap_fd, &entry, sizeof(entry),
-                         (uintptr_t)s->ha.ptr / qemu_real_host_page_size() *
-                         sizeof(entry)) == sizeof(entry) && is_copy(entry);
+    return s->ha.remapped;
 }
 
 static void settle_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    if (s->ha.ptr && count) {
+    if (s->ha.remapped && count) {
         settle_mapped(s, first, count);
-        settle_unmapped(s, first, count);
+        /* To write pages that show nothing is an error of the CPU's. */
+        tessera_remap_find_written(&s->ha.ram, s->ha.table, first, count,
+                                   settle_written, s);
     }
 }
 
@@ -419,7 +260,7 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
     TesseraState *s = container_of(listener, TesseraState, ha.listener);
 
     /* A table that was loaded and refused is of no use to anybody. */
-    if (s->ha.ptr && global_dirty_tracking && !s->distrusted) {
+    if (s->ha.remapped && global_dirty_tracking && !s->distrusted) {
         set_shown_dirty(s, NULL, 0, s->ha.end);
     }
 }
@@ -427,9 +268,9 @@ static void sync_dirty(MemoryListener *listener, bool last_stage)
 /* For the display: carry what was written here over into VRAM's own log. */
 void tessera_host_aperture_take_written(TesseraState *s)
 {
-    if (s->ha.ptr && s->ha.mapped) {
+    if (s->ha.remapped && s->ha.mapped) {
         g_autofree DirtyBitmapSnapshot *snap =
-            tessera_dirty_take(&s->ha.window, 0, window_bytes(s));
+            tessera_dirty_take(&s->ha.ram.mr, 0, window_bytes(s));
 
         if (snap) {
             set_shown_dirty(s, snap, 0, s->ha.end);
@@ -441,7 +282,7 @@ void tessera_host_aperture_take_written(TesseraState *s)
 void tessera_host_aperture_log(TesseraState *s, bool log)
 {
     if (s->ha.is_ram) {
-        memory_region_set_log(&s->ha.window, log, DIRTY_MEMORY_VGA);
+        memory_region_set_log(&s->ha.ram.mr, log, DIRTY_MEMORY_VGA);
     }
 }
 
@@ -574,7 +415,6 @@ void tessera_host_aperture_map(TesseraState *s, uint32_t first)
 /* Pages that show VRAM show ones; the others do already. */
 static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
 {
-    const uint64_t bytes = s->cfg.page_size;
     uint32_t end = first + count;
 
     while (first < end) {
@@ -584,7 +424,8 @@ static void hide_pages(TesseraState *s, uint32_t first, uint32_t count)
             set_entry(s, first + n, 0);
             n++;
         }
-        if (n && s->ha.ptr && !show_ones(s, first * bytes, n * bytes)) {
+        if (n && s->ha.remapped &&
+            !tessera_remap_show_ones(&s->ha.ram, first, n)) {
             fall_back(s);
         }
         first += MAX(n, 1);
@@ -644,78 +485,7 @@ bool tessera_host_aperture_load(TesseraState *s)
 
 /* ---- Life cycle ---------------------------------------------------------- */
 
-static int make_ones(void)
-{
-    g_autofree uint8_t *ones = g_malloc(ONES_BYTES);
-    int fd = qemu_memfd_create("tessera-ones", ONES_BYTES, false, 0, 0, NULL);
-
-    memset(ones, 0xff, ONES_BYTES);
-    if (fd >= 0 && pwrite(fd, ones, ONES_BYTES, 0) != ONES_BYTES) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static void close_files(TesseraHostAperture *ha)
-{
-    if (ha->ones_fd >= 0) {
-        close(ha->ones_fd);
-    }
-    if (ha->pagemap_fd >= 0) {
-        close(ha->pagemap_fd);
-    }
-}
-
-static bool open_files(TesseraHostAperture *ha)
-{
-    ha->ones_fd = make_ones();
-    ha->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
-    if (ha->ones_fd < 0 || ha->pagemap_fd < 0) {
-        close_files(ha);
-        return false;
-    }
-    return true;
-}
-
-/* Files with large pages, and memory devices, want larger mappings. */
-static bool can_map_page(TesseraState *s)
-{
-#ifdef CONFIG_POSIX
-    size_t len = s->cfg.page_size;
-    void *ptr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED,
-                     memory_region_get_fd(s->vram),
-                     s->vram->ram_block->fd_offset + len);
-
-    return ptr != MAP_FAILED && !munmap(ptr, len);
-#else
-    return false;
-#endif
-}
-
-/* Why the window cannot be RAM; NULL: it can. */
-static const char *why_not_ram(TesseraState *s)
-{
-    if (memory_region_get_fd(s->vram) < 0) {
-        return "no file is behind video memory";
-    }
-    if (!can_map_page(s)) {
-        return "the file of video memory cannot be mapped by pages";
-    }
-    if (qemu_real_host_page_size() > s->cfg.page_size) {
-        return "its pages are smaller than the host's";
-    }
-    if (s->ha.num_pages > max_mappings() ||
-        mappings > max_mappings() - s->ha.num_pages) {
-        return "the host grants too few mappings, vm.max_map_count";
-    }
-    if (ram_block_discard_require(true)) {
-        return "other devices pin guest memory";
-    }
-    return NULL;
-}
-
-/* RAM whose pages come and go: nobody may count on those it has found. */
+/* RAM whose pages come and go: see tessera_remap.c. */
 static bool init_ram(TesseraState *s)
 {
     TesseraHostAperture *ha = &s->ha;
@@ -724,27 +494,19 @@ static bool init_ram(TesseraState *s)
     if (s->cfg.strict) {
         return false;
     }
-    why = why_not_ram(s);
+    ha->ram.page_bytes = s->cfg.page_size;
+    ha->ram.file = s->vram;
+    ha->ram.not_dumped = s->vram_not_dumped;
+    ha->ram.fail = &s->fail_mapping;
+    why = tessera_remap_init(&ha->ram, OBJECT(s), "tessera.host-aperture",
+                             ha->num_pages);
     if (why) {
         warn_report("tessera: accesses to the host aperture are emulated: %s",
                     why);
         return false;
     }
-    if (!open_files(ha)) {
-        ram_block_discard_require(false);
-        return false;
-    }
-    if (!memory_region_init_ram_flags_nomigrate(&ha->window, OBJECT(s),
-                                                "tessera.host-aperture",
-                                                window_bytes(s),
-                                                RAM_PRIVATE, NULL)) {
-        close_files(ha);
-        ram_block_discard_require(false);
-        return false;
-    }
-    mappings += ha->num_pages;
     ha->is_ram = true;
-    ha->ptr = memory_region_get_ram_ptr(&ha->window);
+    ha->remapped = true;
     ha->listener = (MemoryListener) {
         .name = "tessera",
         .priority = MEMORY_LISTENER_PRIORITY_DEV_BACKEND,
@@ -770,9 +532,7 @@ void tessera_host_aperture_init(TesseraState *s)
     memory_region_init(&ha->bar, OBJECT(s), "tessera.host-aperture-bar",
                        pow2ceil(bytes));
     if (init_ram(s)) {
-        memory_region_add_subregion(&ha->bar, 0, &ha->window);
-        show_pages(s, 0, ha->num_pages);
-        look_whether_locked(s);
+        memory_region_add_subregion(&ha->bar, 0, &ha->ram.mr);
     } else {
         init_trap(s);
         memory_region_add_subregion(&ha->bar, 0, &ha->trap);
@@ -791,16 +551,13 @@ void tessera_host_aperture_fini(TesseraState *s)
         return;
     }
     /* The container holds a reference to the device as long as it is filled. */
-    memory_region_del_subregion(&ha->bar, ha->ptr ? &ha->window : &ha->trap);
+    memory_region_del_subregion(&ha->bar,
+                                ha->remapped ? &ha->ram.mr : &ha->trap);
     if (ha->is_ram) {
-        /* It may live on for a while, but not with a mapping for each page. */
-        ha->ptr = memory_region_get_ram_ptr(&ha->window);
-        show_ones(s, 0, window_bytes(s));
-        mappings -= ha->num_pages;
+        tessera_remap_fini(&ha->ram);
         memory_listener_unregister(&ha->listener);
         migration_remove_notifier(&ha->background);
         postcopy_remove_notifier(&ha->postcopy);
-        ram_block_discard_require(false);
     }
 }
 
@@ -810,8 +567,8 @@ void tessera_host_aperture_free(TesseraState *s)
     g_free(s->ha.table);
     s->ha.table = NULL;
     if (s->ha.is_ram) {
-        close_files(&s->ha);
+        tessera_remap_free(&s->ha.ram);
     }
     s->ha.is_ram = false;
-    s->ha.ptr = NULL;
+    s->ha.remapped = false;
 }

@@ -447,7 +447,7 @@ static void log_get(Object *obj, Visitor *v, const char *name, void *opaque,
 {
     TesseraState *s = TESSERA(obj);
     uint32_t value = memory_region_is_logging(s->vram, DIRTY_MEMORY_VGA) |
-                     (s->ha.is_ram && memory_region_is_logging(&s->ha.window,
+                     (s->ha.is_ram && memory_region_is_logging(&s->ha.ram.mr,
                                                     DIRTY_MEMORY_VGA)) << 1;
 
     visit_type_uint32(v, name, &value, errp);

@@ -1,0 +1,315 @@
+/*
+ * RAM whose pages are mapped over
+ *
+ * A RAM region whose pages show, page by page, parts of another region's file.
+ * What they show changes by mmap(): the guest's memory map, which must not
+ * change while vCPUs use it, stays as it is. A page that shows no part of the
+ * file is a private copy of ones; that one was written can be found out later.
+ * Pages come and go, so nobody may count on those that he has found (vfio-pci).
+ * Called under the BQL.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/madvise.h"
+#include "qemu/memfd.h"
+#include "qemu/units.h"
+#include "exec/ramblock.h"
+#include "hw/boards.h"
+#include "system/qtest.h"
+#include "tessera_remap.h"
+
+#define ONES_BYTES      (2 * MiB)   /* of the file that has them */
+#define BLOCK_PAGES     64          /* looked at in one go */
+
+static uint32_t mappings;           /* that all regions may need (BQL) */
+
+/*
+ * Each page may take a mapping of this process. Regions may use three quarters
+ * of those that Linux grants.
+ */
+static uint32_t max_mappings(void)
+{
+    g_autofree char *text = NULL;
+    uint64_t granted = 65530;
+
+    if (g_file_get_contents("/proc/sys/vm/max_map_count", &text, NULL, NULL)) {
+        granted = g_ascii_strtoull(text, NULL, 10);
+    }
+    return MIN(granted / 4 * 3, INT32_MAX);
+}
+
+static uint32_t num_pages(const TesseraRemap *r)
+{
+    return memory_region_size((MemoryRegion *)&r->mr) / r->page_bytes;
+}
+
+/* ---- What pages show ----------------------------------------------------- */
+
+/* As QEMU does with RAM: advice goes with what was mapped before. */
+static void advise(void *ptr, uint64_t len)
+{
+    if (!machine_dump_guest_core(current_machine)) {
+        qemu_madvise(ptr, len, QEMU_MADV_DONTDUMP);
+    }
+    /* qtest forks. */
+    if (!qtest_enabled()) {
+        qemu_madvise(ptr, len, QEMU_MADV_DONTFORK);
+    }
+}
+
+static bool map_over(TesseraRemap *r, uint64_t at, uint64_t len, bool shared,
+                     int fd, uint64_t offset)
+{
+#ifdef CONFIG_POSIX
+    void *ptr = r->ptr + at;
+    int flags = MAP_FIXED | MAP_NORESERVE | (shared ? MAP_SHARED : MAP_PRIVATE);
+
+    if (unlikely(*r->fail)) {
+        --*r->fail;
+        errno = ENOMEM;
+        return false;
+    }
+    if (mmap(ptr, len, PROT_READ | PROT_WRITE, flags, fd, offset) ==
+        MAP_FAILED) {
+        return false;
+    }
+    advise(ptr, len);
+    return true;
+#else
+    /* There is no file, so there is no such region. */
+    g_assert_not_reached();
+#endif
+}
+
+/* False, with errno set, if the host refuses: pages may be holes then. */
+bool tessera_remap_show_ones(TesseraRemap *r, uint32_t first, uint32_t count)
+{
+    uint64_t at = first * r->page_bytes, len = count * r->page_bytes;
+
+    while (len) {
+        uint64_t offset = at % ONES_BYTES;
+        uint64_t n = MIN(len, ONES_BYTES - offset);
+
+        if (!map_over(r, at, n, false, r->ones_fd, offset)) {
+            return false;
+        }
+        at += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* Likewise. @offset is one in the region that has the file. */
+bool tessera_remap_show_file(TesseraRemap *r, uint32_t first, uint32_t count,
+                             uint64_t offset)
+{
+    uint64_t at = first * r->page_bytes, len = count * r->page_bytes;
+
+    if (!map_over(r, at, len, true, memory_region_get_fd(r->file),
+                  r->file->ram_block->fd_offset + offset)) {
+        return false;
+    }
+    if (r->not_dumped) {
+        qemu_madvise(r->ptr + at, len, QEMU_MADV_DONTDUMP);
+    }
+    return true;
+}
+
+/* ---- Whether ones were written ------------------------------------------- */
+
+static bool all_ones(const uint8_t *p, uint64_t len)
+{
+    return ldq_he_p(p) == UINT64_MAX && !memcmp(p, p + 8, len - 8);
+}
+
+/*
+ * Whether one of the host's pages, mapped privately, has become a copy: an
+ * entry of /proc/self/pagemap. It is written then, unless the host copies all
+ * of them at once (mlockall), when only other contents than ones tell.
+ */
+static bool is_copy(uint64_t entry)
+{
+    const uint64_t present = 1ULL << 63, swapped = 1ULL << 62;
+    const uint64_t of_file = 1ULL << 61;
+
+    return (entry & (present | swapped)) && !(entry & of_file);
+}
+
+static bool any_copy(const uint64_t *entries, uint32_t num)
+{
+    for (uint32_t i = 0; i < num; i++) {
+        if (is_copy(entries[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_pagemap(TesseraRemap *r, uint32_t first, uint32_t count,
+                         uint64_t *entries)
+{
+    const uint64_t host = qemu_real_host_page_size();
+    const uint32_t per_page = r->page_bytes / host;
+    size_t bytes = (size_t)count * per_page * sizeof(*entries);
+    uint64_t at = (uintptr_t)r->ptr / host + (uint64_t)first * per_page;
+
+    return pread(r->pagemap_fd, entries, bytes, at * sizeof(*entries)) == bytes;
+}
+
+/* Call @fn for pages that show ones, by @shown, and were written nevertheless. */
+void tessera_remap_find_written(TesseraRemap *r, const uint32_t *shown,
+                                uint32_t first, uint32_t count,
+                                TesseraRemapFn *fn, void *opaque)
+{
+    const uint32_t per_page = r->page_bytes / qemu_real_host_page_size();
+    uint64_t entries[BLOCK_PAGES * 16];
+    uint32_t most = ARRAY_SIZE(entries) / per_page, end = first + count;
+
+    while (first < end) {
+        uint32_t n = MIN(most, end - first);
+        bool known = read_pagemap(r, first, n, entries);
+
+        for (uint32_t i = 0; i < n; i++) {
+            const uint8_t *p = r->ptr + (first + i) * r->page_bytes;
+
+            if (!shown[first + i] &&
+                (!known || any_copy(entries + i * per_page, per_page)) &&
+                !((!known || r->locked) && all_ones(p, r->page_bytes)) &&
+                !fn(opaque, first + i)) {
+                return;
+            }
+        }
+        first += n;
+    }
+}
+
+/* ---- Life cycle ---------------------------------------------------------- */
+
+static int make_ones(void)
+{
+    g_autofree uint8_t *ones = g_malloc(ONES_BYTES);
+    int fd = qemu_memfd_create("tessera-ones", ONES_BYTES, false, 0, 0, NULL);
+
+    memset(ones, 0xff, ONES_BYTES);
+    if (fd >= 0 && pwrite(fd, ones, ONES_BYTES, 0) != ONES_BYTES) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void close_files(TesseraRemap *r)
+{
+    if (r->ones_fd >= 0) {
+        close(r->ones_fd);
+    }
+    if (r->pagemap_fd >= 0) {
+        close(r->pagemap_fd);
+    }
+}
+
+static bool open_files(TesseraRemap *r)
+{
+    r->ones_fd = make_ones();
+    r->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
+    if (r->ones_fd < 0 || r->pagemap_fd < 0) {
+        close_files(r);
+        return false;
+    }
+    return true;
+}
+
+/* Files with large pages, and memory devices, want larger mappings. */
+static bool can_map_page(TesseraRemap *r)
+{
+#ifdef CONFIG_POSIX
+    void *ptr = mmap(NULL, r->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     memory_region_get_fd(r->file),
+                     r->file->ram_block->fd_offset + r->page_bytes);
+
+    return ptr != MAP_FAILED && !munmap(ptr, r->page_bytes);
+#else
+    return false;
+#endif
+}
+
+/* Of a page that nobody has written. */
+static bool copies_at_once(TesseraRemap *r)
+{
+    uint64_t entry;
+
+    return pread(r->pagemap_fd, &entry, sizeof(entry),
+                 (uintptr_t)r->ptr / qemu_real_host_page_size() *
+                 sizeof(entry)) == sizeof(entry) && is_copy(entry);
+}
+
+static const char *why_not(TesseraRemap *r, uint32_t pages)
+{
+    if (memory_region_get_fd(r->file) < 0) {
+        return "no file is behind video memory";
+    }
+    if (!can_map_page(r)) {
+        return "the file of video memory cannot be mapped by pages";
+    }
+    if (qemu_real_host_page_size() > r->page_bytes) {
+        return "its pages are smaller than the host's";
+    }
+    if (pages > max_mappings() || mappings > max_mappings() - pages) {
+        return "the host grants too few mappings, vm.max_map_count";
+    }
+    return NULL;
+}
+
+/*
+ * All pages show ones. The caller has set @page_bytes, @file, @not_dumped and
+ * @fail. Returns why that cannot be, or NULL.
+ */
+const char *tessera_remap_init(TesseraRemap *r, Object *owner, const char *name,
+                               uint32_t pages)
+{
+    const char *why = why_not(r, pages);
+
+    if (why) {
+        return why;
+    }
+    if (ram_block_discard_require(true)) {
+        return "other devices pin guest memory";
+    }
+    if (!open_files(r)) {
+        ram_block_discard_require(false);
+        return "the host has no memfd or /proc";
+    }
+    if (!memory_region_init_ram_flags_nomigrate(&r->mr, owner, name,
+                                                pages * r->page_bytes,
+                                                RAM_PRIVATE, NULL)) {
+        close_files(r);
+        ram_block_discard_require(false);
+        return "there is no memory";
+    }
+    r->ptr = memory_region_get_ram_ptr(&r->mr);
+    if (!tessera_remap_show_ones(r, 0, pages)) {
+        object_unparent(OBJECT(&r->mr));
+        close_files(r);
+        ram_block_discard_require(false);
+        return "the host refuses the mappings";
+    }
+    mappings += pages;
+    r->locked = copies_at_once(r);
+    return NULL;
+}
+
+/* The region may live on for a while, but not with a mapping for each page. */
+void tessera_remap_fini(TesseraRemap *r)
+{
+    tessera_remap_show_ones(r, 0, num_pages(r));
+    mappings -= num_pages(r);
+    ram_block_discard_require(false);
+}
+
+/* The RAM goes by itself. */
+void tessera_remap_free(TesseraRemap *r)
+{
+    close_files(r);
+    r->ptr = NULL;
+}
