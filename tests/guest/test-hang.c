@@ -137,6 +137,49 @@ static void guilty_and_innocent(void)
 	tsr_close(&dev);
 }
 
+#define NUM_OTHERS 7
+/* less than half of tsr_job_timeout_short() */
+#define BETWEEN_US (tap_slow() ? 600000u : 200000u)
+
+static void comes_in_turn(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	usleep((useconds_t)(client->arg + 1) * BETWEEN_US);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	tsr_close(&dev);
+}
+
+/* The scheduler's timer is started again by each job that is handed over. */
+static void others_keep_coming(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_client other[NUM_OTHERS];
+	struct hang hang;
+
+	for (uint32_t i = 0; i < NUM_OTHERS; i++) {
+		tsr_client_start(&other[i], comes_in_turn, i);
+		tsr_wait_for((tsr_client_check(&other[i]), other[i].state->ready));
+	}
+	tsr_job_timeout_short();
+	hang_start(&dev, tsr_context_new(&dev, 0), &hang);
+	for (uint32_t i = 0; i < NUM_OTHERS; i++)
+		other[i].state->stop = true;
+	for (uint32_t i = 0; i < NUM_OTHERS; i++)
+		tsr_client_join(&other[i]);
+	require_msg(__tsr_syncobj_wait(dev.fd, hang.sync, 0, 0) != -ETIME,
+		    "a job hangs, and nobody notices as long as others' jobs are handed over");
+	hang_end(&dev, &hang);
+	tsr_job_timeout_restore();
+	tsr_close(&dev);
+}
+
 /* A hang in the second of three parts: the first stands, the third does not run. */
 static void hang_in_a_part(void)
 {
@@ -465,6 +508,7 @@ static void first_half(void)
 
 static const struct tap_test tests[] = {
 	{ "a hang: -ETIME, -ECANCELED, and others go on", guilty_and_innocent, 0, 60 },
+	{ "a hang is noticed while others' jobs keep coming", others_keep_coming, 0, 60 },
 	{ "SPLIT-34 SPLIT-35 a hang in a part", hang_in_a_part, 0, 60 },
 	{ "SEG-4 SEG-14 a reset keeps segments, microcode and memory", reset_keeps_the_device, 0,
 	  60 },

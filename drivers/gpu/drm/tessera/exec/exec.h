@@ -117,6 +117,8 @@ struct tessera_engine {
 	struct list_head inflight;
 	/** @head_since: when the first of @inflight became the first, in jiffies; under @lock */
 	unsigned long head_since;
+	/** @looked: when services/reset.c last looked whether a job hangs, in jiffies */
+	unsigned long looked;
 	/** @preempt: how jobs come before others that have begun */
 	struct tessera_preemption preempt;
 	/**

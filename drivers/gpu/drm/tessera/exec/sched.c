@@ -120,6 +120,20 @@ static void sched_free_passed(struct tessera_engine *engine)
 	spin_unlock(&sched->job_list_lock);
 }
 
+/*
+ * The scheduler has started its timer again for the job that it hands over, also for a job that
+ * hangs. So if the engine has been at one job for as long as the timer runs, and nobody has looked
+ * for as long, somebody is to look.
+ */
+static void sched_look(struct tessera_engine *engine)
+{
+	unsigned long since, timeout = engine->sched.timeout;
+
+	if (tessera_emit_running(engine, &since) && time_after(jiffies, since + timeout) &&
+	    time_after(jiffies, READ_ONCE(engine->looked) + timeout))
+		drm_sched_fault(&engine->sched);
+}
+
 static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 {
 	struct tessera_job *job = to_tessera_job(sched_job);
@@ -135,6 +149,7 @@ static struct dma_fence *tessera_sched_run_job(struct drm_sched_job *sched_job)
 	error = tessera_emit_job(job->engine, job);
 	if (error)
 		tessera_emit_finish(job->engine, job, error);
+	sched_look(job->engine);
 	dma_fence_end_signalling(cookie);
 
 	return ret;
@@ -230,6 +245,7 @@ int tessera_sched_init(struct tessera_engine *engine, u32 timeout_ms)
 	};
 
 	engine->timeout_ms = timeout_ms;
+	engine->looked = jiffies;
 
 	return drm_sched_init(&engine->sched, &args);
 }

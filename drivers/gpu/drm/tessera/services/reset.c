@@ -16,7 +16,8 @@
  * engine stopped) is not a hang; if the engine has halted, the job behind it is. A machine may
  * stand still as a whole: a virtual one that is not scheduled, one that sleeps. Then time passes, and the device gets none of it. So the timer runs for half a timeout, and
  * a job hangs when it has gone off twice for it: one stop, however long, makes it go off once. The
- * scheduler's timer is that of the job that was handed over first. The job that hangs is the one
+ * scheduler starts its timer again whenever it hands a job over, so who does that when the engine has
+ * been at one job for long makes it go off (exec/sched.c). The job that hangs is the one
  * that the engine is at, and that may be another one where jobs are preempted. An engine that does not
  * answer a request for preemption hangs, too (exec/preempt.c). An
  * engine that cannot be reset is of no use any more: all its jobs end with
@@ -115,9 +116,9 @@ static struct tessera_job *tessera_reset_engine(struct tessera_engine *engine,
 }
 
 /*
- * The job to blame: the one that the engine is at, unless half of its time is left. If the timer was
- * that of another job, it may have only just begun; but an engine that has @stopped for good will never
- * end it.
+ * The job to blame: the one that the engine is at, unless half of its time is left, a little less as
+ * the timer may have begun before it. If the timer was that of another job, it may have only just begun;
+ * but an engine that has @stopped for good will never end it.
  */
 static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine, bool stopped)
 {
@@ -126,7 +127,7 @@ static struct tessera_job *tessera_reset_hung(struct tessera_engine *engine, boo
 
 	if (!job || stopped || job->overdue)
 		return job;
-	if (time_before(jiffies, since + engine->sched.timeout / 2))
+	if (time_before(jiffies, since + engine->sched.timeout - engine->sched.timeout / 8))
 		drm_dbg_driver(&engine->tdev->drm, "%s: the job has just begun\n", engine->name);
 	else
 		job->overdue = true;
@@ -140,6 +141,7 @@ static enum drm_gpu_sched_stat tessera_reset_timedout(struct tessera_engine *eng
 	struct tessera_job *hung = NULL;
 	bool cookie, stopped, reset;
 
+	WRITE_ONCE(engine->looked, jiffies);
 	drm_sched_stop(&engine->sched, &bad->base);
 
 	/* Not earlier: stopping waits for fences that are about to signal. */
