@@ -11,6 +11,7 @@
 
 #include "foreign.h"
 #include "host.h"
+#include "memory.h"
 #include "pci.h"
 #include "stall.h"
 #include "tsr.h"
@@ -130,6 +131,40 @@ static void contents(void)
 		require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
 	}
 	new_work_runs(&dev);
+	tsr_close(&dev);
+}
+
+static bool has_copy(void)
+{
+	char *list = tsr_debugfs_read("allocations");
+	bool found = strstr(list, " clean");
+
+	free(list);
+	return found;
+}
+
+/* An object whose copy was given up, and whose bytes went with the device, has nothing that could be swapped out. */
+static void nothing_to_swap(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, MiB(1), vis, cpu);
+	struct tsr_cmd cmd;
+
+	tsr_pci_can_reset();
+	tsr_swap_out_objects();
+	tsr_bo_map(&dev, &bo);
+	tsr_pattern_write(&bo, 1);
+	tsr_knob("retain_limit_pages", "0");
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
+	tsr_submit_done(&dev, ctx, &cmd);
+	tsr_wait_for(!has_copy());
+	tsr_pci_reset();
+	require(access_raises_sigbus(bo.map));
+	require_eq(tsr_swap_out_objects(), 0);
+	tsr_knob_restore("retain_limit_pages");
+	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
 }
 
@@ -419,6 +454,7 @@ static void resets_under_load(void)
 
 static const struct tap_test tests[] = {
 	{ "a function reset: contents", contents, 0, 0 },
+	{ "a function reset: nothing to swap", nothing_to_swap, 0, 0 },
 	{ "a function reset: jobs end", jobs_end, 0, 0 },
 	{ "function resets under load", resets_under_load, 0, 0 },
 	{ "a function reset beside who waits for a foreign fence", behind_a_fence, 0, 0 },

@@ -365,6 +365,14 @@ static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 	return 0;
 }
 
+/* Pages of zeroes, also if the object's own were given up while it was in memory. */
+static int move_clear(struct move *move)
+{
+	ttm_tt_mark_for_clear(move->bo->tbo.ttm);
+
+	return tessera_backing_populate(move->bo, move->ctx);
+}
+
 /*
  * The device was reset, so nothing is asked of it: an object leaves the memory it was in
  * with the copy that its pages hold, if they do.
@@ -380,9 +388,7 @@ static int move_from_lost(struct move *move, struct ttm_resource *new_mem)
 	    !(bo->copy_valid && tessera_backing_is_retained(bo))) {
 		if (tessera_bo_is_offered(bo))
 			bo->offer.lost = true;
-		else if (bo->redrawn && bo->tbo.ttm)
-			ttm_tt_mark_for_clear(bo->tbo.ttm);
-		else
+		else if (!bo->redrawn || !bo->tbo.ttm || move_clear(move))
 			atomic_set(&bo->lost, 1);
 	}
 	tessera_bo_device(bo)->upcalls->remap_drop(bo);

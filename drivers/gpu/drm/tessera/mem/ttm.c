@@ -83,8 +83,8 @@ static bool tessera_ttm_eviction_valuable(struct ttm_buffer_object *tbo,
 
 	if (!tessera_bo_is_tessera(tbo))
 		return ttm_bo_eviction_valuable(tbo, place);
-	/* Of what was dropped there is nothing to swap. */
-	if (bo->pins || bo->offer.lost)
+	/* Of what was dropped, or lost with the device, there is nothing to swap. */
+	if (bo->pins || bo->offer.lost || !tessera_backing_users(bo))
 		return false;
 	/* TTM would wait for others who use it, as long as they like: it asks again. */
 	if (READ_ONCE(bo->exported) &&
