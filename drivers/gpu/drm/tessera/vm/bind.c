@@ -501,7 +501,7 @@ static struct dma_fence *bind_apply(struct bind *bind)
 	return fence;
 }
 
-static int bind_locked(struct bind *bind, struct drm_exec *exec)
+static int bind_locked(struct bind *bind, struct drm_exec *exec, struct dma_fence **done)
 {
 	struct drm_gem_object *obj;
 	struct dma_fence *fence;
@@ -524,13 +524,12 @@ static int bind_locked(struct bind *bind, struct drm_exec *exec)
 	for (i = 0; i < bind->num_ops; i++)
 		if (bind->ops[i].bo)
 			tessera_remap_settle(bind->ops[i].bo);
-	tessera_syncs_signal(&bind->syncs, fence);
-	dma_fence_put(fence);
+	*done = fence;
 
 	return 0;
 }
 
-static int bind_run(struct bind *bind)
+static int bind_run(struct bind *bind, struct dma_fence **done)
 {
 	struct drm_exec exec;
 	int ret = 0, idx;
@@ -547,7 +546,7 @@ static int bind_run(struct bind *bind)
 	if (!ret && !drm_dev_enter(&bind->vm->tdev->drm, &idx))
 		ret = -ENODEV;
 	if (!ret) {
-		ret = bind_locked(bind, &exec);
+		ret = bind_locked(bind, &exec, done);
 		drm_dev_exit(idx);
 	}
 	drm_exec_fini(&exec);
@@ -566,6 +565,7 @@ static int bind_run(struct bind *bind)
 int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 		 const struct tessera_bind_data *data)
 {
+	struct dma_fence *done = NULL;
 	struct bind bind;
 	int ret;
 
@@ -575,11 +575,14 @@ int tessera_bind(struct tessera_vm *vm, struct drm_file *file,
 	if (!ret) {
 		ret = mutex_lock_interruptible(&vm->lock);
 		if (!ret) {
-			ret = bind_run(&bind);
+			ret = bind_run(&bind, &done);
 			mutex_unlock(&vm->lock);
 		}
 		ret = tessera_work_end(vm->tdev, ret);
 	}
+	if (done)
+		tessera_syncs_signal(&bind.syncs, done);
+	dma_fence_put(done);
 	bind_fini(&bind);
 
 	return ret;
