@@ -406,17 +406,21 @@ int tessera_request_unblock(struct tessera_request *req, enum tessera_wait_row r
 	int ret = 0;
 	u32 i;
 
-	/* All that further attempts would find one after the other, as each has a price. */
-	for (i = 0; !ret && i < req->list.num_allocs; i++) {
+	/*
+	 * All that further attempts would find one after the other, as each has a price. Behind parts
+	 * the gate may be closed, so there only what this attempt has found.
+	 */
+	for (i = 0; !parts && !ret && i < req->list.num_allocs; i++) {
 		bo = req->bos[i];
 		if (ask && bo && bo->dmabuf && !READ_ONCE(bo->tbo.sg))
-			ret = tessera_residency_ask(bo, !parts);
-		if (!ret && !parts)
+			ret = tessera_residency_ask(bo, true);
+		if (!ret)
 			ret = tessera_request_find_foreign(req, i);
 		if (!ret || ret == -EINPROGRESS)
 			ret = tessera_request_pause(req, i);
 	}
 	ret = ret ?: tessera_residency_unblock(req->tdev, &req->blocker, row, timeout);
+	tessera_blocker_clear(&req->blocker);
 
 	return ret == -EINTR ? -ERESTARTSYS : ret;
 }
