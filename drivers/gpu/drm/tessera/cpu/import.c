@@ -165,7 +165,9 @@ static void import_moved(struct dma_buf_attachment *attach)
 	if (!there)
 		import_wait_users(bo);
 	flags = memalloc_noreclaim_save();
-	while ((ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
+	/* The exporter has reserved a slot for its own fence, which is to be left. */
+	while ((ret = dma_resv_reserve_fences(bo->tbo.base.resv, 2) ?:
+		      tessera_victims_evict(bo, TESSERA_EVICT_OTHER)) == -ENOMEM)
 		tessera_wait_in(TESSERA_WAIT_MOVED, schedule_timeout_uninterruptible(1));
 	memalloc_noreclaim_restore(flags);
 	if (there)
