@@ -173,14 +173,14 @@ static void note_dirty(WriteBack *wb, uint64_t offset)
     wb->dirty_hi = MAX(wb->dirty_hi, end);
 }
 
-/* Pages of the window that were written; pages hold whole strips. */
-static void write_back_pages(void *opaque, uint64_t from, uint64_t end)
+/* Some of the window, whole strips. Whether anything in it was new. */
+static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
 {
-    WriteBack *wb = opaque;
     TesseraState *s = wb->s;
     TesseraRangeView *v = wb->v;
     uint64_t at = from - window_offset(s, v);
     uint64_t last = MIN(end - window_offset(s, v), rows_bytes(&v->range));
+    bool written = false;
 
     for (; at < last; at += TSR_TILE_WIDTH_BYTES) {
         uint64_t x = at % v->range.pitch;
@@ -189,8 +189,37 @@ static void write_back_pages(void *opaque, uint64_t from, uint64_t end)
 
         if (strip_write_back(v, &strip)) {
             note_dirty(wb, strip.tile - s->vram_ptr);
+            written = true;
         }
     }
+    return written;
+}
+
+/* Pages had nothing new. What comes before they are protected is looked for. */
+static void protect(WriteBack *wb, uint64_t from, uint64_t end)
+{
+    if (from < end &&
+        tessera_written_forget(&wb->s->views.written, from, end)) {
+        write_back_some(wb, from, end);
+    }
+}
+
+/*
+ * Pages that count as written. One that was is likely to be written again,
+ * which would cost a fault, and so is protected only when it had nothing new.
+ */
+static void write_back_pages(void *opaque, uint64_t from, uint64_t end)
+{
+    WriteBack *wb = opaque;
+    uint64_t quiet = from;
+
+    for (uint64_t page = from; page < end; page += TSR_TILE_BYTES) {
+        if (write_back_some(wb, page, page + TSR_TILE_BYTES)) {
+            protect(wb, quiet, page);
+            quiet = page + TSR_TILE_BYTES;
+        }
+    }
+    protect(wb, quiet, end);
 }
 
 static void write_back(TesseraState *s, TesseraRangeView *v)
@@ -198,11 +227,11 @@ static void write_back(TesseraState *s, TesseraRangeView *v)
     WriteBack wb = { .s = s, .v = v };
     uint64_t from = window_offset(s, v);
 
-    if (!tessera_written_take(&s->views.written, from, from + v->bytes,
+    if (!tessera_written_find(&s->views.written, from, from + v->bytes,
                               write_back_pages, &wb)) {
         warn_report_once("tessera: the host's kernel does not tell any more "
                          "which pages were written (%s)", strerror(errno));
-        write_back_pages(&wb, from, from + v->bytes);
+        write_back_some(&wb, from, from + v->bytes);
     }
     mark_dirty(&wb);
 }

@@ -2,11 +2,11 @@
  * Tessera virtual GPU: which pages of a mapping were written
  *
  * Asks the host's kernel (Linux 6.9 and later), which write-protects the pages
- * and notes the first write to each (UFFD_FEATURE_WP_ASYNC). To take the notes
- * and to protect the pages again is one step for each page (PAGEMAP_SCAN), so
- * no write is missed, whoever makes it: a thread for an emulated CPU, KVM,
- * another device. QEMU's own dirty log cannot promise that to who may not wait
- * for the CPUs: see tessera_dirty.c.
+ * and notes the first write to each (UFFD_FEATURE_WP_ASYNC). A write either
+ * came before a page was protected again (PAGEMAP_SCAN), and its bytes are
+ * seen, or is noted: none is missed, whoever makes it: a thread for an emulated
+ * CPU, KVM, another device. QEMU's own dirty log cannot promise that to who may
+ * not wait for the CPUs: see tessera_dirty.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -88,7 +88,7 @@ bool tessera_written_init(TesseraWritten *w, void *ptr, uint64_t bytes)
     w->pagemap_fd = qemu_open_old("/proc/self/pagemap", O_RDONLY);
     w->uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
     if (w->pagemap_fd >= 0 && w->uffd >= 0 && watch(w, bytes) &&
-        tessera_written_take(w, 0, bytes, NULL, NULL)) {
+        tessera_written_forget(w, 0, bytes)) {
         return true;
     }
     tessera_written_fini(w);
@@ -108,18 +108,13 @@ void tessera_written_fini(TesseraWritten *w)
     errno = saved;
 }
 
-/*
- * Call @fn for the pages of [@from, @end) that were written since they were
- * last taken; without @fn, only forget that. False, with errno set, if the
- * kernel refuses. @fn finds all bytes of a write that was noted.
- */
-bool tessera_written_take(TesseraWritten *w, uint64_t from, uint64_t end,
-                          TesseraWrittenFn *fn, void *opaque)
+static bool scan(TesseraWritten *w, uint64_t from, uint64_t end, uint64_t flags,
+                 TesseraWrittenFn *fn, void *opaque)
 {
     struct page_region regions[REGIONS];
     struct pm_scan_arg arg = {
         .size = sizeof(arg),
-        .flags = PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
+        .flags = flags | PM_SCAN_CHECK_WPASYNC,
         .start = (uintptr_t)w->ptr + from,
         .end = (uintptr_t)w->ptr + end,
         .vec = (uintptr_t)regions,
@@ -143,6 +138,26 @@ bool tessera_written_take(TesseraWritten *w, uint64_t from, uint64_t end,
     }
     return true;
 }
+
+/*
+ * Call @fn for the pages of [@from, @end) that were written since that was last
+ * forgotten. False, with errno set, if the kernel refuses.
+ */
+bool tessera_written_find(TesseraWritten *w, uint64_t from, uint64_t end,
+                          TesseraWrittenFn *fn, void *opaque)
+{
+    return scan(w, from, end, 0, fn, opaque);
+}
+
+/*
+ * Pages count as written again after their next write, which costs a fault. All
+ * bytes of earlier writes are seen from now on. False, with errno set, if the
+ * kernel refuses.
+ */
+bool tessera_written_forget(TesseraWritten *w, uint64_t from, uint64_t end)
+{
+    return scan(w, from, end, PM_SCAN_WP_MATCHING, NULL, NULL);
+}
 #else
 bool tessera_written_init(TesseraWritten *w, void *ptr, uint64_t bytes)
 {
@@ -154,8 +169,13 @@ void tessera_written_fini(TesseraWritten *w)
 {
 }
 
-bool tessera_written_take(TesseraWritten *w, uint64_t from, uint64_t end,
+bool tessera_written_find(TesseraWritten *w, uint64_t from, uint64_t end,
                           TesseraWrittenFn *fn, void *opaque)
+{
+    g_assert_not_reached();
+}
+
+bool tessera_written_forget(TesseraWritten *w, uint64_t from, uint64_t end)
 {
     g_assert_not_reached();
 }

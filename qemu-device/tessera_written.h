@@ -18,7 +18,8 @@ typedef void TesseraWrittenFn(void *opaque, uint64_t from, uint64_t end);
 
 bool tessera_written_init(TesseraWritten *w, void *ptr, uint64_t bytes);
 void tessera_written_fini(TesseraWritten *w);
-bool tessera_written_take(TesseraWritten *w, uint64_t from, uint64_t end,
+bool tessera_written_find(TesseraWritten *w, uint64_t from, uint64_t end,
                           TesseraWrittenFn *fn, void *opaque);
+bool tessera_written_forget(TesseraWritten *w, uint64_t from, uint64_t end);
 
 #endif /* HW_DISPLAY_TESSERA_WRITTEN_H */
