@@ -199,12 +199,6 @@ static void release_locked(struct tessera_device *tdev, u32 index)
 	ranges->use[index].taken = false;
 }
 
-static void unmap_part(struct tessera_bo *bo, u32 part)
-{
-	tessera_bo_unmap_pages(bo, part_begin(bo, part) >> PAGE_SHIFT,
-			       PFN_UP(part_size(bo, part)));
-}
-
 /* False if somebody is busy with the object that has it; @bo is the one that wants it. */
 static bool take_away_locked(struct tessera_bo *bo, u32 index)
 {
@@ -214,7 +208,8 @@ static bool take_away_locked(struct tessera_bo *bo, u32 index)
 
 	if (victim != bo && !dma_resv_trylock(victim->tbo.base.resv))
 		return false;
-	unmap_part(victim, range->part);
+	tessera_bo_unmap_pages(victim, part_begin(victim, range->part) >> PAGE_SHIFT,
+			       PFN_UP(part_size(victim, range->part)));
 	release_locked(tdev, index);
 	victim->window.losses++;
 	if (victim != bo)

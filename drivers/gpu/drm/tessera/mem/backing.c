@@ -94,11 +94,6 @@ static struct tessera_backing *to_backing(struct ttm_tt *tt)
 	return container_of(tt, struct tessera_backing, base);
 }
 
-static struct tessera_retain *bdev_to_retain(struct ttm_device *bdev)
-{
-	return container_of(bdev, struct tessera_device, ttm)->retain;
-}
-
 static struct tessera_retain *bo_to_retain(struct tessera_bo *bo)
 {
 	return to_tessera_device(bo->tbo.base.dev)->retain;
@@ -292,7 +287,7 @@ void tessera_backing_unpopulate(struct ttm_device *bdev, struct ttm_tt *tt)
 {
 	struct tessera_backing *backing = to_backing(tt);
 
-	backing_end_retain(bdev_to_retain(bdev), backing);
+	backing_end_retain(container_of(bdev, struct tessera_device, ttm)->retain, backing);
 	if (backing->reader)
 		tessera_wait_fence(TESSERA_WAIT_PAGES, backing->reader, false,
 				   MAX_SCHEDULE_TIMEOUT);

@@ -679,11 +679,6 @@ u32 tessera_bo_allowed(const struct tessera_bo *bo, bool write)
 	return set ?: bo->supported;
 }
 
-static struct tessera_manager *bo_manager(struct tessera_bo *bo)
-{
-	return tessera_manager_of(tessera_bo_device(bo), tessera_bo_segment(bo)->index);
-}
-
 /**
  * tessera_bo_fix() - an object stays where it is
  * @bo: the object, reservation held, in a segment where its bytes are booked as fixed
@@ -705,7 +700,9 @@ void tessera_bo_unfix(struct tessera_bo *bo)
 	dma_resv_assert_held(bo->tbo.base.resv);
 	if (!tessera_bo_is_fixed(bo))
 		return;
-	tessera_manager_unfix(bo_manager(bo), tessera_bo_bytes(bo));
+	tessera_manager_unfix(tessera_manager_of(tessera_bo_device(bo),
+						 tessera_bo_segment(bo)->index),
+			      tessera_bo_bytes(bo));
 	WRITE_ONCE(bo->fixed_at, 0);
 	ttm_bo_unpin(&bo->tbo);
 	ttm_bo_move_to_lru_tail_unlocked(&bo->tbo);

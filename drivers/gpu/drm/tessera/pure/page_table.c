@@ -22,12 +22,6 @@ static u32 slot_of(u64 va, u32 level)
 	return (va >> (TSR_PAGE_SHIFT + 9 * level)) % TSR_PT_ENTRIES;
 }
 
-/* What one slot of a level covers. */
-static u64 slot_bytes(u32 level)
-{
-	return (u64)TSR_PAGE_SIZE << (9 * level);
-}
-
 static bool is_leaf(const struct tessera_pt *pt, u32 index)
 {
 	return pt->slot[index] & TSR_PTE_VALID;
@@ -125,7 +119,8 @@ static struct tessera_pt *blocks_of(struct tessera_pt_tree *tree, u64 va, bool m
 
 		next = table_at(pt, index);
 		if (!next && !make) {
-			*skip = (va | (slot_bytes(pt->level) - 1)) + 1;
+			/* What one slot of the level covers. */
+			*skip = (va | (((u64)TSR_PAGE_SIZE << (9 * pt->level)) - 1)) + 1;
 			return NULL;
 		}
 		if (!next) {

@@ -97,11 +97,6 @@ static const enum tessera_wait_row wait_rows[TESSERA_ROOM_EVENTS] = {
 	[TESSERA_ROOM_UNCLAIMED] = TESSERA_WAIT_CLAIM,
 };
 
-static bool room_changed(struct tessera_device *tdev, struct room_event *ev, u32 seen)
-{
-	return atomic_read(&ev->count) != seen || drm_dev_is_unplugged(&tdev->drm);
-}
-
 /**
  * tessera_room_wait_timeout() - wait for the next event, but not for ever
  * @tdev: the device
@@ -123,7 +118,8 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 	long left;
 
 	left = tessera_wait_event_timeout(wait_rows[event], ev->wait,
-					  room_changed(tdev, ev, seen), state, timeout);
+					  atomic_read(&ev->count) != seen ||
+					  drm_dev_is_unplugged(&tdev->drm), state, timeout);
 	if (left < 0)
 		return state == TASK_INTERRUPTIBLE ? left : -EINTR;
 	if (drm_dev_is_unplugged(&tdev->drm))

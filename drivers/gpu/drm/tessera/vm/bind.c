@@ -65,11 +65,6 @@ static bool is_map(const struct drm_tessera_vm_bind_op *op)
 	return op->op == DRM_TESSERA_VM_BIND_MAP;
 }
 
-static bool is_aligned(u64 value)
-{
-	return !(value % TSR_PAGE_SIZE);
-}
-
 static int check_op(struct tessera_device *tdev, const struct drm_tessera_vm_bind_op *op)
 {
 	const u64 top = 1ULL << TSR_VM_ADDRESS_BITS;
@@ -80,7 +75,7 @@ static int check_op(struct tessera_device *tdev, const struct drm_tessera_vm_bin
 	    tessera_ioctl_bad(tdev, op->pad) ||
 	    tessera_ioctl_bad(tdev, !is_map(op) && (op->handle || op->offset)) ||
 	    tessera_ioctl_bad(tdev, is_map(op) && !op->handle) ||
-	    tessera_ioctl_bad(tdev, !is_aligned(op->offset | op->address | op->range)) ||
+	    tessera_ioctl_bad(tdev, (op->offset | op->address | op->range) % TSR_PAGE_SIZE) ||
 	    tessera_ioctl_bad(tdev, !op->range || op->address >= top ||
 			      op->range > top - op->address))
 		return -EINVAL;
