@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
@@ -254,17 +255,6 @@ static void only_clean_content_is_dropped(void)
 	tsr_close(&dev);
 }
 
-static uint32_t num_clean(void)
-{
-	char *list = tsr_debugfs_read("allocations");
-	uint32_t num = 0;
-
-	for (const char *at = list; (at = strstr(at, " clean")); at++)
-		num++;
-	free(list);
-	return num;
-}
-
 /*
  * One submission brings in more than may have a kept copy, and has all of it locked meanwhile. The copies above
  * the limit must go once it is over, and an offered object must keep its bytes.
@@ -293,8 +283,8 @@ static void kept_copies_have_a_limit(void)
 	}
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	tsr_cmd_fini(&cmd);
-	tsr_wait_for(num_clean() <= 2);
-	require_eq(num_clean(), 2);
+	tsr_wait_for(tsr_num_clean() <= 2);
+	require_eq(tsr_num_clean(), 2);
 	require_ok(__tsr_reclaim(dev.fd, &offered.handle, &result, 1));
 	require_eq(result, DRM_TESSERA_RECLAIM_KEPT);
 	tsr_pattern_check(&offered, 99);

@@ -134,15 +134,6 @@ static void contents(void)
 	tsr_close(&dev);
 }
 
-static bool has_copy(void)
-{
-	char *list = tsr_debugfs_read("allocations");
-	bool found = strstr(list, " clean");
-
-	free(list);
-	return found;
-}
-
 /* An object whose copy was given up, and whose bytes went with the device, has nothing that could be swapped out. */
 static void nothing_to_swap(void)
 {
@@ -159,7 +150,7 @@ static void nothing_to_swap(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	tsr_submit_done(&dev, ctx, &cmd);
-	tsr_wait_for(!has_copy());
+	tsr_wait_for(!tsr_num_clean());
 	tsr_pci_reset();
 	require(access_raises_sigbus(bo.map));
 	require_eq(tsr_swap_out_objects(), 0);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,4 +103,15 @@ long tsr_swap_out_objects(void)
 		sum += pages > 0 ? pages : 0;
 	} while (pages > 0);
 	return sum;
+}
+
+uint32_t tsr_num_clean(void)
+{
+	char *list = tsr_debugfs_read("allocations");
+	uint32_t num = 0;
+
+	for (const char *at = list; (at = strstr(at, " clean")); at++)
+		num++;
+	free(list);
+	return num;
 }

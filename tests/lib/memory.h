@@ -9,6 +9,8 @@ uint64_t tsr_meminfo(const char *key); /* bytes of a line of /proc/meminfo */
 uint64_t tsr_oom_kills(void); /* since the kernel booted */
 /* all pages of objects that the kernel can swap out, how many it did; skips the test without */
 long tsr_swap_out_objects(void);
+/* objects in memory whose pages still hold the same bytes */
+uint32_t tsr_num_clean(void);
 
 /* a memory cgroup below the root, emptied and removed when the test ends; skips without */
 void tsr_cgroup_new(const char *name, uint64_t max_bytes);
