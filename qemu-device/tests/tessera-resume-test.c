@@ -343,6 +343,14 @@ static Image *memory_look(TsrTest *t)
     return image;
 }
 
+static void memory_expect(TsrTest *t, const Image *want)
+{
+    g_autofree Image *got = memory_look(t);
+
+    g_assert_true(!memcmp(want->pages, got->pages, PAGES_BYTES));
+    g_assert_true(!memcmp(want->vram, got->vram, VRAM_BYTES));
+}
+
 /* ---- The test ------------------------------------------------------------ */
 
 /* The job's memory and where it goes; it must look the same every time. */
@@ -395,7 +403,7 @@ static void finish(TsrTest *t, const Case *k, uint64_t seqno)
 static void test_resume(const void *opaque)
 {
     const Case *k = opaque;
-    g_autofree Image *want = NULL, *got = NULL;
+    g_autofree Image *want = NULL;
     TsrTest *t = tsr_start(PROPS);
     unsigned int stops = 0;
     uint64_t seqno;
@@ -421,9 +429,7 @@ static void test_resume(const void *opaque)
     tsr_qom_set(t, "x-hold-after", 0);
     finish(t, k, seqno);
     g_assert_cmpuint(stops, >, 0);
-    got = memory_look(t);
-    g_assert_true(!memcmp(want->pages, got->pages, PAGES_BYTES));
-    g_assert_true(!memcmp(want->vram, got->vram, VRAM_BYTES));
+    memory_expect(t, want);
     tsr_stop(t);
 }
 
@@ -431,7 +437,7 @@ static void test_resume(const void *opaque)
 static void test_preempted(const void *opaque)
 {
     const Case *k = opaque;
-    g_autofree Image *want = NULL, *got = NULL;
+    g_autofree Image *want = NULL;
     g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
     TsrTest *t = tsr_start(PROPS);
     uint64_t area = tsr_alloc(t, TSR_SAVE_BYTES(64)), seqno;
@@ -475,9 +481,7 @@ static void test_preempted(const void *opaque)
     tsr_qom_set(t, "x-hold-after", 0);
     finish(t, k, seqno);
     g_assert_cmpuint(times, >, 0);
-    got = memory_look(t);
-    g_assert_true(!memcmp(want->pages, got->pages, PAGES_BYTES));
-    g_assert_true(!memcmp(want->vram, got->vram, VRAM_BYTES));
+    memory_expect(t, want);
     tsr_stop(t);
 }
 
