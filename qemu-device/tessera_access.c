@@ -19,13 +19,12 @@
 #include "exec/cpu-common.h"
 #include "migration/misc.h"
 #include "tessera.h"
+#include "tessera_dirty.h"
 #include "tessera_iommu.h"
 #include "tessera_range_view.h"
 #include "tessera_strict.h"
 #include "trace.h"
 
-#define DIRTY_GAP_BYTES (64 * 1024)
-#define DIRTY_MAX_BYTES (4 * 1024 * 1024)   /* collected in one go */
 #define HOLD_POLL_US    200
 
 void tessera_master_init(TesseraMaster *m, TesseraState *s, uint32_t id)
@@ -359,35 +358,22 @@ uint32_t tessera_vram_begin(TesseraMaster *m, uint64_t offset, uint64_t len,
     return tessera_vram_rows_begin(m, offset, len, len, 1, write, slot, run);
 }
 
-/* Collect what was written, so that dirty marks are set per range. */
 static void mark_dirty(TesseraMaster *m, uint64_t offset, uint64_t len)
 {
-    uint64_t end = offset + len;
-
-    if (m->dirty_lo < m->dirty_hi) {
-        if (offset <= m->dirty_hi + DIRTY_GAP_BYTES &&
-            end + DIRTY_GAP_BYTES >= m->dirty_lo &&
-            m->dirty_hi - m->dirty_lo < DIRTY_MAX_BYTES) {
-            m->dirty_lo = MIN(m->dirty_lo, offset);
-            m->dirty_hi = MAX(m->dirty_hi, end);
-            return;
-        }
+    if (!tessera_dirty_join(&m->dirty, offset, len)) {
         tessera_access_flush(m);
+        tessera_dirty_join(&m->dirty, offset, len);
     }
-    m->dirty_lo = offset;
-    m->dirty_hi = end;
 }
 
 /* Before others are told, or the machine stops. */
 void tessera_access_flush(TesseraMaster *m)
 {
-    if (m->dirty_lo < m->dirty_hi) {
-        memory_region_set_dirty(m->s->vram, m->dirty_lo,
-                                m->dirty_hi - m->dirty_lo);
-        tessera_range_views_refresh(m->s, m->dirty_lo,
-                                    m->dirty_hi - m->dirty_lo);
+    TesseraSpan span = m->dirty;
+
+    if (tessera_dirty_mark(m->s->vram, &m->dirty)) {
+        tessera_range_views_refresh(m->s, span.lo, span.hi - span.lo);
     }
-    m->dirty_lo = m->dirty_hi = 0;
 }
 
 /* The first @done bytes (of each row) were read or written. */

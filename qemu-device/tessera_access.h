@@ -38,6 +38,12 @@ typedef struct TesseraFound {
     } run[TESSERA_FOUND];
 } TesseraFound;
 
+/* VRAM that was written and is not marked yet: none unless @lo is below @hi. */
+typedef struct TesseraSpan {
+    uint64_t lo;
+    uint64_t hi;
+} TesseraSpan;
+
 /*
  * Who reaches memory: an engine, a CPU through registers and windows, a
  * display. One thread uses it at a time.
@@ -67,8 +73,7 @@ typedef struct TesseraMaster {
     TesseraTlb *tlb;            /* an engine's */
 
     /* VRAM written since the last tessera_access_flush(). */
-    uint64_t dirty_lo;
-    uint64_t dirty_hi;
+    TesseraSpan dirty;
 
     uint8_t *bounce;            /* TESSERA_BOUNCE_BYTES */
     uint8_t *sink;              /* TESSERA_NULL_BYTES */

@@ -15,6 +15,19 @@
 #include "system/kvm.h"
 #include "tessera_dirty.h"
 
+/* The span is marked, and empty. False if it was. */
+bool tessera_dirty_mark(MemoryRegion *mr, TesseraSpan *span)
+{
+    bool any = span->lo < span->hi;
+
+    if (any) {
+        smp_wmb();              /* bytes before marks */
+        memory_region_set_dirty(mr, span->lo, span->hi - span->lo);
+    }
+    span->lo = span->hi = 0;
+    return any;
+}
+
 /* Whether the marks can be had: KVM's dirty rings need the BQL let go, too. */
 bool tessera_dirty_known(void)
 {

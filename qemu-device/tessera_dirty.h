@@ -7,10 +7,38 @@
 #define HW_DISPLAY_TESSERA_DIRTY_H
 
 #include "exec/memory.h"
+#include "tessera_access.h"
 
 /* To take marks clears those of whole blocks. */
 #define TESSERA_DIRTY_BLOCK (64 * 4096)
 
+#define TESSERA_DIRTY_GAP   (64 * 1024)         /* between what is joined */
+#define TESSERA_DIRTY_MOST  (4 * 1024 * 1024)   /* joined in one go */
+
+/*
+ * Collect what was written, so that marks are set per range. False: nothing was
+ * done, and the span is to be marked first.
+ */
+static inline bool tessera_dirty_join(TesseraSpan *span, uint64_t offset,
+                                      uint64_t len)
+{
+    uint64_t end = offset + len;
+
+    if (span->lo >= span->hi) {
+        *span = (TesseraSpan) { .lo = offset, .hi = end };
+        return true;
+    }
+    if (offset > span->hi + TESSERA_DIRTY_GAP ||
+        end + TESSERA_DIRTY_GAP < span->lo ||
+        span->hi - span->lo >= TESSERA_DIRTY_MOST) {
+        return false;
+    }
+    span->lo = MIN(span->lo, offset);
+    span->hi = MAX(span->hi, end);
+    return true;
+}
+
+bool tessera_dirty_mark(MemoryRegion *mr, TesseraSpan *span);
 bool tessera_dirty_known(void);
 void tessera_dirty_sync(void);
 DirtyBitmapSnapshot *tessera_dirty_take(MemoryRegion *mr, uint64_t offset,

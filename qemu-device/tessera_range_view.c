@@ -26,11 +26,11 @@
 #include "exec/memory.h"
 #include "system/system.h"
 #include "tessera_range_view.h"
+#include "tessera_dirty.h"
 #include "tessera_layout.h"
 #include "trace.h"
 
 #define WORD_BYTES      4               /* contiguous in every layout */
-#define DIRTY_GAP_BYTES (64 * 1024)
 
 /* The part of a row that is in one tile. */
 typedef struct Strip {
@@ -39,11 +39,6 @@ typedef struct Strip {
     uint8_t *last;              /* when both were last alike */
     uint32_t y;                 /* in the tile */
 } Strip;
-
-static uint64_t rows_bytes(const TesseraSwizzleRange *r)
-{
-    return (uint64_t)r->pitch * r->height;
-}
 
 /* From the first byte of segment 1, which is the first of the window, too. */
 static uint64_t window_offset(const TesseraState *s, const TesseraRangeView *v)
@@ -106,27 +101,21 @@ static bool merge(uint32_t *to, uint32_t *last, const uint32_t *from)
     return true;
 }
 
-static bool strip_write_back(const TesseraRangeView *v, const Strip *strip)
+/* From the row to VRAM, or back. Whether anything was new. */
+static bool strip_merge(const TesseraRangeView *v, const Strip *strip,
+                        bool to_vram)
 {
-    bool written = false;
+    bool any = false;
 
     for (uint32_t w = 0; w < TSR_TILE_WIDTH_BYTES / WORD_BYTES; w++) {
         uint32_t at = in_tile(v, strip, w);
+        uint32_t *row = strip->row + w;
+        uint32_t *tile = (uint32_t *)(strip->tile + at);
 
-        written |= merge((uint32_t *)(strip->tile + at),
-                         (uint32_t *)(strip->last + at), strip->row + w);
+        any |= merge(to_vram ? tile : row, (uint32_t *)(strip->last + at),
+                     to_vram ? row : tile);
     }
-    return written;
-}
-
-static void strip_refresh(const TesseraRangeView *v, const Strip *strip)
-{
-    for (uint32_t w = 0; w < TSR_TILE_WIDTH_BYTES / WORD_BYTES; w++) {
-        uint32_t at = in_tile(v, strip, w);
-
-        merge(strip->row + w, (uint32_t *)(strip->last + at),
-              (uint32_t *)(strip->tile + at));
-    }
+    return any;
 }
 
 static void strip_fill(const TesseraRangeView *v, const Strip *strip)
@@ -142,35 +131,15 @@ static void strip_fill(const TesseraRangeView *v, const Strip *strip)
 typedef struct WriteBack {
     TesseraState *s;
     TesseraRangeView *v;
-    uint64_t dirty_lo;          /* VRAM that was written and is not marked */
-    uint64_t dirty_hi;
+    TesseraSpan dirty;
 } WriteBack;
-
-static void mark_dirty(WriteBack *wb)
-{
-    if (wb->dirty_lo < wb->dirty_hi) {
-        smp_wmb();              /* bytes before marks */
-        memory_region_set_dirty(wb->s->vram, wb->dirty_lo,
-                                wb->dirty_hi - wb->dirty_lo);
-    }
-    wb->dirty_lo = wb->dirty_hi = 0;
-}
 
 static void note_dirty(WriteBack *wb, uint64_t offset)
 {
-    uint64_t end = offset + TSR_TILE_BYTES;
-
-    if (wb->dirty_lo < wb->dirty_hi &&
-        (offset > wb->dirty_hi + DIRTY_GAP_BYTES ||
-         end + DIRTY_GAP_BYTES < wb->dirty_lo)) {
-        mark_dirty(wb);
+    if (!tessera_dirty_join(&wb->dirty, offset, TSR_TILE_BYTES)) {
+        tessera_dirty_mark(wb->s->vram, &wb->dirty);
+        tessera_dirty_join(&wb->dirty, offset, TSR_TILE_BYTES);
     }
-    if (wb->dirty_lo >= wb->dirty_hi) {
-        wb->dirty_lo = offset;
-        wb->dirty_hi = end;
-    }
-    wb->dirty_lo = MIN(wb->dirty_lo, offset);
-    wb->dirty_hi = MAX(wb->dirty_hi, end);
 }
 
 /* Some of the window, whole strips. Whether anything in it was new. */
@@ -179,7 +148,8 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
     TesseraState *s = wb->s;
     TesseraRangeView *v = wb->v;
     uint64_t at = from - window_offset(s, v);
-    uint64_t last = MIN(end - window_offset(s, v), rows_bytes(&v->range));
+    uint64_t last = MIN(end - window_offset(s, v),
+                        tessera_range_rows_bytes(&v->range));
     bool written = false;
 
     for (; at < last; at += TSR_TILE_WIDTH_BYTES) {
@@ -187,7 +157,7 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
         uint32_t y = at / v->range.pitch;
         Strip strip = strip_at(s, v, x, y);
 
-        if (strip_write_back(v, &strip)) {
+        if (strip_merge(v, &strip, true)) {
             note_dirty(wb, strip.tile - s->vram_ptr);
             written = true;
         }
@@ -233,7 +203,7 @@ static void write_back(TesseraState *s, TesseraRangeView *v)
                          "which pages were written (%s)", strerror(errno));
         write_back_some(&wb, from, from + v->bytes);
     }
-    mark_dirty(&wb);
+    tessera_dirty_mark(s->vram, &wb.dirty);
 }
 
 /* Under the BQL: engines and pictures find what CPUs have written. */
@@ -268,7 +238,7 @@ static void refresh_tile(TesseraState *s, TesseraRangeView *v, uint64_t tile)
     for (; y < end; y++) {
         Strip strip = strip_at(s, v, x, y);
 
-        strip_refresh(v, &strip);
+        strip_merge(v, &strip, false);
     }
 }
 
@@ -309,6 +279,8 @@ void tessera_range_views_refresh(TesseraState *s, uint64_t offset,
 
 static void fill(TesseraState *s, TesseraRangeView *v)
 {
+    uint64_t rows = tessera_range_rows_bytes(&v->range);
+
     memcpy(v->last, s->vram_ptr + vram_offset(s, v), v->bytes);
     for (uint32_t y = 0; y < v->range.height; y++) {
         for (uint64_t x = 0; x < v->range.pitch; x += TSR_TILE_WIDTH_BYTES) {
@@ -318,8 +290,7 @@ static void fill(TesseraState *s, TesseraRangeView *v)
         }
     }
     /* The last page may have more than rows. */
-    memset(s->views.ptr + window_offset(s, v) + rows_bytes(&v->range), 0,
-           v->bytes - rows_bytes(&v->range));
+    memset(s->views.ptr + window_offset(s, v) + rows, 0, v->bytes - rows);
 }
 
 /*
@@ -330,7 +301,7 @@ bool tessera_range_view_show(TesseraState *s, uint32_t index)
 {
     TesseraRangeView *v = &s->views.of[index];
     const TesseraSwizzleRange *r = &s->ranges[index];
-    uint64_t bytes = (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
+    uint64_t bytes = tessera_range_bytes(r);
     uint8_t *last;
 
     if (!s->views.ptr) {

@@ -8,6 +8,17 @@
 
 #include "tessera.h"
 
+static inline uint64_t tessera_range_rows_bytes(const TesseraSwizzleRange *r)
+{
+    return (uint64_t)r->pitch * r->height;
+}
+
+/* Bytes of video memory, whole tiles. */
+static inline uint64_t tessera_range_bytes(const TesseraSwizzleRange *r)
+{
+    return (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
+}
+
 bool tessera_range_views_init(TesseraState *s);
 void tessera_range_views_fini(TesseraState *s);
 bool tessera_range_view_show(TesseraState *s, uint32_t index);

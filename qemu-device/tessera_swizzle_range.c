@@ -20,16 +20,10 @@
 
 /* ---- Ranges -------------------------------------------------------------- */
 
-/* Bytes of video memory, whole tiles. */
-static uint64_t surface_bytes(const TesseraSwizzleRange *r)
-{
-    return (uint64_t)r->pitch * ROUND_UP(r->height, TSR_TILE_ROWS);
-}
-
 static bool overlaps(const TesseraSwizzleRange *a, const TesseraSwizzleRange *b)
 {
-    return a->base < b->base + surface_bytes(b) &&
-           b->base < a->base + surface_bytes(a);
+    return a->base < b->base + tessera_range_bytes(b) &&
+           b->base < a->base + tessera_range_bytes(a);
 }
 
 static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
@@ -42,7 +36,7 @@ static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
         r->height > TSR_SURF_MAX_DIM || r->base % TSR_TILE_BYTES) {
         return TSR_ERR_SURFACE;
     }
-    seg = tessera_view_segment(s, r->base, surface_bytes(r));
+    seg = tessera_view_segment(s, r->base, tessera_range_bytes(r));
     if (!seg) {
         return TSR_ERR_ADDRESS;
     }
@@ -66,7 +60,7 @@ static uint32_t check_range(TesseraState *s, const TesseraSwizzleRange *r)
 static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
 {
     const uint64_t store = s->cfg.swizzle_store ?: UINT64_MAX;
-    uint64_t row = r->pitch, bytes = surface_bytes(r);
+    uint64_t row = r->pitch, bytes = tessera_range_bytes(r);
 
     if (row > store || bytes > TSR_SWR_MAX_BYTES) {
         return TSR_SWR_UNSUPPORTED;
@@ -74,7 +68,7 @@ static uint32_t check_store(TesseraState *s, const TesseraSwizzleRange *r)
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
         if (&s->ranges[i] != r && s->ranges[i].enabled) {
             row += s->ranges[i].pitch;
-            bytes += surface_bytes(&s->ranges[i]);
+            bytes += tessera_range_bytes(&s->ranges[i]);
         }
     }
     return row > store || bytes > TSR_SWR_MAX_BYTES ? TSR_SWR_UNAVAILABLE
@@ -158,7 +152,7 @@ static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,
     /* What is being loaded has not been checked. */
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges && !s->distrusted; i++) {
         const TesseraSwizzleRange *r = &s->ranges[i];
-        uint64_t bytes = (uint64_t)r->pitch * r->height;
+        uint64_t bytes = tessera_range_rows_bytes(r);
 
         if (r->enabled && gpa >= r->base && gpa - r->base < bytes &&
             len <= bytes - (gpa - r->base)) {
