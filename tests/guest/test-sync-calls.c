@@ -2,9 +2,11 @@
 /* What calls with fences take of the kernel's memory, and what they look at behind a wait for a foreign fence. */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <linux/dma-buf.h>
+#include <linux/sync_file.h>
 
 #include "call.h"
 #include "client.h"
@@ -238,10 +240,97 @@ static void locked_meanwhile(void)
 	tsr_close(&dev);
 }
 
+/* One sync file for both fences of @a and @b, in a new syncobj. */
+static uint32_t merged(struct tsr_device *dev, uint32_t a, uint32_t b)
+{
+	struct sync_merge_data merge = { .name = "both", .fd2 = tsr_syncobj_export(dev, b) };
+	uint32_t both = tsr_syncobj_new(dev);
+	int fd = tsr_syncobj_export(dev, a);
+
+	require_ok(ioctl(fd, SYNC_IOC_MERGE, &merge) ? -errno : 0);
+	tsr_syncobj_import(dev, both, merge.fence);
+	close(merge.fence);
+	close(merge.fd2);
+	close(fd);
+	return both;
+}
+
+static void transfer(struct tsr_device *dev, uint32_t dst, uint64_t point, uint32_t src,
+		     uint64_t from)
+{
+	struct drm_syncobj_transfer args = {
+		.src_handle = src,
+		.dst_handle = dst,
+		.src_point = from,
+		.dst_point = point,
+	};
+
+	require_ok(ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_TRANSFER, &args) ? -errno : 0);
+}
+
+/* The second point of a new timeline, which stands for both. */
+static uint32_t chained(struct tsr_device *dev, uint32_t a, uint32_t b)
+{
+	uint32_t both = tsr_syncobj_new(dev), timeline = tsr_syncobj_new(dev);
+
+	transfer(dev, timeline, 1, a, 0);
+	transfer(dev, timeline, 2, b, 0);
+	transfer(dev, both, 0, timeline, 2);
+	tsr_syncobj_free(dev, timeline);
+	return both;
+}
+
+/*
+ * The engine of the waiting job is idle when one of the two fences has signalled, so nothing but the other one
+ * keeps the job. A job that was submitted to that engine later ends first.
+ */
+static void waits_for_both(uint32_t (*join)(struct tsr_device *dev, uint32_t a, uint32_t b),
+			   bool last_first)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t second = tsr_second_engine(&dev), ctx[2], both, done = tsr_syncobj_new(&dev);
+	struct tsr_stuck soon, late;
+	struct tsr_small small;
+	struct tsr_cmd cmd;
+
+	/* Merged fences are sorted by their contexts. */
+	for (uint32_t i = 0; i < ARRAY_SIZE(ctx); i++)
+		ctx[i] = tsr_context_on(&dev, last_first == i ? dev.render : second);
+	tsr_small_init(&dev, &small, dev.render);
+	soon = tsr_stuck_start(&dev, ctx[last_first]);
+	late = tsr_stuck_start_on(&dev, ctx[!last_first], second);
+	both = last_first ? join(&dev, late.sync, soon.sync) : join(&dev, soon.sync, late.sync);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	tsr_submit(&dev, tsr_context_new(&dev, 0), &cmd, both, done);
+	tsr_stuck_end(&soon);
+	tsr_small_run(&dev, &small);
+	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
+		    "a job waits for one fence of two only");
+	tsr_stuck_end(&late);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
+static void merged_fences(void)
+{
+	waits_for_both(merged, false);
+	waits_for_both(merged, true);
+}
+
+static void chained_fences(void)
+{
+	waits_for_both(chained, false);
+	waits_for_both(chained, true);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 	{ "SCHED-2 in-fences are waited for before anything is charged", waits_uncharged, 0, 0 },
+	{ "a job waits for all fences of a sync file", merged_fences, 0, 0 },
+	{ "a job waits for all points of a timeline up to its own", chained_fences, 0, 0 },
 	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },
 };
 
