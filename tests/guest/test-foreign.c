@@ -820,8 +820,21 @@ static void relieve(struct source *source, int dmabuf)
 	fence = next_fence;
 }
 
+/* some part runs between the last one and the next one */
+static void relieve_later(struct source *source, int dmabuf, const struct tsr_client *client)
+{
+	/* what was in the ring when the fence came has run long ago */
+	uint64_t ran = tsr_client_engine_ns(client, "render0");
+
+	source_signal(source);
+	tsr_wait_for(client->state->ready || tsr_client_engine_ns(client, "render0") != ran);
+	source_close(source);
+	*source = source_open();
+	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
+}
+
 /* one after another: all of them together are waited for as long as one */
-static void come_late_in_turn(void)
+static void come_in_turn(uint32_t kept_ms, bool parts_between)
 {
 	struct tsr_device dev = tsr_open();
 	struct source source = source_open();
@@ -837,14 +850,29 @@ static void come_late_in_turn(void)
 	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 	while (!client.state->ready) {
 		require_msg(tap_now_ns() < until, "a group waits for one fence after another");
-		usleep(10000);
-		relieve(&source, dmabuf);
+		tsr_wait_for(client.state->ready || tsr_is_waiting(client.pid, "foreign-parts"));
+		usleep(kept_ms * 1000);
+		if (parts_between)
+			relieve_later(&source, dmabuf, &client);
+		else
+			relieve(&source, dmabuf);
 	}
 	source_signal(&source);
 	tsr_client_join(&client);
 	source_close(&source);
 	close(dmabuf);
 	tsr_close(&dev);
+}
+
+static void come_late_in_turn(void)
+{
+	come_in_turn(10, false);
+}
+
+/* each is there for less than a job timeout */
+static void come_late_between_parts(void)
+{
+	come_in_turn(300, true);
 }
 
 /* what has a fence of a reader can be read in an aperture at once, as it cannot come to memory yet */
@@ -943,6 +971,8 @@ static const struct tap_test tests[] = {
 	{ "a move of what has a foreign fence", leaves_at_once, 0, 0 },
 	{ "SCHED-2 SPLIT-34 a foreign fence that comes between parts", comes_late, 0, 0 },
 	{ "SCHED-2 SPLIT-34 foreign fences that come between parts, in turn", come_late_in_turn, 0,
+	  0 },
+	{ "SCHED-2 SPLIT-34 foreign fences with parts between them", come_late_between_parts, 0,
 	  0 },
 	{ "SPLIT-34 a foreign fence that comes between parts and signals", comes_late_and_goes, 0,
 	  0 },
