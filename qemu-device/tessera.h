@@ -36,7 +36,6 @@
 #define TYPE_TESSERA "tessera"
 OBJECT_DECLARE_SIMPLE_TYPE(TesseraState, TESSERA)
 
-#define TESSERA_DEFAULT_SEGMENTS 4
 #define TESSERA_STREAM_BYTES     (1024 * 1024)  /* more is not for the caches */
 #define TESSERA_STREAM_COPY_BYTES (2 * 1024 * 1024)     /* likewise, twice */
 #define TESSERA_SCRATCH_BYTES    (32 * 1024)
@@ -200,6 +199,7 @@ typedef struct TesseraSwizzleRange {
 /* What a range that is on shows (tessera_range_view.c). */
 typedef struct TesseraRangeView {
     TesseraSwizzleRange range;
+    uint64_t at;                /* in VRAM, and in the window */
     uint64_t bytes;             /* of VRAM: whole tiles */
     uint8_t *last;              /* VRAM, when it was last alike; NULL: off */
 } TesseraRangeView;
@@ -215,7 +215,24 @@ typedef struct TesseraErrorRecord {
     uint32_t access;
 } TesseraErrorRecord;
 
+typedef enum TesseraSegmentKind {
+    TESSERA_VISIBLE,
+    TESSERA_INVISIBLE,
+    TESSERA_READ_ONLY,
+    TESSERA_GART,
+    TESSERA_SEGMENT_KINDS,
+} TesseraSegmentKind;
+
+typedef struct TesseraSegmentConfig {
+    TesseraSegmentKind kind;
+    uint64_t size;
+    uint64_t commit;
+} TesseraSegmentConfig;
+
 typedef struct TesseraConfig {
+    char *segment_list;         /* property; NULL: what the sizes say */
+    TesseraSegmentConfig segments[TSR_MAX_SEGMENTS];
+    uint32_t num_segments;
     uint64_t vram_size;
     uint64_t vram_hidden_size;
     uint64_t agp_ro_size;
@@ -239,7 +256,6 @@ typedef struct TesseraConfig {
     bool vram_preserved;
     bool strict;
     bool variable_refresh;
-    bool reverse_segments;
     bool lose_vram;
     char *descriptor_fault;
     uint32_t outputs;
@@ -260,14 +276,15 @@ struct TesseraState {
     bool vram_stays;            /* the backend had it allocated */
     bool vram_not_dumped;       /* the backend keeps it out of core dumps */
     MemoryRegion own_vram;      /* without memdev */
-    MemoryRegion *vram;         /* segment 1, segment 2, hidden VRAM */
+    MemoryRegion *vram;         /* see tessera_segments.c */
     MemoryRegion vram_bar;
     MemoryRegion vram_alias;
     MemoryRegion swizzle_window;
     uint64_t swizzle_window_offset; /* in BAR 2 */
     uint8_t *vram_ptr;
     uint64_t vram_bytes;
-    uint64_t memory_bytes;      /* of it, segments 1 and 2 */
+    uint64_t visible_bytes;     /* of it, what BAR 2 shows at first */
+    uint64_t memory_bytes;      /* of it, all segments */
     uint64_t bar_bytes;         /* size of BAR 2 now */
     uint16_t rebar;             /* Resizable BAR capability, or 0 */
     TesseraHostAperture ha;     /* its table and registers: BQL */
@@ -316,7 +333,7 @@ struct TesseraState {
     RateLimit log_limit;
 
     /* Derived */
-    TesseraSegment segs[TESSERA_DEFAULT_SEGMENTS];
+    TesseraSegment segs[TSR_MAX_SEGMENTS]; /* in the order of numbers */
     uint32_t num_segs;
     TesseraSegment hidden;
     TesseraSegment descs[TSR_MAX_SEGMENTS + 1]; /* as reported */

@@ -2,9 +2,10 @@
  * Tessera virtual GPU: BAR 2
  *
  * The lower half is video memory, the upper half the window of the swizzling
- * ranges; without ranges all of it is memory. At first it shows segment 1. A
- * PCIe device with resizable-bar=on has the Resizable BAR capability, and the
- * guest may choose a second size, at which the BAR shows segment 2 as well.
+ * ranges; without ranges all of it is memory. At first it shows the segments of
+ * kind vram. A PCIe device with resizable-bar=on has the Resizable BAR
+ * capability, and the guest may choose a second size, at which the BAR shows
+ * those of kind vram-hidden as well.
  * The segment table says what the present size shows.
  *
  * The PCI Express specification leaves it open what happens if a guest chooses
@@ -44,7 +45,7 @@ static uint64_t bytes_to_show(const TesseraState *s, uint64_t memory)
 
 static uint64_t bytes_at_first(const TesseraState *s)
 {
-    return bytes_to_show(s, s->cfg.vram_size);
+    return bytes_to_show(s, s->visible_bytes);
 }
 
 static uint64_t bytes_at_last(const TesseraState *s)
@@ -61,15 +62,19 @@ static void set_bytes(TesseraState *s, uint64_t bytes)
     memory_region_transaction_begin();
     memory_region_set_size(&s->vram_bar, bytes);
     memory_region_set_size(&s->vram_alias,
-                           all ? s->memory_bytes : s->cfg.vram_size);
+                           all ? s->memory_bytes : s->visible_bytes);
     if (s->cfg.swizzle_ranges) {
         memory_region_set_address(&s->swizzle_window, half);
         s->swizzle_window_offset = half;
     }
     memory_region_transaction_commit();
-    if (s->cfg.vram_hidden_size) {
-        s->descs[1].flags = all ? TSR_SEGF_CPU_VISIBLE : s->segs[1].flags;
-        s->descs[1].cpu_offset = all ? s->segs[1].vram_offset : 0;
+    for (unsigned int i = 0; i < s->num_segs; i++) {
+        const TesseraSegment *seg = &s->segs[i];
+
+        if (!seg->ptes && !(seg->flags & TSR_SEGF_CPU_VISIBLE)) {
+            s->descs[i].flags = all ? TSR_SEGF_CPU_VISIBLE : seg->flags;
+            s->descs[i].cpu_offset = all ? seg->vram_offset : 0;
+        }
     }
     s->bar_bytes = bytes;
 }
@@ -117,13 +122,13 @@ void tessera_bar_init(TesseraState *s)
     memory_region_init(&s->vram_bar, OBJECT(s), "tessera.vram-bar",
                        bytes_at_first(s));
     memory_region_init_alias(&s->vram_alias, OBJECT(s), "tessera.vram-visible",
-                             s->vram, 0, s->cfg.vram_size);
+                             s->vram, 0, s->visible_bytes);
     memory_region_add_subregion(&s->vram_bar, 0, &s->vram_alias);
     if (s->cfg.swizzle_ranges) {
         if (!tessera_range_views_init(s)) {
             memory_region_init_io(&s->swizzle_window, OBJECT(s),
                                   &tessera_swizzle_window_ops, s,
-                                  "tessera.swizzle-window", s->cfg.vram_size);
+                                  "tessera.swizzle-window", s->visible_bytes);
         }
         memory_region_add_subregion(&s->vram_bar, bytes_at_first(s) / 2,
                                     &s->swizzle_window);

@@ -36,12 +36,13 @@
 #include "tessera_engine.h"
 #include "tessera_range_view.h"
 #include "tessera_reset.h"
+#include "tessera_segments.h"
 #include "tessera_vmstate.h"
 #include "tessera_strict.h"
 #include "tessera_swizzle_range.h"
 #include "trace.h"
 
-#define MAX_SEGMENT_BYTES   (16 * GiB)
+#define MAX_APERTURE_BYTES  (16 * GiB)
 #define MAX_BAR_BYTES       (512 * GiB)
 #define MAX_FIRMWARE_BYTES  (1 * GiB)
 #define MAX_IB_BYTES        (256 * MiB)
@@ -65,8 +66,15 @@ static const char *const descriptor_faults[] = {
     "too-many", "host-aperture-visible",
 };
 
-static bool check_fault_name(const char *name, Error **errp)
+/* Faults are made for the default segments. */
+static bool check_fault(const TesseraConfig *c, Error **errp)
 {
+    const char *name = c->descriptor_fault;
+
+    if (name && strcmp(name, "none") && c->segment_list) {
+        error_setg(errp, "tessera: x-descriptor-fault excludes segments");
+        return false;
+    }
     for (unsigned int i = 0; i < ARRAY_SIZE(descriptor_faults); i++) {
         if (!name || !strcmp(name, descriptor_faults[i])) {
             return true;
@@ -81,10 +89,11 @@ static bool check_bar_size(const TesseraConfig *c, Error **errp)
 {
     uint64_t bytes = c->resizable_bar_size;
 
-    if (bytes && (!is_power_of_2(bytes) || bytes < 4 * c->vram_size ||
-                  bytes < MiB || bytes > MAX_BAR_BYTES)) {
+    if (bytes && (!is_power_of_2(bytes) || bytes < MiB ||
+                  bytes < 4 * tessera_segments_visible_bytes(c) ||
+                  bytes > MAX_BAR_BYTES)) {
         error_setg(errp, "tessera: resizable-bar-size must be a power of two, "
-                   "up to 512G and four times vram-size at least");
+                   "up to 512G and four times what the CPU sees at least");
         return false;
     }
     return true;
@@ -100,22 +109,9 @@ static bool check_config(TesseraConfig *c, Error **errp)
         return false;
     }
     unit = c->page_size;
-    c->agp_ro_commit = c->agp_ro_commit ?: c->agp_ro_size;
-    c->gart_commit = c->gart_commit ?: c->gart_size;
-    return check_size("vram-size", c->vram_size, unit, MAX_SEGMENT_BYTES,
-                      unit, errp) &&
-           check_size("vram-hidden-size", c->vram_hidden_size, 0,
-                      MAX_SEGMENT_BYTES, unit, errp) &&
-           check_size("agp-ro-size", c->agp_ro_size, 0, MAX_SEGMENT_BYTES,
-                      page, errp) &&
-           check_size("agp-ro-commit", c->agp_ro_commit, 0, c->agp_ro_size,
-                      page, errp) &&
-           check_size("gart-size", c->gart_size, page, MAX_SEGMENT_BYTES,
-                      page, errp) &&
-           check_size("gart-commit", c->gart_commit, page, c->gart_size,
-                      page, errp) &&
+    return tessera_segments_configure(c, errp) &&
            check_size("host-aperture-size", c->host_aperture_size, 0,
-                      MAX_SEGMENT_BYTES, unit, errp) &&
+                      MAX_APERTURE_BYTES, unit, errp) &&
            check_size("firmware-size", c->firmware_size, 64 * KiB,
                       MAX_FIRMWARE_BYTES, page, errp) &&
            check_size("swizzle-ranges", c->swizzle_ranges, 0,
@@ -135,109 +131,7 @@ static bool check_config(TesseraConfig *c, Error **errp)
            check_size("refresh_rate", c->edid.refresh_rate, 1000, 500000, 1,
                       errp) &&
            check_bar_size(c, errp) &&
-           check_fault_name(c->descriptor_fault, errp);
-}
-
-/* ---- Segments ---------------------------------------------------------- */
-
-static void add_segment(TesseraState *s, uint64_t *next, uint32_t id,
-                        const char *name, uint64_t size, uint64_t commit,
-                        uint32_t flags)
-{
-    TesseraSegment *seg = &s->segs[s->num_segs];
-
-    if (!size) {
-        return;
-    }
-    *seg = (TesseraSegment) {
-        .id = id,
-        .flags = flags,
-        .base = *next,
-        .size = size,
-        .commit = commit,
-        .page_size = flags & TSR_SEGF_APERTURE ? TSR_PAGE_SIZE
-                                               : s->cfg.page_size,
-    };
-    pstrcpy(seg->name, sizeof(seg->name), name);
-    if (flags & TSR_SEGF_APERTURE) {
-        seg->num_pages = size >> TSR_PAGE_SHIFT;
-        seg->ptes = g_new0(uint64_t, seg->num_pages);
-    } else {
-        seg->vram_offset = s->vram_bytes;
-        s->vram_bytes += size;
-        if (flags & TSR_SEGF_CPU_VISIBLE) {
-            seg->cpu_offset = seg->vram_offset;
-        }
-    }
-    *next = ROUND_UP(*next + size, TSR_SEG_BASE_ALIGN);
-    s->num_segs++;
-}
-
-/* Wrong descriptors on demand, for tests of the driver's probe. */
-static void spoil_descriptors(TesseraState *s)
-{
-    const char *fault = s->cfg.descriptor_fault;
-    uint32_t last = s->num_descs - 1;
-
-    if (!fault || !strcmp(fault, "none")) {
-        return;
-    }
-    if (!strcmp(fault, "overlap")) {
-        s->descs[last].base = s->descs[0].base + s->descs[0].page_size;
-    } else if (!strcmp(fault, "coherent-memory")) {
-        s->descs[0].flags |= TSR_SEGF_CACHE_COHERENT;
-    } else if (!strcmp(fault, "id-zero")) {
-        s->descs[last].id = 0;
-    } else if (!strcmp(fault, "duplicate-id")) {
-        s->descs[last].id = s->descs[0].id;
-    } else if (!strcmp(fault, "too-many")) {
-        s->num_descs = TSR_MAX_SEGMENTS + 1;
-    } else {
-        s->descs[0].flags |= TSR_SEGF_HOST_APERTURE;
-    }
-}
-
-static void build_segments(TesseraState *s)
-{
-    TesseraConfig *c = &s->cfg;
-    uint32_t snoops = c->io_coherent ? TSR_SEGF_CACHE_COHERENT : 0;
-    uint64_t next = TSR_SEG_FIRST_BASE;
-
-    add_segment(s, &next, 1, "vram", c->vram_size, c->vram_size,
-                TSR_SEGF_CPU_VISIBLE |
-                (c->swizzle_ranges ? TSR_SEGF_SWIZZLE_RANGES : 0) |
-                (c->vram_preserved ? TSR_SEGF_PRESERVED_STANDBY : 0));
-    add_segment(s, &next, 2, "vram-hidden-from-cpu", c->vram_hidden_size,
-                c->vram_hidden_size,
-                c->host_aperture_size ? TSR_SEGF_HOST_APERTURE : 0);
-    s->memory_bytes = s->vram_bytes;
-    add_segment(s, &next, 3, "agp-ro", c->agp_ro_size, c->agp_ro_commit,
-                TSR_SEGF_APERTURE | TSR_SEGF_GPU_READ_ONLY | snoops);
-    add_segment(s, &next, 4, "gart", c->gart_size, c->gart_commit,
-                TSR_SEGF_APERTURE | TSR_SEGF_CPU_CACHED | snoops);
-    s->hidden = (TesseraSegment) {
-        .base = next,
-        .size = c->firmware_size,
-        .vram_offset = s->vram_bytes,
-    };
-    s->vram_bytes += c->firmware_size;
-    if (c->reverse_segments) {
-        for (unsigned int i = 0; i < s->num_segs; i++) {
-            s->segs[i].id = s->num_segs - i;
-        }
-    }
-    memcpy(s->descs, s->segs, sizeof(s->segs));
-    s->num_descs = s->num_segs;
-    spoil_descriptors(s);
-}
-
-static void free_segments(TesseraState *s)
-{
-    for (unsigned int i = 0; i < s->num_segs; i++) {
-        g_free(s->segs[i].ptes);
-        s->segs[i].ptes = NULL;
-    }
-    s->num_segs = 0;
+           check_fault(c, errp);
 }
 
 /* ---- Reset ------------------------------------------------------------- */
@@ -537,6 +431,7 @@ static void add_connected_properties(ObjectClass *klass)
 /* ---- Properties -------------------------------------------------------- */
 
 static const Property tessera_properties[] = {
+    DEFINE_PROP_STRING("segments", TesseraState, cfg.segment_list),
     DEFINE_PROP_SIZE("vram-size", TesseraState, cfg.vram_size, 64 * MiB),
     DEFINE_PROP_SIZE("vram-hidden-size", TesseraState, cfg.vram_hidden_size,
                      192 * MiB),
@@ -576,14 +471,15 @@ static const Property tessera_properties[] = {
                        60000),
     DEFINE_PROP_BOOL("variable-refresh", TesseraState, cfg.variable_refresh,
                      false),
-    DEFINE_PROP_BOOL("x-reverse-segments", TesseraState, cfg.reverse_segments,
-                     false),
     DEFINE_PROP_BOOL("x-lose-vram", TesseraState, cfg.lose_vram, false),
     DEFINE_PROP_STRING("x-descriptor-fault", TesseraState,
                        cfg.descriptor_fault),
 };
 
 static const char *const property_docs[][2] = {
+    { "segments",
+      "KIND:SIZE[:COMMIT]/..., the segments in the order of their numbers, "
+      "of kinds vram, vram-hidden, agp-ro and gart; instead of their sizes" },
     { "vram-size", "CPU-visible VRAM (segment 1), default 64M" },
     { "memdev", "Backend whose memory all VRAM is; default: the device's own" },
     { "vram-hidden-size",
@@ -600,7 +496,7 @@ static const char *const property_docs[][2] = {
       "Granularity of the memory segments and the host aperture: 4096 "
       "(default) or 65536" },
     { "swizzle-ranges",
-      "Surfaces of segment 1 that BAR 2 can show linear, default 8" },
+      "Swizzled surfaces that BAR 2 can show linear, default 8" },
     { "swizzle-store",
       "Bytes of a row of each of them, together; 0 (default): no limit" },
     { "render-engines", "Number of render engines, default 1" },
@@ -613,12 +509,12 @@ static const char *const property_docs[][2] = {
     { "preemption",
       "Engines can be preempted: jobs are saved and go on later, default on" },
     { "resizable-bar",
-      "The guest can have BAR 2 show segment 2 as well, default off" },
+      "The guest can have BAR 2 show all memory segments, default off" },
     { "resizable-bar-size",
       "Size of BAR 2 that it can choose; 0 (default): what that takes" },
     { "vm", "GPU virtual addresses, default on" },
     { "vram-preserved",
-      "Announce that segment 1 keeps its contents over standby, default off" },
+      "Announce that visible VRAM keeps its contents over standby, default off" },
     { "strict", "Referee memory ownership and engine state, default off" },
     { "outputs", "Heads of the display, 0 to 4, default 1" },
     { "xres", "Preferred width of each monitor, default 1280" },
@@ -783,7 +679,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
     if (!tessera_coherence_init(s, errp)) {
         return;
     }
-    build_segments(s);
+    tessera_segments_build(s);
     if (!init_vram(s, errp)) {
         goto err_segments;
     }
@@ -818,7 +714,7 @@ static void tessera_realize(PCIDevice *pdev, Error **errp)
 err_vram:
     fini_vram(s);
 err_segments:
-    free_segments(s);
+    tessera_segments_free(s);
     tessera_coherence_fini(s);
     tessera_coherence_free(s);
 }
@@ -854,7 +750,7 @@ static void free_state(TesseraState *s)
     tessera_display_free(s);
     tessera_coherence_free(s);
     tessera_host_aperture_free(s);
-    free_segments(s);
+    tessera_segments_free(s);
     g_free(s->page_state);
     s->page_state = NULL;
 }

@@ -40,17 +40,6 @@ typedef struct Strip {
     uint32_t y;                 /* in the tile */
 } Strip;
 
-/* From the first byte of segment 1, which is the first of the window, too. */
-static uint64_t window_offset(const TesseraState *s, const TesseraRangeView *v)
-{
-    return v->range.base - s->segs[0].base;
-}
-
-static uint64_t vram_offset(const TesseraState *s, const TesseraRangeView *v)
-{
-    return window_offset(s, v) + s->segs[0].vram_offset;
-}
-
 static Strip strip_at(const TesseraState *s, const TesseraRangeView *v,
                       uint64_t x, uint32_t y)
 {
@@ -58,8 +47,8 @@ static Strip strip_at(const TesseraState *s, const TesseraRangeView *v,
     uint64_t row = (uint64_t)y * v->range.pitch + x;
 
     return (Strip) {
-        .row = (uint32_t *)(s->views.ptr + window_offset(s, v) + row),
-        .tile = s->vram_ptr + vram_offset(s, v) + tile,
+        .row = (uint32_t *)(s->views.ptr + v->at + row),
+        .tile = s->vram_ptr + v->at + tile,
         .last = v->last + tile,
         .y = y % TSR_TILE_ROWS,
     };
@@ -147,8 +136,8 @@ static bool write_back_some(WriteBack *wb, uint64_t from, uint64_t end)
 {
     TesseraState *s = wb->s;
     TesseraRangeView *v = wb->v;
-    uint64_t at = from - window_offset(s, v);
-    uint64_t last = MIN(end - window_offset(s, v),
+    uint64_t at = from - v->at;
+    uint64_t last = MIN(end - v->at,
                         tessera_range_rows_bytes(&v->range));
     bool written = false;
 
@@ -195,7 +184,7 @@ static void write_back_pages(void *opaque, uint64_t from, uint64_t end)
 static void write_back(TesseraState *s, TesseraRangeView *v)
 {
     WriteBack wb = { .s = s, .v = v };
-    uint64_t from = window_offset(s, v);
+    uint64_t from = v->at;
 
     if (!tessera_written_find(&s->views.written, from, from + v->bytes,
                               write_back_pages, &wb)) {
@@ -231,7 +220,7 @@ static void refresh_tile(TesseraState *s, TesseraRangeView *v, uint64_t tile)
     uint32_t y = number / tiles * TSR_TILE_ROWS;
     uint32_t end = MIN(y + TSR_TILE_ROWS, v->range.height);
 
-    if (!memcmp(s->vram_ptr + vram_offset(s, v) + tile, v->last + tile,
+    if (!memcmp(s->vram_ptr + v->at + tile, v->last + tile,
                 TSR_TILE_BYTES)) {
         return;
     }
@@ -245,7 +234,7 @@ static void refresh_tile(TesseraState *s, TesseraRangeView *v, uint64_t tile)
 static void refresh(TesseraState *s, TesseraRangeView *v, uint64_t offset,
                     uint64_t len)
 {
-    uint64_t base = vram_offset(s, v);
+    uint64_t base = v->at;
     uint64_t from = MAX(offset, base);
     uint64_t end = MIN(offset + len, base + v->bytes);
 
@@ -281,7 +270,7 @@ static void fill(TesseraState *s, TesseraRangeView *v)
 {
     uint64_t rows = tessera_range_rows_bytes(&v->range);
 
-    memcpy(v->last, s->vram_ptr + vram_offset(s, v), v->bytes);
+    memcpy(v->last, s->vram_ptr + v->at, v->bytes);
     for (uint32_t y = 0; y < v->range.height; y++) {
         for (uint64_t x = 0; x < v->range.pitch; x += TSR_TILE_WIDTH_BYTES) {
             Strip strip = strip_at(s, v, x, y);
@@ -290,14 +279,14 @@ static void fill(TesseraState *s, TesseraRangeView *v)
         }
     }
     /* The last page may have more than rows. */
-    memset(s->views.ptr + window_offset(s, v) + rows, 0, v->bytes - rows);
+    memset(s->views.ptr + v->at + rows, 0, v->bytes - rows);
 }
 
 /*
  * A range is to be on, and what it says was checked. False if the host has no
  * memory for that.
  */
-bool tessera_range_view_show(TesseraState *s, uint32_t index)
+bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at)
 {
     TesseraRangeView *v = &s->views.of[index];
     const TesseraSwizzleRange *r = &s->ranges[index];
@@ -312,7 +301,12 @@ bool tessera_range_view_show(TesseraState *s, uint32_t index)
         return false;
     }
     qemu_mutex_lock(&s->views.lock);
-    *v = (TesseraRangeView) { .range = *r, .bytes = bytes, .last = last };
+    *v = (TesseraRangeView) {
+        .range = *r,
+        .at = at,
+        .bytes = bytes,
+        .last = last,
+    };
     qatomic_inc(&s->views.num);
     smp_mb();                   /* who writes VRAM from now on refreshes */
     fill(s, v);
@@ -333,9 +327,9 @@ void tessera_range_view_hide(TesseraState *s, uint32_t index)
     g_clear_pointer(&v->last, g_free);
     qatomic_dec(&s->views.num);
     qemu_mutex_unlock(&s->views.lock);
-    if (ram_block_discard_range(s->swizzle_window.ram_block,
-                                window_offset(s, v), v->bytes)) {
-        memset(s->views.ptr + window_offset(s, v), 0, v->bytes);
+    if (ram_block_discard_range(s->swizzle_window.ram_block, v->at,
+                                v->bytes)) {
+        memset(s->views.ptr + v->at, 0, v->bytes);
     }
 }
 
@@ -345,7 +339,7 @@ static bool init_ram(TesseraState *s)
 {
     return memory_region_init_ram_flags_nomigrate(&s->swizzle_window, OBJECT(s),
                                                   "tessera.swizzle-window",
-                                                  s->cfg.vram_size, RAM_PRIVATE,
+                                                  s->visible_bytes, RAM_PRIVATE,
                                                   NULL);
 }
 
@@ -367,7 +361,7 @@ static const char *why_not_ram(TesseraState *s)
     }
     if (!tessera_written_init(&s->views.written,
                               memory_region_get_ram_ptr(&s->swizzle_window),
-                              s->cfg.vram_size)) {
+                              s->visible_bytes)) {
         object_unparent(OBJECT(&s->swizzle_window));
         ram_block_discard_require(false);
         return "the host's kernel does not tell which pages were written "

@@ -21,7 +21,8 @@ static inline uint64_t tessera_range_bytes(const TesseraSwizzleRange *r)
 
 bool tessera_range_views_init(TesseraState *s);
 void tessera_range_views_fini(TesseraState *s);
-bool tessera_range_view_show(TesseraState *s, uint32_t index);
+/* @at: where its surface begins, in VRAM and in the window */
+bool tessera_range_view_show(TesseraState *s, uint32_t index, uint64_t at);
 void tessera_range_view_hide(TesseraState *s, uint32_t index);
 void tessera_range_views_write_back(TesseraState *s);
 void tessera_range_views_refresh(TesseraState *s, uint64_t offset,

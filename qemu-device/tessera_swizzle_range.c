@@ -1,11 +1,11 @@
 /*
  * Tessera virtual GPU: swizzling ranges
  *
- * Each makes a swizzled surface of segment 1 appear linear in a second picture
- * of that segment in BAR 2, at the place where the surface lies. All of that
- * picture is RAM (tessera_range_view.c), or all of it traps, which is the second
- * half of this file: ranges come and go without a change of the guest's memory
- * map. Runs under the BQL.
+ * Each makes a swizzled surface appear linear in a second picture of video
+ * memory in BAR 2, at the place where the surface lies. All of that picture is
+ * RAM (tessera_range_view.c), or all of it traps, which is the second half of
+ * this file: ranges come and go without a change of the guest's memory map. Runs
+ * under the BQL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -90,6 +90,21 @@ bool tessera_swizzle_range_valid(TesseraState *s, uint32_t index)
            tessera_swizzle_range_status(s, index) == TSR_SWR_READY;
 }
 
+/* Where a surface begins, in VRAM and in the window. The range was checked. */
+static uint64_t surface_offset(TesseraState *s, const TesseraSwizzleRange *r)
+{
+    uint64_t offset = UINT64_MAX;
+
+    tessera_vram_find(s, r->base, tessera_range_bytes(r), &offset);
+    return offset;
+}
+
+static bool show(TesseraState *s, uint32_t index)
+{
+    return tessera_range_view_show(s, index,
+                                   surface_offset(s, &s->ranges[index]));
+}
+
 void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
 {
     TesseraSwizzleRange *r = &s->ranges[index];
@@ -101,7 +116,7 @@ void tessera_swizzle_range_enable(TesseraState *s, uint32_t index)
         return;
     }
     status = check_store(s, r);
-    if (status == TSR_SWR_READY && !tessera_range_view_show(s, index)) {
+    if (status == TSR_SWR_READY && !show(s, index)) {
         status = TSR_SWR_UNAVAILABLE;
     }
     if (status != TSR_SWR_READY) {
@@ -135,7 +150,7 @@ bool tessera_swizzle_range_loaded(TesseraState *s)
 
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges; i++) {
         tessera_range_view_hide(s, i);
-        ok = ok && (!s->ranges[i].enabled || tessera_range_view_show(s, i));
+        ok = ok && (!s->ranges[i].enabled || show(s, i));
     }
     return ok;
 }
@@ -146,17 +161,18 @@ bool tessera_swizzle_range_loaded(TesseraState *s)
 static const TesseraSwizzleRange *find_range(TesseraState *s, hwaddr addr,
                                              uint32_t len, uint64_t *at)
 {
-    /* Segment 1 is the first: its window shows it from its first byte. */
-    uint64_t gpa = s->segs[0].base + addr;
-
     /* What is being loaded has not been checked. */
     for (uint32_t i = 0; i < s->cfg.swizzle_ranges && !s->distrusted; i++) {
         const TesseraSwizzleRange *r = &s->ranges[i];
-        uint64_t bytes = tessera_range_rows_bytes(r);
+        uint64_t bytes = tessera_range_rows_bytes(r), begin;
 
-        if (r->enabled && gpa >= r->base && gpa - r->base < bytes &&
-            len <= bytes - (gpa - r->base)) {
-            *at = gpa - r->base;
+        if (!r->enabled) {
+            continue;
+        }
+        begin = surface_offset(s, r);
+        if (addr >= begin && addr - begin < bytes &&
+            len <= bytes - (addr - begin)) {
+            *at = addr - begin;
             return r;
         }
     }
@@ -167,7 +183,7 @@ static uint32_t access_range(TesseraState *s, const TesseraSwizzleRange *r,
                              uint64_t at, uint8_t *buf, uint32_t len,
                              bool write)
 {
-    uint64_t surface = r->base - s->segs[0].base + s->segs[0].vram_offset;
+    uint64_t surface = surface_offset(s, r);
     uint32_t err = TSR_ERR_NONE;
 
     while (len && !err) {

@@ -467,7 +467,7 @@ static const VMStateDescription vmstate_segment = {
         VMSTATE_UINT64_EQUAL(size, TesseraSegment, NULL),
         VMSTATE_UINT32_EQUAL(flags, TesseraSegment, NULL),
         VMSTATE_UINT64_EQUAL(commit, TesseraSegment,
-                             "agp-ro-commit or gart-commit differs"),
+                             "the commit limits differ"),
         VMSTATE_UINT32_EQUAL(page_size, TesseraSegment, "page-size differs"),
         VMSTATE_UINT32_EQUAL(num_pages, TesseraSegment, NULL),
         {

@@ -136,27 +136,6 @@ static void test_descriptors_constant(void)
     tsr_stop(t);
 }
 
-/* SEG-5: ids are names, and say nothing about kinds or places. */
-static void test_descriptors_reversed(void)
-{
-    g_autofree TsrCmd *c = g_new0(TsrCmd, 1);
-    TsrTest *t = tsr_start("x-reverse-segments=on");
-    const uint64_t mib = 1 << 20;
-
-    check_segment(t, 0, 4, VISIBLE, 0x80000000, 64 * mib, "vram");
-    check_segment(t, 1, 3, TSR_SEGF_HOST_APERTURE, 0x90000000, 192 * mib,
-                  "vram-hidden-from-cpu");
-    g_assert_cmpuint(tsr_r32(t, TSR_SEG(2) + TSR_SEG_ID), ==, 2);
-    g_assert_cmpuint(tsr_r32(t, TSR_SEG(3) + TSR_SEG_ID), ==, 1);
-    /* Packets name an aperture by its id. */
-    tsr_unmap(c, 1, 0, 1);
-    tsr_run_ok(t, PAGING, c);
-    c->n = 0;
-    tsr_unmap(c, 4, 0, 1);
-    tsr_run_err(t, PAGING, c, TSR_ERR_SEGMENT);
-    tsr_stop(t);
-}
-
 /* SEG-5, SEG-6, SEG-23, SEG-24: descriptors a driver must refuse. */
 static void test_descriptor_faults(void)
 {
@@ -407,8 +386,6 @@ int main(int argc, char **argv)
     qtest_add_func("/tessera/regs/identity", test_identity);
     qtest_add_func("/tessera/regs/SEG-3-SEG-5-SEG-6-descriptors",
                    test_descriptors);
-    qtest_add_func("/tessera/regs/SEG-5-descriptors-reversed",
-                   test_descriptors_reversed);
     qtest_add_func("/tessera/regs/SEG-4-descriptors-constant",
                    test_descriptors_constant);
     qtest_add_func("/tessera/regs/SEG-5-SEG-6-SEG-23-SEG-24-faults",
