@@ -16,6 +16,16 @@ static void tell(const struct wl_progress *sum)
 		 (unsigned long long)sum->checks);
 }
 
+/* It takes more objects, and longer jobs, to fill more memory segments than usual. */
+static uint64_t times(struct tsr_device *dev)
+{
+	uint64_t memory = 0;
+
+	for (uint32_t i = 0; i < dev->num_segs; i++)
+		memory += !(dev->segs[i].flags & DRM_TESSERA_SEGMENT_APERTURE);
+	return memory > 2 ? memory / 2 : 1;
+}
+
 static struct wl_plan heavy(struct tsr_device *dev, uint64_t seed)
 {
 	uint64_t size = tsr_seg_visible(dev)->size;
@@ -25,11 +35,11 @@ static struct wl_plan heavy(struct tsr_device *dev, uint64_t seed)
 			.seed = seed,
 			.kinds = WL_ALL,
 			.live_64ths = 48,
-			.total_bytes = 5 * size,
+			.total_bytes = 5 * size * times(dev),
 			.max_bytes = size / 4,
 		},
 		.jobs = wl_few(80),
-		.steps = 30,
+		.steps = (uint32_t)(30 * (tap_slow() ? 1 : times(dev))),
 		.progress = tsr_shared(sizeof(struct wl_progress)),
 	};
 }

@@ -387,7 +387,7 @@ void tsr_gpu_read(struct tsr_device *dev, uint32_t context, const struct tsr_bo 
 		  uint32_t words, uint32_t *out)
 {
 	uint64_t size = ((uint64_t)words * 4 + 4095) & ~4095ull;
-	struct tsr_bo staging = tsr_bo_new(dev, size, tsr_bit(tsr_seg_gart(dev)),
+	struct tsr_bo staging = tsr_bo_new(dev, size, tsr_segs_staging(dev),
 					   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 	struct tsr_cmd cmd;
 

@@ -184,6 +184,16 @@ const struct drm_tessera_query_segment *tsr_seg_gart(struct tsr_device *dev)
 			DRM_TESSERA_SEGMENT_APERTURE, "general aperture");
 }
 
+uint32_t tsr_segs_staging(struct tsr_device *dev)
+{
+	for (uint32_t i = 0; i < dev->num_segs; i++)
+		if ((dev->segs[i].flags &
+		     (DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_GPU_READ_ONLY)) ==
+		    DRM_TESSERA_SEGMENT_APERTURE)
+			return tsr_bit(&dev->segs[i]);
+	return tsr_bit(tsr_seg_visible(dev));
+}
+
 const struct drm_tessera_query_segment *tsr_seg_by_id(struct tsr_device *dev, uint32_t id)
 {
 	for (uint32_t i = 0; i < dev->num_segs; i++)

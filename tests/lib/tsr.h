@@ -60,6 +60,8 @@ const struct drm_tessera_query_segment *tsr_seg_visible(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_hidden(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_ro(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_gart(struct tsr_device *dev);
+/* for a buffer that the CPU reads: a general aperture, or where there is none CPU-visible memory */
+uint32_t tsr_segs_staging(struct tsr_device *dev);
 const struct drm_tessera_query_segment *tsr_seg_by_id(struct tsr_device *dev, uint32_t id);
 static inline uint32_t tsr_bit(const struct drm_tessera_query_segment *seg)
 {

@@ -35,31 +35,62 @@ static const struct kind {
 	[WL_READ_ONLY] = { "read-only", READ_ONLY, GART, false, true },
 };
 
-/* The CPU does not see it, unless BAR 2 was resized. */
-static const struct drm_tessera_query_segment *second_memory(struct tsr_device *dev)
+/* Of those that the CPU sees one is never taken for hidden: BAR 2 may have been resized. */
+static bool is_at(struct tsr_device *dev, const struct drm_tessera_query_segment *seg,
+		  enum where where)
 {
-	const struct drm_tessera_query_segment *first = tsr_seg_visible(dev);
+	bool aperture = seg->flags & DRM_TESSERA_SEGMENT_APERTURE;
+	bool read_only = seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
 
-	for (uint32_t i = 0; i < dev->num_segs; i++)
-		if (!(dev->segs[i].flags & DRM_TESSERA_SEGMENT_APERTURE) && &dev->segs[i] != first)
-			return &dev->segs[i];
-	tap_skip("the device has one memory segment");
-}
-
-static const struct drm_tessera_query_segment *segment(struct tsr_device *dev, enum where where)
-{
 	switch (where) {
 	case VISIBLE:
-		return tsr_seg_visible(dev);
+		return !aperture && seg->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE;
 	case HIDDEN:
-		return second_memory(dev);
+		return !aperture && seg != tsr_seg_visible(dev);
 	case GART:
-		return tsr_seg_gart(dev);
+		return aperture && !read_only;
 	case READ_ONLY:
-		return tsr_seg_ro(dev);
+		return aperture && read_only;
 	default:
-		return NULL;
+		return false;
 	}
+}
+
+static uint32_t count_at(struct tsr_device *dev, enum where where)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < dev->num_segs; i++)
+		count += is_at(dev, &dev->segs[i], where);
+	return count;
+}
+
+/* Any of them, but for @other. NULL: there is none. */
+static const struct drm_tessera_query_segment *segment(
+	struct workload *wl, enum where where, const struct drm_tessera_query_segment *other)
+{
+	struct tsr_device *dev = wl->dev;
+	uint32_t count = count_at(dev, where), nth, i;
+
+	if (other && is_at(dev, other, where))
+		count--;
+	if (!count)
+		return NULL;
+	nth = count > 1 ? (uint32_t)wl_pick(wl, count) : 0;
+	for (i = 0; &dev->segs[i] == other || !is_at(dev, &dev->segs[i], where) || nth--; i++)
+		;
+	return &dev->segs[i];
+}
+
+static uint32_t possible_kinds(struct tsr_device *dev)
+{
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < WL_KINDS; i++)
+		if (count_at(dev, kinds[i].home) &&
+		    (kinds[i].other == NOWHERE || count_at(dev, kinds[i].other)))
+			set |= 1u << i;
+	return set;
 }
 
 uint64_t wl_segment_limit(const struct workload *wl, uint32_t index)
@@ -106,10 +137,10 @@ static uint64_t pick_layout(struct workload *wl, struct wl_object *object, uint6
 }
 
 static void pick_segments(struct workload *wl, const struct kind *kind,
+			  const struct drm_tessera_query_segment *home,
 			  struct drm_tessera_bo_create *args)
 {
-	const struct drm_tessera_query_segment *home = segment(wl->dev, kind->home);
-	const struct drm_tessera_query_segment *other = segment(wl->dev, kind->other);
+	const struct drm_tessera_query_segment *other = segment(wl, kind->other, home), *gart;
 	bool aperture = home->flags & DRM_TESSERA_SEGMENT_APERTURE;
 
 	args->supported = tsr_bit(home);
@@ -121,8 +152,10 @@ static void pick_segments(struct workload *wl, const struct kind *kind,
 		args->preferred[0] = (uint8_t)(swap ? other->id : home->id);
 		args->preferred[1] = (uint8_t)(swap ? home->id : other->id);
 	}
-	if (!aperture && wl_pick(wl, 3) == 0)
-		args->evict_to = tsr_bit(tsr_seg_gart(wl->dev));
+	if (!aperture && wl_pick(wl, 3) == 0) {
+		gart = segment(wl, GART, NULL);
+		args->evict_to = gart ? tsr_bit(gart) : 0;
+	}
 }
 
 /* bytes of the CPU's, from before the GPU has seen any */
@@ -140,7 +173,7 @@ static void first_contents(struct workload *wl, struct wl_object *object)
 static void create(struct workload *wl, struct wl_object *object, enum wl_kind number)
 {
 	const struct kind *kind = &kinds[number];
-	const struct drm_tessera_query_segment *home = segment(wl->dev, kind->home);
+	const struct drm_tessera_query_segment *home = segment(wl, kind->home, NULL);
 	struct drm_tessera_bo_create args = { 0 };
 	uint64_t max;
 
@@ -155,7 +188,7 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 		args.size = pick_layout(wl, object, args.size, max);
 	args.layout = object->layout;
 	args.pitch = object->pitch;
-	pick_segments(wl, kind, &args);
+	pick_segments(wl, kind, home, &args);
 	object->cpu = kind->cpu && (object->read_only || wl_pick(wl, 3));
 	if (object->cpu)
 		args.flags = DRM_TESSERA_BO_CPU_ACCESS |
@@ -244,9 +277,10 @@ void wl_init(struct workload *wl, struct tsr_device *dev, const struct wl_config
 	memset(wl, 0, sizeof(*wl));
 	wl->dev = dev;
 	wl->config = *config;
+	wl->config.kinds &= possible_kinds(dev);
 	wl->rng = config->seed;
 	wl->context = tsr_context_new(dev, 0);
-	wl->staging = tsr_bo_new(dev, STAGING_BYTES, tsr_bit(tsr_seg_gart(dev)),
+	wl->staging = tsr_bo_new(dev, STAGING_BYTES, tsr_segs_staging(dev),
 				 DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 	tsr_bo_map(dev, &wl->staging);
 	tsr_cmd_init(&wl->cmd);

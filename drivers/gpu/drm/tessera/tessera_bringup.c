@@ -363,7 +363,7 @@ int tessera_device_suspend(struct tessera_device *tdev, bool hibernate)
 	ret = tessera_kms_suspend(tdev);
 	if (ret)
 		return ret;
-	ret = tessera_ttm_evict_segments(tdev, lost_segments(tdev, hibernate));
+	ret = tessera_victims_empty(tdev, lost_segments(tdev, hibernate));
 	if (ret)
 		goto err_kms;
 	tessera_space_suspend(tdev);

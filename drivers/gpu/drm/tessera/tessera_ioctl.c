@@ -194,7 +194,7 @@ static int query_engines(struct tessera_device *tdev, struct tessera_client *cli
 static int query_memory(struct tessera_device *tdev, struct tessera_client *client,
 			struct drm_tessera_array *data)
 {
-	struct drm_tessera_query_memory info[TESSERA_MAX_MANAGED_SEGMENTS] = { };
+	struct drm_tessera_query_memory *info;
 	u32 count = tessera_segment_count(tdev);
 	u32 i;
 	int ret;
@@ -202,6 +202,9 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 	ret = tessera_account_bind(client->account);
 	if (ret)
 		return ret;
+	info = kcalloc(count, sizeof(*info), GFP_KERNEL);
+	if (!info)
+		return -ENOMEM;
 
 	for (i = 0; i < count; i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
@@ -213,8 +216,10 @@ static int query_memory(struct tessera_device *tdev, struct tessera_client *clie
 		tessera_account_expire(tdev, i);
 		info[i].client_share = tessera_account_share(client->account, i);
 	}
+	ret = tessera_uobj_put_array(data, sizeof(info[0]), count, info);
+	kfree(info);
 
-	return tessera_uobj_put_array(data, sizeof(info[0]), count, info);
+	return ret;
 }
 
 static int query_client(struct tessera_device *tdev, struct tessera_client *client,

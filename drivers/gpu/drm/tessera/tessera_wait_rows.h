@@ -35,10 +35,10 @@ TESSERA_WAIT_ROW(CLAIM, "claim",
 		 "context lock; behind armed parts the gate and reset_lock (read)",
 		 "arming one batch of the claiming submission; 1 s")
 TESSERA_WAIT_ROW(SPACE, "space",
-		 "any placement of objects",
+		 "any placement of objects; suspend, and evict in debugfs, for what is being destroyed",
 		 "a range of a segment becomes free",
 		 "context lock; behind armed parts the gate and reset_lock (read)",
-		 "destroyed objects' jobs; a number of job timeouts")
+		 "destroyed objects' jobs; a number of job timeouts, 30 s for suspend")
 TESSERA_WAIT_ROW(HELD, "held",
 		 "any placement of objects",
 		 "another submission releases objects that it keeps over a cut",

@@ -56,24 +56,25 @@ struct tessera_swizzle_ranges {
 	u64 clock;
 	struct swizzle_range range[TSR_MAX_SWIZZLE_RANGES];
 	struct tessera_range_use use[TSR_MAX_SWIZZLE_RANGES];
-	/* Constant: how many there are; CPU bus address where the segment is seen through them. */
+	/* Constant: how many there are; CPU bus address of the window that shows segments through them. */
 	u32 num;
 	u64 bus;
 };
 
-/* The one segment that has ranges, or NULL. */
-static const struct tessera_segment *ranged_segment(struct tessera_device *tdev)
+/* The window shows each segment that has ranges where BAR 2 shows it from its beginning. */
+static u64 window_end(struct tessera_device *tdev)
 {
+	u64 end = 0;
 	u32 i;
 
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 
 		if (seg->flags & TSR_SEGF_SWIZZLE_RANGES)
-			return seg;
+			end = max(end, seg->cpu_offset + seg->size);
 	}
 
-	return NULL;
+	return end;
 }
 
 /**
@@ -87,16 +88,14 @@ int tessera_swizzle_range_init(struct tessera_device *tdev)
 	struct pci_dev *pdev = to_pci_dev(tdev->drm.dev);
 	u64 bar = pci_resource_len(pdev, TSR_BAR_VRAM);
 	struct tessera_swizzle_ranges *ranges;
-	const struct tessera_segment *seg;
-	u64 window;
+	u64 window, end = window_end(tdev);
 	int ret;
 
 	if (!(tdev->info.caps & TSR_CAP_SWIZZLE_RANGES) || !tdev->info.num_swizzle_ranges)
 		return 0;
-	seg = ranged_segment(tdev);
 	window = tessera_read64(tdev, TSR_SWR_WINDOW_LO);
-	if (tdev->info.num_swizzle_ranges > TSR_MAX_SWIZZLE_RANGES || !seg ||
-	    !PAGE_ALIGNED(window) || window > bar || seg->size > bar - window) {
+	if (tdev->info.num_swizzle_ranges > TSR_MAX_SWIZZLE_RANGES || !end ||
+	    !PAGE_ALIGNED(window) || window > bar || end > bar - window) {
 		drm_err(&tdev->drm, "%u swizzling ranges at 0x%llx are not usable\n",
 			tdev->info.num_swizzle_ranges, window);
 		return -EINVAL;
@@ -382,9 +381,9 @@ u64 tessera_swizzle_range_left(struct tessera_bo *bo, u64 page)
  */
 unsigned long tessera_swizzle_range_pfn(struct tessera_bo *bo, unsigned long page)
 {
-	u64 bus = tessera_bo_device(bo)->swizzle_ranges->bus + tessera_bo_segment_offset(bo);
+	u64 offset = tessera_bo_segment(bo)->cpu_offset + tessera_bo_segment_offset(bo);
 
-	return (bus >> PAGE_SHIFT) + page;
+	return ((tessera_bo_device(bo)->swizzle_ranges->bus + offset) >> PAGE_SHIFT) + page;
 }
 
 static void print_locked(struct tessera_swizzle_ranges *ranges, u32 index, struct drm_printer *p)

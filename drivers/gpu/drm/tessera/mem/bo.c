@@ -264,10 +264,8 @@ static void bo_set_evict_places(struct tessera_device *tdev, struct tessera_bo *
 	for (left = bo->evict_to; left; left &= left - 1) {
 		const struct tessera_segment *seg = tessera_segment_by_id(tdev, __ffs(left));
 
-		bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
-			.mem_type = seg->mem_type,
-			.flags = tessera_bo_place_flags(bo),
-		};
+		bo->evict_places[bo->num_evict_places++] =
+			tessera_segment_place(seg, 0, 0, tessera_bo_place_flags(bo));
 	}
 	bo->evict_places[bo->num_evict_places++] = (struct ttm_place) {
 		.mem_type = TTM_PL_SYSTEM,
@@ -293,7 +291,9 @@ static struct tessera_bo *bo_alloc(struct tessera_device *tdev,
 	struct tessera_registry *registry = tdev->registry;
 	struct tessera_bo *bo;
 
-	bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	/* The segments of evict_to, and system memory. */
+	bo = kzalloc(struct_size(bo, evict_places, hweight32(args->evict_to) + 1),
+		     GFP_KERNEL_ACCOUNT);
 	if (!bo)
 		return NULL;
 	if (xa_alloc_cyclic(&registry->objects, &bo->id, NULL, xa_limit_32b, &registry->next_id,
@@ -593,12 +593,9 @@ void tessera_bo_exit(struct tessera_bo *bo, int idx)
  */
 const struct tessera_segment *tessera_bo_segment(struct tessera_bo *bo)
 {
-	struct tessera_device *tdev = to_tessera_device(bo->tbo.base.dev);
-
 	dma_resv_assert_held(bo->tbo.base.resv);
 
-	return bo->tbo.resource ?
-		tessera_segment_by_type(tdev, bo->tbo.resource->mem_type) : NULL;
+	return bo->tbo.resource ? tessera_resource_segment(bo->tbo.resource) : NULL;
 }
 
 /**

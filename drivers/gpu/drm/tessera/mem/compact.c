@@ -209,12 +209,9 @@ static int clear_off(struct compaction *c, struct tessera_bo *bo)
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), c->seg->index);
 	u64 end = c->gap + c->size;
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	struct ttm_place behind = {
-		.fpfn = end >> PAGE_SHIFT,
-		.mem_type = c->seg->mem_type,
-		.flags = tessera_bo_place_flags(bo) |
-			 (c->rules->passes ? TESSERA_PLACE_PASSES : 0),
-	};
+	struct ttm_place behind =
+		tessera_segment_place(c->seg, end, 0, tessera_bo_place_flags(bo) |
+				      (c->rules->passes ? TESSERA_PLACE_PASSES : 0));
 	struct ttm_placement placement = { .num_placement = 1, .placement = &behind };
 	struct dma_fence *leaving = NULL;
 	int ret = -ENOMEM;

@@ -379,10 +379,10 @@ struct tessera_bo {
 	struct tessera_bo_locks locks;
 	/** @trail: jobs that use it */
 	struct tessera_trail trail;
-	/** @evict_places: where it goes on eviction, in order; the last is system memory */
-	struct ttm_place evict_places[TESSERA_MAX_MANAGED_SEGMENTS + 1];
 	/** @num_evict_places: elements of @evict_places */
 	u8 num_evict_places;
+	/** @evict_places: where it goes on eviction, in order; the last is system memory */
+	struct ttm_place evict_places[];
 };
 
 /**
@@ -755,6 +755,7 @@ int tessera_victims_collect(struct tessera_account *requester, const struct tess
 void tessera_victims_put(struct tessera_blocks *blocks);
 int tessera_victims_rank(u64 want, struct tessera_blocks *blocks);
 int tessera_victims_evict(struct tessera_bo *bo, u32 reason);
+int tessera_victims_empty(struct tessera_device *tdev, u32 ids);
 int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *seg, u64 want,
 			 struct tessera_room_rules *rules, u64 *room);
 bool tessera_victims_lock(struct tessera_bo *bo, struct tessera_room_rules *rules, bool *locked);
@@ -796,7 +797,6 @@ int tessera_ttm_init(struct tessera_device *tdev);
 void tessera_ttm_lose_memory(struct tessera_device *tdev);
 void tessera_ttm_recall(struct tessera_bo *bo);
 int tessera_ttm_leave_aperture(struct tessera_bo *bo);
-int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids);
 
 /* mem/unplug.c */
 int tessera_unplug_init(struct tessera_device *tdev);

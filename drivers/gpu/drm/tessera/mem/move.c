@@ -354,7 +354,7 @@ static void move_finish(struct move *move, struct dma_fence *fence, struct ttm_r
 /* The device is gone and the contents of its memory with it. */
 static int move_lost(struct tessera_bo *bo, struct ttm_resource *new_mem)
 {
-	if (tessera_segment_by_type(tessera_bo_device(bo), new_mem->mem_type))
+	if (tessera_resource_segment(new_mem))
 		return -ENODEV;
 
 	tessera_bo_device(bo)->upcalls->remap_drop(bo);
@@ -501,7 +501,7 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 		.departures = LIST_HEAD_INIT(move.departures),
 		.from = tessera_bo_segment(bo),
 		.from_range = tessera_bo_range(bo),
-		.to = tessera_segment_by_type(tdev, new_mem->mem_type),
+		.to = tessera_resource_segment(new_mem),
 	};
 	int ret, idx;
 
@@ -534,10 +534,10 @@ int tessera_move_to(struct tessera_bo *bo, struct ttm_operation_ctx *ctx,
 	if (!ret && move.to)
 		trace_tessera_place(bo->id, move.to->id, tessera_range_offset(move.to_range),
 				    tessera_bo_bytes(bo));
-	if (!ret && move.from)
+	if (!ret && move.from && trace_tessera_segment_usage_enabled())
 		trace_tessera_segment_usage(move.from->id,
 					    tessera_manager_used(tdev, move.from->index));
-	if (!ret && move.to)
+	if (!ret && move.to && trace_tessera_segment_usage_enabled())
 		trace_tessera_segment_usage(move.to->id,
 					    tessera_manager_used(tdev, move.to->index));
 

@@ -61,12 +61,9 @@ static int place_in(struct tessera_bo *bo, const struct tessera_segment *seg,
 {
 	/* Half a plan may be running already: a signal must not end the other half. */
 	struct ttm_operation_ctx ctx = { .interruptible = false };
-	struct ttm_place place = {
-		.fpfn = start >> PAGE_SHIFT,
-		.lpfn = end >> PAGE_SHIFT,
-		.mem_type = seg->mem_type,
-		.flags = tessera_bo_place_flags(bo) | (passes ? TESSERA_PLACE_PASSES : 0),
-	};
+	struct ttm_place place =
+		tessera_segment_place(seg, start, end, tessera_bo_place_flags(bo) |
+				      (passes ? TESSERA_PLACE_PASSES : 0));
 	struct ttm_placement placement = { .num_placement = 1, .placement = &place };
 	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	int try, ret;

@@ -10,7 +10,6 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/swiotlb.h>
 
@@ -30,9 +29,6 @@
 #include "tessera_device.h"
 #include "tessera_trace.h"
 #include "tessera_wait.h"
-
-/* A few jobs that hang may be on the way. */
-#define MOVES_TIMEOUT_MS	30000
 
 static struct tessera_device *bdev_to_tessera(struct ttm_device *bdev)
 {
@@ -186,12 +182,11 @@ static int tessera_ttm_move(struct ttm_buffer_object *tbo, bool evict,
 		return -EBUSY;
 	/* Another device uses the pages: see tessera_residency_ask(). */
 	if (to_tessera_bo(tbo)->lent &&
-	    tessera_segment_is_memory(tessera_segment_by_type(bdev_to_tessera(tbo->bdev),
-							      new_mem->mem_type)))
+	    tessera_segment_is_memory(tessera_resource_segment(new_mem)))
 		return -EBUSY;
 	/* TTM has taken the CPU's mappings away. */
 	bdev_to_tessera(tbo->bdev)->upcalls->window_close(to_tessera_bo(tbo));
-	/* By TTM itself, which empties whole segments. */
+	/* By TTM itself: it is swapped out of an aperture. */
 	if (evict)
 		trace_evict(to_tessera_bo(tbo));
 
@@ -208,10 +203,7 @@ static void tessera_ttm_swap_notify(struct ttm_buffer_object *tbo)
 /* Whether the CPU sees it at all has been found out by now, and where, is asked page by page. */
 static int tessera_ttm_io_mem_reserve(struct ttm_device *bdev, struct ttm_resource *mem)
 {
-	struct tessera_device *tdev = bdev_to_tessera(bdev);
-	const struct tessera_segment *seg = tessera_segment_by_type(tdev, mem->mem_type);
-
-	if (!tessera_segment_is_memory(seg))
+	if (!tessera_segment_is_memory(tessera_resource_segment(mem)))
 		return 0;
 
 	mem->bus.is_iomem = true;
@@ -239,75 +231,6 @@ static struct ttm_device_funcs tessera_ttm_funcs = {
 	.io_mem_reserve = tessera_ttm_io_mem_reserve,
 	.io_mem_pfn = tessera_ttm_io_mem_pfn,
 };
-
-/*
- * All objects have their bytes where they are to be, also those that were told to go there
- * before. That includes the jobs that use an object where it was.
- */
-static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
-{
-	struct tessera_bo *bo;
-	long left = 1;
-	u32 id = 0;
-
-	while (left > 0 && (bo = tessera_bo_next(tdev, id))) {
-		id = bo->id;
-		left = max_t(long, end - jiffies, 1);
-		left = tessera_wait_resv(TESSERA_WAIT_SUSPEND, bo->tbo.base.resv,
-					 DMA_RESV_USAGE_KERNEL, false, left);
-		tessera_bo_put(bo);
-	}
-
-	return left > 0 ? 0 : left ?: -EBUSY;
-}
-
-/* TTM may come across what has just been pinned, or wait in vain for what is being destroyed. */
-static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures, unsigned long end)
-{
-	struct ttm_resource_manager *man;
-	u32 i;
-	int ret;
-
-	for (i = 0; i < tessera_segment_count(tdev); i++) {
-		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
-
-		if (!(ids & BIT(seg->id)) || tessera_segment_is_aperture(seg) != apertures)
-			continue;
-
-		man = ttm_manager_type(&tdev->ttm, seg->mem_type);
-		do {
-			ret = tessera_wait_in(TESSERA_WAIT_SUSPEND,
-					      ttm_resource_manager_evict_all(&tdev->ttm, man));
-		} while (ret == -EBUSY && time_before(jiffies, end));
-		if (ret)
-			return ret;
-	}
-
-	return 0;
-}
-
-/**
- * tessera_ttm_evict_segments() - empty segments of objects
- * @tdev: the device
- * @ids: bit N for the segment with id N; other bits mean nothing
- *
- * What is scanned out stays. Apertures come last, in whatever order the device lists its segments:
- * what leaves memory may go to one of them. Waits until it is done.
- *
- * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
- * another error.
- */
-int tessera_ttm_evict_segments(struct tessera_device *tdev, u32 ids)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(MOVES_TIMEOUT_MS);
-	int ret;
-
-	ret = evict_kind(tdev, ids, false, end);
-	if (!ret)
-		ret = evict_kind(tdev, ids, true, end);
-
-	return ret ?: wait_for_moves(tdev, end);
-}
 
 /*
  * Only for what the device does: others, who may take as long as they like, have nothing to do
@@ -401,19 +324,22 @@ static void manager_fini(struct drm_device *drm, void *arg)
 	tessera_manager_fini(arg);
 }
 
-/* Objects in an aperture keep their ttm_tt. */
 static int ttm_init_manager(struct tessera_device *tdev, const struct tessera_segment *seg)
 {
 	struct tessera_manager *mgr = drmm_kzalloc(&tdev->drm, sizeof(*mgr), GFP_KERNEL);
-	bool aperture = tessera_segment_is_aperture(seg);
 
 	if (!mgr)
 		return -ENOMEM;
-	if (!aperture)
+	if (!tessera_segment_is_aperture(seg))
 		mgr->freed = memory_freed;
-	tessera_manager_init(mgr, tdev, seg, tessera_order_describe, aperture);
+	tessera_manager_init(mgr, tdev, seg, tessera_order_describe);
 
 	return drmm_add_action_or_reset(&tdev->drm, manager_fini, mgr);
+}
+
+static void kinds_fini(struct drm_device *drm, void *arg)
+{
+	tessera_manager_fini_kinds(to_tessera_device(drm));
 }
 
 static void ttm_fini(struct drm_device *drm, void *arg)
@@ -468,6 +394,10 @@ int tessera_ttm_init(struct tessera_device *tdev)
 	if (ret)
 		return ret;
 
+	tessera_manager_init_kinds(tdev);
+	ret = drmm_add_action_or_reset(drm, kinds_fini, NULL);
+	if (ret)
+		return ret;
 	for (i = 0; i < tessera_segment_count(tdev); i++) {
 		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
 

@@ -17,6 +17,8 @@
  */
 
 #include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/jiffies.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -29,6 +31,7 @@
 #include "segments/segments.h"
 #include "tessera_device.h"
 #include "tessera_trace.h"
+#include "tessera_wait.h"
 
 /* Others may have locked a victim, or taken it: choose again without it. */
 #define MAX_CHOICES		256
@@ -707,4 +710,139 @@ int tessera_victims_room(struct tessera_bo *bo, const struct tessera_segment *se
 	tessera_victims_put(&blocks);
 
 	return ret;
+}
+
+/* ---- Whole segments ------------------------------------------------------ */
+
+/* A few jobs that hang may be on the way. */
+#define MOVES_TIMEOUT_MS	30000
+
+/*
+ * All objects have their bytes where they are to be, also those that were told to go there
+ * before. That includes the jobs that use an object where it was.
+ */
+static int wait_for_moves(struct tessera_device *tdev, unsigned long end)
+{
+	struct tessera_bo *bo;
+	long left = 1;
+	u32 id = 0;
+
+	while (left > 0 && (bo = tessera_bo_next(tdev, id))) {
+		id = bo->id;
+		left = max_t(long, end - jiffies, 1);
+		left = tessera_wait_resv(TESSERA_WAIT_SUSPEND, bo->tbo.base.resv,
+					 DMA_RESV_USAGE_KERNEL, false, left);
+		tessera_bo_put(bo);
+	}
+
+	return left > 0 ? 0 : left ?: -EBUSY;
+}
+
+/*
+ * Go through the ranges of a segment from a page on. NULL: there are no more, or the next one is of what is being
+ * @dying.
+ */
+static struct tessera_bo *next_in_segment(struct tessera_manager *mgr, u64 *page, bool *dying)
+{
+	struct tessera_bo *bo = NULL;
+	struct ttm_buffer_object *tbo;
+	struct drm_mm_node *node;
+
+	*dying = false;
+	mutex_lock(&mgr->lock);
+	drm_mm_for_each_node_in_range(node, &mgr->mm, *page, mgr->seg->size >> PAGE_SHIFT) {
+		if (node->color != TESSERA_NODE_RANGE)
+			continue;
+		tbo = READ_ONCE(container_of(node, struct tessera_run, node)->range->base.bo);
+		*dying = !tbo || !tessera_bo_is_tessera(tbo) ||
+			 !kref_get_unless_zero(&tbo->base.refcount);
+		if (!*dying) {
+			bo = to_tessera_bo(tbo);
+			*page = node->start + node->size;
+		}
+		break;
+	}
+	mutex_unlock(&mgr->lock);
+
+	return bo;
+}
+
+/* Unless it has left meanwhile, or stays since it is scanned out. */
+static int leave_segment(struct tessera_bo *bo, const struct tessera_segment *seg)
+{
+	struct dma_resv *resv = bo->tbo.base.resv;
+	int ret = 0;
+
+	if (!dma_resv_trylock(resv))
+		tessera_wait_in(TESSERA_WAIT_SUSPEND, dma_resv_lock(resv, NULL));
+	if (tessera_bo_segment(bo) == seg && !tessera_bo_is_fixed(bo))
+		ret = tessera_victims_evict(bo, TESSERA_EVICT_OTHER);
+	dma_resv_unlock(resv);
+
+	return ret;
+}
+
+/* What is being destroyed leaves by itself, behind its jobs. What comes meanwhile may stay. */
+static int empty_segment(struct tessera_manager *mgr, unsigned long end)
+{
+	struct tessera_device *tdev = mgr->tdev;
+	struct tessera_bo *bo;
+	u64 page = 0;
+	bool dying;
+	u32 seen;
+	int ret;
+
+	do {
+		ret = 0;
+		seen = tessera_room_seen(tdev, TESSERA_ROOM_FREED);
+		bo = next_in_segment(mgr, &page, &dying);
+		if (bo) {
+			ret = leave_segment(bo, mgr->seg);
+			tessera_bo_put(bo);
+		} else if (dying) {
+			ret = time_before(jiffies, end) ?
+				tessera_room_wait_timeout(tdev, TESSERA_ROOM_FREED, seen,
+							  TASK_KILLABLE, end - jiffies) : -ETIME;
+		}
+	} while (!ret && (bo || dying));
+
+	return ret == -ETIME ? -EBUSY : ret;
+}
+
+static int evict_kind(struct tessera_device *tdev, u32 ids, bool apertures, unsigned long end)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < tessera_segment_count(tdev); i++) {
+		const struct tessera_segment *seg = tessera_segment_by_index(tdev, i);
+
+		if (ids & BIT(seg->id) && tessera_segment_is_aperture(seg) == apertures)
+			ret = empty_segment(tessera_manager_of(tdev, i), end);
+	}
+
+	return ret;
+}
+
+/**
+ * tessera_victims_empty() - empty segments of objects
+ * @tdev: the device
+ * @ids: bit N for the segment with id N; other bits mean nothing
+ *
+ * What is scanned out stays. Apertures come last, in whatever order the device lists its segments:
+ * what leaves memory may go to one of them. Waits until it is done.
+ *
+ * Return: 0; -EBUSY if that takes too long, because jobs wait for what does not come; or
+ * another error.
+ */
+int tessera_victims_empty(struct tessera_device *tdev, u32 ids)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(MOVES_TIMEOUT_MS);
+	int ret;
+
+	ret = evict_kind(tdev, ids, false, end);
+	if (!ret)
+		ret = evict_kind(tdev, ids, true, end);
+
+	return ret ?: wait_for_moves(tdev, end);
 }

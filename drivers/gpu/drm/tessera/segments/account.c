@@ -192,7 +192,7 @@ void tessera_account_close(struct tessera_account *account)
 		return;
 	mutex_lock(&clients->lock);
 	if (!--payer->files)
-		for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++)
+		for (i = 0; i < TESSERA_MAX_SEGMENTS; i++)
 			tessera_share_reserve(&clients->share[i], &payer->share[i], 0);
 	mutex_unlock(&clients->lock);
 	tell_changed(account->tdev);
@@ -208,7 +208,7 @@ static void put_payer_locked(struct tessera_device *tdev, struct tessera_payer *
 	if (--payer->users)
 		return;
 
-	for (i = 0; i < TESSERA_MAX_MANAGED_SEGMENTS; i++) {
+	for (i = 0; i < TESSERA_MAX_SEGMENTS; i++) {
 		drm_WARN_ON(&tdev->drm, payer->share[i].used);
 		tessera_share_leave(&clients->share[i], &payer->share[i]);
 	}

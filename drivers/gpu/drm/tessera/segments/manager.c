@@ -259,12 +259,13 @@ static int range_insert_locked(struct tessera_manager *mgr, struct tessera_range
 			       const struct ttm_place *place)
 {
 	u64 align = mgr->seg->page_size >> PAGE_SHIFT;
-	u64 end = place->lpfn ? place->lpfn : mgr->seg->size >> PAGE_SHIFT;
+	u64 first = mgr->seg->first_page;
 
 	lockdep_assert_held(&mgr->lock);
 
 	return drm_mm_insert_node_in_range(&mgr->mm, &range->one.node, range->pages, align,
-					   TESSERA_NODE_RANGE, place->fpfn, end, DRM_MM_INSERT_LOW);
+					   TESSERA_NODE_RANGE, place->fpfn - first,
+					   place->lpfn - first, DRM_MM_INSERT_LOW);
 }
 
 /* A hole is offered: take what is wanted of it. -E2BIG: there is no room for one more run. */
@@ -366,7 +367,8 @@ static int range_place(struct tessera_manager *mgr, struct tessera_range *range,
 		else if (place->flags & TTM_PL_FLAG_CONTIGUOUS)
 			ret = range_insert_locked(mgr, range, place);
 		else
-			ret = range_scatter_locked(mgr, range, room, place->fpfn);
+			ret = range_scatter_locked(mgr, range, room,
+						   place->fpfn - mgr->seg->first_page);
 		if (!ret) {
 			commit_locked(mgr, range->pages);
 			range_enter_locked(mgr, range);
@@ -434,6 +436,7 @@ static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes
 
 	if (!range)
 		return NULL;
+	range->mgr = mgr;
 	range->pages = tessera_range_footprint(mgr->seg, bytes) >> PAGE_SHIFT;
 	range->one.range = range;
 	range->runs = &range->one;
@@ -443,15 +446,35 @@ static struct tessera_range *range_create(struct tessera_manager *mgr, u64 bytes
 	return range;
 }
 
+/* Of the segment that a place from tessera_segment_place() is in; NULL: it is in none. */
+static struct tessera_manager *manager_at(struct tessera_device *tdev,
+					  const struct ttm_place *place)
+{
+	const struct tessera_segment *seg;
+	u32 i;
+
+	for (i = 0; i < tessera_segment_count(tdev); i++) {
+		seg = tessera_segment_by_index(tdev, i);
+		if (place->mem_type == seg->mem_type && place->fpfn >= seg->first_page &&
+		    place->lpfn - seg->first_page <= seg->size >> PAGE_SHIFT)
+			return tessera_manager_of(tdev, i);
+	}
+
+	return NULL;
+}
+
 static int tessera_manager_alloc(struct ttm_resource_manager *man,
 				 struct ttm_buffer_object *tbo,
 				 const struct ttm_place *place,
 				 struct ttm_resource **res)
 {
-	struct tessera_manager *mgr = to_tessera_manager(man);
+	struct tessera_device *tdev = container_of(man->bdev, struct tessera_device, ttm);
+	struct tessera_manager *mgr = manager_at(tdev, place);
 	struct tessera_range *range;
 	int ret;
 
+	if (drm_WARN_ON(&tdev->drm, !mgr))
+		return -EINVAL;
 	range = range_create(mgr, tbo->base.size);
 	if (!range)
 		return -ENOMEM;
@@ -477,8 +500,8 @@ static int tessera_manager_alloc(struct ttm_resource_manager *man,
 static void tessera_manager_free(struct ttm_resource_manager *man,
 				 struct ttm_resource *res)
 {
-	struct tessera_manager *mgr = to_tessera_manager(man);
 	struct tessera_range *range = to_tessera_range(res);
+	struct tessera_manager *mgr = range->mgr;
 
 	if (mgr->freed)
 		mgr->freed(mgr, range);
@@ -495,11 +518,12 @@ static bool tessera_manager_compatible(struct ttm_resource_manager *man,
 				       const struct ttm_place *place, size_t size)
 {
 	struct tessera_range *range = to_tessera_range(res);
+	u64 first = range->mgr->seg->first_page;
 	struct tessera_run *run;
 
 	tessera_range_for_each_run(run, range)
-		if (run->node.start < place->fpfn ||
-		    (place->lpfn && run->node.start + run->node.size > place->lpfn))
+		if (first + run->node.start < place->fpfn ||
+		    first + run->node.start + run->node.size > place->lpfn)
 			return false;
 
 	return true;
@@ -511,17 +535,65 @@ static const struct ttm_resource_manager_func tessera_manager_func = {
 	.compatible = tessera_manager_compatible,
 };
 
+static void kind_init(struct tessera_device *tdev, struct ttm_resource_manager *man, u32 mem_type)
+{
+	man->func = &tessera_manager_func;
+	/* Objects in an aperture keep their ttm_tt. */
+	man->use_tt = mem_type == TESSERA_PL_APERTURE;
+	/* The size is for TTM's own allocators. */
+	ttm_resource_manager_init(man, &tdev->ttm, 0);
+	ttm_set_driver_manager(&tdev->ttm, mem_type, man);
+	ttm_resource_manager_set_used(man, true);
+}
+
+static void kind_fini(struct tessera_device *tdev, struct ttm_resource_manager *man, u32 mem_type)
+{
+	ttm_resource_manager_set_used(man, false);
+	ttm_resource_manager_cleanup(man);
+	ttm_set_driver_manager(&tdev->ttm, mem_type, NULL);
+}
+
+/**
+ * tessera_manager_init_kinds() - tell TTM of the two kinds of segments
+ * @tdev: the device
+ */
+void tessera_manager_init_kinds(struct tessera_device *tdev)
+{
+	kind_init(tdev, &tdev->segments->memory, TTM_PL_VRAM);
+	kind_init(tdev, &tdev->segments->apertures, TESSERA_PL_APERTURE);
+}
+
+/**
+ * tessera_manager_fini_kinds() - end tessera_manager_init_kinds()
+ * @tdev: the device; all objects are gone
+ */
+void tessera_manager_fini_kinds(struct tessera_device *tdev)
+{
+	kind_fini(tdev, &tdev->segments->memory, TTM_PL_VRAM);
+	kind_fini(tdev, &tdev->segments->apertures, TESSERA_PL_APERTURE);
+}
+
+/**
+ * tessera_resource_segment() - segment of a resource
+ * @res: the resource
+ *
+ * Return: the segment, or NULL for system memory.
+ */
+const struct tessera_segment *tessera_resource_segment(struct ttm_resource *res)
+{
+	return res->mem_type >= TTM_PL_VRAM ? to_tessera_range(res)->mgr->seg : NULL;
+}
+
 /**
  * tessera_manager_init() - start managing a segment
  * @mgr: zeroed manager
  * @tdev: the device
  * @seg: the segment
  * @describe: tells who pays for an object's place, and what its eviction depends on
- * @use_tt: objects in the segment are backed by system pages
  */
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
 			  const struct tessera_segment *seg,
-			  tessera_manager_describe_t describe, bool use_tt)
+			  tessera_manager_describe_t describe)
 {
 	mgr->tdev = tdev;
 	mgr->seg = seg;
@@ -531,12 +603,7 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
 	mgr->departures = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&mgr->ages);
 	INIT_LIST_HEAD(&mgr->tenants);
-
-	mgr->base.func = &tessera_manager_func;
-	mgr->base.use_tt = use_tt;
-	ttm_resource_manager_init(&mgr->base, &tdev->ttm, seg->size >> PAGE_SHIFT);
-	ttm_set_driver_manager(&tdev->ttm, seg->mem_type, &mgr->base);
-	ttm_resource_manager_set_used(&mgr->base, true);
+	tdev->segments->manager[seg->index] = mgr;
 }
 
 /**
@@ -545,9 +612,6 @@ void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *td
  */
 void tessera_manager_fini(struct tessera_manager *mgr)
 {
-	ttm_resource_manager_set_used(&mgr->base, false);
-	ttm_resource_manager_cleanup(&mgr->base);
-	ttm_set_driver_manager(&mgr->tdev->ttm, mgr->seg->mem_type, NULL);
 	mutex_lock(&mgr->lock);
 	tessera_departures_forget_locked(mgr);
 	mutex_unlock(&mgr->lock);
@@ -564,9 +628,7 @@ void tessera_manager_fini(struct tessera_manager *mgr)
  */
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index)
 {
-	const struct tessera_segment *seg = tessera_segment_by_index(tdev, seg_index);
-
-	return to_tessera_manager(ttm_manager_type(&tdev->ttm, seg->mem_type));
+	return tdev->segments->manager[seg_index];
 }
 
 /**
@@ -579,8 +641,13 @@ struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_
 u64 tessera_manager_used(struct tessera_device *tdev, u32 seg_index)
 {
 	struct tessera_manager *mgr = tessera_manager_of(tdev, seg_index);
+	u64 used;
 
-	return ttm_resource_manager_usage(&mgr->base);
+	mutex_lock(&mgr->lock);
+	used = mgr->committed;
+	mutex_unlock(&mgr->lock);
+
+	return used;
 }
 
 /**

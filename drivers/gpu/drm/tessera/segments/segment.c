@@ -2,9 +2,12 @@
 /**
  * DOC: segments
  *
- * Reads the segment descriptors once, at probe (SEG-1, SEG-3), has them checked by the
- * pure code, and gives each a TTM memory type. Nothing here changes afterwards
- * (SEG-4), so reading needs no lock.
+ * Reads the segment descriptors once, at probe (SEG-1, SEG-3), and has them checked by the
+ * pure code. Nothing here changes afterwards (SEG-4), so reading needs no lock.
+ *
+ * A device has up to 31 segments, of any kinds and in any order (SEG-34). TTM has fewer memory
+ * types, so the driver has one for memory segments and one for apertures. The pages of all segments are
+ * numbered one after the other, and the page numbers of a place say which segment is meant.
  */
 
 #include <linux/pci.h>
@@ -17,11 +20,6 @@
 #include "hw/hw.h"
 #include "segments/segments.h"
 #include "tessera_device.h"
-
-/* TTM_PL_SYSTEM and TTM_PL_TT keep their meaning; segments take the rest. */
-#define FIRST_MEM_TYPE	TTM_PL_VRAM
-
-static_assert(FIRST_MEM_TYPE + TESSERA_MAX_MANAGED_SEGMENTS <= TTM_NUM_MEM_TYPES);
 
 static void segment_read_name(struct tessera_device *tdev, u32 reg, char *name)
 {
@@ -50,7 +48,7 @@ static void segment_read(struct tessera_device *tdev, u32 index,
 	segment_read_name(tdev, reg, desc->name);
 }
 
-/* Insertion sort by id: there are six at most. */
+/* Insertion sort by id: there are few. */
 static void segment_sort(struct tessera_segment_desc *desc, u32 num)
 {
 	u32 i, j;
@@ -64,7 +62,7 @@ static void segment_adopt(struct tessera_segment *seg, u32 index,
 			  const struct tessera_segment_desc *desc)
 {
 	seg->index = index;
-	seg->mem_type = FIRST_MEM_TYPE + index;
+	seg->mem_type = desc->flags & TSR_SEGF_APERTURE ? TESSERA_PL_APERTURE : TTM_PL_VRAM;
 	seg->id = desc->id;
 	seg->flags = desc->flags;
 	seg->base = desc->base;
@@ -92,14 +90,9 @@ int tessera_segment_init(struct tessera_device *tdev)
 	struct tessera_segments *segments;
 	u32 num = tdev->info.num_segments;
 	unsigned int bad = 0;
+	u64 page = 0;
 	u32 i;
 	int ret;
-
-	if (!num || num > TESSERA_MAX_MANAGED_SEGMENTS) {
-		drm_err(&tdev->drm, "device has %u segments, 1 to %u are supported\n",
-			num, TESSERA_MAX_MANAGED_SEGMENTS);
-		return -EINVAL;
-	}
 
 	segments = drmm_kzalloc(&tdev->drm, sizeof(*segments), GFP_KERNEL);
 	if (!segments)
@@ -123,7 +116,14 @@ int tessera_segment_init(struct tessera_device *tdev)
 	segment_sort(segments->desc, num);
 	for (i = 0; i < num; i++) {
 		segment_adopt(&segments->seg[i], i, &segments->desc[i]);
+		segments->seg[i].first_page = page;
+		page += segments->seg[i].size >> PAGE_SHIFT;
 		tessera_account_set_capacity(tdev, i, segments->seg[i].commit);
+	}
+	/* TTM has 32 bits for the number of a page. */
+	if (page > U32_MAX) {
+		drm_err(&tdev->drm, "segments are too large\n");
+		return -EINVAL;
 	}
 
 	segments->num = num;
@@ -176,20 +176,23 @@ const struct tessera_segment *tessera_segment_by_id(struct tessera_device *tdev,
 }
 
 /**
- * tessera_segment_by_type() - segment of a TTM memory type
- * @tdev: the device
- * @mem_type: TTM memory type
+ * tessera_segment_place() - where TTM is to place an object
+ * @seg: the segment
+ * @start: byte offset at which the place may begin
+ * @end: byte offset at which it must end; 0: the end of the segment
+ * @flags: TTM_PL_FLAG_* and TESSERA_PLACE_*
  *
- * Return: the segment, or NULL for system memory.
+ * Return: the place.
  */
-const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tdev, u32 mem_type)
+struct ttm_place tessera_segment_place(const struct tessera_segment *seg, u64 start, u64 end,
+				       u32 flags)
 {
-	struct tessera_segments *segments = tdev->segments;
-
-	if (mem_type < FIRST_MEM_TYPE || mem_type - FIRST_MEM_TYPE >= segments->num)
-		return NULL;
-
-	return &segments->seg[mem_type - FIRST_MEM_TYPE];
+	return (struct ttm_place) {
+		.fpfn = seg->first_page + (start >> PAGE_SHIFT),
+		.lpfn = seg->first_page + ((end ?: seg->size) >> PAGE_SHIFT),
+		.mem_type = seg->mem_type,
+		.flags = flags,
+	};
 }
 
 /**

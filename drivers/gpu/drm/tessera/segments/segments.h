@@ -32,8 +32,8 @@ struct tessera_range;		/* segments/account.c */
 /** TESSERA_WORK_LIMIT - kernel memory of unfinished work at which a client has to wait */
 #define TESSERA_WORK_LIMIT	SZ_64M
 
-/** TESSERA_MAX_MANAGED_SEGMENTS - TTM has eight memory types, two of them its own */
-#define TESSERA_MAX_MANAGED_SEGMENTS 6
+/** TESSERA_MAX_SEGMENTS - as many as a device can have */
+#define TESSERA_MAX_SEGMENTS	TSR_MAX_SEGMENTS
 
 /**
  * struct tessera_tenant - the placements of a process in one segment, in the order of eviction
@@ -94,9 +94,9 @@ struct tessera_payer {
 	/** @pinned: bytes of objects whose pages others use, see tessera_account_pin() */
 	atomic64_t pinned;
 	/** @share: use and demand per segment */
-	struct tessera_share_client share[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_share_client share[TESSERA_MAX_SEGMENTS];
 	/** @tenants: placements per segment */
-	struct tessera_tenant tenants[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_tenant tenants[TESSERA_MAX_SEGMENTS];
 };
 
 /**
@@ -115,9 +115,9 @@ struct tessera_account {
 	/** @id: that of @payer, or 0 */
 	u32 id;
 	/** @resident: bytes of its objects in each segment */
-	atomic64_t resident[TESSERA_MAX_MANAGED_SEGMENTS];
+	atomic64_t resident[TESSERA_MAX_SEGMENTS];
 	/** @total: bytes of objects whose first preference is the segment */
-	atomic64_t total[TESSERA_MAX_MANAGED_SEGMENTS];
+	atomic64_t total[TESSERA_MAX_SEGMENTS];
 	/** @engine_ns: engine time used, paging included */
 	atomic64_t engine_ns[TSR_MAX_ENGINES];
 };
@@ -129,7 +129,7 @@ struct tessera_clients {
 	/** @lock: protects all below, payers included; a leaf */
 	struct mutex lock;
 	/** @share: what all payers together do with each segment */
-	struct tessera_share_seg share[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_share_seg share[TESSERA_MAX_SEGMENTS];
 	/** @payers: all &struct tessera_payer, in the order of their ids */
 	struct list_head payers;
 	/** @num_payers: how many */
@@ -204,6 +204,9 @@ int tessera_room_wait_timeout(struct tessera_device *tdev, enum tessera_room_eve
 
 /* segments/segment.c */
 
+/* Memory type of apertures; that of memory segments is TTM_PL_VRAM. */
+#define TESSERA_PL_APERTURE	TTM_PL_PRIV
+
 /**
  * struct tessera_segment - one segment descriptor and its place in TTM
  *
@@ -216,8 +219,10 @@ struct tessera_segment {
 	u32 id;
 	/** @flags: TSR_SEGF_* */
 	u32 flags;
-	/** @mem_type: TTM memory type */
+	/** @mem_type: TTM memory type, that of its kind */
 	u32 mem_type;
+	/** @first_page: where it begins for TTM, which sees all segments one after the other */
+	u32 first_page;
 	/** @base: GPU address of the first byte */
 	u64 base;
 	/** @size: bytes */
@@ -239,11 +244,17 @@ struct tessera_segments {
 	/** @num: elements of @seg used */
 	u32 num;
 	/** @seg: the segments */
-	struct tessera_segment seg[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_segment seg[TESSERA_MAX_SEGMENTS];
 	/** @desc: the same as the pure checks want it */
-	struct tessera_segment_desc desc[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_segment_desc desc[TESSERA_MAX_SEGMENTS];
 	/** @bar_base: CPU bus address of BAR 2 */
 	u64 bar_base;
+	/** @manager: of each segment; &struct tessera_manager.seg points back */
+	struct tessera_manager *manager[TESSERA_MAX_SEGMENTS];
+	/** @memory: what TTM knows of memory segments */
+	struct ttm_resource_manager memory;
+	/** @apertures: what it knows of apertures */
+	struct ttm_resource_manager apertures;
 };
 
 int tessera_segment_init(struct tessera_device *tdev);
@@ -251,7 +262,8 @@ int tessera_segment_init(struct tessera_device *tdev);
 u32 tessera_segment_count(struct tessera_device *tdev);
 const struct tessera_segment *tessera_segment_by_index(struct tessera_device *tdev, u32 index);
 const struct tessera_segment *tessera_segment_by_id(struct tessera_device *tdev, u32 id);
-const struct tessera_segment *tessera_segment_by_type(struct tessera_device *tdev, u32 mem_type);
+struct ttm_place tessera_segment_place(const struct tessera_segment *seg, u64 start, u64 end,
+				       u32 flags);
 u32 tessera_segment_with(struct tessera_device *tdev, u32 set, u32 mask, u32 flags);
 
 static inline bool tessera_segment_is_aperture(const struct tessera_segment *seg)
@@ -318,8 +330,10 @@ struct tessera_run {
  * says; nobody else adds anything up.
  */
 struct tessera_range {
-	/** @base: TTM's part; its start, in pages, is that of the first run */
+	/** @base: TTM's part; its start, in pages of the segment, is that of the first run */
 	struct ttm_resource base;
+	/** @mgr: of the segment that it is in */
+	struct tessera_manager *mgr;
 	/** @runs: in the order of the object; change under the owner's resv */
 	struct tessera_run *runs;
 	/** @num_runs: elements of @runs, never 0 */
@@ -359,8 +373,6 @@ struct tessera_range {
  * struct tessera_manager - exact allocation in one segment, contiguous or scattered
  */
 struct tessera_manager {
-	/** @base: TTM's part */
-	struct ttm_resource_manager base;
 	/** @tdev: the device */
 	struct tessera_device *tdev;
 	/** @seg: the segment */
@@ -398,16 +410,14 @@ static inline struct tessera_range *to_tessera_range(struct ttm_resource *res)
 	return container_of(res, struct tessera_range, base);
 }
 
-static inline struct tessera_manager *
-to_tessera_manager(struct ttm_resource_manager *man)
-{
-	return container_of(man, struct tessera_manager, base);
-}
-
+void tessera_manager_init_kinds(struct tessera_device *tdev);
+void tessera_manager_fini_kinds(struct tessera_device *tdev);
 void tessera_manager_init(struct tessera_manager *mgr, struct tessera_device *tdev,
 			  const struct tessera_segment *seg,
-			  tessera_manager_describe_t describe, bool use_tt);
+			  tessera_manager_describe_t describe);
 void tessera_manager_fini(struct tessera_manager *mgr);
+
+const struct tessera_segment *tessera_resource_segment(struct ttm_resource *res);
 
 struct tessera_manager *tessera_manager_of(struct tessera_device *tdev, u32 seg_index);
 

@@ -216,7 +216,7 @@ static int evict_all_set(void *data, u64 value)
 	if (value > U32_MAX)
 		return -EINVAL;
 
-	return tessera_ttm_evict_segments(data, value);
+	return tessera_victims_empty(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(evict_all_fops, NULL, evict_all_set, "%llu\n");
 

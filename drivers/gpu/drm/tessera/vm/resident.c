@@ -253,8 +253,8 @@ static void make_want(struct make *make, u64 *want, struct tessera_bo **first)
 
 static int make_look(struct make *make, struct tessera_trim_seg *segs)
 {
-	struct tessera_bo *first[TESSERA_MAX_MANAGED_SEGMENTS] = { };
-	u64 want[TESSERA_MAX_MANAGED_SEGMENTS] = { };
+	struct tessera_bo *first[TESSERA_MAX_SEGMENTS] = { };
+	u64 want[TESSERA_MAX_SEGMENTS] = { };
 	struct tessera_device *tdev = make->set->tdev;
 	u32 i;
 	int ret;
@@ -277,7 +277,7 @@ static int make_look(struct make *make, struct tessera_trim_seg *segs)
 /* What is missing when dying objects have died, and holds are over. */
 static int make_sum(struct make *make)
 {
-	struct tessera_trim_seg segs[TESSERA_MAX_MANAGED_SEGMENTS];
+	struct tessera_trim_seg segs[TESSERA_MAX_SEGMENTS];
 	struct tessera_device *tdev = make->set->tdev;
 	struct tessera_trim trim = { .segs = segs };
 	u32 i, want = 0;
