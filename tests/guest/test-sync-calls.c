@@ -240,6 +240,43 @@ static void locked_meanwhile(void)
 	tsr_close(&dev);
 }
 
+/* Another device reads an object: a submission that writes it waits in the call, and no job waits. */
+static void writer_waits_for_reader(uint32_t ctx_flags)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	int fence = tsr_foreign_fence(foreign);
+	struct tsr_cmd cmd;
+	struct waiting waiting = {
+		.fn = call_submit,
+		.dev = &dev,
+		.cmd = &cmd,
+		.ctx = tsr_context_new(&dev, ctx_flags),
+	};
+
+	/* The object is where the job needs it, so that the fence is in the way of no move. */
+	tsr_gpu_touch(&dev, waiting.ctx, &bo);
+	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 16, VALUE);
+	waiting_start(&waiting);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(waiting_end(&waiting));
+	tsr_bo_wait(&dev, &bo);
+	tsr_cmd_fini(&cmd);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
+static void writers_wait_for_readers(void)
+{
+	writer_waits_for_reader(0);
+	writer_waits_for_reader(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+}
+
 /* One sync file for both fences of @a and @b, in a new syncobj. */
 static uint32_t merged(struct tsr_device *dev, uint32_t a, uint32_t b)
 {
@@ -329,6 +366,7 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 	{ "SCHED-2 in-fences are waited for before anything is charged", waits_uncharged, 0, 0 },
+	{ "SCHED-2 a job that writes what another device reads", writers_wait_for_readers, 0, 0 },
 	{ "a job waits for all fences of a sync file", merged_fences, 0, 0 },
 	{ "a job waits for all points of a timeline up to its own", chained_fences, 0, 0 },
 	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },
