@@ -322,6 +322,7 @@ static void failed_part_is_the_last(void)
 	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
 	struct drm_tessera_submit args;
 	struct tsr_rotation rot;
+	struct tsr_trace trace;
 	struct tsr_cmd cmd;
 
 	tsr_rotation_init(&dev, &rot, parts, 0);
@@ -330,9 +331,14 @@ static void failed_part_is_the_last(void)
 		tsr_cmd_bind_buffer(&cmd, 0, &rot.bos[i % 2], true);
 		tsr_cmd_fill(&cmd, 0, i ? 0 : rot.bos[0].size / 4, 1, i + 1);
 	}
+	tsr_trace_start("split_part", NULL);
 	require_ok(__tsr_submit(&dev, ctx, &cmd, 0, done, &args));
+	trace = tsr_trace_stop();
 	require_err(tsr_syncobj_status(&dev, done), -EFAULT);
 	require(args.num_parts <= PARTS_IN_FLIGHT);
+	/* The job that ends the submission has no commands, and is no part. */
+	require_eq(args.num_parts, tsr_trace_count(&trace, "split_part"));
+	tsr_trace_free(&trace);
 	/* the context goes on */
 	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
 	require_ok(tsr_syncobj_status(&dev, done));
