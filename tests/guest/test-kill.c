@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "foreign.h"
+#include "host.h"
 #include "stall.h"
 
 /* 100 ms is meant; but the machine may be busy, and what is not dropped takes many times as long */
@@ -386,6 +387,40 @@ static void fences_of_the_dead(void)
 	close(fd);
 }
 
+/* The context goes before the client does. */
+static void queue_and_destroy(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	for (uint32_t i = 0; i < SOME; i++)
+		tsr_submit(&dev, ctx, &small.cmd, 0, done);
+	client->state->sync_file = tsr_syncobj_export(&dev, done);
+	tsr_context_free(&dev, ctx);
+	client->state->ready = true;
+	pause();
+}
+
+/* Jobs of a context that its client has destroyed run on, but they are dropped when the client is killed. */
+static void fences_of_a_destroyed_context(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_stuck stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	struct tsr_client a;
+	int fd;
+
+	tsr_client_start(&a, queue_and_destroy, 0);
+	tsr_wait_for(a.state->ready);
+	fd = tsr_client_take_fd(&a, a.state->sync_file);
+	tsr_client_kill(&a);
+	tsr_stuck_end(&stuck);
+	require_err(tsr_sync_file_status(fd), -ECANCELED);
+	close(fd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SPLIT-35 killed in SUBMIT of 16000 parts", in_submit, 0, 200 },
 	{ "killed while its lists are looked through", in_its_lists, 0, 200 },
@@ -394,6 +429,8 @@ static const struct tap_test tests[] = {
 	{ "file closed with jobs queued", closes_its_file, 0, 0 },
 	{ "killed while it waits for a foreign fence", in_a_wait, 0, 0 },
 	{ "fences of dropped jobs", fences_of_the_dead, 0, 0 },
+	{ "jobs of a destroyed context are dropped with their client",
+	  fences_of_a_destroyed_context, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
