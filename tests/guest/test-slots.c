@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "foreign.h"
+#include "host.h"
 #include "stall.h"
 #include "trace.h"
 
@@ -236,6 +238,74 @@ static void eviction_waits_for_the_last_part(void)
 	require(end && out);
 	require_eq(tsr_syncobj_status(&kept.dev, kept.done), 0);
 	tsr_close(&kept.dev);
+}
+
+#define READS 200 /* more parts than may be unfinished */
+
+struct reading {
+	struct tsr_call call;
+	struct tsr_device *dev;
+	struct tsr_cmd cmd;
+	uint32_t ctx, done;
+};
+
+static void submit_reading(void *arg)
+{
+	struct reading *reading = arg;
+
+	tsr_submit(reading->dev, reading->ctx, &reading->cmd, 0, reading->done);
+}
+
+/*
+ * A submission keeps an object bound that it reads, in the aperture where jobs can only read. Another submission in
+ * parts writes the object: it brings the object to another place.
+ */
+static void written_where_it_is_kept_to_be_read(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *ro = tsr_seg_ro(&dev);
+	struct tsr_bo bo = tsr_bo_prefers(&dev, KiB(64), ro, tsr_bit(tsr_seg_gart(&dev)), cpu);
+	struct tsr_bo out = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_visible(&dev)), cpu);
+	uint32_t writer = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	uint32_t second = tsr_second_engine(&dev);
+	struct drm_tessera_context_create args = {
+		.engine = second,
+		.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
+	};
+	struct reading reading = { .dev = &dev, .done = tsr_syncobj_new(&dev) };
+	struct tsr_stuck stuck;
+	struct tsr_cmd cmd;
+
+	require_ok(__tsr_context_create(dev.fd, &args));
+	reading.ctx = args.id;
+	tsr_pattern_write((tsr_bo_map(&dev, &bo), &bo), 3);
+	tsr_cmd_init(&reading.cmd);
+	tsr_cmd_bind_buffer(&reading.cmd, 1, &bo, false);
+	for (uint32_t i = 0; i < READS; i++) {
+		tsr_cmd_bind_buffer(&reading.cmd, 0, &out, true);
+		tsr_cmd_copy(&reading.cmd, 0, i, 1, i, 1);
+	}
+	stuck = tsr_stuck_start_on(&dev, tsr_context_on(&dev, second), second);
+	tsr_call_start(&reading.call, submit_reading, &reading);
+	tsr_wait_for(tsr_call_waits(&reading.call, "parts"));
+	require_eq(tsr_bo_info(&dev, &bo).segment, ro->id);
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, READS, 16, 4);
+	tsr_submit(&dev, writer, &cmd, 0, 0);
+	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_gart(&dev)->id);
+	require(!reading.call.returned);
+	tsr_stuck_end(&stuck);
+	tsr_call_join(&reading.call);
+	require_ok(tsr_syncobj_status(&dev, reading.done));
+	tsr_bo_map(&dev, &out);
+	for (uint32_t i = 0; i < READS; i++)
+		tsr_pattern_require(((uint32_t *)out.map)[i], 3, i);
+	tsr_words_check((uint32_t *)bo.map + READS, 16, 4);
+	tsr_cmd_fini(&cmd);
+	tsr_cmd_fini(&reading.cmd);
+	tsr_close(&dev);
 }
 
 /* ---- SPLIT-35: what comes before the first part -------------------------------------------- */
@@ -654,6 +724,8 @@ static const struct tap_test tests[] = {
 	  0, 0 },
 	{ "SPLIT-17 SPLIT-32 eviction waits for what is kept over cuts",
 	  eviction_waits_for_the_last_part, 0, 0 },
+	{ "SPLIT-17 SPLIT-31 what is written is kept where it can only be read",
+	  written_where_it_is_kept_to_be_read, 0, 0 },
 	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
 	{ "SCHED-2 a group does not wait for who waits for a foreign fence", group_passes_who_waits,
 	  0, 0 },
