@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Submissions that meet in SUBMIT: at the gate of an engine, and between a plan and its parts. Stuck jobs and held
+ * locks keep each of them where it is until the next one has come as far as it should.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "memory.h"
+#include "stall.h"
+
+#define BATCH 32 /* parts that are planned at once */
+#define MOST 64 /* parts of a submission that may be unfinished */
+#define ROUNDS 10
+#define PARTS 500 /* of a submission that keeps something over its cuts */
+
+static struct tsr_device shared; /* of the test, for its children */
+
+static uint32_t forced_on(struct tsr_device *dev, uint32_t engine)
+{
+	struct drm_tessera_context_create args = {
+		.engine = engine,
+		.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
+	};
+
+	require_ok(__tsr_context_create(dev->fd, &args));
+	return args.id;
+}
+
+/* Parts that need little, and from part @first on one object more, which stays bound. */
+static void build_keeping(struct tsr_device *dev, struct tsr_cmd *cmd, const struct tsr_bo *kept,
+			  uint32_t first)
+{
+	struct tsr_bo out = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);
+
+	tsr_cmd_init(cmd);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		tsr_cmd_group_begin(cmd);
+		if (i == first)
+			tsr_cmd_bind_buffer(cmd, 1, kept, true);
+		tsr_cmd_bind_buffer(cmd, 0, &out, true);
+		tsr_cmd_group_end(cmd);
+		tsr_cmd_fill(cmd, 0, i, 1, i + 1);
+		if (i >= first)
+			tsr_cmd_fill(cmd, 1, i, 1, i + 1);
+	}
+}
+
+/* ---- the gate --------------------------------------------------------------------------- */
+
+static void keep_half(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_bo kept = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+	uint32_t done = tsr_syncobj_new(&dev);
+	struct tsr_cmd cmd;
+
+	build_keeping(&dev, &cmd, &kept, 0);
+	require_ok(tsr_client_submit(client, &dev, forced_on(&dev, tsr_second_engine(&dev)), &cmd,
+				     0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_close(&dev);
+}
+
+/* Two objects that fit into the segment, but not beside the half that is kept: they take turns. */
+static void submit_turns(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), done = tsr_syncobj_new(&dev);
+	struct tsr_bo bos[2];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < 2; i++)
+		bos[i] = tsr_bo_new(&dev, seg->size * 3 / 8, tsr_bit(seg), 0);
+	for (uint32_t i = 0; i < 3 * MOST; i++) {
+		tsr_cmd_bind_buffer(&cmd, 0, &bos[i % 2], true);
+		tsr_cmd_fill(&cmd, 0, i, 1, i + 1);
+	}
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_close(&dev);
+}
+
+/* When it is told to stop waiting. */
+static void submit_small(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_small small;
+
+	tsr_small_init(&dev, &small, dev.render);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	require_ok(tsr_client_submit(client, &dev, small.ctx, &small.cmd, 0, 0));
+	tsr_close(&dev);
+}
+
+/* A submission that first tries to run in one piece, and then goes in parts, closes the gate like any in parts. */
+static void parts_after_an_attempt_in_one_piece(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t second = tsr_second_engine(&dev);
+	struct tsr_client keeper, group, other;
+	struct tsr_stuck stuck[2];
+
+	stuck[0] = tsr_stuck_start_on(&dev, tsr_context_on(&dev, second), second);
+	tsr_client_start(&keeper, keep_half, 0);
+	tsr_wait_for(tsr_is_waiting(keeper.pid, "parts"));
+	stuck[1] = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	tsr_client_start(&group, submit_turns, 0);
+	tsr_wait_for(tsr_is_waiting(group.pid, "parts"));
+	tsr_client_start(&other, submit_small, 0);
+	other.state->stop = true;
+	tsr_wait_for(other.state->returned || tsr_is_waiting(other.pid, "gate"));
+	require_msg(!other.state->returned, "another client's job comes between parts");
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_stuck_end(&stuck[i]);
+	tsr_client_join(&other);
+	tsr_client_join(&group);
+	tsr_client_join(&keeper);
+	tsr_close(&dev);
+}
+
+/* ---- inside the gate --------------------------------------------------------------------- */
+
+/*
+ * An object whose reservation is locked until a job has ended: the kernel swaps the object out, and waits for the job
+ * with the lock. TTM gives that up after 15 s.
+ */
+struct locked {
+	struct tsr_bo bo;
+	struct tsr_stuck stuck;
+	struct tsr_client swapper;
+};
+
+static uint64_t locked_at, unlocked_at;
+
+static bool unlocked_too_late(void)
+{
+	return (unlocked_at ? unlocked_at : tap_now_ns()) - locked_at > 15000000000;
+}
+
+#define SWAP_ONE "/sys/kernel/debug/ttm/tt_shrink"
+
+static void swap_out(struct tsr_client *client)
+{
+	free(tsr_read_file(SWAP_ONE));
+}
+
+/* The object is in no segment. The stuck job is on @engine. */
+static struct locked locked_new(struct tsr_device *dev, uint32_t engine)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
+	uint32_t ctx = tsr_context_on(dev, engine);
+	struct locked locked = { .bo = tsr_bo_new(dev, KiB(64), tsr_bit(seg), 0) };
+	struct tsr_bo all = tsr_bo_new(dev, seg->size, tsr_bit(seg), 0);
+
+	/* It is the first that is swapped out from now on. */
+	tsr_swap_out_objects();
+	tsr_gpu_touch(dev, ctx, &locked.bo);
+	locked.stuck = tsr_stuck_start_on(dev, ctx, engine);
+	require_ok(__tsr_submit_use(dev, ctx, &locked.bo, true));
+	require_ok(__tsr_submit_use(dev, ctx, &all, true));
+	require_eq(tsr_bo_info(dev, &locked.bo).segment, 0);
+	tap_excuse(unlocked_too_late);
+	tsr_trace_start_waits();
+	locked_at = tap_now_ns();
+	unlocked_at = 0;
+	tsr_client_start(&locked.swapper, swap_out, 0);
+	tsr_wait_for(tsr_trace_waits_for_fence(locked.swapper.pid));
+	return locked;
+}
+
+static void locked_unlock(struct locked *locked)
+{
+	tsr_stuck_end(&locked->stuck);
+	tsr_client_join(&locked->swapper);
+	unlocked_at = tap_now_ns();
+}
+
+static struct tsr_bo *wanted; /* of the test, for its children */
+
+static void use_it(struct tsr_client *client)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_alloc(&cmd, wanted->handle, true);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(tsr_client_submit(client, &shared, tsr_context_new(&shared, 0), &cmd, 0, 0));
+	tsr_cmd_fini(&cmd);
+}
+
+static void submit_group(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	struct tsr_rotation rot;
+
+	tsr_rotation_init(&dev, &rot, 2, 0);
+	tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &rot.cmd, 0, 0);
+	pause();
+}
+
+/* A submission in one piece that has passed the gate, and waits for a lock. */
+static void inside_start(struct tsr_client *inside, struct locked *locked)
+{
+	shared = tsr_open();
+	*locked = locked_new(&shared, tsr_second_engine(&shared));
+	wanted = &locked->bo;
+	tsr_client_start(inside, use_it, 0);
+	tsr_wait_for(tsr_trace_waits_for_lock(inside->pid));
+	tsr_trace_start("gate_pass", "gate_void", NULL);
+}
+
+static void wait_at_gate(struct tsr_client *client, void (*fn)(struct tsr_client *client))
+{
+	tsr_client_start(client, fn, 0);
+	tsr_wait_for(client->state->returned || tsr_is_waiting(client->pid, "gate"));
+	require(!client->state->returned);
+}
+
+/* The watchdog opens a gate that is idle for a second, which would hide that the gate is not handed on. */
+static bool passed_without_watchdog(void)
+{
+	struct tsr_trace trace = tsr_trace_stop();
+	bool voided = tsr_trace_count(&trace, "gate_void");
+
+	require(tsr_trace_count(&trace, "gate_pass"));
+	tsr_trace_free(&trace);
+	return !voided;
+}
+
+/* A group waits for the one inside, and another client's submission stands behind the group, which is killed. */
+static bool passes_when_the_group_goes(void)
+{
+	struct tsr_client inside, group, behind;
+	struct locked locked;
+	bool passed;
+
+	/* Ready, so that the watchdog has no time to look between the group's wait and its end. */
+	tsr_client_start(&behind, submit_small, 0);
+	tsr_wait_for(behind.state->ready);
+	inside_start(&inside, &locked);
+	wait_at_gate(&group, submit_group);
+	behind.state->stop = true;
+	tsr_wait_for(behind.state->returned || tsr_is_waiting(behind.pid, "gate"));
+	tsr_client_kill(&group);
+	tsr_client_join(&behind);
+	passed = passed_without_watchdog();
+	locked_unlock(&locked);
+	tsr_client_join(&inside);
+	tsr_close(&shared);
+	return passed;
+}
+
+/* A group waits for the one inside, which leaves. */
+static bool group_passes_when_it_leaves(void)
+{
+	struct tsr_client inside, group;
+	struct locked locked;
+	bool passed;
+
+	inside_start(&inside, &locked);
+	wait_at_gate(&group, submit_group);
+	locked_unlock(&locked);
+	tsr_client_join(&inside);
+	tsr_wait_for(group.state->returned);
+	passed = passed_without_watchdog();
+	tsr_client_kill(&group);
+	tsr_close(&shared);
+	return passed;
+}
+
+static void behind_a_group_that_goes(void)
+{
+	uint32_t rounds = 0;
+
+	do
+		require_msg(rounds++ < ROUNDS, "a submission waits behind a group that was killed");
+	while (!passes_when_the_group_goes());
+}
+
+static void group_behind_one_that_leaves(void)
+{
+	uint32_t rounds = 0;
+
+	do
+		require_msg(rounds++ < ROUNDS, "a group waits behind a submission that has left");
+	while (!group_passes_when_it_leaves());
+}
+
+/* ---- a plan and its parts --------------------------------------------------------------- */
+
+static void keep_late(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = forced_on(&dev, tsr_second_engine(&dev)), done = tsr_syncobj_new(&dev);
+	struct tsr_bo kept = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+
+	build_keeping(&dev, &cmd, &kept, MOST);
+	tsr_gpu_touch(&dev, ctx, &kept);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	require_ok(tsr_client_submit(client, &dev, ctx, &cmd, 0, done));
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_close(&dev);
+}
+
+static void want_all(struct tsr_client *client)
+{
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&shared);
+	struct tsr_bo all = tsr_bo_new(&shared, seg->size, tsr_bit(seg), 0);
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, wanted, true);
+	tsr_cmd_bind_buffer(&cmd, 0, &all, true);
+	require_ok(
+		tsr_client_submit(client, &shared, forced_on(&shared, shared.render), &cmd, 0, 0));
+	tsr_cmd_fini(&cmd);
+}
+
+/*
+ * A plan evicts an object that no submission keeps. Before the plan is carried out, which waits for a lock, an older
+ * submission has come to keep the object over its cuts. So the younger one waits.
+ */
+static void kept_since_the_plan(void)
+{
+	struct tsr_client older, younger;
+	struct tsr_stuck stuck;
+	struct locked locked;
+	uint32_t second;
+
+	shared = tsr_open();
+	second = tsr_second_engine(&shared);
+	locked = locked_new(&shared, shared.render);
+	wanted = &locked.bo;
+	tsr_client_start(&older, keep_late, 0);
+	tsr_wait_for(older.state->ready);
+	stuck = tsr_stuck_start_on(&shared, tsr_context_on(&shared, second), second);
+	older.state->stop = true;
+	tsr_wait_for(tsr_is_waiting(older.pid, "parts"));
+	tsr_client_start(&younger, want_all, 0);
+	tsr_wait_for(tsr_trace_waits_for_lock(younger.pid));
+
+	/* The next batch of the older one keeps the object, and the batch after that begins. */
+	tsr_trace_start("split_part", NULL);
+	tsr_stuck_end(&stuck);
+	tsr_wait_for(tsr_trace_so_far("split_part", 0) > BATCH);
+	tsr_engine_hold(second);
+	tsr_wait_for(tsr_is_waiting(older.pid, "parts"));
+	require(!younger.state->returned);
+	locked_unlock(&locked);
+	tsr_wait_for(younger.state->returned || tsr_is_waiting(younger.pid, "held"));
+	require_msg(!younger.state->returned, "what an older submission keeps was evicted");
+	require(!older.state->returned);
+	tsr_engine_let_go();
+	tsr_client_join(&older);
+	tsr_client_join(&younger);
+	tsr_close(&shared);
+}
+
+static const struct tap_test tests[] = {
+	{ "SCHED-2 parts after an attempt in one piece", parts_after_an_attempt_in_one_piece, 0,
+	  0 },
+	{ "SCHED-2 a group behind a submission that leaves", group_behind_one_that_leaves, 0, 0 },
+	{ "SCHED-2 a submission behind a group that is killed", behind_a_group_that_goes, 0, 0 },
+	{ "SPLIT-17 what is kept since a plan was made", kept_since_the_plan, 0, 0 },
+};
+
+TSR_TEST_MAIN(tests)
