@@ -116,6 +116,7 @@ struct waiting {
 	struct tsr_device *dev;
 	struct tsr_vm *vm;
 	const struct tsr_cmd *cmd;
+	const struct tsr_bo *bo;
 	uint32_t ctx, sync;
 	int rc;
 };
@@ -277,6 +278,36 @@ static void writers_wait_for_readers(void)
 	writer_waits_for_reader(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 }
 
+static int call_make_resident(struct waiting *waiting)
+{
+	return __tsr_make_one(waiting->dev, waiting->bo);
+}
+
+/*
+ * Another device reads an object that is larger than the aperture may show. The object comes to memory when the
+ * other device has finished, and until then it has no place.
+ */
+static void comes_behind_a_reader(void)
+{
+	struct tsr_foreign *foreign = tsr_foreign_need();
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *hidden = tsr_seg_hidden(&dev),
+					       *gart = tsr_seg_gart(&dev);
+	struct tsr_bo bo = tsr_bo_prefers(&dev, MiB(3), hidden, tsr_bit(gart), 0);
+	int fence = tsr_foreign_fence(foreign);
+	struct waiting waiting = { .fn = call_make_resident, .dev = &dev, .bo = &bo };
+
+	require(bo.size > gart->commit_limit && bo.size < hidden->size);
+	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
+	waiting_start(&waiting);
+	tsr_foreign_signal(foreign, 0);
+	require_ok(waiting_end(&waiting));
+	require_eq(tsr_bo_info(&dev, &bo).segment, hidden->id);
+	close(fence);
+	tsr_foreign_close(foreign);
+	tsr_close(&dev);
+}
+
 /* One sync file for both fences of @a and @b, in a new syncobj. */
 static uint32_t merged(struct tsr_device *dev, uint32_t a, uint32_t b)
 {
@@ -367,6 +398,8 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
 	{ "SCHED-2 in-fences are waited for before anything is charged", waits_uncharged, 0, 0 },
 	{ "SCHED-2 a job that writes what another device reads", writers_wait_for_readers, 0, 0 },
+	{ "SCHED-2 RES-2 no aperture can show what another device reads", comes_behind_a_reader, 0,
+	  0 },
 	{ "a job waits for all fences of a sync file", merged_fences, 0, 0 },
 	{ "a job waits for all points of a timeline up to its own", chained_fences, 0, 0 },
 	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },
