@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "host.h"
 #include "memory.h"
 #include "stall.h"
@@ -365,12 +366,97 @@ static void kept_since_the_plan(void)
 	tsr_close(&shared);
 }
 
+struct long_list {
+	struct tsr_call call;
+	struct tsr_cmd cmd;
+	uint32_t ctx;
+};
+
+static void submit_long_list(void *arg)
+{
+	struct long_list *list = arg;
+
+	tsr_submit(&shared, list->ctx, &list->cmd, 0, 0);
+}
+
+/* A list that takes long to plan, and at its end wants an object. */
+static void build_long_list(struct tsr_cmd *cmd, const struct tsr_bo *bo)
+{
+	uint32_t many = shared.info.max_patches / 4;
+	struct drm_tessera_submit_patch *patches = calloc(many + 1, sizeof(*patches));
+
+	require(patches);
+	tsr_cmd_init(cmd);
+	tsr_cmd_unbind(cmd, 0);
+	tsr_cmd_bind_buffer(cmd, 1, bo, true);
+	require_eq(cmd->num_patches, 2);
+	for (uint32_t i = 0; i < many; i++)
+		patches[i] = cmd->patches[0];
+	patches[many] = cmd->patches[1];
+	free(cmd->patches);
+	cmd->patches = patches;
+	cmd->num_patches = cmd->max_patches = many + 1;
+}
+
+/*
+ * A submission is short of the room of an object that was destroyed. However late in the planning that is freed, the
+ * submission does not sleep until something else is. The moment is searched: a bit later each time, until the
+ * submission sleeps already.
+ */
+static void freed_while_planning(void)
+{
+	const struct drm_tessera_query_segment *seg;
+	struct long_list list;
+	struct tsr_bo all, half;
+	uint32_t second, ctx, asleep = 0, moments = tap_slow() ? 10 : 30;
+	uint64_t took, delay;
+
+	shared = tsr_open();
+	seg = tsr_seg_hidden(&shared);
+	second = tsr_second_engine(&shared);
+	ctx = tsr_context_on(&shared, second);
+	all = tsr_bo_new(&shared, seg->size, tsr_bit(seg), 0);
+	list.ctx = forced_on(&shared, shared.render);
+	build_long_list(&list.cmd, &all);
+	submit_long_list(&list);
+	took = tap_now_ns();
+	submit_long_list(&list);
+	took = tap_now_ns() - took;
+	delay = took / 2;
+	for (uint32_t i = 0; i < moments; i++) {
+		struct tsr_stuck stuck;
+		uint64_t start;
+		bool waits;
+
+		half = tsr_bo_new(&shared, seg->size / 2, tsr_bit(seg), 0);
+		tsr_gpu_touch(&shared, ctx, &half);
+		stuck = tsr_stuck_start_on(&shared, ctx, second);
+		require_ok(__tsr_submit_use(&shared, ctx, &half, true));
+		tsr_bo_free(&shared, &half);
+		start = tap_now_ns();
+		tsr_call_start(&list.call, submit_long_list, &list);
+		while (tap_now_ns() < start + delay)
+			usleep(100);
+		waits = tsr_call_waits(&list.call, "space");
+		tsr_stuck_end(&stuck);
+		tsr_wait_for(list.call.returned);
+		tsr_call_join(&list.call);
+		delay = waits ? delay - delay / 4 : delay + took / 64;
+		asleep += waits;
+	}
+	tap_note("a call of %llu us, asleep in %u of %u", (unsigned long long)took / 1000, asleep,
+		 moments);
+	tsr_cmd_fini(&list.cmd);
+	tsr_close(&shared);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 parts after an attempt in one piece", parts_after_an_attempt_in_one_piece, 0,
 	  0 },
 	{ "SCHED-2 a group behind a submission that leaves", group_behind_one_that_leaves, 0, 0 },
 	{ "SCHED-2 a submission behind a group that is killed", behind_a_group_that_goes, 0, 0 },
 	{ "SPLIT-17 what is kept since a plan was made", kept_since_the_plan, 0, 0 },
+	{ "SPLIT-2 room is freed while a submission is planned", freed_while_planning, 0, 0 },
 };
 
 TSR_TEST_MAIN(tests)
