@@ -3,11 +3,15 @@
  * Parts and other work on one engine: back to back without preemption, interleaved
  * with it. Built twice, for a device without and with preemption.
  */
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "stall.h"
 #include "trace.h"
 #include "tsr.h"
@@ -348,6 +352,99 @@ static void failed_part_is_the_last(void)
 	tsr_close(&dev);
 }
 
+#define PREEMPT "/sys/kernel/debug/sched/preempt"
+#define SECOND_CPU "/sys/devices/system/cpu/cpu1/online"
+
+static char preempt[16]; /* how the kernel preempts itself; empty if that cannot be chosen */
+
+static void leave_one_cpu(void)
+{
+	tsr_write_file(SECOND_CPU, "1");
+	if (preempt[0])
+		tsr_write_file(PREEMPT, preempt);
+}
+
+/* One CPU is left, and who has it in the kernel loses it to a thread that comes first. */
+static void enter_one_cpu(void)
+{
+	char *modes = tsr_read_file(PREEMPT), *now = modes ? strchr(modes, '(') : NULL;
+
+	if (now)
+		sscanf(now, "(%15[a-z])", preempt);
+	free(modes);
+	atexit(leave_one_cpu);
+	if (preempt[0])
+		require_ok(tsr_write_file(PREEMPT, "full"));
+	require_ok(tsr_write_file(SECOND_CPU, "0"));
+}
+
+/* Has the CPU most of the time, so that a thread that is preempted does not go on soon. */
+static void *take_cpu(void *arg)
+{
+	uint64_t until;
+
+	while (!stop) {
+		until = tap_now_ns() + 20000000;
+		while (tap_now_ns() < until)
+			;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+struct slow {
+	struct tsr_device *dev;
+	struct tsr_cmd cmd;
+	uint32_t ctx, done, parts;
+};
+
+static void submit_slowly(void *arg)
+{
+	const struct sched_param param = { 0 };
+	struct slow *slow = arg;
+
+	require(!sched_setscheduler(0, SCHED_IDLE, &param));
+	slow->parts = tsr_submit(slow->dev, slow->ctx, &slow->cmd, 0, slow->done);
+}
+
+/*
+ * The thread that submits parts has one CPU together with others that come first. So it does not run between handing
+ * a part on and the part's end. However many parts end like this, the submission goes on.
+ */
+static void parts_end_at_once(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct slow slow = {
+		.dev = &dev,
+		.ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL),
+		.done = tsr_syncobj_new(&dev),
+	};
+	const uint32_t parts = 2000;
+	struct tsr_call call;
+	pthread_t thread;
+
+	if (tap_slow())
+		tap_skip("it takes minutes here");
+	tsr_cmd_init(&slow.cmd);
+	for (uint32_t i = 0; i < parts; i++) {
+		tsr_cmd_bind_buffer(&slow.cmd, 0, &bo, true);
+		tsr_cmd_fill(&slow.cmd, 0, i % 1024, 1, i + 1);
+	}
+	enter_one_cpu();
+	stop = 0;
+	require(!pthread_create(&thread, NULL, take_cpu, NULL));
+	tsr_call_start(&call, submit_slowly, &slow);
+	tsr_wait_for(call.returned);
+	tsr_call_join(&call);
+	stop = 1;
+	pthread_join(thread, NULL);
+	require_ok(tsr_syncobj_status(&dev, slow.done));
+	require_eq(slow.parts, parts);
+	tsr_cmd_fini(&slow.cmd);
+	tsr_close(&dev);
+}
+
 /* SCHED-6 belongs to the preempting mode: the leak check refuses, else SPLIT-17 holds */
 static void leak_check_and_pins(void)
 {
@@ -390,6 +487,7 @@ static const struct tap_test tests[] = {
 	  0 },
 	{ "SCHED-2 SPLIT-35 the part that fails is the last one", failed_part_is_the_last,
 	  TSR_EXPECT(SLOT_BOUNDS), 0 },
+	{ "SCHED-2 parts that end before their thread goes on", parts_end_at_once, 0, 0 },
 	{ "SCHED-6 SPLIT-17 PAGE-12 a slot left bound over a cut", leak_check_and_pins, 0, 0 },
 };
 
