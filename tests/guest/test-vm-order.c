@@ -355,6 +355,66 @@ static void null_lasts(void)
 	tsr_close(&dev);
 }
 
+/*
+ * A VM has two contexts with a queued job each. The job of one context is stuck on the idle render engine and ends
+ * first, so an unmapping is kept by the job of the other context alone.
+ */
+static void jobs_of_contexts_once(bool first_ends)
+{
+	struct tsr_device dev = tsr_open(), second = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev), later = another(&second), soon = vm, late = vm;
+	struct tsr_bo target = tsr_bo_new(&dev, KiB(4), tsr_bit(tsr_seg_gart(&dev)), 0);
+	uint32_t ended = tsr_syncobj_new(&dev), done = tsr_syncobj_new(&dev);
+	uint32_t changed = tsr_syncobj_new(&dev);
+	const struct drm_tessera_vm_bind_op unmap = {
+		.op = DRM_TESSERA_VM_BIND_UNMAP,
+		.address = STAGE,
+		.range = KiB(64),
+	};
+	struct tsr_stuck stuck;
+	struct tsr_cmd cmd;
+
+	*(first_ends ? &late : &soon) = (struct tsr_vm){
+		.dev = &dev,
+		.id = vm.id,
+		.cmds = vm.cmds,
+		.at = vm.at,
+		.context = tsr_vm_context_new(&dev, vm.id),
+	};
+	tsr_make_resident(&dev, &vm.cmds, 1);
+	tsr_vm_map_null(&dev, vm.id, STAGE, unmap.range);
+	run_empty(&soon);
+	run_empty(&late);
+	tsr_held_fill(&held, &target, 16, 1);
+	stuck = tsr_stuck_next(&dev, dev.render);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_nop(&cmd, 64);
+	queue(&soon, &cmd, 0, ended);
+	tsr_stuck_begun(&stuck);
+	queue(&late, &cmd, held.done, done);
+	require_ok(__tsr_vm_bind(dev.fd, vm.id, &unmap, 1, 0, changed));
+	tsr_stuck_let_go(&stuck);
+	require_ok(tsr_syncobj_status(&dev, ended));
+	require_waits(&dev, changed, &later,
+		      "a mapping has gone before a job that was queued before: the unmapping "
+		      "does not wait for the jobs of all contexts of its VM");
+	require_err(__tsr_syncobj_wait(dev.fd, done, 0, 0), -ETIME);
+	tsr_held_go(&held);
+	require_ok(tsr_syncobj_status(&dev, done));
+	require_ok(tsr_syncobj_status(&dev, changed));
+	tsr_cmd_fini(&cmd);
+	tsr_held_close(&held);
+	tsr_close(&second);
+	tsr_close(&dev);
+}
+
+static void jobs_of_contexts(void)
+{
+	jobs_of_contexts_once(true);
+	jobs_of_contexts_once(false);
+}
+
 static int try_vm(struct tsr_device *dev, uint32_t *id)
 {
 	struct drm_tessera_vm_create args = { 0 };
@@ -452,6 +512,7 @@ static const struct tap_test tests[] = {
 	{ "RES-6 memory lasts until jobs are over", memory_lasts, 0, 0 },
 	{ "RES-6 tables last until jobs are over", tables_last, 0, 0 },
 	{ "RES-6 null mappings last until jobs are over", null_lasts, 0, 0 },
+	{ "RES-6 an unmapping waits for jobs of all contexts", jobs_of_contexts, 0, 0 },
 	{ "RES-6 nothing is left of a VM", nothing_is_left, FAULTS, 0 },
 	{ "RES-6 nothing is left in a table", tables_again, FAULTS, 0 },
 };
