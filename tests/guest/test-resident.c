@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "client.h"
 #include "foreign.h"
 #include "held.h"
@@ -267,19 +268,44 @@ static void trim_is_enough(void)
 	stage_close(&s);
 }
 
+struct making {
+	struct stage s;
+	struct tsr_bo bo;
+	const uint32_t *handles;
+	uint32_t count;
+	volatile pid_t tid;
+	volatile bool done;
+	int rc;
+};
+
+static void make_one_call(void *arg)
+{
+	struct making *making = arg;
+
+	making->rc = __tsr_make_one(&making->s.dev, &making->bo);
+}
+
 /* RES-3: what dies gives up its room by itself: nobody is told to trim for it. */
 static void room_of_the_dying(void)
 {
-	struct stage s = stage_open();
-	struct tsr_held held = tsr_held_open(&s.dev);
-	struct tsr_bo old = new_bo(&s, MiB(6)), bo = new_bo(&s, MiB(6));
+	struct making making = { .s = stage_open() };
+	struct stage *s = &making.s;
+	struct tsr_held held = tsr_held_open(&s->dev);
+	struct tsr_bo old = new_bo(s, MiB(6));
+	struct tsr_call call;
 
+	making.bo = new_bo(s, MiB(6));
 	tsr_held_fill(&held, &old, 16, 1);
-	tsr_bo_free(&s.dev, &old);
+	tsr_bo_free(&s->dev, &old);
+	tsr_call_start(&call, make_one_call, &making);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "space"));
+	require(!call.returned);
 	tsr_held_let_go(&held);
-	require_ok(__tsr_make_one(&s.dev, &bo));
+	tsr_wait_for(call.returned);
+	tsr_call_join(&call);
+	require_ok(making.rc);
 	tsr_held_close(&held);
-	stage_close(&s);
+	stage_close(s);
 }
 
 /* RES-3: which one it fails for is said, and those before it are as they were. */
@@ -706,16 +732,6 @@ static void bystander(void *arg)
 		tsr_gpu_touch(&s.dev, s.ctx, &bo);
 	stage_close(&s);
 }
-
-struct making {
-	struct stage s;
-	struct tsr_bo bo;
-	const uint32_t *handles;
-	uint32_t count;
-	volatile pid_t tid;
-	volatile bool done;
-	int rc;
-};
 
 static void *make_thread(void *arg)
 {
