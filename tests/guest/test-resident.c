@@ -123,6 +123,23 @@ static void counts(void)
 	stage_close(&s);
 }
 
+/* What one file has listed stays when another file of the process needs room: what is not listed goes. */
+static void listed_goes_last(void)
+{
+	struct stage s = stage_open(), other = stage_open();
+	struct tsr_bo listed = new_bo(&s, MiB(2)), used = new_bo(&s, MiB(4));
+	struct tsr_bo more = new_bo(&other, MiB(3));
+
+	require_ok(__tsr_make_one(&s.dev, &listed));
+	tsr_gpu_touch(&s.dev, s.ctx, &used);
+	require_ok(__tsr_make_one(&other.dev, &more));
+	require(is_in(&other, &more));
+	require(is_in(&s, &listed));
+	require(!is_in(&s, &used));
+	stage_close(&other);
+	stage_close(&s);
+}
+
 /* What is listed no more was in use until now, whenever a job has named it. */
 static void unlisted_is_young(void)
 {
@@ -955,6 +972,7 @@ static void closed_meanwhile(void)
 static const struct tap_test tests[] = {
 	{ "RES-1 counts", counts, 0, 0 },
 	{ "RES-1 SEG-7 what is listed no more is young", unlisted_is_young, 0, 0 },
+	{ "RES-1 SEG-7 what is listed goes last", listed_goes_last, 0, 0 },
 	{ "RES-1 counts end with handle and file", counts_end, 0, 0 },
 	{ "RES-3 ERR-38 all or nothing", all_or_nothing, 0, 0 },
 	{ "RES-3 MODEL-4 no split", no_split, 0, 0 },
