@@ -384,8 +384,6 @@ static void idle_share_is_lent(void)
 	tsr_close(&dev);
 }
 
-/* ---- with the window that ships ---------------------------------------------------- */
-
 /* a job for each turn, on the next object in a circle */
 static void run_in_turns(void *arg)
 {
@@ -412,6 +410,42 @@ static void run_in_turns(void *arg)
 	free(bos);
 	tsr_close(&dev);
 }
+
+#define WHOLE 16 /* objects that fill a segment */
+
+/* Demand lapses though nobody asks how memory is used: a submission looks for itself. */
+static void idle_share_lapses_unasked(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo bos[WHOLE];
+	pid_t pid;
+
+	share_memory();
+	clients[0].segment = seg->id;
+	clients[0].want = seg->size;
+	clients[0].object = seg->size / WHOLE;
+	clients[0].asked = WHOLE;
+	pid = tap_fork(run_in_turns, &clients[0]);
+	tsr_wait_for(clients[0].jobs == WHOLE);
+	require_eq(clients[0].used, seg->size);
+	/* neither client queries memory, or budgets, from now on */
+	tsr_knob("demand_window_ms", "1");
+	usleep(100000);
+	for (uint32_t i = 0; i < WHOLE; i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size / WHOLE, tsr_bit(seg), 0);
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	}
+	for (uint32_t i = 0; i < WHOLE; i++)
+		require_msg(tsr_bo_info(&dev, &bos[i]).segment == seg->id,
+			    "object %u had to leave: the share of a client that rests is not lent",
+			    i);
+	stop_client(0, pid);
+	tsr_close(&dev);
+}
+
+/* ---- with the window that ships ---------------------------------------------------- */
 
 static uint64_t window_ns; /* as it ships */
 static bool turn_was_late;
@@ -812,6 +846,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-9 a share does not depend on what is held elsewhere",
 	  shares_do_not_depend_on_other_segments, 0, 0 },
 	{ "SEG-8 an idle share is lent and taken back", idle_share_is_lent, 0, 0 },
+	{ "SEG-8 an idle share is lent though no client queries memory", idle_share_lapses_unasked,
+	  0, 0 },
 	{ "SEG-8 shares with the window that ships", with_the_window_that_ships, 0, 0 },
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
