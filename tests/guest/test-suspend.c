@@ -11,6 +11,7 @@
 #include "foreign.h"
 #include "pci.h"
 #include "stall.h"
+#include "swizzled.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -88,6 +89,21 @@ static void segments_are_emptied(void)
 	after = tsr_pci_open();
 	tsr_pci_same_segments(&regs, &after);
 	tsr_close(&after);
+	tsr_close(&dev);
+}
+
+/* The device forgets what shows swizzled bytes in linear order, also where the bytes themselves stay. */
+static void swizzled_bytes_stay_linear(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
+	struct tsr_swizzled s = tsr_swizzled_small(&dev, tsr_context_new(&dev, 0), 1);
+
+	tsr_pattern_check(&s.bo, 1);
+	require(tsr_ranges_now().used);
+	tsr_suspend_devices();
+	require_eq(tsr_bo_info(&dev, &s.bo).segment, is_preserved(seg) ? seg->id : 0);
+	tsr_pattern_check(&s.bo, 1);
 	tsr_close(&dev);
 }
 
@@ -303,6 +319,8 @@ static void beside_a_fence(void)
 static const struct tap_test tests[] = {
 	{ "SEG-31 SEG-4 SEG-14 suspend empties the segments, contents survive",
 	  segments_are_emptied, 0, 25 },
+	{ "SWZ-30 swizzled bytes are seen in linear order after a suspend",
+	  swizzled_bytes_stay_linear, 0, 0 },
 	/* the kernel waits for 5 s when it tests this */
 	{ "PAGE-14 hibernation empties all segments", hibernation_empties_all, 0, 180 },
 	{ "SEG-31 SEG-29 suspend empties apertures of eviction sets, too",
