@@ -92,6 +92,21 @@ static void other_end(pid_t pid)
 
 /* ---- Tests ------------------------------------------------------------------------------ */
 
+/* SEG-8: clients share what may be committed, which is less than an aperture's size. */
+static void commit_limit(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_gart(&dev);
+	struct drm_tessera_budget now = budget(&dev, tsr_bit(seg));
+
+	require(seg->commit_limit < seg->size);
+	require_eq(now.budget, seg->commit_limit);
+	require_eq(now.reservable, seg->commit_limit / 4);
+	require_eq(tsr_query_memory(&dev, seg->id).client_share, seg->commit_limit);
+	require_err(reserve(&dev, tsr_bit(seg), seg->commit_limit / 4 + KiB(4)), -ENOSPC);
+	tsr_close(&dev);
+}
+
 /* SEG-8: sums over segments; alone it is all there is. */
 static void figures(void)
 {
@@ -280,6 +295,7 @@ static void bad_input(void)
 
 static const struct tap_test tests[] = {
 	{ "SEG-8 figures", figures, 0, 0 },
+	{ "SEG-8 a budget ends at the commit limit", commit_limit, 0, 0 },
 	{ "SEG-8 SEG-17 reservation", reservation, 0, 0 },
 	{ "RES-3 notification", notification, 0, 0 },
 	{ "bad input", bad_input, 0, 0 },
