@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "stall.h"
+#include "vm.h"
 
 #define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
 #define CONTEXTS 12
@@ -61,7 +62,8 @@ static void goes_on(struct tsr_client *client)
 }
 
 /* what a banned client still has: its memory, and the way out */
-static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32_t old)
+static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32_t old,
+		       const struct tsr_vm *vm)
 {
 	uint32_t ctx = 0;
 	struct drm_tessera_context_create create = { .engine = dev->render };
@@ -70,6 +72,7 @@ static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32
 	struct drm_tessera_bo_info info;
 
 	require_err(__tsr_submit(dev, old, &hangs->small, 0, 0, &args), -EIO);
+	require_err(__tsr_submit_vm(dev, vm->context, vm->at, 64, 0, 0), -EIO);
 	status = tsr_context_status(dev, old);
 	require_eq(status.flags, DRM_TESSERA_STATUS_LOST | DRM_TESSERA_STATUS_BANNED);
 	require_eq(status.reset,
@@ -88,10 +91,14 @@ static void one_after_the_other(void)
 	struct tsr_device dev = tsr_open();
 	struct tsr_client other, late;
 	uint32_t seen, old, ok;
+	struct tsr_cmd nop;
 	struct hangs hangs;
+	struct tsr_vm vm = tsr_vm_open(&dev);
 
 	tsr_job_timeout_short();
 	hangs_init(&dev, &hangs);
+	tsr_cmd_init(&nop);
+	tsr_cmd_nop(&nop, 64);
 	old = tsr_context_new(&dev, 0);
 	ok = tsr_context_new(&dev, 0);
 	tsr_client_start(&other, goes_on, 0);
@@ -101,11 +108,12 @@ static void one_after_the_other(void)
 
 		/* not banned yet: other contexts of it work */
 		tsr_submit_done(&dev, ok, &hangs.small);
+		require_ok(tsr_vm_run(&vm, &nop));
 		require_eq(tsr_submit_status(&dev, ctx, &hangs.cmd, NULL), -ETIME);
 		tsr_context_free(&dev, ctx);
 		check_client(&dev, i + 1);
 	}
-	is_refused(&dev, &hangs, old);
+	is_refused(&dev, &hangs, old, &vm);
 	/* a context being gone does not wash it off */
 	tsr_context_free(&dev, old);
 	check_client(&dev, DRM_TESSERA_MAX_HANGS);
@@ -119,6 +127,7 @@ static void one_after_the_other(void)
 	tsr_wait_for(late.state->rounds > 2);
 	late.state->stop = true;
 	tsr_client_join(&late);
+	tsr_cmd_fini(&nop);
 	tsr_close(&dev);
 }
 
