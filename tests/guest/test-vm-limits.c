@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* So many VMs and page tables, and no more; and as many again when they are given back. */
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "host.h"
 #include "resident.h"
 #include "stall.h"
@@ -301,6 +305,98 @@ static void all_numbers_are_busy(void)
 	tsr_words_check(got, 16, 7);
 	tap_join(pid);
 	goes_on(NULL);
+	tsr_close(&busy.dev);
+	tsr_close(&dev);
+}
+
+/* A client whose VMs have all numbers queues two jobs in each of them. */
+static void has_all_numbers(void *arg)
+{
+	static struct busy busy;
+	struct part *part = arg;
+	char c = 0;
+
+	busy_init(&busy, NUMBERS);
+	require_eq(write(part->ready[1], &c, 1), 1);
+	for (uint32_t round = 0; round < 2; round++) {
+		require_eq(read(part->go[0], &c, 1), 1);
+		for (uint32_t i = 0; i < NUMBERS; i++)
+			busy_queue(&busy, i);
+		require_eq(write(part->ready[1], &c, 1), 1);
+	}
+	busy_wait(&busy);
+	tsr_close(&busy.dev);
+}
+
+static bool is_ready(const struct part *part)
+{
+	struct pollfd fd = { .fd = part->ready[0], .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+struct asking {
+	struct tsr_call in;
+	struct busy *busy;
+	int rc;
+};
+
+/* A signal ends the call. */
+static void ask_once(void *arg)
+{
+	struct asking *asking = arg;
+	struct drm_tessera_submit_vm args = {
+		.context = asking->busy->vms[0].context,
+		.cmds = CMDS_AT,
+		.cmd_size = asking->busy->bytes,
+	};
+
+	asking->rc = ioctl(asking->busy->dev.fd, DRM_IOCTL_TESSERA_SUBMIT_VM, &args) ? -errno : 0;
+}
+
+static void on_signal(int sig)
+{
+}
+
+/*
+ * A submission waits for the number of another client's VM, and a signal ends that. The VM keeps its number, so the
+ * other client queues more jobs while its first one still runs.
+ */
+static void asks_no_more(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct tsr_device dev = tsr_open();
+	static struct busy busy;
+	struct asking asking = { .busy = &busy };
+	struct tsr_stuck stuck;
+	struct part part;
+	char c = 0;
+	pid_t pid;
+
+	tsr_vm_free(&dev, tsr_vm_new(&dev));
+	require(!sigaction(SIGUSR1, &action, NULL));
+	require_ok(pipe(part.ready));
+	require_ok(pipe(part.go));
+	pid = tap_fork(has_all_numbers, &part);
+	require_eq(read(part.ready[0], &c, 1), 1);
+	busy_init(&busy, 1);
+	stuck = tsr_stuck_start(&dev, tsr_context_new(&dev, 0));
+	require_eq(write(part.go[1], &c, 1), 1);
+	require_eq(read(part.ready[0], &c, 1), 1);
+
+	tsr_call_start(&asking.in, ask_once, &asking);
+	tsr_wait_for(asking.in.returned || tsr_call_waits(&asking.in, "asid"));
+	require(!pthread_kill(asking.in.thread, SIGUSR1));
+	tsr_call_join(&asking.in);
+	require_eq(asking.rc, -EINTR);
+
+	require_eq(write(part.go[1], &c, 1), 1);
+	tsr_wait_for(is_ready(&part) || tsr_is_waiting(pid, "asid"));
+	require_msg(is_ready(&part), "a VM that no other one waits for gives up its number");
+	tsr_stuck_end(&stuck);
+	tap_join(pid);
+	busy_queue(&busy, 0);
+	busy_wait(&busy);
 	tsr_close(&busy.dev);
 	tsr_close(&dev);
 }
@@ -643,6 +739,7 @@ static const struct tap_test tests[] = {
 	{ "limit of VMs", limit_of_vms, 0, 0 },
 	{ "RES-5 more VMs than the device tells apart", more_vms_than_numbers, 0, 0 },
 	{ "RES-5 all that the device tells apart have jobs", all_numbers_are_busy, 0, 0 },
+	{ "RES-5 a submission that waits for a number is interrupted", asks_no_more, 0, 0 },
 	{ "limits of a process", limits_of_a_process, 0, 0 },
 	{ "RES-2 no page tables for a move", no_tables_for_a_move, 0, 0 },
 	{ "limit of mappings", limit_of_mappings, 0, 0 },
