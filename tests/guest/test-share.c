@@ -733,6 +733,57 @@ static void what_it_has_counts_once(void)
 	tsr_close(&dev);
 }
 
+#define ABOVE 9 /* objects of a sixteenth of a segment, of which a share is eight */
+
+/* keeps what it has, of which one object is above its share */
+static void hold_above(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+
+	for (uint32_t i = 0; i < ABOVE; i++) {
+		struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 16, tsr_bit(seg), 0);
+
+		tsr_gpu_touch(&dev, ctx, &bo);
+	}
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	require_eq(tsr_query_memory(&dev, seg->id).client_used, seg->size / 2);
+	tsr_close(&dev);
+}
+
+/* What another client has above its share need not be trimmed, also if the caller would have more than that one. */
+static void others_excess_is_not_trimmed(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	const uint64_t one = seg->size / 16;
+	struct tsr_bo bos[7], large = tsr_bo_new(&dev, 4 * one, tsr_bit(seg), 0);
+	struct drm_tessera_make_resident out;
+	struct tsr_client other;
+
+	share_memory();
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, one, tsr_bit(seg), 0);
+	tsr_make_resident(&dev, bos, ARRAY_SIZE(bos));
+	tsr_client_start(&other, hold_above, 0);
+	tsr_wait_for(other.state->ready);
+	require_eq(tsr_query_memory(&dev, seg->id).used, seg->size);
+	/* the last one goes; behind its place is what the other has above its share */
+	tsr_bo_free(&dev, &bos[6]);
+	require_err(__tsr_make_resident(dev.fd, &large.handle, 1, 0, &out), -ENOMEM);
+	require_eq(out.bytes_to_trim, 2 * one);
+	require_eq(out.trim_segments, tsr_bit(seg));
+	tsr_evict(&dev, &bos[4], 2);
+	require_ok(__tsr_make_one(&dev, &large));
+	for (uint32_t i = 0; i < 4; i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, seg->id);
+	other.state->stop = true;
+	tsr_client_join(&other);
+	tsr_close(&dev);
+}
+
 #define SMALL 100 /* objects of a page */
 /*
  * Of an eviction with one victim, beside another process: the newest object of the client, which was used after
@@ -852,6 +903,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 files of one process have one share", files_of_one_process, 0, 0 },
 	{ "RES-2 SEG-8 clients of both models get half each", both_models, 0, 0 },
 	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
+	{ "SEG-8 RES-3 what others have above their shares is not trimmed",
+	  others_excess_is_not_trimmed, 0, 0 },
 	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
 	{ "SEG-8 an eviction looks at its victims, not at all objects of another process",
 	  looks_at_victims_only, 0, 0 },
