@@ -3,7 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "call.h"
+#include "host.h"
+#include "memory.h"
 #include "resident.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -386,6 +390,74 @@ static void least_recently_used_goes(void)
 	tsr_close(&dev);
 }
 
+/* of the test, for its children */
+static struct tsr_device *inherited;
+static struct tsr_bo locked, swapped;
+
+/* swaps out what can be, and waits for the job of an object whose lock it has */
+static void swap_out(struct tsr_client *client)
+{
+	tsr_swap_out_objects();
+}
+
+/* locks one, and waits for the lock of the other */
+static void use_both(struct tsr_client *client)
+{
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	tsr_cmd_alloc(&cmd, locked.handle, false);
+	tsr_cmd_alloc(&cmd, swapped.handle, false);
+	tsr_cmd_nop(&cmd, 64);
+	require_ok(tsr_client_submit(client, inherited, tsr_context_new(inherited, 0), &cmd, 0, 0));
+	tsr_cmd_fini(&cmd);
+}
+
+static void make_resident(void *arg)
+{
+	require_ok(__tsr_make_resident(inherited->fd, arg, 1, 0, NULL));
+}
+
+/* An object that another thread has locked, who waits for a job, stays, and the next one goes in its stead. */
+static void locked_is_passed_over(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_bo next = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
+	struct tsr_bo other = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
+	struct tsr_client swapper, user;
+	struct tsr_stuck stuck;
+	struct tsr_call make;
+	bool waited;
+
+	inherited = &dev;
+	locked = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
+	tsr_gpu_touch(&dev, ctx, &locked);
+	tsr_gpu_touch(&dev, ctx, &next);
+	swapped = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	tsr_gpu_touch(&dev, ctx, &swapped);
+	stuck = tsr_stuck_start(&dev, ctx);
+	require_ok(__tsr_submit_use(&dev, ctx, &swapped, true));
+	tsr_trace_start_waits();
+	tsr_client_start(&swapper, swap_out, 0);
+	tsr_wait_for(tsr_trace_waits_for_fence(swapper.pid));
+	tsr_client_start(&user, use_both, 0);
+	tsr_wait_for(tsr_trace_waits_for_lock(user.pid));
+	tsr_call_start(&make, make_resident, &other.handle);
+	tsr_wait_for(make.returned || tsr_call_waits(&make, "victim"));
+	waited = !make.returned;
+	tsr_stuck_end(&stuck);
+	tsr_call_join(&make);
+	tsr_client_join(&swapper);
+	tsr_client_join(&user);
+	require_msg(!waited, "room is made only when the lock of one of two objects is free");
+	require_eq(tsr_bo_info(&dev, &locked).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &next).segment, 0);
+	tsr_close(&dev);
+}
+
 /* what would go before the one that makes room, but is not in its place, stays */
 static void only_what_is_in_the_way_goes(void)
 {
@@ -482,6 +554,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
 	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
+	{ "SEG-7 what another thread has locked is passed over", locked_is_passed_over, 0, 0 },
 	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
 	{ "SEG-7 no more goes than lies in its place", no_more_than_its_place_goes, 0, 0 },
 	{ "SEG-2 SEG-13 every object lives in a segment", everything_lives_in_a_segment, 0, 0 },
