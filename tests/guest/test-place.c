@@ -390,6 +390,24 @@ static void least_recently_used_goes(void)
 	tsr_close(&dev);
 }
 
+/* A submission in parts that needs room takes what its client uses, and not what that has listed long before. */
+static void listed_stays_in_parts(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	uint32_t ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
+	struct tsr_bo bos[5];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		bos[i] = tsr_bo_new(&dev, vis->size / 4, tsr_bit(vis), 0);
+	tsr_make_resident(&dev, bos, 2);
+	for (uint32_t i = 2; i < ARRAY_SIZE(bos); i++)
+		tsr_gpu_touch(&dev, ctx, &bos[i]);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment, i == 2 ? 0 : vis->id);
+	tsr_close(&dev);
+}
+
 /* of the test, for its children */
 static struct tsr_device *inherited;
 static struct tsr_bo locked, swapped;
@@ -554,6 +572,7 @@ static const struct tap_test tests[] = {
 	{ "SEG-7 a full segment takes nothing from another", segments_are_independent, 0, 0 },
 	{ "SEG-30 the commit limit of an aperture holds", commit_limit_holds, 0, 0 },
 	{ "SEG-7 what was not used for longest goes", least_recently_used_goes, 0, 0 },
+	{ "RES-2 what is listed stays when parts need room", listed_stays_in_parts, 0, 0 },
 	{ "SEG-7 what another thread has locked is passed over", locked_is_passed_over, 0, 0 },
 	{ "SEG-7 only what is in the way goes", only_what_is_in_the_way_goes, 0, 0 },
 	{ "SEG-7 no more goes than lies in its place", no_more_than_its_place_goes, 0, 0 },

@@ -735,7 +735,7 @@ static void what_it_has_counts_once(void)
 
 #define ABOVE 9 /* objects of a sixteenth of a segment, of which a share is eight */
 
-/* keeps what it has, of which one object is above its share */
+/* keeps what it has, of which one object is above its share; lists it if its argument says so */
 static void hold_above(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -745,16 +745,20 @@ static void hold_above(struct tsr_client *client)
 	for (uint32_t i = 0; i < ABOVE; i++) {
 		struct tsr_bo bo = tsr_bo_new(&dev, seg->size / 16, tsr_bit(seg), 0);
 
-		tsr_gpu_touch(&dev, ctx, &bo);
+		if (client->arg)
+			require_ok(__tsr_make_one(&dev, &bo));
+		else
+			tsr_gpu_touch(&dev, ctx, &bo);
 	}
 	client->state->ready = true;
 	tsr_wait_for(client->state->stop);
-	require_eq(tsr_query_memory(&dev, seg->id).client_used, seg->size / 2);
+	require_eq(tsr_query_memory(&dev, seg->id).client_used,
+		   (ABOVE - !client->arg) * (seg->size / 16));
 	tsr_close(&dev);
 }
 
-/* What another client has above its share need not be trimmed, also if the caller would have more than that one. */
-static void others_excess_is_not_trimmed(void)
+/* with so many objects to be given up by the caller, which would have more than the other one */
+static void trim_beside(bool listed, uint32_t trim)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
@@ -767,21 +771,32 @@ static void others_excess_is_not_trimmed(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		bos[i] = tsr_bo_new(&dev, one, tsr_bit(seg), 0);
 	tsr_make_resident(&dev, bos, ARRAY_SIZE(bos));
-	tsr_client_start(&other, hold_above, 0);
+	tsr_client_start(&other, hold_above, listed);
 	tsr_wait_for(other.state->ready);
 	require_eq(tsr_query_memory(&dev, seg->id).used, seg->size);
-	/* the last one goes; behind its place is what the other has above its share */
+	/* the last one goes; behind its place is the other's oldest object */
 	tsr_bo_free(&dev, &bos[6]);
 	require_err(__tsr_make_resident(dev.fd, &large.handle, 1, 0, &out), -ENOMEM);
-	require_eq(out.bytes_to_trim, 2 * one);
+	require_eq(out.bytes_to_trim, trim * one);
 	require_eq(out.trim_segments, tsr_bit(seg));
-	tsr_evict(&dev, &bos[4], 2);
+	tsr_evict(&dev, &bos[6 - trim], trim);
 	require_ok(__tsr_make_one(&dev, &large));
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < 6 - trim; i++)
 		require_eq(tsr_bo_info(&dev, &bos[i]).segment, seg->id);
 	other.state->stop = true;
 	tsr_client_join(&other);
 	tsr_close(&dev);
+}
+
+static void others_excess_is_not_trimmed(void)
+{
+	trim_beside(false, 2);
+}
+
+/* What the other one has listed is not taken by one that would have more. */
+static void others_list_is_not_taken(void)
+{
+	trim_beside(true, 3);
 }
 
 #define SMALL 100 /* objects of a page */
@@ -905,6 +920,8 @@ static const struct tap_test tests[] = {
 	{ "SEG-8 SPLIT-2 what a submission has counts once", what_it_has_counts_once, 0, 0 },
 	{ "SEG-8 RES-3 what others have above their shares is not trimmed",
 	  others_excess_is_not_trimmed, 0, 0 },
+	{ "SEG-8 RES-3 what others have listed is not taken, but trimmed for",
+	  others_list_is_not_taken, 0, 0 },
 	{ "SEG-8 who uses a file first pays", payer_of_a_file, 0, 0 },
 	{ "SEG-8 an eviction looks at its victims, not at all objects of another process",
 	  looks_at_victims_only, 0, 0 },
