@@ -265,6 +265,28 @@ static void dropped_for_the_kernel(void)
 	tsr_close(&dev);
 }
 
+/* The kernel does not take the pages while a job uses them, and the object goes on having what that writes. */
+static void kept_while_used(void)
+{
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
+	struct tsr_bo bo = patterned(&dev, ctx, gart, 3);
+
+	tsr_held_fill(&held, &bo, WORDS, 0x77);
+	require_ok(offer(&dev, &bo, low));
+	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
+	for (uint32_t i = 0; i < 50; i++)
+		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
+	require(tsr_held_waits(&held));
+	require_msg(reclaim(&dev, &bo) == DRM_TESSERA_RECLAIM_KEPT,
+		    "pages were dropped while a job uses them");
+	tsr_held_go(&held);
+	tsr_words_check(bo.map, WORDS, 0x77);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
 /* What is offered may be swapped out, too, and that loses nothing. */
 static void swapped_is_kept(void)
 {
@@ -579,6 +601,7 @@ static const struct tap_test tests[] = {
 	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
 	{ "RES-8 MODEL-16 behind the jobs that use it", behind_jobs, 0, 0 },
 	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
+	{ "RES-8 not dropped for the kernel while a job uses it", kept_while_used, 0, 0 },
 	{ "RES-8 swapped out, and kept", swapped_is_kept, 0, 0 },
 	{ "RES-8 reclaimed, and swapped out", reclaimed_is_swapped, 0, 0 },
 	{ "RES-8 LOCK-24 ERR-33 MODEL-16 refused while offered", refused_while_offered, 0, 0 },
