@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "held.h"
 #include "resident.h"
 #include "stall.h"
@@ -555,6 +556,86 @@ static void mapped_in_part(void)
 	tsr_close(&dev);
 }
 
+#define PARTS 100 /* the kernel has 64 of them unfinished at most */
+
+/* an object stays bound over the cuts between all parts, for which there is room */
+struct keeper {
+	struct tsr_device *dev;
+	struct tsr_cmd cmd;
+	uint32_t ctx, parts;
+};
+
+static void keeper_init(struct keeper *keeper, struct tsr_device *dev, const struct tsr_bo *kept)
+{
+	struct tsr_bo small = other(dev);
+
+	*keeper = (struct keeper){
+		.dev = dev,
+		.ctx = tsr_context_new(dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL),
+	};
+	tsr_cmd_init(&keeper->cmd);
+	tsr_cmd_bind_buffer(&keeper->cmd, 1, kept, true);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		tsr_cmd_bind_buffer(&keeper->cmd, 0, &small, true);
+		tsr_cmd_fill(&keeper->cmd, 0, 0, 1, i);
+	}
+}
+
+static void keeper_run(void *arg)
+{
+	struct keeper *keeper = arg;
+
+	keeper->parts = tsr_submit(keeper->dev, keeper->ctx, &keeper->cmd, 0, 0);
+}
+
+static void looker_call(void *arg)
+{
+	struct looker *looker = arg;
+
+	require_ok(__tsr_make_one(looker->dev, looker->bo));
+}
+
+/*
+ * Room for a list is short of a destroyed object, whose job is stuck, and of one that a submission in parts keeps. When
+ * the submission has ended there is enough, and the list does not wait for the destroyed object.
+ */
+static void beside_what_is_kept(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_bo dying = tsr_bo_new(&dev, vis->size * 3 / 8, tsr_bit(vis), 0);
+	struct tsr_bo kept = tsr_bo_new(&dev, vis->size * 3 / 8, tsr_bit(vis), 0);
+	struct tsr_bo bo = tsr_bo_new(&dev, vis->size / 2, tsr_bit(vis), 0);
+	struct looker looker = { .dev = &dev, .bo = &bo };
+	struct tsr_call keep, look;
+	struct tsr_stuck stuck;
+	struct keeper keeper;
+
+	keeper_init(&keeper, &dev, &kept);
+	tsr_gpu_touch(&dev, keeper.ctx, &dying);
+	tsr_gpu_touch(&dev, keeper.ctx, &kept);
+	tsr_held_fill(&held, &dying, 16, 1);
+	tsr_bo_free(&dev, &dying);
+	stuck = tsr_stuck_start(&dev, keeper.ctx);
+	tsr_call_start(&keep, keeper_run, &keeper);
+	tsr_wait_for(tsr_call_waits(&keep, "parts"));
+	tsr_call_start(&look, looker_call, &looker);
+	tsr_wait_for(tsr_call_waits(&look, "space"));
+	tsr_stuck_end(&stuck);
+	tsr_call_join(&keep);
+	require(keeper.parts >= PARTS);
+	tsr_wait_for(look.returned);
+	require(tsr_held_waits(&held));
+	require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
+	require_eq(tsr_bo_info(&dev, &kept).segment, 0);
+	tsr_call_join(&look);
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_cmd_fini(&keeper.cmd);
+	tsr_close(&dev);
+}
+
 static void bad_input(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -589,6 +670,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-8 behind calls that have it", calls_that_have_it, 0, 0 },
 	{ "DESTROY-8 not for what is mapped in part, or in one process of two", mapped_in_part, 0,
 	  0 },
+	{ "RES-3 room beside a destroyed object", beside_what_is_kept, 0, 0 },
 	{ "DESTROY-9 ERR-41 bad input", bad_input, 0, 0 },
 };
 
