@@ -715,6 +715,60 @@ static void counts_that_wrap(void)
 	tsr_close(&dev);
 }
 
+#define KEPT_PARTS 40 /* the kernel arms 32 at a time */
+
+struct run {
+	struct tsr_device *dev;
+	struct tsr_cmd cmd;
+	uint32_t ctx, sync;
+};
+
+static void run_submit(void *arg)
+{
+	struct run *run = arg;
+
+	require(tsr_submit(run->dev, run->ctx, &run->cmd, 0, run->sync) > KEPT_PARTS);
+}
+
+/*
+ * An object stays bound over the cuts between the first parts, and the place of its slot is taken by another one, for
+ * which there is no room beside it. Its submission alone keeps it, and so does not wait for that.
+ */
+static void makes_room_when_replaced(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
+	struct tsr_bo first = tsr_bo_new(&dev, vis->size * 5 / 8, tsr_bit(vis), 0);
+	struct tsr_bo second = tsr_bo_new(&dev, vis->size * 5 / 8, tsr_bit(vis), 0);
+	struct tsr_bo small = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), 0);
+	struct run run = {
+		.dev = &dev,
+		.ctx = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL),
+		.sync = tsr_syncobj_new(&dev),
+	};
+	struct tsr_call call;
+
+	/* what is kept is kept for twelve of those at most */
+	tsr_job_timeout_lift();
+	tsr_cmd_init(&run.cmd);
+	for (uint32_t i = 0; i < 2 * KEPT_PARTS; i++) {
+		tsr_cmd_group_begin(&run.cmd);
+		if (i % KEPT_PARTS == 0)
+			tsr_cmd_bind_buffer(&run.cmd, 1, i ? &second : &first, true);
+		tsr_cmd_bind_buffer(&run.cmd, 0, &small, true);
+		tsr_cmd_group_end(&run.cmd);
+		tsr_cmd_fill(&run.cmd, 1, i, 1, i + 1);
+	}
+	tsr_call_start(&call, run_submit, &run);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "held"));
+	require_msg(call.returned, "a submission waits for what it keeps itself");
+	tsr_call_join(&call);
+	require_ok(tsr_syncobj_status(&dev, run.sync));
+	require_eq(tsr_bo_info(&dev, &second).segment, vis->id);
+	tsr_cmd_fini(&run.cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SPLIT-27 a slot reaches to the end of its object", reach_in_one_piece,
 	  TSR_EXPECT(SLOT_BOUNDS), 0 },
@@ -726,6 +780,8 @@ static const struct tap_test tests[] = {
 	  eviction_waits_for_the_last_part, 0, 0 },
 	{ "SPLIT-17 SPLIT-31 what is written is kept where it can only be read",
 	  written_where_it_is_kept_to_be_read, 0, 0 },
+	{ "SPLIT-10 SPLIT-17 what a slot has let go of makes room", makes_room_when_replaced, 0,
+	  0 },
 	{ "SPLIT-35 no part begins before a foreign fence", first_part_waits, 0, 0 },
 	{ "SCHED-2 a group does not wait for who waits for a foreign fence", group_passes_who_waits,
 	  0, 0 },
