@@ -192,6 +192,23 @@ static void by_priority(void)
 	tsr_close(&dev);
 }
 
+/* What is the client's again goes in its turn, like any other object. */
+static void reclaimed_is_one_of_many(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t ctx = tsr_context_new(&dev, 0), vis = tsr_bit(tsr_seg_visible(&dev));
+	struct tsr_bo bos[MAX_OBJECTS];
+	uint32_t num = fill_segment(&dev, ctx, 0, 1, bos);
+
+	require_ok(offer(&dev, &bos[num - 1], low));
+	require_eq(reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_KEPT);
+	patterned(&dev, ctx, vis, 100);
+	for (uint32_t i = 0; i < num; i++)
+		require_eq(tsr_bo_info(&dev, &bos[i]).segment == 0, i == 0);
+	tsr_pattern_check(&bos[num - 1], num);
+	tsr_close(&dev);
+}
+
 /* Not before the jobs that use it are done. */
 static void behind_jobs(void)
 {
@@ -599,6 +616,7 @@ static const struct tap_test tests[] = {
 	{ "RES-8 PAGE-7 dropped for room, first and without a copy", dropped_for_room, 0, 0 },
 	{ "RES-8 lost contents read as zero", lost_reads_as_zero, 0, 0 },
 	{ "RES-8 in the order of priorities", by_priority, 0, 0 },
+	{ "RES-8 SEG-7 reclaimed, and not the first to go", reclaimed_is_one_of_many, 0, 0 },
 	{ "RES-8 MODEL-16 behind the jobs that use it", behind_jobs, 0, 0 },
 	{ "RES-8 dropped for the kernel", dropped_for_the_kernel, 0, 0 },
 	{ "RES-8 not dropped for the kernel while a job uses it", kept_while_used, 0, 0 },
