@@ -700,6 +700,31 @@ static void makes_room_by_bytes(void)
 	stage_fini(&s);
 }
 
+/* A gap that is just large enough is made by moving one object, and all others stay where they are. */
+static void just_large_enough(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	const uint64_t one = seg->size / 16;
+	struct tsr_bo bos[16], bo = tsr_bo_new(&dev, 2 * one, tsr_bit(seg), 0);
+	struct tsr_trace trace;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		bos[i] = tsr_bo_new(&dev, one, tsr_bit(seg), 0);
+		tsr_make_resident(&dev, &bos[i], 1);
+	}
+	tsr_bo_free(&dev, &bos[0]);
+	tsr_bo_free(&dev, &bos[2]);
+	tsr_trace_start("place", NULL);
+	require_ok(__tsr_make_one(&dev, &bo));
+	trace = tsr_trace_stop();
+	require_eq(tsr_bo_info(&dev, &bo).segment_offset, one);
+	require_eq(tsr_bo_info(&dev, &bos[1]).segment_offset, 0);
+	require_eq(tsr_trace_count(&trace, "place"), 2);
+	tsr_trace_free(&trace);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "RES-3 MODEL-6 holes of a page", holes_of_a_page, 0, 90 },
 	{ "RES-5 moves in pieces", moves_in_pieces, 0, 90 },
@@ -712,6 +737,7 @@ static const struct tap_test tests[] = {
 	{ "RES-2 RES-3 others' pieces are moved", others_pieces_are_moved, 0, 150 },
 	{ "RES-3 both are pushed", both_are_pushed, 0, 150 },
 	{ "SPLIT-17 lists beside pieces", lists_beside_pieces, 0, 120 },
+	{ "RES-3 a gap that is just large enough", just_large_enough, 0, 0 },
 	{ "RES-3 makes room by bytes", makes_room_by_bytes, 0, 60 },
 };
 
