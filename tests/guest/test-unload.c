@@ -13,7 +13,9 @@
 
 #include <linux/sync_file.h>
 
+#include "call.h"
 #include "host.h"
+#include "resident.h"
 #include "stall.h"
 #include "tsr.h"
 
@@ -327,6 +329,89 @@ static void fences_keep_the_module(void)
 	work();
 }
 
+struct maker {
+	struct tsr_device *dev;
+	struct tsr_bo bo;
+};
+
+static void make_resident(void *arg)
+{
+	struct maker *maker = arg;
+
+	require_ok(__tsr_make_one(maker->dev, &maker->bo));
+}
+
+/* has two objects in the way, and a job that uses both until it is let go */
+static void in_the_way(struct tsr_client *client)
+{
+	struct tsr_device dev = tsr_client_open(client);
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	const uint64_t sixteenths[] = { 2, 1, 6, 1 };
+	uint32_t ctx = tsr_context_new(&dev, 0);
+	struct tsr_stuck stuck;
+	struct tsr_bo bos[4];
+	struct tsr_cmd cmd;
+
+	tsr_cmd_init(&cmd);
+	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
+		bos[i] = tsr_bo_new(&dev, seg->size / 16 * sixteenths[i], tsr_bit(seg), 0);
+		require_ok(__tsr_make_one(&dev, &bos[i]));
+		if (i % 2)
+			tsr_cmd_alloc(&cmd, bos[i].handle, true);
+	}
+	tsr_bo_free(&dev, &bos[0]);
+	tsr_bo_free(&dev, &bos[2]);
+	tsr_cmd_nop(&cmd, 64);
+	stuck = tsr_stuck_start(&dev, ctx);
+	tsr_submit(&dev, ctx, &cmd, 0, 0);
+	tsr_cmd_fini(&cmd);
+	client->state->ready = true;
+	tsr_wait_for(client->state->stop);
+	tsr_stuck_end(&stuck);
+	tsr_close(&dev);
+}
+
+/* MAKE_RESIDENT waits for jobs of another client, as there is room if both objects move. */
+static void wait_for_two(void)
+{
+	struct tsr_device dev = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
+	struct maker maker = { .dev = &dev };
+	struct tsr_client other;
+	struct tsr_call call;
+
+	tsr_client_start(&other, in_the_way, 0);
+	tsr_wait_for(other.state->ready);
+	maker.bo = tsr_bo_new(&dev, seg->size / 16 * 9, tsr_bit(seg), 0);
+	tsr_call_start(&call, make_resident, &maker);
+	tsr_wait_for(tsr_call_waits(&call, "victim"));
+	other.state->stop = true;
+	tsr_client_join(&other);
+	tsr_call_join(&call);
+	require_eq(tsr_bo_info(&dev, &maker.bo).segment, seg->id);
+	tsr_close(&dev);
+}
+
+static void unload_alone(void *arg)
+{
+	unload_soon();
+	*(volatile bool *)arg = true;
+}
+
+/* The driver keeps no fence of what a call has waited for. */
+static void unload_behind_waits(void)
+{
+	volatile bool *unloaded = tsr_shared(sizeof(*unloaded));
+	pid_t pid;
+
+	wait_for_two();
+	pid = tap_fork(unload_alone, (void *)unloaded);
+	tsr_wait_for(*unloaded);
+	tap_join(pid);
+	require_ok(load());
+	work();
+}
+
 static void bind_loop(void)
 {
 	char name[NAME_MAX + 1];
@@ -364,6 +449,8 @@ static const struct tap_test tests[] = {
 	{ "fences of a device that is gone", fences_of_a_lost_device, TSR_NO_DEVICE, 0 },
 	{ "names of fences of a device that is gone", fences_outlive_the_device, TSR_NO_DEVICE, 0 },
 	{ "unloading waits for fences", fences_keep_the_module, TSR_NO_DEVICE, 0 },
+	{ "unloading behind a call that has waited for jobs", unload_behind_waits, TSR_NO_DEVICE,
+	  0 },
 	{ "closing with jobs under way, then unloading", killed_client, TSR_NO_DEVICE, 0 },
 };
 
