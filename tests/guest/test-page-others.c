@@ -17,11 +17,11 @@ struct stage {
 	uint32_t ctx_a, ctx_b, sync;
 };
 
-static void bind_and_fill(struct tsr_cmd *cmd, const struct tsr_bo *bo)
+static void bind_and_fill(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
 {
 	tsr_cmd_init(cmd);
 	tsr_cmd_bind_buffer(cmd, 0, bo, true);
-	tsr_cmd_fill(cmd, 0, 0, (uint32_t)(bo->size / 4), 7);
+	tsr_cmd_fill(cmd, 0, 0, (uint32_t)(bo->size / 4), value);
 }
 
 /*
@@ -38,11 +38,11 @@ static void a_pages_behind_jobs(struct stage *stage, const struct drm_tessera_qu
 	stage->ctx_a = tsr_context_new(&stage->a, 0);
 	stage->sync = tsr_syncobj_new(&stage->a);
 	tsr_gpu_touch(&stage->a, stage->ctx_a, &stage->busy);
-	bind_and_fill(&cmd, &stage->busy);
+	bind_and_fill(&cmd, &stage->busy, 7);
 	for (int i = 0; i < A_JOBS; i++)
 		tsr_submit(&stage->a, stage->ctx_a, &cmd, 0, stage->sync);
 	tsr_cmd_fini(&cmd);
-	bind_and_fill(&cmd, &stage->next);
+	bind_and_fill(&cmd, &stage->next, 8);
 	tsr_submit(&stage->a, stage->ctx_a, &cmd, 0, 0);
 	tsr_cmd_fini(&cmd);
 	require_eq(tsr_bo_info(&stage->a, &stage->busy).segment, 0);
@@ -150,51 +150,54 @@ static void check_all(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo 
 }
 
 static void queue_fills(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
-			uint32_t sync, uint32_t jobs)
+			uint32_t sync, uint32_t jobs, uint32_t value)
 {
 	struct tsr_cmd cmd;
 
-	bind_and_fill(&cmd, bo);
+	bind_and_fill(&cmd, bo, value);
 	while (jobs--)
 		tsr_submit(dev, ctx, &cmd, 0, sync);
 	tsr_cmd_fini(&cmd);
 }
 
 /*
- * B and C take all that A has, while A's jobs are at it, at one half longer than at the other: they wait for
- * all who have to leave, to the last page, and not for the first of them only.
+ * B and C take all that two clients have, while their jobs are at it, at one half longer than at the other: they wait
+ * for all who have to leave, to the last page, and not for the first of them only.
  */
 static void taken_while_in_use(void)
 {
-	struct tsr_device a = tsr_open(), b = tsr_open(), c = tsr_open();
-	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&a);
-	uint32_t ctx_a = tsr_context_new(&a, 0), ctx_b, ctx_c, sync[3];
-	struct tsr_bo first = tsr_bo_new(&a, seg->size / 2, tsr_bit(seg), 0);
-	struct tsr_bo second = tsr_bo_new(&a, seg->size / 2, tsr_bit(seg), 0);
-	struct tsr_bo most = tsr_bo_new(&b, seg->size - KiB(4), tsr_bit(seg), 0);
+	struct tsr_device a[2] = { tsr_open(), tsr_open() }, b = tsr_open(), c = tsr_open();
+	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&b);
+	struct tsr_bo most = tsr_bo_new(&b, seg->size - KiB(4), tsr_bit(seg), 0), halves[2];
 	struct tsr_bo rest = tsr_bo_new(&c, KiB(4), tsr_bit(seg), 0);
+	uint32_t ctx_a[2], ctx_b, ctx_c, sync[4];
 
 	ctx_b = tsr_context_on(&b, tsr_second_engine(&b));
 	ctx_c = tsr_context_on(&c, tsr_second_engine(&c));
-	sync[0] = tsr_syncobj_new(&a);
-	sync[1] = tsr_syncobj_new(&b);
-	sync[2] = tsr_syncobj_new(&c);
-	tsr_gpu_touch(&a, ctx_a, &first);
-	tsr_gpu_touch(&a, ctx_a, &second);
-	queue_fills(&a, ctx_a, &first, sync[0], 2);
-	queue_fills(&a, ctx_a, &second, sync[0], 4);
-	queue_fills(&b, ctx_b, &most, sync[1], 1);
-	queue_fills(&c, ctx_c, &rest, sync[2], 1);
-	require_ok(tsr_syncobj_status(&a, sync[0]));
-	require_ok(tsr_syncobj_status(&b, sync[1]));
-	require_ok(tsr_syncobj_status(&c, sync[2]));
-	check_all(&c, ctx_c, &rest, 7);
+	for (uint32_t i = 0; i < 2; i++) {
+		ctx_a[i] = tsr_context_new(&a[i], 0);
+		sync[i] = tsr_syncobj_new(&a[i]);
+		halves[i] = tsr_bo_new(&a[i], seg->size / 2, tsr_bit(seg), 0);
+		tsr_gpu_touch(&a[i], ctx_a[i], &halves[i]);
+	}
+	sync[2] = tsr_syncobj_new(&b);
+	sync[3] = tsr_syncobj_new(&c);
+	queue_fills(&a[0], ctx_a[0], &halves[0], sync[0], 2, 5);
+	queue_fills(&a[1], ctx_a[1], &halves[1], sync[1], 6, 6);
+	queue_fills(&b, ctx_b, &most, sync[2], 1, 7);
+	queue_fills(&c, ctx_c, &rest, sync[3], 1, 8);
+	for (uint32_t i = 0; i < 2; i++)
+		require_ok(tsr_syncobj_status(&a[i], sync[i]));
+	require_ok(tsr_syncobj_status(&b, sync[2]));
+	require_ok(tsr_syncobj_status(&c, sync[3]));
+	check_all(&c, ctx_c, &rest, 8);
 	check_all(&b, ctx_b, &most, 7);
-	check_all(&a, ctx_a, &first, 7);
-	check_all(&a, ctx_a, &second, 7);
+	for (uint32_t i = 0; i < 2; i++)
+		check_all(&a[i], ctx_a[i], &halves[i], 5 + i);
 	tsr_close(&c);
 	tsr_close(&b);
-	tsr_close(&a);
+	for (uint32_t i = 0; i < 2; i++)
+		tsr_close(&a[i]);
 }
 
 #define IN_RING 16 /* of one client, as long as they do not move much */
