@@ -298,7 +298,7 @@ static void page_tables_stay(void)
 }
 
 /* What depends on a job of low priority does not come before it. */
-static void behind_what_it_needs(void)
+static void comes_behind(uint32_t priority)
 {
 	struct tsr_cmd cmd, last;
 	struct scene s;
@@ -309,7 +309,7 @@ static void behind_what_it_needs(void)
 	fills(&cmd, &s.work, fills_in(&s, 500), 7);
 	fills(&last, &s.work, 1, 8);
 	sync = begin_long(&s, &cmd);
-	tsr_submit_done(&s.dev, s.high, &last);
+	tsr_submit_done(&s.dev, tsr_context_prio(&s.dev, priority), &last);
 	require_msg(is_over(&s, sync), "a job came before the one that writes the same object");
 	require_ok(tsr_syncobj_status(&s.dev, sync));
 	look(&s, words);
@@ -318,6 +318,122 @@ static void behind_what_it_needs(void)
 	tsr_cmd_fini(&last);
 	scene_end(&s);
 	free(words);
+}
+
+static void behind_what_it_needs(void)
+{
+	comes_behind(DRM_TESSERA_PRIORITY_HIGH);
+	comes_behind(DRM_TESSERA_PRIORITY_NORMAL);
+}
+
+/* Each pass moves what is in @bo up by a word, through @spare: one that runs twice shows. */
+static void shifts(struct tsr_cmd *cmd, const struct tsr_bo *bo, const struct tsr_bo *spare,
+		   const struct tsr_bo *flags, uint32_t passes)
+{
+	tsr_cmd_init_pair(cmd, bo, spare);
+	tsr_cmd_bind_buffer(cmd, 2, flags, true);
+	tsr_cmd_fill(cmd, 2, 1, 1, 1);
+	for (uint32_t i = 0; i < passes; i++) {
+		tsr_cmd_copy(cmd, 1, 0, 0, 0, WORDS);
+		tsr_cmd_copy(cmd, 0, 1, 1, 0, WORDS - 1);
+	}
+}
+
+/* The end of a job is not told, and the one behind it is preempted: that goes on where it was. */
+static void behind_an_end_that_was_missed(void)
+{
+	struct scene s;
+	struct tsr_bo spare, flags;
+	struct tsr_cmd cmd, mark;
+	uint32_t sync, begun, passes, ms = 1000;
+	volatile uint32_t *flag;
+
+	scene_begin(&s);
+	spare = tsr_bo_new(&s.dev, BYTES, tsr_bit(tsr_seg_hidden(&s.dev)), 0);
+	flags = staging(&s.dev, KiB(4));
+	flag = flags.map;
+	tsr_gpu_touch(&s.dev, s.low, &spare);
+	tsr_job_timeout("300000");
+	tsr_cmd_init(&mark);
+	tsr_cmd_bind_buffer(&mark, 0, &flags, true);
+	tsr_cmd_fill(&mark, 0, 0, 1, 1);
+	do {
+		passes = fills_in(&s, ms) / 4;
+		shifts(&cmd, &s.work, &spare, &flags, passes);
+		tsr_gpu_fill(&s.dev, s.low, &flags, 0);
+		for (uint32_t i = 0; i < WORDS; i++)
+			((uint32_t *)s.seen.map)[i] = i;
+		tsr_gpu_copy(&s.dev, s.low, &s.work, &s.seen);
+		sync = tsr_syncobj_new(&s.dev);
+		tsr_trace_start("preempt", NULL);
+		tsr_host_set("x-drop-irq", "1");
+		tsr_submit(&s.dev, s.low, &mark, 0, 0);
+		tsr_wait_for(flag[0]);
+		tsr_submit(&s.dev, s.low, &cmd, 0, sync);
+		tsr_wait_for(flag[1]);
+		tsr_submit_done(&s.dev, s.high, &s.brief);
+		require_ok(tsr_syncobj_status(&s.dev, sync));
+		begun = times_preempted();
+		tsr_gpu_copy(&s.dev, s.low, &s.seen, &s.work);
+		for (uint32_t i = 0; i < WORDS; i++)
+			require_eq(((uint32_t *)s.seen.map)[i], i > passes ? i - passes : 0);
+		tsr_cmd_fini(&cmd);
+		require(ms < 16000);
+		ms *= 2;
+	} while (!begun);
+	tsr_job_timeout_restore();
+	tsr_cmd_fini(&mark);
+	scene_end(&s);
+}
+
+#define FEW 12 /* the long job has its turn when 16 have passed it */
+#define MANY 60
+
+/* the shortest time that one of so many jobs of high priority takes beside a long one; 0: that has ended before */
+static uint64_t shortest(struct scene *s, uint32_t jobs, uint32_t sync)
+{
+	uint64_t least = UINT64_MAX, ns;
+
+	while (jobs--) {
+		ns = tap_now_ns();
+		tsr_submit_done(&s->dev, s->high, &s->brief);
+		ns = tap_now_ns() - ns;
+		least = ns < least ? ns : least;
+		if (is_over(s, sync))
+			return 0;
+	}
+	return least;
+}
+
+/* A long job has its slice when some have passed it, and not before each of them. */
+static void slices_are_few(void)
+{
+	uint64_t before, behind;
+	struct tsr_cmd cmd;
+	struct scene s;
+	uint32_t sync, ms = 2000;
+
+	scene_begin(&s);
+	tsr_job_timeout("300000");
+	do {
+		require(ms < 100000);
+		fills(&cmd, &s.work, fills_in(&s, ms), 7);
+		sync = begin_long(&s, &cmd);
+		before = shortest(&s, FEW, sync);
+		/* it has its first turn beside these */
+		shortest(&s, FEW, sync);
+		behind = shortest(&s, MANY, sync);
+		require_ok(tsr_syncobj_status(&s.dev, sync));
+		tsr_cmd_fini(&cmd);
+		ms *= 2;
+	} while (!behind);
+	tap_note("a job of high priority takes %.1f ms, and later %.1f ms", (double)before / 1e6,
+		 (double)behind / 1e6);
+	/* a slice is 10 ms */
+	require_msg(behind < 9000000 || behind < 3 * before,
+		    "each job of high priority waits for a slice");
+	tsr_job_timeout_restore();
+	scene_end(&s);
 }
 
 /*
@@ -516,6 +632,9 @@ static const struct tap_test tests[] = {
 	{ "SCHED-7 MODEL-18 a job at addresses goes on with its page tables", page_tables_stay, 0,
 	  90 },
 	{ "SCHED-8 a job comes behind what it depends on", behind_what_it_needs, 0, 60 },
+	{ "SCHED-7 a job is preempted behind an end that was missed", behind_an_end_that_was_missed,
+	  0, 90 },
+	{ "SCHED-8 high priority waits for few slices", slices_are_few, 0, 60 },
 	{ "SCHED-8 jobs of a context keep their order", low_keeps_its_order, 0, 60 },
 	{ "SCHED-8 low priority gets on", low_gets_on, 0, 90 },
 	{ "SCHED-8 low priority comes to an end", low_ends, 0, 120 },
