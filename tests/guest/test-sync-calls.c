@@ -393,6 +393,40 @@ static void chained_fences(void)
 	waits_for_both(chained, true);
 }
 
+/*
+ * The engine of the writer is idle while the reader waits for a job of another engine. So nothing but the reader keeps
+ * the writer from running. A job that was submitted behind the writer ends first.
+ */
+static void writer_behind_reader(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t gart = tsr_bit(tsr_seg_gart(&dev)), done = tsr_syncobj_new(&dev);
+	const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
+	struct tsr_bo from = tsr_bo_new(&dev, 4096, gart, cached);
+	struct tsr_bo to = tsr_bo_new(&dev, 4096, gart, cached);
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_small small;
+	struct tsr_cmd cmd;
+
+	tsr_small_init(&dev, &small, dev.render);
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &from, VALUE);
+	tsr_held_copy(&held, &to, &from);
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &from, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, VALUE + 1);
+	tsr_submit(&dev, tsr_context_new(&dev, 0), &cmd, 0, done);
+	tsr_cmd_fini(&cmd);
+	tsr_small_run(&dev, &small);
+	require_msg(__tsr_syncobj_wait(dev.fd, done, 0, 0) == -ETIME,
+		    "a job that writes does not wait for one that reads");
+	tsr_held_go(&held);
+	require_ok(tsr_syncobj_status(&dev, done));
+	tsr_words_check(tsr_bo_map(&dev, &to), 1024, VALUE);
+	tsr_words_check(tsr_bo_map(&dev, &from), 1024, VALUE + 1);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that waits for one fence many times", many_waits_for_one, 0, 0 },
 	{ "SCHED-2 points of a timeline are charged", points_are_charged, 0, 0 },
@@ -400,6 +434,7 @@ static const struct tap_test tests[] = {
 	{ "SCHED-2 a job that writes what another device reads", writers_wait_for_readers, 0, 0 },
 	{ "SCHED-2 RES-2 no aperture can show what another device reads", comes_behind_a_reader, 0,
 	  0 },
+	{ "a job that writes waits for those that read", writer_behind_reader, 0, 0 },
 	{ "a job waits for all fences of a sync file", merged_fences, 0, 0 },
 	{ "a job waits for all points of a timeline up to its own", chained_fences, 0, 0 },
 	{ "LOCK-22 an object is locked while SUBMIT waits", locked_meanwhile, 0, 0 },
