@@ -4,6 +4,8 @@
  * one has ended: its interrupt was dropped (x-halt-job=2). The job that halted is
  * blamed at once; nobody waits for a timeout, which is longer than this test may take.
  */
+#include "host.h"
+#include "stall.h"
 #include "trace.h"
 #include "tsr.h"
 
@@ -46,9 +48,36 @@ static void halt_behind_a_finished_job(void)
 	tsr_close(&dev);
 }
 
+/* Any engine may halt, while those before it run on. */
+static void second_engine_halts(void)
+{
+	struct tsr_device dev = tsr_open();
+	uint32_t sync = tsr_syncobj_new(&dev);
+	uint32_t second = tsr_context_on(&dev, tsr_second_engine(&dev));
+	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), cached);
+	struct tsr_cmd cmd;
+
+	tsr_gpu_touch(&dev, tsr_context_new(&dev, 0), &bo);
+	tsr_job_timeout("600000");
+	tsr_cmd_init(&cmd);
+	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
+	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
+	tsr_host_set("x-halt-job", "1");
+	tsr_submit(&dev, second, &cmd, 0, sync);
+	tsr_wait_for(__tsr_syncobj_wait(dev.fd, sync, 0, 0) != -ETIME);
+	tsr_host_set("x-halt-job", "0");
+	require_eq(tsr_syncobj_status(&dev, sync), -ETIME);
+	tsr_words_check(tsr_bo_map(&dev, &bo), 1024, 0);
+	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &bo, 2);
+	tsr_words_check(bo.map, 1024, 2);
+	tsr_cmd_fini(&cmd);
+	tsr_close(&dev);
+}
+
 static const struct tap_test tests[] = {
 	{ "an engine halts behind a job that has ended unnoticed", halt_behind_a_finished_job,
 	  TSR_EXPECT(PACKET), 0 },
+	{ "the second engine halts", second_engine_halts, TSR_EXPECT(PACKET), 0 },
 };
 
 TSR_TEST_MAIN(tests)
