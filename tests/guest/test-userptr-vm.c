@@ -4,10 +4,13 @@
  * is the process's no more (RES-2, RES-5, RES-6).
  */
 #include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "held.h"
 #include "host.h"
 #include "resident.h"
@@ -536,6 +539,71 @@ static void few_jobs(void)
 	tsr_close(&dev);
 }
 
+struct from_user {
+	struct tsr_vm *vm;
+	void *memory;
+	int rc;
+};
+
+/* A signal ends the call. */
+static void from_user_once(void *arg)
+{
+	struct from_user *from_user = arg;
+	struct drm_tessera_bo_from_user args = {
+		.address = (uintptr_t)from_user->memory,
+		.size = SIZE,
+	};
+
+	from_user->rc =
+		ioctl(from_user->vm->dev->fd, DRM_IOCTL_TESSERA_BO_FROM_USER, &args) ? -errno : 0;
+}
+
+static void queue_one(void *arg)
+{
+	struct from_user *from_user = arg;
+
+	require_ok(run_empty(from_user->vm));
+}
+
+static void on_signal(int sig)
+{
+}
+
+/* A client whose BO_FROM_USER was interrupted, while it waited for jobs, has as many jobs as before. */
+static void not_few_jobs(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct tsr_device dev = tsr_open();
+	struct tsr_held held = tsr_held_open(&dev);
+	struct tsr_vm vm = tsr_vm_open(&dev);
+	struct tsr_bo bo = tsr_bo_new(&dev, SIZE, tsr_bit(tsr_seg_hidden(&dev)), 0);
+	struct from_user from_user = { .vm = &vm, .memory = tsr_pages_new(SIZE) };
+	struct tsr_call call;
+
+	if (!(dev.info.caps & DRM_TESSERA_CAP_USER_MEMORY))
+		tap_skip("the device cannot use memory of processes");
+	require(!sigaction(SIGUSR1, &action, NULL));
+	tsr_vm_map(&dev, vm.id, &bo, 0, AT, SIZE, 0);
+	tsr_vm_place(&vm, &bo);
+	queue_fill(&vm, &held, 0);
+	for (uint32_t i = 0; i < MANY; i++)
+		require_ok(run_empty(&vm));
+	tsr_call_start(&call, from_user_once, &from_user);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "quota"));
+	require(!pthread_kill(call.thread, SIGUSR1));
+	tsr_call_join(&call);
+	require_eq(from_user.rc, -EINTR);
+
+	tsr_call_start(&call, queue_one, &from_user);
+	tsr_wait_for(call.returned || tsr_call_waits(&call, "quota"));
+	require_msg(call.returned, "a client without user memory may have few jobs only");
+	require(tsr_held_waits(&held));
+	tsr_call_join(&call);
+	tsr_held_go(&held);
+	tsr_held_close(&held);
+	tsr_close(&dev);
+}
+
 /* ---- Changes under load --------------------------------------------------------- */
 
 struct race {
@@ -603,6 +671,7 @@ static const struct tap_test tests[] = {
 	{ "DESTROY-7 changes of user memory wait while it is unmapped", changes_beside_unmap, 0,
 	  100 },
 	{ "DESTROY-7 few jobs are waited for", few_jobs, 0, 100 },
+	{ "DESTROY-7 few jobs no longer, when the call is interrupted", not_few_jobs, 0, 0 },
 	{ "RES-5 jobs at virtual addresses race with munmap", race, 0, 100 },
 };
 
