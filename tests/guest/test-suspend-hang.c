@@ -29,7 +29,8 @@ static void hang_ends_then_pause(void)
 	for (uint32_t i = 0; i < BEHIND; i++)
 		behind[i] = nop_submit(&dev, other, &cmd);
 
-	tsr_suspend_devices();
+	/* for longer than a job may take */
+	tsr_suspend_devices_for("2");
 	require_eq(tsr_syncobj_status(&dev, hung), -ETIME);
 	for (uint32_t i = 0; i < BEHIND; i++)
 		require_ok(tsr_syncobj_status(&dev, behind[i]));

@@ -10,13 +10,13 @@
 #define LEVEL "/sys/power/pm_test"
 #define DELAY "/sys/module/suspend/parameters/pm_test_delay"
 
-static void devices_go(const char *state)
+static void devices_go(const char *state, const char *seconds)
 {
 	int rc = tsr_write_file(LEVEL, "devices");
 
 	if (rc)
 		tap_skip("the kernel has no %s", LEVEL);
-	tsr_write_file(DELAY, "0");
+	tsr_write_file(DELAY, seconds);
 	rc = tsr_write_file(STATE, state);
 	require_ok(tsr_write_file(LEVEL, "none"));
 	require_ok(rc);
@@ -24,7 +24,12 @@ static void devices_go(const char *state)
 
 void tsr_suspend_devices(void)
 {
-	devices_go("freeze");
+	devices_go("freeze", "0");
+}
+
+void tsr_suspend_devices_for(const char *seconds)
+{
+	devices_go("freeze", seconds);
 }
 
 void tsr_hibernate_devices(void)
@@ -35,5 +40,5 @@ void tsr_hibernate_devices(void)
 	free(states);
 	if (!possible)
 		tap_skip("the kernel does not hibernate");
-	devices_go("disk");
+	devices_go("disk", "0");
 }

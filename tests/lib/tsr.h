@@ -248,6 +248,7 @@ void tsr_evict_set(uint32_t segments);
 
 /* suspend all devices, and resume them at once; skips the test if the kernel cannot */
 void tsr_suspend_devices(void);
+void tsr_suspend_devices_for(const char *seconds); /* and leave them like that for so long */
 void tsr_hibernate_devices(void); /* as far as the image, which is not written */
 
 /* ---- files of the kernel ------------------------------------------------------ */
