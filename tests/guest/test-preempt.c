@@ -241,6 +241,7 @@ static struct tsr_vm vm_with(struct tsr_device *dev, uint32_t priority, struct t
 	return vm;
 }
 
+/* Two jobs: the second one is in the ring behind the first, and may be preempted when that is gone. */
 static uint32_t vm_begin_long(struct tsr_vm *vm)
 {
 	uint32_t sync = tsr_syncobj_new(vm->dev);
@@ -252,7 +253,9 @@ static uint32_t vm_begin_long(struct tsr_vm *vm)
 		tsr_cmd_fill(&cmd, 0, 0, WORDS, i);
 	require(tsr_cmd_bytes(&cmd) <= vm->cmds.size);
 	memcpy(vm->cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
-	require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0, sync));
+	for (int i = 0; i < 2; i++)
+		require_ok(__tsr_submit_vm(vm->dev, vm->context, vm->at, tsr_cmd_bytes(&cmd), 0,
+					   sync));
 	tsr_cmd_fini(&cmd);
 	return sync;
 }
