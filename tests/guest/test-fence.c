@@ -157,41 +157,6 @@ static void implicit_order(void)
 	tsr_close(&dev);
 }
 
-/*
- * The reader cannot be in the ring before the stuck job has ended, since that is its in-fence; nothing but the
- * reader keeps the writer out of it.
- */
-static void writer_waits_for_reader(void)
-{
-	struct tsr_device dev = tsr_open();
-	uint32_t ctx[3];
-	struct tsr_bo from = new_bo(&dev), to = new_bo(&dev);
-	struct tsr_stuck stuck;
-	struct tsr_cmd cmd;
-
-	for (int i = 0; i < 3; i++)
-		ctx[i] = tsr_context_new(&dev, 0);
-	tsr_gpu_fill(&dev, ctx[2], &from, 1);
-	stuck = tsr_stuck_start(&dev, ctx[0]);
-	tsr_cmd_init(&cmd);
-	tsr_cmd_group_begin(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &to, true);
-	tsr_cmd_bind_buffer(&cmd, 1, &from, false);
-	tsr_cmd_group_end(&cmd);
-	tsr_cmd_copy(&cmd, 0, 0, 1, 0, 1024);
-	tsr_submit(&dev, ctx[1], &cmd, stuck.sync, 0);
-	tsr_cmd_reset(&cmd);
-	tsr_cmd_bind_buffer(&cmd, 0, &from, true);
-	tsr_cmd_fill(&cmd, 0, 0, 1024, 2);
-	tsr_submit(&dev, ctx[2], &cmd, 0, 0);
-	tsr_stuck_end(&stuck);
-	tsr_bo_wait(&dev, &to);
-	tsr_words_check(tsr_bo_map(&dev, &to), 1024, 1);
-	tsr_bo_wait(&dev, &from);
-	tsr_words_check(tsr_bo_map(&dev, &from), 1024, 2);
-	tsr_close(&dev);
-}
-
 static void waiting_for_objects(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -362,8 +327,6 @@ static const struct tap_test tests[] = {
 	{ "timeline syncobjs out and in", timeline_out_and_in, 0, 0 },
 	{ "as many syncs as the limit allows", many_syncs, 0, 0 },
 	{ "jobs on one object are in order across contexts", implicit_order, 0, 0 },
-	{ "SPLIT-32 a writer waits for a reader of another context", writer_waits_for_reader, 0,
-	  0 },
 	{ "BO_WAIT: busy, timeout, idle", waiting_for_objects, 0, 0 },
 	{ "BO_WAIT: readers and writers", readers_do_not_wait_for_readers, 0, 0 },
 	{ "SPLIT-7 bad access: -EFAULT on the fence", bad_access_is_an_error,
