@@ -50,8 +50,9 @@ static void move_round(struct tessera_bo *bo, const volatile uint32_t *map, uint
 }
 
 /*
- * The object lives in memory the CPU does not see. A job that writes one word has to page it in; a
- * CPU read of one word has to evict it. Both move all of it, since it was written.
+ * The object lives in memory that the CPU does not see; the device has no host aperture, which would show
+ * it there. A job that writes one word has to page it in; a CPU read of one word has to evict it. Both move
+ * all of it, since it was written.
  */
 static void bench_moves_as(struct row *out, struct row *in)
 {
