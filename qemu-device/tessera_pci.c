@@ -50,17 +50,6 @@
 
 /* ---- Configuration ----------------------------------------------------- */
 
-static bool check_size(const char *name, uint64_t size, uint64_t min,
-                       uint64_t max, uint64_t unit, Error **errp)
-{
-    if (size < min || size > max || size % unit) {
-        error_setg(errp, "tessera: %s must be a multiple of %" PRIu64
-                   " from %" PRIu64 " to %" PRIu64, name, unit, min, max);
-        return false;
-    }
-    return true;
-}
-
 static const char *const descriptor_faults[] = {
     "none", "overlap", "coherent-memory", "id-zero", "duplicate-id",
     "too-many", "host-aperture-visible",
@@ -110,26 +99,28 @@ static bool check_config(TesseraConfig *c, Error **errp)
     }
     unit = c->page_size;
     return tessera_segments_configure(c, errp) &&
-           check_size("host-aperture-size", c->host_aperture_size, 0,
-                      MAX_APERTURE_BYTES, unit, errp) &&
-           check_size("firmware-size", c->firmware_size, 64 * KiB,
-                      MAX_FIRMWARE_BYTES, page, errp) &&
-           check_size("swizzle-ranges", c->swizzle_ranges, 0,
-                      TSR_MAX_SWIZZLE_RANGES, 1, errp) &&
-           check_size("render-engines", c->render_engines, 1,
-                      TSR_MAX_ENGINES - 1, 1, errp) &&
-           check_size("paging-engines", c->paging_engines, 1,
-                      TSR_MAX_ENGINES - c->render_engines, 1, errp) &&
-           check_size("num-slots", c->num_slots, 1, TSR_MAX_SLOTS, 1, errp) &&
-           check_size("max-ib-bytes", c->max_ib_bytes, page, MAX_IB_BYTES,
-                      page, errp) &&
-           check_size("outputs", c->outputs, 0, TSR_MAX_CRTCS, 1, errp) &&
-           check_size("xres", c->edid.prefx, 64, TESSERA_MAX_WIDTH, 1,
-                      errp) &&
-           check_size("yres", c->edid.prefy, 64, TESSERA_MAX_HEIGHT, 1,
-                      errp) &&
-           check_size("refresh_rate", c->edid.refresh_rate, 1000, 500000, 1,
-                      errp) &&
+           tessera_check_size("host-aperture-size", c->host_aperture_size, 0,
+                              MAX_APERTURE_BYTES, unit, errp) &&
+           tessera_check_size("firmware-size", c->firmware_size, 64 * KiB,
+                              MAX_FIRMWARE_BYTES, page, errp) &&
+           tessera_check_size("swizzle-ranges", c->swizzle_ranges, 0,
+                              TSR_MAX_SWIZZLE_RANGES, 1, errp) &&
+           tessera_check_size("render-engines", c->render_engines, 1,
+                              TSR_MAX_ENGINES - 1, 1, errp) &&
+           tessera_check_size("paging-engines", c->paging_engines, 1,
+                              TSR_MAX_ENGINES - c->render_engines, 1, errp) &&
+           tessera_check_size("num-slots", c->num_slots, 1, TSR_MAX_SLOTS, 1,
+                              errp) &&
+           tessera_check_size("max-ib-bytes", c->max_ib_bytes, page,
+                              MAX_IB_BYTES, page, errp) &&
+           tessera_check_size("outputs", c->outputs, 0, TSR_MAX_CRTCS, 1,
+                              errp) &&
+           tessera_check_size("xres", c->edid.prefx, 64, TESSERA_MAX_WIDTH, 1,
+                              errp) &&
+           tessera_check_size("yres", c->edid.prefy, 64, TESSERA_MAX_HEIGHT, 1,
+                              errp) &&
+           tessera_check_size("refresh_rate", c->edid.refresh_rate, 1000,
+                              500000, 1, errp) &&
            check_bar_size(c, errp) &&
            check_fault(c, errp);
 }

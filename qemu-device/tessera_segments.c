@@ -47,12 +47,12 @@ static void add(TesseraConfig *c, TesseraSegmentKind kind, uint64_t size,
     };
 }
 
-static bool check_bytes(const char *what, uint64_t bytes, uint64_t max,
-                        uint64_t unit, Error **errp)
+bool tessera_check_size(const char *name, uint64_t size, uint64_t min,
+                        uint64_t max, uint64_t unit, Error **errp)
 {
-    if (!bytes || bytes > max || bytes % unit) {
+    if (size < min || size > max || size % unit) {
         error_setg(errp, "tessera: %s must be a multiple of %" PRIu64
-                   " up to %" PRIu64, what, unit, max);
+                   " from %" PRIu64 " to %" PRIu64, name, unit, min, max);
         return false;
     }
     return true;
@@ -70,12 +70,13 @@ static bool check_segment(const TesseraConfig *c,
             error_setg(errp, "tessera: only apertures have a commit limit");
             return false;
         }
-        return check_bytes(size, seg->size, MAX_SEGMENT_BYTES, c->page_size,
-                           errp);
+        return tessera_check_size(size, seg->size, c->page_size,
+                                  MAX_SEGMENT_BYTES, c->page_size, errp);
     }
-    return check_bytes(size, seg->size, MAX_SEGMENT_BYTES, TSR_PAGE_SIZE,
-                       errp) &&
-           check_bytes(commit, seg->commit, seg->size, TSR_PAGE_SIZE, errp);
+    return tessera_check_size(size, seg->size, TSR_PAGE_SIZE,
+                              MAX_SEGMENT_BYTES, TSR_PAGE_SIZE, errp) &&
+           tessera_check_size(commit, seg->commit, TSR_PAGE_SIZE, seg->size,
+                              TSR_PAGE_SIZE, errp);
 }
 
 /* KIND:SIZE or KIND:SIZE:COMMIT */

@@ -8,6 +8,9 @@
 
 #include "tessera.h"
 
+/* A number of bytes, or of something else, that a property sets. */
+bool tessera_check_size(const char *name, uint64_t size, uint64_t min,
+                        uint64_t max, uint64_t unit, Error **errp);
 /* What the properties ask for, before anything is built; false sets @errp. */
 bool tessera_segments_configure(TesseraConfig *c, Error **errp);
 /* Bytes of the memory segments that BAR 2 always shows. */
