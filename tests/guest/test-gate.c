@@ -18,17 +18,6 @@
 
 static struct tsr_device shared; /* of the test, for its children */
 
-static uint32_t forced_on(struct tsr_device *dev, uint32_t engine)
-{
-	struct drm_tessera_context_create args = {
-		.engine = engine,
-		.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
-	};
-
-	require_ok(__tsr_context_create(dev->fd, &args));
-	return args.id;
-}
-
 /* Parts that need little, and from part @first on one object more, which stays bound. */
 static void build_keeping(struct tsr_device *dev, struct tsr_cmd *cmd, const struct tsr_bo *kept,
 			  uint32_t first)
@@ -59,8 +48,8 @@ static void keep_half(struct tsr_client *client)
 	struct tsr_cmd cmd;
 
 	build_keeping(&dev, &cmd, &kept, 0);
-	require_ok(tsr_client_submit(client, &dev, forced_on(&dev, tsr_second_engine(&dev)), &cmd,
-				     0, done));
+	require_ok(tsr_client_submit(
+		client, &dev, tsr_context_forced_on(&dev, tsr_second_engine(&dev)), &cmd, 0, done));
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_close(&dev);
 }
@@ -299,7 +288,8 @@ static void keep_late(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	const struct drm_tessera_query_segment *seg = tsr_seg_hidden(&dev);
-	uint32_t ctx = forced_on(&dev, tsr_second_engine(&dev)), done = tsr_syncobj_new(&dev);
+	uint32_t ctx = tsr_context_forced_on(&dev, tsr_second_engine(&dev)),
+		 done = tsr_syncobj_new(&dev);
 	struct tsr_bo kept = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
 	struct tsr_cmd cmd;
 
@@ -321,8 +311,8 @@ static void want_all(struct tsr_client *client)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, wanted, true);
 	tsr_cmd_bind_buffer(&cmd, 0, &all, true);
-	require_ok(
-		tsr_client_submit(client, &shared, forced_on(&shared, shared.render), &cmd, 0, 0));
+	require_ok(tsr_client_submit(client, &shared, tsr_context_forced_on(&shared, shared.render),
+				     &cmd, 0, 0));
 	tsr_cmd_fini(&cmd);
 }
 
@@ -416,7 +406,7 @@ static void freed_while_planning(void)
 	second = tsr_second_engine(&shared);
 	ctx = tsr_context_on(&shared, second);
 	all = tsr_bo_new(&shared, seg->size, tsr_bit(seg), 0);
-	list.ctx = forced_on(&shared, shared.render);
+	list.ctx = tsr_context_forced_on(&shared, shared.render);
 	build_long_list(&list.cmd, &all);
 	submit_long_list(&list);
 	took = tap_now_ns();

@@ -268,16 +268,14 @@ static void written_where_it_is_kept_to_be_read(void)
 	struct tsr_bo out = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_visible(&dev)), cpu);
 	uint32_t writer = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	uint32_t second = tsr_second_engine(&dev);
-	struct drm_tessera_context_create args = {
-		.engine = second,
-		.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
+	struct reading reading = {
+		.dev = &dev,
+		.ctx = tsr_context_forced_on(&dev, second),
+		.done = tsr_syncobj_new(&dev),
 	};
-	struct reading reading = { .dev = &dev, .done = tsr_syncobj_new(&dev) };
 	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 
-	require_ok(__tsr_context_create(dev.fd, &args));
-	reading.ctx = args.id;
 	tsr_pattern_write((tsr_bo_map(&dev, &bo), &bo), 3);
 	tsr_cmd_init(&reading.cmd);
 	tsr_cmd_bind_buffer(&reading.cmd, 1, &bo, false);

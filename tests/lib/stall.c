@@ -186,6 +186,17 @@ uint32_t tsr_context_on(struct tsr_device *dev, uint32_t engine)
 	return args.id;
 }
 
+uint32_t tsr_context_forced_on(struct tsr_device *dev, uint32_t engine)
+{
+	struct drm_tessera_context_create args = {
+		.engine = engine,
+		.flags = DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
+	};
+
+	require_ok(__tsr_context_create(dev->fd, &args));
+	return args.id;
+}
+
 void tsr_small_init(struct tsr_device *dev, struct tsr_small *small, uint32_t engine)
 {
 	small->bo = tsr_bo_new(dev, 4096, tsr_bit(tsr_seg_gart(dev)), 0);

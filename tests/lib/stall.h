@@ -92,6 +92,8 @@ struct tsr_small {
 };
 
 uint32_t tsr_context_on(struct tsr_device *dev, uint32_t engine);
+/* its submissions are cut at all split points */
+uint32_t tsr_context_forced_on(struct tsr_device *dev, uint32_t engine);
 void tsr_small_init(struct tsr_device *dev, struct tsr_small *small, uint32_t engine);
 void tsr_small_run(struct tsr_device *dev, struct tsr_small *small);
 void tsr_small_fini(struct tsr_device *dev, struct tsr_small *small);
