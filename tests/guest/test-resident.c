@@ -816,7 +816,9 @@ static void long_list_keeps_the_limit(void)
 	uint32_t handles[LONG_LIST];
 	struct making list = { .s = stage_open(), .handles = handles, .count = LONG_LIST };
 	struct stage *s = &list.s;
-	const uint64_t most = tsr_query_client(&s->dev).work_limit - ROUND_BYTES - KiB(128);
+	const uint64_t limit = tsr_query_client(&s->dev).work_limit;
+	/* New work waits at 15/16 of it. */
+	const uint64_t most = limit - limit / 16 - ROUND_BYTES - KiB(128);
 	struct tsr_bo busy = new_bo(s, s->seg.size);
 	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;

@@ -297,7 +297,10 @@ struct drm_tessera_query_client {
 	 * jobs, and the lists of submissions being looked at
 	 */
 	__u64 work_bytes;
-	/** @work_limit: a SUBMIT that would bring it above this waits, unless there is none */
+	/**
+	 * @work_limit: the most of it. A SUBMIT that would bring @work_bytes above 15/16 of
+	 * this waits, unless there is none; the rest is for paging, which does not wait.
+	 */
 	__u64 work_limit;
 };
 

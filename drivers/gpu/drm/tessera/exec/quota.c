@@ -5,8 +5,9 @@
  * What a client makes the kernel allocate for work that is not finished: command
  * buffers, preambles, page lists, jobs, and the copies of lists while a submission is
  * looked at. A submission waits, with nothing held and nothing begun, until what it brings
- * fits below the limit. What the kernel adds on the way (paging, preambles) is charged
- * without waiting and bounded by the windows that work is done in.
+ * fits below fifteen sixteenths of the limit. The rest is for what the kernel adds on the way
+ * (paging, preambles): that is charged without waiting, and bounded by the windows that work is
+ * done in.
  *
  * That is tens of thousands of small jobs. A client for all of whose jobs somebody may have to wait who cannot give up (mem/user.c)
  * is to have few of them, and waits in the same place.
@@ -61,10 +62,10 @@ static void quota_wake(struct tessera_quota *quota)
 /* Whatever its size, something gets through when there is nothing else. */
 static bool quota_try(struct tessera_quota *quota, long bytes)
 {
-	long have = atomic_long_read(&quota->bytes);
+	long room = quota->limit - quota->limit / 16, have = atomic_long_read(&quota->bytes);
 
 	do {
-		if (have && have + bytes > quota->limit)
+		if (have && have + bytes > room)
 			return false;
 	} while (!atomic_long_try_cmpxchg(&quota->bytes, &have, have + bytes));
 
