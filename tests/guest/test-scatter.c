@@ -563,6 +563,42 @@ static void others_pieces_are_moved(void)
 	stage_fini(&s);
 }
 
+/* Enough is free in holes: nobody has to leave for a gap, above its share or not (RES-3). */
+static void pushed_rather_than_evicted(void)
+{
+	struct tsr_bo one[32], whole;
+	struct stage s, other;
+	struct tsr_trace trace;
+
+	stage_init(&s);
+	stage_init(&other);
+	for (uint32_t i = 0; i < ARRAY_SIZE(one); i++) {
+		one[i] = tsr_bo_new(&other.dev, KiB(256), s.set, 0);
+		tsr_gpu_fill(&other.dev, other.vm.patched, &one[i], i);
+	}
+	require_eq(used(&s), s.seg.size);
+	/* 5 MiB stay of 8: more than half */
+	for (uint32_t i = 2; i < ARRAY_SIZE(one); i += 3)
+		require_ok(__tsr_bo_destroy(other.dev.fd, one[i].handle,
+					    DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
+	require_eq(used(&s), s.seg.size - 10 * KiB(256));
+
+	whole = tsr_bo_new(&s.dev, MiB(2), s.set, 0);
+	tsr_trace_start("place", "evict", NULL);
+	require_ok(__tsr_make_one(&s.dev, &whole));
+	trace = tsr_trace_stop();
+	require_eq(tsr_trace_count(&trace, "evict"), 0);
+	require(moves_of(&trace, KiB(256)));
+	tsr_trace_free(&trace);
+	require_eq(runs_of(whole.size), 1);
+	tsr_bo_free(&s.dev, &whole);
+	for (uint32_t i = 0; i < ARRAY_SIZE(one); i++)
+		if (i % 3 != 2)
+			tsr_bo_free(&other.dev, &one[i]);
+	stage_fini(&other);
+	stage_fini(&s);
+}
+
 /* Places in one piece come down past what is in pieces, which goes up past them; all keep their bytes (RES-3). */
 static void both_are_pushed(void)
 {
@@ -735,6 +771,7 @@ static const struct tap_test tests[] = {
 	{ "RES-3 pieces are pushed", pieces_are_pushed, 0, 150 },
 	{ "RES-3 a gap beside pieces", gap_beside_pieces, 0, 150 },
 	{ "RES-2 RES-3 others' pieces are moved", others_pieces_are_moved, 0, 150 },
+	{ "RES-3 pushed rather than evicted", pushed_rather_than_evicted, 0, 0 },
 	{ "RES-3 both are pushed", both_are_pushed, 0, 150 },
 	{ "SPLIT-17 lists beside pieces", lists_beside_pieces, 0, 120 },
 	{ "RES-3 a gap that is just large enough", just_large_enough, 0, 0 },

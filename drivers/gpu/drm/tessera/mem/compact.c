@@ -356,6 +356,22 @@ static int compact_once(struct compaction *c)
 }
 
 /**
+ * tessera_compact_has_bytes() - ask whether enough is free, in however many holes
+ * @bo: the object that is to have a place
+ * @seg: the segment
+ *
+ * Return: true if nobody has to leave for it.
+ */
+bool tessera_compact_has_bytes(const struct tessera_bo *bo, const struct tessera_segment *seg)
+{
+	const struct tessera_manager *mgr =
+		tessera_manager_of(tessera_bo_device(bo), seg->index);
+
+	return READ_ONCE(mgr->committed) +
+		tessera_range_footprint(seg, tessera_bo_bytes(bo)) <= seg->commit;
+}
+
+/**
  * tessera_compact() - make a gap where there is room, but none in one piece
  * @bo: the object that is to go there, reservation held
  * @seg: the segment
@@ -369,7 +385,6 @@ static int compact_once(struct compaction *c)
 int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 		    struct tessera_room_rules *rules, u64 *start)
 {
-	struct tessera_manager *mgr = tessera_manager_of(tessera_bo_device(bo), seg->index);
 	struct compaction c = {
 		.seg = seg,
 		.rules = rules,
@@ -381,7 +396,7 @@ int tessera_compact(struct tessera_bo *bo, const struct tessera_segment *seg,
 	ret = tessera_victims_make_bytes(bo, seg, rules);
 	if (ret)
 		return ret;
-	if (READ_ONCE(mgr->committed) + c.size > seg->commit)
+	if (!tessera_compact_has_bytes(bo, seg))
 		return -ENOSPC;
 
 	do {

@@ -173,7 +173,8 @@ int tessera_residency_may_come(struct tessera_bo *bo, const struct tessera_segme
 int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment *seg, bool evict,
 			    struct tessera_room_rules *rules)
 {
-	u64 start;
+	u64 start, size;
+	bool push;
 	int ret;
 
 	tessera_account_want(bo->account, seg->index);
@@ -187,14 +188,18 @@ int tessera_residency_bring(struct tessera_bo *bo, const struct tessera_segment 
 		return ret ?: place_in(bo, seg, 0, 0, rules->passes);
 	}
 
-	ret = tessera_victims_make_room(bo, seg, rules, &start);
+	/* Where enough bytes are free nobody has to leave, as long as those in the way can be pushed. */
+	size = tessera_range_footprint(seg, tessera_bo_bytes(bo));
+	push = rules->compact && tessera_compact_has_bytes(bo, seg);
+	ret = push ? tessera_compact(bo, seg, rules, &start) :
+		     tessera_victims_make_room(bo, seg, rules, &start);
 	if (ret == -ENOSPC && rules->compact)
-		ret = tessera_compact(bo, seg, rules, &start);
+		ret = push ? tessera_victims_make_room(bo, seg, rules, &start) :
+			     tessera_compact(bo, seg, rules, &start);
 	if (ret)
 		return ret;
 
-	return place_in(bo, seg, start,
-			start + tessera_range_footprint(seg, tessera_bo_bytes(bo)), rules->passes);
+	return place_in(bo, seg, start, start + size, rules->passes);
 }
 
 /**
