@@ -9,7 +9,7 @@ from .results import BUILD, ROOT
 # The last only when it is asked for: it takes longer than all others.
 TIERS = ("lint", "lib", "qtest", "kunit", "guest-stock", "guest-debug", "tsan")
 USUAL = TIERS[:-1]
-LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh", "check-waits.py")
+LINTERS = ("check-style.sh", "check-layers.py", "check-uapi.sh", "check-waits.py", "check-prose.py")
 LIBS = ("lib", "host", "scripts")
 
 
