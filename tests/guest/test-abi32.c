@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The layout of the interface: sizes and offsets are checked by the compiler. */
+/*
+ * Layout of the uAPI in a 32-bit build. abi.h checks sizes and offsets at
+ * compile time; the test checks the ioctl numbers.
+ */
 #include "abi.h"
 #include "tsr.h"
 
-/* the numbers, as the kernel of this build was asked for them */
+/* The ioctl numbers must be the ones that a 64-bit build uses. */
 static void ioctl_numbers(void)
 {
 #define CHECK(name, number) require_eq(DRM_IOCTL_TESSERA_##name, number);

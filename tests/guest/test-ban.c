@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client whose contexts hang again and again is refused, so that it costs the others a few
- * timeouts and not one for each context. As in test-hang, a long job and a short timeout
- * stand in for a hang.
+ * A client that hangs repeatedly, each time in another context, is banned. It
+ * must cost the other clients at most DRM_TESSERA_MAX_HANGS timeouts in total,
+ * not one timeout for each context. As in test-hang, a long job and a short
+ * timeout stand in for a hang.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,14 @@
 #include "stall.h"
 #include "vm.h"
 
-#define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
+/* each fills megabytes: the job takes many timeouts on any machine */
+#define LONG_FILLS 50000
 #define CONTEXTS 12
 
-/* one object and one stream, for as many contexts as wanted */
+/*
+ * One buffer object and two command streams, shared by all contexts of the
+ * client.
+ */
 struct hangs {
 	struct tsr_bo bo;
 	struct tsr_cmd cmd, small;
@@ -44,7 +49,10 @@ static void check_client(struct tsr_device *dev, uint32_t hangs)
 	require_eq(client.pad, 0);
 }
 
-/* works as long as it is let; its failure is the test's */
+/*
+ * A well-behaved client: fill and check until told to stop. Its failure fails
+ * the test.
+ */
 static void goes_on(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -61,7 +69,10 @@ static void goes_on(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* what a banned client still has: its memory, and the way out */
+/*
+ * A banned client can submit nothing, but can still query its status, create
+ * and destroy contexts, and query and close its objects.
+ */
 static void is_refused(struct tsr_device *dev, const struct hangs *hangs, uint32_t old,
 		       const struct tsr_vm *vm)
 {
@@ -106,7 +117,7 @@ static void one_after_the_other(void)
 	for (uint32_t i = 0; i < DRM_TESSERA_MAX_HANGS; i++) {
 		uint32_t ctx = tsr_context_new(&dev, 0);
 
-		/* not banned yet: other contexts of it work */
+		/* Below the limit, the client's other contexts still work. */
 		tsr_submit_done(&dev, ok, &hangs.small);
 		require_ok(tsr_vm_run(&vm, &nop));
 		require_eq(tsr_submit_status(&dev, ctx, &hangs.cmd, NULL), -ETIME);
@@ -114,7 +125,7 @@ static void one_after_the_other(void)
 		check_client(&dev, i + 1);
 	}
 	is_refused(&dev, &hangs, old, &vm);
-	/* a context being gone does not wash it off */
+	/* Destroying a context does not lower the hang count. */
 	tsr_context_free(&dev, old);
 	check_client(&dev, DRM_TESSERA_MAX_HANGS);
 
@@ -122,7 +133,7 @@ static void one_after_the_other(void)
 	tsr_wait_for(other.state->rounds > seen + 2);
 	other.state->stop = true;
 	tsr_client_join(&other);
-	/* the same user in a new process */
+	/* A new process of the same user is not banned. */
 	tsr_client_start(&late, goes_on, 0);
 	tsr_wait_for(late.state->rounds > 2);
 	late.state->stop = true;
@@ -131,7 +142,10 @@ static void one_after_the_other(void)
 	tsr_close(&dev);
 }
 
-/* all contexts hang at once: a few timeouts, the rest is cancelled unrun */
+/*
+ * Hang in all contexts at once: exactly DRM_TESSERA_MAX_HANGS jobs time out,
+ * the others are cancelled before they run.
+ */
 static void hang_in_all_contexts(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bad input to the ioctls on objects and contexts: one row for each error and each
- * field. After each row nothing may have changed, and a good call still works.
+ * Bad input to the buffer object and context ioctls, one row for each error and
+ * field. After each row the memory in use must be unchanged, and a good call
+ * must still work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,10 @@ static void run_create_rows(struct tsr_device *dev, const struct create_row *row
 	}
 }
 
-/* sets of single segments, and of one the device does not have */
+/*
+ * Sets of one segment each; @unknown is a segment that the device does not
+ * have.
+ */
 struct sets {
 	uint32_t vis, hid, ro, gart, unknown;
 	uint8_t vis_id, hid_id;
@@ -372,7 +376,10 @@ static void bad_context(void)
 	tsr_close(&dev);
 }
 
-/* what only the kernel fills in may hold anything, so a struct can be used again */
+/*
+ * Output fields may hold anything on input, so that a caller can reuse a
+ * struct.
+ */
 static void out_fields_are_ignored(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -406,7 +413,7 @@ static void out_fields_are_ignored(void)
 static const uint32_t force_flags[] = { DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
 					DRM_TESSERA_CONTEXT_FORCE_SPLIT_RANDOM };
 
-/* cutting for tests costs others time: it is the administrator's */
+/* Forced cuts slow down other clients, so they need privilege. */
 static void forced_splits_need_privilege(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -428,7 +435,7 @@ static void forced_splits_need_privilege(void)
 	tsr_close(&dev);
 }
 
-/* the number of contexts is bounded, and the bound is an error, not a crash */
+/* The number of contexts is bounded: the call fails with -ENOSPC. */
 static void too_many_contexts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -453,7 +460,7 @@ static void too_many_contexts(void)
 	tsr_close(&dev);
 }
 
-/* numbers kept for later are unknown now; user pointers may be bad */
+/* Unassigned ioctl numbers return -EINVAL, bad user pointers -EFAULT. */
 static void bad_ioctls(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -481,7 +488,9 @@ static void bad_ioctls(void)
 	tsr_close(&dev);
 }
 
-/* SEG-16: nothing but the objects' own offsets can be mapped */
+/*
+ * SEG-16: mmap() accepts only the offsets of the client's own buffer objects.
+ */
 static void bad_mmap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -496,14 +505,19 @@ static void bad_mmap(void)
 	require(mmap(NULL, 4096, prot, MAP_SHARED, dev.fd, 0x80000000) == MAP_FAILED);
 	require(mmap(NULL, 16384, prot, MAP_SHARED, dev.fd, offset) == MAP_FAILED);
 	require(mmap(NULL, 8192, prot, MAP_SHARED, dev.fd, offset + 4096) == MAP_FAILED);
-	/* a private writable mapping could not follow the object */
+	/*
+	 * A private writable mapping would not follow the object when it moves.
+	 */
 	require(mmap(NULL, 8192, prot, MAP_PRIVATE, dev.fd, offset) == MAP_FAILED);
-	/* an object the CPU may not see has an offset, too: nobody can guess it to any use */
+	/*
+	 * An object without CPU access has an mmap offset, too. Guessing it
+	 * must not help.
+	 */
 	require_eq(tsr_bo_info(&dev, &hidden).mmap_offset, 0);
 	for (off_t guess = offset - MiB(1); guess < offset + (off_t)MiB(1); guess += 4096)
 		require(guess == offset ||
 			mmap(NULL, 4096, PROT_READ, MAP_SHARED, dev.fd, guess) == MAP_FAILED);
-	/* another client does not own it */
+	/* Another client does not own the object. */
 	require(mmap(NULL, 8192, prot, MAP_SHARED, other.fd, offset) == MAP_FAILED);
 	require(tsr_bo_map(&dev, &bo));
 	tsr_close(&other);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What one client can make the kernel allocate for unfinished work is bounded, and charged to it.
- * Each job takes the device 2 ms (test-bounds.args), so work piles up if it can.
+ * The kernel memory that a client's unfinished work takes is bounded, and
+ * charged to that client. Each job takes the device 2 ms (test-bounds.args), so
+ * work piles up if the driver lets it.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -15,16 +16,18 @@
 #include "memory.h"
 #include "stall.h"
 
-/* the window at hand may go beyond the limit: 32 parts and 1,024 paging operations */
+/*
+ * The current batch may exceed the limit: 32 parts and 1,024 paging operations.
+ */
 #define WINDOW_BYTES MiB(4)
 #define CGROUP_BYTES MiB(64)
 #define ROUNDS 8
 
-/* ---- small submissions that do not fit ---------------------------------------------- */
+/* ---- small submissions that do not fit ----------------------------------- */
 
 /*
- * A page of commands that bind the two halves of a rotation in turn: the least that user space
- * has to bring for the most work.
+ * One page of commands that bind the two halves of a rotation in turn. This
+ * makes the kernel allocate the most for the fewest bytes from user space.
  */
 static void page_of_parts(struct tsr_device *dev, struct tsr_rotation *rot)
 {
@@ -42,7 +45,7 @@ static void check_work(struct tsr_device *dev, uint64_t *most)
 	*most = client.work_bytes > *most ? client.work_bytes : *most;
 }
 
-/* submissions of a page each, as fast as they are taken, for a while */
+/* Submit one page of commands after the other for client->arg seconds. */
 static void hammer(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -53,7 +56,10 @@ static void hammer(struct tsr_client *client)
 	page_of_parts(&dev, &rot);
 	for (uint32_t i = 0; i < ARRAY_SIZE(ctx); i++)
 		ctx[i] = tsr_context_new(&dev, 0);
-	/* and as often as is enough for it to pile up */
+	/*
+	 * Submit at least ROUNDS times, so that work can pile up on a slow
+	 * machine.
+	 */
 	while (tap_now_ns() < until || client->state->rounds < ROUNDS) {
 		uint32_t i = client->state->rounds++;
 		int rc = tsr_client_submit(client, &dev, ctx[i % ARRAY_SIZE(ctx)], &rot.cmd, 0, 0);
@@ -67,7 +73,10 @@ static void hammer(struct tsr_client *client)
 	pause();
 }
 
-/* what the kernel has for itself; the page caches of trace and console aside */
+/*
+ * Memory that the kernel uses itself, without the page caches of trace and
+ * console.
+ */
 static uint64_t kernel_bytes(void)
 {
 	return tsr_meminfo("SUnreclaim") + tsr_meminfo("VmallocUsed") + tsr_meminfo("PageTables") +
@@ -93,7 +102,10 @@ static void small_submissions(void)
 		require(waitpid(a.pid, NULL, WNOHANG) == 0);
 		usleep(20000);
 	}
-	/* the test's own process, the objects, KASAN's share of each allocation */
+	/*
+	 * Allow for the test's own process, its buffer objects and KASAN's
+	 * overhead.
+	 */
 	allowed = client.work_limit + WINDOW_BYTES + MiB(tap_slow() ? 128 : 48);
 	tap_note("the kernel's memory: %lld KiB more at most, available: %lld KiB less",
 		 (long long)(most - before) / 1024, (long long)(available - least) / 1024);
@@ -101,13 +113,13 @@ static void small_submissions(void)
 	require(least + allowed > available);
 	tsr_client_kill(&a);
 	tsr_small_run(&dev, &small);
-	/* and it is given back */
+	/* The work is uncharged when its jobs have finished. */
 	check_work(&dev, &most);
 	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	tsr_close(&dev);
 }
 
-/* ---- a memory cgroup ------------------------------------------------------------------ */
+/* ---- a memory cgroup ----------------------------------------------------- */
 
 static void hammer_in_cgroup(struct tsr_client *client)
 {
@@ -125,7 +137,10 @@ static void charged_to_its_cgroup(void)
 	tsr_cgroup_new("tessera-work", CGROUP_BYTES);
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_client_start(&a, hammer_in_cgroup, 3);
-	/* what it has queued last is charged still when it says that it is ready */
+	/*
+	 * Sample once more after the client reports ready: its last submissions
+	 * are still charged then.
+	 */
 	for (bool last = false; !last;) {
 		uint64_t now, left;
 
@@ -135,7 +150,9 @@ static void charged_to_its_cgroup(void)
 		kernel = now > kernel ? now : kernel;
 		least = left < least ? left : least;
 		require(waitpid(a.pid, NULL, WNOHANG) == 0);
-		/* another process does not suffer */
+		/*
+		 * Another process can submit while the cgroup is at its limit.
+		 */
 		tsr_small_run(&dev, &small);
 	}
 	tap_note("charged: %llu KiB, available: %lld KiB less", (unsigned long long)kernel / 1024,
@@ -147,7 +164,9 @@ static void charged_to_its_cgroup(void)
 	tsr_close(&dev);
 }
 
-/* as many objects as it gets: they are charged, too, though nothing is in them */
+/*
+ * Create objects until it fails. They are charged although they have no pages.
+ */
 static void objects_in_cgroup(struct tsr_client *client)
 {
 	struct tsr_device dev;
@@ -185,8 +204,8 @@ static void empty_objects(void)
 		 (unsigned long long)(most - before) / 1024,
 		 a.state->ready ? strerror(-a.state->error) : "killed by its cgroup's limit");
 	/*
-	 * The limit is the cgroup's business: -ENOMEM, or the end of that process. Not that
-	 * the memory is somebody else's.
+	 * When the cgroup is full, the client gets -ENOMEM or is killed. The
+	 * objects must not take memory outside the cgroup.
 	 */
 	require(most < before + CGROUP_BYTES + MiB(tap_slow() ? 96 : 32));
 	if (a.state->ready) {
@@ -196,22 +215,22 @@ static void empty_objects(void)
 	}
 }
 
-/* ---- SUBMIT at the limits --------------------------------------------------------------- */
+/* ---- SUBMIT at the limits ------------------------------------------------ */
 
 struct limits {
 	uint32_t allocs, patches;
 };
 
 /*
- * As many objects, entries and bytes as there may be: each object is bound once, then
- * unbinds up to the number of entries, then NOPs.
+ * Build a submission at the limits: each object is bound once, unbind packets
+ * fill up the patch list, and NOPs fill up the command bytes.
  */
 static void build_limits(struct tsr_device *dev, struct tsr_cmd *cmd, const struct limits *limits)
 {
 	uint32_t seg = tsr_bit(tsr_seg_visible(dev));
 
 	tsr_cmd_init(cmd);
-	/* not tsr_cmd_alloc(): it looks through all there are */
+	/* tsr_cmd_alloc() searches all entries: too slow for this many. */
 	cmd->allocs = calloc(limits->allocs, sizeof(*cmd->allocs));
 	cmd->patches = calloc(limits->patches, sizeof(*cmd->patches));
 	require(cmd->allocs && cmd->patches);
@@ -258,7 +277,10 @@ static void submit_limits(struct tsr_client *client)
 	pause();
 }
 
-/* it is done, refused, or waits for room: then a signal ends it */
+/*
+ * SUBMIT at the limits completes, fails with a documented error, or waits for
+ * space. A kill must end it, and no process may fall to the OOM killer.
+ */
 static void at_the_limits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -266,7 +288,10 @@ static void at_the_limits(void)
 	struct tsr_client a;
 	struct tsr_small small;
 
-	/* to create that many objects takes half a minute, and memory that the debug kernel lacks */
+	/*
+	 * Creating the maximum takes half a minute, and more memory than the
+	 * debug kernel has.
+	 */
 	at.allocs = dev.info.max_allocs / (tap_long() && !tap_slow() ? 1 : 8);
 	at.patches = dev.info.max_patches / (tap_long() && !tap_slow() ? 1 : 8);
 	tsr_small_init(&dev, &small, dev.render);
@@ -292,14 +317,17 @@ static void at_the_limits(void)
 	if (a.state->returned)
 		require(!a.state->error || a.state->error == -ENOMEM || a.state->error == -E2BIG ||
 			a.state->error == -ENOSPC);
-	/* that it was killed counts; then thousands of objects are closed, which takes a while */
+	/*
+	 * The kill must take effect. Closing thousands of objects then takes a
+	 * while.
+	 */
 	require(tsr_client_kill(&a) < 30000000000ull);
 	require_eq(tsr_oom_kills(), kills);
 	tsr_small_run(&dev, &small);
 	tsr_close(&dev);
 }
 
-/* ---- waiting for room ------------------------------------------------------------------- */
+/* ---- waiting for space --------------------------------------------------- */
 
 static volatile sig_atomic_t alarms;
 
@@ -324,7 +352,7 @@ static void end_alarms(void)
 	setitimer(ITIMER_REAL, &off, NULL);
 }
 
-/* one call of the ioctl itself */
+/* A single ioctl call, without the library's restart after -EINTR. */
 static int submit_raw(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd,
 		      struct drm_tessera_submit *args)
 {
@@ -333,8 +361,8 @@ static int submit_raw(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd
 }
 
 /*
- * With more work than it may have the client waits in SUBMIT. A signal ends that, with nothing
- * run of this one; with SA_RESTART the call goes on by itself.
+ * A client at its work limit waits in SUBMIT. A signal interrupts that with
+ * -EINTR; with SA_RESTART the call resumes by itself.
  */
 static void waiting_for_room(void)
 {
@@ -347,7 +375,7 @@ static void waiting_for_room(void)
 	struct tsr_cmd *cmd = &small.cmd;
 	int rc = 0;
 
-	/* a job with as many bytes as its share of the limit makes quick work of it */
+	/* Large NOP jobs reach the limit with few submissions. */
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_cmd_nop(cmd, 65536);
 	tsr_gpu_touch(&dev, ctx, &small.bo);
@@ -356,7 +384,10 @@ static void waiting_for_room(void)
 	while (taken < most && refused < 3) {
 		rc = submit_raw(&dev, ctx, cmd, &args);
 		require(!rc || rc == -EINTR);
-		/* a busy machine makes any call so long that a signal finds it waiting for less */
+		/*
+		 * On a busy machine a signal may interrupt any wait. Count only
+		 * interruptions near the limit.
+		 */
 		if (!rc)
 			taken++;
 		else if (tsr_query_client(&dev).work_bytes > client.work_limit / 2)
@@ -373,7 +404,7 @@ static void waiting_for_room(void)
 	for (uint32_t i = 0; i < most && !alarms; i++)
 		require_ok(submit_raw(&dev, ctx, cmd, &args));
 	require(alarms);
-	/* the same for one in parts */
+	/* SA_RESTART also resumes a submission of several parts. */
 	alarms = 0;
 	require_ok(submit_raw(&dev, ctx, &rot.cmd, &args));
 	end_alarms();
@@ -382,7 +413,7 @@ static void waiting_for_room(void)
 	tsr_close(&dev);
 }
 
-/* ---- what a list costs ------------------------------------------------------------------ */
+/* ---- the charge for an object list --------------------------------------- */
 
 #define LISTED 1000
 
@@ -394,7 +425,10 @@ static uint64_t charged_for(struct tsr_device *dev, uint32_t ctx, const struct t
 	return tsr_query_client(dev).work_bytes - before;
 }
 
-/* the same commands, and a pointer more for each object, as long as the job is not finished */
+/*
+ * A job's object list costs its client one pointer per object until the job is
+ * done.
+ */
 static void long_lists_are_charged(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -415,11 +449,17 @@ static void long_lists_are_charged(void)
 		else
 			tsr_cmd_alloc(&many, bo.handle, false);
 	}
-	/* paging is charged, too: there is none any more */
+	/*
+	 * Paging jobs are charged, too. Page everything in first, so that none
+	 * is measured.
+	 */
 	tsr_submit_done(&dev, ctx, &many);
 	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	stuck = tsr_stuck_start(&dev, ctx);
-	/* From the second one on, each job waits for the one before. */
+	/*
+	 * Each job from the second on also waits for its predecessor: measure
+	 * the second.
+	 */
 	charged_for(&dev, ctx, &few);
 	diff = charged_for(&dev, ctx, &few);
 	diff = charged_for(&dev, ctx, &many) - diff;

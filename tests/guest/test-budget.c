@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Budgets: what a client can count on, what it can reserve of that, and hearing of changes (RES-3, SEG-8).
+ * Memory budgets: how much a client may use, how much of it it can reserve, and
+ * notification of changes (RES-3, SEG-8).
  */
 #include <poll.h>
 #include <stdio.h>
@@ -45,12 +46,12 @@ static int notify(struct tsr_device *dev, uint32_t segments, int fd)
 	return __budget(dev, &args);
 }
 
-/* ---- Another process, which uses a segment ------------------------------------------ */
+/* ---- another process that uses a segment --------------------------------- */
 
 struct shared {
 	volatile uint32_t turns;
 	volatile bool stop;
-	volatile uint64_t reserved; /* what it reserves at first */
+	volatile uint64_t reserved; /* its initial reservation */
 };
 
 static struct shared *shared;
@@ -90,9 +91,9 @@ static void other_end(pid_t pid)
 	tap_join(pid);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------ */
+/* ---- tests --------------------------------------------------------------- */
 
-/* SEG-8: clients share what may be committed, which is less than an aperture's size. */
+/* SEG-8: clients share the commit limit, which is below the aperture's size. */
 static void commit_limit(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -107,7 +108,9 @@ static void commit_limit(void)
 	tsr_close(&dev);
 }
 
-/* SEG-8: sums over segments; alone it is all there is. */
+/*
+ * SEG-8: figures are summed over segments. A lone client has the whole segment.
+ */
 static void figures(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -127,7 +130,11 @@ static void figures(void)
 	tsr_close(&dev);
 }
 
-/* SEG-8, SEG-17: a reservation is a part of the share that others do not halve; a quarter for all, lent when idle. */
+/*
+ * SEG-8, SEG-17: a reservation is added to the client's part of the unreserved
+ * memory. All reservations together are at most a quarter of the segment, and
+ * an idle reservation is lent to others.
+ */
 static void reservation(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -146,7 +153,11 @@ static void reservation(void)
 	require_err(reserve(&dev, hid, MiB(2)), -ENOSPC);
 	require_eq(budget(&dev, hid).reservation, KiB(1536));
 	require_eq(budget(&dev, hid).reservable, KiB(1536));
-	/* 1.5 and 0.5 are reserved, and 6 are for two, as long as both use it: who has not for two seconds does not count */
+	/*
+	 * 1.5 MiB and 0.5 MiB of the 8 MiB are reserved. The remaining 6 MiB
+	 * are halved while both clients use the segment; a client that has not
+	 * used it for two seconds does not count.
+	 */
 	tsr_wait_for(
 		(tsr_gpu_touch(&dev, ctx, &bo), budget(&dev, hid).budget == KiB(1536) + MiB(3)));
 	require_ok(reserve(&dev, hid, 0));
@@ -155,14 +166,14 @@ static void reservation(void)
 	other_end(pid);
 	require_ok(reserve(&dev, hid, MiB(2)));
 	tsr_close(&dev);
-	/* it ends with the process's last file */
+	/* A reservation ends when the process closes its last file. */
 	dev = tsr_open();
 	require_eq(budget(&dev, hid).reservation, 0);
 	require_eq(budget(&dev, hid).reservable, MiB(2));
 	tsr_close(&dev);
 }
 
-/* another process, which uses another segment for a moment */
+/* Another process, which uses the visible segment until told to stop. */
 static void visible_client(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -184,7 +195,11 @@ static bool told(int fd, int timeout_ms)
 	return true;
 }
 
-/* Budgets are looked at for all who listen: twice, as one of them is told of another segment twice. */
+/*
+ * Make the driver compare all listeners' budgets twice: a second listener on
+ * the visible segment is notified when a process starts to use it, and when
+ * that process ends.
+ */
 static void look_twice(struct tsr_device *dev, uint32_t ctx)
 {
 	uint32_t vis = tsr_bit(tsr_seg_visible(dev));
@@ -209,7 +224,10 @@ static void look_twice(struct tsr_device *dev, uint32_t ctx)
 	tsr_bo_free(dev, &bo);
 }
 
-/* RES-3: who listens hears that others come, and that they have gone. */
+/*
+ * RES-3: a listener is notified when another client starts to use the segment,
+ * and when it has gone. It is not notified while its budget is unchanged.
+ */
 static void notification(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -230,7 +248,10 @@ static void notification(void)
 		require(told(fd, 60000));
 		now = budget(&dev, hid).budget;
 	} while (now != MiB(4));
-	/* it may have been seen before it was told; then nothing else, while nothing changes */
+	/*
+	 * The budget can change before the last notification: drain it. A
+	 * second pair of comparisons must then bring no notification.
+	 */
 	look_twice(&dev, ctx);
 	while (told(fd, 0))
 		;
@@ -241,7 +262,10 @@ static void notification(void)
 		require(told(fd, 60000));
 		now = budget(&dev, hid).budget;
 	} while (now != MiB(8));
-	/* not any more: one that was told later has been told */
+	/*
+	 * After unregistering, the first eventfd stays silent although a
+	 * listener that registered later is notified.
+	 */
 	require_ok(notify(&dev, hid, -1));
 	while (told(fd, 0))
 		;
@@ -254,7 +278,7 @@ static void notification(void)
 		require(told(other_fd, 60000));
 		require(!told(fd, 0));
 		other_end(pid);
-		/* with a file that closes while it listens */
+		/* Close the file while it is still registered. */
 		tsr_close(&second);
 		close(other_fd);
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A device that does not snoop CPU caches. What is missing of cache maintenance shows: as old
- * bytes for whom it is missing, and before the GPU runs as an error that the device counts, which
- * fails each test here.
+ * A device that does not snoop CPU caches (io-coherent=off). Missing cache
+ * maintenance shows as stale bytes on the side that reads. If the CPU's data
+ * was not cleaned before the GPU reads it, the device also counts a strict-mode
+ * error, which fails the test.
  */
 #include <errno.h>
 #include <linux/dma-buf.h>
@@ -24,14 +25,14 @@ static const uint32_t uncached = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 static const uint32_t read_only = DRM_TESSERA_LOCK_READ_ONLY;
 
-#define BYTES KiB(64) /* of the object that a test is about */
+#define BYTES KiB(64) /* size of the object under test */
 #define WORDS (BYTES / 4)
 
 struct scene {
 	struct tsr_device dev;
 	uint32_t ctx;
-	uint32_t gart; /* set of it */
-	struct tsr_bo seen; /* uncached: what the GPU has read */
+	uint32_t gart; /* the aperture as a segment set */
+	struct tsr_bo seen; /* uncached copy of what the GPU read */
 };
 
 static struct scene scene_open(void)
@@ -61,7 +62,7 @@ static void gpu_sees(struct scene *s, const struct tsr_bo *bo, uint32_t key)
 	tsr_pattern_check(&seen, key);
 }
 
-/* how often a command was given, always for a whole object */
+/* Count the traces of @command; each must cover the whole object. */
 static uint32_t maintained(const struct tsr_trace *trace, const char *command)
 {
 	uint32_t count = 0;
@@ -74,9 +75,12 @@ static uint32_t maintained(const struct tsr_trace *trace, const char *command)
 	return count;
 }
 
-/* ---- CPU, then GPU ---------------------------------------------------------------- */
+/* ---- CPU, then GPU ------------------------------------------------------- */
 
-/* Each time it was written, behind the write and before the part; not otherwise. */
+/*
+ * A cached object is cleaned once for each CPU write, after the write and
+ * before the part that reads it, and at no other time.
+ */
 static void cleaned_before_the_part(void)
 {
 	struct scene s = scene_open();
@@ -90,14 +94,17 @@ static void cleaned_before_the_part(void)
 		tsr_trace_start("cache_maintenance", "split_part", NULL);
 		gpu_sees(&s, &bo, round);
 		gpu_sees(&s, &bo, round);
-		/* reading it changes nothing */
+		/* A CPU read needs no further maintenance. */
 		tsr_pattern_check(&bo, round);
 		gpu_sees(&s, &bo, round);
 		trace = tsr_trace_stop();
 		clean = tsr_trace_next(&trace, "cache_maintenance", NULL);
 		part = tsr_trace_next(&trace, "split_part", NULL);
 		require(clean && part && clean < part);
-		/* the first time the kernel has written it as well */
+		/*
+		 * In the first round the CPU caches also hold the zeroes that
+		 * the kernel wrote.
+		 */
 		require_eq(maintained(&trace, round == 1 ? "write-back" : "clean"), 1);
 		require_eq(tsr_trace_count(&trace, "cache_maintenance"), 1);
 		tsr_trace_free(&trace);
@@ -105,7 +112,7 @@ static void cleaned_before_the_part(void)
 	tsr_close(&s.dev);
 }
 
-/* A debugger's writes are a CPU's. */
+/* Writes by a debugger (/proc/pid/mem) count as CPU writes. */
 static void cleaned_behind_a_debugger(void)
 {
 	struct scene s = scene_open();
@@ -123,9 +130,9 @@ static void cleaned_behind_a_debugger(void)
 	tsr_close(&s.dev);
 }
 
-/* ---- GPU, then CPU ---------------------------------------------------------------- */
+/* ---- GPU, then CPU ------------------------------------------------------- */
 
-/* Once, behind the job and before the lock returns. */
+/* Invalidated exactly once, after the job and before the lock returns. */
 static void invalidated_before_lock_returns(void)
 {
 	struct scene s = scene_open();
@@ -151,7 +158,7 @@ static void invalidated_before_lock_returns(void)
 	tsr_close(&s.dev);
 }
 
-/* Without a lock, the pointer is as good: it faults. */
+/* Without a lock, the page fault invalidates. */
 static void invalidated_before_a_fault_maps(void)
 {
 	struct scene s = scene_open();
@@ -160,7 +167,10 @@ static void invalidated_before_a_fault_maps(void)
 	for (uint32_t round = 1; round < 4; round++) {
 		tsr_gpu_fill(&s.dev, s.ctx, &bo, round);
 		tsr_words_check(bo.map, WORDS, round);
-		/* some of it written, the rest is still the GPU's */
+		/*
+		 * Write one word by CPU: the GPU must see it beside its own
+		 * values.
+		 */
 		((uint32_t *)bo.map)[round] = 0x99;
 		tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
 		for (uint32_t i = 0; i < WORDS; i++)
@@ -169,9 +179,9 @@ static void invalidated_before_a_fault_maps(void)
 	tsr_close(&s.dev);
 }
 
-/* ---- both at once ------------------------------------------------------------------ */
+/* ---- CPU and GPU at once ------------------------------------------------- */
 
-/* a fill of the first words that does not begin before held_go() */
+/* Queue a fill of the first @words words that starts only at held_go(). */
 static struct tsr_held held_fill(struct scene *s, const struct tsr_bo *bo, uint32_t words,
 				 uint32_t value)
 {
@@ -187,7 +197,10 @@ static void held_go(struct tsr_held *held)
 	tsr_held_close(held);
 }
 
-/* An object whose lines the CPU has got while a job was to write it. */
+/*
+ * Return an object with stale lines in the CPU's cache: the CPU read it after a
+ * writing job was queued and before that job ran.
+ */
 static struct tsr_bo stale(struct scene *s)
 {
 	struct tsr_bo bo = mapped(s, s->gart, cached);
@@ -198,7 +211,7 @@ static struct tsr_bo stale(struct scene *s)
 	held = held_fill(s, &bo, WORDS, 0x55);
 	tsr_pattern_check(&bo, 1);
 	held_go(&held);
-	/* Nobody has seen that it was read too early. */
+	/* The early read is not detected: the CPU still sees the old bytes. */
 	tsr_pattern_check(&bo, 1);
 	return bo;
 }
@@ -229,14 +242,17 @@ static void stale_until_asked_for(void)
 	tsr_words_check(bo.map, WORDS, 0x55);
 	close(dmabuf);
 
-	/* the next job's access is as good */
+	/* The next job's access invalidates, too. */
 	bo = stale(&s);
 	tsr_gpu_copy(&s.dev, s.ctx, &bo, &bo);
 	tsr_words_check(bo.map, WORDS, 0x55);
 	tsr_close(&s.dev);
 }
 
-/* The CPU writes one half while a job writes the other: each keeps its own. */
+/*
+ * The CPU writes one half while a job writes the other: neither half may be
+ * lost.
+ */
 static void halves(struct scene *s, bool lock)
 {
 	const uint64_t half = WORDS / 2;
@@ -273,16 +289,21 @@ static void no_overwrite(void)
 
 #define JOBS 200
 
-/* An object the GPU goes on writing the first page of, while threads use the others. */
+/*
+ * Jobs write the first page of the object while CPU threads use the other
+ * pages.
+ */
 struct beside {
 	struct tsr_bo bo;
 	volatile uint32_t *words;
 	volatile bool stop;
 	volatile uint32_t stores;
-	uint32_t lost; /* stores of which the next look has seen nothing */
+	uint32_t lost; /* number of stores that a later read did not return */
 };
 
-/* Each word is read before it is written, so that its page is mapped to be read first. */
+/*
+ * Read each word before writing it, so that its page is first mapped read-only.
+ */
 static void *beside_write(void *arg)
 {
 	struct beside *b = arg;
@@ -301,7 +322,7 @@ static void *beside_write(void *arg)
 	return NULL;
 }
 
-/* Maps to be read what the writer finds mapped, or has had mapped. */
+/* Read the writer's pages, which maps them read-only at any time. */
 static void *beside_read(void *arg)
 {
 	struct beside *b = arg;
@@ -312,7 +333,10 @@ static void *beside_read(void *arg)
 	return NULL;
 }
 
-/* Every way to have the pages change hands, in turn with each other. */
+/*
+ * Each job takes the pages from the CPU; every second round also waits for the
+ * object. Both must keep concurrent CPU stores.
+ */
 static void beside_job(struct scene *s, struct beside *b, uint32_t round)
 {
 	struct tsr_cmd cmd;
@@ -350,7 +374,10 @@ static void no_store_is_lost(void)
 #define LOCKS 2000
 #define STORES 10000
 
-/* As long as a job that writes the object has not ended, each lock flushes what is stored beside. */
+/*
+ * Locks during a running job that writes the object flush the CPU's lines. No
+ * concurrent CPU store may get lost by that.
+ */
 static void no_store_is_flushed_away(void)
 {
 	struct scene s = scene_open();
@@ -373,12 +400,12 @@ static void no_store_is_flushed_away(void)
 	tsr_close(&s.dev);
 }
 
-/* ---- moves -------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------- */
 
 static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
 {
 	for (uint32_t round = 1; round < 4; round++) {
-		/* in with the CPU's bytes, out with the GPU's */
+		/* Page in with the CPU's bytes, evict with the GPU's. */
 		tsr_pattern_write(bo, round);
 		gpu_sees(s, bo, round);
 		tsr_evict_set(set);
@@ -386,11 +413,11 @@ static void rounds(struct scene *s, struct tsr_bo *bo, uint32_t set)
 		gpu_sees(s, bo, round);
 		tsr_gpu_fill(&s->dev, s->ctx, bo, round);
 		tsr_evict_set(set);
-		/* in and out again with no CPU between */
+		/* Page in and evict again without a CPU access. */
 		tsr_gpu_touch(&s->dev, s->ctx, bo);
 		tsr_evict_set(set);
 		tsr_words_check(bo->map, WORDS, round);
-		/* swapped out as the GPU has left it */
+		/* Swap-out must save the bytes that the GPU wrote. */
 		tsr_gpu_fill(&s->dev, s->ctx, bo, round + 10);
 		tsr_evict_set(set);
 		require(tsr_swap_out_objects() > 0);
@@ -407,7 +434,7 @@ static void through_memory(void)
 	struct tsr_bo linear = mapped(&s, vis, cached), swizzled;
 
 	rounds(&s, &linear, vis);
-	/* swizzled on the way in, linear in its pages */
+	/* Swizzled in video memory, linear in its system pages. */
 	require_eq((uint64_t)rows.pitch * rows.height, BYTES);
 	swizzled = tsr_bo_new_rows(&s.dev, &rows, vis, cached);
 	tsr_bo_map(&s.dev, &swizzled);
@@ -438,7 +465,9 @@ static void through_apertures(void)
 	};
 
 	rounds(&s, &bo, s.gart);
-	/* from memory to the aperture first, then on */
+	/*
+	 * Evict from video memory to the aperture first, then to system memory.
+	 */
 	require_ok(__tsr_bo_create(s.dev.fd, &args));
 	movable = (struct tsr_bo){ .handle = args.handle, .size = BYTES };
 	tsr_bo_map(&s.dev, &movable);
@@ -455,7 +484,7 @@ static void through_apertures(void)
 	tsr_close(&s.dev);
 }
 
-/* Pages that are not cached need nothing. */
+/* Uncached pages need no maintenance. */
 static void nothing_for_uncached(void)
 {
 	struct scene s = scene_open();
@@ -473,7 +502,7 @@ static void nothing_for_uncached(void)
 	tsr_close(&s.dev);
 }
 
-/* ---- what is told ------------------------------------------------------------------- */
+/* ---- reported state ------------------------------------------------------ */
 
 static void expect_state(const char *state)
 {
@@ -489,7 +518,10 @@ static void expect_state(const char *state)
 	free(text);
 }
 
-/* One step of either side after the other. */
+/*
+ * The reported state follows one access after the other, of CPU and GPU in
+ * turn.
+ */
 static void state_follows(void)
 {
 	struct scene s = scene_open();
@@ -516,7 +548,8 @@ static void state_follows(void)
 	held = held_fill(&s, &bo, WORDS, 3);
 	expect_state(" cpu none gpu write");
 	require_eq(*word, 2);
-	expect_state(" cpu read gpu write"); /* and so it stays until the job has ended */
+	/* stays so until the job has ended */
+	expect_state(" cpu read gpu write");
 	held_go(&held);
 	tsr_bo_wait(&s.dev, &bo);
 	expect_state(" cpu read gpu none");
@@ -524,7 +557,10 @@ static void state_follows(void)
 	tsr_close(&s.dev);
 }
 
-/* The device knows which pages are cached, in read-only apertures too. */
+/*
+ * The aperture entries tell the device which pages are cached, also in the
+ * read-only aperture.
+ */
 static void entries_say_cached(void)
 {
 	struct scene s = scene_open();
@@ -566,7 +602,10 @@ static void entries_say_cached(void)
 	tsr_close(&s.dev);
 }
 
-/* Another device's accesses nobody would know of. */
+/*
+ * Cached pages are not exported to other devices: the driver would not see
+ * their accesses and could not maintain the caches.
+ */
 static void not_for_other_devices(void)
 {
 	struct scene s = scene_open();
@@ -585,12 +624,12 @@ static void not_for_other_devices(void)
 	tsr_close(&s.dev);
 }
 
-/* ---- user space's duty ------------------------------------------------------------------ */
+/* ---- explicit maintenance by user space ---------------------------------- */
 
 static const uint32_t own =
 	DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED | DRM_TESSERA_BO_EXPLICIT_SYNC;
 
-/* what the GPU reads of it: all one key's */
+/* True if the GPU reads @key's pattern in the whole object. */
 static bool gpu_reads(struct scene *s, const struct tsr_bo *bo, uint32_t key)
 {
 	tsr_gpu_copy(&s->dev, s->ctx, &s->seen, bo);
@@ -600,14 +639,17 @@ static bool gpu_reads(struct scene *s, const struct tsr_bo *bo, uint32_t key)
 	return true;
 }
 
-/* Without the call each sees old bytes, and the kernel does nothing about it. */
+/*
+ * With BO_EXPLICIT_SYNC each side sees stale bytes until user space asks for
+ * maintenance. The kernel does none.
+ */
 static void stale_without_the_call(void)
 {
 	struct scene s = scene_open();
 	struct tsr_bo bo = mapped(&s, s.gart, own);
 	struct tsr_trace trace;
 
-	/* what it was born with is the kernel's */
+	/* The kernel itself writes back the initial zeroes. */
 	tsr_gpu_copy(&s.dev, s.ctx, &s.seen, &bo);
 	tsr_words_check(s.seen.map, WORDS, 0);
 	tsr_trace_start("cache_maintenance", NULL);
@@ -627,7 +669,10 @@ static void stale_without_the_call(void)
 	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 1);
 	tsr_trace_free(&trace);
 
-	/* COH-11: the CPU has its lines already, though it has not read since */
+	/*
+	 * COH-11: the CPU still has the old lines although it has not read
+	 * since the job.
+	 */
 	tsr_gpu_fill(&s.dev, s.ctx, &bo, 0x55);
 	tsr_lock(&s.dev, &bo, read_only);
 	tsr_unlock(&s.dev, &bo);
@@ -637,7 +682,7 @@ static void stale_without_the_call(void)
 	tsr_close(&s.dev);
 }
 
-/* Its lines, and no others. */
+/* The call maintains the cache lines of its range and no others. */
 static void exactly_the_range(void)
 {
 	struct scene s = scene_open();
@@ -682,7 +727,7 @@ static void exactly_the_range(void)
 		}
 		tsr_invalidate_cache(&s.dev, &bo);
 	}
-	/* what the CPU stores beside a range is not lost with it */
+	/* CPU stores next to the range must survive. */
 	((uint32_t *)bo.map)[0] = 7;
 	((uint32_t *)bo.map)[16] = 8;
 	require_ok(__tsr_invalidate_cache(s.dev.fd, bo.handle, 64, 64));
@@ -695,7 +740,7 @@ static void exactly_the_range(void)
 	tsr_close(&s.dev);
 }
 
-/* What the kernel does to an object it does right, whoever cares for jobs. */
+/* The kernel maintains caches for its own moves, also with BO_EXPLICIT_SYNC. */
 static void moves_are_the_kernels(void)
 {
 	struct scene s = scene_open();
@@ -709,7 +754,7 @@ static void moves_are_the_kernels(void)
 		tsr_evict_set(vis);
 		tsr_words_check(bo.map, WORDS, round);
 	}
-	/* swapped out as the GPU has left it */
+	/* Swap-out must save the bytes that the GPU wrote. */
 	tsr_invalidate_cache(&s.dev, &pages);
 	tsr_gpu_fill(&s.dev, s.ctx, &pages, 0x77);
 	tsr_evict_set(s.gart);
@@ -722,7 +767,7 @@ static void moves_are_the_kernels(void)
 	tsr_close(&s.dev);
 }
 
-/* an object in a VM, and where the GPU puts what it reads of it */
+/* A VM with @seen mapped, into which jobs copy what they read. */
 static struct tsr_vm vm_with(struct scene *s)
 {
 	struct tsr_vm vm = tsr_vm_open(&s->dev);
@@ -732,7 +777,7 @@ static struct tsr_vm vm_with(struct scene *s)
 	return vm;
 }
 
-/* what is at MiB(256) */
+/* Run a job in the VM that copies the object at MiB(256) to @seen. */
 static void vm_read(struct scene *s, struct tsr_vm *vm)
 {
 	uint32_t done = tsr_syncobj_new(&s->dev);
@@ -749,7 +794,10 @@ static void vm_read(struct scene *s, struct tsr_vm *vm)
 	tsr_cmd_fini(&cmd);
 }
 
-/* What is mapped in a VM is as CPUs have left it; after that it is the client's. */
+/*
+ * Binding an object in a VM writes the CPU caches back. Later maintenance is up
+ * to the client.
+ */
 static void bound_as_it_is(void)
 {
 	struct scene s = scene_open();
@@ -757,7 +805,10 @@ static void bound_as_it_is(void)
 	struct tsr_bo bo = mapped(&s, s.gart, cached), seen = { .map = s.seen.map, .size = BYTES };
 	const uint32_t *words = s.seen.map;
 
-	/* in an aperture and listed, with all that was written before written back */
+	/*
+	 * The object is already resident in the aperture, and the CPU has
+	 * written to it since.
+	 */
 	tsr_pattern_write(&bo, 1);
 	tsr_make_resident(&s.dev, &bo, 1);
 	gpu_sees(&s, &bo, 1);
@@ -773,7 +824,10 @@ static void bound_as_it_is(void)
 	tsr_close(&s.dev);
 }
 
-/* Page tables say of each page whether CPUs have it in their caches: jobs get past none of these. */
+/*
+ * GPU page table entries say which pages are cached, so a job in a VM reads
+ * stale bytes until the client calls INVALIDATE_CACHE.
+ */
 static void stale_at_an_address(void)
 {
 	struct scene s = scene_open();
@@ -797,7 +851,10 @@ static void stale_at_an_address(void)
 	tsr_close(&s.dev);
 }
 
-/* Of a tracked object, too, at any time. */
+/*
+ * The call is also allowed without BO_EXPLICIT_SYNC, when the kernel maintains
+ * the caches.
+ */
 static void call_for_tracked(void)
 {
 	struct scene s = scene_open();
@@ -846,7 +903,10 @@ static void call_bad_input(void)
 	tsr_close(&s.dev);
 }
 
-/* What the CPU writes of its own memory the kernel does not see, so there are no such objects. */
+/*
+ * The kernel cannot see CPU writes to user memory, so userptr objects are
+ * refused.
+ */
 static void no_user_memory(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A device that snoops CPU caches: both sides see each other's bytes, and nothing is done for it. */
+/*
+ * A device that snoops CPU caches (io-coherent=on): CPU and GPU see each
+ * other's writes, and the driver does no cache maintenance.
+ */
 #include <stdlib.h>
 
 #include "trace.h"
@@ -8,7 +11,7 @@
 
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* through one pointer that is kept, without locks */
+/* The CPU keeps one mapping all the time and takes no locks. */
 static void both_see(struct tsr_device *dev, uint32_t set)
 {
 	uint32_t ctx = tsr_context_new(dev, 0);
@@ -48,7 +51,7 @@ static void nothing_is_done(void)
 	require_eq(tsr_trace_count(&trace, "cache_maintenance"), 0);
 	tsr_trace_free(&trace);
 
-	/* nor is anything kept for it */
+	/* The driver also keeps no coherence state for the object. */
 	bo = tsr_bo_new(&dev, KiB(64), tsr_bit(tsr_seg_gart(&dev)), cached);
 	tsr_bo_map(&dev, &bo);
 	tsr_pattern_write(&bo, 1);
@@ -60,8 +63,9 @@ static void nothing_is_done(void)
 }
 
 /*
- * Each mapping of cached pages snoops: the device would count an access that does not, and read old
- * bytes. Of the CPU's stores, in each aperture, and through a VM.
+ * Each mapping of cached pages must have the snoop bit, in each aperture and in
+ * a VM. An access without it would read stale bytes after a CPU store, and the
+ * device would count it as an error.
  */
 static void each_mapping_snoops(void)
 {
@@ -103,7 +107,7 @@ static void each_mapping_snoops(void)
 	tsr_close(&dev);
 }
 
-/* The call takes the same arguments, and there is nothing to do. */
+/* INVALIDATE_CACHE checks its arguments as usual and then does nothing. */
 static void call_does_nothing(void)
 {
 	const uint32_t explicit_sync = DRM_TESSERA_BO_EXPLICIT_SYNC;

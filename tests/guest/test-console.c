@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel's own clients of the display: what is drawn to the frame buffer device is on the screen, gives way
- * to a program that is master of the display, and comes back behind it.
+ * The kernel's own display client (fbdev emulation): its drawing reaches the
+ * screen, it gives way to a DRM master, and it is restored after the master has
+ * gone.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -40,7 +41,10 @@ static struct screen screen_open(void)
 	require_ok(ioctl(s.fd, FBIOGET_VSCREENINFO, &s.var));
 	require_ok(ioctl(s.fd, FBIOGET_FSCREENINFO, &s.fix));
 	require_eq(s.var.bits_per_pixel, 32);
-	/* the console has a cursor that blinks */
+	/*
+	 * Switch to graphics mode: the text console's blinking cursor changes
+	 * the CRC.
+	 */
 	s.tty = open("/dev/tty0", O_RDWR);
 	require(s.tty >= 0);
 	require_ok(ioctl(s.tty, KDSETMODE, KD_GRAPHICS));
@@ -63,7 +67,10 @@ static void screen_fill(struct screen *s, uint32_t rgb)
 			s->map[y * s->fix.line_length / 4 + x] = rgb;
 }
 
-/* CRC-32 of a frame of one colour, as hardware.rst has it: blue, green, red, 0 */
+/*
+ * CRC-32 of a frame of one colour in the byte order of hardware.rst: blue,
+ * green, red, 0.
+ */
 static uint32_t crc_of(const struct screen *s, uint32_t rgb)
 {
 	uint32_t crc = UINT32_MAX, table[256];
@@ -80,8 +87,9 @@ static uint32_t crc_of(const struct screen *s, uint32_t rgb)
 }
 
 /*
- * What is drawn reaches the screen some time later; frames until then are others. The last CRC: that of the
- * colour, @other, or one that stays.
+ * Drawing reaches the screen some time later; the frames before that have other
+ * CRCs. Return the last CRC seen: that of @rgb, @other, or at the deadline any
+ * other.
  */
 static uint32_t await_crc(const struct screen *s, uint32_t rgb, uint32_t other)
 {
@@ -134,7 +142,10 @@ static void gives_way(void)
 		tsr_fb_paint(&fb, i);
 		tsr_light(&kms, &kms.heads[0], &mode, &fb);
 		require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
-		/* the kernel takes the screen back when the last file is gone; a mapping keeps one open */
+		/*
+		 * The kernel restores its screen when the last file is closed.
+		 * A mapping would keep the file open.
+		 */
 		tsr_fb_free(&kms, &fb);
 		tsr_kms_close(&kms);
 		await_picture(&s, 0x123456);
@@ -142,7 +153,10 @@ static void gives_way(void)
 	screen_close(&s);
 }
 
-/* with nobody's picture on the screen */
+/*
+ * Open the display with all CRTCs off, so that the console's framebuffer is not
+ * scanned out.
+ */
 static struct tsr_kms hidden(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -151,12 +165,15 @@ static struct tsr_kms hidden(void)
 
 	tsr_light(&kms, &kms.heads[0], &mode, &fb);
 	tsr_dark(&kms, &kms.heads[0]);
-	/* its mapping would keep a file open */
+	/* The framebuffer's mapping would keep a file open. */
 	tsr_fb_free(&kms, &fb);
 	return kms;
 }
 
-/* so that the console's can be moved out: but for moments in which it is drawn */
+/*
+ * Have the console's framebuffer evicted. That can fail while the kernel draws
+ * into it, so retry.
+ */
 static struct tsr_kms moved_out(void)
 {
 	struct tsr_kms kms = hidden();
@@ -166,14 +183,17 @@ static struct tsr_kms moved_out(void)
 	return kms;
 }
 
-/* draws, has it moved out in the dark, and tells what is there when it is shown again */
+/*
+ * Draw, evict the console's framebuffer while it is hidden, and return the CRC
+ * when it is shown again.
+ */
 static uint32_t draw_and_move(struct screen *s, uint32_t rgb, uint32_t other)
 {
 	struct tsr_kms kms;
 
 	screen_fill(s, rgb);
 	await_picture(s, rgb);
-	/* shown: it stays */
+	/* A framebuffer that is scanned out stays in memory. */
 	tsr_evict_set(UINT32_MAX);
 	await_picture(s, rgb);
 	require_ok(ioctl(s->fd, FBIOBLANK, FB_BLANK_POWERDOWN));
@@ -184,7 +204,10 @@ static uint32_t draw_and_move(struct screen *s, uint32_t rgb, uint32_t other)
 	return await_crc(s, rgb, other);
 }
 
-/* while nobody sees it, its memory is like any other's; a picture that was moved out comes back whole */
+/*
+ * While the console is hidden, its framebuffer is evictable like any object. An
+ * evicted framebuffer must come back with its contents.
+ */
 static void is_moved_out(void)
 {
 	struct screen s = screen_open();
@@ -218,7 +241,7 @@ static void comes_back_from_standby(void)
 	screen_close(&s);
 }
 
-/* CRCs are of what is lit only */
+/* The CRC file can be opened only while the CRTC is lit. */
 static bool is_lit(void)
 {
 	char path[512];
@@ -230,7 +253,10 @@ static bool is_lit(void)
 	return fd >= 0;
 }
 
-/* its memory is gone then, and there is another copy of the picture: nobody has to draw it again */
+/*
+ * A function reset loses video memory. The console's picture must come back
+ * from the copy in system memory, without being drawn again.
+ */
 static void comes_back_from_reset(void)
 {
 	struct screen s = screen_open();
@@ -240,7 +266,7 @@ static void comes_back_from_reset(void)
 		screen_fill(&s, 0x13579b + i);
 		await_picture(&s, 0x13579b + i);
 		tsr_pci_reset();
-		/* by itself, some time later */
+		/* The driver restores the screen by itself, some time later. */
 		tsr_wait_for(is_lit());
 		await_picture(&s, 0x13579b + i);
 		screen_fill(&s, 0x2468ac + i);
@@ -249,14 +275,19 @@ static void comes_back_from_reset(void)
 	screen_close(&s);
 }
 
-/* the kernel has its screen back when the last file is gone, and waits for the picture to be there */
+/*
+ * Closing the last file restores the console, which waits for its framebuffer.
+ */
 static void *close_last(void *kms)
 {
 	tsr_kms_close(kms);
 	return NULL;
 }
 
-/* what comes back into memory just then, and does not arrive, is drawn again, too */
+/*
+ * A reset during the page-in of the framebuffer: the picture must still come
+ * back.
+ */
 static void comes_back_from_reset_half_way(void)
 {
 	struct screen s = screen_open();
@@ -287,7 +318,7 @@ static void *evict(void *arg)
 	return NULL;
 }
 
-/* whether a thread, which may be the kernel's, is in one of its functions */
+/* True if any thread, kernel threads included, is inside @function. */
 static bool somebody_is_in(const char *function)
 {
 	DIR *proc = opendir("/proc");
@@ -309,7 +340,10 @@ static bool somebody_is_in(const char *function)
 	return found;
 }
 
-/* a write is drawn by a worker, which waits for a picture that is on its way */
+/*
+ * Write a pixel; true when the worker that draws it waits for the framebuffer's
+ * move.
+ */
 static bool is_drawn_to(const struct screen *s)
 {
 	const uint32_t pixel = 0xa1b2c3;
@@ -318,7 +352,10 @@ static bool is_drawn_to(const struct screen *s)
 	return somebody_is_in("tessera_access_settle");
 }
 
-/* for longer than anybody else would be let wait: the kernel takes a failure for a bug */
+/*
+ * Stay longer than the ten seconds that other callers may wait. The kernel's
+ * own vmap must not fail: DRM treats a failure as a bug.
+ */
 static void stays_in(const char *function)
 {
 	uint64_t until = tap_now_ns() + 11 * 1000000000ull;
@@ -327,7 +364,10 @@ static void stays_in(const char *function)
 		require_msg(somebody_is_in(function), "nobody waits in %s any more", function);
 }
 
-/* what leaves memory just then, and does not arrive, while the kernel waits to draw into it */
+/*
+ * A reset during the eviction of the framebuffer, while the kernel waits to
+ * draw into it: the picture must still come back.
+ */
 static void comes_back_from_reset_while_drawn(void)
 {
 	struct screen s = screen_open();
@@ -358,7 +398,7 @@ struct drawer {
 	atomic_bool stop;
 };
 
-/* each write is drawn by a worker, which has little else to do then */
+/* Write whole frames in a loop, which keeps the drawing worker busy. */
 static void *draw(void *arg)
 {
 	struct drawer *drawer = arg;
@@ -375,8 +415,9 @@ static void *draw(void *arg)
 #define PICTURES 60
 
 /*
- * Nobody sees the console's picture any more: it gives way, also while the kernel draws into it. Of 16 MiB a quarter is
- * never fixed: there is no room for it beside another one of 10 MB.
+ * The hidden console gives way to other framebuffers, also while the kernel
+ * draws into it. A quarter of the 16 MiB segment is never available for
+ * scanout, so the console's framebuffer does not fit beside one of 10 MB.
  */
 static void gives_way_while_drawn(void)
 {
@@ -403,7 +444,7 @@ static void gives_way_while_drawn(void)
 		tsr_add_show(&kms, &req, head->crtc, head->planes[TSR_PRIMARY], &show);
 		rc = __tsr_commit(kms.dev.fd, &req, 0);
 		require_msg(!rc, "picture %d: %s", i, strerror(-rc));
-		/* and the kernel has its screen back */
+		/* Closing restores the console for the next round. */
 		tsr_fb_free(&kms, &large);
 		tsr_fb_free(&kms, &small);
 		tsr_kms_close(&kms);

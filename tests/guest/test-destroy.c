@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* BO_DESTROY: behind all earlier work of the client, or by its promise, or at once. */
+/*
+ * BO_DESTROY: by default after all earlier work of the client, with
+ * ASSUME_NOT_IN_USE without waiting for it, and with SYNCHRONOUS before the
+ * call returns.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,7 +32,10 @@ static uint64_t used(struct tsr_device *dev)
 	return tsr_query_memory(dev, tsr_seg_visible(dev)->id).client_used;
 }
 
-/* of objects, resident or not: what is gone is all gone when this is lower */
+/*
+ * Total size of the client's objects, resident or not. It drops only when an
+ * object is completely freed.
+ */
 static uint64_t total_of(struct tsr_device *dev, const struct drm_tessera_query_segment *seg)
 {
 	char key[64];
@@ -42,7 +49,7 @@ static uint64_t total(struct tsr_device *dev)
 	return total_of(dev, tsr_seg_visible(dev));
 }
 
-/* in visible memory, which counts it */
+/* An object in visible memory, where used() counts it. */
 static struct tsr_bo resident(struct tsr_device *dev, uint32_t ctx)
 {
 	struct tsr_bo bo = tsr_bo_new(dev, BYTES, tsr_bit(tsr_seg_visible(dev)), cpu);
@@ -59,13 +66,19 @@ static void destroy(struct tsr_device *dev, struct tsr_bo *bo, uint32_t flags)
 	bo->handle = 0;
 }
 
-/* something the held jobs are about, and nothing else is */
+/*
+ * An object for the held jobs to write: those jobs never use the destroyed
+ * object.
+ */
 static struct tsr_bo other(struct tsr_device *dev)
 {
 	return tsr_bo_new(dev, KiB(64), tsr_bit(tsr_seg_gart(dev)), cpu);
 }
 
-/* Destroyed by a promise it is gone, and with it whatever the kernel has on the way. */
+/*
+ * Destroy an object with ASSUME_NOT_IN_USE and wait until it is freed. By then
+ * the kernel has also finished the earlier releases that it can do.
+ */
 static void see_through(struct tsr_device *dev, uint32_t ctx)
 {
 	uint64_t before = total(dev);
@@ -76,9 +89,12 @@ static void see_through(struct tsr_device *dev, uint32_t ctx)
 	tsr_wait_for(total(dev) == before);
 }
 
-/* ---- by default ---------------------------------------------------------------------- */
+/* ---- by default ---------------------------------------------------------- */
 
-/* Of all contexts, also of one that was destroyed; the jobs do not name the object. */
+/*
+ * The object outlives earlier jobs of all contexts, including a destroyed
+ * context, although the jobs do not use it.
+ */
 static void behind_earlier_work(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -93,7 +109,7 @@ static void behind_earlier_work(void)
 
 		bos[round] = resident(&dev, ctx);
 		tsr_held_fill(&held, &target, 16, round);
-		/* the first context has nothing to do, the last one, too */
+		/* An idle context must not matter. */
 		tsr_context_new(&dev, 0);
 		if (round == 1)
 			tsr_context_free(&dev, held.ctx);
@@ -122,7 +138,10 @@ static void behind_earlier_work(void)
 	tsr_close(&dev);
 }
 
-/* Of each of them, in whatever order they end. */
+/*
+ * Jobs in several contexts: the object outlives each of them, in any order of
+ * completion.
+ */
 static void behind_all_contexts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -151,7 +170,10 @@ static void behind_all_contexts(void)
 	tsr_close(&dev);
 }
 
-/* What comes later is none of its business, what came between two is the second one's. */
+/*
+ * A destroyed object waits for jobs submitted before it, not for later ones.
+ * Two objects destroyed before and after a job wait for different jobs.
+ */
 static void not_behind_later_work(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -164,7 +186,7 @@ static void not_behind_later_work(void)
 	first = resident(&dev, ctx);
 	second = resident(&dev, ctx);
 	third = resident(&dev, ctx);
-	/* nothing is under way */
+	/* No job is pending. */
 	destroy(&dev, &first, 0);
 	tsr_wait_for(used(&dev) == before + 2 * BYTES);
 	tsr_wait_for(total(&dev) == sum + 2 * BYTES);
@@ -177,7 +199,7 @@ static void not_behind_later_work(void)
 	require_eq(used(&dev), before + 2 * BYTES);
 	tsr_held_go(&held);
 	tsr_wait_for(used(&dev) == before + BYTES);
-	/* counted until it is gone altogether */
+	/* Counted until it is completely freed. */
 	tsr_wait_for(total(&dev) == sum + BYTES);
 	see_through(&dev, ctx);
 	require_eq(used(&dev), before + BYTES);
@@ -189,7 +211,9 @@ static void not_behind_later_work(void)
 	tsr_close(&dev);
 }
 
-/* Right behind the job that uses it, over and over. */
+/*
+ * Destroy an object directly after submitting the job that uses it, many times.
+ */
 static void right_after_submit(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -219,7 +243,7 @@ static void right_after_submit(void)
 	tsr_close(&dev);
 }
 
-/* bytes that the kernel allocates for some destroys, each behind a new job */
+/* Bytes the kernel allocates for several destroys, each after a new job. */
 static uint64_t allocated(uint32_t contexts, uint32_t jobs)
 {
 	struct tsr_device dev = tsr_open();
@@ -253,7 +277,10 @@ static uint64_t allocated(uint32_t contexts, uint32_t jobs)
 	return bytes;
 }
 
-/* Whatever is queued, in few queues or in many, and although there is always something new. */
+/*
+ * The allocation per destroy does not depend on the number of queued jobs or
+ * contexts.
+ */
 static void costs_the_same(void)
 {
 	uint64_t alone = allocated(1, 1);
@@ -281,7 +308,10 @@ static void destroys_then_dies(struct tsr_client *client)
 		pause();
 }
 
-/* With work that does not end, and what it has destroyed. */
+/*
+ * Kill a client that has a stuck job and destroyed objects waiting for it: the
+ * memory must be freed once the job ends.
+ */
 static void client_dies(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -289,7 +319,7 @@ static void client_dies(void)
 	uint64_t before = tsr_query_memory(&dev, seg).used;
 	struct tsr_client client = { 0 };
 
-	/* what the client needs, else this test is skipped */
+	/* Skip the test here if the child would have to skip it. */
 	tsr_second_engine(&dev);
 	tsr_engine_hangs();
 	tsr_client_start(&client, destroys_then_dies, 0);
@@ -301,7 +331,9 @@ static void client_dies(void)
 	tsr_close(&dev);
 }
 
-/* It is another file's, too, and goes on. */
+/*
+ * Destroying an object through one file leaves it usable through another file.
+ */
 static void others_keep_it(void)
 {
 	struct tsr_device dev = tsr_open(), owner = tsr_open();
@@ -327,9 +359,12 @@ static void others_keep_it(void)
 	tsr_close(&dev);
 }
 
-/* ---- by promise ----------------------------------------------------------------------- */
+/* ---- by promise ---------------------------------------------------------- */
 
-/* A promise that was a lie: the job that names it has it, and nobody else gets the memory. */
+/*
+ * A wrong ASSUME_NOT_IN_USE: a job that uses the object keeps its memory until
+ * it ends, and no other client gets that memory.
+ */
 static void lie(void)
 {
 	struct tsr_device dev = tsr_open(), victim = tsr_open();
@@ -345,7 +380,7 @@ static void lie(void)
 	tsr_bo_map(&dev, &dst);
 	tsr_held_copy(&held, &dst, &src);
 	destroy(&dev, &src, not_in_use);
-	/* all that is left of the segment */
+	/* Fill the rest of the segment. */
 	for (uint32_t i = 0; i + 1 < num; i++) {
 		bos[i] = tsr_bo_new(&victim, BYTES, tsr_bit(vis), cpu);
 		tsr_gpu_fill(&victim, ctx, &bos[i], ~i);
@@ -362,9 +397,12 @@ static void lie(void)
 	tsr_close(&dev);
 }
 
-/* ---- and wait -------------------------------------------------------------------------- */
+/* ---- synchronous --------------------------------------------------------- */
 
-/* Lower on return, wherever it was; with the promise beside a job that has not begun. */
+/*
+ * The memory is free when the call returns, in each segment. With
+ * ASSUME_NOT_IN_USE the call does not wait for an unrelated pending job.
+ */
 static void memory_is_free_on_return(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -416,7 +454,7 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* It waits, asleep; a signal ends that, and nothing was destroyed. */
+/* The wait is interruptible. After -EINTR nothing was destroyed. */
 static void wait_is_interrupted(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -457,13 +495,13 @@ struct looker {
 	volatile pid_t tid;
 };
 
-/* waits for room, with the object in its hands */
+/* Wait for space in MAKE_RESIDENT, holding a reference to the object. */
 static void *looker_run(void *arg)
 {
 	struct looker *looker = arg;
 
 	looker->tid = gettid();
-	/* it may find that the handle has gone */
+	/* May fail: the handle can be gone already. */
 	__tsr_make_one(looker->dev, looker->bo);
 	return NULL;
 }
@@ -488,7 +526,10 @@ static void *destroyer_run(void *arg)
 	return NULL;
 }
 
-/* Nothing is to be done to it any more, but somebody who looks for room for it still has it. */
+/*
+ * No job uses the object, but another call that waits for space still
+ * references it. SYNCHRONOUS waits for that call, too.
+ */
 static void calls_that_have_it(void)
 {
 	struct tsr_device dev = tsr_open(), other_file = tsr_open();
@@ -520,7 +561,10 @@ static void calls_that_have_it(void)
 	tsr_close(&dev);
 }
 
-/* returns while the object is mapped: nothing but the last unmapping would end a wait */
+/*
+ * SYNCHRONOUS must not wait for CPU mappings: only the caller's own unmap could
+ * end that wait.
+ */
 static void destroy_mapped(struct tsr_device *dev, const struct tsr_bo *bo)
 {
 	struct destroyer d = { .dev = dev, .handle = bo->handle };
@@ -536,7 +580,10 @@ static void leaves_at_once(void *arg)
 {
 }
 
-/* The pages around a hole, or what a process has left that forked, are mappings like others. */
+/*
+ * Partial mappings, and those of a forked child that has exited, count as CPU
+ * mappings like any other.
+ */
 static void mapped_in_part(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -556,9 +603,12 @@ static void mapped_in_part(void)
 	tsr_close(&dev);
 }
 
-#define PARTS 100 /* the kernel has 64 of them unfinished at most */
+#define PARTS 100 /* above the kernel's limit of 64 unfinished parts */
 
-/* an object stays bound over the cuts between all parts, for which there is room */
+/*
+ * A forced-split submission that fits into memory and keeps one object bound
+ * over all cuts.
+ */
 struct keeper {
 	struct tsr_device *dev;
 	struct tsr_cmd cmd;
@@ -596,8 +646,9 @@ static void looker_call(void *arg)
 }
 
 /*
- * Room for a list is short of a destroyed object, whose job is stuck, and of one that a submission in parts keeps. When
- * the submission has ended there is enough, and the list does not wait for the destroyed object.
+ * MAKE_RESIDENT lacks space because of a destroyed object with a stuck job and
+ * an object that a split submission keeps bound. Once the submission has ended
+ * there is enough space, and the call must not wait for the destroyed object.
  */
 static void beside_what_is_kept(void)
 {

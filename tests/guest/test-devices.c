@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two devices of this driver that have objects of each other: jobs of both in turn, while either moves what it
- * has, or is suspended. Those that go are in test-import.c.
+ * Two devices of this driver import objects from each other. Their jobs
+ * alternate while either device evicts the shared objects or is suspended.
+ * Unplugging is in test-import.c.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 
 #define STEPS 48
 
-/* one device of the two, an object of its own, and what the other's is here */
+/* One of the two devices with its own object and the import of the other's. */
 struct side {
 	struct tsr_device dev;
 	uint32_t ctx;
@@ -74,7 +75,10 @@ static void copy_word(struct side *side, const struct tsr_bo *to, uint32_t to_x,
 	tsr_cmd_fini(&cmd);
 }
 
-/* what the first word of a's object is wanders to and fro; each job wants the other device's before it. Not waited for. */
+/*
+ * Copy the first word of A's object back and forth. Each job depends on one of
+ * the other device. Do not wait for the jobs.
+ */
 static void wander(struct side *a, struct side *b)
 {
 	for (uint32_t i = 0; i < STEPS; i++) {
@@ -95,7 +99,7 @@ static void wander_check(struct side *a, struct side *b, uint32_t value)
 	tsr_words_check(words, STEPS, value);
 }
 
-/* wander() of two sides in a thread, as a call waits for a job of the other device */
+/* Run wander() in a thread: its calls wait for jobs of the other device. */
 static void wander_call(void *arg)
 {
 	struct side **sides = arg;
@@ -104,10 +108,11 @@ static void wander_call(void *arg)
 }
 
 /*
- * The jobs of both are queued, and both lose the place of what the jobs use.
+ * Evict the imports on both devices while their jobs are queued.
  *
- * The first job of each device uses the other's object and waits. So each exporter sees a foreign fence
- * at its own object, and uses it in its pages. No job needs a move that waits for the first jobs.
+ * The first job of each device uses the other's object and is held. So each
+ * exporter finds a foreign fence at its own object, and uses the object in its
+ * system pages. No job may need a move that waits for the two held jobs.
  */
 static void moved_under_jobs(void)
 {
@@ -144,7 +149,10 @@ static void moved_under_jobs(void)
 	both_fini(&a, &b);
 }
 
-/* jobs over suspend end, contents are the same, and what was mapped is mapped */
+/*
+ * Jobs queued before suspend complete, contents survive, and CPU mappings stay
+ * valid.
+ */
 static void over_suspend(void)
 {
 	struct side a, b;
@@ -163,7 +171,10 @@ static void over_suspend(void)
 	both_fini(&a, &b);
 }
 
-/* a VM has the other's object resident, wherever that one has it meanwhile */
+/*
+ * A VM keeps the import resident and reads current bytes, wherever the exporter
+ * has moved the object.
+ */
 static void resident_for_another(void)
 {
 	struct side a, b;
@@ -180,7 +191,10 @@ static void resident_for_another(void)
 	tsr_vm_map(&b.dev, vm.id, &own, 0, 0x50000000, MiB(1), 0);
 	for (uint32_t round = 1; round < 5; round++) {
 		tsr_gpu_fill(&a.dev, a.ctx, &a.ours, round);
-		/* pinned to its pages, where the kernel tells nobody of moves (test-dynamic.c) */
+		/*
+		 * Without move_notify the object is pinned to its system pages
+		 * (test-dynamic.c).
+		 */
 		require_eq(tsr_bo_info(&a.dev, &a.ours).segment,
 			   (tap_slow() ? tsr_seg_visible(&a.dev) : tsr_seg_gart(&a.dev))->id);
 		tap_join(tsr_push_out(&a.dev));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Dumb buffers: what clients get that know of no segments. */
+/* Dumb buffers, for clients that do not know about segments. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool is_tessera(int fd)
 	return !tsr_ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, "tessera");
 }
 
-/* by its primary node, as render nodes have no dumb buffers */
+/* Use the primary node: render nodes have no dumb buffers. */
 static struct tsr_device card_open(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -58,7 +58,7 @@ static uint32_t *dumb_map(struct tsr_device *dev, const struct drm_mode_create_d
 	return map;
 }
 
-/* zero at first, and the bytes go where the object goes */
+/* A new dumb buffer is zeroed, and keeps its contents when it moves. */
 static void bytes_follow(void)
 {
 	struct tsr_device dev = card_open();
@@ -78,13 +78,16 @@ static void bytes_follow(void)
 	tsr_evict_set(UINT32_MAX);
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 	tsr_pattern_check(&bo, 2);
-	/* who has it pays for it */
+	/* The owner's fdinfo counts the buffer. */
 	require(tsr_fdinfo(&dev, "drm-total-vram") >= (int64_t)bo.size);
 	munmap(bo.map, bo.size);
 	tsr_close(&dev);
 }
 
-/* sizes that 32 bits cannot say, or nobody has, and odd ones that are fine */
+/*
+ * Sizes that overflow 32 bits, sizes above every segment, and odd sizes that
+ * are valid.
+ */
 static void sizes(void)
 {
 	static const struct {
@@ -127,7 +130,7 @@ static void sizes(void)
 	tsr_close(&dev);
 }
 
-/* another device may attach to it */
+/* Another device can attach to a dumb buffer. */
 static void another_device_attaches(void)
 {
 	struct tsr_device dev = card_open();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two devices of this driver that cannot preempt, of which one has what the other has exported, on a kernel that tells
- * importers of moves. One of them, always the first, is at a job of a VM that the host keeps from ending. Jobs of VMs
- * show at no object: that the object cannot move before shows to the other device only when it asks. Who asks waits,
- * and nobody with him.
+ * Two devices of this driver without preemption share an object, on a kernel
+ * with move_notify. The first device runs a stuck VM job that uses the object.
+ *
+ * Jobs of a VM leave no fence on the object that the other device could see.
+ * The other device learns that the object cannot move yet only when it asks for
+ * it. The client that asks must wait, and no other client of its device may
+ * wait with it.
  */
 #include <pthread.h>
 #include <time.h>
@@ -30,7 +33,7 @@ static struct tsr_device second_device(void)
 	return second;
 }
 
-/* in memory as its first choice */
+/* Prefers memory over the aperture. */
 static struct tsr_bo shareable(struct tsr_device *dev)
 {
 	return tsr_bo_new(dev, SIZE, tsr_bit(tsr_seg_hidden(dev)) | tsr_bit(tsr_seg_gart(dev)),
@@ -58,9 +61,9 @@ static uint32_t last_word(struct tsr_device *dev, const struct tsr_bo *bo)
 	return word;
 }
 
-/* ---- who asks, in a process of its own, and who does not --------------------------------------- */
+/* ---- clients of the second device ---------------------------------------- */
 
-static int dmabuf; /* inherited */
+static int dmabuf; /* inherited by the child */
 
 static void submit_one_word(struct tsr_client *client, struct tsr_device *dev,
 			    const struct tsr_bo *bo)
@@ -76,7 +79,10 @@ static void submit_one_word(struct tsr_client *client, struct tsr_device *dev,
 	tsr_cmd_fini(&cmd);
 }
 
-/* has lent what the slow job uses, and wants to have it in memory */
+/*
+ * The exporter: its object is in use by the stuck job, and it needs the object
+ * back in its video memory.
+ */
 static void lender(struct tsr_client *client)
 {
 	struct tsr_device dev = second_device();
@@ -94,7 +100,7 @@ static void lender(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* wants to have what the slow job uses */
+/* The importer: its job uses the object of the stuck job. */
 static void borrower(struct tsr_client *client)
 {
 	struct tsr_device dev = second_device();
@@ -105,7 +111,7 @@ static void borrower(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* has nothing to do with all that: a submission in parts, and a short one behind it */
+/* An unrelated client: one submission in parts, followed by a short job. */
 static void stranger(struct tsr_client *client)
 {
 	struct tsr_device dev = second_device();
@@ -124,8 +130,8 @@ static void stranger(struct tsr_client *client)
 }
 
 /*
- * The client waits, or has returned. It is not to look again and again instead, which would be seconds of the CPU, of
- * which a call takes hundredths.
+ * Wait until the client sleeps or has returned. Fail if it polls instead: that
+ * takes seconds of CPU time, a normal call hundredths.
  */
 static void await_asleep(const struct tsr_client *client)
 {
@@ -141,7 +147,10 @@ static void await_asleep(const struct tsr_client *client)
 
 #define ONE_SLEEP_NS 20000000000ull
 
-/* False: it sleeps in one and the same wait for so long as nobody has to who is behind jobs that end. */
+/*
+ * False if the client stays in one uninterrupted sleep for longer than any wait
+ * for jobs that make progress.
+ */
 static bool comes_to_an_end(const struct tsr_client *client)
 {
 	uint64_t naps = 0, since = tap_now_ns();
@@ -161,8 +170,9 @@ static bool comes_to_an_end(const struct tsr_client *client)
 }
 
 /*
- * The client is in its call, and has not passed the gate: behind that a submission in parts would wait for its
- * job, and all others for that.
+ * The waiting client must not hold the gate. If it did, parts of other
+ * submissions could not run, and all other clients would wait for the stuck
+ * job.
  */
 static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slow)
 {
@@ -175,7 +185,10 @@ static void stranger_goes_on(struct tsr_client *client, struct tsr_stuck_vm *slo
 	goes_on = comes_to_an_end(&other);
 	require(tsr_stuck_vm_runs(slow));
 	require(!client->state->returned);
-	/* also if the stranger waits: so that everybody can go */
+	/*
+	 * End the stuck job also if the unrelated client waits, so that all can
+	 * finish.
+	 */
 	tsr_stuck_vm_end(slow);
 	tsr_client_join(&other);
 	tsr_client_join(client);
@@ -223,9 +236,12 @@ static void beside_a_borrower(uint32_t ctx_flags)
 	tsr_close(&dev);
 }
 
-#define MANY_PARTS 100 /* more than one window has */
+#define MANY_PARTS 100 /* more than one batch */
 
-/* SPLIT-34: what another device has is taken back when parts are armed already */
+/*
+ * SPLIT-34: take the object back from the importer when parts are armed
+ * already.
+ */
 static void lender_late(void)
 {
 	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
@@ -235,7 +251,10 @@ static void lender_late(void)
 
 	tsr_move_notify_need();
 	ctx = tsr_context_new(&second, 0);
-	/* one that might fit asks for all before it is cut */
+	/*
+	 * A forced split defers the request to a late part: a submission that
+	 * might fit asks for all objects before it is cut.
+	 */
 	forced = tsr_context_new(&second, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	done = tsr_syncobj_new(&second);
 	bo = shareable(&second);
@@ -280,11 +299,14 @@ static void borrower_parts(void)
 	beside_a_borrower(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 }
 
-/* ---- both at once --------------------------------------------------------------------------------- */
+/* ---- both at once -------------------------------------------------------- */
 
 #define TURNS 100
 
-/* takes turns with nobody: each submission wants the object from the other device, whoever has just got it */
+/*
+ * Submit without coordination with the other device: each submission needs the
+ * object back from it.
+ */
 static void use_often(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t word)
 {
 	uint32_t ctx = tsr_context_new(dev, 0), done = tsr_syncobj_new(dev), value;
@@ -312,7 +334,9 @@ static void other_user(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* each has the other begin again when it was too late, and both come to their end */
+/*
+ * Each device can make the other's submission start over. Both must complete.
+ */
 static void both_at_once(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -329,7 +353,7 @@ static void both_at_once(void)
 	tsr_close(&dev);
 }
 
-/* ---- swapping out --------------------------------------------------------------------------------- */
+/* ---- swap-out ------------------------------------------------------------ */
 
 struct swapper {
 	volatile pid_t tid;
@@ -347,8 +371,8 @@ static void *swap_thread(void *arg)
 }
 
 /*
- * Whether it sleeps in one and the same wait while a device that nobody holds up does something from beginning to end: then
- * what it waits for is held.
+ * True if the thread stays in the same fence wait while an unblocked device
+ * completes a job. It then waits for the held fence.
  */
 static bool swap_waits(const struct swapper *swapper, struct tsr_device *dev)
 {
@@ -365,7 +389,10 @@ static bool swap_waits(const struct swapper *swapper, struct tsr_device *dev)
 	return tsr_trace_waits_for_fence(swapper->tid) && tsr_naps(swapper->tid) == naps;
 }
 
-/* false: it waits for what @let_go lets go, and is not @dev's */
+/*
+ * False if the swap-out waits for the fence that @let_go signals, which is not
+ * @dev's.
+ */
 static bool swap_returns(struct tsr_device *dev, void (*let_go)(void))
 {
 	struct swapper swapper = { .tid = 0 };
@@ -383,8 +410,9 @@ static bool swap_returns(struct tsr_device *dev, void (*let_go)(void))
 }
 
 /*
- * Who wants memory tells who has borrowed it, and does not wait for him, however often he comes; when that one has let go
- * of it, it is swapped out.
+ * Swap-out asks the importer to release the pages but never waits for it,
+ * however often it runs. The object is swapped out once the importer has
+ * released it.
  */
 static void swap_waits_for_nobody(void)
 {
@@ -421,7 +449,10 @@ static void signal_timeline(void)
 	tsr_sw_sync_signal(timeline);
 }
 
-/* nor for a fence that somebody has put into the reservation of what was exported */
+/*
+ * Swap-out also does not wait for a foreign fence in the reservation of an
+ * exported object.
+ */
 static void swap_waits_for_no_fence(void)
 {
 	int fence, shared;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two devices of this driver, of which one has what the other has exported: that moves as it likes, where the
- * kernel tells importers of moves. The kernel for debugging does, the distribution's does not: there it stays in
- * its pages.
+ * Two devices of this driver: one imports an object that the other exported.
+ * With move_notify (the debug kernel) the object moves freely and the importer
+ * follows. Without it (the distribution's kernel) the object stays in its
+ * system pages.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct pair {
 	int dmabuf;
 };
 
-/* whether the object has memory as its first choice, and where it is then */
+/* True if the object is in the exporter's video memory, its first choice. */
 static bool in_memory(struct pair *pair)
 {
 	return tsr_bo_info(&pair->a, &pair->bo).segment == tsr_seg_visible(&pair->a)->id;
@@ -63,7 +64,10 @@ static struct pair pair_of(struct tsr_device a, struct tsr_device b)
 	tsr_gpu_fill(&pair.a, pair.ctx_a, &pair.bo, 1);
 	require(in_memory(&pair));
 	pair_import(&pair);
-	/* attached, and no more: nothing has moved for that */
+	/*
+	 * Attaching alone moves nothing where move_notify is available. Without
+	 * it, the object is in its system pages.
+	 */
 	require_eq(in_memory(&pair), tap_slow());
 	return pair;
 }
@@ -75,7 +79,7 @@ static struct pair pair_open(void)
 	return pair_of(a, tsr_pci_other(&a));
 }
 
-/* the exporter can be unbound, or the importer */
+/* A pair with either the exporter or the importer ready to be unbound. */
 static struct pair pair_to_unbind(bool exporter)
 {
 	struct tsr_device goes, stays;
@@ -93,7 +97,10 @@ static void pair_close(struct pair *pair)
 	tsr_close(&pair->a);
 }
 
-/* the exporter has moved the object, where it may: whoever has imported it has let go of its pages */
+/*
+ * The exporter has moved the object to video memory, if it may. The importer
+ * must have released its pages.
+ */
 static void here_now(struct pair *pair)
 {
 	require_eq(in_memory(pair), tap_slow());
@@ -105,7 +112,10 @@ static void here_now(struct pair *pair)
 		"was not told (invalidate_mappings), or has not let go of the exporter's pages");
 }
 
-/* the importer has made a job: the object came for that, and stays */
+/*
+ * A job of the importer uses the object: it must have left video memory and
+ * stay outside.
+ */
 static void there_now(struct pair *pair)
 {
 	require_msg(!in_memory(pair),
@@ -141,7 +151,10 @@ static void here_is(struct pair *pair, uint32_t value)
 	here_now(pair);
 }
 
-/* to and fro, with nothing under way: whoever looks sees what the other has written */
+/*
+ * The object moves back and forth while idle: each side sees the other's
+ * writes.
+ */
 static void idle(void)
 {
 	struct pair pair = pair_open();
@@ -152,7 +165,7 @@ static void idle(void)
 		here_now(&pair);
 		there_is(&pair, i);
 		tsr_gpu_fill(&pair.b, pair.ctx_b, &pair.there, i + 1);
-		/* and between segments of one's own */
+		/* Also evict between the segments of each device. */
 		tsr_evict_set(UINT32_MAX);
 		here_is(&pair, i + 1);
 		tsr_evict_set(UINT32_MAX);
@@ -161,7 +174,7 @@ static void idle(void)
 	pair_close(&pair);
 }
 
-/* the importer's jobs are at virtual addresses */
+/* As idle(), but the importer's jobs use virtual addresses. */
 static void idle_vm(void)
 {
 	struct pair pair = pair_open();
@@ -199,7 +212,7 @@ static void fill_later(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo
 	tsr_cmd_fini(&cmd);
 }
 
-/* what a call in a thread of its own works with */
+/* Arguments of a call that runs in a thread of its own. */
 struct call {
 	struct tsr_call in;
 	struct tsr_device *dev;
@@ -209,7 +222,10 @@ struct call {
 	int rc;
 };
 
-/* jobs of either side, each behind the ones before: the exporter's call waits for the importer's jobs */
+/*
+ * Submit jobs of both sides alternately, each dependent on the previous one.
+ * The exporter's calls wait for the importer's jobs.
+ */
 static void use_in_turns(void *arg)
 {
 	struct call *call = arg;
@@ -221,7 +237,9 @@ static void use_in_turns(void *arg)
 	}
 }
 
-/* The object stays in its pages while a job of the importer has yet to use it. */
+/*
+ * The object stays in its pages while a job of the importer has yet to use it.
+ */
 static void in_flight(void)
 {
 	struct pair pair = pair_open();
@@ -257,7 +275,10 @@ static void fill_with_6(void *arg)
 	fill_later(call->dev, call->ctx, call->bo, 6);
 }
 
-/* the exporter's call has taken the object back from the importer, and waits for the importer's job */
+/*
+ * The exporter's call has invalidated the import and waits for the importer's
+ * job.
+ */
 static void take_back(struct pair *pair, struct call *call)
 {
 	*call = (struct call){
@@ -271,7 +292,10 @@ static void take_back(struct pair *pair, struct call *call)
 	require(!in_memory(pair));
 }
 
-/* who wants the object in memory waits in the call for the other device's job, and its client's other calls do not */
+/*
+ * A call that needs the object back waits for the importer's job. Other calls
+ * of the same client do not wait.
+ */
 static void holds_up_nobody(void)
 {
 	struct tsr_device b = tsr_open();
@@ -296,7 +320,7 @@ static void holds_up_nobody(void)
 	pair_close(&pair);
 }
 
-/* what the kernel has unmapped for a device since tsr_trace_start_own() */
+/* Count the kernel's dma_unmap_sg events since tsr_trace_start_own(). */
 static size_t unmapped(void)
 {
 	struct tsr_trace trace = tsr_trace_stop();
@@ -306,7 +330,10 @@ static size_t unmapped(void)
 	return count;
 }
 
-/* pages that are left stay mapped for the other device as long as its job uses them */
+/*
+ * Pages that the exporter moves out of stay mapped for the importer until the
+ * importer's job has ended.
+ */
 static void stays_mapped(void)
 {
 	struct tsr_device b = tsr_open();
@@ -326,7 +353,7 @@ static void stays_mapped(void)
 	tsr_stuck_vm_end(&stuck);
 	tsr_call_join(&call.in);
 	here_is(&pair, 6);
-	/* they are when it next wants some */
+	/* The old pages are unmapped when the importer next maps the object. */
 	tsr_trace_start_own("dma/dma_unmap_sg");
 	there_is(&pair, 6);
 	require(unmapped());
@@ -334,7 +361,10 @@ static void stays_mapped(void)
 	pair_close(&pair);
 }
 
-/* what is in system memory is swapped out, whoever is attached, and comes back for him */
+/*
+ * An attached object in system memory can be swapped out. It comes back when
+ * the importer uses it.
+ */
 static void swapped_out(void)
 {
 	struct pair pair;
@@ -351,7 +381,10 @@ static void swapped_out(void)
 	pair_close(&pair);
 }
 
-/* three times as many as fit are attached, and those that are not used give way, as ever */
+/*
+ * Attach three times as many objects as fit. Attached objects must stay
+ * evictable.
+ */
 static void nothing_is_pinned(void)
 {
 	struct tsr_device a, b;
@@ -374,7 +407,10 @@ static void nothing_is_pinned(void)
 		close(dmabuf);
 	}
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++) {
-		/* without a handle of a's, nobody but b has it */
+		/*
+		 * Close the exporter's handle: then only the importer holds the
+		 * object.
+		 */
 		require_ok(__tsr_bo_close(a.fd, bos[i].handle));
 		tsr_gpu_read(&b, ctx_b, &there[i], 77, 1, &word);
 		require_eq(word, i);
@@ -393,7 +429,10 @@ static void nothing_is_pinned(void)
 	tsr_close(&a);
 }
 
-/* the importer goes, between its uses or in the midst of one: the exporter has its bytes, and moves on */
+/*
+ * Unbind the importer with one job queued: the exporter keeps its bytes and can
+ * move the object afterwards.
+ */
 static void importer_goes(void)
 {
 	struct tsr_held held;
@@ -417,7 +456,10 @@ static void importer_goes(void)
 	pair_close(&pair);
 }
 
-/* likewise in the midst of a VM's job, which the exporter's move waits for, and which does not show */
+/*
+ * Unbind the importer during a VM job that the exporter's move waits for. That
+ * job leaves no fence on the object.
+ */
 static void importer_goes_with_vm(void)
 {
 	struct tsr_stuck_vm stuck;
@@ -439,9 +481,12 @@ static void importer_goes_with_vm(void)
 	pair_close(&pair);
 }
 
-/* ---- an importer that is going -------------------------------------------------------------- */
+/* ---- an importer that is being unbound ----------------------------------- */
 
-/* who unplugs the device waits until this is over, which is when the object's bytes have come */
+/*
+ * Read a debugfs file into an object that is waiting for its contents.
+ * Unplugging the device waits for this read.
+ */
 static void read_table(void *arg)
 {
 	struct call *call = arg;
@@ -474,7 +519,7 @@ static void write_first_word(void *arg)
 	tsr_cmd_fini(&cmd);
 }
 
-/* a job of a VM that fills the object with 2, and has hardly begun */
+/* A VM job that fills the object with 2 and is stuck at its beginning. */
 static struct tsr_stuck vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo)
 {
 	struct tsr_stuck stuck;
@@ -494,7 +539,10 @@ static struct tsr_stuck vm_fill_later(struct tsr_vm *vm, const struct tsr_bo *bo
 	return stuck;
 }
 
-/* the exporter waits for a second, and if this takes longer nothing can be said of what he finds */
+/*
+ * The exporter waits at most one second for an importer that is being
+ * unplugged. If releasing the job took longer, the result proves nothing.
+ */
 static uint64_t asked, let_go;
 
 static bool let_go_too_late(void)
@@ -502,7 +550,7 @@ static bool let_go_too_late(void)
 	return let_go - asked > 900000000;
 }
 
-/* an object whose bytes are waited for, until @held goes */
+/* An object with a page-in that waits until @held is released. */
 static struct tsr_bo bytes_to_come(struct tsr_device *dev, struct tsr_held *held)
 {
 	struct tsr_bo bo = shareable(dev);
@@ -512,9 +560,9 @@ static struct tsr_bo bytes_to_come(struct tsr_device *dev, struct tsr_held *held
 	*held = tsr_held_open(dev);
 	tsr_gpu_fill(dev, tsr_context_new(dev, 0), &bo, 0);
 	tsr_bo_map(dev, &bo);
-	/* the move waits for the job */
+	/* The page-in waits for this job. */
 	tsr_held_fill(held, &bo, WORDS, 0);
-	/* vgem wants the pages, and does not wait for long */
+	/* vgem's attach needs the pages and gives up after a short wait. */
 	require_err(__tsr_import(vgem, dmabuf, &handle), -EBUSY);
 	require(!tsr_bo_info(dev, &bo).segment);
 	close(vgem);
@@ -523,8 +571,9 @@ static struct tsr_bo bytes_to_come(struct tsr_device *dev, struct tsr_held *held
 }
 
 /*
- * The importer is on its way out and its engine has not stopped: who wants the object back waits for the job of a VM
- * that is still at it.
+ * The importer is being unplugged and its engine has not stopped yet. An
+ * exporter that takes the object back must wait for the VM job that still uses
+ * it.
  */
 static void importer_is_going(void)
 {
@@ -543,7 +592,9 @@ static void importer_is_going(void)
 	tsr_move_notify_need();
 	tap_excuse(let_go_too_late);
 	pair = pair_to_unbind(false);
-	/* in another file, whose moves nobody else's wait for */
+	/*
+	 * Use another file: moves of one file do not wait for those of another.
+	 */
 	other = tsr_pci_other(&pair.b);
 	late = bytes_to_come(&other, &held);
 	vm = tsr_vm_open(&pair.b);
@@ -588,8 +639,9 @@ static void submit_from_late(void *arg)
 }
 
 /*
- * A submission copies its commands, which takes as long as their memory likes. The device goes meanwhile: the
- * buffer for them is not mapped for it any more.
+ * A submission that is still copying its commands from user memory while the
+ * device is unbound. Its command buffer must no longer be mapped for the
+ * device.
  */
 static void commands_are_unmapped(void)
 {
@@ -624,7 +676,10 @@ static void commands_are_unmapped(void)
 		    (unsigned long long)left);
 }
 
-/* the exporter goes when it has lent its pages: who has them has them, whatever becomes of him */
+/*
+ * Unbind the exporter while the importer has the pages: the importer keeps them
+ * and their contents.
+ */
 static void exporter_goes_without(void)
 {
 	struct pair pair;
@@ -648,7 +703,10 @@ static void exporter_goes_without(void)
 	tsr_pci_bind();
 }
 
-/* the exporter goes, and what only its memory had: the importer is told so, and goes on with all else */
+/*
+ * Unbind the exporter while the contents are only in its video memory: the
+ * importer's submission fails with -EIO, and its other work goes on.
+ */
 static void exporter_goes(void)
 {
 	struct drm_tessera_submit args;
@@ -677,14 +735,14 @@ static void exporter_goes(void)
 	tsr_pci_bind();
 }
 
-/* which of two is not the one that has exported it */
+/* Of the two devices, open the one that did not export the dma-buf. */
 static struct tsr_device other_than_exporter(int dmabuf)
 {
 	struct tsr_device first = tsr_open(), second = tsr_pci_other(&first);
 	struct tsr_bo bo = { .size = 0 };
 
 	tsr_import_wait(first.fd, dmabuf, &bo.handle);
-	/* one's own is in memory, another's never */
+	/* Only a re-import by the exporter supports video memory. */
 	if (tsr_bo_info(&first, &bo).supported & tsr_bit(tsr_seg_visible(&first))) {
 		tsr_close(&first);
 		return second;
@@ -694,7 +752,10 @@ static struct tsr_device other_than_exporter(int dmabuf)
 	return first;
 }
 
-/* what is shown does not leave memory for somebody who is attached: he is refused meanwhile, and nothing is lost */
+/*
+ * A framebuffer on screen does not leave video memory for an importer. The
+ * importer gets -EBUSY until the CRTC is off, and no contents are lost.
+ */
 static void shown(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -748,7 +809,10 @@ static void shown(void)
 	tsr_kms_close(&kms);
 }
 
-/* the importer closes it and imports it again, while a job has what he closed: that goes behind the job, and no more */
+/*
+ * Close the import and import again while a job still uses the closed object.
+ * Only the destruction of the closed object waits for the job.
+ */
 static void imported_again(void)
 {
 	uint64_t closed = 0;
@@ -760,7 +824,7 @@ static void imported_again(void)
 	tsr_trace_start("bo_create", NULL);
 	pair = pair_open();
 	trace = tsr_trace_stop();
-	/* the import comes last */
+	/* The import is created last. */
 	tsr_trace_for_each(&trace, "bo_create", ev)
 		closed = tsr_event_u64(ev, "bo");
 	tsr_trace_free(&trace);
@@ -784,7 +848,9 @@ static void imported_again(void)
 	pair_close(&pair);
 }
 
-/* a static importer has the pages pinned, beside a dynamic one */
+/*
+ * A static importer (vgem) pins the pages while a dynamic importer is attached.
+ */
 static void beside_a_static_one(void)
 {
 	struct pair pair = pair_open();
@@ -804,11 +870,14 @@ static void beside_a_static_one(void)
 	pair_close(&pair);
 }
 
-/* ---- what fails --------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 #define MOST_ALLOCATIONS 500
 
-/* the @nth allocation of the call fails, or copy; false: there were not as many */
+/*
+ * Submit with the @nth allocation or user copy of the call failing. Returns
+ * false if the call made fewer.
+ */
 static bool fill_short_of_memory(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 				 uint32_t value, unsigned int nth)
 {
@@ -833,7 +902,10 @@ static bool fill_short_of_memory(struct tsr_device *dev, uint32_t ctx, const str
 	return failed;
 }
 
-/* Whichever allocation fails, of either device's: the call does, or nothing. */
+/*
+ * Whichever allocation fails, on either device: the call returns an error or
+ * succeeds, and nothing is lost.
+ */
 static void out_of_memory(void)
 {
 	bool more = true, more_there = true;
@@ -864,7 +936,7 @@ static struct tsr_bo shareable_and_cached(struct tsr_device *dev)
 			  DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 }
 
-/* free memory is not zero, in pieces as the next object will have them */
+/* Free dirty pages that the next object is likely to get. */
 static void soil_memory(struct tsr_device *dev)
 {
 	struct tsr_bo bos[32];
@@ -877,7 +949,10 @@ static void soil_memory(struct tsr_device *dev)
 		tsr_bo_free(dev, &bos[i]);
 }
 
-/* a move to pages that are new fails, and he for whom it was does not see what was there before */
+/*
+ * A move to new pages fails. The importer must read zeroes, not the old
+ * contents of those pages.
+ */
 static void move_fails(void)
 {
 	struct tsr_device a, b;
@@ -893,7 +968,10 @@ static void move_fails(void)
 		int dmabuf = tsr_export(&a, &bo);
 		static uint32_t words[WORDS];
 
-		/* attached before it was brought to memory, or behind that */
+		/*
+		 * Import before or after the exporter has placed the object in
+		 * video memory.
+		 */
 		if (i)
 			tsr_gpu_fill(&a, ctx_a, &bo, 1);
 		require_ok(__tsr_import(b.fd, dmabuf, &there.handle));
@@ -906,7 +984,7 @@ static void move_fails(void)
 		tsr_words_check(words, WORDS, 0);
 		require(tsr_engine_hangs());
 		tsr_job_timeout_restore();
-		/* only the exporter has lost it */
+		/* Only the exporter gets the error. */
 		require_err(__tsr_submit_use(&a, ctx_a, &bo, false), -EIO);
 		tsr_gpu_fill(&b, ctx_b, &there, 4);
 		close(dmabuf);
@@ -928,7 +1006,10 @@ static const struct tap_test tests[] = {
 	{ "what is shown is refused to who is attached", shown, 0, 0 },
 	{ "an allocation fails for an object that moves", out_of_memory, 0, 0 },
 	{ "a move to pages fails that another device wants", move_fails, 0, 0 },
-	/* these change which device is the first */
+	/*
+	 * Unbinding changes the device order, so these tests open the device
+	 * themselves.
+	 */
 	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
 	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
 	  TSR_NO_DEVICE, 0 },

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same with time between record, fence value and interrupt (test-fence-gaps.args). */
+/*
+ * test-fence.c with delays between completion record, fence value and interrupt
+ * (test-fence-gaps.args).
+ */
 #include "test-fence.c"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Fences: sync objects in and out, errors on fences, waiting for objects. */
+/* Fences: syncobjs in and out of SUBMIT, errors on fences, and BO_WAIT. */
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void binary_out_and_in(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 1);
 	tsr_submit(&dev, first, &cmd, 0, sync);
-	/* the other context waits for it through the syncobj */
+	/* The other context waits through the syncobj. */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &other, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1024, 2);
@@ -75,7 +75,7 @@ static void timeline_out_and_in(void)
 	require_ok(__tsr_syncobj_wait(dev.fd, timeline, 50, INT64_MAX));
 	require_eq(tsr_syncobj_point(&dev, timeline), 50);
 
-	/* wait for a point in the middle, signal a later one */
+	/* Wait for a point in the middle and signal a later one. */
 	syncs[0] = (struct drm_tessera_sync){ .handle = timeline,
 					      .flags = DRM_TESSERA_SYNC_TIMELINE,
 					      .point = 35 };
@@ -89,7 +89,7 @@ static void timeline_out_and_in(void)
 	require_ok(__tsr_submit_ioctl(dev.fd, &args));
 	require_ok(__tsr_syncobj_wait(dev.fd, timeline, 60, INT64_MAX));
 
-	/* a point nobody has submitted */
+	/* A point without a submission returns -EINVAL. */
 	syncs[0].point = 1000;
 	args.num_parts = 0;
 	args.error_offset = args.error_index = 0;
@@ -97,7 +97,10 @@ static void timeline_out_and_in(void)
 	tsr_close(&dev);
 }
 
-/* many syncs in one call, in and out, binary and timeline */
+/*
+ * As many syncs in one call as the limit allows: in and out, binary and
+ * timeline.
+ */
 static void many_syncs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -129,7 +132,7 @@ static void many_syncs(void)
 	tsr_close(&dev);
 }
 
-/* jobs of two contexts on one object are ordered by its reservation */
+/* Jobs of two contexts on one object are ordered by its reservation. */
 static void implicit_order(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -166,7 +169,10 @@ static void waiting_for_objects(void)
 	struct tsr_cmd cmd;
 	uint64_t waited;
 
-	/* behind the stuck job in the same context, so not done either */
+	/*
+	 * This job follows the stuck one in the same context, so it is pending,
+	 * too.
+	 */
 	stuck = tsr_stuck_start(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_group_begin(&cmd);
@@ -191,7 +197,7 @@ static void waiting_for_objects(void)
 	tsr_close(&dev);
 }
 
-/* the reader of an object need not be waited for by who only reads, too */
+/* A wait for read access does not wait for jobs that only read the object. */
 static void readers_do_not_wait_for_readers(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -200,7 +206,7 @@ static void readers_do_not_wait_for_readers(void)
 	struct tsr_stuck stuck;
 	struct tsr_cmd cmd;
 
-	tsr_gpu_touch(&dev, ctx, &src); /* placed, idle */
+	tsr_gpu_touch(&dev, ctx, &src); /* now placed and idle */
 	stuck = tsr_stuck_start(&dev, ctx);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_group_begin(&cmd);
@@ -215,7 +221,7 @@ static void readers_do_not_wait_for_readers(void)
 	tsr_close(&dev);
 }
 
-/* a job the device stops ends with -EFAULT; the context stays usable */
+/* A job that the device stops ends with -EFAULT. Its context stays usable. */
 static void bad_access_is_an_error(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -234,18 +240,18 @@ static void bad_access_is_an_error(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 5, 0, 1, 1);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EFAULT);
-	/* unbound on the way */
+	/* a slot that the stream has unbound before */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_unbind(&cmd, 0);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EFAULT);
-	/* through a read-only binding */
+	/* a write through a read-only binding */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -EFAULT);
-	/* the slots of the job before are gone */
+	/* slots of the previous job are not inherited */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_nop(&cmd, 8);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
@@ -257,7 +263,10 @@ static void bad_access_is_an_error(void)
 	tsr_close(&dev);
 }
 
-/* a sync file of the out-fence can be polled, and closing everything early is fine */
+/*
+ * The out-fence's sync file can be polled, also after the context, the object,
+ * the syncobjs and the device file are closed.
+ */
 static void sync_file_and_early_close(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -270,19 +279,25 @@ static void sync_file_and_early_close(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
-	/* the one behind it may be in the ring already; the next gets there when the stuck one has ended */
+	/*
+	 * The first of these jobs may be in the ring already. The second
+	 * reaches the ring only when the stuck job has ended.
+	 */
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
 	tsr_submit(&dev, ctx, &cmd, 0, sync);
 	tsr_cmd_fini(&cmd);
 	pfds[0].fd = tsr_syncobj_export(&dev, stuck.sync);
 	pfds[1].fd = tsr_syncobj_export(&dev, sync);
-	tsr_context_free(&dev, ctx); /* drops nothing */
+	tsr_context_free(&dev, ctx); /* drops no job */
 	require_ok(__tsr_bo_close(dev.fd, bo.handle));
 	tsr_syncobj_free(&dev, sync);
 	tsr_syncobj_free(&dev, stuck.sync);
 	require_eq(poll(pfds, 2, 0), 0);
 	tsr_close(&dev);
-	/* what has begun goes on, what has not is dropped */
+	/*
+	 * Closing the file drops jobs that have not begun. The running one goes
+	 * on.
+	 */
 	require_eq(poll(&pfds[0], 1, 0), 0);
 	tsr_engine_let_go();
 	require_eq(poll(&pfds[0], 1, -1), 1);
@@ -292,7 +307,7 @@ static void sync_file_and_early_close(void)
 		close(pfds[i].fd);
 }
 
-/* contexts are queues: their jobs start and end in order */
+/* Jobs of one context start and end in submission order. */
 static void jobs_of_a_context_are_ordered(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SCHED-5: the same on a device that can preempt (test-foreign-preempt.args). */
+/*
+ * SCHED-5: test-foreign.c on a device that can preempt
+ * (test-foreign-preempt.args).
+ */
 #include "test-foreign.c"

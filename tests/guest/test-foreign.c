@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Foreign fences, as in-fences and in reservations. Built twice: for devices without preemption and with it.
- * A, a process, submits what has to wait for one; B is the test. A waits in the call, and B does not
- * wait with it. No job and no move waits for such a fence. The fences are sw_sync's, or where the kernel has none, vgem's, which signals them by itself after ten
- * seconds: if that was too soon to prove anything, the test is done again.
+ * Foreign fences, as in-fences and in reservations, on devices without and with
+ * preemption (test-foreign-preempt.c).
+ *
+ * Process A submits work that depends on a foreign fence and waits for the
+ * fence inside SUBMIT. The test process B must not have to wait with it. No
+ * armed job and no eviction waits for such a fence.
+ *
+ * The fences are from sw_sync or, on kernels without it, from vgem, which
+ * signals them after ten seconds. If a fence signalled too early to prove
+ * anything, the test runs again.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,26 +27,41 @@
 #define PARTS 6
 
 enum mode {
-	/* wait for the fence */
-	BEHIND, /* one job; an in-fence */
-	WRITER, /* one job; a fence of a writer, or of a reader, at what it writes */
-	MOVER, /* one job that reads what is not in a segment yet; a fence of a reader */
-	FORCED, /* in parts, for a test */
-	PARTED, /* in parts, since they do not fit */
-	/* do not */
-	MOVED, /* one job that reads what has left a segment for another; a fence of a reader */
-	EVICTER, /* one job that brings something in where something else is in the way and has a fence of a reader */
-	FORCED_EVICTER, /* the same in parts, for a test */
-	MOVED_WITH, /* one job that reads what has moved and shares a VM with what has a fence, and has moved */
-	MOVES_WITH, /* one job that moves what shares a VM with that */
-	FORCED_MOVES_WITH, /* the same in parts, for a test */
-	AT_ADDRESSES, /* one job in another VM that has that, too */
-	BEHIND_BIND, /* one job that waits for a change of that VM */
+	/* modes that wait for the fence */
+	BEHIND, /* one job with an in-fence */
+	/* one job that writes an object with a foreign writer's fence */
+	WRITER,
+	/*
+	 * one job that reads an object to be paged in, with a foreign reader's
+	 * fence
+	 */
+	MOVER,
+	FORCED, /* forced parts */
+	PARTED, /* parts because the objects do not fit */
+	/* modes that do not wait */
+	/*
+	 * one job that reads an object with a foreign reader's fence, which has
+	 * been evicted to the aperture
+	 */
+	MOVED,
+	/* one job that evicts an object with a foreign reader's fence */
+	EVICTER,
+	FORCED_EVICTER, /* the same in forced parts */
+	/*
+	 * one job that reads a moved object; it shares a VM with another moved
+	 * object that has a fence
+	 */
+	MOVED_WITH,
+	MOVES_WITH, /* one job that pages in an object that shares such a VM */
+	FORCED_MOVES_WITH, /* the same in forced parts */
+	/* one job in a second VM that maps the moved object, too */
+	AT_ADDRESSES,
+	BEHIND_BIND, /* one job that waits for a bind in the first VM */
 };
 
-static int fence; /* inherited */
+static int fence; /* inherited by the child */
 
-/* ---- A ------------------------------------------------------------------------------ */
+/* ---- process A ----------------------------------------------------------- */
 
 static void submit_one_job(struct tsr_client *client, uint32_t flags, bool write)
 {
@@ -74,7 +95,7 @@ static void submit_behind(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* in hidden memory */
+/* An object that prefers hidden memory and can be evicted to the aperture. */
 static struct tsr_bo movable_bo(struct tsr_device *dev, uint32_t ctx)
 {
 	uint32_t gart = tsr_bit(tsr_seg_gart(dev));
@@ -94,7 +115,10 @@ static struct tsr_bo movable_bo(struct tsr_device *dev, uint32_t ctx)
 	return bo;
 }
 
-/* the CPU wants to see it, as a reader: it leaves memory, whatever fence of a reader it has */
+/*
+ * A read-only CPU lock moves the object to the aperture in spite of a foreign
+ * reader's fence.
+ */
 static void move_out(struct tsr_device *dev, struct tsr_bo *bo)
 {
 	require_ok(__tsr_lock(dev->fd, &bo->handle, DRM_TESSERA_LOCK_READ_ONLY));
@@ -111,7 +135,7 @@ static struct tsr_bo moving_bo(struct tsr_device *dev, uint32_t ctx)
 	return bo;
 }
 
-/* an empty job at virtual addresses */
+/* An empty job in a VM. */
 static int vm_nop(struct tsr_vm *vm, uint32_t wait, uint32_t signal)
 {
 	struct tsr_cmd cmd;
@@ -146,7 +170,10 @@ static void submit_rotation(struct tsr_client *client, uint32_t ctx_flags)
 	struct tsr_rotation rot;
 
 	tsr_rotation_init(&dev, &rot, PARTS, 0);
-	/* of the second part, and for reading: what is to be moved waits for that, too */
+	/*
+	 * The fence is at the second part's object. It is a reader's fence: a
+	 * page-in waits for that, too.
+	 */
 	tsr_fence_at(&dev, &rot.bos[1], fence, DMA_BUF_SYNC_READ);
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), 0);
@@ -183,8 +210,10 @@ static void submit_evicter(struct tsr_client *client, uint32_t ctx_flags)
 #define AT 0x100000000ull
 
 /*
- * One object has the fence, is in the first VM and has moved. Another is in both VMs and has moved since, or is to
- * come to a segment: it has no fence, but the tables of the first VM change in turn.
+ * The first object has the fence, is mapped in the first VM and has moved. @bo
+ * is mapped in both VMs and has moved since, or is to be paged in. It has no
+ * fence, but its page table updates in the first VM follow those of the first
+ * object.
  */
 struct coupled {
 	struct tsr_vm vms[2];
@@ -202,7 +231,7 @@ static struct coupled couple(struct tsr_device *dev, uint32_t ctx, bool moves)
 	tsr_vm_place(&c.vms[0], &c.bo);
 	for (uint32_t i = 0; i < ARRAY_SIZE(c.vms); i++) {
 		tsr_vm_map(dev, c.vms[i].id, &c.bo, 0, AT + MiB(2), c.bo.size, 0);
-		/* so that the tables are written from now on */
+		/* Run a job, so that page tables are updated from now on. */
 		require_ok(vm_nop(&c.vms[i], 0, 0));
 	}
 	if (moves) {
@@ -295,11 +324,11 @@ static void submit(struct tsr_client *client)
 	}
 }
 
-/* ---- B ------------------------------------------------------------------------------ */
+/* ---- process B ----------------------------------------------------------- */
 
 struct source {
 	struct tsr_foreign *vgem;
-	int timeline; /* or -1 */
+	int timeline; /* or -1: use vgem */
 };
 
 static struct source source_open(void)
@@ -332,7 +361,10 @@ static void source_close(struct source *source)
 		tsr_foreign_close(source->vgem);
 }
 
-/* B's group and job are done, and A's fence has not signalled: then B has not waited for it */
+/*
+ * True if B's split submission and job completed before A's fence signalled.
+ * Then B did not wait for it.
+ */
 static bool b_passes(struct tsr_device *dev, enum mode mode)
 {
 	uint32_t ctx = tsr_context_new(dev, 0), done = tsr_syncobj_new(dev);
@@ -398,7 +430,7 @@ static void beside_parts(void)
 	b_passes_a(PARTED);
 }
 
-/* A is through before the fence signals */
+/* A must complete before the fence signals. */
 static void at_once(enum mode mode)
 {
 	uint32_t rounds = 0;
@@ -457,7 +489,10 @@ static void bind_at_once(void)
 	at_once(BEHIND_BIND);
 }
 
-/* A waits in the call, and a signal ends that; nothing of it stays behind in the engine */
+/*
+ * A waits inside SUBMIT and can be killed there. It must leave nothing behind
+ * in the engine.
+ */
 static void waits_in_the_call(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -472,7 +507,10 @@ static void waits_in_the_call(void)
 		tsr_client_start(&client, submit, mode);
 		tsr_wait_for(client.state->begun);
 		tsr_wait_for(tsr_client_asleep(&client));
-		/* asked in this order, as vgem's may signal meanwhile */
+		/*
+		 * Read in this order, because vgem may signal its fence
+		 * meanwhile.
+		 */
 		returned = client.state->returned;
 		if (!tsr_fence_signalled(fence))
 			require(!returned);
@@ -484,7 +522,10 @@ static void waits_in_the_call(void)
 	tsr_close(&dev);
 }
 
-/* readers do not wait for readers: what is where it is needed can be read */
+/*
+ * A job that reads does not wait for a foreign reader if the object is already
+ * resident.
+ */
 static void readers_share(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -506,7 +547,10 @@ static void readers_share(void)
 	tsr_close(&dev);
 }
 
-/* what has a fence of a reader leaves memory at once, with its bytes */
+/*
+ * An object with a foreign reader's fence is moved out at once, with its
+ * contents.
+ */
 static void leaves_at_once(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -540,7 +584,10 @@ static void holds(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 	require_eq(words[1], value);
 }
 
-/* a fence keeps no object in memory: the least recently used one goes, and keeps its bytes */
+/*
+ * A foreign fence does not protect an object from eviction. The least recently
+ * used object is evicted although it has one, and its contents survive.
+ */
 static void keeps_no_place(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -575,7 +622,10 @@ static void keeps_no_place(void)
 	tsr_close(&dev);
 }
 
-/* a change of a VM waits for a job of this device, and a job of the VM for that */
+/*
+ * A bind that waits for a job of this device, and a VM job that depends on the
+ * bind.
+ */
 struct late_bind {
 	struct tsr_vm vm;
 	struct tsr_bo bo;
@@ -597,7 +647,7 @@ static void submit_behind_late_bind(void *arg)
 	require_ok(vm_nop(&late->vm, 0, 0));
 }
 
-/* SUBMIT_VM does not wait in the call */
+/* SUBMIT_VM must return without waiting for that job. */
 static void behind_late_bind(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -616,10 +666,11 @@ static void behind_late_bind(void)
 	tsr_close(&dev);
 }
 
-/* ---- a fence that comes when parts have run ----------------------------------------------- */
+/* ---- a fence that is added after some parts have run --------------------- */
 
 #define MANY_PARTS 500
-#define TOO_MANY_PARTS 16000 /* to have run before the fence comes, on any machine: some minutes */
+/* runs for minutes: more parts than can finish before the fence is added */
+#define TOO_MANY_PARTS 16000
 
 static void submit_many(struct tsr_client *client)
 {
@@ -630,17 +681,24 @@ static void submit_many(struct tsr_client *client)
 	tsr_rotation_init(&dev, &rot, client->arg ? TOO_MANY_PARTS : MANY_PARTS, 0);
 	client->state->sync_file = tsr_export(&dev, &rot.bos[1]);
 	require_ok(tsr_client_submit(client, &dev, tsr_context_new(&dev, 0), &rot.cmd, 0, done));
-	/* what has run stands; the rest was not to wait for ever, nor to run before the fence */
+	/*
+	 * Parts that have run stay run. The remaining parts must neither run
+	 * before the fence nor wait forever.
+	 */
 	require_eq(tsr_syncobj_status(&dev, done), (int)client->arg);
 	client->state->ready = true;
-	/* reading waits for the fence, too */
+	/* Reading waits for the fence, too. */
 	ran = tsr_rotation_ran(&dev, tsr_context_new(&dev, 0), &rot);
 	tap_note("%u of %u parts ran", ran, rot.parts);
 	require((ran == rot.parts) == !client->arg);
 	tsr_close(&dev);
 }
 
-/* it is waited for with the engine kept from others, for one job timeout and no longer */
+/*
+ * The group waits for the late fence while it keeps other clients off the
+ * engine, for one job timeout at most. Then its remaining parts fail with
+ * -ETIME.
+ */
 static void comes_late(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -665,7 +723,7 @@ static void comes_late(void)
 	tsr_close(&dev);
 }
 
-/* and if it signals in time, nothing has happened */
+/* If the late fence signals in time, the submission succeeds. */
 static void comes_late_and_goes(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -678,7 +736,9 @@ static void comes_late_and_goes(void)
 	tsr_client_wait_running(&client);
 	dmabuf = tsr_client_take_fd(&client, client.state->sync_file);
 	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-	/* it is waited for, or parts are still being run */
+	/*
+	 * The client waits for the fence, or for parts that are still running.
+	 */
 	tsr_wait_for(tsr_client_asleep(&client));
 	source_signal(&source);
 	tsr_client_join(&client);
@@ -688,8 +748,9 @@ static void comes_late_and_goes(void)
 }
 
 /*
- * Three objects take turns on both sides of one that stays bound over all cuts, two at a time. The test gets what is to
- * wait, and what is kept.
+ * A split submission with one object bound over all cuts. Three other objects
+ * alternate around it, two at a time. The test process gets the dma-bufs of one
+ * alternating object and of the bound one.
  */
 static void submit_kept(struct tsr_client *client)
 {
@@ -725,7 +786,7 @@ static void submit_kept(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* lists what has room only where the other one's is kept */
+/* MAKE_RESIDENT an object that fits only in place of the bound object. */
 static void list_one(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -738,7 +799,7 @@ static void list_one(struct tsr_client *client)
 	pause();
 }
 
-/* false: the fence has signalled meanwhile */
+/* Returns false if the fence has signalled meanwhile. */
 static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kept)
 {
 	struct drm_tessera_bo_info before = tsr_bo_info(dev, kept), after;
@@ -764,7 +825,10 @@ static bool stays_beside_a_list(struct tsr_device *dev, const struct tsr_bo *kep
 	return true;
 }
 
-/* nobody moves what a submission keeps that waits between two parts, with nothing of it running */
+/*
+ * While a submission waits between two parts with no part running, the object
+ * that it keeps bound must not move.
+ */
 static void kept_meanwhile(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -789,11 +853,11 @@ static void kept_meanwhile(void)
 		kept_dmabuf = tsr_client_take_fd(&client, (int)client.state->rounds);
 		require_ok(__tsr_import(dev.fd, kept_dmabuf, &kept.handle));
 		tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
-		/* it waits for that, and no job has anything to do with what it keeps */
+		/* It waits for the fence, and no job uses the bound object. */
 		tsr_wait_for(client.state->returned || tsr_fence_signalled(fence) ||
 			     (tsr_client_asleep(&client) &&
 			      !__tsr_bo_wait(dev.fd, kept.handle, DRM_TESSERA_BO_WAIT_WRITE, 0)));
-		/* else the fence came too late */
+		/* If the call had returned, the fence came too late. */
 		proven = !client.state->returned && stays_beside_a_list(&dev, &kept);
 		source_signal(&source);
 		tsr_client_join(&client);
@@ -805,7 +869,7 @@ static void kept_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* the next one is there before the last one signals */
+/* Add the next fence before the previous one signals. */
 static void relieve(struct source *source, int dmabuf)
 {
 	struct source last = *source;
@@ -820,10 +884,13 @@ static void relieve(struct source *source, int dmabuf)
 	fence = next_fence;
 }
 
-/* some part runs between the last one and the next one */
+/* Let at least one part run between the previous fence and the next. */
 static void relieve_later(struct source *source, int dmabuf, const struct tsr_client *client)
 {
-	/* what was in the ring when the fence came has run long ago */
+	/*
+	 * Parts that were in the ring when the fence was added have long
+	 * completed.
+	 */
 	uint64_t ran = tsr_client_engine_ns(client, "render0");
 
 	source_signal(source);
@@ -833,7 +900,10 @@ static void relieve_later(struct source *source, int dmabuf, const struct tsr_cl
 	tsr_dmabuf_put_fence(dmabuf, fence, DMA_BUF_SYNC_WRITE);
 }
 
-/* one after another: all of them together are waited for as long as one */
+/*
+ * Several late fences one after the other: together they may delay the group
+ * for one job timeout only.
+ */
 static void come_in_turn(uint32_t kept_ms, bool parts_between)
 {
 	struct tsr_device dev = tsr_open();
@@ -869,13 +939,16 @@ static void come_late_in_turn(void)
 	come_in_turn(10, false);
 }
 
-/* each is there for less than a job timeout */
+/* Each fence stays unsignalled for less than a job timeout. */
 static void come_late_between_parts(void)
 {
 	come_in_turn(300, true);
 }
 
-/* what has a fence of a reader can be read in an aperture at once, as it cannot come to memory yet */
+/*
+ * With a foreign reader's fence the object cannot be paged in to video memory.
+ * It is used in the aperture instead, without waiting.
+ */
 static void goes_to_an_aperture(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -915,7 +988,10 @@ static void list_it(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* the call waits, and a signal ends that; others do not wait */
+/*
+ * MAKE_RESIDENT waits inside the call for the foreign fence and can be killed
+ * there. Other clients do not wait.
+ */
 static void list_waits(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Submissions that meet in SUBMIT: at the gate of an engine, and between a plan and its parts. Stuck jobs and held
- * locks keep each of them where it is until the next one has come as far as it should.
+ * Submissions that compete inside SUBMIT: at the gate of an engine, and between
+ * planning and arming of parts. Stuck jobs and held locks keep each submission
+ * in place until the next has come as far as the test needs.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,13 +13,17 @@
 #include "stall.h"
 
 #define BATCH 32 /* parts that are planned at once */
-#define MOST 64 /* parts of a submission that may be unfinished */
+#define MOST 64 /* unfinished parts that a submission may have */
 #define ROUNDS 10
-#define PARTS 500 /* of a submission that keeps something over its cuts */
+/* parts of a submission that keeps an object bound over its cuts */
+#define PARTS 500
 
-static struct tsr_device shared; /* of the test, for its children */
+/* the test's file, inherited by its children */
+static struct tsr_device shared;
 
-/* Parts that need little, and from part @first on one object more, which stays bound. */
+/*
+ * Small parts. From part @first on, one more object stays bound over all cuts.
+ */
 static void build_keeping(struct tsr_device *dev, struct tsr_cmd *cmd, const struct tsr_bo *kept,
 			  uint32_t first)
 {
@@ -37,7 +42,7 @@ static void build_keeping(struct tsr_device *dev, struct tsr_cmd *cmd, const str
 	}
 }
 
-/* ---- the gate --------------------------------------------------------------------------- */
+/* ---- the gate ------------------------------------------------------------ */
 
 static void keep_half(struct tsr_client *client)
 {
@@ -54,7 +59,10 @@ static void keep_half(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* Two objects that fit into the segment, but not beside the half that is kept: they take turns. */
+/*
+ * Two objects that fit into the segment together, but not beside the kept half:
+ * they alternate.
+ */
 static void submit_turns(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -75,7 +83,7 @@ static void submit_turns(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* When it is told to stop waiting. */
+/* Submit one small job when the test sets @stop. */
 static void submit_small(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -88,7 +96,10 @@ static void submit_small(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* A submission that first tries to run in one piece, and then goes in parts, closes the gate like any in parts. */
+/*
+ * A submission that is first tried in one piece and then split must close the
+ * gate like any split submission.
+ */
 static void parts_after_an_attempt_in_one_piece(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -114,11 +125,11 @@ static void parts_after_an_attempt_in_one_piece(void)
 	tsr_close(&dev);
 }
 
-/* ---- inside the gate --------------------------------------------------------------------- */
+/* ---- inside the gate ----------------------------------------------------- */
 
 /*
- * An object whose reservation is locked until a job has ended: the kernel swaps the object out, and waits for the job
- * with the lock. TTM gives that up after 15 s.
+ * An object with its reservation locked until a job has ended: the kernel swaps
+ * the object out and waits for the job under the lock. TTM gives up after 15 s.
  */
 struct locked {
 	struct tsr_bo bo;
@@ -148,7 +159,10 @@ static struct locked locked_new(struct tsr_device *dev, uint32_t engine)
 	struct locked locked = { .bo = tsr_bo_new(dev, KiB(64), tsr_bit(seg), 0) };
 	struct tsr_bo all = tsr_bo_new(dev, seg->size, tsr_bit(seg), 0);
 
-	/* It is the first that is swapped out from now on. */
+	/*
+	 * Swap out all others first, so that this object is the next to be
+	 * swapped out.
+	 */
 	tsr_swap_out_objects();
 	tsr_gpu_touch(dev, ctx, &locked.bo);
 	locked.stuck = tsr_stuck_start_on(dev, ctx, engine);
@@ -171,7 +185,8 @@ static void locked_unlock(struct locked *locked)
 	unlocked_at = tap_now_ns();
 }
 
-static struct tsr_bo *wanted; /* of the test, for its children */
+/* an object of the test, inherited by its children */
+static struct tsr_bo *wanted;
 
 static void use_it(struct tsr_client *client)
 {
@@ -194,7 +209,10 @@ static void submit_group(struct tsr_client *client)
 	pause();
 }
 
-/* A submission in one piece that has passed the gate, and waits for a lock. */
+/*
+ * Start an unsplit submission that has passed the gate and waits for the
+ * reservation.
+ */
 static void inside_start(struct tsr_client *inside, struct locked *locked)
 {
 	shared = tsr_open();
@@ -212,7 +230,10 @@ static void wait_at_gate(struct tsr_client *client, void (*fn)(struct tsr_client
 	require(!client->state->returned);
 }
 
-/* The watchdog opens a gate that is idle for a second, which would hide that the gate is not handed on. */
+/*
+ * The watchdog opens a gate that is idle for a second. Then the test cannot
+ * tell whether the gate was handed on, and runs again.
+ */
 static bool passed_without_watchdog(void)
 {
 	struct tsr_trace trace = tsr_trace_stop();
@@ -223,14 +244,20 @@ static bool passed_without_watchdog(void)
 	return !voided;
 }
 
-/* A group waits for the one inside, and another client's submission stands behind the group, which is killed. */
+/*
+ * A group waits at the gate for the submission inside. Another client's
+ * submission queues up after the group and must pass when the group is killed.
+ */
 static bool passes_when_the_group_goes(void)
 {
 	struct tsr_client inside, group, behind;
 	struct locked locked;
 	bool passed;
 
-	/* Ready, so that the watchdog has no time to look between the group's wait and its end. */
+	/*
+	 * Prepare this client first: the watchdog must have no time to run
+	 * between the group's wait and its end.
+	 */
 	tsr_client_start(&behind, submit_small, 0);
 	tsr_wait_for(behind.state->ready);
 	inside_start(&inside, &locked);
@@ -246,7 +273,7 @@ static bool passes_when_the_group_goes(void)
 	return passed;
 }
 
-/* A group waits for the one inside, which leaves. */
+/* A group waits at the gate and must pass when the submission inside leaves. */
 static bool group_passes_when_it_leaves(void)
 {
 	struct tsr_client inside, group;
@@ -282,7 +309,7 @@ static void group_behind_one_that_leaves(void)
 	while (!group_passes_when_it_leaves());
 }
 
-/* ---- a plan and its parts --------------------------------------------------------------- */
+/* ---- between planning and arming ----------------------------------------- */
 
 static void keep_late(struct tsr_client *client)
 {
@@ -317,8 +344,9 @@ static void want_all(struct tsr_client *client)
 }
 
 /*
- * A plan evicts an object that no submission keeps. Before the plan is carried out, which waits for a lock, an older
- * submission has come to keep the object over its cuts. So the younger one waits.
+ * The younger submission plans to evict an object that no submission keeps,
+ * then waits for a lock. Meanwhile an older submission binds the object over
+ * its cuts. The younger one must wait instead of evicting it.
  */
 static void kept_since_the_plan(void)
 {
@@ -339,7 +367,10 @@ static void kept_since_the_plan(void)
 	tsr_client_start(&younger, want_all, 0);
 	tsr_wait_for(tsr_trace_waits_for_lock(younger.pid));
 
-	/* The next batch of the older one keeps the object, and the batch after that begins. */
+	/*
+	 * The older submission's next batch keeps the object. Hold it in the
+	 * batch after that.
+	 */
 	tsr_trace_start("split_part", NULL);
 	tsr_stuck_end(&stuck);
 	tsr_wait_for(tsr_trace_so_far("split_part", 0) > BATCH);
@@ -369,7 +400,7 @@ static void submit_long_list(void *arg)
 	tsr_submit(&shared, list->ctx, &list->cmd, 0, 0);
 }
 
-/* A list that takes long to plan, and at its end wants an object. */
+/* A patch list that takes long to plan and needs @bo at its end. */
 static void build_long_list(struct tsr_cmd *cmd, const struct tsr_bo *bo)
 {
 	uint32_t many = shared.info.max_patches / 4;
@@ -389,9 +420,10 @@ static void build_long_list(struct tsr_cmd *cmd, const struct tsr_bo *bo)
 }
 
 /*
- * A submission is short of the room of an object that was destroyed. However late in the planning that is freed, the
- * submission does not sleep until something else is. The moment is searched: a bit later each time, until the
- * submission sleeps already.
+ * A submission lacks the space of a destroyed object. Whenever during planning
+ * that space is freed, the submission must not go to sleep and miss it. Search
+ * for the critical moment: release a bit later each time, and earlier once the
+ * submission already sleeps.
  */
 static void freed_while_planning(void)
 {

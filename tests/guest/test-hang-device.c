@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The first render job after boot hangs (x-hang-engine=0): its fence says -ETIME, later
- * jobs of its context -ECANCELED, the context is lost, everything else goes on.
+ * The first render job after boot hangs (x-hang-engine=0). Its fence must get
+ * -ETIME and later jobs of its context -ECANCELED. The context is lost, and
+ * jobs of other contexts run.
  */
 #include "trace.h"
 #include "tsr.h"
@@ -42,10 +43,12 @@ static void first_job_hangs(void)
 	tsr_submit(&dev, other, &cmd_b, 0, sync[3]);
 
 	require_eq(tsr_syncobj_status(&dev, sync[0]), -ETIME);
-	/* what is behind it is slow on a busy machine, but does not hang */
+	/*
+	 * On a busy machine the following jobs are slow, but they do not hang.
+	 */
 	tsr_knob("job_timeout_ms", "60000");
 	require_eq(tsr_syncobj_status(&dev, sync[1]), -ECANCELED);
-	/* the other context loses nothing */
+	/* The other context loses nothing. */
 	require_eq(tsr_syncobj_status(&dev, sync[2]), 0);
 	require_eq(tsr_syncobj_status(&dev, sync[3]), 0);
 	tsr_words_check(b.map, 1024, 2);
@@ -53,7 +56,7 @@ static void first_job_hangs(void)
 	trace = tsr_trace_stop();
 	require_eq(tsr_trace_count(&trace, "engine_reset"), 1);
 
-	/* the guilty context is lost for good, a new one works */
+	/* The guilty context stays lost; a new one works. */
 	require_err(__tsr_submit(&dev, guilty, &cmd_a, 0, 0, &args), -EIO);
 	tsr_gpu_fill(&dev, other, &b, 3);
 	fresh = tsr_context_new(&dev, 0);
@@ -63,7 +66,7 @@ static void first_job_hangs(void)
 	tsr_close(&dev);
 }
 
-/* nothing of the reset is left over */
+/* Splitting still works after the reset. */
 static void all_is_well_afterwards(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The second render job after boot halts its engine, while nobody has noticed yet that the first
- * one has ended: its interrupt was dropped (x-halt-job=2). The job that halted is
- * blamed at once; nobody waits for a timeout, which is longer than this test may take.
+ * The second render job after boot halts its engine (x-halt-job=2) while the
+ * driver has not noticed the end of the first, as that job's interrupt was
+ * dropped. The driver must blame the second job at once: the job timeout is
+ * longer than the test may take.
  */
 #include "host.h"
 #include "stall.h"
@@ -48,7 +49,7 @@ static void halt_behind_a_finished_job(void)
 	tsr_close(&dev);
 }
 
-/* Any engine may halt, while those before it run on. */
+/* The second engine can halt, too, while the first runs on. */
 static void second_engine_halts(void)
 {
 	struct tsr_device dev = tsr_open();

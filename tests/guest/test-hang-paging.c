@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Paging that does not end in time (test-hang-paging.args makes each paging job slow):
- * nobody gets to see what was in memory before, and the rest goes on. On a machine that is busy
- * paging may be over before anybody has looked: then it is done again.
+ * Paging jobs that time out: test-hang-paging.args makes each one slow. No
+ * client may see the previous contents of memory, and other work goes on. On a
+ * busy machine a paging job may complete before the test looks; then the test
+ * tries again.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static void again(uint32_t *tries)
 	require_msg(++*tries < TRIES, "paging is over each time");
 }
 
-/* a new object whose clear hangs */
+/* A new object with a clear that times out. */
 static struct tsr_bo lost_bo(struct tsr_device *dev, uint32_t ctx)
 {
 	uint32_t set = tsr_bit(tsr_seg_visible(dev)), tries = 0;
@@ -81,8 +82,8 @@ static struct tsr_bo lost_bo(struct tsr_device *dev, uint32_t ctx)
 }
 
 /*
- * The clear of a new object hangs: the job that waits for it does not run, the
- * object is lost for the GPU and for the CPU, everybody else's are not.
+ * The clear of a new object hangs: the job that waits for it does not run. The
+ * object is lost for GPU and CPU; other objects are not.
  */
 static void clear_hangs(void)
 {
@@ -112,7 +113,7 @@ static void clear_hangs(void)
 	tsr_bo_map(&dev, &lost);
 	require(access_raises_sigbus(lost.map));
 
-	/* the context is not to blame, and other objects are fine */
+	/* The context is not guilty, and other objects keep their contents. */
 	tsr_bo_map(&dev, &fine);
 	tsr_words_check(fine.map, fine.size / 4, 3);
 	tsr_bo_unmap(&lost);
@@ -126,7 +127,7 @@ static void clear_hangs(void)
 	tsr_close(&dev);
 }
 
-/* Nor does a job that only reads the object. */
+/* A job that only reads the lost object does not run either. */
 static void lost_is_not_read(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -160,7 +161,7 @@ static void lost_is_not_read(void)
 	tsr_close(&dev);
 }
 
-/* A move that hangs between two parts: the parts behind it do not run. */
+/* A move between two parts hangs: the parts after it do not run. */
 static void paging_between_parts_hangs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -195,7 +196,10 @@ static void paging_between_parts_hangs(void)
 	tsr_close(&dev);
 }
 
-/* submit what cannot run before all of the segment was evicted; returns at once */
+/*
+ * Submit a job that needs the whole segment, which evicts everything. Does not
+ * wait for the job.
+ */
 static struct tsr_bo push_out(struct tsr_device *dev, uint32_t ctx,
 			      const struct drm_tessera_query_segment *seg)
 {
@@ -217,7 +221,7 @@ static bool busy(struct tsr_device *dev, const struct tsr_bo *bo)
 	return rc == -EBUSY;
 }
 
-/* a debugger reads while the bytes are on their way to system memory */
+/* A debugger's read waits while the object moves to system memory. */
 static void debugger_waits_for_the_move(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -243,7 +247,10 @@ static void debugger_waits_for_the_move(void)
 		again(&tries);
 	}
 
-	/* nor does it write into pages that the device is going to write */
+	/*
+	 * A debugger's write waits, too, before it changes pages that the
+	 * device will write.
+	 */
 	tsr_gpu_fill(&dev, ctx, &bo, 0x88888888);
 	push_out(&dev, ctx, seg);
 	require_eq(tsr_bo_info(&dev, &bo).segment, 0);
@@ -254,7 +261,10 @@ static void debugger_waits_for_the_move(void)
 	tsr_close(&dev);
 }
 
-/* the move to system memory hangs: neither program nor debugger see what is in the pages */
+/*
+ * The move to system memory hangs: neither the process nor a debugger may see
+ * what is in the pages.
+ */
 static void eviction_hangs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -303,7 +313,10 @@ static void *reader_thread(void *arg)
 	return NULL;
 }
 
-/* a lost object is shown to nobody, not even for the moment in which another thread gets SIGBUS */
+/*
+ * A lost object is never mapped, not even briefly while another thread gets
+ * SIGBUS.
+ */
 static void lost_object_is_never_mapped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -344,7 +357,7 @@ static bool thread_sleeps(uint32_t tid)
 
 	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
 	text = tsr_read_file(path);
-	if (!text) /* it has ended */
+	if (!text) /* the thread has ended */
 		return false;
 	state = strrchr(text, ')');
 	require(state);
@@ -353,7 +366,7 @@ static bool thread_sleeps(uint32_t tid)
 	return sleeps;
 }
 
-/* false if the move was over too early to tell */
+/* Returns false if the move ended too early to tell. */
 static bool try_fault(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -378,7 +391,7 @@ static bool try_fault(void)
 	return moving;
 }
 
-/* a page fault that waits for a move keeps nobody else from the object */
+/* A page fault that waits for a move does not hold the object's reservation. */
 static void fault_waits_without_the_object(void)
 {
 	uint32_t tries = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Recovery from jobs that do not end in time. No command can hang an engine for ever,
- * so a long job and a short timeout (debugfs `job_timeout_ms`) stand in for a hang.
+ * Recovery from jobs that time out. No packet can hang an engine forever, so a
+ * long job and a short timeout (debugfs `job_timeout_ms`) stand in for a hang.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,10 @@
 #include "tsr.h"
 #include "vm.h"
 
-#define LONG_FILLS 50000 /* of megabytes each: many times the timeout on any machine */
+/* each fills megabytes: the job takes many timeouts on any machine */
+#define LONG_FILLS 50000
 
-/* a job that hangs, pushed; its syncobj */
+/* A submitted job that will time out, and its syncobj. */
 struct hang {
 	struct tsr_bo bo;
 	struct tsr_cmd cmd;
@@ -62,7 +63,7 @@ static struct tsr_bo staging(struct tsr_device *dev)
 	return bo;
 }
 
-/* resets of the traced time, all of them of one engine */
+/* Count the traced resets. All must be of @engine. */
 static uint32_t resets(const struct tsr_trace *trace, uint32_t engine)
 {
 	uint32_t n = 0;
@@ -75,8 +76,9 @@ static uint32_t resets(const struct tsr_trace *trace, uint32_t engine)
 }
 
 /*
- * The job that hangs ends with -ETIME; what its context has queued with -ECANCELED, unrun;
- * jobs of another context, in the ring behind it, run; then the context is lost.
+ * The hanging job ends with -ETIME, later jobs of its context with -ECANCELED
+ * without having run. Jobs of another context that follow it in the ring run.
+ * Then the context is lost.
  */
 static void guilty_and_innocent(void)
 {
@@ -128,7 +130,7 @@ static void guilty_and_innocent(void)
 	tsr_context_free(&dev, guilty);
 	status = (struct drm_tessera_context_status){ .id = guilty };
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_CONTEXT_STATUS, &status), -ENOENT);
-	/* the client itself goes on, with another context */
+	/* The client goes on with a new context. */
 	guilty = tsr_context_new(&dev, 0);
 	tsr_gpu_fill(&dev, guilty, &a, 7);
 	tsr_words_check(a.map, a.size / 4, 7);
@@ -156,7 +158,10 @@ static void comes_in_turn(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* The scheduler's timer is started again by each job that is handed over. */
+/*
+ * The scheduler restarts its timer with each job that it hands over. The hang
+ * must be noticed even so.
+ */
 static void others_keep_coming(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -180,7 +185,10 @@ static void others_keep_coming(void)
 	tsr_close(&dev);
 }
 
-/* A hang in the second of three parts: the first stands, the third does not run. */
+/*
+ * A hang in the second of three parts: the first part's result stands, the
+ * third part does not run.
+ */
 static void hang_in_a_part(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -215,7 +223,7 @@ static void hang_in_a_part(void)
 	tsr_words_check(got, 16, 2000);
 	tsr_gpu_read(&dev, reader, &bos[2], 0, 16, got);
 	tsr_words_check(got, 16, 1002);
-	/* nothing leaked: all can be freed and had again */
+	/* Nothing has leaked: the memory can be freed and allocated again. */
 	for (uint32_t i = 0; i < 3; i++)
 		tsr_bo_free(&dev, &bos[i]);
 	tsr_gpu_fill(&dev, reader, &out, 3);
@@ -223,7 +231,10 @@ static void hang_in_a_part(void)
 	tsr_close(&dev);
 }
 
-/* The segment table, the microcode and everybody's memory survive a reset. */
+/*
+ * The segment table, the microcode and all clients' memory survive an engine
+ * reset.
+ */
 static void reset_keeps_the_device(void)
 {
 	struct tsr_registers regs = (tsr_pci_begin(), tsr_pci_registers());
@@ -247,8 +258,9 @@ static void reset_keeps_the_device(void)
 }
 
 /*
- * Jobs end while the engine is being reset for them: between the end of each and
- * its fence value the device waits until then. Nobody is to blame, and all have run.
+ * Jobs that complete while their engine is being reset: the device delays each
+ * job's fence value until the reset. No context is guilty, and all jobs have
+ * run.
  */
 static void ends_at_the_last_moment(void)
 {
@@ -309,7 +321,7 @@ static void fill_until_told(void *arg)
 	tsr_close(&dev);
 }
 
-/* Hang after hang, beside processes that do not notice. */
+/* Repeated hangs beside clients that must not be affected. */
 static void hangs_beside_work(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -335,7 +347,7 @@ static void hangs_beside_work(void)
 	tsr_close(&dev);
 }
 
-/* After a reset jobs end by their interrupts again, not because they have timed out. */
+/* After a reset, jobs must complete by interrupt, not by timeout. */
 static void interrupts_after_a_reset(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -357,7 +369,10 @@ static void interrupts_after_a_reset(void)
 	tsr_close(&dev);
 }
 
-/* A move that hangs is the only one to fail: what the same client brings in behind it arrives. */
+/*
+ * Only the paging job that hangs fails. Later page-ins of the same client
+ * succeed.
+ */
 static void paging_hangs_alone(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -386,8 +401,9 @@ static void paging_hangs_alone(void)
 }
 
 /*
- * What a move that hangs should have brought is lost. Where it would be, somebody else has left his bytes: nothing leads there.
- * The job that hangs may be one that a test before has left: then another object moves.
+ * The object of a hanging page-in is lost. Its placement still holds another
+ * client's bytes, so it must never be mapped. The job that hangs may be left
+ * over from an earlier test; then the test tries again with another object.
  */
 static void lost_is_not_mapped(void)
 {
@@ -417,7 +433,10 @@ static void lost_is_not_mapped(void)
 	tsr_close(&dev);
 }
 
-/* The same for a move that the device reports as failed, with the change of the page tables in the ring behind it. */
+/*
+ * The same for a move that the device reports as failed, with the page table
+ * update after it in the ring already.
+ */
 static void failed_is_not_mapped_once(bool mapped_before)
 {
 	struct tsr_device dev = tsr_open();
@@ -432,7 +451,10 @@ static void failed_is_not_mapped_once(bool mapped_before)
 	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
 	if (mapped_before)
 		tsr_vm_map(&dev, vm.id, &bo, 0, at, bo.size, 0);
-	/* so that the page tables are written by the change alone */
+	/*
+	 * Set up the VM, so that the page tables are only written by the update
+	 * under test.
+	 */
 	tsr_vm_map_null(&dev, vm.id, at + MiB(64), KiB(4));
 	tsr_vm_fill(&vm, at + MiB(64), KiB(4), 1);
 	memcpy(vm.cmds.map, cmd.dw, tsr_cmd_bytes(&cmd));
@@ -444,7 +466,7 @@ static void failed_is_not_mapped_once(bool mapped_before)
 	if (!mapped_before)
 		tsr_vm_map(&dev, vm.id, &bo, 0, at, bo.size, 0);
 	require_ok(__tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync));
-	/* the commands of the move cannot be read */
+	/* Reading the commands of the move fails. */
 	tsr_host_set("x-fail-dma", "1");
 	tsr_engine_let_go();
 	require_msg(tsr_syncobj_status(&dev, sync) == -EIO,
@@ -461,9 +483,13 @@ static void failed_is_not_mapped(void)
 	failed_is_not_mapped_once(true);
 }
 
-#define WHOLE_MS 4000 /* of the first half of which a test needs little to begin a job */
+/* The test needs little of the first half to start a job. */
+#define WHOLE_MS 4000
 
-/* a job whose second half lasts for good, if nobody was in the way of that; else it is let go */
+/*
+ * Start a job with a short first half and a very long second half of its
+ * timeout. If the test was too slow for that, end the job and return false.
+ */
 static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
 {
 	uint64_t half = tap_now_ns() + WHOLE_MS / 2 * 1000000ull;
@@ -475,7 +501,9 @@ static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
 	tsr_engine_hang_next(dev->render);
 	tsr_submit(dev, ctx, &cmd, 0, sync);
 	tsr_wait_for(tsr_engine_hangs());
-	/* for what begins from now on, be it the second half */
+	/*
+	 * Applies to timers that start from now on, including the second half.
+	 */
 	tsr_job_timeout("300000");
 	tsr_cmd_fini(&cmd);
 	if (tap_now_ns() < half)
@@ -485,7 +513,10 @@ static bool half_begin(struct tsr_device *dev, uint32_t ctx, uint32_t sync)
 	return false;
 }
 
-/* The timeout of a job has two halves, as the machine may have stood still for one. The first ends nothing. */
+/*
+ * A job's timeout runs in two halves, because the machine may have been stopped
+ * during one of them. The end of the first half must not end the job.
+ */
 static void first_half(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The host aperture with pages of 64 KiB (CHA-9): see the .args file. */
+/* test-host-aperture.c with pages of 64 KiB (CHA-9): see the .args file. */
 #include "test-host-aperture.c"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The CPU host aperture: hidden memory through BAR 4, its pages running out, and moves. */
+/*
+ * The CPU host aperture: access to hidden memory through BAR 4, running out of
+ * aperture pages, and moves of mapped objects.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +19,7 @@ struct pages {
 	unsigned int num, bytes, free;
 };
 
-/* what debugfs says */
+/* Read the numbers from debugfs. */
 static struct pages aperture_pages(void)
 {
 	char *text = tsr_debugfs_read("host_aperture");
@@ -29,7 +32,7 @@ static struct pages aperture_pages(void)
 	return p;
 }
 
-/* may live in hidden memory, which it prefers, and in an aperture */
+/* An object that prefers hidden memory and may also live in an aperture. */
 static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 {
 	struct tsr_bo bo =
@@ -44,7 +47,7 @@ static bool is_hidden(struct tsr_device *dev, const struct tsr_bo *bo)
 	return tsr_bo_info(dev, bo).segment == tsr_seg_hidden(dev)->id;
 }
 
-/* a hidden object filled by the GPU */
+/* An object in hidden memory, filled by the GPU. */
 static struct tsr_bo filled_bo(struct tsr_device *dev, uint32_t ctx, uint64_t size, uint32_t value)
 {
 	struct tsr_bo bo = hidden_bo(dev, size);
@@ -54,7 +57,9 @@ static struct tsr_bo filled_bo(struct tsr_device *dev, uint32_t ctx, uint64_t si
 	return bo;
 }
 
-/* Nothing moves: the CPU sees the bytes where they are, and the GPU what the CPU writes. */
+/*
+ * No move: the CPU sees the bytes in place, and the GPU sees the CPU's writes.
+ */
 static void hidden_memory_is_seen(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -86,7 +91,7 @@ static void hidden_memory_is_seen(void)
 		tsr_gpu_read(&dev, ctx, &bo, i, 1, &word);
 		tsr_pattern_require(word, 1, i);
 	}
-	/* a debugger, too */
+	/* A debugger has access, too. */
 	require_ok(tsr_proc_mem_read((uint32_t *)bo.map + 5000, &word, sizeof(word)));
 	tsr_pattern_require(word, 1, 5000);
 	word = 0x55aa55aa;
@@ -99,7 +104,10 @@ static void hidden_memory_is_seen(void)
 	tsr_close(&dev);
 }
 
-/* The one that did not come for longest loses its pages, and gets others when it comes. */
+/*
+ * The least recently used object loses its aperture pages, and gets new ones at
+ * its next fault.
+ */
 static void pages_run_out(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -130,7 +138,10 @@ static void pages_run_out(void)
 	tsr_close(&dev);
 }
 
-/* Who comes back by another mapping has come: the others lose their pages before it does. */
+/*
+ * A fault through a second mapping counts as use: other objects lose their
+ * pages first.
+ */
 static void who_comes_back_stays(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -159,7 +170,7 @@ static void who_comes_back_stays(void)
 	tsr_close(&dev);
 }
 
-/* One mapping over slots that do not lie together, in order. */
+/* One mapping can span aperture pages that are not contiguous. */
 static void pages_need_not_lie_together(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -195,9 +206,9 @@ static void pages_need_not_lie_together(void)
 }
 
 /*
- * An object many times as large as the aperture stays where it is while the CPU writes all its pages and
- * reads them. What another object has in the aperture is taken only when it has not been touched for
- * longest.
+ * An object many times larger than the aperture stays in place while the CPU
+ * writes and reads all its pages. Another object's slot is taken only when it
+ * is the least recently used.
  */
 static void larger_than_the_aperture(void)
 {
@@ -225,7 +236,9 @@ static void larger_than_the_aperture(void)
 		tsr_pattern_require(word, 11, i);
 	}
 
-	/* half of the slots are used in turn: the other object keeps its own */
+	/*
+	 * Use half of the slots in turn: the other object must keep its slot.
+	 */
 	require_eq(other[0], 8);
 	tsr_trace_start("cpu_fault", "host_aperture_unmap", NULL);
 	for (uint32_t round = 0; round < 4; round++) {
@@ -234,14 +247,20 @@ static void larger_than_the_aperture(void)
 		require_eq(other[0], 8);
 	}
 	trace = tsr_trace_stop();
-	/* the first eight come, and take slots of the large object's end */
+	/*
+	 * The first eight parts fault once, and replace slots at the large
+	 * object's end.
+	 */
 	require_eq(tsr_trace_count(&trace, "cpu_fault"), 8);
 	require_eq(tsr_trace_count(&trace, "host_aperture_unmap"), 8);
 	tsr_trace_free(&trace);
 	tsr_close(&dev);
 }
 
-/* A lock keeps no slot: all of the aperture is locked, and another object is seen where it is. */
+/*
+ * A lock does not reserve slots. While an object as large as the aperture is
+ * locked, another object can still be accessed in place.
+ */
 static void beside_locked_objects(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -261,11 +280,14 @@ static void beside_locked_objects(void)
 	tsr_close(&dev);
 }
 
-/* ---- one who locks everything ---------------------------------------------------------- */
+/* ---- a client that locks everything -------------------------------------- */
 
 #define QUARTERS 4
 
-/* locks all there is; then looks at all of it whenever it is told to */
+/*
+ * Lock objects as large as the aperture, then check all of them whenever the
+ * test asks.
+ */
 static void lock_all(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -292,7 +314,7 @@ static void look_again(struct tsr_client *client)
 	tsr_wait_for(client->state->rounds > round);
 }
 
-/* somebody else gets pages all the same */
+/* Another client gets aperture pages all the same. */
 static void beside_one_who_locks_all(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -314,7 +336,7 @@ static void beside_one_who_locks_all(void)
 	tsr_close(&dev);
 }
 
-/* ---- one whose object has all slots -------------------------------------------------------- */
+/* ---- an object that has all slots ---------------------------------------- */
 
 #define READERS 3
 
@@ -334,7 +356,7 @@ static void *read_all_parts(void *arg)
 	return NULL;
 }
 
-/* threads that have the reservation of one object all the time, for faults */
+/* Threads with faults that keep the reservation of one object contended. */
 static void read_one_object(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -352,7 +374,10 @@ static void read_one_object(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* Somebody is nearly always busy with the object that has all slots. Others get one, and nobody leaves memory. */
+/*
+ * The reservation of the object that has all slots is almost always held. Other
+ * objects must still get slots, without any eviction.
+ */
 static void beside_a_busy_object(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -377,7 +402,10 @@ static void beside_a_busy_object(void)
 	tsr_close(&dev);
 }
 
-/* A pointer follows its object; what comes to its place is not seen, nor written. */
+/*
+ * A CPU pointer follows its object. It neither shows nor writes the object that
+ * replaces it.
+ */
 static void pointers_follow_moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -390,7 +418,7 @@ static void pointers_follow_moves(void)
 		tsr_pattern_write(&bo, round);
 		tsr_evict_set(hid);
 		require_eq(aperture_pages().free, aperture_pages().num);
-		/* in its place */
+		/* This object takes the old placement. */
 		other = filled_bo(&dev, ctx, KiB(512), 0xdead0000 + round);
 		tsr_pattern_check(&bo, round);
 		tsr_pattern_write(&bo, round + 100);
@@ -404,7 +432,7 @@ static void pointers_follow_moves(void)
 	tsr_close(&dev);
 }
 
-/* Nor does it matter where in its segment an object is moved to. */
+/* A pointer also follows a move inside the segment. */
 static void pointers_follow_moves_inside(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -421,7 +449,10 @@ static void pointers_follow_moves_inside(void)
 	require(aperture_pages().free < aperture_pages().num);
 	before = tsr_bo_info(&dev, &bo).segment_offset;
 	require(before);
-	/* only with this one at the end of the segment there is room for the other */
+	/*
+	 * The large object only fits if this one moves to the end of the
+	 * segment.
+	 */
 	tsr_cmd_init_pair(&cmd, &bo, &large);
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(large.size / 4), 44);
@@ -441,7 +472,7 @@ static void pointers_follow_moves_inside(void)
 	tsr_close(&dev);
 }
 
-/* ---- a storm ------------------------------------------------------------------------ */
+/* ---- stress -------------------------------------------------------------- */
 
 #define THREADS 4
 
@@ -468,7 +499,10 @@ static void *storm_run(void *arg)
 	return NULL;
 }
 
-/* Threads use their pointers while objects leave and come back; and more of them than fit. */
+/*
+ * Threads use their pointers while objects are evicted and return. Together the
+ * objects are larger than the aperture.
+ */
 static void kept_pointers_in_a_storm(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -497,7 +531,10 @@ static void kept_pointers_in_a_storm(void)
 	tsr_close(&dev);
 }
 
-/* one instruction that reads one and writes the other, which are not seen whole at the same time */
+/*
+ * One instruction that reads one object and writes the other, which do not both
+ * fit into the aperture. It must still make progress.
+ */
 static void no_access_goes_round_for_ever(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -514,11 +551,14 @@ static void no_access_goes_round_for_ever(void)
 	tsr_close(&dev);
 }
 
-/* ---- both models ------------------------------------------------------------------------ */
+/* ---- both models --------------------------------------------------------- */
 
 #define VM_AT 0x40000000ull
 
-/* Hidden memory is seen through slots of the host aperture, also what is larger than all of them. */
+/*
+ * Hidden memory is accessed through slots of the host aperture, also by an
+ * object larger than all of them.
+ */
 static void seen_by_cpu(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t value)
 {
 	struct pages all = aperture_pages(), now;
@@ -531,7 +571,7 @@ static void seen_by_cpu(struct tsr_device *dev, const struct tsr_bo *bo, uint32_
 	require_eq((uint64_t)(now.num - now.free) * now.bytes, bo->size < bytes ? bo->size : bytes);
 }
 
-/* Lock after a job with lists */
+/* Lock after a job with a patch list. */
 static void seen_by_lock(struct tsr_device *dev, uint64_t size)
 {
 	struct tsr_bo bo = filled_bo(dev, tsr_context_new(dev, 0), size, 21);
@@ -542,7 +582,7 @@ static void seen_by_lock(struct tsr_device *dev, uint64_t size)
 	tsr_bo_free(dev, &bo);
 }
 
-/* Lock2 after a job at virtual addresses */
+/* Lock2 after a job with virtual addresses. */
 static void seen_by_lock2(struct tsr_device *dev, struct tsr_vm *vm, uint64_t size)
 {
 	struct tsr_bo bo = hidden_bo(dev, size);

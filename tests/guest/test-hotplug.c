@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Monitors that come and go: what clients hear of it, and what becomes of a picture. */
+/*
+ * Monitor hotplug: clients get an uevent and see the new state, and a picture
+ * on a disconnected output goes on.
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +36,10 @@ static bool has_line(const char *text, size_t length, const char *line)
 	return false;
 }
 
-/* some display's; the kernel tells each listener of each */
+/*
+ * Wait for a hotplug uevent of any display; the kernel sends each to all
+ * listeners.
+ */
 static void wait_for_hotplug(int fd)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -49,13 +55,13 @@ static void wait_for_hotplug(int fd)
 	} while (length <= 0 || !has_line(text, (size_t)length, "HOTPLUG=1"));
 }
 
-/* what the kernel knows already; probing would find out by itself */
+/* Return the state that the kernel already knows, without a probe. */
 static uint32_t known_state(const struct tsr_kms *kms, uint32_t head, uint32_t *modes)
 {
 	struct drm_mode_modeinfo first;
 	struct drm_mode_get_connector c = {
 		.connector_id = kms->heads[head].connector,
-		/* room for one: no probe */
+		/* a non-zero count: no probe */
 		.modes_ptr = (uintptr_t)&first,
 		.count_modes = 1,
 	};
@@ -75,7 +81,10 @@ static uint32_t probed_state(const struct tsr_kms *kms, uint32_t head, uint32_t 
 	return c.connection;
 }
 
-/* clients are told, find it gone without modes, and the other one as it was */
+/*
+ * Clients get the event, find the connector disconnected without modes, and the
+ * other connector unchanged.
+ */
 static void goes_and_comes(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -105,7 +114,7 @@ static void goes_and_comes(void)
 	tsr_kms_close(&kms);
 }
 
-/* nobody sees the picture, and it goes on: with vblanks, frames and commits */
+/* The output goes on without a monitor: with vblanks, frames and commits. */
 static void picture_goes_on(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
