@@ -263,7 +263,7 @@ static void debugger_waits_for_the_move(void)
 
 /*
  * The move to system memory hangs: neither the process nor a debugger may see
- * what is in the pages.
+ * the old contents of the pages.
  */
 static void eviction_hangs(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Pages of others: of vgem, another driver, and of a second device of this one. Jobs see them through
- * apertures.
+ * Imported pages: from vgem, another driver, and from a second device of this
+ * driver. Jobs access them through apertures.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -24,13 +24,16 @@
 
 #define WORDS (MiB(1) / 4)
 
-/* importers are dynamic (test-dynamic.c): as the kernel is configured */
+/*
+ * True on kernels with move_notify, where importers are dynamic
+ * (test-dynamic.c).
+ */
 static bool moves_are_told(void)
 {
 	return tap_slow();
 }
 
-/* a buffer of vgem's, and what it is here */
+/* A vgem buffer and its import in this device. */
 struct theirs {
 	int vgem, dmabuf;
 	uint32_t handle;
@@ -71,7 +74,10 @@ static void theirs_free(struct theirs *theirs)
 	close(theirs->vgem);
 }
 
-/* patched jobs write them and read them, wherever in an aperture they are */
+/*
+ * Patched jobs read and write imported pages, also after they were evicted and
+ * bound to the aperture again.
+ */
 static void patched_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -93,7 +99,7 @@ static void patched_jobs(void)
 	tsr_close(&dev);
 }
 
-/* jobs at virtual addresses, too */
+/* Jobs at virtual addresses use imported pages, too. */
 static void vm_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -110,7 +116,10 @@ static void vm_jobs(void)
 	tsr_close(&dev);
 }
 
-/* nobody else's pages: not in memory, not ours to give up, to count or to lock */
+/*
+ * Imported pages cannot be placed in video memory, offered or locked, and they
+ * do not count as the importer's memory.
+ */
 static void they_stay_theirs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -132,7 +141,9 @@ static void they_stay_theirs(void)
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &offer), -EINVAL);
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_LOCK, &lock), -EPERM);
 
-	/* a mapping of ours is one of theirs */
+	/*
+	 * A mapping through this device is a mapping of the exporter's pages.
+	 */
 	map = mmap(NULL, theirs.bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, dev.fd,
 		   (off_t)info.mmap_offset);
 	require(map != MAP_FAILED);
@@ -145,7 +156,7 @@ static void they_stay_theirs(void)
 	munmap(map, theirs.bo.size);
 }
 
-/* whoever closes first, the other goes on */
+/* Exporter and importer can close in any order. */
 static void either_closes_first(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -168,7 +179,10 @@ static void either_closes_first(void)
 	theirs_free(&theirs);
 }
 
-/* what jobs do shows at the dma-buf, and what shows there they wait for */
+/*
+ * Jobs add their fences to the dma-buf's reservation, and wait for the foreign
+ * fences there.
+ */
 static void fences_go_both_ways(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -186,7 +200,7 @@ static void fences_go_both_ways(void)
 	require_ok(__tsr_bo_wait(dev.fd, theirs.bo.handle, 0, INT64_MAX));
 	close(fence);
 
-	/* a job that is queued shows */
+	/* A queued job's fence is visible at the dma-buf. */
 	held = tsr_held_open(&dev);
 	tsr_held_fill(&held, &theirs.bo, WORDS, 2);
 	require_eq(poll(&pollfd, 1, 0), 0);
@@ -199,7 +213,10 @@ static void fences_go_both_ways(void)
 	tsr_close(&dev);
 }
 
-/* the device goes: jobs end, the pages are the exporter's as before */
+/*
+ * Unbind the importer: its jobs end, and the exporter keeps the pages and their
+ * contents.
+ */
 static void importer_goes(void)
 {
 	struct theirs theirs;
@@ -230,8 +247,9 @@ static bool somebody_is_attached(void)
 }
 
 /*
- * The device goes while others still use what was imported: it is not attached for as long as that takes. What is
- * its own is not mapped for it any more either, which kernels for debugging complain about.
+ * Unbind the importer while a foreign fence at the imported buffer is
+ * unsignalled: it must detach without waiting for the fence. Its own objects
+ * must be DMA-unmapped as well, or the debug kernel complains.
  */
 static void importer_goes_before_others(void)
 {
@@ -289,7 +307,10 @@ static void unbind(void *arg)
 	tsr_pci_unbind();
 }
 
-/* the device goes while it waits for the exporter: nothing of it stays attached */
+/*
+ * Unbind the importer while it waits for the exporter's move: nothing may stay
+ * attached.
+ */
 static void importing_races_with_unplug(void)
 {
 	volatile struct importer *importer = tsr_shared(sizeof(*importer));
@@ -309,7 +330,10 @@ static void importing_races_with_unplug(void)
 	importer->dmabuf = tsr_export(&b, &bo);
 	tsr_dmabuf_put_fence(importer->dmabuf, tsr_foreign_fence(foreign), DMA_BUF_SYNC_WRITE);
 
-	/* it has its pages told to come, and waits for them for two seconds; or attaches without */
+	/*
+	 * The import either asks for the move and waits up to two seconds, or
+	 * attaches without pages (move_notify).
+	 */
 	pids[0] = tap_fork(import_and_keep, (void *)importer);
 	tsr_wait_for(importer->done || tsr_bo_info(&b, &bo).segment != tsr_seg_visible(&b)->id);
 	pids[1] = tap_fork(unbind, NULL);
@@ -329,7 +353,7 @@ static void importing_races_with_unplug(void)
 	tsr_foreign_close(foreign);
 }
 
-/* the import of one file is moved, by a child, behind a job that is held */
+/* A child evicts the import of one file, which waits for a held job. */
 static struct tsr_held moved_behind_others(struct tsr_device *dev, struct theirs *theirs,
 					   pid_t *mover)
 {
@@ -342,7 +366,10 @@ static struct tsr_held moved_behind_others(struct tsr_device *dev, struct theirs
 	return held;
 }
 
-/* pages that do not come, as another device moves, are waited for with nothing held: the device goes meanwhile */
+/*
+ * Another device's move delays the pages. The import must wait with no lock
+ * held, so that its device can be unbound meanwhile.
+ */
 static void importing_holds_nothing(void)
 {
 	volatile struct importer *importer = tsr_shared(sizeof(*importer));
@@ -376,7 +403,10 @@ static void importing_holds_nothing(void)
 	theirs_free(&theirs);
 }
 
-/* pages that do not come are not imported, unless that waits for nobody; those that come late are */
+/*
+ * An import fails with -EBUSY while the pages are delayed, unless it needs no
+ * pages yet (move_notify). Once the pages have arrived it succeeds.
+ */
 static void pages_come_late(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -403,7 +433,10 @@ static void pages_come_late(void)
 	tsr_close(&dev);
 }
 
-/* an object of the device that has pages and a fence of others, and no job of the device waits for that */
+/*
+ * Close an object that has pages and a foreign fence. No job of the device
+ * waits for that fence.
+ */
 static void close_behind(struct tsr_device *dev, int fence)
 {
 	struct tsr_bo bo =
@@ -419,7 +452,10 @@ static void close_behind(struct tsr_device *dev, int fence)
 	close(dmabuf);
 }
 
-/* what is closed already, and has others' fences, does not hold the device up for ever: neither theirs nor ours */
+/*
+ * Closed objects with foreign fences, imported or own, must not block unbind
+ * forever.
+ */
 static void closed_before_others(void)
 {
 	struct pollfd pollfd = { .events = POLLIN };
@@ -434,7 +470,7 @@ static void closed_before_others(void)
 	tsr_gpu_fill(&dev, tsr_context_new(&dev, 0), &theirs.bo, 8);
 	tsr_dmabuf_put_fence(theirs.dmabuf, pollfd.fd, DMA_BUF_SYNC_WRITE);
 	close_behind(&dev, pollfd.fd);
-	/* with all that keeps the device */
+	/* Close the file, too: nothing else keeps the device then. */
 	tsr_close(&dev);
 	tsr_pci_unbind();
 	require_eq(poll(&pollfd, 1, 0), 0);
@@ -447,7 +483,10 @@ static void closed_before_others(void)
 	close(timeline);
 }
 
-/* nor what is closed when the device has gone: neither unbinding nor closing waits for a fence of others */
+/*
+ * The same for objects that are closed after the unbind: neither call waits for
+ * a foreign fence.
+ */
 static void closed_meanwhile(void)
 {
 	struct pollfd pollfds[2] = { { .events = POLLIN }, { .events = POLLIN } };
@@ -478,7 +517,10 @@ static void closed_meanwhile(void)
 	}
 }
 
-/* a submission in a thread, as it waits for another device, and the end of its job */
+/*
+ * A submission in a thread, because it waits for another device, and its
+ * out-fence.
+ */
 struct job {
 	struct tsr_device *dev;
 	uint32_t ctx, done;
@@ -493,7 +535,10 @@ static void job_call(void *arg)
 	require_ok(tsr_syncobj_status(job->dev, job->done));
 }
 
-/* Jobs of one context of another device are waited for up to the last one, though that is at another object. */
+/*
+ * A job depends on two jobs of one context of the other device, at two objects.
+ * It must wait for the second although the first has the same fence context.
+ */
 static void later_jobs_of_another(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_pci_other(&a);
@@ -533,7 +578,7 @@ static void later_jobs_of_another(void)
 	tsr_call_start(&call, job_call, &job);
 	tsr_wait_for(call.returned || tsr_call_waits(&call, "foreign"));
 	tsr_held_go(&held[0]);
-	/* others' jobs have run since */
+	/* Meanwhile this device runs other jobs. */
 	for (uint32_t i = 0; i < 4; i++)
 		tsr_gpu_blit(&a, tsr_context_new(&a, 0));
 	require(!call.returned);
@@ -551,7 +596,7 @@ static void later_jobs_of_another(void)
 	tsr_close(&a);
 }
 
-/* between two devices of this driver */
+/* Share an object between two devices of this driver. */
 static void second_device(void)
 {
 	struct tsr_device a, b;
@@ -578,14 +623,17 @@ static void second_device(void)
 	require_eq(tsr_bo_info(&a, &bo).segment,
 		   (moves_are_told() ? tsr_seg_visible(&a) : tsr_seg_gart(&a))->id);
 
-	/* detached, it goes where it likes again */
+	/* After the detach the object may move freely again. */
 	close(dmabuf);
 	require_ok(__tsr_bo_close(b.fd, there.handle));
 	tsr_close(&b);
 	tsr_close(&a);
 }
 
-/* the exporter goes: who uses its pages goes on, with jobs that were queued and with new ones; nobody else comes */
+/*
+ * Unbind the exporter while the other device uses its pages: queued and new
+ * jobs of the importer still work, but new imports fail.
+ */
 static void exporter_goes(void)
 {
 	struct tsr_device a, b, file;
@@ -607,7 +655,10 @@ static void exporter_goes(void)
 	own = tsr_bo_new(&b, MiB(1), tsr_bit(tsr_seg_visible(&b)), 0);
 	held = tsr_held_open(&b);
 	tsr_held_copy(&held, &own, &there);
-	/* the bytes are in the pages, for readers: what is in its memory goes with it */
+	/*
+	 * Wait until the contents are in system pages: contents in the
+	 * exporter's video memory would be lost.
+	 */
 	require(poll(&pages, 1, -1) == 1);
 	tsr_pci_unbind();
 	require(tsr_held_waits(&held));
@@ -631,7 +682,10 @@ static void exporter_goes(void)
 
 #define TAKERS 8
 
-/* the exporter goes while all is idle: its pages are not given to others as long as another device has them */
+/*
+ * Unbind the exporter while all is idle: its pages are not freed while another
+ * device has them.
+ */
 static void exporter_goes_idle(void)
 {
 	struct tsr_device a, b;
@@ -651,7 +705,7 @@ static void exporter_goes_idle(void)
 	words = malloc(there.size);
 	require(words);
 	tsr_pci_unbind();
-	/* these would get what is free */
+	/* These objects would get the pages if they were free. */
 	for (uint32_t i = 0; i < TAKERS; i++) {
 		takers[i] = tsr_bo_new(&b, there.size, tsr_bit(tsr_seg_gart(&b)), 0);
 		tsr_gpu_fill(&b, ctx, &takers[i], i);
@@ -670,13 +724,14 @@ static void exporter_goes_idle(void)
 	tsr_pci_bind();
 }
 
-/* ---- two objects of one dma-buf --------------------------------------------------------- */
+/* ---- two objects of one dma-buf ------------------------------------------ */
 
 #define MOST_READERS 16
 
 /*
- * Imported, opened by a second name, closed and imported again: two objects, one reservation.
- * The first one keeps the name's handle.
+ * Import a buffer, open it again by its flink name, close the import and import
+ * the buffer again. This gives two objects with one reservation. The first
+ * object keeps the flink handle.
  */
 static struct tsr_bo import_twice(struct tsr_device *dev, struct theirs *theirs)
 {
@@ -694,7 +749,10 @@ static struct tsr_bo import_twice(struct tsr_device *dev, struct theirs *theirs)
 	return again;
 }
 
-/* fences of @count contexts come to the reservation; they stay until @gate signals */
+/*
+ * Add a reader's fence of each of @count contexts to the reservation. They stay
+ * unsignalled until @gate signals.
+ */
 static void readers_come(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t *ctx,
 			 uint32_t count, uint32_t gate)
 {
@@ -708,8 +766,8 @@ static void readers_come(struct tsr_device *dev, const struct tsr_bo *bo, uint32
 }
 
 /*
- * One job writes through the one and reads through the other, whole or in parts, while fences of
- * @count contexts are in the reservation.
+ * One job writes through the first object and reads through the second, whole
+ * or in parts, while the reservation holds the fences of @count contexts.
  */
 static void listed_together(struct tsr_device *dev, uint32_t ctx, uint32_t *readers, uint32_t count)
 {
@@ -728,7 +786,10 @@ static void listed_together(struct tsr_device *dev, uint32_t ctx, uint32_t *read
 	tsr_cmd_group_end(&cmd);
 	tsr_cmd_fill(&cmd, 0, 0, 16, 5);
 	tsr_cmd_copy(&cmd, 2, 0, 1, 0, 16);
-	/* both are in place, so that nothing but the readers' fences stays in the reservation */
+	/*
+	 * Both objects are bound now, so that the reservation keeps the
+	 * readers' fences only.
+	 */
 	tsr_gpu_touch(dev, readers[0], &theirs.bo);
 	tsr_gpu_touch(dev, readers[0], &again);
 	readers_come(dev, &again, readers, count, held.gate);
@@ -778,7 +839,10 @@ static void keep_import(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* the process that imports pays, whoever has done so before */
+/*
+ * The importing process is charged, although another process has imported the
+ * buffer before.
+ */
 static void importer_pays(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -800,9 +864,10 @@ static void importer_pays(void)
 }
 
 /*
- * A process brings two imports to an aperture and takes them away again. All these paging jobs go through one queue
- * of the scheduler: it looks at each queue that has jobs whenever it chooses one, so thousands of imports
- * would slow down the paging of everybody.
+ * A process binds two imports to an aperture and evicts them. All these paging
+ * jobs must go through one scheduler entity. The scheduler looks at each entity
+ * with jobs whenever it selects one, so an entity per import would slow down
+ * all clients' paging.
  */
 static void one_queue_for_a_process(void)
 {

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* Behind an IOMMU of another make: see the .args file. */
+/* test-iommu.c behind an AMD IOMMU: see the .args file. */
 #include "test-iommu.c"

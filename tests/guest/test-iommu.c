@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device behind an IOMMU that translates and forgets at once (iommu.strict): see the .args file.
- * Built several times, for IOMMUs that differ. The last test drives an engine without the driver.
+ * The device behind a translating IOMMU that flushes its TLB at each unmap
+ * (iommu.strict): see the .args file. Also built for other IOMMU models. The
+ * last test drives an engine without the driver.
  */
 #include <fcntl.h>
 #include <linux/pci_regs.h>
@@ -14,10 +15,11 @@
 #include "tsr.h"
 
 #define DEVICES "/sys/bus/pci/devices/"
-#define NOWHERE 0x40000000u /* nothing is mapped for a device without a driver */
+/* without a driver, no address is mapped for the device */
+#define NOWHERE 0x40000000u
 #define STATUS_MS 20000
 
-/* Else the tests that follow would show nothing. */
+/* Without translation the other tests would prove nothing. */
 static void dma_is_translated(void)
 {
 	char path[320], *type;
@@ -47,7 +49,7 @@ static void every_way_to_system_memory(void)
 		tsr_bo_map(&dev, &in);
 		tsr_pattern_write(&in, round);
 		tsr_gpu_copy(&dev, ctx, &bo, &in);
-		/* out to a list of pages, and in again */
+		/* Evict to scattered system pages, and page in again. */
 		tsr_evict_set(tsr_bit(vram) | tsr_bit(gart));
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 		tsr_gpu_copy(&dev, ctx, &out, &bo);
@@ -85,7 +87,10 @@ static void wait_register(volatile uint32_t *regs, uint32_t reg, uint32_t mask, 
 	}
 }
 
-/* An engine whose ring is not mapped halts, and says why; then the driver has a good device. */
+/*
+ * An engine with an unmapped ring halts and reports the DMA error. Afterwards
+ * the driver finds a working device.
+ */
 static void unmapped_ring(void)
 {
 	volatile uint32_t *regs;

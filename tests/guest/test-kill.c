@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a client: a SIGKILL ends SUBMIT at once. Its jobs that have not begun are dropped, also
- * those that wait for foreign fences, and nothing of them stays. Each job takes the device 200 ms
- * (test-kill.args), so that a job that is not dropped is seen.
+ * Termination of a client: SIGKILL ends SUBMIT at once. Its jobs that have not
+ * begun are dropped, including those that wait for foreign fences, and all its
+ * memory is freed. Each job takes the device 200 ms (test-kill.args), so that a
+ * job that is not dropped is noticed.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,14 +14,18 @@
 #include "host.h"
 #include "stall.h"
 
-/* 100 ms is meant; but the machine may be busy, and what is not dropped takes many times as long */
+/*
+ * 100 ms is meant, but the machine may be busy. Jobs that are not dropped would
+ * take many times as long.
+ */
 #define SOON_NS 30000000000ull
 #define MANY_PARTS 16000
 #define FEW 4 /* jobs of one context that may be in the ring already */
-#define QUEUED 600 /* two minutes of the device */
-#define SOME 30 /* and of a window of parts half: may begin while A is being killed */
+#define QUEUED 600 /* two minutes of device time */
+/* jobs, or parts of a batch, that may begin while A is being killed */
+#define SOME 30
 
-/* lines of debugfs `allocations` */
+/* Count the lines of debugfs `allocations`. */
 static uint32_t count_objects(void)
 {
 	char *text = tsr_debugfs_read("allocations");
@@ -32,7 +37,10 @@ static uint32_t count_objects(void)
 	return n;
 }
 
-/* everything the dead client had is given back, without the device having run it all */
+/*
+ * All memory of the killed client is freed, before the device could have run
+ * all its jobs.
+ */
 static void nothing_is_left(struct tsr_device *dev, uint32_t objects, uint64_t used)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(dev);
@@ -46,7 +54,7 @@ static void nothing_is_left(struct tsr_device *dev, uint32_t objects, uint64_t u
 	}
 }
 
-/* jobs of others than B that began on the engine after that time */
+/* Count jobs of other clients than B that began on the engine after @when. */
 static uint32_t strangers_after(struct tsr_device *dev, const struct tsr_trace *trace,
 				uint64_t when, uint32_t b)
 {
@@ -61,8 +69,9 @@ static uint32_t strangers_after(struct tsr_device *dev, const struct tsr_trace *
 }
 
 /*
- * Start A, wait until it is where it should be, end it, then run jobs of B: the first comes at
- * once, and no job of A but what had reached the ring has run.
+ * Start A, wait until it is in the desired state and kill it. Then run jobs of
+ * B. B's first job must run at once, and no job of A may run that had not
+ * reached the ring.
  */
 static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr_client *client))
 {
@@ -89,11 +98,11 @@ static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr
 	took = tap_now_ns();
 	tsr_small_run(&dev, &small);
 	took = tap_now_ns() - took;
-	/* A's jobs would take turns with these, if they went on. */
+	/* If A's jobs still ran, they would alternate with these. */
 	for (uint32_t i = 0; i < 3 * FEW; i++)
 		tsr_small_run(&dev, &small);
 	trace = tsr_trace_stop();
-	/* B's is the last job armed */
+	/* The last armed job is B's. */
 	tsr_trace_for_each(&trace, "split_part", ev)
 		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	strangers = strangers_after(&dev, &trace, dead, b);
@@ -105,7 +114,7 @@ static void dies(void (*fn)(struct tsr_client *client), bool (*there)(struct tsr
 	tsr_close(&dev);
 }
 
-/* ---- what it was doing ------------------------------------------------------------ */
+/* ---- states to be killed in ---------------------------------------------- */
 
 static void submit_many_parts(struct tsr_client *client)
 {
@@ -128,10 +137,13 @@ static bool is_submitting(struct tsr_client *client)
 }
 
 #define MANY_ENTRIES 1000000
-#define STAGES 4 /* of what comes behind the copying, in which it is killed */
-#define ATTEMPTS 20 /* in time, for each of them */
+#define STAGES 4 /* points after the copying at which the client is killed */
+#define ATTEMPTS 20 /* tries for each of them */
 
-/* CPU time of its process: where in the call it is, however often others run meanwhile */
+/*
+ * CPU time of the client shows how far it is in the call, independent of other
+ * load.
+ */
 static struct {
 	volatile uint64_t begun, refused, whole;
 } * cpu;
@@ -144,7 +156,10 @@ static uint64_t cpu_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-/* nothing but a list to be looked through: each of its elements unbinds a slot that is not bound */
+/*
+ * A patch list that only takes time to check: each entry unbinds a slot that is
+ * not bound.
+ */
 static void make_long_list(struct tsr_device *dev, struct tsr_cmd *cmd)
 {
 	tsr_cmd_init(cmd);
@@ -169,7 +184,7 @@ static void submit_long_list(struct tsr_client *client)
 	pause();
 }
 
-/* without a context the lists are copied, and nothing more */
+/* Without a valid context the call copies the lists and does nothing else. */
 static void measure_long_list(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -195,7 +210,7 @@ enum end {
 	WITHOUT_A_JOB
 };
 
-/* kills it when it has used that much of the CPU in the call */
+/* Kill the client when it has used @ns of CPU time in the call. */
 static enum end kill_in_call(uint64_t ns)
 {
 	struct tsr_trace trace;
@@ -217,7 +232,10 @@ static enum end kill_in_call(uint64_t ns)
 	return a.state->returned ? LATE : armed ? WITH_A_JOB : WITHOUT_A_JOB;
 }
 
-/* whoever is killed while its lists are looked through does not get as far as a job */
+/*
+ * A client that is killed while its patch list is being checked must not arm a
+ * job.
+ */
 static void in_its_lists(void)
 {
 	uint64_t until = tsr_patience();
@@ -227,11 +245,17 @@ static void in_its_lists(void)
 		uint32_t late = 0, jobs = 0;
 		enum end end;
 
-		/* a job may have been armed just before the signal: then that was only too late */
+		/*
+		 * A job may have been armed just before the signal. That only
+		 * means that the signal came too late.
+		 */
 		do {
 			uint64_t ns;
 
-			/* anew each time: a busy host makes a slow CPU */
+			/*
+			 * Measure again each time: the CPU is slow on a busy
+			 * host.
+			 */
 			tap_join(tap_fork(measure_long_list, NULL));
 			ns = cpu->refused + (cpu->whole - cpu->refused) * i / STAGES;
 			end = kill_in_call(ns);
@@ -251,7 +275,7 @@ static void in_submit(void)
 	dies(submit_many_parts, is_submitting);
 }
 
-/* one context, objects of its own for each job */
+/* One context with separate objects for each job. */
 static void fill_queue(struct tsr_device *dev)
 {
 	uint32_t ctx = tsr_context_new(dev, 0);
@@ -283,7 +307,7 @@ static void with_a_queue(void)
 	dies(queue_jobs, is_ready);
 }
 
-/* submissions in parts, armed as a whole, of several contexts */
+/* Submissions in parts, completely armed, of several contexts. */
 static void queue_parts(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -303,7 +327,7 @@ static void with_parts_queued(void)
 	dies(queue_parts, is_ready);
 }
 
-/* the same without a signal */
+/* The same by closing the file instead of a signal. */
 static void queue_and_close(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -319,9 +343,9 @@ static void closes_its_file(void)
 	dies(queue_and_close, is_ready);
 }
 
-/* ---- fences -------------------------------------------------------------------------- */
+/* ---- fences -------------------------------------------------------------- */
 
-static int in_fence; /* sync file, inherited */
+static int in_fence; /* sync file, inherited by the child */
 
 static void wait_for_a_fence(struct tsr_client *client)
 {
@@ -338,7 +362,10 @@ static void wait_for_a_fence(struct tsr_client *client)
 	tsr_submit(&dev, ctx, &cmd, in, 0);
 }
 
-/* A waits for a foreign fence. When A dies its objects go at once, not when the fence comes. */
+/*
+ * A waits for a foreign fence. When A is killed, its objects are freed at once,
+ * not when the fence signals.
+ */
 static void in_a_wait(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -375,7 +402,10 @@ static void queue_with_fence(struct tsr_client *client)
 	pause();
 }
 
-/* the fences of what is dropped signal, with an error: others may wait for them */
+/*
+ * Fences of dropped jobs signal with -ECANCELED, since other clients may wait
+ * for them.
+ */
 static void fences_of_the_dead(void)
 {
 	struct tsr_client a;
@@ -390,7 +420,7 @@ static void fences_of_the_dead(void)
 	close(fd);
 }
 
-/* The context goes before the client does. */
+/* Destroy the context while its jobs are queued. */
 static void queue_and_destroy(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -406,7 +436,10 @@ static void queue_and_destroy(struct tsr_client *client)
 	pause();
 }
 
-/* Jobs of a context that its client has destroyed run on, but they are dropped when the client is killed. */
+/*
+ * Jobs of a destroyed context normally still run, but they are dropped when
+ * their client is killed.
+ */
 static void fences_of_a_destroyed_context(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cursor, as clients without atomic commits have it: it waits for nobody, and what it showed before
- * is let go of. That it is scanned no more by then is what the referee sees to, who judges each frame.
+ * The cursor of clients without atomic commits. Cursor updates wait for nothing
+ * else, and the previous framebuffer can be freed at once. The device checks
+ * the memory of each frame, and the test fails (lib/referee.c) if a freed
+ * framebuffer is still scanned out.
  */
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -24,7 +26,10 @@ struct bench {
 	struct tsr_fb primary, other, cursors[2];
 };
 
-/* what the state of the cursor's plane has; each change by the old ioctl makes a framebuffer */
+/*
+ * Return the framebuffer in the cursor plane's state. Each update by the legacy
+ * ioctl creates a new framebuffer.
+ */
 static uint32_t state_fb(struct bench *b)
 {
 	struct drm_mode_get_plane plane = { .plane_id = b->kms.heads[0].planes[TSR_CURSOR] };
@@ -33,7 +38,7 @@ static uint32_t state_fb(struct bench *b)
 	return plane.fb_id;
 }
 
-/* the old ioctl; no framebuffer: nothing */
+/* The legacy cursor ioctl; without a framebuffer it hides the cursor. */
 static void cursor(struct bench *b, const struct tsr_fb *fb)
 {
 	struct drm_mode_cursor args = {
@@ -76,7 +81,7 @@ static struct bench bench_begin(void)
 		tsr_fb_paint(&b.cursors[i], 3 + i);
 	}
 	tsr_light(&b.kms, &b.kms.heads[0], &b.mode, &b.primary);
-	/* a CRTC remembers where somebody has left its cursor */
+	/* A CRTC remembers the cursor position of its last user. */
 	cursor_to(&b, 0, 0);
 	return b;
 }
@@ -103,7 +108,10 @@ static void seen(struct bench *b, const struct tsr_fb *primary, const struct tsr
 		now, want);
 }
 
-/* it comes, changes, moves, goes; each time what it showed can go at once */
+/*
+ * Show, change, move and hide the cursor. Each previous image can be freed at
+ * once.
+ */
 static void comes_and_goes(void)
 {
 	struct bench b = bench_begin();
@@ -125,7 +133,10 @@ static void comes_and_goes(void)
 	bench_end(&b);
 }
 
-/* a flip that waits to be drawn holds up neither moves nor another picture, and has its own turn */
+/*
+ * A pending flip delays neither cursor moves nor a new cursor image, and
+ * completes in its own turn.
+ */
 static void waits_for_nobody(void)
 {
 	struct bench b = bench_begin();
@@ -154,7 +165,7 @@ static void waits_for_nobody(void)
 	bench_end(&b);
 }
 
-/* who else has the cursor's object keeps nobody from moving it, whatever fences it gets */
+/* A foreign fence at the cursor's object does not delay cursor moves. */
 static void moves_behind_fences(void)
 {
 	struct bench b = bench_begin();
@@ -189,7 +200,7 @@ static void set_second(void *arg)
 	*setter->done = true;
 }
 
-/* a picture that has to be brought is shown when it is there */
+/* A cursor image that must be paged in is shown only after its page-in. */
 static void waits_for_its_bytes(void)
 {
 	struct bench b = bench_begin();
@@ -201,7 +212,7 @@ static void waits_for_its_bytes(void)
 	cursor(&b, &b.cursors[0]);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
 	require_eq(tsr_bo_info(dev, &b.cursors[1].bo).segment, 0);
-	/* what hangs is to be its way back */
+	/* The job that hangs must be the page-in. */
 	tsr_bo_wait(dev, &b.cursors[1].bo);
 	tsr_job_timeout("300000");
 	tsr_engine_hang_next(dev->paging);
@@ -219,7 +230,7 @@ static void on_signal(int sig)
 {
 }
 
-/* the call is not made again */
+/* a plain ioctl, without the library's restart after -EINTR */
 static void set_second_once(void *arg)
 {
 	const struct setter *setter = arg;
@@ -238,7 +249,10 @@ static void set_second_once(void *arg)
 	*setter->done = true;
 }
 
-/* a picture whose wait for its bytes was interrupted is free to go */
+/*
+ * If the wait for the page-in is interrupted, the new image must not stay
+ * pinned.
+ */
 static void waits_until_interrupted(void)
 {
 	struct bench b = bench_begin();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Framebuffers whose clear does not end: where they were to be shown there are bytes of others, which the
- * referee would see scanned.
+ * A framebuffer with a clear that times out must not be shown. Its placement
+ * still holds other clients' bytes. The device would count their scan-out as an
+ * error, which fails the test (lib/referee.c).
  */
 #include <drm.h>
 
@@ -11,7 +12,7 @@
 #define WIDTH 96
 #define HEIGHT 64
 
-/* jobs that name it are refused */
+/* Jobs that list the object are refused. */
 static void require_lost(struct tsr_device *dev, const struct tsr_bo *bo)
 {
 	uint32_t ctx = tsr_context_new(dev, 0);
@@ -46,7 +47,7 @@ static void lost(void)
 	require(tsr_engine_hangs());
 	require_lost(&kms.dev, &fb.bo);
 	tsr_require_shown(&kms, &mode, NULL);
-	/* and the next one is shown */
+	/* A later framebuffer is shown. */
 	tsr_light(&kms, &kms.heads[0], &mode, &fine);
 	tsr_require_shown(&kms, &mode, &fine);
 	tsr_dark(&kms, &kms.heads[0]);

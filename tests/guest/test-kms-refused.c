@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Commits that the device refuses, which it does for surfaces of one width here: nothing is shown then,
- * for what was shown before is let go of. The referee would see that scanned.
+ * The device refuses commits of surfaces of one width (x-refuse-width). Nothing
+ * may be shown then, because the driver has released the previous framebuffer.
+ * The device would count a scan-out of that as an error, which fails the test
+ * (lib/referee.c).
  */
 #include <drm.h>
 
@@ -27,11 +29,11 @@ static void refused(void)
 	tsr_add(&kms, &req, kms.heads[0].planes[TSR_PRIMARY], "FB_ID", bad.id);
 	require_ok(__tsr_commit(kms.dev.fd, &req,
 				DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
-	/* its end is told all the same */
+	/* The flip event is sent all the same. */
 	require_eq(tsr_event(kms.dev.fd).base.type, DRM_EVENT_FLIP_COMPLETE);
 	tsr_fb_free(&kms, &before);
 	tsr_require_shown(&kms, &mode, NULL);
-	/* and the next one is shown */
+	/* A later framebuffer is shown. */
 	tsr_light(&kms, &kms.heads[0], &mode, &after);
 	tsr_require_shown(&kms, &mode, &after);
 	tsr_dark(&kms, &kms.heads[0]);

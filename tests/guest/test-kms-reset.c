@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The function is reset while it has a picture on the screen. */
+/* A function reset while a picture is on screen. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -7,7 +7,10 @@
 #include "pci.h"
 #include "stall.h"
 
-/* the picture is lost like all that was in memory only; the next mode set finds a display that works */
+/*
+ * The picture is lost like all contents of video memory. The next modeset must
+ * find a working display.
+ */
 static void picture_is_lost(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -29,7 +32,7 @@ static void picture_is_lost(void)
 struct lighter {
 	struct tsr_kms *kms;
 	struct tsr_atomic req;
-	atomic_uint lit, refused; /* how often */
+	atomic_uint lit, refused; /* number of commits */
 	atomic_bool stop;
 };
 
@@ -51,7 +54,10 @@ static void *light_always(void *arg)
 	return NULL;
 }
 
-/* nobody lights a display that is about to be reset, and would take it to be on for ever */
+/*
+ * A modeset while the function is being reset must fail. Otherwise the driver
+ * would believe the display to be on although the reset has turned it off.
+ */
 static void lit_meanwhile(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -62,7 +68,10 @@ static void lit_meanwhile(void)
 
 	tsr_pci_can_reset();
 	tsr_dark(&kms, &kms.heads[0]);
-	/* without a picture there is nothing to be brought to memory, which would be refused */
+	/*
+	 * Without a framebuffer nothing has to be paged in, which would be
+	 * refused, too.
+	 */
 	tsr_add_mode(&kms, &lighter.req, &kms.heads[0], &mode);
 	require(!pthread_create(&thread, NULL, light_always, &lighter));
 	tsr_wait_for(lighter.lit);
@@ -70,7 +79,7 @@ static void lit_meanwhile(void)
 	do {
 		require_msg(tap_now_ns() < until, "nothing was lit while the function was reset");
 		tsr_pci_reset();
-		/* it may have been over before anything was */
+		/* The reset may have ended before a commit came. */
 	} while (!lighter.refused);
 	lighter.stop = true;
 	pthread_join(thread, NULL);

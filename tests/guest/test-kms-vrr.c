@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Variable refresh: on a monitor for 50 to 125 Hz a frame lasts 20 ms where nobody commits, and with a
- * commit ends as the mode has it. When vblanks were is told by the device, however late anybody asks.
+ * Variable refresh on a monitor for 50 to 125 Hz: without commits a frame lasts
+ * 20 ms, and a commit ends it as early as the mode allows. Vblank times come
+ * from the device, so a late reader still gets exact times.
  */
 #include <drm.h>
 
@@ -10,7 +11,7 @@
 #define WIDTH 96
 #define HEIGHT 64
 #define LONGEST_NS 20000000
-/* of each frame: two clocks are compared, and lines are whole */
+/* per frame: two clocks are compared, and frames end at whole lines */
 #define TOLERANCE_NS 300000
 
 static struct drm_wait_vblank_reply vblank(struct tsr_kms *kms, uint32_t after)
@@ -27,7 +28,7 @@ static int64_t reply_ns(const struct drm_wait_vblank_reply *reply)
 	return reply->tval_sec * 1000000000LL + reply->tval_usec * 1000LL;
 }
 
-/* how long a frame is while nobody commits */
+/* Check the length of a frame while there are no commits. */
 static void frames_last(struct tsr_kms *kms, int64_t ns)
 {
 	struct drm_wait_vblank_reply first = vblank(kms, 2), last = vblank(kms, 3);
@@ -66,7 +67,7 @@ static void frames_wait(void)
 	tsr_kms_close(&kms);
 }
 
-/* the property may stay set where there is no mode: the next one has it */
+/* The property may stay set while the CRTC is off: the next mode uses it. */
 static void switched_off(void)
 {
 	struct tsr_kms kms = tsr_kms_open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * KMS: what the screen shows, by the CRC the device computes of it, against the arithmetic of
- * hardware.rst; when that is; and what is refused.
+ * KMS: the picture on screen by the device's CRC, compared with the arithmetic
+ * of hardware.rst, its timing, and requests that must be refused.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -16,7 +16,9 @@
 #include "pci.h"
 #include "stall.h"
 
-/* Small: the guest is emulated, and so is what computes the expected picture. */
+/*
+ * Small, because both the guest and the expected picture are computed slowly.
+ */
 #define WIDTH 96
 #define HEIGHT 64
 
@@ -26,7 +28,7 @@ struct bench {
 	struct tsr_fb primary;
 };
 
-/* head 0 shows a picture, in colours that nobody has changed */
+/* Show a picture on head 0, with default colours. */
 static struct bench bench_begin(void)
 {
 	struct bench b = { .kms = tsr_kms_open(), .mode = tsr_mode(WIDTH, HEIGHT) };
@@ -48,7 +50,10 @@ static void bench_end(struct bench *b)
 	tsr_kms_close(&b->kms);
 }
 
-/* these planes, from the primary on, and nothing else */
+/*
+ * Show these planes, from the primary on, with the others off, and check the
+ * CRC.
+ */
 static void show(struct bench *b, const struct tsr_show *shows, uint32_t num)
 {
 	struct tsr_atomic req = {};
@@ -60,7 +65,7 @@ static void show(struct bench *b, const struct tsr_show *shows, uint32_t num)
 	require_eq(tsr_crc_now(&b->kms, 0), tsr_crc_expect(&b->mode, shows, num, NULL));
 }
 
-/* every format, and what the CPU writes to it while it is shown */
+/* Every format, and CPU writes to a framebuffer on screen. */
 static void formats(void)
 {
 	static const uint32_t list[] = { DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888,
@@ -76,13 +81,19 @@ static void formats(void)
 		tsr_fb_paint(&fb, i + 10);
 		require_eq(tsr_crc_now(&b.kms, 0), tsr_crc_expect(&b.mode, &s, 1, NULL));
 		tsr_fb_free(&b.kms, &fb);
-		/* the core takes the picture away with its framebuffer, or even the mode */
+		/*
+		 * Removing a framebuffer on screen disables its plane, or the
+		 * whole CRTC.
+		 */
 		tsr_light(&b.kms, &b.kms.heads[0], &b.mode, &b.primary);
 	}
 	bench_end(&b);
 }
 
-/* overlay and cursor: places, parts, scaling, each turn and reflection, alpha, blending */
+/*
+ * Overlay and cursor: positions, source rectangles, scaling, each rotation and
+ * reflection, alpha and blend modes.
+ */
 static void planes(void)
 {
 	static const uint32_t turns[] = { DRM_MODE_ROTATE_0, DRM_MODE_ROTATE_90,
@@ -101,7 +112,7 @@ static void planes(void)
 				(i & 2 ? DRM_MODE_REFLECT_Y : 0);
 		s[1].blend = i % 3;
 		s[1].alpha = i & 1 ? 0x80ff : 0xffff;
-		/* partly outside, a part of it, larger and smaller */
+		/* partly off screen, part of the source, scaled up and down */
 		s[1].x = (int32_t)i * 6 - 20;
 		s[1].y = 40 - (int32_t)i * 5;
 		s[1].w = 20 + i * 4;
@@ -112,7 +123,10 @@ static void planes(void)
 		s[1].src_h = (20 << 16) - 0x1234;
 		show(&b, s, 3);
 	}
-	/* the cursor may be scaled, too; and the primary plane be smaller than the screen, or off */
+	/*
+	 * The cursor can be scaled, too. The primary plane may be smaller than
+	 * the screen, or show another framebuffer.
+	 */
 	s[2].w = 31;
 	s[0].src_w = 50 << 16;
 	s[0].w = 50;
@@ -122,7 +136,7 @@ static void planes(void)
 	bench_end(&b);
 }
 
-/* a surface in each swizzled layout: what the CPU draws in order is shown in order */
+/* A surface in each swizzled layout: linear CPU writes are shown linearly. */
 static void layouts(void)
 {
 	struct bench b = bench_begin();
@@ -168,7 +182,7 @@ static void layouts(void)
 	bench_end(&b);
 }
 
-/* one that does not begin where its object does */
+/* A framebuffer that begins at an offset in its object. */
 static void offset(void)
 {
 	struct bench b = bench_begin();
@@ -193,7 +207,7 @@ static void offset(void)
 	bench_end(&b);
 }
 
-/* a framebuffer the device could not read is refused, whatever is wrong with it */
+/* A framebuffer that the device could not read is refused. */
 static void bad_framebuffers(void)
 {
 	static const struct {
@@ -235,7 +249,7 @@ static void bad_framebuffers(void)
 	require_err(__tsr_addfb(kms.dev.fd, &cmd), -ENOENT);
 	cmd.handles[0] = bo.handle;
 	require_ok(__tsr_addfb(kms.dev.fd, &cmd));
-	/* tiles are there as a whole */
+	/* The object must hold whole rows of tiles. */
 	cmd.handles[0] = odd.handle;
 	cmd.flags = DRM_MODE_FB_MODIFIERS;
 	cmd.modifier[0] = DRM_TESSERA_FORMAT_MOD_TILE4K;
@@ -246,7 +260,7 @@ static void bad_framebuffers(void)
 	tsr_kms_close(&kms);
 }
 
-/* a state that cannot be is refused, and nothing of it happens */
+/* An invalid state is refused and changes nothing. */
 static void bad_states(void)
 {
 	struct bench b = bench_begin();
@@ -277,7 +291,10 @@ static void bad_states(void)
 	};
 	uint32_t n = ARRAY_SIZE(bad);
 
-	/* a frame of more than a second; one of less than a ms; larger than the device can */
+	/*
+	 * A frame longer than a second, a frame shorter than a millisecond, and
+	 * a mode larger than the device supports.
+	 */
 	mode.clock = 1;
 	bad[n - 3].value = tsr_blob(&b.kms, &mode, sizeof(mode));
 	mode.clock = 2000000;
@@ -302,7 +319,7 @@ static uint32_t inverted(uint32_t rgb)
 	return ~rgb;
 }
 
-/* red from green, green from blue, blue a half of red less a quarter of green */
+/* red from green, green from blue, blue = red / 2 - green / 4 */
 static uint32_t mixed(uint32_t rgb)
 {
 	int32_t r = rgb >> 16 & 255, g = rgb >> 8 & 255, b = rgb & 255;
@@ -316,7 +333,7 @@ static uint32_t mixed_inverted(uint32_t rgb)
 	return ~mixed(rgb);
 }
 
-/* gamma table and matrix, each and both, and gone again */
+/* Gamma table and colour matrix: each alone, both, and none again. */
 static void color(void)
 {
 	struct bench b = bench_begin();
@@ -351,7 +368,10 @@ static void color(void)
 	bench_end(&b);
 }
 
-/* Clocks drift apart, and events have microseconds; a frame is 16,667. */
+/*
+ * Tolerance for clock drift and the microsecond resolution of events. A frame
+ * lasts 16,667 us.
+ */
 static void require_near(int64_t off, int64_t passed)
 {
 	int64_t most = 1000000 + passed / 1000;
@@ -360,8 +380,9 @@ static void require_near(int64_t off, int64_t passed)
 }
 
 /*
- * Events come in order, each for the frame that shows its picture: the CRC of that very frame proves it. Their
- * times are whole frames apart, whenever the interrupt was handled.
+ * Flip events come in order, each for the frame that first shows its picture:
+ * that frame's CRC proves it. Their times are whole frames apart, however late
+ * the interrupt is handled.
  */
 static void flips(void)
 {
@@ -413,7 +434,7 @@ static void flips(void)
 	bench_end(&b);
 }
 
-/* at once: by the time of the event the picture is another one; nothing else may change so */
+/* Return the CRTC's current vblank number. */
 static uint64_t sequence(struct bench *b)
 {
 	struct drm_crtc_get_sequence get = { .crtc_id = b->kms.heads[0].crtc };
@@ -422,7 +443,10 @@ static uint64_t sequence(struct bench *b)
 	return get.sequence;
 }
 
-/* over at once; the event has the number of the vblank before */
+/*
+ * An async flip completes at once. Its event has the number of the previous
+ * vblank.
+ */
 static void async_flips(void)
 {
 	struct bench b = bench_begin();
@@ -451,7 +475,7 @@ static void async_flips(void)
 	bench_end(&b);
 }
 
-/* of the display, so far, on all CPUs */
+/* Count the display's interrupts so far, on all CPUs. */
 static uint64_t interrupts(void)
 {
 	char *text = tsr_read_file("/proc/interrupts"), *line, *next = text;
@@ -491,8 +515,8 @@ static void vblank_delay(const char *ms)
 }
 
 /*
- * Vblanks that nobody waits for interrupt nobody, and can be asked for all the same: with a number, and the time
- * that belongs to it.
+ * Without waiters the vblank interrupt is off. Vblank number and time can be
+ * queried all the same and belong together.
  */
 static void idle(void)
 {
@@ -547,7 +571,7 @@ static bool event_comes(struct bench *b)
 	return poll(&pfd, 1, 300) > 0;
 }
 
-/* who flips waits for nobody: neither for what is still drawn, nor for the flip before */
+/* An async flip does not wait for rendering or for the previous flip. */
 static void async_flips_do_not_wait(void)
 {
 	struct bench b = bench_begin();
@@ -573,7 +597,7 @@ static void async_flips_do_not_wait(void)
 	close(fence);
 	close(dmabuf);
 
-	/* frames of most of a second */
+	/* frames of almost a second */
 	slow.clock = slow.htotal * slow.vtotal * 10u / 9 / 1000;
 	tsr_light(&b.kms, &b.kms.heads[0], &slow, &b.primary);
 	tsr_add(&b.kms, &req, b.kms.heads[0].planes[TSR_PRIMARY], "FB_ID", other.id);
@@ -581,7 +605,7 @@ static void async_flips_do_not_wait(void)
 		require_ok(__tsr_commit(b.kms.dev.fd, &req,
 					DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT));
 		ret = async_flip(&b, &b.primary);
-		if (!ret) /* a frame has ended between the two */
+		if (!ret) /* A frame has ended between the two calls. */
 			tsr_event(b.kms.dev.fd);
 		tsr_event(b.kms.dev.fd);
 	} while (!ret);
@@ -589,7 +613,7 @@ static void async_flips_do_not_wait(void)
 	bench_end(&b);
 }
 
-/* the monitor's own modes are there, one of them preferred: xres and yres */
+/* The connector lists the monitor's modes. The preferred one is xres x yres. */
 static void monitor(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -613,7 +637,10 @@ static void monitor(void)
 	tsr_kms_close(&kms);
 }
 
-/* each head has its own picture, mode and time; who leases one has that one only */
+/*
+ * Each head has its own picture, mode and timing. A lease of one head gives
+ * access to that head only.
+ */
 static void two_heads(void)
 {
 	struct bench b = bench_begin();
@@ -651,7 +678,7 @@ static void two_heads(void)
 	bench_end(&b);
 }
 
-/* modes come and go while all that is not shown is evicted, again and again */
+/* Set modes repeatedly while everything that is not on screen is evicted. */
 static void modes_in_a_storm(void)
 {
 	struct bench b = bench_begin();
@@ -677,7 +704,7 @@ static void modes_in_a_storm(void)
 		require_eq(tsr_bo_info(dev, &now->bo).segment, seg->id);
 		require_eq(tsr_crc_now(&b.kms, 0), tsr_crc_expect(&b.mode, &s, 1, NULL));
 	}
-	/* and what is not shown any more does as all others */
+	/* Framebuffers that are no longer on screen can be evicted. */
 	tsr_dark(&b.kms, &b.kms.heads[0]);
 	tsr_evict_set(tsr_bit(seg));
 	require_eq(tsr_bo_info(dev, &fb.bo).segment, 0);
@@ -685,7 +712,7 @@ static void modes_in_a_storm(void)
 	tsr_kms_close(&b.kms);
 }
 
-/* the picture is back after standby, colours and all */
+/* After standby the picture is restored, including its colour matrix. */
 static void standby(void)
 {
 	struct bench b = bench_begin();
@@ -712,7 +739,7 @@ struct flipper {
 	volatile pid_t tid;
 };
 
-/* returns when its event has been sent */
+/* Returns after its event was sent. */
 static void *flip(void *arg)
 {
 	struct flipper *flipper = arg;
@@ -724,8 +751,8 @@ static void *flip(void *arg)
 }
 
 /*
- * The interrupt of a vblank comes so late that the next picture is committed already: that one is not there yet,
- * whatever the interrupt tells.
+ * A vblank interrupt is delayed until the next flip has been committed. It must
+ * not complete that flip, which the device has not latched yet.
  */
 static void flips_behind_late_vblanks(void)
 {
@@ -733,11 +760,14 @@ static void flips_behind_late_vblanks(void)
 	struct drm_mode_modeinfo mode = b.mode;
 	struct flipper flipper = { .bench = &b };
 
-	/* long frames: the next vblank, which is the commit's, comes when all is done here */
+	/*
+	 * Long frames: the next vblank, which completes the flip, comes after
+	 * the checks.
+	 */
 	mode.clock /= 12;
 	tsr_light(&b.kms, &b.kms.heads[0], &mode, &b.primary);
 	tsr_add(&b.kms, &flipper.req, b.kms.heads[0].planes[TSR_PRIMARY], "FB_ID", b.primary.id);
-	/* vblanks interrupt from now on */
+	/* Enables the vblank interrupt. */
 	require_ok(__tsr_commit(b.kms.dev.fd, &flipper.req, DRM_MODE_PAGE_FLIP_EVENT));
 	tsr_event(b.kms.dev.fd);
 	atexit(let_interrupts_in);
@@ -747,7 +777,7 @@ static void flips_behind_late_vblanks(void)
 		int64_t begun;
 
 		tsr_pci_hold_interrupts(true);
-		/* for the device, vblanks are a matter of time */
+		/* The device counts vblanks by time alone. */
 		usleep((useconds_t)(tsr_mode_ns(&mode) / 1000 + 2000));
 		flipper.tid = 0;
 		begun = (int64_t)tap_now_ns();
@@ -765,7 +795,7 @@ static void flips_behind_late_vblanks(void)
 	bench_end(&b);
 }
 
-/* what is drawn is seen without a word */
+/* CPU writes to the framebuffer are shown without any ioctl. */
 static void drawing_is_seen(void)
 {
 	struct bench b = bench_begin();
@@ -776,7 +806,10 @@ static void drawing_is_seen(void)
 	bench_end(&b);
 }
 
-/* the device goes while it shows a picture and a flip is on its way, whose event comes all the same */
+/*
+ * Unbind the device with a picture on screen and a flip pending: the flip's
+ * event is still sent.
+ */
 static void unplug(void)
 {
 	struct bench b = (tsr_pci_begin(), bench_begin());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Names of objects, for people. */
+/* Debug names of buffer objects. */
 #include <stdlib.h>
 
 #include "trace.h"
@@ -44,7 +44,7 @@ static void shown_in_debugfs_and_traces(void)
 	require_eq(tsr_trace_count(&trace, "bo_label"), 3);
 	ev = tsr_trace_next(&trace, "bo_label", NULL);
 	require(strstr(ev->text, "label=\"shadow map (left)\""));
-	/* it goes with the object */
+	/* The label is gone with its object. */
 	require_ok(set_label(dev.fd, bo.handle, "short-lived"));
 	tsr_bo_free(&dev, &bo);
 	require(!shown("short-lived"));

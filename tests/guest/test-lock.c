@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Lock and Unlock: waiting or not, discard and instances, who may lock what, who unlocks. */
+/*
+ * Lock and Unlock: waiting and not waiting, discard and renamed instances,
+ * which file may lock and unlock, and the effect of locks on submissions.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,18 +25,20 @@ static const uint32_t ignore_sync = DRM_TESSERA_LOCK_IGNORE_SYNC;
 static const uint32_t discard = DRM_TESSERA_LOCK_DISCARD;
 static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
-/* ---- jobs that do not begin until they are let go ------------------------------- */
+/* ---- jobs that are held until the test releases them --------------------- */
 
 struct stage {
 	struct tsr_device dev;
 	struct tsr_held held;
 	uint32_t ctx;
-	uint32_t set; /* gart */
+	uint32_t set; /* the aperture */
 };
 
 static struct stage stage_open(void)
 {
-	/* jobs are held on this one: a test has one stage */
+	/*
+	 * Jobs are held through this device, so a test can have one stage only.
+	 */
 	static struct tsr_device dev;
 	struct stage s;
 
@@ -64,7 +69,7 @@ static struct tsr_bo mapped(struct stage *s, uint32_t set, uint32_t key)
 	return bo;
 }
 
-/* 0 or -errno of a job that only lists objects */
+/* Submit a job that only lists the objects; return 0 or -errno. */
 static int list(struct stage *s, const struct tsr_bo *first, const struct tsr_bo *second)
 {
 	struct drm_tessera_submit args;
@@ -80,22 +85,24 @@ static int list(struct stage *s, const struct tsr_bo *first, const struct tsr_bo
 	return rc;
 }
 
-/* ---- waiting ---------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* The answer is there at once, and does not depend on what else there is in the flags. */
+/* LOCK_DONT_WAIT answers at once, whatever the other flags are. */
 static void busy_says_so(void)
 {
 	struct stage s = stage_open();
 	struct tsr_bo written = mapped(&s, s.set, 1), read = mapped(&s, s.set, 2);
 
-	/* a move would be waited for, too */
+	/*
+	 * Place the objects first: the lock would also fail for a pending move.
+	 */
 	tsr_gpu_touch(&s.dev, s.ctx, &written);
 	tsr_gpu_touch(&s.dev, s.ctx, &read);
 	tsr_held_copy(&s.held, &written, &read);
 	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait), -EBUSY);
 	require_err(__tsr_lock(s.dev.fd, &written.handle, dont_wait | read_only), -EBUSY);
 	require_err(__tsr_lock(s.dev.fd, &read.handle, dont_wait), -EBUSY);
-	/* readers do not mind a reader */
+	/* A read-only lock does not conflict with a job that reads. */
 	tsr_lock(&s.dev, &read, dont_wait | read_only);
 	tsr_unlock(&s.dev, &read);
 	stage_go(&s);
@@ -110,7 +117,7 @@ struct waiter {
 	struct tsr_bo bo;
 	pid_t tid;
 	int rc;
-	uint32_t word; /* right behind the lock */
+	uint32_t word; /* first word, read directly after the lock */
 	long switches;
 };
 
@@ -134,7 +141,7 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* It returns when the job has written, and costs nothing meanwhile. */
+/* Lock returns after the job has written, and sleeps until then. */
 static void lock_waits(void)
 {
 	struct stage s = stage_open();
@@ -147,7 +154,10 @@ static void lock_waits(void)
 	require(!pthread_create(&thread, NULL, waiter_run, &w));
 	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) || !tsr_sleeps(tid))
 		usleep(1000);
-	/* It would be seen awake now and then, or go to sleep again and again, if it polled. */
+	/*
+	 * If it polled, the thread would be seen awake or switch contexts
+	 * often.
+	 */
 	for (int i = 0; i < 50; i++) {
 		usleep(10000);
 		awake += !tsr_sleeps(tid);
@@ -162,7 +172,7 @@ static void lock_waits(void)
 	stage_close(&s);
 }
 
-/* Who may write waits for those who read, too. */
+/* A lock for writing also waits for jobs that read. */
 static void lock_waits_for_readers(void)
 {
 	struct stage s = stage_open();
@@ -204,7 +214,7 @@ static void *lock_once(void *arg)
 	return NULL;
 }
 
-/* a thread that is asleep in LOCK */
+/* Start a thread and wait until it sleeps in LOCK. */
 static pthread_t lock_in_thread(struct waiter *w)
 {
 	pthread_t thread;
@@ -215,7 +225,10 @@ static pthread_t lock_in_thread(struct waiter *w)
 	return thread;
 }
 
-/* A signal ends the call with -EINTR and no lock, or the call goes on, as its handler asks. */
+/*
+ * A signal interrupts the call with -EINTR and no lock. With SA_RESTART the
+ * call goes on.
+ */
 static void lock_is_interrupted(void)
 {
 	struct stage s = stage_open();
@@ -245,7 +258,10 @@ static void lock_is_interrupted(void)
 	stage_close(&s);
 }
 
-/* Beside a job, on words that it does not use; in memory and in an aperture. */
+/*
+ * LOCK_IGNORE_SYNC: write words that the running job does not use, in video
+ * memory and in an aperture.
+ */
 static void no_overwrite(void)
 {
 	struct stage s = stage_open();
@@ -273,7 +289,7 @@ static void no_overwrite(void)
 	stage_close(&s);
 }
 
-/* ---- discard ------------------------------------------------------------------------- */
+/* ---- discard ------------------------------------------------------------- */
 
 static void discard_gives_another(void)
 {
@@ -282,13 +298,13 @@ static void discard_gives_another(void)
 	struct tsr_bo dst = mapped(&s, s.set, 3), later = mapped(&s, s.set, 4);
 	struct drm_tessera_bo_info was, is;
 
-	/* nobody uses it: no reason to change it */
+	/* An idle object is not renamed. */
 	tsr_lock(&s.dev, &new, discard);
 	require_eq(new.handle, old.handle);
 	tsr_unlock(&s.dev, &new);
 
 	tsr_held_copy(&s.held, &dst, &old);
-	/* do-not-wait makes no difference */
+	/* LOCK_DONT_WAIT makes no difference. */
 	tsr_lock(&s.dev, &new, discard | dont_wait);
 	require(new.handle != old.handle);
 	was = tsr_bo_info(&s.dev, &old);
@@ -304,7 +320,7 @@ static void discard_gives_another(void)
 	tsr_unlock(&s.dev, &new);
 	tsr_held_copy(&s.held, &later, &new);
 
-	/* the jobs see what was there when each was submitted */
+	/* Each job sees the instance that was current when it was submitted. */
 	stage_go(&s);
 	tsr_pattern_check(&dst, 1);
 	tsr_pattern_check(&later, 2);
@@ -313,7 +329,10 @@ static void discard_gives_another(void)
 	stage_close(&s);
 }
 
-/* All that the old one was asked to be is what the new one is: where it prefers to be, and where it goes from there. */
+/*
+ * A renamed instance keeps the placement rules of the old one: preferred
+ * segments and eviction set.
+ */
 static void discard_keeps_places(void)
 {
 	struct stage s = stage_open();
@@ -344,7 +363,7 @@ static void discard_keeps_places(void)
 	stage_close(&s);
 }
 
-/* @num instances of a new object, each of which a job keeps busy */
+/* Create @num renamed instances of one object, each kept busy by a job. */
 static void instances(struct stage *s, struct tsr_bo *bos, uint32_t num)
 {
 	bos[0] = mapped(s, s->set, 0);
@@ -363,25 +382,25 @@ static void older_instances_are_refused(void)
 
 	instances(&s, a, 3);
 	instances(&s, b, 3);
-	/* what is refused has no effect: the older ones are good still */
+	/* A refused submission has no effect: older instances stay valid. */
 	require_err(list(&s, &a[2], &a[1]), -EINVAL);
 	require_ok(list(&s, &a[1], &a[2]));
 	require_err(list(&s, &a[0], NULL), -EINVAL);
 	require_err(list(&s, &a[1], NULL), -EINVAL);
 	require_ok(list(&s, &a[2], NULL));
-	/* another family's numbers do not matter */
+	/* Instances of another object are ordered independently. */
 	require_ok(list(&s, &b[1], &a[2]));
 	require_err(list(&s, &b[0], &a[2]), -EINVAL);
-	/* nor may an old one be the start of a new line */
+	/* An old instance cannot be renamed again. */
 	late = a[0];
 	require_err(__tsr_lock(s.dev.fd, &late.handle, discard), -EINVAL);
-	/* the CPU may look at it */
+	/* The CPU may still lock an old instance. */
 	tsr_lock(&s.dev, &a[0], ignore_sync);
 	stage_go(&s);
 	stage_close(&s);
 }
 
-/* ---- who may lock, and what is refused ---------------------------------------------------- */
+/* ---- refused locks ------------------------------------------------------- */
 
 static void bad_input(void)
 {
@@ -421,7 +440,7 @@ static void bad_input(void)
 	handle = swizzled.handle;
 	require_err(__tsr_lock(s.dev.fd, &handle, ignore_sync), -EINVAL);
 
-	/* none of that has left a lock */
+	/* None of the failed calls has left a lock. */
 	require_err(__tsr_unlock(s.dev.fd, plain.handle), -EINVAL);
 	require_err(__tsr_unlock(s.dev.fd, swizzled.handle), -EINVAL);
 	require_err(__tsr_unlock(s.dev.fd, 4711), -ENOENT);
@@ -430,7 +449,10 @@ static void bad_input(void)
 	tsr_unlock(&s.dev, &plain);
 	require_err(__tsr_unlock(s.dev.fd, plain.handle), -EINVAL);
 
-	/* others would go on with the old one */
+	/*
+	 * An exported object cannot be renamed: the importers would keep the
+	 * old one.
+	 */
 	require_ok(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
 	handle = plain.handle;
 	require_err(__tsr_lock(s.dev.fd, &handle, discard), -EINVAL);
@@ -438,7 +460,7 @@ static void bad_input(void)
 	stage_close(&s);
 }
 
-/* ---- what the lock means to submissions --------------------------------------------------- */
+/* ---- effect of locks on submissions -------------------------------------- */
 
 static void stays_out_of_memory(void)
 {
@@ -447,7 +469,10 @@ static void stays_out_of_memory(void)
 	struct tsr_bo out = mapped(&s, vram, 1), both = mapped(&s, vram | s.set, 2);
 	struct tsr_bo in = mapped(&s, vram, 3);
 
-	/* resident when it is locked, or with an aperture to go to: jobs may use it */
+	/*
+	 * An object that was resident when locked, or that can use an aperture,
+	 * can be used by jobs.
+	 */
 	tsr_gpu_touch(&s.dev, s.ctx, &in);
 	tsr_lock(&s.dev, &in, 0);
 	tsr_lock(&s.dev, &both, 0);
@@ -466,7 +491,7 @@ static void stays_out_of_memory(void)
 	stage_close(&s);
 }
 
-/* an object of one file, in another that has a context */
+/* An object of one file, imported into another file that has a context. */
 struct other {
 	struct tsr_device dev;
 	uint32_t ctx;
@@ -485,7 +510,7 @@ static struct other other_open(struct stage *s, const struct tsr_bo *bo)
 	return other;
 }
 
-/* whether there is a locked object of that size */
+/* True if there is a locked object of that size. */
 static bool is_locked(uint64_t size)
 {
 	char *text = tsr_debugfs_read("allocations"), *save = NULL, *line, key[64];
@@ -498,7 +523,10 @@ static bool is_locked(uint64_t size)
 	return locked;
 }
 
-/* Locks are the file's: another cannot end them, and they end with its handle. */
+/*
+ * Locks belong to a file. Another file cannot release them, and they end when
+ * the handle or the file is closed.
+ */
 static void locks_end_with_the_handle(void)
 {
 	struct stage s = stage_open();
@@ -528,8 +556,9 @@ static void locks_end_with_the_handle(void)
 }
 
 /*
- * A lock keeps its own file's jobs from an object that may be in memory only, and was nowhere. Those of another file
- * bring it there, and both see its bytes.
+ * A lock of a non-resident object that supports video memory only: the locking
+ * file's jobs cannot use it. Jobs of another file page it in, and both files
+ * see its contents.
  */
 static void locks_bind_their_owner(void)
 {
@@ -539,7 +568,7 @@ static void locks_bind_their_owner(void)
 	struct other other = other_open(&s, &bo);
 	uint32_t words[16];
 
-	/* the importer's */
+	/* the importer's lock */
 	tsr_bo_map(&other.dev, &other.bo);
 	require_ok(__tsr_lock(other.dev.fd, &other.bo.handle, 0));
 	require_err(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true), -EBUSY);
@@ -555,7 +584,10 @@ static void locks_bind_their_owner(void)
 	require_ok(__tsr_unlock(other.dev.fd, other.bo.handle));
 	require_ok(__tsr_submit_use(&other.dev, other.ctx, &other.bo, true));
 
-	/* and the exporter's; the other one's own ends with the last of its locks */
+	/*
+	 * The exporter's lock. Its own jobs may use the object after its last
+	 * unlock.
+	 */
 	tsr_evict_set(vis);
 	tsr_lock(&s.dev, &bo, 0);
 	require_err(list(&s, &bo, NULL), -EBUSY);
@@ -570,7 +602,10 @@ static void locks_bind_their_owner(void)
 	stage_close(&s);
 }
 
-/* SWZ-10: what is in system memory is just there. */
+/*
+ * SWZ-10: in system memory a swizzled object is linear, so the lock needs no
+ * swizzling range.
+ */
 static void bytes_are_linear(void)
 {
 	struct stage s = stage_open();

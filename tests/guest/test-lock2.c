@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Lock2 and Unlock2: an address for every kind of object in every place, and no wait. */
+/*
+ * Lock2 and Unlock2: a CPU address for each kind of object in each placement,
+ * without waiting.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +20,7 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 #define BYTES KiB(64)
 #define WORDS (BYTES / 4)
 
-/* NULL where the CPU sees all memory */
+/* Return the hidden segment, or NULL if the CPU sees all memory. */
 static const struct drm_tessera_query_segment *hidden(struct tsr_device *dev)
 {
 	const uint32_t seen = DRM_TESSERA_SEGMENT_APERTURE | DRM_TESSERA_SEGMENT_CPU_VISIBLE;
@@ -50,7 +53,7 @@ static void unlock2(struct tsr_device *dev, const struct tsr_bo *bo)
 	require_ok(__tsr_unlock2(dev->fd, bo->handle));
 }
 
-/* ---- the matrix ----------------------------------------------------------------------- */
+/* ---- the matrix ---------------------------------------------------------- */
 
 enum home {
 	VISIBLE,
@@ -58,13 +61,16 @@ enum home {
 	GART
 };
 
-/* A row of the table, see Documentation/uapi.rst: what, where, and what becomes of it. */
+/*
+ * A row of the table in Documentation/uapi.rst: an object, its placement, and
+ * the effect of Lock2 on it.
+ */
 static const struct row {
 	const char *name;
 	uint32_t flags;
 	enum home home;
-	bool aperture; /* may be in one, too */
-	bool resident; /* it is at home when it is locked */
+	bool aperture; /* also supports an aperture */
+	bool resident; /* is in its home segment when it is locked */
 	int err;
 	enum {
 		STAYS,
@@ -106,7 +112,10 @@ static void matrix_row(struct tsr_device *dev, uint32_t ctx, const struct row *r
 		home = hid;
 	else if (row->home == HIDDEN)
 		return;
-	/* LOCK-19: it goes where the CPU does see it, if there is no window */
+	/*
+	 * LOCK-19: without a host aperture the object moves to where the CPU
+	 * sees it.
+	 */
 	if (row->place == MAY_LEAVE)
 		leaves = !dev->info.host_aperture_bytes;
 	tap_note("%s", row->name);
@@ -139,7 +148,7 @@ static void matrix_row(struct tsr_device *dev, uint32_t ctx, const struct row *r
 		require(!tsr_trace_faulted(&trace, "bar") &&
 			!tsr_trace_faulted(&trace, "host-aperture"));
 	tsr_trace_free(&trace);
-	/* what the CPU has written is what the GPU reads */
+	/* The GPU reads what the CPU has written. */
 	if (!row->err) {
 		uint32_t word;
 
@@ -159,7 +168,10 @@ static void matrix(void)
 	tsr_close(&dev);
 }
 
-/* Fill a segment that the CPU sees, and lock all of it: no failure, and nothing moves. */
+/*
+ * Fill a CPU-visible segment and lock all its objects: no call fails, and
+ * nothing moves.
+ */
 static void lock_all_of(struct tsr_device *dev, uint32_t ctx,
 			const struct drm_tessera_query_segment *seg)
 {
@@ -191,7 +203,7 @@ static void lock_all_of(struct tsr_device *dev, uint32_t ctx,
 	free(bos);
 }
 
-/* memory segments that the CPU sees: one, unless the device has resized its BAR */
+/* Number of CPU-visible memory segments: one, unless the BAR was resized. */
 #ifndef SEEN_SEGMENTS
 #define SEEN_SEGMENTS 1
 #endif
@@ -212,9 +224,12 @@ static void visible_memory_always(void)
 	tsr_close(&dev);
 }
 
-/* ---- no wait, no tracking ---------------------------------------------------------------- */
+/* ---- no wait, no tracking ------------------------------------------------ */
 
-/* Also where it has to move: that waits, and who touches it. */
+/*
+ * Lock2 never waits, even if the object has to move. The move waits for the
+ * job, and a CPU access waits for the move.
+ */
 static void never_waits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -232,7 +247,7 @@ static void never_waits(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		lock2(&dev, &bos[i]);
 	require(tsr_held_waits(&held));
-	/* LOCK-4: nothing of it was in its way */
+	/* LOCK-4: the CPU can access the object while the job is pending. */
 	((volatile uint32_t *)bos[0].map)[0] = 1;
 	require_eq(((volatile uint32_t *)bos[0].map)[1], 0);
 	require(tsr_held_waits(&held));
@@ -248,7 +263,7 @@ static void never_waits(void)
 	tsr_close(&dev);
 }
 
-/* Locked once, at creation: the pointer is good whatever happens. */
+/* Locked once after creation: the CPU pointer stays valid through moves. */
 static void locked_for_life(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -281,7 +296,7 @@ static void locked_for_life(void)
 	tsr_close(&dev);
 }
 
-/* ---- swizzled objects ------------------------------------------------------------------------ */
+/* ---- swizzled objects ---------------------------------------------------- */
 
 static void no_swizzling_range(void)
 {
@@ -307,10 +322,10 @@ static void no_swizzling_range(void)
 	tsr_trace_free(&trace);
 	after = tsr_debugfs_read("swizzle_ranges");
 	require(!strcmp(before, after));
-	/* as it lies in memory */
+	/* In video memory the CPU sees the swizzled bytes. */
 	require(swizzled);
 	require_err(__tsr_lock(dev.fd, &handle, DRM_TESSERA_LOCK_ACQUIRE_RANGE), -EBUSY);
-	/* in system memory it is linear */
+	/* In system memory the object is linear. */
 	tsr_evict_set(vis);
 	tsr_pattern_check(&bo, 3);
 	unlock2(&dev, &bo);
@@ -321,7 +336,7 @@ static void no_swizzling_range(void)
 	tsr_close(&dev);
 }
 
-/* ---- what is refused, who unlocks ---------------------------------------------------------------- */
+/* ---- refused calls ------------------------------------------------------- */
 
 static void bad_input(void)
 {
@@ -336,7 +351,7 @@ static void bad_input(void)
 	require_err(__tsr_unlock2(dev.fd, 4711), -ENOENT);
 	require_err(__tsr_unlock2(dev.fd, bo.handle), -EINVAL);
 
-	/* each ends its own */
+	/* Unlock and Unlock2 release only their own kind of lock. */
 	tsr_lock(&dev, &bo, 0);
 	require_err(__tsr_unlock2(dev.fd, bo.handle), -EINVAL);
 	require_ok(__tsr_lock2(dev.fd, bo.handle, 0, NULL));
@@ -357,7 +372,7 @@ static void stays_out_of_memory(void)
 	uint32_t ctx = tsr_context_new(&dev, 0), gart = tsr_bit(tsr_seg_gart(&dev));
 	uint32_t flags[] = { cpu, cached, 0 };
 
-	/* LOCK-22: it may be nowhere else */
+	/* LOCK-22: the object supports this segment only. */
 	for (uint32_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		struct tsr_bo bo = prefers(&dev, vis, 0, flags[i]);
 
@@ -373,7 +388,10 @@ static void stays_out_of_memory(void)
 		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
 		tsr_bo_free(&dev, &bo);
 	}
-	/* LOCK-15: it may, and jobs go on */
+	/*
+	 * LOCK-15: the object also supports the aperture, and jobs use it
+	 * there.
+	 */
 	for (uint32_t i = 1; i < ARRAY_SIZE(flags); i++) {
 		struct tsr_bo bo = prefers(&dev, vis, gart, flags[i]);
 
@@ -385,14 +403,16 @@ static void stays_out_of_memory(void)
 		unlock2(&dev, &bo);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		require_eq(tsr_bo_info(&dev, &bo).segment, vis->id);
-		/* a job that writes finds no place in an aperture that it may only read */
 		tsr_evict_set(tsr_bit(vis));
 		tsr_bo_free(&dev, &bo);
 	}
 	tsr_close(&dev);
 }
 
-/* Others' jobs bring it where they need it: also what the lock shows in its system pages only. */
+/*
+ * Jobs of other files page the object in where they need it, although the lock
+ * shows it in system pages.
+ */
 static void others_go_on(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -425,7 +445,7 @@ static void others_go_on(void)
 	tsr_close(&dev);
 }
 
-/* An aperture for reading is no place to write. */
+/* A read-only aperture is no placement for a job that writes. */
 static void read_only_aperture(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -444,7 +464,7 @@ static void read_only_aperture(void)
 	tsr_close(&dev);
 }
 
-/* An object that is not for the CPU is seen as long as somebody has it locked. */
+/* An object without CPU access can be accessed while any file has it locked. */
 static void view_ends_with_the_lock(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -460,7 +480,7 @@ static void view_ends_with_the_lock(void)
 	require(tsr_proc_mem_read(bo.map, &word, 4) < 0);
 	require(tsr_proc_mem_write(bo.map, &word, 4) < 0);
 
-	/* the other's lock ends with its file */
+	/* The other file's lock ends when that file is closed. */
 	require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
 	require_ok(tsr_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
 	close(prime.fd);

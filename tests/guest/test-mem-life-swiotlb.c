@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* PAGE-6, SWZ-5: the same where all DMA goes through bounce buffers (test-mem-life-swiotlb.args). */
+/*
+ * PAGE-6, SWZ-5: test-mem-life.c with all DMA through bounce buffers
+ * (test-mem-life-swiotlb.args).
+ */
 #include "test-mem-life.c"

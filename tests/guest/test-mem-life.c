@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Swapping of what left the segments, and destruction of what is in use. */
+/* Swapping of evicted objects, and destruction of objects that are in use. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,19 +11,22 @@
 
 #define FREE_BYTES MiB(64)
 #define PAGED_FIRST 20
-/* what the kernel says of a cgroup may be half a MiB behind, for two seconds */
+/*
+ * Two KiB in each round must exceed the error of the cgroup statistics: up to
+ * half a MiB for two seconds.
+ */
 #define PAGED_MORE (tap_slow() ? 300u : 400u)
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 
 static void swap_out(void)
 {
-	/* each read swaps something out */
+	/* Each read swaps something out. */
 	for (int i = 0; i < 32; i++)
 		free(tsr_read_file("/sys/kernel/debug/ttm/tt_shrink"));
 }
 
-/* pages that TTM swaps out come back, wherever they are needed next */
+/* Pages that TTM has swapped out come back wherever they are needed next. */
 static void swapped_pages_come_back(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -45,7 +48,9 @@ static void swapped_pages_come_back(void)
 	tsr_gpu_fill(&dev, ctx, &in_gart, 2);
 	require_eq(tsr_bo_info(&dev, &in_gart).segment, gart->id);
 
-	/* what somebody else has locked for a moment is passed over */
+	/*
+	 * An object may be skipped because it is locked for a moment, so retry.
+	 */
 	tsr_wait_for((swap_out(), tsr_bo_info(&dev, &in_gart).segment == 0));
 	tsr_gpu_read(&dev, ctx, &in_system, 17, 1, &word);
 	require_eq(word, tsr_pattern(1, 17));
@@ -79,14 +84,17 @@ static uint64_t evicted_bytes(const struct drm_tessera_query_segment *seg, const
 	return bytes;
 }
 
-/* more than once: what somebody else has locked for a moment is passed over */
+/* Repeat it, because an object is skipped while it is locked for a moment. */
 static void drop_spare_pages(void)
 {
 	for (int i = 0; i < 5; i++)
 		require_ok(tsr_write_file("/proc/sys/vm/drop_caches", "2"));
 }
 
-/* the kernel takes the pages of what is in video memory; a copy in them is no longer counted on */
+/*
+ * The shrinker frees the system pages behind an object in video memory. The
+ * copy in them is lost then, so the next eviction must transfer.
+ */
 static void pages_are_given_up(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -105,7 +113,7 @@ static void pages_are_given_up(void)
 		drop_spare_pages();
 		require_eq(evicted_bytes(seg, "transfer"), bo.size);
 		tsr_pattern_check(&bo, round);
-		/* destroyed while its pages are gone */
+		/* Destroy an object while it has no system pages. */
 		tsr_gpu_read(&dev, ctx, &bo, 1, 1, &word);
 		drop_spare_pages();
 		if (round == 3)
@@ -114,7 +122,7 @@ static void pages_are_given_up(void)
 	tsr_close(&dev);
 }
 
-/* memory that was an object's is somebody else's now */
+/* Take the memory that a freed object had, and fill it. */
 static void *take_free_memory(void)
 {
 	void *p =
@@ -131,7 +139,10 @@ static void check_taken_memory(void *p)
 	munmap(p, FREE_BYTES);
 }
 
-/* an object that has been to and fro, so that its page list is known, has other pages each time */
+/*
+ * An object that has been moved before has a page list. It must not be used for
+ * the new pages that the object gets each time.
+ */
 static void other_pages(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -146,7 +157,10 @@ static void other_pages(void)
 	tsr_bo_map(&dev, &bo);
 	for (uint32_t round = 1; round < 5; round++) {
 		tsr_pattern_write(&bo, round);
-		/* given up while it is in memory, where it is written */
+		/*
+		 * Free the pages while the object is in video memory and has
+		 * been written there.
+		 */
 		tsr_gpu_fill(&dev, ctx, &bo, round);
 		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
 		drop_spare_pages();
@@ -154,7 +168,7 @@ static void other_pages(void)
 		require_eq(evicted_bytes(seg, "transfer"), bo.size);
 		tsr_words_check(bo.map, words, round);
 		check_taken_memory(taken);
-		/* swapped out while it is not */
+		/* Swap out while the object is not in video memory. */
 		tsr_pattern_write(&bo, 100 + round);
 		require(tsr_swap_out_objects() >= (long)(bo.size / 4096));
 		taken = take_free_memory();
@@ -168,7 +182,10 @@ static void other_pages(void)
 	tsr_close(&dev);
 }
 
-/* what others destroyed while it was in use makes room once its job is done */
+/*
+ * The space of an object that was destroyed while in use becomes free when its
+ * job ends.
+ */
 static void room_of_the_dying(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -194,7 +211,10 @@ static void room_of_the_dying(void)
 	tsr_close(&dev);
 }
 
-/* a submission in parts, none of which fits beside what is being destroyed, waits for that */
+/*
+ * A split submission with no part that fits beside a destroyed object waits for
+ * that object.
+ */
 static void parts_behind_the_dying(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -222,8 +242,8 @@ static void parts_behind_the_dying(void)
 }
 
 /*
- * Pages that somebody has used, and that the kernel does not clear when it gives them out
- * (init_on_alloc=0, as on the debug kernel).
+ * Fill free pages with garbage. The kernel does not clear pages when it
+ * allocates them (init_on_alloc=0, as on the debug kernel).
  */
 static void dirty_free_pages(void)
 {
@@ -236,7 +256,10 @@ static void dirty_free_pages(void)
 	munmap(p, bytes);
 }
 
-/* what the CPU cannot map is read by the GPU: it reads zero in each kind of segment */
+/*
+ * Objects without CPU access must read as zero by the GPU, in each kind of
+ * segment.
+ */
 static void unmappable_memory_reads_as_zero(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -255,7 +278,7 @@ static void unmappable_memory_reads_as_zero(void)
 			tsr_gpu_read(&dev, ctx, &bo, at, MiB(1) / 4, words);
 			tsr_words_check(words, MiB(1) / 4, 0);
 		}
-		/* and again when it has been away */
+		/* Also after an eviction. */
 		tsr_evict_set(tsr_bit(segs[i]));
 		tsr_gpu_read(&dev, ctx, &bo, 0, MiB(1) / 4, words);
 		tsr_words_check(words, MiB(1) / 4, 0);
@@ -280,7 +303,10 @@ static void make_and_close(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* those who go through all objects meet them when they are complete, and not before */
+/*
+ * Readers that walk all objects (debugfs, shrinker) while others create and
+ * destroy some. They must see complete objects only.
+ */
 static void met_while_made(void)
 {
 	struct tsr_client clients[2];
@@ -301,7 +327,9 @@ static void met_while_made(void)
 	require(rounds);
 }
 
-/* an object in an aperture and out of it, with a page list for each time */
+/*
+ * Bind the object in an aperture and evict it, with a new page list each time.
+ */
 static void page_again(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 		       uint32_t rounds)
 {
@@ -331,7 +359,10 @@ static void page_in_cgroup(struct tsr_client *client)
 	pause();
 }
 
-/* What paging takes of the kernel's memory it gives back; pages of it no search for leaks finds. */
+/*
+ * Paging must free all kernel memory that it allocates. kmemleak would not find
+ * leaked pages.
+ */
 static void paging_takes_nothing(void)
 {
 	struct tsr_client a;
@@ -343,14 +374,14 @@ static void paging_takes_nothing(void)
 	before = tsr_cgroup_stat("memory.stat", "kernel");
 	a.state->stop = true;
 	tsr_wait_for(a.state->rounds == 2);
-	/* jobs are released a moment later */
+	/* Jobs are freed a moment later. */
 	tsr_wait_for(tsr_cgroup_stat("memory.stat", "kernel") < before + PAGED_MORE * KiB(2));
 	tsr_client_kill(&a);
 }
 
-#define FAR_WORDS 800 /* of which each takes a packet: four pages of these */
+#define FAR_WORDS 800 /* one packet for each word: four pages of packets */
 
-/* Each page of the commands is what the device reads. */
+/* The device must read each page of the commands as submitted. */
 static void long_commands(void)
 {
 	struct tsr_device dev = tsr_open();
