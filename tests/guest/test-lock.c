@@ -87,7 +87,7 @@ static int list(struct stage *s, const struct tsr_bo *first, const struct tsr_bo
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* LOCK_DONT_WAIT answers at once, whatever the other flags are. */
+/* LOCK_DONT_WAIT answers at once, independent of the other flags. */
 static void busy_says_so(void)
 {
 	struct stage s = stage_open();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device goes away under mapped and resident objects: mappings show a dummy
- * page, calls say so, everything can be closed, and the device can come back.
+ * Unplug of the device with mapped and resident objects: CPU mappings show a
+ * dummy page, calls return -ENODEV, everything can be closed, and the device
+ * can be bound again.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -54,12 +55,15 @@ struct world {
 	uint32_t ctx;
 };
 
-/* the folder's number changes when the device comes back, its name does not */
+/*
+ * Use the debugfs directory with the PCI name: the minor number changes when
+ * the device comes back.
+ */
 static void keep_copies(const char *name, const char *value)
 {
 	char path[128];
 
-	tsr_debugfs(); /* mounts it */
+	tsr_debugfs(); /* mounts debugfs */
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/keep_system_copy", name);
 	require_ok(tsr_write_file(path, value));
 }
@@ -87,7 +91,7 @@ static void make_world(struct world *w, const char *name)
 	tsr_bo_map(&w->dev, &w->gart);
 	tsr_words_check(w->bar.map, w->bar.size / 4, 1);
 	tsr_words_check(w->gart.map, w->gart.size / 4, 3);
-	/* pages and memory both */
+	/* Keep a system copy beside the resident object. */
 	keep_copies(name, "1");
 	tsr_bo_map(&w->dev, &w->kept);
 	tsr_pattern_write(&w->kept, 5);
@@ -95,7 +99,7 @@ static void make_world(struct world *w, const char *name)
 	keep_copies(name, "0");
 }
 
-/* no signal, and what is written need not last */
+/* Access each page. No signal may come; the written values need not persist. */
 static void poke(const struct tsr_bo *bo)
 {
 	volatile uint32_t *words = bo->map;
@@ -168,7 +172,7 @@ static void child(void *arg)
 		poke(bo);
 }
 
-/* faults race with unbinding, over and over */
+/* CPU faults race with the unbind, repeatedly. */
 static void faults_race_with_unplug(void)
 {
 	char name[32];
@@ -189,7 +193,7 @@ static void faults_race_with_unplug(void)
 	}
 }
 
-/* pages that another device uses are its own business then */
+/* Unbind while another device has pages attached. */
 static void attached_device_goes(void)
 {
 	int vgem = tsr_vgem_need(), dmabuf;
@@ -205,7 +209,9 @@ static void attached_device_goes(void)
 	w.hidden = tsr_bo_new(&w.dev, MiB(1), tsr_bit(tsr_seg_gart(&w.dev)), cpu);
 	tsr_import_wait(vgem, tsr_export(&w.dev, &w.hidden), &theirs[1]);
 	unplug(name);
-	/* who has it attached may stay so, or let go; nobody else gets it */
+	/*
+	 * Attached importers may keep or release the pages; new imports fail.
+	 */
 	require_ok(__tsr_bo_close(vgem, theirs[1]));
 	close(vgem);
 	vgem = tsr_vgem_open();
@@ -214,7 +220,7 @@ static void attached_device_goes(void)
 	check_gone(&w);
 	replug(name);
 
-	/* the importer outlives the files, too */
+	/* The importer also outlives all files of the device. */
 	make_world(&w, name);
 	dmabuf = tsr_export(&w.dev, &w.gart);
 	tsr_import_wait(vgem, dmabuf, &other);
@@ -240,7 +246,7 @@ static void attach_until_gone(void *arg)
 	while (!attacher->gone) {
 		rc = __tsr_import(vgem, attacher->dmabuf, &theirs);
 		attacher->count++;
-		/* -EBUSY: the bytes did not come in time */
+		/* -EBUSY: the page-in took too long */
 		require(!rc || rc == -ENODEV || rc == -EIO || rc == -EBUSY);
 		if (!rc)
 			require_ok(__tsr_bo_close(vgem, theirs));
@@ -291,7 +297,10 @@ static void attaching_races_with_unplug(void)
 
 #define DUMMY_MAPPINGS (tap_slow() ? 4096u : 8192u)
 
-/* What mappings show when the device is gone is one page for an object, however often it is mapped. */
+/*
+ * After an unplug all mappings of an object show the same dummy page, however
+ * often it is mapped.
+ */
 static void dummy_pages_are_few(void)
 {
 	struct world w;

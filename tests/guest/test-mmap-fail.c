@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPU accesses through a mapping while the kernel runs out of memory at each of its allocations
- * in turn (SWZ-14): the access is made again, and succeeds. There is memory after all, so nobody
- * gets a signal, and no byte is lost. Needs a kernel with fault injection.
+ * CPU access through a mapping while each allocation of the fault handler fails
+ * in turn (SWZ-14). The fault is retried and succeeds: no SIGBUS, and no byte
+ * is lost. Needs a kernel with fault injection.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ struct fail {
 	uint32_t ctx;
 	struct drm_tessera_bo_create create;
 	struct tsr_bo bo;
-	uint32_t value; /* of all its words */
+	uint32_t value; /* in all words of the object */
 };
 
 static void prepare(struct fail *f,
@@ -58,7 +58,7 @@ static void new_object(struct fail *f)
 	f->value = 0;
 }
 
-/* out of its segment, which closes what the CPU had of it, and in again */
+/* Evict and page in again, which removes the CPU mapping. */
 static void resident(struct fail *f)
 {
 	if (!f->bo.handle)
@@ -76,7 +76,9 @@ static void evicted(struct fail *f)
 	require_eq(tsr_bo_info(&f->dev, &f->bo).segment, 0);
 }
 
-/* one access, as the only one that fails; whether an allocation did */
+/*
+ * Access one word with the @nth allocation failing. Returns whether it failed.
+ */
 static bool touch(struct fail *f, unsigned int nth, bool write)
 {
 	uint64_t words = f->bo.size / 4, at = nth * 1031 % words;
@@ -114,7 +116,7 @@ static void each_failure(struct fail *f, void (*place)(struct fail *f))
 		}
 	}
 	tap_note("%u allocations failed", failures);
-	/* at least what the mapping itself takes */
+	/* At least the page tables of the mapping are allocated. */
 	require(failures);
 	tsr_close(&f->dev);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CPU mappings: what they show, over moves and between clients. */
+/* CPU mappings: their contents through moves, and between clients. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void visible_memory_goes_through_the_bar(void)
 	require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
 	tsr_trace_start("cpu_fault", "paging_op", "evict", NULL);
 	map = tsr_bo_map(&dev, &bo);
-	/* start, middle and last page; both ways */
+	/* First, middle and last page, in both directions. */
 	require_eq(map[0], 0x11111111);
 	require_eq(map[mid], 0x11111111);
 	require_eq(map[last], 0x11111111);
@@ -76,7 +76,10 @@ static void aperture_shows_system_pages(void)
 	tsr_close(&dev);
 }
 
-/* a place in the segment is the same place in the window: neighbours do not mix */
+/*
+ * The offset in the segment is the offset in the CPU window, so neighbours do
+ * not overlap.
+ */
 static void neighbours_do_not_mix(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -109,7 +112,10 @@ static void neighbours_do_not_mix(void)
 	tsr_close(&dev);
 }
 
-/* the pointer stays good over eviction and page-in, and what is written there counts */
+/*
+ * A pointer stays valid through eviction and page-in, and CPU writes are never
+ * lost.
+ */
 static void pointer_survives_moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -129,7 +135,10 @@ static void pointer_survives_moves(void)
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 		tsr_pattern_check(&bo, round);
 		tsr_pattern_write(&bo, round + 1);
-		/* what was written while it was away is what the GPU gets */
+		/*
+		 * The GPU must see the CPU writes made while the object was
+		 * evicted.
+		 */
 		tsr_gpu_copy(&dev, ctx, &copy, &bo);
 		tsr_bo_map(&dev, &copy);
 		tsr_pattern_check(&copy, round + 1);
@@ -138,7 +147,7 @@ static void pointer_survives_moves(void)
 	tsr_close(&dev);
 }
 
-/* every layout: the CPU sees linear bytes, after eviction too */
+/* In every layout the CPU sees linear bytes, also after an eviction. */
 static void layouts_look_linear(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -155,18 +164,21 @@ static void layouts_look_linear(void)
 		tsr_pattern_write(&bo, 40 + layout);
 		out = tsr_bo_new(&dev, bo.size, tsr_bit(tsr_seg_gart(&dev)), cached);
 
-		/* the GPU reads it as what it is */
+		/* The GPU reads the surface in its layout. */
 		tsr_cmd_init(&cmd);
 		tsr_cmd_copy_rows(&cmd, &out, &bo, &surface);
 		tsr_submit_done(&dev, ctx, &cmd);
 		tsr_bo_map(&dev, &out);
 		tsr_pattern_check(&out, 40 + layout);
 		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
-		/* the CPU sees linear bytes, wherever that has to be done */
+		/*
+		 * The CPU sees linear bytes, in video memory and after the
+		 * eviction.
+		 */
 		tsr_pattern_check(&bo, 40 + layout);
 		tsr_evict_all(&dev, ctx, seg);
 		tsr_pattern_check(&bo, 40 + layout);
-		/* and its writes come back swizzled */
+		/* CPU writes to system memory are swizzled at the page-in. */
 		tsr_pattern_write(&bo, 50 + layout);
 		tsr_submit_done(&dev, ctx, &cmd);
 		tsr_pattern_check(&out, 50 + layout);
@@ -177,7 +189,7 @@ static void layouts_look_linear(void)
 	tsr_close(&dev);
 }
 
-/* eviction of an aperture object moves nothing */
+/* Eviction from an aperture copies nothing. */
 static void aperture_eviction_copies_nothing(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -211,7 +223,10 @@ struct storm {
 	volatile uint64_t rounds;
 };
 
-/* each word is only ever counted up, by this thread: a lost or torn value shows */
+/*
+ * Only this thread changes the words, and only counts up: a lost or torn value
+ * is noticed.
+ */
 static void *storm_thread(void *arg)
 {
 	struct storm *s = arg;
@@ -273,7 +288,7 @@ static void leave_secret(void *arg)
 	tsr_close(&dev);
 }
 
-/* memory that another client used reads as zero, through the GPU and the CPU */
+/* Memory that another client used reads as zero, by GPU and CPU. */
 static void new_memory_reads_as_zero(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -303,7 +318,10 @@ static void new_memory_reads_as_zero(void)
 	tsr_close(&dev);
 }
 
-/* SEG-18, SEG-19: bytes go both ways; what the CPU cannot see has no mapping */
+/*
+ * SEG-18, SEG-19: CPU and GPU see each other's bytes in each segment. An object
+ * without CPU access has no mapping.
+ */
 static void gpu_copies_meet_cpu_bytes(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -314,7 +332,7 @@ static void gpu_copies_meet_cpu_bytes(void)
 	struct tsr_bo gart = tsr_bo_new(&dev, MiB(1), tsr_bit(tsr_seg_gart(&dev)), cached);
 
 	require_eq(tsr_bo_info(&dev, &hid).mmap_offset, 0);
-	/* not at the very start of the segment */
+	/* Keep the tested object away from the start of the segment. */
 	tsr_gpu_touch(&dev, ctx, &spacer);
 	tsr_bo_map(&dev, &vis);
 	tsr_bo_map(&dev, &gart);
@@ -332,7 +350,10 @@ static void gpu_copies_meet_cpu_bytes(void)
 	tsr_close(&dev);
 }
 
-/* SEG-19: nothing shows the CPU bytes that are in hidden memory: they come to where it can see */
+/*
+ * SEG-19: without a host aperture the CPU never sees hidden memory. A CPU
+ * access moves the object to system memory instead.
+ */
 static void hidden_memory_is_not_shown(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -352,7 +373,7 @@ static void hidden_memory_is_not_shown(void)
 		require(!tsr_trace_faulted(&trace, "bar"));
 		require(tsr_bo_info(&dev, &bo).segment != hid->id);
 		tsr_trace_free(&trace);
-		/* what is written there counts when it goes back */
+		/* CPU writes are kept when the object moves back. */
 		tsr_pattern_write(&bo, i);
 		tsr_gpu_touch(&dev, ctx, &bo);
 		require_eq(tsr_bo_info(&dev, &bo).segment, hid->id);
@@ -361,7 +382,7 @@ static void hidden_memory_is_not_shown(void)
 	tsr_close(&dev);
 }
 
-/* SEG-20: the GPU reads system pages through the read-only aperture */
+/* SEG-20: the GPU reads system pages through the read-only aperture. */
 static void read_only_aperture_reads(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -380,7 +401,7 @@ static void read_only_aperture_reads(void)
 	tsr_close(&dev);
 }
 
-/* a mapping outlives the handle and the file */
+/* A mapping outlives the handle and the file. */
 static void mapping_outlives_the_handle(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -397,7 +418,9 @@ static void mapping_outlives_the_handle(void)
 	munmap(map, bo.size);
 }
 
-/* a debugger sees and writes what the program would, wherever the object is */
+/*
+ * A debugger reads and writes the same bytes as the process, in each placement.
+ */
 static void debugger_sees_the_same(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -418,14 +441,17 @@ static void debugger_sees_the_same(void)
 		require_ok(__tsr_bo_create(dev.fd, &args));
 		bo.handle = args.handle;
 		bytes = tsr_bo_map(&dev, &bo);
-		/* before it has a place */
+		/* before the first placement */
 		require_ok(tsr_proc_mem_read(bytes + 4000, words, 200));
 		tsr_words_check(words, 50, 0);
 		tsr_gpu_fill(&dev, ctx, &bo, 0x44444444);
 		/* across a page boundary */
 		require_ok(tsr_proc_mem_read(bytes + 4096 * 7 - 100, words, sizeof(words)));
 		tsr_words_check(words, ARRAY_SIZE(words), 0x44444444);
-		/* its pages have a copy of what is written next */
+		/*
+		 * Page in with a system copy, which the debugger's write must
+		 * invalidate.
+		 */
 		tsr_evict_set(sets[i]);
 		tsr_gpu_read(&dev, ctx, &bo, 0, 1, words);
 		word = 0x55555555;
@@ -449,7 +475,7 @@ struct copier {
 	volatile ssize_t written;
 };
 
-/* the kernel copies from the mapping */
+/* The kernel copies from the mapping in write(). */
 static void *copier_thread(void *arg)
 {
 	struct copier *copier = arg;
@@ -464,8 +490,9 @@ static void on_signal(int sig)
 }
 
 /*
- * A signal does not end an access that a system call makes, nor may the call spin until the bytes have come: the
- * thread goes on sleeping, and the signal is handled when the call returns.
+ * A signal does not end an access by a system call, and the call must not spin
+ * until the page-in is complete. The thread keeps sleeping, and the signal is
+ * handled after the call.
  */
 static void system_call_waits_asleep(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Monitored fences: signalled and waited for by CPU and GPU, in all four directions;
- * what their memory shows meanwhile, and when jobs do not end well. A job is held up
- * by one of another engine while others run.
+ * Monitored fences: signalled and waited for by CPU and GPU in all four
+ * combinations, the values in their memory page, and jobs that fail. Jobs are
+ * held by a stuck job on another engine.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ static struct tsr_cmd nothing(void)
 	return cmd;
 }
 
-/* a job that writes @value to a small object */
+/* A job that writes @value to a small object. */
 struct mark {
 	struct tsr_bo bo;
 	struct tsr_cmd cmd;
@@ -54,7 +54,10 @@ static uint32_t mark_read(const struct mark *mark)
 	return *(volatile uint32_t *)mark->bo.map;
 }
 
-/* the @n-th gate for jobs, which run on the first two render engines */
+/*
+ * The @n-th gate for jobs. The jobs run on the first two render engines, the
+ * stuck ones on the next.
+ */
 static struct tsr_held hold_new(struct tsr_device *dev, uint32_t n)
 {
 	return tsr_held_open_on(dev, tsr_further_engine(dev, 1 + n));
@@ -85,7 +88,7 @@ static void gpu_to_cpu(void)
 		tsr_bo_free(&dev, &mark.bo);
 		tsr_cmd_fini(&mark.cmd);
 	}
-	/* all that there are at once, none of them waited for */
+	/* Submit many signals without waiting for any. */
 	for (uint64_t i = 41; i <= 200; i++) {
 		struct tsr_cmd cmd = nothing();
 
@@ -98,7 +101,7 @@ static void gpu_to_cpu(void)
 	tsr_close(&dev);
 }
 
-/* a thread that waits for a point, and what that cost it */
+/* A thread that waits for a point, and the cost of its wait. */
 struct waiter {
 	pthread_t thread;
 	struct tsr_device *dev;
@@ -180,7 +183,7 @@ static void cpu_to_cpu(void)
 	tsr_close(&dev);
 }
 
-/* LOCK-8: one that polls would have to go to sleep, or to use the CPU, all the time */
+/* LOCK-8: a wait sleeps. Polling would show as context switches or CPU time. */
 static void waits_sleep(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -200,13 +203,13 @@ static void waits_sleep(void)
 	tap_note("%llu ms: %ld switches, %llu us of CPU",
 		 (unsigned long long)(tap_now_ns() - start) / 1000000, w.switches,
 		 (unsigned long long)w.cpu_ns / 1000);
-	/* one for the wait; the odd one for a lock or a fault */
+	/* one for the wait, a few for locks and faults */
 	require(w.switches <= 5);
 	tsr_held_close(&hold);
 	tsr_close(&dev);
 }
 
-/* a thread that submits what waits for a point nobody has submitted */
+/* A thread that submits a job waiting for a point without a submission. */
 struct early {
 	pthread_t thread;
 	struct tsr_device *dev;
@@ -245,8 +248,9 @@ static void early_end(struct early *e)
 }
 
 /*
- * The job that waits is not there yet, and in nobody's way: neither of its own context's, nor of its client's quota,
- * nor of who wants its object.
+ * The submission waits inside the call and has queued no job. So it blocks
+ * neither other jobs of its context, nor its client's quota, nor other users of
+ * its object.
  */
 static void cpu_to_gpu(void)
 {
@@ -277,7 +281,10 @@ static void cpu_to_gpu(void)
 	tsr_close(&dev);
 }
 
-/* As much as a client may have unfinished waits for what the same client signals then. */
+/*
+ * Submissions beyond the client's quota wait for a point that the same client
+ * signals later.
+ */
 static void waiting_costs_no_quota(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -301,14 +308,14 @@ static void no_op(int sig)
 {
 }
 
-/* a signal ends the wait, with nothing done */
+/* A signal interrupts the wait, and nothing has run. */
 static void wait_is_interruptible(void)
 {
 	struct tsr_device dev = tsr_open();
 	struct tsr_fence fence = tsr_fence_new(&dev, 0);
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct sigaction action = { .sa_handler = no_op }; /* no SA_RESTART */
-	/* again and again: the first may come before the call */
+	/* Repeated, because the first signal may come before the call. */
 	const struct timeval soon = { .tv_usec = 200000 };
 	struct itimerval timer = { .it_value = soon, .it_interval = soon };
 	struct drm_tessera_sync sync = tsr_sync_wait(&fence, 1);
@@ -331,7 +338,10 @@ static void wait_is_interruptible(void)
 	tsr_close(&dev);
 }
 
-/* between engines, by a point that is not there yet when the second is asked to wait for it */
+/*
+ * Between engines: the second job is submitted with a wait for a point that the
+ * first has not submitted yet.
+ */
 static void gpu_to_gpu(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -353,7 +363,10 @@ static void gpu_to_gpu(void)
 	early_start(&e, &dev, second, &cmd, &fence, 3);
 	submit_signal(&dev, first, &mark.cmd, hold.gate, &fence, 3);
 	early_end(&e);
-	/* submitted now; and again, without having to wait for that */
+	/*
+	 * The point is submitted now. A second job can wait for it without
+	 * WAIT_FOR_SUBMIT.
+	 */
 	sync.flags = DRM_TESSERA_SYNC_TIMELINE;
 	require_ok(__tsr_submit_syncs(&dev, second, &cmd, &sync, 1));
 	require_eq(*fence.value, 0);
@@ -425,7 +438,7 @@ static void cpu_cannot_write(void)
 	require(tsr_proc_mem_write(private, &spoil, sizeof(spoil)));
 	require_ok(tsr_proc_mem_read((void *)fence.value, &spoil, sizeof(spoil)));
 	require_eq(spoil, 77);
-	/* it is a page like any other: gone, and there again */
+	/* The page can be dropped and faulted in again. */
 	require(!madvise(fence.page, 4096, MADV_DONTNEED));
 	require_eq(*fence.value, 77);
 	tsr_fence_signal(&dev, &fence, 78);
@@ -434,7 +447,10 @@ static void cpu_cannot_write(void)
 	tsr_close(&dev);
 }
 
-/* Clients do not share pages; the fences of one do, and each begins with the value it was given. */
+/*
+ * Fences of one client share pages, different clients do not. Each fence begins
+ * with its initial value.
+ */
 static void pages_of_one_client(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -453,7 +469,10 @@ static void pages_of_one_client(void)
 		offset = fences[0].mmap_offset;
 		require_eq(fences[1].mmap_offset, offset);
 		require(fences[num - 1].mmap_offset != offset);
-		/* a value that two had would be the later one's */
+		/*
+		 * If two fences shared a value, the later signal would show in
+		 * both.
+		 */
 		for (uint32_t i = 0; i < num; i++)
 			tsr_fence_signal(&dev, &fences[i], i + 5000);
 		for (uint32_t i = 0; i < num; i += 97) {
@@ -472,7 +491,7 @@ static void pages_of_one_client(void)
 	tsr_close(&dev);
 }
 
-/* not above what was asked for before: refused, with nothing changed */
+/* Points that do not rise are refused, and change nothing. */
 static void values_rise(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -496,7 +515,7 @@ static void values_rise(void)
 	require_err(__tsr_submit_syncs(&dev, ctx, &cmd, syncs, 1), -EINVAL);
 	require_eq(*fence.value, 10);
 	require_eq(*second.value, 0);
-	/* twice in one submission, and beside another fence */
+	/* Two points of one fence in one submission, and a second fence. */
 	syncs[0] = tsr_sync_signal(&fence, 11);
 	syncs[2] = tsr_sync_signal(&fence, 12);
 	require_ok(__tsr_submit_syncs(&dev, ctx, &cmd, syncs, 3));
@@ -508,8 +527,9 @@ static void values_rise(void)
 }
 
 /*
- * Jobs of two engines: the second is over first, and its value does not overtake. The CPU's comes behind both. Nor does a
- * job of that context wait for the first, or have its value written before.
+ * The second engine's job ends first, but its value must not overtake the first
+ * one's. The CPU's values come after both. A later job of the second context
+ * neither waits for the first job nor has its value written early.
  */
 static void reached_in_order(void)
 {
@@ -526,7 +546,7 @@ static void reached_in_order(void)
 	tsr_fence_signal(&dev, &fence, 3);
 	submit_signal(&dev, second, &cmd, 0, &fence, 4);
 	tsr_fence_signal(&dev, &fence, 5);
-	/* all of the second engine are over now */
+	/* All jobs of the second engine have ended. */
 	tsr_submit_done(&dev, second, &cmd);
 	waiter_start(&w, &dev, &fence, 5);
 	require_eq(*fence.value, 0);
@@ -538,7 +558,10 @@ static void reached_in_order(void)
 	tsr_close(&dev);
 }
 
-/* nor are those of a context that had one before and has another one behind the other's */
+/*
+ * The same for a context with one job before and one after the other context's
+ * job.
+ */
 static void reached_in_turns(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -553,7 +576,7 @@ static void reached_in_turns(void)
 	submit_signal(&dev, second, &cmd, holds[1].gate, &fence, 2);
 	submit_signal(&dev, first, &cmd, 0, &fence, 3);
 	tsr_held_let_go(&holds[0]);
-	/* all of the first engine are over now */
+	/* All jobs of the first engine have ended. */
 	tsr_submit_done(&dev, first, &cmd);
 	require_eq(*fence.value, 1);
 	waiter_start(&w, &dev, &fence, 3);
@@ -572,7 +595,10 @@ struct watcher {
 	int cpu;
 };
 
-/* whatever comes when a job is done comes to some CPU: the others go on looking */
+/*
+ * Pin each watcher to a CPU: completion interrupts delay one CPU only, and the
+ * other watcher goes on.
+ */
 static void stay_on(int cpu)
 {
 	cpu_set_t set;
@@ -601,7 +627,10 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* four contexts on two engines and the CPU, some jobs failing; somebody looks all the time */
+/*
+ * Four contexts on two engines and the CPU signal one fence, with some jobs
+ * failing, while two threads watch the value.
+ */
 static void never_backwards(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -614,7 +643,7 @@ static void never_backwards(void)
 
 	tsr_cmd_init(&bad);
 	tsr_cmd_nop(&bad, 8);
-	tsr_cmd_fill(&bad, 0, 0, 1, 1); /* nothing is bound */
+	tsr_cmd_fill(&bad, 0, 0, 1, 1); /* an unbound slot */
 	for (uint32_t i = 0; i < 4; i++)
 		ctx[i] = tsr_context_on(&dev, i & 1 ? tsr_second_engine(&dev) : dev.render);
 	for (int i = 0; i < 2; i++) {
@@ -631,7 +660,10 @@ static void never_backwards(void)
 		submit_signal(&dev, ctx[draw % 5], draw >> 32 & 1 ? &good : &bad, 0, &fence, point);
 	}
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, rounds / 2, INT64_MAX));
-	/* of one context, the device writes all: it may be further than the kernel has heard */
+	/*
+	 * The device itself writes all points of a single context, so the value
+	 * may be ahead of the syncobj.
+	 */
 	for (uint64_t point = rounds / 2 + 1; point <= rounds; point++)
 		submit_signal(&dev, ctx[0], &good, 0, &fence, point);
 	for (int i = 0; i < 2; i++)
@@ -642,7 +674,10 @@ static void never_backwards(void)
 	tsr_close(&dev);
 }
 
-/* nor does one in parts begin before what it waits for, here where nobody closes an engine for it */
+/*
+ * A split submission does not begin before its in-fence, also on a device with
+ * preemption, where no gate is closed for it.
+ */
 static void parts_wait(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -661,7 +696,7 @@ static void parts_wait(void)
 		tsr_cmd_fill(&cmd, i, 0, 1024, 5 + i);
 	}
 	require_eq(tsr_submit(&dev, ctx, &cmd, hold.gate, 0), 2);
-	/* of the same engine, and submitted behind it */
+	/* This job is on the same engine and was submitted later. */
 	tsr_submit_done(&dev, other, &later.cmd);
 	require_eq(mark_read(&marks[0]), 0);
 	require_err(__tsr_syncobj_wait(dev.fd, hold.gate, 0, 0), -ETIME);
@@ -675,7 +710,7 @@ static void parts_wait(void)
 	tsr_close(&dev);
 }
 
-/* a submission in many parts signals behind the last, with or without an error at a cut */
+/* A submission in many parts signals after its last part. */
 static void parts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -703,7 +738,7 @@ static void parts(void)
 	tsr_close(&dev);
 }
 
-/* a job that fails, one that hangs, one that is cancelled for that: their values are reached */
+/* The points of jobs that fail, hang or are cancelled are reached. */
 static void jobs_that_fail(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -713,7 +748,7 @@ static void jobs_that_fail(void)
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 8);
-	tsr_cmd_fill(&cmd, 0, 0, 1, 1); /* nothing is bound */
+	tsr_cmd_fill(&cmd, 0, 0, 1, 1); /* an unbound slot */
 	submit_signal(&dev, ctx, &cmd, 0, &fence, 1);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 1, INT64_MAX));
 	require_eq(*fence.value, 1);
@@ -729,14 +764,17 @@ static void jobs_that_fail(void)
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 5, INT64_MAX));
 	require_eq(*fence.value, 5);
 	tsr_job_timeout_restore();
-	/* the context is lost, the fence is not */
+	/* The context is lost, but the fence still works. */
 	submit_signal(&dev, other, &good, 0, &fence, 6);
 	require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, 6, INT64_MAX));
 	require_eq(*fence.value, 6);
 	tsr_close(&dev);
 }
 
-/* it can be destroyed under the jobs that are to signal it, and so can its client */
+/*
+ * A fence can be destroyed while jobs are to signal it, and its file can be
+ * closed.
+ */
 static void destroyed_under_jobs(void)
 {
 	struct tsr_device dev = tsr_open(), other;
@@ -750,7 +788,7 @@ static void destroyed_under_jobs(void)
 	require_ok(__tsr_fence_destroy(dev.fd, fence.id));
 	require_err(__tsr_fence_destroy(dev.fd, fence.id), -ENOENT);
 	require_err(__tsr_fence_signal(dev.fd, fence.id, 2), -ENOENT);
-	/* the place is taken until the job is over */
+	/* The value's slot is not reused until the job has ended. */
 	next = tsr_fence_new(&dev, 50);
 	require(((uintptr_t)next.value ^ (uintptr_t)fence.value) & 4095);
 	tsr_held_let_go(&hold);
@@ -789,10 +827,10 @@ static void bad_arguments(void)
 	require_err(__tsr_fence_signal(dev.fd, fence.id + 1, 1), -ENOENT);
 	require_err(__tsr_fence_signal(dev.fd, 0, 1), -ENOENT);
 	require_err(__tsr_fence_destroy(dev.fd, 0xffffffff), -ENOENT);
-	/* another file's */
+	/* Another file cannot use the fence. */
 	require_err(__tsr_fence_signal(other.fd, fence.id, 1), -ENOENT);
 	require_err(__tsr_fence_destroy(other.fd, fence.id), -ENOENT);
-	/* refused at once, although the wait would never end */
+	/* Bad syncs are refused at once, although the wait would never end. */
 	sync.flags |= 1u << 31;
 	require_err(__tsr_submit_syncs(&dev, ctx, &cmd, &sync, 1), -EINVAL);
 	sync = tsr_sync_wait(&fence, 1);
@@ -813,7 +851,9 @@ static void bad_arguments(void)
 	tsr_close(&dev);
 }
 
-/* each allocation fails once: the call has no effect then, and works afterwards */
+/*
+ * Each allocation fails once: the call then has no effect and works afterwards.
+ */
 static void out_of_memory(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -831,7 +871,7 @@ static void out_of_memory(void)
 		tsr_inject_set(nth);
 		rc = __tsr_fence_create(dev.fd, &create);
 		hit = tsr_inject_done();
-		/* -EFAULT: of what is copied from and to the caller */
+		/* -EFAULT: an injected failure of a user copy */
 		require_msg(!rc || (hit && (rc == -ENOMEM || rc == -EFAULT)), "%u: %d", nth, rc);
 		failed += !!rc;
 		clean = hit ? 0 : clean + 1;
@@ -849,7 +889,8 @@ static void out_of_memory(void)
 		clean = hit ? 0 : clean + 1;
 		if (rc == -ENOMEM)
 			require_ok(__tsr_submit_syncs(&dev, ctx, &cmd, &sync, 1));
-		else if (rc) /* it has run if only the answer was lost */
+		/* If only copying out the result failed, the job has run. */
+		else if (rc)
 			__tsr_submit_syncs(&dev, ctx, &cmd, &sync, 1);
 		require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, nth, INT64_MAX));
 		require_eq(*fence.value, nth);
@@ -859,7 +900,10 @@ static void out_of_memory(void)
 	tsr_close(&dev);
 }
 
-/* what a job was to signal is reached, what was mapped can be read, and who waits is woken */
+/*
+ * Unbind the device: pending points are reached, the mapped page stays
+ * readable, and waiters wake up.
+ */
 static void device_goes(void)
 {
 	struct tsr_device dev = (tsr_pci_begin(), tsr_open());

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* OFFER and RECLAIM: what may be dropped, when it is, and that nobody uses it meanwhile. */
+/*
+ * OFFER and RECLAIM: when contents are dropped, and calls that are refused
+ * while an object is offered.
+ */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,7 +32,7 @@ static int offer(struct tsr_device *dev, const struct tsr_bo *bo, uint32_t prior
 	return __tsr_offer(dev->fd, &bo->handle, 1, priority);
 }
 
-/* DRM_TESSERA_RECLAIM_* */
+/* Return DRM_TESSERA_RECLAIM_*. */
 static uint32_t reclaim(struct tsr_device *dev, const struct tsr_bo *bo)
 {
 	uint32_t result = 77;
@@ -48,7 +51,9 @@ static struct tsr_bo patterned(struct tsr_device *dev, uint32_t ctx, uint32_t se
 	return bo;
 }
 
-/* the visible segment but for @left bytes, in objects of BYTES that are kept */
+/*
+ * Fill the visible segment with resident objects, leaving space for @left more.
+ */
 static uint32_t fill_segment(struct tsr_device *dev, uint32_t ctx, uint32_t left, uint32_t keys,
 			     struct tsr_bo *bos)
 {
@@ -62,7 +67,7 @@ static uint32_t fill_segment(struct tsr_device *dev, uint32_t ctx, uint32_t left
 
 #define MAX_OBJECTS 64
 
-/* ---- nothing is dropped without need --------------------------------------------------- */
+/* ---- nothing is dropped without need ------------------------------------- */
 
 static void kept_without_pressure(void)
 {
@@ -77,7 +82,7 @@ static void kept_without_pressure(void)
 	bos[2] = patterned(&dev, ctx, gart, 2);
 	tsr_evict_set(gart);
 	tsr_gpu_touch(&dev, ctx, &bos[1]);
-	/* that nobody has touched */
+	/* never used */
 	bos[3] = tsr_bo_new(&dev, BYTES, gart, cpu);
 	tsr_bo_map(&dev, &bos[3]);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
@@ -97,9 +102,12 @@ static void kept_without_pressure(void)
 	tsr_close(&dev);
 }
 
-/* ---- in memory ------------------------------------------------------------------------- */
+/* ---- in memory ----------------------------------------------------------- */
 
-/* First of all, without a copy; and what is lost reads as zero. */
+/*
+ * An offered object is evicted first and without a copy. Its lost contents read
+ * as zero.
+ */
 static void dropped_for_room(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -109,7 +117,7 @@ static void dropped_for_room(void)
 	struct tsr_bo *last = &bos[num - 1];
 	struct tsr_trace trace;
 
-	/* the pages hold nothing of it; it was used last */
+	/* The system pages are stale, and the object was used last. */
 	tsr_pattern_write(last, 99);
 	tsr_gpu_fill(&dev, ctx, last, 0x4444);
 	tsr_trace_start("offer", "evict", "paging_op", "reclaim", NULL);
@@ -126,7 +134,7 @@ static void dropped_for_room(void)
 	require_eq(tsr_trace_paged(&trace, "transfer", id), 0);
 	require_eq(tsr_event_u64(tsr_trace_next(&trace, "reclaim", NULL), "lost"), 1);
 	tsr_trace_free(&trace);
-	/* as new, for both, wherever it goes */
+	/* Zero for CPU and GPU, in each placement. */
 	tsr_words_check(last->map, WORDS, 0);
 	tsr_gpu_read(&dev, ctx, last, 1234, 1, &word);
 	require_eq(word, 0);
@@ -140,7 +148,7 @@ static void dropped_for_room(void)
 	tsr_close(&dev);
 }
 
-/* The GPU is the first to use it again. */
+/* The GPU is the first to use the reclaimed object. */
 static void lost_reads_as_zero(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -158,7 +166,7 @@ static void lost_reads_as_zero(void)
 		tsr_gpu_read(&dev, ctx, &bo, 640 * round, 64, words);
 		tsr_words_check(words, 64, 0);
 	}
-	/* the copy is good still */
+	/* A valid system copy is kept, so nothing is lost. */
 	tsr_pattern_write(&bo, 7);
 	tsr_gpu_touch(&dev, ctx, &bo);
 	tsr_evict_set(vis);
@@ -192,7 +200,7 @@ static void by_priority(void)
 	tsr_close(&dev);
 }
 
-/* What is the client's again goes in its turn, like any other object. */
+/* A reclaimed object is evicted in its normal turn. */
 static void reclaimed_is_one_of_many(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -209,7 +217,7 @@ static void reclaimed_is_one_of_many(void)
 	tsr_close(&dev);
 }
 
-/* Not before the jobs that use it are done. */
+/* The contents are not dropped before the jobs that use them have ended. */
 static void behind_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -230,7 +238,7 @@ static void behind_jobs(void)
 	tsr_submit(&dev, ctx, &cmd, 0, sync);
 	tsr_cmd_fini(&cmd);
 	require_err(__tsr_syncobj_wait(dev.fd, sync, 0, 0), -ETIME);
-	/* it may be had back, and used, at once */
+	/* The object can be reclaimed and used at once. */
 	require_eq(reclaim(&dev, &bos[num - 1]), DRM_TESSERA_RECLAIM_DISCARDED);
 	require(tsr_held_waits(&held));
 	tsr_held_go(&held);
@@ -241,9 +249,9 @@ static void behind_jobs(void)
 	tsr_close(&dev);
 }
 
-/* ---- in no segment ---------------------------------------------------------------------- */
+/* ---- in no segment ------------------------------------------------------- */
 
-/* The kernel takes the pages, of what is offered only. */
+/* The shrinker frees the pages of offered objects only. */
 static void dropped_for_the_kernel(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -254,13 +262,15 @@ static void dropped_for_the_kernel(void)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		bos[i] = patterned(&dev, ctx, gart, i);
-	/* one is in the segment */
+	/* Keep one object in the segment. */
 	tsr_evict_set(gart);
 	tsr_gpu_touch(&dev, ctx, &bos[3]);
 	tsr_trace_start("offer_drop", NULL);
 	require_ok(offer(&dev, &bos[1], high));
 	require_ok(offer(&dev, &bos[2], high));
-	/* somebody else may be looking at the objects: then it passes them over */
+	/*
+	 * The shrinker skips objects that are locked at the moment, so retry.
+	 */
 	for (uint32_t i = 0; i < 50; i++)
 		require(!tsr_write_file("/proc/sys/vm/drop_caches", "2"));
 	allocations = tsr_debugfs_read("allocations");
@@ -278,11 +288,14 @@ static void dropped_for_the_kernel(void)
 	tsr_pattern_check(&bos[1], 11);
 	tsr_pattern_check(&bos[0], 0);
 	tsr_pattern_check(&bos[3], 3);
-	/* the other one goes as it is */
+	/* The file is closed with the second object still offered. */
 	tsr_close(&dev);
 }
 
-/* The kernel does not take the pages while a job uses them, and the object goes on having what that writes. */
+/*
+ * The shrinker does not free the pages while a job uses them, and the object
+ * keeps what the job writes.
+ */
 static void kept_while_used(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -304,7 +317,7 @@ static void kept_while_used(void)
 	tsr_close(&dev);
 }
 
-/* What is offered may be swapped out, too, and that loses nothing. */
+/* An offered object can be swapped out, which loses nothing. */
 static void swapped_is_kept(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -320,7 +333,9 @@ static void swapped_is_kept(void)
 	tsr_close(&dev);
 }
 
-/* What was lost and is the client's again is swapped out like any other object. */
+/*
+ * An object that lost its contents and was reclaimed is swapped out normally.
+ */
 static void reclaimed_is_swapped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -337,7 +352,7 @@ static void reclaimed_is_swapped(void)
 	tsr_close(&dev);
 }
 
-/* ---- not to be used ----------------------------------------------------------------------- */
+/* ---- refused while offered ----------------------------------------------- */
 
 static void refused_while_offered(void)
 {
@@ -356,7 +371,7 @@ static void refused_while_offered(void)
 		struct drm_prime_handle prime = { .handle = bo.handle, .flags = DRM_CLOEXEC };
 		uint32_t handle = bo.handle;
 
-		/* it is mapped where it is */
+		/* The CPU has the object mapped. */
 		tsr_pattern_check(&bo, i);
 		require_ok(offer(&dev, &bo, normal));
 		require_err(__tsr_submit_use(&dev, ctx, &bo, false), -EINVAL);
@@ -383,7 +398,10 @@ static void refused_while_offered(void)
 		require_ok(__tsr_lock2(dev.fd, bo.handle, 0, NULL));
 		require_err(offer(&dev, &bo, normal), -EBUSY);
 		require_ok(__tsr_unlock2(dev.fd, bo.handle));
-		/* others may have it, and do not know */
+		/*
+		 * An exported object cannot be offered: the importers would not
+		 * know.
+		 */
 		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
 		close(prime.fd);
 		require_err(offer(&dev, &bo, normal), -EINVAL);
@@ -392,7 +410,10 @@ static void refused_while_offered(void)
 	tsr_close(&dev);
 }
 
-/* What is offered is not brought back, so it does not keep the others of its list away either. */
+/*
+ * Offered objects are not made resident again, and do not keep other objects of
+ * the list out.
+ */
 static void not_missed(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -404,7 +425,10 @@ static void not_missed(void)
 	};
 
 	tsr_make_resident(&dev, bos, 3);
-	/* one was moved out before; the offer itself moves the other one out of its aperture */
+	/*
+	 * The first object was evicted before. Offering the second removes it
+	 * from its aperture.
+	 */
 	tsr_evict_set(visible);
 	require_eq(tsr_bo_info(&dev, &bos[0]).segment, 0);
 	require_ok(offer(&dev, &bos[0], normal));
@@ -414,7 +438,7 @@ static void not_missed(void)
 	require(tsr_bo_info(&dev, &bos[2]).segment);
 	require_eq(tsr_bo_info(&dev, &bos[0]).segment, 0);
 	require_eq(tsr_bo_info(&dev, &bos[1]).segment, 0);
-	/* and is, when it is reclaimed */
+	/* A reclaimed object is made resident again. */
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t result;
 
@@ -426,16 +450,16 @@ static void not_missed(void)
 	tsr_close(&dev);
 }
 
-/* ---- offered and brought back at the same time ------------------------------------------- */
+/* ---- offered while it is made resident ----------------------------------- */
 
 #define MANY (tap_slow() ? 100u : 400u)
 #define AT 0x100000000ull
 #define ROUNDS (tap_slow() ? 4u : 16u)
 
-/* A thread that makes one call in each round. The test says when. */
+/* A child process that makes one call per round, when the test tells it to. */
 struct caller {
 	atomic_uint *round;
-	/* when the call of the round began; 0 before */
+	/* time at which the round's call began, 0 before */
 	atomic_ullong *begun;
 	atomic_uint *done;
 	int shared;
@@ -453,7 +477,7 @@ static struct caller caller_new(struct tsr_device *dev)
 	};
 }
 
-/* until it has been in its call for so many nanoseconds */
+/* Start the round's call, and return when it has run for @ns nanoseconds. */
 static void caller_go(struct caller *caller, uint32_t round, uint64_t ns)
 {
 	atomic_store(caller->begun, 0);
@@ -478,7 +502,10 @@ static void call_in_turn(struct caller *caller, struct tsr_device *dev, const st
 	}
 }
 
-/* Another client, with much to bring back. It has the shared object locked for that long. */
+/*
+ * Another client with many objects to make resident. Its call keeps the shared
+ * object locked meanwhile.
+ */
 static void holds_shared(void *data)
 {
 	struct caller *caller = data;
@@ -494,7 +521,10 @@ static void holds_shared(void *data)
 	tsr_close(&dev);
 }
 
-/* For the kernel another thread of the client: it has the same open file. */
+/*
+ * A child that inherits the test's open file, so to the kernel it is the same
+ * client.
+ */
 static void brings_back(void *data)
 {
 	struct caller *caller = data;
@@ -503,8 +533,9 @@ static void brings_back(void *data)
 }
 
 /*
- * MAKE_RESIDENT has found what was moved out, and waits for the lock of another object. What is
- * offered meanwhile is not brought back. So it has no place, and its addresses lead nowhere.
+ * MAKE_RESIDENT has collected the evicted objects and waits for the lock of
+ * another object. An object that is offered meanwhile must not be made
+ * resident: it gets no placement, and its addresses stay unmapped.
  */
 static void offered_meanwhile(void)
 {
@@ -524,7 +555,10 @@ static void offered_meanwhile(void)
 	caller_wait(&holder, UINT32_MAX);
 	atomic_store(holder.done, 0);
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
-		/* differs, as nobody knows how long the calls take to get to their locks */
+		/*
+		 * Vary the delay: the time until the calls take their locks is
+		 * not known.
+		 */
 		uint64_t ns = round * 1000000ull;
 
 		tsr_evict_set(visible | tsr_bit(tsr_seg_gart(&dev)));
@@ -547,7 +581,7 @@ static void offered_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* All of a list, or nothing. */
+/* Each call applies to the whole list or fails without effect. */
 static void bad_input(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -588,7 +622,7 @@ static void bad_input(void)
 	args.bos.array = 8;
 	require_err(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_OFFER, &args), -EFAULT);
 	require_ok(__tsr_offer(dev.fd, NULL, 0, normal));
-	/* none of that has offered anything */
+	/* None of the failed calls has offered anything. */
 	require_err(__tsr_reclaim(dev.fd, &a.handle, results, 1), -EINVAL);
 	require_err(__tsr_reclaim(dev.fd, &b.handle, results, 1), -EINVAL);
 
@@ -599,7 +633,7 @@ static void bad_input(void)
 	require_ok(__tsr_offer(dev.fd, &b.handle, 1, normal));
 	require_err(__tsr_reclaim(dev.fd, twice, results, 3), -EINVAL);
 	require_err(__tsr_reclaim(dev.fd, missing, results, 3), -ENOENT);
-	/* the answer must have a place to go to */
+	/* The result array must be writable. */
 	sealed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(sealed != MAP_FAILED);
 	sealed->handle = a.handle;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Oversubscription: the random workload where large objects fight for one segment, cuts forced
- * for all contexts, and one submission that needs ten times the segment.
+ * Oversubscription: a random workload with large objects in one segment, cuts
+ * forced for all contexts, and one submission that needs ten times the segment.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,10 @@ static uint32_t few(uint32_t count)
 	return tap_long() ? count : count / (tap_slow() ? 5 : 2) + 1;
 }
 
-/* linear and swizzled, all in the segment that the CPU sees, twice what it holds */
+/*
+ * Linear and swizzled objects in the CPU-visible segment only, about three
+ * times its size in total.
+ */
 static struct wl_plan plan_for(struct tsr_device *dev, uint64_t seed)
 {
 	uint64_t size = tsr_seg_visible(dev)->size;
@@ -44,7 +47,7 @@ static void one_segment(void)
 	tsr_close(&dev);
 }
 
-/* the knob for all contexts, whatever they were created with */
+/* The debugfs knob forces cuts in all contexts, also in existing ones. */
 static void forced_by_debugfs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -75,7 +78,7 @@ static void forced_by_debugfs(void)
 	tsr_close(&dev);
 }
 
-/* ten times the segment in one submission */
+/* One submission that uses objects of ten times the segment size. */
 static void ten_times_in_one_job(void)
 {
 	struct tsr_device dev = tsr_open();

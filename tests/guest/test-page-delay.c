@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernel wants memory while paging is under way: each paging job takes the device 100 ms
- * (test-page-delay.args), in which it may not lose the pages it reads or writes. And who uses what
- * is under way waits for it.
+ * Memory pressure during paging: each paging job takes the device 100 ms
+ * (test-page-delay.args). Meanwhile it must not lose the pages that it reads or
+ * writes. Users of a moving object wait for the move.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #define ROUNDS 3
 
-/* spare pages are given up, others swapped out, and somebody else writes to what that frees */
+/* Run the shrinker and the swap-out, then write to freed memory. */
 static void want_memory(void)
 {
 	void *p;
@@ -24,7 +24,10 @@ static void want_memory(void)
 	munmap(p, MiB(8));
 }
 
-/* the job is under way, for most of the time behind the paging of its object */
+/*
+ * Repeat until the job is done. Most of that time it waits for the paging of
+ * its object.
+ */
 static void want_until_done(struct tsr_device *dev, uint32_t sync)
 {
 	uint32_t times = 0;
@@ -37,7 +40,7 @@ static void want_until_done(struct tsr_device *dev, uint32_t sync)
 	require_ok(tsr_syncobj_status(dev, sync));
 }
 
-/* in pieces that the aperture has room for */
+/* Read in pieces that fit into the aperture. */
 static void check_words(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo, uint32_t key)
 {
 	static uint32_t words[KiB(256) / 4];
@@ -66,12 +69,12 @@ static void pressure(const struct drm_tessera_query_segment *(*get)(struct tsr_d
 	tsr_bo_map(&dev, &bo);
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
 		tsr_pattern_write(&bo, round);
-		/* on its way in */
+		/* during the page-in */
 		tsr_submit(&dev, ctx, &in, 0, sync);
 		require_eq(tsr_bo_info(&dev, &bo).segment, seg->id);
 		want_until_done(&dev, sync);
 		check_words(&dev, ctx, &bo, round);
-		/* and out */
+		/* during the eviction */
 		tsr_submit(&dev, ctx, &out, 0, sync);
 		require_eq(tsr_bo_info(&dev, &bo).segment, 0);
 		want_until_done(&dev, sync);
@@ -87,7 +90,7 @@ static void in_memory(void)
 	pressure(tsr_seg_visible, KiB(512), DRM_TESSERA_BO_CPU_ACCESS);
 }
 
-/* so large that its page list is kept */
+/* Large enough that its page list is kept. */
 static void in_memory_large(void)
 {
 	pressure(tsr_seg_visible, MiB(3), DRM_TESSERA_BO_CPU_ACCESS);
@@ -98,7 +101,10 @@ static void in_aperture(void)
 	pressure(tsr_seg_gart, KiB(512), DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED);
 }
 
-/* Whoever uses what moves inside its segment, the CPU or a job, finds it when it has arrived. */
+/*
+ * CPU and jobs that use an object while it moves inside its segment see it
+ * after the move.
+ */
 static void inside_a_segment(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A paging job that fails takes with it the objects it carried and the jobs that use them, and
- * nobody else's. Paging takes 2 s and a job 200 ms (test-page-lost.args); with the timeout between
- * the two every paging job hangs.
+ * A failed paging job affects only the objects that it moved, and the jobs that
+ * use them. Paging takes 2 s and a job 200 ms (test-page-lost.args). With a
+ * timeout in between, every paging job hangs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "foreign.h"
 #include "stall.h"
 
-#define B_JOBS 20 /* 4 s of the device: under way before and after the failure */
+#define B_JOBS 20 /* 4 s of the device: pending before and after the failure */
 
 static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t value)
 {
@@ -20,8 +20,8 @@ static void fill_list(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t val
 }
 
 /*
- * Jobs of another client that are not in a ring yet when it happens: each waits for the one before,
- * on the other engine.
+ * Another client's jobs that are not in a ring yet when the failure happens:
+ * each waits for the previous one on the other engine.
  */
 static void queued_jobs_of_others(void)
 {
@@ -58,7 +58,7 @@ static void queued_jobs_of_others(void)
 	tsr_close(&a);
 }
 
-/* the one who attaches does not wait for long, but may ask again */
+/* An attach fails with -EBUSY after a short wait. Retry. */
 static int attach(int vgem, int dmabuf, uint32_t *theirs)
 {
 	uint64_t until = tsr_patience();
@@ -70,7 +70,10 @@ static int attach(int vgem, int dmabuf, uint32_t *theirs)
 	return rc;
 }
 
-/* nobody is given pages before the bytes are in them, or if they never come */
+/*
+ * An importer gets no pages before their contents have arrived, or if they
+ * never arrive.
+ */
 static void attach_waits_for_bytes(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * One client's paging beside another's. A's eviction waits for jobs of A, each of which takes
- * the device 100 ms (test-page-others.args). B, on the other render engine, has no object and
- * no range in common with A, and is done before A's jobs are.
+ * Paging of one client must not delay another. A's eviction waits for jobs of
+ * A, each of which takes the device 100 ms (test-page-others.args). B, on the
+ * other render engine, shares no object and no placement with A, and must
+ * finish before A's jobs.
  */
 #include <unistd.h>
 
 #include "host.h"
 #include "stall.h"
 
-#define A_JOBS (tap_slow() ? 50 : 25) /* seconds of the device */
+#define A_JOBS (tap_slow() ? 50 : 25) /* seconds of device time */
 
 struct stage {
 	struct tsr_device a, b; /* two files */
-	struct tsr_bo busy, next; /* of A: one or the other fits */
+	struct tsr_bo busy, next; /* objects of A that do not fit together */
 	uint32_t ctx_a, ctx_b, sync;
 };
 
@@ -25,8 +26,8 @@ static void bind_and_fill(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t
 }
 
 /*
- * Jobs of A use an object; one more needs its room, so that an eviction waits for those jobs,
- * and a page-in for the eviction.
+ * Jobs of A use an object. A further job needs its space, so an eviction waits
+ * for those jobs, and a page-in waits for the eviction.
  */
 static void a_pages_behind_jobs(struct stage *stage, const struct drm_tessera_query_segment *seg)
 {
@@ -55,7 +56,7 @@ static void stage_init(struct stage *stage)
 	stage->ctx_b = tsr_context_on(&stage->b, tsr_second_engine(&stage->b));
 }
 
-/* A's jobs were under way all the time */
+/* A's jobs must have been pending all the time. */
 static void stage_fini(struct stage *stage)
 {
 	require_err(__tsr_syncobj_wait(stage->a.fd, stage->sync, 0, 0), -ETIME);
@@ -65,7 +66,9 @@ static void stage_fini(struct stage *stage)
 	tsr_close(&stage->a);
 }
 
-/* B's job on a new object, with what that takes: a range, and a clear or a mapping */
+/*
+ * Run a job of B on a new object, which needs a placement and a clear or a map.
+ */
 static void b_uses_new_object(struct stage *stage, const struct drm_tessera_query_segment *seg)
 {
 	struct tsr_bo bo = tsr_bo_new(&stage->b, 65536, tsr_bit(seg), 0);
@@ -98,7 +101,10 @@ static void an_aperture(void)
 	beside(tsr_seg_visible, tsr_seg_gart);
 }
 
-/* there is a hole beside what A evicts: a place in it depends on nobody */
+/*
+ * There is free space beside the object that A evicts. A placement there
+ * depends on no other client.
+ */
 static void another_range(void)
 {
 	beside(tsr_seg_visible, tsr_seg_visible);
@@ -109,13 +115,13 @@ static void another_range_of_an_aperture(void)
 	beside(tsr_seg_gart, tsr_seg_gart);
 }
 
-/* A's unmapping waits, B's object moves between other segments */
+/* A's unmap waits while B's object moves in other segments. */
 static void unmapping(void)
 {
 	beside(tsr_seg_gart, tsr_seg_hidden);
 }
 
-/* the CPU's touch evicts an object of B, and sees its bytes */
+/* A CPU access evicts an object of B and sees its contents. */
 static void cpu_fault(void)
 {
 	struct stage stage;
@@ -161,8 +167,9 @@ static void queue_fills(struct tsr_device *dev, uint32_t ctx, const struct tsr_b
 }
 
 /*
- * B and C take all that two clients have, while their jobs are at it, at one half longer than at the other: they wait
- * for all who have to leave, to the last page, and not for the first of them only.
+ * B and C take the whole segment while jobs of two other clients still use its
+ * halves, one half longer than the other. B and C must wait for all releases
+ * that their placements overlap, not only for the first.
  */
 static void taken_while_in_use(void)
 {
@@ -200,7 +207,8 @@ static void taken_while_in_use(void)
 		tsr_close(&a[i]);
 }
 
-#define IN_RING 16 /* of one client, as long as they do not move much */
+/* paging jobs of one client in the ring, if they move few bytes */
+#define IN_RING 16
 
 static void use_new(struct tsr_device *dev, uint32_t ctx)
 {
@@ -218,7 +226,7 @@ static void uses_one(struct tsr_client *client)
 	pause();
 }
 
-/* Each client's jobs have numbers of their own. */
+/* Each client's paging jobs have their own seqnos. */
 static void check_given(const struct tsr_trace *trace, uint32_t engine)
 {
 	uint64_t first = 0, last = 0;
@@ -232,12 +240,12 @@ static void check_given(const struct tsr_trace *trace, uint32_t engine)
 		last = seqno > last ? seqno : last;
 		given++;
 	}
-	/* A's are the first and those behind it; B has not had so many */
+	/* A's jobs come first, and B's seqnos are lower than A's. */
 	require_eq(last - first + 1, IN_RING);
 	require(given > IN_RING);
 }
 
-/* What one client has queued leaves room in the ring: another's is there beside it. */
+/* One client's queued jobs leave space in the ring for another client's. */
 static void ring_is_not_full(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -255,7 +263,7 @@ static void ring_is_not_full(void)
 	tsr_wait_for(tsr_trace_so_far("job_run", 0) >= IN_RING);
 	tsr_client_start(&b, uses_one, 0);
 	tsr_wait_for(b.state->ready);
-	/* which came behind all of A's */
+	/* B's job was queued after all of A's. */
 	tsr_wait_for(tsr_trace_so_far("job_run", 0) > IN_RING);
 	trace = tsr_trace_stop();
 	check_given(&trace, dev.paging);

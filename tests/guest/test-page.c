@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Paging operations as the tracepoints and the bytes show them. */
+/* Paging operations, checked by tracepoints and contents. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static uint64_t last_created(const struct tsr_trace *trace)
 	return bo;
 }
 
-/* what the page-in, the use and the eviction of one object leave in the trace */
+/* Trace the page-in, use and eviction of one object. */
 static struct tsr_trace page_in_and_out(struct tsr_device *dev,
 					const struct drm_tessera_query_segment *seg,
 					struct tsr_bo *bo, uint64_t size, bool content)
@@ -66,7 +66,10 @@ static void eviction_is_a_transfer(void)
 			in += tsr_event_u64(ev, "size");
 		else
 			out += tsr_event_u64(ev, "size");
-		/* it ran as a job of the paging engine, in the kernel's context */
+		/*
+		 * The transfer ran as a job of the paging engine, in the
+		 * kernel's context.
+		 */
 		tsr_trace_for_each(&trace, "job_done", done) {
 			if (tsr_event_u64(done, "engine") == dev.render ||
 			    tsr_event_u64(done, "seqno") != seqno)
@@ -81,7 +84,7 @@ static void eviction_is_a_transfer(void)
 	require_eq(in, MiB(3));
 	require_eq(out, MiB(3));
 	require(jobs >= 2);
-	/* a user's job is never the kernel's */
+	/* Jobs of user contexts never run in the kernel's context. */
 	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") == dev.render)
 			require(tsr_event_u64(ev, "ctx") != 0);
@@ -89,7 +92,7 @@ static void eviction_is_a_transfer(void)
 	tsr_close(&dev);
 }
 
-/* by several packets, each of which does its part */
+/* A large fill takes several packets, each for a part of the object. */
 static void new_memory_is_filled(void)
 {
 	const uint64_t size = MiB(20);
@@ -135,7 +138,7 @@ static void apertures_map_and_copy_nothing(void)
 		require_eq(tsr_trace_paged(&trace, "transfer", 0), 0);
 		require_eq(tsr_trace_paged(&trace, "fill", 0), 0);
 		tsr_pattern_check(&bo, 5);
-		/* each page is where it belongs, as the GPU sees it */
+		/* The GPU sees each page at the right offset. */
 		copy = tsr_bo_new(&dev, MiB(5), tsr_bit(tsr_seg_visible(&dev)), cpu);
 		tsr_gpu_copy(&dev, ctx, &copy, &bo);
 		tsr_bo_map(&dev, &copy);
@@ -144,7 +147,10 @@ static void apertures_map_and_copy_nothing(void)
 	tsr_close(&dev);
 }
 
-/* sub-transfers are in order, begin with START, end with END, and make up the whole */
+/*
+ * The packets of a transfer are consecutive and in order, begin with START, end
+ * with END, and cover the object.
+ */
 static void check_passes(const struct tsr_trace *trace, uint64_t bo, uint64_t size, uint32_t *jobs)
 {
 	uint64_t open_bo = 0, sum = 0, last_job = 0, total = 0;
@@ -200,7 +206,10 @@ static void several_passes(void)
 	tsr_close(&dev);
 }
 
-/* content is dropped only where a valid copy is left; what is dirty is written back */
+/*
+ * Contents are dropped only if a valid copy exists; dirty contents are written
+ * back.
+ */
 static void only_clean_content_is_dropped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -226,7 +235,7 @@ static void only_clean_content_is_dropped(void)
 			bo.handle = args.handle;
 			tsr_bo_map(&dev, &bo);
 			tsr_pattern_write(&bo, 20 + (uint32_t)keep);
-			tsr_gpu_touch(&dev, ctx, &bo); /* only read */
+			tsr_gpu_touch(&dev, ctx, &bo); /* read only */
 			if (dirty)
 				tsr_gpu_fill(&dev, ctx, &bo, 0x99);
 			tsr_trace_start("paging_op", NULL);
@@ -235,7 +244,7 @@ static void only_clean_content_is_dropped(void)
 			trace = tsr_trace_stop();
 			written[keep][dirty] = tsr_trace_paged(&trace, "transfer", 0);
 			tsr_trace_free(&trace);
-			/* the CPU and the GPU both find the right bytes */
+			/* CPU and GPU both see the right bytes. */
 			if (dirty)
 				tsr_words_check(bo.map, bo.size / 4, 0x99);
 			else
@@ -256,8 +265,9 @@ static void only_clean_content_is_dropped(void)
 }
 
 /*
- * One submission brings in more than may have a kept copy, and has all of it locked meanwhile. The copies above
- * the limit must go once it is over, and an offered object must keep its bytes.
+ * One submission pages in more objects than may keep a system copy, and keeps
+ * all of them locked meanwhile. The copies above the limit must be freed
+ * afterwards. An offered object must keep its contents.
  */
 static void kept_copies_have_a_limit(void)
 {
@@ -295,7 +305,10 @@ static void kept_copies_have_a_limit(void)
 	tsr_close(&dev);
 }
 
-/* memory that was only cleared has no copy anywhere: it is no more dropped than what was written */
+/*
+ * Memory that was only cleared has no system copy, so it must be written back,
+ * too.
+ */
 static void cleared_memory_is_not_dropped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -315,7 +328,7 @@ static void cleared_memory_is_not_dropped(void)
 	tsr_close(&dev);
 }
 
-/* a CPU write to a clean resident object makes it dirty, too */
+/* A CPU write to a clean resident object makes it dirty. */
 static void cpu_writes_are_not_dropped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -335,8 +348,9 @@ static void cpu_writes_are_not_dropped(void)
 }
 
 /*
- * One object leaves the aperture while a job uses its neighbour below: exactly its range
- * is unmapped, before that job ends, and the neighbours on both sides stay mapped.
+ * Evict one object from the aperture while a job uses its lower neighbour.
+ * Exactly its range must be unmapped, before that job ends, and both neighbours
+ * stay mapped.
  */
 static void unmapping_leaves_neighbours_alone(void)
 {
@@ -369,7 +383,7 @@ static void unmapping_leaves_neighbours_alone(void)
 	for (uint32_t i = 1; i <= 200; i++)
 		tsr_cmd_fill(&cmd, 0, 0, words, i);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-	/* the commit limit is met: the idle one gives way */
+	/* The commit limit is reached, so the idle object is evicted. */
 	tsr_gpu_touch(&dev, other, &comes);
 	require_eq(tsr_bo_info(&dev, &goes).segment, 0);
 	trace = tsr_trace_stop();
@@ -393,7 +407,10 @@ static void unmapping_leaves_neighbours_alone(void)
 	tsr_close(&dev);
 }
 
-/* entries say what the pages and the segment are: cached and snooped, written */
+/*
+ * The aperture entries match the pages and the segment: cached, snooped and
+ * writable bits.
+ */
 static void entries_fit_the_pages(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -407,7 +424,10 @@ static void entries_fit_the_pages(void)
 	} rows[] = {
 		{ gart, cached, write | snooped },
 		{ gart, wc, write },
-		/* nobody but the device sees these: cached, as it snoops */
+		/*
+		 * Only the device accesses these pages. They are cached,
+		 * because it snoops.
+		 */
 		{ gart, 0, write | snooped },
 		{ ro, cached | read, TSR_APTE_VALID | snooped },
 		{ ro, wc | read, TSR_APTE_VALID },
@@ -437,7 +457,7 @@ static void entries_fit_the_pages(void)
 	tsr_close(&dev);
 }
 
-/* a job that takes long: it writes the object, or reads it into another one */
+/* Submit a long job that writes the object or, with @copy, copies it there. */
 static void submit_long(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo,
 			const struct tsr_bo *copy)
 {
@@ -461,7 +481,7 @@ static void submit_long(struct tsr_device *dev, uint32_t ctx, const struct tsr_b
 	tsr_cmd_fini(&cmd);
 }
 
-/* eviction of a busy object waits for its job, not the other way round */
+/* The eviction of a busy object waits for its job; the job is not delayed. */
 static void busy_object_is_moved_when_idle(bool read)
 {
 	struct tsr_device dev = tsr_open();
@@ -475,13 +495,16 @@ static void busy_object_is_moved_when_idle(bool read)
 	big = tsr_bo_new(&dev, seg->size, tsr_bit(seg), 0);
 	tsr_trace_start(NULL, NULL);
 	bo = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), cpu);
-	/* with pages, so that building the eviction takes no time; and their bytes no longer */
+	/*
+	 * Allocate system pages first, so that the eviction is prepared
+	 * quickly. The GPU fill makes them stale.
+	 */
 	tsr_bo_map(&dev, &bo);
 	tsr_words_check(bo.map, bo.size / 4, 0);
 	tsr_gpu_fill(&dev, ctx, &bo, 7);
 	tsr_gpu_touch(&dev, ctx, &copy);
 	submit_long(&dev, ctx, &bo, read ? &copy : NULL);
-	/* needs the whole segment, while the job above still runs */
+	/* Needs the whole segment while the long job runs. */
 	tsr_gpu_touch(&dev, other, &big);
 	tsr_bo_wait(&dev, &bo);
 	trace = tsr_trace_stop();
@@ -493,7 +516,7 @@ static void busy_object_is_moved_when_idle(bool read)
 	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
-		/* the other context has one job only */
+		/* The other context has a single job. */
 		if (!long_ctx)
 			long_ctx = tsr_event_u64(ev, "ctx");
 		if (tsr_event_u64(ev, "ctx") == long_ctx)
@@ -523,8 +546,8 @@ static void busy_objects_are_moved_when_idle(void)
 }
 
 /*
- * A and A2 leave holes at both ends that are too small for C each. So B moves inside the segment,
- * by less than its size, once, and is not paged out.
+ * A and A2 leave holes at both ends that are too small for C. B must move
+ * inside the segment, once and by less than its size, and must not be evicted.
  */
 static void overlapping_moves(void)
 {
@@ -539,7 +562,7 @@ static void overlapping_moves(void)
 	struct tsr_trace trace;
 	struct tsr_cmd cmd;
 
-	/* A, B, A2 in this order, by single uses */
+	/* Using them one by one places A, B and A2 in this order. */
 	tsr_bo_map(&dev, &b);
 	tsr_pattern_write(&b, 33);
 	tsr_gpu_touch(&dev, ctx, &a);
@@ -566,9 +589,13 @@ static void overlapping_moves(void)
 	tsr_close(&dev);
 }
 
-#define PACKET_MOVES MiB(16) /* where no page list, which covers less, limits it */
+/*
+ * limit of a move inside a segment; moves to system pages are limited by the
+ * page list
+ */
+#define PACKET_MOVES MiB(16)
 
-/* the last words of all that may be moved at once */
+/* Mark the last word of each MiB. */
 static void write_marks(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bo)
 {
 	struct tsr_cmd cmd;
@@ -591,7 +618,10 @@ static void check_marks(struct tsr_device *dev, uint32_t ctx, const struct tsr_b
 	}
 }
 
-/* the same with more than one packet may move, so that none comes near the time of a hang */
+/*
+ * The same with more bytes than one packet may move. The limit keeps each
+ * packet far below the job timeout.
+ */
 static void packets_are_bounded(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -633,10 +663,10 @@ static void packets_are_bounded(void)
 }
 
 /*
- * A plan moves an object up by less than its size, in several packets: the upper
- * end goes first. For that the object is not at the bottom of its segment. Pushed
- * down it would leave room for the small object, which the list names next, and
- * not for the last one any more. So all three are packed anew.
+ * A planned move up by less than the object's size, in several packets: the
+ * upper end must move first. The object does not lie at the bottom of its
+ * segment. If it moved down, the small object, next in the list, would fit
+ * above it, but then the large one would not. So all three are packed anew.
  */
 static void moves_up_over_itself(void)
 {
@@ -673,7 +703,7 @@ static void moves_up_over_itself(void)
 		moved += tsr_event_u64(ev, "size");
 	}
 	tsr_trace_free(&trace);
-	/* else it has not moved, or by way of the system */
+	/* Otherwise it did not move, or was evicted and paged in. */
 	require_eq(moved, bo.size);
 	require_eq(tsr_bo_info(&dev, &bo).segment_offset, 3 * unit);
 	check_marks(&dev, ctx, &bo);
@@ -683,7 +713,7 @@ static void moves_up_over_itself(void)
 
 #define MIXED_ROUNDS (tap_slow() ? 30 : 100)
 
-/* brings an object in and has it evicted, with a job of the kernel for each packet */
+/* Page an object in and out, with one paging job per packet. */
 static void comes_and_goes(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -700,7 +730,10 @@ static void comes_and_goes(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* Packets of other transfers do not come between those of one: the device would count an error. */
+/*
+ * Packets of other transfers must not come between those of one transfer: the
+ * device would count an error.
+ */
 static void transfers_do_not_mix(void)
 {
 	struct tsr_client clients[4];
@@ -714,8 +747,9 @@ static void transfers_do_not_mix(void)
 }
 
 /*
- * The same object, mapped and touched before: the pointer shows its bytes at the new place, what
- * the CPU writes is what the GPU reads there, and the other way round.
+ * The same move of an object that is mapped and was accessed: the pointer shows
+ * the bytes at the new placement, and CPU and GPU see each other's writes
+ * there.
  */
 static void mapped_object_moves_inside(void)
 {
@@ -736,7 +770,7 @@ static void mapped_object_moves_inside(void)
 	tsr_gpu_touch(&dev, ctx, &b);
 	tsr_gpu_touch(&dev, ctx, &a2);
 	words = tsr_bo_map(&dev, &b);
-	/* in memory: every page of the mapping is one of the BAR */
+	/* The object is resident, so each page is mapped through the BAR. */
 	tsr_pattern_write(&b, 33);
 	before = tsr_bo_info(&dev, &b).segment_offset;
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
@@ -745,7 +779,7 @@ static void mapped_object_moves_inside(void)
 	tsr_cmd_fill(&cmd, 0, 1000, 1, 0x1000);
 	tsr_cmd_fill(&cmd, 1, 0, (uint32_t)(c.size / 4), 44);
 	tsr_submit(&dev, ctx, &cmd, 0, 0);
-	/* waits for the move, and for nothing else */
+	/* waits for the move only */
 	tsr_pattern_require(words[last], 33, last);
 	tsr_bo_wait(&dev, &b);
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
@@ -767,12 +801,13 @@ static void mapped_object_moves_inside(void)
 }
 
 /*
- * An object in an aperture is destroyed while a job uses it, and another one gets its range: the
- * job goes on with the pages of the first, the range shows the second when it is done.
+ * Destroy an object in an aperture while a job uses it, and place another
+ * object in its range. The job keeps using the pages of the first object. The
+ * range maps the second object after the job.
  */
 static void range_of_the_destroyed(bool read)
 {
-	/* two files: their paging is in two queues, which nothing else keeps in order */
+	/* Two files, so that no paging queue orders the two. */
 	struct tsr_device dev = tsr_open(), next = tsr_open();
 	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), other = tsr_context_new(&next, 0);
@@ -814,7 +849,7 @@ static void ranges_of_the_destroyed(void)
 	range_of_the_destroyed(false);
 }
 
-/* all that can be source and destination of a transfer: pages and segments */
+/* Transfers with system pages and segments as source and destination. */
 static void sources_and_destinations(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* The kernel panics behind pictures on all planes, and has the screen. What it shows is looked at from outside. */
+/*
+ * Kernel panic with pictures on all planes: the panic message must be on
+ * screen. The host checks the screen.
+ */
 #include <drm.h>
 
 #include "kms.h"
 
 #define WIDTH 640
 #define HEIGHT 480
-#define ABOVE 32 /* rows of an object that are not in its framebuffer */
+#define ABOVE 32 /* rows of the object above its framebuffer */
 
-/* one that does not begin where its object does, which is painted all over */
+/*
+ * A framebuffer that begins at an offset in its object. The whole object is
+ * painted.
+ */
 static struct tsr_fb fb_behind(struct tsr_kms *kms, uint32_t seed)
 {
 	struct tsr_fb fb = tsr_fb_new(kms, WIDTH, HEIGHT + ABOVE, DRM_FORMAT_XRGB8888);
@@ -28,7 +34,9 @@ static struct tsr_fb fb_behind(struct tsr_kms *kms, uint32_t seed)
 	return fb;
 }
 
-/* a plane above the message would hide it, and a flip that waits could take its place */
+/*
+ * Planes above the message would hide it, and a pending flip could replace it.
+ */
 static void panics(void)
 {
 	struct tsr_kms kms = tsr_kms_open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where all DMA goes through bounce buffers (test-pin-swiotlb.args) an object's pages are of a
- * kind that no other device can use.
+ * With bounce buffers for all DMA (test-pin-swiotlb.args) an object's pages
+ * cannot be used by other devices, so attaching is refused.
  */
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another device has attached to an object: its pages stay what they are, and all else goes on. The other
- * device is vgem, which maps the pages and does nothing with them; that they are the same ones is
- * seen from their address in debugfs.
+ * Another device (vgem) has attached to an object: the object keeps its pages,
+ * and everything else still works. vgem maps the pages and does nothing with
+ * them. The address in debugfs shows that they are the same pages.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,10 @@
 
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 
-/* what debugfs says about the object of this size */
+/*
+ * Read the pin count and the first page of the object of this size from
+ * debugfs.
+ */
 static uint64_t first_page(uint64_t size, unsigned int *pins)
 {
 	char *text = tsr_debugfs_read("allocations"), key[32];
@@ -53,7 +56,7 @@ static void *map_dmabuf(int dmabuf, uint64_t size)
 	return map;
 }
 
-/* in memory by preference, or where pages can be seen */
+/* An object that prefers video memory and also supports the aperture. */
 static struct tsr_bo movable(struct tsr_device *dev, uint64_t size)
 {
 	return tsr_bo_prefers(dev, size, tsr_seg_visible(dev), tsr_bit(tsr_seg_gart(dev)),
@@ -67,7 +70,10 @@ static void in_parts(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *
 	tsr_knob("force_split", "0");
 }
 
-/* one time round: memory, attached, aperture, system, aperture, detached, memory */
+/*
+ * One round: video memory, attach, aperture, system memory, aperture, detach,
+ * video memory.
+ */
 static void attached_round(struct tsr_device *dev, uint32_t ctx, struct tsr_bo *bo, uint32_t round)
 {
 	uint32_t gart = tsr_seg_gart(dev)->id, vis = tsr_seg_visible(dev)->id;
@@ -128,7 +134,10 @@ static void pages_stay(void)
 	tsr_close(&dev);
 }
 
-/* two attach, one leaves; the creator leaves; it lives as long as anybody has it */
+/*
+ * Two importers attach, one detaches, and the creator closes the object. It
+ * lives as long as it is attached.
+ */
 static void pins_count(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -160,7 +169,7 @@ static void pins_count(void)
 	tsr_close(&dev);
 }
 
-/* what nobody has touched is zero for others, too */
+/* An object that was never used is zeroed for importers, too. */
 static void never_touched(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -187,7 +196,7 @@ static int attach_error(struct tsr_device *dev, struct drm_tessera_bo_create *ar
 	bo.handle = args->handle;
 	dmabuf = tsr_export(dev, &bo);
 	rc = __tsr_import(vgem, dmabuf, &theirs);
-	/* no harm done, and nothing forbidden that was allowed */
+	/* The failed attach has no effect on the object's jobs. */
 	tsr_gpu_touch(dev, ctx, &bo);
 	close(vgem);
 	close(dmabuf);
@@ -196,7 +205,10 @@ static int attach_error(struct tsr_device *dev, struct drm_tessera_bo_create *ar
 	return rc;
 }
 
-/* whoever is given an object cannot make it useless for those who work with it */
+/*
+ * An importer cannot make the object unusable for jobs: attaching fails if no
+ * aperture that the jobs can use is in the supported set.
+ */
 static void must_stay_useful(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -222,7 +234,7 @@ static void must_stay_useful(void)
 #define PIECE MiB(8)
 #define MAX_PIECES 64
 
-/* how many pieces can be pinned at a time, and that no more than the limit are */
+/* Pin as many pieces as possible, and check that this is exactly the limit. */
 static uint32_t pin_all(struct tsr_device *dev, int vgem, uint32_t *theirs)
 {
 	struct sysinfo info;
@@ -270,11 +282,17 @@ static void pins_are_limited(void)
 	need_vgem();
 	num = pin_all(&dev, vgem, theirs);
 	tap_note("%u objects of %llu MiB", num, (unsigned long long)PIECE >> 20);
-	/* one more file is no other client, another process is */
+	/*
+	 * Another file of the same process shares the limit; another process
+	 * does not.
+	 */
 	bo = tsr_bo_new(&more, PIECE, tsr_bit(tsr_seg_gart(&more)), cpu);
 	require_err(__tsr_import(vgem, tsr_export(&more, &bo), &other), -EDQUOT);
 	tap_join(tap_fork(other_client, NULL));
-	/* given back one by one, also by those who went before their importers */
+	/*
+	 * Pins are released one by one, although the objects' handles were
+	 * closed before.
+	 */
 	for (uint32_t i = 0; i < num; i++)
 		require_ok(__tsr_bo_close(vgem, theirs[i]));
 	require_eq(pin_all(&more, vgem, extra), num);
@@ -283,7 +301,7 @@ static void pins_are_limited(void)
 	tsr_close(&dev);
 }
 
-/* pin what can be pinned; keep it until told to go */
+/* Pin as much as possible and keep it until told to stop. */
 static void pin_and_keep(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -305,7 +323,7 @@ static void pin_and_keep(struct tsr_client *client)
 
 #define PINNERS 3
 
-/* An attempt to attach that fails for want of memory leaves nothing pinned. */
+/* A failed attach leaves nothing pinned. */
 static void refused_pins(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -316,7 +334,11 @@ static void refused_pins(void)
 
 	need_vgem();
 	tsr_inject_init();
-	/* one that keeps its bytes booked shows; the first ones are all but the pages themselves */
+	/*
+	 * pin_all() below would notice bytes that are still charged. The pages
+	 * themselves are allocated last, so the first allocations cover
+	 * everything else.
+	 */
 	for (unsigned int nth = 1; hit && nth < 40; nth++) {
 		bo = movable(&dev, PIECE);
 		tsr_gpu_touch(&dev, ctx, &bo);
@@ -324,7 +346,7 @@ static void refused_pins(void)
 		tsr_inject_set(nth);
 		rc = __tsr_import(vgem, dmabuf, &handle);
 		hit = tsr_inject_done();
-		/* what is copied from user space may be short of memory, too */
+		/* User copies can fail, too (-EFAULT). */
 		require_msg(!rc || (hit && (rc == -ENOMEM || rc == -EFAULT)), "allocation %u: %s",
 			    nth, strerror(-rc));
 		failures += !!rc;
@@ -340,7 +362,10 @@ static void refused_pins(void)
 	tsr_close(&dev);
 }
 
-/* However many processes pin, most of the machine's memory can be swapped out, and another one can pin. */
+/*
+ * All processes together can pin at most an eighth of memory, and each leaves
+ * some for the next.
+ */
 static void pins_are_limited_together(void)
 {
 	struct tsr_client clients[PINNERS];
@@ -352,7 +377,10 @@ static void pins_are_limited_together(void)
 	require_ok(sysinfo(&info));
 	limit = (uint64_t)info.totalram * info.mem_unit / 8;
 	require(limit >= PIECE << PINNERS);
-	/* given back by those who go, with what they have pinned */
+	/*
+	 * In the second round the memory that exited processes had pinned is
+	 * available again.
+	 */
 	for (uint32_t round = 0; round < 2; round++) {
 		num = 0;
 		for (uint32_t i = 0; i < PINNERS; i++) {
@@ -361,7 +389,7 @@ static void pins_are_limited_together(void)
 			now = clients[i].state->rounds;
 			tap_note("%u objects of %llu MiB", now, (unsigned long long)PIECE >> 20);
 			require(now);
-			/* as much as is left to the next one */
+			/* Each process leaves as much as it pins. */
 			require((num + 2 * now) * PIECE <= limit);
 			require((num + 2 * now + 2) * PIECE > limit);
 			num += now;
@@ -395,7 +423,10 @@ static void attach_and_detach(void *arg)
 	close(vgem);
 }
 
-/* a submission of many parts that fills all its objects in turn; the first stays bound */
+/*
+ * A submission in many parts that fills all its objects in turn. The first
+ * object stays bound.
+ */
 static void storm_list(struct tsr_cmd *cmd, struct tsr_bo *bos, uint32_t value)
 {
 	tsr_cmd_init(cmd);
@@ -416,8 +447,8 @@ static void storm_check(struct tsr_bo *bos, uint32_t value)
 }
 
 /*
- * Segments close to an object and open again, between two windows and between a plan and
- * what is made of it, while all memory is fought for.
+ * Attach and detach change the segments that the object may use, between two
+ * batches and between planning and arming, under memory pressure.
  */
 static void attached_in_the_middle(void)
 {
@@ -452,7 +483,7 @@ static void attached_in_the_middle(void)
 	tsr_close(&dev);
 }
 
-/* pages do not change while everybody else wants memory */
+/* The pages stay the same while other clients need memory. */
 static void beside_a_storm(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -491,7 +522,10 @@ static void beside_a_storm(void)
 	tsr_close(&dev);
 }
 
-/* a fence that user space has put there keeps no pages from coming; a job that uses them does, for a moment */
+/*
+ * A foreign fence does not delay an attach. A job that uses the object does,
+ * and after a short wait the attach fails with -EBUSY.
+ */
 static void jobs_are_in_the_way(void)
 {
 	struct tsr_foreign *foreign = tsr_foreign_need();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Where objects go: into which segment, out to what, and what stays as it is. */
+/*
+ * Placement of objects: which segment they go to, where they are evicted to,
+ * and what is not affected.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +17,10 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* eviction to an aperture of the set: mapped, then transferred; else to the pages */
+/*
+ * An object is evicted to an aperture of its eviction set, by map and transfer,
+ * or else to system pages.
+ */
 static void eviction_targets(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -54,7 +60,10 @@ static void eviction_targets(void)
 
 #define PAIRS 4 /* together as large as visible memory */
 
-/* objects that prefer visible memory and are evicted to the general aperture */
+/*
+ * Create objects that prefer visible memory and are evicted to the general
+ * aperture.
+ */
 static void make_pairs(struct tsr_device *dev, uint32_t ctx, struct tsr_bo bos[PAIRS],
 		       uint32_t value)
 {
@@ -89,27 +98,30 @@ static void check_pairs(struct tsr_device *dev, struct tsr_bo bos[PAIRS], uint32
 	}
 }
 
-/* the aperture of an eviction set is full: system memory then; or filled by that, and then needed */
+/*
+ * If the aperture of an eviction set is full, objects are evicted to system
+ * memory. Objects that were evicted there leave it when it is needed.
+ */
 static void eviction_aperture_is_full(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *vis = tsr_seg_visible(&dev);
 	const struct drm_tessera_query_segment *gart = tsr_seg_gart(&dev);
 	uint32_t ctx = tsr_context_new(&dev, 0), words[2];
-	/* but for what reading it back takes */
+	/* Leave space for reading the objects back. */
 	struct tsr_bo all = tsr_bo_new(&dev, gart->commit_limit - MiB(1), tsr_bit(gart), 0);
 	struct tsr_bo filler = tsr_bo_new(&dev, vis->size, tsr_bit(vis), 0);
 	struct tsr_bo bos[PAIRS];
 	struct tsr_cmd cmd;
 
-	/* full of something else */
+	/* The aperture is full of another object. */
 	make_pairs(&dev, ctx, bos, 0x10);
 	tsr_gpu_fill(&dev, ctx, &all, 1);
 	tsr_gpu_touch(&dev, ctx, &filler);
 	require_eq(tsr_bo_info(&dev, &all).segment, gart->id);
 	check_pairs(&dev, bos, 0, 0x10);
 
-	/* filled by the eviction, then needed as a whole */
+	/* The eviction fills the aperture, which is then needed completely. */
 	make_pairs(&dev, ctx, bos, 0x20);
 	tsr_evict_set(tsr_bit(gart));
 	tsr_gpu_touch(&dev, ctx, &filler);
@@ -119,7 +131,7 @@ static void eviction_aperture_is_full(void)
 	require_eq(tsr_bo_info(&dev, &all).segment, gart->id);
 	check_pairs(&dev, bos, 0, 0x20);
 
-	/* by one submission, in one part and in two */
+	/* Both in one submission, in one part and in two. */
 	for (uint32_t split = 0; split < 2; split++) {
 		tsr_evict_set(tsr_bit(gart));
 		make_pairs(&dev, ctx, bos, 0x30);
@@ -143,7 +155,10 @@ static void eviction_aperture_is_full(void)
 	tsr_close(&dev);
 }
 
-/* what is in the read-only aperture, because it was read there, leaves it to be written */
+/*
+ * An object that was placed in the read-only aperture for reading leaves it
+ * when a job writes the object.
+ */
 static void written_leaves_read_only_aperture(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -172,7 +187,9 @@ static void written_leaves_read_only_aperture(void)
 		tsr_pattern_check(&copy, 70 + split);
 		require_eq(tsr_bo_info(&dev, &bo).segment, ro->id);
 
-		/* read by the first part already, written by the second */
+		/*
+		 * The first part still reads the object, the second writes it.
+		 */
 		tsr_knob("force_split", split ? "1" : "0");
 		tsr_cmd_init(&cmd);
 		tsr_cmd_group_begin(&cmd);
@@ -197,7 +214,10 @@ static void written_leaves_read_only_aperture(void)
 	tsr_close(&dev);
 }
 
-/* preferences are tried in order; what is outside the set is never used */
+/*
+ * Preferred segments are tried in order. Segments outside the set are never
+ * used.
+ */
 static void placement_follows_preferences(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -223,7 +243,10 @@ static void placement_follows_preferences(void)
 	free(allocations);
 	tsr_bo_free(&dev, &bo);
 
-	/* the first preference is full with what the same job needs: the second */
+	/*
+	 * The same job fills the first preferred segment, so the second is
+	 * used.
+	 */
 	memset(&args.handle, 0, sizeof(args.handle));
 	require_ok(__tsr_bo_create(dev.fd, &args));
 	bo.handle = args.handle;
@@ -239,7 +262,10 @@ static void placement_follows_preferences(void)
 	tsr_close(&dev);
 }
 
-/* so are those of a list, which is never cut: the first is full of what is listed, too, and gives nothing up */
+/*
+ * The same for MAKE_RESIDENT, which is never split: the first preferred segment
+ * is full of objects of the same list, which must stay.
+ */
 static void last_preference(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -261,7 +287,10 @@ static void last_preference(void)
 	tsr_close(&dev);
 }
 
-/* the segment is overfull, all others have room: still nothing lands outside its set */
+/*
+ * One segment is overfull, and all others have free space: no object leaves its
+ * set.
+ */
 static void placement_stays_in_the_set(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -300,7 +329,7 @@ static void placement_stays_in_the_set(void)
 	tsr_close(&dev);
 }
 
-/* one segment overfull: nothing is evicted from another */
+/* An overfull segment causes no eviction from another segment. */
 static void segments_are_independent(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -330,7 +359,7 @@ static void segments_are_independent(void)
 	tsr_close(&dev);
 }
 
-/* the commit limit of an aperture holds under overload */
+/* The commit limit of an aperture is never exceeded. */
 static void commit_limit_holds(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -347,13 +376,13 @@ static void commit_limit_holds(void)
 		tsr_gpu_fill(&dev, ctx, &bo, (uint32_t)i);
 		used = tsr_query_memory(&dev, gart->id).used;
 		require(used <= gart->commit_limit);
-		/* one goes for each that comes when it is full */
+		/* Once it is full, each new object evicts one. */
 		require(i < 15 || used == gart->commit_limit);
 		listed = bo;
 		peak = used > peak ? used : peak;
 	}
 	require_eq(peak, gart->commit_limit);
-	/* and for what a list wants, which is never cut */
+	/* The limit also holds for MAKE_RESIDENT, which is never split. */
 	tsr_bo_free(&dev, &listed);
 	listed = tsr_bo_new(&dev, gart->commit_limit / 8, tsr_bit(gart), cached);
 	require_ok(__tsr_make_one(&dev, &listed));
@@ -367,7 +396,7 @@ static void commit_limit_holds(void)
 	tsr_close(&dev);
 }
 
-/* whoever was used last stays: of equal objects the one goes that was not used for longest */
+/* Of equal objects, the least recently used one is evicted. */
 static void least_recently_used_goes(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -390,7 +419,10 @@ static void least_recently_used_goes(void)
 	tsr_close(&dev);
 }
 
-/* A submission in parts that needs room takes what its client uses, and not what that has listed long before. */
+/*
+ * A split submission that needs space evicts objects that its client only uses,
+ * and not older ones that were made resident.
+ */
 static void listed_stays_in_parts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -408,17 +440,20 @@ static void listed_stays_in_parts(void)
 	tsr_close(&dev);
 }
 
-/* of the test, for its children */
+/* the test's device and objects, for its children */
 static struct tsr_device *inherited;
 static struct tsr_bo locked, swapped;
 
-/* swaps out what can be, and waits for the job of an object whose lock it has */
+/*
+ * Swap out objects. This thread waits for the job of an object while it holds
+ * its reservation.
+ */
 static void swap_out(struct tsr_client *client)
 {
 	tsr_swap_out_objects();
 }
 
-/* locks one, and waits for the lock of the other */
+/* Lock the first object and wait for the reservation of the second. */
 static void use_both(struct tsr_client *client)
 {
 	struct tsr_cmd cmd;
@@ -436,7 +471,10 @@ static void make_resident(void *arg)
 	require_ok(__tsr_make_resident(inherited->fd, arg, 1, 0, NULL));
 }
 
-/* An object that another thread has locked, who waits for a job, stays, and the next one goes in its stead. */
+/*
+ * An object with its reservation held by a waiting thread is skipped, and the
+ * next one is evicted instead.
+ */
 static void locked_is_passed_over(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -476,7 +514,7 @@ static void locked_is_passed_over(void)
 	tsr_close(&dev);
 }
 
-/* what would go before the one that makes room, but is not in its place, stays */
+/* Older objects that are not in the way of the new placement stay resident. */
 static void only_what_is_in_the_way_goes(void)
 {
 	enum {
@@ -504,7 +542,10 @@ static void only_what_is_in_the_way_goes(void)
 	for (uint32_t i = 0; i < NUM; i++)
 		if (i == HOLE || i == HOLE_TOO || i == LAST_HOLE)
 			tsr_bo_free(&dev, &bos[i]);
-	/* room enough, but in one piece only without both older ones; of that it takes the lower end */
+	/*
+	 * There is enough space in total. A contiguous extent requires evicting
+	 * one older object; the lower one is chosen.
+	 */
 	other = tsr_bo_new(&dev, vis->size / 16 * 9, tsr_bit(vis), 0);
 	tsr_gpu_touch(&dev, ctx, &other);
 	require_eq(tsr_bo_info(&dev, &other).segment, vis->id);
@@ -514,7 +555,10 @@ static void only_what_is_in_the_way_goes(void)
 	tsr_close(&dev);
 }
 
-/* of a full segment no more goes than lies where the new one goes, though the oldest do not lie side by side */
+/*
+ * In a full segment, only the objects in the new placement are evicted,
+ * although the oldest objects are not adjacent.
+ */
 static void no_more_than_its_place_goes(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -535,7 +579,7 @@ static void no_more_than_its_place_goes(void)
 	tsr_close(&dev);
 }
 
-/* each object ends in a segment that it supports, and each object's place is inside it */
+/* Each object is placed in a segment that it supports, completely inside it. */
 static void everything_lives_in_a_segment(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Preemption: a job of high priority comes before one of low priority that runs, which goes on
- * afterwards as if nobody had been there. An engine that does not let go of its job hangs.
+ * Preemption: a job of high priority runs before a running job of low priority,
+ * which then continues with an unchanged result. An engine that ignores the
+ * request is reset.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,13 @@
 #define BYTES (4u << 20)
 #define WORDS (BYTES / 4)
 
-/* a scene: two contexts, and what their jobs work on */
+/* Two contexts and the objects of their jobs. */
 struct scene {
 	struct tsr_device dev;
 	uint32_t low, high;
-	struct tsr_bo work; /* of the long job */
-	struct tsr_bo other; /* of the short ones */
-	struct tsr_bo seen; /* to look at the first through */
+	struct tsr_bo work; /* for the long job */
+	struct tsr_bo other; /* for the short jobs */
+	struct tsr_bo seen; /* copy of @work for the CPU */
 	struct tsr_cmd brief;
 };
 
@@ -50,7 +51,7 @@ static void scene_begin(struct scene *s)
 	s->work = tsr_bo_new(&s->dev, BYTES, tsr_bit(seg), 0);
 	s->other = tsr_bo_new(&s->dev, BYTES, tsr_bit(seg), 0);
 	s->seen = staging(&s->dev, BYTES);
-	/* the slots that the long job has, too */
+	/* Use the same slots as the long job. */
 	tsr_cmd_init(&s->brief);
 	for (uint32_t slot = 0; slot < 4; slot++) {
 		tsr_cmd_bind_buffer(&s->brief, slot, &s->other, true);
@@ -66,7 +67,7 @@ static void scene_end(struct scene *s)
 	tsr_close(&s->dev);
 }
 
-/* fills of all the memory, the last with @last */
+/* Fill the whole object @count times, the last time with @last. */
 static void fills(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t count, uint32_t last)
 {
 	tsr_cmd_init(cmd);
@@ -75,7 +76,7 @@ static void fills(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t count, 
 		tsr_cmd_fill(cmd, 0, 0, WORDS, last + i);
 }
 
-/* so many fills as take that long */
+/* Return how many fills take @ms milliseconds. */
 static uint32_t fills_in(struct scene *s, uint32_t ms)
 {
 	struct tsr_cmd cmd;
@@ -95,7 +96,9 @@ static bool is_over(struct scene *s, uint32_t sync)
 	return __tsr_syncobj_wait(s->dev.fd, sync, 0, 0) != -ETIME;
 }
 
-/* a job of low priority that has begun, for so long; its end */
+/*
+ * Submit a job of low priority and give it time to begin. Return its syncobj.
+ */
 static uint32_t begin_long(struct scene *s, const struct tsr_cmd *cmd)
 {
 	uint32_t sync = tsr_syncobj_new(&s->dev);
@@ -118,7 +121,10 @@ static void look(struct scene *s, uint32_t *words)
 
 #define PASSES 5
 
-/* how many jobs of high priority end before one of low priority that takes so long */
+/*
+ * Count the jobs of high priority that end before a job of low priority of
+ * length @ms.
+ */
 static int passes_in(struct scene *s, uint32_t ms)
 {
 	uint64_t ns, worst = 0, begin;
@@ -144,7 +150,10 @@ static int passes_in(struct scene *s, uint32_t ms)
 	return passes;
 }
 
-/* On a busy machine fewer jobs pass a short one; if none waits for its end all pass one that is long enough. */
+/*
+ * On a busy machine fewer jobs pass a short one. If none has to wait for its
+ * end, all pass one that is long enough.
+ */
 static void high_does_not_wait(void)
 {
 	struct scene s;
@@ -156,7 +165,10 @@ static void high_does_not_wait(void)
 	scene_end(&s);
 }
 
-/* Each packet depends on those before it: one that is lost, or runs twice, shows. */
+/*
+ * Each packet depends on the previous ones, so a lost or repeated packet is
+ * noticed.
+ */
 static void chain(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t packets)
 {
 	uint32_t x = 1;
@@ -172,7 +184,7 @@ static void chain(struct tsr_cmd *cmd, const struct tsr_bo *bo, uint32_t packets
 	}
 }
 
-/* how often a job was saved that had begun; the trace is of no use any more */
+/* Count how often a job was preempted after it had begun. Ends the trace. */
 static uint32_t times_preempted(void)
 {
 	struct tsr_trace trace = tsr_trace_stop();
@@ -193,7 +205,10 @@ static void same_result(void)
 
 	require(want && got);
 	scene_begin(&s);
-	/* so long that it is preempted often, also where a preemption takes long */
+	/*
+	 * Long enough to be preempted often, also where each preemption takes
+	 * long.
+	 */
 	chain(&cmd, &s.work, tap_slow() ? 6000 : 2000);
 	ns = tap_now_ns();
 	tsr_submit_done(&s.dev, s.low, &cmd);
@@ -219,10 +234,11 @@ static void same_result(void)
 }
 
 #define AT 0x100000000ull
-#define BESIDE 0x200000000ull /* where the VM has other things that come and go */
+/* addresses of the VM's other mappings, which change meanwhile */
+#define BESIDE 0x200000000ull
 #define FILLS 1500
 
-/* A VM whose first address leads to an object of its own, and a context of @priority in it. */
+/* A VM with a new object mapped at AT, and a context of @priority in it. */
 static struct tsr_vm vm_with(struct tsr_device *dev, uint32_t priority, struct tsr_bo *bo)
 {
 	struct tsr_vm vm = tsr_vm_open(dev);
@@ -241,7 +257,10 @@ static struct tsr_vm vm_with(struct tsr_device *dev, uint32_t priority, struct t
 	return vm;
 }
 
-/* Two jobs: the second one is in the ring behind the first, and may be preempted when that is gone. */
+/*
+ * Two jobs: the second follows the first in the ring, and can be preempted
+ * after the first has ended.
+ */
 static uint32_t vm_begin_long(struct tsr_vm *vm)
 {
 	uint32_t sync = tsr_syncobj_new(vm->dev);
@@ -261,8 +280,9 @@ static uint32_t vm_begin_long(struct tsr_vm *vm)
 }
 
 /*
- * Each time the job goes on it writes to where its own tables lead, although a job of another VM has
- * used the same address for something else, and its VM has got other mappings meanwhile.
+ * After each preemption the job must use its own page tables again. Meanwhile a
+ * job of another VM has used the same address, and its own VM has got other
+ * mappings.
  */
 static void page_tables_stay(void)
 {
@@ -300,7 +320,7 @@ static void page_tables_stay(void)
 	scene_end(&s);
 }
 
-/* What depends on a job of low priority does not come before it. */
+/* A job that depends on one of low priority does not run before it. */
 static void comes_behind(uint32_t priority)
 {
 	struct tsr_cmd cmd, last;
@@ -329,7 +349,10 @@ static void behind_what_it_needs(void)
 	comes_behind(DRM_TESSERA_PRIORITY_NORMAL);
 }
 
-/* Each pass moves what is in @bo up by a word, through @spare: one that runs twice shows. */
+/*
+ * Each pass moves the contents of @bo up by one word, through @spare. A
+ * repeated pass is noticed.
+ */
 static void shifts(struct tsr_cmd *cmd, const struct tsr_bo *bo, const struct tsr_bo *spare,
 		   const struct tsr_bo *flags, uint32_t passes)
 {
@@ -342,7 +365,10 @@ static void shifts(struct tsr_cmd *cmd, const struct tsr_bo *bo, const struct ts
 	}
 }
 
-/* The end of a job is not told, and the one behind it is preempted: that goes on where it was. */
+/*
+ * The interrupt for the end of a job is lost, and the next job is preempted. It
+ * must continue where it was.
+ */
 static void behind_an_end_that_was_missed(void)
 {
 	struct scene s;
@@ -389,10 +415,13 @@ static void behind_an_end_that_was_missed(void)
 	scene_end(&s);
 }
 
-#define FEW 12 /* the long job has its turn when 16 have passed it */
+#define FEW 12 /* the long job gets its turn after 16 jobs */
 #define MANY 60
 
-/* the shortest time that one of so many jobs of high priority takes beside a long one; 0: that has ended before */
+/*
+ * Return the shortest time of @jobs jobs of high priority beside a long job, or
+ * 0 if the long job has ended.
+ */
 static uint64_t shortest(struct scene *s, uint32_t jobs, uint32_t sync)
 {
 	uint64_t least = UINT64_MAX, ns;
@@ -408,7 +437,10 @@ static uint64_t shortest(struct scene *s, uint32_t jobs, uint32_t sync)
 	return least;
 }
 
-/* A long job has its slice when some have passed it, and not before each of them. */
+/*
+ * The long job gets a slice only after several jobs have passed it, not before
+ * each of them.
+ */
 static void slices_are_few(void)
 {
 	uint64_t before, behind;
@@ -423,7 +455,7 @@ static void slices_are_few(void)
 		fills(&cmd, &s.work, fills_in(&s, ms), 7);
 		sync = begin_long(&s, &cmd);
 		before = shortest(&s, FEW, sync);
-		/* it has its first turn beside these */
+		/* The long job gets its first turn during these. */
 		shortest(&s, FEW, sync);
 		behind = shortest(&s, MANY, sync);
 		require_ok(tsr_syncobj_status(&s.dev, sync));
@@ -440,8 +472,9 @@ static void slices_are_few(void)
 }
 
 /*
- * Two jobs of one context in the ring, while jobs of high priority pass both so often that both have
- * their turn: the second still comes behind the first. On a busy machine few pass a short one.
+ * Two jobs of one context in the ring, and so many jobs of high priority that
+ * both get turns: the second still runs after the first. On a busy machine few
+ * jobs pass a short one, so repeat with longer jobs.
  */
 static void low_keeps_its_order(void)
 {
@@ -477,8 +510,9 @@ static void low_keeps_its_order(void)
 #define QUEUE 6
 
 /*
- * The engine never lacks jobs of @ctx, each of @ms. One of low priority, of @low_ms, ends all the same:
- * before how many of them did, counted from @after_ms on.
+ * Keep the engine busy with jobs of @ctx that take @ms each, until a job of low
+ * priority that takes @low_ms has ended. Return how many of them ended before
+ * it, counted from @after_ms on.
  */
 static uint32_t jobs_before_low(struct scene *s, uint32_t ctx, uint32_t ms, uint32_t low_ms,
 				uint32_t after_ms)
@@ -525,9 +559,10 @@ static void low_gets_on(void)
 }
 
 /*
- * By its slices it would end behind 150 jobs of 100 ms. It is kept from its end for four job timeouts, which are
- * as long as 40 of them. Then it has its turn after at most 16 that pass it, and is not preempted. How long
- * a job takes may change meanwhile, beside other guests, so only those behind that time count.
+ * With slices only, the low job would end after 150 jobs of 100 ms. The driver
+ * lets it be delayed for four job timeouts, the time of 40 jobs. Then it gets
+ * its turn after at most 16 jobs and is not preempted again. Job times can
+ * change on a busy host, so only jobs after that time count.
  */
 static void low_ends(void)
 {
@@ -545,7 +580,10 @@ static void low_ends(void)
 
 #define PASSING 20
 
-/* Jobs that have passed one that was preempted, and have ended, are charged no longer, though that one has not. */
+/*
+ * Jobs that have passed a preempted job and have ended are uncharged although
+ * the preempted job has not ended.
+ */
 static void ended_are_not_charged(void)
 {
 	uint64_t before, each, charged;
@@ -554,7 +592,7 @@ static void ended_are_not_charged(void)
 	uint32_t sync;
 
 	scene_begin(&s);
-	/* the machine may become slower */
+	/* The machine may become slower. */
 	tsr_job_timeout("300000");
 	fills(&cmd, &s.work, fills_in(&s, 2000), 7);
 	sync = begin_long(&s, &cmd);
@@ -563,7 +601,7 @@ static void ended_are_not_charged(void)
 	each = tsr_query_client(&s.dev).work_bytes - before;
 	for (uint32_t i = 0; i < PASSING; i++)
 		tsr_submit_done(&s.dev, s.high, &s.brief);
-	/* a thread of the kernel frees them, and looks when a job ends */
+	/* A kernel thread frees the jobs, and runs when a job ends. */
 	do {
 		tsr_submit_done(&s.dev, s.high, &s.brief);
 		charged = tsr_query_client(&s.dev).work_bytes - before;
@@ -576,7 +614,10 @@ static void ended_are_not_charged(void)
 	scene_end(&s);
 }
 
-/* The request sticks: the job is lost, and it alone. */
+/*
+ * The device ignores the preemption request (x-stick-preempt): the running job
+ * is lost, and no other.
+ */
 static void no_answer(void)
 {
 	uint32_t sync, others, queued, bystander;
@@ -585,10 +626,13 @@ static void no_answer(void)
 	uint64_t ns;
 
 	scene_begin(&s);
-	/* on an object of its own: nothing else makes the one wait for the other */
+	/*
+	 * Use another object, so that the bystander's job does not depend on
+	 * the long job.
+	 */
 	fills(&one, &s.seen, 1, 1);
 	bystander = tsr_context_prio(&s.dev, DRM_TESSERA_PRIORITY_LOW);
-	/* longer than a job may take: it is lost long before */
+	/* Longer than the job timeout: the job is lost long before. */
 	fills(&cmd, &s.work, fills_in(&s, 20000), 7);
 	sync = begin_long(&s, &cmd);
 	queued = tsr_syncobj_new(&s.dev);
@@ -609,7 +653,10 @@ static void no_answer(void)
 	scene_end(&s);
 }
 
-/* The request sticks, and the job ends by itself: nobody is lost, whoever comes then. */
+/*
+ * The device ignores the request and the job ends by itself: no job is lost,
+ * then or later.
+ */
 static void no_answer_no_job(void)
 {
 	struct tsr_cmd cmd;

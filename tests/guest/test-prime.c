@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs: objects shared between files and processes, and what is refused. */
+/*
+ * dma-bufs: objects shared between files and processes, and calls that are
+ * refused.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -24,7 +27,7 @@ static uint32_t import(struct tsr_device *dev, int dmabuf)
 	return handle;
 }
 
-/* the same object: place, bytes and who pays */
+/* An import is the same object: same placement, contents and charge. */
 static void import_is_the_same_object(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
@@ -48,7 +51,7 @@ static void import_is_the_same_object(void)
 	tsr_gpu_read(&a, ctx_a, &bo, 77, 1, &word);
 	require_eq(word, 0x11111111);
 
-	/* it lives as long as anybody has it */
+	/* The object lives as long as any file has it. */
 	tsr_bo_map(&b, &other);
 	tsr_close(&a);
 	tsr_words_check(other.map, other.size / 4, 0x11111111);
@@ -57,7 +60,7 @@ static void import_is_the_same_object(void)
 	tsr_close(&b);
 }
 
-/* jobs of both files are in order, as they write one object */
+/* Jobs of both files that write the object run in order. */
 static void jobs_are_ordered(void)
 {
 	struct tsr_device a = tsr_open(), b = tsr_open();
@@ -87,7 +90,10 @@ static void jobs_are_ordered(void)
 	tsr_close(&a);
 }
 
-/* SWZ-13: a mapping of the dma-buf follows the object, and outlives all else */
+/*
+ * SWZ-13: a mapping of the dma-buf follows the object, and outlives handles and
+ * files.
+ */
 static void dmabuf_mapping_follows_moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -141,7 +147,10 @@ static void bad_mappings(void)
 	tsr_close(&dev);
 }
 
-/* A dma-buf that was exported without DRM_RDWR cannot be written, by a debugger either. */
+/*
+ * A mapping of a dma-buf that was exported without DRM_RDWR is read-only, also
+ * for a debugger.
+ */
 static void read_only_mappings(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -201,7 +210,10 @@ static void poll_dmabuf(void *arg)
 	require_eq(poll(&pollfd, 1, -1), 1);
 }
 
-/* DMA_BUF_IOCTL_SYNC and poll() wait for the GPU: who is to write for who reads, too */
+/*
+ * DMA_BUF_IOCTL_SYNC and poll() wait for the GPU. A CPU write also waits for
+ * jobs that read.
+ */
 static void cpu_access_waits(void)
 {
 	const struct {
@@ -227,7 +239,10 @@ static void cpu_access_waits(void)
 			require(!tsr_stuck_during(rows[i].call, &dmabuf));
 			require_ok(__tsr_bo_wait(dev.fd, bo.handle, DRM_TESSERA_BO_WAIT_WRITE, 0));
 		} else {
-			/* the job is let go behind it only */
+			/*
+			 * The job is released after this call only, so a wait
+			 * would never end.
+			 */
 			rows[i].call(&dmabuf);
 		}
 		tsr_stuck_end(&stuck);
@@ -237,8 +252,8 @@ static void cpu_access_waits(void)
 }
 
 /*
- * What leaves a place for another one inside its segment does so behind its jobs. Who comes there, in the queue of
- * another file, waits for that.
+ * An object that moves inside its segment leaves its placement only after its
+ * jobs. Another file's object that is placed there must wait for that.
  */
 static void left_place_is_taken_later(void)
 {
@@ -277,7 +292,9 @@ static void left_place_is_taken_later(void)
 	require_eq(tsr_bo_info(&dev, &b).segment, seg->id);
 	require(tsr_bo_info(&dev, &b).segment_offset != before);
 	require_eq(tsr_bo_info(&dev, &mine).segment, seg->id);
-	/* the paging engine has done what came later than that */
+	/*
+	 * By now the paging engine has run paging jobs that were queued later.
+	 */
 	for (uint32_t i = 0; i < 8; i++) {
 		struct tsr_bo later = tsr_bo_new(&third, KiB(64), tsr_bit(tsr_seg_hidden(&dev)), 0);
 
@@ -304,7 +321,7 @@ static void what_is_no_dmabuf(void)
 
 	require_err(__tsr_import(dev.fd, dev.fd, &handle), -EINVAL);
 	require_err(__tsr_import(dev.fd, -1, &handle), -EBADF);
-	/* and none of that did harm */
+	/* The failed calls had no effect. */
 	tsr_gpu_touch(&dev, ctx, &bo);
 	tsr_close(&dev);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Priorities of contexts, by the order in which the device runs what was queued while it was busy. Which context a run
- * is of, the numbers tell that the driver gives contexts: they rise.
+ * Priorities of contexts: the order in which the device runs jobs that were
+ * queued while it was busy. Contexts are recognised by their ids, which rise in
+ * the order of creation.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,9 +12,9 @@
 #include "trace.h"
 #include "tsr.h"
 
-/* less than what a job lets pass */
+/* fewer than a job of low priority lets pass */
 #define JOBS 5
-/* of them, without priorities all would be first */
+/* How many of them may run too early. Without priorities, all would. */
 #define SLIPS 2
 
 static const uint32_t levels[] = { DRM_TESSERA_PRIORITY_LOW, DRM_TESSERA_PRIORITY_NORMAL,
@@ -25,7 +26,7 @@ enum {
 	HIGH
 };
 
-/* returns a sync object for the end of the last one */
+/* Returns a syncobj for the end of the last job. */
 static uint32_t queue(struct tsr_device *dev, uint32_t ctx, uint32_t jobs)
 {
 	uint32_t sync = tsr_syncobj_new(dev);
@@ -52,7 +53,7 @@ static int rising(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* contexts of the runs by number: 0 is the one made first */
+/* Replace context ids by numbers in the order of creation, from 0. */
 static void number_contexts(struct tsr_run *runs, size_t count, uint32_t contexts)
 {
 	uint32_t ids[16], num = 0;
@@ -78,7 +79,10 @@ static void number_contexts(struct tsr_run *runs, size_t count, uint32_t context
 	}
 }
 
-/* what is queued while a job of the first context is stuck, in the order in which it runs then */
+/*
+ * Jobs that are queued while a job of the first context is stuck, for checking
+ * the order in which they then run.
+ */
 struct queue_run {
 	struct tsr_device dev;
 	uint32_t ctx;
@@ -127,7 +131,10 @@ static void levels_in_order(void)
 	trace = tsr_trace_stop();
 	runs = tsr_trace_runs(&trace, r.dev.render, &count);
 	number_contexts(runs, count, 4);
-	/* where the ring runs dry one may be ready a moment before what is above it */
+	/*
+	 * When the ring runs empty, a job can be ready just before one of
+	 * higher priority.
+	 */
 	require(count_before_last(runs, count, 1 + NORMAL, 1 + HIGH) <= SLIPS);
 	require(count_before_last(runs, count, 1 + LOW, 1 + NORMAL) <= SLIPS);
 	require(count_before_last(runs, count, 1 + LOW, 1 + HIGH) <= SLIPS);
@@ -146,7 +153,10 @@ static void low_client(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* @low jobs of another client, or of one's own, then @high ones */
+/*
+ * Queue @low jobs of low priority, of another client or of this one, then @high
+ * of high priority.
+ */
 static void run_against(bool own, uint32_t low, uint32_t high,
 			void (*check)(const struct tsr_run *runs, size_t count))
 {
@@ -194,7 +204,7 @@ static void few_before(const struct tsr_run *runs, size_t count)
 	require(count_before_last(runs, count, LOWER, HIGHER) <= SLIPS);
 }
 
-/* it would have its share of the ring otherwise, two by two */
+/* Without priorities, both clients would alternate in the ring. */
 static void between_clients(void)
 {
 	run_against(false, JOBS, JOBS, few_before);
@@ -203,8 +213,9 @@ static void between_clients(void)
 #define MANY 120
 
 /*
- * The low one lets sixteen pass from when it is looked at, and may have to let another one go first that stands back, too; or fewer,
- * where the ring runs dry. Without a turn it would be behind all.
+ * The low job lets 16 jobs pass from when the scheduler first looks at it. It
+ * may have to let another job of low priority go first, or pass fewer if the
+ * ring runs empty. Without a turn it would run last.
  */
 static void after_some(const struct tsr_run *runs, size_t count)
 {
@@ -216,17 +227,19 @@ static void after_some(const struct tsr_run *runs, size_t count)
 	require(passed <= MANY * 2 / 3);
 }
 
-/* so many of higher priority pass one */
+/* jobs of higher priority that pass one of lower priority */
 #define PASS 16
 /*
- * A job is asked for again when one of the two that its client may have in the ring has ended:
- * first one of higher priority, and then, if the client is at that limit itself, one of its own.
+ * A job is looked at again when one of the two jobs that its client may have in
+ * the ring has ended: first one of higher priority, and then, if the client is
+ * at that limit, one of its own.
  */
 #define LATE 8
 
 /*
- * @of has its turn behind @PASS jobs of the contexts behind it, not much later, and not more often: two
- * that are in the ring already may follow each other
+ * Context @of gets its turn after @PASS jobs of later contexts, not much later,
+ * and not more often. Two jobs that are already in the ring can follow each
+ * other.
  */
 static void require_turns(const struct tsr_run *runs, size_t count, uint32_t of, uint32_t highest)
 {
@@ -242,7 +255,10 @@ static void require_turns(const struct tsr_run *runs, size_t count, uint32_t of,
 			require_msg(passed <= PASS + LATE, "%u passed one after %u turns", passed,
 				    turns);
 		} else if (runs[i].ctx == of) {
-			/* the first may have been passed before the test */
+			/*
+			 * The first job may have been passed before the trace
+			 * began.
+			 */
 			require(all + 2 * PASS >= turns * PASS);
 			passed = 0;
 			turns++;
@@ -263,7 +279,10 @@ static void low_has_every_seventeenth(void)
 	run_against(false, 20, MANY, low_has_turns);
 }
 
-/* queues of all three at once, the highest longer than the others can pass */
+/*
+ * Queues of all three priorities at once. The highest is long enough for
+ * several turns of the others.
+ */
 static void each_level_has_turns(void)
 {
 	static const uint32_t jobs[] = { 20, 20, MANY };
@@ -291,7 +310,10 @@ static void each_level_has_turns(void)
 	tsr_close(&r.dev);
 }
 
-/* a job that is not ready keeps none of lower priority waiting, nor do those behind it */
+/*
+ * A job that is not ready delays no job of lower priority, and neither do the
+ * jobs queued after it.
+ */
 static void high_waits_for_low(void)
 {
 	uint32_t low, high, end, own;
@@ -321,13 +343,21 @@ static void low_is_not_starved(void)
 	run_against(false, 1, MANY, after_some);
 }
 
-/* clients, each a process: their jobs do not fit into the ring, two of each */
+/*
+ * Clients, each a process. Their jobs, two of each, do not fit into the ring.
+ */
 #define CROWD 130
 #define CROWD_JOBS 3
-/* jobs that the ring takes, beside one that is stuck, from others than those whose turn it is */
+/*
+ * Jobs that fit into the ring beside a stuck one. The other slots are reserved
+ * for jobs that have their turn.
+ */
 #define RING 247
 
-/* they wait for the ends of pipes, and asleep: so many that look now and then keep a machine busy */
+/*
+ * The clients sleep until a pipe is closed: so many polling processes would
+ * keep the machine busy.
+ */
 struct crowd {
 	uint32_t open, queued;
 	int go[2], enough[2];
@@ -357,7 +387,7 @@ static void crowd_client(void *arg)
 	tsr_close(&dev);
 }
 
-/* the context made last is the low one */
+/* The context created last is the one of low priority. */
 static uint32_t before_highest(const struct tsr_run *runs, size_t count)
 {
 	uint32_t highest = 0, n = 0;
@@ -369,7 +399,10 @@ static uint32_t before_highest(const struct tsr_run *runs, size_t count)
 	return n;
 }
 
-/* of more clients than there is room for in the ring, some could always run */
+/*
+ * More clients than fit into the ring always have jobs ready. The job of low
+ * priority must still run.
+ */
 static void low_is_not_starved_by_many(void)
 {
 	struct crowd *crowd = tsr_shared(sizeof(*crowd));
@@ -391,7 +424,10 @@ static void low_is_not_starved_by_many(void)
 	close(crowd->go[1]);
 	tsr_wait_for(__atomic_load_n(&crowd->queued, __ATOMIC_SEQ_CST) == CROWD);
 	end = queue(&r.dev, low, 1);
-	/* The scheduler asks for jobs in the order of pushing: it has asked for the last one. */
+	/*
+	 * The scheduler looks at jobs in submission order, so by now it has
+	 * looked at the last one.
+	 */
 	tsr_wait_for(tsr_trace_so_far("job_run", 0) > RING);
 	tsr_stuck_end(&r.stuck);
 	close(crowd->enough[1]);
@@ -402,7 +438,7 @@ static void low_is_not_starved_by_many(void)
 	runs = tsr_trace_runs(&trace, r.dev.render, &count);
 	passed = before_highest(runs, count);
 	tap_note("%u of %u others went before", passed, CROWD * CROWD_JOBS);
-	/* those in the ring, and some that pass */
+	/* the jobs in the ring, and some that pass */
 	require(passed <= 300);
 	close(crowd->go[0]);
 	close(crowd->enough[0]);

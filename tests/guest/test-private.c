@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects private to a VM (RES-5): what is refused, and that memory works where all of them have one lock. Memory is
- * small: 8 MiB that the CPU sees and 8 MiB that it does not.
+ * Objects private to a VM (RES-5): calls that are refused, and memory
+ * management where all objects share one reservation. Memory is small: 8 MiB
+ * visible to the CPU and 8 MiB hidden.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 #define AT 0x100000000ull
 #define STAGE 0x200000000ull
 
-/* a VM with a context, and what shows bytes to the CPU */
+/*
+ * A VM with a context, and an object through which the CPU sees the contents.
+ */
 struct stage {
 	struct tsr_device dev;
 	struct tsr_vm vm;
@@ -95,7 +98,7 @@ static bool is_in(struct stage *s, const struct tsr_bo *bo)
 	return s->set & 1u << tsr_bo_info(&s->dev, bo).segment;
 }
 
-/* ---- What is refused ----------------------------------------------------------------- */
+/* ---- refused calls ------------------------------------------------------- */
 
 static void refused_to_create(void)
 {
@@ -106,7 +109,10 @@ static void refused_to_create(void)
 	struct tsr_bo bo;
 
 	stage_init(&s);
-	/* not a VM, of this file: numbers of the other's beyond one's own */
+	/*
+	 * No VM, or a VM of another file. Create VMs there until an id is
+	 * unused here.
+	 */
 	require_err(try_new(&s, 0, KiB(4), s.set, 0, &bo), -ENOENT);
 	while (vm <= s.vm.id && num < ARRAY_SIZE(more))
 		vm = more[num++] = tsr_vm_new(&other);
@@ -135,14 +141,14 @@ static void refused_to_create(void)
 	bo = new_in(&s, s.vm.id, KiB(4), s.set, 0);
 	require_eq(tsr_bo_info(&s.dev, &bo).flags, private);
 	tsr_bo_free(&s.dev, &bo);
-	/* a VM that is gone is none */
+	/* A destroyed VM is refused. */
 	tsr_vm_close(&s.vm);
 	require_err(try_new(&s, s.vm.id, KiB(4), s.set, 0, &bo), -ENOENT);
 	tsr_close(&s.dev);
 	tsr_close(&other);
 }
 
-/* lists, other VMs, other files */
+/* Private objects cannot be used in lists, other VMs or other files. */
 static void refused_to_use(void)
 {
 	struct drm_prime_handle prime = { .flags = O_CLOEXEC };
@@ -174,7 +180,7 @@ static void refused_to_use(void)
 
 	prime.handle = bo.handle;
 	require_err(tsr_ioctl(s.dev.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), -EINVAL);
-	/* nothing of that has left a trace */
+	/* The failed calls had no effect. */
 	tsr_make_resident(&s.dev, &bo, 1);
 	tsr_vm_fill(&s.vm, AT, KiB(4), 0x77777777);
 	check_at(&s, AT, KiB(4), 0x77777777);
@@ -199,7 +205,10 @@ static int open_card(void)
 	return -1;
 }
 
-/* names of the whole device, which the card node of the device still has, do not lead there */
+/*
+ * Flink names, which the primary node still has, do not give another file
+ * access to a private object.
+ */
 static void refused_to_open_by_name(void)
 {
 	int fd = open_card(), other = open_card();
@@ -227,7 +236,10 @@ static void refused_to_open_by_name(void)
 	tsr_close(&dev);
 }
 
-/* several of one VM in one call: one lock is no reason to take them for one object */
+/*
+ * Several objects of one VM in one call: sharing a reservation does not make
+ * them duplicates.
+ */
 static void offered_together(void)
 {
 	struct tsr_bo bos[3];
@@ -242,7 +254,7 @@ static void offered_together(void)
 	tsr_make_resident(&s.dev, bos, 3);
 	require_ok(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL));
 	require_ok(__tsr_reclaim(s.dev.fd, handles, results, 3));
-	/* the same twice is refused as ever, and does not stick */
+	/* A real duplicate is refused, with no lasting effect. */
 	handles[2] = handles[0];
 	require_err(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL), -EINVAL);
 	require_err(__tsr_offer(s.dev.fd, handles, 3, DRM_TESSERA_OFFER_NORMAL), -EINVAL);
@@ -254,14 +266,15 @@ static void offered_together(void)
 	stage_fini(&s);
 }
 
-/* ---- One lock ------------------------------------------------------------------------- */
+/* ---- one reservation ----------------------------------------------------- */
 
 #define GROUP 7
 #define GROUPS 3
 
 /*
- * Making some resident evicts others of the same VM, whose lock it holds. Addresses stay and contents follow
- * (RES-3, RES-5); sizes that leave holes have what stays pushed together.
+ * MAKE_RESIDENT evicts objects of the same VM while it holds the VM's
+ * reservation. Addresses stay valid and contents are kept (RES-3, RES-5). The
+ * sizes leave holes, so that resident objects must be moved together.
  */
 static void makes_room_among_its_own(void)
 {
@@ -299,7 +312,10 @@ static void makes_room_among_its_own(void)
 	stage_fini(&s);
 }
 
-/* What is listed stays, also of a VM's own; who asks for too much is told how much. */
+/*
+ * Objects that were made resident stay, also within one VM. A request for too
+ * much fails and reports by how much.
+ */
 static void spares_what_is_listed(void)
 {
 	struct drm_tessera_make_resident out;
@@ -330,7 +346,10 @@ struct press {
 	uint32_t key, rounds;
 };
 
-/* more than half of the memory, again and again, in a VM with another's pressing */
+/*
+ * Use more than half of the memory repeatedly, while another process does the
+ * same.
+ */
 static void press(void *arg)
 {
 	const struct press *press = arg;
@@ -349,7 +368,10 @@ static void press(void *arg)
 			uint32_t value = press->key << 24 | (5 * (round % 2) + i + 1);
 
 			rc = __tsr_make_one(&s.dev, &group[i]);
-			/* the other has its share, and this one's is full */
+			/*
+			 * The other process has its share, and this process has
+			 * used up its own.
+			 */
 			require(!rc || rc == -ENOMEM);
 			if (rc)
 				continue;
@@ -367,7 +389,7 @@ static void press(void *arg)
 	stage_fini(&s);
 }
 
-/* two VMs of two processes, and what is in one is never in the other */
+/* Two VMs of two processes: contents of one never appear in the other. */
 static void two_vms_press(void)
 {
 	struct press a = { .key = 0x5a, .rounds = tap_slow() ? 8 : 24 };
@@ -378,7 +400,10 @@ static void two_vms_press(void)
 	tap_join(pid);
 }
 
-/* two VMs of one file: each has its own lock, and room goes from one to the other */
+/*
+ * Two VMs of one file: each has its own reservation, and memory moves between
+ * them.
+ */
 static void two_vms_of_a_file(void)
 {
 	struct tsr_bo bos[2][6];
@@ -396,7 +421,7 @@ static void two_vms_of_a_file(void)
 	}
 	for (uint32_t round = 0; round < 6; round++) {
 		struct tsr_vm *vm = round % 2 ? &other : &s.vm;
-		/* four of this one and two of the other's in one list */
+		/* four objects of this VM and two of the other in one list */
 		struct tsr_bo list[6];
 
 		for (uint32_t i = 0; i < 6; i++)
@@ -419,8 +444,9 @@ static void two_vms_of_a_file(void)
 }
 
 /*
- * The CPU looks at two objects that are as large as the host aperture, one after the other: the second takes the
- * slots of the first, with which it shares its lock, and neither has to move.
+ * The CPU accesses two objects alternately, each as large as the host aperture.
+ * The second takes the slots of the first, which shares its reservation, and
+ * neither object moves.
  */
 static void shares_the_host_aperture(void)
 {
@@ -452,7 +478,7 @@ static void shares_the_host_aperture(void)
 		tsr_words_check(bos[i % 2].map, MiB(1) / 4, 0x40 + i % 2);
 		require(is_in(&s, &bos[0]) && is_in(&s, &bos[1]));
 	}
-	/* and written by the CPU */
+	/* CPU writes work, too. */
 	tsr_pattern_write(&bos[0], 9);
 	tsr_vm_copy(&s.vm, AT + MiB(1), AT, MiB(1));
 	tsr_pattern_check(&bos[1], 9);
@@ -461,9 +487,12 @@ static void shares_the_host_aperture(void)
 	stage_fini(&s);
 }
 
-/* ---- Moves ---------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------- */
 
-/* everything is moved out by others and comes back, with its bytes, in every kind of segment */
+/*
+ * All objects are evicted and made resident again, with their contents, in each
+ * kind of segment.
+ */
 static void moves_keep_bytes(void)
 {
 	uint32_t sets[3], keys = 0;
@@ -495,7 +524,10 @@ static void moves_keep_bytes(void)
 	stage_fini(&s);
 }
 
-/* A submission with lists takes the room of private objects, in parts too, and they come back. */
+/*
+ * A submission with a patch list evicts private objects, also in parts, and
+ * they come back afterwards.
+ */
 static void gives_way_to_lists(void)
 {
 	struct tsr_bo mine[7], big[3];
@@ -527,9 +559,12 @@ static void gives_way_to_lists(void)
 	stage_fini(&s);
 }
 
-/* ---- Life ----------------------------------------------------------------------------- */
+/* ---- lifetime ------------------------------------------------------------ */
 
-/* the VM goes first, or the objects, or the file with everything; in an aperture and in memory, with a job under way */
+/*
+ * Destroy the VM first, or the objects, or close the file with everything, with
+ * a job pending. The objects are in an aperture and in video memory.
+ */
 static void lives_and_dies(void)
 {
 	for (uint32_t how = 0; how < 6; how++) {
@@ -555,7 +590,10 @@ static void lives_and_dies(void)
 		tsr_cmd_fini(&cmd);
 		if (how % 3 == 0) {
 			tsr_vm_close(&s.vm);
-			/* what belonged to it is there, and of no use to another */
+			/*
+			 * The VM's objects still exist, but no other VM can use
+			 * them.
+			 */
 			require_eq(tsr_bo_info(&s.dev, &bos[3]).flags, private);
 		}
 		if (how < 3)
@@ -589,8 +627,9 @@ static void unmap_and_fill_other(void *arg)
 }
 
 /*
- * DESTROY-7: what only its mapping keeps, beside others of the VM, and is unmapped, is there for the jobs of before,
- * and for nobody else until they are done
+ * DESTROY-7: an object kept only by its mapping is unmapped, beside other
+ * objects of the VM. Earlier jobs can still use its memory, and no other object
+ * gets that memory until they have ended.
  */
 static void unmapped_last(void)
 {
@@ -616,7 +655,7 @@ static void unmapped_last(void)
 	tsr_cmd_init(&fill_other);
 	tsr_cmd_bind_buffer(&fill_other, 0, &other, true);
 	tsr_cmd_fill(&fill_other, 0, 0, (uint32_t)(other.size / 4), 0x11);
-	/* another's job is in the ring when this one gets there */
+	/* The other object's job is in the ring before this job starts. */
 	stuck = tsr_stuck_start(&s.dev, s.vm.patched);
 	require_ok(__tsr_submit_vm(&s.dev, s.vm.context, s.vm.at, tsr_cmd_bytes(&cmd), stuck.sync,
 				   sync));
@@ -631,7 +670,7 @@ static void unmapped_last(void)
 	stage_fini(&s);
 }
 
-/* ---- The shrinker ---------------------------------------------------------------------- */
+/* ---- the shrinker -------------------------------------------------------- */
 
 #define SHRUNK 64
 #define SHRUNK_ROUNDS (tap_slow() ? 4u : 12u)
@@ -645,8 +684,9 @@ static void shrink(struct tsr_client *client)
 }
 
 /*
- * The kernel takes spare pages of objects in memory while the objects are destroyed. Both frees pages, and TTM gives an
- * object a lock of its own for that, where the shrinker knew the VM's.
+ * The shrinker frees spare system pages of resident objects while the objects
+ * are destroyed. Both free pages. For destruction TTM gives the object its own
+ * reservation, while the shrinker may still use the VM's.
  */
 static void shrinks_while_destroyed(void)
 {
@@ -668,7 +708,7 @@ static void shrinks_while_destroyed(void)
 		}
 		tsr_make_resident(&s.dev, bos, SHRUNK);
 		tsr_bo_wait(&s.dev, &bos[SHRUNK - 1]);
-		/* without a wait in between */
+		/* no wait in between */
 		for (uint32_t i = 0; i < SHRUNK; i++)
 			require_ok(__tsr_bo_close(s.dev.fd, handles[i]));
 	}

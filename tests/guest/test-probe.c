@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A device whose segment table is not usable (test-probe.args): the driver leaves it alone. */
+/*
+ * A device with an invalid segment table (test-probe.args): probe must refuse
+ * it.
+ */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +26,8 @@ static bool file_is(const char *device, const char *name, const char *want)
 }
 
 /*
- * Probe fails with the documented error, each time, and leaves nothing behind. Devices of other
- * tests, which are not bound now, are as good as ever.
+ * Probe fails with the documented error each time, and leaves nothing behind.
+ * Devices of other tests, which are unbound now, can still be bound.
  */
 static void overlapping_segments_are_refused(void)
 {
