@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layout of the uAPI in a 32-bit build. abi.h checks sizes and offsets at
- * compile time; the test checks the ioctl numbers.
+ * Layout of the uAPI as first published: abi.h checks sizes and offsets at
+ * compile time, and the test checks the ioctl numbers. scripts/check-uapi.sh
+ * compares 32-bit and 64-bit builds.
  */
 #include "abi.h"
 #include "tsr.h"
 
-/* The ioctl numbers must be the ones that a 64-bit build uses. */
+/* The ioctl numbers must be the published ones. */
 static void ioctl_numbers(void)
 {
 #define CHECK(name, number) require_eq(DRM_IOCTL_TESSERA_##name, number);

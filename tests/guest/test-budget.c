@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory budgets: how much a client may use, how much of it it can reserve, and
- * notification of changes (RES-3, SEG-8).
+ * Memory budgets: how much memory a client may use, how much of that can be
+ * reserved, and notification of changes (RES-3, SEG-8).
  */
 #include <poll.h>
 #include <stdio.h>

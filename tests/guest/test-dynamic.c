@@ -1006,10 +1006,7 @@ static const struct tap_test tests[] = {
 	{ "what is shown is refused to who is attached", shown, 0, 0 },
 	{ "an allocation fails for an object that moves", out_of_memory, 0, 0 },
 	{ "a move to pages fails that another device wants", move_fails, 0, 0 },
-	/*
-	 * Unbinding changes the device order, so these tests open the device
-	 * themselves.
-	 */
+	/* These tests unbind a device, which changes which one is the first. */
 	{ "the importer of a moving object goes", importer_goes, TSR_NO_DEVICE, 60 },
 	{ "the importer of a moving object goes with a job of a VM", importer_goes_with_vm,
 	  TSR_NO_DEVICE, 0 },

@@ -695,9 +695,9 @@ static void submit_many(struct tsr_client *client)
 }
 
 /*
- * The group waits for the late fence while it keeps other clients off the
- * engine, for one job timeout at most. Then its remaining parts fail with
- * -ETIME.
+ * The submission waits for the late fence for one job timeout at most. Without
+ * preemption it keeps other clients off the engine meanwhile. Then its
+ * remaining parts fail with -ETIME.
  */
 static void comes_late(void)
 {

@@ -483,7 +483,7 @@ static void failed_is_not_mapped(void)
 	failed_is_not_mapped_once(true);
 }
 
-/* The test needs little of the first half to start a job. */
+/* job timeout; half of it is long enough to start a job */
 #define WHOLE_MS 4000
 
 /*

@@ -889,8 +889,7 @@ static void out_of_memory(void)
 		clean = hit ? 0 : clean + 1;
 		if (rc == -ENOMEM)
 			require_ok(__tsr_submit_syncs(&dev, ctx, &cmd, &sync, 1));
-		/* If only copying out the result failed, the job has run. */
-		else if (rc)
+		else if (rc) /* -EFAULT: the job may have run */
 			__tsr_submit_syncs(&dev, ctx, &cmd, &sync, 1);
 		require_ok(__tsr_syncobj_wait(dev.fd, fence.syncobj, nth, INT64_MAX));
 		require_eq(*fence.value, nth);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Placement of objects: which segment they go to, where they are evicted to,
- * and what is not affected.
+ * Placement of objects: the segment they are placed in, where they are evicted
+ * to, and which objects are not affected.
  */
 #include <stdio.h>
 #include <stdlib.h>

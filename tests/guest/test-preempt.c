@@ -472,7 +472,7 @@ static void slices_are_few(void)
 }
 
 /*
- * Two jobs of one context in the ring, and so many jobs of high priority that
+ * Two jobs of one context in the ring, and enough jobs of high priority that
  * both get turns: the second still runs after the first. On a busy machine few
  * jobs pass a short one, so repeat with longer jobs.
  */
@@ -561,8 +561,8 @@ static void low_gets_on(void)
 /*
  * With slices only, the low job would end after 150 jobs of 100 ms. The driver
  * lets it be delayed for four job timeouts, the time of 40 jobs. Then it gets
- * its turn after at most 16 jobs and is not preempted again. Job times can
- * change on a busy host, so only jobs after that time count.
+ * its turn after at most 16 jobs, and jobs of normal priority no longer preempt
+ * it. Job times can change on a busy host, so only jobs after that time count.
  */
 static void low_ends(void)
 {

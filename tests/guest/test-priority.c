@@ -355,7 +355,7 @@ static void low_is_not_starved(void)
 #define RING 247
 
 /*
- * The clients sleep until a pipe is closed: so many polling processes would
+ * The clients sleep until a pipe is closed: as polling processes they would
  * keep the machine busy.
  */
 struct crowd {
