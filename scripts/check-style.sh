@@ -95,7 +95,13 @@ check_lengths() {
 		case $f in
 		include/tessera/tessera_hw.h | include/uapi/*) continue ;;
 		esac
-		awk -v f="$f" 'END { if (NR > 1000) print f " has " NR " lines" }' "$f"
+		# Lines of comments do not count: a limit on words would shorten explanations.
+		awk -v f="$f" '
+			comment && /\*\// { comment = 0; next }
+			comment { next }
+			/^[ \t]*\/\*/ { comment = !/\*\//; next }
+			{ lines++ }
+			END { if (lines > 1000) print f " has " lines " lines besides comments" }' "$f"
 	done
 	if need ctags; then
 		# shellcheck disable=SC2046
@@ -204,7 +210,7 @@ check_warnings() {
 run() {
 	case $1 in
 	spdx) result "every file names its licence" < <(check_spdx) ;;
-	lengths) result "functions up to 100 lines, files up to 1000" < <(check_lengths) ;;
+	lengths) result "functions up to 100 lines, files up to 1000 besides comments" < <(check_lengths) ;;
 	shellcheck)
 		if need shellcheck; then
 			result "shellcheck" < <(check_shellcheck)
