@@ -85,7 +85,7 @@ static void check_key(struct stage *s, struct tsr_bo *bo, uint32_t key)
 	}
 }
 
-/* ---- Counts --------------------------------------------------------------------------- */
+/* ---- Counts ---------------------------------------------------------- */
 
 /* RES-1: two MakeResident need two Evict. What is listed does not give way to others' or one's own jobs. */
 static void counts(void)
@@ -188,7 +188,7 @@ static void counts_end(void)
 	stage_close(&s);
 }
 
-/* ---- All or nothing ----------------------------------------------------------------------- */
+/* ---- All or nothing -------------------------------------------------- */
 
 /* RES-3: what is missing is said, nothing is counted, and giving up as much is enough, wherever it was. */
 static void all_or_nothing(void)
@@ -350,7 +350,7 @@ static void which_failed(void)
 	stage_close(&s);
 }
 
-/* ---- Paging ---------------------------------------------------------------------------------- */
+/* ---- Paging ---------------------------------------------------------- */
 
 /* RES-4: it returns while what is there waits for its jobs, and says so; the fence comes after that. */
 static void paging_fence(void)
@@ -484,7 +484,7 @@ static void locked_by_another(void)
 	stage_close(&s);
 }
 
-/* ---- Others -------------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------- */
 
 struct shared {
 	volatile bool stop;
@@ -737,7 +737,7 @@ static void idle_list(void)
 	stage_close(&s);
 }
 
-/* ---- Bystanders ---------------------------------------------------------------------------------- */
+/* ---- Bystanders ------------------------------------------------------ */
 
 /* one object, behind those that are there, and used all the time */
 static void bystander(void *arg)
@@ -794,7 +794,7 @@ static void bystander_goes_on(void)
 	stage_close(s);
 }
 
-/* ---- A list that is long ------------------------------------------------------------------------------ */
+/* ---- A list that is long --------------------------------------------- */
 
 #define LONG_LIST 640 /* two rounds of the driver */
 #define ROUND_BYTES (512 * KiB(10)) /* what one round of the driver is charged */
@@ -839,7 +839,7 @@ static void long_list_keeps_the_limit(void)
 	stage_close(s);
 }
 
-/* ---- Bad input -------------------------------------------------------------------------------------- */
+/* ---- Bad input ------------------------------------------------------- */
 
 static void bad_input(void)
 {
@@ -918,7 +918,7 @@ static void bad_input(void)
 	stage_close(&s);
 }
 
-/* ---- All at once -------------------------------------------------------------------------------------- */
+/* ---- All at once ----------------------------------------------------- */
 
 #define RACE_BOS 8
 

@@ -161,7 +161,7 @@ static void free_all(struct stage *s, struct tsr_bo *bos, uint32_t num)
 	free(bos);
 }
 
-/* ---- Places --------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------- */
 
 /* Half of memory in holes of a page each holds an object of half of memory, with its bytes in order. */
 static void holes_of_a_page(void)
@@ -339,7 +339,7 @@ static void fills_to_the_last_page(void)
 	stage_fini(&s);
 }
 
-/* ---- What the CPU sees ------------------------------------------------------------------ */
+/* ---- What the CPU sees ----------------------------------------------- */
 
 static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
 {
@@ -400,7 +400,7 @@ static void cpu_sees_pieces(void)
 	stage_fini(&s);
 }
 
-/* ---- Beside what is in one piece ---------------------------------------------------------- */
+/* ---- Beside what is in one piece ------------------------------------- */
 
 /* moves of objects of a size while something is made resident: each is one batch, whatever it moves */
 static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)

@@ -445,7 +445,7 @@ static void idle_share_lapses_unasked(void)
 	tsr_close(&dev);
 }
 
-/* ---- with the window that ships ---------------------------------------------------- */
+/* ---- with the window that ships -------------------------------------- */
 
 static uint64_t window_ns; /* as it ships */
 static bool turn_was_late;

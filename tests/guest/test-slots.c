@@ -16,7 +16,7 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED;
 
-/* ---- SPLIT-27: base and limit ---------------------------------------------------------- */
+/* ---- SPLIT-27: base and limit ---------------------------------------- */
 
 /* three neighbours, of which the one in the middle is bound from @offset on */
 struct neighbours {
@@ -133,7 +133,7 @@ static void reach_behind_a_cut(void)
 	reaches_its_object(DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 }
 
-/* ---- SPLIT-17, SPLIT-32: slots kept over cuts -------------------------------------------- */
+/* ---- SPLIT-17, SPLIT-32: slots kept over cuts ------------------------ */
 
 #define CUTS 4
 #define LONG_FILLS 300
@@ -306,7 +306,7 @@ static void written_where_it_is_kept_to_be_read(void)
 	tsr_close(&dev);
 }
 
-/* ---- SPLIT-35: what comes before the first part -------------------------------------------- */
+/* ---- SPLIT-35: what comes before the first part ---------------------- */
 
 static int fence; /* inherited */
 
@@ -418,7 +418,7 @@ static void group_passes_who_waits(void)
 	tsr_close(&dev);
 }
 
-/* ---- SEG-30, SPLIT-2: an aperture whose commit limit is below its size ----------------------- */
+/* ---- SEG-30, SPLIT-2: an aperture whose commit limit is below its size ---- */
 
 static void parts_in_an_aperture(void)
 {
@@ -471,7 +471,7 @@ static void parts_in_an_aperture(void)
 	tsr_close(&dev);
 }
 
-/* ---- SWZ-12, PAGE-4: swizzled objects of several MiB, with odd pitches -------------------------- */
+/* ---- SWZ-12, PAGE-4: swizzled objects of several MiB, with odd pitches ---- */
 
 static void check_swizzled(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
 			   uint32_t rows)
@@ -536,7 +536,7 @@ static void swizzled_and_large(void)
 	tsr_close(&dev);
 }
 
-/* ---- SEG-8: submissions that exceed memory, beside one below its share ------------------------- */
+/* ---- SEG-8: submissions that exceed memory, beside one below its share ---- */
 
 #define ROUNDS 12
 
@@ -609,7 +609,7 @@ static void small_beside_large(void)
 	tsr_close(&dev);
 }
 
-/* ---- lists that are good at their beginning ----------------------------------------------------- */
+/* ---- lists that are good at their beginning -------------------------- */
 
 /* nothing of what was looked up before the bad element is kept */
 static void bad_at_the_end(void)

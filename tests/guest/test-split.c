@@ -133,7 +133,7 @@ static void check_c(struct example *x, int steps)
 	tsr_pattern_check(&x->b, 0xb);
 }
 
-/* ---- what the trace says -------------------------------------------------------- */
+/* ---- what the trace says --------------------------------------------- */
 
 struct part {
 	uint32_t start, end, first, count;
@@ -227,7 +227,7 @@ static struct tsr_trace run_traced(struct example *x, unsigned int variant, uint
 	return tsr_trace_stop();
 }
 
-/* ---- tests ------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------- */
 
 static void base_case(void)
 {
@@ -795,7 +795,7 @@ static void written_is_never_discarded(void)
 	tsr_close(&dev);
 }
 
-/* ---- the lists are copied once -------------------------------------------------- */
+/* ---- the lists are copied once --------------------------------------- */
 
 struct race {
 	volatile bool stop;
@@ -858,7 +858,7 @@ static void lists_are_copied_once(void)
 	tsr_close(&dev);
 }
 
-/* ---- state is undefined at a split point ------------------------------------------ */
+/* ---- state is undefined at a split point ----------------------------- */
 
 static void set_state(struct tsr_cmd *cmd)
 {

@@ -29,7 +29,7 @@ static bool preempts(struct tsr_device *dev)
 	return dev->info.caps & DRM_TESSERA_CAP_PREEMPTION;
 }
 
-/* ---- A: one submission of very many parts ------------------------------------- */
+/* ---- A: one submission of very many parts ---------------------------- */
 
 static void submit_once(struct tsr_client *client)
 {
@@ -123,7 +123,7 @@ static void one_of_many_parts(void)
 	tsr_close(&dev);
 }
 
-/* ---- waiting at the gate --------------------------------------------------------- */
+/* ---- waiting at the gate --------------------------------------------- */
 
 static volatile sig_atomic_t alarms;
 
@@ -264,7 +264,7 @@ static void newcomers_wait(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: in parts, behind a fence that is far away ---------------------------------- */
+/* ---- A: in parts, behind a fence that is far away -------------------- */
 
 #define PARTS 20
 
@@ -357,7 +357,7 @@ static void failed_group_forgets_nobody(void)
 	tsr_close(&dev);
 }
 
-/* ---- groups that wait for memory ------------------------------------------------------------ */
+/* ---- groups that wait for memory ------------------------------------- */
 
 #define HOLDER_PARTS 900 /* below what it holds an object for without a break */
 
@@ -424,7 +424,7 @@ static void waits_with_the_gate_open(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: one submission that takes too long as a whole ---------------------------------- */
+/* ---- A: one submission that takes too long as a whole ---------------- */
 
 #define TOO_MANY_PARTS 3000 /* 15 s of the device, where 5 s are allowed */
 #define PARTS_ALLOWED 1000
@@ -475,7 +475,7 @@ static void one_that_takes_too_long(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: a thread that does not get to run --------------------------------------------------- */
+/* ---- A: a thread that does not get to run ---------------------------- */
 
 #define FREEZER "/run/test-stall-freezer"
 #define FROZEN_PARTS 2000
@@ -559,7 +559,7 @@ static void frozen_group_gives_way(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: submissions after each other, from several contexts ---------------------- */
+/* ---- A: submissions after each other, from several contexts ---------- */
 
 struct queue {
 	struct tsr_client *client;
@@ -601,7 +601,7 @@ static void four_in_flight(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* ---- B: one small job at a time, and what ran between its asking and its job ------ */
+/* ---- B: one small job at a time, and what ran between its asking and its job ---- */
 
 /* contexts of what was armed on the one engine in use, in that order, as far as there is room */
 static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_t room)
@@ -745,7 +745,7 @@ static void beside_long_ones(void)
 	beside_four(500, 2, true);
 }
 
-/* ---- plain jobs ------------------------------------------------------------------- */
+/* ---- plain jobs ------------------------------------------------------ */
 
 #define QUEUED 300
 
@@ -808,7 +808,7 @@ static void beside_many_queues(void)
 	beside_queued(16);
 }
 
-/* ---- plain jobs and a group behind them ---------------------------------------------- */
+/* ---- plain jobs and a group behind them ------------------------------ */
 
 #define MOST_JOBS 2048
 /* Eight unfinished jobs of a client (exec/quota.c; these take 5 ms), two in the ring, two parts. */

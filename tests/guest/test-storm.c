@@ -62,7 +62,7 @@ static void make_object(struct tsr_device *dev, uint32_t i, struct tsr_bo *bo)
 	tsr_bo_map(dev, bo);
 }
 
-/* ---- jobs ---------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 static uint32_t job_value(uint32_t client, uint32_t i, uint32_t round)
 {
@@ -131,7 +131,7 @@ static void client_run(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* ---- the CPU ----------------------------------------------------------------------- */
+/* ---- the CPU --------------------------------------------------------- */
 
 struct toucher {
 	uint32_t first;

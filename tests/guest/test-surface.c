@@ -28,7 +28,7 @@ enum {
 	TWIN
 };
 
-/* ---- two objects ------------------------------------------------------------------- */
+/* ---- two objects ----------------------------------------------------- */
 
 struct request {
 	struct drm_tessera_bo_create bos[3]; /* one more than is asked for */
@@ -139,7 +139,7 @@ static struct shape shape_of(struct tsr_device *dev, uint32_t i)
 
 #define NUM_SHAPES 12 /* each with each set */
 
-/* ---- bytes -------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------- */
 
 static void copy(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *dst,
 		 const struct tsr_surface *dst_view, const struct tsr_bo *src,
@@ -223,7 +223,7 @@ static void paint(struct tsr_device *dev, uint32_t ctx, struct painter *p, const
 	copy(dev, ctx, &s->swizzled, &s->tiles, &p->bo, &p->view, 0, 0);
 }
 
-/* ---- SWZ-18 to SWZ-21: creation ------------------------------------------------------ */
+/* ---- SWZ-18 to SWZ-21: creation -------------------------------------- */
 
 static uint32_t count_objects(void)
 {
@@ -492,7 +492,7 @@ static void same_path(void)
 	tsr_close(&dev);
 }
 
-/* ---- SWZ-22 to SWZ-25: lock ------------------------------------------------------------ */
+/* ---- SWZ-22 to SWZ-25: lock ------------------------------------------ */
 
 static void evict(struct tsr_device *dev)
 {
@@ -784,7 +784,7 @@ static void two_contexts(void)
 	tsr_close(&dev);
 }
 
-/* ---- who dies in the middle leaves nothing ------------------------------------------------ */
+/* ---- who dies in the middle leaves nothing --------------------------- */
 
 static void victim(struct tsr_client *client)
 {

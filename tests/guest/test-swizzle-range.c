@@ -52,7 +52,7 @@ static uint32_t bar_word(uint64_t bus)
 	return word;
 }
 
-/* ---- one object ------------------------------------------------------------------------ */
+/* ---- one object ------------------------------------------------------ */
 
 /* at its offset in the segment, whatever range it has */
 static void check_place(struct tsr_device *dev, const struct tsr_swizzled *s, uint32_t key)
@@ -225,7 +225,7 @@ static void in_turns(void)
 	tsr_close(&dev);
 }
 
-/* ---- more objects than ranges --------------------------------------------------------------- */
+/* ---- more objects than ranges ---------------------------------------- */
 
 /* the range that a trace says was given up, as the index of the object that had it */
 static uint32_t loser(const struct tsr_trace *trace, const uint32_t *ids, uint32_t num)
@@ -368,7 +368,7 @@ static void locks_keep_ranges(void)
 	tsr_close(&dev);
 }
 
-/* ---- raw bytes -------------------------------------------------------------------------- */
+/* ---- raw bytes ------------------------------------------------------- */
 
 /* Swizzled where it is, and the bytes of everybody. */
 static void check_raw(const struct tsr_swizzled *s, uint32_t key)
@@ -550,7 +550,7 @@ static void nobody_is_locked_out(void)
 	tsr_close(&dev);
 }
 
-/* ---- objects that need several ------------------------------------------------------------------ */
+/* ---- objects that need several --------------------------------------- */
 
 #define PART_BYTES ((uint64_t)TSR_SURF_MAX_DIM * 128)
 #define PART_WORDS (PART_BYTES / 4)
@@ -657,7 +657,7 @@ static void no_access_goes_round_for_ever(void)
 	tsr_close(&dev);
 }
 
-/* ---- moves, jobs, processes ------------------------------------------------------------------------- */
+/* ---- moves, jobs, processes ------------------------------------------ */
 
 /* A pointer follows its object; what comes to its place is not seen, nor written. */
 static void pointers_follow_moves(void)
@@ -828,7 +828,7 @@ static void processes_share(void)
 	tsr_close(&dev);
 }
 
-/* ---- a storm -------------------------------------------------------------------------------------------- */
+/* ---- a storm --------------------------------------------------------- */
 
 #define THREADS 4
 

@@ -108,7 +108,7 @@ static void points_are_charged(void)
 	tsr_close(&dev);
 }
 
-/* ---- calls that wait for a foreign fence ---------------------------------------------------- */
+/* ---- calls that wait for a foreign fence ----------------------------- */
 
 struct waiting {
 	struct tsr_call in;

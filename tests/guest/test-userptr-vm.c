@@ -227,7 +227,7 @@ static void read_only(void)
 	tsr_close(&dev);
 }
 
-/* ---- Changes while a job is queued ----------------------------------------------- */
+/* ---- Changes while a job is queued ----------------------------------- */
 
 static void change_munmap(uint32_t *memory, uint64_t size)
 {
@@ -442,7 +442,7 @@ static void changes_beside_unmap(void)
 	tsr_close(&dev);
 }
 
-/* ---- How many jobs they wait for -------------------------------------------------- */
+/* ---- How many jobs they wait for ------------------------------------- */
 
 #define MANY 200
 #define FEW 128
@@ -604,7 +604,7 @@ static void not_few_jobs(void)
 	tsr_close(&dev);
 }
 
-/* ---- Changes under load --------------------------------------------------------- */
+/* ---- Changes under load ---------------------------------------------- */
 
 struct race {
 	struct tsr_vm *vm;

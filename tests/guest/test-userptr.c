@@ -83,7 +83,7 @@ static void jobs(void)
 	tsr_words_check(mine + 1000, 3000, JOB);
 }
 
-/* ---- Changes while a job is queued ----------------------------------------------- */
+/* ---- Changes while a job is queued ----------------------------------- */
 
 static void change_munmap(uint32_t *memory, uint64_t size)
 {
@@ -224,7 +224,7 @@ static void closed_changes_wait(void)
 	changes_wait(true);
 }
 
-/* ---- Changes between jobs ----------------------------------------------------------- */
+/* ---- Changes between jobs -------------------------------------------- */
 
 /* A job finds what is at the address when it is submitted, or is refused, and its context is none the worse. */
 static void changes_show(void)
@@ -392,7 +392,7 @@ static void writes_read_only(void)
 	tsr_close(&dev);
 }
 
-/* ---- Many ------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------ */
 
 #define MAX_MANY 16
 #define LARGE MiB(4)
@@ -521,7 +521,7 @@ static void split_refused(void)
 	tsr_close(&dev);
 }
 
-/* ---- Changes under load ------------------------------------------------------------- */
+/* ---- Changes under load ---------------------------------------------- */
 
 static void client(void *arg)
 {
@@ -652,7 +652,7 @@ static void race(void)
 	tsr_close(&dev);
 }
 
-/* ---- Limits ------------------------------------------------------------------------ */
+/* ---- Limits ---------------------------------------------------------- */
 
 static void bad_input(void)
 {
@@ -763,7 +763,7 @@ static void many_objects(void)
 	tsr_close(&dev);
 }
 
-/* ---- The device ------------------------------------------------------------------- */
+/* ---- The device ------------------------------------------------------ */
 
 /* It goes: whoever changes memory is not kept waiting, and the memory is the process's. */
 static void unplug(void)

@@ -315,7 +315,7 @@ static void nothing_shown(void)
 	tsr_close(&dev);
 }
 
-/* ---- beside others -------------------------------------------------------------------- */
+/* ---- beside others --------------------------------------------------- */
 
 static struct {
 	volatile bool listed, stop;

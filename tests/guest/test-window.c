@@ -23,7 +23,7 @@
 #define PARTS 150 /* windows are of 32, and 64 may be unfinished */
 #define MANY_PARTS 500 /* 5 s of the device */
 
-/* ---- SPLIT-1 ------------------------------------------------------------------------ */
+/* ---- SPLIT-1 --------------------------------------------------------- */
 
 static void check_tiling(const struct tsr_trace *trace, const struct tsr_cmd *cmd, uint32_t parts)
 {
@@ -62,7 +62,7 @@ static void parts_tile(void)
 	tsr_close(&dev);
 }
 
-/* ---- slots kept over the cuts ------------------------------------------------------- */
+/* ---- slots kept over the cuts ---------------------------------------- */
 
 /*
  * Three objects stay bound from the first part to the last: an input, a log that each part
@@ -414,7 +414,7 @@ static void holds_beside_holds(void)
 		tsr_client_join(&clients[i]);
 }
 
-/* ---- SPLIT-34: -ENOSPC in a later window --------------------------------------------- */
+/* ---- SPLIT-34: -ENOSPC in a later window ----------------------------- */
 
 #define BEFORE 100 /* parts before the trouble */
 
@@ -455,7 +455,7 @@ static void late_fragmentation(void)
 	tsr_close(&dev);
 }
 
-/* ---- the CPU ------------------------------------------------------------------------- */
+/* ---- the CPU --------------------------------------------------------- */
 
 struct reader {
 	const struct kept *kept;
@@ -515,7 +515,7 @@ static void cpu_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* ---- a hang between two windows -------------------------------------------------------- */
+/* ---- a hang between two windows -------------------------------------- */
 
 #define LONG_FILLS 150000 /* of half a megabyte each: many times the timeout on any machine */
 #define HANG_PART 100
@@ -551,7 +551,7 @@ static void hang_in_the_middle(void)
 	tsr_close(&dev);
 }
 
-/* ---- suspend, unplug ---------------------------------------------------------------- */
+/* ---- suspend, unplug ------------------------------------------------- */
 
 /* a job for the same engine: without preemption its SUBMIT is at the gate */
 static void submit_small(struct tsr_client *client)
@@ -660,7 +660,7 @@ static void memory_is_wanted(void)
 	require(rounds);
 }
 
-/* ---- an element that comes long before its packet ----------------------------------------- */
+/* ---- an element that comes long before its packet -------------------- */
 
 #define PACKET_PART 400
 
@@ -737,7 +737,7 @@ static void packet_behind_its_element(void)
 	tsr_close(&dev);
 }
 
-/* ---- objects that move while the kernel looks where they are ------------------------------ */
+/* ---- objects that move while the kernel looks where they are --------- */
 
 #define MOVING 64
 #define MOVING_ROUNDS 10
@@ -812,7 +812,7 @@ static void moved_while_planning(void)
 	tsr_close(&dev);
 }
 
-/* ---- before it comes to parts ------------------------------------------------------------- */
+/* ---- before it comes to parts ---------------------------------------- */
 
 #define MANY_OBJECTS 1024 /* of a page each, they fill the hidden segment */
 #define MORE_OBJECTS 300 /* of two */
@@ -895,7 +895,7 @@ static void making_room_can_end(void)
 	tsr_close(&dev);
 }
 
-/* ---- the device goes -------------------------------------------------------------------- */
+/* ---- the device goes ------------------------------------------------- */
 
 static void submit_until_gone(struct tsr_client *client)
 {

@@ -17,7 +17,7 @@
 #define N_ALLOCS 256U
 #define N_SLOTS 8U
 #define ROOM 32U
-/* What a part costs unless told otherwise, in bytes: so little that it is bytes that count. */
+/* Cost of a part in bytes: small, so that the bytes moved decide. */
 #define CUT_COST (256ULL << 10)
 
 static bool first_row = true;
@@ -52,7 +52,10 @@ static double plan_once(struct job *job, struct tessera_split_plan *plan)
 	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
 }
 
-/* Medians, in nanoseconds, of runs with the short and the long list in turn. */
+/*
+ * Median CPU time of a plan, in ns. Runs with the short and the long list
+ * alternate.
+ */
 static void measure(enum pattern p, u64 cut_cost, double *small, double *large)
 {
 	double s[RUNS], l[RUNS];
@@ -79,8 +82,8 @@ static void measure(enum pattern p, u64 cut_cost, double *small, double *large)
 }
 
 /*
- * The slowest pattern of equal sizes stands for all. Unequal sizes, oversubscribed
- * eight times, have a row of their own.
+ * The goal applies to the slowest pattern of equal sizes. Unequal sizes,
+ * oversubscribed eight times, have a row of their own.
  */
 static void bench_speed(void)
 {
@@ -119,8 +122,9 @@ static void keep_worst(struct worst *worst, double own, double best)
 }
 
 /*
- * One pattern, with as few cuts as memory allows or one at every split point. The
- * optimum has the same parts as the plan: only the choice of victims is compared.
+ * One pattern, with as few cuts as memory allows, or with a cut at every split
+ * point. The optimum has the same parts as the plan, so only the choice of
+ * victims is compared.
  */
 static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 {
@@ -144,7 +148,10 @@ static void equal_row(enum pattern p, bool cut_all, struct worst *worst)
 	job_free(&job);
 }
 
-/* Against Belady's rule on the bare list: every entry is a cut, and nothing pinned. */
+/*
+ * Compared with Belady's rule on the bare list: a cut at every entry, nothing
+ * pinned.
+ */
 static void bare_row(enum pattern p)
 {
 	struct tessera_split_plan plan = {};
@@ -176,7 +183,9 @@ static void bench_equal(void)
 	row("paging_vs_optimal", "", worst.own, "MiB", worst.best, "1.05");
 }
 
-/* Modelled time of a plan, in MiB: a part takes as long as so many bytes. */
+/*
+ * Modelled time of a plan in MiB: a part takes as long as moving @cost bytes.
+ */
 static double modelled(struct job *job, u64 knob, u64 cost, enum tessera_split_force force)
 {
 	struct tessera_split_plan plan = {};
@@ -190,7 +199,9 @@ static double modelled(struct job *job, u64 knob, u64 cost, enum tessera_split_f
 	return mib;
 }
 
-/* Against the better of the fewest parts and a cut at every split point. */
+/*
+ * Compared with the better one of fewest parts and a cut at every split point.
+ */
 static void cost_row(enum pattern p, u64 cost, struct worst *worst)
 {
 	char name[64];
@@ -269,8 +280,8 @@ static void unequal_add(struct unequal *sum, struct job *job, u64 cut_cost)
 }
 
 /*
- * Small cases of unequal sizes, where all choices can be tried: what a plan moves against the
- * least that its own parts can do with.
+ * Small cases of unequal sizes, for which all choices can be tried. Compares
+ * the bytes that a plan moves with the minimum for the same parts.
  */
 static struct unequal unequal_sum(u64 cut_cost)
 {
@@ -288,8 +299,10 @@ static struct unequal unequal_sum(u64 cut_cost)
 }
 
 /*
- * A unit for a part, which is cheap; and the other end, where not one part may be added, whatever bytes
- * it saves: there the plain algorithm's parts are the measure.
+ * Two extremes: parts that cost one unit, so that adding a part is cheap, and
+ * parts so expensive that none may be added, however many bytes it saves. In
+ * the second case the number of parts is compared with that of the plain
+ * algorithm.
  */
 static void bench_unequal(void)
 {

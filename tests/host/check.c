@@ -93,7 +93,7 @@ static void show_plan(const struct tessera_split_plan *p, int ret)
 	}
 }
 
-/* With the leak check on, a plan that pins anything is refused (SCHED-6). */
+/* With the leak check on, a plan that pins any object is refused (SCHED-6). */
 static bool check_leaks(struct oracle_case *c, const struct tessera_split_plan *was,
 			struct tally *t)
 {
@@ -102,7 +102,11 @@ static bool check_leaks(struct oracle_case *c, const struct tessera_split_plan *
 	u32 i;
 	int ret;
 
-	/* Another plan may have been chosen for its cost, or to come through at all. */
+	/*
+	 * Skip plans that were chosen for their cost, or because the first
+	 * attempt failed: with the leak check on, another variant may be
+	 * chosen.
+	 */
 	if (was->variant || c->in.cut_cost_bytes != U64_MAX)
 		return true;
 	for (i = 0; i < was->n_op; i++)
@@ -114,7 +118,10 @@ static bool check_leaks(struct oracle_case *c, const struct tessera_split_plan *
 	return ret == (pins ? -EINVAL : 0) && (!ret || !plan.n_op);
 }
 
-/* As many parts as the plain algorithm makes, or fewer; not each time, but in the sum. */
+/*
+ * Counts parts against the plain algorithm. The sum over all cases must not be
+ * larger; a single case may be.
+ */
 static void compare_with_plain(struct oracle *o, struct oracle_case *c,
 			       const struct tessera_split_plan *p, struct tally *t)
 {
@@ -151,7 +158,10 @@ static void count(struct tally *t, const struct oracle_case *c, const struct tes
 	t->last_resort += last_resort;
 }
 
-/* The same case in windows, alone and with others at work in memory. */
+/*
+ * The same case planned in batches, alone and while other clients change
+ * memory.
+ */
 static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split_plan *whole,
 			  struct tally *t, bool show)
 {
@@ -179,7 +189,7 @@ static bool check_windows(struct oracle *o, u64 seed, const struct tessera_split
 	return ok;
 }
 
-/* SPLIT-34: one split point with hardly any room to spare. */
+/* SPLIT-34: one split point with hardly any free space. */
 static bool check_tight(struct oracle *o, u64 seed, struct tally *t)
 {
 	static struct oracle_case c;

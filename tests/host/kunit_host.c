@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs the KUnit suites of pure code on the host. TAP on standard output, one
- * line per case.
+ * Runs the KUnit suites of pure code on the host. Prints TAP to standard
+ * output, one line per case.
  */
 #include <kunit/test.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Large random plans, replayed on one cell of memory per unit. The oracle knows
- * small cases only; this is about lists of thousands of entries, segments
- * of thousands of blocks, and the planner's indices over them. TAP.
+ * Large random plans, replayed on a model with one cell per unit of memory. The
+ * oracle can only judge small cases. This program covers lists of thousands of
+ * entries, segments of thousands of blocks, and the planner's indices over
+ * them. Prints TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,10 @@ static bool do_op(struct world *w, const struct tessera_split_op *op)
 	}
 }
 
-/* Is there a place for one more allocation beside what the part touched? */
+/*
+ * True if one more allocation would fit beside the allocations that the part
+ * touched.
+ */
 static bool has_room(const struct world *w, u32 id)
 {
 	u32 n = w->in->allocs[id].size, run = 0, i;

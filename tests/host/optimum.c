@@ -2,11 +2,12 @@
 /*
  * Offline optima of paging, for one memory segment without foreign blocks.
  *
- * A part needs all that its entries name, and all that is still bound when it
- * starts, to be resident at once. Between parts anything else may leave. For
- * allocations of equal size, evicting what is needed again last (Belady) moves the
- * fewest bytes; for a few allocations of unequal size all choices are tried, as if
- * memory could not be fragmented, which no placement can beat.
+ * A part needs all allocations that its entries name, and all that are still
+ * bound when it starts, resident at the same time. Between parts any other
+ * allocation may leave. For allocations of equal size, evicting the one with
+ * the furthest next use (Belady) moves the fewest bytes. For a few allocations
+ * of unequal size all choices are tried as if memory could not be fragmented;
+ * no real placement can do better.
  */
 #include <stdlib.h>
 
@@ -18,8 +19,8 @@
 struct part {
 	u32 first; /* entries */
 	u32 end;
-	u32 n_bound; /* of bound */
-	u32 *bound; /* allocations bound at the start and not reprogrammed there */
+	u32 n_bound; /* length of @bound */
+	u32 *bound; /* allocations bound at the start and not rebound there */
 };
 
 struct parts {
@@ -69,7 +70,7 @@ static void parts_free(struct parts *ps)
 struct cache {
 	const struct tessera_split_input *in;
 	bool *resident;
-	u32 *needed_in; /* number of the last part that needs it, plus one */
+	u32 *needed_in; /* last part that needs it, plus one */
 	u32 *last; /* last entry that named it, plus one */
 	u32 *next; /* next entry that names it */
 	u64 used;
@@ -157,7 +158,10 @@ u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split
 			if (id)
 				need(&c, id, p, missing, &n_missing);
 		}
-		/* Uses inside the part are over before anything can leave again. */
+		/*
+		 * all uses inside the part are over before any allocation can
+		 * leave
+		 */
 		for (i = 0; i < n_missing; i++)
 			make_resident(&c, missing[i], p, policy);
 		for (i = part->first; i < part->end; i++) {
@@ -175,7 +179,10 @@ u64 parts_bytes(const struct tessera_split_input *in, const struct tessera_split
 	return c.bytes;
 }
 
-/* Belady's rule on the bare list, as if the job were cut at every entry. */
+/*
+ * Bytes moved by Belady's rule on the bare list, as if the job were cut at
+ * every entry.
+ */
 u64 whole_bytes(const struct tessera_split_input *in)
 {
 	struct cache c = {
@@ -226,8 +233,8 @@ static u32 part_set(const struct tessera_split_input *in, const struct part *par
 }
 
 /*
- * Least bytes over all ways to keep and drop allocations between the parts: the
- * cost of every resident set after every part.
+ * Fewest bytes over all choices of allocations to keep between the parts.
+ * Computes the cost of every resident set after every part.
  */
 u64 exhaustive_bytes(const struct tessera_split_input *in, const struct tessera_split_plan *plan)
 {
@@ -249,7 +256,7 @@ u64 exhaustive_bytes(const struct tessera_split_input *in, const struct tessera_
 
 			if (cost[from] == U64_MAX)
 				continue;
-			/* Every subset of what need not stay. */
+			/* every subset of the allocations that need not stay */
 			for (;; keep = (keep - 1) & extra) {
 				u64 c = cost[from] + bytes[need & ~from] + bytes[extra & ~keep];
 

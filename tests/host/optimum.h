@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a plan has to move at least, and what least-recently-used would move.
- */
+/* The bytes that a plan has to move at least, and those that LRU would move. */
 #ifndef TESSERA_HOST_OPTIMUM_H
 #define TESSERA_HOST_OPTIMUM_H
 

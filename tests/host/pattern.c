@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Large access patterns, all made from a fixed seed.
- */
+/* Large access patterns, generated from a fixed seed. */
 #include <stdlib.h>
 
 #include "pattern.h"
@@ -24,7 +22,7 @@ u32 pattern_rnd(u64 *state, u32 below)
 	return (u32)((z ^ (z >> 31)) >> 33) % below;
 }
 
-/* Rank r has weight 1 / (r + 1), by search in the running sums. */
+/* Rank r has weight 1 / (r + 1). Searches in the running sums. */
 static u32 zipf(u64 *state, const u64 *sum, u32 n)
 {
 	u64 x = (u64)pattern_rnd(state, 1U << 30) * sum[n - 1] >> 30;
@@ -49,12 +47,18 @@ static u32 pick(enum pattern p, u32 i, u32 n, u32 n_allocs, u64 *state, const u6
 	case PATTERN_CYCLIC:
 		return i % n_allocs;
 	case PATTERN_TWO_PHASE:
-		/* The second phase works on other allocations, with some of the first. */
+		/*
+		 * The second phase uses other allocations, and some of the
+		 * first phase.
+		 */
 		if (i < n / 2 || !pattern_rnd(state, 8))
 			return zipf(state, sum, n_allocs) / 2;
 		return half + zipf(state, sum, n_allocs) / 2;
 	case PATTERN_SCENE:
-		/* Each tile draws some of its own textures, and the shared ones. */
+		/*
+		 * Each tile draws with a few textures of its own and with
+		 * shared ones.
+		 */
 		if (!pattern_rnd(state, 4))
 			return pattern_rnd(state, 4);
 		return (i / 64 * 5 + pattern_rnd(state, 12)) % n_allocs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's helpers on the host, for files in pure/ and their tests. Included by pure/pure.h.
+ * The kernel helpers that pure/ and its tests use, for the host build. Included
+ * by pure/pure.h.
  */
 #ifndef TESTS_HOST_PURE_HOST_H
 #define TESTS_HOST_PURE_HOST_H
@@ -58,7 +59,9 @@ typedef u64 __le64;
 #endif
 #define __counted_by(member)
 
-/* Orders in pure/ are strict, so that any sort has the same result. */
+/*
+ * Comparisons in pure/ are strict orders, so every sort gives the same result.
+ */
 static inline void sort(void *base, size_t num, size_t size,
 			int (*cmp)(const void *a, const void *b), void *swap)
 {
@@ -213,7 +216,7 @@ static inline size_t size_add(size_t a, size_t b)
 #define array_size(a, b) size_mul(a, b)
 #define struct_size(p, member, n) size_add(sizeof(*(p)), size_mul(n, sizeof(*(p)->member)))
 
-/* No speculation to fear on the host; keep the bound. */
+/* Speculation does not matter on the host, but the bound does. */
 #define array_index_nospec(i, size) ((i) < (size) ? (i) : 0)
 
 #define cpu_to_le16(x) ((__le16)(x))
@@ -249,7 +252,7 @@ static inline void put_unaligned_le64(u64 v, void *p)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* KUnit is the kernel's; on the host every symbol is simply visible. */
+/* On the host every symbol is visible to the tests. */
 #define VISIBLE_IF_KUNIT
 #define EXPORT_SYMBOL_IF_KUNIT(symbol) _Static_assert(1, "")
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of the interface, as first published: a change here breaks programs. Whoever includes it checks
- * sizes and offsets; scripts/check-uapi.sh compares 32-bit and 64-bit.
+ * The layout of the uAPI structures as first published. A change here breaks
+ * existing programs. Each file that includes this header checks sizes, offsets
+ * and ioctl numbers at build time. scripts/check-uapi.sh compares the 32-bit
+ * and the 64-bit layout.
  */
 #ifndef TSR_ABI_H
 #define TSR_ABI_H
@@ -59,7 +61,9 @@ TSR_ABI_SIZE(vm_bind_op, 40);
 TSR_ABI_SIZE(vm_bind, 40);
 TSR_ABI_SIZE(submit_vm, 40);
 
-/* SPLIT-5: an entry of the patch list carries allocation index, slot and split offset */
+/*
+ * SPLIT-5: a patch list entry carries allocation index, slot and split offset
+ */
 TSR_ABI_AT(array, array, 8);
 TSR_ABI_AT(query, data, 8);
 TSR_ABI_AT(query_device, caps, 32);
@@ -105,7 +109,10 @@ TSR_ABI_AT(vm_bind, syncs, 24);
 TSR_ABI_AT(submit_vm, cmds, 8);
 TSR_ABI_AT(submit_vm, syncs, 24);
 
-/* The numbers encode the sizes. All of them: whoever appends one comes by here. */
+/*
+ * The ioctl numbers encode the structure sizes. The list is complete: the
+ * assertion below fails the build until a new last ioctl is added here.
+ */
 _Static_assert(DRM_TESSERA_IOCTL_LAST == DRM_TESSERA_BUDGET, "a row for the new one, too");
 #define TSR_ABI_NUMBERS(X)                                                                         \
 	X(QUERY, 0xc0186440)                                                                       \

@@ -215,10 +215,10 @@ void tsr_bo_free(struct tsr_device *dev, struct tsr_bo *bo)
 	bo->handle = 0;
 }
 
-/* Keys of patterns that this process has written or looked for. */
+/* Keys of the patterns that this process has written or checked. */
 static bool keys[256];
 
-/* What a wrong word tells: where it comes from. */
+/* Says where a wrong word comes from, for error texts. */
 static const char *story_of(uint32_t word)
 {
 	static char text[96];

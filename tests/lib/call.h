@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A call in a thread of its own, for a test that looks at what it waits for. */
+/*
+ * A call in a thread of its own, so that the test can see what the call waits
+ * for.
+ */
 #ifndef TSR_CALL_H
 #define TSR_CALL_H
 
@@ -11,12 +14,15 @@ struct tsr_call {
 	void (*fn)(void *arg);
 	void *arg;
 	pthread_t thread;
-	volatile pid_t tid; /* 0 before it runs */
+	volatile pid_t tid; /* 0 until the thread runs */
 	volatile bool returned;
 };
 
 void tsr_call_start(struct tsr_call *call, void (*fn)(void *arg), void *arg);
-/* it is in a wait of the driver: one of the rows of debugfs "waits" */
+/*
+ * True while the thread is in the driver wait @row, a row of the debugfs file
+ * "waits".
+ */
 bool tsr_call_waits(const struct tsr_call *call, const char *row);
 void tsr_call_join(struct tsr_call *call);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* QUERY_CLIENT: what the kernel keeps about one. */
+/* QUERY_CLIENT: what the driver accounts for one client. */
 #ifndef TSR_CLIENT_H
 #define TSR_CLIENT_H
 

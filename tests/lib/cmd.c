@@ -150,7 +150,7 @@ struct tsr_bo tsr_bo_new_rows(struct tsr_device *dev, const struct tsr_surface *
 	return (struct tsr_bo){ .handle = args.handle, .size = args.size };
 }
 
-/* slots 0 and 1 are bound for it */
+/* Binds slots 0 and 1. */
 void tsr_cmd_copy_rows(struct tsr_cmd *cmd, const struct tsr_bo *linear, const struct tsr_bo *bo,
 		       const struct tsr_surface *rows)
 {
@@ -258,7 +258,7 @@ int __tsr_submit_ioctl(int fd, struct drm_tessera_submit *args)
 	int rc;
 
 	do {
-		*args = in; /* the kernel may have filled in [out] fields */
+		*args = in; /* the previous call may have filled in [out] fields */
 		rc = ioctl(fd, DRM_IOCTL_TESSERA_SUBMIT, args) < 0 ? -errno : 0;
 	} while (rc == -EINTR || rc == -EAGAIN);
 	return rc;
@@ -282,7 +282,7 @@ int __tsr_submit(struct tsr_device *dev, uint32_t context, const struct tsr_cmd 
 	args->syncs.count = count;
 	args->syncs.array = (uintptr_t)syncs;
 	rc = __tsr_submit_ioctl(dev->fd, args);
-	args->syncs.array = 0; /* ours ends here */
+	args->syncs.array = 0; /* @syncs ends with this function */
 	return rc;
 }
 
@@ -339,12 +339,18 @@ int tsr_submit_status(struct tsr_device *dev, uint32_t context, const struct tsr
 	must_submit(dev, context, cmd, 0, sync, &args);
 	status = tsr_syncobj_status(dev, sync);
 	tsr_syncobj_free(dev, sync);
-	/* nothing is left of what a plan foresaw that was made anew */
+	/*
+	 * A job that ran to its end reports no error place, not even one that
+	 * an earlier plan of the same submission had predicted.
+	 */
 	if (!status) {
 		require_eq(args.error_offset, 0xffffffffu);
 		require_eq(args.error_index, 0xffffffffu);
 	}
-	/* and what came true is told, although the call itself succeeded */
+	/*
+	 * If the job could not be placed to its end, the place is reported
+	 * although SUBMIT returned 0.
+	 */
 	if (status == -ENOSPC)
 		require(args.error_offset != 0xffffffffu && args.error_index != 0xffffffffu);
 	if (parts)
@@ -432,7 +438,7 @@ void tsr_gpu_blit(struct tsr_device *dev, uint32_t context)
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 4 * 16, 12 * 16, 0);
 	tsr_cmd_bind(&cmd, 0, &bo, &surface);
-	/* the first four rows to the eighth */
+	/* copies rows 0 to 3 to rows 8 to 11 */
 	p = tsr_cmd_packet(&cmd, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS);
 	p[3] = 8 << 16;
 	p[4] = 16 | 4 << 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Opening the device, its properties, and what must hold around every test. */
+/* Opening the device, its properties, and the checks around every test. */
 #include "tsr.h"
 
 #include "host.h"
@@ -123,7 +123,10 @@ void tsr_close(struct tsr_device *dev)
 	struct drm_tessera_query_device info;
 	uint32_t one = 1;
 
-	/* the driver looks for errors now, while it can tell which objects they hit */
+	/*
+	 * The query makes the driver collect the device's errors now, while it
+	 * can still tell which objects they concern.
+	 */
 	__tsr_query(dev->fd, DRM_TESSERA_QUERY_DEVICE, sizeof(info), &one, &info);
 	close(dev->fd);
 	dev->fd = -1;
@@ -203,8 +206,9 @@ const struct drm_tessera_query_segment *tsr_seg_by_id(struct tsr_device *dev, ui
 }
 
 /*
- * Around every test: the device must have counted no guest error but the test's own, and
- * once all files of the test are closed, no memory may be in use any more than before.
+ * Checked around every test: the device has counted no guest errors but those
+ * that the test expects, and once all files of the test are closed, no segment
+ * has more bytes in use than before.
  */
 static uint64_t used_before[TSR_MAX_SEGMENTS + 1];
 
@@ -252,7 +256,7 @@ static const char *memory_is_free(void)
 			if (used[i] > used_before[i])
 				leaked = i;
 		if (leaked)
-			usleep(20000); /* freed when the last job is done */
+			usleep(20000); /* objects are freed when their last job is done */
 	} while (leaked && tap_now_ns() < until);
 
 	if (!leaked)
@@ -268,13 +272,13 @@ static const char *after_test(const struct tap_test *test)
 	const char *wrong = NULL;
 	uint64_t errors;
 
-	/* before the rest, which may wait for the job */
+	/* First, because the checks below may wait for the job. */
 	tsr_hangs_end();
 	tsr_knobs_end();
 	tsr_traces_end();
 	if (!(test->flags & TSR_NO_DEVICE))
 		wrong = memory_is_free();
-	/* last, so that what the test left running has its say */
+	/* Last, so that errors of jobs that still ran are counted, too. */
 	errors = referee_end(test->flags & ~TSR_NO_DEVICE);
 	if (!errors)
 		return wrong;

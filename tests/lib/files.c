@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* debugfs, fdinfo, and files in general. */
+/* debugfs, fdinfo, and other files of the kernel. */
 #include "tsr.h"
 
 #include "stall.h"
@@ -135,7 +135,11 @@ const char *tsr_debugfs(void)
 	return path;
 }
 
-/* The line of a row: "NAME count N longest_us N waiting N pids PID …". The rows are the module's. */
+/*
+ * The debugfs file "waits", with one line a row: "NAME count N longest_us N
+ * waiting N pids PID …". The rows are the module's, so the file of any device
+ * will do.
+ */
 static char *read_waits(void)
 {
 	char *text = NULL;
@@ -144,7 +148,7 @@ static char *read_waits(void)
 	tsr_debugfs();
 	if (glob("/sys/kernel/debug/dri/*/waits", 0, NULL, &found))
 		return NULL;
-	/* one of the devices may go meanwhile */
+	/* A device may disappear after the glob. */
 	for (size_t i = 0; !text && i < found.gl_pathc; i++)
 		text = tsr_read_file(found.gl_pathv[i]);
 	globfree(&found);
@@ -193,7 +197,10 @@ int tsr_debugfs_write(const char *name, const char *text)
 	return tsr_write_file(path, text);
 }
 
-/* knobs that a test has turned, and what they were; its parent turns them back, however it ends */
+/*
+ * Knobs that the test has changed, with their former values. The runner
+ * restores them however the test ends.
+ */
 static struct knobs {
 	uint32_t num;
 	struct {
@@ -225,13 +232,15 @@ static void turn_everywhere(const char *name, const char *value)
 	globfree(&found);
 }
 
-/* the device may be another one by now, or none */
+/*
+ * On all devices: the first one may have been replaced or unplugged meanwhile.
+ */
 static void turn_back(uint32_t i)
 {
 	turn_everywhere(knobs->list[i].name, knobs->list[i].before);
 }
 
-/* a program that keeps them otherwise may have left the file */
+/* The file may come from a program with another layout of it. */
 static bool knobs_are_sound(void)
 {
 	if (knobs->num > ARRAY_SIZE(knobs->list))
@@ -293,7 +302,7 @@ void tsr_job_timeout(const char *ms)
 
 void tsr_job_timeout_lift(void)
 {
-	/* the first device's is remembered */
+	/* records the value of the first device */
 	tsr_job_timeout("300000");
 	turn_everywhere("job_timeout_ms", "300000");
 }

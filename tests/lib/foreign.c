@@ -10,7 +10,7 @@
 
 #include "stall.h"
 
-/* include/uapi/drm/vgem_drm.h, which libdrm does not install */
+/* from include/uapi/drm/vgem_drm.h, which libdrm does not install */
 #define VGEM_FENCE_WRITE 1
 struct drm_vgem_fence_attach {
 	uint32_t handle, flags, out_fence, pad;
@@ -26,18 +26,18 @@ struct drm_vgem_fence_signal {
 struct tsr_foreign {
 	int fd;
 	struct {
-		uint32_t handle, fence; /* a buffer for each: they are idle when reused */
+		uint32_t handle, fence; /* one buffer per fence, idle when reused */
 		int dmabuf;
 	} items[MAX_FENCES];
 	uint32_t first, count;
-	uint64_t until[MAX_FENCES]; /* when each will have signalled by itself */
+	uint64_t until[MAX_FENCES]; /* when each fence expires */
 	struct tsr_foreign *next;
 };
 
 static struct tsr_foreign *opened;
 static bool expired;
 
-/* vgem's timer counts in jiffies */
+/* 20 ms less than vgem's timeout, because its timer counts in jiffies */
 #define FENCE_NS (10000000000ull - 20000000)
 
 static bool has_expired(void)
@@ -220,7 +220,7 @@ void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left)
 		};
 		int rc = tsr_ioctl(foreign->fd, DRM_IOCTL_VGEM_FENCE_SIGNAL, &args);
 
-		/* it may have signalled by itself */
+		/* the fence may have expired */
 		require_msg(!rc || rc == -ETIMEDOUT, "vgem: %s", strerror(-rc));
 		expired |= rc == -ETIMEDOUT;
 		foreign->first = (foreign->first + 1) % MAX_FENCES;
@@ -245,9 +245,9 @@ pid_t tsr_push_out(struct tsr_device *dev)
 	return tap_fork(want_aperture, dev);
 }
 
-/* ---- sw_sync ----------------------------------------------------------------- */
+/* ---- sw_sync --------------------------------------------------------- */
 
-/* no header has this */
+/* no header defines this */
 struct sw_sync_create_fence_data {
 	uint32_t value;
 	char name[32];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Others to share with: dma-bufs, and another driver, vgem, which every kernel here has; its fences are
- * signalled by hand.
+ * Sharing with other drivers: dma-bufs, and vgem as the second driver. All
+ * kernels used for the tests have vgem. The test signals the fences of vgem by
+ * hand.
  */
 #ifndef TSR_FOREIGN_H
 #define TSR_FOREIGN_H
@@ -20,44 +21,64 @@ struct tsr_small;
 int tsr_export_flags(int fd, uint32_t handle, uint32_t flags);
 int tsr_export(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_import(int fd, int dmabuf, uint32_t *handle);
-/* until its bytes have come, for which the kernel waits not for long */
+/*
+ * Imports, and retries while the exporter's bytes are not there yet (-EBUSY).
+ */
 void tsr_import_wait(int fd, int dmabuf, uint32_t *handle);
-/* its reservation gets a fence, of one who does what DMA_BUF_SYNC_* say */
+/*
+ * Adds the fence of @sync_file to the dma-buf's reservation. @flags
+ * (DMA_BUF_SYNC_*) say whether it stands for a read or a write.
+ */
 void tsr_dmabuf_put_fence(int dmabuf, int sync_file, uint32_t flags);
-/* the same for an object, which is exported for that */
+/* The same for an object, which is exported for the purpose. */
 void tsr_fence_at(struct tsr_device *dev, const struct tsr_bo *bo, int sync_file, uint32_t flags);
 bool tsr_fence_signalled(int sync_file);
-/* in a client: sets @small up, and has SUBMIT wait for a fence: at its object if client->arg, else an in-fence */
+/*
+ * For use in a client: sets up @small and submits it behind the fence of
+ * @sync_file. With client->arg set the fence is added to the object's
+ * reservation; else it is an in-fence of SUBMIT.
+ */
 int tsr_small_behind(struct tsr_client *client, struct tsr_device *dev, struct tsr_small *small,
 		     int sync_file);
 
 /*
- * A child uses all of an aperture. Objects that were there move out, behind the jobs that use them:
- * tap_join() when these have ended.
+ * Forks a child that claims all of the aperture. Objects in the aperture move
+ * out, each after the jobs that use it. tap_join() returns when the child's
+ * submission has been accepted.
  */
 pid_t tsr_push_out(struct tsr_device *dev);
 
-/* skips the test where importers are not told of moves; kernels for debugging tell them */
+/*
+ * Skips the test unless the kernel notifies importers of moves. Only the debug
+ * kernels do.
+ */
 void tsr_move_notify_need(void);
 
-/* vgem's card node, or -1 */
+/* Opens vgem's card node; returns -1 without vgem. */
 int tsr_vgem_open(void);
-int tsr_vgem_need(void); /* skips the test there */
-/* NULL: the kernel has no vgem, or it is not loaded (`modules: vgem`) */
+int tsr_vgem_need(void); /* skips the test without vgem */
+/*
+ * NULL if the kernel has no vgem or has not loaded it (`modules: vgem` in
+ * .args).
+ */
 struct tsr_foreign *tsr_foreign_open(void);
-struct tsr_foreign *tsr_foreign_need(void); /* skips the test there */
-void tsr_foreign_close(struct tsr_foreign *foreign); /* signals what is left */
-/* a sync file; vgem signals it by itself after ten seconds, and a test that fails behind that is run again */
+struct tsr_foreign *tsr_foreign_need(void); /* skips the test without vgem */
+void tsr_foreign_close(struct tsr_foreign *foreign); /* signals the remaining fences */
+/*
+ * Returns a sync file. vgem signals the fence itself after ten seconds; a test
+ * that fails after such an expiry is run again (tap_excuse()).
+ */
 int tsr_foreign_fence(struct tsr_foreign *foreign);
-/* signal the oldest ones, until no more than @left are to come */
+/* Signals the oldest fences until at most @left are unsignalled. */
 void tsr_foreign_signal(struct tsr_foreign *foreign, uint32_t left);
 
 /*
- * Of nobody's driver, with sw_sync, which kernels for debugging have: a fence that nothing signals but
- * tsr_sw_sync_signal(). Returns its timeline, and -1 where there is none.
+ * A fence of sw_sync, which belongs to no driver: only tsr_sw_sync_signal()
+ * signals it. Only debug kernels have sw_sync. Returns the timeline, or -1
+ * without sw_sync.
  */
 int tsr_sw_sync_open(int *fence);
-int tsr_sw_sync_new(int *fence); /* skips the test there */
+int tsr_sw_sync_new(int *fence); /* skips the test without sw_sync */
 void tsr_sw_sync_signal(int timeline);
 
 #endif /* TSR_FOREIGN_H */

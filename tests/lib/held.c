@@ -8,7 +8,10 @@
 
 #include "stall.h"
 
-/* the stuck job has a file of its own: BO_DESTROY waits for all jobs of a file */
+/*
+ * The stuck job needs a file of its own, because BO_DESTROY waits for all jobs
+ * of its file.
+ */
 static struct tsr_device *open_again(struct tsr_device *dev)
 {
 	struct tsr_device *other = malloc(sizeof(*other));
@@ -98,7 +101,10 @@ void tsr_held_go(struct tsr_held *held)
 void tsr_held_close(struct tsr_held *held)
 {
 	tsr_held_let_go(held);
-	/* the next stuck job may be on this engine; a device without a driver fails this */
+	/*
+	 * Wait, because the next stuck job may be on this engine. The wait
+	 * fails on a device without a driver, which is fine.
+	 */
 	__tsr_syncobj_wait(held->other->fd, held->stuck.sync, 0, INT64_MAX);
 	tsr_close(held->other);
 	free(held->other);

@@ -14,10 +14,10 @@
 #include "stall.h"
 #include "tap.h"
 
-/* the fifth of the ports with which scripts/guest talks to the guest */
+/* the fifth port between scripts/guest and the guest */
 #define MONITOR "/dev/vport0p5"
 
-/* the guest's kernel lets nobody else have the port meanwhile */
+/* Only one process at a time can have the port open. */
 static void read_line(int fd, char *line, size_t size)
 {
 	size_t n = 0;
@@ -29,7 +29,10 @@ static void read_line(int fd, char *line, size_t size)
 	line[n] = 0;
 }
 
-/* what answers the command @id; lines that answer nothing, or something else, are passed over */
+/*
+ * Reads the reply to the command @id. Skips events and replies to other
+ * commands.
+ */
 static void execute(int fd, const char *id, const char *command, char *line, size_t size)
 {
 	char wanted[64];
@@ -41,18 +44,18 @@ static void execute(int fd, const char *id, const char *command, char *line, siz
 	while (!strstr(line, wanted));
 }
 
-/* a property of the device @number: reads it, or writes it if there is a @value */
+/* Reads a property of device @number, or sets it if @value is not NULL. */
 static void property(uint32_t number, const char *name, const char *value, char *line, size_t size)
 {
 	char command[256];
 	int fd;
 
-	/* another process may have it */
+	/* another process may have the port open */
 	tsr_wait_for((fd = open(MONITOR, O_RDWR | O_CLOEXEC)) >= 0 || errno != EBUSY);
 	if (fd < 0 && errno == ENOENT)
 		tap_skip("no monitor of the host");
 	require_msg(fd >= 0, "%s: %s", MONITOR, strerror(errno));
-	/* refused if somebody has done so before */
+	/* fails if the monitor is in command mode already, which is fine */
 	execute(fd, "begin", "{\"execute\": \"qmp_capabilities\", \"id\": \"begin\"}", line, size);
 	snprintf(command, sizeof(command),
 		 "{\"execute\": \"qom-%s\", \"id\": \"it\", \"arguments\": {\"path\": "
@@ -64,7 +67,7 @@ static void property(uint32_t number, const char *name, const char *value, char 
 	require_msg(strstr(line, "\"return\""), "%s: %s", name, line);
 }
 
-/* the device that the program is run for, also while it has no driver */
+/* number of the device under test; also valid while it has no driver */
 static uint32_t own_number(void)
 {
 	const char *number = getenv("TESSERA_NUMBER");
@@ -89,7 +92,7 @@ void tsr_host_set(const char *name, const char *number)
 	set_property(own_number(), name, number);
 }
 
-/* no hang is pending on the device @number */
+/* true if no hang is pending on device @number */
 static bool hang_has_come(uint32_t number)
 {
 	char line[4096];
@@ -105,7 +108,10 @@ bool tsr_engine_hangs(void)
 
 #define MOST_DEVICES 32
 
-/* engines of each device that hang or will; the test's parent lets them go in the end */
+/*
+ * Per device, a mask of engines that hang or are going to. The runner releases
+ * them when the test ends.
+ */
 static uint32_t *hung;
 
 static void set_hang(uint32_t number, int value)
@@ -154,7 +160,10 @@ void tsr_hangs_end(void)
 		any |= hung[i];
 	if (!any)
 		return;
-	/* the device may be gone, which ends only the process that asks for it */
+	/*
+	 * Done in a child: if the device is gone, the request fails, which ends
+	 * only the calling process.
+	 */
 	waitpid(tap_fork(let_go_for_parent, NULL), NULL, 0);
 	memset(hung, 0, MOST_DEVICES * sizeof(*hung));
 }
@@ -165,7 +174,8 @@ static void hang_next(uint32_t number, uint32_t engine)
 
 	require(number < MOST_DEVICES);
 	if (first)
-		atexit(tsr_engine_let_go); /* should the test fail: what waits for it can end */
+		/* if the test fails, everything that waits for the job has to end */
+		atexit(tsr_engine_let_go);
 	first = false;
 	__atomic_or_fetch(&hung[number], 1u << engine, __ATOMIC_SEQ_CST);
 	set_hang(number, (int)engine);
@@ -210,7 +220,7 @@ struct tsr_stuck tsr_stuck_start_on(struct tsr_device *dev, uint32_t ctx, uint32
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	tsr_submit(dev, ctx, &cmd, 0, stuck.sync);
-	/* not another's job instead */
+	/* make sure that this job hangs, not another client's */
 	tsr_stuck_begun(&stuck);
 	tsr_cmd_fini(&cmd);
 	return stuck;
@@ -242,7 +252,7 @@ void tsr_stuck_vm_start(struct tsr_stuck_vm *stuck, struct tsr_device *dev, cons
 	*vm = tsr_vm_open(dev);
 	tsr_vm_place(vm, bo);
 	tsr_vm_map(dev, vm->id, bo, 0, TSR_STUCK_AT, bo->size, 0);
-	/* page tables are written for the first one */
+	/* the first fill has the page tables written */
 	tsr_vm_fill(vm, TSR_STUCK_AT, bo->size, 0);
 	stuck->stuck = tsr_stuck_start(dev, vm->patched);
 	tsr_cmd_init(&cmd);

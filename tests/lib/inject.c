@@ -26,7 +26,7 @@ void tsr_inject_init(void)
 		tap_skip("the kernel has no fault injection");
 	for (size_t i = 0; i < ARRAY_SIZE(off); i++)
 		tsr_write_file(off[i], "0");
-	/* one page at a time, too */
+	/* allocations of single pages fail, too */
 	tsr_write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
 }
 

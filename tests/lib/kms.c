@@ -53,7 +53,7 @@ struct tsr_kms tsr_kms_open(void)
 	if (tsr_ioctl(fd, DRM_IOCTL_MODE_GETRESOURCES, &res))
 		tap_skip("no display");
 	kms.dev = tsr_open_fd(fd);
-	/* what is in a picture's way passes, however slow this machine is */
+	/* a commit may wait for memory as long as a slow machine needs */
 	tsr_knob("passing_ms", TSR_FOR_GOOD);
 	cap(fd, DRM_CLIENT_CAP_UNIVERSAL_PLANES);
 	cap(fd, DRM_CLIENT_CAP_ATOMIC);
@@ -65,7 +65,7 @@ struct tsr_kms tsr_kms_open(void)
 		kms.heads[i].connector = connectors[i];
 	}
 	find_planes(&kms);
-	/* whoever was here before has left colours, which outlive files */
+	/* Colour properties of earlier clients outlive their files. */
 	for (uint32_t i = 0; i < kms.num_heads; i++) {
 		struct tsr_atomic req = {};
 
@@ -106,7 +106,7 @@ uint64_t tsr_mode_ns(const struct drm_mode_modeinfo *mode)
 	return (uint64_t)mode->htotal * mode->vtotal * 1000000 / mode->clock;
 }
 
-/* ---- framebuffers ------------------------------------------------------------ */
+/* ---- framebuffers ---------------------------------------------------- */
 
 int __tsr_addfb(int fd, struct drm_mode_fb_cmd2 *cmd)
 {
@@ -186,7 +186,7 @@ uint32_t tsr_fb_pixel(const struct tsr_fb *fb, uint32_t x, uint32_t y)
 	}
 }
 
-/* ---- properties and commits --------------------------------------------------- */
+/* ---- properties and commits ------------------------------------------ */
 
 static uint32_t find_prop(struct tsr_kms *kms, uint32_t object, const char *name, uint64_t *value)
 {
@@ -282,7 +282,7 @@ struct tsr_show tsr_show_at(const struct tsr_fb *fb, int32_t x, int32_t y)
 
 static uint64_t blend_value(uint32_t blend)
 {
-	/* the order in which the core has them */
+	/* in the order of the core's enum values */
 	static const uint64_t values[] = { 0, 2, 1 };
 
 	return values[blend];
@@ -341,7 +341,7 @@ void tsr_dark(struct tsr_kms *kms, const struct tsr_head *head)
 	tsr_commit(kms, &req);
 }
 
-/* ---- events and pictures ------------------------------------------------------- */
+/* ---- events and pictures --------------------------------------------- */
 
 struct drm_event_vblank tsr_event(int fd)
 {
@@ -400,14 +400,17 @@ uint32_t tsr_crc_next(int fd, uint32_t *frame)
 uint32_t tsr_crc_now(struct tsr_kms *kms, uint32_t crtc)
 {
 	int fd = tsr_crc_begin(crtc);
-	/* the first is of a frame that has begun after CRCs were asked for */
+	/* The first CRC belongs to a frame that began after this request. */
 	uint32_t crc = tsr_crc_next(fd, NULL);
 
 	tsr_crc_end(fd);
 	return crc;
 }
 
-/* ---- what it should be --------------------------------------------------------- */
+/*
+ * ---- the expected picture
+ * ------------------------------------------------------
+ */
 
 static uint32_t div255(uint32_t x)
 {
@@ -438,7 +441,9 @@ static uint32_t blend(const struct tsr_show *show, uint32_t texel, uint32_t belo
 	return out;
 }
 
-/* (i, j) in the rectangle: chapter 15.4 of hardware.rst */
+/*
+ * Source texel of pixel (i, j) of the rectangle: chapter 15.4 of hardware.rst.
+ */
 static uint32_t texel(const struct tsr_show *show, uint32_t i, uint32_t j)
 {
 	bool turned = show->rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270);

@@ -12,7 +12,7 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 
-/* the number behind a word at the beginning of a line */
+/* Number after a keyword at the beginning of a line. */
 static uint64_t find_number(const char *path, const char *key)
 {
 	char *text = tsr_read_file(path), *save = NULL, *line;
@@ -43,7 +43,7 @@ static char cgroup[128];
 
 static void cgroup_remove(void)
 {
-	/* what was in it may be on its way out */
+	/* processes in the cgroup may still be exiting */
 	for (int i = 0; i < 100 && rmdir(cgroup) && errno == EBUSY; i++)
 		usleep(10000);
 }

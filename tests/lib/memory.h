@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's memory: how much there is, who pays for it, whether it ran out. */
+/*
+ * Memory of the kernel: how much there is, which cgroup is charged, OOM kills.
+ */
 #ifndef TSR_MEMORY_H
 #define TSR_MEMORY_H
 
 #include <stdint.h>
 
-uint64_t tsr_meminfo(const char *key); /* bytes of a line of /proc/meminfo */
-uint64_t tsr_oom_kills(void); /* since the kernel booted */
-/* all pages of objects that the kernel can swap out, how many it did; skips the test without */
+uint64_t tsr_meminfo(const char *key); /* bytes in a line of /proc/meminfo */
+uint64_t tsr_oom_kills(void); /* since boot */
+/*
+ * Has TTM swap out all object pages that it can, and returns how many. Skips
+ * the test if TTM has no debugfs file for that.
+ */
 long tsr_swap_out_objects(void);
-/* objects in memory whose pages still hold the same bytes */
+/*
+ * Number of objects in device memory whose system pages still hold the same
+ * bytes.
+ */
 uint32_t tsr_num_clean(void);
 
-/* a memory cgroup below the root, emptied and removed when the test ends; skips without */
+/*
+ * A memory cgroup below the root; removed when the test ends. Skips the test if
+ * the kernel has no memory cgroups.
+ */
 void tsr_cgroup_new(const char *name, uint64_t max_bytes);
-void tsr_cgroup_enter(void); /* this process, for good */
-/* a value of memory.stat or memory.events */
+void tsr_cgroup_enter(void); /* moves this process in, for good */
+/* A value of memory.stat or memory.events. */
 uint64_t tsr_cgroup_stat(const char *file, const char *key);
 
 #endif /* TSR_MEMORY_H */

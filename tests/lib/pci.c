@@ -43,7 +43,7 @@ static bool find_slot(const char *pattern, char *name, size_t size)
 	return there;
 }
 
-/* of the device the driver is bound to when first asked; the guest may have others */
+/* the device bound at the first call; the guest may have others */
 const char *tsr_pci_slot(void)
 {
 	static char name[256];
@@ -178,7 +178,7 @@ static void read_segment(const volatile uint32_t *bar, struct drm_tessera_query_
 	}
 }
 
-/* The function answers when it is enabled. */
+/* The function has to be enabled before its registers can be read. */
 volatile uint32_t *tsr_pci_map_registers(void)
 {
 	char path[320];
@@ -218,7 +218,10 @@ struct tsr_registers tsr_pci_registers(void)
 	return regs;
 }
 
-/* descriptors may stand in any order, the answer of the driver is in that of their ids */
+/*
+ * The descriptors may be in any order; the driver reports segments in the order
+ * of their ids.
+ */
 void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_device *dev)
 {
 	require_eq(dev->num_segs, regs->num_segs);
@@ -273,7 +276,7 @@ void tsr_pci_reset(void)
 	require_ok(tsr_write_file(reset_path(), "1"));
 }
 
-/* where a register of the capability for interrupts lies in the configuration space */
+/* Offset of the MSI-X control register in the configuration space. */
 static off_t msix_control(int fd)
 {
 	uint8_t at, cap[2];

@@ -1,41 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking the device from the driver, and giving it back. */
+/*
+ * Unbind the device from the driver, bind it again, and look at it without one.
+ */
 #ifndef TSR_PCI_H
 #define TSR_PCI_H
 
 #include "tsr.h"
 
-/* skips the test without a driver; binds if need be, now and when the test ends */
+/*
+ * Skips the test if the driver is not loaded. Binds the device if it is
+ * unbound, now and again when the test ends.
+ */
 void tsr_pci_begin(void);
-struct tsr_device tsr_pci_open(void); /* the device that is taken, where there are several */
-/* one that is not @dev; skips the test where there is none */
+struct tsr_device tsr_pci_open(void); /* the device tsr_pci_slot() names */
+/* Another device than @dev. Skips the test if there is none. */
 struct tsr_device tsr_pci_other(const struct tsr_device *dev);
-/* its number among the machine's Tessera devices: from 0, by address, as QEMU creates them */
+/*
+ * The device's number among the machine's Tessera devices: counted from 0 in
+ * address order, which is the order in which QEMU creates them.
+ */
 uint32_t tsr_pci_number(const struct tsr_device *dev);
-int __tsr_pci_bind(void); /* 0, or what probe says */
+int __tsr_pci_bind(void); /* 0, or the errno of probe */
 void tsr_pci_bind(void);
 void tsr_pci_unbind(void);
-/* name of the function in /sys/bus/pci/devices, of the device the driver is bound to when first asked */
+/*
+ * Name of the function in /sys/bus/pci/devices. It is the device that the
+ * driver was bound to at the first call.
+ */
 const char *tsr_pci_slot(void);
-/* BAR 0, while no driver has it; stays mapped until munmap() or the end */
+/*
+ * Maps BAR 0 while no driver is bound. It stays mapped until munmap() or the
+ * end of the process.
+ */
 volatile uint32_t *tsr_pci_map_registers(void);
-/* what the device says about its memory in its registers, as the driver has to tell it */
+/*
+ * The memory layout that the device's registers describe; the driver must
+ * report the same.
+ */
 struct tsr_registers {
 	struct drm_tessera_query_segment segs[TSR_MAX_SEGMENTS];
 	uint32_t num_segs;
 	uint64_t hidden_base, hidden_size; /* video memory in no segment */
 };
 
-struct tsr_registers tsr_pci_registers(void); /* takes the device from the driver for that */
-/* the segments of a file are those of the registers, byte for byte */
+struct tsr_registers tsr_pci_registers(void); /* unbinds the driver meanwhile */
+/*
+ * Requires that the segments of the file equal those of the registers, byte for
+ * byte.
+ */
 void tsr_pci_same_segments(const struct tsr_registers *regs, const struct tsr_device *dev);
-/* bytes that are mapped for the device, which has no driver; 0 where the kernel does not tell */
+/*
+ * Bytes that are still DMA-mapped for the unbound device. 0 if the kernel does
+ * not tell (no dma-api debugging).
+ */
 uint64_t tsr_pci_mapped(void);
 
-void tsr_pci_can_reset(void); /* skips the test where the function cannot be reset */
-void tsr_pci_reset(void); /* under the driver */
+void tsr_pci_can_reset(void); /* skips the test if the function cannot be reset */
+void tsr_pci_reset(void); /* with the driver bound */
 
-/* interrupts of the function come late: what has happened meanwhile is told when they are let in */
+/*
+ * Masks all MSI-X vectors of the function. The device reports events of the
+ * meantime when the mask is lifted.
+ */
 void tsr_pci_hold_interrupts(bool hold);
 
 #endif /* TSR_PCI_H */

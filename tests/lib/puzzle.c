@@ -20,7 +20,10 @@ void tsr_puzzle_build(struct tsr_cmd *cmd, const struct tsr_bo *bos, const struc
 		if (!step)
 			tsr_cmd_bind_buffer(cmd, TSR_PUZZLE_LOG, log, true);
 		tsr_cmd_group_end(cmd);
-		/* every live object gets one word per step; the log says the step ran */
+		/*
+		 * each live object gets one word per step; the log records that
+		 * the step ran
+		 */
 		for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++)
 			if (tsr_puzzle[i].from <= step && tsr_puzzle[i].to > step)
 				tsr_cmd_fill(cmd, i, step, 1, 0x1000 * (i + 1) + step);

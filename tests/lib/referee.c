@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the device has counted while a test ran. The driver tells each error in a
- * tracepoint, with the record of the first of its type; that survives unplugging and
- * loading again. Devices without a driver are asked themselves.
+ * The errors that the device counts while a test runs. The driver reports each
+ * error in a tracepoint, together with the device's record of the first error
+ * of that type. The trace survives unplugging the device and reloading the
+ * module. Devices without a driver are read through their registers.
  */
 #include "referee.h"
 
@@ -30,7 +31,10 @@ struct seen {
 
 static struct seen seen[TSR_ERR_TYPES];
 
-/* who it was, if it was no engine: a plane of a CRTC, or its writeback */
+/*
+ * Names the display unit that caused the error: a plane of a CRTC, or its
+ * writeback.
+ */
 static void name_display(const char *first, char *text, size_t size)
 {
 	const char *engine = strstr(first, "engine="), *slot = strstr(first, "slot=");
@@ -57,7 +61,7 @@ static void add(uint32_t type, uint64_t count, const char *first)
 	s->count += count;
 }
 
-/* truncating empties the buffer, writing does not */
+/* opening with O_TRUNC empties the buffer, writing would not */
 static void forget_trace(void)
 {
 	int fd = open(INSTANCE "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -66,7 +70,7 @@ static void forget_trace(void)
 		close(fd);
 }
 
-/* each error that the driver has told since the last call */
+/* Adds all errors that the driver has reported since the last call. */
 static void read_trace(void)
 {
 	char *text = tsr_read_file(INSTANCE "/trace");
@@ -145,9 +149,10 @@ static void ask_device(const char *device)
 }
 
 /*
- * Devices that no driver has: they must be quiet, whatever was going on before. A guest for
- * many tests has dozens, of which a program touches the one that it found bound: the others
- * are asked once, for that takes longer than most tests.
+ * Reads the error counters of unbound devices, which must not count anything
+ * either. A guest that runs many tests has dozens of devices, and a program
+ * touches only the one that it found bound. The others are read once, because
+ * reading them all takes longer than most tests.
  */
 static void ask_unbound(void)
 {
@@ -170,7 +175,7 @@ static void ask_unbound(void)
 	globfree(&all);
 }
 
-/* have every driver that is there look at its device now */
+/* Makes every bound driver read its device's error counters now. */
 static void collect(bool rearm)
 {
 	glob_t found;
@@ -190,7 +195,10 @@ static void collect(bool rearm)
 	globfree(&found);
 }
 
-/* in a test's process that ends with files open: while its objects are there */
+/*
+ * For a test that exits with open files: collects while its objects still
+ * exist.
+ */
 static void collect_at_exit(void)
 {
 	collect(false);
@@ -208,13 +216,16 @@ void referee_begin(void)
 		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	collect(true);
 	ask_unbound();
-	/* names of tasks, which nobody wants, have the kernel patch its scheduler for each recording */
+	/*
+	 * Recording task names would have the kernel patch its scheduler for
+	 * each recording, and no test uses them.
+	 */
 	tsr_write_file(TRACING "/options/record-cmd", "0");
 	if (!mkdir(INSTANCE, 0700)) {
 		tsr_write_file(INSTANCE "/trace_clock", "global");
 		tsr_write_file(INSTANCE "/buffer_size_kb", "64");
 	}
-	/* again for each test: it ends when the module is unloaded */
+	/* for each test, because unloading the module disables the event */
 	tsr_write_file(INSTANCE "/events/tessera/tessera_device_error/enable", "1");
 	forget_trace();
 	memset(seen, 0, sizeof(seen));

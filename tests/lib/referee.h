@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The device's verdict on each test; see referee.c. */
+/* The device's error counters, checked around each test; see referee.c. */
 #ifndef TSR_REFEREE_H
 #define TSR_REFEREE_H
 
 #include <stdint.h>
 
 void referee_begin(void);
-/* Prints what was counted since; returns how much of it is of no expected type (a bit each). */
+/*
+ * Prints the errors counted since referee_begin(). @expected is a mask of
+ * allowed error types. Returns the number of errors of all other types.
+ */
 uint64_t referee_end(uint64_t expected);
 void referee_leave(void);
 

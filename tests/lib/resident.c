@@ -20,7 +20,7 @@ int __tsr_make_resident(int fd, const uint32_t *handles, uint32_t count, uint32_
 	struct drm_tessera_make_resident args = {
 		.handles = array_of(handles, sizeof(*handles), count),
 		.syncs = array_of(&signal, sizeof(signal), sync ? 1 : 0),
-		/* written even if it fails */
+		/* the driver writes these even if the call fails */
 		.bytes_to_trim = ~0ull,
 		.trim_segments = ~0u,
 		.pending = ~0u,

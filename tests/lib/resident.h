@@ -5,21 +5,27 @@
 
 #include "tsr.h"
 
-/* @sync: a binary syncobj, 0 for none; @out may be NULL */
+/* @sync: a binary syncobj that is signalled, or 0. @out may be NULL. */
 int __tsr_make_resident(int fd, const uint32_t *handles, uint32_t count, uint32_t sync,
 			struct drm_tessera_make_resident *out);
 int __tsr_evict(int fd, const uint32_t *handles, uint32_t count);
 
-/* of some objects, and waited for; of one */
+/*
+ * Add objects to the residency list and wait, or remove them; then the same for
+ * one object.
+ */
 void tsr_make_resident(struct tsr_device *dev, const struct tsr_bo *bos, uint32_t count);
 void tsr_evict(struct tsr_device *dev, const struct tsr_bo *bos, uint32_t count);
 int __tsr_make_one(struct tsr_device *dev, const struct tsr_bo *bo);
 int __tsr_evict_one(struct tsr_device *dev, const struct tsr_bo *bo);
 
-/* bring back what was moved out, and wait; @out may be NULL */
+/* Brings back listed objects that were evicted, and waits. @out may be NULL. */
 int __tsr_bring_back(struct tsr_device *dev, struct drm_tessera_make_resident *out);
 
-/* sum of the counts of the objects of a size, of all clients: give objects sizes of their own */
+/*
+ * Sum of the residency counts of all objects of this size, over all clients.
+ * The test must give its objects a size that no other object has.
+ */
 uint64_t tsr_listed(uint64_t size);
 
 #endif /* TSR_RESIDENT_H */

@@ -120,7 +120,7 @@ uint64_t tsr_client_engine_ns(const struct tsr_client *client, const char *engin
 	return (uint64_t)ns;
 }
 
-/* of the render engines; they are named in the order of their ids */
+/* of the first render engine; engines are named in the order of their ids */
 static uint64_t render_ns(const struct tsr_client *client)
 {
 	return tsr_client_engine_ns(client, "render0");
@@ -258,7 +258,7 @@ struct tsr_run *tsr_trace_runs(const struct tsr_trace *trace, uint32_t engine, s
 
 	require(runs);
 	tsr_trace_for_each(trace, "job_done", ev) {
-		/* without times: it was refused */
+		/* no start time: the job never ran */
 		if (tsr_event_u64(ev, "engine") != engine || !tsr_event_u64(ev, "start_ns"))
 			continue;
 		runs[n++] = (struct tsr_run){

@@ -23,14 +23,14 @@
 #define TAP_EXIT_SKIP 77
 #define TAP_EXIT_EXCUSED 78
 #define TAP_EXCUSES 3
-/* what a killed test may take to go; the kernel holds it if it takes longer */
+/* ms for a killed test to exit; after that the kernel must be holding it */
 #define TAP_KILL_MS 20000
 #define TAP_STUCK -1
-/* what is told at most of a test that hangs */
+/* limits for the report on a hung test */
 #define TELL_TASKS 12
 #define TELL_LINES 24
 
-/* written by the test's process, read by the one that counts */
+/* written by the test's process, read by the runner */
 static char *skip_reason;
 #define SKIP_REASON_BYTES 256
 
@@ -39,7 +39,7 @@ static void print_line(const char *prefix, const char *fmt, va_list ap)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	/* one write: children of a test print too */
+	/* a single write, because children of a test print as well */
 	dprintf(STDOUT_FILENO, "%s%s\n", prefix, text);
 }
 
@@ -52,10 +52,13 @@ void tap_note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* the process a test runs in, but for children of its own */
+/* process of the running test; its children inherit the value */
 static pid_t test_pid;
 
-/* with the test's atexit() handlers, which undo what it changed in the kernel */
+/*
+ * The test's own process runs its atexit() handlers, which undo changes to the
+ * kernel.
+ */
 static _Noreturn void leave(int code)
 {
 	fflush(NULL);
@@ -180,7 +183,10 @@ bool tap_long(void)
 	return tap_env("LONG", 0);
 }
 
-/* into the kernel log, so that what the kernel says has a test's name */
+/*
+ * Marks a test in the kernel log, so that messages of the kernel can be
+ * assigned to it.
+ */
 static void mark(const char *what, const char *name, const char *more)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
@@ -188,7 +194,7 @@ static void mark(const char *what, const char *name, const char *more)
 
 	if (fd < 0)
 		return;
-	/* not dprintf(), which wants to seek; one write is one record */
+	/* not dprintf(), which needs to seek; each write makes one record */
 	snprintf(text, sizeof(text), "tessera-test: %s %s: %s%s\n", what,
 		 program_invocation_short_name, name, more);
 	if (write(fd, text, strlen(text)) < 0)
@@ -211,7 +217,7 @@ static bool wait_for_exit(pid_t pid, uint64_t ms)
 
 	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (poll_fd.fd < 0)
-		return true; /* waitpid() says what is wrong */
+		return true; /* waitpid() reports the error */
 	do {
 		uint64_t now = tap_now_ns();
 
@@ -243,7 +249,7 @@ static void note_file(const char *folder, const char *name)
 	     line = strtok_r(NULL, "\n", &save)) {
 		char *end = strrchr(line, ' ');
 
-		/* a row of `waits` that nobody is in */
+		/* skip rows of `waits` that no thread is in */
 		if (end && !strcmp(end, " pids"))
 			continue;
 		tap_note("    %s: %s", name, line);
@@ -261,7 +267,10 @@ static bool in_group(const char *task, pid_t group)
 	return end && sscanf(end, ") %*c %*d %d", &found) == 1 && found == group;
 }
 
-/* where the threads of a test and of its children are, and who waits for what in the driver */
+/*
+ * Prints the stacks of the test's threads and of its children, and the driver's
+ * waits.
+ */
 static void tell_tasks(pid_t group)
 {
 	glob_t found;
@@ -279,7 +288,7 @@ static void tell_tasks(pid_t group)
 		}
 		globfree(&found);
 	}
-	/* the rows are the module's, and every device's file has them */
+	/* every device's file shows the same rows */
 	if (!glob("/sys/kernel/debug/dri/*/waits", 0, NULL, &found)) {
 		*strrchr(found.gl_pathv[0], '/') = 0;
 		note_file(found.gl_pathv[0], "waits");
@@ -287,7 +296,9 @@ static void tell_tasks(pid_t group)
 	}
 }
 
-/* two looks, as one does not tell a loop from a wait */
+/*
+ * Prints the tasks twice, because a single look cannot tell a loop from a wait.
+ */
 static void tell_hung(pid_t pid)
 {
 	for (int i = 0; i < 2; i++) {
@@ -298,7 +309,7 @@ static void tell_hung(pid_t pid)
 	}
 }
 
-/* a test that not even SIGKILL ends: tell where it is, and who else waits */
+/* Reports a test that not even SIGKILL ends, and lists all blocked tasks. */
 static void tell_stuck(pid_t pid)
 {
 	int fd = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
@@ -324,10 +335,13 @@ static int run_one(const struct tap_test *test)
 	if (pid < 0)
 		return TAP_EXIT_FAIL;
 	if (!pid) {
-		/* a process group, so that the children of a test end with it */
+		/*
+		 * its own process group, so that its children can be killed
+		 * with it
+		 */
 		setpgid(0, 0);
 		test_pid = getpid();
-		/* should the runner have ended */
+		/* in case the runner dies */
 		alarm(timeout + TAP_KILL_MS / 1000);
 		test->fn();
 		leave(0);
@@ -363,14 +377,17 @@ static bool selected(int argc, char **argv, const char *name)
 	return false;
 }
 
-/* with what the hooks say is wrong afterwards */
+/* Runs a test. The result also depends on the after() hook. */
 static int run_checked(const struct tap_test *test, const struct tap_hooks *hooks)
 {
 	const char *wrong = NULL;
 	char limit[32];
 	int rc;
 
-	/* whoever watches from outside knows when a guest hangs that freezes us, too */
+	/*
+	 * The time limit goes to the kernel log, so that an observer outside
+	 * the guest can detect a hang that freezes this process, too.
+	 */
 	snprintf(limit, sizeof(limit), " (limit %u s)", time_limit(test));
 	mark("begin", test->name, limit);
 	if (hooks && hooks->before)
@@ -396,7 +413,7 @@ static int run_again(const struct tap_test *test, const struct tap_hooks *hooks)
 	return rc;
 }
 
-/* a selector that selects nothing is a mistake, not a success */
+/* A selector that matches no test is a mistake of the caller. */
 static bool selectors_match(int argc, char **argv, const struct tap_test *tests, size_t count)
 {
 	bool all = true;
@@ -416,7 +433,7 @@ static bool selectors_match(int argc, char **argv, const struct tap_test *tests,
 
 static void print_result(size_t number, const struct tap_test *test, int rc, uint64_t ns)
 {
-	/* the name is the same in every run; the time is behind it */
+	/* the name is the same in every run, so the time comes after it */
 	if (rc == TAP_EXIT_SKIP)
 		dprintf(STDOUT_FILENO, "ok %zu - %s # SKIP %s\n", number, test->name, skip_reason);
 	else

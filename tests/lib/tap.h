@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small TAP harness. Each test runs in a process of its own, so that whatever it
- * leaves behind (open files, objects, a crash, a hang) ends with it and the
- * next test starts clean. A failed requirement ends that process.
+ * A small TAP harness. Each test runs in a process of its own, so that
+ * everything it leaves behind (open files, objects, a crash, a hang) ends with
+ * the process, and the next test starts clean. A failed requirement ends the
+ * process.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -15,50 +16,56 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 struct tap_test {
-	const char *name; /* names the requirements it proves */
+	const char *name; /* names the requirements that the test proves */
 	void (*fn)(void);
-	uint64_t flags; /* for the hooks */
+	uint64_t flags; /* passed to the hooks */
 	unsigned int timeout; /* seconds; 0: the default */
 };
 
-/* Run in the parent around each test; after() returns NULL or what is wrong. */
+/*
+ * Run in the parent around each test. after() returns NULL, or an error text.
+ */
 struct tap_hooks {
 	void (*before)(const struct tap_test *test);
 	const char *(*after)(const struct tap_test *test);
 };
 
-/* Arguments on the command line pick the tests whose name contains one of them. */
+/* Command line arguments select the tests whose name contains one of them. */
 int tap_run(int argc, char **argv, const struct tap_test *tests, size_t count,
 	    const struct tap_hooks *hooks);
 
 void tap_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 void tap_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* what the steps that follow are to show, told with the failure of one; NULL: nothing more */
+/*
+ * The rule that the following steps check. It is printed with a failure. NULL
+ * ends it.
+ */
 void tap_rule(const char *rule);
 void tap_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A test that fails while this says true has proved nothing, as what it relies on has ended by itself:
- * it is run once more, and fails when that has happened a few times.
+ * A test that fails while @fn returns true has proved nothing: its precondition
+ * expired (for example, a vgem fence timed out). The test is run again, and
+ * fails if that happens several times.
  */
 void tap_excuse(bool (*fn)(void));
 
-/* A child process of a test; its failure is the test's when joined. */
+/* A child process of a test. If the child fails, joining it fails the test. */
 pid_t tap_fork(void (*fn)(void *arg), void *arg);
 void tap_join(pid_t pid);
-void tap_kill(pid_t pid); /* ends it; how it went does not matter */
+void tap_kill(pid_t pid); /* ends the child; its exit status is ignored */
 
 uint64_t tap_now_ns(void);
-/* splitmix64: small, seedable, the same everywhere */
+/* splitmix64: small, seedable, the same on every machine */
 uint64_t tap_random(uint64_t *state);
-/* TESSERA_SEED of the environment, else the given one; printed */
+/* TESSERA_SEED of the environment, else @seed. Printed. */
 uint64_t tap_seed(uint64_t seed);
-/* TESSERA_<name> of the environment as a number, else the given one */
+/* TESSERA_<name> of the environment as a number, else @otherwise. */
 uint64_t tap_env(const char *name, uint64_t otherwise);
-/* the debug kernel: do less */
+/* True on the debug kernel, where tests should do less. */
 bool tap_slow(void);
-/* a run that may take as long as it likes: TESSERA_LONG */
+/* True if the run may take arbitrarily long (TESSERA_LONG). */
 bool tap_long(void);
 
 #define require(cond)                                                                              \
@@ -82,7 +89,7 @@ bool tap_long(void);
 				 b_, b_);                                                          \
 	} while (0)
 
-/* a call that returns 0 or -errno */
+/* @call returns 0 or -errno. */
 #define require_ok(call)                                                                           \
 	do {                                                                                       \
 		int r_ = (call);                                                                   \

@@ -19,8 +19,9 @@
 static char instance[128];
 
 /*
- * To make an instance takes a second on the debug kernel. So there is one for all tests of a program; another process
- * that records at the same time has its own.
+ * Creating an instance takes a second on the debug kernel, so one is kept for
+ * all tests of a program. A second process that records at the same time
+ * creates its own.
  */
 static struct kept {
 	pid_t runner, user;
@@ -48,7 +49,7 @@ void tsr_traces_begin(void)
 	kept->runner = getpid();
 }
 
-/* what processes of a test have made for themselves, and have not come to take away */
+/* Removes instances that processes of the test created and did not remove. */
 static void remove_others(void)
 {
 	char kept_path[128];
@@ -71,7 +72,10 @@ void tsr_traces_end(void)
 	remove_others();
 	if (!kept->user)
 		return;
-	/* the test has failed in between; the next one that records empties it */
+	/*
+	 * The test failed while it was recording. The next user of the instance
+	 * empties it.
+	 */
 	name_instance(kept->runner);
 	snprintf(path, sizeof(path), "%s/tracing_on", instance);
 	tsr_write_file(path, "0");
@@ -101,13 +105,13 @@ static void forget(void)
 	put("tracing_on", "0");
 	put("events/tessera/enable", "0");
 	snprintf(path, sizeof(path), "%s/trace", instance);
-	/* truncating empties the buffer, writing does not */
+	/* opening with O_TRUNC empties the buffer, writing would not */
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	require_msg(fd >= 0, "%s: %s", path, strerror(errno));
 	close(fd);
 }
 
-/* ready to record, nothing in it */
+/* Makes an instance that is empty and ready to record. */
 static void make_instance(bool the_kept)
 {
 	if (access("/sys/kernel/tracing/trace", F_OK))
@@ -119,7 +123,10 @@ static void make_instance(bool the_kept)
 	if (!mkdir(instance, 0700)) {
 		put("tracing_on", "0");
 		put("trace_clock", "global");
-		/* pages are dear on the debug kernel; a trace that does not fit fails the test */
+		/*
+		 * pages are expensive on the debug kernel; an overflow fails
+		 * the test
+		 */
 		put("buffer_size_kb", tap_slow() ? "1024" : "4096");
 		return;
 	}
@@ -145,7 +152,10 @@ void tsr_trace_start(const char *first, ...)
 	put("tracing_on", "1");
 }
 
-/* in an instance of its own, as nobody else wants these */
+/*
+ * Uses an instance of its own, because the events must not appear in other
+ * traces.
+ */
 void tsr_trace_start_own(const char *event)
 {
 	char text[96];
@@ -159,7 +169,7 @@ void tsr_trace_start_own(const char *event)
 	put("tracing_on", "1");
 }
 
-/* "  task-12  [001] d..1.  12.345678: name: key=value …" */
+/* Parses "  task-12  [001] d..1.  12.345678: name: key=value …". */
 static bool parse_line(const char *line, struct tsr_event *ev)
 {
 	const char *bracket = strstr(line, " [");
@@ -191,7 +201,7 @@ static bool parse_line(const char *line, struct tsr_event *ev)
 	return true;
 }
 
-/* Of contention_begin: a thread sleeps for a mutex. */
+/* flag of contention_begin: the thread sleeps for a mutex */
 #define LCB_F_MUTEX 32
 
 void tsr_trace_start_waits(void)
@@ -203,8 +213,9 @@ void tsr_trace_start_waits(void)
 	snprintf(text, sizeof(text), "%d", (int)gettid());
 	put("set_event_pid", text);
 	/*
-	 * A kernel with lockdep reports each lock of a mutex as contention that spins. Those of this
-	 * thread, which looks at the trace, would soon overwrite all else.
+	 * With lockdep, the kernel reports every mutex_lock() as spinning
+	 * contention. Those of this thread, which reads the trace, would soon
+	 * overwrite all other events.
 	 */
 	snprintf(text, sizeof(text), "common_pid != %d", (int)gettid());
 	put("events/lock/contention_end/filter", text);
@@ -217,7 +228,7 @@ void tsr_trace_start_waits(void)
 	put("tracing_on", "1");
 }
 
-/* "task-12  [001]": names of tasks may have a dash, too */
+/* Matches "task-12  [001]". The task name may contain a dash, too. */
 static bool is_line_of(const char *line, pid_t tid)
 {
 	const char *at = strstr(line, " [");

@@ -56,10 +56,13 @@ void tsr_pages_race(uint32_t *memory, uint64_t size, const volatile uint32_t *jo
 	for (uint32_t i = 0; i < (tap_slow() ? 30 : 200); i++) {
 		uint32_t seen = *jobs, *other;
 
-		/* with a job on it, or wherever a submission is */
+		/*
+		 * two of three times while a job uses the memory, else at any
+		 * point of a submission
+		 */
 		if (i % 3)
 			tsr_wait_for(*jobs != seen);
-		/* the kernel gives out the pages that it got */
+		/* freed pages are likely to be given out again here */
 		other = tsr_pages_new(size);
 		require_ok(munmap(memory, size));
 		for (uint64_t word = 0; word < size / 4; word++)
@@ -102,8 +105,10 @@ struct tsr_bo tsr_owner_start(struct tsr_owner *owner)
 }
 
 /*
- * As the kernel waits for jobs, or dead. What /proc tells of its memory would keep that until the look is over, and
- * leave it to whoever looks to give the pages back.
+ * True if the process sleeps in the kernel, other than in nanosleep(), or is
+ * dead. Reads wchan, because files of /proc that show a process's memory would
+ * hold a reference to that memory, and the reader would then have to free the
+ * pages.
  */
 static bool stopped(pid_t pid)
 {
@@ -116,7 +121,7 @@ static bool stopped(pid_t pid)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)pid);
 	text = tsr_read_file(path);
-	/* "0": it runs */
+	/* "0": the process is running */
 	yes = text && strcmp(text, "0") && !strstr(text, "nanosleep");
 	free(text);
 	return yes;

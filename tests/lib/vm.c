@@ -36,7 +36,7 @@ int __tsr_vm_bind_ioctl(int fd, struct drm_tessera_vm_bind *args)
 	return tsr_ioctl(fd, DRM_IOCTL_TESSERA_VM_BIND, args);
 }
 
-/* as many as there are */
+/* Fills the sync list with those of the two that are not 0. */
 static void set_syncs(struct drm_tessera_array *array, struct drm_tessera_sync syncs[2],
 		      uint32_t wait, uint32_t signal)
 {
@@ -224,7 +224,7 @@ int tsr_vm_try_copy(struct tsr_vm *vm, uint64_t to, uint64_t from, uint64_t byte
 	return status;
 }
 
-/* of a job at addresses where something is mapped */
+/* Status of a job at addresses that are mapped: it must not fault. */
 static void require_found(int status, uint64_t address, uint64_t bytes)
 {
 	require_msg(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process with a random workload: jobs of several contexts, some of which wait for a fence
- * that comes late; a CPU that reads and writes meanwhile; objects that come and go.
+ * A process with a random workload: jobs of several contexts, some of which
+ * wait for a fence that signals later; CPU accesses meanwhile; objects that are
+ * replaced.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -10,24 +11,27 @@
 #include "workload/workload.h"
 
 #define CONTEXTS 3
-#define PENDING 12 /* jobs whose end has not been looked at */
-#define LATE 4 /* fences that are yet to come */
-#define LATE_US 20000 /* at most, each */
+#define PENDING 12 /* submitted jobs, status not checked yet */
+#define LATE 4 /* delayed fences that have not signalled */
+#define LATE_US 20000 /* delay of each, at most */
 
 struct job {
 	uint32_t sync, number;
-	int status; /* that its fence must carry */
+	int status; /* expected status of its fence */
 };
 
-/* Fences that come late, and the thread that signals them: nobody here may wait for itself. */
+/*
+ * Delayed fences and the thread that signals them. It is a thread of its own,
+ * because the client may itself have to wait for one of the fences.
+ */
 struct late {
-	struct tsr_foreign *foreign; /* NULL: nobody makes such fences */
+	struct tsr_foreign *foreign; /* NULL: no vgem, and no such fences */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	uint32_t count; /* to come; @lock */
-	uint32_t delay_us; /* @lock */
-	bool stop; /* @lock */
+	uint32_t count; /* unsignalled fences; protected by @lock */
+	uint32_t delay_us; /* protected by @lock */
+	bool stop; /* protected by @lock */
 };
 
 struct client {
@@ -41,7 +45,10 @@ struct client {
 	struct wl_progress sum;
 };
 
-/* ---- late fences ---------------------------------------------------------------- */
+/*
+ * ---- delayed fences
+ * -------------------------------------------------------------
+ */
 
 static void *signal_late(void *arg)
 {
@@ -86,7 +93,7 @@ static void late_end(struct late *late)
 	tsr_foreign_close(late->foreign);
 }
 
-/* a sync object of a fence that comes later; 0: none */
+/* A syncobj whose fence signals later, or 0. */
 static uint32_t late_fence(struct client *client)
 {
 	struct late *late = &client->late;
@@ -113,7 +120,7 @@ static uint32_t late_fence(struct client *client)
 	return sync;
 }
 
-/* ---- jobs ------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 static uint32_t new_context(struct client *client)
 {
@@ -132,7 +139,7 @@ static uint32_t new_context(struct client *client)
 	return args.id;
 }
 
-/* the oldest jobs, until no more than @left are pending */
+/* Checks the oldest jobs until at most @left are pending. */
 static void reap(struct client *client, uint32_t left)
 {
 	while (client->num_jobs > left) {
@@ -166,13 +173,13 @@ static void submit(struct client *client)
 		tsr_syncobj_free(&client->dev, wait);
 }
 
-/* what goes on beside the jobs */
+/* Random activity besides the jobs. */
 static void meanwhile(struct client *client)
 {
 	struct workload *wl = &client->wl;
 	uint32_t n;
 
-	/* not after each job: it waits for some of them */
+	/* not after each job, because the accesses wait for some of them */
 	for (n = wl_pick(wl, 3) ? 0 : 1 + (uint32_t)wl_pick(wl, 4); n; n--) {
 		if (wl_pick(wl, 3))
 			wl_peek(wl);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The model of surfaces. An object's model has its bytes in the order in which the CPU sees them: linear,
- * whatever the layout. A slot may see an object in its own layout, or in any other: then
- * two addresses are computed for each word.
+ * The model of surfaces. An object's model holds its bytes in the order that
+ * the CPU sees, which is linear for every layout. A slot may view an object in
+ * its own layout or in any other; in the second case two addresses are computed
+ * for each texel.
  */
 #include <stdlib.h>
 
 #include "workload.h"
 
-/* every other bit, from bit 0 */
+/* Spreads five bits to the even bit positions. */
 static uint32_t spread(uint32_t value)
 {
 	uint32_t out = 0;
@@ -27,7 +28,7 @@ static uint32_t gather(uint32_t value)
 	return out;
 }
 
-/* offset of byte column @xb of row @y in a surface */
+/* Offset of byte column @xb of row @y in a surface. */
 static uint64_t layout_offset(uint32_t layout, uint64_t pitch, uint64_t xb, uint64_t y)
 {
 	uint64_t tile =
@@ -59,7 +60,10 @@ uint64_t wl_cpu_offset(const struct wl_object *object, uint64_t raw)
 	       tile % per_row * TSR_TILE_WIDTH_BYTES + col;
 }
 
-/* does the view show the object the way the CPU sees it? */
+/*
+ * True if the view has the object's own layout, so that rows are contiguous in
+ * the model.
+ */
 static bool is_native(const struct wl_view *view)
 {
 	const struct wl_object *object = view->object;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The objects of a random workload: where they may be, how large, in which layout. */
+/* The objects of a random workload: their segments, sizes and layouts. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ enum where {
 
 static const struct kind {
 	const char *name;
-	enum where home, other; /* segments it may live in, first choice first */
+	enum where home, other; /* segments that it may be in, most preferred first */
 	bool tiled;
-	bool cpu; /* may have CPU access */
+	bool cpu; /* the CPU may be given access */
 } kinds[WL_KINDS] = {
 	[WL_VISIBLE] = { "visible", VISIBLE, NOWHERE, false, true },
 	[WL_TILED] = { "tiled", VISIBLE, NOWHERE, true, true },
@@ -35,7 +35,10 @@ static const struct kind {
 	[WL_READ_ONLY] = { "read-only", READ_ONLY, GART, false, true },
 };
 
-/* Of those that the CPU sees one is never taken for hidden: BAR 2 may have been resized. */
+/*
+ * With a resized BAR 2 all memory may be CPU-visible. The first visible segment
+ * is never taken for the hidden one.
+ */
 static bool is_at(struct tsr_device *dev, const struct drm_tessera_query_segment *seg,
 		  enum where where)
 {
@@ -65,7 +68,7 @@ static uint32_t count_at(struct tsr_device *dev, enum where where)
 	return count;
 }
 
-/* Any of them, but for @other. NULL: there is none. */
+/* A random segment of this kind other than @other, or NULL. */
 static const struct drm_tessera_query_segment *segment(
 	struct workload *wl, enum where where, const struct drm_tessera_query_segment *other)
 {
@@ -103,7 +106,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 	return (value + to - 1) / to * to;
 }
 
-/* many small ones, some of medium size, and some that nearly fill what is live */
+/* Small and medium sizes, and sizes up to @max. */
 static uint64_t pick_size(struct workload *wl, uint64_t max)
 {
 	uint64_t dice = wl_pick(wl, 8), below = max;
@@ -117,7 +120,7 @@ static uint64_t pick_size(struct workload *wl, uint64_t max)
 	return 4096 + wl_pick(wl, below) / 4096 * 4096;
 }
 
-/* most pitches are no powers of two */
+/* Most pitches are no powers of two. */
 static uint64_t pick_layout(struct workload *wl, struct wl_object *object, uint64_t size,
 			    uint64_t max)
 {
@@ -158,7 +161,7 @@ static void pick_segments(struct workload *wl, const struct kind *kind,
 	}
 }
 
-/* bytes of the CPU's, from before the GPU has seen any */
+/* Initial bytes, written by the CPU before the GPU uses the object. */
 static void first_contents(struct workload *wl, struct wl_object *object)
 {
 	uint64_t *words = (uint64_t *)object->model;
@@ -210,7 +213,7 @@ static void create(struct workload *wl, struct wl_object *object, enum wl_kind n
 	require(object->model);
 	if (!object->cpu)
 		return;
-	/* for the object's whole life */
+	/* mapped for the whole life of the object */
 	tsr_bo_map(wl->dev, &object->bo);
 	first_contents(wl, object);
 }

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the jobs of a random workload do. Each step is a split point and some work behind it.
- * At it some slots are bound to something else, some are bound again, some are dropped, with a
- * packet or without, and the rest stays as it is: over one cut, or over many. The stream
- * conforms, so it may be cut anywhere.
+ * The jobs of a random workload. Each step is a split point with some
+ * operations behind it. At the split point some slots are bound to other
+ * objects, some are rebound, and some are dropped, with or without an unbind
+ * packet. The rest keep their binding, over one cut or over many. The stream
+ * conforms to the rules, so it may be cut at any split point.
  */
 #include <stdlib.h>
 
 #include "workload.h"
 
-/* what is not in one piece for the model, and what is ordinary */
+/*
+ * limits of an operation: in texels if the model has no contiguous rows, else
+ * in bytes
+ */
 #define SLOW_TEXELS 16384
 #define PIECE_BYTES KiB(256)
-/* larger ones may leave no hole for others if they stay where they are */
+/* larger objects that keep their place may leave no hole for others */
 #define KEPT_64THS 2
 
-/* ---- views ---------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------- */
 
 static uint32_t pick_access(struct workload *wl, const struct wl_object *object)
 {
@@ -26,7 +30,7 @@ static uint32_t pick_access(struct workload *wl, const struct wl_object *object)
 	return dice == 2 ? TSR_SURF_WRITE : TSR_SURF_READ | TSR_SURF_WRITE;
 }
 
-/* the whole object, or from somewhere inside it, in steps of @unit */
+/* Offset of a view: 0, or a multiple of @unit within the object. */
 static uint64_t pick_offset(struct workload *wl, const struct wl_object *object, uint64_t unit)
 {
 	uint64_t units = object->bo.size / unit;
@@ -55,7 +59,7 @@ static uint32_t least(uint64_t a, uint64_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* a surface of any pitch that the texels allow */
+/* A linear surface of any pitch that holds whole texels. */
 static void view_linear(struct workload *wl, struct wl_view *view)
 {
 	struct tsr_surface *surface = &view->surface;
@@ -69,7 +73,7 @@ static void view_linear(struct workload *wl, struct wl_view *view)
 	surface->height = least(room / surface->pitch, TSR_SURF_MAX_DIM);
 }
 
-/* in the object's own layout, from the beginning of a row of tiles */
+/* The object's own layout, starting at a row of tiles. */
 static void view_native(struct workload *wl, struct wl_view *view)
 {
 	const struct wl_object *object = view->object;
@@ -83,7 +87,7 @@ static void view_native(struct workload *wl, struct wl_view *view)
 		least((object->bo.size - surface->offset) / object->pitch, TSR_SURF_MAX_DIM);
 }
 
-/* in a layout that need not be the object's; tiles begin anywhere */
+/* A swizzled layout, not necessarily the object's, starting at any tile. */
 static void view_tiled(struct workload *wl, struct wl_view *view)
 {
 	struct tsr_surface *surface = &view->surface;
@@ -122,7 +126,7 @@ void wl_pick_view(struct workload *wl, struct wl_object *object, struct wl_view 
 		view_tiled(wl, view);
 }
 
-/* ---- slots -------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------- */
 
 static uint64_t live_bytes(const struct workload *wl, uint32_t segment)
 {
@@ -140,7 +144,7 @@ static uint64_t live_bytes(const struct workload *wl, uint32_t segment)
 	return bytes;
 }
 
-/* with a packet, or for the kernel alone */
+/* Drops a binding with an unbind packet, or only in the patch list. */
 static void drop(struct workload *wl, uint32_t n)
 {
 	struct wl_slot *slot = &wl->slots[n];
@@ -152,7 +156,7 @@ static void drop(struct workload *wl, uint32_t n)
 	*slot = (struct wl_slot){ .changed = true };
 }
 
-/* drop others until what is live of the segment of @keep fits */
+/* Drops other slots until the live objects in the segment of slot @keep fit. */
 static void make_room(struct workload *wl, uint32_t keep)
 {
 	uint32_t home = wl->slots[keep].view.object->home;
@@ -171,7 +175,7 @@ static struct wl_object *pick_target(struct workload *wl)
 {
 	uint32_t slot = (uint32_t)wl_pick(wl, WL_SLOTS);
 
-	/* sometimes what another slot has already */
+	/* sometimes an object that another slot has bound already */
 	if (wl_pick(wl, 6) == 0 && wl->slots[slot].view.object)
 		return wl->slots[slot].view.object;
 	return wl_pick_object(wl);
@@ -182,7 +186,7 @@ static bool is_small(const struct workload *wl, const struct wl_object *object)
 	return object->charge <= wl->dev->segs[object->home].commit_limit / 64 * KEPT_64THS;
 }
 
-/* which slots this split point binds; unbinds are recorded at once */
+/* Chooses the slots that this split point binds. Records unbinds at once. */
 static void change_slots(struct workload *wl)
 {
 	uint32_t changes = 1 + (uint32_t)wl_pick(wl, 3), all = (uint32_t)wl_pick(wl, 4);
@@ -210,7 +214,10 @@ static void change_slots(struct workload *wl)
 
 		if (!slot->bound || slot->changed)
 			continue;
-		/* large ones mostly move where they have to, small ones mostly stay */
+		/*
+		 * large objects are mostly rebound, so that they may move;
+		 * small ones mostly stay
+		 */
 		if (all && (is_small(wl, object) || wl_pick(wl, 8) == 0))
 			continue;
 		if (wl_pick(wl, 2))
@@ -224,7 +231,10 @@ static void bind(struct workload *wl, uint32_t n)
 	struct wl_slot *slot = &wl->slots[n];
 	struct tsr_surface surface;
 
-	/* once as something else before: both words are patched, the second one counts */
+	/*
+	 * sometimes bind another view first: both packets are patched, the
+	 * second counts
+	 */
 	for (int twice = wl_pick(wl, 8) == 0; twice >= 0; twice--) {
 		struct wl_view other = slot->view;
 
@@ -238,7 +248,10 @@ static void bind(struct workload *wl, uint32_t n)
 	slot->bound = slot->held = true;
 }
 
-/* bind what waits for it; some of it only when there has been work already */
+/*
+ * Binds the slots chosen by change_slots(): a part of them, or with @all the
+ * rest.
+ */
 static void bind_some(struct workload *wl, bool all)
 {
 	for (uint32_t i = 0; i < WL_SLOTS; i++) {
@@ -249,9 +262,9 @@ static void bind_some(struct workload *wl, bool all)
 	}
 }
 
-/* ---- work ----------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------ */
 
-/* from the very beginning, up to the very end, all of it, or from anywhere */
+/* A span at the beginning, at the end, of full length, or anywhere. */
 static void pick_span(struct workload *wl, uint32_t whole, uint32_t max, uint32_t *at,
 		      uint32_t *count)
 {
@@ -382,7 +395,9 @@ static void one_op(struct workload *wl)
 		return;
 	}
 	from = &wl->slots[src].view;
-	/* texels are not converted; two views of one object may overlap in any way */
+	/*
+	 * formats are not converted, and two views of one object could overlap
+	 */
 	if (to->texel != from->texel || (to->object == from->object && dst != src))
 		one_fill(wl, dst);
 	else
@@ -402,7 +417,7 @@ static void one_step(struct workload *wl)
 	tsr_cmd_group_end(&wl->cmd);
 	while (ops--)
 		one_op(wl);
-	/* the next split point is somewhere else */
+	/* the next split point needs another offset */
 	if (wl->num_ops == before)
 		tsr_cmd_nop(&wl->cmd, 8);
 }
@@ -428,7 +443,7 @@ uint32_t wl_submit(struct workload *wl, uint32_t context, uint32_t wait, uint32_
 	require_msg(!rc, "seed 0x%llx, job %u: %s, at command offset 0x%x, patch 0x%x",
 		    (unsigned long long)wl->config.seed, wl->job, strerror(-rc), args.error_offset,
 		    args.error_index);
-	/* the parts before that place stand */
+	/* the parts before that offset will run */
 	*status = args.error_offset == UINT32_MAX ? 0 : -ENOSPC;
 	wl_apply(wl, args.error_offset);
 	return args.num_parts;

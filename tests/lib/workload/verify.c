@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Comparing objects with the model: through the GPU, and through CPU mappings. */
+/*
+ * Comparing objects with the model: through the GPU, and through CPU mappings.
+ */
 #include <stdio.h>
 
 #include "workload.h"
@@ -23,7 +25,7 @@ void wl_compare(const struct workload *wl, const struct wl_object *object, const
 {
 	const uint32_t *words = got, *want = (const uint32_t *)(object->model + at);
 
-	/* of what the CPU may see change, each word is read once */
+	/* read each word once, because the CPU's view may change meanwhile */
 	for (uint64_t i = 0; i < bytes / 4; i++) {
 		uint32_t word = ((const volatile uint32_t *)words)[i];
 
@@ -32,7 +34,10 @@ void wl_compare(const struct workload *wl, const struct wl_object *object, const
 	}
 }
 
-/* a piece of the object, in the order in which the CPU sees it, to the staging object */
+/*
+ * Copies a piece of the object to the staging object, in the order that the CPU
+ * sees.
+ */
 static void read_back(struct workload *wl, struct wl_object *object, uint64_t at, uint64_t bytes)
 {
 	struct tsr_surface from = { .format = TSR_FORMAT_R32,
@@ -85,7 +90,7 @@ void wl_check(struct workload *wl)
 		wl_check_object(wl, &wl->objects[i]);
 }
 
-/* some bytes of an object, often the first or the last */
+/* A random piece of an object, often the first or the last bytes. */
 static uint64_t pick_piece(struct workload *wl, const struct wl_object *object, uint64_t *bytes)
 {
 	uint64_t size = object->bo.size, max = size < PIECE_BYTES ? size : PIECE_BYTES;
@@ -101,7 +106,7 @@ static uint64_t pick_piece(struct workload *wl, const struct wl_object *object, 
 	}
 }
 
-/* one that is mapped; mostly one that the job drawn last has used */
+/* A mapped object, preferably one that the last job uses. */
 static struct wl_object *pick_mapped(struct workload *wl)
 {
 	for (uint32_t i = 0; i < 16; i++) {
@@ -120,7 +125,10 @@ void wl_peek_object(struct workload *wl, struct wl_object *object)
 {
 	uint64_t bytes, at = pick_piece(wl, object, &bytes);
 
-	/* those that write it: who reads may go on, and it may move meanwhile */
+	/*
+	 * wait for writers only: readers may go on, and the object may move
+	 * meanwhile
+	 */
 	require_ok(__tsr_bo_wait(wl->dev->fd, object->bo.handle, 0, INT64_MAX));
 	wl_compare(wl, object, "CPU", (uint8_t *)object->bo.map + at, at, bytes);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A process with a random workload at virtual addresses: two files, several VMs of each. */
+/*
+ * A process with a random workload at virtual addresses, with two files and
+ * several VMs of each.
+ */
 #include <stdlib.h>
 
 #include "workload/workload_vm.h"
@@ -55,7 +58,7 @@ static void move_out(struct wv *wv)
 	wv->sum.evictions++;
 }
 
-/* jobs that are queued still run */
+/* Replaces a context or a VM. Queued jobs still run. */
 static void renew(struct wv *wv)
 {
 	struct wv_vm *vm = wv_pick_vm(wv);
@@ -66,7 +69,7 @@ static void renew(struct wv *wv)
 		wv_vm_renew(wv, vm);
 }
 
-/* one thing beside jobs */
+/* One random action besides jobs. */
 static void meanwhile(struct wv *wv)
 {
 	struct wv_object *object = wv_pick_object(wv);

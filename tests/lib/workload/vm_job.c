@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What jobs at virtual addresses do, and in which order. */
+/* The jobs of the workload at virtual addresses, and their order. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -7,12 +7,12 @@
 
 #define SLOTS 8
 #define VERTEX_SLOT SLOTS
-#define REGIONS 16 /* of the object that has the commands: more than jobs are pending */
+#define REGIONS 16 /* of the command object; more than the number of pending jobs */
 #define VERTICES_AT KiB(12)
 #define RECT_VERTICES 6
-#define TEXEL_MAX 16383 /* a vertex can be */
+#define TEXEL_MAX 16383 /* largest vertex coordinate */
 
-/* commands being recorded, and the place they will have */
+/* Commands that are being recorded, and the address that they will have. */
 struct recorder {
 	struct tsr_cmd cmd;
 	uint64_t address;
@@ -22,7 +22,7 @@ struct recorder {
 	uint32_t dst_slot, src_slot;
 };
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------- */
 
 void wv_reap(struct wv *wv, uint32_t left)
 {
@@ -75,7 +75,7 @@ static bool conflict(const struct wv *wv, const uint8_t *a, const uint8_t *b)
 	return false;
 }
 
-/* the syncobj of a job, for another file */
+/* Makes the fence of a job available to another file. */
 static uint32_t import_sync(struct wv *wv, const struct wv_job *job, uint32_t file)
 {
 	int fd = tsr_syncobj_export(&wv->devs[job->file], job->sync);
@@ -86,7 +86,10 @@ static uint32_t import_sync(struct wv *wv, const struct wv_job *job, uint32_t fi
 	return sync;
 }
 
-/* jobs of one context are in order; now and then it waits all the same */
+/*
+ * Adds waits for all jobs that conflict with @job. Jobs of one context run in
+ * order and need none, but now and then one is added all the same.
+ */
 static uint32_t add_waits(struct wv *wv, const struct wv_job *job, struct drm_tessera_sync *syncs)
 {
 	uint32_t count = 0;
@@ -127,7 +130,7 @@ static int submit(struct wv *wv, struct wv_job *job, uint64_t cmds, uint32_t byt
 	return rc;
 }
 
-/* ---- packets ------------------------------------------------------------------------------ */
+/* ---- packets --------------------------------------------------------- */
 
 static void bind_buffer(struct recorder *rec, uint32_t slot, uint64_t address, uint64_t bytes,
 			bool write)
@@ -181,7 +184,7 @@ static void emit_copy(struct recorder *rec, const struct wl_op *op)
 	p[8] = op->height;
 }
 
-/* one to one, so it is a copy */
+/* An unscaled blit, which equals a copy. */
 static void emit_blit(struct recorder *rec, const struct wl_op *op)
 {
 	uint32_t *p = tsr_cmd_packet(&rec->cmd, TSR_OP_BLIT, 0, TSR_BLIT_DWORDS);
@@ -215,7 +218,7 @@ static void add_vertices(struct recorder *rec, const struct wl_op *op)
 	}
 }
 
-/* a rectangle, of one colour or of a texture, whose texels are pixels */
+/* Draws a rectangle of one colour, or of a texture with one texel per pixel. */
 static void emit_draw(struct recorder *rec, const struct wl_op *op)
 {
 	uint32_t *p = tsr_cmd_packet(&rec->cmd, TSR_OP_SET_STATE, 0, 2 + TSR_STATE_COUNT + 1);
@@ -235,7 +238,7 @@ static void emit_draw(struct recorder *rec, const struct wl_op *op)
 	add_vertices(rec, op);
 }
 
-/* ---- drawing a job --------------------------------------------------------------------------- */
+/* ---- drawing a job --------------------------------------------------- */
 
 static void note_uses(struct wv *wv, uint8_t *uses, const struct wv_run *run, uint8_t how)
 {
@@ -258,7 +261,9 @@ static void pick_target(struct wv *wv, struct wv_op *op)
 	o->value = (uint32_t)tap_random(&wv->dice->rng);
 }
 
-/* texels are not converted */
+/*
+ * Picks a source with the same texel size, because formats are not converted.
+ */
 static bool pick_source(struct wv *wv, struct wv_vm *vm, struct wv_op *op)
 {
 	struct wl_op *o = &op->op;
@@ -300,7 +305,10 @@ static bool is_image(const struct wl_view *view)
 	return view->surface.pitch && view->texel == 4;
 }
 
-/* what microcode works on has pixels; else fills and copies do */
+/*
+ * Blits and draws need 32-bit texels with a pitch; other views use fill and
+ * copy.
+ */
 static void emit_op(struct wv *wv, struct recorder *rec, struct wv_op *op)
 {
 	struct wl_op *o = &op->op;
@@ -365,7 +373,7 @@ static void apply_ops(struct wv *wv)
 	}
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 static void record_begin(struct wv *wv, struct wv_vm *vm, struct recorder *rec)
 {
@@ -377,7 +385,7 @@ static void record_begin(struct wv *wv, struct wv_vm *vm, struct recorder *rec)
 	tsr_cmd_nop(&rec->cmd, 8);
 }
 
-/* to where the device reads them */
+/* Copies the recorded commands to the object that the device reads. */
 static void record_end(struct wv *wv, struct wv_vm *vm, const struct recorder *rec)
 {
 	uint64_t offset = rec->address - TSR_VM_CMDS;
@@ -391,7 +399,10 @@ static void record_end(struct wv *wv, struct wv_vm *vm, const struct recorder *r
 		tsr_invalidate_cache(&wv->devs[vm->file], &vm->cmds);
 }
 
-/* false: there is no room for what is listed, and nothing has run; takes @rec */
+/*
+ * Submits the job, and takes @rec. Returns false if the listed objects do not
+ * fit into memory; then nothing has run.
+ */
 static bool run(struct wv *wv, struct wv_vm *vm, struct recorder *rec, int status)
 {
 	struct wv_job *job;

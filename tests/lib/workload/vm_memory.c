@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* What becomes of the objects of a random workload beside being mapped. */
+/* Residency, locks, offers, replacement and checks of objects. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "workload/workload_vm.h"
 
-#define SHARED_IN 6 /* one of so many is both files' */
+#define SHARED_IN 6 /* one of this number is shared by both files */
 #define TRIES 64
 
 static struct workload *owner(struct wv *wv, const struct wv_object *object)
@@ -18,9 +18,12 @@ static struct tsr_device *device(struct wv *wv, const struct wv_object *object)
 	return &wv->devs[object->owner];
 }
 
-/* ---- objects ---------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------- */
 
-/* on a device that does not snoop, who has written or wants to read says so; elsewhere it costs a call */
+/*
+ * On a device that does not snoop, the caches have to be maintained after CPU
+ * writes and before CPU reads. Elsewhere the call does nothing.
+ */
 static void maintain(struct wv *wv, const struct wv_object *object)
 {
 	if (object->wl->cached)
@@ -39,7 +42,7 @@ static void share(struct wv *wv, struct wv_object *object)
 	close(dmabuf);
 }
 
-/* whose VM it is that was asked for */
+/* The VM that the object was created private to. */
 static struct wv_vm *vm_of(struct wv *wv, const struct wv_object *object)
 {
 	struct wv_vm *vm = wv->vms;
@@ -49,7 +52,7 @@ static struct wv_vm *vm_of(struct wv *wv, const struct wv_object *object)
 	return vm;
 }
 
-/* behind wl_object_new() */
+/* called after wl_object_new() */
 static void object_init(struct wv *wv, struct wv_object *object)
 {
 	free(object->marks);
@@ -92,7 +95,7 @@ void wv_objects_close(struct wv *wv)
 	free(wv->objects);
 }
 
-/* ---- residency -------------------------------------------------------------------- */
+/* ---- residency ------------------------------------------------------- */
 
 void wv_evict(struct wv *wv, struct wv_object *object, uint32_t file)
 {
@@ -102,7 +105,7 @@ void wv_evict(struct wv *wv, struct wv_object *object, uint32_t file)
 	object->listed[file]--;
 }
 
-/* what is locked where no job can use it is in the way */
+/* A locked object outside of its segments cannot become resident. */
 static void unlock_all(struct wv *wv)
 {
 	for (uint32_t i = 0; i < wv->num_objects; i++)
@@ -110,7 +113,7 @@ static void unlock_all(struct wv *wv)
 			wv_unlock(wv, &wv->objects[i]);
 }
 
-/* false: nothing is left */
+/* Returns false if no listed object was left that could be removed. */
 static bool trim(struct wv *wv, uint32_t file, uint32_t segments, uint64_t bytes)
 {
 	uint32_t first = wv_pick(wv, wv->num_objects);
@@ -163,14 +166,17 @@ void wv_make_room(struct wv *wv, uint32_t file)
 	(void)make_resident(wv, NULL, 0, file);
 }
 
-/* ---- locks, offers ------------------------------------------------------------------ */
+/* ---- locks, offers --------------------------------------------------- */
 
 void wv_lock(struct wv *wv, struct wv_object *object)
 {
 	const struct wl_object *wl = object->wl;
 	int rc;
 
-	/* swizzled ones would be seen as they lie */
+	/*
+	 * CPU pages of a swizzled object under LOCK2 show it as it lies in
+	 * memory
+	 */
 	if (!wl->cpu || wl->layout != TSR_LAYOUT_LINEAR || object->offered)
 		return;
 	rc = __tsr_lock2(device(wv, object)->fd, wl->bo.handle, 0, NULL);
@@ -214,7 +220,10 @@ void wv_reclaim(struct wv *wv, struct wv_object *object)
 	maintain(wv, object);
 }
 
-/* ---- the end of one, and another ------------------------------------------------------ */
+/*
+ * ---- replacing an object
+ * ----------------------------------------------------------
+ */
 
 static void destroy(struct wv *wv, const struct wv_object *object)
 {
@@ -224,7 +233,10 @@ static void destroy(struct wv *wv, const struct wv_object *object)
 						  DRM_TESSERA_BO_DESTROY_SYNCHRONOUS };
 	uint32_t other = !object->owner, how = wv_pick(wv, ARRAY_SIZE(flags));
 
-	/* the other file's jobs are not this one's to wait for; and what is assumed has to be true */
+	/*
+	 * BO_DESTROY does not wait for jobs of the other file, and
+	 * ASSUME_NOT_IN_USE has to be true.
+	 */
 	if (object->handles[other] || (flags[how] & DRM_TESSERA_BO_DESTROY_ASSUME_NOT_IN_USE))
 		wv_settle(wv, object);
 	if (object->handles[other])
@@ -245,7 +257,10 @@ void wv_replace(struct wv *wv, struct wv_object *object)
 	object_init(wv, object);
 }
 
-/* ---- looking at them ------------------------------------------------------------------ */
+/*
+ * ---- checking objects
+ * -----------------------------------------------------------------
+ */
 
 void wv_peek(struct wv *wv, struct wv_object *object)
 {
@@ -266,7 +281,7 @@ void wv_poke(struct wv *wv, struct wv_object *object)
 	maintain(wv, object);
 }
 
-/* what no job with lists may name */
+/* Checks an object that no job with an allocation list can name. */
 static void check_private(struct wv *wv, struct wv_object *object)
 {
 	uint32_t pages = (uint32_t)(object->wl->bo.size / WV_PAGE), count, arena;
@@ -290,7 +305,9 @@ void wv_check(struct wv *wv, struct wv_object *object)
 {
 	if (object->offered)
 		return;
-	/* a job with lists could not move it to memory */
+	/*
+	 * a job with an allocation list could not make a locked object resident
+	 */
 	while (object->locks)
 		wv_unlock(wv, object);
 	wv_settle(wv, object);

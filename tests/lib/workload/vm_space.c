@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* What is mapped in the VMs of a random workload, and which bytes are there. */
+/* The mappings in the VMs of the workload, and the bytes behind them. */
 #include <stdlib.h>
 
 #include "stall.h"
 #include "workload/workload_vm.h"
 
-#define BINDS 6 /* most of a list */
+#define BINDS 6 /* most changes in one list */
 
 #define CMD_BYTES KiB(256)
 
-/* off and on the alignment of large pages, across a boundary of the root, up to the last page */
+/*
+ * Aligned and unaligned to large pages, across a boundary of the root table,
+ * and at the last page.
+ */
 static const uint64_t arenas[WV_ARENAS] = {
 	KiB(64),
 	1ull << 32,
@@ -17,7 +20,7 @@ static const uint64_t arenas[WV_ARENAS] = {
 	(1ull << 48) - WV_ARENA_PAGES *WV_PAGE,
 };
 
-/* ---- VMs -------------------------------------------------------------------------- */
+/* ---- VMs ------------------------------------------------------------- */
 
 static void map_own(struct wv *wv, struct wv_vm *vm)
 {
@@ -39,7 +42,7 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	uint32_t handles[2];
 	int rc;
 
-	/* commands are written to cached pages, or through the CPU's window */
+	/* the CPU writes commands to cached pages, or through BAR 2 */
 	vm->cmds_cached = wv_pick(wv, 2);
 	if (vm->cmds_cached)
 		vm->cmds = tsr_bo_new(dev, CMD_BYTES, gart, cached);
@@ -51,7 +54,10 @@ void wv_vm_open(struct wv *wv, struct wv_vm *vm)
 	tsr_bo_map(dev, &vm->staging);
 	handles[0] = vm->cmds.handle;
 	handles[1] = vm->staging.handle;
-	/* others may have all of the aperture at this moment, but not for long: it is below its share */
+	/*
+	 * Other clients may use all of the aperture now, but not for long,
+	 * because this client is below its share.
+	 */
 	do {
 		rc = __tsr_make_resident(dev->fd, handles, 2, 0, NULL);
 		require_msg(tap_now_ns() < until, "no room for a VM's commands");
@@ -76,13 +82,16 @@ void wv_vm_close(struct wv *wv, struct wv_vm *vm)
 	tsr_bo_free(&wv->devs[vm->file], &vm->staging);
 }
 
-/* jobs that are queued still run */
+/* Queued jobs still run. */
 void wv_vm_renew(struct wv *wv, struct wv_vm *vm)
 {
 	close_vm(wv, vm);
 	vm->id = tsr_vm_new(&wv->devs[vm->file]);
 	map_own(wv, vm);
-	/* what was private to the old one stays so, and is of no more use */
+	/*
+	 * an object that was private to the old VM cannot be mapped in the new
+	 * one
+	 */
 	for (uint32_t i = 0; i < wv->num_objects; i++)
 		if (wv->objects[i].vm == vm)
 			wv_replace(wv, &wv->objects[i]);
@@ -94,9 +103,9 @@ void wv_context_renew(struct wv *wv, struct wv_vm *vm, uint32_t n)
 	vm->contexts[n] = tsr_vm_context_new(&wv->devs[vm->file], vm->id);
 }
 
-/* ---- changes ------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------- */
 
-/* now and then everything there is, and from an aligned address */
+/* A range of pages: often all of it, and often from an aligned address. */
 static uint32_t pick_range(struct wv *wv, uint32_t most, uint32_t *first)
 {
 	static const uint32_t units[] = { 1, 16, 512 };
@@ -146,7 +155,7 @@ static void one_change(struct wv *wv, struct wv_vm *vm, struct drm_tessera_vm_bi
 			.null = op->op == DRM_TESSERA_VM_BIND_MAP_NULL,
 			.read_only = op->flags & DRM_TESSERA_VM_BIND_READ_ONLY,
 		};
-	/* most that is mapped is meant to be used */
+	/* most mapped objects are made resident, so that jobs can use them */
 	if (object && wv_pick(wv, 3))
 		wv_make_resident(wv, object, vm->file);
 }
@@ -192,7 +201,7 @@ void wv_forget(struct wv *wv, const struct wv_object *object)
 	}
 }
 
-/* ---- runs ----------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------ */
 
 bool wv_reaches(const struct wv_vm *vm, const struct wv_page *page, bool write)
 {
@@ -205,7 +214,10 @@ bool wv_reaches(const struct wv_vm *vm, const struct wv_page *page, bool write)
 	return !write || !(page->read_only || object->wl->read_only);
 }
 
-/* how many of the pages this operation has not seen */
+/*
+ * Number of leading pages that this operation has not used for writing. Marks
+ * them if they are to be written.
+ */
 static uint32_t mark_pages(struct wv *wv, const struct wv_page *pages, uint32_t count, bool write)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -272,7 +284,10 @@ bool wv_bad_pick(struct wv *wv, struct wv_vm *vm, uint64_t *address)
 	return false;
 }
 
-/* from the object, or to it; in memory, swizzled ones have their words in another order */
+/*
+ * Copies one page between the object's model and @bytes. In memory, a swizzled
+ * object has its words in another order than the model.
+ */
 static void move_page(const struct wv_page *page, uint8_t *bytes, bool gather)
 {
 	const struct wl_object *object = page->object->wl;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of KUnit as lets the suites of pure code run on the host, as TAP.
+ * The part of KUnit that the suites of pure code need on the host. Prints TAP.
  */
 #ifndef TESSERA_HOST_KUNIT_H
 #define TESSERA_HOST_KUNIT_H
@@ -31,7 +31,7 @@ struct kunit_suite {
 	struct kunit_case *test_cases;
 };
 
-/* Versions of the tool disagree about this. */
+/* Versions of clang-format disagree about this. */
 /* clang-format off */
 #define KUNIT_CASE(fn) { .run = fn, .name = #fn }
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes with linux/slab.h in the kernel. */
+/* Helpers that files get through linux/slab.h in the kernel. */
 #ifndef TESSERA_HOST_SLAB_H
 #define TESSERA_HOST_SLAB_H
 
