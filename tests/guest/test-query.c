@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* What the driver says about the device: SEG-1..6, SEG-12, SEG-18..21. */
+/*
+ * What the driver reports about the device: SEG-1..6, SEG-12, SEG-18..21. Each
+ * test compares QUERY with the device's registers, with debugfs and fdinfo, or
+ * with what the objects of the test must have changed.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +17,7 @@ static void open_without_segments_impossible(void)
 	struct tsr_device dev = tsr_open();
 	char *segments = tsr_debugfs_read("segments"), line[160];
 
-	/* a node that can be opened has its segments already */
+	/* the segments exist as soon as the node can be opened */
 	require(dev.num_segs >= 1);
 	for (uint32_t i = 0; i < dev.num_segs; i++) {
 		const struct drm_tessera_query_segment *seg = &dev.segs[i];
@@ -43,7 +47,7 @@ static void descriptors_are_sane(void)
 		seen |= 1u << s->id;
 		require(s->page_size == 4096 || s->page_size == 65536);
 		require(s->size && s->size % s->page_size == 0);
-		/* where the device's specification puts them */
+		/* the addresses that the device's specification gives them */
 		require_eq(s->gpu_base, base);
 		base = (base + s->size + TSR_SEG_BASE_ALIGN - 1) & ~(TSR_SEG_BASE_ALIGN - 1ull);
 		require(s->commit_limit && s->commit_limit <= s->size);
@@ -92,8 +96,8 @@ static void the_four_kinds_are_there(void)
 }
 
 /*
- * The segments that a file is told are those of the device's registers, before and after its
- * memory was filled and emptied.
+ * The segments reported to a file equal those in the device's registers, before
+ * and after device memory was filled and emptied.
  */
 static void the_table_never_changes(void)
 {
@@ -118,7 +122,7 @@ static void the_table_never_changes(void)
 	tsr_close(&before);
 }
 
-/* the query arguments themselves */
+/* The rules for the query array: strides, counts, and a missing array. */
 static void array_rules(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -136,7 +140,7 @@ static void array_rules(void)
 		count = args.data.count;
 		require(stride >= 8 && count >= 1);
 
-		/* longer elements than the kernel's: the rest is zero */
+		/* elements longer than the kernel's: the tail is zeroed */
 		memset(buf, 0x5a, sizeof(buf));
 		args.data.stride = stride + 8;
 		args.data.count = 1;
@@ -147,14 +151,17 @@ static void array_rules(void)
 			require_eq(buf[b], 0);
 		require_eq(buf[stride + 8], 0x5a);
 
-		/* shorter ones: cut off, nothing is written behind */
+		/*
+		 * shorter elements: truncated, and nothing is written beyond
+		 * them
+		 */
 		memset(buf, 0x5a, sizeof(buf));
 		args.data.stride = 8;
 		args.data.count = 1;
 		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
 		require_eq(buf[8], 0x5a);
 
-		/* room for more than there are */
+		/* a larger count than there are elements */
 		args.data.stride = stride;
 		args.data.count = count + 16;
 		require_ok(tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &args));
@@ -227,7 +234,10 @@ static int64_t fdinfo_segment(struct tsr_device *dev, const char *what,
 	return tsr_fdinfo(dev, key);
 }
 
-/* totals count what there is, where it prefers to be; the rest of it is in system memory */
+/*
+ * drm-total of a segment counts all objects that prefer it, resident or not.
+ * Objects that are not resident also count as system memory.
+ */
 static void totals_follow_objects(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -251,7 +261,7 @@ static void totals_follow_objects(void)
 			require_eq(fdinfo_segment(&dev, "total", NULL), system);
 		}
 	}
-	/* places change what is resident, and nothing else */
+	/* residency changes drm-resident and system memory only */
 	for (int i = 0; i < 3; i++) {
 		tsr_gpu_touch(&dev, ctx, &bos[i][0]);
 		system -= (int64_t)bos[i][0].size;
@@ -265,7 +275,10 @@ static void totals_follow_objects(void)
 			int64_t left = (int64_t)(KiB(64) << i) * (1 - n);
 
 			tsr_bo_free(&dev, &bos[i][n]);
-			/* a worker destroys what was in use a moment ago */
+			/*
+			 * a worker destroys objects that were in use a moment
+			 * ago
+			 */
 			tsr_wait_for(fdinfo_segment(&dev, "total", segs[i]) == left);
 		}
 	}
@@ -282,7 +295,7 @@ static void engines_and_limits(void)
 	for (uint32_t i = 0; i < dev.num_engines; i++)
 		render += dev.engines[i].type == DRM_TESSERA_ENGINE_RENDER;
 	require_eq(render, dev.info.num_engines);
-	require(dev.num_engines > render); /* and one that pages */
+	require(dev.num_engines > render); /* plus the paging engine */
 	require(dev.info.max_slots >= 1 && dev.info.max_slots <= TSR_MAX_SLOTS);
 	require(dev.info.max_allocs >= 1024 && dev.info.max_patches >= 1024);
 	require(dev.info.max_cmd_bytes >= 4096 && dev.info.max_syncs >= 16);
@@ -290,7 +303,10 @@ static void engines_and_limits(void)
 	require(dev.info.max_contexts >= 16 && dev.info.max_fences >= 16);
 	require(dev.info.job_timeout_ms > 0);
 	require(dev.info.caps & DRM_TESSERA_CAP_PREEMPTION);
-	/* parts keep no engine: test-stall looks at a device that cannot preempt */
+	/*
+	 * no gate on a device that preempts; test-stall covers the other
+	 * devices
+	 */
 	require_eq(dev.info.group_timeout_ms, 0);
 	require(dev.info.caps & DRM_TESSERA_CAP_SPLIT);
 	require(dev.info.caps & DRM_TESSERA_CAP_VM);
@@ -300,8 +316,9 @@ static void engines_and_limits(void)
 }
 
 /*
- * The device has memory in no segment, where the microcode is. No segment that a file is told
- * reaches it, no segment counts it as used, and all of each segment can still be had.
+ * Memory in no segment, which holds the microcode. No reported segment covers
+ * it, no segment counts it as used, and all of each segment can still be
+ * allocated.
  */
 static void hidden_memory_is_in_no_list(void)
 {
@@ -323,11 +340,12 @@ static void hidden_memory_is_in_no_list(void)
 	tsr_close(&dev);
 }
 
-#define SIZE 16u /* of the picture that a context draws */
+#define SIZE 16u /* width and height of the picture */
 
 /*
- * Blend a triangle of half transparent green over red, in each mode. The microcode says how modes
- * blend, and where a vertex has its position and colour.
+ * Blends a triangle of half transparent green over red in each blend mode. The
+ * microcode defines the modes and the layout of a vertex, so wrong microcode
+ * gives wrong pixels.
  */
 static void draw_exactly(struct tsr_device *dev, uint32_t ctx)
 {
@@ -377,7 +395,10 @@ static void draw_exactly(struct tsr_device *dev, uint32_t ctx)
 		tsr_submit_done(dev, ctx, &cmd);
 		tsr_cmd_fini(&cmd);
 		tsr_gpu_read(dev, ctx, &bo, 0, ARRAY_SIZE(words), words);
-		/* its edge goes from the left end of row 8 to the right, half as far up */
+		/*
+		 * the long edge runs from row 8 at the left to row 4 at the
+		 * right
+		 */
 		require_eq(words[0], rows[i].want);
 		require_eq(words[3 * SIZE + SIZE - 1], rows[i].want);
 		tsr_words_check(words + SIZE / 2 * SIZE, SIZE / 2 * SIZE, 0xffff0000);
@@ -386,7 +407,10 @@ static void draw_exactly(struct tsr_device *dev, uint32_t ctx)
 	tsr_bo_free(dev, &vertices);
 }
 
-/* it is there for every context of everybody, whatever is evicted, and of each step the right one */
+/*
+ * Every context of every client draws correctly, before and after all memory
+ * was evicted: the microcode is always resident.
+ */
 static void microcode_is_there_for_all(void)
 {
 	struct tsr_device dev[2] = { tsr_open(), tsr_open() };

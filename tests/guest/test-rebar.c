@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The BAR of video memory has a second size, of which the driver makes use when it binds to the device.
- * The CPU must then see hidden memory through the BAR, and through the host aperture where the BAR could not be resized.
+ * The BAR of VRAM has a second, larger size, and the driver resizes it when it
+ * binds to the device. The CPU must then reach hidden memory through the BAR,
+ * or through the host aperture if the BAR could not be resized. In both cases
+ * it must read and write the same bytes as the GPU.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +13,13 @@
 #include "trace.h"
 #include "tsr.h"
 
-/* What is to be expected; test-rebar-*.c have others of that. */
+/* expected results; the other test-rebar-*.c define their own */
 #ifndef BAR_BYTES
 #define BAR_BYTES MiB(128)
 #define BAR_SHOWS_ALL true
 #endif
 
-#define HIDDEN 2 /* id of the second memory segment */
+#define HIDDEN 2 /* id of the second VRAM segment */
 
 static uint64_t bar_bytes(void)
 {
@@ -35,7 +37,11 @@ static uint64_t bar_bytes(void)
 	return last - first + 1;
 }
 
-/* An object that takes all of hidden memory: the CPU writes its last word where the GPU finds it. */
+/*
+ * An object that fills hidden memory. The CPU reads the last word that the GPU
+ * wrote, writes it through the expected mapping, and the GPU reads it back. No
+ * paging operation may be needed.
+ */
 static void check_hidden(struct tsr_device *dev)
 {
 	const struct drm_tessera_query_segment *seg = tsr_seg_by_id(dev, HIDDEN);
@@ -73,7 +79,7 @@ static void resized(void)
 	tsr_close(&dev);
 }
 
-/* The BAR has the size that the last driver gave it. */
+/* The BAR keeps its size while no driver is bound. */
 static void bound_again(void)
 {
 	struct tsr_device dev;
@@ -88,7 +94,7 @@ static void bound_again(void)
 	tsr_close(&dev);
 }
 
-/* A reset of the function takes the size away, and the kernel gives it back. */
+/* A function reset loses the BAR's size, and the kernel restores it. */
 static void reset(void)
 {
 	struct tsr_device dev;

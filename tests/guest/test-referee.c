@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The harness tells what the device has counted (tests/lib/referee.c), and clears up behind tests. Each test runs the
- * harness once more, on tests that do something wrong on purpose, and reads what it says.
+ * The test harness reports the device's errors (tests/lib/referee.c) and cleans
+ * up after tests. Each test runs the harness on inner tests that do something
+ * wrong on purpose, and reads its output.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 #include "host.h"
 #include "tsr.h"
 
-/* a fill that begins inside the object and ends behind it */
+/* A fill that begins inside the object and ends beyond it. */
 static void beyond_the_object(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -42,7 +43,7 @@ static void nothing_wrong(void)
 	tsr_close(&dev);
 }
 
-/* what the harness prints of one test; to be freed */
+/* The harness's output for one test. The caller frees it. */
 static char *told(void (*fn)(void), uint64_t flags, int *code)
 {
 	const struct tap_test tests[] = { { "inner", fn, flags, 0 } };
@@ -156,7 +157,7 @@ static void killed_with_a_hang_to_come(void)
 	raise(SIGKILL);
 }
 
-/* a test that could not let its engine go has that done for it */
+/* The runner releases an engine for a test that was killed before it could. */
 static void nothing_hangs_afterwards(void)
 {
 	void (*const inner[])(void) = { killed_with_a_stuck_job, killed_with_a_hang_to_come };
@@ -164,7 +165,7 @@ static void nothing_hangs_afterwards(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_cmd cmd;
 
-	tsr_engine_hangs(); /* skips where nothing can */
+	tsr_engine_hangs(); /* skips the test if there is no monitor of the host */
 	tsr_cmd_init(&cmd);
 	tsr_cmd_nop(&cmd, 64);
 	for (uint32_t i = 0; i < ARRAY_SIZE(inner); i++) {
@@ -191,7 +192,9 @@ static void garble_knobs(void)
 	close(fd);
 }
 
-/* of a file that says nothing of knobs none are turned back */
+/*
+ * A knob file without valid contents must not make the runner restore anything.
+ */
 static void garbled_knobs_are_left(void)
 {
 	int code;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The PCI function is reset under a driver that maintains caches (test-reset-coherence.args). */
+/*
+ * A function reset on a device that does not snoop (test-reset-coherence.args):
+ * the driver has to maintain caches by itself. The CPU must see all bytes that
+ * the GPU wrote, also if it reads them during the reset.
+ */
 #include <glob.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -13,10 +17,10 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 
 static struct tsr_bo bos[OBJECTS];
 static volatile bool is_over;
-static uint32_t looked_at; /* while the reset was not over */
+static uint32_t looked_at; /* before the reset was over */
 static uint32_t stale;
 
-/* an access that faults, to one object after the other, for as long as there are some */
+/* One access that faults on each object, spread over the time of the reset. */
 static void *look(void *arg)
 {
 	(void)arg;
@@ -37,7 +41,10 @@ static void reset(void)
 	globfree(&found);
 }
 
-/* The device takes no commands while it is reset: the CPU sees the GPU's bytes all the same. */
+/*
+ * The device takes no commands during a reset, so cache maintenance cannot rely
+ * on it. No word may be stale.
+ */
 static void bytes_are_seen(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -50,7 +57,7 @@ static void bytes_are_seen(void)
 		tsr_bo_map(&dev, &bos[i]);
 		tsr_pattern_write(&bos[i], i);
 		tsr_gpu_fill(&dev, ctx, &bos[i], 100 + i);
-		/* half of them are in no segment any more */
+		/* evict the first half, so that only system pages hold it */
 		if (i == OBJECTS / 2)
 			tsr_evict_set(gart);
 	}

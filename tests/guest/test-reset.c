@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The PCI function is reset under the driver (test-reset.args puts it behind a port of its own). */
+/*
+ * A function reset while the driver is bound (test-reset.args puts the device
+ * behind a port of its own). Jobs and waits must end, lost objects must say so
+ * with SIGBUS or -EIO, and new work must run afterwards.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,13 +70,19 @@ static uint32_t device_resets(struct tsr_device *dev)
 	return info.device_resets;
 }
 
-/* what system memory has is right, what only video memory had is lost, and says so */
+/*
+ * Bytes in system memory survive. Bytes that only VRAM held are lost, and
+ * accesses fail.
+ */
 static void contents(void)
 {
 	struct tsr_device dev = tsr_open();
 	uint32_t vis = tsr_bit(tsr_seg_visible(&dev)), gart = tsr_bit(tsr_seg_gart(&dev));
 	uint32_t ctx = tsr_context_new(&dev, 0), word;
-	/* the pages of the second one have what was there before */
+	/*
+	 * the second one also has system pages, with older bytes that must not
+	 * show up
+	 */
 	struct tsr_bo drawn[] = { tsr_bo_new(&dev, MiB(1), vis, cpu),
 				  tsr_bo_new(&dev, MiB(1), vis, cpu) };
 	struct tsr_bo texture = tsr_bo_new(&dev, MiB(1), vis, cpu);
@@ -103,7 +113,7 @@ static void contents(void)
 
 	tsr_pci_reset();
 
-	/* the context is lost, a new one is not */
+	/* old contexts are lost, new ones work */
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
 	status = tsr_context_status(&dev, ctx);
 	require_eq(status.reset, DRM_TESSERA_RESET_INNOCENT);
@@ -134,7 +144,10 @@ static void contents(void)
 	tsr_close(&dev);
 }
 
-/* An object whose copy was given up, and whose bytes went with the device, has nothing that could be swapped out. */
+/*
+ * An object without a system copy that lost its bytes with the device. TTM must
+ * find nothing of it to swap out.
+ */
 static void nothing_to_swap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -159,7 +172,10 @@ static void nothing_to_swap(void)
 	tsr_close(&dev);
 }
 
-/* jobs in the ring, and behind them, end; nobody waits for ever */
+/*
+ * Jobs in the ring, and jobs that wait behind them, end. No waiter waits for
+ * ever.
+ */
 static void jobs_end(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -193,19 +209,19 @@ static void jobs_end(void)
 	tsr_close(&dev);
 }
 
-static int fence; /* inherited */
+static int fence; /* inherited by the child */
 
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
 	struct tsr_small small;
 
-	/* its context is lost */
+	/* the reset lost its context */
 	require_err(tsr_small_behind(client, &dev, &small, fence), -EIO);
 	tsr_close(&dev);
 }
 
-/* somebody's submission that waits for nobody knows whom keeps no administrator waiting */
+/* A reset does not wait for a submission that waits for a foreign fence. */
 static void behind_fence(uint64_t in_reservation)
 {
 	struct tsr_device dev = tsr_open();
@@ -225,10 +241,16 @@ static void behind_fence(uint64_t in_reservation)
 	tsr_close(&dev);
 }
 
-/* vgem's fences last for ten seconds: what is done before that has not waited for one */
+/*
+ * vgem's fences expire after ten seconds. A reset that returns before that has
+ * not waited for one; a slow round is repeated.
+ */
 #define ROUNDS 3
 
-/* objects that others work with: no reset waits for that, and nothing of them is lost by it */
+/*
+ * Objects with a foreign fence in their reservation: the reset does not wait
+ * for it, and the objects lose nothing.
+ */
 static void others_go_on(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -273,7 +295,10 @@ static void behind_a_fence_of_an_object(void)
 	behind_fence(true);
 }
 
-/* on its way to system memory when the device is reset: what comes there later is not its bytes */
+/*
+ * The device is reset while an object is being copied out of VRAM. Its bytes
+ * are lost, and accesses must fail instead of showing the incomplete copy.
+ */
 static void leaving(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -298,7 +323,10 @@ static void leaving(void)
 	tsr_close(&dev);
 }
 
-/* what has the room is about to go, when others have signalled */
+/*
+ * A submission that waits for space. The object that occupies it was closed,
+ * and is destroyed when a foreign fence signals.
+ */
 static void submit_without_room(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -318,7 +346,10 @@ static void submit_without_room(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* a submission that waits for room does so in vain; no reset waits for it */
+/*
+ * A reset ends such a submission with -EIO, and does not wait for the foreign
+ * fence.
+ */
 static void without_room(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -343,7 +374,9 @@ static void without_room(void)
 
 static volatile bool *stop;
 
-/* makes objects, uses them and the CPU's view of them, whatever comes of it */
+/*
+ * Creates and uses objects, and accesses them by the CPU. Errors are allowed.
+ */
 static void busy_client(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -374,7 +407,10 @@ static void busy_client(void *arg)
 	tsr_close(&dev);
 }
 
-/* each is of use, or it is lost; none is there that neither runs jobs nor refuses them */
+/*
+ * Creates contexts during resets. Each one either runs jobs or is lost: once a
+ * job was refused or cancelled, SUBMIT must fail with -EIO.
+ */
 static void make_contexts(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -392,7 +428,7 @@ static void make_contexts(void *arg)
 			status = status ?: tsr_syncobj_status(&dev, small.sync);
 			require_msg(!status || status == -EIO || status == -ECANCELED, "status %d",
 				    status);
-			/* what was refused or cancelled once is so for good */
+			/* a context that failed once stays lost */
 			if (!status)
 				continue;
 			require_err(__tsr_submit(&dev, small.ctx, &small.cmd, 0, 0, &args), -EIO);

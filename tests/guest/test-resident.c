@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Residency lists: counts, all or nothing, bytes to trim, who gives way to whom. Memory is small: 8 MiB
- * that the CPU sees and 8 MiB that it does not. Pressure comes from jobs that name what they use.
+ * Residency lists: counts, all or nothing, bytes to trim, and which client
+ * gives way to which. Memory is small: 8 MiB visible to the CPU and 8 MiB
+ * hidden from it. Jobs that name their objects create the memory pressure.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 struct stage {
 	struct tsr_device dev;
 	uint32_t ctx;
-	struct drm_tessera_query_segment seg; /* what the test is about */
+	struct drm_tessera_query_segment seg; /* the segment under test */
 	uint32_t set;
 };
 
@@ -57,7 +58,7 @@ static bool is_in(struct stage *s, const struct tsr_bo *bo)
 	return tsr_bo_info(&s->dev, bo).segment == s->seg.id;
 }
 
-/* use objects of the stage's segment, all of it, one after the other */
+/* Uses as many other objects as fill the segment, one after the other. */
 static void press(struct stage *s)
 {
 	struct tsr_bo bos[16];
@@ -87,7 +88,10 @@ static void check_key(struct stage *s, struct tsr_bo *bo, uint32_t key)
 
 /* ---- Counts ---------------------------------------------------------- */
 
-/* RES-1: two MakeResident need two Evict. What is listed does not give way to others' or one's own jobs. */
+/*
+ * RES-1: two MAKE_RESIDENT need two EVICT. Neither the client's own jobs nor
+ * those of others may evict a listed object.
+ */
 static void counts(void)
 {
 	struct stage s = stage_open();
@@ -106,7 +110,7 @@ static void counts(void)
 	require_eq(tsr_listed(bo.size), 1);
 	press(&s);
 	require(is_in(&s, &bo));
-	/* not that often, and then not at all */
+	/* EVICT fails as a whole if it would lower one count below zero */
 	require_ok(__tsr_make_one(&s.dev, &other));
 	require_err(__tsr_evict(s.dev.fd, (uint32_t[]){ other.handle, bo.handle, bo.handle }, 3),
 		    -EINVAL);
@@ -123,7 +127,10 @@ static void counts(void)
 	stage_close(&s);
 }
 
-/* What one file has listed stays when another file of the process needs room: what is not listed goes. */
+/*
+ * An object on the list of one file stays when another file of the process
+ * needs space. The unlisted object of the first file is evicted.
+ */
 static void listed_goes_last(void)
 {
 	struct stage s = stage_open(), other = stage_open();
@@ -140,7 +147,10 @@ static void listed_goes_last(void)
 	stage_close(&s);
 }
 
-/* What is listed no more was in use until now, whenever a job has named it. */
+/*
+ * An object that leaves the residency list counts as used at that moment,
+ * however long ago a job named it. So the oldest other object is evicted first.
+ */
 static void unlisted_is_young(void)
 {
 	struct stage s = stage_open();
@@ -157,7 +167,10 @@ static void unlisted_is_young(void)
 	stage_close(&s);
 }
 
-/* RES-1: each file has its list, and handles take their objects with them. */
+/*
+ * RES-1: each file has its own list. Closing a handle or the file ends its
+ * entries.
+ */
 static void counts_end(void)
 {
 	struct stage s = stage_open();
@@ -190,7 +203,11 @@ static void counts_end(void)
 
 /* ---- All or nothing -------------------------------------------------- */
 
-/* RES-3: what is missing is said, nothing is counted, and giving up as much is enough, wherever it was. */
+/*
+ * RES-3: a call that fails counts nothing and reports the missing bytes.
+ * Trimming that many bytes is enough for the second call, wherever the trimmed
+ * objects lie.
+ */
 static void all_or_nothing(void)
 {
 	struct stage s = stage_open();
@@ -212,7 +229,10 @@ static void all_or_nothing(void)
 		require_eq(tsr_listed(KiB(1280)), 0);
 		require_eq(tsr_listed(KiB(768)), 8);
 	}
-	/* one of 768 KiB; between two that stay, so that there is no gap of 1280 */
+	/*
+	 * 768 KiB between two listed objects: no gap of 1280 KiB without moving
+	 * one
+	 */
 	tsr_evict(&s.dev, &small[3], 1);
 	require_ok(__tsr_make_resident(s.dev.fd, handles, 2, 0, &out));
 	for (uint32_t i = 0; i < 2; i++)
@@ -225,7 +245,11 @@ static void all_or_nothing(void)
 	stage_close(&s);
 }
 
-/* Section 3 of the requirements, its last variant: 32, 24 and 16 of 64, an eighth of each. */
+/*
+ * The last variant of the worked example (requirements, section 3): 32, 24 and
+ * 16 of 64 units, scaled to eighths of the segment. Residency has no splitting,
+ * so it fails.
+ */
 static void no_split(void)
 {
 	struct stage s = stage_open();
@@ -241,7 +265,10 @@ static void no_split(void)
 	stage_close(&s);
 }
 
-/* RES-3: random sizes, with as much given up as is said, from anywhere: the second call has room. */
+/*
+ * RES-3 with random sizes: after trimming the reported bytes, from any objects,
+ * the second call must succeed.
+ */
 static void trim_is_enough(void)
 {
 	struct stage s = stage_open();
@@ -302,7 +329,10 @@ static void make_one_call(void *arg)
 	making->rc = __tsr_make_one(&making->s.dev, &making->bo);
 }
 
-/* RES-3: what dies gives up its room by itself: nobody is told to trim for it. */
+/*
+ * RES-3: an object that is being destroyed frees its space by itself. The call
+ * waits for that and does not ask for trimming.
+ */
 static void room_of_the_dying(void)
 {
 	struct making making = { .s = stage_open() };
@@ -325,7 +355,10 @@ static void room_of_the_dying(void)
 	stage_close(s);
 }
 
-/* RES-3: which one it fails for is said, and those before it are as they were. */
+/*
+ * RES-3: the call reports which handle it failed for, and the earlier ones are
+ * unchanged.
+ */
 static void which_failed(void)
 {
 	struct stage s = stage_open();
@@ -343,7 +376,7 @@ static void which_failed(void)
 	require_ok(__tsr_offer(s.dev.fd, &handles[1], 1, DRM_TESSERA_OFFER_LOW));
 	require_err(__tsr_make_resident(s.dev.fd, handles, 4, 0, &out), -EINVAL);
 	require_eq(out.failed, 1);
-	/* the first one is at both ends */
+	/* bos[0] is listed twice: first and last */
 	require_err(__tsr_make_resident(s.dev.fd, handles + 1, 3, 0, &out), -EINVAL);
 	require_eq(out.failed, 0);
 	require_eq(tsr_listed(KiB(516)), 0);
@@ -352,7 +385,10 @@ static void which_failed(void)
 
 /* ---- Paging ---------------------------------------------------------- */
 
-/* RES-4: it returns while what is there waits for its jobs, and says so; the fence comes after that. */
+/*
+ * RES-4: the call returns while the eviction still waits for a job, and reports
+ * that it is pending. Its fence signals after the paging.
+ */
 static void paging_fence(void)
 {
 	struct stage s = stage_open();
@@ -376,7 +412,10 @@ static void paging_fence(void)
 	stage_close(&s);
 }
 
-/* RES-2: what was moved out for another reason comes back, with what it held. */
+/*
+ * RES-2: listed objects that were evicted for another reason come back with
+ * their bytes.
+ */
 static void brought_back(void)
 {
 	struct stage s = stage_open();
@@ -390,7 +429,7 @@ static void brought_back(void)
 		tsr_evict_set(s.set);
 		for (uint32_t i = 0; i < 6; i++)
 			require(!is_in(&s, &bos[i]));
-		/* also with something else */
+		/* a call for other entries brings them back, too */
 		if (round == 1)
 			tsr_make_resident(&s.dev, &bos[0], 1);
 		else
@@ -401,7 +440,7 @@ static void brought_back(void)
 	require_eq(tsr_listed(MiB(1)), 7);
 	for (uint32_t i = 0; i < 6; i++)
 		check_key(&s, &bos[i], i + 1);
-	/* what is not listed any more stays away */
+	/* unlisted objects stay evicted */
 	tsr_evict(&s.dev, &bos[1], 2);
 	tsr_evict_set(s.set);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
@@ -410,7 +449,10 @@ static void brought_back(void)
 	stage_close(&s);
 }
 
-/* LOCK-22: locked while in no segment, without aperture: not made resident before the unlock. */
+/*
+ * LOCK-22: an object that was locked while it was in no segment, and that
+ * supports no aperture, cannot become resident before it is unlocked.
+ */
 static void locked_out(void)
 {
 	struct stage s = stage_open();
@@ -434,16 +476,16 @@ static void locked_out(void)
 	require_ok(__tsr_make_one(&s.dev, &both));
 	tsr_unlock(&s.dev, &bo);
 	require_ok(__tsr_make_one(&s.dev, &bo));
-	/* the same for what was moved out since */
+	/* the same for a listed object that was evicted since */
 	tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
 	tsr_lock(&s.dev, &bo, 0);
 	require_err(__tsr_bring_back(&s.dev, NULL), -EBUSY);
-	/* which is none of those that are asked for */
+	/* @failed is the count: the object is none of the requested ones */
 	require_err(__tsr_make_resident(s.dev.fd, &both.handle, 1, 0, &out), -EBUSY);
 	require_eq(out.failed, 1);
 	require_eq(tsr_listed(KiB(516)), 2);
 	tsr_unlock(&s.dev, &bo);
-	/* and one of those, beside what comes back */
+	/* a requested object that is locked, while others come back */
 	tsr_lock(&s.dev, &third, 0);
 	require_err(__tsr_make_resident(s.dev.fd, others, 2, 0, &out), -EBUSY);
 	require_eq(out.failed, 1);
@@ -453,8 +495,8 @@ static void locked_out(void)
 }
 
 /*
- * LOCK-22: a client that locks what it was given by another keeps nothing of that one's from being resident, and
- * no job from being run.
+ * LOCK-22: a client that locks a shared object keeps only itself from making it
+ * resident. The exporter can make it resident and run jobs on it.
  */
 static void locked_by_another(void)
 {
@@ -476,7 +518,7 @@ static void locked_by_another(void)
 			    "another client's lock keeps an object from being resident");
 		tsr_vm_fill(&vm, 1 << 30, bo.size, 3 + i);
 		require_ok(__tsr_unlock(other.fd, theirs.handle));
-		/* the second time it is listed, and has been moved out */
+		/* in the second round the object is listed and was evicted */
 		tsr_evict_set(tsr_bit(tsr_seg_visible(&s.dev)));
 	}
 	tsr_close(&other);
@@ -484,11 +526,11 @@ static void locked_by_another(void)
 	stage_close(&s);
 }
 
-/* ---- Others ---------------------------------------------------------- */
+/* ---- Other clients --------------------------------------------------- */
 
 struct shared {
 	volatile bool stop;
-	volatile uint32_t turns; /* of the other process */
+	volatile uint32_t turns; /* jobs of the other process */
 };
 
 static struct shared *shared;
@@ -501,7 +543,7 @@ static void share_memory(void)
 	memset(shared, 0, sizeof(*shared));
 }
 
-/* jobs that name objects, more than there is room for, in a circle */
+/* Jobs on more objects than fit into the segment, in a circle. */
 static void patched_client(void *arg)
 {
 	struct stage s = stage_open();
@@ -523,7 +565,10 @@ static void wait_for_turns(uint32_t more)
 		usleep(1000);
 }
 
-/* SEG-8, RES-2: a client that uses lists keeps its share beside one whose jobs name more than there is. */
+/*
+ * SEG-8, RES-2: a client with a residency list keeps its fair share beside a
+ * client whose jobs name more than the segment holds.
+ */
 static void share_is_kept(void)
 {
 	struct stage s = stage_open();
@@ -556,7 +601,10 @@ static uint64_t bytes_in(struct stage *s, const struct tsr_bo *bos, uint32_t cou
 	return bytes;
 }
 
-/* SEG-8, RES-2, RES-3: what is above the share is lost to others, and as much is to be given up; the rest comes back. */
+/*
+ * SEG-8, RES-2, RES-3: a client with the whole segment listed loses to others
+ * what is above its share, and has to trim as much. The rest comes back.
+ */
 static void share_shrinks(void)
 {
 	struct stage s = stage_open();
@@ -566,7 +614,7 @@ static void share_shrinks(void)
 	pid_t pid;
 	int rc;
 
-	new_bos(&s, bos, 16, KiB(512)); /* all of it */
+	new_bos(&s, bos, 16, KiB(512)); /* the whole segment */
 	for (uint32_t i = 0; i < 16; i++)
 		fill_key(&s, &bos[i], i + 1);
 	tsr_make_resident(&s.dev, bos, 16);
@@ -578,7 +626,7 @@ static void share_shrinks(void)
 		require(!rc || rc == -ENOMEM);
 		wait_for_turns(1);
 	} while (!rc);
-	/* those above the share come one by one */
+	/* objects above the share are lost one by one */
 	while (rc) {
 		uint32_t trim = (uint32_t)(out.bytes_to_trim / KiB(512));
 
@@ -590,14 +638,17 @@ static void share_shrinks(void)
 		rc = __tsr_bring_back(&s.dev, &out);
 		require(!rc || rc == -ENOMEM);
 	}
-	require(left >= 8); /* half of it */
+	require(left >= 8); /* half of the segment */
 	for (int round = 0; round < 20; round++) {
-		/* what is above the share goes again when others want it */
+		/*
+		 * objects above the share are evicted again when others need
+		 * them
+		 */
 		require(bytes_in(&s, bos, left) >= MiB(4));
 		wait_for_turns(2);
 		rc = __tsr_bring_back(&s.dev, &out);
 		if (rc == -ENOMEM && left > 8) {
-			/* another one above it */
+			/* one more object above the share */
 			tsr_evict(&s.dev, &bos[--left], 1);
 			rc = __tsr_bring_back(&s.dev, &out);
 		}
@@ -605,7 +656,7 @@ static void share_shrinks(void)
 	}
 	shared->stop = true;
 	tap_join(pid);
-	/* nobody is there any more */
+	/* the other client is gone */
 	tsr_make_resident(&s.dev, &bos[left], 16 - left);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
 	require_eq(bytes_in(&s, bos, 16), MiB(8));
@@ -614,7 +665,10 @@ static void share_shrinks(void)
 	stage_close(&s);
 }
 
-/* bring back what is listed, and give up as much of it as is said if that does not work; false then */
+/*
+ * Brings listed objects back. If that fails, removes as many from the list as
+ * the call asks for, and returns false.
+ */
 static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
 {
 	struct drm_tessera_make_resident out;
@@ -631,9 +685,12 @@ static bool keep_up(struct stage *s, const struct tsr_bo *bos, uint32_t *left)
 	return false;
 }
 
-static int lent; /* a dma-buf of an object that another process pays for */
+static int lent; /* dma-buf of an object that is charged to another process */
 
-/* What is on the caller's own list stays, whoever pays for it, and however much that one has. */
+/*
+ * An object on the caller's own list stays, also if another process is charged
+ * for it and is above its share.
+ */
 static void list_of_a_borrower(void *arg)
 {
 	struct stage s = stage_open();
@@ -663,7 +720,7 @@ static void borrowed(void)
 	stage_close(&s);
 }
 
-/* what a list of another process does meanwhile */
+/* A client with a residency list that needs more than its share. */
 static void listing_client(void *arg)
 {
 	struct stage s = stage_open();
@@ -685,7 +742,10 @@ static void listing_client(void *arg)
 	stage_close(&s);
 }
 
-/* RES-2: two that want more than there is do not take turns in throwing each other out: both get on. */
+/*
+ * RES-2: two clients that list more than the segment holds must not evict each
+ * other in turn for ever. Both settle, and both make progress.
+ */
 static void two_lists(void)
 {
 	struct stage s = stage_open();
@@ -698,9 +758,9 @@ static void two_lists(void)
 	new_bos(&s, bos, 12, KiB(512));
 	for (uint32_t i = 0; i < 12; i++)
 		fill_key(&s, &bos[i], i + 1);
-	tsr_make_resident(&s.dev, bos, 12); /* 6 of 8 MiB, as the other wants */
+	tsr_make_resident(&s.dev, bos, 12); /* 6 of 8 MiB; the other client wants as much */
 	pid = tap_fork(listing_client, NULL);
-	/* each failure gives something up, so there are twelve at most */
+	/* each failure shortens the list, so there are at most twelve */
 	while (turns < 50 || shared->turns < 50)
 		turns += keep_up(&s, bos, &left);
 	require(left);
@@ -711,7 +771,10 @@ static void two_lists(void)
 	stage_close(&s);
 }
 
-/* RES-2: memory of a list that is not used is lent, and comes back when it is. */
+/*
+ * RES-2: memory of an unused list is lent, and comes back when the list is used
+ * again.
+ */
 static void idle_list(void)
 {
 	struct stage s = stage_open();
@@ -726,7 +789,7 @@ static void idle_list(void)
 	pid = tap_fork(patched_client, NULL);
 	tsr_knob("demand_window_ms", "200");
 	tsr_wait_for(!bytes_in(&s, bos, 7));
-	/* and is not idle again before we have looked */
+	/* keep it from becoming idle again before the checks */
 	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
 	require_ok(__tsr_bring_back(&s.dev, NULL));
 	require_eq(bytes_in(&s, bos, 7), 7 * KiB(512));
@@ -739,7 +802,7 @@ static void idle_list(void)
 
 /* ---- Bystanders ------------------------------------------------------ */
 
-/* one object, behind those that are there, and used all the time */
+/* Uses one object, placed behind the existing ones, all the time. */
 static void bystander(void *arg)
 {
 	struct stage s = stage_open();
@@ -760,7 +823,10 @@ static void *make_thread(void *arg)
 	return NULL;
 }
 
-/* RES-3: room is not made by moving others behind jobs of one's own that may take as long as they like. */
+/*
+ * RES-3: space is not made by moving another client's object behind a job of
+ * the caller that may take arbitrarily long. The bystander's jobs must go on.
+ */
 static void bystander_goes_on(void)
 {
 	struct making making = { .s = stage_open() };
@@ -770,13 +836,14 @@ static void bystander_goes_on(void)
 	pthread_t thread;
 	pid_t pid;
 
-	tsr_gpu_touch(&s->dev, s->ctx, &busy); /* 0 to 2 */
+	tsr_gpu_touch(&s->dev, s->ctx, &busy); /* at 0 to 2 MiB */
 	share_memory();
-	pid = tap_fork(bystander, NULL); /* 2 to 3 */
+	pid = tap_fork(bystander, NULL); /* its object is at 2 to 3 MiB */
 	wait_for_turns(1);
 	tsr_held_fill(&held, &busy, 16, 1);
 
-	making.bo = new_bo(s, MiB(6)); /* of 7 without the busy one, but 5 in one piece */
+	/* 6 MiB: without @busy 7 are free, but the largest gap is 5 */
+	making.bo = new_bo(s, MiB(6));
 	making.handles = &making.bo.handle;
 	making.count = 1;
 	require(!pthread_create(&thread, NULL, make_thread, &making));
@@ -796,8 +863,8 @@ static void bystander_goes_on(void)
 
 /* ---- A list that is long --------------------------------------------- */
 
-#define LONG_LIST 640 /* two rounds of the driver */
-#define ROUND_BYTES (512 * KiB(10)) /* what one round of the driver is charged */
+#define LONG_LIST 640 /* two rounds of MAKE_RESIDENT in the driver */
+#define ROUND_BYTES (512 * KiB(10)) /* work that one round is charged */
 
 static void make_long_list(void *arg)
 {
@@ -808,8 +875,9 @@ static void make_long_list(void *arg)
 }
 
 /*
- * The segment is in use by a job that does not run, and queued jobs leave room in the work limit for one round of
- * MAKE_RESIDENT. Its paging is charged, too, so the next round waits until some of that has been done.
+ * A stuck job uses the whole segment, and queued jobs leave space in the work
+ * limit for one round of MAKE_RESIDENT. The paging of the first round is
+ * charged as well, so the second round has to wait until some of it is done.
  */
 static void long_list_keeps_the_limit(void)
 {
@@ -817,7 +885,7 @@ static void long_list_keeps_the_limit(void)
 	struct making list = { .s = stage_open(), .handles = handles, .count = LONG_LIST };
 	struct stage *s = &list.s;
 	const uint64_t limit = tsr_query_client(&s->dev).work_limit;
-	/* New work waits at 15/16 of it. */
+	/* new work waits above 15/16 of the limit */
 	const uint64_t most = limit - limit / 16 - ROUND_BYTES - KiB(128);
 	struct tsr_bo busy = new_bo(s, s->seg.size);
 	struct tsr_stuck stuck;
@@ -867,7 +935,7 @@ static void bad_input(void)
 		const char *name;
 		struct drm_tessera_make_resident args;
 		int err;
-		bool both; /* EVICT, too */
+		bool both; /* EVICT must fail in the same way */
 	} rows[] = {
 		{ "flags", { .flags = 1, .handles = HANDLES(good, 1) }, -EINVAL, true },
 		{ "padding", { .pad = 1, .handles = HANDLES(good, 1) }, -EINVAL, true },
@@ -918,7 +986,7 @@ static void bad_input(void)
 	stage_close(&s);
 }
 
-/* ---- All at once ----------------------------------------------------- */
+/* ---- Races ----------------------------------------------------------- */
 
 #define RACE_BOS 8
 
@@ -945,7 +1013,9 @@ static void *race_lists(void *arg)
 	return NULL;
 }
 
-/* RES-1: handles that are closed while they are listed leave nothing behind. */
+/*
+ * RES-1: closing a handle that is being listed must not leave an entry behind.
+ */
 static void closed_meanwhile(void)
 {
 	struct race race = { .s = stage_open() };

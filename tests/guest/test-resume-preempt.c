@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The same on a device that can preempt (test-resume-preempt.args). */
+/* The same tests on a device that can preempt (test-resume-preempt.args). */
 #include "test-resume.c"

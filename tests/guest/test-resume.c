@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * SEG-31: a device that does not come back from suspend. Every second of its resets does not
- * end (test-resume.args): that of probe does, that of the first resume does not, and so on. All
- * jobs end with -ECANCELED then, and the driver can be unbound. After each test the last
- * reset is one that has ended. Built twice, for a device without and with preemption.
+ * SEG-31: a device that does not come back from suspend. Every second reset of
+ * the device does not end (test-resume.args): the reset of probe ends, that of
+ * the first resume does not, and so on. All jobs must then end with -ECANCELED,
+ * and unbinding must work. Each test leaves the device after a reset that
+ * ended. Built twice, for a device without and with preemption.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -11,10 +12,10 @@
 #include "pci.h"
 #include "stall.h"
 
-#define QUEUED 1000 /* the device needs 50 s for them */
+#define QUEUED 1000 /* 50 s of engine time */
 #define LAST 4
 
-/* where the objects are is not asked of the device */
+/* The location and bytes of objects are known without asking the device. */
 static void objects_are_there(struct tsr_device *dev, struct tsr_bo *bo)
 {
 	struct tsr_bo fresh =
@@ -40,8 +41,9 @@ static void works_again(void)
 }
 
 /*
- * Jobs in the queue end, later ones as well; the next resume changes nothing; nor does unbinding hang. How many of
- * the jobs have ended before the suspend depends on the machine; the last ones have not begun.
+ * Queued jobs end, as do jobs submitted later. A second failed resume changes
+ * nothing, and unbinding does not hang. The number of jobs that end before the
+ * suspend depends on the machine; the last ones have certainly not begun.
  */
 static void queued_jobs_end(void)
 {
@@ -74,7 +76,10 @@ static void queued_jobs_end(void)
 	tsr_suspend_devices();
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, NULL), -ECANCELED);
 	objects_are_there(&dev, &bo);
-	/* a move that does not happen: the object is lost, and says so */
+	/*
+	 * the page-in fails, so the object is lost, and later submissions say
+	 * so
+	 */
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, false);
 	require(tsr_submit_status(&dev, ctx, &cmd, NULL));
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EIO);
@@ -84,15 +89,20 @@ static void queued_jobs_end(void)
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENODEV);
 	tsr_cmd_fini(&cmd);
 	tsr_close(&dev);
-	/* this reset does not end either, and probe leaves nothing behind */
+	/*
+	 * this reset does not end either; probe fails and leaves nothing behind
+	 */
 	require_err(__tsr_pci_bind(), -ETIMEDOUT);
 	tsr_pci_bind();
 	works_again();
 }
 
-#define PARTS 1000 /* the device needs 50 s for them */
+#define PARTS 1000 /* 50 s of engine time */
 
-/* a submission in parts is between two windows, with the gate closed */
+/*
+ * A submission in parts, suspended between two batches while it holds the gate
+ * closed.
+ */
 static void group(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -111,7 +121,7 @@ static void group(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* somebody else, before the gate */
+/* Another client, which waits at the gate. */
 static void neighbour(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -147,7 +157,7 @@ static void groups_end(void)
 	tsr_suspend_devices();
 	for (uint32_t i = 0; i < ARRAY_SIZE(fn); i++)
 		tsr_wait_for(clients[i].state->ready);
-	/* with their files open */
+	/* with the clients' files still open */
 	tsr_pci_unbind();
 	for (uint32_t i = 0; i < ARRAY_SIZE(fn); i++) {
 		clients[i].state->stop = true;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* What is shown stays where it is; and what that keeps others from. */
+/*
+ * Objects that are scanned out: they must stay where they are, which affects
+ * other users of memory. The tests also check what a commit waits for, and when
+ * it fails instead.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +35,10 @@ static int offer(struct tsr_kms *kms, const struct tsr_fb *fb)
 	return tsr_ioctl(kms->dev.fd, DRM_IOCTL_TESSERA_OFFER, &args);
 }
 
-/* neither room for others, nor suspicion of it, nor a plan moves it; afterwards all do */
+/*
+ * Neither evictions, nor memory pressure, nor a forced plan moves a scanned-out
+ * object. After the display is switched off it can be evicted.
+ */
 static void it_stays(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -71,7 +78,10 @@ static void it_stays(void)
 	tsr_kms_close(&kms);
 }
 
-/* shown or attached, not both; and not offered */
+/*
+ * An object is either scanned out or attached by an importer, not both. A
+ * scanned-out object cannot be offered.
+ */
 static void others_wait(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -112,7 +122,7 @@ static void others_wait(void)
 	tsr_kms_close(&kms);
 }
 
-/* a quarter of a segment stays for others */
+/* The scanout limit leaves a quarter of a segment to other users. */
 static void some_is_left(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -136,7 +146,7 @@ static void some_is_left(void)
 	show.fb = &b;
 	tsr_add_show(&kms, &second, head->crtc, head->planes[TSR_PRIMARY], &show);
 	require_err(__tsr_commit(kms.dev.fd, &second, 0), -ENOSPC);
-	/* and that did no harm */
+	/* the failed commit changed nothing */
 	require_ok(__tsr_commit(kms.dev.fd, &first, 0));
 	tsr_dark(&kms, head);
 	require_ok(__tsr_rmfb(kms.dev.fd, a.id));
@@ -145,7 +155,10 @@ static void some_is_left(void)
 	tsr_kms_close(&kms);
 }
 
-/* a picture comes even where all memory is listed as resident, by whomever */
+/*
+ * A commit succeeds even if all of the segment is on residency lists of other
+ * clients.
+ */
 static void lists_give_way(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -157,7 +170,10 @@ static void lists_give_way(void)
 	struct tsr_bo bos[8];
 
 	tsr_fb_paint(&fb, 3);
-	/* the console's picture can go from now on, but for moments in which the kernel draws into it */
+	/*
+	 * From now on the console's framebuffer can be evicted, except while
+	 * the kernel draws into it.
+	 */
 	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
 	tsr_dark(&kms, &kms.heads[0]);
 	tsr_wait_for((tsr_evict_set(UINT32_MAX), !tsr_query_memory(&other, seg->id).used));
@@ -187,7 +203,10 @@ static void light_behind(void *arg)
 	tsr_commit(picture->kms, &picture->req);
 }
 
-/* it waits a moment for what is being destroyed, and no longer */
+/*
+ * A commit waits for objects that are being destroyed, but only for passing_ms.
+ * Then it fails with -ENOSPC.
+ */
 static void waits_for_a_moment(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -202,7 +221,7 @@ static void waits_for_a_moment(void)
 	struct tsr_bo all;
 	char *usual;
 
-	/* the console's picture can go from now on */
+	/* from now on the console's framebuffer can be evicted */
 	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
 	tsr_dark(&kms, head);
 	tsr_add_mode(&kms, &picture.req, head, &mode);
@@ -231,13 +250,16 @@ static void waits_for_a_moment(void)
 static struct tsr_device *inherited;
 static struct tsr_bo in_the_way, swapped;
 
-/* swaps out what can be, and waits for the job of what it has come to, whose lock it has */
+/*
+ * Swaps out objects. Waits for the stuck job with the reservation of @swapped
+ * locked.
+ */
 static void swap_out(struct tsr_client *client)
 {
 	tsr_swap_out_objects();
 }
 
-/* locks what is in the way, and waits for the lock of the other one */
+/* Locks the reservation of @in_the_way, then waits for that of @swapped. */
 static void use_both(struct tsr_client *client)
 {
 	struct tsr_cmd cmd;
@@ -250,7 +272,10 @@ static void use_both(struct tsr_client *client)
 	tsr_cmd_fini(&cmd);
 }
 
-/* and for who has the lock of what is in the way */
+/*
+ * A commit also waits for a client that has the reservation of an object to
+ * evict locked.
+ */
 static void waits_for_a_lock(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -264,7 +289,7 @@ static void waits_for_a_lock(void)
 	struct drm_mode_modeinfo mode;
 	struct tsr_stuck stuck;
 
-	/* the console's picture can go from now on */
+	/* from now on the console's framebuffer can be evicted */
 	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
 	tsr_dark(&kms, head);
 	tsr_add_mode(&kms, &picture.req, head, &mode);
@@ -292,8 +317,9 @@ static void waits_for_a_lock(void)
 }
 
 /*
- * A foreign fence keeps nothing in a picture's way. A picture that has one comes to memory when that has signalled,
- * and if it does not in a moment, is refused.
+ * Foreign fences: an object to evict that has one does not delay the commit. A
+ * framebuffer that has one moves to VRAM only after the fence signals; if that
+ * takes longer than passing_ms, the commit fails with -EBUSY.
  */
 static void foreign_fences(void)
 {
@@ -309,7 +335,7 @@ static void foreign_fences(void)
 	struct tsr_bo halves[2];
 	int fence, dmabufs[2];
 
-	/* the console's picture can go from now on */
+	/* from now on the console's framebuffer can be evicted */
 	tsr_light(&kms, head, mode_of(&mode, 640, 480), &fb);
 	tsr_dark(&kms, head);
 	tsr_add_mode(&kms, &picture.req, head, &mode);
@@ -345,9 +371,12 @@ static void foreign_fences(void)
 	tsr_kms_close(&kms);
 }
 
-#define PICTURES 12 /* that memory has no room for at once */
+#define PICTURES 12 /* together they exceed the segment */
 
-/* what had to make room first has, when it is shown no more, nothing that counts as shown */
+/*
+ * A framebuffer that needed evictions before it could be shown no longer counts
+ * towards the scanout limit after it was switched off.
+ */
 static void room_is_made_again(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -385,7 +414,10 @@ static void submit_parts(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* a picture waits neither for the gate of an engine nor for a submission that is between two windows */
+/*
+ * A commit waits neither for the gate of an engine nor for a submission that is
+ * between two batches.
+ */
 static void parts_hold_up_none(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -411,7 +443,10 @@ static void parts_hold_up_none(void)
 	tsr_kms_close(&kms);
 }
 
-/* A lock keeps an object out of memory, and what its client would show of it with that. */
+/*
+ * A lock keeps an object out of VRAM, so the client that holds the lock cannot
+ * show it.
+ */
 static void locks_keep_out(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -439,7 +474,10 @@ static void locks_keep_out(void)
 				 : __tsr_unlock(kms.dev.fd, fb.bo.handle));
 		tsr_commit(&kms, &req);
 		require_eq(tsr_bo_info(&kms.dev, &fb.bo).segment, seg->id);
-		/* where it is by now a lock keeps it from nothing */
+		/*
+		 * a lock taken while the object is resident has no effect on
+		 * that
+		 */
 		tsr_lock(&kms.dev, &fb.bo, 0);
 		tsr_commit(&kms, &req);
 		require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
@@ -449,7 +487,10 @@ static void locks_keep_out(void)
 	tsr_kms_close(&kms);
 }
 
-/* The lock of a client that shares the object keeps nobody else from showing it. */
+/*
+ * A lock of a client that shares the object does not keep other clients from
+ * showing it.
+ */
 static void locks_of_others(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -468,7 +509,10 @@ static void locks_of_others(void)
 	tsr_bo_map(&other, &theirs);
 	tsr_light(&kms, &kms.heads[0], mode_of(&mode, 640, 480), &fb);
 	require_eq(tsr_bo_info(&other, &theirs).segment, tsr_seg_visible(&other)->id);
-	/* whose address is the object's as before */
+	/*
+	 * the locker's mapping refers to other memory than the scanned-out
+	 * object
+	 */
 	memset(theirs.map, 0x55, fb.bo.size);
 	require_eq(tsr_crc_now(&kms, 0), tsr_crc_expect(&mode, &show, 1, NULL));
 	tsr_unlock(&other, &theirs);
@@ -477,7 +521,10 @@ static void locks_of_others(void)
 	tsr_kms_close(&kms);
 }
 
-/* their pages are where they are, and the display reads memory segments */
+/*
+ * Imported pages stay in the exporter, and the display only reads VRAM
+ * segments.
+ */
 static void imports_are_not_shown(void)
 {
 	struct tsr_kms kms = tsr_kms_open();
@@ -497,7 +544,10 @@ static void imports_are_not_shown(void)
 	tsr_kms_close(&kms);
 }
 
-/* in hidden memory, and in pages where the CPU cannot see it there */
+/*
+ * An object in hidden memory that the CPU can only access after eviction to the
+ * aperture.
+ */
 static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 {
 	return tsr_bo_prefers(dev, size, tsr_seg_hidden(dev), tsr_bit(tsr_seg_gart(dev)),
@@ -505,8 +555,9 @@ static struct tsr_bo hidden_bo(struct tsr_device *dev, uint64_t size)
 }
 
 /*
- * A picture in hidden memory of a device without host aperture: the CPU sees it only where it is
- * evicted to, and a picture that is shown cannot be evicted.
+ * A framebuffer in hidden memory, on a device without a host aperture. The CPU
+ * can access it only after eviction, and a scanned-out object cannot be
+ * evicted, so LOCK fails.
  */
 static void no_aperture_to_lock_it(void)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects in pieces: what is private to a VM takes whatever pages are free, its bytes stay in
- * order wherever they go, and what lists name has its place in one piece beside them. Memory is small: 8 MiB
- * that the CPU sees and 8 MiB that it does not, 2048 pages each.
+ * Scattered placement: objects that are private to a VM take any free pages,
+ * their bytes stay in order wherever they go, and objects that allocation lists
+ * may name find a contiguous place beside them. Memory is small: 8 MiB visible
+ * to the CPU and 8 MiB hidden from it, 2048 pages each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,12 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 #define STAGE 0x200000000ull
 #define PAGE KiB(4)
 
-/* a VM with a context, and what shows bytes to the CPU */
+/* A VM with a context, and an object through which the CPU sees bytes. */
 struct stage {
 	struct tsr_device dev;
 	struct tsr_vm vm;
 	struct tsr_bo show;
-	struct drm_tessera_query_segment seg; /* what the test is about */
+	struct drm_tessera_query_segment seg; /* the segment under test */
 	uint32_t set;
 };
 
@@ -73,7 +74,10 @@ static void map_at(struct stage *s, const struct tsr_bo *bo, uint64_t address)
 	tsr_vm_map(&s->dev, s->vm.id, bo, 0, address, bo->size, 0);
 }
 
-/* pieces that the objects of a size are in: give objects sizes of their own */
+/*
+ * Number of extents of the object of this size. The test must give its objects
+ * a size that no other object has.
+ */
 static uint32_t runs_of(uint64_t size)
 {
 	char *text = tsr_debugfs_read("allocations"), key[64], *line;
@@ -88,7 +92,7 @@ static uint32_t runs_of(uint64_t size)
 	return runs;
 }
 
-/* each word says whose it is, and which */
+/* Each word identifies its object and its index. */
 static void write_key(struct stage *s, uint64_t address, uint64_t bytes, uint32_t key)
 {
 	for (uint64_t done = 0; done < bytes; done += s->show.size) {
@@ -120,8 +124,9 @@ static uint64_t used(struct stage *s)
 }
 
 /*
- * The segment full of objects of @unit bytes, all resident; then every second one is gone. Those that stay are
- * returned, in an array to be freed, with their number.
+ * Fills the segment with resident objects of @unit bytes, then destroys every
+ * second one. Returns the remaining ones and their number. The caller frees the
+ * array.
  */
 static struct tsr_bo *make_holes(struct stage *s, uint64_t unit, uint32_t *num)
 {
@@ -148,7 +153,10 @@ static struct tsr_bo *make_holes(struct stage *s, uint64_t unit, uint32_t *num)
 	return bos;
 }
 
-/* The smallest hole: each costs objects, and on the debug kernel each of these a lot. */
+/*
+ * Size of a hole. Small holes need many objects, which are slow on the debug
+ * kernel.
+ */
 static uint64_t hole(void)
 {
 	return tap_slow() ? 4 * PAGE : PAGE;
@@ -163,7 +171,10 @@ static void free_all(struct stage *s, struct tsr_bo *bos, uint32_t num)
 
 /* ---- Places ---------------------------------------------------------- */
 
-/* Half of memory in holes of a page each holds an object of half of memory, with its bytes in order. */
+/*
+ * Half of the segment is free in holes of hole() bytes. An object of half the
+ * segment must fit into them, with its bytes in order.
+ */
 static void holes_of_a_page(void)
 {
 	struct tsr_bo *small, bo;
@@ -186,7 +197,10 @@ static void holes_of_a_page(void)
 	for (uint32_t i = 0; i < 4; i++)
 		check_key(&s, AT + MiB(64 + i), PAGE, 100 + i);
 
-	/* out, and in: the small ones are there no more, so it lies elsewhere */
+	/*
+	 * evict it, and bring it back after the small objects are gone: then it
+	 * is contiguous
+	 */
 	free_all(&s, small, num);
 	tsr_evict_set(s.set);
 	require_eq(used(&s), 0);
@@ -197,7 +211,10 @@ static void holes_of_a_page(void)
 	stage_fini(&s);
 }
 
-/* and from pieces to pieces, several times, in each kind of segment */
+/*
+ * Moves from scattered to scattered places, several times, in each kind of
+ * segment.
+ */
 static void moves_in_pieces(void)
 {
 	struct tsr_bo *small, bo;
@@ -222,7 +239,7 @@ static void moves_in_pieces(void)
 			require_ok(__tsr_bring_back(&s.dev, NULL));
 			check_key(&s, AT + MiB(1) - KiB(64) * kind, bo.size, 2);
 		}
-		/* only a part of it mapped, from the middle of a piece */
+		/* map only a part, which starts inside an extent */
 		tsr_vm_unmap(&s.dev, s.vm.id, AT + MiB(1) - KiB(64) * kind, bo.size);
 		tsr_vm_map(&s.dev, s.vm.id, &bo, KiB(28), AT, MiB(1), 0);
 		tsr_vm_copy(&s.vm, STAGE, AT, MiB(1));
@@ -235,7 +252,7 @@ static void moves_in_pieces(void)
 	stage_fini(&s);
 }
 
-/* An aperture is full of holes, too. */
+/* The same in an aperture. */
 static void aperture_in_pieces(void)
 {
 	struct tsr_bo *small, bo;
@@ -247,7 +264,7 @@ static void aperture_in_pieces(void)
 	s.seg = *tsr_seg_gart(&s.dev);
 	s.set = tsr_bit(&s.seg);
 	tsr_make_resident(&s.dev, &s.vm.cmds, 1);
-	/* beside the commands there is a little less */
+	/* leave some space for the commands */
 	s.seg.size -= MiB(1);
 	num = (uint32_t)(s.seg.size / KiB(64));
 	small = calloc(num, sizeof(*small));
@@ -275,7 +292,10 @@ static void aperture_in_pieces(void)
 	tsr_close(&s.dev);
 }
 
-/* Blocks of 2 MiB and of 64 KiB are looked for first, past what does not fit them. */
+/*
+ * The allocator tries blocks of 2 MiB and 64 KiB first, and skips free space
+ * that is too small.
+ */
 static void large_blocks_first(void)
 {
 	struct tsr_bo pin, bo;
@@ -297,7 +317,10 @@ static void large_blocks_first(void)
 	stage_fini(&s);
 }
 
-/* Objects of random sizes: each that is not larger than what is free finds a place, and no other does (RES-3). */
+/*
+ * RES-3: objects of random sizes. Each that is not larger than the free space
+ * must find a place, and no larger one may.
+ */
 static void fills_to_the_last_page(void)
 {
 	uint64_t seed = tap_seed(20), left;
@@ -339,18 +362,18 @@ static void fills_to_the_last_page(void)
 	stage_fini(&s);
 }
 
-/* ---- What the CPU sees ----------------------------------------------- */
+/* ---- CPU access ------------------------------------------------------ */
 
 static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
 {
 	uint32_t word;
 
-	/* the GPU has just found it right */
+	/* the GPU has just read the right bytes */
 	for (uint64_t i = 0; i < bo->size / 4; i += 257)
 		require_msg(((volatile uint32_t *)bo->map)[i] == tsr_pattern(key, i),
 			    "the CPU is shown another page than page %llu of an object in pieces",
 			    (unsigned long long)i / 1024);
-	/* as a debugger sees it, at both ends of a page */
+	/* also through /proc/self/mem, across a page boundary */
 	for (uint64_t at = PAGE - 2; at + 4 < bo->size; at += 13 * PAGE) {
 		uint32_t want[2] = { tsr_pattern(key, at / 4), tsr_pattern(key, at / 4 + 1) };
 
@@ -360,7 +383,7 @@ static void check_cpu(struct stage *s, const struct tsr_bo *bo, uint32_t key)
 	require(s->set & 1u << tsr_bo_info(&s->dev, bo).segment);
 }
 
-/* through BAR 2, and through pages of the host aperture, page by page */
+/* Through BAR 2 and through the host aperture, page by page. */
 static void cpu_sees_pieces(void)
 {
 	uint32_t set, num;
@@ -383,7 +406,7 @@ static void cpu_sees_pieces(void)
 		write_key(&s, AT, bo.size, 4);
 		check_key(&s, AT, bo.size, 4);
 		check_cpu(&s, &bo, 4);
-		/* and the GPU what the CPU writes */
+		/* the GPU sees what the CPU writes */
 		tsr_pattern_write(&bo, 5);
 		check_key(&s, AT, bo.size, 5);
 		tsr_evict_set(s.set);
@@ -400,9 +423,12 @@ static void cpu_sees_pieces(void)
 	stage_fini(&s);
 }
 
-/* ---- Beside what is in one piece ------------------------------------- */
+/* ---- Beside contiguous objects --------------------------------------- */
 
-/* moves of objects of a size while something is made resident: each is one batch, whatever it moves */
+/*
+ * Number of "place" events of objects of this size. Each is one move in one
+ * batch.
+ */
 static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)
 {
 	uint32_t count = 0;
@@ -413,7 +439,7 @@ static uint32_t moves_of(const struct tsr_trace *trace, uint64_t size)
 	return count;
 }
 
-/* evictions of objects of a size, by compaction */
+/* Number of objects of this size that compaction evicted. */
 static uint32_t cleared_of(const struct tsr_trace *trace, uint64_t size)
 {
 	uint32_t count = 0;
@@ -426,8 +452,9 @@ static uint32_t cleared_of(const struct tsr_trace *trace, uint64_t size)
 }
 
 /*
- * An object that lists may name needs a gap where there are only holes. An object in pieces that does not fit twice is
- * evicted for it, once, and comes back with its bytes. Small ones move (RES-3).
+ * RES-3: a contiguous object needs a gap where only holes are free. A scattered
+ * object for which there is no space to move is evicted once, and comes back
+ * with its bytes. Small objects are moved.
  */
 static void pieces_are_pushed(void)
 {
@@ -455,7 +482,7 @@ static void pieces_are_pushed(void)
 	require_eq(cleared_of(&trace, bo.size), 1);
 	require_eq(moves_of(&trace, bo.size), 0);
 	require_eq(cleared_of(&trace, hole()), 0);
-	/* and none that is not in the way */
+	/* small objects that are not in the way stay */
 	require(moves_of(&trace, hole()) <= whole.size / hole() / 2 + 1);
 	tsr_trace_free(&trace);
 	require_eq(runs_of(whole.size), 1);
@@ -472,7 +499,10 @@ static void pieces_are_pushed(void)
 	stage_fini(&s);
 }
 
-/* One call names what is in pieces, and what needs a gap: both are there when it returns (RES-3). */
+/*
+ * RES-3: one call names a scattered and a contiguous object. Both are resident
+ * when it returns.
+ */
 static void gap_beside_pieces(void)
 {
 	struct tsr_bo *small, both[2];
@@ -502,8 +532,10 @@ static void gap_beside_pieces(void)
 }
 
 /*
- * Objects of two clients are in the way, and one of them is within its share. Which of the large ones do not fit twice
- * depends on where they are. Those are evicted, once, and are back with their bytes before the next job (RES-2, RES-3).
+ * RES-2, RES-3: objects of two clients are in the way of a contiguous one, and
+ * one client is within its share. Which of the large objects can be moved
+ * depends on where they lie. The others are evicted once, and are back with
+ * their bytes before the next job.
  */
 static void others_pieces_are_moved(void)
 {
@@ -563,7 +595,10 @@ static void others_pieces_are_moved(void)
 	stage_fini(&s);
 }
 
-/* Enough is free in holes: nobody has to leave for a gap, above its share or not (RES-3). */
+/*
+ * RES-3: enough bytes are free in holes, so no client may lose an object,
+ * whether it is above its share or not. Objects are moved instead.
+ */
 static void pushed_rather_than_evicted(void)
 {
 	struct tsr_bo one[32], whole;
@@ -577,7 +612,7 @@ static void pushed_rather_than_evicted(void)
 		tsr_gpu_fill(&other.dev, other.vm.patched, &one[i], i);
 	}
 	require_eq(used(&s), s.seg.size);
-	/* 5 MiB stay of 8: more than half */
+	/* 22 of 32 objects stay, more than half of the segment */
 	for (uint32_t i = 2; i < ARRAY_SIZE(one); i += 3)
 		require_ok(__tsr_bo_destroy(other.dev.fd, one[i].handle,
 					    DRM_TESSERA_BO_DESTROY_SYNCHRONOUS));
@@ -599,7 +634,10 @@ static void pushed_rather_than_evicted(void)
 	stage_fini(&s);
 }
 
-/* Places in one piece come down past what is in pieces, which goes up past them; all keep their bytes (RES-3). */
+/*
+ * RES-3: compaction moves contiguous objects down and scattered ones up, past
+ * each other. All keep their bytes.
+ */
 static void both_are_pushed(void)
 {
 	struct tsr_bo one[32], pieces[3], whole;
@@ -627,7 +665,10 @@ static void both_are_pushed(void)
 		tsr_make_resident(&s.dev, &pieces[i], 1);
 		write_key(&s, AT + MiB(64 + 2 * i), pieces[i].size, 100 + i);
 	}
-	/* all there is, then all that comes free with the first of them */
+	/*
+	 * first all free space, then also the space of the first scattered
+	 * object
+	 */
 	for (uint32_t round = 0; round < 2; round++) {
 		free = s.seg.size - used(&s);
 		whole = tsr_bo_new(&s.dev, free, s.set, 0);
@@ -650,7 +691,10 @@ static void both_are_pushed(void)
 	stage_fini(&s);
 }
 
-/* A submission with lists that has to be cut evicts what is in pieces, all of it, and it comes back (SPLIT-17). */
+/*
+ * SPLIT-17: a submission that must be split evicts scattered objects as a
+ * whole, and they come back.
+ */
 static void lists_beside_pieces(void)
 {
 	struct tsr_bo *small, mine[3], big[3];
@@ -694,7 +738,10 @@ static void lists_beside_pieces(void)
 	stage_fini(&s);
 }
 
-/* Making room for one in pieces evicts no more than it takes, and none in part. */
+/*
+ * Making space for a scattered object evicts only as many objects as needed,
+ * each as a whole.
+ */
 static void makes_room_by_bytes(void)
 {
 	struct tsr_bo bos[8], bo;
@@ -708,7 +755,10 @@ static void makes_room_by_bytes(void)
 		tsr_make_resident(&s.dev, &bos[i], 1);
 		write_key(&s, AT + MiB(i), MiB(1), 20 + i);
 	}
-	/* those that may go are not beside each other; the one listed last is used last */
+	/*
+	 * the evictable objects are not adjacent; the last one listed is the
+	 * youngest
+	 */
 	for (uint32_t i = 0; i < 8; i += 2)
 		tsr_evict(&s.dev, &bos[i], 1);
 	bo = new_bo(&s, MiB(2) + PAGE);
@@ -736,7 +786,10 @@ static void makes_room_by_bytes(void)
 	stage_fini(&s);
 }
 
-/* A gap that is just large enough is made by moving one object, and all others stay where they are. */
+/*
+ * A gap of exactly the needed size is made by moving one object. All others
+ * stay where they are.
+ */
 static void just_large_enough(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* SCHED-4 where each paging job takes 20 ms more (test-sched-delay.args). */
+/*
+ * SCHED-4 on a device whose paging jobs take 20 ms longer
+ * (test-sched-delay.args). The device's own timestamps must show that work
+ * waits for its paging.
+ */
 #include "trace.h"
 #include "tsr.h"
 
 #define DELAY_NS 20000000ull
 
-/* a part starts when its paging is done, and that paging when the part before is done */
+/*
+ * A part starts after its paging, and that paging starts after the previous
+ * part.
+ */
 static void delay_shifts_parts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -40,7 +47,7 @@ static void delay_shifts_parts(void)
 	tsr_close(&dev);
 }
 
-/* a first use waits for its page-in, too */
+/* The first use of an object waits for its page-in. */
 static void delay_shifts_first_use(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -57,8 +64,9 @@ static void delay_shifts_first_use(void)
 }
 
 /*
- * A job that another context submitted before waits for its page-in, while the first part
- * has all it needs: the part waits for it all the same, or it would run between the parts.
+ * A job of another context waits for its page-in, and a submission in parts
+ * follows. The first part needs no paging, but it has to wait for the job as
+ * well, or the job would run between the parts.
  */
 static void first_part_waits_for_others(void)
 {
@@ -95,7 +103,7 @@ static void first_part_waits_for_others(void)
 	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
 			continue;
-		/* the first to run is the one submitted first */
+		/* the job that was submitted first runs first */
 		require_eq(tsr_event_u64(ev, "ctx") == tsr_event_u64(part, "ctx"), !n);
 		n++;
 	}

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SCHED-1, SCHED-5: the same on a device that can preempt (test-sched-preempt.args). */
+/*
+ * SCHED-1, SCHED-5: the same tests on a device that can preempt
+ * (test-sched-preempt.args).
+ */
 #include "test-sched.c"

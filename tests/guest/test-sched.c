@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Parts and other work on one engine: back to back without preemption, interleaved
- * with it. Built twice, for a device without and with preemption.
+ * Submissions in parts beside other work on one engine: the parts run back to
+ * back without preemption, interleaved with it. Built twice, for a device
+ * without and with preemption.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +20,10 @@
 #define SPLIT_JOBS 6
 #define SPLIT_PARTS 5
 
-/* a job that must be cut into SPLIT_PARTS: each object takes most of the segment */
+/*
+ * A job that must be split into SPLIT_PARTS: each object takes most of the
+ * segment.
+ */
 static void build_split(struct tsr_device *dev, struct tsr_cmd *cmd, struct tsr_bo *bos,
 			uint32_t value)
 {
@@ -79,7 +83,10 @@ static void on_term(int signal)
 	stop = 1;
 }
 
-/* unsplit jobs on objects the split jobs do not push out, until told to stop */
+/*
+ * Jobs in one piece, on objects that the split jobs do not evict, until
+ * stopped.
+ */
 static void small_client(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -111,7 +118,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* what ran on the render engine, in the device's order */
+/* The jobs that ran on the render engine, in the device's order. */
 static struct run *render_runs(struct tsr_device *dev, const struct tsr_trace *trace, size_t *count)
 {
 	struct run *runs = calloc(tsr_trace_count(trace, "job_done") + 1, sizeof(*runs));
@@ -131,8 +138,9 @@ static struct run *render_runs(struct tsr_device *dev, const struct tsr_trace *t
 }
 
 /*
- * How often another context ran between two parts of one job. The trace says, for
- * each context, of how many parts its jobs are, in order.
+ * Counts how often another context ran between two parts of one job. The
+ * split_part events say, for each context, how many parts its jobs have, in
+ * order.
  */
 static uint32_t count_intrusions(struct tsr_device *dev, const struct tsr_trace *trace,
 				 uint32_t *split_jobs)
@@ -148,7 +156,7 @@ static uint32_t count_intrusions(struct tsr_device *dev, const struct tsr_trace 
 
 		if (tsr_event_u64(ev, "part"))
 			continue;
-		/* parts of this job, and of those before it in its context */
+		/* parts of this job, and of earlier jobs of its context */
 		tsr_trace_for_each(trace, "split_part", other) {
 			if (tsr_event_u64(other, "ctx") != ctx)
 				continue;
@@ -200,7 +208,10 @@ static void against_small_jobs(void)
 	tsr_close(&dev);
 }
 
-/* both need the whole segment: their parts and pagings must not wait in a circle */
+/*
+ * All need the whole segment. Their parts and paging jobs must not wait in a
+ * circle.
+ */
 static void two_split_clients(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -220,7 +231,10 @@ static void two_split_clients(void)
 	tsr_close(&dev);
 }
 
-/* parts that take a while and only read: into one object that stays bound over the cuts */
+/*
+ * Parts that take some time and only read, with one output object that stays
+ * bound over all cuts.
+ */
 static void build_reading(struct tsr_device *dev, struct tsr_cmd *cmd, struct tsr_bo *bos,
 			  struct tsr_bo *out)
 {
@@ -241,8 +255,8 @@ static void build_reading(struct tsr_device *dev, struct tsr_cmd *cmd, struct ts
 }
 
 /*
- * Paging happens between two parts of one job, on the other engine; none begins while
- * a part runs, since there is nothing in the segment but what that part uses.
+ * Paging runs on its own engine between two parts of one job. None begins while
+ * a part runs, because the segment holds only what that part uses.
  */
 static void paging_alternates_with_parts(bool read)
 {
@@ -291,7 +305,7 @@ static void paging_between_parts(void)
 	paging_alternates_with_parts(true);
 }
 
-/* contexts of one client, split and not, with dependencies both ways */
+/* Contexts of one client, split and not, that depend on each other in turn. */
 static void dependencies_across_contexts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -315,10 +329,13 @@ static void dependencies_across_contexts(void)
 	tsr_close(&dev);
 }
 
-/* parts that may be armed and not finished, and parts that are planned at once */
+/* most unfinished parts, plus the parts of one batch */
 #define PARTS_IN_FLIGHT (64 + 32)
 
-/* The first part reaches behind its object. The parts behind it would not run, so none is armed. */
+/*
+ * The first part accesses memory beyond its object, and fails. Later parts
+ * would not run, so they must not be armed.
+ */
 static void failed_part_is_the_last(void)
 {
 	const uint32_t parts = 4 * PARTS_IN_FLIGHT;
@@ -340,10 +357,13 @@ static void failed_part_is_the_last(void)
 	trace = tsr_trace_stop();
 	require_err(tsr_syncobj_status(&dev, done), -EFAULT);
 	require(args.num_parts <= PARTS_IN_FLIGHT);
-	/* The job that ends the submission has no commands, and is no part. */
+	/*
+	 * the job that ends the submission has no commands, and is not counted
+	 * as a part
+	 */
 	require_eq(args.num_parts, tsr_trace_count(&trace, "split_part"));
 	tsr_trace_free(&trace);
-	/* the context goes on */
+	/* the context still works */
 	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_rotation_check(&dev, ctx, &rot, parts);
@@ -355,7 +375,7 @@ static void failed_part_is_the_last(void)
 #define PREEMPT "/sys/kernel/debug/sched/preempt"
 #define SECOND_CPU "/sys/devices/system/cpu/cpu1/online"
 
-static char preempt[16]; /* how the kernel preempts itself; empty if that cannot be chosen */
+static char preempt[16]; /* the kernel's preemption mode, or empty if it cannot be chosen */
 
 static void leave_one_cpu(void)
 {
@@ -364,7 +384,10 @@ static void leave_one_cpu(void)
 		tsr_write_file(PREEMPT, preempt);
 }
 
-/* One CPU is left, and who has it in the kernel loses it to a thread that comes first. */
+/*
+ * Takes the second CPU offline, and makes the kernel fully preemptible, so that
+ * a thread inside the kernel loses the CPU to one of higher priority.
+ */
 static void enter_one_cpu(void)
 {
 	char *modes = tsr_read_file(PREEMPT), *now = modes ? strchr(modes, '(') : NULL;
@@ -378,7 +401,10 @@ static void enter_one_cpu(void)
 	require_ok(tsr_write_file(SECOND_CPU, "0"));
 }
 
-/* Has the CPU most of the time, so that a thread that is preempted does not go on soon. */
+/*
+ * Uses the CPU most of the time, so that a preempted thread does not continue
+ * soon.
+ */
 static void *take_cpu(void *arg)
 {
 	uint64_t until;
@@ -408,8 +434,9 @@ static void submit_slowly(void *arg)
 }
 
 /*
- * The thread that submits parts has one CPU together with others that come first. So it does not run between handing
- * a part on and the part's end. However many parts end like this, the submission goes on.
+ * The submitting thread shares its only CPU with threads of higher priority. So
+ * each part may end before the thread continues after pushing it. The
+ * submission must still go on, however many parts end like that.
  */
 static void parts_end_at_once(void)
 {
@@ -445,7 +472,10 @@ static void parts_end_at_once(void)
 	tsr_close(&dev);
 }
 
-/* SCHED-6 belongs to the preempting mode: the leak check refuses, else SPLIT-17 holds */
+/*
+ * SCHED-6 is only enforced with the leak check: that context is refused.
+ * Without it SPLIT-17 holds, and the slot stays bound over the cut.
+ */
 static void leak_check_and_pins(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -453,7 +483,10 @@ static void leak_check_and_pins(void)
 							DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	uint32_t plain = tsr_context_new(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL);
 	struct tsr_bo bo = tsr_bo_new(&dev, 4096, tsr_bit(tsr_seg_gart(&dev)), 0), other;
-	/* not the whole object, so that offset and limit count, too */
+	/*
+	 * a part of the object, so that offset and limit of the rebound slot
+	 * matter
+	 */
 	const struct tsr_surface second_half = {
 		.format = TSR_FORMAT_R32,
 		.access = TSR_SURF_READ | TSR_SURF_WRITE,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* SEG-34: a device with as many segments as there may be, in any order: see test-segments.args. */
+/*
+ * SEG-34: a device with the largest number of segments, in any order: see
+ * test-segments.args. Each segment must hold, lose and count objects by itself.
+ */
 #include "host.h"
 #include "tsr.h"
 
@@ -8,7 +11,10 @@ static bool is_read_only(const struct drm_tessera_query_segment *seg)
 	return seg->flags & DRM_TESSERA_SEGMENT_GPU_READ_ONLY;
 }
 
-/* An object that may be in that segment only, and is there, with contents of its own. */
+/*
+ * An object that only supports this segment, is resident there, and has its own
+ * contents.
+ */
 static struct tsr_bo object_in(struct tsr_device *dev, uint32_t ctx, uint32_t index)
 {
 	const struct drm_tessera_query_segment *seg = &dev->segs[index];
@@ -59,7 +65,7 @@ static void one_in_each(void)
 	tsr_close(&dev);
 }
 
-/* Segments share TTM's memory types, and are emptied one by one all the same. */
+/* Segments share TTM's memory types, but each one is emptied alone. */
 static void emptied_one_by_one(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -77,14 +83,17 @@ static void emptied_one_by_one(void)
 	tsr_close(&dev);
 }
 
-/* The GPU writes it, and the test reads through another one. */
+/*
+ * Not read-only, and not needed for the staging object that the check reads
+ * through.
+ */
 static bool can_be_full(struct tsr_device *dev, uint32_t index)
 {
 	return !is_read_only(&dev->segs[index]) &&
 	       tsr_bit(&dev->segs[index]) != tsr_segs_staging(dev);
 }
 
-/* Of two segments of a kind each is as full as the other one lets it be. */
+/* Two segments of a kind can both be filled completely. */
 static void full_segments(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Fair shares of a segment among processes. */
+/*
+ * Fair shares of a segment among processes (SEG-8). Several clients want more
+ * than the segment holds; the memory that each one has must converge to its
+ * share.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,23 +18,25 @@
 #define MAX_CLIENTS 4
 #define MAX_FILES 3
 
-/* what a client does, and what it tells */
+/* Shared memory: instructions for a client, and its reports. */
 struct client {
-	volatile uint32_t segment; /* id */
-	volatile uint64_t want; /* bytes of its objects */
-	volatile uint64_t object; /* bytes of one */
-	volatile uint32_t sleep_us; /* between jobs */
-	volatile uint32_t also_segment; /* keep this one full as well; 0: none */
-	volatile uint32_t files; /* more than one: use as many open files in turn */
+	volatile uint32_t segment; /* id of the segment */
+	volatile uint64_t want; /* total size of its objects in bytes */
+	volatile uint64_t object; /* size of one object in bytes */
+	volatile uint32_t sleep_us; /* pause between jobs */
+	volatile uint32_t also_segment; /* segment to keep full as well; 0: none */
+	volatile uint32_t files; /* if above 1: use that many open files in turn */
 	volatile bool go, stop, ready, rests;
 	volatile uint64_t used, share, resident, jobs;
-	/* of those that work in turns: turns it may take, and when the last one began */
+	/* in turn mode: number of allowed turns, and start of the last one */
 	volatile uint64_t asked, began;
 };
 
 static struct client *clients;
 
-/* and nobody's share is lent but where a test has it so */
+/*
+ * Also keeps shares from expiring, except where a test changes the knob again.
+ */
 static void share_memory(void)
 {
 	tsr_knob("demand_window_ms", TSR_FOR_GOOD);
@@ -40,7 +46,7 @@ static void share_memory(void)
 	memset(clients, 0, sizeof(*clients) * MAX_CLIENTS);
 }
 
-/* use the objects in a circle, each time one */
+/* Uses random objects, one per job. */
 static void run_client(void *arg)
 {
 	struct client *c = arg;
@@ -103,7 +109,7 @@ static void run_client(void *arg)
 
 #define VM_AT 0x100000000ull
 
-/* of what a client lists as resident, oldest first */
+/* The client's residency list, oldest entry first. */
 struct listed {
 	uint32_t *handles, first, count, max;
 };
@@ -115,7 +121,10 @@ static void unlist_oldest(struct tsr_device *dev, struct listed *listed)
 	listed->count--;
 }
 
-/* who is told that there is no room gives up the oldest */
+/*
+ * Makes an object resident. Removes the oldest entries while that fails with
+ * -ENOMEM.
+ */
 static void list_one(struct tsr_device *dev, struct listed *listed, uint32_t handle)
 {
 	for (uint32_t i = 0; i < listed->count; i++)
@@ -128,7 +137,10 @@ static void list_one(struct tsr_device *dev, struct listed *listed, uint32_t han
 	listed->handles[(listed->first + listed->count++) % listed->max] = handle;
 }
 
-/* the same at virtual addresses: no job fails, whatever others take away meanwhile */
+/*
+ * The same client at virtual addresses. None of its jobs may fail, however much
+ * other clients take away.
+ */
 static void run_vm_client(void *arg)
 {
 	struct client *c = arg;
@@ -166,7 +178,7 @@ static void run_vm_client(void *arg)
 		do {
 			list_one(&dev, &listed, bos[i].handle);
 			rc = __tsr_submit_vm(&dev, vm.context, vm.at, tsr_cmd_bytes(&cmd), 0, sync);
-			/* the others have taken what it had above its share */
+			/* other clients took what was above the share */
 			if (rc == -ENOMEM)
 				unlist_oldest(&dev, &listed);
 		} while (rc == -ENOMEM);
@@ -205,10 +217,12 @@ static void stop_client(int n, pid_t pid)
 	tap_join(pid);
 }
 
-/* jobs of each to get what is one's own: it is taken by touching it, not by waiting */
+/*
+ * jobs that a client needs to take its share: it grows with use, not with time
+ */
 #define CONVERGE_JOBS 300
 
-/* have all who work had the turns they need since @before? */
+/* True if all active clients have run enough jobs since @before. */
 static bool had_turns(const uint64_t before[MAX_CLIENTS])
 {
 	for (int i = 0; i < MAX_CLIENTS; i++)
@@ -217,7 +231,7 @@ static bool had_turns(const uint64_t before[MAX_CLIENTS])
 	return true;
 }
 
-/* how long to wait for what must come about: for so many turns */
+/* A wait that is limited by the jobs of the clients. */
 struct patience {
 	uint64_t before[MAX_CLIENTS];
 };
@@ -236,7 +250,7 @@ static bool has_an_end(const struct patience *p)
 	return had_turns(p->before);
 }
 
-/* wait until a client uses about as much, @lo to @hi of @of */
+/* Waits until a client uses @lo to @hi of @of bytes. */
 static void reaches(int n, uint64_t of, double lo, double hi)
 {
 	struct patience patience = be_patient();
@@ -252,7 +266,7 @@ static void reaches(int n, uint64_t of, double lo, double hi)
 	}
 }
 
-/* average use of a client over some time, as a part of @of */
+/* Average use of a client over some time, as a part of @of. */
 static double average(int n, uint64_t of, unsigned int ms)
 {
 	double sum = 0;
@@ -266,8 +280,9 @@ static double average(int n, uint64_t of, unsigned int ms)
 }
 
 /*
- * Two that want more than there is: half each; a third that wants little keeps it. With
- * @also the first fills that segment, too, and a fourth uses nothing but that.
+ * Two clients want more than the segment: each gets half of the rest. A third
+ * one wants little, and keeps it. With @also set, the first client fills that
+ * segment as well, and a fourth one uses only that segment.
  */
 static void two_large_one_small(uint32_t also, double *half)
 {
@@ -292,12 +307,12 @@ static void two_large_one_small(uint32_t also, double *half)
 	for (int i = 0; i < 3; i++)
 		while (!clients[i].ready)
 			usleep(1000);
-	/* the small one first, so that it holds what it wants */
+	/* the small one first, so that it has what it wants */
 	clients[2].go = true;
 	reaches(2, seg->size, 0.125, 0.125);
 	clients[0].go = true;
 	reaches(0, seg->size, 0.8, 0.875);
-	/* the second comes late, and must get its half all the same */
+	/* the second one starts late, and must still get its half */
 	clients[1].go = true;
 	reaches(1, seg->size, 0.4, 0.55);
 	reaches(0, seg->size, 0.33, 0.475);
@@ -313,13 +328,15 @@ static void two_large_one_small(uint32_t also, double *half)
 	tap_note("shares: %llu %llu %llu", (unsigned long long)clients[0].share,
 		 (unsigned long long)clients[1].share, (unsigned long long)clients[2].share);
 	require(evictions);
-	/* the small one has all it wants, always */
+	/* the small one always has all that it wants */
 	require_eq(clients[2].used, seg->size / 8);
 	require(part[2] > 0.124);
-	/* the others share the rest evenly */
+	/* the other two share the rest evenly */
 	require(part[0] > 0.33 && part[0] < 0.55);
 	require(part[1] > 0.33 && part[1] < 0.55);
-	/* the ioctl and fdinfo agree, and the share is what can be counted on */
+	/*
+	 * fdinfo fits the ioctl's figures, and the share is the guaranteed part
+	 */
 	require(clients[0].resident <= seg->size && clients[0].resident >= seg->size / 4);
 	require_eq(clients[2].share, seg->size / 3);
 	for (int i = 0; i < (also ? 4 : 3); i++) {
@@ -337,7 +354,7 @@ static void converges_to_half(void)
 	two_large_one_small(0, &half);
 }
 
-/* the same while one of them fills another segment: no difference */
+/* The same while one client fills another segment: no difference. */
 static void shares_do_not_depend_on_other_segments(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -348,7 +365,10 @@ static void shares_do_not_depend_on_other_segments(void)
 	two_large_one_small(hidden, &half);
 }
 
-/* what nobody else wants is lent, and taken back when somebody does */
+/*
+ * An unused share is lent to other clients, and returned when its owner needs
+ * it.
+ */
 static void idle_share_is_lent(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -370,7 +390,7 @@ static void idle_share_is_lent(void)
 		second = average(1, seg->size, 200);
 		require_msg(first > 0.4 && first < 0.6, "first %.2f", first);
 		require_msg(second > 0.4 && second < 0.6, "second %.2f", second);
-		/* it keeps its memory, but has nothing to do with it */
+		/* the client keeps its objects, but submits no jobs */
 		clients[1].go = false;
 		tsr_wait_for(clients[1].rests);
 		tsr_knob("demand_window_ms", "20");
@@ -384,7 +404,7 @@ static void idle_share_is_lent(void)
 	tsr_close(&dev);
 }
 
-/* a job for each turn, on the next object in a circle */
+/* One job per turn, on the next object in a circle. */
 static void run_in_turns(void *arg)
 {
 	struct client *c = arg;
@@ -411,9 +431,12 @@ static void run_in_turns(void *arg)
 	tsr_close(&dev);
 }
 
-#define WHOLE 16 /* objects that fill a segment */
+#define WHOLE 16 /* number of objects that fill a segment */
 
-/* Demand lapses though nobody asks how memory is used: a submission looks for itself. */
+/*
+ * Demand also expires if no client queries memory: the submission that needs
+ * space checks for it.
+ */
 static void idle_share_lapses_unasked(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -430,7 +453,7 @@ static void idle_share_lapses_unasked(void)
 	pid = tap_fork(run_in_turns, &clients[0]);
 	tsr_wait_for(clients[0].jobs == WHOLE);
 	require_eq(clients[0].used, seg->size);
-	/* neither client queries memory, or budgets, from now on */
+	/* from here on neither client queries memory or budgets */
 	tsr_knob("demand_window_ms", "1");
 	usleep(100000);
 	for (uint32_t i = 0; i < WHOLE; i++) {
@@ -445,12 +468,15 @@ static void idle_share_lapses_unasked(void)
 	tsr_close(&dev);
 }
 
-/* ---- with the window that ships -------------------------------------- */
+/* ---- with the default demand period ---------------------------------- */
 
-static uint64_t window_ns; /* as it ships */
+static uint64_t window_ns; /* the default demand_window_ms */
 static bool turn_was_late;
 
-/* Then a client had no demand for a while, and others had a right to its memory. */
+/*
+ * True if a turn took so long that the demand of a client expired. Then other
+ * clients may take its memory, and the test proves nothing.
+ */
 static bool was_late(void)
 {
 	return turn_was_late;
@@ -472,9 +498,9 @@ static double part_of(int n, const struct drm_tessera_query_segment *seg)
 }
 
 /*
- * Two that want twice the segment get half of what a small one leaves, and the small one keeps
- * all it uses. What one of the two has is lent when it has not used it for the whole window, and
- * not before.
+ * Two clients that want twice the segment each get half of what a small one
+ * leaves, and the small one keeps all it uses. Memory of a client that stops is
+ * lent after it was unused for the whole period, not earlier.
  */
 static void with_the_window_that_ships(void)
 {
@@ -505,7 +531,7 @@ static void with_the_window_that_ships(void)
 		take_turn(2);
 	}
 	require_eq(clients[0].used + clients[2].used, seg->size);
-	/* the second comes late */
+	/* the second client starts late */
 	for (int i = 0; i < 128; i++) {
 		take_turn(0);
 		take_turn(1);
@@ -549,7 +575,9 @@ static void take_everything(void *arg)
 	tsr_close(&dev);
 }
 
-/* over time every process can have the whole of every segment: none is reserved */
+/*
+ * Each process can use the whole of every segment in turn: nothing is reserved.
+ */
 static void each_can_have_everything(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -558,7 +586,10 @@ static void each_can_have_everything(void)
 	struct tsr_bo idle = tsr_bo_new(&dev, seg->size / 2, tsr_bit(seg), 0);
 	uint32_t word;
 
-	/* one that is idle and holds half does not stop them, and loses nothing */
+	/*
+	 * an idle process with half of the segment does not prevent that, and
+	 * loses no bytes
+	 */
 	tsr_gpu_fill(&dev, ctx, &idle, 0x1d1e);
 	for (int i = 0; i < 3; i++)
 		tap_join(tap_fork(take_everything, NULL));
@@ -575,7 +606,7 @@ static bool half_each(uint64_t size, uint64_t more)
 	return true;
 }
 
-/* three files of one process have one share, not three */
+/* Three files of one process have one share together. */
 static void files_of_one_process(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -596,8 +627,8 @@ static void files_of_one_process(void)
 	for (int i = 0; i < 2; i++)
 		reaches(i, seg->size, 0.45, 0.55);
 	/*
-	 * Half each, and what the other one leaves free: at any moment that is the more the
-	 * less turns the other one has had lately.
+	 * A share is half of the segment plus what the other client leaves
+	 * free. That part grows while the other client is not scheduled.
 	 */
 	patience = be_patient();
 	while (!half_each(seg->size, 4 * object)) {
@@ -606,7 +637,7 @@ static void files_of_one_process(void)
 			    (unsigned long long)clients[1].share, (unsigned long long)seg->size);
 		usleep(1000);
 	}
-	/* fdinfo is about one file */
+	/* fdinfo describes a single file */
 	require(clients[0].resident < clients[0].used);
 	for (int i = 0; i < 2; i++)
 		stop_client(i, pids[i]);
@@ -614,8 +645,9 @@ static void files_of_one_process(void)
 }
 
 /*
- * One that brings lists and one that works at addresses, each of which wants more than there is: half
- * each. No job of the one fails, the other one's context is not lost.
+ * A client with allocation lists and one at virtual addresses both want more
+ * than the segment: each gets half. No job may fail, and no context may be
+ * lost.
  */
 static void both_models(void)
 {
@@ -634,7 +666,7 @@ static void both_models(void)
 		for (int i = 0; i < 2; i++)
 			while (!clients[i].ready)
 				usleep(1000);
-		/* who comes late gets his half all the same */
+		/* the client that starts late must still get its half */
 		clients[first].go = true;
 		reaches(first, seg->size, 0.97, 1);
 		clients[!first].go = true;
@@ -663,7 +695,10 @@ static void use_file(void *arg)
 	tsr_gpu_touch(dev, tsr_context_new(dev, 0), &bo);
 }
 
-/* who makes the first object through a file pays, not who opened it, nor who inherits it */
+/*
+ * The process that creates the first object through a file is charged for the
+ * file, not the process that opened it, nor one that inherits it.
+ */
 static void payer_of_a_file(void)
 {
 	struct tsr_device mine = tsr_open(), given = tsr_open();
@@ -680,7 +715,7 @@ static void payer_of_a_file(void)
 	tsr_close(&mine);
 }
 
-#define UNITS 8 /* of the segment */
+#define UNITS 8 /* the test counts in eighths of the segment */
 
 static void hold_five(struct tsr_client *client)
 {
@@ -697,8 +732,9 @@ static void hold_five(struct tsr_client *client)
 }
 
 /*
- * A planned submission is not above its share because of what it names and has already: somebody who is above
- * gives way, not what its own client has beside it.
+ * The objects that a planned submission names and already has must not count
+ * twice. Otherwise the client would seem to be above its share, and would evict
+ * an object of its own instead of one of the client that is above.
  */
 static void what_it_has_counts_once(void)
 {
@@ -733,9 +769,12 @@ static void what_it_has_counts_once(void)
 	tsr_close(&dev);
 }
 
-#define ABOVE 9 /* objects of a sixteenth of a segment, of which a share is eight */
+#define ABOVE 9 /* sixteenths of the segment; a share is eight */
 
-/* keeps what it has, of which one object is above its share; lists it if its argument says so */
+/*
+ * Holds one object more than its share. Lists its objects as resident if
+ * client->arg is set. In the end it must still have its list, or its share.
+ */
 static void hold_above(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -757,7 +796,10 @@ static void hold_above(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* with so many objects to be given up by the caller, which would have more than the other one */
+/*
+ * The caller has to trim @trim objects to make a large one resident. It would
+ * then have more than the other client, which is one object above its share.
+ */
 static void trim_beside(bool listed, uint32_t trim)
 {
 	struct tsr_device dev = tsr_open();
@@ -774,7 +816,10 @@ static void trim_beside(bool listed, uint32_t trim)
 	tsr_client_start(&other, hold_above, listed);
 	tsr_wait_for(other.state->ready);
 	require_eq(tsr_query_memory(&dev, seg->id).used, seg->size);
-	/* the last one goes; behind its place is the other's oldest object */
+	/*
+	 * the last object is freed; the other client's oldest object lies
+	 * behind it
+	 */
 	tsr_bo_free(&dev, &bos[6]);
 	require_err(__tsr_make_resident(dev.fd, &large.handle, 1, 0, &out), -ENOMEM);
 	require_eq(out.bytes_to_trim, trim * one);
@@ -793,20 +838,27 @@ static void others_excess_is_not_trimmed(void)
 	trim_beside(false, 2);
 }
 
-/* What the other one has listed is not taken by one that would have more. */
+/*
+ * A client that would have more than the other one does not take an object from
+ * the other one's list.
+ */
 static void others_list_is_not_taken(void)
 {
 	trim_beside(true, 3);
 }
 
-#define SMALL 100 /* objects of a page */
+#define SMALL 100 /* objects of one page */
 /*
- * Of an eviction with one victim, beside another process: the newest object of the client, which was used after
- * it came; the oldest one of each process; and the one behind the victim.
+ * Objects examined by an eviction with one victim beside another process: the
+ * client's newest object, because it was used after it was placed, the oldest
+ * object of each process, and the object after the victim.
  */
 #define LOOKS 4
 
-/* small objects, and one that takes all of the segment but for so many bytes */
+/*
+ * Small objects, and one that takes the rest of the segment except client->arg
+ * bytes.
+ */
 static void hold_small(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -832,7 +884,7 @@ static void hold_small(struct tsr_client *client)
 	pause();
 }
 
-/* placements that searches for victims have looked at, as debugfs counts them */
+/* Placements that searches for victims have examined, from debugfs. */
 static uint64_t looked(const struct drm_tessera_query_segment *seg)
 {
 	char *segments = tsr_debugfs_read("segments"), *at, key[32];
@@ -848,7 +900,7 @@ static uint64_t looked(const struct drm_tessera_query_segment *seg)
 	return count;
 }
 
-/* uses objects in turn, each of which takes the place of another one */
+/* Uses objects in turn. Each evicts another object. */
 static void evict_in_turn(struct tsr_device *dev, struct tsr_bo *bos, uint32_t count,
 			  uint32_t settled, uint32_t rounds)
 {
@@ -863,13 +915,16 @@ static void evict_in_turn(struct tsr_device *dev, struct tsr_bo *bos, uint32_t c
 		require_eq(tsr_bo_info(dev, &bos[i % count]).segment, seg->id);
 		looks = looked(seg) - before;
 		tap_note("eviction %u looked at %llu objects", i, (unsigned long long)looks);
-		/* the first ones sort what was used since it came */
+		/*
+		 * the first evictions also sort objects that were used since
+		 * they were placed
+		 */
 		if (i >= settled)
 			require_eq(looks, LOOKS);
 	}
 }
 
-/* The victims are the other process's, one after the other. */
+/* All victims belong to the other process. */
 static void looks_at_victims_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -887,7 +942,10 @@ static void looks_at_victims_only(void)
 	tsr_close(&dev);
 }
 
-/* The victims are the client's own: the other process is within its share. */
+/*
+ * The victims belong to the client itself: the other process is within its
+ * share.
+ */
 static void looks_past_the_protected(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a slot reaches, and how long: up to the last byte of its object and not one further; over every
- * cut to the last part that may use it, for whoever waits for the object or wants its memory. And
- * what a submission in parts waits for before the first of them.
+ * The reach and lifetime of slot bindings. A slot reaches to the last byte of
+ * its object and no further. A binding that is kept over cuts keeps its object
+ * in place up to the last part that may use it, for waits as well as for
+ * evictions. The file also tests what a submission in parts waits for before
+ * its first part.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,7 +20,7 @@ static const uint32_t cached = DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CA
 
 /* ---- SPLIT-27: base and limit ---------------------------------------- */
 
-/* three neighbours, of which the one in the middle is bound from @offset on */
+/* Three adjacent objects. The middle one is bound at various offsets. */
 struct neighbours {
 	struct tsr_device dev;
 	struct tsr_bo bos[3], other;
@@ -44,11 +46,14 @@ static void neighbours_init(struct neighbours *n, uint32_t ctx_flags)
 	require_eq(at[2], at[1] + KiB(64));
 }
 
-/* what goes behind the end of the object */
+/* An access beyond the end of the object must fail. */
 #define require_fault(call)                                                                        \
 	require_msg((call) == -EFAULT, "a slot lets a job reach behind its object: %s", #call)
 
-/* words of the middle one that are not what they were: @first to @last; none of its neighbours */
+/*
+ * Requires that exactly the words @first to @last of the middle object have
+ * changed, and none of its neighbours.
+ */
 static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last, uint32_t value)
 {
 	const uint32_t *words = n->bos[1].map;
@@ -64,7 +69,9 @@ static void neighbours_check(struct neighbours *n, uint64_t first, uint64_t last
 	tsr_words_check(n->bos[2].map, KiB(64) / 4, 0x1002);
 }
 
-/* bind the middle one, make a split point behind it, and fill through the slot */
+/*
+ * Binds the middle object, adds a split point, and then fills through the slot.
+ */
 static int fill_at(struct neighbours *n, const struct tsr_surface *surface, uint32_t x, uint32_t y,
 		   uint32_t words, uint32_t value)
 {
@@ -75,7 +82,7 @@ static int fill_at(struct neighbours *n, const struct tsr_surface *surface, uint
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind(&cmd, 0, &n->bos[1], surface);
 	tsr_cmd_nop(&cmd, 8);
-	/* cut here, the kernel binds slot 0 again by itself */
+	/* at a cut here, the kernel rebinds slot 0 by itself */
 	tsr_cmd_bind_buffer(&cmd, 1, &n->other, true);
 	p = tsr_cmd_packet(&cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);
 	p[2] = x;
@@ -100,7 +107,7 @@ static void reaches_its_object(uint32_t ctx_flags)
 			.access = TSR_SURF_READ | TSR_SURF_WRITE,
 			.offset = offsets[i],
 		};
-		/* rows of 8 bytes; one more of them than there is room for */
+		/* rows of 8 bytes, one more than fits */
 		struct tsr_surface rows = buffer;
 		uint32_t words = (uint32_t)(KiB(64) - offsets[i]) / 4, first = offsets[i] / 4;
 
@@ -114,7 +121,10 @@ static void reaches_its_object(uint32_t ctx_flags)
 		require_eq(fill_at(&n, &rows, 1, words / 2 - 1, 1, i + 1), 0);
 		neighbours_check(&n, KiB(64) / 4 - 1, KiB(64) / 4 - 1, i + 1);
 		require_eq(fill_at(&n, &buffer, words - 1, 0, 1, 0x1001), 0);
-		/* the word behind it, alone, and with the last one */
+		/*
+		 * the first word beyond the object, alone and together with the
+		 * last word
+		 */
 		require_fault(fill_at(&n, &buffer, words, 0, 1, 7));
 		require_fault(fill_at(&n, &buffer, words - 1, 0, 2, 7));
 		require_fault(fill_at(&n, &rows, 0, words / 2, 1, 7));
@@ -139,8 +149,8 @@ static void reach_behind_a_cut(void)
 #define LONG_FILLS 300
 
 /*
- * Two objects are bound at the beginning and used at the very end: one is read, one is written.
- * Before that a part takes long.
+ * Two objects are bound at the beginning and used only at the very end: one is
+ * read, the other is written. The parts in between take long.
  */
 struct kept {
 	struct tsr_device dev;
@@ -184,7 +194,7 @@ static void kept_submit(struct kept *kept)
 	require_eq(tsr_submit(&kept->dev, kept->ctx, &kept->cmd, 0, kept->done), 1 + CUTS);
 }
 
-/* whoever waits for the objects waits for the last part, in which they are used */
+/* Waiting for one of the objects waits for the last part, which uses them. */
 static void waiting_for_the_last_part(void)
 {
 	for (int read = 0; read < 2; read++) {
@@ -194,7 +204,7 @@ static void waiting_for_the_last_part(void)
 		kept_submit(&kept);
 		tsr_bo_wait(&kept.dev, read ? &kept.read : &kept.written);
 		require_ok(__tsr_syncobj_wait(kept.dev.fd, kept.done, 0, 0));
-		/* LOCK-7: what is written now comes too late for the job */
+		/* LOCK-7: a CPU write after the wait is too late for the job */
 		tsr_pattern_write(&kept.read, 6);
 		tsr_pattern_check(&kept.written, 5);
 		require_eq(tsr_syncobj_status(&kept.dev, kept.done), 0);
@@ -202,7 +212,7 @@ static void waiting_for_the_last_part(void)
 	}
 }
 
-/* and whoever wants their memory gets it when that part is done */
+/* An eviction of the objects takes place after the last part. */
 static void eviction_waits_for_the_last_part(void)
 {
 	uint64_t end = 0, out = 0;
@@ -240,7 +250,7 @@ static void eviction_waits_for_the_last_part(void)
 	tsr_close(&kept.dev);
 }
 
-#define READS 200 /* more parts than may be unfinished */
+#define READS 200 /* more than the limit of unfinished parts */
 
 struct reading {
 	struct tsr_call call;
@@ -257,8 +267,9 @@ static void submit_reading(void *arg)
 }
 
 /*
- * A submission keeps an object bound that it reads, in the aperture where jobs can only read. Another submission in
- * parts writes the object: it brings the object to another place.
+ * A submission keeps an object bound for reading, in the read-only aperture.
+ * Another submission in parts writes the object, which has to move to another
+ * segment first.
  */
 static void written_where_it_is_kept_to_be_read(void)
 {
@@ -306,11 +317,14 @@ static void written_where_it_is_kept_to_be_read(void)
 	tsr_close(&dev);
 }
 
-/* ---- SPLIT-35: what comes before the first part ---------------------- */
+/* ---- SPLIT-35: before the first part --------------------------------- */
 
-static int fence; /* inherited */
+static int fence; /* inherited by the child */
 
-/* submit parts that wait for it, forced or needed; then see that they have run */
+/*
+ * Submits parts that wait for the fence, split by force or by need. Checks that
+ * they ran.
+ */
 static void wait_for_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -323,12 +337,15 @@ static void wait_for_fence(struct tsr_client *client)
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, in, out));
 	require_eq(tsr_syncobj_status(&dev, out), 0);
 	tsr_rotation_check(&dev, ctx, &rot, 6);
-	/* what it has had of the engine can be read until then */
+	/* keep the file open: the test reads its engine time */
 	tsr_wait_for(client->state->stop);
 	tsr_close(&dev);
 }
 
-/* no part begins before a fence of another driver; others' jobs on that engine do not wait */
+/*
+ * No part begins before a foreign fence has signalled. Jobs of other clients on
+ * the engine do not wait for it.
+ */
 static void first_part_waits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -343,7 +360,7 @@ static void first_part_waits(void)
 		fence = tsr_foreign_fence(foreign);
 		tsr_client_start(&client, wait_for_fence, (uint64_t)forced);
 		tsr_wait_for(client.state->begun);
-		/* the device has time for everything else meanwhile */
+		/* the device has time for other work meanwhile */
 		for (uint32_t i = 0; i < 20; i++)
 			tsr_small_run(&dev, &small);
 		ran = tsr_client_engine_ns(&client, "render0");
@@ -360,7 +377,7 @@ static void first_part_waits(void)
 	tsr_close(&dev);
 }
 
-/* a job in one piece that waits for it */
+/* A job in one piece that waits for the fence. */
 static void wait_in_one_piece(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -374,7 +391,9 @@ static void wait_in_one_piece(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* what waits for another driver is not among what a group waits for */
+/*
+ * A submission in parts does not wait for a job that waits for a foreign fence.
+ */
 static void group_passes_who_waits(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -397,7 +416,7 @@ static void group_passes_who_waits(void)
 		tsr_small_run(&dev, &small);
 	tsr_trace_start("split_part", "job_done", NULL);
 	tsr_submit(&dev, ctx, &rot.cmd, 0, done);
-	/* until now nothing of the other could pass the gate */
+	/* until here no job of the other client could pass the gate */
 	late = tsr_fence_signalled(fence);
 	require_ok(tsr_syncobj_status(&dev, done));
 	tsr_foreign_signal(foreign, 0);
@@ -446,7 +465,10 @@ static void parts_in_an_aperture(void)
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &parts), 0);
 	trace = tsr_trace_stop();
 	require(parts > 1);
-	/* in the order of the paging engine's queue: never more than the limit is mapped */
+	/*
+	 * in the order of the paging engine's queue: the mapped size never
+	 * exceeds the limit
+	 */
 	tsr_trace_for_each(&trace, "paging_op", ev) {
 		if (tsr_event_is(ev, "kind", "map"))
 			mapped += tsr_event_u64(ev, "size");
@@ -488,12 +510,14 @@ static void check_swizzled(struct tsr_device *dev, uint32_t ctx, uint32_t layout
 	tsr_pattern_write(&bo, layout);
 	tsr_cmd_init(&cmd);
 	tsr_cmd_copy_rows(&cmd, &out, &bo, &view);
-	/* paged in swizzled, read by the GPU as what it is; paged out, linear again */
+	/*
+	 * swizzled by the page-in, copied out by the GPU in the object's layout
+	 */
 	tsr_submit_done(dev, ctx, &cmd);
 	require_eq(tsr_bo_info(dev, &bo).segment, seg->id);
 	tsr_bo_map(dev, &out);
 	tsr_pattern_check(&out, layout);
-	/* the GPU writes it, so that it has to be brought out */
+	/* written by the GPU, so that the eviction has to copy it back */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind(&cmd, 0, &bo, &view);
 	p = tsr_cmd_packet(&cmd, TSR_OP_FILL, 0, TSR_FILL_DWORDS);
@@ -524,7 +548,9 @@ static void swizzled_and_large(void)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 
 	for (int tight = 0; tight < 2; tight++) {
-		/* one packet a buffer: the transfer goes on in many jobs */
+		/*
+		 * one packet per buffer, so that the transfer needs many jobs
+		 */
 		if (tight)
 			tsr_knob("paging_ib_bytes", "64");
 		for (uint32_t layout = TSR_LAYOUT_TILE4K; layout < TSR_LAYOUT_COUNT; layout++) {
@@ -536,7 +562,10 @@ static void swizzled_and_large(void)
 	tsr_close(&dev);
 }
 
-/* ---- SEG-8: submissions that exceed memory, beside one below its share ---- */
+/*
+ * ---- SEG-8: submissions that exceed memory, beside a client below its share
+ * ----
+ */
 
 #define ROUNDS 12
 
@@ -546,7 +575,10 @@ static void exceed_memory(struct tsr_client *client)
 	uint32_t ctx = tsr_context_new(&dev, 0);
 	struct tsr_rotation rot;
 
-	/* each needs more than half of the segment, at a time, and twice that in all */
+	/*
+	 * each part needs more than half of the segment, each submission twice
+	 * that
+	 */
 	tsr_rotation_init(&dev, &rot, 10, 0);
 	while (!client->state->stop) {
 		require_eq(tsr_submit_status(&dev, ctx, &rot.cmd, NULL), 0);
@@ -556,7 +588,9 @@ static void exceed_memory(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* use all of them, again and again, until both others have got somewhere */
+/*
+ * Uses all objects again and again until both other clients have made progress.
+ */
 static void stay_active(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *bos,
 			uint32_t count, const struct tsr_client clients[2])
 {
@@ -571,7 +605,7 @@ static void small_beside_large(void)
 {
 	struct tsr_device dev = tsr_open();
 	const struct drm_tessera_query_segment *seg = tsr_seg_visible(&dev);
-	/* on the other engine, where nobody's parts are in the way */
+	/* on the other engine, where it need not wait for the parts */
 	uint32_t ctx = tsr_context_on(&dev, tsr_second_engine(&dev)), lost = 0;
 	struct tsr_client clients[2];
 	struct tsr_trace trace;
@@ -609,9 +643,9 @@ static void small_beside_large(void)
 	tsr_close(&dev);
 }
 
-/* ---- lists that are good at their beginning -------------------------- */
+/* ---- lists with a bad element at the end ----------------------------- */
 
-/* nothing of what was looked up before the bad element is kept */
+/* No reference taken before the bad element is kept. */
 static void bad_at_the_end(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -635,7 +669,10 @@ static void bad_at_the_end(void)
 		tsr_cmd_fill(&cmd, i, 0, 1, i);
 	}
 	for (int i = 0; i < 50; i++) {
-		/* the last object, the last but one entry, the last sync, a timeline point */
+		/*
+		 * a bad handle, bad flags, a bad slot, a bad syncobj, a bad
+		 * timeline point
+		 */
 		cmd.allocs[7].handle = 0x7fffffff;
 		require_err(__tsr_submit(&dev, ctx, &cmd, 0, sync, &args), -ENOENT);
 		cmd.allocs[7].handle = bos[7].handle;
@@ -659,7 +696,7 @@ static void bad_at_the_end(void)
 	tsr_submit_done(&dev, ctx, &cmd);
 	for (uint32_t i = 0; i < ARRAY_SIZE(bos); i++)
 		tsr_bo_free(&dev, &bos[i]);
-	/* a reference that is kept keeps the object */
+	/* a leaked reference would keep an object */
 	tsr_wait_for(tsr_query_memory(&dev, tsr_seg_gart(&dev)->id).client_used == 0);
 	trace = tsr_trace_stop();
 	created = (uint32_t)tsr_trace_count(&trace, "bo_create");
@@ -669,7 +706,10 @@ static void bad_at_the_end(void)
 	tsr_close(&dev);
 }
 
-/* counts whose bytes do not fit into 32 bits, and what is left of them if they wrap */
+/*
+ * Counts whose size in bytes exceeds 32 bits, with a plausible value if it
+ * wraps.
+ */
 static void counts_that_wrap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -683,7 +723,10 @@ static void counts_that_wrap(void)
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
 	tsr_cmd_fill(&cmd, 0, 0, 1, 1);
-	/* 8 bytes times 2^29 + 1, 32 bytes times 2^27 + 1, 16 bytes times 2^28 + 1 */
+	/*
+	 * 8 bytes times 2^29 + 1, 32 bytes times 2^27 + 1, 16 bytes times 2^28
+	 * + 1
+	 */
 	tsr_submit_args(&cmd, ctx, &args);
 	args.allocs.count = (1u << 29) + 1;
 	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
@@ -693,7 +736,7 @@ static void counts_that_wrap(void)
 	tsr_submit_args(&cmd, ctx, &args);
 	args.syncs.count = (1u << 28) + 1;
 	require_err(__tsr_submit_ioctl(dev.fd, &args), -E2BIG);
-	/* by a stride */
+	/* the stride makes the size wrap */
 	tsr_submit_args(&cmd, ctx, &args);
 	args.allocs.count = 2;
 	args.allocs.stride = 0x80000004;
@@ -702,7 +745,9 @@ static void counts_that_wrap(void)
 	args.patches.count = 0x1000;
 	args.patches.stride = 0x100020;
 	require(__tsr_submit_ioctl(dev.fd, &args) < 0);
-	/* QUERY writes what there is, however many are asked for */
+	/*
+	 * QUERY writes only the existing elements, however large the count is
+	 */
 	memset(segs, 0xaa, sizeof(segs));
 	count = 0xffffffff / sizeof(segs[0]) + 2;
 	require_ok(__tsr_query(dev.fd, DRM_TESSERA_QUERY_SEGMENTS, sizeof(segs[0]), &count, segs));
@@ -713,7 +758,7 @@ static void counts_that_wrap(void)
 	tsr_close(&dev);
 }
 
-#define KEPT_PARTS 40 /* the kernel arms 32 at a time */
+#define KEPT_PARTS 40 /* more than the 32 that the kernel arms at a time */
 
 struct run {
 	struct tsr_device *dev;
@@ -729,8 +774,9 @@ static void run_submit(void *arg)
 }
 
 /*
- * An object stays bound over the cuts between the first parts, and the place of its slot is taken by another one, for
- * which there is no room beside it. Its submission alone keeps it, and so does not wait for that.
+ * An object stays bound over the cuts between the first parts, and is then
+ * replaced in its slot by one that does not fit beside it. Only this submission
+ * holds the first object, so it must not wait for that hold.
  */
 static void makes_room_when_replaced(void)
 {
@@ -746,7 +792,10 @@ static void makes_room_when_replaced(void)
 	};
 	struct tsr_call call;
 
-	/* what is kept is kept for twelve of those at most */
+	/*
+	 * the job timeout also limits how long objects are held (twelve times
+	 * as long)
+	 */
 	tsr_job_timeout_lift();
 	tsr_cmd_init(&run.cmd);
 	for (uint32_t i = 0; i < 2 * KEPT_PARTS; i++) {

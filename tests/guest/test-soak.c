@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Soak: two groups of clients with the random workload. Those of one live their lives to the end
- * and check every byte of theirs, again and again; those of the other are killed in the middle
- * of it. So many lives, or as long as TESSERA_SOAK_SECONDS says. TESSERA_SEED repeats what they draw.
+ * Soak: two groups of clients run the random workload. The clients of one group
+ * run to their end and check all their bytes, again and again. Those of the
+ * other group are killed while they run. The number of runs is fixed, or
+ * TESSERA_SOAK_SECONDS sets the time. TESSERA_SEED repeats a run's random
+ * choices.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,17 +14,17 @@
 
 #define LIVING 3
 #define KILLED 2
-#define LIVES 3 /* of each of the living, if no time is set */
-#define KILLS 2 /* of each of the killed, at least */
+#define LIVES 3 /* runs of each surviving client if no time is set */
+#define KILLS 2 /* minimum of kills for each killed client */
 
 struct soak {
-	uint64_t seed, until; /* until: 0 for a number of lives */
-	uint64_t size; /* of the segment they fight for */
+	uint64_t seed, until; /* @until: end of the run, or 0 for a fixed number of lives */
+	uint64_t size; /* of the contended segment */
 	uint32_t index;
 	int shared;
 	struct soak_state {
 		struct wl_progress progress;
-		volatile uint32_t lives; /* that have ended */
+		volatile uint32_t lives; /* finished lives */
 		volatile bool done;
 	} * state;
 };
@@ -36,7 +38,7 @@ static bool go_on(const struct soak *soak)
 
 static void one_life(struct soak *soak, uint64_t *rng)
 {
-	/* the last of the living wants less than its share */
+	/* the last surviving client wants less than its share */
 	bool small = soak->index == LIVING - 1;
 	struct wl_plan plan = {
 		.config = {
@@ -80,7 +82,7 @@ static void live_for_ever(void *arg)
 		one_life(soak, &rng);
 }
 
-/* let it get somewhere, then kill it */
+/* Lets a client make some progress, then kills it. */
 static void kill_one(const struct soak *soak, uint64_t *rng)
 {
 	uint64_t jobs = soak->state->progress.jobs + 1 + tap_random(rng) % 12;
@@ -96,7 +98,9 @@ static void kill_one(const struct soak *soak, uint64_t *rng)
 		    "the client ended before it was killed");
 }
 
-/* the living end their lives for themselves; a process of its own ends those of one victim */
+/*
+ * for the processes that kill, which stop when all surviving clients are done
+ */
 static const struct soak *the_living;
 
 static bool all_done(void)
@@ -108,7 +112,7 @@ static bool all_done(void)
 	return done;
 }
 
-/* as long as there are others to suffer from it */
+/* Goes on as long as surviving clients are running. */
 static void kill_again_and_again(void *arg)
 {
 	const struct soak *soak = arg;
@@ -151,7 +155,7 @@ static void soak_all(void)
 	for (uint32_t i = 0; i < LIVING; i++) {
 		const struct wl_progress *one = &soaks[i].state->progress;
 
-		/* nobody was starved */
+		/* no client starved */
 		require_msg(one->jobs && soaks[i].state->lives, "client %u got nothing done", i);
 		sum.jobs += one->jobs;
 		sum.parts += one->parts;

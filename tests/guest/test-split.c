@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Splitting over the real ioctls: the worked example of the requirements (section 3)
- * with every variant, scaled to an eighth of the visible segment as unit
- * (A 4, B 3, C 2 units; the segment holds 8), and what the tracepoints say about it.
+ * Splitting over the real ioctls: the worked example of the requirements
+ * (section 3) with all variants. The unit is an eighth of the visible segment
+ * (A 4, B 3, C 2 units; the segment holds 8). The tests check the bytes, the
+ * parts, and what the tracepoints report.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "tsr.h"
 #include "workload/workload.h"
 
-/* what the device of a variant of this program shows beside the rest */
+/* requirement that a variant of this program also proves */
 #ifndef ON_THIS_DEVICE
 #define ON_THIS_DEVICE ""
 #endif
@@ -21,12 +22,12 @@
 #define LENGTH 0x400
 #define FILL_VALUE 0x0f111e00u
 
-/* how the example is varied */
-#define NO_E3 1 /* C is not bound again at 0x100 */
+/* variants of the example */
+#define NO_E3 1 /* C is not rebound at 0x100 */
 #define NO_E4 2 /* A is not unbound at 0x200 */
 #define E5_SLOT_1 4 /* B comes back in slot 1 */
-#define E2_LATER 8 /* A replaces B at 0x180 only */
-#define LARGE_MEMORY 16 /* in the large segment: nothing has to be cut */
+#define E2_LATER 8 /* A replaces B only at 0x180 */
+#define LARGE_MEMORY 16 /* in the large segment: no cut is needed */
 
 struct example {
 	struct tsr_device dev;
@@ -111,7 +112,10 @@ static void prepare(struct example *x, unsigned int variant, uint32_t ctx_flags)
 	build(x, variant);
 }
 
-/* words [0, 64) of C up to the end of @steps of the four copies and fills */
+/*
+ * C holds the result of the first @steps of the four copies and fills, 64 words
+ * each.
+ */
 static void check_c(struct example *x, int steps)
 {
 	const uint32_t *words = x->c.map;
@@ -133,7 +137,7 @@ static void check_c(struct example *x, int steps)
 	tsr_pattern_check(&x->b, 0xb);
 }
 
-/* ---- what the trace says --------------------------------------------- */
+/* ---- tracepoints ----------------------------------------------------- */
 
 struct part {
 	uint32_t start, end, first, count;
@@ -155,7 +159,7 @@ static uint32_t find_parts(const struct tsr_trace *trace, struct part *parts, ui
 	return count;
 }
 
-/* ranges and entries tile the buffer, up to where they end */
+/* Ranges and entries of the parts are contiguous. */
 static void parts_tile(const struct part *parts, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -176,7 +180,7 @@ static uint32_t bo_id(const struct tsr_trace *trace, uint32_t which)
 	tap_fail(__FILE__, __LINE__, "object %u was not created in the trace", which);
 }
 
-/* event of part @n */
+/* The split_part event of part @n. */
 static const struct tsr_event *part_event(const struct tsr_trace *trace, uint32_t n)
 {
 	tsr_trace_for_each(trace, "split_part", ev) {
@@ -186,7 +190,10 @@ static const struct tsr_event *part_event(const struct tsr_trace *trace, uint32_
 	return NULL;
 }
 
-/* between the events of parts @n - 1 and @n: is there one of that name for that object? */
+/*
+ * True if there is such an event for @bo between the events of parts @n - 1 and
+ * @n.
+ */
 static bool between(const struct tsr_trace *trace, uint32_t n, const char *name, uint32_t bo)
 {
 	const struct tsr_event *from = part_event(trace, n - 1);
@@ -209,7 +216,10 @@ static bool pinned(const struct tsr_trace *trace, uint32_t part, uint32_t bo)
 	return false;
 }
 
-/* run it; the trace holds the job only, and @ids the objects' numbers in it */
+/*
+ * Runs the example. The returned trace holds only the job. @ids receives the
+ * object numbers used in the trace.
+ */
 static struct tsr_trace run_traced(struct example *x, unsigned int variant, uint32_t ctx_flags,
 				   int *status, uint32_t *parts, uint32_t ids[3])
 {
@@ -252,7 +262,7 @@ static void base_case(void)
 
 static void entries_and_table(void)
 {
-	/* slots bound after each entry */
+	/* number of slots bound after each entry */
 	const uint32_t live[] = { 1, 2, 2, 2, 1, 2 };
 	const uint32_t slots[] = { 1, 2, 1, 2, 1, 3 };
 	const uint32_t offsets[] = { 0, 0, 0x100, 0x100, 0x200, 0x280 };
@@ -275,7 +285,7 @@ static void entries_and_table(void)
 	}
 	require_eq(n, 6);
 
-	/* a second job of the context starts from an empty table again */
+	/* the next job of the context starts with an empty slot table */
 	tsr_trace_start("split_entry", NULL);
 	require_eq(tsr_submit_status(&x.dev, x.ctx, &x.cmd, NULL), 0);
 	trace = tsr_trace_stop();
@@ -310,7 +320,10 @@ static void page_ins_in_list_order(void)
 	require_eq(n, 4);
 }
 
-/* of what fits, too; and in the order of use, whatever that of the list of objects */
+/*
+ * Also without a split, page-ins follow the order of use, not the allocation
+ * list.
+ */
 static void page_ins_in_order_of_use(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -364,12 +377,17 @@ static void pins_and_evictions(void)
 
 	trace = run_traced(&x, 0, 0, &status, NULL, ids);
 	require_eq(status, 0);
-	/* at 0x100 both slots are reprogrammed: nothing is pinned, B leaves */
+	/*
+	 * both slots are reprogrammed at 0x100: no object is pinned, B is
+	 * evicted
+	 */
 	require(!pinned(&trace, 1, ids[0]) && !pinned(&trace, 1, ids[1]) &&
 		!pinned(&trace, 1, ids[2]));
 	require(between(&trace, 1, "evict", ids[1]));
 	require(!between(&trace, 1, "evict", ids[0]));
-	/* at 0x280 C stays where it is; A was unbound and leaves; B comes back */
+	/*
+	 * at 0x280 C stays in place, the unbound A is evicted, and B comes back
+	 */
 	require(pinned(&trace, 2, ids[2]));
 	require(!pinned(&trace, 2, ids[0]) && !pinned(&trace, 2, ids[1]));
 	require(between(&trace, 2, "evict", ids[0]));
@@ -379,7 +397,7 @@ static void pins_and_evictions(void)
 	require(between(&trace, 2, "place", ids[1]));
 }
 
-/* in the order of the device's own clock */
+/* Checked in the order of the device's own clock. */
 static void parts_and_paging_alternate(void)
 {
 	uint64_t part_end[8] = { 0 }, part_start[8] = { 0 };
@@ -405,7 +423,7 @@ static void parts_and_paging_alternate(void)
 
 		if (tsr_event_u64(ev, "engine") == x.dev.render)
 			continue;
-		/* paging between two parts overlaps neither */
+		/* paging between two parts overlaps neither of them */
 		for (uint32_t i = 0; i < n; i++)
 			require_msg(end <= part_start[i] || start >= part_end[i],
 				    "a paging job runs during part %u", i);
@@ -415,7 +433,10 @@ static void parts_and_paging_alternate(void)
 	require(paging >= 2);
 }
 
-/* the example ends with -ENOSPC at a cut at @end, where C may not move and A finds no hole */
+/*
+ * The example must end with -ENOSPC at a cut at @end, where C is pinned and no
+ * hole is large enough for A.
+ */
 static void ends_at_a_cut(unsigned int variant, uint32_t end)
 {
 	struct tsr_trace trace;
@@ -429,20 +450,20 @@ static void ends_at_a_cut(unsigned int variant, uint32_t end)
 	require_eq(find_parts(&trace, parts, 16), 1);
 	parts_tile(parts, 1);
 	require_eq(parts[0].end, end);
-	/* what is left of the segment would hold A, if it were in one piece */
+	/* the free bytes would be enough for A if they were contiguous */
 	require(x.a.size + x.c.size <= x.seg->size);
 	require(!between(&trace, 1, "place", ids[2]));
 	require(!between(&trace, 1, "evict", ids[2]));
 	require(!between(&trace, 1, "paging_op", ids[2]));
 	tsr_trace_free(&trace);
 	check_c(&x, 1);
-	/* the context is as good as before */
+	/* the context still works */
 	build(&x, 0);
 	require_eq(tsr_submit_status(&x.dev, x.ctx, &x.cmd, NULL), 0);
 	tsr_close(&x.dev);
 }
 
-/* C, in the middle, is pinned at 0x100 */
+/* C is pinned in the middle of the segment at 0x100. */
 static void without_rebind(void)
 {
 	ends_at_a_cut(NO_E3, 0x100);
@@ -461,7 +482,7 @@ static void without_unbind(void)
 	trace = tsr_trace_stop();
 	require_eq(trace.count, 0);
 	check_c(&x, 0);
-	/* the context is as good as before */
+	/* the context still works */
 	build(&x, 0);
 	require_eq(tsr_submit_status(&x.dev, x.ctx, &x.cmd, NULL), 0);
 	check_c(&x, 4);
@@ -482,7 +503,7 @@ static void replaced_instead_of_unbound(void)
 	require(parts[0].end == 0x100 && parts[1].end == 0x280 && parts[2].end == LENGTH);
 }
 
-/* C is bound again at 0x100, where no cut is, and so it is pinned at 0x180 */
+/* C is rebound at 0x100, but the cut is at 0x180, so C is pinned there. */
 static void rebind_only_helps_at_the_cut(void)
 {
 	ends_at_a_cut(E2_LATER, 0x180);
@@ -527,7 +548,10 @@ static void forced_everywhere(void)
 		require_eq(parts[i].end, ends[i]);
 }
 
-/* the same workload in one piece, cut everywhere, cut at random: the same bytes */
+/*
+ * The same workload in one piece, cut everywhere, and cut at random leaves the
+ * same bytes.
+ */
 static void forced_modes_agree(void)
 {
 	const uint32_t flags[] = { 0, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL,
@@ -578,7 +602,7 @@ static void forced_modes_agree(void)
 		require(hash[mode] == hash[0]);
 }
 
-/* N + 1 rotating allocations with room for one: N + 1 parts */
+/* Six objects take turns in one slot, with space for one: six parts. */
 static void rotating(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -603,7 +627,10 @@ static void rotating(void)
 	tsr_close(&dev);
 }
 
-/* objects pinned at the cut behind part @n - 1: not moved until the next part, or the end */
+/*
+ * Objects pinned at the cut before part @n must not move until the next part,
+ * or the end. Returns their number.
+ */
 static uint32_t pins_stay(const struct tsr_trace *trace, uint32_t n)
 {
 	uint32_t pins = 0;
@@ -637,7 +664,10 @@ static void fails_late(void)
 	require_eq(tsr_submit_status(&dev, ctx, &cmd, &num), -ENOSPC);
 	trace = tsr_trace_stop();
 
-	/* exactly the parts in the trace have run: a run of whole steps from the first */
+	/*
+	 * exactly the parts in the trace have run: whole steps, from the first
+	 * one on
+	 */
 	tsr_trace_for_each(&trace, "split_part", ev) {
 		require_eq(tsr_event_u64(ev, "part"), part++);
 		require_eq(tsr_event_u64(ev, "start"), end);
@@ -649,7 +679,10 @@ static void fails_late(void)
 	require_eq(offsets[ran], end);
 	for (uint32_t s = 0; s < TSR_PUZZLE_STEPS; s++)
 		require_eq(steps[s], s < ran);
-	/* there is room for what the next step needs, but not in one piece beside the pinned */
+	/*
+	 * the next step would fit by size, but not in one piece beside the
+	 * pinned objects
+	 */
 	for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++)
 		if (tsr_puzzle[i].from <= ran && tsr_puzzle[i].to > ran)
 			units += tsr_puzzle[i].units;
@@ -661,13 +694,16 @@ static void fails_late(void)
 	tsr_trace_free(&trace);
 	tap_note("%u parts, %u of %u steps ran", part, ran, TSR_PUZZLE_STEPS);
 
-	/* the context is not banned, and nothing is left behind */
+	/* the context is not banned, and no resource is leaked */
 	tsr_gpu_fill(&dev, ctx, &log, 5);
 	tsr_words_check(log.map, 16, 5);
 	tsr_close(&dev);
 }
 
-/* the same with every live slot bound again at every split point: now all may move */
+/*
+ * The same with every live slot rebound at every split point: now all objects
+ * may move.
+ */
 static void rebinding_lets_them_move(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -688,12 +724,15 @@ static void rebinding_lets_them_move(void)
 		moved += tsr_event_is(ev, "kind", "transfer") && tsr_event_u64(ev, "src") == seg &&
 			 tsr_event_u64(ev, "dst") == seg;
 	}
-	/* no fixed placement exists, so a live one has moved: inside, or out and in */
+	/*
+	 * no fixed placement exists, so an object must have moved inside the
+	 * segment, or out and in
+	 */
 	tap_note("%u parts, %u moves inside the segment, %zu evictions", num, moved,
 		 tsr_trace_count(&trace, "evict"));
 	require(moved || tsr_trace_count(&trace, "evict"));
 
-	/* each live step left its word, in whatever place the object was */
+	/* each step wrote its word, wherever the object was */
 	for (uint32_t i = 0; i < TSR_PUZZLE_OBJECTS; i++) {
 		uint32_t words[TSR_PUZZLE_STEPS];
 
@@ -707,7 +746,10 @@ static void rebinding_lets_them_move(void)
 	tsr_close(&dev);
 }
 
-/* what a part has touched stays until the part is done, also when replaced in it */
+/*
+ * An object that a part used stays resident until the part ends, also if it was
+ * replaced.
+ */
 static void replaced_stays_until_the_part_ends(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -740,7 +782,7 @@ static void replaced_stays_until_the_part_ends(void)
 			part_end = tsr_event_u64(ev, "end_ns");
 	}
 	require(part_end);
-	/* moves out of B and A: the job of that number started after part 0 */
+	/* transfers out of B and A must start after part 0 */
 	tsr_trace_for_each(&trace, "paging_op", op) {
 		uint64_t seqno = tsr_event_u64(op, "seqno"), bo = tsr_event_u64(op, "bo");
 
@@ -761,7 +803,7 @@ static void replaced_stays_until_the_part_ends(void)
 	tsr_close(&dev);
 }
 
-/* written in part 0, evicted, read again in the last part */
+/* Written in part 0, evicted, and read again in the last part. */
 static void written_is_never_discarded(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -834,7 +876,7 @@ static void lists_are_copied_once(void)
 
 	tsr_cmd_init(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &bo, true);
-	cmd.patches[0].driver_id = 0xdeadbeef; /* opaque: anything goes */
+	cmd.patches[0].driver_id = 0xdeadbeef; /* opaque to the kernel: any value is valid */
 	tsr_cmd_fill(&cmd, 0, 0, 16, 1);
 	race = (struct race){ .patches = cmd.patches,
 			      .allocs = cmd.allocs,
@@ -854,7 +896,10 @@ static void lists_are_copied_once(void)
 	pthread_join(thread, NULL);
 	tsr_bo_wait(&dev, &bo);
 	tap_note("%u accepted, %u refused", good, bad);
-	/* what was accepted ran without a device error: checked around the test */
+	/*
+	 * accepted submissions ran without a device error, which the harness
+	 * checks
+	 */
 	tsr_close(&dev);
 }
 
@@ -927,7 +972,7 @@ static void state_must_be_emitted_again(void)
 	tsr_words_check(whole, 64, 0xff00ff00);
 	require_eq(draw_twice(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL, true, cut), 0);
 	require(!memcmp(whole, cut, sizeof(whole)));
-	/* in one piece the forgotten state does not matter … */
+	/* without a cut, the missing state does not matter */
 	require_eq(draw_twice(&dev, 0, false, cut), 0);
 	require(!memcmp(whole, cut, sizeof(whole)));
 	tsr_close(&dev);
@@ -940,7 +985,7 @@ static void forgotten_state_is_found(void)
 
 	if (!(dev.info.caps & DRM_TESSERA_CAP_STRICT))
 		tap_skip("the device is not strict");
-	/* … cut, the device sees it */
+	/* with a cut, the device reports it */
 	require_eq(draw_twice(&dev, DRM_TESSERA_CONTEXT_FORCE_SPLIT_ALL, false, cut), -EFAULT);
 	tsr_close(&dev);
 }

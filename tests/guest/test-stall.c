@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * No client waits for another's submission in parts. A is a process whose submissions
- * take many parts, B is us. Each job takes the device 5 ms (test-stall.args), so A is
- * at it for a while, on any machine; what B does meanwhile is bounded by what A's submissions
- * are made of, not by milliseconds. Built twice, for a device without and with preemption.
+ * No client waits for another client's submission in parts. A is a process
+ * whose submissions have many parts, B is the test. Each job takes 5 ms of
+ * device time (test-stall.args), so A is busy for a while on any machine. The
+ * waits of B must be bounded by the structure of A's submissions, not by
+ * milliseconds. Built twice, for a device without and with preemption.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -20,9 +21,9 @@
 #include "host.h"
 #include "stall.h"
 
-#define MANY_PARTS 16000 /* 80 s of the device */
+#define MANY_PARTS 16000 /* 80 s of device time */
 #define QUEUES 4
-#define FEW 4 /* jobs of one context that may be in the ring before another's */
+#define FEW 4 /* jobs of one context that may be in the ring ahead of another context's job */
 
 static bool preempts(struct tsr_device *dev)
 {
@@ -45,8 +46,9 @@ static void submit_once(struct tsr_client *client)
 #define still_inside(client) require(!(client)->state->returned)
 
 /*
- * While A is inside SUBMIT, B makes objects, maps, touches and closes them, has some paged in
- * and out, and runs jobs: on the other engine, and if the device preempts on A's.
+ * While A is inside SUBMIT, B must be able to create, map, touch and close
+ * objects, have some paged in and out, and run jobs on the other engine. If the
+ * device preempts, B also runs a job on A's engine.
  */
 static void b_does_all(struct tsr_device *dev, struct tsr_client *a, const struct tsr_bo *resident)
 {
@@ -58,14 +60,17 @@ static void b_does_all(struct tsr_device *dev, struct tsr_client *a, const struc
 
 	tsr_pattern_write((tsr_bo_map(dev, &bo), &bo), 1);
 	still_inside(a);
-	/* to the hidden segment, and by the CPU's touch back */
+	/*
+	 * moves to the hidden segment, and back to system pages when the CPU
+	 * touches it
+	 */
 	tsr_gpu_touch(dev, ctx, &bo);
 	require_eq(tsr_bo_info(dev, &bo).segment, tsr_seg_hidden(dev)->id);
 	still_inside(a);
 	tsr_pattern_check(&bo, 1);
 	require_eq(tsr_bo_info(dev, &bo).segment, 0);
 	still_inside(a);
-	/* an object of ours in the very segment A is fighting for */
+	/* an object of B in the segment that A's parts need */
 	tsr_pattern_check(resident, 2);
 	still_inside(a);
 	tsr_context_free(dev, tsr_context_new(dev, 0));
@@ -110,7 +115,10 @@ static void one_of_many_parts(void)
 	dead = tsr_device_clock(&dev);
 	tsr_small_run(&dev, &small);
 	trace = tsr_trace_stop();
-	/* A had 16,000 parts; what runs are those that were in the ring when it died */
+	/*
+	 * of A's 16,000 parts only those that were in the ring when it died may
+	 * still run
+	 */
 	tsr_trace_for_each(&trace, "split_part", ev)
 		b = (uint32_t)tsr_event_u64(ev, "ctx");
 	runs = tsr_trace_runs(&trace, dev.render, &n);
@@ -132,7 +140,10 @@ static void on_alarm(int sig)
 	alarms++;
 }
 
-/* without preemption B's job for A's engine waits in the ioctl, which a signal ends */
+/*
+ * Without preemption, B's job for A's engine waits for the gate inside the
+ * ioctl. A signal must end that wait.
+ */
 static void gate_is_interruptible(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -153,14 +164,17 @@ static void gate_is_interruptible(void)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &tick, NULL);
 	tsr_submit_args(&small.cmd, small.ctx, &args);
-	/* more often than a process may have jobs on the engine: none of these is one */
+	/*
+	 * more attempts than a process may have unfinished jobs: an interrupted
+	 * one must not count
+	 */
 	for (uint32_t i = 0; i < 80; i++) {
 		rc = ioctl(dev.fd, DRM_IOCTL_TESSERA_SUBMIT, &args) ? -errno : 0;
 		require_eq(rc, -EINTR);
 	}
 	setitimer(ITIMER_REAL, &off, NULL);
 	still_inside(&a);
-	/* and SIGKILL */
+	/* SIGKILL ends the wait, too */
 	tsr_client_start(&waiter, submit_once, 2);
 	tsr_wait_for(waiter.state->begun);
 	tsr_wait_for(tsr_client_asleep(&waiter));
@@ -173,7 +187,10 @@ static void gate_is_interruptible(void)
 
 #define NEWCOMERS 3
 
-/* jobs to be known by, if it is the one; then, when told to, a group */
+/*
+ * Runs client->arg jobs that identify it in the trace. Then submits in parts
+ * when told to.
+ */
 static void turn_taker(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -182,7 +199,7 @@ static void turn_taker(struct tsr_client *client)
 
 	tsr_small_init(&dev, &small, dev.render);
 	tsr_rotation_init(&dev, &rot, 2, 0);
-	/* several, so that its last turn is not the device's first one */
+	/* several, so that its last turn is not the first one of the device */
 	for (uint64_t i = 0; i < client->arg; i++)
 		tsr_small_run(&dev, &small);
 	client->state->ready = true;
@@ -192,7 +209,7 @@ static void turn_taker(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* the kernel says when it has come to wait */
+/* Returns when the trace shows that the client waits at the gate. */
 static void wait_at_gate(struct tsr_client *client, bool known)
 {
 	size_t before = tsr_trace_so_far("gate_wait", 0);
@@ -204,7 +221,11 @@ static void wait_at_gate(struct tsr_client *client, bool known)
 	tsr_wait_for(tsr_trace_so_far("gate_wait", 0) > before);
 }
 
-/* clients in the order of their first turns: who meets objects that are being destroyed gives one back */
+/*
+ * Clients in the order of their first turns. A client may have more than one:
+ * it gives its turn back if it has to wait for objects that are being
+ * destroyed.
+ */
 static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, uint32_t room)
 {
 	uint32_t num = 0, i;
@@ -222,7 +243,10 @@ static uint32_t first_turns(const struct tsr_trace *trace, uint64_t *clients, ui
 	return num;
 }
 
-/* who waits is not passed by clients that come later, although they have not had a turn yet */
+/*
+ * A client that waits at the gate is not overtaken by clients that come later,
+ * even if those have not had a turn yet.
+ */
 static void newcomers_wait(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -245,7 +269,10 @@ static void newcomers_wait(void)
 
 	tsr_client_start(&a, submit_once, MANY_PARTS);
 	tsr_client_wait_running(&a);
-	/* whoever met objects of A's that are being destroyed would give its turn back and wait */
+	/*
+	 * keep A's file open: a client that met A's objects while they are
+	 * destroyed would give its turn back
+	 */
 	file = tsr_client_take_fd(&a, a.state->fd);
 	tsr_trace_start("gate_wait", "gate_pass", NULL);
 	wait_at_gate(&known, true);
@@ -264,11 +291,11 @@ static void newcomers_wait(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: in parts, behind a fence that is far away -------------------- */
+/* ---- A: in parts, behind a fence that signals late ------------------- */
 
 #define PARTS 20
 
-static int far; /* a fence, inherited */
+static int far; /* the fence, inherited by the child */
 
 static void submit_behind_far(struct tsr_client *client)
 {
@@ -285,7 +312,10 @@ static void submit_behind_far(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* who waits for somebody else waits alone: B's jobs run, and nothing of A has */
+/*
+ * A submission that waits for a fence does not block its engine: B's jobs run,
+ * while no part of A has.
+ */
 static void behind_a_fence(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -308,8 +338,9 @@ static void behind_a_fence(void)
 }
 
 /*
- * A job that was armed before a group waits for a fence, and the group before that failed with nothing
- * armed: the group waits for the job all the same, so that it does not get between its parts.
+ * A job is armed and waits for a fence. Then a group fails before any of its
+ * parts is armed. The next group must still wait for the job, or the job would
+ * run between its parts.
  */
 static void failed_group_forgets_nobody(void)
 {
@@ -345,7 +376,7 @@ static void failed_group_forgets_nobody(void)
 	require_ok(tsr_syncobj_status(&dev, last));
 	trace = tsr_trace_stop();
 
-	/* the first one armed */
+	/* the context of the job that was armed first */
 	tsr_trace_for_each(&trace, "split_part", ev) {
 		waiter = (uint32_t)tsr_event_u64(ev, "ctx");
 		break;
@@ -359,9 +390,12 @@ static void failed_group_forgets_nobody(void)
 
 /* ---- groups that wait for memory ------------------------------------- */
 
-#define HOLDER_PARTS 900 /* below what it holds an object for without a break */
+#define HOLDER_PARTS 900 /* few enough to end before the object's hold expires */
 
-/* one object stays bound, two others take turns beside it: of those the segment has room for one */
+/*
+ * One object stays bound, and two others take turns beside it: the segment has
+ * space for one of these.
+ */
 static void keep_one_bound(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -383,7 +417,7 @@ static void keep_one_bound(struct tsr_client *client)
 	pause();
 }
 
-/* what does not fit beside it */
+/* Wants an object that does not fit beside the kept one. */
 static void want_the_rest(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -399,7 +433,10 @@ static void want_the_rest(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* a group that has to wait for what another one holds keeps nobody from its engine */
+/*
+ * A group that waits for an object held by another group opens the gate
+ * meanwhile, so that other clients can use its engine.
+ */
 static void waits_with_the_gate_open(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -426,7 +463,7 @@ static void waits_with_the_gate_open(void)
 
 /* ---- A: one submission that takes too long as a whole ---------------- */
 
-#define TOO_MANY_PARTS 3000 /* 15 s of the device, where 5 s are allowed */
+#define TOO_MANY_PARTS 3000 /* 15 s of device time, where 5 s are allowed */
 #define PARTS_ALLOWED 1000
 
 static void takes_too_long(struct tsr_client *client)
@@ -442,7 +479,10 @@ static void takes_too_long(struct tsr_client *client)
 	tsr_rotation_init(&dev, &rot, TOO_MANY_PARTS, 0);
 	require_ok(tsr_client_submit(client, &dev, ctx, &rot.cmd, 0, done));
 	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
-	/* as after a hang if the parts took that long, and not what they waited for meanwhile */
+	/*
+	 * counts as a hang if the parts themselves took that long, not if they
+	 * waited meanwhile
+	 */
 	hangs = tsr_query_client(&dev).hangs;
 	require(hangs <= 1 && !tsr_query_client(&dev).banned);
 	tsr_cmd_init(&short_one);
@@ -454,7 +494,10 @@ static void takes_too_long(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* none of its parts does; and B, who waits for its engine, waits no longer than that */
+/*
+ * Each part is short, but the submission as a whole exceeds the group timeout.
+ * B, which waits for the engine, must not wait longer than that.
+ */
 static void one_that_takes_too_long(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -475,12 +518,15 @@ static void one_that_takes_too_long(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: a thread that does not get to run ---------------------------- */
+/* ---- A: a thread that is not scheduled ------------------------------- */
 
 #define FREEZER "/run/test-stall-freezer"
 #define FROZEN_PARTS 2000
 
-/* The freezer of cgroup v1 stops a thread that sleeps in a submission. */
+/*
+ * The cgroup v1 freezer stops a thread even while it sleeps inside a
+ * submission.
+ */
 static void freezer_open(pid_t pid)
 {
 	char text[16];
@@ -502,7 +548,7 @@ static bool frozen(void)
 	return yes;
 }
 
-/* The kernel stops what sleeps at that moment. */
+/* Freezes the process, if it sleeps at this moment. */
 static bool freeze(void)
 {
 	require_ok(tsr_write_file(FREEZER "/a/freezer.state", "FROZEN"));
@@ -520,15 +566,15 @@ static void submit_and_freeze(struct tsr_client *client)
 	require_eq(tsr_syncobj_status(&dev, done), -ETIME);
 	ran = tsr_rotation_ran(&dev, ctx, &rot);
 	require(ran && ran < FROZEN_PARTS);
-	/* it is no hang, and the context works */
+	/* this does not count as a hang, and the context works */
 	require_eq(tsr_query_client(&dev).hangs, 0);
 	client->state->rounds = ran;
 	tsr_close(&dev);
 }
 
 /*
- * A is frozen between two of its windows, with the gate closed: B's job runs all the same, behind the
- * last part of A that was armed. A's submission ends there.
+ * A is frozen between two of its batches, with the gate closed. B's job must
+ * run after the last armed part of A, and A's submission must end there.
  */
 static void frozen_group_gives_way(void)
 {
@@ -559,7 +605,7 @@ static void frozen_group_gives_way(void)
 	tsr_close(&dev);
 }
 
-/* ---- A: submissions after each other, from several contexts ---------- */
+/* ---- A: consecutive submissions from several contexts ---------------- */
 
 struct queue {
 	struct tsr_client *client;
@@ -601,9 +647,9 @@ static void four_in_flight(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* ---- B: one small job at a time, and what ran between its asking and its job ---- */
+/* ---- B: one small job at a time, and the jobs that run before it ----- */
 
-/* contexts of what was armed on the one engine in use, in that order, as far as there is room */
+/* Contexts of the jobs armed on the engine, in order of arming. */
 static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_t room)
 {
 	size_t n = 0;
@@ -615,7 +661,10 @@ static size_t armed_contexts(const struct tsr_trace *trace, uint32_t *ctx, size_
 	return n;
 }
 
-/* submissions of A that pass the gate while one of B waits: the most */
+/*
+ * The largest number of A's submissions that passed the gate while one of B
+ * waited. @waited is the number of waits.
+ */
 static uint32_t most_passing(const struct tsr_trace *trace, uint32_t *waited)
 {
 	uint32_t passing = 0, most = 0;
@@ -640,7 +689,7 @@ static uint32_t most_passing(const struct tsr_trace *trace, uint32_t *waited)
 	return most;
 }
 
-/* jobs run in the order in which they have passed the gate, up to the last one of B */
+/* Jobs run in the order in which they were armed, up to the last one of B. */
 static void check_order(struct tsr_device *dev, const struct tsr_trace *trace, uint32_t b)
 {
 	static uint32_t armed[8192];
@@ -653,13 +702,16 @@ static void check_order(struct tsr_device *dev, const struct tsr_trace *trace, u
 		num--;
 	for (; n && num; n--, num--, checked++)
 		require_eq(runs[n - 1].ctx, armed[num - 1]);
-	/* what was armed has run */
+	/* all armed jobs have run */
 	require(!num);
 	tap_note("%zu jobs in order", checked);
 	free(runs);
 }
 
-/* parts of A that are over between the arming of one of B's jobs and that job: the most */
+/*
+ * The largest number of A's parts that ended between arming and end of one of
+ * B's jobs.
+ */
 static uint32_t most_parts_before(struct tsr_device *dev, const struct tsr_trace *trace, uint32_t b,
 				  uint32_t count)
 {
@@ -687,7 +739,10 @@ static uint32_t most_parts_before(struct tsr_device *dev, const struct tsr_trace
 	return most;
 }
 
-/* @waits: A keeps the gate closed for so long that B has to meet it, sooner or later */
+/*
+ * @waits: A keeps the gate closed for so long that B has to wait at it in some
+ *   round.
+ */
 static void beside_four(uint32_t parts, uint32_t count, bool waits)
 {
 	struct tsr_device dev = tsr_open();
@@ -715,13 +770,15 @@ static void beside_four(uint32_t parts, uint32_t count, bool waits)
 			tsr_small_run(&dev, &small);
 		trace = tsr_trace_stop();
 		if (preempts(&dev)) {
-			/* a few of each of A's contexts may be in the ring */
+			/*
+			 * each of A's contexts may have a few jobs in the ring
+			 */
 			most = most_parts_before(&dev, &trace, b, count);
 			waited = 1;
 			tap_note("at most %u parts of A between B's arming and its job", most);
 			require(most <= QUEUES * FEW);
 		} else {
-			/* whoever waits is next */
+			/* a waiting client gets the next turn */
 			most = most_passing(&trace, &waited);
 			tap_note("B waited %u times, and at most %u submissions passed it", waited,
 				 most);
@@ -734,7 +791,10 @@ static void beside_four(uint32_t parts, uint32_t count, bool waits)
 	tsr_close(&dev);
 }
 
-/* each passes the gate in one go: whether B meets one there is chance, but not the order of jobs */
+/*
+ * Each submission passes the gate once. Whether B meets a closed gate depends
+ * on timing, the order of jobs does not.
+ */
 static void beside_short_ones(void)
 {
 	beside_four(20, 12, false);
@@ -749,7 +809,7 @@ static void beside_long_ones(void)
 
 #define QUEUED 300
 
-/* fills each of its contexts' queues, and stays */
+/* Fills the queues of all its contexts, and stays alive. */
 static void queue_plain(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -767,7 +827,7 @@ static void queue_plain(struct tsr_client *client)
 	pause();
 }
 
-/* B's job comes soon, however much A has queued before it */
+/* B's job runs soon, however many jobs A has queued before it. */
 static void beside_queued(uint32_t contexts)
 {
 	struct tsr_device dev = tsr_open();
@@ -811,10 +871,13 @@ static void beside_many_queues(void)
 /* ---- plain jobs and a group behind them ------------------------------ */
 
 #define MOST_JOBS 2048
-/* Eight unfinished jobs of a client (exec/quota.c; these take 5 ms), two in the ring, two parts. */
+/*
+ * eight unfinished jobs of a client of 5 ms each (exec/quota.c), two in the
+ * ring, two parts
+ */
 #define SOME 12
 
-/* a long queue, and behind it a submission in parts */
+/* A long queue, and behind it a submission in parts. */
 static void queue_and_split(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -832,7 +895,10 @@ static void queue_and_split(struct tsr_client *client)
 	pause();
 }
 
-/* jobs of others that began between each asking of B and its job: the most */
+/*
+ * The largest number of other clients' jobs that began between a request of B
+ * and its job.
+ */
 static uint32_t most_between(const struct tsr_run *runs, size_t num, uint32_t b,
 			     const uint64_t *asked, uint32_t count)
 {
@@ -852,7 +918,7 @@ static uint32_t most_between(const struct tsr_run *runs, size_t num, uint32_t b,
 	return most;
 }
 
-/* the group waits for what is queued before it, and nobody else does */
+/* The group waits for the jobs queued before it. Other clients do not. */
 static void beside_a_queue_and_a_group(void)
 {
 	static uint64_t asked[MOST_JOBS];
@@ -869,7 +935,7 @@ static void beside_a_queue_and_a_group(void)
 	tsr_trace_start("split_part", "job_done", NULL);
 	tsr_client_start(&a, queue_and_split, 0);
 	tsr_wait_for(a.state->begun);
-	/* and one more, which is the last one armed */
+	/* plus one more job of B, so that the last armed job is B's */
 	for (bool last = false; !last;) {
 		last = a.state->ready;
 		require(count < MOST_JOBS);
@@ -892,8 +958,9 @@ static void beside_a_queue_and_a_group(void)
 #define ALL_KEPT 1500
 
 /*
- * Keeps KEPT jobs queued for a long time, on a device that preempts. Else SUBMIT waits once there are
- * as many as a process may have unfinished.
+ * Keeps KEPT jobs queued for a long time, on a device that preempts. Without
+ * preemption SUBMIT waits when the process has as many unfinished jobs as it
+ * may have.
  */
 static void keep_a_queue(struct tsr_client *client)
 {
@@ -915,7 +982,10 @@ static void keep_a_queue(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* a group waits for what is queued when it comes, and a few jobs more, not for ever */
+/*
+ * A group waits for the jobs that are queued when it arrives, and for a few
+ * more, but not for ever.
+ */
 static void group_beside_a_queue(void)
 {
 	struct tsr_device dev = tsr_open();

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same where the host aperture has room for all: see the .args file. */
+/*
+ * The same with a host aperture that is large enough for all objects: see the
+ * .args file.
+ */
 #include "test-storm.c"

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same with neither swizzling ranges nor a host aperture: see the .args file. */
+/*
+ * The same with neither swizzling ranges nor a host aperture: see the .args
+ * file.
+ */
 #include "test-storm.c"

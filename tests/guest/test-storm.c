@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * An eviction storm under kept pointers: four threads check and write each word of their part of some
- * objects, while two other processes run jobs that are cut, of more than the video memory, on other parts of
- * the same ones. With a host aperture that is too small for all (test-storm.args).
+ * An eviction storm under kept pointers. Four threads check and write each word
+ * of their part of some objects. Two other processes run split jobs on other
+ * parts of the same objects, which together exceed VRAM. The host aperture is
+ * too small for all objects (test-storm.args). No word may be wrong or lost.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -16,8 +17,9 @@
 #define THREADS 4
 #define CLIENTS 2
 #define SIZE KiB(256)
-#define PITCH 512u /* of swizzled ones: 16 KiB for 32 rows of it */
-#define PART_WORDS ((uint32_t)(SIZE / 4 / 4)) /* quarters: two for the CPU, one for each client */
+#define PITCH 512u /* of swizzled objects: 32 rows are 16 KiB */
+/* quarters of an object: two for the CPU, one for each client */
+#define PART_WORDS ((uint32_t)(SIZE / 4 / 4))
 #define FILLERS 12
 #define FILLER_SIZE KiB(512)
 
@@ -28,9 +30,9 @@ struct storm {
 	volatile bool stop;
 };
 
-static struct storm *storm; /* also in the clients, as it was when they began */
+static struct storm *storm; /* shared with the clients as it was when they were forked */
 
-/* Kinds of memory, and of windows to it. */
+/* Objects in various segments, with various kinds of CPU mappings. */
 static void make_object(struct tsr_device *dev, uint32_t i, struct tsr_bo *bo)
 {
 	uint32_t visible = tsr_bit(tsr_seg_visible(dev)), gart = tsr_bit(tsr_seg_gart(dev));
@@ -69,7 +71,10 @@ static uint32_t job_value(uint32_t client, uint32_t i, uint32_t round)
 	return 0x10000000 * (client + 1) + 0x10000 * i + round;
 }
 
-/* One submission that uses all objects, and others in between that push them out. */
+/*
+ * A submission that uses all objects, and large ones in between that evict
+ * them.
+ */
 static uint32_t one_job(struct tsr_client *client, struct tsr_device *dev, uint32_t ctx,
 			const struct tsr_bo *bos, const struct tsr_bo *fillers, uint32_t round)
 {
@@ -89,7 +94,7 @@ static uint32_t one_job(struct tsr_client *client, struct tsr_device *dev, uint3
 	return parts;
 }
 
-/* What it wrote is there whenever it looks. */
+/* The client's own part holds what it wrote last. */
 static void check_part(struct tsr_client *client, struct tsr_device *dev, uint32_t ctx,
 		       const struct tsr_bo *bo, uint32_t value)
 {
@@ -126,18 +131,18 @@ static void client_run(struct tsr_client *client)
 			   job_value((uint32_t)client->arg, round % OBJECTS, round));
 		client->state->rounds = round;
 	}
-	/* or it was no storm */
+	/* otherwise there was no storm */
 	require(cuts);
 	tsr_close(&dev);
 }
 
-/* ---- the CPU --------------------------------------------------------- */
+/* ---- CPU ------------------------------------------------------------- */
 
 struct toucher {
 	uint32_t first;
 	uint32_t passes;
 	pthread_t thread;
-	/* of the first wrong word */
+	/* the first wrong word */
 	bool wrong;
 	uint32_t object, word, is, should;
 };
@@ -147,7 +152,10 @@ static uint32_t cpu_value(uint32_t i, uint32_t pass, uint32_t word)
 	return tsr_pattern(i * 16 + pass % 16, word);
 }
 
-/* Each word is what the pass before wrote, and becomes what this one writes. */
+/*
+ * Each word must hold the value of the previous pass, and gets that of this
+ * pass.
+ */
 static bool touch(struct toucher *t, uint32_t i)
 {
 	volatile uint32_t *words = storm->bos[i].map;
@@ -186,7 +194,7 @@ static void first_words(uint32_t ctx)
 	for (uint32_t i = 0; i < OBJECTS; i++) {
 		volatile uint32_t *words = storm->bos[i].map;
 
-		/* where jobs want it */
+		/* in the segment where jobs need it */
 		tsr_gpu_touch(&storm->dev, ctx, &storm->bos[i]);
 		for (uint32_t w = 0; w < 2 * PART_WORDS; w++)
 			words[w] = cpu_value(i, 0, w);
@@ -202,7 +210,10 @@ static void check_all(const struct toucher *touchers)
 		for (uint32_t w = 0; w < 2 * PART_WORDS; w++)
 			require_eq(words[w], cpu_value(i, passes, w));
 		for (uint32_t c = 0; c < CLIENTS; c++) {
-			/* as bytes of a swizzled one that jobs filled all with one word */
+			/*
+			 * the part is uniform, so the word order of swizzled
+			 * objects does not matter
+			 */
 			tsr_words_check(words + (2 + c) * PART_WORDS, PART_WORDS,
 					job_value(c, i, num_rounds()));
 		}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bad input to SUBMIT: one row for each error of the contract and each field. A row
- * takes a good job and spoils one thing. After each row nothing may have run
- * or leaked, and the good job still works.
+ * Bad input to SUBMIT: one row for each documented error and each field. A row
+ * takes a good job and spoils one thing. After each row nothing may have run or
+ * leaked, and the good job must still work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,10 @@ struct job {
 	uint32_t context;
 };
 
-/* patches: 0 dst, 1 src (one split point), 2 unbind src, 3 bind src again in slot 2 */
+/*
+ * Patches: 0 binds dst, 1 src (one split point), 2 unbinds src, 3 binds src in
+ * slot 2.
+ */
 static void job_build(struct job *j)
 {
 	struct tsr_cmd *c = &j->cmd;
@@ -91,7 +94,7 @@ static void add_syncs(struct job *j, uint32_t count)
 	j->args.syncs.count = count;
 }
 
-/* name, errno, what to spoil */
+/* name, expected errno, change to the job */
 #define ROWS(X)                                                                                    \
 	/* the argument struct */                                                                  \
 	X(context_0, -ENOENT, j->args.context = 0)                                                 \
@@ -252,7 +255,10 @@ static void bad_rows(void)
 	tsr_close(&dev);
 }
 
-/* where the error is: offset in the commands, index in the patch list */
+/*
+ * The call reports the place of the error: command offset, index in the patch
+ * list.
+ */
 static void errors_have_a_place(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -284,7 +290,7 @@ static void errors_have_a_place(void)
 	require_err(__tsr_submit_ioctl(dev.fd, &j.args), -EINVAL);
 	require_eq(j.args.error_index, 1);
 
-	/* none: the last accepted slot works, and nothing is blamed */
+	/* the largest valid slot works, and no place is reported */
 	job_build(&j);
 	patch(&j, 3)->slot_id = dev.info.max_slots - 1;
 	dw(&j, j.unbind + 8)[1] = dev.info.max_slots - 1;
@@ -294,7 +300,7 @@ static void errors_have_a_place(void)
 	tsr_close(&dev);
 }
 
-/* what only the kernel fills in may hold anything, and is filled in whatever is wrong */
+/* [out] fields may hold any value on input, and are always written. */
 static void out_fields_are_ignored(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -320,7 +326,7 @@ static void out_fields_are_ignored(void)
 	tsr_close(&dev);
 }
 
-/* boundary values that are legal: SPLIT-12, SPLIT-21, SPLIT-33, SPLIT-36 */
+/* Boundary values that are valid: SPLIT-12, SPLIT-21, SPLIT-33, SPLIT-36. */
 static void good_boundaries(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -329,7 +335,7 @@ static void good_boundaries(void)
 
 	job_init(&j, &dev);
 
-	/* an unbind at the very end */
+	/* an unbind at the end of the commands */
 	tsr_cmd_reset(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
 	tsr_cmd_fill(c, 0, 0, 1, 1);
@@ -343,7 +349,10 @@ static void good_boundaries(void)
 	tsr_cmd_bind_buffer(c, 0, &j.src, false);
 	tsr_submit_done(&dev, j.context, c);
 
-	/* two words of one binding: both are patched, the last counts */
+	/*
+	 * two bind packets for one slot and object: both are patched, the last
+	 * one counts
+	 */
 	tsr_cmd_reset(c);
 	tsr_cmd_group_begin(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
@@ -354,7 +363,7 @@ static void good_boundaries(void)
 	tsr_submit_done(&dev, j.context, c);
 	require_eq(((uint32_t *)j.dst.map)[16], 0xabcd);
 
-	/* no allocation at all, commands only */
+	/* commands without any allocation */
 	tsr_cmd_reset(c);
 	tsr_cmd_nop(c, 4096);
 	tsr_submit_done(&dev, j.context, c);
@@ -366,7 +375,7 @@ static void good_boundaries(void)
 	tsr_close(&dev);
 }
 
-/* a written allocation that can only live in a read-only aperture */
+/* A written object cannot be placed in a read-only aperture. */
 static void written_read_only(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -388,7 +397,7 @@ static void written_read_only(void)
 	tsr_submit_done(&dev, ctx, &cmd);
 	require_eq(tsr_bo_info(&dev, &bo).segment, tsr_seg_ro(&dev)->id);
 
-	/* one that was declared read-only is, wherever it is */
+	/* an object declared read-only cannot be written in any segment */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &promised, true);
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -EINVAL);
@@ -396,13 +405,16 @@ static void written_read_only(void)
 	tsr_cmd_bind_buffer(&cmd, 0, &promised, false);
 	tsr_submit_done(&dev, ctx, &cmd);
 
-	/* one that may also live elsewhere is placed there when written */
+	/*
+	 * an object that supports another segment is placed there when it is
+	 * written
+	 */
 	tsr_gpu_fill(&dev, ctx, &both, 1);
 	require_eq(tsr_bo_info(&dev, &both).segment, tsr_seg_gart(&dev)->id);
 	tsr_close(&dev);
 }
 
-/* the leak check: SCHED-6 */
+/* SCHED-6: the leak check. */
 static void leak_check(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -413,14 +425,14 @@ static void leak_check(void)
 	struct tsr_cmd *c = &j.cmd;
 
 	job_init(&j, &dev);
-	/* slot 0 stays bound over the split point of slot 1 */
+	/* slot 0 stays bound over the split point of slot 1: refused */
 	tsr_cmd_reset(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
 	tsr_cmd_bind_buffer(c, 1, &j.src, false);
 	require_err(__tsr_submit(&dev, strict, c, 0, 0, &args), -EINVAL);
 	tsr_submit_done(&dev, plain, c);
 
-	/* reprogrammed there: accepted */
+	/* rebound at the split point: accepted */
 	tsr_cmd_reset(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
 	tsr_cmd_group_begin(c);
@@ -429,7 +441,7 @@ static void leak_check(void)
 	tsr_cmd_group_end(c);
 	tsr_submit_done(&dev, strict, c);
 
-	/* unbound there: accepted */
+	/* unbound at the split point: accepted */
 	tsr_cmd_reset(c);
 	tsr_cmd_bind_buffer(c, 0, &j.dst, true);
 	tsr_cmd_group_begin(c);
@@ -440,7 +452,10 @@ static void leak_check(void)
 	tsr_close(&dev);
 }
 
-/* one split point needs more than there is: refused, nothing runs (SPLIT-34) */
+/*
+ * SPLIT-34: a split point that needs more than the segment is refused, and
+ * nothing runs.
+ */
 static void does_not_fit(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -458,7 +473,7 @@ static void does_not_fit(void)
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENOSPC);
 	require_eq(args.error_offset, 40 + 64);
 	require_eq(args.num_parts, 0);
-	/* not live at once: it runs */
+	/* not bound at the same time: accepted */
 	tsr_cmd_reset(&cmd);
 	tsr_cmd_bind_buffer(&cmd, 0, &a, true);
 	tsr_cmd_bind_buffer(&cmd, 0, &b, true);
@@ -466,7 +481,7 @@ static void does_not_fit(void)
 	tsr_close(&dev);
 }
 
-/* newer userspace: longer elements, whose unknown part must be zero */
+/* Newer userspace: elements may be longer if their unknown part is zero. */
 static void longer_elements(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -494,7 +509,7 @@ static void longer_elements(void)
 	tsr_close(&dev);
 }
 
-/* an array that ends behind the last readable page */
+/* Arrays that extend beyond the last readable page. */
 static void arrays_half_readable(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -520,7 +535,7 @@ static void arrays_half_readable(void)
 	tsr_close(&dev);
 }
 
-/* a destroyed handle and a destroyed context are gone */
+/* Handles of destroyed objects and contexts are unknown. */
 static void stale_names(void)
 {
 	struct tsr_device dev = tsr_open();

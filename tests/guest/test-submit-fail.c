@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Submissions while the kernel runs out of memory at each of its allocations in turn
- * (requirements, section 4: "kernel memory shortage during submit"; SPLIT-34,
- * SPLIT-35): the ioctl fails with -ENOMEM and nothing runs, or a submission already cut
- * ends with that error on its fence; the context works on and no byte is lost.
- * Needs a kernel with fault injection.
+ * Submissions during which each kernel allocation fails in turn (requirements,
+ * section 4: "kernel memory shortage during submit"; SPLIT-34, SPLIT-35).
+ * Either the ioctl fails with -ENOMEM and nothing runs, or a submission that
+ * was already split ends with that error on its fence. The context keeps
+ * working, and no byte is lost. Needs a kernel with fault injection.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,9 @@ static struct tsr_bo new_bo(struct job *j, uint64_t size, uint32_t key)
 	return bo;
 }
 
-/* copies WORDS of A, then of B, to C; what each needs is bound for it alone */
+/*
+ * Copies WORDS of A to C, then of B. Each split point binds only what it needs.
+ */
 static void prepare(struct job *j, uint64_t size)
 {
 	memset(j, 0, sizeof(*j));
@@ -85,7 +87,7 @@ static bool has_fence(struct tsr_device *dev, uint32_t syncobj)
 	return !ret;
 }
 
-/* returns whether an allocation failed */
+/* Returns whether an allocation failed. */
 static bool one_failure(struct job *j, unsigned int nth)
 {
 	struct drm_tessera_submit args;
@@ -108,8 +110,9 @@ static bool one_failure(struct job *j, unsigned int nth)
 		require_msg(ret == -ENOMEM || ret == -EFAULT, "allocation %u: %s", nth,
 			    strerror(-ret));
 		/*
-		 * Nothing runs: the syncobj got no fence. But for the last copy of all, which
-		 * tells user space the outcome.
+		 * Nothing may have run, so the syncobj has no fence. The
+		 * exception is -EFAULT from the very last copy, which reports
+		 * the outcome to user space.
 		 */
 		require(ret == -EFAULT || !has_fence(&j->dev, sync.handle));
 		j->refused++;
@@ -164,7 +167,10 @@ static void pages_in(void)
 	tsr_close(&j.dev);
 }
 
-/* two of three fit: a cut, and failures before and behind it */
+/*
+ * Two of three objects fit, so there is a cut. Allocations fail before and
+ * after it.
+ */
 static void splits(void)
 {
 	struct job j;
@@ -190,7 +196,10 @@ static void splits(void)
 	tsr_close(&j.dev);
 }
 
-/* an eviction that fails makes TTM free the copy that was kept: it must not count any more */
+/*
+ * If an eviction fails, TTM frees the retained system copy. The driver must not
+ * rely on that copy afterwards.
+ */
 static void evicts(void)
 {
 	struct job j;
@@ -210,7 +219,7 @@ static void evicts(void)
 		tsr_pattern_check(&j.a, 0xa);
 	}
 	tap_note("%u evictions failed", errors);
-	/* how many depends on what the kernel has cached */
+	/* the number depends on what the kernel has cached */
 	require(errors);
 	tsr_close(&j.dev);
 }

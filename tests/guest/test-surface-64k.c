@@ -1,3 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Surfaces of two objects in segments with granules of 64 KiB: see the .args file. */
+/*
+ * Surface pairs in segments with a granularity of 64 KiB: see the .args file.
+ */
 #include "test-surface.c"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Surfaces that the GPU has swizzled and the CPU linear: two objects, made by one request, and
- * jobs that copy. Each render job takes the device 20 ms (test-surface.args), so that
- * who does not wait for a copy sees what was there before it.
+ * Surface pairs: one request creates a swizzled object for the GPU and a linear
+ * twin for the CPU, and jobs copy between them. Each render job takes 20 ms
+ * (test-surface.args), so a lock that does not wait for the copy shows old
+ * bytes.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 #include "trace.h"
 #include "tsr.h"
 
-#define COPY_NS 20000000ull /* what a job takes at least */
+#define COPY_NS 20000000ull /* minimum duration of a job */
 
 static const uint32_t read_only = DRM_TESSERA_LOCK_READ_ONLY;
 static const uint32_t dont_wait = DRM_TESSERA_LOCK_DONT_WAIT;
@@ -28,20 +29,20 @@ enum {
 	TWIN
 };
 
-/* ---- two objects ----------------------------------------------------- */
+/* ---- surface pairs --------------------------------------------------- */
 
 struct request {
-	struct drm_tessera_bo_create bos[3]; /* one more than is asked for */
+	struct drm_tessera_bo_create bos[3]; /* one more than needed, for the tests of bad counts */
 	struct drm_tessera_bo_private privs[3];
 	struct drm_tessera_bo_create_twins args;
 };
 
 struct surface {
 	struct tsr_bo swizzled, twin;
-	struct tsr_surface tiles, lines; /* how jobs see each */
+	struct tsr_surface tiles, lines; /* the views that jobs use */
 };
 
-/* words per row, rows, and the segments of each */
+/* Words per row, rows, and the segments of each object. */
 struct shape {
 	uint32_t layout, words, rows;
 	uint32_t tile_pitch, line_pitch;
@@ -118,7 +119,10 @@ static void surface_free(struct tsr_device *dev, struct surface *s)
 	tsr_bo_free(dev, &s->swizzled);
 }
 
-/* Kinds of places: swizzled in an aperture, in memory of either kind, the twin where the CPU sees it */
+/*
+ * Various shapes and segments: the swizzled object in an aperture or in VRAM,
+ * the twin where the CPU can access it.
+ */
 static struct shape shape_of(struct tsr_device *dev, uint32_t i)
 {
 	static const struct shape shapes[] = {
@@ -137,7 +141,7 @@ static struct shape shape_of(struct tsr_device *dev, uint32_t i)
 	return shape;
 }
 
-#define NUM_SHAPES 12 /* each with each set */
+#define NUM_SHAPES 12 /* covers each combination of segments */
 
 /* ---- bytes ----------------------------------------------------------- */
 
@@ -164,7 +168,7 @@ static void copy(struct tsr_device *dev, uint32_t ctx, const struct tsr_bo *dst,
 	tsr_cmd_fini(&cmd);
 }
 
-/* what comes before a lock, and behind an unlock of what was written */
+/* Needed before a lock, and after an unlock of a twin that was written. */
 static void unswizzle(struct tsr_device *dev, uint32_t ctx, const struct surface *s, uint32_t wait)
 {
 	copy(dev, ctx, &s->twin, &s->lines, &s->swizzled, &s->tiles, wait, 0);
@@ -175,7 +179,7 @@ static void swizzle(struct tsr_device *dev, uint32_t ctx, const struct surface *
 	copy(dev, ctx, &s->swizzled, &s->tiles, &s->twin, &s->lines, 0, 0);
 }
 
-/* the words of a picture, in rows with a pitch */
+/* Writes a picture to rows with a pitch. */
 static void write_rows(void *map, const struct tsr_surface *v, uint32_t key)
 {
 	for (uint32_t y = 0; y < v->height; y++) {
@@ -198,7 +202,10 @@ static void check_rows(const void *map, const struct tsr_surface *v, uint32_t ke
 	}
 }
 
-/* The GPU makes a picture of its own in the swizzled object; not waited for. */
+/*
+ * An object from which the GPU copies a new picture into the swizzled one,
+ * without waiting.
+ */
 struct painter {
 	struct tsr_bo bo;
 	struct tsr_surface view;
@@ -236,7 +243,9 @@ static uint32_t count_objects(void)
 	return lines;
 }
 
-/* The picture in tiles of 4 KiB, 128 bytes by 32 rows, worked out from the manual. */
+/*
+ * Word of a picture in tiles of 128 bytes by 32 rows, computed from the manual.
+ */
 static uint32_t tile4k_word(const uint32_t *raw, const struct tsr_surface *v, uint32_t x,
 			    uint32_t y)
 {
@@ -264,12 +273,12 @@ static void one_request(void)
 	require_eq(b.layout, DRM_TESSERA_LAYOUT_LINEAR);
 	require_eq(b.flags,
 		   DRM_TESSERA_BO_CPU_ACCESS | DRM_TESSERA_BO_CPU_CACHED | DRM_TESSERA_BO_TWIN);
-	/* the application gets at the twin only */
+	/* the application can only access the twin */
 	require_eq(a.mmap_offset, 0);
 	handle = s.swizzled.handle;
 	require_err(__tsr_lock(dev.fd, &handle, 0), -EPERM);
 
-	/* and the GPU's, in an aperture, holds tiles */
+	/* the swizzled object holds tiles, also in an aperture */
 	write_rows(s.twin.map, &s.lines, 1);
 	swizzle(&dev, ctx, &s);
 	require_eq(tsr_bo_info(&dev, &s.swizzled).segment, tsr_seg_gart(&dev)->id);
@@ -287,8 +296,8 @@ static void one_request(void)
 struct bad_row {
 	const char *name;
 	int err;
-	uint32_t where; /* byte in struct request */
-	uint32_t bytes; /* of the field, 4 or 8 */
+	uint32_t where; /* byte offset in struct request */
+	uint32_t bytes; /* size of the field: 4 or 8 */
 	uint64_t value;
 };
 
@@ -297,7 +306,7 @@ struct bad_row {
 
 static void spoil(struct request *r, const struct bad_row *row)
 {
-	/* little-endian, like all of this */
+	/* assumes little endian, as all tests do */
 	memcpy((uint8_t *)r + row->where, &row->value, row->bytes);
 }
 
@@ -332,7 +341,7 @@ static void bad_input(void)
 		{ "SWZ-17 SWZ-19 CPU access to the swizzled one", -EINVAL,
 		  SPOIL(bos[SWIZZLED].flags, DRM_TESSERA_BO_CPU_ACCESS) },
 		{ "SWZ-19 no CPU access to the twin", -EINVAL, SPOIL(bos[TWIN].flags, 0) },
-		/* the first could be had: it is gone again */
+		/* the first object was created and must be destroyed again */
 		{ "second in no segment", -EINVAL, SPOIL(bos[TWIN].supported, 0) },
 		{ "second too large", -E2BIG, SPOIL(bos[TWIN].size, MiB(1) << 20) },
 		{ "second not of pages", -EINVAL, SPOIL(bos[TWIN].size, 8193) },
@@ -372,13 +381,19 @@ static void bad_input(void)
 		require_eq(r.args.handles[SWIZZLED], 0);
 		require_eq(r.args.handles[TWIN], 0);
 	}
-	/* the application would get at it, also where the layout alone would be allowed */
+	/*
+	 * CPU access is refused also in a segment where an object of that
+	 * layout may have it
+	 */
 	request_init(&r, &shape);
 	r.bos[SWIZZLED].supported = visible;
 	r.bos[SWIZZLED].flags = DRM_TESSERA_BO_CPU_ACCESS;
 	require_err(request_send(&dev, &r), -EINVAL);
 	require_eq(count_objects(), objects);
-	/* outputs are ignored, the order is the caller's */
+	/*
+	 * [out] fields are ignored on input, and the handles are in the
+	 * caller's order
+	 */
 	request_init(&r, &shape);
 	r.bos[0].handle = 4711;
 	r.args.handles[1] = 4712;
@@ -389,7 +404,10 @@ static void bad_input(void)
 	tsr_close(&dev);
 }
 
-/* The twin may come first; a newer program's longer structs are good if the rest is zero. */
+/*
+ * The twin may come first. Longer structs are valid if their unknown part is
+ * zero.
+ */
 static void good_input(void)
 {
 	struct {
@@ -419,13 +437,13 @@ static void good_input(void)
 	require_ok(__tsr_bo_close(dev.fd, r.args.handles[0]));
 	require_ok(__tsr_bo_close(dev.fd, r.args.handles[1]));
 
-	/* nobody else makes twins */
+	/* BO_CREATE cannot make twins */
 	r.bos[0].flags |= DRM_TESSERA_BO_TWIN;
 	require_err(__tsr_bo_create(dev.fd, &r.bos[0]), -EINVAL);
 	tsr_close(&dev);
 }
 
-/* Short of memory at any place there is no handle, neither for both nor for one. */
+/* If any allocation fails, there are no handles, neither two nor one. */
 static void no_memory(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -448,7 +466,9 @@ static void no_memory(void)
 			require_msg(rc != -ENOMEM || __tsr_bo_info(dev.fd, handle, &info),
 				    "allocation %u: no memory, but handle %u is there", nth,
 				    handle);
-			/* -EFAULT: all is well but for the answer */
+			/*
+			 * -EFAULT means that only the copy of the result failed
+			 */
 			__tsr_bo_close(dev.fd, handle);
 		}
 	}
@@ -456,7 +476,10 @@ static void no_memory(void)
 	tsr_close(&dev);
 }
 
-/* What moves them sees bytes: no layout in any packet, as many for the one as for the other. */
+/*
+ * Paging moves both objects as bytes: no packet has a layout, and the sizes are
+ * equal.
+ */
 static void same_path(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -484,7 +507,10 @@ static void same_path(void)
 		require_eq(tsr_event_u64(ev, "flags") >> 8, 0);
 		require_eq(tsr_event_u64(ev, "size"), s.twin.size);
 	}
-	/* in: the twin, with the CPU's bytes, and both again; out: the one that was written each time */
+	/*
+	 * in: the twin with the CPU's bytes, then both; out: the one written
+	 * last, each time
+	 */
 	require_msg(moves >= 4, "%zu transfers", moves);
 	tsr_trace_free(&trace);
 	check_rows(s.twin.map, &s.lines, 1);
@@ -501,8 +527,8 @@ static void evict(struct tsr_device *dev)
 }
 
 /*
- * The picture of the GPU is there when the lock returns, the CPU's when the next job runs;
- * whatever is evicted between the steps.
+ * After a lock the CPU sees the GPU's picture, and after an unlock the next job
+ * sees the CPU's. That holds whatever is evicted between the steps.
  */
 static void round_trip(struct tsr_device *dev, uint32_t ctx, const struct shape *shape,
 		       uint32_t evictions)
@@ -528,12 +554,12 @@ static void round_trip(struct tsr_device *dev, uint32_t ctx, const struct shape 
 		check_rows(s.twin.map, &s.lines, key);
 		write_rows(s.twin.map, &s.lines, key + 1);
 		tsr_unlock(dev, &s.twin);
-		if (key == 1) /* was read only: not to be kept */
+		if (key == 1) /* it was a read-only lock, so the bytes need not be kept */
 			continue;
 		swizzle(dev, ctx, &s);
 		if (evictions & 8)
 			evict(dev);
-		/* what the twin holds now does not matter */
+		/* the current bytes of the twin do not matter */
 		tsr_lock(dev, &s.twin, 0);
 		memset(s.twin.map, 0xee, s.twin.size);
 		tsr_unlock(dev, &s.twin);
@@ -572,7 +598,10 @@ static void evicted_between(void)
 	tsr_close(&dev);
 }
 
-/* In the trace: the job that copies, its end, then the lock, of the twin. */
+/*
+ * The trace shows the copy job, its end, then the lock of the twin, in that
+ * order.
+ */
 static void copy_comes_first(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -592,12 +621,15 @@ static void copy_comes_first(void)
 	lock = tsr_trace_next(&trace, "lock", NULL);
 	require(part && lock && part < lock);
 	twin = tsr_event_u64(lock, "bo");
-	/* slot 0 is where the copy goes */
+	/* slot 0 is the destination of the copy */
 	entry = tsr_trace_next(&trace, "split_entry", NULL);
 	require(entry);
 	require_eq(tsr_event_u64(entry, "slot"), 0);
 	require_eq(tsr_event_u64(entry, "bo"), twin);
-	/* the copy is the only job of the render engine, and was over */
+	/*
+	 * the copy is the only job on the render engine, and ended before the
+	 * lock
+	 */
 	done = NULL;
 	tsr_trace_for_each(&trace, "job_done", ev) {
 		if (tsr_event_u64(ev, "engine") != dev.render)
@@ -630,7 +662,7 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* As long as the copy has not begun, the lock sleeps; another object's does not. */
+/* The lock sleeps until the copy has run. A lock of another object does not. */
 static void lock_waits_for_copy(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -650,7 +682,7 @@ static void lock_waits_for_copy(void)
 	tsr_wait_for((tid = __atomic_load_n(&w.tid, __ATOMIC_SEQ_CST)) && tsr_sleeps(tid));
 	tsr_lock(&dev, &other.twin, 0);
 	tsr_unlock(&dev, &other.twin);
-	/* by the CPU, without a lock: not yet */
+	/* no bytes yet for a CPU read without a lock */
 	require_eq(*(volatile uint32_t *)s.twin.map, 0);
 	require(!__atomic_load_n(&w.locked, __ATOMIC_SEQ_CST));
 	tsr_held_let_go(&held);
@@ -662,7 +694,10 @@ static void lock_waits_for_copy(void)
 	tsr_close(&dev);
 }
 
-/* SWZ-23: whether it is idle or not, and in every file; of twins only. */
+/*
+ * SWZ-23: the flags are refused for twins, whether idle or busy, and through
+ * every file. They are valid for other objects.
+ */
 static void no_do_not_wait(void)
 {
 	static const uint32_t bad[] = {
@@ -703,7 +738,9 @@ static void no_do_not_wait(void)
 	tsr_close(&dev);
 }
 
-/* The pointer is one into the twin's mapping, which nothing moves. */
+/*
+ * The lock returns the offset of the twin's own mapping, which never changes.
+ */
 static void pointer_is_the_twins(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -727,8 +764,8 @@ static void pointer_is_the_twins(void)
 }
 
 /*
- * The whole picture anew, while a job has the twin: another twin, which is one in every respect,
- * and the swizzled object gets the new picture behind the old.
+ * Discards the twin while a job uses it. The renamed instance is a twin in
+ * every respect, and its picture replaces the old one after the job.
  */
 static void discard_whole(void)
 {
@@ -763,7 +800,10 @@ static void discard_whole(void)
 	tsr_close(&dev);
 }
 
-/* One context draws, another copies for the CPU: none has to say so. */
+/*
+ * One context draws and another copies for the CPU, ordered by implicit sync
+ * alone.
+ */
 static void two_contexts(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -784,7 +824,7 @@ static void two_contexts(void)
 	tsr_close(&dev);
 }
 
-/* ---- who dies in the middle leaves nothing --------------------------- */
+/* ---- killed clients leave nothing behind ----------------------------- */
 
 static void victim(struct tsr_client *client)
 {
@@ -802,7 +842,7 @@ static void victim(struct tsr_client *client)
 		tsr_lock(&dev, &s.twin, 0);
 		check_rows(s.twin.map, &s.lines, 1);
 		if (client->state->rounds % 2)
-			continue; /* with both, and the lock */
+			continue; /* leaves both objects and the lock */
 		tsr_unlock(&dev, &s.twin);
 		surface_free(&dev, &s);
 	}
@@ -817,7 +857,7 @@ static void killed(void)
 		struct tsr_client client;
 
 		tsr_client_start(&client, victim, 0);
-		/* in the copy, in the lock, or behind it */
+		/* killed during the copy, in the lock, or after it */
 		tsr_wait_for(client.state->rounds >= rounds);
 		tsr_client_kill(&client);
 		tsr_wait_for(count_objects() == objects);

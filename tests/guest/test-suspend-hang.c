@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Suspend while an engine hangs (x-hang-engine=0): recovery first, then the pause. */
+/*
+ * Suspend while an engine hangs (x-hang-engine=0). The hang must be resolved
+ * before the device is suspended: the hung job ends with -ETIME, and no other
+ * job is lost.
+ */
 #include "tsr.h"
 
-#define BEHIND 400 /* jobs behind the one that hangs: more than the ring holds */
-#define PACKETS 2000 /* a job: long enough for the ring to be refilled meanwhile */
+#define BEHIND 400 /* jobs behind the hung one; more than the ring holds */
+#define PACKETS 2000 /* per job, so that the ring can be refilled meanwhile */
 
-/* the jobs use no memory, so it is not the emptying of the segments that waits for them */
+/*
+ * The jobs use no memory, so that evicting the segments does not wait for them.
+ */
 static uint32_t nop_submit(struct tsr_device *dev, uint32_t context, struct tsr_cmd *cmd)
 {
 	uint32_t sync = tsr_syncobj_new(dev);
@@ -29,7 +35,7 @@ static void hang_ends_then_pause(void)
 	for (uint32_t i = 0; i < BEHIND; i++)
 		behind[i] = nop_submit(&dev, other, &cmd);
 
-	/* for longer than a job may take */
+	/* longer than the job timeout */
 	tsr_suspend_devices_for("2");
 	require_eq(tsr_syncobj_status(&dev, hung), -ETIME);
 	for (uint32_t i = 0; i < BEHIND; i++)

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* SEG-31: the same where apertures have the first numbers (test-suspend-reversed.args). */
+/*
+ * SEG-31: the same with apertures first in the segment table
+ * (test-suspend-reversed.args).
+ */
 #include "test-suspend.c"

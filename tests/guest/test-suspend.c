@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Suspend and resume: what loses its contents is emptied before, and comes back. The device
- * does lose what it does not announce as preserved (x-lose-vram). Built three times: for devices
- * that preserve nothing, visible memory, and with the segments numbered the other way round.
+ * Suspend and resume: segments that lose their contents are evicted first, and
+ * the contents come back. The device really loses memory that it does not
+ * report as preserved (x-lose-vram). Built three times: for devices that
+ * preserve nothing, that preserve visible VRAM, and that number their segments
+ * in reverse.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static bool was_evicted(const struct tsr_trace *trace, const struct drm_tessera_
 	return false;
 }
 
-/* does the device keep its contents? (test-suspend-preserved.args) */
+/* Whether the segment keeps its contents (test-suspend-preserved.args). */
 static bool is_preserved(const struct drm_tessera_query_segment *seg)
 {
 	const char *device = getenv("TESSERA_DEVICE");
@@ -33,7 +35,7 @@ static bool is_preserved(const struct drm_tessera_query_segment *seg)
 	       seg->flags & DRM_TESSERA_SEGMENT_CPU_VISIBLE;
 }
 
-/* an object in each of some segments, each with another value */
+/* Creates an object in each of the segments, with a different value in each. */
 static void fill_segments(struct tsr_device *dev, uint32_t ctx,
 			  const struct drm_tessera_query_segment *const *segs, struct tsr_bo *bos,
 			  uint32_t num, uint32_t value)
@@ -57,8 +59,8 @@ static void check_objects(struct tsr_device *dev, uint32_t ctx, const struct tsr
 }
 
 /*
- * What is not preserved is emptied, what is preserved stays. The segment table is that of the
- * device's registers afterwards.
+ * Segments that are not preserved are evicted, preserved ones are not. After
+ * resume the segment table still equals the device's registers.
  */
 static void segments_are_emptied(void)
 {
@@ -92,7 +94,10 @@ static void segments_are_emptied(void)
 	tsr_close(&dev);
 }
 
-/* The device forgets what shows swizzled bytes in linear order, also where the bytes themselves stay. */
+/*
+ * Swizzling ranges do not survive a suspend, even if the bytes do. The CPU must
+ * still see linear bytes afterwards.
+ */
 static void swizzled_bytes_stay_linear(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -108,8 +113,9 @@ static void swizzled_bytes_stay_linear(void)
 }
 
 /*
- * Another kernel has the device between hibernation and the restore of its image. So nothing stays in a memory
- * segment, one that keeps its contents over standby included.
+ * Another kernel uses the device between hibernation and the restore of the
+ * image. So no object may stay in VRAM, not even in a segment that is preserved
+ * over standby.
  */
 static void hibernation_empties_all(void)
 {
@@ -137,8 +143,8 @@ static void hibernation_empties_all(void)
 }
 
 /*
- * Memory whose objects go to an aperture when they are evicted is emptied, and the aperture with
- * what came from there.
+ * Objects that are evicted from VRAM into an aperture are evicted from there,
+ * too.
  */
 static void eviction_sets_are_emptied(void)
 {
@@ -177,7 +183,10 @@ static void eviction_sets_are_emptied(void)
 
 #define LOAD_OBJECTS 9
 
-/* writes and reads objects in all segments, until told to stop; each has one value */
+/*
+ * Writes and reads objects in all segments until stopped. Each object has one
+ * value.
+ */
 static void load(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -271,9 +280,12 @@ static void jobs_run_after_resume(void)
 	tsr_close(&dev);
 }
 
-static int fence; /* inherited */
+static int fence; /* inherited by the child */
 
-/* has an object in memory that it is going to write, and waits in SUBMIT for somebody else's fence */
+/*
+ * Has a resident object that a job is going to write, and waits for a foreign
+ * fence in SUBMIT.
+ */
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -296,7 +308,10 @@ static void submit_behind_fence(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* Nothing of the submission holds on to memory meanwhile: a suspend empties the segments, and it goes on after that. */
+/*
+ * The waiting submission holds no memory, so suspend can evict the object. The
+ * submission continues after resume.
+ */
 static void beside_a_fence(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -321,7 +336,7 @@ static const struct tap_test tests[] = {
 	  segments_are_emptied, 0, 25 },
 	{ "SWZ-30 swizzled bytes are seen in linear order after a suspend",
 	  swizzled_bytes_stay_linear, 0, 0 },
-	/* the kernel waits for 5 s when it tests this */
+	/* the kernel waits 5 s in this test mode */
 	{ "PAGE-14 hibernation empties all segments", hibernation_empties_all, 0, 180 },
 	{ "SEG-31 SEG-29 suspend empties apertures of eviction sets, too",
 	  eviction_sets_are_emptied, 0, 25 },

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/* The same without any. */
+/* The same on a device without swizzling ranges. */
 #include "test-swizzle-range.c"

@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The same where what ranges show is memory, which it is not in strict mode. */
+/*
+ * The same with ranges that are backed by memory, which they are not in strict
+ * mode.
+ */
 #include "test-swizzle-range.c"

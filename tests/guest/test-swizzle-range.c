@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Swizzling ranges: swizzled objects seen linear where they are, ranges running out, moves.
- * Run on devices with 8 ranges, one, and none, whose accesses trap (strict mode); and with 8 that are memory.
+ * Swizzling ranges: the CPU sees swizzled objects linearly in VRAM, also when
+ * there are too few ranges, and when objects move. Run on devices with 8
+ * ranges, one, and none, whose accesses trap (strict mode), and with 8 that are
+ * backed by memory. Wrong bytes, an unexpected eviction, or a range in the
+ * wrong place fails a test.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -24,7 +27,7 @@
 static const uint32_t cpu = DRM_TESSERA_BO_CPU_ACCESS;
 static const uint32_t linear = DRM_TESSERA_LOCK_ACQUIRE_RANGE;
 
-/* a page of BAR 2, which shows what the driver's own mappings of it show */
+/* A word of BAR 2 at a bus address, as the driver's own mappings show it. */
 static uint32_t bar_word(uint64_t bus)
 {
 	static const char pattern[] = "/sys/bus/pci/drivers/tessera/0*/resource2";
@@ -41,7 +44,7 @@ static uint32_t bar_word(uint64_t bus)
 	snprintf(path, sizeof(path), "%.*s", (int)strlen(found.gl_pathv[0]) - 1, found.gl_pathv[0]);
 	globfree(&found);
 	text = tsr_read_file(path);
-	/* a line for each BAR */
+	/* one line per BAR */
 	require(text && sscanf(text, "%*[^\n]\n%*[^\n]\n%llx", &start) == 1);
 	free(text);
 	map = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)((bus - start) & ~(PAGE - 1ull)));
@@ -54,7 +57,7 @@ static uint32_t bar_word(uint64_t bus)
 
 /* ---- one object ------------------------------------------------------ */
 
-/* at its offset in the segment, whatever range it has */
+/* The range shows the object at its offset in the segment. */
 static void check_place(struct tsr_device *dev, const struct tsr_swizzled *s, uint32_t key)
 {
 	uint64_t bus = tsr_ranges_now().bus + tsr_bo_info(dev, &s->bo).segment_offset;
@@ -65,7 +68,7 @@ static void check_place(struct tsr_device *dev, const struct tsr_swizzled *s, ui
 		require_eq(bar_word(bus + at[i] * 4), tsr_pattern(key, at[i]));
 }
 
-/* the CPU sees @key, where the object is or, without ranges, in system memory */
+/* The CPU sees the pattern in VRAM, or, without ranges, in system memory. */
 static void check_seen(struct tsr_device *dev, struct tsr_swizzled *s, uint32_t key)
 {
 	const bool ranges = dev->info.num_swizzle_ranges;
@@ -84,7 +87,7 @@ static void check_seen(struct tsr_device *dev, struct tsr_swizzled *s, uint32_t 
 	if (ranges) {
 		const struct tsr_event *ev = tsr_trace_next(&trace, "swizzle_acquire", NULL);
 
-		/* before anything is seen through it */
+		/* the range is set up before the first access through it */
 		require(ev < tsr_trace_next(&trace, "cpu_fault", NULL));
 		require_eq(tsr_event_u64(ev, "offset"), before.segment_offset);
 		require_eq(tsr_event_u64(ev, "pitch"), s->rows.pitch);
@@ -98,7 +101,10 @@ static void check_seen(struct tsr_device *dev, struct tsr_swizzled *s, uint32_t 
 	tsr_trace_free(&trace);
 }
 
-/* Tiles in memory, rows for the CPU; the words of the neighbours stay what they are. */
+/*
+ * Tiles in memory, rows for the CPU. Words of the neighbouring objects do not
+ * change.
+ */
 static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, uint32_t pitch,
 			uint32_t height)
 {
@@ -117,7 +123,10 @@ static void check_shape(struct tsr_device *dev, uint32_t ctx, uint32_t layout, u
 	}
 	tsr_swizzled_gpu_check(dev, ctx, &before, 3);
 	tsr_swizzled_gpu_check(dev, ctx, &after, 4);
-	/* the same bytes, in the same order, once it is gone; and where it comes to next */
+	/*
+	 * the same linear bytes after eviction, and after the object has come
+	 * back
+	 */
 	tsr_pattern_check(&s.bo, 2);
 	tsr_evict_set(tsr_bit(tsr_seg_visible(dev)));
 	require(!tsr_swizzled_resident(dev, &s));
@@ -138,7 +147,7 @@ static void seen_linear(void)
 	} shapes[] = { { 384, 64 }, { 128 * 23, 32 }, { 128, 32 }, { 128, 96 }, { 1024, 128 } };
 	struct tsr_device dev = tsr_open();
 	uint32_t ctx = tsr_context_new(&dev, 0);
-	/* their arithmetic is the same on all kernels */
+	/* the address arithmetic is the same on all kernels */
 	uint32_t num = tap_slow() && !tap_long() ? 2 : ARRAY_SIZE(shapes);
 
 	require_eq(tsr_ranges_now().num, dev.info.num_swizzle_ranges);
@@ -148,7 +157,7 @@ static void seen_linear(void)
 	tsr_close(&dev);
 }
 
-/* A debugger, and a child that inherits the mapping, see what the program sees. */
+/* A child that inherits the mapping sees the same, and so does a debugger. */
 static void child_reads(void *arg)
 {
 	struct tsr_swizzled *s = arg;
@@ -186,7 +195,7 @@ static void others_see_it(void)
 
 #define TURN_WORDS 64u
 
-/* a job writes every other word of some */
+/* A job writes every second word of a group. */
 static void gpu_writes_odd(struct tsr_device *dev, uint32_t ctx, const struct tsr_swizzled *s,
 			   uint32_t first, uint32_t key)
 {
@@ -201,7 +210,10 @@ static void gpu_writes_odd(struct tsr_device *dev, uint32_t ctx, const struct ts
 	tsr_cmd_fini(&cmd);
 }
 
-/* Neighbouring words, one from the CPU, one from the GPU: each sees what the other has written so far. */
+/*
+ * The CPU and the GPU write neighbouring words in turn. Each sees the other's
+ * last words.
+ */
 static void in_turns(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -227,7 +239,7 @@ static void in_turns(void)
 
 /* ---- more objects than ranges ---------------------------------------- */
 
-/* the range that a trace says was given up, as the index of the object that had it */
+/* Index of the object that lost its range, according to the trace. */
 static uint32_t loser(const struct tsr_trace *trace, const uint32_t *ids, uint32_t num)
 {
 	const struct tsr_event *ev = tsr_trace_next(trace, "swizzle_release", NULL);
@@ -239,7 +251,7 @@ static uint32_t loser(const struct tsr_trace *trace, const uint32_t *ids, uint32
 	tap_fail(__FILE__, __LINE__, "no object of ours: %s", ev->text);
 }
 
-/* touch an object that has no range; its id */
+/* Touches an object without a range. Returns its number in the trace. */
 static uint32_t acquire(struct tsr_swizzled *s, uint32_t key)
 {
 	const struct tsr_event *ev;
@@ -264,7 +276,9 @@ static uint32_t need_ranges(struct tsr_device *dev)
 	return dev->info.num_swizzle_ranges;
 }
 
-/* The one that did not come for longest loses its range, nobody is evicted, nothing moves. */
+/*
+ * The least recently used range is reassigned. No object is evicted or moved.
+ */
 static void ranges_go_round(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -280,7 +294,7 @@ static void ranges_go_round(void)
 	}
 	check_place(&dev, &s[0], 1);
 
-	/* they are kept: nothing is set up again, in whatever order they come */
+	/* ranges are kept: no order of accesses sets up another one */
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "cpu_fault", NULL);
 	for (uint32_t i = 0; i < num; i++)
 		tsr_pattern_check(&s[num - 1 - i].bo, num - i);
@@ -293,9 +307,11 @@ static void ranges_go_round(void)
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", "paging_op", NULL);
 	require_eq(tsr_swizzled_read(&s[num], 9), tsr_pattern(num + 1, 9));
 	trace = tsr_trace_stop();
-	/* the first has been locked since */
+	/*
+	 * the first object was locked since, so the second one loses its range
+	 */
 	require_eq(loser(&trace, ids, num), num > 1);
-	/* one ended before the next was set up, and no other */
+	/* exactly one release, before the new range is set up */
 	require_eq(trace.count, 2);
 	require(tsr_trace_next(&trace, "swizzle_release", NULL) <
 		tsr_trace_next(&trace, "swizzle_acquire", NULL));
@@ -324,7 +340,10 @@ static void ranges_go_round(void)
 	tsr_close(&dev);
 }
 
-/* Locked ones keep theirs: who comes then is moved, and sees the same bytes. */
+/*
+ * Locked objects keep their ranges. An object for which no range is left is
+ * evicted, and the CPU sees the same bytes.
+ */
 static void locks_keep_ranges(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -347,7 +366,7 @@ static void locks_keep_ranges(void)
 		require_eq(tsr_swizzled_resident(&dev, &s[i]), i < num);
 		tsr_pattern_check(&s[i].bo, i + 1);
 	}
-	/* another lock of what is locked sets nothing up */
+	/* another lock of a locked object sets up nothing */
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "evict", NULL);
 	for (uint32_t i = 0; i <= num; i++) {
 		tsr_lock(&dev, &s[i].bo, linear);
@@ -357,7 +376,7 @@ static void locks_keep_ranges(void)
 	require_eq(trace.count, 0);
 	tsr_trace_free(&trace);
 	if (num) {
-		/* one that is not locked any more gives way */
+		/* an unlocked object gives up its range */
 		tsr_unlock(&dev, &s[num].bo);
 		tsr_gpu_touch(&dev, ctx, &s[num].bo);
 		tsr_unlock(&dev, &s[num / 2].bo);
@@ -368,9 +387,9 @@ static void locks_keep_ranges(void)
 	tsr_close(&dev);
 }
 
-/* ---- raw bytes ------------------------------------------------------- */
+/* ---- raw access ------------------------------------------------------ */
 
-/* Swizzled where it is, and the bytes of everybody. */
+/* The CPU sees the swizzled words, in every process. */
 static void check_raw(const struct tsr_swizzled *s, uint32_t key)
 {
 	for (uint64_t word = 0; word < s->bo.size / 4; word += 37)
@@ -389,7 +408,10 @@ static void peer_sees_raw(void *arg)
 	require_eq(word, tsr_pattern(1, 333));
 }
 
-/* A lock that asks for no range gets none, and raw bytes for as long as it is held. */
+/*
+ * A lock without ACQUIRE_RANGE gets no range, and shows raw bytes while it is
+ * held.
+ */
 static void without_the_flag(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -407,7 +429,7 @@ static void without_the_flag(void)
 	tap_join(tap_fork(peer_sees_raw, &s));
 	tsr_swizzled_write(&s, tsr_swizzled_word(&s.rows, 500), 0x1234);
 
-	/* until the last of them */
+	/* until the last raw lock is released */
 	tsr_lock(&dev, &s.bo, 0);
 	tsr_unlock(&dev, &s.bo);
 	require_eq(tsr_swizzled_read(&s, tsr_swizzled_word(&s.rows, 500)), 0x1234);
@@ -419,26 +441,26 @@ static void without_the_flag(void)
 	tsr_gpu_touch(&dev, ctx, &s.bo);
 	tsr_pattern_check(&s.bo, 1);
 
-	/* what was mapped in linear order is not any more */
+	/* the raw lock replaces an existing linear mapping */
 	tsr_gpu_touch(&dev, ctx, &s.bo);
 	tsr_lock(&dev, &s.bo, 0);
 	check_raw(&s, 1);
 	require_eq(tsr_ranges_now().locked, 0);
-	/* linear in system memory, and as it lies again where it comes to next */
+	/* linear in system memory, raw again when the object is back in VRAM */
 	tsr_evict_set(set);
 	tsr_pattern_check(&s.bo, 1);
 	tsr_gpu_touch(&dev, ctx, &s.bo);
 	check_raw(&s, 1);
 	tsr_evict_set(set);
 	tsr_unlock(&dev, &s.bo);
-	/* such a lock of what is in system memory has no other bytes */
+	/* for an object in system memory the raw lock makes no difference */
 	tsr_lock(&dev, &s.bo, 0);
 	tsr_pattern_check(&s.bo, 1);
 	tsr_bo_free(&dev, &s.bo);
 	tsr_close(&dev);
 }
 
-/* Through a range and without: the same bytes, with no job in between. */
+/* Raw and linear accesses show the same bytes, with no job in between. */
 static void raw_and_linear(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -460,7 +482,10 @@ static void raw_and_linear(void)
 	tsr_close(&dev);
 }
 
-/* One mapping shows one thing: locks of both kinds are not held at once, whoever holds them. */
+/*
+ * An object has one mapping, so raw and linear locks cannot be held at the same
+ * time, by any client.
+ */
 static void one_kind_at_a_time(void)
 {
 	struct tsr_device dev = tsr_open(), other = tsr_open();
@@ -482,7 +507,7 @@ static void one_kind_at_a_time(void)
 	tsr_unlock(&dev, &s.bo);
 	require_err(__tsr_lock(dev.fd, &s.bo.handle, linear), -EBUSY);
 	check_raw(&s, 1);
-	/* what it has locked goes with the handle */
+	/* closing the handle releases its locks */
 	require_ok(__tsr_bo_close(other.fd, same.handle));
 	tsr_pattern_check(&s.bo, 1);
 	tsr_gpu_touch(&dev, ctx, &s.bo);
@@ -494,7 +519,7 @@ static void one_kind_at_a_time(void)
 	tsr_unlock(&dev, &s.bo);
 	tsr_pattern_check(&s.bo, 1);
 
-	/* a linear layout has only one kind */
+	/* for a linear object both kinds are the same */
 	plain = tsr_bo_new(&dev, PAGE, tsr_bit(tsr_seg_visible(&dev)), cpu);
 	tsr_lock(&dev, &plain, linear);
 	tsr_lock(&dev, &plain, 0);
@@ -503,7 +528,10 @@ static void one_kind_at_a_time(void)
 	tsr_close(&dev);
 }
 
-/* One payer's locks keep half of the ranges from others, and all of them from itself. */
+/*
+ * The locks of one process keep at most half of the ranges from other
+ * processes. The process itself may lock all of them.
+ */
 static void locks_too_many(void *arg)
 {
 	const int *wake = arg;
@@ -518,7 +546,7 @@ static void locks_too_many(void *arg)
 	}
 	require_eq(write(wake[1], &c, 1), 1);
 	require_eq(read(wake[2], &c, 1), 1);
-	/* where it has lost its range it sees the same, in memory or not */
+	/* the bytes are the same where the process has lost its range */
 	for (uint32_t i = 0; i < num; i++)
 		tsr_pattern_check(&s[i].bo, i + 1);
 	tsr_close(&dev);
@@ -550,12 +578,15 @@ static void nobody_is_locked_out(void)
 	tsr_close(&dev);
 }
 
-/* ---- objects that need several --------------------------------------- */
+/* ---- objects that need several ranges -------------------------------- */
 
 #define PART_BYTES ((uint64_t)TSR_SURF_MAX_DIM * 128)
 #define PART_WORDS (PART_BYTES / 4)
 
-/* an object with more rows than a range shows, GPU-filled; never touched as a whole */
+/*
+ * An object with more rows than one range can show. The GPU fills it; the CPU
+ * never touches it as a whole.
+ */
 static struct tsr_swizzled tall_new(struct tsr_device *dev, uint32_t ctx)
 {
 	struct tsr_swizzled s = {
@@ -573,7 +604,7 @@ static struct tsr_swizzled tall_new(struct tsr_device *dev, uint32_t ctx)
 	return s;
 }
 
-/* One of its ranges goes, the other goes on showing. */
+/* One of its ranges is reassigned, the other one keeps working. */
 static void parts_have_their_own(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -583,7 +614,7 @@ static void parts_have_their_own(void)
 
 	if (num < 2)
 		tap_skip("one range");
-	/* just before the border: what is mapped along with it ends there */
+	/* just before the boundary: fault-around stops there */
 	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x51);
 	require_eq(tsr_ranges_now().used, 1);
 	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x52);
@@ -604,7 +635,7 @@ static void parts_have_their_own(void)
 	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x51);
 	require_eq(tsr_swizzled_read(&tall, 2 * PART_WORDS - 1), 0x53);
 	require(tsr_swizzled_resident(&dev, &tall));
-	/* locked as a whole, and all of it gone as a whole */
+	/* locks and frees all ranges of the object together */
 	tsr_lock(&dev, &tall.bo, linear);
 	require_eq(tsr_ranges_now().locked, 2);
 	tsr_unlock(&dev, &tall.bo);
@@ -613,7 +644,10 @@ static void parts_have_their_own(void)
 	tsr_close(&dev);
 }
 
-/* All parts are seen through ranges, or the object is not: a lock does not take from itself. */
+/*
+ * A lock needs ranges for all parts of the object. Otherwise the object is
+ * evicted. The lock does not take one of its own ranges.
+ */
 static void parts_are_locked_together(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -633,7 +667,7 @@ static void parts_are_locked_together(void)
 	tsr_close(&dev);
 }
 
-/* An access that needs more ranges than there are at once gets there all the same. */
+/* An access that needs more ranges at once than exist still completes. */
 static void no_access_goes_round_for_ever(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -649,7 +683,7 @@ static void no_access_goes_round_for_ever(void)
 	*over = 0x9200000091;
 	require_eq(tsr_swizzled_read(&tall, PART_WORDS - 1), 0x91);
 	require_eq(tsr_swizzled_read(&tall, PART_WORDS), 0x92);
-	/* one instruction that reads one and writes the other */
+	/* one instruction that reads one object and writes the other */
 	asm volatile("rep movsl" : "+S"(from), "+D"(to), "+c"(words) : : "memory");
 	tsr_pattern_check(&a.bo, 1);
 	tsr_pattern_check(&b.bo, 1);
@@ -659,7 +693,10 @@ static void no_access_goes_round_for_ever(void)
 
 /* ---- moves, jobs, processes ------------------------------------------ */
 
-/* A pointer follows its object; what comes to its place is not seen, nor written. */
+/*
+ * A pointer follows its object, and never accesses another object in the old
+ * place.
+ */
 static void pointers_follow_moves(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -669,7 +706,7 @@ static void pointers_follow_moves(void)
 	for (uint32_t round = 0; round < 8; round++) {
 		tsr_pattern_write(&s.bo, round + 10);
 		tsr_evict_set(set);
-		/* in its place */
+		/* an object in the old place */
 		other = tsr_swizzled_small(&dev, ctx, round + 50);
 		tsr_pattern_check(&s.bo, round + 10);
 		tsr_pattern_write(&s.bo, round + 100);
@@ -681,7 +718,7 @@ static void pointers_follow_moves(void)
 	tsr_close(&dev);
 }
 
-/* Ranges come and go while a job runs that has nothing to do with them. */
+/* Ranges are reassigned while an unrelated job runs. */
 static void during_a_job(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -709,7 +746,7 @@ static void during_a_job(void)
 	tsr_close(&dev);
 }
 
-/* Nothing is left set up over a suspend, and all is seen again. */
+/* No range survives a suspend, and the objects are visible afterwards. */
 static void over_a_suspend(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -726,7 +763,10 @@ static void over_a_suspend(void)
 	tsr_close(&dev);
 }
 
-/* Pointers into ranges outlive the device, and a new one begins with none in use. */
+/*
+ * Pointers into ranges survive unbinding, and the newly bound device has no
+ * range in use.
+ */
 static void over_an_unbind(void)
 {
 	struct tsr_device dev;
@@ -743,7 +783,7 @@ static void over_an_unbind(void)
 	tsr_lock(&dev, &t.bo, 0);
 	check_raw(&t, 2);
 	tsr_pci_unbind();
-	/* no signal, and what is read is nobody's */
+	/* no SIGBUS, and no bytes of any object */
 	require(tsr_swizzled_read(&s, 3) != tsr_pattern(1, 3));
 	tsr_swizzled_write(&t, 3, 1);
 	require_err(__tsr_unlock(dev.fd, s.bo.handle), -ENODEV);
@@ -760,7 +800,7 @@ static void over_an_unbind(void)
 #define TURNS 40
 
 struct peer {
-	int shared_fd; /* dma-buf of an object both have */
+	int shared_fd; /* dma-buf of an object that both processes have */
 	uint32_t key;
 };
 
@@ -775,7 +815,7 @@ static struct tsr_bo import_bo(struct tsr_device *dev, int fd, uint64_t size)
 	return bo;
 }
 
-/* as many objects as there are ranges, one of them shared */
+/* Uses as many objects as there are ranges, and a shared one. */
 static void peer_run(void *arg)
 {
 	const struct peer *peer = arg;
@@ -859,7 +899,10 @@ static uint64_t storm_rounds(struct storm *storm)
 	return __atomic_load_n(&storm->rounds, __ATOMIC_RELAXED);
 }
 
-/* Threads use their pointers while objects leave and come back, and jobs read them. */
+/*
+ * Threads use their pointers while objects are evicted and come back, and jobs
+ * read them.
+ */
 static void kept_pointers_in_a_storm(void)
 {
 	struct tsr_device dev = tsr_open();

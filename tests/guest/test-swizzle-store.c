@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Swizzling ranges that are free, on a device that lacks something else: 1 KiB for a row of each. */
+/*
+ * Swizzling ranges are free, but the device lacks storage for them: 1 KiB for
+ * one row of each. Released ranges, refusals and evictions are counted in the
+ * trace.
+ */
 #include <stdio.h>
 
 #include "swizzled.h"
@@ -13,7 +17,7 @@ static void start(void)
 	tsr_trace_start("swizzle_acquire", "swizzle_release", "swizzle_refuse", "evict", NULL);
 }
 
-/* so many of each, and the device's reason if it refused */
+/* Expected numbers of events, and the device's reason for refusals. */
 static void require_events(uint32_t acquire, uint32_t release, uint32_t refuse, const char *why,
 			   uint32_t evict)
 {
@@ -33,7 +37,10 @@ static struct tsr_swizzled wide(struct tsr_device *dev, uint32_t ctx, uint32_t p
 	return tsr_swizzled_new(dev, ctx, TSR_LAYOUT_TILE4K, pitch, 32, key);
 }
 
-/* What others have is released, one after the other, until there is enough. */
+/*
+ * Ranges of other objects are released, one at a time, until there is enough
+ * storage.
+ */
 static void unavailable(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -46,7 +53,9 @@ static void unavailable(void)
 	for (uint32_t i = 0; i < 4; i++)
 		tsr_pattern_check(&s[i].bo, i + 1);
 	require_eq(tsr_ranges_now().used, 4);
-	/* it wants what three of them have: the first three */
+	/*
+	 * needs the storage of three ranges, and takes it from the first three
+	 */
 	start();
 	tsr_pattern_check(&large.bo, 9);
 	require_events(1, 3, 3, "unavailable", 0);
@@ -60,7 +69,10 @@ static void unavailable(void)
 	tsr_close(&dev);
 }
 
-/* None is left that may be released: all the same, it is seen. */
+/*
+ * If no range may be released any more, the object is evicted, and the CPU
+ * still sees it.
+ */
 static void none_is_left(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -77,7 +89,7 @@ static void none_is_left(void)
 	require(!tsr_swizzled_resident(&dev, &large));
 	tsr_pattern_check(&large.bo, 4);
 	tsr_pattern_check(&c.bo, 3);
-	/* once one is unlocked there is enough */
+	/* enough storage after one unlock */
 	tsr_unlock(&dev, &large.bo);
 	tsr_unlock(&dev, &a.bo);
 	tsr_gpu_touch(&dev, ctx, &large.bo);
@@ -88,7 +100,10 @@ static void none_is_left(void)
 	tsr_close(&dev);
 }
 
-/* What no range ever shows is tried once, and takes nothing from anybody. */
+/*
+ * A pitch that no range supports is tried once, and no other object loses its
+ * range.
+ */
 static void unsupported(void)
 {
 	struct tsr_device dev = tsr_open();

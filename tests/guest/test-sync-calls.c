@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* What calls with fences take of the kernel's memory, and what they look at behind a wait for a foreign fence. */
+/*
+ * The kernel memory that fences of a call take, how it is charged, and the
+ * checks that a call repeats after it has waited for a foreign fence.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -33,7 +36,7 @@ static void submit_syncs(struct tsr_device *dev, uint32_t ctx, const struct drm_
 	tsr_cmd_fini(&cmd);
 }
 
-/* The kernel's memory for jobs each of which waits for a fence so many times. */
+/* Kernel memory used by jobs that each wait for the same fence many times. */
 static uint64_t kernel_memory_for(struct tsr_device *dev, uint32_t ctx, uint32_t handle)
 {
 	struct drm_tessera_sync syncs[WAITS];
@@ -52,7 +55,10 @@ static uint64_t kernel_memory_for(struct tsr_device *dev, uint32_t ctx, uint32_t
 	return most;
 }
 
-/* a job that waits for one fence a thousand times takes no more memory than one that waits for it once */
+/*
+ * A job that waits for one fence a thousand times takes no more memory than
+ * with one wait.
+ */
 static void many_waits_for_one(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -65,14 +71,14 @@ static void many_waits_for_one(void)
 	tsr_held_fill(&held, &bo, 1, 1);
 	most = kernel_memory_for(&dev, tsr_context_new(&dev, 0), held.done);
 	require(tsr_held_waits(&held));
-	/* of which a hundred bytes for each wait would be 6 MiB */
+	/* a hundred bytes per wait would be 6 MiB */
 	require(most < MiB(4));
 	tsr_held_go(&held);
 	tsr_held_close(&held);
 	tsr_close(&dev);
 }
 
-/* points of a timeline that a job is to signal are charged to its client */
+/* Timeline points that a job will signal are charged to its client. */
 static void points_are_charged(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -87,7 +93,7 @@ static void points_are_charged(void)
 						      .flags = DRM_TESSERA_SYNC_SIGNAL |
 							       DRM_TESSERA_SYNC_TIMELINE,
 						      .point = i };
-	/* no paging job is charged later on */
+	/* no paging job is charged later */
 	tsr_gpu_fill(&dev, ctx, &bo, VALUE);
 	tsr_wait_for(tsr_query_client(&dev).work_bytes == 0);
 	held = tsr_held_open(&dev);
@@ -128,7 +134,7 @@ static void waiting_call(void *arg)
 	waiting->rc = waiting->fn(waiting);
 }
 
-/* returns when it waits for the fence */
+/* Returns when the call waits for the fence. */
 static void waiting_start(struct waiting *waiting)
 {
 	tsr_call_start(&waiting->in, waiting_call, waiting);
@@ -169,8 +175,8 @@ static int call_vm_bind(struct waiting *waiting)
 }
 
 /*
- * Nothing is charged while an in-fence is waited for: the fence may be behind another call of the process, which has to
- * find room.
+ * Nothing is charged while a call waits for an in-fence. The fence may depend
+ * on another call of the process, which needs space below the limit itself.
  */
 static void waits_uncharged(void)
 {
@@ -208,7 +214,10 @@ static void waits_uncharged(void)
 	tsr_close(&dev);
 }
 
-/* What the CPU does meanwhile counts: an object is locked in its pages, and may not come to memory. */
+/*
+ * A LOCK taken while the submission waits counts: the object is locked in its
+ * system pages, so the submission fails with -EBUSY.
+ */
 static void locked_meanwhile(void)
 {
 	struct tsr_foreign *foreign = tsr_foreign_need();
@@ -241,7 +250,10 @@ static void locked_meanwhile(void)
 	tsr_close(&dev);
 }
 
-/* Another device reads an object: a submission that writes it waits in the call, and no job waits. */
+/*
+ * Another device reads an object. A submission that writes it waits inside the
+ * call, so that no job has to wait.
+ */
 static void writer_waits_for_reader(uint32_t ctx_flags)
 {
 	struct tsr_foreign *foreign = tsr_foreign_need();
@@ -256,7 +268,7 @@ static void writer_waits_for_reader(uint32_t ctx_flags)
 		.ctx = tsr_context_new(&dev, ctx_flags),
 	};
 
-	/* The object is where the job needs it, so that the fence is in the way of no move. */
+	/* the object is resident, so no move waits for the fence */
 	tsr_gpu_touch(&dev, waiting.ctx, &bo);
 	tsr_fence_at(&dev, &bo, fence, DMA_BUF_SYNC_READ);
 	tsr_cmd_init(&cmd);
@@ -284,8 +296,9 @@ static int call_make_resident(struct waiting *waiting)
 }
 
 /*
- * Another device reads an object that is larger than the aperture may show. The object comes to memory when the
- * other device has finished, and until then it has no place.
+ * Another device reads an object that exceeds the aperture's commit limit. The
+ * object moves to VRAM when the other device has finished, and stays out of
+ * every segment until then.
  */
 static void comes_behind_a_reader(void)
 {
@@ -308,7 +321,7 @@ static void comes_behind_a_reader(void)
 	tsr_close(&dev);
 }
 
-/* One sync file for both fences of @a and @b, in a new syncobj. */
+/* A syncobj with one sync file for the fences of @a and @b. */
 static uint32_t merged(struct tsr_device *dev, uint32_t a, uint32_t b)
 {
 	struct sync_merge_data merge = { .name = "both", .fd2 = tsr_syncobj_export(dev, b) };
@@ -336,7 +349,10 @@ static void transfer(struct tsr_device *dev, uint32_t dst, uint64_t point, uint3
 	require_ok(ioctl(dev->fd, DRM_IOCTL_SYNCOBJ_TRANSFER, &args) ? -errno : 0);
 }
 
-/* The second point of a new timeline, which stands for both. */
+/*
+ * A syncobj with the second point of a new timeline, which includes both
+ * fences.
+ */
 static uint32_t chained(struct tsr_device *dev, uint32_t a, uint32_t b)
 {
 	uint32_t both = tsr_syncobj_new(dev), timeline = tsr_syncobj_new(dev);
@@ -349,8 +365,9 @@ static uint32_t chained(struct tsr_device *dev, uint32_t a, uint32_t b)
 }
 
 /*
- * The engine of the waiting job is idle when one of the two fences has signalled, so nothing but the other one
- * keeps the job. A job that was submitted to that engine later ends first.
+ * When one of two fences has signalled, the engine of the waiting job is idle,
+ * so that only the other fence holds the job back. A job submitted later to
+ * that engine ends first.
  */
 static void waits_for_both(uint32_t (*join)(struct tsr_device *dev, uint32_t a, uint32_t b),
 			   bool last_first)
@@ -361,7 +378,9 @@ static void waits_for_both(uint32_t (*join)(struct tsr_device *dev, uint32_t a, 
 	struct tsr_small small;
 	struct tsr_cmd cmd;
 
-	/* Merged fences are sorted by their contexts. */
+	/*
+	 * merged fences are sorted by context, so test both orders of creation
+	 */
 	for (uint32_t i = 0; i < ARRAY_SIZE(ctx); i++)
 		ctx[i] = tsr_context_on(&dev, last_first == i ? dev.render : second);
 	tsr_small_init(&dev, &small, dev.render);
@@ -394,8 +413,9 @@ static void chained_fences(void)
 }
 
 /*
- * The engine of the writer is idle while the reader waits for a job of another engine. So nothing but the reader keeps
- * the writer from running. A job that was submitted behind the writer ends first.
+ * The writer's engine is idle while the reader waits for a job of another
+ * engine, so that only the reader holds the writer back. A job submitted after
+ * the writer ends first.
  */
 static void writer_behind_reader(void)
 {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Loading and unloading the driver, and taking the device away from it. */
+/*
+ * Loading and unloading the driver, and unbinding the device, with files,
+ * mappings, jobs and fences left over. Afterwards the driver must load, bind
+ * and work again.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -38,7 +42,7 @@ static int unload(void)
 	return (int)syscall(SYS_delete_module, "tessera", O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-/* closing the last file may finish a moment after close() */
+/* The last file may be released a moment after close(). */
 static void unload_soon(void)
 {
 	int rc;
@@ -47,7 +51,7 @@ static void unload_soon(void)
 	require_ok(rc);
 }
 
-/* the PCI address the driver is bound to */
+/* PCI address of the bound device. */
 static void bound_device(char *name, size_t size)
 {
 	DIR *dir = opendir(DRIVER);
@@ -69,7 +73,7 @@ static void bind_to(const char *name, bool bound)
 	require_msg(!rc, "%s: %s", bound ? "bind" : "unbind", strerror(-rc));
 }
 
-/* use every segment and both engines */
+/* Uses every segment and both engines. */
 static void work(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -116,7 +120,10 @@ static void load_and_unload(void)
 		unload_soon();
 		require_err(__tsr_open_node(), -ENODEV);
 		require_ok(load());
-		/* probe reads what is there, no descriptor or register beyond */
+		/*
+		 * probe must not read beyond the existing descriptors and
+		 * registers
+		 */
 		dev = tsr_open();
 		require_eq(tsr_guest_errors(&dev), 0);
 		tsr_close(&dev);
@@ -126,7 +133,7 @@ static void load_and_unload(void)
 	work();
 	tap_note("unreclaimable slab: %lld KiB more after %d rounds",
 		 (long long)(slab_bytes() - first) / 1024, rounds - 2);
-	/* a rough bound; kmemleak on the debug kernel is the fine one */
+	/* a rough bound; kmemleak on the debug kernel is precise */
 	require(slab_bytes() < first + MiB(8));
 }
 
@@ -141,7 +148,7 @@ static void busy_module_stays(void)
 	work();
 }
 
-/* the device goes while a file is open, memory is mapped and jobs run */
+/* Unbinds the device while a file is open, memory is mapped and jobs run. */
 static void unbind_under_load(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -174,7 +181,7 @@ static void unbind_under_load(void)
 	bound_device(name, sizeof(name));
 	bind_to(name, false);
 
-	/* every call says so, every fence has signalled, no access faults */
+	/* every call fails with -ENODEV, and no access faults */
 	require_err(__tsr_bo_create(dev.fd, &create), -ENODEV);
 	require_err(__tsr_submit(&dev, ctx, &cmd, 0, 0, &args), -ENODEV);
 	rc = tsr_ioctl(dev.fd, DRM_IOCTL_TESSERA_QUERY, &(struct drm_tessera_query){ 0 });
@@ -191,7 +198,7 @@ static void unbind_under_load(void)
 	work();
 }
 
-/* what the fences of a lost device say */
+/* Fences of the unbound device signal with an error. */
 static void fences_of_a_lost_device(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -228,7 +235,10 @@ struct kept_fences {
 	volatile int unloaded;
 };
 
-/* fences of a job that has run and of one that has not, in sync files; the device's file is closed */
+/*
+ * Exports fences of a job that has run and of one that has not, as sync files.
+ * The device file is closed.
+ */
 static void keep_fences(struct kept_fences *kept)
 {
 	struct tsr_device dev = tsr_open();
@@ -241,18 +251,18 @@ static void keep_fences(struct kept_fences *kept)
 	require_ok(tsr_syncobj_status(&dev, sync));
 	kept->fds[0] = tsr_syncobj_export(&dev, sync);
 	tsr_stuck_start(&dev, ctx);
-	/* more than get into the ring at a time */
+	/* more than the ring takes at once */
 	for (uint32_t i = 0; i < 4; i++)
 		tsr_submit(&dev, ctx, &cmd, 0, sync);
 	kept->fds[1] = tsr_syncobj_export(&dev, sync);
 	tsr_cmd_fini(&cmd);
-	/* closing drops the last job, which has not begun */
+	/* closing the file cancels the last job, which has not begun */
 	tsr_close(&dev);
 	tsr_engine_let_go();
 	require_eq(poll(&(struct pollfd){ .fd = kept->fds[1], .events = POLLIN }, 1, 60000), 1);
 }
 
-/* the kernel asks the driver, or the scheduler, for the names */
+/* The kernel asks the driver or the scheduler for the names. */
 static void check_names(const struct kept_fences *kept)
 {
 	struct sync_fence_info fence;
@@ -270,7 +280,10 @@ static void check_names(const struct kept_fences *kept)
 	}
 }
 
-/* the device goes, and its last file with it: who has fences still learns all about them */
+/*
+ * The device is unbound and its last file closed. Remaining fences still report
+ * names and status.
+ */
 static void fences_outlive_the_device(void)
 {
 	struct kept_fences kept;
@@ -279,7 +292,7 @@ static void fences_outlive_the_device(void)
 	keep_fences(&kept);
 	bound_device(name, sizeof(name));
 	bind_to(name, false);
-	/* the memory that the old device had is used again */
+	/* reuses the memory of the old device */
 	bind_to(name, true);
 	work();
 	check_names(&kept);
@@ -317,7 +330,7 @@ static void fences_keep_the_module(void)
 	keep_fences(kept);
 	pid = tap_fork(unload_in_child, kept);
 	tsr_wait_for(module_is_going());
-	/* the device is not bound any more, and nothing but the fences is left of it */
+	/* the device is unbound, and only the fences are left of it */
 	tsr_wait_for(__tsr_open_node() == -ENODEV);
 	check_names(kept);
 	close(kept->fds[0]);
@@ -341,7 +354,7 @@ static void make_resident(void *arg)
 	require_ok(__tsr_make_one(maker->dev, &maker->bo));
 }
 
-/* has two objects in the way, and a job that uses both until it is let go */
+/* Has two objects in the way, and a job that uses both until it is released. */
 static void in_the_way(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -371,7 +384,10 @@ static void in_the_way(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* MAKE_RESIDENT waits for jobs of another client, as there is room if both objects move. */
+/*
+ * MAKE_RESIDENT waits for jobs of another client, because there is enough space
+ * once both objects have moved.
+ */
 static void wait_for_two(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -398,7 +414,7 @@ static void unload_alone(void *arg)
 	*(volatile bool *)arg = true;
 }
 
-/* The driver keeps no fence of what a call has waited for. */
+/* The driver keeps no reference to fences that a finished call waited for. */
 static void unload_behind_waits(void)
 {
 	volatile bool *unloaded = tsr_shared(sizeof(*unloaded));
@@ -425,7 +441,7 @@ static void bind_loop(void)
 	}
 }
 
-/* no file was closed properly: the kernel has to tidy up */
+/* Files are closed while jobs run, so that the kernel has to clean up. */
 static void killed_client(void)
 {
 	for (int i = 0; i < 5; i++) {

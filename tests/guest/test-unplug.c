@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The device goes away while files are open, jobs run and memory is mapped; and comes back. */
+/*
+ * The device is unbound while files are open, jobs run and memory is mapped,
+ * and is bound again. Unbinding may not wait for other clients' or foreign
+ * fences, every fence must signal, and old files must report -ENODEV.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -17,7 +21,7 @@
 
 static const uint32_t mappable = DRM_TESSERA_BO_CPU_ACCESS;
 
-/* everything that can be asked of a file whose device is gone */
+/* All calls on a file whose device is gone. */
 static void file_is_dead(struct tsr_device *dev, uint32_t ctx, const struct tsr_cmd *cmd)
 {
 	struct drm_tessera_bo_create bo = { .size = 4096, .supported = tsr_bit(&dev->segs[0]) };
@@ -32,8 +36,8 @@ static void file_is_dead(struct tsr_device *dev, uint32_t ctx, const struct tsr_
 }
 
 /*
- * Jobs in flight and queued end at once, with an error or done; the fence of each
- * signals; the file answers -ENODEV; mappings can still be touched.
+ * Running and queued jobs end at once, with an error or done, and all their
+ * fences signal. The file reports -ENODEV, and mappings can still be accessed.
  */
 static void with_jobs_and_mappings(void)
 {
@@ -68,7 +72,7 @@ static void with_jobs_and_mappings(void)
 	tsr_pci_unbind();
 	require_eq(poll(&pfd, 1, 20000), 1);
 	file_is_dead(&dev, ctx, &cmd);
-	/* pages that were mapped, and pages that were not */
+	/* pages that were mapped before, and pages that were not */
 	word = vram.map;
 	word[0] = word[MiB(1) / 8] = 0x1234;
 	word = system.map;
@@ -104,7 +108,7 @@ static void work_until_gone(void *arg)
 	tsr_close(&dev);
 }
 
-/* Split, paging submissions of several processes are under way. */
+/* Several processes run split submissions that page. */
 static void under_paging_load(void)
 {
 	volatile bool *works = tsr_shared(3 * sizeof(*works));
@@ -120,7 +124,7 @@ static void under_paging_load(void)
 		tap_join(workers[i]);
 }
 
-/* It works again after each time. */
+/* The device works after each binding. */
 static void again_and_again(void)
 {
 	tsr_pci_begin();
@@ -142,9 +146,12 @@ static void again_and_again(void)
 	}
 }
 
-static int fence; /* inherited */
+static int fence; /* inherited by the child */
 
-/* waits in SUBMIT for somebody else's fence: an in-fence, or one at an object */
+/*
+ * Waits in SUBMIT for a foreign fence: an in-fence, or one in the object's
+ * reservation.
+ */
 static void submit_behind_fence(struct tsr_client *client)
 {
 	struct tsr_device dev = tsr_client_open(client);
@@ -155,7 +162,10 @@ static void submit_behind_fence(struct tsr_client *client)
 	tsr_close(&dev);
 }
 
-/* Unplug ends submissions that wait for a foreign fence, and does not wait for it. */
+/*
+ * Unplug ends submissions that wait for a foreign fence, without waiting for
+ * it.
+ */
 static void behind_a_foreign_fence(void)
 {
 	struct tsr_client clients[2];
@@ -176,7 +186,10 @@ static void behind_a_foreign_fence(void)
 	close(timeline);
 }
 
-/* Use all of an aperture but for two objects. The rest is evicted, whatever fences are at it. */
+/*
+ * Uses all of an aperture except for the space of two objects. Other objects
+ * are evicted, whatever fences they have.
+ */
 static void use_aperture(void *arg)
 {
 	struct tsr_device dev = tsr_open();
@@ -188,8 +201,9 @@ static void use_aperture(void *arg)
 }
 
 /*
- * Three objects have a foreign fence that never signals. The first is being destroyed, the second has been
- * evicted to its pages. Unplug unmaps all pages, and does not wait for the fence.
+ * Three objects have a foreign fence that does not signal. The first one is
+ * being destroyed, the second one was evicted to system pages. Unplug does not
+ * wait for the fence.
  */
 static void behind_a_fence_at_an_object(void)
 {
@@ -220,7 +234,10 @@ static void behind_a_fence_at_an_object(void)
 	close(timeline);
 }
 
-/* Pages of an object with a fence of somebody else, which does not signal, are unmapped all the same. */
+/*
+ * The pages of an object are DMA-unmapped, although its reservation has a
+ * foreign fence that has not signalled.
+ */
 static void unmaps_behind_a_fence(bool destroyed)
 {
 	struct tsr_device dev = (tsr_pci_begin(), tsr_open());
@@ -260,7 +277,7 @@ static void unmaps_the_dying(void)
 }
 
 #define HANG_CLIENTS 4
-/* fewer than get a client banned */
+/* one less than would get the client banned */
 #define HANGS_EACH (DRM_TESSERA_MAX_HANGS - 1)
 
 struct hangs {
@@ -268,7 +285,7 @@ struct hangs {
 	volatile uint32_t ready, submitted, num_signaled;
 };
 
-/* a client whose jobs hang, one after the other, as soon as they are let go */
+/* A client whose jobs exceed the timeout, one after the other. */
 static void hang_until_gone(void *arg)
 {
 	struct hangs *hangs = arg;
@@ -307,8 +324,9 @@ static void hang_until_gone(void *arg)
 }
 
 /*
- * Job timeouts fire all the time while the driver lets go of the device: also between the moment from
- * which the device counts as gone and the one when its engines cancel all jobs.
+ * Job timeouts fire all the time while the driver is unbound, also between the
+ * moment when the device counts as gone and the one when its engines cancel all
+ * jobs.
  */
 static void timeouts_during_unplug(void)
 {
@@ -337,13 +355,16 @@ static struct tsr_device shared;
 static struct tsr_bo locked;
 static uint32_t vm;
 
-/* swaps out what can be, and waits for the job of what it has come to, whose lock it has */
+/*
+ * Swaps out objects. Waits for the stuck job with the reservation of @locked
+ * held.
+ */
 static void swap_out(struct tsr_client *client)
 {
 	tsr_swap_out_objects();
 }
 
-/* what waits for the lock of an object */
+/* calls that wait for the reservation of @locked */
 enum {
 	SUBMIT_WHOLE,
 	SUBMIT_PARTS,
@@ -380,7 +401,10 @@ static void want_lock(struct tsr_client *client)
 	require_err(lock_it((uint32_t)client->arg), -ENODEV);
 }
 
-/* TTM gives up waiting for a job after 15 s; if the device goes later, the lock may be free by then */
+/*
+ * TTM stops waiting for a job after 15 s; after that the lock may be free
+ * before the unplug
+ */
 static uint64_t locked_at, gone_at;
 
 static bool gone_too_late(void)
@@ -394,8 +418,9 @@ static void unplug_in_child(void *arg)
 }
 
 /*
- * The lock of an object may be held as long as another driver likes. Here its holder waits for a job that does not
- * end. Unplug does not wait for those who wait for the lock: who gets it finds that the device is gone.
+ * Another driver may hold the reservation of an object for any time. Here the
+ * holder waits for a job that does not end. Unplug does not wait for calls that
+ * wait for the lock; they find that the device is gone when they get it.
  */
 static void waits_for_no_lock(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory of a process as an object, at virtual addresses: page tables lead to what is there when a job is submitted, and to nothing that
- * is the process's no more (RES-2, RES-5, RES-6).
+ * Userptr objects at virtual addresses. Page tables must map the pages that the
+ * process has when a job is submitted, and never pages that it has given up
+ * (RES-2, RES-5, RES-6).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -39,7 +40,7 @@ static struct tsr_bo mapped(struct tsr_vm *vm, uint32_t *memory, uint32_t flags)
 	return bo;
 }
 
-/* an empty job: whether one may run */
+/* Submits an empty job. Fails if no job may run. */
 static int run_empty(struct tsr_vm *vm)
 {
 	struct tsr_cmd cmd;
@@ -53,7 +54,7 @@ static int run_empty(struct tsr_vm *vm)
 	return ret;
 }
 
-/* every byte, and none beside it; evicted, and back */
+/* Jobs reach every byte, and none beside the object. Also after an eviction. */
 static void jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -77,7 +78,7 @@ static void jobs(void)
 	tsr_close(&dev);
 }
 
-/* other pages at the same addresses, parts of them, and a fork */
+/* New pages at the same addresses, changes of a part, and a fork. */
 static void changes_show(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -116,7 +117,10 @@ static void changes_show(void)
 	tsr_close(&dev);
 }
 
-/* Without the memory no job runs, until it is back, or off the list, and then there is nothing at its addresses. */
+/*
+ * While listed memory is missing, no job runs, until it is mapped again or
+ * removed from the list. In the second case nothing is mapped at its addresses.
+ */
 static void gone(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -143,7 +147,7 @@ static void gone(void)
 	require_eq(tsr_vm_try_fill(&vm, AT, KiB(4), 0), -EFAULT);
 	tsr_vm_renew(&vm);
 
-	/* evicted from the aperture it is missed all the same */
+	/* missing memory is also detected after eviction from the aperture */
 	tsr_pages_at(mine, SIZE);
 	tsr_vm_place(&vm, &bo);
 	tsr_evict_set(tsr_bit(tsr_seg_gart(&dev)));
@@ -156,7 +160,7 @@ static void gone(void)
 	tsr_close(&dev);
 }
 
-/* What is listed and mapped nowhere is missed when it has been evicted. */
+/* Listed memory that no VM maps is missed when it has been evicted. */
 static void gone_unmapped(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -180,7 +184,10 @@ static void gone_unmapped(void)
 	tsr_close(&dev);
 }
 
-/* The handle is closed and the mapping is there; then the memory goes, and comes. Nothing is found where nobody lists it. */
+/*
+ * The handle is closed but the mapping remains. Then the memory is unmapped and
+ * mapped again. Jobs must find nothing there, because the object is on no list.
+ */
 static void closed(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -247,7 +254,7 @@ static void change_exit(uint32_t *memory, uint64_t size)
 	_exit(0);
 }
 
-/* what else becomes of the object before that */
+/* what happens to the object before the change */
 enum meanwhile {
 	NOTHING,
 	EVICT,
@@ -286,7 +293,7 @@ static void do_meanwhile(enum meanwhile what, struct tsr_vm *vm, struct tsr_bo *
 	}
 }
 
-/* a job that waits for one that is held */
+/* Queues a job behind a held one. */
 static void queue_fill(struct tsr_vm *vm, struct tsr_held *held, uint32_t done)
 {
 	struct tsr_bo gate = tsr_bo_new(vm->dev, KiB(4), tsr_bit(tsr_seg_hidden(vm->dev)), 0);
@@ -303,7 +310,10 @@ static void queue_fill(struct tsr_vm *vm, struct tsr_held *held, uint32_t done)
 	tsr_bo_free(vm->dev, &gate);
 }
 
-/* Whoever takes the memory away waits for jobs that name nothing, whatever becomes of the object meanwhile. */
+/*
+ * The process that unmaps the memory waits for jobs that do not name it,
+ * whatever happens to the object meanwhile.
+ */
 static void changes_wait(enum meanwhile what)
 {
 	struct tsr_device dev = tsr_open();
@@ -343,7 +353,7 @@ static void all_changes_wait(void)
 		changes_wait(what);
 }
 
-/* each has a page table of its own, which takes its time to empty */
+/* each has its own page table, which takes time to clear */
 #define MORE (tap_slow() ? 100u : 1023u)
 #define MORE_AT(i) ((1ull << 40) + MiB(2) * (uint64_t)(i))
 #define MORE_BYTES (MiB(2) - KiB(4))
@@ -366,7 +376,10 @@ static int bind_more(struct tsr_vm *vm, uint32_t op)
 	return __tsr_vm_bind(vm->dev->fd, vm->id, ops + map, 1 + MORE - map, 0, 0);
 }
 
-/* memory is unmapped first, and much else in the same call; what the memory's owner sees of that */
+/*
+ * Timing of a call that unmaps the memory first and then many other mappings,
+ * as seen by the process that owns the memory.
+ */
 static volatile struct beside {
 	bool ready, begun;
 	uint64_t delay_ns, took_ns;
@@ -428,7 +441,10 @@ static void change_beside_unmap(struct tsr_device *dev)
 
 #define MOMENTS (tap_slow() ? 6u : 24u)
 
-/* The memory goes just while it is unmapped, at any moment of that. */
+/*
+ * The memory is unmapped from the process at any moment while the GPU mapping
+ * is removed.
+ */
 static void changes_beside_unmap(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -442,14 +458,14 @@ static void changes_beside_unmap(void)
 	tsr_close(&dev);
 }
 
-/* ---- How many jobs they wait for ------------------------------------- */
+/* ---- the number of jobs that a change waits for ---------------------- */
 
 #define MANY 200
 #define FEW 128
 
 struct flood {
 	struct tsr_vm *vm;
-	uint32_t *memory; /* to make an object of before */
+	uint32_t *memory; /* memory to create an object from first, or NULL */
 	volatile struct flood_state {
 		uint32_t handle, queued;
 	} * state;
@@ -472,7 +488,10 @@ static pid_t flood_start(struct flood *flood, struct tsr_vm *vm, uint32_t *memor
 	return tap_fork(flood_run, flood);
 }
 
-/* It sleeps, and has gone no further for a while, or it has queued all. */
+/*
+ * True if the process has queued all jobs, or has slept for a while without
+ * progress.
+ */
 static bool flood_stopped(const struct flood *flood, pid_t pid)
 {
 	const struct tsr_client client = { .pid = pid };
@@ -486,7 +505,9 @@ static bool flood_stopped(const struct flood *flood, pid_t pid)
 	return true;
 }
 
-/* behind a job that is held: how many there are when no more are taken */
+/*
+ * Number of jobs that a client can queue behind a held one before SUBMIT waits.
+ */
 static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
 {
 	struct flood flood;
@@ -504,7 +525,10 @@ static uint32_t flood_held(struct tsr_vm *vm, struct tsr_held *held)
 	return queued;
 }
 
-/* Whoever takes memory away waits for few jobs only, as a client that has such memory has no more of them. */
+/*
+ * Unmapping memory waits for few jobs only, because a client with userptr
+ * objects may have few unfinished jobs.
+ */
 static void few_jobs(void)
 {
 	struct tsr_device dev = tsr_open();
@@ -520,7 +544,7 @@ static void few_jobs(void)
 	queue_fill(&vm, &held, 0);
 	pids[0] = flood_start(&many, &vm, NULL);
 	tsr_wait_for(many.state->queued == MANY);
-	/* these are waited for before there is an object */
+	/* creating the object waits for the jobs that exceed the limit */
 	pids[1] = flood_start(&late, &vm, tsr_pages_new(SIZE));
 	tsr_wait_for(flood_stopped(&late, pids[1]));
 	require_eq(late.state->handle, 0);
@@ -533,7 +557,7 @@ static void few_jobs(void)
 	tap_note("%u jobs", few);
 	require(few <= FEW && few > FEW / 2);
 	require_ok(__tsr_bo_close(dev.fd, late.state->handle));
-	/* when the worker has run that the object goes in */
+	/* once a worker has destroyed the object */
 	tsr_wait_for(flood_held(&vm, &held) == MANY);
 	tsr_held_close(&held);
 	tsr_close(&dev);
@@ -545,7 +569,7 @@ struct from_user {
 	int rc;
 };
 
-/* A signal ends the call. */
+/* Does not restart after a signal. */
 static void from_user_once(void *arg)
 {
 	struct from_user *from_user = arg;
@@ -569,7 +593,10 @@ static void on_signal(int sig)
 {
 }
 
-/* A client whose BO_FROM_USER was interrupted, while it waited for jobs, has as many jobs as before. */
+/*
+ * If BO_FROM_USER is interrupted while it waits for jobs, the client keeps its
+ * usual limit of jobs.
+ */
 static void not_few_jobs(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -639,7 +666,7 @@ static void submit_until(void *arg)
 	tsr_cmd_fini(&cmd);
 }
 
-/* New pages are never written by a job of before, and no job reaches for what is not there. */
+/* An old job never writes new pages, and no job accesses missing memory. */
 static void race(void)
 {
 	struct tsr_device dev = tsr_open();
